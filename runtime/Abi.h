@@ -1,0 +1,78 @@
+//===- Abi.h - the contract between compiled code and the runtime ---------===//
+//
+// A training program is the launcher (this runtime) with a payload appended to
+// it. The payload is a shared object made by the compiler plus a manifest in
+// JSON. The shared object has no dependencies: all it needs of the machine it
+// is given as a table of C function pointers.
+//
+// File layout of a training program:
+//
+//   launcher ELF | shared object | manifest (JSON, UTF-8) | TsrTrailer
+//
+// Only C types here: the file is read by the compiler and by the runtime.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_ABI_H
+#define TESSERA_RUNTIME_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Raised whenever a struct or a meaning in this file or in the manifest changes.
+#define TSR_ABI_VERSION 1u
+
+/// A generated kernel: works on the iterations [begin, end) of its parallel
+/// space. `args` are the addresses of its operands, then of its results,
+/// `scalars` the induction values of the enclosing repeats, outermost first.
+typedef void (*TsrKernel)(void *const *args, const int64_t *scalars, int64_t begin, int64_t end);
+
+/// What compiled code may ask of the runtime. `self` is always the first argument.
+typedef struct TsrRuntime {
+  uint32_t abiVersion;
+  uint32_t threads;
+  /// Runs `kernel` over [0, iterations), cut into one contiguous range for
+  /// each thread, every range but the last a multiple of `grain`. Returns when all are done. The cut
+  /// depends on iterations, grain and the thread count only.
+  void (*parallelFor)(struct TsrRuntime *self, TsrKernel kernel, void *const *args, const int64_t *scalars,
+                      int64_t iterations, int64_t grain);
+  /// Runs entry `gemm` of the manifest's list of contractions: c = a·b, or
+  /// c += a·b where the entry says accumulate. `bias` is null unless the entry has one.
+  void (*gemm)(struct TsrRuntime *self, uint32_t gemm, const void *a, const void *b, const void *bias, void *c);
+  /// Copies `bytes` bytes between buffers that do not overlap; in parallel where that pays.
+  void (*copy)(struct TsrRuntime *self, void *dst, const void *src, int64_t bytes);
+  /// Sets `bytes` bytes to zero.
+  void (*zero)(struct TsrRuntime *self, void *dst, int64_t bytes);
+} TsrRuntime;
+
+/// An entry function: init, step, evaluate or predict. Everything it reads and
+/// writes lies in the arena, at the offsets that the manifest names.
+typedef void (*TsrEntry)(TsrRuntime *runtime, char *arena);
+
+/// Symbols of the shared object: `tsr_abi_version` (uint32_t) and, for each
+/// entry function E of the manifest, `tsr_entry_E` (TsrEntry).
+#define TSR_SYMBOL_ABI_VERSION "tsr_abi_version"
+#define TSR_SYMBOL_ENTRY_PREFIX "tsr_entry_"
+
+/// Last bytes of a training program, little endian.
+typedef struct TsrTrailer {
+  char magic[8];           ///< TSR_TRAILER_MAGIC, without the terminating zero
+  uint32_t abiVersion;     ///< TSR_ABI_VERSION of the compiler
+  uint32_t reserved;       ///< zero
+  uint64_t objectOffset;   ///< of the shared object, from the start of the file
+  uint64_t objectSize;     ///< bytes
+  uint64_t manifestOffset; ///< of the manifest, from the start of the file
+  uint64_t manifestSize;   ///< bytes
+  uint64_t stateHash;      ///< FNV-1a (64 bit) of the manifest's state table, as the compiler computed it
+} TsrTrailer;
+
+#define TSR_TRAILER_MAGIC "TESSERA1"
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // TESSERA_RUNTIME_ABI_H
