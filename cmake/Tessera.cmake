@@ -1,7 +1,7 @@
 # Helpers shared by all folders: one function for each kind of library.
 
 list(PREPEND CMAKE_PREFIX_PATH /usr/lib/llvm-22)
-find_package(MLIR 22 REQUIRED CONFIG)
+find_package(MLIR REQUIRED CONFIG) # 22: the version of the prefix above
 find_package(LLD REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/lld)
 list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
 include(TableGen)
