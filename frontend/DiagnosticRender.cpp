@@ -63,7 +63,8 @@ static void writeAt(std::string &row, unsigned column, StringRef text) {
 
 /// The rows below a source line: underlines, then the hanging words.
 static std::vector<std::string> underlineRows(LabelsOfLine labels) {
-  llvm::stable_sort(labels, [](const PlacedLabel &a, const PlacedLabel &b) { return a.column < b.column; });
+  llvm::sort(labels, [](const PlacedLabel &a, const PlacedLabel &b) { return std::pair(a.column, a.text) < std::pair(b.column, b.text);
+  });
   std::string marks;
   for (const PlacedLabel &label : labels)
     writeAt(marks, label.column, std::string(std::min(label.width, MaxShownColumns), label.text.empty() ? '^' : '-'));

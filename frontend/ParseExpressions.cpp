@@ -2,6 +2,7 @@
 
 #include "frontend/ParserImpl.h"
 #include "llvm/ADT/ScopeExit.h"
+#include <cmath>
 
 using namespace tessera;
 using namespace tessera::ast;
@@ -68,7 +69,7 @@ ExprPtr Parser::makeBinary(BinaryOp op, Span opSpan, ExprPtr lhs, ExprPtr rhs) {
 ExprPtr Parser::parseBinary(unsigned minPrecedence) {
   if (!enter())
     return nullptr;
-  auto guard = llvm::make_scope_exit([&] { leave(); });
+  llvm::scope_exit guard([&] { leave(); });
   ExprPtr lhs = parseUnary();
   bool compared = false;
   while (lhs) {
@@ -97,7 +98,7 @@ ExprPtr Parser::parseUnary() {
     return parsePower();
   if (!enter())
     return nullptr;
-  auto guard = llvm::make_scope_exit([&] { leave(); });
+  llvm::scope_exit guard([&] { leave(); });
   take();
   // `not` binds looser than comparisons: `not a == b` is `not (a == b)`.
   ExprPtr operand = negate ? parseUnary() : parseBinary(ComparisonPrecedence);
@@ -117,7 +118,7 @@ ExprPtr Parser::parsePower() {
     return base;
   if (!enter())
     return nullptr;
-  auto guard = llvm::make_scope_exit([&] { leave(); });
+  llvm::scope_exit guard([&] { leave(); });
   Span opSpan = take().span;
   ExprPtr exponent = parseUnary();
   return exponent ? makeBinary(BinaryOp::Pow, opSpan, std::move(base), std::move(exponent)) : nullptr;

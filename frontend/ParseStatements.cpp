@@ -20,7 +20,7 @@ bool Parser::parseBlock(Block &block, bool wantsResult) {
   if (!expect(TokenKind::LeftBrace, "and a block") || !enter())
     return false;
   unsigned outerTallest = std::exchange(Tallest, 1);
-  auto guard = llvm::make_scope_exit([&] {
+  llvm::scope_exit guard([&] {
     leave();
     block.height = Tallest;
     Tallest = std::max(outerTallest, Tallest);

@@ -1,7 +1,6 @@
 //===- Parser.cpp - tokens, recovery and declarations ----------------------===//
 
 #include "frontend/ParserImpl.h"
-#include "llvm/ADT/ScopeExit.h"
 
 using namespace tessera;
 using namespace tessera::ast;
@@ -35,6 +34,8 @@ bool Parser::acceptWord(StringRef word) {
 
 /// Always false, so that callers can return it.
 bool Parser::unexpected(const Twine &expected) {
+  if (GaveUp)
+    return false;
   const Token &token = peek();
   std::string got = at(TokenKind::Name) ? ("`" + token.text + "`").str() : describe(token.kind).str();
   if (at(TokenKind::Number) || at(TokenKind::String))
@@ -109,7 +110,9 @@ bool Parser::endStatement() {
 bool Parser::tooDeep(Span span) {
   Engine.error(Code::E0105, span, "nesting is deeper than " + Twine(MaxNesting))
       .help("name parts of the expression with `let`");
-  Pos = Tokens.size() - 1; // the rest would only repeat the message
+  // The rest would only repeat the message.
+  Pos = Tokens.size() - 1;
+  GaveUp = true;
   return false;
 }
 

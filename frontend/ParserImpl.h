@@ -99,6 +99,7 @@ private:
   DiagnosticEngine &Engine;
   std::vector<Token> Tokens;
   size_t Pos = 0;
+  bool GaveUp = false; ///< nesting was too deep
   unsigned Depth = 0;
   unsigned Tallest = 0; ///< height of the tallest expression of the block being parsed
 };
