@@ -7,6 +7,7 @@ list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
 include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS}) # mlir-tblgen takes its search path from here
 
 set(TESSERA_WARNINGS -Wall -Wextra -Wno-unused-parameter -Werror=return-type)
 

@@ -1,0 +1,56 @@
+//===- Interpreter.h - the reference interpreter --------------------------===//
+//
+// A plain evaluator of tsr IR, written to be read: the oracle that every pass
+// and both code generators are compared with. It sees axes, never layouts.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_IR_INTERPRETER_H
+#define TESSERA_IR_INTERPRETER_H
+
+#include "ir/Tsr.h"
+
+namespace tessera {
+
+/// A tensor with its numbers, row-major in the order of the type's axes.
+/// Integers and booleans are held as doubles too (exact up to 2^53).
+struct TensorValue {
+  NamedTensorType type;
+  std::vector<double> data;
+
+  TensorValue() = default;
+  explicit TensorValue(NamedTensorType type) : type(type), data(type.getNumElements(), 0.0) {}
+  /// The same numbers in the axis order of `to`, which has the same axes in some order.
+  TensorValue reordered(NamedTensorType to) const;
+};
+
+/// How results are rounded.
+enum class Rounding {
+  Double, ///< every float is computed and kept in f64
+  Types,  ///< every result is rounded to its element type
+};
+
+/// Runs functions and blocks of a module.
+class Interpreter {
+public:
+  explicit Interpreter(Rounding rounding = Rounding::Double) : rounding(rounding) {}
+
+  /// Runs a function on arguments whose types match (axis order may differ). Returns one value a result.
+  llvm::FailureOr<std::vector<TensorValue>> run(mlir::func::FuncOp function, llvm::ArrayRef<TensorValue> arguments);
+
+  /// Runs the ops of a block and returns the operands of its terminator. Regions of structure ops come back here.
+  llvm::FailureOr<std::vector<TensorValue>> runBlock(mlir::Block &block, llvm::ArrayRef<TensorValue> arguments);
+
+  /// Rounds the numbers to the element type, if this interpreter does so.
+  void round(TensorValue &value) const;
+
+private:
+  Rounding rounding;
+};
+
+/// Evaluates an elementwise op at every point of the result, operands broadcast by name.
+void evaluateElementwise(ElementwiseOpInterface op, llvm::ArrayRef<TensorValue> operands, TensorValue &result);
+
+} // namespace tessera
+
+#endif // TESSERA_IR_INTERPRETER_H

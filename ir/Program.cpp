@@ -1,0 +1,30 @@
+//===- Program.cpp - the module as a program ------------------------------===//
+
+#include "ir/Program.h"
+
+using namespace mlir;
+using namespace tessera;
+
+SmallVector<func::FuncOp> tessera::entryFunctions(ModuleOp module) {
+  SmallVector<func::FuncOp> entries;
+  for (StringRef name : {"init", "step", "evaluate", "predict"})
+    if (auto function = module.lookupSymbol<func::FuncOp>(name)) entries.push_back(function);
+  return entries;
+}
+
+SmallVector<StateOp> tessera::stateTable(ModuleOp module) { return llvm::to_vector(module.getOps<StateOp>()); }
+
+StringRef tessera::argumentState(func::FuncOp function, unsigned argument) {
+  auto ref = function.getArgAttrOfType<FlatSymbolRefAttr>(argument, attrs::state);
+  return ref ? ref.getValue() : StringRef();
+}
+
+StringRef tessera::resultState(func::FuncOp function, unsigned result) {
+  auto ref = function.getResultAttrOfType<FlatSymbolRefAttr>(result, attrs::state);
+  return ref ? ref.getValue() : StringRef();
+}
+
+StringRef tessera::userName(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>(attrs::name);
+  return name ? name.getValue() : StringRef();
+}

@@ -1,0 +1,48 @@
+//===- Program.h - the module as a program --------------------------------===//
+//
+// Names of attributes that carry the program's meaning, and the walk from a
+// module to its state table and entry functions. See docs/ir.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_IR_PROGRAM_H
+#define TESSERA_IR_PROGRAM_H
+
+#include "ir/Tsr.h"
+
+namespace tessera {
+
+namespace attrs {
+// On the module.
+inline constexpr llvm::StringLiteral axes = "tsr.axes";         ///< canonical axis order: array of strings
+inline constexpr llvm::StringLiteral model = "tsr.model";       ///< the model's name
+inline constexpr llvm::StringLiteral phase = "tsr.phase";       ///< the last phase that has run
+inline constexpr llvm::StringLiteral data = "tsr.data";         ///< data sources: array of dictionaries, as in the manifest
+inline constexpr llvm::StringLiteral settings = "tsr.settings"; ///< run-time settings: dictionary of dictionaries
+inline constexpr llvm::StringLiteral arena = "tsr.arena";       ///< bytes of the arena, after `schedule`
+// On arguments and results of entry functions.
+inline constexpr llvm::StringLiteral state = "tsr.state"; ///< symbol of the state entry that the value is
+inline constexpr llvm::StringLiteral input = "tsr.input"; ///< dictionary {name, role, data, field, of}, as in the manifest
+inline constexpr llvm::StringLiteral output = "tsr.output"; ///< dictionary {name, role}, as in the manifest
+inline constexpr llvm::StringLiteral place = "tsr.place"; ///< #tsr.place, after `schedule`
+// On ops.
+inline constexpr llvm::StringLiteral name = "tsr.name";     ///< the user's name with its scope: "h.attn.q"
+inline constexpr llvm::StringLiteral places = "tsr.places"; ///< one #tsr.place for each result, after `schedule`
+} // namespace attrs
+
+/// The entry functions in their fixed order: init, step, evaluate, predict; those the module has.
+llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module);
+
+/// The state table in module order.
+llvm::SmallVector<StateOp> stateTable(mlir::ModuleOp module);
+
+/// The path of the state that an argument or a result carries; empty if none.
+llvm::StringRef argumentState(mlir::func::FuncOp function, unsigned argument);
+llvm::StringRef resultState(mlir::func::FuncOp function, unsigned result);
+
+/// The user's name of an op, or the empty string.
+llvm::StringRef userName(mlir::Operation *op);
+
+} // namespace tessera
+
+#endif // TESSERA_IR_PROGRAM_H

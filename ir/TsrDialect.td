@@ -1,0 +1,105 @@
+//===- TsrDialect.td - the tsr dialect, its attributes and types ----------===//
+
+#ifndef TSR_DIALECT_TD
+#define TSR_DIALECT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/DialectBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Tsr_Dialect : Dialect {
+  let name = "tsr";
+  let cppNamespace = "::tessera";
+  let summary = "training graphs over tensors whose axes have names";
+  let description = [{
+    One training program is one module: a table of state (`tsr.state`) and entry functions (`func.func`) that map
+    state and batch to state and metrics. Values are tensors whose axes are identified by name; see `docs/ir.md`.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+class Tsr_Attr<string name, string attrMnemonic> : AttrDef<Tsr_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Tsr_AxisAttr : Tsr_Attr<"Axis", "axis"> {
+  let summary = "a named axis with its size";
+  let description = "`#tsr.axis<seq: 1024>`; inside types and ops it prints as `seq: 1024`.";
+  let parameters = (ins StringRefParameter<"the axis name">:$name, "int64_t":$size);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Tsr_PlaceAttr : Tsr_Attr<"Place", "place"> {
+  let summary = "where a buffer lies in the arena";
+  let description = [{
+    The address is `offset + sum(strides[d] * i[d])` bytes from the start of the arena, where `i[d]` is the induction
+    value of the enclosing repeat at depth `d`, outermost first. `#tsr.place<1024>` has no strides: the buffer lies still.
+  }];
+  let parameters = (ins "int64_t":$offset, OptionalArrayRefParameter<"int64_t">:$strides);
+  let assemblyFormat = "`<` $offset (`,` `[` $strides^ `]`)? `>`";
+}
+
+class Tsr_Enum<string name, list<I32EnumCase> cases> : I32Enum<name, "", cases> {
+  let cppNamespace = "::tessera";
+}
+class Tsr_EnumAttr<I32Enum enum, string attrMnemonic> : EnumAttr<Tsr_Dialect, enum, attrMnemonic>;
+
+def Tsr_ReduceKind : Tsr_Enum<"ReduceKind",
+    [I32EnumCase<"Sum", 0, "sum">, I32EnumCase<"Max", 1, "max">, I32EnumCase<"Min", 2, "min">]>;
+def Tsr_ReduceKindAttr : Tsr_EnumAttr<Tsr_ReduceKind, "reduce_kind">;
+
+def Tsr_Predicate : Tsr_Enum<"Predicate",
+    [I32EnumCase<"EQ", 0, "eq">, I32EnumCase<"NE", 1, "ne">, I32EnumCase<"LT", 2, "lt">,
+     I32EnumCase<"LE", 3, "le">, I32EnumCase<"GT", 4, "gt">, I32EnumCase<"GE", 5, "ge">]>;
+def Tsr_PredicateAttr : Tsr_EnumAttr<Tsr_Predicate, "predicate">;
+
+def Tsr_Distribution : Tsr_Enum<"Distribution",
+    [I32EnumCase<"Uniform", 0, "uniform">, I32EnumCase<"Normal", 1, "normal">]>;
+def Tsr_DistributionAttr : Tsr_EnumAttr<Tsr_Distribution, "distribution">;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def Tsr_NamedTensor : TypeDef<Tsr_Dialect, "NamedTensor"> {
+  let mnemonic = "tensor";
+  let summary = "a tensor whose axes have names";
+  let description = [{
+    `!tsr.tensor<[batch: 8, seq: 1024], f32>`. Axis names are unique. Until the `layout` phase the axes stand in the
+    module's canonical order (`tsr.axes`), afterwards in memory order, outermost first. A scalar has no axes:
+    `!tsr.tensor<[], f32>`.
+
+    Element types: f64, f32, bf16, f16, i64, i32, i1.
+  }];
+  let parameters = (ins ArrayRefParameter<"AxisAttr">:$axes, "::mlir::Type":$elementType);
+  let builders = [TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<AxisAttr>":$axes, "::mlir::Type":$elementType), [{
+    return $_get(elementType.getContext(), axes, elementType);
+  }]>];
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRank() const { return getAxes().size(); }
+    /// Number of elements; 1 for a scalar.
+    int64_t getNumElements() const;
+    /// Bytes of the dense buffer; an i1 element takes one byte.
+    int64_t getNumBytes() const;
+    /// Position of the axis in `getAxes()`, or -1.
+    int64_t findAxis(::llvm::StringRef name) const;
+    bool hasAxis(::llvm::StringRef name) const { return findAxis(name) >= 0; }
+    /// Size of an axis that the tensor has.
+    int64_t getSize(::llvm::StringRef name) const;
+    bool isScalar() const { return getAxes().empty(); }
+    /// Row-major strides in elements, in the order of `getAxes()`.
+    ::llvm::SmallVector<int64_t> getStrides() const;
+    NamedTensorType withElementType(::mlir::Type type) const;
+    NamedTensorType withAxes(::llvm::ArrayRef<AxisAttr> axes) const;
+  }];
+}
+
+#endif // TSR_DIALECT_TD

@@ -1,0 +1,63 @@
+//===- TsrInterfaces.td - what passes must know of an op ------------------===//
+
+#ifndef TSR_INTERFACES_TD
+#define TSR_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Tsr_ElementwiseInterface : OpInterface<"ElementwiseOpInterface"> {
+  let cppNamespace = "::tessera";
+  let description = [{
+    An op whose result at a point depends only on its operands at that point. Operands broadcast by name: the result's
+    axes are the union of the operands' axes.
+  }];
+  let methods = [
+    InterfaceMethod<"The value at one point, from the operands' values there; booleans are 0 and 1.",
+                    "double", "applyScalar", (ins "::llvm::ArrayRef<double>":$operands)>,
+  ];
+}
+
+def Tsr_AdjointInterface : OpInterface<"AdjointOpInterface"> {
+  let cppNamespace = "::tessera";
+  let description = [{
+    A differentiable op. Ops with floating-point results that lack it are constants to differentiation (comparisons,
+    positions, draws).
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds the adjoint at the builder's insertion point. `gradients` has one value for each result, null where
+      nothing flows back. Hands each operand's gradient, of exactly the operand's type, to `accumulate`; several
+      calls for one operand add up. `needed` says for each operand whether its gradient is wanted.
+    }], "void", "buildAdjoint", (ins "::tessera::GraphBuilder &":$builder, "::mlir::ValueRange":$gradients,
+        "::llvm::function_ref<bool(unsigned)>":$needed,
+        "::llvm::function_ref<void(unsigned, ::mlir::Value)>":$accumulate)>,
+  ];
+}
+
+def Tsr_EvaluateInterface : OpInterface<"EvaluateOpInterface"> {
+  let cppNamespace = "::tessera";
+  let description = "An op the reference interpreter can run, written to be read, not to be fast.";
+  let methods = [
+    InterfaceMethod<"Computes the results. Result tensors arrive with their axes set and values zero.",
+                    "::llvm::LogicalResult", "evaluate",
+                    (ins "::llvm::ArrayRef<::tessera::TensorValue>":$operands,
+                         "::llvm::MutableArrayRef<::tessera::TensorValue>":$results, "::tessera::Interpreter &":$interpreter)>,
+  ];
+}
+
+def Tsr_DecomposeInterface : OpInterface<"DecomposeOpInterface"> {
+  let cppNamespace = "::tessera";
+  let description = "A composite: long-hand mathematics under one name. It can be written out again.";
+  let methods = [
+    InterfaceMethod<"Builds the long-hand form at the builder's insertion point and returns one value for each result.",
+                    "::llvm::SmallVector<::mlir::Value>", "decompose", (ins "::tessera::GraphBuilder &":$builder)>,
+  ];
+}
+
+def Tsr_CostInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::tessera";
+  let description = "Arithmetic work of an op, for plans and for `info`.";
+  let methods = [InterfaceMethod<"Floating-point operations; a multiply-add counts as two.", "int64_t", "getFlops">];
+}
+
+#endif // TSR_INTERFACES_TD

@@ -1,0 +1,206 @@
+//===- Verify.cpp - verifiers of tsr ops ----------------------------------===//
+
+#include "ir/GraphBuilder.h"
+#include "ir/Tsr.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Adds the axes of `type` to `sizes`; says where a size disagrees.
+static LogicalResult unite(Operation *op, llvm::StringMap<int64_t> &sizes, NamedTensorType type) {
+  for (AxisAttr axis : type.getAxes()) {
+    auto [it, isNew] = sizes.try_emplace(axis.getName(), axis.getSize());
+    if (!isNew && it->second != axis.getSize())
+      return op->emitOpError("axis `") << axis.getName() << "` has size " << it->second << " and size " << axis.getSize();
+  }
+  return success();
+}
+
+/// Checks that `type` has exactly the axes in `sizes`.
+static LogicalResult expectAxes(Operation *op, const llvm::StringMap<int64_t> &sizes, NamedTensorType type) {
+  for (AxisAttr axis : type.getAxes()) {
+    auto it = sizes.find(axis.getName());
+    if (it == sizes.end()) return op->emitOpError("result has axis `") << axis.getName() << "` that no operand gives it";
+    if (it->second != axis.getSize())
+      return op->emitOpError("expected size ") << it->second << " for axis `" << axis.getName() << "` of the result, got " << axis.getSize();
+  }
+  if (sizes.size() != static_cast<size_t>(type.getRank()))
+    return op->emitOpError("expected ") << sizes.size() << " axes in the result, got " << type;
+  return success();
+}
+
+static LogicalResult expectElementType(Operation *op, Type expected, Type got) {
+  if (expected == got) return success();
+  return op->emitOpError("expected element type ") << expected << ", got " << got;
+}
+
+LogicalResult tessera::verifyElementwise(Operation *op) {
+  llvm::StringMap<int64_t> sizes;
+  for (Value operand : op->getOperands())
+    if (failed(unite(op, sizes, tensorType(operand)))) return failure();
+  NamedTensorType result = tensorType(op->getResult(0));
+  if (failed(expectAxes(op, sizes, result))) return failure();
+  if (isa<CastOp>(op)) return success();
+  // The operands that carry values have one element type; so does the result, but for a comparison.
+  auto values = op->getOperands().drop_front(isa<SelectOp>(op) ? 1 : 0);
+  Type element = tensorType(values.front()).getElementType();
+  for (Value value : values)
+    if (failed(expectElementType(op, element, tensorType(value).getElementType()))) return failure();
+  return isa<CompareOp>(op) ? success() : expectElementType(op, element, result.getElementType());
+}
+
+LogicalResult ConstantOp::verify() {
+  return expectElementType(*this, getType().getElementType(), cast<TypedAttr>(getValueAttr()).getType());
+}
+
+LogicalResult IndexOp::verify() {
+  if (getType().getRank() != 1) return emitOpError("expected one axis, got ") << getType();
+  return success();
+}
+
+LogicalResult ContractOp::verify() {
+  llvm::StringMap<int64_t> sizes;
+  if (failed(::unite(*this, sizes, getLhs().getType())) || failed(::unite(*this, sizes, getRhs().getType()))) return failure();
+  for (StringRef name : names(getOver())) {
+    if (!getLhs().getType().hasAxis(name) || !getRhs().getType().hasAxis(name))
+      return emitOpError("expected axis `") << name << "` in both operands";
+    sizes.erase(name);
+  }
+  if (getInit() && getInit().getType() != getType()) return emitOpError("expected init of type ") << getType() << ", got " << getInit().getType();
+  if (getBias())
+    for (AxisAttr axis : getBias().getType().getAxes())
+      if (!sizes.count(axis.getName())) return emitOpError("bias has axis `") << axis.getName() << "` that the result lacks";
+  return expectAxes(*this, sizes, getType());
+}
+
+LogicalResult ReduceOp::verify() {
+  llvm::StringMap<int64_t> sizes;
+  if (failed(::unite(*this, sizes, getX().getType()))) return failure();
+  for (StringRef name : names(getOver()))
+    if (!sizes.erase(name)) return emitOpError("operand has no axis `") << name << "`";
+  if (failed(expectElementType(*this, getX().getType().getElementType(), getType().getElementType()))) return failure();
+  return expectAxes(*this, sizes, getType());
+}
+
+LogicalResult BroadcastOp::verify() {
+  for (AxisAttr axis : getX().getType().getAxes())
+    if (getType().findAxis(axis.getName()) < 0 || getType().getSize(axis.getName()) != axis.getSize())
+      return emitOpError("result loses axis `") << axis.getName() << ": " << axis.getSize() << "`";
+  return expectElementType(*this, getX().getType().getElementType(), getType().getElementType());
+}
+
+LogicalResult RenameOp::verify() {
+  if (getFrom().size() != getTo().size()) return emitOpError("expected as many new names as old ones");
+  llvm::StringMap<StringRef> map;
+  for (auto [from, to] : llvm::zip(names(getFrom()), names(getTo()))) map[from] = to;
+  llvm::StringMap<int64_t> sizes;
+  for (AxisAttr axis : getX().getType().getAxes()) {
+    auto it = map.find(axis.getName());
+    if (!sizes.try_emplace(it == map.end() ? axis.getName() : it->second, axis.getSize()).second)
+      return emitOpError("two axes would be called `") << (it == map.end() ? axis.getName() : it->second) << "`";
+    if (it != map.end()) map.erase(it);
+  }
+  if (!map.empty()) return emitOpError("operand has no axis `") << map.begin()->first() << "`";
+  return expectAxes(*this, sizes, getType());
+}
+
+LogicalResult ReorderOp::verify() {
+  llvm::StringMap<int64_t> sizes;
+  if (failed(::unite(*this, sizes, getX().getType())) || failed(expectAxes(*this, sizes, getType()))) return failure();
+  return expectElementType(*this, getX().getType().getElementType(), getType().getElementType());
+}
+
+/// Replaces axes `many` of `split` by one axis `one` and checks the result against `merged`.
+static LogicalResult verifyMerge(Operation *op, NamedTensorType split, ArrayRef<StringRef> many, StringRef one, NamedTensorType merged) {
+  llvm::StringMap<int64_t> sizes;
+  if (failed(unite(op, sizes, split))) return failure();
+  int64_t product = 1;
+  for (StringRef name : many) {
+    auto it = sizes.find(name);
+    if (it == sizes.end()) return op->emitOpError("no axis `") << name << "`";
+    product *= it->second;
+    sizes.erase(it);
+  }
+  if (!sizes.try_emplace(one, product).second) return op->emitOpError("two axes would be called `") << one << "`";
+  return expectAxes(op, sizes, merged);
+}
+
+LogicalResult SplitOp::verify() { return verifyMerge(*this, getType(), names(getInto()), getAxis(), getX().getType()); }
+LogicalResult MergeOp::verify() { return verifyMerge(*this, getX().getType(), names(getAxes()), getInto(), getType()); }
+
+/// `small` lies within `large` along `name`, from `offset`; their other axes are equal.
+static LogicalResult verifyWithin(Operation *op, NamedTensorType small, NamedTensorType large, StringRef name, int64_t offset) {
+  if (!small.hasAxis(name) || !large.hasAxis(name)) return op->emitOpError("no axis `") << name << "`";
+  if (offset < 0 || offset + small.getSize(name) > large.getSize(name))
+    return op->emitOpError("positions ") << offset << " to " << offset + small.getSize(name) << " leave axis `" << name << "` of size " << large.getSize(name);
+  llvm::StringMap<int64_t> sizes;
+  if (failed(unite(op, sizes, large))) return failure();
+  sizes[name] = small.getSize(name);
+  return expectAxes(op, sizes, small);
+}
+
+LogicalResult SliceOp::verify() { return verifyWithin(*this, getType(), getX().getType(), getAxis(), getOffset()); }
+LogicalResult PadOp::verify() { return verifyWithin(*this, getX().getType(), getType(), getAxis(), getOffset()); }
+
+LogicalResult GatherOp::verify() {
+  if (getAxes().size() != getIndices().size()) return emitOpError("expected one index for each axis read at positions");
+  llvm::StringMap<int64_t> sizes;
+  if (failed(::unite(*this, sizes, getX().getType()))) return failure();
+  for (StringRef name : names(getAxes()))
+    if (!sizes.erase(name)) return emitOpError("operand has no axis `") << name << "`";
+  for (Value index : getIndices())
+    if (failed(::unite(*this, sizes, tensorType(index)))) return failure();
+  return expectAxes(*this, sizes, getType());
+}
+
+LogicalResult ScatterAddOp::verify() {
+  if (getAxes().size() != getIndices().size()) return emitOpError("expected one index for each axis written at positions");
+  llvm::StringMap<int64_t> sizes;
+  NamedTensorType updates = getUpdates().getType();
+  if (failed(::unite(*this, sizes, getType()))) return failure();
+  for (StringRef name : names(getAxes()))
+    if (!sizes.erase(name)) return emitOpError("result has no axis `") << name << "`";
+  for (Value index : getIndices())
+    if (failed(::unite(*this, sizes, tensorType(index)))) return failure();
+  if (getInit() && getInit().getType() != getType()) return emitOpError("expected init of the result's type");
+  return expectAxes(*this, sizes, updates);
+}
+
+LogicalResult SoftmaxOp::verify() {
+  if (!getX().getType().hasAxis(getAxis())) return emitOpError("operand has no axis `") << getAxis() << "`";
+  return success();
+}
+
+LogicalResult LayerNormOp::verify() {
+  llvm::StringMap<int64_t> sizes;
+  if (failed(::unite(*this, sizes, getX().getType()))) return failure();
+  for (StringRef name : names(getOver()))
+    if (!sizes.erase(name)) return emitOpError("operand has no axis `") << name << "`";
+  return expectAxes(*this, sizes, getRstd().getType());
+}
+
+LogicalResult CrossEntropyOp::verify() {
+  llvm::StringMap<int64_t> sizes;
+  if (failed(::unite(*this, sizes, getLogits().getType()))) return failure();
+  if (!sizes.erase(getAxis())) return emitOpError("logits have no axis `") << getAxis() << "`";
+  if (getLse().getType() != getLoss().getType()) return emitOpError("loss and lse differ in type");
+  if (failed(::unite(*this, sizes, getLabel().getType()))) return failure();
+  return expectAxes(*this, sizes, getLoss().getType());
+}
+
+LogicalResult AttentionOp::verify() {
+  Block &block = getScore().front();
+  if (block.getNumArguments() != 1 + getCaptures().size()) return emitOpError("expected the score and the captures as region arguments");
+  auto score = dyn_cast<NamedTensorType>(block.getArgument(0).getType());
+  if (!score || !score.hasAxis(getKey())) return emitOpError("expected scores with axis `") << getKey() << "`";
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getValues().size() != 1 || yield.getValues()[0].getType() != score)
+    return emitOpError("expected the region to yield scores of type ") << score;
+  return success();
+}
+
+LogicalResult GradientOp::verify() {
+  if (getWrt().getTypes() != getGradients().getTypes()) return emitOpError("expected a gradient of the type of each value");
+  return success();
+}

@@ -1,0 +1,19 @@
+//===- Passes.h - the phases of the compiler ------------------------------===//
+
+#ifndef TESSERA_PASSES_PASSES_H
+#define TESSERA_PASSES_PASSES_H
+
+#include "ir/Tsr.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tessera {
+
+#define GEN_PASS_DECL
+#include "passes/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/Passes.h.inc"
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_PASSES_H

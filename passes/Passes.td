@@ -1,0 +1,41 @@
+//===- Passes.td - the phases of the compiler -----------------------------===//
+
+#ifndef TSR_PASSES_TD
+#define TSR_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class Tsr_ModulePass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
+  let dependentDialects = ["::tessera::TsrDialect", "::mlir::func::FuncDialect"];
+}
+
+def SimplifyPass : Tsr_ModulePass<"tsr-simplify"> {
+  let summary = "fold, merge equal ops, drop dead ones; raise long-hand mathematics to composites";
+}
+
+def DifferentiatePass : Tsr_ModulePass<"tsr-differentiate"> {
+  let summary = "replace tsr.gradient by the reverse-mode program";
+}
+
+def OptimizePass : Tsr_ModulePass<"tsr-optimize"> {
+  let summary = "write optimizer, clipping and their state out as ops";
+}
+
+def LayoutPass : Tsr_ModulePass<"tsr-layout"> {
+  let summary = "choose memory orders so that contractions need no transposes and loops read consecutive bytes";
+}
+
+def FusePass : Tsr_ModulePass<"tsr-fuse"> {
+  let summary = "write composites out and group ops into kernels";
+}
+
+def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
+  let summary = "give every buffer an offset in one arena";
+}
+
+def VerifyPhasePass : Tsr_ModulePass<"tsr-verify-phase"> {
+  let summary = "check what must hold after a phase, and record it in tsr.phase";
+  let options = [Option<"phase", "phase", "std::string", "", "the phase that has just run">];
+}
+
+#endif // TSR_PASSES_TD

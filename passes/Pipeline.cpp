@@ -1,0 +1,80 @@
+//===- Pipeline.cpp - the order of the phases -----------------------------===//
+
+#include "passes/Pipeline.h"
+#include "ir/Program.h"
+#include "passes/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+struct Phase {
+  llvm::StringLiteral name;
+  void (*addPasses)(OpPassManager &);
+};
+} // namespace
+
+/// The pipeline. `parse` is the frontend's work; a module enters here at any phase.
+static constexpr Phase phases[] = {
+    {"parse", [](OpPassManager &) {}},
+    // Raises long-hand mathematics first: composites bring better adjoints than their parts.
+    {"simplify", [](OpPassManager &pm) { pm.addPass(createSimplifyPass()); }},
+    // Differentiation leaves zeros, duplicates and unused values behind.
+    {"differentiate", [](OpPassManager &pm) { pm.addPass(createDifferentiatePass()), pm.addPass(createSimplifyPass()); }},
+    {"optimize", [](OpPassManager &pm) { pm.addPass(createOptimizePass()), pm.addPass(createSimplifyPass()); }},
+    {"layout", [](OpPassManager &pm) { pm.addPass(createLayoutPass()); }},
+    {"fuse", [](OpPassManager &pm) { pm.addPass(createFusePass()); }},
+    {"schedule", [](OpPassManager &pm) { pm.addPass(createSchedulePass()); }},
+};
+
+ArrayRef<llvm::StringLiteral> tessera::phaseNames() {
+  static const auto names = llvm::map_to_vector(phases, [](const Phase &phase) { return phase.name; });
+  return names;
+}
+
+int tessera::phaseIndex(StringRef phase) {
+  auto it = llvm::find(phaseNames(), phase);
+  return it == phaseNames().end() ? -1 : it - phaseNames().begin();
+}
+
+/// Writes `NN-phase.mlir`, and a twin with locations beside it.
+static LogicalResult dump(ModuleOp module, StringRef directory, int index) {
+  if (std::error_code error = llvm::sys::fs::create_directories(directory))
+    return module.emitError("cannot make ") << directory << ": " << error.message();
+  for (bool withLocations : {false, true}) {
+    std::string path = (directory + "/" + (index < 10 ? "0" : "") + llvm::Twine(index) + "-" + phases[index].name +
+                        (withLocations ? ".loc.mlir" : ".mlir")).str();
+    std::error_code error;
+    llvm::raw_fd_ostream out(path, error);
+    if (error) return module.emitError("cannot write ") << path << ": " << error.message();
+    OpPrintingFlags flags;
+    if (withLocations) flags.enableDebugInfo(true, false);
+    module->print(out, flags);
+    out << "\n";
+  }
+  return success();
+}
+
+LogicalResult tessera::runPipeline(ModuleOp module, const PipelineOptions &options) {
+  auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
+  int start = reached ? phaseIndex(reached.getValue()) : -1;
+  if (start < 0) return module.emitError("expected `tsr.phase` to name a phase");
+  int last = options.compileTo.empty() ? static_cast<int>(std::size(phases)) - 1 : phaseIndex(options.compileTo);
+  if (!options.dumpDir.empty() && failed(dump(module, options.dumpDir, start))) return failure();
+  for (int index = start + 1; index <= last; ++index) {
+    auto begin = std::chrono::steady_clock::now();
+    PassManager pm(module.getContext());
+    phases[index].addPasses(pm);
+    pm.addPass(createVerifyPhasePass(VerifyPhasePassOptions{phases[index].name.str()}));
+    if (failed(pm.run(module))) return failure();
+    if (options.timing)
+      llvm::errs() << phases[index].name << ": "
+                   << std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() * 1e3 << " ms\n";
+    if (!options.dumpDir.empty() && failed(dump(module, options.dumpDir, index))) return failure();
+  }
+  return success();
+}

@@ -1,0 +1,29 @@
+//===- Pipeline.h - the order of the phases -------------------------------===//
+
+#ifndef TESSERA_PASSES_PIPELINE_H
+#define TESSERA_PASSES_PIPELINE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tessera {
+
+/// All phases in order, `parse` first, up to `schedule`.
+llvm::ArrayRef<llvm::StringLiteral> phaseNames();
+
+/// Position of a phase in the order, or -1.
+int phaseIndex(llvm::StringRef phase);
+
+struct PipelineOptions {
+  std::string compileTo; ///< stop after this phase; empty: run them all
+  std::string dumpDir;   ///< write the IR after each phase here; empty: do not
+  bool timing = false;   ///< print the time each phase took to standard error
+};
+
+/// Runs the phases after the one the module's `tsr.phase` names, each followed by its verify pass.
+llvm::LogicalResult runPipeline(mlir::ModuleOp module, const PipelineOptions &options);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_PIPELINE_H

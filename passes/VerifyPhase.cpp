@@ -1,0 +1,65 @@
+//===- VerifyPhase.cpp - what must hold after each phase ------------------===//
+
+#include "ir/GraphBuilder.h"
+#include "ir/Program.h"
+#include "passes/Passes.h"
+#include "passes/Pipeline.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_VERIFYPHASEPASS
+#include "passes/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+/// Before `layout` the axes of every type stand in canonical order, so that equal types are equal.
+static LogicalResult verifyCanonicalAxes(ModuleOp module) {
+  AxisOrder order(module);
+  auto check = [&](Operation *op, Type type) -> LogicalResult {
+    auto tensor = dyn_cast<NamedTensorType>(type);
+    if (!tensor || order.isCanonical(tensor)) return success();
+    return op->emitOpError("axes of ") << tensor << " do not stand in canonical order";
+  };
+  WalkResult result = module.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (failed(check(op, type))) return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Type type : block.getArgumentTypes())
+          if (failed(check(op, type))) return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// No op of the given types is left.
+template <typename... OpTs> static LogicalResult verifyNone(ModuleOp module, StringRef phase) {
+  WalkResult result = module.walk([&](Operation *op) {
+    if (!isa<OpTs...>(op)) return WalkResult::advance();
+    op->emitOpError("is left after ") << phase;
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
+  int index = phaseIndex(phase);
+  if (index < 0) return module.emitError("no phase is called `") << phase << "`";
+  if (index < phaseIndex("layout") && failed(verifyCanonicalAxes(module))) return failure();
+  if (index >= phaseIndex("differentiate") && failed(verifyNone<GradientOp>(module, phase))) return failure();
+  if (index >= phaseIndex("optimize") && failed(verifyNone<ClipOp, UpdateOp>(module, phase))) return failure();
+  if (index >= phaseIndex("fuse") && failed(verifyNone<SoftmaxOp, LayerNormOp, CrossEntropyOp, AttentionOp>(module, phase)))
+    return failure();
+  return success();
+}
+
+namespace {
+struct VerifyPhasePass : tessera::impl::VerifyPhasePassBase<VerifyPhasePass> {
+  using Base::Base;
+  void runOnOperation() override {
+    if (failed(verifyAfter(getOperation(), phase))) return signalPassFailure();
+    getOperation()->setAttr(attrs::phase, StringAttr::get(&getContext(), phase));
+  }
+};
+} // namespace
