@@ -1,0 +1,251 @@
+//===- EntryCode.cpp - the code of entry functions ------------------------===//
+//
+// A walk over the scheduled function. Each op becomes one call through the
+// runtime's table, each repeat one loop; an operand's address is the arena
+// plus its place. What a pass left to be moved (an operand of a repeat that lies elsewhere than the
+// region argument, a result that lies elsewhere than the function's) becomes a copy.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/host/EntryCode.h"
+#include "ir/Program.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "runtime/Abi.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+class EntryEmitter {
+public:
+  EntryEmitter(func::FuncOp function, ModuleOp code, GemmTable &gemms, KernelEmitter emitKernel)
+      : function(function), gemms(gemms), emitKernel(emitKernel), builder(code.getContext()), loc(builder.getUnknownLoc()),
+        pointer(LLVM::LLVMPointerType::get(code.getContext())), i64(builder.getI64Type()) {
+    builder.setInsertionPointToEnd(code.getBody());
+  }
+
+  LogicalResult emit();
+
+private:
+  LogicalResult emitBlock(Block &block);
+  LogicalResult emitOp(Operation *op);
+  LogicalResult emitKernelCall(KernelOp op);
+  LogicalResult emitContract(ContractOp op);
+  LogicalResult emitRepeat(RepeatOp op);
+  LogicalResult emitReturn(func::ReturnOp op);
+
+  /// Gives `value` the place in the attribute; an error on `op` if there is none.
+  LogicalResult place(Value value, Attribute attr, Operation *op);
+  LogicalResult placeResults(Operation *op);
+  /// Address of a placed value, in the current iteration of the enclosing repeats.
+  Value address(Value value) { return address(places.lookup(value), inductions); }
+  Value address(PlaceAttr place, ArrayRef<Value> at);
+  Value constant(int64_t number) { return LLVM::ConstantOp::create(builder, loc, i64, builder.getI64IntegerAttr(number)); }
+  /// Calls entry `field` of the runtime's table; `self` is added.
+  void callRuntime(size_t field, ArrayRef<Value> arguments);
+  void emitCopy(Value to, Value from, int64_t bytes) { callRuntime(offsetof(TsrRuntime, copy), {to, from, constant(bytes)}); }
+  /// `count` pointers on the stack, allocated once in the function's first block.
+  Value argumentArray(unsigned count);
+
+  func::FuncOp function;
+  GemmTable &gemms;
+  KernelEmitter emitKernel;
+  OpBuilder builder;
+  Location loc;
+  Type pointer, i64;
+  LLVM::LLVMFuncOp entry;
+  Value runtime, arena, arguments;
+  LLVM::AllocaOp argumentsAlloca;
+  unsigned argumentsCount = 1;
+  DenseMap<Value, PlaceAttr> places;
+  SmallVector<Value> inductions; ///< induction values (i64) of the enclosing repeats, outermost first
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+LogicalResult EntryEmitter::place(Value value, Attribute attr, Operation *op) {
+  auto found = dyn_cast_or_null<PlaceAttr>(attr);
+  if (!found) return op->emitError("expected a place for each value; has `schedule` run?");
+  places[value] = found;
+  return success();
+}
+
+LogicalResult EntryEmitter::placeResults(Operation *op) {
+  auto list = op->getAttrOfType<ArrayAttr>(attrs::places);
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    if (failed(place(result, list && i < list.size() ? list[i] : Attribute(), op))) return failure();
+  return success();
+}
+
+Value EntryEmitter::address(PlaceAttr place, ArrayRef<Value> at) {
+  Value result = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), arena, ArrayRef<Value>{constant(place.getOffset())});
+  for (auto [stride, induction] : llvm::zip(place.getStrides(), at)) {
+    if (stride == 0) continue;
+    Value offset = LLVM::MulOp::create(builder, loc, induction, constant(stride));
+    result = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), result, ArrayRef<Value>{offset});
+  }
+  return result;
+}
+
+Value EntryEmitter::argumentArray(unsigned count) {
+  argumentsCount = std::max(argumentsCount, count);
+  return argumentsAlloca.getResult();
+}
+
+void EntryEmitter::callRuntime(size_t field, ArrayRef<Value> arguments) {
+  Value slot = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), runtime,
+                                   ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(field)});
+  SmallVector<Value> operands{LLVM::LoadOp::create(builder, loc, pointer, slot), runtime};
+  operands.append(arguments.begin(), arguments.end());
+  auto types = llvm::map_to_vector(ArrayRef(operands).drop_front(), [](Value v) { return v.getType(); });
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), types);
+  LLVM::CallOp::create(builder, loc, type, operands);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult EntryEmitter::emitKernelCall(KernelOp op) {
+  FailureOr<KernelCall> call = emitKernel(op);
+  if (failed(call) || failed(placeResults(op))) return failure();
+  SmallVector<Value> tensors(op.getInputs());
+  tensors.append(op.getResults().begin(), op.getResults().end());
+  Value array = argumentArray(tensors.size());
+  for (auto [i, tensor] : llvm::enumerate(tensors)) {
+    Value slot = LLVM::GEPOp::create(builder, loc, pointer, pointer, array, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    LLVM::StoreOp::create(builder, loc, address(tensor), slot);
+  }
+  Value kernel = LLVM::AddressOfOp::create(builder, loc, pointer, call->symbol);
+  Value noScalars = LLVM::ZeroOp::create(builder, loc, pointer);
+  callRuntime(offsetof(TsrRuntime, parallelFor), {kernel, array, noScalars, constant(call->iterations), constant(call->grain)});
+  return success();
+}
+
+LogicalResult EntryEmitter::emitContract(ContractOp op) {
+  if (failed(placeResults(op))) return failure();
+  FailureOr<GemmCall> call = gemms.add(op);
+  if (failed(call)) return failure();
+  Value result = address(op.getResult());
+  if (op.getInit() && places.lookup(op.getInit()) != places.lookup(op.getResult()))
+    emitCopy(result, address(op.getInit()), op.getType().getNumBytes());
+  Value bias = op.getBias() ? address(op.getBias()) : LLVM::ZeroOp::create(builder, loc, pointer).getResult();
+  Value index = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(call->index));
+  callRuntime(offsetof(TsrRuntime, gemm), {index, address(call->a), address(call->b), bias, result});
+  return success();
+}
+
+/// Emits, for `n` iterations:
+///
+///   copies of carried operands → head(i = 0): body(i' = reverse ? n - 1 - i : i) … copies of carried values; i + 1 < n ? head : exit
+LogicalResult EntryEmitter::emitRepeat(RepeatOp op) {
+  if (failed(placeResults(op))) return failure();
+  ArrayAttr argPlaces = op.getArgPlacesAttr();
+  Block &body = op.getBlock();
+  for (auto [i, argument] : llvm::enumerate(body.getArguments()))
+    if (failed(place(argument, argPlaces && i < argPlaces.size() ? argPlaces[i] : Attribute(), op))) return failure();
+
+  int64_t count = op.getAxis().getSize();
+  SmallVector<Value> first(inductions), last(inductions);
+  first.push_back(constant(op.getReverse() ? count - 1 : 0));
+  last.push_back(constant(op.getReverse() ? 0 : count - 1));
+  auto move = [&](PlaceAttr to, ArrayRef<Value> toAt, PlaceAttr from, ArrayRef<Value> fromAt, Value value) {
+    if (to != from) emitCopy(address(to, toAt), address(from, fromAt), tensorType(value).getNumBytes());
+  };
+  for (auto [operand, argument] : llvm::zip(op.getCarried(), op.getCarriedArgs())) {
+    PlaceAttr to = places.lookup(argument), from = places.lookup(operand);
+    // A carried value in a stack starts at the slot of the first iteration.
+    int64_t stride = to.getStrides().size() > inductions.size() ? to.getStrides()[inductions.size()] : 0;
+    int64_t start = to.getOffset() + stride * (op.getReverse() ? count - 1 : 0);
+    SmallVector<int64_t> outer(to.getStrides().take_front(inductions.size()));
+    while (!outer.empty() && outer.back() == 0) outer.pop_back();
+    PlaceAttr slot = PlaceAttr::get(op.getContext(), start, outer);
+    move(slot, inductions, from, inductions, operand);
+  }
+
+  Block *before = builder.getInsertionBlock();
+  Region &region = entry.getBody();
+  Block *head = builder.createBlock(&region, region.end(), {i64}, {loc});
+  builder.setInsertionPointToEnd(before);
+  LLVM::BrOp::create(builder, loc, ValueRange{constant(0)}, head);
+  builder.setInsertionPointToEnd(head);
+  Value counter = head->getArgument(0);
+  Value induction = op.getReverse() ? LLVM::SubOp::create(builder, loc, constant(count - 1), counter).getResult() : counter;
+  inductions.push_back(induction);
+  Value narrow = LLVM::TruncOp::create(builder, loc, builder.getI32Type(), induction);
+  LLVM::StoreOp::create(builder, loc, narrow, address(op.getInduction()));
+  if (failed(emitBlock(body))) return failure();
+  for (auto [value, argument] : llvm::zip(op.getYield().getValues(), op.getCarriedArgs())) {
+    PlaceAttr to = places.lookup(argument), from = places.lookup(value);
+    bool inStack = to.getStrides().size() == inductions.size() && to.getStrides().back() != 0;
+    if (!inStack) move(to, inductions, from, inductions, value);
+  }
+  inductions.pop_back();
+  Value next = LLVM::AddOp::create(builder, loc, counter, constant(1));
+  Value more = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, next, constant(count));
+  Block *tail = builder.getInsertionBlock();
+  Block *exit = builder.createBlock(&region, region.end());
+  builder.setInsertionPointToEnd(tail);
+  LLVM::CondBrOp::create(builder, loc, more, head, ValueRange{next}, exit, ValueRange{});
+  builder.setInsertionPointToEnd(exit);
+  return success();
+}
+
+LogicalResult EntryEmitter::emitReturn(func::ReturnOp op) {
+  for (auto [i, value] : llvm::enumerate(op.getOperands())) {
+    auto to = function.getResultAttrOfType<PlaceAttr>(i, attrs::place);
+    if (!to) return op.emitError("expected a place for each result; has `schedule` run?");
+    if (to != places.lookup(value)) emitCopy(address(to, {}), address(value), tensorType(value).getNumBytes());
+  }
+  LLVM::ReturnOp::create(builder, loc, ValueRange{});
+  return success();
+}
+
+LogicalResult EntryEmitter::emitOp(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<KernelOp>([&](auto kernel) { return emitKernelCall(kernel); })
+      .Case<ContractOp>([&](auto contract) { return emitContract(contract); })
+      .Case<RepeatOp>([&](auto repeat) { return emitRepeat(repeat); })
+      .Case<func::ReturnOp>([&](auto op) { return emitReturn(op); })
+      .Case<YieldOp>([](auto) { return success(); })
+      // Views: other types of storage that is there already.
+      .Case<RenameOp, SplitOp, MergeOp, SliceOp>([&](auto view) { return placeResults(view); })
+      .Default([](Operation *other) { return other->emitError("is neither a kernel, a contraction, a repeat nor a view; has `fuse` run?"); });
+}
+
+LogicalResult EntryEmitter::emitBlock(Block &block) {
+  for (Operation &op : block)
+    if (failed(emitOp(&op))) return failure();
+  return success();
+}
+
+LogicalResult EntryEmitter::emit() {
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer, pointer});
+  entry = LLVM::LLVMFuncOp::create(builder, loc, (TSR_SYMBOL_ENTRY_PREFIX + function.getName()).str(), type);
+  Block *block = entry.addEntryBlock(builder);
+  builder.setInsertionPointToEnd(block);
+  runtime = block->getArgument(0);
+  arena = block->getArgument(1);
+  argumentsAlloca = LLVM::AllocaOp::create(builder, loc, pointer, pointer, constant(1));
+  for (auto [i, argument] : llvm::enumerate(function.getArguments()))
+    if (failed(place(argument, function.getArgAttr(i, attrs::place), function))) return failure();
+  if (failed(emitBlock(function.getBody().front()))) return failure();
+  argumentsAlloca.getArraySize().getDefiningOp<LLVM::ConstantOp>().setValueAttr(builder.getI64IntegerAttr(argumentsCount));
+  return success();
+}
+
+LogicalResult tessera::emitEntry(func::FuncOp function, ModuleOp code, GemmTable &gemms, KernelEmitter emitKernel) {
+  return EntryEmitter(function, code, gemms, emitKernel).emit();
+}
+
+void tessera::emitAbiVersion(ModuleOp code) {
+  OpBuilder builder(code.getBodyRegion());
+  LLVM::GlobalOp::create(builder, builder.getUnknownLoc(), builder.getI32Type(), /*isConstant=*/true, LLVM::Linkage::External,
+                         TSR_SYMBOL_ABI_VERSION, builder.getI32IntegerAttr(TSR_ABI_VERSION));
+}

@@ -1,0 +1,36 @@
+//===- EntryCode.h - the code of entry functions --------------------------===//
+//
+// An entry function of a scheduled module becomes one C function that runs
+// kernels, library calls and loops in order, all at fixed addresses in the arena.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CODEGEN_HOST_ENTRYCODE_H
+#define TESSERA_CODEGEN_HOST_ENTRYCODE_H
+
+#include "codegen/host/GemmTable.h"
+#include "ir/Tsr.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tessera {
+
+/// A kernel as the entry code calls it.
+struct KernelCall {
+  std::string symbol;
+  int64_t iterations = 0; ///< of the parallel space
+  int64_t grain = 1;      ///< iterations that one thread takes at least, and a multiple of which each takes
+};
+
+/// Makes (or finds) the code of a kernel in the code module.
+using KernelEmitter = llvm::function_ref<llvm::FailureOr<KernelCall>(KernelOp)>;
+
+/// Emits `tsr_entry_NAME(TsrRuntime *, char *arena)` for `function` into `code`, in the LLVM dialect. Contractions are entered
+/// into `gemms`.
+llvm::LogicalResult emitEntry(mlir::func::FuncOp function, mlir::ModuleOp code, GemmTable &gemms, KernelEmitter emitKernel);
+
+/// Emits the constant `tsr_abi_version`.
+void emitAbiVersion(mlir::ModuleOp code);
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_HOST_ENTRYCODE_H

@@ -1,0 +1,43 @@
+//===- GemmTable.cpp - the contractions that a library computes -----------===//
+
+#include "codegen/host/GemmTable.h"
+#include "ir/Program.h"
+#include "runtime/Gemm.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// The description in the runtime's terms.
+static runtime::GemmDescription forRuntime(const GemmDescription &d) {
+  runtime::GemmDescription result;
+  result.dimsA = d.dimsA, result.stridesA = d.stridesA;
+  result.dimsB = d.dimsB, result.stridesB = d.stridesB;
+  result.dimsC = d.dimsC, result.stridesC = d.stridesC;
+  result.bias = d.bias;
+  result.accumulate = d.accumulate;
+  return result;
+}
+
+FailureOr<GemmCall> GemmTable::add(ContractOp op) {
+  std::optional<GemmDescription> description = describeGemm(op);
+  if (!description) return op.emitError("is not a matrix product of strided operands; has `layout` run?");
+  Value a = description->swapped ? op.getRhs() : op.getLhs(), b = description->swapped ? op.getLhs() : op.getRhs();
+  for (auto [i, entry] : llvm::enumerate(entries))
+    if (entry.description == *description) return GemmCall{static_cast<uint32_t>(i), a, b};
+  runtime::GemmPlan plan = runtime::planGemm(forRuntime(*description), threads);
+  if (!plan.error.empty()) return op.emitError("the library refuses the contraction: ") << plan.error;
+  if (plan.isReference) op.emitWarning("the library has only a slow loop for this contraction: ") << plan.implementation;
+  Entry entry;
+  entry.name = userName(op).str();
+  entry.description = *description;
+  entry.scratchBytes = plan.scratchBytes;
+  entry.implementation = plan.implementation;
+  entries.push_back(std::move(entry));
+  return GemmCall{static_cast<uint32_t>(entries.size() - 1), a, b};
+}
+
+int64_t GemmTable::workspaceBytes() const {
+  int64_t bytes = 0;
+  for (const Entry &entry : entries) bytes = std::max(bytes, entry.scratchBytes);
+  return bytes;
+}

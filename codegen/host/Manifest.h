@@ -1,0 +1,37 @@
+//===- Manifest.h - writes a program's manifest ---------------------------===//
+
+#ifndef TESSERA_CODEGEN_HOST_MANIFEST_H
+#define TESSERA_CODEGEN_HOST_MANIFEST_H
+
+#include "codegen/host/GemmTable.h"
+#include "ir/Tsr.h"
+
+namespace tessera {
+
+/// The machine that a program's code is for.
+struct TargetDescription {
+  std::string march;                 ///< LLVM's name of the processor
+  std::vector<std::string> features; ///< instruction sets that the code uses, in the kernel's spelling (/proc/cpuinfo)
+  int threads = 1;
+};
+
+/// What code generation adds to the scheduled module.
+struct ProgramFacts {
+  TargetDescription target;
+  const GemmTable *gemms = nullptr;
+  int64_t arenaBytes = 0;      ///< with the workspace
+  int64_t workspaceOffset = 0; ///< in the arena
+  /// Calls of each kernel in one run of an entry function: entry, kernel, count.
+  struct KernelCount {
+    std::string entry, kernel;
+    int64_t count;
+  };
+  std::vector<KernelCount> kernels;
+};
+
+/// The manifest of docs/manifest.md as text, with keys in a fixed order.
+std::string writeManifest(mlir::ModuleOp module, const ProgramFacts &facts);
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_HOST_MANIFEST_H

@@ -1,0 +1,162 @@
+//===- Commands.cpp - what each command does ------------------------------===//
+
+#include "tools/Commands.h"
+#include "frontend/Diagnostics.h"
+#include "ir/Program.h"
+#include "passes/Pipeline.h"
+#include "passes/memory/BufferList.h"
+#include "runtime/Payload.h"
+#include "tools/Cache.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include <chrono>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace tessera;
+
+static int usage(const llvm::Twine &message) {
+  llvm::errs() << "error: " << message << "\n";
+  return ExitUsage;
+}
+
+/// Checks options that only later targets and phases bring.
+static int checkOptions(const CommandOptions &options) {
+  if (options.target == "cuda" || StringRef(options.target).starts_with("cuda:"))
+    return usage("this build makes programs for the CPU only; leave out --target, or say --target=cpu");
+  if (options.target != "cpu") return usage("expected --target=cpu, got --target=" + options.target);
+  if (!options.compileTo.empty() && phaseIndex(options.compileTo) < 0)
+    return usage("no phase is called `" + options.compileTo + "`; the phases are " + llvm::join(phaseNames(), ", "));
+  return ExitDone;
+}
+
+/// An error after the frontend accepted the model is the compiler's fault: keep what reproduces it.
+static int internalError(const std::string &reproducer) {
+  std::string path = "tessera-reproducer.mlir";
+  std::error_code error;
+  llvm::raw_fd_ostream out(path, error);
+  if (!error) out << reproducer;
+  llvm::errs() << "error: internal: the compiler failed on a model that it should take; " << path
+               << " reproduces it with `tessera compile " << path << "`\n";
+  return ExitInternal;
+}
+
+static std::string printModule(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module->print(out);
+  return text + "\n";
+}
+
+/// Runs the phases. A hand-edited module that fails is the input's fault, a model file's is ours.
+static int runPhases(ModuleOp module, const CommandOptions &options) {
+  PipelineOptions pipeline{options.compileTo, options.dumpDir, options.timing};
+  std::string before = printModule(module);
+  if (succeeded(runPipeline(module, pipeline))) return ExitDone;
+  return StringRef(options.input.path).ends_with(".mlir") ? ExitInput : internalError(before);
+}
+
+/// The launcher that every program starts as: beside this tool, or where it is installed.
+static std::string findLauncher() {
+  std::string self = llvm::sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&findLauncher));
+  StringRef folder = llvm::sys::path::parent_path(self);
+  for (const char *relative : {"/tessera-launcher", "/../lib/tessera/tessera-launcher"})
+    if (std::string path = (folder + relative).str(); llvm::sys::fs::exists(path)) return path;
+  return (folder + "/tessera-launcher").str();
+}
+
+/// Compiles a module that has left the frontend into a training program at `path`.
+static int buildProgram(ModuleOp module, const CommandOptions &options, const std::string &path) {
+  if (int status = runPhases(module, options)) return status;
+  CodegenOptions codegen = options.codegen;
+  codegen.dumpDir = options.dumpDir;
+  codegen.timing = options.timing;
+  std::string before = printModule(module);
+  FailureOr<CompiledProgram> program = generateProgram(module, codegen);
+  if (failed(program)) return internalError(before);
+  std::string problem = runtime::writeTrainingProgram(findLauncher(), program->object, program->manifest, path);
+  if (problem.empty()) return ExitDone;
+  llvm::errs() << "error: " << problem << "\n";
+  return ExitInput;
+}
+
+static int writeModule(ModuleOp module, const std::string &path) {
+  std::error_code error;
+  llvm::ToolOutputFile out(path.empty() ? "-" : path, error, llvm::sys::fs::OF_Text);
+  if (error) return usage("cannot write " + path + ": " + error.message());
+  out.os() << printModule(module);
+  out.keep();
+  return ExitDone;
+}
+
+int tessera::runCompile(const CommandOptions &options) {
+  if (int status = checkOptions(options)) return status;
+  if (options.output.empty() && options.compileTo.empty()) return usage("say where the program goes: -o PROGRAM");
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  OwningOpRef<ModuleOp> module = readInput(context, options.input);
+  if (!module) return ExitInput;
+  if (!options.compileTo.empty()) {
+    if (int status = runPhases(*module, options)) return status;
+    return writeModule(*module, options.output);
+  }
+  int status = buildProgram(*module, options, options.output);
+  if (status == ExitDone && options.verbose) llvm::outs() << "target cpu, wrote " << options.output << "\n";
+  return status;
+}
+
+int tessera::runTrain(const CommandOptions &options) {
+  constexpr int shift = 64; // So that the program's own exit codes stay apart from the compiler's.
+  if (int status = checkOptions(options)) return status + shift;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  OwningOpRef<ModuleOp> module = readInput(context, options.input);
+  if (!module) return ExitInput + shift;
+  FailureOr<std::string> program = cachedProgram(printModule(*module), options.codegen, [&](const std::string &path) {
+    return buildProgram(*module, options, path);
+  });
+  if (failed(program)) return ExitInput + shift;
+  std::vector<char *> arguments{program->data(), const_cast<char *>("train")};
+  for (const std::string &argument : options.programArguments) arguments.push_back(const_cast<char *>(argument.c_str()));
+  arguments.push_back(nullptr);
+  execv(program->c_str(), arguments.data());
+  llvm::errs() << "error: cannot start " << *program << ": " << strerror(errno) << "\n";
+  return ExitInternal + shift;
+}
+
+int tessera::runCheck(const CommandOptions &options) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  return readInput(context, options.input) ? ExitDone : ExitInput;
+}
+
+int tessera::runPlan(const CommandOptions &options) {
+  if (int status = checkOptions(options)) return status;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  OwningOpRef<ModuleOp> module = readInput(context, options.input);
+  if (!module) return ExitInput;
+  if (int status = runPhases(*module, options)) return status;
+  int64_t state = 0, parameters = 0;
+  for (StateOp entry : stateTable(*module)) {
+    state += entry.getTensorType().getNumBytes();
+    if (entry.isParameter()) parameters += entry.getTensorType().getNumElements();
+  }
+  auto arena = (*module)->getAttrOfType<IntegerAttr>(attrs::arena);
+  constexpr double mib = 1 << 20;
+  llvm::outs() << llvm::formatv("parameters  {0}\nstate       {1:f1} MiB\narena       {2:f1} MiB (library workspace not counted)\nlargest buffers\n",
+                                parameters, state / mib, (arena ? arena.getInt() : 0) / mib);
+  for (const BufferInfo &buffer : ArrayRef(listBuffers(*module)).take_front(options.verbose ? SIZE_MAX : 15))
+    llvm::outs() << llvm::formatv("  {0,10:f1} MiB  {1,-10} {2,-9} {3}\n", buffer.bytes / mib, buffer.kind, buffer.entry, buffer.name);
+  return ExitDone;
+}
+
+int tessera::runExplain(const CommandOptions &options) {
+  const CodeInfo *info = findCode(options.code);
+  if (!info) return usage("no diagnostic has the code " + options.code);
+  llvm::outs() << info->name << ": " << info->title << "\n\n" << info->text << "\n";
+  return ExitDone;
+}

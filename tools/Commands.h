@@ -1,0 +1,34 @@
+//===- Commands.h - what each command does --------------------------------===//
+
+#ifndef TESSERA_TOOLS_COMMANDS_H
+#define TESSERA_TOOLS_COMMANDS_H
+
+#include "codegen/host/Program.h"
+#include "tools/Input.h"
+
+namespace tessera {
+
+struct CommandOptions {
+  InputOptions input;
+  CodegenOptions codegen;
+  std::string target = "cpu";
+  std::string output;
+  std::string compileTo;
+  std::string dumpDir;
+  std::string diagnostics = "text";
+  std::string code; ///< of `explain`
+  bool timing = false;
+  bool verbose = false;
+  std::vector<std::string> programArguments; ///< of `train`: what the program gets
+};
+
+// Each returns an exit code.
+int runCompile(const CommandOptions &options);
+int runTrain(const CommandOptions &options);
+int runCheck(const CommandOptions &options);
+int runPlan(const CommandOptions &options);
+int runExplain(const CommandOptions &options);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_COMMANDS_H

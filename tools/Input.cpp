@@ -1,0 +1,59 @@
+//===- Input.cpp - a model file or a dumped module as input ---------------===//
+
+#include "tools/Input.h"
+#include "frontend/Frontend.h"
+#include "ir/Program.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// MLIR's parser recurses on brackets without a bound; no dump nests anywhere near this deep.
+static constexpr int maxNesting = 200;
+
+/// Whether brackets of a text nest deeper than the bound.
+static bool nestsTooDeep(StringRef text) {
+  int depth = 0;
+  for (char c : text) {
+    if (c == '(' || c == '[' || c == '{' || c == '<') ++depth;
+    if (c == ')' || c == ']' || c == '}' || c == '>') depth = std::max(0, depth - 1);
+    if (depth > maxNesting) return true;
+  }
+  return false;
+}
+
+void tessera::loadDialects(MLIRContext &context) { context.loadDialect<TsrDialect, func::FuncDialect>(); }
+
+static OwningOpRef<ModuleOp> readModule(MLIRContext &context, const InputOptions &options) {
+  auto fail = [&](const llvm::Twine &message) {
+    llvm::errs() << "error: " << options.path << ": " << message << "\n";
+    return OwningOpRef<ModuleOp>();
+  };
+  auto buffer = llvm::MemoryBuffer::getFile(options.path, /*IsText=*/true);
+  if (!buffer) return fail(buffer.getError().message());
+  if (nestsTooDeep((*buffer)->getBuffer())) return fail("brackets nest deeper than " + llvm::Twine(maxNesting));
+  if (!options.sets.empty() || !options.preset.empty()) return fail("--set and --preset shape a model file; a dumped module is what it is");
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context, llvm::errs());
+  auto module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  if (!module) return {};
+  if (!(*module)->getAttrOfType<StringAttr>(attrs::phase))
+    return fail("the module lacks the attribute `tsr.phase`; expected a file that `--dump-dir` or `--compile-to` wrote");
+  return module;
+}
+
+OwningOpRef<ModuleOp> tessera::readInput(MLIRContext &context, const InputOptions &options) {
+  if (StringRef(options.path).ends_with(".mlir")) return readModule(context, options);
+  FrontendOptions frontend;
+  frontend.sets = options.sets;
+  if (!options.preset.empty()) frontend.presets = {options.preset};
+  DiagnosticEngine diagnostics;
+  OwningOpRef<ModuleOp> module = compileModel(context, options.path, frontend, diagnostics);
+  options.jsonDiagnostics ? diagnostics.printJson(llvm::errs()) : diagnostics.printText(llvm::errs());
+  return module;
+}

@@ -1,0 +1,34 @@
+//===- Input.h - a model file or a dumped module as input -----------------===//
+
+#ifndef TESSERA_TOOLS_INPUT_H
+#define TESSERA_TOOLS_INPUT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// What names the input and shapes it.
+struct InputOptions {
+  std::string path;
+  std::vector<std::string> sets; ///< NAME=VALUE
+  std::string preset;
+  bool jsonDiagnostics = false;
+};
+
+/// Exit codes of the compiler.
+enum ExitCode { ExitDone = 0, ExitInput = 1, ExitUsage = 2, ExitInternal = 70 };
+
+/// Registers the dialects the compiler works with.
+void loadDialects(mlir::MLIRContext &context);
+
+/// Reads a `.tsr` model (giving a module after phase `parse`) or a dumped `.mlir` module (at the phase it names).
+/// Null after errors, which are printed to standard error.
+mlir::OwningOpRef<mlir::ModuleOp> readInput(mlir::MLIRContext &context, const InputOptions &options);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_INPUT_H

@@ -1,0 +1,67 @@
+//===- tessera.cpp - the compiler's command line --------------------------===//
+
+#include "tools/Commands.h"
+#include "llvm/Support/InitLLVM.h"
+#include <CLI/CLI.hpp>
+
+using namespace tessera;
+
+/// Options that shape the program: those of `compile` and, as far as they make sense, of every command that reads a model.
+static void addInputOptions(CLI::App *command, CommandOptions &options) {
+  command->add_option("MODEL", options.input.path, "model file (.tsr), or a dumped module (.mlir)")->required();
+  command->add_option("--set", options.input.sets, "NAME=VALUE: override a hyper or a training setting")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--preset", options.input.preset, "take the values of a preset");
+  command->add_option("--diagnostics", options.diagnostics, "text or json")->check(CLI::IsMember({"text", "json"}));
+}
+
+static void addCompileOptions(CLI::App *command, CommandOptions &options) {
+  command->add_option("--target", options.target, "cpu (default)");
+  command->add_option("--march", options.codegen.march, "processor to make code for, in LLVM's names (default: this machine's)");
+  command->add_option("--threads", options.codegen.threads, "threads the program will run with (default: this machine's)");
+  command->add_option("--dump-dir", options.dumpDir, "write the IR after each phase, code and manifest to this folder");
+  command->add_flag("--timing", options.timing, "print the time of each phase");
+  command->add_flag("-v,--verbose", options.verbose, "say more");
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  CLI::App app{"Tessera: a compiler for training.\n"};
+  app.name("tessera");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "tessera " TESSERA_VERSION);
+  CommandOptions options;
+
+  CLI::App *compile = app.add_subcommand("compile", "compile a model to a training executable");
+  addInputOptions(compile, options);
+  addCompileOptions(compile, options);
+  compile->add_option("-o,--output", options.output, "the training program; with --compile-to, the module (default: standard output)");
+  compile->add_option("--compile-to", options.compileTo, "stop after this phase and write the module");
+
+  CLI::App *train = app.add_subcommand("train", "compile (cached) and train; options of `compile` and of the program's `train`");
+  addInputOptions(train, options);
+  addCompileOptions(train, options);
+  train->allow_extras();
+
+  CLI::App *check = app.add_subcommand("check", "parse and type-check a model");
+  addInputOptions(check, options);
+
+  CLI::App *plan = app.add_subcommand("plan", "say how much memory the program will take; nothing is run");
+  addInputOptions(plan, options);
+  addCompileOptions(plan, options);
+
+  CLI::App *explain = app.add_subcommand("explain", "say what an error code means");
+  explain->add_option("CODE", options.code, "E0210, say")->required();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? ExitDone : ExitUsage;
+  }
+  options.input.jsonDiagnostics = options.diagnostics == "json";
+  options.programArguments = train->remaining();
+  if (*compile) return runCompile(options);
+  if (*train) return runTrain(options);
+  if (*check) return runCheck(options);
+  if (*plan) return runPlan(options);
+  return runExplain(options);
+}
