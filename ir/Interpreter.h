@@ -30,19 +30,35 @@ enum class Rounding {
   Types,  ///< every result is rounded to its element type
 };
 
+/// Rounds what a sum or a composite computes on the way to its result: to f32 for types up to f32, as all targets do.
+struct PartialRounding {
+  bool toSingle;
+  double operator()(double value) const { return toSingle ? static_cast<float>(value) : value; }
+};
+
+/// `value` as the element type holds it: floats round to nearest, integers wrap, booleans are 0 or 1.
+double roundTo(double value, mlir::Type elementType);
+
 /// Runs functions and blocks of a module.
 class Interpreter {
 public:
   explicit Interpreter(Rounding rounding = Rounding::Double) : rounding(rounding) {}
 
   /// Runs a function on arguments whose types match (axis order may differ). Returns one value a result.
-  llvm::FailureOr<std::vector<TensorValue>> run(mlir::func::FuncOp function, llvm::ArrayRef<TensorValue> arguments);
+  llvm::FailureOr<llvm::SmallVector<TensorValue>> run(mlir::func::FuncOp function,
+                                                      llvm::ArrayRef<TensorValue> arguments);
 
-  /// Runs the ops of a block and returns the operands of its terminator. Regions of structure ops come back here.
-  llvm::FailureOr<std::vector<TensorValue>> runBlock(mlir::Block &block, llvm::ArrayRef<TensorValue> arguments);
+  /// Runs the ops of a block, which reads nothing from outside, and returns the operands of its terminator. Regions of
+  /// structure ops come back here. An op without meaning to the interpreter (gradient, clip, update) is an error.
+  llvm::FailureOr<llvm::SmallVector<TensorValue>> runBlock(mlir::Block &block, llvm::ArrayRef<TensorValue> arguments);
 
   /// Rounds the numbers to the element type, if this interpreter does so.
   void round(TensorValue &value) const;
+
+  /// How partial results of an op on this element type are rounded.
+  PartialRounding partialRounding(mlir::Type elementType) const {
+    return {rounding == Rounding::Types && !elementType.isF64()};
+  }
 
 private:
   Rounding rounding;

@@ -2,6 +2,7 @@
 
 #include "ir/Tsr.h"
 #include "ir/Interpreter.h"
+#include "ir/Program.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -33,6 +34,13 @@ void TsrDialect::initialize() {
 #define GET_OP_LIST
 #include "ir/TsrOps.cpp.inc"
       >();
+}
+
+void tessera::nameResults(Operation *op, OpAsmSetValueNameFn setName) {
+  StringRef last = userName(op).rsplit('.').second;
+  StringRef name = last.empty() ? userName(op) : last;
+  if (name.empty()) return;
+  for (Value result : op->getResults()) setName(result, name);
 }
 
 SmallVector<StringRef> tessera::names(ArrayAttr attr) {

@@ -45,6 +45,9 @@ namespace tessera {
 /// Checks that the result's axes are the union of the operands' and that sizes agree.
 llvm::LogicalResult verifyElementwise(mlir::Operation *op);
 
+/// Suggests SSA names for the op's results: the last part of its `tsr.name`.
+void nameResults(mlir::Operation *op, mlir::OpAsmSetValueNameFn setName);
+
 /// The type of a value that is known to be a named tensor.
 inline NamedTensorType tensorType(mlir::Value value) { return llvm::cast<NamedTensorType>(value.getType()); }
 

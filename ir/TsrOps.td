@@ -8,6 +8,7 @@ include "ir/TsrInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/RegionKindInterface.td"
 
@@ -23,7 +24,14 @@ def Tsr_NumberTensor : Tsr_TensorOf<"!e.isInteger(1)", "named tensor of numbers"
 def Tsr_Scalar : Type<CPred<"::llvm::isa<::tessera::NamedTensorType>($_self) && ::llvm::cast<::tessera::NamedTensorType>($_self).isScalar()">,
                       "named tensor without axes", "::tessera::NamedTensorType">;
 
-class Tsr_Op<string opMnemonic, list<Trait> traits = []> : Op<Tsr_Dialect, opMnemonic, traits>;
+/// Results print under the user's name: %q for `tsr.name = "h.attn.q"`.
+class Tsr_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<Tsr_Dialect, opMnemonic, [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>] # traits> {
+  code resultNames = [{
+    void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) { nameResults(getOperation(), setName); }
+  }];
+  let extraClassDefinition = resultNames;
+}
 
 /// An op without effects that the interpreter can run.
 class Tsr_PureOp<string opMnemonic, list<Trait> traits = []>
@@ -38,7 +46,7 @@ class Tsr_ElementwiseOp<string opMnemonic, list<Trait> traits = []>
   let results = (outs Tsr_Tensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
-  let extraClassDefinition = [{
+  let extraClassDefinition = resultNames # [{
     ::llvm::LogicalResult $cppClass::verify() { return verifyElementwise(getOperation()); }
     ::llvm::LogicalResult $cppClass::evaluate(::llvm::ArrayRef<TensorValue> operands, ::llvm::MutableArrayRef<TensorValue> results,
                                               Interpreter &) {
@@ -91,7 +99,7 @@ def Tsr_CompareOp : Tsr_ElementwiseOp<"compare"> {
   let summary = "comparison, broadcast by name; false if a side is NaN, but for `ne`";
   let arguments = (ins Tsr_PredicateAttr:$predicate, Tsr_Tensor:$lhs, Tsr_Tensor:$rhs);
   let results = (outs Tsr_BoolTensor:$result);
-  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $predicate $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
 }
 
 def Tsr_SelectOp : Tsr_ElementwiseOp<"select", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
@@ -137,14 +145,14 @@ def Tsr_RandomOp : Tsr_PureOp<"random"> {
     parser; `salts` are the induction values of the enclosing repeats. After `layout`, `canonical` lists the axes in canonical order.
 
     key = (low, high word of seed); counter = (low, high word of the index, step, mix(site, salts)), where mix folds
-    `h = (h ^ salt) * 0x9E3779B1 + 0x7F4A7C15` over the salts, starting with the site. uniform: `(w0 >> 8) * 2^-24`, in [0, 1). normal:
+    `h = (h ^ salt) * 0x9E3779B1 + 0x7F4A7C15` over the salts, outermost repeat first, starting with `h = site`. uniform: `(w0 >> 8) * 2^-24`, in [0, 1). normal:
     Box-Muller, `sqrt(-2 ln(((w0 >> 8) + 1) * 2^-24)) * cos(2 pi (w1 >> 8) * 2^-24)`.
     CSE never merges two draws of different sites.
   }];
   let arguments = (ins Tsr_DistributionAttr:$distribution, I32Attr:$site, Tsr_Scalar:$seed, Tsr_Scalar:$step, Variadic<Tsr_Scalar>:$salts,
                        OptionalAttr<StrArrayAttr>:$canonical);
   let results = (outs Tsr_FloatTensor:$result);
-  let assemblyFormat = "$distribution `site` $site `seed` $seed `step` $step (`salts` $salts^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $distribution `site` $site `seed` $seed `step` $step (`salts` $salts^)? attr-dict `:` functional-type(operands, results)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +176,7 @@ def Tsr_ReduceOp : Tsr_PureOp<"reduce", [DeclareOpInterfaceMethods<Tsr_AdjointIn
   let description = "At a tie the gradient of max and min is shared equally. Sums of i1 are not allowed: cast first.";
   let arguments = (ins Tsr_ReduceKindAttr:$kind, Tsr_NumberTensor:$x, StrArrayAttr:$over);
   let results = (outs Tsr_NumberTensor:$result);
-  let assemblyFormat = "$kind $x `over` $over attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = "`` $kind $x `over` $over attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }
 
