@@ -1,0 +1,16 @@
+//===- CpuFeatures.h - does this processor run that code ----------------------===//
+
+#ifndef TESSERA_RUNTIME_CPUFEATURES_H
+#define TESSERA_RUNTIME_CPUFEATURES_H
+
+#include <string>
+#include <vector>
+
+namespace tessera::runtime {
+
+/// Of `features` (LLVM's names: "avx512f", "fma"), those that this processor lacks.
+std::vector<std::string> missingCpuFeatures(const std::vector<std::string> &features);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_CPUFEATURES_H

@@ -1,0 +1,52 @@
+//===- Error.h - what stops a training program --------------------------------===//
+//
+// Every failure of the runtime is an `Error`: a sentence that says what is
+// wrong and what to do, and the exit status that goes with it. Only `main`
+// turns one into text and a status.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_ERROR_H
+#define TESSERA_RUNTIME_ERROR_H
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace tessera::runtime {
+
+/// Exit status of a training program.
+enum class ExitCode : int {
+  Done = 0,
+  Fault = 1,    ///< the data, checkpoint or option is at fault
+  Usage = 2,    ///< the command line is at fault
+  Diverged = 3, ///< not finite for too long
+  Lost = 4,     ///< a rank or device was lost
+  Stopped = 75  ///< stopped and saved
+};
+
+class Error : public std::runtime_error {
+public:
+  explicit Error(std::string message, ExitCode code = ExitCode::Fault)
+      : std::runtime_error(std::move(message)), code(code) {}
+  ExitCode exitCode() const { return code; }
+
+private:
+  ExitCode code;
+};
+
+/// Throws an Error with status 1.
+template <typename... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args &&...args) {
+  throw Error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Throws an Error with status 2.
+template <typename... Args> [[noreturn]] void failUsage(fmt::format_string<Args...> format, Args &&...args) {
+  throw Error(fmt::format(format, std::forward<Args>(args)...), ExitCode::Usage);
+}
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_ERROR_H

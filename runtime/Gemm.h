@@ -1,0 +1,69 @@
+//===- Gemm.h - contractions that oneDNN computes -----------------------------===//
+//
+// One `Gemm` is one entry of the manifest's list of contractions. The compiler
+// links this piece too: it asks `planGemm` how many bytes of workspace a
+// contraction needs and whether the library would take a slow path. Nothing
+// else of the runtime is needed here, and nothing of it throws but `Gemm`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_GEMM_H
+#define TESSERA_RUNTIME_GEMM_H
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::runtime {
+
+enum class GemmType { F32, BF16 };
+
+/// c [batch..., M, N] = a [batch..., M, K] · b [batch..., K, N], plus bias, plus c itself where `accumulate`.
+/// All three have the same rank; strides count elements; a batch dimension of size 1 is broadcast.
+struct GemmDescription {
+  std::string name;
+  GemmType type = GemmType::F32;       ///< of a and b
+  GemmType resultType = GemmType::F32; ///< of c and bias
+  std::vector<int64_t> dimsA, stridesA;
+  std::vector<int64_t> dimsB, stridesB;
+  std::vector<int64_t> dimsC, stridesC;
+  /// Strides of the bias, aligned with the last dimensions of c; zero: broadcast along that dimension.
+  std::optional<std::vector<int64_t>> bias;
+  bool accumulate = false;
+};
+
+/// What the library would do with a contraction.
+struct GemmPlan {
+  std::string error;          ///< not empty: the library refuses, and why
+  int64_t scratchBytes = 0;   ///< workspace, at any address that is a multiple of 64
+  std::string implementation; ///< the library's own name, "brg:avx512_core"
+  bool isReference = false;   ///< a plain loop: orders of magnitude too slow
+};
+
+/// Asks the library, for `threads` threads (0: as many as it would take).
+GemmPlan planGemm(const GemmDescription &description, int threads = 0);
+
+/// A contraction ready to run. Its constructor throws std::runtime_error where the library refuses.
+class Gemm {
+public:
+  explicit Gemm(const GemmDescription &description);
+  ~Gemm();
+  Gemm(Gemm &&) noexcept;
+  Gemm &operator=(Gemm &&) noexcept;
+
+  int64_t scratchBytes() const;
+  const std::string &implementation() const;
+
+  /// `bias` is ignored unless the description has one; `scratch` has scratchBytes() bytes. One call at a time.
+  void run(const void *a, const void *b, const void *bias, void *c, void *scratch);
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_GEMM_H

@@ -1,0 +1,27 @@
+//===- MachineMemory.h - how much memory there is to take ---------------------===//
+
+#ifndef TESSERA_RUNTIME_MACHINEMEMORY_H
+#define TESSERA_RUNTIME_MACHINEMEMORY_H
+
+#include <cstdint>
+#include <string>
+
+namespace tessera::runtime {
+
+/// Bytes that this process may still take, and what limits it.
+struct AvailableMemory {
+  int64_t bytes = 0;
+  std::string limit; ///< "the machine" or "the cgroup /sys/fs/cgroup/..."
+};
+
+AvailableMemory availableMemory();
+
+/// Bytes resident now.
+int64_t residentMemory();
+
+/// "1.5 GiB", "312.0 MiB", "17 B".
+std::string formatBytes(int64_t bytes);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_MACHINEMEMORY_H

@@ -1,0 +1,80 @@
+//===- Program.h - the compiled part of a training program --------------------===//
+//
+// The payload brought to life: code mapped, memory taken, threads running,
+// contractions prepared. From then on only `call` is needed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_PROGRAM_H
+#define TESSERA_RUNTIME_PROGRAM_H
+
+#include "runtime/Abi.h"
+#include "runtime/Arena.h"
+#include "runtime/Manifest.h"
+#include "runtime/Payload.h"
+
+#include <cstring>
+#include <memory>
+#include <optional>
+
+namespace tessera::runtime {
+
+class Program {
+public:
+  /// Parses the manifest and checks that this processor has what the code needs. Takes no memory yet.
+  explicit Program(Payload payload);
+  ~Program();
+
+  const Manifest &manifest() const { return description; }
+
+  /// Maps the code, starts `threads` threads (0: as many as the program was
+  /// compiled for, or the cores there are) and takes the arena.
+  void start(int threads);
+
+  /// The number of threads that start(wanted) would use.
+  int threadCount(int wanted) const;
+
+  /// Runs an entry function. Throws an Error if a library call failed in it.
+  void call(const std::string &entry);
+
+  /// Address of a byte of the arena.
+  char *at(int64_t offset) const { return arena->base() + offset; }
+
+  template <typename T> T read(const Value &value) const {
+    T result;
+    memcpy(&result, at(value.offset), sizeof(T));
+    return result;
+  }
+  template <typename T> void write(const Value &value, T content) { memcpy(at(value.offset), &content, sizeof(T)); }
+
+  /// A scalar of any numeric type as a double.
+  double readScalar(const Value &value) const;
+
+  /// The counters of the state table ("step", "seed"); `missing` where the program has none.
+  int64_t readCounter(const std::string &path, int64_t missing) const;
+
+  int threads() const { return pool ? pool->count() : 0; }
+  /// Library workspace taken beside the arena since this machine's library needs more than the compiler planned.
+  int64_t extraWorkspaceBytes() const { return extraWorkspace ? extraWorkspace->size() : 0; }
+  const std::vector<Gemm> &contractions() const { return gemms; }
+
+private:
+  struct Table;
+
+  void mapCode();
+  void prepareGemms();
+
+  Manifest description;
+  std::string object;
+  int codeFile = -1;
+  void *library = nullptr;
+  std::map<std::string, TsrEntry> entries;
+  std::unique_ptr<Threads> pool;
+  std::unique_ptr<Arena> arena, extraWorkspace;
+  std::vector<Gemm> gemms;
+  std::unique_ptr<Table> table;
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_PROGRAM_H

@@ -1,0 +1,92 @@
+//===- Threads.cpp - the pool of threads that everything runs on --------------===//
+
+#include "runtime/Threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <sched.h>
+
+// libgomp's own entry points: `clang -fopenmp` would bring a second runtime.
+extern "C" void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
+extern "C" int omp_get_thread_num(void);
+extern "C" int omp_get_num_threads(void);
+extern "C" void omp_set_num_threads(int);
+extern "C" void omp_set_dynamic(int);
+
+namespace tessera::runtime {
+
+int availableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+Range threadRange(int64_t iterations, int64_t grain, int thread, int threads) {
+  grain = std::max<int64_t>(grain, 1);
+  int64_t chunks = (iterations + grain - 1) / grain;
+  int64_t begin = chunks / threads * thread + std::min<int64_t>(thread, chunks % threads);
+  int64_t size = chunks / threads + (thread < chunks % threads);
+  return {std::min(begin * grain, iterations), std::min((begin + size) * grain, iterations)};
+}
+
+namespace {
+struct Job {
+  TsrKernel kernel;
+  void *const *args;
+  const int64_t *scalars;
+  int64_t iterations, grain;
+};
+} // namespace
+
+static void runShare(void *data) {
+  const Job &job = *static_cast<const Job *>(data);
+  Range range = threadRange(job.iterations, job.grain, omp_get_thread_num(), omp_get_num_threads());
+  if (range.begin < range.end) job.kernel(job.args, job.scalars, range.begin, range.end);
+}
+
+Threads::Threads(int count) : threads(count) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(count);
+  countRunning();
+}
+
+void Threads::parallelFor(TsrKernel kernel, void *const *args, const int64_t *scalars, int64_t iterations,
+                          int64_t grain) {
+  if (iterations <= 0) return;
+  // Nothing to share: waking the others would cost more than it gives.
+  if (iterations <= grain || threads == 1) return kernel(args, scalars, 0, iterations);
+  Job job = {kernel, args, scalars, iterations, grain};
+  GOMP_parallel(runShare, &job, threads, 0);
+}
+
+/// Below this, one thread is done before the others are awake.
+static constexpr int64_t worthSharing = 256 << 10;
+
+static void copyShare(void *const *args, const int64_t *, int64_t begin, int64_t end) {
+  memcpy(static_cast<char *>(args[1]) + begin, static_cast<const char *>(args[0]) + begin, end - begin);
+}
+
+static void zeroShare(void *const *args, const int64_t *, int64_t begin, int64_t end) {
+  memset(static_cast<char *>(args[0]) + begin, 0, end - begin);
+}
+
+void Threads::copy(void *dst, const void *src, int64_t bytes) {
+  void *args[] = {const_cast<void *>(src), dst};
+  parallelFor(copyShare, args, nullptr, bytes, bytes < worthSharing ? bytes : 4096);
+}
+
+void Threads::zero(void *dst, int64_t bytes) {
+  void *args[] = {dst};
+  parallelFor(zeroShare, args, nullptr, bytes, bytes < worthSharing ? bytes : 4096);
+}
+
+int Threads::countRunning() {
+  std::atomic<int> arrived = 0;
+  auto arrive = [](void *data) { static_cast<std::atomic<int> *>(data)->fetch_add(1); };
+  GOMP_parallel(arrive, &arrived, threads, 0);
+  return arrived;
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,51 @@
+//===- Threads.h - the pool of threads that everything runs on ----------------===//
+//
+// One pool: libgomp's, which oneDNN uses too. Two pools would oversubscribe.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_THREADS_H
+#define TESSERA_RUNTIME_THREADS_H
+
+#include "runtime/Abi.h"
+
+#include <cstdint>
+
+namespace tessera::runtime {
+
+/// Cores that this process may run on.
+int availableCores();
+
+/// A contiguous range of iterations.
+struct Range {
+  int64_t begin = 0, end = 0;
+};
+
+/// The range of thread `thread` of `threads`: every range but the last is a multiple of `grain`, and
+/// ranges differ by at most one grain. Depends on nothing else.
+Range threadRange(int64_t iterations, int64_t grain, int thread, int threads);
+
+class Threads {
+public:
+  /// Sets libgomp's (and so oneDNN's) number of threads and starts them.
+  explicit Threads(int count);
+
+  int count() const { return threads; }
+
+  /// `TsrRuntime::parallelFor`.
+  void parallelFor(TsrKernel kernel, void *const *args, const int64_t *scalars, int64_t iterations, int64_t grain);
+
+  /// `TsrRuntime::copy` and `zero`.
+  void copy(void *dst, const void *src, int64_t bytes);
+  void zero(void *dst, int64_t bytes);
+
+  /// How many different threads take part in a parallel region: count() if all is well.
+  int countRunning();
+
+private:
+  int threads;
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_THREADS_H

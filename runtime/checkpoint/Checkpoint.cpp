@@ -1,0 +1,210 @@
+//===- Checkpoint.cpp - saving and loading a run ------------------------------===//
+//
+// Saving, so that a crash at any point leaves the earlier checkpoints whole:
+//   1. make a folder with a temporary name
+//   2. write both tensor files, fsync each
+//   3. write manifest.json, fsync it and the folder
+//   4. rename the folder
+//   5. fsync the parent
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/Checkpoint.h"
+
+#include "runtime/checkpoint/AxisOrder.h"
+#include "runtime/checkpoint/Hash.h"
+#include "runtime/checkpoint/Safetensors.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <optional>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace tessera::runtime {
+
+static constexpr const char *modelFile = "model.safetensors";
+static constexpr const char *optimizerFile = "optimizer.safetensors";
+static constexpr const char *manifestFile = "manifest.json";
+static constexpr int formatVersion = 1;
+
+static std::vector<const StateEntry *> entriesOf(const Manifest &manifest, bool model) {
+  std::vector<const StateEntry *> entries;
+  for (const StateEntry &entry : manifest.state)
+    if (entry.isModel() == model) entries.push_back(&entry);
+  return entries;
+}
+
+//===----------------------------------------------------------------------===//
+// Saving
+//===----------------------------------------------------------------------===//
+
+static Json writeTensors(const std::string &folder, const char *name, const std::vector<const StateEntry *> &entries,
+                         const StateAddress &address) {
+  DurableFile file(folder + "/" + name);
+  writeSafetensors(file, entries, address);
+  Json hashes = Json::array();
+  for (uint64_t hash : file.hashes()) hashes.push_back(fmt::format("{:016x}", hash));
+  return {{"name", name}, {"bytes", file.size()}, {"chunk_hashes", hashes}};
+}
+
+/// Closes the manifest with a hash of all bytes before the hash itself.
+static std::string sealManifest(const Json &manifest) {
+  std::string text = manifest.dump(1);
+  text.resize(text.size() - 2); // "\n}"
+  return text + fmt::format(",\n \"hash\": \"{:016x}\"\n}}\n", hashXxh64(text.data(), text.size()));
+}
+
+static constexpr size_t sealBytes = sizeof(",\n \"hash\": \"0123456789abcdef\"\n}\n") - 1;
+
+static void writeFiles(const std::string &folder, const CheckpointInfo &info, const Manifest &manifest,
+                       const StateAddress &address) {
+  Json json = {{"format", formatVersion}, {"model", info.model},       {"compiler", manifest.compiler},
+               {"step", info.step},       {"position", info.position}, {"seed", info.seed},
+               {"evaluated", info.evaluated}, {"data", info.data},     {"settings", info.settings}};
+  Json state = Json::array();
+  for (const StateEntry &entry : manifest.state) {
+    Json shape = Json::array();
+    for (const Axis &axis : entry.canonicalAxes()) shape.push_back({axis.name, axis.size});
+    state.push_back({{"path", entry.path}, {"kind", entry.kind}, {"type", elementTypeName(entry.type)}, {"axes", shape}});
+  }
+  json["state"] = state;
+  json["files"] = {writeTensors(folder, modelFile, entriesOf(manifest, true), address),
+                   writeTensors(folder, optimizerFile, entriesOf(manifest, false), address)};
+  std::string text = sealManifest(json);
+  DurableFile file(folder + "/" + manifestFile);
+  file.append(text.data(), text.size());
+  file.commit();
+  syncFolder(folder);
+}
+
+/// Renames a folder, taking the place of a damaged one of the same name.
+static void commitFolder(const std::string &temporary, const std::string &final) {
+  if (rename(temporary.c_str(), final.c_str()) == 0) return;
+  bool exists = errno == EEXIST || errno == ENOTEMPTY;
+  if (!exists || renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, final.c_str(), RENAME_EXCHANGE) != 0)
+    failSystem("commit the checkpoint", final);
+  std::error_code error;
+  fs::remove_all(temporary, error);
+}
+
+std::string saveCheckpoint(const CheckpointFolder &folder, const CheckpointInfo &info, const Manifest &manifest,
+                           const StateAddress &address) {
+  std::string final = folder.pathOf(info.step);
+  std::string temporary = fmt::format("{}/{}{}-{}", folder.path(), temporaryPrefix, checkpointName(info.step), getpid());
+  if (mkdir(temporary.c_str(), 0777) != 0) failSystem("create", temporary);
+  try {
+    writeFiles(temporary, info, manifest, address);
+    commitFolder(temporary, final);
+  } catch (...) {
+    std::error_code error;
+    fs::remove_all(temporary, error);
+    throw;
+  }
+  syncFolder(folder.path());
+  return final;
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+template <typename... Args> [[noreturn]] static void damaged(fmt::format_string<Args...> format, Args &&...args) {
+  throw CheckpointDamaged(fmt::format(format, std::forward<Args>(args)...));
+}
+
+static Json readManifest(const std::string &path) {
+  MappedFile file(path);
+  std::string_view text = file.text();
+  if (text.size() < sealBytes) damaged("{}: byte {}: the file is cut short", path, text.size());
+  std::string_view content = text.substr(0, text.size() - sealBytes);
+  if (text.substr(content.size()) !=
+      fmt::format(",\n \"hash\": \"{:016x}\"\n}}\n", hashXxh64(content.data(), content.size())))
+    damaged("{}: the file does not match its hash", path);
+  return parseJson(text, path);
+}
+
+/// Checks a tensor file against what the manifest says of it.
+static SafetensorsFile openVerified(const std::string &folder, const char *name, const Json &manifest) {
+  std::string path = folder + "/" + name;
+  const Json *record = nullptr;
+  for (const Json &file : member(manifest, "files", path))
+    if (member(file, "name", path) == name) record = &file;
+  if (!record) damaged("{}: the manifest does not list this file", path);
+  MappedFile file(path);
+  if (static_cast<int64_t>(file.size()) != asInteger(member(*record, "bytes", path), path))
+    damaged("{}: byte {}: the file is cut short or too long", path, file.size());
+  std::vector<uint64_t> hashes = hashChunks(file.text());
+  const Json &expected = member(*record, "chunk_hashes", path);
+  for (size_t i = 0; i < hashes.size(); ++i)
+    if (i >= expected.size() || expected[i] != fmt::format("{:016x}", hashes[i]))
+      damaged("{}: bytes {} to {} do not match their hash", path, i * chunkBytes,
+              std::min(file.size(), (i + 1) * chunkBytes));
+  return SafetensorsFile(path);
+}
+
+/// Checks that a file has exactly the tensors of `entries`, in type and shape.
+static void checkTensors(const SafetensorsFile &file, const std::vector<const StateEntry *> &entries) {
+  for (const SafeTensor &tensor : file.tensors()) {
+    bool known = std::any_of(entries.begin(), entries.end(), [&](auto *entry) { return entry->path == tensor.name; });
+    if (!known)
+      fail("{}: the program has no state '{}'; the weights are of another model", file.path(), tensor.name.substr(0, 200));
+  }
+  for (const StateEntry *entry : entries) {
+    const SafeTensor *tensor = file.find(entry->path);
+    if (!tensor) fail("{}: lacks '{}', which the program needs", file.path(), entry->path);
+    checkTensor(file, *tensor, *entry);
+  }
+}
+
+static void readTensors(const SafetensorsFile &file, const std::vector<const StateEntry *> &entries,
+                        const StateAddress &address) {
+  for (const StateEntry *entry : entries) fromCanonical(*entry, file.find(entry->path)->data, address(*entry));
+}
+
+static CheckpointInfo readInfo(const Json &json, const std::string &path) {
+  CheckpointInfo info;
+  if (int64_t version = asInteger(member(json, "format", path), path); version != formatVersion)
+    fail("{}: a checkpoint of format {}, this program reads {}", path, version, formatVersion);
+  info.model = asString(member(json, "model", path), path);
+  info.step = asInteger(member(json, "step", path), path);
+  info.position = asInteger(member(json, "position", path), path);
+  info.seed = member(json, "seed", path).get<uint64_t>();
+  info.evaluated = member(json, "evaluated", path).get<bool>();
+  info.data = asString(member(json, "data", path), path);
+  info.settings = member(json, "settings", path);
+  return info;
+}
+
+CheckpointInfo loadCheckpoint(const std::string &path, const Manifest &manifest, const StateAddress &address) {
+  std::optional<SafetensorsFile> model, optimizer;
+  CheckpointInfo info;
+  try {
+    Json json = readManifest(path + "/" + manifestFile);
+    info = readInfo(json, path);
+    model.emplace(openVerified(path, modelFile, json));
+    optimizer.emplace(openVerified(path, optimizerFile, json));
+  } catch (const std::exception &e) {
+    throw CheckpointDamaged(e.what());
+  }
+  checkTensors(*model, entriesOf(manifest, true));
+  checkTensors(*optimizer, entriesOf(manifest, false));
+  readTensors(*model, entriesOf(manifest, true), address);
+  readTensors(*optimizer, entriesOf(manifest, false), address);
+  return info;
+}
+
+void loadModel(const std::string &path, const Manifest &manifest, const StateAddress &address) {
+  bool isCheckpoint = fs::is_directory(path);
+  SafetensorsFile file = isCheckpoint ? openVerified(path, modelFile, readManifest(path + "/" + manifestFile))
+                                      : SafetensorsFile(path);
+  std::vector<const StateEntry *> entries = entriesOf(manifest, true);
+  checkTensors(file, entries);
+  readTensors(file, entries, address);
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,63 @@
+//===- CheckpointFolder.cpp - the checkpoints of one run ----------------------===//
+
+#include "runtime/checkpoint/CheckpointFolder.h"
+
+#include "runtime/checkpoint/DurableFile.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace tessera::runtime {
+
+std::string checkpointName(int64_t step) { return fmt::format("step-{:08}", step); }
+
+CheckpointFolder::CheckpointFolder(std::string path) : folder(std::move(path)) {}
+
+CheckpointFolder::~CheckpointFolder() {
+  if (lockFile >= 0) close(lockFile);
+}
+
+void CheckpointFolder::lock() {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail("cannot create the checkpoint folder {}: {}", folder, error.message());
+  lockFile = open((folder + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lockFile < 0) failSystem("lock", folder);
+  if (flock(lockFile, LOCK_EX | LOCK_NB) != 0)
+    fail("the checkpoint folder {} is in use by another run; stop that one or choose another --checkpoint-dir", folder);
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder))
+    if (entry.path().filename().string().starts_with(temporaryPrefix)) fs::remove_all(entry.path(), error);
+}
+
+std::vector<int64_t> CheckpointFolder::steps() const {
+  std::vector<int64_t> result;
+  std::error_code error;
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder, error)) {
+    std::string name = entry.path().filename().string();
+    int64_t step;
+    if (!name.starts_with("step-")) continue;
+    auto [end, bad] = std::from_chars(name.data() + 5, name.data() + name.size(), step);
+    if (bad == std::errc() && step >= 0 && checkpointName(step) == name) result.push_back(step);
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+void CheckpointFolder::keepNewest(int64_t count) {
+  std::vector<int64_t> all = steps();
+  for (int64_t i = 0; i + count < static_cast<int64_t>(all.size()); ++i) {
+    // Renamed first: a deletion cut short must not look like a checkpoint.
+    std::string doomed = fmt::format("{}/{}delete-{}", folder, temporaryPrefix, checkpointName(all[i]));
+    std::error_code error;
+    fs::rename(pathOf(all[i]), doomed, error);
+    if (!error) fs::remove_all(doomed, error);
+  }
+}
+
+} // namespace tessera::runtime

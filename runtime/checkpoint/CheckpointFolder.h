@@ -1,0 +1,45 @@
+//===- CheckpointFolder.h - the checkpoints of one run ------------------------===//
+
+#ifndef TESSERA_RUNTIME_CHECKPOINT_CHECKPOINTFOLDER_H
+#define TESSERA_RUNTIME_CHECKPOINT_CHECKPOINTFOLDER_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::runtime {
+
+/// Names that start so are never checkpoints: half written, or half deleted.
+inline constexpr const char *temporaryPrefix = ".tmp-";
+
+/// "step-00001000".
+std::string checkpointName(int64_t step);
+
+/// A folder of checkpoints, each a folder named after its step.
+class CheckpointFolder {
+public:
+  explicit CheckpointFolder(std::string path);
+  ~CheckpointFolder();
+  CheckpointFolder(const CheckpointFolder &) = delete;
+
+  const std::string &path() const { return folder; }
+
+  /// Creates the folder if need be, locks it against other runs until
+  /// destruction, and removes what a crash left behind. Throws an Error if another process has it.
+  void lock();
+
+  /// The steps there are checkpoints of, ascending; none if the folder is missing.
+  std::vector<int64_t> steps() const;
+  std::string pathOf(int64_t step) const { return folder + "/" + checkpointName(step); }
+
+  /// Deletes all but the newest `count`.
+  void keepNewest(int64_t count);
+
+private:
+  std::string folder;
+  int lockFile = -1;
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_CHECKPOINT_CHECKPOINTFOLDER_H

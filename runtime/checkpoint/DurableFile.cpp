@@ -1,0 +1,76 @@
+//===- DurableFile.cpp - files that survive a crash ---------------------------===//
+
+#include "runtime/checkpoint/DurableFile.h"
+
+#include "runtime/checkpoint/Hash.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace tessera::runtime {
+
+void failSystem(const std::string &what, const std::string &path) {
+  int code = errno;
+  std::string message = fmt::format("cannot {} {}: {}", what, path, strerror(code));
+  if (code == ENOSPC || code == EDQUOT) throw DiskFull(message);
+  throw Error(message);
+}
+
+DurableFile::DurableFile(const std::string &path) : path(path) {
+  fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) failSystem("create", path);
+}
+
+DurableFile::~DurableFile() {
+  if (fd >= 0) close(fd);
+}
+
+void DurableFile::append(const void *bytes, size_t size) {
+  auto *at = static_cast<const char *>(bytes);
+  total += size;
+  while (size > 0) {
+    size_t part = std::min(size, chunkBytes - chunk.size());
+    chunk.insert(chunk.end(), at, at + part);
+    at += part;
+    size -= part;
+    if (chunk.size() == chunkBytes) flushChunk();
+  }
+}
+
+void DurableFile::flushChunk() {
+  chunkHashes.push_back(hashXxh64(chunk.data(), chunk.size()));
+  for (size_t done = 0; done < chunk.size();) {
+    ssize_t written = write(fd, chunk.data() + done, chunk.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) failSystem("write", path);
+    done += written;
+  }
+  chunk.clear();
+}
+
+void DurableFile::commit() {
+  if (!chunk.empty()) flushChunk();
+  if (fsync(fd) != 0) failSystem("write", path);
+  int closing = fd;
+  fd = -1;
+  if (close(closing) != 0) failSystem("write", path);
+}
+
+std::vector<uint64_t> hashChunks(std::string_view bytes) {
+  std::vector<uint64_t> hashes;
+  for (size_t at = 0; at < bytes.size(); at += chunkBytes)
+    hashes.push_back(hashXxh64(bytes.data() + at, std::min(chunkBytes, bytes.size() - at)));
+  return hashes;
+}
+
+void syncFolder(const std::string &path) {
+  int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) failSystem("open", path);
+  int status = fsync(fd);
+  close(fd);
+  if (status != 0) failSystem("write", path);
+}
+
+} // namespace tessera::runtime

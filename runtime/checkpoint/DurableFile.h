@@ -1,0 +1,59 @@
+//===- DurableFile.h - files that survive a crash -----------------------------===//
+
+#ifndef TESSERA_RUNTIME_CHECKPOINT_DURABLEFILE_H
+#define TESSERA_RUNTIME_CHECKPOINT_DURABLEFILE_H
+
+#include "runtime/Error.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace tessera::runtime {
+
+/// The disk is full: training goes on with a warning.
+class DiskFull : public Error {
+public:
+  using Error::Error;
+};
+
+/// Bytes of a file that one hash guards.
+inline constexpr size_t chunkBytes = 16 << 20;
+
+/// A new file, written from front to back, hashed chunk by chunk on the way.
+class DurableFile {
+public:
+  explicit DurableFile(const std::string &path);
+  ~DurableFile();
+  DurableFile(const DurableFile &) = delete;
+
+  void append(const void *bytes, size_t size);
+  /// Writes what is buffered, fsyncs and closes.
+  void commit();
+
+  uint64_t size() const { return total; }
+  /// XXH64 of each chunk, after commit().
+  const std::vector<uint64_t> &hashes() const { return chunkHashes; }
+
+private:
+  void flushChunk();
+
+  std::string path;
+  int fd = -1;
+  uint64_t total = 0;
+  std::vector<char> chunk;
+  std::vector<uint64_t> chunkHashes;
+};
+
+/// XXH64 of each chunk of what lies in memory.
+std::vector<uint64_t> hashChunks(std::string_view bytes);
+
+/// Makes the names in a folder durable.
+void syncFolder(const std::string &path);
+
+/// Throws DiskFull or Error for the current errno.
+[[noreturn]] void failSystem(const std::string &what, const std::string &path);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_CHECKPOINT_DURABLEFILE_H

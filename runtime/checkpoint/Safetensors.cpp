@@ -1,0 +1,156 @@
+//===- Safetensors.cpp - weights as people exchange them ----------------------===//
+//
+// Layout: header length (8 bytes, little endian) | header (JSON: name →
+// {dtype, shape, data_offsets}) | numbers. The numbers of the tensors tile the
+// rest of the file.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/Safetensors.h"
+
+#include "runtime/checkpoint/AxisOrder.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera::runtime {
+
+namespace {
+struct TypeName {
+  const char *name;
+  ElementType type;
+};
+} // namespace
+
+static constexpr TypeName typeNames[] = {
+    {"F32", ElementType::F32}, {"F64", ElementType::F64}, {"BF16", ElementType::BF16}, {"F16", ElementType::F16},
+    {"I32", ElementType::I32}, {"I64", ElementType::I64}, {"BOOL", ElementType::I1},
+};
+
+static const char *fileTypeName(ElementType type) {
+  return std::find_if(std::begin(typeNames), std::end(typeNames), [&](auto &row) { return row.type == type; })->name;
+}
+
+static ElementType fileType(const std::string &name, const std::string &where) {
+  for (const TypeName &row : typeNames)
+    if (name == row.name) return row.type;
+  fail("{}: the element type {} is not supported", where, name.substr(0, 40));
+}
+
+/// The length limit of the reference implementation.
+static constexpr uint64_t longestHeader = 100'000'000;
+
+static SafeTensor readEntry(const std::string &path, const std::string &name, const Json &entry,
+                            std::string_view numbers, size_t base) {
+  std::string where = fmt::format("{}: tensor '{}'", path, name.substr(0, 200));
+  SafeTensor tensor;
+  tensor.name = name;
+  tensor.type = fileType(asString(member(entry, "dtype", where), where), where);
+  int64_t expected = elementBytes(tensor.type);
+  const Json &shape = member(entry, "shape", where);
+  if (!shape.is_array() || shape.size() > 32) fail("{}: expected a shape of at most 32 sizes", where);
+  for (const Json &size : shape) {
+    tensor.shape.push_back(asInteger(size, where));
+    if (tensor.shape.back() < 0 || __builtin_mul_overflow(expected, tensor.shape.back(), &expected))
+      fail("{}: the shape overflows", where);
+  }
+  const Json &offsets = member(entry, "data_offsets", where);
+  if (!offsets.is_array() || offsets.size() != 2) fail("{}: expected data_offsets [begin, end]", where);
+  int64_t begin = asInteger(offsets[0], where), end = asInteger(offsets[1], where);
+  if (begin < 0 || begin > end || end > static_cast<int64_t>(numbers.size()))
+    fail("{}: the offsets [{}, {}] lie outside of the file's {} bytes of numbers (from byte {})", where, begin, end,
+         numbers.size(), base);
+  if (end - begin != expected)
+    fail("{}: {} bytes at byte {}, its shape needs {}", where, end - begin, base + begin, expected);
+  for (const auto &[key, value] : entry.items())
+    if (key != "dtype" && key != "shape" && key != "data_offsets")
+      fail("{}: unknown key '{}'", where, key.substr(0, 40));
+  tensor.data = numbers.data() + begin;
+  tensor.bytes = expected;
+  return tensor;
+}
+
+static void checkTiling(const std::string &path, std::vector<SafeTensor> tensors, std::string_view numbers,
+                        size_t base) {
+  std::sort(tensors.begin(), tensors.end(), [](const SafeTensor &a, const SafeTensor &b) {
+    return std::pair(a.data, a.bytes) < std::pair(b.data, b.bytes);
+  });
+  const char *at = numbers.data(), *end = at + numbers.size();
+  for (const SafeTensor &tensor : tensors) {
+    if (tensor.data != at)
+      fail("{}: byte {}: tensor '{}' {}", path, base + (tensor.data - numbers.data()), tensor.name.substr(0, 200),
+           tensor.data < at ? "overlaps the one before it" : "leaves a gap before it");
+    at += tensor.bytes;
+  }
+  if (at != end)
+    fail("{}: byte {}: {} bytes that belong to no tensor", path, base + (at - numbers.data()), end - at);
+}
+
+SafetensorsFile::SafetensorsFile(const std::string &path) : file(path) {
+  if (file.size() < 8)
+    fail("{}: byte {}: the file is cut short, expected a header length of 8 bytes", path, file.size());
+  uint64_t length;
+  memcpy(&length, file.data(), 8);
+  if (length > file.size() - 8 || length > longestHeader)
+    fail("{}: byte 0: the header has {} bytes, the file has {} behind its length", path, length, file.size() - 8);
+  std::string_view header = file.text().substr(8, length), numbers = file.text().substr(8 + length);
+  if (!header.starts_with('{')) fail("{}: byte 8: expected '{{'", path);
+  Json json = parseJson(header, path, 8, /*maxDepth=*/4);
+  for (const auto &[name, entry] : json.items()) {
+    if (name != "__metadata__") {
+      list.push_back(readEntry(path, name, entry, numbers, 8 + length));
+      continue;
+    }
+    if (!entry.is_object()) fail("{}: the metadata is not an object", path);
+    for (const auto &[key, value] : entry.items())
+      if (!value.is_string()) fail("{}: the metadata '{}' is not a string", path, key.substr(0, 40));
+  }
+  checkTiling(path, list, numbers, 8 + length);
+}
+
+const SafeTensor *SafetensorsFile::find(const std::string &name) const {
+  auto found = std::find_if(list.begin(), list.end(), [&](const SafeTensor &t) { return t.name == name; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &entries,
+                      const std::function<const char *(const StateEntry &)> &address) {
+  Json header = Json::object();
+  int64_t offset = 0;
+  for (const StateEntry *entry : entries) {
+    Json shape = Json::array();
+    for (const Axis &axis : entry->canonicalAxes()) shape.push_back(axis.size);
+    header[entry->path] = {
+        {"dtype", fileTypeName(entry->type)}, {"shape", shape}, {"data_offsets", {offset, offset + entry->bytes}}};
+    offset += entry->bytes;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' '); // so that the numbers are aligned
+  uint64_t length = text.size();
+  file.append(&length, 8);
+  file.append(text.data(), text.size());
+  std::vector<char> permuted;
+  for (const StateEntry *entry : entries) {
+    if (isCanonical(*entry)) {
+      file.append(address(*entry), entry->bytes);
+      continue;
+    }
+    permuted.resize(entry->bytes);
+    toCanonical(*entry, address(*entry), permuted.data());
+    file.append(permuted.data(), permuted.size());
+  }
+  file.commit();
+}
+
+void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry) {
+  std::vector<int64_t> expected;
+  for (const Axis &axis : entry.canonicalAxes()) expected.push_back(axis.size);
+  if (tensor.shape != expected)
+    fail("{}: '{}' has the shape [{}], the program was compiled for {}; use weights of that shape or compile again",
+         file.path(), tensor.name, fmt::join(tensor.shape, ", "), formatAxes(entry.canonicalAxes()));
+  if (tensor.type != entry.type)
+    fail("{}: '{}' is of type {}, the program keeps it as {}; convert the file first", file.path(), tensor.name,
+         fileTypeName(tensor.type), elementTypeName(entry.type));
+}
+
+} // namespace tessera::runtime

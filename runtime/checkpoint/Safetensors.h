@@ -1,0 +1,49 @@
+//===- Safetensors.h - weights as people exchange them ------------------------===//
+
+#ifndef TESSERA_RUNTIME_CHECKPOINT_SAFETENSORS_H
+#define TESSERA_RUNTIME_CHECKPOINT_SAFETENSORS_H
+
+#include "runtime/Manifest.h"
+#include "runtime/checkpoint/DurableFile.h"
+#include "runtime/data/MappedFile.h"
+
+#include <functional>
+
+namespace tessera::runtime {
+
+/// One tensor of a file: row-major in the order of `shape`.
+struct SafeTensor {
+  std::string name;
+  ElementType type = ElementType::F32;
+  std::vector<int64_t> shape;
+  const char *data = nullptr;
+  int64_t bytes = 0;
+};
+
+/// A safetensors file, mapped. Files may come from strangers: everything is
+/// checked before anything is used (header length, nesting, duplicates, sizes
+/// against shapes, gaps and overlaps, end of file).
+class SafetensorsFile {
+public:
+  explicit SafetensorsFile(const std::string &path);
+  const std::string &path() const { return file.path(); }
+  std::string_view bytes() const { return file.text(); }
+  const std::vector<SafeTensor> &tensors() const { return list; }
+  const SafeTensor *find(const std::string &name) const;
+
+private:
+  MappedFile file;
+  std::vector<SafeTensor> list;
+};
+
+/// Writes state entries, named by path, in canonical axis order. `address`
+/// gives an entry's bytes in memory order. Commits the file.
+void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &entries,
+                      const std::function<const char *(const StateEntry &)> &address);
+
+/// Throws an Error where a tensor's type or shape differ from an entry's.
+void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_CHECKPOINT_SAFETENSORS_H

@@ -1,0 +1,131 @@
+//===- CommandLine.cpp - parsing, and turning errors into messages ------------===//
+
+#include "runtime/Program.h"
+#include "runtime/SmallBlocks.h"
+#include "runtime/commands/Options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace tessera::runtime {
+
+static void addMachineOptions(CLI::App *command, Options &options) {
+  command->add_option("--threads", options.threads, "threads; default: what the program was compiled for")
+      ->check(CLI::Range(1, 4096));
+}
+
+static void addCheckpointOption(CLI::App *command, Options &options) {
+  command->add_option("--checkpoint", options.checkpoint,
+                      "a checkpoint, a folder of them, or a safetensors file; default: the newest in ./NAME-checkpoints");
+}
+
+static void addTrain(CLI::App &app, Options &options) {
+  CLI::App *train = app.add_subcommand("train", "train, or go on training");
+  train->add_option("--data", options.data, "PATH, val=PATH, SOURCE=PATH, SOURCE.val=PATH, FIELD=PATH")->allow_extra_args(false);
+  train->add_option("--steps", options.steps, "stop after this step; schedules keep their length");
+  train->add_option("--seed", options.seed, "of initialisation and shuffling; default 1337");
+  train->add_option("--checkpoint-dir", options.checkpointDir,
+                    "where checkpoints go; default: ./NAME-checkpoints if the model file says save(...), else none");
+  train->add_option("--resume", options.resume, "auto (default), never, or a checkpoint");
+  train->add_option("--init", options.init, "start from these weights (safetensors or checkpoint)");
+  train->add_option("--set", options.set, "NAME=VALUE: change a training setting")->allow_extra_args(false);
+  train->add_option("--log-every", options.logEvery, "steps between lines where there is no terminal");
+  train->add_option("--metrics", options.metrics, "write a JSON object a line to FILE, or - for standard output");
+  train->add_option("--tensorboard", options.tensorboard, "not supported yet");
+  train->add_option("--skip-batches", options.skipBatches, "leave out so many batches")->check(CLI::NonNegativeNumber);
+  train->add_flag("--overfit-batch", options.overfitBatch, "train on the first batch for ever");
+  train->add_flag("--quiet", options.quiet, "only warnings and errors");
+  addMachineOptions(train, options);
+}
+
+static void addOthers(CLI::App &app, Options &options) {
+  CLI::App *eval = app.add_subcommand("eval", "losses and metrics over the validation data");
+  eval->add_option("--data", options.data, "data to evaluate instead")->allow_extra_args(false);
+  CLI::App *generate = app.add_subcommand("generate", "continue a text");
+  generate->add_option("--prompt", options.prompt, "text to begin with");
+  generate->add_option("--prompt-tokens", options.promptTokens, "tokens to begin with, as numbers");
+  generate->add_option("--length", options.length, "tokens to generate; default 256")->check(CLI::NonNegativeNumber);
+  generate->add_option("--temperature", options.temperature, "0: always the likeliest")->check(CLI::NonNegativeNumber);
+  generate->add_option("--top-k", options.topK, "of the K likeliest only")->check(CLI::NonNegativeNumber);
+  generate->add_option("--top-p", options.topP, "of those that hold this probability")->check(CLI::Range(0.0, 1.0));
+  generate->add_option("--seed", options.seed, "of the draws; default 1337");
+  generate->add_option("--tokenizer", options.tokenizer, "not supported yet");
+  CLI::App *info = app.add_subcommand("info", "state table, plan and memory; runs nothing");
+  CLI::App *exporting = app.add_subcommand("export", "write the parameters of a checkpoint");
+  exporting->add_option("weights", options.weights, "FILE.safetensors")->required();
+  CLI::App *importing = app.add_subcommand("import", "make a checkpoint of step 0 from weights");
+  importing->add_option("weights", options.weights, "FILE.safetensors")->required();
+  importing->add_option("-o,--checkpoint-dir", options.output, "where to; default: ./NAME-checkpoints");
+  importing->add_option("--seed", options.seed, "of what the file does not hold; default 1337");
+  for (CLI::App *command : {exporting, importing}) command->add_option("--map", options.map, "not supported yet");
+  for (CLI::App *command : {eval, generate, exporting}) addCheckpointOption(command, options);
+  for (CLI::App *command : {eval, generate, info, exporting, importing}) addMachineOptions(command, options);
+}
+
+static void refuseWhatIsMissing(const Options &options) {
+  if (!options.tensorboard.empty()) failUsage("--tensorboard is not supported yet; use --metrics FILE");
+  if (!options.tokenizer.empty()) failUsage("--tokenizer is not supported yet; use --prompt-tokens");
+  if (!options.map.empty()) failUsage("--map is not supported yet; rename the tensors to the paths that 'info' lists");
+  for (const char *name : {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    const char *value = getenv(name);
+    if (value && atoi(value) > 1) failUsage("{}={}: this program runs on one rank only", name, value);
+  }
+}
+
+static ExitCode runCommand(const std::string &name, Program &program, const Options &options) {
+  if (name == "train") return runTrain(program, options);
+  if (name == "eval") return runEvaluate(program, options);
+  if (name == "generate") return runGenerate(program, options);
+  if (name == "export") return runExport(program, options);
+  if (name == "import") return runImport(program, options);
+  return runInfo(program, options);
+}
+
+static int parseAndRun(int argc, char **argv, Payload payload) {
+  CLI::App app("a training program made by Tessera");
+  app.require_subcommand(1);
+  Options options;
+  addTrain(app, options);
+  addOthers(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &e) {
+    return app.exit(e) == 0 ? 0 : static_cast<int>(ExitCode::Usage);
+  }
+  refuseWhatIsMissing(options);
+  Program program(std::move(payload));
+  ExitCode code = runCommand(app.get_subcommands()[0]->get_name(), program, options);
+  return static_cast<int>(code);
+}
+
+static int loadAndRun(int argc, char **argv, const std::string &programFile) {
+  Payload payload;
+  std::string message;
+  switch (readPayload(programFile, payload, message)) {
+  case PayloadStatus::Found: return parseAndRun(argc, argv, std::move(payload));
+  case PayloadStatus::Broken: fail("{}", message);
+  case PayloadStatus::None: break;
+  }
+  fmt::print(stderr, "This is the Tessera launcher: the runtime of training programs, without a program.\n"
+                     "`tessera compile MODEL.tsr -o PROGRAM` makes one.\n");
+  return static_cast<int>(ExitCode::Usage);
+}
+
+int runLauncher(int argc, char **argv, const std::string &programFile) {
+  int status;
+  try {
+    status = loadAndRun(argc, argv, programFile);
+  } catch (const Error &e) {
+    std::fflush(stdout);
+    fmt::print(stderr, "error: {}\n", e.what());
+    status = static_cast<int>(e.exitCode());
+  } catch (const std::exception &e) {
+    std::fflush(stdout);
+    fmt::print(stderr, "error: {}\n", e.what());
+    status = static_cast<int>(ExitCode::Fault);
+  }
+  if (const char *count = getenv("TESSERA_COUNT_ALLOCATIONS"); count && count[0] == '1')
+    fmt::print(stderr, "allocations inside steps: {}\n", smallblocks::stepAllocations());
+  return status;
+}
+
+} // namespace tessera::runtime

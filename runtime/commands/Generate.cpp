@@ -1,0 +1,139 @@
+//===- Generate.cpp - the command `generate` ----------------------------------===//
+//
+// `predict` gives scores [batch, seq, vocab] for a window of tokens. While the
+// text is shorter than the window it is padded on the right, and the scores at
+// its last position count; then the window slides. Each token costs one whole call.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/commands/Session.h"
+#include "runtime/data/Permutation.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+namespace tessera::runtime {
+
+namespace {
+/// Draws tokens from scores.
+class Sampler {
+public:
+  Sampler(const Options &options, int64_t vocabulary)
+      : options(options), state(options.seed.value_or(defaultSeed)), order(vocabulary), weights(vocabulary) {}
+
+  int32_t draw(const float *scores) {
+    if (options.temperature == 0) return std::max_element(scores, scores + order.size()) - scores;
+    size_t kept = rank(scores);
+    double sum = 0;
+    for (size_t i = 0; i < kept; ++i)
+      sum += weights[i] = std::exp((scores[order[i]] - scores[order[0]]) / options.temperature);
+    if (options.topP < 1) kept = cutAtProbability(kept, sum);
+    state = mix64(state);
+    double point = static_cast<double>(state >> 11) * 0x1p-53 * std::accumulate(&weights[0], &weights[kept], 0.0);
+    for (size_t i = 0; i < kept; ++i)
+      if ((point -= weights[i]) < 0) return order[i];
+    return order[kept - 1];
+  }
+
+private:
+  /// Orders tokens by falling score; how many --top-k leaves.
+  size_t rank(const float *scores) {
+    std::iota(order.begin(), order.end(), 0);
+    size_t kept = options.topK > 0 ? std::min<size_t>(options.topK, order.size()) : order.size();
+    std::partial_sort(order.begin(), order.begin() + kept, order.end(), [&](int32_t a, int32_t b) {
+      return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+    });
+    return kept;
+  }
+
+  /// The smallest number of tokens that hold the probability --top-p.
+  size_t cutAtProbability(size_t kept, double sum) const {
+    double reached = 0;
+    for (size_t i = 0; i < kept; ++i)
+      if ((reached += weights[i]) >= options.topP * sum) return i + 1;
+    return kept;
+  }
+
+  const Options &options;
+  uint64_t state;
+  std::vector<int32_t> order;
+  std::vector<double> weights;
+};
+} // namespace
+
+static std::vector<int32_t> parseTokens(const std::string &text) {
+  std::vector<int32_t> tokens;
+  const char *at = text.data(), *end = at + text.size();
+  while (at < end) {
+    if (*at == ' ' || *at == ',') {
+      ++at;
+      continue;
+    }
+    int32_t token;
+    auto [stop, error] = std::from_chars(at, end, token);
+    if (error != std::errc()) failUsage("--prompt-tokens: expected numbers, got '{}'", std::string(at, end));
+    tokens.push_back(token);
+    at = stop;
+  }
+  return tokens;
+}
+
+static std::vector<int32_t> readPrompt(const Options &options, bool isText, int64_t vocabulary) {
+  if (!options.promptTokens.empty() && !options.prompt.empty())
+    failUsage("--prompt and --prompt-tokens exclude each other");
+  std::vector<int32_t> tokens = parseTokens(options.promptTokens);
+  if (!options.prompt.empty() && !isText)
+    failUsage("this model reads tokens of a vocabulary of {}; give --prompt-tokens IDS", vocabulary);
+  for (unsigned char byte : options.prompt) tokens.push_back(byte);
+  if (tokens.empty()) tokens.push_back(isText ? '\n' : 0);
+  for (int32_t token : tokens)
+    if (token < 0 || token >= vocabulary)
+      failUsage("the prompt's token {} is out of range, the model takes 0 to {}", token, vocabulary - 1);
+  return tokens;
+}
+
+static void checkPredict(const Value *argument, const Value *result) {
+  bool fits = argument && result && argument->axes.size() == 2 && argument->type == ElementType::I32 &&
+              result->axes.size() == 3 && result->type == ElementType::F32 &&
+              result->axes[0] == argument->axes[0] && result->axes[1] == argument->axes[1];
+  if (!fits) fail("'generate' needs a model from tokens [batch, seq] to scores [batch, seq, vocab]; this one is not");
+}
+
+static void printToken(int32_t token, bool isText, bool first) {
+  if (isText) std::putchar(token);
+  else fmt::print("{}{}", first ? "" : " ", token);
+  std::fflush(stdout);
+}
+
+ExitCode runGenerate(Program &program, const Options &options) {
+  const Manifest &manifest = program.manifest();
+  const EntryFunction &entry = manifest.entry("predict");
+  const Value *argument = entry.input("argument"), *result = entry.output("result");
+  checkPredict(argument, result);
+  int64_t rows = argument->axes[0].size, window = argument->axes[1].size, vocabulary = result->axes[2].size;
+  bool isText = vocabulary <= 256 || (!manifest.data.empty() && manifest.data[0].format == "text");
+  std::vector<int32_t> tokens = readPrompt(options, isText, argument->of > 0 ? argument->of : vocabulary);
+
+  program.start(options.threads);
+  loadParameters(program, options);
+  Sampler sampler(options, vocabulary);
+  if (isText) fmt::print("{}", options.prompt);
+  auto *input = reinterpret_cast<int32_t *>(program.at(argument->offset));
+  auto *scores = reinterpret_cast<const float *>(program.at(result->offset));
+  for (int64_t i = 0; i < options.length; ++i) {
+    int64_t have = std::min<int64_t>(tokens.size(), window);
+    for (int64_t row = 0; row < rows; ++row) {
+      std::fill_n(input + row * window, window, 0);
+      std::copy(tokens.end() - have, tokens.end(), input + row * window);
+    }
+    program.call("predict");
+    tokens.push_back(sampler.draw(scores + (have - 1) * vocabulary));
+    printToken(tokens.back(), isText, i == 0);
+  }
+  fmt::print("\n");
+  return ExitCode::Done;
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,84 @@
+//===- Info.cpp - the command `info` ------------------------------------------===//
+
+#include "runtime/MachineMemory.h"
+#include "runtime/SmallBlocks.h"
+#include "runtime/commands/Session.h"
+
+#include <algorithm>
+
+namespace tessera::runtime {
+
+static void printState(const Manifest &manifest) {
+  int64_t parameters = 0, total = 0;
+  fmt::print("state\n");
+  for (const StateEntry &entry : manifest.state) {
+    fmt::print("  {:<32} {:<8} {:<5} {:<40} {:>12}\n", entry.path, entry.kind, elementTypeName(entry.type),
+               formatAxes(entry.canonicalAxes()), entry.bytes);
+    total += entry.bytes;
+    if (entry.kind == "weight" || entry.kind == "bias" || entry.kind == "gain")
+      parameters += entry.bytes / elementBytes(entry.type);
+  }
+  fmt::print("  {} parameters, {} bytes of state\n\n", parameters, total);
+}
+
+static int64_t stepBatchBytes(const Manifest &manifest) {
+  int64_t bytes = 0;
+  auto step = manifest.entries.find("step");
+  if (step == manifest.entries.end()) return 0;
+  for (const Value &value : step->second.inputs)
+    if (value.role == "data") bytes += value.bytes;
+  return bytes;
+}
+
+static void printMemory(const Manifest &manifest) {
+  int64_t batches = 2 * stepBatchBytes(manifest), pool = smallblocks::regionBytes;
+  AvailableMemory available = availableMemory();
+  fmt::print("memory (bytes)\n");
+  fmt::print("  {:<32} {:>15}\n", "arena", manifest.arenaBytes);
+  fmt::print("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.workspaceBytes);
+  fmt::print("  {:<32} {:>15}\n", "batch buffers", batches);
+  fmt::print("  {:<32} {:>15}\n", "small blocks of libraries", pool);
+  fmt::print("  {:<32} {:>15}  beside mapped data files\n", "total", manifest.arenaBytes + batches + pool);
+  fmt::print("  {:<32} {:>15}  {}\n\n", "available", available.bytes, available.limit);
+}
+
+static void printPlan(const Manifest &manifest) {
+  constexpr size_t shown = 40;
+  fmt::print("buffers, largest first\n");
+  for (size_t i = 0; i < std::min(shown, manifest.buffers.size()); ++i) {
+    const BufferSpec &b = manifest.buffers[i];
+    fmt::print("  {:<32} {:<10} {:<10} {:>14} at {}\n", b.name, b.entry, b.kind, b.bytes, b.offset);
+  }
+  if (manifest.buffers.size() > shown) fmt::print("  and {} more\n", manifest.buffers.size() - shown);
+  fmt::print("\nentry functions\n");
+  for (const auto &[name, entry] : manifest.entries)
+    fmt::print("  {:<12} {:>3} inputs {:>3} outputs {:>10.3g} GFLOP {:>10.3g} GB moved\n", name, entry.inputs.size(),
+               entry.outputs.size(), entry.flops / 1e9, entry.bytes / 1e9);
+  int64_t calls = 0;
+  for (const Json &kernel : manifest.kernels) calls += kernel.value("count", int64_t(1));
+  fmt::print("\nkernels: {} generated, {} calls\ncontractions: {}\n", manifest.kernels.size(), calls, manifest.gemms.size());
+  for (const GemmDescription &gemm : manifest.gemms) {
+    GemmPlan plan = planGemm(gemm, manifest.threads);
+    fmt::print("  {:<32} [{}] x [{}]{}{}  {}\n", gemm.name, fmt::join(gemm.dimsA, ", "), fmt::join(gemm.dimsB, ", "),
+               gemm.bias ? " + bias" : "", gemm.accumulate ? " + c" : "",
+               plan.error.empty() ? plan.implementation : plan.error);
+  }
+}
+
+ExitCode runInfo(Program &program, const Options &) {
+  const Manifest &manifest = program.manifest();
+  fmt::print("model {}\ncompiled by {} for {} with {} threads\nruns here with {} threads\n\n", manifest.model,
+             manifest.compiler, manifest.march.empty() ? "cpu" : manifest.march, manifest.threads,
+             program.threadCount(0));
+  printState(manifest);
+  printMemory(manifest);
+  printPlan(manifest);
+  for (const DataSpec &data : manifest.data)
+    fmt::print("data {}: {}, training {}, validation {}\n", data.name, data.format,
+               data.splits.count("train") ? fmt::format("{}", fmt::join(data.splits.at("train"), " ")) : "by field",
+               data.valFraction > 0 ? fmt::format("the last {:g} of it", data.valFraction) : "as named");
+  fmt::print("settings {}\n", manifest.settings.dump());
+  return ExitCode::Done;
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,308 @@
+//===- Train.cpp - the command `train` ----------------------------------------===//
+//
+// The loop, for each step:
+//   1. copy the next batch into the arena and run the entry `step`
+//   2. read the scalars it leaves, record and show them
+//   3. evaluate where due
+//   4. save where due
+// Everything that a resumed run must know is in the checkpoint: the state, the
+// number of consumed batches, the seed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Error.h"
+#include "runtime/SmallBlocks.h"
+#include "runtime/checkpoint/DurableFile.h"
+#include "runtime/commands/Session.h"
+#include "runtime/data/BatchLoader.h"
+#include "runtime/train/Metrics.h"
+#include "runtime/train/Progress.h"
+#include "runtime/train/Settings.h"
+#include "runtime/train/Signals.h"
+
+#include <chrono>
+
+namespace tessera::runtime {
+
+/// After so many steps in a row that are not finite a retry is useless.
+static constexpr int longestDivergence = 10;
+
+namespace {
+class Training {
+public:
+  Training(Program &program, const Options &options);
+  ExitCode run();
+
+private:
+  void findLength();
+  void openFolder();
+  void begin();
+  void resumeFrom(const std::string &path);
+  void noteChanges(const CheckpointInfo &saved);
+  void openOutputs();
+  void runStep(BatchLoader &loader);
+  StepReport readReport() const;
+  void record(const StepReport &report);
+  void watchDivergence(const StepReport &report);
+  void evaluateIfDue();
+  void evaluateNow();
+  bool isDue(int64_t every) const { return every > 0 && step % every == 0; }
+  void save();
+  ExitCode stopEarly(int signal);
+  double secondsSinceStart() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  }
+
+  Program &program;
+  const Options &options;
+  const Manifest &manifest;
+  const EntryFunction &entry;
+  Settings settings;
+  DataFiles files;
+  DataSet set;
+  std::optional<CheckpointFolder> folder;
+  std::optional<Evaluation> evaluation;
+  std::optional<Progress> progress;
+  MetricsWriter metrics;
+  CheckpointInfo info;
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+  int64_t lastStep = 0, step = 0, savedStep = -1;
+  int notFinite = 0;
+  double unitsPerStep = 0;
+  const char *unit = "samples";
+  std::string lastGood;
+  Signals signals;
+};
+} // namespace
+
+Training::Training(Program &program, const Options &options)
+    : program(program), options(options), manifest(program.manifest()), entry(manifest.entry("step")),
+      settings(manifest.settings), files(manifest.data, options.data) {
+  for (const std::string &assignment : options.set) settings.set(assignment);
+  findLength();
+  set = openDataSet(manifest, entry, files, Split::Train);
+  program.start(options.threads);
+  openFolder();
+  begin();
+  openOutputs();
+}
+
+void Training::findLength() {
+  lastStep = options.steps.value_or(settings.integer("stop.after", 0));
+  if (lastStep < 0 || (lastStep == 0 && !options.steps))
+    failUsage("the model file does not say when to stop; give --steps N");
+}
+
+void Training::openFolder() {
+  std::string path = options.checkpointDir;
+  if (path.empty() && settings.has("save")) path = defaultCheckpointFolder(manifest);
+  if (path.empty()) return;
+  folder.emplace(path);
+  folder->lock();
+}
+
+/// Initialises, loads weights, or resumes.
+void Training::begin() {
+  info.model = manifest.model;
+  info.seed = options.seed.value_or(defaultSeed);
+  info.data = files.describe();
+  info.settings = settings.json();
+  if (options.resume != "auto" && options.resume != "never") return resumeFrom(options.resume);
+  if (folder && options.resume == "never" && !folder->steps().empty())
+    fail("{} has checkpoints already and --resume=never forbids to go on from them; choose another --checkpoint-dir",
+         folder->path());
+  if (folder)
+    if (auto saved = loadNewest(program, *folder)) {
+      if (!options.init.empty()) fmt::print(stderr, "note: going on from {}; --init is not read again\n", folder->path());
+      return noteChanges(*saved);
+    }
+  initialise(program, info.seed);
+  if (!options.init.empty()) loadModel(newestIn(options.init), manifest, stateIn(program));
+}
+
+void Training::resumeFrom(const std::string &path) {
+  std::string single = newestIn(path);
+  if (single != path) {
+    CheckpointFolder other(path);
+    return noteChanges(*loadNewest(program, other));
+  }
+  noteChanges(loadCheckpoint(path, manifest, stateIn(program)));
+}
+
+/// Takes over where a checkpoint stands, and says what is different now.
+void Training::noteChanges(const CheckpointInfo &saved) {
+  if (saved.data != info.data)
+    fmt::print(stderr, "note: the data changed from {} to {}\n", saved.data, info.data);
+  if (saved.settings != info.settings)
+    fmt::print(stderr, "note: the settings changed from {} to {}\n", saved.settings.dump(), info.settings.dump());
+  if (options.seed && *options.seed != saved.seed)
+    fmt::print(stderr, "note: the run keeps its seed {}; --seed is for new runs\n", saved.seed);
+  info.step = step = saved.step;
+  info.position = saved.position;
+  info.seed = saved.seed;
+  info.evaluated = saved.evaluated;
+  savedStep = folder ? step : -1;
+  if (folder) lastGood = folder->pathOf(step);
+  int64_t counted = program.readCounter("step", step);
+  if (counted != step)
+    fail("the checkpoint of step {} holds the state of step {}; it was put together by hand", step, counted);
+}
+
+void Training::openOutputs() {
+  const DataSpec *first = set.names.empty() ? nullptr : manifest.dataNamed(set.names[0]);
+  bool tokens = first && (first->format == "text" || first->format == "tokens");
+  unit = tokens ? "tokens" : "samples";
+  unitsPerStep = static_cast<double>(set.batch) * (tokens ? first->seq : 1);
+  info.position += options.skipBatches;
+
+  Progress::Plan plan;
+  plan.firstStep = step, plan.lastStep = lastStep;
+  plan.logEvery = options.logEvery > 0 ? options.logEvery : std::max<int64_t>(1, lastStep / 100);
+  plan.perStep = unitsPerStep, plan.unit = unit, plan.flops = entry.flops;
+  plan.arenaBytes = manifest.arenaBytes, plan.quiet = options.quiet;
+  if (options.metrics == "-") plan.out = stderr;
+  progress.emplace(plan);
+  progress->note(fmt::format("{}: one rank, {} thread{}, arena {} bytes, seed {}", manifest.model, program.threads(),
+                             program.threads() == 1 ? "" : "s", manifest.arenaBytes, info.seed));
+  if (step > 0) progress->note(fmt::format("resumed at step {}", step));
+  if (!folder) progress->note("nothing will be saved; name a folder with --checkpoint-dir to keep what is learned");
+  metrics.open(options.metrics, step, info.evaluated);
+
+  Split split = settings.text("evaluate.on", "val") == "train" ? Split::Train : Split::Val;
+  bool wanted = manifest.hasEntry("evaluate") && (settings.has("evaluate") || hasValidation(manifest, entry, files));
+  if (!wanted) return;
+  if (split == Split::Val && !hasValidation(manifest, entry, files))
+    return progress->note("there is no validation data: nothing is evaluated; name some with --data val=PATH");
+  evaluation.emplace(program, files, split);
+}
+
+StepReport Training::readReport() const {
+  StepReport report;
+  report.step = step;
+  for (const Value &value : entry.outputs) {
+    double number = program.readScalar(value);
+    if (value.role == "loss") report.losses.emplace_back(value.name, number);
+    else if (value.role == "metric") report.metrics.emplace_back(value.name, number);
+    else if (value.role == "total") report.total = number;
+    else if (value.role == "rate") report.rate = number, report.hasRate = true;
+    else if (value.role == "grad_norm") report.gradNorm = number, report.hasGradNorm = true;
+    else if (value.role == "finite") report.finite = number != 0;
+  }
+  if (!entry.output("total"))
+    for (const auto &[name, value] : report.losses) report.total += value;
+  return report;
+}
+
+static Json namedNumbers(const NamedValues &values) {
+  Json json = Json::object();
+  for (const auto &[name, value] : values) json[name] = jsonNumber(value);
+  return json;
+}
+
+void Training::record(const StepReport &report) {
+  progress->step(report);
+  if (options.metrics.empty()) return;
+  Json json = {{"step", step},
+               {"split", "train"},
+               {"losses", namedNumbers(report.losses)},
+               {"metrics", namedNumbers(report.metrics)},
+               {"total", jsonNumber(report.total)}};
+  if (report.hasRate) json["rate"] = jsonNumber(report.rate);
+  if (report.hasGradNorm) json["grad_norm"] = jsonNumber(report.gradNorm);
+  json["finite"] = report.finite;
+  json[unit] = static_cast<int64_t>(unitsPerStep * static_cast<double>(step));
+  json["seconds"] = secondsSinceStart();
+  metrics.write(json);
+}
+
+void Training::watchDivergence(const StepReport &report) {
+  notFinite = report.finite ? 0 : notFinite + 1;
+  if (notFinite < longestDivergence) return;
+  metrics.sync();
+  throw Error(fmt::format("diverged: the gradients were not finite {} steps in a row, up to step {}; {}; "
+                          "lower the learning rate or clip the gradients",
+                          longestDivergence, step,
+                          lastGood.empty() ? "there is no checkpoint" : "the last good checkpoint is " + lastGood),
+              ExitCode::Diverged);
+}
+
+void Training::evaluateNow() {
+  EvaluationResult result = evaluation->run(settings.integer("evaluate.batches", 0));
+  const char *split = settings.text("evaluate.on", "val") == "train" ? "evaluate" : "val";
+  progress->evaluation(step, split, result);
+  metrics.write({{"step", step},
+                 {"split", split},
+                 {"losses", namedNumbers(result.losses)},
+                 {"metrics", namedNumbers(result.metrics)},
+                 {"total", jsonNumber(result.total)},
+                 {"rows", result.rows},
+                 {"seconds", secondsSinceStart()}});
+  info.evaluated = true;
+}
+
+void Training::evaluateIfDue() {
+  if (!evaluation || info.evaluated) return;
+  if (step == 0 || step == lastStep || isDue(settings.integer("evaluate.every", 0))) evaluateNow();
+}
+
+void Training::save() {
+  if (!folder || savedStep == step) return;
+  info.step = step;
+  metrics.sync();
+  try {
+    lastGood = saveCheckpoint(*folder, info, manifest, stateIn(program));
+    savedStep = step;
+    progress->note(fmt::format("saved {}", lastGood));
+  } catch (const DiskFull &e) {
+    progress->say(fmt::format("warning: {}; training goes on without this checkpoint", e.what()));
+    return;
+  }
+  if (int64_t keep = settings.integer("save.keep", 0); keep > 0) folder->keepNewest(keep);
+}
+
+void Training::runStep(BatchLoader &loader) {
+  {
+    smallblocks::StepScope scope;
+    loader.takeInto(program.at(0));
+    program.call("step");
+  }
+  ++step;
+  ++info.position;
+  info.evaluated = false;
+  StepReport report = readReport();
+  record(report);
+  watchDivergence(report);
+}
+
+ExitCode Training::stopEarly(int signal) {
+  save();
+  metrics.sync();
+  if (!folder) {
+    progress->say(fmt::format("stopped at step {}; nothing was saved, since there is no --checkpoint-dir", step));
+    return static_cast<ExitCode>(128 + signal);
+  }
+  if (savedStep != step) fail("stopped at step {}, but it could not be saved", step);
+  progress->say(fmt::format("stopped at step {} and saved {}; run again to go on", step, lastGood));
+  return ExitCode::Stopped;
+}
+
+ExitCode Training::run() {
+  if (step >= lastStep && step > 0) progress->note(fmt::format("nothing to do: the run is at step {}", step));
+  evaluateIfDue();
+  if (step < lastStep) {
+    BatchLoader loader(set, info.seed, options.overfitBatch ? 0 : info.position, options.overfitBatch);
+    while (step < lastStep) {
+      runStep(loader);
+      if (int signal = signals.stopRequested(); signal && step < lastStep) return stopEarly(signal);
+      evaluateIfDue();
+      if (signals.takeSaveRequest() || isDue(settings.integer("save.every", 0))) save();
+    }
+  }
+  save();
+  metrics.sync();
+  return ExitCode::Done;
+}
+
+ExitCode runTrain(Program &program, const Options &options) { return Training(program, options).run(); }
+
+} // namespace tessera::runtime

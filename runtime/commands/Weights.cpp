@@ -1,0 +1,42 @@
+//===- Weights.cpp - the commands `export` and `import` -----------------------===//
+
+#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/commands/Session.h"
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace tessera::runtime {
+
+ExitCode runExport(Program &program, const Options &options) {
+  program.start(options.threads);
+  std::string loaded = loadParameters(program, options);
+  std::vector<const StateEntry *> entries;
+  for (const StateEntry &entry : program.manifest().state)
+    if (entry.isModel()) entries.push_back(&entry);
+  std::string temporary = options.weights + ".tmp";
+  DurableFile file(temporary);
+  writeSafetensors(file, entries, stateIn(program));
+  if (rename(temporary.c_str(), options.weights.c_str()) != 0) failSystem("write", options.weights);
+  fmt::print("wrote {} ({} tensors of {})\n", options.weights, entries.size(), loaded);
+  return ExitCode::Done;
+}
+
+ExitCode runImport(Program &program, const Options &options) {
+  const Manifest &manifest = program.manifest();
+  CheckpointFolder folder(options.output.empty() ? defaultCheckpointFolder(manifest) : options.output);
+  folder.lock();
+  if (!folder.steps().empty())
+    fail("{} has checkpoints already; choose another --checkpoint-dir", folder.path());
+  program.start(options.threads);
+  CheckpointInfo info;
+  info.model = manifest.model;
+  info.seed = options.seed.value_or(defaultSeed);
+  info.settings = manifest.settings;
+  initialise(program, info.seed);
+  loadModel(newestIn(options.weights), manifest, stateIn(program));
+  fmt::print("wrote {}\n", saveCheckpoint(folder, info, manifest, stateIn(program)));
+  return ExitCode::Done;
+}
+
+} // namespace tessera::runtime

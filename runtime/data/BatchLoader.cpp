@@ -1,0 +1,118 @@
+//===- BatchLoader.cpp - batches, ready when a step wants them ----------------===//
+
+#include "runtime/data/BatchLoader.h"
+
+#include "runtime/data/Permutation.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+namespace tessera::runtime {
+
+void fillTrainingBatch(const DataSet &set, uint64_t seed, int64_t number, char *const *targets) {
+  for (size_t source = 0; source < set.readers.size(); ++source) {
+    const RowReader &reader = *set.readers[source];
+    int64_t rows = reader.rows();
+    for (int64_t i = 0; i < set.batch; ++i) {
+      int64_t position = number * set.batch + i, row = position % rows;
+      // Each source has a shuffle of its own; a permutation is cheap to make.
+      if (set.shuffle[source]) row = Permutation(rows, seed + 0x51ed27 * source, position / rows)(row);
+      for (size_t k = 0; k < set.inputs.size(); ++k)
+        if (set.inputs[k].source == source)
+          reader.read(row, set.inputs[k].request, targets[k] + i * set.inputs[k].rowBytes);
+    }
+  }
+}
+
+static int64_t orderedRows(const DataSet &set) {
+  int64_t rows = INT64_MAX;
+  for (const auto &reader : set.readers) rows = std::min(rows, reader->rows());
+  return set.readers.empty() ? 0 : rows;
+}
+
+int64_t orderedBatches(const DataSet &set) { return (orderedRows(set) + set.batch - 1) / std::max<int64_t>(set.batch, 1); }
+
+int64_t fillOrderedBatch(const DataSet &set, int64_t number, char *const *targets) {
+  int64_t real = std::clamp<int64_t>(orderedRows(set) - number * set.batch, 0, set.batch);
+  for (size_t k = 0; k < set.inputs.size(); ++k) {
+    const BatchInput &input = set.inputs[k];
+    for (int64_t i = 0; i < real; ++i)
+      set.readers[input.source]->read(number * set.batch + i, input.request, targets[k] + i * input.rowBytes);
+    memset(targets[k] + real * input.rowBytes, 0, (set.batch - real) * input.rowBytes);
+  }
+  return real;
+}
+
+BatchLoader::BatchLoader(const DataSet &set, uint64_t seed, int64_t first, bool repeatFirst)
+    : set(set), seed(seed), nextNumber(first), repeatFirst(repeatFirst) {
+  for (const BatchInput &input : set.inputs) batchBytes += input.value->bytes;
+  for (Buffer &buffer : buffers) {
+    buffer.memory.resize(batchBytes);
+    int64_t at = 0;
+    for (const BatchInput &input : set.inputs) {
+      buffer.targets.push_back(buffer.memory.data() + at);
+      at += input.value->bytes;
+    }
+  }
+  // Signals are for the main thread.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread = std::thread([this] { fillForEver(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+BatchLoader::~BatchLoader() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  changed.notify_all();
+  thread.join();
+}
+
+void BatchLoader::fillForEver() {
+  for (int filling = 0;; filling ^= 1) {
+    Buffer &buffer = buffers[filling];
+    {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return stopping || !buffer.full; });
+      if (stopping) return;
+    }
+    try {
+      fillTrainingBatch(set, seed, nextNumber, buffer.targets.data());
+    } catch (...) {
+      std::lock_guard lock(mutex);
+      failure = std::current_exception();
+      changed.notify_all();
+      return;
+    }
+    if (!repeatFirst) ++nextNumber;
+    {
+      std::lock_guard lock(mutex);
+      buffer.full = true;
+    }
+    changed.notify_all();
+  }
+}
+
+void BatchLoader::takeInto(char *arena) {
+  Buffer &buffer = buffers[taking];
+  {
+    std::unique_lock lock(mutex);
+    // A batch that was filled before the failure is still handed out.
+    changed.wait(lock, [&] { return buffer.full || failure; });
+    if (!buffer.full) std::rethrow_exception(failure);
+  }
+  for (size_t k = 0; k < set.inputs.size(); ++k)
+    memcpy(arena + set.inputs[k].value->offset, buffer.targets[k], set.inputs[k].value->bytes);
+  {
+    std::lock_guard lock(mutex);
+    buffer.full = false;
+  }
+  changed.notify_all();
+  taking ^= 1;
+}
+
+} // namespace tessera::runtime

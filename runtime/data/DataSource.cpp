@@ -1,0 +1,157 @@
+//===- DataSource.cpp - where a program's batches come from -------------------===//
+
+#include "runtime/data/DataSource.h"
+
+#include "runtime/Error.h"
+
+#include <algorithm>
+
+namespace tessera::runtime {
+
+static bool isArrayFormat(const DataSpec &spec) { return spec.format == "npy" || spec.format == "idx"; }
+
+static void readSplit(const DataSpec &spec, const std::string &split, SplitPaths &paths) {
+  if (!isArrayFormat(spec)) {
+    auto found = spec.splits.find(split);
+    if (found != spec.splits.end() && !found->second.empty()) paths[""] = found->second;
+    return;
+  }
+  for (const FieldSpec &field : spec.fields)
+    if (auto found = field.splits.find(split); found != field.splits.end() && !found->second.empty())
+      paths[field.name] = found->second;
+}
+
+DataFiles::DataFiles(const std::vector<DataSpec> &specs, const std::vector<std::string> &options) {
+  for (const DataSpec &spec : specs) {
+    readSplit(spec, "train", train[spec.name]);
+    readSplit(spec, "val", val[spec.name]);
+  }
+  for (const std::string &option : options) apply(specs, option);
+}
+
+/// Where `word` is among dot-separated words; removes it.
+static bool takeWord(std::vector<std::string> &words, const std::string &word) {
+  auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end()) return false;
+  words.erase(found);
+  return true;
+}
+
+static std::vector<std::string> splitAtDots(const std::string &text) {
+  std::vector<std::string> words(1);
+  for (char c : text) {
+    if (c == '.') words.emplace_back();
+    else words.back() += c;
+  }
+  return words;
+}
+
+static bool isPlainName(const std::string &text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '_' || c == '.';
+  });
+}
+
+void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &option) {
+  if (specs.empty()) failUsage("--data {}: the program reads no data", option);
+  size_t equals = option.find('=');
+  bool hasKey = equals != std::string::npos && isPlainName(option.substr(0, equals));
+  std::vector<std::string> words = hasKey ? splitAtDots(option.substr(0, equals)) : std::vector<std::string>();
+  std::string path = hasKey ? option.substr(equals + 1) : option;
+  if (path.empty()) failUsage("--data {}: expected a path", option);
+
+  const DataSpec *spec = nullptr;
+  for (const DataSpec &candidate : specs)
+    if (!words.empty() && takeWord(words, candidate.name)) spec = &candidate;
+  bool isVal = takeWord(words, "val");
+  if (!isVal) takeWord(words, "train");
+  if (!spec && specs.size() > 1) {
+    std::vector<std::string> names;
+    for (const DataSpec &candidate : specs) names.push_back(candidate.name);
+    failUsage("--data {}: the program reads several sources ({}); write --data NAME=PATH", option,
+              fmt::join(names, ", "));
+  }
+  if (!spec) spec = &specs[0];
+
+  std::string field;
+  std::vector<std::string> fields;
+  for (const FieldSpec &candidate : spec->fields) {
+    fields.push_back(candidate.name);
+    if (isArrayFormat(*spec) && takeWord(words, candidate.name)) field = candidate.name;
+  }
+  if (!words.empty())
+    failUsage("--data {}: '{}' is neither a data source, a field nor a split of this program", option, words[0]);
+  if (isArrayFormat(*spec) && field.empty()) {
+    if (fields.size() != 1)
+      failUsage("--data {}: each field has its own file; write --data FIELD=PATH for {}", option,
+                fmt::join(fields, ", "));
+    field = fields[0];
+  }
+  (isVal ? val : train)[spec->name][field] = {path};
+}
+
+const SplitPaths &DataFiles::paths(const std::string &source, Split split) const {
+  return (split == Split::Train ? train : val).at(source);
+}
+
+std::string DataFiles::describe() const {
+  std::string text;
+  for (const auto *split : {&train, &val})
+    for (const auto &[source, fields] : *split)
+      for (const auto &[field, paths] : fields)
+        text += fmt::format("{}{}{}{}{}={}", text.empty() ? "" : " ", source, split == &val ? ".val" : "",
+                            field.empty() ? "" : ".", field, fmt::join(paths, ","));
+  return text;
+}
+
+static std::unique_ptr<RowReader> openRows(const DataSpec &spec, const DataFiles &files, Split split,
+                                           std::vector<FieldRequest> requests) {
+  Portion portion;
+  const SplitPaths *paths = &files.paths(spec.name, split);
+  bool ownVal = !files.paths(spec.name, Split::Val).empty();
+  if (!ownVal && spec.valFraction > 0) {
+    portion = {split == Split::Val ? Portion::Tail : Portion::Head, spec.valFraction};
+    paths = &files.paths(spec.name, Split::Train);
+  }
+  if (paths->empty())
+    fail("data '{}' has no {} files; name them with --data {}PATH", spec.name,
+         split == Split::Val ? "validation" : "training", split == Split::Val ? "val=" : "");
+  if (spec.format == "text" || spec.format == "tokens") return openTokenRows(spec, *paths, portion, std::move(requests));
+  if (spec.format == "csv") return openCsvRows(spec, *paths, portion, std::move(requests));
+  if (isArrayFormat(spec)) return openArrayRows(spec, *paths, portion, std::move(requests));
+  fail("data '{}': the format '{}' is not supported", spec.name, spec.format);
+}
+
+DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files, Split split) {
+  DataSet set;
+  std::vector<std::vector<FieldRequest>> requests;
+  for (const Value &value : entry.inputs) {
+    if (value.role != "data") continue;
+    if (!manifest.dataNamed(value.data)) fail("manifest: input '{}' reads the unknown source '{}'", value.name, value.data);
+    if (value.axes.empty()) fail("manifest: data input '{}' has no batch axis", value.name);
+    int64_t batch = value.axes[0].size;
+    if (set.batch != 0 && set.batch != batch) fail("manifest: the data inputs of '{}' differ in their batch", entry.name);
+    set.batch = batch;
+    size_t source = std::find(set.names.begin(), set.names.end(), value.data) - set.names.begin();
+    if (source == set.names.size()) set.names.push_back(value.data), requests.emplace_back();
+    set.inputs.push_back({&value, source, requests[source].size(), value.bytes / batch});
+    requests[source].push_back({value.field, value.type, value.elements() / batch, value.of});
+  }
+  for (size_t i = 0; i < set.names.size(); ++i) {
+    const DataSpec &spec = *manifest.dataNamed(set.names[i]);
+    set.shuffle.push_back(spec.shuffle);
+    set.readers.push_back(openRows(spec, files, split, requests[i]));
+  }
+  return set;
+}
+
+bool hasValidation(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files) {
+  for (const Value &value : entry.inputs) {
+    if (value.role != "data") continue;
+    const DataSpec *spec = manifest.dataNamed(value.data);
+    if (spec && spec->valFraction <= 0 && files.paths(spec->name, Split::Val).empty()) return false;
+  }
+  return true;
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,56 @@
+//===- DataSource.h - where a program's batches come from ---------------------===//
+//
+// Joins what the model file says of its data with what the command line
+// replaces, and opens the readers of a split.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_DATA_DATASOURCE_H
+#define TESSERA_RUNTIME_DATA_DATASOURCE_H
+
+#include "runtime/data/RowReader.h"
+
+namespace tessera::runtime {
+
+/// The files of all data sources after the command line had its say.
+class DataFiles {
+public:
+  /// `options` are the values of --data: PATH, val=PATH, SOURCE=PATH, SOURCE.val=PATH, FIELD=PATH, val.FIELD=PATH.
+  DataFiles(const std::vector<DataSpec> &specs, const std::vector<std::string> &options);
+
+  /// The files of a split of a source, by field; empty if it has none.
+  const SplitPaths &paths(const std::string &source, Split split) const;
+
+  /// All of it as one line, to see whether it changed between runs.
+  std::string describe() const;
+
+private:
+  void apply(const std::vector<DataSpec> &specs, const std::string &option);
+  std::map<std::string, SplitPaths> train, val;
+};
+
+/// One input of an entry function that batches fill.
+struct BatchInput {
+  const Value *value = nullptr;
+  size_t source = 0, request = 0; ///< which reader, and which of its requests
+  int64_t rowBytes = 0;
+};
+
+/// The open readers of one split, for the data inputs of one entry function.
+struct DataSet {
+  std::vector<std::string> names; ///< of the sources, by reader
+  std::vector<std::unique_ptr<RowReader>> readers;
+  std::vector<BatchInput> inputs;
+  std::vector<bool> shuffle; ///< by reader
+  int64_t batch = 0;         ///< rows that one call takes
+};
+
+/// Opens all sources that `entry` reads. Throws an Error if a file is at fault or a split has no files.
+DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files, Split split);
+
+/// Whether every source that `entry` reads has data for validation.
+bool hasValidation(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_DATA_DATASOURCE_H

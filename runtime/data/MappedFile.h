@@ -1,0 +1,45 @@
+//===- MappedFile.h - a file as bytes -----------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_DATA_MAPPEDFILE_H
+#define TESSERA_RUNTIME_DATA_MAPPEDFILE_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::runtime {
+
+/// A file mapped for reading. Gzipped files (by their first two bytes) are inflated into memory instead.
+class MappedFile {
+public:
+  /// Throws an Error if the file is missing, empty, not a regular file, or not whole gzip.
+  explicit MappedFile(const std::string &path, bool inflate = false);
+  ~MappedFile();
+  MappedFile(MappedFile &&other) noexcept;
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+
+  const std::string &path() const { return name; }
+  const unsigned char *data() const { return bytes; }
+  size_t size() const { return count; }
+  std::string_view text() const { return {reinterpret_cast<const char *>(bytes), count}; }
+
+private:
+  void inflateWhole();
+
+  std::string name;
+  const unsigned char *bytes = nullptr;
+  size_t count = 0, mapped = 0;
+  void *map = nullptr;
+  std::vector<unsigned char> inflated;
+};
+
+/// The files that patterns ("data/train_*.bin") stand for, in order, each
+/// pattern's sorted. Throws an Error where one matches nothing.
+std::vector<std::string> expandPatterns(const std::vector<std::string> &patterns);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_DATA_MAPPEDFILE_H

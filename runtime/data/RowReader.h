@@ -1,0 +1,68 @@
+//===- RowReader.h - what every data format becomes: rows ---------------------===//
+//
+// A row is what one sample of a batch is filled with. A reader knows how many
+// there are and writes any of them, field by field, into memory of the types
+// that the entry function declared. Reading allocates nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_DATA_ROWREADER_H
+#define TESSERA_RUNTIME_DATA_ROWREADER_H
+
+#include "runtime/Manifest.h"
+
+#include <memory>
+
+namespace tessera::runtime {
+
+/// What an entry function wants of one field.
+struct FieldRequest {
+  std::string field;
+  ElementType type = ElementType::I32;
+  int64_t elements = 0; ///< in a row
+  int64_t of = 0;       ///< number of values an integer may take; 0: any
+};
+
+enum class Split { Train, Val };
+
+/// Files of one split, by field; "" for formats that keep all fields in the same files.
+using SplitPaths = std::map<std::string, std::vector<std::string>>;
+
+/// Which part of the files: all of them, or all but a tail, or that tail.
+struct Portion {
+  enum Kind { All, Head, Tail } kind = All;
+  double tail = 0; ///< the tail's fraction
+
+  /// The part of `count` consecutive things that it stands for.
+  std::pair<int64_t, int64_t> of(int64_t count) const {
+    int64_t cut = count - static_cast<int64_t>(static_cast<double>(count) * tail);
+    if (kind == Head) return {0, cut};
+    if (kind == Tail) return {cut, count};
+    return {0, count};
+  }
+};
+
+class RowReader {
+public:
+  virtual ~RowReader() = default;
+  virtual int64_t rows() const = 0;
+  /// Writes field `request` (an index into the requests) of row `row` to `dst`.
+  /// Throws an Error naming file and byte or row where a value is out of range.
+  virtual void read(int64_t row, size_t request, void *dst) const = 0;
+  /// Bytes of files mapped, and of memory taken beside them.
+  virtual int64_t mappedBytes() const = 0;
+  virtual int64_t heldBytes() const { return 0; }
+};
+
+/// text and tokens: windows of seq + 1 values with a stride of seq; a window never spans two files.
+std::unique_ptr<RowReader> openTokenRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,
+                                         std::vector<FieldRequest> requests);
+std::unique_ptr<RowReader> openCsvRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,
+                                       std::vector<FieldRequest> requests);
+/// npy and idx.
+std::unique_ptr<RowReader> openArrayRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,
+                                         std::vector<FieldRequest> requests);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_DATA_ROWREADER_H

@@ -1,0 +1,49 @@
+//===- Evaluation.cpp - losses and metrics over a data set --------------------===//
+
+#include "runtime/train/Evaluation.h"
+
+#include "runtime/data/BatchLoader.h"
+
+namespace tessera::runtime {
+
+Evaluation::Evaluation(Program &program, const DataFiles &files, Split split)
+    : program(program), entry(program.manifest().entry("evaluate")),
+      set(openDataSet(program.manifest(), entry, files, split)) {
+  for (const BatchInput &input : set.inputs) targets.push_back(program.at(input.value->offset));
+}
+
+EvaluationResult Evaluation::run(int64_t maxBatches) {
+  struct Sum {
+    const Value *value, *count;
+    double sum = 0, weight = 0;
+  };
+  std::vector<Sum> sums;
+  for (const Value &value : entry.outputs)
+    if (value.role == "loss" || value.role == "metric") sums.push_back({&value, entry.output("count", value.name)});
+  int64_t batches = orderedBatches(set);
+  if (maxBatches > 0) batches = std::min(batches, maxBatches);
+  EvaluationResult result;
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    int64_t real = fillOrderedBatch(set, batch, targets.data());
+    if (const Value *weight = entry.input("weight")) {
+      auto *weights = reinterpret_cast<float *>(program.at(weight->offset));
+      for (int64_t i = 0; i < weight->elements(); ++i) weights[i] = i < real ? 1.0f : 0.0f;
+    }
+    program.call("evaluate");
+    result.rows += real;
+    for (Sum &sum : sums) {
+      double count = sum.count ? program.readScalar(*sum.count) : static_cast<double>(real);
+      // A batch of which nothing counts has no value.
+      if (count != 0) sum.sum += program.readScalar(*sum.value) * count, sum.weight += count;
+    }
+  }
+  for (const Sum &sum : sums) {
+    double value = sum.sum / sum.weight;
+    bool isLoss = sum.value->role == "loss";
+    (isLoss ? result.losses : result.metrics).emplace_back(sum.value->name, value);
+    if (isLoss) result.total += value;
+  }
+  return result;
+}
+
+} // namespace tessera::runtime

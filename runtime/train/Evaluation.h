@@ -1,0 +1,36 @@
+//===- Evaluation.h - losses and metrics over a data set ----------------------===//
+
+#ifndef TESSERA_RUNTIME_TRAIN_EVALUATION_H
+#define TESSERA_RUNTIME_TRAIN_EVALUATION_H
+
+#include "runtime/Program.h"
+#include "runtime/data/DataSource.h"
+
+namespace tessera::runtime {
+
+using NamedValues = std::vector<std::pair<std::string, double>>;
+
+struct EvaluationResult {
+  NamedValues losses, metrics;
+  double total = 0; ///< the sum of the losses
+  int64_t rows = 0;
+};
+
+/// Runs the entry function `evaluate` over a split in order.
+class Evaluation {
+public:
+  Evaluation(Program &program, const DataFiles &files, Split split);
+
+  /// At most `maxBatches` batches; 0: all.
+  EvaluationResult run(int64_t maxBatches = 0);
+
+private:
+  Program &program;
+  const EntryFunction &entry;
+  DataSet set;
+  std::vector<char *> targets;
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_TRAIN_EVALUATION_H

@@ -1,0 +1,69 @@
+//===- Metrics.cpp - the record of a run, one JSON object a line --------------===//
+
+#include "runtime/train/Metrics.h"
+
+#include "runtime/Error.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <unistd.h>
+
+namespace tessera::runtime {
+
+Json jsonNumber(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+/// Whether an earlier record belongs to the part of the run that a checkpoint at `step` holds.
+static bool isBefore(const std::string &line, int64_t step, bool evaluated) {
+  Json record = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!record.is_object() || !record.contains("step") || !record["step"].is_number_integer()) return false;
+  int64_t at = record["step"];
+  bool isTraining = record.value("split", "train") == "train";
+  return at < step || (at == step && step > 0 && (isTraining || evaluated));
+}
+
+/// Rewrites the file without what lies behind the checkpoint; a line cut short by a crash goes too.
+static void cutBack(const std::string &path, int64_t step, bool evaluated) {
+  std::ifstream old(path);
+  if (!old) return;
+  std::string temporary = path + ".tmp";
+  std::ofstream kept(temporary, std::ios::trunc);
+  for (std::string line; std::getline(old, line);)
+    if (isBefore(line, step, evaluated)) kept << line << '\n';
+  kept.close();
+  if (!kept || std::rename(temporary.c_str(), path.c_str()) != 0)
+    fail("cannot rewrite the metrics file {}: {}", path, strerror(errno));
+}
+
+MetricsWriter::~MetricsWriter() {
+  if (file && file != stdout) std::fclose(file);
+}
+
+void MetricsWriter::open(const std::string &wanted, int64_t step, bool evaluated) {
+  path = wanted;
+  if (path.empty()) return;
+  if (path == "-") {
+    file = stdout;
+    return;
+  }
+  cutBack(path, step, evaluated);
+  file = std::fopen(path.c_str(), "ae");
+  if (!file) fail("cannot open the metrics file {}: {}", path, strerror(errno));
+}
+
+void MetricsWriter::write(const Json &record) {
+  if (!file) return;
+  std::string line = record.dump() + "\n";
+  std::fwrite(line.data(), 1, line.size(), file);
+  if (file == stdout) std::fflush(file);
+}
+
+void MetricsWriter::sync() {
+  if (!file) return;
+  bool good = std::fflush(file) == 0;
+  if (file != stdout) good &= fsync(fileno(file)) == 0;
+  if (!good) fmt::print(stderr, "warning: cannot write the metrics file {}: {}\n", path, strerror(errno));
+}
+
+} // namespace tessera::runtime

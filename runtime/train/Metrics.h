@@ -1,0 +1,37 @@
+//===- Metrics.h - the record of a run, one JSON object a line ----------------===//
+
+#ifndef TESSERA_RUNTIME_TRAIN_METRICS_H
+#define TESSERA_RUNTIME_TRAIN_METRICS_H
+
+#include "runtime/Json.h"
+
+#include <cstdio>
+
+namespace tessera::runtime {
+
+/// Writes records as `docs/metrics.md` describes. Without a path it writes nothing.
+class MetricsWriter {
+public:
+  MetricsWriter() = default;
+  ~MetricsWriter();
+  MetricsWriter(const MetricsWriter &) = delete;
+
+  /// Opens `path` ("-" is standard output) for a run that starts at `step`:
+  /// what an earlier run recorded behind it is cut off. `evaluated`: the evaluation at `step` itself stays.
+  void open(const std::string &path, int64_t step, bool evaluated);
+
+  void write(const Json &record);
+  /// Makes all records durable; done before a checkpoint is committed.
+  void sync();
+
+private:
+  std::string path;
+  std::FILE *file = nullptr;
+};
+
+/// A number, or null if it is not finite: JSON has no word for those.
+Json jsonNumber(double value);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_TRAIN_METRICS_H

@@ -1,0 +1,61 @@
+//===- Progress.h - what a person sees of a run -------------------------------===//
+
+#ifndef TESSERA_RUNTIME_TRAIN_PROGRESS_H
+#define TESSERA_RUNTIME_TRAIN_PROGRESS_H
+
+#include "runtime/train/Evaluation.h"
+
+#include <chrono>
+#include <cstdio>
+
+namespace tessera::runtime {
+
+/// The numbers of one finished step.
+struct StepReport {
+  int64_t step = 0;
+  NamedValues losses, metrics;
+  double total = 0, rate = 0, gradNorm = 0;
+  bool hasRate = false, hasGradNorm = false, finite = true;
+};
+
+/// On a terminal one line that is overwritten, else a plain line every so many steps.
+class Progress {
+public:
+  struct Plan {
+    int64_t firstStep = 0, lastStep = 0, logEvery = 1;
+    double perStep = 0; ///< tokens or samples that one step takes
+    const char *unit = "samples";
+    double flops = 0; ///< of one step
+    int64_t arenaBytes = 0;
+    bool quiet = false;
+    std::FILE *out = stdout;
+  };
+  explicit Progress(Plan plan);
+  ~Progress();
+
+  void step(const StepReport &report);
+  void evaluation(int64_t step, const char *split, const EvaluationResult &result);
+  /// A line that stays; shown even if quiet.
+  void say(const std::string &line);
+  /// A line that stays unless quiet.
+  void note(const std::string &line);
+
+private:
+  using Clock = std::chrono::steady_clock;
+  std::string describe(const StepReport &report, double seconds) const;
+  void clearLine();
+
+  Plan plan;
+  bool terminal;
+  bool lineShown = false;
+  Clock::time_point begun, lastShown;
+  int64_t lastShownStep;
+  double smoothed = 0; ///< seconds a step
+};
+
+/// "ce 3.1416, aux 0.01".
+std::string formatValues(const NamedValues &values);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_TRAIN_PROGRESS_H

@@ -1,0 +1,95 @@
+//===- Settings.cpp - what a run may change without compiling -----------------===//
+
+#include "runtime/train/Settings.h"
+
+#include "runtime/Error.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tessera::runtime {
+
+static size_t editDistance(const std::string &a, const std::string &b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::string nearestWord(const std::string &word, const std::vector<std::string> &candidates) {
+  std::string best;
+  size_t distance = word.size() / 2 + 1;
+  for (const std::string &candidate : candidates)
+    if (size_t d = editDistance(word, candidate); d < distance) distance = d, best = candidate;
+  return best;
+}
+
+/// Settings that every program has, whether its model file mentions them or not.
+static const Json &builtinSettings() {
+  static const Json settings = {{"evaluate", {{"every", 0}, {"on", "val"}, {"batches", 0}}},
+                                {"save", {{"every", 0}, {"keep", 0}}},
+                                {"stop", {{"after", 0}}}};
+  return settings;
+}
+
+static void collectNames(const Json &json, const std::string &prefix, std::vector<std::string> &names) {
+  for (const auto &[key, value] : json.items()) {
+    if (value.is_object()) collectNames(value, prefix + key + ".", names);
+    else names.push_back(prefix + key);
+  }
+}
+
+static Json::json_pointer pointerTo(const std::string &name) {
+  std::string path = "/" + name;
+  std::replace(path.begin(), path.end(), '.', '/');
+  return Json::json_pointer(path);
+}
+
+const Json *Settings::find(const std::string &name) const {
+  Json::json_pointer pointer = pointerTo(name);
+  return values.contains(pointer) && !values.at(pointer).is_null() ? &values.at(pointer) : nullptr;
+}
+
+void Settings::set(const std::string &assignment) {
+  size_t equals = assignment.find('=');
+  if (equals == std::string::npos) failUsage("--set {}: expected NAME=VALUE", assignment);
+  std::string name = assignment.substr(0, equals), text = assignment.substr(equals + 1);
+  std::vector<std::string> names;
+  collectNames(builtinSettings(), "", names);
+  collectNames(values, "", names);
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    std::string nearest = nearestWord(name, names);
+    failUsage("--set {}: this program has no setting '{}'{}; what affects shapes is set when compiling", assignment,
+              name, nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest));
+  }
+  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded() || value.is_structured()) value = text;
+  Json::json_pointer pointer = pointerTo(name);
+  const Json *old = find(name);
+  if (!old) old = &builtinSettings().at(pointer);
+  if (old->is_number() != value.is_number() || (old->is_number_integer() && !value.is_number_integer()))
+    failUsage("--set {}: expected {} as in {}", assignment, old->is_number_integer() ? "a whole number" : old->type_name(),
+              old->dump());
+  if (value.is_number() && value.get<double>() < 0) failUsage("--set {}: expected a value of at least 0", assignment);
+  values[pointer] = value;
+}
+
+int64_t Settings::integer(const std::string &name, int64_t missing) const {
+  const Json *value = find(name);
+  return value && value->is_number() ? value->get<int64_t>() : missing;
+}
+
+std::string Settings::text(const std::string &name, const std::string &missing) const {
+  const Json *value = find(name);
+  return value && value->is_string() ? value->get<std::string>() : missing;
+}
+
+} // namespace tessera::runtime

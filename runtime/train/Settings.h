@@ -1,0 +1,35 @@
+//===- Settings.h - what a run may change without compiling -------------------===//
+
+#ifndef TESSERA_RUNTIME_TRAIN_SETTINGS_H
+#define TESSERA_RUNTIME_TRAIN_SETTINGS_H
+
+#include "runtime/Json.h"
+
+namespace tessera::runtime {
+
+/// Training settings by address ("evaluate.every"): those of the model file,
+/// some overridden on the command line. None affects a shape.
+class Settings {
+public:
+  explicit Settings(Json settings) : values(std::move(settings)) {}
+
+  /// Applies "NAME=VALUE". Throws a usage Error for an unknown name, with the
+  /// nearest known one, or a value of the wrong kind.
+  void set(const std::string &assignment);
+
+  int64_t integer(const std::string &name, int64_t missing) const;
+  std::string text(const std::string &name, const std::string &missing) const;
+  bool has(const std::string &group) const { return values.contains(group) && !values[group].is_null(); }
+  const Json &json() const { return values; }
+
+private:
+  const Json *find(const std::string &name) const;
+  Json values;
+};
+
+/// The candidate nearest to `word` by edit distance; empty if none is near.
+std::string nearestWord(const std::string &word, const std::vector<std::string> &candidates);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_TRAIN_SETTINGS_H

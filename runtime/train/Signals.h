@@ -1,0 +1,23 @@
+//===- Signals.h - requests from outside a run --------------------------------===//
+
+#ifndef TESSERA_RUNTIME_TRAIN_SIGNALS_H
+#define TESSERA_RUNTIME_TRAIN_SIGNALS_H
+
+namespace tessera::runtime {
+
+/// Catches SIGINT and SIGTERM (finish the step, save, stop; a second one ends
+/// the process at once) and SIGUSR1 (save and go on) while it lives.
+class Signals {
+public:
+  Signals();
+  ~Signals();
+
+  /// The signal that asked to stop, or 0.
+  int stopRequested() const;
+  /// Whether a save was asked for since the last call.
+  bool takeSaveRequest();
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_TRAIN_SIGNALS_H

@@ -1,0 +1,295 @@
+// The launcher with a program that no compiler made: a linear regression in C.
+
+#include "TemporaryFolder.h"
+#include "runtime/Payload.h"
+#include "runtime/checkpoint/CheckpointFolder.h"
+#include "runtime/checkpoint/Safetensors.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+
+using namespace tessera::runtime;
+using namespace tessera::tests;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const char *manifestText = R"({
+  "abi": 1, "compiler": "by hand", "model": "line",
+  "target": {"kind": "cpu", "march": "x86-64", "features": ["sse2"], "threads": 2},
+  "arena": {"bytes": 65536, "workspace": {"offset": 4096, "bytes": 61440}},
+  "state": [
+    {"path": "w", "kind": "weight", "type": "f32", "axes": [["output", 2], ["feature", 3]],
+     "canonical": ["feature", "output"], "offset": 0, "bytes": 24},
+    {"path": "w.momentum", "kind": "moment", "type": "f32", "axes": [["output", 2], ["feature", 3]],
+     "canonical": ["feature", "output"], "offset": 64, "bytes": 24},
+    {"path": "step", "kind": "counter", "type": "i32", "axes": [], "canonical": [], "offset": 128, "bytes": 4},
+    {"path": "seed", "kind": "counter", "type": "i64", "axes": [], "canonical": [], "offset": 192, "bytes": 8}],
+  "entries": {
+    "init": {"inputs": [{"name": "seed", "role": "seed", "type": "i64", "axes": [], "offset": 256, "bytes": 8}], "outputs": []},
+    "step": {"inputs": [
+        {"name": "x", "role": "data", "data": "d", "field": "x", "type": "f32", "axes": [["batch", 4], ["feature", 3]], "of": null, "offset": 320, "bytes": 48},
+        {"name": "y", "role": "data", "data": "d", "field": "y", "type": "f32", "axes": [["batch", 4], ["output", 2]], "of": null, "offset": 384, "bytes": 32}],
+      "outputs": [
+        {"name": "squared", "role": "loss", "type": "f32", "axes": [], "offset": 512, "bytes": 4},
+        {"name": "grad_norm", "role": "grad_norm", "type": "f32", "axes": [], "offset": 576, "bytes": 4},
+        {"name": "finite", "role": "finite", "type": "i32", "axes": [], "offset": 640, "bytes": 4},
+        {"name": "rate", "role": "rate", "type": "f32", "axes": [], "offset": 704, "bytes": 4}],
+      "flops": 48, "bytes": 200},
+    "evaluate": {"inputs": [
+        {"name": "x", "role": "data", "data": "d", "field": "x", "type": "f32", "axes": [["batch", 4], ["feature", 3]], "of": null, "offset": 320, "bytes": 48},
+        {"name": "y", "role": "data", "data": "d", "field": "y", "type": "f32", "axes": [["batch", 4], ["output", 2]], "of": null, "offset": 384, "bytes": 32},
+        {"name": "weight", "role": "weight", "type": "f32", "axes": [["batch", 4]], "offset": 768, "bytes": 16}],
+      "outputs": [
+        {"name": "squared", "role": "loss", "type": "f32", "axes": [], "offset": 512, "bytes": 4},
+        {"name": "squared", "role": "count", "type": "f32", "axes": [], "offset": 832, "bytes": 4}]},
+    "predict": {"inputs": [{"name": "tokens", "role": "argument", "type": "i32", "axes": [["batch", 1], ["seq", 4]], "of": 5, "offset": 896, "bytes": 16}],
+      "outputs": [{"name": "scores", "role": "result", "type": "f32", "axes": [["batch", 1], ["seq", 4], ["vocab", 5]], "offset": 960, "bytes": 80}]}},
+  "gemms": [{"name": "x w", "type": "f32", "dims_a": [4, 3], "strides_a": [3, 1], "dims_b": [3, 2], "strides_b": [1, 3],
+             "dims_c": [4, 2], "strides_c": [2, 1], "bias": null, "accumulate": false, "scratch": 0}],
+  "data": [{"name": "d", "format": "csv", "batch": ["batch", 4], "splits": {"train": ["line.csv"], "val": []},
+            "val_fraction": 0.2, "shuffle": true,
+            "fields": [{"name": "x", "type": "f32", "axes": [["feature", 3]], "column": 0},
+                       {"name": "y", "type": "f32", "axes": [["output", 2]], "column": 3}]}],
+  "settings": {"evaluate": {"every": 10}, "save": {"every": 10, "keep": 3}, "stop": {"after": 40}},
+  "plan": {"buffers": [{"name": "w", "entry": "*", "kind": "state", "offset": 0, "bytes": 24}],
+           "kernels": [{"name": "update", "entry": "step", "count": 1}]}
+})";
+
+/// y0 = x0 - 2 x1 + 0.5 x2, y1 = 3 x2.
+std::string csvLines(int rows) {
+  std::string text = "a,b,c,\"y0\",y1\n";
+  for (int i = 0; i < rows; ++i) {
+    double a = (i * 7 % 11) / 11.0, b = (i * 5 % 13) / 13.0, c = (i * 3 % 17) / 17.0;
+    text += fmt::format("{},\"{}\",{},{},{}\n", a, b, c, a - 2 * b + 0.5 * c, 3 * c);
+  }
+  return text;
+}
+
+struct Outcome {
+  int status;
+  std::string output;
+};
+
+class Launcher : public testing::Test {
+protected:
+  static void SetUpTestSuite() {
+    shared = new TemporaryFolder;
+    std::string source = fs::path(__FILE__).parent_path() / "linear_regression.c";
+    std::string root = fs::path(__FILE__).parent_path().parent_path().parent_path();
+    std::string object = *shared / "program.so";
+    std::string compile = fmt::format("{} -O2 -shared -fPIC -nostdlib -ffreestanding -fuse-ld=lld -I{} {} -o {}",
+                                      TESSERA_C_COMPILER, root, source, object);
+    ASSERT_EQ(std::system(compile.c_str()), 0) << compile;
+    ASSERT_EQ(writeTrainingProgram(TESSERA_LAUNCHER, readFile(object), manifestText, *shared / "line"), "");
+  }
+  static void TearDownTestSuite() { delete shared; }
+
+  void SetUp() override { folder.write("line.csv", csvLines(50)); }
+
+  Outcome run(const std::string &arguments, const std::string &prefix = "", const std::string &program = "line") {
+    std::string command = fmt::format("cd {} && {} {} {} > out 2>&1", folder.path, prefix, *shared / program, arguments);
+    int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, readFile(folder / "out")};
+  }
+
+  std::string checkpoint(const std::string &dir, int64_t step) { return folder / fmt::format("{}/step-{:08}", dir, step); }
+
+  void expectEqualCheckpoints(const std::string &a, const std::string &b, int64_t step) {
+    for (const char *file : {"/model.safetensors", "/optimizer.safetensors"}) {
+      std::string left = readFile(checkpoint(a, step) + file), right = readFile(checkpoint(b, step) + file);
+      EXPECT_FALSE(left.empty());
+      EXPECT_TRUE(left == right) << file << " differs between " << a << " and " << b;
+    }
+    auto position = [&](const std::string &dir) {
+      return nlohmann::json::parse(readFile(checkpoint(dir, step) + "/manifest.json"))["position"].get<int64_t>();
+    };
+    EXPECT_EQ(position(a), position(b));
+  }
+
+  static TemporaryFolder *shared;
+  TemporaryFolder folder;
+};
+TemporaryFolder *Launcher::shared;
+
+TEST_F(Launcher, WithoutProgramSaysWhatItIs) {
+  std::string command = fmt::format("{} > {} 2>&1", TESSERA_LAUNCHER, folder / "out");
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
+  EXPECT_NE(readFile(folder / "out").find("launcher"), std::string::npos);
+}
+
+TEST_F(Launcher, UsageErrorsExitWithTwo) {
+  EXPECT_EQ(run("").status, 2);
+  EXPECT_EQ(run("--help").status, 0);
+  EXPECT_EQ(run("train --nonsense").status, 2);
+  Outcome unknown = run("train --set evaluate.evry=3");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_NE(unknown.output.find("did you mean 'evaluate.every'"), std::string::npos) << unknown.output;
+  EXPECT_EQ(run("train --set evaluate.every=often").status, 2);
+  EXPECT_EQ(run("train --tensorboard x").status, 2);
+  EXPECT_EQ(run("train", "WORLD_SIZE=2").status, 2);
+}
+
+TEST_F(Launcher, TrainsAndLearns) {
+  Outcome train = run("train --steps 400 --metrics m.jsonl");
+  ASSERT_EQ(train.status, 0) << train.output;
+  std::ifstream metrics(folder / "m.jsonl");
+  std::vector<nlohmann::json> records;
+  for (std::string line; std::getline(metrics, line);) records.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(records.size(), 400 + 41u);
+  EXPECT_EQ(records[0]["split"], "val");
+  EXPECT_EQ(records[0]["step"], 0);
+  EXPECT_EQ(records[1]["samples"], 4);
+  EXPECT_EQ(records.back()["split"], "val");
+  EXPECT_LT(records.back()["losses"]["squared"].get<double>(), 0.01 * records[0]["losses"]["squared"].get<double>());
+  Outcome eval = run("eval");
+  EXPECT_EQ(eval.status, 0) << eval.output;
+  EXPECT_NE(eval.output.find(fmt::format("squared {:.9g}", records.back()["losses"]["squared"].get<double>())),
+            std::string::npos)
+      << eval.output;
+  EXPECT_NE(eval.output.find("rows 10"), std::string::npos); // a fifth of 50: the last batch is partial
+}
+
+TEST_F(Launcher, NothingAllocatesInsideSteps) {
+  Outcome train = run("train --steps 200 --quiet", "TESSERA_COUNT_ALLOCATIONS=1");
+  EXPECT_EQ(train.status, 0) << train.output;
+  EXPECT_NE(train.output.find("allocations inside steps: 0\n"), std::string::npos) << train.output;
+}
+
+TEST_F(Launcher, ResumedRunEqualsUninterrupted) {
+  ASSERT_EQ(run("train --checkpoint-dir a --metrics a.jsonl").status, 0);
+  ASSERT_EQ(run("train --checkpoint-dir again").status, 0);
+  expectEqualCheckpoints("a", "again", 40);
+  for (int steps : {1, 17, 30, 40})
+    ASSERT_EQ(run(fmt::format("train --checkpoint-dir b --metrics b.jsonl --steps {}", steps)).status, 0);
+  expectEqualCheckpoints("a", "b", 40);
+  EXPECT_EQ(run("train --checkpoint-dir c --seed 7").status, 0);
+  EXPECT_NE(readFile(checkpoint("a", 40) + "/model.safetensors"), readFile(checkpoint("c", 40) + "/model.safetensors"));
+  EXPECT_FALSE(fs::exists(checkpoint("a", 10))); // keep = 3
+  EXPECT_TRUE(fs::exists(checkpoint("a", 20)));
+}
+
+TEST_F(Launcher, SignalStopsAndSaves) {
+  Outcome stopped = run("train --checkpoint-dir a --steps 2000000000 --set save.every=0 --set evaluate.every=0 --quiet",
+                        "timeout --preserve-status -s TERM 0.5");
+  ASSERT_EQ(stopped.status, 75) << stopped.output;
+  CheckpointFolder saved(folder / "a");
+  ASSERT_EQ(saved.steps().size(), 1u);
+  int64_t end = saved.steps()[0] + 25;
+  std::string rest = fmt::format("--steps {} --quiet --set evaluate.every=0 --set save.every=0", end);
+  ASSERT_EQ(run("train --checkpoint-dir a " + rest).status, 0);
+  ASSERT_EQ(run("train --checkpoint-dir b " + rest).status, 0);
+  expectEqualCheckpoints("a", "b", end);
+  EXPECT_EQ(run("train --steps 2000000000 --quiet --resume never --checkpoint-dir a").status, 1);
+}
+
+TEST_F(Launcher, KilledRunsLoseNothing) {
+  std::string options = "train --checkpoint-dir a --steps 2000000 --quiet --set save.every=7";
+  for (const char *after : {"0.11", "0.17", "0.23", "0.14"}) run(options, fmt::format("timeout -s KILL {}", after));
+  CheckpointFolder saved(folder / "a");
+  ASSERT_FALSE(saved.steps().empty());
+  int64_t end = saved.steps().back() + 9;
+  std::string rest = fmt::format("--steps {} --quiet", end);
+  ASSERT_EQ(run("train --checkpoint-dir a " + rest).status, 0);
+  ASSERT_EQ(run("train --checkpoint-dir b " + rest).status, 0);
+  expectEqualCheckpoints("a", "b", end);
+  for (auto &entry : fs::directory_iterator(folder / "a"))
+    EXPECT_FALSE(entry.path().filename().string().starts_with(".tmp-")) << entry.path();
+}
+
+TEST_F(Launcher, DamagedCheckpointFallsBack) {
+  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
+  ASSERT_EQ(run("train --checkpoint-dir b").status, 0);
+  std::string path = checkpoint("a", 40) + "/model.safetensors", bytes = readFile(path);
+  bytes[bytes.size() - 3] ^= 4;
+  std::ofstream(path, std::ios::binary) << bytes;
+  Outcome resumed = run("train --checkpoint-dir a");
+  EXPECT_EQ(resumed.status, 0) << resumed.output;
+  EXPECT_NE(resumed.output.find("resumed at step 30"), std::string::npos) << resumed.output;
+  expectEqualCheckpoints("a", "b", 40);
+}
+
+TEST_F(Launcher, MetricsAreCutBackToTheCheckpoint) {
+  ASSERT_EQ(run("train --checkpoint-dir a --metrics whole.jsonl").status, 0);
+  ASSERT_EQ(run("train --checkpoint-dir b --metrics cut.jsonl --steps 35").status, 0);
+  fs::remove_all(checkpoint("b", 35));
+  std::ofstream(folder / "cut.jsonl", std::ios::app) << "{\"step\":36,\"spl";
+  ASSERT_EQ(run("train --checkpoint-dir b --metrics cut.jsonl").status, 0);
+  auto withoutTime = [&](const std::string &name) {
+    std::string text;
+    std::ifstream file(folder / name);
+    for (std::string line; std::getline(file, line);) {
+      auto record = nlohmann::json::parse(line);
+      record.erase("seconds");
+      text += record.dump() + "\n";
+    }
+    return text;
+  };
+  EXPECT_EQ(withoutTime("whole.jsonl"), withoutTime("cut.jsonl"));
+}
+
+TEST_F(Launcher, DivergenceExitsWithThree) {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "1,2,3,nan,5\n";
+  folder.write("line.csv", text);
+  Outcome train = run("train");
+  EXPECT_EQ(train.status, 3);
+  EXPECT_NE(train.output.find("not finite 10 steps in a row"), std::string::npos) << train.output;
+}
+
+TEST_F(Launcher, DataErrorsExitWithOne) {
+  EXPECT_EQ(run("train --data missing.csv").status, 1);
+  folder.write("bad.csv", "1,2,3,4,5\n1,2,three,4,5\n");
+  Outcome bad = run("train --data bad.csv");
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_NE(bad.output.find("line 2, byte 14: expected a number, got 'three'"), std::string::npos) << bad.output;
+}
+
+TEST_F(Launcher, InfoExportImportInit) {
+  Outcome info = run("info");
+  EXPECT_EQ(info.status, 0) << info.output;
+  for (const char *word : {"[feature: 3, output: 2]", "65536", "6 parameters", "x w"})
+    EXPECT_NE(info.output.find(word), std::string::npos) << word << "\n" << info.output;
+  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
+  ASSERT_EQ(run("export w.safetensors --checkpoint a").status, 0);
+  EXPECT_EQ(readFile(folder / "w.safetensors"), readFile(checkpoint("a", 40) + "/model.safetensors"));
+  ASSERT_EQ(run("import w.safetensors -o b").status, 0);
+  EXPECT_EQ(readFile(folder / "w.safetensors"), readFile(checkpoint("b", 0) + "/model.safetensors"));
+  ASSERT_EQ(run("train --init w.safetensors --steps 0 --checkpoint-dir c").status, 0);
+  EXPECT_EQ(readFile(folder / "w.safetensors"), readFile(checkpoint("c", 0) + "/model.safetensors"));
+  SafetensorsFile file(folder / "w.safetensors");
+  EXPECT_EQ(file.find("w")->shape, (std::vector<int64_t>{3, 2}));
+}
+
+TEST_F(Launcher, Generates) {
+  ASSERT_EQ(run("train --steps 1").status, 0);
+  Outcome text = run("generate --prompt-tokens 3 --length 6 --temperature 0");
+  EXPECT_EQ(text.status, 0) << text.output;
+  EXPECT_EQ(run("generate --prompt-tokens 9").status, 2);
+}
+
+TEST_F(Launcher, FolderInUseIsRefused) {
+  std::string command = fmt::format("cd {}; {} train --checkpoint-dir a --steps 2000000000 --quiet & sleep 0.4; {} train "
+                                    "--checkpoint-dir {}/a > {}/out 2>&1; echo status $? >> {}/out; kill $!",
+                                    folder.path, *shared / "line", *shared / "line", folder.path, folder.path, folder.path);
+  std::system(fmt::format("bash -c '{}' 2> /dev/null", command).c_str());
+  Outcome both = {0, readFile(folder / "out")};
+  EXPECT_NE(both.output.find("in use by another run"), std::string::npos) << both.output;
+  EXPECT_NE(both.output.find("status 1"), std::string::npos) << both.output;
+}
+
+TEST_F(Launcher, DamagedProgramIsRefused) {
+  std::string bytes = readFile(*shared / "line");
+  size_t at = bytes.rfind("\"path\": \"w\"");
+  bytes[at + 9] = 'v';
+  std::ofstream(*shared / "damaged", std::ios::binary) << bytes;
+  fs::permissions(*shared / "damaged", fs::perms::owner_all);
+  Outcome outcome = run("info", "", "damaged");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.output.find("damaged"), std::string::npos) << outcome.output;
+}
+
+} // namespace
