@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Installs what building and testing need on Debian 12, from Debian's own archive; what is there already is left alone.
+#
+#   usage: scripts/setup.sh [PACKAGE ...]      the packages named are installed too
+#
+# LLVM 22 comes from Debian's security suite, which a Debian 12 has switched on from the start. CUDA is not needed.
+set -euo pipefail
+
+packages=(
+  # compiler, linker, build
+  clang-22 lld-22 ninja-build cmake ccache git ca-certificates python3
+  # LLVM, MLIR and LLD as libraries; lit and FileCheck
+  llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools liblld-22-dev libclang-rt-22-dev
+  # the training program
+  libdnnl-dev libgomp1 libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev
+  # checks
+  libgtest-dev libgmock-dev clang-format-22 clang-tidy-22
+  "$@"
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$status" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+  echo "setup: this is not Debian; install what corresponds to: ${missing[*]}" >&2
+  exit 1
+fi
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "setup: run as root (or install sudo) to install: ${missing[*]}" >&2; exit 1; }
+  as_root=(sudo)
+fi
+
+echo "setup: installing ${missing[*]}"
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@"; }
+apt update
+for package in "${missing[@]}"; do
+  if [ -z "$(apt-cache madison "$package")" ]; then
+    echo "setup: apt knows no package $package; Debian 12 has LLVM 22 in its security suite:" >&2
+    echo "  deb http://deb.debian.org/debian-security bookworm-security main" >&2
+    exit 1
+  fi
+done
+apt install -y --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null
