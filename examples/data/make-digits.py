@@ -26,8 +26,7 @@ def table_bytes():
         with open("/" + TABLE, "rb") as file:
             return file.read()
     with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)  # apt downloads as another user
-        subprocess.run(["apt-get", "-qq", "download", "python3-sklearn"], cwd=folder, check=True)
+        subprocess.run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", "python3-sklearn"], cwd=folder, check=True)
         (package,) = glob.glob(os.path.join(folder, "*.deb"))
         files = subprocess.run(["dpkg-deb", "--fsys-tarfile", package], check=True, stdout=subprocess.PIPE).stdout
         with tarfile.open(fileobj=io.BytesIO(files)) as tar:
