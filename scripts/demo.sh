@@ -31,7 +31,7 @@ timeout --preserve-status --signal=TERM "$seconds" \
 [ "$status" -eq 0 ] || [ "$status" -eq 75 ] || { echo "demo: training ended with status $status" >&2; exit "$status"; }
 
 say "Validation loss"
-"$demo/byte-gpt" eval "${data[@]}" --checkpoint "$demo/run"
+"$demo/byte-gpt" eval --data "val=$demo/val.txt" --checkpoint "$demo/run"
 
 say "What it writes"
 "$demo/byte-gpt" generate --checkpoint "$demo/run" --prompt "And God said" --length 500 --temperature 0.8

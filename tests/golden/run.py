@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Trains one golden case for ten steps with the compiler at hand and compares losses and gradient norms with the stored ones.
+
+usage: run.py CASE TESSERA FOLDER      TESSERA: the compiler; FOLDER: where weights, data and the program are written
+
+The tolerance, 1e-5, stands between what f32's rounding does to these losses (about 1e-6, see `losses_f64` in the JSON files) and
+the least that a mistake does: in gpt2-tiny, erf for tanh in GELU moves one by 4e-5, no decay by 1e-3, decay of biases
+and gains by 2e-3, betas (0.9, 0.999) by 3e-3, no clipping by 4e-2.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import make_weights
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOLERANCE = 1e-5  # absolute for losses, relative for gradient norms
+CASES = {  # model file, options of the compiler, name of the loss, ending of the data file
+    "gpt2-124m": ("gpt2.tsr", [], "ce", ".bin"),
+    "gpt2-tiny": ("gpt2.tsr", ["--preset", "tiny"], "ce", ".bin"),
+    "perceptron": ("perceptron.tsr", [], "ce", ".csv"),
+}
+
+
+def train(case, tessera, folder):
+    """What the compiled program reports of each step: a list of (loss, gradient norm or None)."""
+    model, options, loss, ending = CASES[case]
+    make_weights.main([case, folder])
+    stem = os.path.join(folder, case)
+    program, metrics = stem + ".program", stem + ".jsonl"
+    subprocess.run([tessera, "compile", os.path.join(HERE, model), "--target=cpu", *options, "-o", program], check=True)
+    command = [program, "train", "--data", stem + ending, "--init", stem + ".safetensors", "--steps", "10"]
+    subprocess.run([*command, "--metrics", metrics, "--quiet"], check=True)
+    with open(metrics) as lines:
+        records = [json.loads(line) for line in lines]
+    return [(r["losses"][loss], r.get("grad_norm")) for r in records if r["split"] == "train"]
+
+
+def main(args):
+    if len(args) != 3 or args[0] not in CASES:
+        print(__doc__, file=sys.stderr)
+        return 2
+    case, tessera, folder = args
+    with open(os.path.join(HERE, case + ".json")) as file:
+        stored = json.load(file)
+    golden = list(zip(stored["losses"], stored["grad_norms"]))
+    steps = train(case, tessera, folder)
+    if len(steps) != len(golden):
+        print(f"expected {len(golden)} steps, got {len(steps)}")
+        return 1
+
+    print("step  loss         off by     gradient norm  off by (relative)")
+    worst = 0.0
+    for number, ((loss, norm), (got_loss, got_norm)) in enumerate(zip(golden, steps), start=1):
+        loss_error = got_loss - loss
+        norm_error = got_norm / norm - 1 if got_norm is not None else 0.0  # reported where the model clips
+        worst = max(worst, abs(loss_error), abs(norm_error))
+        print(f"{number:4}  {loss:.9f}  {loss_error:+.1e}   {norm:12.9f}   {norm_error:+.1e}")
+    print(f"worst {worst:.1e}, allowed {TOLERANCE:.0e}")
+    return 0 if worst <= TOLERANCE else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
