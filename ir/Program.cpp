@@ -14,6 +14,12 @@ SmallVector<func::FuncOp> tessera::entryFunctions(ModuleOp module) {
 
 SmallVector<StateOp> tessera::stateTable(ModuleOp module) { return llvm::to_vector(module.getOps<StateOp>()); }
 
+StateOp tessera::findState(ModuleOp module, StringRef path) {
+  for (StateOp state : module.getOps<StateOp>())
+    if (state.getPath() == path) return state;
+  return nullptr;
+}
+
 StringRef tessera::argumentState(func::FuncOp function, unsigned argument) {
   auto ref = function.getArgAttrOfType<FlatSymbolRefAttr>(argument, attrs::state);
   return ref ? ref.getValue() : StringRef();

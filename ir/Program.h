@@ -36,6 +36,9 @@ llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module);
 /// The state table in module order.
 llvm::SmallVector<StateOp> stateTable(mlir::ModuleOp module);
 
+/// The state entry with that path, or null.
+StateOp findState(mlir::ModuleOp module, llvm::StringRef path);
+
 /// The path of the state that an argument or a result carries; empty if none.
 llvm::StringRef argumentState(mlir::func::FuncOp function, unsigned argument);
 llvm::StringRef resultState(mlir::func::FuncOp function, unsigned result);

@@ -9,7 +9,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/OpAsmInterface.td"
-include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td" // SymbolNameAttr
 include "mlir/IR/RegionKindInterface.td"
 
 class Tsr_TensorOf<string condition, string description>
@@ -298,14 +298,14 @@ def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlo
 // Structure
 //===----------------------------------------------------------------------===//
 
-def Tsr_StateOp : Tsr_Op<"state", [Symbol]> {
+def Tsr_StateOp : Tsr_Op<"state"> {
   let summary = "an entry of the state table: what a checkpoint holds";
   let description = [{
-    The symbol is the path (`h.attn.wq`). Kinds: weight, bias, gain (parameters), moment (optimizer state), counter
+    The path (`h.attn.wq`) names a checkpoint's entry; it is no symbol, since a parameter may be called `step` like the entry function. Kinds: weight, bias, gain (parameters), moment (optimizer state), counter
     (`step`: i32, `seed`: i64). Entry functions take and return state by arguments and results tagged `tsr.state = @path`.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, TypeAttrOf<Tsr_Tensor>:$type, OptionalAttr<Tsr_PlaceAttr>:$place);
-  let assemblyFormat = "$sym_name $kind $type (`at` $place^)? attr-dict";
+  let arguments = (ins SymbolNameAttr:$path, StrAttr:$kind, TypeAttrOf<Tsr_Tensor>:$type, OptionalAttr<Tsr_PlaceAttr>:$place);
+  let assemblyFormat = "$path $kind $type (`at` $place^)? attr-dict";
   let extraClassDeclaration = [{
     NamedTensorType getTensorType() { return ::llvm::cast<NamedTensorType>(getType()); }
     bool isParameter() { return getKind() == "weight" || getKind() == "bias" || getKind() == "gain"; }

@@ -115,7 +115,7 @@ void ManifestWriter::writeState() {
   json.attributeArray("state", [&] {
     for (StateOp state : stateTable(module))
       json.object([&] {
-        json.attribute("path", state.getSymName());
+        json.attribute("path", state.getPath());
         json.attribute("kind", state.getKind());
         writeType(state.getTensorType());
         SmallVector<AxisAttr> canonical(state.getTensorType().getAxes());
