@@ -1,6 +1,30 @@
-//===- Differentiate.cpp ---===//
+//===- Differentiate.cpp - replace tsr.gradient by the reverse-mode program ===//
+//
+// Reverse mode over the block of each `tsr.gradient`. Before:
+//
+//   %p = tsr.mul %x, %w
+//   %loss = tsr.reduce sum %p over ["in"]
+//   %dw = tsr.gradient %loss wrt (%w)
+//
+// After:
+//
+//   %p = tsr.mul %x, %w
+//   %loss = tsr.reduce sum %p over ["in"]
+//   %one = tsr.seed
+//   %dp = tsr.broadcast %one
+//   %dw = tsr.mul %dp, %x
+//
+//   1. Take the ops of the block before the gradient; those inside a repeat belong to its adjoint.
+//   2. Seed: the gradient of the loss with respect to itself is a `tsr.seed`, not a constant, so that loss scaling finds it.
+//   3. Walk back along what depends on `wrt` (ir/ReverseMode.h); each op brings its adjoint (ir/Adjoints*.cpp), and the adjoint of
+//      a repeat is a reversed repeat whose saved values are stacked results of the forward one.
+//   4. A value of `wrt` that the loss does not depend on has the gradient 0.
+//
+// Precondition: the loss is a float scalar of the same block. Postcondition: no `tsr.gradient`; dead ops may be left for `simplify`.
+//
+//===----------------------------------------------------------------------===//
 
-#include "ir/GraphBuilder.h"
+#include "ir/ReverseMode.h"
 #include "passes/Passes.h"
 
 namespace tessera {
@@ -11,8 +35,34 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
+static void differentiate(GradientOp gradient) {
+  GraphBuilder builder(gradient);
+  SmallVector<Operation *> ops; // 1.
+  for (Operation &op : llvm::make_range(gradient->getBlock()->begin(), gradient->getIterator())) ops.push_back(&op);
+  Value seed = SeedOp::create(builder, gradient.getLoc(), gradient.getLoss().getType()); // 2.
+  ReverseMode reverse(builder, ops, gradient.getWrt());                                   // 3.
+  reverse.accumulate(gradient.getLoss(), seed);
+  reverse.run();
+  for (auto [i, result] : llvm::enumerate(gradient.getGradients())) { // 4.
+    Value found = reverse.getGradient(i);
+    result.replaceAllUsesWith(found ? found : builder.constant(0, tensorType(result)));
+  }
+  gradient.erase();
+}
+
 namespace {
 struct DifferentiatePass : tessera::impl::DifferentiatePassBase<DifferentiatePass> {
-  void runOnOperation() override {}
+  void runOnOperation() override {
+    // In program order: a gradient of a gradient finds the first one already written out.
+    SmallVector<GradientOp> gradients;
+    getOperation().walk([&](GradientOp op) { gradients.push_back(op); });
+    for (GradientOp gradient : gradients) {
+      if (!hasGradient(gradient.getLoss())) {
+        gradient.emitOpError("expected a loss of floats, got ") << gradient.getLoss().getType();
+        return signalPassFailure();
+      }
+      differentiate(gradient);
+    }
+  }
 };
 } // namespace

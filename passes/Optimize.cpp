@@ -1,7 +1,28 @@
-//===- Optimize.cpp ---===//
+//===- Optimize.cpp - write optimizer, clipping and their state out as ops ===//
+//
+// Before:
+//
+//   %c, %norm = tsr.clip (%g) limit %limit
+//   %w1 = tsr.update "adamw" @w %w gradient %c step %step norm %norm hypers ["rate", …] (%rate, …)
+//
+// After, with @w.m and @w.v in the state table, in `init` and among arguments and results of `step`:
+//
+//   %norm = sqrt(sum of all squares)
+//   %c = %g * (%limit / max(%norm, %limit))
+//   %finite = %norm < inf
+//   %m1 = select(%finite, m + (c - m) * (1 - beta1), m) …      one elementwise chain a parameter
+//
+//   1. Write out every `tsr.clip` (optimizer/Clip.cpp).
+//   2. For every `tsr.update` find the moments that its rule keeps (optimizer/Rules.cpp), enter them in the state table and
+//      thread them through `init`, as zeros, and `step` (optimizer/Moments.cpp).
+//   3. Write the update out; where the global norm is not finite, parameter and moments stay as they are.
+//
+// Precondition: updates stand in the body of `step`. Postcondition: no `tsr.clip`, no `tsr.update`; `init` returns all state.
+//
+//===----------------------------------------------------------------------===//
 
-#include "ir/GraphBuilder.h"
 #include "passes/Passes.h"
+#include "passes/optimizer/Optimizer.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_OPTIMIZEPASS
@@ -13,6 +34,19 @@ using namespace tessera;
 
 namespace {
 struct OptimizePass : tessera::impl::OptimizePassBase<OptimizePass> {
-  void runOnOperation() override {}
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<ClipOp> clips;
+    SmallVector<UpdateOp> updates;
+    module.walk([&](ClipOp op) { clips.push_back(op); });
+    module.walk([&](UpdateOp op) { updates.push_back(op); });
+    for (ClipOp clip : clips) expandClip(clip); // 1.
+    MomentTable moments(module);
+    for (UpdateOp update : updates) {
+      FailureOr<SmallVector<Value>> old = moments.add(update); // 2.
+      if (failed(old)) return signalPassFailure();
+      moments.setResults(expandUpdate(update, *old)); // 3.
+    }
+  }
 };
 } // namespace
