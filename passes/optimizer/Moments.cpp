@@ -31,7 +31,7 @@ void MomentTable::addToTable(StringRef path, NamedTensorType type, Location loc)
   OpBuilder b(module.getContext());
   SmallVector<StateOp> table = stateTable(module);
   b.setInsertionPointAfter(table.back());
-  StateOp::create(b, loc, b.getStringAttr(path), b.getStringAttr("moment"), TypeAttr::get(type), PlaceAttr());
+  StateOp::create(b, loc, path, "moment", type, PlaceAttr());
 }
 
 void MomentTable::addToInit(StringRef path, NamedTensorType type) {
@@ -49,7 +49,7 @@ Value MomentTable::addToStep(StringRef path, NamedTensorType type, Location loc)
 
 FailureOr<SmallVector<Value>> MomentTable::add(UpdateOp update) {
   if (update->getParentOp() != step) return update.emitOpError("expected to stand in the body of `step`");
-  if (!module.lookupSymbol<StateOp>(update.getState()))
+  if (!findState(module, update.getState()))
     return update.emitOpError("no state is called `") << update.getState() << "`";
   FailureOr<SmallVector<StringRef>> kept = momentNames(update);
   if (failed(kept)) return failure();
@@ -58,7 +58,7 @@ FailureOr<SmallVector<Value>> MomentTable::add(UpdateOp update) {
   NamedTensorType type = update.getParameter().getType();
   for (StringRef name : *kept) {
     std::string path = (update.getState() + "." + name).str();
-    if (module.lookupSymbol(path)) return update.emitOpError("two states would be called `") << path << "`";
+    if (findState(module, path)) return update.emitOpError("two states would be called `") << path << "`";
     addToTable(path, type, update.getLoc());
     addToInit(path, type);
     arguments.push_back(addToStep(path, type, update.getLoc()));
