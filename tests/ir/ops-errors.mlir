@@ -1,0 +1,415 @@
+// RUN: tessera-opt %s --split-input-file --verify-diagnostics
+
+// What the verifier refuses, and how it says so.
+
+// Axis names are unique within a tensor.
+// expected-error @below {{axis `a` stands twice}}
+func.func private @f(!tsr.tensor<[a: 2, a: 3], f32>)
+
+// -----
+
+// An axis has at least one element.
+// expected-error @below {{expected a positive size for axis `a`, got 0}}
+func.func private @f(!tsr.tensor<[a: 0], f32>)
+
+// -----
+
+// Element types are a short list.
+// expected-error @below {{expected element type f64, f32, bf16, f16, i64, i32 or i1, got 'i8'}}
+func.func private @f(!tsr.tensor<[a: 2], i8>)
+
+// -----
+
+// Sizes of an axis agree.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>, %x1: !tsr.tensor<[batch: 4], f32>) {
+  // expected-error @below {{'tsr.add' op axis `batch` has size 3 and size 4}}
+  %r0 = tsr.add %x0, %x1 : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 4], f32>) -> !tsr.tensor<[batch: 3], f32>
+  return
+}
+
+// -----
+
+// The result of an elementwise op has no axis of its own.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.add' op result has axis `in` that no operand gives it}}
+  %r0 = tsr.add %x0, %x0 : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+  return
+}
+
+// -----
+
+// The result of an elementwise op has all axes.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.mul' op expected 2 axes in the result, got}}
+  tsr.mul %x0, %x1 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32>
+  return
+}
+
+// -----
+
+// The size of an axis of the result is that of the operands.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.add' op expected size 3 for axis `batch` of the result, got 4}}
+  tsr.add %x0, %x0 : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 4], f32>
+  return
+}
+
+// -----
+
+// There are no implicit casts.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>, %x1: !tsr.tensor<[batch: 3], bf16>) {
+  // expected-error @below {{'tsr.add' op expected element type 'f32', got 'bf16'}}
+  tsr.add %x0, %x1 : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], bf16>) -> !tsr.tensor<[batch: 3], f32>
+  return
+}
+
+// -----
+
+// Nor in the values of a select.
+func.func @f(%x0: !tsr.tensor<[batch: 3], i1>, %x1: !tsr.tensor<[batch: 3], f32>, %x2: !tsr.tensor<[batch: 3], i32>) {
+  // expected-error @below {{'tsr.select' op expected element type 'f32', got 'i32'}}
+  tsr.select %x0, %x1, %x2 : (!tsr.tensor<[batch: 3], i1>, !tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], i32>) -> !tsr.tensor<[batch: 3], f32>
+  return
+}
+
+// -----
+
+// A comparison gives booleans.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.compare' op result #0 must be named tensor of i1}}
+  tsr.compare eq %x0, %x0 : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32>
+  return
+}
+
+// -----
+
+// exp is for floats.
+func.func @f(%x0: !tsr.tensor<[batch: 3], i32>) {
+  // expected-error @below {{'tsr.exp' op operand #0 must be named tensor of floats}}
+  tsr.exp %x0 : !tsr.tensor<[batch: 3], i32>
+  return
+}
+
+// -----
+
+// A constant has the element type of its result.
+func.func @f() {
+  // expected-error @below {{'tsr.constant' op expected element type 'f32', got 'i32'}}
+  tsr.constant 1 : i32 -> !tsr.tensor<[batch: 3], f32>
+  return
+}
+
+// -----
+
+// An index has one axis.
+func.func @f() {
+  // expected-error @below {{'tsr.index' op expected one axis, got}}
+  tsr.index : !tsr.tensor<[a: 2, b: 3], i32>
+  return
+}
+
+// -----
+
+// A contraction sums over axes of both operands.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>) {
+  // expected-error @below {{'tsr.contract' op expected axis `batch` in both operands}}
+  tsr.contract %x0, %x1 over ["batch"] : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[in: 4, out: 2], f32>
+  return
+}
+
+// -----
+
+// A contraction keeps all other axes.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>) {
+  // expected-error @below {{'tsr.contract' op expected 2 axes in the result, got}}
+  tsr.contract %x0, %x1 over ["in"] : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[out: 2], f32>
+  return
+}
+
+// -----
+
+// `init` has the type of the result.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>, %x2: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.contract' op expected init of type}}
+  tsr.contract %x0, %x1 over ["in"] init %x2 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
+  return
+}
+
+// -----
+
+// `bias` has axes of the result only.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>, %x2: !tsr.tensor<[vocab: 7], f32>) {
+  // expected-error @below {{'tsr.contract' op bias has axis `vocab` that the result lacks}}
+  tsr.contract %x0, %x1 over ["in"] bias %x2 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[vocab: 7], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
+  return
+}
+
+// -----
+
+// A reduction is over axes of its operand.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.reduce' op operand has no axis `in`}}
+  tsr.reduce sum %x0 over ["in"] : !tsr.tensor<[batch: 3], f32> -> !tsr.tensor<[batch: 3], f32>
+  return
+}
+
+// -----
+
+// A reduction keeps the element type.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
+  // expected-error @below {{'tsr.reduce' op expected element type 'f32', got 'f64'}}
+  tsr.reduce sum %x0 over ["in"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f64>
+  return
+}
+
+// -----
+
+// A broadcast loses no axis.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
+  // expected-error @below {{'tsr.broadcast' op result loses axis `in: 4`}}
+  tsr.broadcast %x0 : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f32>
+  return
+}
+
+// -----
+
+// A rename does not make one name of two.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
+  // expected-error @below {{'tsr.rename' op two axes would be called `in`}}
+  tsr.rename %x0 ["batch"] to ["in"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, in: 4], f32>
+  return
+}
+
+// -----
+
+// A rename is of axes that are there.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.rename' op operand has no axis `in`}}
+  tsr.rename %x0 ["in"] to ["out"] : !tsr.tensor<[batch: 3], f32> -> !tsr.tensor<[batch: 3], f32>
+  return
+}
+
+// -----
+
+// A rename has as many names on both sides.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.rename' op expected as many new names as old ones}}
+  tsr.rename %x0 ["batch"] to [] : !tsr.tensor<[batch: 3], f32> -> !tsr.tensor<[batch: 3], f32>
+  return
+}
+
+// -----
+
+// A split keeps the number of elements.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
+  // expected-error @below {{'tsr.split' op expected size 6 for axis `in` of the result, got 4}}
+  tsr.split %x0 "in" into ["head", "out"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, head: 3, out: 2], f32>
+  return
+}
+
+// -----
+
+// A merge is of axes that are there.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
+  // expected-error @below {{'tsr.merge' op no axis `out`}}
+  tsr.merge %x0 ["in", "out"] into "head" : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, head: 8], f32>
+  return
+}
+
+// -----
+
+// A reorder keeps all axes.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
+  // expected-error @below {{'tsr.reorder' op expected 2 axes in the result, got}}
+  tsr.reorder %x0 : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f32>
+  return
+}
+
+// -----
+
+// A slice stays within its operand.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
+  // expected-error @below {{'tsr.slice' op positions 3 to 5 leave axis `in` of size 4}}
+  tsr.slice %x0 "in" from 3 : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, in: 2], f32>
+  return
+}
+
+// -----
+
+// A slice touches one axis.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
+  // expected-error @below {{'tsr.slice' op expected size 3 for axis `batch` of the result, got 2}}
+  tsr.slice %x0 "in" from 0 : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 2, in: 2], f32>
+  return
+}
+
+// -----
+
+// A pad holds its operand.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.pad' op positions 2 to 5 leave axis `batch` of size 4}}
+  tsr.pad %x0 "batch" at 2 : !tsr.tensor<[batch: 3], f32> -> !tsr.tensor<[batch: 4], f32>
+  return
+}
+
+// -----
+
+// A gather has an index for each axis.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[seq: 5], i32>) {
+  // expected-error @below {{'tsr.gather' op expected one index for each axis read at positions}}
+  tsr.gather %x0[["batch", "in"] = %x1] : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[seq: 5], i32>) -> !tsr.tensor<[seq: 5], f32>
+  return
+}
+
+// -----
+
+// A gather reads along axes that are there.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[seq: 5], i32>) {
+  // expected-error @below {{'tsr.gather' op operand has no axis `out`}}
+  tsr.gather %x0[["out"] = %x1] : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[seq: 5], i32>) -> !tsr.tensor<[batch: 3, seq: 5, in: 4], f32>
+  return
+}
+
+// -----
+
+// Positions are integers.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[seq: 5], f32>) {
+  // expected-error @below {{'tsr.gather' op operand #1 must be variadic of named tensor of i32 or i64}}
+  tsr.gather %x0[["batch"] = %x1] : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[seq: 5], f32>) -> !tsr.tensor<[seq: 5, in: 4], f32>
+  return
+}
+
+// -----
+
+// scatter_add writes along axes that are there.
+func.func @f(%x0: !tsr.tensor<[seq: 5, in: 4], f32>, %x1: !tsr.tensor<[seq: 5], i32>) {
+  // expected-error @below {{'tsr.scatter_add' op result has no axis `out`}}
+  tsr.scatter_add %x0[["out"] = %x1] : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], i32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+  return
+}
+
+// -----
+
+// softmax is over an axis of its operand.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.softmax' op operand has no axis `in`}}
+  tsr.softmax %x0 over "in" : !tsr.tensor<[batch: 3], f32>
+  return
+}
+
+// -----
+
+// layer_norm is over axes of its operand.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.layer_norm' op operand has no axis `in`}}
+  tsr.layer_norm %x0 over ["in"] epsilon 1.0e-5 : !tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>
+  return
+}
+
+// -----
+
+// `rstd` has the axes that are left.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
+  // expected-error @below {{'tsr.layer_norm' op expected 1 axes in the result, got}}
+  tsr.layer_norm %x0 over ["in"] epsilon 1.0e-5 : !tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[], f32>
+  return
+}
+
+// -----
+
+// cross_entropy is over an axis of the logits.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[batch: 3], i32>) {
+  // expected-error @below {{'tsr.cross_entropy' op logits have no axis `vocab`}}
+  tsr.cross_entropy %x0, %x1 over "vocab" : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], i32>) -> (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>)
+  return
+}
+
+// -----
+
+// The region of an attention takes the score and the captures.
+func.func @f(%x0: !tsr.tensor<[seq: 5, in: 4], f32>, %x1: !tsr.tensor<[key: 5, in: 4], f32>) {
+  // expected-error @below {{'tsr.attention' op expected the score and the captures as region arguments}}
+  tsr.attention %x0, %x1, %x1 hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>) {
+  ^bb0(%s: !tsr.tensor<[seq: 5, key: 5], f32>, %c: !tsr.tensor<[seq: 5, key: 5], f32>):
+    tsr.yield %s : !tsr.tensor<[seq: 5, key: 5], f32>
+  }
+  return
+}
+
+// -----
+
+// The region of an attention yields scores.
+func.func @f(%x0: !tsr.tensor<[seq: 5, in: 4], f32>, %x1: !tsr.tensor<[key: 5, in: 4], f32>) {
+  // expected-error @below {{'tsr.attention' op expected the region to yield scores of type}}
+  tsr.attention %x0, %x1, %x1 hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>) {
+  ^bb0(%s: !tsr.tensor<[seq: 5, key: 5], f32>):
+    %r = tsr.reduce sum %s over ["key"] : !tsr.tensor<[seq: 5, key: 5], f32> -> !tsr.tensor<[seq: 5], f32>
+    tsr.yield %r : !tsr.tensor<[seq: 5], f32>
+  }
+  return
+}
+
+// -----
+
+// A carried value keeps its type.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.repeat' op carried value 0 changes type}}
+  tsr.repeat [layer: 2] index %i carry (%c = %x0 : !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[], f32> {
+    %r = tsr.reduce sum %c over ["batch"] : !tsr.tensor<[batch: 3], f32> -> !tsr.tensor<[], f32>
+    tsr.yield %r : !tsr.tensor<[], f32>
+  }
+  return
+}
+
+// -----
+
+// A sliced operand has the axis of the repeat.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.repeat' op expected a sliced operand with axis `layer: 2`, got}}
+  tsr.repeat [layer: 2] index %i slice (%c = %x0 : !tsr.tensor<[batch: 3], f32>) {
+    tsr.yield
+  }
+  return
+}
+
+// -----
+
+// A repeat yields one value a result.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.repeat' op yields 0 values for 1 results}}
+  tsr.repeat [layer: 2] index %i carry (%c = %x0 : !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32> {
+    tsr.yield
+  }
+  return
+}
+
+// -----
+
+// A stacked result has the axis of the repeat.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.repeat' op stacked result 0 of type}}
+  tsr.repeat [layer: 2] index %i keep (%c = %x0 : !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32> {
+    tsr.yield %c : !tsr.tensor<[batch: 3], f32>
+  }
+  return
+}
+
+// -----
+
+// A kernel yields what it returns.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.kernel' op yields other types than its results}}
+  tsr.kernel "k" (%a = %x0 : !tsr.tensor<[batch: 3], f32>) parallel ["batch"] serial [] -> (!tsr.tensor<[batch: 3], f32>) {
+    tsr.yield
+  }
+  return
+}
+
+// -----
+
+// A gradient has the type of its value.
+func.func @f(%x0: !tsr.tensor<[], f32>, %x1: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.gradient' op expected a gradient of the type of each value}}
+  tsr.gradient %x0 wrt (%x1) : (!tsr.tensor<[], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+  return
+}

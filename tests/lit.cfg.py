@@ -1,0 +1,27 @@
+"""lit: tests of IR and of text, in .mlir and .test files.
+
+With `--param roundtrip=1` only the .mlir files run, and tessera-opt prints and parses every module
+again (`--verify-roundtrip`), as text and as bytecode.
+"""
+
+import os
+
+import lit.formats
+
+roundtrip = lit_config.params.get("roundtrip") == "1"
+
+config.name = "tessera-roundtrip" if roundtrip else "tessera"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"] if roundtrip else [".mlir", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.join(config.tessera_source, "tests")
+config.test_exec_root = os.path.join(config.tessera_build, "tests", "roundtrip" if roundtrip else "lit")
+
+binaries = os.path.join(config.tessera_build, "bin")
+config.environment["PATH"] = os.pathsep.join([binaries, config.llvm_tools, os.environ["PATH"]])
+if os.path.exists(os.path.join(binaries, "tessera")):
+    config.available_features.add("tessera")
+
+config.substitutions.append(("%source", config.tessera_source))
+if roundtrip:
+    config.substitutions.append((r"\btessera-opt\b", "tessera-opt --verify-roundtrip"))
