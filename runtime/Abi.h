@@ -40,7 +40,8 @@ typedef struct TsrRuntime {
   void (*parallelFor)(struct TsrRuntime *self, TsrKernel kernel, void *const *args, const int64_t *scalars,
                       int64_t iterations, int64_t grain);
   /// Runs entry `gemm` of the manifest's list of contractions: c = a·b, or
-  /// c += a·b where the entry says accumulate. `bias` is null unless the entry has one.
+  /// c += a·b where the entry says accumulate. `bias` is null unless the entry has one. If the library fails,
+  /// the runtime notes it and reports it when the entry function has returned: nothing is thrown through compiled code.
   void (*gemm)(struct TsrRuntime *self, uint32_t gemm, const void *a, const void *b, const void *bias, void *c);
   /// Copies `bytes` bytes between buffers that do not overlap; in parallel where that pays.
   void (*copy)(struct TsrRuntime *self, void *dst, const void *src, int64_t bytes);
@@ -66,7 +67,7 @@ typedef struct TsrTrailer {
   uint64_t objectSize;     ///< bytes
   uint64_t manifestOffset; ///< of the manifest, from the start of the file
   uint64_t manifestSize;   ///< bytes
-  uint64_t stateHash;      ///< FNV-1a (64 bit) of the manifest's state table, as the compiler computed it
+  uint64_t stateHash;      ///< FNV-1a (64 bit) of the text of the manifest's `state` value, brackets included
 } TsrTrailer;
 
 #define TSR_TRAILER_MAGIC "TESSERA1"

@@ -38,8 +38,9 @@ private:
   void openFolder();
   void begin();
   void resumeFrom(const std::string &path);
-  void noteChanges(const CheckpointInfo &saved);
+  void goOnFrom(const CheckpointInfo &saved);
   void openOutputs();
+  void openEvaluation();
   void runStep(BatchLoader &loader);
   StepReport readReport() const;
   void record(const StepReport &report);
@@ -71,6 +72,7 @@ private:
   double unitsPerStep = 0;
   const char *unit = "samples";
   std::string lastGood;
+  std::vector<std::string> changes; ///< since the checkpoint: said and recorded
   Signals signals;
 };
 } // namespace
@@ -114,7 +116,9 @@ void Training::begin() {
   if (folder)
     if (auto saved = loadNewest(program, *folder)) {
       if (!options.init.empty()) fmt::print(stderr, "note: going on from {}; --init is not read again\n", folder->path());
-      return noteChanges(*saved);
+      savedStep = saved->step;
+      lastGood = folder->pathOf(saved->step);
+      return goOnFrom(*saved);
     }
   initialise(program, info.seed);
   if (!options.init.empty()) loadModel(newestIn(options.init), manifest, stateIn(program));
@@ -124,25 +128,23 @@ void Training::resumeFrom(const std::string &path) {
   std::string single = newestIn(path);
   if (single != path) {
     CheckpointFolder other(path);
-    return noteChanges(*loadNewest(program, other));
+    return goOnFrom(*loadNewest(program, other));
   }
-  noteChanges(loadCheckpoint(path, manifest, stateIn(program)));
+  goOnFrom(loadCheckpoint(path, manifest, stateIn(program)));
 }
 
-/// Takes over where a checkpoint stands, and says what is different now.
-void Training::noteChanges(const CheckpointInfo &saved) {
+/// Takes over where a checkpoint stands, and notes what is different now.
+void Training::goOnFrom(const CheckpointInfo &saved) {
   if (saved.data != info.data)
-    fmt::print(stderr, "note: the data changed from {} to {}\n", saved.data, info.data);
+    changes.push_back(fmt::format("the data changed from '{}' to '{}'", saved.data, info.data));
   if (saved.settings != info.settings)
-    fmt::print(stderr, "note: the settings changed from {} to {}\n", saved.settings.dump(), info.settings.dump());
+    changes.push_back(fmt::format("the settings changed from {} to {}", saved.settings.dump(), info.settings.dump()));
   if (options.seed && *options.seed != saved.seed)
-    fmt::print(stderr, "note: the run keeps its seed {}; --seed is for new runs\n", saved.seed);
+    changes.push_back(fmt::format("the run keeps its seed {}; --seed is for new runs", saved.seed));
   info.step = step = saved.step;
   info.position = saved.position;
   info.seed = saved.seed;
   info.evaluated = saved.evaluated;
-  savedStep = folder ? step : -1;
-  if (folder) lastGood = folder->pathOf(step);
   int64_t counted = program.readCounter("step", step);
   if (counted != step)
     fail("the checkpoint of step {} holds the state of step {}; it was put together by hand", step, counted);
@@ -157,7 +159,7 @@ void Training::openOutputs() {
 
   Progress::Plan plan;
   plan.firstStep = step, plan.lastStep = lastStep;
-  plan.logEvery = options.logEvery > 0 ? options.logEvery : std::max<int64_t>(1, lastStep / 100);
+  plan.logEvery = options.logEvery;
   plan.perStep = unitsPerStep, plan.unit = unit, plan.flops = entry.flops;
   plan.arenaBytes = manifest.arenaBytes, plan.quiet = options.quiet;
   if (options.metrics == "-") plan.out = stderr;
@@ -167,6 +169,14 @@ void Training::openOutputs() {
   if (step > 0) progress->note(fmt::format("resumed at step {}", step));
   if (!folder) progress->note("nothing will be saved; name a folder with --checkpoint-dir to keep what is learned");
   metrics.open(options.metrics, step, info.evaluated);
+  for (const std::string &change : changes) {
+    progress->say("note: " + change);
+    metrics.write({{"step", step}, {"split", "note"}, {"note", change}});
+  }
+  openEvaluation();
+}
+
+void Training::openEvaluation() {
 
   Split split = settings.text("evaluate.on", "val") == "train" ? Split::Train : Split::Val;
   bool wanted = manifest.hasEntry("evaluate") && (settings.has("evaluate") || hasValidation(manifest, entry, files));

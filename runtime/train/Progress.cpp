@@ -53,13 +53,18 @@ std::string Progress::describe(const StepReport &report, double seconds) const {
   return line;
 }
 
+bool Progress::isDue(int64_t step, double passed) const {
+  if (step == plan.lastStep || step == plan.firstStep + 1) return true;
+  if (terminal) return passed >= 0.1;
+  if (plan.logEvery > 0) return step % plan.logEvery == 0;
+  return step % std::max<int64_t>(1, plan.lastStep / 100) == 0 || passed >= 10;
+}
+
 void Progress::step(const StepReport &report) {
   if (plan.quiet) return;
   Clock::time_point now = Clock::now();
   double passed = std::chrono::duration<double>(now - lastShown).count();
-  bool last = report.step == plan.lastStep;
-  bool due = terminal ? passed >= 0.1 : report.step % plan.logEvery == 0 || report.step == plan.firstStep + 1;
-  if (!due && !last) return;
+  if (!isDue(report.step, passed)) return;
   double seconds = std::max(passed, 1e-9) / std::max<int64_t>(1, report.step - lastShownStep);
   smoothed = smoothed == 0 || !terminal ? seconds : 0.8 * smoothed + 0.2 * seconds;
   lastShown = now;

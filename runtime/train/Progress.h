@@ -22,7 +22,8 @@ struct StepReport {
 class Progress {
 public:
   struct Plan {
-    int64_t firstStep = 0, lastStep = 0, logEvery = 1;
+    int64_t firstStep = 0, lastStep = 0;
+    int64_t logEvery = 0;  ///< steps between plain lines; 0: about a hundred in a run, and one every ten seconds
     double perStep = 0; ///< tokens or samples that one step takes
     const char *unit = "samples";
     double flops = 0; ///< of one step
@@ -43,6 +44,7 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   std::string describe(const StepReport &report, double seconds) const;
+  bool isDue(int64_t step, double passed) const;
   void clearLine();
 
   Plan plan;

@@ -1,0 +1,87 @@
+// What does not lie in the arena or agree with its axes is refused.
+
+#include "runtime/Manifest.h"
+#include "runtime/CpuFeatures.h"
+#include "runtime/Error.h"
+#include "runtime/MachineMemory.h"
+#include "runtime/Arena.h"
+#include "runtime/train/Settings.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera::runtime;
+
+namespace {
+
+std::string withState(const std::string &entry) {
+  return R"({"abi": 1, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256}, "entries": {}, "state": [)" +
+         entry + "]}";
+}
+
+std::string errorOf(const std::string &text) {
+  try {
+    parseManifest(text);
+  } catch (const Error &e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Manifest, AcceptsState) {
+  Manifest m = parseManifest(withState(R"({"path": "w", "kind": "weight", "type": "f32", "axes": [["a", 2], ["b", 3]],
+                                           "canonical": ["b", "a"], "offset": 64, "bytes": 24})"));
+  EXPECT_EQ(formatAxes(m.state[0].canonicalAxes()), "[b: 3, a: 2]");
+  EXPECT_TRUE(m.stateAt("w"));
+  EXPECT_FALSE(m.stateAt("v"));
+}
+
+TEST(Manifest, RefusesWhatDoesNotFit) {
+  auto state = [](const char *axes, const char *canonical, int offset, int bytes) {
+    return withState(fmt::format(R"({{"path": "w", "kind": "weight", "type": "f32", "axes": {}, "canonical": {},
+                                     "offset": {}, "bytes": {}}})", axes, canonical, offset, bytes));
+  };
+  EXPECT_EQ(errorOf(state(R"([["a", 2]])", R"(["a"])", 0, 8)), "");
+  EXPECT_NE(errorOf(state(R"([["a", 2]])", R"(["a"])", 0, 12)), "");
+  EXPECT_NE(errorOf(state(R"([["a", 2]])", R"(["a"])", 252, 8)), "");
+  EXPECT_NE(errorOf(state(R"([["a", 2]])", R"(["a"])", -4, 8)), "");
+  EXPECT_NE(errorOf(state(R"([["a", 2]])", R"(["a"])", 2, 8)), "");
+  EXPECT_NE(errorOf(state(R"([["a", 2]])", R"(["b"])", 0, 8)), "");
+  EXPECT_NE(errorOf(state(R"([["a", 4611686018427387904], ["b", 4611686018427387904]])", R"(["a", "b"])", 0, 0)), "");
+  EXPECT_NE(errorOf("{\"abi\": 99}"), "");
+  EXPECT_NE(errorOf("[1, 2"), "");
+  EXPECT_NE(errorOf(std::string(10000, '[')), "");
+}
+
+TEST(CpuFeatures, KnowsThisProcessor) {
+  EXPECT_TRUE(missingCpuFeatures({"sse2", "+fxsr", "64bit", "-avx10.1"}).empty());
+  EXPECT_EQ(missingCpuFeatures({"sse2", "warp-drive"}), std::vector<std::string>{"warp-drive"});
+}
+
+TEST(Arena, RefusesMoreThanThereIs) {
+  Threads threads(2);
+  EXPECT_GT(availableMemory().bytes, 1 << 20);
+  try {
+    Arena arena(int64_t(1) << 50, threads);
+    FAIL();
+  } catch (const Error &e) {
+    EXPECT_NE(std::string(e.what()).find("1024.0 TiB"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("left"), std::string::npos);
+  }
+  Arena arena(1 << 20, threads);
+  for (int64_t i = 0; i < arena.size(); ++i) ASSERT_EQ(arena.base()[i], 0);
+}
+
+TEST(Settings, OverridesAndSuggests) {
+  Settings settings(Json::parse(R"({"evaluate": {"every": 250}, "save": null})"));
+  settings.set("evaluate.every=10");
+  settings.set("save.keep=2");
+  EXPECT_EQ(settings.integer("evaluate.every", 0), 10);
+  EXPECT_EQ(settings.integer("save.keep", 0), 2);
+  EXPECT_EQ(settings.integer("save.every", 7), 7);
+  for (const char *bad : {"evaluate.every", "evaluate.every=x", "evaluate.every=-1", "evaluate.every=1.5", "every=1"})
+    EXPECT_THROW(settings.set(bad), Error) << bad;
+  EXPECT_EQ(nearestWord("sve.keep", {"save.keep", "stop.after"}), "save.keep");
+  EXPECT_EQ(nearestWord("colour", {"save.keep", "stop.after"}), "");
+}
+
+} // namespace

@@ -1,0 +1,88 @@
+// Every iteration exactly once, on all threads, in the documented cut.
+
+#include "runtime/Threads.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+using namespace tessera::runtime;
+
+namespace {
+
+struct Trace {
+  std::vector<std::atomic<int>> visits;
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  std::vector<Range> ranges;
+  explicit Trace(int64_t size) : visits(size) {}
+};
+
+void visit(void *const *args, const int64_t *scalars, int64_t begin, int64_t end) {
+  Trace &trace = *static_cast<Trace *>(args[0]);
+  for (int64_t i = begin; i < end; ++i) trace.visits[i] += static_cast<int>(scalars[0]);
+  std::lock_guard lock(trace.mutex);
+  trace.threads.insert(std::this_thread::get_id());
+  trace.ranges.push_back({begin, end});
+}
+
+TEST(Threads, AllRun) {
+  for (int count : {1, 2, 3, 4}) EXPECT_EQ(Threads(count).countRunning(), count);
+}
+
+TEST(Threads, ParallelForCoversEachIndexOnce) {
+  for (int count : {1, 2, 3, 4}) {
+    Threads threads(count);
+    for (int64_t iterations : {0, 1, 7, 64, 1000, 1001})
+      for (int64_t grain : {1, 3, 64, 5000}) {
+        Trace trace(iterations);
+        void *args[] = {&trace};
+        int64_t scalars[] = {1};
+        threads.parallelFor(visit, args, scalars, iterations, grain);
+        for (int64_t i = 0; i < iterations; ++i) ASSERT_EQ(trace.visits[i], 1) << i;
+        for (Range range : trace.ranges) {
+          EXPECT_EQ(range.begin % grain, 0);
+          EXPECT_TRUE(range.end % grain == 0 || range.end == iterations);
+        }
+        if (iterations >= count * grain) {
+          EXPECT_EQ(trace.threads.size(), static_cast<size_t>(count));
+        }
+      }
+  }
+}
+
+TEST(Threads, RangesDifferByAtMostOneGrain) {
+  for (int threads = 1; threads < 9; ++threads)
+    for (int64_t iterations = 0; iterations < 100; ++iterations)
+      for (int64_t grain : {1, 2, 7}) {
+        int64_t at = 0, smallest = INT64_MAX, largest = 0;
+        for (int t = 0; t < threads; ++t) {
+          Range range = threadRange(iterations, grain, t, threads);
+          ASSERT_EQ(range.begin, at);
+          at = range.end;
+          int64_t chunks = (range.end - range.begin + grain - 1) / grain;
+          smallest = std::min(smallest, chunks), largest = std::max(largest, chunks);
+        }
+        ASSERT_EQ(at, iterations);
+        ASSERT_LE(largest - smallest, 1);
+      }
+}
+
+TEST(Threads, CopyAndZero) {
+  Threads threads(2);
+  for (int64_t size : {0, 1, 100, 1 << 20, (1 << 20) + 13}) {
+    std::vector<char> from(size + 1, 'x'), to(size + 1, 'o');
+    threads.copy(to.data(), from.data(), size);
+    EXPECT_EQ(std::count(to.begin(), to.end(), 'x'), size);
+    threads.zero(to.data(), size);
+    EXPECT_EQ(std::count(to.begin(), to.end(), 0), size);
+    EXPECT_EQ(to[size], 'o');
+  }
+}
+
+} // namespace

@@ -1,0 +1,143 @@
+// A damaged checkpoint is found out, whatever byte is wrong; saving never harms what is there.
+
+#include "../TemporaryFolder.h"
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/DurableFile.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+using namespace tessera::runtime;
+using namespace tessera::tests;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class Checkpoints : public testing::Test {
+protected:
+  void SetUp() override {
+    manifest.model = "m";
+    manifest.state = {{"w", "weight", ElementType::F32, {{"a", 4}, {"b", 5}}, {"b", "a"}, 0, 80},
+                      {"w.m", "moment", ElementType::F32, {{"a", 4}, {"b", 5}}, {"b", "a"}, 80, 80},
+                      {"step", "counter", ElementType::I32, {}, {}, 160, 4}};
+    memory.resize(164);
+    std::iota(memory.begin(), memory.end(), 1);
+    info.model = "m", info.step = 10, info.position = 12, info.seed = 5, info.data = "d=x";
+  }
+
+  StateAddress address(std::vector<char> &where) {
+    return [&where](const StateEntry &entry) { return where.data() + entry.offset; };
+  }
+
+  TemporaryFolder temporary;
+  CheckpointFolder folder{temporary / "c"};
+  Manifest manifest;
+  CheckpointInfo info;
+  std::vector<char> memory;
+};
+
+TEST_F(Checkpoints, RoundTrip) {
+  folder.lock();
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  EXPECT_EQ(path, temporary / "c/step-00000010");
+  std::vector<char> loaded(164);
+  CheckpointInfo read = loadCheckpoint(path, manifest, address(loaded));
+  EXPECT_EQ(loaded, memory);
+  EXPECT_EQ(read.step, 10);
+  EXPECT_EQ(read.position, 12);
+  EXPECT_EQ(read.seed, 5u);
+  EXPECT_EQ(read.data, "d=x");
+}
+
+TEST_F(Checkpoints, EveryFlippedBitAndTruncationIsDetected) {
+  folder.lock();
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  for (const char *name : {"/model.safetensors", "/optimizer.safetensors", "/manifest.json"}) {
+    std::string good = readFile(path + name);
+    auto expectDamaged = [&](const std::string &bytes) {
+      std::ofstream(path + name, std::ios::binary) << bytes;
+      std::vector<char> loaded(164, 'u'), untouched = loaded;
+      EXPECT_THROW(loadCheckpoint(path, manifest, address(loaded)), CheckpointDamaged) << name;
+      EXPECT_EQ(loaded, untouched);
+    };
+    for (size_t i = 0; i < good.size(); ++i) {
+      std::string bad = good;
+      bad[i] ^= 1 << i % 8;
+      expectDamaged(bad);
+    }
+    for (size_t size = 0; size < good.size(); size += 7) expectDamaged(good.substr(0, size));
+    expectDamaged(good + "x");
+    fs::remove(path + name);
+    std::vector<char> loaded(164);
+    EXPECT_THROW(loadCheckpoint(path, manifest, address(loaded)), CheckpointDamaged);
+    std::ofstream(path + name, std::ios::binary) << good;
+  }
+  EXPECT_NO_THROW(loadCheckpoint(path, manifest, address(memory)));
+}
+
+TEST_F(Checkpoints, ChangedShapeIsRefused) {
+  folder.lock();
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  manifest.state[0].axes = {{"a", 5}, {"b", 4}};
+  try {
+    loadCheckpoint(path, manifest, address(memory));
+    FAIL();
+  } catch (const CheckpointDamaged &) {
+    FAIL() << "not damaged, but of another program";
+  } catch (const Error &e) {
+    EXPECT_NE(std::string(e.what()).find("'w' has the shape [5, 4]"), std::string::npos) << e.what();
+  }
+  manifest.state[0].path = "v";
+  EXPECT_THROW(loadCheckpoint(path, manifest, address(memory)), Error);
+}
+
+TEST_F(Checkpoints, KeepsTheNewest) {
+  folder.lock();
+  for (int64_t step : {1, 2, 30, 4}) {
+    info.step = step;
+    saveCheckpoint(folder, info, manifest, address(memory));
+  }
+  folder.keepNewest(2);
+  EXPECT_EQ(folder.steps(), (std::vector<int64_t>{4, 30}));
+}
+
+TEST_F(Checkpoints, SavingReplacesADamagedOne) {
+  folder.lock();
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  std::ofstream(path + "/manifest.json") << "gone";
+  saveCheckpoint(folder, info, manifest, address(memory));
+  EXPECT_NO_THROW(loadCheckpoint(path, manifest, address(memory)));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 2); // the checkpoint and the lock
+}
+
+TEST_F(Checkpoints, LockRemovesLeftoversAndExcludesOthers) {
+  fs::create_directories(temporary / "c/.tmp-step-00000011-123");
+  temporary.write("c/.tmp-step-00000011-123/model.safetensors", "half");
+  fs::create_directories(temporary / "c/step-hello");
+  EXPECT_TRUE(folder.steps().empty());
+  folder.lock();
+  EXPECT_FALSE(fs::exists(temporary / "c/.tmp-step-00000011-123"));
+  CheckpointFolder other(temporary / "c");
+  EXPECT_THROW(other.lock(), Error);
+}
+
+TEST(DurableFile, FullDisk) {
+  DurableFile file("/dev/full");
+  file.append("x", 1);
+  EXPECT_THROW(file.commit(), DiskFull);
+}
+
+TEST_F(Checkpoints, ModelAlone) {
+  folder.lock();
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  for (const std::string &source : {path, path + "/model.safetensors"}) {
+    std::vector<char> loaded(164);
+    loadModel(source, manifest, address(loaded));
+    EXPECT_TRUE(std::equal(loaded.begin(), loaded.begin() + 80, memory.begin()));
+    EXPECT_EQ(std::count(loaded.begin() + 80, loaded.end(), 0), 84);
+  }
+}
+
+} // namespace

@@ -1,0 +1,334 @@
+// Every format, whole and broken.
+
+#include "../TemporaryFolder.h"
+#include "runtime/Error.h"
+#include "runtime/data/BatchLoader.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <zlib.h>
+
+using namespace tessera::runtime;
+using namespace tessera::tests;
+
+namespace {
+
+template <typename T> std::string bytesOf(const std::vector<T> &numbers) {
+  return {reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(T)};
+}
+
+std::string tokenFile(int32_t magic, int32_t version, int32_t count, const std::string &numbers) {
+  std::vector<int32_t> header(256);
+  header[0] = magic, header[1] = version, header[2] = count;
+  return bytesOf(header) + numbers;
+}
+
+std::string npyFile(const std::string &descr, const std::string &shape, const std::string &numbers) {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize((header.size() + 10) / 64 * 64 + 64 - 10, ' ');
+  return std::string("\x93NUMPY\x01\x00", 8) + char(header.size() & 255) + char(header.size() >> 8) + header + numbers;
+}
+
+std::string idxFile(int type, std::vector<int> shape, const std::string &numbers) {
+  std::string text = {0, 0, char(type), char(shape.size())};
+  for (int size : shape)
+    for (int shift : {24, 16, 8, 0}) text += char(size >> shift);
+  return text + numbers;
+}
+
+std::string gzip(const std::string &bytes) {
+  z_stream stream = {};
+  deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string out(bytes.size() + 1000, '\0');
+  stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
+  stream.avail_in = bytes.size();
+  stream.next_out = reinterpret_cast<Bytef *>(out.data());
+  stream.avail_out = out.size();
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+class Data : public testing::Test {
+protected:
+  using Open = std::unique_ptr<RowReader> (*)(const DataSpec &, const SplitPaths &, Portion, std::vector<FieldRequest>);
+
+  std::unique_ptr<RowReader> open(Open opener, const std::string &format, const std::string &path,
+                                  std::vector<FieldRequest> requests, Portion portion = {}) {
+    spec.name = "d", spec.format = format, spec.seq = 4;
+    SplitPaths paths;
+    if (format == "npy" || format == "idx") paths[requests[0].field] = {path};
+    else paths[""] = {path};
+    return opener(spec, paths, portion, requests);
+  }
+
+  std::vector<FieldRequest> tokenFields(int64_t of = 0) {
+    return {{"tokens", ElementType::I32, 4, of}, {"next", ElementType::I32, 4, of}};
+  }
+
+  template <typename T> std::vector<T> row(const RowReader &reader, int64_t row, size_t request, int64_t count) {
+    std::vector<T> numbers(count);
+    reader.read(row, request, numbers.data());
+    return numbers;
+  }
+
+  template <typename Action> std::string errorOf(Action action) {
+    try {
+      action();
+    } catch (const Error &e) {
+      return e.what();
+    }
+    return "no error";
+  }
+
+  /// Truncates and mutates a good file: each variant is read whole or refused by an Error.
+  void mutate(Open opener, const std::string &format, const std::string &good, std::vector<FieldRequest> requests) {
+    std::mt19937 random(1);
+    for (int round = 0; round < 200; ++round) {
+      std::string bad = good;
+      if (round % 3 == 0) bad.resize(random() % bad.size());
+      else
+        for (unsigned i = 0; i <= random() % 3; ++i) bad[random() % std::min<size_t>(bad.size(), 140)] = char(random());
+      std::string path = folder.write("mutated", bad);
+      try {
+        auto reader = open(opener, format, path, requests);
+        std::vector<char> row(64);
+        for (int64_t i = 0; i < std::min<int64_t>(reader->rows(), 100); ++i)
+          for (size_t k = 0; k < requests.size(); ++k) reader->read(i, k, row.data());
+      } catch (const Error &e) {
+        EXPECT_NE(std::string(e.what()), "");
+      }
+    }
+  }
+
+  TemporaryFolder folder;
+  DataSpec spec;
+};
+
+TEST_F(Data, TextWindows) {
+  auto reader = open(openTokenRows, "text", folder.write("t", "abcdefghijk"), tokenFields());
+  ASSERT_EQ(reader->rows(), 2); // 11 bytes: windows of 5 with a stride of 4
+  EXPECT_EQ(row<int32_t>(*reader, 0, 0, 4), (std::vector<int32_t>{'a', 'b', 'c', 'd'}));
+  EXPECT_EQ(row<int32_t>(*reader, 0, 1, 4), (std::vector<int32_t>{'b', 'c', 'd', 'e'}));
+  EXPECT_EQ(row<int32_t>(*reader, 1, 1, 4), (std::vector<int32_t>{'f', 'g', 'h', 'i'}));
+}
+
+TEST_F(Data, WindowsStayInsideFiles) {
+  folder.write("t1", "abcdef");
+  folder.write("t2", "uvwxyz");
+  auto reader = open(openTokenRows, "text", folder / "t*", tokenFields());
+  ASSERT_EQ(reader->rows(), 2);
+  EXPECT_EQ(row<int32_t>(*reader, 1, 0, 4), (std::vector<int32_t>{'u', 'v', 'w', 'x'}));
+}
+
+TEST_F(Data, TailAndHeadDoNotOverlap) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += char(i);
+  std::string path = folder.write("t", text);
+  auto head = open(openTokenRows, "text", path, tokenFields(), {Portion::Head, 0.2});
+  auto tail = open(openTokenRows, "text", path, tokenFields(), {Portion::Tail, 0.2});
+  EXPECT_EQ(head->rows(), 19);
+  EXPECT_EQ(tail->rows(), 4);
+  EXPECT_EQ(row<int32_t>(*head, 18, 1, 4).back(), 76);
+  EXPECT_EQ(row<int32_t>(*tail, 0, 0, 4).front(), 80);
+}
+
+TEST_F(Data, Tokens) {
+  std::vector<uint16_t> small = {1, 2, 3, 4, 50256, 6};
+  std::vector<uint32_t> large = {1, 2, 3, 4, 100000, 6};
+  for (const std::string &bytes : {bytesOf(small), tokenFile(20240520, 1, 6, bytesOf(small))}) {
+    auto reader = open(openTokenRows, "tokens", folder.write("t", bytes), tokenFields(50257));
+    ASSERT_EQ(reader->rows(), 1);
+    EXPECT_EQ(row<int32_t>(*reader, 0, 1, 4), (std::vector<int32_t>{2, 3, 4, 50256}));
+  }
+  auto reader = open(openTokenRows, "tokens", folder.write("t", tokenFile(20240801, 7, 6, bytesOf(large))), tokenFields());
+  EXPECT_EQ(row<int32_t>(*reader, 0, 1, 4), (std::vector<int32_t>{2, 3, 4, 100000}));
+}
+
+TEST_F(Data, TokensOutOfRangeNameFileAndByte) {
+  std::vector<uint16_t> numbers = {1, 2, 3, 4, 60000, 6};
+  auto reader = open(openTokenRows, "tokens", folder.write("t", tokenFile(20240520, 1, 6, bytesOf(numbers))), tokenFields(50257));
+  EXPECT_EQ(errorOf([&] { row<int32_t>(*reader, 0, 1, 4); }),
+            folder / "t" + ": byte 1032: value 60000 is out of range, the model takes 0 to 50256");
+}
+
+TEST_F(Data, TokenHeaders) {
+  std::string numbers(12, '\0');
+  auto error = [&](const std::string &bytes) {
+    return errorOf([&] { open(openTokenRows, "tokens", folder.write("t", bytes), tokenFields()); });
+  };
+  EXPECT_NE(error(tokenFile(20240520, 2, 6, numbers)).find("byte 4: expected version 1, got 2"), std::string::npos);
+  EXPECT_NE(error(tokenFile(20240520, 1, 7, numbers)).find("byte 1036"), std::string::npos);
+  EXPECT_NE(error(tokenFile(20240520, 1, -1, numbers)).find("byte 8"), std::string::npos);
+  EXPECT_NE(error(tokenFile(20240520, 1, 2147483647, numbers)).find("the file has 1036 bytes"), std::string::npos);
+  EXPECT_NE(error(tokenFile(20240520, 1, 6, numbers).substr(0, 100)).find("byte 100: the header is cut short"), std::string::npos);
+  EXPECT_NE(error("abc").find("not a multiple of 2"), std::string::npos);
+  EXPECT_NE(error("").find("byte 0: the file is empty"), std::string::npos);
+  EXPECT_NE(error("abcd").find("too few"), std::string::npos);
+}
+
+TEST_F(Data, Csv) {
+  spec.fields = {{"x", 1, {}}, {"y", 0, {}}};
+  std::vector<FieldRequest> fields = {{"x", ElementType::F32, 2, 0}, {"y", ElementType::I32, 1, 3}};
+  for (const char *text : {"y,a,b\n2,0.5,\"-1e3\"\n1,3,+4\n", "2,0.5,-1e3\r\n1,3,4", "\"a \"\"y\"\"\",b,c\n2,.5,-1000\n\n1, 3,4 \n"}) {
+    auto reader = open(openCsvRows, "csv", folder.write("c", text), fields);
+    ASSERT_EQ(reader->rows(), 2) << text;
+    EXPECT_EQ(row<float>(*reader, 0, 0, 2), (std::vector<float>{0.5, -1000}));
+    EXPECT_EQ(row<int32_t>(*reader, 1, 1, 1), (std::vector<int32_t>{1}));
+  }
+  auto error = [&](const std::string &text) {
+    return errorOf([&] { open(openCsvRows, "csv", folder.write("c", text), fields); });
+  };
+  EXPECT_NE(error("1,2,3\n1,2\n").find("line 2, byte 6: expected 3 columns as above, got 2"), std::string::npos);
+  EXPECT_NE(error("1,2,3\n3,2,1\n").find("value 3 is out of range"), std::string::npos);
+  EXPECT_NE(error("1,2,3\n0.5,2,1\n").find("out of range"), std::string::npos);
+  EXPECT_NE(error("1,2,\"3\n").find("not closed"), std::string::npos);
+  EXPECT_NE(error("1,2\n").find("takes columns 1 to 2"), std::string::npos);
+  EXPECT_NE(error("a,b,c\n").find("no rows"), std::string::npos);
+  mutate(openCsvRows, "csv", "y,a,b\n2,0.5,\"-1e3\"\n1,3,+4\n0,3,+4\n1,7,8\n", fields);
+}
+
+TEST_F(Data, Npy) {
+  std::vector<FieldRequest> real = {{"x", ElementType::F32, 2, 0}}, whole = {{"x", ElementType::I32, 2, 10}};
+  std::string floats = npyFile("<f4", "(2, 2)", bytesOf(std::vector<float>{1, 2, 3.5, 4}));
+  auto reader = open(openArrayRows, "npy", folder.write("n", floats), real);
+  EXPECT_EQ(row<float>(*reader, 1, 0, 2), (std::vector<float>{3.5, 4}));
+  std::string longs = npyFile("<i8", "(2, 1, 2)", bytesOf(std::vector<int64_t>{1, 2, 3, 11}));
+  reader = open(openArrayRows, "npy", folder.write("n", longs), whole);
+  EXPECT_EQ(row<int32_t>(*reader, 0, 0, 2), (std::vector<int32_t>{1, 2}));
+  EXPECT_NE(errorOf([&] { row<int32_t>(*reader, 1, 0, 2); }).find("(row 1): value 11 is out of range"), std::string::npos);
+  reader = open(openArrayRows, "npy", folder.write("n", npyFile(">i2", "(1, 2)", std::string("\0\5\0\6", 4))), whole);
+  EXPECT_EQ(row<int32_t>(*reader, 0, 0, 2), (std::vector<int32_t>{5, 6}));
+  auto error = [&](const std::string &bytes) {
+    return errorOf([&] { open(openArrayRows, "npy", folder.write("n", bytes), real); });
+  };
+  EXPECT_NE(error(floats.substr(0, floats.size() - 1)).find("needs 16 bytes"), std::string::npos);
+  EXPECT_NE(error(npyFile("<f4", "(9223372036854775807, 2)", "")).find("overflow"), std::string::npos);
+  EXPECT_NE(error(npyFile("<f4", "(4611686018427387904, 4)", "")).find("overflow"), std::string::npos);
+  EXPECT_NE(error(npyFile("|O", "(2, 2)", "")).find("unsupported element type"), std::string::npos);
+  EXPECT_NE(error(npyFile("<f4", "(2, 3)", std::string(24, 'x'))).find("a row has 3 numbers"), std::string::npos);
+  EXPECT_NE(error("hello").find("not an npy file"), std::string::npos);
+  mutate(openArrayRows, "npy", floats, real);
+}
+
+TEST_F(Data, Idx) {
+  std::vector<FieldRequest> fields = {{"x", ElementType::F32, 4, 0}};
+  std::string images = idxFile(8, {3, 2, 2}, std::string("\0\1\2\3\4\5\6\7\10\11\12\377", 12));
+  for (const std::string &bytes : {images, gzip(images)}) {
+    auto reader = open(openArrayRows, "idx", folder.write("i", bytes), fields);
+    ASSERT_EQ(reader->rows(), 3);
+    EXPECT_EQ(row<float>(*reader, 2, 0, 4), (std::vector<float>{8, 9, 10, 255}));
+  }
+  auto tail = open(openArrayRows, "idx", folder.write("i", images), fields, {Portion::Tail, 0.34});
+  EXPECT_EQ(tail->rows(), 1);
+  EXPECT_EQ(row<float>(*tail, 0, 0, 4), (std::vector<float>{8, 9, 10, 255}));
+  auto error = [&](const std::string &bytes) {
+    return errorOf([&] { open(openArrayRows, "idx", folder.write("i", bytes), fields); });
+  };
+  EXPECT_NE(error(idxFile(8, {0x7fffffff, 0x7fffffff, 0x7fffffff}, "")).find("overflow"), std::string::npos);
+  EXPECT_NE(error(idxFile(7, {3}, "abc")).find("byte 2: unknown element type"), std::string::npos);
+  EXPECT_NE(error(images.substr(0, 9)).find("cut short"), std::string::npos);
+  EXPECT_NE(error(gzip(images).substr(0, 20)).find("gzip data damaged or cut short"), std::string::npos);
+  EXPECT_NE(error(gzip(images) + "x").find("behind the end"), std::string::npos);
+  mutate(openArrayRows, "idx", images, fields);
+  mutate(openArrayRows, "idx", gzip(images), fields);
+}
+
+TEST_F(Data, MutatedTokenFiles) {
+  std::vector<uint16_t> numbers(50, 7);
+  mutate(openTokenRows, "tokens", tokenFile(20240520, 1, 50, bytesOf(numbers)), tokenFields(50257));
+}
+
+//===----------------------------------------------------------------------===//
+// Batches
+//===----------------------------------------------------------------------===//
+
+class Batches : public Data {
+protected:
+  void SetUp() override {
+    std::string text;
+    for (int i = 0; i < 41; ++i) text += char(i); // 10 sequences of 4
+    manifest.data = {{"d", "text", 4, 16, {{"train", {folder.write("t", text)}}}, 0.2, true, {}}};
+    entry.inputs = {{"d.tokens", "data", "d", "tokens", ElementType::I32, {{"batch", 3}, {"seq", 4}}, 256, 0, 48},
+                    {"d.next", "data", "d", "next", ElementType::I32, {{"batch", 3}, {"seq", 4}}, 256, 64, 48}};
+    manifest.entries["step"] = entry;
+  }
+  DataSet openSet(Split split) {
+    return openDataSet(manifest, entry, DataFiles(manifest.data, {}), split);
+  }
+  std::vector<int32_t> taken(BatchLoader &loader) {
+    std::vector<int32_t> arena(32);
+    loader.takeInto(reinterpret_cast<char *>(arena.data()));
+    return arena;
+  }
+  Manifest manifest;
+  EntryFunction entry;
+};
+
+TEST_F(Batches, EpochsVisitEveryRowOnce) {
+  DataSet set = openSet(Split::Train);
+  ASSERT_EQ(set.readers[0]->rows(), 8);
+  BatchLoader loader(set, 1, 0);
+  std::vector<int> first;
+  for (int batch = 0; batch < 8; ++batch) {
+    std::vector<int32_t> arena = taken(loader);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(arena[i * 4] + 1, arena[16 + i * 4]);
+      first.push_back(arena[i * 4] / 4);
+    }
+  }
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    std::vector<int> rows(first.begin() + epoch * 8, first.begin() + epoch * 8 + 8);
+    std::sort(rows.begin(), rows.end());
+    EXPECT_EQ(rows, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
+  }
+}
+
+TEST_F(Batches, AnyPositionIsFoundAgain) {
+  DataSet set = openSet(Split::Train);
+  BatchLoader whole(set, 9, 0);
+  for (int batch = 0; batch < 12; ++batch) {
+    std::vector<int32_t> expected = taken(whole);
+    BatchLoader resumed(set, 9, batch);
+    EXPECT_EQ(taken(resumed), expected);
+    BatchLoader stuck(set, 9, batch, /*repeatFirst=*/true);
+    taken(stuck);
+    EXPECT_EQ(taken(stuck), expected);
+  }
+}
+
+TEST_F(Batches, OrderedPassPadsTheLastBatch) {
+  DataSet set = openSet(Split::Val);
+  ASSERT_EQ(set.readers[0]->rows(), 1);
+  std::vector<int32_t> tokens(12, -1), next(12, -1);
+  char *targets[] = {reinterpret_cast<char *>(tokens.data()), reinterpret_cast<char *>(next.data())};
+  EXPECT_EQ(orderedBatches(set), 1);
+  EXPECT_EQ(fillOrderedBatch(set, 0, targets), 1);
+  EXPECT_EQ(tokens[4], 0);
+}
+
+TEST_F(Batches, ErrorsReachTheCaller) {
+  entry.inputs[0].of = entry.inputs[1].of = 20;
+  DataSet set = openSet(Split::Train);
+  BatchLoader loader(set, 1, 0);
+  EXPECT_THROW(for (int i = 0; i < 10; ++i) taken(loader), Error);
+}
+
+TEST_F(Batches, DataOptions) {
+  auto describe = [&](std::vector<std::string> options) { return DataFiles(manifest.data, options).describe(); };
+  EXPECT_EQ(describe({"x.txt"}), "d=x.txt");
+  EXPECT_EQ(describe({"x.txt", "val=y"}), "d=x.txt d.val=y");
+  EXPECT_EQ(describe({"d=x.txt", "d.val=dir/y=1"}), "d=x.txt d.val=dir/y=1");
+  EXPECT_THROW(describe({"e=x"}), Error);
+  EXPECT_THROW(describe({"val="}), Error);
+  manifest.data.push_back(manifest.data[0]);
+  manifest.data[1].name = "e";
+  EXPECT_THROW(describe({"x.txt"}), Error);
+  manifest.data = {{"d", "idx", 0, 16, {}, 0, true, {{"x", 0, {{"train", {"a"}}}}, {"y", 0, {{"train", {"b"}}}}}}};
+  EXPECT_EQ(describe({"x=i", "val.y=j"}), "d.x=i d.y=b d.val.y=j");
+  EXPECT_THROW(describe({"i"}), Error);
+}
+
+} // namespace
