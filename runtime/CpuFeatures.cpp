@@ -33,10 +33,21 @@ static std::set<std::string> kernelFlags() {
 }
 
 std::vector<std::string> missingCpuFeatures(const std::vector<std::string> &features) {
-  static const std::map<std::string, std::string> kernelName = {
-      {"sse3", "pni"},    {"bmi", "bmi1"},     {"pclmul", "pclmulqdq"}, {"rdrnd", "rdrand"},    {"sahf", "lahflm"},
-      {"lzcnt", "abm"},   {"crc32", "sse42"},  {"64bit", "lm"},         {"x87", "fpu"},         {"sha", "shani"},
-      {"cx8", "cx8"},     {"cmov", "cmov"},    {"prfchw", "3dnowprefetch"}, {"fp16c", "f16c"}, {"mwaitx", "mwaitx"}};
+  static const std::map<std::string, std::string> kernelName = {{"sse3", "pni"},
+                                                                {"bmi", "bmi1"},
+                                                                {"pclmul", "pclmulqdq"},
+                                                                {"rdrnd", "rdrand"},
+                                                                {"sahf", "lahflm"},
+                                                                {"lzcnt", "abm"},
+                                                                {"crc32", "sse42"},
+                                                                {"64bit", "lm"},
+                                                                {"x87", "fpu"},
+                                                                {"sha", "shani"},
+                                                                {"cx8", "cx8"},
+                                                                {"cmov", "cmov"},
+                                                                {"prfchw", "3dnowprefetch"},
+                                                                {"fp16c", "f16c"},
+                                                                {"mwaitx", "mwaitx"}};
   std::set<std::string> flags = kernelFlags();
   std::vector<std::string> missing;
   for (const std::string &feature : features) {

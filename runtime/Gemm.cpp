@@ -40,7 +40,8 @@ static dnnl::memory::desc operandDesc(const std::vector<int64_t> &dims, const st
   dnnl::memory::dims libraryStrides(strides.begin(), strides.end());
   // A dimension of size 1 is never stepped along, but the library reads meaning from its stride.
   for (size_t i = dims.size(); i-- > 0;)
-    if (dims[i] == 1) libraryStrides[i] = i + 1 < dims.size() ? std::max(strides[i], dims[i + 1] * libraryStrides[i + 1]) : 1;
+    if (dims[i] == 1)
+      libraryStrides[i] = i + 1 < dims.size() ? std::max(strides[i], dims[i + 1] * libraryStrides[i + 1]) : 1;
   return {dnnl::memory::dims(dims.begin(), dims.end()), libraryType(type), libraryStrides};
 }
 
@@ -90,7 +91,8 @@ GemmPlan planGemm(const GemmDescription &description, int threads) {
 }
 
 struct Gemm::Impl {
-  explicit Impl(const GemmDescription &d) : desc(primitiveDesc(d)), primitive(desc), implementation(desc.impl_info_str()) {
+  explicit Impl(const GemmDescription &d)
+      : desc(primitiveDesc(d)), primitive(desc), implementation(desc.impl_info_str()) {
     bind(DNNL_ARG_SRC, desc.src_desc());
     bind(DNNL_ARG_WEIGHTS, desc.weights_desc());
     bind(DNNL_ARG_DST, desc.dst_desc());
@@ -129,8 +131,8 @@ void Gemm::run(const void *a, const void *b, const void *bias, void *c, void *sc
   const void *addresses[] = {a, b, c, scratch, bias};
   for (size_t i = 0; i < impl->arguments.size(); ++i)
     dnnl_memory_set_data_handle(impl->arguments[i].memory, const_cast<void *>(addresses[i]));
-  dnnl_status_t status = dnnl_primitive_execute(impl->primitive.get(), cpuStream().get(), impl->arguments.size(),
-                                                impl->arguments.data());
+  dnnl_status_t status =
+      dnnl_primitive_execute(impl->primitive.get(), cpuStream().get(), impl->arguments.size(), impl->arguments.data());
   if (status != dnnl_success) throw std::runtime_error("oneDNN failed with status " + std::to_string(status));
 }
 

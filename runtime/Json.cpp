@@ -15,8 +15,10 @@ static void checkDepth(std::string_view text, const std::string &where, size_t b
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
     if (inString) {
-      if (c == '\\') ++i;
-      else if (c == '"') inString = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        inString = false;
       continue;
     }
     if (c == '"') inString = true;
@@ -33,8 +35,7 @@ Json parseJson(std::string_view text, const std::string &where, size_t base, int
   auto watch = [&](int, Json::parse_event_t event, Json &value) {
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second &&
-        duplicate.empty())
+    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second && duplicate.empty())
       duplicate = value.get<std::string>();
     return true;
   };

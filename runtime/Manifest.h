@@ -66,7 +66,7 @@ struct EntryFunction {
 
 struct FieldSpec {
   std::string name;
-  int64_t column = 0;                                       ///< csv: the first column
+  int64_t column = 0;                                     ///< csv: the first column
   std::map<std::string, std::vector<std::string>> splits; ///< npy, idx
 };
 

@@ -21,8 +21,10 @@ uint64_t hashFnv1a(std::string_view bytes) {
 /// The position behind the JSON string that opens at `at`, or npos.
 static size_t skipString(std::string_view text, size_t at) {
   for (size_t i = at + 1; i < text.size(); ++i) {
-    if (text[i] == '\\') ++i;
-    else if (text[i] == '"') return i + 1;
+    if (text[i] == '\\')
+      ++i;
+    else if (text[i] == '"')
+      return i + 1;
   }
   return std::string_view::npos;
 }

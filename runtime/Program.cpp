@@ -128,12 +128,18 @@ void Program::call(const std::string &entry) {
 
 double Program::readScalar(const Value &value) const {
   switch (value.type) {
-  case ElementType::F32: return read<float>(value);
-  case ElementType::F64: return read<double>(value);
-  case ElementType::I32: return read<int32_t>(value);
-  case ElementType::I64: return read<int64_t>(value);
-  case ElementType::I1: return read<uint8_t>(value);
-  default: fail("output '{}' has the type {}, which is not a scalar type", value.name, elementTypeName(value.type));
+  case ElementType::F32:
+    return read<float>(value);
+  case ElementType::F64:
+    return read<double>(value);
+  case ElementType::I32:
+    return read<int32_t>(value);
+  case ElementType::I64:
+    return read<int64_t>(value);
+  case ElementType::I1:
+    return read<uint8_t>(value);
+  default:
+    fail("output '{}' has the type {}, which is not a scalar type", value.name, elementTypeName(value.type));
   }
 }
 

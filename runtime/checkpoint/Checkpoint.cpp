@@ -63,14 +63,15 @@ static constexpr size_t sealBytes = sizeof(",\n \"hash\": \"0123456789abcdef\"\n
 
 static void writeFiles(const std::string &folder, const CheckpointInfo &info, const Manifest &manifest,
                        const StateAddress &address) {
-  Json json = {{"format", formatVersion}, {"model", info.model},       {"compiler", manifest.compiler},
-               {"step", info.step},       {"position", info.position}, {"seed", info.seed},
-               {"evaluated", info.evaluated}, {"data", info.data},     {"settings", info.settings}};
+  Json json = {{"format", formatVersion},     {"model", info.model},       {"compiler", manifest.compiler},
+               {"step", info.step},           {"position", info.position}, {"seed", info.seed},
+               {"evaluated", info.evaluated}, {"data", info.data},         {"settings", info.settings}};
   Json state = Json::array();
   for (const StateEntry &entry : manifest.state) {
     Json shape = Json::array();
     for (const Axis &axis : entry.canonicalAxes()) shape.push_back({axis.name, axis.size});
-    state.push_back({{"path", entry.path}, {"kind", entry.kind}, {"type", elementTypeName(entry.type)}, {"axes", shape}});
+    state.push_back(
+        {{"path", entry.path}, {"kind", entry.kind}, {"type", elementTypeName(entry.type)}, {"axes", shape}});
   }
   json["state"] = state;
   json["files"] = {writeTensors(folder, modelFile, entriesOf(manifest, true), address),
@@ -95,7 +96,8 @@ static void commitFolder(const std::string &temporary, const std::string &final)
 std::string saveCheckpoint(const CheckpointFolder &folder, const CheckpointInfo &info, const Manifest &manifest,
                            const StateAddress &address) {
   std::string final = folder.pathOf(info.step);
-  std::string temporary = fmt::format("{}/{}{}-{}", folder.path(), temporaryPrefix, checkpointName(info.step), getpid());
+  std::string temporary =
+      fmt::format("{}/{}{}-{}", folder.path(), temporaryPrefix, checkpointName(info.step), getpid());
   if (mkdir(temporary.c_str(), 0777) != 0) failSystem("create", temporary);
   try {
     writeFiles(temporary, info, manifest, address);
@@ -152,7 +154,8 @@ static void checkTensors(const SafetensorsFile &file, const std::vector<const St
   for (const SafeTensor &tensor : file.tensors()) {
     bool known = std::any_of(entries.begin(), entries.end(), [&](auto *entry) { return entry->path == tensor.name; });
     if (!known)
-      fail("{}: the program has no state '{}'; the weights are of another model", file.path(), tensor.name.substr(0, 200));
+      fail("{}: the program has no state '{}'; the weights are of another model", file.path(),
+           tensor.name.substr(0, 200));
   }
   for (const StateEntry *entry : entries) {
     const SafeTensor *tensor = file.find(entry->path);
@@ -200,8 +203,8 @@ CheckpointInfo loadCheckpoint(const std::string &path, const Manifest &manifest,
 
 void loadModel(const std::string &path, const Manifest &manifest, const StateAddress &address) {
   bool isCheckpoint = fs::is_directory(path);
-  SafetensorsFile file = isCheckpoint ? openVerified(path, modelFile, readManifest(path + "/" + manifestFile))
-                                      : SafetensorsFile(path);
+  SafetensorsFile file =
+      isCheckpoint ? openVerified(path, modelFile, readManifest(path + "/" + manifestFile)) : SafetensorsFile(path);
   std::vector<const StateEntry *> entries = entriesOf(manifest, true);
   checkTensors(file, entries);
   readTensors(file, entries, address);

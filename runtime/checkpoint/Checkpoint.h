@@ -22,10 +22,10 @@ namespace tessera::runtime {
 struct CheckpointInfo {
   std::string model;
   int64_t step = 0;
-  int64_t position = 0; ///< consumed batches
-  uint64_t seed = 0;    ///< of initialisation and shuffling
+  int64_t position = 0;   ///< consumed batches
+  uint64_t seed = 0;      ///< of initialisation and shuffling
   bool evaluated = false; ///< the evaluation due at this step is already in the metrics
-  std::string data;     ///< the data files, as one line
+  std::string data;       ///< the data files, as one line
   Json settings = Json::object();
 };
 

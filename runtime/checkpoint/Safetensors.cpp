@@ -82,8 +82,7 @@ static void checkTiling(const std::string &path, std::vector<SafeTensor> tensors
            tensor.data < at ? "overlaps the one before it" : "leaves a gap before it");
     at += tensor.bytes;
   }
-  if (at != end)
-    fail("{}: byte {}: {} bytes that belong to no tensor", path, base + (at - numbers.data()), end - at);
+  if (at != end) fail("{}: byte {}: {} bytes that belong to no tensor", path, base + (at - numbers.data()), end - at);
 }
 
 SafetensorsFile::SafetensorsFile(const std::string &path) : file(path) {

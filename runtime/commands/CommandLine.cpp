@@ -14,13 +14,15 @@ static void addMachineOptions(CLI::App *command, Options &options) {
 }
 
 static void addCheckpointOption(CLI::App *command, Options &options) {
-  command->add_option("--checkpoint", options.checkpoint,
-                      "a checkpoint, a folder of them, or a safetensors file; default: the newest in ./NAME-checkpoints");
+  command->add_option(
+      "--checkpoint", options.checkpoint,
+      "a checkpoint, a folder of them, or a safetensors file; default: the newest in ./NAME-checkpoints");
 }
 
 static void addTrain(CLI::App &app, Options &options) {
   CLI::App *train = app.add_subcommand("train", "train, or go on training");
-  train->add_option("--data", options.data, "PATH, val=PATH, SOURCE=PATH, SOURCE.val=PATH, FIELD=PATH")->allow_extra_args(false);
+  train->add_option("--data", options.data, "PATH, val=PATH, SOURCE=PATH, SOURCE.val=PATH, FIELD=PATH")
+      ->allow_extra_args(false);
   train->add_option("--steps", options.steps, "stop after this step; schedules keep their length");
   train->add_option("--seed", options.seed, "of initialisation and shuffling; default 1337");
   train->add_option("--checkpoint-dir", options.checkpointDir,
@@ -101,9 +103,12 @@ static int loadAndRun(int argc, char **argv, const std::string &programFile) {
   Payload payload;
   std::string message;
   switch (readPayload(programFile, payload, message)) {
-  case PayloadStatus::Found: return parseAndRun(argc, argv, std::move(payload));
-  case PayloadStatus::Broken: fail("{}", message);
-  case PayloadStatus::None: break;
+  case PayloadStatus::Found:
+    return parseAndRun(argc, argv, std::move(payload));
+  case PayloadStatus::Broken:
+    fail("{}", message);
+  case PayloadStatus::None:
+    break;
   }
   fmt::print(stderr, "This is the Tessera launcher: the runtime of training programs, without a program.\n"
                      "`tessera compile MODEL.tsr -o PROGRAM` makes one.\n");

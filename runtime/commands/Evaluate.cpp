@@ -11,9 +11,12 @@ static std::vector<std::string> asValidation(const Manifest &manifest, std::vect
     size_t equals = option.find('=');
     std::string key = equals == std::string::npos ? "" : option.substr(0, equals);
     bool isPath = equals == std::string::npos || key.find('/') != std::string::npos;
-    if (isPath) option = "val=" + option;
-    else if (manifest.dataNamed(key)) option = key + ".val" + option.substr(equals);
-    else if (key.find("val") == std::string::npos) option = "val." + option;
+    if (isPath)
+      option = "val=" + option;
+    else if (manifest.dataNamed(key))
+      option = key + ".val" + option.substr(equals);
+    else if (key.find("val") == std::string::npos)
+      option = "val." + option;
   }
   return options;
 }

@@ -42,9 +42,8 @@ private:
   size_t rank(const float *scores) {
     std::iota(order.begin(), order.end(), 0);
     size_t kept = options.topK > 0 ? std::min<size_t>(options.topK, order.size()) : order.size();
-    std::partial_sort(order.begin(), order.begin() + kept, order.end(), [&](int32_t a, int32_t b) {
-      return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-    });
+    std::partial_sort(order.begin(), order.begin() + kept, order.end(),
+                      [&](int32_t a, int32_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
     return kept;
   }
 
@@ -96,14 +95,16 @@ static std::vector<int32_t> readPrompt(const Options &options, bool isText, int6
 
 static void checkPredict(const Value *argument, const Value *result) {
   bool fits = argument && result && argument->axes.size() == 2 && argument->type == ElementType::I32 &&
-              result->axes.size() == 3 && result->type == ElementType::F32 &&
-              result->axes[0] == argument->axes[0] && result->axes[1] == argument->axes[1];
+              result->axes.size() == 3 && result->type == ElementType::F32 && result->axes[0] == argument->axes[0] &&
+              result->axes[1] == argument->axes[1];
   if (!fits) fail("'generate' needs a model from tokens [batch, seq] to scores [batch, seq, vocab]; this one is not");
 }
 
 static void printToken(int32_t token, bool isText, bool first) {
-  if (isText) std::putchar(token);
-  else fmt::print("{}{}", first ? "" : " ", token);
+  if (isText)
+    std::putchar(token);
+  else
+    fmt::print("{}{}", first ? "" : " ", token);
   std::fflush(stdout);
 }
 

@@ -56,7 +56,8 @@ static void printPlan(const Manifest &manifest) {
                entry.outputs.size(), entry.flops / 1e9, entry.bytes / 1e9);
   int64_t calls = 0;
   for (const Json &kernel : manifest.kernels) calls += kernel.value("count", int64_t(1));
-  fmt::print("\nkernels: {} generated, {} calls\ncontractions: {}\n", manifest.kernels.size(), calls, manifest.gemms.size());
+  fmt::print("\nkernels: {} generated, {} calls\ncontractions: {}\n", manifest.kernels.size(), calls,
+             manifest.gemms.size());
   for (const GemmDescription &gemm : manifest.gemms) {
     GemmPlan plan = planGemm(gemm, manifest.threads);
     fmt::print("  {:<32} [{}] x [{}]{}{}  {}\n", gemm.name, fmt::join(gemm.dimsA, ", "), fmt::join(gemm.dimsB, ", "),

@@ -9,7 +9,9 @@ namespace fs = std::filesystem;
 
 namespace tessera::runtime {
 
-std::string defaultCheckpointFolder(const Manifest &manifest) { return fmt::format("./{}-checkpoints", manifest.model); }
+std::string defaultCheckpointFolder(const Manifest &manifest) {
+  return fmt::format("./{}-checkpoints", manifest.model);
+}
 
 StateAddress stateIn(Program &program) {
   return [&program](const StateEntry &entry) { return program.at(entry.offset); };
@@ -31,8 +33,7 @@ std::optional<CheckpointInfo> loadNewest(Program &program, const CheckpointFolde
       fmt::print(stderr, "warning: {}; taking the checkpoint before it\n", e.what());
     }
   }
-  if (!steps.empty())
-    fail("no checkpoint in {} is whole; start again in another --checkpoint-dir", folder.path());
+  if (!steps.empty()) fail("no checkpoint in {} is whole; start again in another --checkpoint-dir", folder.path());
   return std::nullopt;
 }
 

@@ -115,7 +115,8 @@ void Training::begin() {
          folder->path());
   if (folder)
     if (auto saved = loadNewest(program, *folder)) {
-      if (!options.init.empty()) fmt::print(stderr, "note: going on from {}; --init is not read again\n", folder->path());
+      if (!options.init.empty())
+        fmt::print(stderr, "note: going on from {}; --init is not read again\n", folder->path());
       savedStep = saved->step;
       lastGood = folder->pathOf(saved->step);
       return goOnFrom(*saved);
@@ -191,12 +192,18 @@ StepReport Training::readReport() const {
   report.step = step;
   for (const Value &value : entry.outputs) {
     double number = program.readScalar(value);
-    if (value.role == "loss") report.losses.emplace_back(value.name, number);
-    else if (value.role == "metric") report.metrics.emplace_back(value.name, number);
-    else if (value.role == "total") report.total = number;
-    else if (value.role == "rate") report.rate = number, report.hasRate = true;
-    else if (value.role == "grad_norm") report.gradNorm = number, report.hasGradNorm = true;
-    else if (value.role == "finite") report.finite = number != 0;
+    if (value.role == "loss")
+      report.losses.emplace_back(value.name, number);
+    else if (value.role == "metric")
+      report.metrics.emplace_back(value.name, number);
+    else if (value.role == "total")
+      report.total = number;
+    else if (value.role == "rate")
+      report.rate = number, report.hasRate = true;
+    else if (value.role == "grad_norm")
+      report.gradNorm = number, report.hasGradNorm = true;
+    else if (value.role == "finite")
+      report.finite = number != 0;
   }
   if (!entry.output("total"))
     for (const auto &[name, value] : report.losses) report.total += value;

@@ -26,8 +26,7 @@ ExitCode runImport(Program &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   CheckpointFolder folder(options.output.empty() ? defaultCheckpointFolder(manifest) : options.output);
   folder.lock();
-  if (!folder.steps().empty())
-    fail("{} has checkpoints already; choose another --checkpoint-dir", folder.path());
+  if (!folder.steps().empty()) fail("{} has checkpoints already; choose another --checkpoint-dir", folder.path());
   program.start(options.threads);
   CheckpointInfo info;
   info.model = manifest.model;

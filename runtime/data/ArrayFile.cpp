@@ -45,10 +45,14 @@ public:
     while (!accept('}')) {
       std::string_view key = readString();
       expect(':');
-      if (key == "descr" && !haveType) haveType = true, array.format = readFormat();
-      else if (key == "fortran_order" && !haveOrder) haveOrder = true, readOrder();
-      else if (key == "shape" && !haveShape) haveShape = true, array.shape = readShape();
-      else stop("unexpected key");
+      if (key == "descr" && !haveType)
+        haveType = true, array.format = readFormat();
+      else if (key == "fortran_order" && !haveOrder)
+        haveOrder = true, readOrder();
+      else if (key == "shape" && !haveShape)
+        haveShape = true, array.shape = readShape();
+      else
+        stop("unexpected key");
       if (!accept(',') && peek() != '}') stop("expected ',' or '}'");
     }
     if (peek() != 0) stop("text behind the header");
@@ -88,9 +92,12 @@ private:
   }
   void readOrder() {
     peek();
-    if (text.substr(at, 5) == "False") at += 5;
-    else if (text.substr(at, 4) == "True") stop("the array is in Fortran order; save it with numpy.ascontiguousarray");
-    else stop("expected True or False");
+    if (text.substr(at, 5) == "False")
+      at += 5;
+    else if (text.substr(at, 4) == "True")
+      stop("the array is in Fortran order; save it with numpy.ascontiguousarray");
+    else
+      stop("expected True or False");
   }
   std::vector<int64_t> readShape() {
     std::vector<int64_t> shape;
@@ -143,13 +150,26 @@ ArrayFile openIdx(const std::string &path) {
   size_t size = array.file.size();
   if (size < 4 || bytes[0] != 0 || bytes[1] != 0) fail("{}: byte 0: not an IDX file", path);
   switch (bytes[2]) {
-  case 0x08: array.format = {NumberFormat::Unsigned, 1, true}; break;
-  case 0x09: array.format = {NumberFormat::Signed, 1, true}; break;
-  case 0x0b: array.format = {NumberFormat::Signed, 2, true}; break;
-  case 0x0c: array.format = {NumberFormat::Signed, 4, true}; break;
-  case 0x0d: array.format = {NumberFormat::Float, 4, true}; break;
-  case 0x0e: array.format = {NumberFormat::Float, 8, true}; break;
-  default: fail("{}: byte 2: unknown element type 0x{:02x}", path, bytes[2]);
+  case 0x08:
+    array.format = {NumberFormat::Unsigned, 1, true};
+    break;
+  case 0x09:
+    array.format = {NumberFormat::Signed, 1, true};
+    break;
+  case 0x0b:
+    array.format = {NumberFormat::Signed, 2, true};
+    break;
+  case 0x0c:
+    array.format = {NumberFormat::Signed, 4, true};
+    break;
+  case 0x0d:
+    array.format = {NumberFormat::Float, 4, true};
+    break;
+  case 0x0e:
+    array.format = {NumberFormat::Float, 8, true};
+    break;
+  default:
+    fail("{}: byte 2: unknown element type 0x{:02x}", path, bytes[2]);
   }
   size_t dimensions = bytes[3];
   if (dimensions == 0) fail("{}: byte 3: the array has no dimensions", path);

@@ -74,7 +74,8 @@ ArrayRows::ArrayRows(const DataSpec &spec, const SplitPaths &paths, Portion port
 /// One stored number, whatever its format.
 static double loadNumber(const unsigned char *src, NumberFormat format) {
   uint64_t bits = 0;
-  for (int i = 0; i < format.bytes; ++i) bits |= static_cast<uint64_t>(src[format.bigEndian ? format.bytes - 1 - i : i]) << 8 * i;
+  for (int i = 0; i < format.bytes; ++i)
+    bits |= static_cast<uint64_t>(src[format.bigEndian ? format.bytes - 1 - i : i]) << 8 * i;
   if (format.kind == NumberFormat::Float)
     return format.bytes == 4 ? std::bit_cast<float>(static_cast<uint32_t>(bits)) : std::bit_cast<double>(bits);
   if (format.kind == NumberFormat::Unsigned) return static_cast<double>(bits);
@@ -85,13 +86,16 @@ static double loadNumber(const unsigned char *src, NumberFormat format) {
 static void copyFloats(const ArrayFile &array, size_t firstByte, int64_t count, float *dst) {
   const unsigned char *src = array.file.data() + firstByte;
   NumberFormat format = array.format;
-  if (format.kind == NumberFormat::Float && format.bytes == 4 && !format.bigEndian) memcpy(dst, src, count * 4);
-  else if (format.kind == NumberFormat::Unsigned && format.bytes == 1) std::copy(src, src + count, dst);
+  if (format.kind == NumberFormat::Float && format.bytes == 4 && !format.bigEndian)
+    memcpy(dst, src, count * 4);
+  else if (format.kind == NumberFormat::Unsigned && format.bytes == 1)
+    std::copy(src, src + count, dst);
   else
     for (int64_t i = 0; i < count; ++i) dst[i] = static_cast<float>(loadNumber(src + i * format.bytes, format));
 }
 
-static void copyIntegers(const ArrayFile &array, size_t firstByte, const FieldRequest &request, int64_t row, int32_t *dst) {
+static void copyIntegers(const ArrayFile &array, size_t firstByte, const FieldRequest &request, int64_t row,
+                         int32_t *dst) {
   const unsigned char *src = array.file.data() + firstByte;
   NumberFormat format = array.format;
   double limit = request.of > 0 ? static_cast<double>(request.of) : 2147483648.0;
@@ -115,7 +119,8 @@ void ArrayRows::read(int64_t row, size_t index, void *dst) const {
   size_t firstByte = array.firstByte + local * field.request.elements * array.format.bytes;
   if (field.request.type == ElementType::F32)
     copyFloats(array, firstByte, field.request.elements, static_cast<float *>(dst));
-  else copyIntegers(array, firstByte, field.request, local, static_cast<int32_t *>(dst));
+  else
+    copyIntegers(array, firstByte, field.request, local, static_cast<int32_t *>(dst));
 }
 
 std::unique_ptr<RowReader> openArrayRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,

@@ -31,7 +31,9 @@ static int64_t orderedRows(const DataSet &set) {
   return set.readers.empty() ? 0 : rows;
 }
 
-int64_t orderedBatches(const DataSet &set) { return (orderedRows(set) + set.batch - 1) / std::max<int64_t>(set.batch, 1); }
+int64_t orderedBatches(const DataSet &set) {
+  return (orderedRows(set) + set.batch - 1) / std::max<int64_t>(set.batch, 1);
+}
 
 int64_t fillOrderedBatch(const DataSet &set, int64_t number, char *const *targets) {
   int64_t real = std::clamp<int64_t>(orderedRows(set) - number * set.batch, 0, set.batch);

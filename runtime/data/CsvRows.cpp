@@ -56,8 +56,10 @@ private:
     for (++at; !atEnd(); ++at) {
       if (text[at] == '\n') break;
       if (text[at] != '"') continue;
-      if (text.substr(at, 2) == "\"\"") ++at;
-      else return {text.substr(begin + 1, at++ - begin - 1), begin + 1};
+      if (text.substr(at, 2) == "\"\"")
+        ++at;
+      else
+        return {text.substr(begin + 1, at++ - begin - 1), begin + 1};
     }
     fail("{}: line {}, byte {}: a quoted field is not closed", file.path(), lineNumber, begin);
   }

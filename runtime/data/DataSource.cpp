@@ -40,16 +40,17 @@ static bool takeWord(std::vector<std::string> &words, const std::string &word) {
 static std::vector<std::string> splitAtDots(const std::string &text) {
   std::vector<std::string> words(1);
   for (char c : text) {
-    if (c == '.') words.emplace_back();
-    else words.back() += c;
+    if (c == '.')
+      words.emplace_back();
+    else
+      words.back() += c;
   }
   return words;
 }
 
 static bool isPlainName(const std::string &text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) || c == '_' || c == '.';
-  });
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
 }
 
 void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &option) {
@@ -116,7 +117,8 @@ static std::unique_ptr<RowReader> openRows(const DataSpec &spec, const DataFiles
   if (paths->empty())
     fail("data '{}' has no {} files; name them with --data {}PATH", spec.name,
          split == Split::Val ? "validation" : "training", split == Split::Val ? "val=" : "");
-  if (spec.format == "text" || spec.format == "tokens") return openTokenRows(spec, *paths, portion, std::move(requests));
+  if (spec.format == "text" || spec.format == "tokens")
+    return openTokenRows(spec, *paths, portion, std::move(requests));
   if (spec.format == "csv") return openCsvRows(spec, *paths, portion, std::move(requests));
   if (isArrayFormat(spec)) return openArrayRows(spec, *paths, portion, std::move(requests));
   fail("data '{}': the format '{}' is not supported", spec.name, spec.format);
@@ -127,10 +129,12 @@ DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const 
   std::vector<std::vector<FieldRequest>> requests;
   for (const Value &value : entry.inputs) {
     if (value.role != "data") continue;
-    if (!manifest.dataNamed(value.data)) fail("manifest: input '{}' reads the unknown source '{}'", value.name, value.data);
+    if (!manifest.dataNamed(value.data))
+      fail("manifest: input '{}' reads the unknown source '{}'", value.name, value.data);
     if (value.axes.empty()) fail("manifest: data input '{}' has no batch axis", value.name);
     int64_t batch = value.axes[0].size;
-    if (set.batch != 0 && set.batch != batch) fail("manifest: the data inputs of '{}' differ in their batch", entry.name);
+    if (set.batch != 0 && set.batch != batch)
+      fail("manifest: the data inputs of '{}' differ in their batch", entry.name);
     set.batch = batch;
     size_t source = std::find(set.names.begin(), set.names.end(), value.data) - set.names.begin();
     if (source == set.names.size()) set.names.push_back(value.data), requests.emplace_back();

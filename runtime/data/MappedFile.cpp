@@ -85,8 +85,10 @@ std::vector<std::string> expandPatterns(const std::vector<std::string> &patterns
     globfree(&found);
     if (status == 0) continue;
     // A file whose name happens to hold a bracket.
-    if (access(pattern.c_str(), F_OK) == 0) files.push_back(pattern);
-    else fail("no data file matches {}; name one with --data", pattern);
+    if (access(pattern.c_str(), F_OK) == 0)
+      files.push_back(pattern);
+    else
+      fail("no data file matches {}; name one with --data", pattern);
   }
   return files;
 }

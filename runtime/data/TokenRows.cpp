@@ -61,8 +61,8 @@ TokenRows::Format TokenRows::formatOfTokens(const MappedFile &file) const {
   if (!has16 && !has32) {
     int64_t width = spec.width / 8;
     if (size % width != 0)
-      fail("{}: byte {}: the file has no header and {} bytes, not a multiple of {} (one token)", file.path(), size, size,
-           width);
+      fail("{}: byte {}: the file has no header and {} bytes, not a multiple of {} (one token)", file.path(), size,
+           size, width);
     return {0, width, size / width};
   }
   int32_t version = has16 ? 1 : 7;
@@ -146,9 +146,12 @@ void TokenRows::copyValues(const Segment &segment, int64_t first, const FieldReq
 template <typename Out>
 void TokenRows::copyAs(const Segment &segment, int64_t first, const FieldRequest &request, Out *dst) const {
   switch (widths[segment.file]) {
-  case 1: return copyValues<uint8_t>(segment, first, request, dst);
-  case 2: return copyValues<uint16_t>(segment, first, request, dst);
-  default: return copyValues<uint32_t>(segment, first, request, dst);
+  case 1:
+    return copyValues<uint8_t>(segment, first, request, dst);
+  case 2:
+    return copyValues<uint16_t>(segment, first, request, dst);
+  default:
+    return copyValues<uint32_t>(segment, first, request, dst);
   }
 }
 
@@ -158,8 +161,10 @@ void TokenRows::read(int64_t row, size_t index, void *dst) const {
   const Segment &segment = *std::prev(behind);
   const FieldRequest &request = requests[index];
   int64_t first = (row - segment.firstWindow) * spec.seq + (request.field == "next");
-  if (request.type == ElementType::I32) copyAs(segment, first, request, static_cast<int32_t *>(dst));
-  else copyAs(segment, first, request, static_cast<int64_t *>(dst));
+  if (request.type == ElementType::I32)
+    copyAs(segment, first, request, static_cast<int32_t *>(dst));
+  else
+    copyAs(segment, first, request, static_cast<int64_t *>(dst));
 }
 
 int64_t TokenRows::mappedBytes() const {

@@ -23,8 +23,8 @@ class Progress {
 public:
   struct Plan {
     int64_t firstStep = 0, lastStep = 0;
-    int64_t logEvery = 0;  ///< steps between plain lines; 0: about a hundred in a run, and one every ten seconds
-    double perStep = 0; ///< tokens or samples that one step takes
+    int64_t logEvery = 0; ///< steps between plain lines; 0: about a hundred in a run, and one every ten seconds
+    double perStep = 0;   ///< tokens or samples that one step takes
     const char *unit = "samples";
     double flops = 0; ///< of one step
     int64_t arenaBytes = 0;

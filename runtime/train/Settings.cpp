@@ -42,8 +42,10 @@ static const Json &builtinSettings() {
 
 static void collectNames(const Json &json, const std::string &prefix, std::vector<std::string> &names) {
   for (const auto &[key, value] : json.items()) {
-    if (value.is_object()) collectNames(value, prefix + key + ".", names);
-    else names.push_back(prefix + key);
+    if (value.is_object())
+      collectNames(value, prefix + key + ".", names);
+    else
+      names.push_back(prefix + key);
   }
 }
 
@@ -76,8 +78,8 @@ void Settings::set(const std::string &assignment) {
   const Json *old = find(name);
   if (!old) old = &builtinSettings().at(pointer);
   if (old->is_number() != value.is_number() || (old->is_number_integer() && !value.is_number_integer()))
-    failUsage("--set {}: expected {} as in {}", assignment, old->is_number_integer() ? "a whole number" : old->type_name(),
-              old->dump());
+    failUsage("--set {}: expected {} as in {}", assignment,
+              old->is_number_integer() ? "a whole number" : old->type_name(), old->dump());
   if (value.is_number() && value.get<double>() < 0) failUsage("--set {}: expected a value of at least 0", assignment);
   values[pointer] = value;
 }

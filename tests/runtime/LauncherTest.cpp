@@ -91,12 +91,15 @@ protected:
   void SetUp() override { folder.write("line.csv", csvLines(50)); }
 
   Outcome run(const std::string &arguments, const std::string &prefix = "", const std::string &program = "line") {
-    std::string command = fmt::format("cd {} && {} {} {} > out 2>&1", folder.path, prefix, *shared / program, arguments);
+    std::string command =
+        fmt::format("cd {} && {} {} {} > out 2>&1", folder.path, prefix, *shared / program, arguments);
     int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, readFile(folder / "out")};
   }
 
-  std::string checkpoint(const std::string &dir, int64_t step) { return folder / fmt::format("{}/step-{:08}", dir, step); }
+  std::string checkpoint(const std::string &dir, int64_t step) {
+    return folder / fmt::format("{}/step-{:08}", dir, step);
+  }
 
   void expectEqualCheckpoints(const std::string &a, const std::string &b, int64_t step) {
     for (const char *file : {"/model.safetensors", "/optimizer.safetensors"}) {
@@ -272,9 +275,10 @@ TEST_F(Launcher, Generates) {
 }
 
 TEST_F(Launcher, FolderInUseIsRefused) {
-  std::string command = fmt::format("cd {}; {} train --checkpoint-dir a --steps 2000000000 --quiet & sleep 0.4; {} train "
-                                    "--checkpoint-dir {}/a > {}/out 2>&1; echo status $? >> {}/out; kill $!",
-                                    folder.path, *shared / "line", *shared / "line", folder.path, folder.path, folder.path);
+  std::string command =
+      fmt::format("cd {}; {} train --checkpoint-dir a --steps 2000000000 --quiet & sleep 0.4; {} train "
+                  "--checkpoint-dir {}/a > {}/out 2>&1; echo status $? >> {}/out; kill $!",
+                  folder.path, *shared / "line", *shared / "line", folder.path, folder.path, folder.path);
   std::system(fmt::format("bash -c '{}' 2> /dev/null", command).c_str());
   Outcome both = {0, readFile(folder / "out")};
   EXPECT_NE(both.output.find("in use by another run"), std::string::npos) << both.output;

@@ -1,10 +1,10 @@
 // What does not lie in the arena or agree with its axes is refused.
 
 #include "runtime/Manifest.h"
+#include "runtime/Arena.h"
 #include "runtime/CpuFeatures.h"
 #include "runtime/Error.h"
 #include "runtime/MachineMemory.h"
-#include "runtime/Arena.h"
 #include "runtime/train/Settings.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,8 @@ TEST(Manifest, AcceptsState) {
 TEST(Manifest, RefusesWhatDoesNotFit) {
   auto state = [](const char *axes, const char *canonical, int offset, int bytes) {
     return withState(fmt::format(R"({{"path": "w", "kind": "weight", "type": "f32", "axes": {}, "canonical": {},
-                                     "offset": {}, "bytes": {}}})", axes, canonical, offset, bytes));
+                                     "offset": {}, "bytes": {}}})",
+                                 axes, canonical, offset, bytes));
   };
   EXPECT_EQ(errorOf(state(R"([["a", 2]])", R"(["a"])", 0, 8)), "");
   EXPECT_NE(errorOf(state(R"([["a", 2]])", R"(["a"])", 0, 12)), "");

@@ -1,7 +1,7 @@
 // A damaged checkpoint is found out, whatever byte is wrong; saving never harms what is there.
 
-#include "../TemporaryFolder.h"
 #include "runtime/checkpoint/Checkpoint.h"
+#include "../TemporaryFolder.h"
 #include "runtime/checkpoint/DurableFile.h"
 
 #include <gtest/gtest.h>

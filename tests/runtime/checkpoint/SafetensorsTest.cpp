@@ -1,9 +1,9 @@
 // What is written is read again; what is not exactly right is refused.
 
+#include "runtime/checkpoint/Safetensors.h"
 #include "../TemporaryFolder.h"
 #include "runtime/checkpoint/AxisOrder.h"
 #include "runtime/checkpoint/Hash.h"
-#include "runtime/checkpoint/Safetensors.h"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,8 @@ TEST(Hash, Xxh64) {
 }
 
 TEST(AxisOrder, RoundTrip) {
-  StateEntry entry{"w", "weight", ElementType::F32, {{"c", 4}, {"a", 2}, {"one", 1}, {"b", 3}}, {"a", "b", "c", "one"}, 0, 96};
+  StateEntry entry{"w", "weight", ElementType::F32, {{"c", 4}, {"a", 2}, {"one", 1}, {"b", 3}}, {"a", "b", "c", "one"},
+                   0,   96};
   std::vector<float> memory(24), canonical(24), back(24);
   std::iota(memory.begin(), memory.end(), 0);
   EXPECT_FALSE(isCanonical(entry));
@@ -87,13 +88,18 @@ TEST_F(Safetensors, IsStrict) {
   expectError(safetensors(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", eight), "its shape needs 12");
   expectError(safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", eight), "outside");
   expectError(safetensors(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", eight), "overflow");
-  expectError(safetensors(R"({"a":{"dtype":"F32","shape":[4611686018427387904,4611686018427387904],"data_offsets":[0,8]}})", eight), "overflow");
-  expectError(safetensors(R"({"a":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,8]}})", eight), "expected an integer");
+  expectError(
+      safetensors(R"({"a":{"dtype":"F32","shape":[4611686018427387904,4611686018427387904],"data_offsets":[0,8]}})",
+                  eight),
+      "overflow");
+  expectError(safetensors(R"({"a":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,8]}})", eight),
+              "expected an integer");
   expectError(safetensors(R"({"a":{"dtype":"Q4","shape":[2],"data_offsets":[0,8]}})", eight), "type Q4");
   expectError(safetensors(R"({"a":{"dtype":"F32","shape":[2]}})", eight), "data_offsets");
   expectError(safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"x":1}})", eight), "unknown key 'x'");
   expectError(safetensors("{" + a.substr(1, a.size() - 2) + "," + a.substr(1), eight), "'a' occurs twice");
-  std::string overlap = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})";
+  std::string overlap =
+      R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})";
   expectError(safetensors(overlap, eight), "overlaps");
   expectError(safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", eight), "gap");
   expectError(safetensors("{\"a\":" + std::string(10000, '[') + std::string(10000, ']') + "}", ""), "nested deeper");
@@ -102,11 +108,14 @@ TEST_F(Safetensors, IsStrict) {
 }
 
 TEST_F(Safetensors, MutatedFilesAreReadOrRefused) {
-  std::string good = safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"I64","shape":[],"data_offsets":[8,16]}})", std::string(16, 'x'));
+  std::string good = safetensors(
+      R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"I64","shape":[],"data_offsets":[8,16]}})",
+      std::string(16, 'x'));
   std::mt19937 random(3);
   for (int round = 0; round < 500; ++round) {
     std::string bad = good;
-    if (round % 4 == 0) bad.resize(random() % bad.size());
+    if (round % 4 == 0)
+      bad.resize(random() % bad.size());
     else
       for (unsigned i = 0; i <= random() % 3; ++i) bad[random() % bad.size()] = char(random());
     errorOf(bad);

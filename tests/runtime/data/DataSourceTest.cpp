@@ -59,8 +59,10 @@ protected:
                                   std::vector<FieldRequest> requests, Portion portion = {}) {
     spec.name = "d", spec.format = format, spec.seq = 4;
     SplitPaths paths;
-    if (format == "npy" || format == "idx") paths[requests[0].field] = {path};
-    else paths[""] = {path};
+    if (format == "npy" || format == "idx")
+      paths[requests[0].field] = {path};
+    else
+      paths[""] = {path};
     return opener(spec, paths, portion, requests);
   }
 
@@ -88,7 +90,8 @@ protected:
     std::mt19937 random(1);
     for (int round = 0; round < 200; ++round) {
       std::string bad = good;
-      if (round % 3 == 0) bad.resize(random() % bad.size());
+      if (round % 3 == 0)
+        bad.resize(random() % bad.size());
       else
         for (unsigned i = 0; i <= random() % 3; ++i) bad[random() % std::min<size_t>(bad.size(), 140)] = char(random());
       std::string path = folder.write("mutated", bad);
@@ -143,13 +146,15 @@ TEST_F(Data, Tokens) {
     ASSERT_EQ(reader->rows(), 1);
     EXPECT_EQ(row<int32_t>(*reader, 0, 1, 4), (std::vector<int32_t>{2, 3, 4, 50256}));
   }
-  auto reader = open(openTokenRows, "tokens", folder.write("t", tokenFile(20240801, 7, 6, bytesOf(large))), tokenFields());
+  auto reader =
+      open(openTokenRows, "tokens", folder.write("t", tokenFile(20240801, 7, 6, bytesOf(large))), tokenFields());
   EXPECT_EQ(row<int32_t>(*reader, 0, 1, 4), (std::vector<int32_t>{2, 3, 4, 100000}));
 }
 
 TEST_F(Data, TokensOutOfRangeNameFileAndByte) {
   std::vector<uint16_t> numbers = {1, 2, 3, 4, 60000, 6};
-  auto reader = open(openTokenRows, "tokens", folder.write("t", tokenFile(20240520, 1, 6, bytesOf(numbers))), tokenFields(50257));
+  auto reader =
+      open(openTokenRows, "tokens", folder.write("t", tokenFile(20240520, 1, 6, bytesOf(numbers))), tokenFields(50257));
   EXPECT_EQ(errorOf([&] { row<int32_t>(*reader, 0, 1, 4); }),
             folder / "t" + ": byte 1032: value 60000 is out of range, the model takes 0 to 50256");
 }
@@ -163,7 +168,8 @@ TEST_F(Data, TokenHeaders) {
   EXPECT_NE(error(tokenFile(20240520, 1, 7, numbers)).find("byte 1036"), std::string::npos);
   EXPECT_NE(error(tokenFile(20240520, 1, -1, numbers)).find("byte 8"), std::string::npos);
   EXPECT_NE(error(tokenFile(20240520, 1, 2147483647, numbers)).find("the file has 1036 bytes"), std::string::npos);
-  EXPECT_NE(error(tokenFile(20240520, 1, 6, numbers).substr(0, 100)).find("byte 100: the header is cut short"), std::string::npos);
+  EXPECT_NE(error(tokenFile(20240520, 1, 6, numbers).substr(0, 100)).find("byte 100: the header is cut short"),
+            std::string::npos);
   EXPECT_NE(error("abc").find("not a multiple of 2"), std::string::npos);
   EXPECT_NE(error("").find("byte 0: the file is empty"), std::string::npos);
   EXPECT_NE(error("abcd").find("too few"), std::string::npos);
@@ -172,7 +178,8 @@ TEST_F(Data, TokenHeaders) {
 TEST_F(Data, Csv) {
   spec.fields = {{"x", 1, {}}, {"y", 0, {}}};
   std::vector<FieldRequest> fields = {{"x", ElementType::F32, 2, 0}, {"y", ElementType::I32, 1, 3}};
-  for (const char *text : {"y,a,b\n2,0.5,\"-1e3\"\n1,3,+4\n", "2,0.5,-1e3\r\n1,3,4", "\"a \"\"y\"\"\",b,c\n2,.5,-1000\n\n1, 3,4 \n"}) {
+  for (const char *text :
+       {"y,a,b\n2,0.5,\"-1e3\"\n1,3,+4\n", "2,0.5,-1e3\r\n1,3,4", "\"a \"\"y\"\"\",b,c\n2,.5,-1000\n\n1, 3,4 \n"}) {
     auto reader = open(openCsvRows, "csv", folder.write("c", text), fields);
     ASSERT_EQ(reader->rows(), 2) << text;
     EXPECT_EQ(row<float>(*reader, 0, 0, 2), (std::vector<float>{0.5, -1000}));
@@ -198,7 +205,8 @@ TEST_F(Data, Npy) {
   std::string longs = npyFile("<i8", "(2, 1, 2)", bytesOf(std::vector<int64_t>{1, 2, 3, 11}));
   reader = open(openArrayRows, "npy", folder.write("n", longs), whole);
   EXPECT_EQ(row<int32_t>(*reader, 0, 0, 2), (std::vector<int32_t>{1, 2}));
-  EXPECT_NE(errorOf([&] { row<int32_t>(*reader, 1, 0, 2); }).find("(row 1): value 11 is out of range"), std::string::npos);
+  EXPECT_NE(errorOf([&] { row<int32_t>(*reader, 1, 0, 2); }).find("(row 1): value 11 is out of range"),
+            std::string::npos);
   reader = open(openArrayRows, "npy", folder.write("n", npyFile(">i2", "(1, 2)", std::string("\0\5\0\6", 4))), whole);
   EXPECT_EQ(row<int32_t>(*reader, 0, 0, 2), (std::vector<int32_t>{5, 6}));
   auto error = [&](const std::string &bytes) {
@@ -255,9 +263,7 @@ protected:
                     {"d.next", "data", "d", "next", ElementType::I32, {{"batch", 3}, {"seq", 4}}, 256, 64, 48}};
     manifest.entries["step"] = entry;
   }
-  DataSet openSet(Split split) {
-    return openDataSet(manifest, entry, DataFiles(manifest.data, {}), split);
-  }
+  DataSet openSet(Split split) { return openDataSet(manifest, entry, DataFiles(manifest.data, {}), split); }
   std::vector<int32_t> taken(BatchLoader &loader) {
     std::vector<int32_t> arena(32);
     loader.takeInto(reinterpret_cast<char *>(arena.data()));
