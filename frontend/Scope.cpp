@@ -202,7 +202,9 @@ FileScope *Loader::loadUsed(const ast::Use &use, StringRef fromName) {
   namespace path = llvm::sys::path;
   if (!IsFile)
     return refuse(Code::E0804, "a text that is in no file cannot use files");
-  if (path::is_absolute(use.file) || llvm::is_contained(llvm::split(use.file, '/'), StringRef("..")))
+  llvm::SmallVector<StringRef> parts;
+  StringRef(use.file).split(parts, '/');
+  if (path::is_absolute(use.file) || llvm::is_contained(parts, ".."))
     return refuse(Code::E0803, "`" + use.file + "` lies outside the model's folder");
   llvm::SmallString<256> full(Folder), real, realFolder;
   path::append(full, use.file);

@@ -1,0 +1,39 @@
+//===- Frontend.h - from a model file to tsr IR ----------------------------===//
+
+#ifndef TESSERA_FRONTEND_FRONTEND_H
+#define TESSERA_FRONTEND_FRONTEND_H
+
+#include "frontend/Diagnostics.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// What the command line says about the model.
+struct FrontendOptions {
+  std::vector<std::string> sets;    ///< NAME=VALUE, in order; the last wins
+  std::vector<std::string> presets; ///< in order; the last wins
+  bool checkOnly = false;           ///< a model without a training description is fine
+};
+
+/// Compiles the model file at `path` to the module after phase `parse`; null after errors, which are in `diagnostics`.
+/// The context must have the tsr and func dialects loaded.
+mlir::OwningOpRef<mlir::ModuleOp> compileModel(mlir::MLIRContext &context, llvm::StringRef path,
+                                               const FrontendOptions &options, DiagnosticEngine &diagnostics);
+
+/// The same for a text. `name` is what messages call it; a name like `<stdin>` means that there is no file.
+mlir::OwningOpRef<mlir::ModuleOp> compileModelText(mlir::MLIRContext &context, llvm::StringRef text,
+                                                   llvm::StringRef name, const FrontendOptions &options,
+                                                   DiagnosticEngine &diagnostics);
+
+/// Parses and type-checks without keeping the IR; whether there were no errors. A file of functions only, for others to
+/// use, is checked as far as that goes without calls.
+bool checkModel(mlir::MLIRContext &context, llvm::StringRef path, const FrontendOptions &options,
+                DiagnosticEngine &diagnostics);
+
+} // namespace tessera
+
+#endif // TESSERA_FRONTEND_FRONTEND_H

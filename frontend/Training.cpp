@@ -1,0 +1,200 @@
+//===- Training.cpp - losses, metrics, optimizers of the description -------===//
+
+#include "frontend/Elaborator.h"
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+//===----------------------------------------------------------------------===//
+// Losses and metrics
+//===----------------------------------------------------------------------===//
+
+/// Names of the description: data, and lets, which are evaluated where they are first needed (a learning rate outside
+/// the loop over micro-batches, logits inside).
+Value Elaborator::lookupTrainLet(StringRef name, bool &found) {
+  found = true;
+  for (unsigned i = 0; i < Data.size(); ++i)
+    if (Data[i].name == name) {
+      Value value = Value::ofKind(Value::Kind::Data);
+      value.data = i;
+      return value;
+    }
+  auto let = TrainLets.find(name);
+  if (let == TrainLets.end()) {
+    found = false;
+    return Value();
+  }
+  auto [definition, element] = let->second;
+  TrainLetValues.resize(level() + 1);
+  Value value;
+  unsigned atLevel = 0;
+  while (atLevel <= level() && !TrainLetValues[atLevel].count(definition))
+    ++atLevel;
+  if (atLevel > level()) {
+    if (!LetsInProgress.insert(definition).second)
+      return failed(Code::E0201, definition->names[0].span, "the value of `" + name + "` depends on itself");
+    std::string saved = std::exchange(CurrentName, definition->names[0].text.str());
+    value = eval(*definition->value);
+    CurrentName = saved;
+    LetsInProgress.erase(definition);
+    if (definition->isTuple && !value.isError() &&
+        (value.kind != Value::Kind::Tuple || value.elements.size() != definition->names.size()))
+      value = failed(Code::E0227, definition->value->span,
+                     "expected a tuple of " + Twine(definition->names.size()) + " elements, got " + describe(value));
+    TrainLetValues[level()][definition] = value;
+  } else {
+    value = TrainLetValues[atLevel][definition];
+  }
+  if (definition->isTuple && !value.isError())
+    value = value.elements[element].second;
+  if (value.isTensor())
+    value.tensor = here(value.tensor);
+  return value;
+}
+
+void Elaborator::evalTrainItems(bool isTraining) {
+  for (const ast::TrainItem &item : Program.train->items)
+    if (auto *log = std::get_if<ast::LogStmt>(&item.node))
+      evalLog(*log);
+  // What no loss needed is checked too.
+  if (isTraining && Levels.empty())
+    for (const ast::TrainItem &item : Program.train->items)
+      if (auto *let = std::get_if<ast::LetStmt>(&item.node))
+        for (const ast::Definition &definition : let->definitions) {
+          bool found = false;
+          lookupTrainLet(definition.names[0].text, found);
+        }
+}
+
+//===----------------------------------------------------------------------===//
+// Optimizers
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct RuleArgument {
+  StringRef name;       ///< in the model file
+  StringRef hyper;      ///< in the IR
+  double fallback;      ///< NaN: must be given
+};
+} // namespace
+
+static llvm::ArrayRef<RuleArgument> argumentsOfRule(StringRef rule) {
+  static const double required = std::nan("");
+  static const RuleArgument sgd[] = {{"lr", "rate", required}, {"momentum", "momentum", 0}, {"decay", "decay", 0}};
+  static const RuleArgument adam[] = {
+      {"lr", "rate", required}, {"beta1", "beta1", 0.9}, {"beta2", "beta2", 0.999}, {"eps", "epsilon", 1e-8}, {"decay", "decay", 0}};
+  return rule == "sgd" ? llvm::ArrayRef(sgd) : llvm::ArrayRef(adam);
+}
+
+/// Evaluates `adamw(lr = lr, betas = (0.9, 0.95), decay = 0.1)`.
+bool Elaborator::readRule(const ast::OptimizeItem &item, OptimizeRule &rule) {
+  rule.item = &item;
+  if (auto *ref = llvm::dyn_cast<ast::RefExpr>(item.rule.get()); ref && ref->name.text == "none") {
+    rule.rule = "none";
+    return true;
+  }
+  auto *call = llvm::dyn_cast<ast::CallExpr>(item.rule.get());
+  if (!call || !llvm::is_contained({"sgd", "adam", "adamw"}, call->callee.text)) {
+    auto message = error(Code::E0407, call ? call->callee.span : item.rule->span, "unknown optimizer");
+    StringRef nearest = nearestName(call ? call->callee.text : "", {"sgd", "adam", "adamw"});
+    message.help(nearest.empty() ? Twine("the rules are sgd, adam, adamw and none") : "did you mean `" + nearest + "`?");
+    return false;
+  }
+  rule.rule = call->callee.text.str();
+  llvm::StringMap<Value> given;
+  for (const ast::Argument &arg : call->args) {
+    StringRef name = arg.name.text;
+    Value value = eval(*arg.value);
+    if (value.isError())
+      return false;
+    bool isAdam = rule.rule != "sgd";
+    bool isPair = value.kind == Value::Kind::Tuple && value.elements.size() == 2;
+    if (name == "betas" && isAdam && isPair) {
+      given["beta1"] = value.elements[0].second;
+      given["beta2"] = value.elements[1].second;
+      continue;
+    }
+    if (name == "nesterov" && !isAdam && value.isNumber()) {
+      rule.nesterov = value.number.asDouble() != 0;
+      continue;
+    }
+    bool known = llvm::any_of(argumentsOfRule(rule.rule), [&](const RuleArgument &a) { return a.name == name; });
+    bool scalar = value.isNumber() || (value.isTensor() && value.tensor.type().isScalar());
+    if (!known) {
+      auto message = error(Code::E0407, name.empty() ? arg.value->span : arg.name.span,
+                           name.empty() ? Twine("the arguments of `" + rule.rule + "` are named")
+                                        : "`" + rule.rule + "` has no argument `" + name + "`");
+      message.help(isAdam ? "its arguments are lr, betas, eps and decay" : "its arguments are lr, momentum, nesterov and decay");
+      return false;
+    }
+    if (!scalar)
+      return error(Code::E0407, arg.value->span, "`" + name + "` must be a scalar, got " + describe(value)), false;
+    given[name] = value;
+  }
+  for (const RuleArgument &argument : argumentsOfRule(rule.rule)) {
+    auto found = given.find(argument.name);
+    if (found == given.end() && std::isnan(argument.fallback))
+      return error(Code::E0407, call->span, "`" + rule.rule + "` needs a learning rate").help("add `lr = 1e-3`"), false;
+    rule.hypers.push_back({argument.hyper.str(), found == given.end() ? Value(Number::ofFloat(argument.fallback)) : found->second});
+  }
+  return true;
+}
+
+/// Whether the pattern matches the whole path. Quadratic in their lengths, whatever the number of `**`.
+bool Elaborator::matches(llvm::ArrayRef<ast::Name> pattern, llvm::ArrayRef<StringRef> path) {
+  std::vector<bool> reach(path.size() + 1, false);
+  reach[0] = true;
+  for (const ast::Name &segment : pattern) {
+    std::vector<bool> next(path.size() + 1, false);
+    for (unsigned i = 0; i <= path.size(); ++i) {
+      if (segment.text == "**")
+        next[i] = reach[i] || (i > 0 && next[i - 1]);
+      else if (i > 0)
+        next[i] = reach[i - 1] && (segment.text == "*" || segment.text == path[i - 1]);
+    }
+    reach = std::move(next);
+  }
+  return reach.back();
+}
+
+bool Elaborator::selects(const ast::PathPattern &pattern, const Parameter &parameter) {
+  if (pattern.segments.size() == 1 && pattern.segments[0].text == ast::spelling(parameter.kind))
+    return true;
+  llvm::SmallVector<StringRef> path;
+  StringRef(parameter.path).split(path, '.');
+  return matches(pattern.segments, path);
+}
+
+/// The last rule that selects a parameter wins; every parameter needs one.
+std::vector<OptimizeRule *> Elaborator::assignRules(std::vector<OptimizeRule> &rules) {
+  std::vector<OptimizeRule *> assigned(Parameters.size(), nullptr);
+  for (OptimizeRule &rule : rules)
+    for (const ast::PathPattern &pattern : rule.item->selection) {
+      unsigned index = 0, count = 0;
+      for (auto &[path, parameter] : Parameters) {
+        if (selects(pattern, *parameter)) {
+          assigned[index] = &rule;
+          ++count;
+        }
+        ++index;
+      }
+      bool isKind = pattern.segments.size() == 1 && llvm::is_contained({"weight", "bias", "gain"}, pattern.segments[0].text);
+      if (count || isKind || Engine.hasErrors())
+        continue;
+      auto message = error(Code::E0406, pattern.span, "no parameter matches `" + Engine.sources().text(pattern.span) + "`");
+      std::vector<StringRef> paths;
+      for (auto &entry : Parameters)
+        paths.push_back(entry.first);
+      if (StringRef nearest = nearestName(Engine.sources().text(pattern.span), paths); !nearest.empty())
+        message.help("did you mean `" + nearest + "`?");
+      else if (!paths.empty())
+        message.help("the parameters are " + llvm::join(llvm::ArrayRef(paths).take_front(6), ", ") + (paths.size() > 6 ? ", …" : ""));
+    }
+  unsigned index = 0;
+  for (auto &[path, parameter] : Parameters)
+    if (!assigned[index++] && !Engine.hasErrors())
+      error(Code::E0405, parameter->declared, "no `optimize` selects the " + ast::spelling(parameter->kind) + " `" + path + "`")
+          .help("add `optimize adamw(lr = …) on " + ast::spelling(parameter->kind) + "`, or freeze it: `optimize none on " + path + "`");
+  return assigned;
+}
