@@ -14,7 +14,10 @@ scripts/setup.sh bible-kjv
 scripts/build.sh release
 
 say "Text: the King James Bible"
-PATH="$PATH:/usr/games" examples/data/make-bible.sh "$demo"
+PATH="$PATH:/usr/games" examples/data/make-bible.sh "$demo/book.txt"
+lines=$(wc -l <"$demo/book.txt")
+head -n $((lines * 9 / 10)) "$demo/book.txt" >"$demo/train.txt"
+tail -n +$((lines * 9 / 10 + 1)) "$demo/book.txt" >"$demo/val.txt"
 wc -c "$demo/train.txt" "$demo/val.txt"
 
 say "Compiling examples/03-byte-gpt.tsr"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes 1,797 handwritten digits as CSV: 64 columns p0 … p63 with the grey values (0 to 16) of 8 x 8 pixels, then `digit`.
 
-usage: make-digits.py FOLDER      writes FOLDER/train.csv (1,500 rows) and FOLDER/val.csv (297)
+usage: make-digits.py OUT.csv      for examples/02-digits.tsr
 
 The table lies in Debian's package python3-sklearn. Where that is not installed, the package alone is downloaded with
 apt-get and the one file taken out of it; nothing is installed.
@@ -18,7 +18,6 @@ import tarfile
 import tempfile
 
 TABLE = "usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz"
-TRAIN_ROWS = 1500
 
 
 def table_bytes():
@@ -46,12 +45,10 @@ def main(args):
     if len(rows) != 1797 or any(len(row) != 65 for row in rows):
         print(f"make-digits: expected 1797 rows of 65 numbers in {TABLE}", file=sys.stderr)
         return 1
-    os.makedirs(args[0], exist_ok=True)
-    for name, part in (("train", rows[:TRAIN_ROWS]), ("val", rows[TRAIN_ROWS:])):
-        with open(os.path.join(args[0], name + ".csv"), "w", newline="") as out:
-            writer = csv.writer(out, lineterminator="\n")
-            writer.writerow([f"p{i}" for i in range(64)] + ["digit"])
-            writer.writerows(part)
+    with open(args[0], "w", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([f"p{i}" for i in range(64)] + ["digit"])
+        writer.writerows(rows)
     return 0
 
 

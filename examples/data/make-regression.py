@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes points on the line y = 2 x - 3 with a little noise, as CSV with the columns x and y.
+"""Writes points on the line y = 2 x - 3 with a little noise, as CSV with the columns x and y, for examples/01-regression.tsr.
 
 usage: make-regression.py OUT.csv [ROWS]      512 rows unless said; the same bytes at every call
 """
