@@ -1,11 +1,68 @@
 //===- Decompose.cpp - composites written out -----------------------------===//
+//
+// Forms that neither overflow nor turn a wholly masked row into NaN: exponents
+// are taken relative to the row's maximum, and relative to 0 where that is -inf.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ir/GraphBuilder.h"
+#include "mlir/IR/IRMapping.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tessera;
 
-SmallVector<Value> SoftmaxOp::decompose(GraphBuilder &) { llvm_unreachable("to be written"); }
-SmallVector<Value> LayerNormOp::decompose(GraphBuilder &) { llvm_unreachable("to be written"); }
-SmallVector<Value> CrossEntropyOp::decompose(GraphBuilder &) { llvm_unreachable("to be written"); }
-SmallVector<Value> AttentionOp::decompose(GraphBuilder &) { llvm_unreachable("to be written"); }
+namespace {
+/// The parts that softmax and log-sum-exp share. Row values lack the axis.
+struct Exponentials {
+  Value isMasked; ///< whether the row is -inf throughout
+  Value shift;    ///< the row's maximum, or 0
+  Value weights;  ///< exp(x - shift)
+  Value sum;      ///< of the weights; at least 1 in a row that is not masked, else 0
+};
+} // namespace
+
+static Exponentials exponentials(GraphBuilder &b, Value x, StringRef axis) {
+  Type element = tensorType(x).getElementType();
+  Value maximum = b.reduce(ReduceKind::Max, x, axis);
+  Value isMasked = b.compare(Predicate::EQ, maximum, b.scalar(-std::numeric_limits<double>::infinity(), element));
+  Value shift = b.select(isMasked, b.scalar(0, element), maximum);
+  Value weights = b.exp(b.sub(x, shift));
+  return {isMasked, shift, weights, b.sum(weights, axis)};
+}
+
+/// Weights divided by their sum; 0 in a masked row.
+static Value normalise(GraphBuilder &b, const Exponentials &e) {
+  Value one = b.scalar(1, tensorType(e.sum).getElementType());
+  return b.mul(e.weights, b.div(one, b.select(e.isMasked, one, e.sum)));
+}
+
+/// log(sum(exp(x))); -inf in a masked row, where it is 0 + log(0).
+static Value logSumExp(GraphBuilder &b, const Exponentials &e) { return b.add(b.log(e.sum), e.shift); }
+
+SmallVector<Value> SoftmaxOp::decompose(GraphBuilder &b) { return {normalise(b, exponentials(b, getX(), getAxis()))}; }
+
+SmallVector<Value> LayerNormOp::decompose(GraphBuilder &b) {
+  SmallVector<StringRef> over = names(getOver());
+  Value centred = b.sub(getX(), b.mean(getX(), over));
+  Value variance = b.mean(b.mul(centred, centred), over);
+  Value rstd = b.rsqrt(b.add(variance, getEpsilon().convertToDouble()));
+  return {b.mul(centred, rstd), rstd};
+}
+
+SmallVector<Value> CrossEntropyOp::decompose(GraphBuilder &b) {
+  Value lse = logSumExp(b, exponentials(b, getLogits(), getAxis()));
+  Value picked = b.gather(getLogits(), getAxis(), getLabel());
+  // Both have the loss's axes, unless only the label brings some of them.
+  return {b.sub(lse, picked), b.broadcast(lse, getLse().getType())};
+}
+
+SmallVector<Value> AttentionOp::decompose(GraphBuilder &b) {
+  Block &region = getScore().front();
+  IRMapping map;
+  map.map(region.getArgument(0), b.contract(getQ(), getK(), names(getHidden())));
+  map.map(region.getArguments().drop_front(), getCaptures());
+  for (Operation &op : region.without_terminator()) b.clone(op, map);
+  Exponentials e = exponentials(b, map.lookupOrDefault(region.getTerminator()->getOperand(0)), getKey());
+  return {b.contract(normalise(b, e), getV(), getKey()), logSumExp(b, e)};
+}
