@@ -32,27 +32,23 @@ static std::set<std::string> kernelFlags() {
   return flags;
 }
 
+/// Whether generated code may use instructions of a feature. Others, of the system (`shstk`) or masked by the
+/// kernel for its own reasons (`rdseed`), say nothing about whether a program runs.
+static bool isUsedByCode(const std::string &name) {
+  for (const char *prefix : {"sse", "ssse", "avx", "amx", "fma", "f16c", "bmi", "lzcnt", "popcnt", "movbe", "aes",
+                             "vaes", "pclmul", "vpclmul", "gfni", "sha", "adx"})
+    if (name.starts_with(prefix) && name != "shstk") return true;
+  return false;
+}
+
 std::vector<std::string> missingCpuFeatures(const std::vector<std::string> &features) {
-  static const std::map<std::string, std::string> kernelName = {{"sse3", "pni"},
-                                                                {"bmi", "bmi1"},
-                                                                {"pclmul", "pclmulqdq"},
-                                                                {"rdrnd", "rdrand"},
-                                                                {"sahf", "lahflm"},
-                                                                {"lzcnt", "abm"},
-                                                                {"crc32", "sse42"},
-                                                                {"64bit", "lm"},
-                                                                {"x87", "fpu"},
-                                                                {"sha", "shani"},
-                                                                {"cx8", "cx8"},
-                                                                {"cmov", "cmov"},
-                                                                {"prfchw", "3dnowprefetch"},
-                                                                {"fp16c", "f16c"},
-                                                                {"mwaitx", "mwaitx"}};
+  static const std::map<std::string, std::string> kernelName = {
+      {"sse3", "pni"}, {"bmi", "bmi1"}, {"pclmul", "pclmulqdq"}, {"lzcnt", "abm"}, {"sha", "shani"}};
   std::set<std::string> flags = kernelFlags();
   std::vector<std::string> missing;
   for (const std::string &feature : features) {
-    if (feature.starts_with("-")) continue;
     std::string name = withoutPunctuation(feature);
+    if (feature.starts_with("-") || !isUsedByCode(name)) continue;
     auto alias = kernelName.find(name);
     if (!flags.count(alias == kernelName.end() ? name : alias->second)) missing.push_back(feature);
   }

@@ -8,7 +8,8 @@
 
 namespace tessera::runtime {
 
-/// Of `features` (LLVM's names: "avx512f", "fma"), those that this processor lacks.
+/// Of `features` (LLVM's names: "avx512f", "fma"), those that generated code may use and
+/// this processor lacks.
 std::vector<std::string> missingCpuFeatures(const std::vector<std::string> &features);
 
 } // namespace tessera::runtime

@@ -189,6 +189,31 @@ TEST_F(Launcher, SignalStopsAndSaves) {
   EXPECT_EQ(run("train --steps 2000000000 --quiet --resume never --checkpoint-dir a").status, 1);
 }
 
+TEST_F(Launcher, Usr1SavesAndGoesOn) {
+  std::string options = "train --checkpoint-dir a --steps 2000000000 --set save.every=0 --set evaluate.every=0 --quiet";
+  folder.write("both.sh", fmt::format("cd {}; {} {} & p=$!; sleep 0.6; kill -USR1 $p; sleep 0.6; kill $p; wait $p",
+                                      folder.path, *shared / "line", options));
+  EXPECT_EQ(WEXITSTATUS(std::system(fmt::format("bash {} > /dev/null", folder / "both.sh").c_str())), 75);
+  EXPECT_EQ(CheckpointFolder(folder / "a").steps().size(), 2u);
+}
+
+TEST_F(Launcher, EvaluatesOtherData) {
+  ASSERT_EQ(run("train").status, 0);
+  folder.write("other.csv", csvLines(7));
+  Outcome eval = run("eval --data other.csv");
+  EXPECT_EQ(eval.status, 0) << eval.output;
+  EXPECT_NE(eval.output.find("rows 7\n"), std::string::npos) << eval.output;
+  EXPECT_EQ(run("eval --checkpoint nowhere").status, 1);
+}
+
+TEST_F(Launcher, ResumesFromANamedCheckpoint) {
+  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
+  Outcome other = run("train --checkpoint-dir b --resume a/step-00000030 --metrics m.jsonl --set save.every=7");
+  EXPECT_EQ(other.status, 0) << other.output;
+  EXPECT_NE(readFile(folder / "m.jsonl").find("the settings changed"), std::string::npos);
+  expectEqualCheckpoints("a", "b", 40);
+}
+
 TEST_F(Launcher, KilledRunsLoseNothing) {
   std::string options = "train --checkpoint-dir a --steps 2000000 --quiet --set save.every=7";
   for (const char *after : {"0.11", "0.17", "0.23", "0.14"}) run(options, fmt::format("timeout -s KILL {}", after));
