@@ -56,7 +56,10 @@ void MetricsWriter::write(const Json &record) {
   if (!file) return;
   std::string line = record.dump() + "\n";
   std::fwrite(line.data(), 1, line.size(), file);
-  if (file == stdout) std::fflush(file);
+  auto now = std::chrono::steady_clock::now();
+  if (file != stdout && now - flushed < std::chrono::seconds(1)) return;
+  std::fflush(file);
+  flushed = now;
 }
 
 void MetricsWriter::sync() {

@@ -5,6 +5,7 @@
 
 #include "runtime/Json.h"
 
+#include <chrono>
 #include <cstdio>
 
 namespace tessera::runtime {
@@ -20,6 +21,7 @@ public:
   /// what an earlier run recorded behind it is cut off. `evaluated`: the evaluation at `step` itself stays.
   void open(const std::string &path, int64_t step, bool evaluated);
 
+  /// Others can read a record within about a second.
   void write(const Json &record);
   /// Makes all records durable; done before a checkpoint is committed.
   void sync();
@@ -27,6 +29,7 @@ public:
 private:
   std::string path;
   std::FILE *file = nullptr;
+  std::chrono::steady_clock::time_point flushed;
 };
 
 /// A number, or null if it is not finite: JSON has no word for those.

@@ -97,6 +97,17 @@ protected:
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, readFile(folder / "out")};
   }
 
+  /// Starts an endless run in folder `a`, waits until it steps, and runs `script`, in which $p is its process.
+  /// Returns the run's exit status.
+  int whileRunning(const std::string &script, const std::string &options = "") {
+    std::string start = fmt::format("cd {}\nrm -f log\n{} train --checkpoint-dir a --steps 2000000000 --set "
+                                    "evaluate.every=0 {} > log 2>&1 &\np=$!\n"
+                                    "for i in $(seq 1000); do sleep 0.01; grep -q '^step [0-9]*/' log && break; done\n",
+                                    folder.path, *shared / "line", options);
+    folder.write("script.sh", start + script + "\nwait $p\n");
+    return WEXITSTATUS(std::system(fmt::format("bash {} > /dev/null 2>&1", folder / "script.sh").c_str()));
+  }
+
   std::string checkpoint(const std::string &dir, int64_t step) {
     return folder / fmt::format("{}/step-{:08}", dir, step);
   }
@@ -176,9 +187,7 @@ TEST_F(Launcher, ResumedRunEqualsUninterrupted) {
 }
 
 TEST_F(Launcher, SignalStopsAndSaves) {
-  Outcome stopped = run("train --checkpoint-dir a --steps 2000000000 --set save.every=0 --set evaluate.every=0 --quiet",
-                        "timeout --preserve-status -s TERM 0.5");
-  ASSERT_EQ(stopped.status, 75) << stopped.output;
+  ASSERT_EQ(whileRunning("kill $p", "--set save.every=0"), 75) << readFile(folder / "log");
   CheckpointFolder saved(folder / "a");
   ASSERT_EQ(saved.steps().size(), 1u);
   int64_t end = saved.steps()[0] + 25;
@@ -186,14 +195,13 @@ TEST_F(Launcher, SignalStopsAndSaves) {
   ASSERT_EQ(run("train --checkpoint-dir a " + rest).status, 0);
   ASSERT_EQ(run("train --checkpoint-dir b " + rest).status, 0);
   expectEqualCheckpoints("a", "b", end);
-  EXPECT_EQ(run("train --steps 2000000000 --quiet --resume never --checkpoint-dir a").status, 1);
+  EXPECT_EQ(run("train --resume never --checkpoint-dir a").status, 1);
 }
 
 TEST_F(Launcher, Usr1SavesAndGoesOn) {
-  std::string options = "train --checkpoint-dir a --steps 2000000000 --set save.every=0 --set evaluate.every=0 --quiet";
-  folder.write("both.sh", fmt::format("cd {}; {} {} & p=$!; sleep 0.6; kill -USR1 $p; sleep 0.6; kill $p; wait $p",
-                                      folder.path, *shared / "line", options));
-  EXPECT_EQ(WEXITSTATUS(std::system(fmt::format("bash {} > /dev/null", folder / "both.sh").c_str())), 75);
+  std::string untilSaved =
+      "kill -USR1 $p; for i in $(seq 1000); do sleep 0.01; grep -q ^saved log && break; done; kill $p";
+  EXPECT_EQ(whileRunning(untilSaved, "--set save.every=0"), 75) << readFile(folder / "log");
   EXPECT_EQ(CheckpointFolder(folder / "a").steps().size(), 2u);
 }
 
@@ -215,8 +223,9 @@ TEST_F(Launcher, ResumesFromANamedCheckpoint) {
 }
 
 TEST_F(Launcher, KilledRunsLoseNothing) {
-  std::string options = "train --checkpoint-dir a --steps 2000000 --quiet --set save.every=7";
-  for (const char *after : {"0.11", "0.17", "0.23", "0.14"}) run(options, fmt::format("timeout -s KILL {}", after));
+  std::string untilSaved = "for i in $(seq 1000); do sleep 0.01; grep -q ^saved log && break; done; ";
+  for (const char *after : {"0", "0.003", "0.011", "0.024"})
+    whileRunning(untilSaved + "sleep " + after + "; kill -9 $p", "--set save.every=7");
   CheckpointFolder saved(folder / "a");
   ASSERT_FALSE(saved.steps().empty());
   int64_t end = saved.steps().back() + 9;
@@ -300,14 +309,10 @@ TEST_F(Launcher, Generates) {
 }
 
 TEST_F(Launcher, FolderInUseIsRefused) {
-  std::string command =
-      fmt::format("cd {}; {} train --checkpoint-dir a --steps 2000000000 --quiet & sleep 0.4; {} train "
-                  "--checkpoint-dir {}/a > {}/out 2>&1; echo status $? >> {}/out; kill $!",
-                  folder.path, *shared / "line", *shared / "line", folder.path, folder.path, folder.path);
-  std::system(fmt::format("bash -c '{}' 2> /dev/null", command).c_str());
-  Outcome both = {0, readFile(folder / "out")};
-  EXPECT_NE(both.output.find("in use by another run"), std::string::npos) << both.output;
-  EXPECT_NE(both.output.find("status 1"), std::string::npos) << both.output;
+  whileRunning(*shared / "line" + " train --checkpoint-dir a > second 2>&1; echo status $? >> second; kill -9 $p");
+  std::string second = readFile(folder / "second");
+  EXPECT_NE(second.find("in use by another run"), std::string::npos) << second;
+  EXPECT_NE(second.find("status 1"), std::string::npos) << second;
 }
 
 TEST_F(Launcher, DamagedProgramIsRefused) {
