@@ -1,0 +1,172 @@
+//===- Access.cpp - where an element lies, as a function of the loops -----===//
+
+#include "codegen/cpu/Access.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+Expr Expr::scaled(int64_t factor) const {
+  Expr result = *this;
+  for (int64_t &c : result.coefficients) c *= factor;
+  result.constant *= factor;
+  for (Term &term : result.terms) term = {term.coefficient * factor, std::make_shared<Nonlinear>(*term.value)};
+  return result;
+}
+
+Expr &Expr::operator+=(const Expr &other) {
+  for (size_t i = 0; i < coefficients.size(); ++i) coefficients[i] += other.coefficients[i];
+  constant += other.constant;
+  terms.append(other.terms.begin(), other.terms.end());
+  return *this;
+}
+
+uint64_t Expr::loops(llvm::function_ref<uint64_t(Value)> varies) const {
+  uint64_t mask = 0;
+  for (size_t i = 0; i < coefficients.size(); ++i)
+    if (coefficients[i] != 0) mask |= uint64_t(1) << i;
+  for (const Term &term : terms) mask |= term.value->position ? varies(term.value->position) : term.value->inner.loops(varies);
+  return mask;
+}
+
+void Expr::forEach(llvm::function_ref<void(Expr &)> visit) {
+  visit(*this);
+  for (Term &term : terms)
+    if (!term.value->position) term.value->inner.forEach(visit);
+}
+
+uint64_t Access::loops(llvm::function_ref<uint64_t(Value)> varies) const {
+  uint64_t mask = offset.loops(varies);
+  for (const Extent &range : ranges) mask |= range.expr.loops(varies);
+  return mask;
+}
+
+void Access::forEachExpr(llvm::function_ref<void(Expr &)> visit) {
+  offset.forEach(visit);
+  for (Extent &range : ranges) range.expr.forEach(visit);
+}
+
+/// floor(e / divisor) mod modulus, for e that is not negative; affine where everything divides.
+static Expr divideAndWrap(const Expr &e, int64_t divisor, int64_t modulus) {
+  auto divides = [&](int64_t by) { return e.terms.empty() && llvm::all_of(e.coefficients, [&](int64_t c) { return c % by == 0; }); };
+  Expr result(e.coefficients.size());
+  if (modulus == 0 && divides(divisor)) {
+    for (size_t i = 0; i < e.coefficients.size(); ++i) result.coefficients[i] = e.coefficients[i] / divisor;
+    result.constant = e.constant / divisor;
+    return result;
+  }
+  if (modulus != 0 && divides(divisor * modulus)) {
+    result.constant = e.constant / divisor % modulus;
+    return result;
+  }
+  result.terms.push_back({1, std::make_shared<Nonlinear>(Nonlinear{e, divisor, modulus, Value(), 0})});
+  return result;
+}
+
+Expr tessera::linearize(NamedTensorType type, const AxisMap &positions, size_t loops) {
+  Expr offset(loops);
+  for (auto [axis, stride] : llvm::zip(type.getAxes(), type.getStrides())) {
+    auto it = positions.find(axis.getName());
+    assert(it != positions.end() && "every axis has a position");
+    offset += it->second.scaled(stride);
+  }
+  return offset;
+}
+
+//===----------------------------------------------------------------------===//
+// Views: from positions in the result to positions in the operand
+//===----------------------------------------------------------------------===//
+
+bool tessera::isView(Operation *op) { return isa<SliceOp, PadOp, RenameOp, SplitOp, MergeOp, GatherOp>(op); }
+
+namespace {
+
+/// Walks from a view to the block argument behind it; `positions` are those in the value reached.
+struct Resolver {
+  AxisMap positions;
+  size_t loops;
+  SmallVector<Extent, 1> ranges;
+
+  void through(SliceOp op) { positions.find(op.getAxis())->second.constant += op.getOffset(); }
+
+  void through(PadOp op) {
+    Expr &position = positions.find(op.getAxis())->second;
+    position.constant -= op.getOffset();
+    ranges.push_back({position.scaled(1), op.getX().getType().getSize(op.getAxis())});
+  }
+
+  void through(RenameOp op) {
+    SmallVector<std::pair<StringRef, Expr>> moved;
+    for (auto [from, to] : llvm::zip(names(op.getFrom()), names(op.getTo()))) {
+      moved.emplace_back(from, positions.find(to)->second);
+      positions.erase(to);
+    }
+    for (auto &[name, position] : moved) positions.insert_or_assign(name, position);
+  }
+
+  void through(SplitOp op) {
+    Expr position(loops);
+    for (StringRef part : names(op.getInto())) {
+      position = position.scaled(op.getType().getSize(part));
+      position += positions.find(part)->second;
+      positions.erase(part);
+    }
+    positions.insert_or_assign(op.getAxis(), position);
+  }
+
+  void through(MergeOp op) {
+    Expr merged = positions.find(op.getInto())->second;
+    positions.erase(op.getInto());
+    SmallVector<StringRef> parts = names(op.getAxes());
+    NamedTensorType type = op.getX().getType();
+    // Axes adjacent in memory: the whole position along the last one has the same offset.
+    bool adjacent = isa<BlockArgument>(op.getX());
+    for (size_t i = 0; adjacent && i + 1 < parts.size(); ++i) adjacent = type.findAxis(parts[i]) + 1 == type.findAxis(parts[i + 1]);
+    int64_t inner = 1;
+    for (StringRef part : llvm::reverse(parts)) {
+      int64_t size = type.getSize(part);
+      if (adjacent)
+        positions.insert_or_assign(part, part == parts.back() ? merged : Expr(loops));
+      else
+        positions.insert_or_assign(part, divideAndWrap(merged, inner, part == parts.front() ? 0 : size));
+      inner *= size;
+    }
+  }
+
+  void through(GatherOp op) {
+    for (auto [axis, indices] : llvm::zip(names(op.getAxes()), op.getIndices())) {
+      Expr position(loops);
+      int64_t extent = op.getX().getType().getSize(axis);
+      position.terms.push_back({1, std::make_shared<Nonlinear>(Nonlinear{Expr(loops), 1, 0, indices, extent})});
+      positions.insert_or_assign(axis, position);
+    }
+  }
+};
+
+} // namespace
+
+FailureOr<Access> tessera::resolveAccess(Value value, const AxisMap &positions, size_t loops) {
+  Resolver resolver{positions, loops, {}};
+  bool first = true;
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<GatherOp>(op) && !first) return op->emitError("a gather under another view has no code");
+    if (isa<ReorderOp, BroadcastOp>(op)) {
+      value = op->getOperand(0);
+      continue;
+    }
+    if (!isView(op)) return op->emitError("expected a kernel operand under slice, pad, rename, split, merge or gather");
+    llvm::TypeSwitch<Operation *>(op).Case<SliceOp, PadOp, RenameOp, SplitOp, MergeOp, GatherOp>([&](auto view) { resolver.through(view); });
+    value = op->getOperand(0);
+    first = false;
+  }
+  Access access;
+  access.argument = cast<BlockArgument>(value).getArgNumber();
+  access.element = tensorType(value).getElementType();
+  access.offset = linearize(tensorType(value), resolver.positions, loops);
+  access.ranges = resolver.ranges;
+  return access;
+}

@@ -1,0 +1,81 @@
+//===- Access.h - where an element lies, as a function of the loops -------===//
+//
+// A kernel reads block arguments at the current point, or through views (slice,
+// pad, rename, split, merge, gather). All of them are one thing: an offset into the
+// argument, and conditions under which the element exists (outside them it is zero).
+// An offset is affine in the loop indices, plus terms that are not: rounded quotients
+// (from merged axes) and positions read from index tensors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CODEGEN_CPU_ACCESS_H
+#define TESSERA_CODEGEN_CPU_ACCESS_H
+
+#include "ir/Tsr.h"
+#include <memory>
+
+namespace tessera {
+
+struct Nonlinear;
+
+/// sum of coefficients[i] · index of loop i + constant + sum of coefficient · term.
+struct Expr {
+  struct Term {
+    int64_t coefficient;
+    std::shared_ptr<Nonlinear> value;
+  };
+  llvm::SmallVector<int64_t, 6> coefficients;
+  int64_t constant = 0;
+  llvm::SmallVector<Term, 1> terms;
+
+  explicit Expr(size_t loops = 0) : coefficients(loops, 0) {}
+  /// A copy that shares no terms with this one, times `factor`.
+  Expr scaled(int64_t factor) const;
+  Expr &operator+=(const Expr &other);
+  /// Bit i is set if the expression varies with loop i; `varies` tells that of positions.
+  uint64_t loops(llvm::function_ref<uint64_t(mlir::Value)> varies) const;
+  /// Calls `visit` with this expression and those inside its terms.
+  void forEach(llvm::function_ref<void(Expr &)> visit);
+};
+
+/// Either floor(inner / divisor) mod modulus, or an index tensor's element brought into [0, extent).
+struct Nonlinear {
+  Expr inner;
+  int64_t divisor = 1;
+  int64_t modulus = 0; ///< 0: none
+  mlir::Value position;
+  int64_t extent = 0;
+};
+
+/// The condition 0 ≤ expr < extent.
+struct Extent {
+  Expr expr;
+  int64_t extent;
+};
+
+/// An element of a kernel operand or result.
+struct Access {
+  unsigned argument = 0; ///< operands, then results
+  mlir::Type element;
+  Expr offset; ///< in elements
+  llvm::SmallVector<Extent, 1> ranges;
+
+  uint64_t loops(llvm::function_ref<uint64_t(mlir::Value)> varies) const;
+  void forEachExpr(llvm::function_ref<void(Expr &)> visit);
+};
+
+/// Positions along axes, by name.
+using AxisMap = llvm::StringMap<Expr>;
+
+/// Whether the op reads its operand `x` elsewhere than at the current point.
+bool isView(mlir::Operation *op);
+
+/// The element of `value` at `positions`: `value` is a block argument or views of one. Fails with a message on what is computed.
+llvm::FailureOr<Access> resolveAccess(mlir::Value value, const AxisMap &positions, size_t loops);
+
+/// Row-major offset of `positions` in a tensor of type `type`.
+Expr linearize(NamedTensorType type, const AxisMap &positions, size_t loops);
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_CPU_ACCESS_H

@@ -1,0 +1,49 @@
+//===- KernelCodegen.h - from tsr.kernel to a function --------------------===//
+//
+// Input: kernels after `fuse` (docs/ir.md, Kernels); their types are memory orders,
+// row-major and dense. Output: LLVM-dialect functions of type TsrKernel (runtime/Abi.h), one for each distinct
+// kernel, for ObjectCode.h to compile.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CODEGEN_CPU_KERNELCODEGEN_H
+#define TESSERA_CODEGEN_CPU_KERNELCODEGEN_H
+
+#include "codegen/cpu/Target.h"
+#include "ir/Tsr.h"
+#include "llvm/ADT/StringSet.h"
+#include <map>
+
+namespace tessera {
+
+/// How a kernel's function is called.
+struct KernelInterface {
+  std::string name;         ///< the symbol
+  int64_t iterations = 0;   ///< of the collapsed parallel space; one is a point of P, or a tile of points along a parallel vector axis
+  int64_t grain = 1;        ///< iterations that a thread takes at least, and a multiple of which each takes
+  bool usesScalars = false; ///< whether the function reads `scalars`: never, every operand lies in memory
+};
+
+/// Emits kernels into a module.
+class KernelCodegen {
+public:
+  KernelCodegen(mlir::ModuleOp code, CpuTarget target) : code(code), target(std::move(target)) {}
+
+  /// The function of `kernel`: made now, or the one of an equal kernel. Fails with a message on the kernel or an op in it.
+  llvm::FailureOr<KernelInterface> emit(KernelOp kernel);
+
+  /// Distinct kernels so far.
+  size_t size() const { return emitted.size(); }
+
+private:
+  std::string uniqueSymbol(llvm::StringRef name);
+
+  mlir::ModuleOp code;
+  CpuTarget target;
+  std::map<std::vector<const void *>, KernelInterface> emitted; ///< by what the code depends on
+  llvm::StringSet<> symbols;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_CPU_KERNELCODEGEN_H

@@ -1,0 +1,240 @@
+//===- KernelEmitter.cpp - the parallel loops of a kernel -----------------===//
+
+#include "codegen/cpu/KernelEmitter.h"
+#include "codegen/cpu/OpLowering.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+
+KernelEmitter::KernelEmitter(const KernelPlan &plan, const CpuTarget &target, Location loc)
+    : plan(plan), code(loc), lanes(target.floatLanes), indices(plan.sizes.size()) {
+  chooseTile();
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// Along a serial loop a tile has `reductionLanes` points. Along a parallel loop it has up to four vectors: fewer where the work
+/// at a point is long (it keeps the processor busy by itself) or where threads would run out of tiles.
+void KernelEmitter::chooseTile() {
+  if (plan.vectorLoop < 0) {
+    lanes = 0;
+    return;
+  }
+  int64_t size = plan.sizes[plan.vectorLoop], power = llvm::PowerOf2Ceil(size);
+  lanes = std::min<int64_t>(lanes, power);
+  if (plan.isVectorSerial()) {
+    tileChunks = std::min(reductionLanes, power) / lanes;
+    return;
+  }
+  unsigned work = 0;
+  for (Value item : plan.items) work += item.getDefiningOp() ? instructionEstimate(item.getDefiningOp()) : 1;
+  tileChunks = work <= 16 ? 4 : work <= 48 ? 2 : 1;
+  int64_t rows = 1;
+  for (unsigned loop = 0; loop < plan.parallelLoops; ++loop)
+    if (static_cast<int>(loop) != plan.vectorLoop) rows *= plan.sizes[loop];
+  constexpr int64_t enoughTiles = 8;
+  while (tileChunks > 1 && rows * (size / (lanes * tileChunks)) < enoughTiles) tileChunks /= 2;
+}
+
+SmallVector<KernelEmitter::Chunk> KernelEmitter::chunksFor(int64_t count) const {
+  SmallVector<Chunk> result;
+  for (int64_t offset = 0; offset < count; offset += lanes)
+    result.push_back({offset, static_cast<unsigned>(std::min<int64_t>(lanes, count - offset))});
+  return result;
+}
+
+KernelExtent KernelEmitter::extent() const {
+  KernelExtent result{1, 1};
+  int64_t points = 1;
+  for (auto [loop, size] : llvm::enumerate(plan.sizes)) {
+    bool tiled = plan.isVectorParallel() && static_cast<int>(loop) == plan.vectorLoop;
+    if (loop < plan.parallelLoops) result.iterations *= tiled ? llvm::divideCeil(size, lanes * tileChunks) : size;
+    points *= size;
+  }
+  int64_t work = 1;
+  for (Value item : plan.items) work += item.getDefiningOp() ? instructionEstimate(item.getDefiningOp()) : 1;
+  // A thread is worth waking for some microseconds of work.
+  constexpr int64_t leastWork = 1 << 16;
+  int64_t each = std::max<int64_t>(1, points / result.iterations * work);
+  result.grain = std::clamp<int64_t>(leastWork / each, 1, result.iterations);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+FailureOr<KernelExtent> KernelEmitter::emit(ModuleOp module, StringRef symbol) {
+  code.setInsertionPointToEnd(module.getBody());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()),
+                                          {code.pointer(), code.pointer(), code.i64(), code.i64()});
+  auto function = code.make<LLVM::LLVMFuncOp>(symbol, type);
+  Block *entry = function.addEntryBlock(code);
+  code.setInsertionPointToEnd(entry);
+  unsigned count = plan.mayAliasResult.size() + plan.writes.size();
+  for (unsigned i = 0; i < count; ++i)
+    arguments.push_back(code.make<LLVM::LoadOp>(code.pointer(), code.at(entry->getArgument(0), code.pointer(), i)));
+  frames.emplace_back();
+  emitKnown(0, nullptr);
+  emitBody(entry->getArgument(2), entry->getArgument(3));
+  code.make<LLVM::ReturnOp>(ValueRange{});
+  if (failed) return failure();
+  return extent();
+}
+
+/// The loops over [begin, end) of the collapsed parallel space: rows and the tiles of a row, or points.
+void KernelEmitter::emitBody(Value begin, Value end) {
+  auto inRow = [&](Value from, Value to) {
+    if (plan.scatter) return emitScatterRows(from, to);
+    if (plan.isVectorParallel()) return emitTiles(from, to, [&] { emitPoint(); });
+    emitPoint();
+  };
+  int64_t rows = 1;
+  for (unsigned loop = 0; loop < plan.parallelLoops; ++loop)
+    if (!plan.isVectorParallel() || static_cast<int>(loop) != plan.vectorLoop) rows *= plan.sizes[loop];
+  int64_t tiles = plan.isVectorParallel() ? llvm::divideCeil(plan.sizes[plan.vectorLoop], lanes * tileChunks) : 1;
+  if (rows == 1 && plan.isVectorParallel()) return inRow(begin, end);
+
+  Value first = code.udiv(begin, tiles), last = tiles == 1 ? end : code.udiv(code.add(end, tiles - 1), tiles);
+  code.loop(first, last, 1, {}, false, [&](Value row, ValueRange) -> SmallVector<Value> {
+    frames.emplace_back();
+    uint64_t openBefore = open;
+    openRow(row);
+    emitKnown(0, nullptr);
+    Value start = code.mul(row, tiles);
+    Value from = tiles == 1 ? code.index(0) : code.smax(code.sub(begin, start), code.index(0));
+    Value to = tiles == 1 ? code.index(1) : code.smin(code.sub(end, start), code.index(tiles));
+    inRow(from, to);
+    open = openBefore;
+    frames.pop_back();
+    return {};
+  });
+}
+
+/// Gives each parallel loop but a vector loop its index in row number `row`.
+void KernelEmitter::openRow(Value row) {
+  SmallVector<unsigned> loops;
+  for (unsigned loop = 0; loop < plan.parallelLoops; ++loop)
+    if (static_cast<int>(loop) != plan.vectorLoop) loops.push_back(loop);
+  Value rest = row;
+  for (unsigned loop : llvm::reverse(loops)) {
+    bool outermost = loop == loops.front();
+    indices[loop] = outermost ? rest : code.urem(rest, plan.sizes[loop]);
+    if (!outermost) rest = code.udiv(rest, plan.sizes[loop]);
+    open |= uint64_t(1) << loop;
+  }
+}
+
+/// Runs `body` for each tile in [from, to) of the vector loop: whole ones in a loop, then the rest of the row.
+void KernelEmitter::emitTiles(Value from, Value to, llvm::function_ref<void()> body) {
+  int64_t size = plan.sizes[plan.vectorLoop], width = lanes * tileChunks, whole = size / width;
+  open |= plan.vectorMask();
+  if (whole > 0) {
+    chunks = chunksFor(width);
+    Value end = size % width ? code.smin(to, code.index(whole)) : to;
+    code.loop(from, end, 1, {}, false, [&](Value tile, ValueRange) -> SmallVector<Value> {
+      indices[plan.vectorLoop] = code.mul(tile, width);
+      body();
+      return {};
+    });
+  }
+  if (size % width) {
+    chunks = chunksFor(size % width);
+    code.when(code.icmp(LLVM::ICmpPredicate::sgt, to, code.index(whole)), [&] {
+      indices[plan.vectorLoop] = code.index(whole * width);
+      body();
+    });
+  }
+  open &= ~plan.vectorMask();
+}
+
+/// All that is done at a point, or a tile of points, of P.
+void KernelEmitter::emitPoint() {
+  if (!plan.isVectorParallel()) chunks = {{0, 1}};
+  frames.emplace_back();
+  if (plan.sweeps == 0) {
+    for (Value item : knownItems(0, nullptr, false)) frames.back()[item] = {emitItem(item, 0)};
+    SmallVector<Value> vectors = knownItems(0, nullptr, true);
+    for (unsigned chunk = 0; chunk < chunks.size(); ++chunk) {
+      for (Value item : vectors) frames.back()[item].push_back(emitItem(item, chunk));
+      for (unsigned result = 0; result < plan.writes.size(); ++result) emitResult(result, chunk);
+    }
+    frames.pop_back();
+    return;
+  }
+  emitKnown(0, nullptr);
+  SmallVector<Chunk> ofPoint = chunks;
+  for (unsigned number = 1; number <= plan.sweeps; ++number) {
+    emitSweep(number);
+    chunks = ofPoint;
+    emitKnown(number, nullptr);
+  }
+  for (unsigned result = 0; result < plan.writes.size(); ++result)
+    for (unsigned chunk = 0; chunk < chunks.size() && !plan.isElementResult(result); ++chunk) emitResult(result, chunk);
+  frames.pop_back();
+}
+
+//===----------------------------------------------------------------------===//
+// Items
+//===----------------------------------------------------------------------===//
+
+bool KernelEmitter::isEmitted(Value item) const {
+  return llvm::any_of(frames, [&](const Frame &frame) { return frame.contains(item); });
+}
+
+Value KernelEmitter::get(Value item, unsigned chunk) const {
+  for (const Frame &frame : llvm::reverse(frames))
+    if (auto it = frame.find(item); it != frame.end()) return it->second.size() == 1 ? it->second.front() : it->second[chunk];
+  llvm_unreachable("operands are emitted before their users");
+}
+
+SmallVector<Value> KernelEmitter::knownItems(unsigned done, const ItemSet *needed, bool vector) const {
+  SmallVector<Value> result;
+  for (Value item : plan.items) {
+    bool known = (plan.varies.lookup(item) & ~open) == 0 && plan.stages.lookup(item) <= done;
+    if (!known || isVector(item) != vector || (needed && !needed->contains(item)) || isEmitted(item)) continue;
+    if (isa_and_nonnull<ReduceOp, ScatterAddOp>(item.getDefiningOp())) continue;
+    result.push_back(item);
+  }
+  return result;
+}
+
+void KernelEmitter::emitKnown(unsigned done, const ItemSet *needed) {
+  for (Value item : knownItems(done, needed, false)) frames.back()[item] = {emitItem(item, 0)};
+  if (plan.vectorLoop < 0 || !(open & plan.vectorMask())) return;
+  SmallVector<Value> vectors = knownItems(done, needed, true);
+  for (unsigned chunk = 0; chunk < chunks.size(); ++chunk)
+    for (Value item : vectors) frames.back()[item].push_back(emitItem(item, chunk));
+}
+
+void KernelEmitter::fail(Operation *op) {
+  if (!failed) op->emitError("has no code on the CPU for element type ") << tensorType(op->getResult(0)).getElementType();
+  failed = true;
+}
+
+Value KernelEmitter::emitItem(Value item, unsigned chunk) {
+  if (auto it = plan.reads.find(item); it != plan.reads.end()) return emitLoad(it->second, chunk, isVector(item));
+  Operation *op = item.getDefiningOp();
+  Type element = tensorType(item).getElementType();
+  if (auto constant = dyn_cast<ConstantOp>(op)) {
+    if (auto integer = dyn_cast<IntegerAttr>(constant.getValue())) return code.integer(element, integer.getValue().getSExtValue());
+    return code.number(element, constant.getNumber());
+  }
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) operands.push_back(get(operand, chunk));
+  if (isa<IndexOp>(op)) return code.intCast(emitExpr(plan.positions.at(op), chunk), element);
+  Value result;
+  if (auto random = dyn_cast<RandomOp>(op)) {
+    result = lowerRandom(code, random, emitExpr(plan.positions.at(op), chunk), operands);
+  } else {
+    code.unify(operands);
+    result = lowerElementwise(code, op, operands);
+  }
+  if (result) return result;
+  fail(op);
+  return code.number(element, 0.0);
+}

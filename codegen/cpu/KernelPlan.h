@@ -1,0 +1,58 @@
+//===- KernelPlan.h - loops, stages and addresses of a kernel -------------===//
+//
+// Planning changes nothing: it looks at a `tsr.kernel` and says which loops its
+// code has, which values each reads from where, and in which sweep over the
+// serial loops each value is known. The emitter follows the plan.
+//
+//  1. One loop for each axis, parallel ones first, the vector axis last of its
+//     kind. Axes of size 1 need none.
+//  2. Neighbouring loops along which every address moves as along one become one.
+//  3. A value's loops are those it varies along, so that it is computed outside the others.
+//  4. A value's stage is the number of sweeps that must be over before it is known.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CODEGEN_CPU_KERNELPLAN_H
+#define TESSERA_CODEGEN_CPU_KERNELPLAN_H
+
+#include "codegen/cpu/Access.h"
+
+namespace tessera {
+
+struct KernelPlan {
+  KernelOp kernel;
+  llvm::SmallVector<int64_t> sizes; ///< of the loops, outermost first
+  unsigned parallelLoops = 0;       ///< the first so many loops
+  int vectorLoop = -1;              ///< the last of its kind; -1: scalar code
+  /// What is computed, in an order in which operands come first: operands read at the current point, then the values of the region.
+  llvm::SmallVector<mlir::Value> items;
+  llvm::DenseMap<mlir::Value, Access> reads;         ///< items that are read from memory
+  llvm::DenseMap<mlir::Operation *, Expr> positions; ///< element number for `index` and `random`
+  std::vector<Access> writes;                  ///< one a result
+  llvm::DenseMap<mlir::Value, uint64_t> varies;      ///< bit i: along loop i
+  llvm::DenseMap<mlir::Value, unsigned> stages;
+  unsigned sweeps = 0; ///< over the serial loops
+  llvm::SmallVector<bool> mayAliasResult; ///< for each operand: whether a result may take its storage
+  /// A kernel of rule 4 (docs/ir.md), if it is one.
+  ScatterAddOp scatter;
+
+  uint64_t parallelMask() const { return (uint64_t(1) << parallelLoops) - 1; }
+  uint64_t vectorMask() const { return vectorLoop < 0 ? 0 : uint64_t(1) << vectorLoop; }
+  bool isVectorParallel() const { return vectorLoop >= 0 && static_cast<unsigned>(vectorLoop) < parallelLoops; }
+  bool isVectorSerial() const { return vectorLoop >= 0 && !isVectorParallel(); }
+  bool isElementResult(unsigned result) const;
+  YieldOp yield() const {
+    KernelOp op = kernel;
+    return llvm::cast<YieldOp>(op.getBlock().getTerminator());
+  }
+};
+
+/// Lanes over which a sum along the vector axis is spread, whatever the processor: so its order depends on the shape only.
+inline constexpr int64_t reductionLanes = 64;
+
+/// Plans a kernel; fails with a message where it is none that docs/ir.md describes.
+llvm::FailureOr<KernelPlan> planKernel(KernelOp kernel);
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_CPU_KERNELPLAN_H

@@ -1,0 +1,17 @@
+//===- Link.h - objects to a shared object, with LLD as a library ---------===//
+
+#ifndef TESSERA_CODEGEN_CPU_LINK_H
+#define TESSERA_CODEGEN_CPU_LINK_H
+
+#include "mlir/Support/LLVM.h"
+#include <string>
+
+namespace tessera {
+
+/// Links relocatable objects into a shared object that depends on no library, and returns its bytes. Fails with LLD's
+/// messages on `errors`, also where a symbol is undefined. Not to be called from two threads at once: LLD has global state.
+llvm::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<llvm::StringRef> objects, llvm::raw_ostream &errors);
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_CPU_LINK_H

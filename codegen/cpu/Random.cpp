@@ -1,0 +1,64 @@
+//===- Random.cpp - code of random draws: Philox 4x32-10 ------------------===//
+//
+// J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+// Keys and counters: the description of `tsr.random` in ir/TsrOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/OpLowering.h"
+#include "codegen/cpu/VectorMath.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static constexpr uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
+static constexpr uint32_t weyl0 = 0x9E3779B9, weyl1 = 0xBB67AE85;
+
+static Value lowWord(Code &code, Value wide) { return code.intCast(wide, code.getI32Type()); }
+static Value highWord(Code &code, Value wide) { return lowWord(code, code.lshr(wide, 32)); }
+/// The unsigned 64-bit product of a word and a constant.
+static Value wideProduct(Code &code, Value word, uint32_t multiplier) {
+  Value wide = code.make<LLVM::ZExtOp>(Code::like(word, code.i64()), word);
+  return code.mul(wide, static_cast<int64_t>(multiplier));
+}
+
+/// Ten rounds on the counter; the first two words of the result.
+static std::pair<Value, Value> philox(Code &code, std::array<Value, 4> counter, std::array<Value, 2> key) {
+  unsigned lanes = Code::lanes(counter[0]);
+  auto wrapped = [](uint32_t x) { return static_cast<int64_t>(static_cast<int32_t>(x)); };
+  for (int round = 0; round < 10; ++round) {
+    Value p0 = wideProduct(code, counter[0], multiplier0), p1 = wideProduct(code, counter[2], multiplier1);
+    Value x = code.bitXor(code.bitXor(highWord(code, p1), counter[1]), code.splat(key[0], lanes));
+    Value z = code.bitXor(code.bitXor(highWord(code, p0), counter[3]), code.splat(key[1], lanes));
+    counter = {x, lowWord(code, p1), z, lowWord(code, p0)};
+    key = {code.add(key[0], wrapped(weyl0)), code.add(key[1], wrapped(weyl1))};
+  }
+  return {counter[0], counter[1]};
+}
+
+/// The upper 24 bits of a word, plus `offset`, as a fraction of 2^24.
+static Value fraction(Code &code, Value word, int64_t offset, Type element) {
+  Value bits = code.add(code.lshr(word, 8), offset);
+  return code.fmul(code.make<LLVM::SIToFPOp>(Code::like(word, element), bits), 0x1p-24);
+}
+
+Value tessera::lowerRandom(Code &code, RandomOp op, Value index, ArrayRef<Value> operands) {
+  auto word = [&](Value x) { return code.intCast(x, code.getI32Type()); };
+  Value seed = code.intCast(operands[0], code.i64());
+  Value mixed = code.integer(code.getI32Type(), static_cast<int32_t>(op.getSite()));
+  for (Value salt : operands.drop_front(2)) {
+    mixed = code.mul(code.bitXor(mixed, word(salt)), static_cast<int64_t>(static_cast<int32_t>(0x9E3779B1u)));
+    mixed = code.add(mixed, static_cast<int64_t>(0x7F4A7C15));
+  }
+  unsigned lanes = Code::lanes(index);
+  std::array<Value, 4> counter = {lowWord(code, index), highWord(code, index), code.splat(word(operands[1]), lanes), code.splat(mixed, lanes)};
+  auto [w0, w1] = philox(code, counter, {lowWord(code, seed), highWord(code, seed)});
+  Type type = op.getType().getElementType(), single = code.getF32Type();
+  Value result = fraction(code, w0, 0, single);
+  if (op.getDistribution() == Distribution::Normal) {
+    Value radius = emitSqrt(code, code.fmul(emitLog(code, fraction(code, w0, 1, single)), -2.0));
+    result = code.fmul(radius, emitCosTurns(code, fraction(code, w1, 0, single)));
+  }
+  if (type.isF32()) return result;
+  return type.isF64() ? code.make<LLVM::FPExtOp>(Code::like(result, type), result).getResult() : Value();
+}

@@ -1,0 +1,52 @@
+//===- Target.cpp - the processor that code is made for -------------------===//
+
+#include "codegen/cpu/Target.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace tessera;
+
+/// The features that this machine has, as its operating system reports them.
+static std::string hostFeatures() {
+  llvm::SubtargetFeatures features;
+  std::vector<std::pair<std::string, bool>> sorted;
+  for (auto &entry : llvm::sys::getHostCPUFeatures()) sorted.emplace_back(entry.getKey().str(), entry.getValue());
+  llvm::sort(sorted);
+  for (auto &[name, has] : sorted) features.AddFeature(name, has);
+  return features.getString();
+}
+
+llvm::FailureOr<CpuTarget> CpuTarget::get(llvm::StringRef march, llvm::raw_ostream &errors) {
+  static const bool initialized = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  CpuTarget result;
+  result.triple = llvm::sys::getProcessTriple();
+  bool native = march == "native" || march.empty();
+  result.cpu = native ? llvm::sys::getHostCPUName().str() : march.str();
+  if (native) result.features = hostFeatures();
+
+  llvm::Triple triple(result.triple);
+  std::string problem;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
+  if (!target) return errors << problem << "\n", llvm::failure();
+  std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, result.cpu, result.features));
+  if (!info || !info->isCPUStringValid(result.cpu)) return errors << "unknown processor `" << march << "`\n", llvm::failure();
+  result.floatLanes = 4;
+  if (triple.isX86()) {
+    if (!info->checkFeatures("+avx2") || !info->checkFeatures("+fma"))
+      return errors << "expected a processor with AVX2 and FMA, got `" << result.cpu << "`\n", llvm::failure();
+    bool wide = info->checkFeatures("+avx512f") && info->checkFeatures("+avx512vl") && info->checkFeatures("+avx512bw") &&
+                info->checkFeatures("+avx512dq");
+    result.floatLanes = wide ? 16 : 8;
+  }
+  return result;
+}

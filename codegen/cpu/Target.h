@@ -1,0 +1,24 @@
+//===- Target.h - the processor that code is made for ---------------------===//
+
+#ifndef TESSERA_CODEGEN_CPU_TARGET_H
+#define TESSERA_CODEGEN_CPU_TARGET_H
+
+#include "mlir/Support/LLVM.h"
+#include <string>
+
+namespace tessera {
+
+struct CpuTarget {
+  std::string triple;
+  std::string cpu;      ///< LLVM's name
+  std::string features; ///< LLVM's list: "+avx2,-sse4a"; empty: those of the processor
+  unsigned floatLanes;  ///< f32 numbers in a vector register
+
+  /// The processor named, or this machine's for "native". Fails with a message on `errors` for an unknown one, and for
+  /// one without fused multiply-add (x86-64 before v3), which generated code relies on.
+  static llvm::FailureOr<CpuTarget> get(llvm::StringRef march, llvm::raw_ostream &errors);
+};
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_CPU_TARGET_H

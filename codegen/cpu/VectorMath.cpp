@@ -1,0 +1,221 @@
+//===- VectorMath.cpp - elementary functions without libm -----------------===//
+//
+// The polynomials for f32 are minimax fits published by N. Juffa (exp, log, erf,
+// sin, cos) and S. Moshier's Cephes (tanh); those for f64 are Taylor series cut off
+// below half an ulp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/VectorMath.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+using Pred = LLVM::FCmpPredicate;
+
+static bool isF32(Value x) { return Code::element(x).isF32(); }
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+static constexpr double ln2 = 0.693147180559945309417;
+
+/// Horner's rule, highest coefficient first.
+static Value polynomial(Code &code, Value x, ArrayRef<double> coefficients) {
+  Value sum = code.number(x.getType(), coefficients.front());
+  for (double c : coefficients.drop_front()) sum = code.fma(sum, x, code.number(x.getType(), c));
+  return sum;
+}
+
+static Type bitsOf(Code &code, Value x) { return code.getIntegerType(Code::element(x).getIntOrFloatBitWidth()); }
+
+/// The nearest integer to `x` as a float and as the integer itself, for small |x|. Garbage, not poison, for NaN.
+static std::pair<Value, Value> nearest(Code &code, Value x) {
+  double magic = isF32(x) ? 0x1.8p23 : 0x1.8p52; // The sum's last bit counts ones.
+  Value shifted = code.fadd(x, magic);
+  Value integer = code.sub(code.bitcast(shifted, bitsOf(code, x)), code.bitcast(code.number(x.getType(), magic), bitsOf(code, x)));
+  return {code.fsub(shifted, code.number(x.getType(), magic)), integer};
+}
+
+/// x · 2^n in one rounding, for |n| up to twice the exponent range: two exact powers of two.
+static Value scaleByPower(Code &code, Value x, Value n) {
+  unsigned mantissa = isF32(x) ? 23 : 52, bias = isF32(x) ? 127 : 1023;
+  auto power = [&](Value e) { return code.bitcast(code.shl(code.add(e, bias), mantissa), Code::element(x)); };
+  Value half = code.ashr(n, 1);
+  return code.fmul(code.fmul(x, power(half)), power(code.sub(n, half)));
+}
+
+//===----------------------------------------------------------------------===//
+// exp, log
+//===----------------------------------------------------------------------===//
+
+/// exp(x) = 2^n exp(r) with n = round(x / ln 2), |r| ≤ ln 2 / 2.
+Value tessera::emitExp(Code &code, Value x) {
+  bool single = isF32(x);
+  // Beyond these limits the result is 0 or infinity. The comparisons let NaN through.
+  double low = single ? -104 : -746, high = single ? 89 : 710;
+  Value bounded = code.select(code.fcmp(Pred::olt, x, low), code.number(x.getType(), low), x);
+  bounded = code.select(code.fcmp(Pred::ogt, bounded, high), code.number(x.getType(), high), bounded);
+  auto [n, power] = nearest(code, code.fmul(bounded, 1 / ln2));
+  double ln2High = single ? 6.93145752e-1 : 0x1.62e42fefa3800p-1, ln2Low = single ? 1.42860677e-6 : 0x1.ef35793c76730p-45;
+  Value r = code.fma(n, code.number(x.getType(), -ln2High), bounded);
+  r = code.fma(n, code.number(x.getType(), -ln2Low), r);
+  if (single)
+    return scaleByPower(code, polynomial(code, r, {1.37805939e-3, 8.37312452e-3, 4.16695364e-2, 1.66664720e-1, 4.99999851e-1, 1, 1}), power);
+  SmallVector<double> taylor;
+  for (int k = 13; k >= 0; --k) taylor.push_back(1 / std::tgamma(k + 1.0));
+  return scaleByPower(code, polynomial(code, r, taylor), power);
+}
+
+/// log1p(f) for f in [-1/3, 1/3], f32.
+static Value log1pSmall(Code &code, Value f) {
+  Value square = code.fmul(f, f);
+  Value even = polynomial(code, square, {-0.130310059, -0.121483512, -0.166846126, -0.249996200});
+  Value odd = polynomial(code, square, {0.140869141, 0.139814854, 0.200120345});
+  Value r = code.fma(odd, f, even);
+  r = code.fma(r, f, code.number(f.getType(), 0.333331972));
+  r = code.fma(r, f, code.number(f.getType(), -0.5));
+  return code.fma(r, square, f);
+}
+
+/// log(1 + f) = 2 atanh(s) with s = f / (2 + f), as a series; f64.
+static Value log1pSeries(Code &code, Value f) {
+  Value s = code.fdiv(f, code.fadd(f, 2.0));
+  SmallVector<double> series;
+  for (int k = 12; k >= 1; --k) series.push_back(2.0 / (2 * k + 1));
+  Value square = code.fmul(s, s);
+  Value tail = code.fmul(code.fmul(polynomial(code, square, series), square), s);
+  return code.fadd(tail, code.fmul(s, 2.0));
+}
+
+/// log(x) = e ln 2 + log(m), m in [2/3, 4/3).
+Value tessera::emitLog(Code &code, Value x) {
+  bool single = isF32(x);
+  Type type = x.getType(), bits = bitsOf(code, x);
+  unsigned mantissa = single ? 23 : 52;
+  Value denormal = code.fcmp(Pred::olt, x, single ? 0x1p-126 : 0x1p-1022);
+  Value scaled = code.select(denormal, code.fmul(x, std::ldexp(1.0, mantissa)), x);
+  Value word = code.bitcast(scaled, bits);
+  int64_t twoThirds = single ? 0x3f2aaaab : 0x3fe5555555555555;
+  Value e = code.ashr(code.sub(word, code.integer(word.getType(), twoThirds)), mantissa);
+  Value m = code.bitcast(code.sub(word, code.shl(e, mantissa)), Code::element(x));
+  Value exponent = code.make<LLVM::SIToFPOp>(type, e);
+  exponent = code.select(denormal, code.fadd(exponent, -static_cast<double>(mantissa)), exponent);
+  Value f = code.fadd(m, -1.0);
+  Value result;
+  if (single) {
+    result = code.fma(exponent, code.number(type, ln2), log1pSmall(code, f));
+  } else {
+    Value low = code.fma(exponent, code.number(type, 0x1.ef35793c76730p-45), log1pSeries(code, f));
+    result = code.fma(exponent, code.number(type, 0x1.62e42fefa3800p-1), low);
+  }
+  // +inf and NaN are their own results; below zero there is none.
+  result = code.select(code.fcmp(Pred::olt, x, infinity), result, code.fadd(x, x));
+  result = code.select(code.fcmp(Pred::olt, x, 0.0), code.number(type, std::nan("")), result);
+  return code.select(code.fcmp(Pred::oeq, x, 0.0), code.number(type, -infinity), result);
+}
+
+//===----------------------------------------------------------------------===//
+// tanh, erf
+//===----------------------------------------------------------------------===//
+
+static Value copySign(Code &code, Value magnitude, Value sign) { return code.make<LLVM::CopySignOp>(magnitude.getType(), magnitude, sign); }
+
+/// x + x³ P(x²) near zero, 1 - 2 / (exp(2|x|) + 1) elsewhere.
+Value tessera::emitTanh(Code &code, Value x) {
+  if (!isF32(x)) return {};
+  Value square = code.fmul(x, x), size = code.fabs(x);
+  Value near = polynomial(code, square, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1});
+  near = code.fma(code.fmul(near, square), x, x);
+  Value two = code.number(x.getType(), 2.0);
+  Value far = code.fsub(code.number(x.getType(), 1.0), code.fdiv(two, code.fadd(emitExp(code, code.fmul(size, two)), 1.0)));
+  return code.select(code.fcmp(Pred::olt, size, 0.625), near, copySign(code, far, x));
+}
+
+/// x + x P(x²) near zero, 1 - exp(Q(|x|)) elsewhere.
+Value tessera::emitErf(Code &code, Value x) {
+  if (!isF32(x)) return {};
+  Value square = code.fmul(x, x), size = code.fabs(x);
+  auto step = [&](Value sum, Value by, double c) { return code.fma(sum, by, code.number(x.getType(), c)); };
+  // Past 4 the result is 1; the bound keeps Q from leaving its range. NaN passes.
+  Value t = code.select(code.fcmp(Pred::ogt, size, 4.0), code.number(x.getType(), 4.0), size);
+  Value tt = code.fmul(t, t);
+  Value q = step(code.number(x.getType(), -1.72853470e-5), t, 3.83197126e-4);
+  q = code.fma(q, tt, step(code.number(x.getType(), -3.88396438e-3), t, 2.42546219e-2));
+  for (double c : {-1.06777877e-1, -6.34846687e-1, -1.28717512e-1}) q = step(q, t, c);
+  q = code.fma(q, t, code.make<LLVM::FNegOp>(t));
+  Value far = copySign(code, code.fsub(code.number(x.getType(), 1.0), emitExp(code, q)), x);
+  Value near = polynomial(code, square, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
+  near = code.fma(near, x, x);
+  return code.select(code.fcmp(Pred::ogt, size, 0.927734375), far, near);
+}
+
+//===----------------------------------------------------------------------===//
+// sin, cos
+//===----------------------------------------------------------------------===//
+
+/// sin(r + quadrant · pi/2) for |r| ≤ pi/4; `quadrant` is an i32.
+static Value sinOfQuadrant(Code &code, Value r, Value quadrant) {
+  Value square = code.fmul(r, r);
+  Value sine = polynomial(code, square, {2.86567956e-6, -1.98559923e-4, 8.33338592e-3, -1.66666672e-1});
+  sine = code.fma(sine, code.fmul(r, square), r);
+  Value cosine = polynomial(code, square, {2.44677067e-5, -1.38877297e-3, 4.16666567e-2, -0.5, 1});
+  Value zero = code.integer(quadrant.getType(), 0);
+  Value swap = code.icmp(LLVM::ICmpPredicate::ne, code.bitAnd(quadrant, 1), zero);
+  Value negative = code.icmp(LLVM::ICmpPredicate::ne, code.bitAnd(quadrant, 2), zero);
+  Value result = code.select(swap, cosine, sine);
+  return code.select(negative, code.make<LLVM::FNegOp>(result), result);
+}
+
+/// Reduces in f64, where n · pi/2 is exact enough for every f32 up to 2^30.
+static Value emitSinShifted(Code &code, Value x, int64_t shift) {
+  if (!isF32(x)) return {};
+  Value wide = code.make<LLVM::FPExtOp>(Code::like(x, code.getF64Type()), x);
+  auto [n, integer] = nearest(code, code.fmul(wide, 0.63661977236758134308));
+  Value r = code.fma(n, code.number(wide.getType(), -1.57079632679489655800), wide);
+  r = code.fma(n, code.number(wide.getType(), -6.12323399573676603587e-17), r);
+  Value quadrant = code.add(code.intCast(integer, code.getI32Type()), shift);
+  Value single = code.make<LLVM::FPTruncOp>(x.getType(), r);
+  return sinOfQuadrant(code, single, quadrant);
+}
+
+Value tessera::emitSin(Code &code, Value x) {
+  // The reduction turns -0 into +0.
+  Value result = emitSinShifted(code, x, 0);
+  return result ? code.select(code.fcmp(Pred::oeq, x, 0.0), x, result) : Value();
+}
+Value tessera::emitCos(Code &code, Value x) { return emitSinShifted(code, x, 1); }
+
+Value tessera::emitCosTurns(Code &code, Value x) {
+  auto [n, integer] = nearest(code, code.fmul(x, 4.0));
+  Value r = code.fma(n, code.number(x.getType(), -0.25), x); // exact
+  return sinOfQuadrant(code, code.fmul(r, 6.28318530717958647693), code.add(integer, 1));
+}
+
+//===----------------------------------------------------------------------===//
+// Powers
+//===----------------------------------------------------------------------===//
+
+Value tessera::emitSqrt(Code &code, Value x) { return code.make<LLVM::SqrtOp>(x); }
+Value tessera::emitRsqrt(Code &code, Value x) { return code.fdiv(code.number(x.getType(), 1.0), emitSqrt(code, x)); }
+
+/// |a|^b = exp(b log |a|) in f64, then the rules for signs, zeros and ones.
+Value tessera::emitPow(Code &code, Value base, Value exponent) {
+  Type type = base.getType(), f64 = Code::like(base, code.getF64Type());
+  bool single = isF32(base);
+  Value a = single ? code.make<LLVM::FPExtOp>(f64, base).getResult() : base;
+  Value b = single ? code.make<LLVM::FPExtOp>(f64, exponent).getResult() : exponent;
+  Value size = emitExp(code, code.fmul(b, emitLog(code, code.fabs(a))));
+  Value one = code.number(f64, 1.0);
+  // log 1 = 0 times an infinite exponent.
+  size = code.select(code.fcmp(Pred::oeq, code.fabs(a), 1.0), one, size);
+  Value half = code.fmul(b, 0.5);
+  Value isInteger = code.fcmp(Pred::oeq, code.make<LLVM::FFloorOp>(f64, b), b);
+  Value isOdd = code.bitAnd(isInteger, code.fcmp(Pred::une, code.make<LLVM::FFloorOp>(f64, half), half));
+  Value result = code.select(isOdd, copySign(code, size, a), size);
+  Value undefined = code.bitAnd(code.fcmp(Pred::olt, a, 0.0), code.bitXor(isInteger, 1));
+  undefined = code.bitAnd(undefined, code.fcmp(Pred::ogt, a, -infinity));
+  result = code.select(undefined, code.number(f64, std::nan("")), result);
+  Value nan = code.bitOr(code.isNaN(a), code.isNaN(b));
+  result = code.select(nan, code.number(f64, std::nan("")), result);
+  Value isOne = code.bitOr(code.fcmp(Pred::oeq, a, 1.0), code.fcmp(Pred::oeq, b, 0.0));
+  result = code.select(isOne, one, result);
+  return single ? code.make<LLVM::FPTruncOp>(type, result).getResult() : result;
+}

@@ -1,0 +1,144 @@
+//===- KernelHarness.cpp - compiles kernels and runs them in this process -===//
+
+#include "KernelHarness.h"
+#include "codegen/cpu/Link.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include <chrono>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+static constexpr char marginByte = 0x5a;
+
+Buffer::Buffer(NamedTensorType type) : type(type), bytes(type.getNumBytes() + 2 * margin, marginByte) {}
+
+bool Buffer::isMarginIntact() const {
+  auto intact = [](char c) { return c == marginByte; };
+  return std::all_of(bytes.begin(), bytes.begin() + margin, intact) && std::all_of(bytes.end() - margin, bytes.end(), intact);
+}
+
+/// Calls `visit` with a null pointer of the C type that holds elements of `type`.
+template <typename Fn> static void withElement(Type type, Fn visit) {
+  if (type.isF32()) return visit(static_cast<float *>(nullptr));
+  if (type.isF64()) return visit(static_cast<double *>(nullptr));
+  if (type.isInteger(32)) return visit(static_cast<int32_t *>(nullptr));
+  if (type.isInteger(64)) return visit(static_cast<int64_t *>(nullptr));
+  visit(static_cast<int8_t *>(nullptr));
+}
+
+Buffer test::toBuffer(const TensorValue &value) {
+  Buffer buffer(value.type);
+  withElement(value.type.getElementType(), [&]<typename T>(T *) {
+    for (size_t i = 0; i < value.data.size(); ++i) reinterpret_cast<T *>(buffer.data())[i] = static_cast<T>(value.data[i]);
+  });
+  return buffer;
+}
+
+TensorValue test::toTensor(Buffer &buffer) {
+  TensorValue value(buffer.type);
+  withElement(buffer.type.getElementType(), [&]<typename T>(T *) {
+    for (size_t i = 0; i < value.data.size(); ++i) value.data[i] = static_cast<double>(reinterpret_cast<T *>(buffer.data())[i]);
+  });
+  return value;
+}
+
+TensorValue test::randomTensor(NamedTensorType type, std::mt19937 &random, double low, double high, int64_t highInteger) {
+  TensorValue value(type);
+  std::uniform_real_distribution<double> reals(low, high);
+  for (double &x : value.data) {
+    x = reals(random);
+    if (type.getElementType().isF32()) x = static_cast<float>(x);
+    if (type.getElementType().isInteger(1)) x = random() % 2;
+    else if (isa<IntegerType>(type.getElementType())) x = static_cast<double>(random() % highInteger);
+  }
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling and loading
+//===----------------------------------------------------------------------===//
+
+void *test::loadLibrary(StringRef bytes, std::string &error) {
+  int file = memfd_create("kernels", MFD_CLOEXEC);
+  if (file < 0 || write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) return error = "cannot write to memory", nullptr;
+  void *library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) error = dlerror();
+  close(file);
+  return library;
+}
+
+LoadedKernels::LoadedKernels(StringRef text, StringRef march) : text(text), context(MLIRContext::Threading::DISABLED) {
+  context.loadDialect<TsrDialect, func::FuncDialect, LLVM::LLVMDialect>();
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    errors += diagnostic.str() + "\n";
+    return success();
+  });
+  module = parseSourceString<ModuleOp>(text, &context);
+  if (module && !compile(march) && errors.empty()) errors = "no code and no message";
+}
+
+LoadedKernels::~LoadedKernels() {
+  if (library) dlclose(library);
+}
+
+bool LoadedKernels::compile(StringRef march) {
+  llvm::raw_string_ostream messages(errors);
+  FailureOr<CpuTarget> target = CpuTarget::get(march, messages);
+  if (failed(target)) return false;
+  code = ModuleOp::create(UnknownLoc::get(&context));
+  KernelCodegen codegen(*code, *target);
+  auto start = std::chrono::steady_clock::now();
+  auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  bool ok = true;
+  module->walk([&](KernelOp op) {
+    FailureOr<KernelInterface> interface = codegen.emit(op);
+    ok &= succeeded(interface);
+    if (ok) kernels.push_back({op->getParentOfType<func::FuncOp>(), op, *interface, nullptr});
+  });
+  emitTime = elapsed();
+  if (!ok || failed(verify(*code))) return false;
+  FailureOr<std::string> object = compileToObject(*code, *target, &llvmText, &times);
+  if (failed(object)) return false;
+  start = std::chrono::steady_clock::now();
+  FailureOr<std::string> shared = linkSharedObject({StringRef(*object)}, messages);
+  linkTime = elapsed();
+  if (failed(shared) || !(library = loadLibrary(*shared, errors))) return false;
+  for (Kernel &kernel : kernels) kernel.code = reinterpret_cast<TsrKernel>(dlsym(library, kernel.interface.name.c_str()));
+  return llvm::all_of(kernels, [](const Kernel &kernel) { return kernel.code != nullptr; });
+}
+
+std::vector<TensorValue> LoadedKernels::run(Kernel &kernel, ArrayRef<TensorValue> arguments, int pieces, ArrayRef<int> inPlace) {
+  std::vector<Buffer> buffers;
+  for (const TensorValue &argument : arguments) buffers.push_back(toBuffer(argument));
+  for (Value result : kernel.op.getResults()) {
+    buffers.emplace_back(tensorType(result));
+    std::fill_n(buffers.back().data(), tensorType(result).getNumBytes(), static_cast<char>(0xff)); // NaN
+  }
+  std::vector<void *> addresses;
+  for (Buffer &buffer : buffers) addresses.push_back(buffer.data());
+  for (auto [result, operand] : llvm::enumerate(inPlace))
+    if (operand >= 0) addresses[arguments.size() + result] = addresses[operand];
+  int64_t n = kernel.interface.iterations;
+  for (int piece = pieces - 1; piece >= 0; --piece) kernel.code(addresses.data(), nullptr, n * piece / pieces, n * (piece + 1) / pieces);
+
+  std::vector<TensorValue> results;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (!buffers[i].isMarginIntact()) errors += "wrote outside buffer " + std::to_string(i) + "\n";
+    if (i < arguments.size()) continue;
+    size_t result = i - arguments.size();
+    bool moved = result < inPlace.size() && inPlace[result] >= 0;
+    results.push_back(toTensor(moved ? buffers[inPlace[result]] : buffers[i]));
+  }
+  return results;
+}

@@ -1,0 +1,76 @@
+//===- KernelHarness.h - compiles kernels and runs them in this process ---===//
+//
+// A kernel given as text is compiled to an object, linked, loaded with dlopen and
+// called; the interpreter runs the same text. Tests compare the two.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TESTS_CODEGEN_KERNELHARNESS_H
+#define TESSERA_TESTS_CODEGEN_KERNELHARNESS_H
+
+#include "codegen/cpu/KernelCodegen.h"
+#include "codegen/cpu/ObjectCode.h"
+#include "ir/Interpreter.h"
+#include "runtime/Abi.h"
+#include "llvm/Support/raw_ostream.h"
+#include <memory>
+#include <random>
+
+namespace tessera::test {
+
+/// One tensor as a kernel sees it.
+struct Buffer {
+  NamedTensorType type;
+  std::vector<char> bytes; ///< with a margin of `margin` bytes on both sides, to find writes outside
+
+  static constexpr size_t margin = 64;
+  explicit Buffer(NamedTensorType type);
+  char *data() { return bytes.data() + margin; }
+  bool isMarginIntact() const;
+};
+
+Buffer toBuffer(const TensorValue &value);
+TensorValue toTensor(Buffer &buffer);
+
+/// A module of functions, each with one kernel, compiled and loaded.
+class LoadedKernels {
+public:
+  /// Compiles the kernels of `text` for `march`. Check `errors` afterwards: empty if all went well.
+  explicit LoadedKernels(llvm::StringRef text, llvm::StringRef march = "native");
+  ~LoadedKernels();
+  LoadedKernels(const LoadedKernels &) = delete;
+
+  struct Kernel {
+    mlir::func::FuncOp function;
+    KernelOp op;
+    KernelInterface interface;
+    TsrKernel code = nullptr;
+  };
+  Kernel &kernel(unsigned i = 0) { return kernels[i]; }
+
+  /// Runs a kernel over its iterations in `pieces` pieces, the last ones first, as threads would. `inPlace[i]` is the
+  /// operand whose storage result i takes, or -1.
+  std::vector<TensorValue> run(Kernel &kernel, llvm::ArrayRef<TensorValue> arguments, int pieces = 1, llvm::ArrayRef<int> inPlace = {});
+
+  std::string errors, text, llvmText;
+  ObjectCodeTimes times;
+  double emitTime = 0, linkTime = 0;
+  std::vector<Kernel> kernels;
+
+private:
+  bool compile(llvm::StringRef march);
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::OwningOpRef<mlir::ModuleOp> code;
+  void *library = nullptr;
+};
+
+/// Random numbers for a tensor: floats in [low, high), integers in [0, highInteger), booleans.
+TensorValue randomTensor(NamedTensorType type, std::mt19937 &random, double low = -2, double high = 2, int64_t highInteger = 100);
+
+/// Loads a shared object from memory. Null with a message in `error` if that fails.
+void *loadLibrary(llvm::StringRef bytes, std::string &error);
+
+} // namespace tessera::test
+
+#endif // TESSERA_TESTS_CODEGEN_KERNELHARNESS_H
