@@ -113,7 +113,6 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
 private:
-  friend class CallBuilder;
   friend struct FrameScope;
 
   //===--- Messages (Elaborator.cpp) -------------------------------------===//
@@ -211,6 +210,7 @@ private:
 
   //===--- Parameters and state (Parameters.cpp) -------------------------===//
   bool declareParameters(const ast::ParamStmt &stmt);
+  bool buildParameters(const ast::ParamStmt &stmt);
   bool parameterInit(const ast::ParamStmt &stmt, Parameter &parameter);
   Value parameterValue(const Parameter &parameter, unsigned level);
   mlir::Value stateArgument(llvm::StringRef path, NamedTensorType type);
@@ -246,7 +246,6 @@ private:
   const Setting *findSetting(llvm::StringRef group, llvm::StringRef name) const;
   mlir::DictionaryAttr settingsAttribute();
   void evalTrainItems(bool isTraining);
-  void trainLog(const ast::LogStmt &log);
   bool readRule(const ast::OptimizeItem &item, OptimizeRule &rule);
   bool selects(const ast::PathPattern &pattern, const Parameter &parameter);
   std::vector<OptimizeRule *> assignRules(std::vector<OptimizeRule> &rules);
@@ -255,7 +254,6 @@ private:
   void beginEntry(llvm::StringRef name, bool training);
   void finishEntry();
   void buildStep();
-  void buildForward(std::vector<mlir::Value> &gradients, llvm::ArrayRef<bool> trained);
   void buildMicroBatches(std::vector<mlir::Value> &gradients);
   std::vector<mlir::Value> lossGradients();
   mlir::Value totalLoss(llvm::ArrayRef<LogEntry> logs);
@@ -265,7 +263,6 @@ private:
   void buildInit();
   void addOutput(mlir::Value value, llvm::StringRef name, llvm::StringRef role);
   void addStateResult(mlir::Value value, llvm::StringRef path);
-  void discoverParameters();
   std::vector<LogEntry> &logs() { return Levels.empty() ? EntryLogs : Levels.back().logs; }
 
   //===--- The program ---------------------------------------------------===//

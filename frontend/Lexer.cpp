@@ -154,7 +154,7 @@ size_t Lexer::nextLine() const {
 
 void Lexer::lexNewline() {
   size_t begin = Pos++;
-  if (!Tokens.empty() && Tokens.back().kind == TokenKind::Separator)
+  if (Tokens.empty() || Tokens.back().kind == TokenKind::Separator)
     return;
   size_t next = nextLine();
   StringRef word = Text.substr(next).take_while(isNamePart);
@@ -169,9 +169,9 @@ void Lexer::lexNewline() {
     while (!Open.empty() && Open.back() != TokenKind::LeftBrace)
       Open.pop_back();
     push(TokenKind::Separator, begin, "\n");
-  } else if (word == "else") {
+  } else if (word == "else" || continuesStatement()) {
     Pos = next;
-  } else if (!continuesStatement()) {
+  } else {
     push(TokenKind::Separator, begin, "\n");
   }
 }

@@ -164,6 +164,15 @@ bool Elaborator::parameterInit(const ast::ParamStmt &stmt, Parameter &parameter)
 }
 
 bool Elaborator::declareParameters(const ast::ParamStmt &stmt) {
+  if (buildParameters(stmt))
+    return true;
+  // The names are known all the same, so that their uses cause no further messages.
+  for (const ast::Name &name : stmt.names)
+    Current->scopes.back().try_emplace(name.text, Value());
+  return false;
+}
+
+bool Elaborator::buildParameters(const ast::ParamStmt &stmt) {
   if (!Current->mayHaveParameters) {
     error(Code::E0302, stmt.names[0].span, "parameters belong to a model; this call is outside of one");
     return false;

@@ -1,0 +1,92 @@
+//===- ErrorsTest.cpp - wrong models cause the messages they should --------===//
+//
+// Each file of errors/ says what is wrong with it, in comments:
+//
+//   let a = b      #! E0201 11 unknown name
+//
+// expects a message E0201 at column 11 of this line whose text contains the
+// words. `#!-1` means the line above. There may be no other messages.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Frontend.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "gtest/gtest.h"
+#include <set>
+
+using namespace tessera;
+using llvm::StringRef;
+
+namespace {
+
+std::vector<std::string> wrongModels() {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator it(TESSERA_SOURCE_DIR "/tests/frontend/errors", error), end; it != end && !error;
+       it.increment(error))
+    if (StringRef(it->path()).ends_with(".tsr"))
+      paths.push_back(it->path());
+  llvm::sort(paths);
+  return paths;
+}
+
+/// "E0201 3:11 words" for each expected message.
+std::vector<std::pair<std::string, std::string>> expectations(StringRef text) {
+  std::vector<std::pair<std::string, std::string>> expected;
+  llvm::SmallVector<StringRef> lines;
+  text.split(lines, '\n');
+  for (unsigned i = 0; i < lines.size(); ++i) {
+    StringRef rest = lines[i];
+    while (rest.contains("#!")) {
+      rest = rest.substr(rest.find("#!") + 2);
+      unsigned line = i + 1 - (rest.consume_front("-1") ? 1 : 0);
+      StringRef one = rest.take_until([](char c) { return c == '#'; }).trim();
+      auto [code, more] = one.split(' ');
+      auto [column, words] = more.split(' ');
+      expected.push_back({(code + " " + llvm::Twine(line) + ":" + column).str(), words.str()});
+    }
+  }
+  return expected;
+}
+
+class WrongModel : public testing::TestWithParam<std::string> {};
+
+TEST_P(WrongModel, causesItsMessages) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  DiagnosticEngine engine;
+  auto module = compileModel(context, GetParam(), {}, engine);
+  EXPECT_FALSE(module);
+  std::multiset<std::string> wanted, got;
+  std::string messages;
+  for (const Diagnostic &diagnostic : engine.all()) {
+    std::string place = "-";
+    if (!diagnostic.labels.empty()) {
+      LineColumn at = engine.sources().position(diagnostic.labels[0].span);
+      place = std::to_string(at.line) + ":" + std::to_string(at.column);
+    }
+    got.insert(codeInfo(diagnostic.code).name.str() + " " + place);
+    messages += diagnostic.message + "\n";
+  }
+  auto text = llvm::MemoryBuffer::getFile(GetParam());
+  ASSERT_TRUE(bool(text));
+  for (auto &[message, words] : expectations((*text)->getBuffer())) {
+    wanted.insert(message);
+    EXPECT_NE(messages.find(words), std::string::npos) << "no message says: " << words << "\n" << messages;
+  }
+  std::string shown;
+  llvm::raw_string_ostream os(shown);
+  engine.printText(os);
+  EXPECT_EQ(wanted, got) << shown;
+}
+
+INSTANTIATE_TEST_SUITE_P(Errors, WrongModel, testing::ValuesIn(wrongModels()),
+                         [](const testing::TestParamInfo<std::string> &info) {
+                           std::string name = llvm::sys::path::stem(info.param).str();
+                           llvm::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST(WrongModels, areMany) { EXPECT_GE(wrongModels().size(), 40u); }
+
+} // namespace
