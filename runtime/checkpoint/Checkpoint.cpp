@@ -202,6 +202,7 @@ CheckpointInfo loadCheckpoint(const std::string &path, const Manifest &manifest,
 }
 
 void loadModel(const std::string &path, const Manifest &manifest, const StateAddress &address) {
+  if (path.ends_with(".json")) fail("{}: weights in several files are not supported yet; merge them into one", path);
   bool isCheckpoint = fs::is_directory(path);
   SafetensorsFile file =
       isCheckpoint ? openVerified(path, modelFile, readManifest(path + "/" + manifestFile)) : SafetensorsFile(path);

@@ -21,6 +21,7 @@
 #include "runtime/train/Signals.h"
 
 #include <chrono>
+#include <cmath>
 
 namespace tessera::runtime {
 
@@ -121,6 +122,7 @@ void Training::begin() {
       lastGood = folder->pathOf(saved->step);
       return goOnFrom(*saved);
     }
+  info.position = options.skipBatches;
   initialise(program, info.seed);
   if (!options.init.empty()) loadModel(newestIn(options.init), manifest, stateIn(program));
 }
@@ -142,8 +144,10 @@ void Training::goOnFrom(const CheckpointInfo &saved) {
     changes.push_back(fmt::format("the settings changed from {} to {}", saved.settings.dump(), info.settings.dump()));
   if (options.seed && *options.seed != saved.seed)
     changes.push_back(fmt::format("the run keeps its seed {}; --seed is for new runs", saved.seed));
+  if (options.skipBatches > 0 && options.resume == "auto")
+    changes.push_back("--skip-batches is for new runs and for --resume PATH, so that running again does not skip again");
   info.step = step = saved.step;
-  info.position = saved.position;
+  info.position = saved.position + (options.resume == "auto" ? 0 : options.skipBatches);
   info.seed = saved.seed;
   info.evaluated = saved.evaluated;
   int64_t counted = program.readCounter("step", step);
@@ -156,7 +160,6 @@ void Training::openOutputs() {
   bool tokens = first && (first->format == "text" || first->format == "tokens");
   unit = tokens ? "tokens" : "samples";
   unitsPerStep = static_cast<double>(set.batch) * (tokens ? first->seq : 1);
-  info.position += options.skipBatches;
 
   Progress::Plan plan;
   plan.firstStep = step, plan.lastStep = lastStep;
@@ -207,6 +210,7 @@ StepReport Training::readReport() const {
   }
   if (!entry.output("total"))
     for (const auto &[name, value] : report.losses) report.total += value;
+  if (!entry.output("finite")) report.finite = std::isfinite(report.total);
   return report;
 }
 
@@ -317,6 +321,8 @@ ExitCode Training::run() {
   }
   save();
   metrics.sync();
+  if (folder && savedStep != step)
+    fail("trained to step {}, but that could not be saved in {}; make room and run again", step, folder->path());
   return ExitCode::Done;
 }
 
