@@ -57,7 +57,8 @@ void SplitOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate acc
 }
 
 void MergeOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
-  auto axes = llvm::map_to_vector(names(getAxes()), [&](StringRef name) { return axis(getContext(), name, getX().getType().getSize(name)); });
+  auto axes = llvm::map_to_vector(
+      names(getAxes()), [&](StringRef name) { return axis(getContext(), name, getX().getType().getSize(name)); });
   accumulate(0, b.split(d[0], getInto(), axes));
 }
 
@@ -73,7 +74,8 @@ void PadOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accum
 // Gather and its opposite
 //===----------------------------------------------------------------------===//
 
-/// A read of one element along an axis for each point of the others (`logits[vocab = label]`): no axis comes in with the index.
+/// A read of one element along an axis for each point of the others (`logits[vocab = label]`): no axis comes in with
+/// the index.
 static bool isPick(GatherOp op) {
   if (op.getIndices().size() != 1) return false;
   StringRef at = names(op.getAxes())[0];
@@ -81,8 +83,8 @@ static bool isPick(GatherOp op) {
                       [&](AxisAttr a) { return a.getName() != at && op.getX().getType().hasAxis(a.getName()); });
 }
 
-// A pick: d where the position is the one read. Else the updates are added at the positions read. Both after clamping, as the
-// read itself does.
+// A pick: d where the position is the one read. Else the updates are added at the positions read. Both after clamping,
+// as the read itself does.
 void GatherOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
   if (!needed(0)) return;
   NamedTensorType type = getX().getType();
@@ -90,7 +92,8 @@ void GatherOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumu
   SmallVector<Value> indices;
   for (auto [name, index] : llvm::zip(axes, getIndices())) indices.push_back(clampIndex(b, index, type.getSize(name)));
   if (!isPick(*this)) return accumulate(0, b.scatterAdd(d[0], axes, indices, type));
-  Value position = b.cast(b.index(axis(getContext(), axes[0], type.getSize(axes[0]))), tensorType(indices[0]).getElementType());
+  Value position =
+      b.cast(b.index(axis(getContext(), axes[0], type.getSize(axes[0]))), tensorType(indices[0]).getElementType());
   Value isRead = b.compare(Predicate::EQ, position, indices[0]);
   accumulate(0, b.select(isRead, d[0], b.scalar(0, type.getElementType())));
 }

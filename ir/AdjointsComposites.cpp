@@ -120,7 +120,8 @@ struct AttentionAdjoint {
     bool needsScores = needed(0) || needed(1);
     if (needsScores) wrt.push_back(s);
     for (unsigned i = 3; i < op->getNumOperands(); ++i)
-      if (needed(i) && !llvm::is_contained(wrt, op->getOperand(i))) wrt.push_back(op->getOperand(i)), operands.push_back(i);
+      if (needed(i) && !llvm::is_contained(wrt, op->getOperand(i)))
+        wrt.push_back(op->getOperand(i)), operands.push_back(i);
     if (wrt.empty()) return;
     ReverseMode reverse(b, ops, wrt);
     reverse.accumulate(scores, scoreGradient(p, dout, dlse));

@@ -36,10 +36,14 @@ static std::optional<double> constantNumber(Value x) {
 void NegOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) { accumulate(0, b.neg(d[0])); }
 
 // d(exp x) = d y
-void ExpOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) { accumulate(0, b.mul(d[0], getResult())); }
+void ExpOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  accumulate(0, b.mul(d[0], getResult()));
+}
 
 // d(log x) = d / x
-void LogOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) { accumulate(0, b.div(d[0], getX())); }
+void LogOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  accumulate(0, b.div(d[0], getX()));
+}
 
 // d(sqrt x) = d / 2y
 void SqrtOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
@@ -116,7 +120,8 @@ void DivOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulat
 }
 
 /// The side that the comparison picks gets the gradient; at a tie that is the left one.
-static void flowToPicked(Operation *op, Predicate predicate, GraphBuilder &b, Value d, Needed needed, Accumulate accumulate) {
+static void flowToPicked(Operation *op, Predicate predicate, GraphBuilder &b, Value d, Needed needed,
+                         Accumulate accumulate) {
   Value isLeft = b.compare(predicate, op->getOperand(0), op->getOperand(1)), zero = zeroLike(b, d);
   if (needed(0)) flow(op, b, accumulate, 0, b.select(isLeft, d, zero));
   if (needed(1)) flow(op, b, accumulate, 1, b.select(isLeft, zero, d));

@@ -3,12 +3,14 @@
 // Forward, with what the backward pass needs added as stacked results (x: the
 // carried argument itself, h: a value of the body):
 //
-//   %y, %xs, %hs = tsr.repeat [layer: 12] index %i carry (%x = %x0) slice (%w = %W) keep (%m = %m0) { …; yield %y', %x, %h }
+//   %y, %xs, %hs = tsr.repeat [layer: 12] index %i carry (%x = %x0) slice (%w = %W) keep (%m = %m0) { …; yield %y', %x,
+//   %h }
 //
 // Backward:
 //
 //   %dx0, %dm0, %dW = tsr.repeat [layer: 12] reverse index %i
-//       carry (%dy = %dy0, %acc = 0) slice (%x = %xs, %h = %hs, %w = %W) keep (%m = %m0) { …; yield %dx, %acc + %dm, %dw }
+//       carry (%dy = %dy0, %acc = 0) slice (%x = %xs, %h = %hs, %w = %W) keep (%m = %m0) { …; yield %dx, %acc + %dm,
+//       %dw }
 //
 //   1. Which carried values, slices and invariants take part: those that depend on an operand whose gradient is
 //      needed, and on which a result with a gradient depends.
@@ -33,7 +35,8 @@ namespace {
 /// One use of `RepeatOp::buildAdjoint`.
 class RepeatAdjoint {
 public:
-  RepeatAdjoint(GraphBuilder &builder, RepeatOp forward) : b(builder), forward(forward), axis(forward.getAxis()), block(new Block) {
+  RepeatAdjoint(GraphBuilder &builder, RepeatOp forward)
+      : b(builder), forward(forward), axis(forward.getAxis()), block(new Block) {
     block->addArgument(forward.getInduction().getType(), b.getLoc());
   }
 
@@ -68,8 +71,8 @@ private:
 
   // Operands of the backward repeat, in the order of its region's arguments.
   SmallVector<Value> carried, sliced, invariants;
-  SmallVector<unsigned> stackedBack;        ///< those of `slicedBack` that got one
-  SmallVector<Value> saved;                 ///< values of the body to stack
+  SmallVector<unsigned> stackedBack;                      ///< those of `slicedBack` that got one
+  SmallVector<Value> saved;                               ///< values of the body to stack
   SmallVector<std::pair<unsigned, unsigned>> savedSlices; ///< where in `sliced` the stack of a result of `forward` goes
   DenseMap<Value, Value> resolved;
   DenseMap<Value, bool> atHand;
@@ -87,7 +90,8 @@ void RepeatAdjoint::plan(ValueRange gradients, Needed needed) {
   unsigned numCarried = forward.getCarried().size(), numSliced = forward.getSliced().size();
   for (unsigned i = 0, e = forward->getNumOperands(); i < e; ++i) {
     if (!reached.contains(argument(i)) || !reaching.contains(argument(i))) {
-      // A carried result may have a gradient that the next round's argument does not pass on; the last round still needs it.
+      // A carried result may have a gradient that the next round's argument does not pass on; the last round still
+      // needs it.
       if (i >= numCarried || !gradients[i] || !reached.contains(forward.getYield().getValues()[i])) continue;
     }
     (i < numCarried ? carriedBack : i < numCarried + numSliced ? slicedBack : accumulated).push_back(i);
@@ -124,7 +128,8 @@ void RepeatAdjoint::buildBody() {
   ReverseMode reverse(b, opsOf(forward.getBlock()), wrt);
   ValueRange yields = forward.getYield().getValues();
   for (auto [n, i] : llvm::enumerate(carriedBack)) reverse.accumulate(yields[i], block->getArgument(1 + n));
-  for (auto [n, i] : llvm::enumerate(stackedSeeds)) reverse.accumulate(yields[i], block->getArgument(1 + carried.size() + n));
+  for (auto [n, i] : llvm::enumerate(stackedSeeds))
+    reverse.accumulate(yields[i], block->getArgument(1 + carried.size() + n));
   reverse.run();
 
   SmallVector<Value> results;
@@ -163,7 +168,8 @@ bool RepeatAdjoint::isAtHand(Value value) {
     return argument.getArgNumber() == 0 || argument.getArgNumber() > forward.getCarried().size();
   if (auto it = atHand.find(value); it != atHand.end()) return it->second;
   Operation *op = value.getDefiningOp();
-  bool isCheap = isa<ElementwiseOpInterface, ConstantOp, IndexOp, RandomOp, BroadcastOp, RenameOp, SplitOp, MergeOp, SliceOp, PadOp>(op) &&
+  bool isCheap = isa<ElementwiseOpInterface, ConstantOp, IndexOp, RandomOp, BroadcastOp, RenameOp, SplitOp, MergeOp,
+                     SliceOp, PadOp>(op) &&
                  llvm::all_of(op->getOperands(), [&](Value operand) { return isAtHand(operand); });
   atHand[value] = isCheap;
   return isCheap;
@@ -184,7 +190,8 @@ Value RepeatAdjoint::resolve(Value value) {
       invariants.push_back(operand);
       result = block->addArgument(value.getType(), b.getLoc());
     }
-  } else if (Operation *op = value.getDefiningOp(); isAtHand(value) || isa<RenameOp, SplitOp, MergeOp, BroadcastOp>(op)) {
+  } else if (Operation *op = value.getDefiningOp();
+             isAtHand(value) || isa<RenameOp, SplitOp, MergeOp, BroadcastOp>(op)) {
     result = clone(op, value);
   } else {
     result = save(value);
@@ -225,8 +232,8 @@ void RepeatAdjoint::rebuildForward() {
     for (Value value : saved) types.push_back(b.withAxis(tensorType(value), axis));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(forward);
-    auto rebuilt = RepeatOp::create(b, forward.getLoc(), types, axis, forward.getReverse(), forward.getCarried(), forward.getSliced(),
-                                    forward.getInvariants(), ArrayAttr());
+    auto rebuilt = RepeatOp::create(b, forward.getLoc(), types, axis, forward.getReverse(), forward.getCarried(),
+                                    forward.getSliced(), forward.getInvariants(), ArrayAttr());
     rebuilt->setDiscardableAttrs(forward->getDiscardableAttrDictionary());
     rebuilt.getBody().takeBody(forward.getBody());
     rebuilt.getYield().getValuesMutable().append(saved);
@@ -240,7 +247,8 @@ void RepeatAdjoint::rebuildForward() {
 RepeatOp RepeatAdjoint::createBackward() {
   SmallVector<Type> types = llvm::map_to_vector(carried, [](Value v) { return v.getType(); });
   for (unsigned i : stackedBack) types.push_back(forward->getOperand(i).getType());
-  auto backward = RepeatOp::create(b, b.getLoc(), types, axis, !forward.getReverse(), carried, sliced, invariants, ArrayAttr());
+  auto backward =
+      RepeatOp::create(b, b.getLoc(), types, axis, !forward.getReverse(), carried, sliced, invariants, ArrayAttr());
   backward.getBody().push_back(block);
   return backward;
 }
@@ -249,8 +257,8 @@ void RepeatAdjoint::build(ValueRange gradients, Needed needed, Accumulate accumu
   plan(gradients, needed);         // 1.
   addGradientArguments(gradients); // 2.
   buildBody();
-  resolveCaptures();               // 3.
-  rebuildForward();                // 4.
+  resolveCaptures(); // 3.
+  rebuildForward();  // 4.
   RepeatOp backward = createBackward();
 
   unsigned next = 0;

@@ -15,7 +15,8 @@ Operation *TsrDialect::materializeConstant(OpBuilder &builder, Attribute value, 
 
 double ConstantOp::getNumber() {
   if (auto value = dyn_cast<FloatAttr>(getValueAttr())) return value.getValueAsDouble();
-  return cast<IntegerAttr>(getValueAttr()).getValue().getSExtValue() & (getType().getElementType().isInteger(1) ? 1 : -1);
+  return cast<IntegerAttr>(getValueAttr()).getValue().getSExtValue() &
+         (getType().getElementType().isInteger(1) ? 1 : -1);
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValueAttr(); }
@@ -23,12 +24,14 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValueAttr(); }
 /// Whether the attribute is the given number.
 static bool isNumber(Attribute attr, double number) {
   if (auto value = dyn_cast_or_null<FloatAttr>(attr)) return value.getValueAsDouble() == number;
-  if (auto value = dyn_cast_or_null<IntegerAttr>(attr)) return static_cast<double>(value.getValue().getSExtValue()) == number;
+  if (auto value = dyn_cast_or_null<IntegerAttr>(attr))
+    return static_cast<double>(value.getValue().getSExtValue()) == number;
   return false;
 }
 
 /// The result of `compute` on two constants, rounded to the type; null where an operand is not constant.
-static Attribute foldConstants(Attribute a, Attribute b, NamedTensorType type, function_ref<double(double, double)> compute) {
+static Attribute foldConstants(Attribute a, Attribute b, NamedTensorType type,
+                               function_ref<double(double, double)> compute) {
   auto fa = dyn_cast_or_null<FloatAttr>(a), fb = dyn_cast_or_null<FloatAttr>(b);
   if (fa && fb) return FloatAttr::get(type.getElementType(), compute(fa.getValueAsDouble(), fb.getValueAsDouble()));
   auto ia = dyn_cast_or_null<IntegerAttr>(a), ib = dyn_cast_or_null<IntegerAttr>(b);

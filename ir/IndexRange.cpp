@@ -25,7 +25,8 @@ static std::optional<IndexRange> combine(Operation *op, IndexRange a, IndexRange
   }
   if (isa<MaxOp>(op)) return bounded(std::max(a.low, b.low), std::max(a.high, b.high));
   if (isa<MinOp>(op)) return bounded(std::min(a.low, b.low), std::min(a.high, b.high));
-  if (isa<FloorDivOp>(op) && b.low == b.high && b.low > 0) return bounded(floorDiv(a.low, b.low), floorDiv(a.high, b.low));
+  if (isa<FloorDivOp>(op) && b.low == b.high && b.low > 0)
+    return bounded(floorDiv(a.low, b.low), floorDiv(a.high, b.low));
   if (isa<ModOp>(op) && b.low > 0) return a.low >= 0 && a.high < b.low ? a : IndexRange{0, b.high - 1};
   return std::nullopt;
 }
@@ -40,7 +41,8 @@ static std::optional<IndexRange> rangeOf(Value value, int depth) {
   if (auto constant = dyn_cast<ConstantOp>(op)) return bounded(constant.getNumber(), constant.getNumber());
   if (auto index = dyn_cast<IndexOp>(op)) return bounded(0, index.getType().getAxes()[0].getSize() - 1);
   if (isa<BroadcastOp, RenameOp, SplitOp, MergeOp, SliceOp>(op)) return operand(0);
-  if (auto cast = dyn_cast<CastOp>(op); cast && isa<IntegerType>(tensorType(cast.getX()).getElementType())) return operand(0);
+  if (auto cast = dyn_cast<CastOp>(op); cast && isa<IntegerType>(tensorType(cast.getX()).getElementType()))
+    return operand(0);
   if (auto gather = dyn_cast<GatherOp>(op)) return operand(0);
   if (isa<SelectOp>(op)) {
     auto yes = operand(1), no = operand(2);

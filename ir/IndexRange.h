@@ -15,7 +15,8 @@ struct IndexRange {
   bool isWithin(int64_t size) const { return low >= 0 && high < size; }
 };
 
-/// Bounds of an integer or boolean value, from constants, positions and arithmetic on them; nothing where they are not known.
+/// Bounds of an integer or boolean value, from constants, positions and arithmetic on them; nothing where they are not
+/// known.
 std::optional<IndexRange> indexRange(mlir::Value value);
 
 /// A value that equals the position along `axis` plus `offset`.

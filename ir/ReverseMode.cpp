@@ -53,7 +53,8 @@ void tessera::addReaching(ArrayRef<Operation *> ops, ValueSet &reaching) {
     auto repeat = dyn_cast<RepeatOp>(op);
     ValueSet inside = repeat ? reachingInRepeat(repeat, isWanted) : ValueSet();
     for (OpOperand &operand : op->getOpOperands())
-      if (hasGradient(operand.get()) && (!repeat || inside.contains(repeat.getBlock().getArgument(1 + operand.getOperandNumber()))))
+      if (hasGradient(operand.get()) &&
+          (!repeat || inside.contains(repeat.getBlock().getArgument(1 + operand.getOperandNumber()))))
         reaching.insert(operand.get());
   }
 }
@@ -61,7 +62,8 @@ void tessera::addReaching(ArrayRef<Operation *> ops, ValueSet &reaching) {
 ValueSet tessera::reachedInRepeat(RepeatOp repeat, function_ref<bool(unsigned)> isOperandReached) {
   ValueSet reached;
   for (unsigned i = 0, e = repeat->getNumOperands(); i < e; ++i)
-    if (BlockArgument argument = repeat.getBlock().getArgument(1 + i); isOperandReached(i) && hasGradient(argument)) reached.insert(argument);
+    if (BlockArgument argument = repeat.getBlock().getArgument(1 + i); isOperandReached(i) && hasGradient(argument))
+      reached.insert(argument);
   SmallVector<Operation *> ops = opsOf(repeat.getBlock());
   for (bool isChanged = true; isChanged;) {
     isChanged = false;
@@ -117,7 +119,8 @@ static void nameOps(Operation *previous, Block &block, Block::iterator end, Stri
 }
 
 void ReverseMode::visit(Operation *op) {
-  SmallVector<Value> incoming = llvm::map_to_vector(op->getResults(), [&](Value result) { return gradients.lookup(result); });
+  SmallVector<Value> incoming =
+      llvm::map_to_vector(op->getResults(), [&](Value result) { return gradients.lookup(result); });
   // An adjoint may replace its op (a repeat that gains results), so what is known of the results is settled first.
   for (auto [result, gradient] : llvm::zip(op->getResults(), incoming)) {
     for (auto [i, value] : llvm::enumerate(wrt))

@@ -20,7 +20,8 @@ bool hasGradient(mlir::Value value);
 /// Which values a gradient can pass. Membership only: never iterated over, so hash order decides nothing.
 using ValueSet = llvm::DenseSet<mlir::Value>;
 
-/// Adds to `reached` every float value of `ops` (in program order) that depends on a value in it through differentiable ops.
+/// Adds to `reached` every float value of `ops` (in program order) that depends on a value in it through differentiable
+/// ops.
 void addReached(llvm::ArrayRef<mlir::Operation *> ops, ValueSet &reached);
 
 /// Adds to `reaching` every float operand of `ops` on which a value in it depends through differentiable ops.
@@ -36,7 +37,8 @@ ValueSet reachingInRepeat(RepeatOp repeat, llvm::function_ref<bool(unsigned)> is
 /// The ops of a block but its terminator, in program order.
 llvm::SmallVector<mlir::Operation *> opsOf(mlir::Block &block);
 
-/// Propagates gradients from the last op of a sequence to the first. Adjoint ops are built at the builder's insertion point.
+/// Propagates gradients from the last op of a sequence to the first. Adjoint ops are built at the builder's insertion
+/// point.
 class ReverseMode {
 public:
   /// Gradients are wanted of `wrt`; values that depend on none of them get none.

@@ -15,12 +15,15 @@
 //   %dw = tsr.mul %dp, %x
 //
 //   1. Take the ops of the block before the gradient; those inside a repeat belong to its adjoint.
-//   2. Seed: the gradient of the loss with respect to itself is a `tsr.seed`, not a constant, so that loss scaling finds it.
-//   3. Walk back along what depends on `wrt` (ir/ReverseMode.h); each op brings its adjoint (ir/Adjoints*.cpp), and the adjoint of
+//   2. Seed: the gradient of the loss with respect to itself is a `tsr.seed`, not a constant, so that loss scaling
+//   finds it.
+//   3. Walk back along what depends on `wrt` (ir/ReverseMode.h); each op brings its adjoint (ir/Adjoints*.cpp), and the
+//   adjoint of
 //      a repeat is a reversed repeat whose saved values are stacked results of the forward one.
 //   4. A value of `wrt` that the loss does not depend on has the gradient 0.
 //
-// Precondition: the loss is a float scalar of the same block. Postcondition: no `tsr.gradient`; dead ops may be left for `simplify`.
+// Precondition: the loss is a float scalar of the same block. Postcondition: no `tsr.gradient`; dead ops may be left
+// for `simplify`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +43,7 @@ static void differentiate(GradientOp gradient) {
   SmallVector<Operation *> ops; // 1.
   for (Operation &op : llvm::make_range(gradient->getBlock()->begin(), gradient->getIterator())) ops.push_back(&op);
   Value seed = SeedOp::create(builder, gradient.getLoc(), gradient.getLoss().getType()); // 2.
-  ReverseMode reverse(builder, ops, gradient.getWrt());                                   // 3.
+  ReverseMode reverse(builder, ops, gradient.getWrt());                                  // 3.
   reverse.accumulate(gradient.getLoss(), seed);
   reverse.run();
   for (auto [i, result] : llvm::enumerate(gradient.getGradients())) { // 4.

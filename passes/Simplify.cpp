@@ -1,7 +1,31 @@
-//===- Simplify.cpp ---===//
+//===- Simplify.cpp - fold, merge, drop; raise mathematics to composites --===//
+//
+// Before:
+//
+//   %t = tsr.reduce max %x over ["key"]
+//   %d = tsr.sub %x, %t
+//   %e = tsr.exp %d
+//   %s = tsr.reduce sum %e over ["key"]
+//   %p = tsr.div %e, %s
+//
+// After:
+//
+//   %p = tsr.softmax %x over "key"
+//
+//   1. Until nothing changes: rewrite by the patterns of simplify/ (arithmetic, broadcasts, axes; composites while the
+//   program
+//      has no backward pass, whose use of the parts would keep them alive); merge equal ops; prune repeats.
+//   2. Raise attention, once: what stands in its way gets a remark.
+//   3. Simplify again what that left.
+//
+// Postcondition: no dead op, no two equal ops in a block, no constant under an op that folds.
+//
+//===----------------------------------------------------------------------===//
 
-#include "ir/GraphBuilder.h"
+#include "ir/Program.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Passes.h"
+#include "passes/simplify/Patterns.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SIMPLIFYPASS
@@ -11,8 +35,44 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
+/// More rounds than any program needs; each goes through all patterns to their own fixed point.
+static constexpr int maxRounds = 10;
+
+/// Whether the forward pass still stands alone.
+static bool isBeforeDifferentiate(ModuleOp module) {
+  auto phase = module->getAttrOfType<StringAttr>(attrs::phase);
+  return !phase || phase == "parse";
+}
+
+static LogicalResult simplify(ModuleOp module, const FrozenRewritePatternSet &patterns) {
+  for (int round = 0; round < maxRounds; ++round) {
+    bool isChanged = false;
+    GreedyRewriteConfig config;
+    config.setUseTopDownTraversal(true);
+    if (failed(applyPatternsGreedily(module, patterns, config, &isChanged)))
+      return module.emitError("simplification does not end");
+    isChanged |= mergeEqualOps(module);
+    isChanged |= pruneRepeats(module);
+    if (!isChanged) break;
+  }
+  return success();
+}
+
 namespace {
 struct SimplifyPass : tessera::impl::SimplifyPassBase<SimplifyPass> {
-  void runOnOperation() override {}
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    bool raises = isBeforeDifferentiate(module);
+    RewritePatternSet patterns(&getContext());
+    addArithmeticPatterns(patterns);
+    addBroadcastPatterns(patterns);
+    addAxisPatterns(patterns);
+    if (raises) addCompositePatterns(patterns);
+    FrozenRewritePatternSet frozen(std::move(patterns));
+    if (failed(simplify(module, frozen))) return signalPassFailure(); // 1.
+    if (!raises) return;
+    raiseAttention(module);                                    // 2.
+    if (failed(simplify(module, frozen))) signalPassFailure(); // 3.
+  }
 };
 } // namespace

@@ -7,7 +7,8 @@ using namespace mlir;
 using namespace tessera;
 
 MomentTable::MomentTable(ModuleOp module)
-    : module(module), init(module.lookupSymbol<func::FuncOp>("init")), step(module.lookupSymbol<func::FuncOp>("step")) {}
+    : module(module), init(module.lookupSymbol<func::FuncOp>("init")), step(module.lookupSymbol<func::FuncOp>("step")) {
+}
 
 /// One more than the last position that `hasState` says carries state.
 static unsigned endOfState(unsigned count, function_ref<bool(unsigned)> hasState) {

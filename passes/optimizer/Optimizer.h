@@ -34,7 +34,7 @@ private:
   mlir::Value addToStep(llvm::StringRef path, NamedTensorType type, mlir::Location loc);
 
   mlir::ModuleOp module;
-  mlir::func::FuncOp init, step; ///< null where the module lacks them
+  mlir::func::FuncOp init, step;          ///< null where the module lacks them
   llvm::SmallVector<std::string> pending; ///< paths of the moments added last
 };
 

@@ -36,7 +36,8 @@ static bool isUsed(UpdateOp update, StringRef name) {
 FailureOr<SmallVector<StringRef>> tessera::momentNames(UpdateOp update) {
   auto require = [&](ArrayRef<StringRef> hypers) -> LogicalResult {
     for (StringRef name : hypers)
-      if (!findHyper(update, name)) return update.emitOpError("rule `") << update.getRule() << "` needs `" << name << "`";
+      if (!findHyper(update, name))
+        return update.emitOpError("rule `") << update.getRule() << "` needs `" << name << "`";
     return success();
   };
   if (update.getRule() == "sgd") {
