@@ -1,7 +1,32 @@
-//===- Layout.cpp ---===//
+//===- Layout.cpp - memory orders ---------------------------------------------===//
+//
+// Chooses the order in which the axes of every value lie in memory. Before this phase the order in a type is canonical
+// and says nothing; afterwards it is the memory order, row-major and dense.
+//
+//   before   %s = tsr.contract %q, %k over ["hd"] : ([batch, seq, head, hd], [batch, head, hd, key]) -> [batch, seq, head, key]
+//   after    %s = tsr.contract %q, %k over ["hd"] : ([batch, seq, head, hd], [batch, key, head, hd]) -> [batch, head, seq, key]
+//
+// The aim: contractions are library calls on operands as they lie, without transposes, and loops read consecutive bytes.
+//
+//   1. Composites are written out: their parts need orders too.
+//   2. State has one order in all functions: canonical, the axes of repeats outermost. Inputs arrive and outputs leave
+//      in canonical order.
+//   3. In program order each result takes its order from its operands (elementwise ops: from the operand that has all axes; views:
+//      each axis is replaced where it stands; sources: the normal order).
+//   4. A contraction chooses among a few orders of its result (dense batches of matrices, or an operand's order with
+//      what the other operand brings in place of what is summed). Candidates that no library call writes are out; among the others
+//      the uses decide, seen through elementwise ops, views and repeats. If none is left, an operand is moved.
+//   5. The choice is written into all types; operands that must be moved get a `tsr.reorder`.
+//
+// Afterwards: every contraction is one for which `describeGemm` succeeds, or not `isGemmShaped` (a kernel's work); renames, splits and
+// merges are views; sliced and stacked tensors of a repeat have its axis outermost; `tsr.random` knows its canonical order.
+//
+//===----------------------------------------------------------------------===//
 
-#include "ir/GraphBuilder.h"
+#include "passes/layout/Orders.h"
+#include "ir/Program.h"
 #include "passes/Passes.h"
+#include "passes/layout/OrderChoice.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_LAYOUTPASS
@@ -11,8 +36,86 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
+/// Writes composites out until none is left; the parts carry the composite's name.
+static void writeCompositesOut(ModuleOp module) {
+  while (true) {
+    SmallVector<DecomposeOpInterface> composites;
+    module.walk([&](DecomposeOpInterface op) { composites.push_back(op); });
+    if (composites.empty()) return;
+    for (DecomposeOpInterface op : composites) {
+      GraphBuilder builder(op);
+      Operation *before = op->getPrevNode();
+      SmallVector<Value> values = op.decompose(builder);
+      std::string name = userName(op).str();
+      name += (name.empty() ? "" : ".") + op->getName().stripDialect().str();
+      for (Operation *part = before ? before->getNextNode() : &op->getBlock()->front(); part != op; part = part->getNextNode())
+        if (!part->hasAttr(attrs::name)) part->setAttr(attrs::name, builder.getStringAttr(name));
+      op->replaceAllUsesWith(values);
+      op->erase();
+    }
+  }
+}
+
+/// Draws are numbered in canonical order, whatever the memory order.
+static void recordCanonicalOrder(ModuleOp module) {
+  module.walk([&](RandomOp op) {
+    if (op.getCanonical()) return;
+    SmallVector<StringRef> order = axisNames(op.getType());
+    op.setCanonicalAttr(Builder(op).getStrArrayAttr(order));
+  });
+}
+
+static void applyTypes(ModuleOp module, const LayoutPlan &plan) {
+  auto retype = [&](Value value) {
+    if (NamedTensorType type = plan.types.lookup(value)) value.setType(type);
+  };
+  module.walk([&](Operation *op) {
+    for (Value result : op->getResults()) retype(result);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments()) retype(argument);
+  });
+  for (StateOp state : stateTable(module)) state.setType(plan.stateTypes.lookup(state.getPath()));
+}
+
+/// Moves operands; one reorder serves all uses of a value that want the same order.
+static void applyChanges(const LayoutPlan &plan, int64_t &count) {
+  DenseMap<std::pair<Value, Type>, Value> moved;
+  for (const OrderChange &change : plan.changes) {
+    Value value = change.use->get();
+    Value &reordered = moved[{value, change.type}];
+    if (!reordered) {
+      OpBuilder builder(value.getContext());
+      builder.setInsertionPointAfterValue(value);
+      auto reorder = ReorderOp::create(builder, change.use->getOwner()->getLoc(), change.type, value);
+      if (Operation *op = value.getDefiningOp())
+        if (StringRef name = userName(op); !name.empty()) reorder->setAttr(attrs::name, builder.getStringAttr(name));
+      reordered = reorder;
+      ++count;
+    }
+    change.use->set(reordered);
+  }
+}
+
+static void updateSignatures(ModuleOp module) {
+  for (func::FuncOp function : entryFunctions(module)) {
+    Block &block = function.getBody().front();
+    function.setType(FunctionType::get(module.getContext(), block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
+  }
+}
+
 namespace {
 struct LayoutPass : tessera::impl::LayoutPassBase<LayoutPass> {
-  void runOnOperation() override {}
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    writeCompositesOut(module);
+    recordCanonicalOrder(module);
+    LayoutPlan plan = planLayout(module);
+    applyTypes(module, plan);
+    int64_t count = 0;
+    applyChanges(plan, count);
+    updateSignatures(module);
+    reordersInserted += count;
+  }
 };
 } // namespace

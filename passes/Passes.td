@@ -23,14 +23,20 @@ def OptimizePass : Tsr_ModulePass<"tsr-optimize"> {
 
 def LayoutPass : Tsr_ModulePass<"tsr-layout"> {
   let summary = "choose memory orders so that contractions need no transposes and loops read consecutive bytes";
+  let statistics = [Statistic<"reordersInserted", "reorders-inserted", "operands moved to another memory order">];
 }
 
 def FusePass : Tsr_ModulePass<"tsr-fuse"> {
-  let summary = "write composites out and group ops into kernels";
+  let summary = "group ops into kernels";
+  let statistics = [Statistic<"kernelsMade", "kernels-made", "kernels made">,
+                    Statistic<"opsFused", "ops-fused", "ops that a kernel holds">];
 }
 
 def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
   let summary = "give every buffer an offset in one arena";
+  let statistics = [Statistic<"copiesInserted", "copies-inserted", "copies that no in-place placement avoids">,
+                    Statistic<"arenaBytes", "arena-bytes", "bytes of the arena">,
+                    Statistic<"lowerBound", "lower-bound", "bytes live at the fullest moment">];
 }
 
 def VerifyPhasePass : Tsr_ModulePass<"tsr-verify-phase"> {

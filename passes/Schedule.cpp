@@ -1,7 +1,25 @@
-//===- Schedule.cpp ---===//
+//===- Schedule.cpp - a place in one arena for every buffer --------------------------===//
+//
+//   before   %y = tsr.kernel "gelu" (%a = %x : T) parallel ["batch"] … -> (T) { … }
+//   after    the same with {tsr.places = [#tsr.place<4096>]}; tsr.arena = 123456 on the module
+//
+//   1. For each entry function decide which values share storage (`StoragePlan`): state is updated in place, results are written
+//      over operands that die, carried values stay where they are, stacked results are written by their producers. Where two values
+//      would collide, an operand is copied (a `tsr.reorder` that changes no order) and the decision is made again.
+//   2. State lies at the start of the arena, in the order of the table, at the same offsets for all entries.
+//   3. The other buffers of each entry are packed behind it by lifetime (`packBuffers`). Entries do not run at the same
+//      time: their buffers overlap each other.
+//   4. Places are written on arguments, results, ops and repeats.
+//
+// Before: `fuse`. Afterwards `checkPlan` proves that each op reads the bytes that were written for it.
+//
+//===----------------------------------------------------------------------===//
 
-#include "ir/GraphBuilder.h"
+#include "ir/Program.h"
 #include "passes/Passes.h"
+#include "passes/layout/Views.h"
+#include "passes/memory/Copies.h"
+#include "passes/memory/Storage.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SCHEDULEPASS
@@ -11,8 +29,79 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
+/// Each round resolves all collisions it finds; copies collide with nothing, so few rounds suffice.
+static constexpr int maxRounds = 16;
+
 namespace {
 struct SchedulePass : tessera::impl::SchedulePassBase<SchedulePass> {
-  void runOnOperation() override {}
+  void runOnOperation() override;
+  FailureOr<StoragePlan> planStorage(func::FuncOp function);
 };
 } // namespace
+
+FailureOr<StoragePlan> SchedulePass::planStorage(func::FuncOp function) {
+  copiesInserted += insertStructuralCopies(function);
+  for (int round = 0; round < maxRounds; ++round) {
+    StoragePlan plan(function);
+    if (plan.getCopies().empty()) return plan;
+    copiesInserted += plan.getCopies().size();
+    for (OpOperand *use : plan.getCopies()) copyBefore(*use);
+  }
+  return function.emitError("no storage plan after ") << maxRounds << " rounds of copies";
+}
+
+/// Gives state its places and returns the bytes it takes.
+static int64_t placeState(ModuleOp module, llvm::StringMap<int64_t> &offsets) {
+  int64_t bytes = 0;
+  for (StateOp state : stateTable(module)) {
+    offsets[state.getPath()] = bytes;
+    state.setPlaceAttr(PlaceAttr::get(module.getContext(), bytes, {}));
+    bytes += alignedBytes(state.getTensorType().getNumBytes());
+  }
+  return bytes;
+}
+
+/// Sets the buffers' offsets. Returns the end of the highest and the bytes live at the fullest moment.
+static std::pair<int64_t, int64_t> packEntry(StoragePlan &plan, const llvm::StringMap<int64_t> &stateOffsets, int64_t base) {
+  SmallVector<Lifetime> lifetimes;
+  for (Buffer &buffer : plan.getBuffers()) {
+    if (buffer.state.empty()) lifetimes.push_back(buffer.lifetime);
+    else buffer.offset = stateOffsets.lookup(buffer.state);
+  }
+  Packing packing = packBuffers(lifetimes);
+  const int64_t *offset = packing.offsets.begin();
+  for (Buffer &buffer : plan.getBuffers())
+    if (buffer.state.empty()) buffer.offset = base + *offset++;
+  return {base + packing.bytes, base + liveBytesBound(lifetimes)};
+}
+
+static void writePlaces(func::FuncOp function, const StoragePlan &plan) {
+  auto placesOf = [&](auto values) {
+    SmallVector<Attribute> places;
+    for (Value value : values) places.push_back(plan.place(value));
+    return ArrayAttr::get(function.getContext(), places);
+  };
+  for (BlockArgument argument : function.getArguments()) function.setArgAttr(argument.getArgNumber(), attrs::place, plan.place(argument));
+  function.getBody().walk([&](Operation *op) {
+    if (isa<KernelOp>(op->getParentOp())) return;
+    if (op->getNumResults()) op->setAttr(attrs::places, placesOf(op->getResults()));
+    if (auto repeat = dyn_cast<RepeatOp>(op)) repeat.setArgPlacesAttr(placesOf(repeat.getBlock().getArguments()));
+    if (isa<func::ReturnOp>(op))
+      for (auto [i, value] : llvm::enumerate(op->getOperands())) function.setResultAttr(i, attrs::place, plan.place(value));
+  });
+}
+
+void SchedulePass::runOnOperation() {
+  ModuleOp module = getOperation();
+  llvm::StringMap<int64_t> stateOffsets;
+  int64_t stateBytes = placeState(module, stateOffsets), arena = stateBytes, bound = stateBytes;
+  for (func::FuncOp function : entryFunctions(module)) {
+    FailureOr<StoragePlan> plan = planStorage(function);
+    if (failed(plan)) return signalPassFailure();
+    auto [bytes, live] = packEntry(*plan, stateOffsets, stateBytes);
+    arena = std::max(arena, bytes), bound = std::max(bound, live);
+    writePlaces(function, *plan);
+  }
+  module->setAttr(attrs::arena, Builder(module.getContext()).getI64IntegerAttr(arena));
+  arenaBytes = arena, lowerBound = bound;
+}

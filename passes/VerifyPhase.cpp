@@ -4,6 +4,9 @@
 #include "ir/Program.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
+#include "passes/fusion/CheckKernels.h"
+#include "passes/layout/CheckLayout.h"
+#include "passes/memory/CheckPlan.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_VERIFYPHASEPASS
@@ -49,8 +52,11 @@ static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
   if (index < phaseIndex("layout") && failed(verifyCanonicalAxes(module))) return failure();
   if (index >= phaseIndex("differentiate") && failed(verifyNone<GradientOp>(module, phase))) return failure();
   if (index >= phaseIndex("optimize") && failed(verifyNone<ClipOp, UpdateOp>(module, phase))) return failure();
-  if (index >= phaseIndex("fuse") && failed(verifyNone<SoftmaxOp, LayerNormOp, CrossEntropyOp, AttentionOp>(module, phase)))
+  if (index >= phaseIndex("layout") && failed(verifyNone<SoftmaxOp, LayerNormOp, CrossEntropyOp, AttentionOp>(module, phase)))
     return failure();
+  if (index >= phaseIndex("layout") && failed(checkLayout(module))) return failure();
+  if (index >= phaseIndex("fuse") && failed(checkKernels(module))) return failure();
+  if (index >= phaseIndex("schedule") && failed(checkPlan(module))) return failure();
   return success();
 }
 

@@ -35,6 +35,7 @@ private:
   LogicalResult emitContract(ContractOp op);
   LogicalResult emitRepeat(RepeatOp op);
   LogicalResult emitReturn(func::ReturnOp op);
+  LogicalResult emitCopyOp(ReorderOp op);
 
   /// Gives `value` the place in the attribute; an error on `op` if there is none.
   LogicalResult place(Value value, Attribute attr, Operation *op);
@@ -141,6 +142,14 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
   return success();
 }
 
+/// A reorder outside kernels is a copy that `schedule` could not avoid.
+LogicalResult EntryEmitter::emitCopyOp(ReorderOp op) {
+  if (op.getX().getType() != op.getType()) return op.emitError("changes the memory order outside a kernel; has `fuse` run?");
+  if (failed(placeResults(op))) return failure();
+  emitCopy(address(op.getResult()), address(op.getX()), op.getType().getNumBytes());
+  return success();
+}
+
 /// Emits, for `n` iterations:
 ///
 ///   copies of carried operands → head(i = 0): body(i' = reverse ? n - 1 - i : i) … copies of carried values; i + 1 < n ? head : exit
@@ -214,6 +223,7 @@ LogicalResult EntryEmitter::emitOp(Operation *op) {
       .Case<RepeatOp>([&](auto repeat) { return emitRepeat(repeat); })
       .Case<func::ReturnOp>([&](auto op) { return emitReturn(op); })
       .Case<YieldOp>([](auto) { return success(); })
+      .Case<ReorderOp>([&](auto copy) { return emitCopyOp(copy); })
       // Views: other types of storage that is there already.
       .Case<RenameOp, SplitOp, MergeOp, SliceOp>([&](auto view) { return placeResults(view); })
       .Default([](Operation *other) { return other->emitError("is neither a kernel, a contraction, a repeat nor a view; has `fuse` run?"); });

@@ -1,4 +1,14 @@
-//===- Gemm.h - contractions as matrix products ---------------------------===//
+//===- Gemm.h - contractions as library calls ------------------------------===//
+//
+// A contraction is a matrix product when its axes fall into four groups that
+// each lie in memory with one stride:
+//
+//   batch  in both operands and in the result
+//   M      in one operand and in the result
+//   N      in the other operand and in the result
+//   K      in both operands, summed over
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_PASSES_LAYOUT_GEMM_H
 #define TESSERA_PASSES_LAYOUT_GEMM_H
@@ -9,13 +19,13 @@
 
 namespace tessera {
 
-/// c [batch..., M, N] = a [batch..., M, K] · b [batch..., K, N], as docs/manifest.md lists it: all of one rank, strides in
-/// elements, a batch dimension of size 1 is broadcast.
+/// c [batch..., M, N] = a [batch..., M, K] · b [batch..., K, N]. All three have the same rank; a batch dimension of
+/// size 1 is broadcast. Strides are in elements. c has unit stride on N, a and b on one of their last two dimensions.
 struct GemmDescription {
   std::vector<int64_t> dimsA, stridesA;
   std::vector<int64_t> dimsB, stridesB;
   std::vector<int64_t> dimsC, stridesC;
-  /// Strides of the bias, aligned with the dimensions of c; zero: broadcast along that dimension.
+  /// Strides of the bias, aligned with the dimensions of c; zero: broadcast along that dimension. It varies along N only.
   std::optional<std::vector<int64_t>> bias;
   bool accumulate = false; ///< c += a · b: the contraction has an `init`
   bool swapped = false;    ///< a is the contraction's rhs and b its lhs
@@ -23,9 +33,22 @@ struct GemmDescription {
   bool operator==(const GemmDescription &) const = default;
 };
 
-/// How a library computes the contraction on its operands as they lie in memory (types in memory order), or nothing where
-/// it cannot without moving an operand.
-std::optional<GemmDescription> describeGemm(ContractOp op);
+/// The types that decide whether a contraction is a matrix product.
+struct ContractTypes {
+  NamedTensorType lhs, rhs, result, bias; ///< `bias` may be null
+  llvm::SmallVector<llvm::StringRef> over;
+};
+
+/// The types of a contraction as they stand.
+ContractTypes contractTypes(ContractOp contract);
+
+/// Whether a contraction is worth a library call at all: f32, with axes in both M and N, and not tiny. What is not becomes
+/// a kernel that multiplies and adds up. Does not look at memory orders.
+bool isGemmShaped(const ContractTypes &types);
+
+/// The library call that computes a contraction in its memory order; none if no call does.
+std::optional<GemmDescription> describeGemm(const ContractTypes &types);
+std::optional<GemmDescription> describeGemm(ContractOp contract);
 
 } // namespace tessera
 

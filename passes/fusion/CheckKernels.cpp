@@ -1,0 +1,87 @@
+//===- CheckKernels.cpp - what holds after `fuse` -----------------------------------===//
+
+#include "passes/fusion/CheckKernels.h"
+#include "passes/fusion/Groups.h"
+#include "passes/layout/Gemm.h"
+#include "passes/layout/Views.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+/// The rules for one kernel.
+class KernelChecker {
+public:
+  explicit KernelChecker(KernelOp kernel) : kernel(kernel), parallel(names(kernel.getParallel())), serial(names(kernel.getSerial())) {}
+  LogicalResult check();
+
+private:
+  LogicalResult checkOp(Operation &op);
+  LogicalResult checkYield(Value value);
+  size_t countIn(NamedTensorType type, ArrayRef<StringRef> axes) const {
+    return llvm::count_if(axes, [&](StringRef name) { return type.hasAxis(name); });
+  }
+  bool isInside(NamedTensorType type) const { return countIn(type, parallel) + countIn(type, serial) == static_cast<size_t>(type.getRank()); }
+
+  KernelOp kernel;
+  SmallVector<StringRef> parallel, serial;
+};
+} // namespace
+
+LogicalResult KernelChecker::checkOp(Operation &op) {
+  for (OpOperand &use : op.getOpOperands())
+    if (readsFromMemory(use) && !isa<BlockArgument>(use.get()) && !isa<YieldOp>(op)) return op.emitError("reads at other positions than its own a value that is not in memory");
+  if (isa<ScatterAddOp, YieldOp>(op)) return success();
+  for (Value result : op.getResults())
+    if (!isInside(tensorType(result))) return op.emitError("has axes outside the kernel's loops");
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    SmallVector<StringRef> over = names(reduce.getOver());
+    bool same = over.size() == serial.size() && llvm::all_of(over, [&](StringRef name) { return llvm::is_contained(serial, name); });
+    if (!same) return op.emitError("reduces other axes than the kernel's serial ones");
+  }
+  return success();
+}
+
+/// A value that several iterations computed would be written by each of them.
+LogicalResult KernelChecker::checkYield(Value value) {
+  if (value.getDefiningOp<ScatterAddOp>()) return success();
+  NamedTensorType type = tensorType(value);
+  size_t inSerial = countIn(type, serial);
+  if (countIn(type, parallel) != parallel.size() || (inSerial != 0 && inSerial != serial.size()))
+    return kernel.emitError("yields ") << type << ", which lacks axes of its loops";
+  return success();
+}
+
+LogicalResult KernelChecker::check() {
+  for (Operation &op : kernel.getBlock())
+    if (failed(checkOp(op))) return failure();
+  for (Value value : kernel.getBlock().getTerminator()->getOperands())
+    if (failed(checkYield(value))) return failure();
+  if (auto vector = kernel.getVector(); vector && !llvm::is_contained(parallel, *vector) && !llvm::is_contained(serial, *vector))
+    return kernel.emitError("has no axis `") << *vector << "` to vectorise";
+  return success();
+}
+
+static LogicalResult checkBlock(Block &block) {
+  for (Operation &op : block) {
+    if (auto kernel = dyn_cast<KernelOp>(op)) {
+      if (failed(KernelChecker(kernel).check())) return failure();
+    } else if (auto repeat = dyn_cast<RepeatOp>(op)) {
+      if (failed(checkBlock(repeat.getBlock()))) return failure();
+    } else if (auto contract = dyn_cast<ContractOp>(op)) {
+      if (!describeGemm(contract)) return op.emitError("is no library call");
+    } else if (auto reorder = dyn_cast<ReorderOp>(op)) {
+      if (reorder.getX().getType() != reorder.getType()) return op.emitError("changes the memory order outside a kernel");
+    } else if (!isView(&op) && !op.hasTrait<OpTrait::IsTerminator>()) {
+      return op.emitError("is neither a kernel, a library call, a repeat nor a view");
+    }
+  }
+  return success();
+}
+
+LogicalResult tessera::checkKernels(ModuleOp module) {
+  WalkResult result = module.walk([&](func::FuncOp function) {
+    return failed(checkBlock(function.getBody().front())) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}

@@ -1,0 +1,16 @@
+//===- CheckKernels.h - what holds after `fuse` ---------------------------------===//
+
+#ifndef TESSERA_PASSES_FUSION_CHECKKERNELS_H
+#define TESSERA_PASSES_FUSION_CHECKKERNELS_H
+
+#include "ir/Tsr.h"
+
+namespace tessera {
+
+/// Checks that every op outside kernels is a kernel, a library call, a repeat or a view, and that each kernel is one loop nest by
+/// the rules of docs/ir.md.
+llvm::LogicalResult checkKernels(mlir::ModuleOp module);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_FUSION_CHECKKERNELS_H

@@ -1,0 +1,366 @@
+//===- Groups.cpp - which ops run as one kernel --------------------------------===//
+
+#include "passes/fusion/Groups.h"
+#include "ir/GraphBuilder.h"
+#include "passes/layout/OrderChoice.h"
+#include "passes/layout/Views.h"
+#include <queue>
+
+using namespace mlir;
+using namespace tessera;
+
+/// A kernel holds at most this many ops: beyond it registers spill and compile time grows.
+static constexpr size_t maxOps = 96;
+/// A chain from sources alone is recomputed up to this depth.
+static constexpr int maxSourceDepth = 6;
+
+//===----------------------------------------------------------------------===//
+// Single ops
+//===----------------------------------------------------------------------===//
+
+static bool isKernelOp(Operation *op) { return !isa<ContractOp, RepeatOp, YieldOp, func::ReturnOp>(op) && !isView(op); }
+
+/// Whether the value follows from constants, positions and draws alone.
+static bool followsFromSources(Value value, int depth) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > maxSourceDepth) return false;
+  if (isa<ConstantOp, IndexOp, RandomOp>(op)) return true;
+  if (!isa<BroadcastOp>(op) && !(isa<ElementwiseOpInterface>(op) && !isa<ReorderOp>(op))) return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) { return followsFromSources(operand, depth + 1); });
+}
+
+bool tessera::isRecomputed(Operation *op) {
+  if (isa<ConstantOp, IndexOp, RandomOp, BroadcastOp, PadOp>(op)) return true;
+  if (isa<SliceOp>(op)) return !isView(op);
+  return op->getNumResults() == 1 && followsFromSources(op->getResult(0), 0);
+}
+
+bool tessera::readsFromMemory(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (!isKernelOp(op)) return true;
+  if (isa<SliceOp, PadOp, RenameOp, SplitOp, MergeOp, ReorderOp, RandomOp>(op)) return true;
+  return isa<GatherOp>(op) && use.getOperandNumber() == 0;
+}
+
+/// The loop nest of an op alone: all axes it visits.
+static NamedTensorType visitedType(Operation *op) {
+  if (auto reduce = dyn_cast<ReduceOp>(op)) return reduce.getX().getType();
+  if (auto scatter = dyn_cast<ScatterAddOp>(op)) return scatter.getUpdates().getType();
+  return tensorType(op->getResult(0));
+}
+
+using Names = SmallVector<StringRef>;
+
+static Names sortedNames(NamedTensorType type) {
+  Names result = axisNames(type);
+  llvm::sort(result);
+  return result;
+}
+
+static Names minus(const Names &from, const Names &drop) {
+  return llvm::filter_to_vector<4>(from, [&](StringRef name) { return !llvm::is_contained(drop, name); });
+}
+
+//===----------------------------------------------------------------------===//
+// The graph of steps
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// An op that is a step of its own until it is merged. Recomputed ops are steps only where their value must lie in memory.
+struct Node {
+  Operation *op;
+  SmallVector<std::pair<int, bool>> inputs; ///< producers; true where the value must be in memory in between
+  SmallVector<int> users;
+};
+
+/// A set of nodes that run together.
+struct Cluster {
+  SmallVector<int> nodes; ///< ascending
+  Names space, serial;    ///< sorted
+  bool isKernel = false;
+  bool isClosed = false;          ///< takes part in no merge
+  bool sweepsColumns = false;     ///< reduces outer axes: only what nothing else uses may join
+};
+
+class Grouping {
+public:
+  explicit Grouping(Block &block) : block(block) {}
+  FusionPlan run();
+
+private:
+  void buildNodes();
+  void collectInputs(Node &node, Operation *op);
+  void makeClusters();
+  void absorbSoleProducers();
+  void mergeAlongEdges();
+  void mergeSiblings();
+  bool tryMerge(int a, int b);
+  bool canMerge(const Cluster &a, const Cluster &b) const;
+  bool hasMemoryEdge(const Cluster &from, int to) const;
+  /// Whether `to` can be reached from `from` through a third cluster.
+  bool reachesIndirectly(int from, int to);
+  SmallVector<int> orderClusters();
+  Group finish(const Cluster &cluster);
+  void chooseSpace(const Cluster &cluster, Group &group);
+
+  Block &block;
+  std::vector<Node> nodes;
+  DenseMap<Operation *, int> nodeOf;
+  std::vector<Cluster> clusters; ///< by the id of their first node; merged ones are empty
+  std::vector<int> clusterOf;
+};
+
+} // namespace
+
+static bool mustBeStored(Operation *op) {
+  return llvm::any_of(op->getResult(0).getUses(), [](OpOperand &use) { return readsFromMemory(use); });
+}
+
+/// Terminators are not among the nodes, so what they use does not count as a node's user.
+static bool isUsedByTerminator(Operation *op) {
+  return llvm::any_of(op->getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
+}
+
+void Grouping::collectInputs(Node &node, Operation *op) {
+  for (OpOperand &use : op->getOpOperands()) {
+    Operation *producer = use.get().getDefiningOp();
+    if (!producer) continue;
+    bool inMemory = readsFromMemory(use);
+    if (!inMemory && isRecomputed(producer)) collectInputs(node, producer);
+    else node.inputs.push_back({nodeOf.lookup(producer), inMemory});
+  }
+}
+
+void Grouping::buildNodes() {
+  for (Operation &op : block.without_terminator()) {
+    if (isKernelOp(&op) && isRecomputed(&op) && !mustBeStored(&op)) continue;
+    nodeOf[&op] = nodes.size();
+    nodes.push_back({&op, {}, {}});
+  }
+  for (auto [i, node] : llvm::enumerate(nodes)) {
+    collectInputs(node, node.op);
+    for (auto [producer, inMemory] : node.inputs) nodes[producer].users.push_back(i);
+  }
+}
+
+void Grouping::makeClusters() {
+  for (auto [i, node] : llvm::enumerate(nodes)) {
+    Cluster cluster;
+    cluster.nodes.push_back(i);
+    cluster.isKernel = isKernelOp(node.op);
+    cluster.isClosed = !cluster.isKernel || isRecomputed(node.op) || isa<ReorderOp>(node.op);
+    if (cluster.isKernel) cluster.space = sortedNames(visitedType(node.op));
+    if (auto reduce = dyn_cast<ReduceOp>(node.op)) {
+      cluster.serial = names(reduce.getOver());
+      llvm::sort(cluster.serial);
+      cluster.sweepsColumns = !llvm::is_contained(cluster.serial, reduce.getX().getType().getAxes().back().getName());
+    }
+    if (auto scatter = dyn_cast<ScatterAddOp>(node.op)) {
+      cluster.serial = minus(cluster.space, minus(sortedNames(scatter.getType()), names(scatter.getAxes())));
+      cluster.sweepsColumns = true;
+    }
+    clusters.push_back(cluster);
+    clusterOf.push_back(i);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+bool Grouping::canMerge(const Cluster &a, const Cluster &b) const {
+  if (a.isClosed || b.isClosed || a.nodes.size() + b.nodes.size() > maxOps) return false;
+  auto isScatter = [&](const Cluster &c) { return llvm::any_of(c.nodes, [&](int n) { return isa<ScatterAddOp>(nodes[n].op); }); };
+  if (isScatter(a) && isScatter(b)) return false;
+  if (a.serial.empty() == b.serial.empty()) return a.space == b.space && a.serial == b.serial;
+  const Cluster &reducing = a.serial.empty() ? b : a, &pointwise = a.serial.empty() ? a : b;
+  if (pointwise.space == reducing.space) return true;
+  // Row values: what follows from a reduction, or goes into one.
+  return !isScatter(reducing) && pointwise.space == minus(reducing.space, reducing.serial);
+}
+
+bool Grouping::hasMemoryEdge(const Cluster &from, int to) const {
+  for (int n : clusters[to].nodes)
+    for (auto [producer, inMemory] : nodes[n].inputs)
+      if (inMemory && llvm::is_contained(from.nodes, producer)) return true;
+  return false;
+}
+
+bool Grouping::reachesIndirectly(int from, int to) {
+  std::vector<bool> seen(nodes.size(), false);
+  SmallVector<int> work;
+  auto visitUsers = [&](int cluster, bool skipTarget) {
+    for (int n : clusters[cluster].nodes)
+      for (int user : nodes[n].users) {
+        int next = clusterOf[user];
+        if (next == cluster || (skipTarget && next == to) || seen[next]) continue;
+        seen[next] = true;
+        work.push_back(next);
+      }
+  };
+  visitUsers(from, true);
+  while (!work.empty()) {
+    int cluster = work.pop_back_val();
+    if (cluster == to) return true;
+    visitUsers(cluster, false);
+  }
+  return false;
+}
+
+bool Grouping::tryMerge(int a, int b) {
+  if (a == b || !canMerge(clusters[a], clusters[b]) || hasMemoryEdge(clusters[a], b) || hasMemoryEdge(clusters[b], a)) return false;
+  if (reachesIndirectly(a, b) || reachesIndirectly(b, a)) return false;
+  if (b < a) std::swap(a, b);
+  Cluster &into = clusters[a], &from = clusters[b];
+  if (into.serial.empty()) into.space = from.space.size() > into.space.size() || !from.serial.empty() ? from.space : into.space;
+  if (into.serial.empty()) into.serial = from.serial;
+  into.sweepsColumns |= from.sweepsColumns;
+  for (int n : from.nodes) clusterOf[n] = a;
+  into.nodes.append(from.nodes);
+  llvm::sort(into.nodes);
+  from = Cluster();
+  from.isClosed = true;
+  return true;
+}
+
+/// Pulls elementwise ops that only a reduction (or a scatter) uses into it.
+void Grouping::absorbSoleProducers() {
+  for (int i = 0, e = nodes.size(); i < e; ++i) {
+    if (!isa<ReduceOp, ScatterAddOp>(nodes[i].op)) continue;
+    for (bool changed = true; changed;) {
+      changed = false;
+      Cluster snapshot = clusters[clusterOf[i]];
+      for (int n : llvm::reverse(snapshot.nodes))
+        for (auto [producer, inMemory] : nodes[n].inputs) {
+          int cluster = clusterOf[producer];
+          if (inMemory || cluster == clusterOf[i] || clusters[cluster].nodes.size() > 1 || !clusters[cluster].serial.empty()) continue;
+          if (clusters[cluster].space != snapshot.space) continue;
+          bool isSole = llvm::all_of(nodes[producer].users, [&](int user) { return clusterOf[user] == clusterOf[i]; });
+          if (isSole && !isUsedByTerminator(nodes[producer].op)) changed |= tryMerge(cluster, clusterOf[i]);
+        }
+    }
+  }
+}
+
+/// Joins producers to consumers, in program order.
+void Grouping::mergeAlongEdges() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int i = 0, e = nodes.size(); i < e; ++i)
+      for (auto [producer, inMemory] : nodes[i].inputs) {
+        int a = clusterOf[producer], b = clusterOf[i];
+        if (inMemory || a == b) continue;
+        // Elementwise work with other users keeps its row order: walking down columns is slow.
+        bool inColumns = clusters[a].sweepsColumns || clusters[b].sweepsColumns;
+        if (inColumns && clusters[a].space == clusters[b].space) continue;
+        changed |= tryMerge(a, b);
+      }
+  }
+}
+
+/// Joins reductions over the same space that read the same tensor.
+void Grouping::mergeSiblings() {
+  DenseMap<Value, SmallVector<int>> readers;
+  SmallVector<Value> read; // in program order
+  for (int i = 0, e = nodes.size(); i < e; ++i)
+    for (Value operand : nodes[i].op->getOperands()) {
+      auto &list = readers[operand];
+      if (list.empty()) read.push_back(operand);
+      list.push_back(i);
+    }
+  for (Value value : read) {
+    ArrayRef<int> list = readers[value];
+    for (size_t x = 0; x < list.size(); ++x)
+      for (size_t y = x + 1; y < list.size(); ++y) {
+        int a = clusterOf[list[x]], b = clusterOf[list[y]];
+        if (a == b || clusters[a].serial.empty() || clusters[a].serial != clusters[b].serial || clusters[a].space != clusters[b].space) continue;
+        if (sortedNames(tensorType(value)) == clusters[a].space) tryMerge(a, b);
+      }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The result
+//===----------------------------------------------------------------------===//
+
+/// Topological order; among steps that are ready, the one whose last op came first.
+SmallVector<int> Grouping::orderClusters() {
+  std::vector<int> waiting(nodes.size(), 0);
+  auto forEachUser = [&](int cluster, function_ref<void(int)> visit) {
+    for (int n : clusters[cluster].nodes)
+      for (int user : nodes[n].users)
+        if (clusterOf[user] != cluster) visit(clusterOf[user]);
+  };
+  using Entry = std::pair<int, int>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
+  auto push = [&](int cluster) { ready.push({clusters[cluster].nodes.back(), cluster}); };
+  for (int i = 0, e = nodes.size(); i < e; ++i) forEachUser(i, [&](int user) { ++waiting[user]; });
+  for (int i = 0, e = nodes.size(); i < e; ++i)
+    if (clusterOf[i] == i && !waiting[i]) push(i);
+  SmallVector<int> result;
+  while (!ready.empty()) {
+    int cluster = ready.top().second;
+    ready.pop();
+    result.push_back(cluster);
+    forEachUser(cluster, [&](int user) {
+      if (--waiting[user] == 0) push(user);
+    });
+  }
+  return result;
+}
+
+/// Orders the axes of a kernel as most of the tensors that it reads and writes in full lie in memory; reduced axes inside.
+void Grouping::chooseSpace(const Cluster &cluster, Group &group) {
+  if (auto scatter = dyn_cast<ScatterAddOp>(group.ops.back())) {
+    SmallVector<AxisAttr> serial;
+    for (AxisAttr axis : scatter.getType().getAxes())
+      if (!llvm::is_contained(names(scatter.getAxes()), axis.getName())) group.space.push_back(axis);
+    for (AxisAttr axis : scatter.getUpdates().getType().getAxes())
+      if (!scatter.getType().hasAxis(axis.getName()) || llvm::is_contained(names(scatter.getAxes()), axis.getName())) serial.push_back(axis);
+    AxisOrder(scatter->getParentOfType<ModuleOp>()).sort(serial);
+    group.space.append(serial);
+    for (AxisAttr axis : serial) group.serial.push_back(axis.getName());
+    return;
+  }
+  NamedTensorType best;
+  int bestVotes = -1;
+  SmallVector<std::pair<NamedTensorType, int>> votes;
+  auto vote = [&](NamedTensorType type, int weight) {
+    if (sortedNames(type) != cluster.space) return;
+    auto it = llvm::find_if(votes, [&](auto &entry) { return entry.first.getAxes() == type.getAxes(); });
+    if (it == votes.end()) votes.push_back({type, weight});
+    else it->second += weight;
+  };
+  for (Operation *op : group.ops) {
+    for (Value operand : op->getOperands()) vote(tensorType(operand), nodeOf.count(operand.getDefiningOp()) && clusterOf[nodeOf[operand.getDefiningOp()]] == clusterOf[nodeOf[op]] ? 1 : 4);
+    vote(visitedType(op), 2);
+  }
+  for (auto &[type, weight] : votes)
+    if (weight > bestVotes) best = type, bestVotes = weight;
+  for (AxisAttr axis : best.getAxes())
+    if (!llvm::is_contained(cluster.serial, axis.getName())) group.space.push_back(axis);
+  for (AxisAttr axis : best.getAxes())
+    if (llvm::is_contained(cluster.serial, axis.getName())) group.space.push_back(axis), group.serial.push_back(axis.getName());
+}
+
+Group Grouping::finish(const Cluster &cluster) {
+  Group group;
+  group.isKernel = cluster.isKernel;
+  for (int n : cluster.nodes) group.ops.push_back(nodes[n].op);
+  if (group.isKernel) chooseSpace(cluster, group);
+  return group;
+}
+
+FusionPlan Grouping::run() {
+  buildNodes();
+  makeClusters();
+  absorbSoleProducers();
+  mergeAlongEdges();
+  mergeSiblings();
+  FusionPlan plan;
+  for (int cluster : orderClusters()) plan.groups.push_back(finish(clusters[cluster]));
+  return plan;
+}
+
+FusionPlan tessera::planFusion(Block &block) { return Grouping(block).run(); }

@@ -1,0 +1,211 @@
+//===- Kernels.cpp - makes kernels of groups -----------------------------------===//
+
+#include "passes/fusion/Kernels.h"
+#include "ir/Program.h"
+#include "passes/layout/OrderChoice.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// Characters that names of functions and files have.
+static std::string cleaned(StringRef text) {
+  std::string result;
+  for (char c : text) result += isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' ? c : '_';
+  return result;
+}
+
+/// The name for a group: that of the last op with a name, for it is nearest to what the kernel makes.
+static std::string nameOf(const Group &group) {
+  auto kindOf = [](Operation *op) {
+    std::string kind = op->getName().stripDialect().str();
+    if (auto reduce = dyn_cast<ReduceOp>(op)) kind = stringifyReduceKind(reduce.getKind()).str();
+    return kind;
+  };
+  for (Operation *op : llvm::reverse(group.ops))
+    if (StringRef name = userName(op); !name.empty()) return cleaned(name);
+  std::string kind = kindOf(group.ops.back());
+  for (Operation *op : group.ops)
+    if (isa<ReduceOp, GatherOp, ScatterAddOp>(op)) kind = kindOf(op);
+  return kind;
+}
+
+/// A text that two kernels share if and only if they are the same code.
+static std::string fingerprint(KernelOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << kernel.getParallel() << kernel.getSerial() << kernel.getVectorAttr();
+  DenseMap<Value, unsigned> numbers;
+  auto number = [&](Value value) { return numbers.try_emplace(value, numbers.size()).first->second; };
+  for (Value argument : kernel.getBlock().getArguments()) out << number(argument) << argument.getType();
+  for (Operation &op : kernel.getBlock()) {
+    out << "\n" << op.getName() << op.getAttrDictionary() << " ";
+    for (Value operand : op.getOperands()) out << number(operand) << ",";
+    for (Value result : op.getResults()) out << number(result) << ":" << result.getType();
+  }
+  return text;
+}
+
+void KernelNames::assign(KernelOp kernel, StringRef wanted) {
+  std::string &name = nameOfBody[fingerprint(kernel)];
+  if (name.empty()) {
+    unsigned count = ++taken[wanted];
+    name = wanted.str();
+    while (count > 1) {
+      name = (wanted + "_" + Twine(count)).str();
+      if (taken.try_emplace(name, 1).second) break;
+      count = ++taken[wanted];
+    }
+  }
+  kernel.setName(name);
+}
+
+//===----------------------------------------------------------------------===//
+// Vector axis
+//===----------------------------------------------------------------------===//
+
+/// The axis along which most bytes are contiguous; among equals the innermost.
+static StringRef chooseVectorAxis(KernelOp kernel, const Group &group) {
+  StringRef best;
+  int64_t bestBytes = -1;
+  for (AxisAttr axis : group.space) {
+    if (axis.getSize() == 1) continue;
+    int64_t bytes = 0;
+    auto count = [&](Value value) {
+      NamedTensorType type = tensorType(value);
+      if (!type.isScalar() && type.getAxes().back().getName() == axis.getName()) bytes += type.getNumBytes();
+    };
+    llvm::for_each(kernel.getInputs(), count);
+    llvm::for_each(kernel.getResults(), count);
+    if (bytes >= bestBytes) best = axis.getName(), bestBytes = bytes;
+  }
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Builds the region of one kernel.
+class KernelBuilder {
+public:
+  KernelBuilder(const Group &group, OpBuilder &builder, IRMapping &outside) : group(group), builder(builder), outside(outside) {}
+  KernelOp build();
+
+private:
+  Value inside(OpOperand &use);
+  Operation *clone(Operation *op);
+  bool isMember(Operation *op) const { return op && llvm::is_contained(group.ops, op); }
+  bool isStored(Value value) const;
+
+  const Group &group;
+  OpBuilder &builder;
+  IRMapping &outside; ///< values of the old block → values of the new one
+  Block *body = nullptr;
+  IRMapping mapping; ///< values of the old block → values of the region
+  SmallVector<Value> inputs, yields;
+};
+
+} // namespace
+
+/// The value that stands for an operand in the region: computed there, or an argument.
+Value KernelBuilder::inside(OpOperand &use) {
+  Value value = use.get();
+  Operation *producer = value.getDefiningOp();
+  bool inMemory = readsFromMemory(use);
+  if (!inMemory && isMember(producer)) return mapping.lookup(value);
+  if (!inMemory && producer && isRecomputed(producer)) {
+    if (Value known = mapping.lookupOrNull(value)) return known;
+    return clone(producer)->getResult(0);
+  }
+  // From memory: one argument for each value. A member may read the same value from memory and as a region value.
+  auto it = llvm::find(inputs, value);
+  if (it != inputs.end()) return body->getArgument(it - inputs.begin());
+  inputs.push_back(value);
+  return body->addArgument(value.getType(), value.getLoc());
+}
+
+Operation *KernelBuilder::clone(Operation *op) {
+  SmallVector<Value> operands = llvm::map_to_vector(op->getOpOperands(), [&](OpOperand &use) { return inside(use); });
+  Operation *copy = op->clone();
+  copy->setOperands(operands);
+  copy->removeAttr(attrs::name);
+  builder.insert(copy);
+  for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults())) mapping.map(from, to);
+  return copy;
+}
+
+/// Whether a value of the group is read by a step outside it, or at other positions.
+bool KernelBuilder::isStored(Value value) const {
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (readsFromMemory(use)) return true;
+    if (isMember(user)) return false;
+    return !isRecomputed(user) || isStored(user->getResult(0));
+  });
+}
+
+KernelOp KernelBuilder::build() {
+  OpBuilder::InsertionGuard guard(builder);
+  Location loc = group.ops.back()->getLoc();
+  Region region;
+  body = &region.emplaceBlock();
+  OpBuilder::InsertPoint before = builder.saveInsertionPoint();
+  builder.setInsertionPointToEnd(body);
+  for (Operation *op : group.ops) clone(op);
+  SmallVector<Value> stored, yielded;
+  for (Operation *op : group.ops)
+    for (Value result : op->getResults())
+      if (isStored(result)) stored.push_back(result), yielded.push_back(mapping.lookup(result));
+  YieldOp::create(builder, loc, yielded);
+
+  builder.restoreInsertionPoint(before);
+  SmallVector<StringRef> parallel;
+  for (AxisAttr axis : group.space)
+    if (!llvm::is_contained(group.serial, axis.getName())) parallel.push_back(axis.getName());
+  SmallVector<Value> operands = llvm::map_to_vector(inputs, [&](Value v) { return outside.lookupOrDefault(v); });
+  auto kernel = KernelOp::create(builder, loc, TypeRange(ValueRange(yielded)), "", operands, builder.getStrArrayAttr(parallel),
+                                 builder.getStrArrayAttr(group.serial), StringAttr());
+  kernel.getBody().takeBody(region);
+  if (StringRef vector = chooseVectorAxis(kernel, group); !vector.empty()) kernel.setVector(vector);
+  for (auto [from, to] : llvm::zip(stored, kernel.getResults())) outside.map(from, to);
+  return kernel;
+}
+
+SmallVector<KernelOp> tessera::applyFusion(Block &block, const FusionPlan &plan, KernelNames &names) {
+  Operation *terminator = block.getTerminator();
+  SmallVector<Operation *> old = llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; });
+  OpBuilder builder(terminator);
+  IRMapping outside;
+  SmallVector<KernelOp> kernels;
+  auto remap = [&](Operation *op) {
+    for (OpOperand &use : op->getOpOperands()) use.set(outside.lookupOrDefault(use.get()));
+  };
+  SmallVector<Operation *> kept;
+  for (const Group &group : plan.groups) {
+    if (!group.isKernel) {
+      group.ops.front()->moveBefore(terminator);
+      kept.push_back(group.ops.front());
+      continue;
+    }
+    KernelOp kernel = KernelBuilder(group, builder, outside).build();
+    names.assign(kernel, nameOf(group));
+    for (Operation *op : llvm::reverse(group.ops))
+      if (Attribute name = op->getAttr(attrs::name)) {
+        kernel->setAttr(attrs::name, name);
+        break;
+      }
+    kernels.push_back(kernel);
+  }
+  for (Operation *op : kept) remap(op);
+  remap(terminator);
+  for (Operation *op : llvm::reverse(old))
+    if (!llvm::is_contained(kept, op)) op->erase();
+  return kernels;
+}

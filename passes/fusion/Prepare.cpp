@@ -1,0 +1,197 @@
+//===- Prepare.cpp - rewrites that make ops ready to be grouped ---------------===//
+
+#include "passes/fusion/Prepare.h"
+#include "ir/GraphBuilder.h"
+#include "ir/Program.h"
+#include "passes/layout/Gemm.h"
+#include "passes/layout/OrderChoice.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// A reduction is split where fewer parts than this are left ...
+static constexpr int64_t fewParts = 64;
+/// ... each of at least this many elements.
+static constexpr int64_t largePart = 4096;
+
+static void copyName(Operation *from, Operation *to) {
+  if (Attribute name = from->getAttr(attrs::name)) to->setAttr(attrs::name, name);
+}
+
+//===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+/// The source that computes an axis op of a source directly, or null.
+static Value foldIntoSource(Operation *op) {
+  OpBuilder builder(op);
+  if (auto seed = dyn_cast<SeedOp>(op)) {
+    auto one = builder.getFloatAttr(tensorType(seed.getResult()).getElementType(), 1.0);
+    return ConstantOp::create(builder, op->getLoc(), seed.getResult().getType(), one);
+  }
+  if (!isa<RenameOp, SplitOp, MergeOp, SliceOp, BroadcastOp, ReorderOp>(op)) return {};
+  if (auto constant = op->getOperand(0).getDefiningOp<ConstantOp>())
+    return ConstantOp::create(builder, op->getLoc(), tensorType(op->getResult(0)), constant.getValueAttr());
+  if (isa<RenameOp>(op) && op->getOperand(0).getDefiningOp<IndexOp>())
+    return IndexOp::create(builder, op->getLoc(), tensorType(op->getResult(0)));
+  return {};
+}
+
+void tessera::foldSources(ModuleOp module) {
+  module.walk([&](Operation *op) {
+    Value source = foldIntoSource(op);
+    if (!source) return;
+    op->getResult(0).replaceAllUsesWith(source);
+    op->erase();
+  });
+}
+
+void tessera::separateCarriedConstants(ModuleOp module) {
+  module.walk([&](RepeatOp repeat) {
+    for (OpOperand &use : repeat.getCarriedMutable())
+      if (Operation *constant = use.get().getDefiningOp<ConstantOp>()) {
+        OpBuilder builder(repeat);
+        use.set(builder.clone(*constant)->getResult(0));
+      }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions
+//===----------------------------------------------------------------------===//
+
+void tessera::writeSmallContractionsOut(ModuleOp module) {
+  module.walk([&](ContractOp op) {
+    if (describeGemm(op)) return;
+    OpBuilder builder(op);
+    // The product lives in registers; its order tells the loops which axes are contiguous.
+    NamedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
+    if (lhs.getNumElements() < rhs.getNumElements()) std::swap(lhs, rhs);
+    SmallVector<AxisAttr> axes;
+    for (AxisAttr axis : rhs.getAxes())
+      if (!lhs.hasAxis(axis.getName())) axes.push_back(axis);
+    axes.append(lhs.getAxes().begin(), lhs.getAxes().end());
+    auto product = MulOp::create(builder, op.getLoc(), lhs.withAxes(axes), op.getLhs(), op.getRhs());
+    auto sum = ReduceOp::create(builder, op.getLoc(), op.getType(), ReduceKind::Sum, product, op.getOver());
+    copyName(op, product), copyName(op, sum);
+    op.replaceAllUsesWith(sum.getResult());
+    op.erase();
+  });
+}
+
+/// The contraction that an operand of an addition is, if nothing else uses it and the addition keeps its type.
+static ContractOp soleContraction(AddOp add, unsigned operand) {
+  auto contract = add->getOperand(operand).getDefiningOp<ContractOp>();
+  if (!contract || !contract->hasOneUse() || contract.getType() != add.getResult().getType()) return {};
+  return contract;
+}
+
+/// Whether the result of an addition may take `x`'s storage and be added to in place: `x` is an accumulator that this
+/// repeat carries and nothing needs afterwards, or itself a contraction that nothing else uses.
+static bool isAccumulator(Value x, AddOp add) {
+  if (x.getType() != add.getResult().getType()) return false;
+  if (x.getDefiningOp<ContractOp>()) return x.hasOneUse();
+  auto argument = dyn_cast<BlockArgument>(x);
+  auto repeat = dyn_cast<RepeatOp>(add->getParentOp());
+  if (!argument || !repeat || !llvm::is_contained(repeat.getCarriedArgs(), x)) return false;
+  auto comesFirst = [&](Operation *user) { return user == add || (user->getBlock() == add->getBlock() && user->isBeforeInBlock(add) && !isa<RenameOp, SplitOp, MergeOp, SliceOp>(user)); };
+  if (!llvm::all_of(x.getUsers(), comesFirst)) return false;
+  unsigned carried = argument.getArgNumber() - 1;
+  return add.getResult().hasOneUse() && repeat.getYield().getValues()[carried] == add.getResult();
+}
+
+static bool absorb(AddOp add) {
+  for (unsigned side : {1u, 0u}) {
+    ContractOp contract = soleContraction(add, side);
+    if (!contract) continue;
+    Value other = add->getOperand(1 - side);
+    ContractTypes types = contractTypes(contract);
+    bool asInit = !contract.getInit() && isAccumulator(other, add);
+    bool asBias = false;
+    if (!asInit && !contract.getBias()) {
+      types.bias = tensorType(other);
+      asBias = types.bias.getRank() < types.result.getRank() && types.bias.getElementType() == types.result.getElementType() && describeGemm(types).has_value();
+    }
+    if (!asInit && !asBias) continue;
+    contract->moveBefore(add); // `other` may be defined after it
+    (asInit ? contract.getInitMutable() : contract.getBiasMutable()).assign(other);
+    add.getResult().replaceAllUsesWith(contract.getResult());
+    add.erase();
+    return true;
+  }
+  return false;
+}
+
+void tessera::absorbAdditions(ModuleOp module) {
+  SmallVector<AddOp> additions;
+  module.walk([&](AddOp add) { additions.push_back(add); });
+  for (AddOp add : additions) absorb(add);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// The axes that the first of two steps keeps: the outermost ones reduced, as few as give enough parts.
+static SmallVector<StringRef> axesKeptFirst(ReduceOp op) {
+  NamedTensorType type = op.getX().getType();
+  int64_t parts = op.getType().getNumElements();
+  SmallVector<StringRef> over = names(op.getOver()), kept;
+  for (AxisAttr axis : type.getAxes()) {
+    if (parts >= fewParts || kept.size() + 1 == over.size()) break;
+    if (!llvm::is_contained(over, axis.getName())) continue;
+    kept.push_back(axis.getName());
+    parts *= axis.getSize();
+  }
+  return kept;
+}
+
+/// Splits the single reduced axis of a reduction in two, so that there is an outer one to keep.
+static Value splitReducedAxis(OpBuilder &builder, ReduceOp op, StringRef name) {
+  NamedTensorType type = op.getX().getType();
+  int64_t size = type.getSize(name), outer = 0;
+  for (int64_t candidate : {64, 60, 48, 40, 32, 50, 30, 24, 20, 16, 10, 9, 8, 7})
+    if (size % candidate == 0 && !outer) outer = candidate;
+  if (!outer) return {};
+  std::string outerName = (name + "_outer").str(), innerName = (name + "_inner").str();
+  SmallVector<AxisAttr> axes;
+  for (AxisAttr axis : type.getAxes()) {
+    if (axis.getName() != name) {
+      axes.push_back(axis);
+      continue;
+    }
+    axes.push_back(tessera::axis(op.getContext(), outerName, outer));
+    axes.push_back(tessera::axis(op.getContext(), innerName, size / outer));
+  }
+  return SplitOp::create(builder, op.getLoc(), type.withAxes(axes), op.getX(), builder.getStringAttr(name), builder.getStrArrayAttr({outerName, innerName}));
+}
+
+static void splitReduction(ReduceOp op) {
+  int64_t parts = op.getType().getNumElements(), part = op.getX().getType().getNumElements() / parts;
+  if (parts >= fewParts || part < largePart) return;
+  OpBuilder builder(op);
+  // Splitting an axis needs the operand in memory: only where there is no other axis to keep.
+  if (op.getOver().size() == 1) {
+    if (op.getX().getDefiningOp() && !isa<ContractOp, RepeatOp>(op.getX().getDefiningOp())) return;
+    Value split = splitReducedAxis(builder, op, names(op.getOver()).front());
+    if (!split) return;
+    StringRef name = names(op.getOver()).front();
+    op.getXMutable().assign(split);
+    op.setOverAttr(builder.getStrArrayAttr({(name + "_outer").str(), (name + "_inner").str()}));
+  }
+  SmallVector<StringRef> kept = axesKeptFirst(op);
+  if (kept.empty()) return;
+  NamedTensorType type = op.getX().getType();
+  SmallVector<StringRef> first = llvm::filter_to_vector(names(op.getOver()), [&](StringRef n) { return !llvm::is_contained(kept, n); });
+  auto axes = llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return !llvm::is_contained(first, a.getName()); });
+  auto partial = ReduceOp::create(builder, op.getLoc(), type.withAxes(axes), op.getKind(), op.getX(), builder.getStrArrayAttr(first));
+  copyName(op, partial);
+  op.getXMutable().assign(partial.getResult());
+  op.setOverAttr(builder.getStrArrayAttr(kept));
+}
+
+void tessera::splitLargeReductions(ModuleOp module) {
+  SmallVector<ReduceOp> reductions;
+  module.walk([&](ReduceOp op) { reductions.push_back(op); });
+  for (ReduceOp op : reductions) splitReduction(op);
+}

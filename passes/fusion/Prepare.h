@@ -1,0 +1,27 @@
+//===- Prepare.h - rewrites that make ops ready to be grouped ----------------===//
+
+#ifndef TESSERA_PASSES_FUSION_PREPARE_H
+#define TESSERA_PASSES_FUSION_PREPARE_H
+
+#include "ir/Tsr.h"
+
+namespace tessera {
+
+/// Turns seeds into constants and folds axis ops of sources into the sources.
+void foldSources(mlir::ModuleOp module);
+
+/// Writes contractions that no library call computes as a product and a sum.
+void writeSmallContractionsOut(mlir::ModuleOp module);
+
+/// Splits sums of a large tensor to few values into two steps, so that the first has enough independent parts.
+void splitLargeReductions(mlir::ModuleOp module);
+
+/// Moves additions into contractions: accumulators and sums of contractions into `init`, what varies along N only into `bias`.
+void absorbAdditions(mlir::ModuleOp module);
+
+/// Gives every carried operand of a repeat that is a constant a constant of its own: each becomes a buffer that the repeat rewrites.
+void separateCarriedConstants(mlir::ModuleOp module);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_FUSION_PREPARE_H

@@ -1,0 +1,50 @@
+//===- CheckLayout.cpp - what holds after `layout` --------------------------------===//
+
+#include "passes/layout/CheckLayout.h"
+#include "ir/Program.h"
+#include "passes/layout/Gemm.h"
+#include "passes/layout/Views.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static LogicalResult checkState(ModuleOp module) {
+  for (func::FuncOp function : entryFunctions(module)) {
+    auto check = [&](StringRef path, Type type) -> LogicalResult {
+      StateOp state = path.empty() ? StateOp() : findState(module, path);
+      if (!state || state.getTensorType() == type) return success();
+      return function.emitError("state `") << path << "` has type " << type << " here, " << state.getTensorType() << " in the table";
+    };
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (failed(check(argumentState(function, i), function.getArgumentTypes()[i]))) return failure();
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (failed(check(resultState(function, i), function.getResultTypes()[i]))) return failure();
+  }
+  return success();
+}
+
+static LogicalResult checkRepeat(RepeatOp repeat) {
+  auto isOutermost = [&](Value value) { return tensorType(value).getAxes().front() == repeat.getAxis(); };
+  for (Value value : repeat.getSliced())
+    if (!isOutermost(value)) return repeat.emitError("expected `") << repeat.getAxis().getName() << "` outermost in " << value.getType();
+  for (Value value : repeat.getStackedResults())
+    if (!isOutermost(value)) return repeat.emitError("expected `") << repeat.getAxis().getName() << "` outermost in " << value.getType();
+  return success();
+}
+
+LogicalResult tessera::checkLayout(ModuleOp module) {
+  if (failed(checkState(module))) return failure();
+  WalkResult result = module.walk([&](Operation *op) {
+    if (auto repeat = dyn_cast<RepeatOp>(op); repeat && failed(checkRepeat(repeat))) return WalkResult::interrupt();
+    if (auto contract = dyn_cast<ContractOp>(op); contract && isGemmShaped(contractTypes(contract)) && !describeGemm(contract)) {
+      contract.emitError("is no library call on operands as they lie");
+      return WalkResult::interrupt();
+    }
+    if (isa<RenameOp, SplitOp, MergeOp>(op) && !isView(op)) {
+      op->emitError("is no view of its operand");
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}

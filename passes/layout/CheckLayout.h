@@ -1,0 +1,16 @@
+//===- CheckLayout.h - what holds after `layout` --------------------------------===//
+
+#ifndef TESSERA_PASSES_LAYOUT_CHECKLAYOUT_H
+#define TESSERA_PASSES_LAYOUT_CHECKLAYOUT_H
+
+#include "ir/Tsr.h"
+
+namespace tessera {
+
+/// Checks that contractions worth a library call are ones, that renames, splits and merges outside kernels are views, that repeats slice and stack
+/// along the outermost axis, and that state has one type in the table and in all entry functions.
+llvm::LogicalResult checkLayout(mlir::ModuleOp module);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_LAYOUT_CHECKLAYOUT_H

@@ -1,0 +1,158 @@
+//===- Gemm.cpp - contractions as library calls ----------------------------===//
+
+#include "passes/layout/Gemm.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Below this many multiply-adds a library call costs more than the work.
+static constexpr int64_t tinyContraction = 2048;
+
+namespace {
+/// One dimension with its strides in the tensors that have it; 0 where a tensor lacks it.
+struct Dim {
+  int64_t size, strideA, strideB, strideC;
+};
+
+/// The axes of a contraction by group, with `a` the operand that brings M.
+struct Groups {
+  SmallVector<Dim> batch, m, n, k;
+};
+} // namespace
+
+ContractTypes tessera::contractTypes(ContractOp contract) {
+  return {contract.getLhs().getType(), contract.getRhs().getType(), contract.getType(),
+          contract.getBias() ? contract.getBias().getType() : NamedTensorType(), names(contract.getOver())};
+}
+
+bool tessera::isGemmShaped(const ContractTypes &types) {
+  if (!types.result.getElementType().isF32() || types.lhs.getElementType() != types.rhs.getElementType()) return false;
+  auto isFree = [&](NamedTensorType x, NamedTensorType other) {
+    return llvm::any_of(x.getAxes(), [&](AxisAttr a) { return !other.hasAxis(a.getName()) && a.getSize() > 1; });
+  };
+  if (!isFree(types.lhs, types.rhs) || !isFree(types.rhs, types.lhs)) return false;
+  int64_t work = types.result.getNumElements();
+  for (StringRef name : types.over) work *= types.lhs.getSize(name);
+  return work >= tinyContraction;
+}
+
+/// Stride of an axis in elements, 0 if the tensor lacks it.
+static int64_t strideOf(NamedTensorType type, StringRef name) {
+  int64_t at = type.findAxis(name);
+  return at < 0 ? 0 : type.getStrides()[at];
+}
+
+/// Axes of size 1 have no stride to agree on: they are left out.
+static Groups groupAxes(const ContractTypes &types, NamedTensorType a, NamedTensorType b) {
+  Groups groups;
+  auto dim = [&](AxisAttr axis) {
+    return Dim{axis.getSize(), strideOf(a, axis.getName()), strideOf(b, axis.getName()), strideOf(types.result, axis.getName())};
+  };
+  for (AxisAttr axis : types.result.getAxes()) {
+    if (axis.getSize() == 1) continue;
+    bool inA = a.hasAxis(axis.getName()), inB = b.hasAxis(axis.getName());
+    (inA && inB ? groups.batch : inA ? groups.m : groups.n).push_back(dim(axis));
+  }
+  for (AxisAttr axis : a.getAxes())
+    if (axis.getSize() > 1 && llvm::is_contained(types.over, axis.getName())) groups.k.push_back(dim(axis));
+  return groups;
+}
+
+/// Whether `outer` continues `inner` in every tensor, so that the two are one dimension.
+static bool continues(const Dim &outer, const Dim &inner) {
+  return outer.strideA == inner.strideA * inner.size && outer.strideB == inner.strideB * inner.size &&
+         outer.strideC == inner.strideC * inner.size;
+}
+
+/// Joins dimensions, outermost first, into one from the innermost outwards; what does not join goes to `rest`.
+static Dim collapse(ArrayRef<Dim> dims, SmallVectorImpl<Dim> &rest) {
+  if (dims.empty()) return {1, 1, 1, 1};
+  Dim joined = dims.back();
+  dims = dims.drop_back();
+  while (!dims.empty() && continues(dims.back(), joined)) {
+    joined.size *= dims.back().size;
+    dims = dims.drop_back();
+  }
+  rest.append(dims.begin(), dims.end());
+  return joined;
+}
+
+/// Joins neighbours among the batch dimensions; they stand in the order of c.
+static SmallVector<Dim> joinNeighbours(ArrayRef<Dim> dims) {
+  SmallVector<Dim> joined;
+  for (const Dim &dim : dims) {
+    if (!joined.empty() && continues(joined.back(), dim)) {
+      int64_t size = joined.back().size;
+      joined.back() = dim;
+      joined.back().size *= size;
+    } else {
+      joined.push_back(dim);
+    }
+  }
+  return joined;
+}
+
+/// Whether `bias` has exactly the axes of N, in their order.
+static bool variesAlongN(NamedTensorType bias, const ContractTypes &types, NamedTensorType a) {
+  SmallVector<AxisAttr> n = llvm::filter_to_vector(types.result.getAxes(), [&](AxisAttr x) { return !a.hasAxis(x.getName()); });
+  return llvm::equal(n, bias.getAxes());
+}
+
+static std::optional<GemmDescription> describe(const ContractTypes &types, bool swapped) {
+  NamedTensorType a = swapped ? types.rhs : types.lhs, b = swapped ? types.lhs : types.rhs;
+  Groups groups = groupAxes(types, a, b);
+  // Strides in the tensor that lacks an axis are 0 and continue each other.
+  SmallVector<Dim> unjoinedN, unjoinedK;
+  Dim m = collapse(groups.m, groups.batch);
+  Dim n = collapse(groups.n, unjoinedN);
+  Dim k = collapse(groups.k, unjoinedK);
+  if (!unjoinedK.empty()) return std::nullopt;
+  if (types.bias && (!unjoinedN.empty() || !variesAlongN(types.bias, types, a))) return std::nullopt;
+  groups.batch.append(unjoinedN);
+  if (n.strideC != 1 && n.size != 1) return std::nullopt;
+  if (m.strideA != 1 && k.strideA != 1 && m.size != 1 && k.size != 1) return std::nullopt;
+  if (k.strideB != 1 && n.strideB != 1 && k.size != 1 && n.size != 1) return std::nullopt;
+
+  llvm::sort(groups.batch, [](const Dim &x, const Dim &y) { return x.strideC > y.strideC; });
+  GemmDescription gemm;
+  gemm.swapped = swapped;
+  auto add = [](std::vector<int64_t> &dims, std::vector<int64_t> &strides, int64_t size, int64_t stride) {
+    dims.push_back(stride ? size : 1);
+    strides.push_back(stride);
+  };
+  for (const Dim &dim : joinNeighbours(groups.batch)) {
+    add(gemm.dimsA, gemm.stridesA, dim.size, dim.strideA);
+    add(gemm.dimsB, gemm.stridesB, dim.size, dim.strideB);
+    add(gemm.dimsC, gemm.stridesC, dim.size, dim.strideC);
+  }
+  add(gemm.dimsA, gemm.stridesA, m.size, m.strideA), add(gemm.dimsA, gemm.stridesA, k.size, k.strideA);
+  add(gemm.dimsB, gemm.stridesB, k.size, k.strideB), add(gemm.dimsB, gemm.stridesB, n.size, n.strideB);
+  add(gemm.dimsC, gemm.stridesC, m.size, m.strideC), add(gemm.dimsC, gemm.stridesC, n.size, n.strideC);
+  // A dimension of size 1 has any stride; libraries want the one that a dense matrix would have.
+  auto densify = [](ArrayRef<int64_t> dims, MutableArrayRef<int64_t> strides) {
+    size_t rows = dims.size() - 2, columns = dims.size() - 1;
+    if (dims[columns] == 1 && strides[rows] != 1) strides[columns] = 1;
+    if (dims[rows] == 1) strides[rows] = std::max(dims[columns] * strides[columns], int64_t(1));
+    for (size_t i = rows; i-- > 0;)
+      if (dims[i] == 1) strides[i] = std::max(dims[i + 1] * strides[i + 1], int64_t(1));
+  };
+  densify(gemm.dimsA, gemm.stridesA), densify(gemm.dimsB, gemm.stridesB), densify(gemm.dimsC, gemm.stridesC);
+  if (types.bias) {
+    gemm.bias.emplace(gemm.dimsC.size(), 0);
+    gemm.bias->back() = 1;
+  }
+  return gemm;
+}
+
+std::optional<GemmDescription> tessera::describeGemm(const ContractTypes &types) {
+  if (!isGemmShaped(types)) return std::nullopt;
+  if (auto gemm = describe(types, false)) return gemm;
+  return describe(types, true);
+}
+
+std::optional<GemmDescription> tessera::describeGemm(ContractOp contract) {
+  std::optional<GemmDescription> gemm = describeGemm(contractTypes(contract));
+  if (gemm) gemm->accumulate = contract.getInit() != nullptr;
+  return gemm;
+}

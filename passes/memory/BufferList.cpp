@@ -1,0 +1,71 @@
+//===- BufferList.cpp - every buffer of the arena -----------------------------------===//
+
+#include "passes/memory/BufferList.h"
+#include "ir/Program.h"
+#include "passes/layout/Views.h"
+#include <tuple>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+/// Collects the buffers of one entry function.
+class BufferCollector {
+public:
+  BufferCollector(func::FuncOp function, std::vector<BufferInfo> &list) : function(function), list(list) {}
+
+  void run() {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto input = function.getArgAttrOfType<DictionaryAttr>(i, attrs::input))
+        add(nameIn(input), "input", function.getArgAttr(i, attrs::place), tensorType(function.getArgument(i)));
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (auto output = function.getResultAttrOfType<DictionaryAttr>(i, attrs::output))
+        add(nameIn(output), "output", function.getResultAttr(i, attrs::place), cast<NamedTensorType>(function.getResultTypes()[i]));
+    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (!isa<KernelOp>(op->getParentOp()) && !isView(op)) addResults(op);
+    });
+  }
+
+private:
+  static std::string nameIn(DictionaryAttr description) {
+    auto name = description.getAs<StringAttr>("name");
+    return name ? name.str() : "";
+  }
+
+  void addResults(Operation *op) {
+    auto places = op->getAttrOfType<ArrayAttr>(attrs::places);
+    if (!places) return;
+    std::string name = userName(op).str();
+    if (auto kernel = dyn_cast<KernelOp>(op); kernel && name.empty()) name = kernel.getName().str();
+    if (name.empty()) name = op->getName().stripDialect().str();
+    auto repeat = dyn_cast<RepeatOp>(op);
+    for (auto [result, place] : llvm::zip(op->getResults(), places)) {
+      bool isSaved = repeat && result.getResultNumber() >= repeat.getCarried().size();
+      add(name, isSaved ? "saved" : "temporary", place, tensorType(result));
+    }
+  }
+
+  /// Adds a buffer unless it is part of one that is listed: a slot of a stack, or storage taken over.
+  void add(StringRef name, StringRef kind, Attribute attr, NamedTensorType type) {
+    auto place = dyn_cast_or_null<PlaceAttr>(attr);
+    if (!place || llvm::any_of(place.getStrides(), [](int64_t stride) { return stride != 0; })) return;
+    int64_t offset = place.getOffset(), bytes = type.getNumBytes();
+    for (const BufferInfo &other : list)
+      if ((other.entry == "*" || other.entry == function.getName()) && other.offset == offset && other.bytes == bytes) return;
+    list.push_back({name.str(), function.getName().str(), kind.str(), offset, bytes});
+  }
+
+  func::FuncOp function;
+  std::vector<BufferInfo> &list;
+};
+} // namespace
+
+std::vector<BufferInfo> tessera::listBuffers(ModuleOp module) {
+  std::vector<BufferInfo> list;
+  for (StateOp state : stateTable(module))
+    if (state.getPlace()) list.push_back({state.getPath().str(), "*", "state", state.getPlace()->getOffset(), state.getTensorType().getNumBytes()});
+  for (func::FuncOp function : entryFunctions(module)) BufferCollector(function, list).run();
+  auto key = [](const BufferInfo &buffer) { return std::tie(buffer.offset, buffer.entry, buffer.name); };
+  llvm::sort(list, [&](const BufferInfo &a, const BufferInfo &b) { return a.bytes != b.bytes ? a.bytes > b.bytes : key(a) < key(b); });
+  return list;
+}

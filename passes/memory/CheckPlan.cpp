@@ -1,0 +1,279 @@
+//===- CheckPlan.cpp - proves that a scheduled program reads what was written --------===//
+//
+// Memory is a map from stretches of bytes to the write that made them. A value is a list of stretches of such
+// writes: a stacked result is put together from the writes of all iterations, a slice is a part of that list.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/memory/CheckPlan.h"
+#include "ir/Program.h"
+#include "passes/layout/Views.h"
+#include "passes/memory/InPlace.h"
+#include "passes/memory/Offsets.h"
+#include "passes/memory/Storage.h"
+#include <map>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// `bytes` bytes of write number `tag`, from its byte `from` on.
+struct Piece {
+  int64_t bytes, tag, from;
+  bool operator==(const Piece &) const = default;
+};
+using Content = SmallVector<Piece, 1>;
+
+/// Appends a piece; joins it with the last one where it continues it.
+void append(Content &content, Piece piece) {
+  if (!content.empty() && content.back().tag == piece.tag && content.back().from + content.back().bytes == piece.from) content.back().bytes += piece.bytes;
+  else content.push_back(piece);
+}
+
+/// Bytes [begin, begin + bytes) of a content.
+Content part(const Content &content, int64_t begin, int64_t bytes) {
+  Content result;
+  int64_t at = 0;
+  for (const Piece &piece : content) {
+    int64_t from = std::max(begin, at), to = std::min(begin + bytes, at + piece.bytes);
+    if (from < to) append(result, {to - from, piece.tag, piece.from + from - at});
+    at += piece.bytes;
+  }
+  return result;
+}
+
+/// The arena.
+class SymbolicMemory {
+public:
+  void write(int64_t address, int64_t bytes, int64_t tag) {
+    cut(address), cut(address + bytes);
+    pieces.erase(pieces.lower_bound(address), pieces.lower_bound(address + bytes));
+    pieces[address] = {bytes, tag, 0};
+  }
+  Content read(int64_t address, int64_t bytes) {
+    cut(address), cut(address + bytes);
+    Content content;
+    int64_t at = address;
+    for (auto it = pieces.lower_bound(address); it != pieces.end() && it->first < address + bytes; ++it) {
+      if (it->first != at) append(content, {it->first - at, -1, 0});
+      append(content, it->second);
+      at = it->first + it->second.bytes;
+    }
+    return content;
+  }
+
+private:
+  /// Makes `address` the start of a piece, if a piece covers it.
+  void cut(int64_t address) {
+    auto it = pieces.lower_bound(address);
+    if (it == pieces.begin()) return;
+    --it;
+    int64_t head = address - it->first;
+    Piece piece = it->second;
+    if (head >= piece.bytes) return;
+    it->second.bytes = head;
+    pieces[address] = {piece.bytes - head, piece.tag, piece.from + head};
+  }
+  std::map<int64_t, Piece> pieces;
+};
+
+class PlanChecker {
+public:
+  PlanChecker(func::FuncOp function, int64_t arenaBytes) : function(function), arenaBytes(arenaBytes) {}
+  LogicalResult run();
+
+private:
+  LogicalResult runBlock(Block &block);
+  LogicalResult runOp(Operation *op);
+  LogicalResult runView(Operation *op);
+  LogicalResult runWriter(Operation *op);
+  LogicalResult runRepeat(RepeatOp op);
+  LogicalResult runReturn(func::ReturnOp op);
+  LogicalResult mayOverlap(Operation *op, Value operand, OpResult result);
+
+  LogicalResult setPlaces(Operation *op, ValueRange values, ArrayAttr list);
+  LogicalResult setPlace(Operation *op, Value value, Attribute attr);
+  LogicalResult read(Operation *op, Value value);
+  void write(Value value);
+  int64_t address(Value value) const;
+  static int64_t bytes(Value value) { return tensorType(value).getNumBytes(); }
+
+  func::FuncOp function;
+  int64_t arenaBytes, nextTag = 0;
+  SymbolicMemory memory;
+  DenseMap<Value, Content> contents;
+  DenseMap<Value, PlaceAttr> places;
+  SmallVector<int64_t> inductions;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlanChecker::setPlace(Operation *op, Value value, Attribute attr) {
+  auto place = dyn_cast_or_null<PlaceAttr>(attr);
+  if (!place) return op->emitError("expected a place for each value");
+  if (place.getStrides().size() > inductions.size() + isa<RepeatOp>(op)) return op->emitError("a place has more strides than there are repeats around it");
+  places[value] = place;
+  return success();
+}
+
+LogicalResult PlanChecker::setPlaces(Operation *op, ValueRange values, ArrayAttr list) {
+  if (values.empty()) return success();
+  if (!list || list.size() != values.size()) return op->emitError("expected ") << values.size() << " places";
+  for (auto [value, place] : llvm::zip(values, list))
+    if (failed(setPlace(op, value, place))) return failure();
+  return success();
+}
+
+int64_t PlanChecker::address(Value value) const {
+  PlaceAttr place = places.lookup(value);
+  int64_t result = place.getOffset();
+  for (auto [stride, induction] : llvm::zip(place.getStrides(), inductions)) result += stride * induction;
+  return result;
+}
+
+LogicalResult PlanChecker::read(Operation *op, Value value) {
+  int64_t from = address(value);
+  if (from < 0 || from + bytes(value) > arenaBytes) return op->emitError("a buffer leaves the arena: bytes ") << from << " to " << from + bytes(value);
+  if (memory.read(from, bytes(value)) == contents[value]) return success();
+  InFlightDiagnostic error = op->emitError("reads bytes that were overwritten, at ") << from;
+  if (Operation *producer = value.getDefiningOp()) error.attachNote(producer->getLoc()) << "the value was made here";
+  return error;
+}
+
+void PlanChecker::write(Value value) {
+  int64_t tag = nextTag++;
+  memory.write(address(value), bytes(value), tag);
+  contents[value] = {{bytes(value), tag, 0}};
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlanChecker::runView(Operation *op) {
+  Value x = op->getOperand(0), result = op->getResult(0);
+  if (failed(setPlaces(op, op->getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
+  if (address(result) != address(x) + viewOffset(op)) return op->emitError("a view lies elsewhere than what it looks at");
+  contents[result] = part(contents[x], viewOffset(op), bytes(result));
+  return success();
+}
+
+/// A result may overlap an operand only where it takes its storage as a whole.
+LogicalResult PlanChecker::mayOverlap(Operation *op, Value operand, OpResult result) {
+  int64_t a = address(operand), b = address(result);
+  if (a + bytes(operand) <= b || b + bytes(result) <= a) return success();
+  if (a == b && bytes(operand) == bytes(result)) {
+    if (auto kernel = dyn_cast<KernelOp>(op))
+      if (mayWriteOver(kernel, llvm::find(kernel.getInputs(), operand) - kernel.getInputs().begin(), result.getResultNumber())) return success();
+    if (auto contract = dyn_cast<ContractOp>(op); contract && operand == contract.getInit() && operand != contract.getLhs() && operand != contract.getRhs()) return success();
+  }
+  return op->emitError("writes a result over an operand that it still reads");
+}
+
+LogicalResult PlanChecker::runWriter(Operation *op) {
+  if (failed(setPlaces(op, op->getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
+  for (Value operand : op->getOperands())
+    if (failed(read(op, operand))) return failure();
+  for (OpResult result : op->getResults()) {
+    for (Value operand : op->getOperands())
+      if (failed(mayOverlap(op, operand, result))) return failure();
+    for (OpResult other : op->getResults())
+      if (other.getResultNumber() < result.getResultNumber() && address(other) < address(result) + bytes(result) && address(result) < address(other) + bytes(other))
+        return op->emitError("two results overlap");
+  }
+  if (auto contract = dyn_cast<ContractOp>(op); contract && contract.getInit() && address(contract.getInit()) != address(contract.getResult()))
+    return op->emitError("expected `init` where the result lies");
+  for (Value result : op->getResults()) write(result);
+  return success();
+}
+
+LogicalResult PlanChecker::runRepeat(RepeatOp op) {
+  if (failed(setPlaces(op, op.getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
+  if (failed(setPlaces(op, op.getBlock().getArguments(), op.getArgPlacesAttr()))) return failure();
+  SmallVector<Content> carried = llvm::map_to_vector(op.getCarried(), [&](Value v) { return contents[v]; });
+  int64_t count = op.getAxis().getSize();
+  size_t stackedCount = op.getNumResults() - carried.size();
+  SmallVector<SmallVector<Content>> stacks(stackedCount, SmallVector<Content>(count));
+  for (int64_t step = 0; step < count; ++step) {
+    int64_t i = op.getReverse() ? count - 1 - step : step;
+    inductions.push_back(i);
+    write(op.getInduction());
+    for (auto [content, argument] : llvm::zip(carried, op.getCarriedArgs())) {
+      contents[argument] = content;
+      if (failed(read(op, argument))) return failure();
+    }
+    for (auto [operand, argument] : llvm::zip(op.getSliced(), op.getSlicedArgs())) contents[argument] = part(contents[operand], i * bytes(argument), bytes(argument));
+    for (auto [operand, argument] : llvm::zip(op.getInvariants(), op.getInvariantArgs())) contents[argument] = contents[operand];
+    if (failed(runBlock(op.getBlock()))) return failure();
+    for (auto [k, value] : llvm::enumerate(op.getYield().getValues())) {
+      if (failed(read(op.getYield(), value))) return failure();
+      (k < carried.size() ? carried[k] : stacks[k - carried.size()][i]) = contents[value];
+    }
+    inductions.pop_back();
+  }
+  for (auto [k, result] : llvm::enumerate(op.getResults())) {
+    Content &content = contents[result];
+    content.clear();
+    if (k < carried.size()) content = carried[k];
+    else
+      for (const Content &slice : stacks[k - carried.size()])
+        for (const Piece &piece : slice) append(content, piece);
+    if (failed(read(op, result))) return failure();
+  }
+  return success();
+}
+
+LogicalResult PlanChecker::runReturn(func::ReturnOp op) {
+  ModuleOp module = function->getParentOfType<ModuleOp>();
+  for (auto [i, value] : llvm::enumerate(op.getOperands())) {
+    if (failed(read(op, value))) return failure();
+    auto place = function.getResultAttrOfType<PlaceAttr>(i, attrs::place);
+    if (!place || place != places.lookup(value)) return op.emitError("result ") << i << " lies elsewhere than its function says";
+    if (StateOp state = findState(module, resultState(function, i)); state && state.getPlaceAttr() != place)
+      return op.emitError("state `") << state.getPath() << "` does not end in its place";
+  }
+  return success();
+}
+
+LogicalResult PlanChecker::runOp(Operation *op) {
+  if (isView(op)) return runView(op);
+  if (auto repeat = dyn_cast<RepeatOp>(op)) return runRepeat(repeat);
+  if (auto ret = dyn_cast<func::ReturnOp>(op)) return runReturn(ret);
+  if (isa<YieldOp>(op)) return success();
+  return runWriter(op);
+}
+
+LogicalResult PlanChecker::runBlock(Block &block) {
+  for (Operation &op : block)
+    if (failed(runOp(&op))) return failure();
+  return success();
+}
+
+LogicalResult PlanChecker::run() {
+  for (BlockArgument argument : function.getArguments()) {
+    auto place = function.getArgAttrOfType<PlaceAttr>(argument.getArgNumber(), attrs::place);
+    if (failed(setPlace(function, argument, place))) return failure();
+    if (place.getOffset() % bufferAlignment) return function.emitError("argument ") << argument.getArgNumber() << " is not aligned";
+    write(argument);
+  }
+  return runBlock(function.getBody().front());
+}
+
+LogicalResult tessera::checkPlan(ModuleOp module) {
+  auto arena = module->getAttrOfType<IntegerAttr>(attrs::arena);
+  if (!arena) return module.emitError("expected `tsr.arena`; has `schedule` run?");
+  int64_t end = 0;
+  for (StateOp state : stateTable(module)) {
+    if (!state.getPlace() || state.getPlace()->getOffset() < end || state.getPlace()->getOffset() % bufferAlignment)
+      return state.emitError("expected an aligned place behind the state before it");
+    end = state.getPlace()->getOffset() + state.getTensorType().getNumBytes();
+  }
+  for (func::FuncOp function : entryFunctions(module))
+    if (failed(PlanChecker(function, arena.getInt()).run())) return failure();
+  return success();
+}

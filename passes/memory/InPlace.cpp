@@ -1,0 +1,48 @@
+//===- InPlace.cpp - which results may take the storage of an operand ------------===//
+
+#include "passes/memory/InPlace.h"
+#include "passes/layout/Views.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Whether an op of a kernel reads this operand only at its own point of the loop nest.
+static bool readsPointwise(OpOperand &use) {
+  Operation *op = use.getOwner();
+  return isa<ReduceOp>(op) || (isa<ElementwiseOpInterface>(op) && !isa<ReorderOp>(op));
+}
+
+bool tessera::mayWriteOver(KernelOp kernel, unsigned operand, unsigned result) {
+  auto type = tensorType(kernel.getResult(result));
+  if (kernel.getInputs()[operand].getType() != type || !coversRoot(kernel.getInputs()[operand])) return false;
+  // A row value is written while later sweeps may still read rows; element values in the last sweep, point by point.
+  if (type.getRank() != static_cast<int64_t>(kernel.getParallel().size() + kernel.getSerial().size())) return false;
+  return llvm::all_of(kernel.getBlock().getArgument(operand).getUses(), readsPointwise);
+}
+
+/// The operands of an op that lie in the buffer of `root`.
+static SmallVector<unsigned> operandsIn(Operation *op, Value root) {
+  SmallVector<unsigned> found;
+  for (OpOperand &use : op->getOpOperands())
+    if (viewRoot(use.get()) == root) found.push_back(use.getOperandNumber());
+  return found;
+}
+
+bool tessera::mayTakeStorage(Operation *op, Value dying, Value made) {
+  SmallVector<unsigned> operands = operandsIn(op, dying);
+  if (operands.size() != 1) return false;
+  unsigned operand = operands.front();
+  if (auto kernel = dyn_cast<KernelOp>(op)) {
+    auto result = dyn_cast<OpResult>(made);
+    return result && result.getOwner() == op && mayWriteOver(kernel, operand, result.getResultNumber());
+  }
+  if (auto contract = dyn_cast<ContractOp>(op)) {
+    if (made != contract.getResult() || !contract.getInit()) return false;
+    return contract.getInitMutable().begin()->getOperandNumber() == operand && coversRoot(contract.getInit());
+  }
+  if (auto repeat = dyn_cast<RepeatOp>(op)) {
+    if (operand >= repeat.getCarried().size() || !coversRoot(repeat.getCarried()[operand])) return false;
+    return made == repeat.getResult(operand) || made == repeat.getCarriedArgs()[operand];
+  }
+  return false;
+}

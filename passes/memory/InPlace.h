@@ -1,0 +1,20 @@
+//===- InPlace.h - which results may take the storage of an operand -------------===//
+
+#ifndef TESSERA_PASSES_MEMORY_INPLACE_H
+#define TESSERA_PASSES_MEMORY_INPLACE_H
+
+#include "ir/Tsr.h"
+
+namespace tessera {
+
+/// Whether the buffer `dying` (a root value), which `op` reads for the last time, may be the storage of `made`, a value that begins
+/// with `op`: a kernel's result over an operand that is read only at the point that is written; a contraction's over its `init`;
+/// a repeat's carried result or argument over the carried operand.
+bool mayTakeStorage(mlir::Operation *op, mlir::Value dying, mlir::Value made);
+
+/// Whether the kernel may write result `result` over operand `operand`.
+bool mayWriteOver(KernelOp kernel, unsigned operand, unsigned result);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_MEMORY_INPLACE_H

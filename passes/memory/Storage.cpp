@@ -1,0 +1,252 @@
+//===- Storage.cpp - which values share a buffer -----------------------------------===//
+//
+//   1. State arguments lie in their state's cell, inputs in buffers of their own.
+//   2. A returned state goes into its state's cell.
+//   3. Backwards through the ops, so that each op's results have their cells before its operands are looked at:
+//      a. results that nothing wanted elsewhere get a new buffer;
+//      b. an operand that dies in an op takes the cell of a result that may be written over it; a contraction's `init` must;
+//      c. a repeat puts its carried operand, argument, yielded value and result into one cell; a stacked result's producer writes into its
+//         slot; a carried value that is also stacked moves from slot to slot of a stack that is one slot longer.
+//   4. Where the lifetimes in a cell collide, the value stays outside and the operand is noted in `copies`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/memory/Storage.h"
+#include "ir/Program.h"
+#include "passes/layout/Views.h"
+#include "passes/memory/InPlace.h"
+
+using namespace mlir;
+using namespace tessera;
+
+unsigned tessera::repeatDepth(Operation *op) {
+  unsigned depth = 0;
+  while ((op = op->getParentOp())) depth += isa<RepeatOp>(op);
+  return depth;
+}
+
+int tessera::stackOfCarried(RepeatOp repeat, unsigned carried) {
+  ValueRange yielded = repeat.getYield().getValues();
+  Value argument = repeat.getCarriedArgs()[carried];
+  if (yielded[carried] == argument) return -1;
+  for (unsigned i = repeat.getCarried().size(); i < yielded.size(); ++i)
+    if (yielded[i] == argument) return i;
+  return -1;
+}
+
+/// `strides` with one more for a repeat at `depth`.
+static SmallVector<int64_t> withStride(ArrayRef<int64_t> strides, unsigned depth, int64_t stride) {
+  SmallVector<int64_t> result(strides);
+  result.resize(depth, 0);
+  result.push_back(stride);
+  return result;
+}
+
+static int64_t bytesOf(Value value) { return tensorType(value).getNumBytes(); }
+
+StoragePlan::StoragePlan(func::FuncOp function) : function(function), line(function) {
+  placeArguments();
+  placeStateResults();
+  placeBlock(function.getBody().front());
+}
+
+//===----------------------------------------------------------------------===//
+// Cells
+//===----------------------------------------------------------------------===//
+
+int StoragePlan::newBuffer(int64_t bytes, StringRef state) {
+  Buffer buffer;
+  buffer.lifetime = {bytes, INT_MAX, 0};
+  buffer.state = state.str();
+  buffers.push_back(buffer);
+  return buffers.size() - 1;
+}
+
+int StoragePlan::newCell(int buffer, int64_t offset, ArrayRef<int64_t> strides, int64_t bytes) {
+  cells.push_back({buffer, offset, SmallVector<int64_t>(strides), bytes, {}});
+  return cells.size() - 1;
+}
+
+void StoragePlan::extend(int buffer, int start, int end) {
+  Lifetime &lifetime = buffers[buffer].lifetime;
+  lifetime.start = std::min(lifetime.start, start);
+  lifetime.end = std::max(lifetime.end, end);
+}
+
+void StoragePlan::enter(Value root, int cell, int start, int end) {
+  cells[cell].segments.push_back({start, end, root});
+  extend(cells[cell].buffer, line.definition(root), end);
+  cellOf[root] = cell;
+}
+
+bool StoragePlan::tryEnter(Value value, int cell) {
+  Value root = viewRoot(value);
+  if (hasCell(root)) return cellOf.lookup(root) == cell && coversRoot(value);
+  if (!root.getDefiningOp() || !coversRoot(value) || bytesOf(root) != cells[cell].bytes) return false;
+  int start = line.definition(root), end = line.lastUse(root);
+  for (Segment other : cells[cell].segments) {
+    if (other.end < start || end < other.start) continue;
+    // One takes over from the other within an op.
+    if (other.end == start && mayTakeStorage(root.getDefiningOp(), other.value, root)) continue;
+    Operation *maker = other.value.getDefiningOp();
+    if (!maker) maker = other.value.getParentBlock()->getParentOp();
+    if (other.start == end && mayTakeStorage(maker, root, other.value)) continue;
+    return false;
+  }
+  // Between a repeat's begin and its end others may take turns in the cell: the carried values.
+  Operation *op = root.getDefiningOp();
+  bool isCarriedResult = isa<RepeatOp>(op) && cast<OpResult>(root).getResultNumber() < cast<RepeatOp>(op).getCarried().size();
+  enter(root, cell, isCarriedResult ? line.endOf(op) : start, end);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The function's boundary
+//===----------------------------------------------------------------------===//
+
+void StoragePlan::placeArguments() {
+  for (BlockArgument argument : function.getArguments()) {
+    StringRef path = argumentState(function, argument.getArgNumber());
+    int cell = newCell(newBuffer(bytesOf(argument), path), 0, {}, bytesOf(argument));
+    if (!path.empty()) stateCells[path] = cell;
+    enter(argument, cell);
+  }
+}
+
+void StoragePlan::placeStateResults() {
+  for (OpOperand &use : function.getBody().front().getTerminator()->getOpOperands()) {
+    StringRef path = resultState(function, use.getOperandNumber());
+    if (path.empty()) continue;
+    auto [it, isNew] = stateCells.try_emplace(path, 0);
+    if (isNew) it->second = newCell(newBuffer(bytesOf(use.get()), path), 0, {}, bytesOf(use.get()));
+    if (!tryEnter(use.get(), it->second)) copies.push_back(&use);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+void StoragePlan::placeBlock(Block &block) {
+  for (Operation &op : llvm::reverse(block)) placeOp(&op);
+}
+
+void StoragePlan::placeOp(Operation *op) {
+  if (isView(op)) return;
+  if (auto repeat = dyn_cast<RepeatOp>(op)) return placeRepeat(repeat);
+  for (Value result : op->getResults())
+    if (!hasCell(result)) enter(result, newCell(newBuffer(bytesOf(result)), 0, {}, bytesOf(result)));
+  if (auto kernel = dyn_cast<KernelOp>(op)) shareWithOperands(kernel);
+  if (auto contract = dyn_cast<ContractOp>(op); contract && contract.getInit()) placeInit(contract);
+}
+
+void StoragePlan::shareWithOperands(KernelOp kernel) {
+  for (OpResult result : kernel->getResults())
+    for (Value operand : kernel.getInputs()) {
+      Value root = viewRoot(operand);
+      if (hasCell(root) || root.getParentBlock() != kernel->getBlock() || !mayTakeStorage(kernel, root, result)) continue;
+      // A carried result may belong into its stack, which is better still.
+      if (root.getDefiningOp<RepeatOp>()) continue;
+      if (tryEnter(operand, cellOf.lookup(result))) break;
+    }
+}
+
+void StoragePlan::placeInit(ContractOp contract) {
+  if (!tryEnter(contract.getInit(), cellOf.lookup(contract.getResult()))) copies.push_back(&*contract.getInitMutable().begin());
+}
+
+//===----------------------------------------------------------------------===//
+// Repeats
+//===----------------------------------------------------------------------===//
+
+void StoragePlan::placeRepeat(RepeatOp repeat) {
+  Value induction = repeat.getInduction();
+  int cell = newCell(newBuffer(bytesOf(induction)), 0, {}, bytesOf(induction));
+  enter(induction, cell, line.at(repeat), line.endOf(repeat));
+
+  unsigned carriedCount = repeat.getCarried().size();
+  SmallVector<bool> done(repeat.getNumResults(), false);
+  for (unsigned i = 0; i < carriedCount; ++i)
+    if (int stacked = stackOfCarried(repeat, i); stacked >= 0 && placeCarriedStack(repeat, i, stacked)) done[i] = done[stacked] = true;
+  for (unsigned i = 0; i < repeat.getNumResults(); ++i)
+    if (!done[i]) i < carriedCount ? placeCarried(repeat, i) : placeStacked(repeat, i);
+  placeBlock(repeat.getBlock());
+}
+
+void StoragePlan::placeCarried(RepeatOp repeat, unsigned i) {
+  Value result = repeat.getResult(i), argument = repeat.getCarriedArgs()[i];
+  if (!hasCell(result)) enter(result, newCell(newBuffer(bytesOf(result)), 0, {}, bytesOf(result)), line.endOf(repeat), line.lastUse(result));
+  int cell = cellOf.lookup(result);
+  extend(cells[cell].buffer, line.at(repeat), line.endOf(repeat));
+  enter(argument, cell);
+  OpOperand &yielded = repeat.getYield()->getOpOperand(i);
+  if (yielded.get() != argument && !tryEnter(yielded.get(), cell)) copies.push_back(&yielded);
+  if (!tryEnter(repeat.getCarried()[i], cell)) copies.push_back(&repeat.getCarriedMutable()[i]);
+}
+
+/// The carried value is saved as it comes in: slot i of the stack is the argument of iteration i, and what is yielded goes into the next slot.
+/// Backwards the slots run the other way.
+bool StoragePlan::placeCarriedStack(RepeatOp repeat, unsigned i, unsigned stacked) {
+  Value result = repeat.getResult(i), stack = repeat.getResult(stacked);
+  OpOperand &yielded = repeat.getYield()->getOpOperand(i);
+  Value root = viewRoot(yielded.get());
+  bool isFree = !hasCell(result) && !hasCell(stack) && root.getDefiningOp() && !hasCell(root) && coversRoot(yielded.get());
+  if (!isFree || root.getParentBlock() != &repeat.getBlock()) return false;
+  int64_t slot = bytesOf(result), count = repeat.getAxis().getSize();
+  bool reverse = repeat.getReverse();
+  int buffer = newBuffer(slot * (count + 1));
+  SmallVector<int64_t> strides = withStride({}, repeatDepth(repeat), slot);
+  extend(buffer, line.at(repeat), line.endOf(repeat));
+  enter(stack, newCell(buffer, reverse ? slot : 0, {}, slot * count));
+  enter(result, newCell(buffer, reverse ? 0 : slot * count, {}, slot), line.endOf(repeat), line.lastUse(result));
+  enter(repeat.getCarriedArgs()[i], newCell(buffer, reverse ? slot : 0, strides, slot));
+  enter(root, newCell(buffer, reverse ? 0 : slot, strides, slot));
+  // No one overwrites the first slot, so the operand may live on in it.
+  Value operand = repeat.getCarried()[i], operandRoot = viewRoot(operand);
+  bool canMove = operandRoot.getDefiningOp() && !hasCell(operandRoot) && coversRoot(operand) && operandRoot.getParentBlock() == repeat->getBlock();
+  if (canMove) enter(operandRoot, newCell(buffer, reverse ? slot * count : 0, {}, slot));
+  else copies.push_back(&repeat.getCarriedMutable()[i]);
+  return true;
+}
+
+void StoragePlan::placeStacked(RepeatOp repeat, unsigned i) {
+  Value stack = repeat.getResult(i);
+  if (!hasCell(stack)) enter(stack, newCell(newBuffer(bytesOf(stack)), 0, {}, bytesOf(stack)));
+  OpOperand &yielded = repeat.getYield()->getOpOperand(i);
+  Value root = viewRoot(yielded.get());
+  if (!root.getDefiningOp() || hasCell(root) || !coversRoot(yielded.get())) {
+    copies.push_back(&yielded);
+    return;
+  }
+  Cell slot = cells[cellOf.lookup(stack)];
+  int64_t bytes = bytesOf(root);
+  enter(root, newCell(slot.buffer, slot.offset, withStride(slot.strides, repeatDepth(repeat), bytes), bytes));
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+StoragePlan::Location StoragePlan::locate(Value value) const {
+  Value root = viewRoot(value);
+  int64_t offset = offsetInRoot(value);
+  if (auto it = cellOf.find(root); it != cellOf.end()) {
+    const Cell &cell = cells[it->second];
+    return {cell.buffer, cell.offset + offset, cell.strides};
+  }
+  auto argument = dyn_cast<BlockArgument>(root);
+  auto repeat = argument ? dyn_cast<RepeatOp>(argument.getOwner()->getParentOp()) : RepeatOp();
+  if (!repeat) return {};
+  unsigned operand = argument.getArgNumber() - 1, carried = repeat.getCarried().size();
+  Location outer = locate(repeat->getOperand(operand));
+  outer.offset += offset;
+  if (operand < carried + repeat.getSliced().size()) outer.strides = withStride(outer.strides, repeatDepth(repeat), bytesOf(argument));
+  return outer;
+}
+
+PlaceAttr StoragePlan::place(Value value) const {
+  Location location = locate(value);
+  if (location.buffer < 0) return {};
+  while (!location.strides.empty() && location.strides.back() == 0) location.strides.pop_back();
+  return PlaceAttr::get(value.getContext(), buffers[location.buffer].offset + location.offset, location.strides);
+}

@@ -1,0 +1,95 @@
+//===- Storage.h - which values share a buffer ------------------------------------===//
+//
+// A *cell* is a location: a buffer, an offset in it and strides along the
+// enclosing repeats. Several values may take turns in one cell (state and its next
+// value; an operand and the result that overwrites it; a carried value from
+// iteration to iteration). Views and slices live in the cell of what they look at.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PASSES_MEMORY_STORAGE_H
+#define TESSERA_PASSES_MEMORY_STORAGE_H
+
+#include "passes/memory/Offsets.h"
+#include "passes/memory/Timeline.h"
+#include "llvm/ADT/StringMap.h"
+#include <vector>
+
+namespace tessera {
+
+/// A stretch of the arena with one lifetime.
+struct Buffer {
+  Lifetime lifetime;
+  std::string state; ///< path, if it is the place of state; such a buffer lives always
+  int64_t offset = 0; ///< set once packed
+};
+
+/// The values of an entry function by storage. If `copies` is not empty the plan is incomplete: those operands must be copied first.
+class StoragePlan {
+public:
+  /// Analyses a function; changes nothing.
+  StoragePlan(mlir::func::FuncOp function);
+
+  llvm::ArrayRef<mlir::OpOperand *> getCopies() const { return copies; }
+  std::vector<Buffer> &getBuffers() { return buffers; }
+  /// Where a value lies: views and slices too. Buffers must have their offsets.
+  PlaceAttr place(mlir::Value value) const;
+
+private:
+  struct Segment {
+    int start, end;
+    mlir::Value value;
+  };
+  struct Cell {
+    int buffer;
+    int64_t offset;
+    llvm::SmallVector<int64_t> strides;
+    int64_t bytes;
+    llvm::SmallVector<Segment> segments;
+  };
+  struct Location {
+    int buffer = -1;
+    int64_t offset = 0;
+    llvm::SmallVector<int64_t> strides;
+  };
+
+  void placeArguments();
+  void placeStateResults();
+  void placeBlock(mlir::Block &block);
+  void placeOp(mlir::Operation *op);
+  void shareWithOperands(KernelOp kernel);
+  void placeInit(ContractOp contract);
+  void placeRepeat(RepeatOp repeat);
+  void placeCarried(RepeatOp repeat, unsigned carried);
+  bool placeCarriedStack(RepeatOp repeat, unsigned carried, unsigned stacked);
+  void placeStacked(RepeatOp repeat, unsigned stacked);
+
+  int newBuffer(int64_t bytes, llvm::StringRef state = "");
+  int newCell(int buffer, int64_t offset, llvm::ArrayRef<int64_t> strides, int64_t bytes);
+  /// Puts a value into a cell without asking.
+  void enter(mlir::Value root, int cell, int start, int end);
+  void enter(mlir::Value root, int cell) { enter(root, cell, line.definition(root), line.lastUse(root)); }
+  void extend(int buffer, int start, int end);
+  /// Puts an op's result into a cell if nothing that lives there meanwhile forbids it.
+  bool tryEnter(mlir::Value value, int cell);
+  bool hasCell(mlir::Value root) const { return cellOf.count(root); }
+  Location locate(mlir::Value value) const;
+
+  mlir::func::FuncOp function;
+  Timeline line;
+  std::vector<Buffer> buffers;
+  std::vector<Cell> cells;
+  llvm::DenseMap<mlir::Value, int> cellOf;
+  llvm::StringMap<int> stateCells;
+  llvm::SmallVector<mlir::OpOperand *> copies;
+};
+
+/// The number of repeats around an op.
+unsigned repeatDepth(mlir::Operation *op);
+
+/// Which stacked result of `repeat` saves carried argument `carried` as it is, so that the stack itself can carry it; -1 if none.
+int stackOfCarried(RepeatOp repeat, unsigned carried);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_MEMORY_STORAGE_H

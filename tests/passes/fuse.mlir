@@ -1,0 +1,77 @@
+// RUN: tessera-opt %s --split-input-file --tsr-fuse --tsr-verify-phase=phase=fuse | FileCheck %s
+
+module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase = "layout"} {
+  // A softmax is one kernel: row values and element values over one loop nest.
+  // CHECK-LABEL: func.func @softmax
+  func.func @softmax(%x: !tsr.tensor<[batch: 8, key: 16], f32>) -> !tsr.tensor<[batch: 8, key: 16], f32> {
+    // CHECK: tsr.kernel {{.*}} parallel ["batch"] serial ["key"] vector "key"
+    // CHECK-COUNT-2: tsr.reduce
+    // CHECK: tsr.yield
+    // CHECK-NOT: tsr.kernel
+    // CHECK: return
+    %m = tsr.reduce max %x over ["key"] : !tsr.tensor<[batch: 8, key: 16], f32> -> !tsr.tensor<[batch: 8], f32>
+    %d = tsr.sub %x, %m : (!tsr.tensor<[batch: 8, key: 16], f32>, !tsr.tensor<[batch: 8], f32>) -> !tsr.tensor<[batch: 8, key: 16], f32>
+    %e = tsr.exp %d : !tsr.tensor<[batch: 8, key: 16], f32>
+    %s = tsr.reduce sum %e over ["key"] : !tsr.tensor<[batch: 8, key: 16], f32> -> !tsr.tensor<[batch: 8], f32>
+    %y = tsr.div %e, %s : (!tsr.tensor<[batch: 8, key: 16], f32>, !tsr.tensor<[batch: 8], f32>) -> !tsr.tensor<[batch: 8, key: 16], f32>
+    return %y : !tsr.tensor<[batch: 8, key: 16], f32>
+  }
+
+  // A reduction of outer axes does not join elementwise work that others use; two over the same tensor are one kernel.
+  // CHECK-LABEL: func.func @columns
+  func.func @columns(%x: !tsr.tensor<[batch: 8, embed: 16], f32>) -> (!tsr.tensor<[batch: 8, embed: 16], f32>, !tsr.tensor<[embed: 16], f32>, !tsr.tensor<[embed: 16], f32>) {
+    // CHECK: %[[E:.*]] = tsr.kernel "exp" {{.*}} parallel ["batch", "embed"] serial []
+    // CHECK: %[[C:.*]]:2 = tsr.kernel {{.*}} (%{{.*}} = %[[E]]{{.*}} parallel ["embed"] serial ["batch"] vector "embed"
+    // CHECK-COUNT-2: tsr.reduce
+    %e = tsr.exp %x : !tsr.tensor<[batch: 8, embed: 16], f32>
+    %a = tsr.reduce sum %e over ["batch"] : !tsr.tensor<[batch: 8, embed: 16], f32> -> !tsr.tensor<[embed: 16], f32>
+    %sq = tsr.mul %e, %e : (!tsr.tensor<[batch: 8, embed: 16], f32>, !tsr.tensor<[batch: 8, embed: 16], f32>) -> !tsr.tensor<[batch: 8, embed: 16], f32>
+    %b = tsr.reduce sum %sq over ["batch"] : !tsr.tensor<[batch: 8, embed: 16], f32> -> !tsr.tensor<[embed: 16], f32>
+    // CHECK: return %[[E]], %[[C]]#0, %[[C]]#1
+    return %e, %a, %b : !tsr.tensor<[batch: 8, embed: 16], f32>, !tsr.tensor<[embed: 16], f32>, !tsr.tensor<[embed: 16], f32>
+  }
+
+  // Biases and sums of contractions go into the contractions.
+  // CHECK-LABEL: func.func @absorb
+  func.func @absorb(%x: !tsr.tensor<[batch: 64, embed: 32], f32>, %w: !tsr.tensor<[embed: 32, ff: 32], f32>, %b: !tsr.tensor<[ff: 32], f32>) -> !tsr.tensor<[batch: 64, ff: 32], f32> {
+    // CHECK: %[[FIRST:.*]] = tsr.contract %arg0, %arg1 over ["embed"] bias %arg2
+    // CHECK: tsr.contract %arg0, %arg1 over ["embed"] init %[[FIRST]]
+    // CHECK-NOT: tsr.kernel
+    // CHECK: return
+    %c = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 64, embed: 32], f32>, !tsr.tensor<[embed: 32, ff: 32], f32>) -> !tsr.tensor<[batch: 64, ff: 32], f32>
+    %d = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 64, embed: 32], f32>, !tsr.tensor<[embed: 32, ff: 32], f32>) -> !tsr.tensor<[batch: 64, ff: 32], f32>
+    %cb = tsr.add %c, %b : (!tsr.tensor<[batch: 64, ff: 32], f32>, !tsr.tensor<[ff: 32], f32>) -> !tsr.tensor<[batch: 64, ff: 32], f32>
+    %y = tsr.add %cb, %d : (!tsr.tensor<[batch: 64, ff: 32], f32>, !tsr.tensor<[batch: 64, ff: 32], f32>) -> !tsr.tensor<[batch: 64, ff: 32], f32>
+    return %y : !tsr.tensor<[batch: 64, ff: 32], f32>
+  }
+
+  // A matrix-vector product is no library call.
+  // CHECK-LABEL: func.func @matvec
+  func.func @matvec(%x: !tsr.tensor<[batch: 64, embed: 32], f32>, %w: !tsr.tensor<[embed: 32], f32>) -> !tsr.tensor<[batch: 64], f32> {
+    // CHECK: tsr.kernel {{.*}} parallel ["batch"] serial ["embed"] vector "embed"
+    // CHECK: tsr.mul
+    // CHECK: tsr.reduce sum
+    %y = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 64, embed: 32], f32>, !tsr.tensor<[embed: 32], f32>) -> !tsr.tensor<[batch: 64], f32>
+    return %y : !tsr.tensor<[batch: 64], f32>
+  }
+
+  // A sum of everything runs in two steps, the squares inside the first.
+  // CHECK-LABEL: func.func @norm
+  func.func @norm(%x: !tsr.tensor<[batch: 128, seq: 32, embed: 16], f32>) -> !tsr.tensor<[], f32> {
+    // CHECK: tsr.kernel {{.*}} parallel ["batch"] serial ["seq", "embed"]
+    // CHECK: tsr.mul
+    // CHECK: tsr.kernel {{.*}} parallel [] serial ["batch"]
+    %sq = tsr.mul %x, %x : (!tsr.tensor<[batch: 128, seq: 32, embed: 16], f32>, !tsr.tensor<[batch: 128, seq: 32, embed: 16], f32>) -> !tsr.tensor<[batch: 128, seq: 32, embed: 16], f32>
+    %s = tsr.reduce sum %sq over ["batch", "seq", "embed"] : !tsr.tensor<[batch: 128, seq: 32, embed: 16], f32> -> !tsr.tensor<[], f32>
+    return %s : !tsr.tensor<[], f32>
+  }
+
+  // What a function returns is stored, be it a constant.
+  // CHECK-LABEL: func.func @constant
+  func.func @constant() -> !tsr.tensor<[embed: 4], f32> {
+    // CHECK: %[[K:.*]] = tsr.kernel
+    // CHECK: return %[[K]]
+    %c = tsr.constant 1.0 : f32 -> !tsr.tensor<[embed: 4], f32>
+    return %c : !tsr.tensor<[embed: 4], f32>
+  }
+}
