@@ -1,0 +1,86 @@
+//===- Target.cpp - runs of whole programs --------------------------------===//
+
+#include "tests/random/Target.h"
+#include "ir/Program.h"
+#include "tests/random/RandomGraph.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+/// The user's name in a tag `tsr.input` or `tsr.output`.
+static std::string taggedName(StringRef kind, DictionaryAttr tag) {
+  auto name = tag ? tag.getAs<StringAttr>("name") : StringAttr();
+  return (kind + " " + (name ? name.getValue() : "?")).str();
+}
+
+std::string tessera::test::argumentName(func::FuncOp entry, unsigned i) {
+  StringRef state = argumentState(entry, i);
+  return state.empty() ? taggedName("input", entry.getArgAttrOfType<DictionaryAttr>(i, attrs::input))
+                       : ("state " + state).str();
+}
+
+std::string tessera::test::resultName(func::FuncOp entry, unsigned i) {
+  StringRef state = resultState(entry, i);
+  return state.empty() ? taggedName("output", entry.getResultAttrOfType<DictionaryAttr>(i, attrs::output))
+                       : ("state " + state).str();
+}
+
+FailureOr<Values> InterpreterTarget::run(StringRef entry, const Values &values) {
+  auto function = module.lookupSymbol<func::FuncOp>(entry);
+  SmallVector<TensorValue> arguments;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto it = values.find(argumentName(function, i));
+    if (it == values.end()) return function.emitError("no value for argument ") << argumentName(function, i);
+    arguments.push_back(it->second);
+    if (arguments.back().type.getRank() != cast<NamedTensorType>(function.getArgumentTypes()[i]).getRank())
+      return function.emitError("wrong axes for argument ") << argumentName(function, i);
+  }
+  auto results = Interpreter(rounding).run(function, arguments);
+  if (failed(results)) return failure();
+  Values named;
+  for (unsigned i = 0; i < function.getNumResults(); ++i) named[resultName(function, i)] = (*results)[i];
+  return named;
+}
+
+FailureOr<Trace> tessera::test::trace(Target &target, ModuleOp module, bool withSteps, unsigned draw) {
+  Trace trace;
+  Values state;
+  auto runEntry = [&](StringRef entry, unsigned number) -> LogicalResult {
+    auto function = module.lookupSymbol<func::FuncOp>(entry);
+    Values values = makeInputs(function, 10 * draw + number);
+    values.insert(state.begin(), state.end());
+    FailureOr<Values> results = target.run(entry, values);
+    if (failed(results)) return failure();
+    for (auto &[name, value] : *results) {
+      trace[(entry + " " + Twine(number) + ": " + name).str()] = value;
+      if (StringRef(name).starts_with("state ")) state[name] = value;
+    }
+    return success();
+  };
+  if (failed(runEntry("init", 0))) return failure();
+  for (unsigned number = 1; withSteps && number <= 2; ++number)
+    if (failed(runEntry("step", number))) return failure();
+  if (failed(runEntry("evaluate", 3)) || failed(runEntry("predict", 4))) return failure();
+  return trace;
+}
+
+double tessera::test::maxNorm(const TensorValue &value) {
+  double norm = 0;
+  for (double number : value.data)
+    if (!std::isnan(number)) norm = std::max(norm, std::abs(number));
+  return norm;
+}
+
+double tessera::test::maxDifference(const TensorValue &a, const TensorValue &b) {
+  TensorValue same = b.reordered(a.type);
+  double largest = 0;
+  for (auto [x, y] : llvm::zip(a.data, same.data)) {
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    double difference = std::abs(x - y);
+    largest = std::max(largest, std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference);
+  }
+  return largest;
+}

@@ -1,0 +1,60 @@
+//===- Target.h - what runs a program -------------------------------------===//
+
+#ifndef TESSERA_TESTS_RANDOM_TARGET_H
+#define TESSERA_TESTS_RANDOM_TARGET_H
+
+#include "ir/Interpreter.h"
+#include <map>
+
+namespace tessera::test {
+
+/// Tensors by name: `state PATH`, `input NAME`, `output NAME`.
+using Values = std::map<std::string, TensorValue>;
+
+/// The names of an entry function's arguments and results.
+std::string argumentName(mlir::func::FuncOp entry, unsigned argument);
+std::string resultName(mlir::func::FuncOp entry, unsigned result);
+
+/// Something that runs the entry functions of a module: the interpreter, or the code of a back end.
+class Target {
+public:
+  virtual ~Target() = default;
+  virtual llvm::StringRef getName() const = 0;
+  /// Takes a module in the phase that the target wants; it outlives the runs.
+  virtual llvm::LogicalResult load(mlir::ModuleOp module) = 0;
+  /// Runs an entry function; `values` has at least what it takes. Returns what it returns, axes in any order.
+  virtual llvm::FailureOr<Values> run(llvm::StringRef entry, const Values &values) = 0;
+};
+
+/// The reference interpreter as a target.
+class InterpreterTarget : public Target {
+public:
+  explicit InterpreterTarget(Rounding rounding) : rounding(rounding) {}
+  llvm::StringRef getName() const override {
+    return rounding == Rounding::Double ? "interpreter" : "rounding interpreter";
+  }
+  llvm::LogicalResult load(mlir::ModuleOp loaded) override {
+    module = loaded;
+    return llvm::success();
+  }
+  llvm::FailureOr<Values> run(llvm::StringRef entry, const Values &values) override;
+
+private:
+  Rounding rounding;
+  mlir::ModuleOp module;
+};
+
+/// Results of a run of a whole program: `init`, some steps, `evaluate`, `predict`. Keys are `ENTRY N: NAME`.
+using Trace = std::map<std::string, TensorValue>;
+
+/// Runs the entry functions one after the other, feeding state back. Without `withSteps` no `step` is run.
+llvm::FailureOr<Trace> trace(Target &target, mlir::ModuleOp module, bool withSteps, unsigned draw = 0);
+
+/// Largest absolute value and largest difference of two tensors with the same axes in some order. NaNs are equal to
+/// each other and infinitely far from anything else.
+double maxNorm(const TensorValue &value);
+double maxDifference(const TensorValue &a, const TensorValue &b);
+
+} // namespace tessera::test
+
+#endif // TESSERA_TESTS_RANDOM_TARGET_H
