@@ -76,8 +76,8 @@ class Gpt2:
         return {
             "wte": ((self.vocab, e), std, 0.0),
             "wpe": ((self.context, e), std / 2, 0.0),
-            "h.ln_1.gain": ((l, e), *gain),
-            "h.ln_1.bias": ((l, e), *bias),
+            "h.ln_1.g": ((l, e), *gain),
+            "h.ln_1.b": ((l, e), *bias),
             "h.attn.wq": ((l, e, h, d), std, 0.0),
             "h.attn.wk": ((l, e, h, d), std, 0.0),
             "h.attn.wv": ((l, e, h, d), std, 0.0),
@@ -86,14 +86,14 @@ class Gpt2:
             "h.attn.bk": ((l, h, d), *bias),
             "h.attn.bv": ((l, h, d), *bias),
             "h.attn.bo": ((l, e), *bias),
-            "h.ln_2.gain": ((l, e), *gain),
-            "h.ln_2.bias": ((l, e), *bias),
+            "h.ln_2.g": ((l, e), *gain),
+            "h.ln_2.b": ((l, e), *bias),
             "h.mlp.up": ((l, e, f), std, 0.0),
             "h.mlp.b_up": ((l, f), *bias),
             "h.mlp.down": ((l, f, e), small, 0.0),
             "h.mlp.b_down": ((l, e), *bias),
-            "ln_f.gain": ((e,), *gain),
-            "ln_f.bias": ((e,), *bias),
+            "ln_f.g": ((e,), *gain),
+            "ln_f.b": ((e,), *bias),
         }
 
     def write_data(self, stem):
