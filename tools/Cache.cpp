@@ -1,6 +1,7 @@
 //===- Cache.cpp - programs compiled before -------------------------------===//
 
 #include "tools/Cache.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"

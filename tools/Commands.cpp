@@ -7,6 +7,7 @@
 #include "passes/memory/BufferList.h"
 #include "runtime/Payload.h"
 #include "tools/Cache.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"

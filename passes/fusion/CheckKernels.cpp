@@ -72,7 +72,7 @@ static LogicalResult checkBlock(Block &block) {
       if (!describeGemm(contract)) return op.emitError("is no library call");
     } else if (auto reorder = dyn_cast<ReorderOp>(op)) {
       if (reorder.getX().getType() != reorder.getType()) return op.emitError("changes the memory order outside a kernel");
-    } else if (!isView(&op) && !op.hasTrait<OpTrait::IsTerminator>()) {
+    } else if (!isStorageView(&op) && !op.hasTrait<OpTrait::IsTerminator>()) {
       return op.emitError("is neither a kernel, a library call, a repeat nor a view");
     }
   }

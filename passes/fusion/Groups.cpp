@@ -18,7 +18,7 @@ static constexpr int maxSourceDepth = 6;
 // Single ops
 //===----------------------------------------------------------------------===//
 
-static bool isKernelOp(Operation *op) { return !isa<ContractOp, RepeatOp, YieldOp, func::ReturnOp>(op) && !isView(op); }
+static bool isKernelOp(Operation *op) { return !isa<ContractOp, RepeatOp, YieldOp, func::ReturnOp>(op) && !isStorageView(op); }
 
 /// Whether the value follows from constants, positions and draws alone.
 static bool followsFromSources(Value value, int depth) {
@@ -31,7 +31,7 @@ static bool followsFromSources(Value value, int depth) {
 
 bool tessera::isRecomputed(Operation *op) {
   if (isa<ConstantOp, IndexOp, RandomOp, BroadcastOp, PadOp>(op)) return true;
-  if (isa<SliceOp>(op)) return !isView(op);
+  if (isa<SliceOp>(op)) return !isStorageView(op);
   return op->getNumResults() == 1 && followsFromSources(op->getResult(0), 0);
 }
 

@@ -40,7 +40,7 @@ LogicalResult tessera::checkLayout(ModuleOp module) {
       contract.emitError("is no library call on operands as they lie");
       return WalkResult::interrupt();
     }
-    if (isa<RenameOp, SplitOp, MergeOp>(op) && !isView(op)) {
+    if (isa<RenameOp, SplitOp, MergeOp>(op) && !isStorageView(op)) {
       op->emitError("is no view of its operand");
       return WalkResult::interrupt();
     }

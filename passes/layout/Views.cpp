@@ -22,7 +22,7 @@ static bool hasNames(NamedTensorType type, ArrayRef<StringRef> expected) {
   return llvm::equal(llvm::map_range(type.getAxes(), [](AxisAttr a) { return a.getName(); }), expected);
 }
 
-bool tessera::isView(Operation *op) {
+bool tessera::isStorageView(Operation *op) {
   if (auto rename = dyn_cast<RenameOp>(op)) {
     SmallVector<StringRef> from = names(rename.getFrom()), to = names(rename.getTo());
     SmallVector<StringRef> expected;
@@ -52,7 +52,7 @@ int64_t tessera::viewOffset(Operation *view) {
 
 Value tessera::viewRoot(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isView(op)) break;
+    if (!isStorageView(op)) break;
     value = op->getOperand(0);
   }
   return value;
@@ -60,7 +60,7 @@ Value tessera::viewRoot(Value value) {
 
 int64_t tessera::offsetInRoot(Value value) {
   int64_t offset = 0;
-  for (Operation *op = value.getDefiningOp(); op && isView(op); op = value.getDefiningOp()) {
+  for (Operation *op = value.getDefiningOp(); op && isStorageView(op); op = value.getDefiningOp()) {
     offset += viewOffset(op);
     value = op->getOperand(0);
   }

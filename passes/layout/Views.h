@@ -14,7 +14,7 @@
 namespace tessera {
 
 /// Whether an op's result lies in its operand's buffer in the memory orders that the types name.
-bool isView(mlir::Operation *op);
+bool isStorageView(mlir::Operation *op);
 
 /// Bytes from the start of the operand's buffer to the start of the view.
 int64_t viewOffset(mlir::Operation *view);

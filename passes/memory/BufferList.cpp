@@ -22,7 +22,7 @@ public:
       if (auto output = function.getResultAttrOfType<DictionaryAttr>(i, attrs::output))
         add(nameIn(output), "output", function.getResultAttr(i, attrs::place), cast<NamedTensorType>(function.getResultTypes()[i]));
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (!isa<KernelOp>(op->getParentOp()) && !isView(op)) addResults(op);
+      if (!isa<KernelOp>(op->getParentOp()) && !isStorageView(op)) addResults(op);
     });
   }
 

@@ -241,7 +241,7 @@ LogicalResult PlanChecker::runReturn(func::ReturnOp op) {
 }
 
 LogicalResult PlanChecker::runOp(Operation *op) {
-  if (isView(op)) return runView(op);
+  if (isStorageView(op)) return runView(op);
   if (auto repeat = dyn_cast<RepeatOp>(op)) return runRepeat(repeat);
   if (auto ret = dyn_cast<func::ReturnOp>(op)) return runReturn(ret);
   if (isa<YieldOp>(op)) return success();

@@ -132,7 +132,7 @@ void StoragePlan::placeBlock(Block &block) {
 }
 
 void StoragePlan::placeOp(Operation *op) {
-  if (isView(op)) return;
+  if (isStorageView(op)) return;
   if (auto repeat = dyn_cast<RepeatOp>(op)) return placeRepeat(repeat);
   for (Value result : op->getResults())
     if (!hasCell(result)) enter(result, newCell(newBuffer(bytesOf(result)), 0, {}, bytesOf(result)));

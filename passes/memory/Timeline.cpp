@@ -30,7 +30,7 @@ int Timeline::lastUseOfAlias(Value value) const {
   int last = 0;
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
-    if (isView(user)) {
+    if (isStorageView(user)) {
       last = std::max(last, lastUseOfAlias(user->getResult(0)));
       continue;
     }

@@ -1,0 +1,137 @@
+//===- Program.cpp - from a scheduled module to an executable -------------===//
+//
+//  1. Kernels: one function each, equal ones once.
+//  2. Entry functions, which call them; contractions are entered into the GEMM table.
+//  3. Object code, linked into a shared object that depends on nothing.
+//  4. The manifest, with the library's workspace laid behind the planned arena.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/host/Program.h"
+#include "codegen/cpu/KernelCodegen.h"
+#include "codegen/cpu/Link.h"
+#include "codegen/cpu/ObjectCode.h"
+#include "codegen/host/EntryCode.h"
+#include "ir/Program.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
+#include <sched.h>
+
+using namespace mlir;
+using namespace tessera;
+
+/// Alignment of the library's workspace, in bytes.
+static constexpr int64_t workspaceAlignment = 64;
+
+/// The processors this process may use.
+static int availableThreads() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+/// The instruction sets in "+avx2,-sse4a,+fma" that code may use.
+static std::vector<std::string> enabledFeatures(StringRef features) {
+  std::vector<std::string> enabled;
+  for (StringRef feature : llvm::split(features, ","))
+    if (feature.consume_front("+")) enabled.push_back(feature.str());
+  llvm::sort(enabled);
+  return enabled;
+}
+
+namespace {
+
+/// Writes what `--dump-dir` shows of code generation, and times of steps.
+class Observer {
+public:
+  explicit Observer(const CodegenOptions &options) : options(options), last(std::chrono::steady_clock::now()) {}
+
+  void step(StringRef name) {
+    auto now = std::chrono::steady_clock::now();
+    if (options.timing) llvm::errs() << llvm::formatv("{0}: {1:f1} ms\n", name, std::chrono::duration<double>(now - last).count() * 1e3);
+    last = now;
+  }
+  LogicalResult dump(ModuleOp module, StringRef file, StringRef text) {
+    if (options.dumpDir.empty()) return success();
+    std::error_code error;
+    std::string path = options.dumpDir + "/" + file.str();
+    llvm::raw_fd_ostream out(path, error);
+    if (error) return module.emitError("cannot write ") << path << ": " << error.message();
+    out << text;
+    return success();
+  }
+
+private:
+  const CodegenOptions &options;
+  std::chrono::steady_clock::time_point last;
+};
+
+/// Counts calls of each kernel by entry function, in order of first appearance.
+class KernelCounter {
+public:
+  void add(StringRef entry, StringRef kernel, int64_t count) {
+    for (ProgramFacts::KernelCount &known : counts)
+      if (known.entry == entry && known.kernel == kernel) return void(known.count += count);
+    counts.push_back({entry.str(), kernel.str(), count});
+  }
+  std::vector<ProgramFacts::KernelCount> counts;
+};
+
+} // namespace
+
+/// How often an op runs in one call of its function.
+static int64_t runsPerCall(Operation *op) {
+  int64_t runs = 1;
+  for (auto repeat = op->getParentOfType<RepeatOp>(); repeat; repeat = repeat->getParentOfType<RepeatOp>())
+    runs *= repeat.getAxis().getSize();
+  return runs;
+}
+
+FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const CodegenOptions &options) {
+  MLIRContext *context = module.getContext();
+  context->loadDialect<LLVM::LLVMDialect>();
+  FailureOr<CpuTarget> target = CpuTarget::get(options.march, llvm::errs());
+  auto planned = module->getAttrOfType<IntegerAttr>(attrs::arena);
+  if (failed(target)) return failure();
+  if (!planned) return module.emitError("expected the arena's size in `tsr.arena`; has `schedule` run?");
+  Observer observer(options);
+
+  OwningOpRef<ModuleOp> code = ModuleOp::create(UnknownLoc::get(context));
+  int threads = options.threads > 0 ? options.threads : availableThreads();
+  GemmTable gemms(threads);
+  KernelCodegen kernels(*code, *target);
+  KernelCounter counter;
+  emitAbiVersion(*code);
+  for (func::FuncOp function : entryFunctions(module)) {
+    auto emitKernel = [&](KernelOp kernel) -> FailureOr<KernelCall> {
+      FailureOr<KernelInterface> interface = kernels.emit(kernel);
+      if (failed(interface)) return failure();
+      counter.add(function.getName(), interface->name, runsPerCall(kernel));
+      return KernelCall{interface->name, interface->iterations, interface->grain};
+    };
+    if (failed(emitEntry(function, *code, gemms, emitKernel))) return failure();
+  }
+  observer.step("kernels and entries");
+
+  std::string text;
+  FailureOr<std::string> object = compileToObject(*code, *target, options.dumpDir.empty() ? nullptr : &text);
+  if (failed(object) || failed(observer.dump(module, "code.ll", text))) return failure();
+  observer.step("object code");
+  FailureOr<std::string> shared = linkSharedObject({StringRef(*object)}, llvm::errs());
+  if (failed(shared)) return failure();
+  observer.step("link");
+
+  ProgramFacts facts;
+  facts.target = {target->cpu, enabledFeatures(target->features), threads};
+  facts.gemms = &gemms;
+  facts.workspaceOffset = llvm::alignTo(planned.getInt(), workspaceAlignment);
+  facts.arenaBytes = facts.workspaceOffset + llvm::alignTo(gemms.workspaceBytes(), workspaceAlignment);
+  facts.kernels = std::move(counter.counts);
+  CompiledProgram program{std::move(*shared), writeManifest(module, facts)};
+  if (failed(observer.dump(module, "manifest.json", program.manifest))) return failure();
+  observer.step("manifest");
+  return program;
+}
