@@ -1,0 +1,65 @@
+//===- KernelCheck.cpp - writes kernels and compares them with the oracle -===//
+
+#include "KernelCheck.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+std::string KernelText::str(const std::string &name) const {
+  std::string out = "func.func @" + name + "(", bindings, outer, types, values;
+  auto comma = [](const std::string &s) { return s.empty() ? "" : ", "; };
+  for (auto &[argument, type] : arguments) {
+    std::string full = "!tsr.tensor<" + type + ">";
+    outer += comma(outer) + ("%o_" + argument) + ": " + full;
+    bindings += comma(bindings) + ("%" + argument) + " = %o_" + argument + " : " + full;
+  }
+  for (auto &[value, type] : results) {
+    types += comma(types) + ("!tsr.tensor<" + type + ">");
+    values += comma(values) + value;
+  }
+  std::string count = results.size() == 1 ? "" : ":" + std::to_string(results.size());
+  std::string returned = count.empty() ? "%k" : "";
+  for (size_t i = 0; i < results.size() && !count.empty(); ++i) returned += comma(returned) + ("%k#" + std::to_string(i));
+  out += outer + ") -> (" + types + ") {\n  %k" + count + " = tsr.kernel \"" + name + "\" (" + bindings + ") parallel [" + parallel +
+         "] serial [" + serial + "]" + (vector.empty() ? "" : " vector \"" + vector + "\"") + " -> (" + types + ") {\n" + body +
+         "\n    tsr.yield " + values + " : " + types + "\n  }\n  return " + returned + " : " + types + "\n}\n";
+  return out;
+}
+
+static bool agrees(double a, double b, double bound) { return a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= bound; }
+
+static void compare(const TensorValue &got, const TensorValue &expected, double tolerance, const std::string &what) {
+  double largest = 0;
+  for (double x : expected.data)
+    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
+  if (isa<IntegerType>(expected.type.getElementType())) tolerance = 0;
+  ASSERT_EQ(got.data.size(), expected.data.size());
+  for (size_t i = 0; i < got.data.size(); ++i)
+    ASSERT_TRUE(agrees(got.data[i], expected.data[i], tolerance * largest)) << what << ": element " << i << " is " << got.data[i] << ", expected " << expected.data[i];
+}
+
+void test::check(const KernelText &text, const CheckOptions &options) {
+  for (const char *march : {"native", "x86-64-v3"}) {
+    LoadedKernels loaded(text.str(), march);
+    ASSERT_EQ(loaded.errors, "") << text.str();
+    ASSERT_EQ(loaded.kernels.size(), 1u) << text.str();
+    LoadedKernels::Kernel &kernel = loaded.kernel();
+    std::mt19937 random(7);
+    std::vector<TensorValue> arguments;
+    for (Value operand : kernel.op.getOperands())
+      arguments.push_back(randomTensor(tensorType(operand), random, options.low, options.high, options.highInteger));
+    Interpreter interpreter(Rounding::Types);
+    auto expected = interpreter.runBlock(kernel.op.getBlock(), arguments);
+    ASSERT_TRUE(succeeded(expected));
+    for (int pieces : {1, 3}) {
+      auto results = loaded.run(kernel, arguments, pieces, options.inPlace);
+      ASSERT_EQ(loaded.errors, "") << text.str();
+      for (size_t i = 0; i < results.size(); ++i)
+        compare(results[i], (*expected)[i], options.tolerance, text.str() + march + ", " + std::to_string(pieces) + " pieces");
+    }
+  }
+}
+
