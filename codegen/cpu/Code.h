@@ -26,6 +26,9 @@ public:
 
   explicit Code(mlir::Location loc) : OpBuilder(loc.getContext()), loc(loc) {}
 
+  /// Whether the processor scales f32 vectors by powers of two in one instruction (AVX-512); elsewhere that is a call.
+  bool hasVectorScale = false;
+
   mlir::Location getLoc() const { return loc; }
   template <typename OpT, typename... Args> auto make(Args &&...args) { return OpT::create(*this, loc, std::forward<Args>(args)...); }
 

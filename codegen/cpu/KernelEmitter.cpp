@@ -10,6 +10,7 @@ using namespace tessera;
 
 KernelEmitter::KernelEmitter(const KernelPlan &plan, const CpuTarget &target, Location loc)
     : plan(plan), code(loc), lanes(target.floatLanes), indices(plan.sizes.size()) {
+  code.hasVectorScale = target.hasVectorScale;
   chooseTile();
 }
 

@@ -16,10 +16,23 @@ static constexpr uint32_t weyl0 = 0x9E3779B9, weyl1 = 0xBB67AE85;
 
 static Value lowWord(Code &code, Value wide) { return code.intCast(wide, code.getI32Type()); }
 static Value highWord(Code &code, Value wide) { return lowWord(code, code.lshr(wide, 32)); }
-/// The unsigned 64-bit product of a word and a constant.
-static Value wideProduct(Code &code, Value word, uint32_t multiplier) {
-  Value wide = code.make<LLVM::ZExtOp>(Code::like(word, code.i64()), word);
-  return code.mul(wide, static_cast<int64_t>(multiplier));
+
+/// High and low words of the product of each word and a constant. A 64-bit multiplication takes words from even lanes,
+/// so vectors are multiplied twice: as they are, and with odd lanes moved to even ones.
+static std::pair<Value, Value> wideProduct(Code &code, Value word, uint32_t multiplier) {
+  auto times = [&](Value wide) { return code.mul(wide, static_cast<int64_t>(multiplier)); };
+  unsigned lanes = Code::lanes(word);
+  if (lanes == 0) {
+    Value product = times(code.make<LLVM::ZExtOp>(code.i64(), word));
+    return {highWord(code, product), lowWord(code, product)};
+  }
+  constexpr int64_t lowBits = 0xFFFFFFFF;
+  Type pairs = Code::withLanes(code.i64(), lanes / 2), words = word.getType();
+  Value both = code.make<LLVM::BitcastOp>(pairs, word);
+  Value even = times(code.bitAnd(both, lowBits)), odd = times(code.lshr(both, 32));
+  Value high = code.bitOr(code.lshr(even, 32), code.bitAnd(odd, ~lowBits));
+  Value low = code.bitOr(code.bitAnd(even, lowBits), code.shl(odd, 32));
+  return {code.make<LLVM::BitcastOp>(words, high), code.make<LLVM::BitcastOp>(words, low)};
 }
 
 /// Ten rounds on the counter; the first two words of the result.
@@ -27,10 +40,11 @@ static std::pair<Value, Value> philox(Code &code, std::array<Value, 4> counter, 
   unsigned lanes = Code::lanes(counter[0]);
   auto wrapped = [](uint32_t x) { return static_cast<int64_t>(static_cast<int32_t>(x)); };
   for (int round = 0; round < 10; ++round) {
-    Value p0 = wideProduct(code, counter[0], multiplier0), p1 = wideProduct(code, counter[2], multiplier1);
-    Value x = code.bitXor(code.bitXor(highWord(code, p1), counter[1]), code.splat(key[0], lanes));
-    Value z = code.bitXor(code.bitXor(highWord(code, p0), counter[3]), code.splat(key[1], lanes));
-    counter = {x, lowWord(code, p1), z, lowWord(code, p0)};
+    auto [high0, low0] = wideProduct(code, counter[0], multiplier0);
+    auto [high1, low1] = wideProduct(code, counter[2], multiplier1);
+    Value x = code.bitXor(code.bitXor(high1, counter[1]), code.splat(key[0], lanes));
+    Value z = code.bitXor(code.bitXor(high0, counter[3]), code.splat(key[1], lanes));
+    counter = {x, low1, z, low0};
     key = {code.add(key[0], wrapped(weyl0)), code.add(key[1], wrapped(weyl1))};
   }
   return {counter[0], counter[1]};

@@ -13,6 +13,7 @@ struct CpuTarget {
   std::string cpu;      ///< LLVM's name
   std::string features; ///< LLVM's list: "+avx2,-sse4a"; empty: those of the processor
   unsigned floatLanes;  ///< f32 numbers in a vector register
+  bool hasVectorScale;  ///< vectors times powers of two in one instruction
 
   /// The processor named, or this machine's for "native". Fails with a message on `errors` for an unknown one, and for
   /// one without fused multiply-add (x86-64 before v3), which generated code relies on.

@@ -26,16 +26,18 @@ static Value polynomial(Code &code, Value x, ArrayRef<double> coefficients) {
 
 static Type bitsOf(Code &code, Value x) { return code.getIntegerType(Code::element(x).getIntOrFloatBitWidth()); }
 
-/// The nearest integer to `x` as a float and as the integer itself, for small |x|. Garbage, not poison, for NaN.
-static std::pair<Value, Value> nearest(Code &code, Value x) {
+/// The integer nearest to x · factor as a float and as the integer itself, where that is small. Garbage, not poison, for NaN.
+static std::pair<Value, Value> nearest(Code &code, Value x, double factor) {
   double magic = isF32(x) ? 0x1.8p23 : 0x1.8p52; // The sum's last bit counts ones.
-  Value shifted = code.fadd(x, magic);
+  Value shifted = code.fma(x, code.number(x.getType(), factor), code.number(x.getType(), magic));
   Value integer = code.sub(code.bitcast(shifted, bitsOf(code, x)), code.bitcast(code.number(x.getType(), magic), bitsOf(code, x)));
   return {code.fsub(shifted, code.number(x.getType(), magic)), integer};
 }
 
-/// x · 2^n in one rounding, for |n| up to twice the exponent range: two exact powers of two.
+/// x · 2^n in one rounding, for |n| up to twice the exponent range: one instruction, or two exact powers of two.
 static Value scaleByPower(Code &code, Value x, Value n) {
+  if (code.hasVectorScale && isF32(x) && Code::lanes(x)) // The op for it takes a scalar n only.
+    return code.make<LLVM::CallIntrinsicOp>(x.getType(), code.getStringAttr("llvm.ldexp"), ValueRange{x, n}).getResult(0);
   unsigned mantissa = isF32(x) ? 23 : 52, bias = isF32(x) ? 127 : 1023;
   auto power = [&](Value e) { return code.bitcast(code.shl(code.add(e, bias), mantissa), Code::element(x)); };
   Value half = code.ashr(n, 1);
@@ -46,22 +48,35 @@ static Value scaleByPower(Code &code, Value x, Value n) {
 // exp, log
 //===----------------------------------------------------------------------===//
 
-/// exp(x) = 2^n exp(r) with n = round(x / ln 2), |r| ≤ ln 2 / 2.
-Value tessera::emitExp(Code &code, Value x) {
+/// exp(r) and n with exp(x) = 2^n exp(r), n = round(x / ln 2), |r| ≤ ln 2 / 2.
+static std::pair<Value, Value> reducedExp(Code &code, Value x) {
   bool single = isF32(x);
-  // Beyond these limits the result is 0 or infinity. The comparisons let NaN through.
-  double low = single ? -104 : -746, high = single ? 89 : 710;
-  Value bounded = code.select(code.fcmp(Pred::olt, x, low), code.number(x.getType(), low), x);
-  bounded = code.select(code.fcmp(Pred::ogt, bounded, high), code.number(x.getType(), high), bounded);
-  auto [n, power] = nearest(code, code.fmul(bounded, 1 / ln2));
+  auto [n, power] = nearest(code, x, 1 / ln2);
   double ln2High = single ? 6.93145752e-1 : 0x1.62e42fefa3800p-1, ln2Low = single ? 1.42860677e-6 : 0x1.ef35793c76730p-45;
-  Value r = code.fma(n, code.number(x.getType(), -ln2High), bounded);
+  Value r = code.fma(n, code.number(x.getType(), -ln2High), x);
   r = code.fma(n, code.number(x.getType(), -ln2Low), r);
-  if (single)
-    return scaleByPower(code, polynomial(code, r, {1.37805939e-3, 8.37312452e-3, 4.16695364e-2, 1.66664720e-1, 4.99999851e-1, 1, 1}), power);
+  if (single) return {polynomial(code, r, {1.37805939e-3, 8.37312452e-3, 4.16695364e-2, 1.66664720e-1, 4.99999851e-1, 1, 1}), power};
   SmallVector<double> taylor;
   for (int k = 13; k >= 0; --k) taylor.push_back(1 / std::tgamma(k + 1.0));
-  return scaleByPower(code, polynomial(code, r, taylor), power);
+  return {polynomial(code, r, taylor), power};
+}
+
+/// The smaller or larger of `x` and a number; NaN stays.
+static Value atMost(Code &code, Value x, double high) { return code.select(code.fcmp(Pred::ogt, x, high), code.number(x.getType(), high), x); }
+static Value atLeast(Code &code, Value x, double low) { return code.select(code.fcmp(Pred::olt, x, low), code.number(x.getType(), low), x); }
+
+Value tessera::emitExp(Code &code, Value x) {
+  bool single = isF32(x);
+  // Beyond these limits the result is 0 or infinity.
+  auto [value, power] = reducedExp(code, atMost(code, atLeast(code, x, single ? -104 : -746), single ? 89 : 710));
+  return scaleByPower(code, value, power);
+}
+
+/// exp(x) for |x| ≤ 80, f32: the exponent bits cannot overflow. Garbage for NaN.
+static Value emitSmallExp(Code &code, Value x) {
+  auto [value, power] = reducedExp(code, x);
+  Value bits = code.add(code.bitcast(value, bitsOf(code, x)), code.shl(power, 23));
+  return code.bitcast(bits, Code::element(x));
 }
 
 /// log1p(f) for f in [-1/3, 1/3], f32.
@@ -124,9 +139,10 @@ Value tessera::emitTanh(Code &code, Value x) {
   Value square = code.fmul(x, x), size = code.fabs(x);
   Value near = polynomial(code, square, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1});
   near = code.fma(code.fmul(near, square), x, x);
-  Value two = code.number(x.getType(), 2.0);
-  Value far = code.fsub(code.number(x.getType(), 1.0), code.fdiv(two, code.fadd(emitExp(code, code.fmul(size, two)), 1.0)));
-  return code.select(code.fcmp(Pred::olt, size, 0.625), near, copySign(code, far, x));
+  // From 9.1 on the result is 1.
+  Value e = emitSmallExp(code, code.fmul(atMost(code, size, 10.0), 2.0));
+  Value far = code.fsub(code.number(x.getType(), 1.0), code.fdiv(code.number(x.getType(), 2.0), code.fadd(e, 1.0)));
+  return code.select(code.fcmp(Pred::oge, size, 0.625), copySign(code, far, x), near); // NaN stays in `near`
 }
 
 /// x + x P(x²) near zero, 1 - exp(Q(|x|)) elsewhere.
@@ -134,17 +150,16 @@ Value tessera::emitErf(Code &code, Value x) {
   if (!isF32(x)) return {};
   Value square = code.fmul(x, x), size = code.fabs(x);
   auto step = [&](Value sum, Value by, double c) { return code.fma(sum, by, code.number(x.getType(), c)); };
-  // Past 4 the result is 1; the bound keeps Q from leaving its range. NaN passes.
-  Value t = code.select(code.fcmp(Pred::ogt, size, 4.0), code.number(x.getType(), 4.0), size);
+  Value t = atMost(code, size, 4.0); // From there on the result is 1.
   Value tt = code.fmul(t, t);
   Value q = step(code.number(x.getType(), -1.72853470e-5), t, 3.83197126e-4);
   q = code.fma(q, tt, step(code.number(x.getType(), -3.88396438e-3), t, 2.42546219e-2));
   for (double c : {-1.06777877e-1, -6.34846687e-1, -1.28717512e-1}) q = step(q, t, c);
   q = code.fma(q, t, code.make<LLVM::FNegOp>(t));
-  Value far = copySign(code, code.fsub(code.number(x.getType(), 1.0), emitExp(code, q)), x);
+  Value far = copySign(code, code.fsub(code.number(x.getType(), 1.0), emitSmallExp(code, q)), x);
   Value near = polynomial(code, square, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
   near = code.fma(near, x, x);
-  return code.select(code.fcmp(Pred::ogt, size, 0.927734375), far, near);
+  return code.select(code.fcmp(Pred::ogt, size, 0.927734375), far, near); // NaN stays in `near`
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +183,7 @@ static Value sinOfQuadrant(Code &code, Value r, Value quadrant) {
 static Value emitSinShifted(Code &code, Value x, int64_t shift) {
   if (!isF32(x)) return {};
   Value wide = code.make<LLVM::FPExtOp>(Code::like(x, code.getF64Type()), x);
-  auto [n, integer] = nearest(code, code.fmul(wide, 0.63661977236758134308));
+  auto [n, integer] = nearest(code, wide, 0.63661977236758134308);
   Value r = code.fma(n, code.number(wide.getType(), -1.57079632679489655800), wide);
   r = code.fma(n, code.number(wide.getType(), -6.12323399573676603587e-17), r);
   Value quadrant = code.add(code.intCast(integer, code.getI32Type()), shift);
@@ -184,7 +199,7 @@ Value tessera::emitSin(Code &code, Value x) {
 Value tessera::emitCos(Code &code, Value x) { return emitSinShifted(code, x, 1); }
 
 Value tessera::emitCosTurns(Code &code, Value x) {
-  auto [n, integer] = nearest(code, code.fmul(x, 4.0));
+  auto [n, integer] = nearest(code, x, 4.0);
   Value r = code.fma(n, code.number(x.getType(), -0.25), x); // exact
   return sinOfQuadrant(code, code.fmul(r, 6.28318530717958647693), code.add(integer, 1));
 }

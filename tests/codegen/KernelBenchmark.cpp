@@ -1,7 +1,8 @@
 //===- KernelBenchmark.cpp - speed of generated kernels -------------------===//
 //
 // codegen-bench: medians over repeated runs, on one thread and on two, and the time
-// to compile forty kernels. Not a test: times vary with the machine's load.
+// to compile forty kernels. Not a test: times vary with the machine's load. With
+// --code it prints the kernels' LLVM IR instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,8 @@ using namespace tessera;
 using namespace tessera::test;
 
 namespace {
+
+bool showCode = false;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -128,6 +131,7 @@ void runOnTwoThreads(TsrKernel code, void **addresses, int64_t n) {
 void bench(const char *name, const KernelText &text, double bytes, std::vector<int> inPlace = {}) {
   LoadedKernels loaded(text.str());
   if (!loaded.errors.empty()) return (void)printf("%s: %s\n", name, loaded.errors.c_str());
+  if (showCode) return (void)printf("; %s\n%s\n", name, loaded.llvmText.c_str());
   LoadedKernels::Kernel &kernel = loaded.kernel();
   std::mt19937 random(1);
   std::vector<std::vector<char>> buffers;
@@ -184,7 +188,8 @@ void benchCompileTime() {
 
 } // namespace
 
-int main() {
+int main(int argc, char **argv) {
+  showCode = argc > 1 && argv[1] == std::string("--code");
   constexpr double f = 4;
   bench("GELU tanh 1024x3072", geluTanh(), 1024 * 3072 * 2 * f);
   bench("GELU erf 1024x3072", geluErf(), 1024 * 3072 * 2 * f);
@@ -196,5 +201,5 @@ int main() {
   bench("embedding gradient, in place", embeddingGradient(), 1024 * 768 * 3 * f, {2});
   bench("embedding gradient, copied", embeddingGradient(), 50257.0 * 768 * 2 * f);
   bench("dropout 1024x768", dropout(), 1024 * 768 * 2 * f);
-  benchCompileTime();
+  if (!showCode) benchCompileTime();
 }
