@@ -1,7 +1,7 @@
 //===- KernelCodegen.cpp - from tsr.kernel to a function ------------------===//
 
 #include "codegen/cpu/KernelCodegen.h"
-#include "codegen/cpu/KernelEmitter.h"
+#include "codegen/cpu/LoopNestEmitter.h"
 #include "ir/Program.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -55,7 +55,7 @@ FailureOr<KernelInterface> KernelCodegen::emit(KernelOp kernel) {
   if (failed(plan)) return failure();
   KernelInterface result;
   result.name = uniqueSymbol(kernel.getName());
-  FailureOr<KernelExtent> extent = KernelEmitter(*plan, target, UnknownLoc::get(code.getContext())).emit(code, result.name);
+  FailureOr<KernelExtent> extent = LoopNestEmitter(*plan, target, UnknownLoc::get(code.getContext())).emit(code, result.name);
   if (failed(extent)) return failure();
   result.iterations = extent->iterations;
   result.grain = extent->grain;

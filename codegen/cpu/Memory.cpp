@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/KernelEmitter.h"
+#include "codegen/cpu/LoopNestEmitter.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -39,7 +39,7 @@ static Value both(Code &code, Value a, Value b) {
 // Expressions
 //===----------------------------------------------------------------------===//
 
-bool KernelEmitter::variesAlongVector(const Expr &expr) const {
+bool LoopNestEmitter::variesAlongVector(const Expr &expr) const {
   return expr.loops([&](Value v) { return plan.varies.lookup(v); }) & plan.vectorMask();
 }
 
@@ -47,7 +47,7 @@ static bool termVaries(const Nonlinear &term, llvm::function_ref<bool(const Expr
   return term.position ? isVector(term.position) : varies(term.inner);
 }
 
-Value KernelEmitter::emitTerm(const Nonlinear &term, unsigned chunk) {
+Value LoopNestEmitter::emitTerm(const Nonlinear &term, unsigned chunk) {
   if (term.position) {
     Value position = get(term.position, chunk);
     position = code.smax(position, code.integer(position.getType(), 0));
@@ -63,7 +63,7 @@ Value KernelEmitter::emitTerm(const Nonlinear &term, unsigned chunk) {
   return term.modulus ? code.urem(quotient, term.modulus) : quotient;
 }
 
-Value KernelEmitter::scalarPart(const Expr &expr, unsigned chunk) {
+Value LoopNestEmitter::scalarPart(const Expr &expr, unsigned chunk) {
   Value sum;
   auto addTo = [&](Value x) { sum = sum ? code.add(sum, x) : x; };
   int64_t constant = expr.constant;
@@ -81,7 +81,7 @@ Value KernelEmitter::scalarPart(const Expr &expr, unsigned chunk) {
   return code.add(sum, constant);
 }
 
-Value KernelEmitter::vectorTerms(const Expr &expr, unsigned chunk) {
+Value LoopNestEmitter::vectorTerms(const Expr &expr, unsigned chunk) {
   Value sum;
   for (const Expr::Term &term : expr.terms) {
     bool varies = termVaries(*term.value, [&](const Expr &e) { return variesAlongVector(e); }, [&](Value v) { return isVector(v); });
@@ -99,7 +99,7 @@ Value KernelEmitter::vectorTerms(const Expr &expr, unsigned chunk) {
   return sum;
 }
 
-Value KernelEmitter::emitExpr(const Expr &expr, unsigned chunk) {
+Value LoopNestEmitter::emitExpr(const Expr &expr, unsigned chunk) {
   Value scalar = scalarPart(expr, chunk);
   if (!variesAlongVector(expr)) return scalar;
   Value result = code.splat(scalar, lanes);
@@ -112,12 +112,12 @@ Value KernelEmitter::emitExpr(const Expr &expr, unsigned chunk) {
 // Masks
 //===----------------------------------------------------------------------===//
 
-Value KernelEmitter::chunkMask(unsigned chunk) {
+Value LoopNestEmitter::chunkMask(unsigned chunk) {
   if (lanes == 0 || chunks[chunk].active == lanes) return {};
   return code.prefixMask(lanes, chunks[chunk].active);
 }
 
-Value KernelEmitter::rangeMask(const Access &access, unsigned chunk) {
+Value LoopNestEmitter::rangeMask(const Access &access, unsigned chunk) {
   Value mask;
   for (const Extent &range : access.ranges) {
     Value at = emitExpr(range.expr, chunk);
@@ -131,7 +131,7 @@ Value KernelEmitter::rangeMask(const Access &access, unsigned chunk) {
 // Loads and stores
 //===----------------------------------------------------------------------===//
 
-Value KernelEmitter::emitLoad(const Access &access, unsigned chunk, bool vector) {
+Value LoopNestEmitter::emitLoad(const Access &access, unsigned chunk, bool vector) {
   Type memory = memoryType(access.element);
   bool isConstant = access.argument < plan.mayAliasResult.size() && !plan.mayAliasResult[access.argument];
   Value base = arguments[access.argument], mask = rangeMask(access, chunk);
@@ -166,7 +166,7 @@ Value KernelEmitter::emitLoad(const Access &access, unsigned chunk, bool vector)
   return fromMemory(code, x, access.element);
 }
 
-void KernelEmitter::emitStore(const Access &access, Value value, unsigned chunk, Value extraOffset) {
+void LoopNestEmitter::emitStore(const Access &access, Value value, unsigned chunk, Value extraOffset) {
   Type memory = memoryType(access.element);
   Value offset = scalarPart(access.offset, chunk);
   if (extraOffset) offset = code.add(offset, extraOffset);
@@ -190,7 +190,7 @@ void KernelEmitter::emitStore(const Access &access, Value value, unsigned chunk,
   code.make<LLVM::masked_scatter>(value, pointers, mask ? mask : code.prefixMask(lanes, lanes), alignment(memory));
 }
 
-void KernelEmitter::emitResult(unsigned result, unsigned chunk) {
+void LoopNestEmitter::emitResult(unsigned result, unsigned chunk) {
   const Access &access = plan.writes[result];
   if (chunk > 0 && vectorStride(access.offset) == 0) return; // the same value in all chunks
   emitStore(access, get(plan.yield().getValues()[result], chunk), chunk);

@@ -9,20 +9,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/KernelEmitter.h"
+#include "codegen/cpu/LoopNestEmitter.h"
 #include "codegen/cpu/OpLowering.h"
 
 using namespace mlir;
 using namespace tessera;
 using Pred = LLVM::ICmpPredicate;
 
-void KernelEmitter::emitScatterRows(Value from, Value to) {
+void LoopNestEmitter::emitScatterRows(Value from, Value to) {
   emitScatterInit(from, to);
   emitScatterAdds(from, to);
 }
 
 /// Fills the row's part of the result. Where `init` has the result's storage it is there already.
-void KernelEmitter::emitScatterInit(Value from, Value to) {
+void LoopNestEmitter::emitScatterInit(Value from, Value to) {
   ScatterAddOp scatter = plan.scatter;
   NamedTensorType type = scatter.getType();
   Access write = plan.writes.front(), read = write;
@@ -63,7 +63,7 @@ void KernelEmitter::emitScatterInit(Value from, Value to) {
 }
 
 /// Runs the serial loops in order and adds the updates of the row's tiles.
-void KernelEmitter::emitScatterAdds(Value from, Value to) {
+void LoopNestEmitter::emitScatterAdds(Value from, Value to) {
   std::function<void(unsigned)> nest = [&](unsigned loop) {
     if (loop == plan.sizes.size()) {
       auto add = [&] {
@@ -91,7 +91,7 @@ void KernelEmitter::emitScatterAdds(Value from, Value to) {
 }
 
 /// Adds one tile of updates.
-void KernelEmitter::emitScatterAdd() {
+void LoopNestEmitter::emitScatterAdd() {
   ScatterAddOp scatter = plan.scatter;
   NamedTensorType type = scatter.getType();
   Access write = plan.writes.front();

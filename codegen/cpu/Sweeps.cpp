@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/KernelEmitter.h"
+#include "codegen/cpu/LoopNestEmitter.h"
 #include "codegen/cpu/OpLowering.h"
 
 using namespace mlir;
 using namespace tessera;
 
 /// What the sweep computes: the reductions of its stage, in the last sweep also the element results, and all they need.
-KernelEmitter::Sweep KernelEmitter::planSweep(unsigned number) const {
+LoopNestEmitter::Sweep LoopNestEmitter::planSweep(unsigned number) const {
   Sweep sweep{number, {}, number == plan.sweeps, {}, {}};
   SmallVector<Value> worklist;
   auto need = [&](Value value) {
@@ -37,7 +37,7 @@ KernelEmitter::Sweep KernelEmitter::planSweep(unsigned number) const {
   return sweep;
 }
 
-void KernelEmitter::emitSweep(unsigned number) {
+void LoopNestEmitter::emitSweep(unsigned number) {
   Sweep sweep = planSweep(number);
   SmallVector<Value> accumulators;
   for (auto [reduce, slots] : llvm::zip(sweep.reduces, sweep.slots)) {
@@ -58,7 +58,7 @@ void KernelEmitter::emitSweep(unsigned number) {
   }
 }
 
-SmallVector<Value> KernelEmitter::emitSerialLoops(const Sweep &sweep, unsigned loop, ValueRange accumulators) {
+SmallVector<Value> LoopNestEmitter::emitSerialLoops(const Sweep &sweep, unsigned loop, ValueRange accumulators) {
   if (loop == plan.sizes.size()) return emitSerialBody(sweep, accumulators);
   if (static_cast<int>(loop) == plan.vectorLoop) return emitVectorLoop(sweep, accumulators);
   return code.loop(code.index(0), code.index(plan.sizes[loop]), 1, accumulators, true, [&](Value index, ValueRange carried) {
@@ -74,7 +74,7 @@ SmallVector<Value> KernelEmitter::emitSerialLoops(const Sweep &sweep, unsigned l
 }
 
 /// The innermost serial loop, where it is the vector loop: whole tiles, then the rest.
-SmallVector<Value> KernelEmitter::emitVectorLoop(const Sweep &sweep, ValueRange accumulators) {
+SmallVector<Value> LoopNestEmitter::emitVectorLoop(const Sweep &sweep, ValueRange accumulators) {
   int64_t size = plan.sizes[plan.vectorLoop], width = lanes * tileChunks, whole = size / width * width;
   SmallVector<Value> current = llvm::to_vector(accumulators);
   open |= plan.vectorMask();
@@ -95,7 +95,7 @@ SmallVector<Value> KernelEmitter::emitVectorLoop(const Sweep &sweep, ValueRange 
 }
 
 /// What is done at one point of S for one tile: chunk after chunk, compute, accumulate, write.
-SmallVector<Value> KernelEmitter::emitSerialBody(const Sweep &sweep, ValueRange accumulators) {
+SmallVector<Value> LoopNestEmitter::emitSerialBody(const Sweep &sweep, ValueRange accumulators) {
   frames.emplace_back();
   unsigned done = sweep.number - 1;
   SmallVector<Value> results = llvm::to_vector(accumulators);
@@ -123,7 +123,7 @@ SmallVector<Value> KernelEmitter::emitSerialBody(const Sweep &sweep, ValueRange 
 }
 
 /// Halves the accumulators until one lane is left.
-Value KernelEmitter::combineLanes(ReduceKind kind, MutableArrayRef<Value> accumulators) {
+Value LoopNestEmitter::combineLanes(ReduceKind kind, MutableArrayRef<Value> accumulators) {
   while (accumulators.size() > 1) {
     size_t half = accumulators.size() / 2;
     for (size_t i = 0; i < half; ++i) accumulators[i] = combine(code, kind, accumulators[i], accumulators[i + half]);

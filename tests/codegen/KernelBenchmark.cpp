@@ -181,7 +181,7 @@ void benchCompileTime() {
   for (int i = 0; i < 3; ++i) {
     LoadedKernels loaded(text);
     if (!loaded.errors.empty()) return (void)printf("%s\n", loaded.errors.c_str());
-    printf("%zu kernels: emit %.3f, translate %.3f, optimize %.3f, generate %.3f, link %.3f s\n", loaded.kernels.size(), loaded.emitTime, loaded.times.translate,
+    printf("%zu kernels (busy machines inflate this): emit %.3f, translate %.3f, optimize %.3f, generate %.3f, link %.3f s\n", loaded.kernels.size(), loaded.emitTime, loaded.times.translate,
            loaded.times.optimize, loaded.times.generate, loaded.linkTime);
   }
 }

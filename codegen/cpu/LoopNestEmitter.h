@@ -1,4 +1,4 @@
-//===- KernelEmitter.h - from a kernel's plan to its code -----------------===//
+//===- LoopNestEmitter.h - from a kernel's plan to its code ---------------===//
 //
 // The generated function, for P = parallel loops, S = serial loops and a tile of
 // W points along the vector loop:
@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CPU_KERNELEMITTER_H
-#define TESSERA_CODEGEN_CPU_KERNELEMITTER_H
+#ifndef TESSERA_CODEGEN_CPU_LOOPNESTEMITTER_H
+#define TESSERA_CODEGEN_CPU_LOOPNESTEMITTER_H
 
 #include "codegen/cpu/Code.h"
 #include "codegen/cpu/KernelPlan.h"
@@ -32,12 +32,12 @@ struct KernelExtent {
   int64_t grain = 1;
 };
 
-class KernelEmitter {
+class LoopNestEmitter {
 public:
   using Value = mlir::Value;
   using ItemSet = llvm::SmallPtrSet<Value, 16>;
 
-  KernelEmitter(const KernelPlan &plan, const CpuTarget &target, mlir::Location loc);
+  LoopNestEmitter(const KernelPlan &plan, const CpuTarget &target, mlir::Location loc);
 
   /// Emits the function at the end of `module`.
   llvm::FailureOr<KernelExtent> emit(mlir::ModuleOp module, llvm::StringRef symbol);
@@ -59,7 +59,7 @@ private:
     llvm::SmallVector<unsigned> slots; ///< accumulators of each reduction
   };
 
-  // KernelEmitter.cpp: loops over P.
+  // LoopNestEmitter.cpp: loops over P.
   void chooseTile();
   KernelExtent extent() const;
   void emitBody(Value begin, Value end);
@@ -126,4 +126,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_KERNELEMITTER_H
+#endif // TESSERA_CODEGEN_CPU_LOOPNESTEMITTER_H

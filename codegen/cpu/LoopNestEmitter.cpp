@@ -1,6 +1,6 @@
-//===- KernelEmitter.cpp - the parallel loops of a kernel -----------------===//
+//===- LoopNestEmitter.cpp - the parallel loops of a kernel ---------------===//
 
-#include "codegen/cpu/KernelEmitter.h"
+#include "codegen/cpu/LoopNestEmitter.h"
 #include "codegen/cpu/OpLowering.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace tessera;
 
-KernelEmitter::KernelEmitter(const KernelPlan &plan, const CpuTarget &target, Location loc)
+LoopNestEmitter::LoopNestEmitter(const KernelPlan &plan, const CpuTarget &target, Location loc)
     : plan(plan), code(loc), lanes(target.floatLanes), indices(plan.sizes.size()) {
   code.hasVectorScale = target.hasVectorScale;
   chooseTile();
@@ -20,7 +20,7 @@ KernelEmitter::KernelEmitter(const KernelPlan &plan, const CpuTarget &target, Lo
 
 /// Along a serial loop a tile has `reductionLanes` points. Along a parallel loop it has up to four vectors: fewer where the work
 /// at a point is long (it keeps the processor busy by itself) or where threads would run out of tiles.
-void KernelEmitter::chooseTile() {
+void LoopNestEmitter::chooseTile() {
   if (plan.vectorLoop < 0) {
     lanes = 0;
     return;
@@ -41,14 +41,14 @@ void KernelEmitter::chooseTile() {
   while (tileChunks > 1 && rows * (size / (lanes * tileChunks)) < enoughTiles) tileChunks /= 2;
 }
 
-SmallVector<KernelEmitter::Chunk> KernelEmitter::chunksFor(int64_t count) const {
+SmallVector<LoopNestEmitter::Chunk> LoopNestEmitter::chunksFor(int64_t count) const {
   SmallVector<Chunk> result;
   for (int64_t offset = 0; offset < count; offset += lanes)
     result.push_back({offset, static_cast<unsigned>(std::min<int64_t>(lanes, count - offset))});
   return result;
 }
 
-KernelExtent KernelEmitter::extent() const {
+KernelExtent LoopNestEmitter::extent() const {
   KernelExtent result{1, 1};
   int64_t points = 1;
   for (auto [loop, size] : llvm::enumerate(plan.sizes)) {
@@ -69,7 +69,7 @@ KernelExtent KernelEmitter::extent() const {
 // The function
 //===----------------------------------------------------------------------===//
 
-FailureOr<KernelExtent> KernelEmitter::emit(ModuleOp module, StringRef symbol) {
+FailureOr<KernelExtent> LoopNestEmitter::emit(ModuleOp module, StringRef symbol) {
   code.setInsertionPointToEnd(module.getBody());
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()),
                                           {code.pointer(), code.pointer(), code.i64(), code.i64()});
@@ -88,7 +88,7 @@ FailureOr<KernelExtent> KernelEmitter::emit(ModuleOp module, StringRef symbol) {
 }
 
 /// The loops over [begin, end) of the collapsed parallel space: rows and the tiles of a row, or points.
-void KernelEmitter::emitBody(Value begin, Value end) {
+void LoopNestEmitter::emitBody(Value begin, Value end) {
   auto inRow = [&](Value from, Value to) {
     if (plan.scatter) return emitScatterRows(from, to);
     if (plan.isVectorParallel()) return emitTiles(from, to, [&] { emitPoint(); });
@@ -117,7 +117,7 @@ void KernelEmitter::emitBody(Value begin, Value end) {
 }
 
 /// Gives each parallel loop but a vector loop its index in row number `row`.
-void KernelEmitter::openRow(Value row) {
+void LoopNestEmitter::openRow(Value row) {
   SmallVector<unsigned> loops;
   for (unsigned loop = 0; loop < plan.parallelLoops; ++loop)
     if (static_cast<int>(loop) != plan.vectorLoop) loops.push_back(loop);
@@ -131,7 +131,7 @@ void KernelEmitter::openRow(Value row) {
 }
 
 /// Runs `body` for each tile in [from, to) of the vector loop: whole ones in a loop, then the rest of the row.
-void KernelEmitter::emitTiles(Value from, Value to, llvm::function_ref<void()> body) {
+void LoopNestEmitter::emitTiles(Value from, Value to, llvm::function_ref<void()> body) {
   int64_t size = plan.sizes[plan.vectorLoop], width = lanes * tileChunks, whole = size / width;
   open |= plan.vectorMask();
   if (whole > 0) {
@@ -154,7 +154,7 @@ void KernelEmitter::emitTiles(Value from, Value to, llvm::function_ref<void()> b
 }
 
 /// All that is done at a point, or a tile of points, of P.
-void KernelEmitter::emitPoint() {
+void LoopNestEmitter::emitPoint() {
   if (!plan.isVectorParallel()) chunks = {{0, 1}};
   frames.emplace_back();
   if (plan.sweeps == 0) {
@@ -183,17 +183,17 @@ void KernelEmitter::emitPoint() {
 // Items
 //===----------------------------------------------------------------------===//
 
-bool KernelEmitter::isEmitted(Value item) const {
+bool LoopNestEmitter::isEmitted(Value item) const {
   return llvm::any_of(frames, [&](const Frame &frame) { return frame.contains(item); });
 }
 
-Value KernelEmitter::get(Value item, unsigned chunk) const {
+Value LoopNestEmitter::get(Value item, unsigned chunk) const {
   for (const Frame &frame : llvm::reverse(frames))
     if (auto it = frame.find(item); it != frame.end()) return it->second.size() == 1 ? it->second.front() : it->second[chunk];
   llvm_unreachable("operands are emitted before their users");
 }
 
-SmallVector<Value> KernelEmitter::knownItems(unsigned done, const ItemSet *needed, bool vector) const {
+SmallVector<Value> LoopNestEmitter::knownItems(unsigned done, const ItemSet *needed, bool vector) const {
   SmallVector<Value> result;
   for (Value item : plan.items) {
     bool known = (plan.varies.lookup(item) & ~open) == 0 && plan.stages.lookup(item) <= done;
@@ -204,7 +204,7 @@ SmallVector<Value> KernelEmitter::knownItems(unsigned done, const ItemSet *neede
   return result;
 }
 
-void KernelEmitter::emitKnown(unsigned done, const ItemSet *needed) {
+void LoopNestEmitter::emitKnown(unsigned done, const ItemSet *needed) {
   for (Value item : knownItems(done, needed, false)) frames.back()[item] = {emitItem(item, 0)};
   if (plan.vectorLoop < 0 || !(open & plan.vectorMask())) return;
   SmallVector<Value> vectors = knownItems(done, needed, true);
@@ -212,12 +212,12 @@ void KernelEmitter::emitKnown(unsigned done, const ItemSet *needed) {
     for (Value item : vectors) frames.back()[item].push_back(emitItem(item, chunk));
 }
 
-void KernelEmitter::fail(Operation *op) {
+void LoopNestEmitter::fail(Operation *op) {
   if (!failed) op->emitError("has no code on the CPU for element type ") << tensorType(op->getResult(0)).getElementType();
   failed = true;
 }
 
-Value KernelEmitter::emitItem(Value item, unsigned chunk) {
+Value LoopNestEmitter::emitItem(Value item, unsigned chunk) {
   if (auto it = plan.reads.find(item); it != plan.reads.end()) return emitLoad(it->second, chunk, isVector(item));
   Operation *op = item.getDefiningOp();
   Type element = tensorType(item).getElementType();
