@@ -139,7 +139,7 @@ int64_t PlanChecker::address(Value value) const {
 LogicalResult PlanChecker::read(Operation *op, Value value) {
   int64_t from = address(value);
   if (from < 0 || from + bytes(value) > arenaBytes) return op->emitError("a buffer leaves the arena: bytes ") << from << " to " << from + bytes(value);
-  if (memory.read(from, bytes(value)) == contents[value]) return success();
+  if (memory.read(from, bytes(value)) == contents.lookup(value)) return success();
   InFlightDiagnostic error = op->emitError("reads bytes that were overwritten, at ") << from;
   if (Operation *producer = value.getDefiningOp()) error.attachNote(producer->getLoc()) << "the value was made here";
   return error;
@@ -159,7 +159,7 @@ LogicalResult PlanChecker::runView(Operation *op) {
   Value x = op->getOperand(0), result = op->getResult(0);
   if (failed(setPlaces(op, op->getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
   if (address(result) != address(x) + viewOffset(op)) return op->emitError("a view lies elsewhere than what it looks at");
-  contents[result] = part(contents[x], viewOffset(op), bytes(result));
+  contents[result] = part(contents.lookup(x), viewOffset(op), bytes(result));
   return success();
 }
 
@@ -195,7 +195,7 @@ LogicalResult PlanChecker::runWriter(Operation *op) {
 LogicalResult PlanChecker::runRepeat(RepeatOp op) {
   if (failed(setPlaces(op, op.getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
   if (failed(setPlaces(op, op.getBlock().getArguments(), op.getArgPlacesAttr()))) return failure();
-  SmallVector<Content> carried = llvm::map_to_vector(op.getCarried(), [&](Value v) { return contents[v]; });
+  SmallVector<Content> carried = llvm::map_to_vector(op.getCarried(), [&](Value v) { return contents.lookup(v); });
   int64_t count = op.getAxis().getSize();
   size_t stackedCount = op.getNumResults() - carried.size();
   SmallVector<SmallVector<Content>> stacks(stackedCount, SmallVector<Content>(count));
@@ -207,12 +207,12 @@ LogicalResult PlanChecker::runRepeat(RepeatOp op) {
       contents[argument] = content;
       if (failed(read(op, argument))) return failure();
     }
-    for (auto [operand, argument] : llvm::zip(op.getSliced(), op.getSlicedArgs())) contents[argument] = part(contents[operand], i * bytes(argument), bytes(argument));
-    for (auto [operand, argument] : llvm::zip(op.getInvariants(), op.getInvariantArgs())) contents[argument] = contents[operand];
+    for (auto [operand, argument] : llvm::zip(op.getSliced(), op.getSlicedArgs())) contents[argument] = part(contents.lookup(operand), i * bytes(argument), bytes(argument));
+    for (auto [operand, argument] : llvm::zip(op.getInvariants(), op.getInvariantArgs())) contents[argument] = contents.lookup(operand);
     if (failed(runBlock(op.getBlock()))) return failure();
     for (auto [k, value] : llvm::enumerate(op.getYield().getValues())) {
       if (failed(read(op.getYield(), value))) return failure();
-      (k < carried.size() ? carried[k] : stacks[k - carried.size()][i]) = contents[value];
+      (k < carried.size() ? carried[k] : stacks[k - carried.size()][i]) = contents.lookup(value);
     }
     inductions.pop_back();
   }

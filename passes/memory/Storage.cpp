@@ -73,9 +73,13 @@ void StoragePlan::extend(int buffer, int start, int end) {
   lifetime.end = std::max(lifetime.end, end);
 }
 
-void StoragePlan::enter(Value root, int cell, int start, int end) {
+void StoragePlan::enter(Value root, int cell) {
+  int start = line.definition(root), end = line.lastUse(root);
+  extend(cells[cell].buffer, start, end);
+  // Between a repeat's begin and its end the carried values take turns in the cell; then comes the result.
+  if (auto repeat = root.getDefiningOp<RepeatOp>())
+    if (cast<OpResult>(root).getResultNumber() < repeat.getCarried().size()) start = line.endOf(repeat);
   cells[cell].segments.push_back({start, end, root});
-  extend(cells[cell].buffer, line.definition(root), end);
   cellOf[root] = cell;
 }
 
@@ -93,10 +97,7 @@ bool StoragePlan::tryEnter(Value value, int cell) {
     if (other.start == end && mayTakeStorage(maker, root, other.value)) continue;
     return false;
   }
-  // Between a repeat's begin and its end others may take turns in the cell: the carried values.
-  Operation *op = root.getDefiningOp();
-  bool isCarriedResult = isa<RepeatOp>(op) && cast<OpResult>(root).getResultNumber() < cast<RepeatOp>(op).getCarried().size();
-  enter(root, cell, isCarriedResult ? line.endOf(op) : start, end);
+  enter(root, cell);
   return true;
 }
 
@@ -162,7 +163,8 @@ void StoragePlan::placeInit(ContractOp contract) {
 void StoragePlan::placeRepeat(RepeatOp repeat) {
   Value induction = repeat.getInduction();
   int cell = newCell(newBuffer(bytesOf(induction)), 0, {}, bytesOf(induction));
-  enter(induction, cell, line.at(repeat), line.endOf(repeat));
+  enter(induction, cell);
+  extend(cells[cell].buffer, line.at(repeat), line.endOf(repeat));
 
   unsigned carriedCount = repeat.getCarried().size();
   SmallVector<bool> done(repeat.getNumResults(), false);
@@ -175,7 +177,7 @@ void StoragePlan::placeRepeat(RepeatOp repeat) {
 
 void StoragePlan::placeCarried(RepeatOp repeat, unsigned i) {
   Value result = repeat.getResult(i), argument = repeat.getCarriedArgs()[i];
-  if (!hasCell(result)) enter(result, newCell(newBuffer(bytesOf(result)), 0, {}, bytesOf(result)), line.endOf(repeat), line.lastUse(result));
+  if (!hasCell(result)) enter(result, newCell(newBuffer(bytesOf(result)), 0, {}, bytesOf(result)));
   int cell = cellOf.lookup(result);
   extend(cells[cell].buffer, line.at(repeat), line.endOf(repeat));
   enter(argument, cell);
@@ -198,7 +200,7 @@ bool StoragePlan::placeCarriedStack(RepeatOp repeat, unsigned i, unsigned stacke
   SmallVector<int64_t> strides = withStride({}, repeatDepth(repeat), slot);
   extend(buffer, line.at(repeat), line.endOf(repeat));
   enter(stack, newCell(buffer, reverse ? slot : 0, {}, slot * count));
-  enter(result, newCell(buffer, reverse ? 0 : slot * count, {}, slot), line.endOf(repeat), line.lastUse(result));
+  enter(result, newCell(buffer, reverse ? 0 : slot * count, {}, slot));
   enter(repeat.getCarriedArgs()[i], newCell(buffer, reverse ? slot : 0, strides, slot));
   enter(root, newCell(buffer, reverse ? 0 : slot, strides, slot));
   // No one overwrites the first slot, so the operand may live on in it.

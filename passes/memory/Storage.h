@@ -67,8 +67,7 @@ private:
   int newBuffer(int64_t bytes, llvm::StringRef state = "");
   int newCell(int buffer, int64_t offset, llvm::ArrayRef<int64_t> strides, int64_t bytes);
   /// Puts a value into a cell without asking.
-  void enter(mlir::Value root, int cell, int start, int end);
-  void enter(mlir::Value root, int cell) { enter(root, cell, line.definition(root), line.lastUse(root)); }
+  void enter(mlir::Value root, int cell);
   void extend(int buffer, int start, int end);
   /// Puts an op's result into a cell if nothing that lives there meanwhile forbids it.
   bool tryEnter(mlir::Value value, int cell);
