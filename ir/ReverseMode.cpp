@@ -115,7 +115,7 @@ void ReverseMode::run() { // 3.
 static void nameOps(Operation *previous, Block &block, Block::iterator end, StringAttr name) {
   auto begin = previous ? std::next(previous->getIterator()) : block.begin();
   for (Operation &op : llvm::make_range(begin, end))
-    if (!op.hasAttr(attrs::name)) op.setAttr(attrs::name, name);
+    if (!op.hasAttr(attrs::name) && !isa<ConstantOp>(op)) op.setAttr(attrs::name, name);
 }
 
 void ReverseMode::visit(Operation *op) {

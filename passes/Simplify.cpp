@@ -44,10 +44,24 @@ static bool isBeforeDifferentiate(ModuleOp module) {
   return !phase || phase == "parse";
 }
 
+namespace {
+/// What replaces an op takes its name over, so that dumps and kernels speak the user's language.
+struct NameKeeper : RewriterBase::Listener {
+  void notifyOperationReplaced(Operation *op, ValueRange replacement) override {
+    Attribute name = op->getAttr(attrs::name);
+    Operation *heir = replacement.empty() ? nullptr : replacement.front().getDefiningOp();
+    if (name && heir && !heir->hasTrait<OpTrait::ConstantLike>() && !heir->hasAttr(attrs::name))
+      heir->setAttr(attrs::name, name);
+  }
+};
+} // namespace
+
 static LogicalResult simplify(ModuleOp module, const FrozenRewritePatternSet &patterns) {
   for (int round = 0; round < maxRounds; ++round) {
     bool isChanged = false;
+    NameKeeper names;
     GreedyRewriteConfig config;
+    config.setListener(&names);
     config.setUseTopDownTraversal(true);
     if (failed(applyPatternsGreedily(module, patterns, config, &isChanged)))
       return module.emitError("simplification does not end");

@@ -47,14 +47,16 @@ struct SimplifyNeg : OpRewritePattern<NegOp> {
   }
 };
 
-/// a + (-b) = a - b. For integers (x + c) + d = x + (c + d).
+/// a + (-b) = a - b, unless b is a constant that folds. For integers (x + c) + d = x + (c + d).
 struct SimplifyAdd : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AddOp op, PatternRewriter &rewriter) const override {
     PatternBuilder b(rewriter, op);
     Value lhs = op.getLhs(), rhs = op.getRhs();
-    if (auto inner = rhs.getDefiningOp<NegOp>()) return rewriter.replaceOp(op, b.sub(lhs, inner.getX())), success();
-    if (auto inner = lhs.getDefiningOp<NegOp>()) return rewriter.replaceOp(op, b.sub(rhs, inner.getX())), success();
+    if (auto inner = rhs.getDefiningOp<NegOp>(); inner && !constantNumber(inner.getX()))
+      return rewriter.replaceOp(op, b.sub(lhs, inner.getX())), success();
+    if (auto inner = lhs.getDefiningOp<NegOp>(); inner && !constantNumber(inner.getX()))
+      return rewriter.replaceOp(op, b.sub(rhs, inner.getX())), success();
     auto inner = lhs.getDefiningOp<AddOp>();
     if (inner && !isFloat(op) && constantNumber(rhs) && constantNumber(inner.getRhs()))
       return rewriter.replaceOp(op, b.add(inner.getLhs(), b.add(inner.getRhs(), rhs))), success();
@@ -72,7 +74,9 @@ struct SimplifySub : OpRewritePattern<SubOp> {
     if (isConstant(op.getLhs(), 0) && op.getRhs().getType() == op.getType())
       return rewriter.replaceOp(op, b.neg(op.getRhs())), success();
     if (!isFloat(op) && constantNumber(op.getRhs()))
-      return rewriter.replaceOp(op, b.add(op.getLhs(), b.neg(op.getRhs()))), success();
+      return rewriter.replaceOp(op,
+                                b.add(op.getLhs(), b.constant(-*constantNumber(op.getRhs()), op.getRhs().getType()))),
+             success();
     return failure();
   }
 };
