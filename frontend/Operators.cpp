@@ -30,8 +30,7 @@ mlir::Type Elaborator::commonType(llvm::ArrayRef<const Value *> values, bool isF
 
 /// The value in the IR, converted to an element type.
 mlir::Value Elaborator::materialize(const Value &value, mlir::Type element) {
-  if (value.isNumber())
-    return B.scalar(value.number.asDouble(), element);
+  if (value.isNumber()) return B.scalar(value.number.asDouble(), element);
   return B.cast(value.tensor.value, element);
 }
 
@@ -42,8 +41,9 @@ static bool contains(NamedTensorType large, NamedTensorType small) {
 bool Elaborator::checkAlike(const Tensor &a, const Tensor &b, Span span) {
   for (AxisAttr axis : a.type().getAxes())
     if (b.type().hasAxis(axis.getName()) && b.type().getSize(axis.getName()) != axis.getSize()) {
-      error(Code::E0208, span, "the axis `" + axis.getName() + "` has size " + Twine(axis.getSize()) + " on one side and " +
-                                   Twine(b.type().getSize(axis.getName())) + " on the other");
+      error(Code::E0208, span,
+            "the axis `" + axis.getName() + "` has size " + Twine(axis.getSize()) + " on one side and " +
+                Twine(b.type().getSize(axis.getName())) + " on the other");
       return false;
     }
   return true;
@@ -58,26 +58,24 @@ bool Elaborator::checkAxes(llvm::ArrayRef<std::pair<const Value *, Span>> operan
       types.push_back(value->tensor.type());
       allClosed &= value->tensor.closed;
     }
-  if (types.size() < 2 || allClosed)
-    return true;
+  if (types.size() < 2 || allClosed) return true;
   for (NamedTensorType large : types)
-    if (llvm::all_of(types, [&](NamedTensorType small) { return contains(large, small); }))
-      return true;
-  auto message = error(Code::E0210, operands.front().second,
-                       "`" + what + "` would make an outer product: " +
-                           (types.size() == 2 ? "neither side's axes contain the other's" : "no operand's axes contain the others'"));
+    if (llvm::all_of(types, [&](NamedTensorType small) { return contains(large, small); })) return true;
+  auto message = error(
+      Code::E0210, operands.front().second,
+      "`" + what + "` would make an outer product: " +
+          (types.size() == 2 ? "neither side's axes contain the other's" : "no operand's axes contain the others'"));
   llvm::SmallVector<AxisAttr> missing;
   for (auto &[value, span] : operands)
     if (value->isTensor()) {
       message.label(span, describeAxes(value->tensor.type()));
       for (AxisAttr axis : value->tensor.type().getAxes())
-        if (!contains(types.front(), value->tensor.type().withAxes({axis})))
-          missing.push_back(axis);
+        if (!contains(types.front(), value->tensor.type().withAxes({axis}))) missing.push_back(axis);
     }
   noteDims(message, missing);
   if (!missing.empty())
-    message.help("contract it first, as in `sum[" + missing.front().getName() + "](… * …)`, or say that it is meant: `over[" +
-                 missing.front().getName() + "](…)`");
+    message.help("contract it first, as in `sum[" + missing.front().getName() +
+                 "](… * …)`, or say that it is meant: `over[" + missing.front().getName() + "](…)`");
   return false;
 }
 
@@ -87,16 +85,13 @@ bool Elaborator::checkAxes(llvm::ArrayRef<std::pair<const Value *, Span>> operan
 
 Value Elaborator::evalUnary(const ast::UnaryExpr &expr) {
   Value value = eval(*expr.operand);
-  if (value.isError())
-    return value;
+  if (value.isError()) return value;
   bool negate = expr.op == ast::UnaryOp::Negate;
   if (!value.isArithmetic())
     return failed(Code::E0205, expr.operand->span, "expected a number or tensor, got " + describe(value));
   if (value.isNumber()) {
-    if (!negate)
-      return Number::ofBool(value.number.asDouble() == 0);
-    if (value.number.isFloat())
-      return Number::ofFloat(-value.number.real);
+    if (!negate) return Number::ofBool(value.number.asDouble() == 0);
+    if (value.number.isFloat()) return Number::ofFloat(-value.number.real);
     return Number::ofInt(value.number.integer == INT64_MIN ? INT64_MAX : -value.number.integer);
   }
   Tensor result = value.tensor;
@@ -109,8 +104,7 @@ Value Elaborator::evalUnary(const ast::UnaryExpr &expr) {
     return result;
   }
   result.value = B.neg(materialize(value, result.element().isInteger(1) ? I32 : result.element()));
-  if (result.range)
-    result.range = Interval{-result.range->high, -result.range->low};
+  if (result.range) result.range = Interval{-result.range->high, -result.range->low};
   return result;
 }
 
@@ -119,12 +113,10 @@ Value Elaborator::evalUnary(const ast::UnaryExpr &expr) {
 //===----------------------------------------------------------------------===//
 
 Value Elaborator::evalBinary(const ast::BinaryExpr &expr) {
-  if (expr.op == BinaryOp::And || expr.op == BinaryOp::Or)
-    return evalLogic(expr);
+  if (expr.op == BinaryOp::And || expr.op == BinaryOp::Or) return evalLogic(expr);
   Value lhs = eval(*expr.lhs);
   Value rhs = eval(*expr.rhs);
-  if (lhs.isError() || rhs.isError())
-    return Value();
+  if (lhs.isError() || rhs.isError()) return Value();
   return binary(expr.op, expr.opSpan, expr.lhs->span, expr.rhs->span, lhs, rhs);
 }
 
@@ -134,8 +126,7 @@ Value Elaborator::evalLogic(const ast::BinaryExpr &expr) {
   if (lhs.isNumber() && (lhs.number.asDouble() != 0) == (expr.op == BinaryOp::Or))
     return Number::ofBool(expr.op == BinaryOp::Or);
   Value rhs = eval(*expr.rhs);
-  if (lhs.isError() || rhs.isError())
-    return Value();
+  if (lhs.isError() || rhs.isError()) return Value();
   return binary(expr.op, expr.opSpan, expr.lhs->span, expr.rhs->span, lhs, rhs);
 }
 
@@ -161,15 +152,12 @@ static std::optional<Predicate> predicateOf(BinaryOp op) {
 /// What is known of an integer: its bounds and whether it is a shifted position.
 static void inferPosition(BinaryOp op, const Value &a, const Value &b, Tensor &result) {
   auto range = [](const Value &v) -> std::optional<Interval> {
-    if (v.isTensor())
-      return v.tensor.range;
-    if (v.number.isFloat() || std::abs(v.number.integer) > INT32_MAX)
-      return std::nullopt;
+    if (v.isTensor()) return v.tensor.range;
+    if (v.number.isFloat() || std::abs(v.number.integer) > INT32_MAX) return std::nullopt;
     return Interval{v.number.integer, v.number.integer};
   };
   std::optional<Interval> ra = range(a), rb = range(b);
-  if (ra && rb)
-    result.range = intervalOf(op, *ra, *rb);
+  if (ra && rb) result.range = intervalOf(op, *ra, *rb);
   bool linear = op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul;
   bool wasWindow = (a.isTensor() && a.tensor.window) || (b.isTensor() && b.tensor.window);
   result.window = linear && result.closed &&
@@ -180,7 +168,8 @@ static void inferPosition(BinaryOp op, const Value &a, const Value &b, Tensor &r
                                                                                                    : nullptr;
   if (position && (op == BinaryOp::Add || op == BinaryOp::Sub) && result.range) {
     int64_t n = (position == &a ? b : a).number.integer;
-    result.affine = Affine{position->tensor.affine->axis, position->tensor.affine->offset + (op == BinaryOp::Add ? n : -n)};
+    result.affine =
+        Affine{position->tensor.affine->axis, position->tensor.affine->offset + (op == BinaryOp::Add ? n : -n)};
   }
 }
 
@@ -191,14 +180,11 @@ Value Elaborator::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, c
                     "`" + spelling(op) + "` needs numbers or tensors, got " + describe(*value));
   if (a.isNumber() && b.isNumber()) {
     StringRef why;
-    if (std::optional<Number> folded = foldBinary(op, a.number, b.number, why))
-      return *folded;
+    if (std::optional<Number> folded = foldBinary(op, a.number, b.number, why)) return *folded;
     return failed(Code::E0220, opSpan, "`" + a.number.str() + " " + spelling(op) + " " + b.number.str() + "`: " + why);
   }
-  if (a.isTensor() && b.isTensor() && !checkAlike(a.tensor, b.tensor, opSpan))
-    return Value();
-  if (!checkAxes({{&a, lhsSpan}, {&b, rhsSpan}}, spelling(op)))
-    return Value();
+  if (a.isTensor() && b.isTensor() && !checkAlike(a.tensor, b.tensor, opSpan)) return Value();
+  if (!checkAxes({{&a, lhsSpan}, {&b, rhsSpan}}, spelling(op))) return Value();
   Tensor result;
   result.level = level();
   result.closed = (a.isNumber() || a.tensor.closed) && (b.isNumber() || b.tensor.closed);
@@ -210,7 +196,8 @@ Value Elaborator::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, c
   }
   if (op == BinaryOp::And || op == BinaryOp::Or) {
     if (commonType({&a, &b}) != I1)
-      return failed(Code::E0217, opSpan, "`" + spelling(op) + "` needs bools, got " + describe(a) + " and " + describe(b));
+      return failed(Code::E0217, opSpan,
+                    "`" + spelling(op) + "` needs bools, got " + describe(a) + " and " + describe(b));
     mlir::Value x = materialize(a, I1), y = materialize(b, I1);
     result.value = op == BinaryOp::And ? B.logicalAnd(x, y) : B.binary<OrOp>(x, y);
     return result;
@@ -219,17 +206,17 @@ Value Elaborator::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, c
   if (byZero && (op == BinaryOp::Div || op == BinaryOp::FloorDiv || op == BinaryOp::Mod))
     return failed(Code::E0220, opSpan, "division by zero");
   result.value = buildArithmetic(op, a, b);
-  if (result.element().isInteger(32))
-    inferPosition(op, a, b, result);
+  if (result.element().isInteger(32)) inferPosition(op, a, b, result);
   return result;
 }
 
 mlir::Value Elaborator::buildArithmetic(BinaryOp op, const Value &a, const Value &b) {
-  if (op == BinaryOp::Pow)
-    return buildPower(a, b);
+  if (op == BinaryOp::Pow) return buildPower(a, b);
   mlir::Type type = commonType({&a, &b}, /*isFloat=*/op == BinaryOp::Div);
-  if (type == I1)
-    type = I32;
+  if (type == I1) type = I32;
+  // Integers: x - c is x + (-c), the form that shifted positions have everywhere.
+  if (op == BinaryOp::Sub && type == I32 && b.isNumber())
+    return B.add(materialize(a, type), materialize(Number::ofInt(-b.number.asInteger()), type));
   mlir::Value x = materialize(a, type), y = materialize(b, type);
   switch (op) {
   case BinaryOp::Add:
@@ -252,22 +239,16 @@ mlir::Value Elaborator::buildPower(const Value &a, const Value &b) {
   mlir::Value base = materialize(a, F32);
   if (b.isNumber() && a.isTensor()) {
     double exponent = b.number.asDouble();
-    if (exponent == 0.5)
-      return B.sqrt(base);
-    if (exponent == -0.5)
-      return B.rsqrt(base);
-    if (exponent == 1)
-      return base;
-    if (exponent == 2)
-      return B.mul(base, base);
-    if (exponent == 3)
-      return B.mul(B.mul(base, base), base);
+    if (exponent == 0.5) return B.sqrt(base);
+    if (exponent == -0.5) return B.rsqrt(base);
+    if (exponent == 1) return base;
+    if (exponent == 2) return B.mul(base, base);
+    if (exponent == 3) return B.mul(B.mul(base, base), base);
     if (exponent == 4) {
       mlir::Value square = B.mul(base, base);
       return B.mul(square, square);
     }
-    if (exponent == -1)
-      return B.div(B.scalar(1, F32), base);
+    if (exponent == -1) return B.div(B.scalar(1, F32), base);
   }
   return B.pow(base, materialize(b, F32));
 }
