@@ -7,9 +7,9 @@ using llvm::StringRef;
 using llvm::Twine;
 
 llvm::ArrayRef<StringRef> tessera::builtinNames() {
-  static const StringRef names[] = {"abs",  "ceil",  "cos",    "cumsum", "erf",  "exp",  "f32",   "float", "floor",   "int",  "log",
-                                    "max",  "mean",  "min",    "normal", "over", "pos",  "rsqrt", "sign",  "sin",     "sqrt", "sum",
-                                    "tanh", "top_k", "uniform", "where"};
+  static const StringRef names[] = {"abs",  "ceil", "cos",  "cumsum", "erf",  "exp",    "f32",     "float", "floor",
+                                    "int",  "log",  "max",  "mean",   "min",  "normal", "over",    "pos",   "rsqrt",
+                                    "sign", "sin",  "sqrt", "sum",    "tanh", "top_k",  "uniform", "where"};
   return names;
 }
 
@@ -19,9 +19,10 @@ bool tessera::isBuiltin(StringRef name) { return llvm::is_contained(builtinNames
 std::optional<std::vector<Value>> Elaborator::evalArguments(const ast::CallExpr &call, unsigned min, unsigned max,
                                                             llvm::ArrayRef<StringRef> names) {
   if (call.args.size() < min || call.args.size() > max) {
-    error(Code::E0206, call.span, "`" + call.callee.text + "` takes " + Twine(min) +
-                                      (min == max ? Twine(min == 1 ? " argument" : " arguments") : " to " + Twine(max) + " arguments") +
-                                      ", got " + Twine(call.args.size()));
+    error(Code::E0206, call.span,
+          "`" + call.callee.text + "` takes " + Twine(min) +
+              (min == max ? Twine(min == 1 ? " argument" : " arguments") : " to " + Twine(max) + " arguments") +
+              ", got " + Twine(call.args.size()));
     return std::nullopt;
   }
   std::vector<Value> values(call.args.size());
@@ -32,32 +33,23 @@ std::optional<std::vector<Value>> Elaborator::evalArguments(const ast::CallExpr 
       return std::nullopt;
     }
     values[i] = eval(*arg.value);
-    if (values[i].isError())
-      return std::nullopt;
+    if (values[i].isError()) return std::nullopt;
   }
   return values;
 }
 
-Value Elaborator::callBuiltin(StringRef name, const ast::CallExpr &call, const std::optional<std::vector<AxisRef>> &axes) {
+Value Elaborator::callBuiltin(StringRef name, const ast::CallExpr &call,
+                              const std::optional<std::vector<AxisRef>> &axes) {
   bool reduces = name == "sum" || name == "mean" || ((name == "max" || name == "min") && (call.axes || axes));
-  if (reduces)
-    return builtinReduce(name, call, axes);
-  if (name == "over")
-    return builtinOver(call);
-  if (name == "pos")
-    return failed(Code::E0206, call.span, "`pos` is not called: write `pos[seq]`");
-  if (name == "uniform" || name == "normal")
-    return builtinRandom(name, call);
-  if (name == "top_k" || name == "cumsum")
-    return unsupported(call.callee.span, "`" + name + "` is");
-  if (call.axes)
-    return failed(Code::E0207, call.axes->span, "`" + name + "` takes no axes");
-  if (name == "where")
-    return builtinWhere(call);
-  if (name == "max" || name == "min")
-    return builtinExtremum(name, call);
-  if (name == "float" || name == "f32" || name == "int")
-    return builtinCast(name, call);
+  if (reduces) return builtinReduce(name, call, axes);
+  if (name == "over") return builtinOver(call);
+  if (name == "pos") return failed(Code::E0206, call.span, "`pos` is not called: write `pos[seq]`");
+  if (name == "uniform" || name == "normal") return builtinRandom(name, call);
+  if (name == "top_k" || name == "cumsum") return unsupported(call.callee.span, "`" + name + "` is");
+  if (call.axes) return failed(Code::E0207, call.axes->span, "`" + name + "` takes no axes");
+  if (name == "where") return builtinWhere(call);
+  if (name == "max" || name == "min") return builtinExtremum(name, call);
+  if (name == "float" || name == "f32" || name == "int") return builtinCast(name, call);
   return builtinUnary(name, call);
 }
 
@@ -81,22 +73,19 @@ mlir::Value Elaborator::applyUnary(StringRef name, mlir::Value x) {
       {"sign", [](GraphBuilder &b, mlir::Value v) { return b.unary<SignOp>(v); }},
   };
   for (auto &[entry, build] : table)
-    if (entry == name)
-      return build(B, x);
+    if (entry == name) return build(B, x);
   return {};
 }
 
 Value Elaborator::builtinUnary(StringRef name, const ast::CallExpr &call) {
   auto args = evalArguments(call, 1, 1);
-  if (!args)
-    return Value();
+  if (!args) return Value();
   Value &x = args->front();
   if (!x.isArithmetic())
     return failed(Code::E0205, call.args[0].value->span, "`" + name + "` needs a number or tensor, got " + describe(x));
   if (x.isNumber()) {
     StringRef why;
-    if (std::optional<Number> folded = foldUnary(name, x.number, why))
-      return *folded;
+    if (std::optional<Number> folded = foldUnary(name, x.number, why)) return *folded;
     return failed(Code::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
   }
   Tensor result;
@@ -109,15 +98,13 @@ Value Elaborator::builtinUnary(StringRef name, const ast::CallExpr &call) {
 
 Value Elaborator::builtinCast(StringRef name, const ast::CallExpr &call) {
   auto args = evalArguments(call, 1, 1);
-  if (!args)
-    return Value();
+  if (!args) return Value();
   Value &x = args->front();
   if (!x.isArithmetic())
     return failed(Code::E0205, call.args[0].value->span, "`" + name + "` needs a number or tensor, got " + describe(x));
   StringRef why;
   if (x.isNumber()) {
-    if (std::optional<Number> folded = foldUnary(name, x.number, why))
-      return *folded;
+    if (std::optional<Number> folded = foldUnary(name, x.number, why)) return *folded;
     return failed(Code::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
   }
   Tensor result;
@@ -132,32 +119,30 @@ Value Elaborator::builtinCast(StringRef name, const ast::CallExpr &call) {
 /// `max(a, b)` and `min(a, b)`.
 Value Elaborator::builtinExtremum(StringRef name, const ast::CallExpr &call) {
   if (call.args.size() == 1)
-    return failed(Code::E0207, call.callee.span, "`" + name + "` of one value needs the axes to reduce: `" + name + "[…](x)`");
+    return failed(Code::E0207, call.callee.span,
+                  "`" + name + "` of one value needs the axes to reduce: `" + name + "[…](x)`");
   auto args = evalArguments(call, 2, 2);
-  if (!args)
-    return Value();
+  if (!args) return Value();
   Value &a = (*args)[0], &b = (*args)[1];
   for (unsigned i = 0; i < 2; ++i)
     if (!(*args)[i].isArithmetic())
-      return failed(Code::E0205, call.args[i].value->span, "`" + name + "` needs numbers or tensors, got " + describe((*args)[i]));
+      return failed(Code::E0205, call.args[i].value->span,
+                    "`" + name + "` needs numbers or tensors, got " + describe((*args)[i]));
   bool isMax = name == "max";
   if (a.isNumber() && b.isNumber()) {
     bool first = isMax ? a.number.asDouble() >= b.number.asDouble() : a.number.asDouble() <= b.number.asDouble();
     return first ? a : b;
   }
-  if (!checkAxes({{&a, call.args[0].value->span}, {&b, call.args[1].value->span}}, name))
-    return Value();
+  if (!checkAxes({{&a, call.args[0].value->span}, {&b, call.args[1].value->span}}, name)) return Value();
   mlir::Type type = commonType({&a, &b});
-  if (type == I1)
-    type = I32;
+  if (type == I1) type = I32;
   Tensor result;
   result.level = level();
   result.closed = (a.isNumber() || a.tensor.closed) && (b.isNumber() || b.tensor.closed);
   mlir::Value x = materialize(a, type), y = materialize(b, type);
   result.value = isMax ? B.max(x, y) : B.min(x, y);
   auto range = [](const Value &v) -> std::optional<Interval> {
-    if (v.isTensor())
-      return v.tensor.range;
+    if (v.isTensor()) return v.tensor.range;
     return v.number.isFloat() ? std::nullopt : std::optional(Interval{v.number.integer, v.number.integer});
   };
   constexpr int64_t huge = INT32_MAX;
@@ -171,24 +156,25 @@ Value Elaborator::builtinExtremum(StringRef name, const ast::CallExpr &call) {
 
 Value Elaborator::builtinWhere(const ast::CallExpr &call) {
   auto args = evalArguments(call, 3, 3);
-  if (!args)
-    return Value();
+  if (!args) return Value();
   Value &condition = (*args)[0], &yes = (*args)[1], &no = (*args)[2];
   for (unsigned i = 0; i < 3; ++i)
     if (!(*args)[i].isArithmetic())
-      return failed(Code::E0205, call.args[i].value->span, "`where` needs numbers or tensors, got " + describe((*args)[i]));
-  if (condition.isNumber() && (yes.isNumber() && no.isNumber()))
-    return condition.number.asDouble() != 0 ? yes : no;
+      return failed(Code::E0205, call.args[i].value->span,
+                    "`where` needs numbers or tensors, got " + describe((*args)[i]));
+  if (condition.isNumber() && (yes.isNumber() && no.isNumber())) return condition.number.asDouble() != 0 ? yes : no;
   if (condition.isTensor() && !condition.tensor.element().isInteger(1))
-    return failed(Code::E0217, call.args[0].value->span, "the condition of `where` must be bools, got " + describe(condition));
-  if (!checkAxes({{&condition, call.args[0].value->span}, {&yes, call.args[1].value->span}, {&no, call.args[2].value->span}}, "where"))
+    return failed(Code::E0217, call.args[0].value->span,
+                  "the condition of `where` must be bools, got " + describe(condition));
+  if (!checkAxes(
+          {{&condition, call.args[0].value->span}, {&yes, call.args[1].value->span}, {&no, call.args[2].value->span}},
+          "where"))
     return Value();
   mlir::Type type = commonType({&yes, &no});
   Tensor result;
   result.level = level();
   result.closed = true;
-  for (const Value &value : *args)
-    result.closed &= value.isNumber() || value.tensor.closed;
+  for (const Value &value : *args) result.closed &= value.isNumber() || value.tensor.closed;
   result.value = B.select(materialize(condition, I1), materialize(yes, type), materialize(no, type));
   return result;
 }
@@ -198,12 +184,10 @@ Value Elaborator::builtinWhere(const ast::CallExpr &call) {
 //===----------------------------------------------------------------------===//
 
 Value Elaborator::builtinOver(const ast::CallExpr &call) {
-  if (!call.axes)
-    return failed(Code::E0207, call.callee.span, "`over` needs the axes to repeat along: `over[a](x)`");
+  if (!call.axes) return failed(Code::E0207, call.callee.span, "`over` needs the axes to repeat along: `over[a](x)`");
   auto args = evalArguments(call, 1, 1);
   auto axes = resolveAxes(*call.axes);
-  if (!args || !axes)
-    return Value();
+  if (!args || !axes) return Value();
   Value &x = args->front();
   if (!x.isArithmetic())
     return failed(Code::E0205, call.args[0].value->span, "`over` needs a number or tensor, got " + describe(x));
@@ -229,31 +213,28 @@ int32_t Elaborator::nextSite() {
 }
 
 Value Elaborator::builtinRandom(StringRef name, const ast::CallExpr &call) {
-  if (!EntryBlock)
-    return failed(Code::E0219, call.span, "random numbers are not known at compile time");
+  if (!EntryBlock) return failed(Code::E0219, call.span, "random numbers are not known at compile time");
   std::vector<AxisRef> axes;
   if (call.axes) {
     auto resolved = resolveAxes(*call.axes);
-    if (!resolved)
-      return Value();
+    if (!resolved) return Value();
     axes = std::move(*resolved);
   }
   bool isNormal = name == "normal";
   auto args = evalArguments(call, 0, isNormal ? 1 : 0);
-  if (!args)
-    return Value();
+  if (!args) return Value();
   llvm::SmallVector<AxisAttr> attrs;
-  for (const AxisRef &ref : axes)
-    attrs.push_back(axis(&Context, ref.name, ref.size));
+  for (const AxisRef &ref : axes) attrs.push_back(axis(&Context, ref.name, ref.size));
   mlir::Value seed = import(counter("seed"), 0), step = import(counter("step"), 0);
   Tensor result;
   result.level = level();
-  result.value = B.random(isNormal ? Distribution::Normal : Distribution::Uniform, nextSite(), seed, step, salts(), B.type(attrs, F32));
-  if (args->empty())
-    return result;
+  result.value = B.random(isNormal ? Distribution::Normal : Distribution::Uniform, nextSite(), seed, step, salts(),
+                          B.type(attrs, F32));
+  if (args->empty()) return result;
   Value &deviation = args->front();
   if (!deviation.isNumber())
-    return failed(Code::E0219, call.args[0].value->span, "the deviation must be known at compile time, got " + describe(deviation));
+    return failed(Code::E0219, call.args[0].value->span,
+                  "the deviation must be known at compile time, got " + describe(deviation));
   result.value = B.mul(result.value, deviation.number.asDouble());
   return result;
 }

@@ -11,15 +11,12 @@ static constexpr unsigned MaxCallDepth = 64;
 Value Elaborator::evalCall(const ast::CallExpr &call) {
   StringRef name = call.callee.text;
   bool isModel = Program.model && Current->isTraining && Program.model->name.text == name;
-  if (isModel)
-    return callModel(call);
+  if (isModel) return callModel(call);
   Value callee = lookup(call.callee);
-  if (callee.isError())
-    return callee;
+  if (callee.isError()) return callee;
   if (callee.kind != Value::Kind::Function)
     return failed(Code::E0205, call.callee.span, "`" + name + "` is " + describe(callee) + ", not a function");
-  if (callee.function.declaration)
-    return callFunction(callee.function, call);
+  if (callee.function.declaration) return callFunction(callee.function, call);
   std::optional<std::vector<AxisRef>> axes = callee.function.axes;
   return callBuiltin(callee.function.name, call, axes);
 }
@@ -30,24 +27,22 @@ Value Elaborator::evalCall(const ast::CallExpr &call) {
 
 bool Elaborator::bindAxes(const FunctionValue &function, const ast::CallExpr &call, Frame &frame) {
   std::vector<AxisRef> given;
-  if (function.axes)
-    given = *function.axes;
+  if (function.axes) given = *function.axes;
   if (call.axes) {
     std::optional<std::vector<AxisRef>> axes = resolveAxes(*call.axes);
-    if (!axes)
-      return false;
+    if (!axes) return false;
     given = std::move(*axes);
   }
   unsigned wanted = function.declaration->axes ? function.declaration->axes->list.size() : 0;
   if (given.size() != wanted) {
     auto message = error(Code::E0207, call.axes ? call.axes->span : call.callee.span,
-                         "`" + function.name + "` works on " + Twine(wanted) + (wanted == 1 ? " axis" : " axes") + ", got " +
-                             Twine(given.size()));
-    if (wanted && !function.file->isLibrary)
-      message.label(function.declaration->axes->span, "declared here");
-    message.help(wanted ? Twine("call it as `") + function.name + Engine.sources().text(function.declaration->axes->span) +
-                              "(…)`, with your axes in the brackets"
-                        : Twine("call it without brackets: `") + function.name + "(…)`");
+                         "`" + function.name + "` works on " + Twine(wanted) + (wanted == 1 ? " axis" : " axes") +
+                             ", got " + Twine(given.size()));
+    if (wanted && !function.file->isLibrary) message.label(function.declaration->axes->span, "declared here");
+    message.help(wanted
+                     ? Twine("call it as `") + function.name + Engine.sources().text(function.declaration->axes->span) +
+                           "(…)`, with your axes in the brackets"
+                     : Twine("call it without brackets: `") + function.name + "(…)`");
     return false;
   }
   for (unsigned i = 0; i < wanted; ++i) {
@@ -63,7 +58,8 @@ bool Elaborator::bindAxes(const FunctionValue &function, const ast::CallExpr &ca
 
 /// Evaluates the arguments in the caller's frame and puts them in the order of the parameters; a parameter left out
 /// gets an error value here and its fallback later.
-bool Elaborator::bindArguments(llvm::ArrayRef<ast::Param> params, const ast::CallExpr &call, std::vector<Value> &values) {
+bool Elaborator::bindArguments(llvm::ArrayRef<ast::Param> params, const ast::CallExpr &call,
+                               std::vector<Value> &values) {
   values.assign(params.size(), Value::none());
   std::vector<bool> given(params.size(), false);
   bool ok = true;
@@ -73,12 +69,12 @@ bool Elaborator::bindArguments(llvm::ArrayRef<ast::Param> params, const ast::Cal
     if (!arg.name.text.empty())
       index = llvm::find_if(params, [&](const ast::Param &p) { return p.name.text == arg.name.text; }) - params.begin();
     if (index >= params.size()) {
-      auto message = error(Code::E0206, arg.name.text.empty() ? arg.value->span : arg.name.span,
-                           arg.name.text.empty() ? "too many arguments: `" + call.callee.text + "` takes " + Twine(params.size())
-                                                 : "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
+      auto message =
+          error(Code::E0206, arg.name.text.empty() ? arg.value->span : arg.name.span,
+                arg.name.text.empty() ? "too many arguments: `" + call.callee.text + "` takes " + Twine(params.size())
+                                      : "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
       std::vector<StringRef> names;
-      for (const ast::Param &param : params)
-        names.push_back(param.name.text);
+      for (const ast::Param &param : params) names.push_back(param.name.text);
       if (StringRef nearest = nearestName(arg.name.text, names); !arg.name.text.empty() && !nearest.empty())
         message.help("did you mean `" + nearest + "`?");
       ok = false;
@@ -106,8 +102,7 @@ bool Elaborator::bindArguments(llvm::ArrayRef<ast::Param> params, const ast::Cal
 /// Rule 3: exactly the listed axes, or with `..` at least those; `r..` names the rest.
 bool Elaborator::matchAxes(const ast::Param &param, const Tensor &tensor, Span span, Frame &frame) {
   std::vector<AxisRef> rest;
-  for (AxisAttr axis : tensor.type().getAxes())
-    rest.push_back({axis.getName().str(), axis.getSize()});
+  for (AxisAttr axis : tensor.type().getAxes()) rest.push_back({axis.getName().str(), axis.getSize()});
   bool open = false;
   StringRef restName;
   FrameScope scope(*this, frame);
@@ -118,32 +113,31 @@ bool Elaborator::matchAxes(const ast::Param &param, const Tensor &tensor, Span s
       continue;
     }
     std::optional<AxisRef> wanted = resolveAxis(axis.name);
-    if (!wanted)
-      return false;
+    if (!wanted) return false;
     auto found = llvm::find(rest, *wanted);
     if (found == rest.end() || found->size != wanted->size) {
       FrameScope caller(*this, *frame.caller);
       auto message = error(Code::E0208, span,
-                           found == rest.end()
-                               ? "`" + param.name.text + "` needs the axis `" + wanted->name + "`, got " + describe(Value(tensor))
-                               : "`" + param.name.text + "` needs `" + wanted->name + "` of size " + Twine(wanted->size) +
-                                     ", got " + Twine(found->size));
-      if (!Engine.sources()[param.span.file].isLibrary())
-        message.label(param.span, "the parameter");
+                           found == rest.end() ? "`" + param.name.text + "` needs the axis `" + wanted->name +
+                                                     "`, got " + describe(Value(tensor))
+                                               : "`" + param.name.text + "` needs `" + wanted->name + "` of size " +
+                                                     Twine(wanted->size) + ", got " + Twine(found->size));
+      if (!Engine.sources()[param.span.file].isLibrary()) message.label(param.span, "the parameter");
       return false;
     }
     rest.erase(found);
   }
   if (!open && !rest.empty()) {
     FrameScope caller(*this, *frame.caller);
-    auto message = error(Code::E0208, span, "`" + param.name.text + "` takes no axis `" + rest.front().name + "`, got " + describe(Value(tensor)));
+    auto message =
+        error(Code::E0208, span,
+              "`" + param.name.text + "` takes no axis `" + rest.front().name + "`, got " + describe(Value(tensor)));
     if (!Engine.sources()[param.span.file].isLibrary())
       message.label(param.span, "the parameter has exactly these axes");
     message.help("`..` in the brackets accepts any other axes");
     return false;
   }
-  if (restName.empty())
-    return true;
+  if (restName.empty()) return true;
   auto [entry, isNew] = frame.rests.try_emplace(restName, rest);
   if (isNew || llvm::all_of(rest, [&](const AxisRef &axis) { return llvm::is_contained(entry->second, axis); }))
     return true;
@@ -154,7 +148,8 @@ bool Elaborator::matchAxes(const ast::Param &param, const Tensor &tensor, Span s
 /// `x[…] in d`: the values must lie in 0 … size(d) - 1; data is checked when it is read.
 bool Elaborator::matchRange(const ast::Param &param, Tensor &tensor, Span span, int64_t below) {
   if (!tensor.element().isInteger(32)) {
-    error(Code::E0217, span, "`" + param.name.text + "` needs integers in `" + param.within.text + "`, got " + describe(Value(tensor)));
+    error(Code::E0217, span,
+          "`" + param.name.text + "` needs integers in `" + param.within.text + "`, got " + describe(Value(tensor)));
     return false;
   }
   if (!tensor.range && tensor.input >= 0) {
@@ -163,9 +158,9 @@ bool Elaborator::matchRange(const ast::Param &param, Tensor &tensor, Span span, 
     tensor.range = Interval{0, below - 1};
     return true;
   }
-  if (tensor.range && tensor.range->low >= 0 && tensor.range->high < below)
-    return true;
-  auto message = error(Code::E0216, span, "`" + param.name.text + "` must lie in `" + param.within.text + "`: 0 … " + Twine(below - 1));
+  if (tensor.range && tensor.range->low >= 0 && tensor.range->high < below) return true;
+  auto message = error(Code::E0216, span,
+                       "`" + param.name.text + "` must lie in `" + param.within.text + "`: 0 … " + Twine(below - 1));
   if (tensor.range)
     message.label(span, "lies in " + Twine(tensor.range->low) + " … " + Twine(tensor.range->high));
   else
@@ -192,24 +187,21 @@ bool Elaborator::bindParam(const ast::Param &param, Value value, Span span, Fram
       scalar.value = materialize(value, commonType({&value}));
       scalar.level = level();
       scalar.closed = true;
-      if (!value.number.isFloat())
-        scalar.range = Interval{value.number.integer, value.number.integer};
+      if (!value.number.isFloat()) scalar.range = Interval{value.number.integer, value.number.integer};
       value = scalar;
     }
     if (!value.isTensor()) {
       error(Code::E0208, span, "`" + param.name.text + "` needs a tensor, got " + describe(value));
       return false;
     }
-    if (!matchAxes(param, value.tensor, span, frame))
-      return false;
+    if (!matchAxes(param, value.tensor, span, frame)) return false;
     if (!param.within.text.empty()) {
       std::optional<AxisRef> within;
       {
         FrameScope scope(*this, frame);
         within = resolveAxis(param.within);
       }
-      if (!within || !matchRange(param, value.tensor, span, within->size))
-        return false;
+      if (!within || !matchRange(param, value.tensor, span, within->size)) return false;
     }
   }
   FrameScope scope(*this, frame);
@@ -218,13 +210,12 @@ bool Elaborator::bindParam(const ast::Param &param, Value value, Span span, Fram
 
 bool Elaborator::escapes(const Value &value, const Frame &frame, Span span) {
   for (auto &[name, element] : value.elements)
-    if (escapes(element, frame, span))
-      return true;
-  if (!value.isTensor())
-    return false;
+    if (escapes(element, frame, span)) return true;
+  if (!value.isTensor()) return false;
   for (AxisAttr axis : value.tensor.type().getAxes())
     if (frame.locals.count(axis.getName())) {
-      error(Code::E0221, span, "the local dim `" + axis.getName() + "` escapes from `" + frame.function->name.text + "`")
+      error(Code::E0221, span,
+            "the local dim `" + axis.getName() + "` escapes from `" + frame.function->name.text + "`")
           .label(span, "the result is " + describe(value))
           .help("sum over it, or rename it to an axis of the caller: `… as [" + axis.getName() + " -> …]`");
       return true;
@@ -237,9 +228,9 @@ Value Elaborator::callFunction(const FunctionValue &function, const ast::CallExp
   unsigned depth = 0;
   for (Frame *frame = Current; frame; frame = frame->caller, ++depth)
     if (frame->function == &declaration)
-      return failed(Code::E0224, call.callee.span, "`" + declaration.name.text + "` calls itself, directly or through others");
-  if (depth > MaxCallDepth)
-    return failed(Code::E0601, call.span, "calls nest deeper than " + Twine(MaxCallDepth));
+      return failed(Code::E0224, call.callee.span,
+                    "`" + declaration.name.text + "` calls itself, directly or through others");
+  if (depth > MaxCallDepth) return failed(Code::E0601, call.span, "calls nest deeper than " + Twine(MaxCallDepth));
   Frame frame;
   frame.function = &declaration;
   frame.file = function.file;
@@ -251,15 +242,13 @@ Value Elaborator::callFunction(const FunctionValue &function, const ast::CallExp
                (call.label.text.empty() ? declaration.name.text : call.label.text).str();
   frame.scopes.emplace_back();
   std::vector<Value> values;
-  if (!bindAxes(function, call, frame) || !bindArguments(declaration.params, call, values))
-    return Value();
+  if (!bindAxes(function, call, frame) || !bindArguments(declaration.params, call, values)) return Value();
   for (unsigned i = 0; i < values.size(); ++i) {
     Span span = call.span;
     for (unsigned k = 0; k < call.args.size(); ++k)
       if (call.args[k].name.text.empty() ? k == i : call.args[k].name.text == declaration.params[i].name.text)
         span = call.args[k].value->span;
-    if (!bindParam(declaration.params[i], std::move(values[i]), span, frame, call))
-      return Value();
+    if (!bindParam(declaration.params[i], std::move(values[i]), span, frame, call)) return Value();
   }
   FrameScope scope(*this, frame);
   Value result = evalBlock(declaration.body);
@@ -272,11 +261,9 @@ Value Elaborator::callFunction(const FunctionValue &function, const ast::CallExp
 //===----------------------------------------------------------------------===//
 
 Value Elaborator::callModel(const ast::CallExpr &call) {
-  if (call.axes)
-    return failed(Code::E0207, call.axes->span, "a model is called without brackets");
+  if (call.axes) return failed(Code::E0207, call.axes->span, "a model is called without brackets");
   std::vector<Value> values;
-  if (!bindArguments(Program.model->params, call, values))
-    return Value();
+  if (!bindArguments(Program.model->params, call, values)) return Value();
   return expandModel(std::move(values), &call);
 }
 
@@ -298,16 +285,13 @@ Value Elaborator::expandModel(std::vector<Value> arguments, const ast::CallExpr 
   for (unsigned i = 0; i < arguments.size(); ++i) {
     Span span = call && i < call->args.size() ? call->args[i].value->span : model.params[i].span;
     static const ast::CallExpr none{Span{}};
-    if (!bindParam(model.params[i], std::move(arguments[i]), span, frame, call ? *call : none))
-      return Value();
+    if (!bindParam(model.params[i], std::move(arguments[i]), span, frame, call ? *call : none)) return Value();
   }
   FrameScope scope(*this, frame);
   Value result = evalBlock(model.body);
-  if (result.isError())
-    return result;
+  if (result.isError()) return result;
   std::optional<std::vector<AxisRef>> axes = resolveAxes(model.outputs[0].axes);
-  if (!axes)
-    return Value();
+  if (!axes) return Value();
   Span span = model.body.result ? model.body.result->span : model.body.span;
   if (result.isNumber()) {
     Tensor scalar;
@@ -316,10 +300,8 @@ Value Elaborator::expandModel(std::vector<Value> arguments, const ast::CallExpr 
     result = scalar;
   }
   bool same = result.isTensor() && result.tensor.type().getRank() == static_cast<int64_t>(axes->size());
-  for (const AxisRef &axis : *axes)
-    same = same && result.tensor.type().hasAxis(axis.name);
-  if (same)
-    return result;
+  for (const AxisRef &axis : *axes) same = same && result.tensor.type().hasAxis(axis.name);
+  if (same) return result;
   error(Code::E0225, span, "the model's result is not what it declares")
       .label(span, "returns " + describe(result))
       .label(model.outputs[0].axes.span, "declared here");

@@ -9,12 +9,14 @@ using llvm::Twine;
 
 void Elaborator::giveSize(StringRef dim, int64_t size, Span span) {
   if (!Program.dims.count(dim)) {
-    error(Code::E0204, span, "the data gives a size to `" + dim + "`, which is no dim").help("declare it: `dim " + dim + "`");
+    error(Code::E0204, span, "the data gives a size to `" + dim + "`, which is no dim")
+        .help("declare it: `dim " + dim + "`");
     return;
   }
   auto [entry, isNew] = DataSizes.insert({dim, {size, span}});
   if (!isNew && entry->second.first != size)
-    error(Code::E0410, span, "two data sources give `" + dim + "` different sizes").label(entry->second.second, "the other one");
+    error(Code::E0410, span, "two data sources give `" + dim + "` different sizes")
+        .label(entry->second.second, "the other one");
 }
 
 /// "a.txt" or ("a.txt", "b.txt").
@@ -28,34 +30,30 @@ bool Elaborator::pathsOf(const ast::Expr &expr, std::vector<std::string> &paths)
   if (tuple)
     for (const ast::Argument &element : tuple->elements)
       ok &= element.name.text.empty() && llvm::isa<ast::StringExpr>(*element.value) && pathsOf(*element.value, paths);
-  if (!ok)
-    error(Code::E0410, expr.span, "expected a file's name in quotes, or several in parentheses");
+  if (!ok) error(Code::E0410, expr.span, "expected a file's name in quotes, or several in parentheses");
   return ok;
 }
 
 bool Elaborator::fieldArgument(DataSource &source, DataField &field, const ast::Argument &arg) {
   StringRef name = arg.name.text;
-  if (name == "train" && source.format != "csv")
-    return pathsOf(*arg.value, field.train);
-  if (name == "val" && source.format != "csv")
-    return pathsOf(*arg.value, field.val);
+  if (name == "train" && source.format != "csv") return pathsOf(*arg.value, field.train);
+  if (name == "val" && source.format != "csv") return pathsOf(*arg.value, field.val);
   if (name == "column" && source.format == "csv") {
     std::optional<Number> column = closed(*arg.value, "a column");
     if (column && (!column->isWhole() || column->asInteger() < 0 || column->asInteger() > 1'000'000))
       return error(Code::E0410, arg.value->span, "columns are numbered from 0"), false;
-    if (column)
-      field.column = column->asInteger();
+    if (column) field.column = column->asInteger();
     return column.has_value();
   }
   if (name == "below" && field.isInteger) {
     std::optional<Number> below = closed(*arg.value, "the bound");
     if (below && (!below->isWhole() || below->asInteger() < 1 || below->asInteger() > INT32_MAX))
       return error(Code::E0410, arg.value->span, "the bound must be a whole number from 1"), false;
-    if (below)
-      field.below = below->asInteger();
+    if (below) field.below = below->asInteger();
     return below.has_value();
   }
-  error(Code::E0410, arg.name.text.empty() ? arg.value->span : arg.name.span, "a field of " + source.format + " has no argument `" + name + "`")
+  error(Code::E0410, arg.name.text.empty() ? arg.value->span : arg.name.span,
+        "a field of " + source.format + " has no argument `" + name + "`")
       .help(source.format == "csv" ? "its arguments are `column` and, for integers, `below`"
                                    : "its arguments are `train`, `val` and, for integers, `below`");
   return false;
@@ -74,15 +72,14 @@ bool Elaborator::describeField(DataSource &source, const ast::Argument &arg) {
   field.isInteger = call->callee.text == "int";
   if (call->axes) {
     std::optional<std::vector<AxisRef>> axes = resolveAxes(*call->axes);
-    if (!axes)
-      return false;
+    if (!axes) return false;
     field.axes = std::move(*axes);
   }
   for (const ast::Argument &each : call->args)
-    if (!fieldArgument(source, field, each))
-      return false;
+    if (!fieldArgument(source, field, each)) return false;
   if (source.format == "csv" && !field.column)
-    return error(Code::E0410, call->span, "which column does `" + field.name + "` begin at?").help("add `column = 0`"), false;
+    return error(Code::E0410, call->span, "which column does `" + field.name + "` begin at?").help("add `column = 0`"),
+           false;
   if (source.format != "csv" && field.train.empty())
     return error(Code::E0410, call->span, "which file is `" + field.name + "` in?").help("add `train = \"…\"`"), false;
   source.fields.push_back(std::move(field));
@@ -94,43 +91,39 @@ bool Elaborator::sourceArgument(DataSource &source, const ast::Argument &arg) {
   bool isText = source.format == "text" || source.format == "tokens";
   bool hasFiles = isText || source.format == "csv";
   if (name.empty())
-    return error(Code::E0410, arg.value->span, "the arguments of `" + source.format + "` are named").help("write `train = \"…\"`"), false;
-  if (name == "train" && hasFiles)
-    return pathsOf(*arg.value, source.train);
+    return error(Code::E0410, arg.value->span, "the arguments of `" + source.format + "` are named")
+               .help("write `train = \"…\"`"),
+           false;
+  if (name == "train" && hasFiles) return pathsOf(*arg.value, source.train);
   if (name == "val") {
     if (hasFiles && (llvm::isa<ast::StringExpr>(*arg.value) || llvm::isa<ast::TupleExpr>(*arg.value)))
       return pathsOf(*arg.value, source.val);
     std::optional<Number> fraction = closed(*arg.value, "the fraction for validation");
     if (fraction && !(fraction->asDouble() >= 0 && fraction->asDouble() < 1))
-      return error(Code::E0410, arg.value->span, "the fraction for validation lies between 0 and 1, got " + fraction->str()), false;
-    if (fraction)
-      source.valFraction = fraction->asDouble();
+      return error(Code::E0410, arg.value->span,
+                   "the fraction for validation lies between 0 and 1, got " + fraction->str()),
+             false;
+    if (fraction) source.valFraction = fraction->asDouble();
     return fraction.has_value();
   }
   if (name == "batch" || (name == "seq" && isText)) {
     Value value = settingValue(source.name, name, *arg.value);
     std::optional<int64_t> size = checkedSize(value, arg.value->span, name);
-    if (!size)
-      return false;
+    if (!size) return false;
     (name == "batch" ? source.batch : source.seq) = *size;
-    if (name == "seq")
-      giveSize("seq", *size, arg.value->span);
+    if (name == "seq") giveSize("seq", *size, arg.value->span);
     return true;
   }
   if (name == "shuffle") {
     std::optional<Number> shuffle = closed(*arg.value, "`shuffle`");
-    if (shuffle)
-      source.shuffle = shuffle->asDouble() != 0;
+    if (shuffle) source.shuffle = shuffle->asDouble() != 0;
     return shuffle.has_value();
   }
-  if (!isText && llvm::isa<ast::CallExpr>(*arg.value))
-    return describeField(source, arg);
+  if (!isText && llvm::isa<ast::CallExpr>(*arg.value)) return describeField(source, arg);
   auto message = error(Code::E0410, arg.name.span, "`" + source.format + "` has no argument `" + name + "`");
   std::vector<StringRef> known{"val", "batch", "shuffle"};
-  if (hasFiles)
-    known.push_back("train");
-  if (isText)
-    known.push_back("seq");
+  if (hasFiles) known.push_back("train");
+  if (isText) known.push_back("seq");
   if (StringRef nearest = nearestName(name, known); !nearest.empty())
     message.help("did you mean `" + nearest + "`?");
   else if (!isText)
@@ -161,13 +154,15 @@ void Elaborator::describeSource(const ast::DataItem &item) {
       error(Code::E0410, arg.name.span, "`" + arg.name.text + "` is given twice");
       return;
     }
-    if (!sourceArgument(source, arg))
-      return;
+    if (!sourceArgument(source, arg)) return;
   }
   bool isText = source.format == "text" || source.format == "tokens";
   if (!source.batch || (isText && !source.seq) || ((isText || source.format == "csv") && source.train.empty())) {
-    error(Code::E0410, call->span, "`" + source.format + "` needs " +
-                                       (!source.batch ? "`batch`, the rows of a step" : source.train.empty() ? "`train`, the files" : "`seq`, the length of a row"));
+    error(Code::E0410, call->span,
+          "`" + source.format + "` needs " +
+              (!source.batch          ? "`batch`, the rows of a step"
+               : source.train.empty() ? "`train`, the files"
+                                      : "`seq`, the length of a row"));
     return;
   }
   if (isText)
@@ -175,13 +170,13 @@ void Elaborator::describeSource(const ast::DataItem &item) {
       DataField field;
       field.name = name;
       field.isInteger = true;
-      if (source.format == "text")
-        field.below = 256;
+      if (source.format == "text") field.below = 256;
       field.axes = {{"seq", source.seq}};
       source.fields.push_back(field);
     }
   if (source.fields.empty()) {
-    error(Code::E0410, call->span, "`" + source.format + "` needs fields").help("such as `x = float[axis](column = 0)`");
+    error(Code::E0410, call->span, "`" + source.format + "` needs fields")
+        .help("such as `x = float[axis](column = 0)`");
     return;
   }
   if (source.fields.size() > 250) {
@@ -198,13 +193,12 @@ void Elaborator::describeData() {
   frame.scopes.emplace_back();
   FrameScope scope(*this, frame);
   for (const ast::TrainItem &item : Program.train->items)
-    if (auto *data = std::get_if<ast::DataItem>(&item.node))
-      describeSource(*data);
-  if (Engine.hasErrors())
-    return;
+    if (auto *data = std::get_if<ast::DataItem>(&item.node)) describeSource(*data);
+  if (Engine.hasErrors()) return;
   for (DataSource &source : Data) {
     if (source.batch % MicroBatches != 0) {
-      error(Code::E0409, source.span, "a batch of " + Twine(source.batch) + " rows cannot be cut into " + Twine(MicroBatches) + " equal parts");
+      error(Code::E0409, source.span,
+            "a batch of " + Twine(source.batch) + " rows cannot be cut into " + Twine(MicroBatches) + " equal parts");
       return;
     }
     giveSize("batch", source.batch / MicroBatches, source.span);
@@ -215,8 +209,7 @@ Value Elaborator::dataField(const Value &data, const ast::Name &field, Span span
   DataSource &source = Data[data.data];
   std::vector<StringRef> names;
   for (unsigned i = 0; i < source.fields.size(); ++i) {
-    if (source.fields[i].name == field.text)
-      return dataInput(source, data.data, i);
+    if (source.fields[i].name == field.text) return dataInput(source, data.data, i);
     names.push_back(source.fields[i].name);
   }
   auto message = error(Code::E0411, field.span, "`" + source.name + "` has no field `" + field.text + "`");
@@ -229,17 +222,16 @@ Value Elaborator::dataField(const Value &data, const ast::Name &field, Span span
 /// The field as an input of the entry; inside the loop over micro-batches, its slice.
 Value Elaborator::dataInput(DataSource &source, unsigned data, unsigned index) {
   const DataField &field = source.fields[index];
-  if (!EntryBlock || IsPredict)
-    return failed(Code::E0219, source.span, "data is not known at compile time");
+  if (!EntryBlock || IsPredict) return failed(Code::E0219, source.span, "data is not known at compile time");
   llvm::SmallVector<AxisAttr> axes;
   bool split = !Levels.empty() && Levels.front().isMicro;
   int64_t rows = RowWeights ? tensorType(RowWeights).getSize("batch") : source.batch;
   axes.push_back(axis(&Context, "batch", rows));
-  for (const AxisRef &ref : field.axes)
-    axes.push_back(axis(&Context, ref.name, ref.size));
+  for (const AxisRef &ref : field.axes) axes.push_back(axis(&Context, ref.name, ref.size));
   std::string name = source.name + "." + field.name;
   mlir::Builder attr(&Context);
-  auto info = attr.getDictionaryAttr({attr.getNamedAttr("name", attr.getStringAttr(name)), attr.getNamedAttr("role", attr.getStringAttr("data")),
+  auto info = attr.getDictionaryAttr({attr.getNamedAttr("name", attr.getStringAttr(name)),
+                                      attr.getNamedAttr("role", attr.getStringAttr("data")),
                                       attr.getNamedAttr("data", attr.getStringAttr(source.name)),
                                       attr.getNamedAttr("field", attr.getStringAttr(field.name))});
   mlir::Value value = inputArgument(name, B.type(axes, field.isInteger ? I32 : F32), info);
@@ -249,7 +241,9 @@ Value Elaborator::dataInput(DataSource &source, unsigned data, unsigned index) {
     if (!slice) {
       mlir::OpBuilder::InsertionGuard guard(B);
       B.setInsertionPointToEnd(EntryBlock);
-      mlir::Value parts = B.split(value, "batch", {axis(&Context, "micro", MicroBatches), axis(&Context, "batch", source.batch / MicroBatches)});
+      mlir::Value parts =
+          B.split(value, "batch",
+                  {axis(&Context, "micro", MicroBatches), axis(&Context, "batch", source.batch / MicroBatches)});
       auto type = tensorType(parts).withAxes(B.without(tensorType(parts), StringRef("micro")));
       slice = micro.block->insertArgument(1 + micro.carried.size() + micro.sliced.size(), type, B.getLoc());
       micro.sliced.push_back(parts);
@@ -260,35 +254,34 @@ Value Elaborator::dataInput(DataSource &source, unsigned data, unsigned index) {
   tensor.level = split ? 1 : 0;
   tensor.value = value;
   tensor.input = static_cast<int>(data << 8 | index);
-  if (field.below)
-    tensor.range = Interval{0, *field.below - 1};
+  if (field.below) tensor.range = Interval{0, *field.below - 1};
   return here(tensor);
 }
 
 static mlir::ArrayAttr textArray(mlir::Builder &b, llvm::ArrayRef<std::string> texts) {
   llvm::SmallVector<mlir::Attribute> list;
-  for (const std::string &text : texts)
-    list.push_back(b.getStringAttr(text));
+  for (const std::string &text : texts) list.push_back(b.getStringAttr(text));
   return b.getArrayAttr(list);
 }
 
 /// The data sources with the keys that the manifest has.
 mlir::ArrayAttr Elaborator::dataAttribute() {
   mlir::Builder b(&Context);
-  auto pair = [&](StringRef name, int64_t size) { return b.getArrayAttr({b.getStringAttr(name), b.getI64IntegerAttr(size)}); };
+  auto pair = [&](StringRef name, int64_t size) {
+    return b.getArrayAttr({b.getStringAttr(name), b.getI64IntegerAttr(size)});
+  };
   auto splits = [&](llvm::ArrayRef<std::string> train, llvm::ArrayRef<std::string> val) {
-    return b.getDictionaryAttr({b.getNamedAttr("train", textArray(b, train)), b.getNamedAttr("val", textArray(b, val))});
+    return b.getDictionaryAttr(
+        {b.getNamedAttr("train", textArray(b, train)), b.getNamedAttr("val", textArray(b, val))});
   };
   llvm::SmallVector<mlir::Attribute> sources;
   for (const DataSource &source : Data) {
     bool isText = source.format == "text" || source.format == "tokens";
     llvm::SmallVector<mlir::Attribute> fields;
     for (const DataField &field : source.fields) {
-      if (isText)
-        break;
+      if (isText) break;
       llvm::SmallVector<mlir::Attribute> axes;
-      for (const AxisRef &ref : field.axes)
-        axes.push_back(pair(ref.name, ref.size));
+      for (const AxisRef &ref : field.axes) axes.push_back(pair(ref.name, ref.size));
       mlir::NamedAttrList entry;
       entry.set("name", b.getStringAttr(field.name));
       entry.set("type", b.getStringAttr(field.isInteger ? "i32" : "f32"));
@@ -303,8 +296,7 @@ mlir::ArrayAttr Elaborator::dataAttribute() {
     entry.set("name", b.getStringAttr(source.name));
     entry.set("format", b.getStringAttr(source.format));
     entry.set("batch", pair("batch", source.batch));
-    if (isText)
-      entry.set("seq", pair("seq", source.seq));
+    if (isText) entry.set("seq", pair("seq", source.seq));
     entry.set("splits", splits(source.train, source.val));
     entry.set("val_fraction", b.getF64FloatAttr(source.valFraction));
     entry.set("shuffle", b.getBoolAttr(source.shuffle));

@@ -37,8 +37,7 @@ static std::string shownLine(StringRef line) {
   unsigned column = 0;
   for (char c : line) {
     bool startsCodePoint = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    if (startsCodePoint && column++ == MaxShownColumns)
-      return shown + "…";
+    if (startsCodePoint && column++ == MaxShownColumns) return shown + "…";
     // A tab shows as one space: columns count code points. Control characters would disturb the terminal.
     shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
   }
@@ -56,22 +55,21 @@ static PlacedLabel placeInLine(const DiagnosticLabel &label, const SourceFile &f
 
 /// Writes `text` into `row` at `column`, growing it with spaces.
 static void writeAt(std::string &row, unsigned column, StringRef text) {
-  if (row.size() < column + text.size())
-    row.resize(column + text.size(), ' ');
+  if (row.size() < column + text.size()) row.resize(column + text.size(), ' ');
   std::copy(text.begin(), text.end(), row.begin() + column);
 }
 
 /// The rows below a source line: underlines, then the hanging words.
 static std::vector<std::string> underlineRows(LabelsOfLine labels) {
-  llvm::sort(labels, [](const PlacedLabel &a, const PlacedLabel &b) { return std::pair(a.column, a.text) < std::pair(b.column, b.text);
+  llvm::sort(labels, [](const PlacedLabel &a, const PlacedLabel &b) {
+    return std::pair(a.column, a.text) < std::pair(b.column, b.text);
   });
   std::string marks;
   for (const PlacedLabel &label : labels)
     writeAt(marks, label.column, std::string(std::min(label.width, MaxShownColumns), label.text.empty() ? '^' : '-'));
   LabelsOfLine worded;
   llvm::copy_if(labels, std::back_inserter(worded), [](const PlacedLabel &l) { return !l.text.empty(); });
-  if (worded.empty())
-    return {marks};
+  if (worded.empty()) return {marks};
   // The rightmost words stand beside the underline, if nothing else follows it.
   PlacedLabel last = worded.back();
   if (last.column + last.width >= marks.size()) {
@@ -79,18 +77,15 @@ static std::vector<std::string> underlineRows(LabelsOfLine labels) {
     worded.pop_back();
   }
   std::vector<std::string> rows{marks};
-  if (worded.empty())
-    return rows;
+  if (worded.empty()) return rows;
   std::string bars;
-  for (const PlacedLabel &label : worded)
-    writeAt(bars, label.column, "|");
+  for (const PlacedLabel &label : worded) writeAt(bars, label.column, "|");
   rows.push_back(bars);
   while (!worded.empty()) {
     std::string row;
     PlacedLabel current = worded.back();
     worded.pop_back();
-    for (const PlacedLabel &label : worded)
-      writeAt(row, label.column, "|");
+    for (const PlacedLabel &label : worded) writeAt(row, label.column, "|");
     writeAt(row, current.column, current.text);
     rows.push_back(row);
   }
@@ -104,13 +99,11 @@ static void printFile(const SourceFile &file, const std::map<unsigned, LabelsOfL
   os << blank << " |\n";
   unsigned previous = 0;
   for (const auto &[number, labels] : lines) {
-    if (previous && number > previous + 1)
-      os << blank << " ...\n";
+    if (previous && number > previous + 1) os << blank << " ...\n";
     previous = number;
     std::string digits = std::to_string(number);
     os << std::string(gutter - digits.size(), ' ') << digits << " | " << shownLine(file.line(number)) << "\n";
-    for (const std::string &row : underlineRows(labels))
-      os << blank << " | " << row << "\n";
+    for (const std::string &row : underlineRows(labels)) os << blank << " | " << row << "\n";
   }
 }
 
@@ -124,8 +117,7 @@ void tessera::printDiagnostic(const Diagnostic &diagnostic, const SourceFiles &f
     const SourceFile &file = files[label.span.file];
     LineColumn at = file.position(label.span.begin);
     gutter = std::max<unsigned>(gutter, std::to_string(at.line).size());
-    if (!byFile.count(label.span.file))
-      order.push_back(label.span.file);
+    if (!byFile.count(label.span.file)) order.push_back(label.span.file);
     byFile[label.span.file][at.line].push_back(placeInLine(label, file, at));
   }
   for (unsigned file : order) {
@@ -136,12 +128,10 @@ void tessera::printDiagnostic(const Diagnostic &diagnostic, const SourceFiles &f
   }
   for (const DiagnosticNote &note : diagnostic.notes) {
     os << "note: " << note.text;
-    if (note.span)
-      os << " at " << files.describe(*note.span);
+    if (note.span) os << " at " << files.describe(*note.span);
     os << "\n";
   }
-  for (const std::string &help : diagnostic.helps)
-    os << "help: " << help << "\n";
+  for (const std::string &help : diagnostic.helps) os << "help: " << help << "\n";
 }
 
 static llvm::json::Object jsonPlace(Span span, const SourceFiles &files) {
@@ -166,8 +156,7 @@ void tessera::printDiagnosticJson(const Diagnostic &diagnostic, const SourceFile
     place["text"] = llvm::json::fixUTF8(note.text);
     notes.push_back(std::move(place));
   }
-  for (const std::string &help : diagnostic.helps)
-    helps.push_back(llvm::json::fixUTF8(help));
+  for (const std::string &help : diagnostic.helps) helps.push_back(llvm::json::fixUTF8(help));
   llvm::json::Object object =
       diagnostic.labels.empty() ? llvm::json::Object{} : jsonPlace(diagnostic.labels[0].span, files);
   object["severity"] = diagnostic.severity == Severity::Error ? "error" : "warning";
@@ -184,8 +173,7 @@ void DiagnosticEngine::printText(llvm::raw_ostream &os) const {
     printDiagnostic(diagnostic, Files, os);
     os << "\n";
   }
-  if (Errors > MaxErrors)
-    os << "note: " << Errors - MaxErrors << " more errors are not shown\n";
+  if (Errors > MaxErrors) os << "note: " << Errors - MaxErrors << " more errors are not shown\n";
 }
 
 void DiagnosticEngine::printJson(llvm::raw_ostream &os) const {

@@ -17,15 +17,13 @@ const CodeInfo &tessera::codeInfo(Code code) { return Codes[static_cast<unsigned
 
 const CodeInfo *tessera::findCode(StringRef name) {
   for (const CodeInfo &info : Codes)
-    if (info.name.equals_insensitive(name))
-      return &info;
+    if (info.name.equals_insensitive(name)) return &info;
   return nullptr;
 }
 
 DiagnosticBuilder &DiagnosticBuilder::label(Span span, const Twine &text) {
   for (DiagnosticLabel &existing : D.labels)
-    if (existing.span == span && existing.text.empty())
-      return existing.text = text.str(), *this;
+    if (existing.span == span && existing.text.empty()) return existing.text = text.str(), *this;
   D.labels.push_back({span, text.str()});
   return *this;
 }
@@ -63,11 +61,9 @@ DiagnosticBuilder DiagnosticEngine::error(Code code, const Twine &message) {
 StringRef tessera::nearestName(StringRef name, llvm::ArrayRef<StringRef> candidates) {
   StringRef best;
   unsigned bestDistance = std::max<unsigned>(1, (name.size() + 1) / 3) + 1;
-  if (name.size() > 64)
-    return best;
+  if (name.size() > 64) return best;
   for (StringRef candidate : candidates) {
-    if (candidate == name || candidate.size() > 64)
-      continue;
+    if (candidate == name || candidate.size() > 64) continue;
     unsigned distance = name.edit_distance_insensitive(candidate, /*AllowReplacements=*/true, bestDistance);
     if (distance < bestDistance && distance < std::max(name.size(), candidate.size())) {
       bestDistance = distance;

@@ -10,16 +10,14 @@ using llvm::Twine;
 
 int32_t tessera::stableHash(StringRef text) {
   uint32_t hash = 2166136261u;
-  for (unsigned char c : text)
-    hash = (hash ^ c) * 16777619u;
+  for (unsigned char c : text) hash = (hash ^ c) * 16777619u;
   return static_cast<int32_t>(hash & 0x7FFFFFFF);
 }
 
 static mlir::OwningOpRef<mlir::ModuleOp> emptyModule(mlir::MLIRContext &context, const SourceProgram &program) {
   auto module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
   llvm::SmallVector<mlir::Attribute> order;
-  for (const std::string &name : canonicalAxisOrder(program))
-    order.push_back(mlir::StringAttr::get(&context, name));
+  for (const std::string &name : canonicalAxisOrder(program)) order.push_back(mlir::StringAttr::get(&context, name));
   module->setAttr(attrs::axes, mlir::ArrayAttr::get(&context, order));
   return module;
 }
@@ -47,8 +45,7 @@ DiagnosticBuilder Elaborator::error(Code code, Span span, const Twine &message) 
     frame = frame->caller;
   }
   DiagnosticBuilder builder = Engine.error(code, place, message);
-  if (!(place == span))
-    builder.note("found in the library,", span);
+  if (!(place == span)) builder.note("found in the library,", span);
   for (unsigned shown = 0; frame && frame->caller && frame->function && shown < 3; frame = frame->caller, ++shown)
     builder.note("in the call of `" + frame->function->name.text + "`", frame->callSite);
   return builder;
@@ -62,8 +59,7 @@ Value Elaborator::unsupported(Span span, const Twine &what) {
 void Elaborator::noteDims(DiagnosticBuilder &message, llvm::ArrayRef<AxisAttr> axes) {
   for (AxisAttr axis : axes) {
     auto found = Program.dims.find(axis.getName());
-    if (found == Program.dims.end())
-      continue;
+    if (found == Program.dims.end()) continue;
     const ast::DimSize &size = *found->second.size;
     std::string text = ("`" + axis.getName() + "` = " + Twine(axis.getSize())).str();
     if (size.size && !llvm::isa<ast::NumberExpr>(*size.size))
@@ -74,23 +70,18 @@ void Elaborator::noteDims(DiagnosticBuilder &message, llvm::ArrayRef<AxisAttr> a
 
 mlir::Location Elaborator::locate(Span span) {
   LineColumn at = Engine.sources().position(span);
-  mlir::Location here =
-      mlir::FileLineColLoc::get(&Context, Engine.sources()[span.file].name(), at.line, at.column);
-  if (Current && Current->callLocation)
-    return mlir::CallSiteLoc::get(here, *Current->callLocation);
+  mlir::Location here = mlir::FileLineColLoc::get(&Context, Engine.sources()[span.file].name(), at.line, at.column);
+  if (Current && Current->callLocation) return mlir::CallSiteLoc::get(here, *Current->callLocation);
   return here;
 }
 
 std::vector<StringRef> Elaborator::visibleAxes() const {
   std::vector<StringRef> names;
   if (Current) {
-    for (auto &entry : Current->axes)
-      names.push_back(entry.first());
-    for (auto &entry : Current->rests)
-      names.push_back(entry.first());
+    for (auto &entry : Current->axes) names.push_back(entry.first());
+    for (auto &entry : Current->rests) names.push_back(entry.first());
   }
-  for (auto &entry : Program.dims)
-    names.push_back(entry.first);
+  for (auto &entry : Program.dims) names.push_back(entry.first);
   llvm::sort(names);
   return names;
 }
@@ -99,15 +90,11 @@ std::vector<StringRef> Elaborator::visibleNames() const {
   std::vector<StringRef> names = visibleAxes();
   if (Current) {
     for (auto &scope : Current->scopes)
-      for (auto &entry : scope)
-        names.push_back(entry.first());
-    for (auto &entry : Current->file->functions)
-      names.push_back(entry.first());
-    for (auto &entry : Current->file->lets)
-      names.push_back(entry.first());
+      for (auto &entry : scope) names.push_back(entry.first());
+    for (auto &entry : Current->file->functions) names.push_back(entry.first());
+    for (auto &entry : Current->file->lets) names.push_back(entry.first());
   }
-  for (auto &entry : Program.hypers)
-    names.push_back(entry.first);
+  for (auto &entry : Program.hypers) names.push_back(entry.first);
   llvm::append_range(names, builtinNames());
   llvm::sort(names);
   return names;
@@ -121,22 +108,18 @@ Value Elaborator::lookup(const ast::Name &name) {
   for (auto scope = Current->scopes.rbegin(); scope != Current->scopes.rend(); ++scope)
     if (auto found = scope->find(name.text); found != scope->end()) {
       Value value = found->second;
-      if (value.isTensor())
-        value.tensor = here(value.tensor);
+      if (value.isTensor()) value.tensor = here(value.tensor);
       return value;
     }
   if (Current->isTraining) {
     bool found = false;
     Value value = lookupTrainLet(name.text, found);
-    if (found)
-      return value;
+    if (found) return value;
   }
-  if (auto axis = Current->axes.find(name.text); axis != Current->axes.end())
-    return Number::ofInt(axis->second.size);
+  if (auto axis = Current->axes.find(name.text); axis != Current->axes.end()) return Number::ofInt(axis->second.size);
   if (auto rest = Current->rests.find(name.text); rest != Current->rests.end()) {
     int64_t product = 1;
-    for (const AxisRef &axis : rest->second)
-      product *= axis.size;
+    for (const AxisRef &axis : rest->second) product *= axis.size;
     return Number::ofInt(product);
   }
   return lookupGlobal(name);
@@ -151,42 +134,34 @@ Value Elaborator::lookupGlobal(const ast::Name &name) {
     }
     if (Program.hypers.count(name.text)) {
       auto found = Hypers.find(name.text);
-      if (found != Hypers.end())
-        return found->second;
-      return Engine.hasErrors() ? Value()
-                                : failed(Code::E0201, name.span, "the hyper `" + name.text + "` is used before it is declared");
+      if (found != Hypers.end()) return found->second;
+      return Engine.hasErrors()
+                 ? Value()
+                 : failed(Code::E0201, name.span, "the hyper `" + name.text + "` is used before it is declared");
     }
   }
-  if (auto let = file.lets.find(name.text); let != file.lets.end())
-    return globalLet(file, name.text, let->second);
+  if (auto let = file.lets.find(name.text); let != file.lets.end()) return globalLet(file, name.text, let->second);
   if (auto function = file.functions.find(name.text); function != file.functions.end())
     return FunctionValue{function->second.function->name.text, function->second.function, function->second.file, {}};
-  if (name.text == "training")
-    return Number::ofBool(Training);
-  if (name.text == "true" || name.text == "false")
-    return Number::ofBool(name.text == "true");
-  if (name.text == "inf")
-    return Number::ofFloat(INFINITY);
-  if (name.text == "pi")
-    return Number::ofFloat(M_PI);
-  if (name.text == "none")
-    return Value::none();
+  if (name.text == "training") return Number::ofBool(Training);
+  if (name.text == "true" || name.text == "false") return Number::ofBool(name.text == "true");
+  if (name.text == "inf") return Number::ofFloat(INFINITY);
+  if (name.text == "pi") return Number::ofFloat(M_PI);
+  if (name.text == "none") return Value::none();
   if (name.text == "step") {
-    if (!EntryBlock)
-      return failed(Code::E0219, name.span, "`step` is not known at compile time");
+    if (!EntryBlock) return failed(Code::E0219, name.span, "`step` is not known at compile time");
     Tensor step;
     step.value = import(counter("step"), 0);
     step.level = level();
     return step;
   }
-  if (isBuiltin(name.text))
-    return FunctionValue{name.text, nullptr, &file, {}};
+  if (isBuiltin(name.text)) return FunctionValue{name.text, nullptr, &file, {}};
   auto message = error(Code::E0201, name.span, "unknown name `" + name.text + "`");
   StringRef nearest = nearestName(name.text, visibleNames());
-  if (!nearest.empty())
-    message.help("did you mean `" + nearest + "`?");
+  if (!nearest.empty()) message.help("did you mean `" + nearest + "`?");
   for (const LibraryFile &library : nnLibrary())
-    if (library.text.contains(("\nfn " + name.text + "[").str()) || library.text.contains(("\nfn " + name.text + "(").str()))
+    if (library.text.contains(("\nfn " + name.text + "[").str()) ||
+        library.text.contains(("\nfn " + name.text + "(").str()))
       message.help("it is in the library: `use nn: " + name.text + "`");
   return Value();
 }
@@ -201,8 +176,7 @@ bool Elaborator::define(const ast::Name &name, Value value) {
     message.help("choose another name");
     return false;
   }
-  if (Current->scopes.back().try_emplace(name.text, std::move(value)).second)
-    return true;
+  if (Current->scopes.back().try_emplace(name.text, std::move(value)).second) return true;
   error(Code::E0202, name.span, "`" + name.text + "` is declared twice").help("choose another name");
   return false;
 }
@@ -212,8 +186,7 @@ bool Elaborator::define(const ast::Name &name, Value value) {
 //===----------------------------------------------------------------------===//
 
 std::optional<AxisRef> Elaborator::resolveAxis(const ast::Name &name) {
-  if (auto axis = Current->axes.find(name.text); axis != Current->axes.end())
-    return axis->second;
+  if (auto axis = Current->axes.find(name.text); axis != Current->axes.end()) return axis->second;
   if (!Current->file->isLibrary && Program.dims.count(name.text)) {
     std::optional<int64_t> size = dimSize(name.text, name.span);
     return size ? std::optional(AxisRef{name.text.str(), *size}) : std::nullopt;
@@ -235,8 +208,7 @@ std::optional<std::vector<AxisRef>> Elaborator::resolveAxes(const ast::Axes &axe
   std::vector<AxisRef> result;
   bool wantsRest = false;
   auto add = [&](const AxisRef &axis, Span span) {
-    if (!llvm::is_contained(result, axis))
-      return result.push_back(axis), true;
+    if (!llvm::is_contained(result, axis)) return result.push_back(axis), true;
     error(Code::E0212, span, "the axis `" + axis.name + "` is listed twice");
     return false;
   };
@@ -252,8 +224,7 @@ std::optional<std::vector<AxisRef>> Elaborator::resolveAxes(const ast::Axes &axe
     auto rest = Current->rests.find(axis.name.text);
     if (rest != Current->rests.end() && !axis.name.text.empty()) {
       for (const AxisRef &each : rest->second)
-        if (!add(each, axis.span))
-          return std::nullopt;
+        if (!add(each, axis.span)) return std::nullopt;
       continue;
     }
     if (axis.isRest) {
@@ -261,14 +232,12 @@ std::optional<std::vector<AxisRef>> Elaborator::resolveAxes(const ast::Axes &axe
       return std::nullopt;
     }
     std::optional<AxisRef> resolved = resolveAxis(axis.name);
-    if (!resolved || !add(*resolved, axis.span))
-      return std::nullopt;
+    if (!resolved || !add(*resolved, axis.span)) return std::nullopt;
   }
   if (wantsRest)
     for (AxisAttr axis : all->type().getAxes()) {
       AxisRef ref{axis.getName().str(), axis.getSize()};
-      if (!llvm::is_contained(result, ref))
-        result.push_back(ref);
+      if (!llvm::is_contained(result, ref)) result.push_back(ref);
     }
   return result;
 }
@@ -278,13 +247,10 @@ std::string Elaborator::uniqueAxisName(StringRef name, int64_t size) {
   for (unsigned suffix = 1;; ++suffix) {
     std::string candidate = suffix == 1 ? name.str() : (name + "_" + Twine(suffix)).str();
     bool taken = Program.dims.count(candidate);
-    for (Frame *frame = Current; frame && !taken; frame = frame->caller)
-      taken = frame->locals.count(candidate);
-    for (const Level &level : Levels)
-      taken |= level.axis.name == candidate;
+    for (Frame *frame = Current; frame && !taken; frame = frame->caller) taken = frame->locals.count(candidate);
+    for (const Level &level : Levels) taken |= level.axis.name == candidate;
     auto known = LocalSizes.find(candidate);
-    if (taken || (known != LocalSizes.end() && known->second != size))
-      continue;
+    if (taken || (known != LocalSizes.end() && known->second != size)) continue;
     LocalSizes[candidate] = size;
     return candidate;
   }
@@ -298,23 +264,21 @@ bool Elaborator::declareLocalDim(const ast::DimSize &dim) {
   }
   bool hides = Current->axes.count(dim.name.text) || Current->rests.count(dim.name.text) ||
                (!Current->file->isLibrary && Program.dims.count(dim.name.text));
-  for (auto &scope : Current->scopes)
-    hides |= scope.count(dim.name.text) > 0;
+  for (auto &scope : Current->scopes) hides |= scope.count(dim.name.text) > 0;
   if (hides) {
     error(Code::E0203, dim.name.span, "`" + dim.name.text + "` is declared already, and nothing may hide a dim's name");
     return false;
   }
   std::optional<int64_t> size;
   if (dim.kind == ast::DimSize::Kind::Like) {
-    if (std::optional<AxisRef> like = resolveAxis(dim.like))
-      size = like->size;
+    if (std::optional<AxisRef> like = resolveAxis(dim.like)) size = like->size;
   } else if (dim.kind == ast::DimSize::Kind::Equal) {
     size = checkedSize(eval(*dim.size), dim.size->span, dim.name.text);
   } else {
-    error(Code::E0222, dim.span, "a function's own dim needs a size").help("write `dim " + dim.name.text + " = …` or `like …`");
+    error(Code::E0222, dim.span, "a function's own dim needs a size")
+        .help("write `dim " + dim.name.text + " = …` or `like …`");
   }
-  if (!size)
-    return false;
+  if (!size) return false;
   AxisRef axis{uniqueAxisName(dim.name.text, *size), *size};
   Current->axes[dim.name.text] = axis;
   Current->locals[axis.name] = axis;

@@ -28,13 +28,13 @@ struct Frame {
   const FileScope *file = nullptr;
   Frame *caller = nullptr;
   Span callSite;
-  std::optional<mlir::Location> callLocation; ///< of the call, for call-site locations
-  std::string path;                           ///< "h.attn"; empty in a model's body
-  bool mayHaveParameters = false;             ///< inside a model
-  bool isTraining = false;                    ///< the training description itself
-  llvm::StringMap<AxisRef> axes;              ///< axis parameters and local dims by the names used here
+  std::optional<mlir::Location> callLocation;  ///< of the call, for call-site locations
+  std::string path;                            ///< "h.attn"; empty in a model's body
+  bool mayHaveParameters = false;              ///< inside a model
+  bool isTraining = false;                     ///< the training description itself
+  llvm::StringMap<AxisRef> axes;               ///< axis parameters and local dims by the names used here
   llvm::StringMap<std::vector<AxisRef>> rests; ///< `r..`
-  llvm::StringMap<AxisRef> locals;            ///< local dims by their name in the IR
+  llvm::StringMap<AxisRef> locals;             ///< local dims by their name in the IR
   std::vector<llvm::StringMap<Value>> scopes;
 };
 
@@ -42,9 +42,9 @@ struct Frame {
 struct Parameter {
   std::string path;
   ast::ParamKind kind = ast::ParamKind::Weight;
-  NamedTensorType type; ///< with the axes of enclosing repeats in front
+  NamedTensorType type;              ///< with the axes of enclosing repeats in front
   llvm::StringRef distribution = ""; ///< "normal", "uniform", or empty for a constant
-  double low = 0, high = 0; ///< constant: low; normal: 0 and deviation; uniform: bounds
+  double low = 0, high = 0;          ///< constant: low; normal: 0 and deviation; uniform: bounds
   Span declared;
 };
 
@@ -73,7 +73,7 @@ struct Level {
 struct DataField {
   std::string name;
   bool isInteger = false;
-  std::vector<AxisRef> axes; ///< without the batch
+  std::vector<AxisRef> axes;    ///< without the batch
   std::optional<int64_t> below; ///< integers are less than this
   std::optional<int64_t> column;
   std::vector<std::string> train, val;
@@ -201,7 +201,8 @@ private:
   Value builtinOver(const ast::CallExpr &call);
   Value position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr);
   Value builtinRandom(llvm::StringRef name, const ast::CallExpr &call);
-  Value builtinReduce(llvm::StringRef name, const ast::CallExpr &call, const std::optional<std::vector<AxisRef>> &given);
+  Value builtinReduce(llvm::StringRef name, const ast::CallExpr &call,
+                      const std::optional<std::vector<AxisRef>> &given);
   Value reduceMean(const Tensor &x, llvm::ArrayRef<llvm::StringRef> over, const Value *mask, Span span);
   Value sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const ast::Expr *> factors);
   std::optional<std::vector<Value>> evalArguments(const ast::CallExpr &call, unsigned min, unsigned max,

@@ -13,7 +13,8 @@ namespace {
 struct NameListener : mlir::OpBuilder::Listener {
   explicit NameListener(const std::string &name) : Name(name) {}
   void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override {
-    if (!Name.empty() && llvm::isa<TsrDialect>(op->getDialect()) && !llvm::isa<ConstantOp, IndexOp, YieldOp, StateOp>(op))
+    if (!Name.empty() && llvm::isa<TsrDialect>(op->getDialect()) &&
+        !llvm::isa<ConstantOp, IndexOp, YieldOp, StateOp>(op))
       op->setAttr(attrs::name, mlir::StringAttr::get(op->getContext(), Name));
   }
   const std::string &Name;
@@ -52,7 +53,8 @@ void Elaborator::beginEntry(StringRef name, bool training) {
 void Elaborator::addOutput(mlir::Value value, StringRef name, StringRef role) {
   Results.push_back(value);
   mlir::NamedAttrList list;
-  list.set(attrs::output, B.getDictionaryAttr({B.getNamedAttr("name", B.getStringAttr(name)), B.getNamedAttr("role", B.getStringAttr(role))}));
+  list.set(attrs::output, B.getDictionaryAttr({B.getNamedAttr("name", B.getStringAttr(name)),
+                                               B.getNamedAttr("role", B.getStringAttr(role))}));
   ResultAttrs.push_back(list);
 }
 
@@ -69,16 +71,13 @@ void Elaborator::finishEntry() {
   unsigned count = EntryBlock->getNumArguments();
   std::vector<unsigned> order;
   auto append = [&](mlir::Value argument) {
-    if (argument)
-      order.push_back(llvm::cast<mlir::BlockArgument>(argument).getArgNumber());
+    if (argument) order.push_back(llvm::cast<mlir::BlockArgument>(argument).getArgNumber());
   };
-  for (auto &entry : Parameters)
-    append(StateArguments.lookup(entry.first));
+  for (auto &entry : Parameters) append(StateArguments.lookup(entry.first));
   append(StateArguments.lookup("step"));
   append(StateArguments.lookup("seed"));
   for (unsigned i = 0; i < count; ++i)
-    if (!llvm::is_contained(order, i))
-      order.push_back(i);
+    if (!llvm::is_contained(order, i)) order.push_back(i);
   llvm::SmallVector<mlir::Type> types, resultTypes(mlir::ValueRange(Results).getTypes());
   llvm::SmallVector<mlir::Attribute> argAttrs, resultAttrs;
   for (unsigned i : order) {
@@ -99,8 +98,7 @@ void Elaborator::finishEntry() {
     argAttrs.push_back(list.getDictionary(&Context));
   }
   EntryBlock->eraseArguments(0, count);
-  for (mlir::NamedAttrList &list : ResultAttrs)
-    resultAttrs.push_back(list.getDictionary(&Context));
+  for (mlir::NamedAttrList &list : ResultAttrs) resultAttrs.push_back(list.getDictionary(&Context));
   Entry.setType(mlir::FunctionType::get(&Context, types, resultTypes));
   Entry.setArgAttrsAttr(mlir::ArrayAttr::get(&Context, argAttrs));
   Entry.setResAttrsAttr(mlir::ArrayAttr::get(&Context, resultAttrs));
@@ -114,22 +112,19 @@ void Elaborator::finishEntry() {
 mlir::Value Elaborator::totalLoss(llvm::ArrayRef<LogEntry> entries) {
   mlir::Value total;
   for (const LogEntry &log : entries)
-    if (log.isLoss)
-      total = total ? B.add(total, log.value) : log.value;
+    if (log.isLoss) total = total ? B.add(total, log.value) : log.value;
   return total;
 }
 
 /// The gradients of the losses of this level for all trained parameters, in their order.
 std::vector<mlir::Value> Elaborator::lossGradients() {
   mlir::Value total = totalLoss(logs());
-  if (!Levels.empty())
-    total = B.mul(total, 1.0 / MicroBatches);
+  if (!Levels.empty()) total = B.mul(total, 1.0 / MicroBatches);
   llvm::SmallVector<mlir::Value> wrt;
   llvm::SmallVector<mlir::Type> types;
   unsigned index = 0;
   for (auto &[path, parameter] : Parameters) {
-    if (!RuleOf[index++])
-      continue;
+    if (!RuleOf[index++]) continue;
     wrt.push_back(parameterValue(*parameter, level()).tensor.value);
     types.push_back(wrt.back().getType());
   }
@@ -142,8 +137,7 @@ void Elaborator::buildMicroBatches(std::vector<mlir::Value> &gradients) {
   std::vector<mlir::Value> zeros;
   unsigned index = 0;
   for (auto &[path, parameter] : Parameters)
-    if (RuleOf[index++])
-      zeros.push_back(B.constant(0, parameter->type));
+    if (RuleOf[index++]) zeros.push_back(B.constant(0, parameter->type));
   pushLevel({"micro", MicroBatches}, /*isMicro=*/true);
   for (mlir::Value zero : zeros) {
     Levels.back().carried.push_back(zero);
@@ -154,18 +148,17 @@ void Elaborator::buildMicroBatches(std::vector<mlir::Value> &gradients) {
   if (!Engine.hasErrors())
     for (auto [gradient, argument] : llvm::zip(lossGradients(), Levels.back().block->getArguments().drop_front()))
       next.push_back(B.add(argument, gradient));
-  for (LogEntry &log : Levels.back().logs)
-    log.value = B.mul(log.value, 1.0 / MicroBatches);
+  for (LogEntry &log : Levels.back().logs) log.value = B.mul(log.value, 1.0 / MicroBatches);
   if (next.size() != zeros.size())
-    next.assign(Levels.back().block->getArguments().begin() + 1, Levels.back().block->getArguments().begin() + 1 + zeros.size());
+    next.assign(Levels.back().block->getArguments().begin() + 1,
+                Levels.back().block->getArguments().begin() + 1 + zeros.size());
   gradients = popLevel(next);
   TrainLetValues.resize(std::min<size_t>(TrainLetValues.size(), 1));
 }
 
 void Elaborator::buildUpdates(llvm::ArrayRef<mlir::Value> gradients) {
   mlir::Value step = counter("step"), limit;
-  if (const Setting *clip = findSetting("clip", "norm"))
-    limit = B.scalar(clip->value.number.asDouble(), F32);
+  if (const Setting *clip = findSetting("clip", "norm")) limit = B.scalar(clip->value.number.asDouble(), F32);
   llvm::SmallVector<mlir::Type> types(mlir::ValueRange(gradients).getTypes());
   types.push_back(B.scalarType(F32));
   CurrentName = "clip";
@@ -174,8 +167,7 @@ void Elaborator::buildUpdates(llvm::ArrayRef<mlir::Value> gradients) {
   unsigned index = 0, trained = 0;
   for (auto &[path, parameter] : Parameters) {
     OptimizeRule *rule = RuleOf[index++];
-    if (!rule)
-      continue;
+    if (!rule) continue;
     CurrentName = path.str();
     llvm::SmallVector<mlir::Value> hypers;
     llvm::SmallVector<StringRef> names;
@@ -186,14 +178,14 @@ void Elaborator::buildUpdates(llvm::ArrayRef<mlir::Value> gradients) {
     rate = rate ? rate : hypers.front();
     auto state = mlir::FlatSymbolRefAttr::get(&Context, path);
     auto update = UpdateOp::create(B, B.getLoc(), parameter->type, B.getStringAttr(rule->rule), state,
-                                   rule->nesterov ? B.getUnitAttr() : mlir::UnitAttr(), parameterValue(*parameter, 0).tensor.value,
-                                   clip.getClipped()[trained++], step, norm, hypers, B.strings(names));
+                                   rule->nesterov ? B.getUnitAttr() : mlir::UnitAttr(),
+                                   parameterValue(*parameter, 0).tensor.value, clip.getClipped()[trained++], step, norm,
+                                   hypers, B.strings(names));
     addStateResult(update.getResult(), path);
   }
   CurrentName = "";
   addStateResult(B.add(step, B.scalar(1, I32)), "step");
-  for (const LogEntry &log : EntryLogs)
-    addOutput(log.value, log.name, log.isLoss ? "loss" : "metric");
+  for (const LogEntry &log : EntryLogs) addOutput(log.value, log.name, log.isLoss ? "loss" : "metric");
   addOutput(totalLoss(EntryLogs), "total", "total");
   addOutput(rate ? rate : B.scalar(0, F32), "rate", "rate");
   addOutput(norm, "grad_norm", "grad_norm");
@@ -213,14 +205,12 @@ void Elaborator::buildStep() {
     // The loop carries one gradient for each parameter: find the parameters first.
     evalTrainItems(/*isTraining=*/true);
     Entry.erase();
-    if (Engine.hasErrors())
-      return;
+    if (Engine.hasErrors()) return;
     beginEntry("step", /*training=*/true);
   } else {
     evalTrainItems(/*isTraining=*/true);
   }
-  if (Engine.hasErrors())
-    return;
+  if (Engine.hasErrors()) return;
   bool hasLoss = MicroBatches > 1 || llvm::any_of(EntryLogs, [](const LogEntry &log) { return log.isLoss; });
   if (!hasLoss) {
     error(Code::E0403, Program.train->model.span, "training without a loss").help("add `loss name = mean[batch](…)`");
@@ -232,16 +222,12 @@ void Elaborator::buildStep() {
   }
   Rules.clear();
   for (const ast::TrainItem &item : Program.train->items)
-    if (auto *optimize = std::get_if<ast::OptimizeItem>(&item.node))
-      readRule(*optimize, Rules.emplace_back());
-  if (Engine.hasErrors())
-    return;
+    if (auto *optimize = std::get_if<ast::OptimizeItem>(&item.node)) readRule(*optimize, Rules.emplace_back());
+  if (Engine.hasErrors()) return;
   RuleOf = assignRules(Rules);
-  if (Engine.hasErrors())
-    return;
+  if (Engine.hasErrors()) return;
   for (OptimizeRule *&rule : RuleOf)
-    if (rule->rule == "none")
-      rule = nullptr;
+    if (rule->rule == "none") rule = nullptr;
   std::vector<mlir::Value> gradients;
   if (MicroBatches > 1)
     buildMicroBatches(gradients);
@@ -249,8 +235,7 @@ void Elaborator::buildStep() {
     gradients = lossGradients();
   if (!Engine.hasErrors() && EntryLogs.empty())
     error(Code::E0403, Program.train->model.span, "training without a loss");
-  if (Engine.hasErrors())
-    return;
+  if (Engine.hasErrors()) return;
   buildUpdates(gradients);
   finishEntry();
 }
@@ -272,8 +257,7 @@ void Elaborator::buildEvaluate() {
                                B.getDictionaryAttr({B.getNamedAttr("name", B.getStringAttr("weight")),
                                                     B.getNamedAttr("role", B.getStringAttr("weight"))}));
   evalTrainItems(/*isTraining=*/false);
-  if (Engine.hasErrors())
-    return;
+  if (Engine.hasErrors()) return;
   mlir::Value rowCount = RowWeights ? B.sum(RowWeights, {"batch"}) : B.scalar(1, F32);
   for (const LogEntry &log : EntryLogs) {
     addOutput(log.value, log.name, log.isLoss ? "loss" : "metric");
@@ -296,11 +280,9 @@ void Elaborator::buildPredict() {
       continue;
     }
     std::optional<std::vector<AxisRef>> axes = resolveAxes(*param.axes);
-    if (!axes)
-      return;
+    if (!axes) return;
     llvm::SmallVector<AxisAttr> attrs;
-    for (const AxisRef &ref : *axes)
-      attrs.push_back(axis(&Context, ref.name, ref.size));
+    for (const AxisRef &ref : *axes) attrs.push_back(axis(&Context, ref.name, ref.size));
     mlir::NamedAttrList info;
     info.set("name", B.getStringAttr(param.name.text));
     info.set("role", B.getStringAttr("argument"));
@@ -308,8 +290,7 @@ void Elaborator::buildPredict() {
     bool isInteger = !param.within.text.empty();
     if (isInteger) {
       std::optional<AxisRef> within = resolveAxis(param.within);
-      if (!within)
-        return;
+      if (!within) return;
       info.set("of", B.getI64IntegerAttr(within->size));
       tensor.range = Interval{0, within->size - 1};
     }
@@ -317,8 +298,7 @@ void Elaborator::buildPredict() {
     arguments.push_back(tensor);
   }
   Value result = expandModel(std::move(arguments), nullptr);
-  if (!result.isTensor())
-    return;
+  if (!result.isTensor()) return;
   addOutput(result.tensor.value, "result", "result");
   finishEntry();
 }
@@ -326,8 +306,9 @@ void Elaborator::buildPredict() {
 /// Initial values: draws are keyed by the parameter's path, so that one more layer changes no other number.
 void Elaborator::buildInit() {
   beginEntry("init", /*training=*/true);
-  mlir::Value seed = inputArgument("seed", B.scalarType(I64), B.getDictionaryAttr({B.getNamedAttr("name", B.getStringAttr("seed")),
-                                                                                B.getNamedAttr("role", B.getStringAttr("seed"))}));
+  mlir::Value seed = inputArgument("seed", B.scalarType(I64),
+                                   B.getDictionaryAttr({B.getNamedAttr("name", B.getStringAttr("seed")),
+                                                        B.getNamedAttr("role", B.getStringAttr("seed"))}));
   mlir::Value zero = B.scalar(0, I32);
   for (auto &[path, parameter] : Parameters) {
     CurrentName = path.str();
@@ -336,10 +317,10 @@ void Elaborator::buildInit() {
       value = B.constant(parameter->low, parameter->type);
     } else {
       bool isNormal = parameter->distribution == "normal";
-      value = B.random(isNormal ? Distribution::Normal : Distribution::Uniform, stableHash(path), seed, zero, {}, parameter->type);
+      value = B.random(isNormal ? Distribution::Normal : Distribution::Uniform, stableHash(path), seed, zero, {},
+                       parameter->type);
       value = B.mul(value, isNormal ? parameter->high : parameter->high - parameter->low);
-      if (!isNormal)
-        value = B.add(value, parameter->low);
+      if (!isNormal) value = B.add(value, parameter->low);
     }
     addStateResult(value, path);
   }
@@ -366,12 +347,12 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
     Engine.error(Code::E0401, Program.train->model.span, "no model is called `" + Program.train->model.text + "`")
         .help("did you mean `" + Program.model->name.text + "`?");
   }
-  if (Engine.hasErrors())
-    return {};
+  if (Engine.hasErrors()) return {};
   if (!Program.train) { // a model alone is checked by itself
     buildPredict();
     if (!Engine.hasErrors() && !Options.checkOnly)
-      Engine.error(Code::E0401, Program.model->name.span, "the model has no training").help("add `train " + Program.model->name.text + " { … }`");
+      Engine.error(Code::E0401, Program.model->name.span, "the model has no training")
+          .help("add `train " + Program.model->name.text + " { … }`");
     return {};
   }
   readSettings();
@@ -380,15 +361,13 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
     if (!UsedOverrides.contains(key)) {
       auto message = Engine.error(Code::E0501, "nothing is called `" + key + "`");
       std::vector<StringRef> known;
-      for (auto &entry : Program.hypers)
-        known.push_back(entry.first);
+      for (auto &entry : Program.hypers) known.push_back(entry.first);
       if (StringRef nearest = nearestName(key, known); !nearest.empty())
         message.help("did you mean `" + nearest + "`?");
       else
         message.help(known.empty() ? "the file declares no hypers" : "the hypers are " + llvm::join(known, ", "));
     }
-  if (Engine.hasErrors())
-    return {};
+  if (Engine.hasErrors()) return {};
   for (const ast::TrainItem &item : Program.train->items)
     if (auto *let = std::get_if<ast::LetStmt>(&item.node))
       for (const ast::Definition &definition : let->definitions)
@@ -400,13 +379,12 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
             Engine.error(Code::E0202, name.span, "`" + name.text + "` is declared twice");
         }
   using Build = void (Elaborator::*)();
-  for (Build build : {&Elaborator::buildStep, &Elaborator::buildEvaluate, &Elaborator::buildPredict, &Elaborator::buildInit}) {
-    if (Engine.hasErrors())
-      return {};
+  for (Build build :
+       {&Elaborator::buildStep, &Elaborator::buildEvaluate, &Elaborator::buildPredict, &Elaborator::buildInit}) {
+    if (Engine.hasErrors()) return {};
     (this->*build)();
   }
-  if (Engine.hasErrors())
-    return {};
+  if (Engine.hasErrors()) return {};
   // init first, then as built; the state table before all.
   Module->lookupSymbol<mlir::func::FuncOp>("init")->moveBefore(&Module->getBody()->front());
   B.setInsertionPointToStart(Module->getBody());
@@ -419,7 +397,6 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
   (*Module)->setAttr(attrs::data, dataAttribute());
   (*Module)->setAttr(attrs::settings, settingsAttribute());
   B.setListener(nullptr);
-  if (mlir::failed(mlir::verify(*Module)))
-    return {};
+  if (mlir::failed(mlir::verify(*Module))) return {};
   return std::move(Module);
 }

@@ -12,13 +12,13 @@ static constexpr unsigned MaxDepth = 700;
 static constexpr unsigned MaxSteps = 150'000;
 
 Value Elaborator::eval(const ast::Expr &expr) {
-  if (GaveUp || Engine.isFull())
-    return Value();
+  if (GaveUp || Engine.isFull()) return Value();
   if (++Steps > MaxSteps || Depth >= MaxDepth) {
     GaveUp = true;
     bool tooDeep = Depth >= MaxDepth;
     return failed(tooDeep ? Code::E0601 : Code::E0602, expr.span,
-                  tooDeep ? "expressions and calls nest too deep" : "the program is too large when all calls are expanded");
+                  tooDeep ? "expressions and calls nest too deep"
+                          : "the program is too large when all calls are expanded");
   }
   ++Depth;
   mlir::Location saved = B.getLoc();
@@ -74,8 +74,7 @@ Value Elaborator::dispatch(const ast::Expr &expr) {
 Value Elaborator::evalBlock(const ast::Block &block) {
   Current->scopes.emplace_back();
   bool ok = true;
-  for (auto &stmt : block.statements)
-    ok &= evalStatement(*stmt);
+  for (auto &stmt : block.statements) ok &= evalStatement(*stmt);
   // After a wrong statement the result may still hold mistakes of its own: names that failed are known as errors.
   Value result = block.result ? eval(*block.result) : Value();
   Current->scopes.pop_back();
@@ -83,25 +82,19 @@ Value Elaborator::evalBlock(const ast::Block &block) {
 }
 
 bool Elaborator::evalStatement(const ast::Stmt &stmt) {
-  if (auto *let = std::get_if<ast::LetStmt>(&stmt.node))
-    return evalLet(*let);
+  if (auto *let = std::get_if<ast::LetStmt>(&stmt.node)) return evalLet(*let);
   if (auto *dims = std::get_if<ast::DimStmt>(&stmt.node)) {
     bool ok = true;
-    for (const ast::DimSize &dim : dims->sizes)
-      ok &= declareLocalDim(dim);
+    for (const ast::DimSize &dim : dims->sizes) ok &= declareLocalDim(dim);
     return ok;
   }
-  if (auto *log = std::get_if<ast::LogStmt>(&stmt.node))
-    return evalLog(*log);
+  if (auto *log = std::get_if<ast::LogStmt>(&stmt.node)) return evalLog(*log);
   if (auto *param = std::get_if<ast::ParamStmt>(&stmt.node)) {
-    if (param->kind == ast::ParamKind::State)
-      return unsupported(stmt.span, "`state` is"), false;
+    if (param->kind == ast::ParamKind::State) return unsupported(stmt.span, "`state` is"), false;
     return declareParameters(*param);
   }
-  if (std::holds_alternative<ast::PartStmt>(stmt.node))
-    return unsupported(stmt.span, "`part` is"), false;
-  if (std::holds_alternative<ast::AssignStmt>(stmt.node))
-    return unsupported(stmt.span, "`:=` is"), false;
+  if (std::holds_alternative<ast::PartStmt>(stmt.node)) return unsupported(stmt.span, "`part` is"), false;
+  if (std::holds_alternative<ast::AssignStmt>(stmt.node)) return unsupported(stmt.span, "`:=` is"), false;
   error(Code::E0205, stmt.span, "`expect` belongs into a test");
   return false;
 }
@@ -120,8 +113,7 @@ bool Elaborator::evalLet(const ast::LetStmt &let) {
 }
 
 bool Elaborator::bindDefinition(const ast::Definition &definition, Value value) {
-  if (!definition.isTuple)
-    return define(definition.names[0], std::move(value));
+  if (!definition.isTuple) return define(definition.names[0], std::move(value));
   bool fits = value.kind == Value::Kind::Tuple && value.elements.size() == definition.names.size();
   if (!fits && !value.isError())
     error(Code::E0227, definition.value->span,
@@ -149,14 +141,16 @@ bool Elaborator::evalLog(const ast::LogStmt &log) {
     bool scalar = value.isNumber() || (value.isTensor() && value.tensor.type().isScalar());
     if (!scalar) {
       error(Code::E0404, bind.value->span,
-            "the " + Twine(log.isLoss ? "loss" : "metric") + " `" + bind.name.text + "` must be a scalar, got " + describe(value))
+            "the " + Twine(log.isLoss ? "loss" : "metric") + " `" + bind.name.text + "` must be a scalar, got " +
+                describe(value))
           .help("take its mean: `mean[…](…)`");
       ok = false;
       continue;
     }
     for (const LogEntry &entry : logs())
       if (entry.name == name && !(entry.span == bind.name.span)) {
-        error(Code::E0202, bind.name.span, "two losses or metrics are called `" + name + "`").label(entry.span, "the first one");
+        error(Code::E0202, bind.name.span, "two losses or metrics are called `" + name + "`")
+            .label(entry.span, "the first one");
         ok = false;
       }
     // A function that is called twice with one path has been reported for its parameters; count apart otherwise.
@@ -171,8 +165,7 @@ bool Elaborator::evalLog(const ast::LogStmt &log) {
 
 Value Elaborator::evalRef(const ast::RefExpr &expr) {
   Value value = lookup(expr.name);
-  if (!expr.axes || value.isError())
-    return value;
+  if (!expr.axes || value.isError()) return value;
   if (value.kind != Value::Kind::Function) {
     error(Code::E0114, expr.axes->span, "brackets after a value need `axis = position`")
         .label(expr.name.span, "this is " + describe(value))
@@ -180,20 +173,16 @@ Value Elaborator::evalRef(const ast::RefExpr &expr) {
     return Value();
   }
   std::optional<std::vector<AxisRef>> axes = resolveAxes(*expr.axes);
-  if (!axes)
-    return Value();
-  if (!value.function.declaration && value.function.name == "pos")
-    return position(*axes, expr);
+  if (!axes) return Value();
+  if (!value.function.declaration && value.function.name == "pos") return position(*axes, expr);
   value.function.axes = std::move(*axes);
   return value;
 }
 
 /// `pos[a]`; inside `repeat[a]` it is the number of the layer.
 Value Elaborator::position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr) {
-  if (axes.size() != 1)
-    return failed(Code::E0207, expr.axes->span, "`pos` takes one axis");
-  if (!EntryBlock)
-    return failed(Code::E0219, expr.span, "positions are not known at compile time");
+  if (axes.size() != 1) return failed(Code::E0207, expr.axes->span, "`pos` takes one axis");
+  if (!EntryBlock) return failed(Code::E0219, expr.span, "positions are not known at compile time");
   Tensor result;
   result.level = level();
   result.closed = true;
@@ -210,16 +199,13 @@ Value Elaborator::position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &exp
 
 Value Elaborator::evalField(const ast::FieldExpr &expr) {
   Value base = eval(*expr.base);
-  if (base.isError())
-    return Value();
-  if (base.kind == Value::Kind::Data)
-    return dataField(base, expr.field, expr.span);
+  if (base.isError()) return Value();
+  if (base.kind == Value::Kind::Data) return dataField(base, expr.field, expr.span);
   if (base.kind != Value::Kind::Tuple)
     return failed(Code::E0227, expr.field.span, "only tuples and data have fields; this is " + describe(base));
   std::vector<StringRef> names;
   for (auto &[name, value] : base.elements) {
-    if (name == expr.field.text)
-      return value;
+    if (name == expr.field.text) return value;
     names.push_back(name);
   }
   auto message = error(Code::E0227, expr.field.span, "the tuple has no element `" + expr.field.text + "`");
@@ -232,8 +218,7 @@ Value Elaborator::evalTuple(const ast::TupleExpr &expr) {
   Value tuple = Value::ofKind(Value::Kind::Tuple);
   for (const ast::Argument &element : expr.elements) {
     Value value = eval(*element.value);
-    if (value.isError())
-      return Value();
+    if (value.isError()) return Value();
     for (auto &[name, other] : tuple.elements)
       if (!name.empty() && name == element.name.text)
         return failed(Code::E0202, element.name.span, "the tuple has two elements `" + name + "`");
@@ -244,8 +229,7 @@ Value Elaborator::evalTuple(const ast::TupleExpr &expr) {
 
 Value Elaborator::evalIf(const ast::IfExpr &expr) {
   std::optional<Number> condition = closed(*expr.condition, "the condition of `if`");
-  if (!condition)
-    return Value();
+  if (!condition) return Value();
   return evalBlock(condition->asDouble() != 0 ? expr.thenBlock : expr.elseBlock);
 }
 
@@ -277,18 +261,16 @@ bool Elaborator::evalCarried(const ast::RepeatExpr &expr, std::vector<Value> &in
 Value Elaborator::evalRepeat(const ast::RepeatExpr &expr) {
   std::optional<AxisRef> axis = resolveAxis(expr.axis);
   std::vector<Value> initial;
-  if (!evalCarried(expr, initial) || !axis)
-    return Value();
-  if (!EntryBlock)
-    return failed(Code::E0219, expr.span, "`repeat` is not known at compile time");
-  if (level() >= 8)
-    return failed(Code::E0601, expr.span, "repeats nest deeper than 8");
+  if (!evalCarried(expr, initial) || !axis) return Value();
+  if (!EntryBlock) return failed(Code::E0219, expr.span, "`repeat` is not known at compile time");
+  if (level() >= 8) return failed(Code::E0601, expr.span, "repeats nest deeper than 8");
   for (const Level &outer : Levels)
     if (outer.axis == *axis)
       return failed(Code::E0212, expr.axis.span, "an enclosing repeat runs along `" + axis->name + "` already");
   for (auto [bind, value] : llvm::zip(expr.carried, initial))
     if (value.tensor.type().hasAxis(axis->name))
-      return failed(Code::E0226, bind.value->span, "a repeat along `" + axis->name + "` cannot carry a value that has this axis");
+      return failed(Code::E0226, bind.value->span,
+                    "a repeat along `" + axis->name + "` cannot carry a value that has this axis");
 
   pushLevel(*axis, /*isMicro=*/false);
   Current->scopes.emplace_back();
@@ -315,8 +297,7 @@ Value Elaborator::finishRepeat(const ast::RepeatExpr &expr, Value result) {
     Value value = single && result.kind != Value::Kind::Tuple ? result : Value();
     if (result.kind == Value::Kind::Tuple)
       for (auto &[element, each] : result.elements)
-        if (element == name)
-          value = each;
+        if (element == name) value = each;
     Span span = expr.body.result ? expr.body.result->span : expr.body.span;
     if (!value.isArithmetic()) {
       error(Code::E0226, span, "the body must return the next `" + name + "`")
@@ -343,8 +324,7 @@ Value Elaborator::finishRepeat(const ast::RepeatExpr &expr, Value result) {
     next = std::vector<mlir::Value>(Levels.back().block->getArguments().begin() + 1,
                                     Levels.back().block->getArguments().begin() + 1 + Levels.back().carried.size());
   std::vector<mlir::Value> results = popLevel(next);
-  if (!ok)
-    return Value();
+  if (!ok) return Value();
   Value tuple = Value::ofKind(Value::Kind::Tuple);
   for (unsigned i = 0; i < results.size(); ++i) {
     Tensor tensor;

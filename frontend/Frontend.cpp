@@ -25,15 +25,13 @@ static std::optional<unsigned> readModel(StringRef path, DiagnosticEngine &diagn
 static mlir::OwningOpRef<mlir::ModuleOp> compile(mlir::MLIRContext &context, unsigned file, StringRef path,
                                                  const FrontendOptions &options, DiagnosticEngine &diagnostics) {
   SourceProgram program = loadProgram(file, path, diagnostics);
-  if (diagnostics.hasErrors())
-    return {};
+  if (diagnostics.hasErrors()) return {};
   context.loadDialect<TsrDialect, mlir::func::FuncDialect>();
   return Elaborator(context, program, options, diagnostics).run();
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> tessera::compileModel(mlir::MLIRContext &context, StringRef path,
-                                                        const FrontendOptions &options,
-                                                        DiagnosticEngine &diagnostics) {
+                                                        const FrontendOptions &options, DiagnosticEngine &diagnostics) {
   std::optional<unsigned> file = readModel(path, diagnostics);
   return file ? compile(context, *file, path, options, diagnostics) : nullptr;
 }
@@ -47,11 +45,9 @@ mlir::OwningOpRef<mlir::ModuleOp> tessera::compileModelText(mlir::MLIRContext &c
 bool tessera::checkModel(mlir::MLIRContext &context, StringRef path, const FrontendOptions &options,
                          DiagnosticEngine &diagnostics) {
   std::optional<unsigned> file = readModel(path, diagnostics);
-  if (!file)
-    return false;
+  if (!file) return false;
   SourceProgram program = loadProgram(*file, path, diagnostics);
-  if (diagnostics.hasErrors() || (!program.model && !program.train))
-    return !diagnostics.hasErrors();
+  if (diagnostics.hasErrors() || (!program.model && !program.train)) return !diagnostics.hasErrors();
   context.loadDialect<TsrDialect, mlir::func::FuncDialect>();
   FrontendOptions checking = options;
   checking.checkOnly = true;

@@ -22,14 +22,12 @@ static StringRef typeName(Number number) {
 bool Elaborator::parseOverride(StringRef name, StringRef text, Number &number) {
   unsigned file = Engine.sources().add(text, ("<--set " + name + ">").str());
   ast::ExprPtr expr = parseExpression(file, Engine);
-  if (!expr)
-    return false;
+  if (!expr) return false;
   Frame frame;
   frame.file = &Program.main();
   frame.scopes.emplace_back();
   Value value = evalIn(frame, *expr);
-  if (value.isNumber())
-    return number = value.number, true;
+  if (value.isNumber()) return number = value.number, true;
   if (!value.isError())
     Engine.error(Code::E0502, expr->span, "expected a number for `" + name + "`, got " + describe(value));
   return false;
@@ -37,21 +35,16 @@ bool Elaborator::parseOverride(StringRef name, StringRef text, Number &number) {
 
 /// Gives a hyper another value, which must have the type of its default.
 static bool convert(Number &value, Number like) {
-  if (value.isBool() != like.isBool())
-    return false;
-  if (like.isFloat())
-    return value = Number::ofFloat(value.asDouble()), true;
-  if (value.isFloat() && !value.isWhole())
-    return false;
-  if (!like.isBool())
-    value = Number::ofInt(value.asInteger());
+  if (value.isBool() != like.isBool()) return false;
+  if (like.isFloat()) return value = Number::ofFloat(value.asDouble()), true;
+  if (value.isFloat() && !value.isWhole()) return false;
+  if (!like.isBool()) value = Number::ofInt(value.asInteger());
   return true;
 }
 
 void Elaborator::applyOverride(const std::string &name, const std::string &text, const ast::Bind *bind) {
   Number value;
-  if (!parseOverride(name, text, value))
-    return;
+  if (!parseOverride(name, text, value)) return;
   Number &current = Hypers[name];
   if (convert(value, current))
     current = value;
@@ -68,8 +61,7 @@ void Elaborator::resolveSets() {
       Engine.error(Code::E0505, "malformed `--set " + set + "`").help("write `--set NAME=VALUE`");
       continue;
     }
-    if (Program.hypers.count(name))
-      continue; // read by resolveHypers
+    if (Program.hypers.count(name)) continue; // read by resolveHypers
     if (auto dim = Program.dims.find(name); dim != Program.dims.end()) {
       auto message = Engine.error(Code::E0504, "`" + name + "` is a dim and cannot be set");
       message.note("declared", dim->second.size->span);
@@ -92,8 +84,7 @@ void Elaborator::resolveHypers() {
       continue;
     }
     std::vector<StringRef> known;
-    for (auto &entry : Program.presets)
-      known.push_back(entry.first);
+    for (auto &entry : Program.presets) known.push_back(entry.first);
     auto message = Engine.error(Code::E0503, "unknown preset `" + name + "`");
     message.help(known.empty() ? "the file declares no presets" : "the file declares " + llvm::join(known, ", "));
   }
@@ -103,8 +94,7 @@ void Elaborator::resolveHypers() {
     frame.scopes.emplace_back();
     FrameScope scope(*this, frame);
     std::optional<Number> value = closed(*decl.bind->value, "the default of `" + name + "`");
-    if (!value)
-      continue;
+    if (!value) continue;
     Hypers[name] = *value;
     for (const ast::Preset *preset : presets)
       for (const ast::Bind &bind : preset->binds)
@@ -113,7 +103,8 @@ void Elaborator::resolveHypers() {
           if (other && convert(*other, *value))
             Hypers[name] = *other;
           else if (other)
-            error(Code::E0502, bind.value->span, "expected " + typeName(*value) + " for `" + name + "`, got " + other->str())
+            error(Code::E0502, bind.value->span,
+                  "expected " + typeName(*value) + " for `" + name + "`, got " + other->str())
                 .label(decl.bind->value->span, "the default");
         }
     for (const std::string &set : Options.sets)
@@ -125,8 +116,7 @@ void Elaborator::resolveHypers() {
       if (!Program.hypers.count(bind.name.text)) {
         auto message = Engine.error(Code::E0501, bind.name.span, "no hyper is called `" + bind.name.text + "`");
         std::vector<StringRef> known;
-        for (auto &entry : Program.hypers)
-          known.push_back(entry.first);
+        for (auto &entry : Program.hypers) known.push_back(entry.first);
         if (StringRef nearest = nearestName(bind.name.text, known); !nearest.empty())
           message.help("did you mean `" + nearest + "`?");
       }
@@ -144,22 +134,18 @@ struct AxisNames {
   void visit(const ast::Block &block) {
     for (auto &stmt : block.statements) {
       if (auto *dims = std::get_if<ast::DimStmt>(&stmt->node))
-        for (const ast::DimSize &size : dims->sizes)
-          locals.push_back(size.name.text.str());
+        for (const ast::DimSize &size : dims->sizes) locals.push_back(size.name.text.str());
       if (auto *let = std::get_if<ast::LetStmt>(&stmt->node))
-        for (const ast::Definition &definition : let->definitions)
-          visit(*definition.value);
+        for (const ast::Definition &definition : let->definitions) visit(*definition.value);
     }
-    if (block.result)
-      visit(*block.result);
+    if (block.result) visit(*block.result);
   }
   void visit(const ast::Expr &expr) {
     if (auto *repeat = llvm::dyn_cast<ast::RepeatExpr>(&expr)) {
       repeated.push_back(repeat->axis.text.str());
       visit(repeat->body);
     } else if (auto *call = llvm::dyn_cast<ast::CallExpr>(&expr)) {
-      for (const ast::Argument &arg : call->args)
-        visit(*arg.value);
+      for (const ast::Argument &arg : call->args) visit(*arg.value);
     } else if (auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr)) {
       visit(*binary->lhs);
       visit(*binary->rhs);
@@ -184,30 +170,23 @@ std::vector<std::string> tessera::canonicalAxisOrder(const SourceProgram &progra
   AxisNames names;
   for (auto &file : program.files)
     for (const ast::Declaration &declaration : file->tree.declarations) {
-      if (auto *function = std::get_if<ast::Function>(&declaration.node))
-        names.visit(function->body);
-      if (auto *model = std::get_if<ast::Model>(&declaration.node))
-        names.visit(model->body);
+      if (auto *function = std::get_if<ast::Function>(&declaration.node)) names.visit(function->body);
+      if (auto *model = std::get_if<ast::Model>(&declaration.node)) names.visit(model->body);
     }
   llvm::StringSet<> seen;
   auto add = [&](StringRef name) {
-    if (seen.insert(name).second)
-      order.push_back(name.str());
+    if (seen.insert(name).second) order.push_back(name.str());
   };
   add("micro");
   for (auto &[name, decl] : program.dims)
-    if (llvm::is_contained(names.repeated, name))
-      add(name);
-  for (auto &entry : program.dims)
-    add(entry.first);
-  for (const std::string &name : names.locals)
-    add(name);
+    if (llvm::is_contained(names.repeated, name)) add(name);
+  for (auto &entry : program.dims) add(entry.first);
+  for (const std::string &name : names.locals) add(name);
   return order;
 }
 
 std::optional<int64_t> Elaborator::checkedSize(const Value &value, Span span, StringRef name) {
-  if (value.isError())
-    return std::nullopt;
+  if (value.isError()) return std::nullopt;
   if (!value.isNumber()) {
     error(Code::E0219, span, "the size of `" + name + "` must be known at compile time, got " + describe(value));
     return std::nullopt;
@@ -223,10 +202,8 @@ std::optional<int64_t> Elaborator::checkedSize(const Value &value, Span span, St
 }
 
 std::optional<int64_t> Elaborator::dimSize(StringRef name, Span use) {
-  if (auto override = SizeOverrides.find(name); override != SizeOverrides.end())
-    return override->second;
-  if (auto known = DimSizes.find(name); known != DimSizes.end())
-    return known->second;
+  if (auto override = SizeOverrides.find(name); override != SizeOverrides.end()) return override->second;
+  if (auto known = DimSizes.find(name); known != DimSizes.end()) return known->second;
   if (!SizesInProgress.insert(name).second) {
     error(Code::E0222, use, "the size of `" + name + "` depends on itself");
     return std::nullopt;
@@ -248,28 +225,25 @@ std::optional<int64_t> Elaborator::dimSize(StringRef name, Span use) {
 std::optional<int64_t> Elaborator::computeDimSize(const DimDecl &decl, Span use) {
   const ast::DimSize &dim = *decl.size;
   StringRef name = dim.name.text;
-  if (dim.kind == ast::DimSize::Kind::Equal)
-    return checkedSize(eval(*dim.size), dim.size->span, name);
+  if (dim.kind == ast::DimSize::Kind::Equal) return checkedSize(eval(*dim.size), dim.size->span, name);
   if (dim.kind == ast::DimSize::Kind::Like) {
-    if (Program.dims.count(dim.like.text))
-      return dimSize(dim.like.text, dim.like.span);
+    if (Program.dims.count(dim.like.text)) return dimSize(dim.like.text, dim.like.span);
     resolveAxis(dim.like); // reports it as unknown
     return std::nullopt;
   }
   std::optional<int64_t> bound;
-  if (dim.size && !(bound = checkedSize(eval(*dim.size), dim.size->span, name)))
-    return std::nullopt;
+  if (dim.size && !(bound = checkedSize(eval(*dim.size), dim.size->span, name))) return std::nullopt;
   auto given = DataSizes.find(name);
   if (given == DataSizes.end()) {
-    if (!Program.train)
-      return bound ? std::min<int64_t>(*bound, 8) : 8; // only checked, never run
+    if (!Program.train) return bound ? std::min<int64_t>(*bound, 8) : 8; // only checked, never run
     error(Code::E0222, use, "the dim `" + name + "` has no size")
         .label(dim.name.span, "declared without a size")
         .help("write `dim " + name + " = …`, or `" + name + " = …` in the data description");
     return std::nullopt;
   }
   if (bound && given->second.first > *bound) {
-    error(Code::E0223, given->second.second, "`" + name + "` = " + Twine(given->second.first) + " is more than " + Twine(*bound))
+    error(Code::E0223, given->second.second,
+          "`" + name + "` = " + Twine(given->second.first) + " is more than " + Twine(*bound))
         .label(given->second.second, "the data gives it this size")
         .label(dim.span, "at most " + Twine(*bound));
     return std::nullopt;
@@ -289,8 +263,7 @@ Value Elaborator::evalIn(Frame &frame, const ast::Expr &expr) {
 std::optional<Number> Elaborator::closed(const ast::Expr &expr, const Twine &what) {
   std::string description = what.str();
   Value value = eval(expr);
-  if (value.isNumber())
-    return value.number;
+  if (value.isNumber()) return value.number;
   if (!value.isError())
     error(Code::E0219, expr.span, description + " must be known at compile time, got " + describe(value))
         .help("compute it from numbers, hypers and dims");
@@ -317,7 +290,6 @@ Value Elaborator::globalLet(const FileScope &file, StringRef name, const LetDecl
                      "expected a tuple of " + Twine(definition->names.size()) + " elements, got " + describe(value));
     known = Lets.try_emplace(definition, std::move(value)).first;
   }
-  if (definition->isTuple && !known->second.isError())
-    return known->second.elements[let.element].second;
+  if (definition->isTuple && !known->second.isError()) return known->second.elements[let.element].second;
   return known->second;
 }

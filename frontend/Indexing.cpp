@@ -19,24 +19,23 @@ using llvm::Twine;
 
 Value Elaborator::evalAs(const ast::AsExpr &expr) {
   Value value = eval(*expr.base);
-  if (value.isError())
-    return value;
+  if (value.isError()) return value;
   if (!value.isTensor())
     return failed(Code::E0205, expr.base->span, "only a tensor has axes to rename; this is " + describe(value));
   Tensor x = value.tensor;
   // Plain renamings happen at once, so that names may be swapped; they come first.
   llvm::SmallVector<std::string> from, to;
   for (const ast::Renaming &renaming : expr.renamings) {
-    if (renaming.from.size() != 1 || renaming.to.size() != 1)
-      continue;
+    if (renaming.from.size() != 1 || renaming.to.size() != 1) continue;
     std::optional<AxisRef> old = resolveAxis(renaming.from[0]), fresh = resolveAxis(renaming.to[0]);
-    if (!old || !fresh)
-      return Value();
+    if (!old || !fresh) return Value();
     if (!x.type().hasAxis(old->name))
-      return failed(Code::E0211, renaming.from[0].span, "the value has no axis `" + renaming.from[0].text + "`: it is " + describe(value));
+      return failed(Code::E0211, renaming.from[0].span,
+                    "the value has no axis `" + renaming.from[0].text + "`: it is " + describe(value));
     if (x.type().getSize(old->name) != fresh->size) {
-      error(Code::E0213, renaming.span, "`" + renaming.from[0].text + "` has size " + Twine(x.type().getSize(old->name)) +
-                                            ", `" + renaming.to[0].text + "` has size " + Twine(fresh->size));
+      error(Code::E0213, renaming.span,
+            "`" + renaming.from[0].text + "` has size " + Twine(x.type().getSize(old->name)) + ", `" +
+                renaming.to[0].text + "` has size " + Twine(fresh->size));
       return Value();
     }
     from.push_back(old->name);
@@ -46,7 +45,8 @@ Value Elaborator::evalAs(const ast::AsExpr &expr) {
     bool stays = x.type().hasAxis(to[i]) && !llvm::is_contained(from, to[i]);
     bool twice = llvm::count(to, to[i]) > 1 || llvm::count(from, from[i]) > 1;
     if (stays || twice)
-      return failed(Code::E0213, expr.span, "the result would have the axis `" + to[i] + "` twice: the value is " + describe(value));
+      return failed(Code::E0213, expr.span,
+                    "the result would have the axis `" + to[i] + "` twice: the value is " + describe(value));
   }
   bool changed = from != to;
   if (!from.empty() && changed)
@@ -54,8 +54,7 @@ Value Elaborator::evalAs(const ast::AsExpr &expr) {
   for (const ast::Renaming &renaming : expr.renamings)
     if (renaming.from.size() != 1 || renaming.to.size() != 1) {
       x = applyRenaming(x, renaming);
-      if (!x.value)
-        return Value();
+      if (!x.value) return Value();
     }
   x.affine.reset();
   x.input = -1;
@@ -67,23 +66,22 @@ Tensor Elaborator::applyRenaming(Tensor x, const ast::Renaming &renaming) {
   llvm::SmallVector<AxisRef> from, to;
   for (const ast::Name &name : renaming.from) {
     std::optional<AxisRef> axis = resolveAxis(name);
-    if (!axis)
-      return Tensor();
+    if (!axis) return Tensor();
     if (!x.type().hasAxis(axis->name))
-      return error(Code::E0211, name.span, "the value has no axis `" + name.text + "`: it is " + describe(Value(x))), Tensor();
+      return error(Code::E0211, name.span, "the value has no axis `" + name.text + "`: it is " + describe(Value(x))),
+             Tensor();
     from.push_back(*axis);
   }
   int64_t size = 1, wanted = 1;
   for (const ast::Name &name : renaming.to) {
     std::optional<AxisRef> axis = resolveAxis(name);
-    if (!axis)
-      return Tensor();
+    if (!axis) return Tensor();
     if ((x.type().hasAxis(axis->name) && !llvm::is_contained(from, *axis)) || llvm::is_contained(to, *axis))
-      return error(Code::E0213, name.span, "the result would have the axis `" + name.text + "` twice: the value is " +
-                                               describe(Value(x))), Tensor();
+      return error(Code::E0213, name.span,
+                   "the result would have the axis `" + name.text + "` twice: the value is " + describe(Value(x))),
+             Tensor();
     to.push_back(*axis);
-    if (__builtin_mul_overflow(wanted, axis->size, &wanted))
-      wanted = -1;
+    if (__builtin_mul_overflow(wanted, axis->size, &wanted)) wanted = -1;
   }
   for (unsigned i = 0; i < from.size(); ++i) {
     if (llvm::is_contained(llvm::ArrayRef(from).take_front(i), from[i]))
@@ -91,17 +89,16 @@ Tensor Elaborator::applyRenaming(Tensor x, const ast::Renaming &renaming) {
     size *= x.type().getSize(from[i].name);
   }
   if (size != wanted)
-    return error(Code::E0214, renaming.span, "sizes do not fit: " + Twine(size) + " on the left of `->`, " + Twine(wanted) +
-                                                 " on the right"), Tensor();
+    return error(Code::E0214, renaming.span,
+                 "sizes do not fit: " + Twine(size) + " on the left of `->`, " + Twine(wanted) + " on the right"),
+           Tensor();
   if (from.size() == 1) {
     llvm::SmallVector<AxisAttr> into;
-    for (const AxisRef &part : to)
-      into.push_back(axis(&Context, part.name, part.size));
+    for (const AxisRef &part : to) into.push_back(axis(&Context, part.name, part.size));
     x.value = B.split(x.value, from[0].name, into);
   } else {
     llvm::SmallVector<StringRef> names;
-    for (const AxisRef &part : from)
-      names.push_back(part.name);
+    for (const AxisRef &part : from) names.push_back(part.name);
     x.value = B.merge(x.value, names, to[0].name);
   }
   return x;
@@ -120,8 +117,7 @@ struct Elaborator::Position {
 };
 
 static std::optional<Interval> rangeOf(const Value &value) {
-  if (value.isTensor())
-    return value.tensor.range;
+  if (value.isTensor()) return value.tensor.range;
   return Interval{value.number.asInteger(), value.number.asInteger()};
 }
 
@@ -129,8 +125,7 @@ bool Elaborator::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std:
   for (const ast::Bind &bind : expr.positions) {
     std::optional<AxisRef> axis = resolveAxis(bind.name);
     Value value = eval(*bind.value);
-    if (!axis || value.isError())
-      return false;
+    if (!axis || value.isError()) return false;
     if (!x.type().hasAxis(axis->name)) {
       error(Code::E0211, bind.name.span, "the value has no axis `" + bind.name.text + "`")
           .label(expr.base->span, "this is " + describe(Value(x)));
@@ -149,19 +144,21 @@ bool Elaborator::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std:
       unsupported(bind.value->span, "reading windows or in strides is");
       return false;
     }
-    if (value.isTensor() && value.tensor.element().isInteger(1))
-      value.tensor.value = B.cast(value.tensor.value, I32);
+    if (value.isTensor() && value.tensor.element().isInteger(1)) value.tensor.value = B.cast(value.tensor.value, I32);
     axis->size = x.type().getSize(axis->name);
     std::optional<Interval> range = rangeOf(value);
     bool proven = range && range->low >= 0 && range->high < axis->size;
     if (!proven && !expr.otherwise) {
-      auto message = error(Code::E0216, bind.value->span, "the position may be out of range: `" + bind.name.text + "` has size " +
-                                                              Twine(axis->size));
-      message.label(bind.value->span, range ? "lies in " + std::to_string(range->low) + " … " + std::to_string(range->high)
-                                            : std::string("no bounds are known"));
-      message.help("say what is read outside: `[" + bind.name.text + " = " + Engine.sources().text(bind.value->span) + " else 0]`");
+      auto message = error(Code::E0216, bind.value->span,
+                           "the position may be out of range: `" + bind.name.text + "` has size " + Twine(axis->size));
+      message.label(bind.value->span,
+                    range ? "lies in " + std::to_string(range->low) + " … " + std::to_string(range->high)
+                          : std::string("no bounds are known"));
+      message.help("say what is read outside: `[" + bind.name.text + " = " + Engine.sources().text(bind.value->span) +
+                   " else 0]`");
       if (value.isTensor() && !range)
-        message.help("or declare bounds where it comes from: `in " + bind.name.text + "` after a parameter, `below = …` in the data");
+        message.help("or declare bounds where it comes from: `in " + bind.name.text +
+                     "` after a parameter, `below = …` in the data");
       return false;
     }
     positions.push_back({*axis, std::move(value), bind.value->span, proven});
@@ -171,26 +168,23 @@ bool Elaborator::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std:
 
 Value Elaborator::evalIndex(const ast::IndexExpr &expr) {
   Value base = eval(*expr.base);
-  if (base.isError())
-    return base;
+  if (base.isError()) return base;
   if (!base.isTensor())
     return failed(Code::E0205, expr.base->span, "only a tensor is read at positions; this is " + describe(base));
   std::vector<Position> positions;
-  if (!evalPositions(expr, base.tensor, positions))
-    return Value();
+  if (!evalPositions(expr, base.tensor, positions)) return Value();
   Value otherwise = Number::ofInt(0);
   if (expr.otherwise) {
     otherwise = eval(*expr.otherwise);
-    if (otherwise.isError())
-      return otherwise;
+    if (otherwise.isError()) return otherwise;
     if (!otherwise.isArithmetic())
       return failed(Code::E0205, expr.otherwise->span, "expected a value after `else`, got " + describe(otherwise));
     if (otherwise.isTensor() && !otherwise.tensor.type().isScalar())
-      return failed(Code::E0210, expr.otherwise->span, "the value after `else` must be a scalar, got " + describe(otherwise));
+      return failed(Code::E0210, expr.otherwise->span,
+                    "the value after `else` must be a scalar, got " + describe(otherwise));
   }
   if (positions.size() == 1)
-    if (std::optional<Value> shifted = readShifted(base.tensor, positions[0], otherwise))
-      return *shifted;
+    if (std::optional<Value> shifted = readShifted(base.tensor, positions[0], otherwise)) return *shifted;
   return readAt(base.tensor, positions, otherwise, expr.span);
 }
 
@@ -205,28 +199,20 @@ std::optional<Value> Elaborator::readShifted(const Tensor &x, const Position &po
     result.value = B.sum(B.slice(x.value, from, at, 1), {from});
     return result;
   }
-  if (!position.value.isTensor() || !position.value.tensor.affine)
-    return std::nullopt;
+  if (!position.value.isTensor() || !position.value.tensor.affine) return std::nullopt;
   const Affine &affine = *position.value.tensor.affine;
   StringRef to = affine.axis;
-  if (!position.value.tensor.type().hasAxis(to) || (to != from && x.type().hasAxis(to)))
-    return std::nullopt;
+  if (!position.value.tensor.type().hasAxis(to) || (to != from && x.type().hasAxis(to))) return std::nullopt;
   int64_t size = position.axis.size, reads = position.value.tensor.type().getSize(to);
   int64_t low = std::max<int64_t>(0, -affine.offset), high = std::min(reads, size - affine.offset);
-  if (high <= low)
-    return std::nullopt;
-  if (high - low < size)
-    result.value = B.slice(result.value, from, low + affine.offset, high - low);
-  if (to != from)
-    result.value = B.rename(result.value, {from}, {to});
-  if (high - low == reads)
-    return result;
-  if (x.element().isInteger(1))
-    return std::nullopt;
+  if (high <= low) return std::nullopt;
+  if (high - low < size) result.value = B.slice(result.value, from, low + affine.offset, high - low);
+  if (to != from) result.value = B.rename(result.value, {from}, {to});
+  if (high - low == reads) return result;
+  if (x.element().isInteger(1)) return std::nullopt;
   result.range.reset();
   result.value = B.pad(result.value, to, low, reads);
-  if (otherwise.isNumber() && otherwise.number.asDouble() == 0)
-    return result;
+  if (otherwise.isNumber() && otherwise.number.asDouble() == 0) return result;
   mlir::Value index = B.index(axis(&Context, to, reads));
   mlir::Value inside = B.logicalAnd(B.compare(Predicate::GE, index, B.scalar(low, I32)),
                                     B.compare(Predicate::LT, index, B.scalar(high, I32)));
@@ -240,8 +226,7 @@ Value Elaborator::readAt(const Tensor &x, llvm::ArrayRef<Position> positions, co
   mlir::Value inside;
   auto require = [&](mlir::Value condition) { inside = inside ? B.logicalAnd(inside, condition) : condition; };
   Tensor rest = x;
-  for (const Position &position : positions)
-    axes.push_back(position.axis.name);
+  for (const Position &position : positions) axes.push_back(position.axis.name);
   for (const Position &position : positions) {
     if (position.value.isTensor()) {
       Tensor remaining = x;
@@ -253,14 +238,15 @@ Value Elaborator::readAt(const Tensor &x, llvm::ArrayRef<Position> positions, co
     mlir::Value index = materialize(position.value, I32);
     indices.push_back(index);
     std::optional<Interval> range = rangeOf(position.value);
-    if (!range || range->low < 0)
-      require(B.compare(Predicate::GE, index, B.scalar(0, I32)));
+    if (!range || range->low < 0) require(B.compare(Predicate::GE, index, B.scalar(0, I32)));
     if (!range || range->high >= position.axis.size)
       require(B.compare(Predicate::LT, index, B.scalar(position.axis.size, I32)));
   }
   Tensor result;
   result.level = level();
-  result.closed = x.closed && llvm::all_of(positions, [](const Position &p) { return p.value.isNumber() || p.value.tensor.closed; });
+  result.closed = x.closed && llvm::all_of(positions, [](const Position &p) {
+                    return p.value.isNumber() || p.value.tensor.closed;
+                  });
   result.value = B.gather(x.value, axes, indices);
   if (!inside) {
     result.range = x.range;

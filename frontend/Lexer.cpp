@@ -11,21 +11,36 @@ using llvm::StringRef;
 static constexpr size_t MaxFileSize = 4 << 20;
 
 StringRef tessera::describe(TokenKind kind) {
-  static const StringRef words[] = {"the end of the file", "the end of the statement",
-                                    "a name",              "a number",
-                                    "a string",            "`(`",
-                                    "`)`",                 "`[`",
-                                    "`]`",                 "`{`",
-                                    "`}`",                 "`,`",
-                                    "`:`",                 "`=`",
-                                    "`:=`",                "`->`",
-                                    "`.`",                 "`..`",
-                                    "`+`",                 "`-`",
-                                    "`*`",                 "`/`",
-                                    "`//`",                "`%`",
-                                    "`^`",                 "`==`",
-                                    "`!=`",                "`<`",
-                                    "`<=`",                "`>`",
+  static const StringRef words[] = {"the end of the file",
+                                    "the end of the statement",
+                                    "a name",
+                                    "a number",
+                                    "a string",
+                                    "`(`",
+                                    "`)`",
+                                    "`[`",
+                                    "`]`",
+                                    "`{`",
+                                    "`}`",
+                                    "`,`",
+                                    "`:`",
+                                    "`=`",
+                                    "`:=`",
+                                    "`->`",
+                                    "`.`",
+                                    "`..`",
+                                    "`+`",
+                                    "`-`",
+                                    "`*`",
+                                    "`/`",
+                                    "`//`",
+                                    "`%`",
+                                    "`^`",
+                                    "`==`",
+                                    "`!=`",
+                                    "`<`",
+                                    "`<=`",
+                                    "`>`",
                                     "`>=`"};
   return words[static_cast<unsigned>(kind)];
 }
@@ -98,17 +113,14 @@ void Lexer::skipComment() {
   size_t begin = Pos;
   Pos = std::min(Text.find('\n', Pos), Text.size());
   bool ownLine = Tokens.empty() || Text.slice(0, begin).rtrim(" \t").ends_with("\n");
-  if (!Text.substr(begin).starts_with("##") || !ownLine)
-    return;
-  if (DocBegin == StringRef::npos)
-    DocBegin = begin;
+  if (!Text.substr(begin).starts_with("##") || !ownLine) return;
+  if (DocBegin == StringRef::npos) DocBegin = begin;
   DocEnd = Pos;
 }
 
 /// Whether the last token asks for more, so that a newline after it means nothing.
 bool Lexer::continuesStatement() const {
-  if (Tokens.empty())
-    return true;
+  if (Tokens.empty()) return true;
   const Token &last = Tokens.back();
   switch (last.kind) {
   case TokenKind::Separator:
@@ -146,16 +158,14 @@ size_t Lexer::nextLine() const {
   StringRef rest = Text.substr(Pos);
   while (true) {
     rest = rest.ltrim();
-    if (!rest.starts_with("#"))
-      return rest.begin() - Text.begin();
+    if (!rest.starts_with("#")) return rest.begin() - Text.begin();
     rest = rest.substr(std::min(rest.find('\n'), rest.size()));
   }
 }
 
 void Lexer::lexNewline() {
   size_t begin = Pos++;
-  if (Tokens.empty() || Tokens.back().kind == TokenKind::Separator)
-    return;
+  if (Tokens.empty() || Tokens.back().kind == TokenKind::Separator) return;
   size_t next = nextLine();
   StringRef word = Text.substr(next).take_while(isNamePart);
   StringRef rest = Text.substr(next + word.size()).ltrim(" \t");
@@ -166,8 +176,7 @@ void Lexer::lexNewline() {
       Pos = next;
       return;
     }
-    while (!Open.empty() && Open.back() != TokenKind::LeftBrace)
-      Open.pop_back();
+    while (!Open.empty() && Open.back() != TokenKind::LeftBrace) Open.pop_back();
     push(TokenKind::Separator, begin, "\n");
   } else if (word == "else" || continuesStatement()) {
     Pos = next;
@@ -179,8 +188,7 @@ void Lexer::lexNewline() {
 void Lexer::lexNumber() {
   size_t begin = Pos;
   auto digits = [&] {
-    while (llvm::isDigit(peek()) || (peek() == '_' && llvm::isDigit(peek(1))))
-      ++Pos;
+    while (llvm::isDigit(peek()) || (peek() == '_' && llvm::isDigit(peek(1)))) ++Pos;
   };
   digits();
   if (peek() == '.' && llvm::isDigit(peek(1))) {
@@ -194,8 +202,7 @@ void Lexer::lexNumber() {
   }
   if (isNamePart(peek())) {
     size_t wrong = Pos;
-    while (isNamePart(peek()))
-      ++Pos;
+    while (isNamePart(peek())) ++Pos;
     Engine.error(Code::E0103, spanFrom(begin), "malformed number `" + Text.slice(begin, Pos) + "`")
         .label(spanFrom(wrong), "not part of a number")
         .help("numbers look like 12, 50_257, 0.02 or 6e-4; a name cannot begin with a digit");
@@ -205,8 +212,7 @@ void Lexer::lexNumber() {
 
 void Lexer::lexString() {
   size_t begin = Pos++;
-  while (Pos < Text.size() && peek() != '"' && peek() != '\n')
-    Pos += peek() == '\\' && peek(1) != '\n' ? 2 : 1;
+  while (Pos < Text.size() && peek() != '"' && peek() != '\n') Pos += peek() == '\\' && peek(1) != '\n' ? 2 : 1;
   Pos = std::min(Pos, Text.size());
   StringRef content = Text.slice(begin + 1, Pos);
   if (peek() == '"')
@@ -218,28 +224,22 @@ void Lexer::lexString() {
 
 void Lexer::lexName() {
   size_t begin = Pos;
-  while (isNamePart(peek()))
-    ++Pos;
+  while (isNamePart(peek())) ++Pos;
   push(TokenKind::Name, begin, Text.slice(begin, Pos));
 }
 
 void Lexer::lexUnknown() {
   size_t begin = Pos++;
-  while (Pos < Text.size() && (static_cast<unsigned char>(peek()) & 0xC0) == 0x80)
-    ++Pos;
+  while (Pos < Text.size() && (static_cast<unsigned char>(peek()) & 0xC0) == 0x80) ++Pos;
   StringRef text = Text.slice(begin, Pos);
   bool printable = text.size() > 1 || llvm::isPrint(text[0]);
   auto message = Engine.error(Code::E0101, spanFrom(begin),
                               printable ? "unexpected character `" + text + "`"
                                         : "unexpected byte 0x" + llvm::utohexstr(static_cast<unsigned char>(text[0])));
-  if (text == "−" || text == "–")
-    message.help("write `-`");
-  if (text == "×" || text == "·")
-    message.help("write `*`");
-  if (text == "!")
-    message.help("write `not`");
-  if (text == "&" || text == "|")
-    message.help("write `and` or `or`");
+  if (text == "−" || text == "–") message.help("write `-`");
+  if (text == "×" || text == "·") message.help("write `*`");
+  if (text == "!") message.help("write `not`");
+  if (text == "&" || text == "|") message.help("write `and` or `or`");
 }
 
 void Lexer::lexPunctuation() {
@@ -249,20 +249,19 @@ void Lexer::lexPunctuation() {
   };
   // Longer ones first.
   static const Entry entries[] = {
-      {":=", TokenKind::Define},      {"->", TokenKind::Arrow},         {"..", TokenKind::DotDot},
-      {"//", TokenKind::SlashSlash},  {"==", TokenKind::Equal},         {"!=", TokenKind::NotEqual},
-      {"<=", TokenKind::LessEqual},   {">=", TokenKind::GreaterEqual},  {"(", TokenKind::LeftParen},
-      {")", TokenKind::RightParen},   {"[", TokenKind::LeftBracket},    {"]", TokenKind::RightBracket},
-      {"{", TokenKind::LeftBrace},    {"}", TokenKind::RightBrace},     {",", TokenKind::Comma},
-      {":", TokenKind::Colon},        {"=", TokenKind::Assign},         {".", TokenKind::Dot},
-      {"+", TokenKind::Plus},         {"-", TokenKind::Minus},          {"*", TokenKind::Star},
-      {"/", TokenKind::Slash},        {"%", TokenKind::Percent},        {"^", TokenKind::Caret},
-      {"<", TokenKind::Less},         {">", TokenKind::Greater},        {";", TokenKind::Separator},
+      {":=", TokenKind::Define},     {"->", TokenKind::Arrow},        {"..", TokenKind::DotDot},
+      {"//", TokenKind::SlashSlash}, {"==", TokenKind::Equal},        {"!=", TokenKind::NotEqual},
+      {"<=", TokenKind::LessEqual},  {">=", TokenKind::GreaterEqual}, {"(", TokenKind::LeftParen},
+      {")", TokenKind::RightParen},  {"[", TokenKind::LeftBracket},   {"]", TokenKind::RightBracket},
+      {"{", TokenKind::LeftBrace},   {"}", TokenKind::RightBrace},    {",", TokenKind::Comma},
+      {":", TokenKind::Colon},       {"=", TokenKind::Assign},        {".", TokenKind::Dot},
+      {"+", TokenKind::Plus},        {"-", TokenKind::Minus},         {"*", TokenKind::Star},
+      {"/", TokenKind::Slash},       {"%", TokenKind::Percent},       {"^", TokenKind::Caret},
+      {"<", TokenKind::Less},        {">", TokenKind::Greater},       {";", TokenKind::Separator},
   };
   StringRef rest = Text.substr(Pos);
   for (const Entry &entry : entries) {
-    if (!rest.starts_with(entry.text))
-      continue;
+    if (!rest.starts_with(entry.text)) continue;
     size_t begin = Pos;
     Pos += entry.text.size();
     switch (entry.kind) {
@@ -273,8 +272,7 @@ void Lexer::lexPunctuation() {
       break;
     case TokenKind::RightBrace:
       // A brace closes whatever was left open inside it.
-      while (!Open.empty() && Open.back() != TokenKind::LeftBrace)
-        Open.pop_back();
+      while (!Open.empty() && Open.back() != TokenKind::LeftBrace) Open.pop_back();
       [[fallthrough]];
     case TokenKind::RightParen:
     case TokenKind::RightBracket:
@@ -295,8 +293,7 @@ std::vector<Token> Lexer::run() {
         .help("a model file has at most 4 MiB; is this data?");
     Pos = Text.size();
   }
-  if (Text.starts_with("\xEF\xBB\xBF"))
-    Pos = 3;
+  if (Text.starts_with("\xEF\xBB\xBF")) Pos = 3;
   while (Pos < Text.size() && !Engine.isFull()) {
     char c = peek();
     if (c == '\n')
@@ -315,8 +312,7 @@ std::vector<Token> Lexer::run() {
       lexPunctuation();
   }
   Pos = Text.size();
-  if (!Tokens.empty() && Tokens.back().kind != TokenKind::Separator)
-    push(TokenKind::Separator, Pos, "");
+  if (!Tokens.empty() && Tokens.back().kind != TokenKind::Separator) push(TokenKind::Separator, Pos, "");
   push(TokenKind::EndOfFile, Pos, "");
   return std::move(Tokens);
 }

@@ -59,14 +59,11 @@ mlir::Value Elaborator::import(mlir::Value value, unsigned fromLevel) {
 /// What random draws inside repeats are told apart by.
 llvm::SmallVector<mlir::Value> Elaborator::salts() {
   llvm::SmallVector<mlir::Value> values;
-  for (unsigned l = 0; l < Levels.size(); ++l)
-    values.push_back(import(Levels[l].induction(), l + 1));
+  for (unsigned l = 0; l < Levels.size(); ++l) values.push_back(import(Levels[l].induction(), l + 1));
   return values;
 }
 
-void Elaborator::continueAtLevel() {
-  B.setInsertionPointToEnd(Levels.empty() ? EntryBlock : Levels.back().block);
-}
+void Elaborator::continueAtLevel() { B.setInsertionPointToEnd(Levels.empty() ? EntryBlock : Levels.back().block); }
 
 void Elaborator::pushLevel(AxisRef axis, bool isMicro) {
   Level &inner = Levels.emplace_back();
@@ -82,8 +79,7 @@ std::vector<mlir::Value> Elaborator::popLevel(llvm::ArrayRef<mlir::Value> next) 
   AxisAttr along = axis(&Context, Levels.back().axis.name, Levels.back().axis.size);
   llvm::SmallVector<mlir::Value> yielded(next);
   llvm::SmallVector<mlir::Type> types;
-  for (mlir::Value value : next)
-    types.push_back(value.getType());
+  for (mlir::Value value : next) types.push_back(value.getType());
   for (const LogEntry &log : Levels.back().logs) {
     yielded.push_back(log.value);
     types.push_back(B.withAxis(tensorType(log.value), along));
@@ -143,32 +139,29 @@ bool Elaborator::parameterInit(const ast::ParamStmt &stmt, Parameter &parameter)
   if (name == "normal" || name == "uniform") {
     unsigned wanted = name == "normal" ? 1 : 2;
     if (call->axes || call->args.size() != wanted) {
-      error(Code::E0303, stmt.init->span, "`" + name + "` takes " + (wanted == 1 ? "the deviation" : "two bounds") + " here")
+      error(Code::E0303, stmt.init->span,
+            "`" + name + "` takes " + (wanted == 1 ? "the deviation" : "two bounds") + " here")
           .help(wanted == 1 ? "write `normal(0.02)`" : "write `uniform(-0.1, 0.1)`");
       return false;
     }
     std::optional<Number> first = closed(*call->args[0].value, "an initial value");
     std::optional<Number> second = wanted == 2 ? closed(*call->args[1].value, "an initial value") : first;
-    if (!first || !second)
-      return false;
+    if (!first || !second) return false;
     parameter.distribution = name;
     parameter.low = wanted == 2 ? first->asDouble() : 0;
     parameter.high = second->asDouble();
     return true;
   }
   std::optional<Number> value = closed(*stmt.init, "an initial value");
-  if (!value)
-    return false;
+  if (!value) return false;
   parameter.low = value->asDouble();
   return true;
 }
 
 bool Elaborator::declareParameters(const ast::ParamStmt &stmt) {
-  if (buildParameters(stmt))
-    return true;
+  if (buildParameters(stmt)) return true;
   // The names are known all the same, so that their uses cause no further messages.
-  for (const ast::Name &name : stmt.names)
-    Current->scopes.back().try_emplace(name.text, Value());
+  for (const ast::Name &name : stmt.names) Current->scopes.back().try_emplace(name.text, Value());
   return false;
 }
 
@@ -178,23 +171,19 @@ bool Elaborator::buildParameters(const ast::ParamStmt &stmt) {
     return false;
   }
   std::optional<std::vector<AxisRef>> axes = resolveAxes(stmt.axes);
-  if (!axes)
-    return false;
+  if (!axes) return false;
   for (const Level &outer : Levels) {
-    if (outer.isMicro)
-      continue;
+    if (outer.isMicro) continue;
     if (llvm::is_contained(*axes, outer.axis)) {
-      error(Code::E0212, stmt.axes.span, "parameters inside `repeat[" + outer.axis.name + "]` get the axis `" + outer.axis.name +
-                                             "` by themselves");
+      error(Code::E0212, stmt.axes.span,
+            "parameters inside `repeat[" + outer.axis.name + "]` get the axis `" + outer.axis.name + "` by themselves");
       return false;
     }
   }
   llvm::SmallVector<AxisAttr> attrs;
-  for (const AxisRef &ref : *axes)
-    attrs.push_back(axis(&Context, ref.name, ref.size));
+  for (const AxisRef &ref : *axes) attrs.push_back(axis(&Context, ref.name, ref.size));
   for (const Level &outer : Levels)
-    if (!outer.isMicro)
-      attrs.push_back(axis(&Context, outer.axis.name, outer.axis.size));
+    if (!outer.isMicro) attrs.push_back(axis(&Context, outer.axis.name, outer.axis.size));
   bool ok = true;
   for (const ast::Name &name : stmt.names) {
     Parameter parameter;
@@ -202,15 +191,15 @@ bool Elaborator::buildParameters(const ast::ParamStmt &stmt) {
     parameter.kind = stmt.kind;
     parameter.type = B.type(attrs, F32);
     parameter.declared = name.span;
-    if (!parameterInit(stmt, parameter))
-      return false;
+    if (!parameterInit(stmt, parameter)) return false;
     if (parameter.path == "step" || parameter.path == "seed") {
       error(Code::E0202, name.span, "`" + name.text + "` names a counter of the training").help("choose another name");
       return false;
     }
     auto [seen, isFirst] = DeclaredPaths.try_emplace(parameter.path, name.span, Current->callSite);
     if (!isFirst) {
-      error(Code::E0301, Current->function ? Current->callSite : name.span, "two parameters have the path `" + parameter.path + "`")
+      error(Code::E0301, Current->function ? Current->callSite : name.span,
+            "two parameters have the path `" + parameter.path + "`")
           .label(Current->function ? Current->callSite : name.span, "second")
           .label(Current->function ? seen->second.second : seen->second.first, "first")
           .help(Current->function ? "label one of the calls: `second: " + Current->function->name.text + "(…)`"

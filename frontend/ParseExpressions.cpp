@@ -20,10 +20,8 @@ static constexpr unsigned ComparisonPrecedence = 3;
 static std::optional<Operator> binaryOperator(const Token &token) {
   switch (token.kind) {
   case TokenKind::Name:
-    if (token.text == "or")
-      return Operator{BinaryOp::Or, 1};
-    if (token.text == "and")
-      return Operator{BinaryOp::And, 2};
+    if (token.text == "or") return Operator{BinaryOp::Or, 1};
+    if (token.text == "and") return Operator{BinaryOp::And, 2};
     return std::nullopt;
   case TokenKind::Equal:
     return Operator{BinaryOp::Eq, ComparisonPrecedence};
@@ -67,15 +65,13 @@ ExprPtr Parser::makeBinary(BinaryOp op, Span opSpan, ExprPtr lhs, ExprPtr rhs) {
 
 /// Operators that bind at least as tightly as `minPrecedence`, all of which associate to the left.
 ExprPtr Parser::parseBinary(unsigned minPrecedence) {
-  if (!enter())
-    return nullptr;
+  if (!enter()) return nullptr;
   llvm::scope_exit guard([&] { leave(); });
   ExprPtr lhs = parseUnary();
   bool compared = false;
   while (lhs) {
     std::optional<Operator> op = binaryOperator(peek());
-    if (!op || op->precedence < minPrecedence)
-      break;
+    if (!op || op->precedence < minPrecedence) break;
     if (op->precedence == ComparisonPrecedence && compared) {
       Engine.error(Code::E0113, peek().span, "comparisons cannot be chained")
           .help("write `a < b and b < c` instead of `a < b < c`");
@@ -84,8 +80,7 @@ ExprPtr Parser::parseBinary(unsigned minPrecedence) {
     compared = op->precedence == ComparisonPrecedence;
     Span opSpan = take().span;
     ExprPtr rhs = parseBinary(op->precedence + 1);
-    if (!rhs)
-      return nullptr;
+    if (!rhs) return nullptr;
     lhs = makeBinary(op->op, opSpan, std::move(lhs), std::move(rhs));
   }
   return lhs;
@@ -94,16 +89,13 @@ ExprPtr Parser::parseBinary(unsigned minPrecedence) {
 ExprPtr Parser::parseUnary() {
   Token first = peek();
   bool negate = at(TokenKind::Minus), invert = atWord("not");
-  if (!negate && !invert)
-    return parsePower();
-  if (!enter())
-    return nullptr;
+  if (!negate && !invert) return parsePower();
+  if (!enter()) return nullptr;
   llvm::scope_exit guard([&] { leave(); });
   take();
   // `not` binds looser than comparisons: `not a == b` is `not (a == b)`.
   ExprPtr operand = negate ? parseUnary() : parseBinary(ComparisonPrecedence);
-  if (!operand)
-    return nullptr;
+  if (!operand) return nullptr;
   auto node = std::make_unique<UnaryExpr>(since(first));
   node->op = negate ? UnaryOp::Negate : UnaryOp::Not;
   node->operand = std::move(operand);
@@ -114,10 +106,8 @@ ExprPtr Parser::parseUnary() {
 /// `^` binds tighter than a sign on its left and associates to the right: `-a^b^c` is `-(a^(b^c))`.
 ExprPtr Parser::parsePower() {
   ExprPtr base = parsePostfix();
-  if (!base || !at(TokenKind::Caret))
-    return base;
-  if (!enter())
-    return nullptr;
+  if (!base || !at(TokenKind::Caret)) return base;
+  if (!enter()) return nullptr;
   llvm::scope_exit guard([&] { leave(); });
   Span opSpan = take().span;
   ExprPtr exponent = parseUnary();
@@ -142,8 +132,7 @@ ExprPtr Parser::parsePostfix() {
       expr = parseIndex(std::move(expr));
     } else if (at(TokenKind::Dot)) {
       take();
-      if (!at(TokenKind::Name))
-        return unexpected("a field's name after `.`"), nullptr;
+      if (!at(TokenKind::Name)) return unexpected("a field's name after `.`"), nullptr;
       auto node = std::make_unique<FieldExpr>(expr->span);
       const Expr *child = expr.get();
       node->base = std::move(expr);
@@ -164,15 +153,11 @@ ExprPtr Parser::parsePostfix() {
 ExprPtr Parser::parseIndex(ExprPtr base) {
   auto node = std::make_unique<IndexExpr>(base->span);
   take();
-  if (!parseBinds(node->positions))
-    return nullptr;
-  if (acceptWord("else") && !(node->otherwise = parseExpr()))
-    return nullptr;
-  if (!expect(TokenKind::RightBracket, "after the positions"))
-    return nullptr;
+  if (!parseBinds(node->positions)) return nullptr;
+  if (acceptWord("else") && !(node->otherwise = parseExpr())) return nullptr;
+  if (!expect(TokenKind::RightBracket, "after the positions")) return nullptr;
   Span span = base->span.to(Tokens[Pos - 1].span);
-  for (const Bind &bind : node->positions)
-    node->height = std::max(node->height, bind.value->height + 1);
+  for (const Bind &bind : node->positions) node->height = std::max(node->height, bind.value->height + 1);
   const Expr *child = base.get(), *otherwise = node->otherwise.get();
   node->base = std::move(base);
   return finish(std::move(node), span, {child, otherwise});
@@ -181,14 +166,11 @@ ExprPtr Parser::parseIndex(ExprPtr base) {
 ExprPtr Parser::parseInto(ExprPtr base) {
   auto node = std::make_unique<IntoExpr>(base->span);
   take();
-  if (!startsIndex())
-    return unexpected("`[axis = position]` after `into`"), nullptr;
+  if (!startsIndex()) return unexpected("`[axis = position]` after `into`"), nullptr;
   take();
-  if (!parseBinds(node->positions) || !expect(TokenKind::RightBracket, "after the positions"))
-    return nullptr;
+  if (!parseBinds(node->positions) || !expect(TokenKind::RightBracket, "after the positions")) return nullptr;
   Span span = base->span.to(Tokens[Pos - 1].span);
-  for (const Bind &bind : node->positions)
-    node->height = std::max(node->height, bind.value->height + 1);
+  for (const Bind &bind : node->positions) node->height = std::max(node->height, bind.value->height + 1);
   const Expr *child = base.get();
   node->base = std::move(base);
   return finish(std::move(node), span, {child});
@@ -197,8 +179,7 @@ ExprPtr Parser::parseInto(ExprPtr base) {
 bool Parser::parseGroup(std::vector<Name> &names) {
   bool grouped = accept(TokenKind::LeftParen);
   do {
-    if (!expectName(names.emplace_back(), "an axis"))
-      return false;
+    if (!expectName(names.emplace_back(), "an axis")) return false;
   } while (grouped && accept(TokenKind::Comma));
   return !grouped || expect(TokenKind::RightParen, "after the axes");
 }
@@ -206,8 +187,7 @@ bool Parser::parseGroup(std::vector<Name> &names) {
 ExprPtr Parser::parseAs(ExprPtr base) {
   auto node = std::make_unique<AsExpr>(base->span);
   take();
-  if (!expect(TokenKind::LeftBracket, "after `as`"))
-    return nullptr;
+  if (!expect(TokenKind::LeftBracket, "after `as`")) return nullptr;
   do {
     Token first = peek();
     Renaming &renaming = node->renamings.emplace_back();
@@ -220,8 +200,7 @@ ExprPtr Parser::parseAs(ExprPtr base) {
       return nullptr;
     }
   } while (accept(TokenKind::Comma));
-  if (!expect(TokenKind::RightBracket, "after the renamings"))
-    return nullptr;
+  if (!expect(TokenKind::RightBracket, "after the renamings")) return nullptr;
   Span span = base->span.to(Tokens[Pos - 1].span);
   const Expr *child = base.get();
   node->base = std::move(base);
@@ -229,18 +208,12 @@ ExprPtr Parser::parseAs(ExprPtr base) {
 }
 
 ExprPtr Parser::parsePrimary() {
-  if (at(TokenKind::Number))
-    return parseNumber();
-  if (at(TokenKind::String))
-    return parseString();
-  if (at(TokenKind::LeftParen))
-    return parseParenthesised();
-  if (atWord("repeat"))
-    return parseRepeat();
-  if (atWord("if"))
-    return parseIf();
-  if (at(TokenKind::Name) && (!isReserved(peek().text)))
-    return parseNamed();
+  if (at(TokenKind::Number)) return parseNumber();
+  if (at(TokenKind::String)) return parseString();
+  if (at(TokenKind::LeftParen)) return parseParenthesised();
+  if (atWord("repeat")) return parseRepeat();
+  if (atWord("if")) return parseIf();
+  if (at(TokenKind::Name) && (!isReserved(peek().text))) return parseNamed();
   unexpected("an expression");
   return nullptr;
 }
@@ -252,8 +225,7 @@ ExprPtr Parser::parseNumber() {
   llvm::erase(digits, '_');
   int64_t integer;
   bool looksInteger = digits.find_first_not_of("0123456789") == std::string::npos;
-  if (looksInteger && !StringRef(digits).getAsInteger(10, integer))
-    node->integer = integer;
+  if (looksInteger && !StringRef(digits).getAsInteger(10, integer)) node->integer = integer;
   bool malformed = StringRef(digits).getAsDouble(node->value, /*AllowInexact=*/true);
   if ((looksInteger && !node->integer) || (!malformed && !std::isfinite(node->value)))
     Engine.error(Code::E0106, token.span, "number is too large");
@@ -287,15 +259,12 @@ ExprPtr Parser::parseNamed() {
   if (at(TokenKind::Colon)) {
     take();
     label = name;
-    if (!expectName(name, "a call after the label"))
-      return nullptr;
+    if (!expectName(name, "a call after the label")) return nullptr;
   }
   std::optional<Axes> axes;
-  if (at(TokenKind::LeftBracket) && !startsIndex() && !parseAxes(axes.emplace()))
-    return nullptr;
+  if (at(TokenKind::LeftBracket) && !startsIndex() && !parseAxes(axes.emplace())) return nullptr;
   if (!at(TokenKind::LeftParen)) {
-    if (!label.text.empty())
-      return unexpected("`(`: only calls have labels"), nullptr;
+    if (!label.text.empty()) return unexpected("`(`: only calls have labels"), nullptr;
     auto node = std::make_unique<RefExpr>(since(first));
     node->name = name;
     node->axes = std::move(axes);
@@ -306,10 +275,8 @@ ExprPtr Parser::parseNamed() {
   node->callee = name;
   node->axes = std::move(axes);
   take();
-  if (!parseArguments(node->args) || !expect(TokenKind::RightParen, "after the arguments"))
-    return nullptr;
-  for (const Argument &arg : node->args)
-    node->height = std::max(node->height, arg.value->height + 1);
+  if (!parseArguments(node->args) || !expect(TokenKind::RightParen, "after the arguments")) return nullptr;
+  for (const Argument &arg : node->args) node->height = std::max(node->height, arg.value->height + 1);
   return finish(std::move(node), since(first), {});
 }
 
@@ -324,11 +291,9 @@ bool Parser::parseArguments(std::vector<Argument> &args) {
           .label(args.back().name.span, "named here");
       return false;
     }
-    if (!(arg.value = parseExpr()))
-      return false;
+    if (!(arg.value = parseExpr())) return false;
     args.push_back(std::move(arg));
-    if (!accept(TokenKind::Comma))
-      break;
+    if (!accept(TokenKind::Comma)) break;
   }
   return true;
 }
@@ -336,19 +301,16 @@ bool Parser::parseArguments(std::vector<Argument> &args) {
 ExprPtr Parser::parseParenthesised() {
   Token first = take();
   auto node = std::make_unique<TupleExpr>(first.span);
-  if (!parseArguments(node->elements))
-    return nullptr;
+  if (!parseArguments(node->elements)) return nullptr;
   bool trailingComma = Tokens[Pos - 1].kind == TokenKind::Comma;
-  if (!expect(TokenKind::RightParen, "to close the parenthesis"))
-    return nullptr;
+  if (!expect(TokenKind::RightParen, "to close the parenthesis")) return nullptr;
   if (node->elements.size() == 1 && node->elements[0].name.text.empty() && !trailingComma)
     return std::move(node->elements[0].value);
   if (node->elements.empty()) {
     Engine.error(Code::E0117, since(first), "empty parentheses");
     return nullptr;
   }
-  for (const Argument &element : node->elements)
-    node->height = std::max(node->height, element.value->height + 1);
+  for (const Argument &element : node->elements) node->height = std::max(node->height, element.value->height + 1);
   return finish(std::move(node), since(first), {});
 }
 
@@ -360,8 +322,7 @@ ExprPtr Parser::parseRepeat() {
       !expect(TokenKind::LeftParen, "and the carried values, `x = …`") || !parseBinds(node->carried) ||
       !expect(TokenKind::RightParen, "after the carried values") || !parseBlock(node->body))
     return nullptr;
-  for (const Bind &bind : node->carried)
-    node->height = std::max(node->height, bind.value->height + 1);
+  for (const Bind &bind : node->carried) node->height = std::max(node->height, bind.value->height + 1);
   node->height = std::max(node->height, node->body.height + 1);
   return finish(std::move(node), since(first), {});
 }
@@ -369,8 +330,7 @@ ExprPtr Parser::parseRepeat() {
 ExprPtr Parser::parseIf() {
   Token first = take();
   auto node = std::make_unique<IfExpr>(first.span);
-  if (!(node->condition = parseExpr()) || !parseBlock(node->thenBlock))
-    return nullptr;
+  if (!(node->condition = parseExpr()) || !parseBlock(node->thenBlock)) return nullptr;
   if (!expectWord("else", "after the block: an `if` has a value on both sides") || !parseBlock(node->elseBlock))
     return nullptr;
   node->height = std::max(node->thenBlock.height, node->elseBlock.height) + 1;

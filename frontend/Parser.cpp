@@ -13,33 +13,28 @@ using llvm::Twine;
 
 Token Parser::take() {
   Token token = peek();
-  if (Pos + 1 < Tokens.size())
-    ++Pos;
+  if (Pos + 1 < Tokens.size()) ++Pos;
   return token;
 }
 
 bool Parser::accept(TokenKind kind) {
-  if (!at(kind))
-    return false;
+  if (!at(kind)) return false;
   take();
   return true;
 }
 
 bool Parser::acceptWord(StringRef word) {
-  if (!atWord(word))
-    return false;
+  if (!atWord(word)) return false;
   take();
   return true;
 }
 
 /// Always false, so that callers can return it.
 bool Parser::unexpected(const Twine &expected) {
-  if (GaveUp)
-    return false;
+  if (GaveUp) return false;
   const Token &token = peek();
   std::string got = at(TokenKind::Name) ? ("`" + token.text + "`").str() : describe(token.kind).str();
-  if (at(TokenKind::Number) || at(TokenKind::String))
-    got += (" `" + token.text.substr(0, 40) + "`").str();
+  if (at(TokenKind::Number) || at(TokenKind::String)) got += (" `" + token.text.substr(0, 40) + "`").str();
   Engine.error(Code::E0110, token.span, "expected " + expected + ", got " + got);
   return false;
 }
@@ -58,8 +53,7 @@ Name Parser::takeWord() {
 }
 
 bool Parser::expectName(Name &name, const Twine &what) {
-  if (!at(TokenKind::Name))
-    return unexpected(what);
+  if (!at(TokenKind::Name)) return unexpected(what);
   if (isReserved(peek().text)) {
     Engine.error(Code::E0111, peek().span, "`" + peek().text + "` is a word of the language and cannot be a name")
         .help("choose another name, such as `" + peek().text + "_`");
@@ -77,8 +71,7 @@ bool Parser::expectName(Name &name, const Twine &what) {
 void Parser::skipStatement() {
   unsigned open = 0;
   for (;; take()) {
-    if (at(TokenKind::EndOfFile))
-      return;
+    if (at(TokenKind::EndOfFile)) return;
     if (at(TokenKind::LeftBrace))
       ++open;
     else if (at(TokenKind::RightBrace) && open-- == 0)
@@ -95,15 +88,13 @@ static bool beginsDeclaration(StringRef word) {
 /// Skips to a word that can only begin a declaration. (`dim` and `let` also begin statements.)
 void Parser::skipDeclaration() {
   for (bool lineStart = false; !at(TokenKind::EndOfFile); take()) {
-    if (lineStart && at(TokenKind::Name) && beginsDeclaration(peek().text))
-      return;
+    if (lineStart && at(TokenKind::Name) && beginsDeclaration(peek().text)) return;
     lineStart = at(TokenKind::Separator) || at(TokenKind::RightBrace);
   }
 }
 
 bool Parser::endStatement() {
-  if (accept(TokenKind::Separator) || at(TokenKind::RightBrace) || at(TokenKind::EndOfFile))
-    return true;
+  if (accept(TokenKind::Separator) || at(TokenKind::RightBrace) || at(TokenKind::EndOfFile)) return true;
   return unexpected("a new line or `;` after the statement");
 }
 
@@ -117,8 +108,7 @@ bool Parser::tooDeep(Span span) {
 }
 
 bool Parser::enter() {
-  if (++Depth <= MaxNesting)
-    return true;
+  if (++Depth <= MaxNesting) return true;
   --Depth;
   return tooDeep(peek().span);
 }
@@ -130,13 +120,10 @@ bool Parser::enter() {
 std::vector<Declaration> Parser::parseDeclarations() {
   std::vector<Declaration> declarations;
   while (!at(TokenKind::EndOfFile) && !Engine.isFull()) {
-    if (accept(TokenKind::Separator))
-      continue;
+    if (accept(TokenKind::Separator)) continue;
     size_t before = Pos;
-    if (parseDeclaration(declarations) && endStatement())
-      continue;
-    if (Pos == before)
-      take();
+    if (parseDeclaration(declarations) && endStatement()) continue;
+    if (Pos == before) take();
     skipDeclaration();
   }
   return declarations;
@@ -175,8 +162,7 @@ bool Parser::parseDeclaration(std::vector<Declaration> &into) {
   else
     return unexpected("a declaration (`use`, `hyper`, `preset`, `dim`, `let`, `fn`, `model`, `train` or `test`)");
   declaration.span = since(first);
-  if (ok)
-    into.push_back(std::move(declaration));
+  if (ok) into.push_back(std::move(declaration));
   return ok;
 }
 
@@ -186,12 +172,10 @@ bool Parser::parseUse(Use &use) {
     use.file = unescape(take().text);
   else if (!expectName(use.library, "a library's name or a file in quotes after `use`"))
     return false;
-  if (!expect(TokenKind::Colon, "after what is used, then the names to take from it"))
-    return false;
+  if (!expect(TokenKind::Colon, "after what is used, then the names to take from it")) return false;
   do {
     Name name;
-    if (!expectName(name, "a name to use"))
-      return false;
+    if (!expectName(name, "a name to use")) return false;
     use.names.push_back(name);
   } while (accept(TokenKind::Comma));
   return true;
@@ -203,70 +187,55 @@ bool Parser::parsePreset(Preset &preset) {
   while (accept(TokenKind::Separator)) {
   }
   while (!at(TokenKind::RightBrace)) {
-    if (!parseBinds(preset.binds))
-      return false;
+    if (!parseBinds(preset.binds)) return false;
     while (accept(TokenKind::Separator)) {
     }
-    if (at(TokenKind::EndOfFile))
-      break;
+    if (at(TokenKind::EndOfFile)) break;
   }
   return expect(TokenKind::RightBrace, "at the end of the preset");
 }
 
 bool Parser::parseFunction(Function &function) {
-  if (!expectName(function.name, "the function's name"))
-    return false;
-  if (at(TokenKind::LeftBracket) && !parseAxes(function.axes.emplace()))
-    return false;
+  if (!expectName(function.name, "the function's name")) return false;
+  if (at(TokenKind::LeftBracket) && !parseAxes(function.axes.emplace())) return false;
   return parseParams(function.params) && parseBlock(function.body);
 }
 
 bool Parser::parseModel(Model &model) {
-  if (!expectName(model.name, "the model's name") || !parseParams(model.params))
-    return false;
-  if (!expect(TokenKind::Arrow, "and the result's axes after the parameters"))
-    return false;
+  if (!expectName(model.name, "the model's name") || !parseParams(model.params)) return false;
+  if (!expect(TokenKind::Arrow, "and the result's axes after the parameters")) return false;
   if (at(TokenKind::LeftBracket)) {
     Output output;
-    if (!parseAxes(output.axes))
-      return false;
+    if (!parseAxes(output.axes)) return false;
     model.outputs.push_back(std::move(output));
     return parseBlock(model.body);
   }
-  if (!expect(TokenKind::LeftParen, "or `[` and the result's axes"))
-    return false;
+  if (!expect(TokenKind::LeftParen, "or `[` and the result's axes")) return false;
   do {
     Output output;
-    if (!expectName(output.name, "an output's name") || !parseAxes(output.axes))
-      return false;
+    if (!expectName(output.name, "an output's name") || !parseAxes(output.axes)) return false;
     model.outputs.push_back(std::move(output));
   } while (accept(TokenKind::Comma));
   return expect(TokenKind::RightParen, "after the outputs") && parseBlock(model.body);
 }
 
 bool Parser::parseParams(std::vector<Param> &params) {
-  if (!expect(TokenKind::LeftParen, "and the parameters"))
-    return false;
+  if (!expect(TokenKind::LeftParen, "and the parameters")) return false;
   while (!at(TokenKind::RightParen)) {
     Param param;
-    if (!parseParam(param))
-      return false;
+    if (!parseParam(param)) return false;
     params.push_back(std::move(param));
-    if (!accept(TokenKind::Comma))
-      break;
+    if (!accept(TokenKind::Comma)) break;
   }
   return expect(TokenKind::RightParen, "after the parameters");
 }
 
 bool Parser::parseParam(Param &param) {
   Token first = peek();
-  if (!expectName(param.name, "a parameter's name"))
-    return false;
+  if (!expectName(param.name, "a parameter's name")) return false;
   if (at(TokenKind::LeftBracket)) {
-    if (!parseAxes(param.axes.emplace()))
-      return false;
-    if (acceptWord("in") && !expectName(param.within, "the dim that bounds the values after `in`"))
-      return false;
+    if (!parseAxes(param.axes.emplace())) return false;
+    if (acceptWord("in") && !expectName(param.within, "the dim that bounds the values after `in`")) return false;
   } else if (accept(TokenKind::Assign) && !(param.fallback = parseExpr())) {
     return false;
   }
@@ -275,8 +244,7 @@ bool Parser::parseParam(Param &param) {
 }
 
 bool Parser::parseTest(Test &test) {
-  if (!at(TokenKind::String))
-    return unexpected("the test's title in quotes");
+  if (!at(TokenKind::String)) return unexpected("the test's title in quotes");
   test.title = unescape(take().text);
   return parseBlock(test.body, /*wantsResult=*/false);
 }
@@ -290,8 +258,7 @@ bool Parser::parseTrain(Train &train) {
       !expect(TokenKind::LeftBrace, "after the model's name"))
     return false;
   while (!at(TokenKind::RightBrace) && !at(TokenKind::EndOfFile)) {
-    if (accept(TokenKind::Separator))
-      continue;
+    if (accept(TokenKind::Separator)) continue;
     Token first = peek();
     TrainItem item;
     if (parseTrainItem(item) && endStatement()) {
@@ -299,8 +266,7 @@ bool Parser::parseTrain(Train &train) {
       train.items.push_back(std::move(item));
       continue;
     }
-    if (at(TokenKind::Name) && (beginsDeclaration(peek().text)))
-      return false;
+    if (at(TokenKind::Name) && (beginsDeclaration(peek().text))) return false;
     skipStatement();
   }
   return expect(TokenKind::RightBrace, "at the end of the training description");
@@ -315,17 +281,13 @@ bool Parser::parseTrainItem(TrainItem &item) {
     item.node = std::move(data);
     return ok;
   }
-  if (acceptWord("let"))
-    return parseLet(item.node.emplace<LetStmt>());
-  if (atWord("loss") || atWord("metric"))
-    return parseLog(item.node.emplace<LogStmt>());
+  if (acceptWord("let")) return parseLet(item.node.emplace<LetStmt>());
+  if (atWord("loss") || atWord("metric")) return parseLog(item.node.emplace<LogStmt>());
   if (acceptWord("optimize")) {
     OptimizeItem &optimize = item.node.emplace<OptimizeItem>();
-    if (!(optimize.rule = parseExpr()) || !expectWord("on", "and what the rule is for"))
-      return false;
+    if (!(optimize.rule = parseExpr()) || !expectWord("on", "and what the rule is for")) return false;
     do {
-      if (!parsePath(optimize.selection.emplace_back()))
-        return false;
+      if (!parsePath(optimize.selection.emplace_back())) return false;
     } while (accept(TokenKind::Comma));
     return true;
   }

@@ -108,8 +108,7 @@ template <typename T>
 ast::ExprPtr Parser::finish(std::unique_ptr<T> node, Span span, std::initializer_list<const ast::Expr *> children) {
   node->span = span;
   for (const ast::Expr *child : children)
-    if (child)
-      node->height = std::max(node->height, child->height + 1);
+    if (child) node->height = std::max(node->height, child->height + 1);
   Tallest = std::max(Tallest, node->height);
   if (node->height > MaxNesting) {
     tooDeep(span);

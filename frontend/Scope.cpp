@@ -13,7 +13,8 @@ namespace {
 
 class Loader {
 public:
-  Loader(StringRef path, DiagnosticEngine &diagnostics) : Engine(diagnostics), Folder(llvm::sys::path::parent_path(path)) {}
+  Loader(StringRef path, DiagnosticEngine &diagnostics)
+      : Engine(diagnostics), Folder(llvm::sys::path::parent_path(path)) {}
 
   void loadMain(unsigned file);
   SourceProgram Program;
@@ -32,7 +33,8 @@ private:
   void useLibrary(FileScope &scope, const ast::Use &use);
   void useFile(FileScope &scope, const ast::Use &use);
   FileScope *loadUsed(const ast::Use &use, StringRef fromName);
-  void take(FileScope &scope, const ast::Name &name, FunctionDecl found, llvm::ArrayRef<StringRef> offered, StringRef from);
+  void take(FileScope &scope, const ast::Name &name, FunctionDecl found, llvm::ArrayRef<StringRef> offered,
+            StringRef from);
   bool declare(FileScope &scope, const ast::Name &name);
   bool onlyInMain(FileScope &scope, Span span, StringRef what);
 
@@ -65,8 +67,7 @@ bool Loader::declare(FileScope &scope, const ast::Name &name) {
 }
 
 bool Loader::onlyInMain(FileScope &scope, Span span, StringRef what) {
-  if (&scope == Program.files.front().get())
-    return true;
+  if (&scope == Program.files.front().get()) return true;
   Engine.error(Code::E0806, span, "a used file cannot hold " + what)
       .help("only the file that is compiled describes a model and its training");
   return false;
@@ -82,11 +83,9 @@ void Loader::collect(FileScope &scope, const ast::Hyper &hyper) {
 
 void Loader::collect(FileScope &scope, const ast::DimStmt &dims) {
   for (const ast::DimSize &size : dims.sizes) {
-    if (!declare(scope, size.name))
-      continue;
+    if (!declare(scope, size.name)) continue;
     auto [entry, isNew] = Program.dims.insert({size.name.text, {&size, &scope}});
-    if (isNew || size.kind == ast::DimSize::Kind::FromInputs)
-      continue;
+    if (isNew || size.kind == ast::DimSize::Kind::FromInputs) continue;
     // A used file may leave a dim's size to the model file, not the other way round.
     if (entry->second.size->kind == ast::DimSize::Kind::FromInputs)
       entry->second = {&size, &scope};
@@ -101,13 +100,11 @@ void Loader::collect(FileScope &scope, const ast::DimStmt &dims) {
 void Loader::collect(FileScope &scope, const ast::LetStmt &let) {
   for (const ast::Definition &definition : let.definitions)
     for (unsigned i = 0; i < definition.names.size(); ++i)
-      if (declare(scope, definition.names[i]))
-        scope.lets[definition.names[i].text] = {&definition, i};
+      if (declare(scope, definition.names[i])) scope.lets[definition.names[i].text] = {&definition, i};
 }
 
 void Loader::collect(FileScope &scope, const ast::Function &function) {
-  if (declare(scope, function.name))
-    scope.functions[function.name.text] = {&function, &scope};
+  if (declare(scope, function.name)) scope.functions[function.name.text] = {&function, &scope};
 }
 
 void Loader::collect(FileScope &scope, const ast::Preset &preset) {
@@ -116,8 +113,7 @@ void Loader::collect(FileScope &scope, const ast::Preset &preset) {
 }
 
 void Loader::collect(FileScope &scope, const ast::Model &model) {
-  if (!onlyInMain(scope, model.name.span, "a model") || !declare(scope, model.name))
-    return;
+  if (!onlyInMain(scope, model.name.span, "a model") || !declare(scope, model.name)) return;
   if (Program.model)
     Engine.error(Code::E0202, model.name.span, "a file describes one model")
         .label(model.name.span, "a second one")
@@ -127,8 +123,7 @@ void Loader::collect(FileScope &scope, const ast::Model &model) {
 }
 
 void Loader::collect(FileScope &scope, const ast::Train &train) {
-  if (!onlyInMain(scope, train.span, "a training description"))
-    return;
+  if (!onlyInMain(scope, train.span, "a training description")) return;
   if (Program.train)
     Engine.error(Code::E0202, train.model.span, "a file describes one training")
         .label(train.model.span, "a second one")
@@ -159,14 +154,12 @@ void Loader::collect(FileScope &scope) {
 void Loader::take(FileScope &scope, const ast::Name &name, FunctionDecl found, llvm::ArrayRef<StringRef> offered,
                   StringRef from) {
   if (found.function) {
-    if (declare(scope, name))
-      scope.functions[name.text] = found;
+    if (declare(scope, name)) scope.functions[name.text] = found;
     return;
   }
   auto message = Engine.error(Code::E0802, name.span, from + " has no function `" + name.text + "`");
   StringRef nearest = nearestName(name.text, offered);
-  if (!nearest.empty())
-    message.help("did you mean `" + nearest + "`?");
+  if (!nearest.empty()) message.help("did you mean `" + nearest + "`?");
 }
 
 void Loader::useLibrary(FileScope &scope, const ast::Use &use) {
@@ -189,8 +182,7 @@ void Loader::useLibrary(FileScope &scope, const ast::Use &use) {
       functions[entry.first()] = entry.second;
     }
   llvm::sort(offered);
-  for (const ast::Name &name : use.names)
-    take(scope, name, functions.lookup(name.text), offered, "`nn`");
+  for (const ast::Name &name : use.names) take(scope, name, functions.lookup(name.text), offered, "`nn`");
 }
 
 /// Finds the file of a `use`: below the model's folder, also when links are followed.
@@ -200,8 +192,7 @@ FileScope *Loader::loadUsed(const ast::Use &use, StringRef fromName) {
     return nullptr;
   };
   namespace path = llvm::sys::path;
-  if (!IsFile)
-    return refuse(Code::E0804, "a text that is in no file cannot use files");
+  if (!IsFile) return refuse(Code::E0804, "a text that is in no file cannot use files");
   llvm::SmallVector<StringRef> parts;
   StringRef(use.file).split(parts, '/');
   if (path::is_absolute(use.file) || llvm::is_contained(parts, ".."))
@@ -219,10 +210,8 @@ FileScope *Loader::loadUsed(const ast::Use &use, StringRef fromName) {
   }
   auto buffer = llvm::sys::fs::is_regular_file(real) ? llvm::MemoryBuffer::getFile(full)
                                                      : std::make_error_code(std::errc::is_a_directory);
-  if (!buffer)
-    return refuse(Code::E0804, "cannot read `" + use.file + "`: " + buffer.getError().message());
-  if (Loaded.size() >= 64)
-    return refuse(Code::E0804, "more than 64 files are used");
+  if (!buffer) return refuse(Code::E0804, "cannot read `" + use.file + "`: " + buffer.getError().message());
+  if (Loaded.size() >= 64) return refuse(Code::E0804, "more than 64 files are used");
   FileScope &scope = addFile(Engine.sources().add(std::move(*buffer), full), false);
   Loaded[real] = &scope;
   Loading.push_back(&scope);
@@ -234,11 +223,9 @@ FileScope *Loader::loadUsed(const ast::Use &use, StringRef fromName) {
 
 void Loader::useFile(FileScope &scope, const ast::Use &use) {
   FileScope *used = loadUsed(use, "");
-  if (!used)
-    return;
+  if (!used) return;
   std::vector<StringRef> offered;
-  for (auto &entry : used->functions)
-    offered.push_back(entry.first());
+  for (auto &entry : used->functions) offered.push_back(entry.first());
   llvm::sort(offered);
   for (const ast::Name &name : use.names)
     take(scope, name, used->functions.lookup(name.text), offered, "`" + use.file + "`");

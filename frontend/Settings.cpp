@@ -19,7 +19,7 @@ enum class SettingType { Count, Positive, Word, Words };
 struct SettingInfo {
   StringRef group, name;
   SettingType type;
-  bool atRunTime; ///< goes into the manifest
+  bool atRunTime;       ///< goes into the manifest
   StringRef words = ""; ///< the possible ones, separated by spaces; empty if any
 };
 } // namespace
@@ -40,16 +40,14 @@ static const SettingInfo Table[] = {
 
 static const SettingInfo *findInfo(StringRef group, StringRef name) {
   for (const SettingInfo &info : Table)
-    if (info.group == group && (name.empty() || info.name == name))
-      return &info;
+    if (info.group == group && (name.empty() || info.name == name)) return &info;
   return nullptr;
 }
 
 static std::vector<StringRef> argumentsOf(StringRef group) {
   std::vector<StringRef> names;
   for (const SettingInfo &info : Table)
-    if (info.group == group)
-      names.push_back(info.name);
+    if (info.group == group) names.push_back(info.name);
   return names;
 }
 
@@ -61,13 +59,11 @@ static Value wordsOf(const ast::Expr &expr) {
     return value;
   }
   auto *tuple = llvm::dyn_cast<ast::TupleExpr>(&expr);
-  if (!tuple)
-    return Value();
+  if (!tuple) return Value();
   value.kind = Value::Kind::Tuple;
   for (const ast::Argument &element : tuple->elements) {
     Value word = wordsOf(*element.value);
-    if (word.kind != Value::Kind::Text)
-      return Value();
+    if (word.kind != Value::Kind::Text) return Value();
     value.elements.push_back({"", word});
   }
   return value;
@@ -82,8 +78,7 @@ Value Elaborator::settingValue(StringRef group, StringRef name, const ast::Expr 
     if (key == (group + "." + name).str() || (isFirst && key == group)) {
       UsedOverrides.insert(key);
       ast::ExprPtr parsed = parseExpression(Engine.sources().add(text, "<--set " + key + ">"), Engine);
-      if (!parsed)
-        return Value();
+      if (!parsed) return Value();
       return isWord ? wordsOf(*parsed) : eval(*parsed);
     }
   return isWord ? wordsOf(value) : eval(value);
@@ -92,8 +87,9 @@ Value Elaborator::settingValue(StringRef group, StringRef name, const ast::Expr 
 bool Elaborator::checkSetting(StringRef group, StringRef name, const Value &value, Span span) {
   const SettingInfo &info = *findInfo(group, name);
   auto wrong = [&](const Twine &expected) {
-    error(Code::E0409, span, "expected " + expected + " for `" + group + "." + name + "`" +
-                                 (value.isError() ? Twine() : ", got " + describe(value)));
+    error(Code::E0409, span,
+          "expected " + expected + " for `" + group + "." + name + "`" +
+              (value.isError() ? Twine() : ", got " + describe(value)));
     return false;
   };
   switch (info.type) {
@@ -122,8 +118,7 @@ bool Elaborator::checkSetting(StringRef group, StringRef name, const Value &valu
 
 void Elaborator::addSetting(StringRef group, StringRef name, const ast::Expr &expr) {
   Value value = settingValue(group, name, expr);
-  if (!checkSetting(group, name, value, expr.span))
-    return;
+  if (!checkSetting(group, name, value, expr.span)) return;
   Settings.push_back({group.str(), name.str(), std::move(value), expr.span});
 }
 
@@ -172,12 +167,10 @@ void Elaborator::readSettings() {
   for (auto &[key, text] : SettingOverrides) {
     auto [group, name] = StringRef(key).split('.');
     const SettingInfo *info = findInfo(group, name);
-    if (UsedOverrides.contains(key) || !info)
-      continue;
+    if (UsedOverrides.contains(key) || !info) continue;
     UsedOverrides.insert(key);
     ast::ExprPtr expr = parseExpression(Engine.sources().add(text, "<--set " + key + ">"), Engine);
-    if (expr)
-      addSetting(group, info->name, *expr);
+    if (expr) addSetting(group, info->name, *expr);
   }
   if (const Setting *accumulate = findSetting("accumulate", "count"))
     MicroBatches = std::min<int64_t>(accumulate->value.number.asInteger(), INT32_MAX);
@@ -185,8 +178,7 @@ void Elaborator::readSettings() {
 
 const Setting *Elaborator::findSetting(StringRef group, StringRef name) const {
   for (const Setting &setting : Settings)
-    if (setting.group == group && setting.name == name)
-      return &setting;
+    if (setting.group == group && setting.name == name) return &setting;
   return nullptr;
 }
 
@@ -195,8 +187,7 @@ mlir::DictionaryAttr Elaborator::settingsAttribute() {
   llvm::MapVector<StringRef, mlir::NamedAttrList> groups;
   for (const Setting &setting : Settings) {
     const SettingInfo &info = *findInfo(setting.group, setting.name);
-    if (!info.atRunTime)
-      continue;
+    if (!info.atRunTime) continue;
     mlir::Attribute value;
     if (info.type == SettingType::Count)
       value = b.getI64IntegerAttr(setting.value.number.asInteger());
@@ -206,14 +197,12 @@ mlir::DictionaryAttr Elaborator::settingsAttribute() {
       value = b.getStringAttr(setting.value.text);
     else {
       llvm::SmallVector<mlir::Attribute> words;
-      for (auto &[name, word] : setting.value.elements)
-        words.push_back(b.getStringAttr(word.text));
+      for (auto &[name, word] : setting.value.elements) words.push_back(b.getStringAttr(word.text));
       value = b.getArrayAttr(words);
     }
     groups[info.group].set(info.name, value);
   }
   mlir::NamedAttrList all;
-  for (auto &[group, list] : groups)
-    all.set(group, list.getDictionary(&Context));
+  for (auto &[group, list] : groups) all.set(group, list.getDictionary(&Context));
   return all.getDictionary(&Context);
 }

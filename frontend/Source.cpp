@@ -13,8 +13,7 @@ unsigned tessera::countCodePoints(StringRef text) {
 SourceFile::SourceFile(std::unique_ptr<llvm::MemoryBuffer> buffer, std::string name, bool isLibrary)
     : Buffer(std::move(buffer)), Name(std::move(name)), IsLibrary(isLibrary), LineStarts{0} {
   StringRef all = text();
-  for (size_t i = all.find('\n'); i != StringRef::npos; i = all.find('\n', i + 1))
-    LineStarts.push_back(i + 1);
+  for (size_t i = all.find('\n'); i != StringRef::npos; i = all.find('\n', i + 1)) LineStarts.push_back(i + 1);
 }
 
 StringRef SourceFile::line(unsigned number) const {

@@ -50,8 +50,7 @@ private:
       bool elsewhere = false;
       for (unsigned k = 0; k < Factors.size(); ++k)
         elsewhere |= k != keep && Factors[k] != a && Factors[k] != b && tensorType(Factors[k]).hasAxis(name);
-      if (!elsewhere && (tensorType(a).hasAxis(name) || tensorType(b).hasAxis(name)))
-        names.push_back(name);
+      if (!elsewhere && (tensorType(a).hasAxis(name) || tensorType(b).hasAxis(name))) names.push_back(name);
     }
     return names;
   }
@@ -62,8 +61,7 @@ private:
     for (unsigned i = 0; i < Factors.size(); ++i)
       for (unsigned j = i + 1; j < Factors.size(); ++j) {
         double cost = 1;
-        for (AxisAttr axis : B.unite({tensorType(Factors[i]), tensorType(Factors[j])}))
-          cost *= axis.getSize();
+        for (AxisAttr axis : B.unite({tensorType(Factors[i]), tensorType(Factors[j])})) cost *= axis.getSize();
         if (least < 0 || cost < least) {
           least = cost;
           best = {i, j};
@@ -88,7 +86,8 @@ Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
     ok &= !value.isError();
     if (value.isNumber()) {
       StringRef why;
-      scale = foldBinary(ast::BinaryOp::Mul, scale, value.number, why).value_or(Number::ofFloat(scale.asDouble() * value.number.asDouble()));
+      scale = foldBinary(ast::BinaryOp::Mul, scale, value.number, why)
+                  .value_or(Number::ofFloat(scale.asDouble() * value.number.asDouble()));
       continue;
     }
     if (!value.isError() && !value.isTensor()) {
@@ -97,20 +96,16 @@ Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
     }
     tensors.push_back({std::move(value), factor->span});
   }
-  if (!ok)
-    return Value();
-  if (tensors.empty())
-    return failed(Code::E0211, call.span, "a number has no axes to sum over");
+  if (!ok) return Value();
+  if (tensors.empty()) return failed(Code::E0211, call.span, "a number has no axes to sum over");
   llvm::SmallVector<const Value *> values;
   for (unsigned i = 0; i < tensors.size(); ++i) {
     values.push_back(&tensors[i].first);
     for (unsigned k = 0; k < i; ++k)
-      if (!checkAlike(tensors[k].first.tensor, tensors[i].first.tensor, tensors[i].second))
-        return Value();
+      if (!checkAlike(tensors[k].first.tensor, tensors[i].first.tensor, tensors[i].second)) return Value();
   }
   mlir::Type type = commonType(values, scale.isFloat());
-  if (type == I1)
-    type = I32;
+  if (type == I1) type = I32;
   llvm::SmallVector<NamedTensorType> types;
   llvm::SmallVector<mlir::Value> operands;
   for (const Value *value : values) {
@@ -123,8 +118,7 @@ Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
   llvm::SmallVector<AxisAttr> united = B.unite(types);
   Tensor shape;
   if (call.axes->list.size() == 1 && call.axes->list[0].isRest && call.axes->list[0].name.text.empty()) {
-    for (AxisAttr axis : united)
-      given.push_back({axis.getName().str(), axis.getSize()});
+    for (AxisAttr axis : united) given.push_back({axis.getName().str(), axis.getSize()});
   } else if (auto axes = resolveAxes(*call.axes)) {
     given = std::move(*axes);
   } else {
@@ -133,11 +127,10 @@ Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
   llvm::SmallVector<StringRef> over;
   for (const AxisRef &axis : given) {
     over.push_back(axis.name);
-    if (llvm::any_of(united, [&](AxisAttr a) { return a.getName() == axis.name; }))
-      continue;
-    auto message = error(Code::E0211, call.axes->span, "nothing to sum over: no factor has the axis `" + axis.name + "`");
-    for (auto &[value, span] : tensors)
-      message.label(span, describeAxes(value.tensor.type()));
+    if (llvm::any_of(united, [&](AxisAttr a) { return a.getName() == axis.name; })) continue;
+    auto message =
+        error(Code::E0211, call.axes->span, "nothing to sum over: no factor has the axis `" + axis.name + "`");
+    for (auto &[value, span] : tensors) message.label(span, describeAxes(value.tensor.type()));
     return Value();
   }
   Tensor result;
@@ -147,12 +140,10 @@ Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
     result.value = ProductSum(B, operands, over).build();
   } else {
     mlir::Value product = operands.front();
-    for (mlir::Value operand : llvm::drop_begin(operands))
-      product = B.mul(product, operand);
+    for (mlir::Value operand : llvm::drop_begin(operands)) product = B.mul(product, operand);
     result.value = B.sum(product, over);
   }
-  if (scale.asDouble() != 1)
-    result.value = B.mul(result.value, scale.asDouble());
+  if (scale.asDouble() != 1) result.value = B.mul(result.value, scale.asDouble());
   return result;
 }
 
@@ -190,49 +181,44 @@ Value Elaborator::reduceMean(const Tensor &x, llvm::ArrayRef<StringRef> over, co
       factor *= x.type().getSize(name);
   }
   mlir::Value count = B.sum(weight, shared);
-  if (factor != 1)
-    count = B.mul(count, factor);
+  if (factor != 1) count = B.mul(count, factor);
   mlir::Value total = B.sum(B.mul(value, weight), over);
   result.value = B.div(total, B.max(count, B.scalar(1, F32)));
-  if (tensorType(count).isScalar())
-    LastCount = count;
+  if (tensorType(count).isScalar()) LastCount = count;
   return result;
 }
 
-Value Elaborator::builtinReduce(StringRef name, const ast::CallExpr &call, const std::optional<std::vector<AxisRef>> &given) {
+Value Elaborator::builtinReduce(StringRef name, const ast::CallExpr &call,
+                                const std::optional<std::vector<AxisRef>> &given) {
   if (!call.axes && !given) {
-    error(Code::E0207, call.callee.span, "`" + name + "` needs the axes to reduce").help("write `" + name + "[a, b](x)`; `..` is all of them");
+    error(Code::E0207, call.callee.span, "`" + name + "` needs the axes to reduce")
+        .help("write `" + name + "[a, b](x)`; `..` is all of them");
     return Value();
   }
   bool isMean = name == "mean";
   if (call.args.empty() || call.args.size() > (isMean ? 2 : 1) || !call.args[0].name.text.empty() ||
       (call.args.size() == 2 && call.args[1].name.text != "where"))
-    return failed(Code::E0206, call.span, "`" + name + "` takes one value" + (isMean ? " and perhaps `where = weights`" : ""));
+    return failed(Code::E0206, call.span,
+                  "`" + name + "` takes one value" + (isMean ? " and perhaps `where = weights`" : ""));
   llvm::SmallVector<const ast::Expr *> factors;
   collectFactors(*call.args[0].value, factors);
-  if (name == "sum" && factors.size() > 1 && call.axes)
-    return sumOfProduct(call, factors);
+  if (name == "sum" && factors.size() > 1 && call.axes) return sumOfProduct(call, factors);
   Value x = eval(*call.args[0].value);
-  if (x.isError())
-    return x;
-  if (!x.isTensor())
-    return failed(Code::E0211, call.args[0].value->span, describe(x) + " has no axes to reduce");
+  if (x.isError()) return x;
+  if (!x.isTensor()) return failed(Code::E0211, call.args[0].value->span, describe(x) + " has no axes to reduce");
   std::optional<std::vector<AxisRef>> axes = call.axes ? resolveAxes(*call.axes, &x.tensor) : given;
-  if (!axes)
-    return Value();
+  if (!axes) return Value();
   llvm::SmallVector<StringRef> over;
   for (const AxisRef &axis : *axes) {
     over.push_back(axis.name);
-    if (x.tensor.type().hasAxis(axis.name))
-      continue;
+    if (x.tensor.type().hasAxis(axis.name)) continue;
     error(Code::E0211, call.axes ? call.axes->span : call.callee.span, "the value has no axis `" + axis.name + "`")
         .label(call.args[0].value->span, "this is " + describe(x));
     return Value();
   }
   if (isMean) {
     Value mask;
-    if (call.args.size() == 2 && (mask = eval(*call.args[1].value)).isError())
-      return Value();
+    if (call.args.size() == 2 && (mask = eval(*call.args[1].value)).isError()) return Value();
     return reduceMean(x.tensor, over, call.args.size() == 2 ? &mask : nullptr, call.span);
   }
   Tensor result;
@@ -243,7 +229,6 @@ Value Elaborator::builtinReduce(StringRef name, const ast::CallExpr &call, const
   if (RowWeights && kind == ReduceKind::Sum && llvm::is_contained(over, "batch"))
     value = B.mul(B.cast(value, F32), import(RowWeights, 0));
   result.value = B.reduce(kind, value, over);
-  if (kind != ReduceKind::Sum)
-    result.range = x.tensor.range;
+  if (kind != ReduceKind::Sum) result.range = x.tensor.range;
   return result;
 }

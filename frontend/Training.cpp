@@ -29,8 +29,7 @@ Value Elaborator::lookupTrainLet(StringRef name, bool &found) {
   TrainLetValues.resize(level() + 1);
   Value value;
   unsigned atLevel = 0;
-  while (atLevel <= level() && !TrainLetValues[atLevel].count(definition))
-    ++atLevel;
+  while (atLevel <= level() && !TrainLetValues[atLevel].count(definition)) ++atLevel;
   if (atLevel > level()) {
     if (!LetsInProgress.insert(definition).second)
       return failed(Code::E0201, definition->names[0].span, "the value of `" + name + "` depends on itself");
@@ -46,17 +45,14 @@ Value Elaborator::lookupTrainLet(StringRef name, bool &found) {
   } else {
     value = TrainLetValues[atLevel][definition];
   }
-  if (definition->isTuple && !value.isError())
-    value = value.elements[element].second;
-  if (value.isTensor())
-    value.tensor = here(value.tensor);
+  if (definition->isTuple && !value.isError()) value = value.elements[element].second;
+  if (value.isTensor()) value.tensor = here(value.tensor);
   return value;
 }
 
 void Elaborator::evalTrainItems(bool isTraining) {
   for (const ast::TrainItem &item : Program.train->items)
-    if (auto *log = std::get_if<ast::LogStmt>(&item.node))
-      evalLog(*log);
+    if (auto *log = std::get_if<ast::LogStmt>(&item.node)) evalLog(*log);
   // What no loss needed is checked too.
   if (isTraining && Levels.empty())
     for (const ast::TrainItem &item : Program.train->items)
@@ -73,17 +69,20 @@ void Elaborator::evalTrainItems(bool isTraining) {
 
 namespace {
 struct RuleArgument {
-  StringRef name;       ///< in the model file
-  StringRef hyper;      ///< in the IR
-  double fallback;      ///< NaN: must be given
+  StringRef name;  ///< in the model file
+  StringRef hyper; ///< in the IR
+  double fallback; ///< NaN: must be given
 };
 } // namespace
 
 static llvm::ArrayRef<RuleArgument> argumentsOfRule(StringRef rule) {
   static const double required = std::nan("");
   static const RuleArgument sgd[] = {{"lr", "rate", required}, {"momentum", "momentum", 0}, {"decay", "decay", 0}};
-  static const RuleArgument adam[] = {
-      {"lr", "rate", required}, {"beta1", "beta1", 0.9}, {"beta2", "beta2", 0.999}, {"eps", "epsilon", 1e-8}, {"decay", "decay", 0}};
+  static const RuleArgument adam[] = {{"lr", "rate", required},
+                                      {"beta1", "beta1", 0.9},
+                                      {"beta2", "beta2", 0.999},
+                                      {"eps", "epsilon", 1e-8},
+                                      {"decay", "decay", 0}};
   return rule == "sgd" ? llvm::ArrayRef(sgd) : llvm::ArrayRef(adam);
 }
 
@@ -98,7 +97,8 @@ bool Elaborator::readRule(const ast::OptimizeItem &item, OptimizeRule &rule) {
   if (!call || !llvm::is_contained({"sgd", "adam", "adamw"}, call->callee.text)) {
     auto message = error(Code::E0407, call ? call->callee.span : item.rule->span, "unknown optimizer");
     StringRef nearest = nearestName(call ? call->callee.text : "", {"sgd", "adam", "adamw"});
-    message.help(nearest.empty() ? Twine("the rules are sgd, adam, adamw and none") : "did you mean `" + nearest + "`?");
+    message.help(nearest.empty() ? Twine("the rules are sgd, adam, adamw and none")
+                                 : "did you mean `" + nearest + "`?");
     return false;
   }
   rule.rule = call->callee.text.str();
@@ -106,8 +106,7 @@ bool Elaborator::readRule(const ast::OptimizeItem &item, OptimizeRule &rule) {
   for (const ast::Argument &arg : call->args) {
     StringRef name = arg.name.text;
     Value value = eval(*arg.value);
-    if (value.isError())
-      return false;
+    if (value.isError()) return false;
     bool isAdam = rule.rule != "sgd";
     bool isPair = value.kind == Value::Kind::Tuple && value.elements.size() == 2;
     if (name == "betas" && isAdam && isPair) {
@@ -125,7 +124,8 @@ bool Elaborator::readRule(const ast::OptimizeItem &item, OptimizeRule &rule) {
       auto message = error(Code::E0407, name.empty() ? arg.value->span : arg.name.span,
                            name.empty() ? Twine("the arguments of `" + rule.rule + "` are named")
                                         : "`" + rule.rule + "` has no argument `" + name + "`");
-      message.help(isAdam ? "its arguments are lr, betas, eps and decay" : "its arguments are lr, momentum, nesterov and decay");
+      message.help(isAdam ? "its arguments are lr, betas, eps and decay"
+                          : "its arguments are lr, momentum, nesterov and decay");
       return false;
     }
     if (!scalar)
@@ -136,7 +136,8 @@ bool Elaborator::readRule(const ast::OptimizeItem &item, OptimizeRule &rule) {
     auto found = given.find(argument.name);
     if (found == given.end() && std::isnan(argument.fallback))
       return error(Code::E0407, call->span, "`" + rule.rule + "` needs a learning rate").help("add `lr = 1e-3`"), false;
-    rule.hypers.push_back({argument.hyper.str(), found == given.end() ? Value(Number::ofFloat(argument.fallback)) : found->second});
+    rule.hypers.push_back(
+        {argument.hyper.str(), found == given.end() ? Value(Number::ofFloat(argument.fallback)) : found->second});
   }
   return true;
 }
@@ -159,8 +160,7 @@ bool Elaborator::matches(llvm::ArrayRef<ast::Name> pattern, llvm::ArrayRef<Strin
 }
 
 bool Elaborator::selects(const ast::PathPattern &pattern, const Parameter &parameter) {
-  if (pattern.segments.size() == 1 && pattern.segments[0].text == ast::spelling(parameter.kind))
-    return true;
+  if (pattern.segments.size() == 1 && pattern.segments[0].text == ast::spelling(parameter.kind)) return true;
   llvm::SmallVector<StringRef> path;
   StringRef(parameter.path).split(path, '.');
   return matches(pattern.segments, path);
@@ -179,22 +179,25 @@ std::vector<OptimizeRule *> Elaborator::assignRules(std::vector<OptimizeRule> &r
         }
         ++index;
       }
-      bool isKind = pattern.segments.size() == 1 && llvm::is_contained({"weight", "bias", "gain"}, pattern.segments[0].text);
-      if (count || isKind || Engine.hasErrors())
-        continue;
-      auto message = error(Code::E0406, pattern.span, "no parameter matches `" + Engine.sources().text(pattern.span) + "`");
+      bool isKind =
+          pattern.segments.size() == 1 && llvm::is_contained({"weight", "bias", "gain"}, pattern.segments[0].text);
+      if (count || isKind || Engine.hasErrors()) continue;
+      auto message =
+          error(Code::E0406, pattern.span, "no parameter matches `" + Engine.sources().text(pattern.span) + "`");
       std::vector<StringRef> paths;
-      for (auto &entry : Parameters)
-        paths.push_back(entry.first);
+      for (auto &entry : Parameters) paths.push_back(entry.first);
       if (StringRef nearest = nearestName(Engine.sources().text(pattern.span), paths); !nearest.empty())
         message.help("did you mean `" + nearest + "`?");
       else if (!paths.empty())
-        message.help("the parameters are " + llvm::join(llvm::ArrayRef(paths).take_front(6), ", ") + (paths.size() > 6 ? ", …" : ""));
+        message.help("the parameters are " + llvm::join(llvm::ArrayRef(paths).take_front(6), ", ") +
+                     (paths.size() > 6 ? ", …" : ""));
     }
   unsigned index = 0;
   for (auto &[path, parameter] : Parameters)
     if (!assigned[index++] && !Engine.hasErrors())
-      error(Code::E0405, parameter->declared, "no `optimize` selects the " + ast::spelling(parameter->kind) + " `" + path + "`")
-          .help("add `optimize adamw(lr = …) on " + ast::spelling(parameter->kind) + "`, or freeze it: `optimize none on " + path + "`");
+      error(Code::E0405, parameter->declared,
+            "no `optimize` selects the " + ast::spelling(parameter->kind) + " `" + path + "`")
+          .help("add `optimize adamw(lr = …) on " + ast::spelling(parameter->kind) +
+                "`, or freeze it: `optimize none on " + path + "`");
   return assigned;
 }

@@ -9,10 +9,8 @@ using ast::BinaryOp;
 using llvm::StringRef;
 
 std::string Number::str() const {
-  if (isBool())
-    return integer ? "true" : "false";
-  if (!isFloat())
-    return std::to_string(integer);
+  if (isBool()) return integer ? "true" : "false";
+  if (!isFloat()) return std::to_string(integer);
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%g", real);
   return text;
@@ -33,10 +31,8 @@ static std::optional<Number> foldIntegers(BinaryOp op, int64_t a, int64_t b, Str
     break;
   case BinaryOp::FloorDiv:
   case BinaryOp::Mod: {
-    if (b == 0)
-      return why = "division by zero", std::nullopt;
-    if (b == -1)
-      return op == BinaryOp::Mod ? Number::ofInt(0) : foldIntegers(BinaryOp::Sub, 0, a, why);
+    if (b == 0) return why = "division by zero", std::nullopt;
+    if (b == -1) return op == BinaryOp::Mod ? Number::ofInt(0) : foldIntegers(BinaryOp::Sub, 0, a, why);
     int64_t quotient = a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
     result = op == BinaryOp::FloorDiv ? quotient : a - quotient * b;
     break;
@@ -44,8 +40,7 @@ static std::optional<Number> foldIntegers(BinaryOp op, int64_t a, int64_t b, Str
   default:
     llvm_unreachable("not an operator of whole numbers");
   }
-  if (overflow)
-    return why = "the result does not fit 64 bits", std::nullopt;
+  if (overflow) return why = "the result does not fit 64 bits", std::nullopt;
   return Number::ofInt(result);
 }
 
@@ -54,10 +49,8 @@ static std::optional<Number> foldPower(Number lhs, Number rhs, StringRef &why) {
   if (std::isnan(power) && !std::isnan(lhs.asDouble()) && !std::isnan(rhs.asDouble()))
     return why = "the power is not a real number", std::nullopt;
   bool whole = !lhs.isFloat() && !rhs.isFloat() && rhs.integer >= 0;
-  if (!whole)
-    return Number::ofFloat(power);
-  if (std::fabs(power) > 9e15)
-    return why = "the result does not fit 64 bits", std::nullopt;
+  if (!whole) return Number::ofFloat(power);
+  if (std::fabs(power) > 9e15) return why = "the result does not fit 64 bits", std::nullopt;
   return Number::ofInt(static_cast<int64_t>(power));
 }
 
@@ -94,16 +87,14 @@ std::optional<Number> tessera::foldBinary(BinaryOp op, Number lhs, Number rhs, S
   case BinaryOp::Ge:
     return Number::ofBool(compareNumbers(op, lhs, rhs));
   case BinaryOp::Div:
-    if (b == 0)
-      return why = "division by zero", std::nullopt;
+    if (b == 0) return why = "division by zero", std::nullopt;
     return Number::ofFloat(a / b);
   case BinaryOp::Pow:
     return foldPower(lhs, rhs, why);
   default:
     break;
   }
-  if (!lhs.isFloat() && !rhs.isFloat())
-    return foldIntegers(op, lhs.integer, rhs.integer, why);
+  if (!lhs.isFloat() && !rhs.isFloat()) return foldIntegers(op, lhs.integer, rhs.integer, why);
   switch (op) {
   case BinaryOp::Add:
     return Number::ofFloat(a + b);
@@ -112,8 +103,7 @@ std::optional<Number> tessera::foldBinary(BinaryOp op, Number lhs, Number rhs, S
   case BinaryOp::Mul:
     return Number::ofFloat(a * b);
   default:
-    if (b == 0)
-      return why = "division by zero", std::nullopt;
+    if (b == 0) return why = "division by zero", std::nullopt;
     return Number::ofFloat(op == BinaryOp::FloorDiv ? std::floor(a / b) : a - std::floor(a / b) * b);
   }
 }
@@ -127,29 +117,21 @@ std::optional<Number> tessera::foldUnary(StringRef function, Number x, StringRef
   };
   if (function == "floor" || function == "ceil" || function == "int") {
     double rounded = function == "floor" ? std::floor(v) : function == "ceil" ? std::ceil(v) : std::trunc(v);
-    if (!x.isFloat())
-      return Number::ofInt(x.integer);
-    if (!(std::fabs(rounded) < 9e15))
-      return why = "the result does not fit 64 bits", std::nullopt;
+    if (!x.isFloat()) return Number::ofInt(x.integer);
+    if (!(std::fabs(rounded) < 9e15)) return why = "the result does not fit 64 bits", std::nullopt;
     return Number::ofInt(static_cast<int64_t>(rounded));
   }
-  if (function == "abs" && !x.isFloat())
-    return Number::ofInt(std::abs(x.integer));
-  if (function == "sign" && !x.isFloat())
-    return Number::ofInt((x.integer > 0) - (x.integer < 0));
-  if (function == "rsqrt")
-    return v > 0 ? real(1 / std::sqrt(v)) : real(std::nan(""));
-  if (function == "log" && v <= 0)
-    return why = "the argument is outside the function's domain", std::nullopt;
+  if (function == "abs" && !x.isFloat()) return Number::ofInt(std::abs(x.integer));
+  if (function == "sign" && !x.isFloat()) return Number::ofInt((x.integer > 0) - (x.integer < 0));
+  if (function == "rsqrt") return v > 0 ? real(1 / std::sqrt(v)) : real(std::nan(""));
+  if (function == "log" && v <= 0) return why = "the argument is outside the function's domain", std::nullopt;
   static const std::pair<StringRef, double (*)(double)> table[] = {
-      {"exp", std::exp},   {"log", std::log}, {"sqrt", std::sqrt}, {"tanh", std::tanh}, {"erf", std::erf},
-      {"sin", std::sin},   {"cos", std::cos}, {"abs", std::fabs},
+      {"exp", std::exp}, {"log", std::log}, {"sqrt", std::sqrt}, {"tanh", std::tanh},
+      {"erf", std::erf}, {"sin", std::sin}, {"cos", std::cos},   {"abs", std::fabs},
   };
   for (auto &[name, compute] : table)
-    if (name == function)
-      return real(compute(v));
-  if (function == "sign")
-    return Number::ofFloat((v > 0) - (v < 0));
+    if (name == function) return real(compute(v));
+  if (function == "sign") return Number::ofFloat((v > 0) - (v < 0));
   return Number::ofFloat(v); // float, f32
 }
 
@@ -159,8 +141,7 @@ static std::optional<Interval> hull(std::initializer_list<__int128> candidates) 
     low = std::min(low, candidate);
     high = std::max(high, candidate);
   }
-  if (low < INT32_MIN || high > INT32_MAX)
-    return std::nullopt;
+  if (low < INT32_MIN || high > INT32_MAX) return std::nullopt;
   return Interval{static_cast<int64_t>(low), static_cast<int64_t>(high)};
 }
 
@@ -175,15 +156,12 @@ std::optional<Interval> tessera::intervalOf(BinaryOp op, Interval lhs, Interval 
   case BinaryOp::Mul:
     return hull({a * c, a * d, b * c, b * d});
   case BinaryOp::FloorDiv:
-    if (rhs.low <= 0)
-      return std::nullopt;
+    if (rhs.low <= 0) return std::nullopt;
     return hull({floorDiv(lhs.low, rhs.low), floorDiv(lhs.low, rhs.high), floorDiv(lhs.high, rhs.low),
                  floorDiv(lhs.high, rhs.high)});
   case BinaryOp::Mod:
-    if (rhs.low <= 0)
-      return std::nullopt;
-    if (lhs.low >= 0 && lhs.high < rhs.low)
-      return lhs;
+    if (rhs.low <= 0) return std::nullopt;
+    if (lhs.low >= 0 && lhs.high < rhs.low) return lhs;
     return Interval{0, rhs.high - 1};
   default:
     return std::nullopt;
@@ -192,8 +170,7 @@ std::optional<Interval> tessera::intervalOf(BinaryOp op, Interval lhs, Interval 
 
 std::string tessera::describeAxes(NamedTensorType type) {
   std::string text = "[";
-  for (AxisAttr axis : type.getAxes())
-    text += (text.size() > 1 ? ", " : "") + axis.getName().str();
+  for (AxisAttr axis : type.getAxes()) text += (text.size() > 1 ? ", " : "") + axis.getName().str();
   return text + "]";
 }
 

@@ -58,9 +58,10 @@ TEST(Diagnostics, jsonIsOneObjectALine) {
   std::string out;
   llvm::raw_string_ostream os(out);
   engine.printJson(os);
-  EXPECT_EQ(out, "{\"code\":\"E0201\",\"column\":9,\"endColumn\":10,\"endLine\":1,\"file\":\"m.tsr\",\"help\":[\"did "
-                 "you mean `a`?\"],\"labels\":[{\"column\":9,\"endColumn\":10,\"endLine\":1,\"file\":\"m.tsr\",\"line\":"
-                 "1,\"text\":\"\"}],\"line\":1,\"message\":\"unknown name `b`\",\"notes\":[],\"severity\":\"error\"}\n");
+  EXPECT_EQ(out,
+            "{\"code\":\"E0201\",\"column\":9,\"endColumn\":10,\"endLine\":1,\"file\":\"m.tsr\",\"help\":[\"did "
+            "you mean `a`?\"],\"labels\":[{\"column\":9,\"endColumn\":10,\"endLine\":1,\"file\":\"m.tsr\",\"line\":"
+            "1,\"text\":\"\"}],\"line\":1,\"message\":\"unknown name `b`\",\"notes\":[],\"severity\":\"error\"}\n");
 }
 
 TEST(Diagnostics, nearestName) {

@@ -22,14 +22,12 @@ std::vector<std::string> corpus() {
   for (const char *folder : {"/examples", "/tests/frontend/errors"}) {
     std::error_code error;
     std::vector<std::string> paths;
-    for (llvm::sys::fs::directory_iterator it(std::string(TESSERA_SOURCE_DIR) + folder, error), end; it != end && !error;
-         it.increment(error))
-      if (StringRef(it->path()).ends_with(".tsr"))
-        paths.push_back(it->path());
+    for (llvm::sys::fs::directory_iterator it(std::string(TESSERA_SOURCE_DIR) + folder, error), end;
+         it != end && !error; it.increment(error))
+      if (StringRef(it->path()).ends_with(".tsr")) paths.push_back(it->path());
     llvm::sort(paths);
     for (const std::string &path : paths)
-      if (auto buffer = llvm::MemoryBuffer::getFile(path))
-        texts.push_back((*buffer)->getBuffer().str());
+      if (auto buffer = llvm::MemoryBuffer::getFile(path)) texts.push_back((*buffer)->getBuffer().str());
   }
   return texts;
 }
@@ -39,7 +37,8 @@ void compileQuickly(StringRef text) {
   auto begin = std::chrono::steady_clock::now();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   std::string internal;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) { internal += diagnostic.str() + "\n"; });
+  mlir::ScopedDiagnosticHandler handler(&context,
+                                        [&](mlir::Diagnostic &diagnostic) { internal += diagnostic.str() + "\n"; });
   DiagnosticEngine engine;
   auto module = compileModelText(context, text, "<fuzz>", {}, engine);
   std::string shown;
@@ -53,11 +52,31 @@ void compileQuickly(StringRef text) {
 }
 
 /// Pieces that make interesting files when they meet by chance.
-const char *const Pieces[] = {"(",     ")",     "[",        "]",     "{",     "}",       "..",      ",",        "=",        "x",
-                              "seq",   "sum",   "repeat",   "let ",  "dim ",  "fn f(x[..]) {", "\n", "if training {", "else", "weight w [",
-                              "0",     "1e308", "-inf",     "as [",  "-> ",   "like ",   "pos[seq]", "where(",  "softmax[", "model ",
-                              "train", "data ", "optimize", "on **", "\xff",  "\"",      "#",       "9999999", "* ",       "loss l = ",
-                              "batch", "embed", "mean[",    "^",     "// 0",  "step",    "over[",   "normal(", "true",     ": "};
+const char *const Pieces[] = {"(",        ")",
+                              "[",        "]",
+                              "{",        "}",
+                              "..",       ",",
+                              "=",        "x",
+                              "seq",      "sum",
+                              "repeat",   "let ",
+                              "dim ",     "fn f(x[..]) {",
+                              "\n",       "if training {",
+                              "else",     "weight w [",
+                              "0",        "1e308",
+                              "-inf",     "as [",
+                              "-> ",      "like ",
+                              "pos[seq]", "where(",
+                              "softmax[", "model ",
+                              "train",    "data ",
+                              "optimize", "on **",
+                              "\xff",     "\"",
+                              "#",        "9999999",
+                              "* ",       "loss l = ",
+                              "batch",    "embed",
+                              "mean[",    "^",
+                              "// 0",     "step",
+                              "over[",    "normal(",
+                              "true",     ": "};
 
 std::string mutate(std::string text, std::mt19937 &random) {
   auto upTo = [&](size_t n) { return n ? random() % n : 0; };
@@ -74,8 +93,7 @@ std::string mutate(std::string text, std::mt19937 &random) {
       text.insert(at, text.substr(upTo(text.size()), length));
       break;
     case 3:
-      if (at < text.size())
-        text[at] = static_cast<char>(random());
+      if (at < text.size()) text[at] = static_cast<char>(random());
       break;
     default: { // one line in the place of another
       size_t from = upTo(text.size()), line = text.rfind('\n', from), end = text.find('\n', from);
@@ -91,16 +109,14 @@ TEST(Fuzz, mutatedModels) {
   std::vector<std::string> texts = corpus();
   ASSERT_FALSE(texts.empty());
   std::mt19937 random(20240601);
-  for (unsigned i = 0; i < 1500; ++i)
-    compileQuickly(mutate(texts[random() % texts.size()], random));
+  for (unsigned i = 0; i < 1500; ++i) compileQuickly(mutate(texts[random() % texts.size()], random));
 }
 
 TEST(Fuzz, randomPieces) {
   std::mt19937 random(7);
   for (unsigned i = 0; i < 500; ++i) {
     std::string text;
-    for (unsigned n = random() % 200; n-- > 0;)
-      text += Pieces[random() % std::size(Pieces)];
+    for (unsigned n = random() % 200; n-- > 0;) text += Pieces[random() % std::size(Pieces)];
     compileQuickly(text);
   }
 }
@@ -109,8 +125,7 @@ TEST(Fuzz, randomBytes) {
   std::mt19937 random(11);
   for (unsigned i = 0; i < 300; ++i) {
     std::string text(random() % 3000, '\0');
-    for (char &c : text)
-      c = static_cast<char>(random());
+    for (char &c : text) c = static_cast<char>(random());
     compileQuickly(text);
   }
 }
@@ -118,8 +133,7 @@ TEST(Fuzz, randomBytes) {
 TEST(Fuzz, largeFiles) {
   auto times = [](StringRef piece, unsigned n) {
     std::string text;
-    for (unsigned i = 0; i < n; ++i)
-      text += piece;
+    for (unsigned i = 0; i < n; ++i) text += piece;
     return text;
   };
   compileQuickly(times("\n", 3'000'000));
@@ -151,8 +165,7 @@ TEST(Fuzz, deepCalls) {
   std::string text = "dim batch, a = 4\nfn f0(x[..]) { x }\n";
   for (int i = 1; i < 62; ++i) {
     text += "fn f" + std::to_string(i) + "(x[..]) { ";
-    for (int k = 0; k < 200; ++k)
-      text += "(1 + ";
+    for (int k = 0; k < 200; ++k) text += "(1 + ";
     text += "f" + std::to_string(i - 1) + "(x)" + std::string(200, ')') + " }\n";
   }
   text += "model m(x[batch, a]) -> [batch, a] { weight w [a]\n f61(x * w) }\n"

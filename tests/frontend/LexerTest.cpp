@@ -11,8 +11,7 @@ namespace {
 std::string tokens(llvm::StringRef text, DiagnosticEngine &engine) {
   std::string joined;
   for (const Token &token : lex(engine.sources().add(text, "t.tsr"), engine)) {
-    if (token.kind == TokenKind::EndOfFile)
-      break;
+    if (token.kind == TokenKind::EndOfFile) break;
     joined += (joined.empty() ? "" : " ") + (token.kind == TokenKind::Separator ? "⏎" : token.text.str());
   }
   return joined;

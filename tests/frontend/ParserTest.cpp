@@ -10,23 +10,19 @@ namespace {
 
 /// An expression with all its parentheses.
 std::string show(const Expr &expr) {
-  if (auto *number = llvm::dyn_cast<NumberExpr>(&expr))
-    return number->integer ? std::to_string(*number->integer) : "r";
-  if (auto *ref = llvm::dyn_cast<RefExpr>(&expr))
-    return ref->name.text.str();
+  if (auto *number = llvm::dyn_cast<NumberExpr>(&expr)) return number->integer ? std::to_string(*number->integer) : "r";
+  if (auto *ref = llvm::dyn_cast<RefExpr>(&expr)) return ref->name.text.str();
   if (auto *unary = llvm::dyn_cast<UnaryExpr>(&expr))
     return (unary->op == UnaryOp::Negate ? "(-" : "(not ") + show(*unary->operand) + ")";
   if (auto *binary = llvm::dyn_cast<BinaryExpr>(&expr))
     return "(" + show(*binary->lhs) + " " + spelling(binary->op).str() + " " + show(*binary->rhs) + ")";
-  if (auto *field = llvm::dyn_cast<FieldExpr>(&expr))
-    return show(*field->base) + "." + field->field.text.str();
+  if (auto *field = llvm::dyn_cast<FieldExpr>(&expr)) return show(*field->base) + "." + field->field.text.str();
   if (auto *index = llvm::dyn_cast<IndexExpr>(&expr))
     return show(*index->base) + "[" + std::to_string(index->positions.size()) + (index->otherwise ? " else]" : "]");
   if (auto *call = llvm::dyn_cast<CallExpr>(&expr)) {
     std::string text = call->label.text.empty() ? "" : call->label.text.str() + ": ";
     text += call->callee.text.str() + "(";
-    for (const Argument &arg : call->args)
-      text += (&arg == &call->args[0] ? "" : ", ") + show(*arg.value);
+    for (const Argument &arg : call->args) text += (&arg == &call->args[0] ? "" : ", ") + show(*arg.value);
     return text + ")";
   }
   return "?";
@@ -35,8 +31,7 @@ std::string show(const Expr &expr) {
 std::string parse(llvm::StringRef text) {
   DiagnosticEngine engine;
   ExprPtr expr = parseExpression(engine.sources().add(text, "t.tsr"), engine);
-  if (expr && !engine.hasErrors())
-    return show(*expr);
+  if (expr && !engine.hasErrors()) return show(*expr);
   return engine.all().empty() ? "no message" : codeInfo(engine.all()[0].code).name.str();
 }
 
@@ -44,8 +39,7 @@ std::vector<std::string> codes(llvm::StringRef text) {
   DiagnosticEngine engine;
   parseFile(engine.sources().add(text, "t.tsr"), engine);
   std::vector<std::string> found;
-  for (const Diagnostic &diagnostic : engine.all())
-    found.push_back(codeInfo(diagnostic.code).name.str());
+  for (const Diagnostic &diagnostic : engine.all()) found.push_back(codeInfo(diagnostic.code).name.str());
   return found;
 }
 
@@ -80,8 +74,7 @@ TEST(Parser, anOpenBracketSpoilsOneStatementOnly) {
 TEST(Parser, nestingIsBounded) {
   for (const char *open : {"(", "-", "f(", "a^", "{", "if ", "repeat[a](x = ", "a + ", "a.b", "not ", "x[a = "}) {
     std::string text = "fn f(x[..]) { ";
-    for (int i = 0; i < 100000; ++i)
-      text += open;
+    for (int i = 0; i < 100000; ++i) text += open;
     std::vector<std::string> found = codes(text);
     ASSERT_FALSE(found.empty());
   }
