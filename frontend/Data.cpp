@@ -225,8 +225,8 @@ Value Elaborator::dataInput(DataSource &source, unsigned data, unsigned index) {
   if (!EntryBlock || IsPredict) return failed(Code::E0219, source.span, "data is not known at compile time");
   llvm::SmallVector<AxisAttr> axes;
   bool split = !Levels.empty() && Levels.front().isMicro;
-  int64_t rows = RowWeights ? tensorType(RowWeights).getSize("batch") : source.batch;
-  axes.push_back(axis(&Context, "batch", rows));
+  // Only `step` sees the whole batch, and cuts it; everything else works on the part that the model is built for.
+  axes.push_back(axis(&Context, "batch", split ? source.batch : source.batch / MicroBatches));
   for (const AxisRef &ref : field.axes) axes.push_back(axis(&Context, ref.name, ref.size));
   std::string name = source.name + "." + field.name;
   mlir::Builder attr(&Context);

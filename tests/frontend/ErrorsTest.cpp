@@ -23,7 +23,10 @@ namespace {
 std::vector<std::string> wrongModels() {
   std::vector<std::string> paths;
   std::error_code error;
-  for (llvm::sys::fs::directory_iterator it(TESSERA_SOURCE_DIR "/tests/frontend/errors", error), end;
+  for (llvm::sys::fs::directory_iterator it(TESSERA_SOURCE_DIR "/"
+                                                               "tests/frontend/errors",
+                                            error),
+       end;
        it != end && !error; it.increment(error))
     if (StringRef(it->path()).ends_with(".tsr")) paths.push_back(it->path());
   llvm::sort(paths);

@@ -19,10 +19,10 @@ namespace {
 
 std::vector<std::string> corpus() {
   std::vector<std::string> texts;
-  for (const char *folder : {"/examples", "/tests/frontend/errors"}) {
+  for (const char *folder : {"examples", "tests/frontend/errors"}) {
     std::error_code error;
     std::vector<std::string> paths;
-    for (llvm::sys::fs::directory_iterator it(std::string(TESSERA_SOURCE_DIR) + folder, error), end;
+    for (llvm::sys::fs::directory_iterator it(std::string(TESSERA_SOURCE_DIR "/") + folder, error), end;
          it != end && !error; it.increment(error))
       if (StringRef(it->path()).ends_with(".tsr")) paths.push_back(it->path());
     llvm::sort(paths);
