@@ -192,6 +192,7 @@ static DataSpec readData(const Json &json) {
   DataSpec data;
   data.name = stringAt(json, "name");
   data.format = stringAt(json, "format");
+  if (json.contains("batch") && json["batch"].is_array()) data.batchAxis = asString(json["batch"].at(0), where);
   if (json.contains("seq") && json["seq"].is_array()) data.seq = asInteger(json["seq"].at(1), where);
   data.width = integerAt(json, "width", 16);
   data.splits = readSplits(json);
@@ -200,7 +201,8 @@ static DataSpec readData(const Json &json) {
   data.shuffle = json.value("shuffle", true);
   if (json.contains("fields"))
     for (const Json &field : json["fields"])
-      data.fields.push_back({stringAt(field, "name"), integerAt(field, "column", 0), readSplits(field)});
+      data.fields.push_back({stringAt(field, "name"), readAxes(field.value("axes", Json::array())),
+                             integerAt(field, "column", 0), readSplits(field)});
   return data;
 }
 

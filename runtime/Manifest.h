@@ -66,14 +66,16 @@ struct EntryFunction {
 
 struct FieldSpec {
   std::string name;
-  int64_t column = 0;                                     ///< csv: the first column
+  std::vector<Axis> axes; ///< of a row; empty for a number, or if the manifest does not say
+  int64_t column = 0;     ///< csv: the first column
   std::map<std::string, std::vector<std::string>> splits; ///< npy, idx
 };
 
 struct DataSpec {
   std::string name, format;
-  int64_t seq = 0;    ///< length of a sequence; text and tokens
-  int64_t width = 16; ///< bits of a token in files without a header
+  std::string batchAxis; ///< that rows are stacked along
+  int64_t seq = 0;       ///< length of a sequence; text and tokens
+  int64_t width = 16;    ///< bits of a token in files without a header
   std::map<std::string, std::vector<std::string>> splits;
   double valFraction = 0;
   bool shuffle = true;

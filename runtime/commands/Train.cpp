@@ -145,7 +145,8 @@ void Training::goOnFrom(const CheckpointInfo &saved) {
   if (options.seed && *options.seed != saved.seed)
     changes.push_back(fmt::format("the run keeps its seed {}; --seed is for new runs", saved.seed));
   if (options.skipBatches > 0 && options.resume == "auto")
-    changes.push_back("--skip-batches is for new runs and for --resume PATH, so that running again does not skip again");
+    changes.push_back(
+        "--skip-batches is for new runs and for --resume PATH, so that running again does not skip again");
   info.step = step = saved.step;
   info.position = saved.position + (options.resume == "auto" ? 0 : options.skipBatches);
   info.seed = saved.seed;

@@ -124,6 +124,17 @@ static std::unique_ptr<RowReader> openRows(const DataSpec &spec, const DataFiles
   fail("data '{}': the format '{}' is not supported", spec.name, spec.format);
 }
 
+/// Rows are copied as they lie in the files: the batch axis must be outermost, the rest in the order of the field.
+static void checkOrder(const DataSpec &spec, const Value &value) {
+  if (value.axes.empty() || (!spec.batchAxis.empty() && value.axes[0].name != spec.batchAxis))
+    fail("manifest: the outermost axis of data input '{}' is not the batch axis '{}'", value.name, spec.batchAxis);
+  for (const FieldSpec &field : spec.fields)
+    if (field.name == value.field && !field.axes.empty() &&
+        !std::equal(field.axes.begin(), field.axes.end(), value.axes.begin() + 1, value.axes.end()))
+      fail("manifest: data input '{}' is {}, its field is {}", value.name, formatAxes(value.axes),
+           formatAxes(field.axes));
+}
+
 DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files, Split split) {
   DataSet set;
   std::vector<std::vector<FieldRequest>> requests;
@@ -131,7 +142,7 @@ DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const 
     if (value.role != "data") continue;
     if (!manifest.dataNamed(value.data))
       fail("manifest: input '{}' reads the unknown source '{}'", value.name, value.data);
-    if (value.axes.empty()) fail("manifest: data input '{}' has no batch axis", value.name);
+    checkOrder(*manifest.dataNamed(value.data), value);
     int64_t batch = value.axes[0].size;
     if (set.batch != 0 && set.batch != batch)
       fail("manifest: the data inputs of '{}' differ in their batch", entry.name);

@@ -176,7 +176,7 @@ TEST_F(Data, TokenHeaders) {
 }
 
 TEST_F(Data, Csv) {
-  spec.fields = {{"x", 1, {}}, {"y", 0, {}}};
+  spec.fields = {{"x", {}, 1, {}}, {"y", {}, 0, {}}};
   std::vector<FieldRequest> fields = {{"x", ElementType::F32, 2, 0}, {"y", ElementType::I32, 1, 3}};
   for (const char *text :
        {"y,a,b\n2,0.5,\"-1e3\"\n1,3,+4\n", "2,0.5,-1e3\r\n1,3,4", "\"a \"\"y\"\"\",b,c\n2,.5,-1000\n\n1, 3,4 \n"}) {
@@ -258,7 +258,7 @@ protected:
   void SetUp() override {
     std::string text;
     for (int i = 0; i < 41; ++i) text += char(i); // 10 sequences of 4
-    manifest.data = {{"d", "text", 4, 16, {{"train", {folder.write("t", text)}}}, 0.2, true, {}}};
+    manifest.data = {{"d", "text", "batch", 4, 16, {{"train", {folder.write("t", text)}}}, 0.2, true, {}}};
     entry.inputs = {{"d.tokens", "data", "d", "tokens", ElementType::I32, {{"batch", 3}, {"seq", 4}}, 256, 0, 48},
                     {"d.next", "data", "d", "next", ElementType::I32, {{"batch", 3}, {"seq", 4}}, 256, 64, 48}};
     manifest.entries["step"] = entry;
@@ -315,6 +315,15 @@ TEST_F(Batches, OrderedPassPadsTheLastBatch) {
   EXPECT_EQ(tokens[4], 0);
 }
 
+TEST_F(Batches, InputsMustLieAsTheDataDo) {
+  EXPECT_NO_THROW(openSet(Split::Train));
+  manifest.data[0].fields = {{"tokens", {{"place", 4}}, 0, {}}};
+  EXPECT_THROW(openSet(Split::Train), Error);
+  manifest.data[0].fields.clear();
+  manifest.data[0].batchAxis = "seq";
+  EXPECT_THROW(openSet(Split::Train), Error);
+}
+
 TEST_F(Batches, ErrorsReachTheCaller) {
   entry.inputs[0].of = entry.inputs[1].of = 20;
   DataSet set = openSet(Split::Train);
@@ -332,7 +341,8 @@ TEST_F(Batches, DataOptions) {
   manifest.data.push_back(manifest.data[0]);
   manifest.data[1].name = "e";
   EXPECT_THROW(describe({"x.txt"}), Error);
-  manifest.data = {{"d", "idx", 0, 16, {}, 0, true, {{"x", 0, {{"train", {"a"}}}}, {"y", 0, {{"train", {"b"}}}}}}};
+  manifest.data = {
+      {"d", "idx", "batch", 0, 16, {}, 0, true, {{"x", {}, 0, {{"train", {"a"}}}}, {"y", {}, 0, {{"train", {"b"}}}}}}};
   EXPECT_EQ(describe({"x=i", "val.y=j"}), "d.x=i d.y=b d.val.y=j");
   EXPECT_THROW(describe({"i"}), Error);
 }
