@@ -15,14 +15,15 @@
 //   1. Which carried values, slices and invariants take part: those that depend on an operand whose gradient is
 //      needed, and on which a result with a gradient depends.
 //   2. Build the adjoint of the body in a block of its own; it refers to values of the forward body.
-//   3. Resolve each such value: the induction value, slices and invariants are at hand again; what is cheap to
-//      compute from these alone is computed again (draws keep their site and salts); a view is taken again of what it
-//      views; everything else is saved as a stacked result.
+//   3. Resolve each such value: the induction value, slices and invariants are at hand again; what ir/SavedValues.h
+//   decides
+//      to compute again is cloned (draws keep their site and salts); the rest is saved as stacked results.
 //   4. Rebuild the forward repeat with the stacked results, and make the backward one.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/ReverseMode.h"
+#include "ir/SavedValues.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -50,7 +51,6 @@ private:
   Value resolve(Value value);
   Value clone(Operation *op, Value result);
   Value save(Value value);
-  bool isAtHand(Value value);
   void rebuildForward();
   RepeatOp createBackward();
 
@@ -75,7 +75,7 @@ private:
   SmallVector<Value> saved;                               ///< values of the body to stack
   SmallVector<std::pair<unsigned, unsigned>> savedSlices; ///< where in `sliced` the stack of a result of `forward` goes
   DenseMap<Value, Value> resolved;
-  DenseMap<Value, bool> atHand;
+  std::optional<SavedValues> savedValues;
   Operation *firstOp = nullptr; ///< of the adjoint; clones go before it
 };
 } // namespace
@@ -155,24 +155,12 @@ void RepeatAdjoint::buildBody() {
 //===----------------------------------------------------------------------===//
 
 void RepeatAdjoint::resolveCaptures() {
+  savedValues.emplace(forward, *block);
   SmallVector<Operation *> ops = llvm::map_to_vector(*block, [](Operation &op) { return &op; });
   firstOp = ops.front();
   for (Operation *op : ops)
     for (OpOperand &operand : op->getOpOperands())
       if (operand.get().getParentBlock() == &forward.getBlock()) operand.set(resolve(operand.get()));
-}
-
-/// Whether the value follows cheaply from constants, positions, draws, slices and invariants.
-bool RepeatAdjoint::isAtHand(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getArgNumber() == 0 || argument.getArgNumber() > forward.getCarried().size();
-  if (auto it = atHand.find(value); it != atHand.end()) return it->second;
-  Operation *op = value.getDefiningOp();
-  bool isCheap = isa<ElementwiseOpInterface, ConstantOp, IndexOp, RandomOp, BroadcastOp, RenameOp, SplitOp, MergeOp,
-                     SliceOp, PadOp>(op) &&
-                 llvm::all_of(op->getOperands(), [&](Value operand) { return isAtHand(operand); });
-  atHand[value] = isCheap;
-  return isCheap;
 }
 
 Value RepeatAdjoint::resolve(Value value) {
@@ -190,8 +178,7 @@ Value RepeatAdjoint::resolve(Value value) {
       invariants.push_back(operand);
       result = block->addArgument(value.getType(), b.getLoc());
     }
-  } else if (Operation *op = value.getDefiningOp();
-             isAtHand(value) || isa<RenameOp, SplitOp, MergeOp, BroadcastOp>(op)) {
+  } else if (Operation *op = value.getDefiningOp(); savedValues->isComputedAgain(value)) {
     result = clone(op, value);
   } else {
     result = save(value);
