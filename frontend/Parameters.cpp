@@ -181,15 +181,16 @@ bool Elaborator::buildParameters(const ast::ParamStmt &stmt) {
     }
   }
   llvm::SmallVector<AxisAttr> attrs;
-  for (const AxisRef &ref : *axes) attrs.push_back(axis(&Context, ref.name, ref.size));
   for (const Level &outer : Levels)
     if (!outer.isMicro) attrs.push_back(axis(&Context, outer.axis.name, outer.axis.size));
+  for (const AxisRef &ref : *axes) attrs.push_back(axis(&Context, ref.name, ref.size));
   bool ok = true;
   for (const ast::Name &name : stmt.names) {
     Parameter parameter;
     parameter.path = (Current->path.empty() ? "" : Current->path + ".") + name.text.str();
     parameter.kind = stmt.kind;
     parameter.type = B.type(attrs, F32);
+    parameter.order = llvm::map_to_vector(attrs, [](AxisAttr a) { return a.getName(); });
     parameter.declared = name.span;
     if (!parameterInit(stmt, parameter)) return false;
     if (parameter.path == "step" || parameter.path == "seed") {

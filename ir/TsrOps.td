@@ -302,10 +302,15 @@ def Tsr_StateOp : Tsr_Op<"state"> {
   let summary = "an entry of the state table: what a checkpoint holds";
   let description = [{
     The path (`h.attn.wq`) names a checkpoint's entry; it is no symbol, since a parameter may be called `step` like the entry function. Kinds: weight, bias, gain (parameters), moment (optimizer state), counter
-    (`step`: i32, `seed`: i64). Entry functions take and return state by arguments and results tagged `tsr.state = @path`.
+    (`step`: i32, `seed`: i64). `order` lists the axes as files have them, outermost first: as the model declares them, axes of
+    enclosing repeats in front; without it, files have canonical order. Entry functions take and return state by arguments and results tagged `tsr.state = @path`.
   }];
-  let arguments = (ins SymbolNameAttr:$path, StrAttr:$kind, TypeAttrOf<Tsr_Tensor>:$type, OptionalAttr<Tsr_PlaceAttr>:$place);
-  let assemblyFormat = "$path $kind $type (`at` $place^)? attr-dict";
+  let arguments = (ins SymbolNameAttr:$path, StrAttr:$kind, TypeAttrOf<Tsr_Tensor>:$type, OptionalAttr<Tsr_PlaceAttr>:$place,
+                       OptionalAttr<StrArrayAttr>:$order);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$path, "::llvm::StringRef":$kind, "NamedTensorType":$type, "PlaceAttr":$place), [{
+    build($_builder, $_state, $_builder.getStringAttr(path), $_builder.getStringAttr(kind), ::mlir::TypeAttr::get(type), place, ::mlir::ArrayAttr());
+  }]>];
+  let assemblyFormat = "$path $kind $type (`order` $order^)? (`at` $place^)? attr-dict";
   let extraClassDeclaration = [{
     NamedTensorType getTensorType() { return ::llvm::cast<NamedTensorType>(getType()); }
     bool isParameter() { return getKind() == "weight" || getKind() == "bias" || getKind() == "gain"; }

@@ -28,6 +28,7 @@ private:
   void writeTarget();
   void writeArena();
   void writeState();
+  SmallVector<StringRef> fileOrder(StateOp state);
   void writeEntry(func::FuncOp function);
   void writeValue(NamedTensorType type, DictionaryAttr description, PlaceAttr place);
   void writeGemm(const GemmTable::Entry &entry);
@@ -111,6 +112,14 @@ void ManifestWriter::writeArena() {
   });
 }
 
+/// The axes of a state entry in the order that files have.
+SmallVector<StringRef> ManifestWriter::fileOrder(StateOp state) {
+  if (ArrayAttr declared = state.getOrderAttr()) return names(declared);
+  SmallVector<AxisAttr> canonical(state.getTensorType().getAxes());
+  order.sort(canonical);
+  return llvm::map_to_vector(canonical, [](AxisAttr axis) { return axis.getName(); });
+}
+
 void ManifestWriter::writeState() {
   json.attributeArray("state", [&] {
     for (StateOp state : stateTable(module))
@@ -118,10 +127,8 @@ void ManifestWriter::writeState() {
         json.attribute("path", state.getPath());
         json.attribute("kind", state.getKind());
         writeType(state.getTensorType());
-        SmallVector<AxisAttr> canonical(state.getTensorType().getAxes());
-        order.sort(canonical);
         json.attributeArray("canonical", [&] {
-          for (AxisAttr axis : canonical) json.value(axis.getName());
+          for (StringRef name : fileOrder(state)) json.value(name);
         });
         json.attribute("offset", state.getPlace() ? state.getPlace()->getOffset() : 0);
         json.attribute("bytes", state.getTensorType().getNumBytes());

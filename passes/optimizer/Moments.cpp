@@ -28,11 +28,11 @@ static void addStateResult(func::FuncOp function, StringRef path, Value value) {
   function.getBody().front().getTerminator()->insertOperands(at, value);
 }
 
-void MomentTable::addToTable(StringRef path, NamedTensorType type, Location loc) {
+void MomentTable::addToTable(StringRef path, NamedTensorType type, ArrayAttr order, Location loc) {
   OpBuilder b(module.getContext());
   SmallVector<StateOp> table = stateTable(module);
   b.setInsertionPointAfter(table.back());
-  StateOp::create(b, loc, path, "moment", type, PlaceAttr());
+  StateOp::create(b, loc, path, "moment", type, PlaceAttr(), order);
 }
 
 void MomentTable::addToInit(StringRef path, NamedTensorType type) {
@@ -50,7 +50,8 @@ Value MomentTable::addToStep(StringRef path, NamedTensorType type, Location loc)
 
 FailureOr<SmallVector<Value>> MomentTable::add(UpdateOp update) {
   if (update->getParentOp() != step) return update.emitOpError("expected to stand in the body of `step`");
-  if (!findState(module, update.getState()))
+  StateOp parameter = findState(module, update.getState());
+  if (!parameter)
     return update.emitOpError("no state is called `") << update.getState() << "`";
   FailureOr<SmallVector<StringRef>> kept = momentNames(update);
   if (failed(kept)) return failure();
@@ -60,7 +61,7 @@ FailureOr<SmallVector<Value>> MomentTable::add(UpdateOp update) {
   for (StringRef name : *kept) {
     std::string path = (update.getState() + "." + name).str();
     if (findState(module, path)) return update.emitOpError("two states would be called `") << path << "`";
-    addToTable(path, type, update.getLoc());
+    addToTable(path, type, parameter.getOrderAttr(), update.getLoc());
     addToInit(path, type);
     arguments.push_back(addToStep(path, type, update.getLoc()));
     pending.push_back(path);

@@ -29,7 +29,7 @@ public:
   void setResults(llvm::ArrayRef<mlir::Value> moments);
 
 private:
-  void addToTable(llvm::StringRef path, NamedTensorType type, mlir::Location loc);
+  void addToTable(llvm::StringRef path, NamedTensorType type, mlir::ArrayAttr order, mlir::Location loc);
   void addToInit(llvm::StringRef path, NamedTensorType type);
   mlir::Value addToStep(llvm::StringRef path, NamedTensorType type, mlir::Location loc);
 
