@@ -41,25 +41,31 @@ static void compare(const TensorValue &got, const TensorValue &expected, double 
     ASSERT_TRUE(agrees(got.data[i], expected.data[i], tolerance * largest)) << what << ": element " << i << " is " << got.data[i] << ", expected " << expected.data[i];
 }
 
+void test::checkKernel(LoadedKernels &loaded, LoadedKernels::Kernel &kernel, const CheckOptions &options) {
+  std::mt19937 random(7);
+  std::vector<TensorValue> arguments;
+  for (Value operand : kernel.op.getOperands())
+    arguments.push_back(randomTensor(tensorType(operand), random, options.low, options.high, options.highInteger));
+  Interpreter interpreter(Rounding::Types);
+  auto expected = interpreter.runBlock(kernel.op.getBlock(), arguments);
+  ASSERT_TRUE(succeeded(expected));
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  kernel.op.print(out);
+  for (int pieces : {1, 3}) {
+    auto results = loaded.run(kernel, arguments, pieces, options.inPlace);
+    ASSERT_EQ(loaded.errors, "") << text;
+    for (size_t i = 0; i < results.size(); ++i)
+      compare(results[i], (*expected)[i], options.tolerance, text + "\n" + std::to_string(pieces) + " pieces, result " + std::to_string(i));
+  }
+}
+
 void test::check(const KernelText &text, const CheckOptions &options) {
   for (const char *march : {"native", "x86-64-v3"}) {
     LoadedKernels loaded(text.str(), march);
     ASSERT_EQ(loaded.errors, "") << text.str();
     ASSERT_EQ(loaded.kernels.size(), 1u) << text.str();
-    LoadedKernels::Kernel &kernel = loaded.kernel();
-    std::mt19937 random(7);
-    std::vector<TensorValue> arguments;
-    for (Value operand : kernel.op.getOperands())
-      arguments.push_back(randomTensor(tensorType(operand), random, options.low, options.high, options.highInteger));
-    Interpreter interpreter(Rounding::Types);
-    auto expected = interpreter.runBlock(kernel.op.getBlock(), arguments);
-    ASSERT_TRUE(succeeded(expected));
-    for (int pieces : {1, 3}) {
-      auto results = loaded.run(kernel, arguments, pieces, options.inPlace);
-      ASSERT_EQ(loaded.errors, "") << text.str();
-      for (size_t i = 0; i < results.size(); ++i)
-        compare(results[i], (*expected)[i], options.tolerance, text.str() + march + ", " + std::to_string(pieces) + " pieces");
-    }
+    SCOPED_TRACE(march);
+    checkKernel(loaded, loaded.kernel(), options);
   }
 }
-

@@ -30,6 +30,9 @@ struct CheckOptions {
 /// Runs the kernel for both vector widths, whole and in pieces, and compares with the interpreter.
 void check(const KernelText &text, const CheckOptions &options = {});
 
+/// Runs one loaded kernel on random numbers, whole and in pieces, and compares with the interpreter.
+void checkKernel(LoadedKernels &loaded, LoadedKernels::Kernel &kernel, const CheckOptions &options);
+
 /// One line of a kernel's body: `result = tsr.text`.
 inline std::string op(const std::string &result, const std::string &text) { return "    " + result + " = tsr." + text + "\n"; }
 /// The type whose axes and element type are `type`.
