@@ -7,7 +7,9 @@
 using namespace mlir;
 using namespace tessera;
 
-AxisAttr tessera::axis(MLIRContext *context, StringRef name, int64_t size) { return AxisAttr::get(context, name, size); }
+AxisAttr tessera::axis(MLIRContext *context, StringRef name, int64_t size) {
+  return AxisAttr::get(context, name, size);
+}
 
 //===----------------------------------------------------------------------===//
 // Canonical order
@@ -58,7 +60,8 @@ SmallVector<AxisAttr> GraphBuilder::unite(ArrayRef<NamedTensorType> types) {
 }
 
 SmallVector<AxisAttr> GraphBuilder::without(NamedTensorType type, Names drop) {
-  return llvm::filter_to_vector(type.getAxes(), [&](AxisAttr axis) { return !llvm::is_contained(drop, axis.getName()); });
+  return llvm::filter_to_vector(type.getAxes(),
+                                [&](AxisAttr axis) { return !llvm::is_contained(drop, axis.getName()); });
 }
 
 NamedTensorType GraphBuilder::withAxis(NamedTensorType t, AxisAttr axis) {
@@ -104,7 +107,8 @@ Value GraphBuilder::cast(Value x, Type elementType) {
 
 Value GraphBuilder::contract(Value a, Value b, Names over) {
   auto onlyIn = [&](Value x, Value other) {
-    return llvm::filter_to_vector(over, [&](StringRef n) { return tensorType(x).hasAxis(n) && !tensorType(other).hasAxis(n); });
+    return llvm::filter_to_vector(
+        over, [&](StringRef n) { return tensorType(x).hasAxis(n) && !tensorType(other).hasAxis(n); });
   };
   SmallVector<StringRef> onlyA = onlyIn(a, b), onlyB = onlyIn(b, a);
   a = sum(a, onlyA);
@@ -147,7 +151,8 @@ Value GraphBuilder::sumTo(Value x, NamedTensorType to) {
 Value GraphBuilder::rename(Value x, Names from, Names to) {
   SmallVector<AxisAttr> axes(tensorType(x).getAxes());
   for (AxisAttr &a : axes)
-    if (auto it = llvm::find(from, a.getName()); it != from.end()) a = axis(getContext(), to[it - from.begin()], a.getSize());
+    if (auto it = llvm::find(from, a.getName()); it != from.end())
+      a = axis(getContext(), to[it - from.begin()], a.getSize());
   return RenameOp::create(*this, loc, type(axes, tensorType(x).getElementType()), x, strings(from), strings(to));
 }
 
@@ -155,7 +160,8 @@ Value GraphBuilder::split(Value x, StringRef name, ArrayRef<AxisAttr> into) {
   SmallVector<AxisAttr> axes = without(tensorType(x), name);
   axes.append(into.begin(), into.end());
   auto intoNames = llvm::map_to_vector(into, [](AxisAttr a) { return a.getName(); });
-  return SplitOp::create(*this, loc, type(axes, tensorType(x).getElementType()), x, getStringAttr(name), strings(intoNames));
+  return SplitOp::create(*this, loc, type(axes, tensorType(x).getElementType()), x, getStringAttr(name),
+                         strings(intoNames));
 }
 
 Value GraphBuilder::merge(Value x, Names merged, StringRef into) {
@@ -163,7 +169,8 @@ Value GraphBuilder::merge(Value x, Names merged, StringRef into) {
   for (StringRef name : merged) size *= tensorType(x).getSize(name);
   SmallVector<AxisAttr> axes = without(tensorType(x), merged);
   axes.push_back(axis(getContext(), into, size));
-  return MergeOp::create(*this, loc, type(axes, tensorType(x).getElementType()), x, strings(merged), getStringAttr(into));
+  return MergeOp::create(*this, loc, type(axes, tensorType(x).getElementType()), x, strings(merged),
+                         getStringAttr(into));
 }
 
 static NamedTensorType resized(NamedTensorType type, StringRef name, int64_t size) {
@@ -173,11 +180,13 @@ static NamedTensorType resized(NamedTensorType type, StringRef name, int64_t siz
 }
 
 Value GraphBuilder::slice(Value x, StringRef name, int64_t offset, int64_t size) {
-  return SliceOp::create(*this, loc, resized(tensorType(x), name, size), x, getStringAttr(name), getI64IntegerAttr(offset));
+  return SliceOp::create(*this, loc, resized(tensorType(x), name, size), x, getStringAttr(name),
+                         getI64IntegerAttr(offset));
 }
 
 Value GraphBuilder::pad(Value x, StringRef name, int64_t offset, int64_t size) {
-  return PadOp::create(*this, loc, resized(tensorType(x), name, size), x, getStringAttr(name), getI64IntegerAttr(offset));
+  return PadOp::create(*this, loc, resized(tensorType(x), name, size), x, getStringAttr(name),
+                       getI64IntegerAttr(offset));
 }
 
 Value GraphBuilder::gather(Value x, Names at, ValueRange indices) {
@@ -191,6 +200,7 @@ Value GraphBuilder::scatterAdd(Value updates, Names at, ValueRange indices, Name
   return ScatterAddOp::create(*this, loc, to, updates, indices, Value(), strings(at));
 }
 
-Value GraphBuilder::random(Distribution distribution, int32_t site, Value seed, Value step, ValueRange salts, NamedTensorType type) {
+Value GraphBuilder::random(Distribution distribution, int32_t site, Value seed, Value step, ValueRange salts,
+                           NamedTensorType type) {
   return RandomOp::create(*this, loc, type, distribution, static_cast<uint32_t>(site), seed, step, salts, ArrayAttr());
 }

@@ -60,7 +60,9 @@ public:
   mlir::Value index(AxisAttr axis);
 
   // Elementwise; operands broadcast by name and have one element type (compare and select: of their values).
-  template <typename OpT> mlir::Value unary(mlir::Value x) { return OpT::create(*this, loc, x.getType(), x).getResult(); }
+  template <typename OpT> mlir::Value unary(mlir::Value x) {
+    return OpT::create(*this, loc, x.getType(), x).getResult();
+  }
   template <typename OpT> mlir::Value binary(mlir::Value a, mlir::Value b) {
     auto result = type(unite({tensorType(a), tensorType(b)}), tensorType(a).getElementType());
     return OpT::create(*this, loc, result, a, b).getResult();
@@ -105,7 +107,8 @@ public:
   mlir::Value gather(mlir::Value x, Names axes, mlir::ValueRange indices);
   /// Adds updates at positions; `to` has the axes written at, with their sizes, and the rest of the updates' axes.
   mlir::Value scatterAdd(mlir::Value updates, Names axes, mlir::ValueRange indices, NamedTensorType to);
-  mlir::Value random(Distribution distribution, int32_t site, mlir::Value seed, mlir::Value step, mlir::ValueRange salts, NamedTensorType type);
+  mlir::Value random(Distribution distribution, int32_t site, mlir::Value seed, mlir::Value step,
+                     mlir::ValueRange salts, NamedTensorType type);
 
   /// Array of string attributes.
   mlir::ArrayAttr strings(Names names) { return getStrArrayAttr(names); }

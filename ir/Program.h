@@ -14,17 +14,18 @@ namespace tessera {
 
 namespace attrs {
 // On the module.
-inline constexpr llvm::StringLiteral axes = "tsr.axes";         ///< canonical axis order: array of strings
-inline constexpr llvm::StringLiteral model = "tsr.model";       ///< the model's name
-inline constexpr llvm::StringLiteral phase = "tsr.phase";       ///< the last phase that has run
-inline constexpr llvm::StringLiteral data = "tsr.data";         ///< data sources: array of dictionaries, as in the manifest
+inline constexpr llvm::StringLiteral axes = "tsr.axes";   ///< canonical axis order: array of strings
+inline constexpr llvm::StringLiteral model = "tsr.model"; ///< the model's name
+inline constexpr llvm::StringLiteral phase = "tsr.phase"; ///< the last phase that has run
+inline constexpr llvm::StringLiteral data = "tsr.data";   ///< data sources: array of dictionaries, as in the manifest
 inline constexpr llvm::StringLiteral settings = "tsr.settings"; ///< run-time settings: dictionary of dictionaries
 inline constexpr llvm::StringLiteral arena = "tsr.arena";       ///< bytes of the arena, after `schedule`
 // On arguments and results of entry functions.
 inline constexpr llvm::StringLiteral state = "tsr.state"; ///< symbol of the state entry that the value is
-inline constexpr llvm::StringLiteral input = "tsr.input"; ///< dictionary {name, role, data, field, of}, as in the manifest
+inline constexpr llvm::StringLiteral input =
+    "tsr.input"; ///< dictionary {name, role, data, field, of}, as in the manifest
 inline constexpr llvm::StringLiteral output = "tsr.output"; ///< dictionary {name, role}, as in the manifest
-inline constexpr llvm::StringLiteral place = "tsr.place"; ///< #tsr.place, after `schedule`
+inline constexpr llvm::StringLiteral place = "tsr.place";   ///< #tsr.place, after `schedule`
 // On ops.
 inline constexpr llvm::StringLiteral name = "tsr.name";     ///< the user's name with its scope: "h.attn.q"
 inline constexpr llvm::StringLiteral places = "tsr.places"; ///< one #tsr.place for each result, after `schedule`

@@ -2,8 +2,8 @@
 //
 // Region arguments print beside the operands they stand for:
 //
-//   %y = tsr.repeat [layer: 12] index %i carry (%x = %x0 : T) slice (%w = %W : T) keep (%m = %m0 : T) -> T {attrs} { … }
-//   %y = tsr.kernel "softmax" (%a = %x : T) parallel ["batch"] serial ["key"] vector "key" -> T {attrs} { … }
+//   %y = tsr.repeat [layer: 12] index %i carry (%x = %x0 : T) slice (%w = %W : T) keep (%m = %m0 : T) -> T {attrs} { …
+//   } %y = tsr.kernel "softmax" (%a = %x : T) parallel ["batch"] serial ["key"] vector "key" -> T {attrs} { … }
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ struct BindingList {
 
   ParseResult parse(OpAsmParser &parser) {
     return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&]() -> ParseResult {
-      if (parser.parseArgument(arguments.emplace_back()) || parser.parseEqual() || parser.parseOperand(operands.emplace_back()) ||
-          parser.parseColonType(types.emplace_back()))
+      if (parser.parseArgument(arguments.emplace_back()) || parser.parseEqual() ||
+          parser.parseOperand(operands.emplace_back()) || parser.parseColonType(types.emplace_back()))
         return failure();
       return success();
     });
@@ -63,7 +63,8 @@ ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("slice")) && sliced.parse(parser)) return failure();
   if (succeeded(parser.parseOptionalKeyword("keep")) && invariants.parse(parser)) return failure();
   SmallVector<Type> results;
-  if (parser.parseOptionalArrowTypeList(results) || parser.parseOptionalAttrDictWithKeyword(result.attributes)) return failure();
+  if (parser.parseOptionalArrowTypeList(results) || parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
 
   // Types of the region's arguments follow from the operands.
   induction.type = NamedTensorType::get(context, {}, IntegerType::get(context, 32));
@@ -74,14 +75,16 @@ ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
       auto tensor = dyn_cast<NamedTensorType>(type);
       if (!tensor) return parser.emitError(parser.getNameLoc(), "expected a named tensor, got ") << type;
       if (list == &sliced)
-        argument.type = tensor.withAxes(llvm::filter_to_vector(tensor.getAxes(), [&](AxisAttr a) { return a.getName() != axis.getName(); }));
+        argument.type = tensor.withAxes(
+            llvm::filter_to_vector(tensor.getAxes(), [&](AxisAttr a) { return a.getName() != axis.getName(); }));
       arguments.push_back(argument);
     }
   Region *body = result.addRegion();
   if (parser.parseRegion(*body, arguments)) return failure();
   for (BindingList *list : {&carried, &sliced, &invariants})
     if (parser.resolveOperands(list->operands, list->types, parser.getNameLoc(), result.operands)) return failure();
-  llvm::copy(ArrayRef<int32_t>{static_cast<int32_t>(carried.operands.size()), static_cast<int32_t>(sliced.operands.size()),
+  llvm::copy(ArrayRef<int32_t>{static_cast<int32_t>(carried.operands.size()),
+                               static_cast<int32_t>(sliced.operands.size()),
                                static_cast<int32_t>(invariants.operands.size())},
              properties.operandSegmentSizes.begin());
   result.addTypes(results);
@@ -120,20 +123,26 @@ LogicalResult RepeatOp::verify() {
     if (operand.getType() != argument.getType()) return emitOpError("carried argument and operand differ in type");
   for (auto [operand, argument] : llvm::zip(getSliced(), getSlicedArgs())) {
     if (tensorType(operand).findAxis(axis) < 0 || tensorType(operand).getSize(axis) != getAxis().getSize())
-      return emitOpError("expected a sliced operand with axis `") << axis << ": " << getAxis().getSize() << "`, got " << operand.getType();
+      return emitOpError("expected a sliced operand with axis `")
+             << axis << ": " << getAxis().getSize() << "`, got " << operand.getType();
     if (sliceOf(tensorType(operand)) != argument.getType())
-      return emitOpError("expected ") << sliceOf(tensorType(operand)) << " for a sliced argument, got " << argument.getType();
+      return emitOpError("expected ") << sliceOf(tensorType(operand)) << " for a sliced argument, got "
+                                      << argument.getType();
   }
   for (auto [operand, argument] : llvm::zip(getInvariants(), getInvariantArgs()))
     if (operand.getType() != argument.getType()) return emitOpError("invariant argument and operand differ in type");
   ValueRange yielded = getYield().getValues();
-  if (yielded.size() != getNumResults()) return emitOpError("yields ") << yielded.size() << " values for " << getNumResults() << " results";
+  if (yielded.size() != getNumResults())
+    return emitOpError("yields ") << yielded.size() << " values for " << getNumResults() << " results";
   for (auto [i, value, result] : llvm::enumerate(yielded, getResults())) {
     NamedTensorType type = tensorType(result);
     if (i < getCarried().size() && (type != value.getType() || type != getCarried()[i].getType()))
-      return emitOpError("carried value ") << i << " changes type: " << getCarried()[i].getType() << ", " << value.getType() << ", " << type;
-    if (i >= getCarried().size() && (type.findAxis(axis) < 0 || type.getSize(axis) != getAxis().getSize() || sliceOf(type) != value.getType()))
-      return emitOpError("stacked result ") << i << " of type " << type << " does not stack " << value.getType() << " along `" << axis << "`";
+      return emitOpError("carried value ")
+             << i << " changes type: " << getCarried()[i].getType() << ", " << value.getType() << ", " << type;
+    if (i >= getCarried().size() &&
+        (type.findAxis(axis) < 0 || type.getSize(axis) != getAxis().getSize() || sliceOf(type) != value.getType()))
+      return emitOpError("stacked result ")
+             << i << " of type " << type << " does not stack " << value.getType() << " along `" << axis << "`";
   }
   return success();
 }
@@ -147,10 +156,12 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   BindingList inputs;
   SmallVector<Type> results;
   if (parser.parseAttribute(properties.name) || inputs.parse(parser) || parser.parseKeyword("parallel") ||
-      parser.parseAttribute(properties.parallel) || parser.parseKeyword("serial") || parser.parseAttribute(properties.serial))
+      parser.parseAttribute(properties.parallel) || parser.parseKeyword("serial") ||
+      parser.parseAttribute(properties.serial))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("vector")) && parser.parseAttribute(properties.vector)) return failure();
-  if (parser.parseArrowTypeList(results) || parser.parseOptionalAttrDictWithKeyword(result.attributes)) return failure();
+  if (parser.parseArrowTypeList(results) || parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
   for (auto [argument, type] : llvm::zip(inputs.arguments, inputs.types)) argument.type = type;
   Region *body = result.addRegion();
   if (parser.parseRegion(*body, inputs.arguments) ||
@@ -172,10 +183,12 @@ void KernelOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult KernelOp::verify() {
-  if (getBlock().getNumArguments() != getNumOperands()) return emitOpError("expected a region argument for each operand");
+  if (getBlock().getNumArguments() != getNumOperands())
+    return emitOpError("expected a region argument for each operand");
   for (auto [operand, argument] : llvm::zip(getInputs(), getBlock().getArguments()))
     if (operand.getType() != argument.getType()) return emitOpError("argument and operand differ in type");
   auto yield = dyn_cast<YieldOp>(getBlock().getTerminator());
-  if (!yield || yield.getValues().getTypes() != getResultTypes()) return emitOpError("yields other types than its results");
+  if (!yield || yield.getValues().getTypes() != getResultTypes())
+    return emitOpError("yields other types than its results");
   return success();
 }

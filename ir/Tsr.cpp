@@ -83,26 +83,29 @@ Type NamedTensorType::parse(AsmParser &parser) {
     axes.push_back(*axis);
     return success();
   };
-  if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne) || parser.parseComma() ||
-      parser.parseType(elementType) || parser.parseGreater())
+  if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne) ||
+      parser.parseComma() || parser.parseType(elementType) || parser.parseGreater())
     return {};
   return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), axes, elementType);
 }
 
 void NamedTensorType::print(AsmPrinter &printer) const {
   printer << "<[";
-  llvm::interleaveComma(getAxes(), printer, [&](AxisAttr axis) { printer << axis.getName() << ": " << axis.getSize(); });
+  llvm::interleaveComma(getAxes(), printer,
+                        [&](AxisAttr axis) { printer << axis.getName() << ": " << axis.getSize(); });
   printer << "], " << getElementType() << ">";
 }
 
-LogicalResult NamedTensorType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<AxisAttr> axes, Type elementType) {
-  if (!elementType.isF64() && !elementType.isF32() && !elementType.isBF16() && !elementType.isF16() && !elementType.isInteger(64) &&
-      !elementType.isInteger(32) && !elementType.isInteger(1))
+LogicalResult NamedTensorType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<AxisAttr> axes,
+                                      Type elementType) {
+  if (!elementType.isF64() && !elementType.isF32() && !elementType.isBF16() && !elementType.isF16() &&
+      !elementType.isInteger(64) && !elementType.isInteger(32) && !elementType.isInteger(1))
     return emitError() << "expected element type f64, f32, bf16, f16, i64, i32 or i1, got " << elementType;
   llvm::StringSet<> seen;
   for (AxisAttr axis : axes) {
     if (!seen.insert(axis.getName()).second) return emitError() << "axis `" << axis.getName() << "` stands twice";
-    if (axis.getSize() < 1) return emitError() << "expected a positive size for axis `" << axis.getName() << "`, got " << axis.getSize();
+    if (axis.getSize() < 1)
+      return emitError() << "expected a positive size for axis `" << axis.getName() << "`, got " << axis.getSize();
   }
   return success();
 }
@@ -136,4 +139,6 @@ SmallVector<int64_t> NamedTensorType::getStrides() const {
 }
 
 NamedTensorType NamedTensorType::withElementType(Type type) const { return get(getContext(), getAxes(), type); }
-NamedTensorType NamedTensorType::withAxes(ArrayRef<AxisAttr> axes) const { return get(getContext(), axes, getElementType()); }
+NamedTensorType NamedTensorType::withAxes(ArrayRef<AxisAttr> axes) const {
+  return get(getContext(), axes, getElementType());
+}

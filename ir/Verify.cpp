@@ -12,7 +12,8 @@ static LogicalResult unite(Operation *op, llvm::StringMap<int64_t> &sizes, Named
   for (AxisAttr axis : type.getAxes()) {
     auto [it, isNew] = sizes.try_emplace(axis.getName(), axis.getSize());
     if (!isNew && it->second != axis.getSize())
-      return op->emitOpError("axis `") << axis.getName() << "` has size " << it->second << " and size " << axis.getSize();
+      return op->emitOpError("axis `") << axis.getName() << "` has size " << it->second << " and size "
+                                       << axis.getSize();
   }
   return success();
 }
@@ -21,9 +22,11 @@ static LogicalResult unite(Operation *op, llvm::StringMap<int64_t> &sizes, Named
 static LogicalResult expectAxes(Operation *op, const llvm::StringMap<int64_t> &sizes, NamedTensorType type) {
   for (AxisAttr axis : type.getAxes()) {
     auto it = sizes.find(axis.getName());
-    if (it == sizes.end()) return op->emitOpError("result has axis `") << axis.getName() << "` that no operand gives it";
+    if (it == sizes.end())
+      return op->emitOpError("result has axis `") << axis.getName() << "` that no operand gives it";
     if (it->second != axis.getSize())
-      return op->emitOpError("expected size ") << it->second << " for axis `" << axis.getName() << "` of the result, got " << axis.getSize();
+      return op->emitOpError("expected size ")
+             << it->second << " for axis `" << axis.getName() << "` of the result, got " << axis.getSize();
   }
   if (sizes.size() != static_cast<size_t>(type.getRank()))
     return op->emitOpError("expected ") << sizes.size() << " axes in the result, got " << type;
@@ -61,16 +64,19 @@ LogicalResult IndexOp::verify() {
 
 LogicalResult ContractOp::verify() {
   llvm::StringMap<int64_t> sizes;
-  if (failed(::unite(*this, sizes, getLhs().getType())) || failed(::unite(*this, sizes, getRhs().getType()))) return failure();
+  if (failed(::unite(*this, sizes, getLhs().getType())) || failed(::unite(*this, sizes, getRhs().getType())))
+    return failure();
   for (StringRef name : names(getOver())) {
     if (!getLhs().getType().hasAxis(name) || !getRhs().getType().hasAxis(name))
       return emitOpError("expected axis `") << name << "` in both operands";
     sizes.erase(name);
   }
-  if (getInit() && getInit().getType() != getType()) return emitOpError("expected init of type ") << getType() << ", got " << getInit().getType();
+  if (getInit() && getInit().getType() != getType())
+    return emitOpError("expected init of type ") << getType() << ", got " << getInit().getType();
   if (getBias())
     for (AxisAttr axis : getBias().getType().getAxes())
-      if (!sizes.count(axis.getName())) return emitOpError("bias has axis `") << axis.getName() << "` that the result lacks";
+      if (!sizes.count(axis.getName()))
+        return emitOpError("bias has axis `") << axis.getName() << "` that the result lacks";
   return expectAxes(*this, sizes, getType());
 }
 
@@ -112,7 +118,8 @@ LogicalResult ReorderOp::verify() {
 }
 
 /// Replaces axes `many` of `split` by one axis `one` and checks the result against `merged`.
-static LogicalResult verifyMerge(Operation *op, NamedTensorType split, ArrayRef<StringRef> many, StringRef one, NamedTensorType merged) {
+static LogicalResult verifyMerge(Operation *op, NamedTensorType split, ArrayRef<StringRef> many, StringRef one,
+                                 NamedTensorType merged) {
   llvm::StringMap<int64_t> sizes;
   if (failed(unite(op, sizes, split))) return failure();
   int64_t product = 1;
@@ -130,10 +137,12 @@ LogicalResult SplitOp::verify() { return verifyMerge(*this, getType(), names(get
 LogicalResult MergeOp::verify() { return verifyMerge(*this, getX().getType(), names(getAxes()), getInto(), getType()); }
 
 /// `small` lies within `large` along `name`, from `offset`; their other axes are equal.
-static LogicalResult verifyWithin(Operation *op, NamedTensorType small, NamedTensorType large, StringRef name, int64_t offset) {
+static LogicalResult verifyWithin(Operation *op, NamedTensorType small, NamedTensorType large, StringRef name,
+                                  int64_t offset) {
   if (!small.hasAxis(name) || !large.hasAxis(name)) return op->emitOpError("no axis `") << name << "`";
   if (offset < 0 || offset + small.getSize(name) > large.getSize(name))
-    return op->emitOpError("positions ") << offset << " to " << offset + small.getSize(name) << " leave axis `" << name << "` of size " << large.getSize(name);
+    return op->emitOpError("positions ") << offset << " to " << offset + small.getSize(name) << " leave axis `" << name
+                                         << "` of size " << large.getSize(name);
   llvm::StringMap<int64_t> sizes;
   if (failed(unite(op, sizes, large))) return failure();
   sizes[name] = small.getSize(name);
@@ -155,7 +164,8 @@ LogicalResult GatherOp::verify() {
 }
 
 LogicalResult ScatterAddOp::verify() {
-  if (getAxes().size() != getIndices().size()) return emitOpError("expected one index for each axis written at positions");
+  if (getAxes().size() != getIndices().size())
+    return emitOpError("expected one index for each axis written at positions");
   llvm::StringMap<int64_t> sizes;
   NamedTensorType updates = getUpdates().getType();
   if (failed(::unite(*this, sizes, getType()))) return failure();
@@ -191,7 +201,8 @@ LogicalResult CrossEntropyOp::verify() {
 
 LogicalResult AttentionOp::verify() {
   Block &block = getScore().front();
-  if (block.getNumArguments() != 1 + getCaptures().size()) return emitOpError("expected the score and the captures as region arguments");
+  if (block.getNumArguments() != 1 + getCaptures().size())
+    return emitOpError("expected the score and the captures as region arguments");
   auto score = dyn_cast<NamedTensorType>(block.getArgument(0).getType());
   if (!score || !score.hasAxis(getKey())) return emitOpError("expected scores with axis `") << getKey() << "`";
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
@@ -201,6 +212,7 @@ LogicalResult AttentionOp::verify() {
 }
 
 LogicalResult GradientOp::verify() {
-  if (getWrt().getTypes() != getGradients().getTypes()) return emitOpError("expected a gradient of the type of each value");
+  if (getWrt().getTypes() != getGradients().getTypes())
+    return emitOpError("expected a gradient of the type of each value");
   return success();
 }
