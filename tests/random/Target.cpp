@@ -84,3 +84,69 @@ double tessera::test::maxDifference(const TensorValue &a, const TensorValue &b) 
   }
   return largest;
 }
+
+/// Distance from 1 to the next number of the type.
+static double unitOf(Type elementType) {
+  auto type = dyn_cast<FloatType>(elementType);
+  return type ? std::ldexp(1.0, 1 - static_cast<int>(type.getFPMantissaWidth())) : 0;
+}
+
+namespace {
+/// The rounding interpreter, with every state it returns moved by up to one unit: rounding as it might also have
+/// fallen.
+class JitteringInterpreter : public InterpreterTarget {
+public:
+  explicit JitteringInterpreter(unsigned seed) : InterpreterTarget(Rounding::Types), choices(seed) {}
+  FailureOr<Values> run(StringRef entry, const Values &values) override {
+    FailureOr<Values> results = InterpreterTarget::run(entry, values);
+    if (failed(results)) return failure();
+    for (auto &[name, value] : *results)
+      if (StringRef(name).starts_with("state "))
+        for (double &number : value.data) number *= 1 + choices.real(-1, 1) * unitOf(value.type.getElementType());
+    return results;
+  }
+
+private:
+  Choices choices;
+};
+} // namespace
+
+FailureOr<TargetError> tessera::test::judge(Target &target, ModuleOp module, ArrayRef<ModuleOp> variants,
+                                            unsigned draw) {
+  auto interpret = [&](Rounding rounding, ModuleOp program) -> FailureOr<Trace> {
+    InterpreterTarget interpreter(rounding);
+    if (failed(interpreter.load(program))) return failure();
+    return trace(interpreter, program, true, draw);
+  };
+  FailureOr<Trace> exact = interpret(Rounding::Double, module), got = failure();
+  if (failed(exact) || failed(target.load(module)) || failed(got = trace(target, module, true, draw))) return failure();
+  SmallVector<Trace> rounded;
+  SmallVector<ModuleOp> programs{module};
+  llvm::append_range(programs, variants);
+  for (ModuleOp program : programs) {
+    FailureOr<Trace> run = interpret(Rounding::Types, program);
+    if (failed(run)) return failure();
+    rounded.push_back(std::move(*run));
+  }
+
+  for (unsigned seed = 0; seed < 3; ++seed) {
+    JitteringInterpreter jittering(seed);
+    if (failed(jittering.load(module))) return failure();
+    FailureOr<Trace> run = trace(jittering, module, true, draw);
+    if (failed(run)) return failure();
+    rounded.push_back(std::move(*run));
+  }
+
+  TargetError worst;
+  double worstRatio = -1;
+  for (auto &[name, value] : *exact) {
+    auto it = got->find(name);
+    if (it == got->end()) return TargetError{name + " is missing", std::numeric_limits<double>::infinity(), 0, 0};
+    TargetError error{name, maxDifference(value, it->second), 0,
+                      8 * unitOf(value.type.getElementType()) * maxNorm(value)};
+    for (Trace &run : rounded) error.rounding = std::max(error.rounding, maxDifference(value, run[name]));
+    double ratio = error.error / std::max(4 * error.rounding + error.floor, 1e-300);
+    if (ratio > worstRatio) worstRatio = ratio, worst = error;
+  }
+  return worst;
+}

@@ -55,6 +55,21 @@ llvm::FailureOr<Trace> trace(Target &target, mlir::ModuleOp module, bool withSte
 double maxNorm(const TensorValue &value);
 double maxDifference(const TensorValue &a, const TensorValue &b);
 
+/// How a target is judged on a tensor: its error, and the error that the types' own rounding causes in the interpreter,
+/// both against the interpreter in f64. Accepted: error <= 4 x rounding + 8 units in the last place of the largest
+/// number.
+struct TargetError {
+  std::string tensor;
+  double error = 0, rounding = 0, floor = 0;
+  bool isAccepted() const { return error <= 4 * rounding + floor; }
+};
+
+/// Runs a program on a target and returns the worst tensor by `error / (4 rounding + floor)`. `module` is in the phase
+/// that the target wants; `variants` are the same program in other phases, whose rounding counts too: one order of
+/// operations may be exact by luck.
+llvm::FailureOr<TargetError> judge(Target &target, mlir::ModuleOp module, llvm::ArrayRef<mlir::ModuleOp> variants,
+                                   unsigned draw = 0);
+
 } // namespace tessera::test
 
 #endif // TESSERA_TESTS_RANDOM_TARGET_H
