@@ -29,7 +29,8 @@ uint64_t Expr::loops(llvm::function_ref<uint64_t(Value)> varies) const {
   uint64_t mask = 0;
   for (size_t i = 0; i < coefficients.size(); ++i)
     if (coefficients[i] != 0) mask |= uint64_t(1) << i;
-  for (const Term &term : terms) mask |= term.value->position ? varies(term.value->position) : term.value->inner.loops(varies);
+  for (const Term &term : terms)
+    mask |= term.value->position ? varies(term.value->position) : term.value->inner.loops(varies);
   return mask;
 }
 
@@ -52,7 +53,9 @@ void Access::forEachExpr(llvm::function_ref<void(Expr &)> visit) {
 
 /// floor(e / divisor) mod modulus, for e that is not negative; affine where everything divides.
 static Expr divideAndWrap(const Expr &e, int64_t divisor, int64_t modulus) {
-  auto divides = [&](int64_t by) { return e.terms.empty() && llvm::all_of(e.coefficients, [&](int64_t c) { return c % by == 0; }); };
+  auto divides = [&](int64_t by) {
+    return e.terms.empty() && llvm::all_of(e.coefficients, [&](int64_t c) { return c % by == 0; });
+  };
   Expr result(e.coefficients.size());
   if (modulus == 0 && divides(divisor)) {
     for (size_t i = 0; i < e.coefficients.size(); ++i) result.coefficients[i] = e.coefficients[i] / divisor;
@@ -125,7 +128,8 @@ struct Resolver {
     NamedTensorType type = op.getX().getType();
     // Axes adjacent in memory: the whole position along the last one has the same offset.
     bool adjacent = isa<BlockArgument>(op.getX());
-    for (size_t i = 0; adjacent && i + 1 < parts.size(); ++i) adjacent = type.findAxis(parts[i]) + 1 == type.findAxis(parts[i + 1]);
+    for (size_t i = 0; adjacent && i + 1 < parts.size(); ++i)
+      adjacent = type.findAxis(parts[i]) + 1 == type.findAxis(parts[i + 1]);
     int64_t inner = 1;
     for (StringRef part : llvm::reverse(parts)) {
       int64_t size = type.getSize(part);
@@ -159,7 +163,8 @@ FailureOr<Access> tessera::resolveAccess(Value value, const AxisMap &positions, 
       continue;
     }
     if (!isView(op)) return op->emitError("expected a kernel operand under slice, pad, rename, split, merge or gather");
-    llvm::TypeSwitch<Operation *>(op).Case<SliceOp, PadOp, RenameOp, SplitOp, MergeOp, GatherOp>([&](auto view) { resolver.through(view); });
+    llvm::TypeSwitch<Operation *>(op).Case<SliceOp, PadOp, RenameOp, SplitOp, MergeOp, GatherOp>(
+        [&](auto view) { resolver.through(view); });
     value = op->getOperand(0);
     first = false;
   }

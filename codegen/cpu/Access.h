@@ -70,7 +70,8 @@ using AxisMap = llvm::StringMap<Expr>;
 /// Whether the op reads its operand `x` elsewhere than at the current point.
 bool isView(mlir::Operation *op);
 
-/// The element of `value` at `positions`: `value` is a block argument or views of one. Fails with a message on what is computed.
+/// The element of `value` at `positions`: `value` is a block argument or views of one. Fails with a message on what is
+/// computed.
 llvm::FailureOr<Access> resolveAccess(mlir::Value value, const AxisMap &positions, size_t loops);
 
 /// Row-major offset of `positions` in a tensor of type `type`.

@@ -119,7 +119,8 @@ Block *Code::newBlock(TypeRange arguments) {
 ///
 ///   before: lower < upper ? head(lower, carried) : exit(carried)
 ///   head(i, carried): … i + step < upper ? head(i + step, carried') : exit(carried')
-SmallVector<Value> Code::loop(Value lower, Value upper, int64_t step, ValueRange carried, bool runsAtLeastOnce, LoopBody body) {
+SmallVector<Value> Code::loop(Value lower, Value upper, int64_t step, ValueRange carried, bool runsAtLeastOnce,
+                              LoopBody body) {
   SmallVector<Type> types{lower.getType()};
   llvm::append_range(types, carried.getTypes());
   SmallVector<Value> first{lower};

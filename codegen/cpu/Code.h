@@ -30,7 +30,9 @@ public:
   bool hasVectorScale = false;
 
   mlir::Location getLoc() const { return loc; }
-  template <typename OpT, typename... Args> auto make(Args &&...args) { return OpT::create(*this, loc, std::forward<Args>(args)...); }
+  template <typename OpT, typename... Args> auto make(Args &&...args) {
+    return OpT::create(*this, loc, std::forward<Args>(args)...);
+  }
 
   // Types.
   Type pointer() { return mlir::LLVM::LLVMPointerType::get(getContext()); }
@@ -68,11 +70,15 @@ public:
   Value fdiv(Value a, Value b) { return make<mlir::LLVM::FDivOp>(a, b); }
   Value fma(Value a, Value b, Value c) { return make<mlir::LLVM::FMAOp>(a, b, c); }
   Value fabs(Value x) { return make<mlir::LLVM::FAbsOp>(x); }
-  Value fcmp(mlir::LLVM::FCmpPredicate predicate, Value a, Value b) { return make<mlir::LLVM::FCmpOp>(predicate, a, b); }
+  Value fcmp(mlir::LLVM::FCmpPredicate predicate, Value a, Value b) {
+    return make<mlir::LLVM::FCmpOp>(predicate, a, b);
+  }
   /// With a number of the operand's type on the right.
   Value fadd(Value a, double b) { return fadd(a, number(a.getType(), b)); }
   Value fmul(Value a, double b) { return fmul(a, number(a.getType(), b)); }
-  Value fcmp(mlir::LLVM::FCmpPredicate predicate, Value a, double b) { return fcmp(predicate, a, number(a.getType(), b)); }
+  Value fcmp(mlir::LLVM::FCmpPredicate predicate, Value a, double b) {
+    return fcmp(predicate, a, number(a.getType(), b));
+  }
   Value isNaN(Value x) { return fcmp(mlir::LLVM::FCmpPredicate::uno, x, x); }
 
   // Arithmetic on integers.
@@ -90,9 +96,13 @@ public:
   Value lshr(Value a, int64_t b) { return make<mlir::LLVM::LShrOp>(a, integer(a.getType(), b)); }
   Value ashr(Value a, int64_t b) { return make<mlir::LLVM::AShrOp>(a, integer(a.getType(), b)); }
   /// Quotient and remainder of values that are not negative.
-  Value udiv(Value a, int64_t b) { return b == 1 ? a : make<mlir::LLVM::UDivOp>(a, integer(a.getType(), b)).getResult(); }
+  Value udiv(Value a, int64_t b) {
+    return b == 1 ? a : make<mlir::LLVM::UDivOp>(a, integer(a.getType(), b)).getResult();
+  }
   Value urem(Value a, int64_t b) { return make<mlir::LLVM::URemOp>(a, integer(a.getType(), b)); }
-  Value icmp(mlir::LLVM::ICmpPredicate predicate, Value a, Value b) { return make<mlir::LLVM::ICmpOp>(predicate, a, b); }
+  Value icmp(mlir::LLVM::ICmpPredicate predicate, Value a, Value b) {
+    return make<mlir::LLVM::ICmpOp>(predicate, a, b);
+  }
   Value smin(Value a, Value b) { return make<mlir::LLVM::SMinOp>(a, b); }
   Value smax(Value a, Value b) { return make<mlir::LLVM::SMaxOp>(a, b); }
 
@@ -107,8 +117,10 @@ public:
 
   // Control flow. Code always ends the current block; these continue in a new one.
   using LoopBody = llvm::function_ref<llvm::SmallVector<Value>(Value index, mlir::ValueRange carried)>;
-  /// for (i = lower; i < upper; i += step) carried = body(i, carried). Without `runsAtLeastOnce` a test stands before it.
-  llvm::SmallVector<Value> loop(Value lower, Value upper, int64_t step, mlir::ValueRange carried, bool runsAtLeastOnce, LoopBody body);
+  /// for (i = lower; i < upper; i += step) carried = body(i, carried). Without `runsAtLeastOnce` a test stands before
+  /// it.
+  llvm::SmallVector<Value> loop(Value lower, Value upper, int64_t step, mlir::ValueRange carried, bool runsAtLeastOnce,
+                                LoopBody body);
   void when(Value condition, llvm::function_ref<void()> body);
 
 private:

@@ -12,8 +12,8 @@ using Fingerprint = std::vector<const void *>;
 
 static void append(Fingerprint &print, uintptr_t number) { print.push_back(reinterpret_cast<const void *>(number)); }
 
-/// What the code of a kernel depends on, as numbers and as addresses of types and attributes, which exist once in a context.
-/// Names and places are not part of it. Compared for equality only.
+/// What the code of a kernel depends on, as numbers and as addresses of types and attributes, which exist once in a
+/// context. Names and places are not part of it. Compared for equality only.
 static Fingerprint fingerprint(KernelOp kernel) {
   Fingerprint print{kernel.getParallel().getAsOpaquePointer(), kernel.getSerial().getAsOpaquePointer(),
                     kernel.getVectorAttr().getAsOpaquePointer()};
@@ -27,8 +27,10 @@ static Fingerprint fingerprint(KernelOp kernel) {
     print.push_back(op.getName().getAsOpaquePointer());
     append(print, op.getNumOperands());
     for (Value operand : op.getOperands()) append(print, numbers.lookup(operand));
-    SmallVector<NamedAttribute> attributes = llvm::filter_to_vector(
-        op.getAttrDictionary().getValue(), [](NamedAttribute a) { return a.getName() != attrs::name && a.getName() != attrs::places; });
+    SmallVector<NamedAttribute> attributes =
+        llvm::filter_to_vector(op.getAttrDictionary().getValue(), [](NamedAttribute a) {
+          return a.getName() != attrs::name && a.getName() != attrs::places;
+        });
     append(print, attributes.size());
     for (NamedAttribute attribute : attributes) {
       print.push_back(attribute.getName().getAsOpaquePointer());
@@ -55,7 +57,8 @@ FailureOr<KernelInterface> KernelCodegen::emit(KernelOp kernel) {
   if (failed(plan)) return failure();
   KernelInterface result;
   result.name = uniqueSymbol(kernel.getName());
-  FailureOr<KernelExtent> extent = LoopNestEmitter(*plan, target, UnknownLoc::get(code.getContext())).emit(code, result.name);
+  FailureOr<KernelExtent> extent =
+      LoopNestEmitter(*plan, target, UnknownLoc::get(code.getContext())).emit(code, result.name);
   if (failed(extent)) return failure();
   result.iterations = extent->iterations;
   result.grain = extent->grain;

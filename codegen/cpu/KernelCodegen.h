@@ -18,8 +18,9 @@ namespace tessera {
 
 /// How a kernel's function is called.
 struct KernelInterface {
-  std::string name;         ///< the symbol
-  int64_t iterations = 0;   ///< of the collapsed parallel space; one is a point of P, or a tile of points along a parallel vector axis
+  std::string name; ///< the symbol
+  int64_t iterations =
+      0; ///< of the collapsed parallel space; one is a point of P, or a tile of points along a parallel vector axis
   int64_t grain = 1;        ///< iterations that a thread takes at least, and a multiple of which each takes
   bool usesScalars = false; ///< whether the function reads `scalars`: never, every operand lies in memory
 };
@@ -29,7 +30,8 @@ class KernelCodegen {
 public:
   KernelCodegen(mlir::ModuleOp code, CpuTarget target) : code(code), target(std::move(target)) {}
 
-  /// The function of `kernel`: made now, or the one of an equal kernel. Fails with a message on the kernel or an op in it.
+  /// The function of `kernel`: made now, or the one of an equal kernel. Fails with a message on the kernel or an op in
+  /// it.
   llvm::FailureOr<KernelInterface> emit(KernelOp kernel);
 
   /// Distinct kernels so far.

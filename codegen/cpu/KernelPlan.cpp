@@ -18,7 +18,7 @@ public:
 private:
   LogicalResult findLoops();
   LogicalResult findReads();
-  void findWrites();
+  LogicalResult findWrites();
   void chooseVectorLoop();
   void mergeLoops();
   void mergeWithNext(unsigned outer);
@@ -103,7 +103,9 @@ void Planner::chooseVectorLoop() {
   for (size_t i = 0; best < 0 && i < count; ++i) {
     if (plan.scatter && i >= plan.parallelLoops) continue;
     if (contiguous[i] == 0) continue;
-    auto better = [&](size_t a, size_t b) { return std::tuple(contiguous[a], plan.sizes[a]) > std::tuple(contiguous[b], plan.sizes[b]); };
+    auto better = [&](size_t a, size_t b) {
+      return std::tuple(contiguous[a], plan.sizes[a]) > std::tuple(contiguous[b], plan.sizes[b]);
+    };
     bool isBest = true;
     for (size_t j = 0; j < count; ++j)
       if (j != i && !(plan.scatter && j >= plan.parallelLoops) && better(j, i)) isBest = false;
@@ -143,7 +145,8 @@ void Planner::mergeLoops() {
     unsigned inner = outer + 1;
     if (inner == plan.parallelLoops) continue;
     // Keeps the order of a sum: see `reductionLanes`.
-    if (plan.isVectorSerial() && static_cast<int>(inner) == plan.vectorLoop && plan.sizes[inner] % reductionLanes != 0) continue;
+    if (plan.isVectorSerial() && static_cast<int>(inner) == plan.vectorLoop && plan.sizes[inner] % reductionLanes != 0)
+      continue;
     bool asOne = true;
     forEachExpr([&](Expr &e) { asOne &= e.coefficients[outer] == e.coefficients[inner] * plan.sizes[inner]; });
     if (asOne) mergeWithNext(outer);
@@ -171,7 +174,8 @@ LogicalResult Planner::findReads() {
   for (BlockArgument argument : block.getArguments()) {
     if (!readAtPoint.contains(argument)) continue;
     for (AxisAttr axis : tensorType(argument).getAxes())
-      if (!point.contains(axis.getName())) return kernel.emitError("operand read at each point has axis `") << axis.getName() << "`, which is no loop";
+      if (!point.contains(axis.getName()))
+        return kernel.emitError("operand read at each point has axis `") << axis.getName() << "`, which is no loop";
     plan.items.push_back(argument);
     plan.reads[argument] = *resolveAccess(argument, point, loops);
   }
@@ -187,7 +191,8 @@ LogicalResult Planner::findReads() {
     } else if (auto random = dyn_cast<RandomOp>(op)) {
       NamedTensorType type = random.getType();
       if (auto canonical = random.getCanonical())
-        type = type.withAxes(llvm::map_to_vector(names(*canonical), [&](StringRef name) { return type.getAxes()[type.findAxis(name)]; }));
+        type = type.withAxes(llvm::map_to_vector(names(*canonical),
+                                                 [&](StringRef name) { return type.getAxes()[type.findAxis(name)]; }));
       plan.positions[&op] = linearize(type, point, loops);
     } else if (!isElementwise(&op) && !isa<ConstantOp, ReduceOp, ScatterAddOp>(op)) {
       return op.emitError("has no place in a kernel");
@@ -197,8 +202,12 @@ LogicalResult Planner::findReads() {
 }
 
 /// A result of `scatter_add` has axes that are no loops: the emitter adds positions along them.
-void Planner::findWrites() {
+LogicalResult Planner::findWrites() {
   for (auto [i, result] : llvm::enumerate(kernel.getResults())) {
+    // Else several iterations would write one element, which one of them may have to read first.
+    for (StringRef axis : names(kernel.getParallel()))
+      if (!tensorType(result).hasAxis(axis))
+        return kernel.emitError("result ") << i << " lacks the parallel axis `" << axis << "`";
     Access access;
     access.argument = kernel.getNumOperands() + i;
     access.element = tensorType(result).getElementType();
@@ -208,6 +217,7 @@ void Planner::findWrites() {
     access.offset = linearize(tensorType(result), positions, plan.sizes.size());
     plan.writes.push_back(access);
   }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -239,7 +249,8 @@ LogicalResult Planner::findDependences() {
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       plan.sweeps = std::max(plan.sweeps, ++stage);
       SmallVector<StringRef> over = names(reduce.getOver());
-      bool exact = over.size() == serial.size() && llvm::all_of(over, [&](StringRef axis) { return serial.contains(axis); });
+      bool exact =
+          over.size() == serial.size() && llvm::all_of(over, [&](StringRef axis) { return serial.contains(axis); });
       if (!exact) return op->emitError("expected a reduction over the kernel's serial axes");
     }
     plan.varies[item] = loopsOf(op);
@@ -254,14 +265,14 @@ LogicalResult Planner::findDependences() {
 void Planner::findAliases() {
   for (BlockArgument argument : block.getArguments()) {
     bool sameType = llvm::is_contained(kernel.getResultTypes(), argument.getType());
-    bool onlyAtPoint = llvm::none_of(argument.getUsers(), [&](Operation *user) { return isView(user) && user->getOperand(0) == argument; });
+    bool onlyAtPoint = llvm::none_of(argument.getUsers(),
+                                     [&](Operation *user) { return isView(user) && user->getOperand(0) == argument; });
     plan.mayAliasResult.push_back(sameType && onlyAtPoint);
   }
 }
 
 LogicalResult Planner::run() {
-  if (failed(findLoops()) || failed(findReads())) return failure();
-  findWrites();
+  if (failed(findLoops()) || failed(findReads()) || failed(findWrites())) return failure();
   chooseVectorLoop();
   moveVectorLoopLast();
   mergeLoops();

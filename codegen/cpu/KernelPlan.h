@@ -24,14 +24,15 @@ struct KernelPlan {
   llvm::SmallVector<int64_t> sizes; ///< of the loops, outermost first
   unsigned parallelLoops = 0;       ///< the first so many loops
   int vectorLoop = -1;              ///< the last of its kind; -1: scalar code
-  /// What is computed, in an order in which operands come first: operands read at the current point, then the values of the region.
+  /// What is computed, in an order in which operands come first: operands read at the current point, then the values of
+  /// the region.
   llvm::SmallVector<mlir::Value> items;
   llvm::DenseMap<mlir::Value, Access> reads;         ///< items that are read from memory
   llvm::DenseMap<mlir::Operation *, Expr> positions; ///< element number for `index` and `random`
-  std::vector<Access> writes;                  ///< one a result
+  std::vector<Access> writes;                        ///< one a result
   llvm::DenseMap<mlir::Value, uint64_t> varies;      ///< bit i: along loop i
   llvm::DenseMap<mlir::Value, unsigned> stages;
-  unsigned sweeps = 0; ///< over the serial loops
+  unsigned sweeps = 0;                    ///< over the serial loops
   llvm::SmallVector<bool> mayAliasResult; ///< for each operand: whether a result may take its storage
   /// A kernel of rule 4 (docs/ir.md), if it is one.
   ScatterAddOp scatter;
@@ -47,7 +48,8 @@ struct KernelPlan {
   }
 };
 
-/// Lanes over which a sum along the vector axis is spread, whatever the processor: so its order depends on the shape only.
+/// Lanes over which a sum along the vector axis is spread, whatever the processor: so its order depends on the shape
+/// only.
 inline constexpr int64_t reductionLanes = 64;
 
 /// Plans a kernel; fails with a message where it is none that docs/ir.md describes.

@@ -37,8 +37,15 @@ FailureOr<std::string> tessera::linkSharedObject(ArrayRef<StringRef> objects, ra
     for (int file : files) close(file);
     if (!output.empty()) sys::fs::remove(output);
   });
-  std::vector<std::string> arguments{"ld.lld", "-shared", "-nostdlib", "--no-undefined", "--threads=1", "--build-id=none",
-                                     "-soname=tessera-program.so", "-z", "noexecstack"};
+  std::vector<std::string> arguments{"ld.lld",
+                                     "-shared",
+                                     "-nostdlib",
+                                     "--no-undefined",
+                                     "--threads=1",
+                                     "--build-id=none",
+                                     "-soname=tessera-program.so",
+                                     "-z",
+                                     "noexecstack"};
   for (StringRef object : objects) {
     files.push_back(makeMemoryFile(object));
     if (files.back() < 0) return errors << "cannot make a file in memory\n", failure();

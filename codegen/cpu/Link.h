@@ -9,7 +9,8 @@
 namespace tessera {
 
 /// Links relocatable objects into a shared object that depends on no library, and returns its bytes. Fails with LLD's
-/// messages on `errors`, also where a symbol is undefined. Not to be called from two threads at once: LLD has global state.
+/// messages on `errors`, also where a symbol is undefined. Not to be called from two threads at once: LLD has global
+/// state.
 llvm::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<llvm::StringRef> objects, llvm::raw_ostream &errors);
 
 } // namespace tessera

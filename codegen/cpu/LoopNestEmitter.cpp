@@ -18,8 +18,8 @@ LoopNestEmitter::LoopNestEmitter(const KernelPlan &plan, const CpuTarget &target
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Along a serial loop a tile has `reductionLanes` points. Along a parallel loop it has up to four vectors: fewer where the work
-/// at a point is long (it keeps the processor busy by itself) or where threads would run out of tiles.
+/// Along a serial loop a tile has `reductionLanes` points. Along a parallel loop it has up to four vectors: fewer where
+/// the work at a point is long (it keeps the processor busy by itself) or where threads would run out of tiles.
 void LoopNestEmitter::chooseTile() {
   if (plan.vectorLoop < 0) {
     lanes = 0;
@@ -189,7 +189,8 @@ bool LoopNestEmitter::isEmitted(Value item) const {
 
 Value LoopNestEmitter::get(Value item, unsigned chunk) const {
   for (const Frame &frame : llvm::reverse(frames))
-    if (auto it = frame.find(item); it != frame.end()) return it->second.size() == 1 ? it->second.front() : it->second[chunk];
+    if (auto it = frame.find(item); it != frame.end())
+      return it->second.size() == 1 ? it->second.front() : it->second[chunk];
   llvm_unreachable("operands are emitted before their users");
 }
 
@@ -213,7 +214,8 @@ void LoopNestEmitter::emitKnown(unsigned done, const ItemSet *needed) {
 }
 
 void LoopNestEmitter::fail(Operation *op) {
-  if (!failed) op->emitError("has no code on the CPU for element type ") << tensorType(op->getResult(0)).getElementType();
+  if (!failed)
+    op->emitError("has no code on the CPU for element type ") << tensorType(op->getResult(0)).getElementType();
   failed = true;
 }
 
@@ -222,7 +224,8 @@ Value LoopNestEmitter::emitItem(Value item, unsigned chunk) {
   Operation *op = item.getDefiningOp();
   Type element = tensorType(item).getElementType();
   if (auto constant = dyn_cast<ConstantOp>(op)) {
-    if (auto integer = dyn_cast<IntegerAttr>(constant.getValue())) return code.integer(element, integer.getValue().getSExtValue());
+    if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
+      return code.integer(element, integer.getValue().getSExtValue());
     return code.number(element, constant.getNumber());
   }
   SmallVector<Value> operands;

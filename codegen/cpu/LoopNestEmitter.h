@@ -112,7 +112,7 @@ private:
 
   const KernelPlan &plan;
   Code code;
-  unsigned lanes = 0;     ///< of a chunk; 0 for scalar code
+  unsigned lanes = 0; ///< of a chunk; 0 for scalar code
   unsigned tileChunks = 1;
   bool failed = false;
 
@@ -121,7 +121,6 @@ private:
   uint64_t open = 0;                  ///< loops that have an index now
   llvm::SmallVector<Chunk> chunks;    ///< of the current tile
   std::vector<Frame> frames;
-  unsigned maskOfActive = 0;
 };
 
 } // namespace tessera

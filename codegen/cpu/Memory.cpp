@@ -43,7 +43,8 @@ bool LoopNestEmitter::variesAlongVector(const Expr &expr) const {
   return expr.loops([&](Value v) { return plan.varies.lookup(v); }) & plan.vectorMask();
 }
 
-static bool termVaries(const Nonlinear &term, llvm::function_ref<bool(const Expr &)> varies, llvm::function_ref<bool(Value)> isVector) {
+static bool termVaries(const Nonlinear &term, llvm::function_ref<bool(const Expr &)> varies,
+                       llvm::function_ref<bool(Value)> isVector) {
   return term.position ? isVector(term.position) : varies(term.inner);
 }
 
@@ -58,7 +59,8 @@ Value LoopNestEmitter::emitTerm(const Nonlinear &term, unsigned chunk) {
   int64_t largest = term.inner.constant;
   for (auto [c, size] : llvm::zip(term.inner.coefficients, plan.sizes)) largest += std::abs(c) * (size - 1);
   // There is no vector instruction for the high half of a 64-bit product, which a quotient needs.
-  if (Code::lanes(inner) && term.inner.terms.empty() && llvm::isInt<32>(largest)) inner = code.intCast(inner, code.getI32Type());
+  if (Code::lanes(inner) && term.inner.terms.empty() && llvm::isInt<32>(largest))
+    inner = code.intCast(inner, code.getI32Type());
   Value quotient = code.udiv(inner, term.divisor);
   return term.modulus ? code.urem(quotient, term.modulus) : quotient;
 }
@@ -74,7 +76,8 @@ Value LoopNestEmitter::scalarPart(const Expr &expr, unsigned chunk) {
     if (static_cast<int>(loop) == plan.vectorLoop) constant += c * chunks[chunk].offset;
   }
   for (const Expr::Term &term : expr.terms) {
-    bool varies = termVaries(*term.value, [&](const Expr &e) { return variesAlongVector(e); }, [&](Value v) { return isVector(v); });
+    bool varies = termVaries(
+        *term.value, [&](const Expr &e) { return variesAlongVector(e); }, [&](Value v) { return isVector(v); });
     if (!varies) addTo(code.mul(emitTerm(*term.value, chunk), term.coefficient));
   }
   if (!sum) return code.index(constant);
@@ -84,7 +87,8 @@ Value LoopNestEmitter::scalarPart(const Expr &expr, unsigned chunk) {
 Value LoopNestEmitter::vectorTerms(const Expr &expr, unsigned chunk) {
   Value sum;
   for (const Expr::Term &term : expr.terms) {
-    bool varies = termVaries(*term.value, [&](const Expr &e) { return variesAlongVector(e); }, [&](Value v) { return isVector(v); });
+    bool varies = termVaries(
+        *term.value, [&](const Expr &e) { return variesAlongVector(e); }, [&](Value v) { return isVector(v); });
     if (!varies) continue;
     Value value = emitTerm(*term.value, chunk);
     bool small = term.value->position && llvm::isInt<32>(term.value->extent * std::abs(term.coefficient));
@@ -137,7 +141,8 @@ Value LoopNestEmitter::emitLoad(const Access &access, unsigned chunk, bool vecto
   Value base = arguments[access.argument], mask = rangeMask(access, chunk);
   Value offset = scalarPart(access.offset, chunk);
   auto load = [&](Type type, Value address) -> Value {
-    return code.make<LLVM::LoadOp>(type, address, alignment(memory), /*isVolatile=*/false, /*isNonTemporal=*/false, isConstant);
+    return code.make<LLVM::LoadOp>(type, address, alignment(memory), /*isVolatile=*/false, /*isNonTemporal=*/false,
+                                   isConstant);
   };
   if (!vector) {
     if (mask) offset = code.select(mask, offset, code.index(0));
@@ -152,7 +157,8 @@ Value LoopNestEmitter::emitLoad(const Access &access, unsigned chunk, bool vecto
   if (!terms && stride == 1 && !mask) return fromMemory(code, load(type, address), access.element);
   Value zero = code.number(type, 0.0);
   if (!terms && stride == 1)
-    return fromMemory(code, code.make<LLVM::MaskedLoadOp>(type, address, mask, zero, alignment(memory)), access.element);
+    return fromMemory(code, code.make<LLVM::MaskedLoadOp>(type, address, mask, zero, alignment(memory)),
+                      access.element);
   Value lanesOffset = terms;
   if (stride != 0 || !terms) {
     bool small = (!terms || Code::element(terms).isInteger(32)) && llvm::isInt<32>(stride * lanes);

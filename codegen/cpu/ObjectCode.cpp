@@ -3,7 +3,8 @@
 // Kernels arrive vectorised and with their loops in order, so the optimiser's task
 // is small: fold addresses, share what is equal, move out of loops what does not change in them. The passes that
 // would vectorise, unroll or recognise library calls are left out; the last would be wrong, since the object is linked
-// against nothing. No fast-math flag is set and nothing is contracted: fused operations are those that were emitted as such.
+// against nothing. No fast-math flag is set and nothing is contracted: fused operations are those that were emitted as
+// such.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,8 +51,9 @@ static std::unique_ptr<llvm::TargetMachine> makeMachine(const CpuTarget &target)
   if (!found) return nullptr;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-                                                                         llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, target.features, options,
+                                                                         llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                                         llvm::CodeGenOptLevel::Default));
 }
 
 /// What clang's driver would put on each function.
@@ -94,7 +96,8 @@ static bool generate(llvm::Module &module, llvm::TargetMachine &machine, std::st
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile, /*DisableVerify=*/true)) return false;
+  if (machine.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile, /*DisableVerify=*/true))
+    return false;
   passes.run(module);
   object.assign(bytes.begin(), bytes.end());
   return true;
@@ -114,7 +117,8 @@ llvm::FailureOr<std::string> tessera::compileToObject(mlir::ModuleOp module, con
     llvmModule = mlir::translateModuleToLLVMIR(module, context, "tessera");
   }
   std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target);
-  if (!llvmModule || !machine) return module.emitError("cannot translate to LLVM IR for ") << target.triple << ", " << target.cpu;
+  if (!llvmModule || !machine)
+    return module.emitError("cannot translate to LLVM IR for ") << target.triple << ", " << target.cpu;
   llvmModule->setTargetTriple(llvm::Triple(target.triple));
   llvmModule->setDataLayout(machine->createDataLayout());
   addAttributes(*llvmModule, target);

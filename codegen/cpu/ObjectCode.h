@@ -15,8 +15,8 @@ struct ObjectCodeTimes {
 
 /// Compiles a module of LLVM-dialect functions and globals to a relocatable object (ELF), which needs no library. If
 /// `text` is given it receives the optimised LLVM IR. Fails with a message on the module.
-llvm::FailureOr<std::string> compileToObject(mlir::ModuleOp module, const CpuTarget &target, std::string *text = nullptr,
-                                             ObjectCodeTimes *times = nullptr);
+llvm::FailureOr<std::string> compileToObject(mlir::ModuleOp module, const CpuTarget &target,
+                                             std::string *text = nullptr, ObjectCodeTimes *times = nullptr);
 
 } // namespace tessera
 

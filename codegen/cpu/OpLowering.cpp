@@ -88,7 +88,8 @@ static Value emitMod(Code &code, Value a, Value b) {
 }
 
 static Value emitSign(Code &code, Value x) {
-  Value one = code.number(x.getType(), 1.0), zero = code.number(x.getType(), 0.0), minus = code.number(x.getType(), -1.0);
+  Value one = code.number(x.getType(), 1.0), zero = code.number(x.getType(), 0.0),
+        minus = code.number(x.getType(), -1.0);
   Value result = code.select(code.fcmp(FPred::ogt, x, zero), one, zero);
   result = code.select(code.fcmp(FPred::olt, x, zero), minus, result);
   return code.select(code.isNaN(x), x, result);
@@ -138,7 +139,8 @@ static Value emitPowOp(Code &code, PowOp op, Values v) {
 //===----------------------------------------------------------------------===//
 
 template <typename OpT, typename Fn> static void add(Table &table, unsigned instructions, Fn lower) {
-  table[TypeID::get<OpT>()] = {[lower](Code &code, Operation *op, Values v) -> Value { return lower(code, cast<OpT>(op), v); }, instructions};
+  table[TypeID::get<OpT>()] = {
+      [lower](Code &code, Operation *op, Values v) -> Value { return lower(code, cast<OpT>(op), v); }, instructions};
 }
 
 /// A float instruction for floats, an integer instruction for integers.
@@ -178,9 +180,12 @@ static void addUnary(Table &table) {
     return code.smax(v[0], code.sub(code.integer(v[0].getType(), 0), v[0]));
   });
   add<FloorOp>(table, 1, [](Code &code, FloorOp, Values v) -> Value { return floor(code, v[0]); });
-  add<CeilOp>(table, 1, [](Code &code, CeilOp, Values v) -> Value { return code.make<LLVM::FCeilOp>(v[0].getType(), v[0]); });
+  add<CeilOp>(table, 1,
+              [](Code &code, CeilOp, Values v) -> Value { return code.make<LLVM::FCeilOp>(v[0].getType(), v[0]); });
   add<NotOp>(table, 1, [](Code &code, NotOp, Values v) -> Value { return code.bitXor(v[0], 1); });
-  add<CastOp>(table, 2, [](Code &code, CastOp op, Values v) -> Value { return emitCast(code, v[0], op.getType().getElementType()); });
+  add<CastOp>(table, 2, [](Code &code, CastOp op, Values v) -> Value {
+    return emitCast(code, v[0], op.getType().getElementType());
+  });
 }
 
 static void addBinary(Table &table) {
@@ -195,7 +200,9 @@ static void addBinary(Table &table) {
   add<PowOp>(table, 120, [](Code &code, PowOp op, Values v) -> Value { return emitPowOp(code, op, v); });
   add<AndOp>(table, 1, [](Code &code, AndOp, Values v) -> Value { return code.bitAnd(v[0], v[1]); });
   add<OrOp>(table, 1, [](Code &code, OrOp, Values v) -> Value { return code.bitOr(v[0], v[1]); });
-  add<CompareOp>(table, 1, [](Code &code, CompareOp op, Values v) -> Value { return emitCompare(code, op.getPredicate(), v[0], v[1]); });
+  add<CompareOp>(table, 1, [](Code &code, CompareOp op, Values v) -> Value {
+    return emitCompare(code, op.getPredicate(), v[0], v[1]);
+  });
   add<SelectOp>(table, 1, [](Code &code, SelectOp, Values v) -> Value { return code.select(v[0], v[1], v[2]); });
   // Another order of the axes or more of them: at a point the value is the same.
   add<ReorderOp>(table, 0, [](Code &, ReorderOp, Values v) -> Value { return v[0]; });

@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// Code of an elementwise op at one point or at several lanes. Operands have equal lane counts; booleans are i1. Null if
-/// there is no code for the op on this element type.
+/// Code of an elementwise op at one point or at several lanes. Operands have equal lane counts; booleans are i1. Null
+/// if there is no code for the op on this element type.
 mlir::Value lowerElementwise(Code &code, mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
 
 /// Whether `lowerElementwise` knows the op.

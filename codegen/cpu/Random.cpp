@@ -65,7 +65,8 @@ Value tessera::lowerRandom(Code &code, RandomOp op, Value index, ArrayRef<Value>
     mixed = code.add(mixed, static_cast<int64_t>(0x7F4A7C15));
   }
   unsigned lanes = Code::lanes(index);
-  std::array<Value, 4> counter = {lowWord(code, index), highWord(code, index), code.splat(word(operands[1]), lanes), code.splat(mixed, lanes)};
+  std::array<Value, 4> counter = {lowWord(code, index), highWord(code, index), code.splat(word(operands[1]), lanes),
+                                  code.splat(mixed, lanes)};
   auto [w0, w1] = philox(code, counter, {lowWord(code, seed), highWord(code, seed)});
   Type type = op.getType().getElementType(), single = code.getF32Type();
   Value result = fraction(code, w0, 0, single);

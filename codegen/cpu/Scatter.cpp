@@ -32,12 +32,10 @@ void LoopNestEmitter::emitScatterInit(Value from, Value to) {
     for (unsigned chunk = 0; chunk < chunks.size(); ++chunk) {
       Value value = code.number(write.element, 0.0);
       if (init) {
-        std::swap(arguments[read.argument], extra); // the base moves by the position
-        Value base = extra, position = arguments[read.argument];
-        arguments[read.argument] = code.at(base, write.element, position);
+        Value base = arguments[read.argument];
+        arguments[read.argument] = code.at(base, write.element, extra);
         value = emitLoad(read, chunk, vectorStride(read.offset) != 0);
         arguments[read.argument] = base;
-        extra = position;
       }
       emitStore(write, value, chunk, extra);
     }
@@ -52,10 +50,11 @@ void LoopNestEmitter::emitScatterInit(Value from, Value to) {
       chunks = {{0, 1}};
       return tile(extra);
     }
-    code.loop(code.index(0), code.index(loops[depth].first), 1, {}, true, [&](Value index, ValueRange) -> SmallVector<Value> {
-      fill(depth + 1, code.add(extra, code.mul(index, loops[depth].second)));
-      return {};
-    });
+    code.loop(code.index(0), code.index(loops[depth].first), 1, {}, true,
+              [&](Value index, ValueRange) -> SmallVector<Value> {
+                fill(depth + 1, code.add(extra, code.mul(index, loops[depth].second)));
+                return {};
+              });
   };
   auto all = [&] { fill(0, code.index(0)); };
   if (!init) return all();
@@ -76,16 +75,17 @@ void LoopNestEmitter::emitScatterAdds(Value from, Value to) {
       chunks = {{0, 1}};
       return add();
     }
-    code.loop(code.index(0), code.index(plan.sizes[loop]), 1, {}, true, [&](Value index, ValueRange) -> SmallVector<Value> {
-      frames.emplace_back();
-      indices[loop] = index;
-      open |= uint64_t(1) << loop;
-      emitKnown(0, nullptr);
-      nest(loop + 1);
-      open &= ~(uint64_t(1) << loop);
-      frames.pop_back();
-      return {};
-    });
+    code.loop(code.index(0), code.index(plan.sizes[loop]), 1, {}, true,
+              [&](Value index, ValueRange) -> SmallVector<Value> {
+                frames.emplace_back();
+                indices[loop] = index;
+                open |= uint64_t(1) << loop;
+                emitKnown(0, nullptr);
+                nest(loop + 1);
+                open &= ~(uint64_t(1) << loop);
+                frames.pop_back();
+                return {};
+              });
   };
   nest(plan.parallelLoops);
 }
@@ -126,12 +126,14 @@ void LoopNestEmitter::emitScatterAdd() {
     }
     // A position for each lane. Lanes lie in different columns of the result, so none meet.
     Value column = code.mul(code.iota(offset.getType(), 0), vectorStride(target.offset));
-    Value pointers = code.at(code.at(base, write.element, scalarPart(target.offset, chunk)), write.element, code.add(offset, column));
+    Value pointers = code.at(code.at(base, write.element, scalarPart(target.offset, chunk)), write.element,
+                             code.add(offset, column));
     Value mask = chunkMask(chunk);
     if (!mask) mask = code.prefixMask(lanes, lanes);
     unsigned align = write.element.getIntOrFloatBitWidth() / 8;
     update = code.splat(update, lanes);
-    Value old = code.make<LLVM::masked_gather>(update.getType(), pointers, mask, ValueRange{code.number(update.getType(), 0.0)}, align);
+    Value old = code.make<LLVM::masked_gather>(update.getType(), pointers, mask,
+                                               ValueRange{code.number(update.getType(), 0.0)}, align);
     code.make<LLVM::masked_scatter>(combine(code, ReduceKind::Sum, old, update), pointers, mask, align);
   }
 }

@@ -61,16 +61,17 @@ void LoopNestEmitter::emitSweep(unsigned number) {
 SmallVector<Value> LoopNestEmitter::emitSerialLoops(const Sweep &sweep, unsigned loop, ValueRange accumulators) {
   if (loop == plan.sizes.size()) return emitSerialBody(sweep, accumulators);
   if (static_cast<int>(loop) == plan.vectorLoop) return emitVectorLoop(sweep, accumulators);
-  return code.loop(code.index(0), code.index(plan.sizes[loop]), 1, accumulators, true, [&](Value index, ValueRange carried) {
-    frames.emplace_back();
-    indices[loop] = index;
-    open |= uint64_t(1) << loop;
-    emitKnown(sweep.number - 1, &sweep.needed);
-    SmallVector<Value> results = emitSerialLoops(sweep, loop + 1, carried);
-    open &= ~(uint64_t(1) << loop);
-    frames.pop_back();
-    return results;
-  });
+  return code.loop(code.index(0), code.index(plan.sizes[loop]), 1, accumulators, true,
+                   [&](Value index, ValueRange carried) {
+                     frames.emplace_back();
+                     indices[loop] = index;
+                     open |= uint64_t(1) << loop;
+                     emitKnown(sweep.number - 1, &sweep.needed);
+                     SmallVector<Value> results = emitSerialLoops(sweep, loop + 1, carried);
+                     open &= ~(uint64_t(1) << loop);
+                     frames.pop_back();
+                     return results;
+                   });
 }
 
 /// The innermost serial loop, where it is the vector loop: whole tiles, then the rest.

@@ -39,14 +39,15 @@ llvm::FailureOr<CpuTarget> CpuTarget::get(llvm::StringRef march, llvm::raw_ostre
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
   if (!target) return errors << problem << "\n", llvm::failure();
   std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, result.cpu, result.features));
-  if (!info || !info->isCPUStringValid(result.cpu)) return errors << "unknown processor `" << march << "`\n", llvm::failure();
+  if (!info || !info->isCPUStringValid(result.cpu))
+    return errors << "unknown processor `" << march << "`\n", llvm::failure();
   result.floatLanes = 4;
   result.hasVectorScale = false;
   if (triple.isX86()) {
     if (!info->checkFeatures("+avx2") || !info->checkFeatures("+fma"))
       return errors << "expected a processor with AVX2 and FMA, got `" << result.cpu << "`\n", llvm::failure();
-    bool wide = info->checkFeatures("+avx512f") && info->checkFeatures("+avx512vl") && info->checkFeatures("+avx512bw") &&
-                info->checkFeatures("+avx512dq");
+    bool wide = info->checkFeatures("+avx512f") && info->checkFeatures("+avx512vl") &&
+                info->checkFeatures("+avx512bw") && info->checkFeatures("+avx512dq");
     result.floatLanes = wide ? 16 : 8;
     result.hasVectorScale = wide;
   }

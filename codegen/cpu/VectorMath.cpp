@@ -26,18 +26,21 @@ static Value polynomial(Code &code, Value x, ArrayRef<double> coefficients) {
 
 static Type bitsOf(Code &code, Value x) { return code.getIntegerType(Code::element(x).getIntOrFloatBitWidth()); }
 
-/// The integer nearest to x · factor as a float and as the integer itself, where that is small. Garbage, not poison, for NaN.
+/// The integer nearest to x · factor as a float and as the integer itself, where that is small. Garbage, not poison,
+/// for NaN.
 static std::pair<Value, Value> nearest(Code &code, Value x, double factor) {
   double magic = isF32(x) ? 0x1.8p23 : 0x1.8p52; // The sum's last bit counts ones.
   Value shifted = code.fma(x, code.number(x.getType(), factor), code.number(x.getType(), magic));
-  Value integer = code.sub(code.bitcast(shifted, bitsOf(code, x)), code.bitcast(code.number(x.getType(), magic), bitsOf(code, x)));
+  Value integer =
+      code.sub(code.bitcast(shifted, bitsOf(code, x)), code.bitcast(code.number(x.getType(), magic), bitsOf(code, x)));
   return {code.fsub(shifted, code.number(x.getType(), magic)), integer};
 }
 
 /// x · 2^n in one rounding, for |n| up to twice the exponent range: one instruction, or two exact powers of two.
 static Value scaleByPower(Code &code, Value x, Value n) {
   if (code.hasVectorScale && isF32(x) && Code::lanes(x)) // The op for it takes a scalar n only.
-    return code.make<LLVM::CallIntrinsicOp>(x.getType(), code.getStringAttr("llvm.ldexp"), ValueRange{x, n}).getResult(0);
+    return code.make<LLVM::CallIntrinsicOp>(x.getType(), code.getStringAttr("llvm.ldexp"), ValueRange{x, n})
+        .getResult(0);
   unsigned mantissa = isF32(x) ? 23 : 52, bias = isF32(x) ? 127 : 1023;
   auto power = [&](Value e) { return code.bitcast(code.shl(code.add(e, bias), mantissa), Code::element(x)); };
   Value half = code.ashr(n, 1);
@@ -52,18 +55,25 @@ static Value scaleByPower(Code &code, Value x, Value n) {
 static std::pair<Value, Value> reducedExp(Code &code, Value x) {
   bool single = isF32(x);
   auto [n, power] = nearest(code, x, 1 / ln2);
-  double ln2High = single ? 6.93145752e-1 : 0x1.62e42fefa3800p-1, ln2Low = single ? 1.42860677e-6 : 0x1.ef35793c76730p-45;
+  double ln2High = single ? 6.93145752e-1 : 0x1.62e42fefa3800p-1,
+         ln2Low = single ? 1.42860677e-6 : 0x1.ef35793c76730p-45;
   Value r = code.fma(n, code.number(x.getType(), -ln2High), x);
   r = code.fma(n, code.number(x.getType(), -ln2Low), r);
-  if (single) return {polynomial(code, r, {1.37805939e-3, 8.37312452e-3, 4.16695364e-2, 1.66664720e-1, 4.99999851e-1, 1, 1}), power};
+  if (single)
+    return {polynomial(code, r, {1.37805939e-3, 8.37312452e-3, 4.16695364e-2, 1.66664720e-1, 4.99999851e-1, 1, 1}),
+            power};
   SmallVector<double> taylor;
   for (int k = 13; k >= 0; --k) taylor.push_back(1 / std::tgamma(k + 1.0));
   return {polynomial(code, r, taylor), power};
 }
 
 /// The smaller or larger of `x` and a number; NaN stays.
-static Value atMost(Code &code, Value x, double high) { return code.select(code.fcmp(Pred::ogt, x, high), code.number(x.getType(), high), x); }
-static Value atLeast(Code &code, Value x, double low) { return code.select(code.fcmp(Pred::olt, x, low), code.number(x.getType(), low), x); }
+static Value atMost(Code &code, Value x, double high) {
+  return code.select(code.fcmp(Pred::ogt, x, high), code.number(x.getType(), high), x);
+}
+static Value atLeast(Code &code, Value x, double low) {
+  return code.select(code.fcmp(Pred::olt, x, low), code.number(x.getType(), low), x);
+}
 
 Value tessera::emitExp(Code &code, Value x) {
   bool single = isF32(x);
@@ -131,13 +141,16 @@ Value tessera::emitLog(Code &code, Value x) {
 // tanh, erf
 //===----------------------------------------------------------------------===//
 
-static Value copySign(Code &code, Value magnitude, Value sign) { return code.make<LLVM::CopySignOp>(magnitude.getType(), magnitude, sign); }
+static Value copySign(Code &code, Value magnitude, Value sign) {
+  return code.make<LLVM::CopySignOp>(magnitude.getType(), magnitude, sign);
+}
 
 /// x + x³ P(x²) near zero, 1 - 2 / (exp(2|x|) + 1) elsewhere.
 Value tessera::emitTanh(Code &code, Value x) {
   if (!isF32(x)) return {};
   Value square = code.fmul(x, x), size = code.fabs(x);
-  Value near = polynomial(code, square, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1});
+  Value near = polynomial(
+      code, square, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1});
   near = code.fma(code.fmul(near, square), x, x);
   // From 9.1 on the result is 1.
   Value e = emitSmallExp(code, code.fmul(atMost(code, size, 10.0), 2.0));
@@ -157,7 +170,8 @@ Value tessera::emitErf(Code &code, Value x) {
   for (double c : {-1.06777877e-1, -6.34846687e-1, -1.28717512e-1}) q = step(q, t, c);
   q = code.fma(q, t, code.make<LLVM::FNegOp>(t));
   Value far = copySign(code, code.fsub(code.number(x.getType(), 1.0), emitSmallExp(code, q)), x);
-  Value near = polynomial(code, square, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
+  Value near = polynomial(
+      code, square, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
   near = code.fma(near, x, x);
   return code.select(code.fcmp(Pred::ogt, size, 0.927734375), far, near); // NaN stays in `near`
 }

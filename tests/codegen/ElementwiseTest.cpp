@@ -16,13 +16,15 @@ void checkUnary(const std::string &name, const std::string &element, CheckOption
 }
 
 /// z = x op y, with y of the same shape, of one axis, and a scalar.
-void checkBinary(const std::string &name, const std::string &element, const std::string &resultElement, CheckOptions options = {}) {
+void checkBinary(const std::string &name, const std::string &element, const std::string &resultElement,
+                 CheckOptions options = {}) {
   std::string x = "[row: 5, col: 37], " + element, z = "[row: 5, col: 37], " + resultElement;
   for (std::string y : {"[row: 5, col: 37]", "[col: 37]", "[row: 5]", "[]"}) {
     y += ", " + element;
     for (const char *vector : {"col", "row", ""}) {
       std::string types = " : (" + T(x) + ", " + T(y) + ") -> " + T(z);
-      check({{{"x", x}, {"y", y}}, "\"row\", \"col\"", "", vector, op("%z", name + " %x, %y" + types), {{"%z", z}}}, options);
+      check({{{"x", x}, {"y", y}}, "\"row\", \"col\"", "", vector, op("%z", name + " %x, %y" + types), {{"%z", z}}},
+            options);
     }
   }
 }
@@ -32,7 +34,8 @@ void checkBinary(const std::string &name, const std::string &element, const std:
 //===----------------------------------------------------------------------===//
 
 TEST(Elementwise, UnaryFloat) {
-  for (const char *name : {"neg", "exp", "tanh", "erf", "sin", "cos", "abs", "floor", "ceil", "sign"}) checkUnary(name, "f32", {.low = -5, .high = 5});
+  for (const char *name : {"neg", "exp", "tanh", "erf", "sin", "cos", "abs", "floor", "ceil", "sign"})
+    checkUnary(name, "f32", {.low = -5, .high = 5});
   for (const char *name : {"log", "sqrt", "rsqrt"}) checkUnary(name, "f32", {.low = 0.01, .high = 50});
   for (const char *name : {"neg", "exp", "abs", "floor", "ceil", "sign"}) checkUnary(name, "f64", {.tolerance = 1e-14});
 }
@@ -44,7 +47,8 @@ TEST(Elementwise, UnaryIntegerAndBoolean) {
 }
 
 TEST(Elementwise, BinaryFloat) {
-  for (const char *name : {"add", "sub", "mul", "div", "max", "min", "floordiv", "mod"}) checkBinary(name, "f32", "f32");
+  for (const char *name : {"add", "sub", "mul", "div", "max", "min", "floordiv", "mod"})
+    checkBinary(name, "f32", "f32");
   checkBinary("pow", "f32", "f32", {.low = 0.1, .high = 3});
   checkBinary("add", "f64", "f64");
 }
@@ -63,7 +67,8 @@ TEST(Elementwise, BinaryBoolean) {
 
 TEST(Elementwise, Compare) {
   for (const char *predicate : {"eq", "ne", "lt", "le", "gt", "ge"})
-    for (const char *element : {"f32", "i32", "i64", "i1"}) checkBinary(std::string("compare ") + predicate, element, "i1", {.highInteger = 3});
+    for (const char *element : {"f32", "i32", "i64", "i1"})
+      checkBinary(std::string("compare ") + predicate, element, "i1", {.highInteger = 3});
 }
 
 TEST(Elementwise, FloorDivAndModOfIntegers) {
@@ -71,17 +76,29 @@ TEST(Elementwise, FloorDivAndModOfIntegers) {
   for (const char *element : {"i32", "i64"})
     for (const char *name : {"floordiv", "mod"}) {
       std::string type = std::string("[row: 3, col: 29], ") + element, scalar = std::string("[], ") + element;
-      std::string shift = op("%c", std::string("constant 50 : ") + element + " -> " + T(scalar)) + op("%one", std::string("constant 1 : ") + element + " -> " + T(scalar)) +
+      std::string shift = op("%c", std::string("constant 50 : ") + element + " -> " + T(scalar)) +
+                          op("%one", std::string("constant 1 : ") + element + " -> " + T(scalar)) +
                           op("%a", "sub %x, %c : (" + T(type) + ", " + T(scalar) + ") -> " + T(type)) +
                           op("%b0", "sub %y, %c : (" + T(type) + ", " + T(scalar) + ") -> " + T(type)) +
                           op("%zero", std::string("constant 0 : ") + element + " -> " + T(scalar)) +
-                          op("%isZero", "compare eq %b0, %zero : (" + T(type) + ", " + T(scalar) + ") -> " + T("[row: 3, col: 29], i1")) +
-                          op("%b", "select %isZero, %one, %b0 : (" + T("[row: 3, col: 29], i1") + ", " + T(scalar) + ", " + T(type) + ") -> " + T(type));
+                          op("%isZero", "compare eq %b0, %zero : (" + T(type) + ", " + T(scalar) + ") -> " +
+                                            T("[row: 3, col: 29], i1")) +
+                          op("%b", "select %isZero, %one, %b0 : (" + T("[row: 3, col: 29], i1") + ", " + T(scalar) +
+                                       ", " + T(type) + ") -> " + T(type));
       std::string types = " : (" + T(type) + ", " + T(type) + ") -> " + T(type);
-      check({{{"x", type}, {"y", type}}, "\"row\", \"col\"", "", "col", shift + op("%z", std::string(name) + " %a, %b" + types), {{"%z", type}}});
+      check({{{"x", type}, {"y", type}},
+             "\"row\", \"col\"",
+             "",
+             "col",
+             shift + op("%z", std::string(name) + " %a, %b" + types),
+             {{"%z", type}}});
       for (const char *divisor : {"8", "-8", "7", "-7", "1", "-1"})
-        check({{{"x", type}}, "\"row\", \"col\"", "", "col",
-               op("%c", std::string("constant 50 : ") + element + " -> " + T(scalar)) + op("%d", std::string("constant ") + divisor + " : " + element + " -> " + T(scalar)) +
+        check({{{"x", type}},
+               "\"row\", \"col\"",
+               "",
+               "col",
+               op("%c", std::string("constant 50 : ") + element + " -> " + T(scalar)) +
+                   op("%d", std::string("constant ") + divisor + " : " + element + " -> " + T(scalar)) +
                    op("%a", "sub %x, %c : (" + T(type) + ", " + T(scalar) + ") -> " + T(type)) +
                    op("%z", std::string(name) + " %a, %d : (" + T(type) + ", " + T(scalar) + ") -> " + T(type)),
                {{"%z", type}}});
@@ -90,36 +107,54 @@ TEST(Elementwise, FloorDivAndModOfIntegers) {
 
 TEST(Elementwise, Select) {
   std::string c = "[col: 37], i1", x = "[row: 5, col: 37], f32", y = "[row: 5], f32";
-  check({{{"c", c}, {"x", x}, {"y", y}}, "\"row\", \"col\"", "", "col",
-         op("%z", "select %c, %x, %y : (" + T(c) + ", " + T(x) + ", " + T(y) + ") -> " + T(x)), {{"%z", x}}});
+  check({{{"c", c}, {"x", x}, {"y", y}},
+         "\"row\", \"col\"",
+         "",
+         "col",
+         op("%z", "select %c, %x, %y : (" + T(c) + ", " + T(x) + ", " + T(y) + ") -> " + T(x)),
+         {{"%z", x}}});
 }
 
 TEST(Elementwise, Cast) {
   for (const char *from : {"f32", "f64", "i32", "i64", "i1"})
     for (const char *to : {"f32", "f64", "i32", "i64", "i1"}) {
       std::string x = std::string("[col: 83], ") + from, z = std::string("[col: 83], ") + to;
-      check({{{"x", x}}, "\"col\"", "", "col", op("%z", "cast %x : " + T(x) + " to " + T(z)), {{"%z", z}}}, {.highInteger = 3});
+      check({{{"x", x}}, "\"col\"", "", "col", op("%z", "cast %x : " + T(x) + " to " + T(z)), {{"%z", z}}},
+            {.highInteger = 3});
     }
 }
 
 TEST(Elementwise, TransposedOperand) {
   std::string x = "[row: 19, col: 37], f32", y = "[col: 37, row: 19], f32";
   for (const char *vector : {"row", "col"})
-    check({{{"x", x}, {"y", y}}, "\"row\", \"col\"", "", vector, op("%z", "add %x, %y : (" + T(x) + ", " + T(y) + ") -> " + T(x)), {{"%z", x}}});
+    check({{{"x", x}, {"y", y}},
+           "\"row\", \"col\"",
+           "",
+           vector,
+           op("%z", "add %x, %y : (" + T(x) + ", " + T(y) + ") -> " + T(x)),
+           {{"%z", x}}});
   check({{{"y", y}}, "\"row\", \"col\"", "", "col", op("%z", "reorder %y : " + T(y) + " -> " + T(x)), {{"%z", x}}});
 }
 
 TEST(Elementwise, ResultTakesTheStorageOfAnOperand) {
   std::string x = "[row: 5, col: 37], f32";
-  check({{{"x", x}, {"y", x}}, "\"row\", \"col\"", "", "col",
-         op("%a", "mul %x, %y : (" + T(x) + ", " + T(x) + ") -> " + T(x)) + op("%b", "add %x, %y : (" + T(x) + ", " + T(x) + ") -> " + T(x)),
-         {{"%a", x}, {"%b", x}}}, {.inPlace = {1, 0}});
+  check({{{"x", x}, {"y", x}},
+         "\"row\", \"col\"",
+         "",
+         "col",
+         op("%a", "mul %x, %y : (" + T(x) + ", " + T(x) + ") -> " + T(x)) +
+             op("%b", "add %x, %y : (" + T(x) + ", " + T(x) + ") -> " + T(x)),
+         {{"%a", x}, {"%b", x}}},
+        {.inPlace = {1, 0}});
 }
 
 TEST(Elementwise, EqualKernelsAreEmittedOnce) {
   std::string x = "[row: 5, col: 37], f32", y = "[row: 5, col: 38], f32";
   auto text = [](const std::string &type, const std::string &name) {
-    return KernelText{{{"x", type}}, "\"row\", \"col\"", "", "col", op("%y", "exp %x {tsr.name = \"" + name + "\"} : " + T(type)), {{"%y", type}}}.str(name);
+    return KernelText{
+        {{"x", type}}, "\"row\", \"col\"", "", "col", op("%y", "exp %x {tsr.name = \"" + name + "\"} : " + T(type)),
+        {{"%y", type}}}
+        .str(name);
   };
   LoadedKernels loaded(text(x, "a") + text(x, "b") + text(y, "c"));
   ASSERT_EQ(loaded.errors, "");
@@ -129,7 +164,8 @@ TEST(Elementwise, EqualKernelsAreEmittedOnce) {
 
 TEST(Elementwise, CodeIsDeterministic) {
   std::string x = "[row: 5, col: 37], f32";
-  std::string text = KernelText{{{"x", x}}, "\"row\", \"col\"", "", "col", op("%y", "erf %x : " + T(x)), {{"%y", x}}}.str();
+  std::string text =
+      KernelText{{{"x", x}}, "\"row\", \"col\"", "", "col", op("%y", "erf %x : " + T(x)), {{"%y", x}}}.str();
   EXPECT_EQ(LoadedKernels(text).llvmText, LoadedKernels(text).llvmText);
 }
 

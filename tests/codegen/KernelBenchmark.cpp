@@ -27,11 +27,16 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 struct Body {
   std::string text;
   void op(const std::string &result, const std::string &what) { text += test::op(result, what); }
-  void binary(const char *name, const std::string &z, const std::string &a, const std::string &ta, const std::string &b, const std::string &tb) {
-    op(z, std::string(name) + " " + a + ", " + b + " : (" + T(ta) + ", " + T(tb) + ") -> " + T(ta.size() >= tb.size() ? ta : tb));
+  void binary(const char *name, const std::string &z, const std::string &a, const std::string &ta, const std::string &b,
+              const std::string &tb) {
+    op(z, std::string(name) + " " + a + ", " + b + " : (" + T(ta) + ", " + T(tb) + ") -> " +
+              T(ta.size() >= tb.size() ? ta : tb));
   }
-  void constant(const std::string &name, const char *number) { op(name, std::string("constant ") + number + " : f32 -> " + T("[], f32")); }
-  void reduce(const char *kind, const std::string &z, const std::string &x, const std::string &from, const char *over, const std::string &to) {
+  void constant(const std::string &name, const char *number) {
+    op(name, std::string("constant ") + number + " : f32 -> " + T("[], f32"));
+  }
+  void reduce(const char *kind, const std::string &z, const std::string &x, const std::string &from, const char *over,
+              const std::string &to) {
     op(z, std::string("reduce ") + kind + " " + x + " over [\"" + over + "\"] : " + T(from) + " -> " + T(to));
   }
 };
@@ -42,9 +47,12 @@ KernelText geluTanh() {
   std::string x = "[row: 1024, col: 3072], f32";
   Body b;
   b.constant("%half", "0.5"), b.constant("%one", "1.0"), b.constant("%c", "0.044715"), b.constant("%k", "0.7978845608");
-  b.binary("mul", "%x2", "%x", x, "%x", x), b.binary("mul", "%x3", "%x2", x, "%x", x), b.binary("mul", "%cx", "%x3", x, "%c", s);
-  b.binary("add", "%in", "%x", x, "%cx", x), b.binary("mul", "%kin", "%in", x, "%k", s), b.op("%t", "tanh %kin : " + T(x));
-  b.binary("add", "%t1", "%t", x, "%one", s), b.binary("mul", "%hx", "%x", x, "%half", s), b.binary("mul", "%y", "%hx", x, "%t1", x);
+  b.binary("mul", "%x2", "%x", x, "%x", x), b.binary("mul", "%x3", "%x2", x, "%x", x),
+      b.binary("mul", "%cx", "%x3", x, "%c", s);
+  b.binary("add", "%in", "%x", x, "%cx", x), b.binary("mul", "%kin", "%in", x, "%k", s),
+      b.op("%t", "tanh %kin : " + T(x));
+  b.binary("add", "%t1", "%t", x, "%one", s), b.binary("mul", "%hx", "%x", x, "%half", s),
+      b.binary("mul", "%y", "%hx", x, "%t1", x);
   return {{{"x", x}}, "\"row\", \"col\"", "", "col", b.text, {{"%y", x}}};
 }
 
@@ -69,8 +77,10 @@ KernelText layerNorm() {
   std::string x = "[row: 256, col: 768], f32", r = "[row: 256], f32", g = "[col: 768], f32";
   Body b;
   b.constant("%n", "0.00130208333"), b.constant("%eps", "1.0e-5"), b.reduce("sum", "%sum", "%x", x, "col", r);
-  b.binary("mul", "%mean", "%sum", r, "%n", s), b.binary("sub", "%d", "%x", x, "%mean", r), b.binary("mul", "%dd", "%d", x, "%d", x);
-  b.reduce("sum", "%v0", "%dd", x, "col", r), b.binary("mul", "%v1", "%v0", r, "%n", s), b.binary("add", "%v2", "%v1", r, "%eps", s);
+  b.binary("mul", "%mean", "%sum", r, "%n", s), b.binary("sub", "%d", "%x", x, "%mean", r),
+      b.binary("mul", "%dd", "%d", x, "%d", x);
+  b.reduce("sum", "%v0", "%dd", x, "col", r), b.binary("mul", "%v1", "%v0", r, "%n", s),
+      b.binary("add", "%v2", "%v1", r, "%eps", s);
   b.op("%rstd", "rsqrt %v2 : " + T(r)), b.binary("mul", "%h", "%d", x, "%rstd", r);
   b.binary("mul", "%hg", "%h", x, "%g", g), b.binary("add", "%y", "%hg", x, "%b", g);
   return {{{"x", x}, {"g", g}, {"b", g}}, "\"row\"", "\"col\"", "col", b.text, {{"%y", x}, {"%rstd", r}}};
@@ -95,16 +105,28 @@ KernelText sumOfSquares() {
 KernelText adamW() {
   std::string x = "[n: 4194304], f32", flag = "[], i1", bits = "[n: 4194304], i1";
   Body b;
-  b.constant("%b1", "0.9"), b.constant("%c1", "0.1"), b.constant("%b2", "0.95"), b.constant("%c2", "0.05"), b.constant("%eps", "1.0e-8"), b.constant("%decay", "0.1");
-  b.binary("mul", "%m1", "%m", x, "%b1", s), b.binary("mul", "%g1", "%g", x, "%c1", s), b.binary("add", "%mn", "%m1", x, "%g1", x);
-  b.binary("mul", "%gg", "%g", x, "%g", x), b.binary("mul", "%v1", "%v", x, "%b2", s), b.binary("mul", "%g2", "%gg", x, "%c2", s);
-  b.binary("add", "%vn", "%v1", x, "%g2", x), b.binary("mul", "%mh", "%mn", x, "%k1", s), b.binary("mul", "%vh", "%vn", x, "%k2", s);
-  b.op("%root", "sqrt %vh : " + T(x)), b.binary("add", "%den", "%root", x, "%eps", s), b.binary("div", "%u", "%mh", x, "%den", x);
-  b.binary("mul", "%wd", "%w", x, "%decay", s), b.binary("add", "%u2", "%u", x, "%wd", x), b.binary("mul", "%u3", "%u2", x, "%rate", s);
+  b.constant("%b1", "0.9"), b.constant("%c1", "0.1"), b.constant("%b2", "0.95"), b.constant("%c2", "0.05"),
+      b.constant("%eps", "1.0e-8"), b.constant("%decay", "0.1");
+  b.binary("mul", "%m1", "%m", x, "%b1", s), b.binary("mul", "%g1", "%g", x, "%c1", s),
+      b.binary("add", "%mn", "%m1", x, "%g1", x);
+  b.binary("mul", "%gg", "%g", x, "%g", x), b.binary("mul", "%v1", "%v", x, "%b2", s),
+      b.binary("mul", "%g2", "%gg", x, "%c2", s);
+  b.binary("add", "%vn", "%v1", x, "%g2", x), b.binary("mul", "%mh", "%mn", x, "%k1", s),
+      b.binary("mul", "%vh", "%vn", x, "%k2", s);
+  b.op("%root", "sqrt %vh : " + T(x)), b.binary("add", "%den", "%root", x, "%eps", s),
+      b.binary("div", "%u", "%mh", x, "%den", x);
+  b.binary("mul", "%wd", "%w", x, "%decay", s), b.binary("add", "%u2", "%u", x, "%wd", x),
+      b.binary("mul", "%u3", "%u2", x, "%rate", s);
   b.binary("sub", "%wn", "%w", x, "%u3", x);
   std::string select = " : (" + T(flag) + ", " + T(x) + ", " + T(x) + ") -> " + T(x);
-  b.op("%w2", "select %ok, %wn, %w" + select), b.op("%m2", "select %ok, %mn, %m" + select), b.op("%v2", "select %ok, %vn, %v" + select);
-  return {{{"w", x}, {"m", x}, {"v", x}, {"g", x}, {"rate", s}, {"k1", s}, {"k2", s}, {"ok", flag}}, "\"n\"", "", "n", b.text, {{"%w2", x}, {"%m2", x}, {"%v2", x}}};
+  b.op("%w2", "select %ok, %wn, %w" + select), b.op("%m2", "select %ok, %mn, %m" + select),
+      b.op("%v2", "select %ok, %vn, %v" + select);
+  return {{{"w", x}, {"m", x}, {"v", x}, {"g", x}, {"rate", s}, {"k1", s}, {"k2", s}, {"ok", flag}},
+          "\"n\"",
+          "",
+          "n",
+          b.text,
+          {{"%w2", x}, {"%m2", x}, {"%v2", x}}};
 }
 
 KernelText embeddingGradient() {
@@ -117,7 +139,8 @@ KernelText embeddingGradient() {
 KernelText dropout() {
   std::string x = "[row: 1024, col: 768], f32", l = "[], i64", c = "[], i32", bits = "[row: 1024, col: 768], i1";
   Body b;
-  b.op("%r", "random uniform site 3 seed %s step %c : (" + T(l) + ", " + T(c) + ") -> " + T(x)), b.constant("%p", "0.1"), b.constant("%zero", "0.0");
+  b.op("%r", "random uniform site 3 seed %s step %c : (" + T(l) + ", " + T(c) + ") -> " + T(x)),
+      b.constant("%p", "0.1"), b.constant("%zero", "0.0");
   b.op("%keep", "compare ge %r, %p : (" + T(x) + ", " + T(s) + ") -> " + T(bits));
   b.op("%y", "select %keep, %x, %zero : (" + T(bits) + ", " + T(x) + ", " + T(s) + ") -> " + T(x));
   return {{{"x", x}, {"s", l}, {"c", c}}, "\"row\", \"col\"", "", "col", b.text, {{"%y", x}}};
@@ -142,47 +165,58 @@ void bench(const char *name, const KernelText &text, double bytes, std::vector<i
     NamedTensorType type = tensorType(value);
     buffers.emplace_back(type.getNumBytes() + 64);
     char *data = buffers.back().data() + (64 - reinterpret_cast<uintptr_t>(buffers.back().data()) % 64);
-    for (int64_t i = 0; i < type.getNumElements() && type.getElementType().isF32(); ++i) reinterpret_cast<float *>(data)[i] = float(random() % 1000) * 1e-3f;
+    for (int64_t i = 0; i < type.getNumElements() && type.getElementType().isF32(); ++i)
+      reinterpret_cast<float *>(data)[i] = float(random() % 1000) * 1e-3f;
     if (type.isScalar() && type.getElementType().isInteger(1)) data[0] = 1;
-    for (int64_t i = 0; i < type.getNumElements() && type.getElementType().isInteger(32); ++i) reinterpret_cast<int32_t *>(data)[i] = random() % 50257;
+    for (int64_t i = 0; i < type.getNumElements() && type.getElementType().isInteger(32); ++i)
+      reinterpret_cast<int32_t *>(data)[i] = random() % 50257;
     addresses.push_back(data);
   };
   llvm::for_each(kernel.op.getOperands(), allocate);
   for (auto [i, result] : llvm::enumerate(kernel.op.getResults())) {
-    if (i < inPlace.size() && inPlace[i] >= 0) addresses.push_back(addresses[inPlace[i]]);
-    else allocate(result);
+    if (i < inPlace.size() && inPlace[i] >= 0)
+      addresses.push_back(addresses[inPlace[i]]);
+    else
+      allocate(result);
   }
   int64_t n = kernel.interface.iterations;
   for (int threads : {1, 2}) {
     std::vector<double> times;
     for (int i = 0; i < 21; ++i) {
       double start = now();
-      if (threads == 1) kernel.code(addresses.data(), nullptr, 0, n);
-      else runOnTwoThreads(kernel.code, addresses.data(), n);
+      if (threads == 1)
+        kernel.code(addresses.data(), nullptr, 0, n);
+      else
+        runOnTwoThreads(kernel.code, addresses.data(), n);
       times.push_back(now() - start);
     }
     std::sort(times.begin(), times.end());
-    printf("%-28s %d threads  %8.3f ms (best %8.3f)  %6.1f GB/s  best %6.1f  [%ld iterations, grain %ld]\n", name, threads, times[10] * 1e3, times[0] * 1e3,
-           bytes / times[10] * 1e-9, bytes / times[0] * 1e-9, long(n), long(kernel.interface.grain));
+    printf("%-28s %d threads  %8.3f ms (best %8.3f)  %6.1f GB/s  best %6.1f  [%ld iterations, grain %ld]\n", name,
+           threads, times[10] * 1e3, times[0] * 1e3, bytes / times[10] * 1e-9, bytes / times[0] * 1e-9, long(n),
+           long(kernel.interface.grain));
   }
 }
 
-/// Compiles the kernels of a module. The processor's time is what counts: the steps are measured by the clock on the wall.
+/// Compiles the kernels of a module. The processor's time is what counts: the steps are measured by the clock on the
+/// wall.
 void benchCompile(const std::string &text) {
   for (int i = 0; i < 3; ++i) {
     std::clock_t start = std::clock();
     LoadedKernels loaded(text);
     double seconds = double(std::clock() - start) / CLOCKS_PER_SEC;
     if (!loaded.errors.empty()) return (void)printf("%s\n", loaded.errors.c_str());
-    printf("%zu kernels, %.3f s of processor time with parsing; emit %.3f, translate %.3f, optimize %.3f, generate %.3f, link %.3f s\n", loaded.kernels.size(), seconds,
-           loaded.emitTime, loaded.times.translate, loaded.times.optimize, loaded.times.generate, loaded.linkTime);
+    printf("%zu kernels, %.3f s of processor time with parsing; emit %.3f, translate %.3f, optimize %.3f, generate "
+           "%.3f, link %.3f s\n",
+           loaded.kernels.size(), seconds, loaded.emitTime, loaded.times.translate, loaded.times.optimize,
+           loaded.times.generate, loaded.linkTime);
   }
 }
 
 /// Forty distinct kernels: those above in other sizes.
 void benchCompileTime() {
   std::string text;
-  const KernelText kinds[] = {geluTanh(), geluErf(), softmax(), layerNorm(), columnSum(), sumOfSquares(), adamW(), dropout()};
+  const KernelText kinds[] = {geluTanh(),  geluErf(),      softmax(), layerNorm(),
+                              columnSum(), sumOfSquares(), adamW(),   dropout()};
   int number = 0;
   for (int size = 0; size < 5; ++size)
     for (const KernelText &kind : kinds) {

@@ -22,14 +22,18 @@ std::string KernelText::str(const std::string &name) const {
   }
   std::string count = results.size() == 1 ? "" : ":" + std::to_string(results.size());
   std::string returned = count.empty() ? "%k" : "";
-  for (size_t i = 0; i < results.size() && !count.empty(); ++i) returned += comma(returned) + ("%k#" + std::to_string(i));
-  out += outer + ") -> (" + types + ") {\n  %k" + count + " = tsr.kernel \"" + name + "\" (" + bindings + ") parallel [" + parallel +
-         "] serial [" + serial + "]" + (vector.empty() ? "" : " vector \"" + vector + "\"") + " -> (" + types + ") {\n" + body +
-         "\n    tsr.yield " + values + " : " + types + "\n  }\n  return " + returned + " : " + types + "\n}\n";
+  for (size_t i = 0; i < results.size() && !count.empty(); ++i)
+    returned += comma(returned) + ("%k#" + std::to_string(i));
+  out += outer + ") -> (" + types + ") {\n  %k" + count + " = tsr.kernel \"" + name + "\" (" + bindings +
+         ") parallel [" + parallel + "] serial [" + serial + "]" +
+         (vector.empty() ? "" : " vector \"" + vector + "\"") + " -> (" + types + ") {\n" + body + "\n    tsr.yield " +
+         values + " : " + types + "\n  }\n  return " + returned + " : " + types + "\n}\n";
   return out;
 }
 
-static bool agrees(double a, double b, double bound) { return a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= bound; }
+static bool agrees(double a, double b, double bound) {
+  return a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= bound;
+}
 
 static void compare(const TensorValue &got, const TensorValue &expected, double tolerance, const std::string &what) {
   double largest = 0;
@@ -38,7 +42,8 @@ static void compare(const TensorValue &got, const TensorValue &expected, double 
   if (isa<IntegerType>(expected.type.getElementType())) tolerance = 0;
   ASSERT_EQ(got.data.size(), expected.data.size());
   for (size_t i = 0; i < got.data.size(); ++i)
-    ASSERT_TRUE(agrees(got.data[i], expected.data[i], tolerance * largest)) << what << ": element " << i << " is " << got.data[i] << ", expected " << expected.data[i];
+    ASSERT_TRUE(agrees(got.data[i], expected.data[i], tolerance * largest))
+        << what << ": element " << i << " is " << got.data[i] << ", expected " << expected.data[i];
 }
 
 void test::checkKernel(LoadedKernels &loaded, LoadedKernels::Kernel &kernel, const CheckOptions &options) {
@@ -56,7 +61,8 @@ void test::checkKernel(LoadedKernels &loaded, LoadedKernels::Kernel &kernel, con
     auto results = loaded.run(kernel, arguments, pieces, options.inPlace);
     ASSERT_EQ(loaded.errors, "") << text;
     for (size_t i = 0; i < results.size(); ++i)
-      compare(results[i], (*expected)[i], options.tolerance, text + "\n" + std::to_string(pieces) + " pieces, result " + std::to_string(i));
+      compare(results[i], (*expected)[i], options.tolerance,
+              text + "\n" + std::to_string(pieces) + " pieces, result " + std::to_string(i));
   }
 }
 

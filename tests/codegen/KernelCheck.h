@@ -23,8 +23,8 @@ struct KernelText {
 struct CheckOptions {
   double low = -2, high = 2;
   int64_t highInteger = 100;
-  double tolerance = 4e-6; ///< relative to the largest number of the tensor
-  std::vector<int> inPlace; ///< for each result: the operand whose storage it takes, or -1
+  double tolerance = 4e-6;       ///< relative to the largest number of the tensor
+  std::vector<int> inPlace = {}; ///< for each result: the operand whose storage it takes, or -1
 };
 
 /// Runs the kernel for both vector widths, whole and in pieces, and compares with the interpreter.
@@ -34,7 +34,9 @@ void check(const KernelText &text, const CheckOptions &options = {});
 void checkKernel(LoadedKernels &loaded, LoadedKernels::Kernel &kernel, const CheckOptions &options);
 
 /// One line of a kernel's body: `result = tsr.text`.
-inline std::string op(const std::string &result, const std::string &text) { return "    " + result + " = tsr." + text + "\n"; }
+inline std::string op(const std::string &result, const std::string &text) {
+  return "    " + result + " = tsr." + text + "\n";
+}
 /// The type whose axes and element type are `type`.
 inline std::string T(const std::string &type) { return "!tsr.tensor<" + type + ">"; }
 

@@ -25,7 +25,8 @@ Buffer::Buffer(NamedTensorType type) : type(type), bytes(type.getNumBytes() + 2 
 
 bool Buffer::isMarginIntact() const {
   auto intact = [](char c) { return c == marginByte; };
-  return std::all_of(bytes.begin(), bytes.begin() + margin, intact) && std::all_of(bytes.end() - margin, bytes.end(), intact);
+  return std::all_of(bytes.begin(), bytes.begin() + margin, intact) &&
+         std::all_of(bytes.end() - margin, bytes.end(), intact);
 }
 
 /// Calls `visit` with a null pointer of the C type that holds elements of `type`.
@@ -40,7 +41,8 @@ template <typename Fn> static void withElement(Type type, Fn visit) {
 Buffer test::toBuffer(const TensorValue &value) {
   Buffer buffer(value.type);
   withElement(value.type.getElementType(), [&]<typename T>(T *) {
-    for (size_t i = 0; i < value.data.size(); ++i) reinterpret_cast<T *>(buffer.data())[i] = static_cast<T>(value.data[i]);
+    for (size_t i = 0; i < value.data.size(); ++i)
+      reinterpret_cast<T *>(buffer.data())[i] = static_cast<T>(value.data[i]);
   });
   return buffer;
 }
@@ -48,19 +50,23 @@ Buffer test::toBuffer(const TensorValue &value) {
 TensorValue test::toTensor(Buffer &buffer) {
   TensorValue value(buffer.type);
   withElement(buffer.type.getElementType(), [&]<typename T>(T *) {
-    for (size_t i = 0; i < value.data.size(); ++i) value.data[i] = static_cast<double>(reinterpret_cast<T *>(buffer.data())[i]);
+    for (size_t i = 0; i < value.data.size(); ++i)
+      value.data[i] = static_cast<double>(reinterpret_cast<T *>(buffer.data())[i]);
   });
   return value;
 }
 
-TensorValue test::randomTensor(NamedTensorType type, std::mt19937 &random, double low, double high, int64_t highInteger) {
+TensorValue test::randomTensor(NamedTensorType type, std::mt19937 &random, double low, double high,
+                               int64_t highInteger) {
   TensorValue value(type);
   std::uniform_real_distribution<double> reals(low, high);
   for (double &x : value.data) {
     x = reals(random);
     if (type.getElementType().isF32()) x = static_cast<float>(x);
-    if (type.getElementType().isInteger(1)) x = random() % 2;
-    else if (isa<IntegerType>(type.getElementType())) x = static_cast<double>(random() % highInteger);
+    if (type.getElementType().isInteger(1))
+      x = random() % 2;
+    else if (isa<IntegerType>(type.getElementType()))
+      x = static_cast<double>(random() % highInteger);
   }
   return value;
 }
@@ -71,7 +77,8 @@ TensorValue test::randomTensor(NamedTensorType type, std::mt19937 &random, doubl
 
 void *test::loadLibrary(StringRef bytes, std::string &error) {
   int file = memfd_create("kernels", MFD_CLOEXEC);
-  if (file < 0 || write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) return error = "cannot write to memory", nullptr;
+  if (file < 0 || write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+    return error = "cannot write to memory", nullptr;
   void *library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) error = dlerror();
   close(file);
@@ -114,11 +121,13 @@ bool LoadedKernels::compile(StringRef march) {
   FailureOr<std::string> shared = linkSharedObject({StringRef(*object)}, messages);
   linkTime = elapsed();
   if (failed(shared) || !(library = loadLibrary(*shared, errors))) return false;
-  for (Kernel &kernel : kernels) kernel.code = reinterpret_cast<TsrKernel>(dlsym(library, kernel.interface.name.c_str()));
+  for (Kernel &kernel : kernels)
+    kernel.code = reinterpret_cast<TsrKernel>(dlsym(library, kernel.interface.name.c_str()));
   return llvm::all_of(kernels, [](const Kernel &kernel) { return kernel.code != nullptr; });
 }
 
-std::vector<TensorValue> LoadedKernels::run(Kernel &kernel, ArrayRef<TensorValue> arguments, int pieces, ArrayRef<int> inPlace) {
+std::vector<TensorValue> LoadedKernels::run(Kernel &kernel, ArrayRef<TensorValue> arguments, int pieces,
+                                            ArrayRef<int> inPlace) {
   std::vector<Buffer> buffers;
   for (const TensorValue &argument : arguments) buffers.push_back(toBuffer(argument));
   for (Value result : kernel.op.getResults()) {
@@ -130,7 +139,8 @@ std::vector<TensorValue> LoadedKernels::run(Kernel &kernel, ArrayRef<TensorValue
   for (auto [result, operand] : llvm::enumerate(inPlace))
     if (operand >= 0) addresses[arguments.size() + result] = addresses[operand];
   int64_t n = kernel.interface.iterations;
-  for (int piece = pieces - 1; piece >= 0; --piece) kernel.code(addresses.data(), nullptr, n * piece / pieces, n * (piece + 1) / pieces);
+  for (int piece = pieces - 1; piece >= 0; --piece)
+    kernel.code(addresses.data(), nullptr, n * piece / pieces, n * (piece + 1) / pieces);
 
   std::vector<TensorValue> results;
   for (size_t i = 0; i < buffers.size(); ++i) {

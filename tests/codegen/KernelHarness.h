@@ -50,7 +50,8 @@ public:
 
   /// Runs a kernel over its iterations in `pieces` pieces, the last ones first, as threads would. `inPlace[i]` is the
   /// operand whose storage result i takes, or -1.
-  std::vector<TensorValue> run(Kernel &kernel, llvm::ArrayRef<TensorValue> arguments, int pieces = 1, llvm::ArrayRef<int> inPlace = {});
+  std::vector<TensorValue> run(Kernel &kernel, llvm::ArrayRef<TensorValue> arguments, int pieces = 1,
+                               llvm::ArrayRef<int> inPlace = {});
 
   std::string errors, text, llvmText;
   ObjectCodeTimes times;
@@ -66,7 +67,8 @@ private:
 };
 
 /// Random numbers for a tensor: floats in [low, high), integers in [0, highInteger), booleans.
-TensorValue randomTensor(NamedTensorType type, std::mt19937 &random, double low = -2, double high = 2, int64_t highInteger = 100);
+TensorValue randomTensor(NamedTensorType type, std::mt19937 &random, double low = -2, double high = 2,
+                         int64_t highInteger = 100);
 
 /// Loads a shared object from memory. Null with a message in `error` if that fails.
 void *loadLibrary(llvm::StringRef bytes, std::string &error);

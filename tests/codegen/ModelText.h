@@ -8,7 +8,8 @@
 
 namespace tessera::test {
 
-/// The module after `fuse` that the model file at `path` becomes, as text; the empty string after errors, which are printed.
+/// The module after `fuse` that the model file at `path` becomes, as text; the empty string after errors, which are
+/// printed.
 std::string fusedModel(const std::string &path, const std::vector<std::string> &sets);
 
 } // namespace tessera::test

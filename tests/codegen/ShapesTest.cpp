@@ -18,10 +18,12 @@ std::string matrix(int rows, int cols, const char *element = "f32") {
 std::string vectorOf(const char *axis, int size, const char *element = "f32") {
   return std::string("[") + axis + ": " + std::to_string(size) + "], " + element;
 }
-std::string binary(const char *name, const std::string &a, const std::string &ta, const std::string &b, const std::string &tb, const std::string &t) {
+std::string binary(const char *name, const std::string &a, const std::string &ta, const std::string &b,
+                   const std::string &tb, const std::string &t) {
   return std::string(name) + " " + a + ", " + b + " : (" + T(ta) + ", " + T(tb) + ") -> " + T(t);
 }
-std::string reduce(const char *kind, const std::string &x, const std::string &over, const std::string &from, const std::string &to) {
+std::string reduce(const char *kind, const std::string &x, const std::string &over, const std::string &from,
+                   const std::string &to) {
   return std::string("reduce ") + kind + " " + x + " over [" + over + "] : " + T(from) + " -> " + T(to);
 }
 
@@ -30,8 +32,18 @@ TEST(Shapes, ReduceRowsAndColumns) {
     for (const char *kind : {"sum", "max", "min"}) {
       std::string x = matrix(7, cols);
       for (const char *vector : {"row", "col", ""}) {
-        check({{{"x", x}}, "\"row\"", "\"col\"", vector, op("%y", reduce(kind, "%x", "\"col\"", x, vectorOf("row", 7))), {{"%y", vectorOf("row", 7)}}});
-        check({{{"x", x}}, "\"col\"", "\"row\"", vector, op("%y", reduce(kind, "%x", "\"row\"", x, vectorOf("col", cols))), {{"%y", vectorOf("col", cols)}}});
+        check({{{"x", x}},
+               "\"row\"",
+               "\"col\"",
+               vector,
+               op("%y", reduce(kind, "%x", "\"col\"", x, vectorOf("row", 7))),
+               {{"%y", vectorOf("row", 7)}}});
+        check({{{"x", x}},
+               "\"col\"",
+               "\"row\"",
+               vector,
+               op("%y", reduce(kind, "%x", "\"row\"", x, vectorOf("col", cols))),
+               {{"%y", vectorOf("col", cols)}}});
       }
     }
 }
@@ -49,23 +61,44 @@ TEST(Shapes, ReduceToScalar) {
   for (int cols : {3, 64, 100}) {
     std::string x = matrix(9, cols);
     for (const char *vector : {"row", "col", ""})
-      check({{{"x", x}}, "", "\"row\", \"col\"", vector,
-             op("%xx", binary("mul", "%x", x, "%x", x, x)) + op("%y", reduce("sum", "%xx", "\"row\", \"col\"", x, "[], f32")), {{"%y", "[], f32"}}});
+      check({{{"x", x}},
+             "",
+             "\"row\", \"col\"",
+             vector,
+             op("%xx", binary("mul", "%x", x, "%x", x, x)) +
+                 op("%y", reduce("sum", "%xx", "\"row\", \"col\"", x, "[], f32")),
+             {{"%y", "[], f32"}}});
   }
 }
 
 TEST(Shapes, ReduceSeveralAxesOfFour) {
   std::string x = "[a: 3, b: 5, c: 4, d: 18], f32";
-  check({{{"x", x}}, "\"b\"", "\"a\", \"c\", \"d\"", "d", op("%y", reduce("sum", "%x", "\"a\", \"c\", \"d\"", x, "[b: 5], f32")), {{"%y", "[b: 5], f32"}}});
-  check({{{"x", x}}, "\"b\", \"d\"", "\"a\", \"c\"", "d", op("%y", reduce("sum", "%x", "\"a\", \"c\"", x, "[b: 5, d: 18], f32")), {{"%y", "[b: 5, d: 18], f32"}}});
-  check({{{"x", x}}, "\"b\", \"d\"", "\"a\", \"c\"", "d", op("%y", reduce("max", "%x", "\"a\", \"c\"", x, "[d: 18, b: 5], f32")), {{"%y", "[d: 18, b: 5], f32"}}});
+  check({{{"x", x}},
+         "\"b\"",
+         "\"a\", \"c\", \"d\"",
+         "d",
+         op("%y", reduce("sum", "%x", "\"a\", \"c\", \"d\"", x, "[b: 5], f32")),
+         {{"%y", "[b: 5], f32"}}});
+  check({{{"x", x}},
+         "\"b\", \"d\"",
+         "\"a\", \"c\"",
+         "d",
+         op("%y", reduce("sum", "%x", "\"a\", \"c\"", x, "[b: 5, d: 18], f32")),
+         {{"%y", "[b: 5, d: 18], f32"}}});
+  check({{{"x", x}},
+         "\"b\", \"d\"",
+         "\"a\", \"c\"",
+         "d",
+         op("%y", reduce("max", "%x", "\"a\", \"c\"", x, "[d: 18, b: 5], f32")),
+         {{"%y", "[d: 18, b: 5], f32"}}});
 }
 
 /// softmax over `col`: three sweeps.
 KernelText softmax(int rows, int cols, const char *vector) {
   std::string x = matrix(rows, cols), r = vectorOf("row", rows);
-  std::string body = op("%m", reduce("max", "%x", "\"col\"", x, r)) + op("%c", binary("sub", "%x", x, "%m", r, x)) + op("%e", "exp %c : " + T(x)) +
-                     op("%s", reduce("sum", "%e", "\"col\"", x, r)) + op("%y", binary("div", "%e", x, "%s", r, x)) + op("%l", "log %s : " + T(r)) +
+  std::string body = op("%m", reduce("max", "%x", "\"col\"", x, r)) + op("%c", binary("sub", "%x", x, "%m", r, x)) +
+                     op("%e", "exp %c : " + T(x)) + op("%s", reduce("sum", "%e", "\"col\"", x, r)) +
+                     op("%y", binary("div", "%e", x, "%s", r, x)) + op("%l", "log %s : " + T(r)) +
                      op("%lse", binary("add", "%l", r, "%m", r, r));
   return {{{"x", x}}, "\"row\"", "\"col\"", vector, body, {{"%y", x}, {"%lse", r}}};
 }
@@ -80,13 +113,14 @@ TEST(Shapes, SoftmaxInPlace) { check(softmax(6, 193, "col"), {.inPlace = {0}}); 
 TEST(Shapes, LayerNormForward) {
   for (int cols : {48, 768, 77}) {
     std::string x = matrix(5, cols), r = vectorOf("row", 5), g = vectorOf("col", cols), s = "[], f32";
-    std::string body = op("%n", "constant " + std::to_string(1.0 / cols) + " : f32 -> " + T(s)) + op("%eps", "constant 1.0e-5 : f32 -> " + T(s)) +
-                       op("%sum", reduce("sum", "%x", "\"col\"", x, r)) + op("%mean", binary("mul", "%sum", r, "%n", s, r)) +
-                       op("%d", binary("sub", "%x", x, "%mean", r, x)) + op("%dd", binary("mul", "%d", x, "%d", x, x)) +
-                       op("%v0", reduce("sum", "%dd", "\"col\"", x, r)) + op("%v1", binary("mul", "%v0", r, "%n", s, r)) +
-                       op("%v2", binary("add", "%v1", r, "%eps", s, r)) + op("%rstd", "rsqrt %v2 : " + T(r)) +
-                       op("%h", binary("mul", "%d", x, "%rstd", r, x)) + op("%hg", binary("mul", "%h", x, "%g", g, x)) +
-                       op("%y", binary("add", "%hg", x, "%b", g, x));
+    std::string body =
+        op("%n", "constant " + std::to_string(1.0 / cols) + " : f32 -> " + T(s)) +
+        op("%eps", "constant 1.0e-5 : f32 -> " + T(s)) + op("%sum", reduce("sum", "%x", "\"col\"", x, r)) +
+        op("%mean", binary("mul", "%sum", r, "%n", s, r)) + op("%d", binary("sub", "%x", x, "%mean", r, x)) +
+        op("%dd", binary("mul", "%d", x, "%d", x, x)) + op("%v0", reduce("sum", "%dd", "\"col\"", x, r)) +
+        op("%v1", binary("mul", "%v0", r, "%n", s, r)) + op("%v2", binary("add", "%v1", r, "%eps", s, r)) +
+        op("%rstd", "rsqrt %v2 : " + T(r)) + op("%h", binary("mul", "%d", x, "%rstd", r, x)) +
+        op("%hg", binary("mul", "%h", x, "%g", g, x)) + op("%y", binary("add", "%hg", x, "%b", g, x));
     for (const char *vector : {"col", "row"})
       check({{{"x", x}, {"g", g}, {"b", g}}, "\"row\"", "\"col\"", vector, body, {{"%y", x}, {"%h", x}, {"%rstd", r}}});
   }
@@ -95,15 +129,23 @@ TEST(Shapes, LayerNormForward) {
 TEST(Shapes, ElementResultBesideReduction) {
   std::string x = matrix(9, 70), c = vectorOf("col", 70);
   for (const char *vector : {"col", "row"})
-    check({{{"x", x}}, "\"col\"", "\"row\"", vector, op("%e", "tanh %x : " + T(x)) + op("%s", reduce("sum", "%e", "\"row\"", x, c)), {{"%e", x}, {"%s", c}}});
+    check({{{"x", x}},
+           "\"col\"",
+           "\"row\"",
+           vector,
+           op("%e", "tanh %x : " + T(x)) + op("%s", reduce("sum", "%e", "\"row\"", x, c)),
+           {{"%e", x}, {"%s", c}}});
 }
 
 TEST(Shapes, ReductionOfWhatVariesAlongOneSerialAxis) {
   std::string x = "[a: 3, b: 5, c: 20], f32", y = "[b: 5], f32";
-  std::string body = op("%e", "exp %y : " + T(y)) + op("%z", binary("mul", "%x", x, "%e", y, x)) + op("%w", "broadcast %e : " + T(y) + " -> " + T(x)) +
-                     op("%s", reduce("sum", "%z", "\"b\", \"c\"", x, "[a: 3], f32")) + op("%t", reduce("sum", "%w", "\"b\", \"c\"", x, "[a: 3], f32"));
+  std::string body = op("%e", "exp %y : " + T(y)) + op("%z", binary("mul", "%x", x, "%e", y, x)) +
+                     op("%w", "broadcast %e : " + T(y) + " -> " + T(x)) +
+                     op("%s", reduce("sum", "%z", "\"b\", \"c\"", x, "[a: 3], f32")) +
+                     op("%t", reduce("sum", "%w", "\"b\", \"c\"", x, "[a: 3], f32"));
   for (const char *vector : {"a", "b", "c"})
-    check({{{"x", x}, {"y", y}}, "\"a\"", "\"b\", \"c\"", vector, body, {{"%s", "[a: 3], f32"}, {"%t", "[a: 3], f32"}}});
+    check(
+        {{{"x", x}, {"y", y}}, "\"a\"", "\"b\", \"c\"", vector, body, {{"%s", "[a: 3], f32"}, {"%t", "[a: 3], f32"}}});
 }
 
 } // namespace

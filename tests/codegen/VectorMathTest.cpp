@@ -18,7 +18,8 @@ namespace {
 constexpr unsigned step = 1021;
 
 std::vector<float> allMagnitudes() {
-  std::vector<float> numbers{0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 0x1p-149f, -0x1p-149f, 0x1p-126f, 3.4028235e38f};
+  std::vector<float> numbers{0.0f, -0.0f,     1.0f,       -1.0f,     INFINITY,     -INFINITY,
+                             NAN,  0x1p-149f, -0x1p-149f, 0x1p-126f, 3.4028235e38f};
   for (uint64_t bits = 0; bits < (uint64_t(1) << 32); bits += step) {
     auto word = static_cast<uint32_t>(bits);
     float x;
@@ -32,7 +33,8 @@ std::vector<float> allMagnitudes() {
 double ulps(float got, double exact) {
   auto rounded = static_cast<float>(exact);
   if (std::isnan(exact)) return std::isnan(got) ? 0 : INFINITY;
-  if (std::isinf(got) || std::isinf(rounded)) return got == rounded ? 0 : std::abs(exact) > 3.4028234e38 && std::abs(got) > 3.40282e38 ? 1 : INFINITY;
+  if (std::isinf(got) || std::isinf(rounded))
+    return got == rounded ? 0 : std::abs(exact) > 3.4028234e38 && std::abs(got) > 3.40282e38 ? 1 : INFINITY;
   double unit = std::ldexp(1.0, std::max(exact == 0 ? -149 : std::ilogb(exact) - 23, -149));
   return std::abs(got - exact) / unit;
 }
@@ -42,7 +44,11 @@ void expectAccuracy(const char *op, double (*reference)(double), double bound, d
   std::vector<float> numbers = allMagnitudes();
   for (const char *march : {"native", "x86-64-v3"}) {
     std::string type = "[n: " + std::to_string(numbers.size()) + "], f32";
-    LoadedKernels loaded(KernelText{{{"x", type}}, "\"n\"", "", "n", test::op("%y", std::string(op) + " %x : " + T(type)), {{"%y", type}}}.str(), march);
+    LoadedKernels loaded(
+        KernelText{
+            {{"x", type}}, "\"n\"", "", "n", test::op("%y", std::string(op) + " %x : " + T(type)), {{"%y", type}}}
+            .str(),
+        march);
     ASSERT_EQ(loaded.errors, "");
     std::vector<float> results(numbers.size());
     void *addresses[] = {numbers.data(), results.data()};
@@ -66,10 +72,13 @@ TEST(VectorMath, Erf) { expectAccuracy("erf", std::erf, 1); }
 TEST(VectorMath, Sin) { expectAccuracy("sin", std::sin, 1.5, 0x1p30); }
 TEST(VectorMath, Cos) { expectAccuracy("cos", std::cos, 1.5, 0x1p30); }
 TEST(VectorMath, Sqrt) { expectAccuracy("sqrt", std::sqrt, 0.5); }
-TEST(VectorMath, Rsqrt) { expectAccuracy("rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1.5); }
+TEST(VectorMath, Rsqrt) {
+  expectAccuracy("rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1.5);
+}
 
 TEST(VectorMath, Pow) {
-  std::vector<float> special{0.0f, -0.0f, 1.0f, -1.0f, 2.0f, -2.0f, 3.0f, -3.0f, 0.5f, -0.5f, 1e-40f, 1e30f, -1e30f, INFINITY, -INFINITY, NAN, 7.0f, 10.5f, -0.3f};
+  std::vector<float> special{0.0f,   -0.0f, 1.0f,   -1.0f,    2.0f,      -2.0f, 3.0f, -3.0f, 0.5f, -0.5f,
+                             1e-40f, 1e30f, -1e30f, INFINITY, -INFINITY, NAN,   7.0f, 10.5f, -0.3f};
   std::vector<float> bases, exponents;
   for (float a : special)
     for (float b : special) bases.push_back(a), exponents.push_back(b);
@@ -77,15 +86,21 @@ TEST(VectorMath, Pow) {
   std::uniform_real_distribution<float> logs(-20, 20), powers(-8, 8);
   for (int i = 0; i < 200000; ++i) bases.push_back(std::exp(logs(random))), exponents.push_back(powers(random));
   std::string type = "[n: " + std::to_string(bases.size()) + "], f32";
-  LoadedKernels loaded(KernelText{{{"a", type}, {"b", type}}, "\"n\"", "", "n",
-                                  test::op("%y", "pow %a, %b : (" + T(type) + ", " + T(type) + ") -> " + T(type)), {{"%y", type}}}.str());
+  LoadedKernels loaded(KernelText{
+      {{"a", type}, {"b", type}},
+      "\"n\"",
+      "",
+      "n",
+      test::op("%y", "pow %a, %b : (" + T(type) + ", " + T(type) + ") -> " + T(type)),
+      {{"%y", type}}}.str());
   ASSERT_EQ(loaded.errors, "");
   std::vector<float> results(bases.size());
   void *addresses[] = {bases.data(), exponents.data(), results.data()};
   loaded.kernel().code(addresses, nullptr, 0, loaded.kernel().interface.iterations);
   for (size_t i = 0; i < bases.size(); ++i) {
     double exact = std::pow(static_cast<double>(bases[i]), static_cast<double>(exponents[i]));
-    ASSERT_LE(ulps(results[i], exact), 1) << "pow(" << bases[i] << ", " << exponents[i] << ") is " << results[i] << ", expected " << exact;
+    ASSERT_LE(ulps(results[i], exact), 1)
+        << "pow(" << bases[i] << ", " << exponents[i] << ") is " << results[i] << ", expected " << exact;
     if (exact == 0) ASSERT_EQ(std::signbit(results[i]), std::signbit(exact)) << bases[i] << ", " << exponents[i];
   }
 }
