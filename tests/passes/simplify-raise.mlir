@@ -1,0 +1,174 @@
+// RUN: tessera-opt %s --tsr-simplify --verify-diagnostics | FileCheck %s
+
+module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab"]} {
+  // Softmax as people write it, safe against overflow.
+  // CHECK-LABEL: @softmax
+  func.func @softmax(%x: !tsr.tensor<[batch: 3, in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32> {
+    // CHECK-NEXT: %[[P:.*]] = tsr.softmax %arg0 over "in" {tsr.name = "p"}
+    // CHECK-NEXT: return %[[P]]
+    %t = tsr.reduce max %x over ["in"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f32>
+    %d = tsr.sub %x, %t : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    %e = tsr.exp %d : !tsr.tensor<[batch: 3, in: 4], f32>
+    %s = tsr.reduce sum %e over ["in"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f32>
+    %p = tsr.div %e, %s {tsr.name = "p"} : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    return %p : !tsr.tensor<[batch: 3, in: 4], f32>
+  }
+
+  // Guards against rows that are masked throughout are looked through.
+  // CHECK-LABEL: @maskedSoftmax
+  func.func @maskedSoftmax(%x: !tsr.tensor<[batch: 3, in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32> {
+    // CHECK-NEXT: %[[P:.*]] = tsr.softmax %arg0 over "in"
+    // CHECK-NEXT: return %[[P]]
+    %t = tsr.reduce max %x over ["in"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f32>
+    %low = tsr.constant 0xFF800000 : f32 -> !tsr.tensor<[], f32>
+    %zero = tsr.constant 0.0 : f32 -> !tsr.tensor<[], f32>
+    %one = tsr.constant 1.0 : f32 -> !tsr.tensor<[], f32>
+    %masked = tsr.compare eq %low, %t : (!tsr.tensor<[], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], i1>
+    %c = tsr.select %masked, %zero, %t : (!tsr.tensor<[batch: 3], i1>, !tsr.tensor<[], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32>
+    %d = tsr.sub %x, %c : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    %e = tsr.exp %d : !tsr.tensor<[batch: 3, in: 4], f32>
+    %s = tsr.reduce sum %e over ["in"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f32>
+    %some = tsr.compare ne %s, %zero : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[batch: 3], i1>
+    %n = tsr.select %some, %s, %one : (!tsr.tensor<[batch: 3], i1>, !tsr.tensor<[batch: 3], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[batch: 3], f32>
+    %i = tsr.div %one, %n : (!tsr.tensor<[], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32>
+    %p = tsr.mul %i, %e : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3, in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    return %p : !tsr.tensor<[batch: 3, in: 4], f32>
+  }
+
+  // A sum over another axis makes no softmax.
+  // CHECK-LABEL: @notSoftmax
+  func.func @notSoftmax(%x: !tsr.tensor<[batch: 4, in: 4], f32>, %y: !tsr.tensor<[batch: 4, in: 4], f32>) -> !tsr.tensor<[batch: 4, in: 4], f32> {
+    // CHECK-NOT: tsr.softmax
+    // CHECK: return
+    %e = tsr.exp %x : !tsr.tensor<[batch: 4, in: 4], f32>
+    %f = tsr.exp %y : !tsr.tensor<[batch: 4, in: 4], f32>
+    %s = tsr.reduce sum %f over ["in"] : !tsr.tensor<[batch: 4, in: 4], f32> -> !tsr.tensor<[batch: 4], f32>
+    %p = tsr.div %e, %s : (!tsr.tensor<[batch: 4, in: 4], f32>, !tsr.tensor<[batch: 4], f32>) -> !tsr.tensor<[batch: 4, in: 4], f32>
+    return %p : !tsr.tensor<[batch: 4, in: 4], f32>
+  }
+
+  // Layer norm by division by the square root; the gain stays outside.
+  // CHECK-LABEL: @layerNorm
+  func.func @layerNorm(%x: !tsr.tensor<[batch: 3, in: 4], f32>, %g: !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32> {
+    // CHECK-NEXT: %[[N:.*]]:2 = tsr.layer_norm %arg0 over ["in"] epsilon 9.99
+    // CHECK-NEXT: %[[G:.*]] = tsr.mul %[[N]]#0, %arg1
+    // CHECK-NEXT: return %[[G]]
+    %four = tsr.constant 4.0 : f32 -> !tsr.tensor<[], f32>
+    %eps = tsr.constant 1.0e-5 : f32 -> !tsr.tensor<[], f32>
+    %two = tsr.constant 2.0 : f32 -> !tsr.tensor<[], f32>
+    %s = tsr.reduce sum %x over ["in"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f32>
+    %m = tsr.div %s, %four : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[batch: 3], f32>
+    %c = tsr.sub %x, %m : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    %q = tsr.pow %c, %two : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    %v = tsr.reduce sum %q over ["in"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f32>
+    %w = tsr.div %v, %four : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[batch: 3], f32>
+    %e = tsr.add %eps, %w : (!tsr.tensor<[], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32>
+    %r = tsr.sqrt %e : !tsr.tensor<[batch: 3], f32>
+    %n = tsr.div %c, %r : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    %o = tsr.mul %n, %g : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    return %o : !tsr.tensor<[batch: 3, in: 4], f32>
+  }
+
+  // Layer norm where rstd meets the gain first.
+  // CHECK-LABEL: @layerNormRegrouped
+  func.func @layerNormRegrouped(%x: !tsr.tensor<[batch: 3, in: 4], f32>, %g: !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32> {
+    // CHECK: %[[N:.*]]:2 = tsr.layer_norm
+    // CHECK: tsr.mul %[[N]]#0, %arg1
+    %quarter = tsr.constant 0.25 : f32 -> !tsr.tensor<[], f32>
+    %eps = tsr.constant 1.0e-5 : f32 -> !tsr.tensor<[], f32>
+    %s = tsr.reduce sum %x over ["in"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f32>
+    %m = tsr.mul %s, %quarter : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[batch: 3], f32>
+    %c = tsr.sub %x, %m : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    %q = tsr.mul %c, %c : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3, in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    %v = tsr.reduce sum %q over ["in"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f32>
+    %w = tsr.mul %v, %quarter : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[batch: 3], f32>
+    %e = tsr.add %w, %eps : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[batch: 3], f32>
+    %r = tsr.rsqrt %e : !tsr.tensor<[batch: 3], f32>
+    %rg = tsr.mul %g, %r : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    %n = tsr.mul %rg, %c : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3, in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    return %n : !tsr.tensor<[batch: 3, in: 4], f32>
+  }
+
+  // log(sum(exp(x - top))) + top - x[label]
+  // CHECK-LABEL: @crossEntropy
+  func.func @crossEntropy(%x: !tsr.tensor<[batch: 3, vocab: 9], f32>, %label: !tsr.tensor<[batch: 3], i32>) -> !tsr.tensor<[batch: 3], f32> {
+    // CHECK-NEXT: %[[L:.*]]:2 = tsr.cross_entropy %arg0, %arg1 over "vocab"
+    // CHECK-NEXT: return %[[L]]#0
+    %t = tsr.reduce max %x over ["vocab"] : !tsr.tensor<[batch: 3, vocab: 9], f32> -> !tsr.tensor<[batch: 3], f32>
+    %d = tsr.sub %x, %t : (!tsr.tensor<[batch: 3, vocab: 9], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, vocab: 9], f32>
+    %e = tsr.exp %d : !tsr.tensor<[batch: 3, vocab: 9], f32>
+    %s = tsr.reduce sum %e over ["vocab"] : !tsr.tensor<[batch: 3, vocab: 9], f32> -> !tsr.tensor<[batch: 3], f32>
+    %l = tsr.log %s : !tsr.tensor<[batch: 3], f32>
+    %lse = tsr.add %l, %t : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32>
+    %g = tsr.gather %x[["vocab"] = %label] : (!tsr.tensor<[batch: 3, vocab: 9], f32>, !tsr.tensor<[batch: 3], i32>) -> !tsr.tensor<[batch: 3], f32>
+    %o = tsr.sub %lse, %g : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32>
+    return %o : !tsr.tensor<[batch: 3], f32>
+  }
+
+  // The negative of log softmax at the label.
+  // CHECK-LABEL: @pickedLogSoftmax
+  func.func @pickedLogSoftmax(%x: !tsr.tensor<[batch: 3, vocab: 9], f32>, %label: !tsr.tensor<[batch: 3], i32>) -> !tsr.tensor<[batch: 3], f32> {
+    // CHECK-NEXT: %[[L:.*]]:2 = tsr.cross_entropy %arg0, %arg1 over "vocab"
+    // CHECK-NEXT: return %[[L]]#0
+    %t = tsr.reduce max %x over ["vocab"] : !tsr.tensor<[batch: 3, vocab: 9], f32> -> !tsr.tensor<[batch: 3], f32>
+    %d = tsr.sub %x, %t : (!tsr.tensor<[batch: 3, vocab: 9], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, vocab: 9], f32>
+    %e = tsr.exp %d : !tsr.tensor<[batch: 3, vocab: 9], f32>
+    %s = tsr.reduce sum %e over ["vocab"] : !tsr.tensor<[batch: 3, vocab: 9], f32> -> !tsr.tensor<[batch: 3], f32>
+    %l = tsr.log %s : !tsr.tensor<[batch: 3], f32>
+    %ls = tsr.sub %d, %l : (!tsr.tensor<[batch: 3, vocab: 9], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, vocab: 9], f32>
+    %g = tsr.gather %ls[["vocab"] = %label] : (!tsr.tensor<[batch: 3, vocab: 9], f32>, !tsr.tensor<[batch: 3], i32>) -> !tsr.tensor<[batch: 3], f32>
+    %o = tsr.neg %g : !tsr.tensor<[batch: 3], f32>
+    return %o : !tsr.tensor<[batch: 3], f32>
+  }
+
+  // A causal mask and a bias per head: the chain moves into the region, positions with it, the bias is captured.
+  // CHECK-LABEL: @attention
+  func.func @attention(%q: !tsr.tensor<[seq: 5, head: 2, hd: 4], f32>, %k: !tsr.tensor<[head: 2, hd: 4, key: 5], f32>, %v: !tsr.tensor<[head: 2, hd: 4, key: 5], f32>, %b: !tsr.tensor<[head: 2], f32>) -> !tsr.tensor<[seq: 5, head: 2, hd: 4], f32> {
+    // CHECK-NEXT: %[[O:.*]]:2 = tsr.attention %arg0, %arg1, %arg2 captures %arg3 hidden ["hd"] key "key"
+    // CHECK-NEXT: ^bb0(%[[S:.*]]: !tsr.tensor<[seq: 5, head: 2, key: 5], f32>, %[[B:.*]]: !tsr.tensor<[head: 2], f32>):
+    // CHECK: tsr.mul %[[S]]
+    // CHECK: tsr.add %{{.*}}, %[[B]]
+    // CHECK: tsr.compare le
+    // CHECK: tsr.select
+    // CHECK-NEXT: tsr.yield
+    // CHECK: return %[[O]]#0
+    %two = tsr.constant 2.0 : f32 -> !tsr.tensor<[], f32>
+    %low = tsr.constant 0xFF800000 : f32 -> !tsr.tensor<[], f32>
+    %s = tsr.contract %k, %q over ["hd"] : (!tsr.tensor<[head: 2, hd: 4, key: 5], f32>, !tsr.tensor<[seq: 5, head: 2, hd: 4], f32>) -> !tsr.tensor<[seq: 5, head: 2, key: 5], f32>
+    %t = tsr.div %s, %two : (!tsr.tensor<[seq: 5, head: 2, key: 5], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[seq: 5, head: 2, key: 5], f32>
+    %u = tsr.add %t, %b : (!tsr.tensor<[seq: 5, head: 2, key: 5], f32>, !tsr.tensor<[head: 2], f32>) -> !tsr.tensor<[seq: 5, head: 2, key: 5], f32>
+    %pk = tsr.index : !tsr.tensor<[key: 5], i32>
+    %ps = tsr.index : !tsr.tensor<[seq: 5], i32>
+    %c = tsr.compare le %pk, %ps : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[seq: 5], i32>) -> !tsr.tensor<[seq: 5, key: 5], i1>
+    %m = tsr.select %c, %u, %low : (!tsr.tensor<[seq: 5, key: 5], i1>, !tsr.tensor<[seq: 5, head: 2, key: 5], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[seq: 5, head: 2, key: 5], f32>
+    %p = tsr.softmax %m over "key" : !tsr.tensor<[seq: 5, head: 2, key: 5], f32>
+    %o = tsr.contract %p, %v over ["key"] : (!tsr.tensor<[seq: 5, head: 2, key: 5], f32>, !tsr.tensor<[head: 2, hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, head: 2, hd: 4], f32>
+    return %o : !tsr.tensor<[seq: 5, head: 2, hd: 4], f32>
+  }
+
+  // Dropout of the probabilities is no attention, and a remark says so.
+  // CHECK-LABEL: @dropout
+  func.func @dropout(%q: !tsr.tensor<[seq: 5, hd: 4], f32>, %k: !tsr.tensor<[hd: 4, key: 5], f32>, %v: !tsr.tensor<[hd: 4, key: 5], f32>, %keep: !tsr.tensor<[seq: 5, key: 5], i1>) -> !tsr.tensor<[seq: 5, hd: 4], f32> {
+    // CHECK: tsr.softmax
+    // CHECK-NOT: tsr.attention
+    %zero = tsr.constant 0.0 : f32 -> !tsr.tensor<[], f32>
+    %s = tsr.contract %q, %k over ["hd"] : (!tsr.tensor<[seq: 5, hd: 4], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    %p = tsr.softmax %s over "key" : !tsr.tensor<[seq: 5, key: 5], f32>
+    %d = tsr.select %keep, %p, %zero : (!tsr.tensor<[seq: 5, key: 5], i1>, !tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    // expected-remark @+1 {{not raised to attention: an op stands between softmax and the contraction with the values}}
+    %o = tsr.contract %d, %v over ["key"] : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, hd: 4], f32>
+    return %o : !tsr.tensor<[seq: 5, hd: 4], f32>
+  }
+
+  // Probabilities that are a result themselves keep their softmax.
+  // CHECK-LABEL: @probabilitiesUsed
+  func.func @probabilitiesUsed(%q: !tsr.tensor<[seq: 5, hd: 4], f32>, %k: !tsr.tensor<[hd: 4, key: 5], f32>, %v: !tsr.tensor<[hd: 4, key: 5], f32>) -> (!tsr.tensor<[seq: 5, hd: 4], f32>, !tsr.tensor<[seq: 5, key: 5], f32>) {
+    // CHECK: tsr.softmax
+    // CHECK-NOT: tsr.attention
+    %s = tsr.contract %q, %k over ["hd"] : (!tsr.tensor<[seq: 5, hd: 4], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    %p = tsr.softmax %s over "key" : !tsr.tensor<[seq: 5, key: 5], f32>
+    // expected-remark @+1 {{not raised to attention: scores or probabilities are used elsewhere}}
+    %o = tsr.contract %p, %v over ["key"] : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, hd: 4], f32>
+    return %o, %p : !tsr.tensor<[seq: 5, hd: 4], f32>, !tsr.tensor<[seq: 5, key: 5], f32>
+  }
+}
