@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes points on the line y = 2 x - 3 with a little noise, as CSV with the columns x and y, for examples/01-regression.tsr.
 
-usage: make-regression.py OUT.csv [ROWS]      512 rows unless said; the same bytes at every call
+usage: make-regression.py OUT.csv [ROWS]      2,048 rows unless said; the same bytes at every call
 """
 
 import random
@@ -12,7 +12,7 @@ def main(args):
     if len(args) not in (1, 2):
         print(__doc__, file=sys.stderr)
         return 2
-    rows = int(args[1]) if len(args) == 2 else 512
+    rows = int(args[1]) if len(args) == 2 else 2048
     draw = random.Random(1)
     with open(args[0], "w") as out:
         out.write("x,y\n")

@@ -1,8 +1,9 @@
 // A perceptron as the frontend would build it: compiles to a program that trains.
 //
+// REQUIRES: tessera
 // RUN: tessera compile %s -o %t
 // RUN: %t info | FileCheck %s
-// CHECK: up
+// CHECK: up {{ *}}weight
 !W = !tsr.tensor<[pixel: 64, hidden: 32], f32>
 !V = !tsr.tensor<[hidden: 32, class: 10], f32>
 !b = !tsr.tensor<[hidden: 32], f32>

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Compares what `info` says of memory with what a run takes.
+
+usage: measure_memory.py PROGRAM DATA
+
+The bound on anonymous resident memory is 1.05 x (arena + listed buffers) + 32 MiB.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+
+program, data = sys.argv[1:]
+info = subprocess.run([program, "info"], check=True, capture_output=True, text=True).stdout
+numbers = {key.strip(): int(value) for key, value in re.findall(r"^  ([a-z][a-z ]*?) {2,}(\d+)", info, re.M)}
+environment = {**os.environ, "TESSERA_COUNT_ALLOCATIONS": "1"}
+run = subprocess.Popen([program, "train", "--data", data, "--steps", "3", "--resume", "never", "--checkpoint-dir", "memory-run"],
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+peak = 0
+while run.poll() is None:
+    try:
+        with open(f"/proc/{run.pid}/status") as status:
+            found = re.search(r"RssAnon:\s+(\d+) kB", status.read())
+            peak = max(peak, int(found.group(1)) * 1024 if found else 0)
+    except FileNotFoundError:
+        pass
+    time.sleep(0.005)
+said = run.stdout.read()
+
+taken = int(re.search(r"arena (\d+) bytes", said).group(1))
+print("arena equal" if taken == numbers["arena"] else f"arena: info says {numbers['arena']}, the run took {taken}")
+bound = 1.05 * numbers["total"] + (32 << 20)
+print("resident peak within bound" if 0 < peak <= bound else "resident peak out of bound", f"({peak} of {bound:.0f} bytes)")
+counted = int(re.search(r"allocations inside steps: (\d+)", said).group(1))
+print("no allocation inside a step" if counted == 0 else f"{counted} allocations inside steps")
