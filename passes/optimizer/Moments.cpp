@@ -51,8 +51,7 @@ Value MomentTable::addToStep(StringRef path, NamedTensorType type, Location loc)
 FailureOr<SmallVector<Value>> MomentTable::add(UpdateOp update) {
   if (update->getParentOp() != step) return update.emitOpError("expected to stand in the body of `step`");
   StateOp parameter = findState(module, update.getState());
-  if (!parameter)
-    return update.emitOpError("no state is called `") << update.getState() << "`";
+  if (!parameter) return update.emitOpError("no state is called `") << update.getState() << "`";
   FailureOr<SmallVector<StringRef>> kept = momentNames(update);
   if (failed(kept)) return failure();
   pending.clear();
