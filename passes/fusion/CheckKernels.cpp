@@ -57,6 +57,11 @@ LogicalResult KernelChecker::check() {
     if (failed(checkOp(op))) return failure();
   for (Value value : kernel.getBlock().getTerminator()->getOperands())
     if (failed(checkYield(value))) return failure();
+  auto scatters = kernel.getBlock().getOps<ScatterAddOp>();
+  if (!scatters.empty()) {
+    bool alone = llvm::hasSingleElement(scatters) && kernel.getNumResults() == 1 && kernel.getBlock().getOps<ReduceOp>().empty();
+    if (!alone) return kernel.emitError("holds more than a scatter_add and what computes its updates and indices");
+  }
   if (auto vector = kernel.getVector(); vector && !llvm::is_contained(parallel, *vector) && !llvm::is_contained(serial, *vector))
     return kernel.emitError("has no axis `") << *vector << "` to vectorise";
   return success();

@@ -172,7 +172,8 @@ void Grouping::makeClusters() {
 bool Grouping::canMerge(const Cluster &a, const Cluster &b) const {
   if (a.isClosed || b.isClosed || a.nodes.size() + b.nodes.size() > maxOps) return false;
   auto isScatter = [&](const Cluster &c) { return llvm::any_of(c.nodes, [&](int n) { return isa<ScatterAddOp>(nodes[n].op); }); };
-  if (isScatter(a) && isScatter(b)) return false;
+  // docs/ir.md, rule 4: only what computes its updates and indices joins a scatter.
+  if ((isScatter(a) && !b.serial.empty()) || (isScatter(b) && !a.serial.empty())) return false;
   if (a.serial.empty() == b.serial.empty()) return a.space == b.space && a.serial == b.serial;
   const Cluster &reducing = a.serial.empty() ? b : a, &pointwise = a.serial.empty() ? a : b;
   if (pointwise.space == reducing.space) return true;

@@ -31,6 +31,16 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
     return %e, %a, %b : !tsr.tensor<[batch: 8, embed: 16], f32>, !tsr.tensor<[embed: 16], f32>, !tsr.tensor<[embed: 16], f32>
   }
 
+  // A scatter's kernel holds no reduction, though both walk the same axes of the same tensor.
+  // CHECK-LABEL: func.func @scatter
+  func.func @scatter(%x: !tsr.tensor<[batch: 8, embed: 16], f32>, %i: !tsr.tensor<[batch: 8], i32>) -> (!tsr.tensor<[embed: 16], f32>, !tsr.tensor<[vocab: 64, embed: 16], f32>) {
+    // CHECK-COUNT-2: tsr.kernel {{.*}} parallel ["embed"] serial ["batch"]
+    // CHECK: return
+    %s = tsr.reduce sum %x over ["batch"] : !tsr.tensor<[batch: 8, embed: 16], f32> -> !tsr.tensor<[embed: 16], f32>
+    %a = tsr.scatter_add %x[["vocab"] = %i] : (!tsr.tensor<[batch: 8, embed: 16], f32>, !tsr.tensor<[batch: 8], i32>) -> !tsr.tensor<[vocab: 64, embed: 16], f32>
+    return %s, %a : !tsr.tensor<[embed: 16], f32>, !tsr.tensor<[vocab: 64, embed: 16], f32>
+  }
+
   // Biases and sums of contractions go into the contractions.
   // CHECK-LABEL: func.func @absorb
   func.func @absorb(%x: !tsr.tensor<[batch: 64, embed: 32], f32>, %w: !tsr.tensor<[embed: 32, ff: 32], f32>, %b: !tsr.tensor<[ff: 32], f32>) -> !tsr.tensor<[batch: 64, ff: 32], f32> {
