@@ -43,7 +43,7 @@ struct FusePass : tessera::impl::FusePassBase<FusePass> {
     writeSmallContractionsOut(module);
     absorbAdditions(module);
     splitLargeReductions(module);
-    separateCarriedConstants(module);
+    separateStoredConstants(module);
     SmallVector<Block *> blocks;
     module.walk([&](Operation *op) {
       if (isa<RepeatOp, func::FuncOp>(op)) blocks.push_back(&op->getRegion(0).front());

@@ -39,6 +39,7 @@ bool tessera::readsFromMemory(OpOperand &use) {
   Operation *op = use.getOwner();
   if (!isKernelOp(op)) return true;
   if (isa<SliceOp, PadOp, RenameOp, SplitOp, MergeOp, ReorderOp, RandomOp>(op)) return true;
+  if (auto scatter = dyn_cast<ScatterAddOp>(op)) return use.get() == scatter.getInit();
   return isa<GatherOp>(op) && use.getOperandNumber() == 0;
 }
 
@@ -144,12 +145,19 @@ void Grouping::buildNodes() {
   }
 }
 
+/// Whether an op picks a few values out of a large temporary (the logits of the labels). Alone it can run early, and the temporary can be
+/// overwritten by the next kernel that reads it.
+static bool picksFromTemporary(Operation *op) {
+  auto gather = dyn_cast<GatherOp>(op);
+  return gather && gather.getX().getDefiningOp() && gather.getX().getType().getNumElements() >= 8 * gather.getType().getNumElements();
+}
+
 void Grouping::makeClusters() {
   for (auto [i, node] : llvm::enumerate(nodes)) {
     Cluster cluster;
     cluster.nodes.push_back(i);
     cluster.isKernel = isKernelOp(node.op);
-    cluster.isClosed = !cluster.isKernel || isRecomputed(node.op) || isa<ReorderOp>(node.op);
+    cluster.isClosed = !cluster.isKernel || isRecomputed(node.op) || isa<ReorderOp>(node.op) || picksFromTemporary(node.op);
     if (cluster.isKernel) cluster.space = sortedNames(visitedType(node.op));
     if (auto reduce = dyn_cast<ReduceOp>(node.op)) {
       cluster.serial = names(reduce.getOver());

@@ -3,8 +3,9 @@
 #include "passes/fusion/Prepare.h"
 #include "ir/GraphBuilder.h"
 #include "ir/Program.h"
+#include "passes/fusion/Groups.h"
 #include "passes/layout/Gemm.h"
-#include "passes/layout/OrderChoice.h"
+#include "passes/layout/Views.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -46,13 +47,18 @@ void tessera::foldSources(ModuleOp module) {
   });
 }
 
-void tessera::separateCarriedConstants(ModuleOp module) {
-  module.walk([&](RepeatOp repeat) {
-    for (OpOperand &use : repeat.getCarriedMutable())
-      if (Operation *constant = use.get().getDefiningOp<ConstantOp>()) {
-        OpBuilder builder(repeat);
-        use.set(builder.clone(*constant)->getResult(0));
-      }
+void tessera::separateStoredConstants(ModuleOp module) {
+  auto separate = [](OpOperand &use) {
+    Operation *constant = use.get().getDefiningOp<ConstantOp>();
+    if (!constant || use.get().hasOneUse()) return;
+    OpBuilder builder(constant);
+    use.set(builder.clone(*constant)->getResult(0));
+  };
+  module.walk([&](Operation *op) {
+    if (auto repeat = dyn_cast<RepeatOp>(op))
+      for (OpOperand &use : repeat.getCarriedMutable()) separate(use);
+    if (isa<func::ReturnOp, YieldOp>(op))
+      for (OpOperand &use : op->getOpOperands()) separate(use);
   });
 }
 
@@ -86,18 +92,35 @@ static ContractOp soleContraction(AddOp add, unsigned operand) {
   return contract;
 }
 
-/// Whether the result of an addition may take `x`'s storage and be added to in place: `x` is an accumulator that this
-/// repeat carries and nothing needs afterwards, or itself a contraction that nothing else uses.
-static bool isAccumulator(Value x, AddOp add) {
-  if (x.getType() != add.getResult().getType()) return false;
-  if (x.getDefiningOp<ContractOp>()) return x.hasOneUse();
-  auto argument = dyn_cast<BlockArgument>(x);
+/// Whether all uses of `x` but the addition come before it, so that its storage is free afterwards.
+static bool diesIn(Value x, AddOp add) {
+  return llvm::all_of(x.getUsers(), [&](Operation *user) {
+    return user == add || (user->getBlock() == add->getBlock() && user->isBeforeInBlock(add) && !isStorageView(user));
+  });
+}
+
+/// Whether `x` is what this repeat carries and the sum is what it carries on.
+static bool isCarriedOn(Value x, AddOp add) {
   auto repeat = dyn_cast<RepeatOp>(add->getParentOp());
-  if (!argument || !repeat || !llvm::is_contained(repeat.getCarriedArgs(), x)) return false;
-  auto comesFirst = [&](Operation *user) { return user == add || (user->getBlock() == add->getBlock() && user->isBeforeInBlock(add) && !isa<RenameOp, SplitOp, MergeOp, SliceOp>(user)); };
-  if (!llvm::all_of(x.getUsers(), comesFirst)) return false;
-  unsigned carried = argument.getArgNumber() - 1;
-  return add.getResult().hasOneUse() && repeat.getYield().getValues()[carried] == add.getResult();
+  if (!repeat || !llvm::is_contained(repeat.getCarriedArgs(), x) || !add.getResult().hasOneUse()) return false;
+  return repeat.getYield().getValues()[cast<BlockArgument>(x).getArgNumber() - 1] == add.getResult();
+}
+
+/// Whether a kernel would take the sum further without storing it.
+static bool isUsedByKernels(AddOp add) {
+  return llvm::any_of(add.getResult().getUsers(), [](Operation *user) {
+    return !isa<ContractOp, RepeatOp, YieldOp, func::ReturnOp>(user) && !isStorageView(user);
+  });
+}
+
+/// Whether the contraction should add to `x` in place: `x` is an accumulator that this repeat carries, or another contraction, or
+/// a residual stream that a kernel has written and nothing reads afterwards, where the sum would be a kernel of its own.
+static bool isAccumulator(Value x, AddOp add) {
+  if (x.getType() != add.getResult().getType() || !diesIn(x, add)) return false;
+  if (x.getDefiningOp<ContractOp>()) return x.hasOneUse();
+  if (isCarriedOn(x, add)) return true;
+  Operation *producer = x.getDefiningOp();
+  return producer && producer->getBlock() == add->getBlock() && isa<ElementwiseOpInterface>(producer) && !isRecomputed(producer) && !isUsedByKernels(add);
 }
 
 static bool absorb(AddOp add) {
@@ -122,10 +145,28 @@ static bool absorb(AddOp add) {
   return false;
 }
 
+/// The gradient of a table that is also a matrix: the scatter adds to what the contraction has written.
+static bool absorbIntoScatter(AddOp add) {
+  for (unsigned side : {1u, 0u}) {
+    auto scatter = add->getOperand(side).getDefiningOp<ScatterAddOp>();
+    Value other = add->getOperand(1 - side);
+    bool isSole = scatter && scatter.getResult().hasOneUse() && !scatter.getInit() && scatter.getType() == add.getResult().getType();
+    if (!isSole || other.getType() != scatter.getType() || !diesIn(other, add)) continue;
+    if (!isCarriedOn(other, add) && !other.getDefiningOp<ContractOp>()) continue;
+    scatter->moveBefore(add);
+    scatter.getInitMutable().assign(other);
+    add.getResult().replaceAllUsesWith(scatter.getResult());
+    add.erase();
+    return true;
+  }
+  return false;
+}
+
 void tessera::absorbAdditions(ModuleOp module) {
   SmallVector<AddOp> additions;
   module.walk([&](AddOp add) { additions.push_back(add); });
-  for (AddOp add : additions) absorb(add);
+  for (AddOp add : additions)
+    if (!absorb(add)) absorbIntoScatter(add);
 }
 
 //===----------------------------------------------------------------------===//

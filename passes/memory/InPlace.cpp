@@ -15,9 +15,12 @@ static bool readsPointwise(OpOperand &use) {
 bool tessera::mayWriteOver(KernelOp kernel, unsigned operand, unsigned result) {
   auto type = tensorType(kernel.getResult(result));
   if (kernel.getInputs()[operand].getType() != type || !coversRoot(kernel.getInputs()[operand])) return false;
+  BlockArgument argument = kernel.getBlock().getArgument(operand);
+  if (auto scatter = kernel.getBlock().getTerminator()->getOperand(result).getDefiningOp<ScatterAddOp>())
+    return scatter.getInit() == argument && argument.hasOneUse();
   // A row value is written while later sweeps may still read rows; element values in the last sweep, point by point.
   if (type.getRank() != static_cast<int64_t>(kernel.getParallel().size() + kernel.getSerial().size())) return false;
-  return llvm::all_of(kernel.getBlock().getArgument(operand).getUses(), readsPointwise);
+  return llvm::all_of(argument.getUses(), readsPointwise);
 }
 
 /// The operands of an op that lie in the buffer of `root`.
