@@ -63,15 +63,10 @@ static int64_t placeState(ModuleOp module, llvm::StringMap<int64_t> &offsets) {
 
 /// Sets the buffers' offsets. Returns the end of the highest and the bytes live at the fullest moment.
 static std::pair<int64_t, int64_t> packEntry(StoragePlan &plan, const llvm::StringMap<int64_t> &stateOffsets, int64_t base) {
-  SmallVector<Lifetime> lifetimes;
-  for (Buffer &buffer : plan.getBuffers()) {
-    if (buffer.state.empty()) lifetimes.push_back(buffer.lifetime);
-    else buffer.offset = stateOffsets.lookup(buffer.state);
-  }
+  SmallVector<Lifetime> lifetimes = plan.lifetimes();
   Packing packing = packBuffers(lifetimes);
   const int64_t *offset = packing.offsets.begin();
-  for (Buffer &buffer : plan.getBuffers())
-    if (buffer.state.empty()) buffer.offset = base + *offset++;
+  for (Buffer &buffer : plan.getBuffers()) buffer.offset = buffer.state.empty() ? base + *offset++ : stateOffsets.lookup(buffer.state);
   return {base + packing.bytes, base + liveBytesBound(lifetimes)};
 }
 

@@ -148,9 +148,10 @@ int tessera::runPlan(const CommandOptions &options) {
   }
   auto arena = (*module)->getAttrOfType<IntegerAttr>(attrs::arena);
   constexpr double mib = 1 << 20;
-  llvm::outs() << llvm::formatv("parameters  {0}\nstate       {1:f1} MiB\narena       {2:f1} MiB (library workspace not counted)\nlargest buffers\n",
-                                parameters, state / mib, (arena ? arena.getInt() : 0) / mib);
-  for (const BufferInfo &buffer : ArrayRef(listBuffers(*module)).take_front(options.verbose ? SIZE_MAX : 15))
+  llvm::outs() << llvm::formatv("parameters  {0}\nstate       {1:f1} MiB\narena       {2:f1} MiB (library workspace not counted)\nlive        {3:f1} MiB at the fullest moment\nlargest buffers\n",
+                                parameters, state / mib, (arena ? arena.getInt() : 0) / mib, arenaLowerBound(*module) / mib);
+  std::vector<BufferInfo> buffers = listBuffers(*module);
+  for (const BufferInfo &buffer : ArrayRef(buffers).take_front(options.verbose ? SIZE_MAX : 15))
     llvm::outs() << llvm::formatv("  {0,10:f1} MiB  {1,-10} {2,-9} {3}\n", buffer.bytes / mib, buffer.kind, buffer.entry, buffer.name);
   return ExitDone;
 }

@@ -3,6 +3,7 @@
 #include "passes/memory/BufferList.h"
 #include "ir/Program.h"
 #include "passes/layout/Views.h"
+#include "passes/memory/Storage.h"
 #include <tuple>
 
 using namespace mlir;
@@ -68,4 +69,14 @@ std::vector<BufferInfo> tessera::listBuffers(ModuleOp module) {
   auto key = [](const BufferInfo &buffer) { return std::tie(buffer.offset, buffer.entry, buffer.name); };
   llvm::sort(list, [&](const BufferInfo &a, const BufferInfo &b) { return a.bytes != b.bytes ? a.bytes > b.bytes : key(a) < key(b); });
   return list;
+}
+
+int64_t tessera::arenaLowerBound(ModuleOp module) {
+  int64_t state = 0, most = 0;
+  for (StateOp op : stateTable(module)) state += alignedBytes(op.getTensorType().getNumBytes());
+  for (func::FuncOp function : entryFunctions(module)) {
+    StoragePlan plan(function);
+    most = std::max(most, liveBytesBound(plan.lifetimes()));
+  }
+  return state + most;
 }

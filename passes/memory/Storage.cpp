@@ -229,6 +229,13 @@ void StoragePlan::placeStacked(RepeatOp repeat, unsigned i) {
 // Places
 //===----------------------------------------------------------------------===//
 
+SmallVector<Lifetime> StoragePlan::lifetimes() const {
+  SmallVector<Lifetime> result;
+  for (const Buffer &buffer : buffers)
+    if (buffer.state.empty()) result.push_back(buffer.lifetime);
+  return result;
+}
+
 StoragePlan::Location StoragePlan::locate(Value value) const {
   Value root = viewRoot(value);
   int64_t offset = offsetInRoot(value);

@@ -32,6 +32,8 @@ public:
 
   llvm::ArrayRef<mlir::OpOperand *> getCopies() const { return copies; }
   std::vector<Buffer> &getBuffers() { return buffers; }
+  /// The lifetimes of the buffers that are not state, in order.
+  llvm::SmallVector<Lifetime> lifetimes() const;
   /// Where a value lies: views and slices too. Buffers must have their offsets.
   PlaceAttr place(mlir::Value value) const;
 

@@ -3,6 +3,7 @@
 #include "tests/memory/ArenaTarget.h"
 #include "ir/Program.h"
 #include "passes/Pipeline.h"
+#include "passes/memory/BufferList.h"
 #include "tests/random/RandomGraph.h"
 #include "gtest/gtest.h"
 
@@ -31,6 +32,9 @@ TEST(Arena, RandomProgramsReadWhatTheyWrote) {
     FailureOr<Trace> expected = trace(interpreter, *module, true), got = trace(arena, *module, true);
     ASSERT_TRUE(succeeded(expected) && succeeded(got)) << "seed " << seed;
     expectSame(*expected, *got, seed);
+    auto bytes = module->getOperation()->getAttrOfType<IntegerAttr>(attrs::arena).getInt();
+    EXPECT_GE(bytes, arenaLowerBound(*module)) << "seed " << seed;
+    EXPECT_LE(static_cast<double>(bytes), 1.1 * static_cast<double>(arenaLowerBound(*module))) << "seed " << seed;
     if (HasFatalFailure()) return;
   }
 }
