@@ -45,10 +45,21 @@ double tessera::roundTo(double value, Type elementType) {
   return number.convertToDouble();
 }
 
-void Interpreter::round(TensorValue &value) const {
+/// One of the two neighbours of a number, each as probable as it is near. What the type holds exactly stays as it is.
+double Interpreter::roundAtRandom(double value, Type floatType) {
+  double nearest = roundTo(value, floatType), error = value - nearest;
+  if (error == 0 || !std::isfinite(error) || floatType.isF64()) return nearest;
+  // Far enough to round to the other neighbour.
+  double other = nearest;
+  for (double step = error; other == nearest; step *= 2) other = roundTo(nearest + 1.5 * step, floatType);
+  return std::generate_canonical<double, 53>(random) * std::abs(other - nearest) < std::abs(error) ? other : nearest;
+}
+
+void Interpreter::round(TensorValue &value) {
   Type type = value.type.getElementType();
   if (isa<FloatType>(type) && rounding == Rounding::Double) return;
-  for (double &number : value.data) number = roundTo(number, type);
+  bool isRandom = isa<FloatType>(type) && rounding == Rounding::Random;
+  for (double &number : value.data) number = isRandom ? roundAtRandom(number, type) : roundTo(number, type);
 }
 
 //===----------------------------------------------------------------------===//

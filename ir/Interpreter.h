@@ -9,6 +9,7 @@
 #define TESSERA_IR_INTERPRETER_H
 
 #include "ir/Tsr.h"
+#include <random>
 
 namespace tessera {
 
@@ -28,6 +29,7 @@ struct TensorValue {
 enum class Rounding {
   Double, ///< every float is computed and kept in f64
   Types,  ///< every result is rounded to its element type
+  Random, ///< the same, but up or down at random, so that the mean is the number: samples how roundings might fall
 };
 
 /// Rounds what a sum or a composite computes on the way to its result: to f32 for types up to f32, as all targets do.
@@ -42,7 +44,8 @@ double roundTo(double value, mlir::Type elementType);
 /// Runs functions and blocks of a module.
 class Interpreter {
 public:
-  explicit Interpreter(Rounding rounding = Rounding::Double) : rounding(rounding) {}
+  /// `seed` is that of random rounding.
+  explicit Interpreter(Rounding rounding = Rounding::Double, uint64_t seed = 0) : rounding(rounding), random(seed) {}
 
   /// Runs a function on arguments whose types match (axis order may differ). Returns one value a result.
   llvm::FailureOr<llvm::SmallVector<TensorValue>> run(mlir::func::FuncOp function,
@@ -53,15 +56,18 @@ public:
   llvm::FailureOr<llvm::SmallVector<TensorValue>> runBlock(mlir::Block &block, llvm::ArrayRef<TensorValue> arguments);
 
   /// Rounds the numbers to the element type, if this interpreter does so.
-  void round(TensorValue &value) const;
+  void round(TensorValue &value);
 
   /// How partial results of an op on this element type are rounded.
   PartialRounding partialRounding(mlir::Type elementType) const {
-    return {rounding == Rounding::Types && !elementType.isF64()};
+    return {rounding != Rounding::Double && !elementType.isF64()};
   }
 
 private:
+  double roundAtRandom(double value, mlir::Type floatType);
+
   Rounding rounding;
+  std::mt19937_64 random;
 };
 
 /// Evaluates an elementwise op at every point of the result, operands broadcast by name.

@@ -29,7 +29,7 @@ public:
 /// The reference interpreter as a target.
 class InterpreterTarget : public Target {
 public:
-  explicit InterpreterTarget(Rounding rounding) : rounding(rounding) {}
+  explicit InterpreterTarget(Rounding rounding, uint64_t seed = 0) : rounding(rounding), interpreter(rounding, seed) {}
   llvm::StringRef getName() const override {
     return rounding == Rounding::Double ? "interpreter" : "rounding interpreter";
   }
@@ -41,6 +41,7 @@ public:
 
 private:
   Rounding rounding;
+  Interpreter interpreter;
   mlir::ModuleOp module;
 };
 
@@ -60,13 +61,14 @@ double maxDifference(const TensorValue &a, const TensorValue &b);
 /// number.
 struct TargetError {
   std::string tensor;
-  double error = 0, rounding = 0, floor = 0;
+  double error = 0, rounding = 0, floor = 0, norm = 0;
   bool isAccepted() const { return error <= 4 * rounding + floor; }
 };
 
-/// Runs a program on a target and returns the worst tensor by `error / (4 rounding + floor)`. `module` is in the phase
-/// that the target wants; `variants` are the same program in other phases, whose rounding counts too: one order of
-/// operations may be exact by luck.
+/// Runs a program on a target and returns the worst tensor by `error / (4 rounding + floor)`, of the first run in which
+/// one is refused. `module` is in the phase that the target wants; `variants` are the same program in other phases,
+/// whose rounding counts too: one order of operations may be exact by luck. The error of rounding is the largest of
+/// several runs of each program: to nearest, to either neighbour at random, and with the state moved by a unit.
 llvm::FailureOr<TargetError> judge(Target &target, mlir::ModuleOp module, llvm::ArrayRef<mlir::ModuleOp> variants,
                                    unsigned draw = 0);
 
