@@ -24,17 +24,31 @@ private:
   bool isInside(NamedTensorType type) const { return countIn(type, parallel) + countIn(type, serial) == static_cast<size_t>(type.getRank()); }
 
   KernelOp kernel;
+  LogicalResult checkSizes(Operation &op, NamedTensorType type);
+
   SmallVector<StringRef> parallel, serial;
+  llvm::StringMap<int64_t> sizes; ///< of the loops
 };
 } // namespace
+
+/// A loop has one size, so an axis has one throughout the kernel, but in what is read at other positions.
+LogicalResult KernelChecker::checkSizes(Operation &op, NamedTensorType type) {
+  for (AxisAttr axis : type.getAxes())
+    if (sizes.try_emplace(axis.getName(), axis.getSize()).first->second != axis.getSize())
+      return op.emitError("has axis `") << axis.getName() << "` in another size than its kernel";
+  return success();
+}
 
 LogicalResult KernelChecker::checkOp(Operation &op) {
   for (OpOperand &use : op.getOpOperands())
     if (readsFromMemory(use) && !isa<BlockArgument>(use.get()) && !isa<YieldOp>(op)) return op.emitError("reads at other positions than its own a value that is not in memory");
   if (isa<ScatterAddOp, YieldOp>(op)) return success();
-  for (Value result : op.getResults())
+  for (Value result : op.getResults()) {
     if (!isInside(tensorType(result))) return op.emitError("has axes outside the kernel's loops");
+    if (failed(checkSizes(op, tensorType(result)))) return failure();
+  }
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    if (failed(checkSizes(op, reduce.getX().getType()))) return failure();
     SmallVector<StringRef> over = names(reduce.getOver());
     bool same = over.size() == serial.size() && llvm::all_of(over, [&](StringRef name) { return llvm::is_contained(serial, name); });
     if (!same) return op.emitError("reduces other axes than the kernel's serial ones");

@@ -50,16 +50,21 @@ static NamedTensorType visitedType(Operation *op) {
   return tensorType(op->getResult(0));
 }
 
-using Names = SmallVector<StringRef>;
+using Axes = SmallVector<AxisAttr>;
 
-static Names sortedNames(NamedTensorType type) {
-  Names result = axisNames(type);
-  llvm::sort(result);
+/// The axes by name. With their sizes: slices of one tensor have axes of one name, but are different loops.
+static Axes sortedAxes(NamedTensorType type) {
+  Axes result(type.getAxes());
+  llvm::sort(result, [](AxisAttr a, AxisAttr b) { return a.getName() < b.getName(); });
   return result;
 }
 
-static Names minus(const Names &from, const Names &drop) {
-  return llvm::filter_to_vector<4>(from, [&](StringRef name) { return !llvm::is_contained(drop, name); });
+static Axes without(const Axes &from, ArrayRef<StringRef> drop) {
+  return llvm::filter_to_vector(from, [&](AxisAttr axis) { return !llvm::is_contained(drop, axis.getName()); });
+}
+
+static Axes minus(const Axes &from, const Axes &drop) {
+  return llvm::filter_to_vector(from, [&](AxisAttr axis) { return !llvm::is_contained(drop, axis); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -78,7 +83,7 @@ struct Node {
 /// A set of nodes that run together.
 struct Cluster {
   SmallVector<int> nodes; ///< ascending
-  Names space, serial;    ///< sorted
+  Axes space, serial;     ///< sorted
   bool isKernel = false;
   bool isClosed = false;          ///< takes part in no merge
   bool sweepsColumns = false;     ///< reduces outer axes: only what nothing else uses may join
@@ -158,14 +163,13 @@ void Grouping::makeClusters() {
     cluster.nodes.push_back(i);
     cluster.isKernel = isKernelOp(node.op);
     cluster.isClosed = !cluster.isKernel || isRecomputed(node.op) || isa<ReorderOp>(node.op) || picksFromTemporary(node.op);
-    if (cluster.isKernel) cluster.space = sortedNames(visitedType(node.op));
+    if (cluster.isKernel) cluster.space = sortedAxes(visitedType(node.op));
     if (auto reduce = dyn_cast<ReduceOp>(node.op)) {
-      cluster.serial = names(reduce.getOver());
-      llvm::sort(cluster.serial);
-      cluster.sweepsColumns = !llvm::is_contained(cluster.serial, reduce.getX().getType().getAxes().back().getName());
+      cluster.serial = minus(cluster.space, without(cluster.space, names(reduce.getOver())));
+      cluster.sweepsColumns = !llvm::is_contained(cluster.serial, reduce.getX().getType().getAxes().back());
     }
     if (auto scatter = dyn_cast<ScatterAddOp>(node.op)) {
-      cluster.serial = minus(cluster.space, minus(sortedNames(scatter.getType()), names(scatter.getAxes())));
+      cluster.serial = minus(cluster.space, without(sortedAxes(scatter.getType()), names(scatter.getAxes())));
       cluster.sweepsColumns = true;
     }
     clusters.push_back(cluster);
@@ -284,7 +288,7 @@ void Grouping::mergeSiblings() {
       for (size_t y = x + 1; y < list.size(); ++y) {
         int a = clusterOf[list[x]], b = clusterOf[list[y]];
         if (a == b || clusters[a].serial.empty() || clusters[a].serial != clusters[b].serial || clusters[a].space != clusters[b].space) continue;
-        if (sortedNames(tensorType(value)) == clusters[a].space) tryMerge(a, b);
+        if (sortedAxes(tensorType(value)) == clusters[a].space) tryMerge(a, b);
       }
   }
 }
@@ -336,10 +340,12 @@ void Grouping::chooseSpace(const Cluster &cluster, Group &group) {
   int bestVotes = -1;
   SmallVector<std::pair<NamedTensorType, int>> votes;
   auto vote = [&](NamedTensorType type, int weight) {
-    if (sortedNames(type) != cluster.space) return;
+    if (sortedAxes(type) != cluster.space) return;
     auto it = llvm::find_if(votes, [&](auto &entry) { return entry.first.getAxes() == type.getAxes(); });
-    if (it == votes.end()) votes.push_back({type, weight});
-    else it->second += weight;
+    if (it == votes.end())
+      votes.push_back({type, weight});
+    else
+      it->second += weight;
   };
   for (Operation *op : group.ops) {
     for (Value operand : op->getOperands()) vote(tensorType(operand), nodeOf.count(operand.getDefiningOp()) && clusterOf[nodeOf[operand.getDefiningOp()]] == clusterOf[nodeOf[op]] ? 1 : 4);
@@ -348,9 +354,9 @@ void Grouping::chooseSpace(const Cluster &cluster, Group &group) {
   for (auto &[type, weight] : votes)
     if (weight > bestVotes) best = type, bestVotes = weight;
   for (AxisAttr axis : best.getAxes())
-    if (!llvm::is_contained(cluster.serial, axis.getName())) group.space.push_back(axis);
+    if (!llvm::is_contained(cluster.serial, axis)) group.space.push_back(axis);
   for (AxisAttr axis : best.getAxes())
-    if (llvm::is_contained(cluster.serial, axis.getName())) group.space.push_back(axis), group.serial.push_back(axis.getName());
+    if (llvm::is_contained(cluster.serial, axis)) group.space.push_back(axis), group.serial.push_back(axis.getName());
 }
 
 Group Grouping::finish(const Cluster &cluster) {

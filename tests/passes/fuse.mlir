@@ -41,6 +41,19 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
     return %s, %a : !tsr.tensor<[embed: 16], f32>, !tsr.tensor<[vocab: 64, embed: 16], f32>
   }
 
+  // Axes of one name and different sizes are different loops.
+  // CHECK-LABEL: func.func @sizes
+  func.func @sizes(%x: !tsr.tensor<[batch: 8, embed: 16], f32>) -> !tsr.tensor<[], f32> {
+    // CHECK: %[[HALF:.*]] = tsr.slice
+    // CHECK-COUNT-2: tsr.kernel {{.*}} serial ["batch", "embed"]
+    // CHECK: return
+    %h = tsr.slice %x "batch" from 4 : !tsr.tensor<[batch: 8, embed: 16], f32> -> !tsr.tensor<[batch: 4, embed: 16], f32>
+    %a = tsr.reduce sum %x over ["batch", "embed"] : !tsr.tensor<[batch: 8, embed: 16], f32> -> !tsr.tensor<[], f32>
+    %b = tsr.reduce sum %h over ["batch", "embed"] : !tsr.tensor<[batch: 4, embed: 16], f32> -> !tsr.tensor<[], f32>
+    %s = tsr.add %a, %b : (!tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[], f32>
+    return %s : !tsr.tensor<[], f32>
+  }
+
   // Biases and sums of contractions go into the contractions.
   // CHECK-LABEL: func.func @absorb
   func.func @absorb(%x: !tsr.tensor<[batch: 64, embed: 32], f32>, %w: !tsr.tensor<[embed: 32, ff: 32], f32>, %b: !tsr.tensor<[ff: 32], f32>) -> !tsr.tensor<[batch: 64, ff: 32], f32> {
