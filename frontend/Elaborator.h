@@ -42,10 +42,10 @@ struct Frame {
 struct Parameter {
   std::string path;
   ast::ParamKind kind = ast::ParamKind::Weight;
-  NamedTensorType type;              ///< with the axes of enclosing repeats
+  NamedTensorType type;                     ///< with the axes of enclosing repeats
   llvm::SmallVector<llvm::StringRef> order; ///< its axes as declared, those of enclosing repeats in front
-  llvm::StringRef distribution = ""; ///< "normal", "uniform", or empty for a constant
-  double low = 0, high = 0;          ///< constant: low; normal: 0 and deviation; uniform: bounds
+  llvm::StringRef distribution = "";        ///< "normal", "uniform", or empty for a constant
+  double low = 0, high = 0;                 ///< constant: low; normal: 0 and deviation; uniform: bounds
   Span declared;
 };
 

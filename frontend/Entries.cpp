@@ -389,7 +389,8 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
   Module->lookupSymbol<mlir::func::FuncOp>("init")->moveBefore(&Module->getBody()->front());
   B.setInsertionPointToStart(Module->getBody());
   for (auto &[path, parameter] : Parameters)
-    StateOp::create(B, B.getLoc(), path, ast::spelling(parameter->kind), parameter->type, PlaceAttr(), B.strings(parameter->order));
+    StateOp::create(B, B.getLoc(), path, ast::spelling(parameter->kind), parameter->type, PlaceAttr(),
+                    B.strings(parameter->order));
   StateOp::create(B, B.getLoc(), "step", "counter", B.scalarType(I32), PlaceAttr());
   StateOp::create(B, B.getLoc(), "seed", "counter", B.scalarType(I64), PlaceAttr());
   (*Module)->setAttr(attrs::model, B.getStringAttr(Program.model->name.text));

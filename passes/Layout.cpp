@@ -3,30 +3,35 @@
 // Chooses the order in which the axes of every value lie in memory. Before this phase the order in a type is canonical
 // and says nothing; afterwards it is the memory order, row-major and dense.
 //
-//   before   %s = tsr.contract %q, %k over ["hd"] : ([batch, seq, head, hd], [batch, head, hd, key]) -> [batch, seq, head, key]
-//   after    %s = tsr.contract %q, %k over ["hd"] : ([batch, seq, head, hd], [batch, key, head, hd]) -> [batch, head, seq, key]
+//   before   %s = tsr.contract %q, %k over ["hd"] : ([batch, seq, head, hd], [batch, head, hd, key]) -> [batch, seq,
+//   head, key] after    %s = tsr.contract %q, %k over ["hd"] : ([batch, seq, head, hd], [batch, key, head, hd]) ->
+//   [batch, head, seq, key]
 //
-// The aim: contractions are library calls on operands as they lie, without transposes, and loops read consecutive bytes.
+// The aim: contractions are library calls on operands as they lie, without transposes, and loops read consecutive
+// bytes.
 //
 //   1. Composites are written out: their parts need orders too.
 //   2. State has one order in all functions: canonical, the axes of repeats outermost. Inputs arrive and outputs leave
 //      in canonical order.
-//   3. In program order each result takes its order from its operands (elementwise ops: from the operand that has all axes; views:
+//   3. In program order each result takes its order from its operands (elementwise ops: from the operand that has all
+//   axes; views:
 //      each axis is replaced where it stands; sources: the normal order).
 //   4. A contraction chooses among a few orders of its result (dense batches of matrices, or an operand's order with
-//      what the other operand brings in place of what is summed). Candidates that no library call writes are out; among the others
-//      the uses decide, seen through elementwise ops, views and repeats. If none is left, an operand is moved.
+//      what the other operand brings in place of what is summed). Candidates that no library call writes are out; among
+//      the others the uses decide, seen through elementwise ops, views and repeats. If none is left, an operand is
+//      moved.
 //   5. The choice is written into all types; operands that must be moved get a `tsr.reorder`.
 //
-// Afterwards: every contraction is one for which `describeGemm` succeeds, or not `isGemmShaped` (a kernel's work); renames, splits and
-// merges are views; sliced and stacked tensors of a repeat have its axis outermost; `tsr.random` knows its canonical order.
+// Afterwards: every contraction is one for which `describeGemm` succeeds, or not `isGemmShaped` (a kernel's work);
+// renames, splits and merges are views; sliced and stacked tensors of a repeat have its axis outermost; `tsr.random`
+// knows its canonical order.
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/layout/Orders.h"
 #include "ir/Program.h"
 #include "passes/Passes.h"
 #include "passes/layout/OrderChoice.h"
+#include "passes/layout/Orders.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_LAYOUTPASS
@@ -48,7 +53,8 @@ static void writeCompositesOut(ModuleOp module) {
       SmallVector<Value> values = op.decompose(builder);
       std::string name = userName(op).str();
       name += (name.empty() ? "" : ".") + op->getName().stripDialect().str();
-      for (Operation *part = before ? before->getNextNode() : &op->getBlock()->front(); part != op; part = part->getNextNode())
+      for (Operation *part = before ? before->getNextNode() : &op->getBlock()->front(); part != op;
+           part = part->getNextNode())
         if (!part->hasAttr(attrs::name)) part->setAttr(attrs::name, builder.getStringAttr(name));
       op->replaceAllUsesWith(values);
       op->erase();
@@ -100,7 +106,8 @@ static void applyChanges(const LayoutPlan &plan, int64_t &count) {
 static void updateSignatures(ModuleOp module) {
   for (func::FuncOp function : entryFunctions(module)) {
     Block &block = function.getBody().front();
-    function.setType(FunctionType::get(module.getContext(), block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
+    function.setType(
+        FunctionType::get(module.getContext(), block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
   }
 }
 

@@ -2,8 +2,8 @@
 
 #include "passes/Pipeline.h"
 #include "ir/Program.h"
-#include "passes/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
@@ -24,7 +24,8 @@ static constexpr Phase phases[] = {
     // Raises long-hand mathematics first: composites bring better adjoints than their parts.
     {"simplify", [](OpPassManager &pm) { pm.addPass(createSimplifyPass()); }},
     // Differentiation leaves zeros, duplicates and unused values behind.
-    {"differentiate", [](OpPassManager &pm) { pm.addPass(createDifferentiatePass()), pm.addPass(createSimplifyPass()); }},
+    {"differentiate",
+     [](OpPassManager &pm) { pm.addPass(createDifferentiatePass()), pm.addPass(createSimplifyPass()); }},
     {"optimize", [](OpPassManager &pm) { pm.addPass(createOptimizePass()), pm.addPass(createSimplifyPass()); }},
     {"layout", [](OpPassManager &pm) { pm.addPass(createLayoutPass()); }},
     {"fuse", [](OpPassManager &pm) { pm.addPass(createFusePass()); }},
@@ -47,7 +48,8 @@ static LogicalResult dump(ModuleOp module, StringRef directory, int index) {
     return module.emitError("cannot make ") << directory << ": " << error.message();
   for (bool withLocations : {false, true}) {
     std::string path = (directory + "/" + (index < 10 ? "0" : "") + llvm::Twine(index) + "-" + phases[index].name +
-                        (withLocations ? ".loc.mlir" : ".mlir")).str();
+                        (withLocations ? ".loc.mlir" : ".mlir"))
+                           .str();
     std::error_code error;
     llvm::raw_fd_ostream out(path, error);
     if (error) return module.emitError("cannot write ") << path << ": " << error.message();

@@ -3,9 +3,11 @@
 //   before   %y = tsr.kernel "gelu" (%a = %x : T) parallel ["batch"] … -> (T) { … }
 //   after    the same with {tsr.places = [#tsr.place<4096>]}; tsr.arena = 123456 on the module
 //
-//   1. For each entry function decide which values share storage (`StoragePlan`): state is updated in place, results are written
-//      over operands that die, carried values stay where they are, stacked results are written by their producers. Where two values
-//      would collide, an operand is copied (a `tsr.reorder` that changes no order) and the decision is made again.
+//   1. For each entry function decide which values share storage (`StoragePlan`): state is updated in place, results
+//   are written
+//      over operands that die, carried values stay where they are, stacked results are written by their producers.
+//      Where two values would collide, an operand is copied (a `tsr.reorder` that changes no order) and the decision is
+//      made again.
 //   2. State lies at the start of the arena, in the order of the table, at the same offsets for all entries.
 //   3. The other buffers of each entry are packed behind it by lifetime (`packBuffers`). Entries do not run at the same
 //      time: their buffers overlap each other.
@@ -62,11 +64,13 @@ static int64_t placeState(ModuleOp module, llvm::StringMap<int64_t> &offsets) {
 }
 
 /// Sets the buffers' offsets. Returns the end of the highest and the bytes live at the fullest moment.
-static std::pair<int64_t, int64_t> packEntry(StoragePlan &plan, const llvm::StringMap<int64_t> &stateOffsets, int64_t base) {
+static std::pair<int64_t, int64_t> packEntry(StoragePlan &plan, const llvm::StringMap<int64_t> &stateOffsets,
+                                             int64_t base) {
   SmallVector<Lifetime> lifetimes = plan.lifetimes();
   Packing packing = packBuffers(lifetimes);
   const int64_t *offset = packing.offsets.begin();
-  for (Buffer &buffer : plan.getBuffers()) buffer.offset = buffer.state.empty() ? base + *offset++ : stateOffsets.lookup(buffer.state);
+  for (Buffer &buffer : plan.getBuffers())
+    buffer.offset = buffer.state.empty() ? base + *offset++ : stateOffsets.lookup(buffer.state);
   return {base + packing.bytes, base + liveBytesBound(lifetimes)};
 }
 
@@ -76,13 +80,15 @@ static void writePlaces(func::FuncOp function, const StoragePlan &plan) {
     for (Value value : values) places.push_back(plan.place(value));
     return ArrayAttr::get(function.getContext(), places);
   };
-  for (BlockArgument argument : function.getArguments()) function.setArgAttr(argument.getArgNumber(), attrs::place, plan.place(argument));
+  for (BlockArgument argument : function.getArguments())
+    function.setArgAttr(argument.getArgNumber(), attrs::place, plan.place(argument));
   function.getBody().walk([&](Operation *op) {
     if (isa<KernelOp>(op->getParentOp())) return;
     if (op->getNumResults()) op->setAttr(attrs::places, placesOf(op->getResults()));
     if (auto repeat = dyn_cast<RepeatOp>(op)) repeat.setArgPlacesAttr(placesOf(repeat.getBlock().getArguments()));
     if (isa<func::ReturnOp>(op))
-      for (auto [i, value] : llvm::enumerate(op->getOperands())) function.setResultAttr(i, attrs::place, plan.place(value));
+      for (auto [i, value] : llvm::enumerate(op->getOperands()))
+        function.setResultAttr(i, attrs::place, plan.place(value));
   });
 }
 

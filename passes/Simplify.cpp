@@ -56,6 +56,14 @@ struct NameKeeper : RewriterBase::Listener {
 };
 } // namespace
 
+/// More rewrites than any program needs: patterns that undo each other end in an error, not in a loop that fills
+/// memory.
+static int64_t rewriteBudget(ModuleOp module) {
+  int64_t ops = 0;
+  module.walk([&](Operation *) { ++ops; });
+  return 1000 + 50 * ops;
+}
+
 static LogicalResult simplify(ModuleOp module, const FrozenRewritePatternSet &patterns) {
   for (int round = 0; round < maxRounds; ++round) {
     bool isChanged = false;
@@ -63,6 +71,7 @@ static LogicalResult simplify(ModuleOp module, const FrozenRewritePatternSet &pa
     GreedyRewriteConfig config;
     config.setListener(&names);
     config.setUseTopDownTraversal(true);
+    config.setMaxNumRewrites(rewriteBudget(module));
     if (failed(applyPatternsGreedily(module, patterns, config, &isChanged)))
       return module.emitError("simplification does not end");
     isChanged |= mergeEqualOps(module);

@@ -52,7 +52,8 @@ static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
   if (index < phaseIndex("layout") && failed(verifyCanonicalAxes(module))) return failure();
   if (index >= phaseIndex("differentiate") && failed(verifyNone<GradientOp>(module, phase))) return failure();
   if (index >= phaseIndex("optimize") && failed(verifyNone<ClipOp, UpdateOp>(module, phase))) return failure();
-  if (index >= phaseIndex("layout") && failed(verifyNone<SoftmaxOp, LayerNormOp, CrossEntropyOp, AttentionOp>(module, phase)))
+  if (index >= phaseIndex("layout") &&
+      failed(verifyNone<SoftmaxOp, LayerNormOp, CrossEntropyOp, AttentionOp>(module, phase)))
     return failure();
   if (index >= phaseIndex("layout") && failed(checkLayout(module))) return failure();
   if (index >= phaseIndex("fuse") && failed(checkKernels(module))) return failure();

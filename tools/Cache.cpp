@@ -18,11 +18,15 @@ static std::string compilerIdentity() {
   sys::fs::file_status status;
   if (sys::fs::status(self, status)) return TESSERA_VERSION;
   return (Twine(TESSERA_VERSION) + " " + Twine(status.getSize()) + " " +
-          Twine(status.getLastModificationTime().time_since_epoch().count())).str();
+          Twine(status.getLastModificationTime().time_since_epoch().count()))
+      .str();
 }
 
-FailureOr<std::string> tessera::cachedProgram(StringRef module, const CodegenOptions &options, function_ref<int(const std::string &)> build) {
-  std::string key = (compilerIdentity() + "\n" + options.march + "\n" + sys::getHostCPUName() + "\n" + Twine(options.threads) + "\n" + module).str();
+FailureOr<std::string> tessera::cachedProgram(StringRef module, const CodegenOptions &options,
+                                              function_ref<int(const std::string &)> build) {
+  std::string key = (compilerIdentity() + "\n" + options.march + "\n" + sys::getHostCPUName() + "\n" +
+                     Twine(options.threads) + "\n" + module)
+                        .str();
   SmallString<128> path;
   if (!sys::path::cache_directory(path)) sys::path::system_temp_directory(true, path);
   sys::path::append(path, "tessera");

@@ -10,7 +10,8 @@
 namespace tessera {
 
 /// The path of the program for a module after `parse` (its text), these options and this compiler. If the cache
-/// (`$XDG_CACHE_HOME/tessera`, else `~/.cache/tessera`) lacks it, `build` makes it at the path it is given and returns an exit code.
+/// (`$XDG_CACHE_HOME/tessera`, else `~/.cache/tessera`) lacks it, `build` makes it at the path it is given and returns
+/// an exit code.
 llvm::FailureOr<std::string> cachedProgram(llvm::StringRef module, const CodegenOptions &options,
                                            llvm::function_ref<int(const std::string &)> build);
 

@@ -121,7 +121,8 @@ int tessera::runTrain(const CommandOptions &options) {
   });
   if (failed(program)) return ExitInput + shift;
   std::vector<char *> arguments{program->data(), const_cast<char *>("train")};
-  for (const std::string &argument : options.programArguments) arguments.push_back(const_cast<char *>(argument.c_str()));
+  for (const std::string &argument : options.programArguments)
+    arguments.push_back(const_cast<char *>(argument.c_str()));
   arguments.push_back(nullptr);
   execv(program->c_str(), arguments.data());
   llvm::errs() << "error: cannot start " << *program << ": " << strerror(errno) << "\n";
@@ -148,11 +149,14 @@ int tessera::runPlan(const CommandOptions &options) {
   }
   auto arena = (*module)->getAttrOfType<IntegerAttr>(attrs::arena);
   constexpr double mib = 1 << 20;
-  llvm::outs() << llvm::formatv("parameters  {0}\nstate       {1:f1} MiB\narena       {2:f1} MiB (library workspace not counted)\nlive        {3:f1} MiB at the fullest moment\nlargest buffers\n",
-                                parameters, state / mib, (arena ? arena.getInt() : 0) / mib, arenaLowerBound(*module) / mib);
+  llvm::outs() << llvm::formatv("parameters  {0}\nstate       {1:f1} MiB\narena       {2:f1} MiB (library workspace "
+                                "not counted)\nlive        {3:f1} MiB at the fullest moment\nlargest buffers\n",
+                                parameters, state / mib, (arena ? arena.getInt() : 0) / mib,
+                                arenaLowerBound(*module) / mib);
   std::vector<BufferInfo> buffers = listBuffers(*module);
   for (const BufferInfo &buffer : ArrayRef(buffers).take_front(options.verbose ? SIZE_MAX : 15))
-    llvm::outs() << llvm::formatv("  {0,10:f1} MiB  {1,-10} {2,-9} {3}\n", buffer.bytes / mib, buffer.kind, buffer.entry, buffer.name);
+    llvm::outs() << llvm::formatv("  {0,10:f1} MiB  {1,-10} {2,-9} {3}\n", buffer.bytes / mib, buffer.kind,
+                                  buffer.entry, buffer.name);
   return ExitDone;
 }
 

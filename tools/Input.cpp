@@ -36,14 +36,16 @@ static OwningOpRef<ModuleOp> readModule(MLIRContext &context, const InputOptions
   auto buffer = llvm::MemoryBuffer::getFile(options.path, /*IsText=*/true);
   if (!buffer) return fail(buffer.getError().message());
   if (nestsTooDeep((*buffer)->getBuffer())) return fail("brackets nest deeper than " + llvm::Twine(maxNesting));
-  if (!options.sets.empty() || !options.preset.empty()) return fail("--set and --preset shape a model file; a dumped module is what it is");
+  if (!options.sets.empty() || !options.preset.empty())
+    return fail("--set and --preset shape a model file; a dumped module is what it is");
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context, llvm::errs());
   auto module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (!module) return {};
   if (!(*module)->getAttrOfType<StringAttr>(attrs::phase))
-    return fail("the module lacks the attribute `tsr.phase`; expected a file that `--dump-dir` or `--compile-to` wrote");
+    return fail(
+        "the module lacks the attribute `tsr.phase`; expected a file that `--dump-dir` or `--compile-to` wrote");
   return module;
 }
 

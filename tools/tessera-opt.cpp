@@ -1,9 +1,9 @@
 //===- tessera-opt.cpp - MLIR's opt tool with the tsr dialect -------------===//
 
 #include "ir/Tsr.h"
-#include "passes/Passes.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;

@@ -6,18 +6,23 @@
 
 using namespace tessera;
 
-/// Options that shape the program: those of `compile` and, as far as they make sense, of every command that reads a model.
+/// Options that shape the program: those of `compile` and, as far as they make sense, of every command that reads a
+/// model.
 static void addInputOptions(CLI::App *command, CommandOptions &options) {
   command->add_option("MODEL", options.input.path, "model file (.tsr), or a dumped module (.mlir)")->required();
-  command->add_option("--set", options.input.sets, "NAME=VALUE: override a hyper or a training setting")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--set", options.input.sets, "NAME=VALUE: override a hyper or a training setting")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--preset", options.input.preset, "take the values of a preset");
   command->add_option("--diagnostics", options.diagnostics, "text or json")->check(CLI::IsMember({"text", "json"}));
 }
 
 static void addCompileOptions(CLI::App *command, CommandOptions &options) {
   command->add_option("--target", options.target, "cpu (default)");
-  command->add_option("--march", options.codegen.march, "processor to make code for, in LLVM's names (default: this machine's)");
-  command->add_option("--threads", options.codegen.threads, "threads the program will run with (default: this machine's)");
+  command->add_option("--march", options.codegen.march,
+                      "processor to make code for, in LLVM's names (default: this machine's)");
+  command->add_option("--threads", options.codegen.threads,
+                      "threads the program will run with (default: this machine's)");
   command->add_option("--dump-dir", options.dumpDir, "write the IR after each phase, code and manifest to this folder");
   command->add_flag("--timing", options.timing, "print the time of each phase");
   command->add_flag("-v,--verbose", options.verbose, "say more");
@@ -34,10 +39,12 @@ int main(int argc, char **argv) {
   CLI::App *compile = app.add_subcommand("compile", "compile a model to a training executable");
   addInputOptions(compile, options);
   addCompileOptions(compile, options);
-  compile->add_option("-o,--output", options.output, "the training program; with --compile-to, the module (default: standard output)");
+  compile->add_option("-o,--output", options.output,
+                      "the training program; with --compile-to, the module (default: standard output)");
   compile->add_option("--compile-to", options.compileTo, "stop after this phase and write the module");
 
-  CLI::App *train = app.add_subcommand("train", "compile (cached) and train; options of `compile` and of the program's `train`");
+  CLI::App *train =
+      app.add_subcommand("train", "compile (cached) and train; options of `compile` and of the program's `train`");
   addInputOptions(train, options);
   addCompileOptions(train, options);
   train->allow_extras();

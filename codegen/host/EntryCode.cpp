@@ -21,8 +21,9 @@ namespace {
 class EntryEmitter {
 public:
   EntryEmitter(func::FuncOp function, ModuleOp code, GemmTable &gemms, KernelEmitter emitKernel)
-      : function(function), gemms(gemms), emitKernel(emitKernel), builder(code.getContext()), loc(builder.getUnknownLoc()),
-        pointer(LLVM::LLVMPointerType::get(code.getContext())), i64(builder.getI64Type()) {
+      : function(function), gemms(gemms), emitKernel(emitKernel), builder(code.getContext()),
+        loc(builder.getUnknownLoc()), pointer(LLVM::LLVMPointerType::get(code.getContext())),
+        i64(builder.getI64Type()) {
     builder.setInsertionPointToEnd(code.getBody());
   }
 
@@ -43,10 +44,14 @@ private:
   /// Address of a placed value, in the current iteration of the enclosing repeats.
   Value address(Value value) { return address(places.lookup(value), inductions); }
   Value address(PlaceAttr place, ArrayRef<Value> at);
-  Value constant(int64_t number) { return LLVM::ConstantOp::create(builder, loc, i64, builder.getI64IntegerAttr(number)); }
+  Value constant(int64_t number) {
+    return LLVM::ConstantOp::create(builder, loc, i64, builder.getI64IntegerAttr(number));
+  }
   /// Calls entry `field` of the runtime's table; `self` is added.
   void callRuntime(size_t field, ArrayRef<Value> arguments);
-  void emitCopy(Value to, Value from, int64_t bytes) { callRuntime(offsetof(TsrRuntime, copy), {to, from, constant(bytes)}); }
+  void emitCopy(Value to, Value from, int64_t bytes) {
+    callRuntime(offsetof(TsrRuntime, copy), {to, from, constant(bytes)});
+  }
   /// `count` pointers on the stack, allocated once in the function's first block.
   Value argumentArray(unsigned count);
 
@@ -85,7 +90,8 @@ LogicalResult EntryEmitter::placeResults(Operation *op) {
 }
 
 Value EntryEmitter::address(PlaceAttr place, ArrayRef<Value> at) {
-  Value result = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), arena, ArrayRef<Value>{constant(place.getOffset())});
+  Value result = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), arena,
+                                     ArrayRef<Value>{constant(place.getOffset())});
   for (auto [stride, induction] : llvm::zip(place.getStrides(), at)) {
     if (stride == 0) continue;
     Value offset = LLVM::MulOp::create(builder, loc, induction, constant(stride));
@@ -120,12 +126,14 @@ LogicalResult EntryEmitter::emitKernelCall(KernelOp op) {
   tensors.append(op.getResults().begin(), op.getResults().end());
   Value array = argumentArray(tensors.size());
   for (auto [i, tensor] : llvm::enumerate(tensors)) {
-    Value slot = LLVM::GEPOp::create(builder, loc, pointer, pointer, array, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value slot =
+        LLVM::GEPOp::create(builder, loc, pointer, pointer, array, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
     LLVM::StoreOp::create(builder, loc, address(tensor), slot);
   }
   Value kernel = LLVM::AddressOfOp::create(builder, loc, pointer, call->symbol);
   Value noScalars = LLVM::ZeroOp::create(builder, loc, pointer);
-  callRuntime(offsetof(TsrRuntime, parallelFor), {kernel, array, noScalars, constant(call->iterations), constant(call->grain)});
+  callRuntime(offsetof(TsrRuntime, parallelFor),
+              {kernel, array, noScalars, constant(call->iterations), constant(call->grain)});
   return success();
 }
 
@@ -144,7 +152,8 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
 
 /// A reorder outside kernels is a copy that `schedule` could not avoid.
 LogicalResult EntryEmitter::emitCopyOp(ReorderOp op) {
-  if (op.getX().getType() != op.getType()) return op.emitError("changes the memory order outside a kernel; has `fuse` run?");
+  if (op.getX().getType() != op.getType())
+    return op.emitError("changes the memory order outside a kernel; has `fuse` run?");
   if (failed(placeResults(op))) return failure();
   emitCopy(address(op.getResult()), address(op.getX()), op.getType().getNumBytes());
   return success();
@@ -152,7 +161,8 @@ LogicalResult EntryEmitter::emitCopyOp(ReorderOp op) {
 
 /// Emits, for `n` iterations:
 ///
-///   copies of carried operands → head(i = 0): body(i' = reverse ? n - 1 - i : i) … copies of carried values; i + 1 < n ? head : exit
+///   copies of carried operands → head(i = 0): body(i' = reverse ? n - 1 - i : i) … copies of carried values; i + 1 < n
+///   ? head : exit
 LogicalResult EntryEmitter::emitRepeat(RepeatOp op) {
   if (failed(placeResults(op))) return failure();
   ArrayAttr argPlaces = op.getArgPlacesAttr();
@@ -185,7 +195,8 @@ LogicalResult EntryEmitter::emitRepeat(RepeatOp op) {
   LLVM::BrOp::create(builder, loc, ValueRange{constant(0)}, head);
   builder.setInsertionPointToEnd(head);
   Value counter = head->getArgument(0);
-  Value induction = op.getReverse() ? LLVM::SubOp::create(builder, loc, constant(count - 1), counter).getResult() : counter;
+  Value induction =
+      op.getReverse() ? LLVM::SubOp::create(builder, loc, constant(count - 1), counter).getResult() : counter;
   inductions.push_back(induction);
   Value narrow = LLVM::TruncOp::create(builder, loc, builder.getI32Type(), induction);
   LLVM::StoreOp::create(builder, loc, narrow, address(op.getInduction()));
@@ -226,7 +237,9 @@ LogicalResult EntryEmitter::emitOp(Operation *op) {
       .Case<ReorderOp>([&](auto copy) { return emitCopyOp(copy); })
       // Views: other types of storage that is there already.
       .Case<RenameOp, SplitOp, MergeOp, SliceOp>([&](auto view) { return placeResults(view); })
-      .Default([](Operation *other) { return other->emitError("is neither a kernel, a contraction, a repeat nor a view; has `fuse` run?"); });
+      .Default([](Operation *other) {
+        return other->emitError("is neither a kernel, a contraction, a repeat nor a view; has `fuse` run?");
+      });
 }
 
 LogicalResult EntryEmitter::emitBlock(Block &block) {
@@ -246,7 +259,8 @@ LogicalResult EntryEmitter::emit() {
   for (auto [i, argument] : llvm::enumerate(function.getArguments()))
     if (failed(place(argument, function.getArgAttr(i, attrs::place), function))) return failure();
   if (failed(emitBlock(function.getBody().front()))) return failure();
-  argumentsAlloca.getArraySize().getDefiningOp<LLVM::ConstantOp>().setValueAttr(builder.getI64IntegerAttr(argumentsCount));
+  argumentsAlloca.getArraySize().getDefiningOp<LLVM::ConstantOp>().setValueAttr(
+      builder.getI64IntegerAttr(argumentsCount));
   return success();
 }
 
@@ -256,6 +270,6 @@ LogicalResult tessera::emitEntry(func::FuncOp function, ModuleOp code, GemmTable
 
 void tessera::emitAbiVersion(ModuleOp code) {
   OpBuilder builder(code.getBodyRegion());
-  LLVM::GlobalOp::create(builder, builder.getUnknownLoc(), builder.getI32Type(), /*isConstant=*/true, LLVM::Linkage::External,
-                         TSR_SYMBOL_ABI_VERSION, builder.getI32IntegerAttr(TSR_ABI_VERSION));
+  LLVM::GlobalOp::create(builder, builder.getUnknownLoc(), builder.getI32Type(), /*isConstant=*/true,
+                         LLVM::Linkage::External, TSR_SYMBOL_ABI_VERSION, builder.getI32IntegerAttr(TSR_ABI_VERSION));
 }

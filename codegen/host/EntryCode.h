@@ -24,9 +24,10 @@ struct KernelCall {
 /// Makes (or finds) the code of a kernel in the code module.
 using KernelEmitter = llvm::function_ref<llvm::FailureOr<KernelCall>(KernelOp)>;
 
-/// Emits `tsr_entry_NAME(TsrRuntime *, char *arena)` for `function` into `code`, in the LLVM dialect. Contractions are entered
-/// into `gemms`.
-llvm::LogicalResult emitEntry(mlir::func::FuncOp function, mlir::ModuleOp code, GemmTable &gemms, KernelEmitter emitKernel);
+/// Emits `tsr_entry_NAME(TsrRuntime *, char *arena)` for `function` into `code`, in the LLVM dialect. Contractions are
+/// entered into `gemms`.
+llvm::LogicalResult emitEntry(mlir::func::FuncOp function, mlir::ModuleOp code, GemmTable &gemms,
+                              KernelEmitter emitKernel);
 
 /// Emits the constant `tsr_abi_version`.
 void emitAbiVersion(mlir::ModuleOp code);

@@ -26,7 +26,8 @@ FailureOr<GemmCall> GemmTable::add(ContractOp op) {
     if (entry.description == *description) return GemmCall{static_cast<uint32_t>(i), a, b};
   runtime::GemmPlan plan = runtime::planGemm(forRuntime(*description), threads);
   if (!plan.error.empty()) return op.emitError("the library refuses the contraction: ") << plan.error;
-  if (plan.isReference) op.emitWarning("the library has only a slow loop for this contraction: ") << plan.implementation;
+  if (plan.isReference)
+    op.emitWarning("the library has only a slow loop for this contraction: ") << plan.implementation;
   Entry entry;
   entry.name = userName(op).str();
   entry.description = *description;

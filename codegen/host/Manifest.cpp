@@ -169,7 +169,8 @@ void ManifestWriter::writeEntry(func::FuncOp function) {
     json.attributeArray("outputs", [&] {
       for (unsigned i = 0; i < function.getNumResults(); ++i)
         if (auto output = function.getResultAttrOfType<DictionaryAttr>(i, attrs::output))
-          writeValue(cast<NamedTensorType>(function.getResultTypes()[i]), output, function.getResultAttrOfType<PlaceAttr>(i, attrs::place));
+          writeValue(cast<NamedTensorType>(function.getResultTypes()[i]), output,
+                     function.getResultAttrOfType<PlaceAttr>(i, attrs::place));
     });
     json.attribute("flops", countFlops(function.getBody().front()));
   });

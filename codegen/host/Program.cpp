@@ -51,7 +51,8 @@ public:
 
   void step(StringRef name) {
     auto now = std::chrono::steady_clock::now();
-    if (options.timing) llvm::errs() << llvm::formatv("{0}: {1:f1} ms\n", name, std::chrono::duration<double>(now - last).count() * 1e3);
+    if (options.timing)
+      llvm::errs() << llvm::formatv("{0}: {1:f1} ms\n", name, std::chrono::duration<double>(now - last).count() * 1e3);
     last = now;
   }
   LogicalResult dump(ModuleOp module, StringRef file, StringRef text) {

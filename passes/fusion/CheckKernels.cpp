@@ -12,7 +12,8 @@ namespace {
 /// The rules for one kernel.
 class KernelChecker {
 public:
-  explicit KernelChecker(KernelOp kernel) : kernel(kernel), parallel(names(kernel.getParallel())), serial(names(kernel.getSerial())) {}
+  explicit KernelChecker(KernelOp kernel)
+      : kernel(kernel), parallel(names(kernel.getParallel())), serial(names(kernel.getSerial())) {}
   LogicalResult check();
 
 private:
@@ -21,7 +22,9 @@ private:
   size_t countIn(NamedTensorType type, ArrayRef<StringRef> axes) const {
     return llvm::count_if(axes, [&](StringRef name) { return type.hasAxis(name); });
   }
-  bool isInside(NamedTensorType type) const { return countIn(type, parallel) + countIn(type, serial) == static_cast<size_t>(type.getRank()); }
+  bool isInside(NamedTensorType type) const {
+    return countIn(type, parallel) + countIn(type, serial) == static_cast<size_t>(type.getRank());
+  }
 
   KernelOp kernel;
   LogicalResult checkSizes(Operation &op, NamedTensorType type);
@@ -41,7 +44,8 @@ LogicalResult KernelChecker::checkSizes(Operation &op, NamedTensorType type) {
 
 LogicalResult KernelChecker::checkOp(Operation &op) {
   for (OpOperand &use : op.getOpOperands())
-    if (readsFromMemory(use) && !isa<BlockArgument>(use.get()) && !isa<YieldOp>(op)) return op.emitError("reads at other positions than its own a value that is not in memory");
+    if (readsFromMemory(use) && !isa<BlockArgument>(use.get()) && !isa<YieldOp>(op))
+      return op.emitError("reads at other positions than its own a value that is not in memory");
   if (isa<ScatterAddOp, YieldOp>(op)) return success();
   for (Value result : op.getResults()) {
     if (!isInside(tensorType(result))) return op.emitError("has axes outside the kernel's loops");
@@ -50,7 +54,8 @@ LogicalResult KernelChecker::checkOp(Operation &op) {
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     if (failed(checkSizes(op, reduce.getX().getType()))) return failure();
     SmallVector<StringRef> over = names(reduce.getOver());
-    bool same = over.size() == serial.size() && llvm::all_of(over, [&](StringRef name) { return llvm::is_contained(serial, name); });
+    bool same = over.size() == serial.size() &&
+                llvm::all_of(over, [&](StringRef name) { return llvm::is_contained(serial, name); });
     if (!same) return op.emitError("reduces other axes than the kernel's serial ones");
   }
   return success();
@@ -73,10 +78,12 @@ LogicalResult KernelChecker::check() {
     if (failed(checkYield(value))) return failure();
   auto scatters = kernel.getBlock().getOps<ScatterAddOp>();
   if (!scatters.empty()) {
-    bool alone = llvm::hasSingleElement(scatters) && kernel.getNumResults() == 1 && kernel.getBlock().getOps<ReduceOp>().empty();
+    bool alone =
+        llvm::hasSingleElement(scatters) && kernel.getNumResults() == 1 && kernel.getBlock().getOps<ReduceOp>().empty();
     if (!alone) return kernel.emitError("holds more than a scatter_add and what computes its updates and indices");
   }
-  if (auto vector = kernel.getVector(); vector && !llvm::is_contained(parallel, *vector) && !llvm::is_contained(serial, *vector))
+  if (auto vector = kernel.getVector();
+      vector && !llvm::is_contained(parallel, *vector) && !llvm::is_contained(serial, *vector))
     return kernel.emitError("has no axis `") << *vector << "` to vectorise";
   return success();
 }
@@ -90,7 +97,8 @@ static LogicalResult checkBlock(Block &block) {
     } else if (auto contract = dyn_cast<ContractOp>(op)) {
       if (!describeGemm(contract)) return op.emitError("is no library call");
     } else if (auto reorder = dyn_cast<ReorderOp>(op)) {
-      if (reorder.getX().getType() != reorder.getType()) return op.emitError("changes the memory order outside a kernel");
+      if (reorder.getX().getType() != reorder.getType())
+        return op.emitError("changes the memory order outside a kernel");
     } else if (!isStorageView(&op) && !op.hasTrait<OpTrait::IsTerminator>()) {
       return op.emitError("is neither a kernel, a library call, a repeat nor a view");
     }

@@ -18,7 +18,9 @@ static constexpr int maxSourceDepth = 6;
 // Single ops
 //===----------------------------------------------------------------------===//
 
-static bool isKernelOp(Operation *op) { return !isa<ContractOp, RepeatOp, YieldOp, func::ReturnOp>(op) && !isStorageView(op); }
+static bool isKernelOp(Operation *op) {
+  return !isa<ContractOp, RepeatOp, YieldOp, func::ReturnOp>(op) && !isStorageView(op);
+}
 
 /// Whether the value follows from constants, positions and draws alone.
 static bool followsFromSources(Value value, int depth) {
@@ -73,7 +75,8 @@ static Axes minus(const Axes &from, const Axes &drop) {
 
 namespace {
 
-/// An op that is a step of its own until it is merged. Recomputed ops are steps only where their value must lie in memory.
+/// An op that is a step of its own until it is merged. Recomputed ops are steps only where their value must lie in
+/// memory.
 struct Node {
   Operation *op;
   SmallVector<std::pair<int, bool>> inputs; ///< producers; true where the value must be in memory in between
@@ -85,8 +88,8 @@ struct Cluster {
   SmallVector<int> nodes; ///< ascending
   Axes space, serial;     ///< sorted
   bool isKernel = false;
-  bool isClosed = false;          ///< takes part in no merge
-  bool sweepsColumns = false;     ///< reduces outer axes: only what nothing else uses may join
+  bool isClosed = false;      ///< takes part in no merge
+  bool sweepsColumns = false; ///< reduces outer axes: only what nothing else uses may join
 };
 
 class Grouping {
@@ -133,8 +136,10 @@ void Grouping::collectInputs(Node &node, Operation *op) {
     Operation *producer = use.get().getDefiningOp();
     if (!producer) continue;
     bool inMemory = readsFromMemory(use);
-    if (!inMemory && isRecomputed(producer)) collectInputs(node, producer);
-    else node.inputs.push_back({nodeOf.lookup(producer), inMemory});
+    if (!inMemory && isRecomputed(producer))
+      collectInputs(node, producer);
+    else
+      node.inputs.push_back({nodeOf.lookup(producer), inMemory});
   }
 }
 
@@ -150,11 +155,12 @@ void Grouping::buildNodes() {
   }
 }
 
-/// Whether an op picks a few values out of a large temporary (the logits of the labels). Alone it can run early, and the temporary can be
-/// overwritten by the next kernel that reads it.
+/// Whether an op picks a few values out of a large temporary (the logits of the labels). Alone it can run early, and
+/// the temporary can be overwritten by the next kernel that reads it.
 static bool picksFromTemporary(Operation *op) {
   auto gather = dyn_cast<GatherOp>(op);
-  return gather && gather.getX().getDefiningOp() && gather.getX().getType().getNumElements() >= 8 * gather.getType().getNumElements();
+  return gather && gather.getX().getDefiningOp() &&
+         gather.getX().getType().getNumElements() >= 8 * gather.getType().getNumElements();
 }
 
 void Grouping::makeClusters() {
@@ -162,7 +168,8 @@ void Grouping::makeClusters() {
     Cluster cluster;
     cluster.nodes.push_back(i);
     cluster.isKernel = isKernelOp(node.op);
-    cluster.isClosed = !cluster.isKernel || isRecomputed(node.op) || isa<ReorderOp>(node.op) || picksFromTemporary(node.op);
+    cluster.isClosed =
+        !cluster.isKernel || isRecomputed(node.op) || isa<ReorderOp>(node.op) || picksFromTemporary(node.op);
     if (cluster.isKernel) cluster.space = sortedAxes(visitedType(node.op));
     if (auto reduce = dyn_cast<ReduceOp>(node.op)) {
       cluster.serial = minus(cluster.space, without(cluster.space, names(reduce.getOver())));
@@ -183,7 +190,9 @@ void Grouping::makeClusters() {
 
 bool Grouping::canMerge(const Cluster &a, const Cluster &b) const {
   if (a.isClosed || b.isClosed || a.nodes.size() + b.nodes.size() > maxOps) return false;
-  auto isScatter = [&](const Cluster &c) { return llvm::any_of(c.nodes, [&](int n) { return isa<ScatterAddOp>(nodes[n].op); }); };
+  auto isScatter = [&](const Cluster &c) {
+    return llvm::any_of(c.nodes, [&](int n) { return isa<ScatterAddOp>(nodes[n].op); });
+  };
   // docs/ir.md, rule 4: only what computes its updates and indices joins a scatter.
   if ((isScatter(a) && !b.serial.empty()) || (isScatter(b) && !a.serial.empty())) return false;
   if (a.serial.empty() == b.serial.empty()) return a.space == b.space && a.serial == b.serial;
@@ -222,11 +231,13 @@ bool Grouping::reachesIndirectly(int from, int to) {
 }
 
 bool Grouping::tryMerge(int a, int b) {
-  if (a == b || !canMerge(clusters[a], clusters[b]) || hasMemoryEdge(clusters[a], b) || hasMemoryEdge(clusters[b], a)) return false;
+  if (a == b || !canMerge(clusters[a], clusters[b]) || hasMemoryEdge(clusters[a], b) || hasMemoryEdge(clusters[b], a))
+    return false;
   if (reachesIndirectly(a, b) || reachesIndirectly(b, a)) return false;
   if (b < a) std::swap(a, b);
   Cluster &into = clusters[a], &from = clusters[b];
-  if (into.serial.empty()) into.space = from.space.size() > into.space.size() || !from.serial.empty() ? from.space : into.space;
+  if (into.serial.empty())
+    into.space = from.space.size() > into.space.size() || !from.serial.empty() ? from.space : into.space;
   if (into.serial.empty()) into.serial = from.serial;
   into.sweepsColumns |= from.sweepsColumns;
   for (int n : from.nodes) clusterOf[n] = a;
@@ -247,7 +258,9 @@ void Grouping::absorbSoleProducers() {
       for (int n : llvm::reverse(snapshot.nodes))
         for (auto [producer, inMemory] : nodes[n].inputs) {
           int cluster = clusterOf[producer];
-          if (inMemory || cluster == clusterOf[i] || clusters[cluster].nodes.size() > 1 || !clusters[cluster].serial.empty()) continue;
+          if (inMemory || cluster == clusterOf[i] || clusters[cluster].nodes.size() > 1 ||
+              !clusters[cluster].serial.empty())
+            continue;
           if (clusters[cluster].space != snapshot.space) continue;
           bool isSole = llvm::all_of(nodes[producer].users, [&](int user) { return clusterOf[user] == clusterOf[i]; });
           if (isSole && !isUsedByTerminator(nodes[producer].op)) changed |= tryMerge(cluster, clusterOf[i]);
@@ -287,7 +300,9 @@ void Grouping::mergeSiblings() {
     for (size_t x = 0; x < list.size(); ++x)
       for (size_t y = x + 1; y < list.size(); ++y) {
         int a = clusterOf[list[x]], b = clusterOf[list[y]];
-        if (a == b || clusters[a].serial.empty() || clusters[a].serial != clusters[b].serial || clusters[a].space != clusters[b].space) continue;
+        if (a == b || clusters[a].serial.empty() || clusters[a].serial != clusters[b].serial ||
+            clusters[a].space != clusters[b].space)
+          continue;
         if (sortedAxes(tensorType(value)) == clusters[a].space) tryMerge(a, b);
       }
   }
@@ -323,14 +338,16 @@ SmallVector<int> Grouping::orderClusters() {
   return result;
 }
 
-/// Orders the axes of a kernel as most of the tensors that it reads and writes in full lie in memory; reduced axes inside.
+/// Orders the axes of a kernel as most of the tensors that it reads and writes in full lie in memory; reduced axes
+/// inside.
 void Grouping::chooseSpace(const Cluster &cluster, Group &group) {
   if (auto scatter = dyn_cast<ScatterAddOp>(group.ops.back())) {
     SmallVector<AxisAttr> serial;
     for (AxisAttr axis : scatter.getType().getAxes())
       if (!llvm::is_contained(names(scatter.getAxes()), axis.getName())) group.space.push_back(axis);
     for (AxisAttr axis : scatter.getUpdates().getType().getAxes())
-      if (!scatter.getType().hasAxis(axis.getName()) || llvm::is_contained(names(scatter.getAxes()), axis.getName())) serial.push_back(axis);
+      if (!scatter.getType().hasAxis(axis.getName()) || llvm::is_contained(names(scatter.getAxes()), axis.getName()))
+        serial.push_back(axis);
     AxisOrder(scatter->getParentOfType<ModuleOp>()).sort(serial);
     group.space.append(serial);
     for (AxisAttr axis : serial) group.serial.push_back(axis.getName());
@@ -348,7 +365,11 @@ void Grouping::chooseSpace(const Cluster &cluster, Group &group) {
       it->second += weight;
   };
   for (Operation *op : group.ops) {
-    for (Value operand : op->getOperands()) vote(tensorType(operand), nodeOf.count(operand.getDefiningOp()) && clusterOf[nodeOf[operand.getDefiningOp()]] == clusterOf[nodeOf[op]] ? 1 : 4);
+    for (Value operand : op->getOperands())
+      vote(tensorType(operand),
+           nodeOf.count(operand.getDefiningOp()) && clusterOf[nodeOf[operand.getDefiningOp()]] == clusterOf[nodeOf[op]]
+               ? 1
+               : 4);
     vote(visitedType(op), 2);
   }
   for (auto &[type, weight] : votes)

@@ -9,8 +9,8 @@ namespace tessera {
 
 /// One step of a block after `fuse`: a kernel to be, or an op that stays as it is (a contraction, a repeat, a view).
 struct Group {
-  llvm::SmallVector<mlir::Operation *> ops; ///< in program order
-  llvm::SmallVector<AxisAttr> space;        ///< all axes of the loop nest, outermost first
+  llvm::SmallVector<mlir::Operation *> ops;  ///< in program order
+  llvm::SmallVector<AxisAttr> space;         ///< all axes of the loop nest, outermost first
   llvm::SmallVector<llvm::StringRef> serial; ///< those that its reductions reduce
   bool isKernel = false;
 };

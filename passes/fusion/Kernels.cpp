@@ -2,8 +2,8 @@
 
 #include "passes/fusion/Kernels.h"
 #include "ir/Program.h"
-#include "passes/layout/OrderChoice.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/layout/OrderChoice.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -95,7 +95,8 @@ namespace {
 /// Builds the region of one kernel.
 class KernelBuilder {
 public:
-  KernelBuilder(const Group &group, OpBuilder &builder, IRMapping &outside) : group(group), builder(builder), outside(outside) {}
+  KernelBuilder(const Group &group, OpBuilder &builder, IRMapping &outside)
+      : group(group), builder(builder), outside(outside) {}
   KernelOp build();
 
 private:
@@ -170,8 +171,9 @@ KernelOp KernelBuilder::build() {
   for (AxisAttr axis : group.space)
     if (!llvm::is_contained(group.serial, axis.getName())) parallel.push_back(axis.getName());
   SmallVector<Value> operands = llvm::map_to_vector(inputs, [&](Value v) { return outside.lookupOrDefault(v); });
-  auto kernel = KernelOp::create(builder, loc, TypeRange(ValueRange(yielded)), "", operands, builder.getStrArrayAttr(parallel),
-                                 builder.getStrArrayAttr(group.serial), StringAttr());
+  auto kernel =
+      KernelOp::create(builder, loc, TypeRange(ValueRange(yielded)), "", operands, builder.getStrArrayAttr(parallel),
+                       builder.getStrArrayAttr(group.serial), StringAttr());
   kernel.getBody().takeBody(region);
   if (StringRef vector = chooseVectorAxis(kernel, group); !vector.empty()) kernel.setVector(vector);
   for (auto [from, to] : llvm::zip(stored, kernel.getResults())) outside.map(from, to);

@@ -113,14 +113,16 @@ static bool isUsedByKernels(AddOp add) {
   });
 }
 
-/// Whether the contraction should add to `x` in place: `x` is an accumulator that this repeat carries, or another contraction, or
-/// a residual stream that a kernel has written and nothing reads afterwards, where the sum would be a kernel of its own.
+/// Whether the contraction should add to `x` in place: `x` is an accumulator that this repeat carries, or another
+/// contraction, or a residual stream that a kernel has written and nothing reads afterwards, where the sum would be a
+/// kernel of its own.
 static bool isAccumulator(Value x, AddOp add) {
   if (x.getType() != add.getResult().getType() || !diesIn(x, add)) return false;
   if (x.getDefiningOp<ContractOp>()) return x.hasOneUse();
   if (isCarriedOn(x, add)) return true;
   Operation *producer = x.getDefiningOp();
-  return producer && producer->getBlock() == add->getBlock() && isa<ElementwiseOpInterface>(producer) && !isRecomputed(producer) && !isUsedByKernels(add);
+  return producer && producer->getBlock() == add->getBlock() && isa<ElementwiseOpInterface>(producer) &&
+         !isRecomputed(producer) && !isUsedByKernels(add);
 }
 
 static bool absorb(AddOp add) {
@@ -133,7 +135,8 @@ static bool absorb(AddOp add) {
     bool asBias = false;
     if (!asInit && !contract.getBias()) {
       types.bias = tensorType(other);
-      asBias = types.bias.getRank() < types.result.getRank() && types.bias.getElementType() == types.result.getElementType() && describeGemm(types).has_value();
+      asBias = types.bias.getRank() < types.result.getRank() &&
+               types.bias.getElementType() == types.result.getElementType() && describeGemm(types).has_value();
     }
     if (!asInit && !asBias) continue;
     contract->moveBefore(add); // `other` may be defined after it
@@ -150,7 +153,8 @@ static bool absorbIntoScatter(AddOp add) {
   for (unsigned side : {1u, 0u}) {
     auto scatter = add->getOperand(side).getDefiningOp<ScatterAddOp>();
     Value other = add->getOperand(1 - side);
-    bool isSole = scatter && scatter.getResult().hasOneUse() && !scatter.getInit() && scatter.getType() == add.getResult().getType();
+    bool isSole = scatter && scatter.getResult().hasOneUse() && !scatter.getInit() &&
+                  scatter.getType() == add.getResult().getType();
     if (!isSole || other.getType() != scatter.getType() || !diesIn(other, add)) continue;
     if (!isCarriedOn(other, add) && !other.getDefiningOp<ContractOp>()) continue;
     scatter->moveBefore(add);
@@ -204,7 +208,8 @@ static Value splitReducedAxis(OpBuilder &builder, ReduceOp op, StringRef name) {
     axes.push_back(tessera::axis(op.getContext(), outerName, outer));
     axes.push_back(tessera::axis(op.getContext(), innerName, size / outer));
   }
-  return SplitOp::create(builder, op.getLoc(), type.withAxes(axes), op.getX(), builder.getStringAttr(name), builder.getStrArrayAttr({outerName, innerName}));
+  return SplitOp::create(builder, op.getLoc(), type.withAxes(axes), op.getX(), builder.getStringAttr(name),
+                         builder.getStrArrayAttr({outerName, innerName}));
 }
 
 static void splitReduction(ReduceOp op) {
@@ -223,9 +228,12 @@ static void splitReduction(ReduceOp op) {
   SmallVector<StringRef> kept = axesKeptFirst(op);
   if (kept.empty()) return;
   NamedTensorType type = op.getX().getType();
-  SmallVector<StringRef> first = llvm::filter_to_vector(names(op.getOver()), [&](StringRef n) { return !llvm::is_contained(kept, n); });
-  auto axes = llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return !llvm::is_contained(first, a.getName()); });
-  auto partial = ReduceOp::create(builder, op.getLoc(), type.withAxes(axes), op.getKind(), op.getX(), builder.getStrArrayAttr(first));
+  SmallVector<StringRef> first =
+      llvm::filter_to_vector(names(op.getOver()), [&](StringRef n) { return !llvm::is_contained(kept, n); });
+  auto axes =
+      llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return !llvm::is_contained(first, a.getName()); });
+  auto partial = ReduceOp::create(builder, op.getLoc(), type.withAxes(axes), op.getKind(), op.getX(),
+                                  builder.getStrArrayAttr(first));
   copyName(op, partial);
   op.getXMutable().assign(partial.getResult());
   op.setOverAttr(builder.getStrArrayAttr(kept));

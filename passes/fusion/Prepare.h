@@ -16,12 +16,12 @@ void writeSmallContractionsOut(mlir::ModuleOp module);
 /// Splits sums of a large tensor to few values into two steps, so that the first has enough independent parts.
 void splitLargeReductions(mlir::ModuleOp module);
 
-/// Moves additions into contractions: accumulators and sums of contractions into `init`, what varies along N only into `bias`. A scatter takes
-/// a contraction or an accumulator as its `init`.
+/// Moves additions into contractions: accumulators and sums of contractions into `init`, what varies along N only into
+/// `bias`. A scatter takes a contraction or an accumulator as its `init`.
 void absorbAdditions(mlir::ModuleOp module);
 
-/// Gives every constant that a repeat carries, or that is yielded or returned, as many copies as it has such uses: each becomes a
-/// buffer of its own.
+/// Gives every constant that a repeat carries, or that is yielded or returned, as many copies as it has such uses: each
+/// becomes a buffer of its own.
 void separateStoredConstants(mlir::ModuleOp module);
 
 } // namespace tessera

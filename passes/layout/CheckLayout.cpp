@@ -13,7 +13,8 @@ static LogicalResult checkState(ModuleOp module) {
     auto check = [&](StringRef path, Type type) -> LogicalResult {
       StateOp state = path.empty() ? StateOp() : findState(module, path);
       if (!state || state.getTensorType() == type) return success();
-      return function.emitError("state `") << path << "` has type " << type << " here, " << state.getTensorType() << " in the table";
+      return function.emitError("state `")
+             << path << "` has type " << type << " here, " << state.getTensorType() << " in the table";
     };
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (failed(check(argumentState(function, i), function.getArgumentTypes()[i]))) return failure();
@@ -26,9 +27,11 @@ static LogicalResult checkState(ModuleOp module) {
 static LogicalResult checkRepeat(RepeatOp repeat) {
   auto isOutermost = [&](Value value) { return tensorType(value).getAxes().front() == repeat.getAxis(); };
   for (Value value : repeat.getSliced())
-    if (!isOutermost(value)) return repeat.emitError("expected `") << repeat.getAxis().getName() << "` outermost in " << value.getType();
+    if (!isOutermost(value))
+      return repeat.emitError("expected `") << repeat.getAxis().getName() << "` outermost in " << value.getType();
   for (Value value : repeat.getStackedResults())
-    if (!isOutermost(value)) return repeat.emitError("expected `") << repeat.getAxis().getName() << "` outermost in " << value.getType();
+    if (!isOutermost(value))
+      return repeat.emitError("expected `") << repeat.getAxis().getName() << "` outermost in " << value.getType();
   return success();
 }
 
@@ -36,7 +39,8 @@ LogicalResult tessera::checkLayout(ModuleOp module) {
   if (failed(checkState(module))) return failure();
   WalkResult result = module.walk([&](Operation *op) {
     if (auto repeat = dyn_cast<RepeatOp>(op); repeat && failed(checkRepeat(repeat))) return WalkResult::interrupt();
-    if (auto contract = dyn_cast<ContractOp>(op); contract && isGemmShaped(contractTypes(contract)) && !describeGemm(contract)) {
+    if (auto contract = dyn_cast<ContractOp>(op);
+        contract && isGemmShaped(contractTypes(contract)) && !describeGemm(contract)) {
       contract.emitError("is no library call on operands as they lie");
       return WalkResult::interrupt();
     }

@@ -47,7 +47,8 @@ static int64_t strideOf(NamedTensorType type, StringRef name) {
 static Groups groupAxes(const ContractTypes &types, NamedTensorType a, NamedTensorType b) {
   Groups groups;
   auto dim = [&](AxisAttr axis) {
-    return Dim{axis.getSize(), strideOf(a, axis.getName()), strideOf(b, axis.getName()), strideOf(types.result, axis.getName())};
+    return Dim{axis.getSize(), strideOf(a, axis.getName()), strideOf(b, axis.getName()),
+               strideOf(types.result, axis.getName())};
   };
   for (AxisAttr axis : types.result.getAxes()) {
     if (axis.getSize() == 1) continue;
@@ -95,7 +96,8 @@ static SmallVector<Dim> joinNeighbours(ArrayRef<Dim> dims) {
 
 /// Whether `bias` has exactly the axes of N, in their order.
 static bool variesAlongN(NamedTensorType bias, const ContractTypes &types, NamedTensorType a) {
-  SmallVector<AxisAttr> n = llvm::filter_to_vector(types.result.getAxes(), [&](AxisAttr x) { return !a.hasAxis(x.getName()); });
+  SmallVector<AxisAttr> n =
+      llvm::filter_to_vector(types.result.getAxes(), [&](AxisAttr x) { return !a.hasAxis(x.getName()); });
   return llvm::equal(n, bias.getAxes());
 }
 

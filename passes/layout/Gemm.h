@@ -25,7 +25,8 @@ struct GemmDescription {
   std::vector<int64_t> dimsA, stridesA;
   std::vector<int64_t> dimsB, stridesB;
   std::vector<int64_t> dimsC, stridesC;
-  /// Strides of the bias, aligned with the dimensions of c; zero: broadcast along that dimension. It varies along N only.
+  /// Strides of the bias, aligned with the dimensions of c; zero: broadcast along that dimension. It varies along N
+  /// only.
   std::optional<std::vector<int64_t>> bias;
   bool accumulate = false; ///< c += a · b: the contraction has an `init`
   bool swapped = false;    ///< a is the contraction's rhs and b its lhs
@@ -42,8 +43,8 @@ struct ContractTypes {
 /// The types of a contraction as they stand.
 ContractTypes contractTypes(ContractOp contract);
 
-/// Whether a contraction is worth a library call at all: f32, with axes in both M and N, and not tiny. What is not becomes
-/// a kernel that multiplies and adds up. Does not look at memory orders.
+/// Whether a contraction is worth a library call at all: f32, with axes in both M and N, and not tiny. What is not
+/// becomes a kernel that multiplies and adds up. Does not look at memory orders.
 bool isGemmShaped(const ContractTypes &types);
 
 /// The library call that computes a contraction in its memory order; none if no call does.

@@ -35,8 +35,10 @@ NamedTensorType tessera::movedTogether(NamedTensorType type, ArrayRef<StringRef>
   for (StringRef name : names) last = std::max(last, type.findAxis(name));
   SmallVector<StringRef> order;
   for (auto [i, axis] : llvm::enumerate(type.getAxes())) {
-    if (static_cast<int64_t>(i) == last) order.append(names.begin(), names.end());
-    else if (!llvm::is_contained(names, axis.getName())) order.push_back(axis.getName());
+    if (static_cast<int64_t>(i) == last)
+      order.append(names.begin(), names.end());
+    else if (!llvm::is_contained(names, axis.getName()))
+      order.push_back(axis.getName());
   }
   return inOrderOf(type, order);
 }

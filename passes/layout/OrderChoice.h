@@ -29,10 +29,12 @@ struct OperandGroups {
 };
 OperandGroups groupOperand(NamedTensorType operand, NamedTensorType other, llvm::ArrayRef<llvm::StringRef> over);
 
-/// Whether the operand alone allows a matrix product: the free and the summed axes each stand together, one of the groups innermost.
+/// Whether the operand alone allows a matrix product: the free and the summed axes each stand together, one of the
+/// groups innermost.
 bool suitsGemm(NamedTensorType operand, const OperandGroups &groups);
 
-/// Orders that the result of a contraction may take, best first, without repetition. `normal` is the result in its normal order.
+/// Orders that the result of a contraction may take, best first, without repetition. `normal` is the result in its
+/// normal order.
 llvm::SmallVector<NamedTensorType> resultCandidates(const ContractTypes &types, NamedTensorType normal);
 
 } // namespace tessera

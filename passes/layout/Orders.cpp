@@ -110,7 +110,8 @@ static NamedTensorType withOutermost(NamedTensorType type, AxisAttr axis) {
 }
 
 static NamedTensorType withoutAxes(NamedTensorType type, ArrayRef<StringRef> drop) {
-  return type.withAxes(llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return !llvm::is_contained(drop, a.getName()); }));
+  return type.withAxes(
+      llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return !llvm::is_contained(drop, a.getName()); }));
 }
 
 void OrderPlanner::planRepeat(RepeatOp op) {
@@ -122,11 +123,14 @@ void OrderPlanner::planRepeat(RepeatOp op) {
     need(use, type);
     assign(argument, withoutAxes(type, axis));
   }
-  for (auto [operand, argument] : llvm::zip(op.getInvariants(), op.getInvariantArgs())) assign(argument, known(operand));
+  for (auto [operand, argument] : llvm::zip(op.getInvariants(), op.getInvariantArgs()))
+    assign(argument, known(operand));
   planBlock(op.getBlock());
-  for (auto [use, argument] : llvm::zip(op.getYield()->getOpOperands(), op.getCarriedArgs())) need(use, known(argument));
+  for (auto [use, argument] : llvm::zip(op.getYield()->getOpOperands(), op.getCarriedArgs()))
+    need(use, known(argument));
   for (auto [i, result] : llvm::enumerate(op.getResults()))
-    assign(result, i < op.getCarried().size() ? known(op.getCarried()[i]) : withOutermost(known(op.getYield().getValues()[i]), op.getAxis()));
+    assign(result, i < op.getCarried().size() ? known(op.getCarried()[i])
+                                              : withOutermost(known(op.getYield().getValues()[i]), op.getAxis()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,7 +138,9 @@ void OrderPlanner::planRepeat(RepeatOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Values without an order of their own: they are computed where they are used.
-static bool isWeak(Value value) { return isa_and_present<ConstantOp, IndexOp, RandomOp, BroadcastOp>(value.getDefiningOp()); }
+static bool isWeak(Value value) {
+  return isa_and_present<ConstantOp, IndexOp, RandomOp, BroadcastOp>(value.getDefiningOp());
+}
 
 void OrderPlanner::planElementwise(Operation *op) {
   auto result = tensorType(op->getResult(0));
@@ -173,7 +179,8 @@ void OrderPlanner::planMerge(MergeOp op) {
 }
 
 /// The order of a rename's or a split's result: each axis is replaced where it stands.
-static NamedTensorType replaceInPlace(NamedTensorType x, NamedTensorType result, function_ref<void(StringRef, SmallVectorImpl<StringRef> &)> replace) {
+static NamedTensorType replaceInPlace(NamedTensorType x, NamedTensorType result,
+                                      function_ref<void(StringRef, SmallVectorImpl<StringRef> &)> replace) {
   SmallVector<StringRef> order;
   for (StringRef name : axisNames(x)) replace(name, order);
   return inOrderOf(result, order);
@@ -204,7 +211,8 @@ void OrderPlanner::planOp(Operation *op) {
       .Case<MergeOp>([&](auto merge) { planMerge(merge); })
       .Case<RenameOp>([&](auto rename) { assign(rename.getResult(), renamedType(rename, known(rename.getX()))); })
       .Case<SplitOp>([&](auto split) { assign(split.getResult(), splitType(split, known(split.getX()))); })
-      .Case<SliceOp, PadOp, ReduceOp>([&](auto same) { assign(same.getResult(), inOrderOf(same.getType(), axisNames(known(same.getX())))); })
+      .Case<SliceOp, PadOp, ReduceOp>(
+          [&](auto same) { assign(same.getResult(), inOrderOf(same.getType(), axisNames(known(same.getX())))); })
       .Case<ElementwiseOpInterface>([&](auto elementwise) { planElementwise(elementwise); })
       .Default([&](Operation *other) {
         for (Value result : other->getResults()) assign(result, normal(tensorType(result)));
@@ -236,9 +244,11 @@ void OrderPlanner::planContract(ContractOp op) {
   ContractTypes types{known(op.getLhs()), known(op.getRhs()), op.getType(), NamedTensorType(), over};
   if (!isGemmShaped(types)) {
     SmallVector<StringRef> order = axisNames(types.lhs);
-    assign(op.getResult(), types.lhs.getRank() >= op.getType().getRank() && llvm::all_of(axisNames(op.getType()), [&](StringRef n) { return types.lhs.hasAxis(n); })
-                               ? inOrderOf(op.getType(), order)
-                               : normal(op.getType()));
+    assign(op.getResult(),
+           types.lhs.getRank() >= op.getType().getRank() &&
+                   llvm::all_of(axisNames(op.getType()), [&](StringRef n) { return types.lhs.hasAxis(n); })
+               ? inOrderOf(op.getType(), order)
+               : normal(op.getType()));
     return;
   }
   // An operand as a dense batch of matrices; what is summed stands in the other operand's order.
@@ -252,8 +262,12 @@ void OrderPlanner::planContract(ContractOp op) {
   };
   using Attempt = std::pair<NamedTensorType, NamedTensorType>;
   NamedTensorType denseLhs = dense(types.lhs, types.rhs);
-  SmallVector<Attempt> attempts{{types.lhs, types.rhs}, {types.lhs, dense(types.rhs, types.lhs)}, {denseLhs, types.rhs}, {denseLhs, dense(types.rhs, denseLhs)}};
-  if (types.lhs.getNumElements() < types.rhs.getNumElements()) std::swap(attempts[1], attempts[2]); // move the smaller one
+  SmallVector<Attempt> attempts{{types.lhs, types.rhs},
+                                {types.lhs, dense(types.rhs, types.lhs)},
+                                {denseLhs, types.rhs},
+                                {denseLhs, dense(types.rhs, denseLhs)}};
+  if (types.lhs.getNumElements() < types.rhs.getNumElements())
+    std::swap(attempts[1], attempts[2]); // move the smaller one
   for (auto [lhs, rhs] : attempts) {
     types.lhs = lhs, types.rhs = rhs;
     if (std::optional<NamedTensorType> result = chooseResult(op, types)) {

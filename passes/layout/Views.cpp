@@ -11,7 +11,8 @@ static SmallVector<StringRef> mergedNames(NamedTensorType type, ArrayRef<StringR
   SmallVector<StringRef> result;
   ArrayRef<AxisAttr> axes = type.getAxes();
   for (size_t i = 0; i < axes.size();) {
-    bool isRun = i + many.size() <= axes.size() && llvm::equal(llvm::map_range(axes.slice(i, many.size()), [](AxisAttr a) { return a.getName(); }), many);
+    bool isRun = i + many.size() <= axes.size() &&
+                 llvm::equal(llvm::map_range(axes.slice(i, many.size()), [](AxisAttr a) { return a.getName(); }), many);
     result.push_back(isRun ? one : axes[i].getName());
     i += isRun ? many.size() : 1;
   }
@@ -38,7 +39,8 @@ bool tessera::isStorageView(Operation *op) {
     return hasNames(merge.getType(), mergedNames(merge.getX().getType(), names(merge.getAxes()), merge.getInto()));
   if (auto slice = dyn_cast<SliceOp>(op)) {
     ArrayRef<AxisAttr> in = slice.getX().getType().getAxes(), out = slice.getType().getAxes();
-    return in.front().getName() == slice.getAxis() && out.front().getName() == slice.getAxis() && llvm::equal(in.drop_front(), out.drop_front());
+    return in.front().getName() == slice.getAxis() && out.front().getName() == slice.getAxis() &&
+           llvm::equal(in.drop_front(), out.drop_front());
   }
   return false;
 }
@@ -67,4 +69,6 @@ int64_t tessera::offsetInRoot(Value value) {
   return offset;
 }
 
-bool tessera::coversRoot(Value value) { return tensorType(value).getNumBytes() == tensorType(viewRoot(value)).getNumBytes(); }
+bool tessera::coversRoot(Value value) {
+  return tensorType(value).getNumBytes() == tensorType(viewRoot(value)).getNumBytes();
+}

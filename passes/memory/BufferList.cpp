@@ -21,7 +21,8 @@ public:
         add(nameIn(input), "input", function.getArgAttr(i, attrs::place), tensorType(function.getArgument(i)));
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (auto output = function.getResultAttrOfType<DictionaryAttr>(i, attrs::output))
-        add(nameIn(output), "output", function.getResultAttr(i, attrs::place), cast<NamedTensorType>(function.getResultTypes()[i]));
+        add(nameIn(output), "output", function.getResultAttr(i, attrs::place),
+            cast<NamedTensorType>(function.getResultTypes()[i]));
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (!isa<KernelOp>(op->getParentOp()) && !isStorageView(op)) addResults(op);
     });
@@ -52,7 +53,8 @@ private:
     if (!place || llvm::any_of(place.getStrides(), [](int64_t stride) { return stride != 0; })) return;
     int64_t offset = place.getOffset(), bytes = type.getNumBytes();
     for (const BufferInfo &other : list)
-      if ((other.entry == "*" || other.entry == function.getName()) && other.offset == offset && other.bytes == bytes) return;
+      if ((other.entry == "*" || other.entry == function.getName()) && other.offset == offset && other.bytes == bytes)
+        return;
     list.push_back({name.str(), function.getName().str(), kind.str(), offset, bytes});
   }
 
@@ -64,10 +66,14 @@ private:
 std::vector<BufferInfo> tessera::listBuffers(ModuleOp module) {
   std::vector<BufferInfo> list;
   for (StateOp state : stateTable(module))
-    if (state.getPlace()) list.push_back({state.getPath().str(), "*", "state", state.getPlace()->getOffset(), state.getTensorType().getNumBytes()});
+    if (state.getPlace())
+      list.push_back(
+          {state.getPath().str(), "*", "state", state.getPlace()->getOffset(), state.getTensorType().getNumBytes()});
   for (func::FuncOp function : entryFunctions(module)) BufferCollector(function, list).run();
   auto key = [](const BufferInfo &buffer) { return std::tie(buffer.offset, buffer.entry, buffer.name); };
-  llvm::sort(list, [&](const BufferInfo &a, const BufferInfo &b) { return a.bytes != b.bytes ? a.bytes > b.bytes : key(a) < key(b); });
+  llvm::sort(list, [&](const BufferInfo &a, const BufferInfo &b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : key(a) < key(b);
+  });
   return list;
 }
 

@@ -20,7 +20,8 @@ struct BufferInfo {
 /// The buffers of a scheduled module, largest first; equal sizes by offset.
 std::vector<BufferInfo> listBuffers(mlir::ModuleOp module);
 
-/// Bytes live at the fullest moment of a scheduled module's entry functions, state included: no choice of offsets takes less.
+/// Bytes live at the fullest moment of a scheduled module's entry functions, state included: no choice of offsets takes
+/// less.
 int64_t arenaLowerBound(mlir::ModuleOp module);
 
 } // namespace tessera

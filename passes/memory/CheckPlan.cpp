@@ -27,8 +27,10 @@ using Content = SmallVector<Piece, 1>;
 
 /// Appends a piece; joins it with the last one where it continues it.
 void append(Content &content, Piece piece) {
-  if (!content.empty() && content.back().tag == piece.tag && content.back().from + content.back().bytes == piece.from) content.back().bytes += piece.bytes;
-  else content.push_back(piece);
+  if (!content.empty() && content.back().tag == piece.tag && content.back().from + content.back().bytes == piece.from)
+    content.back().bytes += piece.bytes;
+  else
+    content.push_back(piece);
 }
 
 /// Bytes [begin, begin + bytes) of a content.
@@ -116,7 +118,8 @@ private:
 LogicalResult PlanChecker::setPlace(Operation *op, Value value, Attribute attr) {
   auto place = dyn_cast_or_null<PlaceAttr>(attr);
   if (!place) return op->emitError("expected a place for each value");
-  if (place.getStrides().size() > inductions.size() + isa<RepeatOp>(op)) return op->emitError("a place has more strides than there are repeats around it");
+  if (place.getStrides().size() > inductions.size() + isa<RepeatOp>(op))
+    return op->emitError("a place has more strides than there are repeats around it");
   places[value] = place;
   return success();
 }
@@ -138,7 +141,8 @@ int64_t PlanChecker::address(Value value) const {
 
 LogicalResult PlanChecker::read(Operation *op, Value value) {
   int64_t from = address(value);
-  if (from < 0 || from + bytes(value) > arenaBytes) return op->emitError("a buffer leaves the arena: bytes ") << from << " to " << from + bytes(value);
+  if (from < 0 || from + bytes(value) > arenaBytes)
+    return op->emitError("a buffer leaves the arena: bytes ") << from << " to " << from + bytes(value);
   if (memory.read(from, bytes(value)) == contents.lookup(value)) return success();
   InFlightDiagnostic error = op->emitError("reads bytes that were overwritten, at ") << from;
   if (Operation *producer = value.getDefiningOp()) error.attachNote(producer->getLoc()) << "the value was made here";
@@ -158,7 +162,8 @@ void PlanChecker::write(Value value) {
 LogicalResult PlanChecker::runView(Operation *op) {
   Value x = op->getOperand(0), result = op->getResult(0);
   if (failed(setPlaces(op, op->getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
-  if (address(result) != address(x) + viewOffset(op)) return op->emitError("a view lies elsewhere than what it looks at");
+  if (address(result) != address(x) + viewOffset(op))
+    return op->emitError("a view lies elsewhere than what it looks at");
   contents[result] = part(contents.lookup(x), viewOffset(op), bytes(result));
   return success();
 }
@@ -169,8 +174,12 @@ LogicalResult PlanChecker::mayOverlap(Operation *op, Value operand, OpResult res
   if (a + bytes(operand) <= b || b + bytes(result) <= a) return success();
   if (a == b && bytes(operand) == bytes(result)) {
     if (auto kernel = dyn_cast<KernelOp>(op))
-      if (mayWriteOver(kernel, llvm::find(kernel.getInputs(), operand) - kernel.getInputs().begin(), result.getResultNumber())) return success();
-    if (auto contract = dyn_cast<ContractOp>(op); contract && operand == contract.getInit() && operand != contract.getLhs() && operand != contract.getRhs()) return success();
+      if (mayWriteOver(kernel, llvm::find(kernel.getInputs(), operand) - kernel.getInputs().begin(),
+                       result.getResultNumber()))
+        return success();
+    if (auto contract = dyn_cast<ContractOp>(op);
+        contract && operand == contract.getInit() && operand != contract.getLhs() && operand != contract.getRhs())
+      return success();
   }
   return op->emitError("writes a result over an operand that it still reads");
 }
@@ -183,10 +192,12 @@ LogicalResult PlanChecker::runWriter(Operation *op) {
     for (Value operand : op->getOperands())
       if (failed(mayOverlap(op, operand, result))) return failure();
     for (OpResult other : op->getResults())
-      if (other.getResultNumber() < result.getResultNumber() && address(other) < address(result) + bytes(result) && address(result) < address(other) + bytes(other))
+      if (other.getResultNumber() < result.getResultNumber() && address(other) < address(result) + bytes(result) &&
+          address(result) < address(other) + bytes(other))
         return op->emitError("two results overlap");
   }
-  if (auto contract = dyn_cast<ContractOp>(op); contract && contract.getInit() && address(contract.getInit()) != address(contract.getResult()))
+  if (auto contract = dyn_cast<ContractOp>(op);
+      contract && contract.getInit() && address(contract.getInit()) != address(contract.getResult()))
     return op->emitError("expected `init` where the result lies");
   for (Value result : op->getResults()) write(result);
   return success();
@@ -207,8 +218,10 @@ LogicalResult PlanChecker::runRepeat(RepeatOp op) {
       contents[argument] = content;
       if (failed(read(op, argument))) return failure();
     }
-    for (auto [operand, argument] : llvm::zip(op.getSliced(), op.getSlicedArgs())) contents[argument] = part(contents.lookup(operand), i * bytes(argument), bytes(argument));
-    for (auto [operand, argument] : llvm::zip(op.getInvariants(), op.getInvariantArgs())) contents[argument] = contents.lookup(operand);
+    for (auto [operand, argument] : llvm::zip(op.getSliced(), op.getSlicedArgs()))
+      contents[argument] = part(contents.lookup(operand), i * bytes(argument), bytes(argument));
+    for (auto [operand, argument] : llvm::zip(op.getInvariants(), op.getInvariantArgs()))
+      contents[argument] = contents.lookup(operand);
     if (failed(runBlock(op.getBlock()))) return failure();
     for (auto [k, value] : llvm::enumerate(op.getYield().getValues())) {
       if (failed(read(op.getYield(), value))) return failure();
@@ -219,7 +232,8 @@ LogicalResult PlanChecker::runRepeat(RepeatOp op) {
   for (auto [k, result] : llvm::enumerate(op.getResults())) {
     Content &content = contents[result];
     content.clear();
-    if (k < carried.size()) content = carried[k];
+    if (k < carried.size())
+      content = carried[k];
     else
       for (const Content &slice : stacks[k - carried.size()])
         for (const Piece &piece : slice) append(content, piece);
@@ -233,7 +247,8 @@ LogicalResult PlanChecker::runReturn(func::ReturnOp op) {
   for (auto [i, value] : llvm::enumerate(op.getOperands())) {
     if (failed(read(op, value))) return failure();
     auto place = function.getResultAttrOfType<PlaceAttr>(i, attrs::place);
-    if (!place || place != places.lookup(value)) return op.emitError("result ") << i << " lies elsewhere than its function says";
+    if (!place || place != places.lookup(value))
+      return op.emitError("result ") << i << " lies elsewhere than its function says";
     if (StateOp state = findState(module, resultState(function, i)); state && state.getPlaceAttr() != place)
       return op.emitError("state `") << state.getPath() << "` does not end in its place";
   }
@@ -258,7 +273,8 @@ LogicalResult PlanChecker::run() {
   for (BlockArgument argument : function.getArguments()) {
     auto place = function.getArgAttrOfType<PlaceAttr>(argument.getArgNumber(), attrs::place);
     if (failed(setPlace(function, argument, place))) return failure();
-    if (place.getOffset() % bufferAlignment) return function.emitError("argument ") << argument.getArgNumber() << " is not aligned";
+    if (place.getOffset() % bufferAlignment)
+      return function.emitError("argument ") << argument.getArgNumber() << " is not aligned";
     write(argument);
   }
   return runBlock(function.getBody().front());

@@ -29,7 +29,8 @@ static void copyAfterDefinition(OpOperand &use) {
   copyAt(builder, use);
 }
 
-/// Whether a yielded value can be written to a place of its own: made by an op of the block, as a whole, and not yielded before.
+/// Whether a yielded value can be written to a place of its own: made by an op of the block, as a whole, and not
+/// yielded before.
 static bool hasOwnStorage(Value value, llvm::DenseSet<Value> &taken) {
   Value root = viewRoot(value);
   return root.getDefiningOp() && coversRoot(value) && taken.insert(root).second;

@@ -1,8 +1,10 @@
 //===- Offsets.cpp - offsets for buffers with lifetimes --------------------------===//
 //
 //   1. Buffers are taken in some order.
-//   2. Each goes into the smallest gap that holds it between the buffers placed already that live at the same time, or on top.
-//   3. This is done for a few orders (size; size times duration; start) until one meets the lower bound; the best is kept.
+//   2. Each goes into the smallest gap that holds it between the buffers placed already that live at the same time, or
+//   on top.
+//   3. This is done for a few orders (size; size times duration; start) until one meets the lower bound; the best is
+//   kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +37,8 @@ struct Placed {
 };
 } // namespace
 
-/// The lowest address of the smallest gap of at least `bytes` among what is placed (by offset) and lives in [start, last].
+/// The lowest address of the smallest gap of at least `bytes` among what is placed (by offset) and lives in [start,
+/// last].
 static int64_t findGap(const std::vector<Placed> &placed, int64_t bytes, int start, int last) {
   int64_t top = 0, best = -1, bestSize = std::numeric_limits<int64_t>::max();
   for (const Placed &other : placed) {
@@ -59,7 +62,8 @@ static Packing packInOrder(ArrayRef<Lifetime> buffers, ArrayRef<unsigned> order)
     packing.offsets[i] = offset;
     packing.bytes = std::max(packing.bytes, offset + bytes);
     Placed entry{offset, offset + bytes, buffer.start, buffer.end};
-    placed.insert(llvm::upper_bound(placed, entry, [](const Placed &a, const Placed &b) { return a.offset < b.offset; }), entry);
+    placed.insert(
+        llvm::upper_bound(placed, entry, [](const Placed &a, const Placed &b) { return a.offset < b.offset; }), entry);
   }
   return packing;
 }
@@ -81,8 +85,14 @@ Packing tessera::packBuffers(ArrayRef<Lifetime> buffers) {
     Packing other = packInOrder(buffers, order);
     if (other.bytes < best.bytes) best = std::move(other);
   };
-  if (best.bytes > bound) sortBy([&](unsigned i) { return duration(i) * static_cast<double>(buffers[i].bytes); }), attempt();
-  if (best.bytes > bound) sortBy([&](unsigned i) { return std::pair(duration(i), static_cast<double>(buffers[i].bytes)); }), attempt();
-  if (best.bytes > bound) sortBy([&](unsigned i) { return std::pair(-static_cast<double>(buffers[i].start), static_cast<double>(buffers[i].bytes)); }), attempt();
+  if (best.bytes > bound)
+    sortBy([&](unsigned i) { return duration(i) * static_cast<double>(buffers[i].bytes); }), attempt();
+  if (best.bytes > bound)
+    sortBy([&](unsigned i) { return std::pair(duration(i), static_cast<double>(buffers[i].bytes)); }), attempt();
+  if (best.bytes > bound)
+    sortBy([&](unsigned i) {
+      return std::pair(-static_cast<double>(buffers[i].start), static_cast<double>(buffers[i].bytes));
+    }),
+        attempt();
   return best;
 }

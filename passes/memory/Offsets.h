@@ -17,7 +17,9 @@ namespace tessera {
 /// Offsets and sizes of buffers are multiples of this many bytes.
 inline constexpr int64_t bufferAlignment = 64;
 
-constexpr int64_t alignedBytes(int64_t bytes) { return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment; }
+constexpr int64_t alignedBytes(int64_t bytes) {
+  return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+}
 
 /// A buffer that lives from `start` to `end`, both inclusive.
 struct Lifetime {

@@ -4,8 +4,9 @@
 //   2. A returned state goes into its state's cell.
 //   3. Backwards through the ops, so that each op's results have their cells before its operands are looked at:
 //      a. results that nothing wanted elsewhere get a new buffer;
-//      b. an operand that dies in an op takes the cell of a result that may be written over it; a contraction's `init` must;
-//      c. a repeat puts its carried operand, argument, yielded value and result into one cell; a stacked result's producer writes into its
+//      b. an operand that dies in an op takes the cell of a result that may be written over it; a contraction's `init`
+//      must; c. a repeat puts its carried operand, argument, yielded value and result into one cell; a stacked result's
+//      producer writes into its
 //         slot; a carried value that is also stacked moves from slot to slot of a stack that is one slot longer.
 //   4. Where the lifetimes in a cell collide, the value stays outside and the operand is noted in `copies`.
 //
@@ -145,7 +146,8 @@ void StoragePlan::shareWithOperands(KernelOp kernel) {
   for (OpResult result : kernel->getResults())
     for (Value operand : kernel.getInputs()) {
       Value root = viewRoot(operand);
-      if (hasCell(root) || root.getParentBlock() != kernel->getBlock() || !mayTakeStorage(kernel, root, result)) continue;
+      if (hasCell(root) || root.getParentBlock() != kernel->getBlock() || !mayTakeStorage(kernel, root, result))
+        continue;
       // A carried result may belong into its stack, which is better still.
       if (root.getDefiningOp<RepeatOp>()) continue;
       if (tryEnter(operand, cellOf.lookup(result))) break;
@@ -153,7 +155,8 @@ void StoragePlan::shareWithOperands(KernelOp kernel) {
 }
 
 void StoragePlan::placeInit(ContractOp contract) {
-  if (!tryEnter(contract.getInit(), cellOf.lookup(contract.getResult()))) copies.push_back(&*contract.getInitMutable().begin());
+  if (!tryEnter(contract.getInit(), cellOf.lookup(contract.getResult())))
+    copies.push_back(&*contract.getInitMutable().begin());
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,7 +172,8 @@ void StoragePlan::placeRepeat(RepeatOp repeat) {
   unsigned carriedCount = repeat.getCarried().size();
   SmallVector<bool> done(repeat.getNumResults(), false);
   for (unsigned i = 0; i < carriedCount; ++i)
-    if (int stacked = stackOfCarried(repeat, i); stacked >= 0 && placeCarriedStack(repeat, i, stacked)) done[i] = done[stacked] = true;
+    if (int stacked = stackOfCarried(repeat, i); stacked >= 0 && placeCarriedStack(repeat, i, stacked))
+      done[i] = done[stacked] = true;
   for (unsigned i = 0; i < repeat.getNumResults(); ++i)
     if (!done[i]) i < carriedCount ? placeCarried(repeat, i) : placeStacked(repeat, i);
   placeBlock(repeat.getBlock());
@@ -186,13 +190,14 @@ void StoragePlan::placeCarried(RepeatOp repeat, unsigned i) {
   if (!tryEnter(repeat.getCarried()[i], cell)) copies.push_back(&repeat.getCarriedMutable()[i]);
 }
 
-/// The carried value is saved as it comes in: slot i of the stack is the argument of iteration i, and what is yielded goes into the next slot.
-/// Backwards the slots run the other way.
+/// The carried value is saved as it comes in: slot i of the stack is the argument of iteration i, and what is yielded
+/// goes into the next slot. Backwards the slots run the other way.
 bool StoragePlan::placeCarriedStack(RepeatOp repeat, unsigned i, unsigned stacked) {
   Value result = repeat.getResult(i), stack = repeat.getResult(stacked);
   OpOperand &yielded = repeat.getYield()->getOpOperand(i);
   Value root = viewRoot(yielded.get());
-  bool isFree = !hasCell(result) && !hasCell(stack) && root.getDefiningOp() && !hasCell(root) && coversRoot(yielded.get());
+  bool isFree =
+      !hasCell(result) && !hasCell(stack) && root.getDefiningOp() && !hasCell(root) && coversRoot(yielded.get());
   if (!isFree || root.getParentBlock() != &repeat.getBlock()) return false;
   int64_t slot = bytesOf(result), count = repeat.getAxis().getSize();
   bool reverse = repeat.getReverse();
@@ -205,9 +210,12 @@ bool StoragePlan::placeCarriedStack(RepeatOp repeat, unsigned i, unsigned stacke
   enter(root, newCell(buffer, reverse ? 0 : slot, strides, slot));
   // No one overwrites the first slot, so the operand may live on in it.
   Value operand = repeat.getCarried()[i], operandRoot = viewRoot(operand);
-  bool canMove = operandRoot.getDefiningOp() && !hasCell(operandRoot) && coversRoot(operand) && operandRoot.getParentBlock() == repeat->getBlock();
-  if (canMove) enter(operandRoot, newCell(buffer, reverse ? slot * count : 0, {}, slot));
-  else copies.push_back(&repeat.getCarriedMutable()[i]);
+  bool canMove = operandRoot.getDefiningOp() && !hasCell(operandRoot) && coversRoot(operand) &&
+                 operandRoot.getParentBlock() == repeat->getBlock();
+  if (canMove)
+    enter(operandRoot, newCell(buffer, reverse ? slot * count : 0, {}, slot));
+  else
+    copies.push_back(&repeat.getCarriedMutable()[i]);
   return true;
 }
 
@@ -249,7 +257,8 @@ StoragePlan::Location StoragePlan::locate(Value value) const {
   unsigned operand = argument.getArgNumber() - 1, carried = repeat.getCarried().size();
   Location outer = locate(repeat->getOperand(operand));
   outer.offset += offset;
-  if (operand < carried + repeat.getSliced().size()) outer.strides = withStride(outer.strides, repeatDepth(repeat), bytesOf(argument));
+  if (operand < carried + repeat.getSliced().size())
+    outer.strides = withStride(outer.strides, repeatDepth(repeat), bytesOf(argument));
   return outer;
 }
 

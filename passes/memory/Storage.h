@@ -20,11 +20,12 @@ namespace tessera {
 /// A stretch of the arena with one lifetime.
 struct Buffer {
   Lifetime lifetime;
-  std::string state; ///< path, if it is the place of state; such a buffer lives always
+  std::string state;  ///< path, if it is the place of state; such a buffer lives always
   int64_t offset = 0; ///< set once packed
 };
 
-/// The values of an entry function by storage. If `copies` is not empty the plan is incomplete: those operands must be copied first.
+/// The values of an entry function by storage. If `copies` is not empty the plan is incomplete: those operands must be
+/// copied first.
 class StoragePlan {
 public:
   /// Analyses a function; changes nothing.
@@ -88,7 +89,8 @@ private:
 /// The number of repeats around an op.
 unsigned repeatDepth(mlir::Operation *op);
 
-/// Which stacked result of `repeat` saves carried argument `carried` as it is, so that the stack itself can carry it; -1 if none.
+/// Which stacked result of `repeat` saves carried argument `carried` as it is, so that the stack itself can carry it;
+/// -1 if none.
 int stackOfCarried(RepeatOp repeat, unsigned carried);
 
 } // namespace tessera

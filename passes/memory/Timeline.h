@@ -21,9 +21,11 @@ public:
   int at(mlir::Operation *op) const { return begin.lookup(op); }
   /// The moment where an op is done: for a repeat after its body.
   int endOf(mlir::Operation *op) const { return end.lookup(op); }
-  /// When the buffer of a root value is first written: a repeat's results from its begin on; arguments of the function at 0, of a repeat at its begin.
+  /// When the buffer of a root value is first written: a repeat's results from its begin on; arguments of the function
+  /// at 0, of a repeat at its begin.
   int definition(mlir::Value root) const;
-  /// When it is last read, through any view; its definition (a repeat's end) if never. A carried operand of a repeat is read where the repeat begins.
+  /// When it is last read, through any view; its definition (a repeat's end) if never. A carried operand of a repeat is
+  /// read where the repeat begins.
   int lastUse(mlir::Value root) const;
 
 private:

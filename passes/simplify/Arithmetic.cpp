@@ -58,7 +58,8 @@ struct SimplifyAdd : OpRewritePattern<AddOp> {
     if (auto inner = lhs.getDefiningOp<NegOp>(); inner && !constantNumber(inner.getX()))
       return rewriter.replaceOp(op, b.sub(rhs, inner.getX())), success();
     auto inner = lhs.getDefiningOp<AddOp>();
-    if (inner && !isFloat(op) && constantNumber(rhs) && constantNumber(inner.getRhs()))
+    if (inner && !isFloat(op) && constantNumber(rhs) && constantNumber(inner.getRhs()) &&
+        !constantNumber(inner.getLhs()))
       return rewriter.replaceOp(op, b.add(inner.getLhs(), b.add(inner.getRhs(), rhs))), success();
     return failure();
   }
@@ -90,7 +91,8 @@ struct SimplifyMul : OpRewritePattern<MulOp> {
     if (isConstant(op.getRhs(), -1) && op.getLhs().getType() == op.getType())
       return rewriter.replaceOp(op, b.neg(op.getLhs())), success();
     auto inner = op.getLhs().getDefiningOp<MulOp>();
-    if (!inner || !constantNumber(inner.getRhs())) return failure();
+    // A product of constants that does not fold (it overflows) would change sides for ever.
+    if (!inner || !constantNumber(inner.getRhs()) || constantNumber(inner.getLhs())) return failure();
     rewriter.replaceOp(op, b.mul(inner.getLhs(), b.mul(inner.getRhs(), op.getRhs())));
     return success();
   }

@@ -24,11 +24,16 @@ template <typename T> static double fetch(const unsigned char *from) {
 }
 
 static void encode(unsigned char *to, double number, Type type) {
-  if (type.isF64()) store<double>(to, number);
-  else if (type.isF32()) store<float>(to, number);
-  else if (type.isInteger(64)) store<int64_t>(to, number);
-  else if (type.isInteger(32)) store<int32_t>(to, number);
-  else store<unsigned char>(to, number);
+  if (type.isF64())
+    store<double>(to, number);
+  else if (type.isF32())
+    store<float>(to, number);
+  else if (type.isInteger(64))
+    store<int64_t>(to, number);
+  else if (type.isInteger(32))
+    store<int32_t>(to, number);
+  else
+    store<unsigned char>(to, number);
 }
 
 static double decode(const unsigned char *from, Type type) {
@@ -86,7 +91,8 @@ LogicalResult ArenaTarget::runOp(Operation *op) {
   if (isStorageView(op)) return success();
   if (auto repeat = dyn_cast<RepeatOp>(op)) return runRepeat(repeat);
   SmallVector<TensorValue> operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return read(v); });
-  SmallVector<TensorValue> results = llvm::map_to_vector(op->getResults(), [](Value v) { return TensorValue(tensorType(v)); });
+  SmallVector<TensorValue> results =
+      llvm::map_to_vector(op->getResults(), [](Value v) { return TensorValue(tensorType(v)); });
   Interpreter interpreter;
   if (failed(cast<EvaluateOpInterface>(op).evaluate(operands, results, interpreter))) return failure();
   for (auto [value, numbers] : llvm::zip(op->getResults(), results)) write(value, numbers);

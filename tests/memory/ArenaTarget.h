@@ -7,9 +7,9 @@
 
 namespace tessera::test {
 
-/// Runs a scheduled module as compiled code would: every op reads its operands' bytes from their places in one arena and writes its results to
-/// theirs. Values exist nowhere else, so buffers that overlap while both are needed give wrong numbers. The arena is full of
-/// garbage before each entry function, but for state and inputs.
+/// Runs a scheduled module as compiled code would: every op reads its operands' bytes from their places in one arena
+/// and writes its results to theirs. Values exist nowhere else, so buffers that overlap while both are needed give
+/// wrong numbers. The arena is full of garbage before each entry function, but for state and inputs.
 class ArenaTarget : public Target {
 public:
   llvm::StringRef getName() const override { return "arena"; }

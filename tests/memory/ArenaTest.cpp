@@ -1,9 +1,9 @@
 //===- ArenaTest.cpp - scheduled programs through their arena ------------------===//
 
-#include "tests/memory/ArenaTarget.h"
 #include "ir/Program.h"
 #include "passes/Pipeline.h"
 #include "passes/memory/BufferList.h"
+#include "tests/memory/ArenaTarget.h"
 #include "tests/random/RandomGraph.h"
 #include "gtest/gtest.h"
 

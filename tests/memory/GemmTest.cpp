@@ -38,7 +38,9 @@ static std::vector<double> contract(const ContractTypes &types, const TensorValu
   TensorValue c(types.result);
   SmallVector<AxisAttr> axes(types.result.getAxes());
   for (StringRef name : types.over) axes.push_back(types.lhs.getAxes()[types.lhs.findAxis(name)]);
-  IterationSpace(axes).add(types.result).add(types.lhs).add(types.rhs).forEach([&](ArrayRef<int64_t> at) { c.data[at[0]] += a.data[at[1]] * b.data[at[2]]; });
+  IterationSpace(axes).add(types.result).add(types.lhs).add(types.rhs).forEach([&](ArrayRef<int64_t> at) {
+    c.data[at[0]] += a.data[at[1]] * b.data[at[2]];
+  });
   return c.data;
 }
 
@@ -49,7 +51,8 @@ static std::vector<double> multiply(const GemmDescription &gemm, ArrayRef<double
   int64_t sum = gemm.dimsA[rank - 1], points = sum;
   for (int64_t dim : gemm.dimsC) points *= dim;
   for (int64_t point = 0; point < points; ++point) {
-    int64_t rest = point / sum, k = point % sum, atA = k * gemm.stridesA[rank - 1], atB = k * gemm.stridesB[rank - 2], atC = 0;
+    int64_t rest = point / sum, k = point % sum, atA = k * gemm.stridesA[rank - 1], atB = k * gemm.stridesB[rank - 2],
+            atC = 0;
     for (size_t d = rank; d-- > 0;) {
       int64_t i = rest % gemm.dimsC[d];
       rest /= gemm.dimsC[d];
@@ -68,13 +71,16 @@ TEST_F(GemmTest, DescribesWhatTheContractionMeans) {
     std::mt19937 random(seed);
     ContractTypes types{shuffled({{"x", 2}, {"y", 3}, {"m1", 2}, {"m2", 4}, {"k1", 2}, {"k2", 8}}, random),
                         shuffled({{"x", 2}, {"y", 3}, {"k1", 2}, {"k2", 8}, {"n1", 3}, {"n2", 4}}, random),
-                        shuffled({{"x", 2}, {"y", 3}, {"m1", 2}, {"m2", 4}, {"n1", 3}, {"n2", 4}}, random), NamedTensorType(), {"k1", "k2"}};
+                        shuffled({{"x", 2}, {"y", 3}, {"m1", 2}, {"m2", 4}, {"n1", 3}, {"n2", 4}}, random),
+                        NamedTensorType(),
+                        {"k1", "k2"}};
     std::optional<GemmDescription> gemm = describeGemm(types);
     if (!gemm) continue;
     ++described;
     EXPECT_EQ(gemm->stridesC.back(), 1);
     TensorValue lhs = filled(types.lhs, random), rhs = filled(types.rhs, random);
-    std::vector<double> got = multiply(*gemm, gemm->swapped ? rhs.data : lhs.data, gemm->swapped ? lhs.data : rhs.data, types.result.getNumElements());
+    std::vector<double> got = multiply(*gemm, gemm->swapped ? rhs.data : lhs.data, gemm->swapped ? lhs.data : rhs.data,
+                                       types.result.getNumElements());
     ASSERT_EQ(got, contract(types, lhs, rhs)) << "seed " << seed;
   }
   EXPECT_GT(described, 100);
@@ -85,8 +91,11 @@ TEST_F(GemmTest, EveryResultCandidateCanBeTriedOnDenseOperands) {
     std::mt19937 random(seed);
     NamedTensorType lhs = shuffled({{"x", 2}, {"m1", 2}, {"m2", 4}, {"k1", 2}, {"k2", 8}}, random);
     NamedTensorType rhs = shuffled({{"x", 2}, {"k1", 2}, {"k2", 8}, {"n1", 3}, {"n2", 4}}, random);
-    ContractTypes types{inOrderOf(lhs, {"x", "m1", "m2", "k1", "k2"}), inOrderOf(rhs, {"x", "n1", "n2", "k1", "k2"}),
-                        shuffled({{"x", 2}, {"m1", 2}, {"m2", 4}, {"n1", 3}, {"n2", 4}}, random), NamedTensorType(), {"k1", "k2"}};
+    ContractTypes types{inOrderOf(lhs, {"x", "m1", "m2", "k1", "k2"}),
+                        inOrderOf(rhs, {"x", "n1", "n2", "k1", "k2"}),
+                        shuffled({{"x", 2}, {"m1", 2}, {"m2", 4}, {"n1", 3}, {"n2", 4}}, random),
+                        NamedTensorType(),
+                        {"k1", "k2"}};
     ContractTypes first = types;
     first.result = resultCandidates(types, types.result).front();
     std::optional<GemmDescription> gemm = describeGemm(first);

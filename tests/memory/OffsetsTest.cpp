@@ -15,11 +15,13 @@ static void expectValid(llvm::ArrayRef<Lifetime> buffers, const Packing &packing
   for (size_t i = 0; i < buffers.size(); ++i) {
     EXPECT_EQ(packing.offsets[i] % bufferAlignment, 0);
     EXPECT_LE(packing.offsets[i] + buffers[i].bytes, packing.bytes);
-    for (size_t j = 0; j < i; ++j) ASSERT_FALSE(overlap(buffers[i], packing.offsets[i], buffers[j], packing.offsets[j])) << i << " and " << j;
+    for (size_t j = 0; j < i; ++j)
+      ASSERT_FALSE(overlap(buffers[i], packing.offsets[i], buffers[j], packing.offsets[j])) << i << " and " << j;
   }
 }
 
-/// A forward pass that saves values of equal layers, and the backward pass that reads them in reverse, with short-lived values in between.
+/// A forward pass that saves values of equal layers, and the backward pass that reads them in reverse, with short-lived
+/// values in between.
 static std::vector<Lifetime> trainingStep(int layers, std::mt19937 &random) {
   std::vector<Lifetime> buffers;
   int end = 20 * layers;
@@ -27,8 +29,10 @@ static std::vector<Lifetime> trainingStep(int layers, std::mt19937 &random) {
     int forward = 10 * layer, backward = end - 10 * layer;
     buffers.push_back({4096 + 64 * static_cast<int64_t>(random() % 8), forward, backward});
     buffers.push_back({1024, forward + 1, backward - 1});
-    for (int i = 0; i < 4; ++i) buffers.push_back({512 + 64 * static_cast<int64_t>(random() % 40), forward + 2 * i, forward + 2 * i + 2});
-    for (int i = 0; i < 4; ++i) buffers.push_back({512 + 64 * static_cast<int64_t>(random() % 40), backward - 2 * i - 2, backward - 2 * i});
+    for (int i = 0; i < 4; ++i)
+      buffers.push_back({512 + 64 * static_cast<int64_t>(random() % 40), forward + 2 * i, forward + 2 * i + 2});
+    for (int i = 0; i < 4; ++i)
+      buffers.push_back({512 + 64 * static_cast<int64_t>(random() % 40), backward - 2 * i - 2, backward - 2 * i});
   }
   return buffers;
 }
@@ -70,7 +74,8 @@ TEST(Offsets, TrainingStepsMeetTheBound) {
     std::vector<Lifetime> buffers = trainingStep(40, random);
     Packing packing = packBuffers(buffers);
     expectValid(buffers, packing);
-    EXPECT_LE(static_cast<double>(packing.bytes), 1.01 * static_cast<double>(liveBytesBound(buffers))) << "seed " << seed;
+    EXPECT_LE(static_cast<double>(packing.bytes), 1.01 * static_cast<double>(liveBytesBound(buffers)))
+        << "seed " << seed;
   }
 }
 

@@ -21,14 +21,16 @@ template <typename Fn> static void withElement(Type type, Fn visit) {
 static void store(const TensorValue &value, NamedTensorType memory, char *address) {
   TensorValue ordered = value.reordered(memory);
   withElement(memory.getElementType(), [&]<typename T>(T *) {
-    for (size_t i = 0; i < ordered.data.size(); ++i) reinterpret_cast<T *>(address)[i] = static_cast<T>(ordered.data[i]);
+    for (size_t i = 0; i < ordered.data.size(); ++i)
+      reinterpret_cast<T *>(address)[i] = static_cast<T>(ordered.data[i]);
   });
 }
 
 static TensorValue fetch(NamedTensorType memory, const char *address) {
   TensorValue value(memory);
   withElement(memory.getElementType(), [&]<typename T>(T *) {
-    for (size_t i = 0; i < value.data.size(); ++i) value.data[i] = static_cast<double>(reinterpret_cast<const T *>(address)[i]);
+    for (size_t i = 0; i < value.data.size(); ++i)
+      value.data[i] = static_cast<double>(reinterpret_cast<const T *>(address)[i]);
   });
   return value;
 }
@@ -67,7 +69,8 @@ FailureOr<Values> CpuTarget::run(StringRef entry, const Values &values) {
   Values results;
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     auto place = function.getResultAttrOfType<PlaceAttr>(i, attrs::place);
-    results[resultName(function, i)] = fetch(cast<NamedTensorType>(function.getResultTypes()[i]), program->at(place.getOffset()));
+    results[resultName(function, i)] =
+        fetch(cast<NamedTensorType>(function.getResultTypes()[i]), program->at(place.getOffset()));
   }
   return results;
 }
