@@ -47,7 +47,7 @@ struct SimplifyNeg : OpRewritePattern<NegOp> {
   }
 };
 
-/// a + (-b) = a - b, unless b is a constant that folds. For integers (x + c) + d = x + (c + d).
+/// a + (-b) = a - b, unless b is a constant that folds. For integers (x + c) + d = x + (c + d), unless x is one too.
 struct SimplifyAdd : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AddOp op, PatternRewriter &rewriter) const override {
