@@ -134,4 +134,17 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
     }
     return %r#0, %r#1 : !tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>
   }
+
+  // A chain of constants folds; regrouping it again and again would not end.
+  // CHECK-LABEL: @constantChain
+  // CHECK-NOT: tsr.mul
+  // CHECK: tsr.constant 3.125000e-01 : f64
+  func.func @constantChain() -> !tsr.tensor<[], f64> {
+    %a = tsr.constant 0.25 : f64 -> !tsr.tensor<[], f64>
+    %b = tsr.constant 5.0 : f64 -> !tsr.tensor<[], f64>
+    %c = tsr.constant 0.25 : f64 -> !tsr.tensor<[], f64>
+    %d = tsr.mul %a, %b : (!tsr.tensor<[], f64>, !tsr.tensor<[], f64>) -> !tsr.tensor<[], f64>
+    %e = tsr.mul %d, %c : (!tsr.tensor<[], f64>, !tsr.tensor<[], f64>) -> !tsr.tensor<[], f64>
+    return %e : !tsr.tensor<[], f64>
+  }
 }
