@@ -57,7 +57,7 @@ double maxNorm(const TensorValue &value);
 double maxDifference(const TensorValue &a, const TensorValue &b);
 
 /// How a target is judged on a tensor: its error, and the error that the types' own rounding causes in the interpreter,
-/// both against the interpreter in f64. Accepted: error <= 4 x rounding + 8 units in the last place of the largest
+/// both against the interpreter in f64. Accepted: error <= 4 x rounding + 4 units in the last place of the largest
 /// number.
 struct TargetError {
   std::string tensor;
