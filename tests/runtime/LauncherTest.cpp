@@ -78,8 +78,8 @@ class Launcher : public testing::Test {
 protected:
   static void SetUpTestSuite() {
     shared = new TemporaryFolder;
-    std::string source = fs::path(__FILE__).parent_path() / "linear_regression.c";
-    std::string root = fs::path(__FILE__).parent_path().parent_path().parent_path();
+    std::string root = TESSERA_SOURCE_DIR;
+    std::string source = root + "/tests/runtime/linear_regression.c";
     std::string object = *shared / "program.so";
     std::string compile = fmt::format("{} -O2 -shared -fPIC -nostdlib -ffreestanding -fuse-ld=lld -I{} {} -o {}",
                                       TESSERA_C_COMPILER, root, source, object);
