@@ -86,7 +86,7 @@ LogicalResult ReduceOp::evaluate(Operands operands, Results results, Interpreter
   TensorValue &result = results[0];
   ReduceKind kind = getKind();
   Type type = result.type.getElementType();
-  PartialRounding partial = isa<FloatType>(type) ? interpreter.partialRounding(type) : PartialRounding{false};
+  PartialRounding partial = isa<FloatType>(type) ? interpreter.partialRounding(type) : PartialRounding{};
   llvm::fill(result.data, neutral(kind, type));
   IterationSpace space(x.type.getAxes());
   space.add(x.type).add(result.type).forEach([&](ArrayRef<int64_t> at) {
@@ -205,7 +205,7 @@ LogicalResult ScatterAddOp::evaluate(Operands operands, Results results, Interpr
   Operands indices = operands.slice(1, getIndices().size());
   TensorValue &result = results[0];
   Type type = result.type.getElementType();
-  PartialRounding partial = isa<FloatType>(type) ? interpreter.partialRounding(type) : PartialRounding{false};
+  PartialRounding partial = isa<FloatType>(type) ? interpreter.partialRounding(type) : PartialRounding{};
   if (getInit()) copyByName(operands.back(), result);
   SmallVector<StringRef> at = names(getAxes());
   IterationSpace space(updates.type.getAxes());

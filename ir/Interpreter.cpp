@@ -4,6 +4,7 @@
 #include "ir/IterationSpace.h"
 #include "llvm/ADT/APFloat.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace tessera;
@@ -45,21 +46,30 @@ double tessera::roundTo(double value, Type elementType) {
   return number.convertToDouble();
 }
 
-/// One of the two neighbours of a number, each as probable as it is near. What the type holds exactly stays as it is.
-double Interpreter::roundAtRandom(double value, Type floatType) {
-  double nearest = roundTo(value, floatType), error = value - nearest;
-  if (error == 0 || !std::isfinite(error) || floatType.isF64()) return nearest;
-  // Far enough to round to the other neighbour.
-  double other = nearest;
-  for (double step = error; other == nearest; step *= 2) other = roundTo(nearest + 1.5 * step, floatType);
-  return std::generate_canonical<double, 53>(random) * std::abs(other - nearest) < std::abs(error) ? other : nearest;
+/// One of the two neighbours of a number in a float type with two bits less, each as probable as it is near.
+double Interpreter::roundCoarsely(double value, const llvm::fltSemantics &semantics) {
+  constexpr int bitsLess = 2;
+  if (value == 0 || !std::isfinite(value)) return value;
+  int precision = llvm::APFloat::semanticsPrecision(semantics);
+  int exponent = std::max(std::ilogb(value), llvm::APFloat::semanticsMinExponent(semantics));
+  double scaled = std::ldexp(value, precision - bitsLess - 1 - exponent), below = std::floor(scaled);
+  bool up = std::generate_canonical<double, 53>(random) < scaled - below;
+  double rounded = std::ldexp(below + up, exponent - (precision - bitsLess - 1));
+  double largest = llvm::APFloat::getLargest(semantics).convertToDouble();
+  return std::abs(rounded) > largest ? std::copysign(std::numeric_limits<double>::infinity(), value) : rounded;
+}
+
+double Interpreter::roundPartial(double value) {
+  return rounding == Rounding::Coarse ? roundCoarsely(value, llvm::APFloat::IEEEsingle()) : static_cast<float>(value);
 }
 
 void Interpreter::round(TensorValue &value) {
-  Type type = value.type.getElementType();
-  if (isa<FloatType>(type) && rounding == Rounding::Double) return;
-  bool isRandom = isa<FloatType>(type) && rounding == Rounding::Random;
-  for (double &number : value.data) number = isRandom ? roundAtRandom(number, type) : roundTo(number, type);
+  auto type = dyn_cast<FloatType>(value.type.getElementType());
+  if (type && (rounding == Rounding::Double || type.isF64())) return;
+  if (type && rounding == Rounding::Coarse)
+    for (double &number : value.data) number = roundCoarsely(number, type.getFloatSemantics());
+  else
+    for (double &number : value.data) number = roundTo(number, value.type.getElementType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -78,6 +88,8 @@ FailureOr<SmallVector<TensorValue>> Interpreter::runBlock(Block &block, ArrayRef
   llvm::DenseMap<Value, TensorValue> values;
   for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
     values[argument] = value.reordered(tensorType(argument));
+  if (rounding == Rounding::Coarse)
+    for (BlockArgument argument : block.getArguments()) round(values[argument]);
   auto valuesOf = [&](ValueRange range) { return llvm::map_to_vector(range, [&](Value v) { return values.at(v); }); };
 
   for (Operation &op : block.without_terminator()) {

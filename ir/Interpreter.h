@@ -29,13 +29,16 @@ struct TensorValue {
 enum class Rounding {
   Double, ///< every float is computed and kept in f64
   Types,  ///< every result is rounded to its element type
-  Random, ///< the same, but up or down at random, so that the mean is the number: samples how roundings might fall
+  Coarse, ///< arguments and results are held in a type with two bits of mantissa less, rounded up or down at random
+          ///< with the mean kept: samples errors four times as large as those of the type itself
 };
+
+class Interpreter;
 
 /// Rounds what a sum or a composite computes on the way to its result: to f32 for types up to f32, as all targets do.
 struct PartialRounding {
-  bool toSingle;
-  double operator()(double value) const { return toSingle ? static_cast<float>(value) : value; }
+  Interpreter *interpreter = nullptr; ///< null: nothing is rounded
+  double operator()(double value) const;
 };
 
 /// `value` as the element type holds it: floats round to nearest, integers wrap, booleans are 0 or 1.
@@ -59,16 +62,21 @@ public:
   void round(TensorValue &value);
 
   /// How partial results of an op on this element type are rounded.
-  PartialRounding partialRounding(mlir::Type elementType) const {
-    return {rounding != Rounding::Double && !elementType.isF64()};
+  PartialRounding partialRounding(mlir::Type elementType) {
+    return {rounding != Rounding::Double && !elementType.isF64() ? this : nullptr};
   }
+  double roundPartial(double value);
 
 private:
-  double roundAtRandom(double value, mlir::Type floatType);
+  double roundCoarsely(double value, const llvm::fltSemantics &semantics);
 
   Rounding rounding;
   std::mt19937_64 random;
 };
+
+inline double PartialRounding::operator()(double value) const {
+  return interpreter ? interpreter->roundPartial(value) : value;
+}
 
 /// Evaluates an elementwise op at every point of the result, operands broadcast by name.
 void evaluateElementwise(ElementwiseOpInterface op, llvm::ArrayRef<TensorValue> operands, TensorValue &result);

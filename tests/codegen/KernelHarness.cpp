@@ -6,6 +6,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "tests/support/TensorBytes.h"
 #include <chrono>
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -23,37 +24,12 @@ static constexpr char marginByte = 0x5a;
 
 Buffer::Buffer(NamedTensorType type) : type(type), bytes(type.getNumBytes() + 2 * margin, marginByte) {}
 
+Buffer::Buffer(const TensorValue &value) : Buffer(value.type) { storeTensor(value, type, data()); }
+
 bool Buffer::isMarginIntact() const {
   auto intact = [](char c) { return c == marginByte; };
   return std::all_of(bytes.begin(), bytes.begin() + margin, intact) &&
          std::all_of(bytes.end() - margin, bytes.end(), intact);
-}
-
-/// Calls `visit` with a null pointer of the C type that holds elements of `type`.
-template <typename Fn> static void withElement(Type type, Fn visit) {
-  if (type.isF32()) return visit(static_cast<float *>(nullptr));
-  if (type.isF64()) return visit(static_cast<double *>(nullptr));
-  if (type.isInteger(32)) return visit(static_cast<int32_t *>(nullptr));
-  if (type.isInteger(64)) return visit(static_cast<int64_t *>(nullptr));
-  visit(static_cast<int8_t *>(nullptr));
-}
-
-Buffer test::toBuffer(const TensorValue &value) {
-  Buffer buffer(value.type);
-  withElement(value.type.getElementType(), [&]<typename T>(T *) {
-    for (size_t i = 0; i < value.data.size(); ++i)
-      reinterpret_cast<T *>(buffer.data())[i] = static_cast<T>(value.data[i]);
-  });
-  return buffer;
-}
-
-TensorValue test::toTensor(Buffer &buffer) {
-  TensorValue value(buffer.type);
-  withElement(buffer.type.getElementType(), [&]<typename T>(T *) {
-    for (size_t i = 0; i < value.data.size(); ++i)
-      value.data[i] = static_cast<double>(reinterpret_cast<T *>(buffer.data())[i]);
-  });
-  return value;
 }
 
 TensorValue test::randomTensor(NamedTensorType type, std::mt19937 &random, double low, double high,
@@ -129,7 +105,7 @@ bool LoadedKernels::compile(StringRef march) {
 std::vector<TensorValue> LoadedKernels::run(Kernel &kernel, ArrayRef<TensorValue> arguments, int pieces,
                                             ArrayRef<int> inPlace) {
   std::vector<Buffer> buffers;
-  for (const TensorValue &argument : arguments) buffers.push_back(toBuffer(argument));
+  for (const TensorValue &argument : arguments) buffers.emplace_back(argument);
   for (Value result : kernel.op.getResults()) {
     buffers.emplace_back(tensorType(result));
     std::fill_n(buffers.back().data(), tensorType(result).getNumBytes(), static_cast<char>(0xff)); // NaN
@@ -148,7 +124,8 @@ std::vector<TensorValue> LoadedKernels::run(Kernel &kernel, ArrayRef<TensorValue
     if (i < arguments.size()) continue;
     size_t result = i - arguments.size();
     bool moved = result < inPlace.size() && inPlace[result] >= 0;
-    results.push_back(toTensor(moved ? buffers[inPlace[result]] : buffers[i]));
+    Buffer &buffer = moved ? buffers[inPlace[result]] : buffers[i];
+    results.push_back(fetchTensor(buffer.type, buffer.data()));
   }
   return results;
 }

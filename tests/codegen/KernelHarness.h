@@ -25,12 +25,10 @@ struct Buffer {
 
   static constexpr size_t margin = 64;
   explicit Buffer(NamedTensorType type);
+  explicit Buffer(const TensorValue &value);
   char *data() { return bytes.data() + margin; }
   bool isMarginIntact() const;
 };
-
-Buffer toBuffer(const TensorValue &value);
-TensorValue toTensor(Buffer &buffer);
 
 /// A module of functions, each with one kernel, compiled and loaded.
 class LoadedKernels {

@@ -3,48 +3,11 @@
 #include "tests/memory/ArenaTarget.h"
 #include "ir/Program.h"
 #include "passes/layout/Views.h"
-#include <cstring>
+#include "tests/support/TensorBytes.h"
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::test;
-
-//===----------------------------------------------------------------------===//
-// Numbers as bytes
-//===----------------------------------------------------------------------===//
-
-template <typename T> static void store(unsigned char *to, double number) {
-  T typed = static_cast<T>(number);
-  std::memcpy(to, &typed, sizeof typed);
-}
-template <typename T> static double fetch(const unsigned char *from) {
-  T typed;
-  std::memcpy(&typed, from, sizeof typed);
-  return static_cast<double>(typed);
-}
-
-static void encode(unsigned char *to, double number, Type type) {
-  if (type.isF64())
-    store<double>(to, number);
-  else if (type.isF32())
-    store<float>(to, number);
-  else if (type.isInteger(64))
-    store<int64_t>(to, number);
-  else if (type.isInteger(32))
-    store<int32_t>(to, number);
-  else
-    store<unsigned char>(to, number);
-}
-
-static double decode(const unsigned char *from, Type type) {
-  if (type.isF64()) return fetch<double>(from);
-  if (type.isF32()) return fetch<float>(from);
-  if (type.isInteger(64)) return fetch<int64_t>(from);
-  if (type.isInteger(32)) return fetch<int32_t>(from);
-  return fetch<unsigned char>(from);
-}
-
-static int64_t elementBytes(NamedTensorType type) { return type.getNumBytes() / type.getNumElements(); }
 
 //===----------------------------------------------------------------------===//
 // Places
@@ -62,23 +25,11 @@ int64_t ArenaTarget::address(Value value) const {
 }
 
 TensorValue ArenaTarget::read(Value value) const {
-  TensorValue result(tensorType(value));
-  const unsigned char *from = arena.data() + address(value);
-  for (double &number : result.data) {
-    number = decode(from, result.type.getElementType());
-    from += elementBytes(result.type);
-  }
-  return result;
+  return fetchTensor(tensorType(value), arena.data() + address(value));
 }
 
 void ArenaTarget::write(Value value, const TensorValue &numbers) {
-  NamedTensorType type = tensorType(value);
-  TensorValue ordered = numbers.reordered(type);
-  unsigned char *to = arena.data() + address(value);
-  for (double number : ordered.data) {
-    encode(to, number, type.getElementType());
-    to += elementBytes(type);
-  }
+  storeTensor(numbers, tensorType(value), arena.data() + address(value));
 }
 
 //===----------------------------------------------------------------------===//

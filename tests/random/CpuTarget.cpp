@@ -4,36 +4,11 @@
 #include "codegen/host/Program.h"
 #include "ir/Program.h"
 #include "runtime/Program.h"
+#include "tests/support/TensorBytes.h"
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::test;
-
-/// Calls `visit` with a null pointer of the C type that holds elements of `type`.
-template <typename Fn> static void withElement(Type type, Fn visit) {
-  if (type.isF32()) return visit(static_cast<float *>(nullptr));
-  if (type.isF64()) return visit(static_cast<double *>(nullptr));
-  if (type.isInteger(32)) return visit(static_cast<int32_t *>(nullptr));
-  if (type.isInteger(64)) return visit(static_cast<int64_t *>(nullptr));
-  visit(static_cast<int8_t *>(nullptr));
-}
-
-static void store(const TensorValue &value, NamedTensorType memory, char *address) {
-  TensorValue ordered = value.reordered(memory);
-  withElement(memory.getElementType(), [&]<typename T>(T *) {
-    for (size_t i = 0; i < ordered.data.size(); ++i)
-      reinterpret_cast<T *>(address)[i] = static_cast<T>(ordered.data[i]);
-  });
-}
-
-static TensorValue fetch(NamedTensorType memory, const char *address) {
-  TensorValue value(memory);
-  withElement(memory.getElementType(), [&]<typename T>(T *) {
-    for (size_t i = 0; i < value.data.size(); ++i)
-      value.data[i] = static_cast<double>(reinterpret_cast<const T *>(address)[i]);
-  });
-  return value;
-}
 
 CpuTarget::CpuTarget(int threads) : threads(threads) {}
 CpuTarget::~CpuTarget() = default;
@@ -59,7 +34,7 @@ FailureOr<Values> CpuTarget::run(StringRef entry, const Values &values) {
     auto it = values.find(argumentName(function, i));
     if (it == values.end()) return function.emitError("no value for argument ") << argumentName(function, i);
     auto place = function.getArgAttrOfType<PlaceAttr>(i, attrs::place);
-    store(it->second, tensorType(function.getArgument(i)), program->at(place.getOffset()));
+    storeTensor(it->second, tensorType(function.getArgument(i)), program->at(place.getOffset()));
   }
   try {
     program->call(entry.str());
@@ -70,7 +45,7 @@ FailureOr<Values> CpuTarget::run(StringRef entry, const Values &values) {
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     auto place = function.getResultAttrOfType<PlaceAttr>(i, attrs::place);
     results[resultName(function, i)] =
-        fetch(cast<NamedTensorType>(function.getResultTypes()[i]), program->at(place.getOffset()));
+        fetchTensor(cast<NamedTensorType>(function.getResultTypes()[i]), program->at(place.getOffset()));
   }
   return results;
 }

@@ -56,19 +56,20 @@ llvm::FailureOr<Trace> trace(Target &target, mlir::ModuleOp module, bool withSte
 double maxNorm(const TensorValue &value);
 double maxDifference(const TensorValue &a, const TensorValue &b);
 
-/// How a target is judged on a tensor: its error, and the error that the types' own rounding causes in the interpreter,
-/// both against the interpreter in f64. Accepted: error <= 4 x rounding + 4 units in the last place of the largest
-/// number.
+/// How a target is judged on a tensor: by its error, and the error that rounding causes in the interpreter where every
+/// number is held with two bits less than its type has (`Rounding::Coarse`, so about four times the error of the type's
+/// own rounding where errors grow linearly, and as much as they grow where they do not), both in the largest absolute
+/// difference from the interpreter in f64. `floor` is 4 units in the last place of the tensor's largest number.
 struct TargetError {
   std::string tensor;
   double error = 0, rounding = 0, floor = 0, norm = 0;
-  bool isAccepted() const { return error <= 4 * rounding + floor; }
+  double allowed() const { return rounding + floor; }
+  bool isAccepted() const { return error <= allowed(); }
 };
 
-/// Runs a program on a target and returns the worst tensor by `error / (4 rounding + floor)`, of the first run in which
-/// one is refused. `module` is in the phase that the target wants; `variants` are the same program in other phases,
-/// whose rounding counts too: one order of operations may be exact by luck. The error of rounding is the largest of
-/// several runs of each program: to nearest, to either neighbour at random, and with the state moved by a unit.
+/// Runs a program on a target and returns the worst tensor by `error / allowed`, of the first run in which one is
+/// refused. `module` is in the phase that the target wants; `variants` are the same program in other phases: the first
+/// says what is right, and the rounding of all of them counts, since one order of operations may be exact by luck.
 llvm::FailureOr<TargetError> judge(Target &target, mlir::ModuleOp module, llvm::ArrayRef<mlir::ModuleOp> variants,
                                    unsigned draw = 0);
 

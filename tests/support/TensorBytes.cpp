@@ -1,0 +1,42 @@
+//===- TensorBytes.cpp - tensors of the interpreter as bytes in memory ----===//
+
+#include "tests/support/TensorBytes.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace tessera;
+
+/// Calls `visit` with a zero of the C type that holds elements of `type`.
+template <typename Fn> static void withElement(Type type, Fn visit) {
+  if (type.isF32()) return visit(float());
+  if (type.isF64()) return visit(double());
+  if (type.isInteger(32)) return visit(int32_t());
+  if (type.isInteger(64)) return visit(int64_t());
+  assert(type.isInteger(1) || type.isInteger(8));
+  visit(int8_t());
+}
+
+void tessera::test::storeTensor(const TensorValue &value, NamedTensorType memory, void *address) {
+  TensorValue ordered = value.reordered(memory);
+  withElement(memory.getElementType(), [&](auto element) {
+    char *to = static_cast<char *>(address);
+    for (double number : ordered.data) {
+      element = static_cast<decltype(element)>(number);
+      std::memcpy(to, &element, sizeof element);
+      to += sizeof element;
+    }
+  });
+}
+
+TensorValue tessera::test::fetchTensor(NamedTensorType memory, const void *address) {
+  TensorValue value(memory);
+  withElement(memory.getElementType(), [&](auto element) {
+    const char *from = static_cast<const char *>(address);
+    for (double &number : value.data) {
+      std::memcpy(&element, from, sizeof element);
+      number = static_cast<double>(element);
+      from += sizeof element;
+    }
+  });
+  return value;
+}
