@@ -169,7 +169,7 @@ bool Elaborator::matchRange(const ast::Param &param, Tensor &tensor, Span span, 
 }
 
 /// Called in the function's frame.
-bool Elaborator::bindParam(const ast::Param &param, Value value, Span span, Frame &frame, const ast::CallExpr &call) {
+bool Elaborator::bindParam(const ast::Param &param, Value value, Span span, Frame &frame) {
   if (value.isError()) { // left out: the fallback
     FrameScope scope(*this, frame);
     value = eval(*param.fallback);
@@ -248,7 +248,7 @@ Value Elaborator::callFunction(const FunctionValue &function, const ast::CallExp
     for (unsigned k = 0; k < call.args.size(); ++k)
       if (call.args[k].name.text.empty() ? k == i : call.args[k].name.text == declaration.params[i].name.text)
         span = call.args[k].value->span;
-    if (!bindParam(declaration.params[i], std::move(values[i]), span, frame, call)) return Value();
+    if (!bindParam(declaration.params[i], std::move(values[i]), span, frame)) return Value();
   }
   FrameScope scope(*this, frame);
   Value result = evalBlock(declaration.body);
@@ -284,8 +284,7 @@ Value Elaborator::expandModel(std::vector<Value> arguments, const ast::CallExpr 
   DeclaredPaths.clear();
   for (unsigned i = 0; i < arguments.size(); ++i) {
     Span span = call && i < call->args.size() ? call->args[i].value->span : model.params[i].span;
-    static const ast::CallExpr none{Span{}};
-    if (!bindParam(model.params[i], std::move(arguments[i]), span, frame, call ? *call : none)) return Value();
+    if (!bindParam(model.params[i], std::move(arguments[i]), span, frame)) return Value();
   }
   FrameScope scope(*this, frame);
   Value result = evalBlock(model.body);

@@ -188,7 +188,7 @@ private:
   Value callFunction(const FunctionValue &function, const ast::CallExpr &call);
   bool bindAxes(const FunctionValue &function, const ast::CallExpr &call, Frame &frame);
   bool bindArguments(llvm::ArrayRef<ast::Param> params, const ast::CallExpr &call, std::vector<Value> &values);
-  bool bindParam(const ast::Param &param, Value value, Span span, Frame &frame, const ast::CallExpr &call);
+  bool bindParam(const ast::Param &param, Value value, Span span, Frame &frame);
   bool matchAxes(const ast::Param &param, const Tensor &tensor, Span span, Frame &frame);
   bool matchRange(const ast::Param &param, Tensor &tensor, Span span, int64_t below);
   bool escapes(const Value &value, const Frame &frame, Span span);
@@ -295,7 +295,7 @@ private:
   //===--- The walk ------------------------------------------------------===//
   Frame *Current = nullptr;
   std::string CurrentName; ///< what ops are called: the path and the name of the `let`
-  unsigned Depth = 0, Steps = 0, Calls = 0;
+  unsigned Depth = 0, Steps = 0;
   bool GaveUp = false;
 
   //===--- The entry function being built --------------------------------===//

@@ -238,7 +238,9 @@ std::optional<int64_t> Elaborator::computeDimSize(const DimDecl &decl, Span use)
     if (!Program.train) return bound ? std::min<int64_t>(*bound, 8) : 8; // only checked, never run
     error(Code::E0222, use, "the dim `" + name + "` has no size")
         .label(dim.name.span, "declared without a size")
-        .help("write `dim " + name + " = …`, or `" + name + " = …` in the data description");
+        .help(name == "batch" || name == "seq"
+                  ? "write `" + name + " = …` in the data description, or `dim " + name + " = …`"
+                  : "write `dim " + name + " = …`; data gives sizes to `batch` and `seq` only");
     return std::nullopt;
   }
   if (bound && given->second.first > *bound) {

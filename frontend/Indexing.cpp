@@ -225,11 +225,9 @@ Value Elaborator::readAt(const Tensor &x, llvm::ArrayRef<Position> positions, co
   llvm::SmallVector<mlir::Value> indices;
   mlir::Value inside;
   auto require = [&](mlir::Value condition) { inside = inside ? B.logicalAnd(inside, condition) : condition; };
-  Tensor rest = x;
   for (const Position &position : positions) axes.push_back(position.axis.name);
   for (const Position &position : positions) {
     if (position.value.isTensor()) {
-      Tensor remaining = x;
       for (AxisAttr axis : position.value.tensor.type().getAxes())
         if (x.type().hasAxis(axis.getName()) && x.type().getSize(axis.getName()) != axis.getSize() &&
             !llvm::is_contained(axes, axis.getName()))

@@ -91,8 +91,6 @@ std::vector<mlir::Value> Elaborator::popLevel(llvm::ArrayRef<mlir::Value> next) 
   auto repeat = RepeatOp::create(B, B.getLoc(), types, along, /*reverse=*/nullptr, inner.carried, inner.sliced,
                                  inner.invariants, /*argPlaces=*/nullptr);
   repeat.getBody().push_back(inner.block);
-  // Arguments came in the order of their discovery: induction, carried, then sliced and invariant ones mixed.
-  llvm::SmallVector<unsigned> order;
   std::vector<mlir::Value> results(repeat.getResults().begin(), repeat.getResults().begin() + next.size());
   for (auto [log, stacked] : llvm::zip(inner.logs, repeat.getResults().drop_front(next.size())))
     logs().push_back({log.name, log.isLoss, B.sum(stacked, {along.getName()}), nullptr, log.span});

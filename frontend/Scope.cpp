@@ -45,7 +45,6 @@ private:
   std::vector<FileScope *> Loading;
   std::vector<FileScope *> Library;
   llvm::DenseMap<const FileScope *, llvm::StringMap<Span>> Names; ///< declared in each file
-  llvm::StringMap<Span> GlobalNames;
 };
 } // namespace
 

@@ -41,7 +41,6 @@ public:
   llvm::StringRef text() const { return Buffer->getBuffer(); }
   /// Whether the file is part of the standard library, so that messages point to the caller's line instead.
   bool isLibrary() const { return IsLibrary; }
-  unsigned lineCount() const { return LineStarts.size(); }
   /// The text of a line, counted from one, without its end.
   llvm::StringRef line(unsigned number) const;
   LineColumn position(unsigned offset) const;

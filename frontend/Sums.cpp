@@ -76,7 +76,7 @@ private:
 };
 } // namespace
 
-/// `sum[…](a * b * …)`; `over` is resolved already.
+/// `sum[…](a * b * …)`. In `evaluate` rows that only fill up the batch weigh nothing.
 Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const ast::Expr *> factors) {
   std::vector<std::pair<Value, Span>> tensors;
   Number scale = Number::ofInt(1);
@@ -112,11 +112,8 @@ Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
     operands.push_back(materialize(*value, type));
     types.push_back(tensorType(operands.back()));
   }
-  Tensor all;
-  all.value = operands.front();
   std::vector<AxisRef> given;
   llvm::SmallVector<AxisAttr> united = B.unite(types);
-  Tensor shape;
   if (call.axes->list.size() == 1 && call.axes->list[0].isRest && call.axes->list[0].name.text.empty()) {
     for (AxisAttr axis : united) given.push_back({axis.getName().str(), axis.getSize()});
   } else if (auto axes = resolveAxes(*call.axes)) {
@@ -132,6 +129,12 @@ Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
         error(Code::E0211, call.axes->span, "nothing to sum over: no factor has the axis `" + axis.name + "`");
     for (auto &[value, span] : tensors) message.label(span, describeAxes(value.tensor.type()));
     return Value();
+  }
+  if (RowWeights && llvm::is_contained(over, "batch")) {
+    if (type != F32)
+      for (mlir::Value &operand : operands) operand = B.cast(operand, F32);
+    type = F32;
+    operands.push_back(import(RowWeights, 0));
   }
   Tensor result;
   result.level = level();

@@ -42,7 +42,6 @@ public:
 
   mlir::Location getLoc() const { return loc; }
   void setLoc(mlir::Location location) { loc = location; }
-  const AxisOrder &getOrder() const { return order; }
 
   // Types.
   NamedTensorType type(llvm::ArrayRef<AxisAttr> axes, mlir::Type elementType);

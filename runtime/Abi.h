@@ -23,12 +23,11 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct or a meaning in this file or in the manifest changes.
-#define TSR_ABI_VERSION 1u
+#define TSR_ABI_VERSION 2u
 
 /// A generated kernel: works on the iterations [begin, end) of its parallel
-/// space. `args` are the addresses of its operands, then of its results,
-/// `scalars` the induction values of the enclosing repeats, outermost first.
-typedef void (*TsrKernel)(void *const *args, const int64_t *scalars, int64_t begin, int64_t end);
+/// space. `args` are the addresses of its operands, then of its results.
+typedef void (*TsrKernel)(void *const *args, int64_t begin, int64_t end);
 
 /// What compiled code may ask of the runtime. `self` is always the first argument.
 typedef struct TsrRuntime {
@@ -37,8 +36,7 @@ typedef struct TsrRuntime {
   /// Runs `kernel` over [0, iterations), cut into one contiguous range for
   /// each thread, every range but the last a multiple of `grain`. Returns when all are done. The cut
   /// depends on iterations, grain and the thread count only.
-  void (*parallelFor)(struct TsrRuntime *self, TsrKernel kernel, void *const *args, const int64_t *scalars,
-                      int64_t iterations, int64_t grain);
+  void (*parallelFor)(struct TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain);
   /// Runs entry `gemm` of the manifest's list of contractions: c = a·b, or
   /// c += a·b where the entry says accumulate. `bias` is null unless the entry has one. If the library fails,
   /// the runtime notes it and reports it when the entry function has returned: nothing is thrown through compiled code.

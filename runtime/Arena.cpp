@@ -13,7 +13,7 @@ namespace tessera::runtime {
 
 static constexpr int64_t pageBytes = 4096;
 
-static void touchPages(void *const *args, const int64_t *, int64_t begin, int64_t end) {
+static void touchPages(void *const *args, int64_t begin, int64_t end) {
   volatile char *memory = static_cast<volatile char *>(args[0]);
   for (int64_t page = begin; page < end; ++page) memory[page * pageBytes] = 0;
 }
@@ -30,7 +30,7 @@ Arena::Arena(int64_t wanted, Threads &threads) : bytes(std::max<int64_t>(wanted,
   madvise(memory, bytes, MADV_HUGEPAGE); // an advice: nothing depends on it
   void *args[] = {memory};
   // In grains of a huge page, so that a thread touches what it will mostly use.
-  threads.parallelFor(touchPages, args, nullptr, (bytes + pageBytes - 1) / pageBytes, 512);
+  threads.parallelFor(touchPages, args, (bytes + pageBytes - 1) / pageBytes, 512);
 }
 
 Arena::~Arena() {

@@ -43,7 +43,8 @@ static bool isUsedByCode(const std::string &name) {
 
 std::vector<std::string> missingCpuFeatures(const std::vector<std::string> &features) {
   static const std::map<std::string, std::string> kernelName = {
-      {"sse3", "pni"}, {"bmi", "bmi1"}, {"pclmul", "pclmulqdq"}, {"lzcnt", "abm"}, {"sha", "shani"}};
+      {"sse3", "pni"},  {"bmi", "bmi1"},  {"pclmul", "pclmulqdq"},
+      {"lzcnt", "abm"}, {"sha", "shani"}, {"sseunalignedmem", "misalignsse"}};
   std::set<std::string> flags = kernelFlags();
   std::vector<std::string> missing;
   for (const std::string &feature : features) {

@@ -23,8 +23,8 @@ enum class ExitCode : int {
   Fault = 1,    ///< the data, checkpoint or option is at fault
   Usage = 2,    ///< the command line is at fault
   Diverged = 3, ///< not finite for too long
-  Lost = 4,     ///< a rank or device was lost
-  Stopped = 75  ///< stopped and saved
+  // 4: a rank or device was lost; no program has several yet
+  Stopped = 75 ///< stopped and saved
 };
 
 class Error : public std::runtime_error {

@@ -91,8 +91,7 @@ GemmPlan planGemm(const GemmDescription &description, int threads) {
 }
 
 struct Gemm::Impl {
-  explicit Impl(const GemmDescription &d)
-      : desc(primitiveDesc(d)), primitive(desc), implementation(desc.impl_info_str()) {
+  explicit Impl(const GemmDescription &d) : desc(primitiveDesc(d)), primitive(desc) {
     bind(DNNL_ARG_SRC, desc.src_desc());
     bind(DNNL_ARG_WEIGHTS, desc.weights_desc());
     bind(DNNL_ARG_DST, desc.dst_desc());
@@ -107,7 +106,6 @@ struct Gemm::Impl {
 
   dnnl::matmul::primitive_desc desc;
   dnnl::matmul primitive;
-  std::string implementation;
   std::vector<dnnl::memory> memories;
   std::vector<dnnl_exec_arg_t> arguments; ///< in the order src, weights, dst, scratchpad, bias
 };
@@ -125,7 +123,6 @@ Gemm::Gemm(Gemm &&) noexcept = default;
 Gemm &Gemm::operator=(Gemm &&) noexcept = default;
 
 int64_t Gemm::scratchBytes() const { return impl->desc.scratchpad_desc().get_size(); }
-const std::string &Gemm::implementation() const { return impl->implementation; }
 
 void Gemm::run(const void *a, const void *b, const void *bias, void *c, void *scratch) {
   const void *addresses[] = {a, b, c, scratch, bias};

@@ -54,7 +54,6 @@ public:
   Gemm &operator=(Gemm &&) noexcept;
 
   int64_t scratchBytes() const;
-  const std::string &implementation() const;
 
   /// `bias` is ignored unless the description has one; `scratch` has scratchBytes() bytes. One call at a time.
   void run(const void *a, const void *b, const void *bias, void *c, void *scratch);

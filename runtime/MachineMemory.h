@@ -16,9 +16,6 @@ struct AvailableMemory {
 
 AvailableMemory availableMemory();
 
-/// Bytes resident now.
-int64_t residentMemory();
-
 /// "1.5 GiB", "312.0 MiB", "17 B".
 std::string formatBytes(int64_t bytes);
 

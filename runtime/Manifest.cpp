@@ -155,7 +155,6 @@ static EntryFunction readEntry(const std::string &name, const Json &json, int64_
   if (json.contains("outputs"))
     for (const Json &value : json["outputs"]) entry.outputs.push_back(readValue(value, arena));
   entry.flops = json.value("flops", 0.0);
-  entry.bytes = json.value("bytes", 0.0);
   return entry;
 }
 
@@ -244,10 +243,7 @@ static Manifest readManifest(const Json &json) {
   for (const auto &[name, entry] : member(json, "entries", where).items())
     manifest.entries[name] = readEntry(name, entry, manifest.arenaBytes);
   if (json.contains("gemms"))
-    for (const Json &gemm : json["gemms"]) {
-      manifest.gemms.push_back(readGemm(gemm));
-      manifest.gemmScratch.push_back(integerAt(gemm, "scratch", 0));
-    }
+    for (const Json &gemm : json["gemms"]) manifest.gemms.push_back(readGemm(gemm));
   if (json.contains("data"))
     for (const Json &data : json["data"]) manifest.data.push_back(readData(data));
   manifest.settings = json.value("settings", Json::object());

@@ -57,7 +57,7 @@ struct Value {
 struct EntryFunction {
   std::string name;
   std::vector<Value> inputs, outputs;
-  double flops = 0, bytes = 0;
+  double flops = 0; ///< of library contractions
 
   /// The first input or output of that role (and name), or null.
   const Value *input(const std::string &role) const;
@@ -95,7 +95,6 @@ struct Manifest {
   std::vector<StateEntry> state;
   std::map<std::string, EntryFunction> entries;
   std::vector<GemmDescription> gemms;
-  std::vector<int64_t> gemmScratch; ///< bytes the compiler planned for each
   std::vector<DataSpec> data;
   Json settings;
   std::vector<BufferSpec> buffers;

@@ -24,9 +24,8 @@ struct Program::Table : TsrRuntime {
 
   static Table &of(TsrRuntime *self) { return *static_cast<Table *>(self); }
 
-  static void runParallel(TsrRuntime *self, TsrKernel kernel, void *const *args, const int64_t *scalars,
-                          int64_t iterations, int64_t grain) {
-    of(self).pool->parallelFor(kernel, args, scalars, iterations, grain);
+  static void runParallel(TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain) {
+    of(self).pool->parallelFor(kernel, args, iterations, grain);
   }
 
   static void runGemm(TsrRuntime *self, uint32_t index, const void *a, const void *b, const void *bias, void *c) {

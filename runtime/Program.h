@@ -55,8 +55,6 @@ public:
 
   int threads() const { return pool ? pool->count() : 0; }
   /// Library workspace taken beside the arena since this machine's library needs more than the compiler planned.
-  int64_t extraWorkspaceBytes() const { return extraWorkspace ? extraWorkspace->size() : 0; }
-  const std::vector<Gemm> &contractions() const { return gemms; }
 
 private:
   struct Table;

@@ -56,8 +56,6 @@ void reserve() {
   if (block != MAP_FAILED) region.memory = static_cast<char *>(block);
 }
 
-size_t reservedBytes() { return region.memory ? regionBytes : 0; }
-
 void beginStep() { stepDepth.fetch_add(1, std::memory_order_relaxed); }
 void endStep() { stepDepth.fetch_sub(1, std::memory_order_relaxed); }
 uint64_t stepAllocations() { return missed.load(); }

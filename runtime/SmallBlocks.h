@@ -23,7 +23,6 @@ inline constexpr size_t regionBytes = 4 << 20;
 void reserve();
 
 /// Bytes taken by reserve(); 0 before.
-size_t reservedBytes();
 
 /// A step begins and ends: only between the two are blocks served.
 void beginStep();

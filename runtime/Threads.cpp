@@ -35,7 +35,6 @@ namespace {
 struct Job {
   TsrKernel kernel;
   void *const *args;
-  const int64_t *scalars;
   int64_t iterations, grain;
 };
 } // namespace
@@ -43,7 +42,7 @@ struct Job {
 static void runShare(void *data) {
   const Job &job = *static_cast<const Job *>(data);
   Range range = threadRange(job.iterations, job.grain, omp_get_thread_num(), omp_get_num_threads());
-  if (range.begin < range.end) job.kernel(job.args, job.scalars, range.begin, range.end);
+  if (range.begin < range.end) job.kernel(job.args, range.begin, range.end);
 }
 
 Threads::Threads(int count) : threads(count) {
@@ -52,34 +51,33 @@ Threads::Threads(int count) : threads(count) {
   countRunning();
 }
 
-void Threads::parallelFor(TsrKernel kernel, void *const *args, const int64_t *scalars, int64_t iterations,
-                          int64_t grain) {
+void Threads::parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain) {
   if (iterations <= 0) return;
   // Nothing to share: waking the others would cost more than it gives.
-  if (iterations <= grain || threads == 1) return kernel(args, scalars, 0, iterations);
-  Job job = {kernel, args, scalars, iterations, grain};
+  if (iterations <= grain || threads == 1) return kernel(args, 0, iterations);
+  Job job = {kernel, args, iterations, grain};
   GOMP_parallel(runShare, &job, threads, 0);
 }
 
 /// Below this, one thread is done before the others are awake.
 static constexpr int64_t worthSharing = 256 << 10;
 
-static void copyShare(void *const *args, const int64_t *, int64_t begin, int64_t end) {
+static void copyShare(void *const *args, int64_t begin, int64_t end) {
   memcpy(static_cast<char *>(args[1]) + begin, static_cast<const char *>(args[0]) + begin, end - begin);
 }
 
-static void zeroShare(void *const *args, const int64_t *, int64_t begin, int64_t end) {
+static void zeroShare(void *const *args, int64_t begin, int64_t end) {
   memset(static_cast<char *>(args[0]) + begin, 0, end - begin);
 }
 
 void Threads::copy(void *dst, const void *src, int64_t bytes) {
   void *args[] = {const_cast<void *>(src), dst};
-  parallelFor(copyShare, args, nullptr, bytes, bytes < worthSharing ? bytes : 4096);
+  parallelFor(copyShare, args, bytes, bytes < worthSharing ? bytes : 4096);
 }
 
 void Threads::zero(void *dst, int64_t bytes) {
   void *args[] = {dst};
-  parallelFor(zeroShare, args, nullptr, bytes, bytes < worthSharing ? bytes : 4096);
+  parallelFor(zeroShare, args, bytes, bytes < worthSharing ? bytes : 4096);
 }
 
 int Threads::countRunning() {

@@ -33,7 +33,7 @@ public:
   int count() const { return threads; }
 
   /// `TsrRuntime::parallelFor`.
-  void parallelFor(TsrKernel kernel, void *const *args, const int64_t *scalars, int64_t iterations, int64_t grain);
+  void parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain);
 
   /// `TsrRuntime::copy` and `zero`.
   void copy(void *dst, const void *src, int64_t bytes);

@@ -132,7 +132,7 @@ int tessera::runTrain(const CommandOptions &options) {
 int tessera::runCheck(const CommandOptions &options) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
-  return readInput(context, options.input) ? ExitDone : ExitInput;
+  return checkInput(context, options.input) ? ExitDone : ExitInput;
 }
 
 int tessera::runPlan(const CommandOptions &options) {

@@ -49,13 +49,29 @@ static OwningOpRef<ModuleOp> readModule(MLIRContext &context, const InputOptions
   return module;
 }
 
-OwningOpRef<ModuleOp> tessera::readInput(MLIRContext &context, const InputOptions &options) {
-  if (StringRef(options.path).ends_with(".mlir")) return readModule(context, options);
+static bool isModule(const InputOptions &options) { return StringRef(options.path).ends_with(".mlir"); }
+
+/// Gives a model file to `read`, and prints what it found.
+template <typename Fn> static auto readModel(const InputOptions &options, Fn read) {
   FrontendOptions frontend;
   frontend.sets = options.sets;
   if (!options.preset.empty()) frontend.presets = {options.preset};
-  DiagnosticEngine diagnostics;
-  OwningOpRef<ModuleOp> module = compileModel(context, options.path, frontend, diagnostics);
+  tessera::DiagnosticEngine diagnostics;
+  auto result = read(frontend, diagnostics);
   options.jsonDiagnostics ? diagnostics.printJson(llvm::errs()) : diagnostics.printText(llvm::errs());
-  return module;
+  return result;
+}
+
+OwningOpRef<ModuleOp> tessera::readInput(MLIRContext &context, const InputOptions &options) {
+  if (isModule(options)) return readModule(context, options);
+  return readModel(options, [&](const FrontendOptions &frontend, tessera::DiagnosticEngine &diagnostics) {
+    return compileModel(context, options.path, frontend, diagnostics);
+  });
+}
+
+bool tessera::checkInput(MLIRContext &context, const InputOptions &options) {
+  if (isModule(options)) return static_cast<bool>(readModule(context, options));
+  return readModel(options, [&](const FrontendOptions &frontend, tessera::DiagnosticEngine &diagnostics) {
+    return checkModel(context, options.path, frontend, diagnostics);
+  });
 }

@@ -29,6 +29,9 @@ void loadDialects(mlir::MLIRContext &context);
 /// Null after errors, which are printed to standard error.
 mlir::OwningOpRef<mlir::ModuleOp> readInput(mlir::MLIRContext &context, const InputOptions &options);
 
+/// Whether the input is right, be it a model without training or a file of functions; errors are printed.
+bool checkInput(mlir::MLIRContext &context, const InputOptions &options);
+
 } // namespace tessera
 
 #endif // TESSERA_TOOLS_INPUT_H

@@ -21,8 +21,7 @@ struct KernelInterface {
   std::string name; ///< the symbol
   int64_t iterations =
       0; ///< of the collapsed parallel space; one is a point of P, or a tile of points along a parallel vector axis
-  int64_t grain = 1;        ///< iterations that a thread takes at least, and a multiple of which each takes
-  bool usesScalars = false; ///< whether the function reads `scalars`: never, every operand lies in memory
+  int64_t grain = 1; ///< iterations that a thread takes at least, and a multiple of which each takes
 };
 
 /// Emits kernels into a module.

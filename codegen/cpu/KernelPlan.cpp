@@ -26,7 +26,6 @@ private:
   LogicalResult findDependences();
   void findAliases();
 
-  void addLoop(StringRef axis, int64_t size);
   void forEachExpr(llvm::function_ref<void(Expr &)> visit);
   uint64_t loopsOf(Operation *op);
 

@@ -71,8 +71,8 @@ KernelExtent LoopNestEmitter::extent() const {
 
 FailureOr<KernelExtent> LoopNestEmitter::emit(ModuleOp module, StringRef symbol) {
   code.setInsertionPointToEnd(module.getBody());
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()),
-                                          {code.pointer(), code.pointer(), code.i64(), code.i64()});
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), {code.pointer(), code.i64(), code.i64()});
   auto function = code.make<LLVM::LLVMFuncOp>(symbol, type);
   Block *entry = function.addEntryBlock(code);
   code.setInsertionPointToEnd(entry);
@@ -81,7 +81,7 @@ FailureOr<KernelExtent> LoopNestEmitter::emit(ModuleOp module, StringRef symbol)
     arguments.push_back(code.make<LLVM::LoadOp>(code.pointer(), code.at(entry->getArgument(0), code.pointer(), i)));
   frames.emplace_back();
   emitKnown(0, nullptr);
-  emitBody(entry->getArgument(2), entry->getArgument(3));
+  emitBody(entry->getArgument(1), entry->getArgument(2));
   code.make<LLVM::ReturnOp>(ValueRange{});
   if (failed) return failure();
   return extent();

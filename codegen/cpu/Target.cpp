@@ -41,6 +41,8 @@ llvm::FailureOr<CpuTarget> CpuTarget::get(llvm::StringRef march, llvm::raw_ostre
   std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, result.cpu, result.features));
   if (!info || !info->isCPUStringValid(result.cpu))
     return errors << "unknown processor `" << march << "`\n", llvm::failure();
+  for (const llvm::SubtargetFeatureKV &feature : info->getEnabledProcessorFeatures())
+    result.instructionSets.push_back(feature.Key);
   result.floatLanes = 4;
   result.hasVectorScale = false;
   if (triple.isX86()) {

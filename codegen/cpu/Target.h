@@ -5,15 +5,17 @@
 
 #include "mlir/Support/LLVM.h"
 #include <string>
+#include <vector>
 
 namespace tessera {
 
 struct CpuTarget {
   std::string triple;
-  std::string cpu;      ///< LLVM's name
-  std::string features; ///< LLVM's list: "+avx2,-sse4a"; empty: those of the processor
-  unsigned floatLanes;  ///< f32 numbers in a vector register
-  bool hasVectorScale;  ///< vectors times powers of two in one instruction
+  std::string cpu;                          ///< LLVM's name
+  std::string features;                     ///< LLVM's list: "+avx2,-sse4a"; empty: those of the processor
+  std::vector<std::string> instructionSets; ///< those that code may use, by LLVM's names
+  unsigned floatLanes;                      ///< f32 numbers in a vector register
+  bool hasVectorScale;                      ///< vectors times powers of two in one instruction
 
   /// The processor named, or this machine's for "native". Fails with a message on `errors` for an unknown one, and for
   /// one without fused multiply-add (x86-64 before v3), which generated code relies on.

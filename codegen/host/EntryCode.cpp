@@ -131,9 +131,7 @@ LogicalResult EntryEmitter::emitKernelCall(KernelOp op) {
     LLVM::StoreOp::create(builder, loc, address(tensor), slot);
   }
   Value kernel = LLVM::AddressOfOp::create(builder, loc, pointer, call->symbol);
-  Value noScalars = LLVM::ZeroOp::create(builder, loc, pointer);
-  callRuntime(offsetof(TsrRuntime, parallelFor),
-              {kernel, array, noScalars, constant(call->iterations), constant(call->grain)});
+  callRuntime(offsetof(TsrRuntime, parallelFor), {kernel, array, constant(call->iterations), constant(call->grain)});
   return success();
 }
 

@@ -33,15 +33,6 @@ static int availableThreads() {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-/// The instruction sets in "+avx2,-sse4a,+fma" that code may use.
-static std::vector<std::string> enabledFeatures(StringRef features) {
-  std::vector<std::string> enabled;
-  for (StringRef feature : llvm::split(features, ","))
-    if (feature.consume_front("+")) enabled.push_back(feature.str());
-  llvm::sort(enabled);
-  return enabled;
-}
-
 namespace {
 
 /// Writes what `--dump-dir` shows of code generation, and times of steps.
@@ -126,7 +117,7 @@ FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const Codeg
   observer.step("link");
 
   ProgramFacts facts;
-  facts.target = {target->cpu, enabledFeatures(target->features), threads};
+  facts.target = {target->cpu, target->instructionSets, threads};
   facts.gemms = &gemms;
   facts.workspaceOffset = llvm::alignTo(planned.getInt(), workspaceAlignment);
   facts.arenaBytes = facts.workspaceOffset + llvm::alignTo(gemms.workspaceBytes(), workspaceAlignment);

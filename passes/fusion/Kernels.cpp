@@ -110,7 +110,7 @@ private:
   IRMapping &outside; ///< values of the old block → values of the new one
   Block *body = nullptr;
   IRMapping mapping; ///< values of the old block → values of the region
-  SmallVector<Value> inputs, yields;
+  SmallVector<Value> inputs;
 };
 
 } // namespace

@@ -52,6 +52,7 @@ static void addOthers(CLI::App &app, Options &options) {
   generate->add_option("--seed", options.seed, "of the draws; default 1337");
   generate->add_option("--tokenizer", options.tokenizer, "not supported yet");
   CLI::App *info = app.add_subcommand("info", "state table, plan and memory; runs nothing");
+  info->add_option("--data", options.data, "data whose memory to count, as for train")->allow_extra_args(false);
   CLI::App *exporting = app.add_subcommand("export", "write the parameters of a checkpoint");
   exporting->add_option("weights", options.weights, "FILE.safetensors")->required();
   CLI::App *importing = app.add_subcommand("import", "make a checkpoint of step 0 from weights");

@@ -3,6 +3,7 @@
 #include "runtime/MachineMemory.h"
 #include "runtime/SmallBlocks.h"
 #include "runtime/commands/Session.h"
+#include "runtime/data/DataSource.h"
 
 #include <algorithm>
 
@@ -30,15 +31,37 @@ static int64_t stepBatchBytes(const Manifest &manifest) {
   return bytes;
 }
 
-static void printMemory(const Manifest &manifest) {
+/// Bytes that reading the data holds beside mapped files, for training and for evaluation; nothing where the files are
+/// not there.
+static std::optional<int64_t> heldDataBytes(const Manifest &manifest, const Options &options) {
+  try {
+    DataFiles files(manifest.data, options.data);
+    int64_t bytes = 0;
+    auto step = manifest.entries.find("step"), evaluate = manifest.entries.find("evaluate");
+    if (step != manifest.entries.end()) bytes += openDataSet(manifest, step->second, files, Split::Train).heldBytes();
+    if (evaluate != manifest.entries.end() && hasValidation(manifest, evaluate->second, files))
+      bytes += openDataSet(manifest, evaluate->second, files, Split::Val).heldBytes();
+    return bytes;
+  } catch (const Error &) {
+    return std::nullopt;
+  }
+}
+
+static void printMemory(const Manifest &manifest, const Options &options) {
   int64_t batches = 2 * stepBatchBytes(manifest), pool = smallblocks::regionBytes;
+  std::optional<int64_t> held = heldDataBytes(manifest, options);
   AvailableMemory available = availableMemory();
   fmt::print("memory (bytes)\n");
   fmt::print("  {:<32} {:>15}\n", "arena", manifest.arenaBytes);
   fmt::print("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.workspaceBytes);
   fmt::print("  {:<32} {:>15}\n", "batch buffers", batches);
   fmt::print("  {:<32} {:>15}\n", "small blocks of libraries", pool);
-  fmt::print("  {:<32} {:>15}  beside mapped data files\n", "total", manifest.arenaBytes + batches + pool);
+  if (held)
+    fmt::print("  {:<32} {:>15}\n", "data held in memory", *held);
+  else
+    fmt::print("  {:<32} {:>15}  the files are not there: see --data\n", "data held in memory", "?");
+  fmt::print("  {:<32} {:>15}  beside mapped data files\n", "total",
+             manifest.arenaBytes + batches + pool + held.value_or(0));
   fmt::print("  {:<32} {:>15}  {}\n\n", "available", available.bytes, available.limit);
 }
 
@@ -52,8 +75,8 @@ static void printPlan(const Manifest &manifest) {
   if (manifest.buffers.size() > shown) fmt::print("  and {} more\n", manifest.buffers.size() - shown);
   fmt::print("\nentry functions\n");
   for (const auto &[name, entry] : manifest.entries)
-    fmt::print("  {:<12} {:>3} inputs {:>3} outputs {:>10.3g} GFLOP {:>10.3g} GB moved\n", name, entry.inputs.size(),
-               entry.outputs.size(), entry.flops / 1e9, entry.bytes / 1e9);
+    fmt::print("  {:<12} {:>3} inputs {:>3} outputs {:>10.3g} GFLOP in contractions\n", name, entry.inputs.size(),
+               entry.outputs.size(), entry.flops / 1e9);
   int64_t calls = 0;
   for (const Json &kernel : manifest.kernels) calls += kernel.value("count", int64_t(1));
   fmt::print("\nkernels: {} generated, {} calls\ncontractions: {}\n", manifest.kernels.size(), calls,
@@ -66,13 +89,13 @@ static void printPlan(const Manifest &manifest) {
   }
 }
 
-ExitCode runInfo(Program &program, const Options &) {
+ExitCode runInfo(Program &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   fmt::print("model {}\ncompiled by {} for {} with {} threads\nruns here with {} threads\n\n", manifest.model,
              manifest.compiler, manifest.march.empty() ? "cpu" : manifest.march, manifest.threads,
              program.threadCount(0));
   printState(manifest);
-  printMemory(manifest);
+  printMemory(manifest, options);
   printPlan(manifest);
   for (const DataSpec &data : manifest.data)
     fmt::print("data {}: {}, training {}, validation {}\n", data.name, data.format,

@@ -50,6 +50,7 @@ private:
   void evaluateNow();
   bool isDue(int64_t every) const { return every > 0 && step % every == 0; }
   void save();
+  bool isSaveDue();
   ExitCode stopEarly(int signal);
   double secondsSinceStart() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
@@ -67,7 +68,7 @@ private:
   std::optional<Progress> progress;
   MetricsWriter metrics;
   CheckpointInfo info;
-  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now(), savedAt = begun;
   int64_t lastStep = 0, step = 0, savedStep = -1;
   int notFinite = 0;
   double unitsPerStep = 0;
@@ -267,7 +268,15 @@ void Training::evaluateIfDue() {
   if (step == 0 || step == lastStep || isDue(settings.integer("evaluate.every", 0))) evaluateNow();
 }
 
+bool Training::isSaveDue() {
+  std::chrono::duration<double, std::ratio<60>> sinceSave = std::chrono::steady_clock::now() - savedAt;
+  double minutes = settings.real("save.minutes", 0);
+  return signals.takeSaveRequest() || isDue(settings.integer("save.every", 0)) ||
+         (minutes > 0 && sinceSave.count() >= minutes);
+}
+
 void Training::save() {
+  savedAt = std::chrono::steady_clock::now();
   if (!folder || savedStep == step) return;
   info.step = step;
   metrics.sync();
@@ -317,7 +326,7 @@ ExitCode Training::run() {
       runStep(loader);
       if (int signal = signals.stopRequested(); signal && step < lastStep) return stopEarly(signal);
       evaluateIfDue();
-      if (signals.takeSaveRequest() || isDue(settings.integer("save.every", 0))) save();
+      if (isSaveDue()) save();
     }
   }
   save();

@@ -26,10 +26,10 @@ public:
 
   int64_t rows() const override { return end - begin; }
   void read(int64_t row, size_t request, void *dst) const override;
-  int64_t mappedBytes() const override {
+  int64_t heldBytes() const override {
     int64_t bytes = 0;
     for (const FieldArrays &field : fields)
-      for (const ArrayFile &array : field.files) bytes += array.file.size();
+      for (const ArrayFile &array : field.files) bytes += array.file.heldBytes();
     return bytes;
   }
 

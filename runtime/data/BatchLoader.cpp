@@ -39,9 +39,12 @@ int64_t fillOrderedBatch(const DataSet &set, int64_t number, char *const *target
   int64_t real = std::clamp<int64_t>(orderedRows(set) - number * set.batch, 0, set.batch);
   for (size_t k = 0; k < set.inputs.size(); ++k) {
     const BatchInput &input = set.inputs[k];
-    for (int64_t i = 0; i < real; ++i)
-      set.readers[input.source]->read(number * set.batch + i, input.request, targets[k] + i * input.rowBytes);
-    memset(targets[k] + real * input.rowBytes, 0, (set.batch - real) * input.rowBytes);
+    // The last row fills up the batch: what a row of the data makes of the model's arithmetic is finite, so that a
+    // weight of 0 takes it out, and it changes no maximum.
+    for (int64_t i = 0; i < set.batch; ++i) {
+      int64_t row = number * set.batch + std::min(i, real - 1);
+      if (real > 0) set.readers[input.source]->read(row, input.request, targets[k] + i * input.rowBytes);
+    }
   }
   return real;
 }

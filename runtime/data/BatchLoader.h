@@ -22,7 +22,7 @@ namespace tessera::runtime {
 /// Fills batch `number` of the endless shuffled sequence. `targets` are the addresses of the set's inputs.
 void fillTrainingBatch(const DataSet &set, uint64_t seed, int64_t number, char *const *targets);
 
-/// Fills batch `number` of one pass in order. Rows behind the last are zero. Returns the number of real rows.
+/// Fills batch `number` of one pass in order. Rows behind the last repeat it. Returns the number of real rows.
 int64_t fillOrderedBatch(const DataSet &set, int64_t number, char *const *targets);
 
 /// Batches of one ordered pass: all rows, the last batch partial. A pass over several sources ends with the shortest.
@@ -38,7 +38,6 @@ public:
   void takeInto(char *arena);
 
   /// Bytes of both buffers.
-  int64_t bufferBytes() const { return 2 * batchBytes; }
 
 private:
   struct Buffer {

@@ -78,7 +78,6 @@ public:
     const Column &column = columns[request];
     memcpy(dst, column.values.data() + (begin + row) * column.rowBytes, column.rowBytes);
   }
-  int64_t mappedBytes() const override { return 0; }
   int64_t heldBytes() const override {
     int64_t bytes = 0;
     for (const Column &column : columns) bytes += column.values.capacity();

@@ -160,6 +160,12 @@ DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const 
   return set;
 }
 
+int64_t DataSet::heldBytes() const {
+  int64_t bytes = 0;
+  for (const auto &reader : readers) bytes += reader->heldBytes();
+  return bytes;
+}
+
 bool hasValidation(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files) {
   for (const Value &value : entry.inputs) {
     if (value.role != "data") continue;

@@ -43,6 +43,9 @@ struct DataSet {
   std::vector<BatchInput> inputs;
   std::vector<bool> shuffle; ///< by reader
   int64_t batch = 0;         ///< rows that one call takes
+
+  /// Bytes of memory that the readers take beside mapped files.
+  int64_t heldBytes() const;
 };
 
 /// Opens all sources that `entry` reads. Throws an Error if a file is at fault or a split has no files.

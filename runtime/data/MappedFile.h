@@ -24,6 +24,8 @@ public:
   const std::string &path() const { return name; }
   const unsigned char *data() const { return bytes; }
   size_t size() const { return count; }
+  /// Bytes of memory that the file takes beside its mapping.
+  int64_t heldBytes() const { return static_cast<int64_t>(inflated.capacity()); }
   std::string_view text() const { return {reinterpret_cast<const char *>(bytes), count}; }
 
 private:

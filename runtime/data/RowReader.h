@@ -49,8 +49,7 @@ public:
   /// Writes field `request` (an index into the requests) of row `row` to `dst`.
   /// Throws an Error naming file and byte or row where a value is out of range.
   virtual void read(int64_t row, size_t request, void *dst) const = 0;
-  /// Bytes of files mapped, and of memory taken beside them.
-  virtual int64_t mappedBytes() const = 0;
+  /// Bytes of memory taken beside mapped files: tables read, files inflated.
   virtual int64_t heldBytes() const { return 0; }
 };
 

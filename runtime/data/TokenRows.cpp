@@ -29,7 +29,6 @@ public:
 
   int64_t rows() const override { return windows; }
   void read(int64_t row, size_t request, void *dst) const override;
-  int64_t mappedBytes() const override;
 
 private:
   struct Format {
@@ -165,12 +164,6 @@ void TokenRows::read(int64_t row, size_t index, void *dst) const {
     copyAs(segment, first, request, static_cast<int32_t *>(dst));
   else
     copyAs(segment, first, request, static_cast<int64_t *>(dst));
-}
-
-int64_t TokenRows::mappedBytes() const {
-  int64_t bytes = 0;
-  for (const MappedFile &file : files) bytes += file.size();
-  return bytes;
 }
 
 std::unique_ptr<RowReader> openTokenRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,

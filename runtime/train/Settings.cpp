@@ -35,7 +35,7 @@ std::string nearestWord(const std::string &word, const std::vector<std::string> 
 /// Settings that every program has, whether its model file mentions them or not.
 static const Json &builtinSettings() {
   static const Json settings = {{"evaluate", {{"every", 0}, {"on", "val"}, {"batches", 0}}},
-                                {"save", {{"every", 0}, {"keep", 0}}},
+                                {"save", {{"every", 0}, {"keep", 0}, {"minutes", 0.0}}},
                                 {"stop", {{"after", 0}}}};
   return settings;
 }
@@ -75,11 +75,10 @@ void Settings::set(const std::string &assignment) {
   Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded() || value.is_structured()) value = text;
   Json::json_pointer pointer = pointerTo(name);
-  const Json *old = find(name);
-  if (!old) old = &builtinSettings().at(pointer);
-  if (old->is_number() != value.is_number() || (old->is_number_integer() && !value.is_number_integer()))
+  const Json &like = builtinSettings().contains(pointer) ? builtinSettings().at(pointer) : *find(name);
+  if (like.is_number() != value.is_number() || (like.is_number_integer() && !value.is_number_integer()))
     failUsage("--set {}: expected {} as in {}", assignment,
-              old->is_number_integer() ? "a whole number" : old->type_name(), old->dump());
+              like.is_number_integer() ? "a whole number" : like.type_name(), like.dump());
   if (value.is_number() && value.get<double>() < 0) failUsage("--set {}: expected a value of at least 0", assignment);
   values[pointer] = value;
 }
@@ -87,6 +86,11 @@ void Settings::set(const std::string &assignment) {
 int64_t Settings::integer(const std::string &name, int64_t missing) const {
   const Json *value = find(name);
   return value && value->is_number() ? value->get<int64_t>() : missing;
+}
+
+double Settings::real(const std::string &name, double missing) const {
+  const Json *value = find(name);
+  return value && value->is_number() ? value->get<double>() : missing;
 }
 
 std::string Settings::text(const std::string &name, const std::string &missing) const {

@@ -18,6 +18,7 @@ public:
   void set(const std::string &assignment);
 
   int64_t integer(const std::string &name, int64_t missing) const;
+  double real(const std::string &name, double missing) const;
   std::string text(const std::string &name, const std::string &missing) const;
   bool has(const std::string &group) const { return values.contains(group) && !values[group].is_null(); }
   const Json &json() const { return values; }

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 const char *manifestText = R"({
-  "abi": 1, "compiler": "by hand", "model": "line",
+  "abi": 2, "compiler": "by hand", "model": "line",
   "target": {"kind": "cpu", "march": "x86-64", "features": ["sse2"], "threads": 2},
   "arena": {"bytes": 65536, "workspace": {"offset": 4096, "bytes": 61440}},
   "state": [

@@ -23,9 +23,9 @@ struct Trace {
   explicit Trace(int64_t size) : visits(size) {}
 };
 
-void visit(void *const *args, const int64_t *scalars, int64_t begin, int64_t end) {
+void visit(void *const *args, int64_t begin, int64_t end) {
   Trace &trace = *static_cast<Trace *>(args[0]);
-  for (int64_t i = begin; i < end; ++i) trace.visits[i] += static_cast<int>(scalars[0]);
+  for (int64_t i = begin; i < end; ++i) trace.visits[i] += 1;
   std::lock_guard lock(trace.mutex);
   trace.threads.insert(std::this_thread::get_id());
   trace.ranges.push_back({begin, end});
@@ -42,8 +42,7 @@ TEST(Threads, ParallelForCoversEachIndexOnce) {
       for (int64_t grain : {1, 3, 64, 5000}) {
         Trace trace(iterations);
         void *args[] = {&trace};
-        int64_t scalars[] = {1};
-        threads.parallelFor(visit, args, scalars, iterations, grain);
+        threads.parallelFor(visit, args, iterations, grain);
         for (int64_t i = 0; i < iterations; ++i) ASSERT_EQ(trace.visits[i], 1) << i;
         for (Range range : trace.ranges) {
           EXPECT_EQ(range.begin % grain, 0);

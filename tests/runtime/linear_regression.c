@@ -36,7 +36,7 @@ static float squaredError(char *arena, const float *weight) {
 }
 
 // One iteration: one weight. args: w, m, x, predicted, y.
-static void update(void *const *args, const int64_t *scalars, int64_t begin, int64_t end) {
+static void update(void *const *args, int64_t begin, int64_t end) {
   float *w = args[0], *m = args[1], *x = args[2], *predicted = args[3], *y = args[4];
   for (int64_t i = begin; i < end; ++i) {
     int64_t output = i / FEATURES, feature = i % FEATURES; // w is [output, feature] in memory
@@ -57,7 +57,7 @@ void tsr_entry_step(TsrRuntime *runtime, char *arena) {
   int32_t finite = loss - loss == 0;
   *(int32_t *)(arena + FINITE) = finite;
   void *args[] = {arena + W, arena + M, arena + X, arena + PREDICTED, arena + Y};
-  if (finite) runtime->parallelFor(runtime, update, args, 0, FEATURES * OUTPUTS, 1);
+  if (finite) runtime->parallelFor(runtime, update, args, FEATURES * OUTPUTS, 1);
   *(int32_t *)(arena + STEP) += 1;
 }
 
