@@ -230,10 +230,12 @@ Value Elaborator::dataInput(DataSource &source, unsigned data, unsigned index) {
   for (const AxisRef &ref : field.axes) axes.push_back(axis(&Context, ref.name, ref.size));
   std::string name = source.name + "." + field.name;
   mlir::Builder attr(&Context);
+  auto order = llvm::map_to_vector(axes, [](AxisAttr axis) { return axis.getName(); }); // rows as they lie in the file
   auto info = attr.getDictionaryAttr({attr.getNamedAttr("name", attr.getStringAttr(name)),
                                       attr.getNamedAttr("role", attr.getStringAttr("data")),
                                       attr.getNamedAttr("data", attr.getStringAttr(source.name)),
-                                      attr.getNamedAttr("field", attr.getStringAttr(field.name))});
+                                      attr.getNamedAttr("field", attr.getStringAttr(field.name)),
+                                      attr.getNamedAttr("order", attr.getStrArrayAttr(order))});
   mlir::Value value = inputArgument(name, B.type(axes, field.isInteger ? I32 : F32), info);
   if (split) {
     Level &micro = Levels.front();

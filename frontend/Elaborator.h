@@ -263,7 +263,9 @@ private:
   void buildEvaluate();
   void buildPredict();
   void buildInit();
-  void addOutput(mlir::Value value, llvm::StringRef name, llvm::StringRef role);
+  void addOutput(mlir::Value value, llvm::StringRef name, llvm::StringRef role,
+                 const std::optional<std::vector<AxisRef>> &order = std::nullopt);
+  mlir::ArrayAttr axisNameList(llvm::ArrayRef<AxisRef> axes);
   void addStateResult(mlir::Value value, llvm::StringRef path);
   std::vector<LogEntry> &logs() { return Levels.empty() ? EntryLogs : Levels.back().logs; }
 

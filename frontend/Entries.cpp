@@ -50,11 +50,18 @@ void Elaborator::beginEntry(StringRef name, bool training) {
   continueAtLevel();
 }
 
-void Elaborator::addOutput(mlir::Value value, StringRef name, StringRef role) {
+mlir::ArrayAttr Elaborator::axisNameList(llvm::ArrayRef<AxisRef> axes) {
+  return B.strings(llvm::map_to_vector(axes, [](const AxisRef &axis) { return StringRef(axis.name); }));
+}
+
+void Elaborator::addOutput(mlir::Value value, StringRef name, StringRef role,
+                           const std::optional<std::vector<AxisRef>> &order) {
   Results.push_back(value);
-  mlir::NamedAttrList list;
-  list.set(attrs::output, B.getDictionaryAttr({B.getNamedAttr("name", B.getStringAttr(name)),
-                                               B.getNamedAttr("role", B.getStringAttr(role))}));
+  mlir::NamedAttrList tag, list;
+  tag.set("name", B.getStringAttr(name));
+  tag.set("role", B.getStringAttr(role));
+  if (order) tag.set("order", axisNameList(*order));
+  list.set(attrs::output, tag.getDictionary(&Context));
   ResultAttrs.push_back(list);
 }
 
@@ -284,6 +291,7 @@ void Elaborator::buildPredict() {
     llvm::SmallVector<AxisAttr> attrs;
     for (const AxisRef &ref : *axes) attrs.push_back(axis(&Context, ref.name, ref.size));
     mlir::NamedAttrList info;
+    info.set("order", axisNameList(*axes));
     info.set("name", B.getStringAttr(param.name.text));
     info.set("role", B.getStringAttr("argument"));
     Tensor tensor;
@@ -299,7 +307,7 @@ void Elaborator::buildPredict() {
   }
   Value result = expandModel(std::move(arguments), nullptr);
   if (!result.isTensor()) return;
-  addOutput(result.tensor.value, "result", "result");
+  addOutput(result.tensor.value, "result", "result", resolveAxes(Program.model->outputs[0].axes));
   finishEntry();
 }
 
@@ -319,6 +327,7 @@ void Elaborator::buildInit() {
       bool isNormal = parameter->distribution == "normal";
       value = B.random(isNormal ? Distribution::Normal : Distribution::Uniform, stableHash(path), seed, zero, {},
                        parameter->type);
+      value.getDefiningOp<RandomOp>().setCanonicalAttr(B.strings(parameter->order));
       value = B.mul(value, isNormal ? parameter->high : parameter->high - parameter->low);
       if (!isNormal) value = B.add(value, parameter->low);
     }

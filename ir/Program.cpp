@@ -30,6 +30,20 @@ StringRef tessera::resultState(func::FuncOp function, unsigned result) {
   return ref ? ref.getValue() : StringRef();
 }
 
+/// The axis names under `order` in a tag.
+static SmallVector<StringRef> orderOf(DictionaryAttr tag) {
+  auto order = tag ? tag.getAs<ArrayAttr>("order") : ArrayAttr();
+  return order ? names(order) : SmallVector<StringRef>();
+}
+
+SmallVector<StringRef> tessera::argumentOrder(func::FuncOp function, unsigned argument) {
+  return orderOf(function.getArgAttrOfType<DictionaryAttr>(argument, attrs::input));
+}
+
+SmallVector<StringRef> tessera::resultOrder(func::FuncOp function, unsigned result) {
+  return orderOf(function.getResultAttrOfType<DictionaryAttr>(result, attrs::output));
+}
+
 StringRef tessera::userName(Operation *op) {
   auto name = op->getAttrOfType<StringAttr>(attrs::name);
   return name ? name.getValue() : StringRef();

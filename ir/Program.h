@@ -23,8 +23,8 @@ inline constexpr llvm::StringLiteral arena = "tsr.arena";       ///< bytes of th
 // On arguments and results of entry functions.
 inline constexpr llvm::StringLiteral state = "tsr.state"; ///< symbol of the state entry that the value is
 inline constexpr llvm::StringLiteral input =
-    "tsr.input"; ///< dictionary {name, role, data, field, of}, as in the manifest
-inline constexpr llvm::StringLiteral output = "tsr.output"; ///< dictionary {name, role}, as in the manifest
+    "tsr.input"; ///< dictionary {name, role, data, field, of} as in the manifest, and `order`
+inline constexpr llvm::StringLiteral output = "tsr.output"; ///< dictionary {name, role} as in the manifest, and `order`
 inline constexpr llvm::StringLiteral place = "tsr.place";   ///< #tsr.place, after `schedule`
 // On ops.
 inline constexpr llvm::StringLiteral name = "tsr.name";     ///< the user's name with its scope: "h.attn.q"
@@ -43,6 +43,11 @@ StateOp findState(mlir::ModuleOp module, llvm::StringRef path);
 /// The path of the state that an argument or a result carries; empty if none.
 llvm::StringRef argumentState(mlir::func::FuncOp function, unsigned argument);
 llvm::StringRef resultState(mlir::func::FuncOp function, unsigned result);
+
+/// The order of axes in memory that the outside wants of an input or output: `order` of its tag `tsr.input` or
+/// `tsr.output`; empty if the compiler may choose.
+llvm::SmallVector<llvm::StringRef> argumentOrder(mlir::func::FuncOp function, unsigned argument);
+llvm::SmallVector<llvm::StringRef> resultOrder(mlir::func::FuncOp function, unsigned result);
 
 /// The user's name of an op, or the empty string.
 llvm::StringRef userName(mlir::Operation *op);

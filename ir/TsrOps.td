@@ -142,7 +142,8 @@ def Tsr_RandomOp : Tsr_PureOp<"random"> {
   let description = [{
     Each element depends on `seed`, `step`, `site`, `salts` and its index (row-major in canonical order of the axes)
     only, so the numbers are the same under any layout, fusion, recomputation and sharding. `site` is a stable number from the
-    parser; `salts` are the induction values of the enclosing repeats. After `layout`, `canonical` lists the axes in canonical order.
+    parser; `salts` are the induction values of the enclosing repeats. `canonical` lists the axes in the order that
+    counts for the index: as declared for initial values; `layout` sets it where it is not set.
 
     key = (low, high word of seed); counter = (low, high word of the index, step, mix(site, salts)), where mix folds
     `h = (h ^ salt) * 0x9E3779B1 + 0x7F4A7C15` over the salts, outermost repeat first, starting with `h = site`. uniform: `(w0 >> 8) * 2^-24`, in [0, 1). normal:

@@ -139,6 +139,7 @@ void ManifestWriter::writeState() {
 void ManifestWriter::writeValue(NamedTensorType type, DictionaryAttr description, PlaceAttr place) {
   json.object([&] {
     for (NamedAttribute entry : description) {
+      if (entry.getName() == "order") continue; // the axes below stand in it
       json.attributeBegin(entry.getName().getValue());
       writeAttr(entry.getValue());
       json.attributeEnd();

@@ -84,8 +84,8 @@ LayoutPlan OrderPlanner::plan() {
 void OrderPlanner::planFunction(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments()) {
     StringRef path = argumentState(function, argument.getArgNumber());
-    // Inputs arrive in canonical order.
-    assign(argument, path.empty() ? tensorType(argument) : plan_.stateTypes.lookup(path));
+    assign(argument, path.empty() ? inOrderOf(tensorType(argument), argumentOrder(function, argument.getArgNumber()))
+                                  : plan_.stateTypes.lookup(path));
   }
   planBlock(function.getBody().front());
 }
@@ -97,9 +97,10 @@ void OrderPlanner::planBlock(Block &block) {
 void OrderPlanner::planReturn(func::ReturnOp op) {
   auto function = op->getParentOfType<func::FuncOp>();
   for (OpOperand &use : op->getOpOperands()) {
-    StringRef path = resultState(function, use.getOperandNumber());
-    auto canonical = cast<NamedTensorType>(function.getResultTypes()[use.getOperandNumber()]);
-    need(use, path.empty() ? canonical : plan_.stateTypes.lookup(path));
+    unsigned i = use.getOperandNumber();
+    StringRef path = resultState(function, i);
+    auto canonical = cast<NamedTensorType>(function.getResultTypes()[i]);
+    need(use, path.empty() ? inOrderOf(canonical, resultOrder(function, i)) : plan_.stateTypes.lookup(path));
   }
 }
 

@@ -57,3 +57,17 @@ module attributes {tsr.axes = ["a", "b", "c", "ac"], tsr.phase = "optimize"} {
     return %y : !tsr.tensor<[b: 3, ac: 8], f32>
   }
 }
+
+// -----
+
+// What comes from outside and goes there lies as its tag says, whatever the canonical order is.
+module attributes {tsr.axes = ["feat", "batch", "class"], tsr.phase = "optimize"} {
+  // CHECK: func.func @predict(%arg0: !tsr.tensor<[batch: 2, feat: 3], f32>
+  // CHECK-SAME: -> (!tsr.tensor<[class: 4, batch: 2], f32>
+  func.func @predict(%x: !tsr.tensor<[feat: 3, batch: 2], f32> {tsr.input = {name = "x", role = "argument", order = ["batch", "feat"]}},
+                     %w: !tsr.tensor<[feat: 3, class: 4], f32> {tsr.input = {name = "w", role = "argument"}})
+      -> (!tsr.tensor<[batch: 2, class: 4], f32> {tsr.output = {name = "y", role = "result", order = ["class", "batch"]}}) {
+    %y = tsr.contract %x, %w over ["feat"] : (!tsr.tensor<[feat: 3, batch: 2], f32>, !tsr.tensor<[feat: 3, class: 4], f32>) -> !tsr.tensor<[batch: 2, class: 4], f32>
+    return %y : !tsr.tensor<[batch: 2, class: 4], f32>
+  }
+}
