@@ -99,7 +99,7 @@ bool Elaborator::bindArguments(llvm::ArrayRef<ast::Param> params, const ast::Cal
   return ok;
 }
 
-/// Rule 3: exactly the listed axes, or with `..` at least those; `r..` names the rest.
+/// docs/language.md, Functions: exactly the listed axes, or with `..` at least those; `r..` names the rest.
 bool Elaborator::matchAxes(const ast::Param &param, const Tensor &tensor, Span span, Frame &frame) {
   std::vector<AxisRef> rest;
   for (AxisAttr axis : tensor.type().getAxes()) rest.push_back({axis.getName().str(), axis.getSize()});

@@ -176,7 +176,7 @@ private:
   bool evalPositions(const ast::IndexExpr &expr, const Tensor &x, std::vector<Position> &positions);
   std::optional<Value> readShifted(const Tensor &x, const Position &position, const Value &otherwise);
   Value readAt(const Tensor &x, llvm::ArrayRef<Position> positions, const Value &otherwise, Span span);
-  /// Whether a result may have these operands' axes (rule 7); says why not.
+  /// Whether a result may have these operands' axes (docs/language.md: "No silent outer products"); says why not.
   bool checkAxes(llvm::ArrayRef<std::pair<const Value *, Span>> operands, llvm::StringRef what);
   bool checkAlike(const Tensor &a, const Tensor &b, Span span);
   mlir::Type commonType(llvm::ArrayRef<const Value *> values, bool isFloat = false);

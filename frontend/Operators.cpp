@@ -49,7 +49,7 @@ bool Elaborator::checkAlike(const Tensor &a, const Tensor &b, Span span) {
   return true;
 }
 
-/// Rule 7: one operand has all axes, or all operands are closed.
+/// docs/language.md, Values, "No silent outer products": one operand has all axes, or all are computed from positions.
 bool Elaborator::checkAxes(llvm::ArrayRef<std::pair<const Value *, Span>> operands, StringRef what) {
   llvm::SmallVector<NamedTensorType> types;
   bool allClosed = true;

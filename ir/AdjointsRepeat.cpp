@@ -3,21 +3,21 @@
 // Forward, with what the backward pass needs added as stacked results (x: the
 // carried argument itself, h: a value of the body):
 //
-//   %y, %xs, %hs = tsr.repeat [layer: 12] index %i carry (%x = %x0) slice (%w = %W) keep (%m = %m0) { …; yield %y', %x,
-//   %h }
+//   %y, %xs, %hs = tsr.repeat [layer: 12] index %i
+//       carry (%x = %x0) slice (%w = %W) keep (%m = %m0)
+//       { …; yield %y', %x, %h }
 //
 // Backward:
 //
 //   %dx0, %dm0, %dW = tsr.repeat [layer: 12] reverse index %i
-//       carry (%dy = %dy0, %acc = 0) slice (%x = %xs, %h = %hs, %w = %W) keep (%m = %m0) { …; yield %dx, %acc + %dm,
-//       %dw }
+//       carry (%dy = %dy0, %acc = 0) slice (%x = %xs, %h = %hs, %w = %W) keep (%m = %m0)
+//       { …; yield %dx, %acc + %dm, %dw }
 //
 //   1. Which carried values, slices and invariants take part: those that depend on an operand whose gradient is
 //      needed, and on which a result with a gradient depends.
 //   2. Build the adjoint of the body in a block of its own; it refers to values of the forward body.
 //   3. Resolve each such value: the induction value, slices and invariants are at hand again; what ir/SavedValues.h
-//   decides
-//      to compute again is cloned (draws keep their site and salts); the rest is saved as stacked results.
+//      decides to compute again is cloned (draws keep their site and salts); the rest is saved as stacked results.
 //   4. Rebuild the forward repeat with the stacked results, and make the backward one.
 //
 //===----------------------------------------------------------------------===//

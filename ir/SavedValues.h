@@ -16,8 +16,7 @@ namespace tessera {
 ///   3. A value that must lie in memory anyway is saved: what is dear to compute (contractions, reductions,
 ///      composites), carried arguments, and what the adjoint of a contraction reads.
 ///   4. Any other elementwise value is computed again where what that takes and is not yet saved has no more bytes than
-///   the
-///      value itself. So of `gelu(x)` only x is saved, whatever its parts are.
+///      the value itself. So of `gelu(x)` only x is saved, whatever its parts are.
 class SavedValues {
 public:
   /// `adjoint` holds the adjoint of the body of `forward`; it refers to values of the body.

@@ -2,8 +2,9 @@
 //
 // Region arguments print beside the operands they stand for:
 //
-//   %y = tsr.repeat [layer: 12] index %i carry (%x = %x0 : T) slice (%w = %W : T) keep (%m = %m0 : T) -> T {attrs} { …
-//   } %y = tsr.kernel "softmax" (%a = %x : T) parallel ["batch"] serial ["key"] vector "key" -> T {attrs} { … }
+//   %y = tsr.repeat [layer: 12] index %i
+//       carry (%x = %x0 : T) slice (%w = %W : T) keep (%m = %m0 : T) -> T {attrs} { … }
+//   %y = tsr.kernel "softmax" (%a = %x : T) parallel ["batch"] serial ["key"] vector "key" -> T {attrs} { … }
 //
 //===----------------------------------------------------------------------===//
 

@@ -382,7 +382,7 @@ def Tsr_GradientOp : Tsr_Op<"gradient", [Pure]> {
 
 def Tsr_SeedOp : Tsr_PureOp<"seed"> {
   let summary = "the gradient of the loss with respect to itself: 1";
-  let description = "Left by `differentiate` so that loss scaling finds it.";
+  let description = "Left by `differentiate` so that loss scaling (not there yet) finds it.";
   let results = (outs Tsr_Scalar:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }

@@ -16,10 +16,9 @@
 //
 //   1. Take the ops of the block before the gradient; those inside a repeat belong to its adjoint.
 //   2. Seed: the gradient of the loss with respect to itself is a `tsr.seed`, not a constant, so that loss scaling
-//   finds it.
+//      (not there yet) finds it.
 //   3. Walk back along what depends on `wrt` (ir/ReverseMode.h); each op brings its adjoint (ir/Adjoints*.cpp), and the
-//   adjoint of
-//      a repeat is a reversed repeat whose saved values are stacked results of the forward one.
+//      adjoint of a repeat is a reversed repeat whose saved values are stacked results of the forward one.
 //   4. A value of `wrt` that the loss does not depend on has the gradient 0.
 //
 // Precondition: the loss is a float scalar of the same block. Postcondition: no `tsr.gradient`; dead ops may be left

@@ -2,28 +2,29 @@
 //
 // A kernel is a set of ops that run as one loop nest over named axes; what lies between them stays in registers.
 //
-//   before   %a = tsr.exp %x                                  after   %y, %s = tsr.kernel "softmax" (%0 = %x) parallel
-//   ["batch"] serial ["key"]
-//            %s = tsr.reduce sum %a over ["key"]                        { %a = tsr.exp %0; %s = tsr.reduce sum %a over
-//            ["key"]; %y = tsr.div %a, %s                                          %y = tsr.div %a, %s; tsr.yield %y,
-//            %s }
+//   before   %a = tsr.exp %x
+//            %s = tsr.reduce sum %a over ["key"]
+//            %y = tsr.div %a, %s
+//   after    %y, %s = tsr.kernel "softmax" (%0 = %x) parallel ["batch"] serial ["key"] {
+//              %a = tsr.exp %0
+//              %s = tsr.reduce sum %a over ["key"]
+//              %y = tsr.div %a, %s
+//              tsr.yield %y, %s
+//            }
 //
 //   1. Prepare: axis ops of constants fold; contractions that no library call computes become a product and a sum;
-//   additions
-//      go into contractions (accumulators into `init`, biases into `bias`); sums of much to little are split in two
-//      steps, by shape alone, so that the first runs in parallel and the order of addition depends on nothing else.
+//      additions go into contractions (accumulators into `init`, biases into `bias`); sums of much to little are split
+//      in two steps, by shape alone, so that the first runs in parallel and the order of addition depends on nothing
+//      else.
 //   2. Every op of a block that computes is a cluster of its own. Sources (constants, positions, draws), broadcasts,
-//   pads and
-//      inner slices are no clusters: they are recomputed in each kernel that uses them, and stored only where a
-//      library call, a repeat, a view or the end of the block wants them.
+//      pads and inner slices are no clusters: they are recomputed in each kernel that uses them, and stored only where
+//      a library call, a repeat, a view or the end of the block wants them.
 //   3. Merge, never making a cycle: (a) elementwise ops that only a reduction uses go into it; (b) producers and
-//   consumers over the
-//      same space, and row values with the reduction along the row; (c) reductions over the same space that read the
-//      same tensor. A reduction of outer axes (a bias gradient) takes nothing that others use too: it walks down
-//      columns.
+//      consumers over the same space, and row values with the reduction along the row; (c) reductions over the same
+//      space that read the same tensor. A reduction of outer axes (a bias gradient) takes nothing that others use too:
+//      it walks down columns.
 //   4. Order the steps topologically and build the kernels: parallel axes are those not reduced; axes stand as most
-//   operands lie in
-//      memory; the vector axis is the one along which most bytes are contiguous.
+//      operands lie in memory; the vector axis is the one along which most bytes are contiguous.
 //
 // Before: `layout`. Afterwards every op of a block is a kernel that keeps the rules of docs/ir.md, a contraction that
 // `describeGemm` describes, a repeat, a view or the terminator.

@@ -3,9 +3,10 @@
 // Chooses the order in which the axes of every value lie in memory. Before this phase the order in a type is canonical
 // and says nothing; afterwards it is the memory order, row-major and dense.
 //
-//   before   %s = tsr.contract %q, %k over ["hd"] : ([batch, seq, head, hd], [batch, head, hd, key]) -> [batch, seq,
-//   head, key] after    %s = tsr.contract %q, %k over ["hd"] : ([batch, seq, head, hd], [batch, key, head, hd]) ->
-//   [batch, head, seq, key]
+//   before   %s = tsr.contract %q, %k over ["hd"]
+//                 : ([batch, seq, head, hd], [batch, head, hd, key]) -> [batch, seq, head, key]
+//   after    %s = tsr.contract %q, %k over ["hd"]
+//                 : ([batch, seq, head, hd], [batch, key, head, hd]) -> [batch, head, seq, key]
 //
 // The aim: contractions are library calls on operands as they lie, without transposes, and loops read consecutive
 // bytes.
@@ -14,8 +15,7 @@
 //   2. State has one order in all functions: canonical, the axes of repeats outermost. Inputs arrive and outputs leave
 //      in canonical order.
 //   3. In program order each result takes its order from its operands (elementwise ops: from the operand that has all
-//   axes; views:
-//      each axis is replaced where it stands; sources: the normal order).
+//      axes; views: each axis is replaced where it stands; sources: the normal order).
 //   4. A contraction chooses among a few orders of its result (dense batches of matrices, or an operand's order with
 //      what the other operand brings in place of what is summed). Candidates that no library call writes are out; among
 //      the others the uses decide, seen through elementwise ops, views and repeats. If none is left, an operand is

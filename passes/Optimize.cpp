@@ -14,8 +14,7 @@
 //
 //   1. Write out every `tsr.clip` (optimizer/Clip.cpp).
 //   2. For every `tsr.update` find the moments that its rule keeps (optimizer/Rules.cpp), enter them in the state table
-//   and
-//      thread them through `init`, as zeros, and `step` (optimizer/Moments.cpp).
+//      and thread them through `init`, as zeros, and `step` (optimizer/Moments.cpp).
 //   3. Write the update out; where the global norm is not finite, parameter and moments stay as they are.
 //
 // Precondition: updates stand in the body of `step`. Postcondition: no `tsr.clip`, no `tsr.update`; `init` returns all

@@ -4,10 +4,9 @@
 //   after    the same with {tsr.places = [#tsr.place<4096>]}; tsr.arena = 123456 on the module
 //
 //   1. For each entry function decide which values share storage (`StoragePlan`): state is updated in place, results
-//   are written
-//      over operands that die, carried values stay where they are, stacked results are written by their producers.
-//      Where two values would collide, an operand is copied (a `tsr.reorder` that changes no order) and the decision is
-//      made again.
+//      are written over operands that die, carried values stay where they are, stacked results are written by their
+//      producers. Where two values would collide, an operand is copied (a `tsr.reorder` that changes no order) and the
+//      decision is made again.
 //   2. State lies at the start of the arena, in the order of the table, at the same offsets for all entries.
 //   3. The other buffers of each entry are packed behind it by lifetime (`packBuffers`). Entries do not run at the same
 //      time: their buffers overlap each other.

@@ -13,8 +13,7 @@
 //   %p = tsr.softmax %x over "key"
 //
 //   1. Until nothing changes: rewrite by the patterns of simplify/ (arithmetic, broadcasts, axes; composites while the
-//   program
-//      has no backward pass, whose use of the parts would keep them alive); merge equal ops; prune repeats.
+//      program has no backward pass, whose use of the parts would keep them alive); merge equal ops; prune repeats.
 //   2. Raise attention, once: what stands in its way gets a remark.
 //   3. Simplify again what that left.
 //

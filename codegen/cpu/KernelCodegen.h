@@ -1,8 +1,7 @@
 //===- KernelCodegen.h - from tsr.kernel to a function --------------------===//
 //
-// Input: kernels after `fuse` (docs/ir.md, Kernels); their types are memory orders,
-// row-major and dense. Output: LLVM-dialect functions of type TsrKernel (runtime/Abi.h), one for each distinct
-// kernel, for ObjectCode.h to compile.
+// Input: kernels after `fuse` (docs/ir.md, Kernels); their types are memory orders, row-major and dense. Output:
+// LLVM-dialect functions of type TsrKernel (runtime/Abi.h), one for each distinct kernel, for ObjectCode.h to compile.
 //
 //===----------------------------------------------------------------------===//
 

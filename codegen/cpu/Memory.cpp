@@ -1,8 +1,7 @@
 //===- Memory.cpp - loads and stores of a kernel --------------------------===//
 //
-// Along the vector loop an access is constant (one scalar load), contiguous (a vector load) or neither (a
-// gather). Lanes past the end of a row, and elements that a pad adds, are masked: they read as zero and
-// are not written.
+// Along the vector loop an access is constant (one scalar load), contiguous (a vector load) or neither (a gather).
+// Lanes past the end of a row, and elements that a pad adds, are masked: they read as zero and are not written.
 //
 //===----------------------------------------------------------------------===//
 

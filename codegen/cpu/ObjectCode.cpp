@@ -1,10 +1,9 @@
 //===- ObjectCode.cpp - from LLVM-dialect functions to an object ----------===//
 //
-// Kernels arrive vectorised and with their loops in order, so the optimiser's task
-// is small: fold addresses, share what is equal, move out of loops what does not change in them. The passes that
-// would vectorise, unroll or recognise library calls are left out; the last would be wrong, since the object is linked
-// against nothing. No fast-math flag is set and nothing is contracted: fused operations are those that were emitted as
-// such.
+// Kernels arrive vectorised and with their loops in order, so the optimiser's task is small: fold addresses, share
+// what is equal, move out of loops what does not change in them. The passes that would vectorise, unroll or recognise
+// library calls are left out; the last would be wrong, since the object is linked against nothing. No fast-math flag
+// is set and nothing is contracted: fused operations are those that were emitted as such.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,8 @@
 //===- Scatter.cpp - kernels that add at positions ------------------------===//
 //
-// docs/ir.md, rule 4. A row of the parallel loops owns its part of the result at
-// all positions. It first fills that part, with zeros or with `init`, then runs the
-// serial loops in order and adds. The tiles of a row are innermost in both, so that memory is
-// walked in order and a position is looked up once for all of them.
+// docs/ir.md, Kernels, rule 4. A row of the parallel loops owns its part of the result at all positions. It first fills
+// that part, with zeros or with `init`, then runs the serial loops in order and adds. The tiles of a row are innermost
+// in both, so that memory is walked in order and a position is looked up once for all of them.
 //
 // An update out of range adds -0 to element 0: that changes no number, not even -0.
 //

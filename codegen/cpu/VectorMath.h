@@ -1,8 +1,8 @@
 //===- VectorMath.h - elementary functions without libm -------------------===//
 //
-// The code of a training program is linked against nothing, so elementary
-// functions are polynomials, written once for scalars and vectors. All are free of branches and of
-// rounding that could differ between machines: where a multiplication and an addition are fused, it is said (`fma`).
+// The code of a training program is linked against nothing, so elementary functions are polynomials, written once for
+// scalars and vectors. All are free of branches and of rounding that could differ between machines: where a
+// multiplication and an addition are fused, it is said (`fma`).
 //
 // Largest errors in units in the last place (f32), measured by tests/codegen/VectorMathTest.cpp over all magnitudes:
 //

@@ -1,9 +1,8 @@
 //===- EntryCode.cpp - the code of entry functions ------------------------===//
 //
-// A walk over the scheduled function. Each op becomes one call through the
-// runtime's table, each repeat one loop; an operand's address is the arena
-// plus its place. What a pass left to be moved (an operand of a repeat that lies elsewhere than the
-// region argument, a result that lies elsewhere than the function's) becomes a copy.
+// A walk over the scheduled function. Each op becomes one call through the runtime's table, each repeat one loop; an
+// operand's address is the arena plus its place. What a pass left to be moved (an operand of a repeat that lies
+// elsewhere than the region argument, a result that lies elsewhere than the function's) becomes a copy.
 //
 //===----------------------------------------------------------------------===//
 

@@ -11,7 +11,7 @@ namespace tessera {
 /// The machine that a program's code is for.
 struct TargetDescription {
   std::string march;                 ///< LLVM's name of the processor
-  std::vector<std::string> features; ///< instruction sets that the code uses, in the kernel's spelling (/proc/cpuinfo)
+  std::vector<std::string> features; ///< instruction sets that the code may use, in LLVM's names
   int threads = 1;
 };
 

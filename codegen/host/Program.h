@@ -11,7 +11,7 @@ namespace tessera {
 struct CodegenOptions {
   std::string march = "native"; ///< LLVM's name of a processor, or native
   int threads = 0;              ///< threads the program will run with; 0: the processors this process may use
-  std::string dumpDir;          ///< write code, manifest and kernel list here; empty: do not
+  std::string dumpDir;          ///< write code and manifest here; empty: do not
   bool timing = false;          ///< print the time each step took to standard error
 };
 

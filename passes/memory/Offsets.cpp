@@ -2,9 +2,9 @@
 //
 //   1. Buffers are taken in some order.
 //   2. Each goes into the smallest gap that holds it between the buffers placed already that live at the same time, or
-//   on top.
+//      on top.
 //   3. This is done for a few orders (size; size times duration; start) until one meets the lower bound; the best is
-//   kept.
+//      kept.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,9 +5,10 @@
 //   3. Backwards through the ops, so that each op's results have their cells before its operands are looked at:
 //      a. results that nothing wanted elsewhere get a new buffer;
 //      b. an operand that dies in an op takes the cell of a result that may be written over it; a contraction's `init`
-//      must; c. a repeat puts its carried operand, argument, yielded value and result into one cell; a stacked result's
-//      producer writes into its
-//         slot; a carried value that is also stacked moves from slot to slot of a stack that is one slot longer.
+//         must;
+//      c. a repeat puts its carried operand, argument, yielded value and result into one cell; a stacked result's
+//         producer writes into its slot; a carried value that is also stacked moves from slot to slot of a stack that
+//         is one slot longer.
 //   4. Where the lifetimes in a cell collide, the value stays outside and the operand is noted in `copies`.
 //
 //===----------------------------------------------------------------------===//

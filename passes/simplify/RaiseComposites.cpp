@@ -5,8 +5,8 @@
 //   cross_entropy  log(sum(exp(x - c))) + c - x[axis = label], and -(log softmax x)[axis = label]
 //
 // Guards against rows that are -inf throughout are looked through: the composites have their own. Canonical forms come
-// from the arithmetic patterns: division by a constant is a product, by a square root a product with rsqrt, a square x
-// * x.
+// from the arithmetic patterns: division by a constant is a product, by a square root a product with rsqrt, a square
+// the product `x * x`.
 //
 //===----------------------------------------------------------------------===//
 
