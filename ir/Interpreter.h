@@ -1,7 +1,7 @@
 //===- Interpreter.h - the reference interpreter --------------------------===//
 //
 // A plain evaluator of tsr IR, written to be read: the oracle that every pass
-// and both code generators are compared with. It sees axes, never layouts.
+// and the code generator are compared with. It sees axes, never layouts.
 //
 //===----------------------------------------------------------------------===//
 
