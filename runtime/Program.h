@@ -54,7 +54,6 @@ public:
   int64_t readCounter(const std::string &path, int64_t missing) const;
 
   int threads() const { return pool ? pool->count() : 0; }
-  /// Library workspace taken beside the arena since this machine's library needs more than the compiler planned.
 
 private:
   struct Table;

@@ -22,8 +22,6 @@ inline constexpr size_t regionBytes = 4 << 20;
 /// Takes the region and touches it. Until then every request goes to the system.
 void reserve();
 
-/// Bytes taken by reserve(); 0 before.
-
 /// A step begins and ends: only between the two are blocks served.
 void beginStep();
 void endStep();

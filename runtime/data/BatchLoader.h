@@ -37,8 +37,6 @@ public:
   /// Waits for the next batch and copies it into the arena that starts at `arena`. Throws what the thread met.
   void takeInto(char *arena);
 
-  /// Bytes of both buffers.
-
 private:
   struct Buffer {
     std::vector<char> memory;
