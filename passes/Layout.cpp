@@ -13,7 +13,7 @@
 //
 //   1. Composites are written out: their parts need orders too.
 //   2. State has one order in all functions: canonical, the axes of repeats outermost. Inputs arrive and outputs leave
-//      in canonical order.
+//      in the order that their tags name.
 //   3. In program order each result takes its order from its operands (elementwise ops: from the operand that has all
 //      axes; views: each axis is replaced where it stands; sources: the normal order).
 //   4. A contraction chooses among a few orders of its result (dense batches of matrices, or an operand's order with
