@@ -3,6 +3,7 @@
 #include "ir/Interpreter.h"
 #include "ir/IterationSpace.h"
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 #include <limits>
 
@@ -46,14 +47,23 @@ double tessera::roundTo(double value, Type elementType) {
   return number.convertToDouble();
 }
 
-/// One of the two neighbours of a number in a float type with two bits less, each as probable as it is near.
+/// A number in [0, 1) that `seed` and `value` give: SplitMix64 (Steele, Lea and Flood, 2014) of both.
+static double drawFor(double value, uint64_t seed) {
+  uint64_t z = llvm::bit_cast<uint64_t>(value) + (seed + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+/// One of the two neighbours of a number in a float type with two bits less, each as probable as it is near. Equal
+/// numbers go the same way, as they do in a target: their errors add up, where independent ones would cancel.
 double Interpreter::roundCoarsely(double value, const llvm::fltSemantics &semantics) {
   constexpr int bitsLess = 2;
   if (value == 0 || !std::isfinite(value)) return value;
   int precision = llvm::APFloat::semanticsPrecision(semantics);
   int exponent = std::max(std::ilogb(value), llvm::APFloat::semanticsMinExponent(semantics));
   double scaled = std::ldexp(value, precision - bitsLess - 1 - exponent), below = std::floor(scaled);
-  bool up = std::generate_canonical<double, 53>(random) < scaled - below;
+  bool up = drawFor(value, seed) < scaled - below;
   double rounded = std::ldexp(below + up, exponent - (precision - bitsLess - 1));
   double largest = llvm::APFloat::getLargest(semantics).convertToDouble();
   return std::abs(rounded) > largest ? std::copysign(std::numeric_limits<double>::infinity(), value) : rounded;

@@ -9,7 +9,6 @@
 #define TESSERA_IR_INTERPRETER_H
 
 #include "ir/Tsr.h"
-#include <random>
 
 namespace tessera {
 
@@ -30,7 +29,7 @@ enum class Rounding {
   Double, ///< every float is computed and kept in f64
   Types,  ///< every result is rounded to its element type
   Coarse, ///< arguments and results are held in a type with two bits of mantissa less, rounded up or down at random
-          ///< with the mean kept: samples errors four times as large as those of the type itself
+          ///< with the mean kept, equal numbers alike: samples errors four times as large as those of the type
 };
 
 class Interpreter;
@@ -48,7 +47,7 @@ double roundTo(double value, mlir::Type elementType);
 class Interpreter {
 public:
   /// `seed` is that of random rounding.
-  explicit Interpreter(Rounding rounding = Rounding::Double, uint64_t seed = 0) : rounding(rounding), random(seed) {}
+  explicit Interpreter(Rounding rounding = Rounding::Double, uint64_t seed = 0) : rounding(rounding), seed(seed) {}
 
   /// Runs a function on arguments whose types match (axis order may differ). Returns one value a result.
   llvm::FailureOr<llvm::SmallVector<TensorValue>> run(mlir::func::FuncOp function,
@@ -71,7 +70,7 @@ private:
   double roundCoarsely(double value, const llvm::fltSemantics &semantics);
 
   Rounding rounding;
-  std::mt19937_64 random;
+  uint64_t seed;
 };
 
 inline double PartialRounding::operator()(double value) const {
