@@ -14,10 +14,10 @@ SmallVector<func::FuncOp> tessera::entryFunctions(ModuleOp module) {
 
 SmallVector<StateOp> tessera::stateTable(ModuleOp module) { return llvm::to_vector(module.getOps<StateOp>()); }
 
-StateOp tessera::findState(ModuleOp module, StringRef path) {
-  for (StateOp state : module.getOps<StateOp>())
-    if (state.getPath() == path) return state;
-  return nullptr;
+llvm::StringMap<StateOp> tessera::statesByPath(ModuleOp module) {
+  llvm::StringMap<StateOp> states;
+  for (StateOp state : module.getOps<StateOp>()) states[state.getPath()] = state;
+  return states;
 }
 
 StringRef tessera::argumentState(func::FuncOp function, unsigned argument) {
@@ -42,6 +42,30 @@ SmallVector<StringRef> tessera::argumentOrder(func::FuncOp function, unsigned ar
 
 SmallVector<StringRef> tessera::resultOrder(func::FuncOp function, unsigned result) {
   return orderOf(function.getResultAttrOfType<DictionaryAttr>(result, attrs::output));
+}
+
+/// The dictionaries of `old`, each with `name` set.
+static SmallVector<Attribute> withAttribute(ArrayRef<DictionaryAttr> old, StringRef name,
+                                            ArrayRef<Attribute> attributes) {
+  SmallVector<Attribute> changed;
+  for (auto [dictionary, attribute] : llvm::zip_equal(old, attributes)) {
+    NamedAttrList list(dictionary);
+    list.set(name, attribute);
+    changed.push_back(list.getDictionary(attribute.getContext()));
+  }
+  return changed;
+}
+
+void tessera::setArgumentAttrs(func::FuncOp function, StringRef name, ArrayRef<Attribute> attributes) {
+  SmallVector<DictionaryAttr> old;
+  function.getAllArgAttrs(old);
+  function.setAllArgAttrs(withAttribute(old, name, attributes));
+}
+
+void tessera::setResultAttrs(func::FuncOp function, StringRef name, ArrayRef<Attribute> attributes) {
+  SmallVector<DictionaryAttr> old;
+  function.getAllResultAttrs(old);
+  function.setAllResultAttrs(withAttribute(old, name, attributes));
 }
 
 StringRef tessera::userName(Operation *op) {

@@ -9,6 +9,7 @@
 #define TESSERA_IR_PROGRAM_H
 
 #include "ir/Tsr.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace tessera {
 
@@ -37,8 +38,8 @@ llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module);
 /// The state table in module order.
 llvm::SmallVector<StateOp> stateTable(mlir::ModuleOp module);
 
-/// The state entry with that path, or null.
-StateOp findState(mlir::ModuleOp module, llvm::StringRef path);
+/// The state table by path.
+llvm::StringMap<StateOp> statesByPath(mlir::ModuleOp module);
 
 /// The path of the state that an argument or a result carries; empty if none.
 llvm::StringRef argumentState(mlir::func::FuncOp function, unsigned argument);
@@ -48,6 +49,10 @@ llvm::StringRef resultState(mlir::func::FuncOp function, unsigned result);
 /// `tsr.output`; empty if the compiler may choose.
 llvm::SmallVector<llvm::StringRef> argumentOrder(mlir::func::FuncOp function, unsigned argument);
 llvm::SmallVector<llvm::StringRef> resultOrder(mlir::func::FuncOp function, unsigned result);
+
+/// Sets an attribute of all arguments, or of all results, at once: one at a time, each would copy those of all others.
+void setArgumentAttrs(mlir::func::FuncOp function, llvm::StringRef name, llvm::ArrayRef<mlir::Attribute> attributes);
+void setResultAttrs(mlir::func::FuncOp function, llvm::StringRef name, llvm::ArrayRef<mlir::Attribute> attributes);
 
 /// The user's name of an op, or the empty string.
 llvm::StringRef userName(mlir::Operation *op);

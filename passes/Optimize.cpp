@@ -48,6 +48,7 @@ struct OptimizePass : tessera::impl::OptimizePassBase<OptimizePass> {
       if (failed(old)) return signalPassFailure();
       moments.setResults(expandUpdate(update, *old)); // 3.
     }
+    moments.finish();
   }
 };
 } // namespace

@@ -77,17 +77,16 @@ static void writePlaces(func::FuncOp function, const StoragePlan &plan) {
   auto placesOf = [&](auto values) {
     SmallVector<Attribute> places;
     for (Value value : values) places.push_back(plan.place(value));
-    return ArrayAttr::get(function.getContext(), places);
+    return places;
   };
-  for (BlockArgument argument : function.getArguments())
-    function.setArgAttr(argument.getArgNumber(), attrs::place, plan.place(argument));
+  Builder builder(function.getContext());
+  setArgumentAttrs(function, attrs::place, placesOf(function.getArguments()));
   function.getBody().walk([&](Operation *op) {
     if (isa<KernelOp>(op->getParentOp())) return;
-    if (op->getNumResults()) op->setAttr(attrs::places, placesOf(op->getResults()));
-    if (auto repeat = dyn_cast<RepeatOp>(op)) repeat.setArgPlacesAttr(placesOf(repeat.getBlock().getArguments()));
-    if (isa<func::ReturnOp>(op))
-      for (auto [i, value] : llvm::enumerate(op->getOperands()))
-        function.setResultAttr(i, attrs::place, plan.place(value));
+    if (op->getNumResults()) op->setAttr(attrs::places, builder.getArrayAttr(placesOf(op->getResults())));
+    if (auto repeat = dyn_cast<RepeatOp>(op))
+      repeat.setArgPlacesAttr(builder.getArrayAttr(placesOf(repeat.getBlock().getArguments())));
+    if (isa<func::ReturnOp>(op)) setResultAttrs(function, attrs::place, placesOf(op->getOperands()));
   });
 }
 

@@ -9,9 +9,10 @@ using namespace mlir;
 using namespace tessera;
 
 static LogicalResult checkState(ModuleOp module) {
+  llvm::StringMap<StateOp> states = statesByPath(module);
   for (func::FuncOp function : entryFunctions(module)) {
     auto check = [&](StringRef path, Type type) -> LogicalResult {
-      StateOp state = path.empty() ? StateOp() : findState(module, path);
+      StateOp state = states.lookup(path);
       if (!state || state.getTensorType() == type) return success();
       return function.emitError("state `")
              << path << "` has type " << type << " here, " << state.getTensorType() << " in the table";

@@ -243,13 +243,13 @@ LogicalResult PlanChecker::runRepeat(RepeatOp op) {
 }
 
 LogicalResult PlanChecker::runReturn(func::ReturnOp op) {
-  ModuleOp module = function->getParentOfType<ModuleOp>();
+  llvm::StringMap<StateOp> states = statesByPath(function->getParentOfType<ModuleOp>());
   for (auto [i, value] : llvm::enumerate(op.getOperands())) {
     if (failed(read(op, value))) return failure();
     auto place = function.getResultAttrOfType<PlaceAttr>(i, attrs::place);
     if (!place || place != places.lookup(value))
       return op.emitError("result ") << i << " lies elsewhere than its function says";
-    if (StateOp state = findState(module, resultState(function, i)); state && state.getPlaceAttr() != place)
+    if (StateOp state = states.lookup(resultState(function, i)); state && state.getPlaceAttr() != place)
       return op.emitError("state `") << state.getPath() << "` does not end in its place";
   }
   return success();
