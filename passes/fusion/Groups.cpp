@@ -107,8 +107,10 @@ private:
   bool tryMerge(int a, int b);
   bool canMerge(const Cluster &a, const Cluster &b) const;
   bool hasMemoryEdge(const Cluster &from, int to) const;
-  /// Whether `to` can be reached from `from` through a third cluster.
-  bool reachesIndirectly(int from, int to);
+  /// Marks what can be reached from `first` among the clusters that rank below `last`. False if `last` can be reached
+  /// through one of them.
+  bool findBetween(int first, int last);
+  void reorder(int first, int last, int merged);
   SmallVector<int> orderClusters();
   Group finish(const Cluster &cluster);
   void chooseSpace(const Cluster &cluster, Group &group);
@@ -118,6 +120,11 @@ private:
   DenseMap<Operation *, int> nodeOf;
   std::vector<Cluster> clusters; ///< by the id of their first node; merged ones are empty
   std::vector<int> clusterOf;
+  /// A topological order of the clusters, kept up as they merge: a search between two of them stays between their
+  /// ranks. Ranks of clusters that were merged away are empty (-1).
+  std::vector<int> rankOf, atRank;
+  std::vector<int> seenIn; ///< the search that came by a cluster last
+  int round = 0;
 };
 
 } // namespace
@@ -180,7 +187,8 @@ void Grouping::makeClusters() {
       cluster.sweepsColumns = true;
     }
     clusters.push_back(cluster);
-    clusterOf.push_back(i);
+    for (std::vector<int> *list : {&clusterOf, &rankOf, &atRank}) list->push_back(i);
+    seenIn.push_back(0);
   }
 }
 
@@ -209,32 +217,45 @@ bool Grouping::hasMemoryEdge(const Cluster &from, int to) const {
   return false;
 }
 
-bool Grouping::reachesIndirectly(int from, int to) {
-  std::vector<bool> seen(nodes.size(), false);
-  SmallVector<int> work;
-  auto visitUsers = [&](int cluster, bool skipTarget) {
-    for (int n : clusters[cluster].nodes)
+bool Grouping::findBetween(int first, int last) {
+  ++round;
+  SmallVector<int> reachable{first};
+  for (size_t next = 0; next < reachable.size(); ++next)
+    for (int n : clusters[reachable[next]].nodes)
       for (int user : nodes[n].users) {
-        int next = clusterOf[user];
-        if (next == cluster || (skipTarget && next == to) || seen[next]) continue;
-        seen[next] = true;
-        work.push_back(next);
+        int cluster = clusterOf[user];
+        if (cluster == last && next > 0) return false;
+        if (rankOf[cluster] >= rankOf[last] || seenIn[cluster] == round || cluster == first) continue;
+        seenIn[cluster] = round;
+        reachable.push_back(cluster);
       }
-  };
-  visitUsers(from, true);
-  while (!work.empty()) {
-    int cluster = work.pop_back_val();
-    if (cluster == to) return true;
-    visitUsers(cluster, false);
+  return true;
+}
+
+/// Those marked by `findBetween` move behind the merged cluster, in their order; the others in front of it.
+void Grouping::reorder(int first, int last, int merged) {
+  SmallVector<int> before, after;
+  for (int rank = rankOf[first]; rank <= rankOf[last]; ++rank)
+    if (int cluster = atRank[rank]; cluster >= 0 && cluster != first && cluster != last)
+      (seenIn[cluster] == round ? after : before).push_back(cluster);
+  before.push_back(merged);
+  llvm::append_range(before, after);
+  int rank = rankOf[first], end = rankOf[last];
+  for (int cluster : before) {
+    atRank[rank] = cluster;
+    rankOf[cluster] = rank++;
   }
-  return false;
+  while (rank <= end) atRank[rank++] = -1;
 }
 
 bool Grouping::tryMerge(int a, int b) {
   if (a == b || !canMerge(clusters[a], clusters[b]) || hasMemoryEdge(clusters[a], b) || hasMemoryEdge(clusters[b], a))
     return false;
-  if (reachesIndirectly(a, b) || reachesIndirectly(b, a)) return false;
+  // A third cluster between the two would then both follow from the merged one and go into it.
+  int first = rankOf[a] < rankOf[b] ? a : b, last = first == a ? b : a;
+  if (!findBetween(first, last)) return false;
   if (b < a) std::swap(a, b);
+  reorder(first, last, a);
   Cluster &into = clusters[a], &from = clusters[b];
   if (into.serial.empty())
     into.space = from.space.size() > into.space.size() || !from.serial.empty() ? from.space : into.space;
