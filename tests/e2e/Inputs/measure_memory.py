@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares what `info` says of memory with what a run takes.
 
-usage: measure_memory.py PROGRAM DATA
+usage: measure_memory.py PROGRAM DATA...     as for --data
 
 The bound on anonymous resident memory is 1.05 x (arena + listed buffers) + 32 MiB.
 """
@@ -12,11 +12,12 @@ import subprocess
 import sys
 import time
 
-program, data = sys.argv[1:]
-info = subprocess.run([program, "info"], check=True, capture_output=True, text=True).stdout
+program = sys.argv[1]
+data = [part for path in sys.argv[2:] for part in ("--data", path)]
+info = subprocess.run([program, "info", *data], check=True, capture_output=True, text=True).stdout
 numbers = {key.strip(): int(value) for key, value in re.findall(r"^  ([a-z][a-z ]*?) {2,}(\d+)", info, re.M)}
 environment = {**os.environ, "TESSERA_COUNT_ALLOCATIONS": "1"}
-run = subprocess.Popen([program, "train", "--data", data, "--steps", "3", "--resume", "never", "--checkpoint-dir", "memory-run"],
+run = subprocess.Popen([program, "train", *data, "--steps", "3", "--resume", "never", "--checkpoint-dir", "memory-run"],
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
 peak = 0
 while run.poll() is None:
@@ -28,6 +29,8 @@ while run.poll() is None:
         pass
     time.sleep(0.005)
 said = run.stdout.read()
+if run.returncode != 0:
+    sys.exit(f"the run ended with status {run.returncode}: {said}")
 
 taken = int(re.search(r"arena (\d+) bytes", said).group(1))
 print("arena equal" if taken == numbers["arena"] else f"arena: info says {numbers['arena']}, the run took {taken}")
