@@ -27,14 +27,20 @@ static std::vector<int64_t> memoryStrides(const StateEntry &entry) {
   return strides;
 }
 
-/// Calls visit(offset in memory, offset in canonical order, elements, stride in memory) for each row of the
-/// innermost canonical axis.
-template <typename Visit> static void forEachRow(const StateEntry &entry, Visit visit) {
+/// Walks the elements [first, end) of the canonical order, in runs along the innermost canonical axis. Calls
+/// visit(byte offset in memory, element of the canonical order, elements, byte stride in memory) for each run.
+template <typename Visit> static void forEachRun(const StateEntry &entry, int64_t first, int64_t end, Visit visit) {
   std::vector<Axis> axes = entry.canonicalAxes();
   std::vector<int64_t> strides = memoryStrides(entry), index(axes.size(), 0);
-  int64_t row = axes.back().size, rowBytes = row * elementBytes(entry.type);
-  for (int64_t at = 0, memory = 0; at < entry.bytes; at += rowBytes) {
-    visit(memory, at, row, strides.back());
+  int64_t memory = 0;
+  for (int64_t i = axes.size(), rest = first; i-- > 0; rest /= axes[i].size)
+    memory += (index[i] = rest % axes[i].size) * strides[i];
+  for (int64_t at = first; at < end;) {
+    int64_t run = std::min(axes.back().size - index.back(), end - at);
+    visit(memory, at, run, strides.back());
+    at += run;
+    memory -= index.back() * strides.back();
+    index.back() = 0;
     for (size_t i = axes.size() - 1; i-- > 0;) {
       memory += strides[i];
       if (++index[i] < axes[i].size) break;
@@ -44,14 +50,15 @@ template <typename Visit> static void forEachRow(const StateEntry &entry, Visit 
   }
 }
 
-void toCanonical(const StateEntry &entry, const char *memory, char *canonical) {
+void toCanonical(const StateEntry &entry, const char *memory, int64_t first, int64_t count, char *canonical) {
+  int64_t size = elementBytes(entry.type);
   if (isCanonical(entry)) {
-    memcpy(canonical, memory, entry.bytes);
+    memcpy(canonical, memory + first * size, count * size);
     return;
   }
-  int64_t size = elementBytes(entry.type);
-  forEachRow(entry, [&](int64_t from, int64_t to, int64_t count, int64_t stride) {
-    for (int64_t i = 0; i < count; ++i) memcpy(canonical + to + i * size, memory + from + i * stride, size);
+  forEachRun(entry, first, first + count, [&](int64_t from, int64_t at, int64_t run, int64_t stride) {
+    char *to = canonical + (at - first) * size;
+    for (int64_t i = 0; i < run; ++i) memcpy(to + i * size, memory + from + i * stride, size);
   });
 }
 
@@ -61,8 +68,8 @@ void fromCanonical(const StateEntry &entry, const char *canonical, char *memory)
     return;
   }
   int64_t size = elementBytes(entry.type);
-  forEachRow(entry, [&](int64_t to, int64_t from, int64_t count, int64_t stride) {
-    for (int64_t i = 0; i < count; ++i) memcpy(memory + to + i * stride, canonical + from + i * size, size);
+  forEachRun(entry, 0, entry.bytes / size, [&](int64_t to, int64_t at, int64_t run, int64_t stride) {
+    for (int64_t i = 0; i < run; ++i) memcpy(memory + to + i * stride, canonical + (at + i) * size, size);
   });
 }
 

@@ -10,8 +10,10 @@ namespace tessera::runtime {
 /// Whether the order in memory is the canonical one (axes of size 1 do not matter).
 bool isCanonical(const StateEntry &entry);
 
-/// Copies a tensor from memory order to canonical order, or back. Both sides are dense.
-void toCanonical(const StateEntry &entry, const char *memory, char *canonical);
+/// Copies the elements [first, first + count) of a tensor's canonical order out of memory. Both sides are dense.
+void toCanonical(const StateEntry &entry, const char *memory, int64_t first, int64_t count, char *canonical);
+
+/// Copies a whole tensor from canonical order to memory order.
 void fromCanonical(const StateEntry &entry, const char *canonical, char *memory);
 
 } // namespace tessera::runtime

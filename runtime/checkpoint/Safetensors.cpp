@@ -112,6 +112,9 @@ const SafeTensor *SafetensorsFile::find(const std::string &name) const {
   return found == list.end() ? nullptr : &*found;
 }
 
+/// Bytes of a tensor that are brought into canonical order at a time.
+static constexpr int64_t pieceBytes = 1 << 20;
+
 void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &entries,
                       const std::function<const char *(const StateEntry &)> &address) {
   Json header = Json::object();
@@ -128,15 +131,19 @@ void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &
   uint64_t length = text.size();
   file.append(&length, 8);
   file.append(text.data(), text.size());
-  std::vector<char> permuted;
+  // In pieces: saving a large tensor takes no memory worth counting.
+  std::vector<char> piece(pieceBytes);
   for (const StateEntry *entry : entries) {
     if (isCanonical(*entry)) {
       file.append(address(*entry), entry->bytes);
       continue;
     }
-    permuted.resize(entry->bytes);
-    toCanonical(*entry, address(*entry), permuted.data());
-    file.append(permuted.data(), permuted.size());
+    int64_t size = elementBytes(entry->type), elements = entry->bytes / size, step = pieceBytes / size;
+    for (int64_t first = 0; first < elements; first += step) {
+      int64_t count = std::min(step, elements - first);
+      toCanonical(*entry, address(*entry), first, count, piece.data());
+      file.append(piece.data(), count * size);
+    }
   }
   file.commit();
 }

@@ -46,7 +46,9 @@ TEST(AxisOrder, RoundTrip) {
   std::vector<float> memory(24), canonical(24), back(24);
   std::iota(memory.begin(), memory.end(), 0);
   EXPECT_FALSE(isCanonical(entry));
-  toCanonical(entry, reinterpret_cast<char *>(memory.data()), reinterpret_cast<char *>(canonical.data()));
+  for (int64_t first = 0; first < 24; first += 5) // pieces that begin and end anywhere
+    toCanonical(entry, reinterpret_cast<char *>(memory.data()), first, std::min<int64_t>(5, 24 - first),
+                reinterpret_cast<char *>(canonical.data() + first));
   for (int a = 0; a < 2; ++a)
     for (int b = 0; b < 3; ++b)
       for (int c = 0; c < 4; ++c) EXPECT_EQ(canonical[(a * 3 + b) * 4 + c], memory[(c * 2 + a) * 3 + b]);
