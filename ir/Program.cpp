@@ -72,3 +72,7 @@ StringRef tessera::userName(Operation *op) {
   auto name = op->getAttrOfType<StringAttr>(attrs::name);
   return name ? name.getValue() : StringRef();
 }
+
+void tessera::copyUserName(Operation *from, Operation *to) {
+  if (Attribute name = from->getAttr(attrs::name); name && !to->hasAttr(attrs::name)) to->setAttr(attrs::name, name);
+}

@@ -57,6 +57,9 @@ void setResultAttrs(mlir::func::FuncOp function, llvm::StringRef name, llvm::Arr
 /// The user's name of an op, or the empty string.
 llvm::StringRef userName(mlir::Operation *op);
 
+/// Gives `to` the user's name of `from`, if it has none itself.
+void copyUserName(mlir::Operation *from, mlir::Operation *to);
+
 } // namespace tessera
 
 #endif // TESSERA_IR_PROGRAM_H

@@ -94,8 +94,7 @@ static void applyChanges(const LayoutPlan &plan, int64_t &count) {
       OpBuilder builder(value.getContext());
       builder.setInsertionPointAfterValue(value);
       auto reorder = ReorderOp::create(builder, change.use->getOwner()->getLoc(), change.type, value);
-      if (Operation *op = value.getDefiningOp())
-        if (StringRef name = userName(op); !name.empty()) reorder->setAttr(attrs::name, builder.getStringAttr(name));
+      if (Operation *op = value.getDefiningOp()) copyUserName(op, reorder);
       reordered = reorder;
       ++count;
     }

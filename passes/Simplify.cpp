@@ -47,10 +47,8 @@ namespace {
 /// What replaces an op takes its name over, so that dumps and kernels speak the user's language.
 struct NameKeeper : RewriterBase::Listener {
   void notifyOperationReplaced(Operation *op, ValueRange replacement) override {
-    Attribute name = op->getAttr(attrs::name);
     Operation *heir = replacement.empty() ? nullptr : replacement.front().getDefiningOp();
-    if (name && heir && !heir->hasTrait<OpTrait::ConstantLike>() && !heir->hasAttr(attrs::name))
-      heir->setAttr(attrs::name, name);
+    if (heir && !heir->hasTrait<OpTrait::ConstantLike>()) copyUserName(op, heir);
   }
 };
 } // namespace

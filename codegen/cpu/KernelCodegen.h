@@ -9,7 +9,7 @@
 #define TESSERA_CODEGEN_CPU_KERNELCODEGEN_H
 
 #include "codegen/cpu/Target.h"
-#include "ir/Tsr.h"
+#include "ir/KernelFingerprint.h"
 #include "llvm/ADT/StringSet.h"
 #include <map>
 
@@ -40,7 +40,7 @@ private:
 
   mlir::ModuleOp code;
   CpuTarget target;
-  std::map<std::vector<const void *>, KernelInterface> emitted; ///< by what the code depends on
+  std::map<KernelFingerprint, KernelInterface> emitted;
   llvm::StringSet<> symbols;
 };
 

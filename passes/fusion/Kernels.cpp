@@ -34,22 +34,6 @@ static std::string nameOf(const Group &group) {
   return kind;
 }
 
-/// A text that two kernels share if and only if they are the same code.
-static std::string fingerprint(KernelOp kernel) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  out << kernel.getParallel() << kernel.getSerial() << kernel.getVectorAttr();
-  DenseMap<Value, unsigned> numbers;
-  auto number = [&](Value value) { return numbers.try_emplace(value, numbers.size()).first->second; };
-  for (Value argument : kernel.getBlock().getArguments()) out << number(argument) << argument.getType();
-  for (Operation &op : kernel.getBlock()) {
-    out << "\n" << op.getName() << op.getAttrDictionary() << " ";
-    for (Value operand : op.getOperands()) out << number(operand) << ",";
-    for (Value result : op.getResults()) out << number(result) << ":" << result.getType();
-  }
-  return text;
-}
-
 void KernelNames::assign(KernelOp kernel, StringRef wanted) {
   std::string &name = nameOfBody[fingerprint(kernel)];
   if (name.empty()) {
@@ -198,11 +182,7 @@ SmallVector<KernelOp> tessera::applyFusion(Block &block, const FusionPlan &plan,
     }
     KernelOp kernel = KernelBuilder(group, builder, outside).build();
     names.assign(kernel, nameOf(group));
-    for (Operation *op : llvm::reverse(group.ops))
-      if (Attribute name = op->getAttr(attrs::name)) {
-        kernel->setAttr(attrs::name, name);
-        break;
-      }
+    for (Operation *op : llvm::reverse(group.ops)) copyUserName(op, kernel);
     kernels.push_back(kernel);
   }
   for (Operation *op : kept) remap(op);

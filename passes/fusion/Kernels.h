@@ -3,8 +3,10 @@
 #ifndef TESSERA_PASSES_FUSION_KERNELS_H
 #define TESSERA_PASSES_FUSION_KERNELS_H
 
+#include "ir/KernelFingerprint.h"
 #include "passes/fusion/Groups.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
 
 namespace tessera {
 
@@ -15,7 +17,7 @@ public:
   void assign(KernelOp kernel, llvm::StringRef wanted);
 
 private:
-  llvm::StringMap<std::string> nameOfBody;
+  std::map<KernelFingerprint, std::string> nameOfBody;
   llvm::StringMap<unsigned> taken;
 };
 

@@ -15,10 +15,6 @@ static constexpr int64_t fewParts = 64;
 /// ... each of at least this many elements.
 static constexpr int64_t largePart = 4096;
 
-static void copyName(Operation *from, Operation *to) {
-  if (Attribute name = from->getAttr(attrs::name)) to->setAttr(attrs::name, name);
-}
-
 //===----------------------------------------------------------------------===//
 // Sources
 //===----------------------------------------------------------------------===//
@@ -79,7 +75,7 @@ void tessera::writeSmallContractionsOut(ModuleOp module) {
     axes.append(lhs.getAxes().begin(), lhs.getAxes().end());
     auto product = MulOp::create(builder, op.getLoc(), lhs.withAxes(axes), op.getLhs(), op.getRhs());
     auto sum = ReduceOp::create(builder, op.getLoc(), op.getType(), ReduceKind::Sum, product, op.getOver());
-    copyName(op, product), copyName(op, sum);
+    copyUserName(op, product), copyUserName(op, sum);
     op.replaceAllUsesWith(sum.getResult());
     op.erase();
   });
@@ -234,7 +230,7 @@ static void splitReduction(ReduceOp op) {
       llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return !llvm::is_contained(first, a.getName()); });
   auto partial = ReduceOp::create(builder, op.getLoc(), type.withAxes(axes), op.getKind(), op.getX(),
                                   builder.getStrArrayAttr(first));
-  copyName(op, partial);
+  copyUserName(op, partial);
   op.getXMutable().assign(partial.getResult());
   op.setOverAttr(builder.getStrArrayAttr(kept));
 }

@@ -12,8 +12,7 @@ using namespace tessera;
 static void copyAt(OpBuilder &builder, OpOperand &use) {
   Value value = use.get();
   auto copy = ReorderOp::create(builder, use.getOwner()->getLoc(), value.getType(), value);
-  if (Operation *op = value.getDefiningOp())
-    if (StringRef name = userName(op); !name.empty()) copy->setAttr(attrs::name, builder.getStringAttr(name));
+  if (Operation *op = value.getDefiningOp()) copyUserName(op, copy);
   use.set(copy);
 }
 

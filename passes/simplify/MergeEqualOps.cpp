@@ -48,7 +48,7 @@ static bool mergeInBlock(Block &block) {
     auto [it, isNew] = known.try_emplace(&op, &op);
     if (isNew) continue;
     Operation *first = it->second;
-    if (!first->hasAttr(attrs::name) && op.hasAttr(attrs::name)) first->setAttr(attrs::name, op.getAttr(attrs::name));
+    copyUserName(&op, first);
     op.replaceAllUsesWith(first);
     op.erase();
     isChanged = true;
