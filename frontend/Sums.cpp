@@ -43,13 +43,14 @@ public:
   }
 
 private:
-  /// The axes of the sum that, apart from this pair, no other factor has.
+  /// The axes of the sum that no factor has but this pair, which is to stand at `keep`. (A value may be several
+  /// factors: they are told apart by where they stand.)
   llvm::SmallVector<StringRef> summedNow(mlir::Value a, mlir::Value b, unsigned keep) {
     llvm::SmallVector<StringRef> names;
     for (StringRef name : Over) {
       bool elsewhere = false;
       for (unsigned k = 0; k < Factors.size(); ++k)
-        elsewhere |= k != keep && Factors[k] != a && Factors[k] != b && tensorType(Factors[k]).hasAxis(name);
+        elsewhere |= k != keep && tensorType(Factors[k]).hasAxis(name);
       if (!elsewhere && (tensorType(a).hasAxis(name) || tensorType(b).hasAxis(name))) names.push_back(name);
     }
     return names;

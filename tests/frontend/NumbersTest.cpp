@@ -1,0 +1,120 @@
+//===- NumbersTest.cpp - models mean the numbers that they should ----------===//
+//
+// Compiles a model, runs its entries in the reference interpreter on given
+// rows, and compares losses and metrics with what they are by hand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Frontend.h"
+#include "ir/Interpreter.h"
+#include "ir/Program.h"
+#include "passes/Pipeline.h"
+#include "llvm/Support/Casting.h"
+#include "gtest/gtest.h"
+#include <map>
+
+using namespace tessera;
+using llvm::StringRef;
+
+namespace {
+
+using Numbers = std::vector<double>;
+using NamedNumbers = std::map<std::string, Numbers>;
+
+/// A compiled model, with the state that `init` gives it.
+class Compiled {
+public:
+  explicit Compiled(const std::string &text) {
+    Module = compileModelText(Context, text, "<test>", {}, Diagnostics);
+    llvm::raw_string_ostream os(Messages);
+    Diagnostics.printText(os);
+    EXPECT_TRUE(Module) << Messages;
+    if (!Module) return;
+    PipelineOptions upToPlainOps;
+    upToPlainOps.compileTo = "optimize";
+    EXPECT_TRUE(succeeded(runPipeline(*Module, upToPlainOps)));
+    take("init", run("init", {}));
+  }
+
+  /// Results of an entry by role and name, "metric m"; inputs that are not given are ones.
+  NamedNumbers run(StringRef entry, const NamedNumbers &inputs) {
+    auto function = Module->lookupSymbol<mlir::func::FuncOp>(entry);
+    llvm::SmallVector<TensorValue> arguments;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      TensorValue &value = arguments.emplace_back(mlir::cast<NamedTensorType>(function.getArgumentTypes()[i]));
+      StringRef path = argumentState(function, i);
+      auto info = function.getArgAttrOfType<mlir::DictionaryAttr>(i, attrs::input);
+      std::string name = path.empty() ? info.getAs<mlir::StringAttr>("name").getValue().str() : path.str();
+      const NamedNumbers &source = path.empty() ? inputs : State;
+      auto given = source.find(name);
+      value.data = given != source.end() ? given->second : Numbers(value.data.size(), 1);
+      EXPECT_EQ(int64_t(value.data.size()), value.type.getNumElements()) << name;
+    }
+    NamedNumbers named;
+    auto results = Interpreter().run(function, arguments);
+    EXPECT_TRUE(succeeded(results));
+    for (unsigned i = 0; succeeded(results) && i < function.getNumResults(); ++i) {
+      std::string name = "state " + resultState(function, i).str();
+      if (auto info = function.getResultAttrOfType<mlir::DictionaryAttr>(i, attrs::output))
+        name =
+            (info.getAs<mlir::StringAttr>("role").getValue() + " " + info.getAs<mlir::StringAttr>("name").getValue())
+                .str();
+      named[name] = (*results)[i].data;
+    }
+    return named;
+  }
+
+  /// One training step, after which the state is the next one.
+  NamedNumbers step(const NamedNumbers &inputs) { return take("step", run("step", inputs)); }
+
+  const std::deque<Diagnostic> &diagnostics() const { return Diagnostics.all(); }
+  const NamedNumbers &state() const { return State; }
+
+private:
+  NamedNumbers take(StringRef, NamedNumbers results) {
+    for (auto &[name, numbers] : results)
+      if (StringRef path = name; path.consume_front("state ")) State[path.str()] = numbers;
+    return results;
+  }
+
+  mlir::MLIRContext Context{mlir::MLIRContext::Threading::DISABLED};
+  DiagnosticEngine Diagnostics;
+  mlir::OwningOpRef<mlir::ModuleOp> Module;
+  NamedNumbers State;
+  std::string Messages;
+};
+
+/// A model with the weight a = 1, and a training description with these items.
+std::string withItems(const std::string &items, int batch = 4) {
+  return "dim batch, f = 4, layer = 3\n"
+         "model m(x[batch, f]) -> [batch] {\n  weight a [] = 1\n  sum[f](a * x)\n}\n"
+         "train m {\n  data d = csv(train = \"t.csv\", batch = " +
+         std::to_string(batch) + ", x = float[f](column = 0), y = float(column = 4))\n" + items +
+         "\n  optimize sgd(lr = 0.1) on **\n}\n";
+}
+
+/// Four rows 1, 2, 3, 4, and a number for each.
+const NamedNumbers Rows = {{"d.x", {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}}, {"d.y", {1, 2, 3, 6}}};
+
+double metric(const NamedNumbers &results, const std::string &name) {
+  auto found = results.find("metric " + name);
+  EXPECT_NE(found, results.end()) << name;
+  return found == results.end() ? std::nan("") : found->second[0];
+}
+
+TEST(Numbers, aFactorMayStandInAProductMoreThanOnce) {
+  Compiled model(withItems("  let x = d.x\n"
+                           "  let w = over[f](2.0)\n"
+                           "  loss l = mean[batch](m(x))\n"
+                           "  metric cube = mean[batch](sum[f](x * x * x))\n"
+                           "  metric scaled = mean[batch](sum[f](w * x * x))\n"
+                           "  metric fourth = mean[batch](sum[f](x * x * x * x))\n"
+                           "  metric placed = mean[batch](sum[f]((pos[f] + 1) * x * x))\n"));
+  NamedNumbers results = model.run("evaluate", Rows);
+  EXPECT_DOUBLE_EQ(metric(results, "cube"), 1 + 8 + 27 + 64);
+  EXPECT_DOUBLE_EQ(metric(results, "scaled"), 2 * (1 + 4 + 9 + 16));
+  EXPECT_DOUBLE_EQ(metric(results, "fourth"), 1 + 16 + 81 + 256);
+  EXPECT_DOUBLE_EQ(metric(results, "placed"), 1 + 8 + 27 + 64);
+}
+
+} // namespace
