@@ -314,7 +314,6 @@ private:
   llvm::StringMap<std::pair<Span, Span>> DeclaredPaths; ///< in this expansion of the model: statement, call
   llvm::StringMap<unsigned> DrawsAt;                    ///< random draws so far at each path
   mlir::Value RowWeights;                               ///< in `evaluate`
-  mlir::Value LastCount;                                ///< denominator of the mean evaluated last, if masked
   llvm::StringMap<std::pair<const ast::Definition *, unsigned>> TrainLets;
   std::vector<llvm::DenseMap<const ast::Definition *, Value>> TrainLetValues; ///< by level
   unsigned MicroBatches = 1;

@@ -46,7 +46,6 @@ void Elaborator::beginEntry(StringRef name, bool training) {
   Lets.clear();
   LocalSizes.clear();
   RowWeights = nullptr;
-  LastCount = nullptr;
   continueAtLevel();
 }
 

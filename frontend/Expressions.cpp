@@ -131,7 +131,6 @@ bool Elaborator::evalLog(const ast::LogStmt &log) {
   for (const ast::Bind &bind : log.binds) {
     std::string name = (Current->path.empty() ? "" : Current->path + ".") + bind.name.text.str();
     std::string saved = std::exchange(CurrentName, name);
-    LastCount = nullptr;
     Value value = eval(*bind.value);
     CurrentName = saved;
     if (value.isError()) {
@@ -154,7 +153,7 @@ bool Elaborator::evalLog(const ast::LogStmt &log) {
         ok = false;
       }
     // A function that is called twice with one path has been reported for its parameters; count apart otherwise.
-    logs().push_back({name, log.isLoss, materialize(value, F32), LastCount, bind.name.span});
+    logs().push_back({name, log.isLoss, materialize(value, F32), value.tensor.count, bind.name.span});
   }
   return ok;
 }

@@ -56,8 +56,7 @@ Value Elaborator::evalAs(const ast::AsExpr &expr) {
       x = applyRenaming(x, renaming);
       if (!x.value) return Value();
     }
-  x.affine.reset();
-  x.input = -1;
+  x.forgetOrigin();
   return x;
 }
 
@@ -191,8 +190,7 @@ Value Elaborator::evalIndex(const ast::IndexExpr &expr) {
 /// A read at `n` or at `pos[b] + c`, as a slice; nothing if it is another kind.
 std::optional<Value> Elaborator::readShifted(const Tensor &x, const Position &position, const Value &otherwise) {
   Tensor result = x;
-  result.affine.reset();
-  result.input = -1;
+  result.forgetOrigin();
   StringRef from = position.axis.name;
   if (position.value.isNumber() && position.proven && x.element().isIntOrFloat() && !x.element().isInteger(1)) {
     int64_t at = position.value.number.asInteger();

@@ -12,6 +12,7 @@ Tensor Elaborator::here(Tensor tensor) {
   if (tensor.level < level()) {
     tensor.value = import(tensor.value, tensor.level);
     tensor.level = level();
+    tensor.count = nullptr;
   }
   return tensor;
 }
@@ -95,8 +96,7 @@ Value Elaborator::evalUnary(const ast::UnaryExpr &expr) {
     return Number::ofInt(value.number.integer == INT64_MIN ? INT64_MAX : -value.number.integer);
   }
   Tensor result = value.tensor;
-  result.affine.reset();
-  result.input = -1;
+  result.forgetOrigin();
   if (!negate) {
     if (!result.element().isInteger(1))
       return failed(Code::E0217, expr.operand->span, "`not` needs bools, got " + describe(value));

@@ -187,8 +187,10 @@ Value Elaborator::reduceMean(const Tensor &x, llvm::ArrayRef<StringRef> over, co
   mlir::Value count = B.sum(weight, shared);
   if (factor != 1) count = B.mul(count, factor);
   mlir::Value total = B.sum(B.mul(value, weight), over);
-  result.value = B.div(total, B.max(count, B.scalar(1, F32)));
-  if (tensorType(count).isScalar()) LastCount = count;
+  // Of no weight at all the mean is 0; weights may well add up to less than 1.
+  mlir::Value isEmpty = B.compare(Predicate::EQ, count, B.scalar(0, F32));
+  result.value = B.div(total, B.select(isEmpty, B.scalar(1, F32), count));
+  if (tensorType(count).isScalar()) result.count = count;
   return result;
 }
 

@@ -38,6 +38,7 @@ public:
 
   /// Results of an entry by role and name, "metric m"; inputs that are not given are ones.
   NamedNumbers run(StringRef entry, const NamedNumbers &inputs) {
+    if (!Module) return {};
     auto function = Module->lookupSymbol<mlir::func::FuncOp>(entry);
     llvm::SmallVector<TensorValue> arguments;
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
@@ -115,6 +116,39 @@ TEST(Numbers, aFactorMayStandInAProductMoreThanOnce) {
   EXPECT_DOUBLE_EQ(metric(results, "scaled"), 2 * (1 + 4 + 9 + 16));
   EXPECT_DOUBLE_EQ(metric(results, "fourth"), 1 + 16 + 81 + 256);
   EXPECT_DOUBLE_EQ(metric(results, "placed"), 1 + 8 + 27 + 64);
+}
+
+TEST(Numbers, aMeanTakesItsCountAlong) {
+  Compiled model(withItems("  let p = mean[batch](d.y, where = d.y > 1)\n"
+                           "  loss l = mean[batch](m(d.x))\n"
+                           "  metric a = p\n"
+                           "  metric b = p\n"
+                           "  metric other = 2 * p\n"));
+  NamedNumbers results = model.run("evaluate", Rows);
+  EXPECT_DOUBLE_EQ(metric(results, "a"), 11.0 / 3);
+  EXPECT_DOUBLE_EQ(metric(results, "b"), 11.0 / 3);
+  EXPECT_DOUBLE_EQ(results["count a"][0], 3);
+  EXPECT_DOUBLE_EQ(results["count b"][0], 3);
+  EXPECT_DOUBLE_EQ(results["count other"][0], 4);
+}
+
+TEST(Numbers, weightsOfAMeanMayAddUpToLessThanOne) {
+  Compiled model(withItems("  loss l = mean[batch](m(d.x))\n"
+                           "  metric small = mean[batch](d.y, where = over[batch](0.01))\n"
+                           "  metric none = mean[batch](d.y, where = d.y > 100)\n"));
+  NamedNumbers results = model.run("evaluate", Rows);
+  EXPECT_NEAR(metric(results, "small"), 3, 1e-12);
+  EXPECT_NEAR(results["count small"][0], 0.04, 1e-8);
+  EXPECT_DOUBLE_EQ(metric(results, "none"), 0);
+}
+
+// A mean inside a repeat has its weights there; what leaves the repeat is counted by rows.
+TEST(Numbers, aMeanInsideARepeatKeepsItsCountThere) {
+  Compiled model(withItems("  let y = m(d.x)\n"
+                           "  loss l = repeat[layer](s = 0.0) { s + mean[batch](y, where = d.y > 1) }\n"));
+  NamedNumbers results = model.run("evaluate", Rows);
+  EXPECT_DOUBLE_EQ(results["loss l"][0], 30);
+  EXPECT_DOUBLE_EQ(results["count l"][0], 4);
 }
 
 } // namespace
