@@ -238,6 +238,7 @@ Value Elaborator::callFunction(const FunctionValue &function, const ast::CallExp
   frame.callSite = call.span;
   frame.callLocation = locate(call.span);
   frame.mayHaveParameters = Current->mayHaveParameters;
+  frame.expansion = Current->expansion;
   frame.path = (Current->path.empty() ? "" : Current->path + ".") +
                (call.label.text.empty() ? declaration.name.text : call.label.text).str();
   frame.scopes.emplace_back();
@@ -276,6 +277,7 @@ Value Elaborator::expandModel(std::vector<Value> arguments, const ast::CallExpr 
   frame.file = &Program.main();
   frame.caller = Current;
   frame.mayHaveParameters = true;
+  frame.expansion = ++Expansions;
   frame.scopes.emplace_back();
   if (call) {
     frame.callSite = call->span;

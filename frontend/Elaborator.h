@@ -30,6 +30,7 @@ struct Frame {
   Span callSite;
   std::optional<mlir::Location> callLocation;  ///< of the call, for call-site locations
   std::string path;                            ///< "h.attn"; empty in a model's body
+  unsigned expansion = 0;                      ///< counts the expansions of the model; 0 outside
   bool mayHaveParameters = false;              ///< inside a model
   bool isTraining = false;                     ///< the training description itself
   llvm::StringMap<AxisRef> axes;               ///< axis parameters and local dims by the names used here
@@ -56,6 +57,9 @@ struct LogEntry {
   mlir::Value value;
   mlir::Value count; ///< its weight; null for the number of rows
   Span span;
+  Span call;              ///< of the function that it stands in
+  Span modelCall;         ///< of the model that it stands in
+  unsigned expansion = 0; ///< which expansion of the model that is; 0 outside
 };
 
 /// A region being built: the body of a repeat.
@@ -156,6 +160,7 @@ private:
   bool evalLet(const ast::LetStmt &let);
   bool bindDefinition(const ast::Definition &definition, Value value);
   bool evalLog(const ast::LogStmt &log);
+  bool addLog(LogEntry entry);
   Value evalRef(const ast::RefExpr &expr);
   Value evalField(const ast::FieldExpr &expr);
   Value evalTuple(const ast::TupleExpr &expr);
@@ -311,6 +316,7 @@ private:
   std::vector<mlir::NamedAttrList> ArgumentAttrs;
   std::vector<mlir::Value> Results;
   std::vector<mlir::NamedAttrList> ResultAttrs;
+  unsigned Expansions = 0;
   llvm::StringMap<std::pair<Span, Span>> DeclaredPaths; ///< in this expansion of the model: statement, call
   llvm::StringMap<unsigned> DrawsAt;                    ///< random draws so far at each path
   mlir::Value RowWeights;                               ///< in `evaluate`

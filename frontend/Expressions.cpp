@@ -146,16 +146,36 @@ bool Elaborator::evalLog(const ast::LogStmt &log) {
       ok = false;
       continue;
     }
-    for (const LogEntry &entry : logs())
-      if (entry.name == name && !(entry.span == bind.name.span)) {
-        error(Code::E0202, bind.name.span, "two losses or metrics are called `" + name + "`")
-            .label(entry.span, "the first one");
-        ok = false;
-      }
-    // A function that is called twice with one path has been reported for its parameters; count apart otherwise.
-    logs().push_back({name, log.isLoss, materialize(value, F32), value.tensor.count, bind.name.span});
+    LogEntry entry{name, log.isLoss, materialize(value, F32), value.tensor.count, bind.name.span, Current->callSite};
+    entry.expansion = Current->expansion;
+    for (Frame *frame = Current; frame && frame->expansion; frame = frame->caller) entry.modelCall = frame->callSite;
+    ok &= addLog(std::move(entry));
   }
   return ok;
+}
+
+/// Enters a loss or metric at the level being built. Each has a name of its own: where a body is expanded twice, its
+/// losses would silently count twice.
+bool Elaborator::addLog(LogEntry entry) {
+  for (const LogEntry &other : logs()) {
+    if (other.name != entry.name) continue;
+    if (!(other.span == entry.span))
+      error(Code::E0202, entry.span, "two losses or metrics are called `" + entry.name + "`")
+          .label(other.span, "the first one");
+    else if (other.expansion != entry.expansion)
+      error(Code::E0202, entry.modelCall, "`" + entry.name + "` would be logged twice: the model is called twice")
+          .label(other.modelCall, "first called here")
+          .label(entry.span, "logged in each call")
+          .help("call the model once and keep its result: `let y = " + Program.model->name.text + "(…)`");
+    else
+      error(Code::E0202, entry.call, "`" + entry.name + "` would be logged twice: two calls have one path")
+          .label(other.call, "first called here")
+          .label(entry.span, "logged in each call")
+          .help("label one of the calls: `second: …(…)`");
+    return false;
+  }
+  logs().push_back(std::move(entry));
+  return true;
 }
 
 //===----------------------------------------------------------------------===//

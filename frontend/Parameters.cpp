@@ -75,7 +75,8 @@ void Elaborator::pushLevel(AxisRef axis, bool isMicro) {
 }
 
 std::vector<mlir::Value> Elaborator::popLevel(llvm::ArrayRef<mlir::Value> next) {
-  // Losses and metrics of the body: one value for each layer, summed outside.
+  // Losses and metrics of the body: one value for each layer. Losses add up, of metrics the mean is shown;
+  // micro-batches have been scaled to add up.
   AxisAttr along = axis(&Context, Levels.back().axis.name, Levels.back().axis.size);
   llvm::SmallVector<mlir::Value> yielded(next);
   llvm::SmallVector<mlir::Type> types;
@@ -92,8 +93,13 @@ std::vector<mlir::Value> Elaborator::popLevel(llvm::ArrayRef<mlir::Value> next) 
                                  inner.invariants, /*argPlaces=*/nullptr);
   repeat.getBody().push_back(inner.block);
   std::vector<mlir::Value> results(repeat.getResults().begin(), repeat.getResults().begin() + next.size());
-  for (auto [log, stacked] : llvm::zip(inner.logs, repeat.getResults().drop_front(next.size())))
-    logs().push_back({log.name, log.isLoss, B.sum(stacked, {along.getName()}), nullptr, log.span});
+  for (auto [log, stacked] : llvm::zip(inner.logs, repeat.getResults().drop_front(next.size()))) {
+    LogEntry outside = log;
+    bool adds = log.isLoss || inner.isMicro;
+    outside.value = adds ? B.sum(stacked, {along.getName()}) : B.mean(stacked, {along.getName()});
+    outside.count = nullptr;
+    addLog(std::move(outside));
+  }
   return results;
 }
 

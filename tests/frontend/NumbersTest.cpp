@@ -151,4 +151,16 @@ TEST(Numbers, aMeanInsideARepeatKeepsItsCountThere) {
   EXPECT_DOUBLE_EQ(results["count l"][0], 4);
 }
 
+TEST(Numbers, lossesInsideARepeatAddUpAndMetricsAreAveraged) {
+  Compiled model("dim batch, layer = 4\n"
+                 "model m(x[batch]) -> [batch] {\n  weight a [] = 1\n"
+                 "  repeat[layer](h = a * x) {\n"
+                 "    loss place = pos[layer]\n    metric where_ = pos[layer]\n    h * 1.0\n  }\n}\n"
+                 "train m {\n  data d = csv(train = \"t.csv\", batch = 4, y = float(column = 4))\n"
+                 "  loss l = mean[batch](m(d.y))\n  optimize sgd(lr = 0.1) on **\n}\n");
+  NamedNumbers results = model.run("evaluate", Rows);
+  EXPECT_DOUBLE_EQ(results["loss place"][0], 6);
+  EXPECT_DOUBLE_EQ(metric(results, "where_"), 1.5);
+}
+
 } // namespace
