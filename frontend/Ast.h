@@ -10,6 +10,7 @@
 #define TESSERA_FRONTEND_AST_H
 
 #include "frontend/Source.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Casting.h"
 #include <memory>
@@ -319,6 +320,10 @@ struct Declaration {
   StringRef doc; ///< the `##` lines above, as written
   std::variant<Use, Hyper, Preset, DimStmt, LetStmt, Function, Model, Train, Test> node;
 };
+
+/// Visits an expression and all below it, those of blocks included, from the outside in.
+void forEachExpr(const Expr &expr, llvm::function_ref<void(const Expr &)> visit);
+void forEachExpr(const Block &block, llvm::function_ref<void(const Expr &)> visit);
 
 struct File {
   unsigned file = 0;

@@ -252,6 +252,7 @@ private:
   Value settingValue(llvm::StringRef group, llvm::StringRef name, const ast::Expr &value);
   const Setting *findSetting(llvm::StringRef group, llvm::StringRef name) const;
   mlir::DictionaryAttr settingsAttribute();
+  void evalTrainLets(const ast::Expr &expr);
   void evalTrainItems(bool isTraining);
   bool readRule(const ast::OptimizeItem &item, OptimizeRule &rule);
   bool selects(const ast::PathPattern &pattern, const Parameter &parameter);

@@ -159,7 +159,6 @@ void Elaborator::buildMicroBatches(std::vector<mlir::Value> &gradients) {
     next.assign(Levels.back().block->getArguments().begin() + 1,
                 Levels.back().block->getArguments().begin() + 1 + zeros.size());
   gradients = popLevel(next);
-  TrainLetValues.resize(std::min<size_t>(TrainLetValues.size(), 1));
 }
 
 void Elaborator::buildUpdates(llvm::ArrayRef<mlir::Value> gradients) {

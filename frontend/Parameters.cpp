@@ -88,6 +88,7 @@ std::vector<mlir::Value> Elaborator::popLevel(llvm::ArrayRef<mlir::Value> next) 
   YieldOp::create(B, B.getLoc(), yielded);
   Level inner = std::move(Levels.back());
   Levels.pop_back();
+  TrainLetValues.resize(std::min<size_t>(TrainLetValues.size(), level() + 1));
   continueAtLevel();
   auto repeat = RepeatOp::create(B, B.getLoc(), types, along, /*reverse=*/nullptr, inner.carried, inner.sliced,
                                  inner.invariants, /*argPlaces=*/nullptr);

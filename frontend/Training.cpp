@@ -10,6 +10,34 @@ using llvm::Twine;
 // Losses and metrics
 //===----------------------------------------------------------------------===//
 
+/// Evaluates the lets of the description that an expression names, before the expression is: no repeat in it runs them
+/// in each of its turns. Names that it binds itself are left to be looked up.
+void Elaborator::evalTrainLets(const ast::Expr &expr) {
+  llvm::SetVector<StringRef> names;
+  llvm::StringSet<> bound;
+  auto visitBlock = [&](const ast::Block &block) {
+    for (auto &stmt : block.statements)
+      if (auto *let = std::get_if<ast::LetStmt>(&stmt->node))
+        for (const ast::Definition &definition : let->definitions)
+          for (const ast::Name &name : definition.names) bound.insert(name.text);
+  };
+  ast::forEachExpr(expr, [&](const ast::Expr &each) {
+    if (auto *ref = llvm::dyn_cast<ast::RefExpr>(&each)) names.insert(ref->name.text);
+    if (auto *call = llvm::dyn_cast<ast::CallExpr>(&each)) names.insert(call->callee.text);
+    if (auto *choice = llvm::dyn_cast<ast::IfExpr>(&each)) visitBlock(choice->thenBlock), visitBlock(choice->elseBlock);
+    auto *repeat = llvm::dyn_cast<ast::RepeatExpr>(&each);
+    if (!repeat) return;
+    visitBlock(repeat->body);
+    for (const ast::Bind &bind : repeat->carried) bound.insert(bind.name.text);
+  });
+  bool found = false;
+  for (StringRef name : names) {
+    auto let = TrainLets.find(name);
+    if (let == TrainLets.end() || bound.contains(name) || LetsInProgress.count(let->second.first)) continue;
+    lookupTrainLet(name, found);
+  }
+}
+
 /// Names of the description: data, and lets, which are evaluated where they are first needed (a learning rate outside
 /// the loop over micro-batches, logits inside).
 Value Elaborator::lookupTrainLet(StringRef name, bool &found) {
@@ -34,7 +62,12 @@ Value Elaborator::lookupTrainLet(StringRef name, bool &found) {
     if (!LetsInProgress.insert(definition).second)
       return failed(Code::E0201, definition->names[0].span, "the value of `" + name + "` depends on itself");
     std::string saved = std::exchange(CurrentName, definition->names[0].text.str());
+    // In a scope of its own: what stands around the use hides none of its names.
+    std::vector<llvm::StringMap<Value>> scopes = std::exchange(Current->scopes, {});
+    Current->scopes.emplace_back();
+    evalTrainLets(*definition->value);
     value = eval(*definition->value);
+    Current->scopes = std::move(scopes);
     CurrentName = saved;
     LetsInProgress.erase(definition);
     if (definition->isTuple && !value.isError() &&
@@ -52,7 +85,10 @@ Value Elaborator::lookupTrainLet(StringRef name, bool &found) {
 
 void Elaborator::evalTrainItems(bool isTraining) {
   for (const ast::TrainItem &item : Program.train->items)
-    if (auto *log = std::get_if<ast::LogStmt>(&item.node)) evalLog(*log);
+    if (auto *log = std::get_if<ast::LogStmt>(&item.node)) {
+      for (const ast::Bind &bind : log->binds) evalTrainLets(*bind.value);
+      evalLog(*log);
+    }
   // What no loss needed is checked too.
   if (isTraining && Levels.empty())
     for (const ast::TrainItem &item : Program.train->items)

@@ -57,9 +57,8 @@ public:
     for (unsigned i = 0; succeeded(results) && i < function.getNumResults(); ++i) {
       std::string name = "state " + resultState(function, i).str();
       if (auto info = function.getResultAttrOfType<mlir::DictionaryAttr>(i, attrs::output))
-        name =
-            (info.getAs<mlir::StringAttr>("role").getValue() + " " + info.getAs<mlir::StringAttr>("name").getValue())
-                .str();
+        name = (info.getAs<mlir::StringAttr>("role").getValue() + " " + info.getAs<mlir::StringAttr>("name").getValue())
+                   .str();
       named[name] = (*results)[i].data;
     }
     return named;
@@ -161,6 +160,32 @@ TEST(Numbers, lossesInsideARepeatAddUpAndMetricsAreAveraged) {
   NamedNumbers results = model.run("evaluate", Rows);
   EXPECT_DOUBLE_EQ(results["loss place"][0], 6);
   EXPECT_DOUBLE_EQ(metric(results, "where_"), 1.5);
+}
+
+TEST(Numbers, aLetOfTheTrainingSeesOnlyWhatStandsAroundIt) {
+  Compiled model("hyper s = 2\n" + withItems("  let k = s * 10.0\n"
+                                             "  loss l = mean[batch](m(d.x))\n"
+                                             "  metric inside = repeat[layer](s = 0.0) { s + k }\n"
+                                             "  let again = repeat[layer](later = 0.0) { later + 1 }\n"
+                                             "  let later = again + k\n"
+                                             "  metric after = later\n"
+                                             "  metric first = repeat[layer](s = 0.0) { s + k }\n"));
+  NamedNumbers results = model.run("evaluate", Rows);
+  EXPECT_DOUBLE_EQ(metric(results, "inside"), 60);
+  EXPECT_DOUBLE_EQ(metric(results, "after"), 23);
+  EXPECT_DOUBLE_EQ(metric(results, "first"), 60);
+}
+
+// What a repeat reads is computed before it, once, and can be read after it too.
+TEST(Numbers, aLetOfTheTrainingIsComputedOnce) {
+  Compiled model(withItems("  let e = mean[batch](m(d.x))\n"
+                           "  loss l = repeat[layer](s = 0.0) { s + e }\n"
+                           "  metric k = repeat[layer](s = 0.0) { s + e }\n"
+                           "  metric same = e\n"));
+  NamedNumbers results = model.run("evaluate", Rows);
+  EXPECT_DOUBLE_EQ(results["loss l"][0], 30);
+  EXPECT_DOUBLE_EQ(metric(results, "k"), 30);
+  EXPECT_DOUBLE_EQ(metric(results, "same"), 10);
 }
 
 } // namespace
