@@ -162,6 +162,9 @@ Value Elaborator::builtinWhere(const ast::CallExpr &call) {
     if (!(*args)[i].isArithmetic())
       return failed(Code::E0205, call.args[i].value->span,
                     "`where` needs numbers or tensors, got " + describe((*args)[i]));
+  if (condition.isNumber() && !condition.number.isBool())
+    return failed(Code::E0217, call.args[0].value->span,
+                  "the condition of `where` must be true or false, got " + describe(condition));
   if (condition.isNumber() && (yes.isNumber() && no.isNumber())) return condition.number.asDouble() != 0 ? yes : no;
   if (condition.isTensor() && !condition.tensor.element().isInteger(1))
     return failed(Code::E0217, call.args[0].value->span,

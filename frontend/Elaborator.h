@@ -303,6 +303,7 @@ private:
   //===--- The walk ------------------------------------------------------===//
   Frame *Current = nullptr;
   std::string CurrentName; ///< what ops are called: the path and the name of the `let`
+  Span Here;               ///< of the expression being evaluated
   unsigned Depth = 0, Steps = 0;
   bool GaveUp = false;
 

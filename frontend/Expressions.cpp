@@ -22,9 +22,11 @@ Value Elaborator::eval(const ast::Expr &expr) {
   }
   ++Depth;
   mlir::Location saved = B.getLoc();
+  Span outer = std::exchange(Here, expr.span);
   B.setLoc(locate(expr.span));
   Value value = dispatch(expr);
   B.setLoc(saved);
+  Here = outer;
   --Depth;
   return value;
 }
@@ -249,6 +251,9 @@ Value Elaborator::evalTuple(const ast::TupleExpr &expr) {
 Value Elaborator::evalIf(const ast::IfExpr &expr) {
   std::optional<Number> condition = closed(*expr.condition, "the condition of `if`");
   if (!condition) return Value();
+  if (!condition->isBool())
+    return failed(Code::E0217, expr.condition->span,
+                  "the condition of `if` must be true or false, got the number " + condition->str());
   return evalBlock(condition->asDouble() != 0 ? expr.thenBlock : expr.elseBlock);
 }
 

@@ -31,7 +31,15 @@ mlir::Type Elaborator::commonType(llvm::ArrayRef<const Value *> values, bool isF
 
 /// The value in the IR, converted to an element type.
 mlir::Value Elaborator::materialize(const Value &value, mlir::Type element) {
-  if (value.isNumber()) return B.scalar(value.number.asDouble(), element);
+  if (value.isNumber()) {
+    Number number = value.number;
+    if (element == I32 && (number.asDouble() < INT32_MIN || number.asDouble() > INT32_MAX)) {
+      error(Code::E0220, Here, "the number " + number.str() + " does not fit 32 bits, which integers in tensors have")
+          .help("compute in floats: `float(…)` of the other side, or a number with a point");
+      number = Number::ofInt(0);
+    }
+    return B.scalar(number.asDouble(), element);
+  }
   return B.cast(value.tensor.value, element);
 }
 
@@ -91,9 +99,12 @@ Value Elaborator::evalUnary(const ast::UnaryExpr &expr) {
   if (!value.isArithmetic())
     return failed(Code::E0205, expr.operand->span, "expected a number or tensor, got " + describe(value));
   if (value.isNumber()) {
-    if (!negate) return Number::ofBool(value.number.asDouble() == 0);
+    if (!negate && !value.number.isBool())
+      return failed(Code::E0217, expr.operand->span, "`not` needs bools, got " + describe(value));
+    if (!negate) return Number::ofBool(value.number.integer == 0);
     if (value.number.isFloat()) return Number::ofFloat(-value.number.real);
-    return Number::ofInt(value.number.integer == INT64_MIN ? INT64_MAX : -value.number.integer);
+    if (value.number.integer == INT64_MIN) return failed(Code::E0220, expr.span, "the result does not fit 64 bits");
+    return Number::ofInt(-value.number.integer);
   }
   Tensor result = value.tensor;
   result.forgetOrigin();
@@ -123,7 +134,7 @@ Value Elaborator::evalBinary(const ast::BinaryExpr &expr) {
 /// `and`, `or`: what the left side decides at compile time leaves the right side unread.
 Value Elaborator::evalLogic(const ast::BinaryExpr &expr) {
   Value lhs = eval(*expr.lhs);
-  if (lhs.isNumber() && (lhs.number.asDouble() != 0) == (expr.op == BinaryOp::Or))
+  if (lhs.isNumber() && lhs.number.isBool() && (lhs.number.integer != 0) == (expr.op == BinaryOp::Or))
     return Number::ofBool(expr.op == BinaryOp::Or);
   Value rhs = eval(*expr.rhs);
   if (lhs.isError() || rhs.isError()) return Value();
@@ -178,6 +189,10 @@ Value Elaborator::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, c
     if (!value->isArithmetic())
       return failed(value->kind == Value::Kind::Function ? Code::E0228 : Code::E0205, span,
                     "`" + spelling(op) + "` needs numbers or tensors, got " + describe(*value));
+  bool isLogic = op == BinaryOp::And || op == BinaryOp::Or;
+  if (isLogic && commonType({&a, &b}) != I1)
+    return failed(Code::E0217, opSpan,
+                  "`" + spelling(op) + "` needs bools, got " + describe(a) + " and " + describe(b));
   if (a.isNumber() && b.isNumber()) {
     StringRef why;
     if (std::optional<Number> folded = foldBinary(op, a.number, b.number, why)) return *folded;
@@ -194,10 +209,7 @@ Value Elaborator::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, c
     result.range = Interval{0, 1};
     return result;
   }
-  if (op == BinaryOp::And || op == BinaryOp::Or) {
-    if (commonType({&a, &b}) != I1)
-      return failed(Code::E0217, opSpan,
-                    "`" + spelling(op) + "` needs bools, got " + describe(a) + " and " + describe(b));
+  if (isLogic) {
     mlir::Value x = materialize(a, I1), y = materialize(b, I1);
     result.value = op == BinaryOp::And ? B.logicalAnd(x, y) : B.binary<OrOp>(x, y);
     return result;

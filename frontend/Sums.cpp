@@ -49,8 +49,7 @@ private:
     llvm::SmallVector<StringRef> names;
     for (StringRef name : Over) {
       bool elsewhere = false;
-      for (unsigned k = 0; k < Factors.size(); ++k)
-        elsewhere |= k != keep && tensorType(Factors[k]).hasAxis(name);
+      for (unsigned k = 0; k < Factors.size(); ++k) elsewhere |= k != keep && tensorType(Factors[k]).hasAxis(name);
       if (!elsewhere && (tensorType(a).hasAxis(name) || tensorType(b).hasAxis(name))) names.push_back(name);
     }
     return names;
@@ -147,7 +146,7 @@ Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
     for (mlir::Value operand : llvm::drop_begin(operands)) product = B.mul(product, operand);
     result.value = B.sum(product, over);
   }
-  if (scale.asDouble() != 1) result.value = B.mul(result.value, scale.asDouble());
+  if (scale.asDouble() != 1) result.value = B.mul(result.value, materialize(scale, type));
   return result;
 }
 

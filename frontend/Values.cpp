@@ -44,12 +44,20 @@ static std::optional<Number> foldIntegers(BinaryOp op, int64_t a, int64_t b, Str
   return Number::ofInt(result);
 }
 
+/// A result of floats: a number, and finite where the operands are.
+static std::optional<Number> finiteLike(double result, double lhs, double rhs, StringRef &why) {
+  if (std::isnan(result)) return why = "the result is not a number", std::nullopt;
+  if (std::isinf(result) && std::isfinite(lhs) && std::isfinite(rhs))
+    return why = "the result is too large", std::nullopt;
+  return Number::ofFloat(result);
+}
+
 static std::optional<Number> foldPower(Number lhs, Number rhs, StringRef &why) {
+  if (lhs.asDouble() == 0 && rhs.asDouble() < 0) return why = "division by zero", std::nullopt;
   double power = std::pow(lhs.asDouble(), rhs.asDouble());
-  if (std::isnan(power) && !std::isnan(lhs.asDouble()) && !std::isnan(rhs.asDouble()))
-    return why = "the power is not a real number", std::nullopt;
+  if (std::isnan(power)) return why = "the power is not a real number", std::nullopt;
   bool whole = !lhs.isFloat() && !rhs.isFloat() && rhs.integer >= 0;
-  if (!whole) return Number::ofFloat(power);
+  if (!whole) return finiteLike(power, lhs.asDouble(), rhs.asDouble(), why);
   if (std::fabs(power) > 9e15) return why = "the result does not fit 64 bits", std::nullopt;
   return Number::ofInt(static_cast<int64_t>(power));
 }
@@ -88,7 +96,7 @@ std::optional<Number> tessera::foldBinary(BinaryOp op, Number lhs, Number rhs, S
     return Number::ofBool(compareNumbers(op, lhs, rhs));
   case BinaryOp::Div:
     if (b == 0) return why = "division by zero", std::nullopt;
-    return Number::ofFloat(a / b);
+    return finiteLike(a / b, a, b, why);
   case BinaryOp::Pow:
     return foldPower(lhs, rhs, why);
   default:
@@ -97,23 +105,22 @@ std::optional<Number> tessera::foldBinary(BinaryOp op, Number lhs, Number rhs, S
   if (!lhs.isFloat() && !rhs.isFloat()) return foldIntegers(op, lhs.integer, rhs.integer, why);
   switch (op) {
   case BinaryOp::Add:
-    return Number::ofFloat(a + b);
+    return finiteLike(a + b, a, b, why);
   case BinaryOp::Sub:
-    return Number::ofFloat(a - b);
+    return finiteLike(a - b, a, b, why);
   case BinaryOp::Mul:
-    return Number::ofFloat(a * b);
+    return finiteLike(a * b, a, b, why);
   default:
     if (b == 0) return why = "division by zero", std::nullopt;
-    return Number::ofFloat(op == BinaryOp::FloorDiv ? std::floor(a / b) : a - std::floor(a / b) * b);
+    return finiteLike(op == BinaryOp::FloorDiv ? std::floor(a / b) : a - std::floor(a / b) * b, a, b, why);
   }
 }
 
 std::optional<Number> tessera::foldUnary(StringRef function, Number x, StringRef &why) {
   double v = x.asDouble();
   auto real = [&](double result) -> std::optional<Number> {
-    if (std::isnan(result) && !std::isnan(v))
-      return why = "the argument is outside the function's domain", std::nullopt;
-    return Number::ofFloat(result);
+    if (std::isnan(result)) return why = "the argument is outside the function's domain", std::nullopt;
+    return finiteLike(result, v, 0, why);
   };
   if (function == "floor" || function == "ceil" || function == "int") {
     double rounded = function == "floor" ? std::floor(v) : function == "ceil" ? std::ceil(v) : std::trunc(v);
@@ -121,7 +128,10 @@ std::optional<Number> tessera::foldUnary(StringRef function, Number x, StringRef
     if (!(std::fabs(rounded) < 9e15)) return why = "the result does not fit 64 bits", std::nullopt;
     return Number::ofInt(static_cast<int64_t>(rounded));
   }
-  if (function == "abs" && !x.isFloat()) return Number::ofInt(std::abs(x.integer));
+  if (function == "abs" && !x.isFloat()) {
+    if (x.integer == INT64_MIN) return why = "the result does not fit 64 bits", std::nullopt;
+    return Number::ofInt(std::abs(x.integer));
+  }
   if (function == "sign" && !x.isFloat()) return Number::ofInt((x.integer > 0) - (x.integer < 0));
   if (function == "rsqrt") return v > 0 ? real(1 / std::sqrt(v)) : real(std::nan(""));
   if (function == "log" && v <= 0) return why = "the argument is outside the function's domain", std::nullopt;
