@@ -116,10 +116,16 @@ Value Elaborator::lookup(const ast::Name &name) {
     Value value = lookupTrainLet(name.text, found);
     if (found) return value;
   }
-  if (auto axis = Current->axes.find(name.text); axis != Current->axes.end()) return Number::ofInt(axis->second.size);
+  if (auto axis = Current->axes.find(name.text); axis != Current->axes.end()) {
+    BatchSizeRead |= axis->second.name == "batch";
+    return Number::ofInt(axis->second.size);
+  }
   if (auto rest = Current->rests.find(name.text); rest != Current->rests.end()) {
     int64_t product = 1;
-    for (const AxisRef &axis : rest->second) product *= axis.size;
+    for (const AxisRef &axis : rest->second) {
+      product *= axis.size;
+      BatchSizeRead |= axis.name == "batch";
+    }
     return Number::ofInt(product);
   }
   return lookupGlobal(name);
@@ -130,6 +136,7 @@ Value Elaborator::lookupGlobal(const ast::Name &name) {
   if (!file.isLibrary) {
     if (Program.dims.count(name.text)) {
       std::optional<int64_t> size = dimSize(name.text, name.span);
+      BatchSizeRead |= name.text == "batch";
       return size ? Value(Number::ofInt(*size)) : Value();
     }
     if (Program.hypers.count(name.text)) {

@@ -50,6 +50,17 @@ struct Parameter {
   Span declared;
 };
 
+/// How the number of a batch comes about from those of its parts, under accumulation.
+enum class OfParts { Mean, Sum, Neither };
+
+/// A value that a reduction over `batch` made.
+struct BatchReduction {
+  mlir::Value value;
+  OfParts parts = OfParts::Mean;
+  Span span;
+  bool isLogged = false; ///< a loss or metric is this value, or a sum of such values with factors
+};
+
 /// A named scalar: a loss or a metric.
 struct LogEntry {
   std::string name;
@@ -60,6 +71,7 @@ struct LogEntry {
   Span call;              ///< of the function that it stands in
   Span modelCall;         ///< of the model that it stands in
   unsigned expansion = 0; ///< which expansion of the model that is; 0 outside
+  OfParts parts = OfParts::Mean;
 };
 
 /// A region being built: the body of a repeat.
@@ -252,6 +264,11 @@ private:
   Value settingValue(llvm::StringRef group, llvm::StringRef name, const ast::Expr &value);
   const Setting *findSetting(llvm::StringRef group, llvm::StringRef name) const;
   mlir::DictionaryAttr settingsAttribute();
+  void noteBatchReduction(mlir::Value value, llvm::ArrayRef<llvm::StringRef> over, OfParts parts, Span span);
+  OfParts partsOf(mlir::Value value);
+  OfParts partsOfLog(mlir::Value value, const ast::Bind &bind);
+  void warnOfBatchReductions();
+  void scaleLogs(std::vector<LogEntry> &logs);
   void evalTrainLets(const ast::Expr &expr);
   void evalTrainItems(bool isTraining);
   bool readRule(const ast::OptimizeItem &item, OptimizeRule &rule);
@@ -325,6 +342,8 @@ private:
   llvm::StringMap<std::pair<const ast::Definition *, unsigned>> TrainLets;
   std::vector<llvm::DenseMap<const ast::Definition *, Value>> TrainLetValues; ///< by level
   unsigned MicroBatches = 1;
+  std::vector<BatchReduction> BatchReductions; ///< of this entry, under accumulation
+  bool BatchSizeRead = false;                  ///< the size of `batch` has been used as a number
 };
 
 /// Enters a frame for as long as it lives.

@@ -46,6 +46,7 @@ void Elaborator::beginEntry(StringRef name, bool training) {
   Lets.clear();
   LocalSizes.clear();
   RowWeights = nullptr;
+  BatchReductions.clear();
   continueAtLevel();
 }
 
@@ -125,7 +126,6 @@ mlir::Value Elaborator::totalLoss(llvm::ArrayRef<LogEntry> entries) {
 /// The gradients of the losses of this level for all trained parameters, in their order.
 std::vector<mlir::Value> Elaborator::lossGradients() {
   mlir::Value total = totalLoss(logs());
-  if (!Levels.empty()) total = B.mul(total, 1.0 / MicroBatches);
   llvm::SmallVector<mlir::Value> wrt;
   llvm::SmallVector<mlir::Type> types;
   unsigned index = 0;
@@ -138,7 +138,7 @@ std::vector<mlir::Value> Elaborator::lossGradients() {
   return {gradient.getResults().begin(), gradient.getResults().end()};
 }
 
-/// The loop over micro-batches: gradients are carried sums, losses are averaged.
+/// The loop over micro-batches: gradients and losses are carried sums.
 void Elaborator::buildMicroBatches(std::vector<mlir::Value> &gradients) {
   std::vector<mlir::Value> zeros;
   unsigned index = 0;
@@ -150,11 +150,11 @@ void Elaborator::buildMicroBatches(std::vector<mlir::Value> &gradients) {
     Levels.back().block->addArgument(zero.getType(), B.getLoc());
   }
   evalTrainItems(/*isTraining=*/true);
+  scaleLogs(Levels.back().logs);
   std::vector<mlir::Value> next;
   if (!Engine.hasErrors())
     for (auto [gradient, argument] : llvm::zip(lossGradients(), Levels.back().block->getArguments().drop_front()))
       next.push_back(B.add(argument, gradient));
-  for (LogEntry &log : Levels.back().logs) log.value = B.mul(log.value, 1.0 / MicroBatches);
   if (next.size() != zeros.size())
     next.assign(Levels.back().block->getArguments().begin() + 1,
                 Levels.back().block->getArguments().begin() + 1 + zeros.size());
@@ -265,7 +265,9 @@ void Elaborator::buildEvaluate() {
   if (Engine.hasErrors()) return;
   mlir::Value rowCount = RowWeights ? B.sum(RowWeights, {"batch"}) : B.scalar(1, F32);
   for (const LogEntry &log : EntryLogs) {
-    addOutput(log.value, log.name, log.isLoss ? "loss" : "metric");
+    // The entry works on a part of the batch; of sums the mean over the parts is the part's share of the batch's.
+    mlir::Value value = log.parts == OfParts::Sum && MicroBatches > 1 ? B.mul(log.value, MicroBatches) : log.value;
+    addOutput(value, log.name, log.isLoss ? "loss" : "metric");
     addOutput(log.count ? log.count : rowCount, log.name, "count");
   }
   finishEntry();

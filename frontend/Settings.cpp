@@ -19,8 +19,9 @@ enum class SettingType { Count, Positive, Word, Words };
 struct SettingInfo {
   StringRef group, name;
   SettingType type;
-  bool atRunTime;       ///< goes into the manifest
-  StringRef words = ""; ///< the possible ones, separated by spaces; empty if any
+  bool atRunTime;         ///< goes into the manifest
+  StringRef words = "";   ///< the possible ones, separated by spaces; empty if any
+  bool inBatches = false; ///< counts batches, where `evaluate` works on the parts that `accumulate` makes of them
 };
 } // namespace
 
@@ -31,7 +32,7 @@ static const SettingInfo Table[] = {
     {"compute", "f32", SettingType::Words, true},
     {"evaluate", "every", SettingType::Count, true},
     {"evaluate", "on", SettingType::Word, true, "train val"},
-    {"evaluate", "batches", SettingType::Count, true},
+    {"evaluate", "batches", SettingType::Count, true, "", /*inBatches=*/true},
     {"save", "every", SettingType::Count, true},
     {"save", "keep", SettingType::Count, true},
     {"save", "minutes", SettingType::Positive, true},
@@ -190,7 +191,7 @@ mlir::DictionaryAttr Elaborator::settingsAttribute() {
     if (!info.atRunTime) continue;
     mlir::Attribute value;
     if (info.type == SettingType::Count)
-      value = b.getI64IntegerAttr(setting.value.number.asInteger());
+      value = b.getI64IntegerAttr(setting.value.number.asInteger() * (info.inBatches ? MicroBatches : 1));
     else if (info.type == SettingType::Positive)
       value = b.getF64FloatAttr(setting.value.number.asDouble());
     else if (setting.value.kind == Value::Kind::Text)

@@ -147,6 +147,7 @@ Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
     result.value = B.sum(product, over);
   }
   if (scale.asDouble() != 1) result.value = B.mul(result.value, materialize(scale, type));
+  noteBatchReduction(result.value, over, OfParts::Sum, call.span);
   return result;
 }
 
@@ -172,6 +173,7 @@ Value Elaborator::reduceMean(const Tensor &x, llvm::ArrayRef<StringRef> over, co
   }
   if (!weight) {
     result.value = B.mean(value, over);
+    noteBatchReduction(result.value, over, OfParts::Mean, span);
     return result;
   }
   // The count is the sum of the weights over the axes that the mean runs over.
@@ -190,6 +192,7 @@ Value Elaborator::reduceMean(const Tensor &x, llvm::ArrayRef<StringRef> over, co
   mlir::Value isEmpty = B.compare(Predicate::EQ, count, B.scalar(0, F32));
   result.value = B.div(total, B.select(isEmpty, B.scalar(1, F32), count));
   if (tensorType(count).isScalar()) result.count = count;
+  noteBatchReduction(result.value, over, OfParts::Mean, span);
   return result;
 }
 
@@ -234,6 +237,7 @@ Value Elaborator::builtinReduce(StringRef name, const ast::CallExpr &call,
   if (RowWeights && kind == ReduceKind::Sum && llvm::is_contained(over, "batch"))
     value = B.mul(B.cast(value, F32), import(RowWeights, 0));
   result.value = B.reduce(kind, value, over);
+  noteBatchReduction(result.value, over, kind == ReduceKind::Sum ? OfParts::Sum : OfParts::Neither, call.span);
   if (kind != ReduceKind::Sum) result.range = x.tensor.range;
   return result;
 }

@@ -83,12 +83,69 @@ Value Elaborator::lookupTrainLet(StringRef name, bool &found) {
   return value;
 }
 
+void Elaborator::noteBatchReduction(mlir::Value value, llvm::ArrayRef<StringRef> over, OfParts parts, Span span) {
+  if (MicroBatches > 1 && llvm::is_contained(over, "batch")) BatchReductions.push_back({value, parts, span});
+}
+
+/// How the parts of a batch make up this value, and that the reductions it is made of are logged. Looks through what is
+/// linear; anything else is averaged.
+OfParts Elaborator::partsOf(mlir::Value value) {
+  for (BatchReduction &reduction : BatchReductions)
+    if (reduction.value == value && reduction.parts != OfParts::Neither) {
+      reduction.isLogged = true;
+      return reduction.parts;
+    }
+  mlir::Operation *op = value.getDefiningOp();
+  auto isConstant = [](mlir::Value v) { return llvm::isa_and_nonnull<ConstantOp>(v.getDefiningOp()); };
+  auto reduce = llvm::dyn_cast_or_null<ReduceOp>(op);
+  if (llvm::isa_and_nonnull<NegOp, CastOp>(op) || (reduce && reduce.getKind() == ReduceKind::Sum))
+    return partsOf(op->getOperand(0));
+  if (llvm::isa_and_nonnull<AddOp, SubOp>(op)) {
+    OfParts lhs = partsOf(op->getOperand(0)), rhs = partsOf(op->getOperand(1));
+    return lhs == rhs ? lhs : OfParts::Neither;
+  }
+  if (llvm::isa_and_nonnull<MulOp, DivOp>(op) && isConstant(op->getOperand(1))) return partsOf(op->getOperand(0));
+  if (llvm::isa_and_nonnull<MulOp>(op) && isConstant(op->getOperand(0))) return partsOf(op->getOperand(1));
+  return OfParts::Mean;
+}
+
+OfParts Elaborator::partsOfLog(mlir::Value value, const ast::Bind &bind) {
+  if (MicroBatches == 1) return OfParts::Mean;
+  OfParts parts = partsOf(value);
+  if (parts == OfParts::Neither)
+    error(Code::E0412, bind.value->span,
+          "under `accumulate`, `" + bind.name.text + "` adds a sum over `batch` to what is none")
+        .help("log the two apart, or make both of them means: `mean[batch](…)`");
+  else if (parts == OfParts::Sum && BatchSizeRead)
+    error(Code::E0412, bind.value->span,
+          "`" + bind.name.text +
+              "` is a sum over `batch`, and the program computes with the size of `batch`, which under `accumulate` is "
+              "that of a part")
+        .help("write `mean[batch](…)` instead of dividing by the size");
+  return parts;
+}
+
+/// Rule 12: what else is reduced over the batch is reduced over each part for itself.
+void Elaborator::warnOfBatchReductions() {
+  for (const BatchReduction &reduction : BatchReductions)
+    if (!reduction.isLogged)
+      Engine.warning(Code::E0412, reduction.span, "under `accumulate` this reduces each part of the batch for itself")
+          .help("results depend on the number of parts; where that is not wanted, remove `accumulate`");
+}
+
+/// What each part adds to the losses and metrics of the batch.
+void Elaborator::scaleLogs(std::vector<LogEntry> &logs) {
+  for (LogEntry &log : logs)
+    if (log.parts == OfParts::Mean) log.value = B.mul(log.value, 1.0 / MicroBatches);
+}
+
 void Elaborator::evalTrainItems(bool isTraining) {
   for (const ast::TrainItem &item : Program.train->items)
     if (auto *log = std::get_if<ast::LogStmt>(&item.node)) {
       for (const ast::Bind &bind : log->binds) evalTrainLets(*bind.value);
       evalLog(*log);
     }
+  if (isTraining) warnOfBatchReductions();
   // What no loss needed is checked too.
   if (isTraining && Levels.empty())
     for (const ast::TrainItem &item : Program.train->items)

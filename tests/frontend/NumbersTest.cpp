@@ -68,6 +68,7 @@ public:
   NamedNumbers step(const NamedNumbers &inputs) { return take("step", run("step", inputs)); }
 
   const std::deque<Diagnostic> &diagnostics() const { return Diagnostics.all(); }
+  mlir::ModuleOp module() { return *Module; }
   const NamedNumbers &state() const { return State; }
 
 private:
@@ -186,6 +187,40 @@ TEST(Numbers, aLetOfTheTrainingIsComputedOnce) {
   EXPECT_DOUBLE_EQ(results["loss l"][0], 30);
   EXPECT_DOUBLE_EQ(metric(results, "k"), 30);
   EXPECT_DOUBLE_EQ(metric(results, "same"), 10);
+}
+
+/// The gradient of `a` and the total loss of one step, whatever the number of parts.
+void expectStep(const std::string &items, double total, double gradient, unsigned warnings = 0) {
+  for (const char *accumulate : {"", "  accumulate(2)\n", "  accumulate(4)\n"}) {
+    Compiled model(withItems(items + accumulate));
+    NamedNumbers results = model.step(Rows);
+    EXPECT_NEAR(results["total total"][0], total, 1e-9) << accumulate;
+    EXPECT_NEAR(model.state().at("a")[0], 1 - 0.1 * gradient, 1e-6) << accumulate;
+    EXPECT_EQ(model.diagnostics().size(), *accumulate ? warnings : 0) << accumulate;
+  }
+}
+
+// m(d.x) is 10 a in each of the four rows.
+TEST(Numbers, sumsAndMeansOverTheBatchAreThoseOfAllParts) {
+  expectStep("  loss l = mean[batch](m(d.x) * d.y)\n", 30, 30);
+  expectStep("  loss l = sum[batch](m(d.x))\n", 40, 40);
+  expectStep("  loss l = sum[batch](m(d.x) * d.y)\n", 120, 120);
+  expectStep("  let y = m(d.x)\n  loss l = 0.5 * sum[batch](y)\n  loss k = mean[batch](y) / 2\n", 25, 25);
+}
+
+TEST(Numbers, evaluationOfASumIsThatOfABatchOfTheStep) {
+  Compiled model(withItems("  loss l = sum[batch](m(d.x))\n  accumulate(2); evaluate(every = 1, batches = 3)\n"));
+  NamedNumbers part = {{"d.x", {1, 2, 3, 4, 1, 2, 3, 4}}};
+  EXPECT_DOUBLE_EQ(model.run("evaluate", part)["loss l"][0], 40);
+  auto settings = model.module()->getAttrOfType<mlir::DictionaryAttr>(attrs::settings);
+  auto evaluate = settings.getAs<mlir::DictionaryAttr>("evaluate");
+  EXPECT_EQ(evaluate.getAs<mlir::IntegerAttr>("batches").getInt(), 6) << "three batches are six parts";
+}
+
+// Centring by the batch's mean: each part has its own.
+TEST(Numbers, otherReductionsOverTheBatchAreWarnedOf) {
+  expectStep("  let y = m(d.x)\n  loss l = mean[batch](y - 0.0 * mean[batch](d.y))\n", 10, 10, 1);
+  expectStep("  let y = m(d.x)\n  loss l = mean[batch](y)\n  metric top = max[batch](d.y)\n", 10, 10, 1);
 }
 
 } // namespace
