@@ -74,6 +74,11 @@ bool Elaborator::describeField(DataSource &source, const ast::Argument &arg) {
     std::optional<std::vector<AxisRef>> axes = resolveAxes(*call->axes);
     if (!axes) return false;
     field.axes = std::move(*axes);
+    if (llvm::any_of(field.axes, [](const AxisRef &axis) { return axis.name == "batch"; })) {
+      error(Code::E0212, call->axes->span, "`" + arg.name.text + "` has the axis `batch` by itself")
+          .help("name the axes within a row only");
+      return false;
+    }
   }
   for (const ast::Argument &each : call->args)
     if (!fieldArgument(source, field, each)) return false;

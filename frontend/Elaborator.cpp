@@ -55,6 +55,17 @@ Value Elaborator::unsupported(Span span, const Twine &what) {
   return failed(Code::E0701, span, what + " not supported yet");
 }
 
+/// Whether sizes, multiplied, stay where all later arithmetic on them is exact.
+bool Elaborator::checkElements(NamedTensorType type, Span span) {
+  int64_t elements = 1;
+  bool fits = true;
+  for (AxisAttr axis : type.getAxes()) fits = fits && !__builtin_mul_overflow(elements, axis.getSize(), &elements);
+  if (fits && elements <= int64_t(1) << 48) return true;
+  auto message = error(Code::E0223, span, "a value " + describeAxes(type) + " would have more than 2^48 elements");
+  noteDims(message, type.getAxes());
+  return false;
+}
+
 /// Tells the sizes of axes that a message is about.
 void Elaborator::noteDims(DiagnosticBuilder &message, llvm::ArrayRef<AxisAttr> axes) {
   for (AxisAttr axis : axes) {

@@ -136,6 +136,7 @@ private:
   DiagnosticBuilder error(Code code, Span span, const llvm::Twine &message);
   Value failed(Code code, Span span, const llvm::Twine &message) { return error(code, span, message), Value(); }
   Value unsupported(Span span, const llvm::Twine &what);
+  bool checkElements(NamedTensorType type, Span span);
   void noteDims(DiagnosticBuilder &message, llvm::ArrayRef<AxisAttr> axes);
   mlir::Location locate(Span span);
   std::vector<llvm::StringRef> visibleNames() const;
@@ -274,6 +275,7 @@ private:
   bool readRule(const ast::OptimizeItem &item, OptimizeRule &rule);
   bool selects(const ast::PathPattern &pattern, const Parameter &parameter);
   std::vector<OptimizeRule *> assignRules(std::vector<OptimizeRule> &rules);
+  void checkMomentNames();
   bool matches(llvm::ArrayRef<ast::Name> pattern, llvm::ArrayRef<llvm::StringRef> path);
 
   void beginEntry(llvm::StringRef name, bool training);

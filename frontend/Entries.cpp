@@ -206,17 +206,14 @@ void Elaborator::buildStep() {
   frame.isTraining = true;
   frame.scopes.emplace_back();
   FrameScope scope(*this, frame);
-  if (MicroBatches > 1) {
-    // The loop carries one gradient for each parameter: find the parameters first.
-    evalTrainItems(/*isTraining=*/true);
-    Entry.erase();
-    if (Engine.hasErrors()) return;
-    beginEntry("step", /*training=*/true);
-  } else {
-    evalTrainItems(/*isTraining=*/true);
-  }
+  evalTrainItems(/*isTraining=*/true);
   if (Engine.hasErrors()) return;
-  bool hasLoss = MicroBatches > 1 || llvm::any_of(EntryLogs, [](const LogEntry &log) { return log.isLoss; });
+  bool hasLoss = llvm::any_of(EntryLogs, [](const LogEntry &log) { return log.isLoss; });
+  if (MicroBatches > 1) {
+    // The loop carries one gradient for each parameter, and now they are known.
+    Entry.erase();
+    beginEntry("step", /*training=*/true);
+  }
   if (!hasLoss) {
     error(Code::E0403, Program.train->model.span, "training without a loss").help("add `loss name = mean[batch](…)`");
     return;
@@ -233,13 +230,13 @@ void Elaborator::buildStep() {
   if (Engine.hasErrors()) return;
   for (OptimizeRule *&rule : RuleOf)
     if (rule->rule == "none") rule = nullptr;
+  checkMomentNames();
+  if (Engine.hasErrors()) return;
   std::vector<mlir::Value> gradients;
   if (MicroBatches > 1)
     buildMicroBatches(gradients);
   else
     gradients = lossGradients();
-  if (!Engine.hasErrors() && EntryLogs.empty())
-    error(Code::E0403, Program.train->model.span, "training without a loss");
   if (Engine.hasErrors()) return;
   buildUpdates(gradients);
   finishEntry();
@@ -283,6 +280,12 @@ void Elaborator::buildPredict() {
   std::vector<Value> arguments;
   for (const ast::Param &param : Program.model->params) {
     if (!param.axes) {
+      if (!param.fallback) {
+        error(Code::E0206, param.span, "the model's parameter `" + param.name.text + "` has neither axes nor a default")
+            .help("to predict, the model is given tensors only: write `" + param.name.text + "[…]`, or a default")
+            .help("`hyper` declares a number that can be set");
+        return;
+      }
       arguments.push_back(Value());
       continue;
     }
@@ -407,6 +410,11 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
   (*Module)->setAttr(attrs::data, dataAttribute());
   (*Module)->setAttr(attrs::settings, settingsAttribute());
   B.setListener(nullptr);
-  if (mlir::failed(mlir::verify(*Module))) return {};
+  std::string reasons;
+  mlir::ScopedDiagnosticHandler handler(&Context, [&](mlir::Diagnostic &reason) { reasons += reason.str() + "; "; });
+  if (mlir::failed(mlir::verify(*Module))) {
+    Engine.error(Code::E0901, "internal error: the module that was built is not valid: " + reasons);
+    return {};
+  }
   return std::move(Module);
 }

@@ -25,6 +25,7 @@ Value Elaborator::eval(const ast::Expr &expr) {
   Span outer = std::exchange(Here, expr.span);
   B.setLoc(locate(expr.span));
   Value value = dispatch(expr);
+  if (value.isTensor() && !checkElements(value.tensor.type(), expr.span)) value = Value();
   B.setLoc(saved);
   Here = outer;
   --Depth;

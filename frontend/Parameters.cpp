@@ -189,6 +189,7 @@ bool Elaborator::buildParameters(const ast::ParamStmt &stmt) {
   for (const Level &outer : Levels)
     if (!outer.isMicro) attrs.push_back(axis(&Context, outer.axis.name, outer.axis.size));
   for (const AxisRef &ref : *axes) attrs.push_back(axis(&Context, ref.name, ref.size));
+  if (!checkElements(B.type(attrs, F32), stmt.axes.span)) return false;
   bool ok = true;
   for (const ast::Name &name : stmt.names) {
     Parameter parameter;

@@ -294,3 +294,24 @@ std::vector<OptimizeRule *> Elaborator::assignRules(std::vector<OptimizeRule> &r
                 "`, or freeze it: `optimize none on " + path + "`");
   return assigned;
 }
+
+/// The state that a rule keeps of a parameter `w` is called `w.m` and the like (passes/optimizer/Rules.cpp); so may a
+/// parameter be.
+void Elaborator::checkMomentNames() {
+  unsigned index = 0;
+  for (auto &[path, parameter] : Parameters) {
+    OptimizeRule *rule = RuleOf[index++];
+    if (!rule) continue;
+    std::vector<StringRef> moments{"m", "v"};
+    if (rule->rule == "sgd") moments = {"momentum"};
+    for (StringRef moment : moments) {
+      auto other = Parameters.find((path + "." + moment).str());
+      if (other == Parameters.end()) continue;
+      error(Code::E0301, other->second->declared,
+            "the path of this " + ast::spelling(other->second->kind) + ", `" + other->first +
+                "`, is that of the optimizer's state for `" + path + "`")
+          .label(parameter->declared, "`" + path + "`, which `" + rule->rule + "` trains")
+          .help("choose another name, or another label for the call");
+    }
+  }
+}

@@ -223,4 +223,15 @@ TEST(Numbers, otherReductionsOverTheBatchAreWarnedOf) {
   expectStep("  let y = m(d.x)\n  loss l = mean[batch](y)\n  metric top = max[batch](d.y)\n", 10, 10, 1);
 }
 
+// In `evaluate` a mean over the batch has weights; the loss outside knows none of those inside a repeat.
+TEST(Numbers, aMeanInsideARepeatOfTheModelIsNoCount) {
+  Compiled model("dim batch, layer = 2\n"
+                 "fn centred(x[batch]) { x - mean[batch](x) }\n"
+                 "model m(x[batch]) -> [batch] {\n  weight a [] = 1\n"
+                 "  repeat[layer](h = a * x) {\n    weight s [] = 1\n    s * centred(h)\n  }\n}\n"
+                 "train m {\n  data d = csv(train = \"t.csv\", batch = 4, y = float(column = 4))\n"
+                 "  loss l = sum[batch](m(d.y)^2) / batch\n  optimize sgd(lr = 0.1) on **\n}\n");
+  EXPECT_DOUBLE_EQ(model.run("evaluate", Rows)["loss l"][0], (4 + 1 + 0 + 9) / 4.0);
+}
+
 } // namespace
