@@ -201,6 +201,19 @@ CheckpointInfo loadCheckpoint(const std::string &path, const Manifest &manifest,
   return info;
 }
 
+bool looksWhole(const std::string &path) {
+  try {
+    Json manifest = readManifest(path + "/" + manifestFile);
+    for (const Json &file : member(manifest, "files", path)) {
+      uint64_t size = fs::file_size(path + "/" + asString(member(file, "name", path), path));
+      if (size != static_cast<uint64_t>(asInteger(member(file, "bytes", path), path))) return false;
+    }
+    return true;
+  } catch (const std::exception &) {
+    return false;
+  }
+}
+
 void loadModel(const std::string &path, const Manifest &manifest, const StateAddress &address) {
   if (path.ends_with(".json")) fail("{}: weights in several files are not supported yet; merge them into one", path);
   bool isCheckpoint = fs::is_directory(path);

@@ -2,6 +2,7 @@
 
 #include "runtime/checkpoint/CheckpointFolder.h"
 
+#include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/DurableFile.h"
 
 #include <algorithm>
@@ -49,14 +50,37 @@ std::vector<int64_t> CheckpointFolder::steps() const {
   return result;
 }
 
-void CheckpointFolder::keepNewest(int64_t count) {
+int CheckpointFolder::abandonAfter(int64_t step) {
+  int count = 0;
+  for (int64_t other : steps()) {
+    if (other <= step) continue;
+    std::string name = fmt::format("{}/abandoned-{}", folder, checkpointName(other)), free = name;
+    for (int i = 2; fs::exists(free); ++i) free = fmt::format("{}-{}", name, i);
+    if (rename(pathOf(other).c_str(), free.c_str()) != 0) failSystem("rename", pathOf(other));
+    ++count;
+  }
+  if (count > 0) syncFolder(folder);
+  return count;
+}
+
+void CheckpointFolder::remove(int64_t step) {
+  // Renamed first: a deletion cut short must not look like a checkpoint.
+  std::string doomed = fmt::format("{}/{}delete-{}", folder, temporaryPrefix, checkpointName(step));
+  std::error_code error;
+  fs::rename(pathOf(step), doomed, error);
+  if (!error) fs::remove_all(doomed, error);
+}
+
+void CheckpointFolder::keepNewest(int64_t count, int64_t saved) {
   std::vector<int64_t> all = steps();
-  for (int64_t i = 0; i + count < static_cast<int64_t>(all.size()); ++i) {
-    // Renamed first: a deletion cut short must not look like a checkpoint.
-    std::string doomed = fmt::format("{}/{}delete-{}", folder, temporaryPrefix, checkpointName(all[i]));
-    std::error_code error;
-    fs::rename(pathOf(all[i]), doomed, error);
-    if (!error) fs::remove_all(doomed, error);
+  std::reverse(all.begin(), all.end());
+  int64_t kept = 1; // the one just saved
+  for (int64_t step : all) {
+    if (step >= saved) continue;
+    if (kept >= count)
+      remove(step);
+    else if (looksWhole(pathOf(step)))
+      ++kept;
   }
 }
 

@@ -32,10 +32,16 @@ public:
   std::vector<int64_t> steps() const;
   std::string pathOf(int64_t step) const { return folder + "/" + checkpointName(step); }
 
-  /// Deletes all but the newest `count`.
-  void keepNewest(int64_t count);
+  /// Renames the checkpoints behind `step` to "abandoned-step-N": a run that goes on from `step` writes that part anew,
+  /// and what another branch (or damage) left there must not be taken for it. Returns how many.
+  int abandonAfter(int64_t step);
+
+  /// Deletes all but the newest `count` up to `saved`, which stays whatever else is there. Only whole ones count.
+  void keepNewest(int64_t count, int64_t saved);
 
 private:
+  void remove(int64_t step);
+
   std::string folder;
   int lockFile = -1;
 };

@@ -51,6 +51,7 @@ private:
   bool isDue(int64_t every) const { return every > 0 && step % every == 0; }
   void save();
   bool isSaveDue();
+  void abandonOtherBranch();
   ExitCode stopEarly(int signal);
   double secondsSinceStart() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
@@ -288,7 +289,17 @@ void Training::save() {
     progress->say(fmt::format("warning: {}; training goes on without this checkpoint", e.what()));
     return;
   }
-  if (int64_t keep = settings.integer("save.keep", 0); keep > 0) folder->keepNewest(keep);
+  if (int64_t keep = settings.integer("save.keep", 0); keep > 0) folder->keepNewest(keep, step);
+}
+
+/// From here on the folder holds this run only: what lies behind its step is of another branch, or damaged.
+void Training::abandonOtherBranch() {
+  if (!folder) return;
+  if (int count = folder->abandonAfter(step); count > 0)
+    progress->say(
+        fmt::format("note: {} checkpoint{} behind step {} now called abandoned-step-*, since this run goes on "
+                    "before {}; delete what is not needed",
+                    count, count == 1 ? " is" : "s are", step, count == 1 ? "it" : "them"));
 }
 
 void Training::runStep(BatchLoader &loader) {
@@ -321,6 +332,7 @@ ExitCode Training::run() {
   if (step >= lastStep && step > 0) progress->note(fmt::format("nothing to do: the run is at step {}", step));
   evaluateIfDue();
   if (step < lastStep) {
+    abandonOtherBranch();
     BatchLoader loader(set, info.seed, options.overfitBatch ? 0 : info.position, options.overfitBatch);
     while (step < lastStep) {
       runStep(loader);

@@ -249,6 +249,17 @@ TEST_F(Launcher, DamagedCheckpointFallsBack) {
   expectEqualCheckpoints("a", "b", 40);
 }
 
+TEST_F(Launcher, AnAbandonedBranchIsNotTakenUpAgain) {
+  ASSERT_EQ(run("train --checkpoint-dir a --set save.keep=2").status, 0); // 30 and 40 are left
+  std::string rest = "train --checkpoint-dir a --resume a/step-00000030 --steps 37 --set save.keep=2";
+  Outcome branch = run(rest + " --set save.every=3");
+  ASSERT_EQ(branch.status, 0) << branch.output;
+  EXPECT_NE(branch.output.find("abandoned"), std::string::npos) << branch.output;
+  EXPECT_EQ(CheckpointFolder(folder / "a").steps(), (std::vector<int64_t>{36, 37}));
+  EXPECT_TRUE(fs::exists(folder / "a/abandoned-step-00000040"));
+  EXPECT_NE(run("train --checkpoint-dir a").output.find("resumed at step 37"), std::string::npos);
+}
+
 TEST_F(Launcher, MetricsAreCutBackToTheCheckpoint) {
   ASSERT_EQ(run("train --checkpoint-dir a --metrics whole.jsonl").status, 0);
   ASSERT_EQ(run("train --checkpoint-dir b --metrics cut.jsonl --steps 35").status, 0);

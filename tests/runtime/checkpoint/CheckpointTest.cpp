@@ -99,8 +99,35 @@ TEST_F(Checkpoints, KeepsTheNewest) {
     info.step = step;
     saveCheckpoint(folder, info, manifest, address(memory));
   }
-  folder.keepNewest(2);
+  folder.keepNewest(2, 30);
   EXPECT_EQ(folder.steps(), (std::vector<int64_t>{4, 30}));
+}
+
+TEST_F(Checkpoints, KeepsTheOneJustSavedAndCountsWholeOnes) {
+  folder.lock();
+  for (int64_t step : {1, 2, 3, 4, 90}) {
+    info.step = step;
+    saveCheckpoint(folder, info, manifest, address(memory));
+  }
+  fs::resize_file(folder.pathOf(3) + "/model.safetensors", 9);
+  folder.keepNewest(2, 4); // 3 is not whole, 90 is none of this run's
+  EXPECT_EQ(folder.steps(), (std::vector<int64_t>{2, 3, 4, 90}));
+  folder.keepNewest(1, 4);
+  EXPECT_EQ(folder.steps(), (std::vector<int64_t>{4, 90}));
+}
+
+TEST_F(Checkpoints, AbandonsWhatLiesBehindAStep) {
+  folder.lock();
+  for (int round = 0; round < 2; ++round) {
+    for (int64_t step : {1, 5, 9}) {
+      info.step = step;
+      saveCheckpoint(folder, info, manifest, address(memory));
+    }
+    EXPECT_EQ(folder.abandonAfter(1), 2);
+    EXPECT_EQ(folder.steps(), std::vector<int64_t>{1});
+  }
+  for (const char *name : {"5", "9", "5-2", "9-2"})
+    EXPECT_TRUE(fs::exists(temporary / "c/abandoned-step-0000000" + name)) << name;
 }
 
 TEST_F(Checkpoints, SavingReplacesADamagedOne) {
