@@ -3,6 +3,7 @@
 #include "runtime/Payload.h"
 
 #include "runtime/Abi.h"
+#include "runtime/OutputPath.h"
 
 #include <cerrno>
 #include <cstring>
@@ -143,7 +144,9 @@ std::string writeTrainingProgram(const std::string &launcher, std::string_view o
   if (!readAll(source, bytes.data(), bytes.size(), 0)) return describeErrno("cannot read the launcher", launcher);
   if (findStateTable(manifest).empty()) return "the manifest has no state table";
 
-  std::string temporary = program + ".tmp-" + std::to_string(getpid());
+  OutputPath output = findOutput(program);
+  if (!output.canBeReplaced()) return "cannot write the program to " + program + ": not a regular file";
+  std::string temporary = output.path + ".tmp-" + std::to_string(getpid());
   {
     Descriptor target(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0777));
     if (target < 0) return describeErrno("cannot create", temporary);
@@ -153,7 +156,7 @@ std::string writeTrainingProgram(const std::string &launcher, std::string_view o
       return message;
     }
   }
-  if (rename(temporary.c_str(), program.c_str()) != 0) {
+  if (rename(temporary.c_str(), output.path.c_str()) != 0) {
     std::string message = describeErrno("cannot create", program);
     unlink(temporary.c_str());
     return message;

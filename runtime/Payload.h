@@ -23,7 +23,8 @@ std::string_view findStateTable(std::string_view manifest);
 
 /// Appends a shared object and a manifest to a copy of the launcher and makes
 /// the result executable. The file is written under a temporary name beside
-/// `program` and renamed, so that a crash leaves no half program. The trailer's state hash is that of
+/// `program` and renamed, so that a crash leaves no half program; links are
+/// followed, and what is not a regular file is refused. The trailer's state hash is that of
 /// `findStateTable(manifest)`. Returns an empty string, or what went wrong.
 [[nodiscard]] std::string writeTrainingProgram(const std::string &launcher, std::string_view object,
                                                std::string_view manifest, const std::string &program);

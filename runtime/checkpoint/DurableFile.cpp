@@ -58,6 +58,18 @@ void DurableFile::commit() {
   if (close(closing) != 0) failSystem("write", path);
 }
 
+void replaceFile(const std::string &path, const std::function<void(DurableFile &)> &write) {
+  std::string temporary = fmt::format("{}.tmp-{}", path, getpid());
+  try {
+    DurableFile file(temporary);
+    write(file);
+    if (rename(temporary.c_str(), path.c_str()) != 0) failSystem("write", path);
+  } catch (...) {
+    unlink(temporary.c_str());
+    throw;
+  }
+}
+
 std::vector<uint64_t> hashChunks(std::string_view bytes) {
   std::vector<uint64_t> hashes;
   for (size_t at = 0; at < bytes.size(); at += chunkBytes)

@@ -6,6 +6,7 @@
 #include "runtime/Error.h"
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -44,6 +45,10 @@ private:
   std::vector<char> chunk;
   std::vector<uint64_t> chunkHashes;
 };
+
+/// Puts a file in the place of `path` in one step: `write` fills a temporary one beside it and commits it. Whatever
+/// goes wrong, the old file stays and no other is left.
+void replaceFile(const std::string &path, const std::function<void(DurableFile &)> &write);
 
 /// XXH64 of each chunk of what lies in memory.
 std::vector<uint64_t> hashChunks(std::string_view bytes);

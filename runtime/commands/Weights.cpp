@@ -1,5 +1,6 @@
 //===- Weights.cpp - the commands `export` and `import` -----------------------===//
 
+#include "runtime/OutputPath.h"
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/commands/Session.h"
 
@@ -9,15 +10,14 @@
 namespace tessera::runtime {
 
 ExitCode runExport(Program &program, const Options &options) {
+  OutputPath output = findOutput(options.weights);
+  if (!output.canBeReplaced()) fail("cannot write weights to {}: not a regular file", options.weights);
   program.start(options.threads);
   std::string loaded = loadParameters(program, options);
   std::vector<const StateEntry *> entries;
   for (const StateEntry &entry : program.manifest().state)
     if (entry.isModel()) entries.push_back(&entry);
-  std::string temporary = options.weights + ".tmp";
-  DurableFile file(temporary);
-  writeSafetensors(file, entries, stateIn(program));
-  if (rename(temporary.c_str(), options.weights.c_str()) != 0) failSystem("write", options.weights);
+  replaceFile(output.path, [&](DurableFile &file) { writeSafetensors(file, entries, stateIn(program)); });
   fmt::print("wrote {} ({} tensors of {})\n", options.weights, entries.size(), loaded);
   return ExitCode::Done;
 }

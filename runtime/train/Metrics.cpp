@@ -3,10 +3,13 @@
 #include "runtime/train/Metrics.h"
 
 #include "runtime/Error.h"
+#include "runtime/OutputPath.h"
+#include "runtime/checkpoint/DurableFile.h"
 
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
 #include <unistd.h>
 
@@ -26,14 +29,21 @@ static bool isBefore(const std::string &line, int64_t step, bool evaluated) {
 /// Rewrites the file without what lies behind the checkpoint; a line cut short by a crash goes too.
 static void cutBack(const std::string &path, int64_t step, bool evaluated) {
   std::ifstream old(path);
-  if (!old) return;
-  std::string temporary = path + ".tmp";
-  std::ofstream kept(temporary, std::ios::trunc);
-  for (std::string line; std::getline(old, line);)
-    if (isBefore(line, step, evaluated)) kept << line << '\n';
-  kept.close();
-  if (!kept || std::rename(temporary.c_str(), path.c_str()) != 0)
-    fail("cannot rewrite the metrics file {}: {}", path, strerror(errno));
+  if (!old) fail("cannot read the metrics file {}: {}", path, strerror(errno));
+  replaceFile(path, [&](DurableFile &kept) {
+    for (std::string line; std::getline(old, line);)
+      if (isBefore(line, step, evaluated)) kept.append((line += '\n').data(), line.size());
+    kept.commit();
+  });
+}
+
+/// Opens a file to append to. A pipe that nobody reads is an error and not waited for.
+static std::FILE *openToAppend(const std::string &path) {
+  int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (fd < 0 && errno == ENXIO) fail("cannot open the metrics file {}: nobody reads this pipe", path);
+  if (fd < 0) fail("cannot open the metrics file {}: {}", path, strerror(errno));
+  fcntl(fd, F_SETFL, O_APPEND);
+  return fdopen(fd, "a");
 }
 
 MetricsWriter::~MetricsWriter() {
@@ -47,9 +57,10 @@ void MetricsWriter::open(const std::string &wanted, int64_t step, bool evaluated
     file = stdout;
     return;
   }
-  cutBack(path, step, evaluated);
-  file = std::fopen(path.c_str(), "ae");
-  if (!file) fail("cannot open the metrics file {}: {}", path, strerror(errno));
+  OutputPath output = findOutput(path);
+  if (output.kind == OutputPath::File) cutBack(output.path, step, evaluated);
+  file = openToAppend(output.path);
+  durable = output.kind != OutputPath::Special;
 }
 
 void MetricsWriter::write(const Json &record) {
@@ -65,7 +76,7 @@ void MetricsWriter::write(const Json &record) {
 void MetricsWriter::sync() {
   if (!file) return;
   bool good = std::fflush(file) == 0;
-  if (file != stdout) good &= fsync(fileno(file)) == 0;
+  if (durable) good &= fsync(fileno(file)) == 0;
   if (!good) fmt::print(stderr, "warning: cannot write the metrics file {}: {}\n", path, strerror(errno));
 }
 

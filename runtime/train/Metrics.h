@@ -18,7 +18,8 @@ public:
   MetricsWriter(const MetricsWriter &) = delete;
 
   /// Opens `path` ("-" is standard output) for a run that starts at `step`:
-  /// what an earlier run recorded behind it is cut off. `evaluated`: the evaluation at `step` itself stays.
+  /// what an earlier run recorded behind it is cut off (devices and pipes are
+  /// only written). `evaluated`: the evaluation at `step` itself stays.
   void open(const std::string &path, int64_t step, bool evaluated);
 
   /// Others can read a record within about a second.
@@ -29,6 +30,7 @@ public:
 private:
   std::string path;
   std::FILE *file = nullptr;
+  bool durable = false; ///< a file that can be synced: neither a device nor a pipe
   std::chrono::steady_clock::time_point flushed;
 };
 
