@@ -50,6 +50,12 @@ Json parseJson(std::string_view text, const std::string &where, size_t base, int
   }
 }
 
+std::string dumpJson(const Json &value, int indent) {
+  return value.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
+Json asWritten(const Json &value) { return Json::parse(dumpJson(value)); }
+
 const Json &member(const Json &object, const char *key, const std::string &where) {
   if (!object.is_object()) fail("{}: expected an object", where);
   auto found = object.find(key);

@@ -18,6 +18,12 @@ using Json = nlohmann::ordered_json;
 /// offset of `text` in that file.
 Json parseJson(std::string_view text, const std::string &where, size_t base = 0, int maxDepth = 16);
 
+/// The text of a value. A path may hold any bytes: those that are not UTF-8 become U+FFFD.
+std::string dumpJson(const Json &value, int indent = -1);
+
+/// The value as it reads when it was written with dumpJson.
+Json asWritten(const Json &value);
+
 /// Member `key` of an object; an Error naming `where` if it is missing.
 const Json &member(const Json &object, const char *key, const std::string &where);
 

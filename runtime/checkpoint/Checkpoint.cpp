@@ -54,7 +54,7 @@ static Json writeTensors(const std::string &folder, const char *name, const std:
 
 /// Closes the manifest with a hash of all bytes before the hash itself.
 static std::string sealManifest(const Json &manifest) {
-  std::string text = manifest.dump(1);
+  std::string text = dumpJson(manifest, 1);
   text.resize(text.size() - 2); // "\n}"
   return text + fmt::format(",\n \"hash\": \"{:016x}\"\n}}\n", hashXxh64(text.data(), text.size()));
 }

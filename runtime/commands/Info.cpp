@@ -101,7 +101,7 @@ ExitCode runInfo(Program &program, const Options &options) {
     fmt::print("data {}: {}, training {}, validation {}\n", data.name, data.format,
                data.splits.count("train") ? fmt::format("{}", fmt::join(data.splits.at("train"), " ")) : "by field",
                data.valFraction > 0 ? fmt::format("the last {:g} of it", data.valFraction) : "as named");
-  fmt::print("settings {}\n", manifest.settings.dump());
+  fmt::print("settings {}\n", dumpJson(manifest.settings));
   return ExitCode::Done;
 }
 

@@ -110,8 +110,8 @@ void Training::openFolder() {
 void Training::begin() {
   info.model = manifest.model;
   info.seed = options.seed.value_or(defaultSeed);
-  info.data = files.describe();
-  info.settings = settings.json();
+  info.data = asWritten(files.describe());
+  info.settings = asWritten(settings.json());
   if (options.resume != "auto" && options.resume != "never") return resumeFrom(options.resume);
   if (folder && options.resume == "never" && !folder->steps().empty())
     fail("{} has checkpoints already and --resume=never forbids to go on from them; choose another --checkpoint-dir",
@@ -143,7 +143,8 @@ void Training::goOnFrom(const CheckpointInfo &saved) {
   if (saved.data != info.data)
     changes.push_back(fmt::format("the data changed from '{}' to '{}'", saved.data, info.data));
   if (saved.settings != info.settings)
-    changes.push_back(fmt::format("the settings changed from {} to {}", saved.settings.dump(), info.settings.dump()));
+    changes.push_back(
+        fmt::format("the settings changed from {} to {}", dumpJson(saved.settings), dumpJson(info.settings)));
   if (options.seed && *options.seed != saved.seed)
     changes.push_back(fmt::format("the run keeps its seed {}; --seed is for new runs", saved.seed));
   if (options.skipBatches > 0 && options.resume == "auto")

@@ -65,7 +65,7 @@ void MetricsWriter::open(const std::string &wanted, int64_t step, bool evaluated
 
 void MetricsWriter::write(const Json &record) {
   if (!file) return;
-  std::string line = record.dump() + "\n";
+  std::string line = dumpJson(record) + "\n";
   std::fwrite(line.data(), 1, line.size(), file);
   auto now = std::chrono::steady_clock::now();
   if (file != stdout && now - flushed < std::chrono::seconds(1)) return;

@@ -78,7 +78,7 @@ void Settings::set(const std::string &assignment) {
   const Json &like = builtinSettings().contains(pointer) ? builtinSettings().at(pointer) : *find(name);
   if (like.is_number() != value.is_number() || (like.is_number_integer() && !value.is_number_integer()))
     failUsage("--set {}: expected {} as in {}", assignment,
-              like.is_number_integer() ? "a whole number" : like.type_name(), like.dump());
+              like.is_number_integer() ? "a whole number" : like.type_name(), dumpJson(like));
   if (value.is_number() && value.get<double>() < 0) failUsage("--set {}: expected a value of at least 0", assignment);
   values[pointer] = value;
 }

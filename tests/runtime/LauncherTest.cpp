@@ -205,6 +205,19 @@ TEST_F(Launcher, Usr1SavesAndGoesOn) {
   EXPECT_EQ(CheckpointFolder(folder / "a").steps().size(), 2u);
 }
 
+TEST_F(Launcher, DataPathsMayHoldAnyBytes) {
+  folder.write("caf\xe9.csv", csvLines(50));
+  std::string train = "train --data caf\xe9.csv --checkpoint-dir a --metrics m.jsonl --steps ";
+  Outcome first = run(train + "10");
+  ASSERT_EQ(first.status, 0) << first.output;
+  Outcome second = run(train + "20");
+  EXPECT_EQ(second.status, 0) << second.output;
+  EXPECT_EQ(second.output.find("the data changed"), std::string::npos) << second.output;
+  Outcome changed = run("train --checkpoint-dir a --metrics m.jsonl --steps 30");
+  EXPECT_EQ(changed.status, 0) << changed.output;
+  EXPECT_NE(readFile(folder / "m.jsonl").find("the data changed"), std::string::npos);
+}
+
 TEST_F(Launcher, EvaluatesOtherData) {
   ASSERT_EQ(run("train").status, 0);
   folder.write("other.csv", csvLines(7));
