@@ -176,6 +176,8 @@ static CheckpointInfo readInfo(const Json &json, const std::string &path) {
   info.model = asString(member(json, "model", path), path);
   info.step = asInteger(member(json, "step", path), path);
   info.position = asInteger(member(json, "position", path), path);
+  if (info.step < 0 || info.position < 0)
+    fail("{}: step {} and data position {} are not of a run", path, info.step, info.position);
   info.seed = member(json, "seed", path).get<uint64_t>();
   info.evaluated = member(json, "evaluated", path).get<bool>();
   info.data = asString(member(json, "data", path), path);

@@ -39,6 +39,7 @@ private:
   void openFolder();
   void begin();
   void resumeFrom(const std::string &path);
+  void moveTo(int64_t position, int64_t skipped);
   void goOnFrom(const CheckpointInfo &saved);
   void openOutputs();
   void openEvaluation();
@@ -124,7 +125,7 @@ void Training::begin() {
       lastGood = folder->pathOf(saved->step);
       return goOnFrom(*saved);
     }
-  info.position = options.skipBatches;
+  moveTo(0, options.skipBatches);
   initialise(program, info.seed);
   if (!options.init.empty()) loadModel(newestIn(options.init), manifest, stateIn(program));
 }
@@ -136,6 +137,16 @@ void Training::resumeFrom(const std::string &path) {
     return goOnFrom(*loadNewest(program, other));
   }
   goOnFrom(loadCheckpoint(path, manifest, stateIn(program)));
+}
+
+/// Sets the data position, and checks that every row up to the last step has a number.
+void Training::moveTo(int64_t position, int64_t skipped) {
+  // The loader is two batches ahead.
+  int64_t end = 0, left = std::max<int64_t>(0, lastStep - step) + 3;
+  if (__builtin_add_overflow(position, skipped, &info.position) || __builtin_add_overflow(info.position, left, &end) ||
+      __builtin_mul_overflow(end, set.batch, &end))
+    fail("the data position, {} batches and {} skipped, is too far for {} rows a batch up to step {}", position,
+         skipped, set.batch, lastStep);
 }
 
 /// Takes over where a checkpoint stands, and notes what is different now.
@@ -151,7 +162,7 @@ void Training::goOnFrom(const CheckpointInfo &saved) {
     changes.push_back(
         "--skip-batches is for new runs and for --resume PATH, so that running again does not skip again");
   info.step = step = saved.step;
-  info.position = saved.position + (options.resume == "auto" ? 0 : options.skipBatches);
+  moveTo(saved.position, options.resume == "auto" ? 0 : options.skipBatches);
   info.seed = saved.seed;
   info.evaluated = saved.evaluated;
   int64_t counted = program.readCounter("step", step);

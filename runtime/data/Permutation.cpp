@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 namespace tessera::runtime {
 
@@ -22,6 +23,8 @@ Permutation::Permutation(uint64_t size, uint64_t seed, uint64_t epoch) : size(si
 }
 
 uint64_t Permutation::operator()(uint64_t position) const {
+  // From outside the walk may never land inside.
+  assert(position < size && "position behind the end of an epoch");
   // The domain is below 4 × size, so that the walk takes under 4 rounds on average.
   do {
     uint64_t left = position >> halfBits, right = position & mask;

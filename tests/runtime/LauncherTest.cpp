@@ -218,6 +218,15 @@ TEST_F(Launcher, DataPathsMayHoldAnyBytes) {
   EXPECT_NE(readFile(folder / "m.jsonl").find("the data changed"), std::string::npos);
 }
 
+TEST_F(Launcher, SkippingMoreBatchesThanThereAreNumbersIsRefused) {
+  for (const char *count : {"9223372036854775807", "4611686018427387904"}) {
+    Outcome train = run(fmt::format("train --skip-batches {}", count), "timeout 20");
+    EXPECT_EQ(train.status, 1) << train.output;
+    EXPECT_NE(train.output.find("too far"), std::string::npos) << train.output;
+  }
+  EXPECT_EQ(run("train --skip-batches 1000000000000 --steps 1").status, 0);
+}
+
 TEST_F(Launcher, EvaluatesOtherData) {
   ASSERT_EQ(run("train").status, 0);
   folder.write("other.csv", csvLines(7));

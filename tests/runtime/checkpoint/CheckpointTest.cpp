@@ -77,6 +77,13 @@ TEST_F(Checkpoints, EveryFlippedBitAndTruncationIsDetected) {
   EXPECT_NO_THROW(loadCheckpoint(path, manifest, address(memory)));
 }
 
+TEST_F(Checkpoints, PositionsBelowZeroAreRefused) {
+  folder.lock();
+  info.position = -1;
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  EXPECT_THROW(loadCheckpoint(path, manifest, address(memory)), CheckpointDamaged);
+}
+
 TEST_F(Checkpoints, ChangedShapeIsRefused) {
   folder.lock();
   std::string path = saveCheckpoint(folder, info, manifest, address(memory));
