@@ -19,7 +19,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,25 +118,51 @@ template <typename... Args> [[noreturn]] static void damaged(fmt::format_string<
   throw CheckpointDamaged(fmt::format(format, std::forward<Args>(args)...));
 }
 
-static Json readManifest(const std::string &path) {
-  MappedFile file(path);
+/// Opens a file of a checkpoint. One that is missing, empty or no file is damage; one that the system will not give (it
+/// may be there and whole) stops the run.
+static MappedFile openPart(const std::string &path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) damaged("{}: the file is missing", path);
+    failSystem("read", path);
+  }
+  if (!S_ISREG(info.st_mode) || info.st_size == 0) damaged("{}: byte 0: the file is empty or not a file", path);
+  return MappedFile(path);
+}
+
+/// Runs `read`, for which bytes that make no sense are damage.
+template <typename Read> static auto orDamaged(Read read) {
+  try {
+    return read();
+  } catch (const Error &e) {
+    throw CheckpointDamaged(e.what());
+  } catch (const Json::exception &e) {
+    throw CheckpointDamaged(e.what());
+  }
+}
+
+static Json readManifest(const std::string &folder) {
+  std::string path = folder + "/" + manifestFile;
+  MappedFile file = openPart(path);
   std::string_view text = file.text();
   if (text.size() < sealBytes) damaged("{}: byte {}: the file is cut short", path, text.size());
   std::string_view content = text.substr(0, text.size() - sealBytes);
   if (text.substr(content.size()) !=
       fmt::format(",\n \"hash\": \"{:016x}\"\n}}\n", hashXxh64(content.data(), content.size())))
     damaged("{}: the file does not match its hash", path);
-  return parseJson(text, path);
+  Json manifest = orDamaged([&] { return parseJson(text, path); });
+  int64_t version = orDamaged([&] { return asInteger(member(manifest, "format", path), path); });
+  if (version != formatVersion)
+    fail("{}: a checkpoint of format {}, this program reads {}", path, version, formatVersion);
+  return manifest;
 }
 
 /// Checks a tensor file against what the manifest says of it.
-static SafetensorsFile openVerified(const std::string &folder, const char *name, const Json &manifest) {
-  std::string path = folder + "/" + name;
+static void checkHashes(const std::string &path, const char *name, const MappedFile &file, const Json &manifest) {
   const Json *record = nullptr;
   for (const Json &file : member(manifest, "files", path))
     if (member(file, "name", path) == name) record = &file;
   if (!record) damaged("{}: the manifest does not list this file", path);
-  MappedFile file(path);
   if (static_cast<int64_t>(file.size()) != asInteger(member(*record, "bytes", path), path))
     damaged("{}: byte {}: the file is cut short or too long", path, file.size());
   std::vector<uint64_t> hashes = hashChunks(file.text());
@@ -146,7 +171,15 @@ static SafetensorsFile openVerified(const std::string &folder, const char *name,
     if (i >= expected.size() || expected[i] != fmt::format("{:016x}", hashes[i]))
       damaged("{}: bytes {} to {} do not match their hash", path, i * chunkBytes,
               std::min(file.size(), (i + 1) * chunkBytes));
-  return SafetensorsFile(path);
+}
+
+static SafetensorsFile openVerified(const std::string &folder, const char *name, const Json &manifest) {
+  std::string path = folder + "/" + name;
+  MappedFile file = openPart(path);
+  return orDamaged([&] {
+    checkHashes(path, name, file, manifest);
+    return SafetensorsFile(std::move(file));
+  });
 }
 
 /// Checks that a file has exactly the tensors of `entries`, in type and shape.
@@ -171,8 +204,6 @@ static void readTensors(const SafetensorsFile &file, const std::vector<const Sta
 
 static CheckpointInfo readInfo(const Json &json, const std::string &path) {
   CheckpointInfo info;
-  if (int64_t version = asInteger(member(json, "format", path), path); version != formatVersion)
-    fail("{}: a checkpoint of format {}, this program reads {}", path, version, formatVersion);
   info.model = asString(member(json, "model", path), path);
   info.step = asInteger(member(json, "step", path), path);
   info.position = asInteger(member(json, "position", path), path);
@@ -186,26 +217,19 @@ static CheckpointInfo readInfo(const Json &json, const std::string &path) {
 }
 
 CheckpointInfo loadCheckpoint(const std::string &path, const Manifest &manifest, const StateAddress &address) {
-  std::optional<SafetensorsFile> model, optimizer;
-  CheckpointInfo info;
-  try {
-    Json json = readManifest(path + "/" + manifestFile);
-    info = readInfo(json, path);
-    model.emplace(openVerified(path, modelFile, json));
-    optimizer.emplace(openVerified(path, optimizerFile, json));
-  } catch (const std::exception &e) {
-    throw CheckpointDamaged(e.what());
-  }
-  checkTensors(*model, entriesOf(manifest, true));
-  checkTensors(*optimizer, entriesOf(manifest, false));
-  readTensors(*model, entriesOf(manifest, true), address);
-  readTensors(*optimizer, entriesOf(manifest, false), address);
+  Json json = readManifest(path);
+  CheckpointInfo info = orDamaged([&] { return readInfo(json, path); });
+  SafetensorsFile model = openVerified(path, modelFile, json), optimizer = openVerified(path, optimizerFile, json);
+  checkTensors(model, entriesOf(manifest, true));
+  checkTensors(optimizer, entriesOf(manifest, false));
+  readTensors(model, entriesOf(manifest, true), address);
+  readTensors(optimizer, entriesOf(manifest, false), address);
   return info;
 }
 
 bool looksWhole(const std::string &path) {
   try {
-    Json manifest = readManifest(path + "/" + manifestFile);
+    Json manifest = readManifest(path);
     for (const Json &file : member(manifest, "files", path)) {
       uint64_t size = fs::file_size(path + "/" + asString(member(file, "name", path), path));
       if (size != static_cast<uint64_t>(asInteger(member(file, "bytes", path), path))) return false;
@@ -219,8 +243,7 @@ bool looksWhole(const std::string &path) {
 void loadModel(const std::string &path, const Manifest &manifest, const StateAddress &address) {
   if (path.ends_with(".json")) fail("{}: weights in several files are not supported yet; merge them into one", path);
   bool isCheckpoint = fs::is_directory(path);
-  SafetensorsFile file =
-      isCheckpoint ? openVerified(path, modelFile, readManifest(path + "/" + manifestFile)) : SafetensorsFile(path);
+  SafetensorsFile file = isCheckpoint ? openVerified(path, modelFile, readManifest(path)) : SafetensorsFile(path);
   std::vector<const StateEntry *> entries = entriesOf(manifest, true);
   checkTensors(file, entries);
   readTensors(file, entries, address);

@@ -44,13 +44,14 @@ std::string saveCheckpoint(const CheckpointFolder &folder, const CheckpointInfo 
                            const StateAddress &address);
 
 /// Verifies every hash, then loads the whole state. Throws CheckpointDamaged
-/// if it is not whole (nothing was loaded then), Error if it belongs to a program with another state table.
+/// if it is not whole (a file is missing, cut short, or does not match its hash; nothing was loaded
+/// then), Error if the system will not read it or if it belongs to a program with another state table.
 CheckpointInfo loadCheckpoint(const std::string &path, const Manifest &manifest, const StateAddress &address);
 
 /// Whether the manifest is there with its hash, and the files in the sizes it says. Reads none of the tensors.
 bool looksWhole(const std::string &path);
 
-/// Verifies and loads the model only, from a checkpoint or a safetensors file.
+/// Verifies and loads the model only, from a checkpoint (throws as loadCheckpoint) or a safetensors file.
 /// Every tensor must have its entry and every entry its tensor.
 void loadModel(const std::string &path, const Manifest &manifest, const StateAddress &address);
 

@@ -85,7 +85,8 @@ static void checkTiling(const std::string &path, std::vector<SafeTensor> tensors
   if (at != end) fail("{}: byte {}: {} bytes that belong to no tensor", path, base + (at - numbers.data()), end - at);
 }
 
-SafetensorsFile::SafetensorsFile(const std::string &path) : file(path) {
+SafetensorsFile::SafetensorsFile(MappedFile mapped) : file(std::move(mapped)) {
+  const std::string &path = file.path();
   if (file.size() < 8)
     fail("{}: byte {}: the file is cut short, expected a header length of 8 bytes", path, file.size());
   uint64_t length;

@@ -25,7 +25,8 @@ struct SafeTensor {
 /// against shapes, gaps and overlaps, end of file).
 class SafetensorsFile {
 public:
-  explicit SafetensorsFile(const std::string &path);
+  explicit SafetensorsFile(const std::string &path) : SafetensorsFile(MappedFile(path)) {}
+  explicit SafetensorsFile(MappedFile mapped);
   const std::string &path() const { return file.path(); }
   std::string_view bytes() const { return file.text(); }
   const std::vector<SafeTensor> &tensors() const { return list; }

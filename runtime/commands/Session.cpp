@@ -2,7 +2,6 @@
 
 #include "runtime/commands/Session.h"
 
-#include <algorithm>
 #include <filesystem>
 
 namespace fs = std::filesystem;
@@ -23,40 +22,48 @@ void initialise(Program &program, uint64_t seed) {
   program.call("init");
 }
 
-std::optional<CheckpointInfo> loadNewest(Program &program, const CheckpointFolder &folder) {
+/// Gives the checkpoints of a folder to `load`, newest first, until one is whole. Returns its path; nothing if there
+/// are none.
+template <typename Load> static std::optional<std::string> tryNewest(const CheckpointFolder &folder, Load load) {
   std::vector<int64_t> steps = folder.steps();
-  std::reverse(steps.begin(), steps.end());
-  for (int64_t step : steps) {
+  for (size_t i = steps.size(); i-- > 0;) {
     try {
-      return loadCheckpoint(folder.pathOf(step), program.manifest(), stateIn(program));
+      load(folder.pathOf(steps[i]));
+      return folder.pathOf(steps[i]);
     } catch (const CheckpointDamaged &e) {
-      fmt::print(stderr, "warning: {}; taking the checkpoint before it\n", e.what());
+      fmt::print(stderr, "warning: {}{}\n", e.what(), i > 0 ? "; taking the checkpoint before it" : "");
     }
   }
   if (!steps.empty()) fail("no checkpoint in {} is whole; start again in another --checkpoint-dir", folder.path());
   return std::nullopt;
 }
 
-std::string newestIn(const std::string &path) {
-  if (!fs::exists(path)) fail("no checkpoint at {}; name one with --checkpoint PATH", path);
-  if (!fs::is_directory(path) || fs::exists(path + "/manifest.json")) return path;
-  CheckpointFolder folder(path);
-  std::vector<int64_t> steps = folder.steps();
-  if (steps.empty()) fail("no checkpoint in {}; name one with --checkpoint PATH", path);
-  return folder.pathOf(steps.back());
+std::optional<CheckpointInfo> loadNewest(Program &program, const CheckpointFolder &folder) {
+  CheckpointInfo info;
+  auto load = [&](const std::string &path) { info = loadCheckpoint(path, program.manifest(), stateIn(program)); };
+  return tryNewest(folder, load) ? std::optional(info) : std::nullopt;
+}
+
+bool isFolderOfCheckpoints(const std::string &path, const char *option) {
+  std::error_code error;
+  if (!fs::exists(path, error)) fail("{} {}: {}", option, path, error ? error.message() : "nothing is there");
+  if (!fs::is_directory(path) || fs::exists(path + "/manifest.json")) return false;
+  if (CheckpointFolder(path).steps().empty()) fail("{} {}: no checkpoint is there", option, path);
+  return true;
+}
+
+std::string loadModelFrom(Program &program, const std::string &path, const char *option) {
+  auto load = [&](const std::string &one) { loadModel(one, program.manifest(), stateIn(program)); };
+  if (isFolderOfCheckpoints(path, option)) return *tryNewest(CheckpointFolder(path), load);
+  load(path);
+  return path;
 }
 
 std::string loadParameters(Program &program, const Options &options) {
   std::string path = options.checkpoint.empty() ? defaultCheckpointFolder(program.manifest()) : options.checkpoint;
-  std::string single = newestIn(path);
   // State that is not in the file (a step counter) starts as it does in training.
   if (program.manifest().hasEntry("init")) initialise(program, defaultSeed);
-  if (single == path) {
-    loadModel(path, program.manifest(), stateIn(program));
-    return path;
-  }
-  CheckpointFolder folder(path);
-  return folder.pathOf(loadNewest(program, folder)->step);
+  return loadModelFrom(program, path, "--checkpoint");
 }
 
 } // namespace tessera::runtime

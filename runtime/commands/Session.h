@@ -28,8 +28,12 @@ std::optional<CheckpointInfo> loadNewest(Program &program, const CheckpointFolde
 /// checkpoint, a folder of them, or a safetensors file), else from the default folder. Returns what was loaded.
 std::string loadParameters(Program &program, const Options &options);
 
-/// Resolves a path to a checkpoint: itself, or the newest one in it.
-std::string newestIn(const std::string &path);
+/// Whether `path` is a folder of checkpoints, not one itself or a file. Throws an Error that names `option` if nothing,
+/// or no checkpoint, is there.
+bool isFolderOfCheckpoints(const std::string &path, const char *option);
+
+/// Loads the model from a checkpoint, a safetensors file, or the newest whole checkpoint of a folder. Returns which.
+std::string loadModelFrom(Program &program, const std::string &path, const char *option);
 
 } // namespace tessera::runtime
 

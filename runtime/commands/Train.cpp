@@ -127,15 +127,11 @@ void Training::begin() {
     }
   moveTo(0, options.skipBatches);
   initialise(program, info.seed);
-  if (!options.init.empty()) loadModel(newestIn(options.init), manifest, stateIn(program));
+  if (!options.init.empty()) loadModelFrom(program, options.init, "--init");
 }
 
 void Training::resumeFrom(const std::string &path) {
-  std::string single = newestIn(path);
-  if (single != path) {
-    CheckpointFolder other(path);
-    return goOnFrom(*loadNewest(program, other));
-  }
+  if (isFolderOfCheckpoints(path, "--resume")) return goOnFrom(*loadNewest(program, CheckpointFolder(path)));
   goOnFrom(loadCheckpoint(path, manifest, stateIn(program)));
 }
 

@@ -33,7 +33,7 @@ ExitCode runImport(Program &program, const Options &options) {
   info.seed = options.seed.value_or(defaultSeed);
   info.settings = manifest.settings;
   initialise(program, info.seed);
-  loadModel(newestIn(options.weights), manifest, stateIn(program));
+  loadModelFrom(program, options.weights, "import");
   fmt::print("wrote {}\n", saveCheckpoint(folder, info, manifest, stateIn(program)));
   return ExitCode::Done;
 }

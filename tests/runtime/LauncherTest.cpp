@@ -271,6 +271,22 @@ TEST_F(Launcher, DamagedCheckpointFallsBack) {
   expectEqualCheckpoints("a", "b", 40);
 }
 
+TEST_F(Launcher, FoldersFallBackForAllThatLoad) {
+  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
+  ASSERT_EQ(run("export good.safetensors --checkpoint a/step-00000030").status, 0);
+  fs::resize_file(checkpoint("a", 40) + "/model.safetensors", 50);
+  ASSERT_EQ(run("export fallen.safetensors --checkpoint a").status, 0);
+  EXPECT_EQ(readFile(folder / "good.safetensors"), readFile(folder / "fallen.safetensors"));
+  Outcome init = run("train --init a --steps 0 --checkpoint-dir b");
+  ASSERT_EQ(init.status, 0) << init.output;
+  EXPECT_EQ(readFile(folder / "good.safetensors"), readFile(checkpoint("b", 0) + "/model.safetensors"));
+  EXPECT_EQ(run("train --init a/step-00000040 --steps 0 --checkpoint-dir c").status, 1);
+  Outcome resumed = run("train --resume a --checkpoint-dir c");
+  EXPECT_NE(resumed.output.find("resumed at step 30"), std::string::npos) << resumed.output;
+  Outcome missing = run("train --init nowhere --checkpoint-dir d");
+  EXPECT_NE(missing.output.find("--init nowhere"), std::string::npos) << missing.output;
+}
+
 TEST_F(Launcher, AnAbandonedBranchIsNotTakenUpAgain) {
   ASSERT_EQ(run("train --checkpoint-dir a --set save.keep=2").status, 0); // 30 and 40 are left
   std::string rest = "train --checkpoint-dir a --resume a/step-00000030 --steps 37 --set save.keep=2";

@@ -77,6 +77,21 @@ TEST_F(Checkpoints, EveryFlippedBitAndTruncationIsDetected) {
   EXPECT_NO_THROW(loadCheckpoint(path, manifest, address(memory)));
 }
 
+TEST_F(Checkpoints, WhatTheSystemWillNotReadIsNotDamage) {
+  folder.lock();
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory)), model = path + "/model.safetensors";
+  fs::remove(model);
+  fs::create_symlink("model.safetensors", model); // a loop of links: ELOOP, for root too
+  try {
+    loadCheckpoint(path, manifest, address(memory));
+    FAIL();
+  } catch (const CheckpointDamaged &e) {
+    FAIL() << e.what();
+  } catch (const Error &e) {
+    EXPECT_NE(std::string(e.what()).find("model.safetensors"), std::string::npos) << e.what();
+  }
+}
+
 TEST_F(Checkpoints, PositionsBelowZeroAreRefused) {
   folder.lock();
   info.position = -1;
