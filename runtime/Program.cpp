@@ -5,6 +5,7 @@
 #include "runtime/CpuFeatures.h"
 #include "runtime/Error.h"
 #include "runtime/SmallBlocks.h"
+#include "runtime/checkpoint/Hash.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -45,7 +46,11 @@ struct Program::Table : TsrRuntime {
   static void runZero(TsrRuntime *self, void *dst, int64_t bytes) { of(self).pool->zero(dst, bytes); }
 };
 
-Program::Program(Payload payload) : description(parseManifest(payload.manifest)), object(std::move(payload.object)) {
+Program::Program(Payload payload)
+    : description(parseManifest(payload.manifest)),
+      payloadHash(fmt::format("{:016x}{:016x}", hashXxh64(payload.object.data(), payload.object.size()),
+                              hashXxh64(payload.manifest.data(), payload.manifest.size()))),
+      object(std::move(payload.object)) {
   std::vector<std::string> missing = missingCpuFeatures(description.features);
   if (!missing.empty())
     fail("this processor lacks {}, which the program was compiled for; compile it here, or with --march=x86-64-v3",

@@ -26,6 +26,8 @@ public:
   ~Program();
 
   const Manifest &manifest() const { return description; }
+  /// Of code and manifest: another compilation has another one.
+  const std::string &hash() const { return payloadHash; }
 
   /// Maps the code, starts `threads` threads (0: as many as the program was
   /// compiled for, or the cores there are) and takes the arena.
@@ -62,7 +64,7 @@ private:
   void prepareGemms();
 
   Manifest description;
-  std::string object;
+  std::string payloadHash, object;
   int codeFile = -1;
   void *library = nullptr;
   std::map<std::string, TsrEntry> entries;

@@ -65,6 +65,10 @@ static void writeFiles(const std::string &folder, const CheckpointInfo &info, co
   Json json = {{"format", formatVersion},     {"model", info.model},       {"compiler", manifest.compiler},
                {"step", info.step},           {"position", info.position}, {"seed", info.seed},
                {"evaluated", info.evaluated}, {"data", info.data},         {"settings", info.settings}};
+  json["batch"] = info.batch;
+  json["program"] = info.program;
+  json["sources"] = info.sources;
+  if (!info.resumedFrom.empty()) json["resumed_from"] = info.resumedFrom;
   Json state = Json::array();
   for (const StateEntry &entry : manifest.state) {
     Json shape = Json::array();
@@ -213,6 +217,11 @@ static CheckpointInfo readInfo(const Json &json, const std::string &path) {
   info.evaluated = member(json, "evaluated", path).get<bool>();
   info.data = asString(member(json, "data", path), path);
   info.settings = member(json, "settings", path);
+  // Later additions: a checkpoint without them is read all the same.
+  info.batch = json.value("batch", int64_t(0));
+  info.program = json.value("program", "");
+  info.sources = json.value("sources", Json::object());
+  info.resumedFrom = json.value("resumed_from", "");
   return info;
 }
 

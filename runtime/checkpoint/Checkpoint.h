@@ -22,10 +22,14 @@ namespace tessera::runtime {
 struct CheckpointInfo {
   std::string model;
   int64_t step = 0;
-  int64_t position = 0;   ///< consumed batches
-  uint64_t seed = 0;      ///< of initialisation and shuffling
-  bool evaluated = false; ///< the evaluation due at this step is already in the metrics
-  std::string data;       ///< the data files, as one line
+  int64_t position = 0;          ///< consumed batches
+  uint64_t seed = 0;             ///< of initialisation and shuffling
+  bool evaluated = false;        ///< the evaluation due at this step is already in the metrics
+  std::string data;              ///< the data files, as one line
+  int64_t batch = 0;             ///< rows a step; 0: not recorded
+  std::string program;           ///< Program::hash(); empty: not recorded
+  std::string resumedFrom;       ///< what --resume named when this branch began; empty: it began at step 0
+  Json sources = Json::object(); ///< rows and file sizes of each training source; empty: not recorded
   Json settings = Json::object();
 };
 

@@ -22,6 +22,9 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+
+namespace fs = std::filesystem;
 
 namespace tessera::runtime {
 
@@ -40,7 +43,9 @@ private:
   void begin();
   void resumeFrom(const std::string &path);
   void moveTo(int64_t position, int64_t skipped);
-  void goOnFrom(const CheckpointInfo &saved);
+  void goOnFromOwn(const CheckpointInfo &saved);
+  void goOnFrom(const CheckpointInfo &saved, const std::string &path, int64_t skipped);
+  void compareWith(const CheckpointInfo &saved, const std::string &path);
   void openOutputs();
   void openEvaluation();
   void runStep(BatchLoader &loader);
@@ -113,6 +118,10 @@ void Training::begin() {
   info.seed = options.seed.value_or(defaultSeed);
   info.data = asWritten(files.describe());
   info.settings = asWritten(settings.json());
+  info.batch = set.batch;
+  info.program = program.hash();
+  for (size_t i = 0; i < set.names.size(); ++i)
+    info.sources[set.names[i]] = {{"rows", set.readers[i]->rows()}, {"bytes", files.trainingSizes(set.names[i])}};
   if (options.resume != "auto" && options.resume != "never") return resumeFrom(options.resume);
   if (folder && options.resume == "never" && !folder->steps().empty())
     fail("{} has checkpoints already and --resume=never forbids to go on from them; choose another --checkpoint-dir",
@@ -121,18 +130,47 @@ void Training::begin() {
     if (auto saved = loadNewest(program, *folder)) {
       if (!options.init.empty())
         fmt::print(stderr, "note: going on from {}; --init is not read again\n", folder->path());
-      savedStep = saved->step;
-      lastGood = folder->pathOf(saved->step);
-      return goOnFrom(*saved);
+      return goOnFromOwn(*saved);
     }
   moveTo(0, options.skipBatches);
   initialise(program, info.seed);
   if (!options.init.empty()) loadModelFrom(program, options.init, "--init");
 }
 
+/// `path` is where this branch begins; the same command run again goes on from what the first one saved.
 void Training::resumeFrom(const std::string &path) {
-  if (isFolderOfCheckpoints(path, "--resume")) return goOnFrom(*loadNewest(program, CheckpointFolder(path)));
-  goOnFrom(loadCheckpoint(path, manifest, stateIn(program)));
+  std::string from = asWritten(fs::weakly_canonical(fs::absolute(path)).string());
+  std::string own = folder ? asWritten(fs::weakly_canonical(fs::absolute(folder->path())).string()) : "";
+  bool isInOwn = folder && fs::path(from).parent_path() == own;
+  if (folder && !folder->steps().empty()) {
+    std::optional<CheckpointInfo> saved = loadNewest(program, *folder);
+    if (saved->resumedFrom == from || from == own) return goOnFromOwn(*saved);
+    if (!isInOwn)
+      fail("{} has the checkpoints of a run that did not begin at {}; choose another --checkpoint-dir, or leave out "
+           "--resume to go on from them",
+           folder->path(), path);
+  }
+  std::string checkpoint = path;
+  CheckpointInfo saved;
+  if (isFolderOfCheckpoints(path, "--resume")) {
+    CheckpointFolder other(path);
+    saved = *loadNewest(program, other);
+    checkpoint = other.pathOf(saved.step);
+  } else {
+    saved = loadCheckpoint(path, manifest, stateIn(program));
+  }
+  saved.resumedFrom = from;
+  goOnFrom(saved, checkpoint, options.skipBatches);
+  if (isInOwn) savedStep = step;
+}
+
+/// Goes on from the newest checkpoint of the own folder: of a batch to skip the first run has taken care.
+void Training::goOnFromOwn(const CheckpointInfo &saved) {
+  if (options.skipBatches > 0)
+    changes.push_back(
+        "--skip-batches is for new runs and for --resume PATH, so that running again does not skip again");
+  goOnFrom(saved, folder->pathOf(saved.step), 0);
+  savedStep = step;
 }
 
 /// Sets the data position, and checks that every row up to the last step has a number.
@@ -145,22 +183,39 @@ void Training::moveTo(int64_t position, int64_t skipped) {
          skipped, set.batch, lastStep);
 }
 
-/// Takes over where a checkpoint stands, and notes what is different now.
-void Training::goOnFrom(const CheckpointInfo &saved) {
-  if (saved.data != info.data)
-    changes.push_back(fmt::format("the data changed from '{}' to '{}'", saved.data, info.data));
-  if (saved.settings != info.settings)
-    changes.push_back(
-        fmt::format("the settings changed from {} to {}", dumpJson(saved.settings), dumpJson(info.settings)));
+/// Refuses what cannot be gone on from, and notes what is different now.
+void Training::compareWith(const CheckpointInfo &saved, const std::string &path) {
+  if (saved.model != manifest.model)
+    fail("{} is of the model '{}', this program is '{}'; --init {} with another --checkpoint-dir takes over its "
+         "parameters and starts at step 0",
+         path, saved.model, manifest.model, path);
+  if (saved.batch != 0 && saved.batch != set.batch)
+    fail("{} was trained with {} rows a batch, this program takes {}: its data position has another meaning; --init {} "
+         "with another --checkpoint-dir takes over its parameters and starts at step 0",
+         path, saved.batch, set.batch, path);
+  auto note = [&](const char *what, const std::string &then, const std::string &now) {
+    if (!then.empty() && then != now) changes.push_back(fmt::format("{} changed from {} to {}", what, then, now));
+  };
+  note("the data", saved.data.empty() ? "" : fmt::format("'{}'", saved.data), fmt::format("'{}'", info.data));
+  for (const auto &[name, source] : info.sources.items())
+    note(fmt::format("what source '{}' holds", name).c_str(),
+         saved.sources.contains(name) ? dumpJson(saved.sources[name]) : "", dumpJson(source));
+  note("the settings", dumpJson(saved.settings), dumpJson(info.settings));
+  if (!saved.program.empty() && saved.program != info.program)
+    changes.push_back("the program was compiled anew since: what is compiled in (rates, options, threads) may differ");
   if (options.seed && *options.seed != saved.seed)
     changes.push_back(fmt::format("the run keeps its seed {}; --seed is for new runs", saved.seed));
-  if (options.skipBatches > 0 && options.resume == "auto")
-    changes.push_back(
-        "--skip-batches is for new runs and for --resume PATH, so that running again does not skip again");
+}
+
+/// Takes over where the checkpoint at `path` stands.
+void Training::goOnFrom(const CheckpointInfo &saved, const std::string &path, int64_t skipped) {
+  compareWith(saved, path);
   info.step = step = saved.step;
-  moveTo(saved.position, options.resume == "auto" ? 0 : options.skipBatches);
+  moveTo(saved.position, skipped);
   info.seed = saved.seed;
   info.evaluated = saved.evaluated;
+  info.resumedFrom = saved.resumedFrom;
+  lastGood = path;
   int64_t counted = program.readCounter("step", step);
   if (counted != step)
     fail("the checkpoint of step {} holds the state of step {}; it was put together by hand", step, counted);

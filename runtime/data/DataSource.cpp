@@ -3,8 +3,10 @@
 #include "runtime/data/DataSource.h"
 
 #include "runtime/Error.h"
+#include "runtime/data/MappedFile.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace tessera::runtime {
 
@@ -93,6 +95,14 @@ void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &opt
 
 const SplitPaths &DataFiles::paths(const std::string &source, Split split) const {
   return (split == Split::Train ? train : val).at(source);
+}
+
+std::vector<int64_t> DataFiles::trainingSizes(const std::string &source) const {
+  std::vector<int64_t> sizes;
+  for (const auto &[field, patterns] : paths(source, Split::Train))
+    for (const std::string &path : expandPatterns(patterns))
+      sizes.push_back(static_cast<int64_t>(std::filesystem::file_size(path)));
+  return sizes;
 }
 
 std::string DataFiles::describe() const {

@@ -21,6 +21,9 @@ public:
   /// The files of a split of a source, by field; empty if it has none.
   const SplitPaths &paths(const std::string &source, Split split) const;
 
+  /// Bytes of each training file of a source, in order.
+  std::vector<int64_t> trainingSizes(const std::string &source) const;
+
   /// All of it as one line, to see whether it changed between runs.
   std::string describe() const;
 

@@ -244,6 +244,55 @@ TEST_F(Launcher, ResumesFromANamedCheckpoint) {
   expectEqualCheckpoints("a", "b", 40);
 }
 
+TEST_F(Launcher, RunningAgainGoesOnFromWhatAResumedRunSaved) {
+  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
+  std::string resume = "train --checkpoint-dir b --resume a/step-00000020 --skip-batches 3 --steps ";
+  ASSERT_EQ(run(resume + "25").status, 0);
+  Outcome again = run(resume + "31");
+  EXPECT_NE(again.output.find("resumed at step 25"), std::string::npos) << again.output;
+  EXPECT_NE(run("train --checkpoint-dir b --steps 32").output.find("resumed at step 31"), std::string::npos);
+  fs::remove_all(folder / "a"); // not needed any more
+  EXPECT_NE(run(resume + "40").output.find("resumed at step 32"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(readFile(checkpoint("b", 40) + "/manifest.json"))["position"], 43);
+  Outcome other = run("train --checkpoint-dir b --resume a/step-00000030");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_NE(other.output.find("choose another --checkpoint-dir"), std::string::npos) << other.output;
+}
+
+TEST_F(Launcher, OtherModelsAndBatchesAreRefusedAndOtherChangesNoted) {
+  ASSERT_EQ(run("train --checkpoint-dir a --steps 10").status, 0);
+  auto programWith = [&](const std::vector<std::pair<std::string, std::string>> &changes) {
+    Payload payload;
+    std::string message;
+    EXPECT_EQ(readPayload(*shared / "line", payload, message), PayloadStatus::Found);
+    for (const auto &[from, to] : changes)
+      for (size_t at = 0; (at = payload.manifest.find(from, at)) != std::string::npos; at += to.size())
+        payload.manifest.replace(at, from.size(), to);
+    EXPECT_EQ(writeTrainingProgram(TESSERA_LAUNCHER, payload.object, payload.manifest, *shared / "other"), "");
+  };
+  programWith({{R"("model": "line")", R"("model": "curve")"}});
+  Outcome model = run("train --checkpoint-dir a", "", "other");
+  EXPECT_EQ(model.status, 1);
+  EXPECT_NE(model.output.find("is of the model 'line', this program is 'curve'; --init"), std::string::npos)
+      << model.output;
+  programWith({{R"(["batch", 4])", R"(["batch", 2])"},
+               {R"("offset": 320, "bytes": 48)", R"("offset": 320, "bytes": 24)"},
+               {R"("offset": 384, "bytes": 32)", R"("offset": 384, "bytes": 16)"},
+               {R"("offset": 768, "bytes": 16)", R"("offset": 768, "bytes": 8)"}});
+  Outcome batch = run("train --checkpoint-dir a", "", "other");
+  EXPECT_EQ(batch.status, 1);
+  EXPECT_NE(batch.output.find("with 4 rows a batch, this program takes 2"), std::string::npos) << batch.output;
+  Outcome noted = run("train --checkpoint-dir a --steps 12", "", "line");
+  EXPECT_EQ(noted.output.find("note:"), std::string::npos) << noted.output;
+  programWith({{"by hand", "by feet"}});
+  folder.write("line.csv", csvLines(60));
+  noted = run("train --checkpoint-dir a --steps 14 --metrics m.jsonl", "", "other");
+  EXPECT_EQ(noted.status, 0) << noted.output;
+  EXPECT_NE(noted.output.find("compiled anew"), std::string::npos) << noted.output;
+  EXPECT_NE(noted.output.find("what source 'd' holds changed from {\"rows\":40"), std::string::npos) << noted.output;
+  EXPECT_NE(readFile(folder / "m.jsonl").find("compiled anew"), std::string::npos);
+}
+
 TEST_F(Launcher, KilledRunsLoseNothing) {
   std::string untilSaved = "for i in $(seq 1000); do sleep 0.01; grep -q ^saved log && break; done; ";
   for (const char *after : {"0", "0.003", "0.011", "0.024"})
