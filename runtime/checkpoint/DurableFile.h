@@ -12,7 +12,7 @@
 
 namespace tessera::runtime {
 
-/// The disk is full: training goes on with a warning.
+/// The disk is full, or what this user or a file may take of it.
 class DiskFull : public Error {
 public:
   using Error::Error;

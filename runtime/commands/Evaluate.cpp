@@ -27,7 +27,7 @@ ExitCode runEvaluate(Program &program, const Options &options) {
   program.start(options.threads);
   std::string loaded = loadParameters(program, options);
   Evaluation evaluation(program, files, Split::Val);
-  EvaluationResult result = evaluation.run();
+  EvaluationResult result = *evaluation.run();
   fmt::print("checkpoint {}\nrows {}\n", loaded, result.rows);
   for (const auto &[name, value] : result.losses) fmt::print("{} {:.9g}\n", name, value);
   for (const auto &[name, value] : result.metrics) fmt::print("{} {:.9g}\n", name, value);

@@ -48,6 +48,15 @@ private:
   void compareWith(const CheckpointInfo &saved, const std::string &path);
   void openOutputs();
   void openEvaluation();
+  /// Runs what reads data and leaves the state alone. An error of it ends the run, but loses none of the steps before.
+  template <typename Read> auto keepingSteps(Read read) {
+    try {
+      return read();
+    } catch (const std::exception &) {
+      save();
+      throw;
+    }
+  }
   void runStep(BatchLoader &loader);
   StepReport readReport() const;
   void record(const StepReport &report);
@@ -78,6 +87,7 @@ private:
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now(), savedAt = begun;
   int64_t lastStep = 0, step = 0, savedStep = -1;
   int notFinite = 0;
+  bool gaveUp = false; ///< an evaluation, to stop
   double unitsPerStep = 0;
   const char *unit = "samples";
   std::string lastGood;
@@ -238,16 +248,16 @@ void Training::openOutputs() {
                              program.threads() == 1 ? "" : "s", manifest.arenaBytes, info.seed));
   if (step > 0) progress->note(fmt::format("resumed at step {}", step));
   if (!folder) progress->note("nothing will be saved; name a folder with --checkpoint-dir to keep what is learned");
+  openEvaluation();
+  // Last: a run that fails before leaves the file as it is.
   metrics.open(options.metrics, step, info.evaluated);
   for (const std::string &change : changes) {
     progress->say("note: " + change);
-    metrics.write({{"step", step}, {"split", "note"}, {"note", change}});
+    metrics.announce({{"step", step}, {"split", "note"}, {"note", change}});
   }
-  openEvaluation();
 }
 
 void Training::openEvaluation() {
-
   Split split = settings.text("evaluate.on", "val") == "train" ? Split::Train : Split::Val;
   bool wanted = manifest.hasEntry("evaluate") && (settings.has("evaluate") || hasValidation(manifest, entry, files));
   if (!wanted) return;
@@ -314,15 +324,19 @@ void Training::watchDivergence(const StepReport &report) {
 }
 
 void Training::evaluateNow() {
-  EvaluationResult result = evaluation->run(settings.integer("evaluate.batches", 0));
+  std::optional<EvaluationResult> result = keepingSteps([&] {
+    return evaluation->run(settings.integer("evaluate.batches", 0), [&] { return signals.stopRequested() != 0; });
+  });
+  gaveUp = !result;
+  if (gaveUp) return; // the resumed run does it
   const char *split = settings.text("evaluate.on", "val") == "train" ? "evaluate" : "val";
-  progress->evaluation(step, split, result);
+  progress->evaluation(step, split, *result);
   metrics.write({{"step", step},
                  {"split", split},
-                 {"losses", namedNumbers(result.losses)},
-                 {"metrics", namedNumbers(result.metrics)},
-                 {"total", jsonNumber(result.total)},
-                 {"rows", result.rows},
+                 {"losses", namedNumbers(result->losses)},
+                 {"metrics", namedNumbers(result->metrics)},
+                 {"total", jsonNumber(result->total)},
+                 {"rows", result->rows},
                  {"seconds", secondsSinceStart()}});
   info.evaluated = true;
 }
@@ -348,11 +362,11 @@ void Training::save() {
     lastGood = saveCheckpoint(*folder, info, manifest, stateIn(program));
     savedStep = step;
     progress->note(fmt::format("saved {}", lastGood));
-  } catch (const DiskFull &e) {
+    if (int64_t keep = settings.integer("save.keep", 0); keep > 0) folder->keepNewest(keep, step);
+  } catch (const std::exception &e) {
+    // Whatever the reason, what is learned is worth more than this checkpoint: the next one may succeed.
     progress->say(fmt::format("warning: {}; training goes on without this checkpoint", e.what()));
-    return;
   }
-  if (int64_t keep = settings.integer("save.keep", 0); keep > 0) folder->keepNewest(keep, step);
 }
 
 /// From here on the folder holds this run only: what lies behind its step is of another branch, or damaged.
@@ -366,9 +380,12 @@ void Training::abandonOtherBranch() {
 }
 
 void Training::runStep(BatchLoader &loader) {
-  {
+  keepingSteps([&] {
     smallblocks::StepScope scope;
     loader.takeInto(program.at(0));
+  });
+  {
+    smallblocks::StepScope scope;
     program.call("step");
   }
   ++step;
@@ -398,16 +415,20 @@ ExitCode Training::run() {
     abandonOtherBranch();
     BatchLoader loader(set, info.seed, options.overfitBatch ? 0 : info.position, options.overfitBatch);
     while (step < lastStep) {
+      // Before the evaluation and the save that a stop makes needless, and before the first step.
+      if (int signal = signals.stopRequested()) return stopEarly(signal);
       runStep(loader);
-      if (int signal = signals.stopRequested(); signal && step < lastStep) return stopEarly(signal);
+      if (signals.stopRequested() && step < lastStep) continue;
       evaluateIfDue();
       if (isSaveDue()) save();
     }
   }
+  if (gaveUp) return stopEarly(signals.stopRequested());
   save();
   metrics.sync();
   if (folder && savedStep != step)
-    fail("trained to step {}, but that could not be saved in {}; make room and run again", step, folder->path());
+    fail("trained to step {}, but that could not be saved in {}, see the warning above; run again when that is mended",
+         step, folder->path());
   return ExitCode::Done;
 }
 

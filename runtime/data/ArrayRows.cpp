@@ -83,7 +83,8 @@ static double loadNumber(const unsigned char *src, NumberFormat format) {
   return static_cast<double>(static_cast<int64_t>(bits << unused) >> unused);
 }
 
-static void copyFloats(const ArrayFile &array, size_t firstByte, int64_t count, float *dst) {
+/// NaN and infinity are refused: one of them makes every loss after it worthless.
+static void copyFloats(const ArrayFile &array, size_t firstByte, int64_t count, int64_t row, float *dst) {
   const unsigned char *src = array.file.data() + firstByte;
   NumberFormat format = array.format;
   if (format.kind == NumberFormat::Float && format.bytes == 4 && !format.bigEndian)
@@ -92,6 +93,11 @@ static void copyFloats(const ArrayFile &array, size_t firstByte, int64_t count, 
     std::copy(src, src + count, dst);
   else
     for (int64_t i = 0; i < count; ++i) dst[i] = static_cast<float>(loadNumber(src + i * format.bytes, format));
+  if (format.kind != NumberFormat::Float) return;
+  for (int64_t i = 0; i < count; ++i)
+    if (!std::isfinite(dst[i]))
+      fail("{}: byte {} (row {}): value {} is not a finite f32 number", array.file.path(), firstByte + i * format.bytes,
+           row, loadNumber(src + i * format.bytes, format));
 }
 
 static void copyIntegers(const ArrayFile &array, size_t firstByte, const FieldRequest &request, int64_t row,
@@ -118,7 +124,7 @@ void ArrayRows::read(int64_t row, size_t index, void *dst) const {
   int64_t local = row - field.firstRow[file];
   size_t firstByte = array.firstByte + local * field.request.elements * array.format.bytes;
   if (field.request.type == ElementType::F32)
-    copyFloats(array, firstByte, field.request.elements, static_cast<float *>(dst));
+    copyFloats(array, firstByte, field.request.elements, local, static_cast<float *>(dst));
   else
     copyIntegers(array, firstByte, field.request, local, static_cast<int32_t *>(dst));
 }

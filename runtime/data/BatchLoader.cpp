@@ -2,6 +2,7 @@
 
 #include "runtime/data/BatchLoader.h"
 
+#include "runtime/data/MappedFile.h"
 #include "runtime/data/Permutation.h"
 
 #include <algorithm>
@@ -63,6 +64,7 @@ BatchLoader::BatchLoader(const DataSet &set, uint64_t seed, int64_t first, bool 
   // Signals are for the main thread.
   sigset_t all, before;
   sigfillset(&all);
+  sigdelset(&all, SIGBUS); // of its own reads
   pthread_sigmask(SIG_SETMASK, &all, &before);
   thread = std::thread([this] { fillForEver(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -86,7 +88,8 @@ void BatchLoader::fillForEver() {
       if (stopping) return;
     }
     try {
-      fillTrainingBatch(set, seed, nextNumber, buffer.targets.data());
+      // Reading allocates nothing, so that nothing is lost by the jump out of a read.
+      withMappedFiles([&] { fillTrainingBatch(set, seed, nextNumber, buffer.targets.data()); });
     } catch (...) {
       std::lock_guard lock(mutex);
       failure = std::current_exception();

@@ -111,7 +111,12 @@ static bool parseNumber(std::string_view text, double &value) {
   text = trim(text);
   if (text.starts_with('+')) text.remove_prefix(1);
   auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && stop == text.data() + text.size() && !text.empty();
+  // Out of range: a number too small for a double is 0, one too large is infinite (and refused where it is kept).
+  if (error == std::errc::result_out_of_range)
+    value = std::strtod(std::string(text).c_str(), nullptr);
+  else if (error != std::errc())
+    return false;
+  return stop == text.data() + text.size() && !text.empty();
 }
 
 CsvRows::CsvRows(const DataSpec &spec, const SplitPaths &paths, Portion portion, std::vector<FieldRequest> wanted) {
@@ -165,6 +170,9 @@ void CsvRows::keepLine(const Fields &fields, const MappedFile &file, size_t line
       char bytes[4];
       if (request.type == ElementType::F32) {
         float number = static_cast<float>(value);
+        if (!std::isfinite(number))
+          fail("{}: line {}, byte {}: value {} is not a finite f32 number", file.path(), line, byte,
+               text.substr(0, 40));
         memcpy(bytes, &number, 4);
       } else {
         double limit = request.of > 0 ? static_cast<double>(request.of) : 2147483648.0;

@@ -4,15 +4,94 @@
 
 #include "runtime/Error.h"
 
+#include <atomic>
+#include <csetjmp>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <glob.h>
+#include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 namespace tessera::runtime {
+
+//===----------------------------------------------------------------------===//
+// A mapped page that cannot be read is a SIGBUS
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The mapped files, for a signal handler: no lock, no allocation.
+struct MappedRegion {
+  std::atomic<const char *> begin = nullptr;
+  std::atomic<size_t> size = 0;
+  char path[512] = {};
+};
+} // namespace
+
+static MappedRegion regions[256]; // of more files than that some go without a name
+static thread_local sigjmp_buf *jumpTarget = nullptr;
+static thread_local char lostFile[600];
+
+static void onBusError(int signal, siginfo_t *info, void *) {
+  auto *at = static_cast<const char *>(info->si_addr);
+  for (MappedRegion &region : regions) {
+    const char *begin = region.begin;
+    if (!begin || at < begin || at >= begin + region.size) continue;
+    snprintf(lostFile, sizeof(lostFile), "%s: byte %zu: the file was cut short or cannot be read any more", region.path,
+             static_cast<size_t>(at - begin));
+    if (jumpTarget) siglongjmp(*jumpTarget, 1);
+    dprintf(STDERR_FILENO, "error: %s\n", lostFile);
+    _exit(1);
+  }
+  std::signal(signal, SIG_DFL); // not ours: the access is made again, and ends the process
+}
+
+static void watch(const void *map, size_t size, const std::string &path) {
+  static const bool installed = [] {
+    struct sigaction action = {};
+    action.sa_sigaction = onBusError;
+    action.sa_flags = SA_SIGINFO;
+    return sigaction(SIGBUS, &action, nullptr) == 0;
+  }();
+  (void)installed;
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  for (MappedRegion &region : regions) {
+    if (region.begin) continue;
+    snprintf(region.path, sizeof(region.path), "%s", path.c_str());
+    region.size = size;
+    region.begin = static_cast<const char *>(map);
+    return;
+  }
+}
+
+static void unwatch(const void *map) {
+  for (MappedRegion &region : regions)
+    if (region.begin == map) region.begin = nullptr;
+}
+
+void withMappedFiles(const std::function<void()> &read) {
+  sigjmp_buf here;
+  if (sigsetjmp(here, 1)) {
+    jumpTarget = nullptr;
+    fail("{}", lostFile);
+  }
+  jumpTarget = &here;
+  try {
+    read();
+  } catch (...) {
+    jumpTarget = nullptr;
+    throw;
+  }
+  jumpTarget = nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Mapping
+//===----------------------------------------------------------------------===//
 
 MappedFile::MappedFile(const std::string &path, bool inflate) : name(path) {
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -29,16 +108,20 @@ MappedFile::MappedFile(const std::string &path, bool inflate) : name(path) {
   }
   bytes = static_cast<const unsigned char *>(map);
   count = mapped = info.st_size;
+  watch(map, mapped, path);
   if (inflate && count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) try {
       inflateWhole();
     } catch (...) {
+      unwatch(map);
       munmap(map, mapped); // a destructor does not run for a constructor that throws
       throw;
     }
 }
 
 MappedFile::~MappedFile() {
-  if (map) munmap(map, mapped);
+  if (!map) return;
+  unwatch(map);
+  munmap(map, mapped);
 }
 
 MappedFile::MappedFile(MappedFile &&other) noexcept

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,11 @@ private:
   void *map = nullptr;
   std::vector<unsigned char> inflated;
 };
+
+/// Runs `read`, which uses mapped files. One that is cut short meanwhile, or that its disk will not give, is an Error
+/// that names it; anywhere else it ends the process with that message and status 1. The error may leave `read` by a
+/// jump: it must hold nothing that a destructor gives back.
+void withMappedFiles(const std::function<void()> &read);
 
 /// The files that patterns ("data/train_*.bin") stand for, in order, each
 /// pattern's sorted. Throws an Error where one matches nothing.

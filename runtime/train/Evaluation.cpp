@@ -3,6 +3,7 @@
 #include "runtime/train/Evaluation.h"
 
 #include "runtime/data/BatchLoader.h"
+#include "runtime/data/MappedFile.h"
 
 namespace tessera::runtime {
 
@@ -12,7 +13,7 @@ Evaluation::Evaluation(Program &program, const DataFiles &files, Split split)
   for (const BatchInput &input : set.inputs) targets.push_back(program.at(input.value->offset));
 }
 
-EvaluationResult Evaluation::run(int64_t maxBatches) {
+std::optional<EvaluationResult> Evaluation::run(int64_t maxBatches, const std::function<bool()> &stop) {
   struct Sum {
     const Value *value, *count;
     double sum = 0, weight = 0;
@@ -24,7 +25,9 @@ EvaluationResult Evaluation::run(int64_t maxBatches) {
   if (maxBatches > 0) batches = std::min(batches, maxBatches);
   EvaluationResult result;
   for (int64_t batch = 0; batch < batches; ++batch) {
-    int64_t real = fillOrderedBatch(set, batch, targets.data());
+    if (stop && stop()) return std::nullopt;
+    int64_t real = 0;
+    withMappedFiles([&] { real = fillOrderedBatch(set, batch, targets.data()); });
     if (const Value *weight = entry.input("weight")) {
       auto *weights = reinterpret_cast<float *>(program.at(weight->offset));
       for (int64_t i = 0; i < weight->elements(); ++i) weights[i] = i < real ? 1.0f : 0.0f;

@@ -6,6 +6,8 @@
 #include "runtime/Program.h"
 #include "runtime/data/DataSource.h"
 
+#include <functional>
+
 namespace tessera::runtime {
 
 using NamedValues = std::vector<std::pair<std::string, double>>;
@@ -21,8 +23,8 @@ class Evaluation {
 public:
   Evaluation(Program &program, const DataFiles &files, Split split);
 
-  /// At most `maxBatches` batches; 0: all.
-  EvaluationResult run(int64_t maxBatches = 0);
+  /// At most `maxBatches` batches; 0: all. Nothing if `stop` (asked before each batch) says so.
+  std::optional<EvaluationResult> run(int64_t maxBatches = 0, const std::function<bool()> &stop = nullptr);
 
 private:
   Program &program;

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <unistd.h>
+#include <utility>
 
 namespace tessera::runtime {
 
@@ -22,7 +23,7 @@ static bool isBefore(const std::string &line, int64_t step, bool evaluated) {
   Json record = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!record.is_object() || !record.contains("step") || !record["step"].is_number_integer()) return false;
   int64_t at = record["step"];
-  bool isTraining = record.value("split", "train") == "train";
+  bool isTraining = !record.contains("split") || record["split"] == "train";
   return at < step || (at == step && step > 0 && (isTraining || evaluated));
 }
 
@@ -50,23 +51,42 @@ MetricsWriter::~MetricsWriter() {
   if (file && file != stdout) std::fclose(file);
 }
 
-void MetricsWriter::open(const std::string &wanted, int64_t step, bool evaluated) {
-  path = wanted;
+void MetricsWriter::open(const std::string &wanted, int64_t atStep, bool isEvaluated) {
+  path = wanted, step = atStep, evaluated = isEvaluated;
   if (path.empty()) return;
   if (path == "-") {
     file = stdout;
     return;
   }
   OutputPath output = findOutput(path);
-  if (output.kind == OutputPath::File) cutBack(output.path, step, evaluated);
-  file = openToAppend(output.path);
+  cuts = output.kind == OutputPath::File;
   durable = output.kind != OutputPath::Special;
+  file = openToAppend(output.path);
+}
+
+/// The first record is at hand: from now on the file is of this run.
+void MetricsWriter::begin() {
+  begun = true;
+  if (cuts) try {
+      std::string target = findOutput(path).path;
+      cutBack(target, step, evaluated);
+      std::FILE *cut = openToAppend(target);
+      std::fclose(std::exchange(file, cut));
+    } catch (const std::exception &e) {
+      fmt::print(stderr, "warning: {}; {} keeps the lines behind step {}\n", e.what(), path, step);
+    }
+  for (const Json &record : announced) put(record);
+}
+
+void MetricsWriter::put(const Json &record) {
+  std::string line = dumpJson(record) + "\n";
+  std::fwrite(line.data(), 1, line.size(), file);
 }
 
 void MetricsWriter::write(const Json &record) {
   if (!file) return;
-  std::string line = dumpJson(record) + "\n";
-  std::fwrite(line.data(), 1, line.size(), file);
+  if (!begun) begin();
+  put(record);
   auto now = std::chrono::steady_clock::now();
   if (file != stdout && now - flushed < std::chrono::seconds(1)) return;
   std::fflush(file);

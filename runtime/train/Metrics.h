@@ -17,10 +17,13 @@ public:
   ~MetricsWriter();
   MetricsWriter(const MetricsWriter &) = delete;
 
-  /// Opens `path` ("-" is standard output) for a run that starts at `step`:
-  /// what an earlier run recorded behind it is cut off (devices and pipes are
-  /// only written). `evaluated`: the evaluation at `step` itself stays.
+  /// Opens `path` ("-" is standard output) for a run that starts at `step`. With the first record, not before, what an
+  /// earlier run recorded behind it is cut off (devices and pipes are only written). `evaluated`: the evaluation at
+  /// `step` itself stays.
   void open(const std::string &path, int64_t step, bool evaluated);
+
+  /// A record to be written right before the first of write().
+  void announce(Json record) { announced.push_back(std::move(record)); }
 
   /// Others can read a record within about a second.
   void write(const Json &record);
@@ -28,7 +31,14 @@ public:
   void sync();
 
 private:
+  void begin();
+  void put(const Json &record);
+
   std::string path;
+  std::vector<Json> announced;
+  int64_t step = 0;       ///< to cut back to
+  bool evaluated = false; ///< the evaluation at `step` stays
+  bool begun = false, cuts = false;
   std::FILE *file = nullptr;
   bool durable = false; ///< a file that can be synced: neither a device nor a pipe
   std::chrono::steady_clock::time_point flushed;

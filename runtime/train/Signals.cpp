@@ -22,7 +22,7 @@ static void onSave(int) { saveAsked = 1; }
 static void handle(int signal, void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
+  // Without SA_RESTART: a write that waits for a reader must not hold up the stop.
   sigaction(signal, &action, nullptr);
 }
 
@@ -32,6 +32,8 @@ Signals::Signals() {
   handle(SIGINT, onStop);
   handle(SIGTERM, onStop);
   handle(SIGUSR1, onSave);
+  // A file that may not grow is an error of the write, not the end.
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 Signals::~Signals() {

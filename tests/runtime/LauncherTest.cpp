@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
 
@@ -106,6 +107,17 @@ protected:
                                     folder.path, *shared / "line", options);
     folder.write("script.sh", start + script + "\nwait $p\n");
     return WEXITSTATUS(std::system(fmt::format("bash {} > /dev/null 2>&1", folder / "script.sh").c_str()));
+  }
+
+  /// Makes the program "other": that of "line" with changes in its manifest.
+  void programWith(const std::vector<std::pair<std::string, std::string>> &changes) {
+    Payload payload;
+    std::string message;
+    ASSERT_EQ(readPayload(*shared / "line", payload, message), PayloadStatus::Found);
+    for (const auto &[from, to] : changes)
+      for (size_t at = 0; (at = payload.manifest.find(from, at)) != std::string::npos; at += to.size())
+        payload.manifest.replace(at, from.size(), to);
+    ASSERT_EQ(writeTrainingProgram(TESSERA_LAUNCHER, payload.object, payload.manifest, *shared / "other"), "");
   }
 
   std::string checkpoint(const std::string &dir, int64_t step) {
@@ -227,6 +239,28 @@ TEST_F(Launcher, SkippingMoreBatchesThanThereAreNumbersIsRefused) {
   EXPECT_EQ(run("train --skip-batches 1000000000000 --steps 1").status, 0);
 }
 
+TEST_F(Launcher, AnErrorOfSavingDoesNotEndTraining) {
+  std::string meanwhile = "mv a b; until grep -q warning log; do sleep 0.01; done; mv b a; kill $p";
+  EXPECT_EQ(whileRunning(meanwhile, "--set save.minutes=0.0005"), 75) << readFile(folder / "log");
+  EXPECT_FALSE(CheckpointFolder(folder / "a").steps().empty());
+  EXPECT_NE(readFile(folder / "log").find("training goes on without this checkpoint"), std::string::npos);
+}
+
+TEST_F(Launcher, AStopDoesNotWaitForAnEvaluation) {
+  std::string rows;
+  for (int i = 0; i < 300'000; ++i) rows += "1,2,3,4,5\n";
+  folder.write("long.csv", rows);
+  // $p has begun the evaluation at step 0, or is about to.
+  std::string script =
+      fmt::format("cd {}\n{} train --data val=long.csv --checkpoint-dir a --steps 0 > log 2>&1 &\np=$!\n"
+                  "until grep -q 'one rank' log; do sleep 0.01; done; kill $p; wait $p\n",
+                  folder.path, *shared / "line");
+  folder.write("script.sh", script);
+  EXPECT_EQ(WEXITSTATUS(std::system(fmt::format("bash {} > /dev/null 2>&1", folder / "script.sh").c_str())), 75);
+  EXPECT_EQ(readFile(folder / "log").find("val:"), std::string::npos) << readFile(folder / "log");
+  EXPECT_EQ(nlohmann::json::parse(readFile(checkpoint("a", 0) + "/manifest.json"))["evaluated"], false);
+}
+
 TEST_F(Launcher, EvaluatesOtherData) {
   ASSERT_EQ(run("train").status, 0);
   folder.write("other.csv", csvLines(7));
@@ -261,15 +295,6 @@ TEST_F(Launcher, RunningAgainGoesOnFromWhatAResumedRunSaved) {
 
 TEST_F(Launcher, OtherModelsAndBatchesAreRefusedAndOtherChangesNoted) {
   ASSERT_EQ(run("train --checkpoint-dir a --steps 10").status, 0);
-  auto programWith = [&](const std::vector<std::pair<std::string, std::string>> &changes) {
-    Payload payload;
-    std::string message;
-    EXPECT_EQ(readPayload(*shared / "line", payload, message), PayloadStatus::Found);
-    for (const auto &[from, to] : changes)
-      for (size_t at = 0; (at = payload.manifest.find(from, at)) != std::string::npos; at += to.size())
-        payload.manifest.replace(at, from.size(), to);
-    EXPECT_EQ(writeTrainingProgram(TESSERA_LAUNCHER, payload.object, payload.manifest, *shared / "other"), "");
-  };
   programWith({{R"("model": "line")", R"("model": "curve")"}});
   Outcome model = run("train --checkpoint-dir a", "", "other");
   EXPECT_EQ(model.status, 1);
@@ -366,9 +391,37 @@ TEST_F(Launcher, MetricsAreCutBackToTheCheckpoint) {
   EXPECT_EQ(withoutTime("whole.jsonl"), withoutTime("cut.jsonl"));
 }
 
+TEST_F(Launcher, DataThatCannotBeReadLoseNoSteps) {
+  programWith({{R"("format": "csv")", R"("format": "npy")"}, {R"("shuffle": true)", R"("shuffle": false)"}});
+  auto writeNpy = [&](const std::string &name, int columns, int badRow) {
+    std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': (50, {}), }}", columns);
+    header.resize(118, ' ');
+    std::vector<float> numbers(50 * columns, 1);
+    if (badRow >= 0) numbers[badRow * columns] = NAN;
+    folder.write(name, std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header +
+                           std::string(reinterpret_cast<char *>(numbers.data()), numbers.size() * 4));
+  };
+  writeNpy("x.npy", 3, 30);
+  writeNpy("y.npy", 2, -1);
+  Outcome train = run("train --data x=x.npy --data y=y.npy --checkpoint-dir a --set save.every=0", "", "other");
+  EXPECT_EQ(train.status, 1);
+  EXPECT_NE(train.output.find("x.npy: byte 488 (row 30): value nan"), std::string::npos) << train.output;
+  EXPECT_EQ(CheckpointFolder(folder / "a").steps(), std::vector<int64_t>{7}); // rows 28 to 31 are the eighth batch
+}
+
+TEST_F(Launcher, ARunThatFailsAtOnceLeavesTheMetrics) {
+  std::string old = "{\"step\":1,\"split\":3}\n{\"step\":\"x\"}\n[7]\n";
+  folder.write("m.jsonl", old);
+  EXPECT_EQ(run("train --metrics m.jsonl --data val=missing.csv").status, 1);
+  EXPECT_EQ(readFile(folder / "m.jsonl"), old);
+  Outcome train = run("train --metrics m.jsonl --steps 1");
+  EXPECT_EQ(train.status, 0) << train.output;
+  EXPECT_EQ(readFile(folder / "m.jsonl").find("x"), std::string::npos);
+}
+
 TEST_F(Launcher, DivergenceExitsWithThree) {
   std::string text;
-  for (int i = 0; i < 50; ++i) text += "1,2,3,nan,5\n";
+  for (int i = 0; i < 50; ++i) text += "1,2,3,1e30,5\n"; // its square is infinite
   folder.write("line.csv", text);
   Outcome train = run("train");
   EXPECT_EQ(train.status, 3);

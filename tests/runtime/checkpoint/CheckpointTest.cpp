@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <numeric>
+#include <sys/resource.h>
 
 using namespace tessera::runtime;
 using namespace tessera::tests;
@@ -176,6 +178,25 @@ TEST(DurableFile, FullDisk) {
   DurableFile file("/dev/full");
   file.append("x", 1);
   EXPECT_THROW(file.commit(), DiskFull);
+}
+
+TEST(DurableFile, FileSizeLimitIsAFullDisk) {
+  TemporaryFolder folder;
+  auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old, low;
+  getrlimit(RLIMIT_FSIZE, &old);
+  low = {100, old.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &low);
+  auto write = [&] {
+    replaceFile(folder / "f", [](DurableFile &file) {
+      file.append(std::string(200, 'x').data(), 200);
+      file.commit();
+    });
+  };
+  EXPECT_THROW(write(), DiskFull);
+  setrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, before);
+  EXPECT_TRUE(fs::is_empty(folder.path)); // no temporary is left
 }
 
 TEST_F(Checkpoints, ModelAlone) {

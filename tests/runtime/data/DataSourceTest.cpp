@@ -3,14 +3,18 @@
 #include "../TemporaryFolder.h"
 #include "runtime/Error.h"
 #include "runtime/data/BatchLoader.h"
+#include "runtime/data/MappedFile.h"
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <zlib.h>
 
 using namespace tessera::runtime;
 using namespace tessera::tests;
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -242,6 +246,41 @@ TEST_F(Data, Idx) {
   EXPECT_NE(error(gzip(images) + "x").find("behind the end"), std::string::npos);
   mutate(openArrayRows, "idx", images, fields);
   mutate(openArrayRows, "idx", gzip(images), fields);
+}
+
+TEST_F(Data, NumbersThatAreNotFiniteAreRefused) {
+  float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  FieldRequest x{"x", ElementType::F32, 2, 0};
+  for (float bad : {nan, infinity, -infinity}) {
+    std::string path = folder.write("x.npy", npyFile("<f4", "(2, 2)", bytesOf<float>({1, 2, 3, bad})));
+    auto reader = open(openArrayRows, "npy", path, {x});
+    EXPECT_EQ(row<float>(*reader, 0, 0, 2), (std::vector<float>{1, 2}));
+    std::string said = errorOf([&] { row<float>(*reader, 1, 0, 2); });
+    EXPECT_NE(said.find(fmt::format("byte {} (row 1): value", fs::file_size(path) - 4)), std::string::npos) << said;
+  }
+  std::string large = folder.write("x.npy", npyFile("<f8", "(1, 2)", bytesOf<double>({1, 1e300})));
+  auto reader = open(openArrayRows, "npy", large, {x});
+  EXPECT_NE(errorOf([&] { row<float>(*reader, 0, 0, 2); }).find("not a finite"), std::string::npos);
+  spec.fields = {{"x", {}, 0, {}}};
+  for (const char *bad : {"nan", "inf", "-inf", "1e40", "1e999"}) {
+    std::string path = folder.write("x.csv", fmt::format("1,2\n3,{}\n", bad));
+    std::string said = errorOf([&] { open(openCsvRows, "csv", path, {x}); });
+    EXPECT_NE(said.find("line 2, byte 6: value " + std::string(bad)), std::string::npos) << said;
+  }
+  std::string small = folder.write("x.csv", "1e-999,-1e-320\n");
+  EXPECT_EQ(row<float>(*open(openCsvRows, "csv", small, {x}), 0, 0, 2), (std::vector<float>{0, 0}));
+}
+
+TEST_F(Data, AFileCutShortUnderAReadIsAnError) {
+  std::string path = folder.write("t", std::string(1 << 20, 'a'));
+  auto reader = open(openTokenRows, "text", path, tokenFields());
+  fs::resize_file(path, 5000);
+  EXPECT_EQ(row<int32_t>(*reader, 0, 0, 4)[0], 'a');
+  for (int round = 0; round < 2; ++round) {
+    std::string said = errorOf([&] { withMappedFiles([&] { row<int32_t>(*reader, 100'000, 0, 4); }); });
+    EXPECT_NE(said.find("t: byte 400000: the file was cut short"), std::string::npos) << said;
+  }
+  EXPECT_EXIT(row<int32_t>(*reader, 100'000, 0, 4), testing::ExitedWithCode(1), "byte 400000: the file was cut short");
 }
 
 TEST_F(Data, MutatedTokenFiles) {
