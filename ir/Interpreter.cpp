@@ -4,6 +4,7 @@
 #include "ir/IterationSpace.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/xxhash.h"
 #include <cmath>
 #include <limits>
 
@@ -47,12 +48,19 @@ double tessera::roundTo(double value, Type elementType) {
   return number.convertToDouble();
 }
 
-/// A number in [0, 1) that `seed` and `value` give: SplitMix64 (Steele, Lea and Flood, 2014) of both.
-static double drawFor(double value, uint64_t seed) {
-  uint64_t z = llvm::bit_cast<uint64_t>(value) + (seed + 1) * 0x9e3779b97f4a7c15u;
+/// A number in [0, 1) that `seed` and `key` give: SplitMix64 (Steele, Lea and Flood, 2014) of both.
+static double drawFor(uint64_t key, uint64_t seed) {
+  uint64_t z = key + (seed + 1) * 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+std::optional<double> Interpreter::leaningOf(Operation &op) const {
+  bool isApproximated =
+      isa<ExpOp, LogOp, RsqrtOp, TanhOp, ErfOp, SinOp, CosOp, PowOp, RandomOp, DecomposeOpInterface>(op);
+  if (rounding != Rounding::Coarse || seed % 2 == 0 || !isApproximated) return std::nullopt;
+  return drawFor(llvm::xxh3_64bits(op.getName().getStringRef()), seed);
 }
 
 /// One of the two neighbours of a number in a float type with two bits less, each as probable as it is near. Equal
@@ -63,7 +71,7 @@ double Interpreter::roundCoarsely(double value, const llvm::fltSemantics &semant
   int precision = llvm::APFloat::semanticsPrecision(semantics);
   int exponent = std::max(std::ilogb(value), llvm::APFloat::semanticsMinExponent(semantics));
   double scaled = std::ldexp(value, precision - bitsLess - 1 - exponent), below = std::floor(scaled);
-  bool up = drawFor(value, seed) < scaled - below;
+  bool up = leaning.value_or(drawFor(llvm::bit_cast<uint64_t>(value), seed)) < scaled - below;
   double rounded = std::ldexp(below + up, exponent - (precision - bitsLess - 1));
   double largest = llvm::APFloat::getLargest(semantics).convertToDouble();
   return std::abs(rounded) > largest ? std::copysign(std::numeric_limits<double>::infinity(), value) : rounded;
@@ -107,11 +115,14 @@ FailureOr<SmallVector<TensorValue>> Interpreter::runBlock(Block &block, ArrayRef
     if (!evaluated) return op.emitOpError("cannot be interpreted: a pass must write it out first");
     auto results =
         llvm::map_to_vector(op.getResultTypes(), [](Type t) { return TensorValue(cast<NamedTensorType>(t)); });
+    leaning = leaningOf(op);
     if (failed(evaluated.evaluate(valuesOf(op.getOperands()), results, *this))) return failure();
+    leaning = leaningOf(op); // a region's ops had theirs
     for (auto [result, value] : llvm::zip(op.getResults(), results)) {
       round(value);
       values[result] = std::move(value);
     }
+    leaning.reset();
   }
   return valuesOf(block.getTerminator()->getOperands());
 }

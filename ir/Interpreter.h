@@ -28,8 +28,10 @@ struct TensorValue {
 enum class Rounding {
   Double, ///< every float is computed and kept in f64
   Types,  ///< every result is rounded to its element type
-  Coarse, ///< arguments and results are held in a type with two bits of mantissa less, rounded up or down at random
-          ///< with the mean kept, equal numbers alike: samples errors four times as large as those of the type
+  Coarse, ///< arguments and results are held in a type with two bits of mantissa less, rounded up or down at random, so
+          ///< that errors are sampled which are four times those of the type. Equal numbers go the same way, as they do
+          ///< in a target; with an odd seed all results of one kind of function (exp, tanh …) lean to the same side,
+          ///< as those of a target's approximation may
 };
 
 class Interpreter;
@@ -67,10 +69,13 @@ public:
   double roundPartial(double value);
 
 private:
+  /// The draw for all results of an op, if they lean to one side.
+  std::optional<double> leaningOf(mlir::Operation &op) const;
   double roundCoarsely(double value, const llvm::fltSemantics &semantics);
 
   Rounding rounding;
   uint64_t seed;
+  std::optional<double> leaning; ///< the draw for all results of the op at work, where its results lean to one side
 };
 
 inline double PartialRounding::operator()(double value) const {
