@@ -76,11 +76,17 @@ Value Elaborator::dispatch(const ast::Expr &expr) {
 
 Value Elaborator::evalBlock(const ast::Block &block) {
   Current->scopes.emplace_back();
+  llvm::StringMap<AxisRef> outer = Current->axes;
   bool ok = true;
   for (auto &stmt : block.statements) ok &= evalStatement(*stmt);
   // After a wrong statement the result may still hold mistakes of its own: names that failed are known as errors.
   Value result = block.result ? eval(*block.result) : Value();
   Current->scopes.pop_back();
+  bool isBody = Current->function && &block == &Current->function->body;
+  for (auto &[name, axis] : Current->axes)
+    if (!isBody && !outer.count(name) && result.isTensor() && result.tensor.type().hasAxis(axis.name))
+      result = failed(Code::E0221, block.result->span, "the local dim `" + name + "` escapes from its block");
+  Current->axes = std::move(outer);
   return ok ? result : Value();
 }
 

@@ -168,6 +168,8 @@ static void inferPosition(BinaryOp op, const Value &a, const Value &b, Tensor &r
     return Interval{v.number.integer, v.number.integer};
   };
   std::optional<Interval> ra = range(a), rb = range(b);
+  // `%` floors: whatever is on the left, the result lies in 0 … n - 1.
+  if (op == BinaryOp::Mod && rb && rb->low > 0 && !ra) ra = Interval{INT32_MIN, INT32_MAX};
   if (ra && rb) result.range = intervalOf(op, *ra, *rb);
   bool linear = op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul;
   bool wasWindow = (a.isTensor() && a.tensor.window) || (b.isTensor() && b.tensor.window);

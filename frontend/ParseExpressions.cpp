@@ -280,6 +280,17 @@ ExprPtr Parser::parseNamed() {
   return finish(std::move(node), since(first), {});
 }
 
+/// An expression, or a word of the language that stands alone: `evaluate(on = train)`. Whether a word means anything
+/// here is for the callee to say.
+ExprPtr Parser::parseArgumentValue() {
+  bool isAlone = llvm::is_contained(
+      {TokenKind::Comma, TokenKind::RightParen, TokenKind::Separator, TokenKind::EndOfFile}, peek(1).kind);
+  if (!at(TokenKind::Name) || !isReserved(peek().text) || !isAlone) return parseExpr();
+  auto node = std::make_unique<RefExpr>(peek().span);
+  node->name = takeWord();
+  return node;
+}
+
 bool Parser::parseArguments(std::vector<Argument> &args) {
   while (!at(TokenKind::RightParen)) {
     Argument arg;
@@ -291,7 +302,7 @@ bool Parser::parseArguments(std::vector<Argument> &args) {
           .label(args.back().name.span, "named here");
       return false;
     }
-    if (!(arg.value = parseExpr())) return false;
+    if (!(arg.value = parseArgumentValue())) return false;
     args.push_back(std::move(arg));
     if (!accept(TokenKind::Comma)) break;
   }

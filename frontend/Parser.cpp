@@ -319,7 +319,7 @@ bool Parser::parsePath(PathPattern &path) {
 //===----------------------------------------------------------------------===//
 
 ExprPtr Parser::parseWholeExpression() {
-  ExprPtr expr = parseExpr();
+  ExprPtr expr = parseArgumentValue();
   accept(TokenKind::Separator);
   if (expr && !at(TokenKind::EndOfFile)) {
     unexpected("the end of the expression");

@@ -88,6 +88,7 @@ private:
   ast::ExprPtr parseIndex(ast::ExprPtr base);
   ast::ExprPtr parseInto(ast::ExprPtr base);
   ast::ExprPtr parseAs(ast::ExprPtr base);
+  ast::ExprPtr parseArgumentValue();
   bool parseArguments(std::vector<ast::Argument> &args);
   bool parseGroup(std::vector<ast::Name> &names);
   bool startsIndex() const;

@@ -17,6 +17,7 @@ public:
       : Engine(diagnostics), Folder(llvm::sys::path::parent_path(path)) {}
 
   void loadMain(unsigned file);
+  void checkFunctions();
   SourceProgram Program;
 
 private:
@@ -29,6 +30,7 @@ private:
   void collect(FileScope &scope, const ast::Preset &preset);
   void collect(FileScope &scope, const ast::Model &model);
   void collect(FileScope &scope, const ast::Train &train);
+  void checkParams(const std::vector<ast::Param> &params, const ast::Axes *axes);
   void resolveUses(FileScope &scope);
   void useLibrary(FileScope &scope, const ast::Use &use);
   void useFile(FileScope &scope, const ast::Use &use);
@@ -248,8 +250,48 @@ void Loader::loadMain(unsigned file) {
   resolveUses(scope);
 }
 
+/// A function's names, whether or not it is called: each once, and none that hides a dim.
+void Loader::checkParams(const std::vector<ast::Param> &params, const ast::Axes *axes) {
+  llvm::StringMap<Span> seen;
+  auto check = [&](const ast::Name &name, bool mayRepeat) {
+    if (name.text.empty()) return;
+    if (auto dim = Program.dims.find(name.text); dim != Program.dims.end()) {
+      Engine.error(Code::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name")
+          .label(name.span, "this would hide it")
+          .label(dim->second.size->name.span, "the dim")
+          .help("choose another name");
+      return;
+    }
+    auto [entry, isNew] = seen.try_emplace(name.text, name.span);
+    if (!isNew && !mayRepeat)
+      Engine.error(Code::E0202, name.span, "`" + name.text + "` is declared twice")
+          .label(name.span, "declared again")
+          .label(entry->second, "first declared here");
+  };
+  if (axes)
+    for (const ast::Axis &axis : axes->list) check(axis.name, false);
+  for (const ast::Param &param : params) check(param.name, false);
+  // Several parameters may have the rest `r..`.
+  for (const ast::Param &param : params)
+    if (param.axes)
+      for (const ast::Axis &axis : param.axes->list)
+        if (axis.isRest) check(axis.name, true);
+}
+
+void Loader::checkFunctions() {
+  for (auto &file : Program.files) {
+    if (file->isLibrary) continue;
+    for (const ast::Declaration &declaration : file->tree.declarations) {
+      if (auto *function = std::get_if<ast::Function>(&declaration.node))
+        checkParams(function->params, function->axes ? &*function->axes : nullptr);
+      if (auto *model = std::get_if<ast::Model>(&declaration.node)) checkParams(model->params, nullptr);
+    }
+  }
+}
+
 SourceProgram tessera::loadProgram(unsigned file, StringRef path, DiagnosticEngine &diagnostics) {
   Loader loader(path, diagnostics);
   loader.loadMain(file);
+  loader.checkFunctions();
   return std::move(loader.Program);
 }

@@ -234,4 +234,25 @@ TEST(Numbers, aMeanInsideARepeatOfTheModelIsNoCount) {
   EXPECT_DOUBLE_EQ(model.run("evaluate", Rows)["loss l"][0], (4 + 1 + 0 + 9) / 4.0);
 }
 
+TEST(Numbers, aRemainderIsInBounds) {
+  Compiled model(withItems("  let x = d.x\n"
+                           "  loss l = mean[batch](m(x))\n"
+                           "  metric turn = mean[batch](x[f = step % f])\n"));
+  EXPECT_DOUBLE_EQ(metric(model.step(Rows), "turn"), 1);
+  EXPECT_DOUBLE_EQ(metric(model.step(Rows), "turn"), 2);
+}
+
+TEST(Numbers, aDimOfABlockIsUnknownOutside) {
+  Compiled model("dim batch, f = 4, layer = 2\n"
+                 "fn two(x[.., f]) {\n"
+                 "  let a = if true {\n    dim k like f\n    sum[k](x as [f -> k])\n  } else {\n"
+                 "    dim k = 2\n    sum[f](x)\n  }\n"
+                 "  let b = repeat[layer](h = x) {\n    dim k like f\n    over[f](max[k](h as [f -> k]))\n  }\n"
+                 "  sum[f](b) + a\n}\n"
+                 "model m(x[batch, f]) -> [batch] {\n  weight w [] = 1\n  two(w * x)\n}\n"
+                 "train m {\n  data d = csv(train = \"t.csv\", batch = 4, x = float[f](column = 0))\n"
+                 "  loss l = mean[batch](m(d.x))\n  optimize sgd(lr = 0.1) on **\n}\n");
+  EXPECT_DOUBLE_EQ(model.run("evaluate", Rows)["loss l"][0], 4 * 4 + 10);
+}
+
 } // namespace
