@@ -231,6 +231,16 @@ Value Elaborator::callFunction(const FunctionValue &function, const ast::CallExp
       return failed(Code::E0224, call.callee.span,
                     "`" + declaration.name.text + "` calls itself, directly or through others");
   if (depth > MaxCallDepth) return failed(Code::E0601, call.span, "calls nest deeper than " + Twine(MaxCallDepth));
+  if (!call.label.text.empty()) {
+    auto [first, isNew] = Current->labels.try_emplace(call.label.text, call.label.span);
+    if (!isNew && !(first->second == call.label.span)) {
+      error(Code::E0301, call.label.span, "two calls have the label `" + call.label.text + "`")
+          .label(call.label.span, "second")
+          .label(first->second, "first")
+          .help("choose another label: paths tell calls apart by them");
+      return Value();
+    }
+  }
   Frame frame;
   frame.function = &declaration;
   frame.file = function.file;
@@ -265,6 +275,8 @@ Value Elaborator::callModel(const ast::CallExpr &call) {
   if (call.axes) return failed(Code::E0207, call.axes->span, "a model is called without brackets");
   std::vector<Value> values;
   if (!bindArguments(Program.model->params, call, values)) return Value();
+  for (auto [param, value] : llvm::zip(Program.model->params, values))
+    ModelIntegers[&param] = value.isTensor() && value.tensor.element().isInteger(32);
   return expandModel(std::move(values), &call);
 }
 

@@ -174,6 +174,12 @@ Value Elaborator::lookupGlobal(const ast::Name &name) {
     return step;
   }
   if (isBuiltin(name.text)) return FunctionValue{name.text, nullptr, &file, {}};
+  if (Program.model && name.text == Program.model->name.text) {
+    error(Code::E0205, name.span, "`" + name.text + "` is the model: only the training description calls it")
+        .label(Program.model->name.span, "the model")
+        .help("put what is shared into a function: `fn … { … }`");
+    return Value();
+  }
   auto message = error(Code::E0201, name.span, "unknown name `" + name.text + "`");
   StringRef nearest = nearestName(name.text, visibleNames());
   if (!nearest.empty()) message.help("did you mean `" + nearest + "`?");

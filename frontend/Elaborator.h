@@ -37,6 +37,7 @@ struct Frame {
   llvm::StringMap<std::vector<AxisRef>> rests; ///< `r..`
   llvm::StringMap<AxisRef> locals;             ///< local dims by their name in the IR
   std::vector<llvm::StringMap<Value>> scopes;
+  llvm::StringMap<Span> labels; ///< of calls in this body
 };
 
 /// A parameter of the model.
@@ -147,6 +148,7 @@ private:
   void applyOverride(const std::string &name, const std::string &text, const ast::Bind *bind);
   bool parseOverride(llvm::StringRef name, llvm::StringRef text, Number &number);
   void resolveSets();
+  void hypersOf(const ast::Expr &expr, std::vector<llvm::StringRef> &hypers, llvm::StringSet<> &seen) const;
   std::optional<int64_t> dimSize(llvm::StringRef name, Span use);
   std::optional<int64_t> computeDimSize(const DimDecl &decl, Span use);
   std::optional<int64_t> checkedSize(const Value &value, Span span, llvm::StringRef name);
@@ -337,10 +339,16 @@ private:
   std::vector<mlir::NamedAttrList> ArgumentAttrs;
   std::vector<mlir::Value> Results;
   std::vector<mlir::NamedAttrList> ResultAttrs;
+  llvm::MapVector<const ast::Param *, bool> ModelIntegers; ///< whether the training gives it integers
   unsigned Expansions = 0;
-  llvm::StringMap<std::pair<Span, Span>> DeclaredPaths; ///< in this expansion of the model: statement, call
-  llvm::StringMap<unsigned> DrawsAt;                    ///< random draws so far at each path
-  mlir::Value RowWeights;                               ///< in `evaluate`
+  /// Where a parameter is declared, and the calls that lead there, the outermost first.
+  struct Declared {
+    Span span;
+    std::vector<std::pair<Span, llvm::StringRef>> calls;
+  };
+  llvm::StringMap<Declared> DeclaredPaths; ///< in this expansion of the model
+  llvm::StringMap<unsigned> DrawsAt;       ///< random draws so far at each path
+  mlir::Value RowWeights;                  ///< in `evaluate`
   llvm::StringMap<std::pair<const ast::Definition *, unsigned>> TrainLets;
   std::vector<llvm::DenseMap<const ast::Definition *, Value>> TrainLetValues; ///< by level
   unsigned MicroBatches = 1;

@@ -53,6 +53,20 @@ void Elaborator::applyOverride(const std::string &name, const std::string &text,
         .note("`" + name + "` is declared", bind->name.span);
 }
 
+/// The hypers that an expression is computed from, directly or through dims and lets, in the order met.
+void Elaborator::hypersOf(const ast::Expr &expr, std::vector<StringRef> &hypers, llvm::StringSet<> &seen) const {
+  ast::forEachExpr(expr, [&](const ast::Expr &each) {
+    auto *ref = llvm::dyn_cast<ast::RefExpr>(&each);
+    if (!ref || !seen.insert(ref->name.text).second) return;
+    StringRef name = ref->name.text;
+    if (Program.hypers.count(name)) hypers.push_back(name);
+    if (auto dim = Program.dims.find(name); dim != Program.dims.end() && dim->second.size->size)
+      hypersOf(*dim->second.size->size, hypers, seen);
+    if (auto let = Program.main().lets.find(name); let != Program.main().lets.end())
+      hypersOf(*let->second.definition->value, hypers, seen);
+  });
+}
+
 /// Sorts the `--set` options into hypers, whose texts are returned by name, and addressed settings.
 void Elaborator::resolveSets() {
   for (const std::string &set : Options.sets) {
@@ -65,9 +79,17 @@ void Elaborator::resolveSets() {
     if (auto dim = Program.dims.find(name); dim != Program.dims.end()) {
       auto message = Engine.error(Code::E0504, "`" + name + "` is a dim and cannot be set");
       message.note("declared", dim->second.size->span);
-      message.help(dim->second.size->size ? Twine("set what it is computed from, if that is a hyper: `") +
-                                                Engine.sources().text(dim->second.size->size->span) + "`"
-                                          : Twine("its size comes from the data description"));
+      std::vector<StringRef> hypers;
+      llvm::StringSet<> seen;
+      if (dim->second.size->size) hypersOf(*dim->second.size->size, hypers, seen);
+      StringRef size = dim->second.size->size ? Engine.sources().text(dim->second.size->size->span) : "";
+      if (!hypers.empty())
+        message.help("set what it is computed from: " + llvm::join(hypers, ", "));
+      else if (!size.empty())
+        message.help("make a hyper of its size: `hyper n_" + name + " = " + size + "` and `dim " + name + " = n_" +
+                     name + "`; then set `n_" + name + "`");
+      else
+        message.help("its size comes from the data description");
       continue;
     }
     SettingOverrides.push_back({name.str(), text.str()});

@@ -136,7 +136,11 @@ bool Elaborator::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std:
     }
     bool integer = value.isNumber() ? !value.number.isFloat() : value.isTensor() && value.tensor.element().isInteger();
     if (!integer) {
-      error(Code::E0217, bind.value->span, "a position must be an integer, got " + describe(value));
+      auto message = error(Code::E0217, bind.value->span, "a position must be an integer, got " + describe(value));
+      for (auto &[param, isInteger] : ModelIntegers)
+        if (isInteger && IsPredict && param->within.text.empty())
+          message.label(param->span, "integers, when training")
+              .help("say what they are below: `" + Engine.sources().text(param->span) + " in " + bind.name.text + "`");
       return false;
     }
     if (value.isTensor() && value.tensor.window) {

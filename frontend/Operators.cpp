@@ -82,6 +82,15 @@ bool Elaborator::checkAxes(llvm::ArrayRef<std::pair<const Value *, Span>> operan
         if (!contains(types.front(), value->tensor.type().withAxes({axis}))) missing.push_back(axis);
     }
   noteDims(message, missing);
+  // In a product the axis that both sides have is the one to sum over.
+  if (what == "*" && types.size() == 2)
+    for (AxisAttr axis : types.front().getAxes())
+      if (types.back().hasAxis(axis.getName())) {
+        message.help("sum over what both sides have: `sum[" + axis.getName() + "](" +
+                     Engine.sources().text(operands.front().second) + " * " +
+                     Engine.sources().text(operands.back().second) + ")`");
+        return false;
+      }
   if (!missing.empty())
     message.help("contract it first, as in `sum[" + missing.front().getName() +
                  "](… * …)`, or say that it is meant: `over[" + missing.front().getName() + "](…)`");

@@ -203,14 +203,19 @@ bool Elaborator::buildParameters(const ast::ParamStmt &stmt) {
       error(Code::E0202, name.span, "`" + name.text + "` names a counter of the training").help("choose another name");
       return false;
     }
-    auto [seen, isFirst] = DeclaredPaths.try_emplace(parameter.path, name.span, Current->callSite);
+    Declared declared{name.span, {}};
+    for (Frame *frame = Current; frame && frame->function; frame = frame->caller)
+      declared.calls.insert(declared.calls.begin(), {frame->callSite, frame->function->name.text});
+    auto [seen, isFirst] = DeclaredPaths.try_emplace(parameter.path, declared);
     if (!isFirst) {
-      error(Code::E0301, Current->function ? Current->callSite : name.span,
-            "two parameters have the path `" + parameter.path + "`")
-          .label(Current->function ? Current->callSite : name.span, "second")
-          .label(Current->function ? seen->second.second : seen->second.first, "first")
-          .help(Current->function ? "label one of the calls: `second: " + Current->function->name.text + "(…)`"
-                                  : Twine("choose another name"));
+      // The calls whose labels or names should differ are those where the two ways part.
+      auto [second, first] = std::mismatch(declared.calls.begin(), declared.calls.end(), seen->second.calls.begin(),
+                                           seen->second.calls.end());
+      bool part = second != declared.calls.end() && first != seen->second.calls.end();
+      error(Code::E0301, part ? second->first : name.span, "two parameters have the path `" + parameter.path + "`")
+          .label(part ? second->first : name.span, "second")
+          .label(part ? first->first : seen->second.span, "first")
+          .help(part ? "label one of the calls: `second: " + second->second + "(…)`" : Twine("choose another name"));
       return false;
     }
     auto known = Parameters.find(parameter.path);

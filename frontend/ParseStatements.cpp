@@ -47,6 +47,16 @@ bool Parser::parseBlockEntry(Block &block) {
         .help("name it with `let`, or remove it; only a block's last entry is its result");
     block.result = nullptr;
   }
+  if (at(TokenKind::Name) && peek(1).kind == TokenKind::Assign && !isReserved(peek().text)) {
+    Engine.error(Code::E0110, peek().span, "`" + peek().text + "` is given a value without `let`")
+        .help("write `let " + peek().text + " = …`; a name is given a value once");
+    return false;
+  }
+  if (atWord("return") && (peek(1).kind == TokenKind::Name || peek(1).kind == TokenKind::Number)) {
+    Engine.error(Code::E0110, peek().span, "the language has no `return`")
+        .help("a block's last entry is its result: write the expression alone");
+    return false;
+  }
   if (!isStatement()) return bool(block.result = parseExpr());
   auto stmt = std::make_unique<Stmt>();
   bool ok = parseStatement(*stmt);

@@ -233,6 +233,11 @@ bool Parser::parseParams(std::vector<Param> &params) {
 bool Parser::parseParam(Param &param) {
   Token first = peek();
   if (!expectName(param.name, "a parameter's name")) return false;
+  if (at(TokenKind::Colon)) {
+    Engine.error(Code::E0110, peek().span, "axes follow the name without `:`")
+        .help("write `" + param.name.text + "[…]`, or `" + param.name.text + "` alone for a number");
+    return false;
+  }
   if (at(TokenKind::LeftBracket)) {
     if (!parseAxes(param.axes.emplace())) return false;
     if (acceptWord("in") && !expectName(param.within, "the dim that bounds the values after `in`")) return false;
