@@ -1,6 +1,7 @@
 //===- Data.cpp - data descriptions and their fields -----------------------===//
 
 #include "frontend/Elaborator.h"
+#include "frontend/Parser.h"
 #include "ir/Program.h"
 
 using namespace tessera;
@@ -91,6 +92,43 @@ bool Elaborator::describeField(DataSource &source, const ast::Argument &arg) {
   return true;
 }
 
+bool tessera::isSourceNumber(const DataSource &source, StringRef name) {
+  bool isText = source.format == "text" || source.format == "tokens";
+  return name == "batch" || name == "val" || name == "shuffle" || (name == "seq" && isText) ||
+         (name == "width" && source.format == "tokens");
+}
+
+bool Elaborator::sourceNumber(DataSource &source, StringRef name, const Value &value, Span span) {
+  auto wrong = [&](const Twine &expected) {
+    if (!value.isError())
+      error(Code::E0410, span, "expected " + expected + " for `" + name + "`, got " + describe(value));
+    return false;
+  };
+  if (name == "batch" || name == "seq") {
+    std::optional<int64_t> size = checkedSize(value, span, name);
+    if (!size) return false;
+    (name == "batch" ? source.batch : source.seq) = *size;
+    if (name == "seq") giveSize("seq", *size, span);
+    return true;
+  }
+  if (name == "shuffle") {
+    if (!value.isNumber() || !value.number.isBool()) return wrong("true or false");
+    source.shuffle = value.number.integer != 0;
+    return true;
+  }
+  if (name == "width") {
+    bool known = value.isNumber() && (value.number.asDouble() == 16 || value.number.asDouble() == 32);
+    if (!known) return wrong("16 or 32, the bits of a token,");
+    source.width = value.number.asInteger();
+    return true;
+  }
+  if (!value.isNumber() || value.number.isBool() || !(value.number.asDouble() >= 0 && value.number.asDouble() < 1))
+    return wrong("a fraction from 0 and below 1");
+  source.val.clear();
+  source.valFraction = value.number.asDouble();
+  return true;
+}
+
 bool Elaborator::sourceArgument(DataSource &source, const ast::Argument &arg) {
   StringRef name = arg.name.text;
   bool isText = source.format == "text" || source.format == "tokens";
@@ -100,35 +138,16 @@ bool Elaborator::sourceArgument(DataSource &source, const ast::Argument &arg) {
                .help("write `train = \"…\"`"),
            false;
   if (name == "train" && hasFiles) return pathsOf(*arg.value, source.train);
-  if (name == "val") {
-    if (hasFiles && (llvm::isa<ast::StringExpr>(*arg.value) || llvm::isa<ast::TupleExpr>(*arg.value)))
-      return pathsOf(*arg.value, source.val);
-    std::optional<Number> fraction = closed(*arg.value, "the fraction for validation");
-    if (fraction && !(fraction->asDouble() >= 0 && fraction->asDouble() < 1))
-      return error(Code::E0410, arg.value->span,
-                   "the fraction for validation lies between 0 and 1, got " + fraction->str()),
-             false;
-    if (fraction) source.valFraction = fraction->asDouble();
-    return fraction.has_value();
-  }
-  if (name == "batch" || (name == "seq" && isText)) {
-    Value value = settingValue(source.name, name, *arg.value);
-    std::optional<int64_t> size = checkedSize(value, arg.value->span, name);
-    if (!size) return false;
-    (name == "batch" ? source.batch : source.seq) = *size;
-    if (name == "seq") giveSize("seq", *size, arg.value->span);
-    return true;
-  }
-  if (name == "shuffle") {
-    std::optional<Number> shuffle = closed(*arg.value, "`shuffle`");
-    if (shuffle) source.shuffle = shuffle->asDouble() != 0;
-    return shuffle.has_value();
-  }
+  if (name == "val" && hasFiles && (llvm::isa<ast::StringExpr>(*arg.value) || llvm::isa<ast::TupleExpr>(*arg.value)))
+    return pathsOf(*arg.value, source.val);
+  if (isSourceNumber(source, name))
+    return sourceNumber(source, name, settingValue(source.name, name, *arg.value), arg.value->span);
   if (!isText && llvm::isa<ast::CallExpr>(*arg.value)) return describeField(source, arg);
   auto message = error(Code::E0410, arg.name.span, "`" + source.format + "` has no argument `" + name + "`");
   std::vector<StringRef> known{"val", "batch", "shuffle"};
   if (hasFiles) known.push_back("train");
   if (isText) known.push_back("seq");
+  if (source.format == "tokens") known.push_back("width");
   if (StringRef nearest = nearestName(name, known); !nearest.empty())
     message.help("did you mean `" + nearest + "`?");
   else if (!isText)
@@ -160,6 +179,14 @@ void Elaborator::describeSource(const ast::DataItem &item) {
       return;
     }
     if (!sourceArgument(source, arg)) return;
+  }
+  // What the description does not say, or says with files, `--set` may.
+  for (auto &[key, text] : SettingOverrides) {
+    auto [group, name] = StringRef(key).split('.');
+    if (group != source.name || UsedOverrides.contains(key) || !isSourceNumber(source, name)) continue;
+    UsedOverrides.insert(key);
+    ast::ExprPtr expr = parseExpression(Engine.sources().add(text, "<--set " + key + ">"), Engine);
+    if (!expr || !sourceNumber(source, name, eval(*expr), expr->span)) return;
   }
   bool isText = source.format == "text" || source.format == "tokens";
   if (!source.batch || (isText && !source.seq) || ((isText || source.format == "csv") && source.train.empty())) {
@@ -306,6 +333,7 @@ mlir::ArrayAttr Elaborator::dataAttribute() {
     if (isText) entry.set("seq", pair("seq", source.seq));
     entry.set("splits", splits(source.train, source.val));
     entry.set("val_fraction", b.getF64FloatAttr(source.valFraction));
+    if (source.width) entry.set("width", b.getI64IntegerAttr(source.width));
     entry.set("shuffle", b.getBoolAttr(source.shuffle));
     entry.set("fields", b.getArrayAttr(fields));
     sources.push_back(entry.getDictionary(&Context));

@@ -58,6 +58,14 @@ DiagnosticBuilder DiagnosticEngine::error(Code code, const Twine &message) {
   return report({Severity::Error, code, message.str(), {}, {}, {}});
 }
 
+/// Whether two words differ by two letters next to each other that have changed places.
+static bool isSwapped(StringRef a, StringRef b) {
+  if (a.size() != b.size()) return false;
+  size_t at = 0;
+  while (at < a.size() && a[at] == b[at]) ++at;
+  return at + 1 < a.size() && a[at] == b[at + 1] && a[at + 1] == b[at] && a.substr(at + 2) == b.substr(at + 2);
+}
+
 StringRef tessera::nearestName(StringRef name, llvm::ArrayRef<StringRef> candidates) {
   StringRef best;
   unsigned bestDistance = std::max<unsigned>(1, (name.size() + 1) / 3) + 1;
@@ -65,6 +73,7 @@ StringRef tessera::nearestName(StringRef name, llvm::ArrayRef<StringRef> candida
   for (StringRef candidate : candidates) {
     if (candidate == name || candidate.size() > 64) continue;
     unsigned distance = name.edit_distance_insensitive(candidate, /*AllowReplacements=*/true, bestDistance);
+    if (isSwapped(name, candidate)) distance = 1;
     if (distance < bestDistance && distance < std::max(name.size(), candidate.size())) {
       bestDistance = distance;
       best = candidate;

@@ -100,6 +100,7 @@ struct DataField {
 struct DataSource {
   std::string name, format;
   int64_t batch = 0, seq = 0;
+  int64_t width = 0; ///< bits of a token; 0: the file says
   std::vector<std::string> train, val;
   double valFraction = 0;
   bool shuffle = true;
@@ -251,6 +252,7 @@ private:
   void describeData();
   void describeSource(const ast::DataItem &item);
   bool sourceArgument(DataSource &source, const ast::Argument &arg);
+  bool sourceNumber(DataSource &source, llvm::StringRef name, const Value &value, Span span);
   bool pathsOf(const ast::Expr &expr, std::vector<std::string> &paths);
   bool describeField(DataSource &source, const ast::Argument &arg);
   bool fieldArgument(DataSource &source, DataField &field, const ast::Argument &arg);
@@ -263,6 +265,7 @@ private:
   void readSettings();
   void readSetting(const ast::CallExpr &call);
   void addSetting(llvm::StringRef group, llvm::StringRef name, const ast::Expr &value);
+  std::vector<std::string> settingAddresses() const;
   bool checkSetting(llvm::StringRef group, llvm::StringRef name, const Value &value, Span span);
   Value settingValue(llvm::StringRef group, llvm::StringRef name, const ast::Expr &value);
   const Setting *findSetting(llvm::StringRef group, llvm::StringRef name) const;
@@ -274,6 +277,7 @@ private:
   void scaleLogs(std::vector<LogEntry> &logs);
   void evalTrainLets(const ast::Expr &expr);
   void evalTrainItems(bool isTraining);
+  bool giveRuleArgument(OptimizeRule &rule, llvm::StringRef name, const Value &value, Span span);
   bool readRule(const ast::OptimizeItem &item, OptimizeRule &rule);
   bool selects(const ast::PathPattern &pattern, const Parameter &parameter);
   std::vector<OptimizeRule *> assignRules(std::vector<OptimizeRule> &rules);
@@ -374,6 +378,9 @@ struct FrameScope {
 
 /// The names of all axes that the program's text declares, in canonical order.
 std::vector<std::string> canonicalAxisOrder(const SourceProgram &program);
+
+/// Whether an argument of a data source is a number, which `--set SOURCE.NAME=…` reaches.
+bool isSourceNumber(const DataSource &source, llvm::StringRef name);
 
 /// Names of built-in functions, for suggestions.
 llvm::ArrayRef<llvm::StringRef> builtinNames();

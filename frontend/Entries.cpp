@@ -373,11 +373,15 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
     if (!UsedOverrides.contains(key)) {
       auto message = Engine.error(Code::E0501, "nothing is called `" + key + "`");
       std::vector<StringRef> known;
+      std::vector<std::string> addresses = settingAddresses();
       for (auto &entry : Program.hypers) known.push_back(entry.first);
+      unsigned hypers = known.size();
+      llvm::append_range(known, addresses);
       if (StringRef nearest = nearestName(key, known); !nearest.empty())
         message.help("did you mean `" + nearest + "`?");
       else
-        message.help(known.empty() ? "the file declares no hypers" : "the hypers are " + llvm::join(known, ", "));
+        message.help(!hypers ? "the file declares no hypers"
+                             : "the hypers are " + llvm::join(llvm::ArrayRef(known).take_front(hypers), ", "));
     }
   if (Engine.hasErrors()) return {};
   for (const ast::TrainItem &item : Program.train->items)
@@ -387,6 +391,8 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
           const ast::Name &name = definition.names[i];
           if (Program.dims.count(name.text))
             Engine.error(Code::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name");
+          else if (llvm::any_of(Data, [&](const DataSource &source) { return source.name == name.text; }))
+            Engine.error(Code::E0202, name.span, "`" + name.text + "` is declared twice: a data source has this name");
           else if (!TrainLets.try_emplace(name.text, &definition, i).second)
             Engine.error(Code::E0202, name.span, "`" + name.text + "` is declared twice");
         }

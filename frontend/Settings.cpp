@@ -120,6 +120,11 @@ bool Elaborator::checkSetting(StringRef group, StringRef name, const Value &valu
 void Elaborator::addSetting(StringRef group, StringRef name, const ast::Expr &expr) {
   Value value = settingValue(group, name, expr);
   if (!checkSetting(group, name, value, expr.span)) return;
+  if (group == "compute" && name == "type" && value.text != "f32") {
+    error(Code::E0701, expr.span, "`compute(" + value.text + ")` is not supported yet")
+        .help("this version computes in f32: remove the setting, or write `compute(f32)`");
+    return;
+  }
   Settings.push_back({group.str(), name.str(), std::move(value), expr.span});
 }
 
@@ -137,6 +142,9 @@ void Elaborator::readSetting(const ast::CallExpr &call) {
       error(Code::E0202, call.callee.span, "`" + group + "` is given twice").label(other.span, "first here");
       return;
     }
+  if (call.args.empty())
+    error(Code::E0408, call.span, "`" + group + "` says nothing without arguments")
+        .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
   for (unsigned i = 0; i < call.args.size(); ++i) {
     const ast::Argument &arg = call.args[i];
     StringRef name = arg.name.text.empty() && i == 0 ? findInfo(group, "")->name : arg.name.text;
@@ -147,9 +155,24 @@ void Elaborator::readSetting(const ast::CallExpr &call) {
         addSetting(group, name, *arg.value);
       continue;
     }
-    error(Code::E0408, name.empty() ? arg.value->span : arg.name.span, "`" + group + "` has no argument `" + name + "`")
+    if (name.empty()) {
+      error(Code::E0408, arg.value->span, "only the first argument of `" + group + "` may go without its name")
+          .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
+      continue;
+    }
+    error(Code::E0408, arg.name.span, "`" + group + "` has no argument `" + name + "`")
         .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
   }
+}
+
+/// What `--set` reaches beside hypers: GROUP.NAME and SOURCE.ARGUMENT.
+std::vector<std::string> Elaborator::settingAddresses() const {
+  std::vector<std::string> addresses;
+  for (const SettingInfo &info : Table) addresses.push_back((info.group + "." + info.name).str());
+  for (const DataSource &source : Data)
+    for (StringRef name : {"batch", "seq", "val", "shuffle", "width"})
+      if (isSourceNumber(source, name)) addresses.push_back(source.name + "." + name.str());
+  return addresses;
 }
 
 /// Reads the settings, then adds those that only `--set` names.

@@ -165,18 +165,38 @@ struct RuleArgument {
   StringRef name;  ///< in the model file
   StringRef hyper; ///< in the IR
   double fallback; ///< NaN: must be given
+  double below;    ///< a number given lies in 0 … below, the bound itself excluded
 };
 } // namespace
 
 static llvm::ArrayRef<RuleArgument> argumentsOfRule(StringRef rule) {
   static const double required = std::nan("");
-  static const RuleArgument sgd[] = {{"lr", "rate", required}, {"momentum", "momentum", 0}, {"decay", "decay", 0}};
-  static const RuleArgument adam[] = {{"lr", "rate", required},
-                                      {"beta1", "beta1", 0.9},
-                                      {"beta2", "beta2", 0.999},
-                                      {"eps", "epsilon", 1e-8},
-                                      {"decay", "decay", 0}};
+  static const RuleArgument sgd[] = {
+      {"lr", "rate", required, INFINITY}, {"momentum", "momentum", 0, 1}, {"decay", "decay", 0, INFINITY}};
+  static const RuleArgument adam[] = {{"lr", "rate", required, INFINITY},
+                                      {"beta1", "beta1", 0.9, 1},
+                                      {"beta2", "beta2", 0.999, 1},
+                                      {"eps", "epsilon", 1e-8, INFINITY},
+                                      {"decay", "decay", 0, INFINITY}};
   return rule == "sgd" ? llvm::ArrayRef(sgd) : llvm::ArrayRef(adam);
+}
+
+/// Enters an argument of a rule, which must be a scalar and, where it is a number, in bounds.
+bool Elaborator::giveRuleArgument(OptimizeRule &rule, StringRef name, const Value &value, Span span) {
+  const RuleArgument *argument =
+      llvm::find_if(argumentsOfRule(rule.rule), [&](const RuleArgument &a) { return a.name == name; });
+  bool scalar = value.isNumber() || (value.isTensor() && value.tensor.type().isScalar());
+  if (!scalar) return error(Code::E0407, span, "`" + name + "` must be a scalar, got " + describe(value)), false;
+  double number = value.isNumber() ? value.number.asDouble() : 0;
+  if (!(number >= 0 && number < argument->below)) {
+    error(Code::E0407, span,
+          "`" + name + "` = " + value.number.str() +
+              (std::isfinite(argument->below) ? " is not in [0, " + Twine(static_cast<int>(argument->below)) + ")"
+                                              : Twine(" is not a finite number from 0")));
+    return false;
+  }
+  rule.hypers.push_back({argument->hyper.str(), value});
+  return true;
 }
 
 /// Evaluates `adamw(lr = lr, betas = (0.9, 0.95), decay = 0.1)`.
@@ -195,24 +215,35 @@ bool Elaborator::readRule(const ast::OptimizeItem &item, OptimizeRule &rule) {
     return false;
   }
   rule.rule = call->callee.text.str();
-  llvm::StringMap<Value> given;
+  llvm::StringSet<> seen;
   for (const ast::Argument &arg : call->args) {
     StringRef name = arg.name.text;
+    if (!name.empty() && !seen.insert(name).second)
+      return error(Code::E0407, arg.name.span, "`" + name + "` is given twice"), false;
     Value value = eval(*arg.value);
     if (value.isError()) return false;
     bool isAdam = rule.rule != "sgd";
     bool isPair = value.kind == Value::Kind::Tuple && value.elements.size() == 2;
-    if (name == "betas" && isAdam && isPair) {
-      given["beta1"] = value.elements[0].second;
-      given["beta2"] = value.elements[1].second;
+    if (name == "betas" && isAdam) {
+      if (!isPair) {
+        error(Code::E0407, arg.value->span, "`betas` are two numbers, got " + describe(value))
+            .help("write `betas = (0.9, 0.95)`");
+        return false;
+      }
+      for (unsigned i = 0; i < 2; ++i) {
+        if (!seen.insert(i ? "beta2" : "beta1").second)
+          return error(Code::E0407, arg.name.span, "`betas` says what is given by its own name too"), false;
+        if (!giveRuleArgument(rule, i ? "beta2" : "beta1", value.elements[i].second, arg.value->span)) return false;
+      }
       continue;
     }
-    if (name == "nesterov" && !isAdam && value.isNumber()) {
-      rule.nesterov = value.number.asDouble() != 0;
+    if (name == "nesterov" && !isAdam) {
+      if (!value.isNumber() || !value.number.isBool())
+        return error(Code::E0407, arg.value->span, "`nesterov` is true or false, got " + describe(value)), false;
+      rule.nesterov = value.number.integer != 0;
       continue;
     }
     bool known = llvm::any_of(argumentsOfRule(rule.rule), [&](const RuleArgument &a) { return a.name == name; });
-    bool scalar = value.isNumber() || (value.isTensor() && value.tensor.type().isScalar());
     if (!known) {
       auto message = error(Code::E0407, name.empty() ? arg.value->span : arg.name.span,
                            name.empty() ? Twine("the arguments of `" + rule.rule + "` are named")
@@ -221,12 +252,12 @@ bool Elaborator::readRule(const ast::OptimizeItem &item, OptimizeRule &rule) {
                           : "its arguments are lr, momentum, nesterov and decay");
       return false;
     }
-    if (!scalar)
-      return error(Code::E0407, arg.value->span, "`" + name + "` must be a scalar, got " + describe(value)), false;
-    given[name] = value;
+    if (!giveRuleArgument(rule, name, value, arg.value->span)) return false;
   }
+  // In the order of the table, with what was not given.
+  std::vector<std::pair<std::string, Value>> given = std::exchange(rule.hypers, {});
   for (const RuleArgument &argument : argumentsOfRule(rule.rule)) {
-    auto found = given.find(argument.name);
+    auto found = llvm::find_if(given, [&](auto &pair) { return pair.first == argument.hyper; });
     if (found == given.end() && std::isnan(argument.fallback))
       return error(Code::E0407, call->span, "`" + rule.rule + "` needs a learning rate").help("add `lr = 1e-3`"), false;
     rule.hypers.push_back(

@@ -78,4 +78,10 @@ TEST(Diagnostics, everyCodeExplainsItself) {
   }
 }
 
+TEST(Diagnostics, lettersThatChangedPlacesAreOneMistake) {
+  EXPECT_EQ(nearestName("dpeth", {"depth"}), "depth");
+  EXPECT_EQ(nearestName("wrod", {"word", "wood"}), "word");
+  EXPECT_EQ(nearestName("abcd", {"badc"}), "");
+}
+
 } // namespace
