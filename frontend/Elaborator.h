@@ -133,6 +133,7 @@ public:
 
 private:
   friend struct FrameScope;
+  friend class NameCheck;
 
   //===--- Messages (Elaborator.cpp) -------------------------------------===//
   DiagnosticBuilder error(Code code, Span span, const llvm::Twine &message);
@@ -156,6 +157,9 @@ private:
   Value globalLet(const FileScope &file, llvm::StringRef name, const LetDecl &let);
   std::optional<Number> closed(const ast::Expr &expr, const llvm::Twine &what);
   Value evalIn(Frame &frame, const ast::Expr &expr);
+
+  /// Checks what no entry has used (NameCheck.cpp).
+  void checkUnused();
 
   //===--- Names and axes (Elaborator.cpp) -------------------------------===//
   Value lookup(const ast::Name &name);

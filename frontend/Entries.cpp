@@ -350,6 +350,11 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
   NameListener listener(CurrentName);
   B.setListener(&listener);
   resolveHypers();
+  bool onlyFunctions = !Program.model && !Program.train;
+  if (onlyFunctions && Options.checkOnly) {
+    if (!Engine.hasErrors()) checkUnused();
+    return {};
+  }
   if (!Program.model || !Program.train) {
     if (Program.train)
       Engine.error(Code::E0401, Program.train->model.span, "no model is called `" + Program.train->model.text + "`");
@@ -362,6 +367,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
   if (Engine.hasErrors()) return {};
   if (!Program.train) { // a model alone is checked by itself
     buildPredict();
+    if (!Engine.hasErrors()) checkUnused();
     if (!Engine.hasErrors() && !Options.checkOnly)
       Engine.error(Code::E0401, Program.model->name.span, "the model has no training")
           .help("add `train " + Program.model->name.text + " { … }`");
@@ -402,6 +408,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
     if (Engine.hasErrors()) return {};
     (this->*build)();
   }
+  if (!Engine.hasErrors()) checkUnused();
   if (Engine.hasErrors()) return {};
   // init first, then as built; the state table before all.
   Module->lookupSymbol<mlir::func::FuncOp>("init")->moveBefore(&Module->getBody()->front());

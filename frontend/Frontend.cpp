@@ -47,7 +47,7 @@ bool tessera::checkModel(mlir::MLIRContext &context, StringRef path, const Front
   std::optional<unsigned> file = readModel(path, diagnostics);
   if (!file) return false;
   SourceProgram program = loadProgram(*file, path, diagnostics);
-  if (diagnostics.hasErrors() || (!program.model && !program.train)) return !diagnostics.hasErrors();
+  if (diagnostics.hasErrors()) return false;
   context.loadDialect<TsrDialect, mlir::func::FuncDialect>();
   FrontendOptions checking = options;
   checking.checkOnly = true;

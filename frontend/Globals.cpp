@@ -118,13 +118,20 @@ void Elaborator::resolveHypers() {
     std::optional<Number> value = closed(*decl.bind->value, "the default of `" + name + "`");
     if (!value) continue;
     Hypers[name] = *value;
-    for (const ast::Preset *preset : presets)
+    // Presets that are not chosen are checked too, before those that are.
+    std::vector<const ast::Preset *> all;
+    for (auto &entry : Program.presets)
+      if (!llvm::is_contained(presets, entry.second)) all.push_back(entry.second);
+    unsigned chosen = all.size();
+    llvm::append_range(all, presets);
+    for (auto [index, preset] : llvm::enumerate(all))
       for (const ast::Bind &bind : preset->binds)
         if (bind.name.text == name) {
           std::optional<Number> other = closed(*bind.value, "the preset's value of `" + name + "`");
-          if (other && convert(*other, *value))
+          bool fits = other && convert(*other, *value);
+          if (fits && index >= chosen)
             Hypers[name] = *other;
-          else if (other)
+          else if (other && !fits)
             error(Code::E0502, bind.value->span,
                   "expected " + typeName(*value) + " for `" + name + "`, got " + other->str())
                 .label(decl.bind->value->span, "the default");
