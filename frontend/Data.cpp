@@ -275,10 +275,10 @@ Value Elaborator::dataInput(DataSource &source, unsigned data, unsigned index) {
     if (!slice) {
       mlir::OpBuilder::InsertionGuard guard(B);
       B.setInsertionPointToEnd(EntryBlock);
-      mlir::Value parts =
-          B.split(value, "batch",
-                  {axis(&Context, "micro", MicroBatches), axis(&Context, "batch", source.batch / MicroBatches)});
-      auto type = tensorType(parts).withAxes(B.without(tensorType(parts), StringRef("micro")));
+      mlir::Value parts = B.split(
+          value, "batch",
+          {axis(&Context, microAxis(Program), MicroBatches), axis(&Context, "batch", source.batch / MicroBatches)});
+      auto type = tensorType(parts).withAxes(B.without(tensorType(parts), StringRef(microAxis(Program))));
       slice = micro.block->insertArgument(1 + micro.carried.size() + micro.sliced.size(), type, B.getLoc());
       micro.sliced.push_back(parts);
     }

@@ -380,6 +380,9 @@ struct FrameScope {
   std::string SavedName;
 };
 
+/// What the axis of the parts that `accumulate` makes is called: no dim has the name.
+std::string microAxis(const SourceProgram &program);
+
 /// The names of all axes that the program's text declares, in canonical order.
 std::vector<std::string> canonicalAxisOrder(const SourceProgram &program);
 

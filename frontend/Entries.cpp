@@ -144,7 +144,7 @@ void Elaborator::buildMicroBatches(std::vector<mlir::Value> &gradients) {
   unsigned index = 0;
   for (auto &[path, parameter] : Parameters)
     if (RuleOf[index++]) zeros.push_back(B.constant(0, parameter->type));
-  pushLevel({"micro", MicroBatches}, /*isMicro=*/true);
+  pushLevel({microAxis(Program), MicroBatches}, /*isMicro=*/true);
   for (mlir::Value zero : zeros) {
     Levels.back().carried.push_back(zero);
     Levels.back().block->addArgument(zero.getType(), B.getLoc());

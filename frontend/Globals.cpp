@@ -192,6 +192,12 @@ struct AxisNames {
 };
 } // namespace
 
+std::string tessera::microAxis(const SourceProgram &program) {
+  std::string name = "micro";
+  while (program.dims.count(name)) name += "_";
+  return name;
+}
+
 /// Canonical order: axes that are repeated along first, so that a stack's layers are contiguous, then the dims of the
 /// program in the order of their declaration, then those of functions.
 std::vector<std::string> tessera::canonicalAxisOrder(const SourceProgram &program) {
@@ -206,7 +212,7 @@ std::vector<std::string> tessera::canonicalAxisOrder(const SourceProgram &progra
   auto add = [&](StringRef name) {
     if (seen.insert(name).second) order.push_back(name.str());
   };
-  add("micro");
+  add(microAxis(program));
   for (auto &[name, decl] : program.dims)
     if (llvm::is_contained(names.repeated, name)) add(name);
   for (auto &entry : program.dims) add(entry.first);

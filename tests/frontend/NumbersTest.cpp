@@ -255,4 +255,12 @@ TEST(Numbers, aDimOfABlockIsUnknownOutside) {
   EXPECT_DOUBLE_EQ(model.run("evaluate", Rows)["loss l"][0], 4 * 4 + 10);
 }
 
+TEST(Numbers, aDimMayBeCalledAsThePartsAre) {
+  Compiled model("dim batch, micro = 4\n"
+                 "model m(x[batch, micro]) -> [batch] {\n  weight a [] = 1\n  sum[micro](a * x)\n}\n"
+                 "train m {\n  data d = csv(train = \"t.csv\", batch = 4, x = float[micro](column = 0))\n"
+                 "  loss l = mean[batch](m(d.x))\n  optimize sgd(lr = 0.1) on **\n  accumulate(2)\n}\n");
+  EXPECT_DOUBLE_EQ(model.step(Rows)["total total"][0], 10);
+}
+
 } // namespace
