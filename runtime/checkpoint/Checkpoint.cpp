@@ -90,10 +90,17 @@ static void writeFiles(const std::string &folder, const CheckpointInfo &info, co
 static void commitFolder(const std::string &temporary, const std::string &final) {
   if (rename(temporary.c_str(), final.c_str()) == 0) return;
   bool exists = errno == EEXIST || errno == ENOTEMPTY;
-  if (!exists || renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, final.c_str(), RENAME_EXCHANGE) != 0)
-    failSystem("commit the checkpoint", final);
+  if (!exists) failSystem("commit the checkpoint", final);
+  std::string old = temporary;
+  if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, final.c_str(), RENAME_EXCHANGE) != 0) {
+    if (errno != EINVAL && errno != ENOSYS) failSystem("commit the checkpoint", final);
+    // A file system that cannot exchange: for a moment neither has the name, and the one before is the newest.
+    old = temporary + "-old";
+    if (rename(final.c_str(), old.c_str()) != 0 || rename(temporary.c_str(), final.c_str()) != 0)
+      failSystem("commit the checkpoint", final);
+  }
   std::error_code error;
-  fs::remove_all(temporary, error);
+  fs::remove_all(old, error);
 }
 
 std::string saveCheckpoint(const CheckpointFolder &folder, const CheckpointInfo &info, const Manifest &manifest,

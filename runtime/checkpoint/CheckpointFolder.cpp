@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -24,14 +26,29 @@ CheckpointFolder::~CheckpointFolder() {
   if (lockFile >= 0) close(lockFile);
 }
 
-void CheckpointFolder::lock() {
+/// Makes a folder and those it lies in, each name durable in the one above.
+static void createFolders(const fs::path &path) {
   std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) fail("cannot create the checkpoint folder {}: {}", folder, error.message());
+  if (fs::is_directory(path, error)) return;
+  fs::path parent = path.has_filename() ? path.parent_path() : path.parent_path().parent_path();
+  if (!parent.empty()) createFolders(parent);
+  if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) failSystem("create the checkpoint folder", path);
+  if (!fs::is_directory(path, error)) fail("cannot create the checkpoint folder {}: a file is there", path.string());
+  syncFolder(parent.empty() ? "." : parent.string());
+}
+
+void CheckpointFolder::lock() {
+  createFolders(folder);
   lockFile = open((folder + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lockFile < 0) failSystem("lock", folder);
-  if (flock(lockFile, LOCK_EX | LOCK_NB) != 0)
-    fail("the checkpoint folder {} is in use by another run; stop that one or choose another --checkpoint-dir", folder);
+  if (flock(lockFile, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK)
+      fail("the checkpoint folder {} is in use by another run; stop that one or choose another --checkpoint-dir",
+           folder);
+    warn("warning: cannot lock the checkpoint folder {}: {}; make sure that no other run uses it", folder,
+         strerror(errno));
+  }
+  std::error_code error;
   for (const fs::directory_entry &entry : fs::directory_iterator(folder))
     if (entry.path().filename().string().starts_with(temporaryPrefix)) fs::remove_all(entry.path(), error);
 }

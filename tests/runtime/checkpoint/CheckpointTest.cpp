@@ -174,6 +174,15 @@ TEST_F(Checkpoints, LockRemovesLeftoversAndExcludesOthers) {
   EXPECT_THROW(other.lock(), Error);
 }
 
+TEST(CheckpointFolder, IsMadeWithThoseItLiesIn) {
+  TemporaryFolder temporary;
+  CheckpointFolder folder(temporary / "a/b/c/");
+  folder.lock();
+  EXPECT_TRUE(fs::is_directory(temporary / "a/b/c"));
+  temporary.write("file", "");
+  for (const char *path : {"file", "file/a"}) EXPECT_THROW(CheckpointFolder(temporary / path).lock(), Error);
+}
+
 TEST(DurableFile, FullDisk) {
   DurableFile file("/dev/full");
   file.append("x", 1);
