@@ -28,26 +28,58 @@ static void checkDepth(std::string_view text, const std::string &where, size_t b
   }
 }
 
-Json parseJson(std::string_view text, const std::string &where, size_t base, int maxDepth) {
-  checkDepth(text, where, base, maxDepth);
-  std::vector<std::set<std::string>> keys;
+namespace {
+/// Looks for a key that occurs twice in one object. (A callback of the parser could, but with one it takes the square of
+/// an object's size.)
+class KeyWatch final : public nlohmann::json_sax<nlohmann::json> {
+public:
   std::string duplicate;
-  auto watch = [&](int, Json::parse_event_t event, Json &value) {
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second && duplicate.empty())
-      duplicate = value.get<std::string>();
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t &) override { return true; }
+  bool string(string_t &) override { return true; }
+  bool binary(binary_t &) override { return true; }
+  bool start_object(size_t) override { return keys.emplace_back(), true; }
+  bool end_object() override { return keys.pop_back(), true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool key(string_t &name) override {
+    if (!keys.back().insert(name).second && duplicate.empty()) duplicate = name;
     return true;
-  };
+  }
+  /// The parser itself says what is wrong.
+  bool parse_error(size_t, const std::string &, const nlohmann::detail::exception &) override { return false; }
+
+private:
+  std::vector<std::set<std::string>> keys;
+};
+} // namespace
+
+template <typename AnyJson>
+static AnyJson parse(std::string_view text, const std::string &where, size_t base, int maxDepth) {
+  checkDepth(text, where, base, maxDepth);
   try {
-    Json value = Json::parse(text.begin(), text.end(), watch);
-    if (!duplicate.empty()) fail("{}: the key '{}' occurs twice", where, duplicate);
+    AnyJson value = AnyJson::parse(text.begin(), text.end());
+    KeyWatch watch;
+    nlohmann::json::sax_parse(text.begin(), text.end(), &watch);
+    if (!watch.duplicate.empty()) fail("{}: the key '{}' occurs twice", where, watch.duplicate);
     return value;
-  } catch (const Json::parse_error &e) {
+  } catch (const typename AnyJson::parse_error &e) {
     fail("{}: byte {}: not valid JSON", where, base + (e.byte > 0 ? e.byte - 1 : 0));
-  } catch (const Json::exception &e) {
+  } catch (const typename AnyJson::exception &e) {
     fail("{}: not valid JSON: {}", where, e.what());
   }
+}
+
+Json parseJson(std::string_view text, const std::string &where, size_t base, int maxDepth) {
+  return parse<Json>(text, where, base, maxDepth);
+}
+
+nlohmann::json parseSortedJson(std::string_view text, const std::string &where, size_t base, int maxDepth) {
+  return parse<nlohmann::json>(text, where, base, maxDepth);
 }
 
 std::string dumpJson(const Json &value, int indent) {
@@ -55,23 +87,5 @@ std::string dumpJson(const Json &value, int indent) {
 }
 
 Json asWritten(const Json &value) { return Json::parse(dumpJson(value)); }
-
-const Json &member(const Json &object, const char *key, const std::string &where) {
-  if (!object.is_object()) fail("{}: expected an object", where);
-  auto found = object.find(key);
-  if (found == object.end()) fail("{}: missing key '{}'", where, key);
-  return *found;
-}
-
-int64_t asInteger(const Json &value, const std::string &where) {
-  bool tooLarge = value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
-  if (!value.is_number_integer() || tooLarge) fail("{}: expected an integer", where);
-  return value.get<int64_t>();
-}
-
-std::string asString(const Json &value, const std::string &where) {
-  if (!value.is_string()) fail("{}: expected a string", where);
-  return value.get<std::string>();
-}
 
 } // namespace tessera::runtime

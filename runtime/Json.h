@@ -3,6 +3,8 @@
 #ifndef TESSERA_RUNTIME_JSON_H
 #define TESSERA_RUNTIME_JSON_H
 
+#include "runtime/Error.h"
+
 #include <nlohmann/json.hpp>
 
 #include <string>
@@ -24,11 +26,27 @@ std::string dumpJson(const Json &value, int indent = -1);
 /// The value as it reads when it was written with dumpJson.
 Json asWritten(const Json &value);
 
-/// Member `key` of an object; an Error naming `where` if it is missing.
-const Json &member(const Json &object, const char *key, const std::string &where);
+/// The same, with sorted keys: an object of n keys takes n log n time, where Json takes the square.
+nlohmann::json parseSortedJson(std::string_view text, const std::string &where, size_t base = 0, int maxDepth = 16);
 
-int64_t asInteger(const Json &value, const std::string &where);
-std::string asString(const Json &value, const std::string &where);
+/// Member `key` of an object; an Error naming `where` if it is missing.
+template <typename AnyJson> const AnyJson &member(const AnyJson &object, const char *key, const std::string &where) {
+  if (!object.is_object()) fail("{}: expected an object", where);
+  auto found = object.find(key);
+  if (found == object.end()) fail("{}: missing key '{}'", where, key);
+  return *found;
+}
+
+template <typename AnyJson> int64_t asInteger(const AnyJson &value, const std::string &where) {
+  bool tooLarge = value.is_number_unsigned() && value.template get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
+  if (!value.is_number_integer() || tooLarge) fail("{}: expected an integer", where);
+  return value.template get<int64_t>();
+}
+
+template <typename AnyJson> std::string asString(const AnyJson &value, const std::string &where) {
+  if (!value.is_string()) fail("{}: expected a string", where);
+  return value.template get<std::string>();
+}
 
 } // namespace tessera::runtime
 

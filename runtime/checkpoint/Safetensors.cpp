@@ -37,24 +37,25 @@ static ElementType fileType(const std::string &name, const std::string &where) {
   fail("{}: the element type {} is not supported", where, name.substr(0, 40));
 }
 
-/// The length limit of the reference implementation.
-static constexpr uint64_t longestHeader = 100'000'000;
+/// A third of the limit of the reference implementation: parsed, a header takes about ten times its length of memory,
+/// and the largest models have a few MB of it.
+static constexpr uint64_t longestHeader = 32 << 20;
 
-static SafeTensor readEntry(const std::string &path, const std::string &name, const Json &entry,
+static SafeTensor readEntry(const std::string &path, const std::string &name, const nlohmann::json &entry,
                             std::string_view numbers, size_t base) {
   std::string where = fmt::format("{}: tensor '{}'", path, name.substr(0, 200));
   SafeTensor tensor;
   tensor.name = name;
   tensor.type = fileType(asString(member(entry, "dtype", where), where), where);
   int64_t expected = elementBytes(tensor.type);
-  const Json &shape = member(entry, "shape", where);
+  const nlohmann::json &shape = member(entry, "shape", where);
   if (!shape.is_array() || shape.size() > 32) fail("{}: expected a shape of at most 32 sizes", where);
-  for (const Json &size : shape) {
+  for (const nlohmann::json &size : shape) {
     tensor.shape.push_back(asInteger(size, where));
     if (tensor.shape.back() < 0 || __builtin_mul_overflow(expected, tensor.shape.back(), &expected))
       fail("{}: the shape overflows", where);
   }
-  const Json &offsets = member(entry, "data_offsets", where);
+  const nlohmann::json &offsets = member(entry, "data_offsets", where);
   if (!offsets.is_array() || offsets.size() != 2) fail("{}: expected data_offsets [begin, end]", where);
   int64_t begin = asInteger(offsets[0], where), end = asInteger(offsets[1], where);
   if (begin < 0 || begin > end || end > static_cast<int64_t>(numbers.size()))
@@ -95,7 +96,7 @@ SafetensorsFile::SafetensorsFile(MappedFile mapped) : file(std::move(mapped)) {
     fail("{}: byte 0: the header has {} bytes, the file has {} behind its length", path, length, file.size() - 8);
   std::string_view header = file.text().substr(8, length), numbers = file.text().substr(8 + length);
   if (!header.starts_with('{')) fail("{}: byte 8: expected '{{'", path);
-  Json json = parseJson(header, path, 8, /*maxDepth=*/4);
+  nlohmann::json json = parseSortedJson(header, path, 8, /*maxDepth=*/4);
   for (const auto &[name, entry] : json.items()) {
     if (name != "__metadata__") {
       list.push_back(readEntry(path, name, entry, numbers, 8 + length));

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <numeric>
 #include <random>
 
@@ -107,6 +108,19 @@ TEST_F(Safetensors, IsStrict) {
   expectError(safetensors("{\"a\":" + std::string(10000, '[') + std::string(10000, ']') + "}", ""), "nested deeper");
   expectError(safetensors("{\"a\":", ""), "not valid JSON");
   expectError(safetensors("", ""), "expected '{'");
+}
+
+TEST_F(Safetensors, ManyTensorsTakeNoSquareOfTime) {
+  std::string header = "{", numbers(50'000 * 4, 'x');
+  for (int i = 0; i < 50'000; ++i)
+    header += fmt::format(R"({}"layer.{}.w":{{"dtype":"F32","shape":[1],"data_offsets":[{},{}]}})", i ? "," : "", i,
+                          i * 4, i * 4 + 4);
+  auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(errorOf(safetensors(header + "}", numbers)), "");
+  // A part of a second; minutes where each key is searched among all before it.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_NE(errorOf(safetensors("{" + std::string(33 << 20, ' ') + "}", "")).find("byte 0: the header"),
+            std::string::npos);
 }
 
 TEST_F(Safetensors, MutatedFilesAreReadOrRefused) {
