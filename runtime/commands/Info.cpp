@@ -36,11 +36,16 @@ static int64_t stepBatchBytes(const Manifest &manifest) {
 static std::optional<int64_t> heldDataBytes(const Manifest &manifest, const Options &options) {
   try {
     DataFiles files(manifest.data, options.data);
-    int64_t bytes = 0;
+    DataSet training, validation; // open at the same time, as in training: they share what they can
     auto step = manifest.entries.find("step"), evaluate = manifest.entries.find("evaluate");
-    if (step != manifest.entries.end()) bytes += openDataSet(manifest, step->second, files, Split::Train).heldBytes();
+    if (step != manifest.entries.end()) training = openDataSet(manifest, step->second, files, Split::Train);
     if (evaluate != manifest.entries.end() && hasValidation(manifest, evaluate->second, files))
-      bytes += openDataSet(manifest, evaluate->second, files, Split::Val).heldBytes();
+      validation = openDataSet(manifest, evaluate->second, files, Split::Val);
+    HeldMemory held;
+    training.addHeld(held);
+    validation.addHeld(held);
+    int64_t bytes = 0;
+    for (const auto &[address, size] : held) bytes += size;
     return bytes;
   } catch (const Error &) {
     return std::nullopt;

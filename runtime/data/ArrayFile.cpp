@@ -15,13 +15,18 @@ int64_t ArrayFile::rowElements() const {
   return elements;
 }
 
-/// Checks that the numbers fill the rest of the file exactly.
-static void checkSize(const ArrayFile &array) {
+/// Bytes of an array's numbers.
+static int64_t numberBytes(const std::string &path, const ArrayFile &array) {
   int64_t expected = array.format.bytes;
   for (int64_t size : array.shape)
     if (size < 0 || __builtin_mul_overflow(expected, size, &expected))
-      fail("{}: the shape [{}] overflows", array.file.path(), fmt::join(array.shape, ", "));
-  int64_t have = array.file.size() - array.firstByte;
+      fail("{}: the shape [{}] overflows", path, fmt::join(array.shape, ", "));
+  return expected;
+}
+
+/// Checks that the numbers fill the rest of the file exactly.
+static void checkSize(const ArrayFile &array) {
+  int64_t expected = numberBytes(array.file.path(), array), have = array.file.size() - array.firstByte;
   if (have != expected)
     fail("{}: byte {}: the shape [{}] needs {} bytes of numbers, the file has {}", array.file.path(),
          array.firstByte + std::min(have, expected), fmt::join(array.shape, ", "), expected, have);
@@ -144,10 +149,10 @@ ArrayFile openNpy(const std::string &path) {
 // IDX: 0, 0, type, number of dimensions, sizes as big-endian 32 bit
 //===----------------------------------------------------------------------===//
 
-ArrayFile openIdx(const std::string &path) {
-  ArrayFile array{MappedFile(path, /*inflate=*/true), {}, {}, 0};
-  const unsigned char *bytes = array.file.data();
-  size_t size = array.file.size();
+/// Reads what stands before the numbers.
+static void readIdxHeader(const std::string &path, std::string_view header, ArrayFile &array) {
+  auto *bytes = reinterpret_cast<const unsigned char *>(header.data());
+  size_t size = header.size();
   if (size < 4 || bytes[0] != 0 || bytes[1] != 0) fail("{}: byte 0: not an IDX file", path);
   switch (bytes[2]) {
   case 0x08:
@@ -179,6 +184,20 @@ ArrayFile openIdx(const std::string &path) {
     const unsigned char *p = bytes + 4 + 4 * i;
     array.shape.push_back(static_cast<int64_t>(p[0]) << 24 | p[1] << 16 | p[2] << 8 | p[3]);
   }
+}
+
+ArrayFile openIdx(const std::string &path) {
+  auto inflatedSize = [&](std::string_view header) {
+    ArrayFile claimed;
+    readIdxHeader(path, header, claimed);
+    int64_t total = 0;
+    if (__builtin_add_overflow(numberBytes(path, claimed), claimed.firstByte, &total))
+      fail("{}: the shape [{}] overflows", path, fmt::join(claimed.shape, ", "));
+    return total;
+  };
+  ArrayFile array;
+  array.file = MappedFile(path, inflatedSize);
+  readIdxHeader(path, array.file.text(), array);
   checkSize(array);
   return array;
 }

@@ -3,6 +3,7 @@
 #include "runtime/Error.h"
 #include "runtime/data/ArrayFile.h"
 #include "runtime/data/RowReader.h"
+#include "runtime/data/SharedFiles.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +16,7 @@ namespace {
 /// One field: files one behind the other.
 struct FieldArrays {
   FieldRequest request;
-  std::vector<ArrayFile> files;
+  std::vector<std::shared_ptr<const ArrayFile>> files;
   std::vector<int64_t> firstRow; ///< by file
   int64_t rows = 0;
 };
@@ -26,11 +27,9 @@ public:
 
   int64_t rows() const override { return end - begin; }
   void read(int64_t row, size_t request, void *dst) const override;
-  int64_t heldBytes() const override {
-    int64_t bytes = 0;
+  void addHeld(HeldMemory &held) const override {
     for (const FieldArrays &field : fields)
-      for (const ArrayFile &array : field.files) bytes += array.file.heldBytes();
-    return bytes;
+      for (const auto &array : field.files) held[array.get()] = array->file.heldBytes();
   }
 
 private:
@@ -40,10 +39,13 @@ private:
 } // namespace
 
 static FieldArrays openField(const DataSpec &spec, const std::vector<std::string> &patterns, FieldRequest request) {
+  static SharedFiles<ArrayFile> opened;
   FieldArrays field{std::move(request), {}, {}, 0};
   for (const std::string &path : expandPatterns(patterns)) {
-    field.files.push_back(spec.format == "npy" ? openNpy(path) : openIdx(path));
-    const ArrayFile &array = field.files.back();
+    bool isNpy = spec.format == "npy";
+    field.files.push_back(
+        opened.get(spec.format + fileKey(path), [&] { return isNpy ? openNpy(path) : openIdx(path); }));
+    const ArrayFile &array = *field.files.back();
     if (array.rowElements() != field.request.elements)
       fail("{}: a row has {} numbers (shape [{}]), field '{}.{}' takes {}", path, array.rowElements(),
            fmt::join(array.shape, ", "), spec.name, field.request.field, field.request.elements);
@@ -64,8 +66,8 @@ ArrayRows::ArrayRows(const DataSpec &spec, const SplitPaths &paths, Portion port
     fields.push_back(openField(spec, found->second, std::move(request)));
     if (fields.back().rows != fields[0].rows)
       fail("data '{}': field '{}' has {} rows ({}), field '{}' has {} ({})", spec.name, fields[0].request.field,
-           fields[0].rows, fields[0].files[0].file.path(), fields.back().request.field, fields.back().rows,
-           fields.back().files[0].file.path());
+           fields[0].rows, fields[0].files[0]->file.path(), fields.back().request.field, fields.back().rows,
+           fields.back().files[0]->file.path());
   }
   std::tie(begin, end) = portion.of(fields.empty() ? 0 : fields[0].rows);
   if (begin == end) fail("data '{}' has no rows", spec.name);
@@ -120,7 +122,7 @@ void ArrayRows::read(int64_t row, size_t index, void *dst) const {
   const FieldArrays &field = fields[index];
   row += begin;
   size_t file = std::upper_bound(field.firstRow.begin(), field.firstRow.end(), row) - field.firstRow.begin() - 1;
-  const ArrayFile &array = field.files[file];
+  const ArrayFile &array = *field.files[file];
   int64_t local = row - field.firstRow[file];
   size_t firstByte = array.firstByte + local * field.request.elements * array.format.bytes;
   if (field.request.type == ElementType::F32)

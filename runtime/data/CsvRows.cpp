@@ -8,6 +8,7 @@
 #include "runtime/Error.h"
 #include "runtime/data/MappedFile.h"
 #include "runtime/data/RowReader.h"
+#include "runtime/data/SharedFiles.h"
 
 #include <charconv>
 #include <cmath>
@@ -69,34 +70,31 @@ private:
   size_t at = 0, lineNumber = 0;
 };
 
+/// The columns that a source's fields take.
+struct Column {
+  FieldRequest request;
+  size_t first = 0; ///< column of the file
+  int64_t rowBytes = 0;
+  std::vector<char> values = {};
+};
+using Table = std::vector<Column>;
+using Fields = std::vector<std::pair<std::string_view, size_t>>;
+
 class CsvRows final : public RowReader {
 public:
-  CsvRows(const DataSpec &spec, const SplitPaths &paths, Portion portion, std::vector<FieldRequest> wanted);
+  CsvRows(const DataSpec &spec, const SplitPaths &paths, Portion portion, const std::vector<FieldRequest> &wanted);
 
   int64_t rows() const override { return end - begin; }
   void read(int64_t row, size_t request, void *dst) const override {
-    const Column &column = columns[request];
+    const Column &column = (*table)[request];
     memcpy(dst, column.values.data() + (begin + row) * column.rowBytes, column.rowBytes);
   }
-  int64_t heldBytes() const override {
-    int64_t bytes = 0;
-    for (const Column &column : columns) bytes += column.values.capacity();
-    return bytes;
+  void addHeld(HeldMemory &held) const override {
+    for (const Column &column : *table) held[&column] = column.values.capacity();
   }
 
 private:
-  struct Column {
-    FieldRequest request;
-    size_t first = 0; ///< column of the file
-    int64_t rowBytes = 0;
-    std::vector<char> values;
-  };
-  using Fields = std::vector<std::pair<std::string_view, size_t>>;
-
-  void readFile(const std::string &path);
-  void keepLine(const Fields &fields, const MappedFile &file, size_t line);
-
-  std::vector<Column> columns;
+  std::shared_ptr<const Table> table;
   int64_t begin = 0, end = 0;
 };
 } // namespace
@@ -119,45 +117,8 @@ static bool parseNumber(std::string_view text, double &value) {
   return stop == text.data() + text.size() && !text.empty();
 }
 
-CsvRows::CsvRows(const DataSpec &spec, const SplitPaths &paths, Portion portion, std::vector<FieldRequest> wanted) {
-  for (FieldRequest &request : wanted) {
-    const FieldSpec *field = nullptr;
-    for (const FieldSpec &f : spec.fields)
-      if (f.name == request.field) field = &f;
-    if (!field) fail("data '{}' has no field '{}'", spec.name, request.field);
-    if (request.type != ElementType::F32 && request.type != ElementType::I32)
-      fail("field '{}.{}' is of type {}, expected f32 or i32", spec.name, request.field, elementTypeName(request.type));
-    columns.push_back({request, static_cast<size_t>(field->column), request.elements * 4, {}});
-  }
-  for (const std::string &path : expandPatterns(paths.at(""))) readFile(path);
-  int64_t count = columns.empty() ? 0 : columns[0].values.size() / columns[0].rowBytes;
-  std::tie(begin, end) = portion.of(count);
-  if (begin == end) fail("data '{}': no rows in {}", spec.name, fmt::join(paths.at(""), ", "));
-}
-
-void CsvRows::readFile(const std::string &path) {
-  MappedFile file(path);
-  CsvScanner scanner(file);
-  Fields fields;
-  bool isFirst = true;
-  size_t here = 0;
-  while (!scanner.atEnd()) {
-    scanner.readLine(fields);
-    if (fields.empty()) continue;
-    if (here == 0) here = fields.size();
-    if (fields.size() != here)
-      fail("{}: line {}, byte {}: expected {} columns as above, got {}", path, scanner.line(), fields[0].second, here,
-           fields.size());
-    double ignored;
-    bool isHeader = isFirst;
-    for (const auto &field : fields) isHeader &= !parseNumber(field.first, ignored);
-    isFirst = false;
-    if (!isHeader) keepLine(fields, file, scanner.line());
-  }
-}
-
-void CsvRows::keepLine(const Fields &fields, const MappedFile &file, size_t line) {
-  for (Column &column : columns) {
+static void keepLine(const Fields &fields, const MappedFile &file, size_t line, Table &table) {
+  for (Column &column : table) {
     const FieldRequest &request = column.request;
     if (column.first + request.elements > fields.size())
       fail("{}: line {}, byte {}: field '{}' takes columns {} to {}, the line has {}", file.path(), line,
@@ -187,9 +148,63 @@ void CsvRows::keepLine(const Fields &fields, const MappedFile &file, size_t line
   }
 }
 
+static void readFile(const std::string &path, Table &table) {
+  MappedFile file(path);
+  CsvScanner scanner(file);
+  Fields fields;
+  bool isFirst = true;
+  size_t here = 0;
+  while (!scanner.atEnd()) {
+    scanner.readLine(fields);
+    if (fields.empty()) continue;
+    if (here == 0) here = fields.size();
+    if (fields.size() != here)
+      fail("{}: line {}, byte {}: expected {} columns as above, got {}", path, scanner.line(), fields[0].second, here,
+           fields.size());
+    double ignored;
+    bool isHeader = isFirst;
+    for (const auto &field : fields) isHeader &= !parseNumber(field.first, ignored);
+    isFirst = false;
+    if (!isHeader) keepLine(fields, file, scanner.line(), table);
+  }
+}
+
+static Table emptyTable(const DataSpec &spec, const std::vector<FieldRequest> &wanted) {
+  Table table;
+  for (const FieldRequest &request : wanted) {
+    const FieldSpec *field = nullptr;
+    for (const FieldSpec &f : spec.fields)
+      if (f.name == request.field) field = &f;
+    if (!field) fail("data '{}' has no field '{}'", spec.name, request.field);
+    if (request.type != ElementType::F32 && request.type != ElementType::I32)
+      fail("field '{}.{}' is of type {}, expected f32 or i32", spec.name, request.field, elementTypeName(request.type));
+    table.push_back({request, static_cast<size_t>(field->column), request.elements * 4});
+  }
+  return table;
+}
+
+CsvRows::CsvRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,
+                 const std::vector<FieldRequest> &wanted) {
+  static SharedFiles<Table> tables;
+  Table empty = emptyTable(spec, wanted);
+  std::vector<std::string> files = expandPatterns(paths.at(""));
+  std::string key;
+  for (const std::string &path : files) key += fileKey(path);
+  for (const Column &column : empty)
+    key += fmt::format("{} {} {} {} {}\n", column.request.field, column.first, static_cast<int>(column.request.type),
+                       column.request.elements, column.request.of);
+  table = tables.get(key, [&] {
+    for (const std::string &path : files) readFile(path, empty);
+    return std::move(empty);
+  });
+  int64_t count = table->empty() ? 0 : table->front().values.size() / table->front().rowBytes;
+  std::tie(begin, end) = portion.of(count);
+  if (begin == end) fail("data '{}': no rows in {}", spec.name, fmt::join(paths.at(""), ", "));
+}
+
 std::unique_ptr<RowReader> openCsvRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,
                                        std::vector<FieldRequest> requests) {
-  return std::make_unique<CsvRows>(spec, paths, portion, std::move(requests));
+  return std::make_unique<CsvRows>(spec, paths, portion, requests);
 }
 
 } // namespace tessera::runtime

@@ -170,10 +170,8 @@ DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const 
   return set;
 }
 
-int64_t DataSet::heldBytes() const {
-  int64_t bytes = 0;
-  for (const auto &reader : readers) bytes += reader->heldBytes();
-  return bytes;
+void DataSet::addHeld(HeldMemory &held) const {
+  for (const auto &reader : readers) reader->addHeld(held);
 }
 
 bool hasValidation(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files) {

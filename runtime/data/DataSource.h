@@ -47,8 +47,8 @@ struct DataSet {
   std::vector<bool> shuffle; ///< by reader
   int64_t batch = 0;         ///< rows that one call takes
 
-  /// Bytes of memory that the readers take beside mapped files.
-  int64_t heldBytes() const;
+  /// Adds the memory that the readers take beside mapped files.
+  void addHeld(HeldMemory &held) const;
 };
 
 /// Opens all sources that `entry` reads. Throws an Error if a file is at fault or a split has no files.

@@ -93,8 +93,8 @@ void withMappedFiles(const std::function<void()> &read) {
 // Mapping
 //===----------------------------------------------------------------------===//
 
-MappedFile::MappedFile(const std::string &path, bool inflate) : name(path) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+MappedFile::MappedFile(const std::string &path, const SizeFromHeader &inflatedSize) : name(path) {
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe must not be waited for
   if (fd < 0) fail("cannot open {}: {}", path, strerror(errno));
   struct stat info;
   bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
@@ -109,8 +109,8 @@ MappedFile::MappedFile(const std::string &path, bool inflate) : name(path) {
   bytes = static_cast<const unsigned char *>(map);
   count = mapped = info.st_size;
   watch(map, mapped, path);
-  if (inflate && count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) try {
-      inflateWhole();
+  if (inflatedSize && count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) try {
+      inflateWhole(inflatedSize);
     } catch (...) {
       unwatch(map);
       munmap(map, mapped); // a destructor does not run for a constructor that throws
@@ -124,37 +124,85 @@ MappedFile::~MappedFile() {
   munmap(map, mapped);
 }
 
+MappedFile &MappedFile::operator=(MappedFile other) noexcept {
+  std::swap(name, other.name);
+  std::swap(bytes, other.bytes);
+  std::swap(count, other.count);
+  std::swap(mapped, other.mapped);
+  std::swap(map, other.map);
+  std::swap(inflated, other.inflated);
+  return *this;
+}
+
 MappedFile::MappedFile(MappedFile &&other) noexcept
     : name(std::move(other.name)), bytes(other.bytes), count(other.count), mapped(other.mapped), map(other.map),
       inflated(std::move(other.inflated)) {
   other.map = nullptr;
 }
 
-void MappedFile::inflateWhole() {
-  z_stream stream = {};
-  if (inflateInit2(&stream, 15 + 16) != Z_OK) fail("{}: cannot inflate", name);
-  stream.next_in = const_cast<unsigned char *>(bytes);
-  size_t left = count;
-  int status = Z_OK;
-  // Grows with what arrives, never by what a header claims.
-  while (status == Z_OK) {
-    if (stream.avail_in == 0) {
-      stream.avail_in = std::min<size_t>(left, 1 << 30);
-      left -= stream.avail_in;
-    }
-    size_t have = inflated.size(), room = std::max<size_t>(have / 2, 64 << 10);
-    inflated.resize(have + room);
-    stream.next_out = inflated.data() + have;
-    stream.avail_out = std::min<size_t>(room, 1 << 30);
-    size_t offered = stream.avail_out;
-    status = inflate(&stream, left == 0 ? Z_FINISH : Z_NO_FLUSH);
-    inflated.resize(have + offered - stream.avail_out);
-    if (status == Z_BUF_ERROR && stream.avail_out == 0) status = Z_OK;
+namespace {
+/// Inflates gzip data piece by piece, one member after the other.
+class Inflater {
+public:
+  Inflater(const std::string &name, const unsigned char *bytes, size_t count) : name(name), end(bytes + count) {
+    if (inflateInit2(&stream, 15 + 16) != Z_OK) fail("{}: cannot inflate", name);
+    begin = stream.next_in = const_cast<unsigned char *>(bytes);
   }
-  size_t consumed = count - left - stream.avail_in;
-  inflateEnd(&stream);
-  if (status != Z_STREAM_END) fail("{}: byte {}: gzip data damaged or cut short", name, consumed);
-  if (consumed != count) fail("{}: byte {}: data behind the end of the gzip stream", name, consumed);
+  ~Inflater() { inflateEnd(&stream); }
+  Inflater(const Inflater &) = delete;
+
+  /// Writes up to `size` bytes; fewer only at the end of the data.
+  size_t read(unsigned char *dst, size_t size) {
+    size_t done = 0;
+    while (done < size && !finished) {
+      // zlib counts in 32 bits.
+      size_t offered = std::min<size_t>(size - done, 1 << 30);
+      stream.avail_in = std::min<size_t>(end - stream.next_in, 1 << 30);
+      stream.next_out = dst + done;
+      stream.avail_out = offered;
+      int status = inflate(&stream, Z_NO_FLUSH);
+      done += offered - stream.avail_out;
+      if (status == Z_STREAM_END)
+        beginMember();
+      else if (status != Z_OK)
+        fail("{}: byte {}: gzip data damaged or cut short", name, stream.next_in - begin);
+    }
+    return done;
+  }
+
+private:
+  /// Behind a member: another one, or the end.
+  void beginMember() {
+    finished = stream.next_in == end;
+    if (finished) return;
+    if (end - stream.next_in < 2 || stream.next_in[0] != 0x1f || stream.next_in[1] != 0x8b)
+      fail("{}: byte {}: data behind the end of the gzip stream", name, stream.next_in - begin);
+    inflateReset(&stream);
+  }
+
+  const std::string &name;
+  z_stream stream = {};
+  const unsigned char *begin = nullptr, *end;
+  bool finished = false;
+};
+} // namespace
+
+void MappedFile::inflateWhole(const SizeFromHeader &inflatedSize) {
+  Inflater inflater(name, bytes, count);
+  inflated.resize(inflatedHeaderBytes);
+  inflated.resize(inflater.read(inflated.data(), inflated.size()));
+  size_t total = inflatedSize({reinterpret_cast<char *>(inflated.data()), inflated.size()});
+  // Up to the claimed size, but by what has arrived: a small file that claims much gets little.
+  for (size_t have = inflated.size(), got = have; have < total && got > 0; have += got) {
+    size_t room = std::min(total - have, std::max<size_t>(have, 64 << 10));
+    inflated.reserve(have + room);
+    inflated.resize(have + room);
+    got = inflater.read(inflated.data() + have, room);
+    inflated.resize(have + got);
+  }
+  unsigned char extra;
+  if (inflated.size() > total || (inflated.size() == total && inflater.read(&extra, 1) > 0))
+    fail("{}: its header speaks of {} bytes, inflated it has more", name, total);
   bytes = inflated.data();
   count = inflated.size();
 }
@@ -162,16 +210,16 @@ void MappedFile::inflateWhole() {
 std::vector<std::string> expandPatterns(const std::vector<std::string> &patterns) {
   std::vector<std::string> files;
   for (const std::string &pattern : patterns) {
+    // A file whose name happens to hold a bracket is that file.
+    if (access(pattern.c_str(), F_OK) == 0) {
+      files.push_back(pattern);
+      continue;
+    }
     glob_t found = {};
     int status = glob(pattern.c_str(), GLOB_BRACE | GLOB_TILDE, nullptr, &found);
     for (size_t i = 0; status == 0 && i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
     globfree(&found);
-    if (status == 0) continue;
-    // A file whose name happens to hold a bracket.
-    if (access(pattern.c_str(), F_OK) == 0)
-      files.push_back(pattern);
-    else
-      fail("no data file matches {}; name one with --data", pattern);
+    if (status != 0) fail("no data file matches {}; name one with --data", pattern);
   }
   return files;
 }

@@ -12,15 +12,22 @@
 
 namespace tessera::runtime {
 
-/// A file mapped for reading. Gzipped files (by their first two bytes) are inflated into memory instead.
+/// Tells from the first bytes (inflatedHeaderBytes, or all if there are fewer) how many there are in all; throws an Error if they
+/// are no such header.
+using SizeFromHeader = std::function<int64_t(std::string_view header)>;
+inline constexpr size_t inflatedHeaderBytes = 2048;
+
+/// A file mapped for reading. Where `inflatedSize` is given, gzipped files (by their first two bytes) are inflated into
+/// memory instead: exactly the bytes that their header claims, so that no file takes more than it says.
 class MappedFile {
 public:
   /// Throws an Error if the file is missing, empty, not a regular file, or not whole gzip.
-  explicit MappedFile(const std::string &path, bool inflate = false);
+  explicit MappedFile(const std::string &path, const SizeFromHeader &inflatedSize = nullptr);
+  MappedFile() = default;
   ~MappedFile();
   MappedFile(MappedFile &&other) noexcept;
   MappedFile(const MappedFile &) = delete;
-  MappedFile &operator=(const MappedFile &) = delete;
+  MappedFile &operator=(MappedFile other) noexcept;
 
   const std::string &path() const { return name; }
   const unsigned char *data() const { return bytes; }
@@ -30,7 +37,7 @@ public:
   std::string_view text() const { return {reinterpret_cast<const char *>(bytes), count}; }
 
 private:
-  void inflateWhole();
+  void inflateWhole(const SizeFromHeader &inflatedSize);
 
   std::string name;
   const unsigned char *bytes = nullptr;

@@ -42,6 +42,9 @@ struct Portion {
   }
 };
 
+/// Bytes by address, so that what several readers share counts once.
+using HeldMemory = std::map<const void *, int64_t>;
+
 class RowReader {
 public:
   virtual ~RowReader() = default;
@@ -49,8 +52,8 @@ public:
   /// Writes field `request` (an index into the requests) of row `row` to `dst`.
   /// Throws an Error naming file and byte or row where a value is out of range.
   virtual void read(int64_t row, size_t request, void *dst) const = 0;
-  /// Bytes of memory taken beside mapped files: tables read, files inflated.
-  virtual int64_t heldBytes() const { return 0; }
+  /// Adds the memory taken beside mapped files: tables read, files inflated.
+  virtual void addHeld(HeldMemory &) const {}
 };
 
 /// text and tokens: windows of seq + 1 values with a stride of seq; a window never spans two files.

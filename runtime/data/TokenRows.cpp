@@ -36,6 +36,7 @@ private:
   };
   Format formatOf(const MappedFile &file) const;
   Format formatOfTokens(const MappedFile &file) const;
+  void refuseWideTokens(const MappedFile &file) const;
   void checkRequests() const;
   template <typename In, typename Out>
   void copyValues(const Segment &s, int64_t first, const FieldRequest &r, Out *dst) const;
@@ -52,6 +53,24 @@ private:
 
 static constexpr int64_t headerBytes = 256 * 4;
 
+/// 32-bit tokens read as 16-bit ones are every other value 0: wrong, and nothing would say so.
+void TokenRows::refuseWideTokens(const MappedFile &file) const {
+  size_t looked = std::min<size_t>(file.size() / 2, 4096);
+  bool allZero = looked >= 64, evenZero = true;
+  for (size_t i = 0; i < looked && allZero; ++i) {
+    bool isZero = file.data()[2 * i] == 0 && file.data()[2 * i + 1] == 0;
+    if (i % 2 == 1)
+      allZero = isZero;
+    else
+      evenZero &= isZero;
+  }
+  if (allZero && !evenZero)
+    fail("{}: byte 2: every second one of the first {} 16-bit values is 0: the file looks like one of 32-bit tokens; "
+         "say "
+         "width = 32 for data '{}'",
+         file.path(), looked, spec.name);
+}
+
 TokenRows::Format TokenRows::formatOfTokens(const MappedFile &file) const {
   int64_t size = file.size();
   int32_t header[3] = {};
@@ -62,6 +81,7 @@ TokenRows::Format TokenRows::formatOfTokens(const MappedFile &file) const {
     if (size % width != 0)
       fail("{}: byte {}: the file has no header and {} bytes, not a multiple of {} (one token)", file.path(), size,
            size, width);
+    if (width == 2) refuseWideTokens(file);
     return {0, width, size / width};
   }
   int32_t version = has16 ? 1 : 7;

@@ -9,6 +9,7 @@
 
 #include <limits>
 #include <random>
+#include <sys/stat.h>
 #include <zlib.h>
 
 using namespace tessera::runtime;
@@ -244,6 +245,12 @@ TEST_F(Data, Idx) {
   EXPECT_NE(error(images.substr(0, 9)).find("cut short"), std::string::npos);
   EXPECT_NE(error(gzip(images).substr(0, 20)).find("gzip data damaged or cut short"), std::string::npos);
   EXPECT_NE(error(gzip(images) + "x").find("behind the end"), std::string::npos);
+  std::string halves = gzip(images.substr(0, 17)) + gzip(images.substr(17));
+  auto joined = open(openArrayRows, "idx", folder.write("i", halves), fields);
+  EXPECT_EQ(row<float>(*joined, 2, 0, 4), (std::vector<float>{8, 9, 10, 255}));
+  EXPECT_NE(error(gzip(images + "more")).find("speaks of 28 bytes, inflated it has more"), std::string::npos);
+  EXPECT_NE(error(gzip(idxFile(8, {1 << 20, 2, 2}, "few"))).find("the file has 3"), std::string::npos);
+  EXPECT_NE(error(gzip(std::string(100'000, 'x'))).find("not an IDX file"), std::string::npos);
   mutate(openArrayRows, "idx", images, fields);
   mutate(openArrayRows, "idx", gzip(images), fields);
 }
@@ -269,6 +276,52 @@ TEST_F(Data, NumbersThatAreNotFiniteAreRefused) {
   }
   std::string small = folder.write("x.csv", "1e-999,-1e-320\n");
   EXPECT_EQ(row<float>(*open(openCsvRows, "csv", small, {x}), 0, 0, 2), (std::vector<float>{0, 0}));
+}
+
+TEST_F(Data, BothPartsOfASourceHoldItOnce) {
+  auto heldBy = [](const RowReader &head, const RowReader &tail) {
+    HeldMemory held;
+    head.addHeld(held);
+    size_t one = held.size();
+    tail.addHeld(held);
+    EXPECT_EQ(held.size(), one);
+    int64_t bytes = 0;
+    for (const auto &[address, size] : held) bytes += size;
+    return bytes;
+  };
+  std::vector<FieldRequest> x = {{"x", ElementType::F32, 4, 0}};
+  std::string path = folder.write("i", gzip(idxFile(8, {1000, 2, 2}, std::string(4000, 'x'))));
+  auto head = open(openArrayRows, "idx", path, x, {Portion::Head, 0.5}),
+       tail = open(openArrayRows, "idx", path, x, {Portion::Tail, 0.5});
+  EXPECT_EQ(heldBy(*head, *tail), 4016);
+  spec.fields = {{"x", {}, 0, {}}};
+  path = folder.write("c", "1,2,3,4\n5,6,7,8\n");
+  head = open(openCsvRows, "csv", path, x, {Portion::Head, 0.5}),
+  tail = open(openCsvRows, "csv", path, x, {Portion::Tail, 0.5});
+  EXPECT_EQ(heldBy(*head, *tail), 32);
+  EXPECT_EQ(row<float>(*tail, 0, 0, 4), (std::vector<float>{5, 6, 7, 8}));
+  folder.write("c", "9,9,9,9\n5,6,7,8\n1,1,1,1\n"); // another state of the file is another table
+  EXPECT_EQ(row<float>(*open(openCsvRows, "csv", path, x), 0, 0, 4), (std::vector<float>{9, 9, 9, 9}));
+}
+
+TEST_F(Data, WideTokensAreNotReadAsNarrowOnes) {
+  std::vector<uint32_t> wide(1000, 7);
+  std::string path = folder.write("t", bytesOf(wide));
+  std::string said = errorOf([&] { open(openTokenRows, "tokens", path, tokenFields()); });
+  EXPECT_NE(said.find("say width = 32"), std::string::npos) << said;
+  wide[30] = 70'000;
+  folder.write("t", bytesOf(wide));
+  EXPECT_EQ(open(openTokenRows, "tokens", path, tokenFields())->rows(), 499);
+  folder.write("t", std::string(4000, '\0'));
+  EXPECT_EQ(open(openTokenRows, "tokens", path, tokenFields())->rows(), 499);
+}
+
+TEST_F(Data, PathsThatExistAreNoPatterns) {
+  for (const char *name : {"a[1].t", "a1.t"}) folder.write(name, "x");
+  EXPECT_EQ(expandPatterns({folder / "a[1].t"}), std::vector<std::string>{folder / "a[1].t"});
+  EXPECT_EQ(expandPatterns({folder / "a[12].t"}), std::vector<std::string>{folder / "a1.t"});
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  EXPECT_NE(errorOf([&] { MappedFile file(folder / "fifo"); }).find("not a regular file"), std::string::npos);
 }
 
 TEST_F(Data, AFileCutShortUnderAReadIsAnError) {
