@@ -60,7 +60,7 @@ typedef void (*TsrEntry)(TsrRuntime *runtime, char *arena);
 typedef struct TsrTrailer {
   char magic[8];           ///< TSR_TRAILER_MAGIC, without the terminating zero
   uint32_t abiVersion;     ///< TSR_ABI_VERSION of the compiler
-  uint32_t reserved;       ///< zero
+  uint32_t payloadHash;    ///< low half of XXH64 of shared object and manifest; 0: not recorded
   uint64_t objectOffset;   ///< of the shared object, from the start of the file
   uint64_t objectSize;     ///< bytes
   uint64_t manifestOffset; ///< of the manifest, from the start of the file

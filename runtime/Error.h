@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -45,6 +46,12 @@ template <typename... Args> [[noreturn]] void fail(fmt::format_string<Args...> f
 /// Throws an Error with status 2.
 template <typename... Args> [[noreturn]] void failUsage(fmt::format_string<Args...> format, Args &&...args) {
   throw Error(fmt::format(format, std::forward<Args>(args)...), ExitCode::Usage);
+}
+
+/// A line on standard error. Whether anybody can read it changes nothing.
+template <typename... Args> void warn(fmt::format_string<Args...> format, Args &&...args) {
+  std::string line = fmt::format(format, std::forward<Args>(args)...) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 } // namespace tessera::runtime

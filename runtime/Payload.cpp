@@ -4,9 +4,12 @@
 
 #include "runtime/Abi.h"
 #include "runtime/OutputPath.h"
+#include "runtime/checkpoint/Hash.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -118,6 +121,12 @@ static bool readAll(int fd, char *bytes, size_t size, uint64_t offset) {
   return true;
 }
 
+/// Half of a hash that costs a small part of a millisecond; never 0.
+static uint32_t hashPayload(std::string_view object, std::string_view manifest) {
+  uint64_t both[] = {hashXxh64(object.data(), object.size()), hashXxh64(manifest.data(), manifest.size())};
+  return std::max<uint32_t>(1, static_cast<uint32_t>(hashXxh64(both, sizeof(both))));
+}
+
 static bool writeProgram(int fd, std::string_view launcher, std::string_view object, std::string_view manifest) {
   // The object starts on a page so that tools which look at it see an aligned file.
   std::string gap((4096 - launcher.size() % 4096) % 4096, '\0');
@@ -129,6 +138,7 @@ static bool writeProgram(int fd, std::string_view launcher, std::string_view obj
   trailer.manifestOffset = trailer.objectOffset + object.size();
   trailer.manifestSize = manifest.size();
   trailer.stateHash = hashFnv1a(findStateTable(manifest));
+  trailer.payloadHash = hashPayload(object, manifest);
   return writeAll(fd, launcher.data(), launcher.size()) && writeAll(fd, gap.data(), gap.size()) &&
          writeAll(fd, object.data(), object.size()) && writeAll(fd, manifest.data(), manifest.size()) &&
          writeAll(fd, reinterpret_cast<const char *>(&trailer), sizeof(trailer));
@@ -178,6 +188,15 @@ static std::string checkTrailer(const TsrTrailer &trailer, uint64_t size) {
   return "";
 }
 
+/// Whether a file goes on behind its ELF part, which ends with the table of sections: a launcher with a part of a payload.
+static bool hasMoreThanElf(int fd, uint64_t size) {
+  Elf64_Ehdr header;
+  if (!readAll(fd, reinterpret_cast<char *>(&header), sizeof(header), 0) ||
+      memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return false;
+  return size > header.e_shoff + static_cast<uint64_t>(header.e_shnum) * header.e_shentsize;
+}
+
 PayloadStatus readPayload(const std::string &program, Payload &payload, std::string &message) {
   Descriptor fd(open(program.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info;
@@ -189,8 +208,11 @@ PayloadStatus readPayload(const std::string &program, Payload &payload, std::str
   TsrTrailer trailer;
   if (size < sizeof(trailer) ||
       !readAll(fd, reinterpret_cast<char *>(&trailer), sizeof(trailer), size - sizeof(trailer)) ||
-      memcmp(trailer.magic, TSR_TRAILER_MAGIC, sizeof(trailer.magic)) != 0)
-    return PayloadStatus::None;
+      memcmp(trailer.magic, TSR_TRAILER_MAGIC, sizeof(trailer.magic)) != 0) {
+    if (!hasMoreThanElf(fd, size)) return PayloadStatus::None;
+    message = "the program file is cut short; compile or copy it again";
+    return PayloadStatus::Broken;
+  }
   message = checkTrailer(trailer, size);
   if (!message.empty()) return PayloadStatus::Broken;
 
@@ -199,6 +221,10 @@ PayloadStatus readPayload(const std::string &program, Payload &payload, std::str
   if (!readAll(fd, payload.object.data(), trailer.objectSize, trailer.objectOffset) ||
       !readAll(fd, payload.manifest.data(), trailer.manifestSize, trailer.manifestOffset)) {
     message = describeErrno("cannot read", program);
+    return PayloadStatus::Broken;
+  }
+  if (trailer.payloadHash != 0 && hashPayload(payload.object, payload.manifest) != trailer.payloadHash) {
+    message = "the program file is damaged (its code or manifest does not match its hash); compile or copy it again";
     return PayloadStatus::Broken;
   }
   if (hashFnv1a(findStateTable(payload.manifest)) != trailer.stateHash) {

@@ -38,7 +38,7 @@ struct Payload {
 enum class PayloadStatus { Found, None, Broken };
 
 /// Reads the payload at the end of `program` and checks magic, ABI version,
-/// offsets, sizes and state hash. `message` says what is wrong where the result is Broken.
+/// offsets, sizes and hashes. `message` says what is wrong where the result is Broken.
 PayloadStatus readPayload(const std::string &program, Payload &payload, std::string &message);
 
 } // namespace tessera::runtime

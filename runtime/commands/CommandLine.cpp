@@ -5,12 +5,43 @@
 #include "runtime/commands/Options.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace tessera::runtime {
 
+/// A whole number within bounds. CLI11's own checks take it for a fraction, and name bounds as such.
+static CLI::Validator wholeNumber(int64_t least, int64_t most = INT64_MAX) {
+  auto check = [=](std::string &text) {
+    int64_t number = 0;
+    auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    bool isWhole = error == std::errc() && stop == text.data() + text.size();
+    if (isWhole && number >= least && number <= most) return std::string();
+    std::string bounds =
+        most == INT64_MAX ? fmt::format("of at least {}", least) : fmt::format("from {} to {}", least, most);
+    return fmt::format("expected a whole number {}, got {}", bounds, text);
+  };
+  return CLI::Validator(check, "");
+}
+
+static CLI::Validator realNumber(double least, double most) {
+  auto check = [=](std::string &text) {
+    double number = 0;
+    auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    bool isNumber = error == std::errc() && stop == text.data() + text.size();
+    if (isNumber && number >= least && number <= most) return std::string();
+    return fmt::format(
+        "expected a number {}, got {}",
+        most < HUGE_VAL ? fmt::format("from {} to {}", least, most) : fmt::format("of at least {}", least), text);
+  };
+  return CLI::Validator(check, "");
+}
+
 static void addMachineOptions(CLI::App *command, Options &options) {
   command->add_option("--threads", options.threads, "threads; default: what the program was compiled for")
-      ->check(CLI::Range(1, 4096));
+      ->check(wholeNumber(1, 4096));
 }
 
 static void addCheckpointOption(CLI::App *command, Options &options) {
@@ -23,17 +54,19 @@ static void addTrain(CLI::App &app, Options &options) {
   CLI::App *train = app.add_subcommand("train", "train, or go on training");
   train->add_option("--data", options.data, "PATH, val=PATH, SOURCE=PATH, SOURCE.val=PATH, FIELD=PATH")
       ->allow_extra_args(false);
-  train->add_option("--steps", options.steps, "stop after this step; schedules keep their length");
-  train->add_option("--seed", options.seed, "of initialisation and shuffling; default 1337");
+  train->add_option("--steps", options.steps, "stop after this step; schedules keep their length")
+      ->check(wholeNumber(0));
+  train->add_option("--seed", options.seed, "of initialisation and shuffling; default 1337")->check(wholeNumber(0));
   train->add_option("--checkpoint-dir", options.checkpointDir,
                     "where checkpoints go; default: ./NAME-checkpoints if the model file says save(...), else none");
   train->add_option("--resume", options.resume, "auto (default), never, or a checkpoint");
   train->add_option("--init", options.init, "start from these weights (safetensors or checkpoint)");
   train->add_option("--set", options.set, "NAME=VALUE: change a training setting")->allow_extra_args(false);
-  train->add_option("--log-every", options.logEvery, "steps between lines where there is no terminal");
+  train->add_option("--log-every", options.logEvery, "steps between lines where there is no terminal")
+      ->check(wholeNumber(1));
   train->add_option("--metrics", options.metrics, "write a JSON object a line to FILE, or - for standard output");
   train->add_option("--tensorboard", options.tensorboard, "not supported yet");
-  train->add_option("--skip-batches", options.skipBatches, "leave out so many batches")->check(CLI::NonNegativeNumber);
+  train->add_option("--skip-batches", options.skipBatches, "leave out so many batches")->check(wholeNumber(0));
   train->add_flag("--overfit-batch", options.overfitBatch, "train on the first batch for ever");
   train->add_flag("--quiet", options.quiet, "only warnings and errors");
   addMachineOptions(train, options);
@@ -45,11 +78,11 @@ static void addOthers(CLI::App &app, Options &options) {
   CLI::App *generate = app.add_subcommand("generate", "continue a text");
   generate->add_option("--prompt", options.prompt, "text to begin with");
   generate->add_option("--prompt-tokens", options.promptTokens, "tokens to begin with, as numbers");
-  generate->add_option("--length", options.length, "tokens to generate; default 256")->check(CLI::NonNegativeNumber);
-  generate->add_option("--temperature", options.temperature, "0: always the likeliest")->check(CLI::NonNegativeNumber);
-  generate->add_option("--top-k", options.topK, "of the K likeliest only")->check(CLI::NonNegativeNumber);
-  generate->add_option("--top-p", options.topP, "of those that hold this probability")->check(CLI::Range(0.0, 1.0));
-  generate->add_option("--seed", options.seed, "of the draws; default 1337");
+  generate->add_option("--length", options.length, "tokens to generate; default 256")->check(wholeNumber(0));
+  generate->add_option("--temperature", options.temperature, "0: always the likeliest")->check(realNumber(0, HUGE_VAL));
+  generate->add_option("--top-k", options.topK, "of the K likeliest only")->check(wholeNumber(0));
+  generate->add_option("--top-p", options.topP, "of those that hold this probability")->check(realNumber(0, 1));
+  generate->add_option("--seed", options.seed, "of the draws; default 1337")->check(wholeNumber(0));
   generate->add_option("--tokenizer", options.tokenizer, "not supported yet");
   CLI::App *info = app.add_subcommand("info", "state table, plan and memory; runs nothing");
   info->add_option("--data", options.data, "data whose memory to count, as for train")->allow_extra_args(false);
@@ -58,7 +91,7 @@ static void addOthers(CLI::App &app, Options &options) {
   CLI::App *importing = app.add_subcommand("import", "make a checkpoint of step 0 from weights");
   importing->add_option("weights", options.weights, "FILE.safetensors")->required();
   importing->add_option("-o,--checkpoint-dir", options.output, "where to; default: ./NAME-checkpoints");
-  importing->add_option("--seed", options.seed, "of what the file does not hold; default 1337");
+  importing->add_option("--seed", options.seed, "of what the file does not hold; default 1337")->check(wholeNumber(0));
   for (CLI::App *command : {exporting, importing}) command->add_option("--map", options.map, "not supported yet");
   for (CLI::App *command : {eval, generate, exporting}) addCheckpointOption(command, options);
   for (CLI::App *command : {eval, generate, info, exporting, importing}) addMachineOptions(command, options);
@@ -68,7 +101,8 @@ static void refuseWhatIsMissing(const Options &options) {
   if (!options.tensorboard.empty()) failUsage("--tensorboard is not supported yet; use --metrics FILE");
   if (!options.tokenizer.empty()) failUsage("--tokenizer is not supported yet; use --prompt-tokens");
   if (!options.map.empty()) failUsage("--map is not supported yet; rename the tensors to the paths that 'info' lists");
-  for (const char *name : {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+  for (const char *name :
+       {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE"}) {
     const char *value = getenv(name);
     if (value && atoi(value) > 1) failUsage("{}={}: this program runs on one rank only", name, value);
   }
@@ -111,26 +145,33 @@ static int loadAndRun(int argc, char **argv, const std::string &programFile) {
   case PayloadStatus::None:
     break;
   }
-  fmt::print(stderr, "This is the Tessera launcher: the runtime of training programs, without a program.\n"
-                     "`tessera compile MODEL.tsr -o PROGRAM` makes one.\n");
+  warn("This is the Tessera launcher: the runtime of training programs, without a program.\n"
+       "`tessera compile MODEL.tsr -o PROGRAM` makes one.");
   return static_cast<int>(ExitCode::Usage);
 }
 
+/// A closed standard stream would be the number of the next file opened: what is printed would land in it.
+static void openStandardStreams() {
+  for (int fd : {0, 1, 2})
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) _exit(static_cast<int>(ExitCode::Fault));
+}
+
 int runLauncher(int argc, char **argv, const std::string &programFile) {
+  openStandardStreams();
   int status;
   try {
     status = loadAndRun(argc, argv, programFile);
   } catch (const Error &e) {
     std::fflush(stdout);
-    fmt::print(stderr, "error: {}\n", e.what());
+    warn("error: {}", e.what());
     status = static_cast<int>(e.exitCode());
   } catch (const std::exception &e) {
     std::fflush(stdout);
-    fmt::print(stderr, "error: {}\n", e.what());
+    warn("error: {}", e.what());
     status = static_cast<int>(ExitCode::Fault);
   }
   if (const char *count = getenv("TESSERA_COUNT_ALLOCATIONS"); count && count[0] == '1')
-    fmt::print(stderr, "allocations inside steps: {}\n", smallblocks::stepAllocations());
+    warn("allocations inside steps: {}", smallblocks::stepAllocations());
   return status;
 }
 

@@ -31,7 +31,7 @@ template <typename Load> static std::optional<std::string> tryNewest(const Check
       load(folder.pathOf(steps[i]));
       return folder.pathOf(steps[i]);
     } catch (const CheckpointDamaged &e) {
-      fmt::print(stderr, "warning: {}{}\n", e.what(), i > 0 ? "; taking the checkpoint before it" : "");
+      warn("warning: {}{}", e.what(), i > 0 ? "; taking the checkpoint before it" : "");
     }
   }
   if (!steps.empty()) fail("no checkpoint in {} is whole; start again in another --checkpoint-dir", folder.path());

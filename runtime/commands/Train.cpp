@@ -32,6 +32,18 @@ namespace tessera::runtime {
 static constexpr int longestDivergence = 10;
 
 namespace {
+/// Takes its lifetime out of the speed that is shown.
+class NotStepping {
+public:
+  explicit NotStepping(Progress &progress) : progress(progress) {}
+  ~NotStepping() { progress.leaveOut(std::chrono::steady_clock::now() - begun); }
+  NotStepping(const NotStepping &) = delete;
+
+private:
+  Progress &progress;
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+};
+
 class Training {
 public:
   Training(Program &program, const Options &options);
@@ -87,6 +99,7 @@ private:
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now(), savedAt = begun;
   int64_t lastStep = 0, step = 0, savedStep = -1;
   int notFinite = 0;
+  std::string firstNotFinite;
   bool gaveUp = false; ///< an evaluation, to stop
   double unitsPerStep = 0;
   const char *unit = "samples";
@@ -138,8 +151,7 @@ void Training::begin() {
          folder->path());
   if (folder)
     if (auto saved = loadNewest(program, *folder)) {
-      if (!options.init.empty())
-        fmt::print(stderr, "note: going on from {}; --init is not read again\n", folder->path());
+      if (!options.init.empty()) warn("note: going on from {}; --init is not read again", folder->path());
       return goOnFromOwn(*saved);
     }
   moveTo(0, options.skipBatches);
@@ -312,18 +324,27 @@ void Training::record(const StepReport &report) {
   metrics.write(json);
 }
 
+static std::string whatIsNotFinite(const StepReport &report) {
+  for (const auto &[name, value] : report.losses)
+    if (!std::isfinite(value)) return fmt::format("in the loss '{}'", name);
+  if (report.hasGradNorm && !std::isfinite(report.gradNorm)) return "in the norm of the gradients";
+  return "in a gradient";
+}
+
 void Training::watchDivergence(const StepReport &report) {
   notFinite = report.finite ? 0 : notFinite + 1;
+  if (notFinite == 1) firstNotFinite = fmt::format("step {}, {}", step, whatIsNotFinite(report));
   if (notFinite < longestDivergence) return;
   metrics.sync();
-  throw Error(fmt::format("diverged: the gradients were not finite {} steps in a row, up to step {}; {}; "
+  throw Error(fmt::format("diverged: not finite {} steps in a row, up to step {}, the first time at {}; {}; "
                           "lower the learning rate or clip the gradients",
-                          longestDivergence, step,
+                          longestDivergence, step, firstNotFinite,
                           lastGood.empty() ? "there is no checkpoint" : "the last good checkpoint is " + lastGood),
               ExitCode::Diverged);
 }
 
 void Training::evaluateNow() {
+  NotStepping pause(*progress);
   std::optional<EvaluationResult> result = keepingSteps([&] {
     return evaluation->run(settings.integer("evaluate.batches", 0), [&] { return signals.stopRequested() != 0; });
   });
@@ -356,6 +377,7 @@ bool Training::isSaveDue() {
 void Training::save() {
   savedAt = std::chrono::steady_clock::now();
   if (!folder || savedStep == step) return;
+  NotStepping pause(*progress);
   info.step = step;
   metrics.sync();
   try {

@@ -73,7 +73,7 @@ void MetricsWriter::begin() {
       std::FILE *cut = openToAppend(target);
       std::fclose(std::exchange(file, cut));
     } catch (const std::exception &e) {
-      fmt::print(stderr, "warning: {}; {} keeps the lines behind step {}\n", e.what(), path, step);
+      warn("warning: {}; {} keeps the lines behind step {}", e.what(), path, step);
     }
   for (const Json &record : announced) put(record);
 }
@@ -97,7 +97,7 @@ void MetricsWriter::sync() {
   if (!file) return;
   bool good = std::fflush(file) == 0;
   if (durable) good &= fsync(fileno(file)) == 0;
-  if (!good) fmt::print(stderr, "warning: cannot write the metrics file {}: {}\n", path, strerror(errno));
+  if (!good) warn("warning: cannot write the metrics file {}: {}", path, strerror(errno));
 }
 
 } // namespace tessera::runtime

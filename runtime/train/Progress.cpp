@@ -6,6 +6,7 @@
 #include "runtime/MachineMemory.h"
 
 #include <algorithm>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace tessera::runtime {
@@ -32,10 +33,29 @@ Progress::Progress(Plan plan)
     : plan(plan), terminal(isatty(fileno(plan.out))), begun(Clock::now()), lastShown(begun),
       lastShownStep(plan.firstStep) {}
 
+/// What fits on one line: a longer one would wrap, and its first part would stay.
+static std::string cutToTerminal(const std::string &line, std::FILE *out) {
+  winsize size = {};
+  if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return line;
+  size_t columns = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    bool isContinuation = (line[i] & 0xc0) == 0x80; // of a UTF-8 character
+    if (!isContinuation && ++columns >= size.ws_col) return line.substr(0, i);
+  }
+  return line;
+}
+
+/// Nobody may be there to read it any more: that is no reason to stop.
+void Progress::print(const std::string &text) {
+  std::fwrite(text.data(), 1, text.size(), plan.out);
+  std::fflush(plan.out);
+  std::clearerr(plan.out);
+}
+
 Progress::~Progress() { clearLine(); }
 
 void Progress::clearLine() {
-  if (lineShown) fmt::print(plan.out, "\r\033[K");
+  if (lineShown) print("\r\033[K");
   lineShown = false;
 }
 
@@ -71,12 +91,11 @@ void Progress::step(const StepReport &report) {
   lastShownStep = report.step;
   std::string line = describe(report, smoothed);
   if (terminal) {
-    fmt::print(plan.out, "\r{}\033[K", line);
+    print(fmt::format("\r{}\033[K", cutToTerminal(line, plan.out)));
     lineShown = true;
   } else {
-    fmt::print(plan.out, "{}\n", line);
+    print(line + "\n");
   }
-  std::fflush(plan.out);
 }
 
 void Progress::evaluation(int64_t step, const char *split, const EvaluationResult &result) {
@@ -86,8 +105,7 @@ void Progress::evaluation(int64_t step, const char *split, const EvaluationResul
 
 void Progress::say(const std::string &line) {
   clearLine();
-  fmt::print(plan.out, "{}\n", line);
-  std::fflush(plan.out);
+  print(line + "\n");
 }
 
 void Progress::note(const std::string &line) {

@@ -35,6 +35,8 @@ public:
   ~Progress();
 
   void step(const StepReport &report);
+  /// Time that went into something else: it counts neither in the speed nor in the ETA.
+  void leaveOut(std::chrono::steady_clock::duration time) { lastShown += time; }
   void evaluation(int64_t step, const char *split, const EvaluationResult &result);
   /// A line that stays; shown even if quiet.
   void say(const std::string &line);
@@ -46,6 +48,7 @@ private:
   std::string describe(const StepReport &report, double seconds) const;
   bool isDue(int64_t step, double passed) const;
   void clearLine();
+  void print(const std::string &text);
 
   Plan plan;
   bool terminal;

@@ -79,6 +79,10 @@ void Settings::set(const std::string &assignment) {
   if (like.is_number() != value.is_number() || (like.is_number_integer() && !value.is_number_integer()))
     failUsage("--set {}: expected {} as in {}", assignment,
               like.is_number_integer() ? "a whole number" : like.type_name(), dumpJson(like));
+  if (value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
+    failUsage("--set {}: expected a whole number of at most {}", assignment, INT64_MAX);
+  if (name == "evaluate.on" && value != "val" && value != "train")
+    failUsage("--set {}: expected val or train", assignment);
   if (value.is_number() && value.get<double>() < 0) failUsage("--set {}: expected a value of at least 0", assignment);
   values[pointer] = value;
 }

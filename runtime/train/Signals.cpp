@@ -34,6 +34,8 @@ Signals::Signals() {
   handle(SIGUSR1, onSave);
   // A file that may not grow is an error of the write, not the end.
   std::signal(SIGXFSZ, SIG_IGN);
+  // Nor is it the end that nobody reads what is printed.
+  std::signal(SIGPIPE, SIG_IGN);
 }
 
 Signals::~Signals() {

@@ -157,6 +157,42 @@ TEST_F(Launcher, UsageErrorsExitWithTwo) {
   EXPECT_EQ(run("train --set evaluate.every=often").status, 2);
   EXPECT_EQ(run("train --tensorboard x").status, 2);
   EXPECT_EQ(run("train", "WORLD_SIZE=2").status, 2);
+  EXPECT_EQ(run("train", "SLURM_STEP_NUM_TASKS=2").status, 2);
+}
+
+TEST_F(Launcher, NumbersOfTheCommandLineAreChecked) {
+  struct Case {
+    const char *arguments, *said;
+  };
+  for (auto [arguments, said] :
+       {Case{"train --seed -1", "--seed: expected a whole number of at least 0, got -1"},
+        {"train --steps -5", "--steps: expected a whole number of at least 0, got -5"},
+        {"train --log-every -3", "--log-every: expected a whole number of at least 1, got -3"},
+        {"train --threads 5000", "expected a whole number from 1 to 4096, got 5000"},
+        {"generate --temperature nan", "expected a number of at least 0, got nan"},
+        {"generate --top-p 1.5", "expected a number from 0 to 1, got 1.5"},
+        {"train --set evaluate.on=test", "expected val or train"},
+        {"train --set stop.after=9223372036854775808", "expected a whole number of at most"}}) {
+    Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments;
+    EXPECT_NE(outcome.output.find(said), std::string::npos) << outcome.output;
+  }
+}
+
+TEST_F(Launcher, ReadersThatGoAwayEndNothing) {
+  std::string piped = fmt::format("cd {} && ({} train --checkpoint-dir b --log-every 1; echo $? > status) | head -1",
+                                  folder.path, *shared / "line");
+  EXPECT_EQ(std::system(fmt::format("bash -c '{}' > /dev/null 2>&1", piped).c_str()), 0);
+  EXPECT_EQ(readFile(folder / "status"), "0\n");
+  EXPECT_EQ(CheckpointFolder(folder / "b").steps().back(), 40);
+}
+
+TEST_F(Launcher, ClosedStreamsAreNoFiles) {
+  std::string closed =
+      fmt::format("cd {} && {} train --checkpoint-dir a --metrics m.jsonl <&- >&- 2>&-", folder.path, *shared / "line");
+  EXPECT_EQ(WEXITSTATUS(std::system(closed.c_str())), 0);
+  std::ifstream metrics(folder / "m.jsonl");
+  for (std::string line; std::getline(metrics, line);) EXPECT_TRUE(nlohmann::json::accept(line)) << line;
 }
 
 TEST_F(Launcher, TrainsAndLearns) {
@@ -426,6 +462,7 @@ TEST_F(Launcher, DivergenceExitsWithThree) {
   Outcome train = run("train");
   EXPECT_EQ(train.status, 3);
   EXPECT_NE(train.output.find("not finite 10 steps in a row"), std::string::npos) << train.output;
+  EXPECT_NE(train.output.find("the first time at step 1, in the loss 'squared'"), std::string::npos) << train.output;
 }
 
 TEST_F(Launcher, DataErrorsExitWithOne) {
@@ -467,14 +504,21 @@ TEST_F(Launcher, FolderInUseIsRefused) {
 }
 
 TEST_F(Launcher, DamagedProgramIsRefused) {
-  std::string bytes = readFile(*shared / "line");
-  size_t at = bytes.rfind("\"path\": \"w\"");
-  bytes[at + 9] = 'v';
-  std::ofstream(*shared / "damaged", std::ios::binary) << bytes;
-  fs::permissions(*shared / "damaged", fs::perms::owner_all);
-  Outcome outcome = run("info", "", "damaged");
-  EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.output.find("damaged"), std::string::npos) << outcome.output;
+  std::string good = readFile(*shared / "line");
+  auto expectRefused = [&](const std::string &bytes, const char *said) {
+    std::ofstream(*shared / "damaged", std::ios::binary) << bytes;
+    fs::permissions(*shared / "damaged", fs::perms::owner_all);
+    Outcome outcome = run("info", "", "damaged");
+    EXPECT_EQ(outcome.status, 1) << outcome.output;
+    EXPECT_NE(outcome.output.find(said), std::string::npos) << outcome.output;
+  };
+  for (const char *part : {"\"path\": \"w\"", "\"compiler\"", "tsr_entry_step"}) {
+    std::string bytes = good;
+    bytes[bytes.rfind(part) + 9] ^= 1;
+    expectRefused(bytes, "damaged");
+  }
+  expectRefused(good.substr(0, good.size() - 5), "cut short");
+  expectRefused(good.substr(0, good.size() - 4000), "cut short");
 }
 
 } // namespace
