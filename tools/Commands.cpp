@@ -1,6 +1,7 @@
 //===- Commands.cpp - what each command does ------------------------------===//
 
 #include "tools/Commands.h"
+#include "codegen/cpu/Target.h"
 #include "frontend/Diagnostics.h"
 #include "ir/Program.h"
 #include "passes/Pipeline.h"
@@ -10,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -31,8 +33,18 @@ static int checkOptions(const CommandOptions &options) {
   if (options.target != "cpu") return usage("expected --target=cpu, got --target=" + options.target);
   if (!options.compileTo.empty() && phaseIndex(options.compileTo) < 0)
     return usage("no phase is called `" + options.compileTo + "`; the phases are " + llvm::join(phaseNames(), ", "));
+  if (!options.dumpDir.empty()) {
+    std::error_code error = llvm::sys::fs::create_directories(options.dumpDir);
+    if (!error) error = llvm::sys::fs::access(options.dumpDir, llvm::sys::fs::AccessMode::Write);
+    if (error) return usage("cannot write to --dump-dir=" + options.dumpDir + ": " + error.message());
+  }
+  std::string problem;
+  llvm::raw_string_ostream said(problem);
+  if (failed(CpuTarget::get(options.codegen.march, said))) return usage("--march: " + StringRef(problem).rtrim());
   return ExitDone;
 }
+
+static bool isModule(const CommandOptions &options) { return StringRef(options.input.path).ends_with(".mlir"); }
 
 /// An error after the frontend accepted the model is the compiler's fault: keep what reproduces it.
 static int internalError(const std::string &reproducer) {
@@ -57,7 +69,7 @@ static int runPhases(ModuleOp module, const CommandOptions &options) {
   PipelineOptions pipeline{options.compileTo, options.dumpDir, options.timing};
   std::string before = printModule(module);
   if (succeeded(runPipeline(module, pipeline))) return ExitDone;
-  return StringRef(options.input.path).ends_with(".mlir") ? ExitInput : internalError(before);
+  return isModule(options) ? ExitInput : internalError(before);
 }
 
 /// The launcher that every program starts as: beside this tool, or where it is installed.
@@ -69,15 +81,45 @@ static std::string findLauncher() {
   return (folder + "/tessera-launcher").str();
 }
 
+namespace {
+/// What one wants to know of a program that was just made.
+struct ProgramSummary {
+  std::string target, instructionSets;
+  double arenaMiB = 0;
+};
+} // namespace
+
+/// Reads it from the manifest, so that it says what the program will.
+static ProgramSummary summarize(StringRef manifest) {
+  ProgramSummary summary;
+  auto json = llvm::json::parse(manifest);
+  if (!json) return llvm::consumeError(json.takeError()), summary;
+  const llvm::json::Object *target = json->getAsObject()->getObject("target");
+  const llvm::json::Object *arena = json->getAsObject()->getObject("arena");
+  llvm::SmallVector<StringRef> features;
+  for (const llvm::json::Value &feature : *target->getArray("features")) features.push_back(*feature.getAsString());
+  StringRef widest = llvm::is_contained(features, "avx512f") ? "avx512"
+                     : llvm::is_contained(features, "avx2")  ? "avx2"
+                                                             : "";
+  int64_t threads = target->getInteger("threads").value_or(0);
+  summary.target = llvm::formatv("cpu {0}{1}, {2} thread{3}", target->getString("march").value_or(""),
+                                 widest.empty() ? "" : (" (" + widest + ")").str(), threads, threads == 1 ? "" : "s");
+  summary.instructionSets = llvm::join(features, " ");
+  summary.arenaMiB = static_cast<double>(arena->getInteger("bytes").value_or(0)) / (1 << 20);
+  return summary;
+}
+
 /// Compiles a module that has left the frontend into a training program at `path`.
-static int buildProgram(ModuleOp module, const CommandOptions &options, const std::string &path) {
+static int buildProgram(ModuleOp module, const CommandOptions &options, const std::string &path,
+                        ProgramSummary &summary) {
   if (int status = runPhases(module, options)) return status;
   CodegenOptions codegen = options.codegen;
   codegen.dumpDir = options.dumpDir;
   codegen.timing = options.timing;
   std::string before = printModule(module);
   FailureOr<CompiledProgram> program = generateProgram(module, codegen);
-  if (failed(program)) return internalError(before);
+  if (failed(program)) return isModule(options) ? ExitInput : internalError(before);
+  summary = summarize(program->manifest);
   std::string problem = runtime::writeTrainingProgram(findLauncher(), program->object, program->manifest, path);
   if (problem.empty()) return ExitDone;
   llvm::errs() << "error: " << problem << "\n";
@@ -104,28 +146,38 @@ int tessera::runCompile(const CommandOptions &options) {
     if (int status = runPhases(*module, options)) return status;
     return writeModule(*module, options.output);
   }
-  int status = buildProgram(*module, options, options.output);
-  if (status == ExitDone && options.verbose) llvm::outs() << "target cpu, wrote " << options.output << "\n";
-  return status;
+  ProgramSummary summary;
+  if (int status = buildProgram(*module, options, options.output, summary)) return status;
+  llvm::outs() << llvm::formatv("wrote {0}: {1}, arena {2:f1} MiB\n", options.output, summary.target, summary.arenaMiB);
+  if (options.verbose) llvm::outs() << "instruction sets: " << summary.instructionSets << "\n";
+  return ExitDone;
 }
 
 int tessera::runTrain(const CommandOptions &options) {
-  constexpr int shift = 64; // So that the program's own exit codes stay apart from the compiler's.
+  constexpr int shift = ExitTrainShift;
+  StringRef path = options.input.path;
+  if (!path.ends_with(".tsr") && !path.ends_with(".mlir"))
+    return usage("expected a model file (.tsr or .mlir), got " + path +
+                 "; it comes first: tessera train MODEL.tsr, then the options of the program's `train`") +
+           shift;
   if (int status = checkOptions(options)) return status + shift;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
   OwningOpRef<ModuleOp> module = readInput(context, options.input);
   if (!module) return ExitInput + shift;
-  FailureOr<std::string> program = cachedProgram(printModule(*module), options.codegen, [&](const std::string &path) {
-    return buildProgram(*module, options, path);
-  });
-  if (failed(program)) return ExitInput + shift;
-  std::vector<char *> arguments{program->data(), const_cast<char *>("train")};
+  // What dumps and timings tell of happens only where the program is built.
+  bool rebuild = !options.dumpDir.empty() || options.timing;
+  std::string program;
+  ProgramSummary summary;
+  int status = cachedProgram(printModule(*module), options.codegen, findLauncher(), rebuild, program,
+                             [&](const std::string &path) { return buildProgram(*module, options, path, summary); });
+  if (status != ExitDone) return status + shift;
+  std::vector<char *> arguments{program.data(), const_cast<char *>("train")};
   for (const std::string &argument : options.programArguments)
     arguments.push_back(const_cast<char *>(argument.c_str()));
   arguments.push_back(nullptr);
-  execv(program->c_str(), arguments.data());
-  llvm::errs() << "error: cannot start " << *program << ": " << strerror(errno) << "\n";
+  execv(program.c_str(), arguments.data());
+  llvm::errs() << "error: cannot start " << program << ": " << strerror(errno) << "\n";
   return ExitInternal + shift;
 }
 

@@ -6,6 +6,8 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -28,6 +30,21 @@ static bool nestsTooDeep(StringRef text) {
 
 void tessera::loadDialects(MLIRContext &context) { context.loadDialect<TsrDialect, func::FuncDialect>(); }
 
+/// What a dump holds at its phase must hold for one that was edited by hand too, before any pass relies on it.
+static LogicalResult verifyModule(ModuleOp module) {
+  llvm::StringMap<StateOp> states;
+  for (StateOp state : module.getOps<StateOp>()) {
+    auto [other, isNew] = states.try_emplace(state.getPath(), state);
+    if (isNew) continue;
+    state.emitError("the state `") << state.getPath() << "` is declared twice";
+    other->second.emitRemark("the first one");
+    return failure();
+  }
+  PassManager pm(module.getContext());
+  pm.addPass(createVerifyPhasePass({module->getAttrOfType<StringAttr>(attrs::phase).getValue().str()}));
+  return pm.run(module);
+}
+
 static OwningOpRef<ModuleOp> readModule(MLIRContext &context, const InputOptions &options) {
   auto fail = [&](const llvm::Twine &message) {
     llvm::errs() << "error: " << options.path << ": " << message << "\n";
@@ -46,6 +63,7 @@ static OwningOpRef<ModuleOp> readModule(MLIRContext &context, const InputOptions
   if (!(*module)->getAttrOfType<StringAttr>(attrs::phase))
     return fail(
         "the module lacks the attribute `tsr.phase`; expected a file that `--dump-dir` or `--compile-to` wrote");
+  if (failed(verifyModule(*module))) return {};
   return module;
 }
 

@@ -22,6 +22,9 @@ struct InputOptions {
 /// Exit codes of the compiler.
 enum ExitCode { ExitDone = 0, ExitInput = 1, ExitUsage = 2, ExitInternal = 70 };
 
+/// Added to them under `tessera train`, so that the program's own stay apart from the compiler's.
+inline constexpr int ExitTrainShift = 64;
+
 /// Registers the dialects the compiler works with.
 void loadDialects(mlir::MLIRContext &context);
 

@@ -17,15 +17,20 @@ static void addInputOptions(CLI::App *command, CommandOptions &options) {
   command->add_option("--diagnostics", options.diagnostics, "text or json")->check(CLI::IsMember({"text", "json"}));
 }
 
-static void addCompileOptions(CLI::App *command, CommandOptions &options) {
+/// Options of all that run the phases.
+static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
   command->add_option("--target", options.target, "cpu (default)");
-  command->add_option("--march", options.codegen.march,
-                      "processor to make code for, in LLVM's names (default: this machine's)");
-  command->add_option("--threads", options.codegen.threads,
-                      "threads the program will run with (default: this machine's)");
   command->add_option("--dump-dir", options.dumpDir, "write the IR after each phase, code and manifest to this folder");
   command->add_flag("--timing", options.timing, "print the time of each phase");
-  command->add_flag("-v,--verbose", options.verbose, "say more");
+}
+
+/// Options of all that make code.
+static void addCodeOptions(CLI::App *command, CommandOptions &options) {
+  command->add_option("--march", options.codegen.march,
+                      "processor to make code for, in LLVM's names (default: this machine's)");
+  command
+      ->add_option("--threads", options.codegen.threads, "threads the program will run with (default: this machine's)")
+      ->check(CLI::Range(1, 4096));
 }
 
 int main(int argc, char **argv) {
@@ -38,7 +43,9 @@ int main(int argc, char **argv) {
 
   CLI::App *compile = app.add_subcommand("compile", "compile a model to a training executable");
   addInputOptions(compile, options);
-  addCompileOptions(compile, options);
+  addPhaseOptions(compile, options);
+  addCodeOptions(compile, options);
+  compile->add_flag("-v,--verbose", options.verbose, "say more");
   compile->add_option("-o,--output", options.output,
                       "the training program; with --compile-to, the module (default: standard output)");
   compile->add_option("--compile-to", options.compileTo, "stop after this phase and write the module");
@@ -46,7 +53,8 @@ int main(int argc, char **argv) {
   CLI::App *train =
       app.add_subcommand("train", "compile (cached) and train; options of `compile` and of the program's `train`");
   addInputOptions(train, options);
-  addCompileOptions(train, options);
+  addPhaseOptions(train, options);
+  addCodeOptions(train, options);
   train->allow_extras();
 
   CLI::App *check = app.add_subcommand("check", "parse and type-check a model");
@@ -54,7 +62,8 @@ int main(int argc, char **argv) {
 
   CLI::App *plan = app.add_subcommand("plan", "say how much memory the program will take; nothing is run");
   addInputOptions(plan, options);
-  addCompileOptions(plan, options);
+  addPhaseOptions(plan, options);
+  plan->add_flag("-v,--verbose", options.verbose, "list all buffers");
 
   CLI::App *explain = app.add_subcommand("explain", "say what an error code means");
   explain->add_option("CODE", options.code, "E0210, say")->required();
@@ -62,7 +71,8 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? ExitDone : ExitUsage;
+    bool isTrain = argc > 1 && llvm::StringRef(argv[1]) == "train";
+    return app.exit(error) == 0 ? ExitDone : ExitUsage + (isTrain ? ExitTrainShift : 0);
   }
   options.input.jsonDiagnostics = options.diagnostics == "json";
   options.programArguments = train->remaining();
