@@ -1,15 +1,10 @@
-// The launcher with a program that no compiler made: a linear regression in C.
+// The launcher: its commands, options, signals and errors.
 
-#include "TemporaryFolder.h"
-#include "runtime/Payload.h"
+#include "LauncherFixture.h"
 #include "runtime/checkpoint/CheckpointFolder.h"
 #include "runtime/checkpoint/Safetensors.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <sys/wait.h>
 
 using namespace tessera::runtime;
 using namespace tessera::tests;
@@ -18,128 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const char *manifestText = R"({
-  "abi": 2, "compiler": "by hand", "model": "line",
-  "target": {"kind": "cpu", "march": "x86-64", "features": ["sse2"], "threads": 2},
-  "arena": {"bytes": 65536, "workspace": {"offset": 4096, "bytes": 61440}},
-  "state": [
-    {"path": "w", "kind": "weight", "type": "f32", "axes": [["output", 2], ["feature", 3]],
-     "canonical": ["feature", "output"], "offset": 0, "bytes": 24},
-    {"path": "w.momentum", "kind": "moment", "type": "f32", "axes": [["output", 2], ["feature", 3]],
-     "canonical": ["feature", "output"], "offset": 64, "bytes": 24},
-    {"path": "step", "kind": "counter", "type": "i32", "axes": [], "canonical": [], "offset": 128, "bytes": 4},
-    {"path": "seed", "kind": "counter", "type": "i64", "axes": [], "canonical": [], "offset": 192, "bytes": 8}],
-  "entries": {
-    "init": {"inputs": [{"name": "seed", "role": "seed", "type": "i64", "axes": [], "offset": 256, "bytes": 8}], "outputs": []},
-    "step": {"inputs": [
-        {"name": "x", "role": "data", "data": "d", "field": "x", "type": "f32", "axes": [["batch", 4], ["feature", 3]], "of": null, "offset": 320, "bytes": 48},
-        {"name": "y", "role": "data", "data": "d", "field": "y", "type": "f32", "axes": [["batch", 4], ["output", 2]], "of": null, "offset": 384, "bytes": 32}],
-      "outputs": [
-        {"name": "squared", "role": "loss", "type": "f32", "axes": [], "offset": 512, "bytes": 4},
-        {"name": "grad_norm", "role": "grad_norm", "type": "f32", "axes": [], "offset": 576, "bytes": 4},
-        {"name": "finite", "role": "finite", "type": "i32", "axes": [], "offset": 640, "bytes": 4},
-        {"name": "rate", "role": "rate", "type": "f32", "axes": [], "offset": 704, "bytes": 4}],
-      "flops": 48, "bytes": 200},
-    "evaluate": {"inputs": [
-        {"name": "x", "role": "data", "data": "d", "field": "x", "type": "f32", "axes": [["batch", 4], ["feature", 3]], "of": null, "offset": 320, "bytes": 48},
-        {"name": "y", "role": "data", "data": "d", "field": "y", "type": "f32", "axes": [["batch", 4], ["output", 2]], "of": null, "offset": 384, "bytes": 32},
-        {"name": "weight", "role": "weight", "type": "f32", "axes": [["batch", 4]], "offset": 768, "bytes": 16}],
-      "outputs": [
-        {"name": "squared", "role": "loss", "type": "f32", "axes": [], "offset": 512, "bytes": 4},
-        {"name": "squared", "role": "count", "type": "f32", "axes": [], "offset": 832, "bytes": 4}]},
-    "predict": {"inputs": [{"name": "tokens", "role": "argument", "type": "i32", "axes": [["batch", 1], ["seq", 4]], "of": 5, "offset": 896, "bytes": 16}],
-      "outputs": [{"name": "scores", "role": "result", "type": "f32", "axes": [["batch", 1], ["seq", 4], ["vocab", 5]], "offset": 960, "bytes": 80}]}},
-  "gemms": [{"name": "x w", "type": "f32", "dims_a": [4, 3], "strides_a": [3, 1], "dims_b": [3, 2], "strides_b": [1, 3],
-             "dims_c": [4, 2], "strides_c": [2, 1], "bias": null, "accumulate": false, "scratch": 0}],
-  "data": [{"name": "d", "format": "csv", "batch": ["batch", 4], "splits": {"train": ["line.csv"], "val": []},
-            "val_fraction": 0.2, "shuffle": true,
-            "fields": [{"name": "x", "type": "f32", "axes": [["feature", 3]], "column": 0},
-                       {"name": "y", "type": "f32", "axes": [["output", 2]], "column": 3}]}],
-  "settings": {"evaluate": {"every": 10}, "save": {"every": 10, "keep": 3}, "stop": {"after": 40}},
-  "plan": {"buffers": [{"name": "w", "entry": "*", "kind": "state", "offset": 0, "bytes": 24}],
-           "kernels": [{"name": "update", "entry": "step", "count": 1}]}
-})";
-
-/// y0 = x0 - 2 x1 + 0.5 x2, y1 = 3 x2.
-std::string csvLines(int rows) {
-  std::string text = "a,b,c,\"y0\",y1\n";
-  for (int i = 0; i < rows; ++i) {
-    double a = (i * 7 % 11) / 11.0, b = (i * 5 % 13) / 13.0, c = (i * 3 % 17) / 17.0;
-    text += fmt::format("{},\"{}\",{},{},{}\n", a, b, c, a - 2 * b + 0.5 * c, 3 * c);
-  }
-  return text;
-}
-
-struct Outcome {
-  int status;
-  std::string output;
-};
-
-class Launcher : public testing::Test {
-protected:
-  static void SetUpTestSuite() {
-    shared = new TemporaryFolder;
-    std::string root = TESSERA_SOURCE_DIR;
-    std::string source = root + "/tests/runtime/linear_regression.c";
-    std::string object = *shared / "program.so";
-    std::string compile = fmt::format("{} -O2 -shared -fPIC -nostdlib -ffreestanding -fuse-ld=lld -I{} {} -o {}",
-                                      TESSERA_C_COMPILER, root, source, object);
-    ASSERT_EQ(std::system(compile.c_str()), 0) << compile;
-    ASSERT_EQ(writeTrainingProgram(TESSERA_LAUNCHER, readFile(object), manifestText, *shared / "line"), "");
-  }
-  static void TearDownTestSuite() { delete shared; }
-
-  void SetUp() override { folder.write("line.csv", csvLines(50)); }
-
-  Outcome run(const std::string &arguments, const std::string &prefix = "", const std::string &program = "line") {
-    std::string command =
-        fmt::format("cd {} && {} {} {} > out 2>&1", folder.path, prefix, *shared / program, arguments);
-    int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, readFile(folder / "out")};
-  }
-
-  /// Starts an endless run in folder `a`, waits until it steps, and runs `script`, in which $p is its process.
-  /// Returns the run's exit status.
-  int whileRunning(const std::string &script, const std::string &options = "") {
-    std::string start = fmt::format("cd {}\nrm -f log\n{} train --checkpoint-dir a --steps 2000000000 --set "
-                                    "evaluate.every=0 {} > log 2>&1 &\np=$!\n"
-                                    "for i in $(seq 1000); do sleep 0.01; grep -q '^step [0-9]*/' log && break; done\n",
-                                    folder.path, *shared / "line", options);
-    folder.write("script.sh", start + script + "\nwait $p\n");
-    return WEXITSTATUS(std::system(fmt::format("bash {} > /dev/null 2>&1", folder / "script.sh").c_str()));
-  }
-
-  /// Makes the program "other": that of "line" with changes in its manifest.
-  void programWith(const std::vector<std::pair<std::string, std::string>> &changes) {
-    Payload payload;
-    std::string message;
-    ASSERT_EQ(readPayload(*shared / "line", payload, message), PayloadStatus::Found);
-    for (const auto &[from, to] : changes)
-      for (size_t at = 0; (at = payload.manifest.find(from, at)) != std::string::npos; at += to.size())
-        payload.manifest.replace(at, from.size(), to);
-    ASSERT_EQ(writeTrainingProgram(TESSERA_LAUNCHER, payload.object, payload.manifest, *shared / "other"), "");
-  }
-
-  std::string checkpoint(const std::string &dir, int64_t step) {
-    return folder / fmt::format("{}/step-{:08}", dir, step);
-  }
-
-  void expectEqualCheckpoints(const std::string &a, const std::string &b, int64_t step) {
-    for (const char *file : {"/model.safetensors", "/optimizer.safetensors"}) {
-      std::string left = readFile(checkpoint(a, step) + file), right = readFile(checkpoint(b, step) + file);
-      EXPECT_FALSE(left.empty());
-      EXPECT_TRUE(left == right) << file << " differs between " << a << " and " << b;
-    }
-    auto position = [&](const std::string &dir) {
-      return nlohmann::json::parse(readFile(checkpoint(dir, step) + "/manifest.json"))["position"].get<int64_t>();
-    };
-    EXPECT_EQ(position(a), position(b));
-  }
-
-  static TemporaryFolder *shared;
-  TemporaryFolder folder;
-};
-TemporaryFolder *Launcher::shared;
+class Launcher : public LauncherFixture {};
 
 TEST_F(Launcher, WithoutProgramSaysWhatItIs) {
   std::string command = fmt::format("{} > {} 2>&1", TESSERA_LAUNCHER, folder / "out");
@@ -221,19 +95,6 @@ TEST_F(Launcher, NothingAllocatesInsideSteps) {
   EXPECT_NE(train.output.find("allocations inside steps: 0\n"), std::string::npos) << train.output;
 }
 
-TEST_F(Launcher, ResumedRunEqualsUninterrupted) {
-  ASSERT_EQ(run("train --checkpoint-dir a --metrics a.jsonl").status, 0);
-  ASSERT_EQ(run("train --checkpoint-dir again").status, 0);
-  expectEqualCheckpoints("a", "again", 40);
-  for (int steps : {1, 17, 30, 40})
-    ASSERT_EQ(run(fmt::format("train --checkpoint-dir b --metrics b.jsonl --steps {}", steps)).status, 0);
-  expectEqualCheckpoints("a", "b", 40);
-  EXPECT_EQ(run("train --checkpoint-dir c --seed 7").status, 0);
-  EXPECT_NE(readFile(checkpoint("a", 40) + "/model.safetensors"), readFile(checkpoint("c", 40) + "/model.safetensors"));
-  EXPECT_FALSE(fs::exists(checkpoint("a", 10))); // keep = 3
-  EXPECT_TRUE(fs::exists(checkpoint("a", 20)));
-}
-
 TEST_F(Launcher, SignalStopsAndSaves) {
   ASSERT_EQ(whileRunning("kill $p", "--set save.every=0"), 75) << readFile(folder / "log");
   CheckpointFolder saved(folder / "a");
@@ -306,127 +167,6 @@ TEST_F(Launcher, EvaluatesOtherData) {
   EXPECT_EQ(run("eval --checkpoint nowhere").status, 1);
 }
 
-TEST_F(Launcher, ResumesFromANamedCheckpoint) {
-  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
-  Outcome other = run("train --checkpoint-dir b --resume a/step-00000030 --metrics m.jsonl --set save.every=7");
-  EXPECT_EQ(other.status, 0) << other.output;
-  EXPECT_NE(readFile(folder / "m.jsonl").find("the settings changed"), std::string::npos);
-  expectEqualCheckpoints("a", "b", 40);
-}
-
-TEST_F(Launcher, RunningAgainGoesOnFromWhatAResumedRunSaved) {
-  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
-  std::string resume = "train --checkpoint-dir b --resume a/step-00000020 --skip-batches 3 --steps ";
-  ASSERT_EQ(run(resume + "25").status, 0);
-  Outcome again = run(resume + "31");
-  EXPECT_NE(again.output.find("resumed at step 25"), std::string::npos) << again.output;
-  EXPECT_NE(run("train --checkpoint-dir b --steps 32").output.find("resumed at step 31"), std::string::npos);
-  fs::remove_all(folder / "a"); // not needed any more
-  EXPECT_NE(run(resume + "40").output.find("resumed at step 32"), std::string::npos);
-  EXPECT_EQ(nlohmann::json::parse(readFile(checkpoint("b", 40) + "/manifest.json"))["position"], 43);
-  Outcome other = run("train --checkpoint-dir b --resume a/step-00000030");
-  EXPECT_EQ(other.status, 1);
-  EXPECT_NE(other.output.find("choose another --checkpoint-dir"), std::string::npos) << other.output;
-}
-
-TEST_F(Launcher, OtherModelsAndBatchesAreRefusedAndOtherChangesNoted) {
-  ASSERT_EQ(run("train --checkpoint-dir a --steps 10").status, 0);
-  programWith({{R"("model": "line")", R"("model": "curve")"}});
-  Outcome model = run("train --checkpoint-dir a", "", "other");
-  EXPECT_EQ(model.status, 1);
-  EXPECT_NE(model.output.find("is of the model 'line', this program is 'curve'; --init"), std::string::npos)
-      << model.output;
-  programWith({{R"(["batch", 4])", R"(["batch", 2])"},
-               {R"("offset": 320, "bytes": 48)", R"("offset": 320, "bytes": 24)"},
-               {R"("offset": 384, "bytes": 32)", R"("offset": 384, "bytes": 16)"},
-               {R"("offset": 768, "bytes": 16)", R"("offset": 768, "bytes": 8)"}});
-  Outcome batch = run("train --checkpoint-dir a", "", "other");
-  EXPECT_EQ(batch.status, 1);
-  EXPECT_NE(batch.output.find("with 4 rows a batch, this program takes 2"), std::string::npos) << batch.output;
-  Outcome noted = run("train --checkpoint-dir a --steps 12", "", "line");
-  EXPECT_EQ(noted.output.find("note:"), std::string::npos) << noted.output;
-  programWith({{"by hand", "by feet"}});
-  folder.write("line.csv", csvLines(60));
-  noted = run("train --checkpoint-dir a --steps 14 --metrics m.jsonl", "", "other");
-  EXPECT_EQ(noted.status, 0) << noted.output;
-  EXPECT_NE(noted.output.find("compiled anew"), std::string::npos) << noted.output;
-  EXPECT_NE(noted.output.find("what source 'd' holds changed from {\"rows\":40"), std::string::npos) << noted.output;
-  EXPECT_NE(readFile(folder / "m.jsonl").find("compiled anew"), std::string::npos);
-}
-
-TEST_F(Launcher, KilledRunsLoseNothing) {
-  std::string untilSaved = "for i in $(seq 1000); do sleep 0.01; grep -q ^saved log && break; done; ";
-  for (const char *after : {"0", "0.003", "0.011", "0.024"})
-    whileRunning(untilSaved + "sleep " + after + "; kill -9 $p", "--set save.every=7");
-  CheckpointFolder saved(folder / "a");
-  ASSERT_FALSE(saved.steps().empty());
-  int64_t end = saved.steps().back() + 9;
-  std::string rest = fmt::format("--steps {} --quiet", end);
-  ASSERT_EQ(run("train --checkpoint-dir a " + rest).status, 0);
-  ASSERT_EQ(run("train --checkpoint-dir b " + rest).status, 0);
-  expectEqualCheckpoints("a", "b", end);
-  for (auto &entry : fs::directory_iterator(folder / "a"))
-    EXPECT_FALSE(entry.path().filename().string().starts_with(".tmp-")) << entry.path();
-}
-
-TEST_F(Launcher, DamagedCheckpointFallsBack) {
-  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
-  ASSERT_EQ(run("train --checkpoint-dir b").status, 0);
-  std::string path = checkpoint("a", 40) + "/model.safetensors", bytes = readFile(path);
-  bytes[bytes.size() - 3] ^= 4;
-  std::ofstream(path, std::ios::binary) << bytes;
-  Outcome resumed = run("train --checkpoint-dir a");
-  EXPECT_EQ(resumed.status, 0) << resumed.output;
-  EXPECT_NE(resumed.output.find("resumed at step 30"), std::string::npos) << resumed.output;
-  expectEqualCheckpoints("a", "b", 40);
-}
-
-TEST_F(Launcher, FoldersFallBackForAllThatLoad) {
-  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
-  ASSERT_EQ(run("export good.safetensors --checkpoint a/step-00000030").status, 0);
-  fs::resize_file(checkpoint("a", 40) + "/model.safetensors", 50);
-  ASSERT_EQ(run("export fallen.safetensors --checkpoint a").status, 0);
-  EXPECT_EQ(readFile(folder / "good.safetensors"), readFile(folder / "fallen.safetensors"));
-  Outcome init = run("train --init a --steps 0 --checkpoint-dir b");
-  ASSERT_EQ(init.status, 0) << init.output;
-  EXPECT_EQ(readFile(folder / "good.safetensors"), readFile(checkpoint("b", 0) + "/model.safetensors"));
-  EXPECT_EQ(run("train --init a/step-00000040 --steps 0 --checkpoint-dir c").status, 1);
-  Outcome resumed = run("train --resume a --checkpoint-dir c");
-  EXPECT_NE(resumed.output.find("resumed at step 30"), std::string::npos) << resumed.output;
-  Outcome missing = run("train --init nowhere --checkpoint-dir d");
-  EXPECT_NE(missing.output.find("--init nowhere"), std::string::npos) << missing.output;
-}
-
-TEST_F(Launcher, AnAbandonedBranchIsNotTakenUpAgain) {
-  ASSERT_EQ(run("train --checkpoint-dir a --set save.keep=2").status, 0); // 30 and 40 are left
-  std::string rest = "train --checkpoint-dir a --resume a/step-00000030 --steps 37 --set save.keep=2";
-  Outcome branch = run(rest + " --set save.every=3");
-  ASSERT_EQ(branch.status, 0) << branch.output;
-  EXPECT_NE(branch.output.find("abandoned"), std::string::npos) << branch.output;
-  EXPECT_EQ(CheckpointFolder(folder / "a").steps(), (std::vector<int64_t>{36, 37}));
-  EXPECT_TRUE(fs::exists(folder / "a/abandoned-step-00000040"));
-  EXPECT_NE(run("train --checkpoint-dir a").output.find("resumed at step 37"), std::string::npos);
-}
-
-TEST_F(Launcher, MetricsAreCutBackToTheCheckpoint) {
-  ASSERT_EQ(run("train --checkpoint-dir a --metrics whole.jsonl").status, 0);
-  ASSERT_EQ(run("train --checkpoint-dir b --metrics cut.jsonl --steps 35").status, 0);
-  fs::remove_all(checkpoint("b", 35));
-  std::ofstream(folder / "cut.jsonl", std::ios::app) << "{\"step\":36,\"spl";
-  ASSERT_EQ(run("train --checkpoint-dir b --metrics cut.jsonl").status, 0);
-  auto withoutTime = [&](const std::string &name) {
-    std::string text;
-    std::ifstream file(folder / name);
-    for (std::string line; std::getline(file, line);) {
-      auto record = nlohmann::json::parse(line);
-      record.erase("seconds");
-      text += record.dump() + "\n";
-    }
-    return text;
-  };
-  EXPECT_EQ(withoutTime("whole.jsonl"), withoutTime("cut.jsonl"));
-}
-
 TEST_F(Launcher, DataThatCannotBeReadLoseNoSteps) {
   programWith({{R"("format": "csv")", R"("format": "npy")"}, {R"("shuffle": true)", R"("shuffle": false)"}});
   auto writeNpy = [&](const std::string &name, int columns, int badRow) {
@@ -494,13 +234,6 @@ TEST_F(Launcher, Generates) {
   Outcome text = run("generate --prompt-tokens 3 --length 6 --temperature 0");
   EXPECT_EQ(text.status, 0) << text.output;
   EXPECT_EQ(run("generate --prompt-tokens 9").status, 2);
-}
-
-TEST_F(Launcher, FolderInUseIsRefused) {
-  whileRunning(*shared / "line" + " train --checkpoint-dir a > second 2>&1; echo status $? >> second; kill -9 $p");
-  std::string second = readFile(folder / "second");
-  EXPECT_NE(second.find("in use by another run"), std::string::npos) << second;
-  EXPECT_NE(second.find("status 1"), std::string::npos) << second;
 }
 
 TEST_F(Launcher, DamagedProgramIsRefused) {
