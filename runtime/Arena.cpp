@@ -22,7 +22,7 @@ Arena::Arena(int64_t wanted, Threads &threads) : bytes(std::max<int64_t>(wanted,
   AvailableMemory available = availableMemory();
   if (bytes > available.bytes)
     fail("not enough memory: the program needs {} ({} bytes), {} has {} left ({} bytes); "
-         "free memory or compile with a smaller --memory",
+         "free memory, or compile with a smaller batch",
          formatBytes(bytes), bytes, available.limit, formatBytes(available.bytes), available.bytes);
   void *block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (block == MAP_FAILED) fail("cannot take {} ({} bytes) of memory: {}", formatBytes(bytes), bytes, strerror(errno));
