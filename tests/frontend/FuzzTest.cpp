@@ -48,7 +48,8 @@ void compileQuickly(StringRef text) {
   EXPECT_EQ(internal, "") << text.str();
   EXPECT_TRUE(module || engine.hasErrors()) << text.str();
   double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
-  EXPECT_LT(seconds, 1.0) << text.substr(0, 2000).str();
+  // No measure of speed: what expands without end takes far more.
+  EXPECT_LT(seconds, 30) << text.substr(0, 2000).str();
 }
 
 /// Pieces that make interesting files when they meet by chance.
