@@ -2,6 +2,7 @@
 
 #include "runtime/Program.h"
 
+#include "runtime/AvailableCores.h"
 #include "runtime/CpuFeatures.h"
 #include "runtime/Error.h"
 #include "runtime/SmallBlocks.h"

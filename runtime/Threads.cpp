@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <sched.h>
 
 // libgomp's own entry points: `clang -fopenmp` would bring a second runtime.
 extern "C" void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
@@ -15,13 +14,6 @@ extern "C" void omp_set_num_threads(int);
 extern "C" void omp_set_dynamic(int);
 
 namespace tessera::runtime {
-
-int availableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
-}
 
 Range threadRange(int64_t iterations, int64_t grain, int thread, int threads) {
   grain = std::max<int64_t>(grain, 1);

@@ -13,9 +13,6 @@
 
 namespace tessera::runtime {
 
-/// Cores that this process may run on.
-int availableCores();
-
 /// A contiguous range of iterations.
 struct Range {
   int64_t begin = 0, end = 0;

@@ -14,24 +14,17 @@
 #include "codegen/host/EntryCode.h"
 #include "ir/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "runtime/AvailableCores.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
-#include <sched.h>
 
 using namespace mlir;
 using namespace tessera;
 
 /// Alignment of the library's workspace, in bytes.
 static constexpr int64_t workspaceAlignment = 64;
-
-/// The processors this process may use.
-static int availableThreads() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
 
 namespace {
 
@@ -92,7 +85,7 @@ FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const Codeg
   Observer observer(options);
 
   OwningOpRef<ModuleOp> code = ModuleOp::create(UnknownLoc::get(context));
-  int threads = options.threads > 0 ? options.threads : availableThreads();
+  int threads = options.threads > 0 ? options.threads : runtime::availableCores();
   GemmTable gemms(threads);
   KernelCodegen kernels(*code, *target);
   KernelCounter counter;

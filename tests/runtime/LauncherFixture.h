@@ -9,15 +9,19 @@
 
 #include "TemporaryFolder.h"
 #include "runtime/Payload.h"
+#include "runtime/checkpoint/CheckpointFolder.h"
+#include "runtime/checkpoint/Safetensors.h"
 
+#include <cmath>
+#include <filesystem>
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
 
 namespace tessera::tests {
 
 using namespace runtime;
+namespace fs = std::filesystem;
 
 inline constexpr const char *manifestText = R"({
   "abi": 2, "compiler": "by hand", "model": "line",

@@ -1,15 +1,8 @@
 // The launcher: checkpoints, going on from them, and metrics that go with them.
 
 #include "LauncherFixture.h"
-#include "runtime/checkpoint/CheckpointFolder.h"
-#include "runtime/checkpoint/Safetensors.h"
 
-#include <cmath>
-
-using namespace tessera::runtime;
 using namespace tessera::tests;
-
-namespace fs = std::filesystem;
 
 namespace {
 

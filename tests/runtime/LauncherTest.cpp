@@ -1,15 +1,8 @@
 // The launcher: its commands, options, signals and errors.
 
 #include "LauncherFixture.h"
-#include "runtime/checkpoint/CheckpointFolder.h"
-#include "runtime/checkpoint/Safetensors.h"
 
-#include <cmath>
-
-using namespace tessera::runtime;
 using namespace tessera::tests;
-
-namespace fs = std::filesystem;
 
 namespace {
 
