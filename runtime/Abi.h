@@ -23,11 +23,12 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct or a meaning in this file or in the manifest changes.
-#define TSR_ABI_VERSION 2u
+#define TSR_ABI_VERSION 3u
 
 /// A generated kernel: works on the iterations [begin, end) of its parallel
-/// space. `args` are the addresses of its operands, then of its results.
-typedef void (*TsrKernel)(void *const *args, int64_t begin, int64_t end);
+/// space. `args` are the addresses of its operands, then of its results; `scratch`
+/// is memory that no other thread uses meanwhile, of the size the manifest names, 64-byte aligned.
+typedef void (*TsrKernel)(void *const *args, int64_t begin, int64_t end, void *scratch);
 
 /// What compiled code may ask of the runtime. `self` is always the first argument.
 typedef struct TsrRuntime {
@@ -51,9 +52,10 @@ typedef struct TsrRuntime {
 /// writes lies in the arena, at the offsets that the manifest names.
 typedef void (*TsrEntry)(TsrRuntime *runtime, char *arena);
 
-/// Symbols of the shared object: `tsr_abi_version` (uint32_t) and, for each
-/// entry function E of the manifest, `tsr_entry_E` (TsrEntry).
+/// Symbols of the shared object: `tsr_abi_version` (uint32_t), `tsr_kernels` (TsrKernel[], one for each entry of the
+/// manifest's list of kernels, in its order) and, for each entry function E of the manifest, `tsr_entry_E` (TsrEntry).
 #define TSR_SYMBOL_ABI_VERSION "tsr_abi_version"
+#define TSR_SYMBOL_KERNELS "tsr_kernels"
 #define TSR_SYMBOL_ENTRY_PREFIX "tsr_entry_"
 
 /// Last bytes of a training program, little endian.

@@ -13,7 +13,7 @@ namespace tessera::runtime {
 
 static constexpr int64_t pageBytes = 4096;
 
-static void touchPages(void *const *args, int64_t begin, int64_t end) {
+static void touchPages(void *const *args, int64_t begin, int64_t end, void *) {
   volatile char *memory = static_cast<volatile char *>(args[0]);
   for (int64_t page = begin; page < end; ++page) memory[page * pageBytes] = 0;
 }

@@ -205,12 +205,21 @@ static DataSpec readData(const Json &json) {
   return data;
 }
 
+static KernelSpec readKernel(const Json &json) {
+  KernelSpec kernel;
+  kernel.name = stringAt(json, "name");
+  kernel.flops = integerAt(json, "flops", 0);
+  kernel.read = integerAt(json, "read", 0), kernel.written = integerAt(json, "written", 0);
+  if (json.contains("calls"))
+    for (const auto &[entry, count] : json["calls"].items()) kernel.calls[entry] = asInteger(count, where);
+  return kernel;
+}
+
 static void readPlan(const Json &json, Manifest &manifest) {
   if (json.contains("buffers"))
     for (const Json &b : json["buffers"])
       manifest.buffers.push_back({stringAt(b, "name"), stringOr(b, "entry", "*"), stringOr(b, "kind", "temporary"),
                                   integerAt(b, "offset"), integerAt(b, "bytes")});
-  if (json.contains("kernels")) manifest.kernels = json["kernels"];
 }
 
 static void readTarget(const Json &target, Manifest &manifest) {
@@ -219,6 +228,18 @@ static void readTarget(const Json &target, Manifest &manifest) {
   manifest.threads = integerAt(target, "threads", 0);
   if (std::string kind = stringAt(target, "kind"); kind != "cpu")
     fail("this launcher runs programs for the target 'cpu', not '{}'", kind);
+}
+
+/// A region of the arena that holds `count` times so many bytes; nothing where the key is missing.
+static void readRegion(const Json &arena, const char *key, int64_t size, int64_t count, int64_t &offset,
+                       int64_t &bytes) {
+  if (!arena.contains(key) || arena[key].is_null()) return;
+  offset = integerAt(arena[key], "offset");
+  bytes = integerAt(arena[key], "bytes");
+  int64_t all = 0;
+  if (offset < 0 || bytes < 0 || __builtin_mul_overflow(bytes, std::max<int64_t>(count, 1), &all) || all > size ||
+      offset > size - all)
+    fail("{}: the {} lies outside of the arena", where, key);
 }
 
 static Manifest readManifest(const Json &json) {
@@ -231,17 +252,14 @@ static Manifest readManifest(const Json &json) {
   const Json &arena = member(json, "arena", where);
   manifest.arenaBytes = integerAt(arena, "bytes");
   if (manifest.arenaBytes < 0) fail("{}: the arena has {} bytes", where, manifest.arenaBytes);
-  if (arena.contains("workspace") && !arena["workspace"].is_null()) {
-    manifest.workspaceOffset = integerAt(arena["workspace"], "offset");
-    manifest.workspaceBytes = integerAt(arena["workspace"], "bytes");
-    if (manifest.workspaceOffset < 0 || manifest.workspaceBytes < 0 || manifest.workspaceBytes > manifest.arenaBytes ||
-        manifest.workspaceOffset > manifest.arenaBytes - manifest.workspaceBytes)
-      fail("{}: the workspace lies outside of the arena", where);
-  }
+  readRegion(arena, "workspace", manifest.arenaBytes, 1, manifest.workspaceOffset, manifest.workspaceBytes);
+  readRegion(arena, "scratch", manifest.arenaBytes, manifest.threads, manifest.scratchOffset, manifest.scratchBytes);
   for (const Json &entry : member(json, "state", where))
     manifest.state.push_back(readState(entry, manifest.arenaBytes));
   for (const auto &[name, entry] : member(json, "entries", where).items())
     manifest.entries[name] = readEntry(name, entry, manifest.arenaBytes);
+  if (json.contains("kernels"))
+    for (const Json &kernel : json["kernels"]) manifest.kernels.push_back(readKernel(kernel));
   if (json.contains("gemms"))
     for (const Json &gemm : json["gemms"]) manifest.gemms.push_back(readGemm(gemm));
   if (json.contains("data"))

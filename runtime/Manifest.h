@@ -87,18 +87,27 @@ struct BufferSpec {
   int64_t offset = 0, bytes = 0;
 };
 
+/// A generated kernel: its work in one call.
+struct KernelSpec {
+  std::string name;
+  int64_t flops = 0;                    ///< arithmetic, one for each op and element
+  int64_t read = 0, written = 0;        ///< bytes
+  std::map<std::string, int64_t> calls; ///< by entry function, in one call of it
+};
+
 struct Manifest {
   std::string compiler, model, march;
   std::vector<std::string> features;
   int threads = 0;
   int64_t arenaBytes = 0, workspaceOffset = 0, workspaceBytes = 0;
+  int64_t scratchOffset = 0, scratchBytes = 0; ///< bytes of one thread; there are `threads` of them
   std::vector<StateEntry> state;
   std::map<std::string, EntryFunction> entries;
   std::vector<GemmDescription> gemms;
   std::vector<DataSpec> data;
   Json settings;
   std::vector<BufferSpec> buffers;
-  Json kernels = Json::array();
+  std::vector<KernelSpec> kernels; ///< in the order of the code's table
 
   /// The entry function, or an Error that says what the program cannot do without it.
   const EntryFunction &entry(const std::string &name) const;

@@ -19,6 +19,8 @@ struct Program::Table : TsrRuntime {
   Threads *pool = nullptr;
   std::vector<Gemm> *gemms = nullptr;
   void *workspace = nullptr;
+  Profile *profile = nullptr;                 ///< null: off
+  std::map<TsrKernel, int64_t> kernelNumbers; ///< while profiling
   /// The first failure inside an entry function. Compiled code has no unwind
   /// tables: nothing may be thrown through it.
   const char *failure = nullptr;
@@ -26,14 +28,27 @@ struct Program::Table : TsrRuntime {
 
   static Table &of(TsrRuntime *self) { return *static_cast<Table *>(self); }
 
+  /// Runs `work`, and notes its time if there is a profile.
+  template <typename Work, typename Which> void timed(Profile::Kind kind, Which which, Work work) {
+    if (!profile) return work();
+    auto start = Profile::Clock::now();
+    work();
+    profile->add(kind, which(), Profile::Clock::now() - start);
+  }
+
   static void runParallel(TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain) {
-    of(self).pool->parallelFor(kernel, args, iterations, grain);
+    Table &table = of(self);
+    table.timed(
+        Profile::Kind::Kernel, [&] { return table.kernelNumbers[kernel]; },
+        [&] { table.pool->parallelFor(kernel, args, iterations, grain); });
   }
 
   static void runGemm(TsrRuntime *self, uint32_t index, const void *a, const void *b, const void *bias, void *c) {
     Table &table = of(self);
     try {
-      table.gemms->at(index).run(a, b, bias, c, table.workspace);
+      table.timed(
+          Profile::Kind::Contraction, [&] { return index; },
+          [&] { table.gemms->at(index).run(a, b, bias, c, table.workspace); });
     } catch (const std::exception &e) {
       if (table.failure) return;
       snprintf(table.failureText, sizeof(failureText), "contraction %u: %s", index, e.what());
@@ -42,9 +57,13 @@ struct Program::Table : TsrRuntime {
   }
 
   static void runCopy(TsrRuntime *self, void *dst, const void *src, int64_t bytes) {
-    of(self).pool->copy(dst, src, bytes);
+    Table &table = of(self);
+    table.timed(Profile::Kind::Copy, [&] { return bytes; }, [&] { table.pool->copy(dst, src, bytes); });
   }
-  static void runZero(TsrRuntime *self, void *dst, int64_t bytes) { of(self).pool->zero(dst, bytes); }
+  static void runZero(TsrRuntime *self, void *dst, int64_t bytes) {
+    Table &table = of(self);
+    table.timed(Profile::Kind::Zero, [&] { return bytes; }, [&] { table.pool->zero(dst, bytes); });
+  }
 };
 
 Program::Program(Payload payload)
@@ -75,6 +94,7 @@ void Program::start(int threads) {
     fail("only {} of {} threads run; lower --threads or lift the limit on threads (ulimit -u)", running, pool->count());
   arena = std::make_unique<Arena>(description.arenaBytes, *pool);
   prepareGemms();
+  prepareScratch();
   mapCode();
   smallblocks::reserve();
 }
@@ -124,11 +144,28 @@ void Program::prepareGemms() {
   table->workspace = extraWorkspace ? extraWorkspace->base() : at(description.workspaceOffset);
 }
 
+/// More threads than the program was compiled for have theirs outside of the arena.
+void Program::prepareScratch() {
+  if (pool->count() <= description.threads)
+    return pool->setScratch(at(description.scratchOffset), description.scratchBytes);
+  extraScratch = std::make_unique<Arena>(pool->count() * description.scratchBytes, *pool);
+  pool->setScratch(extraScratch->base(), description.scratchBytes);
+}
+
 void Program::call(const std::string &entry) {
   auto found = entries.find(entry);
   if (found == entries.end()) fail("this program was compiled without the entry function '{}'", entry);
   found->second(table.get(), arena->base());
   if (table->failure) fail("entry function '{}' failed: {}", entry, table->failure);
+}
+
+Profile &Program::startProfile() {
+  profile = std::make_unique<Profile>();
+  auto *kernels = static_cast<const TsrKernel *>(dlsym(library, TSR_SYMBOL_KERNELS));
+  if (!kernels && !description.kernels.empty()) fail("the program's code lacks its table of kernels; compile it again");
+  for (size_t i = 0; i < description.kernels.size(); ++i) table->kernelNumbers[kernels[i]] = i;
+  table->profile = profile.get();
+  return *profile;
 }
 
 double Program::readScalar(const Value &value) const {

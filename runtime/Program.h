@@ -12,6 +12,7 @@
 #include "runtime/Arena.h"
 #include "runtime/Manifest.h"
 #include "runtime/Payload.h"
+#include "runtime/Profile.h"
 
 #include <cstring>
 #include <memory>
@@ -55,6 +56,9 @@ public:
   /// The counters of the state table ("step", "seed"); `missing` where the program has none.
   int64_t readCounter(const std::string &path, int64_t missing) const;
 
+  /// From now on calls are profiled; the caller ends the steps.
+  Profile &startProfile();
+
   int threads() const { return pool ? pool->count() : 0; }
 
 private:
@@ -62,6 +66,7 @@ private:
 
   void mapCode();
   void prepareGemms();
+  void prepareScratch();
 
   Manifest description;
   std::string payloadHash, object;
@@ -69,8 +74,9 @@ private:
   void *library = nullptr;
   std::map<std::string, TsrEntry> entries;
   std::unique_ptr<Threads> pool;
-  std::unique_ptr<Arena> arena, extraWorkspace;
+  std::unique_ptr<Arena> arena, extraWorkspace, extraScratch;
   std::vector<Gemm> gemms;
+  std::unique_ptr<Profile> profile;
   std::unique_ptr<Table> table;
 };
 

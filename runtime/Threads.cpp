@@ -28,13 +28,16 @@ struct Job {
   TsrKernel kernel;
   void *const *args;
   int64_t iterations, grain;
+  char *scratch;
+  int64_t scratchBytes;
 };
 } // namespace
 
 static void runShare(void *data) {
   const Job &job = *static_cast<const Job *>(data);
-  Range range = threadRange(job.iterations, job.grain, omp_get_thread_num(), omp_get_num_threads());
-  if (range.begin < range.end) job.kernel(job.args, range.begin, range.end);
+  int thread = omp_get_thread_num();
+  Range range = threadRange(job.iterations, job.grain, thread, omp_get_num_threads());
+  if (range.begin < range.end) job.kernel(job.args, range.begin, range.end, job.scratch + thread * job.scratchBytes);
 }
 
 Threads::Threads(int count) : threads(count) {
@@ -46,19 +49,19 @@ Threads::Threads(int count) : threads(count) {
 void Threads::parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain) {
   if (iterations <= 0) return;
   // Nothing to share: waking the others would cost more than it gives.
-  if (iterations <= grain || threads == 1) return kernel(args, 0, iterations);
-  Job job = {kernel, args, iterations, grain};
+  if (iterations <= grain || threads == 1) return kernel(args, 0, iterations, scratch);
+  Job job = {kernel, args, iterations, grain, scratch, scratchBytes};
   GOMP_parallel(runShare, &job, threads, 0);
 }
 
 /// Below this, one thread is done before the others are awake.
 static constexpr int64_t worthSharing = 256 << 10;
 
-static void copyShare(void *const *args, int64_t begin, int64_t end) {
+static void copyShare(void *const *args, int64_t begin, int64_t end, void *) {
   memcpy(static_cast<char *>(args[1]) + begin, static_cast<const char *>(args[0]) + begin, end - begin);
 }
 
-static void zeroShare(void *const *args, int64_t begin, int64_t end) {
+static void zeroShare(void *const *args, int64_t begin, int64_t end, void *) {
   memset(static_cast<char *>(args[0]) + begin, 0, end - begin);
 }
 

@@ -29,6 +29,9 @@ public:
 
   int count() const { return threads; }
 
+  /// Memory of count() times `bytes`, 64-byte aligned, that kernels use as scratch from now on.
+  void setScratch(char *memory, int64_t bytes) { scratch = memory, scratchBytes = bytes; }
+
   /// `TsrRuntime::parallelFor`.
   void parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain);
 
@@ -41,6 +44,8 @@ public:
 
 private:
   int threads;
+  char *scratch = nullptr;
+  int64_t scratchBytes = 0; ///< of one thread
 };
 
 } // namespace tessera::runtime

@@ -37,6 +37,11 @@ public:
   // Types.
   Type pointer() { return mlir::LLVM::LLVMPointerType::get(getContext()); }
   Type i64() { return getI64Type(); }
+  /// Of every kernel: TsrKernel in runtime/Abi.h.
+  mlir::LLVM::LLVMFunctionType kernelType() {
+    return mlir::LLVM::LLVMFunctionType::get(mlir::LLVM::LLVMVoidType::get(getContext()),
+                                             {pointer(), i64(), i64(), pointer()});
+  }
   static unsigned lanes(Type type);
   static unsigned lanes(Value value) { return lanes(value.getType()); }
   static Type element(Type type);

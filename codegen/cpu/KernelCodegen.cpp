@@ -13,7 +13,7 @@ std::string KernelCodegen::uniqueSymbol(StringRef name) {
   std::string symbol = "tsr_kernel_";
   for (char c : name) symbol += llvm::isAlnum(c) ? c : '_';
   std::string candidate = symbol;
-  for (unsigned i = 2; !symbols.insert(candidate).second; ++i) candidate = symbol + "_" + std::to_string(i);
+  for (unsigned i = 2; !taken.insert(candidate).second; ++i) candidate = symbol + "_" + std::to_string(i);
   return candidate;
 }
 
@@ -29,6 +29,7 @@ FailureOr<KernelInterface> KernelCodegen::emit(KernelOp kernel) {
   if (failed(extent)) return failure();
   result.iterations = extent->iterations;
   result.grain = extent->grain;
+  symbols.push_back(result.name);
   emitted.emplace(std::move(print), result);
   return result;
 }

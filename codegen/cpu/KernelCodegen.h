@@ -32,8 +32,11 @@ public:
   /// it.
   llvm::FailureOr<KernelInterface> emit(KernelOp kernel);
 
-  /// Distinct kernels so far.
-  size_t size() const { return emitted.size(); }
+  /// Bytes of scratch that a thread needs for any of the kernels so far.
+  int64_t scratchBytes() const { return scratch; }
+
+  /// The symbols of all distinct kernels, in the order they were made.
+  llvm::ArrayRef<std::string> getSymbols() const { return symbols; }
 
 private:
   std::string uniqueSymbol(llvm::StringRef name);
@@ -41,7 +44,9 @@ private:
   mlir::ModuleOp code;
   CpuTarget target;
   std::map<KernelFingerprint, KernelInterface> emitted;
-  llvm::StringSet<> symbols;
+  llvm::StringSet<> taken;
+  std::vector<std::string> symbols;
+  int64_t scratch = 0;
 };
 
 } // namespace tessera

@@ -71,9 +71,7 @@ KernelExtent LoopNestEmitter::extent() const {
 
 FailureOr<KernelExtent> LoopNestEmitter::emit(ModuleOp module, StringRef symbol) {
   code.setInsertionPointToEnd(module.getBody());
-  auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), {code.pointer(), code.i64(), code.i64()});
-  auto function = code.make<LLVM::LLVMFuncOp>(symbol, type);
+  auto function = code.make<LLVM::LLVMFuncOp>(symbol, code.kernelType());
   Block *entry = function.addEntryBlock(code);
   code.setInsertionPointToEnd(entry);
   unsigned count = plan.mayAliasResult.size() + plan.writes.size();

@@ -270,3 +270,20 @@ void tessera::emitAbiVersion(ModuleOp code) {
   LLVM::GlobalOp::create(builder, builder.getUnknownLoc(), builder.getI32Type(), /*isConstant=*/true,
                          LLVM::Linkage::External, TSR_SYMBOL_ABI_VERSION, builder.getI32IntegerAttr(TSR_ABI_VERSION));
 }
+
+void tessera::emitKernelTable(ModuleOp code, ArrayRef<std::string> kernels) {
+  if (kernels.empty()) return;
+  OpBuilder builder(code.getBodyRegion());
+  builder.setInsertionPointToEnd(code.getBody());
+  Location loc = builder.getUnknownLoc();
+  auto pointer = LLVM::LLVMPointerType::get(code.getContext());
+  auto type = LLVM::LLVMArrayType::get(pointer, kernels.size());
+  auto table = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true, LLVM::Linkage::External,
+                                      TSR_SYMBOL_KERNELS, Attribute());
+  builder.createBlock(&table.getInitializerRegion());
+  Value list = LLVM::UndefOp::create(builder, loc, type);
+  for (auto [i, name] : llvm::enumerate(kernels))
+    list = LLVM::InsertValueOp::create(builder, loc, list, LLVM::AddressOfOp::create(builder, loc, pointer, name),
+                                       static_cast<int64_t>(i));
+  LLVM::ReturnOp::create(builder, loc, list);
+}

@@ -32,6 +32,9 @@ llvm::LogicalResult emitEntry(mlir::func::FuncOp function, mlir::ModuleOp code, 
 /// Emits the constant `tsr_abi_version`.
 void emitAbiVersion(mlir::ModuleOp code);
 
+/// Emits `tsr_kernels`, the addresses of the kernels of those names; none if there are none.
+void emitKernelTable(mlir::ModuleOp code, llvm::ArrayRef<std::string> kernels);
+
 } // namespace tessera
 
 #endif // TESSERA_CODEGEN_HOST_ENTRYCODE_H

@@ -32,6 +32,7 @@ private:
   void writeEntry(func::FuncOp function);
   void writeValue(NamedTensorType type, DictionaryAttr description, PlaceAttr place);
   void writeGemm(const GemmTable::Entry &entry);
+  void writeKernel(const ProgramFacts::Kernel &kernel);
   void writePlan();
   void writeType(NamedTensorType type);
   void writeAttr(Attribute attr);
@@ -108,6 +109,10 @@ void ManifestWriter::writeArena() {
     json.attributeObject("workspace", [&] {
       json.attribute("offset", facts.workspaceOffset);
       json.attribute("bytes", facts.gemms->workspaceBytes());
+    });
+    json.attributeObject("scratch", [&] {
+      json.attribute("offset", facts.scratchOffset);
+      json.attribute("bytes", facts.scratchBytes);
     });
   });
 }
@@ -198,6 +203,18 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
   });
 }
 
+void ManifestWriter::writeKernel(const ProgramFacts::Kernel &kernel) {
+  json.object([&] {
+    json.attribute("name", kernel.symbol);
+    json.attribute("flops", kernel.work.flops);
+    json.attribute("read", kernel.work.read);
+    json.attribute("written", kernel.work.written);
+    json.attributeObject("calls", [&] {
+      for (auto [entry, count] : kernel.calls) json.attribute(entry, count);
+    });
+  });
+}
+
 void ManifestWriter::writePlan() {
   json.attributeObject("plan", [&] {
     json.attributeArray("buffers", [&] {
@@ -208,14 +225,6 @@ void ManifestWriter::writePlan() {
           json.attribute("kind", buffer.kind);
           json.attribute("offset", buffer.offset);
           json.attribute("bytes", buffer.bytes);
-        });
-    });
-    json.attributeArray("kernels", [&] {
-      for (const ProgramFacts::KernelCount &kernel : facts.kernels)
-        json.object([&] {
-          json.attribute("name", kernel.kernel);
-          json.attribute("entry", kernel.entry);
-          json.attribute("count", kernel.count);
         });
     });
   });
@@ -232,6 +241,9 @@ void ManifestWriter::write() {
     writeState();
     json.attributeObject("entries", [&] {
       for (func::FuncOp function : entryFunctions(module)) writeEntry(function);
+    });
+    json.attributeArray("kernels", [&] {
+      for (const ProgramFacts::Kernel &kernel : facts.kernels) writeKernel(kernel);
     });
     json.attributeArray("gemms", [&] {
       for (const GemmTable::Entry &entry : facts.gemms->getEntries()) writeGemm(entry);

@@ -4,7 +4,8 @@
 #define TESSERA_CODEGEN_HOST_MANIFEST_H
 
 #include "codegen/host/GemmTable.h"
-#include "ir/Tsr.h"
+#include "codegen/host/KernelWork.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace tessera {
 
@@ -21,12 +22,15 @@ struct ProgramFacts {
   const GemmTable *gemms = nullptr;
   int64_t arenaBytes = 0;      ///< with the workspace
   int64_t workspaceOffset = 0; ///< in the arena
-  /// Calls of each kernel in one run of an entry function: entry, kernel, count.
-  struct KernelCount {
-    std::string entry, kernel;
-    int64_t count;
+  int64_t scratchOffset = 0;   ///< in the arena: `threads` times `scratchBytes`
+  int64_t scratchBytes = 0;
+  /// A distinct kernel, its work in one call, and how often each entry function calls it.
+  struct Kernel {
+    std::string symbol;
+    KernelWork work;
+    llvm::MapVector<llvm::StringRef, int64_t> calls;
   };
-  std::vector<KernelCount> kernels;
+  std::vector<Kernel> kernels; ///< in the order of the code's table
 };
 
 /// The manifest of docs/manifest.md as text, with keys in a fixed order.

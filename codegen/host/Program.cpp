@@ -54,17 +54,6 @@ private:
   std::chrono::steady_clock::time_point last;
 };
 
-/// Counts calls of each kernel by entry function, in order of first appearance.
-class KernelCounter {
-public:
-  void add(StringRef entry, StringRef kernel, int64_t count) {
-    for (ProgramFacts::KernelCount &known : counts)
-      if (known.entry == entry && known.kernel == kernel) return void(known.count += count);
-    counts.push_back({entry.str(), kernel.str(), count});
-  }
-  std::vector<ProgramFacts::KernelCount> counts;
-};
-
 } // namespace
 
 /// How often an op runs in one call of its function.
@@ -88,17 +77,21 @@ FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const Codeg
   int threads = options.threads > 0 ? options.threads : runtime::availableCores();
   GemmTable gemms(threads);
   KernelCodegen kernels(*code, *target);
-  KernelCounter counter;
+  ProgramFacts facts;
+  llvm::StringMap<size_t> numbers; // of kernels, by symbol
   emitAbiVersion(*code);
   for (func::FuncOp function : entryFunctions(module)) {
     auto emitKernel = [&](KernelOp kernel) -> FailureOr<KernelCall> {
       FailureOr<KernelInterface> interface = kernels.emit(kernel);
       if (failed(interface)) return failure();
-      counter.add(function.getName(), interface->name, runsPerCall(kernel));
+      auto [number, isNew] = numbers.try_emplace(interface->name, facts.kernels.size());
+      if (isNew) facts.kernels.push_back({interface->name, workOf(kernel), {}});
+      facts.kernels[number->second].calls[function.getName()] += runsPerCall(kernel);
       return KernelCall{interface->name, interface->iterations, interface->grain};
     };
     if (failed(emitEntry(function, *code, gemms, emitKernel))) return failure();
   }
+  emitKernelTable(*code, kernels.getSymbols());
   observer.step("kernels and entries");
 
   std::string text;
@@ -109,12 +102,12 @@ FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const Codeg
   if (failed(shared)) return failure();
   observer.step("link");
 
-  ProgramFacts facts;
   facts.target = {target->cpu, target->instructionSets, threads};
   facts.gemms = &gemms;
   facts.workspaceOffset = llvm::alignTo(planned.getInt(), workspaceAlignment);
-  facts.arenaBytes = facts.workspaceOffset + llvm::alignTo(gemms.workspaceBytes(), workspaceAlignment);
-  facts.kernels = std::move(counter.counts);
+  facts.scratchOffset = facts.workspaceOffset + llvm::alignTo(gemms.workspaceBytes(), workspaceAlignment);
+  facts.scratchBytes = llvm::alignTo(kernels.scratchBytes(), workspaceAlignment);
+  facts.arenaBytes = facts.scratchOffset + threads * facts.scratchBytes;
   CompiledProgram program{std::move(*shared), writeManifest(module, facts)};
   if (failed(observer.dump(module, "manifest.json", program.manifest))) return failure();
   observer.step("manifest");

@@ -83,7 +83,8 @@ static void printPlan(const Manifest &manifest) {
     fmt::print("  {:<12} {:>3} inputs {:>3} outputs {:>10.3g} GFLOP in contractions\n", name, entry.inputs.size(),
                entry.outputs.size(), entry.flops / 1e9);
   int64_t calls = 0;
-  for (const Json &kernel : manifest.kernels) calls += kernel.value("count", int64_t(1));
+  for (const KernelSpec &kernel : manifest.kernels)
+    for (const auto &[entry, count] : kernel.calls) calls += count;
   fmt::print("\nkernels: {} generated, {} calls\ncontractions: {}\n", manifest.kernels.size(), calls,
              manifest.gemms.size());
   for (const GemmDescription &gemm : manifest.gemms) {

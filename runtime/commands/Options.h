@@ -17,7 +17,7 @@ struct Options {
   std::vector<std::string> data, set;
   std::optional<int64_t> steps;
   std::optional<uint64_t> seed;
-  std::string checkpointDir, resume = "auto", init, metrics;
+  std::string checkpointDir, resume = "auto", init, metrics, profile;
   int64_t logEvery = 0, skipBatches = 0;
   bool quiet = false, overfitBatch = false;
   int threads = 0;

@@ -79,6 +79,7 @@ private:
   void save();
   bool isSaveDue();
   void abandonOtherBranch();
+  void writeProfile();
   ExitCode stopEarly(int signal);
   double secondsSinceStart() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
@@ -95,6 +96,7 @@ private:
   std::optional<Evaluation> evaluation;
   std::optional<Progress> progress;
   MetricsWriter metrics;
+  Profile *profile = nullptr; ///< null: off
   CheckpointInfo info;
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now(), savedAt = begun;
   int64_t lastStep = 0, step = 0, savedStep = -1;
@@ -261,6 +263,7 @@ void Training::openOutputs() {
   if (step > 0) progress->note(fmt::format("resumed at step {}", step));
   if (!folder) progress->note("nothing will be saved; name a folder with --checkpoint-dir to keep what is learned");
   openEvaluation();
+  if (!options.profile.empty()) profile = &program.startProfile();
   // Last: a run that fails before leaves the file as it is.
   metrics.open(options.metrics, step, info.evaluated);
   for (const std::string &change : changes) {
@@ -406,10 +409,12 @@ void Training::runStep(BatchLoader &loader) {
     smallblocks::StepScope scope;
     loader.takeInto(program.at(0));
   });
+  auto start = std::chrono::steady_clock::now();
   {
     smallblocks::StepScope scope;
     program.call("step");
   }
+  if (profile) profile->endStep(std::chrono::steady_clock::now() - start);
   ++step;
   ++info.position;
   info.evaluated = false;
@@ -418,7 +423,17 @@ void Training::runStep(BatchLoader &loader) {
   watchDivergence(report);
 }
 
+void Training::writeProfile() {
+  if (!profile) return;
+  std::string text = dumpJson(profile->describe(manifest)) + "\n";
+  replaceFile(options.profile, [&](DurableFile &file) {
+    file.append(text.data(), text.size());
+    file.commit();
+  });
+}
+
 ExitCode Training::stopEarly(int signal) {
+  writeProfile();
   save();
   metrics.sync();
   if (!folder) {
@@ -446,6 +461,7 @@ ExitCode Training::run() {
     }
   }
   if (gaveUp) return stopEarly(signals.stopRequested());
+  writeProfile();
   save();
   metrics.sync();
   if (folder && savedStep != step)

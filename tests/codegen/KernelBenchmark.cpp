@@ -148,8 +148,8 @@ KernelText dropout() {
 
 /// Two threads that wait for work, as the runtime's pool does.
 void runOnTwoThreads(TsrKernel code, void **addresses, int64_t n) {
-  std::thread other([=] { code(addresses, n / 2, n); });
-  code(addresses, 0, n / 2);
+  std::thread other([=] { code(addresses, n / 2, n, nullptr); });
+  code(addresses, 0, n / 2, nullptr);
   other.join();
 }
 
@@ -185,7 +185,7 @@ void bench(const char *name, const KernelText &text, double bytes, std::vector<i
     for (int i = 0; i < 21; ++i) {
       double start = now();
       if (threads == 1)
-        kernel.code(addresses.data(), 0, n);
+        kernel.code(addresses.data(), 0, n, nullptr);
       else
         runOnTwoThreads(kernel.code, addresses.data(), n);
       times.push_back(now() - start);

@@ -116,7 +116,7 @@ std::vector<TensorValue> LoadedKernels::run(Kernel &kernel, ArrayRef<TensorValue
     if (operand >= 0) addresses[arguments.size() + result] = addresses[operand];
   int64_t n = kernel.interface.iterations;
   for (int piece = pieces - 1; piece >= 0; --piece)
-    kernel.code(addresses.data(), n * piece / pieces, n * (piece + 1) / pieces);
+    kernel.code(addresses.data(), n * piece / pieces, n * (piece + 1) / pieces, nullptr);
 
   std::vector<TensorValue> results;
   for (size_t i = 0; i < buffers.size(); ++i) {

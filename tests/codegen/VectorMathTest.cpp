@@ -52,7 +52,7 @@ void expectAccuracy(const char *op, double (*reference)(double), double bound, d
     ASSERT_EQ(loaded.errors, "");
     std::vector<float> results(numbers.size());
     void *addresses[] = {numbers.data(), results.data()};
-    loaded.kernel().code(addresses, 0, loaded.kernel().interface.iterations);
+    loaded.kernel().code(addresses, 0, loaded.kernel().interface.iterations, nullptr);
     double worst = 0;
     float at = 0;
     for (size_t i = 0; i < numbers.size(); ++i) {
@@ -96,7 +96,7 @@ TEST(VectorMath, Pow) {
   ASSERT_EQ(loaded.errors, "");
   std::vector<float> results(bases.size());
   void *addresses[] = {bases.data(), exponents.data(), results.data()};
-  loaded.kernel().code(addresses, 0, loaded.kernel().interface.iterations);
+  loaded.kernel().code(addresses, 0, loaded.kernel().interface.iterations, nullptr);
   for (size_t i = 0; i < bases.size(); ++i) {
     double exact = std::pow(static_cast<double>(bases[i]), static_cast<double>(exponents[i]));
     ASSERT_LE(ulps(results[i], exact), 1)

@@ -24,7 +24,7 @@ using namespace runtime;
 namespace fs = std::filesystem;
 
 inline constexpr const char *manifestText = R"({
-  "abi": 2, "compiler": "by hand", "model": "line",
+  "abi": 3, "compiler": "by hand", "model": "line",
   "target": {"kind": "cpu", "march": "x86-64", "features": ["sse2"], "threads": 2},
   "arena": {"bytes": 65536, "workspace": {"offset": 4096, "bytes": 61440}},
   "state": [
@@ -61,8 +61,8 @@ inline constexpr const char *manifestText = R"({
             "fields": [{"name": "x", "type": "f32", "axes": [["feature", 3]], "column": 0},
                        {"name": "y", "type": "f32", "axes": [["output", 2]], "column": 3}]}],
   "settings": {"evaluate": {"every": 10}, "save": {"every": 10, "keep": 3}, "stop": {"after": 40}},
-  "plan": {"buffers": [{"name": "w", "entry": "*", "kind": "state", "offset": 0, "bytes": 24}],
-           "kernels": [{"name": "update", "entry": "step", "count": 1}]}
+  "plan": {"buffers": [{"name": "w", "entry": "*", "kind": "state", "offset": 0, "bytes": 24}]},
+  "kernels": [{"name": "update", "flops": 120, "read": 160, "written": 48, "calls": {"step": 1}}]
 })";
 
 /// y0 = x0 - 2 x1 + 0.5 x2, y1 = 3 x2.

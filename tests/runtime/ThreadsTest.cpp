@@ -23,7 +23,7 @@ struct Trace {
   explicit Trace(int64_t size) : visits(size) {}
 };
 
-void visit(void *const *args, int64_t begin, int64_t end) {
+void visit(void *const *args, int64_t begin, int64_t end, void *) {
   Trace &trace = *static_cast<Trace *>(args[0]);
   for (int64_t i = begin; i < end; ++i) trace.visits[i] += 1;
   std::lock_guard lock(trace.mutex);

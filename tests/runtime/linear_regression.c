@@ -6,8 +6,22 @@
 const uint32_t tsr_abi_version = TSR_ABI_VERSION;
 
 enum { // offsets in the arena
-  W = 0, M = 64, STEP = 128, SEED = 192, SEED_IN = 256, X = 320, Y = 384, PREDICTED = 448, LOSS = 512, NORM = 576,
-  FINITE = 640, RATE = 704, WEIGHT = 768, COUNT = 832, TOKENS = 896, SCORES = 960
+  W = 0,
+  M = 64,
+  STEP = 128,
+  SEED = 192,
+  SEED_IN = 256,
+  X = 320,
+  Y = 384,
+  PREDICTED = 448,
+  LOSS = 512,
+  NORM = 576,
+  FINITE = 640,
+  RATE = 704,
+  WEIGHT = 768,
+  COUNT = 832,
+  TOKENS = 896,
+  SCORES = 960
 };
 enum { BATCH = 4, FEATURES = 3, OUTPUTS = 2, SEQ = 4, VOCAB = 5 };
 
@@ -36,7 +50,7 @@ static float squaredError(char *arena, const float *weight) {
 }
 
 // One iteration: one weight. args: w, m, x, predicted, y.
-static void update(void *const *args, int64_t begin, int64_t end) {
+static void update(void *const *args, int64_t begin, int64_t end, void *scratch) {
   float *w = args[0], *m = args[1], *x = args[2], *predicted = args[3], *y = args[4];
   for (int64_t i = begin; i < end; ++i) {
     int64_t output = i / FEATURES, feature = i % FEATURES; // w is [output, feature] in memory
@@ -47,6 +61,8 @@ static void update(void *const *args, int64_t begin, int64_t end) {
     w[i] -= 0.05f * m[i];
   }
 }
+
+const TsrKernel tsr_kernels[] = {update};
 
 void tsr_entry_step(TsrRuntime *runtime, char *arena) {
   runtime->gemm(runtime, 0, arena + X, arena + W, 0, arena + PREDICTED);

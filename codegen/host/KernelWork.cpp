@@ -1,0 +1,44 @@
+//===- KernelWork.cpp - arithmetic and bytes of a kernel ----------------------===//
+
+#include "codegen/host/KernelWork.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Arithmetic of an op; sources and views do none.
+static int64_t flopsOf(Operation *op) {
+  if (auto cost = dyn_cast<CostOpInterface>(op)) return cost.getFlops();
+  if (auto reduce = dyn_cast<ReduceOp>(op)) return reduce.getX().getType().getNumElements();
+  if (auto scatter = dyn_cast<ScatterAddOp>(op)) return scatter.getUpdates().getType().getNumElements();
+  return isa<ElementwiseOpInterface>(op) ? tensorType(op->getResult(0)).getNumElements() : 0;
+}
+
+/// Bytes that one use takes out of an operand.
+static int64_t bytesRead(OpOperand &use) {
+  Operation *op = use.getOwner();
+  int64_t all = tensorType(use.get()).getNumBytes();
+  if (isa<GatherOp, SliceOp>(op) && use.getOperandNumber() == 0)
+    return std::min(all, tensorType(op->getResult(0)).getNumBytes());
+  if (auto scatter = dyn_cast<ScatterAddOp>(op); scatter && use.get() == scatter.getInit())
+    return std::min(all, scatter.getUpdates().getType().getNumBytes());
+  return all;
+}
+
+KernelWork tessera::workOf(KernelOp kernel) {
+  KernelWork work;
+  Block &block = kernel.getBlock();
+  for (Operation &op : block.without_terminator()) work.flops += flopsOf(&op);
+  for (BlockArgument argument : block.getArguments()) {
+    int64_t bytes = 0;
+    for (OpOperand &use : argument.getUses()) bytes += bytesRead(use);
+    work.read += std::min(bytes, tensorType(argument).getNumBytes());
+  }
+  auto yield = cast<YieldOp>(block.getTerminator());
+  for (Value value : yield.getValues()) {
+    auto scatter = value.getDefiningOp<ScatterAddOp>();
+    int64_t bytes = tensorType(value).getNumBytes();
+    work.written +=
+        scatter && scatter.getInit() ? std::min(bytes, scatter.getUpdates().getType().getNumBytes()) : bytes;
+  }
+  return work;
+}
