@@ -144,16 +144,28 @@ static bool writeProgram(int fd, std::string_view launcher, std::string_view obj
          writeAll(fd, reinterpret_cast<const char *>(&trailer), sizeof(trailer));
 }
 
-std::string writeTrainingProgram(const std::string &launcher, std::string_view object, std::string_view manifest,
-                                 const std::string &program) {
+/// Reads the launcher into `bytes` and checks the manifest. Returns an empty string, or what is wrong.
+static std::string readParts(const std::string &launcher, std::string_view manifest, std::string &bytes) {
   Descriptor source(open(launcher.c_str(), O_RDONLY | O_CLOEXEC));
   if (source < 0) return describeErrno("cannot open the launcher", launcher);
   struct stat info;
   if (fstat(source, &info) != 0) return describeErrno("cannot read the launcher", launcher);
-  std::string bytes(info.st_size, '\0');
+  bytes.resize(info.st_size);
   if (!readAll(source, bytes.data(), bytes.size(), 0)) return describeErrno("cannot read the launcher", launcher);
-  if (findStateTable(manifest).empty()) return "the manifest has no state table";
+  return findStateTable(manifest).empty() ? "the manifest has no state table" : "";
+}
 
+std::string writeTrainingProgram(const std::string &launcher, std::string_view object, std::string_view manifest,
+                                 int file) {
+  std::string bytes;
+  if (std::string problem = readParts(launcher, manifest, bytes); !problem.empty()) return problem;
+  return writeProgram(file, bytes, object, manifest) ? "" : std::string("cannot write the program: ") + strerror(errno);
+}
+
+std::string writeTrainingProgram(const std::string &launcher, std::string_view object, std::string_view manifest,
+                                 const std::string &program) {
+  std::string bytes;
+  if (std::string problem = readParts(launcher, manifest, bytes); !problem.empty()) return problem;
   OutputPath output = findOutput(program);
   if (!output.canBeReplaced()) return "cannot write the program to " + program + ": not a regular file";
   std::string temporary = output.path + ".tmp-" + std::to_string(getpid());

@@ -29,6 +29,10 @@ std::string_view findStateTable(std::string_view manifest);
 [[nodiscard]] std::string writeTrainingProgram(const std::string &launcher, std::string_view object,
                                                std::string_view manifest, const std::string &program);
 
+/// The same into an open file, which is left as it is after an error.
+[[nodiscard]] std::string writeTrainingProgram(const std::string &launcher, std::string_view object,
+                                               std::string_view manifest, int file);
+
 /// A payload as read from a file.
 struct Payload {
   std::string object;

@@ -7,7 +7,7 @@
 #include "passes/Pipeline.h"
 #include "passes/memory/BufferList.h"
 #include "runtime/Payload.h"
-#include "tools/Cache.h"
+#include "tools/ProgramCache.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -15,7 +15,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/ToolOutputFile.h"
-#include <chrono>
+#include <sys/mman.h>
 #include <unistd.h>
 
 using namespace mlir;
@@ -109,21 +109,35 @@ static ProgramSummary summarize(StringRef manifest) {
   return summary;
 }
 
-/// Compiles a module that has left the frontend into a training program at `path`.
-static int buildProgram(ModuleOp module, const CommandOptions &options, const std::string &path,
-                        ProgramSummary &summary) {
+/// Compiles a module that has left the frontend.
+static int generate(ModuleOp module, const CommandOptions &options, CompiledProgram &program) {
   if (int status = runPhases(module, options)) return status;
   CodegenOptions codegen = options.codegen;
   codegen.dumpDir = options.dumpDir;
   codegen.timing = options.timing;
   std::string before = printModule(module);
-  FailureOr<CompiledProgram> program = generateProgram(module, codegen);
-  if (failed(program)) return isModule(options) ? ExitInput : internalError(before);
-  summary = summarize(program->manifest);
-  std::string problem = runtime::writeTrainingProgram(findLauncher(), program->object, program->manifest, path);
-  if (problem.empty()) return ExitDone;
-  llvm::errs() << "error: " << problem << "\n";
-  return ExitInput;
+  FailureOr<CompiledProgram> made = generateProgram(module, codegen);
+  if (failed(made)) return isModule(options) ? ExitInput : internalError(before);
+  program = std::move(*made);
+  return ExitDone;
+}
+
+/// The same, or what an equal module became before. A cache that is of no use is worth no more than a word to those
+/// who ask for many.
+static int makeProgram(ModuleOp module, const CommandOptions &options, CompiledProgram &program) {
+  if (!options.useCache) return generate(module, options, program);
+  ProgramCache cache(printModule(module), options.codegen);
+  // What dumps and timings tell of happens only where code is made.
+  bool mustGenerate = !options.dumpDir.empty() || options.timing;
+  if (std::optional<CompiledProgram> found = mustGenerate ? std::nullopt : cache.find()) {
+    if (options.verbose) llvm::outs() << "code: from the cache\n";
+    program = std::move(*found);
+    return ExitDone;
+  }
+  if (int status = generate(module, options, program)) return status;
+  std::string problem = cache.keep(program);
+  if (!problem.empty() && options.verbose) llvm::outs() << "code: not kept: " << problem << "\n";
+  return ExitDone;
 }
 
 static int writeModule(ModuleOp module, const std::string &path) {
@@ -146,11 +160,30 @@ int tessera::runCompile(const CommandOptions &options) {
     if (int status = runPhases(*module, options)) return status;
     return writeModule(*module, options.output);
   }
-  ProgramSummary summary;
-  if (int status = buildProgram(*module, options, options.output, summary)) return status;
+  CompiledProgram program;
+  if (int status = makeProgram(*module, options, program)) return status;
+  std::string problem = runtime::writeTrainingProgram(findLauncher(), program.object, program.manifest, options.output);
+  if (!problem.empty()) return llvm::errs() << "error: " << problem << "\n", ExitInput;
+  ProgramSummary summary = summarize(program.manifest);
   llvm::outs() << llvm::formatv("wrote {0}: {1}, arena {2:f1} MiB\n", options.output, summary.target, summary.arenaMiB);
   if (options.verbose) llvm::outs() << "instruction sets: " << summary.instructionSets << "\n";
   return ExitDone;
+}
+
+/// Becomes the program, which runs from a file in memory and so leaves nothing behind. Returns only if it cannot.
+static int startTraining(const CompiledProgram &program, const CommandOptions &options) {
+  int file = memfd_create("tessera-program", MFD_CLOEXEC);
+  if (file < 0) return llvm::errs() << "error: cannot make a file in memory: " << strerror(errno) << "\n", ExitInput;
+  std::string problem = runtime::writeTrainingProgram(findLauncher(), program.object, program.manifest, file);
+  if (!problem.empty()) return llvm::errs() << "error: " << problem << "\n", ExitInput;
+  std::string name = llvm::sys::path::stem(options.input.path).str();
+  std::vector<char *> arguments{name.data(), const_cast<char *>("train")};
+  for (const std::string &argument : options.programArguments)
+    arguments.push_back(const_cast<char *>(argument.c_str()));
+  arguments.push_back(nullptr);
+  fexecve(file, arguments.data(), environ);
+  llvm::errs() << "error: cannot start the program: " << strerror(errno) << "\n";
+  return ExitInternal;
 }
 
 int tessera::runTrain(const CommandOptions &options) {
@@ -165,20 +198,9 @@ int tessera::runTrain(const CommandOptions &options) {
   loadDialects(context);
   OwningOpRef<ModuleOp> module = readInput(context, options.input);
   if (!module) return ExitInput + shift;
-  // What dumps and timings tell of happens only where the program is built.
-  bool rebuild = !options.dumpDir.empty() || options.timing;
-  std::string program;
-  ProgramSummary summary;
-  int status = cachedProgram(printModule(*module), options.codegen, findLauncher(), rebuild, program,
-                             [&](const std::string &path) { return buildProgram(*module, options, path, summary); });
-  if (status != ExitDone) return status + shift;
-  std::vector<char *> arguments{program.data(), const_cast<char *>("train")};
-  for (const std::string &argument : options.programArguments)
-    arguments.push_back(const_cast<char *>(argument.c_str()));
-  arguments.push_back(nullptr);
-  execv(program.c_str(), arguments.data());
-  llvm::errs() << "error: cannot start " << program << ": " << strerror(errno) << "\n";
-  return ExitInternal + shift;
+  CompiledProgram program;
+  if (int status = makeProgram(*module, options, program)) return status + shift;
+  return startTraining(program, options) + shift;
 }
 
 int tessera::runCheck(const CommandOptions &options) {

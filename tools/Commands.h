@@ -19,6 +19,7 @@ struct CommandOptions {
   std::string code; ///< of `explain`
   bool timing = false;
   bool verbose = false;
+  bool useCache = true;
   std::vector<std::string> programArguments; ///< of `train`: what the program gets
 };
 

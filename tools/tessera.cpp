@@ -31,6 +31,7 @@ static void addCodeOptions(CLI::App *command, CommandOptions &options) {
   command
       ->add_option("--threads", options.codegen.threads, "threads the program will run with (default: this machine's)")
       ->check(CLI::Range(1, 4096));
+  command->add_flag("!--no-cache", options.useCache, "make the code anew, and do not keep it");
 }
 
 int main(int argc, char **argv) {

@@ -5,14 +5,15 @@
 
 #include "codegen/host/Manifest.h"
 #include "ir/Tsr.h"
+#include "runtime/AvailableCores.h"
 
 namespace tessera {
 
 struct CodegenOptions {
-  std::string march = "native"; ///< LLVM's name of a processor, or native
-  int threads = 0;              ///< threads the program will run with; 0: the processors this process may use
-  std::string dumpDir;          ///< write code and manifest here; empty: do not
-  bool timing = false;          ///< print the time each step took to standard error
+  std::string march = "native";            ///< LLVM's name of a processor, or native
+  int threads = runtime::availableCores(); ///< threads the program will run with
+  std::string dumpDir;                     ///< write code and manifest here; empty: do not
+  bool timing = false;                     ///< print the time each step took to standard error
 };
 
 /// A compiled program before it is packed: the shared object's bytes and the manifest.

@@ -31,7 +31,8 @@ def train(case, tessera, folder):
     make_weights.main([case, folder])
     stem = os.path.join(folder, case)
     program, metrics = stem + ".program", stem + ".jsonl"
-    subprocess.run([tessera, "compile", os.path.join(HERE, model), "--target=cpu", *options, "-o", program], check=True)
+    compile = [tessera, "compile", os.path.join(HERE, model), "--target=cpu", "--no-cache", *options, "-o", program]
+    subprocess.run(compile, check=True)
     command = [program, "train", "--data", stem + ending, "--init", stem + ".safetensors", "--steps", "10"]
     subprocess.run([*command, "--metrics", metrics, "--quiet"], check=True)
     with open(metrics) as lines:
