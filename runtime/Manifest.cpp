@@ -209,6 +209,7 @@ static KernelSpec readKernel(const Json &json) {
   KernelSpec kernel;
   kernel.name = stringAt(json, "name");
   kernel.flops = integerAt(json, "flops", 0);
+  kernel.contracts = json.value("contracts", false);
   kernel.read = integerAt(json, "read", 0), kernel.written = integerAt(json, "written", 0);
   if (json.contains("calls"))
     for (const auto &[entry, count] : json["calls"].items()) kernel.calls[entry] = asInteger(count, where);

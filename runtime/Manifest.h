@@ -91,6 +91,7 @@ struct BufferSpec {
 struct KernelSpec {
   std::string name;
   int64_t flops = 0;                    ///< arithmetic, one for each op and element
+  bool contracts = false;               ///< that of contractions: multiply-adds
   int64_t read = 0, written = 0;        ///< bytes
   std::map<std::string, int64_t> calls; ///< by entry function, in one call of it
 };

@@ -53,11 +53,9 @@ Json Profile::describe(const Manifest &manifest) const {
     switch (kind) {
     case Kind::Kernel: {
       const KernelSpec &kernel = manifest.kernels.at(which);
-      json = {{"kind", "kernel"},
-              {"name", kernel.name},
-              {"flops", kernel.flops},
-              {"read", kernel.read},
-              {"written", kernel.written}};
+      json = {{"kind", "kernel"},      {"name", kernel.name},
+              {"flops", kernel.flops}, {"contracts", kernel.contracts},
+              {"read", kernel.read},   {"written", kernel.written}};
       break;
     }
     case Kind::Contraction:

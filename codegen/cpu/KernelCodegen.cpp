@@ -2,6 +2,7 @@
 
 #include "codegen/cpu/KernelCodegen.h"
 #include "codegen/cpu/LoopNestEmitter.h"
+#include "codegen/cpu/contraction/ContractionCodegen.h"
 #include "ir/Program.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -15,6 +16,18 @@ std::string KernelCodegen::uniqueSymbol(StringRef name) {
   std::string candidate = symbol;
   for (unsigned i = 2; !taken.insert(candidate).second; ++i) candidate = symbol + "_" + std::to_string(i);
   return candidate;
+}
+
+KernelInterface KernelCodegen::emit(const GemmDescription &contraction, StringRef name) {
+  for (auto &[description, interface] : contractions)
+    if (description == contraction) return interface;
+  ContractionPlan plan(contraction, target);
+  KernelInterface result{uniqueSymbol(name.empty() ? "contract" : name), plan.iterations, plan.grain};
+  emitContraction(code, result.name, plan, matrixFunctions);
+  scratch = std::max(scratch, plan.scratchBytes);
+  symbols.push_back(result.name);
+  contractions.emplace_back(contraction, result);
+  return result;
 }
 
 FailureOr<KernelInterface> KernelCodegen::emit(KernelOp kernel) {

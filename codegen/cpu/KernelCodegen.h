@@ -9,6 +9,7 @@
 #define TESSERA_CODEGEN_CPU_KERNELCODEGEN_H
 
 #include "codegen/cpu/Target.h"
+#include "codegen/cpu/contraction/ContractionPlan.h"
 #include "ir/KernelFingerprint.h"
 #include "llvm/ADT/StringSet.h"
 #include <map>
@@ -26,11 +27,15 @@ struct KernelInterface {
 /// Emits kernels into a module.
 class KernelCodegen {
 public:
-  KernelCodegen(mlir::ModuleOp code, CpuTarget target) : code(code), target(std::move(target)) {}
+  KernelCodegen(mlir::ModuleOp code, CpuTarget target)
+      : code(code), target(std::move(target)), matrixFunctions(code, this->target.floatLanes) {}
 
   /// The function of `kernel`: made now, or the one of an equal kernel. Fails with a message on the kernel or an op in
   /// it.
   llvm::FailureOr<KernelInterface> emit(KernelOp kernel);
+
+  /// The function of a contraction, called with a, b, bias (null without one) and c; `name` is the user's.
+  KernelInterface emit(const GemmDescription &contraction, llvm::StringRef name);
 
   /// Bytes of scratch that a thread needs for any of the kernels so far.
   int64_t scratchBytes() const { return scratch; }
@@ -43,7 +48,9 @@ private:
 
   mlir::ModuleOp code;
   CpuTarget target;
+  MatrixFunctions matrixFunctions;
   std::map<KernelFingerprint, KernelInterface> emitted;
+  std::vector<std::pair<GemmDescription, KernelInterface>> contractions;
   llvm::StringSet<> taken;
   std::vector<std::string> symbols;
   int64_t scratch = 0;

@@ -19,10 +19,11 @@ namespace {
 
 class EntryEmitter {
 public:
-  EntryEmitter(func::FuncOp function, ModuleOp code, GemmTable &gemms, KernelEmitter emitKernel)
-      : function(function), gemms(gemms), emitKernel(emitKernel), builder(code.getContext()),
-        loc(builder.getUnknownLoc()), pointer(LLVM::LLVMPointerType::get(code.getContext())),
-        i64(builder.getI64Type()) {
+  EntryEmitter(func::FuncOp function, ModuleOp code, GemmTable &gemms, KernelEmitter emitKernel,
+               ContractionEmitter emitContraction)
+      : function(function), gemms(gemms), emitKernel(emitKernel), emitContraction(emitContraction),
+        builder(code.getContext()), loc(builder.getUnknownLoc()),
+        pointer(LLVM::LLVMPointerType::get(code.getContext())), i64(builder.getI64Type()) {
     builder.setInsertionPointToEnd(code.getBody());
   }
 
@@ -32,6 +33,7 @@ private:
   LogicalResult emitBlock(Block &block);
   LogicalResult emitOp(Operation *op);
   LogicalResult emitKernelCall(KernelOp op);
+  void callKernel(const KernelCall &call, ArrayRef<Value> addresses);
   LogicalResult emitContract(ContractOp op);
   LogicalResult emitRepeat(RepeatOp op);
   LogicalResult emitReturn(func::ReturnOp op);
@@ -57,6 +59,7 @@ private:
   func::FuncOp function;
   GemmTable &gemms;
   KernelEmitter emitKernel;
+  ContractionEmitter emitContraction;
   OpBuilder builder;
   Location loc;
   Type pointer, i64;
@@ -123,25 +126,36 @@ LogicalResult EntryEmitter::emitKernelCall(KernelOp op) {
   if (failed(call) || failed(placeResults(op))) return failure();
   SmallVector<Value> tensors(op.getInputs());
   tensors.append(op.getResults().begin(), op.getResults().end());
-  Value array = argumentArray(tensors.size());
-  for (auto [i, tensor] : llvm::enumerate(tensors)) {
+  callKernel(*call, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
+  return success();
+}
+
+void EntryEmitter::callKernel(const KernelCall &call, ArrayRef<Value> addresses) {
+  Value array = argumentArray(addresses.size());
+  for (auto [i, address] : llvm::enumerate(addresses)) {
     Value slot =
         LLVM::GEPOp::create(builder, loc, pointer, pointer, array, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
-    LLVM::StoreOp::create(builder, loc, address(tensor), slot);
+    LLVM::StoreOp::create(builder, loc, address, slot);
   }
-  Value kernel = LLVM::AddressOfOp::create(builder, loc, pointer, call->symbol);
-  callRuntime(offsetof(TsrRuntime, parallelFor), {kernel, array, constant(call->iterations), constant(call->grain)});
-  return success();
+  Value kernel = LLVM::AddressOfOp::create(builder, loc, pointer, call.symbol);
+  callRuntime(offsetof(TsrRuntime, parallelFor), {kernel, array, constant(call.iterations), constant(call.grain)});
 }
 
 LogicalResult EntryEmitter::emitContract(ContractOp op) {
   if (failed(placeResults(op))) return failure();
-  FailureOr<GemmCall> call = gemms.add(op);
-  if (failed(call)) return failure();
   Value result = address(op.getResult());
   if (op.getInit() && places.lookup(op.getInit()) != places.lookup(op.getResult()))
     emitCopy(result, address(op.getInit()), op.getType().getNumBytes());
   Value bias = op.getBias() ? address(op.getBias()) : LLVM::ZeroOp::create(builder, loc, pointer).getResult();
+  std::optional<GemmDescription> description = describeGemm(op);
+  if (!description) return op.emitError("is not a matrix product of strided operands; has `layout` run?");
+  if (std::optional<KernelCall> call = emitContraction(op, *description)) {
+    Value a = description->swapped ? op.getRhs() : op.getLhs(), b = description->swapped ? op.getLhs() : op.getRhs();
+    callKernel(*call, {address(a), address(b), bias, result});
+    return success();
+  }
+  FailureOr<GemmCall> call = gemms.add(op, *description);
+  if (failed(call)) return failure();
   Value index = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(call->index));
   callRuntime(offsetof(TsrRuntime, gemm), {index, address(call->a), address(call->b), bias, result});
   return success();
@@ -261,8 +275,9 @@ LogicalResult EntryEmitter::emit() {
   return success();
 }
 
-LogicalResult tessera::emitEntry(func::FuncOp function, ModuleOp code, GemmTable &gemms, KernelEmitter emitKernel) {
-  return EntryEmitter(function, code, gemms, emitKernel).emit();
+LogicalResult tessera::emitEntry(func::FuncOp function, ModuleOp code, GemmTable &gemms, KernelEmitter emitKernel,
+                                 ContractionEmitter emitContraction) {
+  return EntryEmitter(function, code, gemms, emitKernel, emitContraction).emit();
 }
 
 void tessera::emitAbiVersion(ModuleOp code) {

@@ -24,10 +24,13 @@ struct KernelCall {
 /// Makes (or finds) the code of a kernel in the code module.
 using KernelEmitter = llvm::function_ref<llvm::FailureOr<KernelCall>(KernelOp)>;
 
+/// Makes (or finds) the code of a contraction, which is called with a, b, bias and c; nothing if a library computes it.
+using ContractionEmitter = llvm::function_ref<std::optional<KernelCall>(ContractOp, const GemmDescription &)>;
+
 /// Emits `tsr_entry_NAME(TsrRuntime *, char *arena)` for `function` into `code`, in the LLVM dialect. Contractions are
 /// entered into `gemms`.
 llvm::LogicalResult emitEntry(mlir::func::FuncOp function, mlir::ModuleOp code, GemmTable &gemms,
-                              KernelEmitter emitKernel);
+                              KernelEmitter emitKernel, ContractionEmitter emitContraction);
 
 /// Emits the constant `tsr_abi_version`.
 void emitAbiVersion(mlir::ModuleOp code);

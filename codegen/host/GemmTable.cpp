@@ -18,19 +18,17 @@ static runtime::GemmDescription forRuntime(const GemmDescription &d) {
   return result;
 }
 
-FailureOr<GemmCall> GemmTable::add(ContractOp op) {
-  std::optional<GemmDescription> description = describeGemm(op);
-  if (!description) return op.emitError("is not a matrix product of strided operands; has `layout` run?");
-  Value a = description->swapped ? op.getRhs() : op.getLhs(), b = description->swapped ? op.getLhs() : op.getRhs();
+FailureOr<GemmCall> GemmTable::add(ContractOp op, const GemmDescription &description) {
+  Value a = description.swapped ? op.getRhs() : op.getLhs(), b = description.swapped ? op.getLhs() : op.getRhs();
   for (auto [i, entry] : llvm::enumerate(entries))
-    if (entry.description == *description) return GemmCall{static_cast<uint32_t>(i), a, b};
-  runtime::GemmPlan plan = runtime::planGemm(forRuntime(*description), threads);
+    if (entry.description == description) return GemmCall{static_cast<uint32_t>(i), a, b};
+  runtime::GemmPlan plan = runtime::planGemm(forRuntime(description), threads);
   if (!plan.error.empty()) return op.emitError("the library refuses the contraction: ") << plan.error;
   if (plan.isReference)
     op.emitWarning("the library has only a slow loop for this contraction: ") << plan.implementation;
   Entry entry;
   entry.name = userName(op).str();
-  entry.description = *description;
+  entry.description = description;
   entry.scratchBytes = plan.scratchBytes;
   entry.implementation = plan.implementation;
   entries.push_back(std::move(entry));

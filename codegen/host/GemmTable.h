@@ -28,7 +28,7 @@ public:
   explicit GemmTable(int threads) : threads(threads) {}
 
   /// Enters a contraction; an error on the op if the library cannot take it.
-  llvm::FailureOr<GemmCall> add(ContractOp op);
+  llvm::FailureOr<GemmCall> add(ContractOp op, const GemmDescription &description);
 
   llvm::ArrayRef<Entry> getEntries() const { return entries; }
   /// Bytes of workspace that the largest entry needs.

@@ -42,3 +42,12 @@ KernelWork tessera::workOf(KernelOp kernel) {
   }
   return work;
 }
+
+KernelWork tessera::workOf(ContractOp contraction) {
+  KernelWork work;
+  work.flops = cast<CostOpInterface>(contraction.getOperation()).getFlops();
+  work.contracts = true;
+  for (Value operand : contraction->getOperands()) work.read += tensorType(operand).getNumBytes();
+  work.written = contraction.getType().getNumBytes();
+  return work;
+}

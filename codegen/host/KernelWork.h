@@ -10,10 +10,12 @@ namespace tessera {
 /// What one call of a kernel does at least, whatever code it becomes.
 struct KernelWork {
   int64_t flops = 0;             ///< one for each op and element of its iteration space
+  bool contracts = false;        ///< the operations are multiply-adds of contractions
   int64_t read = 0, written = 0; ///< bytes; a table that is gathered from counts what is taken out of it
 };
 
 KernelWork workOf(KernelOp kernel);
+KernelWork workOf(ContractOp contraction);
 
 } // namespace tessera
 

@@ -207,6 +207,7 @@ void ManifestWriter::writeKernel(const ProgramFacts::Kernel &kernel) {
   json.object([&] {
     json.attribute("name", kernel.symbol);
     json.attribute("flops", kernel.work.flops);
+    json.attribute("contracts", kernel.work.contracts);
     json.attribute("read", kernel.work.read);
     json.attribute("written", kernel.work.written);
     json.attributeObject("calls", [&] {

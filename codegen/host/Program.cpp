@@ -11,6 +11,7 @@
 #include "codegen/cpu/KernelCodegen.h"
 #include "codegen/cpu/Link.h"
 #include "codegen/cpu/ObjectCode.h"
+#include "codegen/cpu/contraction/Speeds.h"
 #include "codegen/host/EntryCode.h"
 #include "ir/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -81,15 +82,24 @@ FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const Codeg
   llvm::StringMap<size_t> numbers; // of kernels, by symbol
   emitAbiVersion(*code);
   for (func::FuncOp function : entryFunctions(module)) {
+    auto note = [&](const KernelInterface &interface, llvm::function_ref<KernelWork()> work, int64_t runs) {
+      auto [number, isNew] = numbers.try_emplace(interface.name, facts.kernels.size());
+      if (isNew) facts.kernels.push_back({interface.name, work(), {}});
+      facts.kernels[number->second].calls[function.getName()] += runs;
+    };
     auto emitKernel = [&](KernelOp kernel) -> FailureOr<KernelCall> {
       FailureOr<KernelInterface> interface = kernels.emit(kernel);
       if (failed(interface)) return failure();
-      auto [number, isNew] = numbers.try_emplace(interface->name, facts.kernels.size());
-      if (isNew) facts.kernels.push_back({interface->name, workOf(kernel), {}});
-      facts.kernels[number->second].calls[function.getName()] += runsPerCall(kernel);
+      note(*interface, [&] { return workOf(kernel); }, runsPerCall(kernel));
       return KernelCall{interface->name, interface->iterations, interface->grain};
     };
-    if (failed(emitEntry(function, *code, gemms, emitKernel))) return failure();
+    auto emitContraction = [&](ContractOp op, const GemmDescription &description) -> std::optional<KernelCall> {
+      if (!isFasterGenerated(description)) return std::nullopt;
+      KernelInterface interface = kernels.emit(description, userName(op));
+      note(interface, [&] { return workOf(op); }, runsPerCall(op));
+      return KernelCall{interface.name, interface.iterations, interface.grain};
+    };
+    if (failed(emitEntry(function, *code, gemms, emitKernel, emitContraction))) return failure();
   }
   emitKernelTable(*code, kernels.getSymbols());
   observer.step("kernels and entries");

@@ -1,0 +1,223 @@
+//===- ContractionCodegen.cpp - contractions as generated functions -------===//
+
+#include "codegen/cpu/contraction/ContractionCodegen.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+class ContractionEmitter {
+public:
+  ContractionEmitter(ModuleOp module, const ContractionPlan &plan, MatrixFunctions &functions)
+      : module(module), plan(plan), functions(functions), code(UnknownLoc::get(module.getContext())) {}
+  void emit(StringRef symbol);
+
+private:
+  /// Rows or columns [from, to).
+  struct Span {
+    Value from, to;
+  };
+  void emitProduct(Value number, Value firstPart, Value lastPart);
+  void emitColumnBlock(Span rows, Span columns);
+  void emitRowBlock(Span rows, Span columns, Value k, Value steps);
+  void emitPanel(Span rows, Value column, Value columns, Value k, Value steps);
+  void packRows(Span rows, Value k, Value steps);
+  /// Reads what the next panel will pack into the cache, a share for each tile of rows.
+  void prefetchPanel(Value from, Value share, Value sharesDone, Value steps);
+  void loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
+    code.loop(from, to, step, {}, false, [&](Value i, ValueRange) -> SmallVector<Value> {
+      body(i);
+      return {};
+    });
+  }
+  Value f32At(Value base, Value offset) { return code.at(base, code.getF32Type(), offset); }
+  Value atMost(Value number, int64_t most) { return code.smin(number, code.index(most)); }
+  Value pick(Value condition, Value yes, Value no) { return code.select(condition, yes, no); }
+  void call(LLVM::LLVMFuncOp function, ArrayRef<Value> arguments) { code.make<LLVM::CallOp>(function, arguments); }
+  Value addressOf(LLVM::LLVMFuncOp function) {
+    return code.make<LLVM::AddressOfOp>(code.pointer(), function.getSymName());
+  }
+  /// The function for a tile of `rows` rows, whole or the last, and `columns` columns.
+  Value productFor(Value rows, Value columns, Value isFirst);
+
+  ModuleOp module;
+  const ContractionPlan &plan;
+  MatrixFunctions &functions;
+  Code code;
+  Value a, b, bias, c, zeros, panel, block; ///< addresses; a, b and c of the current product
+  ProductStrides strides;
+  LLVM::LLVMFuncOp packA, packB;
+  /// Whole and masked, the same for the last rows; all of them for the first block of K, then for the others.
+  SmallVector<LLVM::LLVMFuncOp, 8> products;
+};
+
+} // namespace
+
+void ContractionEmitter::emit(StringRef symbol) {
+  const RegisterTile &tile = plan.tile;
+  strides = {plan.packsA ? 1 : plan.aRow, plan.packsA ? tile.rows : plan.aStep,
+             plan.packsB ? tile.columns() : plan.bStep};
+  if (plan.packsA) packA = functions.pack(tile.rows, plan.aRow != 1);
+  if (plan.packsB) packB = functions.pack(tile.columns(), plan.bColumn != 1);
+  unsigned tail = plan.rowTail();
+  Addend first = plan.gemm.accumulate ? plan.gemm.bias ? Addend::CPlusRow : Addend::C : Addend::Row;
+  for (Addend now : {first, Addend::C}) {
+    if (now != first && plan.blockSteps >= plan.k) continue; // one block of K: no sum is taken up again
+    for (unsigned rows : {plan.m >= tile.rows ? tile.rows : tail, tail ? tail : tile.rows})
+      for (bool masked : {plan.n < tile.columns(), plan.hasColumnTail()})
+        products.push_back(functions.product(rows, tile.vectors, masked, now, strides));
+  }
+
+  code.setInsertionPointToEnd(module.getBody());
+  auto function = code.make<LLVM::LLVMFuncOp>(symbol, code.kernelType());
+  code.setInsertionPointToEnd(function.addEntryBlock(code));
+  Value arguments = function.getBody().getArgument(0), scratch = function.getBody().getArgument(3);
+  SmallVector<Value> bases;
+  for (int i = 0; i < 4; ++i)
+    bases.push_back(code.make<LLVM::LoadOp>(code.pointer(), code.at(arguments, code.pointer(), i)));
+  bias = bases[2];
+  zeros = scratch;
+  for (unsigned j = 0; j < tile.vectors; ++j)
+    storeVector(code, code.number(Code::withLanes(code.getF32Type(), tile.lanes), 0.0),
+                code.at(zeros, code.getF32Type(), j * tile.lanes));
+  panel = code.at(scratch, code.getI8Type(), plan.panelOffset());
+  block = code.at(scratch, code.getI8Type(), plan.blockOffset());
+
+  Value begin = function.getBody().getArgument(1), end = function.getBody().getArgument(2);
+  Value last = plan.parts == 1 ? end : code.udiv(code.add(end, plan.parts - 1), plan.parts);
+  loop(code.udiv(begin, plan.parts), last, 1, [&](Value number) {
+    a = bases[0], b = bases[1], c = bases[3];
+    Value start = code.mul(number, plan.parts);
+    Value from = plan.parts == 1 ? code.index(0) : code.smax(code.sub(begin, start), code.index(0));
+    Value to = plan.parts == 1 ? code.index(1) : atMost(code.sub(end, start), plan.parts);
+    emitProduct(number, from, to);
+  });
+  code.make<LLVM::ReturnOp>(ValueRange{});
+}
+
+/// Product number `number` of the batch, of which the thread has the parts [firstPart, lastPart).
+void ContractionEmitter::emitProduct(Value number, Value firstPart, Value lastPart) {
+  const GemmDescription &gemm = plan.gemm;
+  Value rest = number;
+  for (size_t i = gemm.dimsC.size() - 2; i-- > 0;) {
+    Value index = i == 0 ? rest : code.urem(rest, gemm.dimsC[i]);
+    if (i > 0) rest = code.udiv(rest, gemm.dimsC[i]);
+    if (gemm.dimsA[i] > 1) a = f32At(a, code.mul(index, gemm.stridesA[i]));
+    if (gemm.dimsB[i] > 1) b = f32At(b, code.mul(index, gemm.stridesB[i]));
+    if (gemm.dimsC[i] > 1) c = f32At(c, code.mul(index, gemm.stridesC[i]));
+  }
+  Value from = code.mul(firstPart, plan.partSize);
+  Value to = atMost(code.mul(lastPart, plan.partSize), plan.splitRows ? plan.m : plan.n);
+  Span rows{code.index(0), code.index(plan.m)}, columns{code.index(0), code.index(plan.n)};
+  (plan.splitRows ? rows : columns) = {from, to};
+  loop(columns.from, columns.to, plan.blockColumns, [&](Value column) {
+    emitColumnBlock(rows, {column, code.smin(code.add(column, plan.blockColumns), columns.to)});
+  });
+}
+
+void ContractionEmitter::emitColumnBlock(Span rows, Span columns) {
+  loop(code.index(0), code.index(plan.k), plan.blockSteps, [&](Value k) {
+    Value steps = atMost(code.sub(code.index(plan.k), k), plan.blockSteps);
+    loop(rows.from, rows.to, plan.blockRows, [&](Value row) {
+      Span part{row, code.smin(code.add(row, plan.blockRows), rows.to)};
+      if (plan.packsA) packRows(part, k, steps);
+      emitRowBlock(part, columns, k, steps);
+    });
+  });
+}
+
+/// Panels of a's rows, one behind the other.
+void ContractionEmitter::packRows(Span rows, Value k, Value steps) {
+  int64_t tileRows = plan.tile.rows;
+  loop(rows.from, rows.to, tileRows, [&](Value row) {
+    Value source = f32At(a, code.add(code.mul(row, plan.aRow), code.mul(k, plan.aStep)));
+    Value stride = code.index(plan.aRow != 1 ? plan.aRow : plan.aStep);
+    Value lines = atMost(code.sub(rows.to, row), tileRows);
+    call(packA, {source, stride, steps, lines, f32At(block, code.mul(code.sub(row, rows.from), steps))});
+  });
+}
+
+void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value steps) {
+  int64_t width = plan.tile.columns();
+  loop(columns.from, columns.to, width, [&](Value column) {
+    Value count = atMost(code.sub(columns.to, column), width);
+    if (plan.packsB) {
+      Value source = f32At(b, code.add(code.mul(k, plan.bStep), code.mul(column, plan.bColumn)));
+      Value stride = code.index(plan.bColumn != 1 ? plan.bColumn : plan.bStep);
+      call(packB, {source, stride, steps, count, panel});
+    }
+    emitPanel(rows, column, count, k, steps);
+  });
+}
+
+Value ContractionEmitter::productFor(Value rows, Value columns, Value isFirst) {
+  Value isWholeRow = code.icmp(LLVM::ICmpPredicate::eq, rows, code.index(plan.tile.rows));
+  Value isWholeColumn = code.icmp(LLVM::ICmpPredicate::eq, columns, code.index(plan.tile.columns()));
+  auto choose = [&](Value condition, Value yes, Value no) { return yes == no ? yes : pick(condition, yes, no); };
+  llvm::DenseMap<Operation *, Value> addresses;
+  SmallVector<Value> all;
+  for (LLVM::LLVMFuncOp function : products) {
+    Value &address = addresses[function];
+    if (!address) address = addressOf(function);
+    all.push_back(address);
+  }
+  SmallVector<Value> byInitial;
+  for (unsigned first = 0; first < all.size(); first += 4)
+    byInitial.push_back(choose(isWholeRow, choose(isWholeColumn, all[first], all[first + 1]),
+                               choose(isWholeColumn, all[first + 2], all[first + 3])));
+  return choose(isFirst, byInitial.front(), byInitial.back());
+}
+
+void ContractionEmitter::emitPanel(Span rows, Value column, Value columns, Value k, Value steps) {
+  int64_t tileRows = plan.tile.rows;
+  Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, code.index(0));
+  Value bPanel = plan.packsB ? panel : f32At(b, code.add(code.mul(k, plan.bStep), column));
+  Value cStride = code.index(plan.cRow);
+  Value row0 = plan.gemm.bias ? f32At(bias, column) : zeros;
+  Value next =
+      f32At(b, code.add(code.mul(k, plan.bStep), code.mul(code.add(column, plan.tile.columns()), plan.bColumn)));
+  Value tiles = code.udiv(code.add(code.sub(rows.to, rows.from), tileRows - 1), tileRows);
+  bool prefetches = plan.packsB && plan.n > 2 * plan.tile.columns();
+  Value pieces = plan.bColumn == 1 ? steps : code.lshr(steps, llvm::Log2_64(16));
+  Value share =
+      prefetches ? code.make<LLVM::UDivOp>(code.add(pieces, code.add(tiles, -1)), tiles).getResult() : Value();
+  Value isLast = code.icmp(LLVM::ICmpPredicate::sgt, code.add(column, 2 * plan.tile.columns()), code.index(plan.n));
+  if (prefetches) share = pick(isLast, code.index(0), share);
+  code.loop(rows.from, rows.to, tileRows, {code.index(0)}, false,
+            [&](Value row, ValueRange done) -> SmallVector<Value> {
+              Value count = atMost(code.sub(rows.to, row), tileRows);
+              Value aTile = plan.packsA ? f32At(block, code.mul(code.sub(row, rows.from), steps))
+                                        : f32At(a, code.add(code.mul(row, plan.aRow), code.mul(k, plan.aStep)));
+              Value cTile = f32At(c, code.add(code.mul(row, plan.cRow), column));
+              if (prefetches) prefetchPanel(next, share, done[0], steps);
+              SmallVector<Value> operands{
+                  productFor(count, columns, isFirst), steps, aTile, bPanel, cTile, cStride, row0, columns};
+              code.make<LLVM::CallOp>(products[0].getFunctionType(), operands);
+              return {prefetches ? code.add(done[0], share) : done[0]};
+            });
+}
+
+/// Lines of 64 bytes: pieces `done` … `done + share` of the rows k, each of which has the panel's columns; or, where k is
+/// contiguous, of every column the same piece of k.
+void ContractionEmitter::prefetchPanel(Value from, Value share, Value done, Value steps) {
+  (void)steps;
+  auto prefetch = [&](Value address) {
+    code.make<LLVM::Prefetch>(address, code.getI32IntegerAttr(0), code.getI32IntegerAttr(2), code.getI32IntegerAttr(1));
+  };
+  loop(done, code.add(done, share), 1, [&](Value piece) {
+    if (plan.bColumn == 1) {
+      Value row = f32At(from, code.mul(piece, plan.bStep));
+      for (unsigned j = 0; j < plan.tile.columns(); j += 16) prefetch(code.at(row, code.getF32Type(), j));
+      return;
+    }
+    Value start = f32At(from, code.mul(piece, 16));
+    for (unsigned column = 0; column < plan.tile.columns(); ++column)
+      prefetch(code.at(start, code.getF32Type(), column * plan.bColumn));
+  });
+}
+
+void tessera::emitContraction(ModuleOp module, StringRef symbol, const ContractionPlan &plan,
+                              MatrixFunctions &functions) {
+  ContractionEmitter(module, plan, functions).emit(symbol);
+}

@@ -1,0 +1,50 @@
+//===- ContractionPlan.h - how a contraction is cut into tiles ------------===//
+//
+// c [batch, M, N] += a [batch, M, K] · b [batch, K, N]. Threads share rows or columns of c, whichever leaves them the smaller
+// operand to pack each for itself. A thread goes over its part as
+//
+//   for block of columns, as many as stay in the cache of c between two blocks of K
+//     for block of K
+//       for block of rows, of which a's part stays in the second level cache: pack it
+//         for panel of b, which stays in the first level: pack it
+//           for tile of rows: product
+//
+// An operand that is read few times and lies well is read where it is.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CODEGEN_CPU_CONTRACTION_CONTRACTIONPLAN_H
+#define TESSERA_CODEGEN_CPU_CONTRACTION_CONTRACTIONPLAN_H
+
+#include "codegen/cpu/contraction/MatrixFunctions.h"
+#include "passes/layout/Gemm.h"
+
+namespace tessera {
+
+struct ContractionPlan {
+  GemmDescription gemm;
+  RegisterTile tile;
+  int64_t m, n, k, batch;                      ///< sizes; `batch` of all batch dimensions together
+  int64_t aRow, aStep, bStep, bColumn, cRow;   ///< strides in elements
+  int64_t blockRows, blockColumns, blockSteps; ///< of the loops above
+  bool splitRows;                              ///< threads share rows; else columns
+  bool packsA, packsB;
+  int64_t parts;    ///< iterations in one product of the batch: tiles of rows or panels of columns
+  int64_t partSize; ///< rows or columns of one
+  int64_t iterations, grain;
+  int64_t scratchBytes; ///< of one thread
+
+  ContractionPlan(const GemmDescription &gemm, const CpuTarget &target);
+
+  int64_t rowTail() const { return m % tile.rows; }
+  bool hasColumnTail() const { return n % tile.columns() != 0; }
+  int64_t flops() const { return 2 * batch * m * n * k; }
+
+  // Offsets in the scratch memory, in bytes.
+  int64_t panelOffset() const { return llvm::alignTo(int64_t(tile.columns()) * 4, 64); } ///< behind a row of zeros
+  int64_t blockOffset() const;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_CPU_CONTRACTION_CONTRACTIONPLAN_H

@@ -1,0 +1,29 @@
+//===- Speeds.h - who computes a contraction faster -----------------------===//
+//
+// A table of products with the speed of generated code and of the library (Speeds.inc, made by `contraction-bench --table`),
+// since timing while compiling would make programs differ from one compilation to the next. What is not in the
+// table goes by what is nearest: sizes by ratios, layouts exactly.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CODEGEN_CPU_CONTRACTION_SPEEDS_H
+#define TESSERA_CODEGEN_CPU_CONTRACTION_SPEEDS_H
+
+#include "passes/layout/Gemm.h"
+
+namespace tessera {
+
+/// GFLOP/s of two threads.
+struct ContractionSpeed {
+  double generated = 0, library = 0;
+};
+
+/// The speed of the nearest product in the table.
+ContractionSpeed speedOf(const GemmDescription &gemm);
+
+/// Whether a contraction should be generated rather than left to the library.
+bool isFasterGenerated(const GemmDescription &gemm);
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_CPU_CONTRACTION_SPEEDS_H

@@ -1,0 +1,169 @@
+//===- ContractionBenchmark.cpp - generated contractions beside oneDNN ----===//
+//
+// contraction-bench [BATCH M N K LAYOUT]...: for each product the rate of the generated code and of oneDNN, by turns, on as
+// many threads as OMP_NUM_THREADS allows; medians. LAYOUT: NN, NT, TN or TT, T where an operand lies transposed. `best`
+// is oneDNN's fastest of all four. Without arguments: the products of GPT-2 124M, cubes, and small ones.
+//
+// contraction-bench --table: the rows of codegen/cpu/contraction/Speeds.inc, for this processor.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ContractionHarness.h"
+#include "runtime/Gemm.h"
+#include "runtime/Threads.h"
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <sys/mman.h>
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// Memory as the arena gives it: in huge pages, touched.
+class Memory {
+public:
+  explicit Memory(int64_t floats) : bytes((floats * 4 + (4 << 20)) >> 21 << 21) {
+    address = mmap(nullptr, bytes + (2 << 20), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    data = reinterpret_cast<float *>((reinterpret_cast<uintptr_t>(address) + (2 << 20) - 1) >> 21 << 21);
+    madvise(data, bytes, MADV_HUGEPAGE);
+    for (int64_t i = 0; i < floats; ++i) data[i] = static_cast<float>(i * 7 % 13 - 6);
+  }
+  ~Memory() { munmap(address, bytes + (2 << 20)); }
+  float *data;
+
+private:
+  int64_t bytes;
+  void *address;
+};
+
+struct Case {
+  int64_t batch, m, n, k;
+  std::string layout;
+};
+
+runtime::GemmDescription forLibrary(const GemmDescription &d) {
+  runtime::GemmDescription result;
+  result.dimsA = d.dimsA, result.stridesA = d.stridesA;
+  result.dimsB = d.dimsB, result.stridesB = d.stridesB;
+  result.dimsC = d.dimsC, result.stridesC = d.stridesC;
+  return result;
+}
+
+template <typename Run> void measure(std::vector<double> &seconds, double flops, Run run) {
+  int calls = std::max<int>(1, 2e8 / flops);
+  double start = now();
+  for (int i = 0; i < calls; ++i) run();
+  seconds.push_back((now() - start) / calls);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// GFLOP/s of the generated code, of the library, and of the library in its fastest layout.
+struct Rates {
+  double own = 0, library = 0, best = 0;
+};
+
+Rates rates(const Case &c, runtime::Threads &threads, bool allLayouts) {
+  double flops = 2.0 * c.batch * c.m * c.n * c.k;
+  Memory a(c.batch * c.m * c.k + 64), b(c.batch * c.k * c.n + 64), result(c.batch * c.m * c.n + 64);
+  GemmDescription gemm = denseGemm(c.batch, c.m, c.n, c.k, c.layout[0] == 'T', c.layout[1] == 'T');
+  CompiledContraction ours(gemm);
+  if (!ours.error.empty()) {
+    fprintf(stderr, "%s\n", ours.error.c_str());
+    exit(1);
+  }
+  Memory scratch(threads.count() * ours.scratchBytes / 4 + 64);
+  threads.setScratch(reinterpret_cast<char *>(scratch.data), ours.scratchBytes);
+  void *args[] = {a.data, b.data, nullptr, result.data};
+  int same = (c.layout[0] == 'T' ? 2 : 0) + (c.layout[1] == 'T' ? 1 : 0);
+  std::vector<double> times, library[4];
+  std::vector<std::pair<int, runtime::Gemm>> gemms;
+  int64_t workspaceBytes = 0;
+  for (int i = 0; i < 4; ++i) {
+    if (!allLayouts && i != same) continue;
+    gemms.emplace_back(i, forLibrary(denseGemm(c.batch, c.m, c.n, c.k, i & 2, i & 1)));
+    workspaceBytes = std::max(workspaceBytes, gemms.back().second.scratchBytes());
+  }
+  Memory workspace(workspaceBytes / 4 + 64);
+  int rounds = std::clamp<int>(4e11 / 5 / flops, 7, 25);
+  for (int round = 0; round < rounds; ++round) {
+    measure(times, flops,
+            [&] { threads.parallelFor(ours.code, args, ours.interface.iterations, ours.interface.grain); });
+    for (auto &[i, gemm] : gemms)
+      measure(library[i], flops, [&] { gemm.run(a.data, b.data, nullptr, result.data, workspace.data); });
+  }
+  double best = median(library[same]);
+  for (auto &list : library)
+    if (!list.empty()) best = std::min(best, median(list));
+  return {flops / median(times) / 1e9, flops / median(library[same]) / 1e9, flops / best / 1e9};
+}
+
+void report(const Case &c, runtime::Threads &threads) {
+  Rates r = rates(c, threads, true);
+  printf("%4ld x %5ld %5ld %5ld %s  ours %4.0f  oneDNN %4.0f  best %4.0f GFLOP/s   ratio %.2f  to best %.2f\n", c.batch,
+         c.m, c.n, c.k, c.layout.c_str(), r.own, r.library, r.best, r.own / r.library, r.own / r.best);
+}
+
+/// Sizes by factors of four, long ones of each of the three, and those between the matrices of a transformer.
+void printTable(runtime::Threads &threads) {
+  std::vector<Case> cases;
+  for (const char *layout : {"NN", "NT", "TN", "TT"}) {
+    for (int64_t m : {16, 64, 256, 1024})
+      for (int64_t n : {16, 64, 256, 1024})
+        for (int64_t k : {16, 64, 256, 1024}) cases.push_back({1, m, n, k, layout});
+    for (int64_t size : {256, 1024}) {
+      cases.push_back({1, 32768, size, size, layout});
+      cases.push_back({1, size, 32768, size, layout});
+      cases.push_back({1, size, size, 32768, layout});
+    }
+    for (int64_t rows : {256, 1024})
+      for (auto [width, wide] : {std::pair<int64_t, int64_t>{768, 768}, {768, 3072}, {768, 50257}, {384, 1536}}) {
+        cases.push_back({1, rows, wide, width, layout});
+        cases.push_back({1, rows, width, wide, layout});
+        cases.push_back({1, width, wide, rows, layout});
+        cases.push_back({1, wide, width, rows, layout});
+      }
+    for (int64_t m : {16, 64, 256, 1024})
+      for (int64_t k : {16, 64}) {
+        cases.push_back({32, m, m, k, layout});
+        cases.push_back({32, m, k, m, layout});
+      }
+  }
+  for (const Case &c : cases) {
+    Rates r = rates(c, threads, false);
+    printf("{%ld, %ld, %ld, %ld, %d, %d, %.0f, %.0f},\n", c.batch, c.m, c.n, c.k, c.layout[0] == 'T',
+           c.layout[1] == 'T', r.own, r.library);
+  }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::vector<Case> cases;
+  for (int i = 1; i + 4 < argc; i += 5)
+    cases.push_back({atol(argv[i]), atol(argv[i + 1]), atol(argv[i + 2]), atol(argv[i + 3]), argv[i + 4]});
+  if (cases.empty())
+    cases = {{1, 1024, 1024, 1024, "NN"}, {1, 2048, 2048, 2048, "NN"}, {1, 4096, 4096, 4096, "NT"},
+             {1, 256, 3072, 768, "NN"},   {1, 256, 3072, 768, "NT"},   {1, 256, 768, 3072, "NN"},
+             {1, 256, 768, 768, "NT"},    {1, 256, 768, 768, "NN"},    {1, 768, 3072, 256, "TN"},
+             {1, 768, 768, 256, "TN"},    {1, 256, 768, 50257, "NN"},  {1, 50257, 768, 256, "TN"},
+             {1, 256, 50257, 768, "NT"},  {1, 1024, 3072, 768, "NN"},  {1, 768, 3072, 1024, "TN"},
+             {1, 64, 64, 64, "NN"},       {1, 32, 32, 32, "NN"},       {1, 16, 16, 16, "NN"},
+             {1, 48, 48, 48, "NT"},       {48, 64, 64, 64, "NT"},      {48, 64, 64, 64, "NN"},
+             {1, 32, 128, 64, "NN"},      {1, 32, 10, 128, "NN"},      {1, 64, 128, 32, "TN"}};
+  const char *wanted = getenv("OMP_NUM_THREADS");
+  runtime::Threads threads(wanted ? atoi(wanted) : 2);
+  if (argc == 2 && std::string(argv[1]) == "--table") {
+    printTable(threads);
+    return 0;
+  }
+  for (const Case &c : cases) report(c, threads);
+  return 0;
+}

@@ -1,0 +1,48 @@
+//===- ContractionHarness.cpp - compiles a contraction in this process ----===//
+
+#include "ContractionHarness.h"
+#include "KernelHarness.h"
+#include "codegen/cpu/Link.h"
+#include "codegen/cpu/ObjectCode.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Verifier.h"
+#include <dlfcn.h>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+GemmDescription test::denseGemm(int64_t batch, int64_t m, int64_t n, int64_t k, bool transposedA, bool transposedB) {
+  GemmDescription gemm;
+  gemm.dimsA = {batch, m, k}, gemm.dimsB = {batch, k, n}, gemm.dimsC = {batch, m, n};
+  gemm.stridesA = transposedA ? std::vector<int64_t>{m * k, 1, m} : std::vector<int64_t>{m * k, k, 1};
+  gemm.stridesB = transposedB ? std::vector<int64_t>{k * n, 1, k} : std::vector<int64_t>{k * n, n, 1};
+  gemm.stridesC = {m * n, n, 1};
+  return gemm;
+}
+
+CompiledContraction::CompiledContraction(const GemmDescription &gemm, StringRef march) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<LLVM::LLVMDialect>();
+  llvm::raw_string_ostream messages(error);
+  FailureOr<CpuTarget> target = CpuTarget::get(march, messages);
+  if (failed(target)) return;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  KernelCodegen codegen(*module, *target);
+  interface = codegen.emit(gemm, "contraction");
+  scratchBytes = codegen.scratchBytes();
+  if (failed(verify(*module))) {
+    error = "the code does not verify";
+    return;
+  }
+  FailureOr<std::string> object = compileToObject(*module, *target, nullptr);
+  if (failed(object)) return;
+  FailureOr<std::string> shared = linkSharedObject({StringRef(*object)}, messages);
+  if (failed(shared) || !(library = loadLibrary(*shared, error))) return;
+  code = reinterpret_cast<TsrKernel>(dlsym(library, interface.name.c_str()));
+  if (!code) error = "the code lacks its function";
+}
+
+CompiledContraction::~CompiledContraction() {
+  if (library) dlclose(library);
+}

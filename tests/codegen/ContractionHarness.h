@@ -1,0 +1,32 @@
+//===- ContractionHarness.h - compiles a contraction in this process ------===//
+
+#ifndef TESSERA_TESTS_CODEGEN_CONTRACTIONHARNESS_H
+#define TESSERA_TESTS_CODEGEN_CONTRACTIONHARNESS_H
+
+#include "codegen/cpu/KernelCodegen.h"
+#include "runtime/Abi.h"
+
+namespace tessera::test {
+
+/// c [batch, M, N] = a [batch, M, K] · b [batch, K, N], dense; `transposedA`: a is stored [K, M], likewise b.
+GemmDescription denseGemm(int64_t batch, int64_t m, int64_t n, int64_t k, bool transposedA, bool transposedB);
+
+class CompiledContraction {
+public:
+  /// `march`: LLVM's name of a processor, or native. Check `error` afterwards: empty if all went well.
+  explicit CompiledContraction(const GemmDescription &gemm, llvm::StringRef march = "native");
+  ~CompiledContraction();
+  CompiledContraction(const CompiledContraction &) = delete;
+
+  std::string error;
+  KernelInterface interface;
+  TsrKernel code = nullptr;
+  int64_t scratchBytes = 0;
+
+private:
+  void *library = nullptr;
+};
+
+} // namespace tessera::test
+
+#endif // TESSERA_TESTS_CODEGEN_CONTRACTIONHARNESS_H

@@ -1,0 +1,159 @@
+//===- ContractionTest.cpp - generated contractions against plain loops ---===//
+
+#include "ContractionHarness.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <random>
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+/// Numbers with a margin on both sides that must stay as it is.
+struct Numbers {
+  static constexpr size_t margin = 64;
+  static constexpr float untouched = -12345.0f;
+  std::vector<float> all;
+  explicit Numbers(size_t count) : all(count + 2 * margin, untouched) {}
+  float *data() { return all.data() + margin; }
+  size_t size() const { return all.size() - 2 * margin; }
+  void fill(std::mt19937 &random) {
+    std::uniform_real_distribution<float> numbers(-1, 1);
+    for (size_t i = 0; i < size(); ++i) data()[i] = numbers(random);
+  }
+  bool isMarginIntact() const {
+    for (size_t i = 0; i < margin; ++i)
+      if (all[i] != untouched || all[all.size() - 1 - i] != untouched) return false;
+    return true;
+  }
+};
+
+int64_t extent(const std::vector<int64_t> &dims, const std::vector<int64_t> &strides) {
+  int64_t last = 0;
+  for (size_t i = 0; i < dims.size(); ++i) last += (dims[i] - 1) * strides[i];
+  return last + 1;
+}
+
+/// c in double precision, with the absolute sums that bound its rounding.
+void reference(const GemmDescription &d, const float *a, const float *b, const float *bias, const float *c,
+               std::vector<double> &result, std::vector<double> &magnitude) {
+  int64_t batch = d.dimsC[0], m = d.dimsC[1], n = d.dimsC[2], k = d.dimsA[2];
+  for (int64_t x = 0; x < batch; ++x)
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        int64_t at = x * d.stridesC[0] + i * d.stridesC[1] + j * d.stridesC[2];
+        double sum = (d.accumulate ? c[at] : 0.0) + (bias ? bias[j] : 0.0), size = std::abs(sum);
+        for (int64_t p = 0; p < k; ++p) {
+          double left = a[(d.dimsA[0] > 1 ? x * d.stridesA[0] : 0) + i * d.stridesA[1] + p * d.stridesA[2]];
+          double right = b[(d.dimsB[0] > 1 ? x * d.stridesB[0] : 0) + p * d.stridesB[1] + j * d.stridesB[2]];
+          sum += left * right, size += std::abs(left * right);
+        }
+        result[at] = sum, magnitude[at] = size;
+      }
+}
+
+/// Runs a contraction in `pieces` ranges and compares; returns c for comparisons of bits.
+std::vector<float> check(const GemmDescription &d, int pieces, const char *march = "native") {
+  CompiledContraction compiled(d, march);
+  EXPECT_EQ(compiled.error, "");
+  if (!compiled.code) return {};
+  std::mt19937 random(7);
+  Numbers a(extent(d.dimsA, d.stridesA)), b(extent(d.dimsB, d.stridesB)), c(extent(d.dimsC, d.stridesC)),
+      bias(d.dimsC[2]);
+  for (Numbers *numbers : {&a, &b, &c, &bias}) numbers->fill(random);
+  std::vector<double> expected(c.size()), magnitude(c.size(), -1);
+  reference(d, a.data(), b.data(), d.bias ? bias.data() : nullptr, c.data(), expected, magnitude);
+  std::vector<float> before(c.data(), c.data() + c.size());
+
+  std::vector<char> scratch(compiled.scratchBytes + 192, 0x7f);
+  char *aligned = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) & ~uintptr_t(63));
+  void *args[] = {a.data(), b.data(), d.bias ? bias.data() : nullptr, c.data()};
+  int64_t iterations = compiled.interface.iterations;
+  for (int piece = pieces - 1; piece >= 0; --piece) {
+    int64_t begin = iterations * piece / pieces, end = iterations * (piece + 1) / pieces;
+    if (begin < end) compiled.code(args, begin, end, aligned);
+  }
+  for (size_t i = static_cast<size_t>(aligned - scratch.data()) + compiled.scratchBytes; i < scratch.size(); ++i)
+    EXPECT_EQ(scratch[i], 0x7f) << "wrote behind the scratch memory";
+  EXPECT_TRUE(c.isMarginIntact());
+  for (size_t i = 0; i < c.size(); ++i) {
+    if (magnitude[i] < 0) {
+      EXPECT_EQ(c.data()[i], before[i]) << "wrote between the rows";
+      continue;
+    }
+    // Each of k roundings, and those of the addends, is at most half a unit in the last place of a partial sum.
+    EXPECT_NEAR(c.data()[i], expected[i], magnitude[i] * 6e-8 * (2 + std::sqrt(double(d.dimsA[2])))) << "at " << i;
+    if (testing::Test::HasFailure()) break;
+  }
+  return std::vector<float>(c.data(), c.data() + c.size());
+}
+
+TEST(Contraction, EverySizeOfTails) {
+  for (int64_t m : {2, 13, 14, 15, 29})
+    for (int64_t n : {2, 16, 31, 32, 33, 70})
+      for (bool transposedA : {false, true})
+        for (bool transposedB : {false, true}) {
+          SCOPED_TRACE(testing::Message()
+                       << m << " x " << n << (transposedA ? " T" : " N") << (transposedB ? "T" : "N"));
+          check(denseGemm(1, m, n, 19, transposedA, transposedB), 1);
+        }
+}
+
+TEST(Contraction, EveryShapeOfTiles) {
+  for (int64_t n : {10, 16, 20, 40, 48, 60, 64})
+    for (int64_t k : {40, 300})
+      for (bool transposedA : {false, true}) check(denseGemm(1, 61, n, k, transposedA, !transposedA), 2);
+}
+
+TEST(Contraction, SeveralBlocks) {
+  for (bool transposedA : {false, true})
+    for (bool transposedB : {false, true}) {
+      check(denseGemm(1, 300, 100, 600, transposedA, transposedB), 3);
+      check(denseGemm(1, 40, 700, 515, transposedA, transposedB), 2);
+      check(denseGemm(1, 500, 70, 1, transposedA, transposedB), 2);
+    }
+}
+
+TEST(Contraction, BiasAndAccumulation) {
+  for (bool accumulate : {false, true})
+    for (bool bias : {false, true})
+      for (int64_t k : {40, 600}) {
+        GemmDescription d = denseGemm(1, 50, 45, k, false, true);
+        d.accumulate = accumulate;
+        if (bias) d.bias = {0, 0, 1};
+        SCOPED_TRACE(testing::Message() << "accumulate " << accumulate << ", bias " << bias << ", k " << k);
+        check(d, 2);
+      }
+}
+
+TEST(Contraction, BatchesAndStrides) {
+  check(denseGemm(5, 20, 40, 30, false, true), 3);
+  check(denseGemm(40, 33, 17, 12, true, false), 7);
+  // Heads of attention: rows of one lie between those of others.
+  GemmDescription d = denseGemm(6, 30, 28, 16, false, true);
+  d.stridesA = {16, 96, 1}, d.stridesB = {16, 1, 96};
+  check(d, 4);
+  d.stridesC = {28, 28 * 6, 1};
+  check(d, 4);
+  GemmDescription broadcast = denseGemm(4, 20, 40, 30, false, false);
+  broadcast.dimsB[0] = 1;
+  check(broadcast, 2);
+}
+
+TEST(Contraction, TheCutDoesNotChangeABit) {
+  for (bool transposedB : {false, true})
+    for (auto [m, n] : {std::pair<int64_t, int64_t>{300, 200}, {100, 500}}) {
+      GemmDescription d = denseGemm(1, m, n, 700, false, transposedB);
+      std::vector<float> whole = check(d, 1);
+      for (int pieces : {2, 3, 7}) EXPECT_EQ(check(d, pieces), whole);
+    }
+}
+
+TEST(Contraction, OtherVectorLengths) {
+  check(denseGemm(1, 50, 45, 300, false, true), 2, "x86-64-v3");
+  check(denseGemm(1, 50, 45, 300, true, false), 2, "x86-64-v3");
+  check(denseGemm(1, 29, 70, 19, false, false), 1, "x86-64-v3");
+}
+
+} // namespace
