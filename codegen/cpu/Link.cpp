@@ -30,7 +30,7 @@ static int makeMemoryFile(StringRef bytes) {
   return out.has_error() ? (out.clear_error(), close(file), -1) : file;
 }
 
-FailureOr<std::string> tessera::linkSharedObject(ArrayRef<StringRef> objects, raw_ostream &errors) {
+FailureOr<std::string> tessera::linkSharedObject(ArrayRef<std::string> objects, raw_ostream &errors) {
   SmallVector<int> files;
   SmallString<128> output;
   llvm::scope_exit cleanUp([&] {
@@ -46,7 +46,7 @@ FailureOr<std::string> tessera::linkSharedObject(ArrayRef<StringRef> objects, ra
                                      "-soname=tessera-program.so",
                                      "-z",
                                      "noexecstack"};
-  for (StringRef object : objects) {
+  for (const std::string &object : objects) {
     files.push_back(makeMemoryFile(object));
     if (files.back() < 0) return errors << "cannot make a file in memory\n", failure();
     arguments.push_back("/proc/self/fd/" + std::to_string(files.back()));

@@ -11,7 +11,7 @@ namespace tessera {
 /// Links relocatable objects into a shared object that depends on no library, and returns its bytes. Fails with LLD's
 /// messages on `errors`, also where a symbol is undefined. Not to be called from two threads at once: LLD has global
 /// state.
-llvm::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<llvm::StringRef> objects, llvm::raw_ostream &errors);
+llvm::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<std::string> objects, llvm::raw_ostream &errors);
 
 } // namespace tessera
 

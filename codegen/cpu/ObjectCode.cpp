@@ -1,13 +1,18 @@
-//===- ObjectCode.cpp - from LLVM-dialect functions to an object ----------===//
+//===- ObjectCode.cpp - from LLVM-dialect functions to objects -------------===//
 //
 // Kernels arrive vectorised and with their loops in order, so the optimiser's task is small: fold addresses, share
 // what is equal, move out of loops what does not change in them. The passes that would vectorise, unroll or recognise
 // library calls are left out; the last would be wrong, since the object is linked against nothing. No fast-math flag
 // is set and nothing is contracted: fused operations are those that were emitted as such.
 //
+// All passes work on one function at a time, so the parts of a module (CodeParts.h) give the code that the whole would.
+// Parts are translated one after the other, since MLIR's context serves one thread here, and compiled by a pool while
+// the next are translated.
+//
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/ObjectCode.h"
+#include "codegen/cpu/CodeParts.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -16,6 +21,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/ThreadPool.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
@@ -25,6 +31,7 @@
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include <chrono>
+#include <deque>
 
 using namespace tessera;
 
@@ -102,35 +109,84 @@ static bool generate(llvm::Module &module, llvm::TargetMachine &machine, std::st
   return true;
 }
 
-llvm::FailureOr<std::string> tessera::compileToObject(mlir::ModuleOp module, const CpuTarget &target, std::string *text,
-                                                      ObjectCodeTimes *times) {
+namespace {
+/// A part on its way to an object. What it is made of is its own, so that threads share nothing.
+struct PartInWork {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::string object; ///< empty until it is made
+  ObjectCodeTimes times;
+
+  bool translate(mlir::ModuleOp source, const CpuTarget &target);
+  void optimize();
+  void compile();
+};
+} // namespace
+
+bool PartInWork::translate(mlir::ModuleOp source, const CpuTarget &target) {
+  Stopwatch watch(&times.translate);
+  module = mlir::translateModuleToLLVMIR(source, context, "tessera");
+  machine = makeMachine(target);
+  if (!module || !machine) return false;
+  module->setTargetTriple(llvm::Triple(target.triple));
+  module->setDataLayout(machine->createDataLayout());
+  addAttributes(*module, target);
+  return true;
+}
+
+void PartInWork::optimize() {
+  Stopwatch watch(&times.optimize);
+  ::optimize(*module, *machine);
+}
+
+void PartInWork::compile() {
+  optimize();
+  Stopwatch watch(&times.generate);
+  generate(*module, *machine, object);
+  module.reset(); // as large as the object is small, and others wait for memory
+}
+
+/// The optimised LLVM IR of the whole module, for people to read.
+static bool printOptimized(mlir::ModuleOp module, const CpuTarget &target, std::string &text) {
+  PartInWork whole;
+  if (!whole.translate(module, target)) return false;
+  whole.optimize();
+  llvm::raw_string_ostream out(text);
+  whole.module->print(out, nullptr);
+  return true;
+}
+
+llvm::FailureOr<std::vector<std::string>> tessera::compileToObjects(mlir::ModuleOp module, const CpuTarget &target,
+                                                                    int threads, std::string *text,
+                                                                    ObjectCodeTimes *times) {
   mlir::DialectRegistry registry;
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
   module.getContext()->appendDialectRegistry(registry);
-
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> llvmModule;
-  {
-    Stopwatch watch(times ? &times->translate : nullptr);
-    llvmModule = mlir::translateModuleToLLVMIR(module, context, "tessera");
-  }
-  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target);
-  if (!llvmModule || !machine)
+  auto cannotTranslate = [&] {
     return module.emitError("cannot translate to LLVM IR for ") << target.triple << ", " << target.cpu;
-  llvmModule->setTargetTriple(llvm::Triple(target.triple));
-  llvmModule->setDataLayout(machine->createDataLayout());
-  addAttributes(*llvmModule, target);
+  };
+  if (text && !printOptimized(module, target, *text)) return cannotTranslate();
+
+  std::deque<PartInWork> parts;
   {
-    Stopwatch watch(times ? &times->optimize : nullptr);
-    optimize(*llvmModule, *machine);
+    llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads));
+    for (const CodePart &members : divideCode(module)) {
+      PartInWork &part = parts.emplace_back();
+      if (!part.translate(*makePartModule(module, members), target)) return cannotTranslate();
+      pool.async([&part] { part.compile(); });
+    }
+    pool.wait();
   }
-  if (text) {
-    llvm::raw_string_ostream out(*text);
-    llvmModule->print(out, nullptr);
+  std::vector<std::string> objects;
+  for (PartInWork &part : parts) {
+    if (part.object.empty()) return module.emitError("cannot emit an object for ") << target.triple;
+    objects.push_back(std::move(part.object));
+    if (!times) continue;
+    times->translate += part.times.translate;
+    times->optimize += part.times.optimize;
+    times->generate += part.times.generate;
   }
-  Stopwatch watch(times ? &times->generate : nullptr);
-  std::string object;
-  if (!generate(*llvmModule, *machine, object)) return module.emitError("cannot emit an object for ") << target.triple;
-  return object;
+  return objects;
 }

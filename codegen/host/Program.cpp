@@ -2,7 +2,7 @@
 //
 //  1. Kernels: one function each, equal ones once.
 //  2. Entry functions, which call them; contractions are entered into the GEMM table.
-//  3. Object code, linked into a shared object that depends on nothing.
+//  3. Object code in parts, on all cores, linked into a shared object that depends on nothing.
 //  4. The manifest, with the library's workspace laid behind the planned arena.
 //
 //===----------------------------------------------------------------------===//
@@ -15,7 +15,6 @@
 #include "codegen/host/EntryCode.h"
 #include "ir/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "runtime/AvailableCores.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -75,7 +74,7 @@ FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const Codeg
   Observer observer(options);
 
   OwningOpRef<ModuleOp> code = ModuleOp::create(UnknownLoc::get(context));
-  int threads = options.threads > 0 ? options.threads : runtime::availableCores();
+  int threads = options.threads;
   GemmTable gemms(threads);
   KernelCodegen kernels(*code, *target);
   ProgramFacts facts;
@@ -105,10 +104,11 @@ FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const Codeg
   observer.step("kernels and entries");
 
   std::string text;
-  FailureOr<std::string> object = compileToObject(*code, *target, options.dumpDir.empty() ? nullptr : &text);
-  if (failed(object) || failed(observer.dump(module, "code.ll", text))) return failure();
+  FailureOr<std::vector<std::string>> objects =
+      compileToObjects(*code, *target, runtime::availableCores(), options.dumpDir.empty() ? nullptr : &text);
+  if (failed(objects) || failed(observer.dump(module, "code.ll", text))) return failure();
   observer.step("object code");
-  FailureOr<std::string> shared = linkSharedObject({StringRef(*object)}, llvm::errs());
+  FailureOr<std::string> shared = linkSharedObject(*objects, llvm::errs());
   if (failed(shared)) return failure();
   observer.step("link");
 

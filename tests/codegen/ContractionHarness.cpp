@@ -35,9 +35,9 @@ CompiledContraction::CompiledContraction(const GemmDescription &gemm, StringRef 
     error = "the code does not verify";
     return;
   }
-  FailureOr<std::string> object = compileToObject(*module, *target, nullptr);
-  if (failed(object)) return;
-  FailureOr<std::string> shared = linkSharedObject({StringRef(*object)}, messages);
+  FailureOr<std::vector<std::string>> objects = compileToObjects(*module, *target, /*threads=*/1);
+  if (failed(objects)) return;
+  FailureOr<std::string> shared = linkSharedObject(*objects, messages);
   if (failed(shared) || !(library = loadLibrary(*shared, error))) return;
   code = reinterpret_cast<TsrKernel>(dlsym(library, interface.name.c_str()));
   if (!code) error = "the code lacks its function";

@@ -91,10 +91,10 @@ bool LoadedKernels::compile(StringRef march) {
   });
   emitTime = elapsed();
   if (!ok || failed(verify(*code))) return false;
-  FailureOr<std::string> object = compileToObject(*code, *target, &llvmText, &times);
-  if (failed(object)) return false;
+  FailureOr<std::vector<std::string>> objects = compileToObjects(*code, *target, /*threads=*/1, &llvmText, &times);
+  if (failed(objects)) return false;
   start = std::chrono::steady_clock::now();
-  FailureOr<std::string> shared = linkSharedObject({StringRef(*object)}, messages);
+  FailureOr<std::string> shared = linkSharedObject(*objects, messages);
   linkTime = elapsed();
   if (failed(shared) || !(library = loadLibrary(*shared, errors))) return false;
   for (Kernel &kernel : kernels)
