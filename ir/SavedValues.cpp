@@ -14,6 +14,7 @@ SavedValues::SavedValues(RepeatOp forward, Block &adjoint) : forward(forward) {
   }
   for (Value value : elementwise)
     if (!saved.contains(value)) decide(value);
+  for (Value value : stored) decideStored(value);
 }
 
 /// 1.
@@ -34,16 +35,14 @@ void SavedValues::need(Value value, bool isReadInMemory) {
   if (isAtHand(value)) return;
   Operation *op = value.getDefiningOp();
   if (op && isView(op)) return need(op->getOperand(0), isReadInMemory);
-  if (!isReadInMemory && isa_and_nonnull<ElementwiseOpInterface>(op))
-    elementwise.insert(value);
+  if (isa_and_nonnull<ElementwiseOpInterface>(op))
+    (isReadInMemory ? stored : elementwise).insert(value);
   else
     saved.insert(value);
 }
 
-/// 4.
-void SavedValues::decide(Value value) {
-  // Elementwise values on the way up to what is saved, and what would have to be saved on top.
-  llvm::SetVector<Value> onTheWay, missing;
+SavedValues::WayUp SavedValues::wayUp(Value value) {
+  WayUp way;
   SmallVector<Value> work{value};
   while (!work.empty()) {
     Value next = work.pop_back_val();
@@ -52,17 +51,33 @@ void SavedValues::decide(Value value) {
     if (op && isView(op)) {
       work.push_back(op->getOperand(0));
     } else if (isa_and_nonnull<ElementwiseOpInterface>(op)) {
-      if (onTheWay.insert(next)) llvm::append_range(work, op->getOperands());
+      if (way.computed.insert(next)) llvm::append_range(work, op->getOperands());
     } else {
-      missing.insert(next);
+      way.missing.insert(next);
     }
   }
+  return way;
+}
+
+/// 4.
+void SavedValues::decide(Value value) {
+  WayUp way = wayUp(value);
   int64_t bytes = 0;
-  for (Value other : missing) bytes += tensorType(other).getNumBytes();
+  for (Value other : way.missing) bytes += tensorType(other).getNumBytes();
   if (bytes > tensorType(value).getNumBytes()) {
     saved.insert(value);
     return;
   }
-  again.insert(onTheWay.begin(), onTheWay.end());
-  saved.insert(missing.begin(), missing.end());
+  again.insert(way.computed.begin(), way.computed.end());
+  saved.insert(way.missing.begin(), way.missing.end());
+}
+
+/// 5.
+void SavedValues::decideStored(Value value) {
+  if (saved.contains(value) || again.contains(value)) return;
+  WayUp way = wayUp(value);
+  if (way.missing.empty())
+    again.insert(way.computed.begin(), way.computed.end());
+  else
+    saved.insert(value);
 }

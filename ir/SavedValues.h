@@ -13,10 +13,11 @@ namespace tessera {
 ///
 ///   1. At hand: what follows cheaply from constants, positions, draws, slices and invariants. Never saved.
 ///   2. Views (rename, split, merge, broadcast) of a value are taken again.
-///   3. A value that must lie in memory anyway is saved: what is dear to compute (contractions, reductions,
-///      composites), carried arguments, and what the adjoint of a contraction reads.
-///   4. Any other elementwise value is computed again where what that takes and is not yet saved has no more bytes than
+///   3. What is dear to compute (contractions, reductions, composites) and carried arguments are saved.
+///   4. An elementwise value is computed again where what that takes and is not yet saved has no more bytes than
 ///      the value itself. So of `gelu(x)` only x is saved, whatever its parts are.
+///   5. One that the adjoint reads in memory (a contraction's operand) must be written there again, which is worth it only
+///      where nothing more has to be saved for it: the sum with a bias behind a normalization, `gelu(x)` where x is saved.
 class SavedValues {
 public:
   /// `adjoint` holds the adjoint of the body of `forward`; it refers to values of the body.
@@ -31,11 +32,18 @@ private:
   static bool isView(mlir::Operation *op) { return llvm::isa<RenameOp, SplitOp, MergeOp, BroadcastOp>(op); }
   bool isAtHand(mlir::Value value);
   void need(mlir::Value value, bool isReadInMemory);
+  /// Elementwise values on the way from `value` up to what is saved, and what would have to be saved on top.
+  struct WayUp {
+    llvm::SetVector<mlir::Value> computed, missing;
+  };
+  WayUp wayUp(mlir::Value value);
   void decide(mlir::Value value);
+  void decideStored(mlir::Value value);
 
   RepeatOp forward;
   llvm::DenseMap<mlir::Value, bool> atHand;
   llvm::SetVector<mlir::Value> elementwise; ///< needed, undecided, in the order of need
+  llvm::SetVector<mlir::Value> stored;      ///< the same of those that are read in memory
   ValueSet saved, again;
 };
 
