@@ -2,7 +2,7 @@
 //
 //   1. Buffers are taken in some order.
 //   2. Each goes into the smallest gap that holds it between the buffers placed already that live at the same time, or
-//      on top.
+//      on top. Stacks of which one loop empties one and fills the other may reach into each other.
 //   3. This is done for a few orders (size; size times duration; start) until one meets the lower bound; the best is
 //      kept.
 //
@@ -19,33 +19,119 @@ using namespace tessera;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-int64_t tessera::liveBytesBound(ArrayRef<Lifetime> buffers) {
-  std::map<int, int64_t> changes;
+namespace {
+/// A loop that empties stacks and fills others: from the moment `begin` to `end`, with the bytes of all slots of one
+/// iteration.
+struct Turns {
+  int begin = -1, end = -1;
+  int64_t slots = 0, oldSlots = 0, newSlots = 0;
+  bool isComplete() const { return begin >= 0 && end >= 0; }
+  /// At the first or the last iteration: in between the sum is linear.
+  int64_t mostBytes() const { return std::max(slots * oldSlots + newSlots, oldSlots + slots * newSlots); }
+};
+} // namespace
+
+static std::map<int, Turns> findTurns(ArrayRef<Lifetime> buffers) {
+  std::map<int, Turns> loops;
   for (const Lifetime &buffer : buffers) {
-    changes[buffer.start] += alignedBytes(buffer.bytes);
-    changes[buffer.end + 1] -= alignedBytes(buffer.bytes);
+    if (buffer.emptied.loop >= 0) {
+      Turns &turns = loops[buffer.emptied.loop];
+      turns.end = buffer.end, turns.slots = buffer.emptied.slots;
+      turns.oldSlots += buffer.bytes / buffer.emptied.slots;
+    }
+    if (buffer.filled.loop >= 0) {
+      Turns &turns = loops[buffer.filled.loop];
+      turns.begin = buffer.start, turns.slots = buffer.filled.slots;
+      turns.newSlots += buffer.bytes / buffer.filled.slots;
+    }
   }
-  int64_t live = 0, most = 0;
-  for (auto [time, change] : changes) most = std::max(most, live += change);
+  return loops;
+}
+
+int64_t tessera::liveBytesBound(ArrayRef<Lifetime> buffers) {
+  std::map<int, Turns> loops = findTurns(buffers);
+  std::map<int, int64_t> changes;
+  auto live = [&](int start, int end, int64_t bytes) {
+    if (start > end) return;
+    changes[start] += bytes;
+    changes[end + 1] -= bytes;
+  };
+  for (const Lifetime &buffer : buffers) {
+    int start = buffer.start, end = buffer.end;
+    if (buffer.emptied.loop >= 0 && loops[buffer.emptied.loop].isComplete()) end = loops[buffer.emptied.loop].begin - 1;
+    if (buffer.filled.loop >= 0 && loops[buffer.filled.loop].isComplete()) start = loops[buffer.filled.loop].end + 1;
+    live(start, end, alignedBytes(buffer.bytes));
+  }
+  for (auto &[number, turns] : loops)
+    if (turns.isComplete()) live(turns.begin, turns.end, turns.mostBytes());
+  int64_t now = 0, most = 0;
+  for (auto [time, change] : changes) most = std::max(most, now += change);
   return most;
 }
 
 namespace {
 struct Placed {
-  int64_t offset, end;
-  int start, last;
+  int64_t offset;
+  unsigned buffer;
+};
+/// Offsets strictly between the two are not free.
+struct Forbidden {
+  int64_t above, below;
 };
 } // namespace
 
-/// The lowest address of the smallest gap of at least `bytes` among what is placed (by offset) and lives in [start,
-/// last].
-static int64_t findGap(const std::vector<Placed> &placed, int64_t bytes, int start, int last) {
-  int64_t top = 0, best = -1, bestSize = std::numeric_limits<int64_t>::max();
+/// Whether one loop empties `old` while it fills `fresh`, and both are alive at the same time only then.
+static bool takesTurns(const Lifetime &old, const Lifetime &fresh) {
+  return old.emptied.loop >= 0 && old.emptied.loop == fresh.filled.loop;
+}
+
+/// Offsets of `fresh` relative to that of `old` at which some slot would be written too early. In iteration i the slots of
+/// `old` from its own on are still to be read, and the slot of `fresh` is written:
+///
+///   backwards   offset + i · new ≥ (i + 1) · old   for all i: linear in i, so for the first and the last
+///   forwards    offset + (i + 1) · new ≤ i · old
+///
+/// Apart from that the two must not touch at all.
+static Forbidden tooEarly(const Lifetime &old, const Lifetime &fresh) {
+  int64_t slots = old.emptied.slots, oldSlot = old.bytes / slots, newSlot = fresh.bytes / slots;
+  Forbidden none{-alignedBytes(fresh.bytes), alignedBytes(old.bytes)};
+  if (old.emptied.backwards)
+    none.below = std::min(none.below, std::max(oldSlot, slots * oldSlot - (slots - 1) * newSlot));
+  else
+    none.above = std::max(none.above, std::min(-newSlot, (slots - 1) * oldSlot - slots * newSlot));
+  return none;
+}
+
+/// The offsets at which `buffer` must not begin because of `other`, which lies at `offset`.
+static Forbidden forbiddenBy(const Lifetime &other, int64_t offset, const Lifetime &buffer) {
+  if (takesTurns(other, buffer)) {
+    Forbidden relative = tooEarly(other, buffer);
+    return {offset + relative.above, offset + relative.below};
+  }
+  if (takesTurns(buffer, other)) {
+    Forbidden relative = tooEarly(buffer, other);
+    return {offset - relative.below, offset - relative.above};
+  }
+  return {offset - alignedBytes(buffer.bytes), offset + alignedBytes(other.bytes)};
+}
+
+/// The lowest offset of the tightest range of free ones: between two that are forbidden, or else on top. `placed` is in
+/// the order of offsets.
+static int64_t findOffset(const std::vector<Placed> &placed, ArrayRef<Lifetime> buffers, const Lifetime &buffer) {
+  SmallVector<Forbidden> ranges;
+  bool isSorted = true;
   for (const Placed &other : placed) {
-    if (other.last < start || last < other.start) continue;
-    int64_t gap = other.offset - top;
-    if (gap >= bytes && gap < bestSize) best = top, bestSize = gap;
-    top = std::max(top, other.end);
+    const Lifetime &there = buffers[other.buffer];
+    if (there.end < buffer.start || buffer.end < there.start) continue;
+    ranges.push_back(forbiddenBy(there, other.offset, buffer));
+    if (ranges.size() > 1 && ranges.back().above < ranges[ranges.size() - 2].above) isSorted = false;
+  }
+  if (!isSorted) llvm::sort(ranges, [](const Forbidden &a, const Forbidden &b) { return a.above < b.above; });
+  int64_t top = 0, best = -1, bestRoom = std::numeric_limits<int64_t>::max();
+  for (const Forbidden &range : ranges) {
+    int64_t room = range.above - top;
+    if (room >= 0 && room < bestRoom) best = top, bestRoom = room;
+    top = std::max(top, alignedBytes(range.below));
   }
   return best >= 0 ? best : top;
 }
@@ -58,10 +144,10 @@ static Packing packInOrder(ArrayRef<Lifetime> buffers, ArrayRef<unsigned> order)
   for (unsigned i : order) {
     const Lifetime &buffer = buffers[i];
     int64_t bytes = alignedBytes(buffer.bytes);
-    int64_t offset = findGap(placed, bytes, buffer.start, buffer.end);
+    int64_t offset = findOffset(placed, buffers, buffer);
     packing.offsets[i] = offset;
     packing.bytes = std::max(packing.bytes, offset + bytes);
-    Placed entry{offset, offset + bytes, buffer.start, buffer.end};
+    Placed entry{offset, i};
     placed.insert(
         llvm::upper_bound(placed, entry, [](const Placed &a, const Placed &b) { return a.offset < b.offset; }), entry);
   }

@@ -21,10 +21,22 @@ constexpr int64_t alignedBytes(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }
 
+/// How a loop goes over a buffer of equal slots, one in each iteration.
+struct StackUse {
+  int loop = -1;          ///< a number that tells loops apart; -1: none
+  int64_t slots = 0;      ///< iterations of the loop; the buffer holds as many slots
+  bool backwards = false; ///< from the last slot to the first
+};
+
 /// A buffer that lives from `start` to `end`, both inclusive.
+///
+/// A loop that empties one stack while it fills another needs no room for both: slot after slot, the new takes the
+/// place of the old. Such a pair may overlap as far as no slot is written before it has been read.
 struct Lifetime {
   int64_t bytes = 0;
   int start = 0, end = 0;
+  StackUse emptied = {}; ///< by a loop that is the last to read it: a slot is dead after its iteration
+  StackUse filled = {};  ///< by a loop that is the first to write it: a slot is alive from its iteration on
 };
 
 struct Packing {
@@ -35,7 +47,7 @@ struct Packing {
 /// Gives each buffer an offset. The same input gives the same offsets.
 Packing packBuffers(llvm::ArrayRef<Lifetime> buffers);
 
-/// Bytes live at the fullest moment: no packing takes less.
+/// Bytes live at the fullest moment, of stacks that take turns the slots that are alive: no packing takes less.
 int64_t liveBytesBound(llvm::ArrayRef<Lifetime> buffers);
 
 } // namespace tessera

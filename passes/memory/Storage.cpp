@@ -50,6 +50,7 @@ StoragePlan::StoragePlan(func::FuncOp function) : function(function), line(funct
   placeArguments();
   placeStateResults();
   placeBlock(function.getBody().front());
+  noteStacks();
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,6 +233,60 @@ void StoragePlan::placeStacked(RepeatOp repeat, unsigned i) {
   Cell slot = cells[cellOf.lookup(stack)];
   int64_t bytes = bytesOf(root);
   enter(root, newCell(slot.buffer, slot.offset, withStride(slot.strides, repeatDepth(repeat), bytes), bytes));
+}
+
+//===----------------------------------------------------------------------===//
+// Stacks that take turns
+//===----------------------------------------------------------------------===//
+
+/// Only repeats that are in no other: an outer one would run over the stacks again.
+void StoragePlan::noteStacks() {
+  int loop = 0;
+  for (auto repeat : function.getBody().front().getOps<RepeatOp>()) {
+    noteEmptied(repeat, loop);
+    noteFilled(repeat, loop);
+    ++loop;
+  }
+}
+
+bool StoragePlan::ownsBuffer(Value root, int start, int end) const {
+  auto found = cellOf.find(root);
+  if (found == cellOf.end()) return false;
+  const Cell &own = cells[found->second];
+  const Buffer &buffer = buffers[own.buffer];
+  if (!buffer.state.empty() || own.offset != 0 || !own.strides.empty() || own.bytes != buffer.lifetime.bytes)
+    return false;
+  for (const Cell &cell : cells)
+    for (const Segment &segment : cell.segments) {
+      bool isSlot = !cell.strides.empty();
+      bool meets = cell.buffer == own.buffer && segment.start <= end && start <= segment.end;
+      if (meets && segment.value != root && !isSlot) return false;
+    }
+  return true;
+}
+
+/// Stacks that the repeat reads slot by slot, and nothing reads afterwards.
+void StoragePlan::noteEmptied(RepeatOp repeat, int loop) {
+  for (Value operand : repeat.getSliced()) {
+    Value root = viewRoot(operand);
+    bool isStack = root == operand && root.getDefiningOp<RepeatOp>() && line.lastUse(root) == line.endOf(repeat);
+    // Neither as another operand nor through a view.
+    bool isReadOnce = llvm::count(repeat->getOperands(), operand) == 1 && llvm::none_of(root.getUsers(), isStorageView);
+    if (!isStack || !isReadOnce || !ownsBuffer(root, line.at(repeat), line.endOf(repeat))) continue;
+    Buffer &buffer = buffers[cells[cellOf.lookup(root)].buffer];
+    if (buffer.lifetime.end == line.endOf(repeat))
+      buffer.lifetime.emptied = {loop, repeat.getAxis().getSize(), static_cast<bool>(repeat.getReverse())};
+  }
+}
+
+/// Stacks that the repeat makes.
+void StoragePlan::noteFilled(RepeatOp repeat, int loop) {
+  for (Value stack : repeat.getStackedResults()) {
+    if (!ownsBuffer(stack, line.at(repeat), line.endOf(repeat))) continue;
+    Buffer &buffer = buffers[cells[cellOf.lookup(stack)].buffer];
+    if (buffer.lifetime.start == line.at(repeat))
+      buffer.lifetime.filled = {loop, repeat.getAxis().getSize(), static_cast<bool>(repeat.getReverse())};
+  }
 }
 
 //===----------------------------------------------------------------------===//

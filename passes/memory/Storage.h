@@ -66,6 +66,11 @@ private:
   void placeCarried(RepeatOp repeat, unsigned carried);
   bool placeCarriedStack(RepeatOp repeat, unsigned carried, unsigned stacked);
   void placeStacked(RepeatOp repeat, unsigned stacked);
+  void noteStacks();
+  void noteEmptied(RepeatOp repeat, int loop);
+  void noteFilled(RepeatOp repeat, int loop);
+  /// Whether `root` alone has the whole buffer of its cell from `start` to `end`, but for its slots.
+  bool ownsBuffer(mlir::Value root, int start, int end) const;
 
   int newBuffer(int64_t bytes, llvm::StringRef state = "");
   int newCell(int buffer, int64_t offset, llvm::ArrayRef<int64_t> strides, int64_t bytes);

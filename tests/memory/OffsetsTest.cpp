@@ -68,6 +68,50 @@ TEST(Offsets, RandomLifetimesNeverOverlap) {
   }
 }
 
+/// Runs the loop of two stacks that take turns: every slot that is read must not have been written over.
+static void expectTurns(const Lifetime &old, int64_t atOld, const Lifetime &fresh, int64_t atFresh) {
+  int64_t slots = old.emptied.slots, oldSlot = old.bytes / slots, newSlot = fresh.bytes / slots;
+  for (int64_t step = 0; step < slots; ++step)
+    for (int64_t later = step; later < slots; ++later) {
+      auto slot = [&](int64_t at) { return old.emptied.backwards ? slots - 1 - at : at; };
+      int64_t written = atFresh + slot(step) * newSlot, read = atOld + slot(later) * oldSlot;
+      ASSERT_TRUE(written + newSlot <= read || read + oldSlot <= written) << "step " << step << ", " << later;
+    }
+}
+
+TEST(Offsets, StacksTakeTurns) {
+  for (bool backwards : {false, true})
+    for (unsigned seed = 0; seed < 200; ++seed) {
+      std::mt19937 random(seed);
+      int64_t slots = 1 + random() % 12;
+      std::vector<Lifetime> buffers;
+      for (int i = 0; i < 8; ++i) {
+        bool isOld = random() % 2;
+        Lifetime buffer{64 * slots * static_cast<int64_t>(1 + random() % 9), isOld ? 0 : 5, isOld ? 6 : 9};
+        if (random() % 4) (isOld ? buffer.emptied : buffer.filled) = {3, slots, backwards};
+        buffers.push_back(buffer);
+      }
+      Packing packing = packBuffers(buffers);
+      for (size_t i = 0; i < buffers.size(); ++i)
+        for (size_t j = 0; j < buffers.size(); ++j) {
+          if (i == j) continue;
+          if (buffers[i].emptied.loop == 3 && buffers[j].filled.loop == 3)
+            expectTurns(buffers[i], packing.offsets[i], buffers[j], packing.offsets[j]);
+          else if (buffers[j].emptied.loop != 3 || buffers[i].filled.loop != 3)
+            ASSERT_FALSE(overlap(buffers[i], packing.offsets[i], buffers[j], packing.offsets[j])) << i << " and " << j;
+        }
+    }
+}
+
+/// Emptied from the end the new stack lies above the old one, from the beginning below it.
+TEST(Offsets, AStackOfEqualSlotsNeedsOneMore) {
+  for (bool backwards : {false, true}) {
+    Lifetime old{12 * 640, 0, 6, {0, 12, backwards}}, fresh{12 * 640, 5, 11, {}, {0, 12, backwards}};
+    std::vector<Lifetime> buffers{backwards ? old : fresh, backwards ? fresh : old};
+    EXPECT_EQ(packBuffers(buffers).bytes, 13 * 640);
+  }
+}
+
 TEST(Offsets, TrainingStepsMeetTheBound) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     std::mt19937 random(seed);
