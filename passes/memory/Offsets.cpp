@@ -3,7 +3,7 @@
 //   1. Buffers are taken in some order.
 //   2. Each goes into the smallest gap that holds it between the buffers placed already that live at the same time, or
 //      on top. Stacks of which one loop empties one and fills the other may reach into each other.
-//   3. This is done for a few orders (size; size times duration; start) until one meets the lower bound; the best is
+//   3. This is done for a few orders (size; the same in pairs of stacks; size times duration; start) until one meets the lower bound; the best is
 //      kept.
 //
 //===----------------------------------------------------------------------===//
@@ -154,6 +154,30 @@ static Packing packInOrder(ArrayRef<Lifetime> buffers, ArrayRef<unsigned> order)
   return packing;
 }
 
+/// Puts each stack that a loop fills behind one that it empties, the largest behind the largest, so that they are placed
+/// side by side before others close the gaps that they leave.
+static void pairStacks(ArrayRef<Lifetime> buffers, llvm::SmallVectorImpl<unsigned> &order) {
+  SmallVector<unsigned> paired;
+  llvm::SmallVector<bool> done(buffers.size(), false);
+  for (unsigned i : order) {
+    if (done[i]) continue;
+    done[i] = true;
+    paired.push_back(i);
+    for (unsigned j : order) {
+      bool isPair = !done[j] && (takesTurns(buffers[i], buffers[j]) || takesTurns(buffers[j], buffers[i]));
+      if (!isPair) continue;
+      done[j] = true;
+      paired.push_back(j);
+      // What lies below comes first: there is room on top.
+      const Lifetime &last = buffers[j];
+      bool isLower = last.emptied.loop >= 0 ? last.emptied.backwards : !last.filled.backwards;
+      if (isLower) std::swap(paired.back(), paired[paired.size() - 2]);
+      break;
+    }
+  }
+  order.assign(paired);
+}
+
 Packing tessera::packBuffers(ArrayRef<Lifetime> buffers) {
   SmallVector<unsigned> order(buffers.size());
   std::iota(order.begin(), order.end(), 0);
@@ -166,11 +190,14 @@ Packing tessera::packBuffers(ArrayRef<Lifetime> buffers) {
   };
   int64_t bound = liveBytesBound(buffers);
   sortBy([&](unsigned i) { return std::pair(static_cast<double>(buffers[i].bytes), duration(i)); });
+  SmallVector<unsigned> inPairs(order);
+  pairStacks(buffers, inPairs);
   Packing best = packInOrder(buffers, order);
   auto attempt = [&] {
     Packing other = packInOrder(buffers, order);
     if (other.bytes < best.bytes) best = std::move(other);
   };
+  if (best.bytes > bound && inPairs != order) std::swap(order, inPairs), attempt(), std::swap(order, inPairs);
   if (best.bytes > bound)
     sortBy([&](unsigned i) { return duration(i) * static_cast<double>(buffers[i].bytes); }), attempt();
   if (best.bytes > bound)
