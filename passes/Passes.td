@@ -21,6 +21,13 @@ def OptimizePass : Tsr_ModulePass<"tsr-optimize"> {
   let summary = "write optimizer, clipping and their state out as ops";
 }
 
+def ChunkPass : Tsr_ModulePass<"tsr-chunk"> {
+  let summary = "compute large temporaries a part at a time";
+  let options = [Option<"leastBytes", "least-bytes", "int64_t", "67108864", "results below this many bytes stay whole">,
+                 Option<"leastRows", "least-rows", "int64_t", "256", "rows that a contraction needs to run at full speed">];
+  let statistics = [Statistic<"resultsChunked", "results-chunked", "contractions whose results are made in parts">];
+}
+
 def LayoutPass : Tsr_ModulePass<"tsr-layout"> {
   let summary = "choose memory orders so that contractions need no transposes and loops read consecutive bytes";
   let statistics = [Statistic<"reordersInserted", "reorders-inserted", "operands moved to another memory order">];

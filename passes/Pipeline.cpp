@@ -27,6 +27,7 @@ static constexpr Phase phases[] = {
     {"differentiate",
      [](OpPassManager &pm) { pm.addPass(createDifferentiatePass()), pm.addPass(createSimplifyPass()); }},
     {"optimize", [](OpPassManager &pm) { pm.addPass(createOptimizePass()), pm.addPass(createSimplifyPass()); }},
+    {"chunk", [](OpPassManager &pm) { pm.addPass(createChunkPass()), pm.addPass(createSimplifyPass()); }},
     {"layout", [](OpPassManager &pm) { pm.addPass(createLayoutPass()); }},
     {"fuse", [](OpPassManager &pm) { pm.addPass(createFusePass()); }},
     {"schedule", [](OpPassManager &pm) { pm.addPass(createSchedulePass()); }},

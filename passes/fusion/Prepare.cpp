@@ -152,7 +152,7 @@ static bool absorbIntoScatter(AddOp add) {
     bool isSole = scatter && scatter.getResult().hasOneUse() && !scatter.getInit() &&
                   scatter.getType() == add.getResult().getType();
     if (!isSole || other.getType() != scatter.getType() || !diesIn(other, add)) continue;
-    if (!isCarriedOn(other, add) && !other.getDefiningOp<ContractOp>()) continue;
+    if (!isCarriedOn(other, add) && !isa_and_nonnull<ContractOp, RepeatOp>(other.getDefiningOp())) continue;
     scatter->moveBefore(add);
     scatter.getInitMutable().assign(other);
     add.getResult().replaceAllUsesWith(scatter.getResult());

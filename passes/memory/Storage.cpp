@@ -144,14 +144,20 @@ void StoragePlan::placeOp(Operation *op) {
   if (auto contract = dyn_cast<ContractOp>(op); contract && contract.getInit()) placeInit(contract);
 }
 
+/// Whether a repeat carries the value in a stack of its own, which is better than any other place.
+static bool mayBelongIntoStack(Value root) {
+  auto repeat = root.getDefiningOp<RepeatOp>();
+  unsigned number = repeat ? cast<OpResult>(root).getResultNumber() : 0;
+  return repeat && (number >= repeat.getCarried().size() || stackOfCarried(repeat, number) >= 0);
+}
+
 void StoragePlan::shareWithOperands(KernelOp kernel) {
   for (OpResult result : kernel->getResults())
     for (Value operand : kernel.getInputs()) {
       Value root = viewRoot(operand);
       if (hasCell(root) || root.getParentBlock() != kernel->getBlock() || !mayTakeStorage(kernel, root, result))
         continue;
-      // A carried result may belong into its stack, which is better still.
-      if (root.getDefiningOp<RepeatOp>()) continue;
+      if (mayBelongIntoStack(root)) continue;
       if (tryEnter(operand, cellOf.lookup(result))) break;
     }
 }

@@ -40,9 +40,11 @@ public:
   /// Returns the first thing found wrong; empty if there is none.
   std::string run();
   std::string programText() { return text(*program); }
+  int chunks = 0; ///< repeats that the pass `chunk` made
 
 private:
   std::string checkPhases(const Trace &parsed, const Trace &optimized);
+  std::string checkChunks(ModuleOp optimized, const Trace &expected);
   std::string checkGradients(ModuleOp optimized);
   FailureOr<double> lossAt(const Values &values);
   FailureOr<Trace> interpret(ModuleOp module, bool withSteps) {
@@ -95,6 +97,22 @@ std::string ProgramCheck::run() {
   return checkPhases(*parsed, *optimized);
 }
 
+/// Every contraction counts as large, and every row is a part. What comes out goes on through the other phases.
+std::string ProgramCheck::checkChunks(ModuleOp optimized, const Trace &expected) {
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>(optimized->clone());
+  PassManager pm(&context);
+  pm.addPass(createChunkPass({.leastBytes = 1, .leastRows = 1}));
+  pm.addPass(createSimplifyPass());
+  if (failed(pm.run(*module)) || failed(verify(*module))) return "fails";
+  module->walk([&](RepeatOp repeat) { chunks += repeat.getAxis().getName().ends_with("_chunk"); });
+  FailureOr<Trace> after = interpret(*module, true);
+  if (failed(after)) return "cannot be interpreted";
+  if (std::string wrong = compare(expected, *after); !wrong.empty()) return wrong;
+  if (failed(runPipeline(*module, {}))) return "the other phases fail";
+  after = interpret(*module, true);
+  return failed(after) ? "cannot be interpreted after the other phases" : compare(expected, *after);
+}
+
 std::string ProgramCheck::checkPhases(const Trace &parsed, const Trace &optimized) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>(program->getOperation()->clone());
   for (StringRef phase : phaseNames().drop_front()) {
@@ -107,6 +125,9 @@ std::string ProgramCheck::checkPhases(const Trace &parsed, const Trace &optimize
     if (failed(after)) return (phase + ": cannot be interpreted").str();
     if (std::string wrong = compare(withSteps ? optimized : parsed, *after); !wrong.empty())
       return (phase + ": " + wrong).str();
+    if (phase != "optimize") continue;
+    if (std::string wrong = checkChunks(*module, optimized); !wrong.empty())
+      return "chunk, as often as possible: " + wrong;
   }
   return "";
 }
@@ -158,15 +179,20 @@ std::string ProgramCheck::checkGradients(ModuleOp optimized) {
 
 TEST(RandomGraphs, EveryPhaseKeepsWhatTheProgramComputes) {
   std::map<std::string, std::vector<unsigned>> failures; // Seeds by what is wrong, without the numbers.
+  int chunks = 0;
   forEachSeed([&](unsigned seed) {
     ProgramCheck check(seed);
     if (options().prints) llvm::outs() << check.programText() << "\n";
     llvm::outs().flush();
     std::string wrong = check.run();
+    chunks += check.chunks;
     if (wrong.empty()) return;
     failures[wrong.substr(0, wrong.find(' '))].push_back(seed);
     ADD_FAILURE() << "seed " << seed << ": " << wrong;
   });
+  if (options().graphs >= 100 && phaseIndex(options().until) >= phaseIndex("chunk"))
+    EXPECT_GT(chunks, options().graphs / 10);
+  llvm::outs() << chunks << " contractions in parts\n";
   for (auto &[kind, seeds] : failures)
     llvm::errs() << kind << " " << seeds.size() << " seeds, the first is " << seeds.front() << "\n";
 }

@@ -1,0 +1,320 @@
+//===- Chunk.cpp - large temporaries a part at a time -----------------------------===//
+//
+// The logits of a language model, [batch, seq, vocab], are the largest temporary of its step. They come from a
+// contraction, go through a loss and its gradient, and end in two contractions, all of which work on rows. Rows in
+// parts need a part of the memory:
+//
+//   before   %l = tsr.contract %x, %w over ["embed"]                     [batch: 8, seq, vocab]
+//            …                                                           dl, loss
+//            %dx = tsr.contract %dl, %w over ["vocab"]                   [batch: 8, seq, embed]
+//            %dw = tsr.contract %dl, %x over ["batch", "seq"]            [vocab, embed]
+//   after    %dw, %dx', %loss' = tsr.repeat [batch_chunk: 4] carry (0) slice (%x') {
+//              the same on [batch: 2, …], %dw added up
+//            }
+//            %dx = tsr.merge %dx' ["batch_chunk", "batch"] into "batch"
+//
+//   1. Find a contraction with a large result, and an axis of its rows (an axis that only one operand has).
+//   2. Collect the ops between it and the ends: what is as wide as the result, what lies between two such ops, and what
+//      reads a wide value. Ops that treat the axis as more than rows forbid it.
+//   3. Choose the number of parts: as many as leave a contraction the rows that it needs to run at full speed.
+//   4. Build the repeat: inputs with the axis are sliced, results with it are stacked, sums over it are carried.
+//
+// A part costs one pass over each carried sum, which is small beside the contractions that make it; a small
+// result has nothing to gain. Sums over the axis are added up in the order of the rows, as before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/GraphBuilder.h"
+#include "ir/Program.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_CHUNKPASS
+#include "passes/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// The ops around one large result, as rows of one axis.
+class Chunk {
+public:
+  Chunk(ContractOp contract, AxisAttr axis) : contract(contract), axis(axis) {}
+
+  /// 2. Whether the ops can work on parts of the axis.
+  bool collect();
+  /// 4. In `parts` parts.
+  void rewrite(int64_t parts);
+
+private:
+  bool hasAxis(Value value) const { return tensorType(value).hasAxis(axis.getName()); }
+  bool isWide(Value value) {
+    NamedTensorType type = tensorType(value);
+    return llvm::all_of(contract.getType().getAxes(), [&](AxisAttr a) { return type.hasAxis(a.getName()); });
+  }
+  bool add(Operation *op);
+  bool addMakers(Operation *op);
+  void markTowardsWide();
+  bool addDetours();
+  bool worksOnRows(Operation *op) const;
+  bool isSumOverRows(Operation *op) const;
+  bool endsWell();
+  NamedTensorType part(NamedTensorType type) const;
+  void findBoundary();
+  void fillBody(RepeatOp repeat);
+
+  ContractOp contract;
+  AxisAttr axis;
+  llvm::SetVector<Operation *> ops;
+  DenseSet<Operation *> towardsWide;                 ///< ops from which a wide value follows
+  SmallVector<Operation *> order;                    ///< `ops` in program order
+  SmallVector<Value> sliced, invariants, sums, rows; ///< inputs and results of the repeat
+  int64_t parts = 1;
+  AxisAttr partAxis, restAxis;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// 2. What belongs together
+//===----------------------------------------------------------------------===//
+
+/// Ops of the block of which some result, near or far, is wide.
+void Chunk::markTowardsWide() {
+  for (Operation &op : llvm::reverse(*contract->getBlock()))
+    for (Operation *user : op.getUsers()) {
+      bool isHere = user->getBlock() == op.getBlock() && user->getNumResults() > 0;
+      if (isHere &&
+          (towardsWide.contains(user) || llvm::any_of(user->getResults(), [&](Value v) { return isWide(v); })))
+        towardsWide.insert(&op);
+    }
+}
+
+bool Chunk::isSumOverRows(Operation *op) const {
+  auto sums = [&](ArrayAttr over) { return llvm::is_contained(names(over), axis.getName()); };
+  if (auto reduce = dyn_cast<ReduceOp>(op)) return reduce.getKind() == ReduceKind::Sum && sums(reduce.getOver());
+  auto other = dyn_cast<ContractOp>(op);
+  return other && !other.getInit() && !other.getBias() && sums(other.getOver());
+}
+
+/// Whether the op does the same for each position along the axis, or adds them up.
+bool Chunk::worksOnRows(Operation *op) const {
+  if (isSumOverRows(op)) return true;
+  bool touches = llvm::any_of(op->getOperands(), [&](Value v) { return hasAxis(v); }) ||
+                 llvm::any_of(op->getResults(), [&](Value v) { return hasAxis(v); });
+  if (!touches) return op->getNumRegions() == 0;
+  if (isa<ElementwiseOpInterface, BroadcastOp, ConstantOp, CrossEntropyOp>(op)) return true;
+  if (auto reduce = dyn_cast<ReduceOp>(op)) return hasAxis(reduce.getResult());
+  if (auto other = dyn_cast<ContractOp>(op)) return hasAxis(other.getResult());
+  if (auto softmax = dyn_cast<SoftmaxOp>(op)) return softmax.getAxis() != axis.getName();
+  auto gather = dyn_cast<GatherOp>(op);
+  return gather && !llvm::is_contained(names(gather.getAxes()), axis.getName());
+}
+
+/// Takes an op in, and what makes its wide operands.
+bool Chunk::add(Operation *op) {
+  if (!ops.insert(op)) return true;
+  return worksOnRows(op) && addMakers(op);
+}
+
+/// A wide operand is not worth a slice of its own: what makes it comes along. Sources are cheap to make again.
+bool Chunk::addMakers(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    Operation *maker = operand.getDefiningOp();
+    if (maker && isa<ConstantOp>(maker) && hasAxis(operand) && !add(maker)) return false;
+    if (!isWide(operand)) continue;
+    if (!maker || maker->getBlock() != contract->getBlock() || !add(maker)) return false;
+  }
+  return true;
+}
+
+bool Chunk::collect() {
+  markTowardsWide();
+  if (!add(contract)) return false;
+  for (unsigned next = 0; next < ops.size(); ++next)
+    for (Operation *user : ops[next]->getUsers()) {
+      bool readsWide = llvm::any_of(user->getOperands(), [&](Value v) { return isWide(v); });
+      if (!readsWide && !towardsWide.contains(user) &&
+          llvm::none_of(user->getResults(), [&](Value v) { return isWide(v); }))
+        continue;
+      if (user->getBlock() != contract->getBlock() || user->hasTrait<OpTrait::IsTerminator>() || !add(user))
+        return false;
+    }
+  return addDetours() && endsWell();
+}
+
+/// What follows from an op taken in and leads to another one comes along: the repeat would need it before it is there.
+bool Chunk::addDetours() {
+  while (true) {
+    DenseSet<Operation *> after; // in program order, so that one walk finds all
+    SmallVector<Operation *> detours;
+    for (Operation &op : *contract->getBlock()) {
+      bool follows = llvm::any_of(op.getOperands(), [&](Value v) {
+        Operation *maker = v.getDefiningOp();
+        return maker && (ops.contains(maker) || after.contains(maker));
+      });
+      if (follows && !ops.contains(&op)) after.insert(&op);
+      if (!ops.contains(&op)) continue;
+      for (Value operand : op.getOperands())
+        if (Operation *maker = operand.getDefiningOp(); maker && after.contains(maker)) detours.push_back(maker);
+    }
+    if (detours.empty()) return true;
+    for (Operation *detour : detours)
+      if (!add(detour)) return false;
+  }
+}
+
+/// A sum over all rows is known at the end only.
+bool Chunk::endsWell() {
+  for (Operation &op : *contract->getBlock())
+    if (ops.contains(&op)) order.push_back(&op);
+  findBoundary();
+  bool isAnySum = false;
+  for (Operation *op : order) {
+    if (!isSumOverRows(op)) continue;
+    isAnySum = true;
+    if (llvm::any_of(op->getUsers(), [&](Operation *user) { return ops.contains(user); })) return false;
+  }
+  // Whatever leaves without the axis must be a sum over it.
+  for (Value result : sums)
+    if (!isSumOverRows(result.getDefiningOp())) return false;
+  return isAnySum || !rows.empty();
+}
+
+void Chunk::findBoundary() {
+  llvm::SetVector<Value> inputs;
+  for (Operation *op : order) {
+    for (Value operand : op->getOperands())
+      if (!operand.getDefiningOp() || !ops.contains(operand.getDefiningOp())) inputs.insert(operand);
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !ops.contains(user); }))
+        (hasAxis(result) ? rows : sums).push_back(result);
+  }
+  for (Value input : inputs) (hasAxis(input) ? sliced : invariants).push_back(input);
+}
+
+//===----------------------------------------------------------------------===//
+// 4. The repeat
+//===----------------------------------------------------------------------===//
+
+/// `type` with only one part of the axis.
+NamedTensorType Chunk::part(NamedTensorType type) const {
+  return type.withAxes(
+      llvm::map_to_vector(type.getAxes(), [&](AxisAttr a) { return a.getName() == axis.getName() ? restAxis : a; }));
+}
+
+void Chunk::fillBody(RepeatOp repeat) {
+  Block *block = new Block();
+  repeat.getBody().push_back(block);
+  GraphBuilder b(repeat);
+  Location loc = repeat.getLoc();
+  block->addArgument(b.scalarType(b.getI32Type()), loc);
+  IRMapping map;
+  SmallVector<Value> carried;
+  for (Value sum : sums) carried.push_back(block->addArgument(sum.getType(), loc));
+  for (Value input : sliced) map.map(input, block->addArgument(part(tensorType(input)), loc));
+  for (Value input : invariants) map.map(input, block->addArgument(input.getType(), loc));
+  b.setInsertionPointToEnd(block);
+  for (Operation *op : order) {
+    Operation *clone = b.clone(*op, map);
+    for (Value result : clone->getResults()) result.setType(part(tensorType(result)));
+  }
+  SmallVector<Value> yielded;
+  for (auto [sum, before] : llvm::zip(sums, carried)) yielded.push_back(b.add(before, map.lookup(sum)));
+  for (Value row : rows) yielded.push_back(map.lookup(row));
+  YieldOp::create(b, loc, yielded);
+}
+
+/// Makes the name of the new axis known, in front of the one it divides.
+static void declareAxis(ModuleOp module, StringRef name, StringRef before) {
+  SmallVector<StringRef> order;
+  if (auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes)) order = names(declared);
+  if (llvm::is_contained(order, name)) return;
+  order.insert(llvm::find(order, before), name);
+  module->setAttr(attrs::axes, Builder(module.getContext()).getStrArrayAttr(order));
+}
+
+void Chunk::rewrite(int64_t wanted) {
+  parts = wanted;
+  auto module = contract->getParentOfType<ModuleOp>();
+  std::string name = (axis.getName() + "_chunk").str();
+  declareAxis(module, name, axis.getName());
+  partAxis = tessera::axis(module.getContext(), name, parts);
+  restAxis = tessera::axis(module.getContext(), axis.getName(), axis.getSize() / parts);
+
+  Block *block = contract->getBlock();
+  GraphBuilder b(block->getTerminator());
+  b.setLoc(contract.getLoc());
+  SmallVector<Value> carriedIn, slicedIn;
+  SmallVector<Type> types;
+  for (Value sum : sums) carriedIn.push_back(b.constant(0, tensorType(sum))), types.push_back(sum.getType());
+  for (Value input : sliced) slicedIn.push_back(b.split(input, axis.getName(), {partAxis, restAxis}));
+  for (Value row : rows) types.push_back(b.withAxis(part(tensorType(row)), partAxis));
+  auto repeat = RepeatOp::create(b, contract.getLoc(), types, partAxis, /*reverse=*/nullptr, carriedIn, slicedIn,
+                                 invariants, ArrayAttr());
+  copyUserName(contract, repeat);
+  fillBody(repeat);
+  unsigned next = 0;
+  for (Value sum : sums) sum.replaceAllUsesWith(repeat->getResult(next++));
+  for (Value row : rows)
+    row.replaceAllUsesExcept(b.merge(repeat->getResult(next), {partAxis.getName(), axis.getName()}, axis.getName()),
+                             repeat),
+        ++next;
+  for (Operation *op : llvm::reverse(order)) op->erase();
+  // The repeat stands at the end; what uses its results comes behind it.
+  sortTopologically(block);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// The largest number of parts that leaves enough rows; 1 if there is none.
+static int64_t choosePart(AxisAttr axis, int64_t rows, int64_t leastRows) {
+  for (int64_t parts = std::min(axis.getSize(), rows / leastRows); parts > 1; --parts)
+    if (axis.getSize() % parts == 0) return parts;
+  return 1;
+}
+
+/// 1. and 3. Whether it was done.
+static bool chunk(ContractOp contract, int64_t leastRows) {
+  for (bool left : {true, false}) {
+    NamedTensorType rowSide = (left ? contract.getLhs() : contract.getRhs()).getType();
+    NamedTensorType otherSide = (left ? contract.getRhs() : contract.getLhs()).getType();
+    int64_t rows = 1;
+    for (AxisAttr axis : contract.getType().getAxes())
+      if (!otherSide.hasAxis(axis.getName())) rows *= axis.getSize();
+    for (AxisAttr axis : contract.getType().getAxes()) {
+      if (!rowSide.hasAxis(axis.getName()) || otherSide.hasAxis(axis.getName()) || axis.getSize() == 1) continue;
+      int64_t parts = choosePart(axis, rows, leastRows);
+      Chunk chunk(contract, axis);
+      if (parts == 1 || !chunk.collect()) continue;
+      chunk.rewrite(parts);
+      return true;
+    }
+  }
+  return false;
+}
+
+namespace {
+struct ChunkPass : tessera::impl::ChunkPassBase<ChunkPass> {
+  using ChunkPassBase::ChunkPassBase;
+
+  void runOnOperation() override {
+    for (func::FuncOp function : entryFunctions(getOperation()))
+      while (chunkOne(function.getBody().front())) ++resultsChunked;
+  }
+
+  /// What a repeat holds is not looked at again, so each round leaves less to do.
+  bool chunkOne(Block &block) {
+    for (auto contract : block.getOps<ContractOp>())
+      if (contract.getType().getNumBytes() >= leastBytes && chunk(contract, leastRows)) return true;
+    return false;
+  }
+};
+} // namespace

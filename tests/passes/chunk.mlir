@@ -1,0 +1,55 @@
+// RUN: tessera-opt %s --split-input-file --tsr-chunk="least-bytes=64 least-rows=2" | FileCheck %s
+
+// Rows of a wide result go through in parts: what is read with the rows is sliced, results with rows are stacked, sums over rows are
+// carried.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize"} {
+  func.func @step(%x: !tsr.tensor<[batch: 4, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>)
+      -> (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) {
+    // CHECK: %[[ZERO:.*]] = tsr.constant 0.000000e+00 : f32 -> <[vocab: 5, embed: 3], f32>
+    // CHECK: %[[ROWS:.*]] = tsr.split %arg0 "batch" into ["batch_chunk", "batch"] {{.*}} -> <[batch_chunk: 2, batch: 2, embed: 3], f32>
+    // CHECK: %[[OUT:.*]]:2 = tsr.repeat [batch_chunk: 2] index {{.*}} carry (%[[SUM:.*]] = %[[ZERO]] {{.*}} slice (%[[PART:.*]] = %[[ROWS]] {{.*}} keep (%[[W:.*]] = %arg1
+    // CHECK: %[[L:.*]] = tsr.contract %[[PART]], %[[W]] over ["embed"] {{.*}} -> !tsr.tensor<[batch: 2, vocab: 5], f32>
+    %l = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
+    // CHECK: %[[E:.*]] = tsr.exp %[[L]]
+    %e = tsr.exp %l : !tsr.tensor<[batch: 4, vocab: 5], f32>
+    // CHECK: %[[DX:.*]] = tsr.contract %[[E]], %[[W]] over ["vocab"] {{.*}} -> !tsr.tensor<[batch: 2, embed: 3], f32>
+    %dx = tsr.contract %e, %w over ["vocab"] : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, embed: 3], f32>
+    // CHECK: %[[DW:.*]] = tsr.contract %[[E]], %[[PART]] over ["batch"] {{.*}} -> !tsr.tensor<[vocab: 5, embed: 3], f32>
+    // CHECK: %[[NEXT:.*]] = tsr.add %[[SUM]], %[[DW]]
+    %dw = tsr.contract %e, %x over ["batch"] : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[batch: 4, embed: 3], f32>) -> !tsr.tensor<[vocab: 5, embed: 3], f32>
+    // CHECK: tsr.yield %[[NEXT]], %[[DX]]
+    // CHECK: %[[WHOLE:.*]] = tsr.merge %[[OUT]]#1 ["batch_chunk", "batch"] into "batch" {{.*}} -> <[batch: 4, embed: 3], f32>
+    // CHECK: return %[[WHOLE]], %[[OUT]]#0
+    return %dx, %dw : !tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>
+  }
+}
+
+// -----
+
+// A mean over all rows that the wide values need forbids parts.
+// CHECK-LABEL: func.func @normalised
+module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize"} {
+  func.func @normalised(%x: !tsr.tensor<[batch: 4, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, embed: 3], f32> {
+    // CHECK-NOT: tsr.repeat
+    %l = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
+    %m = tsr.reduce sum %l over ["batch"] : !tsr.tensor<[batch: 4, vocab: 5], f32> -> !tsr.tensor<[vocab: 5], f32>
+    %c = tsr.sub %l, %m : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[vocab: 5], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
+    %dx = tsr.contract %c, %w over ["vocab"] : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, embed: 3], f32>
+    // CHECK: return
+    return %dx : !tsr.tensor<[batch: 4, embed: 3], f32>
+  }
+}
+
+// -----
+
+// A wide value that is a result stays whole.
+// CHECK-LABEL: func.func @wanted
+module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize"} {
+  func.func @wanted(%x: !tsr.tensor<[batch: 4, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32> {
+    // CHECK-NOT: tsr.repeat
+    %l = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
+    // CHECK: return
+    return %l : !tsr.tensor<[batch: 4, vocab: 5], f32>
+  }
+}
