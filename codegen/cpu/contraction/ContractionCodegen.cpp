@@ -24,7 +24,7 @@ private:
   void emitPanel(Span rows, Value column, Value columns, Value k, Value steps);
   void packRows(Span rows, Value k, Value steps);
   /// Reads what the next panel will pack into the cache, a share for each tile of rows.
-  void prefetchPanel(Value from, Value share, Value sharesDone, Value steps);
+  void prefetchPanel(Value from, Value share, Value done);
   void loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
     code.loop(from, to, step, {}, false, [&](Value i, ValueRange) -> SmallVector<Value> {
       body(i);
@@ -190,7 +190,7 @@ void ContractionEmitter::emitPanel(Span rows, Value column, Value columns, Value
               Value aTile = plan.packsA ? f32At(block, code.mul(code.sub(row, rows.from), steps))
                                         : f32At(a, code.add(code.mul(row, plan.aRow), code.mul(k, plan.aStep)));
               Value cTile = f32At(c, code.add(code.mul(row, plan.cRow), column));
-              if (prefetches) prefetchPanel(next, share, done[0], steps);
+              if (prefetches) prefetchPanel(next, share, done[0]);
               SmallVector<Value> operands{
                   productFor(count, columns, isFirst), steps, aTile, bPanel, cTile, cStride, row0, columns};
               code.make<LLVM::CallOp>(products[0].getFunctionType(), operands);
@@ -200,8 +200,7 @@ void ContractionEmitter::emitPanel(Span rows, Value column, Value columns, Value
 
 /// Lines of 64 bytes: pieces `done` … `done + share` of the rows k, each of which has the panel's columns; or, where k is
 /// contiguous, of every column the same piece of k.
-void ContractionEmitter::prefetchPanel(Value from, Value share, Value done, Value steps) {
-  (void)steps;
+void ContractionEmitter::prefetchPanel(Value from, Value share, Value done) {
   auto prefetch = [&](Value address) {
     code.make<LLVM::Prefetch>(address, code.getI32IntegerAttr(0), code.getI32IntegerAttr(2), code.getI32IntegerAttr(1));
   };
