@@ -66,6 +66,7 @@ private:
   bool endsWell();
   NamedTensorType part(NamedTensorType type) const;
   void findBoundary();
+  std::string freshAxisName() const;
   void fillBody(RepeatOp repeat);
 
   ContractOp contract;
@@ -74,7 +75,6 @@ private:
   DenseSet<Operation *> towardsWide;                 ///< ops from which a wide value follows
   SmallVector<Operation *> order;                    ///< `ops` in program order
   SmallVector<Value> sliced, invariants, sums, rows; ///< inputs and results of the repeat
-  int64_t parts = 1;
   AxisAttr partAxis, restAxis;
 };
 
@@ -108,10 +108,11 @@ bool Chunk::worksOnRows(Operation *op) const {
   bool touches = llvm::any_of(op->getOperands(), [&](Value v) { return hasAxis(v); }) ||
                  llvm::any_of(op->getResults(), [&](Value v) { return hasAxis(v); });
   if (!touches) return op->getNumRegions() == 0;
-  if (isa<ElementwiseOpInterface, BroadcastOp, ConstantOp, CrossEntropyOp>(op)) return true;
+  if (isa<ElementwiseOpInterface, BroadcastOp, ConstantOp>(op)) return true;
   if (auto reduce = dyn_cast<ReduceOp>(op)) return hasAxis(reduce.getResult());
   if (auto other = dyn_cast<ContractOp>(op)) return hasAxis(other.getResult());
   if (auto softmax = dyn_cast<SoftmaxOp>(op)) return softmax.getAxis() != axis.getName();
+  if (auto loss = dyn_cast<CrossEntropyOp>(op)) return loss.getAxis() != axis.getName();
   auto gather = dyn_cast<GatherOp>(op);
   return gather && !llvm::is_contained(names(gather.getAxes()), axis.getName());
 }
@@ -230,6 +231,17 @@ void Chunk::fillBody(RepeatOp repeat) {
   YieldOp::create(b, loc, yielded);
 }
 
+/// "AXIS_chunk", or longer where a value of the model has an axis of that name.
+std::string Chunk::freshAxisName() const {
+  std::string name = (axis.getName() + "_chunk").str();
+  auto isTaken = [&](Value value) { return tensorType(value).hasAxis(name); };
+  while (llvm::any_of(order, [&](Operation *op) {
+    return llvm::any_of(op->getOperands(), isTaken) || llvm::any_of(op->getResults(), isTaken);
+  }))
+    name += "_chunk";
+  return name;
+}
+
 /// Makes the name of the new axis known, in front of the one it divides.
 static void declareAxis(ModuleOp module, StringRef name, StringRef before) {
   SmallVector<StringRef> order;
@@ -239,10 +251,9 @@ static void declareAxis(ModuleOp module, StringRef name, StringRef before) {
   module->setAttr(attrs::axes, Builder(module.getContext()).getStrArrayAttr(order));
 }
 
-void Chunk::rewrite(int64_t wanted) {
-  parts = wanted;
+void Chunk::rewrite(int64_t parts) {
   auto module = contract->getParentOfType<ModuleOp>();
-  std::string name = (axis.getName() + "_chunk").str();
+  std::string name = freshAxisName();
   declareAxis(module, name, axis.getName());
   partAxis = tessera::axis(module.getContext(), name, parts);
   restAxis = tessera::axis(module.getContext(), axis.getName(), axis.getSize() / parts);

@@ -14,6 +14,7 @@
 #define TESSERA_PASSES_LAYOUT_GEMM_H
 
 #include "ir/Tsr.h"
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -30,6 +31,12 @@ struct GemmDescription {
   std::optional<std::vector<int64_t>> bias;
   bool accumulate = false; ///< c += a · b: the contraction has an `init`
   bool swapped = false;    ///< a is the contraction's rhs and b its lhs
+
+  int64_t m() const { return dimsC[dimsC.size() - 2]; }
+  int64_t n() const { return dimsC.back(); }
+  int64_t k() const { return dimsA.back(); }
+  /// Products: the size of all batch dimensions together.
+  int64_t batch() const { return std::accumulate(dimsC.begin(), dimsC.end() - 2, int64_t(1), std::multiplies<>()); }
 
   bool operator==(const GemmDescription &) const = default;
 };

@@ -3,8 +3,8 @@
 //   1. Buffers are taken in some order.
 //   2. Each goes into the smallest gap that holds it between the buffers placed already that live at the same time, or
 //      on top. Stacks of which one loop empties one and fills the other may reach into each other.
-//   3. This is done for a few orders (size; the same in pairs of stacks; size times duration; start) until one meets the lower bound; the best is
-//      kept.
+//   3. This is done for a few orders (size; the same in pairs of stacks; size times duration; start) until one meets
+//      the lower bound; the best is kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -169,9 +169,9 @@ static void pairStacks(ArrayRef<Lifetime> buffers, llvm::SmallVectorImpl<unsigne
       done[j] = true;
       paired.push_back(j);
       // What lies below comes first: there is room on top.
-      const Lifetime &last = buffers[j];
-      bool isLower = last.emptied.loop >= 0 ? last.emptied.backwards : !last.filled.backwards;
-      if (isLower) std::swap(paired.back(), paired[paired.size() - 2]);
+      bool isOld = takesTurns(buffers[j], buffers[i]);
+      if (isOld == (isOld ? buffers[j] : buffers[i]).emptied.backwards)
+        std::swap(paired.back(), paired[paired.size() - 2]);
       break;
     }
   }

@@ -82,7 +82,8 @@ std::vector<float> check(const GemmDescription &d, int pieces, const char *march
       EXPECT_EQ(c.data()[i], before[i]) << "wrote between the rows";
       continue;
     }
-    // Each of k roundings, and those of the addends, is at most half a unit in the last place of a partial sum.
+    // Each rounding is at most half a unit in the last place (6e-8) of a partial sum, which is at most the magnitude; k of
+    // them add up as a random walk does.
     EXPECT_NEAR(c.data()[i], expected[i], magnitude[i] * 6e-8 * (2 + std::sqrt(double(d.dimsA[2])))) << "at " << i;
     if (testing::Test::HasFailure()) break;
   }

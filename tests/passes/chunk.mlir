@@ -28,9 +28,9 @@ module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize
 // -----
 
 // A mean over all rows that the wide values need forbids parts.
-// CHECK-LABEL: func.func @normalised
+// CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize"} {
-  func.func @normalised(%x: !tsr.tensor<[batch: 4, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, embed: 3], f32> {
+  func.func @step(%x: !tsr.tensor<[batch: 4, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, embed: 3], f32> {
     // CHECK-NOT: tsr.repeat
     %l = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
     %m = tsr.reduce sum %l over ["batch"] : !tsr.tensor<[batch: 4, vocab: 5], f32> -> !tsr.tensor<[vocab: 5], f32>
@@ -44,12 +44,41 @@ module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize
 // -----
 
 // A wide value that is a result stays whole.
-// CHECK-LABEL: func.func @wanted
+// CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize"} {
-  func.func @wanted(%x: !tsr.tensor<[batch: 4, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32> {
+  func.func @step(%x: !tsr.tensor<[batch: 4, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32> {
     // CHECK-NOT: tsr.repeat
     %l = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
     // CHECK: return
     return %l : !tsr.tensor<[batch: 4, vocab: 5], f32>
+  }
+}
+
+// -----
+
+// The new axis gets another name where a value has one of that name.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["batch", "batch_chunk", "vocab", "embed"], tsr.phase = "optimize"} {
+  func.func @step(%x: !tsr.tensor<[batch: 4, batch_chunk: 2, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, batch_chunk: 2, embed: 3], f32> {
+    // CHECK: tsr.repeat [batch_chunk_chunk: 4]
+    %l = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 4, batch_chunk: 2, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, batch_chunk: 2, vocab: 5], f32>
+    %dx = tsr.contract %l, %w over ["vocab"] : (!tsr.tensor<[batch: 4, batch_chunk: 2, vocab: 5], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, batch_chunk: 2, embed: 3], f32>
+    return %dx : !tsr.tensor<[batch: 4, batch_chunk: 2, embed: 3], f32>
+  }
+}
+
+// -----
+
+// A loss along the axis needs all of its positions.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize"} {
+  func.func @step(%x: !tsr.tensor<[batch: 4, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>, %label: !tsr.tensor<[vocab: 5], i32>) -> !tsr.tensor<[batch: 4, embed: 3], f32> {
+    // CHECK-NOT: tsr.repeat
+    %l = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
+    %loss, %lse = tsr.cross_entropy %l, %label over "batch" : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[vocab: 5], i32>) -> (!tsr.tensor<[vocab: 5], f32>, !tsr.tensor<[vocab: 5], f32>)
+    %c = tsr.sub %l, %lse : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[vocab: 5], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
+    %dx = tsr.contract %c, %w over ["vocab"] : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, embed: 3], f32>
+    // CHECK: return
+    return %dx : !tsr.tensor<[batch: 4, embed: 3], f32>
   }
 }

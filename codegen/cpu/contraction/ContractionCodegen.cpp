@@ -7,6 +7,9 @@ using namespace tessera;
 
 namespace {
 
+/// Numbers in a line of the caches.
+constexpr int64_t lineFloats = 16;
+
 class ContractionEmitter {
 public:
   ContractionEmitter(ModuleOp module, const ContractionPlan &plan, MatrixFunctions &functions)
@@ -174,12 +177,12 @@ void ContractionEmitter::emitPanel(Span rows, Value column, Value columns, Value
   Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, code.index(0));
   Value bPanel = plan.packsB ? panel : f32At(b, code.add(code.mul(k, plan.bStep), column));
   Value cStride = code.index(plan.cRow);
-  Value row0 = plan.gemm.bias ? f32At(bias, column) : zeros;
+  Value firstRow = plan.gemm.bias ? f32At(bias, column) : zeros;
   Value next =
       f32At(b, code.add(code.mul(k, plan.bStep), code.mul(code.add(column, plan.tile.columns()), plan.bColumn)));
   Value tiles = code.udiv(code.add(code.sub(rows.to, rows.from), tileRows - 1), tileRows);
   bool prefetches = plan.packsB && plan.n > 2 * plan.tile.columns();
-  Value pieces = plan.bColumn == 1 ? steps : code.lshr(steps, llvm::Log2_64(16));
+  Value pieces = plan.bColumn == 1 ? steps : code.udiv(steps, lineFloats);
   Value share =
       prefetches ? code.make<LLVM::UDivOp>(code.add(pieces, code.add(tiles, -1)), tiles).getResult() : Value();
   Value isLast = code.icmp(LLVM::ICmpPredicate::sgt, code.add(column, 2 * plan.tile.columns()), code.index(plan.n));
@@ -192,7 +195,7 @@ void ContractionEmitter::emitPanel(Span rows, Value column, Value columns, Value
               Value cTile = f32At(c, code.add(code.mul(row, plan.cRow), column));
               if (prefetches) prefetchPanel(next, share, done[0]);
               SmallVector<Value> operands{
-                  productFor(count, columns, isFirst), steps, aTile, bPanel, cTile, cStride, row0, columns};
+                  productFor(count, columns, isFirst), steps, aTile, bPanel, cTile, cStride, firstRow, columns};
               code.make<LLVM::CallOp>(products[0].getFunctionType(), operands);
               return {prefetches ? code.add(done[0], share) : done[0]};
             });
@@ -207,10 +210,10 @@ void ContractionEmitter::prefetchPanel(Value from, Value share, Value done) {
   loop(done, code.add(done, share), 1, [&](Value piece) {
     if (plan.bColumn == 1) {
       Value row = f32At(from, code.mul(piece, plan.bStep));
-      for (unsigned j = 0; j < plan.tile.columns(); j += 16) prefetch(code.at(row, code.getF32Type(), j));
+      for (unsigned j = 0; j < plan.tile.columns(); j += lineFloats) prefetch(code.at(row, code.getF32Type(), j));
       return;
     }
-    Value start = f32At(from, code.mul(piece, 16));
+    Value start = f32At(from, code.mul(piece, lineFloats));
     for (unsigned column = 0; column < plan.tile.columns(); ++column)
       prefetch(code.at(start, code.getF32Type(), column * plan.bColumn));
   });

@@ -1,7 +1,6 @@
 //===- ContractionPlan.cpp - how a contraction is cut into tiles ----------===//
 
 #include "codegen/cpu/contraction/ContractionPlan.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace tessera;
@@ -12,33 +11,32 @@ static constexpr int64_t rowBlock = 64 * 1024;     ///< of a: a quarter of the s
 static constexpr int64_t columnBlock = 256 * 1024; ///< of c between two blocks of K
 /// Work that a thread is worth waking for, in multiply-adds: about a microsecond.
 static constexpr int64_t leastWork = 128 * 1024;
+/// Packing an operand pays from so many panels of b that meet a row of a, and from so many tiles of rows that meet a panel.
+static constexpr int64_t fewPanels = 4, fewRowTiles = 8;
 /// With so many products in a batch, threads share whole ones.
 static constexpr int64_t manyProducts = 16;
-
-static int64_t roundUp(int64_t number, int64_t multiple) { return llvm::divideCeil(number, multiple) * multiple; }
 
 /// As many blocks as `most` asks for, of equal size but for rounding up to `multiple`.
 static int64_t evenBlocks(int64_t size, int64_t most, int64_t multiple) {
   int64_t blocks = llvm::divideCeil(size, std::max(most, multiple));
-  return roundUp(llvm::divideCeil(size, blocks), multiple);
+  return llvm::alignTo(llvm::divideCeil(size, blocks), multiple);
 }
 
 ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &target)
-    : gemm(gemm), tile(RegisterTile::of(target, gemm.dimsC.back())) {
+    : gemm(gemm), tile(RegisterTile::of(target, gemm.n())) {
   size_t rank = gemm.dimsC.size(), rows = rank - 2, columns = rank - 1;
-  m = gemm.dimsC[rows], n = gemm.dimsC[columns], k = gemm.dimsA[columns];
-  batch = std::accumulate(gemm.dimsC.begin(), gemm.dimsC.begin() + rows, int64_t(1), std::multiplies<>());
+  m = gemm.m(), n = gemm.n(), k = gemm.k(), batch = gemm.batch();
   aRow = gemm.stridesA[rows], aStep = gemm.stridesA[columns];
   bStep = gemm.stridesB[rows], bColumn = gemm.stridesB[columns], cRow = gemm.stridesC[rows];
 
   int64_t panels = llvm::divideCeil(n, tile.columns()), rowTiles = llvm::divideCeil(m, tile.rows);
-  packsA = k > 256 || panels > 4;
-  packsB = bColumn != 1 || k > 256 || rowTiles > 8;
+  packsA = k > longestBlock || panels > fewPanels;
+  packsB = bColumn != 1 || k > longestBlock || rowTiles > fewRowTiles;
   splitRows = m > n;
   blockSteps = evenBlocks(k, longestBlock, tile.lanes);
   blockRows = evenBlocks(m, std::max<int64_t>(rowBlock / blockSteps, tile.rows), tile.rows);
-  blockColumns =
-      k > blockSteps ? evenBlocks(n, columnBlock / std::min(m, blockRows), tile.columns()) : roundUp(n, tile.columns());
+  blockColumns = k > blockSteps ? evenBlocks(n, columnBlock / std::min(m, blockRows), tile.columns())
+                                : llvm::alignTo(n, tile.columns());
 
   partSize = splitRows ? tile.rows : tile.columns();
   parts = splitRows ? rowTiles : panels;

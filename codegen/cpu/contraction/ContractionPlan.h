@@ -38,7 +38,6 @@ struct ContractionPlan {
 
   int64_t rowTail() const { return m % tile.rows; }
   bool hasColumnTail() const { return n % tile.columns() != 0; }
-  int64_t flops() const { return 2 * batch * m * n * k; }
 
   // Offsets in the scratch memory, in bytes.
   int64_t panelOffset() const { return llvm::alignTo(int64_t(tile.columns()) * 4, 64); } ///< behind a row of zeros

@@ -22,21 +22,19 @@ static constexpr Row table[] = {
 static constexpr double worthALibrary = 1.03;
 
 /// How far two products are apart, in doublings of a size. A batch of few is as good as none.
-static double distance(const Row &row, int64_t batch, int64_t m, int64_t n, int64_t k) {
+static double distance(const Row &row, const GemmDescription &gemm) {
   auto doublings = [](double x, double y) { return std::abs(std::log2(x / y)); };
-  return doublings(row.m, m) + doublings(row.n, n) + doublings(row.k, k) + doublings(row.batch, batch) / 2;
+  return doublings(row.m, gemm.m()) + doublings(row.n, gemm.n()) + doublings(row.k, gemm.k()) +
+         doublings(row.batch, gemm.batch()) / 2;
 }
 
 ContractionSpeed tessera::speedOf(const GemmDescription &gemm) {
-  size_t rank = gemm.dimsC.size();
-  int64_t m = gemm.dimsC[rank - 2], n = gemm.dimsC[rank - 1], k = gemm.dimsA[rank - 1], batch = 1;
-  for (size_t i = 0; i + 2 < rank; ++i) batch *= gemm.dimsC[i];
-  bool transposedA = gemm.stridesA[rank - 1] != 1, transposedB = gemm.stridesB[rank - 1] != 1;
+  bool transposedA = gemm.stridesA.back() != 1, transposedB = gemm.stridesB.back() != 1;
   const Row *nearest = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const Row &row : table) {
     if (row.transposedA != transposedA || row.transposedB != transposedB) continue;
-    double apart = distance(row, batch, m, n, k);
+    double apart = distance(row, gemm);
     if (apart < least) least = apart, nearest = &row;
   }
   return {nearest->generated, nearest->library};
