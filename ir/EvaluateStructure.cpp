@@ -1,4 +1,4 @@
-//===- EvaluateStructure.cpp - repeat and kernel --------------------------===//
+//===- EvaluateStructure.cpp - repeat, kernel and tiled -------------------===//
 
 #include "ir/Interpreter.h"
 #include "ir/IterationSpace.h"
@@ -51,10 +51,21 @@ LogicalResult RepeatOp::evaluate(ArrayRef<TensorValue> operands, MutableArrayRef
   return success();
 }
 
-LogicalResult KernelOp::evaluate(ArrayRef<TensorValue> operands, MutableArrayRef<TensorValue> results,
-                                 Interpreter &interpreter) {
-  FailureOr<SmallVector<TensorValue>> yielded = interpreter.runBlock(getBlock(), operands);
+/// A region that means what its ops mean.
+static LogicalResult evaluateRegion(Block &block, ArrayRef<TensorValue> operands, MutableArrayRef<TensorValue> results,
+                                    Interpreter &interpreter) {
+  FailureOr<SmallVector<TensorValue>> yielded = interpreter.runBlock(block, operands);
   if (failed(yielded)) return failure();
   llvm::copy(*yielded, results.begin());
   return success();
+}
+
+LogicalResult KernelOp::evaluate(ArrayRef<TensorValue> operands, MutableArrayRef<TensorValue> results,
+                                 Interpreter &interpreter) {
+  return evaluateRegion(getBlock(), operands, results, interpreter);
+}
+
+LogicalResult TiledOp::evaluate(ArrayRef<TensorValue> operands, MutableArrayRef<TensorValue> results,
+                                Interpreter &interpreter) {
+  return evaluateRegion(getBlock(), operands, results, interpreter);
 }

@@ -60,6 +60,9 @@ llvm::StringRef userName(mlir::Operation *op);
 /// Gives `to` the user's name of `from`, if it has none itself.
 void copyUserName(mlir::Operation *from, mlir::Operation *to);
 
+/// Whether an op is part of a kernel or of a tiled op: its values have no buffers of their own.
+inline bool isInsideStep(mlir::Operation *op) { return llvm::isa<KernelOp, TiledOp>(op->getParentOp()); }
+
 } // namespace tessera
 
 #endif // TESSERA_IR_PROGRAM_H

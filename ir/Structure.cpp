@@ -1,10 +1,11 @@
-//===- Structure.cpp - printing and parsing of repeat and kernel ----------===//
+//===- Structure.cpp - printing and parsing of repeat, kernel and tiled ---===//
 //
 // Region arguments print beside the operands they stand for:
 //
 //   %y = tsr.repeat [layer: 12] index %i
 //       carry (%x = %x0 : T) slice (%w = %W : T) keep (%m = %m0 : T) -> T {attrs} { … }
 //   %y = tsr.kernel "softmax" (%a = %x : T) parallel ["batch"] serial ["key"] vector "key" -> T {attrs} { … }
+//   %y = tsr.tiled "attention" (%a = %x : T) parallel ["batch"] serial [] rows "seq" columns "key" upper 0 -> T {attrs} { … }
 //
 //===----------------------------------------------------------------------===//
 
@@ -149,18 +150,12 @@ LogicalResult RepeatOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// kernel
+// kernel and tiled
 //===----------------------------------------------------------------------===//
 
-ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
-  auto &properties = result.getOrAddProperties<KernelOp::Properties>();
-  BindingList inputs;
+/// Result types, attributes and the region of an op whose region arguments stand for its operands.
+static ParseResult parseBody(OpAsmParser &parser, BindingList &inputs, OperationState &result) {
   SmallVector<Type> results;
-  if (parser.parseAttribute(properties.name) || inputs.parse(parser) || parser.parseKeyword("parallel") ||
-      parser.parseAttribute(properties.parallel) || parser.parseKeyword("serial") ||
-      parser.parseAttribute(properties.serial))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("vector")) && parser.parseAttribute(properties.vector)) return failure();
   if (parser.parseArrowTypeList(results) || parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
   for (auto [argument, type] : llvm::zip(inputs.arguments, inputs.types)) argument.type = type;
@@ -170,6 +165,30 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   result.addTypes(results);
   return success();
+}
+
+/// Region arguments have the operands' types, yielded values those of the results.
+static LogicalResult verifyBody(Operation *op) {
+  Block &block = op->getRegion(0).front();
+  if (block.getNumArguments() != op->getNumOperands())
+    return op->emitOpError("expected a region argument for each operand");
+  for (auto [operand, argument] : llvm::zip(op->getOperands(), block.getArguments()))
+    if (operand.getType() != argument.getType()) return op->emitOpError("argument and operand differ in type");
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getValues().getTypes() != op->getResultTypes())
+    return op->emitOpError("yields other types than its results");
+  return success();
+}
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto &properties = result.getOrAddProperties<KernelOp::Properties>();
+  BindingList inputs;
+  if (parser.parseAttribute(properties.name) || inputs.parse(parser) || parser.parseKeyword("parallel") ||
+      parser.parseAttribute(properties.parallel) || parser.parseKeyword("serial") ||
+      parser.parseAttribute(properties.serial))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("vector")) && parser.parseAttribute(properties.vector)) return failure();
+  return parseBody(parser, inputs, result);
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {
@@ -183,13 +202,51 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
-LogicalResult KernelOp::verify() {
-  if (getBlock().getNumArguments() != getNumOperands())
-    return emitOpError("expected a region argument for each operand");
-  for (auto [operand, argument] : llvm::zip(getInputs(), getBlock().getArguments()))
-    if (operand.getType() != argument.getType()) return emitOpError("argument and operand differ in type");
-  auto yield = dyn_cast<YieldOp>(getBlock().getTerminator());
-  if (!yield || yield.getValues().getTypes() != getResultTypes())
-    return emitOpError("yields other types than its results");
+LogicalResult KernelOp::verify() { return verifyBody(getOperation()); }
+
+static ParseResult parseOptionalNumber(OpAsmParser &parser, StringRef keyword, IntegerAttr &number) {
+  int64_t value;
+  if (failed(parser.parseOptionalKeyword(keyword))) return success();
+  if (parser.parseInteger(value)) return failure();
+  number = IntegerAttr::get(IntegerType::get(parser.getContext(), 64, IntegerType::Signed), value);
   return success();
+}
+
+ParseResult TiledOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto &properties = result.getOrAddProperties<TiledOp::Properties>();
+  BindingList inputs;
+  if (parser.parseAttribute(properties.name) || inputs.parse(parser) || parser.parseKeyword("parallel") ||
+      parser.parseAttribute(properties.parallel) || parser.parseKeyword("serial") ||
+      parser.parseAttribute(properties.serial) || parser.parseKeyword("rows") ||
+      parser.parseAttribute(properties.rows) || parser.parseKeyword("columns") ||
+      parser.parseAttribute(properties.columns) || parseOptionalNumber(parser, "lower", properties.lower) ||
+      parseOptionalNumber(parser, "upper", properties.upper))
+    return failure();
+  return parseBody(parser, inputs, result);
+}
+
+void TiledOp::print(OpAsmPrinter &printer) {
+  printer << " " << getNameAttr() << " ";
+  printBindings(printer, getBlock().getArguments(), getInputs());
+  printer << " parallel " << getParallel() << " serial " << getSerial() << " rows " << getRowsAttr() << " columns "
+          << getColumnsAttr();
+  if (getLower()) printer << " lower " << *getLower();
+  if (getUpper()) printer << " upper " << *getUpper();
+  printer << " -> (" << getResultTypes() << ")";
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {"name", "parallel", "serial", "rows", "columns", "lower", "upper"});
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult TiledOp::verify() { return verifyBody(getOperation()); }
+
+int64_t TiledOp::countedElements(int64_t rows, int64_t columns) {
+  int64_t count = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t first = getLower() ? std::clamp<int64_t>(row + *getLower(), 0, columns) : 0;
+    int64_t last = getUpper() ? std::clamp<int64_t>(row + *getUpper() + 1, 0, columns) : columns;
+    count += std::max<int64_t>(0, last - first);
+  }
+  return count;
 }

@@ -319,7 +319,7 @@ def Tsr_StateOp : Tsr_Op<"state"> {
 }
 
 def Tsr_YieldOp : Tsr_Op<"yield", [Pure, Terminator, ReturnLike]> {
-  let summary = "ends the region of a repeat, an attention or a kernel";
+  let summary = "ends the region of a repeat, an attention, a kernel or a tiled op";
   let arguments = (ins Variadic<Tsr_Tensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
@@ -365,6 +365,30 @@ def Tsr_KernelOp : Tsr_PureOp<"kernel", [IsolatedFromAbove, SingleBlock]> {
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = "::mlir::Block &getBlock() { return getBody().front(); }";
+}
+
+def Tsr_TiledOp : Tsr_PureOp<"tiled", [IsolatedFromAbove, SingleBlock]> {
+  let summary = "contractions and kernels that run for some rows of a matrix at a time";
+  let description = [{
+    Made by `tile`, consumed by `emit`. The region is a plain subgraph over whole tensors: what it means does not depend on how it
+    runs. Its matrices (values with the axes `batch`, then `rows`, then `columns`, such as the scores of an attention) are made, read
+    and dropped a block of rows at a time; they are never stored as a whole. The batch axes in `parallel` are cut over threads;
+    those in `serial` are looped over inside, since results are summed over them. All else in the region has all of `parallel`.
+
+    `lower` and `upper`: elements of matrices count only where lower ≤ column - row ≤ upper; elsewhere no result depends on them and
+    none need be computed. No limit where absent.
+  }];
+  let arguments = (ins StrAttr:$name, Variadic<Tsr_Tensor>:$inputs, StrArrayAttr:$parallel, StrArrayAttr:$serial, StrAttr:$rows,
+                       StrAttr:$columns, OptionalAttr<SI64Attr>:$lower, OptionalAttr<SI64Attr>:$upper);
+  let results = (outs Variadic<Tsr_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    /// Elements of a matrix that count, of `rows` times `columns`.
+    int64_t countedElements(int64_t rows, int64_t columns);
+  }];
 }
 
 //===----------------------------------------------------------------------===//

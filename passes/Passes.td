@@ -39,6 +39,14 @@ def FusePass : Tsr_ModulePass<"tsr-fuse"> {
                     Statistic<"opsFused", "ops-fused", "ops that a kernel holds">];
 }
 
+def TilePass : Tsr_ModulePass<"tsr-tile"> {
+  let summary = "run contractions and kernels over a large matrix for some of its rows at a time";
+  let options = [Option<"leastRows", "least-rows", "int64_t", "16", "rows that make it worth packing what they all read">,
+                 Option<"leastProducts", "least-products", "int64_t", "4", "matrices in a batch that threads can share">,
+                 Option<"mostBytes", "most-bytes", "int64_t", "2097152", "bytes of an operand that one matrix needs whole">];
+  let statistics = [Statistic<"groupsTiled", "groups-tiled", "groups of ops that run by rows">];
+}
+
 def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
   let summary = "give every buffer an offset in one arena";
   let statistics = [Statistic<"copiesInserted", "copies-inserted", "copies that no in-place placement avoids">,

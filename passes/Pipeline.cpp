@@ -30,6 +30,7 @@ static constexpr Phase phases[] = {
     {"chunk", [](OpPassManager &pm) { pm.addPass(createChunkPass()), pm.addPass(createSimplifyPass()); }},
     {"layout", [](OpPassManager &pm) { pm.addPass(createLayoutPass()); }},
     {"fuse", [](OpPassManager &pm) { pm.addPass(createFusePass()); }},
+    {"tile", [](OpPassManager &pm) { pm.addPass(createTilePass()); }},
     {"schedule", [](OpPassManager &pm) { pm.addPass(createSchedulePass()); }},
 };
 

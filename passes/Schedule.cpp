@@ -82,7 +82,7 @@ static void writePlaces(func::FuncOp function, const StoragePlan &plan) {
   Builder builder(function.getContext());
   setArgumentAttrs(function, attrs::place, placesOf(function.getArguments()));
   function.getBody().walk([&](Operation *op) {
-    if (isa<KernelOp>(op->getParentOp())) return;
+    if (isInsideStep(op)) return;
     if (op->getNumResults()) op->setAttr(attrs::places, builder.getArrayAttr(placesOf(op->getResults())));
     if (auto repeat = dyn_cast<RepeatOp>(op))
       repeat.setArgPlacesAttr(builder.getArrayAttr(placesOf(repeat.getBlock().getArguments())));

@@ -71,8 +71,12 @@ static Expr divideAndWrap(const Expr &e, int64_t divisor, int64_t modulus) {
 }
 
 Expr tessera::linearize(NamedTensorType type, const AxisMap &positions, size_t loops) {
+  return linearize(type, positions, loops, type.getStrides());
+}
+
+Expr tessera::linearize(NamedTensorType type, const AxisMap &positions, size_t loops, ArrayRef<int64_t> strides) {
   Expr offset(loops);
-  for (auto [axis, stride] : llvm::zip(type.getAxes(), type.getStrides())) {
+  for (auto [axis, stride] : llvm::zip(type.getAxes(), strides)) {
     auto it = positions.find(axis.getName());
     assert(it != positions.end() && "every axis has a position");
     offset += it->second.scaled(stride);

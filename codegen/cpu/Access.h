@@ -74,8 +74,9 @@ bool isView(mlir::Operation *op);
 /// computed.
 llvm::FailureOr<Access> resolveAccess(mlir::Value value, const AxisMap &positions, size_t loops);
 
-/// Row-major offset of `positions` in a tensor of type `type`.
+/// Row-major offset of `positions` in a tensor of type `type`; or with `strides`, one for each of its axes.
 Expr linearize(NamedTensorType type, const AxisMap &positions, size_t loops);
+Expr linearize(NamedTensorType type, const AxisMap &positions, size_t loops, llvm::ArrayRef<int64_t> strides);
 
 } // namespace tessera
 

@@ -3,6 +3,7 @@
 #include "codegen/cpu/KernelCodegen.h"
 #include "codegen/cpu/LoopNestEmitter.h"
 #include "codegen/cpu/contraction/ContractionCodegen.h"
+#include "codegen/cpu/tiled/TiledCodegen.h"
 #include "ir/Program.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -42,6 +43,20 @@ FailureOr<KernelInterface> KernelCodegen::emit(KernelOp kernel) {
   if (failed(extent)) return failure();
   result.iterations = extent->iterations;
   result.grain = extent->grain;
+  symbols.push_back(result.name);
+  emitted.emplace(std::move(print), result);
+  return result;
+}
+
+FailureOr<KernelInterface> KernelCodegen::emit(TiledOp tiled) {
+  KernelFingerprint print = fingerprint(tiled);
+  if (auto it = emitted.find(print); it != emitted.end()) return it->second;
+  std::optional<MatrixAxes> axes = MatrixAxes::of(tiled);
+  if (!axes) return tiled.emitError("has no matrix of its rows and columns");
+  TiledPlan plan(tiled, *axes, target);
+  KernelInterface result{uniqueSymbol(tiled.getName()), plan.iterations, plan.grain};
+  if (failed(emitTiled(code, result.name, plan, matrixFunctions, target))) return failure();
+  scratch = std::max(scratch, plan.scratchBytes);
   symbols.push_back(result.name);
   emitted.emplace(std::move(print), result);
   return result;

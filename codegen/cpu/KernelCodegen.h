@@ -37,6 +37,9 @@ public:
   /// The function of a contraction, called with a, b, bias (null without one) and c; `name` is the user's.
   KernelInterface emit(const GemmDescription &contraction, llvm::StringRef name);
 
+  /// The function of a tiled op, called with its operands and results. Fails with a message on an op in it.
+  llvm::FailureOr<KernelInterface> emit(TiledOp tiled);
+
   /// Bytes of scratch that a thread needs for any of the kernels so far.
   int64_t scratchBytes() const { return scratch; }
 

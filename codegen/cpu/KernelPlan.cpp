@@ -11,7 +11,10 @@ namespace {
 
 class Planner {
 public:
-  explicit Planner(KernelOp kernel) : kernel(kernel), block(kernel.getBlock()) { plan.kernel = kernel; }
+  Planner(KernelOp kernel, const RowsPlacement *placement)
+      : kernel(kernel), block(kernel.getBlock()), placement(placement) {
+    plan.kernel = kernel;
+  }
   LogicalResult run();
   KernelPlan plan;
 
@@ -28,9 +31,12 @@ private:
 
   void forEachExpr(llvm::function_ref<void(Expr &)> visit);
   uint64_t loopsOf(Operation *op);
+  /// Gives an access at `positions` the strides that the placement says, if it says any.
+  void place(Access &access, Type type, const AxisMap &positions);
 
   KernelOp kernel;
   Block &block;
+  const RowsPlacement *placement;
   SmallVector<StringRef> axes; ///< of each loop, before loops are merged
   AxisMap point;               ///< the current point: each axis at its loop's index
   llvm::SmallPtrSet<Value, 8> readAtPoint;
@@ -142,7 +148,7 @@ void Planner::mergeWithNext(unsigned outer) {
 void Planner::mergeLoops() {
   for (int outer = static_cast<int>(plan.sizes.size()) - 2; outer >= 0; --outer) {
     unsigned inner = outer + 1;
-    if (inner == plan.parallelLoops) continue;
+    if (inner == plan.parallelLoops || (placement && static_cast<int>(inner) == plan.vectorLoop)) continue;
     // Keeps the order of a sum: see `reductionLanes`.
     if (plan.isVectorSerial() && static_cast<int>(inner) == plan.vectorLoop && plan.sizes[inner] % reductionLanes != 0)
       continue;
@@ -155,6 +161,12 @@ void Planner::mergeLoops() {
 //===----------------------------------------------------------------------===//
 // Reads and writes
 //===----------------------------------------------------------------------===//
+
+void Planner::place(Access &access, Type type, const AxisMap &positions) {
+  if (!placement || placement->strides[access.argument].empty()) return;
+  access.offset =
+      linearize(cast<NamedTensorType>(type), positions, plan.sizes.size(), placement->strides[access.argument]);
+}
 
 LogicalResult Planner::findReads() {
   size_t loops = plan.sizes.size();
@@ -177,6 +189,7 @@ LogicalResult Planner::findReads() {
         return kernel.emitError("operand read at each point has axis `") << axis.getName() << "`, which is no loop";
     plan.items.push_back(argument);
     plan.reads[argument] = *resolveAccess(argument, point, loops);
+    place(plan.reads[argument], argument.getType(), point);
   }
   for (Operation &op : block.without_terminator()) {
     if (op.getNumResults() != 1) return op.emitError("expected one result in a kernel");
@@ -214,6 +227,7 @@ LogicalResult Planner::findWrites() {
     SmallVector<StringRef> scattered = plan.scatter ? names(plan.scatter.getAxes()) : SmallVector<StringRef>();
     for (StringRef axis : scattered) positions.insert_or_assign(axis, Expr(plan.sizes.size()));
     access.offset = linearize(tensorType(result), positions, plan.sizes.size());
+    place(access, result.getType(), positions);
     plan.writes.push_back(access);
   }
   return success();
@@ -279,8 +293,8 @@ LogicalResult Planner::run() {
   return findDependences();
 }
 
-FailureOr<KernelPlan> tessera::planKernel(KernelOp kernel) {
-  Planner planner(kernel);
+FailureOr<KernelPlan> tessera::planKernel(KernelOp kernel, const RowsPlacement *placement) {
+  Planner planner(kernel, placement);
   if (failed(planner.run())) return failure();
   return std::move(planner.plan);
 }

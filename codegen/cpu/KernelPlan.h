@@ -19,6 +19,12 @@
 
 namespace tessera {
 
+/// How a kernel's arguments lie where it runs for some rows and columns inside a tiled op.
+struct RowsPlacement {
+  /// For each operand, then each result: the strides of its axes, in elements; empty: those of its type.
+  llvm::SmallVector<llvm::SmallVector<int64_t>> strides;
+};
+
 struct KernelPlan {
   KernelOp kernel;
   llvm::SmallVector<int64_t> sizes; ///< of the loops, outermost first
@@ -52,8 +58,9 @@ struct KernelPlan {
 /// only.
 inline constexpr int64_t reductionLanes = 64;
 
-/// Plans a kernel; fails with a message where it is none that docs/ir.md describes.
-llvm::FailureOr<KernelPlan> planKernel(KernelOp kernel);
+/// Plans a kernel; fails with a message where it is none that docs/ir.md describes. With a placement the vector loop, of
+/// which a part may run, stays a loop of its own, and so do the rows outside it.
+llvm::FailureOr<KernelPlan> planKernel(KernelOp kernel, const RowsPlacement *placement = nullptr);
 
 } // namespace tessera
 

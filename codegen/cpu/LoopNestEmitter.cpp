@@ -74,15 +74,38 @@ FailureOr<KernelExtent> LoopNestEmitter::emit(ModuleOp module, StringRef symbol)
   auto function = code.make<LLVM::LLVMFuncOp>(symbol, code.kernelType());
   Block *entry = function.addEntryBlock(code);
   code.setInsertionPointToEnd(entry);
-  unsigned count = plan.mayAliasResult.size() + plan.writes.size();
-  for (unsigned i = 0; i < count; ++i)
-    arguments.push_back(code.make<LLVM::LoadOp>(code.pointer(), code.at(entry->getArgument(0), code.pointer(), i)));
+  loadArguments(entry->getArgument(0));
   frames.emplace_back();
   emitKnown(0, nullptr);
   emitBody(entry->getArgument(1), entry->getArgument(2));
   code.make<LLVM::ReturnOp>(ValueRange{});
   if (failed) return failure();
   return extent();
+}
+
+LogicalResult LoopNestEmitter::emitForRows(ModuleOp module, StringRef symbol) {
+  code.setInsertionPointToEnd(module.getBody());
+  Type i64 = code.i64();
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), {code.pointer(), i64, i64, i64, i64});
+  auto function = code.make<LLVM::LLVMFuncOp>(symbol, type);
+  function.setVisibility_(LLVM::Visibility::Hidden);
+  Block *entry = function.addEntryBlock(code);
+  code.setInsertionPointToEnd(entry);
+  loadArguments(entry->getArgument(0));
+  firstColumn = entry->getArgument(3), lastColumn = entry->getArgument(4);
+  frames.emplace_back();
+  emitKnown(0, nullptr);
+  emitBody(entry->getArgument(1), entry->getArgument(2));
+  code.make<LLVM::ReturnOp>(ValueRange{});
+  return failure(failed);
+}
+
+/// Addresses of operands, then of results.
+void LoopNestEmitter::loadArguments(Value list) {
+  unsigned count = plan.mayAliasResult.size() + plan.writes.size();
+  for (unsigned i = 0; i < count; ++i)
+    arguments.push_back(code.make<LLVM::LoadOp>(code.pointer(), code.at(list, code.pointer(), i)));
 }
 
 /// The loops over [begin, end) of the collapsed parallel space: rows and the tiles of a row, or points.
@@ -95,22 +118,32 @@ void LoopNestEmitter::emitBody(Value begin, Value end) {
   int64_t rows = 1;
   for (unsigned loop = 0; loop < plan.parallelLoops; ++loop)
     if (!plan.isVectorParallel() || static_cast<int>(loop) != plan.vectorLoop) rows *= plan.sizes[loop];
-  int64_t tiles = plan.isVectorParallel() ? llvm::divideCeil(plan.sizes[plan.vectorLoop], lanes * tileChunks) : 1;
+  int64_t width = lanes * tileChunks;
+  int64_t tiles = plan.isVectorParallel() ? llvm::divideCeil(plan.sizes[plan.vectorLoop], width) : 1;
+  auto emitRows = [&](Value first, Value last, llvm::function_ref<void(Value row)> body) {
+    code.loop(first, last, 1, {}, false, [&](Value row, ValueRange) -> SmallVector<Value> {
+      frames.emplace_back();
+      uint64_t openBefore = open;
+      openRow(row);
+      emitKnown(0, nullptr);
+      body(row);
+      open = openBefore;
+      frames.pop_back();
+      return {};
+    });
+  };
+  if (firstColumn) {
+    Value from = plan.isVectorParallel() ? code.udiv(firstColumn, width) : Value();
+    Value to = plan.isVectorParallel() ? code.udiv(code.add(lastColumn, width - 1), width) : Value();
+    return emitRows(begin, end, [&](Value) { inRow(from, to); });
+  }
   if (rows == 1 && plan.isVectorParallel()) return inRow(begin, end);
-
   Value first = code.udiv(begin, tiles), last = tiles == 1 ? end : code.udiv(code.add(end, tiles - 1), tiles);
-  code.loop(first, last, 1, {}, false, [&](Value row, ValueRange) -> SmallVector<Value> {
-    frames.emplace_back();
-    uint64_t openBefore = open;
-    openRow(row);
-    emitKnown(0, nullptr);
+  emitRows(first, last, [&](Value row) {
     Value start = code.mul(row, tiles);
     Value from = tiles == 1 ? code.index(0) : code.smax(code.sub(begin, start), code.index(0));
     Value to = tiles == 1 ? code.index(1) : code.smin(code.sub(end, start), code.index(tiles));
     inRow(from, to);
-    open = openBefore;
-    frames.pop_back();
-    return {};
   });
 }
 

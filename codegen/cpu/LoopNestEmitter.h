@@ -42,6 +42,12 @@ public:
   /// Emits the function at the end of `module`.
   llvm::FailureOr<KernelExtent> emit(mlir::ModuleOp module, llvm::StringRef symbol);
 
+  /// Emits a hidden function `void (ptr arguments, i64 firstRow, i64 lastRow, i64 firstColumn, i64 lastColumn)` that runs
+  /// for rows of the parallel loops outside the vector loop, and for a part of that loop: from a multiple of
+  /// `columnStep` to another, or to its end.
+  llvm::LogicalResult emitForRows(mlir::ModuleOp module, llvm::StringRef symbol);
+  static constexpr int64_t columnStep = reductionLanes;
+
 private:
   /// One vector of a tile: the lanes from `offset` on, of which the first `active` count.
   struct Chunk {
@@ -63,6 +69,7 @@ private:
   void chooseTile();
   KernelExtent extent() const;
   void emitBody(Value begin, Value end);
+  void loadArguments(Value list);
   void emitTiles(Value from, Value to, llvm::function_ref<void()> body);
   void openRow(Value row);
   void emitPoint();
@@ -109,6 +116,9 @@ private:
   void emitScatterInit(Value from, Value to);
   void emitScatterAdds(Value from, Value to);
   void emitScatterAdd();
+
+  /// What of the vector loop runs: all of it where these are null.
+  Value firstColumn, lastColumn;
 
   const KernelPlan &plan;
   Code code;

@@ -74,22 +74,28 @@ SmallVector<Value> LoopNestEmitter::emitSerialLoops(const Sweep &sweep, unsigned
                    });
 }
 
-/// The innermost serial loop, where it is the vector loop: whole tiles, then the rest.
+/// The innermost serial loop, where it is the vector loop: whole tiles, then the rest; of both, what of the loop runs.
 SmallVector<Value> LoopNestEmitter::emitVectorLoop(const Sweep &sweep, ValueRange accumulators) {
   int64_t size = plan.sizes[plan.vectorLoop], width = lanes * tileChunks, whole = size / width * width;
   SmallVector<Value> current = llvm::to_vector(accumulators);
   open |= plan.vectorMask();
+  auto emitTile = [&](Value index, ValueRange carried) {
+    indices[plan.vectorLoop] = index;
+    return emitSerialBody(sweep, carried);
+  };
   if (whole > 0) {
     chunks = chunksFor(width);
-    current = code.loop(code.index(0), code.index(whole), width, current, true, [&](Value index, ValueRange carried) {
-      indices[plan.vectorLoop] = index;
-      return emitSerialBody(sweep, carried);
-    });
+    if (firstColumn)
+      current = code.loop(firstColumn, code.smin(lastColumn, code.index(whole)), width, current, false, emitTile);
+    else
+      current = code.loop(code.index(0), code.index(whole), width, current, true, emitTile);
   }
   if (whole < size) {
     chunks = chunksFor(size - whole);
-    indices[plan.vectorLoop] = code.index(whole);
-    current = emitSerialBody(sweep, current);
+    if (firstColumn) // once, or not at all
+      current = code.loop(code.index(whole), lastColumn, width, current, false, emitTile);
+    else
+      current = emitTile(code.index(whole), current);
   }
   open &= ~plan.vectorMask();
   return current;

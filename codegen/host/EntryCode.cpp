@@ -32,7 +32,8 @@ public:
 private:
   LogicalResult emitBlock(Block &block);
   LogicalResult emitOp(Operation *op);
-  LogicalResult emitKernelCall(KernelOp op);
+  /// Of a kernel or a tiled op, called with its operands and results.
+  LogicalResult emitKernelCall(Operation *op);
   void callKernel(const KernelCall &call, ArrayRef<Value> addresses);
   LogicalResult emitContract(ContractOp op);
   LogicalResult emitRepeat(RepeatOp op);
@@ -121,11 +122,11 @@ void EntryEmitter::callRuntime(size_t field, ArrayRef<Value> arguments) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-LogicalResult EntryEmitter::emitKernelCall(KernelOp op) {
+LogicalResult EntryEmitter::emitKernelCall(Operation *op) {
   FailureOr<KernelCall> call = emitKernel(op);
   if (failed(call) || failed(placeResults(op))) return failure();
-  SmallVector<Value> tensors(op.getInputs());
-  tensors.append(op.getResults().begin(), op.getResults().end());
+  SmallVector<Value> tensors(op->getOperands());
+  tensors.append(op->getResults().begin(), op->getResults().end());
   callKernel(*call, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
   return success();
 }
@@ -240,7 +241,7 @@ LogicalResult EntryEmitter::emitReturn(func::ReturnOp op) {
 
 LogicalResult EntryEmitter::emitOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<KernelOp>([&](auto kernel) { return emitKernelCall(kernel); })
+      .Case<KernelOp, TiledOp>([&](auto kernel) { return emitKernelCall(kernel); })
       .Case<ContractOp>([&](auto contract) { return emitContract(contract); })
       .Case<RepeatOp>([&](auto repeat) { return emitRepeat(repeat); })
       .Case<func::ReturnOp>([&](auto op) { return emitReturn(op); })
@@ -249,7 +250,7 @@ LogicalResult EntryEmitter::emitOp(Operation *op) {
       // Views: other types of storage that is there already.
       .Case<RenameOp, SplitOp, MergeOp, SliceOp>([&](auto view) { return placeResults(view); })
       .Default([](Operation *other) {
-        return other->emitError("is neither a kernel, a contraction, a repeat nor a view; has `fuse` run?");
+        return other->emitError("is neither a kernel, a tiled op, a contraction, a repeat nor a view; has `fuse` run?");
       });
 }
 

@@ -21,8 +21,8 @@ struct KernelCall {
   int64_t grain = 1;      ///< iterations that one thread takes at least, and a multiple of which each takes
 };
 
-/// Makes (or finds) the code of a kernel in the code module.
-using KernelEmitter = llvm::function_ref<llvm::FailureOr<KernelCall>(KernelOp)>;
+/// Makes (or finds) the code of a kernel or a tiled op in the code module.
+using KernelEmitter = llvm::function_ref<llvm::FailureOr<KernelCall>(mlir::Operation *)>;
 
 /// Makes (or finds) the code of a contraction, which is called with a, b, bias and c; nothing if a library computes it.
 using ContractionEmitter = llvm::function_ref<std::optional<KernelCall>(ContractOp, const GemmDescription &)>;

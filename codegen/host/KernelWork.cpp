@@ -51,3 +51,24 @@ KernelWork tessera::workOf(ContractOp contraction) {
   work.written = contraction.getType().getNumBytes();
   return work;
 }
+
+/// Contractions count what lies in the band; kernels, where bytes count, what their steps read and write is not in memory.
+KernelWork tessera::workOf(TiledOp tiled) {
+  KernelWork work;
+  work.contracts = true;
+  for (Operation &op : tiled.getBlock().without_terminator()) {
+    auto contract = dyn_cast<ContractOp>(op);
+    if (!contract) continue;
+    int64_t rows = 0, columns = 0;
+    for (Value value : {contract.getLhs(), contract.getRhs(), contract.getResult()}) {
+      NamedTensorType type = tensorType(value);
+      if (type.hasAxis(tiled.getRows())) rows = type.getSize(tiled.getRows());
+      if (type.hasAxis(tiled.getColumns())) columns = type.getSize(tiled.getColumns());
+    }
+    int64_t flops = cast<CostOpInterface>(op).getFlops();
+    work.flops += flops / (rows * columns) * tiled.countedElements(rows, columns);
+  }
+  for (Value operand : tiled.getInputs()) work.read += tensorType(operand).getNumBytes();
+  for (Value result : tiled.getResults()) work.written += tensorType(result).getNumBytes();
+  return work;
+}

@@ -16,6 +16,7 @@ struct KernelWork {
 
 KernelWork workOf(KernelOp kernel);
 KernelWork workOf(ContractOp contraction);
+KernelWork workOf(TiledOp tiled);
 
 } // namespace tessera
 

@@ -161,6 +161,7 @@ static int64_t countFlops(Block &block) {
   for (Operation &op : block) {
     if (auto cost = dyn_cast<CostOpInterface>(op)) flops += cost.getFlops();
     if (auto repeat = dyn_cast<RepeatOp>(op)) flops += repeat.getAxis().getSize() * countFlops(repeat.getBlock());
+    if (auto tiled = dyn_cast<TiledOp>(op)) flops += countFlops(tiled.getBlock());
   }
   return flops;
 }

@@ -86,10 +86,11 @@ FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const Codeg
       if (isNew) facts.kernels.push_back({interface.name, work(), {}});
       facts.kernels[number->second].calls[function.getName()] += runs;
     };
-    auto emitKernel = [&](KernelOp kernel) -> FailureOr<KernelCall> {
-      FailureOr<KernelInterface> interface = kernels.emit(kernel);
+    auto emitKernel = [&](Operation *op) -> FailureOr<KernelCall> {
+      auto kernel = dyn_cast<KernelOp>(op);
+      FailureOr<KernelInterface> interface = kernel ? kernels.emit(kernel) : kernels.emit(cast<TiledOp>(op));
       if (failed(interface)) return failure();
-      note(*interface, [&] { return workOf(kernel); }, runsPerCall(kernel));
+      note(*interface, [&] { return kernel ? workOf(kernel) : workOf(cast<TiledOp>(op)); }, runsPerCall(op));
       return KernelCall{interface->name, interface->iterations, interface->grain};
     };
     auto emitContraction = [&](ContractOp op, const GemmDescription &description) -> std::optional<KernelCall> {

@@ -13,6 +13,8 @@ using namespace tessera;
 static constexpr size_t maxOps = 96;
 /// A chain from sources alone is recomputed up to this depth.
 static constexpr int maxSourceDepth = 6;
+/// Loop nests of fewer points cost less than calling them: they join wherever they can.
+static constexpr int64_t smallSpace = 8192;
 
 //===----------------------------------------------------------------------===//
 // Single ops
@@ -107,6 +109,7 @@ private:
   bool tryMerge(int a, int b);
   bool canMerge(const Cluster &a, const Cluster &b) const;
   bool hasMemoryEdge(const Cluster &from, int to) const;
+  bool meetInRowsOnly(const Cluster &a, const Cluster &b) const;
   /// Marks what can be reached from `first` among the clusters that rank below `last`. False if `last` can be reached
   /// through one of them.
   bool findBetween(int first, int last);
@@ -217,6 +220,31 @@ bool Grouping::hasMemoryEdge(const Cluster &from, int to) const {
   return false;
 }
 
+/// Whether clusters over one large space have nothing of that space in common, only values of its rows (a backward pass that
+/// starts from a row's statistics). As one kernel they would read and write what two do, and what the later one makes
+/// would have to be kept from the earlier one on.
+bool Grouping::meetInRowsOnly(const Cluster &a, const Cluster &b) const {
+  if (a.space != b.space || a.serial == b.serial) return false;
+  int64_t points = 1;
+  for (AxisAttr axis : a.space) points *= axis.getSize();
+  if (points < smallSpace) return false;
+  llvm::SmallPtrSet<Value, 16> elements; // values of the whole space that `a` reads or makes
+  auto note = [&](Value value) {
+    if (sortedAxes(tensorType(value)) == a.space) elements.insert(value);
+  };
+  for (int n : a.nodes) {
+    llvm::for_each(nodes[n].op->getOperands(), note);
+    llvm::for_each(nodes[n].op->getResults(), note);
+  }
+  auto isCommon = [&](Value value) {
+    Operation *producer = value.getDefiningOp();
+    return elements.contains(value) && !(producer && isRecomputed(producer));
+  };
+  return llvm::none_of(b.nodes, [&](int n) {
+    return llvm::any_of(nodes[n].op->getOperands(), isCommon) || llvm::any_of(nodes[n].op->getResults(), isCommon);
+  });
+}
+
 bool Grouping::findBetween(int first, int last) {
   ++round;
   SmallVector<int> reachable{first};
@@ -301,6 +329,7 @@ void Grouping::mergeAlongEdges() {
         // Elementwise work with other users keeps its row order: walking down columns is slow.
         bool inColumns = clusters[a].sweepsColumns || clusters[b].sweepsColumns;
         if (inColumns && clusters[a].space == clusters[b].space) continue;
+        if (meetInRowsOnly(clusters[a], clusters[b])) continue;
         changed |= tryMerge(a, b);
       }
   }

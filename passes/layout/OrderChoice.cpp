@@ -70,6 +70,17 @@ static SmallVector<StringRef> replaced(ArrayRef<StringRef> order, ArrayRef<Strin
   return result;
 }
 
+/// Free axes that lie apart in their operand cannot be one side of a matrix: all but the last are a batch of its rows. The
+/// longest is the last, as in the scores of query heads that share their keys: [group, seq, key], not [seq, group, key].
+static SmallVector<StringRef> longestLast(NamedTensorType operand, ArrayRef<StringRef> free) {
+  SmallVector<StringRef> order(free);
+  if (free.size() < 2 || standTogether(operand, free, true)) return order;
+  auto longest =
+      llvm::max_element(order, [&](StringRef a, StringRef b) { return operand.getSize(a) < operand.getSize(b); });
+  std::rotate(longest, longest + 1, order.end());
+  return order;
+}
+
 SmallVector<NamedTensorType> tessera::resultCandidates(const ContractTypes &types, NamedTensorType normal) {
   OperandGroups l = groupOperand(types.lhs, types.rhs, types.over), r = groupOperand(types.rhs, types.lhs, types.over);
   SmallVector<SmallVector<StringRef>> orders;
@@ -80,7 +91,7 @@ SmallVector<NamedTensorType> tessera::resultCandidates(const ContractTypes &type
     return all;
   };
   // Dense batches of matrices; then the order of one operand, with what the other brings in place of what is summed.
-  orders.push_back(concat(l.batch, l.free, r.free));
+  orders.push_back(concat(l.batch, longestLast(types.lhs, l.free), r.free));
   orders.push_back(replaced(axisNames(types.lhs), l.summed, r.free));
   orders.push_back(replaced(axisNames(types.rhs), r.summed, l.free));
   orders.push_back(concat(l.batch, r.free, l.free));

@@ -24,7 +24,7 @@ public:
         add(nameIn(output), "output", function.getResultAttr(i, attrs::place),
             cast<NamedTensorType>(function.getResultTypes()[i]));
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (!isa<KernelOp>(op->getParentOp()) && !isStorageView(op)) addResults(op);
+      if (!isInsideStep(op) && !isStorageView(op)) addResults(op);
     });
   }
 
@@ -38,7 +38,7 @@ private:
     auto places = op->getAttrOfType<ArrayAttr>(attrs::places);
     if (!places) return;
     std::string name = userName(op).str();
-    if (auto kernel = dyn_cast<KernelOp>(op); kernel && name.empty()) name = kernel.getName().str();
+    if (auto own = op->getAttrOfType<StringAttr>("name"); own && name.empty()) name = own.str();
     if (name.empty()) name = op->getName().stripDialect().str();
     auto repeat = dyn_cast<RepeatOp>(op);
     for (auto [result, place] : llvm::zip(op->getResults(), places)) {

@@ -1,6 +1,8 @@
 //===- ContractionCodegen.cpp - contractions as generated functions -------===//
 
 #include "codegen/cpu/contraction/ContractionCodegen.h"
+#include "codegen/cpu/contraction/ProductVariants.h"
+#include <optional>
 
 using namespace mlir;
 using namespace tessera;
@@ -38,11 +40,6 @@ private:
   Value atMost(Value number, int64_t most) { return code.smin(number, code.index(most)); }
   Value pick(Value condition, Value yes, Value no) { return code.select(condition, yes, no); }
   void call(LLVM::LLVMFuncOp function, ArrayRef<Value> arguments) { code.make<LLVM::CallOp>(function, arguments); }
-  Value addressOf(LLVM::LLVMFuncOp function) {
-    return code.make<LLVM::AddressOfOp>(code.pointer(), function.getSymName());
-  }
-  /// The function for a tile of `rows` rows, whole or the last, and `columns` columns.
-  Value productFor(Value rows, Value columns, Value isFirst);
 
   ModuleOp module;
   const ContractionPlan &plan;
@@ -51,8 +48,7 @@ private:
   Value a, b, bias, c, zeros, panel, block; ///< addresses; a, b and c of the current product
   ProductStrides strides;
   LLVM::LLVMFuncOp packA, packB;
-  /// Whole and masked, the same for the last rows; all of them for the first block of K, then for the others.
-  SmallVector<LLVM::LLVMFuncOp, 8> products;
+  std::optional<ProductVariants> products;
 };
 
 } // namespace
@@ -63,14 +59,9 @@ void ContractionEmitter::emit(StringRef symbol) {
              plan.packsB ? tile.columns() : plan.bStep};
   if (plan.packsA) packA = functions.pack(tile.rows, plan.aRow != 1);
   if (plan.packsB) packB = functions.pack(tile.columns(), plan.bColumn != 1);
-  unsigned tail = plan.rowTail();
   Addend first = plan.gemm.accumulate ? plan.gemm.bias ? Addend::CPlusRow : Addend::C : Addend::Row;
-  for (Addend now : {first, Addend::C}) {
-    if (now != first && plan.blockSteps >= plan.k) continue; // one block of K: no sum is taken up again
-    for (unsigned rows : {plan.m >= tile.rows ? tile.rows : tail, tail ? tail : tile.rows})
-      for (bool masked : {plan.n < tile.columns(), plan.hasColumnTail()})
-        products.push_back(functions.product(rows, tile.vectors, masked, now, strides));
-  }
+  Addend later = plan.blockSteps >= plan.k ? first : Addend::C; // with one block of K no sum is taken up again
+  products.emplace(functions, tile, strides, rowCounts(tile, {plan.m}), plan.n, first, later);
 
   code.setInsertionPointToEnd(module.getBody());
   auto function = code.make<LLVM::LLVMFuncOp>(symbol, code.kernelType());
@@ -154,24 +145,6 @@ void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value st
   });
 }
 
-Value ContractionEmitter::productFor(Value rows, Value columns, Value isFirst) {
-  Value isWholeRow = code.icmp(LLVM::ICmpPredicate::eq, rows, code.index(plan.tile.rows));
-  Value isWholeColumn = code.icmp(LLVM::ICmpPredicate::eq, columns, code.index(plan.tile.columns()));
-  auto choose = [&](Value condition, Value yes, Value no) { return yes == no ? yes : pick(condition, yes, no); };
-  llvm::DenseMap<Operation *, Value> addresses;
-  SmallVector<Value> all;
-  for (LLVM::LLVMFuncOp function : products) {
-    Value &address = addresses[function];
-    if (!address) address = addressOf(function);
-    all.push_back(address);
-  }
-  SmallVector<Value> byInitial;
-  for (unsigned first = 0; first < all.size(); first += 4)
-    byInitial.push_back(choose(isWholeRow, choose(isWholeColumn, all[first], all[first + 1]),
-                               choose(isWholeColumn, all[first + 2], all[first + 3])));
-  return choose(isFirst, byInitial.front(), byInitial.back());
-}
-
 void ContractionEmitter::emitPanel(Span rows, Value column, Value columns, Value k, Value steps) {
   int64_t tileRows = plan.tile.rows;
   Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, code.index(0));
@@ -194,9 +167,7 @@ void ContractionEmitter::emitPanel(Span rows, Value column, Value columns, Value
                                         : f32At(a, code.add(code.mul(row, plan.aRow), code.mul(k, plan.aStep)));
               Value cTile = f32At(c, code.add(code.mul(row, plan.cRow), column));
               if (prefetches) prefetchPanel(next, share, done[0]);
-              SmallVector<Value> operands{
-                  productFor(count, columns, isFirst), steps, aTile, bPanel, cTile, cStride, firstRow, columns};
-              code.make<LLVM::CallOp>(products[0].getFunctionType(), operands);
+              products->call(code, {steps, aTile, bPanel, cTile, cStride, firstRow}, count, columns, isFirst);
               return {prefetches ? code.add(done[0], share) : done[0]};
             });
 }

@@ -36,9 +36,6 @@ struct ContractionPlan {
 
   ContractionPlan(const GemmDescription &gemm, const CpuTarget &target);
 
-  int64_t rowTail() const { return m % tile.rows; }
-  bool hasColumnTail() const { return n % tile.columns() != 0; }
-
   // Offsets in the scratch memory, in bytes.
   int64_t panelOffset() const { return llvm::alignTo(int64_t(tile.columns()) * 4, 64); } ///< behind a row of zeros
   int64_t blockOffset() const;

@@ -1,0 +1,412 @@
+//===- TiledCodegen.cpp - tiled ops as generated functions ----------------===//
+
+#include "codegen/cpu/tiled/TiledCodegen.h"
+#include "codegen/cpu/LoopNestEmitter.h"
+#include "codegen/cpu/contraction/ProductVariants.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Steps of K that one product takes at most: what it reads of a packed operand stays in the first level cache.
+constexpr int64_t longestBlock = 256;
+
+/// [from, to), of rows or columns.
+struct Span {
+  Value from, to;
+};
+
+class TiledEmitter {
+public:
+  TiledEmitter(ModuleOp module, TiledPlan &plan, MatrixFunctions &functions)
+      : module(module), plan(plan), functions(functions), code(UnknownLoc::get(module.getContext())) {}
+  LogicalResult emit(StringRef symbol, const CpuTarget &target);
+
+private:
+  LogicalResult emitKernels(StringRef symbol, const CpuTarget &target);
+  void chooseProducts();
+
+  void emitIteration(Value number);
+  void emitBlock(Span rows);
+  Span countedColumns(Span rows);
+  void clear(ContractOp sumOverRows, const TiledContraction &part);
+  void packWhole(const TiledStep &step);
+  void emitStep(size_t number, Span rows, Span columns);
+  void emitMaker(size_t number, Span rows, Span columns);
+  void emitSumOverColumns(size_t number, Span rows, Span columns);
+  void emitSumOverRows(size_t number, Span rows, Span columns);
+  void clearEdges(Value matrix, int64_t tileRows, Span rows, Span columns);
+  void emitKernel(size_t number, Span rows, Span columns);
+
+  /// For each position of the axes, outermost first.
+  void forEachPosition(ArrayRef<unsigned> axes, llvm::function_ref<void()> body);
+  /// Packs lines [first, last) of an operand, a panel of `width` lines behind the other, each of `steps` numbers.
+  void pack(Value source, TiledStrides strides, Value lines, Value steps, unsigned width, Value panels);
+
+  bool isInMemory(Value value) const { return !plan.slots.contains(value); }
+  /// The address of a value in memory at the current position of the batch.
+  Value inMemory(Value value);
+  /// Row `row` of a matrix in the scratch memory; `rows` is the block.
+  Value matrixRow(Value matrix, Value row) {
+    TiledSlot slot = plan.slots.lookup(matrix);
+    return f32At(inScratch(slot.offset), code.mul(row, slot.rowStride));
+  }
+  Value inScratch(int64_t offset) { return code.at(scratch, code.getI8Type(), offset); }
+  Value f32At(Value base, Value offset) { return code.at(base, code.getF32Type(), offset); }
+  Value atMost(Value number, int64_t most) { return code.smin(number, code.index(most)); }
+  Value length(Span span) { return code.sub(span.to, span.from); }
+  void loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
+    code.loop(from, to, step, {}, false, [&](Value i, ValueRange) -> SmallVector<Value> {
+      body(i);
+      return {};
+    });
+  }
+
+  ModuleOp module;
+  TiledPlan &plan;
+  MatrixFunctions &functions;
+  Code code;
+  Value scratch, kernelArguments;
+  llvm::DenseMap<Value, Value> bases;                   ///< of values in memory
+  SmallVector<Value> positions;                         ///< along the batch axes
+  std::vector<std::optional<ProductVariants>> products; ///< by step
+  SmallVector<std::string> kernels;                     ///< by step
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+LogicalResult TiledEmitter::emit(StringRef symbol, const CpuTarget &target) {
+  chooseProducts();
+  if (failed(emitKernels(symbol, target))) return failure();
+
+  code.setInsertionPointToEnd(module.getBody());
+  auto function = code.make<LLVM::LLVMFuncOp>(symbol, code.kernelType());
+  code.setInsertionPointToEnd(function.addEntryBlock(code));
+  Value arguments = function.getBody().getArgument(0);
+  scratch = function.getBody().getArgument(3);
+  unsigned most = 1;
+  for (const TiledStep &step : plan.steps) most = std::max(most, step.op->getNumOperands() + step.op->getNumResults());
+  kernelArguments = code.make<LLVM::AllocaOp>(code.pointer(), code.pointer(), code.index(most));
+  unsigned count = 0;
+  auto load = [&](Value value) {
+    bases[value] = code.make<LLVM::LoadOp>(code.pointer(), code.at(arguments, code.pointer(), count++));
+  };
+  llvm::for_each(plan.op.getBlock().getArguments(), load);
+  llvm::for_each(plan.op.getBlock().getTerminator()->getOperands(), load);
+  int64_t zeros = 0, lanes = 1;
+  for (const TiledStep &step : plan.steps)
+    if (step.part) zeros = std::max<int64_t>(zeros, step.tile.columns()), lanes = step.tile.lanes;
+  for (int64_t j = 0; j < zeros; j += lanes)
+    storeVector(code, code.number(Code::withLanes(code.getF32Type(), lanes), 0.0),
+                code.at(scratch, code.getF32Type(), j));
+  positions.resize(plan.axes.batch.size());
+  loop(function.getBody().getArgument(1), function.getBody().getArgument(2), 1,
+       [&](Value number) { emitIteration(number); });
+  code.make<LLVM::ReturnOp>(ValueRange{});
+  return success();
+}
+
+void TiledEmitter::chooseProducts() {
+  SmallVector<int64_t> ofRows = plan.blockLengths();
+  for (const TiledStep &step : plan.steps) {
+    products.emplace_back();
+    if (!step.part) continue;
+    const RegisterTile &tile = step.tile;
+    int64_t rows = tile.rows, columns = tile.columns();
+    Value matrix = step.op->getOperand(step.part->x);
+    int64_t stride = plan.slots.lookup(matrix).rowStride;
+    switch (step.part->role) {
+    case TiledRole::MakesMatrix: // rows of the matrix are long enough for whole tiles
+      products.back().emplace(functions, tile, ProductStrides{1, rows, columns}, rowCounts(tile, ofRows), columns,
+                              Addend::Row, Addend::Row);
+      break;
+    case TiledRole::SumsColumns:
+      products.back().emplace(functions, tile, ProductStrides{stride, 1, columns}, rowCounts(tile, ofRows),
+                              step.part->extent, Addend::Row, plan.columns > longestBlock ? Addend::C : Addend::Row);
+      break;
+    case TiledRole::SumsRows:
+      products.back().emplace(functions, tile, ProductStrides{1, stride, columns}, rowCounts(tile, {plan.columns}),
+                              step.part->extent, Addend::C, Addend::C);
+      break;
+    }
+  }
+}
+
+/// Each kernel's loops as a function for a range of rows and columns.
+LogicalResult TiledEmitter::emitKernels(StringRef symbol, const CpuTarget &target) {
+  for (auto [i, step] : llvm::enumerate(plan.steps)) {
+    kernels.emplace_back();
+    auto kernel = dyn_cast<KernelOp>(step.op);
+    if (!kernel) continue;
+    RowsPlacement placement;
+    auto place = [&](Value value) {
+      SmallVector<int64_t> &strides = placement.strides.emplace_back();
+      if (isInMemory(value)) return;
+      // A block's rows, wherever in the batch they stand; behind a row value's row lies what its type says.
+      NamedTensorType type = tensorType(value);
+      strides = type.getStrides();
+      for (size_t axis = 0; axis < plan.axes.batch.size(); ++axis) strides[axis] = 0;
+      strides[plan.axes.batch.size()] = plan.slots.lookup(value).rowStride;
+    };
+    llvm::for_each(kernel.getInputs(), place);
+    llvm::for_each(kernel.getResults(), place);
+    FailureOr<KernelPlan> kernelPlan = planKernel(kernel, &placement);
+    if (failed(kernelPlan)) return failure();
+    kernels.back() = (symbol + "_step_" + Twine(i)).str();
+    LoopNestEmitter emitter(*kernelPlan, target, UnknownLoc::get(module.getContext()));
+    if (failed(emitter.emitForRows(module, kernels.back()))) return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Positions of the batch, blocks of rows
+//===----------------------------------------------------------------------===//
+
+void TiledEmitter::forEachPosition(ArrayRef<unsigned> axes, llvm::function_ref<void()> body) {
+  if (axes.empty()) return body();
+  loop(code.index(0), code.index(plan.axes.batch[axes.front()].getSize()), 1, [&](Value position) {
+    positions[axes.front()] = position;
+    forEachPosition(axes.drop_front(), body);
+  });
+}
+
+void TiledEmitter::emitIteration(Value number) {
+  Value group = plan.groups == 1 ? code.index(0) : code.urem(number, plan.groups);
+  Value rest = plan.groups == 1 ? number : code.udiv(number, plan.groups);
+  for (unsigned axis : llvm::reverse(plan.parallel)) {
+    bool isOutermost = axis == plan.parallel.front();
+    int64_t size = plan.axes.batch[axis].getSize();
+    positions[axis] = isOutermost ? rest : code.urem(rest, size);
+    if (!isOutermost) rest = code.udiv(rest, size);
+  }
+  for (const TiledStep &step : plan.steps)
+    if (step.part && step.part->role == TiledRole::SumsRows) clear(cast<ContractOp>(step.op), *step.part);
+  forEachPosition(plan.serial, [&] {
+    for (const TiledStep &step : plan.steps)
+      if (step.part) packWhole(step);
+    Value first = code.mul(group, plan.blockRows);
+    loop(first, code.index(plan.rows), plan.blockRows * plan.groups,
+         [&](Value row) { emitBlock({row, atMost(code.add(row, plan.blockRows), plan.rows)}); });
+  });
+}
+
+/// Columns that count in one of the rows, in whole steps of the kernels' loops; at least one step.
+Span TiledEmitter::countedColumns(Span rows) {
+  constexpr int64_t step = LoopNestEmitter::columnStep;
+  int64_t last = (plan.columns - 1) / step * step;
+  Span columns{code.index(0), code.index(plan.columns)};
+  if (std::optional<int64_t> lower = plan.op.getLower()) {
+    Value first = code.smax(code.add(rows.from, *lower), code.index(0));
+    columns.from = atMost(code.bitAnd(first, -step), last);
+  }
+  if (std::optional<int64_t> upper = plan.op.getUpper()) {
+    Value end = code.smax(code.add(rows.to, *upper), code.index(1)); // the last row's column, and one
+    columns.to = atMost(code.bitAnd(code.add(end, step - 1), -step), plan.columns);
+    columns.to = code.smax(columns.to, atMost(code.add(columns.from, step), plan.columns));
+  }
+  return columns;
+}
+
+void TiledEmitter::emitBlock(Span rows) {
+  Span columns = countedColumns(rows);
+  for (size_t i = 0; i < plan.steps.size(); ++i) emitStep(i, rows, columns);
+}
+
+void TiledEmitter::emitStep(size_t number, Span rows, Span columns) {
+  const TiledStep &step = plan.steps[number];
+  if (!step.part) return emitKernel(number, rows, columns);
+  switch (step.part->role) {
+  case TiledRole::MakesMatrix:
+    return emitMaker(number, rows, columns);
+  case TiledRole::SumsColumns:
+    return emitSumOverColumns(number, rows, columns);
+  case TiledRole::SumsRows:
+    return emitSumOverRows(number, rows, columns);
+  }
+}
+
+Value TiledEmitter::inMemory(Value value) {
+  NamedTensorType type = tensorType(value);
+  int64_t bytes = std::max<int64_t>(1, type.getNumBytes() / type.getNumElements());
+  Value address = bases.lookup(value);
+  for (auto [axis, position] : llvm::zip(plan.axes.batch, positions)) {
+    int64_t found = type.findAxis(axis.getName());
+    if (found < 0 || axis.getSize() == 1 || !position) continue;
+    address = code.at(address, code.getI8Type(), code.mul(position, type.getStrides()[found] * bytes));
+  }
+  return address;
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+void TiledEmitter::pack(Value source, TiledStrides strides, Value lines, Value steps, unsigned width, Value panels) {
+  bool transposing = strides.line != 1;
+  LLVM::LLVMFuncOp function = functions.pack(width, transposing);
+  loop(code.index(0), lines, width, [&](Value line) {
+    Value from = f32At(source, code.mul(line, strides.line)), count = atMost(code.sub(lines, line), width);
+    Value stride = code.index(transposing ? strides.line : strides.element);
+    code.make<LLVM::CallOp>(function, ValueRange{from, stride, steps, count, f32At(panels, code.mul(line, steps))});
+  });
+}
+
+/// Operand y of a product that every block of rows reads.
+void TiledEmitter::packWhole(const TiledStep &step) {
+  const TiledContraction &part = *step.part;
+  if (part.role == TiledRole::SumsRows) return;
+  Value y = inMemory(step.op->getOperand(part.y)), panels = inScratch(step.packed);
+  Value columns = code.index(plan.columns), extent = code.index(part.extent);
+  if (part.role == TiledRole::MakesMatrix)
+    pack(y, part.ofY, columns, extent, step.tile.columns(), panels);
+  else // lines are those of E, steps those of the columns
+    pack(y, {part.ofY.element, part.ofY.line}, extent, columns, step.tile.columns(), panels);
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions
+//===----------------------------------------------------------------------===//
+
+/// Sets a result that sums over rows to zero, for the current position of the parallel axes.
+void TiledEmitter::clear(ContractOp sumOverRows, const TiledContraction &part) {
+  Value result = sumOverRows.getResult();
+  unsigned lanes = plan.steps.front().part ? plan.steps.front().tile.lanes : 4;
+  SmallVector<unsigned> own = llvm::filter_to_vector(
+      plan.serial, [&](unsigned axis) { return tensorType(result).hasAxis(plan.axes.batch[axis].getName()); });
+  for (unsigned axis : plan.serial) positions[axis] = {};
+  Value zero = code.number(Code::withLanes(code.getF32Type(), lanes), 0.0);
+  forEachPosition(own, [&] {
+    Value start = inMemory(result);
+    loop(code.index(0), code.index(plan.columns), 1, [&](Value line) {
+      Value row = f32At(start, code.mul(line, part.ofResult.line));
+      int64_t whole = part.extent / lanes * lanes;
+      if (whole > 0)
+        loop(code.index(0), code.index(whole), lanes, [&](Value i) { storeVector(code, zero, f32At(row, i)); });
+      if (whole < part.extent)
+        storeVector(code, zero, code.at(row, code.getF32Type(), whole), code.prefixMask(lanes, part.extent - whole));
+    });
+  });
+}
+
+void TiledEmitter::emitMaker(size_t number, Span rows, Span columns) {
+  const TiledStep &step = plan.steps[number];
+  const TiledContraction &part = *step.part;
+  const TiledSlot slot = plan.slots.lookup(step.op->getResult(0));
+  Value x = f32At(inMemory(step.op->getOperand(part.x)), code.mul(rows.from, part.ofX.line));
+  Value block = inScratch(plan.blockOffset), steps = code.index(part.extent), count = length(rows);
+  pack(x, part.ofX, count, steps, step.tile.rows, block);
+  int64_t width = step.tile.columns(), tileRows = step.tile.rows;
+  loop(columns.from, columns.to, width, [&](Value column) {
+    Value panel = f32At(inScratch(step.packed), code.mul(column, part.extent));
+    loop(code.index(0), count, tileRows, [&](Value row) {
+      Value c = f32At(matrixRow(step.op->getResult(0), row), column);
+      products[number]->call(
+          code, {steps, f32At(block, code.mul(row, part.extent)), panel, c, code.index(slot.rowStride), scratch},
+          atMost(code.sub(count, row), tileRows), code.index(width), {});
+    });
+  });
+}
+
+void TiledEmitter::emitSumOverColumns(size_t number, Span rows, Span columns) {
+  const TiledStep &step = plan.steps[number];
+  const TiledContraction &part = *step.part;
+  Value matrix = step.op->getOperand(part.x), count = length(rows);
+  Value result = f32At(inMemory(step.op->getResult(0)), code.mul(rows.from, part.ofResult.line));
+  int64_t width = step.tile.columns(), tileRows = step.tile.rows;
+  loop(columns.from, columns.to, longestBlock, [&](Value k) {
+    Value steps = atMost(code.sub(columns.to, k), longestBlock);
+    Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, columns.from);
+    loop(code.index(0), code.index(part.extent), width, [&](Value element) {
+      Value panel = f32At(inScratch(step.packed), code.add(code.mul(element, plan.columns), code.mul(k, width)));
+      loop(code.index(0), count, tileRows, [&](Value row) {
+        Value c = f32At(result, code.add(code.mul(row, part.ofResult.line), element));
+        products[number]->call(
+            code, {steps, f32At(matrixRow(matrix, row), k), panel, c, code.index(part.ofResult.line), scratch},
+            atMost(code.sub(count, row), tileRows), atMost(code.sub(code.index(part.extent), element), width), isFirst);
+      });
+    });
+  });
+}
+
+/// Tiles start at multiples of their rows: what they read beside the columns that count must be zero.
+void TiledEmitter::clearEdges(Value matrix, int64_t tileRows, Span rows, Span columns) {
+  unsigned lanes = plan.steps.front().tile.lanes;
+  for (const TiledStep &step : plan.steps)
+    if (step.part) lanes = step.tile.lanes;
+  Value zero = code.number(Code::withLanes(code.getF32Type(), lanes), 0.0);
+  Value isLow = code.icmp(LLVM::ICmpPredicate::sgt, columns.from, code.index(0));
+  loop(code.index(0), length(rows), 1, [&](Value row) {
+    Value start = matrixRow(matrix, row);
+    for (int64_t j = 0; j < tileRows; j += lanes) {
+      storeVector(code, zero, f32At(start, code.add(columns.to, j)));
+      if (plan.op.getLower())
+        code.when(isLow, [&] { storeVector(code, zero, f32At(start, code.add(columns.from, -j - lanes))); });
+    }
+  });
+}
+
+void TiledEmitter::emitSumOverRows(size_t number, Span rows, Span columns) {
+  const TiledStep &step = plan.steps[number];
+  const TiledContraction &part = *step.part;
+  Value matrix = step.op->getOperand(part.x), count = length(rows);
+  int64_t width = step.tile.columns(), tileRows = step.tile.rows;
+  if (plan.isBand()) clearEdges(matrix, tileRows, rows, columns);
+  Value y = f32At(inMemory(step.op->getOperand(part.y)), code.mul(rows.from, part.ofY.line));
+  Value block = inScratch(plan.blockOffset), extent = code.index(part.extent);
+  pack(y, {part.ofY.element, part.ofY.line}, extent, count, width, block);
+  Value result = inMemory(step.op->getResult(0));
+  Value first = plan.op.getLower() ? code.mul(code.udiv(columns.from, tileRows), tileRows) : columns.from;
+  loop(first, columns.to, tileRows, [&](Value column) {
+    Value lines = atMost(code.sub(code.index(plan.columns), column), tileRows);
+    Value a = f32At(matrixRow(matrix, code.index(0)), column);
+    loop(code.index(0), extent, width, [&](Value element) {
+      Value c = f32At(result, code.add(code.mul(column, part.ofResult.line), element));
+      products[number]->call(
+          code, {count, a, f32At(block, code.mul(element, count)), c, code.index(part.ofResult.line), scratch}, lines,
+          atMost(code.sub(extent, element), width), {});
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+void TiledEmitter::emitKernel(size_t number, Span rows, Span columns) {
+  auto kernel = cast<KernelOp>(plan.steps[number].op);
+  unsigned count = 0;
+  auto pass = [&](Value value) {
+    Value address = bases.lookup(value);
+    if (!isInMemory(value)) {
+      // The kernel counts rows from the first of the position: the block's first row is the first in the slot.
+      TiledSlot slot = plan.slots.lookup(value);
+      NamedTensorType type = tensorType(value);
+      int64_t bytes = std::max<int64_t>(1, type.getNumBytes() / type.getNumElements());
+      address = code.at(inScratch(slot.offset), code.getI8Type(), code.mul(rows.from, -slot.rowStride * bytes));
+    }
+    code.make<LLVM::StoreOp>(address, code.at(kernelArguments, code.pointer(), count++));
+  };
+  llvm::for_each(kernel.getInputs(), pass);
+  llvm::for_each(kernel.getResults(), pass);
+  Value row = code.index(0);
+  for (auto [axis, position] : llvm::zip(plan.axes.batch, positions))
+    row = code.add(code.mul(row, axis.getSize()), position);
+  row = code.mul(row, plan.rows);
+  Type i64 = code.i64();
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), {code.pointer(), i64, i64, i64, i64});
+  Value function = code.make<LLVM::AddressOfOp>(code.pointer(), kernels[number]);
+  code.make<LLVM::CallOp>(type, ValueRange{function, kernelArguments, code.add(row, rows.from), code.add(row, rows.to),
+                                           columns.from, columns.to});
+}
+
+LogicalResult tessera::emitTiled(ModuleOp module, StringRef symbol, TiledPlan &plan, MatrixFunctions &functions,
+                                 const CpuTarget &target) {
+  return TiledEmitter(module, plan, functions).emit(symbol, target);
+}

@@ -1,0 +1,76 @@
+//===- TiledPlan.h - how a tiled op runs and what it keeps ----------------===//
+//
+// One call of the generated function computes, for some positions of the parallel batch axes,
+//
+//   results that sum over rows: 0
+//   for position of the serial batch axes
+//     pack what every block of rows reads whole (keys and values of a head)
+//     for block of rows
+//       for step: a contraction by register tiles, or a kernel's loops over the block's rows
+//
+// A thread's scratch memory holds
+//
+//   zeros     a row that products start from
+//   packed    the operands packed above, one behind the other
+//   block     an operand packed for one block of rows
+//   slots     the block's rows of the matrices, and of row values that no one else reads. A row of a matrix is longer than its
+//             columns, so that rows do not meet in the same lines of a cache.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CODEGEN_CPU_TILED_TILEDPLAN_H
+#define TESSERA_CODEGEN_CPU_TILED_TILEDPLAN_H
+
+#include "codegen/cpu/contraction/MatrixFunctions.h"
+#include "passes/tile/Roles.h"
+
+namespace tessera {
+
+/// A contraction or a kernel in the order in which they run.
+struct TiledStep {
+  mlir::Operation *op;
+  std::optional<TiledContraction> part; ///< of a contraction
+  RegisterTile tile;
+  int64_t packed = 0; ///< where its packed operand y starts in scratch, in bytes (but for sums over rows)
+};
+
+/// Values of one row of the batch that the op makes and reads itself.
+struct TiledSlot {
+  int64_t offset;    ///< in scratch, in bytes
+  int64_t rowStride; ///< in elements
+};
+
+struct TiledPlan {
+  TiledOp op;
+  MatrixAxes axes;
+  llvm::SmallVector<unsigned> parallel, serial; ///< axes of the batch, outermost first
+  int64_t rows, columns;
+  int64_t blockRows;
+  llvm::SmallVector<TiledStep> steps;
+  llvm::DenseMap<mlir::Value, TiledSlot> slots;
+  int64_t blockOffset = 0; ///< of the operand packed for a block of rows
+  /// Threads share the blocks of one position too where positions are few: every group takes each `groups`th block.
+  int64_t groups = 1;
+  int64_t iterations = 1, grain = 1;
+  int64_t scratchBytes = 0;
+
+  TiledPlan(TiledOp op, const MatrixAxes &axes, const CpuTarget &target);
+
+  int64_t blocks() const { return llvm::divideCeil(rows, blockRows); }
+  bool isBand() { return op.getLower().has_value() || op.getUpper().has_value(); }
+  /// Lengths of the blocks: whole ones and the last.
+  llvm::SmallVector<int64_t> blockLengths() const {
+    return {std::min(blockRows, rows), rows - (blocks() - 1) * blockRows};
+  }
+
+private:
+  void planSteps(const CpuTarget &target);
+  void chooseBlock();
+  void placePacked();
+  void placeSlots();
+  void shareWork();
+};
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_CPU_TILED_TILEDPLAN_H

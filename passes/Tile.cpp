@@ -1,0 +1,117 @@
+//===- Tile.cpp - matrices made and read some rows at a time ------------------===//
+//
+// The scores of an attention are a matrix of queries times keys for each head: large, made by one contraction, changed by
+// kernels, read by other contractions, and needed by nobody else. Here all of them become one op that runs for a block of
+// rows after the other, so that the matrix is never stored and a block of it stays in the caches.
+//
+//   before   %s = tsr.contract %q, %k over ["hd"]
+//            %p, %lse = tsr.kernel "softmax" (%s) parallel ["batch", "head", "seq"] serial ["key"] …
+//            %o = tsr.contract %p, %v over ["key"]
+//   after    %o, %lse = tsr.tiled "attention" (%q, %k, %v) parallel ["batch", "head"] serial [] rows "seq" columns "key"
+//                upper 0 { the same three }
+//
+//   1. From a contraction that makes a matrix, follow all who read it (`findTileGroup`): kernels over the same axes, and
+//      contractions that sum over its columns or its rows. Other makers of matrices that these kernels read join too. If
+//      someone else reads a matrix, it must be stored, and nothing is changed.
+//   2. Find out which elements of the matrices count (`findBand`): with causal masking half of them.
+//   3. Move the ops into the region, where the last of them stood.
+//
+// Nothing here knows of attention; whatever makes a matrix for each position of a batch and drops it again is treated so.
+//
+// Before: `fuse`. Afterwards the contractions in a region have a role (tile/Roles.h) and its kernels one loop nest over
+// batch, rows and columns, vectorised along the columns.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/Program.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
+#include "passes/tile/TileGroups.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_TILEPASS
+#include "passes/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+/// The user's name of a group: that of the first contraction with one.
+static StringRef nameOf(const TileGroup &group) {
+  for (Operation *step : group.steps)
+    if (StringRef name = userName(step); !name.empty()) return name;
+  return "tiled";
+}
+
+/// Ops in front of `op` that need one of its results move behind it, in their order.
+static void moveUsersBehind(Operation *op) {
+  llvm::SmallSetVector<Operation *, 8> moved;
+  for (Operation &other : llvm::make_range(op->getBlock()->begin(), op->getIterator())) {
+    bool follows = llvm::any_of(other.getOperands(), [&](Value operand) {
+      Operation *producer = operand.getDefiningOp();
+      return producer && (producer == op || moved.contains(producer));
+    });
+    if (follows) moved.insert(&other);
+  }
+  Operation *last = op;
+  for (Operation *other : moved) other->moveAfter(last), last = other;
+}
+
+static void moveIntoTiledOp(const TileGroup &group) {
+  auto isStep = [&](Operation *op) { return op && llvm::is_contained(group.steps, op); };
+  llvm::SmallSetVector<Value, 8> inputs;
+  SmallVector<Value> results;
+  for (Operation *step : group.steps) {
+    for (Value operand : step->getOperands())
+      if (!isStep(operand.getDefiningOp())) inputs.insert(operand);
+    for (Value result : step->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !isStep(user); })) results.push_back(result);
+  }
+  OpBuilder builder(group.steps.back());
+  Location loc = group.steps.front()->getLoc();
+  auto limit = [&](std::optional<int64_t> value) {
+    return value ? builder.getIntegerAttr(builder.getIntegerType(64, /*isSigned=*/true), *value) : IntegerAttr();
+  };
+  auto tiled = TiledOp::create(builder, loc, TypeRange(ValueRange(results)), nameOf(group), inputs.getArrayRef(),
+                               builder.getStrArrayAttr(group.parallelAxes), builder.getStrArrayAttr(group.serialAxes),
+                               group.axes.rows.getName(), group.axes.columns.getName(), limit(group.band.lower),
+                               limit(group.band.upper));
+  for (Operation *step : group.steps)
+    if (StringRef name = userName(step); !name.empty()) copyUserName(step, tiled);
+  Block &body = tiled.getBody().emplaceBlock();
+  for (auto [from, to] : llvm::zip(results, tiled.getResults()))
+    from.replaceUsesWithIf(to, [&](OpOperand &use) { return !isStep(use.getOwner()); });
+  for (Value input : inputs) {
+    Value argument = body.addArgument(input.getType(), input.getLoc());
+    input.replaceUsesWithIf(argument, [&](OpOperand &use) { return isStep(use.getOwner()); });
+  }
+  for (Operation *step : group.steps) step->moveBefore(&body, body.end());
+  builder.setInsertionPointToEnd(&body);
+  YieldOp::create(builder, loc, results);
+  moveUsersBehind(tiled);
+}
+
+namespace {
+struct TilePass : tessera::impl::TilePassBase<TilePass> {
+  using Base::Base;
+  void runOnOperation() override {
+    SmallVector<Block *> blocks;
+    getOperation().walk([&](Operation *op) {
+      if (isa<RepeatOp, func::FuncOp>(op)) blocks.push_back(&op->getRegion(0).front());
+    });
+    TileLimits limits{leastRows, leastProducts, mostBytes};
+    for (Block *block : blocks) {
+      // Those that are moved are no longer in the block.
+      auto makers = llvm::to_vector(block->getOps<ContractOp>());
+      for (ContractOp maker : makers) {
+        if (maker->getBlock() != block) continue;
+        std::optional<TileGroup> group = findTileGroup(maker, limits);
+        if (!group) continue;
+        moveIntoTiledOp(*group);
+        ++groupsTiled;
+      }
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,209 @@
+//===- Band.cpp - which elements of a matrix count --------------------------===//
+
+#include "passes/tile/Band.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+#include <set>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// What is known of a value outside the band.
+enum class Known { Nothing, False, True, Zero, NegativeInfinity, Positive };
+
+/// row · rows + column · columns + constant.
+struct Position {
+  int64_t rows = 0, columns = 0, constant = 0;
+};
+
+/// column - row lies in [low, high] where a condition holds.
+struct Interval {
+  int64_t low = INT64_MIN, high = INT64_MAX;
+  bool contains(const Interval &other) const { return low <= other.low && other.high <= high; }
+  bool meets(const Interval &other) const { return low <= other.high && other.low <= high; }
+};
+
+class BandFinder {
+public:
+  BandFinder(ArrayRef<Operation *> steps, const MatrixAxes &axes) : steps(steps), axes(axes) {}
+  Band find();
+
+private:
+  std::optional<Position> positionOf(Value value);
+  std::optional<Interval> intervalOf(CompareOp compare);
+  bool holdsOutside(const Interval &outside);
+  bool kernelHolds(KernelOp kernel, const Interval &outside);
+  Known follow(Operation *op, const Interval &outside);
+  Known knownOf(Value value) const { return known.lookup(value); }
+
+  ArrayRef<Operation *> steps;
+  const MatrixAxes &axes;
+  llvm::DenseMap<Value, Known> known;
+};
+
+} // namespace
+
+std::optional<Position> BandFinder::positionOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op) return std::nullopt;
+  if (auto index = dyn_cast<IndexOp>(op)) {
+    AxisAttr axis = index.getType().getAxes()[0];
+    if (axis != axes.rows && axis != axes.columns) return std::nullopt;
+    return Position{axis == axes.rows, axis == axes.columns, 0};
+  }
+  if (auto constant = dyn_cast<ConstantOp>(op)) {
+    if (!isa<IntegerType>(constant.getType().getElementType())) return std::nullopt;
+    return Position{0, 0, static_cast<int64_t>(constant.getNumber())};
+  }
+  if (isa<BroadcastOp>(op)) return positionOf(op->getOperand(0));
+  if (!isa<AddOp, SubOp>(op)) return std::nullopt;
+  auto a = positionOf(op->getOperand(0)), b = positionOf(op->getOperand(1));
+  if (!a || !b) return std::nullopt;
+  int64_t sign = isa<AddOp>(op) ? 1 : -1;
+  return Position{a->rows + sign * b->rows, a->columns + sign * b->columns, a->constant + sign * b->constant};
+}
+
+/// Where the comparison holds; none if it does not compare column - row with a number.
+std::optional<Interval> BandFinder::intervalOf(CompareOp compare) {
+  auto a = positionOf(compare.getLhs()), b = positionOf(compare.getRhs());
+  if (!a || !b) return std::nullopt;
+  Position difference{a->rows - b->rows, a->columns - b->columns, a->constant - b->constant};
+  if (difference.rows + difference.columns != 0 || std::abs(difference.columns) != 1) return std::nullopt;
+  // With d = column - row the comparison is d ⋈ limit, or the other way round: d ⋈' limit.
+  bool flipped = difference.columns == -1;
+  int64_t limit = flipped ? difference.constant : -difference.constant;
+  switch (compare.getPredicate()) {
+  case Predicate::LT:
+    return flipped ? Interval{limit + 1, INT64_MAX} : Interval{INT64_MIN, limit - 1};
+  case Predicate::LE:
+    return flipped ? Interval{limit, INT64_MAX} : Interval{INT64_MIN, limit};
+  case Predicate::GT:
+    return flipped ? Interval{INT64_MIN, limit - 1} : Interval{limit + 1, INT64_MAX};
+  case Predicate::GE:
+    return flipped ? Interval{INT64_MIN, limit} : Interval{limit, INT64_MAX};
+  case Predicate::EQ:
+    return Interval{limit, limit};
+  case Predicate::NE:
+    return std::nullopt;
+  }
+  llvm_unreachable("all predicates are listed");
+}
+
+static Known ofConstant(ConstantOp constant) {
+  double number = constant.getNumber();
+  if (constant.getType().getElementType().isInteger(1)) return number != 0 ? Known::True : Known::False;
+  if (number == 0) return Known::Zero;
+  if (number == -INFINITY) return Known::NegativeInfinity;
+  return number > 0 && std::isfinite(number) ? Known::Positive : Known::Nothing;
+}
+
+Known BandFinder::follow(Operation *op, const Interval &outside) {
+  auto operand = [&](unsigned i) { return knownOf(op->getOperand(i)); };
+  auto either = [&](Known what) { return operand(0) == what || operand(1) == what; };
+  auto both = [&](Known what) { return operand(0) == what && operand(1) == what; };
+  return llvm::TypeSwitch<Operation *, Known>(op)
+      .Case<ConstantOp>(ofConstant)
+      .Case<CompareOp>([&](CompareOp compare) {
+        std::optional<Interval> holds = intervalOf(compare);
+        if (!holds) return Known::Nothing;
+        if (holds->contains(outside)) return Known::True;
+        return holds->meets(outside) ? Known::Nothing : Known::False;
+      })
+      .Case<NotOp>([&](auto) {
+        return operand(0) == Known::True ? Known::False : operand(0) == Known::False ? Known::True : Known::Nothing;
+      })
+      .Case<AndOp>([&](auto) {
+        return either(Known::False) ? Known::False : both(Known::True) ? Known::True : Known::Nothing;
+      })
+      .Case<OrOp>([&](auto) {
+        return either(Known::True) ? Known::True : both(Known::False) ? Known::False : Known::Nothing;
+      })
+      .Case<SelectOp>([&](auto) {
+        if (operand(0) == Known::True) return operand(1);
+        if (operand(0) == Known::False) return operand(2);
+        return operand(1) == operand(2) ? operand(1) : Known::Nothing;
+      })
+      .Case<MulOp>([&](auto) {
+        if (either(Known::Zero)) return Known::Zero;
+        return either(Known::NegativeInfinity) && either(Known::Positive) ? Known::NegativeInfinity : Known::Nothing;
+      })
+      .Case<DivOp>([&](auto) {
+        if (operand(0) == Known::Zero) return Known::Zero;
+        return operand(0) == Known::NegativeInfinity && operand(1) == Known::Positive ? Known::NegativeInfinity
+                                                                                      : Known::Nothing;
+      })
+      .Case<AddOp>([&](auto) {
+        if (either(Known::NegativeInfinity)) return Known::NegativeInfinity;
+        return operand(0) == Known::Zero ? operand(1) : operand(1) == Known::Zero ? operand(0) : Known::Nothing;
+      })
+      .Case<SubOp>([&](auto) {
+        if (operand(0) == Known::NegativeInfinity || operand(1) == Known::Zero) return operand(0);
+        return Known::Nothing;
+      })
+      .Case<NegOp>([&](auto) { return operand(0) == Known::Zero ? Known::Zero : Known::Nothing; })
+      .Case<ExpOp>([&](auto) {
+        return operand(0) == Known::NegativeInfinity ? Known::Zero
+               : operand(0) == Known::Zero           ? Known::Positive
+                                                     : Known::Nothing;
+      })
+      .Case<CastOp>([&](auto) {
+        if (operand(0) == Known::False) return Known::Zero;
+        return operand(0) == Known::True ? Known::Positive : operand(0);
+      })
+      .Case<BroadcastOp>([&](auto) { return operand(0); })
+      .Default([](auto) { return Known::Nothing; });
+}
+
+/// Whether what a kernel sums or compares outside the band is neutral. Notes what is known of its results.
+bool BandFinder::kernelHolds(KernelOp kernel, const Interval &outside) {
+  for (auto [operand, argument] : llvm::zip(kernel.getInputs(), kernel.getBlock().getArguments()))
+    known[argument] = knownOf(operand);
+  for (Operation &op : kernel.getBlock().without_terminator()) {
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      Known x = knownOf(reduce.getX());
+      bool isNeutral = (reduce.getKind() == ReduceKind::Sum && x == Known::Zero) ||
+                       (reduce.getKind() == ReduceKind::Max && x == Known::NegativeInfinity);
+      if (!isNeutral) return false;
+    }
+    for (Value result : op.getResults()) known[result] = follow(&op, outside);
+  }
+  for (auto [value, result] : llvm::zip(kernel.getBlock().getTerminator()->getOperands(), kernel.getResults()))
+    if (axes.isMatrix(tensorType(result))) known[result] = knownOf(value);
+  return true;
+}
+
+bool BandFinder::holdsOutside(const Interval &outside) {
+  known.clear();
+  for (Operation *step : steps) {
+    if (auto kernel = dyn_cast<KernelOp>(step)) {
+      if (!kernelHolds(kernel, outside)) return false;
+      continue;
+    }
+    auto contract = cast<ContractOp>(step);
+    std::optional<TiledContraction> part = tiledRole(contract, axes);
+    if (part->role != TiledRole::MakesMatrix && knownOf(contract->getOperand(part->x)) != Known::Zero) return false;
+  }
+  return true;
+}
+
+Band BandFinder::find() {
+  std::set<int64_t> uppers, lowers; // candidates, from the narrowest band to the widest
+  for (Operation *step : steps)
+    step->walk([&](CompareOp compare) {
+      std::optional<Interval> holds = intervalOf(compare);
+      if (!holds) return;
+      // A comparison may say what counts, or what does not.
+      if (holds->high != INT64_MAX) uppers.insert(holds->high), lowers.insert(-holds->high - 1);
+      if (holds->low != INT64_MIN) uppers.insert(holds->low - 1), lowers.insert(-holds->low);
+    });
+  Band band;
+  for (int64_t upper : uppers)
+    if (!band.upper && holdsOutside({upper + 1, INT64_MAX})) band.upper = upper;
+  for (int64_t lower : lowers)
+    if (!band.lower && holdsOutside({INT64_MIN, -lower - 1})) band.lower = -lower;
+  return band;
+}
+
+Band tessera::findBand(ArrayRef<Operation *> steps, const MatrixAxes &axes) { return BandFinder(steps, axes).find(); }

@@ -1,0 +1,57 @@
+//===- Roles.h - contractions that make or read a matrix by rows ------------===//
+//
+// Inside a tiled op a matrix M [batch…, rows, columns] is at hand a block of rows at a time. With E for all axes that are
+// neither batch axes nor rows nor columns, a contraction can
+//
+//   make it            M [rows, columns] = x [rows, E] · y [columns, E]    the scores q · k of an attention
+//   sum over columns   r [rows, E] = M [rows, columns] · y [columns, E]    p · v, dq = ds · k
+//   sum over rows      r [columns, E] += M [rows, columns] · y [rows, E]   dv = p · do, dk = ds · q
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PASSES_TILE_ROLES_H
+#define TESSERA_PASSES_TILE_ROLES_H
+
+#include "ir/Tsr.h"
+#include <optional>
+
+namespace tessera {
+
+/// The axes of the matrices of a tiled op.
+struct MatrixAxes {
+  llvm::SmallVector<AxisAttr> batch; ///< outermost first
+  AxisAttr rows, columns;
+
+  /// Of a value whose axes are [batch…, rows, columns].
+  static MatrixAxes of(NamedTensorType matrix);
+  /// Of the matrices of a tiled op; none if it has no contraction that makes or reads one.
+  static std::optional<MatrixAxes> of(TiledOp tiled);
+  bool isBatch(llvm::StringRef name) const;
+  /// Whether a type's axes are exactly these, in this order.
+  bool isMatrix(NamedTensorType type) const;
+  /// Whether a type's axes are the batch axes and the rows, in this order, and whatever behind them.
+  bool startsWithRows(NamedTensorType type) const;
+};
+
+enum class TiledRole { MakesMatrix, SumsColumns, SumsRows };
+
+/// Strides of an operand or a result in elements: along its axis of rows or columns, and along E.
+struct TiledStrides {
+  int64_t line = 0, element = 0;
+  /// Whether one of the two runs over neighbours in memory.
+  bool isDense() const { return line == 1 || element == 1; }
+};
+
+struct TiledContraction {
+  TiledRole role;
+  unsigned x, y;                   ///< operand numbers: of the rows (of x, or of the matrix), and of y
+  int64_t extent;                  ///< size of E
+  TiledStrides ofX, ofY, ofResult; ///< nothing is said of a matrix
+};
+
+/// The part that a contraction plays; none if it plays none, or if its operands' axes do not lie with one stride.
+std::optional<TiledContraction> tiledRole(ContractOp contract, const MatrixAxes &axes);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_TILE_ROLES_H
