@@ -136,6 +136,21 @@ void printTable(runtime::Threads &threads) {
         cases.push_back({32, m, k, m, layout});
       }
   }
+  // A transformer's own: forward, gradients of activations and of weights, for 4096 tokens.
+  for (auto [width, wide] : {std::pair<int64_t, int64_t>{128, 128},
+                             {128, 512},
+                             {256, 256},
+                             {256, 1024},
+                             {384, 384},
+                             {384, 1536},
+                             {512, 512},
+                             {512, 2048}})
+    for (const char *layout : {"NN", "NT", "TN"}) {
+      bool ofWeights = layout[0] == 'T';
+      cases.push_back(ofWeights ? Case{1, width, wide, 4096, layout} : Case{1, 4096, wide, width, layout});
+      if (width != wide)
+        cases.push_back(ofWeights ? Case{1, wide, width, 4096, layout} : Case{1, 4096, width, wide, layout});
+    }
   for (const Case &c : cases) {
     Rates r = rates(c, threads, false);
     printf("{%ld, %ld, %ld, %ld, %d, %d, %.0f, %.0f},\n", c.batch, c.m, c.n, c.k, c.layout[0] == 'T',

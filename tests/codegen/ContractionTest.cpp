@@ -112,6 +112,7 @@ TEST(Contraction, SeveralBlocks) {
     for (bool transposedB : {false, true}) {
       check(denseGemm(1, 300, 100, 600, transposedA, transposedB), 3);
       check(denseGemm(1, 40, 700, 515, transposedA, transposedB), 2);
+      check(denseGemm(1, 800, 800, 515, transposedA, transposedB), 2); // of rows, columns and K
       check(denseGemm(1, 500, 70, 1, transposedA, transposedB), 2);
     }
 }

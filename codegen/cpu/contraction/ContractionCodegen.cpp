@@ -26,7 +26,8 @@ private:
   void emitProduct(Value number, Value firstPart, Value lastPart);
   void emitColumnBlock(Span rows, Span columns);
   void emitRowBlock(Span rows, Span columns, Value k, Value steps);
-  void emitPanel(Span rows, Value column, Value columns, Value k, Value steps);
+  void emitPanel(Span rows, Value bPanel, Value column, Value columns, Value k, Value steps);
+  void packPanel(Value column, Value columns, Value k, Value steps, Value to);
   void packRows(Span rows, Value k, Value steps);
   /// Reads what the next panel will pack into the cache, a share for each tile of rows.
   void prefetchPanel(Value from, Value share, Value done);
@@ -113,6 +114,11 @@ void ContractionEmitter::emitProduct(Value number, Value firstPart, Value lastPa
 void ContractionEmitter::emitColumnBlock(Span rows, Span columns) {
   loop(code.index(0), code.index(plan.k), plan.blockSteps, [&](Value k) {
     Value steps = atMost(code.sub(code.index(plan.k), k), plan.blockSteps);
+    if (plan.packsBlockOfB)
+      loop(columns.from, columns.to, plan.tile.columns(), [&](Value column) {
+        Value count = atMost(code.sub(columns.to, column), plan.tile.columns());
+        packPanel(column, count, k, steps, f32At(panel, code.mul(code.sub(column, columns.from), steps)));
+      });
     loop(rows.from, rows.to, plan.blockRows, [&](Value row) {
       Span part{row, code.smin(code.add(row, plan.blockRows), rows.to)};
       if (plan.packsA) packRows(part, k, steps);
@@ -132,29 +138,35 @@ void ContractionEmitter::packRows(Span rows, Value k, Value steps) {
   });
 }
 
+void ContractionEmitter::packPanel(Value column, Value columns, Value k, Value steps, Value to) {
+  Value source = f32At(b, code.add(code.mul(k, plan.bStep), code.mul(column, plan.bColumn)));
+  Value stride = code.index(plan.bColumn != 1 ? plan.bColumn : plan.bStep);
+  call(packB, {source, stride, steps, columns, to});
+}
+
 void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value steps) {
   int64_t width = plan.tile.columns();
   loop(columns.from, columns.to, width, [&](Value column) {
-    Value count = atMost(code.sub(columns.to, column), width);
-    if (plan.packsB) {
-      Value source = f32At(b, code.add(code.mul(k, plan.bStep), code.mul(column, plan.bColumn)));
-      Value stride = code.index(plan.bColumn != 1 ? plan.bColumn : plan.bStep);
-      call(packB, {source, stride, steps, count, panel});
-    }
-    emitPanel(rows, column, count, k, steps);
+    Value count = atMost(code.sub(columns.to, column), width), bPanel = panel;
+    if (plan.packsBlockOfB)
+      bPanel = f32At(panel, code.mul(code.sub(column, columns.from), steps));
+    else if (plan.packsB)
+      packPanel(column, count, k, steps, panel);
+    else
+      bPanel = f32At(b, code.add(code.mul(k, plan.bStep), column));
+    emitPanel(rows, bPanel, column, count, k, steps);
   });
 }
 
-void ContractionEmitter::emitPanel(Span rows, Value column, Value columns, Value k, Value steps) {
+void ContractionEmitter::emitPanel(Span rows, Value bPanel, Value column, Value columns, Value k, Value steps) {
   int64_t tileRows = plan.tile.rows;
   Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, code.index(0));
-  Value bPanel = plan.packsB ? panel : f32At(b, code.add(code.mul(k, plan.bStep), column));
   Value cStride = code.index(plan.cRow);
   Value firstRow = plan.gemm.bias ? f32At(bias, column) : zeros;
   Value next =
       f32At(b, code.add(code.mul(k, plan.bStep), code.mul(code.add(column, plan.tile.columns()), plan.bColumn)));
   Value tiles = code.udiv(code.add(code.sub(rows.to, rows.from), tileRows - 1), tileRows);
-  bool prefetches = plan.packsB && plan.n > 2 * plan.tile.columns();
+  bool prefetches = plan.packsB && !plan.packsBlockOfB && plan.n > 2 * plan.tile.columns();
   Value pieces = plan.bColumn == 1 ? steps : code.udiv(steps, lineFloats);
   Value share =
       prefetches ? code.make<LLVM::UDivOp>(code.add(pieces, code.add(tiles, -1)), tiles).getResult() : Value();

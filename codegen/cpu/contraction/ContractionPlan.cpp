@@ -7,8 +7,10 @@ using namespace tessera;
 
 // Sizes of blocks in elements, for caches of 32 KiB, 1 MiB and more: measured on one processor, and flat around these.
 static constexpr int64_t longestBlock = 256;       ///< of K: a panel of b is 32 KiB
-static constexpr int64_t rowBlock = 64 * 1024;     ///< of a: a quarter of the second level
+static constexpr int64_t rowBlock = 96 * 1024;     ///< of a
 static constexpr int64_t columnBlock = 256 * 1024; ///< of c between two blocks of K
+/// Of b, where it is packed for several blocks of rows: with those of a in the second level.
+static constexpr int64_t packedBlock = 128 * 1024;
 /// Work that a thread is worth waking for, in multiply-adds: about a microsecond.
 static constexpr int64_t leastWork = 128 * 1024;
 /// Packing an operand pays from so many panels of b that meet a row of a, and from so many tiles of rows that meet a panel.
@@ -37,6 +39,8 @@ ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &t
   blockRows = evenBlocks(m, std::max<int64_t>(rowBlock / blockSteps, tile.rows), tile.rows);
   blockColumns = k > blockSteps ? evenBlocks(n, columnBlock / std::min(m, blockRows), tile.columns())
                                 : llvm::alignTo(n, tile.columns());
+  packsBlockOfB = packsB && m > blockRows;
+  if (packsBlockOfB) blockColumns = std::min(blockColumns, evenBlocks(n, packedBlock / blockSteps, tile.columns()));
 
   partSize = splitRows ? tile.rows : tile.columns();
   parts = splitRows ? rowTiles : panels;
@@ -50,6 +54,6 @@ ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &t
 
 int64_t ContractionPlan::blockOffset() const {
   // A pack writes up to a vector behind its panel.
-  int64_t panel = packsB ? blockSteps * tile.columns() + tile.lanes : 0;
+  int64_t panel = packsB ? blockSteps * (packsBlockOfB ? blockColumns : tile.columns()) + tile.lanes : 0;
   return llvm::alignTo(panelOffset() + panel * 4, 64);
 }

@@ -4,9 +4,9 @@
 // operand to pack each for itself. A thread goes over its part as
 //
 //   for block of columns, as many as stay in the cache of c between two blocks of K
-//     for block of K
+//     for block of K: pack b's part, if several blocks of rows read it
 //       for block of rows, of which a's part stays in the second level cache: pack it
-//         for panel of b, which stays in the first level: pack it
+//         for panel of b, which stays in the first level: pack it, if no other block of rows does
 //           for tile of rows: product
 //
 // An operand that is read few times and lies well is read where it is.
@@ -29,8 +29,9 @@ struct ContractionPlan {
   int64_t blockRows, blockColumns, blockSteps; ///< of the loops above
   bool splitRows;                              ///< threads share rows; else columns
   bool packsA, packsB;
-  int64_t parts;    ///< iterations in one product of the batch: tiles of rows or panels of columns
-  int64_t partSize; ///< rows or columns of one
+  bool packsBlockOfB; ///< b's part of a whole block of columns at once; else panel by panel, where it is used
+  int64_t parts;      ///< iterations in one product of the batch: tiles of rows or panels of columns
+  int64_t partSize;   ///< rows or columns of one
   int64_t iterations, grain;
   int64_t scratchBytes; ///< of one thread
 
