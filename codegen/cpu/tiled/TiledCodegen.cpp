@@ -30,12 +30,12 @@ private:
   void emitIteration(Value number);
   void emitBlock(Span rows);
   Span countedColumns(Span rows);
+  Span columnSteps(Span columns);
   void clear(ContractOp sumOverRows, const TiledContraction &part);
   void packWhole(const TiledStep &step);
-  void emitStep(size_t number, Span rows, Span columns);
   void emitMaker(size_t number, Span rows, Span columns);
   void emitSumOverColumns(size_t number, Span rows, Span columns);
-  void emitSumOverRows(size_t number, Span rows, Span columns);
+  void emitSumOverRows(size_t number, Span rows, Span columns, Span steps);
   void clearEdges(Value matrix, int64_t tileRows, Span rows, Span columns);
   void emitKernel(size_t number, Span rows, Span columns);
 
@@ -196,38 +196,35 @@ void TiledEmitter::emitIteration(Value number) {
   });
 }
 
-/// Columns that count in one of the rows, in whole steps of the kernels' loops; at least one step.
+/// Columns that count in one of the rows; one at least, since results that sum over columns are written in any case.
 Span TiledEmitter::countedColumns(Span rows) {
-  constexpr int64_t step = LoopNestEmitter::columnStep;
-  int64_t last = (plan.columns - 1) / step * step;
   Span columns{code.index(0), code.index(plan.columns)};
-  if (std::optional<int64_t> lower = plan.op.getLower()) {
-    Value first = code.smax(code.add(rows.from, *lower), code.index(0));
-    columns.from = atMost(code.bitAnd(first, -step), last);
-  }
-  if (std::optional<int64_t> upper = plan.op.getUpper()) {
-    Value end = code.smax(code.add(rows.to, *upper), code.index(1)); // the last row's column, and one
-    columns.to = atMost(code.bitAnd(code.add(end, step - 1), -step), plan.columns);
-    columns.to = code.smax(columns.to, atMost(code.add(columns.from, step), plan.columns));
-  }
+  if (std::optional<int64_t> lower = plan.op.getLower())
+    columns.from = code.smax(code.index(0), atMost(code.add(rows.from, *lower), plan.columns - 1));
+  if (std::optional<int64_t> upper = plan.op.getUpper()) // the last row's column, and one
+    columns.to = code.smax(code.add(columns.from, 1), atMost(code.add(rows.to, *upper), plan.columns));
   return columns;
 }
 
-void TiledEmitter::emitBlock(Span rows) {
-  Span columns = countedColumns(rows);
-  for (size_t i = 0; i < plan.steps.size(); ++i) emitStep(i, rows, columns);
+/// The same in whole steps of the kernels' loops.
+Span TiledEmitter::columnSteps(Span columns) {
+  constexpr int64_t step = LoopNestEmitter::columnStep;
+  return {code.bitAnd(columns.from, -step), atMost(code.bitAnd(code.add(columns.to, step - 1), -step), plan.columns)};
 }
 
-void TiledEmitter::emitStep(size_t number, Span rows, Span columns) {
-  const TiledStep &step = plan.steps[number];
-  if (!step.part) return emitKernel(number, rows, columns);
-  switch (step.part->role) {
-  case TiledRole::MakesMatrix:
-    return emitMaker(number, rows, columns);
-  case TiledRole::SumsColumns:
-    return emitSumOverColumns(number, rows, columns);
-  case TiledRole::SumsRows:
-    return emitSumOverRows(number, rows, columns);
+/// Kernels run in whole steps, so contractions make what they read. What kernels make outside the band is zero and need not
+/// be summed.
+void TiledEmitter::emitBlock(Span rows) {
+  Span counted = countedColumns(rows), steps = columnSteps(counted);
+  for (auto [number, step] : llvm::enumerate(plan.steps)) {
+    if (!step.part)
+      emitKernel(number, rows, steps);
+    else if (step.part->role == TiledRole::MakesMatrix)
+      emitMaker(number, rows, steps);
+    else if (step.part->role == TiledRole::SumsColumns)
+      emitSumOverColumns(number, rows, counted);
+    else
+      emitSumOverRows(number, rows, counted, steps);
   }
 }
 
@@ -334,7 +331,7 @@ void TiledEmitter::emitSumOverColumns(size_t number, Span rows, Span columns) {
   });
 }
 
-/// Tiles start at multiples of their rows: what they read beside the columns that count must be zero.
+/// Tiles start at multiples of their rows: what they read beside the columns that kernels have made must be zero.
 void TiledEmitter::clearEdges(Value matrix, int64_t tileRows, Span rows, Span columns) {
   unsigned lanes = plan.steps.front().tile.lanes;
   for (const TiledStep &step : plan.steps)
@@ -351,12 +348,12 @@ void TiledEmitter::clearEdges(Value matrix, int64_t tileRows, Span rows, Span co
   });
 }
 
-void TiledEmitter::emitSumOverRows(size_t number, Span rows, Span columns) {
+void TiledEmitter::emitSumOverRows(size_t number, Span rows, Span columns, Span steps) {
   const TiledStep &step = plan.steps[number];
   const TiledContraction &part = *step.part;
   Value matrix = step.op->getOperand(part.x), count = length(rows);
   int64_t width = step.tile.columns(), tileRows = step.tile.rows;
-  if (plan.isBand()) clearEdges(matrix, tileRows, rows, columns);
+  if (plan.isBand()) clearEdges(matrix, tileRows, rows, steps);
   Value y = f32At(inMemory(step.op->getOperand(part.y)), code.mul(rows.from, part.ofY.line));
   Value block = inScratch(plan.blockOffset), extent = code.index(part.extent);
   pack(y, {part.ofY.element, part.ofY.line}, extent, count, width, block);
