@@ -66,8 +66,11 @@ namespace {
 /// Builds the adjoint of one attention. The scores are computed again; nothing of their size was kept.
 ///
 ///   s = q k             S = score(s, captures)        p = exp(S - lse), 0 in a masked row
-///   dv = p dout         dp = dout v                   dS = p (dp - sum(dout out) + dlse)
+///   dv = w dout         dw = dout v                   w = weight(p, captures), else p
+///   dp: the weight region differentiated              dS = p (dp - sum(dout out) + dlse)
 ///   ds, dcaptures: the score region differentiated    dq = ds k, dk = ds q
+///
+/// sum(p dp) = sum(dout out), also with weights, which are multiples of p.
 struct AttentionAdjoint {
   GraphBuilder &b;
   AttentionOp op;
@@ -90,45 +93,63 @@ struct AttentionAdjoint {
     return b.select(isMasked, b.scalar(0, element), b.exp(b.sub(scores, op.getLse())));
   }
 
-  Value scoreGradient(Value p, Value dout, Value dlse) {
+  Value scoreGradient(Value p, Value dp, Value dout, Value dlse) {
     NamedTensorType rows = op.getLse().getType();
     Value spread;
-    if (dout) {
-      Value dp = contractTo(dout, op.getV(), p.getType());
-      spread = b.sub(dp, b.sumTo(b.mul(dout, op.getResult()), rows));
-    }
+    if (dp) spread = b.sub(dp, b.sumTo(b.mul(dout, op.getResult()), rows));
     if (dlse) spread = addIfAny(b, spread, dlse);
-    return b.mul(p, spread);
+    return spread ? b.mul(p, spread) : Value();
   }
 
-  void build(Value dout, Value dlse) {
-    Value s = b.contract(op.getQ(), op.getK(), names(op.getHidden()));
-    // The score region, written out here.
-    Block &region = op.getScore().front();
-    IRMapping map;
-    map.map(region.getArgument(0), s);
-    map.map(region.getArguments().drop_front(), op.getCaptures());
+  /// A region, written out.
+  struct WrittenOut {
+    Value from, result;
     SmallVector<Operation *> ops;
-    for (Operation &inner : region.without_terminator()) ops.push_back(b.clone(inner, map));
-    Value scores = map.lookupOrDefault(region.getTerminator()->getOperand(0));
+  };
+  WrittenOut writeOut(Region &region, Value x) {
+    if (region.empty()) return {x, x, {}};
+    Block &block = region.front();
+    WrittenOut out{x, x, {}};
+    IRMapping map;
+    map.map(block.getArgument(0), x);
+    map.map(block.getArguments().drop_front(), op.getCaptures());
+    for (Operation &inner : block.without_terminator()) out.ops.push_back(b.clone(inner, map));
+    out.result = map.lookupOrDefault(block.getTerminator()->getOperand(0));
+    return out;
+  }
 
-    Value p = probabilities(scores);
-    if (dout && needed(2)) accumulate(2, contractTo(p, dout, op.getV().getType()));
-
+  /// The gradient of what a region started from, given that of its result; null where nothing flows back. Accumulates
+  /// those of captures.
+  Value flowBack(const WrittenOut &region, Value gradient, bool wantsStart) {
+    if (!gradient || region.result == region.from) return gradient;
     SmallVector<Value> wrt;
-    SmallVector<unsigned> operands; // Of the attention; the scores stand for q and k.
-    bool needsScores = needed(0) || needed(1);
-    if (needsScores) wrt.push_back(s);
+    SmallVector<unsigned> operands; // of the attention
+    if (wantsStart) wrt.push_back(region.from);
     for (unsigned i = 3; i < op->getNumOperands(); ++i)
       if (needed(i) && !llvm::is_contained(wrt, op->getOperand(i)))
         wrt.push_back(op->getOperand(i)), operands.push_back(i);
-    if (wrt.empty()) return;
-    ReverseMode reverse(b, ops, wrt);
-    reverse.accumulate(scores, scoreGradient(p, dout, dlse));
+    if (wrt.empty()) return {};
+    ReverseMode reverse(b, region.ops, wrt);
+    reverse.accumulate(region.result, gradient);
     reverse.run();
     for (auto [i, operand] : llvm::enumerate(operands))
-      if (Value gradient = reverse.getGradient(i + needsScores)) accumulate(operand, gradient);
-    Value ds = needsScores ? reverse.getGradient(0) : Value();
+      if (Value ofCapture = reverse.getGradient(i + wantsStart)) accumulate(operand, ofCapture);
+    return wantsStart ? reverse.getGradient(0) : Value();
+  }
+
+  void build(Value dout, Value dlse) {
+    WrittenOut scores = writeOut(op.getScore(), b.contract(op.getQ(), op.getK(), names(op.getHidden())));
+    Value p = probabilities(scores.result);
+    WrittenOut weights = writeOut(op.getWeight(), p);
+    if (dout && needed(2)) accumulate(2, contractTo(weights.result, dout, op.getV().getType()));
+
+    bool needsScores = needed(0) || needed(1);
+    bool needsCaptures = false;
+    for (unsigned i = 3; i < op->getNumOperands(); ++i) needsCaptures |= needed(i);
+    if (!needsScores && !needsCaptures) return;
+    Value dw = dout ? contractTo(dout, op.getV(), p.getType()) : Value();
+    Value dp = flowBack(weights, dw, true);
+    Value ds = flowBack(scores, scoreGradient(p, dp, dout, dlse), needsScores);
     if (ds && needed(0)) accumulate(0, contractTo(ds, op.getK(), op.getQ().getType()));
     if (ds && needed(1)) accumulate(1, contractTo(ds, op.getQ(), op.getK().getType()));
   }

@@ -57,12 +57,20 @@ SmallVector<Value> CrossEntropyOp::decompose(GraphBuilder &b) {
   return {b.sub(lse, picked), b.broadcast(lse, getLse().getType())};
 }
 
-SmallVector<Value> AttentionOp::decompose(GraphBuilder &b) {
-  Block &region = getScore().front();
+/// The ops of a region that maps a value and the captures of an attention, written out at the insertion point.
+static Value writeOut(GraphBuilder &b, AttentionOp op, Region &region, Value x) {
+  if (region.empty()) return x;
+  Block &block = region.front();
   IRMapping map;
-  map.map(region.getArgument(0), b.contract(getQ(), getK(), names(getHidden())));
-  map.map(region.getArguments().drop_front(), getCaptures());
-  for (Operation &op : region.without_terminator()) b.clone(op, map);
-  Exponentials e = exponentials(b, map.lookupOrDefault(region.getTerminator()->getOperand(0)), getKey());
-  return {b.contract(normalise(b, e), getV(), getKey()), logSumExp(b, e)};
+  map.map(block.getArgument(0), x);
+  map.map(block.getArguments().drop_front(), op.getCaptures());
+  for (Operation &inner : block.without_terminator()) b.clone(inner, map);
+  return map.lookupOrDefault(block.getTerminator()->getOperand(0));
+}
+
+SmallVector<Value> AttentionOp::decompose(GraphBuilder &b) {
+  Value scores = writeOut(b, *this, getScore(), b.contract(getQ(), getK(), names(getHidden())));
+  Exponentials e = exponentials(b, scores, getKey());
+  Value weights = writeOut(b, *this, getWeight(), normalise(b, e));
+  return {b.contract(weights, getV(), getKey()), logSumExp(b, e)};
 }

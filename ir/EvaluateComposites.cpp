@@ -106,17 +106,24 @@ static TensorValue contract(const TensorValue &a, const TensorValue &b, ArrayRef
 
 LogicalResult AttentionOp::evaluate(Operands operands, Results results, Interpreter &interpreter) {
   const TensorValue &q = operands[0], &k = operands[1], &v = operands[2];
-  Block &region = getScore().front();
   PartialRounding partial = interpreter.partialRounding(results[0].type.getElementType());
-
-  SmallVector<TensorValue> arguments{contract(q, k, names(getHidden()), tensorType(region.getArgument(0)), partial)};
-  interpreter.round(arguments[0]);
-  llvm::append_range(arguments, operands.drop_front(3));
-  FailureOr<SmallVector<TensorValue>> scores = interpreter.runBlock(region, arguments);
+  // What a region makes of a tensor and the captures.
+  auto changed = [&](Region &region, TensorValue x) -> FailureOr<TensorValue> {
+    if (region.empty()) return x;
+    interpreter.round(x);
+    SmallVector<TensorValue> arguments{std::move(x)};
+    llvm::append_range(arguments, operands.drop_front(3));
+    FailureOr<SmallVector<TensorValue>> yielded = interpreter.runBlock(region.front(), arguments);
+    if (failed(yielded)) return failure();
+    return yielded->front();
+  };
+  auto score = tensorType(getScore().front().getArgument(0));
+  FailureOr<TensorValue> scores = changed(getScore(), contract(q, k, names(getHidden()), score, partial));
   if (failed(scores)) return failure();
-
-  auto [weights, lse] = softmax(scores->front(), getKey(), partial);
-  results[0] = contract(weights, v, getKey(), results[0].type, partial);
+  auto [probabilities, lse] = softmax(*scores, getKey(), partial);
+  FailureOr<TensorValue> weights = changed(getWeight(), probabilities);
+  if (failed(weights)) return failure();
+  results[0] = contract(*weights, v, getKey(), results[0].type, partial);
   results[1] = lse.reordered(results[1].type);
   return success();
 }

@@ -288,11 +288,13 @@ def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlo
     The region maps the scores q · k (contracted over `hidden`), and the `captures`, to the scores that softmax
     sees: scaling, causal masks, windows, ALiBi, soft caps. `lse`, the log-sum-exp of each row, is kept for the backward pass (-inf in a row
     that is wholly masked, whose output is 0).
+    The second region, if there is one, maps the probabilities and the captures to the weights of the values: dropout. The weights are
+    multiples of the probabilities, element by element, by what does not depend on them.
   }];
   let arguments = (ins Tsr_FloatTensor:$q, Tsr_FloatTensor:$k, Tsr_FloatTensor:$v, Variadic<Tsr_Tensor>:$captures, StrArrayAttr:$hidden, StrAttr:$key);
   let results = (outs Tsr_FloatTensor:$result, Tsr_FloatTensor:$lse);
-  let regions = (region SizedRegion<1>:$score);
-  let assemblyFormat = "$q `,` $k `,` $v (`captures` $captures^)? `hidden` $hidden `key` $key attr-dict `:` functional-type(operands, results) $score";
+  let regions = (region SizedRegion<1>:$score, AnyRegion:$weight);
+  let assemblyFormat = "$q `,` $k `,` $v (`captures` $captures^)? `hidden` $hidden `key` $key attr-dict `:` functional-type(operands, results) $score (`weight` $weight^)?";
 }
 
 //===----------------------------------------------------------------------===//

@@ -205,9 +205,16 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("expected the score and the captures as region arguments");
   auto score = dyn_cast<NamedTensorType>(block.getArgument(0).getType());
   if (!score || !score.hasAxis(getKey())) return emitOpError("expected scores with axis `") << getKey() << "`";
-  auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  if (!yield || yield.getValues().size() != 1 || yield.getValues()[0].getType() != score)
-    return emitOpError("expected the region to yield scores of type ") << score;
+  auto yieldsScore = [&](Block &block) {
+    auto yield = dyn_cast<YieldOp>(block.getTerminator());
+    return yield && yield.getValues().size() == 1 && yield.getValues()[0].getType() == score;
+  };
+  if (!yieldsScore(block)) return emitOpError("expected the region to yield scores of type ") << score;
+  if (getWeight().empty()) return success();
+  Block &weight = getWeight().front();
+  if (weight.getArgumentTypes() != block.getArgumentTypes())
+    return emitOpError("expected the probabilities and the captures as arguments of the second region");
+  if (!yieldsScore(weight)) return emitOpError("expected the second region to yield weights of type ") << score;
   return success();
 }
 

@@ -138,9 +138,13 @@ void OrderPlanner::planRepeat(RepeatOp op) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// Values without an order of their own: they are computed where they are used.
-static bool isWeak(Value value) {
-  return isa_and_present<ConstantOp, IndexOp, RandomOp, BroadcastOp>(value.getDefiningOp());
+/// Values without an order of their own: they are computed where they are used, as are comparisons of positions and draws.
+static bool isWeak(Value value, int depth = 0) {
+  constexpr int deepest = 6;
+  Operation *op = value.getDefiningOp();
+  if (isa_and_present<ConstantOp, IndexOp, RandomOp, BroadcastOp>(op)) return true;
+  return isa_and_present<ElementwiseOpInterface>(op) && depth < deepest &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isWeak(operand, depth + 1); });
 }
 
 void OrderPlanner::planElementwise(Operation *op) {

@@ -3,14 +3,16 @@
 //   %s = tsr.contract %q, %k over ["hd"]
 //   … elementwise ops on %s: scaling, masks, biases …                  becomes the score region
 //   %p = tsr.softmax %S over "key"
+//   … multiples of %p: dropout …                                       becomes the weight region
 //   %o = tsr.contract %p, %v over ["key"]
 //
 // becomes `%o, %lse = tsr.attention %q, %k, %v hidden ["hd"] key "key" { … }`.
 //
 //   1. Start from a contraction over one axis with a softmax over that axis.
-//   2. Walk up from the softmax through elementwise ops to the contraction that makes the scores.
-//   3. Ops that depend on the scores move into the region. Of the rest, positions, constants and what follows from them
-//      are cloned into it; everything else is captured.
+//   2. Walk up to the softmax through ops that scale the probabilities, and from the softmax through elementwise ops to
+//      the contraction that makes the scores.
+//   3. Ops that depend on the scores, or on the probabilities, move into a region. Of the rest, positions, constants,
+//      draws and what follows from them are cloned into it; everything else is captured.
 //
 // Where a user would expect attention but something stands in the way, a remark says what.
 //
@@ -27,27 +29,31 @@ namespace {
 /// One contraction of probabilities with values.
 class Candidate {
 public:
-  Candidate(ContractOp output, Value p, Value v) : output(output), p(p), v(v), key(names(output.getOver())[0]) {}
+  Candidate(ContractOp output, Value weights, Value v)
+      : output(output), weights(weights), v(v), key(names(output.getOver())[0]) {}
 
   /// Replaces the ops if they form attention; else says why not where they nearly do.
   void raise();
 
 private:
+  bool findSoftmax();
   bool findScores();
   bool isPrivate();
-  void fillRegion(AttentionOp attention);
-  bool isSource(Value value);
+  void fillRegions(AttentionOp attention);
   void remark(StringRef reason) { output.emitRemark("not raised to attention: ") << reason; }
 
   ContractOp output;
-  Value p, v;
+  Value weights, v;
   StringRef key;
   SoftmaxOp softmax;
   ContractOp scores;
-  llvm::SetVector<Operation *>
-      chain; ///< elementwise ops from the scores to the softmax, in program order after `findScores`
+  /// Elementwise ops from the scores to the softmax, and from the softmax to the weights, in program order.
+  llvm::SetVector<Operation *> chain, scaling;
 };
 } // namespace
+
+/// Ops between the softmax and the contraction with the values.
+static constexpr int deepestChain = 8;
 
 static bool isElementwise(Operation *op) { return isa_and_nonnull<ElementwiseOpInterface, BroadcastOp>(op); }
 
@@ -64,6 +70,36 @@ static bool makesScores(Operation *op, Type type, StringRef key) {
   auto contract = dyn_cast_or_null<ContractOp>(op);
   return contract && contract.getType() == type &&
          contract.getLhs().getType().hasAxis(key) != contract.getRhs().getType().hasAxis(key);
+}
+
+/// The operand of which the op gives a multiple, element by element, by what the others say; null if it does not.
+static OpOperand *scaledOperand(Operation *op, StringRef key) {
+  OpOperand *scaled = nullptr;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!comesFromSoftmax(operand.get(), key, deepestChain)) continue;
+    if (scaled) return nullptr;
+    scaled = &operand;
+  }
+  if (!scaled || isa<MulOp, NegOp>(op)) return scaled;
+  if (isa<DivOp>(op)) return scaled->getOperandNumber() == 0 ? scaled : nullptr;
+  if (!isa<SelectOp>(op) || scaled->getOperandNumber() == 0) return nullptr;
+  auto other = op->getOperand(3 - scaled->getOperandNumber()).getDefiningOp<ConstantOp>();
+  return other && other.getNumber() == 0 ? scaled : nullptr;
+}
+
+/// 2. Fills `softmax` and `scaling`.
+bool Candidate::findSoftmax() {
+  SmallVector<Operation *> upwards;
+  Value value = weights;
+  while (Operation *op = value.getDefiningOp()) {
+    if ((softmax = dyn_cast<SoftmaxOp>(op))) break;
+    OpOperand *scaled = scaledOperand(op, key);
+    if (!scaled || scaled->get().getType() != value.getType()) return false;
+    upwards.push_back(op);
+    value = scaled->get();
+  }
+  scaling.insert(upwards.rbegin(), upwards.rend());
+  return softmax && softmax.getAxis() == key;
 }
 
 /// 2. Fills `scores` and `chain`. Several contractions may feed the scores: the one found first makes them, the others
@@ -89,49 +125,74 @@ bool Candidate::findScores() {
   return true;
 }
 
-/// Whether nothing outside needs the scores or the probabilities.
+/// Whether nothing outside needs the scores, the probabilities or the weights.
 bool Candidate::isPrivate() {
   auto isInside = [&](Operation *user) { return chain.contains(user) || user == softmax; };
-  return p.hasOneUse() && llvm::all_of(scores->getUsers(), isInside) &&
-         llvm::all_of(chain, [&](Operation *op) { return llvm::all_of(op->getUsers(), isInside); });
+  auto isScaling = [&](Operation *user) { return scaling.contains(user) || user == output; };
+  return llvm::all_of(scores->getUsers(), isInside) &&
+         llvm::all_of(chain, [&](Operation *op) { return llvm::all_of(op->getUsers(), isInside); }) &&
+         llvm::all_of(softmax->getUsers(), isScaling) &&
+         llvm::all_of(scaling, [&](Operation *op) { return op->hasOneUse() && isScaling(*op->user_begin()); });
 }
 
-/// Whether the value follows from positions and constants.
-bool Candidate::isSource(Value value) {
+/// Whether the value follows from positions, constants and draws.
+static bool isSource(Value value) {
   Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<ConstantOp, IndexOp>(op)) return true;
-  return isElementwise(op) && llvm::all_of(op->getOperands(), [&](Value operand) { return isSource(operand); });
+  if (isa_and_nonnull<ConstantOp, IndexOp, RandomOp>(op)) return true;
+  return isElementwise(op) && llvm::all_of(op->getOperands(), isSource);
 }
 
-/// 3.
-void Candidate::fillRegion(AttentionOp attention) {
-  OpBuilder b(attention.getContext());
-  Block *block = b.createBlock(&attention.getScore());
-  IRMapping map;
-  map.map(scores.getResult(), block->addArgument(scores.getType(), scores.getLoc()));
-  auto import = [&](auto &self, Value value) -> void {
+namespace {
+/// Moves ops into the regions of an attention. What is captured is an argument of both.
+class RegionFiller {
+public:
+  explicit RegionFiller(AttentionOp attention) : attention(attention) {}
+
+  void fill(Region &region, Value from, const llvm::SetVector<Operation *> &ops, Value result) {
+    OpBuilder b(attention.getContext());
+    Block *block = b.createBlock(&region);
+    IRMapping map;
+    map.map(from, block->addArgument(from.getType(), from.getLoc()));
+    for (Value capture : attention.getCaptures()) map.map(capture, addArgument(*block, capture));
+    for (Operation *op : ops) {
+      for (Value operand : op->getOperands()) import(b, map, *block, operand);
+      b.clone(*op, map);
+    }
+    YieldOp::create(b, attention.getLoc(), map.lookup(result));
+  }
+
+private:
+  static Value addArgument(Block &block, Value value) { return block.addArgument(value.getType(), value.getLoc()); }
+
+  void import(OpBuilder &b, IRMapping &map, Block &block, Value value) {
     if (map.contains(value)) return;
-    if (!isSource(value)) {
-      attention.getCapturesMutable().append(value);
-      map.map(value, block->addArgument(value.getType(), value.getLoc()));
+    if (isSource(value)) {
+      for (Value operand : value.getDefiningOp()->getOperands()) import(b, map, block, operand);
+      b.clone(*value.getDefiningOp(), map);
       return;
     }
-    for (Value operand : value.getDefiningOp()->getOperands()) self(self, operand);
-    b.clone(*value.getDefiningOp(), map);
-  };
-  for (Operation *op : chain) {
-    for (Value operand : op->getOperands()) import(import, operand);
-    b.clone(*op, map);
+    attention.getCapturesMutable().append(value);
+    for (Region *region : {&attention.getScore(), &attention.getWeight()})
+      if (!region->empty()) {
+        Value argument = addArgument(region->front(), value);
+        if (&region->front() == &block) map.map(value, argument);
+      }
   }
-  YieldOp::create(b, attention.getLoc(), map.lookup(softmax.getX()));
+
+  AttentionOp attention;
+};
+} // namespace
+
+/// 3.
+void Candidate::fillRegions(AttentionOp attention) {
+  RegionFiller filler(attention);
+  filler.fill(attention.getScore(), scores.getResult(), chain, softmax.getX());
+  if (!scaling.empty()) filler.fill(attention.getWeight(), softmax.getResult(), scaling, weights);
 }
 
 void Candidate::raise() {
-  softmax = p.getDefiningOp<SoftmaxOp>();
-  if (!softmax || softmax.getAxis() != key) {
-    if (comesFromSoftmax(p, key, 8)) remark("an op stands between softmax and the contraction with the values");
-    return;
-  }
+  if (!findSoftmax())
+    return remark("an op that does not scale stands between softmax and the contraction with the values");
   if (!findScores())
     return remark("the scores do not come from a contraction through elementwise ops that keep their axes");
   if (!isPrivate()) return remark("scores or probabilities are used elsewhere");
@@ -143,9 +204,10 @@ void Candidate::raise() {
   auto attention =
       AttentionOp::create(b, output.getLoc(), output.getType(), rows, q, k, v, ValueRange(), scores.getOver(), key);
   attention->setDiscardableAttrs(output->getDiscardableAttrDictionary());
-  fillRegion(attention);
+  fillRegions(attention);
   output.replaceAllUsesWith(attention.getResult());
   output.erase();
+  for (Operation *op : llvm::reverse(scaling)) op->erase();
   softmax.erase();
   for (Operation *op : llvm::reverse(chain)) op->erase();
   scores.erase();
@@ -156,12 +218,13 @@ void tessera::raiseAttention(ModuleOp module) {
   SmallVector<ContractOp> outputs;
   module.walk([&](ContractOp op) {
     StringRef key = names(op.getOver()).size() == 1 ? names(op.getOver())[0] : StringRef();
-    if (!key.empty() && (comesFromSoftmax(op.getLhs(), key, 8) || comesFromSoftmax(op.getRhs(), key, 8)))
+    if (!key.empty() &&
+        (comesFromSoftmax(op.getLhs(), key, deepestChain) || comesFromSoftmax(op.getRhs(), key, deepestChain)))
       outputs.push_back(op);
   });
   for (ContractOp output : outputs) {
     StringRef key = names(output.getOver())[0];
-    bool isLeft = comesFromSoftmax(output.getLhs(), key, 8);
+    bool isLeft = comesFromSoftmax(output.getLhs(), key, deepestChain);
     Candidate(output, isLeft ? output.getLhs() : output.getRhs(), isLeft ? output.getRhs() : output.getLhs()).raise();
   }
 }

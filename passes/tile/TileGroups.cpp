@@ -145,6 +145,10 @@ std::optional<TileGroup> GroupFinder::find(ContractOp maker) {
   for (Operation &op : *block)
     if (steps.contains(&op)) group.steps.push_back(&op);
   int64_t products = 1;
+  bool sumsRows = llvm::any_of(steps, [&](Operation *step) {
+    auto contract = dyn_cast<ContractOp>(step);
+    return contract && tiledRole(contract, axes)->role == TiledRole::SumsRows;
+  });
   for (AxisAttr axis : axes.batch) {
     bool isSummed = llvm::any_of(steps, [&](Operation *step) {
       auto contract = dyn_cast<ContractOp>(step);
@@ -153,7 +157,8 @@ std::optional<TileGroup> GroupFinder::find(ContractOp maker) {
     (isSummed ? group.serialAxes : group.parallelAxes).push_back(axis.getName());
     if (!isSummed) products *= axis.getSize();
   }
-  if (products < limits.leastProducts) return std::nullopt;
+  // Without sums over rows threads can share the blocks of one position too.
+  if (sumsRows && products < limits.leastProducts) return std::nullopt;
   group.band = findBand(group.steps, axes);
   return group;
 }

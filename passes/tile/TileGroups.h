@@ -18,7 +18,7 @@ struct TileGroup {
 /// What makes a group worth running by rows.
 struct TileLimits {
   int64_t leastRows;     ///< of a matrix: what is read whole is packed for them
-  int64_t leastProducts; ///< parallel batch positions, so that all threads have work
+  int64_t leastProducts; ///< parallel batch positions, so that all threads have work, where rows are summed over
   int64_t mostBytes;     ///< of what one product reads whole (the keys of one head)
 };
 

@@ -88,6 +88,14 @@ static SmallVector<Value> attentionSample(Sample &s) {
   Value capture = captures.empty() ? Value() : block->addArgument(captures[0].getType(), s.getLoc());
   auto mask = static_cast<Mask>(s.integer(0, 2));
   YieldOp::create(s, s.getLoc(), changeScore(s, argument, capture, mask));
+  if (s.coin()) { // what is kept of the probabilities, scaled
+    Block *weight = s.createBlock(&op.getWeight());
+    Value p = weight->addArgument(score, s.getLoc());
+    Value factor = captures.empty() ? Value() : weight->addArgument(captures[0].getType(), s.getLoc());
+    Value kept = s.mul(p, factor && s.coin() ? factor : s.scalar(1.25, s.getF64Type()));
+    Value sees = s.compare(Predicate::NE, s.index(s.axis("key")), s.scalar(1, s.getI32Type()));
+    YieldOp::create(s, s.getLoc(), s.select(sees, kept, s.scalar(0, s.getF64Type())));
+  }
   if (mask == Mask::Strict) return {op.getResult()}; // The other result is -inf.
   return {op.getResult(), op.getLse()};
 }

@@ -106,6 +106,18 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
       %biased = tsr.add %score, %b : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
       tsr.yield %biased : !tsr.tensor<[seq: 5, key: 5], f32>
     }
+    // CHECK: tsr.attention
+    // CHECK: } weight {
+    // CHECK-NEXT: ^bb0(%[[P:.*]]: !tsr.tensor<[seq: 5, key: 5], f32>):
+    // CHECK-NEXT: tsr.mul %[[P]], %[[P]]
+    %out2, %row2 = tsr.attention %q, %k, %v hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>) {
+    ^bb0(%score: !tsr.tensor<[seq: 5, key: 5], f32>):
+      tsr.yield %score : !tsr.tensor<[seq: 5, key: 5], f32>
+    } weight {
+    ^bb0(%p: !tsr.tensor<[seq: 5, key: 5], f32>):
+      %scaled = tsr.mul %p, %p : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[seq: 5, key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+      tsr.yield %scaled : !tsr.tensor<[seq: 5, key: 5], f32>
+    }
     return
   }
 

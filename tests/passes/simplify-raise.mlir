@@ -146,16 +146,43 @@ module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab
     return %o : !tsr.tensor<[seq: 5, head: 2, hd: 4], f32>
   }
 
-  // Dropout of the probabilities is no attention, and a remark says so.
+  // Dropout: what scales the probabilities moves into a second region, the draw with it; both regions take all captures.
   // CHECK-LABEL: @dropout
-  func.func @dropout(%q: !tsr.tensor<[seq: 5, hd: 4], f32>, %k: !tsr.tensor<[hd: 4, key: 5], f32>, %v: !tsr.tensor<[hd: 4, key: 5], f32>, %keep: !tsr.tensor<[seq: 5, key: 5], i1>) -> !tsr.tensor<[seq: 5, hd: 4], f32> {
+  func.func @dropout(%q: !tsr.tensor<[seq: 5, hd: 4], f32>, %k: !tsr.tensor<[hd: 4, key: 5], f32>, %v: !tsr.tensor<[hd: 4, key: 5], f32>, %b: !tsr.tensor<[key: 5], f32>, %seed: !tsr.tensor<[], i64>, %step: !tsr.tensor<[], i32>) -> !tsr.tensor<[seq: 5, hd: 4], f32> {
+    // CHECK-NEXT: %[[O:.*]]:2 = tsr.attention %arg0, %arg1, %arg2 captures %arg3, %arg4, %arg5 hidden ["hd"] key "key"
+    // CHECK-NEXT: ^bb0(%[[S:.*]]: !tsr.tensor<[seq: 5, key: 5], f32>, %[[B:.*]]: !tsr.tensor<[key: 5], f32>, %{{.*}}: !tsr.tensor<[], i64>, %{{.*}}: !tsr.tensor<[], i32>):
+    // CHECK-NEXT: tsr.add %[[S]], %[[B]]
+    // CHECK-NEXT: tsr.yield
+    // CHECK-NEXT: } weight {
+    // CHECK-NEXT: ^bb0(%[[P:.*]]: !tsr.tensor<[seq: 5, key: 5], f32>, %{{.*}}: !tsr.tensor<[key: 5], f32>, %[[SEED:.*]]: !tsr.tensor<[], i64>, %[[STEP:.*]]: !tsr.tensor<[], i32>):
+    // CHECK: tsr.mul %[[P]]
+    // CHECK: tsr.random uniform site 7 seed %[[SEED]] step %[[STEP]]
+    // CHECK: tsr.select
+    // CHECK-NEXT: tsr.yield
+    // CHECK: return %[[O]]#0
+    %zero = tsr.constant 0.0 : f32 -> !tsr.tensor<[], f32>
+    %rate = tsr.constant 0.2 : f32 -> !tsr.tensor<[], f32>
+    %more = tsr.constant 1.25 : f32 -> !tsr.tensor<[], f32>
+    %s0 = tsr.contract %q, %k over ["hd"] : (!tsr.tensor<[seq: 5, hd: 4], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    %s = tsr.add %s0, %b : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    %p = tsr.softmax %s over "key" : !tsr.tensor<[seq: 5, key: 5], f32>
+    %u = tsr.random uniform site 7 seed %seed step %step : (!tsr.tensor<[], i64>, !tsr.tensor<[], i32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    %drop = tsr.compare lt %u, %rate : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[seq: 5, key: 5], i1>
+    %m = tsr.mul %p, %more : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    %d = tsr.select %drop, %zero, %m : (!tsr.tensor<[seq: 5, key: 5], i1>, !tsr.tensor<[], f32>, !tsr.tensor<[seq: 5, key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    %o = tsr.contract %d, %v over ["key"] : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, hd: 4], f32>
+    return %o : !tsr.tensor<[seq: 5, hd: 4], f32>
+  }
+
+  // What is added to the probabilities scales nothing: no attention, and a remark says so.
+  // CHECK-LABEL: @added
+  func.func @added(%q: !tsr.tensor<[seq: 5, hd: 4], f32>, %k: !tsr.tensor<[hd: 4, key: 5], f32>, %v: !tsr.tensor<[hd: 4, key: 5], f32>, %b: !tsr.tensor<[key: 5], f32>) -> !tsr.tensor<[seq: 5, hd: 4], f32> {
     // CHECK: tsr.softmax
     // CHECK-NOT: tsr.attention
-    %zero = tsr.constant 0.0 : f32 -> !tsr.tensor<[], f32>
     %s = tsr.contract %q, %k over ["hd"] : (!tsr.tensor<[seq: 5, hd: 4], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
     %p = tsr.softmax %s over "key" : !tsr.tensor<[seq: 5, key: 5], f32>
-    %d = tsr.select %keep, %p, %zero : (!tsr.tensor<[seq: 5, key: 5], i1>, !tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
-    // expected-remark @+1 {{not raised to attention: an op stands between softmax and the contraction with the values}}
+    %d = tsr.add %p, %b : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    // expected-remark @+1 {{not raised to attention: an op that does not scale stands between softmax and the contraction with the values}}
     %o = tsr.contract %d, %v over ["key"] : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, hd: 4], f32>
     return %o : !tsr.tensor<[seq: 5, hd: 4], f32>
   }

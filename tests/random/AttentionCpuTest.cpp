@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
                   .headSize = 10,
                   .score = "where(pos[key] <= pos[seq], s, -inf)",
                   .p = "dropout(softmax[key](score), 0.2)",
-                  .tiled = 1},
+                  .upper = 0},
         Attention{.name = "Unmasked",
                   .batch = 2,
                   .seq = 49,

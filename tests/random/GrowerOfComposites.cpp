@@ -63,6 +63,8 @@ void Grower::growAttention() {
   if (choose.oneIn(2)) { // In long hand.
     Value score = change(b, b.contract(q, k, {"hd"}));
     Value p = SoftmaxOp::create(b, b.getLoc(), score.getType(), score, "key");
+    if (choose.oneIn(3))
+      p = b.select(b.compare(Predicate::LT, draw(p), number(0.2)), number(0), b.mul(p, number(1.25)));
     return add(b.contract(p, v, {"key"}), 2 * bound);
   }
   NamedTensorType score = b.type(b.unite({tensorType(q), tensorType(k)}), s.element);

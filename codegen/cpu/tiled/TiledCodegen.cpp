@@ -67,7 +67,7 @@ private:
   TiledPlan &plan;
   MatrixFunctions &functions;
   Code code;
-  Value scratch, kernelArguments;
+  Value scratch, kernelArguments, zeroVector;
   llvm::DenseMap<Value, Value> bases;                   ///< of values in memory
   SmallVector<Value> positions;                         ///< along the batch axes
   std::vector<std::optional<ProductVariants>> products; ///< by step
@@ -98,12 +98,9 @@ LogicalResult TiledEmitter::emit(StringRef symbol, const CpuTarget &target) {
   };
   llvm::for_each(plan.op.getBlock().getArguments(), load);
   llvm::for_each(plan.op.getBlock().getTerminator()->getOperands(), load);
-  int64_t zeros = 0, lanes = 1;
-  for (const TiledStep &step : plan.steps)
-    if (step.part) zeros = std::max<int64_t>(zeros, step.tile.columns()), lanes = step.tile.lanes;
-  for (int64_t j = 0; j < zeros; j += lanes)
-    storeVector(code, code.number(Code::withLanes(code.getF32Type(), lanes), 0.0),
-                code.at(scratch, code.getF32Type(), j));
+  zeroVector = code.number(Code::withLanes(code.getF32Type(), plan.lanes), 0.0);
+  for (int64_t j = 0; j < plan.zeros; j += plan.lanes)
+    storeVector(code, zeroVector, code.at(scratch, code.getF32Type(), j));
   positions.resize(plan.axes.batch.size());
   loop(function.getBody().getArgument(1), function.getBody().getArgument(2), 1,
        [&](Value number) { emitIteration(number); });
@@ -273,20 +270,20 @@ void TiledEmitter::packWhole(const TiledStep &step) {
 /// Sets a result that sums over rows to zero, for the current position of the parallel axes.
 void TiledEmitter::clear(ContractOp sumOverRows, const TiledContraction &part) {
   Value result = sumOverRows.getResult();
-  unsigned lanes = plan.steps.front().part ? plan.steps.front().tile.lanes : 4;
   SmallVector<unsigned> own = llvm::filter_to_vector(
       plan.serial, [&](unsigned axis) { return tensorType(result).hasAxis(plan.axes.batch[axis].getName()); });
   for (unsigned axis : plan.serial) positions[axis] = {};
-  Value zero = code.number(Code::withLanes(code.getF32Type(), lanes), 0.0);
+  int64_t lanes = plan.lanes;
   forEachPosition(own, [&] {
     Value start = inMemory(result);
     loop(code.index(0), code.index(plan.columns), 1, [&](Value line) {
       Value row = f32At(start, code.mul(line, part.ofResult.line));
       int64_t whole = part.extent / lanes * lanes;
       if (whole > 0)
-        loop(code.index(0), code.index(whole), lanes, [&](Value i) { storeVector(code, zero, f32At(row, i)); });
+        loop(code.index(0), code.index(whole), lanes, [&](Value i) { storeVector(code, zeroVector, f32At(row, i)); });
       if (whole < part.extent)
-        storeVector(code, zero, code.at(row, code.getF32Type(), whole), code.prefixMask(lanes, part.extent - whole));
+        storeVector(code, zeroVector, code.at(row, code.getF32Type(), whole),
+                    code.prefixMask(lanes, part.extent - whole));
     });
   });
 }
@@ -333,17 +330,15 @@ void TiledEmitter::emitSumOverColumns(size_t number, Span rows, Span columns) {
 
 /// Tiles start at multiples of their rows: what they read beside the columns that kernels have made must be zero.
 void TiledEmitter::clearEdges(Value matrix, int64_t tileRows, Span rows, Span columns) {
-  unsigned lanes = plan.steps.front().tile.lanes;
-  for (const TiledStep &step : plan.steps)
-    if (step.part) lanes = step.tile.lanes;
-  Value zero = code.number(Code::withLanes(code.getF32Type(), lanes), 0.0);
   Value isLow = code.icmp(LLVM::ICmpPredicate::sgt, columns.from, code.index(0));
   loop(code.index(0), length(rows), 1, [&](Value row) {
     Value start = matrixRow(matrix, row);
-    for (int64_t j = 0; j < tileRows; j += lanes) {
-      storeVector(code, zero, f32At(start, code.add(columns.to, j)));
+    for (int64_t j = 0; j < tileRows; j += plan.lanes) {
+      storeVector(code, zeroVector, f32At(start, code.add(columns.to, j)));
       if (plan.op.getLower())
-        code.when(isLow, [&] { storeVector(code, zero, f32At(start, code.add(columns.from, -j - lanes))); });
+        code.when(isLow, [&] {
+          storeVector(code, zeroVector, f32At(start, code.add(columns.from, -j - int64_t(plan.lanes))));
+        });
     }
   });
 }

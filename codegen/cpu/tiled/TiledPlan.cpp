@@ -19,7 +19,7 @@ static constexpr int64_t fewIterations = 16;
 static constexpr int64_t alignment = 64;
 
 TiledPlan::TiledPlan(TiledOp op, const MatrixAxes &axes, const CpuTarget &target)
-    : op(op), axes(axes), rows(axes.rows.getSize()), columns(axes.columns.getSize()) {
+    : op(op), axes(axes), rows(axes.rows.getSize()), columns(axes.columns.getSize()), lanes(target.floatLanes) {
   for (auto [i, axis] : llvm::enumerate(axes.batch))
     (llvm::is_contained(names(op.getSerial()), axis.getName()) ? serial : parallel).push_back(i);
   planSteps(target);
@@ -35,6 +35,7 @@ void TiledPlan::planSteps(const CpuTarget &target) {
     if (auto contract = dyn_cast<ContractOp>(inner)) {
       step.part = tiledRole(contract, axes);
       step.tile = RegisterTile::of(target, step.part->role == TiledRole::MakesMatrix ? columns : step.part->extent);
+      zeros = std::max<int64_t>(zeros, step.tile.columns());
     }
     steps.push_back(step);
   }
@@ -53,9 +54,7 @@ void TiledPlan::chooseBlock() {
 }
 
 void TiledPlan::placePacked() {
-  int64_t lanes = 1, zeros = 0, block = 0;
-  for (const TiledStep &step : steps)
-    if (step.part) lanes = step.tile.lanes, zeros = std::max<int64_t>(zeros, step.tile.columns());
+  int64_t block = 0;
   // Packing writes up to a vector behind its panel.
   auto region = [&](int64_t elements) { return llvm::alignTo((elements + lanes) * 4, alignment); };
   scratchBytes = region(zeros);
@@ -83,10 +82,9 @@ void TiledPlan::placePacked() {
 
 void TiledPlan::placeSlots() {
   // Tiles of matrix rows reach beyond the columns: products write whole tiles, sums over rows read them.
-  int64_t most = 0;
+  int64_t most = zeros;
   for (const TiledStep &step : steps)
-    if (step.part)
-      most = std::max<int64_t>({most, step.tile.columns(), llvm::alignTo(step.tile.rows, step.tile.lanes)});
+    if (step.part) most = std::max<int64_t>(most, llvm::alignTo(step.tile.rows, lanes));
   int64_t stride = llvm::alignTo(columns + most, 16) + (columns % 512 == 0 ? 16 : 0);
 
   auto isInside = [&](Value value) {

@@ -45,7 +45,9 @@ struct TiledPlan {
   MatrixAxes axes;
   llvm::SmallVector<unsigned> parallel, serial; ///< axes of the batch, outermost first
   int64_t rows, columns;
-  int64_t blockRows;
+  unsigned lanes;    ///< f32 numbers in a vector
+  int64_t zeros = 0; ///< numbers in the row of zeros: those of the widest tile
+  int64_t blockRows = 0;
   llvm::SmallVector<TiledStep> steps;
   llvm::DenseMap<mlir::Value, TiledSlot> slots;
   int64_t blockOffset = 0; ///< of the operand packed for a block of rows
