@@ -40,9 +40,16 @@ def Tsr_PlaceAttr : Tsr_Attr<"Place", "place"> {
   let description = [{
     The address is `offset + sum(strides[d] * i[d])` bytes from the start of the arena, where `i[d]` is the induction
     value of the enclosing repeat at depth `d`, outermost first. `#tsr.place<1024>` has no strides: the buffer lies still.
+
+    A stack with `slot` does not lie in one piece: slot `i` of its outermost axis lies `i * slot` bytes from its start, with pieces
+    of other stacks in between. Only repeats, slot by slot, use such a stack.
   }];
-  let parameters = (ins "int64_t":$offset, OptionalArrayRefParameter<"int64_t">:$strides);
-  let assemblyFormat = "`<` $offset (`,` `[` $strides^ `]`)? `>`";
+  let parameters = (ins "int64_t":$offset, OptionalArrayRefParameter<"int64_t">:$strides, DefaultValuedParameter<"int64_t", "0">:$slot);
+  let builders = [AttrBuilder<(ins "int64_t":$offset, "::llvm::ArrayRef<int64_t>":$strides, CArg<"int64_t", "0">:$slot), [{
+    return $_get($_ctxt, offset, strides, slot);
+  }]>];
+  let skipDefaultBuilders = 1;
+  let assemblyFormat = "`<` $offset (`,` `[` $strides^ `]`)? (`slot` $slot^)? `>`";
 }
 
 class Tsr_Enum<string name, list<I32EnumCase> cases> : I32Enum<name, "", cases> {

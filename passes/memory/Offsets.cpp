@@ -5,6 +5,8 @@
 //      on top. Stacks of which one loop empties one and fills the other may reach into each other.
 //   3. This is done for a few orders (size; the same in pairs of stacks; size times duration; start) until one meets
 //      the lower bound; the best is kept.
+//   4. Where none did, large buffers change places in the best order, by chance but always the same chance, and a change
+//      stays where it does no harm.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +16,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <random>
 
 using namespace tessera;
 using llvm::ArrayRef;
@@ -178,6 +181,33 @@ static void pairStacks(ArrayRef<Lifetime> buffers, llvm::SmallVectorImpl<unsigne
   order.assign(paired);
 }
 
+/// Packings that the search may try, and comparisons of two buffers in all of them together: some tens of milliseconds.
+static constexpr int64_t mostAttempts = 2000, mostComparisons = 8'000'000;
+/// Buffers smaller than this part of the whole stay where they are in the order.
+static constexpr int64_t smallPart = 2048;
+
+static void improveOrder(ArrayRef<Lifetime> buffers, int64_t bound, SmallVector<unsigned> order, Packing &best) {
+  SmallVector<unsigned> movable; // places in the order
+  for (auto [place, buffer] : llvm::enumerate(order))
+    if (buffers[buffer].bytes >= best.bytes / smallPart) movable.push_back(place);
+  if (movable.size() < 2) return;
+  int64_t count = buffers.size(), attempts = std::min(mostAttempts, mostComparisons / (count * count));
+  std::minstd_rand chance(1);
+  for (int64_t i = 0; i < attempts && best.bytes > bound; ++i) {
+    unsigned from = movable[chance() % movable.size()], to = movable[chance() % movable.size()];
+    if (from == to) continue;
+    SmallVector<unsigned> changed(order);
+    if (from < to)
+      std::rotate(changed.begin() + from, changed.begin() + from + 1, changed.begin() + to + 1);
+    else
+      std::rotate(changed.begin() + to, changed.begin() + from, changed.begin() + from + 1);
+    Packing packing = packInOrder(buffers, changed);
+    if (packing.bytes > best.bytes) continue;
+    order = std::move(changed);
+    best = std::move(packing);
+  }
+}
+
 Packing tessera::packBuffers(ArrayRef<Lifetime> buffers) {
   SmallVector<unsigned> order(buffers.size());
   std::iota(order.begin(), order.end(), 0);
@@ -193,9 +223,10 @@ Packing tessera::packBuffers(ArrayRef<Lifetime> buffers) {
   SmallVector<unsigned> inPairs(order);
   pairStacks(buffers, inPairs);
   Packing best = packInOrder(buffers, order);
+  SmallVector<unsigned> bestOrder(order);
   auto attempt = [&] {
     Packing other = packInOrder(buffers, order);
-    if (other.bytes < best.bytes) best = std::move(other);
+    if (other.bytes < best.bytes) best = std::move(other), bestOrder = order;
   };
   if (best.bytes > bound && inPairs != order) std::swap(order, inPairs), attempt(), std::swap(order, inPairs);
   if (best.bytes > bound)
@@ -207,5 +238,6 @@ Packing tessera::packBuffers(ArrayRef<Lifetime> buffers) {
       return std::pair(-static_cast<double>(buffers[i].start), static_cast<double>(buffers[i].bytes));
     }),
         attempt();
+  if (best.bytes > bound) improveOrder(buffers, bound, bestOrder, best);
   return best;
 }

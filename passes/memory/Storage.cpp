@@ -9,7 +9,9 @@
 //      c. a repeat puts its carried operand, argument, yielded value and result into one cell; a stacked result's
 //         producer writes into its slot; a carried value that is also stacked moves from slot to slot of a stack that
 //         is one slot longer.
-//   4. Where the lifetimes in a cell collide, the value stays outside and the operand is noted in `copies`.
+//   4. Small stacks that a loop empties while it fills a large one lie in one buffer, a piece of each in a slot, so that what
+//      is freed is large enough for what is filled.
+//   5. Where the lifetimes in a cell collide, the value stays outside and the operand is noted in `copies`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,6 +53,7 @@ StoragePlan::StoragePlan(func::FuncOp function) : function(function), line(funct
   placeStateResults();
   placeBlock(function.getBody().front());
   noteStacks();
+  groupStacks();
 }
 
 //===----------------------------------------------------------------------===//
@@ -295,6 +298,74 @@ void StoragePlan::noteFilled(RepeatOp repeat, int loop) {
   }
 }
 
+/// Whether a buffer is one stack that one repeat fills and another empties, slot by slot, so that its slots may lie apart.
+bool StoragePlan::mayShareSlots(const Buffer &buffer) const {
+  const Lifetime &lifetime = buffer.lifetime;
+  return lifetime.emptied.loop >= 0 && lifetime.filled.loop >= 0 && buffer.slot == 0 &&
+         lifetime.bytes / lifetime.emptied.slots % bufferAlignment == 0;
+}
+
+static int64_t slotBytes(const Lifetime &lifetime) {
+  return lifetime.bytes / (lifetime.filled.loop >= 0 ? lifetime.filled : lifetime.emptied).slots;
+}
+
+/// For each stack that a loop fills, the largest first: one that it empties with slots at least as large, else several with
+/// slots that are together.
+void StoragePlan::groupStacks() {
+  SmallVector<unsigned> filled, emptied;
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    if (buffer.lifetime.filled.loop >= 0) filled.push_back(i);
+    if (mayShareSlots(buffer)) emptied.push_back(i);
+  }
+  auto bySlot = [&](unsigned a, unsigned b) { return slotBytes(buffers[a].lifetime) > slotBytes(buffers[b].lifetime); };
+  llvm::stable_sort(filled, bySlot);
+  llvm::stable_sort(emptied, bySlot);
+  llvm::SmallDenseSet<unsigned> taken;
+  for (unsigned fresh : filled) {
+    const Lifetime wanted = buffers[fresh].lifetime;
+    if (wanted.filled.loop < 0) continue; // shares a buffer by now
+    SmallVector<unsigned> single, members;
+    int64_t together = 0;
+    for (unsigned old : emptied) {
+      const Lifetime &lifetime = buffers[old].lifetime;
+      if (taken.contains(old) || lifetime.emptied.loop != wanted.filled.loop) continue;
+      if (slotBytes(lifetime) >= slotBytes(wanted)) single = {old}; // the smallest that is large enough
+      bool fits = members.empty() || lifetime.filled.loop == buffers[members.front()].lifetime.filled.loop;
+      if (slotBytes(lifetime) >= slotBytes(wanted) || together >= slotBytes(wanted) || !fits) continue;
+      members.push_back(old);
+      together += slotBytes(lifetime);
+    }
+    if (single.empty() && together < slotBytes(wanted)) continue;
+    if (single.empty()) shareSlots(members);
+    for (unsigned old : single.empty() ? members : single) taken.insert(old);
+  }
+}
+
+/// The members' values move into one new buffer.
+void StoragePlan::shareSlots(ArrayRef<unsigned> members) {
+  Buffer shared;
+  shared.lifetime = buffers[members.front()].lifetime;
+  SmallVector<int64_t> starts;
+  for (unsigned member : members) {
+    starts.push_back(shared.slot);
+    shared.slot += slotBytes(buffers[member].lifetime);
+    shared.lifetime.start = std::min(shared.lifetime.start, buffers[member].lifetime.start);
+    shared.lifetime.end = std::max(shared.lifetime.end, buffers[member].lifetime.end);
+  }
+  shared.lifetime.bytes = shared.slot * shared.lifetime.emptied.slots;
+  for (auto [member, start] : llvm::zip(members, starts)) {
+    for (Cell &cell : cells) {
+      if (cell.buffer != static_cast<int>(member)) continue;
+      cell.buffer = buffers.size();
+      cell.offset += start;
+      for (int64_t &stride : cell.strides)
+        if (stride != 0) stride = shared.slot;
+    }
+    buffers[member].lifetime = {};
+  }
+  buffers.push_back(shared);
+}
+
 //===----------------------------------------------------------------------===//
 // Places
 //===----------------------------------------------------------------------===//
@@ -319,8 +390,10 @@ StoragePlan::Location StoragePlan::locate(Value value) const {
   unsigned operand = argument.getArgNumber() - 1, carried = repeat.getCarried().size();
   Location outer = locate(repeat->getOperand(operand));
   outer.offset += offset;
-  if (operand < carried + repeat.getSliced().size())
-    outer.strides = withStride(outer.strides, repeatDepth(repeat), bytesOf(argument));
+  if (operand < carried + repeat.getSliced().size()) {
+    int64_t slot = outer.buffer < 0 ? 0 : buffers[outer.buffer].slot;
+    outer.strides = withStride(outer.strides, repeatDepth(repeat), slot ? slot : bytesOf(argument));
+  }
   return outer;
 }
 
@@ -328,5 +401,8 @@ PlaceAttr StoragePlan::place(Value value) const {
   Location location = locate(value);
   if (location.buffer < 0) return {};
   while (!location.strides.empty() && location.strides.back() == 0) location.strides.pop_back();
-  return PlaceAttr::get(value.getContext(), buffers[location.buffer].offset + location.offset, location.strides);
+  const Buffer &buffer = buffers[location.buffer];
+  bool isStack = buffer.slot != 0 && location.strides.empty();
+  return PlaceAttr::get(value.getContext(), buffer.offset + location.offset, location.strides,
+                        isStack ? buffer.slot : 0);
 }

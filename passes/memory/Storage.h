@@ -21,6 +21,7 @@ namespace tessera {
 struct Buffer {
   Lifetime lifetime;
   std::string state;  ///< path, if it is the place of state; such a buffer lives always
+  int64_t slot = 0;   ///< of stacks that share the buffer: bytes from one slot to the next, with a piece of each
   int64_t offset = 0; ///< set once packed
 };
 
@@ -69,6 +70,9 @@ private:
   void noteStacks();
   void noteEmptied(RepeatOp repeat, int loop);
   void noteFilled(RepeatOp repeat, int loop);
+  void groupStacks();
+  bool mayShareSlots(const Buffer &buffer) const;
+  void shareSlots(llvm::ArrayRef<unsigned> members);
   /// Whether `root` alone has the whole buffer of its cell from `start` to `end`, but for its slots.
   bool ownsBuffer(mlir::Value root, int start, int end) const;
 

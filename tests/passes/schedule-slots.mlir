@@ -1,0 +1,44 @@
+// RUN: tessera-opt %s --tsr-schedule --tsr-verify-phase=phase=schedule | FileCheck %s
+
+// Three small stacks that the second repeat empties while it fills a large one share a buffer, a piece of each in a slot of 192
+// bytes, as many as a slot of the large one takes: it lies in what they leave, one slot behind.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["layer", "m", "n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 4, m: 3, n: 16], f32>) {
+    // CHECK: tsr.repeat [layer: 4] index {{.*}} tsr.places = [#tsr.place<960>, #tsr.place<0 slot 192>, #tsr.place<64 slot 192>, #tsr.place<128 slot 192>]
+    %f:4 = tsr.repeat [layer: 4] index %i carry (%c = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[layer: 4, n: 16], f32>, !tsr.tensor<[layer: 4, n: 16], f32>, !tsr.tensor<[layer: 4, n: 16], f32>) {
+      %a = tsr.kernel "sin" (%p = %c : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) {
+        %r = tsr.sin %p : !tsr.tensor<[n: 16], f32>
+        tsr.yield %r : !tsr.tensor<[n: 16], f32>
+      }
+      // CHECK: tsr.kernel "cos" {{.*}}#tsr.place<64, [192]>
+      %b = tsr.kernel "cos" (%p = %c : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) {
+        %r = tsr.cos %p : !tsr.tensor<[n: 16], f32>
+        tsr.yield %r : !tsr.tensor<[n: 16], f32>
+      }
+      %d = tsr.kernel "exp" (%p = %c : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) {
+        %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+        tsr.yield %r : !tsr.tensor<[n: 16], f32>
+      }
+      %n = tsr.kernel "add" (%p = %a : !tsr.tensor<[n: 16], f32>, %q = %b : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) {
+        %r = tsr.add %p, %q : (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>) -> !tsr.tensor<[n: 16], f32>
+        tsr.yield %r : !tsr.tensor<[n: 16], f32>
+      }
+      tsr.yield %n, %a, %b, %d : !tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>
+    }
+    // CHECK: tsr.repeat [layer: 4] reverse {{.*}}argPlaces = [#tsr.place<1024>, #tsr.place<960>, #tsr.place<0, [192]>, #tsr.place<64, [192]>, #tsr.place<128, [192]>], tsr.places = [#tsr.place<960>, #tsr.place<192>]
+    %g:2 = tsr.repeat [layer: 4] reverse index %i carry (%c = %f#0 : !tsr.tensor<[n: 16], f32>) slice (%s = %f#1 : !tsr.tensor<[layer: 4, n: 16], f32>, %t = %f#2 : !tsr.tensor<[layer: 4, n: 16], f32>, %u = %f#3 : !tsr.tensor<[layer: 4, n: 16], f32>) -> (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[layer: 4, m: 3, n: 16], f32>) {
+      %e = tsr.kernel "mul" (%p = %s : !tsr.tensor<[n: 16], f32>, %q = %t : !tsr.tensor<[n: 16], f32>, %w = %u : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) {
+        %r = tsr.mul %p, %q : (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>) -> !tsr.tensor<[n: 16], f32>
+        %v = tsr.mul %r, %w : (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>) -> !tsr.tensor<[n: 16], f32>
+        tsr.yield %v : !tsr.tensor<[n: 16], f32>
+      }
+      %l = tsr.kernel "repeat" (%p = %e : !tsr.tensor<[n: 16], f32>) parallel ["m", "n"] serial [] vector "n" -> (!tsr.tensor<[m: 3, n: 16], f32>) {
+        %r = tsr.broadcast %p : !tsr.tensor<[n: 16], f32> -> !tsr.tensor<[m: 3, n: 16], f32>
+        tsr.yield %r : !tsr.tensor<[m: 3, n: 16], f32>
+      }
+      tsr.yield %e, %l : !tsr.tensor<[n: 16], f32>, !tsr.tensor<[m: 3, n: 16], f32>
+    }
+    return %g#1 : !tsr.tensor<[layer: 4, m: 3, n: 16], f32>
+  }
+}
