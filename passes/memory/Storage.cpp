@@ -358,8 +358,8 @@ void StoragePlan::shareSlots(ArrayRef<unsigned> members) {
       if (cell.buffer != static_cast<int>(member)) continue;
       cell.buffer = buffers.size();
       cell.offset += start;
-      for (int64_t &stride : cell.strides)
-        if (stride != 0) stride = shared.slot;
+      // The repeats that use the stacks stand in no other; strides of repeats inside them stay.
+      if (!cell.strides.empty()) cell.strides.front() = shared.slot;
     }
     buffers[member].lifetime = {};
   }
@@ -391,7 +391,7 @@ StoragePlan::Location StoragePlan::locate(Value value) const {
   Location outer = locate(repeat->getOperand(operand));
   outer.offset += offset;
   if (operand < carried + repeat.getSliced().size()) {
-    int64_t slot = outer.buffer < 0 ? 0 : buffers[outer.buffer].slot;
+    int64_t slot = outer.buffer >= 0 && outer.strides.empty() ? buffers[outer.buffer].slot : 0;
     outer.strides = withStride(outer.strides, repeatDepth(repeat), slot ? slot : bytesOf(argument));
   }
   return outer;

@@ -1,4 +1,4 @@
-// RUN: tessera-opt %s --tsr-schedule --tsr-verify-phase=phase=schedule | FileCheck %s
+// RUN: tessera-opt %s --split-input-file --tsr-schedule --tsr-verify-phase=phase=schedule | FileCheck %s
 
 // Three small stacks that the second repeat empties while it fills a large one share a buffer, a piece of each in a slot of 192
 // bytes, as many as a slot of the large one takes: it lies in what they leave, one slot behind.
@@ -40,5 +40,53 @@ module attributes {tsr.axes = ["layer", "m", "n"], tsr.phase = "tile"} {
       tsr.yield %e, %l : !tsr.tensor<[n: 16], f32>, !tsr.tensor<[m: 3, n: 16], f32>
     }
     return %g#1 : !tsr.tensor<[layer: 4, m: 3, n: 16], f32>
+  }
+}
+
+// -----
+
+// A piece of a slot may be a stack of a repeat inside: its own slots lie side by side as ever, forwards and backwards.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["layer", "inner", "m", "n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 4, m: 4, n: 16], f32>) {
+    // CHECK: tsr.repeat [layer: 4] index {{.*}} slot 256>, #tsr.place<{{[0-9]+}} slot 256>]
+    // CHECK: tsr.kernel "sin" {{.*}}, [256, 64]>
+    // CHECK: tsr.kernel "cos" {{.*}}, [256, 64]>
+    %f:3 = tsr.repeat [layer: 4] index %i carry (%c = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[layer: 4, inner: 2, n: 16], f32>, !tsr.tensor<[layer: 4, inner: 2, n: 16], f32>) {
+      %h:3 = tsr.repeat [inner: 2] index %j carry (%d = %c : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[inner: 2, n: 16], f32>, !tsr.tensor<[inner: 2, n: 16], f32>) {
+        %a = tsr.kernel "sin" (%p = %d : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) {
+          %r = tsr.sin %p : !tsr.tensor<[n: 16], f32>
+          tsr.yield %r : !tsr.tensor<[n: 16], f32>
+        }
+        %b = tsr.kernel "cos" (%p = %d : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) {
+          %r = tsr.cos %p : !tsr.tensor<[n: 16], f32>
+          tsr.yield %r : !tsr.tensor<[n: 16], f32>
+        }
+        %e = tsr.kernel "exp" (%p = %d : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) {
+          %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+          tsr.yield %r : !tsr.tensor<[n: 16], f32>
+        }
+        tsr.yield %e, %a, %b : !tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>
+      }
+      tsr.yield %h#0, %h#1, %h#2 : !tsr.tensor<[n: 16], f32>, !tsr.tensor<[inner: 2, n: 16], f32>, !tsr.tensor<[inner: 2, n: 16], f32>
+    }
+    // CHECK: tsr.repeat [layer: 4] reverse
+    // CHECK: tsr.repeat [inner: 2] reverse {{.*}}argPlaces = [{{.*}}, [256, 64]>, #tsr.place<{{[0-9]+}}, [256, 64]>]
+    %g:2 = tsr.repeat [layer: 4] reverse index %i carry (%c = %f#0 : !tsr.tensor<[n: 16], f32>) slice (%s = %f#1 : !tsr.tensor<[layer: 4, inner: 2, n: 16], f32>, %t = %f#2 : !tsr.tensor<[layer: 4, inner: 2, n: 16], f32>) -> (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[layer: 4, m: 4, n: 16], f32>) {
+      %h = tsr.repeat [inner: 2] reverse index %j carry (%d = %c : !tsr.tensor<[n: 16], f32>) slice (%u = %s : !tsr.tensor<[inner: 2, n: 16], f32>, %v = %t : !tsr.tensor<[inner: 2, n: 16], f32>) -> (!tsr.tensor<[n: 16], f32>) {
+        %w = tsr.kernel "mul" (%p = %u : !tsr.tensor<[n: 16], f32>, %q = %v : !tsr.tensor<[n: 16], f32>, %o = %d : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) {
+          %r = tsr.mul %p, %q : (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>) -> !tsr.tensor<[n: 16], f32>
+          %z = tsr.mul %r, %o : (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>) -> !tsr.tensor<[n: 16], f32>
+          tsr.yield %z : !tsr.tensor<[n: 16], f32>
+        }
+        tsr.yield %w : !tsr.tensor<[n: 16], f32>
+      }
+      %l = tsr.kernel "repeat" (%p = %h : !tsr.tensor<[n: 16], f32>) parallel ["m", "n"] serial [] vector "n" -> (!tsr.tensor<[m: 4, n: 16], f32>) {
+        %r = tsr.broadcast %p : !tsr.tensor<[n: 16], f32> -> !tsr.tensor<[m: 4, n: 16], f32>
+        tsr.yield %r : !tsr.tensor<[m: 4, n: 16], f32>
+      }
+      tsr.yield %h, %l : !tsr.tensor<[n: 16], f32>, !tsr.tensor<[m: 4, n: 16], f32>
+    }
+    return %g#1 : !tsr.tensor<[layer: 4, m: 4, n: 16], f32>
   }
 }
