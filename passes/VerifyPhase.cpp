@@ -7,6 +7,7 @@
 #include "passes/fusion/CheckKernels.h"
 #include "passes/layout/CheckLayout.h"
 #include "passes/memory/CheckPlan.h"
+#include "passes/tile/CheckTiles.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_VERIFYPHASEPASS
@@ -57,6 +58,7 @@ static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
     return failure();
   if (index >= phaseIndex("layout") && failed(checkLayout(module))) return failure();
   if (index >= phaseIndex("fuse") && failed(checkKernels(module))) return failure();
+  if (index >= phaseIndex("tile") && failed(checkTiles(module))) return failure();
   if (index >= phaseIndex("schedule") && failed(checkPlan(module))) return failure();
   return success();
 }

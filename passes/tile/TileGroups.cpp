@@ -1,6 +1,7 @@
 //===- TileGroups.cpp - which ops run a block of rows at a time -------------===//
 
 #include "passes/tile/TileGroups.h"
+#include "passes/tile/CheckTiles.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -19,10 +20,9 @@ private:
 
   bool join(Operation *op, Steps &steps);
   bool joinUsers(Value matrix, Steps &steps);
-  bool fits(KernelOp kernel) const;
   void joinOtherMakers(Steps &steps);
   bool isClosed(const Steps &steps) const;
-  bool passesOnOnlyMatrices(const Steps &steps) const;
+  bool passesOnOnlyRows(const Steps &steps) const;
   bool isSmallEnough(ContractOp contract, const TiledContraction &part) const;
   bool sharesBatch(ContractOp contract, const TiledContraction &part) const;
 
@@ -33,32 +33,11 @@ private:
 
 } // namespace
 
-/// Whether the kernel's loops are the batch, the rows and the columns, vectorised along these, so that it can run for any
-/// range of rows and columns; and whether it reads matrices only at its own point.
-bool GroupFinder::fits(KernelOp kernel) const {
-  StringRef columns = axes.columns.getName();
-  SmallVector<StringRef> parallel, serial;
-  for (AxisAttr axis : axes.batch) parallel.push_back(axis.getName());
-  parallel.push_back(axes.rows.getName());
-  (kernel.getSerial().empty() ? parallel : serial).push_back(columns);
-  if (names(kernel.getParallel()) != parallel || names(kernel.getSerial()) != serial || kernel.getVector() != columns)
-    return false;
-  for (auto [operand, argument] : llvm::zip(kernel.getInputs(), kernel.getBlock().getArguments())) {
-    if (!axes.isMatrix(tensorType(operand))) continue;
-    for (Operation *user : argument.getUsers())
-      if (!isa<ReduceOp, YieldOp>(user) && (!isa<ElementwiseOpInterface>(user) || isa<ReorderOp>(user))) return false;
-  }
-  return llvm::all_of(kernel.getResults(), [&](Value result) {
-    NamedTensorType type = tensorType(result);
-    return axes.isMatrix(type) || (axes.startsWithRows(type) && !type.hasAxis(columns));
-  });
-}
-
 /// What one product reads whole must stay in the caches.
 bool GroupFinder::isSmallEnough(ContractOp contract, const TiledContraction &part) const {
   NamedTensorType y = tensorType(contract->getOperand(part.y));
   AxisAttr line = part.role == TiledRole::SumsRows ? axes.rows : axes.columns;
-  return line.getSize() * part.extent * y.getNumBytes() / y.getNumElements() <= limits.mostBytes;
+  return line.getSize() * part.extent * y.getElementBytes() <= limits.mostBytes;
 }
 
 /// Where y is the same for the whole batch, the products are better one large product.
@@ -73,7 +52,7 @@ bool GroupFinder::join(Operation *op, Steps &steps) {
   if (steps.contains(op)) return true;
   if (op->getBlock() != block) return false;
   if (auto kernel = dyn_cast<KernelOp>(op)) {
-    if (!fits(kernel)) return false;
+    if (!runsByRows(kernel, axes)) return false;
   } else if (auto contract = dyn_cast<ContractOp>(op)) {
     std::optional<TiledContraction> part = tiledRole(contract, axes);
     if (!part || !isSmallEnough(contract, *part) || !sharesBatch(contract, *part)) return false;
@@ -120,18 +99,13 @@ bool GroupFinder::isClosed(const Steps &steps) const {
   return true;
 }
 
-/// Steps read of each other matrices, and values of a row where they are made for it.
-bool GroupFinder::passesOnOnlyMatrices(const Steps &steps) const {
-  for (Operation *step : steps)
-    for (OpOperand &use : step->getOpOperands()) {
+bool GroupFinder::passesOnOnlyRows(const Steps &steps) const {
+  return llvm::all_of(steps, [&](Operation *step) {
+    return llvm::all_of(step->getOpOperands(), [&](OpOperand &use) {
       Operation *producer = use.get().getDefiningOp();
-      if (!producer || !steps.contains(producer) || axes.isMatrix(tensorType(use.get()))) continue;
-      auto reader = dyn_cast<KernelOp>(step);
-      if (!reader || !isa<KernelOp>(producer)) return false;
-      for (Operation *user : reader.getBlock().getArgument(use.getOperandNumber()).getUsers())
-        if (!isa<ElementwiseOpInterface>(user) || isa<ReorderOp>(user)) return false;
-    }
-  return true;
+      return !producer || !steps.contains(producer) || mayPass(producer, use, axes);
+    });
+  });
 }
 
 std::optional<TileGroup> GroupFinder::find(ContractOp maker) {
@@ -139,7 +113,7 @@ std::optional<TileGroup> GroupFinder::find(ContractOp maker) {
   Steps steps;
   if (!join(maker, steps)) return std::nullopt;
   joinOtherMakers(steps);
-  if (steps.size() < 2 || !isClosed(steps) || !passesOnOnlyMatrices(steps)) return std::nullopt;
+  if (steps.size() < 2 || !isClosed(steps) || !passesOnOnlyRows(steps)) return std::nullopt;
 
   TileGroup group{axes, {}, {}, {}, {}};
   for (Operation &op : *block)
@@ -152,7 +126,7 @@ std::optional<TileGroup> GroupFinder::find(ContractOp maker) {
   for (AxisAttr axis : axes.batch) {
     bool isSummed = llvm::any_of(steps, [&](Operation *step) {
       auto contract = dyn_cast<ContractOp>(step);
-      return contract && llvm::is_contained(names(contract.getOver()), axis.getName());
+      return contract && sumsOver(contract, axis);
     });
     (isSummed ? group.serialAxes : group.parallelAxes).push_back(axis.getName());
     if (!isSummed) products *= axis.getSize();

@@ -1,0 +1,90 @@
+//===- CheckTiles.cpp - what holds of tiled ops -----------------------------===//
+
+#include "passes/tile/CheckTiles.h"
+#include "passes/tile/Band.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static bool isPointwise(Operation *op) { return isa<ElementwiseOpInterface>(op) && !isa<ReorderOp>(op); }
+
+bool tessera::runsByRows(KernelOp kernel, const MatrixAxes &axes) {
+  StringRef columns = axes.columns.getName();
+  SmallVector<StringRef> parallel, serial;
+  for (AxisAttr axis : axes.batch) parallel.push_back(axis.getName());
+  parallel.push_back(axes.rows.getName());
+  (kernel.getSerial().empty() ? parallel : serial).push_back(columns);
+  if (names(kernel.getParallel()) != parallel || names(kernel.getSerial()) != serial || kernel.getVector() != columns)
+    return false;
+  for (auto [operand, argument] : llvm::zip(kernel.getInputs(), kernel.getBlock().getArguments())) {
+    if (!axes.isMatrix(tensorType(operand))) continue;
+    for (Operation *user : argument.getUsers())
+      if (!isa<ReduceOp, YieldOp>(user) && !isPointwise(user)) return false;
+  }
+  return llvm::all_of(kernel.getResults(), [&](Value result) {
+    NamedTensorType type = tensorType(result);
+    return axes.isMatrix(type) || (axes.startsWithRows(type) && !type.hasAxis(columns));
+  });
+}
+
+bool tessera::mayPass(Operation *maker, OpOperand &use, const MatrixAxes &axes) {
+  if (axes.isMatrix(tensorType(use.get()))) return true;
+  auto reader = dyn_cast<KernelOp>(use.getOwner());
+  return reader && isa<KernelOp>(maker) &&
+         llvm::all_of(reader.getBlock().getArgument(use.getOperandNumber()).getUsers(), isPointwise);
+}
+
+bool tessera::sumsOver(ContractOp contract, AxisAttr batchAxis) {
+  return llvm::is_contained(names(contract.getOver()), batchAxis.getName());
+}
+
+/// The batch axes are those over which threads share the work and those that results are summed over.
+static LogicalResult checkBatch(TiledOp tiled, const MatrixAxes &axes) {
+  SmallVector<StringRef> parallel = names(tiled.getParallel()), serial = names(tiled.getSerial());
+  if (parallel.size() + serial.size() != axes.batch.size())
+    return tiled.emitError("names other axes than the batch axes of its matrices");
+  for (AxisAttr axis : axes.batch) {
+    bool isSummed = llvm::any_of(tiled.getBlock().getOps<ContractOp>(),
+                                 [&](ContractOp contract) { return sumsOver(contract, axis); });
+    if (!llvm::is_contained(isSummed ? serial : parallel, axis.getName()))
+      return tiled.emitError("expected batch axis `")
+             << axis.getName() << "` to be " << (isSummed ? "serial, as a result is summed over it" : "parallel");
+  }
+  return success();
+}
+
+static LogicalResult checkBand(TiledOp tiled, const MatrixAxes &axes) {
+  if (!tiled.getLower() && !tiled.getUpper()) return success();
+  SmallVector<Operation *> steps;
+  for (Operation &op : tiled.getBlock().without_terminator()) steps.push_back(&op);
+  Band band = findBand(steps, axes);
+  if (tiled.getLower() && (!band.lower || *tiled.getLower() > *band.lower))
+    return tiled.emitError("has elements that count below its lower limit");
+  if (tiled.getUpper() && (!band.upper || *tiled.getUpper() < *band.upper))
+    return tiled.emitError("has elements that count above its upper limit");
+  return success();
+}
+
+static LogicalResult checkTiled(TiledOp tiled) {
+  std::optional<MatrixAxes> axes = MatrixAxes::of(tiled);
+  if (!axes) return tiled.emitError("has no matrix of its rows and columns");
+  for (Operation &op : tiled.getBlock().without_terminator()) {
+    auto contract = dyn_cast<ContractOp>(op);
+    auto kernel = dyn_cast<KernelOp>(op);
+    if (!contract && !kernel) return op.emitError("has no place in a tiled op");
+    if (contract && !tiledRole(contract, *axes)) return op.emitError("neither makes a matrix nor sums one up");
+    if (kernel && !runsByRows(kernel, *axes)) return op.emitError("cannot run for some rows and columns alone");
+    for (OpOperand &use : op.getOpOperands())
+      if (Operation *maker = use.get().getDefiningOp(); maker && !mayPass(maker, use, *axes))
+        return op.emitError("reads more of operand ") << use.getOperandNumber() << " than the rows that have been made";
+  }
+  for (Value value : tiled.getBlock().getTerminator()->getOperands())
+    if (axes->isMatrix(tensorType(value))) return tiled.emitError("yields a matrix, which is not stored");
+  return failure(failed(checkBatch(tiled, *axes)) || failed(checkBand(tiled, *axes)));
+}
+
+LogicalResult tessera::checkTiles(ModuleOp module) {
+  WalkResult result = module.walk(
+      [](TiledOp tiled) { return failed(checkTiled(tiled)) ? WalkResult::interrupt() : WalkResult::advance(); });
+  return failure(result.wasInterrupted());
+}

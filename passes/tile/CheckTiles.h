@@ -1,0 +1,25 @@
+//===- CheckTiles.h - what holds of tiled ops -------------------------------===//
+
+#ifndef TESSERA_PASSES_TILE_CHECKTILES_H
+#define TESSERA_PASSES_TILE_CHECKTILES_H
+
+#include "passes/tile/Roles.h"
+
+namespace tessera {
+
+/// Whether a kernel's loops are the batch, the rows and the columns, vectorised along these, so that it can run for any
+/// range of rows and columns; and whether it reads matrices only at its own point.
+bool runsByRows(KernelOp kernel, const MatrixAxes &axes);
+
+/// Whether a step may read what another step has made: a matrix, or for a kernel the value of a row that a kernel has made.
+bool mayPass(mlir::Operation *maker, mlir::OpOperand &use, const MatrixAxes &axes);
+
+/// Whether a contraction sums over a batch axis.
+bool sumsOver(ContractOp contract, AxisAttr batchAxis);
+
+/// Checks each tiled op by the rules of docs/ir.md.
+llvm::LogicalResult checkTiles(mlir::ModuleOp module);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_TILE_CHECKTILES_H

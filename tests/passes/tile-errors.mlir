@@ -1,0 +1,125 @@
+// RUN: tessera-opt %s --split-input-file --tsr-verify-phase=phase=tile --verify-diagnostics
+
+// What a tiled op that someone has edited is refused for: code for it would compute something else.
+
+// What another op reads must be stored.
+module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
+  func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>, !tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
+    // expected-error @below {{yields a matrix, which is not stored}}
+    %t:2 = tsr.tiled "scores" (%a = %q : !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %b = %k : !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %c = %v : !tsr.tensor<[head: 4, col: 32, out: 8], f32>) parallel ["head"] serial [] rows "row" columns "col" -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>, !tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
+      %s = tsr.contract %a, %b over ["hid"] : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+      %e = tsr.kernel "exp" (%p = %s : !tsr.tensor<[head: 4, row: 32, col: 32], f32>) parallel ["head", "row", "col"] serial [] vector "col" -> (!tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
+        %x = tsr.exp %p : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+        tsr.yield %x : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+      }
+      %o = tsr.contract %e, %c over ["col"] : (!tsr.tensor<[head: 4, row: 32, col: 32], f32>, !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+      tsr.yield %o, %e : !tsr.tensor<[head: 4, row: 32, out: 8], f32>, !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+    }
+    return %t#0, %t#1 : !tsr.tensor<[head: 4, row: 32, out: 8], f32>, !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+  }
+}
+
+// -----
+
+// Its loops could not stop at any column.
+module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
+  func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
+    %t = tsr.tiled "scores" (%a = %q : !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %b = %k : !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %c = %v : !tsr.tensor<[head: 4, col: 32, out: 8], f32>) parallel ["head"] serial [] rows "row" columns "col" -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
+      %s = tsr.contract %a, %b over ["hid"] : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+      // expected-error @below {{cannot run for some rows and columns alone}}
+      %e = tsr.kernel "exp" (%p = %s : !tsr.tensor<[head: 4, row: 32, col: 32], f32>) parallel ["head", "row", "col"] serial [] vector "row" -> (!tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
+        %x = tsr.exp %p : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+        tsr.yield %x : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+      }
+      %o = tsr.contract %e, %c over ["col"] : (!tsr.tensor<[head: 4, row: 32, col: 32], f32>, !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+      tsr.yield %o : !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+    }
+    return %t : !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+  }
+}
+
+// -----
+
+// Nothing is summed over heads.
+module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
+  func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
+    // expected-error @below {{expected batch axis `head` to be parallel}}
+    %t = tsr.tiled "scores" (%a = %q : !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %b = %k : !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %c = %v : !tsr.tensor<[head: 4, col: 32, out: 8], f32>) parallel [] serial ["head"] rows "row" columns "col" -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
+      %s = tsr.contract %a, %b over ["hid"] : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+      %e = tsr.kernel "exp" (%p = %s : !tsr.tensor<[head: 4, row: 32, col: 32], f32>) parallel ["head", "row", "col"] serial [] vector "col" -> (!tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
+        %x = tsr.exp %p : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+        tsr.yield %x : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+      }
+      %o = tsr.contract %e, %c over ["col"] : (!tsr.tensor<[head: 4, row: 32, col: 32], f32>, !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+      tsr.yield %o : !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+    }
+    return %t : !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+  }
+}
+
+// -----
+
+// An axis is missing.
+module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
+  func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
+    // expected-error @below {{names other axes than the batch axes of its matrices}}
+    %t = tsr.tiled "scores" (%a = %q : !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %b = %k : !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %c = %v : !tsr.tensor<[head: 4, col: 32, out: 8], f32>) parallel [] serial [] rows "row" columns "col" -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
+      %s = tsr.contract %a, %b over ["hid"] : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+      %e = tsr.kernel "exp" (%p = %s : !tsr.tensor<[head: 4, row: 32, col: 32], f32>) parallel ["head", "row", "col"] serial [] vector "col" -> (!tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
+        %x = tsr.exp %p : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+        tsr.yield %x : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+      }
+      %o = tsr.contract %e, %c over ["col"] : (!tsr.tensor<[head: 4, row: 32, col: 32], f32>, !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+      tsr.yield %o : !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+    }
+    return %t : !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+  }
+}
+
+// -----
+
+// The diagonal counts.
+module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
+  func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
+    // expected-error @below {{has elements that count above its upper limit}}
+    %t = tsr.tiled "scores" (%a = %q : !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %b = %k : !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %c = %v : !tsr.tensor<[head: 4, col: 32, out: 8], f32>) parallel ["head"] serial [] rows "row" columns "col" upper -1 -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
+      %s = tsr.contract %a, %b over ["hid"] : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+      %e = tsr.kernel "exp" (%p = %s : !tsr.tensor<[head: 4, row: 32, col: 32], f32>) parallel ["head", "row", "col"] serial [] vector "col" -> (!tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
+        %i = tsr.index : !tsr.tensor<[row: 32], i32>
+        %j = tsr.index : !tsr.tensor<[col: 32], i32>
+        %sees = tsr.compare le %j, %i : (!tsr.tensor<[col: 32], i32>, !tsr.tensor<[row: 32], i32>) -> !tsr.tensor<[row: 32, col: 32], i1>
+        %low = tsr.constant 0xFF800000 : f32 -> !tsr.tensor<[], f32>
+        %m = tsr.select %sees, %p, %low : (!tsr.tensor<[row: 32, col: 32], i1>, !tsr.tensor<[head: 4, row: 32, col: 32], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+        %x = tsr.exp %m : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+        tsr.yield %x : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+      }
+      %o = tsr.contract %e, %c over ["col"] : (!tsr.tensor<[head: 4, row: 32, col: 32], f32>, !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+      tsr.yield %o : !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+    }
+    return %t : !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+  }
+}
+
+// -----
+
+// Nothing is known of what lies below the diagonal.
+module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
+  func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
+    // expected-error @below {{has elements that count below its lower limit}}
+    %t = tsr.tiled "scores" (%a = %q : !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %b = %k : !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %c = %v : !tsr.tensor<[head: 4, col: 32, out: 8], f32>) parallel ["head"] serial [] rows "row" columns "col" lower 0 upper 0 -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
+      %s = tsr.contract %a, %b over ["hid"] : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+      %e = tsr.kernel "exp" (%p = %s : !tsr.tensor<[head: 4, row: 32, col: 32], f32>) parallel ["head", "row", "col"] serial [] vector "col" -> (!tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
+        %i = tsr.index : !tsr.tensor<[row: 32], i32>
+        %j = tsr.index : !tsr.tensor<[col: 32], i32>
+        %sees = tsr.compare le %j, %i : (!tsr.tensor<[col: 32], i32>, !tsr.tensor<[row: 32], i32>) -> !tsr.tensor<[row: 32, col: 32], i1>
+        %low = tsr.constant 0xFF800000 : f32 -> !tsr.tensor<[], f32>
+        %m = tsr.select %sees, %p, %low : (!tsr.tensor<[row: 32, col: 32], i1>, !tsr.tensor<[head: 4, row: 32, col: 32], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+        %x = tsr.exp %m : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+        tsr.yield %x : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
+      }
+      %o = tsr.contract %e, %c over ["col"] : (!tsr.tensor<[head: 4, row: 32, col: 32], f32>, !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+      tsr.yield %o : !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+    }
+    return %t : !tsr.tensor<[head: 4, row: 32, out: 8], f32>
+  }
+}
