@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/ReverseMode.h"
-#include "mlir/IR/IRMapping.h"
 #include <limits>
 
 using namespace mlir;
@@ -107,14 +106,8 @@ struct AttentionAdjoint {
     SmallVector<Operation *> ops;
   };
   WrittenOut writeOut(Region &region, Value x) {
-    if (region.empty()) return {x, x, {}};
-    Block &block = region.front();
-    WrittenOut out{x, x, {}};
-    IRMapping map;
-    map.map(block.getArgument(0), x);
-    map.map(block.getArguments().drop_front(), op.getCaptures());
-    for (Operation &inner : block.without_terminator()) out.ops.push_back(b.clone(inner, map));
-    out.result = map.lookupOrDefault(block.getTerminator()->getOperand(0));
+    WrittenOut out{x, {}, {}};
+    out.result = op.writeOut(b, region, x, &out.ops);
     return out;
   }
 

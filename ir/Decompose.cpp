@@ -57,20 +57,22 @@ SmallVector<Value> CrossEntropyOp::decompose(GraphBuilder &b) {
   return {b.sub(lse, picked), b.broadcast(lse, getLse().getType())};
 }
 
-/// The ops of a region that maps a value and the captures of an attention, written out at the insertion point.
-static Value writeOut(GraphBuilder &b, AttentionOp op, Region &region, Value x) {
+Value AttentionOp::writeOut(GraphBuilder &b, Region &region, Value x, SmallVectorImpl<Operation *> *ops) {
   if (region.empty()) return x;
   Block &block = region.front();
   IRMapping map;
   map.map(block.getArgument(0), x);
-  map.map(block.getArguments().drop_front(), op.getCaptures());
-  for (Operation &inner : block.without_terminator()) b.clone(inner, map);
+  map.map(block.getArguments().drop_front(), getCaptures());
+  for (Operation &inner : block.without_terminator()) {
+    Operation *copy = b.clone(inner, map);
+    if (ops) ops->push_back(copy);
+  }
   return map.lookupOrDefault(block.getTerminator()->getOperand(0));
 }
 
 SmallVector<Value> AttentionOp::decompose(GraphBuilder &b) {
-  Value scores = writeOut(b, *this, getScore(), b.contract(getQ(), getK(), names(getHidden())));
+  Value scores = writeOut(b, getScore(), b.contract(getQ(), getK(), names(getHidden())));
   Exponentials e = exponentials(b, scores, getKey());
-  Value weights = writeOut(b, *this, getWeight(), normalise(b, e));
+  Value weights = writeOut(b, getWeight(), normalise(b, e));
   return {b.contract(weights, getV(), getKey()), logSumExp(b, e)};
 }

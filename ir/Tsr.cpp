@@ -116,9 +116,11 @@ int64_t NamedTensorType::getNumElements() const {
   return count;
 }
 
-int64_t NamedTensorType::getNumBytes() const {
-  return getNumElements() * std::max<int64_t>(1, getElementType().getIntOrFloatBitWidth() / 8);
+int64_t NamedTensorType::getElementBytes() const {
+  return std::max<int64_t>(1, getElementType().getIntOrFloatBitWidth() / 8);
 }
+
+int64_t NamedTensorType::getNumBytes() const { return getNumElements() * getElementBytes(); }
 
 int64_t NamedTensorType::findAxis(StringRef name) const {
   for (auto [i, axis] : llvm::enumerate(getAxes()))

@@ -94,7 +94,9 @@ def Tsr_NamedTensor : TypeDef<Tsr_Dialect, "NamedTensor"> {
     int64_t getRank() const { return getAxes().size(); }
     /// Number of elements; 1 for a scalar.
     int64_t getNumElements() const;
-    /// Bytes of the dense buffer; an i1 element takes one byte.
+    /// Bytes of one element; an i1 takes one.
+    int64_t getElementBytes() const;
+    /// Bytes of the dense buffer.
     int64_t getNumBytes() const;
     /// Position of the axis in `getAxes()`, or -1.
     int64_t findAxis(::llvm::StringRef name) const;

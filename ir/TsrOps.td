@@ -295,6 +295,11 @@ def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlo
   let results = (outs Tsr_FloatTensor:$result, Tsr_FloatTensor:$lse);
   let regions = (region SizedRegion<1>:$score, AnyRegion:$weight);
   let assemblyFormat = "$q `,` $k `,` $v (`captures` $captures^)? `hidden` $hidden `key` $key attr-dict `:` functional-type(operands, results) $score (`weight` $weight^)?";
+  let extraClassDeclaration = [{
+    /// What one of the regions makes of `x` and the captures, written out at the builder's insertion point; its ops are appended
+    /// to `ops`. An absent region leaves `x` as it is.
+    ::mlir::Value writeOut(GraphBuilder &builder, ::mlir::Region &region, ::mlir::Value x, ::llvm::SmallVectorImpl<::mlir::Operation *> *ops = nullptr);
+  }];
 }
 
 //===----------------------------------------------------------------------===//

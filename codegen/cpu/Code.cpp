@@ -145,6 +145,13 @@ SmallVector<Value> Code::loop(Value lower, Value upper, int64_t step, ValueRange
   return llvm::to_vector_of<Value>(exit->getArguments());
 }
 
+void Code::loop(Value lower, Value upper, int64_t step, llvm::function_ref<void(Value)> body) {
+  loop(lower, upper, step, {}, /*runsAtLeastOnce=*/false, [&](Value index, ValueRange) -> SmallVector<Value> {
+    body(index);
+    return {};
+  });
+}
+
 void Code::when(Value condition, llvm::function_ref<void()> body) {
   Block *before = getInsertionBlock();
   Block *inside = newBlock();

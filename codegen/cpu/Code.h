@@ -42,6 +42,11 @@ public:
     return mlir::LLVM::LLVMFunctionType::get(mlir::LLVM::LLVMVoidType::get(getContext()),
                                              {pointer(), i64(), i64(), pointer()});
   }
+  /// Of a kernel's loops for some rows and columns: LoopNestEmitter::emitForRows.
+  mlir::LLVM::LLVMFunctionType rowsType() {
+    return mlir::LLVM::LLVMFunctionType::get(mlir::LLVM::LLVMVoidType::get(getContext()),
+                                             {pointer(), i64(), i64(), i64(), i64()});
+  }
   static unsigned lanes(Type type);
   static unsigned lanes(Value value) { return lanes(value.getType()); }
   static Type element(Type type);
@@ -110,6 +115,8 @@ public:
   }
   Value smin(Value a, Value b) { return make<mlir::LLVM::SMinOp>(a, b); }
   Value smax(Value a, Value b) { return make<mlir::LLVM::SMaxOp>(a, b); }
+  Value smin(Value a, int64_t b) { return smin(a, integer(a.getType(), b)); }
+  Value smax(Value a, int64_t b) { return smax(a, integer(a.getType(), b)); }
 
   Value select(Value condition, Value yes, Value no) { return make<mlir::LLVM::SelectOp>(condition, yes, no); }
   Value bitcast(Value x, Type element) { return make<mlir::LLVM::BitcastOp>(like(x, element), x); }
@@ -119,6 +126,7 @@ public:
   /// `base` plus `offset` elements of `type`.
   Value at(Value base, Type type, Value offset);
   Value at(Value base, Type type, int64_t offset);
+  Value f32At(Value base, Value offset) { return at(base, getF32Type(), offset); }
 
   // Control flow. Code always ends the current block; these continue in a new one.
   using LoopBody = llvm::function_ref<llvm::SmallVector<Value>(Value index, mlir::ValueRange carried)>;
@@ -126,6 +134,8 @@ public:
   /// it.
   llvm::SmallVector<Value> loop(Value lower, Value upper, int64_t step, mlir::ValueRange carried, bool runsAtLeastOnce,
                                 LoopBody body);
+  /// for (i = lower; i < upper; i += step) body(i).
+  void loop(Value lower, Value upper, int64_t step, llvm::function_ref<void(Value)> body);
   void when(Value condition, llvm::function_ref<void()> body);
 
 private:

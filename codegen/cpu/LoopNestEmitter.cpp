@@ -70,35 +70,28 @@ KernelExtent LoopNestEmitter::extent() const {
 //===----------------------------------------------------------------------===//
 
 FailureOr<KernelExtent> LoopNestEmitter::emit(ModuleOp module, StringRef symbol) {
-  code.setInsertionPointToEnd(module.getBody());
-  auto function = code.make<LLVM::LLVMFuncOp>(symbol, code.kernelType());
-  Block *entry = function.addEntryBlock(code);
-  code.setInsertionPointToEnd(entry);
-  loadArguments(entry->getArgument(0));
-  frames.emplace_back();
-  emitKnown(0, nullptr);
-  emitBody(entry->getArgument(1), entry->getArgument(2));
-  code.make<LLVM::ReturnOp>(ValueRange{});
+  emitFunction(module, symbol, code.kernelType());
   if (failed) return failure();
   return extent();
 }
 
 LogicalResult LoopNestEmitter::emitForRows(ModuleOp module, StringRef symbol) {
+  emitFunction(module, symbol, code.rowsType()).setVisibility_(LLVM::Visibility::Hidden);
+  return failure(failed);
+}
+
+LLVM::LLVMFuncOp LoopNestEmitter::emitFunction(ModuleOp module, StringRef symbol, LLVM::LLVMFunctionType type) {
   code.setInsertionPointToEnd(module.getBody());
-  Type i64 = code.i64();
-  auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), {code.pointer(), i64, i64, i64, i64});
   auto function = code.make<LLVM::LLVMFuncOp>(symbol, type);
-  function.setVisibility_(LLVM::Visibility::Hidden);
   Block *entry = function.addEntryBlock(code);
   code.setInsertionPointToEnd(entry);
   loadArguments(entry->getArgument(0));
-  firstColumn = entry->getArgument(3), lastColumn = entry->getArgument(4);
+  if (type == code.rowsType()) firstColumn = entry->getArgument(3), lastColumn = entry->getArgument(4);
   frames.emplace_back();
   emitKnown(0, nullptr);
   emitBody(entry->getArgument(1), entry->getArgument(2));
   code.make<LLVM::ReturnOp>(ValueRange{});
-  return failure(failed);
+  return function;
 }
 
 /// Addresses of operands, then of results.
@@ -141,7 +134,7 @@ void LoopNestEmitter::emitBody(Value begin, Value end) {
   Value first = code.udiv(begin, tiles), last = tiles == 1 ? end : code.udiv(code.add(end, tiles - 1), tiles);
   emitRows(first, last, [&](Value row) {
     Value start = code.mul(row, tiles);
-    Value from = tiles == 1 ? code.index(0) : code.smax(code.sub(begin, start), code.index(0));
+    Value from = tiles == 1 ? code.index(0) : code.smax(code.sub(begin, start), 0);
     Value to = tiles == 1 ? code.index(1) : code.smin(code.sub(end, start), code.index(tiles));
     inRow(from, to);
   });

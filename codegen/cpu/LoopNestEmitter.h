@@ -67,6 +67,7 @@ private:
 
   // LoopNestEmitter.cpp: loops over P.
   void chooseTile();
+  mlir::LLVM::LLVMFuncOp emitFunction(mlir::ModuleOp module, llvm::StringRef symbol, mlir::LLVM::LLVMFunctionType type);
   KernelExtent extent() const;
   void emitBody(Value begin, Value end);
   void loadArguments(Value list);

@@ -52,7 +52,8 @@ KernelWork tessera::workOf(ContractOp contraction) {
   return work;
 }
 
-/// Contractions count what lies in the band; kernels, where bytes count, what their steps read and write is not in memory.
+/// Multiply-adds of the elements in the band, and the op's own operands and results: what passes between its steps stays in
+/// caches, and its kernels' arithmetic is not counted, as it has no limit that could be told.
 KernelWork tessera::workOf(TiledOp tiled) {
   KernelWork work;
   work.contracts = true;

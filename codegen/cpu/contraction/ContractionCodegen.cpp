@@ -31,15 +31,6 @@ private:
   void packRows(Span rows, Value k, Value steps);
   /// Reads what the next panel will pack into the cache, a share for each tile of rows.
   void prefetchPanel(Value from, Value share, Value done);
-  void loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
-    code.loop(from, to, step, {}, false, [&](Value i, ValueRange) -> SmallVector<Value> {
-      body(i);
-      return {};
-    });
-  }
-  Value f32At(Value base, Value offset) { return code.at(base, code.getF32Type(), offset); }
-  Value atMost(Value number, int64_t most) { return code.smin(number, code.index(most)); }
-  Value pick(Value condition, Value yes, Value no) { return code.select(condition, yes, no); }
   void call(LLVM::LLVMFuncOp function, ArrayRef<Value> arguments) { code.make<LLVM::CallOp>(function, arguments); }
 
   ModuleOp module;
@@ -81,11 +72,11 @@ void ContractionEmitter::emit(StringRef symbol) {
 
   Value begin = function.getBody().getArgument(1), end = function.getBody().getArgument(2);
   Value last = plan.parts == 1 ? end : code.udiv(code.add(end, plan.parts - 1), plan.parts);
-  loop(code.udiv(begin, plan.parts), last, 1, [&](Value number) {
+  code.loop(code.udiv(begin, plan.parts), last, 1, [&](Value number) {
     a = bases[0], b = bases[1], c = bases[3];
     Value start = code.mul(number, plan.parts);
-    Value from = plan.parts == 1 ? code.index(0) : code.smax(code.sub(begin, start), code.index(0));
-    Value to = plan.parts == 1 ? code.index(1) : atMost(code.sub(end, start), plan.parts);
+    Value from = plan.parts == 1 ? code.index(0) : code.smax(code.sub(begin, start), 0);
+    Value to = plan.parts == 1 ? code.index(1) : code.smin(code.sub(end, start), plan.parts);
     emitProduct(number, from, to);
   });
   code.make<LLVM::ReturnOp>(ValueRange{});
@@ -98,28 +89,28 @@ void ContractionEmitter::emitProduct(Value number, Value firstPart, Value lastPa
   for (size_t i = gemm.dimsC.size() - 2; i-- > 0;) {
     Value index = i == 0 ? rest : code.urem(rest, gemm.dimsC[i]);
     if (i > 0) rest = code.udiv(rest, gemm.dimsC[i]);
-    if (gemm.dimsA[i] > 1) a = f32At(a, code.mul(index, gemm.stridesA[i]));
-    if (gemm.dimsB[i] > 1) b = f32At(b, code.mul(index, gemm.stridesB[i]));
-    if (gemm.dimsC[i] > 1) c = f32At(c, code.mul(index, gemm.stridesC[i]));
+    if (gemm.dimsA[i] > 1) a = code.f32At(a, code.mul(index, gemm.stridesA[i]));
+    if (gemm.dimsB[i] > 1) b = code.f32At(b, code.mul(index, gemm.stridesB[i]));
+    if (gemm.dimsC[i] > 1) c = code.f32At(c, code.mul(index, gemm.stridesC[i]));
   }
   Value from = code.mul(firstPart, plan.partSize);
-  Value to = atMost(code.mul(lastPart, plan.partSize), plan.splitRows ? plan.m : plan.n);
+  Value to = code.smin(code.mul(lastPart, plan.partSize), plan.splitRows ? plan.m : plan.n);
   Span rows{code.index(0), code.index(plan.m)}, columns{code.index(0), code.index(plan.n)};
   (plan.splitRows ? rows : columns) = {from, to};
-  loop(columns.from, columns.to, plan.blockColumns, [&](Value column) {
+  code.loop(columns.from, columns.to, plan.blockColumns, [&](Value column) {
     emitColumnBlock(rows, {column, code.smin(code.add(column, plan.blockColumns), columns.to)});
   });
 }
 
 void ContractionEmitter::emitColumnBlock(Span rows, Span columns) {
-  loop(code.index(0), code.index(plan.k), plan.blockSteps, [&](Value k) {
-    Value steps = atMost(code.sub(code.index(plan.k), k), plan.blockSteps);
+  code.loop(code.index(0), code.index(plan.k), plan.blockSteps, [&](Value k) {
+    Value steps = code.smin(code.sub(code.index(plan.k), k), plan.blockSteps);
     if (plan.packsBlockOfB)
-      loop(columns.from, columns.to, plan.tile.columns(), [&](Value column) {
-        Value count = atMost(code.sub(columns.to, column), plan.tile.columns());
-        packPanel(column, count, k, steps, f32At(panel, code.mul(code.sub(column, columns.from), steps)));
+      code.loop(columns.from, columns.to, plan.tile.columns(), [&](Value column) {
+        Value count = code.smin(code.sub(columns.to, column), plan.tile.columns());
+        packPanel(column, count, k, steps, code.f32At(panel, code.mul(code.sub(column, columns.from), steps)));
       });
-    loop(rows.from, rows.to, plan.blockRows, [&](Value row) {
+    code.loop(rows.from, rows.to, plan.blockRows, [&](Value row) {
       Span part{row, code.smin(code.add(row, plan.blockRows), rows.to)};
       if (plan.packsA) packRows(part, k, steps);
       emitRowBlock(part, columns, k, steps);
@@ -130,30 +121,30 @@ void ContractionEmitter::emitColumnBlock(Span rows, Span columns) {
 /// Panels of a's rows, one behind the other.
 void ContractionEmitter::packRows(Span rows, Value k, Value steps) {
   int64_t tileRows = plan.tile.rows;
-  loop(rows.from, rows.to, tileRows, [&](Value row) {
-    Value source = f32At(a, code.add(code.mul(row, plan.aRow), code.mul(k, plan.aStep)));
+  code.loop(rows.from, rows.to, tileRows, [&](Value row) {
+    Value source = code.f32At(a, code.add(code.mul(row, plan.aRow), code.mul(k, plan.aStep)));
     Value stride = code.index(plan.aRow != 1 ? plan.aRow : plan.aStep);
-    Value lines = atMost(code.sub(rows.to, row), tileRows);
-    call(packA, {source, stride, steps, lines, f32At(block, code.mul(code.sub(row, rows.from), steps))});
+    Value lines = code.smin(code.sub(rows.to, row), tileRows);
+    call(packA, {source, stride, steps, lines, code.f32At(block, code.mul(code.sub(row, rows.from), steps))});
   });
 }
 
 void ContractionEmitter::packPanel(Value column, Value columns, Value k, Value steps, Value to) {
-  Value source = f32At(b, code.add(code.mul(k, plan.bStep), code.mul(column, plan.bColumn)));
+  Value source = code.f32At(b, code.add(code.mul(k, plan.bStep), code.mul(column, plan.bColumn)));
   Value stride = code.index(plan.bColumn != 1 ? plan.bColumn : plan.bStep);
   call(packB, {source, stride, steps, columns, to});
 }
 
 void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value steps) {
   int64_t width = plan.tile.columns();
-  loop(columns.from, columns.to, width, [&](Value column) {
-    Value count = atMost(code.sub(columns.to, column), width), bPanel = panel;
+  code.loop(columns.from, columns.to, width, [&](Value column) {
+    Value count = code.smin(code.sub(columns.to, column), width), bPanel = panel;
     if (plan.packsBlockOfB)
-      bPanel = f32At(panel, code.mul(code.sub(column, columns.from), steps));
+      bPanel = code.f32At(panel, code.mul(code.sub(column, columns.from), steps));
     else if (plan.packsB)
       packPanel(column, count, k, steps, panel);
     else
-      bPanel = f32At(b, code.add(code.mul(k, plan.bStep), column));
+      bPanel = code.f32At(b, code.add(code.mul(k, plan.bStep), column));
     emitPanel(rows, bPanel, column, count, k, steps);
   });
 }
@@ -162,22 +153,22 @@ void ContractionEmitter::emitPanel(Span rows, Value bPanel, Value column, Value 
   int64_t tileRows = plan.tile.rows;
   Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, code.index(0));
   Value cStride = code.index(plan.cRow);
-  Value firstRow = plan.gemm.bias ? f32At(bias, column) : zeros;
+  Value firstRow = plan.gemm.bias ? code.f32At(bias, column) : zeros;
   Value next =
-      f32At(b, code.add(code.mul(k, plan.bStep), code.mul(code.add(column, plan.tile.columns()), plan.bColumn)));
+      code.f32At(b, code.add(code.mul(k, plan.bStep), code.mul(code.add(column, plan.tile.columns()), plan.bColumn)));
   Value tiles = code.udiv(code.add(code.sub(rows.to, rows.from), tileRows - 1), tileRows);
   bool prefetches = plan.packsB && !plan.packsBlockOfB && plan.n > 2 * plan.tile.columns();
   Value pieces = plan.bColumn == 1 ? steps : code.udiv(steps, lineFloats);
   Value share =
       prefetches ? code.make<LLVM::UDivOp>(code.add(pieces, code.add(tiles, -1)), tiles).getResult() : Value();
   Value isLast = code.icmp(LLVM::ICmpPredicate::sgt, code.add(column, 2 * plan.tile.columns()), code.index(plan.n));
-  if (prefetches) share = pick(isLast, code.index(0), share);
+  if (prefetches) share = code.select(isLast, code.index(0), share);
   code.loop(rows.from, rows.to, tileRows, {code.index(0)}, false,
             [&](Value row, ValueRange done) -> SmallVector<Value> {
-              Value count = atMost(code.sub(rows.to, row), tileRows);
-              Value aTile = plan.packsA ? f32At(block, code.mul(code.sub(row, rows.from), steps))
-                                        : f32At(a, code.add(code.mul(row, plan.aRow), code.mul(k, plan.aStep)));
-              Value cTile = f32At(c, code.add(code.mul(row, plan.cRow), column));
+              Value count = code.smin(code.sub(rows.to, row), tileRows);
+              Value aTile = plan.packsA ? code.f32At(block, code.mul(code.sub(row, rows.from), steps))
+                                        : code.f32At(a, code.add(code.mul(row, plan.aRow), code.mul(k, plan.aStep)));
+              Value cTile = code.f32At(c, code.add(code.mul(row, plan.cRow), column));
               if (prefetches) prefetchPanel(next, share, done[0]);
               products->call(code, {steps, aTile, bPanel, cTile, cStride, firstRow}, count, columns, isFirst);
               return {prefetches ? code.add(done[0], share) : done[0]};
@@ -190,13 +181,13 @@ void ContractionEmitter::prefetchPanel(Value from, Value share, Value done) {
   auto prefetch = [&](Value address) {
     code.make<LLVM::Prefetch>(address, code.getI32IntegerAttr(0), code.getI32IntegerAttr(2), code.getI32IntegerAttr(1));
   };
-  loop(done, code.add(done, share), 1, [&](Value piece) {
+  code.loop(done, code.add(done, share), 1, [&](Value piece) {
     if (plan.bColumn == 1) {
-      Value row = f32At(from, code.mul(piece, plan.bStep));
+      Value row = code.f32At(from, code.mul(piece, plan.bStep));
       for (unsigned j = 0; j < plan.tile.columns(); j += lineFloats) prefetch(code.at(row, code.getF32Type(), j));
       return;
     }
-    Value start = f32At(from, code.mul(piece, lineFloats));
+    Value start = code.f32At(from, code.mul(piece, lineFloats));
     for (unsigned column = 0; column < plan.tile.columns(); ++column)
       prefetch(code.at(start, code.getF32Type(), column * plan.bColumn));
   });

@@ -6,13 +6,10 @@ using namespace mlir;
 using namespace tessera;
 
 // Sizes of blocks in elements, for caches of 32 KiB, 1 MiB and more: measured on one processor, and flat around these.
-static constexpr int64_t longestBlock = 256;       ///< of K: a panel of b is 32 KiB
 static constexpr int64_t rowBlock = 96 * 1024;     ///< of a
 static constexpr int64_t columnBlock = 256 * 1024; ///< of c between two blocks of K
 /// Of b, where it is packed for several blocks of rows: with those of a in the second level.
 static constexpr int64_t packedBlock = 128 * 1024;
-/// Work that a thread is worth waking for, in multiply-adds: about a microsecond.
-static constexpr int64_t leastWork = 128 * 1024;
 /// Packing an operand pays from so many panels of b that meet a row of a, and from so many tiles of rows that meet a panel.
 static constexpr int64_t fewPanels = 4, fewRowTiles = 8;
 /// With so many products in a batch, threads share whole ones.

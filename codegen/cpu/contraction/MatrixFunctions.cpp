@@ -95,9 +95,17 @@ SmallVector<Value> tessera::transpose(Code &code, ArrayRef<Value> rows) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-LLVM::LLVMFuncOp MatrixFunctions::begin(Code &code, const std::string &name, ArrayRef<Type> arguments) {
+static LLVM::LLVMFunctionType functionType(Code &code, ArrayRef<Type> arguments) {
+  return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), arguments);
+}
+
+LLVM::LLVMFunctionType MatrixFunctions::productType(Code &code) {
+  Type pointer = code.pointer(), i64 = code.i64();
+  return functionType(code, {i64, pointer, pointer, pointer, i64, pointer, i64});
+}
+
+LLVM::LLVMFuncOp MatrixFunctions::begin(Code &code, const std::string &name, LLVM::LLVMFunctionType type) {
   code.setInsertionPointToEnd(module.getBody());
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), arguments);
   auto function = code.make<LLVM::LLVMFuncOp>(name, type);
   function.setVisibility_(LLVM::Visibility::Hidden);
   functions[name] = function;
@@ -119,8 +127,8 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
   for (int64_t stride : {strides.aRow, strides.aStep, strides.bStep}) name += "_" + std::to_string(stride);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   Code code(UnknownLoc::get(module.getContext()));
-  Type pointer = code.pointer(), i64 = code.i64(), f32 = code.getF32Type();
-  auto function = begin(code, name, {i64, pointer, pointer, pointer, i64, pointer, i64});
+  Type i64 = code.i64(), f32 = code.getF32Type();
+  auto function = begin(code, name, productType(code));
   auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
   Value steps = argument(0), a = argument(1), b = argument(2), c = argument(3), ldc = argument(4);
 
@@ -220,7 +228,7 @@ LLVM::LLVMFuncOp MatrixFunctions::pack(unsigned width, bool transposing) {
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   Code code(UnknownLoc::get(module.getContext()));
   Type pointer = code.pointer(), i64 = code.i64();
-  auto function = begin(code, name, {pointer, i64, i64, i64, pointer});
+  auto function = begin(code, name, functionType(code, {pointer, i64, i64, i64, pointer}));
   auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
   (transposing ? packTransposing : packCopying)(code, width, lanes, argument(0), argument(1), argument(2), argument(3),
                                                 argument(4));

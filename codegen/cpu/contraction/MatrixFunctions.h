@@ -22,6 +22,12 @@
 
 namespace tessera {
 
+/// Steps of K that one product takes at most: the panel of b that it reads, 32 KiB, stays in the first level cache.
+inline constexpr int64_t longestBlock = 256;
+
+/// Work that a thread is worth waking for, in multiply-adds: about a microsecond.
+inline constexpr int64_t leastWork = 128 * 1024;
+
 /// What a processor's registers hold of c.
 struct RegisterTile {
   unsigned rows = 1, vectors = 1, lanes = 4;
@@ -57,8 +63,11 @@ public:
   /// beyond the panel.
   mlir::LLVM::LLVMFuncOp pack(unsigned width, bool transposing);
 
+  /// Of every product.
+  static mlir::LLVM::LLVMFunctionType productType(Code &code);
+
 private:
-  mlir::LLVM::LLVMFuncOp begin(Code &code, const std::string &name, llvm::ArrayRef<mlir::Type> arguments);
+  mlir::LLVM::LLVMFuncOp begin(Code &code, const std::string &name, mlir::LLVM::LLVMFunctionType type);
 
   mlir::ModuleOp module;
   unsigned lanes;

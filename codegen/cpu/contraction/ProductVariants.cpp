@@ -47,9 +47,7 @@ void ProductVariants::call(Code &code, const Operands &operands, Value rows, Val
     Value isThis = code.icmp(LLVM::ICmpPredicate::eq, rows, code.index(counts[i]));
     chosen = code.select(isThis, byBlock(i), chosen);
   }
-  Type pointer = code.pointer(), i64 = code.i64();
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()),
-                                          {i64, pointer, pointer, pointer, i64, pointer, i64});
-  code.make<LLVM::CallOp>(type, ValueRange{chosen, operands.steps, operands.a, operands.b, operands.c, operands.cStride,
-                                           operands.row, columns});
+  code.make<LLVM::CallOp>(
+      MatrixFunctions::productType(code),
+      ValueRange{chosen, operands.steps, operands.a, operands.b, operands.c, operands.cStride, operands.row, columns});
 }

@@ -9,9 +9,6 @@ using namespace tessera;
 
 namespace {
 
-/// Steps of K that one product takes at most: what it reads of a packed operand stays in the first level cache.
-constexpr int64_t longestBlock = 256;
-
 /// [from, to), of rows or columns.
 struct Span {
   Value from, to;
@@ -50,18 +47,10 @@ private:
   /// Row `row` of a matrix in the scratch memory; `rows` is the block.
   Value matrixRow(Value matrix, Value row) {
     TiledSlot slot = plan.slots.lookup(matrix);
-    return f32At(inScratch(slot.offset), code.mul(row, slot.rowStride));
+    return code.f32At(inScratch(slot.offset), code.mul(row, slot.rowStride));
   }
   Value inScratch(int64_t offset) { return code.at(scratch, code.getI8Type(), offset); }
-  Value f32At(Value base, Value offset) { return code.at(base, code.getF32Type(), offset); }
-  Value atMost(Value number, int64_t most) { return code.smin(number, code.index(most)); }
   Value length(Span span) { return code.sub(span.to, span.from); }
-  void loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
-    code.loop(from, to, step, {}, false, [&](Value i, ValueRange) -> SmallVector<Value> {
-      body(i);
-      return {};
-    });
-  }
 
   ModuleOp module;
   TiledPlan &plan;
@@ -102,8 +91,8 @@ LogicalResult TiledEmitter::emit(StringRef symbol, const CpuTarget &target) {
   for (int64_t j = 0; j < plan.zeros; j += plan.lanes)
     storeVector(code, zeroVector, code.at(scratch, code.getF32Type(), j));
   positions.resize(plan.axes.batch.size());
-  loop(function.getBody().getArgument(1), function.getBody().getArgument(2), 1,
-       [&](Value number) { emitIteration(number); });
+  code.loop(function.getBody().getArgument(1), function.getBody().getArgument(2), 1,
+            [&](Value number) { emitIteration(number); });
   code.make<LLVM::ReturnOp>(ValueRange{});
   return success();
 }
@@ -167,7 +156,7 @@ LogicalResult TiledEmitter::emitKernels(StringRef symbol, const CpuTarget &targe
 
 void TiledEmitter::forEachPosition(ArrayRef<unsigned> axes, llvm::function_ref<void()> body) {
   if (axes.empty()) return body();
-  loop(code.index(0), code.index(plan.axes.batch[axes.front()].getSize()), 1, [&](Value position) {
+  code.loop(code.index(0), code.index(plan.axes.batch[axes.front()].getSize()), 1, [&](Value position) {
     positions[axes.front()] = position;
     forEachPosition(axes.drop_front(), body);
   });
@@ -188,8 +177,8 @@ void TiledEmitter::emitIteration(Value number) {
     for (const TiledStep &step : plan.steps)
       if (step.part) packWhole(step);
     Value first = code.mul(group, plan.blockRows);
-    loop(first, code.index(plan.rows), plan.blockRows * plan.groups,
-         [&](Value row) { emitBlock({row, atMost(code.add(row, plan.blockRows), plan.rows)}); });
+    code.loop(first, code.index(plan.rows), plan.blockRows * plan.groups,
+              [&](Value row) { emitBlock({row, code.smin(code.add(row, plan.blockRows), plan.rows)}); });
   });
 }
 
@@ -197,16 +186,17 @@ void TiledEmitter::emitIteration(Value number) {
 Span TiledEmitter::countedColumns(Span rows) {
   Span columns{code.index(0), code.index(plan.columns)};
   if (std::optional<int64_t> lower = plan.op.getLower())
-    columns.from = code.smax(code.index(0), atMost(code.add(rows.from, *lower), plan.columns - 1));
+    columns.from = code.smax(code.smin(code.add(rows.from, *lower), plan.columns - 1), 0);
   if (std::optional<int64_t> upper = plan.op.getUpper()) // the last row's column, and one
-    columns.to = code.smax(code.add(columns.from, 1), atMost(code.add(rows.to, *upper), plan.columns));
+    columns.to = code.smax(code.add(columns.from, 1), code.smin(code.add(rows.to, *upper), plan.columns));
   return columns;
 }
 
 /// The same in whole steps of the kernels' loops.
 Span TiledEmitter::columnSteps(Span columns) {
   constexpr int64_t step = LoopNestEmitter::columnStep;
-  return {code.bitAnd(columns.from, -step), atMost(code.bitAnd(code.add(columns.to, step - 1), -step), plan.columns)};
+  return {code.bitAnd(columns.from, -step),
+          code.smin(code.bitAnd(code.add(columns.to, step - 1), -step), plan.columns)};
 }
 
 /// Kernels run in whole steps, so contractions make what they read. What kernels make outside the band is zero and need not
@@ -227,12 +217,11 @@ void TiledEmitter::emitBlock(Span rows) {
 
 Value TiledEmitter::inMemory(Value value) {
   NamedTensorType type = tensorType(value);
-  int64_t bytes = std::max<int64_t>(1, type.getNumBytes() / type.getNumElements());
   Value address = bases.lookup(value);
   for (auto [axis, position] : llvm::zip(plan.axes.batch, positions)) {
     int64_t found = type.findAxis(axis.getName());
     if (found < 0 || axis.getSize() == 1 || !position) continue;
-    address = code.at(address, code.getI8Type(), code.mul(position, type.getStrides()[found] * bytes));
+    address = code.at(address, code.getI8Type(), code.mul(position, type.getStrides()[found] * type.getElementBytes()));
   }
   return address;
 }
@@ -244,10 +233,11 @@ Value TiledEmitter::inMemory(Value value) {
 void TiledEmitter::pack(Value source, TiledStrides strides, Value lines, Value steps, unsigned width, Value panels) {
   bool transposing = strides.line != 1;
   LLVM::LLVMFuncOp function = functions.pack(width, transposing);
-  loop(code.index(0), lines, width, [&](Value line) {
-    Value from = f32At(source, code.mul(line, strides.line)), count = atMost(code.sub(lines, line), width);
+  code.loop(code.index(0), lines, width, [&](Value line) {
+    Value from = code.f32At(source, code.mul(line, strides.line)), count = code.smin(code.sub(lines, line), width);
     Value stride = code.index(transposing ? strides.line : strides.element);
-    code.make<LLVM::CallOp>(function, ValueRange{from, stride, steps, count, f32At(panels, code.mul(line, steps))});
+    code.make<LLVM::CallOp>(function,
+                            ValueRange{from, stride, steps, count, code.f32At(panels, code.mul(line, steps))});
   });
 }
 
@@ -276,11 +266,12 @@ void TiledEmitter::clear(ContractOp sumOverRows, const TiledContraction &part) {
   int64_t lanes = plan.lanes;
   forEachPosition(own, [&] {
     Value start = inMemory(result);
-    loop(code.index(0), code.index(plan.columns), 1, [&](Value line) {
-      Value row = f32At(start, code.mul(line, part.ofResult.line));
+    code.loop(code.index(0), code.index(plan.columns), 1, [&](Value line) {
+      Value row = code.f32At(start, code.mul(line, part.ofResult.line));
       int64_t whole = part.extent / lanes * lanes;
       if (whole > 0)
-        loop(code.index(0), code.index(whole), lanes, [&](Value i) { storeVector(code, zeroVector, f32At(row, i)); });
+        code.loop(code.index(0), code.index(whole), lanes,
+                  [&](Value i) { storeVector(code, zeroVector, code.f32At(row, i)); });
       if (whole < part.extent)
         storeVector(code, zeroVector, code.at(row, code.getF32Type(), whole),
                     code.prefixMask(lanes, part.extent - whole));
@@ -292,17 +283,17 @@ void TiledEmitter::emitMaker(size_t number, Span rows, Span columns) {
   const TiledStep &step = plan.steps[number];
   const TiledContraction &part = *step.part;
   const TiledSlot slot = plan.slots.lookup(step.op->getResult(0));
-  Value x = f32At(inMemory(step.op->getOperand(part.x)), code.mul(rows.from, part.ofX.line));
+  Value x = code.f32At(inMemory(step.op->getOperand(part.x)), code.mul(rows.from, part.ofX.line));
   Value block = inScratch(plan.blockOffset), steps = code.index(part.extent), count = length(rows);
   pack(x, part.ofX, count, steps, step.tile.rows, block);
   int64_t width = step.tile.columns(), tileRows = step.tile.rows;
-  loop(columns.from, columns.to, width, [&](Value column) {
-    Value panel = f32At(inScratch(step.packed), code.mul(column, part.extent));
-    loop(code.index(0), count, tileRows, [&](Value row) {
-      Value c = f32At(matrixRow(step.op->getResult(0), row), column);
+  code.loop(columns.from, columns.to, width, [&](Value column) {
+    Value panel = code.f32At(inScratch(step.packed), code.mul(column, part.extent));
+    code.loop(code.index(0), count, tileRows, [&](Value row) {
+      Value c = code.f32At(matrixRow(step.op->getResult(0), row), column);
       products[number]->call(
-          code, {steps, f32At(block, code.mul(row, part.extent)), panel, c, code.index(slot.rowStride), scratch},
-          atMost(code.sub(count, row), tileRows), code.index(width), {});
+          code, {steps, code.f32At(block, code.mul(row, part.extent)), panel, c, code.index(slot.rowStride), scratch},
+          code.smin(code.sub(count, row), tileRows), code.index(width), {});
     });
   });
 }
@@ -311,18 +302,19 @@ void TiledEmitter::emitSumOverColumns(size_t number, Span rows, Span columns) {
   const TiledStep &step = plan.steps[number];
   const TiledContraction &part = *step.part;
   Value matrix = step.op->getOperand(part.x), count = length(rows);
-  Value result = f32At(inMemory(step.op->getResult(0)), code.mul(rows.from, part.ofResult.line));
+  Value result = code.f32At(inMemory(step.op->getResult(0)), code.mul(rows.from, part.ofResult.line));
   int64_t width = step.tile.columns(), tileRows = step.tile.rows;
-  loop(columns.from, columns.to, longestBlock, [&](Value k) {
-    Value steps = atMost(code.sub(columns.to, k), longestBlock);
+  code.loop(columns.from, columns.to, longestBlock, [&](Value k) {
+    Value steps = code.smin(code.sub(columns.to, k), longestBlock);
     Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, columns.from);
-    loop(code.index(0), code.index(part.extent), width, [&](Value element) {
-      Value panel = f32At(inScratch(step.packed), code.add(code.mul(element, plan.columns), code.mul(k, width)));
-      loop(code.index(0), count, tileRows, [&](Value row) {
-        Value c = f32At(result, code.add(code.mul(row, part.ofResult.line), element));
+    code.loop(code.index(0), code.index(part.extent), width, [&](Value element) {
+      Value panel = code.f32At(inScratch(step.packed), code.add(code.mul(element, plan.columns), code.mul(k, width)));
+      code.loop(code.index(0), count, tileRows, [&](Value row) {
+        Value c = code.f32At(result, code.add(code.mul(row, part.ofResult.line), element));
         products[number]->call(
-            code, {steps, f32At(matrixRow(matrix, row), k), panel, c, code.index(part.ofResult.line), scratch},
-            atMost(code.sub(count, row), tileRows), atMost(code.sub(code.index(part.extent), element), width), isFirst);
+            code, {steps, code.f32At(matrixRow(matrix, row), k), panel, c, code.index(part.ofResult.line), scratch},
+            code.smin(code.sub(count, row), tileRows), code.smin(code.sub(code.index(part.extent), element), width),
+            isFirst);
       });
     });
   });
@@ -331,13 +323,13 @@ void TiledEmitter::emitSumOverColumns(size_t number, Span rows, Span columns) {
 /// Tiles start at multiples of their rows: what they read beside the columns that kernels have made must be zero.
 void TiledEmitter::clearEdges(Value matrix, int64_t tileRows, Span rows, Span columns) {
   Value isLow = code.icmp(LLVM::ICmpPredicate::sgt, columns.from, code.index(0));
-  loop(code.index(0), length(rows), 1, [&](Value row) {
+  code.loop(code.index(0), length(rows), 1, [&](Value row) {
     Value start = matrixRow(matrix, row);
     for (int64_t j = 0; j < tileRows; j += plan.lanes) {
-      storeVector(code, zeroVector, f32At(start, code.add(columns.to, j)));
+      storeVector(code, zeroVector, code.f32At(start, code.add(columns.to, j)));
       if (plan.op.getLower())
         code.when(isLow, [&] {
-          storeVector(code, zeroVector, f32At(start, code.add(columns.from, -j - int64_t(plan.lanes))));
+          storeVector(code, zeroVector, code.f32At(start, code.add(columns.from, -j - int64_t(plan.lanes))));
         });
     }
   });
@@ -349,19 +341,19 @@ void TiledEmitter::emitSumOverRows(size_t number, Span rows, Span columns, Span 
   Value matrix = step.op->getOperand(part.x), count = length(rows);
   int64_t width = step.tile.columns(), tileRows = step.tile.rows;
   if (plan.isBand()) clearEdges(matrix, tileRows, rows, steps);
-  Value y = f32At(inMemory(step.op->getOperand(part.y)), code.mul(rows.from, part.ofY.line));
+  Value y = code.f32At(inMemory(step.op->getOperand(part.y)), code.mul(rows.from, part.ofY.line));
   Value block = inScratch(plan.blockOffset), extent = code.index(part.extent);
   pack(y, {part.ofY.element, part.ofY.line}, extent, count, width, block);
   Value result = inMemory(step.op->getResult(0));
   Value first = plan.op.getLower() ? code.mul(code.udiv(columns.from, tileRows), tileRows) : columns.from;
-  loop(first, columns.to, tileRows, [&](Value column) {
-    Value lines = atMost(code.sub(code.index(plan.columns), column), tileRows);
-    Value a = f32At(matrixRow(matrix, code.index(0)), column);
-    loop(code.index(0), extent, width, [&](Value element) {
-      Value c = f32At(result, code.add(code.mul(column, part.ofResult.line), element));
+  code.loop(first, columns.to, tileRows, [&](Value column) {
+    Value lines = code.smin(code.sub(code.index(plan.columns), column), tileRows);
+    Value a = code.f32At(matrixRow(matrix, code.index(0)), column);
+    code.loop(code.index(0), extent, width, [&](Value element) {
+      Value c = code.f32At(result, code.add(code.mul(column, part.ofResult.line), element));
       products[number]->call(
-          code, {count, a, f32At(block, code.mul(element, count)), c, code.index(part.ofResult.line), scratch}, lines,
-          atMost(code.sub(extent, element), width), {});
+          code, {count, a, code.f32At(block, code.mul(element, count)), c, code.index(part.ofResult.line), scratch},
+          lines, code.smin(code.sub(extent, element), width), {});
     });
   });
 }
@@ -378,9 +370,8 @@ void TiledEmitter::emitKernel(size_t number, Span rows, Span columns) {
     if (!isInMemory(value)) {
       // The kernel counts rows from the first of the position: the block's first row is the first in the slot.
       TiledSlot slot = plan.slots.lookup(value);
-      NamedTensorType type = tensorType(value);
-      int64_t bytes = std::max<int64_t>(1, type.getNumBytes() / type.getNumElements());
-      address = code.at(inScratch(slot.offset), code.getI8Type(), code.mul(rows.from, -slot.rowStride * bytes));
+      int64_t rowBytes = slot.rowStride * tensorType(value).getElementBytes();
+      address = code.at(inScratch(slot.offset), code.getI8Type(), code.mul(rows.from, -rowBytes));
     }
     code.make<LLVM::StoreOp>(address, code.at(kernelArguments, code.pointer(), count++));
   };
@@ -390,12 +381,9 @@ void TiledEmitter::emitKernel(size_t number, Span rows, Span columns) {
   for (auto [axis, position] : llvm::zip(plan.axes.batch, positions))
     row = code.add(code.mul(row, axis.getSize()), position);
   row = code.mul(row, plan.rows);
-  Type i64 = code.i64();
-  auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), {code.pointer(), i64, i64, i64, i64});
   Value function = code.make<LLVM::AddressOfOp>(code.pointer(), kernels[number]);
-  code.make<LLVM::CallOp>(type, ValueRange{function, kernelArguments, code.add(row, rows.from), code.add(row, rows.to),
-                                           columns.from, columns.to});
+  code.make<LLVM::CallOp>(code.rowsType(), ValueRange{function, kernelArguments, code.add(row, rows.from),
+                                                      code.add(row, rows.to), columns.from, columns.to});
 }
 
 LogicalResult tessera::emitTiled(ModuleOp module, StringRef symbol, TiledPlan &plan, MatrixFunctions &functions,

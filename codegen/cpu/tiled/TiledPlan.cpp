@@ -1,7 +1,6 @@
 //===- TiledPlan.cpp - how a tiled op runs and what it keeps --------------===//
 
 #include "codegen/cpu/tiled/TiledPlan.h"
-#include "codegen/cpu/LoopNestEmitter.h"
 #include "passes/memory/InPlace.h"
 
 using namespace mlir;
@@ -11,8 +10,6 @@ using namespace tessera;
 static constexpr int64_t blockBytes = 384 * 1024;
 /// Rows of a block, in register tiles: enough that packed operands are read often, few enough that a band is followed closely.
 static constexpr int64_t mostTiles = 4;
-/// Work that a thread is worth waking for, in multiply-adds: about a microsecond.
-static constexpr int64_t leastWork = 128 * 1024;
 /// Iterations below which threads share the blocks of a position.
 static constexpr int64_t fewIterations = 16;
 /// Scratch regions start at cache lines.
@@ -80,67 +77,74 @@ void TiledPlan::placePacked() {
   scratchBytes += region(block);
 }
 
+/// Whether steps alone use a value.
+static bool isInside(Value value) {
+  return llvm::none_of(value.getUsers(), [](Operation *user) { return isa<YieldOp>(user); });
+}
+
+bool TiledPlan::diesIn(Value value, Operation *op) const {
+  Operation *last = nullptr;
+  for (const TiledStep &step : steps)
+    if (llvm::is_contained(step.op->getOperands(), value)) last = step.op;
+  return last == op;
+}
+
+bool TiledPlan::holdsResultOf(Operation *op, int64_t offset) const {
+  return llvm::any_of(op->getResults(), [&](Value result) {
+    auto found = slots.find(result);
+    return found != slots.end() && found->second.offset == offset;
+  });
+}
+
+/// The slot of an operand that dies in a kernel, where the kernel may write the result over it; -1: none.
+int64_t TiledPlan::slotToTakeOver(OpResult result) const {
+  auto kernel = dyn_cast<KernelOp>(result.getOwner());
+  if (!kernel) return -1;
+  for (OpOperand &use : kernel->getOpOperands()) {
+    auto found = slots.find(use.get());
+    if (found == slots.end() || !diesIn(use.get(), kernel) || holdsResultOf(kernel, found->second.offset)) continue;
+    if (mayWriteOver(kernel, use.getOperandNumber(), result.getResultNumber())) return found->second.offset;
+  }
+  return -1;
+}
+
 void TiledPlan::placeSlots() {
   // Tiles of matrix rows reach beyond the columns: products write whole tiles, sums over rows read them.
   int64_t most = zeros;
   for (const TiledStep &step : steps)
     if (step.part) most = std::max<int64_t>(most, llvm::alignTo(step.tile.rows, lanes));
-  int64_t stride = llvm::alignTo(columns + most, 16) + (columns % 512 == 0 ? 16 : 0);
+  // Whole cache lines, an odd number of them.
+  constexpr int64_t line = alignment / 4;
+  int64_t stride = (llvm::divideCeil(columns + most, line) | 1) * line;
 
-  auto isInside = [&](Value value) {
-    return llvm::none_of(value.getUsers(), [](Operation *user) { return isa<YieldOp>(user); });
-  };
-  auto lastUse = [&](Value value) {
-    size_t last = 0;
-    for (auto [i, step] : llvm::enumerate(steps))
-      if (llvm::is_contained(step.op->getOperands(), value)) last = i;
-    return last;
-  };
-  struct Free {
-    int64_t offset, bytes;
-  };
-  SmallVector<Free> free;
+  SmallVector<std::pair<int64_t, int64_t>> free; // offset and bytes
   auto bytesOf = [&](NamedTensorType type, int64_t rowStride) {
-    return blockRows * rowStride * std::max<int64_t>(1, type.getNumBytes() / type.getNumElements());
+    return llvm::alignTo(blockRows * rowStride * type.getElementBytes(), alignment);
   };
-  for (auto [i, step] : llvm::enumerate(steps)) {
+  for (const TiledStep &step : steps) {
     for (OpResult result : step.op->getResults()) {
       if (!isInside(result)) continue;
       NamedTensorType type = tensorType(result);
-      bool isMatrix = axes.isMatrix(type);
-      int64_t rowStride = isMatrix ? stride : type.getStrides()[axes.batch.size()];
-      TiledSlot slot{-1, rowStride};
-      int64_t bytes = bytesOf(type, rowStride);
-      // Over an operand that dies here, if the kernel allows it.
-      if (auto kernel = dyn_cast<KernelOp>(step.op))
-        for (OpOperand &use : kernel->getOpOperands()) {
-          auto found = slots.find(use.get());
-          bool isTaken = llvm::any_of(kernel.getResults(), [&](Value other) {
-            auto own = slots.find(other);
-            return own != slots.end() && found != slots.end() && own->second.offset == found->second.offset;
-          });
-          if (slot.offset >= 0 || found == slots.end() || isTaken || lastUse(use.get()) != i) continue;
-          if (mayWriteOver(kernel, use.getOperandNumber(), result.getResultNumber()))
-            slot.offset = found->second.offset;
-        }
-      for (Free &place : free)
-        if (slot.offset < 0 && place.bytes == bytes) slot.offset = place.offset, place.bytes = -1;
-      if (slot.offset < 0) slot.offset = scratchBytes, scratchBytes += llvm::alignTo(bytes, alignment);
-      slots[result] = slot;
+      int64_t rowStride = axes.isMatrix(type) ? stride : type.getStrides()[axes.batch.size()];
+      int64_t bytes = bytesOf(type, rowStride), offset = slotToTakeOver(result);
+      if (auto *found = llvm::find_if(free, [&](auto &place) { return place.second == bytes; });
+          offset < 0 && found != free.end()) {
+        offset = found->first;
+        free.erase(found);
+      }
+      if (offset < 0) offset = scratchBytes, scratchBytes += bytes;
+      slots[result] = {offset, rowStride};
     }
     // What dies here is free for later steps, unless a result has taken it.
     llvm::SmallPtrSet<Value, 4> seen;
     for (Value operand : step.op->getOperands()) {
       auto found = slots.find(operand);
-      if (found == slots.end() || lastUse(operand) != i || !seen.insert(operand).second) continue;
-      bool isTaken = llvm::any_of(step.op->getResults(), [&](Value other) {
-        auto own = slots.find(other);
-        return own != slots.end() && own->second.offset == found->second.offset;
-      });
-      if (!isTaken) free.push_back({found->second.offset, bytesOf(tensorType(operand), found->second.rowStride)});
+      if (found == slots.end() || !diesIn(operand, step.op) || !seen.insert(operand).second) continue;
+      const TiledSlot &slot = found->second;
+      if (!holdsResultOf(step.op, slot.offset))
+        free.push_back({slot.offset, bytesOf(tensorType(operand), slot.rowStride)});
     }
   }
-  scratchBytes = llvm::alignTo(scratchBytes, alignment);
 }
 
 void TiledPlan::shareWork() {

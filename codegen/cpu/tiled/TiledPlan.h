@@ -70,6 +70,10 @@ private:
   void chooseBlock();
   void placePacked();
   void placeSlots();
+  int64_t slotToTakeOver(mlir::OpResult result) const;
+  bool diesIn(mlir::Value value, mlir::Operation *op) const;
+  /// Whether a result of the step already lies at an offset of the scratch memory.
+  bool holdsResultOf(mlir::Operation *op, int64_t offset) const;
   void shareWork();
 };
 
