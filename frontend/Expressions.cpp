@@ -155,7 +155,8 @@ bool Elaborator::evalLog(const ast::LogStmt &log) {
       ok = false;
       continue;
     }
-    LogEntry entry{name, log.isLoss, materialize(value, F32), value.tensor.count, bind.name.span, Current->callSite, {}};
+    LogEntry entry{name, log.isLoss, materialize(value, F32), value.tensor.count, bind.name.span, Current->callSite,
+                   {}};
     entry.expansion = Current->expansion;
     entry.parts = partsOfLog(entry.value, bind);
     for (Frame *frame = Current; frame && frame->expansion; frame = frame->caller) entry.modelCall = frame->callSite;
