@@ -108,16 +108,19 @@ void TiledEmitter::chooseProducts() {
     int64_t stride = plan.slots.lookup(matrix).rowStride;
     switch (step.part->role) {
     case TiledRole::MakesMatrix: // rows of the matrix are long enough for whole tiles
-      products.back().emplace(functions, tile, ProductStrides{1, rows, columns}, rowCounts(tile, ofRows), columns,
-                              Addend::Row, Addend::Row);
+      products.back().emplace(functions, tile,
+                              step.packsRows ? ProductStrides{1, rows, columns}
+                                             : ProductStrides{step.part->ofX.line, 1, columns},
+                              rowCounts(tile, ofRows), columns, Addend::Row, Addend::Row);
       break;
     case TiledRole::SumsColumns:
       products.back().emplace(functions, tile, ProductStrides{stride, 1, columns}, rowCounts(tile, ofRows),
                               step.part->extent, Addend::Row, plan.columns > longestBlock ? Addend::C : Addend::Row);
       break;
     case TiledRole::SumsRows:
-      products.back().emplace(functions, tile, ProductStrides{1, stride, columns}, rowCounts(tile, {plan.columns}),
-                              step.part->extent, Addend::C, Addend::C);
+      products.back().emplace(functions, tile,
+                              ProductStrides{1, stride, step.packsRows ? columns : step.part->ofY.line},
+                              rowCounts(tile, {plan.columns}), step.part->extent, Addend::C, Addend::C);
       break;
     }
   }
@@ -285,15 +288,16 @@ void TiledEmitter::emitMaker(size_t number, Span rows, Span columns) {
   const TiledSlot slot = plan.slots.lookup(step.op->getResult(0));
   Value x = code.f32At(inMemory(step.op->getOperand(part.x)), code.mul(rows.from, part.ofX.line));
   Value block = inScratch(plan.blockOffset), steps = code.index(part.extent), count = length(rows);
-  pack(x, part.ofX, count, steps, step.tile.rows, block);
+  if (step.packsRows) pack(x, part.ofX, count, steps, step.tile.rows, block);
   int64_t width = step.tile.columns(), tileRows = step.tile.rows;
   code.loop(columns.from, columns.to, width, [&](Value column) {
     Value panel = code.f32At(inScratch(step.packed), code.mul(column, part.extent));
     code.loop(code.index(0), count, tileRows, [&](Value row) {
       Value c = code.f32At(matrixRow(step.op->getResult(0), row), column);
-      products[number]->call(
-          code, {steps, code.f32At(block, code.mul(row, part.extent)), panel, c, code.index(slot.rowStride), scratch},
-          code.smin(code.sub(count, row), tileRows), code.index(width), {});
+      Value a =
+          step.packsRows ? code.f32At(block, code.mul(row, part.extent)) : code.f32At(x, code.mul(row, part.ofX.line));
+      products[number]->call(code, {steps, a, panel, c, code.index(slot.rowStride), scratch},
+                             code.smin(code.sub(count, row), tileRows), code.index(width), {});
     });
   });
 }
@@ -343,7 +347,7 @@ void TiledEmitter::emitSumOverRows(size_t number, Span rows, Span columns, Span 
   if (plan.isBand()) clearEdges(matrix, tileRows, rows, steps);
   Value y = code.f32At(inMemory(step.op->getOperand(part.y)), code.mul(rows.from, part.ofY.line));
   Value block = inScratch(plan.blockOffset), extent = code.index(part.extent);
-  pack(y, {part.ofY.element, part.ofY.line}, extent, count, width, block);
+  if (step.packsRows) pack(y, {part.ofY.element, part.ofY.line}, extent, count, width, block);
   Value result = inMemory(step.op->getResult(0));
   Value first = plan.op.getLower() ? code.mul(code.udiv(columns.from, tileRows), tileRows) : columns.from;
   code.loop(first, columns.to, tileRows, [&](Value column) {
@@ -351,9 +355,9 @@ void TiledEmitter::emitSumOverRows(size_t number, Span rows, Span columns, Span 
     Value a = code.f32At(matrixRow(matrix, code.index(0)), column);
     code.loop(code.index(0), extent, width, [&](Value element) {
       Value c = code.f32At(result, code.add(code.mul(column, part.ofResult.line), element));
-      products[number]->call(
-          code, {count, a, code.f32At(block, code.mul(element, count)), c, code.index(part.ofResult.line), scratch},
-          lines, code.smin(code.sub(extent, element), width), {});
+      Value b = step.packsRows ? code.f32At(block, code.mul(element, count)) : code.f32At(y, element);
+      products[number]->call(code, {count, a, b, c, code.index(part.ofResult.line), scratch}, lines,
+                             code.smin(code.sub(extent, element), width), {});
     });
   });
 }

@@ -8,8 +8,9 @@ using namespace tessera;
 
 /// What the block's rows of all matrices may take, so that they stay in the second level cache.
 static constexpr int64_t blockBytes = 384 * 1024;
-/// Rows of a block, in register tiles: enough that packed operands are read often, few enough that a band is followed closely.
-static constexpr int64_t mostTiles = 4;
+/// Rows of a block, in register tiles: more of them read packed operands less often, fewer follow a band more closely. So a
+/// block has at most that part of the rows of a band.
+static constexpr int64_t mostTiles = 4, bandParts = 16;
 /// Iterations below which threads share the blocks of a position.
 static constexpr int64_t fewIterations = 16;
 /// Scratch regions start at cache lines.
@@ -26,12 +27,22 @@ TiledPlan::TiledPlan(TiledOp op, const MatrixAxes &axes, const CpuTarget &target
   shareWork();
 }
 
+/// A block of rows is read a few times only. It is packed where its numbers do not lie side by side, or where so many of its
+/// rows would meet in the same lines of a cache that they drive each other out.
+static bool packsRows(const TiledContraction &part) {
+  if (part.role == TiledRole::SumsColumns) return false;
+  const TiledStrides &rows = part.role == TiledRole::MakesMatrix ? part.ofX : part.ofY;
+  constexpr int64_t worstStride = 4096; // bytes
+  return rows.element != 1 || rows.line * 4 % worstStride == 0;
+}
+
 void TiledPlan::planSteps(const CpuTarget &target) {
   for (Operation &inner : op.getBlock().without_terminator()) {
-    TiledStep step{&inner, std::nullopt, {}, 0};
+    TiledStep step{&inner, std::nullopt, {}};
     if (auto contract = dyn_cast<ContractOp>(inner)) {
       step.part = tiledRole(contract, axes);
       step.tile = RegisterTile::of(target, step.part->role == TiledRole::MakesMatrix ? columns : step.part->extent);
+      step.packsRows = packsRows(*step.part);
       zeros = std::max<int64_t>(zeros, step.tile.columns());
     }
     steps.push_back(step);
@@ -46,7 +57,8 @@ void TiledPlan::chooseBlock() {
   }
   // About half of the matrices are written over others.
   int64_t rowBytes = llvm::divideCeil(matrices + 1, 2) * columns * 4;
-  int64_t tiles = std::clamp<int64_t>(blockBytes / (rowBytes * tileRows), 1, mostTiles);
+  int64_t most = isBand() ? std::min(mostTiles, rows / (bandParts * tileRows)) : mostTiles;
+  int64_t tiles = std::max<int64_t>(std::min(most, blockBytes / (rowBytes * tileRows)), 1);
   blockRows = std::min<int64_t>(tiles * tileRows, llvm::alignTo(rows, tileRows));
 }
 
@@ -63,13 +75,13 @@ void TiledPlan::placePacked() {
     switch (part.role) {
     case TiledRole::MakesMatrix:
       scratchBytes += region(llvm::alignTo(columns, width) * part.extent);
-      block = std::max<int64_t>(block, llvm::alignTo(blockRows, step.tile.rows) * part.extent);
+      if (step.packsRows) block = std::max<int64_t>(block, llvm::alignTo(blockRows, step.tile.rows) * part.extent);
       break;
     case TiledRole::SumsColumns:
       scratchBytes += region(llvm::alignTo(part.extent, width) * columns);
       break;
     case TiledRole::SumsRows:
-      block = std::max<int64_t>(block, llvm::alignTo(part.extent, width) * blockRows);
+      if (step.packsRows) block = std::max<int64_t>(block, llvm::alignTo(part.extent, width) * blockRows);
       break;
     }
   }

@@ -31,7 +31,10 @@ struct TiledStep {
   mlir::Operation *op;
   std::optional<TiledContraction> part; ///< of a contraction
   RegisterTile tile;
-  int64_t packed = 0; ///< where its packed operand y starts in scratch, in bytes (but for sums over rows)
+  /// Whether the operand that lies in memory by rows (x of a maker, y of a sum over rows) is packed for each block; else it is
+  /// read where it is.
+  bool packsRows = false;
+  int64_t packed = 0; ///< where operand y that all blocks read starts in scratch, in bytes
 };
 
 /// Values of one row of the batch that the op makes and reads itself.
