@@ -14,6 +14,7 @@ public:
   Planner(KernelOp kernel, const RowsPlacement *placement)
       : kernel(kernel), block(kernel.getBlock()), placement(placement) {
     plan.kernel = kernel;
+    plan.runsByRows = placement;
   }
   LogicalResult run();
   KernelPlan plan;
@@ -149,8 +150,8 @@ void Planner::mergeLoops() {
   for (int outer = static_cast<int>(plan.sizes.size()) - 2; outer >= 0; --outer) {
     unsigned inner = outer + 1;
     if (inner == plan.parallelLoops || (placement && static_cast<int>(inner) == plan.vectorLoop)) continue;
-    // Keeps the order of a sum: see `reductionLanes`.
-    if (plan.isVectorSerial() && static_cast<int>(inner) == plan.vectorLoop && plan.sizes[inner] % reductionLanes != 0)
+    // Keeps the order of a sum: see `sumLanes`.
+    if (plan.isVectorSerial() && static_cast<int>(inner) == plan.vectorLoop && plan.sizes[inner] % plan.sumLanes() != 0)
       continue;
     bool asOne = true;
     forEachExpr([&](Expr &e) { asOne &= e.coefficients[outer] == e.coefficients[inner] * plan.sizes[inner]; });

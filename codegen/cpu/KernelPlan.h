@@ -25,8 +25,13 @@ struct RowsPlacement {
   llvm::SmallVector<llvm::SmallVector<int64_t>> strides;
 };
 
+/// Lanes over which a sum along the vector axis is spread, whatever the processor, so that its order does not depend on it. Where
+/// a part of the columns may run there are fewer: parts begin and end at multiples of them.
+inline constexpr int64_t reductionLanes = 64, columnStep = 32;
+
 struct KernelPlan {
   KernelOp kernel;
+  bool runsByRows = false;          ///< for some rows and columns at a time, inside a tiled op
   llvm::SmallVector<int64_t> sizes; ///< of the loops, outermost first
   unsigned parallelLoops = 0;       ///< the first so many loops
   int vectorLoop = -1;              ///< the last of its kind; -1: scalar code
@@ -43,6 +48,7 @@ struct KernelPlan {
   /// A kernel of rule 4 (docs/ir.md), if it is one.
   ScatterAddOp scatter;
 
+  int64_t sumLanes() const { return runsByRows ? columnStep : reductionLanes; }
   uint64_t parallelMask() const { return (uint64_t(1) << parallelLoops) - 1; }
   uint64_t vectorMask() const { return vectorLoop < 0 ? 0 : uint64_t(1) << vectorLoop; }
   bool isVectorParallel() const { return vectorLoop >= 0 && static_cast<unsigned>(vectorLoop) < parallelLoops; }
@@ -53,10 +59,6 @@ struct KernelPlan {
     return llvm::cast<YieldOp>(op.getBlock().getTerminator());
   }
 };
-
-/// Lanes over which a sum along the vector axis is spread, whatever the processor: so its order depends on the shape
-/// only.
-inline constexpr int64_t reductionLanes = 64;
 
 /// Plans a kernel; fails with a message where it is none that docs/ir.md describes. With a placement the vector loop, of
 /// which a part may run, stays a loop of its own, and so do the rows outside it.

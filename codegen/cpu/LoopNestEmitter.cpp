@@ -18,7 +18,7 @@ LoopNestEmitter::LoopNestEmitter(const KernelPlan &plan, const CpuTarget &target
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Along a serial loop a tile has `reductionLanes` points. Along a parallel loop it has up to four vectors: fewer where
+/// Along a serial loop a tile has `sumLanes` points. Along a parallel loop it has up to four vectors: fewer where
 /// the work at a point is long (it keeps the processor busy by itself) or where threads would run out of tiles.
 void LoopNestEmitter::chooseTile() {
   if (plan.vectorLoop < 0) {
@@ -28,7 +28,7 @@ void LoopNestEmitter::chooseTile() {
   int64_t size = plan.sizes[plan.vectorLoop], power = llvm::PowerOf2Ceil(size);
   lanes = std::min<int64_t>(lanes, power);
   if (plan.isVectorSerial()) {
-    tileChunks = std::min(reductionLanes, power) / lanes;
+    tileChunks = std::min(plan.sumLanes(), power) / lanes;
     return;
   }
   unsigned work = 0;
@@ -37,6 +37,7 @@ void LoopNestEmitter::chooseTile() {
   int64_t rows = 1;
   for (unsigned loop = 0; loop < plan.parallelLoops; ++loop)
     if (static_cast<int>(loop) != plan.vectorLoop) rows *= plan.sizes[loop];
+  if (plan.runsByRows) tileChunks = std::min<int64_t>(tileChunks, std::max<int64_t>(columnStep / lanes, 1));
   constexpr int64_t enoughTiles = 8;
   while (tileChunks > 1 && rows * (size / (lanes * tileChunks)) < enoughTiles) tileChunks /= 2;
 }

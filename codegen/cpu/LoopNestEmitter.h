@@ -46,7 +46,6 @@ public:
   /// for rows of the parallel loops outside the vector loop, and for a part of that loop: from a multiple of
   /// `columnStep` to another, or to its end.
   llvm::LogicalResult emitForRows(mlir::ModuleOp module, llvm::StringRef symbol);
-  static constexpr int64_t columnStep = reductionLanes;
 
 private:
   /// One vector of a tile: the lanes from `offset` on, of which the first `active` count.

@@ -1,6 +1,6 @@
 //===- Sweeps.cpp - the serial loops of a kernel --------------------------===//
 //
-// A reduction's accumulators are carried by the loops. Along a serial vector loop there are `reductionLanes` of them,
+// A reduction's accumulators are carried by the loops. Along a serial vector loop there are `sumLanes` of them,
 // combined by halving at the end; along a parallel one, one in each lane of the tile. So a sum's order follows from its
 // shape.
 //

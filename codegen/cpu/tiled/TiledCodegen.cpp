@@ -197,9 +197,8 @@ Span TiledEmitter::countedColumns(Span rows) {
 
 /// The same in whole steps of the kernels' loops.
 Span TiledEmitter::columnSteps(Span columns) {
-  constexpr int64_t step = LoopNestEmitter::columnStep;
-  return {code.bitAnd(columns.from, -step),
-          code.smin(code.bitAnd(code.add(columns.to, step - 1), -step), plan.columns)};
+  return {code.bitAnd(columns.from, -columnStep),
+          code.smin(code.bitAnd(code.add(columns.to, columnStep - 1), -columnStep), plan.columns)};
 }
 
 /// Kernels run in whole steps, so contractions make what they read. What kernels make outside the band is zero and need not
@@ -290,7 +289,8 @@ void TiledEmitter::emitMaker(size_t number, Span rows, Span columns) {
   Value block = inScratch(plan.blockOffset), steps = code.index(part.extent), count = length(rows);
   if (step.packsRows) pack(x, part.ofX, count, steps, step.tile.rows, block);
   int64_t width = step.tile.columns(), tileRows = step.tile.rows;
-  code.loop(columns.from, columns.to, width, [&](Value column) {
+  Value first = plan.op.getLower() ? code.mul(code.udiv(columns.from, width), width) : columns.from;
+  code.loop(first, columns.to, width, [&](Value column) {
     Value panel = code.f32At(inScratch(step.packed), code.mul(column, part.extent));
     code.loop(code.index(0), count, tileRows, [&](Value row) {
       Value c = code.f32At(matrixRow(step.op->getResult(0), row), column);
