@@ -27,7 +27,7 @@ private:
   void emitColumnBlock(Span rows, Span columns);
   void emitRowBlock(Span rows, Span columns, Value k, Value steps);
   void emitPanel(Span rows, Value bPanel, Value column, Value columns, Value k, Value steps);
-  void packPanel(Value column, Value columns, Value k, Value steps, Value to);
+  void packColumns(Value column, Value count, Value k, Value steps);
   void packRows(Span rows, Value k, Value steps);
   /// Reads what the next panel will pack into the cache, a share for each tile of rows.
   void prefetchPanel(Value from, Value share, Value done);
@@ -105,11 +105,7 @@ void ContractionEmitter::emitProduct(Value number, Value firstPart, Value lastPa
 void ContractionEmitter::emitColumnBlock(Span rows, Span columns) {
   code.loop(code.index(0), code.index(plan.k), plan.blockSteps, [&](Value k) {
     Value steps = code.smin(code.sub(code.index(plan.k), k), plan.blockSteps);
-    if (plan.packsBlockOfB)
-      code.loop(columns.from, columns.to, plan.tile.columns(), [&](Value column) {
-        Value count = code.smin(code.sub(columns.to, column), plan.tile.columns());
-        packPanel(column, count, k, steps, code.f32At(panel, code.mul(code.sub(column, columns.from), steps)));
-      });
+    if (plan.packsBlockOfB) packColumns(columns.from, code.sub(columns.to, columns.from), k, steps);
     code.loop(rows.from, rows.to, plan.blockRows, [&](Value row) {
       Span part{row, code.smin(code.add(row, plan.blockRows), rows.to)};
       if (plan.packsA) packRows(part, k, steps);
@@ -120,19 +116,16 @@ void ContractionEmitter::emitColumnBlock(Span rows, Span columns) {
 
 /// Panels of a's rows, one behind the other.
 void ContractionEmitter::packRows(Span rows, Value k, Value steps) {
-  int64_t tileRows = plan.tile.rows;
-  code.loop(rows.from, rows.to, tileRows, [&](Value row) {
-    Value source = code.f32At(a, code.add(code.mul(row, plan.aRow), code.mul(k, plan.aStep)));
-    Value stride = code.index(plan.aRow != 1 ? plan.aRow : plan.aStep);
-    Value lines = code.smin(code.sub(rows.to, row), tileRows);
-    call(packA, {source, stride, steps, lines, code.f32At(block, code.mul(code.sub(row, rows.from), steps))});
-  });
+  Value source = code.f32At(a, code.add(code.mul(rows.from, plan.aRow), code.mul(k, plan.aStep)));
+  Value stride = code.index(plan.aRow != 1 ? plan.aRow : plan.aStep);
+  call(packA, {source, stride, steps, code.sub(rows.to, rows.from), block});
 }
 
-void ContractionEmitter::packPanel(Value column, Value columns, Value k, Value steps, Value to) {
+/// Panels of b's columns, likewise.
+void ContractionEmitter::packColumns(Value column, Value count, Value k, Value steps) {
   Value source = code.f32At(b, code.add(code.mul(k, plan.bStep), code.mul(column, plan.bColumn)));
   Value stride = code.index(plan.bColumn != 1 ? plan.bColumn : plan.bStep);
-  call(packB, {source, stride, steps, columns, to});
+  call(packB, {source, stride, steps, count, panel});
 }
 
 void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value steps) {
@@ -142,7 +135,7 @@ void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value st
     if (plan.packsBlockOfB)
       bPanel = code.f32At(panel, code.mul(code.sub(column, columns.from), steps));
     else if (plan.packsB)
-      packPanel(column, count, k, steps, panel);
+      packColumns(column, count, k, steps);
     else
       bPanel = code.f32At(b, code.add(code.mul(k, plan.bStep), column));
     emitPanel(rows, bPanel, column, count, k, steps);

@@ -173,27 +173,48 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
   return function;
 }
 
-/// for each k: the numbers of all lines, which lie side by side.
+/// For each k, the numbers of all lines, which lie side by side: what is read is read in its order, and goes to one panel after
+/// the other.
 static void packCopying(Code &code, unsigned width, unsigned lanes, Value source, Value stride, Value steps,
-                        Value lines, Value panel) {
+                        Value lines, Value panels) {
   Type f32 = code.getF32Type();
-  unsigned vectors = llvm::divideCeil(width, lanes);
-  SmallVector<Value> masks;
+  unsigned vectors = llvm::divideCeil(width, lanes), rest = width - (vectors - 1) * lanes;
+  Value lastLine = code.mul(code.udiv(code.add(lines, -1), width), width); // the first one of the last panel
+  Value wholeMask = rest < lanes ? code.prefixMask(lanes, rest) : Value();
+  SmallVector<Value> lastMasks;
   for (unsigned j = 0; j < vectors; ++j)
-    masks.push_back(code.icmp(LLVM::ICmpPredicate::slt, code.iota(Code::withLanes(code.i64(), lanes), j * lanes),
-                              code.splat(lines, lanes)));
-  code.loop(code.index(0), steps, 1, {source, panel}, true, [&](Value, ValueRange now) -> SmallVector<Value> {
-    for (unsigned j = 0; j < vectors; ++j)
-      storeVector(code, loadVector(code, code.at(now[0], f32, j * lanes), lanes, masks[j]),
-                  code.at(now[1], f32, j * lanes));
-    return {code.at(now[0], f32, stride), code.at(now[1], f32, width)};
-  });
+    lastMasks.push_back(code.icmp(LLVM::ICmpPredicate::slt, code.iota(Code::withLanes(code.i64(), lanes), j * lanes),
+                                  code.splat(code.sub(lines, lastLine), lanes)));
+  Value panelSize = code.mul(steps, width);
+  // Ascending in k: a vector that reaches beyond its row is followed by the next row. `isLast`: no row follows, but the next
+  // panel, which has been written.
+  auto copyRow = [&](Value from, Value to, bool isLast) {
+    auto copy = [&](Value from, Value to, bool isLastPanel) {
+      for (unsigned j = 0; j < vectors; ++j) {
+        Value loadMask = isLastPanel ? lastMasks[j] : j + 1 == vectors ? wholeMask : Value();
+        Value vector = loadVector(code, code.at(from, f32, j * lanes), lanes, loadMask);
+        storeVector(code, vector, code.at(to, f32, j * lanes), isLast && j + 1 == vectors ? wholeMask : Value());
+      }
+    };
+    SmallVector<Value> last =
+        code.loop(code.index(0), lastLine, width, {from, to}, false, [&](Value, ValueRange now) -> SmallVector<Value> {
+          copy(now[0], now[1], false);
+          return {code.at(now[0], f32, width), code.f32At(now[1], panelSize)};
+        });
+    copy(last[0], last[1], true);
+  };
+  SmallVector<Value> end = code.loop(code.index(0), code.add(steps, -1), 1, {source, panels}, false,
+                                     [&](Value, ValueRange now) -> SmallVector<Value> {
+                                       copyRow(now[0], now[1], false);
+                                       return {code.f32At(now[0], stride), code.at(now[1], f32, width)};
+                                     });
+  copyRow(end[0], end[1], true);
 }
 
 /// Squares of lines and k are transposed in registers; what is left of k goes number by number. A line that does not exist
 /// is read as the last one.
-static void packTransposing(Code &code, unsigned width, unsigned lanes, Value source, Value stride, Value steps,
-                            Value lines, Value panel) {
+static void packPanelTransposing(Code &code, unsigned width, unsigned lanes, Value source, Value stride, Value steps,
+                                 Value lines, Value panel) {
   Type f32 = code.getF32Type();
   SmallVector<Value> starts;
   Value last = code.add(lines, -1);
@@ -220,6 +241,14 @@ static void packTransposing(Code &code, unsigned width, unsigned lanes, Value so
       code.make<LLVM::StoreOp>(number, code.at(out, f32, line));
     }
     return {};
+  });
+}
+
+static void packTransposing(Code &code, unsigned width, unsigned lanes, Value source, Value stride, Value steps,
+                            Value lines, Value panels) {
+  code.loop(code.index(0), lines, width, [&](Value line) {
+    packPanelTransposing(code, width, lanes, code.f32At(source, code.mul(line, stride)), stride, steps,
+                         code.smin(code.sub(lines, line), width), code.f32At(panels, code.mul(line, steps)));
   });
 }
 

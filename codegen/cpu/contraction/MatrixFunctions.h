@@ -57,10 +57,9 @@ public:
   /// and row exist; else all of the tile's.
   mlir::LLVM::LLVMFuncOp product(unsigned rows, unsigned vectors, bool masked, Addend addend, ProductStrides strides);
 
-  /// void pack(ptr source, i64 stride, i64 steps, i64 lines, ptr panel), steps ≥ 1, 1 ≤ lines ≤ width.
-  /// panel[k · width + line] = source[line, k]. `transposing`: k is contiguous in the source and `stride` goes from line to
-  /// line; else lines are contiguous and it goes from k to k. What stands beside `lines` is any number. Writes up to a vector
-  /// beyond the panel.
+  /// void pack(ptr source, i64 stride, i64 steps, i64 lines, ptr panels), steps ≥ 1, lines ≥ 1.
+  /// Panel p, at p · steps · width, holds `width` lines: panel[k · width + i] = source[p · width + i, k]. `transposing`: k is
+  /// contiguous in the source and `stride` goes from line to line; else lines are contiguous and it goes from k to k. What stands beside `lines` is any number. Writes up to a vector beyond the last panel.
   mlir::LLVM::LLVMFuncOp pack(unsigned width, bool transposing);
 
   /// Of every product.

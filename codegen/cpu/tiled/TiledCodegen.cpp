@@ -38,7 +38,7 @@ private:
 
   /// For each position of the axes, outermost first.
   void forEachPosition(ArrayRef<unsigned> axes, llvm::function_ref<void()> body);
-  /// Packs lines [first, last) of an operand, a panel of `width` lines behind the other, each of `steps` numbers.
+  /// Packs lines of an operand, each of `steps` numbers, into panels of `width` lines.
   void pack(Value source, TiledStrides strides, Value lines, Value steps, unsigned width, Value panels);
 
   bool isInMemory(Value value) const { return !plan.slots.contains(value); }
@@ -234,13 +234,8 @@ Value TiledEmitter::inMemory(Value value) {
 
 void TiledEmitter::pack(Value source, TiledStrides strides, Value lines, Value steps, unsigned width, Value panels) {
   bool transposing = strides.line != 1;
-  LLVM::LLVMFuncOp function = functions.pack(width, transposing);
-  code.loop(code.index(0), lines, width, [&](Value line) {
-    Value from = code.f32At(source, code.mul(line, strides.line)), count = code.smin(code.sub(lines, line), width);
-    Value stride = code.index(transposing ? strides.line : strides.element);
-    code.make<LLVM::CallOp>(function,
-                            ValueRange{from, stride, steps, count, code.f32At(panels, code.mul(line, steps))});
-  });
+  Value stride = code.index(transposing ? strides.line : strides.element);
+  code.make<LLVM::CallOp>(functions.pack(width, transposing), ValueRange{source, stride, steps, lines, panels});
 }
 
 /// Operand y of a product that every block of rows reads.
