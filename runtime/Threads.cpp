@@ -18,8 +18,10 @@ namespace tessera::runtime {
 Range threadRange(int64_t iterations, int64_t grain, int thread, int threads) {
   grain = std::max<int64_t>(grain, 1);
   int64_t chunks = (iterations + grain - 1) / grain;
-  int64_t begin = chunks / threads * thread + std::min<int64_t>(thread, chunks % threads);
-  int64_t size = chunks / threads + (thread < chunks % threads);
+  // The last threads take one more where it does not come out even: the last chunk may be a short one.
+  int64_t without = threads - chunks % threads;
+  int64_t begin = chunks / threads * thread + std::max<int64_t>(thread - without, 0);
+  int64_t size = chunks / threads + (thread >= without);
   return {std::min(begin * grain, iterations), std::min((begin + size) * grain, iterations)};
 }
 

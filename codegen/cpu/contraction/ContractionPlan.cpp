@@ -29,7 +29,10 @@ ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &t
   bStep = gemm.stridesB[rows], bColumn = gemm.stridesB[columns], cRow = gemm.stridesC[rows];
 
   int64_t panels = llvm::divideCeil(n, tile.columns()), rowTiles = llvm::divideCeil(m, tile.rows);
-  packsA = k > longestBlock || panels > fewPanels;
+  // Where neighbours in a column are neighbours in memory, a tile reads one or two lines of the cache for each k, as it would from
+  // a panel.
+  bool collides = aStep != 1 || aRow * 4 % worstStride == 0;
+  packsA = aRow != 1 && (panels > fewPanels || (k > longestBlock && collides));
   packsB = bColumn != 1 || k > longestBlock || rowTiles > fewRowTiles;
   splitRows = m > n;
   blockSteps = evenBlocks(k, longestBlock, tile.lanes);

@@ -25,6 +25,9 @@ namespace tessera {
 /// Steps of K that one product takes at most: the panel of b that it reads, 32 KiB, stays in the first level cache.
 inline constexpr int64_t longestBlock = 256;
 
+/// Rows at a distance of a multiple of so many bytes meet in the same lines of the first level cache.
+inline constexpr int64_t worstStride = 4096;
+
 /// Work that a thread is worth waking for, in multiply-adds: about a microsecond.
 inline constexpr int64_t leastWork = 128 * 1024;
 

@@ -32,7 +32,6 @@ TiledPlan::TiledPlan(TiledOp op, const MatrixAxes &axes, const CpuTarget &target
 static bool packsRows(const TiledContraction &part) {
   if (part.role == TiledRole::SumsColumns) return false;
   const TiledStrides &rows = part.role == TiledRole::MakesMatrix ? part.ofX : part.ofY;
-  constexpr int64_t worstStride = 4096; // bytes
   return rows.element != 1 || rows.line * 4 % worstStride == 0;
 }
 
