@@ -62,6 +62,12 @@ void TanhOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accu
   accumulate(0, b.mul(d[0], b.sub(one, b.mul(y, y))));
 }
 
+// d(sigmoid x) = d (y - y^2)
+void SigmoidOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  Value y = getResult();
+  accumulate(0, b.mul(d[0], b.sub(y, b.mul(y, y))));
+}
+
 // d(erf x) = d 2/sqrt(pi) exp(-x^2)
 void ErfOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
   Value bell = b.exp(b.neg(b.mul(getX(), getX())));

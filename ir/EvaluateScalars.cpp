@@ -15,6 +15,10 @@ double LogOp::applyScalar(ArrayRef<double> x) { return std::log(x[0]); }
 double SqrtOp::applyScalar(ArrayRef<double> x) { return std::sqrt(x[0]); }
 double RsqrtOp::applyScalar(ArrayRef<double> x) { return 1 / std::sqrt(x[0]); }
 double TanhOp::applyScalar(ArrayRef<double> x) { return std::tanh(x[0]); }
+double SigmoidOp::applyScalar(ArrayRef<double> x) {
+  double e = std::exp(-std::abs(x[0]));
+  return (x[0] < 0 ? e : 1) / (1 + e);
+}
 double ErfOp::applyScalar(ArrayRef<double> x) { return std::erf(x[0]); }
 double SinOp::applyScalar(ArrayRef<double> x) { return std::sin(x[0]); }
 double CosOp::applyScalar(ArrayRef<double> x) { return std::cos(x[0]); }

@@ -58,7 +58,7 @@ static double drawFor(uint64_t key, uint64_t seed) {
 
 std::optional<double> Interpreter::leaningOf(Operation &op) const {
   bool isApproximated =
-      isa<ExpOp, LogOp, RsqrtOp, TanhOp, ErfOp, SinOp, CosOp, PowOp, RandomOp, DecomposeOpInterface>(op);
+      isa<ExpOp, LogOp, RsqrtOp, TanhOp, SigmoidOp, ErfOp, SinOp, CosOp, PowOp, RandomOp, DecomposeOpInterface>(op);
   if (rounding != Rounding::Coarse || seed % 2 == 0 || !isApproximated) return std::nullopt;
   return drawFor(llvm::xxh3_64bits(op.getName().getStringRef()), seed);
 }

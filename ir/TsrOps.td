@@ -74,6 +74,7 @@ def Tsr_LogOp : Tsr_DifferentiableUnaryOp<"log"> { let summary = "natural logari
 def Tsr_SqrtOp : Tsr_DifferentiableUnaryOp<"sqrt"> { let summary = "square root"; }
 def Tsr_RsqrtOp : Tsr_DifferentiableUnaryOp<"rsqrt"> { let summary = "reciprocal of the square root"; }
 def Tsr_TanhOp : Tsr_DifferentiableUnaryOp<"tanh"> { let summary = "hyperbolic tangent"; }
+def Tsr_SigmoidOp : Tsr_DifferentiableUnaryOp<"sigmoid"> { let summary = "logistic function, 1 / (1 + exp(-x))"; }
 def Tsr_ErfOp : Tsr_DifferentiableUnaryOp<"erf"> { let summary = "error function"; }
 def Tsr_SinOp : Tsr_DifferentiableUnaryOp<"sin"> { let summary = "sine"; }
 def Tsr_CosOp : Tsr_DifferentiableUnaryOp<"cos"> { let summary = "cosine"; }

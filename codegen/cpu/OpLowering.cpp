@@ -167,6 +167,7 @@ static void addUnary(Table &table) {
   addFunction<SqrtOp, emitSqrt>(table, 4);
   addFunction<RsqrtOp, emitRsqrt>(table, 8);
   addFunction<TanhOp, emitTanh>(table, 36);
+  addFunction<SigmoidOp, emitSigmoid>(table, 22);
   addFunction<ErfOp, emitErf>(table, 40);
   addFunction<SinOp, emitSin>(table, 40);
   addFunction<CosOp, emitCos>(table, 40);

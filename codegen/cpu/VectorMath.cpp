@@ -75,10 +75,12 @@ static Value atLeast(Code &code, Value x, double low) {
   return code.select(code.fcmp(Pred::olt, x, low), code.number(x.getType(), low), x);
 }
 
+/// From here down exp(x) is 0.
+static double lowestExponent(Value x) { return isF32(x) ? -104 : -746; }
+
 Value tessera::emitExp(Code &code, Value x) {
-  bool single = isF32(x);
-  // Beyond these limits the result is 0 or infinity.
-  auto [value, power] = reducedExp(code, atMost(code, atLeast(code, x, single ? -104 : -746), single ? 89 : 710));
+  double highest = isF32(x) ? 89 : 710; // from here on it is infinity
+  auto [value, power] = reducedExp(code, atMost(code, atLeast(code, x, lowestExponent(x)), highest));
   return scaleByPower(code, value, power);
 }
 
@@ -138,7 +140,7 @@ Value tessera::emitLog(Code &code, Value x) {
 }
 
 //===----------------------------------------------------------------------===//
-// tanh, erf
+// tanh, sigmoid, erf
 //===----------------------------------------------------------------------===//
 
 static Value copySign(Code &code, Value magnitude, Value sign) {
@@ -156,6 +158,14 @@ Value tessera::emitTanh(Code &code, Value x) {
   Value e = emitSmallExp(code, code.fmul(atMost(code, size, 10.0), 2.0));
   Value far = code.fsub(code.number(x.getType(), 1.0), code.fdiv(code.number(x.getType(), 2.0), code.fadd(e, 1.0)));
   return code.select(code.fcmp(Pred::oge, size, 0.625), copySign(code, far, x), near); // NaN stays in `near`
+}
+
+/// With e = exp(-|x|): 1 / (1 + e), and e / (1 + e) below zero, where the other would lose what is small.
+Value tessera::emitSigmoid(Code &code, Value x) {
+  Value one = code.number(x.getType(), 1.0), below = code.make<LLVM::FNegOp>(code.fabs(x));
+  auto [value, power] = reducedExp(code, atLeast(code, below, lowestExponent(x)));
+  Value e = scaleByPower(code, value, power);
+  return code.fdiv(code.select(code.fcmp(Pred::olt, x, 0.0), e, one), code.fadd(e, one));
 }
 
 /// x + x P(x²) near zero, 1 - exp(Q(|x|)) elsewhere.

@@ -7,7 +7,7 @@
 
 #include "ir/IndexRange.h"
 #include "ir/Interpreter.h"
-#include "passes/simplify/Patterns.h"
+#include "passes/simplify/Match.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -47,6 +47,28 @@ struct SimplifyNeg : OpRewritePattern<NegOp> {
   }
 };
 
+/// c + c tanh(u) = 2 c sigmoid(2 u), c - c tanh(u) = 2 c sigmoid(-2 u): fewer operations, and nothing is lost where the two sides
+/// of the sum cancel. So GELU is written.
+template <typename OpT> struct RaiseSigmoid : OpRewritePattern<OpT> {
+  using OpRewritePattern<OpT>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
+    bool isSum = std::is_same_v<OpT, AddOp>;
+    if (!isFloat(op)) return failure();
+    for (auto [term, number] : bothOrders(op)) {
+      std::optional<double> c = constantNumber(number);
+      auto scaled = term.template getDefiningOp<MulOp>();
+      bool isScaled = scaled && constantNumber(scaled.getRhs());
+      auto tanh = (isScaled ? scaled.getLhs() : term).template getDefiningOp<TanhOp>();
+      if (!c || !tanh || !tanh->hasOneUse() || *c != (isScaled ? *constantNumber(scaled.getRhs()) : 1.0)) continue;
+      if (!isSum && number != op.getLhs()) continue;
+      PatternBuilder b(rewriter, op);
+      Value sigmoid = b.template unary<SigmoidOp>(b.mul(tanh.getX(), isSum ? 2.0 : -2.0));
+      return rewriter.replaceOp(op, b.mul(sigmoid, 2 * *c)), success();
+    }
+    return failure();
+  }
+};
+
 /// a + (-b) = a - b, unless b is a constant that folds. For integers (x + c) + d = x + (c + d), unless x is one too.
 struct SimplifyAdd : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -82,11 +104,17 @@ struct SimplifySub : OpRewritePattern<SubOp> {
   }
 };
 
-/// (x c) d = x (c d); x (-1) = -x
+/// (x c) d = x (c d); (x c) (y d) = (x y) (c d); x (-1) = -x
 struct SimplifyMul : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
     PatternBuilder b(rewriter, op);
+    auto left = op.getLhs().getDefiningOp<MulOp>(), right = op.getRhs().getDefiningOp<MulOp>();
+    auto isScaled = [](MulOp mul) { return mul && constantNumber(mul.getRhs()) && !constantNumber(mul.getLhs()); };
+    if (isFloat(op) && isScaled(left) && isScaled(right)) {
+      Value product = b.mul(left.getLhs(), right.getLhs());
+      return rewriter.replaceOp(op, b.mul(product, b.mul(left.getRhs(), right.getRhs()))), success();
+    }
     if (!constantNumber(op.getRhs())) return failure();
     if (isConstant(op.getRhs(), -1) && op.getLhs().getType() == op.getType())
       return rewriter.replaceOp(op, b.neg(op.getLhs())), success();
@@ -255,7 +283,8 @@ template <typename OpT> struct DecideExtremum : OpRewritePattern<OpT> {
 } // namespace
 
 void tessera::addArithmeticPatterns(RewritePatternSet &patterns) {
-  patterns.add<FoldConstants, SimplifyNeg, SimplifyAdd, SimplifySub, SimplifyMul, SimplifyDiv, SimplifyPow,
-               SimplifySelect, SimplifyNot, SimplifyLogical<AndOp, true>, SimplifyLogical<OrOp, false>, SimplifyCast,
-               DecideCompare, DecideExtremum<MaxOp>, DecideExtremum<MinOp>>(patterns.getContext());
+  patterns.add<FoldConstants, RaiseSigmoid<AddOp>, RaiseSigmoid<SubOp>, SimplifyNeg, SimplifyAdd, SimplifySub,
+               SimplifyMul, SimplifyDiv, SimplifyPow, SimplifySelect, SimplifyNot, SimplifyLogical<AndOp, true>,
+               SimplifyLogical<OrOp, false>, SimplifyCast, DecideCompare, DecideExtremum<MaxOp>, DecideExtremum<MinOp>>(
+      patterns.getContext());
 }

@@ -67,6 +67,8 @@ void expectAccuracy(const char *op, double (*reference)(double), double bound, d
 
 TEST(VectorMath, Exp) { expectAccuracy("exp", std::exp, 0.9); }
 TEST(VectorMath, Log) { expectAccuracy("log", std::log, 0.9); }
+static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+TEST(VectorMath, Sigmoid) { expectAccuracy("sigmoid", sigmoid, 2.1); }
 TEST(VectorMath, Tanh) { expectAccuracy("tanh", std::tanh, 1.3); }
 TEST(VectorMath, Erf) { expectAccuracy("erf", std::erf, 1); }
 TEST(VectorMath, Sin) { expectAccuracy("sin", std::sin, 1.5, 0x1p30); }

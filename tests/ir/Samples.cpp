@@ -81,6 +81,7 @@ void tessera::test::addElementwiseSamples(SampleTable &table) {
   addUnary<SqrtOp>(table, 0.3, 3);
   addUnary<RsqrtOp>(table, 0.3, 3);
   addUnary<TanhOp>(table, -2, 2);
+  addUnary<SigmoidOp>(table, -3, 3);
   addUnary<ErfOp>(table, -2, 2);
   addUnary<SinOp>(table, -4, 4);
   addUnary<CosOp>(table, -4, 4);

@@ -102,7 +102,7 @@ void Grower::growUnary() {
   auto [x, bound] = any();
   Value positive = b.add(b.mul(x, x), 0.5);
   double square = bound * bound + 0.5;
-  switch (choose.integer(0, 11)) {
+  switch (choose.integer(0, 12)) {
   case 0:
     return add(b.unary<TanhOp>(x), 1);
   case 1:
@@ -125,6 +125,8 @@ void Grower::growUnary() {
     return add(b.log(positive), 0.7 + std::log(square));
   case 10:
     return add(b.max(x, number(0)), bound);
+  case 11:
+    return add(b.unary<SigmoidOp>(x), 1);
   default: // GELU by tanh, as models write it.
     Value inner = b.mul(b.add(x, b.mul(b.mul(b.mul(x, x), x), 0.044715)), 0.7978845608028654);
     return add(b.mul(b.mul(x, b.add(b.unary<TanhOp>(inner), 1)), 0.5), bound);
