@@ -23,14 +23,32 @@ private:
   struct Span {
     Value from, to;
   };
+  /// Memory that is read soon: `pieces` times as many lines of the caches, at a distance of `stride` numbers.
+  struct Ahead {
+    Value start;
+    int64_t stride, lines;
+    Value pieces;
+  };
   void emitProduct(Value number, Value firstPart, Value lastPart);
   void emitColumnBlock(Span rows, Span columns);
-  void emitRowBlock(Span rows, Span columns, Value k, Value steps);
-  void emitPanel(Span rows, Value bPanel, Value column, Value columns, Value k, Value steps);
+  void emitRowBlock(Span rows, Span columns, Value k, Value steps, ArrayRef<Ahead> ahead);
+  void emitPanel(Span rows, Value bPanel, Value column, Value columns, Value k, Value steps, ArrayRef<Ahead> ahead);
   void packColumns(Value column, Value count, Value k, Value steps);
   void packRows(Span rows, Value k, Value steps);
-  /// Reads what the next panel will pack into the cache, a share for each tile of rows.
-  void prefetchPanel(Value from, Value share, Value done);
+
+  struct Stride {
+    int64_t line, step; ///< from row to row of a or column to column of b, and from k to k
+  };
+  /// What will be packed: lines of an operand, `count` of at most `mostLines`, at `steps` of K.
+  Ahead willPack(Value operand, Stride stride, Value line, Value count, int64_t mostLines, Value k, Value steps);
+  /// Part `number` of `parts` of it.
+  Ahead partOf(const Ahead &ahead, Value number, Value parts);
+  void prefetch(const Ahead &ahead);
+
+  /// Steps of K from `k` on, at most a block's.
+  Value stepsFrom(Value k) { return code.smin(code.sub(code.index(plan.k), k), plan.blockSteps); }
+  Value length(Span span) { return code.sub(span.to, span.from); }
+  Value ceilDiv(Value a, Value b) { return code.make<LLVM::UDivOp>(code.add(a, code.add(b, -1)), b); }
   void call(LLVM::LLVMFuncOp function, ArrayRef<Value> arguments) { code.make<LLVM::CallOp>(function, arguments); }
 
   ModuleOp module;
@@ -102,14 +120,26 @@ void ContractionEmitter::emitProduct(Value number, Value firstPart, Value lastPa
   });
 }
 
+/// While a block is multiplied, what the next one packs is on its way into the second level cache.
 void ContractionEmitter::emitColumnBlock(Span rows, Span columns) {
   code.loop(code.index(0), code.index(plan.k), plan.blockSteps, [&](Value k) {
-    Value steps = code.smin(code.sub(code.index(plan.k), k), plan.blockSteps);
-    if (plan.packsBlockOfB) packColumns(columns.from, code.sub(columns.to, columns.from), k, steps);
+    Value steps = stepsFrom(k), nextK = code.add(k, plan.blockSteps), stepsThen = code.smax(stepsFrom(nextK), 0);
+    if (plan.packsBlockOfB) packColumns(columns.from, length(columns), k, steps);
     code.loop(rows.from, rows.to, plan.blockRows, [&](Value row) {
       Span part{row, code.smin(code.add(row, plan.blockRows), rows.to)};
       if (plan.packsA) packRows(part, k, steps);
-      emitRowBlock(part, columns, k, steps);
+      // Next come the rows behind these, else all rows from the next K on.
+      Value isLast = code.icmp(LLVM::ICmpPredicate::eq, part.to, rows.to);
+      auto then = [&](Value last, Value other) { return code.select(isLast, last, other); };
+      Value nextRow = then(rows.from, part.to), kThen = then(nextK, k), stepsOfThen = then(stepsThen, steps);
+      Value rowsThen = code.smin(code.sub(rows.to, nextRow), plan.blockRows);
+      SmallVector<Ahead> ahead;
+      if (plan.packsA || plan.aRow == 1)
+        ahead.push_back(willPack(a, {plan.aRow, plan.aStep}, nextRow, rowsThen, plan.blockRows, kThen, stepsOfThen));
+      if (plan.packsBlockOfB)
+        ahead.push_back(willPack(b, {plan.bColumn, plan.bStep}, columns.from, length(columns), plan.blockColumns, nextK,
+                                 then(stepsThen, code.index(0))));
+      emitRowBlock(part, columns, k, steps, ahead);
     });
   });
 }
@@ -128,61 +158,81 @@ void ContractionEmitter::packColumns(Value column, Value count, Value k, Value s
   call(packB, {source, stride, steps, count, panel});
 }
 
-void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value steps) {
+void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value steps, ArrayRef<Ahead> ahead) {
   int64_t width = plan.tile.columns();
+  Value panels = code.udiv(code.add(length(columns), width - 1), width);
   code.loop(columns.from, columns.to, width, [&](Value column) {
-    Value count = code.smin(code.sub(columns.to, column), width), bPanel = panel;
+    Value count = code.smin(code.sub(columns.to, column), width), done = code.sub(column, columns.from), bPanel = panel;
     if (plan.packsBlockOfB)
-      bPanel = code.f32At(panel, code.mul(code.sub(column, columns.from), steps));
+      bPanel = code.f32At(panel, code.mul(done, steps));
     else if (plan.packsB)
       packColumns(column, count, k, steps);
     else
       bPanel = code.f32At(b, code.add(code.mul(k, plan.bStep), column));
-    emitPanel(rows, bPanel, column, count, k, steps);
+    SmallVector<Ahead> parts;
+    for (const Ahead &each : ahead) parts.push_back(partOf(each, code.udiv(done, width), panels));
+    if (plan.packsB && !plan.packsBlockOfB) {
+      // The panel beside this one, else the first from the next K on.
+      Value next = code.add(column, width), nextK = code.add(k, plan.blockSteps);
+      Value isLast = code.icmp(LLVM::ICmpPredicate::sge, next, columns.to);
+      next = code.select(isLast, columns.from, next);
+      parts.push_back(willPack(b, {plan.bColumn, plan.bStep}, next, code.smin(code.sub(columns.to, next), width), width,
+                               code.select(isLast, nextK, k),
+                               code.select(isLast, code.smax(stepsFrom(nextK), 0), steps)));
+    }
+    emitPanel(rows, bPanel, column, count, k, steps, parts);
   });
 }
 
-void ContractionEmitter::emitPanel(Span rows, Value bPanel, Value column, Value columns, Value k, Value steps) {
+void ContractionEmitter::emitPanel(Span rows, Value bPanel, Value column, Value columns, Value k, Value steps,
+                                   ArrayRef<Ahead> ahead) {
   int64_t tileRows = plan.tile.rows;
   Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, code.index(0));
   Value cStride = code.index(plan.cRow);
   Value firstRow = plan.gemm.bias ? code.f32At(bias, column) : zeros;
-  Value next =
-      code.f32At(b, code.add(code.mul(k, plan.bStep), code.mul(code.add(column, plan.tile.columns()), plan.bColumn)));
-  Value tiles = code.udiv(code.add(code.sub(rows.to, rows.from), tileRows - 1), tileRows);
-  bool prefetches = plan.packsB && !plan.packsBlockOfB && plan.n > 2 * plan.tile.columns();
-  Value pieces = plan.bColumn == 1 ? steps : code.udiv(steps, lineFloats);
-  Value share =
-      prefetches ? code.make<LLVM::UDivOp>(code.add(pieces, code.add(tiles, -1)), tiles).getResult() : Value();
-  Value isLast = code.icmp(LLVM::ICmpPredicate::sgt, code.add(column, 2 * plan.tile.columns()), code.index(plan.n));
-  if (prefetches) share = code.select(isLast, code.index(0), share);
-  code.loop(rows.from, rows.to, tileRows, {code.index(0)}, false,
-            [&](Value row, ValueRange done) -> SmallVector<Value> {
-              Value count = code.smin(code.sub(rows.to, row), tileRows);
-              Value aTile = plan.packsA ? code.f32At(block, code.mul(code.sub(row, rows.from), steps))
-                                        : code.f32At(a, code.add(code.mul(row, plan.aRow), code.mul(k, plan.aStep)));
-              Value cTile = code.f32At(c, code.add(code.mul(row, plan.cRow), column));
-              if (prefetches) prefetchPanel(next, share, done[0]);
-              products->call(code, {steps, aTile, bPanel, cTile, cStride, firstRow}, count, columns, isFirst);
-              return {prefetches ? code.add(done[0], share) : done[0]};
-            });
+  Value tiles = code.udiv(code.add(length(rows), tileRows - 1), tileRows);
+  code.loop(rows.from, rows.to, tileRows, [&](Value row) {
+    Value done = code.sub(row, rows.from), count = code.smin(code.sub(rows.to, row), tileRows);
+    Value aTile = plan.packsA ? code.f32At(block, code.mul(done, steps))
+                              : code.f32At(a, code.add(code.mul(row, plan.aRow), code.mul(k, plan.aStep)));
+    Value cTile = code.f32At(c, code.add(code.mul(row, plan.cRow), column));
+    for (const Ahead &each : ahead) prefetch(partOf(each, code.udiv(done, tileRows), tiles));
+    products->call(code, {steps, aTile, bPanel, cTile, cStride, firstRow}, count, columns, isFirst);
+  });
 }
 
-/// Lines of 64 bytes: pieces `done` … `done + share` of the rows k, each of which has the panel's columns; or, where k is
-/// contiguous, of every column the same piece of k.
-void ContractionEmitter::prefetchPanel(Value from, Value share, Value done) {
-  auto prefetch = [&](Value address) {
-    code.make<LLVM::Prefetch>(address, code.getI32IntegerAttr(0), code.getI32IntegerAttr(2), code.getI32IntegerAttr(1));
-  };
-  code.loop(done, code.add(done, share), 1, [&](Value piece) {
-    if (plan.bColumn == 1) {
-      Value row = code.f32At(from, code.mul(piece, plan.bStep));
-      for (unsigned j = 0; j < plan.tile.columns(); j += lineFloats) prefetch(code.at(row, code.getF32Type(), j));
-      return;
-    }
-    Value start = code.f32At(from, code.mul(piece, lineFloats));
-    for (unsigned column = 0; column < plan.tile.columns(); ++column)
-      prefetch(code.at(start, code.getF32Type(), column * plan.bColumn));
+//===----------------------------------------------------------------------===//
+// Reading ahead
+//===----------------------------------------------------------------------===//
+
+ContractionEmitter::Ahead ContractionEmitter::willPack(Value operand, Stride stride, Value line, Value count,
+                                                       int64_t mostLines, Value k, Value steps) {
+  Value start = code.f32At(operand, code.add(code.mul(line, stride.line), code.mul(k, stride.step)));
+  auto cacheLines = [](int64_t numbers) -> int64_t { return llvm::divideCeil(numbers, lineFloats); };
+  if (stride.line == 1) return {start, stride.step, cacheLines(mostLines), steps};
+  Value isAny = code.icmp(LLVM::ICmpPredicate::sgt, steps, code.index(0));
+  return {start, stride.line, cacheLines(plan.blockSteps), code.select(isAny, count, code.index(0))};
+}
+
+ContractionEmitter::Ahead ContractionEmitter::partOf(const Ahead &ahead, Value number, Value parts) {
+  Value share = ceilDiv(ahead.pieces, parts), from = code.mul(number, share);
+  return {code.f32At(ahead.start, code.mul(from, ahead.stride)), ahead.stride, ahead.lines,
+          code.smax(code.smin(code.sub(ahead.pieces, from), share), 0)};
+}
+
+void ContractionEmitter::prefetch(const Ahead &ahead) {
+  code.loop(code.index(0), ahead.pieces, 1, [&](Value piece) {
+    Value start = code.f32At(ahead.start, code.mul(piece, ahead.stride));
+    auto line = [&](Value address) {
+      code.make<LLVM::Prefetch>(address, code.getI32IntegerAttr(0), code.getI32IntegerAttr(2),
+                                code.getI32IntegerAttr(1));
+    };
+    constexpr int64_t fewLines = 4;
+    if (ahead.lines > fewLines)
+      code.loop(code.index(0), code.index(ahead.lines * lineFloats), lineFloats,
+                [&](Value i) { line(code.f32At(start, i)); });
+    else
+      for (int64_t i = 0; i < ahead.lines; ++i) line(code.at(start, code.getF32Type(), i * lineFloats));
   });
 }
 
