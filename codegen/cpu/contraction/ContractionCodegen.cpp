@@ -1,6 +1,7 @@
 //===- ContractionCodegen.cpp - contractions as generated functions -------===//
 
 #include "codegen/cpu/contraction/ContractionCodegen.h"
+#include "codegen/cpu/contraction/Ahead.h"
 #include "codegen/cpu/contraction/ProductVariants.h"
 #include <optional>
 
@@ -8,9 +9,6 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-
-/// Numbers in a line of the caches.
-constexpr int64_t lineFloats = 16;
 
 class ContractionEmitter {
 public:
@@ -22,12 +20,6 @@ private:
   /// Rows or columns [from, to).
   struct Span {
     Value from, to;
-  };
-  /// Memory that is read soon: `pieces` times as many lines of the caches, at a distance of `stride` numbers.
-  struct Ahead {
-    Value start;
-    int64_t stride, lines;
-    Value pieces;
   };
   void emitProduct(Value number, Value firstPart, Value lastPart);
   void emitColumnBlock(Span rows, Span columns);
@@ -41,14 +33,9 @@ private:
   };
   /// What will be packed: lines of an operand, `count` of at most `mostLines`, at `steps` of K.
   Ahead willPack(Value operand, Stride stride, Value line, Value count, int64_t mostLines, Value k, Value steps);
-  /// Part `number` of `parts` of it.
-  Ahead partOf(const Ahead &ahead, Value number, Value parts);
-  void prefetch(const Ahead &ahead);
-
   /// Steps of K from `k` on, at most a block's.
   Value stepsFrom(Value k) { return code.smin(code.sub(code.index(plan.k), k), plan.blockSteps); }
   Value length(Span span) { return code.sub(span.to, span.from); }
-  Value ceilDiv(Value a, Value b) { return code.make<LLVM::UDivOp>(code.add(a, code.add(b, -1)), b); }
   void call(LLVM::LLVMFuncOp function, ArrayRef<Value> arguments) { code.make<LLVM::CallOp>(function, arguments); }
 
   ModuleOp module;
@@ -170,7 +157,7 @@ void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value st
     else
       bPanel = code.f32At(b, code.add(code.mul(k, plan.bStep), column));
     SmallVector<Ahead> parts;
-    for (const Ahead &each : ahead) parts.push_back(partOf(each, code.udiv(done, width), panels));
+    for (const Ahead &each : ahead) parts.push_back(partOf(code, each, code.udiv(done, width), panels));
     if (plan.packsB && !plan.packsBlockOfB) {
       // The panel beside this one, else the first from the next K on.
       Value next = code.add(column, width), nextK = code.add(k, plan.blockSteps);
@@ -196,7 +183,7 @@ void ContractionEmitter::emitPanel(Span rows, Value bPanel, Value column, Value 
     Value aTile = plan.packsA ? code.f32At(block, code.mul(done, steps))
                               : code.f32At(a, code.add(code.mul(row, plan.aRow), code.mul(k, plan.aStep)));
     Value cTile = code.f32At(c, code.add(code.mul(row, plan.cRow), column));
-    for (const Ahead &each : ahead) prefetch(partOf(each, code.udiv(done, tileRows), tiles));
+    for (const Ahead &each : ahead) prefetch(code, partOf(code, each, code.udiv(done, tileRows), tiles));
     products->call(code, {steps, aTile, bPanel, cTile, cStride, firstRow}, count, columns, isFirst);
   });
 }
@@ -205,35 +192,13 @@ void ContractionEmitter::emitPanel(Span rows, Value bPanel, Value column, Value 
 // Reading ahead
 //===----------------------------------------------------------------------===//
 
-ContractionEmitter::Ahead ContractionEmitter::willPack(Value operand, Stride stride, Value line, Value count,
-                                                       int64_t mostLines, Value k, Value steps) {
+Ahead ContractionEmitter::willPack(Value operand, Stride stride, Value line, Value count, int64_t mostLines, Value k,
+                                   Value steps) {
   Value start = code.f32At(operand, code.add(code.mul(line, stride.line), code.mul(k, stride.step)));
   auto cacheLines = [](int64_t numbers) -> int64_t { return llvm::divideCeil(numbers, lineFloats); };
   if (stride.line == 1) return {start, stride.step, cacheLines(mostLines), steps};
   Value isAny = code.icmp(LLVM::ICmpPredicate::sgt, steps, code.index(0));
   return {start, stride.line, cacheLines(plan.blockSteps), code.select(isAny, count, code.index(0))};
-}
-
-ContractionEmitter::Ahead ContractionEmitter::partOf(const Ahead &ahead, Value number, Value parts) {
-  Value share = ceilDiv(ahead.pieces, parts), from = code.mul(number, share);
-  return {code.f32At(ahead.start, code.mul(from, ahead.stride)), ahead.stride, ahead.lines,
-          code.smax(code.smin(code.sub(ahead.pieces, from), share), 0)};
-}
-
-void ContractionEmitter::prefetch(const Ahead &ahead) {
-  code.loop(code.index(0), ahead.pieces, 1, [&](Value piece) {
-    Value start = code.f32At(ahead.start, code.mul(piece, ahead.stride));
-    auto line = [&](Value address) {
-      code.make<LLVM::Prefetch>(address, code.getI32IntegerAttr(0), code.getI32IntegerAttr(2),
-                                code.getI32IntegerAttr(1));
-    };
-    constexpr int64_t fewLines = 4;
-    if (ahead.lines > fewLines)
-      code.loop(code.index(0), code.index(ahead.lines * lineFloats), lineFloats,
-                [&](Value i) { line(code.f32At(start, i)); });
-    else
-      for (int64_t i = 0; i < ahead.lines; ++i) line(code.at(start, code.getF32Type(), i * lineFloats));
-  });
 }
 
 void tessera::emitContraction(ModuleOp module, StringRef symbol, const ContractionPlan &plan,

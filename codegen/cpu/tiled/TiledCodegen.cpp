@@ -2,6 +2,7 @@
 
 #include "codegen/cpu/tiled/TiledCodegen.h"
 #include "codegen/cpu/LoopNestEmitter.h"
+#include "codegen/cpu/contraction/Ahead.h"
 #include "codegen/cpu/contraction/ProductVariants.h"
 
 using namespace mlir;
@@ -25,6 +26,9 @@ private:
   void chooseProducts();
 
   void emitIteration(Value number);
+  void setPosition(Value number);
+  /// Operands in memory of iteration `number`.
+  SmallVector<Ahead> operandsOf(Value number);
   void emitBlock(Span rows);
   Span countedColumns(Span rows);
   Span columnSteps(Span columns);
@@ -165,23 +169,56 @@ void TiledEmitter::forEachPosition(ArrayRef<unsigned> axes, llvm::function_ref<v
   });
 }
 
-void TiledEmitter::emitIteration(Value number) {
-  Value group = plan.groups == 1 ? code.index(0) : code.urem(number, plan.groups);
-  Value rest = plan.groups == 1 ? number : code.udiv(number, plan.groups);
+/// Of the parallel batch axes.
+void TiledEmitter::setPosition(Value number) {
   for (unsigned axis : llvm::reverse(plan.parallel)) {
     bool isOutermost = axis == plan.parallel.front();
     int64_t size = plan.axes.batch[axis].getSize();
-    positions[axis] = isOutermost ? rest : code.urem(rest, size);
-    if (!isOutermost) rest = code.udiv(rest, size);
+    positions[axis] = isOutermost ? number : code.urem(number, size);
+    if (!isOutermost) number = code.udiv(number, size);
   }
+}
+
+SmallVector<Ahead> TiledEmitter::operandsOf(Value number) {
+  SmallVector<Ahead> result;
+  setPosition(number);
+  for (unsigned axis : plan.serial) positions[axis] = {}; // the first
+  llvm::SmallPtrSet<Value, 8> seen;
+  int64_t bytes = 0;
+  auto note = [&](Value operand, const TiledStrides &strides, int64_t lines, int64_t extent) {
+    if (!isInMemory(operand) || strides.element != 1 || !seen.insert(operand).second) return;
+    result.push_back(
+        {inMemory(operand), strides.line, int64_t(llvm::divideCeil(extent, lineFloats)), code.index(lines)});
+    bytes += lines * extent * 4;
+  };
+  for (const TiledStep &step : plan.steps) {
+    if (!step.part) continue;
+    const TiledContraction &part = *step.part;
+    bool isMaker = part.role == TiledRole::MakesMatrix, sumsRows = part.role == TiledRole::SumsRows;
+    if (isMaker) note(step.op->getOperand(part.x), part.ofX, plan.rows, part.extent);
+    note(step.op->getOperand(part.y), part.ofY, sumsRows ? plan.rows : plan.columns, part.extent);
+  }
+  // What would drive this iteration's own operands out of the cache is left where it is.
+  constexpr int64_t mostBytes = 256 * 1024;
+  return bytes <= mostBytes ? result : SmallVector<Ahead>();
+}
+
+void TiledEmitter::emitIteration(Value number) {
+  Value group = plan.groups == 1 ? code.index(0) : code.urem(number, plan.groups);
+  Value rest = plan.groups == 1 ? number : code.udiv(number, plan.groups);
+  SmallVector<Ahead> ahead = plan.groups == 1 ? operandsOf(code.add(rest, 1)) : SmallVector<Ahead>();
+  setPosition(rest);
   for (const TiledStep &step : plan.steps)
     if (step.part && step.part->role == TiledRole::SumsRows) clear(cast<ContractOp>(step.op), *step.part);
   forEachPosition(plan.serial, [&] {
     for (const TiledStep &step : plan.steps)
       if (step.part) packWhole(step);
     Value first = code.mul(group, plan.blockRows);
-    code.loop(first, code.index(plan.rows), plan.blockRows * plan.groups,
-              [&](Value row) { emitBlock({row, code.smin(code.add(row, plan.blockRows), plan.rows)}); });
+    code.loop(first, code.index(plan.rows), plan.blockRows * plan.groups, [&](Value row) {
+      for (const Ahead &each : ahead)
+        prefetch(code, partOf(code, each, code.udiv(row, plan.blockRows), code.index(plan.blocks())));
+      emitBlock({row, code.smin(code.add(row, plan.blockRows), plan.rows)});
+    });
   });
 }
 

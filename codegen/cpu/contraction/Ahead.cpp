@@ -1,0 +1,31 @@
+//===- Ahead.cpp - reading memory before it is needed -----------------------===//
+
+#include "codegen/cpu/contraction/Ahead.h"
+
+using namespace mlir;
+using namespace tessera;
+
+Ahead tessera::partOf(Code &code, const Ahead &ahead, Value number, Value parts) {
+  Value share = code.make<LLVM::UDivOp>(code.add(ahead.pieces, code.add(parts, -1)), parts);
+  Value from = code.mul(number, share);
+  return {code.f32At(ahead.start, code.mul(from, ahead.stride)), ahead.stride, ahead.lines,
+          code.smin(code.sub(ahead.pieces, from), share)};
+}
+
+void tessera::prefetch(Code &code, const Ahead &ahead) {
+  auto fetch = [&](Value address) {
+    Attribute toRead = code.getI32IntegerAttr(0), secondLevel = code.getI32IntegerAttr(2),
+              data = code.getI32IntegerAttr(1);
+    code.make<LLVM::Prefetch>(address, cast<IntegerAttr>(toRead), cast<IntegerAttr>(secondLevel),
+                              cast<IntegerAttr>(data));
+  };
+  code.loop(code.index(0), ahead.pieces, 1, [&](Value piece) {
+    Value start = code.f32At(ahead.start, code.mul(piece, ahead.stride));
+    constexpr int64_t fewLines = 4;
+    if (ahead.lines > fewLines)
+      code.loop(code.index(0), code.index(ahead.lines * lineFloats), lineFloats,
+                [&](Value i) { fetch(code.f32At(start, i)); });
+    else
+      for (int64_t i = 0; i < ahead.lines; ++i) fetch(code.at(start, code.getF32Type(), i * lineFloats));
+  });
+}

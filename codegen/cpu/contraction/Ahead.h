@@ -1,0 +1,31 @@
+//===- Ahead.h - reading memory before it is needed -------------------------===//
+//
+// Operands that are packed or read once come from far away, while the processor multiplies what it has. So the next
+// block's are fetched into the second level cache meanwhile, a part with each product.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CODEGEN_CPU_CONTRACTION_AHEAD_H
+#define TESSERA_CODEGEN_CPU_CONTRACTION_AHEAD_H
+
+#include "codegen/cpu/Code.h"
+
+namespace tessera {
+
+/// Numbers in a line of the caches.
+inline constexpr int64_t lineFloats = 16;
+
+/// f32 numbers that will be read: `pieces` times as many lines of the caches, at a distance of `stride` numbers.
+struct Ahead {
+  mlir::Value start;
+  int64_t stride, lines;
+  mlir::Value pieces; ///< may be zero or less
+};
+
+/// Part `number` of `parts` of it, counted from 0.
+Ahead partOf(Code &code, const Ahead &ahead, mlir::Value number, mlir::Value parts);
+void prefetch(Code &code, const Ahead &ahead);
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_CPU_CONTRACTION_AHEAD_H
