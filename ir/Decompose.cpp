@@ -16,7 +16,7 @@ namespace {
 /// The parts that softmax and log-sum-exp share. Row values lack the axis.
 struct Exponentials {
   Value isMasked; ///< whether the row is -inf throughout
-  Value shift;    ///< the row's maximum, or 0
+  Value shift;    ///< the row's largest number, or 0
   Value weights;  ///< exp(x - shift)
   Value sum;      ///< of the weights; at least 1 in a row that is not masked, else 0
 };
@@ -24,11 +24,12 @@ struct Exponentials {
 
 static Exponentials exponentials(GraphBuilder &b, Value x, StringRef axis) {
   Type element = tensorType(x).getElementType();
-  Value maximum = b.reduce(ReduceKind::Max, x, axis);
-  Value isMasked = b.compare(Predicate::EQ, maximum, b.scalar(-std::numeric_limits<double>::infinity(), element));
-  Value shift = b.select(isMasked, b.scalar(0, element), maximum);
-  Value weights = b.exp(b.sub(x, shift));
-  return {isMasked, shift, weights, b.sum(weights, axis)};
+  // A NaN gets into the sum, so the shift need not look for it.
+  Value largest = b.reduce(ReduceKind::MaxNum, x, axis), zero = b.scalar(0, element);
+  Value isNone = b.compare(Predicate::EQ, largest, b.scalar(-std::numeric_limits<double>::infinity(), element));
+  Value shift = b.select(isNone, zero, largest);
+  Value weights = b.exp(b.sub(x, shift)), sum = b.sum(weights, axis);
+  return {b.compare(Predicate::EQ, sum, zero), shift, weights, sum};
 }
 
 /// Weights divided by their sum; 0 in a masked row.

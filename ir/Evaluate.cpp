@@ -72,11 +72,12 @@ static double neutral(ReduceKind kind, Type elementType) {
   if (kind == ReduceKind::Sum) return 0;
   double largest = isa<FloatType>(elementType) ? std::numeric_limits<double>::infinity()
                                                : std::ldexp(1.0, elementType.getIntOrFloatBitWidth() - 1) - 1;
-  return kind == ReduceKind::Max ? -largest : largest;
+  return kind == ReduceKind::Min ? largest : -largest;
 }
 
 static double combine(ReduceKind kind, double a, double b) {
   if (kind == ReduceKind::Sum) return a + b;
+  if (kind == ReduceKind::MaxNum) return std::fmax(a, b);
   if (std::isnan(a) || std::isnan(b)) return a + b;
   return kind == ReduceKind::Max ? std::max(a, b) : std::min(a, b);
 }

@@ -58,7 +58,8 @@ class Tsr_Enum<string name, list<I32EnumCase> cases> : I32Enum<name, "", cases> 
 class Tsr_EnumAttr<I32Enum enum, string attrMnemonic> : EnumAttr<Tsr_Dialect, enum, attrMnemonic>;
 
 def Tsr_ReduceKind : Tsr_Enum<"ReduceKind",
-    [I32EnumCase<"Sum", 0, "sum">, I32EnumCase<"Max", 1, "max">, I32EnumCase<"Min", 2, "min">]>;
+    [I32EnumCase<"Sum", 0, "sum">, I32EnumCase<"Max", 1, "max">, I32EnumCase<"Min", 2, "min">,
+     I32EnumCase<"MaxNum", 3, "maxnum">]>;
 def Tsr_ReduceKindAttr : Tsr_EnumAttr<Tsr_ReduceKind, "reduce_kind">;
 
 def Tsr_Predicate : Tsr_Enum<"Predicate",

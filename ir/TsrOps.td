@@ -175,7 +175,7 @@ def Tsr_ContractOp : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_Adjoi
 
 def Tsr_ReduceOp : Tsr_PureOp<"reduce", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
   let summary = "sum, maximum or minimum over named axes";
-  let description = "At a tie the gradient of max and min is shared equally. Sums of i1 are not allowed: cast first.";
+  let description = "At a tie the gradient of max and min is shared equally. `maxnum` is the largest number: NaN do not count, and without numbers it is -inf. Sums of i1 are not allowed: cast first.";
   let arguments = (ins Tsr_ReduceKindAttr:$kind, Tsr_NumberTensor:$x, StrArrayAttr:$over);
   let results = (outs Tsr_NumberTensor:$result);
   let assemblyFormat = "`` $kind $x `over` $over attr-dict `:` type($x) `->` type($result)";

@@ -245,6 +245,8 @@ Value tessera::combine(Code &code, ReduceKind kind, Value a, Value b) {
     return larger(code, a, b);
   case ReduceKind::Min:
     return smaller(code, a, b);
+  case ReduceKind::MaxNum: // what has been accumulated is no NaN: one instruction
+    return isFloat(a) ? code.select(code.fcmp(LLVM::FCmpPredicate::ogt, b, a), b, a) : larger(code, a, b);
   }
   llvm_unreachable("all kinds are handled");
 }
@@ -254,6 +256,7 @@ Value tessera::neutral(Code &code, ReduceKind kind, Type type) {
   case ReduceKind::Sum:
     return code.number(type, 0.0);
   case ReduceKind::Max:
+  case ReduceKind::MaxNum:
     return code.lowest(type);
   case ReduceKind::Min:
     return code.highest(type);

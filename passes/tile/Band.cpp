@@ -163,8 +163,9 @@ bool BandFinder::kernelHolds(KernelOp kernel, const Interval &outside) {
   for (Operation &op : kernel.getBlock().without_terminator()) {
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       Known x = knownOf(reduce.getX());
-      bool isNeutral = (reduce.getKind() == ReduceKind::Sum && x == Known::Zero) ||
-                       (reduce.getKind() == ReduceKind::Max && x == Known::NegativeInfinity);
+      bool isNeutral =
+          (reduce.getKind() == ReduceKind::Sum && x == Known::Zero) ||
+          (llvm::is_contained({ReduceKind::Max, ReduceKind::MaxNum}, reduce.getKind()) && x == Known::NegativeInfinity);
       if (!isNeutral) return false;
     }
     for (Value result : op.getResults()) known[result] = follow(&op, outside);

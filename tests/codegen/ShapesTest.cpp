@@ -110,6 +110,17 @@ TEST(Shapes, Softmax) {
 
 TEST(Shapes, SoftmaxInPlace) { check(softmax(6, 193, "col"), {.inPlace = {0}}); }
 
+/// Roots of numbers below zero are NaN, in some rows all of them.
+TEST(Shapes, NaNInMaxima) {
+  for (int cols : {1, 10, 193})
+    for (const char *vector : {"row", "col", ""}) {
+      std::string x = matrix(12, cols), r = vectorOf("row", 12);
+      std::string body = op("%root", "sqrt %x : " + T(x)) + op("%m", reduce("max", "%root", "\"col\"", x, r)) +
+                         op("%n", reduce("maxnum", "%root", "\"col\"", x, r));
+      check({{{"x", x}}, "\"row\"", "\"col\"", vector, body, {{"%m", r}, {"%n", r}}}, {.low = -2, .high = 1});
+    }
+}
+
 TEST(Shapes, LayerNormForward) {
   for (int cols : {48, 768, 77}) {
     std::string x = matrix(5, cols), r = vectorOf("row", 5), g = vectorOf("col", cols), s = "[], f32";

@@ -220,6 +220,12 @@ TEST(Composites, SoftmaxOfAMaskedRowIsZero) {
              {0.25, 0.75, 0, 0});
 }
 
+TEST(Composites, SoftmaxOfARowWithNaNIsNaN) {
+  std::string x = "!tsr.tensor<[b: 2, a: 2], f32>";
+  expectNear(evaluate("%x: " + x, x, "%r = tsr.softmax %x over \"a\" : " + x, {{0, notANumber, notANumber, -infinity}}),
+             {notANumber, notANumber, notANumber, notANumber});
+}
+
 TEST(Composites, LayerNorm) {
   // mean 3, variance 4
   std::string body = "%r, %s = tsr.layer_norm %x over [\"a\"] epsilon 0.0 : " + vec(2) + ", !tsr.tensor<[], f32>";

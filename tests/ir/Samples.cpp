@@ -124,7 +124,7 @@ static SmallVector<Value> contractSample(Sample &s) {
 
 static SmallVector<Value> reduceSample(Sample &s) {
   Sample::Axes axes = s.someAxes(1);
-  auto kind = static_cast<ReduceKind>(s.integer(0, 2));
+  auto kind = static_cast<ReduceKind>(s.integer(0, 3));
   return {s.reduce(kind, s.input(axes), refs(s.choose(axes, 1, 3)))};
 }
 
