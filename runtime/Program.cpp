@@ -88,10 +88,12 @@ int Program::threadCount(int wanted) const {
   return description.threads > 0 ? std::min(description.threads, cores) : cores;
 }
 
-void Program::start(int threads) {
+void Program::start(int threads, bool bind) {
   pool = std::make_unique<Threads>(threadCount(threads));
   if (int running = pool->countRunning(); running != pool->count())
     fail("only {} of {} threads run; lower --threads or lift the limit on threads (ulimit -u)", running, pool->count());
+  if (bind && !pool->bind())
+    fail("--bind: {} threads, but this process may use fewer processors; lower --threads", pool->count());
   arena = std::make_unique<Arena>(description.arenaBytes, *pool);
   prepareGemms();
   prepareScratch();

@@ -31,8 +31,8 @@ public:
   const std::string &hash() const { return payloadHash; }
 
   /// Maps the code, starts `threads` threads (0: as many as the program was
-  /// compiled for, or the cores there are) and takes the arena.
-  void start(int threads);
+  /// compiled for, or the cores there are), each on a core of its own if `bind`, and takes the arena.
+  void start(int threads, bool bind = false);
 
   /// The number of threads that start(wanted) would use.
   int threadCount(int wanted) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <sched.h>
 
 // libgomp's own entry points: `clang -fopenmp` would bring a second runtime.
 extern "C" void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
@@ -75,6 +76,34 @@ void Threads::copy(void *dst, const void *src, int64_t bytes) {
 void Threads::zero(void *dst, int64_t bytes) {
   void *args[] = {dst};
   parallelFor(zeroShare, args, bytes, bytes < worthSharing ? bytes : 4096);
+}
+
+/// The processors of the process, from `bind` on.
+static cpu_set_t unbound;
+static bool isBound = false;
+
+static void bindThread(void *data) {
+  const cpu_set_t &allowed = *static_cast<const cpu_set_t *>(data);
+  int left = omp_get_thread_num(), processor = 0;
+  while (!CPU_ISSET(processor, &allowed) || left-- > 0) ++processor;
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  CPU_SET(processor, &own);
+  sched_setaffinity(0, sizeof(own), &own); // of the calling thread
+}
+
+bool Threads::bind() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 || CPU_COUNT(&allowed) < threads) return false;
+  unbound = allowed;
+  isBound = true;
+  GOMP_parallel(bindThread, &allowed, threads, 0);
+  return true;
+}
+
+void unbindThisThread() {
+  if (isBound) sched_setaffinity(0, sizeof(unbound), &unbound);
 }
 
 int Threads::countRunning() {

@@ -39,6 +39,10 @@ public:
   void copy(void *dst, const void *src, int64_t bytes);
   void zero(void *dst, int64_t bytes);
 
+  /// Keeps each thread on a processor of its own, of those that this process may use, in their order. False, and nothing is
+  /// changed, if there are fewer than threads.
+  bool bind();
+
   /// How many different threads take part in a parallel region: count() if all is well.
   int countRunning();
 
@@ -47,6 +51,9 @@ private:
   char *scratch = nullptr;
   int64_t scratchBytes = 0; ///< of one thread
 };
+
+/// Lets the calling thread, which is none of the pool's, run on all processors again: threads start bound as those that start them.
+void unbindThisThread();
 
 } // namespace tessera::runtime
 

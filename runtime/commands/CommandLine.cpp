@@ -42,6 +42,7 @@ static CLI::Validator realNumber(double least, double most) {
 static void addMachineOptions(CLI::App *command, Options &options) {
   command->add_option("--threads", options.threads, "threads; default: what the program was compiled for")
       ->check(wholeNumber(1, 4096));
+  command->add_flag("--bind", options.bind, "keep each thread on a processor of its own");
 }
 
 static void addCheckpointOption(CLI::App *command, Options &options) {

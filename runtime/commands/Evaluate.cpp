@@ -24,7 +24,7 @@ static std::vector<std::string> asValidation(const Manifest &manifest, std::vect
 ExitCode runEvaluate(Program &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   DataFiles files(manifest.data, asValidation(manifest, options.data));
-  program.start(options.threads);
+  program.start(options.threads, options.bind);
   std::string loaded = loadParameters(program, options);
   Evaluation evaluation(program, files, Split::Val);
   EvaluationResult result = *evaluation.run();

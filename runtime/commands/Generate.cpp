@@ -117,7 +117,7 @@ ExitCode runGenerate(Program &program, const Options &options) {
   bool isText = vocabulary == 256 || (!manifest.data.empty() && manifest.data[0].format == "text");
   std::vector<int32_t> tokens = readPrompt(options, isText, argument->of > 0 ? argument->of : vocabulary);
 
-  program.start(options.threads);
+  program.start(options.threads, options.bind);
   loadParameters(program, options);
   Sampler sampler(options, vocabulary);
   if (isText) fmt::print("{}", options.prompt);

@@ -21,6 +21,7 @@ struct Options {
   int64_t logEvery = 0, skipBatches = 0;
   bool quiet = false, overfitBatch = false;
   int threads = 0;
+  bool bind = false;
   // eval, generate, export
   std::string checkpoint;
   // generate

@@ -117,7 +117,7 @@ Training::Training(Program &program, const Options &options)
   for (const std::string &assignment : options.set) settings.set(assignment);
   findLength();
   set = openDataSet(manifest, entry, files, Split::Train);
-  program.start(options.threads);
+  program.start(options.threads, options.bind);
   openFolder();
   begin();
   openOutputs();

@@ -12,7 +12,7 @@ namespace tessera::runtime {
 ExitCode runExport(Program &program, const Options &options) {
   OutputPath output = findOutput(options.weights);
   if (!output.canBeReplaced()) fail("cannot write weights to {}: not a regular file", options.weights);
-  program.start(options.threads);
+  program.start(options.threads, options.bind);
   std::string loaded = loadParameters(program, options);
   std::vector<const StateEntry *> entries;
   for (const StateEntry &entry : program.manifest().state)
@@ -27,7 +27,7 @@ ExitCode runImport(Program &program, const Options &options) {
   CheckpointFolder folder(options.output.empty() ? defaultCheckpointFolder(manifest) : options.output);
   folder.lock();
   if (!folder.steps().empty()) fail("{} has checkpoints already; choose another --checkpoint-dir", folder.path());
-  program.start(options.threads);
+  program.start(options.threads, options.bind);
   CheckpointInfo info;
   info.model = manifest.model;
   info.seed = options.seed.value_or(defaultSeed);

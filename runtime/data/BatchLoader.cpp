@@ -2,6 +2,7 @@
 
 #include "runtime/data/BatchLoader.h"
 
+#include "runtime/Threads.h"
 #include "runtime/data/MappedFile.h"
 #include "runtime/data/Permutation.h"
 
@@ -66,7 +67,10 @@ BatchLoader::BatchLoader(const DataSet &set, uint64_t seed, int64_t first, bool 
   sigfillset(&all);
   sigdelset(&all, SIGBUS); // of its own reads
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread = std::thread([this] { fillForEver(); });
+  thread = std::thread([this] {
+    unbindThisThread();
+    fillForEver();
+  });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <sched.h>
 #include <set>
 #include <thread>
 #include <vector>
@@ -33,6 +34,28 @@ void visit(void *const *args, int64_t begin, int64_t end, void *) {
 
 TEST(Threads, AllRun) {
   for (int count : {1, 2, 3, 4}) EXPECT_EQ(Threads(count).countRunning(), count);
+}
+
+/// Notes on which processors the calling thread may run.
+void noteProcessors(void *const *args, int64_t begin, int64_t, void *) {
+  sched_getaffinity(0, sizeof(cpu_set_t), static_cast<cpu_set_t *>(args[0]) + begin);
+}
+
+TEST(Threads, BoundToOneProcessorEach) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  int count = std::min(2, CPU_COUNT(&before));
+  Threads threads(count);
+  ASSERT_TRUE(threads.bind());
+  cpu_set_t own[2];
+  void *args[] = {own};
+  threads.parallelFor(noteProcessors, args, count, 1);
+  for (int i = 0; i < count; ++i) EXPECT_EQ(CPU_COUNT(&own[i]), 1);
+  if (count == 2) {
+    EXPECT_FALSE(CPU_EQUAL(&own[0], &own[1]));
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+  EXPECT_FALSE(Threads(CPU_COUNT(&before) + 1).bind());
 }
 
 TEST(Threads, ParallelForCoversEachIndexOnce) {
