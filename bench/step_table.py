@@ -53,9 +53,12 @@ def print_table(profile, limits, least=0.002, markdown=False):
     for row in shown:
         print(line.format(*cells(row, step, limits)))
     limit = sum(limit_of(row, limits)[0] * row["calls"] for row in rows)
+    contractions = [row for row in rows if limit_of(row, limits)[1] == "fma"]
+    multiplying = sum(row["flops"] * row["calls"] for row in contractions) / limits["fma_flops"]
     print(
         f"{len(rows) - len(shown)} smaller ones: {rest * 1e3:.4g} ms, {100 * rest / step:.1f}%; "
-        f"all limits together {limit * 1e3:.4g} ms, ratio {step / limit:.2f}"
+        f"all limits together {limit * 1e3:.4g} ms, ratio {step / limit:.2f}; "
+        f"multiply-adds alone {multiplying * 1e3:.4g} ms, {100 * multiplying / step:.1f}% of the step"
     )
 
 

@@ -33,8 +33,8 @@ private:
   };
   /// What will be packed: lines of an operand, `count` of at most `mostLines`, at `steps` of K.
   Ahead willPack(Value operand, Stride stride, Value line, Value count, int64_t mostLines, Value k, Value steps);
-  /// Steps of K from `k` on, at most a block's.
-  Value stepsFrom(Value k) { return code.smin(code.sub(code.index(plan.k), k), plan.blockSteps); }
+  /// Steps of K from `k` on, at most a block's; none behind the last.
+  Value stepsFrom(Value k) { return code.smax(code.smin(code.sub(code.index(plan.k), k), plan.blockSteps), 0); }
   Value length(Span span) { return code.sub(span.to, span.from); }
   void call(LLVM::LLVMFuncOp function, ArrayRef<Value> arguments) { code.make<LLVM::CallOp>(function, arguments); }
 
@@ -54,7 +54,7 @@ void ContractionEmitter::emit(StringRef symbol) {
   const RegisterTile &tile = plan.tile;
   strides = {plan.packsA ? 1 : plan.aRow, plan.packsA ? tile.rows : plan.aStep,
              plan.packsB ? tile.columns() : plan.bStep};
-  if (plan.packsA) packA = functions.pack(tile.rows, plan.aRow != 1);
+  if (plan.packsA) packA = functions.pack(tile.rows, /*transposing=*/true);
   if (plan.packsB) packB = functions.pack(tile.columns(), plan.bColumn != 1);
   Addend first = plan.gemm.accumulate ? plan.gemm.bias ? Addend::CPlusRow : Addend::C : Addend::Row;
   Addend later = plan.blockSteps >= plan.k ? first : Addend::C; // with one block of K no sum is taken up again
@@ -110,7 +110,7 @@ void ContractionEmitter::emitProduct(Value number, Value firstPart, Value lastPa
 /// While a block is multiplied, what the next one packs is on its way into the second level cache.
 void ContractionEmitter::emitColumnBlock(Span rows, Span columns) {
   code.loop(code.index(0), code.index(plan.k), plan.blockSteps, [&](Value k) {
-    Value steps = stepsFrom(k), nextK = code.add(k, plan.blockSteps), stepsThen = code.smax(stepsFrom(nextK), 0);
+    Value steps = stepsFrom(k), nextK = code.add(k, plan.blockSteps), stepsThen = stepsFrom(nextK);
     if (plan.packsBlockOfB) packColumns(columns.from, length(columns), k, steps);
     code.loop(rows.from, rows.to, plan.blockRows, [&](Value row) {
       Span part{row, code.smin(code.add(row, plan.blockRows), rows.to)};
@@ -134,8 +134,7 @@ void ContractionEmitter::emitColumnBlock(Span rows, Span columns) {
 /// Panels of a's rows, one behind the other.
 void ContractionEmitter::packRows(Span rows, Value k, Value steps) {
   Value source = code.f32At(a, code.add(code.mul(rows.from, plan.aRow), code.mul(k, plan.aStep)));
-  Value stride = code.index(plan.aRow != 1 ? plan.aRow : plan.aStep);
-  call(packA, {source, stride, steps, code.sub(rows.to, rows.from), block});
+  call(packA, {source, code.index(plan.aRow), steps, code.sub(rows.to, rows.from), block});
 }
 
 /// Panels of b's columns, likewise.
@@ -164,8 +163,7 @@ void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value st
       Value isLast = code.icmp(LLVM::ICmpPredicate::sge, next, columns.to);
       next = code.select(isLast, columns.from, next);
       parts.push_back(willPack(b, {plan.bColumn, plan.bStep}, next, code.smin(code.sub(columns.to, next), width), width,
-                               code.select(isLast, nextK, k),
-                               code.select(isLast, code.smax(stepsFrom(nextK), 0), steps)));
+                               code.select(isLast, nextK, k), code.select(isLast, stepsFrom(nextK), steps)));
     }
     emitPanel(rows, bPanel, column, count, k, steps, parts);
   });

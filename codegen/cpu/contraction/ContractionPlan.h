@@ -9,7 +9,8 @@
 //         for panel of b, which stays in the first level: pack it, if no other block of rows does
 //           for tile of rows: product
 //
-// An operand that is read few times and lies well is read where it is.
+// b is read where it lies if that is seldom and its rows are contiguous; a also if its columns are contiguous, however often.
+// What comes next is fetched meanwhile (Ahead.h).
 //
 //===----------------------------------------------------------------------===//
 
