@@ -9,7 +9,7 @@ Ahead tessera::partOf(Code &code, const Ahead &ahead, Value number, Value parts)
   Value share = code.make<LLVM::UDivOp>(code.add(ahead.pieces, code.add(parts, -1)), parts);
   Value from = code.mul(number, share);
   return {code.f32At(ahead.start, code.mul(from, ahead.stride)), ahead.stride, ahead.lines,
-          code.smin(code.sub(ahead.pieces, from), share)};
+          code.smax(code.smin(code.sub(ahead.pieces, from), share), 0)}; // the last parts may be empty
 }
 
 void tessera::prefetch(Code &code, const Ahead &ahead) {

@@ -19,7 +19,7 @@ inline constexpr int64_t lineFloats = 16;
 struct Ahead {
   mlir::Value start;
   int64_t stride, lines;
-  mlir::Value pieces; ///< may be zero or less
+  mlir::Value pieces; ///< not negative
 };
 
 /// Part `number` of `parts` of it, counted from 0.
