@@ -114,6 +114,8 @@ TEST(Contraction, SeveralBlocks) {
       check(denseGemm(1, 40, 700, 515, transposedA, transposedB), 2);
       check(denseGemm(1, 800, 800, 515, transposedA, transposedB), 2); // of rows, columns and K
       check(denseGemm(1, 500, 70, 1, transposedA, transposedB), 2);
+      // More panels than there are steps in the next block of K: most have nothing to fetch ahead.
+      check(denseGemm(1, 140, 4600, 273, transposedA, transposedB), 1);
     }
 }
 
