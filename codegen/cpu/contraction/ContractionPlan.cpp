@@ -5,13 +5,16 @@
 using namespace mlir;
 using namespace tessera;
 
-// Sizes of blocks in elements, for caches of 32 KiB, 1 MiB and more: measured on one processor, and flat around these.
-static constexpr int64_t rowBlock = 96 * 1024;     ///< of a
-static constexpr int64_t columnBlock = 256 * 1024; ///< of c between two blocks of K
-/// Of b, where it is packed for several blocks of rows: with those of a in the second level.
-static constexpr int64_t packedBlock = 128 * 1024;
-/// Packing an operand pays from so many panels of b that meet a row of a, and from so many tiles of rows that meet a panel.
-static constexpr int64_t fewPanels = 4, fewRowTiles = 8;
+// Sizes of blocks in elements, for caches of 48 KiB, 1 MiB and more: measured on one processor, and flat around these.
+
+/// Steps of K. With short blocks b's panel stays in the first level cache; long ones go over c less often.
+static constexpr int64_t shortSteps = longestBlock, longSteps = 1024;
+static constexpr int64_t rowBlock = 96 * 1024, longRowBlock = 192 * 1024; ///< of a, with short and with long blocks of K
+static constexpr int64_t columnBlock = 256 * 1024;                        ///< of c between two blocks of K
+static constexpr int64_t packedColumns = 1024; ///< columns of b, where it is packed for several blocks of rows
+/// Packing a pays from so many panels of b that meet a row of it, if rows collide and if not; packing b from so many tiles of
+/// rows that meet a panel.
+static constexpr int64_t fewPanels = 4, manyPanels = 32, fewRowTiles = 8;
 /// With so many products in a batch, threads share whole ones.
 static constexpr int64_t manyProducts = 16;
 
@@ -32,15 +35,18 @@ ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &t
   // Where neighbours in a column are neighbours in memory, a tile reads one or two lines of the cache for each k, as it would from
   // a panel.
   bool collides = aStep != 1 || aRow * 4 % worstStride == 0;
-  packsA = aRow != 1 && (panels > fewPanels || (k > longestBlock && collides));
-  packsB = bColumn != 1 || k > longestBlock || rowTiles > fewRowTiles;
+  packsA = aRow != 1 && (panels > manyPanels || (collides && (panels > fewPanels || k > shortSteps)));
+  packsB = bColumn != 1 || k > shortSteps || rowTiles > fewRowTiles;
   splitRows = m > n;
-  blockSteps = evenBlocks(k, longestBlock, tile.lanes);
-  blockRows = evenBlocks(m, std::max<int64_t>(rowBlock / blockSteps, tile.rows), tile.rows);
+  // Long blocks pay where c does not wait in the second level cache, and where what is packed lies along K. Not for a that is
+  // read in place across its rows.
+  bool isLong = aStep == 1 && (bColumn != 1 || m > rowBlock / shortSteps);
+  blockSteps = evenBlocks(k, isLong ? longSteps : shortSteps, tile.lanes);
+  blockRows = evenBlocks(m, std::max<int64_t>((isLong ? longRowBlock : rowBlock) / blockSteps, tile.rows), tile.rows);
   blockColumns = k > blockSteps ? evenBlocks(n, columnBlock / std::min(m, blockRows), tile.columns())
                                 : llvm::alignTo(n, tile.columns());
   packsBlockOfB = packsB && m > blockRows;
-  if (packsBlockOfB) blockColumns = std::min(blockColumns, evenBlocks(n, packedBlock / blockSteps, tile.columns()));
+  if (packsBlockOfB) blockColumns = std::min(blockColumns, evenBlocks(n, packedColumns, tile.columns()));
 
   partSize = splitRows ? tile.rows : tile.columns();
   parts = splitRows ? rowTiles : panels;

@@ -9,6 +9,9 @@ using namespace tessera;
 /// vector, and each vector every row: two vectors need the fewest loads.
 static constexpr unsigned tileRows32[] = {28, 14, 9, 6}, tileRows16[] = {12, 6, 4, 2};
 
+/// Steps of K, about a microsecond, in which a tile of c arrives from memory.
+static constexpr int64_t stepsToFetch = 96;
+
 RegisterTile RegisterTile::of(const CpuTarget &target, int64_t columns) {
   RegisterTile tile;
   tile.lanes = target.floatLanes;
@@ -137,38 +140,48 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
     for (unsigned j = 0; j < vectors; ++j)
       masks[j] = code.icmp(LLVM::ICmpPredicate::slt, code.iota(Code::withLanes(i64, lanes), j * lanes),
                            code.splat(argument(6), lanes));
-  // c is written last: on its way from memory while the sums grow.
-  for (Value address : rowAddresses(code, c, ldc, rows))
+  bool direct = strides.bStep != static_cast<int64_t>(vectors * lanes);
+  auto sumUp = [&](ValueRange carried, Value from, Value to, bool runsAtLeastOnce) {
+    return code.loop(from, to, 1, carried, runsAtLeastOnce, [&](Value, ValueRange now) {
+      SmallVector<Value> next(now.begin(), now.end());
+      Value aNow = now[now.size() - 2], bNow = now.back();
+      SmallVector<Value> columns;
+      for (unsigned j = 0; j < vectors; ++j)
+        columns.push_back(loadVector(code, code.at(bNow, f32, j * lanes), lanes, direct ? masks[j] : Value()));
+      for (unsigned i = 0; i < rows; ++i) {
+        Value x = code.splat(code.make<LLVM::LoadOp>(f32, code.at(aNow, f32, i * strides.aRow)), lanes);
+        for (unsigned j = 0; j < vectors; ++j) next[i * vectors + j] = code.fma(x, columns[j], now[i * vectors + j]);
+      }
+      next[next.size() - 2] = code.at(aNow, f32, strides.aStep);
+      next.back() = code.at(bNow, f32, strides.bStep);
+      return next;
+    });
+  };
+  SmallVector<Value> carried(rows * vectors, code.number(Code::withLanes(f32, lanes), 0.0));
+  carried.push_back(a), carried.push_back(b);
+  // c is on its way from memory during the last steps: what is fetched earlier may be driven out by a and b again.
+  Value early = code.smax(code.add(steps, -stepsToFetch), 0);
+  carried = sumUp(carried, code.index(0), early, false);
+  SmallVector<Value> rowsOfC = rowAddresses(code, c, ldc, rows);
+  for (Value address : rowsOfC)
     for (unsigned j = 0; j < vectors; ++j)
       code.make<LLVM::Prefetch>(code.at(address, f32, j * lanes), code.getI32IntegerAttr(1), code.getI32IntegerAttr(3),
                                 code.getI32IntegerAttr(1));
-  SmallVector<Value> carried(rows * vectors, code.number(Code::withLanes(f32, lanes), 0.0));
-  carried.push_back(a), carried.push_back(b);
-  bool direct = strides.bStep != static_cast<int64_t>(vectors * lanes);
-  carried = code.loop(code.index(0), steps, 1, carried, true, [&](Value, ValueRange now) {
-    SmallVector<Value> next(now.begin(), now.end());
-    Value aNow = now[now.size() - 2], bNow = now.back();
-    SmallVector<Value> columns;
-    for (unsigned j = 0; j < vectors; ++j)
-      columns.push_back(loadVector(code, code.at(bNow, f32, j * lanes), lanes, direct ? masks[j] : Value()));
-    for (unsigned i = 0; i < rows; ++i) {
-      Value x = code.splat(code.make<LLVM::LoadOp>(f32, code.at(aNow, f32, i * strides.aRow)), lanes);
-      for (unsigned j = 0; j < vectors; ++j) next[i * vectors + j] = code.fma(x, columns[j], now[i * vectors + j]);
-    }
-    next[next.size() - 2] = code.at(aNow, f32, strides.aStep);
-    next.back() = code.at(bNow, f32, strides.bStep);
-    return next;
-  });
+  carried = sumUp(carried, early, steps, true);
   SmallVector<Value> row;
   for (unsigned j = 0; j < vectors && addend != Addend::C; ++j)
     row.push_back(loadVector(code, code.at(argument(5), f32, j * lanes), lanes, masks[j]));
-  for (auto [i, start] : llvm::enumerate(rowAddresses(code, c, ldc, rows)))
+  // All of c is read before any of it is written: rows that lie a multiple of a page apart would make each load wait for the
+  // store before it.
+  SmallVector<Value> addresses, sums;
+  for (auto [i, start] : llvm::enumerate(rowsOfC))
     for (unsigned j = 0; j < vectors; ++j) {
-      Value address = code.at(start, f32, j * lanes), sum = carried[i * vectors + j];
-      if (addend != Addend::Row) sum = code.fadd(sum, loadVector(code, address, lanes, masks[j]));
-      if (addend != Addend::C) sum = code.fadd(sum, row[j]);
-      storeVector(code, sum, address, masks[j]);
+      addresses.push_back(code.at(start, f32, j * lanes));
+      Value sum = carried[i * vectors + j];
+      if (addend != Addend::Row) sum = code.fadd(sum, loadVector(code, addresses.back(), lanes, masks[j]));
+      sums.push_back(addend != Addend::C ? code.fadd(sum, row[j]) : sum);
     }
+  for (auto [i, address] : llvm::enumerate(addresses)) storeVector(code, sums[i], address, masks[i % vectors]);
   code.make<LLVM::ReturnOp>(ValueRange{});
   return function;
 }

@@ -22,7 +22,7 @@
 
 namespace tessera {
 
-/// Steps of K that one product takes at most: the panel of b that it reads, 32 KiB, stays in the first level cache.
+/// Steps of K in which the panel of b that a product reads, 32 KiB, stays in the first level cache.
 inline constexpr int64_t longestBlock = 256;
 
 /// Rows at a distance of a multiple of so many bytes meet in the same lines of the first level cache.
