@@ -12,6 +12,7 @@ LoopNestEmitter::LoopNestEmitter(const KernelPlan &plan, const CpuTarget &target
     : plan(plan), code(loc), lanes(target.floatLanes), indices(plan.sizes.size()) {
   code.hasVectorScale = target.hasVectorScale;
   chooseTile();
+  chooseRowsAtOnce();
 }
 
 //===----------------------------------------------------------------------===//
@@ -40,6 +41,20 @@ void LoopNestEmitter::chooseTile() {
   if (plan.runsByRows) tileChunks = std::min<int64_t>(tileChunks, std::max<int64_t>(columnStep / lanes, 1));
   constexpr int64_t enoughTiles = 8;
   while (tileChunks > 1 && rows * (size / (lanes * tileChunks)) < enoughTiles) tileChunks /= 2;
+}
+
+/// Two where the loop over a row is so short that its end counts, and where the sums of both stay in registers.
+void LoopNestEmitter::chooseRowsAtOnce() {
+  constexpr int64_t shortRow = 1024;
+  constexpr unsigned mostSums = 12;
+  if (!plan.isVectorSerial() || plan.scatter || plan.sweeps == 0 || plan.sizes[plan.vectorLoop] > shortRow) return;
+  for (unsigned number = 1; number <= plan.sweeps; ++number) {
+    unsigned sums = 0;
+    for (Value item : plan.items)
+      sums += isa_and_present<ReduceOp>(item.getDefiningOp()) && plan.stages.lookup(item) == number;
+    if (2 * sums * tileChunks > mostSums) return;
+  }
+  rowsAtOnce = 2;
 }
 
 SmallVector<LoopNestEmitter::Chunk> LoopNestEmitter::chunksFor(int64_t count) const {
@@ -115,16 +130,28 @@ void LoopNestEmitter::emitBody(Value begin, Value end) {
   int64_t width = lanes * tileChunks;
   int64_t tiles = plan.isVectorParallel() ? llvm::divideCeil(plan.sizes[plan.vectorLoop], width) : 1;
   auto emitRows = [&](Value first, Value last, llvm::function_ref<void(Value row)> body) {
-    code.loop(first, last, 1, {}, false, [&](Value row, ValueRange) -> SmallVector<Value> {
-      frames.emplace_back();
-      uint64_t openBefore = open;
-      openRow(row);
-      emitKnown(0, nullptr);
-      body(row);
-      open = openBefore;
-      frames.pop_back();
-      return {};
-    });
+    auto emitLoop = [&](Value from, Value to, unsigned step) {
+      code.loop(from, to, step, [&](Value row) {
+        rowsNow.assign(step > 1 ? step : 0, Row{indices, frames});
+        uint64_t openBefore = open;
+        forEachRow([&](unsigned i) {
+          frames.emplace_back();
+          open = openBefore;
+          openRow(code.add(row, i));
+          emitKnown(0, nullptr);
+        });
+        body(row);
+        rowsNow.clear();
+        open = openBefore;
+        if (step == 1) frames.pop_back();
+      });
+    };
+    Value whole = first;
+    if (rowsAtOnce > 1) {
+      whole = code.sub(last, code.urem(code.sub(last, first), rowsAtOnce));
+      emitLoop(first, whole, rowsAtOnce);
+    }
+    emitLoop(whole, last, 1);
   };
   if (firstColumn) {
     Value from = plan.isVectorParallel() ? code.udiv(firstColumn, width) : Value();
@@ -139,6 +166,15 @@ void LoopNestEmitter::emitBody(Value begin, Value end) {
     Value to = tiles == 1 ? code.index(1) : code.smin(code.sub(end, start), code.index(tiles));
     inRow(from, to);
   });
+}
+
+void LoopNestEmitter::forEachRow(llvm::function_ref<void(unsigned)> body) {
+  if (rowsNow.empty()) return body(0);
+  for (auto [i, row] : llvm::enumerate(rowsNow)) {
+    std::swap(indices, row.indices), std::swap(frames, row.frames);
+    body(i);
+    std::swap(indices, row.indices), std::swap(frames, row.frames);
+  }
 }
 
 /// Gives each parallel loop but a vector loop its index in row number `row`.
@@ -181,8 +217,8 @@ void LoopNestEmitter::emitTiles(Value from, Value to, llvm::function_ref<void()>
 /// All that is done at a point, or a tile of points, of P.
 void LoopNestEmitter::emitPoint() {
   if (!plan.isVectorParallel()) chunks = {{0, 1}};
-  frames.emplace_back();
   if (plan.sweeps == 0) {
+    frames.emplace_back();
     for (Value item : knownItems(0, nullptr, false)) frames.back()[item] = {emitItem(item, 0)};
     SmallVector<Value> vectors = knownItems(0, nullptr, true);
     for (unsigned chunk = 0; chunk < chunks.size(); ++chunk) {
@@ -192,16 +228,19 @@ void LoopNestEmitter::emitPoint() {
     frames.pop_back();
     return;
   }
-  emitKnown(0, nullptr);
   SmallVector<Chunk> ofPoint = chunks;
+  forEachRow([&](unsigned) { frames.emplace_back(), emitKnown(0, nullptr); });
   for (unsigned number = 1; number <= plan.sweeps; ++number) {
     emitSweep(number);
     chunks = ofPoint;
-    emitKnown(number, nullptr);
+    forEachRow([&](unsigned) { emitKnown(number, nullptr); });
   }
-  for (unsigned result = 0; result < plan.writes.size(); ++result)
-    for (unsigned chunk = 0; chunk < chunks.size() && !plan.isElementResult(result); ++chunk) emitResult(result, chunk);
-  frames.pop_back();
+  forEachRow([&](unsigned) {
+    for (unsigned result = 0; result < plan.writes.size(); ++result)
+      for (unsigned chunk = 0; chunk < chunks.size() && !plan.isElementResult(result); ++chunk)
+        emitResult(result, chunk);
+    frames.pop_back();
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,6 +11,9 @@
 //           accumulate, or write                    combine the lanes
 //       write row values                        write row values
 //
+// With the vector loop in S two rows are computed at once, by the same loops: one row after the other would leave the processor
+// waiting at the end of each sum.
+//
 // A tile is several vectors ("chunks"); the last tile of a row may be shorter, and its last chunk masked. A tile
 // is computed chunk after chunk, so that registers hold the values of one chunk. A value is emitted in the outermost
 // loop in which it is known, so a frame of values belongs to each open loop.
@@ -72,6 +75,9 @@ private:
   void loadArguments(Value list);
   void emitTiles(Value from, Value to, llvm::function_ref<void()> body);
   void openRow(Value row);
+  void chooseRowsAtOnce();
+  /// Runs `body` for each row that is computed at once, with its frames and indices as the current ones.
+  void forEachRow(llvm::function_ref<void(unsigned row)> body);
   void emitPoint();
   llvm::SmallVector<Chunk> chunksFor(int64_t count) const;
 
@@ -91,6 +97,7 @@ private:
   void emitSweep(unsigned number);
   llvm::SmallVector<Value> emitSerialLoops(const Sweep &sweep, unsigned loop, mlir::ValueRange accumulators);
   llvm::SmallVector<Value> emitVectorLoop(const Sweep &sweep, mlir::ValueRange accumulators);
+  llvm::SmallVector<Value> emitSerialBodies(const Sweep &sweep, mlir::ValueRange accumulators);
   llvm::SmallVector<Value> emitSerialBody(const Sweep &sweep, mlir::ValueRange accumulators);
   Value combineLanes(ReduceKind kind, llvm::MutableArrayRef<Value> accumulators);
 
@@ -124,6 +131,7 @@ private:
   Code code;
   unsigned lanes = 0; ///< of a chunk; 0 for scalar code
   unsigned tileChunks = 1;
+  unsigned rowsAtOnce = 1;
   bool failed = false;
 
   llvm::SmallVector<Value> arguments; ///< addresses of operands and results
@@ -131,6 +139,13 @@ private:
   uint64_t open = 0;                  ///< loops that have an index now
   llvm::SmallVector<Chunk> chunks;    ///< of the current tile
   std::vector<Frame> frames;
+  /// Indices and frames of the rows that are computed at once, where there are several: the current row's are exchanged with
+  /// those above meanwhile.
+  struct Row {
+    llvm::SmallVector<Value> indices;
+    std::vector<Frame> frames;
+  };
+  std::vector<Row> rowsNow;
 };
 
 } // namespace tessera

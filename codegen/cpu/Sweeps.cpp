@@ -37,39 +37,46 @@ LoopNestEmitter::Sweep LoopNestEmitter::planSweep(unsigned number) const {
   return sweep;
 }
 
+/// Accumulators of one row after the other.
 void LoopNestEmitter::emitSweep(unsigned number) {
   Sweep sweep = planSweep(number);
   SmallVector<Value> accumulators;
-  for (auto [reduce, slots] : llvm::zip(sweep.reduces, sweep.slots)) {
-    bool vector = plan.isVectorSerial() || isVector(reduce.getX());
-    Type type = Code::withLanes(reduce.getType().getElementType(), vector ? lanes : 0);
-    accumulators.append(slots, neutral(code, reduce.getKind(), type));
-  }
+  forEachRow([&](unsigned) {
+    for (auto [reduce, slots] : llvm::zip(sweep.reduces, sweep.slots)) {
+      bool vector = plan.isVectorSerial() || isVector(reduce.getX());
+      Type type = Code::withLanes(reduce.getType().getElementType(), vector ? lanes : 0);
+      accumulators.append(slots, neutral(code, reduce.getKind(), type));
+    }
+  });
   accumulators = emitSerialLoops(sweep, plan.parallelLoops, accumulators);
   MutableArrayRef<Value> rest = accumulators;
-  for (auto [reduce, slots] : llvm::zip(sweep.reduces, sweep.slots)) {
-    MutableArrayRef<Value> own = rest.take_front(slots);
-    rest = rest.drop_front(slots);
-    SmallVector<Value, 4> &values = frames.back()[reduce.getResult()];
-    if (plan.isVectorSerial())
-      values = {combineLanes(reduce.getKind(), own)};
-    else
-      values.assign(own.begin(), own.end());
-  }
+  forEachRow([&](unsigned) {
+    for (auto [reduce, slots] : llvm::zip(sweep.reduces, sweep.slots)) {
+      MutableArrayRef<Value> own = rest.take_front(slots);
+      rest = rest.drop_front(slots);
+      SmallVector<Value, 4> &values = frames.back()[reduce.getResult()];
+      if (plan.isVectorSerial())
+        values = {combineLanes(reduce.getKind(), own)};
+      else
+        values.assign(own.begin(), own.end());
+    }
+  });
 }
 
 SmallVector<Value> LoopNestEmitter::emitSerialLoops(const Sweep &sweep, unsigned loop, ValueRange accumulators) {
-  if (loop == plan.sizes.size()) return emitSerialBody(sweep, accumulators);
+  if (loop == plan.sizes.size()) return emitSerialBodies(sweep, accumulators);
   if (static_cast<int>(loop) == plan.vectorLoop) return emitVectorLoop(sweep, accumulators);
   return code.loop(code.index(0), code.index(plan.sizes[loop]), 1, accumulators, true,
                    [&](Value index, ValueRange carried) {
-                     frames.emplace_back();
-                     indices[loop] = index;
                      open |= uint64_t(1) << loop;
-                     emitKnown(sweep.number - 1, &sweep.needed);
+                     forEachRow([&](unsigned) {
+                       frames.emplace_back();
+                       indices[loop] = index;
+                       emitKnown(sweep.number - 1, &sweep.needed);
+                     });
                      SmallVector<Value> results = emitSerialLoops(sweep, loop + 1, carried);
                      open &= ~(uint64_t(1) << loop);
-                     frames.pop_back();
+                     forEachRow([&](unsigned) { frames.pop_back(); });
                      return results;
                    });
 }
@@ -80,8 +87,8 @@ SmallVector<Value> LoopNestEmitter::emitVectorLoop(const Sweep &sweep, ValueRang
   SmallVector<Value> current = llvm::to_vector(accumulators);
   open |= plan.vectorMask();
   auto emitTile = [&](Value index, ValueRange carried) {
-    indices[plan.vectorLoop] = index;
-    return emitSerialBody(sweep, carried);
+    forEachRow([&](unsigned) { indices[plan.vectorLoop] = index; });
+    return emitSerialBodies(sweep, carried);
   };
   if (whole > 0) {
     chunks = chunksFor(width);
@@ -99,6 +106,14 @@ SmallVector<Value> LoopNestEmitter::emitVectorLoop(const Sweep &sweep, ValueRang
   }
   open &= ~plan.vectorMask();
   return current;
+}
+
+/// What is done at one point of S for one tile of each row.
+SmallVector<Value> LoopNestEmitter::emitSerialBodies(const Sweep &sweep, ValueRange accumulators) {
+  SmallVector<Value> results;
+  size_t each = accumulators.size() / std::max<size_t>(rowsNow.size(), 1);
+  forEachRow([&](unsigned row) { results.append(emitSerialBody(sweep, accumulators.slice(row * each, each))); });
+  return results;
 }
 
 /// What is done at one point of S for one tile: chunk after chunk, compute, accumulate, write.
