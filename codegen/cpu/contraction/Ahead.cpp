@@ -14,10 +14,9 @@ Ahead tessera::partOf(Code &code, const Ahead &ahead, Value number, Value parts)
 
 void tessera::prefetch(Code &code, const Ahead &ahead) {
   auto fetch = [&](Value address) {
-    Attribute toRead = code.getI32IntegerAttr(0), secondLevel = code.getI32IntegerAttr(2),
-              data = code.getI32IntegerAttr(1);
-    code.make<LLVM::Prefetch>(address, cast<IntegerAttr>(toRead), cast<IntegerAttr>(secondLevel),
-                              cast<IntegerAttr>(data));
+    IntegerAttr toRead = code.getI32IntegerAttr(0), secondLevel = code.getI32IntegerAttr(2),
+                data = code.getI32IntegerAttr(1);
+    code.make<LLVM::Prefetch>(address, toRead, secondLevel, data);
   };
   code.loop(code.index(0), ahead.pieces, 1, [&](Value piece) {
     Value start = code.f32At(ahead.start, code.mul(piece, ahead.stride));

@@ -24,15 +24,17 @@ private:
   void emitProduct(Value number, Value firstPart, Value lastPart);
   void emitColumnBlock(Span rows, Span columns);
   void emitRowBlock(Span rows, Span columns, Value k, Value steps, ArrayRef<Ahead> ahead);
-  void emitPanel(Span rows, Value bPanel, Value column, Value columns, Value k, Value steps, ArrayRef<Ahead> ahead);
+  Value panelAt(Span columns, Value column, Value k, Value steps);
+  void forEachTile(Span rows, llvm::function_ref<void(Span tile, Value number)> body);
+  void emitTile(Span rows, Value done, Value bPanel, Span columns, Value k, Value steps);
   void packColumns(Value column, Value count, Value k, Value steps);
   void packRows(Span rows, Value k, Value steps);
 
   struct Stride {
     int64_t line, step; ///< from row to row of a or column to column of b, and from k to k
   };
-  /// What will be packed: lines of an operand, `count` of at most `mostLines`, at `steps` of K.
-  Ahead willPack(Value operand, Stride stride, Value line, Value count, int64_t mostLines, Value k, Value steps);
+  /// What will be packed, or read in place: lines of an operand, `count` of at most `mostLines`, at `steps` of K.
+  Ahead willRead(Value operand, Stride stride, Value line, Value count, int64_t mostLines, Value k, Value steps);
   /// Steps of K from `k` on, at most a block's; none behind the last.
   Value stepsFrom(Value k) { return code.smax(code.smin(code.sub(code.index(plan.k), k), plan.blockSteps), 0); }
   Value length(Span span) { return code.sub(span.to, span.from); }
@@ -107,7 +109,7 @@ void ContractionEmitter::emitProduct(Value number, Value firstPart, Value lastPa
   });
 }
 
-/// While a block is multiplied, what the next one packs is on its way into the second level cache.
+/// While a block is multiplied, what the next one reads is on its way into the second level cache.
 void ContractionEmitter::emitColumnBlock(Span rows, Span columns) {
   code.loop(code.index(0), code.index(plan.k), plan.blockSteps, [&](Value k) {
     Value steps = stepsFrom(k), nextK = code.add(k, plan.blockSteps), stepsThen = stepsFrom(nextK);
@@ -121,10 +123,9 @@ void ContractionEmitter::emitColumnBlock(Span rows, Span columns) {
       Value nextRow = then(rows.from, part.to), kThen = then(nextK, k), stepsOfThen = then(stepsThen, steps);
       Value rowsThen = code.smin(code.sub(rows.to, nextRow), plan.blockRows);
       SmallVector<Ahead> ahead;
-      if (plan.packsA || plan.aRow == 1)
-        ahead.push_back(willPack(a, {plan.aRow, plan.aStep}, nextRow, rowsThen, plan.blockRows, kThen, stepsOfThen));
+      ahead.push_back(willRead(a, {plan.aRow, plan.aStep}, nextRow, rowsThen, plan.blockRows, kThen, stepsOfThen));
       if (plan.packsBlockOfB)
-        ahead.push_back(willPack(b, {plan.bColumn, plan.bStep}, columns.from, length(columns), plan.blockColumns, nextK,
+        ahead.push_back(willRead(b, {plan.bColumn, plan.bStep}, columns.from, length(columns), plan.blockColumns, nextK,
                                  then(stepsThen, code.index(0))));
       emitRowBlock(part, columns, k, steps, ahead);
     });
@@ -146,51 +147,69 @@ void ContractionEmitter::packColumns(Value column, Value count, Value k, Value s
 
 void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value steps, ArrayRef<Ahead> ahead) {
   int64_t width = plan.tile.columns();
+  if (plan.rowsFirst) {
+    Value tiles = code.udiv(code.add(length(rows), plan.tile.rows - 1), plan.tile.rows);
+    return forEachTile(rows, [&](Span tile, Value number) {
+      for (const Ahead &each : ahead) prefetch(code, partOf(code, each, number, tiles));
+      code.loop(columns.from, columns.to, width, [&](Value column) {
+        emitTile(tile, code.sub(tile.from, rows.from), panelAt(columns, column, k, steps),
+                 {column, code.smin(code.add(column, width), columns.to)}, k, steps);
+      });
+    });
+  }
   Value panels = code.udiv(code.add(length(columns), width - 1), width);
   code.loop(columns.from, columns.to, width, [&](Value column) {
-    Value count = code.smin(code.sub(columns.to, column), width), done = code.sub(column, columns.from), bPanel = panel;
-    if (plan.packsBlockOfB)
-      bPanel = code.f32At(panel, code.mul(done, steps));
-    else if (plan.packsB)
-      packColumns(column, count, k, steps);
-    else
-      bPanel = code.f32At(b, code.add(code.mul(k, plan.bStep), column));
+    Span part{column, code.smin(code.add(column, width), columns.to)};
+    if (plan.packsB && !plan.packsBlockOfB) packColumns(column, length(part), k, steps);
     SmallVector<Ahead> parts;
-    for (const Ahead &each : ahead) parts.push_back(partOf(code, each, code.udiv(done, width), panels));
+    Value number = code.udiv(code.sub(column, columns.from), width);
+    for (const Ahead &each : ahead) parts.push_back(partOf(code, each, number, panels));
     if (plan.packsB && !plan.packsBlockOfB) {
       // The panel beside this one, else the first from the next K on.
       Value next = code.add(column, width), nextK = code.add(k, plan.blockSteps);
       Value isLast = code.icmp(LLVM::ICmpPredicate::sge, next, columns.to);
       next = code.select(isLast, columns.from, next);
-      parts.push_back(willPack(b, {plan.bColumn, plan.bStep}, next, code.smin(code.sub(columns.to, next), width), width,
+      parts.push_back(willRead(b, {plan.bColumn, plan.bStep}, next, code.smin(code.sub(columns.to, next), width), width,
                                code.select(isLast, nextK, k), code.select(isLast, stepsFrom(nextK), steps)));
     }
-    emitPanel(rows, bPanel, column, count, k, steps, parts);
+    Value bPanel = panelAt(columns, column, k, steps);
+    Value tiles = code.udiv(code.add(length(rows), plan.tile.rows - 1), plan.tile.rows);
+    forEachTile(rows, [&](Span tile, Value number) {
+      for (const Ahead &each : parts) prefetch(code, partOf(code, each, number, tiles));
+      emitTile(tile, code.sub(tile.from, rows.from), bPanel, part, k, steps);
+    });
   });
 }
 
-void ContractionEmitter::emitPanel(Span rows, Value bPanel, Value column, Value columns, Value k, Value steps,
-                                   ArrayRef<Ahead> ahead) {
-  int64_t tileRows = plan.tile.rows;
-  Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, code.index(0));
-  Value cStride = code.index(plan.cRow);
-  Value firstRow = plan.gemm.bias ? code.f32At(bias, column) : zeros;
-  Value tiles = code.udiv(code.add(length(rows), tileRows - 1), tileRows);
-  code.loop(rows.from, rows.to, tileRows, [&](Value row) {
-    Value done = code.sub(row, rows.from), count = code.smin(code.sub(rows.to, row), tileRows);
-    Value aTile = plan.packsA ? code.f32At(block, code.mul(done, steps))
-                              : code.f32At(a, code.add(code.mul(row, plan.aRow), code.mul(k, plan.aStep)));
-    Value cTile = code.f32At(c, code.add(code.mul(row, plan.cRow), column));
-    for (const Ahead &each : ahead) prefetch(code, partOf(code, each, code.udiv(done, tileRows), tiles));
-    products->call(code, {steps, aTile, bPanel, cTile, cStride, firstRow}, count, columns, isFirst);
+/// The panel of b at `column`, once it is packed if it is.
+Value ContractionEmitter::panelAt(Span columns, Value column, Value k, Value steps) {
+  if (plan.packsBlockOfB) return code.f32At(panel, code.mul(code.sub(column, columns.from), steps));
+  if (plan.packsB) return panel;
+  return code.f32At(b, code.add(code.mul(k, plan.bStep), column));
+}
+
+void ContractionEmitter::forEachTile(Span rows, llvm::function_ref<void(Span tile, Value number)> body) {
+  code.loop(rows.from, rows.to, plan.tile.rows, [&](Value row) {
+    body({row, code.smin(code.add(row, plan.tile.rows), rows.to)}, code.udiv(code.sub(row, rows.from), plan.tile.rows));
   });
+}
+
+/// One product; `done`: rows of the block before it.
+void ContractionEmitter::emitTile(Span rows, Value done, Value bPanel, Span columns, Value k, Value steps) {
+  Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, code.index(0));
+  Value firstRow = plan.gemm.bias ? code.f32At(bias, columns.from) : zeros;
+  Value aTile = plan.packsA ? code.f32At(block, code.mul(done, steps))
+                            : code.f32At(a, code.add(code.mul(rows.from, plan.aRow), code.mul(k, plan.aStep)));
+  Value cTile = code.f32At(c, code.add(code.mul(rows.from, plan.cRow), columns.from));
+  products->call(code, {steps, aTile, bPanel, cTile, code.index(plan.cRow), firstRow}, length(rows), length(columns),
+                 isFirst);
 }
 
 //===----------------------------------------------------------------------===//
 // Reading ahead
 //===----------------------------------------------------------------------===//
 
-Ahead ContractionEmitter::willPack(Value operand, Stride stride, Value line, Value count, int64_t mostLines, Value k,
+Ahead ContractionEmitter::willRead(Value operand, Stride stride, Value line, Value count, int64_t mostLines, Value k,
                                    Value steps) {
   Value start = code.f32At(operand, code.add(code.mul(line, stride.line), code.mul(k, stride.step)));
   auto cacheLines = [](int64_t numbers) -> int64_t { return llvm::divideCeil(numbers, lineFloats); };

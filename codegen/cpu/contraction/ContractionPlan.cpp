@@ -9,9 +9,11 @@ using namespace tessera;
 
 /// Steps of K. With short blocks b's panel stays in the first level cache; long ones go over c less often.
 static constexpr int64_t shortSteps = longestBlock, longSteps = 1024;
-static constexpr int64_t rowBlock = 96 * 1024, longRowBlock = 192 * 1024; ///< of a, with short and with long blocks of K
-static constexpr int64_t columnBlock = 256 * 1024;                        ///< of c between two blocks of K
-static constexpr int64_t packedColumns = 1024; ///< columns of b, where it is packed for several blocks of rows
+static constexpr int64_t rowBlock = 96 * 1024,
+                         longRowBlock = 192 * 1024; ///< of a, with short and with long blocks of K
+static constexpr int64_t columnBlock = 256 * 1024;  ///< of c between two blocks of K
+static constexpr int64_t smallB = 96 * 1024;        ///< a whole b that stays in the second level cache
+static constexpr int64_t packedColumns = 1024;      ///< columns of b, where it is packed for several blocks of rows
 /// Packing a pays from so many panels of b that meet a row of it, if rows collide and if not; packing b from so many tiles of
 /// rows that meet a panel.
 static constexpr int64_t fewPanels = 4, manyPanels = 32, fewRowTiles = 8;
@@ -45,7 +47,8 @@ ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &t
   blockRows = evenBlocks(m, std::max<int64_t>((isLong ? longRowBlock : rowBlock) / blockSteps, tile.rows), tile.rows);
   blockColumns = k > blockSteps ? evenBlocks(n, columnBlock / std::min(m, blockRows), tile.columns())
                                 : llvm::alignTo(n, tile.columns());
-  packsBlockOfB = packsB && m > blockRows;
+  rowsFirst = blockSteps >= k && llvm::alignTo(n, tile.columns()) * k <= smallB && rowTiles > fewRowTiles;
+  packsBlockOfB = packsB && (m > blockRows || rowsFirst);
   if (packsBlockOfB) blockColumns = std::min(blockColumns, evenBlocks(n, packedColumns, tile.columns()));
 
   partSize = splitRows ? tile.rows : tile.columns();

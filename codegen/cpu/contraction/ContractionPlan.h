@@ -9,6 +9,9 @@
 //         for panel of b, which stays in the first level: pack it, if no other block of rows does
 //           for tile of rows: product
 //
+// Where all of b stays in the second level cache the two inner loops change places (`rowsFirst`), so that c is passed row
+// by row and not in pieces of a panel's width.
+//
 // b is read where it lies if that is seldom and its rows are contiguous; a also if its columns are contiguous, however often.
 // What comes next is fetched meanwhile (Ahead.h).
 //
@@ -30,6 +33,7 @@ struct ContractionPlan {
   int64_t blockRows, blockColumns, blockSteps; ///< of the loops above
   bool splitRows;                              ///< threads share rows; else columns
   bool packsA, packsB;
+  bool rowsFirst;     ///< all panels for a tile of rows, then the next tile
   bool packsBlockOfB; ///< b's part of a whole block of columns at once; else panel by panel, where it is used
   int64_t parts;      ///< iterations in one product of the batch: tiles of rows or panels of columns
   int64_t partSize;   ///< rows or columns of one

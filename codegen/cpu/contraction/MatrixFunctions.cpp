@@ -10,7 +10,7 @@ using namespace tessera;
 static constexpr unsigned tileRows32[] = {28, 14, 9, 6}, tileRows16[] = {12, 6, 4, 2};
 
 /// Steps of K, about a microsecond, in which a tile of c arrives from memory.
-static constexpr int64_t stepsToFetch = 96;
+static constexpr int64_t stepsToFetch = 128;
 
 RegisterTile RegisterTile::of(const CpuTarget &target, int64_t columns) {
   RegisterTile tile;
