@@ -55,7 +55,7 @@ def digits():
     peer = options(width=128, batch=32, shuffle=True, rate=5e-3, warmup=50, total=7500, decay=0.1)
     settings = {"steps": 7500, "digits.val": 0, **ALONE}
     modes = ("jit", "scan")
-    return Workload("digits", "examples/02-digits.tsr", settings, "digits", "perceptron", tuple(peer), block=500, jax_modes=modes)
+    return Workload("digits", "examples/02-digits.tsr", settings, "digits", "perceptron", tuple(peer), block=5000, jax_modes=modes)
 
 
 WORKLOADS = {

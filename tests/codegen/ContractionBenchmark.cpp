@@ -1,8 +1,8 @@
 //===- ContractionBenchmark.cpp - generated contractions beside oneDNN ----===//
 //
-// contraction-bench [BATCH M N K LAYOUT]...: for each product the rate of the generated code and of oneDNN, by turns, on as
+// contraction-bench [--from-memory] [BATCH M N K LAYOUT]...: for each product the rate of the generated code and of oneDNN, by turns, on as
 // many threads as OMP_NUM_THREADS allows; medians. LAYOUT: NN, NT, TN or TT, T where an operand lies transposed. `best`
-// is oneDNN's fastest of all four. Without arguments: the products of GPT-2 124M, cubes, and small ones.
+// is oneDNN's fastest of all four. --from-memory: as for the table below. Without products: the products of GPT-2 124M, cubes, and small ones.
 //
 // contraction-bench --table: the rows of codegen/cpu/contraction/Speeds.inc, for this processor. There large operands come from
 // memory, as in a step of training, in which other kernels have run since they were made.
@@ -135,8 +135,8 @@ Rates rates(const Case &c, runtime::Threads &threads, bool allLayouts, bool from
   return {flops / median(times) / 1e9, flops / median(library[same]) / 1e9, flops / best / 1e9};
 }
 
-void report(const Case &c, runtime::Threads &threads) {
-  Rates r = rates(c, threads, true, false);
+void report(const Case &c, runtime::Threads &threads, bool fromMemory) {
+  Rates r = rates(c, threads, true, fromMemory);
   printf("%4ld x %5ld %5ld %5ld %s  ours %4.0f  oneDNN %4.0f  best %4.0f GFLOP/s   ratio %.2f  to best %.2f\n", c.batch,
          c.m, c.n, c.k, c.layout.c_str(), r.own, r.library, r.best, r.own / r.library, r.own / r.best);
 }
@@ -199,7 +199,8 @@ void printTable(runtime::Threads &threads) {
 
 int main(int argc, char **argv) {
   std::vector<Case> cases;
-  for (int i = 1; i + 4 < argc; i += 5)
+  bool fromMemory = argc > 1 && std::string(argv[1]) == "--from-memory";
+  for (int i = 1 + fromMemory; i + 4 < argc; i += 5)
     cases.push_back({atol(argv[i]), atol(argv[i + 1]), atol(argv[i + 2]), atol(argv[i + 3]), argv[i + 4]});
   if (cases.empty())
     cases = {{1, 1024, 1024, 1024, "NN"}, {1, 2048, 2048, 2048, "NN"}, {1, 4096, 4096, 4096, "NT"},
@@ -216,6 +217,6 @@ int main(int argc, char **argv) {
     printTable(threads);
     return 0;
   }
-  for (const Case &c : cases) report(c, threads);
+  for (const Case &c : cases) report(c, threads, fromMemory);
   return 0;
 }
