@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct or a meaning in this file or in the manifest changes.
-#define TSR_ABI_VERSION 3u
+#define TSR_ABI_VERSION 4u
 
 /// A generated kernel: works on the iterations [begin, end) of its parallel
 /// space. `args` are the addresses of its operands, then of its results; `scratch`
@@ -34,10 +34,11 @@ typedef void (*TsrKernel)(void *const *args, int64_t begin, int64_t end, void *s
 typedef struct TsrRuntime {
   uint32_t abiVersion;
   uint32_t threads;
-  /// Runs `kernel` over [0, iterations), cut into one contiguous range for
-  /// each thread, every range but the last a multiple of `grain`. Returns when all are done. The cut
-  /// depends on iterations, grain and the thread count only.
-  void (*parallelFor)(struct TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain);
+  /// Runs `kernel` over [0, iterations), cut into one contiguous range for each thread, every range but the last a multiple of
+  /// `grain`. Returns when all are done. Unless `piece` is 0, a thread that is done takes over pieces of at least so many
+  /// iterations from the end of another one's range: what a kernel computes does not depend on where it is cut.
+  void (*parallelFor)(struct TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain,
+                      int64_t piece);
   /// Runs entry `gemm` of the manifest's list of contractions: c = a·b, or
   /// c += a·b where the entry says accumulate. `bias` is null unless the entry has one. If the library fails,
   /// the runtime notes it and reports it when the entry function has returned: nothing is thrown through compiled code.

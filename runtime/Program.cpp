@@ -36,11 +36,12 @@ struct Program::Table : TsrRuntime {
     profile->add(kind, which(), Profile::Clock::now() - start);
   }
 
-  static void runParallel(TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain) {
+  static void runParallel(TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain,
+                          int64_t piece) {
     Table &table = of(self);
     table.timed(
         Profile::Kind::Kernel, [&] { return table.kernelNumbers[kernel]; },
-        [&] { table.pool->parallelFor(kernel, args, iterations, grain); });
+        [&] { table.pool->parallelFor(kernel, args, iterations, grain, piece); });
   }
 
   static void runGemm(TsrRuntime *self, uint32_t index, const void *a, const void *b, const void *bias, void *c) {

@@ -26,35 +26,63 @@ Range threadRange(int64_t iterations, int64_t grain, int thread, int threads) {
   return {std::min(begin * grain, iterations), std::min((begin + size) * grain, iterations)};
 }
 
-namespace {
-struct Job {
-  TsrKernel kernel;
-  void *const *args;
-  int64_t iterations, grain;
-  char *scratch;
-  int64_t scratchBytes;
-};
-} // namespace
+/// A thread's range: what it begins with, and the rest, of which pieces are taken by whoever is free.
+struct alignas(64) Threads::Share {
+  Range first;
+  int64_t piece = 1, end = 0;
+  std::atomic<int64_t> next = 0; ///< of the rest
 
-static void runShare(void *data) {
-  const Job &job = *static_cast<const Job *>(data);
-  int thread = omp_get_thread_num();
-  Range range = threadRange(job.iterations, job.grain, thread, omp_get_num_threads());
-  if (range.begin < range.end) job.kernel(job.args, range.begin, range.end, job.scratch + thread * job.scratchBytes);
+  void set(Range range, int64_t grain, int64_t leastPiece);
+  /// Of thread `thread` of `threads`: its own share, then what is left of others.
+  template <typename Run> static void runAll(Share *shares, int thread, int threads, Run run);
+};
+
+void Threads::Share::set(Range range, int64_t grain, int64_t leastPiece) {
+  // Threads of one processor rarely differ by more; what is cut smaller costs more calls than it saves waiting.
+  constexpr int64_t restPart = 6, pieces = 4;
+  int64_t chunks = (range.end - range.begin + grain - 1) / grain, rest = chunks / restPart;
+  int64_t least = (leastPiece + grain - 1) / grain, size = std::max<int64_t>({(rest + pieces - 1) / pieces, least, 1});
+  if (leastPiece == 0 || rest < size) rest = 0;
+  int64_t middle = rest > 0 ? range.begin + (chunks - rest) * grain : range.end;
+  first = {range.begin, middle};
+  piece = size * grain;
+  end = range.end;
+  next.store(middle, std::memory_order_relaxed); // the start of the parallel region publishes it
 }
 
-Threads::Threads(int count) : threads(count) {
+template <typename Run> void Threads::Share::runAll(Share *shares, int thread, int threads, Run run) {
+  if (Range first = shares[thread].first; first.begin < first.end) run(first);
+  for (int i = 0; i < threads; ++i) {
+    Share &share = shares[(thread + i) % threads];
+    while (share.next.load(std::memory_order_relaxed) < share.end) {
+      int64_t from = share.next.fetch_add(share.piece, std::memory_order_relaxed);
+      if (from < share.end) run({from, std::min(from + share.piece, share.end)});
+    }
+  }
+}
+
+Threads::Threads(int count) : threads(count), shares(std::make_unique<Share[]>(count)) {
   omp_set_dynamic(0);
   omp_set_num_threads(count);
   countRunning();
 }
 
-void Threads::parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain) {
+Threads::~Threads() = default;
+
+void Threads::parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain, int64_t piece) {
   if (iterations <= 0) return;
   // Nothing to share: waking the others would cost more than it gives.
   if (iterations <= grain || threads == 1) return kernel(args, 0, iterations, scratch);
-  Job job = {kernel, args, iterations, grain, scratch, scratchBytes};
-  GOMP_parallel(runShare, &job, threads, 0);
+  for (int thread = 0; thread < threads; ++thread)
+    shares[thread].set(threadRange(iterations, grain, thread, threads), std::max<int64_t>(grain, 1), piece);
+  auto run = [&] {
+    int thread = omp_get_thread_num();
+    char *own = scratch + thread * scratchBytes;
+    Share::runAll(shares.get(), thread, omp_get_num_threads(),
+                  [&](Range range) { kernel(args, range.begin, range.end, own); });
+  };
+  using Run = decltype(run);
+  GOMP_parallel([](void *data) { (*static_cast<Run *>(data))(); }, &run, threads, 0);
 }
 
 /// Below this, one thread is done before the others are awake.

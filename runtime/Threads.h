@@ -10,6 +10,7 @@
 #include "runtime/Abi.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace tessera::runtime {
 
@@ -26,6 +27,7 @@ class Threads {
 public:
   /// Sets libgomp's (and so oneDNN's) number of threads and starts them.
   explicit Threads(int count);
+  ~Threads();
 
   int count() const { return threads; }
 
@@ -33,7 +35,7 @@ public:
   void setScratch(char *memory, int64_t bytes) { scratch = memory, scratchBytes = bytes; }
 
   /// `TsrRuntime::parallelFor`.
-  void parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain);
+  void parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain, int64_t piece = 0);
 
   /// `TsrRuntime::copy` and `zero`.
   void copy(void *dst, const void *src, int64_t bytes);
@@ -47,7 +49,10 @@ public:
   int countRunning();
 
 private:
+  struct Share;
+
   int threads;
+  std::unique_ptr<Share[]> shares; ///< of the kernel that runs, one a thread
   char *scratch = nullptr;
   int64_t scratchBytes = 0; ///< of one thread
 };

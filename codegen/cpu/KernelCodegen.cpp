@@ -23,7 +23,7 @@ KernelInterface KernelCodegen::emit(const GemmDescription &contraction, StringRe
   for (auto &[description, interface] : contractions)
     if (description == contraction) return interface;
   ContractionPlan plan(contraction, target);
-  KernelInterface result{uniqueSymbol(name.empty() ? "contract" : name), plan.iterations, plan.grain};
+  KernelInterface result{plan.sharing, uniqueSymbol(name.empty() ? "contract" : name)};
   emitContraction(code, result.name, plan, matrixFunctions);
   scratch = std::max(scratch, plan.scratchBytes);
   symbols.push_back(result.name);
@@ -38,11 +38,10 @@ FailureOr<KernelInterface> KernelCodegen::emit(KernelOp kernel) {
   if (failed(plan)) return failure();
   KernelInterface result;
   result.name = uniqueSymbol(kernel.getName());
-  FailureOr<KernelExtent> extent =
+  FailureOr<WorkSharing> sharing =
       LoopNestEmitter(*plan, target, UnknownLoc::get(code.getContext())).emit(code, result.name);
-  if (failed(extent)) return failure();
-  result.iterations = extent->iterations;
-  result.grain = extent->grain;
+  if (failed(sharing)) return failure();
+  static_cast<WorkSharing &>(result) = *sharing;
   symbols.push_back(result.name);
   emitted.emplace(std::move(print), result);
   return result;
@@ -54,7 +53,7 @@ FailureOr<KernelInterface> KernelCodegen::emit(TiledOp tiled) {
   std::optional<MatrixAxes> axes = MatrixAxes::of(tiled);
   if (!axes) return tiled.emitError("has no matrix of its rows and columns");
   TiledPlan plan(tiled, *axes, target);
-  KernelInterface result{uniqueSymbol(tiled.getName()), plan.iterations, plan.grain};
+  KernelInterface result{plan.sharing, uniqueSymbol(tiled.getName())};
   if (failed(emitTiled(code, result.name, plan, matrixFunctions, target))) return failure();
   scratch = std::max(scratch, plan.scratchBytes);
   symbols.push_back(result.name);

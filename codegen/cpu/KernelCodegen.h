@@ -8,6 +8,7 @@
 #ifndef TESSERA_CODEGEN_CPU_KERNELCODEGEN_H
 #define TESSERA_CODEGEN_CPU_KERNELCODEGEN_H
 
+#include "codegen/WorkSharing.h"
 #include "codegen/cpu/Target.h"
 #include "codegen/cpu/contraction/ContractionPlan.h"
 #include "ir/KernelFingerprint.h"
@@ -16,12 +17,10 @@
 
 namespace tessera {
 
-/// How a kernel's function is called.
-struct KernelInterface {
+/// How a kernel's function is called. Its iterations are those of the collapsed parallel space; one is a point of P, or a tile of
+/// points along a parallel vector axis.
+struct KernelInterface : WorkSharing {
   std::string name; ///< the symbol
-  int64_t iterations =
-      0; ///< of the collapsed parallel space; one is a point of P, or a tile of points along a parallel vector axis
-  int64_t grain = 1; ///< iterations that a thread takes at least, and a multiple of which each takes
 };
 
 /// Emits kernels into a module.

@@ -64,8 +64,8 @@ SmallVector<LoopNestEmitter::Chunk> LoopNestEmitter::chunksFor(int64_t count) co
   return result;
 }
 
-KernelExtent LoopNestEmitter::extent() const {
-  KernelExtent result{1, 1};
+WorkSharing LoopNestEmitter::sharing() const {
+  WorkSharing result{1, 1, 1};
   int64_t points = 1;
   for (auto [loop, size] : llvm::enumerate(plan.sizes)) {
     bool tiled = plan.isVectorParallel() && static_cast<int>(loop) == plan.vectorLoop;
@@ -77,7 +77,7 @@ KernelExtent LoopNestEmitter::extent() const {
   // A thread is worth waking for some microseconds of work.
   constexpr int64_t leastWork = 1 << 16;
   int64_t each = std::max<int64_t>(1, points / result.iterations * work);
-  result.grain = std::clamp<int64_t>(leastWork / each, 1, result.iterations);
+  result.grain = result.piece = std::clamp<int64_t>(leastWork / each, 1, result.iterations);
   return result;
 }
 
@@ -85,10 +85,10 @@ KernelExtent LoopNestEmitter::extent() const {
 // The function
 //===----------------------------------------------------------------------===//
 
-FailureOr<KernelExtent> LoopNestEmitter::emit(ModuleOp module, StringRef symbol) {
+FailureOr<WorkSharing> LoopNestEmitter::emit(ModuleOp module, StringRef symbol) {
   emitFunction(module, symbol, code.kernelType());
   if (failed) return failure();
-  return extent();
+  return sharing();
 }
 
 LogicalResult LoopNestEmitter::emitForRows(ModuleOp module, StringRef symbol) {

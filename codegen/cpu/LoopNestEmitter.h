@@ -23,17 +23,12 @@
 #ifndef TESSERA_CODEGEN_CPU_LOOPNESTEMITTER_H
 #define TESSERA_CODEGEN_CPU_LOOPNESTEMITTER_H
 
+#include "codegen/WorkSharing.h"
 #include "codegen/cpu/Code.h"
 #include "codegen/cpu/KernelPlan.h"
 #include "codegen/cpu/Target.h"
 
 namespace tessera {
-
-/// Iterations of the function emitted, and how many of them a thread should take at least.
-struct KernelExtent {
-  int64_t iterations = 0;
-  int64_t grain = 1;
-};
 
 class LoopNestEmitter {
 public:
@@ -42,8 +37,8 @@ public:
 
   LoopNestEmitter(const KernelPlan &plan, const CpuTarget &target, mlir::Location loc);
 
-  /// Emits the function at the end of `module`.
-  llvm::FailureOr<KernelExtent> emit(mlir::ModuleOp module, llvm::StringRef symbol);
+  /// Emits the function at the end of `module`; how its iterations are shared.
+  llvm::FailureOr<WorkSharing> emit(mlir::ModuleOp module, llvm::StringRef symbol);
 
   /// Emits a hidden function `void (ptr arguments, i64 firstRow, i64 lastRow, i64 firstColumn, i64 lastColumn)` that runs
   /// for rows of the parallel loops outside the vector loop, and for a part of that loop: from a multiple of
@@ -70,7 +65,7 @@ private:
   // LoopNestEmitter.cpp: loops over P.
   void chooseTile();
   mlir::LLVM::LLVMFuncOp emitFunction(mlir::ModuleOp module, llvm::StringRef symbol, mlir::LLVM::LLVMFunctionType type);
-  KernelExtent extent() const;
+  WorkSharing sharing() const;
   void emitBody(Value begin, Value end);
   void loadArguments(Value list);
   void emitTiles(Value from, Value to, llvm::function_ref<void()> body);

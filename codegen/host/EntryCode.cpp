@@ -139,7 +139,9 @@ void EntryEmitter::callKernel(const KernelCall &call, ArrayRef<Value> addresses)
     LLVM::StoreOp::create(builder, loc, address, slot);
   }
   Value kernel = LLVM::AddressOfOp::create(builder, loc, pointer, call.symbol);
-  callRuntime(offsetof(TsrRuntime, parallelFor), {kernel, array, constant(call.iterations), constant(call.grain)});
+  const WorkSharing &sharing = call.sharing;
+  callRuntime(offsetof(TsrRuntime, parallelFor),
+              {kernel, array, constant(sharing.iterations), constant(sharing.grain), constant(sharing.piece)});
 }
 
 LogicalResult EntryEmitter::emitContract(ContractOp op) {

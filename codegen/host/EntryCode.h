@@ -8,6 +8,7 @@
 #ifndef TESSERA_CODEGEN_HOST_ENTRYCODE_H
 #define TESSERA_CODEGEN_HOST_ENTRYCODE_H
 
+#include "codegen/WorkSharing.h"
 #include "codegen/host/GemmTable.h"
 #include "ir/Tsr.h"
 #include "llvm/ADT/MapVector.h"
@@ -17,8 +18,7 @@ namespace tessera {
 /// A kernel as the entry code calls it.
 struct KernelCall {
   std::string symbol;
-  int64_t iterations = 0; ///< of the parallel space
-  int64_t grain = 1;      ///< iterations that one thread takes at least, and a multiple of which each takes
+  WorkSharing sharing;
 };
 
 /// Makes (or finds) the code of a kernel or a tiled op in the code module.

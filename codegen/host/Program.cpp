@@ -91,13 +91,13 @@ FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const Codeg
       FailureOr<KernelInterface> interface = kernel ? kernels.emit(kernel) : kernels.emit(cast<TiledOp>(op));
       if (failed(interface)) return failure();
       note(*interface, [&] { return kernel ? workOf(kernel) : workOf(cast<TiledOp>(op)); }, runsPerCall(op));
-      return KernelCall{interface->name, interface->iterations, interface->grain};
+      return KernelCall{interface->name, *interface};
     };
     auto emitContraction = [&](ContractOp op, const GemmDescription &description) -> std::optional<KernelCall> {
       if (!isFasterGenerated(description)) return std::nullopt;
       KernelInterface interface = kernels.emit(description, userName(op));
       note(interface, [&] { return workOf(op); }, runsPerCall(op));
-      return KernelCall{interface.name, interface.iterations, interface.grain};
+      return KernelCall{interface.name, interface};
     };
     if (failed(emitEntry(function, *code, gemms, emitKernel, emitContraction))) return failure();
   }

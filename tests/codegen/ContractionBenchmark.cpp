@@ -119,10 +119,11 @@ Rates rates(const Case &c, runtime::Threads &threads, bool allLayouts, bool from
     workspaceBytes = std::max(workspaceBytes, gemms.back().second.scratchBytes());
   }
   Memory workspace(workspaceBytes / 4 + 64);
+  const WorkSharing &sharing = ours.interface;
   int rounds = std::clamp<int>(4e11 / 5 / flops, 7, 25);
   for (int round = 0; round < rounds; ++round) {
     measure(times, flops,
-            [&] { threads.parallelFor(ours.code, operands.next(), ours.interface.iterations, ours.interface.grain); });
+            [&] { threads.parallelFor(ours.code, operands.next(), sharing.iterations, sharing.grain, sharing.piece); });
     for (auto &[i, gemm] : gemms)
       measure(library[i], flops, [&] {
         void **set = operands.next();

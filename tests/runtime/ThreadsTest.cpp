@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <sched.h>
 #include <set>
@@ -62,10 +63,11 @@ TEST(Threads, ParallelForCoversEachIndexOnce) {
   for (int count : {1, 2, 3, 4}) {
     Threads threads(count);
     for (int64_t iterations : {0, 1, 7, 64, 1000, 1001})
-      for (int64_t grain : {1, 3, 64, 5000}) {
+      for (auto [grain, piece] :
+           {std::pair<int64_t, int64_t>{1, 0}, {1, 1}, {3, 0}, {3, 3}, {3, 10}, {64, 64}, {5000, 1}}) {
         Trace trace(iterations);
         void *args[] = {&trace};
-        threads.parallelFor(visit, args, iterations, grain);
+        threads.parallelFor(visit, args, iterations, grain, piece);
         for (int64_t i = 0; i < iterations; ++i) ASSERT_EQ(trace.visits[i], 1) << i;
         for (Range range : trace.ranges) {
           EXPECT_EQ(range.begin % grain, 0);
@@ -76,6 +78,27 @@ TEST(Threads, ParallelForCoversEachIndexOnce) {
         }
       }
   }
+}
+
+/// The thread with the first iteration waits until all that others may take has been taken.
+void waitForOthers(void *const *args, int64_t begin, int64_t end, void *) {
+  std::atomic<int64_t> &done = *static_cast<std::atomic<int64_t> *>(args[0]);
+  int64_t iterations = *static_cast<int64_t *>(args[1]);
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (begin == 0 && done + end < iterations && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  done += end - begin;
+}
+
+TEST(Threads, WhoIsDoneTakesOverWhatIsLeft) {
+  Threads threads(2);
+  int64_t iterations = 160;
+  std::atomic<int64_t> done = 0;
+  void *args[] = {&done, &iterations};
+  auto start = std::chrono::steady_clock::now();
+  threads.parallelFor(waitForOthers, args, iterations, 1, 1);
+  EXPECT_EQ(done, iterations);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 TEST(Threads, RangesDifferByAtMostOneGrain) {

@@ -17,6 +17,8 @@ static constexpr int64_t packedColumns = 1024;      ///< columns of b, where it 
 /// Packing a pays from so many panels of b that meet a row of it, if rows collide and if not; packing b from so many tiles of
 /// rows that meet a panel.
 static constexpr int64_t fewPanels = 4, manyPanels = 32, fewRowTiles = 8;
+/// Who takes over a piece of c packs the operand that all of c shares for it again: 3 % of the work for so many rows or columns.
+static constexpr int64_t worthPacking = 128;
 /// With so many products in a batch, threads share whole ones.
 static constexpr int64_t manyProducts = 16;
 
@@ -54,9 +56,11 @@ ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &t
   partSize = splitRows ? tile.rows : tile.columns();
   parts = splitRows ? rowTiles : panels;
   if (batch >= manyProducts) partSize *= parts, parts = 1;
-  iterations = batch * parts;
-  int64_t work = std::max<int64_t>(1, batch * m * n * k / iterations);
-  grain = std::clamp<int64_t>(leastWork / work, 1, iterations);
+  int64_t iterations = batch * parts, work = std::max<int64_t>(1, batch * m * n * k / iterations);
+  int64_t grain = std::clamp<int64_t>(leastWork / work, 1, iterations);
+  bool packsShared = parts > 1 && (splitRows ? packsB : packsA);
+  int64_t leastParts = packsShared ? llvm::divideCeil(worthPacking, partSize) : 1;
+  sharing = {iterations, grain, std::max(grain, leastParts)};
   int64_t block = packsA ? blockSteps * blockRows + tile.lanes : 0;
   scratchBytes = blockOffset() + block * 4;
 }

@@ -20,6 +20,7 @@
 #ifndef TESSERA_CODEGEN_CPU_CONTRACTION_CONTRACTIONPLAN_H
 #define TESSERA_CODEGEN_CPU_CONTRACTION_CONTRACTIONPLAN_H
 
+#include "codegen/WorkSharing.h"
 #include "codegen/cpu/contraction/MatrixFunctions.h"
 #include "passes/layout/Gemm.h"
 
@@ -37,7 +38,7 @@ struct ContractionPlan {
   bool packsBlockOfB; ///< b's part of a whole block of columns at once; else panel by panel, where it is used
   int64_t parts;      ///< iterations in one product of the batch: tiles of rows or panels of columns
   int64_t partSize;   ///< rows or columns of one
-  int64_t iterations, grain;
+  WorkSharing sharing;
   int64_t scratchBytes; ///< of one thread
 
   ContractionPlan(const GemmDescription &gemm, const CpuTarget &target);

@@ -160,7 +160,7 @@ void TiledPlan::placeSlots() {
 
 void TiledPlan::shareWork() {
   bool sumsRows = false;
-  int64_t work = 0;
+  int64_t work = 0, iterations = 1;
   for (const TiledStep &step : steps) {
     if (!step.part) continue;
     sumsRows |= step.part->role == TiledRole::SumsRows;
@@ -171,5 +171,6 @@ void TiledPlan::shareWork() {
   if (!sumsRows && iterations < fewIterations)
     groups = std::min<int64_t>(blocks(), llvm::divideCeil(fewIterations, iterations));
   iterations *= groups;
-  grain = std::clamp<int64_t>(leastWork / std::max<int64_t>(1, work / groups), 1, iterations);
+  int64_t grain = std::clamp<int64_t>(leastWork / std::max<int64_t>(1, work / groups), 1, iterations);
+  sharing = {iterations, grain, grain};
 }

@@ -21,6 +21,7 @@
 #ifndef TESSERA_CODEGEN_CPU_TILED_TILEDPLAN_H
 #define TESSERA_CODEGEN_CPU_TILED_TILEDPLAN_H
 
+#include "codegen/WorkSharing.h"
 #include "codegen/cpu/contraction/MatrixFunctions.h"
 #include "passes/tile/Roles.h"
 
@@ -56,7 +57,7 @@ struct TiledPlan {
   int64_t blockOffset = 0; ///< of the operand packed for a block of rows
   /// Threads share the blocks of one position too where positions are few: every group takes each `groups`th block.
   int64_t groups = 1;
-  int64_t iterations = 1, grain = 1;
+  WorkSharing sharing;
   int64_t scratchBytes = 0;
 
   TiledPlan(TiledOp op, const MatrixAxes &axes, const CpuTarget &target);
