@@ -11,8 +11,7 @@ namespace tessera {
 struct WorkSharing {
   int64_t iterations = 0;
   int64_t grain = 1; ///< iterations that a thread takes at least, and a multiple of which each takes
-  /// Iterations worth taking over from a thread that is behind; 0: each call does so much for itself that none are.
-  int64_t piece = 0;
+  int64_t piece = 0; ///< iterations worth taking over from a thread that is behind; 0: none are
 };
 
 } // namespace tessera

@@ -7,17 +7,21 @@ using namespace tessera;
 
 // Sizes of blocks in elements, for caches of 48 KiB, 1 MiB and more: measured on one processor, and flat around these.
 
-/// Steps of K. With short blocks b's panel stays in the first level cache; long ones go over c less often.
-static constexpr int64_t shortSteps = longestBlock, longSteps = 1024;
-static constexpr int64_t rowBlock = 96 * 1024,
-                         longRowBlock = 192 * 1024; ///< of a, with short and with long blocks of K
-static constexpr int64_t columnBlock = 256 * 1024;  ///< of c between two blocks of K
-static constexpr int64_t smallB = 96 * 1024;        ///< a whole b that stays in the second level cache
-static constexpr int64_t packedColumns = 1024;      ///< columns of b, where it is packed for several blocks of rows
+/// Steps of K in a long block: those go over c less often than short ones, whose panel of b stays in the first level cache.
+static constexpr int64_t longSteps = 1024;
+/// Of a, with short and with long blocks of K.
+static constexpr int64_t rowBlock = 96 * 1024, longRowBlock = 192 * 1024;
+/// Of c, between two blocks of K.
+static constexpr int64_t columnBlock = 256 * 1024;
+/// A whole b that stays in the second level cache.
+static constexpr int64_t smallB = 96 * 1024;
+/// Columns of b, not elements, where it is packed for several blocks of rows.
+static constexpr int64_t packedColumns = 1024;
 /// Packing a pays from so many panels of b that meet a row of it, if rows collide and if not; packing b from so many tiles of
 /// rows that meet a panel.
 static constexpr int64_t fewPanels = 4, manyPanels = 32, fewRowTiles = 8;
-/// Who takes over a piece of c packs the operand that all of c shares for it again: 3 % of the work for so many rows or columns.
+/// Who takes over a piece of c packs the operand that all of c shares for it again: a few percent (estimated) of the
+/// work on so many rows or columns.
 static constexpr int64_t worthPacking = 128;
 /// With so many products in a batch, threads share whole ones.
 static constexpr int64_t manyProducts = 16;

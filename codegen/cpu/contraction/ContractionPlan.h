@@ -12,7 +12,8 @@
 // Where all of b stays in the second level cache the two inner loops change places (`rowsFirst`), so that c is passed row
 // by row and not in pieces of a panel's width.
 //
-// b is read where it lies if that is seldom and its rows are contiguous; a also if its columns are contiguous, however often.
+// b is read where it lies if that is seldom and its rows are contiguous; a also if its columns are contiguous, however
+// often, or if few panels meet its rows.
 // What comes next is fetched meanwhile (Ahead.h).
 //
 //===----------------------------------------------------------------------===//

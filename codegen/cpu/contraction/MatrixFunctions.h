@@ -23,7 +23,7 @@
 namespace tessera {
 
 /// Steps of K in which the panel of b that a product reads, 32 KiB, stays in the first level cache.
-inline constexpr int64_t longestBlock = 256;
+inline constexpr int64_t shortSteps = 256;
 
 /// Rows at a distance of a multiple of so many bytes meet in the same lines of the first level cache.
 inline constexpr int64_t worstStride = 4096;

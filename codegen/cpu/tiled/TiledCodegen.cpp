@@ -119,7 +119,7 @@ void TiledEmitter::chooseProducts() {
       break;
     case TiledRole::SumsColumns:
       products.back().emplace(functions, tile, ProductStrides{stride, 1, columns}, rowCounts(tile, ofRows),
-                              step.part->extent, Addend::Row, plan.columns > longestBlock ? Addend::C : Addend::Row);
+                              step.part->extent, Addend::Row, plan.columns > shortSteps ? Addend::C : Addend::Row);
       break;
     case TiledRole::SumsRows:
       products.back().emplace(functions, tile,
@@ -340,8 +340,8 @@ void TiledEmitter::emitSumOverColumns(size_t number, Span rows, Span columns) {
   Value matrix = step.op->getOperand(part.x), count = length(rows);
   Value result = code.f32At(inMemory(step.op->getResult(0)), code.mul(rows.from, part.ofResult.line));
   int64_t width = step.tile.columns(), tileRows = step.tile.rows;
-  code.loop(columns.from, columns.to, longestBlock, [&](Value k) {
-    Value steps = code.smin(code.sub(columns.to, k), longestBlock);
+  code.loop(columns.from, columns.to, shortSteps, [&](Value k) {
+    Value steps = code.smin(code.sub(columns.to, k), shortSteps);
     Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, columns.from);
     code.loop(code.index(0), code.index(part.extent), width, [&](Value element) {
       Value panel = code.f32At(inScratch(step.packed), code.add(code.mul(element, plan.columns), code.mul(k, width)));
