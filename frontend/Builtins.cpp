@@ -96,8 +96,11 @@ Value Elaborator::builtinUnary(StringRef name, const ast::CallExpr &call) {
   return result;
 }
 
+/// `f32(…)` keeps what its argument computes in f32, whatever type the model computes in.
 Value Elaborator::builtinCast(StringRef name, const ast::CallExpr &call) {
+  KeptDepth += name == "f32";
   auto args = evalArguments(call, 1, 1);
+  KeptDepth -= name == "f32";
   if (!args) return Value();
   Value &x = args->front();
   if (!x.isArithmetic())

@@ -251,6 +251,8 @@ Value Elaborator::callFunction(const FunctionValue &function, const ast::CallExp
   frame.expansion = Current->expansion;
   frame.path = (Current->path.empty() ? "" : Current->path + ".") +
                (call.label.text.empty() ? declaration.name.text : call.label.text).str();
+  bool isNamed = isKeptName(declaration.name.text), isPath = isKeptName(frame.path);
+  frame.isKept = Current->isKept || isNamed || isPath;
   frame.scopes.emplace_back();
   std::vector<Value> values;
   if (!bindAxes(function, call, frame) || !bindArguments(declaration.params, call, values)) return Value();

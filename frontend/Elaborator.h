@@ -33,6 +33,7 @@ struct Frame {
   unsigned expansion = 0;                      ///< counts the expansions of the model; 0 outside
   bool mayHaveParameters = false;              ///< inside a model
   bool isTraining = false;                     ///< the training description itself
+  bool isKept = false;                         ///< what is computed here stays in f32
   llvm::StringMap<AxisRef> axes;               ///< axis parameters and local dims by the names used here
   llvm::StringMap<std::vector<AxisRef>> rests; ///< `r..`
   llvm::StringMap<AxisRef> locals;             ///< local dims by their name in the IR
@@ -273,6 +274,10 @@ private:
   bool checkSetting(llvm::StringRef group, llvm::StringRef name, const Value &value, Span span);
   Value settingValue(llvm::StringRef group, llvm::StringRef name, const ast::Expr &value);
   const Setting *findSetting(llvm::StringRef group, llvm::StringRef name) const;
+  bool hasLowType() const;
+  std::vector<llvm::StringRef> keptNames() const;
+  bool isKeptName(llvm::StringRef name);
+  void checkKeptNames();
   mlir::DictionaryAttr settingsAttribute();
   void noteBatchReduction(mlir::Value value, llvm::ArrayRef<llvm::StringRef> over, OfParts parts, Span span);
   OfParts partsOf(mlir::Value value);
@@ -332,7 +337,9 @@ private:
   //===--- The walk ------------------------------------------------------===//
   Frame *Current = nullptr;
   std::string CurrentName; ///< what ops are called: the path and the name of the `let`
-  Span Here;               ///< of the expression being evaluated
+  unsigned KeptDepth = 0;  ///< of `f32(…)`
+  llvm::StringSet<> MetKeptNames;
+  Span Here; ///< of the expression being evaluated
   unsigned Depth = 0, Steps = 0;
   bool GaveUp = false;
 

@@ -9,15 +9,16 @@ using llvm::StringRef;
 using llvm::Twine;
 
 namespace {
-/// Gives each op the user's name for what is being computed.
-struct NameListener : mlir::OpBuilder::Listener {
-  explicit NameListener(const std::string &name) : Name(name) {}
+/// Gives each op the user's name for what is being computed, and says whether it stays in f32.
+struct OpLabeller : mlir::OpBuilder::Listener {
+  OpLabeller(const std::string &name, llvm::function_ref<bool()> isKept) : Name(name), IsKept(isKept) {}
   void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override {
-    if (!Name.empty() && llvm::isa<TsrDialect>(op->getDialect()) &&
-        !llvm::isa<ConstantOp, IndexOp, YieldOp, StateOp>(op))
-      op->setAttr(attrs::name, mlir::StringAttr::get(op->getContext(), Name));
+    if (!llvm::isa<TsrDialect>(op->getDialect()) || llvm::isa<ConstantOp, IndexOp, YieldOp, StateOp>(op)) return;
+    if (!Name.empty()) op->setAttr(attrs::name, mlir::StringAttr::get(op->getContext(), Name));
+    if (IsKept()) op->setAttr(attrs::keep, mlir::TypeAttr::get(mlir::Float32Type::get(op->getContext())));
   }
   const std::string &Name;
+  llvm::function_ref<bool()> IsKept;
 };
 } // namespace
 
@@ -167,7 +168,7 @@ void Elaborator::buildUpdates(llvm::ArrayRef<mlir::Value> gradients) {
   llvm::SmallVector<mlir::Type> types(mlir::ValueRange(gradients).getTypes());
   types.push_back(B.scalarType(F32));
   CurrentName = "clip";
-  auto clip = ClipOp::create(B, B.getLoc(), types, gradients, limit);
+  auto clip = ClipOp::create(B, B.getLoc(), types, gradients, limit, /*unscale=*/mlir::Value());
   mlir::Value norm = clip.getNorm(), rate;
   unsigned index = 0, trained = 0;
   for (auto &[path, parameter] : Parameters) {
@@ -204,6 +205,7 @@ void Elaborator::buildStep() {
   Frame frame;
   frame.file = &Program.main();
   frame.isTraining = true;
+  frame.isKept = isKeptName("loss");
   frame.scopes.emplace_back();
   FrameScope scope(*this, frame);
   evalTrainItems(/*isTraining=*/true);
@@ -251,6 +253,7 @@ void Elaborator::buildEvaluate() {
   Frame frame;
   frame.file = &Program.main();
   frame.isTraining = true;
+  frame.isKept = isKeptName("loss");
   frame.scopes.emplace_back();
   FrameScope scope(*this, frame);
   std::optional<int64_t> rows = Program.dims.count("batch") ? dimSize("batch", Program.train->span) : std::nullopt;
@@ -347,8 +350,9 @@ void Elaborator::buildInit() {
 //===----------------------------------------------------------------------===//
 
 mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
-  NameListener listener(CurrentName);
-  B.setListener(&listener);
+  auto isKept = [&] { return hasLowType() && (KeptDepth > 0 || (Current && Current->isKept)); };
+  OpLabeller labeller(CurrentName, isKept);
+  B.setListener(&labeller);
   resolveHypers();
   bool onlyFunctions = !Program.model && !Program.train;
   if (onlyFunctions && Options.checkOnly) {
@@ -408,7 +412,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
     if (Engine.hasErrors()) return {};
     (this->*build)();
   }
-  if (!Engine.hasErrors()) checkUnused();
+  if (!Engine.hasErrors()) checkUnused(), checkKeptNames();
   if (Engine.hasErrors()) return {};
   // init first, then as built; the state table before all.
   Module->lookupSymbol<mlir::func::FuncOp>("init")->moveBefore(&Module->getBody()->front());

@@ -30,6 +30,7 @@ static const SettingInfo Table[] = {
     {"accumulate", "count", SettingType::Count, false},
     {"compute", "type", SettingType::Word, true, "f32 tf32 bf16 fp16 fp8"},
     {"compute", "f32", SettingType::Words, true},
+    {"compute", "scale", SettingType::Positive, true},
     {"evaluate", "every", SettingType::Count, true},
     {"evaluate", "on", SettingType::Word, true, "train val"},
     {"evaluate", "batches", SettingType::Count, true, "", /*inBatches=*/true},
@@ -57,6 +58,12 @@ static Value wordsOf(const ast::Expr &expr) {
   Value value = Value::ofKind(Value::Kind::Text);
   if (auto *ref = llvm::dyn_cast<ast::RefExpr>(&expr)) {
     value.text = ref->name.text.str();
+    return value;
+  }
+  if (auto *field = llvm::dyn_cast<ast::FieldExpr>(&expr)) { // a path: h.attn
+    Value base = wordsOf(*field->base);
+    if (base.kind != Value::Kind::Text) return Value();
+    value.text = base.text + "." + field->field.text.str();
     return value;
   }
   auto *tuple = llvm::dyn_cast<ast::TupleExpr>(&expr);
@@ -120,9 +127,9 @@ bool Elaborator::checkSetting(StringRef group, StringRef name, const Value &valu
 void Elaborator::addSetting(StringRef group, StringRef name, const ast::Expr &expr) {
   Value value = settingValue(group, name, expr);
   if (!checkSetting(group, name, value, expr.span)) return;
-  if (group == "compute" && name == "type" && value.text != "f32") {
-    error(Code::E0701, expr.span, "`compute(" + value.text + ")` is not supported yet")
-        .help("this version computes in f32: remove the setting, or write `compute(f32)`");
+  if (group == "compute" && name == "type" && value.text == "fp8") {
+    error(Code::E0701, expr.span, "`compute(fp8)` is not supported yet")
+        .help("write `compute(bf16)` or `compute(fp16)`");
     return;
   }
   Settings.push_back({group.str(), name.str(), std::move(value), expr.span});
@@ -198,6 +205,38 @@ void Elaborator::readSettings() {
   }
   if (const Setting *accumulate = findSetting("accumulate", "count"))
     MicroBatches = std::min<int64_t>(accumulate->value.number.asInteger(), INT32_MAX);
+}
+
+/// Whether the model computes in a type below f32, so that it matters what is kept in f32.
+bool Elaborator::hasLowType() const {
+  const Setting *type = findSetting("compute", "type");
+  return type && type->value.text != "f32" && type->value.text != "tf32";
+}
+
+/// The names and paths that `compute(…, f32 = …)` lists.
+std::vector<StringRef> Elaborator::keptNames() const {
+  std::vector<StringRef> names;
+  const Setting *kept = findSetting("compute", "f32");
+  if (!kept) return names;
+  if (kept->value.kind == Value::Kind::Text) names.push_back(kept->value.text);
+  for (auto &[name, word] : kept->value.elements) names.push_back(word.text);
+  return names;
+}
+
+/// Whether the setting lists a name; remembers that something is called so.
+bool Elaborator::isKeptName(StringRef name) {
+  if (!llvm::is_contained(keptNames(), name)) return false;
+  MetKeptNames.insert(name);
+  return true;
+}
+
+/// What is to be kept in f32 must exist: a slip would change numbers silently.
+void Elaborator::checkKeptNames() {
+  for (StringRef name : keptNames())
+    if (!MetKeptNames.contains(name))
+      error(Code::E0409, findSetting("compute", "f32")->span, "nothing that is computed is called `" + name + "`")
+          .help(
+              "name functions (`layer_norm`), paths of calls (`h.attn`), or `loss` for what the description computes");
 }
 
 const Setting *Elaborator::findSetting(StringRef group, StringRef name) const {

@@ -72,8 +72,9 @@ Value AttentionOp::writeOut(GraphBuilder &b, Region &region, Value x, SmallVecto
 }
 
 SmallVector<Value> AttentionOp::decompose(GraphBuilder &b) {
-  Value scores = writeOut(b, getScore(), b.contract(getQ(), getK(), names(getHidden())));
+  Type element = getLse().getType().getElementType();
+  Value scores = writeOut(b, getScore(), b.contract(getQ(), getK(), names(getHidden()), element));
   Exponentials e = exponentials(b, scores, getKey());
-  Value weights = writeOut(b, getWeight(), normalise(b, e));
-  return {b.contract(weights, getV(), getKey()), logSumExp(b, e)};
+  Value weights = b.cast(writeOut(b, getWeight(), normalise(b, e)), getV().getType().getElementType());
+  return {b.contract(weights, getV(), getKey(), getResult().getType().getElementType()), logSumExp(b, e)};
 }

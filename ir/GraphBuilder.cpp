@@ -105,7 +105,8 @@ Value GraphBuilder::cast(Value x, Type elementType) {
 // Contraction, reduction, broadcast
 //===----------------------------------------------------------------------===//
 
-Value GraphBuilder::contract(Value a, Value b, Names over) {
+Value GraphBuilder::contract(Value a, Value b, Names over, Type element) {
+  if (!element) element = tensorType(a).getElementType();
   auto onlyIn = [&](Value x, Value other) {
     return llvm::filter_to_vector(
         over, [&](StringRef n) { return tensorType(x).hasAxis(n) && !tensorType(other).hasAxis(n); });
@@ -114,9 +115,9 @@ Value GraphBuilder::contract(Value a, Value b, Names over) {
   a = sum(a, onlyA);
   b = sum(b, onlyB);
   SmallVector<StringRef> both = llvm::filter_to_vector(over, [&](StringRef n) { return tensorType(a).hasAxis(n); });
-  if (both.empty()) return mul(a, b);
-  auto united = type(unite({tensorType(a), tensorType(b)}), tensorType(a).getElementType());
-  auto result = type(without(united, both), united.getElementType());
+  if (both.empty()) return mul(cast(a, element), cast(b, element));
+  auto united = type(unite({tensorType(a), tensorType(b)}), element);
+  auto result = type(without(united, both), element);
   return ContractOp::create(*this, loc, result, a, b, Value(), Value(), strings(both));
 }
 

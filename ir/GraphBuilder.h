@@ -87,7 +87,8 @@ public:
   mlir::Value cast(mlir::Value x, mlir::Type elementType);
 
   // Contraction, reduction, broadcast. The axes of `over` that only one operand of a contraction has are reduced first.
-  mlir::Value contract(mlir::Value a, mlir::Value b, Names over);
+  // `element`: of the result, the operands' own if null.
+  mlir::Value contract(mlir::Value a, mlir::Value b, Names over, mlir::Type element = {});
   mlir::Value reduce(ReduceKind kind, mlir::Value x, Names over);
   mlir::Value sum(mlir::Value x, Names over) { return reduce(ReduceKind::Sum, x, over); }
   /// Sum divided by the number of elements.

@@ -76,3 +76,7 @@ StringRef tessera::userName(Operation *op) {
 void tessera::copyUserName(Operation *from, Operation *to) {
   if (Attribute name = from->getAttr(attrs::name); name && !to->hasAttr(attrs::name)) to->setAttr(attrs::name, name);
 }
+
+void tessera::copyKeep(Operation *from, Operation *to) {
+  if (Attribute keep = from->getAttr(attrs::keep)) to->setAttr(attrs::keep, keep);
+}

@@ -30,6 +30,7 @@ inline constexpr llvm::StringLiteral place = "tsr.place";   ///< #tsr.place, aft
 // On ops.
 inline constexpr llvm::StringLiteral name = "tsr.name";     ///< the user's name with its scope: "h.attn.q"
 inline constexpr llvm::StringLiteral places = "tsr.places"; ///< one #tsr.place for each result, after `schedule`
+inline constexpr llvm::StringLiteral keep = "tsr.keep"; ///< the element type that `precision` must leave to the op: f32
 } // namespace attrs
 
 /// The entry functions in their fixed order: init, step, evaluate, predict; those the module has.
@@ -59,6 +60,12 @@ llvm::StringRef userName(mlir::Operation *op);
 
 /// Gives `to` the user's name of `from`, if it has none itself.
 void copyUserName(mlir::Operation *from, mlir::Operation *to);
+
+/// Whether `precision` must leave the op and its results in f32.
+inline bool isKept(mlir::Operation *op) { return op && op->hasAttr(attrs::keep); }
+
+/// Has `precision` leave `to` alone if it must leave `from` alone.
+void copyKeep(mlir::Operation *from, mlir::Operation *to);
 
 /// Whether an op is part of a kernel or of a tiled op: its values have no buffers of their own.
 inline bool isInsideStep(mlir::Operation *op) { return llvm::isa<KernelOp, TiledOp>(op->getParentOp()); }

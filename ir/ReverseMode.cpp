@@ -111,11 +111,14 @@ void ReverseMode::run() { // 3.
     if (!found[i]) found[i] = gradients.lookup(value);
 }
 
-/// The ops of an adjoint are named after the op they belong to.
-static void nameOps(Operation *previous, Block &block, Block::iterator end, StringAttr name) {
+/// The ops of an adjoint are named after the op they belong to, and kept in f32 if it is.
+static void labelOps(Operation *previous, Block &block, Block::iterator end, StringAttr name, Attribute keep) {
   auto begin = previous ? std::next(previous->getIterator()) : block.begin();
-  for (Operation &op : llvm::make_range(begin, end))
-    if (!op.hasAttr(attrs::name) && !isa<ConstantOp>(op)) op.setAttr(attrs::name, name);
+  for (Operation &op : llvm::make_range(begin, end)) {
+    if (isa<ConstantOp>(op)) continue;
+    if (name && !op.hasAttr(attrs::name)) op.setAttr(attrs::name, name);
+    if (keep) op.setAttr(attrs::keep, keep);
+  }
 }
 
 void ReverseMode::visit(Operation *op) {
@@ -132,6 +135,7 @@ void ReverseMode::visit(Operation *op) {
   SmallVector<Value> operands(op->getOperands());
   StringRef name = userName(op);
   StringAttr gradientName = name.empty() ? StringAttr() : builder.getStringAttr(name + ".grad");
+  Attribute keep = op->getAttr(attrs::keep);
   Location outer = builder.getLoc();
   builder.setLoc(op->getLoc());
   Block *block = builder.getInsertionBlock();
@@ -140,6 +144,6 @@ void ReverseMode::visit(Operation *op) {
   adjoint.buildAdjoint(
       builder, incoming, [&](unsigned i) { return active.contains(operands[i]); },
       [&](unsigned i, Value gradient) { accumulate(operands[i], gradient); });
-  if (gradientName) nameOps(previous, *block, builder.getInsertionPoint(), gradientName);
+  labelOps(previous, *block, builder.getInsertionPoint(), gradientName, keep);
   builder.setLoc(outer);
 }

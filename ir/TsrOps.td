@@ -166,6 +166,8 @@ def Tsr_ContractOp : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_Adjoi
   let description = [{
     `result = init + sum over "over" of lhs * rhs`. The axes summed over are in both operands; every other axis of an operand is in the
     result. `init` (of the result's type) and `bias` (whose axes are among the result's) are added by `fuse`; before it there are none.
+    Operands of a low type (bf16, f16, f8) are multiplied exactly and added up in f32; the sum, with `init` and `bias`, is rounded once, to
+    the result's type: theirs or f32.
   }];
   let arguments = (ins Tsr_FloatTensor:$lhs, Tsr_FloatTensor:$rhs, Optional<Tsr_FloatTensor>:$init, Optional<Tsr_FloatTensor>:$bias, StrArrayAttr:$over);
   let results = (outs Tsr_FloatTensor:$result);
@@ -291,6 +293,9 @@ def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlo
     that is wholly masked, whose output is 0).
     The second region, if there is one, maps the probabilities and the captures to the weights of the values: dropout. The weights are
     multiples of the probabilities, element by element, by what does not depend on them.
+
+    q, k, v and the result may have a low type. Scores and `lse` have the regions' type, in which softmax is computed; the weights are
+    rounded to the type of v.
   }];
   let arguments = (ins Tsr_FloatTensor:$q, Tsr_FloatTensor:$k, Tsr_FloatTensor:$v, Variadic<Tsr_Tensor>:$captures, StrArrayAttr:$hidden, StrAttr:$key);
   let results = (outs Tsr_FloatTensor:$result, Tsr_FloatTensor:$lse);
@@ -414,7 +419,7 @@ def Tsr_GradientOp : Tsr_Op<"gradient", [Pure]> {
 
 def Tsr_SeedOp : Tsr_PureOp<"seed"> {
   let summary = "the gradient of the loss with respect to itself: 1";
-  let description = "Left by `differentiate` so that loss scaling (not there yet) finds it.";
+  let description = "Left by `differentiate` so that loss scaling (`precision`) finds it.";
   let results = (outs Tsr_Scalar:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
@@ -423,11 +428,12 @@ def Tsr_ClipOp : Tsr_Op<"clip", [Pure, AttrSizedOperandSegments]> {
   let summary = "scales all gradients by min(1, limit / global norm)";
   let description = [{
     Made by `parse`, replaced by `optimize`. Results: the clipped gradients, then their global norm (the square root of the sum of all
-    squares, before clipping). Without a `limit` operand the gradients pass as they are and only the norm is computed.
+    squares, before clipping). Without a `limit` operand the gradients pass as they are and only the norm is computed. `unscale`, the reciprocal of a
+    loss scale, is a factor of all gradients, the norm's too.
   }];
-  let arguments = (ins Variadic<Tsr_FloatTensor>:$gradients, Optional<Tsr_Scalar>:$limit);
+  let arguments = (ins Variadic<Tsr_FloatTensor>:$gradients, Optional<Tsr_Scalar>:$limit, Optional<Tsr_Scalar>:$unscale);
   let results = (outs Variadic<Tsr_FloatTensor>:$clipped, Tsr_Scalar:$norm);
-  let assemblyFormat = "`(` $gradients `)` (`limit` $limit^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`(` $gradients `)` (`limit` $limit^)? (`unscale` $unscale^)? attr-dict `:` functional-type(operands, results)";
 }
 
 def Tsr_UpdateOp : Tsr_Op<"update", [Pure]> {

@@ -65,6 +65,7 @@ private:
   bool isSumOverRows(Operation *op) const;
   bool endsWell();
   NamedTensorType part(NamedTensorType type) const;
+  static NamedTensorType typeOfSum(Value sum);
   void findBoundary();
   std::string freshAxisName() const;
   void fillBody(RepeatOp repeat);
@@ -217,7 +218,7 @@ void Chunk::fillBody(RepeatOp repeat) {
   block->addArgument(b.scalarType(b.getI32Type()), loc);
   IRMapping map;
   SmallVector<Value> carried;
-  for (Value sum : sums) carried.push_back(block->addArgument(sum.getType(), loc));
+  for (Value sum : sums) carried.push_back(block->addArgument(typeOfSum(sum), loc));
   for (Value input : sliced) map.map(input, block->addArgument(part(tensorType(input)), loc));
   for (Value input : invariants) map.map(input, block->addArgument(input.getType(), loc));
   b.setInsertionPointToEnd(block);
@@ -225,10 +226,18 @@ void Chunk::fillBody(RepeatOp repeat) {
     Operation *clone = b.clone(*op, map);
     for (Value result : clone->getResults()) result.setType(part(tensorType(result)));
   }
+  for (Value sum : sums) map.lookup(sum).setType(typeOfSum(sum));
   SmallVector<Value> yielded;
   for (auto [sum, before] : llvm::zip(sums, carried)) yielded.push_back(b.add(before, map.lookup(sum)));
   for (Value row : rows) yielded.push_back(map.lookup(row));
   YieldOp::create(b, loc, yielded);
+}
+
+/// What the parts of a sum are added up in: a contraction gives a sum in f32 too, and it is rounded when it is complete.
+NamedTensorType Chunk::typeOfSum(Value sum) {
+  NamedTensorType type = tensorType(sum);
+  if (type.getElementType().getIntOrFloatBitWidth() >= 32) return type;
+  return type.withElementType(Float32Type::get(type.getContext()));
 }
 
 /// "AXIS_chunk", or longer where a value of the model has an axis of that name.
@@ -263,7 +272,7 @@ void Chunk::rewrite(int64_t parts) {
   b.setLoc(contract.getLoc());
   SmallVector<Value> carriedIn, slicedIn;
   SmallVector<Type> types;
-  for (Value sum : sums) carriedIn.push_back(b.constant(0, tensorType(sum))), types.push_back(sum.getType());
+  for (Value sum : sums) carriedIn.push_back(b.constant(0, typeOfSum(sum))), types.push_back(typeOfSum(sum));
   for (Value input : sliced) slicedIn.push_back(b.split(input, axis.getName(), {partAxis, restAxis}));
   for (Value row : rows) types.push_back(b.withAxis(part(tensorType(row)), partAxis));
   auto repeat = RepeatOp::create(b, contract.getLoc(), types, partAxis, /*reverse=*/nullptr, carriedIn, slicedIn,
@@ -271,7 +280,7 @@ void Chunk::rewrite(int64_t parts) {
   copyUserName(contract, repeat);
   fillBody(repeat);
   unsigned next = 0;
-  for (Value sum : sums) sum.replaceAllUsesWith(repeat->getResult(next++));
+  for (Value sum : sums) sum.replaceAllUsesWith(b.cast(repeat->getResult(next++), tensorType(sum).getElementType()));
   for (Value row : rows)
     row.replaceAllUsesExcept(b.merge(repeat->getResult(next), {partAxis.getName(), axis.getName()}, axis.getName()),
                              repeat),

@@ -13,7 +13,7 @@
 //            }
 //
 //   1. Prepare: axis ops of constants fold; contractions that no library call computes become a product and a sum;
-//      additions go into contractions (accumulators into `init`, biases into `bias`); sums of much to little are split
+//      additions go into contractions (accumulators into `init`, biases into `bias`), and so does rounding; sums of much to little are split
 //      in two steps, by shape alone, so that the first runs in parallel and the order of addition depends on nothing
 //      else.
 //   2. Every op of a block that computes is a cluster of its own. Sources (constants, positions, draws), broadcasts,
@@ -48,8 +48,10 @@ struct FusePass : tessera::impl::FusePassBase<FusePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     foldSources(module);
+    moveCastsBack(module);
     writeSmallContractionsOut(module);
     absorbAdditions(module);
+    absorbRoundings(module);
     splitLargeReductions(module);
     separateStoredConstants(module);
     SmallVector<Block *> blocks;

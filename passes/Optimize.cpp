@@ -14,7 +14,7 @@
 //
 //   1. Write out every `tsr.clip` (optimizer/Clip.cpp).
 //   2. For every `tsr.update` find the moments that its rule keeps (optimizer/Rules.cpp), enter them in the state table
-//      and thread them through `init`, as zeros, and `step` (optimizer/Moments.cpp).
+//      and thread them through `init`, as zeros, and `step` (state/NewState.h).
 //   3. Write the update out; where the global norm is not finite, parameter and moments stay as they are.
 //
 // Precondition: updates stand in the body of `step`. Postcondition: no `tsr.clip`, no `tsr.update`; `init` returns all
@@ -24,6 +24,7 @@
 
 #include "passes/Passes.h"
 #include "passes/optimizer/Optimizer.h"
+#include "passes/state/NewState.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_OPTIMIZEPASS
@@ -32,6 +33,23 @@ namespace tessera {
 
 using namespace mlir;
 using namespace tessera;
+
+/// Enters the moments of an update: entries `PATH.m` …, zeros at first. Returns the arguments of `step` that they are.
+static FailureOr<SmallVector<Value>> addMoments(UpdateOp update, NewState &state) {
+  if (update->getParentOp() != state.getStep()) return update.emitOpError("expected to stand in the body of `step`");
+  StateOp parameter = state.find(update.getState());
+  if (!parameter) return update.emitOpError("no state is called `") << update.getState() << "`";
+  FailureOr<SmallVector<StringRef>> kept = momentNames(update);
+  if (failed(kept)) return failure();
+  SmallVector<Value> arguments;
+  for (StringRef name : *kept) {
+    std::string path = (update.getState() + "." + name).str();
+    if (state.find(path)) return update.emitOpError("two states would be called `") << path << "`";
+    arguments.push_back(state.add(path, "moment", update.getGradient().getType(), parameter.getOrderAttr(),
+                                  /*initial=*/0, update.getLoc()));
+  }
+  return arguments;
+}
 
 namespace {
 struct OptimizePass : tessera::impl::OptimizePassBase<OptimizePass> {
@@ -42,13 +60,13 @@ struct OptimizePass : tessera::impl::OptimizePassBase<OptimizePass> {
     module.walk([&](ClipOp op) { clips.push_back(op); });
     module.walk([&](UpdateOp op) { updates.push_back(op); });
     for (ClipOp clip : clips) expandClip(clip); // 1.
-    MomentTable moments(module);
+    NewState state(module);
     for (UpdateOp update : updates) {
-      FailureOr<SmallVector<Value>> old = moments.add(update); // 2.
+      FailureOr<SmallVector<Value>> old = addMoments(update, state); // 2.
       if (failed(old)) return signalPassFailure();
-      moments.setResults(expandUpdate(update, *old)); // 3.
+      state.setResults(expandUpdate(update, *old)); // 3.
     }
-    moments.finish();
+    state.finish();
   }
 };
 } // namespace

@@ -17,6 +17,10 @@ def DifferentiatePass : Tsr_ModulePass<"tsr-differentiate"> {
   let summary = "replace tsr.gradient by the reverse-mode program";
 }
 
+def PrecisionPass : Tsr_ModulePass<"tsr-precision"> {
+  let summary = "low types for contractions and for what lies in memory; loss scaling";
+}
+
 def OptimizePass : Tsr_ModulePass<"tsr-optimize"> {
   let summary = "write optimizer, clipping and their state out as ops";
 }

@@ -26,6 +26,8 @@ static constexpr Phase phases[] = {
     // Differentiation leaves zeros, duplicates and unused values behind.
     {"differentiate",
      [](OpPassManager &pm) { pm.addPass(createDifferentiatePass()), pm.addPass(createSimplifyPass()); }},
+    // Before the optimizer is written out: updates tell which gradients stay in f32.
+    {"precision", [](OpPassManager &pm) { pm.addPass(createPrecisionPass()), pm.addPass(createSimplifyPass()); }},
     {"optimize", [](OpPassManager &pm) { pm.addPass(createOptimizePass()), pm.addPass(createSimplifyPass()); }},
     {"chunk", [](OpPassManager &pm) { pm.addPass(createChunkPass()), pm.addPass(createSimplifyPass()); }},
     {"layout", [](OpPassManager &pm) { pm.addPass(createLayoutPass()); }},

@@ -44,12 +44,20 @@ static bool isBeforeDifferentiate(ModuleOp module) {
 }
 
 namespace {
-/// What replaces an op takes its name over, so that dumps and kernels speak the user's language.
-struct NameKeeper : RewriterBase::Listener {
+/// What replaces an op takes its name over, so that dumps and kernels speak the user's language. What a pattern makes stays in
+/// f32 if the op that it matched does.
+struct LabelKeeper : RewriterBase::Listener {
+  void notifyPatternBegin(const Pattern &, Operation *op) override { keep = op->getAttr(attrs::keep); }
+  void notifyPatternEnd(const Pattern &, LogicalResult) override { keep = {}; }
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (keep && !op->hasTrait<OpTrait::ConstantLike>()) op->setAttr(attrs::keep, keep);
+  }
   void notifyOperationReplaced(Operation *op, ValueRange replacement) override {
     Operation *heir = replacement.empty() ? nullptr : replacement.front().getDefiningOp();
     if (heir && !heir->hasTrait<OpTrait::ConstantLike>()) copyUserName(op, heir);
   }
+
+  Attribute keep; ///< of the op that a pattern works on
 };
 } // namespace
 
@@ -64,9 +72,9 @@ static int64_t rewriteBudget(ModuleOp module) {
 static LogicalResult simplify(ModuleOp module, const FrozenRewritePatternSet &patterns) {
   for (int round = 0; round < maxRounds; ++round) {
     bool isChanged = false;
-    NameKeeper names;
+    LabelKeeper labels;
     GreedyRewriteConfig config;
-    config.setListener(&names);
+    config.setListener(&labels);
     config.setUseTopDownTraversal(true);
     config.setMaxNumRewrites(rewriteBudget(module));
     if (failed(applyPatternsGreedily(module, patterns, config, &isChanged)))

@@ -7,6 +7,7 @@
 #include "passes/fusion/CheckKernels.h"
 #include "passes/layout/CheckLayout.h"
 #include "passes/memory/CheckPlan.h"
+#include "passes/precision/CheckPrecision.h"
 #include "passes/tile/CheckTiles.h"
 
 namespace tessera {
@@ -52,6 +53,8 @@ static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
   if (index < 0) return module.emitError("no phase is called `") << phase << "`";
   if (index < phaseIndex("layout") && failed(verifyCanonicalAxes(module))) return failure();
   if (index >= phaseIndex("differentiate") && failed(verifyNone<GradientOp>(module, phase))) return failure();
+  if (index >= phaseIndex("precision") && index < phaseIndex("layout") && failed(checkPrecision(module)))
+    return failure();
   if (index >= phaseIndex("optimize") && failed(verifyNone<ClipOp, UpdateOp>(module, phase))) return failure();
   if (index >= phaseIndex("layout") &&
       failed(verifyNone<SoftmaxOp, LayerNormOp, CrossEntropyOp, AttentionOp>(module, phase)))

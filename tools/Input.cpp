@@ -53,8 +53,8 @@ static OwningOpRef<ModuleOp> readModule(MLIRContext &context, const InputOptions
   auto buffer = llvm::MemoryBuffer::getFile(options.path, /*IsText=*/true);
   if (!buffer) return fail(buffer.getError().message());
   if (nestsTooDeep((*buffer)->getBuffer())) return fail("brackets nest deeper than " + llvm::Twine(maxNesting));
-  if (!options.sets.empty() || !options.preset.empty())
-    return fail("--set and --preset shape a model file; a dumped module is what it is");
+  if (!options.sets.empty() || !options.preset.empty() || !options.precision.empty())
+    return fail("--set, --preset and --precision shape a model file; a dumped module is what it is");
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context, llvm::errs());
@@ -73,6 +73,7 @@ static bool isModule(const InputOptions &options) { return StringRef(options.pat
 template <typename Fn> static auto readModel(const InputOptions &options, Fn read) {
   FrontendOptions frontend;
   frontend.sets = options.sets;
+  if (!options.precision.empty()) frontend.sets.push_back("compute=" + options.precision);
   if (!options.preset.empty()) frontend.presets = {options.preset};
   tessera::DiagnosticEngine diagnostics;
   auto result = read(frontend, diagnostics);

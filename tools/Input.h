@@ -15,6 +15,7 @@ namespace tessera {
 struct InputOptions {
   std::string path;
   std::vector<std::string> sets; ///< NAME=VALUE
+  std::string precision;         ///< short for a set of `compute`; empty: none
   std::string preset;
   bool jsonDiagnostics = false;
 };

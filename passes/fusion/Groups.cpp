@@ -33,8 +33,16 @@ static bool followsFromSources(Value value, int depth) {
   return llvm::all_of(op->getOperands(), [&](Value operand) { return followsFromSources(operand, depth + 1); });
 }
 
+bool tessera::isWidening(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  if (!cast) return false;
+  auto from = dyn_cast<FloatType>(cast.getX().getType().getElementType()),
+       to = dyn_cast<FloatType>(cast.getType().getElementType());
+  return from && to && from.getWidth() < to.getWidth();
+}
+
 bool tessera::isRecomputed(Operation *op) {
-  if (isa<ConstantOp, IndexOp, RandomOp, BroadcastOp, PadOp>(op)) return true;
+  if (isa<ConstantOp, IndexOp, RandomOp, BroadcastOp, PadOp>(op) || isWidening(op)) return true;
   if (isa<SliceOp>(op)) return !isStorageView(op);
   return op->getNumResults() == 1 && followsFromSources(op->getResult(0), 0);
 }

@@ -23,9 +23,12 @@ struct FusionPlan {
 /// Groups the ops of a block; changes nothing.
 FusionPlan planFusion(mlir::Block &block);
 
-/// Whether an op is recomputed inside each kernel that uses it instead of being stored: sources, broadcasts, and what
-/// follows from sources alone.
+/// Whether an op is recomputed inside each kernel that uses it instead of being stored: sources, broadcasts, casts from a low
+/// type, and what follows from sources alone.
 bool isRecomputed(mlir::Operation *op);
+
+/// Whether an op is a cast from a narrower float type.
+bool isWidening(mlir::Operation *op);
 
 /// Whether the op reads this operand at other positions than its own, so that it must lie in memory.
 bool readsFromMemory(mlir::OpOperand &use);

@@ -59,6 +59,34 @@ void tessera::separateStoredConstants(ModuleOp module) {
 }
 
 //===----------------------------------------------------------------------===//
+// Casts
+//===----------------------------------------------------------------------===//
+
+void tessera::moveCastsBack(ModuleOp module) {
+  SmallVector<CastOp> casts;
+  module.walk([&](CastOp cast) { casts.push_back(cast); });
+  for (unsigned i = 0; i < casts.size(); ++i) { // those that are made are appended
+    CastOp cast = casts[i];
+    if (!isWidening(cast)) continue;
+    for (OpOperand &use : llvm::make_early_inc_range(cast->getUses())) {
+      Operation *user = use.getOwner();
+      if (!isa<GatherOp, SliceOp, PadOp, RenameOp, SplitOp, MergeOp, ReorderOp>(user) || use.getOperandNumber() != 0)
+        continue;
+      OpBuilder builder(user->getContext());
+      builder.setInsertionPointAfter(user);
+      Value moved = user->getResult(0);
+      auto widened = CastOp::create(builder, user->getLoc(), moved.getType(), moved);
+      copyUserName(user, widened);
+      moved.replaceAllUsesExcept(widened, widened);
+      use.set(cast.getX());
+      moved.setType(tensorType(moved).withElementType(cast.getX().getType().getElementType()));
+      casts.push_back(widened);
+    }
+    if (cast->use_empty()) cast->erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Contractions
 //===----------------------------------------------------------------------===//
 
@@ -73,10 +101,20 @@ void tessera::writeSmallContractionsOut(ModuleOp module) {
     for (AxisAttr axis : rhs.getAxes())
       if (!lhs.hasAxis(axis.getName())) axes.push_back(axis);
     axes.append(lhs.getAxes().begin(), lhs.getAxes().end());
-    auto product = MulOp::create(builder, op.getLoc(), lhs.withAxes(axes), op.getLhs(), op.getRhs());
-    auto sum = ReduceOp::create(builder, op.getLoc(), op.getType(), ReduceKind::Sum, product, op.getOver());
+    // Low numbers are multiplied and added up in f32.
+    Type element = op.getType().getElementType(), wide = element;
+    if (lhs.getElementType() != element || element.getIntOrFloatBitWidth() < 32) wide = builder.getF32Type();
+    auto cast = [&](Value value, Type to) -> Value {
+      NamedTensorType type = tensorType(value);
+      if (type.getElementType() == to) return value;
+      return CastOp::create(builder, op.getLoc(), type.withElementType(to), value);
+    };
+    auto product = MulOp::create(builder, op.getLoc(), lhs.withAxes(axes).withElementType(wide),
+                                 cast(op.getLhs(), wide), cast(op.getRhs(), wide));
+    auto sum = ReduceOp::create(builder, op.getLoc(), op.getType().withElementType(wide), ReduceKind::Sum, product,
+                                op.getOver());
     copyUserName(op, product), copyUserName(op, sum);
-    op.replaceAllUsesWith(sum.getResult());
+    op.replaceAllUsesWith(cast(sum.getResult(), element));
     op.erase();
   });
 }
@@ -167,6 +205,20 @@ void tessera::absorbAdditions(ModuleOp module) {
   module.walk([&](AddOp add) { additions.push_back(add); });
   for (AddOp add : additions)
     if (!absorb(add)) absorbIntoScatter(add);
+}
+
+void tessera::absorbRoundings(ModuleOp module) {
+  module.walk([](CastOp cast) {
+    auto contract = cast.getX().getDefiningOp<ContractOp>();
+    if (!contract || !contract->hasOneUse() || contract.getInit()) return;
+    if (cast.getType().getElementType() != contract.getLhs().getType().getElementType()) return;
+    ContractTypes types = contractTypes(contract);
+    types.result = cast.getType();
+    if (!describeGemm(types)) return;
+    contract.getResult().setType(cast.getType());
+    cast.replaceAllUsesWith(contract.getResult());
+    cast.erase();
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -20,6 +20,12 @@ void splitLargeReductions(mlir::ModuleOp module);
 /// `bias`. A scatter takes a contraction or an accumulator as its `init`.
 void absorbAdditions(mlir::ModuleOp module);
 
+/// Gives a contraction whose result is only rounded to its operands' type that type.
+void absorbRoundings(mlir::ModuleOp module);
+
+/// Moves casts from a low type behind what moves numbers about, so that those are moved as they lie in memory.
+void moveCastsBack(mlir::ModuleOp module);
+
 /// Gives every constant that a repeat carries, or that is yielded or returned, as many copies as it has such uses: each
 /// becomes a buffer of its own.
 void separateStoredConstants(mlir::ModuleOp module);

@@ -26,8 +26,21 @@ ContractTypes tessera::contractTypes(ContractOp contract) {
           contract.getBias() ? contract.getBias().getType() : NamedTensorType(), names(contract.getOver())};
 }
 
+std::optional<NumberType> tessera::numberTypeOf(Type element) {
+  if (element.isF32()) return NumberType::F32;
+  if (element.isBF16()) return NumberType::BF16;
+  if (element.isF16()) return NumberType::F16;
+  return std::nullopt;
+}
+
+StringRef tessera::numberTypeName(NumberType type) {
+  return type == NumberType::F32 ? "f32" : type == NumberType::BF16 ? "bf16" : "f16";
+}
+
 bool tessera::isGemmShaped(const ContractTypes &types) {
-  if (!types.result.getElementType().isF32() || types.lhs.getElementType() != types.rhs.getElementType()) return false;
+  Type operands = types.lhs.getElementType(), result = types.result.getElementType();
+  if (operands != types.rhs.getElementType() || !numberTypeOf(operands)) return false;
+  if (!result.isF32() && result != operands) return false;
   auto isFree = [&](NamedTensorType x, NamedTensorType other) {
     return llvm::any_of(x.getAxes(), [&](AxisAttr a) { return !other.hasAxis(a.getName()) && a.getSize() > 1; });
   };
@@ -119,6 +132,8 @@ static std::optional<GemmDescription> describe(const ContractTypes &types, bool 
   llvm::sort(groups.batch, [](const Dim &x, const Dim &y) { return x.strideC > y.strideC; });
   GemmDescription gemm;
   gemm.swapped = swapped;
+  gemm.type = *numberTypeOf(types.lhs.getElementType());
+  gemm.resultType = *numberTypeOf(types.result.getElementType());
   auto add = [](std::vector<int64_t> &dims, std::vector<int64_t> &strides, int64_t size, int64_t stride) {
     dims.push_back(stride ? size : 1);
     strides.push_back(stride);

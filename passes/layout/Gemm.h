@@ -20,16 +20,27 @@
 
 namespace tessera {
 
+/// What the numbers of a matrix are.
+enum class NumberType { F32, BF16, F16 };
+
+/// Of an element type; none where there are no matrices of it.
+std::optional<NumberType> numberTypeOf(mlir::Type element);
+/// As programs name it: "bf16".
+llvm::StringRef numberTypeName(NumberType type);
+inline int64_t bytesOf(NumberType type) { return type == NumberType::F32 ? 4 : 2; }
+
 /// c [batch..., M, N] = a [batch..., M, K] · b [batch..., K, N]. All three have the same rank; a batch dimension of
 /// size 1 is broadcast. Strides are in elements. c has unit stride on N, a and b on one of their last two dimensions.
 struct GemmDescription {
+  NumberType type = NumberType::F32;       ///< of a and b; sums are f32
+  NumberType resultType = NumberType::F32; ///< of c: f32 or that of a and b
   std::vector<int64_t> dimsA, stridesA;
   std::vector<int64_t> dimsB, stridesB;
   std::vector<int64_t> dimsC, stridesC;
-  /// Strides of the bias, aligned with the dimensions of c; zero: broadcast along that dimension. It varies along N
+  /// Strides of the bias, which is f32, aligned with the dimensions of c; zero: broadcast along that dimension. It varies along N
   /// only.
   std::optional<std::vector<int64_t>> bias;
-  bool accumulate = false; ///< c += a · b: the contraction has an `init`
+  bool accumulate = false; ///< c += a · b, where c is f32: the contraction has an `init`
   bool swapped = false;    ///< a is the contraction's rhs and b its lhs
 
   int64_t m() const { return dimsC[dimsC.size() - 2]; }
@@ -50,7 +61,7 @@ struct ContractTypes {
 /// The types of a contraction as they stand.
 ContractTypes contractTypes(ContractOp contract);
 
-/// Whether a contraction is worth a library call at all: f32, with axes in both M and N, and not tiny. What is not
+/// Whether a contraction is worth a library call at all: of a number type above, with axes in both M and N, and not tiny. What is not
 /// becomes a kernel that multiplies and adds up. Does not look at memory orders.
 bool isGemmShaped(const ContractTypes &types);
 

@@ -1,7 +1,7 @@
 //===- Clip.cpp - the global norm of all gradients ------------------------===//
 //
-//   norm = sqrt(sum over gradients of sum of squares)
-//   clipped = gradient * limit / max(norm, limit)
+//   norm = unscale * sqrt(sum over gradients of sum of squares)
+//   clipped = gradient * unscale * limit / max(norm, limit)
 //
 // A sum over a whole tensor is written in two steps, rows first, so that each step is a
 // loop over independent rows that can be cut over threads.
@@ -38,7 +38,9 @@ void tessera::expandClip(ClipOp clip) {
     total = total ? b.add(total, square) : square;
   }
   Value norm = total ? b.sqrt(total) : b.constant(0, clip.getNorm().getType());
+  if (clip.getUnscale()) norm = b.mul(norm, clip.getUnscale());
   Value scale = clip.getLimit() ? b.div(clip.getLimit(), b.max(norm, clip.getLimit())) : Value();
+  if (clip.getUnscale()) scale = scale ? b.mul(scale, clip.getUnscale()) : clip.getUnscale();
   for (auto [gradient, result] : llvm::zip(clip.getGradients(), clip.getClipped()))
     result.replaceAllUsesWith(scale ? b.mul(gradient, scale) : gradient);
   clip.getNorm().replaceAllUsesWith(norm);

@@ -1,6 +1,7 @@
 //===- Roles.cpp - contractions that make or read a matrix by rows ----------===//
 
 #include "passes/tile/Roles.h"
+#include "passes/layout/Gemm.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -109,7 +110,10 @@ static std::optional<TiledContraction> tiledRole(ContractOp contract, const Matr
 }
 
 std::optional<TiledContraction> tessera::tiledRole(ContractOp contract, const MatrixAxes &axes) {
-  if (contract.getInit() || contract.getBias() || !contract.getType().getElementType().isF32()) return std::nullopt;
+  if (contract.getInit() || contract.getBias()) return std::nullopt;
+  Type operands = contract.getLhs().getType().getElementType(), result = contract.getType().getElementType();
+  if (contract.getRhs().getType().getElementType() != operands || !numberTypeOf(operands)) return std::nullopt;
+  if (!result.isF32() && result != operands) return std::nullopt;
   if (auto found = ::tiledRole(contract, axes, 0, 1)) return found;
   return ::tiledRole(contract, axes, 1, 0);
 }

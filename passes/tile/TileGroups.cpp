@@ -138,7 +138,7 @@ std::optional<TileGroup> GroupFinder::find(ContractOp maker) {
 }
 
 std::optional<TileGroup> tessera::findTileGroup(ContractOp maker, const TileLimits &limits) {
-  if (maker.getType().getRank() < 2 || !maker.getType().getElementType().isF32()) return std::nullopt;
+  if (maker.getType().getRank() < 2) return std::nullopt;
   GroupFinder finder(maker, limits);
   // As a maker of matrices: what sums rows may have axes that look the same.
   std::optional<TiledContraction> part = tiledRole(maker, MatrixAxes::of(maker.getType()));

@@ -298,6 +298,10 @@ StepReport Training::readReport() const {
       report.gradNorm = number, report.hasGradNorm = true;
     else if (value.role == "finite")
       report.finite = number != 0;
+    else if (value.role == "loss_scale")
+      report.lossScale = number;
+    else if (value.role == "skipped")
+      report.skipped = static_cast<int64_t>(number);
   }
   if (!entry.output("total"))
     for (const auto &[name, value] : report.losses) report.total += value;
@@ -322,6 +326,7 @@ void Training::record(const StepReport &report) {
   if (report.hasRate) json["rate"] = jsonNumber(report.rate);
   if (report.hasGradNorm) json["grad_norm"] = jsonNumber(report.gradNorm);
   json["finite"] = report.finite;
+  if (report.lossScale) json["loss_scale"] = *report.lossScale, json["skipped"] = report.skipped;
   json[unit] = static_cast<int64_t>(unitsPerStep * static_cast<double>(step));
   json["seconds"] = secondsSinceStart();
   metrics.write(json);

@@ -64,6 +64,7 @@ std::string Progress::describe(const StepReport &report, double seconds) const {
   if (!report.metrics.empty()) line += "  " + formatValues(report.metrics);
   if (report.hasRate) line += fmt::format("  rate {:.3g}", report.rate);
   if (report.hasGradNorm) line += fmt::format("  norm {:.3g}", report.gradNorm);
+  if (report.lossScale) line += fmt::format("  scale {:g}", *report.lossScale);
   if (!report.finite) line += "  not finite, skipped";
   line += fmt::format("  {} {}/s", formatCount(plan.perStep / seconds), plan.unit);
   if (plan.flops > 0) line += fmt::format("  {:.1f} GFLOP/s", plan.flops / seconds / 1e9);

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 
 namespace tessera::runtime {
 
@@ -16,6 +17,8 @@ struct StepReport {
   NamedValues losses, metrics;
   double total = 0, rate = 0, gradNorm = 0;
   bool hasRate = false, hasGradNorm = false, finite = true;
+  std::optional<double> lossScale; ///< after the step, where it is dynamic
+  int64_t skipped = 0;             ///< steps that it has cost since step 0
 };
 
 /// On a terminal one line that is overwritten, else a plain line every so many steps.

@@ -19,6 +19,7 @@ TEST(RandomCpu, CodeComputesWhatTheProgramSays) {
   forEachSeed([](unsigned seed) {
     MLIRContext context;
     OwningOpRef<ModuleOp> program = makeRandomProgram(context, seed, Float32Type::get(&context));
+    setCompute(*program, options().compute);
     PipelineOptions toOptimize;
     toOptimize.compileTo = "optimize";
     std::string wrong =

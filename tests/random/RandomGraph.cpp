@@ -144,7 +144,7 @@ void ProgramMaker::makeStep() {
   Value limit = choices.oneIn(2) ? level.b.scalar(0.5, shapes.element) : Value();
   SmallVector<Type> types = llvm::map_to_vector(gradients, [](Value v) { return v.getType(); });
   types.push_back(level.b.scalarType(shapes.element));
-  auto clip = ClipOp::create(level.b, level.b.getLoc(), types, gradients, limit);
+  auto clip = ClipOp::create(level.b, level.b.getLoc(), types, gradients, limit, /*unscale=*/Value());
   SmallVector<Level::Result> results;
   for (auto [name, gradient] : llvm::zip(names, clip.getClipped()))
     results.push_back({update(level, choices, name, gradient, clip.getNorm()), name, "", ""});
@@ -193,6 +193,13 @@ void ProgramMaker::addStateTable() {
 
 OwningOpRef<ModuleOp> tessera::test::makeRandomProgram(MLIRContext &context, unsigned seed, Type element) {
   return ProgramMaker(context, seed, element).make();
+}
+
+void tessera::test::setCompute(ModuleOp module, StringRef type) {
+  if (type.empty()) return;
+  Builder b(module.getContext());
+  auto dictionary = [&](StringRef name, Attribute value) { return b.getDictionaryAttr(b.getNamedAttr(name, value)); };
+  module->setAttr(attrs::settings, dictionary("compute", dictionary("type", b.getStringAttr(type))));
 }
 
 Values tessera::test::makeInputs(func::FuncOp entry, unsigned draw) {

@@ -30,6 +30,9 @@ private:
 /// The program of a seed, as after `parse`. `element` is the type of all floats.
 mlir::OwningOpRef<mlir::ModuleOp> makeRandomProgram(mlir::MLIRContext &context, unsigned seed, mlir::Type element);
 
+/// Has the program compute as `compute(type)` says; not changed if empty.
+void setCompute(mlir::ModuleOp module, llvm::StringRef type);
+
 /// Numbers for the inputs of an entry function that are not state; `draw` tells batches apart.
 Values makeInputs(mlir::func::FuncOp entry, unsigned draw);
 

@@ -64,12 +64,17 @@ static std::string compare(const Trace &expected, const Trace &got) {
   for (auto &[name, value] : expected) {
     auto it = got.find(name);
     if (it == got.end()) return name + " is missing";
+    // Under a loss scale the gradients that these programs give away, in front of `tsr.clip`, are scaled.
+    if (options().compute == "fp16" && StringRef(name).contains("output gradient")) continue;
     double difference = maxDifference(value, it->second), norm = maxNorm(value);
     if (difference > tolerance * std::max(1.0, norm))
       return name + " differs by " + std::to_string(difference) + ", its largest number is " + std::to_string(norm);
   }
+  // A loss scale is state of its own.
   for (auto &[name, value] : got)
-    if (!expected.count(name)) return name + " is new";
+    if (!expected.count(name) && !StringRef(name).contains("loss_scale") && !StringRef(name).contains("clean_steps") &&
+        !StringRef(name).contains("skipped"))
+      return name + " is new";
   return "";
 }
 
@@ -115,6 +120,7 @@ std::string ProgramCheck::checkChunks(ModuleOp optimized, const Trace &expected)
 
 std::string ProgramCheck::checkPhases(const Trace &parsed, const Trace &optimized) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>(program->getOperation()->clone());
+  setCompute(*module, options().compute);
   for (StringRef phase : phaseNames().drop_front()) {
     if (phaseIndex(phase) > phaseIndex(options().until)) break;
     PipelineOptions pipeline;

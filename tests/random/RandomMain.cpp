@@ -30,6 +30,8 @@ int main(int argc, char **argv) {
       continue;
     if (argument.consume_front("--until="))
       parsed.until = argument.str();
+    else if (argument.consume_front("--compute="))
+      parsed.compute = argument.str();
     else if (argument == "--print")
       parsed.prints = true;
     else

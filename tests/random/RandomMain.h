@@ -1,6 +1,6 @@
 //===- RandomMain.h - the command line of tests over random programs ------===//
 //
-//   [--graphs=300] [--first-seed=0] [--threads=2] [--until=schedule] [--print]
+//   [--graphs=300] [--first-seed=0] [--threads=2] [--until=schedule] [--compute=bf16] [--print]
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,7 @@ struct RandomOptions {
   int graphs = 300, firstSeed = 0;
   int threads = 2;                ///< of the code under test
   std::string until = "schedule"; ///< the last phase to check
+  std::string compute;            ///< what `compute(…)` says; empty: nothing
   bool prints = false;            ///< write each program before it is checked
 };
 

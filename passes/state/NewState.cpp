@@ -1,7 +1,7 @@
-//===- Moments.cpp - optimizer state in the table and the entries ---------===//
+//===- NewState.cpp - state in the table and in the entries ----------------===//
 
+#include "passes/state/NewState.h"
 #include "ir/Program.h"
-#include "passes/optimizer/Optimizer.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -12,7 +12,7 @@ static unsigned endOfState(unsigned count, function_ref<bool(unsigned)> hasState
   return count;
 }
 
-MomentTable::MomentTable(ModuleOp module)
+NewState::NewState(ModuleOp module)
     : module(module), init(module.lookupSymbol<func::FuncOp>("init")), step(module.lookupSymbol<func::FuncOp>("step")),
       states(statesByPath(module)) {
   for (StateOp state : stateTable(module)) lastState = state;
@@ -20,36 +20,23 @@ MomentTable::MomentTable(ModuleOp module)
     firstArgument = endOfState(step.getNumArguments(), [&](unsigned i) { return !argumentState(step, i).empty(); });
 }
 
-void MomentTable::addToTable(StringRef path, NamedTensorType type, ArrayAttr order, Location loc) {
+Value NewState::add(StringRef path, StringRef kind, NamedTensorType type, ArrayAttr order, double first, Location loc) {
   OpBuilder b(module.getContext());
-  b.setInsertionPointAfter(lastState);
-  states[path] = lastState = StateOp::create(b, loc, path, "moment", type, PlaceAttr(), order);
-}
-
-FailureOr<SmallVector<Value>> MomentTable::add(UpdateOp update) {
-  if (update->getParentOp() != step) return update.emitOpError("expected to stand in the body of `step`");
-  StateOp parameter = states.lookup(update.getState());
-  if (!parameter) return update.emitOpError("no state is called `") << update.getState() << "`";
-  FailureOr<SmallVector<StringRef>> kept = momentNames(update);
-  if (failed(kept)) return failure();
-  SmallVector<Value> arguments;
-  NamedTensorType type = update.getParameter().getType();
-  for (StringRef name : *kept) {
-    std::string path = (update.getState() + "." + name).str();
-    if (states.contains(path)) return update.emitOpError("two states would be called `") << path << "`";
-    addToTable(path, type, parameter.getOrderAttr(), update.getLoc());
-    if (init) {
-      GraphBuilder b(init.getBody().front().getTerminator());
-      initial.push_back(b.constant(0, type));
-    }
-    unsigned at = firstArgument + paths.size();
-    arguments.push_back(step.getBody().front().insertArgument(at, type, update.getLoc()));
-    paths.push_back(std::move(path));
+  if (lastState)
+    b.setInsertionPointAfter(lastState);
+  else
+    b.setInsertionPointToStart(module.getBody());
+  states[path] = lastState = StateOp::create(b, loc, path, kind, type, PlaceAttr(), order);
+  if (init) {
+    GraphBuilder inInit(init.getBody().front().getTerminator());
+    initial.push_back(inInit.constant(first, type));
   }
-  return arguments;
+  unsigned at = firstArgument + paths.size();
+  paths.push_back(path.str());
+  return step.getBody().front().insertArgument(at, type, loc);
 }
 
-void MomentTable::setResults(ArrayRef<Value> moments) { llvm::append_range(stepped, moments); }
+void NewState::setResults(ArrayRef<Value> values) { llvm::append_range(stepped, values); }
 
 /// Puts `tags` into the attributes of arguments or results.
 static ArrayAttr withTags(ArrayRef<DictionaryAttr> old, unsigned at, ArrayRef<DictionaryAttr> tags, Builder b) {
@@ -59,7 +46,7 @@ static ArrayAttr withTags(ArrayRef<DictionaryAttr> old, unsigned at, ArrayRef<Di
   return b.getArrayAttr(all);
 }
 
-void MomentTable::finish() {
+void NewState::finish() {
   if (paths.empty()) return;
   Builder b(module.getContext());
   SmallVector<DictionaryAttr> tags = llvm::map_to_vector(paths, [&](StringRef path) {

@@ -1,0 +1,133 @@
+//===- Casts.cpp - the casts of a program -------------------------------------===//
+//
+//   1. A low value gets the low type: what makes it gives it so, or a cast follows. Users that compute read it through a cast
+//      back.
+//   2. An operand that must be low but is not (a parameter under a contraction) gets a cast, at the outermost place where the
+//      value is known: once a step and not once a layer, once for all uses. A slice of a stack of parameters is a slice of
+//      the stack cast.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/precision/Casts.h"
+#include "ir/GraphBuilder.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+class CastInserter {
+public:
+  CastInserter(func::FuncOp function, PrecisionPlan &plan, Type low)
+      : function(function), plan(plan), low(low), module(function->getParentOfType<ModuleOp>()) {}
+  void run();
+
+private:
+  void lower(Value value);
+  Value cast(Value value, Type element);
+  Value loweredTwin(Value value);
+  Value addArgument(RepeatOp repeat, BlockArgument like, Value operand);
+  NamedTensorType lowType(Value value) { return tensorType(value).withElementType(low); }
+
+  func::FuncOp function;
+  PrecisionPlan &plan;
+  Type low;
+  ModuleOp module;
+  llvm::DenseMap<Value, Value> twins; ///< low copies of values in f32
+};
+} // namespace
+
+/// Behind the definition of the value.
+static void setInsertionPointAfter(OpBuilder &b, Value value) {
+  Operation *op = value.getDefiningOp();
+  if (op)
+    b.setInsertionPointAfter(op);
+  else
+    b.setInsertionPointToStart(cast<BlockArgument>(value).getOwner());
+}
+
+static Location locationOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op ? op->getLoc() : value.getLoc();
+}
+
+Value CastInserter::cast(Value value, Type element) {
+  GraphBuilder b(module, locationOf(value));
+  setInsertionPointAfter(b, value);
+  Value result = b.cast(value, element);
+  if (Operation *op = value.getDefiningOp()) copyUserName(op, result.getDefiningOp());
+  return result;
+}
+
+/// 1.
+void CastInserter::lower(Value value) {
+  SmallVector<OpOperand *> uses = llvm::map_to_vector(value.getUses(), [](OpOperand &use) { return &use; });
+  Type wide = tensorType(value).getElementType();
+  Value lowered = value, widened;
+  if (plan.isMadeLow(value))
+    value.setType(lowType(value));
+  else
+    lowered = cast(value, low);
+  for (OpOperand *use : uses) {
+    if (plan.takesLow(*use)) {
+      use->set(lowered);
+      continue;
+    }
+    if (!widened) widened = cast(lowered, wide);
+    use->set(widened);
+  }
+}
+
+/// Another argument of a repeat beside `like`, with another operand.
+Value CastInserter::addArgument(RepeatOp repeat, BlockArgument like, Value operand) {
+  unsigned carried = repeat.getCarried().size(), sliced = repeat.getSliced().size();
+  bool isSliced = like.getArgNumber() - 1 < carried + sliced;
+  unsigned at = 1 + carried + sliced + (isSliced ? 0 : repeat.getInvariants().size());
+  (isSliced ? repeat.getSlicedMutable() : repeat.getInvariantsMutable()).append(operand);
+  return repeat.getBlock().insertArgument(at, lowType(like), like.getLoc());
+}
+
+/// The value in the low type.
+Value CastInserter::loweredTwin(Value value) {
+  if (tensorType(value).getElementType() == low) return value;
+  if (Value known = twins.lookup(value)) return known;
+  Value twin;
+  Operation *op = value.getDefiningOp();
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto repeat = argument ? dyn_cast<RepeatOp>(argument.getOwner()->getParentOp()) : RepeatOp();
+  if (repeat && argument.getArgNumber() > repeat.getCarried().size()) {
+    Value operand = loweredTwin(repeat->getOperand(argument.getArgNumber() - 1));
+    twin = addArgument(repeat, argument, operand);
+  } else if (isa_and_nonnull<RenameOp, SplitOp, MergeOp, BroadcastOp>(op)) {
+    Value operand = loweredTwin(op->getOperand(0));
+    OpBuilder b(op);
+    Operation *copy = b.clone(*op);
+    copy->setOperand(0, operand);
+    copy->getResult(0).setType(lowType(value));
+    twin = copy->getResult(0);
+  } else {
+    twin = cast(value, low);
+  }
+  return twins[value] = twin;
+}
+
+void CastInserter::run() {
+  SmallVector<Value> lows;
+  SmallVector<OpOperand *> wanted;
+  auto note = [&](Value value) {
+    if (plan.isLow(value)) lows.push_back(value);
+  };
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    llvm::for_each(op->getResults(), note);
+    if (isa<RepeatOp>(op)) llvm::for_each(op->getRegion(0).getArguments(), note);
+    for (OpOperand &use : op->getOpOperands())
+      if (plan.wantsLow(use)) wanted.push_back(&use);
+  });
+  // Decisions look at uses, so all of them are made before the first cast; isMadeLow and takesLow follow from those.
+  for (Value value : lows) lower(value);
+  for (OpOperand *use : wanted)
+    if (tensorType(use->get()).getElementType() != low) use->set(loweredTwin(use->get()));
+}
+
+void tessera::insertCasts(func::FuncOp function, PrecisionPlan &plan, Type low) {
+  CastInserter(function, plan, low).run();
+}

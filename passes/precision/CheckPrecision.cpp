@@ -1,0 +1,48 @@
+//===- CheckPrecision.cpp - what holds after the phase `precision` ----------===//
+
+#include "passes/precision/CheckPrecision.h"
+#include "ir/Program.h"
+#include "passes/precision/Policy.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static Type elementOf(Value value) { return tensorType(value).getElementType(); }
+
+static LogicalResult checkProduct(Operation *op, Type low) {
+  for (unsigned i = 0; i < lowOperands(op); ++i) {
+    bool isLow = elementOf(op->getOperand(i)) == low;
+    if (low && !isKept(op) && !isLow)
+      return op->emitOpError("multiplies ") << elementOf(op->getOperand(i)) << ", where the policy says " << low;
+    if (isLow && isKept(op)) return op->emitOpError("multiplies ") << low << ", though it is kept in f32";
+  }
+  return success();
+}
+
+LogicalResult tessera::checkPrecision(ModuleOp module) {
+  Type low = ComputeSettings::of(module).low;
+  auto isNarrow = [](Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32; };
+  WalkResult result = module.walk([&](Operation *op) {
+    if (auto state = dyn_cast<StateOp>(op); state && isNarrow(state.getTensorType().getElementType()))
+      return op->emitOpError("state is held in ") << state.getTensorType().getElementType(), WalkResult::interrupt();
+    if (!isa<TsrDialect>(op->getDialect()) || isa<YieldOp>(op)) return WalkResult::advance();
+    switch (arithmeticOf(op)) {
+    case Arithmetic::Low:
+      return failed(checkProduct(op, low)) ? WalkResult::interrupt() : WalkResult::advance();
+    case Arithmetic::Moves:
+      for (Value value : op->getResults())
+        if (Type element = elementOf(value); isNarrow(element) && element != low)
+          return op->emitOpError("gives ") << element << ", which nothing computes with", WalkResult::interrupt();
+      return WalkResult::advance();
+    case Arithmetic::Full:
+      for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+        for (Value value : values)
+          if (isNarrow(elementOf(value)))
+            return op->emitOpError("computes in ") << elementOf(value) << ", where the policy says f32",
+                   WalkResult::interrupt();
+      return WalkResult::advance();
+    }
+    llvm_unreachable("all kinds are handled");
+  });
+  return failure(result.wasInterrupted());
+}

@@ -1,0 +1,272 @@
+//===- Plan.cpp - which values have a low type ------------------------------===//
+
+#include "passes/precision/Plan.h"
+#include "passes/precision/Policy.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Results of an op with low arithmetic that are low: not the log-sum-exp of an attention.
+static bool isProduct(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  return result && isa<ContractOp, AttentionOp>(result.getOwner()) && result.getResultNumber() == 0;
+}
+
+/// Whether the op's result is the operand's numbers in another shape: one value, as far as types go.
+static bool isReshape(Operation *op) {
+  return isa_and_nonnull<RenameOp, SplitOp, MergeOp, SliceOp, PadOp, BroadcastOp>(op);
+}
+
+/// The value behind changes of shape.
+static Value behindReshapes(Value value) {
+  while (isReshape(value.getDefiningOp())) value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+static bool isFloat(Value value) { return isa<FloatType>(tensorType(value).getElementType()); }
+
+/// What the region argument of a repeat is within it: the operand's number, or -1 for the induction value.
+static int operandOf(BlockArgument argument) { return static_cast<int>(argument.getArgNumber()) - 1; }
+
+static BlockArgument argumentOf(RepeatOp repeat, unsigned operand) {
+  return repeat.getBlock().getArgument(operand + 1);
+}
+
+PrecisionPlan::PrecisionPlan(func::FuncOp function) {
+  findActivations(function);
+  findParameterGradients(function);
+  function.walk([&](Operation *op) {
+    if (!isa<func::FuncOp, RepeatOp>(op)) return;
+    findLevels(op->getRegion(0).front());
+    findSteepOps(op->getRegion(0).front());
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// What values are
+//===----------------------------------------------------------------------===//
+
+/// Whether the op's first result is an activation if an operand is.
+static bool passesActivationsOn(Operation *op) {
+  return isa<ElementwiseOpInterface, SoftmaxOp, LayerNormOp>(op) || isReshape(op);
+}
+
+void PrecisionPlan::findActivations(func::FuncOp function) {
+  bool isChanged = true;
+  auto mark = [&](Value value) { isChanged |= isFloat(value) && activations.insert(value).second; };
+  auto isActive = [&](Value value) { return activations.contains(value); };
+  while (isChanged) {
+    isChanged = false;
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<ContractOp, AttentionOp, GatherOp>(op)) return mark(op->getResult(0));
+      if (auto repeat = dyn_cast<RepeatOp>(op)) {
+        for (OpOperand &operand : op->getOpOperands())
+          if (isActive(operand.get())) mark(argumentOf(repeat, operand.getOperandNumber()));
+        for (auto [i, yielded] : llvm::enumerate(repeat.getYield().getValues())) {
+          if (!isActive(yielded)) continue;
+          mark(repeat.getResult(i));
+          if (i < repeat.getCarried().size()) mark(argumentOf(repeat, i));
+        }
+        return;
+      }
+      if (passesActivationsOn(op) && llvm::any_of(op->getOperands(), isActive)) mark(op->getResult(0));
+    });
+  }
+}
+
+/// The one of a product's factors that is scaled by the other, a scalar.
+static Value scaledFactor(Operation *op) {
+  auto isScalar = [](Value value) { return tensorType(value).isScalar(); };
+  if (isScalar(op->getOperand(1))) return op->getOperand(0);
+  return isa<MulOp>(op) && isScalar(op->getOperand(0)) ? op->getOperand(1) : Value();
+}
+
+/// Back from what the optimizer takes, as long as gradients are only added up, scaled and moved.
+void PrecisionPlan::findParameterGradients(func::FuncOp function) {
+  SmallVector<Value> work;
+  auto mark = [&](Value value) {
+    if (value && isFloat(value) && parameterGradients.insert(value).second) work.push_back(value);
+  };
+  function.walk([&](Operation *op) {
+    if (auto clip = dyn_cast<ClipOp>(op)) llvm::for_each(clip.getGradients(), mark);
+    if (auto update = dyn_cast<UpdateOp>(op)) mark(update.getGradient());
+  });
+  auto markCarried = [&](RepeatOp repeat, unsigned number) {
+    mark(repeat->getOperand(number)), mark(argumentOf(repeat, number)), mark(repeat.getResult(number));
+    mark(repeat.getYield().getValues()[number]);
+  };
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto repeat = dyn_cast<RepeatOp>(argument.getOwner()->getParentOp());
+      if (!repeat) continue;
+      unsigned number = operandOf(argument);
+      number < repeat.getCarried().size() ? markCarried(repeat, number) : mark(repeat->getOperand(number));
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    if (auto repeat = dyn_cast<RepeatOp>(op))
+      number < repeat.getCarried().size() ? markCarried(repeat, number) : mark(repeat.getYield().getValues()[number]);
+    else if (isa<AddOp, SubOp, NegOp, CastOp, ReorderOp>(op) || (isReshape(op) && !isa<BroadcastOp>(op)))
+      llvm::for_each(op->getOperands(), mark);
+    else if (isa<MulOp, DivOp>(op))
+      mark(scaledFactor(op));
+  }
+}
+
+void PrecisionPlan::findLevels(Block &block) {
+  for (Operation &op : block) {
+    int level = 0;
+    for (Value operand : op.getOperands()) level = std::max(level, levels.lookup(operand));
+    level += isa<ContractOp, AttentionOp, GatherOp, ScatterAddOp, RepeatOp>(op);
+    for (Value result : op.getResults()) levels[result] = level;
+  }
+}
+
+/// The level at which an op runs; for one without results that of what it reads.
+static int levelOf(Operation *op, const llvm::DenseMap<Value, int> &levels) {
+  if (op->getNumResults() > 0) return levels.lookup(op->getResult(0));
+  int level = 0;
+  for (Value operand : op->getOperands()) level = std::max(level, levels.lookup(operand));
+  return level;
+}
+
+/// Forward from exponentials and logarithms, then back from these ops: what is read by them alone. Within a level.
+void PrecisionPlan::findSteepOps(Block &block) {
+  auto runsInLoops = [](Operation *op) {
+    return isa<ElementwiseOpInterface, ReduceOp, SoftmaxOp>(op) || isReshape(op);
+  };
+  auto isLevelOf = [&](Value value, Operation *op) { return levels.lookup(value) == levelOf(op, levels); };
+  for (Operation &op : block) {
+    bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
+      return steepOps.contains(operand.getDefiningOp()) && isLevelOf(operand, &op);
+    });
+    if (amplifiesRounding(&op) || (runsInLoops(&op) && follows)) steepOps.insert(&op);
+  }
+  for (Operation &op : llvm::reverse(block)) {
+    if (!runsInLoops(&op) || op.use_empty()) continue;
+    bool isReadBySteep = llvm::all_of(
+        op.getUsers(), [&](Operation *user) { return steepOps.contains(user) && isLevelOf(op.getResult(0), user); });
+    if (isReadBySteep) steepOps.insert(&op);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+/// Whether the value is none that could be low.
+bool PrecisionPlan::isExempt(Value value) {
+  return !activations.contains(value) || parameterGradients.contains(value) || isKept(value.getDefiningOp());
+}
+
+bool PrecisionPlan::isLow(Value value) {
+  value = behindReshapes(value);
+  auto [it, isNew] = decided.try_emplace(value, false);
+  if (!isNew) return it->second;
+  bool isLow = decide(value);
+  return decided[value] = isLow;
+}
+
+bool PrecisionPlan::decide(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto repeat = dyn_cast<RepeatOp>(argument.getOwner()->getParentOp());
+    int operand = operandOf(argument);
+    if (!repeat || operand < 0) return false;
+    bool isCarried = operand < static_cast<int>(repeat.getCarried().size());
+    return isCarried ? isCarriedLow(repeat, operand) : isLow(repeat->getOperand(operand));
+  }
+  auto result = cast<OpResult>(value);
+  if (auto repeat = dyn_cast<RepeatOp>(result.getOwner())) {
+    unsigned number = result.getResultNumber();
+    if (number < repeat.getCarried().size()) return isCarriedLow(repeat, number);
+    return isYieldedLow(repeat.getYield(), number);
+  }
+  if (isExempt(value)) return false;
+  if (auto gather = dyn_cast<GatherOp>(result.getOwner()); gather && isLow(gather.getX())) return true;
+  if (isProduct(value)) return decideResultOfProduct(result);
+  // A contraction that adds a bias gives the sum.
+  if (auto add = dyn_cast<AddOp>(result.getOwner()))
+    for (unsigned side : {0u, 1u}) {
+      Value other = add->getOperand(1 - side);
+      bool hasBias = tensorType(other).getRank() < add.getType().getRank() && !activations.contains(other);
+      if (hasBias && isProduct(add->getOperand(side)) && isPartOfSum(add->getOperand(side)))
+        return decideResultOfProduct(result);
+    }
+  return liesInMemory(value);
+}
+
+bool PrecisionPlan::decideResultOfProduct(OpResult result) { return !isSteep(result) && !isPartOfSum(result); }
+
+/// Whether no user is content with the low type: steep functions, ops kept in f32, the outside.
+bool PrecisionPlan::isSteep(Value product) {
+  return llvm::all_of(product.getUsers(), [&](Operation *user) {
+    bool isSteepHere = steepOps.contains(user) && levels.lookup(product) == levelOf(user, levels);
+    return isSteepHere || isa<func::ReturnOp>(user) || (isKept(user) && arithmeticOf(user) == Arithmetic::Full);
+  });
+}
+
+/// Whether the value is only added to a bias, or to another contraction, by an op that the contraction can take over.
+bool PrecisionPlan::isPartOfSum(Value product) {
+  auto add = product.hasOneUse() ? dyn_cast<AddOp>(*product.user_begin()) : AddOp();
+  if (!add || isKept(add) || add.getType() != product.getType()) return false;
+  Value other = add.getLhs() == product ? add.getRhs() : add.getLhs();
+  if (tensorType(other).getRank() < add.getType().getRank()) return !activations.contains(other);
+  auto isTerm = [&](Value value) {
+    return value.hasOneUse() && (isProduct(value) || isa_and_nonnull<AddOp>(value.getDefiningOp()));
+  };
+  return isTerm(other) && !isKept(other.getDefiningOp());
+}
+
+bool PrecisionPlan::isCarriedLow(RepeatOp repeat, unsigned number) {
+  return !isExempt(argumentOf(repeat, number)) &&
+         !isKept(behindReshapes(repeat.getYield().getValues()[number]).getDefiningOp());
+}
+
+bool PrecisionPlan::isYieldedLow(YieldOp yield, unsigned number) {
+  auto repeat = cast<RepeatOp>(yield->getParentOp());
+  if (number < repeat.getCarried().size()) return isCarriedLow(repeat, number);
+  return !isExempt(repeat.getResult(number)) && !isKept(behindReshapes(yield.getValues()[number]).getDefiningOp());
+}
+
+/// Whether something reads the value from memory, in the low type if it is low.
+bool PrecisionPlan::liesInMemory(Value value) {
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isReshape(user)) return liesInMemory(user->getResult(0));
+    if (auto repeat = dyn_cast<RepeatOp>(user)) {
+      unsigned number = use.getOperandNumber();
+      return number >= repeat.getCarried().size() || isCarriedLow(repeat, number);
+    }
+    if (auto yield = dyn_cast<YieldOp>(user))
+      return isa<RepeatOp>(yield->getParentOp()) && isYieldedLow(yield, use.getOperandNumber());
+    if (isa<GatherOp>(user)) return use.getOperandNumber() == 0;
+    if (use.getOperandNumber() < lowOperands(user)) return !isKept(user);
+    return user->getNumResults() > 0 && levelOf(user, levels) > levels.lookup(value);
+  });
+}
+
+bool PrecisionPlan::isMadeLow(Value value) {
+  Operation *op = value.getDefiningOp();
+  return !op || isProduct(value) || isReshape(op) || isa<RepeatOp>(op) ||
+         (isa<GatherOp>(op) && isLow(op->getOperand(0)));
+}
+
+bool PrecisionPlan::wantsLow(OpOperand &use) {
+  Operation *user = use.getOwner();
+  if (use.getOperandNumber() < lowOperands(user)) return !isKept(user);
+  if (auto repeat = dyn_cast<RepeatOp>(user))
+    return use.getOperandNumber() < repeat.getCarried().size() && isCarriedLow(repeat, use.getOperandNumber());
+  if (auto yield = dyn_cast<YieldOp>(user))
+    return isa<RepeatOp>(yield->getParentOp()) && isYieldedLow(yield, use.getOperandNumber());
+  return false;
+}
+
+bool PrecisionPlan::takesLow(OpOperand &use) {
+  Operation *user = use.getOwner();
+  if (wantsLow(use) || isReshape(user)) return true;
+  if (isa<GatherOp>(user)) return use.getOperandNumber() == 0;
+  auto repeat = dyn_cast<RepeatOp>(user);
+  return repeat && use.getOperandNumber() >= repeat.getCarried().size();
+}

@@ -1,0 +1,40 @@
+//===- Policy.cpp - which ops gain from a low type --------------------------===//
+
+#include "passes/precision/Policy.h"
+#include "ir/Program.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Where a dynamic loss scale starts: that of the first mixed-precision training (Micikevicius et al., 2018) and of PyTorch.
+static constexpr double firstLossScale = 65536;
+
+Arithmetic tessera::arithmeticOf(Operation *op) {
+  if (isa<ContractOp, AttentionOp>(op)) return Arithmetic::Low;
+  if (isa<ConstantOp, IndexOp, CastOp, ReorderOp, RenameOp, SplitOp, MergeOp, SliceOp, PadOp, BroadcastOp, GatherOp,
+          RepeatOp, YieldOp, func::ReturnOp>(op))
+    return Arithmetic::Moves;
+  return Arithmetic::Full;
+}
+
+unsigned tessera::lowOperands(Operation *op) { return isa<ContractOp>(op) ? 2 : isa<AttentionOp>(op) ? 3 : 0; }
+
+bool tessera::amplifiesRounding(Operation *op) { return isa<ExpOp, LogOp, SoftmaxOp>(op); }
+
+ComputeSettings ComputeSettings::of(ModuleOp module) {
+  ComputeSettings result;
+  auto settings = module->getAttrOfType<DictionaryAttr>(attrs::settings);
+  auto compute = settings ? settings.getAs<DictionaryAttr>("compute") : DictionaryAttr();
+  auto type = compute ? compute.getAs<StringAttr>("type") : StringAttr();
+  if (!type) return result;
+  Builder b(module.getContext());
+  if (type == "bf16") result.low = b.getBF16Type();
+  if (type == "fp16") result.low = b.getF16Type();
+  if (auto scale = compute.getAs<FloatAttr>("scale")) {
+    result.lossScale = scale.getValueAsDouble();
+  } else if (type == "fp16") {
+    result.lossScale = firstLossScale;
+    result.isDynamic = true;
+  }
+  return result;
+}

@@ -1,0 +1,44 @@
+//===- NewState.h - state that a pass adds to the program ------------------===//
+
+#ifndef TESSERA_PASSES_STATE_NEWSTATE_H
+#define TESSERA_PASSES_STATE_NEWSTATE_H
+
+#include "ir/GraphBuilder.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace tessera {
+
+/// Enters state in the state table and in the entry functions `init` and `step`. Signatures are written once, by `finish`: one
+/// that grows by an entry at a time would be copied for each.
+class NewState {
+public:
+  explicit NewState(mlir::ModuleOp module);
+
+  /// The entry of that path; null if there is none.
+  StateOp find(llvm::StringRef path) const { return states.lookup(path); }
+  /// The function that steps; null where the module has none.
+  mlir::func::FuncOp getStep() const { return step; }
+
+  /// An entry that `init` sets to `initial` and `step` takes as an argument, which is returned. The path must be new.
+  mlir::Value add(llvm::StringRef path, llvm::StringRef kind, NamedTensorType type, mlir::ArrayAttr order,
+                  double initial, mlir::Location loc);
+
+  /// Makes `step` return these values of the entries added last.
+  void setResults(llvm::ArrayRef<mlir::Value> values);
+
+  /// Writes the signatures of `init` and `step`, in which new state stands behind all other state.
+  void finish();
+
+private:
+  mlir::ModuleOp module;
+  mlir::func::FuncOp init, step; ///< null where the module lacks them
+  llvm::StringMap<StateOp> states;
+  StateOp lastState;
+  unsigned firstArgument = 0;                      ///< where new state stands among the arguments of `step`
+  llvm::SmallVector<std::string> paths;            ///< of all entries added, in order
+  llvm::SmallVector<mlir::Value> initial, stepped; ///< by path: at first, and after the step
+};
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_STATE_NEWSTATE_H

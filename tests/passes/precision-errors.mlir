@@ -1,0 +1,47 @@
+// RUN: tessera-opt %s --tsr-verify-phase=phase=precision --split-input-file --verify-diagnostics
+
+module attributes {tsr.axes = ["batch", "in", "out"], tsr.settings = {compute = {type = "bf16"}}} {
+  func.func @evaluate(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %w: !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[batch: 8, out: 2], f32> {
+    // expected-error @+1 {{multiplies 'f32', where the policy says 'bf16'}}
+    %y = tsr.contract %x, %w over ["in"] : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[batch: 8, out: 2], f32>
+    return %y : !tsr.tensor<[batch: 8, out: 2], f32>
+  }
+}
+
+// -----
+
+module attributes {tsr.axes = ["batch"], tsr.settings = {compute = {type = "bf16"}}} {
+  func.func @evaluate(%x: !tsr.tensor<[batch: 8], bf16>) -> !tsr.tensor<[batch: 8], bf16> {
+    // expected-error @+1 {{computes in 'bf16', where the policy says f32}}
+    %y = tsr.exp %x : !tsr.tensor<[batch: 8], bf16>
+    return %y : !tsr.tensor<[batch: 8], bf16>
+  }
+}
+
+// -----
+
+module attributes {tsr.axes = ["batch", "in"], tsr.settings = {compute = {type = "bf16"}}} {
+  func.func @evaluate(%x: !tsr.tensor<[batch: 8, in: 4], bf16>, %w: !tsr.tensor<[in: 4], bf16>) -> !tsr.tensor<[batch: 8], bf16> {
+    // expected-error @+1 {{multiplies 'bf16', though it is kept in f32}}
+    %y = tsr.contract %x, %w over ["in"] {tsr.keep = f32} : (!tsr.tensor<[batch: 8, in: 4], bf16>, !tsr.tensor<[in: 4], bf16>) -> !tsr.tensor<[batch: 8], bf16>
+    return %y : !tsr.tensor<[batch: 8], bf16>
+  }
+}
+
+// -----
+
+module attributes {tsr.axes = ["batch"]} {
+  func.func @evaluate(%x: !tsr.tensor<[batch: 8], f32>) -> !tsr.tensor<[batch: 8], f32> {
+    // expected-error @+1 {{gives 'f16', which nothing computes with}}
+    %l = tsr.cast %x : !tsr.tensor<[batch: 8], f32> to !tsr.tensor<[batch: 8], f16>
+    %y = tsr.cast %l : !tsr.tensor<[batch: 8], f16> to !tsr.tensor<[batch: 8], f32>
+    return %y : !tsr.tensor<[batch: 8], f32>
+  }
+}
+
+// -----
+
+module attributes {tsr.axes = ["in"], tsr.settings = {compute = {type = "bf16"}}} {
+  // expected-error @+1 {{state is held in 'bf16'}}
+  tsr.state @w "weight" !tsr.tensor<[in: 4], bf16>
+}

@@ -1,0 +1,106 @@
+// RUN: tessera-opt %s --tsr-precision --tsr-simplify --split-input-file | FileCheck %s
+
+// A contraction takes and gives bf16; a cast of a parameter stands in front of the repeat, what passes from layer to layer is low, and
+// what only neighbours read is not.
+module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "differentiate", tsr.settings = {compute = {type = "bf16"}}} {
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK: %[[W:.*]] = tsr.cast %arg1 : {{.*}} to <[layer: 3, in: 4, out: 4], bf16>
+  // CHECK: %[[X:.*]] = tsr.cast %arg0 : {{.*}} to <[batch: 8, in: 4], bf16>
+  // CHECK: tsr.repeat [layer: 3] index %{{[a-z0-9]*}} carry (%[[H:[a-z0-9]*]] = %[[X]] : {{.*}}) slice (%[[WI:[a-z0-9]*]] = %[[W]] : !tsr.tensor<[layer: 3, in: 4, out: 4], bf16>)
+  // CHECK-NEXT: %[[Y:.*]] = tsr.contract %[[H]], %[[WI]] over ["in"]{{.*}} -> !tsr.tensor<[batch: 8, out: 4], bf16>
+  // CHECK-NEXT: %[[WIDE:.*]] = tsr.cast %[[Y]]
+  // CHECK-NEXT: %[[T:.*]] = tsr.tanh %[[WIDE]] : <[batch: 8, out: 4], f32>
+  // CHECK-NEXT: %[[S:.*]] = tsr.mul %[[T]], %[[T]]
+  // CHECK-NEXT: %[[L:.*]] = tsr.cast %[[S]] : {{.*}} to <[batch: 8, out: 4], bf16>
+  // CHECK-NEXT: %[[R:.*]] = tsr.rename %[[L]]
+  // CHECK-NEXT: tsr.yield %[[R]]
+  func.func @evaluate(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %w: !tsr.tensor<[layer: 3, in: 4, out: 4], f32>) -> !tsr.tensor<[batch: 8], f32> {
+    %h = tsr.repeat [layer: 3] index %i carry (%c = %x : !tsr.tensor<[batch: 8, in: 4], f32>) slice (%wi = %w : !tsr.tensor<[layer: 3, in: 4, out: 4], f32>) -> !tsr.tensor<[batch: 8, in: 4], f32> {
+      %y = tsr.contract %c, %wi over ["in"] : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+      %t = tsr.tanh %y : !tsr.tensor<[batch: 8, out: 4], f32>
+      %s = tsr.mul %t, %t : (!tsr.tensor<[batch: 8, out: 4], f32>, !tsr.tensor<[batch: 8, out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+      %r = tsr.rename %s ["out"] to ["in"] : !tsr.tensor<[batch: 8, out: 4], f32> -> !tsr.tensor<[batch: 8, in: 4], f32>
+      tsr.yield %r : !tsr.tensor<[batch: 8, in: 4], f32>
+    }
+    // CHECK: %[[SUM:.*]] = tsr.reduce sum %{{.*}} : <[batch: 8, in: 4], f32> -> <[batch: 8], f32>
+    // CHECK: return %[[SUM]]
+    %n = tsr.reduce sum %h over ["in"] : !tsr.tensor<[batch: 8, in: 4], f32> -> !tsr.tensor<[batch: 8], f32>
+    return %n : !tsr.tensor<[batch: 8], f32>
+  }
+}
+
+// -----
+
+// A residual connection lies in memory, because a later contraction stands between its two readers; everybody reads the rounded
+// value. Scores that only an exponential reads stay in f32, a bias is added before rounding, and what is kept is left alone.
+module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "differentiate", tsr.settings = {compute = {type = "bf16"}}} {
+  // CHECK-LABEL: func.func @evaluate
+  func.func @evaluate(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %w: !tsr.tensor<[in: 4, out: 4], f32>, %b: !tsr.tensor<[out: 4], f32>)
+      -> (!tsr.tensor<[batch: 8, out: 4], f32>, !tsr.tensor<[batch: 8], f32>, !tsr.tensor<[batch: 8, out: 4], f32>) {
+    // CHECK: %[[Y:.*]] = tsr.contract %{{.*}}, %{{.*}} over ["in"] : {{.*}}bf16>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+    // CHECK: %[[Z:.*]] = tsr.add %[[Y]], %arg2
+    // CHECK: %[[ZL:.*]] = tsr.cast %[[Z]] : {{.*}} to <[batch: 8, out: 4], bf16>
+    // CHECK: %[[ZW:.*]] = tsr.cast %[[ZL]] : {{.*}} to <[batch: 8, out: 4], f32>
+    // CHECK: %[[R:.*]] = tsr.rename %[[ZL]]
+    // CHECK: %[[U:.*]] = tsr.contract %[[R]], %{{.*}} over ["in"] : {{.*}}bf16>) -> !tsr.tensor<[batch: 8, out: 4], bf16>
+    // CHECK: %[[UW:.*]] = tsr.cast %[[U]]
+    // CHECK: tsr.add %[[ZW]], %[[UW]]
+    %y = tsr.contract %x, %w over ["in"] : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+    %z = tsr.add %y, %b : (!tsr.tensor<[batch: 8, out: 4], f32>, !tsr.tensor<[out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+    %r = tsr.rename %z ["out"] to ["in"] : !tsr.tensor<[batch: 8, out: 4], f32> -> !tsr.tensor<[batch: 8, in: 4], f32>
+    %u = tsr.contract %r, %w over ["in"] : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+    %sum = tsr.add %z, %u : (!tsr.tensor<[batch: 8, out: 4], f32>, !tsr.tensor<[batch: 8, out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+    // CHECK: %[[SC:.*]] = tsr.contract {{.*}} {tsr.name = "scores"} : {{.*}}bf16>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+    // CHECK: %[[E:.*]] = tsr.exp
+    // CHECK: tsr.reduce sum %[[E]]
+    %v = tsr.mul %w, %w : (!tsr.tensor<[in: 4, out: 4], f32>, !tsr.tensor<[in: 4, out: 4], f32>) -> !tsr.tensor<[in: 4, out: 4], f32>
+    %s = tsr.contract %x, %v over ["in"] {tsr.name = "scores"} : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+    %h = tsr.add %s, %s : (!tsr.tensor<[batch: 8, out: 4], f32>, !tsr.tensor<[batch: 8, out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+    %e = tsr.exp %h : !tsr.tensor<[batch: 8, out: 4], f32>
+    %n = tsr.reduce sum %e over ["out"] : !tsr.tensor<[batch: 8, out: 4], f32> -> !tsr.tensor<[batch: 8], f32>
+    // CHECK: tsr.contract %arg0, %{{.*}} over ["in"] {tsr.keep = f32} : {{.*}}f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+    %k = tsr.contract %x, %v over ["in"] {tsr.keep = f32} : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+    return %sum, %n, %k : !tsr.tensor<[batch: 8, out: 4], f32>, !tsr.tensor<[batch: 8], f32>, !tsr.tensor<[batch: 8, out: 4], f32>
+  }
+}
+
+// -----
+
+// f16: the seed is scaled, tsr.clip divides by the scale, which is state, and the optimizer counts the steps that happened.
+module attributes {tsr.axes = ["batch", "in"], tsr.phase = "differentiate", tsr.settings = {compute = {type = "fp16"}}} {
+  // CHECK: tsr.state @loss_scale "counter" !tsr.tensor<[], f32>
+  // CHECK-NEXT: tsr.state @clean_steps "counter" !tsr.tensor<[], i32>
+  // CHECK-NEXT: tsr.state @skipped_steps "counter" !tsr.tensor<[], i32>
+  tsr.state @w "weight" !tsr.tensor<[in: 4], f32>
+  tsr.state @step "counter" !tsr.tensor<[], i32>
+  // CHECK: func.func @init
+  // CHECK: %[[FIRST:.*]] = tsr.constant 6.553600e+04
+  // CHECK: return %{{.*}}, %{{.*}}, %[[FIRST]], %[[NONE:.*]], %[[NONE]]
+  func.func @init(%seed: !tsr.tensor<[], i64> {tsr.input = {name = "seed", role = "seed"}}) -> (!tsr.tensor<[in: 4], f32> {tsr.state = @w}, !tsr.tensor<[], i32> {tsr.state = @step}) {
+    %w = tsr.constant 1.0 : f32 -> !tsr.tensor<[in: 4], f32>
+    %step = tsr.constant 0 : i32 -> !tsr.tensor<[], i32>
+    return %w, %step : !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>
+  }
+  // CHECK: func.func @step(%arg0: {{.*}}@w}, %arg1: {{.*}}@step}, %[[SCALE:arg2]]: {{.*}}@loss_scale}, %[[CLEAN:arg3]]: {{.*}}@clean_steps}, %[[SKIPPED:arg4]]: {{.*}}@skipped_steps}
+  // CHECK-SAME: role = "loss_scale"
+  // CHECK-SAME: role = "skipped"
+  // CHECK: %[[ONE:.*]] = tsr.seed
+  // CHECK: %[[SEED:.*]] = tsr.mul %[[ONE]], %[[SCALE]]
+  // CHECK: %[[G:.*]] = tsr.mul %arg5, %[[SEED]]
+  // CHECK: %[[UNSCALE:.*]] = tsr.div %{{.*}}, %[[SCALE]]
+  // CHECK: %[[CLIPPED:.*]]:2 = tsr.clip(%[[G]]) unscale %[[UNSCALE]]
+  // CHECK: %[[FINITE:.*]] = tsr.compare lt %[[CLIPPED]]#1
+  // CHECK: %[[T:.*]] = tsr.sub %arg1, %[[SKIPPED]]
+  // CHECK: tsr.update "sgd" @w %arg0 gradient %[[CLIPPED]]#0 step %[[T]]
+  func.func @step(%w: !tsr.tensor<[in: 4], f32> {tsr.state = @w}, %step: !tsr.tensor<[], i32> {tsr.state = @step}, %x: !tsr.tensor<[in: 4], f32> {tsr.input = {name = "x", role = "data"}})
+      -> (!tsr.tensor<[in: 4], f32> {tsr.state = @w}, !tsr.tensor<[], i32> {tsr.state = @step}, !tsr.tensor<[], f32> {tsr.output = {name = "norm", role = "grad_norm"}}) {
+    %seed = tsr.seed : !tsr.tensor<[], f32>
+    %g = tsr.mul %x, %seed : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+    %c, %norm = tsr.clip(%g) : (!tsr.tensor<[in: 4], f32>) -> (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[], f32>)
+    %rate = tsr.constant 1.000000e-01 : f32 -> !tsr.tensor<[], f32>
+    %next = tsr.update "sgd" @w %w gradient %c step %step norm %norm hypers ["rate"](%rate) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+    %one = tsr.constant 1 : i32 -> !tsr.tensor<[], i32>
+    %more = tsr.add %step, %one : (!tsr.tensor<[], i32>, !tsr.tensor<[], i32>) -> !tsr.tensor<[], i32>
+    return %next, %more, %norm : !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>
+  }
+}
