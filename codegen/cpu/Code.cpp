@@ -86,6 +86,27 @@ void Code::unify(MutableArrayRef<Value> values) {
   for (Value &value : values) value = splat(value, count);
 }
 
+/// bf16 is the upper half of f32. Where no instruction rounds, LLVM would call a function that is not there.
+static Value roundToBf16(Code &code, Value x) {
+  Type i32 = code.getI32Type();
+  Value bits = code.bitcast(x, i32);
+  auto number = [&](int64_t n) { return code.integer(bits.getType(), n); };
+  auto upper = [&](Value v) -> Value { return code.make<LLVM::LShrOp>(v, number(16)); };
+  Value isOdd = code.bitAnd(upper(bits), number(1));
+  Value rounded = upper(code.add(bits, code.add(isOdd, number(0x7fff))));
+  Value quiet = code.bitOr(upper(bits), number(0x40)); // a NaN must not become infinite
+  Value result = code.select(code.isNaN(x), quiet, rounded);
+  return code.bitcast(code.intCast(result, code.getI16Type()), code.getBF16Type());
+}
+
+Value Code::floatCast(Value x, Type to) {
+  unsigned from = element(x).getIntOrFloatBitWidth(), width = to.getIntOrFloatBitWidth();
+  if (element(x) == to) return x;
+  if (from < width) return make<LLVM::FPExtOp>(like(x, to), x);
+  if (!to.isBF16() || hasBf16Casts) return make<LLVM::FPTruncOp>(like(x, to), x);
+  return roundToBf16(*this, floatCast(x, getF32Type()));
+}
+
 Value Code::intCast(Value x, Type to) {
   unsigned from = element(x).getIntOrFloatBitWidth(), width = to.getIntOrFloatBitWidth();
   if (from == width) return x;

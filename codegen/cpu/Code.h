@@ -28,6 +28,7 @@ public:
 
   /// Whether the processor scales f32 vectors by powers of two in one instruction (AVX-512); elsewhere that is a call.
   bool hasVectorScale = false;
+  bool hasBf16Casts = false; ///< whether the processor has an instruction that rounds to bf16
 
   mlir::Location getLoc() const { return loc; }
   template <typename OpT, typename... Args> auto make(Args &&...args) {
@@ -120,6 +121,8 @@ public:
 
   Value select(Value condition, Value yes, Value no) { return make<mlir::LLVM::SelectOp>(condition, yes, no); }
   Value bitcast(Value x, Type element) { return make<mlir::LLVM::BitcastOp>(like(x, element), x); }
+  /// A float in another float type, rounded to the nearest, ties to even.
+  Value floatCast(Value x, Type to);
   /// Sign-extends or truncates an integer.
   Value intCast(Value x, Type element);
 

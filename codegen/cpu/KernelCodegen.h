@@ -27,7 +27,7 @@ struct KernelInterface : WorkSharing {
 class KernelCodegen {
 public:
   KernelCodegen(mlir::ModuleOp code, CpuTarget target)
-      : code(code), target(std::move(target)), matrixFunctions(code, this->target.floatLanes) {}
+      : code(code), target(std::move(target)), matrixFunctions(code, this->target) {}
 
   /// The function of `kernel`: made now, or the one of an equal kernel. Fails with a message on the kernel or an op in
   /// it.

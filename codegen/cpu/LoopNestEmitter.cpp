@@ -11,6 +11,7 @@ using namespace tessera;
 LoopNestEmitter::LoopNestEmitter(const KernelPlan &plan, const CpuTarget &target, Location loc)
     : plan(plan), code(loc), lanes(target.floatLanes), indices(plan.sizes.size()) {
   code.hasVectorScale = target.hasVectorScale;
+  code.hasBf16Casts = target.hasBf16Dot;
   chooseTile();
   chooseRowsAtOnce();
 }

@@ -11,18 +11,23 @@ using namespace mlir;
 using namespace tessera;
 using Pred = LLVM::ICmpPredicate;
 
-/// How a type lies in memory: booleans are bytes.
+/// How a type lies in memory: booleans are bytes; low floats are integers, of which every processor moves vectors.
 static Type memoryType(Type element) {
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16)
+    return IntegerType::get(element.getContext(), 16);
   return element.isInteger(1) ? Type(IntegerType::get(element.getContext(), 8)) : element;
 }
 static unsigned alignment(Type memory) { return memory.getIntOrFloatBitWidth() / 8; }
 
 static Value fromMemory(Code &code, Value x, Type element) {
-  if (!element.isInteger(1)) return x;
+  if (memoryType(element) == element) return x;
+  if (isa<FloatType>(element)) return code.bitcast(x, element);
   return code.icmp(Pred::ne, x, code.integer(x.getType(), 0));
 }
 static Value toMemory(Code &code, Value x) {
-  if (!Code::element(x).isInteger(1)) return x;
+  Type element = Code::element(x), memory = memoryType(element);
+  if (memory == element) return x;
+  if (isa<FloatType>(element)) return code.bitcast(x, memory);
   return code.make<LLVM::ZExtOp>(Code::like(x, code.getI8Type()), x);
 }
 

@@ -112,8 +112,7 @@ static Value emitCast(Code &code, Value x, Type to) {
     if (to.isInteger(1)) return code.fcmp(FPred::une, x, zero);
     if (!isa<FloatType>(to)) // Saturates, so that no cast is undefined.
       return code.make<LLVM::CallIntrinsicOp>(type, code.getStringAttr("llvm.fptosi.sat"), ValueRange{x}).getResult(0);
-    bool narrower = to.getIntOrFloatBitWidth() < from.getIntOrFloatBitWidth();
-    return narrower ? code.make<LLVM::FPTruncOp>(type, x).getResult() : code.make<LLVM::FPExtOp>(type, x).getResult();
+    return code.floatCast(x, to);
   }
   if (to.isInteger(1)) return code.icmp(IPred::ne, x, zero);
   if (from.isInteger(1)) {

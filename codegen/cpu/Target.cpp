@@ -44,7 +44,7 @@ llvm::FailureOr<CpuTarget> CpuTarget::get(llvm::StringRef march, llvm::raw_ostre
   for (const llvm::SubtargetFeatureKV &feature : info->getEnabledProcessorFeatures())
     result.instructionSets.push_back(feature.Key);
   result.floatLanes = 4;
-  result.hasVectorScale = false;
+  result.hasVectorScale = result.hasBf16Dot = false;
   if (triple.isX86()) {
     if (!info->checkFeatures("+avx2") || !info->checkFeatures("+fma"))
       return errors << "expected a processor with AVX2 and FMA, got `" << result.cpu << "`\n", llvm::failure();
@@ -52,6 +52,7 @@ llvm::FailureOr<CpuTarget> CpuTarget::get(llvm::StringRef march, llvm::raw_ostre
                 info->checkFeatures("+avx512bw") && info->checkFeatures("+avx512dq");
     result.floatLanes = wide ? 16 : 8;
     result.hasVectorScale = wide;
+    result.hasBf16Dot = wide && info->checkFeatures("+avx512bf16");
   }
   return result;
 }

@@ -16,6 +16,7 @@ struct CpuTarget {
   std::vector<std::string> instructionSets; ///< those that code may use, by LLVM's names
   unsigned floatLanes;                      ///< f32 numbers in a vector register
   bool hasVectorScale;                      ///< vectors times powers of two in one instruction
+  bool hasBf16Dot;                          ///< sums of products of pairs of bf16, in f32, in one instruction
 
   /// The processor named, or this machine's for "native". Fails with a message on `errors` for an unknown one, and for
   /// one without fused multiply-add (x86-64 before v3), which generated code relies on.

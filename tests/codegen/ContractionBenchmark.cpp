@@ -1,8 +1,9 @@
 //===- ContractionBenchmark.cpp - generated contractions beside oneDNN ----===//
 //
-// contraction-bench [--from-memory] [BATCH M N K LAYOUT]...: for each product the rate of the generated code and of oneDNN, by turns, on as
-// many threads as OMP_NUM_THREADS allows; medians. LAYOUT: NN, NT, TN or TT, T where an operand lies transposed. `best`
-// is oneDNN's fastest of all four. --from-memory: as for the table below. Without products: the products of GPT-2 124M, cubes, and small ones.
+// contraction-bench [--from-memory] [--bf16] [--to-f32] [BATCH M N K LAYOUT]...: for each product the rate of the generated code
+// and of oneDNN, by turns, on as many threads as OMP_NUM_THREADS allows; medians. LAYOUT: NN, NT, TN or TT, T where an operand
+// lies transposed. `best` is oneDNN's fastest of all four. --from-memory: as for the table below. --bf16: of bf16, with a result
+// of bf16, or with --to-f32 of f32. Without products: the products of GPT-2 124M, cubes, and small ones.
 //
 // contraction-bench --table: the rows of codegen/cpu/contraction/Speeds.inc, for this processor. There large operands come from
 // memory, as in a step of training, in which other kernels have run since they were made.
@@ -44,14 +45,22 @@ private:
 struct Case {
   int64_t batch, m, n, k;
   std::string layout;
+  NumberType type = NumberType::F32, resultType = NumberType::F32;
+
+  GemmDescription gemm(bool transposedA, bool transposedB) const {
+    GemmDescription result = denseGemm(batch, m, n, k, transposedA, transposedB);
+    result.type = type, result.resultType = resultType;
+    return result;
+  }
 };
 
 /// Operands and result of a product; of large ones so many sets that none is in a cache when its turn comes again.
 class Operands {
 public:
   Operands(const Case &c, bool fromMemory)
-      : sizes{c.batch * c.m * c.k, c.batch * c.k * c.n, c.batch * c.m * c.n}, sets(countOf(fromMemory)),
-        memory(sets * (sizes[0] + sizes[1] + sizes[2] + 3 * gap)) {}
+      : sizes{c.batch * c.m * c.k * bytesOf(c.type) / 4, c.batch * c.k * c.n * bytesOf(c.type) / 4,
+              c.batch * c.m * c.n},
+        sets(countOf(fromMemory)), memory(sets * (sizes[0] + sizes[1] + sizes[2] + 3 * gap)) {}
 
   /// a, b, no bias, c.
   void **next() {
@@ -68,7 +77,7 @@ private:
   }
 
   static constexpr int64_t gap = 64; // numbers
-  int64_t sizes[3], sets, turn = 0;
+  int64_t sizes[3], sets, turn = 0;  // in numbers of four bytes
   Memory memory;
   void *args[4] = {};
 };
@@ -78,6 +87,8 @@ runtime::GemmDescription forLibrary(const GemmDescription &d) {
   result.dimsA = d.dimsA, result.stridesA = d.stridesA;
   result.dimsB = d.dimsB, result.stridesB = d.stridesB;
   result.dimsC = d.dimsC, result.stridesC = d.stridesC;
+  auto type = [](NumberType t) { return t == NumberType::F32 ? runtime::GemmType::F32 : runtime::GemmType::BF16; };
+  result.type = type(d.type), result.resultType = type(d.resultType);
   return result;
 }
 
@@ -101,8 +112,7 @@ struct Rates {
 Rates rates(const Case &c, runtime::Threads &threads, bool allLayouts, bool fromMemory) {
   double flops = 2.0 * c.batch * c.m * c.n * c.k;
   Operands operands(c, fromMemory);
-  GemmDescription gemm = denseGemm(c.batch, c.m, c.n, c.k, c.layout[0] == 'T', c.layout[1] == 'T');
-  CompiledContraction ours(gemm);
+  CompiledContraction ours(c.gemm(c.layout[0] == 'T', c.layout[1] == 'T'));
   if (!ours.error.empty()) {
     fprintf(stderr, "%s\n", ours.error.c_str());
     exit(1);
@@ -115,7 +125,7 @@ Rates rates(const Case &c, runtime::Threads &threads, bool allLayouts, bool from
   int64_t workspaceBytes = 0;
   for (int i = 0; i < 4; ++i) {
     if (!allLayouts && i != same) continue;
-    gemms.emplace_back(i, forLibrary(denseGemm(c.batch, c.m, c.n, c.k, i & 2, i & 1)));
+    gemms.emplace_back(i, forLibrary(c.gemm(i & 2, i & 1)));
     workspaceBytes = std::max(workspaceBytes, gemms.back().second.scratchBytes());
   }
   Memory workspace(workspaceBytes / 4 + 64);
@@ -200,8 +210,15 @@ void printTable(runtime::Threads &threads) {
 
 int main(int argc, char **argv) {
   std::vector<Case> cases;
-  bool fromMemory = argc > 1 && std::string(argv[1]) == "--from-memory";
-  for (int i = 1 + fromMemory; i + 4 < argc; i += 5)
+  bool fromMemory = false, toF32 = false;
+  NumberType type = NumberType::F32;
+  int next = 1;
+  for (; next < argc && argv[next][0] == '-' && std::string(argv[next]) != "--table"; ++next) {
+    std::string option = argv[next];
+    fromMemory |= option == "--from-memory", toF32 |= option == "--to-f32";
+    if (option == "--bf16") type = NumberType::BF16;
+  }
+  for (int i = next; i + 4 < argc; i += 5)
     cases.push_back({atol(argv[i]), atol(argv[i + 1]), atol(argv[i + 2]), atol(argv[i + 3]), argv[i + 4]});
   if (cases.empty())
     cases = {{1, 1024, 1024, 1024, "NN"}, {1, 2048, 2048, 2048, "NN"}, {1, 4096, 4096, 4096, "NT"},
@@ -218,6 +235,9 @@ int main(int argc, char **argv) {
     printTable(threads);
     return 0;
   }
-  for (const Case &c : cases) report(c, threads, fromMemory);
+  for (Case &c : cases) {
+    c.type = type, c.resultType = toF32 ? NumberType::F32 : type;
+    report(c, threads, fromMemory);
+  }
   return 0;
 }

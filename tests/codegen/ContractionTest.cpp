@@ -2,6 +2,7 @@
 
 #include "ContractionHarness.h"
 #include "gtest/gtest.h"
+#include <bit>
 #include <cmath>
 #include <random>
 
@@ -10,23 +11,53 @@ using namespace tessera::test;
 
 namespace {
 
-/// Numbers with a margin on both sides that must stay as it is.
-struct Numbers {
-  static constexpr size_t margin = 64;
-  static constexpr float untouched = -12345.0f;
-  std::vector<float> all;
-  explicit Numbers(size_t count) : all(count + 2 * margin, untouched) {}
-  float *data() { return all.data() + margin; }
-  size_t size() const { return all.size() - 2 * margin; }
+/// bf16 is the upper half of f32; to the nearest, ties to even.
+uint16_t toBf16(float number) {
+  auto bits = std::bit_cast<uint32_t>(number);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float fromBf16(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
+
+/// Numbers of a type, with a margin on both sides that must stay as it is.
+class Numbers {
+public:
+  Numbers(NumberType type, size_t count) : type(type), bytes((count + 2 * margin) * bytesOf(type), untouched) {}
+  void *data() { return bytes.data() + margin * bytesOf(type); }
+  size_t size() const { return bytes.size() / bytesOf(type) - 2 * margin; }
+  float get(size_t i) {
+    if (type == NumberType::F32) return static_cast<float *>(data())[i];
+    return type == NumberType::BF16 ? fromBf16(static_cast<uint16_t *>(data())[i])
+                                    : static_cast<float>(static_cast<_Float16 *>(data())[i]);
+  }
+  void set(size_t i, float number) {
+    if (type == NumberType::F32)
+      static_cast<float *>(data())[i] = number;
+    else if (type == NumberType::BF16)
+      static_cast<uint16_t *>(data())[i] = toBf16(number);
+    else
+      static_cast<_Float16 *>(data())[i] = static_cast<_Float16>(number);
+  }
+  std::vector<float> all() {
+    std::vector<float> numbers(size());
+    for (size_t i = 0; i < size(); ++i) numbers[i] = get(i);
+    return numbers;
+  }
   void fill(std::mt19937 &random) {
     std::uniform_real_distribution<float> numbers(-1, 1);
-    for (size_t i = 0; i < size(); ++i) data()[i] = numbers(random);
+    for (size_t i = 0; i < size(); ++i) set(i, numbers(random));
   }
   bool isMarginIntact() const {
-    for (size_t i = 0; i < margin; ++i)
-      if (all[i] != untouched || all[all.size() - 1 - i] != untouched) return false;
+    for (size_t i = 0; i < margin * bytesOf(type); ++i)
+      if (bytes[i] != untouched || bytes[bytes.size() - 1 - i] != untouched) return false;
     return true;
   }
+
+private:
+  static constexpr size_t margin = 64;
+  static constexpr char untouched = 0x7b;
+  NumberType type;
+  std::vector<char> bytes;
 };
 
 int64_t extent(const std::vector<int64_t> &dims, const std::vector<int64_t> &strides) {
@@ -36,14 +67,16 @@ int64_t extent(const std::vector<int64_t> &dims, const std::vector<int64_t> &str
 }
 
 /// c in double precision, with the absolute sums that bound its rounding.
-void reference(const GemmDescription &d, const float *a, const float *b, const float *bias, const float *c,
+void reference(const GemmDescription &d, Numbers &aNumbers, Numbers &bNumbers, Numbers *biasNumbers, Numbers &cNumbers,
                std::vector<double> &result, std::vector<double> &magnitude) {
   int64_t batch = d.dimsC[0], m = d.dimsC[1], n = d.dimsC[2], k = d.dimsA[2];
+  std::vector<float> a = aNumbers.all(), b = bNumbers.all(), c = cNumbers.all();
+  std::vector<float> bias = biasNumbers ? biasNumbers->all() : std::vector<float>(n, 0.0f);
   for (int64_t x = 0; x < batch; ++x)
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
         int64_t at = x * d.stridesC[0] + i * d.stridesC[1] + j * d.stridesC[2];
-        double sum = (d.accumulate ? c[at] : 0.0) + (bias ? bias[j] : 0.0), size = std::abs(sum);
+        double sum = (d.accumulate ? c[at] : 0.0) + bias[j], size = std::abs(sum);
         for (int64_t p = 0; p < k; ++p) {
           double left = a[(d.dimsA[0] > 1 ? x * d.stridesA[0] : 0) + i * d.stridesA[1] + p * d.stridesA[2]];
           double right = b[(d.dimsB[0] > 1 ? x * d.stridesB[0] : 0) + p * d.stridesB[1] + j * d.stridesB[2]];
@@ -59,12 +92,12 @@ std::vector<float> check(const GemmDescription &d, int pieces, const char *march
   EXPECT_EQ(compiled.error, "");
   if (!compiled.code) return {};
   std::mt19937 random(7);
-  Numbers a(extent(d.dimsA, d.stridesA)), b(extent(d.dimsB, d.stridesB)), c(extent(d.dimsC, d.stridesC)),
-      bias(d.dimsC[2]);
+  Numbers a(d.type, extent(d.dimsA, d.stridesA)), b(d.type, extent(d.dimsB, d.stridesB)),
+      c(d.resultType, extent(d.dimsC, d.stridesC)), bias(NumberType::F32, d.dimsC[2]);
   for (Numbers *numbers : {&a, &b, &c, &bias}) numbers->fill(random);
   std::vector<double> expected(c.size()), magnitude(c.size(), -1);
-  reference(d, a.data(), b.data(), d.bias ? bias.data() : nullptr, c.data(), expected, magnitude);
-  std::vector<float> before(c.data(), c.data() + c.size());
+  reference(d, a, b, d.bias ? &bias : nullptr, c, expected, magnitude);
+  std::vector<float> before = c.all();
 
   std::vector<char> scratch(compiled.scratchBytes + 192, 0x7f);
   char *aligned = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) & ~uintptr_t(63));
@@ -77,17 +110,37 @@ std::vector<float> check(const GemmDescription &d, int pieces, const char *march
   for (size_t i = static_cast<size_t>(aligned - scratch.data()) + compiled.scratchBytes; i < scratch.size(); ++i)
     EXPECT_EQ(scratch[i], 0x7f) << "wrote behind the scratch memory";
   EXPECT_TRUE(c.isMarginIntact());
+  // Half a unit in the last place of the result: 8 and 11 bits of mantissa.
+  double ulp = d.resultType == NumberType::F32 ? 0 : d.resultType == NumberType::BF16 ? 0x1p-8 : 0x1p-11;
+  double least = d.resultType == NumberType::F16 ? 0x1p-25 : 0; // below its normal numbers
+  std::vector<float> got = c.all();
   for (size_t i = 0; i < c.size(); ++i) {
     if (magnitude[i] < 0) {
-      EXPECT_EQ(c.data()[i], before[i]) << "wrote between the rows";
+      EXPECT_EQ(got[i], before[i]) << "wrote between the rows";
       continue;
     }
     // Each rounding is at most half a unit in the last place (6e-8) of a partial sum, which is at most the magnitude; k of
     // them add up as a random walk does.
-    EXPECT_NEAR(c.data()[i], expected[i], magnitude[i] * 6e-8 * (2 + std::sqrt(double(d.dimsA[2])))) << "at " << i;
+    double bound = magnitude[i] * 6e-8 * (2 + std::sqrt(double(d.dimsA[2]))) + std::abs(expected[i]) * ulp + least;
+    EXPECT_NEAR(got[i], expected[i], bound) << "at " << i;
     if (testing::Test::HasFailure()) break;
   }
-  return std::vector<float>(c.data(), c.data() + c.size());
+  return got;
+}
+
+/// The same product of another number type, with a result of f32 or of that type.
+GemmDescription inType(GemmDescription d, NumberType type, bool isResultLow) {
+  d.type = type;
+  if (isResultLow) d.resultType = type;
+  return d;
+}
+
+void checkLowTypes(const GemmDescription &d, int pieces, const char *march = "native") {
+  for (NumberType type : {NumberType::BF16, NumberType::F16})
+    for (bool isResultLow : {false, true}) {
+      SCOPED_TRACE(testing::Message() << numberTypeName(type).str() << (isResultLow ? ", rounded" : ", to f32"));
+      check(inType(d, type, isResultLow), pieces, march);
+    }
 }
 
 TEST(Contraction, EverySizeOfTails) {
@@ -152,6 +205,61 @@ TEST(Contraction, TheCutDoesNotChangeABit) {
       std::vector<float> whole = check(d, 1);
       for (int pieces : {2, 3, 7}) EXPECT_EQ(check(d, pieces), whole);
     }
+}
+
+TEST(Contraction, LowTypesInEveryLayout) {
+  for (int64_t m : {2, 29})
+    for (int64_t n : {2, 32, 70})
+      for (int64_t k : {1, 19, 64})
+        for (bool transposedA : {false, true})
+          for (bool transposedB : {false, true}) {
+            SCOPED_TRACE(testing::Message()
+                         << m << " x " << n << " x " << k << (transposedA ? " T" : " N") << (transposedB ? "T" : "N"));
+            checkLowTypes(denseGemm(1, m, n, k, transposedA, transposedB), 1);
+            if (testing::Test::HasFailure()) return;
+          }
+}
+
+TEST(Contraction, LowTypesInSeveralBlocks) {
+  for (bool transposedA : {false, true})
+    for (bool transposedB : {false, true}) {
+      checkLowTypes(denseGemm(1, 300, 100, 1300, transposedA, transposedB), 3);
+      checkLowTypes(denseGemm(1, 20, 700, 2049, transposedA, transposedB), 2);
+      check(inType(denseGemm(1, 800, 400, 4101, transposedA, transposedB), NumberType::BF16, true),
+            2); // rows, columns and K
+      checkLowTypes(denseGemm(1, 500, 70, 1, transposedA, transposedB), 2);
+    }
+}
+
+TEST(Contraction, LowTypesWithBiasAndInBatches) {
+  GemmDescription withBias = denseGemm(1, 50, 45, 600, false, true);
+  withBias.bias = {0, 0, 1};
+  checkLowTypes(withBias, 2);
+  for (int64_t k : {40, 600, 5000}) {
+    GemmDescription accumulating = denseGemm(1, 50, 45, k, true, false);
+    accumulating.accumulate = true;
+    check(inType(accumulating, NumberType::BF16, false), 2);
+  }
+  checkLowTypes(denseGemm(5, 20, 40, 30, false, true), 3);
+  checkLowTypes(denseGemm(40, 33, 17, 12, true, false), 7);
+  GemmDescription heads = denseGemm(6, 30, 28, 16, false, true);
+  heads.stridesA = {16, 96, 1}, heads.stridesB = {16, 1, 96}, heads.stridesC = {28, 28 * 6, 1};
+  checkLowTypes(heads, 4);
+}
+
+TEST(Contraction, LowTypesOnOtherProcessors) {
+  for (bool transposed : {false, true}) {
+    checkLowTypes(denseGemm(1, 50, 45, 301, transposed, !transposed), 2, "x86-64-v3");
+    checkLowTypes(denseGemm(1, 50, 45, 301, transposed, !transposed), 2, "skylake-avx512"); // no products of bf16
+  }
+}
+
+TEST(Contraction, TheCutDoesNotChangeABitOfLowTypes) {
+  for (NumberType type : {NumberType::BF16, NumberType::F16}) {
+    GemmDescription d = inType(denseGemm(1, 300, 200, 4200, false, true), type, true);
+    std::vector<float> whole = check(d, 1);
+    for (int pieces : {2, 3, 7}) EXPECT_EQ(check(d, pieces), whole);
+  }
 }
 
 TEST(Contraction, OtherVectorLengths) {

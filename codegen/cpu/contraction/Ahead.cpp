@@ -8,7 +8,7 @@ using namespace tessera;
 Ahead tessera::partOf(Code &code, const Ahead &ahead, Value number, Value parts) {
   Value share = code.make<LLVM::UDivOp>(code.add(ahead.pieces, code.add(parts, -1)), parts);
   Value from = code.mul(number, share);
-  return {code.f32At(ahead.start, code.mul(from, ahead.stride)), ahead.stride, ahead.lines,
+  return {code.at(ahead.start, code.getI8Type(), code.mul(from, ahead.stride)), ahead.stride, ahead.lines,
           code.smax(code.smin(code.sub(ahead.pieces, from), share), 0)}; // the last parts may be empty
 }
 
@@ -19,12 +19,13 @@ void tessera::prefetch(Code &code, const Ahead &ahead) {
     code.make<LLVM::Prefetch>(address, toRead, secondLevel, data);
   };
   code.loop(code.index(0), ahead.pieces, 1, [&](Value piece) {
-    Value start = code.f32At(ahead.start, code.mul(piece, ahead.stride));
+    Type byte = code.getI8Type();
+    Value start = code.at(ahead.start, byte, code.mul(piece, ahead.stride));
     constexpr int64_t fewLines = 4;
     if (ahead.lines > fewLines)
-      code.loop(code.index(0), code.index(ahead.lines * lineFloats), lineFloats,
-                [&](Value i) { fetch(code.f32At(start, i)); });
+      code.loop(code.index(0), code.index(ahead.lines * lineBytes), lineBytes,
+                [&](Value i) { fetch(code.at(start, byte, i)); });
     else
-      for (int64_t i = 0; i < ahead.lines; ++i) fetch(code.at(start, code.getF32Type(), i * lineFloats));
+      for (int64_t i = 0; i < ahead.lines; ++i) fetch(code.at(start, byte, i * lineBytes));
   });
 }

@@ -12,10 +12,10 @@
 
 namespace tessera {
 
-/// Numbers in a line of the caches.
-inline constexpr int64_t lineFloats = 16;
+/// Bytes of a line of the caches.
+inline constexpr int64_t lineBytes = 64;
 
-/// f32 numbers that will be read: `pieces` times as many lines of the caches, at a distance of `stride` numbers.
+/// Memory that will be read: `pieces` times as many lines of the caches, at a distance of `stride` bytes.
 struct Ahead {
   mlir::Value start;
   int64_t stride, lines;

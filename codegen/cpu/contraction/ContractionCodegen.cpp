@@ -24,6 +24,7 @@ private:
   void emitProduct(Value number, Value firstPart, Value lastPart);
   void emitColumnBlock(Span rows, Span columns);
   void emitRowBlock(Span rows, Span columns, Value k, Value steps, ArrayRef<Ahead> ahead);
+  void emitRows(Span rows, Span columns);
   Value panelAt(Span columns, Value column, Value k, Value steps);
   void forEachTile(Span rows, llvm::function_ref<void(Span tile, Value number)> body);
   void emitTile(Span rows, Value done, Value bPanel, Span columns, Value k, Value steps);
@@ -38,15 +39,19 @@ private:
   /// Steps of K from `k` on, at most a block's; none behind the last.
   Value stepsFrom(Value k) { return code.smax(code.smin(code.sub(code.index(plan.k), k), plan.blockSteps), 0); }
   Value length(Span span) { return code.sub(span.to, span.from); }
+  Value operandAt(Value base, Value offset) { return numberAt(code, plan.gemm.type, base, offset); }
+  Value resultAt(Value base, Value offset) { return numberAt(code, plan.gemm.resultType, base, offset); }
+  Value units(Value steps) { return plan.format.units(code, steps); }
   void call(LLVM::LLVMFuncOp function, ArrayRef<Value> arguments) { code.make<LLVM::CallOp>(function, arguments); }
 
   ModuleOp module;
   const ContractionPlan &plan;
   MatrixFunctions &functions;
   Code code;
-  Value a, b, bias, c, zeros, panel, block; ///< addresses; a, b and c of the current product
+  Value a, b, bias, c, zeros, panel, block, sums; ///< addresses; a, b and c of the current product
+  Span sumsOf[2];                                 ///< rows and columns of c that `sums` stands for
   ProductStrides strides;
-  LLVM::LLVMFuncOp packA, packB;
+  LLVM::LLVMFuncOp packA, packB, round;
   std::optional<ProductVariants> products;
 };
 
@@ -54,13 +59,15 @@ private:
 
 void ContractionEmitter::emit(StringRef symbol) {
   const RegisterTile &tile = plan.tile;
-  strides = {plan.packsA ? 1 : plan.aRow, plan.packsA ? tile.rows : plan.aStep,
+  strides = {plan.packsA ? 1 : plan.aRow / plan.format.perUnit(), plan.packsA ? tile.rows : plan.aStep,
              plan.packsB ? tile.columns() : plan.bStep};
-  if (plan.packsA) packA = functions.pack(tile.rows, /*transposing=*/true);
-  if (plan.packsB) packB = functions.pack(tile.columns(), plan.bColumn != 1);
+  if (plan.packsA) packA = functions.pack(tile.rows, plan.aRow != 1, plan.format);
+  if (plan.packsB) packB = functions.pack(tile.columns(), plan.bColumn != 1, plan.format);
+  if (plan.sumRows) round = functions.round(plan.gemm.resultType);
   Addend first = plan.gemm.accumulate ? plan.gemm.bias ? Addend::CPlusRow : Addend::C : Addend::Row;
   Addend later = plan.blockSteps >= plan.k ? first : Addend::C; // with one block of K no sum is taken up again
-  products.emplace(functions, tile, strides, rowCounts(tile, {plan.m}), plan.n, first, later);
+  products.emplace(functions, tile, strides, rowCounts(tile, {plan.m}), plan.n, first, later, plan.format,
+                   plan.sumRows ? NumberType::F32 : plan.gemm.resultType);
 
   code.setInsertionPointToEnd(module.getBody());
   auto function = code.make<LLVM::LLVMFuncOp>(symbol, code.kernelType());
@@ -76,6 +83,7 @@ void ContractionEmitter::emit(StringRef symbol) {
                 code.at(zeros, code.getF32Type(), j * tile.lanes));
   panel = code.at(scratch, code.getI8Type(), plan.panelOffset());
   block = code.at(scratch, code.getI8Type(), plan.blockOffset());
+  sums = code.at(scratch, code.getI8Type(), plan.sumsOffset());
 
   Value begin = function.getBody().getArgument(1), end = function.getBody().getArgument(2);
   Value last = plan.parts == 1 ? end : code.udiv(code.add(end, plan.parts - 1), plan.parts);
@@ -96,9 +104,9 @@ void ContractionEmitter::emitProduct(Value number, Value firstPart, Value lastPa
   for (size_t i = gemm.dimsC.size() - 2; i-- > 0;) {
     Value index = i == 0 ? rest : code.urem(rest, gemm.dimsC[i]);
     if (i > 0) rest = code.udiv(rest, gemm.dimsC[i]);
-    if (gemm.dimsA[i] > 1) a = code.f32At(a, code.mul(index, gemm.stridesA[i]));
-    if (gemm.dimsB[i] > 1) b = code.f32At(b, code.mul(index, gemm.stridesB[i]));
-    if (gemm.dimsC[i] > 1) c = code.f32At(c, code.mul(index, gemm.stridesC[i]));
+    if (gemm.dimsA[i] > 1) a = operandAt(a, code.mul(index, gemm.stridesA[i]));
+    if (gemm.dimsB[i] > 1) b = operandAt(b, code.mul(index, gemm.stridesB[i]));
+    if (gemm.dimsC[i] > 1) c = resultAt(c, code.mul(index, gemm.stridesC[i]));
   }
   Value from = code.mul(firstPart, plan.partSize);
   Value to = code.smin(code.mul(lastPart, plan.partSize), plan.splitRows ? plan.m : plan.n);
@@ -109,8 +117,17 @@ void ContractionEmitter::emitProduct(Value number, Value firstPart, Value lastPa
   });
 }
 
-/// While a block is multiplied, what the next one reads is on its way into the second level cache.
 void ContractionEmitter::emitColumnBlock(Span rows, Span columns) {
+  if (!plan.sumRows) return emitRows(rows, columns);
+  code.loop(rows.from, rows.to, plan.sumRows, [&](Value row) {
+    Span part{row, code.smin(code.add(row, plan.sumRows), rows.to)};
+    sumsOf[0] = part, sumsOf[1] = columns;
+    emitRows(part, columns);
+  });
+}
+
+/// While a block is multiplied, what the next one reads is on its way into the second level cache.
+void ContractionEmitter::emitRows(Span rows, Span columns) {
   code.loop(code.index(0), code.index(plan.k), plan.blockSteps, [&](Value k) {
     Value steps = stepsFrom(k), nextK = code.add(k, plan.blockSteps), stepsThen = stepsFrom(nextK);
     if (plan.packsBlockOfB) packColumns(columns.from, length(columns), k, steps);
@@ -134,13 +151,14 @@ void ContractionEmitter::emitColumnBlock(Span rows, Span columns) {
 
 /// Panels of a's rows, one behind the other.
 void ContractionEmitter::packRows(Span rows, Value k, Value steps) {
-  Value source = code.f32At(a, code.add(code.mul(rows.from, plan.aRow), code.mul(k, plan.aStep)));
-  call(packA, {source, code.index(plan.aRow), steps, code.sub(rows.to, rows.from), block});
+  Value source = operandAt(a, code.add(code.mul(rows.from, plan.aRow), code.mul(k, plan.aStep)));
+  Value stride = code.index(plan.aRow != 1 ? plan.aRow : plan.aStep);
+  call(packA, {source, stride, steps, code.sub(rows.to, rows.from), block});
 }
 
 /// Panels of b's columns, likewise.
 void ContractionEmitter::packColumns(Value column, Value count, Value k, Value steps) {
-  Value source = code.f32At(b, code.add(code.mul(k, plan.bStep), code.mul(column, plan.bColumn)));
+  Value source = operandAt(b, code.add(code.mul(k, plan.bStep), code.mul(column, plan.bColumn)));
   Value stride = code.index(plan.bColumn != 1 ? plan.bColumn : plan.bStep);
   call(packB, {source, stride, steps, count, panel});
 }
@@ -183,9 +201,9 @@ void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value st
 
 /// The panel of b at `column`, once it is packed if it is.
 Value ContractionEmitter::panelAt(Span columns, Value column, Value k, Value steps) {
-  if (plan.packsBlockOfB) return code.f32At(panel, code.mul(code.sub(column, columns.from), steps));
+  if (plan.packsBlockOfB) return code.f32At(panel, code.mul(code.sub(column, columns.from), units(steps)));
   if (plan.packsB) return panel;
-  return code.f32At(b, code.add(code.mul(k, plan.bStep), column));
+  return operandAt(b, code.add(code.mul(k, plan.bStep), column));
 }
 
 void ContractionEmitter::forEachTile(Span rows, llvm::function_ref<void(Span tile, Value number)> body) {
@@ -198,11 +216,20 @@ void ContractionEmitter::forEachTile(Span rows, llvm::function_ref<void(Span til
 void ContractionEmitter::emitTile(Span rows, Value done, Value bPanel, Span columns, Value k, Value steps) {
   Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, code.index(0));
   Value firstRow = plan.gemm.bias ? code.f32At(bias, columns.from) : zeros;
-  Value aTile = plan.packsA ? code.f32At(block, code.mul(done, steps))
-                            : code.f32At(a, code.add(code.mul(rows.from, plan.aRow), code.mul(k, plan.aStep)));
-  Value cTile = code.f32At(c, code.add(code.mul(rows.from, plan.cRow), columns.from));
-  products->call(code, {steps, aTile, bPanel, cTile, code.index(plan.cRow), firstRow}, length(rows), length(columns),
-                 isFirst);
+  Value aTile = plan.packsA ? code.f32At(block, code.mul(done, units(steps)))
+                            : operandAt(a, code.add(code.mul(rows.from, plan.aRow), code.mul(k, plan.aStep)));
+  Value cTile = resultAt(c, code.add(code.mul(rows.from, plan.cRow), columns.from)), taken = cTile;
+  Value stride = code.index(plan.cRow), ownStride = code.index(plan.blockColumns);
+  if (plan.sumRows) {
+    Value row = code.sub(rows.from, sumsOf[0].from), column = code.sub(columns.from, sumsOf[1].from);
+    taken = code.f32At(sums, code.add(code.mul(row, plan.blockColumns), column));
+    stride = ownStride;
+  }
+  products->call(code, {units(steps), aTile, bPanel, taken, stride, firstRow}, length(rows), length(columns), isFirst);
+  if (!plan.sumRows) return;
+  Value isLast = code.icmp(LLVM::ICmpPredicate::sge, code.add(k, plan.blockSteps), code.index(plan.k));
+  code.when(isLast,
+            [&] { call(round, {taken, ownStride, cTile, code.index(plan.cRow), length(rows), length(columns)}); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,11 +238,12 @@ void ContractionEmitter::emitTile(Span rows, Value done, Value bPanel, Span colu
 
 Ahead ContractionEmitter::willRead(Value operand, Stride stride, Value line, Value count, int64_t mostLines, Value k,
                                    Value steps) {
-  Value start = code.f32At(operand, code.add(code.mul(line, stride.line), code.mul(k, stride.step)));
-  auto cacheLines = [](int64_t numbers) -> int64_t { return llvm::divideCeil(numbers, lineFloats); };
-  if (stride.line == 1) return {start, stride.step, cacheLines(mostLines), steps};
+  int64_t bytes = bytesOf(plan.gemm.type);
+  Value start = operandAt(operand, code.add(code.mul(line, stride.line), code.mul(k, stride.step)));
+  auto cacheLines = [&](int64_t numbers) -> int64_t { return llvm::divideCeil(numbers * bytes, lineBytes); };
+  if (stride.line == 1) return {start, stride.step * bytes, cacheLines(mostLines), steps};
   Value isAny = code.icmp(LLVM::ICmpPredicate::sgt, steps, code.index(0));
-  return {start, stride.line, cacheLines(plan.blockSteps), code.select(isAny, count, code.index(0))};
+  return {start, stride.line * bytes, cacheLines(plan.blockSteps), code.select(isAny, count, code.index(0))};
 }
 
 void tessera::emitContraction(ModuleOp module, StringRef symbol, const ContractionPlan &plan,

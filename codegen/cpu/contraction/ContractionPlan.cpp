@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace tessera;
 
-// Sizes of blocks in elements, for caches of 48 KiB, 1 MiB and more: measured on one processor, and flat around these.
+// Sizes of blocks in units, which have 32 bits, for caches of 48 KiB, 1 MiB and more: measured on one processor, and flat around these.
 
 /// Steps of K in a long block: those go over c less often than short ones, whose panel of b stays in the first level cache.
 static constexpr int64_t longSteps = 1024;
@@ -33,29 +33,39 @@ static int64_t evenBlocks(int64_t size, int64_t most, int64_t multiple) {
 }
 
 ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &target)
-    : gemm(gemm), tile(RegisterTile::of(target, gemm.n())) {
+    : gemm(gemm), format(PanelFormat::of(target, gemm.type)), tile(RegisterTile::of(target, gemm.n())) {
   size_t rank = gemm.dimsC.size(), rows = rank - 2, columns = rank - 1;
   m = gemm.m(), n = gemm.n(), k = gemm.k(), batch = gemm.batch();
   aRow = gemm.stridesA[rows], aStep = gemm.stridesA[columns];
   bStep = gemm.stridesB[rows], bColumn = gemm.stridesB[columns], cRow = gemm.stridesC[rows];
 
   int64_t panels = llvm::divideCeil(n, tile.columns()), rowTiles = llvm::divideCeil(m, tile.rows);
+  int64_t units = format.units(k), perUnit = format.perUnit(), bytes = bytesOf(gemm.type);
   // Where neighbours in a column are neighbours in memory, a tile reads one or two lines of the cache for each k, as it would from
   // a panel.
-  bool collides = aStep != 1 || aRow * 4 % worstStride == 0;
-  packsA = aRow != 1 && (panels > manyPanels || (collides && (panels > fewPanels || k > shortSteps)));
-  packsB = bColumn != 1 || k > shortSteps || rowTiles > fewRowTiles;
+  bool collides = aStep != 1 || aRow * bytes % worstStride == 0;
+  packsA = aRow != 1 && (panels > manyPanels || (collides && (panels > fewPanels || units > shortSteps)));
+  packsB = bColumn != 1 || units > shortSteps || rowTiles > fewRowTiles;
+  // In memory only whole pairs along K are units.
+  if (gemm.type != NumberType::F32) {
+    packsA |= !format.pairs || aStep != 1 || aRow % perUnit != 0 || k % perUnit != 0;
+    packsB = true;
+  }
   splitRows = m > n;
   // Long blocks pay where c does not wait in the second level cache, and where what is packed lies along K. Not for a that is
   // read in place across its rows.
   bool isLong = aStep == 1 && (bColumn != 1 || m > rowBlock / shortSteps);
-  blockSteps = evenBlocks(k, isLong ? longSteps : shortSteps, tile.lanes);
-  blockRows = evenBlocks(m, std::max<int64_t>((isLong ? longRowBlock : rowBlock) / blockSteps, tile.rows), tile.rows);
+  int64_t blockUnits = evenBlocks(units, isLong ? longSteps : shortSteps, tile.lanes);
+  blockSteps = blockUnits * perUnit;
+  blockRows = evenBlocks(m, std::max<int64_t>((isLong ? longRowBlock : rowBlock) / blockUnits, tile.rows), tile.rows);
   blockColumns = k > blockSteps ? evenBlocks(n, columnBlock / std::min(m, blockRows), tile.columns())
                                 : llvm::alignTo(n, tile.columns());
-  rowsFirst = blockSteps >= k && llvm::alignTo(n, tile.columns()) * k <= smallB && rowTiles > fewRowTiles;
+  rowsFirst = blockSteps >= k && llvm::alignTo(n, tile.columns()) * units <= smallB && rowTiles > fewRowTiles;
   packsBlockOfB = packsB && (m > blockRows || rowsFirst);
   if (packsBlockOfB) blockColumns = std::min(blockColumns, evenBlocks(n, packedColumns, tile.columns()));
+  if (gemm.resultType != NumberType::F32 && k > blockSteps)
+    sumRows = std::min<int64_t>(llvm::alignTo(m, tile.rows),
+                                std::max(blockRows, columnBlock / blockColumns / blockRows * blockRows));
 
   partSize = splitRows ? tile.rows : tile.columns();
   parts = splitRows ? rowTiles : panels;
@@ -65,12 +75,16 @@ ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &t
   bool packsShared = parts > 1 && (splitRows ? packsB : packsA);
   int64_t leastParts = packsShared ? llvm::divideCeil(worthPacking, partSize) : 1;
   sharing = {iterations, grain, std::max(grain, leastParts)};
-  int64_t block = packsA ? blockSteps * blockRows + tile.lanes : 0;
-  scratchBytes = blockOffset() + block * 4;
+  scratchBytes = sumsOffset() + sumRows * blockColumns * 4;
 }
 
 int64_t ContractionPlan::blockOffset() const {
   // A pack writes up to a vector behind its panel.
-  int64_t panel = packsB ? blockSteps * (packsBlockOfB ? blockColumns : tile.columns()) + tile.lanes : 0;
+  int64_t panel = packsB ? format.units(blockSteps) * (packsBlockOfB ? blockColumns : tile.columns()) + tile.lanes : 0;
   return llvm::alignTo(panelOffset() + panel * 4, 64);
+}
+
+int64_t ContractionPlan::sumsOffset() const {
+  int64_t block = packsA ? format.units(blockSteps) * blockRows + tile.lanes : 0;
+  return llvm::alignTo(blockOffset() + block * 4, 64);
 }

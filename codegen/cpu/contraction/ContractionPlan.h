@@ -12,6 +12,10 @@
 // Where all of b stays in the second level cache the two inner loops change places (`rowsFirst`), so that c is passed row
 // by row and not in pieces of a panel's width.
 //
+// A c of a low type takes its sums when they are complete. If there are several blocks of K, a thread adds up in its scratch
+// memory, for as many rows as stay in the second level cache, and the two loops over blocks of K and of rows run inside one over
+// these.
+//
 // b is read where it lies if that is seldom and its rows are contiguous; a also if its columns are contiguous, however
 // often, or if few panels meet its rows.
 // What comes next is fetched meanwhile (Ahead.h).
@@ -29,16 +33,18 @@ namespace tessera {
 
 struct ContractionPlan {
   GemmDescription gemm;
+  PanelFormat format;
   RegisterTile tile;
   int64_t m, n, k, batch;                      ///< sizes; `batch` of all batch dimensions together
   int64_t aRow, aStep, bStep, bColumn, cRow;   ///< strides in elements
   int64_t blockRows, blockColumns, blockSteps; ///< of the loops above
   bool splitRows;                              ///< threads share rows; else columns
   bool packsA, packsB;
-  bool rowsFirst;     ///< all panels for a tile of rows, then the next tile
-  bool packsBlockOfB; ///< b's part of a whole block of columns at once; else panel by panel, where it is used
-  int64_t parts;      ///< iterations in one product of the batch: tiles of rows or panels of columns
-  int64_t partSize;   ///< rows or columns of one
+  int64_t sumRows = 0; ///< rows whose sums stand in the scratch memory; 0: c takes them up itself
+  bool rowsFirst;      ///< all panels for a tile of rows, then the next tile
+  bool packsBlockOfB;  ///< b's part of a whole block of columns at once; else panel by panel, where it is used
+  int64_t parts;       ///< iterations in one product of the batch: tiles of rows or panels of columns
+  int64_t partSize;    ///< rows or columns of one
   WorkSharing sharing;
   int64_t scratchBytes; ///< of one thread
 
@@ -47,6 +53,7 @@ struct ContractionPlan {
   // Offsets in the scratch memory, in bytes.
   int64_t panelOffset() const { return llvm::alignTo(int64_t(tile.columns()) * 4, 64); } ///< behind a row of zeros
   int64_t blockOffset() const;
+  int64_t sumsOffset() const;
 };
 
 } // namespace tessera

@@ -34,11 +34,50 @@ Value tessera::loadVector(Code &code, Value address, unsigned lanes, Value mask)
   return code.make<LLVM::MaskedLoadOp>(type, address, mask, code.number(type, 0.0), /*alignment=*/4u);
 }
 
-void tessera::storeVector(Code &code, Value vector, Value address, Value mask) {
+static Type elementOf(Code &code, NumberType type) {
+  if (type == NumberType::F32) return code.getF32Type();
+  return type == NumberType::BF16 ? Type(code.getBF16Type()) : Type(code.getF16Type());
+}
+
+/// In memory low numbers are integers: every processor loads and stores vectors of those under a mask.
+static Type storageOf(Code &code, NumberType type) {
+  return type == NumberType::F32 ? Type(code.getF32Type()) : Type(code.getI16Type());
+}
+
+Value tessera::numberAt(Code &code, NumberType type, Value base, Value offset) {
+  return code.at(base, storageOf(code, type), offset);
+}
+
+Value tessera::numberAt(Code &code, NumberType type, Value base, int64_t offset) {
+  return code.at(base, storageOf(code, type), offset);
+}
+
+static Value widen(Code &code, NumberType type, Value stored) {
+  if (type == NumberType::F32) return stored;
+  return code.floatCast(code.bitcast(stored, elementOf(code, type)), code.getF32Type());
+}
+
+/// Integers as they are stored.
+static Value loadStored(Code &code, NumberType type, Value address, unsigned lanes, Value mask) {
+  Type vector = Code::withLanes(storageOf(code, type), lanes);
+  auto alignment = static_cast<unsigned>(bytesOf(type));
+  if (!mask) return code.make<LLVM::LoadOp>(vector, address, alignment);
+  return code.make<LLVM::MaskedLoadOp>(vector, address, mask, code.number(vector, 0.0), alignment);
+}
+
+Value tessera::loadVector(Code &code, NumberType type, Value address, unsigned lanes, Value mask) {
+  return widen(code, type, loadStored(code, type, address, lanes, mask));
+}
+
+void tessera::storeVector(Code &code, Value vector, Value address, Value mask, NumberType type) {
+  if (type != NumberType::F32) {
+    vector = code.bitcast(code.floatCast(vector, elementOf(code, type)), storageOf(code, type));
+  }
+  auto alignment = static_cast<unsigned>(bytesOf(type));
   if (mask)
-    code.make<LLVM::MaskedStoreOp>(vector, address, mask, /*alignment=*/4u);
+    code.make<LLVM::MaskedStoreOp>(vector, address, mask, alignment);
   else
-    code.make<LLVM::StoreOp>(vector, address, /*alignment=*/4);
+    code.make<LLVM::StoreOp>(vector, address, alignment);
 }
 
 /// Numbers of the first vector and of the second (counted on from the lanes), picked within each four lanes: `picks` for
@@ -117,19 +156,38 @@ LLVM::LLVMFuncOp MatrixFunctions::begin(Code &code, const std::string &name, LLV
 }
 
 /// Addresses of `count` rows.
-static SmallVector<Value> rowAddresses(Code &code, Value first, Value stride, unsigned count) {
+static SmallVector<Value> rowAddresses(Code &code, NumberType type, Value first, Value stride, unsigned count) {
   SmallVector<Value> addresses{first};
-  while (addresses.size() < count) addresses.push_back(code.at(addresses.back(), code.getF32Type(), stride));
+  while (addresses.size() < count) addresses.push_back(numberAt(code, type, addresses.back(), stride));
   return addresses;
 }
 
+/// sum + x · y, lane by lane; of pairs the sum of two products.
+static Value multiplyAdd(Code &code, PanelFormat format, Value x, Value y, Value sum) {
+  if (!format.pairs) return code.fma(x, y, sum);
+  Type pairs = Code::withLanes(code.getBF16Type(), 2 * Code::lanes(sum));
+  auto asPairs = [&](Value value) -> Value { return code.make<LLVM::BitcastOp>(pairs, value); };
+  auto intrinsic = code.getStringAttr("llvm.x86.avx512bf16.dpbf16ps." + std::to_string(32 * Code::lanes(sum)));
+  return code.make<LLVM::CallIntrinsicOp>(sum.getType(), intrinsic, ValueRange{sum, asPairs(x), asPairs(y)})
+      .getResult(0);
+}
+
+/// What tells functions for one format of operands and results from those for others.
+static std::string suffixOf(PanelFormat format) {
+  if (format.type == NumberType::F32) return "";
+  return "_" + numberTypeName(format.type).str() + (format.pairs ? "_pairs" : "");
+}
+
 LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool masked, Addend addend,
-                                          ProductStrides strides) {
+                                          ProductStrides strides, PanelFormat format, NumberType result) {
   std::string name = "tsr_product_" + std::to_string(rows) + "x" + std::to_string(vectors) + (masked ? "_masked" : "");
   name += addend == Addend::Row ? "_row" : addend == Addend::C ? "_c" : "_both";
+  if (format.pairs) name += "_pairs"; // panels of f32 are alike, whatever they were made of
+  if (result != NumberType::F32) name += "_to_" + numberTypeName(result).str();
   for (int64_t stride : {strides.aRow, strides.aStep, strides.bStep}) name += "_" + std::to_string(stride);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   Code code(UnknownLoc::get(module.getContext()));
+  code.hasBf16Casts = hasBf16Casts;
   Type i64 = code.i64(), f32 = code.getF32Type();
   auto function = begin(code, name, productType(code));
   auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
@@ -150,7 +208,8 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
         columns.push_back(loadVector(code, code.at(bNow, f32, j * lanes), lanes, direct ? masks[j] : Value()));
       for (unsigned i = 0; i < rows; ++i) {
         Value x = code.splat(code.make<LLVM::LoadOp>(f32, code.at(aNow, f32, i * strides.aRow)), lanes);
-        for (unsigned j = 0; j < vectors; ++j) next[i * vectors + j] = code.fma(x, columns[j], now[i * vectors + j]);
+        for (unsigned j = 0; j < vectors; ++j)
+          next[i * vectors + j] = multiplyAdd(code, format, x, columns[j], now[i * vectors + j]);
       }
       next[next.size() - 2] = code.at(aNow, f32, strides.aStep);
       next.back() = code.at(bNow, f32, strides.bStep);
@@ -162,9 +221,10 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
   // c is on its way from memory during the last steps: what is fetched earlier may be driven out by a and b again.
   Value early = code.smax(code.add(steps, -stepsToFetch), 0);
   carried = sumUp(carried, code.index(0), early, false);
-  SmallVector<Value> rowsOfC = rowAddresses(code, c, ldc, rows);
+  SmallVector<Value> rowsOfC = rowAddresses(code, result, c, ldc, rows);
   for (Value address : rowsOfC)
-    for (unsigned j = 0; j < vectors; ++j)
+    for (unsigned j = 0; j < llvm::divideCeil(vectors * bytesOf(result), 4);
+         ++j) // a vector of f32 is a line of the cache
       code.make<LLVM::Prefetch>(code.at(address, f32, j * lanes), code.getI32IntegerAttr(1), code.getI32IntegerAttr(3),
                                 code.getI32IntegerAttr(1));
   carried = sumUp(carried, early, steps, true);
@@ -176,21 +236,79 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
   SmallVector<Value> addresses, sums;
   for (auto [i, start] : llvm::enumerate(rowsOfC))
     for (unsigned j = 0; j < vectors; ++j) {
-      addresses.push_back(code.at(start, f32, j * lanes));
+      addresses.push_back(numberAt(code, result, start, j * lanes));
       Value sum = carried[i * vectors + j];
       if (addend != Addend::Row) sum = code.fadd(sum, loadVector(code, addresses.back(), lanes, masks[j]));
       sums.push_back(addend != Addend::C ? code.fadd(sum, row[j]) : sum);
     }
-  for (auto [i, address] : llvm::enumerate(addresses)) storeVector(code, sums[i], address, masks[i % vectors]);
+  for (auto [i, address] : llvm::enumerate(addresses)) storeVector(code, sums[i], address, masks[i % vectors], result);
   code.make<LLVM::ReturnOp>(ValueRange{});
   return function;
 }
 
+LLVM::LLVMFuncOp MatrixFunctions::round(NumberType result) {
+  std::string name = "tsr_round_to_" + numberTypeName(result).str();
+  if (auto it = functions.find(name); it != functions.end()) return it->second;
+  Code code(UnknownLoc::get(module.getContext()));
+  code.hasBf16Casts = hasBf16Casts;
+  Type pointer = code.pointer(), i64 = code.i64();
+  auto function = begin(code, name, functionType(code, {pointer, i64, pointer, i64, i64, i64}));
+  auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
+  Value columns = argument(5), whole = code.bitAnd(columns, -static_cast<int64_t>(lanes));
+  code.loop(code.index(0), argument(4), 1, [&](Value row) {
+    Value from = code.f32At(argument(0), code.mul(row, argument(1)));
+    Value to = numberAt(code, result, argument(2), code.mul(row, argument(3)));
+    auto copy = [&](Value column, Value mask) {
+      storeVector(code, loadVector(code, code.f32At(from, column), lanes, mask), numberAt(code, result, to, column),
+                  mask, result);
+    };
+    code.loop(code.index(0), whole, lanes, [&](Value column) { copy(column, {}); });
+    code.when(code.icmp(LLVM::ICmpPredicate::slt, whole, columns), [&] {
+      copy(whole, code.icmp(LLVM::ICmpPredicate::slt, code.iota(Code::withLanes(i64, lanes), 0),
+                            code.splat(code.sub(columns, whole), lanes)));
+    });
+  });
+  code.make<LLVM::ReturnOp>(ValueRange{});
+  return function;
+}
+
+/// Packs lines of an operand in one format.
+namespace {
+struct Packer {
+  Code &code;
+  PanelFormat format;
+  unsigned width, lanes;
+
+  void copy(Value source, Value stride, Value steps, Value lines, Value panels);
+  void transposePanel(Value source, Value stride, Value steps, Value lines, Value panel);
+
+  Value unitAt(Value panel, Value unit) { return code.f32At(panel, unit); }
+  Value unitAt(Value panel, int64_t unit) { return code.at(panel, code.getF32Type(), unit); }
+  Value numberAt(Value base, Value offset) { return tessera::numberAt(code, format.type, base, offset); }
+  Value numberAt(Value base, int64_t offset) { return tessera::numberAt(code, format.type, base, offset); }
+  Value unitsOfLines(Value first, Value second, unsigned column, Value mask);
+  Value joined(Value low, Value high);
+};
+} // namespace
+
+/// Pairs of bf16 in the lanes of f32.
+Value Packer::joined(Value low, Value high) {
+  Type i32 = Code::like(low, code.getI32Type());
+  low = code.make<LLVM::ZExtOp>(i32, low), high = code.make<LLVM::ZExtOp>(i32, high);
+  Value shifted = code.make<LLVM::ShlOp>(high, code.integer(i32, 16));
+  return code.bitcast(code.bitOr(low, shifted), code.getF32Type());
+}
+
+/// Units of as many lines as a vector has lanes, which lie side by side; `second`: where the next k is, for pairs.
+Value Packer::unitsOfLines(Value first, Value second, unsigned column, Value mask) {
+  if (!format.pairs) return loadVector(code, format.type, numberAt(first, column), lanes, mask);
+  return joined(loadStored(code, format.type, numberAt(first, column), lanes, mask),
+                loadStored(code, format.type, numberAt(second, column), lanes, mask));
+}
+
 /// For each k, the numbers of all lines, which lie side by side: what is read is read in its order, and goes to one panel after
 /// the other.
-static void packCopying(Code &code, unsigned width, unsigned lanes, Value source, Value stride, Value steps,
-                        Value lines, Value panels) {
-  Type f32 = code.getF32Type();
+void Packer::copy(Value source, Value stride, Value steps, Value lines, Value panels) {
   unsigned vectors = llvm::divideCeil(width, lanes), rest = width - (vectors - 1) * lanes;
   Value lastLine = code.mul(code.udiv(code.add(lines, -1), width), width); // the first one of the last panel
   Value wholeMask = rest < lanes ? code.prefixMask(lanes, rest) : Value();
@@ -198,82 +316,107 @@ static void packCopying(Code &code, unsigned width, unsigned lanes, Value source
   for (unsigned j = 0; j < vectors; ++j)
     lastMasks.push_back(code.icmp(LLVM::ICmpPredicate::slt, code.iota(Code::withLanes(code.i64(), lanes), j * lanes),
                                   code.splat(code.sub(lines, lastLine), lanes)));
-  Value panelSize = code.mul(steps, width);
+  Value units = format.units(code, steps), panelSize = code.mul(units, width);
   // Ascending in k: a vector that reaches beyond its row is followed by the next row. `isLast`: no row follows, but the next
-  // panel, which has been written.
+  // panel, which has been written, and the second number of a pair may be missing.
   auto copyRow = [&](Value from, Value to, bool isLast) {
-    auto copy = [&](Value from, Value to, bool isLastPanel) {
+    Value isOdd, second = from;
+    if (format.pairs) second = numberAt(from, stride);
+    if (format.pairs && isLast) {
+      isOdd = code.icmp(LLVM::ICmpPredicate::eq, code.bitAnd(steps, 1), code.index(1));
+      second = code.select(isOdd, from, second);
+    }
+    auto copyPanel = [&](Value from, Value second, Value to, bool isLastPanel) {
       for (unsigned j = 0; j < vectors; ++j) {
         Value loadMask = isLastPanel ? lastMasks[j] : j + 1 == vectors ? wholeMask : Value();
-        Value vector = loadVector(code, code.at(from, f32, j * lanes), lanes, loadMask);
-        storeVector(code, vector, code.at(to, f32, j * lanes), isLast && j + 1 == vectors ? wholeMask : Value());
+        Value vector = unitsOfLines(from, second, j * lanes, loadMask);
+        if (isOdd) {
+          Value bits = code.bitcast(vector, code.getI32Type()), low = code.integer(bits.getType(), 0xffff);
+          Value kept = code.select(isOdd, low, code.integer(bits.getType(), -1));
+          vector = code.bitcast(code.bitAnd(bits, kept), code.getF32Type());
+        }
+        storeVector(code, vector, unitAt(to, j * lanes), isLast && j + 1 == vectors ? wholeMask : Value());
       }
     };
-    SmallVector<Value> last =
-        code.loop(code.index(0), lastLine, width, {from, to}, false, [&](Value, ValueRange now) -> SmallVector<Value> {
-          copy(now[0], now[1], false);
-          return {code.at(now[0], f32, width), code.f32At(now[1], panelSize)};
+    SmallVector<Value> last = code.loop(
+        code.index(0), lastLine, width, {from, second, to}, false, [&](Value, ValueRange now) -> SmallVector<Value> {
+          copyPanel(now[0], now[1], now[2], false);
+          return {numberAt(now[0], width), numberAt(now[1], width), unitAt(now[2], panelSize)};
         });
-    copy(last[0], last[1], true);
+    copyPanel(last[0], last[1], last[2], true);
   };
-  SmallVector<Value> end = code.loop(code.index(0), code.add(steps, -1), 1, {source, panels}, false,
+  Value advance = code.mul(stride, format.perUnit());
+  SmallVector<Value> end = code.loop(code.index(0), code.add(units, -1), 1, {source, panels}, false,
                                      [&](Value, ValueRange now) -> SmallVector<Value> {
                                        copyRow(now[0], now[1], false);
-                                       return {code.f32At(now[0], stride), code.at(now[1], f32, width)};
+                                       return {numberAt(now[0], advance), unitAt(now[1], width)};
                                      });
   copyRow(end[0], end[1], true);
 }
 
-/// Squares of lines and k are transposed in registers; what is left of k goes number by number. A line that does not exist
+/// Squares of lines and k are transposed in registers; what is left of k goes unit by unit. A line that does not exist
 /// is read as the last one.
-static void packPanelTransposing(Code &code, unsigned width, unsigned lanes, Value source, Value stride, Value steps,
-                                 Value lines, Value panel) {
-  Type f32 = code.getF32Type();
+void Packer::transposePanel(Value source, Value stride, Value steps, Value lines, Value panel) {
   SmallVector<Value> starts;
   Value last = code.add(lines, -1);
   for (unsigned line = 0; line < llvm::alignTo(width, lanes); ++line)
-    starts.push_back(code.at(source, f32, code.mul(code.smin(code.index(line), last), stride)));
-  Value whole = code.bitAnd(steps, -static_cast<int64_t>(lanes));
-  code.loop(code.index(0), whole, lanes, {}, false, [&](Value k, ValueRange) -> SmallVector<Value> {
-    Value out = code.at(panel, f32, code.mul(k, width));
+    starts.push_back(numberAt(source, code.mul(code.smin(code.index(line), last), stride)));
+  // Squares of whole units; of an odd k, the last number has no partner.
+  Value pairs = format.pairs ? code.udiv(steps, 2) : steps, whole = code.bitAnd(pairs, -static_cast<int64_t>(lanes));
+  auto numberOf = [&](Value unit) { return format.pairs ? code.mul(unit, 2) : unit; };
+  code.loop(code.index(0), whole, lanes, {}, false, [&](Value unit, ValueRange) -> SmallVector<Value> {
+    Value out = unitAt(panel, code.mul(unit, width)), k = numberOf(unit);
     // From the last lines to the first and in the order of k: the last vector of a row may reach into the row behind it.
     for (unsigned group = llvm::divideCeil(width, lanes); group-- > 0;) {
       unsigned first = group * lanes;
       SmallVector<Value> rows;
-      for (unsigned line = 0; line < lanes; ++line)
-        rows.push_back(loadVector(code, code.at(starts[first + line], f32, k), lanes));
+      for (unsigned line = 0; line < lanes; ++line) {
+        Value address = numberAt(starts[first + line], k);
+        rows.push_back(format.pairs ? loadVector(code, address, lanes) : loadVector(code, format.type, address, lanes));
+      }
       for (auto [row, vector] : llvm::enumerate(transpose(code, rows)))
-        storeVector(code, vector, code.at(out, f32, row * width + first));
+        storeVector(code, vector, unitAt(out, row * width + first));
     }
     return {};
   });
-  code.loop(whole, steps, 1, {}, false, [&](Value k, ValueRange) -> SmallVector<Value> {
-    Value out = code.at(panel, f32, code.mul(k, width));
-    for (unsigned line = 0; line < width; ++line) {
-      Value number = code.make<LLVM::LoadOp>(f32, code.at(starts[line], f32, k));
-      code.make<LLVM::StoreOp>(number, code.at(out, f32, line));
-    }
-    return {};
+  auto copyUnits = [&](Value from, Value to, llvm::function_ref<Value(Value address)> load) {
+    code.loop(from, to, 1, {}, false, [&](Value unit, ValueRange) -> SmallVector<Value> {
+      Value out = unitAt(panel, code.mul(unit, width)), k = numberOf(unit);
+      for (unsigned line = 0; line < width; ++line)
+        code.make<LLVM::StoreOp>(load(numberAt(starts[line], k)), unitAt(out, line), /*alignment=*/4);
+      return {};
+    });
+  };
+  copyUnits(whole, pairs, [&](Value address) -> Value {
+    if (format.pairs) return code.make<LLVM::LoadOp>(code.getF32Type(), address, /*alignment=*/2);
+    return loadVector(code, format.type, address, 0);
   });
+  if (format.pairs)
+    copyUnits(pairs, format.units(code, steps), [&](Value address) {
+      Value number = loadStored(code, format.type, address, 0, {});
+      return joined(number, code.integer(number.getType(), 0));
+    });
 }
 
-static void packTransposing(Code &code, unsigned width, unsigned lanes, Value source, Value stride, Value steps,
-                            Value lines, Value panels) {
-  code.loop(code.index(0), lines, width, [&](Value line) {
-    packPanelTransposing(code, width, lanes, code.f32At(source, code.mul(line, stride)), stride, steps,
-                         code.smin(code.sub(lines, line), width), code.f32At(panels, code.mul(line, steps)));
-  });
-}
-
-LLVM::LLVMFuncOp MatrixFunctions::pack(unsigned width, bool transposing) {
-  std::string name = (transposing ? "tsr_pack_transposing_" : "tsr_pack_") + std::to_string(width);
+LLVM::LLVMFuncOp MatrixFunctions::pack(unsigned width, bool transposing, PanelFormat format) {
+  std::string name = (transposing ? "tsr_pack_transposing_" : "tsr_pack_") + std::to_string(width) + suffixOf(format);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   Code code(UnknownLoc::get(module.getContext()));
+  code.hasBf16Casts = hasBf16Casts;
   Type pointer = code.pointer(), i64 = code.i64();
   auto function = begin(code, name, functionType(code, {pointer, i64, i64, i64, pointer}));
   auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
-  (transposing ? packTransposing : packCopying)(code, width, lanes, argument(0), argument(1), argument(2), argument(3),
-                                                argument(4));
+  Value source = argument(0), stride = argument(1), steps = argument(2), lines = argument(3), panels = argument(4);
+  Packer packer{code, format, width, lanes};
+  if (transposing) {
+    Value units = format.units(code, steps);
+    code.loop(code.index(0), lines, width, [&](Value line) {
+      packer.transposePanel(packer.numberAt(source, code.mul(line, stride)), stride, steps,
+                            code.smin(code.sub(lines, line), width), packer.unitAt(panels, code.mul(line, units)));
+    });
+  } else {
+    packer.copy(source, stride, steps, lines, panels);
+  }
   code.make<LLVM::ReturnOp>(ValueRange{});
   return function;
 }

@@ -7,8 +7,12 @@
 //             runs; the number of rows is fixed, that of columns at most the tile's
 //   pack      copies lines of an operand into a panel in which, for each k, the numbers of all lines lie side by side:
 //             what `product` reads from beginning to end
+//   round     copies sums to a c of a low type
 //
 // A row of the tile is several vectors of b's columns, times one number of a in all lanes.
+//
+// Panels consist of units of 32 bits: an f32 number, or where the processor multiplies pairs of bf16 and adds up in f32, the
+// numbers of two successive k. Numbers of other low types become f32 where they are packed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +22,7 @@
 #include "codegen/cpu/Code.h"
 #include "codegen/cpu/Target.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/layout/Gemm.h"
 #include <map>
 
 namespace tessera {
@@ -40,7 +45,22 @@ struct RegisterTile {
   static RegisterTile of(const CpuTarget &target, int64_t columns);
 };
 
-/// Strides with which `product` reads, in elements.
+/// How numbers of a type lie in packed panels, and are multiplied.
+struct PanelFormat {
+  NumberType type = NumberType::F32; ///< of the operand
+  bool pairs = false;                ///< units are pairs of successive k
+
+  static PanelFormat of(const CpuTarget &target, NumberType type) {
+    return {type, type == NumberType::BF16 && target.hasBf16Dot};
+  }
+  /// Whether the operand lies in memory as in a panel, but for strides.
+  bool isLikeMemory() const { return pairs || type == NumberType::F32; }
+  int64_t perUnit() const { return pairs ? 2 : 1; }
+  int64_t units(int64_t steps) const { return llvm::divideCeil(steps, perUnit()); }
+  mlir::Value units(Code &code, mlir::Value steps) const { return pairs ? code.udiv(code.add(steps, 1), 2) : steps; }
+};
+
+/// Strides with which `product` reads, in units.
 struct ProductStrides {
   int64_t aRow, aStep; ///< of a, from row to row and from k to k
   int64_t bStep;       ///< of b, from k to k; columns are contiguous
@@ -54,16 +74,23 @@ class MatrixFunctions {
 public:
   using Value = mlir::Value;
 
-  MatrixFunctions(mlir::ModuleOp module, unsigned lanes) : module(module), lanes(lanes) {}
+  MatrixFunctions(mlir::ModuleOp module, const CpuTarget &target)
+      : module(module), lanes(target.floatLanes), hasBf16Casts(target.hasBf16Dot) {}
 
-  /// void product(i64 steps, ptr a, ptr b, ptr c, i64 ldc, ptr row, i64 columns), steps ≥ 1. `masked`: only `columns` of b, c
-  /// and row exist; else all of the tile's.
-  mlir::LLVM::LLVMFuncOp product(unsigned rows, unsigned vectors, bool masked, Addend addend, ProductStrides strides);
+  /// void product(i64 units, ptr a, ptr b, ptr c, i64 ldc, ptr row, i64 columns), units ≥ 1. `masked`: only `columns` of b, c
+  /// and row exist; else all of the tile's. c is of `result`; f32 where the addend reads it.
+  mlir::LLVM::LLVMFuncOp product(unsigned rows, unsigned vectors, bool masked, Addend addend, ProductStrides strides,
+                                 PanelFormat format, NumberType result);
 
-  /// void pack(ptr source, i64 stride, i64 steps, i64 lines, ptr panels), steps ≥ 1, lines ≥ 1.
-  /// Panel p, at p · steps · width, holds `width` lines: panel[k · width + i] = source[p · width + i, k]. `transposing`: k is
-  /// contiguous in the source and `stride` goes from line to line; else lines are contiguous and it goes from k to k. What stands beside `lines` is any number. Writes up to a vector beyond the last panel.
-  mlir::LLVM::LLVMFuncOp pack(unsigned width, bool transposing);
+  /// void pack(ptr source, i64 stride, i64 steps, i64 lines, ptr panels), steps ≥ 1, lines ≥ 1; stride and steps in numbers.
+  /// Panel p, at p · units · width, holds `width` lines: panel[k · width + i] = source[p · width + i, k], k counted in units.
+  /// `transposing`: k is contiguous in the source and `stride` goes from line to line; else lines are contiguous and it goes
+  /// from k to k. What stands beside `lines` is any number; beside an odd last k stands 0. Writes up to a vector beyond the last
+  /// panel.
+  mlir::LLVM::LLVMFuncOp pack(unsigned width, bool transposing, PanelFormat format);
+
+  /// void round(ptr sums, i64 lds, ptr c, i64 ldc, i64 rows, i64 columns): c = sums, f32 rounded to the type.
+  mlir::LLVM::LLVMFuncOp round(NumberType result);
 
   /// Of every product.
   static mlir::LLVM::LLVMFunctionType productType(Code &code);
@@ -73,12 +100,21 @@ private:
 
   mlir::ModuleOp module;
   unsigned lanes;
+  bool hasBf16Casts;
   std::map<std::string, mlir::LLVM::LLVMFuncOp> functions;
 };
 
-/// Loads `lanes` numbers from an address that need not be aligned; where `mask` is given, only those, and zeros.
+/// Loads `lanes` f32 numbers from an address that need not be aligned; where `mask` is given, only those, and zeros.
 mlir::Value loadVector(Code &code, mlir::Value address, unsigned lanes, mlir::Value mask = {});
-void storeVector(Code &code, mlir::Value vector, mlir::Value address, mlir::Value mask = {});
+/// The same of numbers of any type, made f32.
+mlir::Value loadVector(Code &code, NumberType type, mlir::Value address, unsigned lanes, mlir::Value mask = {});
+/// Stores f32 numbers, rounded to the type.
+void storeVector(Code &code, mlir::Value vector, mlir::Value address, mlir::Value mask = {},
+                 NumberType type = NumberType::F32);
+
+/// `base` plus `offset` numbers of a type.
+mlir::Value numberAt(Code &code, NumberType type, mlir::Value base, mlir::Value offset);
+mlir::Value numberAt(Code &code, NumberType type, mlir::Value base, int64_t offset);
 
 /// The transposed of a square of f32 vectors.
 llvm::SmallVector<mlir::Value> transpose(Code &code, llvm::ArrayRef<mlir::Value> rows);

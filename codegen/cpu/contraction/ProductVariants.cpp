@@ -17,15 +17,16 @@ SmallVector<unsigned> tessera::rowCounts(const RegisterTile &tile, ArrayRef<int6
 }
 
 ProductVariants::ProductVariants(MatrixFunctions &matrixFunctions, const RegisterTile &tile, ProductStrides strides,
-                                 ArrayRef<unsigned> rowCounts, int64_t columns, Addend first, Addend later)
+                                 ArrayRef<unsigned> rowCounts, int64_t columns, Addend first, Addend later,
+                                 PanelFormat format, NumberType result)
     : tile(tile), counts(rowCounts), hasWhole(columns >= tile.columns()), hasMasked(columns % tile.columns() != 0),
       hasLater(first != later), functions(counts.size() * 4) {
   for (size_t i = 0; i < counts.size(); ++i)
     for (bool masked : {false, true})
       for (bool isLater : {false, true})
         if ((masked ? hasMasked : hasWhole) && (!isLater || hasLater))
-          at(i, masked, isLater) =
-              matrixFunctions.product(counts[i], tile.vectors, masked, isLater ? later : first, strides);
+          at(i, masked, isLater) = matrixFunctions.product(counts[i], tile.vectors, masked, isLater ? later : first,
+                                                           strides, format, result);
 }
 
 void ProductVariants::call(Code &code, const Operands &operands, Value rows, Value columns, Value isFirst) const {
@@ -49,5 +50,5 @@ void ProductVariants::call(Code &code, const Operands &operands, Value rows, Val
   }
   code.make<LLVM::CallOp>(
       MatrixFunctions::productType(code),
-      ValueRange{chosen, operands.steps, operands.a, operands.b, operands.c, operands.cStride, operands.row, columns});
+      ValueRange{chosen, operands.units, operands.a, operands.b, operands.c, operands.cStride, operands.row, columns});
 }

@@ -22,11 +22,12 @@ public:
   /// For c of `columns` columns. `first`: what is added in the first block of K, `later` in the others; equal if there are
   /// no others.
   ProductVariants(MatrixFunctions &functions, const RegisterTile &tile, ProductStrides strides,
-                  llvm::ArrayRef<unsigned> rowCounts, int64_t columns, Addend first, Addend later);
+                  llvm::ArrayRef<unsigned> rowCounts, int64_t columns, Addend first, Addend later, PanelFormat format,
+                  NumberType result);
 
   /// The operands of `product`, see MatrixFunctions.h.
   struct Operands {
-    Value steps, a, b, c, cStride, row;
+    Value units, a, b, c, cStride, row;
   };
   /// Calls the product for a tile of so many rows, one of the row counts, and columns, at most the tile's. `isFirst` may be
   /// null where `first` and `later` are equal.

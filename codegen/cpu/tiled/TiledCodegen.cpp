@@ -32,18 +32,29 @@ private:
   void emitBlock(Span rows);
   Span countedColumns(Span rows);
   Span columnSteps(Span columns);
-  void clear(ContractOp sumOverRows, const TiledContraction &part);
+  void clear(const TiledStep &sumOverRows);
   void packWhole(const TiledStep &step);
   void emitMaker(size_t number, Span rows, Span columns);
   void emitSumOverColumns(size_t number, Span rows, Span columns);
   void emitSumOverRows(size_t number, Span rows, Span columns, Span steps);
-  void clearEdges(Value matrix, int64_t tileRows, Span rows, Span columns);
+  void clearEdges(Value matrix, int64_t width, Span rows, Span columns, bool isLowToo);
   void emitKernel(size_t number, Span rows, Span columns);
 
   /// For each position of the axes, outermost first.
   void forEachPosition(ArrayRef<unsigned> axes, llvm::function_ref<void()> body);
   /// Packs lines of an operand, each of `steps` numbers, into panels of `width` lines.
-  void pack(Value source, TiledStrides strides, Value lines, Value steps, unsigned width, Value panels);
+  void pack(const TiledStep &step, Value source, TiledStrides strides, Value lines, Value steps, unsigned width,
+            Value panels);
+  /// Rounds sums over rows that are complete, for the current position of the parallel axes.
+  void roundSums(const TiledStep &step);
+  /// Where the sums of a step's result stand at the current position: in scratch memory, or the result itself.
+  Value sumsOf(const TiledStep &step);
+  int64_t lineOfSums(const TiledStep &step) {
+    return step.sums >= 0 ? TiledPlan::sumStride(step) : step.part->ofResult.line;
+  }
+  /// The type in which products write their sums.
+  static NumberType typeOfSums(const TiledStep &step) { return step.sums >= 0 ? NumberType::F32 : step.resultType; }
+  static NumberType typeOf(Value value) { return *numberTypeOf(tensorType(value).getElementType()); }
 
   bool isInMemory(Value value) const { return !plan.slots.contains(value); }
   /// The address of a value in memory at the current position of the batch.
@@ -51,7 +62,10 @@ private:
   /// Row `row` of a matrix in the scratch memory; `rows` is the block.
   Value matrixRow(Value matrix, Value row) {
     TiledSlot slot = plan.slots.lookup(matrix);
-    return code.f32At(inScratch(slot.offset), code.mul(row, slot.rowStride));
+    return numberAt(code, typeOf(matrix), inScratch(slot.offset), code.mul(row, slot.rowStride));
+  }
+  Value matrixAt(Value matrix, Value row, Value column) {
+    return numberAt(code, typeOf(matrix), matrixRow(matrix, row), column);
   }
   Value inScratch(int64_t offset) { return code.at(scratch, code.getI8Type(), offset); }
   Value length(Span span) { return code.sub(span.to, span.from); }
@@ -109,22 +123,27 @@ void TiledEmitter::chooseProducts() {
     const RegisterTile &tile = step.tile;
     int64_t rows = tile.rows, columns = tile.columns();
     Value matrix = step.op->getOperand(step.part->x);
-    int64_t stride = plan.slots.lookup(matrix).rowStride;
+    PanelFormat format = step.format;
+    int64_t perUnit = format.perUnit(), stride = plan.slots.lookup(matrix).rowStride;
+    Addend later = plan.columns > shortSteps * perUnit ? Addend::C : Addend::Row;
     switch (step.part->role) {
     case TiledRole::MakesMatrix: // rows of the matrix are long enough for whole tiles
       products.back().emplace(functions, tile,
                               step.packsRows ? ProductStrides{1, rows, columns}
-                                             : ProductStrides{step.part->ofX.line, 1, columns},
-                              rowCounts(tile, ofRows), columns, Addend::Row, Addend::Row);
+                                             : ProductStrides{step.part->ofX.line / perUnit, 1, columns},
+                              rowCounts(tile, ofRows), columns, Addend::Row, Addend::Row, format, step.resultType);
       break;
     case TiledRole::SumsColumns:
-      products.back().emplace(functions, tile, ProductStrides{stride, 1, columns}, rowCounts(tile, ofRows),
-                              step.part->extent, Addend::Row, plan.columns > shortSteps ? Addend::C : Addend::Row);
+      products.back().emplace(functions, tile,
+                              step.packsMatrix ? ProductStrides{1, rows, columns}
+                                               : ProductStrides{stride / perUnit, 1, columns},
+                              rowCounts(tile, ofRows), step.part->extent, Addend::Row, later, format, typeOfSums(step));
       break;
     case TiledRole::SumsRows:
-      products.back().emplace(functions, tile,
-                              ProductStrides{1, stride, step.packsRows ? columns : step.part->ofY.line},
-                              rowCounts(tile, {plan.columns}), step.part->extent, Addend::C, Addend::C);
+      products.back().emplace(
+          functions, tile,
+          ProductStrides{1, step.packsMatrix ? rows : stride, step.packsRows ? columns : step.part->ofY.line},
+          rowCounts(tile, {plan.columns}), step.part->extent, Addend::C, Addend::C, format, NumberType::F32);
       break;
     }
   }
@@ -187,9 +206,10 @@ SmallVector<Ahead> TiledEmitter::operandsOf(Value number) {
   int64_t bytes = 0;
   auto note = [&](Value operand, const TiledStrides &strides, int64_t lines, int64_t extent) {
     if (!isInMemory(operand) || strides.element != 1 || !seen.insert(operand).second) return;
-    result.push_back(
-        {inMemory(operand), strides.line, int64_t(llvm::divideCeil(extent, lineFloats)), code.index(lines)});
-    bytes += lines * extent * 4;
+    int64_t each = tensorType(operand).getElementBytes();
+    result.push_back({inMemory(operand), strides.line * each, int64_t(llvm::divideCeil(extent * each, lineBytes)),
+                      code.index(lines)});
+    bytes += lines * extent * each;
   };
   for (const TiledStep &step : plan.steps) {
     if (!step.part) continue;
@@ -209,7 +229,7 @@ void TiledEmitter::emitIteration(Value number) {
   SmallVector<Ahead> ahead = plan.groups == 1 ? operandsOf(code.add(rest, 1)) : SmallVector<Ahead>();
   setPosition(rest);
   for (const TiledStep &step : plan.steps)
-    if (step.part && step.part->role == TiledRole::SumsRows) clear(cast<ContractOp>(step.op), *step.part);
+    if (step.part && step.part->role == TiledRole::SumsRows) clear(step);
   forEachPosition(plan.serial, [&] {
     for (const TiledStep &step : plan.steps)
       if (step.part) packWhole(step);
@@ -220,6 +240,8 @@ void TiledEmitter::emitIteration(Value number) {
       emitBlock({row, code.smin(code.add(row, plan.blockRows), plan.rows)});
     });
   });
+  for (const TiledStep &step : plan.steps)
+    if (step.part && step.part->role == TiledRole::SumsRows && step.sums >= 0) roundSums(step);
 }
 
 /// Columns that count in one of the rows; one at least, since results that sum over columns are written in any case.
@@ -269,10 +291,12 @@ Value TiledEmitter::inMemory(Value value) {
 // Packing
 //===----------------------------------------------------------------------===//
 
-void TiledEmitter::pack(Value source, TiledStrides strides, Value lines, Value steps, unsigned width, Value panels) {
+void TiledEmitter::pack(const TiledStep &step, Value source, TiledStrides strides, Value lines, Value steps,
+                        unsigned width, Value panels) {
   bool transposing = strides.line != 1;
   Value stride = code.index(transposing ? strides.line : strides.element);
-  code.make<LLVM::CallOp>(functions.pack(width, transposing), ValueRange{source, stride, steps, lines, panels});
+  code.make<LLVM::CallOp>(functions.pack(width, transposing, step.format),
+                          ValueRange{source, stride, steps, lines, panels});
 }
 
 /// Operand y of a product that every block of rows reads.
@@ -282,26 +306,32 @@ void TiledEmitter::packWhole(const TiledStep &step) {
   Value y = inMemory(step.op->getOperand(part.y)), panels = inScratch(step.packed);
   Value columns = code.index(plan.columns), extent = code.index(part.extent);
   if (part.role == TiledRole::MakesMatrix)
-    pack(y, part.ofY, columns, extent, step.tile.columns(), panels);
+    pack(step, y, part.ofY, columns, extent, step.tile.columns(), panels);
   else // lines are those of E, steps those of the columns
-    pack(y, {part.ofY.element, part.ofY.line}, extent, columns, step.tile.columns(), panels);
+    pack(step, y, {part.ofY.element, part.ofY.line}, extent, columns, step.tile.columns(), panels);
 }
 
 //===----------------------------------------------------------------------===//
 // Contractions
 //===----------------------------------------------------------------------===//
 
+Value TiledEmitter::sumsOf(const TiledStep &step) {
+  if (step.sums < 0) return inMemory(step.op->getResult(0));
+  Value number = code.index(0); // of the position along the serial axes that the result has
+  for (unsigned axis : plan.ownSerial(step))
+    if (positions[axis]) number = code.add(code.mul(number, plan.axes.batch[axis].getSize()), positions[axis]);
+  return code.f32At(inScratch(step.sums), code.mul(number, plan.columns * TiledPlan::sumStride(step)));
+}
+
 /// Sets a result that sums over rows to zero, for the current position of the parallel axes.
-void TiledEmitter::clear(ContractOp sumOverRows, const TiledContraction &part) {
-  Value result = sumOverRows.getResult();
-  SmallVector<unsigned> own = llvm::filter_to_vector(
-      plan.serial, [&](unsigned axis) { return tensorType(result).hasAxis(plan.axes.batch[axis].getName()); });
+void TiledEmitter::clear(const TiledStep &step) {
+  const TiledContraction &part = *step.part;
   for (unsigned axis : plan.serial) positions[axis] = {};
   int64_t lanes = plan.lanes;
-  forEachPosition(own, [&] {
-    Value start = inMemory(result);
+  forEachPosition(plan.ownSerial(step), [&] {
+    Value start = sumsOf(step);
     code.loop(code.index(0), code.index(plan.columns), 1, [&](Value line) {
-      Value row = code.f32At(start, code.mul(line, part.ofResult.line));
+      Value row = code.f32At(start, code.mul(line, lineOfSums(step)));
       int64_t whole = part.extent / lanes * lanes;
       if (whole > 0)
         code.loop(code.index(0), code.index(whole), lanes,
@@ -313,22 +343,35 @@ void TiledEmitter::clear(ContractOp sumOverRows, const TiledContraction &part) {
   });
 }
 
+void TiledEmitter::roundSums(const TiledStep &step) {
+  for (unsigned axis : plan.serial) positions[axis] = {};
+  forEachPosition(plan.ownSerial(step), [&] {
+    code.make<LLVM::CallOp>(functions.round(step.resultType),
+                            ValueRange{sumsOf(step), code.index(lineOfSums(step)), inMemory(step.op->getResult(0)),
+                                       code.index(step.part->ofResult.line), code.index(plan.columns),
+                                       code.index(step.part->extent)});
+  });
+}
+
 void TiledEmitter::emitMaker(size_t number, Span rows, Span columns) {
   const TiledStep &step = plan.steps[number];
   const TiledContraction &part = *step.part;
-  const TiledSlot slot = plan.slots.lookup(step.op->getResult(0));
-  Value x = code.f32At(inMemory(step.op->getOperand(part.x)), code.mul(rows.from, part.ofX.line));
-  Value block = inScratch(plan.blockOffset), steps = code.index(part.extent), count = length(rows);
-  if (step.packsRows) pack(x, part.ofX, count, steps, step.tile.rows, block);
+  Value matrix = step.op->getResult(0), operand = step.op->getOperand(part.x);
+  const TiledSlot slot = plan.slots.lookup(matrix);
+  auto rowOfX = [&](Value from, Value row) {
+    return numberAt(code, typeOf(operand), from, code.mul(row, part.ofX.line));
+  };
+  Value x = rowOfX(inMemory(operand), rows.from);
+  Value block = inScratch(plan.blockOffset), units = code.index(step.format.units(part.extent)), count = length(rows);
+  if (step.packsRows) pack(step, x, part.ofX, count, code.index(part.extent), step.tile.rows, block);
   int64_t width = step.tile.columns(), tileRows = step.tile.rows;
   Value first = plan.op.getLower() ? code.mul(code.udiv(columns.from, width), width) : columns.from;
   code.loop(first, columns.to, width, [&](Value column) {
-    Value panel = code.f32At(inScratch(step.packed), code.mul(column, part.extent));
+    Value panel = code.f32At(inScratch(step.packed), code.mul(column, units));
     code.loop(code.index(0), count, tileRows, [&](Value row) {
-      Value c = code.f32At(matrixRow(step.op->getResult(0), row), column);
-      Value a =
-          step.packsRows ? code.f32At(block, code.mul(row, part.extent)) : code.f32At(x, code.mul(row, part.ofX.line));
-      products[number]->call(code, {steps, a, panel, c, code.index(slot.rowStride), scratch},
+      Value a = step.packsRows ? code.f32At(block, code.mul(row, units)) : rowOfX(x, row);
+      products[number]->call(code,
+                             {units, a, panel, matrixAt(matrix, row, column), code.index(slot.rowStride), scratch},
                              code.smin(code.sub(count, row), tileRows), code.index(width), {});
     });
   });
@@ -337,35 +380,51 @@ void TiledEmitter::emitMaker(size_t number, Span rows, Span columns) {
 void TiledEmitter::emitSumOverColumns(size_t number, Span rows, Span columns) {
   const TiledStep &step = plan.steps[number];
   const TiledContraction &part = *step.part;
-  Value matrix = step.op->getOperand(part.x), count = length(rows);
-  Value result = code.f32At(inMemory(step.op->getResult(0)), code.mul(rows.from, part.ofResult.line));
-  int64_t width = step.tile.columns(), tileRows = step.tile.rows;
-  code.loop(columns.from, columns.to, shortSteps, [&](Value k) {
-    Value steps = code.smin(code.sub(columns.to, k), shortSteps);
+  PanelFormat format = step.format;
+  Value matrix = step.op->getOperand(part.x), count = length(rows), allUnits = code.index(format.units(plan.columns));
+  int64_t width = step.tile.columns(), tileRows = step.tile.rows, blockSteps = shortSteps * format.perUnit();
+  if (format.pairs) {
+    // Whole pairs: what kernels make beside the columns that count is zero, and so must be what follows the last column.
+    if (plan.columns % 2 != 0) clearEdges(matrix, plan.lanes, rows, {code.index(0), code.index(plan.columns)}, false);
+    columns = {code.bitAnd(columns.from, -2), code.bitAnd(code.add(columns.to, 1), -2)};
+  }
+  Value output = step.op->getResult(0), line = code.index(lineOfSums(step));
+  Value written = numberAt(code, typeOf(output), inMemory(output), code.mul(rows.from, part.ofResult.line));
+  Value result = step.sums >= 0 ? inScratch(step.sums) : written;
+  code.loop(columns.from, columns.to, blockSteps, [&](Value k) {
+    Value units = format.units(code, code.smin(code.sub(columns.to, k), blockSteps));
     Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, columns.from);
+    if (step.packsMatrix) // lines are rows, steps columns; beyond the last column there is nothing to read
+      pack(step, matrixAt(matrix, code.index(0), k), {plan.slots.lookup(matrix).rowStride, 1}, count,
+           code.smin(code.sub(columns.to, k), blockSteps), tileRows, inScratch(plan.matrixOffset));
     code.loop(code.index(0), code.index(part.extent), width, [&](Value element) {
-      Value panel = code.f32At(inScratch(step.packed), code.add(code.mul(element, plan.columns), code.mul(k, width)));
+      Value unit = format.pairs ? code.udiv(k, 2) : k;
+      Value panel = code.f32At(inScratch(step.packed), code.add(code.mul(element, allUnits), code.mul(unit, width)));
       code.loop(code.index(0), count, tileRows, [&](Value row) {
-        Value c = code.f32At(result, code.add(code.mul(row, part.ofResult.line), element));
-        products[number]->call(
-            code, {steps, code.f32At(matrixRow(matrix, row), k), panel, c, code.index(part.ofResult.line), scratch},
-            code.smin(code.sub(count, row), tileRows), code.smin(code.sub(code.index(part.extent), element), width),
-            isFirst);
+        Value c = numberAt(code, typeOfSums(step), result, code.add(code.mul(row, line), element));
+        Value a = step.packsMatrix ? code.f32At(inScratch(plan.matrixOffset), code.mul(row, units))
+                                   : matrixAt(matrix, row, k);
+        products[number]->call(code, {units, a, panel, c, line, scratch}, code.smin(code.sub(count, row), tileRows),
+                               code.smin(code.sub(code.index(part.extent), element), width), isFirst);
       });
     });
   });
+  if (step.sums >= 0)
+    code.make<LLVM::CallOp>(
+        functions.round(step.resultType),
+        ValueRange{result, line, written, code.index(part.ofResult.line), count, code.index(part.extent)});
 }
 
 /// Tiles start at multiples of their rows: what they read beside the columns that kernels have made must be zero.
-void TiledEmitter::clearEdges(Value matrix, int64_t tileRows, Span rows, Span columns) {
+void TiledEmitter::clearEdges(Value matrix, int64_t width, Span rows, Span columns, bool isLowToo) {
   Value isLow = code.icmp(LLVM::ICmpPredicate::sgt, columns.from, code.index(0));
   code.loop(code.index(0), length(rows), 1, [&](Value row) {
-    Value start = matrixRow(matrix, row);
-    for (int64_t j = 0; j < tileRows; j += plan.lanes) {
-      storeVector(code, zeroVector, code.f32At(start, code.add(columns.to, j)));
-      if (plan.op.getLower())
+    for (int64_t j = 0; j < width; j += plan.lanes) {
+      storeVector(code, zeroVector, matrixAt(matrix, row, code.add(columns.to, j)), {}, typeOf(matrix));
+      if (isLowToo)
         code.when(isLow, [&] {
-          storeVector(code, zeroVector, code.f32At(start, code.add(columns.from, -j - int64_t(plan.lanes))));
+          Value at = matrixAt(matrix, row, code.add(columns.from, -j - int64_t(plan.lanes)));
+          storeVector(code, zeroVector, at, {}, typeOf(matrix));
         });
     }
   });
@@ -374,22 +433,26 @@ void TiledEmitter::clearEdges(Value matrix, int64_t tileRows, Span rows, Span co
 void TiledEmitter::emitSumOverRows(size_t number, Span rows, Span columns, Span steps) {
   const TiledStep &step = plan.steps[number];
   const TiledContraction &part = *step.part;
-  Value matrix = step.op->getOperand(part.x), count = length(rows);
+  Value matrix = step.op->getOperand(part.x), y = step.op->getOperand(part.y), count = length(rows);
   int64_t width = step.tile.columns(), tileRows = step.tile.rows;
-  if (plan.isBand()) clearEdges(matrix, tileRows, rows, steps);
-  Value y = code.f32At(inMemory(step.op->getOperand(part.y)), code.mul(rows.from, part.ofY.line));
-  Value block = inScratch(plan.blockOffset), extent = code.index(part.extent);
-  if (step.packsRows) pack(y, {part.ofY.element, part.ofY.line}, extent, count, width, block);
-  Value result = inMemory(step.op->getResult(0));
+  if (plan.isBand()) clearEdges(matrix, tileRows, rows, steps, plan.op.getLower().has_value());
+  Value rowsOfY = numberAt(code, typeOf(y), inMemory(y), code.mul(rows.from, part.ofY.line));
+  Value block = inScratch(plan.blockOffset), extent = code.index(part.extent), units = step.format.units(code, count);
+  if (step.packsRows) pack(step, rowsOfY, {part.ofY.element, part.ofY.line}, extent, count, width, block);
+  Value result = sumsOf(step), line = code.index(lineOfSums(step));
   Value first = plan.op.getLower() ? code.mul(code.udiv(columns.from, tileRows), tileRows) : columns.from;
+  if (step.packsMatrix) // lines are columns
+    pack(step, matrixAt(matrix, code.index(0), first), {1, plan.slots.lookup(matrix).rowStride},
+         code.sub(steps.to, first), count, tileRows, inScratch(plan.matrixOffset));
   code.loop(first, columns.to, tileRows, [&](Value column) {
     Value lines = code.smin(code.sub(code.index(plan.columns), column), tileRows);
-    Value a = code.f32At(matrixRow(matrix, code.index(0)), column);
+    Value a = step.packsMatrix ? code.f32At(inScratch(plan.matrixOffset), code.mul(code.sub(column, first), units))
+                               : matrixAt(matrix, code.index(0), column);
     code.loop(code.index(0), extent, width, [&](Value element) {
-      Value c = code.f32At(result, code.add(code.mul(column, part.ofResult.line), element));
-      Value b = step.packsRows ? code.f32At(block, code.mul(element, count)) : code.f32At(y, element);
-      products[number]->call(code, {count, a, b, c, code.index(part.ofResult.line), scratch}, lines,
-                             code.smin(code.sub(extent, element), width), {});
+      Value c = code.f32At(result, code.add(code.mul(column, line), element));
+      Value b = step.packsRows ? code.f32At(block, code.mul(element, units)) : code.f32At(rowsOfY, element);
+      products[number]->call(code, {units, a, b, c, line, scratch}, lines, code.smin(code.sub(extent, element), width),
+                             {});
     });
   });
 }

@@ -23,25 +23,41 @@ TiledPlan::TiledPlan(TiledOp op, const MatrixAxes &axes, const CpuTarget &target
   planSteps(target);
   chooseBlock();
   placePacked();
+  placeSums();
   placeSlots();
   shareWork();
 }
 
 /// A block of rows is read a few times only. It is packed where its numbers do not lie side by side, or where so many of its
-/// rows would meet in the same lines of a cache that they drive each other out.
-static bool packsRows(const TiledContraction &part) {
+/// rows would meet in the same lines of a cache that they drive each other out. Pairs must lie along K.
+static bool packsRows(const TiledContraction &part, PanelFormat format) {
   if (part.role == TiledRole::SumsColumns) return false;
-  const TiledStrides &rows = part.role == TiledRole::MakesMatrix ? part.ofX : part.ofY;
-  return rows.element != 1 || rows.line * 4 % worstStride == 0;
+  bool isMaker = part.role == TiledRole::MakesMatrix;
+  const TiledStrides &rows = isMaker ? part.ofX : part.ofY;
+  if (rows.element != 1 || rows.line * bytesOf(format.type) % worstStride == 0) return true;
+  if (format.type == NumberType::F32) return false;
+  return !isMaker || !format.pairs || rows.line % 2 != 0 || part.extent % 2 != 0;
 }
+
+/// Rows of a matrix are contiguous along its columns.
+static bool packsMatrix(const TiledContraction &part, PanelFormat format) {
+  if (part.role == TiledRole::MakesMatrix || format.type == NumberType::F32) return false;
+  return part.role == TiledRole::SumsRows || !format.pairs;
+}
+
+static NumberType typeOf(Value value) { return *numberTypeOf(tensorType(value).getElementType()); }
 
 void TiledPlan::planSteps(const CpuTarget &target) {
   for (Operation &inner : op.getBlock().without_terminator()) {
-    TiledStep step{&inner, std::nullopt, {}};
+    TiledStep step;
+    step.op = &inner;
     if (auto contract = dyn_cast<ContractOp>(inner)) {
       step.part = tiledRole(contract, axes);
       step.tile = RegisterTile::of(target, step.part->role == TiledRole::MakesMatrix ? columns : step.part->extent);
-      step.packsRows = packsRows(*step.part);
+      step.format = PanelFormat::of(target, typeOf(contract.getLhs()));
+      step.resultType = typeOf(contract.getResult());
+      step.packsRows = packsRows(*step.part, step.format);
+      step.packsMatrix = packsMatrix(*step.part, step.format);
       zeros = std::max<int64_t>(zeros, step.tile.columns());
     }
     steps.push_back(step);
@@ -62,30 +78,58 @@ void TiledPlan::chooseBlock() {
 }
 
 void TiledPlan::placePacked() {
-  int64_t block = 0;
+  int64_t block = 0, matrix = 0;
   // Packing writes up to a vector behind its panel.
-  auto region = [&](int64_t elements) { return llvm::alignTo((elements + lanes) * 4, alignment); };
+  auto region = [&](int64_t units) { return llvm::alignTo((units + lanes) * 4, alignment); };
   scratchBytes = region(zeros);
   for (TiledStep &step : steps) {
     if (!step.part) continue;
     const TiledContraction &part = *step.part;
-    int64_t width = step.tile.columns();
+    int64_t width = step.tile.columns(), tileRows = step.tile.rows;
+    int64_t blockUnits = step.format.units(blockRows), columnUnits = step.format.units(columns);
     step.packed = scratchBytes;
     switch (part.role) {
     case TiledRole::MakesMatrix:
-      scratchBytes += region(llvm::alignTo(columns, width) * part.extent);
-      if (step.packsRows) block = std::max<int64_t>(block, llvm::alignTo(blockRows, step.tile.rows) * part.extent);
+      scratchBytes += region(llvm::alignTo(columns, width) * step.format.units(part.extent));
+      if (step.packsRows)
+        block = std::max<int64_t>(block, llvm::alignTo(blockRows, tileRows) * step.format.units(part.extent));
       break;
     case TiledRole::SumsColumns:
-      scratchBytes += region(llvm::alignTo(part.extent, width) * columns);
+      scratchBytes += region(llvm::alignTo(part.extent, width) * columnUnits);
+      if (step.packsMatrix) matrix = std::max<int64_t>(matrix, llvm::alignTo(blockRows, tileRows) * columnUnits);
       break;
     case TiledRole::SumsRows:
-      if (step.packsRows) block = std::max<int64_t>(block, llvm::alignTo(part.extent, width) * blockRows);
+      if (step.packsRows) block = std::max<int64_t>(block, llvm::alignTo(part.extent, width) * blockUnits);
+      if (step.packsMatrix)
+        matrix = std::max<int64_t>(matrix, llvm::alignTo(columns + tileRows, tileRows) * blockUnits);
       break;
     }
   }
   blockOffset = scratchBytes;
   scratchBytes += region(block);
+  matrixOffset = scratchBytes;
+  if (matrix > 0) scratchBytes += region(matrix);
+}
+
+SmallVector<unsigned> TiledPlan::ownSerial(const TiledStep &step) const {
+  NamedTensorType type = tensorType(step.op->getResult(0));
+  return llvm::filter_to_vector(serial, [&](unsigned axis) { return type.hasAxis(axes.batch[axis].getName()); });
+}
+
+/// Sums over rows are complete behind the last block of all positions, sums over columns behind the last block of K.
+void TiledPlan::placeSums() {
+  for (TiledStep &step : steps) {
+    if (!step.part || step.part->role == TiledRole::MakesMatrix || step.resultType == NumberType::F32) continue;
+    int64_t lines = blockRows;
+    if (step.part->role == TiledRole::SumsRows) {
+      lines = columns;
+      for (unsigned axis : ownSerial(step)) lines *= axes.batch[axis].getSize();
+    } else if (columns <= shortSteps * step.format.perUnit()) {
+      continue;
+    }
+    step.sums = scratchBytes;
+    scratchBytes += llvm::alignTo(lines * sumStride(step) * 4, alignment);
+  }
 }
 
 /// Whether steps alone use a value.

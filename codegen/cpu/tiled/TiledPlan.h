@@ -13,6 +13,8 @@
 //   zeros     a row that products start from
 //   packed    the operands packed above, one behind the other
 //   block     an operand packed for one block of rows
+//   matrix    the block's rows of a matrix of a low type, packed where they are no panel as they lie
+//   sums      of results of a low type, which take their sums when they are complete
 //   slots     the block's rows of the matrices, and of row values that no one else reads. A row of a matrix is longer than its
 //             columns, so that rows do not meet in the same lines of a cache.
 //
@@ -35,7 +37,11 @@ struct TiledStep {
   /// Whether the operand that lies in memory by rows (x of a maker, y of a sum over rows) is packed for each block; else it is
   /// read where it is.
   bool packsRows = false;
+  bool packsMatrix = false; ///< the operand that is a matrix
+  PanelFormat format;       ///< of a contraction's operands
+  NumberType resultType = NumberType::F32;
   int64_t packed = 0; ///< where operand y that all blocks read starts in scratch, in bytes
+  int64_t sums = -1;  ///< where the sums of a low result stand in scratch, in bytes; -1: in the result
 };
 
 /// Values of one row of the batch that the op makes and reads itself.
@@ -54,7 +60,7 @@ struct TiledPlan {
   int64_t blockRows = 0;
   llvm::SmallVector<TiledStep> steps;
   llvm::DenseMap<mlir::Value, TiledSlot> slots;
-  int64_t blockOffset = 0; ///< of the operand packed for a block of rows
+  int64_t blockOffset = 0, matrixOffset = 0; ///< of what is packed for a block of rows
   /// Threads share the blocks of one position too where positions are few: every group takes each `groups`th block.
   int64_t groups = 1;
   WorkSharing sharing;
@@ -62,6 +68,10 @@ struct TiledPlan {
 
   TiledPlan(TiledOp op, const MatrixAxes &axes, const CpuTarget &target);
 
+  /// Numbers from one row of sums to the next.
+  static int64_t sumStride(const TiledStep &step) { return llvm::alignTo(step.part->extent, step.tile.lanes); }
+  /// Axes of the serial batch that the step's result has.
+  llvm::SmallVector<unsigned> ownSerial(const TiledStep &step) const;
   int64_t blocks() const { return llvm::divideCeil(rows, blockRows); }
   bool isBand() { return op.getLower().has_value() || op.getUpper().has_value(); }
   /// Lengths of the blocks: whole ones and the last.
@@ -73,6 +83,7 @@ private:
   void planSteps(const CpuTarget &target);
   void chooseBlock();
   void placePacked();
+  void placeSums();
   void placeSlots();
   int64_t slotToTakeOver(mlir::OpResult result) const;
   bool diesIn(mlir::Value value, mlir::Operation *op) const;
