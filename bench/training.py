@@ -3,8 +3,8 @@
 
 usage: training.py WORKLOAD … --tessera TESSERA [--llmc FOLDER] [--torch PYTHON] [--jax PYTHON] [--profile] …     (see --help)
 
-Whichever of the four is named takes part, with the workload's model, batch, precision (f32), optimizer and data. The contenders
-take turns, round by round, so that a machine that slows down slows all of them. The clock is read outside of them, whenever one
+Whichever of the four is named takes part, with the workload's model, batch, optimizer and data, in f32 or with --precision bf16 (ours
+and PyTorch's autocast; ours in f32 takes part beside them). The contenders take turns, round by round, so that a machine that slows down slows all of them. The clock is read outside of them, whenever one
 prints its line for a block of steps; the first blocks of a turn (page faults, caches, compilation) are not counted. Printed are
 median, quartiles and the fastest of all counted steps, how much slower each peer's median is than ours with the range over the
 rounds, and the greatest resident memory. The same and more goes to bench/results/ as JSON.
@@ -40,19 +40,21 @@ def output_of(*command, **settings):
 # contenders -----------------------------------------------------------------------------------------------------------
 
 
-def compile_ours(workload, options, scratch):
+def compile_ours(workload, options, scratch, precision):
     """(our program, what compiling it said)"""
-    program = os.path.join(scratch, workload.name)
+    program = os.path.join(scratch, f"{workload.name}-{precision}")
     command = [options.tessera, "compile", os.path.join(ROOT, workload.model), "-o", program, "--threads", str(options.threads)]
+    if precision != "f32":
+        command += ["--precision", precision]
     for name, value in workload.settings.items():
         command += ["--set", f"{name}={value}"]
-    return program, {"command": plain(command), "output": output_of(*command).replace(program, workload.name)}
+    return program, {"command": plain(command), "output": output_of(*command).replace(program, os.path.basename(program))}
 
 
-def ours(program, workload, options, steps):
+def ours(name, program, workload, options, steps):
     command = [program, "train", "--data", data_of(workload, options), "--threads", str(options.threads)]
     # More steps than are needed, so that it is still running when its memory is read.
-    return Contender("tessera", [*command, "--log-every", str(block_of(workload, options)), "--steps", str(2 * steps)])
+    return Contender(name, [*command, "--log-every", str(block_of(workload, options)), "--steps", str(2 * steps)])
 
 
 def llmc(workload, options, scratch):
@@ -74,18 +76,21 @@ def python_peers(workload, options, scratch, blocks):
         for mode, is_tuned in itertools.product(modes, (False, True)) if python else ():
             command = [python, os.path.join(HERE, "peers", f"{prefix}_{workload.peer}.py"), "--data", data_of(workload, options)]
             command += ["--mode", mode, "--threads", str(options.threads), "--block", str(block_of(workload, options))]
-            command += ["--blocks", str(blocks + 2), *workload.options]
+            command += ["--blocks", str(blocks + 2), "--precision", options.precision, *workload.options]
             name = family + modes[mode] + (", tuned" if is_tuned else "")
             yield Contender(name, command, {**environment, **(tuning if is_tuned else {})})
 
 
-def contenders(workload, program, options, scratch):
+def contenders(workload, programs, options, scratch):
     blocks = options.skip + options.blocks + 1
-    if program:
-        yield ours(program, workload, options, blocks * block_of(workload, options))
-    if options.llmc and workload.has_llmc:
+    for precision, program in programs.items():
+        name = "tessera" if precision == options.precision else f"tessera, {precision}"
+        yield ours(name, program, workload, options, blocks * block_of(workload, options))
+    if options.precision == "f32" and options.llmc and workload.has_llmc:
         yield llmc(workload, options, scratch)
-    yield from python_peers(workload, options, scratch, blocks)
+    for peer in python_peers(workload, options, scratch, blocks):
+        if options.precision == "f32" or peer.name.startswith("PyTorch"):
+            yield peer
 
 
 def block_of(workload, options):
@@ -204,7 +209,8 @@ def print_summaries(workload, rows):
 
 
 def write_results(workload, options, record):
-    path = os.path.join(options.results, f"{workload.name}-{datetime.datetime.now():%Y%m%d-%H%M%S}.json")
+    name = workload.name if options.precision == "f32" else f"{workload.name}-{options.precision}"
+    path = os.path.join(options.results, f"{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}.json")
     os.makedirs(options.results, exist_ok=True)
     text = json.dumps(record, indent=1, ensure_ascii=False)
     # A list of numbers is one line.
@@ -218,8 +224,11 @@ def write_results(workload, options, record):
 
 
 def measure(workload, options, scratch):
-    program, compiled = compile_ours(workload, options, scratch) if options.tessera else (None, None)
-    taking_part = [c for c in contenders(workload, program, options, scratch) if not options.only or c.name in options.only]
+    precisions = dict.fromkeys((options.precision, "f32")) if options.tessera else ()
+    made = {precision: compile_ours(workload, options, scratch, precision) for precision in precisions}
+    programs = {precision: program for precision, (program, _) in made.items()}
+    program, compiled = made[options.precision] if made else (None, None)
+    taking_part = [c for c in contenders(workload, programs, options, scratch) if not options.only or c.name in options.only]
     if not taking_part:
         sys.exit(f"{workload.name}: nobody takes part; name at least one of --tessera, --llmc, --torch, --jax")
     used = versions(options)
@@ -229,7 +238,7 @@ def measure(workload, options, scratch):
 
     rows = [summary(contender, taking_part[0]) for contender in taking_part]
     record = {
-        "workload": workload.name, "precision": "f32", "command": plain(["bench/training.py", *sys.argv[1:]]),
+        "workload": workload.name, "precision": options.precision, "command": plain(["bench/training.py", *sys.argv[1:]]),
         "processor": processor(), "versions": used, "compiled": compiled, "threads": options.threads,
         "block": block_of(workload, options), "blocks": options.blocks, "skip": options.skip, "contenders": rows,
     }  # fmt: skip
@@ -254,6 +263,7 @@ def parse():
     parser.add_argument("--tokens", help="for gpt2-…: a token file of 16-bit numbers below 50257")
     parser.add_argument("--text", help="for byte-gpt-…: any text")
     parser.add_argument("--digits", help="for digits: what examples/data/make-digits.py writes")
+    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="the contenders that take part, as the table calls them")
     parser.add_argument("--profile", action="store_true", help="one more run of ours, its kernels against the machine's limits")
     parser.add_argument("--cxx", default="g++", help="compiler for machine_limits.cpp, with OpenMP")

@@ -169,6 +169,8 @@ void Elaborator::buildUpdates(llvm::ArrayRef<mlir::Value> gradients) {
   types.push_back(B.scalarType(F32));
   CurrentName = "clip";
   auto clip = ClipOp::create(B, B.getLoc(), types, gradients, limit, /*unscale=*/mlir::Value());
+  if (hasLowType() && isKeptName("gradients"))
+    clip->setAttr(attrs::keep, mlir::TypeAttr::get(mlir::Float32Type::get(&Context)));
   mlir::Value norm = clip.getNorm(), rate;
   unsigned index = 0, trained = 0;
   for (auto &[path, parameter] : Parameters) {

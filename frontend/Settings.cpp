@@ -236,7 +236,8 @@ void Elaborator::checkKeptNames() {
     if (!MetKeptNames.contains(name))
       error(Code::E0409, findSetting("compute", "f32")->span, "nothing that is computed is called `" + name + "`")
           .help(
-              "name functions (`layer_norm`), paths of calls (`h.attn`), or `loss` for what the description computes");
+              "name functions (`layer_norm`), paths of calls (`h.attn`), `loss` for what the description computes, or "
+              "`gradients` for those of parameters");
 }
 
 const Setting *Elaborator::findSetting(StringRef group, StringRef name) const {

@@ -19,6 +19,7 @@ def run_options(description, modes):
     options = argparse.ArgumentParser(description=description)
     options.add_argument("--data", required=True)
     options.add_argument("--mode", choices=modes, default=modes[0])
+    options.add_argument("--precision", choices=("f32", "bf16"), default="f32", help="bf16: contractions, with f32 parameters")
     options.add_argument("--batch", type=int, required=True)
     options.add_argument("--shuffle", action="store_true", help="a new order of the rows in each epoch")
     options.add_argument("--block", type=int, default=1, help="steps from one printed line to the next")

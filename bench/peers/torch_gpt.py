@@ -4,7 +4,7 @@
 usage: torch_gpt.py --data FILE --vocab V --depth L --width E --heads H --context C --batch B --seq S --rate R …    (see --help)
 
 FILE is a token file, or any other, whose bytes are the tokens. Pre-normalization, tanh GELU, tied head, no dropout, fused scaled
-dot-product attention; f32. Lines as peer_run.py says.
+dot-product attention; f32, or bf16 by autocast. Lines as peer_run.py says.
 """
 
 import gpt_options

@@ -19,6 +19,8 @@ def train(model, batches, options):
     ]
     adamw = torch.optim.AdamW(groups, lr=options.rate, betas=tuple(options.betas), eps=1e-8, fused=True)
     loss_of = torch.compile(model) if options.mode == "compiled" else model
+    # Forward only, as PyTorch asks for: the backward pass follows in the types of the forward one.
+    autocast = torch.autocast("cpu", dtype=torch.bfloat16, enabled=options.precision == "bf16")
     steps = 0
 
     def advance(block):
@@ -26,7 +28,8 @@ def train(model, batches, options):
         for batch in block:
             for group in adamw.param_groups:
                 group["lr"] = peer_run.rate_at(steps, options)
-            loss = loss_of(*map(torch.from_numpy, batch))
+            with autocast:
+                loss = loss_of(*map(torch.from_numpy, batch))
             loss.backward()
             if options.clip:
                 nn.utils.clip_grad_norm_(parameters, options.clip)

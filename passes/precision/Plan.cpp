@@ -34,7 +34,7 @@ static BlockArgument argumentOf(RepeatOp repeat, unsigned operand) {
 
 PrecisionPlan::PrecisionPlan(func::FuncOp function) {
   findActivations(function);
-  findParameterGradients(function);
+  findSumsOfGradients(function);
   function.walk([&](Operation *op) {
     if (!isa<func::FuncOp, RepeatOp>(op)) return;
     findLevels(op->getRegion(0).front());
@@ -81,37 +81,48 @@ static Value scaledFactor(Operation *op) {
   return isa<MulOp>(op) && isScalar(op->getOperand(0)) ? op->getOperand(1) : Value();
 }
 
-/// Back from what the optimizer takes, as long as gradients are only added up, scaled and moved.
-void PrecisionPlan::findParameterGradients(func::FuncOp function) {
+/// Back from what the optimizer takes, as long as gradients are only added up, scaled and moved. What is behind an addition is a
+/// part of a sum.
+void PrecisionPlan::findSumsOfGradients(func::FuncOp function) {
+  Values gradients;
   SmallVector<Value> work;
-  auto mark = [&](Value value) {
-    if (value && isFloat(value) && parameterGradients.insert(value).second) work.push_back(value);
+  auto mark = [&](Value value, bool isSum) {
+    if (!value || !isFloat(value)) return;
+    bool isNew = gradients.insert(value).second;
+    isNew |= isSum && sumsOfGradients.insert(value).second;
+    if (isNew) work.push_back(value);
   };
   function.walk([&](Operation *op) {
-    if (auto clip = dyn_cast<ClipOp>(op)) llvm::for_each(clip.getGradients(), mark);
-    if (auto update = dyn_cast<UpdateOp>(op)) mark(update.getGradient());
+    if (auto clip = dyn_cast<ClipOp>(op))
+      for (Value gradient : clip.getGradients()) mark(gradient, isKept(clip));
+    if (auto update = dyn_cast<UpdateOp>(op)) mark(update.getGradient(), true);
   });
   auto markCarried = [&](RepeatOp repeat, unsigned number) {
-    mark(repeat->getOperand(number)), mark(argumentOf(repeat, number)), mark(repeat.getResult(number));
-    mark(repeat.getYield().getValues()[number]);
+    for (Value value : {repeat->getOperand(number), Value(argumentOf(repeat, number)), Value(repeat.getResult(number)),
+                        Value(repeat.getYield().getValues()[number])})
+      mark(value, true);
   };
   while (!work.empty()) {
     Value value = work.pop_back_val();
+    bool isSum = sumsOfGradients.contains(value);
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       auto repeat = dyn_cast<RepeatOp>(argument.getOwner()->getParentOp());
       if (!repeat) continue;
       unsigned number = operandOf(argument);
-      number < repeat.getCarried().size() ? markCarried(repeat, number) : mark(repeat->getOperand(number));
+      number < repeat.getCarried().size() ? markCarried(repeat, number) : mark(repeat->getOperand(number), isSum);
       continue;
     }
     Operation *op = value.getDefiningOp();
     unsigned number = cast<OpResult>(value).getResultNumber();
     if (auto repeat = dyn_cast<RepeatOp>(op))
-      number < repeat.getCarried().size() ? markCarried(repeat, number) : mark(repeat.getYield().getValues()[number]);
-    else if (isa<AddOp, SubOp, NegOp, CastOp, ReorderOp>(op) || (isReshape(op) && !isa<BroadcastOp>(op)))
-      llvm::for_each(op->getOperands(), mark);
+      number < repeat.getCarried().size() ? markCarried(repeat, number)
+                                          : mark(repeat.getYield().getValues()[number], isSum);
+    else if (isa<AddOp, SubOp>(op))
+      for (Value operand : op->getOperands()) mark(operand, true);
+    else if (isa<NegOp, CastOp, ReorderOp>(op) || (isReshape(op) && !isa<BroadcastOp>(op)))
+      mark(op->getOperand(0), isSum);
     else if (isa<MulOp, DivOp>(op))
-      mark(scaledFactor(op));
+      mark(scaledFactor(op), true);
   }
 }
 
@@ -158,7 +169,7 @@ void PrecisionPlan::findSteepOps(Block &block) {
 
 /// Whether the value is none that could be low.
 bool PrecisionPlan::isExempt(Value value) {
-  return !activations.contains(value) || parameterGradients.contains(value) || isKept(value.getDefiningOp());
+  return !activations.contains(value) || sumsOfGradients.contains(value) || isKept(value.getDefiningOp());
 }
 
 bool PrecisionPlan::isLow(Value value) {

@@ -8,7 +8,8 @@
 //
 //   statistics   what follows from reductions, constants, parameters and data by elementwise ops: means, log-sum-exps, rates. Of
 //                a row there is one, and its rounding would be that of all the row
-//   gradients    of parameters, from the contraction that makes one to the optimizer
+//   gradients    of parameters, where they are sums: over micro-batches, over the uses of a parameter, of a batch's rows. One
+//                that a single contraction gives is an activation's gradient like others; all are f32 where `tsr.clip` is kept
 //   kept         results of ops that the user keeps in f32
 //   steep        results of contractions from which only exponentials and logarithms follow (the scores of an attention in the
 //                backward pass): rounding them to 8 bits would change a probability by percents
@@ -48,7 +49,7 @@ private:
   using Values = llvm::DenseSet<Value>;
 
   void findActivations(mlir::func::FuncOp function);
-  void findParameterGradients(mlir::func::FuncOp function);
+  void findSumsOfGradients(mlir::func::FuncOp function);
   void findLevels(mlir::Block &block);
   void findSteepOps(mlir::Block &block);
 
@@ -61,7 +62,7 @@ private:
   bool isYieldedLow(YieldOp yield, unsigned number);
   bool isExempt(Value value);
 
-  Values activations, parameterGradients;
+  Values activations, sumsOfGradients;
   llvm::DenseMap<Value, int> levels;
   llvm::DenseSet<Operation *>
       steepOps; ///< from which, or before which, nothing but exponentials and logarithms is computed
