@@ -8,6 +8,8 @@ written out from their formulas with einsum, one einsum an axis-named contractio
 line can be read beside the model file. The small cases run in f64 too: where f32 differs from f64 is how far the type's own
 rounding carries, and the tolerance of the comparison follows from it.
 
+A case that ends in -bf16 is the same under PyTorch's autocast to bf16, with f32 parameters.
+
 GPT-2: f32, no dropout, layer_norm's epsilon 1e-5, gelu in its tanh form, head tied to wte; the loss is the mean over batch and
 seq. The gradient is clipped to a global norm of 1 (grad_norm is the norm before that); then AdamW with betas 0.9 and 0.95,
 epsilon 1e-8, decay 0.1 on weights, none on biases and gains. The perceptron takes plain gradient descent.
@@ -73,6 +75,8 @@ def gpt2_loss(case, w, tokens, target):
 
 
 def cross_entropy(logits, target):
+    if logits.dtype == torch.bfloat16:  # autocast has torch.nn.functional.cross_entropy compute in f32
+        logits = logits.float()
     return (torch.logsumexp(logits, -1) - logits.gather(-1, target[..., None])[..., 0]).mean()
 
 
@@ -123,7 +127,7 @@ class Sgd:
             value.sub_(self.rate * value.grad)
 
 
-def train(name, dtype):
+def train(name, dtype, autocast=False):
     """Ten steps; returns the losses and the gradient norms."""
     case = CASES[name]
     loss_of, batches, optimizer, clip = (
@@ -138,7 +142,8 @@ def train(name, dtype):
     update = optimizer(w, case.rate)
     losses, norms = [], []
     for step, (x, target) in enumerate(batches, start=1):
-        loss = loss_of(case, w, x.to(dtype) if x.is_floating_point() else x, target)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+            loss = loss_of(case, w, x.to(dtype) if x.is_floating_point() else x, target)
         loss.backward()
         with torch.no_grad():
             norm = torch.sqrt(sum((value.grad.double() ** 2).sum() for value in w.values()))
@@ -154,15 +159,16 @@ def train(name, dtype):
 
 
 def main(names):
-    for name in names or CASES:
-        losses, norms = train(name, torch.float32)
+    for name in names or [*CASES, *(case + "-bf16" for case in CASES)]:
+        case, is_low = name.removesuffix("-bf16"), name.endswith("-bf16")
+        losses, norms = train(case, torch.float32, autocast=is_low)
         result = {
             "case": name,
             "made_by": f"gpt2_golden.py, PyTorch {torch.__version__.split('+')[0]}",
             "losses": losses,
             "grad_norms": norms,
         }
-        if name != "gpt2-124m":
+        if case != "gpt2-124m" and not is_low:
             result["losses_f64"], result["grad_norms_f64"] = train(name, torch.float64)
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".json"), "w") as out:
             json.dump(result, out, indent=1)
