@@ -155,6 +155,7 @@ static EntryFunction readEntry(const std::string &name, const Json &json, int64_
   if (json.contains("outputs"))
     for (const Json &value : json["outputs"]) entry.outputs.push_back(readValue(value, arena));
   entry.flops = json.value("flops", 0.0);
+  if (json.contains("trace")) entry.trace = readTrace(json["trace"]);
   return entry;
 }
 

@@ -10,6 +10,7 @@
 
 #include "runtime/Gemm.h"
 #include "runtime/Json.h"
+#include "runtime/Trace.h"
 
 #include <map>
 
@@ -58,6 +59,7 @@ struct EntryFunction {
   std::string name;
   std::vector<Value> inputs, outputs;
   double flops = 0; ///< of library contractions
+  std::vector<TraceStep> trace; ///< of `step`: its calls, in order
 
   /// The first input or output of that role (and name), or null.
   const Value *input(const std::string &role) const;

@@ -20,6 +20,7 @@ struct Program::Table : TsrRuntime {
   std::vector<Gemm> *gemms = nullptr;
   void *workspace = nullptr;
   Profile *profile = nullptr;                 ///< null: off
+  TraceWatch *watch = nullptr;                ///< null: off
   std::map<TsrKernel, int64_t> kernelNumbers; ///< while profiling
   /// The first failure inside an entry function. Compiled code has no unwind
   /// tables: nothing may be thrown through it.
@@ -42,6 +43,7 @@ struct Program::Table : TsrRuntime {
     table.timed(
         Profile::Kind::Kernel, [&] { return table.kernelNumbers[kernel]; },
         [&] { table.pool->parallelFor(kernel, args, iterations, grain, piece); });
+    if (table.watch) table.watch->afterCall();
   }
 
   static void runGemm(TsrRuntime *self, uint32_t index, const void *a, const void *b, const void *bias, void *c) {
@@ -50,6 +52,7 @@ struct Program::Table : TsrRuntime {
       table.timed(
           Profile::Kind::Contraction, [&] { return index; },
           [&] { table.gemms->at(index).run(a, b, bias, c, table.workspace); });
+      if (table.watch) table.watch->afterCall();
     } catch (const std::exception &e) {
       if (table.failure) return;
       snprintf(table.failureText, sizeof(failureText), "contraction %u: %s", index, e.what());
@@ -160,6 +163,14 @@ void Program::call(const std::string &entry) {
   if (found == entries.end()) fail("this program was compiled without the entry function '{}'", entry);
   found->second(table.get(), arena->base());
   if (table->failure) fail("entry function '{}' failed: {}", entry, table->failure);
+}
+
+std::optional<NotFinite> Program::callWatched(const std::string &entry) {
+  TraceWatch watch(description.entry(entry).trace, arena->base());
+  table->watch = &watch;
+  call(entry);
+  table->watch = nullptr;
+  return watch.found();
 }
 
 Profile &Program::startProfile() {

@@ -40,6 +40,9 @@ public:
   /// Runs an entry function. Throws an Error if a library call failed in it.
   void call(const std::string &entry);
 
+  /// The same; what it calls is looked through for the first number that is not finite. Slow.
+  std::optional<NotFinite> callWatched(const std::string &entry);
+
   /// Address of a byte of the arena.
   char *at(int64_t offset) const { return arena->base() + offset; }
 

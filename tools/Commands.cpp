@@ -57,10 +57,12 @@ static int internalError(const std::string &reproducer) {
   return ExitInternal;
 }
 
-static std::string printModule(ModuleOp module) {
+static std::string printModule(ModuleOp module, bool withLocations = false) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  module->print(out);
+  OpPrintingFlags flags;
+  if (withLocations) flags.enableDebugInfo(true, false);
+  module->print(out, flags);
   return text + "\n";
 }
 
@@ -126,7 +128,8 @@ static int generate(ModuleOp module, const CommandOptions &options, CompiledProg
 /// who ask for many.
 static int makeProgram(ModuleOp module, const CommandOptions &options, CompiledProgram &program) {
   if (!options.useCache) return generate(module, options, program);
-  ProgramCache cache(printModule(module), options.codegen);
+  // Programs name lines of the model file.
+  ProgramCache cache(printModule(module, /*withLocations=*/true), options.codegen);
   // What dumps and timings tell of happens only where code is made.
   bool mustGenerate = !options.dumpDir.empty() || options.timing;
   if (std::optional<CompiledProgram> found = mustGenerate ? std::nullopt : cache.find()) {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/host/Manifest.h"
+#include "codegen/host/Trace.h"
 #include "ir/GraphBuilder.h"
 #include "ir/Program.h"
 #include "passes/memory/BufferList.h"
@@ -180,6 +181,7 @@ void ManifestWriter::writeEntry(func::FuncOp function) {
                      function.getResultAttrOfType<PlaceAttr>(i, attrs::place));
     });
     json.attribute("flops", countFlops(function.getBody().front()));
+    if (function.getName() == "step") writeTrace(function, json);
   });
 }
 

@@ -102,7 +102,8 @@ private:
   int64_t lastStep = 0, step = 0, savedStep = -1;
   int notFinite = 0;
   std::string firstNotFinite;
-  bool gaveUp = false; ///< an evaluation, to stop
+  std::optional<NotFinite> source; ///< of what is not finite, once that was looked for
+  bool gaveUp = false;             ///< an evaluation, to stop
   double unitsPerStep = 0;
   const char *unit = "samples";
   std::string lastGood;
@@ -344,9 +345,10 @@ void Training::watchDivergence(const StepReport &report) {
   if (notFinite == 1) firstNotFinite = fmt::format("step {}, {}", step, whatIsNotFinite(report));
   if (notFinite < longestDivergence) return;
   metrics.sync();
-  throw Error(fmt::format("diverged: not finite {} steps in a row, up to step {}, the first time at {}; {}; "
+  throw Error(fmt::format("diverged: not finite {} steps in a row, up to step {}, the first time at {}{}; {}; "
                           "lower the learning rate or clip the gradients",
                           longestDivergence, step, firstNotFinite,
+                          source ? "; what is not finite is first " + source->describe() : "",
                           lastGood.empty() ? "there is no checkpoint" : "the last good checkpoint is " + lastGood),
               ExitCode::Diverged);
 }
@@ -417,7 +419,11 @@ void Training::runStep(BatchLoader &loader) {
   auto start = std::chrono::steady_clock::now();
   {
     smallblocks::StepScope scope;
-    program.call("step");
+    // The step that would be the last one tells where the first number that is not finite comes from.
+    if (notFinite + 1 == longestDivergence)
+      source = program.callWatched("step");
+    else
+      program.call("step");
   }
   if (profile) profile->endStep(std::chrono::steady_clock::now() - start);
   ++step;

@@ -9,6 +9,7 @@
 #include "ir/Tsr.h"
 #include "passes/Pipeline.h"
 #include "tests/random/CpuCheck.h"
+#include "tests/random/RandomGraph.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -75,14 +76,15 @@ class AttentionOnCpu : public testing::TestWithParam<Attention> {};
 
 } // namespace
 
-TEST_P(AttentionOnCpu, TrainsAsTheInterpreterDoes) {
-  const Attention &attention = GetParam();
+/// `compute`: what `compute(…)` says; empty: nothing.
+static void check(const Attention &attention, StringRef compute) {
   MLIRContext context;
   context.loadDialect<TsrDialect, func::FuncDialect>();
   tessera::DiagnosticEngine diagnostics;
   OwningOpRef<ModuleOp> program = compileModelText(context, modelText(attention), "<model>", {}, diagnostics);
   if (!program) diagnostics.printText(llvm::errs());
   ASSERT_TRUE(program) << modelText(attention);
+  setCompute(*program, compute);
   PipelineOptions toOptimize;
   toOptimize.compileTo = "optimize";
   ASSERT_TRUE(succeeded(runPipeline(*program, toOptimize)));
@@ -97,6 +99,10 @@ TEST_P(AttentionOnCpu, TrainsAsTheInterpreterDoes) {
   });
   EXPECT_EQ(inStep, attention.tiled);
 }
+
+TEST_P(AttentionOnCpu, TrainsAsTheInterpreterDoes) { check(GetParam(), ""); }
+TEST_P(AttentionOnCpu, TrainsInBf16) { check(GetParam(), "bf16"); }
+TEST_P(AttentionOnCpu, TrainsInFp16) { check(GetParam(), "fp16"); }
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, AttentionOnCpu,

@@ -1,0 +1,163 @@
+//===- Trace.cpp - what each call of an entry function writes ---------------===//
+
+#include "codegen/host/Trace.h"
+#include "ir/Program.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+/// Files of the library that comes with the compiler: no user has a line in them.
+static bool isLibrary(StringRef file) { return file.starts_with("nn/"); }
+
+/// The innermost line of the user's own files, as "file:line:column"; empty if the op has none.
+static std::string lineOf(Location loc) {
+  if (auto call = dyn_cast<CallSiteLoc>(loc)) {
+    std::string inner = lineOf(call.getCallee());
+    return inner.empty() ? lineOf(call.getCaller()) : inner;
+  }
+  if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    for (Location part : fused.getLocations())
+      if (std::string line = lineOf(part); !line.empty()) return line;
+    return "";
+  }
+  auto file = dyn_cast<FileLineColLoc>(loc);
+  if (!file || isLibrary(file.getFilename().getValue())) return "";
+  return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
+}
+
+namespace {
+/// Values that may be infinite though nothing is wrong: what follows from an infinite constant (a mask) by ops through which infinity
+/// passes. Exponentials and comparisons end it.
+class Infinities {
+public:
+  bool isPossible(Value value) {
+    auto [it, isNew] = known.try_emplace(value, false); // a carried value in its own circle: as its start
+    if (!isNew) return it->second;
+    bool result = find(value);
+    return known[value] = result;
+  }
+
+private:
+  bool find(Value value) {
+    if (!isa<FloatType>(tensorType(value).getElementType())) return false;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Operation *parent = argument.getOwner()->getParentOp();
+      int number = static_cast<int>(argument.getArgNumber()) - (isa<RepeatOp>(parent) ? 1 : 0);
+      return !isa<func::FuncOp>(parent) && number >= 0 && isPossible(parent->getOperand(number));
+    }
+    auto result = cast<OpResult>(value);
+    Operation *op = result.getOwner();
+    if (auto constant = dyn_cast<ConstantOp>(op)) return !std::isfinite(constant.getNumber());
+    if (isa<KernelOp, TiledOp, RepeatOp>(op))
+      return isPossible(op->getRegion(0).front().getTerminator()->getOperand(result.getResultNumber()));
+    if (isa<ExpOp, TanhOp, SigmoidOp, ErfOp, CompareOp, ContractOp>(op)) return false;
+    return llvm::any_of(op->getOperands(), [&](Value operand) { return isPossible(operand); });
+  }
+
+  llvm::DenseMap<Value, bool> known;
+};
+
+class TraceWriter {
+public:
+  explicit TraceWriter(llvm::json::OStream &json) : json(json) {}
+
+  void writeBlock(Block &block) {
+    for (Operation &op : block) {
+      if (auto repeat = dyn_cast<RepeatOp>(op)) {
+        json.object([&] {
+          json.attribute("repeat", repeat.getAxis().getSize());
+          json.attribute("reverse", repeat.getReverse());
+          json.attributeArray("body", [&] { writeBlock(repeat.getBlock()); });
+        });
+      } else if (isa<KernelOp, TiledOp, ContractOp>(op)) {
+        writeCall(&op);
+      }
+    }
+  }
+
+private:
+  void writeCall(Operation *op) {
+    auto places = op->getAttrOfType<ArrayAttr>(attrs::places);
+    json.object([&] {
+      json.attribute("name", userName(op));
+      json.attributeArray("results", [&] {
+        for (OpResult result : op->getResults()) writeResult(result, cast<PlaceAttr>(places[result.getResultNumber()]));
+      });
+    });
+  }
+
+  /// Whether an op can make a number that is not finite of finite ones that are not extreme.
+  static bool isSuspect(Operation *op) {
+    if (auto cast = dyn_cast<CastOp>(op)) // of a parameter: no line, and no surprise
+      return cast.getType().getElementType().isF16() && !lineOf(op->getLoc()).empty();
+    return isa<ExpOp, LogOp, SqrtOp, RsqrtOp, DivOp, PowOp, ContractOp>(op);
+  }
+
+  /// The ops, in their order, that a result of a call is computed by. Of a kernel those that it follows from.
+  static SmallVector<Operation *> makersOf(OpResult result) {
+    Operation *call = result.getOwner();
+    if (!isa<KernelOp, TiledOp>(call)) return {call};
+    llvm::SmallPtrSet<Operation *, 16> needed;
+    SmallVector<Value> work{call->getRegion(0).front().getTerminator()->getOperand(result.getResultNumber())};
+    while (!work.empty())
+      if (Operation *op = work.pop_back_val().getDefiningOp(); op && needed.insert(op).second)
+        llvm::append_range(work, op->getOperands());
+    SmallVector<Operation *> order;
+    for (Operation &op : call->getRegion(0).front()) {
+      if (!needed.contains(&op)) continue;
+      if (isa<KernelOp>(op)) // in a tiled op
+        for (OpResult inner : op.getResults()) llvm::append_range(order, makersOf(inner));
+      else
+        order.push_back(&op);
+    }
+    return order;
+  }
+
+  /// The suspects among them; else the last that computes.
+  static SmallVector<Operation *> sourcesOf(OpResult result) {
+    constexpr unsigned most = 4;
+    SmallVector<Operation *> makers = makersOf(result), suspects;
+    for (Operation *op : makers) {
+      auto isSame = [&](Operation *other) {
+        return op->getName() == other->getName() && op->getLoc() == other->getLoc();
+      };
+      if (isSuspect(op) && suspects.size() < most && llvm::none_of(suspects, isSame)) suspects.push_back(op);
+    }
+    if (!suspects.empty()) return suspects;
+    for (Operation *op : llvm::reverse(makers))
+      if (!isa<CastOp, ConstantOp>(op)) return {op};
+    return {result.getOwner()};
+  }
+
+  void writeResult(OpResult result, PlaceAttr place) {
+    NamedTensorType type = tensorType(result);
+    json.object([&] {
+      json.attributeArray("from", [&] {
+        for (Operation *op : sourcesOf(result))
+          json.object([&] {
+            json.attribute("op", isa<CastOp>(op) ? "rounding" : op->getName().stripDialect());
+            json.attribute("at", lineOf(op->getLoc()));
+          });
+      });
+      std::string element;
+      llvm::raw_string_ostream(element) << type.getElementType();
+      json.attribute("type", element);
+      json.attribute("count", type.getNumElements());
+      json.attribute("offset", place.getOffset());
+      json.attributeArray("strides", [&] {
+        for (int64_t stride : place.getStrides()) json.value(stride);
+      });
+      json.attribute("infinite", infinities.isPossible(result));
+    });
+  }
+
+  llvm::json::OStream &json;
+  Infinities infinities;
+};
+} // namespace
+
+void tessera::writeTrace(func::FuncOp function, llvm::json::OStream &json) {
+  json.attributeArray("trace", [&] { TraceWriter(json).writeBlock(function.getBody().front()); });
+}
