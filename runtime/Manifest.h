@@ -58,7 +58,7 @@ struct Value {
 struct EntryFunction {
   std::string name;
   std::vector<Value> inputs, outputs;
-  double flops = 0; ///< of library contractions
+  double flops = 0;             ///< of library contractions
   std::vector<TraceStep> trace; ///< of `step`: its calls, in order
 
   /// The first input or output of that role (and name), or null.

@@ -2,6 +2,7 @@
 
 #include "codegen/host/Trace.h"
 #include "ir/Program.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -24,7 +25,9 @@ static std::string lineOf(Location loc) {
   }
   auto file = dyn_cast<FileLineColLoc>(loc);
   if (!file || isLibrary(file.getFilename().getValue())) return "";
-  return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
+  // Without folders: equal input gives equal programs, wherever it lies.
+  StringRef name = llvm::sys::path::filename(file.getFilename().getValue());
+  return (name + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
 }
 
 namespace {
