@@ -1,6 +1,7 @@
 //===- Program.cpp - the module as a program ------------------------------===//
 
 #include "ir/Program.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -79,4 +80,24 @@ void tessera::copyUserName(Operation *from, Operation *to) {
 
 void tessera::copyKeep(Operation *from, Operation *to) {
   if (Attribute keep = from->getAttr(attrs::keep)) to->setAttr(attrs::keep, keep);
+}
+
+/// Files of the library that comes with the compiler: no user has a line in them.
+static bool isLibrary(StringRef file) { return file.starts_with("nn/"); }
+
+std::string tessera::userLine(Location loc) {
+  if (auto call = dyn_cast<CallSiteLoc>(loc)) {
+    std::string inner = userLine(call.getCallee());
+    return inner.empty() ? userLine(call.getCaller()) : inner;
+  }
+  if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    for (Location part : fused.getLocations())
+      if (std::string line = userLine(part); !line.empty()) return line;
+    return "";
+  }
+  auto file = dyn_cast<FileLineColLoc>(loc);
+  if (!file || isLibrary(file.getFilename().getValue())) return "";
+  // Without folders: equal input gives equal programs, wherever it lies.
+  StringRef name = llvm::sys::path::filename(file.getFilename().getValue());
+  return (name + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
 }

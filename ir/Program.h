@@ -61,6 +61,9 @@ llvm::StringRef userName(mlir::Operation *op);
 /// Gives `to` the user's name of `from`, if it has none itself.
 void copyUserName(mlir::Operation *from, mlir::Operation *to);
 
+/// The innermost line of the user's own files, as "file:line:column"; empty if the op has none.
+std::string userLine(mlir::Location loc);
+
 /// Whether `precision` must leave the op and its results in f32.
 inline bool isKept(mlir::Operation *op) { return op && op->hasAttr(attrs::keep); }
 

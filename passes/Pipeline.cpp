@@ -81,6 +81,7 @@ LogicalResult tessera::runPipeline(ModuleOp module, const PipelineOptions &optio
       llvm::errs() << phases[index].name << ": "
                    << std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() * 1e3 << " ms\n";
     if (!options.dumpDir.empty() && failed(dump(module, options.dumpDir, index))) return failure();
+    if (options.afterPhase) options.afterPhase(phases[index].name, module);
   }
   return success();
 }

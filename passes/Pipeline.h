@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <functional>
 
 namespace tessera {
 
@@ -19,6 +20,7 @@ struct PipelineOptions {
   std::string compileTo; ///< stop after this phase; empty: run them all
   std::string dumpDir;   ///< write the IR after each phase here; empty: do not
   bool timing = false;   ///< print the time each phase took to standard error
+  std::function<void(llvm::StringRef phase, mlir::ModuleOp module)> afterPhase; ///< called behind each phase that runs
 };
 
 /// Runs the phases after the one the module's `tsr.phase` names, each followed by its verify pass.

@@ -8,6 +8,7 @@
 #include "passes/memory/BufferList.h"
 #include "runtime/Payload.h"
 #include "tools/ProgramCache.h"
+#include "tools/Report.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -68,9 +69,15 @@ static std::string printModule(ModuleOp module, bool withLocations = false) {
 
 /// Runs the phases. A hand-edited module that fails is the input's fault, a model file's is ours.
 static int runPhases(ModuleOp module, const CommandOptions &options) {
-  PipelineOptions pipeline{options.compileTo, options.dumpDir, options.timing};
+  PipelineOptions pipeline{options.compileTo, options.dumpDir, options.timing, {}};
+  Report report;
+  if (!options.report.empty())
+    pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { report.note(phase, module); };
   std::string before = printModule(module);
-  if (succeeded(runPipeline(module, pipeline))) return ExitDone;
+  if (succeeded(runPipeline(module, pipeline))) {
+    std::string problem = options.report.empty() ? "" : report.write(options.report);
+    return problem.empty() ? ExitDone : usage(problem);
+  }
   return isModule(options) ? ExitInput : internalError(before);
 }
 
@@ -130,8 +137,8 @@ static int makeProgram(ModuleOp module, const CommandOptions &options, CompiledP
   if (!options.useCache) return generate(module, options, program);
   // Programs name lines of the model file.
   ProgramCache cache(printModule(module, /*withLocations=*/true), options.codegen);
-  // What dumps and timings tell of happens only where code is made.
-  bool mustGenerate = !options.dumpDir.empty() || options.timing;
+  // What dumps, reports and timings tell of happens only where code is made.
+  bool mustGenerate = !options.dumpDir.empty() || !options.report.empty() || options.timing;
   if (std::optional<CompiledProgram> found = mustGenerate ? std::nullopt : cache.find()) {
     if (options.verbose) llvm::outs() << "code: from the cache\n";
     program = std::move(*found);

@@ -15,6 +15,7 @@ struct CommandOptions {
   std::string output;
   std::string compileTo;
   std::string dumpDir;
+  std::string report; ///< a page of what was decided; empty: none
   std::string diagnostics = "text";
   std::string code; ///< of `explain`
   bool timing = false;

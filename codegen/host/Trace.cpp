@@ -2,33 +2,11 @@
 
 #include "codegen/host/Trace.h"
 #include "ir/Program.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace tessera;
-
-/// Files of the library that comes with the compiler: no user has a line in them.
-static bool isLibrary(StringRef file) { return file.starts_with("nn/"); }
-
-/// The innermost line of the user's own files, as "file:line:column"; empty if the op has none.
-static std::string lineOf(Location loc) {
-  if (auto call = dyn_cast<CallSiteLoc>(loc)) {
-    std::string inner = lineOf(call.getCallee());
-    return inner.empty() ? lineOf(call.getCaller()) : inner;
-  }
-  if (auto fused = dyn_cast<FusedLoc>(loc)) {
-    for (Location part : fused.getLocations())
-      if (std::string line = lineOf(part); !line.empty()) return line;
-    return "";
-  }
-  auto file = dyn_cast<FileLineColLoc>(loc);
-  if (!file || isLibrary(file.getFilename().getValue())) return "";
-  // Without folders: equal input gives equal programs, wherever it lies.
-  StringRef name = llvm::sys::path::filename(file.getFilename().getValue());
-  return (name + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
-}
 
 namespace {
 /// Values that may be infinite though nothing is wrong: what follows from an infinite constant (a mask) by ops through which infinity
@@ -94,7 +72,7 @@ private:
   /// Whether an op can make a number that is not finite of finite ones that are not extreme.
   static bool isSuspect(Operation *op) {
     if (auto cast = dyn_cast<CastOp>(op)) // of a parameter: no line, and no surprise
-      return cast.getType().getElementType().isF16() && !lineOf(op->getLoc()).empty();
+      return cast.getType().getElementType().isF16() && !userLine(op->getLoc()).empty();
     return isa<ExpOp, LogOp, SqrtOp, RsqrtOp, DivOp, PowOp, ContractOp>(op);
   }
 
@@ -141,7 +119,7 @@ private:
         for (Operation *op : sourcesOf(result))
           json.object([&] {
             json.attribute("op", isa<CastOp>(op) ? "rounding" : op->getName().stripDialect());
-            json.attribute("at", lineOf(op->getLoc()));
+            json.attribute("at", userLine(op->getLoc()));
           });
       });
       std::string element;

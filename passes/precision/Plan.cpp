@@ -254,7 +254,9 @@ bool PrecisionPlan::liesInMemory(Value value) {
       return isa<RepeatOp>(yield->getParentOp()) && isYieldedLow(yield, use.getOperandNumber());
     if (isa<GatherOp>(user)) return use.getOperandNumber() == 0;
     if (use.getOperandNumber() < lowOperands(user)) return !isKept(user);
-    return user->getNumResults() > 0 && levelOf(user, levels) > levels.lookup(value);
+    // What follows from the block's arguments alone can be computed wherever it is read.
+    int level = levels.lookup(value);
+    return level > 0 && user->getNumResults() > 0 && levelOf(user, levels) > level;
   });
 }
 

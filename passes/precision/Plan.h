@@ -18,7 +18,7 @@
 //
 // Kernels are made later, so what lies in memory is told by levels: the number of contractions (and gathers, repeats) that a
 // value follows. Elementwise ops and reductions of one level can be one kernel; a value that one of a higher level reads
-// lies in memory in between.
+// lies in memory in between, unless it follows from arguments alone and can be computed anew.
 //
 //===----------------------------------------------------------------------===//
 

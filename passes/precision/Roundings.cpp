@@ -1,0 +1,101 @@
+//===- Roundings.cpp - the roundings of a program, to be read by people -----===//
+
+#include "passes/precision/Roundings.h"
+#include "ir/Program.h"
+#include "passes/precision/Policy.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static bool isLow(Value value) {
+  Type element = tensorType(value).getElementType();
+  return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+}
+
+static int64_t runsOf(Operation *op) {
+  int64_t runs = 1;
+  for (auto repeat = op->getParentOfType<RepeatOp>(); repeat; repeat = repeat->getParentOfType<RepeatOp>())
+    runs *= repeat.getAxis().getSize();
+  return runs;
+}
+
+namespace {
+/// What becomes of a low value.
+struct Fate {
+  llvm::SmallSetVector<StringRef, 4> reasons;
+  int64_t slots = 1;
+
+  void follow(Value value) {
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<RenameOp, SplitOp, MergeOp, SliceOp, PadOp, BroadcastOp, ReorderOp>(user)) {
+        follow(user->getResult(0));
+      } else if (use.getOperandNumber() < lowOperands(user)) {
+        reasons.insert(isa<AttentionOp>(user) ? "an attention reads it" : "a contraction multiplies it");
+      } else if (auto repeat = dyn_cast<RepeatOp>(user)) {
+        follow(repeat.getBlock().getArgument(use.getOperandNumber() + 1));
+      } else if (auto yield = dyn_cast<YieldOp>(user)) {
+        auto repeat = dyn_cast<RepeatOp>(yield->getParentOp());
+        if (!repeat) continue;
+        bool isCarried = use.getOperandNumber() < repeat.getCarried().size();
+        bool isSaved = !isCarried && llvm::any_of(repeat.getResult(use.getOperandNumber()).getUsers(),
+                                                  [](Operation *reader) { return isa<RepeatOp>(reader); });
+        reasons.insert(isCarried ? "passed from layer to layer"
+                       : isSaved ? "saved for the backward pass"
+                                 : "a result of each layer");
+        if (!isCarried) slots = repeat.getAxis().getSize();
+      } else if (isa<CastOp>(user)) {
+        reasons.insert("read from memory");
+      }
+    }
+  }
+};
+} // namespace
+
+std::vector<Rounding> tessera::listRoundings(func::FuncOp function) {
+  std::vector<Rounding> list;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    bool makes = isa<CastOp>(op) ? !isLow(op->getOperand(0)) : lowOperands(op) > 0;
+    if (!makes || !isLow(op->getResult(0))) return;
+    Rounding rounding;
+    Operation *maker = isa<CastOp>(op) ? op->getOperand(0).getDefiningOp() : op;
+    rounding.type = tensorType(op->getResult(0));
+    rounding.name = userName(op).str();
+    rounding.line = userLine(op->getLoc());
+    rounding.op = maker ? maker->getName().stripDialect().str() : "argument";
+    if (auto argument = maker ? BlockArgument() : dyn_cast<BlockArgument>(op->getOperand(0)))
+      if (auto owner = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())) {
+        StringRef state = argumentState(owner, argument.getArgNumber());
+        if (!state.empty()) rounding.name = state.str(), rounding.op = "parameter";
+      }
+    Fate fate;
+    fate.follow(op->getResult(0));
+    rounding.why = llvm::join(fate.reasons, "; ");
+    rounding.times = runsOf(op);
+    int64_t full = 4 * rounding.type.getNumElements();
+    // A parameter's low copy lies beside the parameter.
+    rounding.bytesSaved =
+        rounding.op == "parameter" ? -rounding.type.getNumBytes() : fate.slots * (full - rounding.type.getNumBytes());
+    list.push_back(std::move(rounding));
+  });
+  return list;
+}
+
+SavedBytes tessera::countSaved(func::FuncOp function) {
+  SavedBytes saved;
+  function.walk([&](RepeatOp repeat) {
+    for (Value result : repeat.getStackedResults()) {
+      bool isSaved = llvm::any_of(result.getUsers(), [&](Operation *user) {
+        auto other = dyn_cast<RepeatOp>(user);
+        return other && other.getReverse() != repeat.getReverse();
+      });
+      if (!isSaved) continue;
+      NamedTensorType type = tensorType(result);
+      saved.bytes += type.getNumBytes();
+      saved.inF32 += isLow(result) ? 4 * type.getNumElements() : type.getNumBytes();
+    }
+  });
+  return saved;
+}
