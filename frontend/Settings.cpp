@@ -31,6 +31,7 @@ static const SettingInfo Table[] = {
     {"compute", "type", SettingType::Word, true, "f32 tf32 bf16 fp16 fp8"},
     {"compute", "f32", SettingType::Words, true},
     {"compute", "scale", SettingType::Positive, true},
+    {"compute", "weights", SettingType::Word, true, "f32 bf16"},
     {"evaluate", "every", SettingType::Count, true},
     {"evaluate", "on", SettingType::Word, true, "train val"},
     {"evaluate", "batches", SettingType::Count, true, "", /*inBatches=*/true},
@@ -203,6 +204,10 @@ void Elaborator::readSettings() {
     ast::ExprPtr expr = parseExpression(Engine.sources().add(text, "<--set " + key + ">"), Engine);
     if (expr) addSetting(group, info->name, *expr);
   }
+  const Setting *type = findSetting("compute", "type"), *weights = findSetting("compute", "weights");
+  if (weights && weights->value.text == "bf16" && !(type && type->value.text == "bf16"))
+    error(Code::E0409, weights->span, "`weights = bf16` goes with `compute(bf16)`")
+        .help("parameters in bf16 are for models that compute in it");
   if (const Setting *accumulate = findSetting("accumulate", "count"))
     MicroBatches = std::min<int64_t>(accumulate->value.number.asInteger(), INT32_MAX);
 }

@@ -1,6 +1,7 @@
 //===- EvaluateScalars.cpp - elementwise ops at one point -----------------===//
 
 #include "ir/Interpreter.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 #include <limits>
 
@@ -70,3 +71,22 @@ double CastOp::applyScalar(ArrayRef<double> x) {
 }
 
 double ReorderOp::applyScalar(ArrayRef<double> x) { return x[0]; }
+
+/// Of the magnitude's bits below bf16's, as many as f32 has; an f64 number between two of f32 counts as the lower.
+double StochasticRoundOp::applyScalar(ArrayRef<double> x) {
+  auto bits = llvm::bit_cast<uint32_t>(static_cast<float>(x[0]));
+  if ((bits & 0x7f800000) == 0x7f800000) return x[0]; // infinity and NaN
+  bits += static_cast<uint32_t>(x[1] * 65536);
+  return llvm::bit_cast<float>(bits & 0xffff0000);
+}
+
+LogicalResult StochasticRoundOp::evaluate(ArrayRef<TensorValue> operands, MutableArrayRef<TensorValue> results,
+                                          Interpreter &interpreter) {
+  // In f64 nothing is rounded.
+  bool isRounding = interpreter.partialRounding(getX().getType().getElementType()).interpreter != nullptr;
+  if (isRounding)
+    evaluateElementwise(*this, operands, results[0]);
+  else
+    results[0].data = operands[0].reordered(results[0].type.withElementType(operands[0].type.getElementType())).data;
+  return success();
+}

@@ -115,6 +115,19 @@ def Tsr_CastOp : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_Adjoin
   let hasFolder = 1;
 }
 
+def Tsr_StochasticRoundOp : Tsr_ElementwiseOp<"stochastic_round"> {
+  let summary = "rounds to bf16, up or down at random";
+  let description = [{
+    Away from zero with the probability that `x` is near that neighbour, by `noise` in [0, 1): where the part of a bf16 step that x lies
+    beyond its lower neighbour, in 2^-16 steps, and floor(noise * 2^16) make 2^16. So sums of rounded numbers are right on
+    average, where rounding to the nearest would lose what is smaller than half a step. What bf16 holds stays as it is.
+  }];
+  let arguments = (ins Tsr_FloatTensor:$x, Tsr_FloatTensor:$noise);
+  let extraClassDefinition = resultNames # [{
+    ::llvm::LogicalResult $cppClass::verify() { return verifyElementwise(getOperation()); }
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Sources
 //===----------------------------------------------------------------------===//

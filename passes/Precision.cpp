@@ -14,7 +14,8 @@
 //            %g.l = tsr.cast %g to bf16                         the next contraction reads it from memory
 //            %y.l = tsr.contract %g.l, %v.l over ["out"]
 //
-//   1. Where gradients need it, scale the loss (precision/LossScaling.cpp).
+//   1. Where gradients need it, scale the loss (precision/LossScaling.cpp). Where weights are to be bf16, make them so
+//      (precision/LowWeights.cpp).
 //   2. Decide which values are low (precision/Plan.h), from what ops are (precision/Policy.h).
 //   3. Give them the low type and cast where types would not meet, parameters once a step (precision/Casts.cpp).
 //
@@ -29,6 +30,7 @@
 #include "passes/Passes.h"
 #include "passes/precision/Casts.h"
 #include "passes/precision/LossScaling.h"
+#include "passes/precision/LowWeights.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_PRECISIONPASS
@@ -45,6 +47,7 @@ struct PrecisionPass : tessera::impl::PrecisionPassBase<PrecisionPass> {
     ComputeSettings settings = ComputeSettings::of(module);
     if (failed(scaleLoss(module, settings))) return signalPassFailure(); // 1.
     if (!settings.low) return;
+    if (settings.hasLowWeights && failed(lowerWeights(module))) return signalPassFailure();
     for (func::FuncOp function : entryFunctions(module)) {
       if (function.getName() == "init") continue; // parameters are f32
       PrecisionPlan plan(function);               // 2.

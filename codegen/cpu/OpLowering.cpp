@@ -160,6 +160,17 @@ template <typename OpT, auto function> static void addFunction(Table &table, uns
   });
 }
 
+/// The bits of f32 with 16 random ones added at the lower end: a carry rounds away from zero.
+static Value emitStochasticRound(Code &code, Value x, Value noise) {
+  Type i32 = Code::like(x, code.getI32Type());
+  Value drawn = code.make<LLVM::FPToSIOp>(i32, code.fmul(noise, code.number(noise.getType(), 65536.0)));
+  Value bits = code.bitcast(x, code.getI32Type()), exponent = code.integer(i32, 0x7f800000);
+  Value isFinite = code.icmp(IPred::ne, code.bitAnd(bits, exponent), exponent);
+  bits = code.select(isFinite, code.add(bits, drawn), bits);
+  Value upper = code.make<LLVM::LShrOp>(bits, code.integer(i32, 16));
+  return code.bitcast(code.intCast(upper, code.getI16Type()), code.getBF16Type());
+}
+
 static void addUnary(Table &table) {
   addFunction<ExpOp, emitExp>(table, 18);
   addFunction<LogOp, emitLog>(table, 24);
@@ -183,6 +194,7 @@ static void addUnary(Table &table) {
   add<CeilOp>(table, 1,
               [](Code &code, CeilOp, Values v) -> Value { return code.make<LLVM::FCeilOp>(v[0].getType(), v[0]); });
   add<NotOp>(table, 1, [](Code &code, NotOp, Values v) -> Value { return code.bitXor(v[0], 1); });
+  addFunction<StochasticRoundOp, emitStochasticRound>(table, 6);
   add<CastOp>(table, 2, [](Code &code, CastOp op, Values v) -> Value {
     return emitCast(code, v[0], op.getType().getElementType());
   });

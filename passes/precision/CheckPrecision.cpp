@@ -20,10 +20,14 @@ static LogicalResult checkProduct(Operation *op, Type low) {
 }
 
 LogicalResult tessera::checkPrecision(ModuleOp module) {
-  Type low = ComputeSettings::of(module).low;
+  ComputeSettings settings = ComputeSettings::of(module);
+  Type low = settings.low;
   auto isNarrow = [](Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32; };
   WalkResult result = module.walk([&](Operation *op) {
-    if (auto state = dyn_cast<StateOp>(op); state && isNarrow(state.getTensorType().getElementType()))
+    if (isa<StochasticRoundOp>(op)) return WalkResult::advance(); // from f32 to bf16, by definition
+    auto state = dyn_cast<StateOp>(op);
+    bool mayBeLow = state && settings.hasLowWeights && state.getKind() == "weight";
+    if (state && !mayBeLow && isNarrow(state.getTensorType().getElementType()))
       return op->emitOpError("state is held in ") << state.getTensorType().getElementType(), WalkResult::interrupt();
     if (!isa<TsrDialect>(op->getDialect()) || isa<YieldOp>(op)) return WalkResult::advance();
     switch (arithmeticOf(op)) {

@@ -32,6 +32,7 @@ struct ComputeSettings {
   /// search for the right one starts.
   std::optional<double> lossScale;
   bool isDynamic = false;
+  bool hasLowWeights = false; ///< parameters of the kind `weight` are bf16, without a master copy
 
   static ComputeSettings of(mlir::ModuleOp module);
 };

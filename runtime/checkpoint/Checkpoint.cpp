@@ -194,7 +194,8 @@ static SafetensorsFile openVerified(const std::string &folder, const char *name,
 }
 
 /// Checks that a file has exactly the tensors of `entries`, in type and shape.
-static void checkTensors(const SafetensorsFile &file, const std::vector<const StateEntry *> &entries) {
+static void checkTensors(const SafetensorsFile &file, const std::vector<const StateEntry *> &entries,
+                         bool mayConvert = false) {
   for (const SafeTensor &tensor : file.tensors()) {
     bool known = std::any_of(entries.begin(), entries.end(), [&](auto *entry) { return entry->path == tensor.name; });
     if (!known)
@@ -204,13 +205,22 @@ static void checkTensors(const SafetensorsFile &file, const std::vector<const St
   for (const StateEntry *entry : entries) {
     const SafeTensor *tensor = file.find(entry->path);
     if (!tensor) fail("{}: lacks '{}', which the program needs", file.path(), entry->path);
-    checkTensor(file, *tensor, *entry);
+    checkTensor(file, *tensor, *entry, mayConvert);
   }
 }
 
 static void readTensors(const SafetensorsFile &file, const std::vector<const StateEntry *> &entries,
                         const StateAddress &address) {
-  for (const StateEntry *entry : entries) fromCanonical(*entry, file.find(entry->path)->data, address(*entry));
+  for (const StateEntry *entry : entries) {
+    const SafeTensor *tensor = file.find(entry->path);
+    if (tensor->type == entry->type) {
+      fromCanonical(*entry, tensor->data, address(*entry));
+      continue;
+    }
+    int64_t count = entry->bytes / elementBytes(entry->type);
+    std::vector<char> converted = convertNumbers(tensor->data, count, tensor->type, entry->type);
+    fromCanonical(*entry, converted.data(), address(*entry));
+  }
 }
 
 static CheckpointInfo readInfo(const Json &json, const std::string &path) {
@@ -261,7 +271,7 @@ void loadModel(const std::string &path, const Manifest &manifest, const StateAdd
   bool isCheckpoint = fs::is_directory(path);
   SafetensorsFile file = isCheckpoint ? openVerified(path, modelFile, readManifest(path)) : SafetensorsFile(path);
   std::vector<const StateEntry *> entries = entriesOf(manifest, true);
-  checkTensors(file, entries);
+  checkTensors(file, entries, /*mayConvert=*/true);
   readTensors(file, entries, address);
 }
 

@@ -150,15 +150,41 @@ void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &
   file.commit();
 }
 
-void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry) {
+static bool isFloat(ElementType type) { return type == ElementType::F32 || type == ElementType::BF16; }
+
+void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry, bool mayConvert) {
   std::vector<int64_t> expected;
   for (const Axis &axis : entry.canonicalAxes()) expected.push_back(axis.size);
   if (tensor.shape != expected)
     fail("{}: '{}' has the shape [{}], the program was compiled for {}; use weights of that shape or compile again",
          file.path(), tensor.name, fmt::join(tensor.shape, ", "), formatAxes(entry.canonicalAxes()));
-  if (tensor.type != entry.type)
+  if (tensor.type != entry.type && !(mayConvert && isFloat(tensor.type) && isFloat(entry.type)))
     fail("{}: '{}' is of type {}, the program keeps it as {}; convert the file first", file.path(), tensor.name,
          fileTypeName(tensor.type), elementTypeName(entry.type));
+}
+
+/// bf16 is the upper half of f32; to the nearest, ties to even.
+static uint16_t toBf16(float number) {
+  uint32_t bits;
+  memcpy(&bits, &number, 4);
+  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+std::vector<char> convertNumbers(const char *data, int64_t count, ElementType from, ElementType to) {
+  std::vector<char> result(count * elementBytes(to));
+  for (int64_t i = 0; i < count; ++i) {
+    if (from == ElementType::F32 && to == ElementType::BF16) {
+      float number;
+      memcpy(&number, data + 4 * i, 4);
+      uint16_t low = toBf16(number);
+      memcpy(result.data() + 2 * i, &low, 2);
+    } else { // bf16 to f32
+      memset(result.data() + 4 * i, 0, 2);
+      memcpy(result.data() + 4 * i + 2, data + 2 * i, 2);
+    }
+  }
+  return result;
 }
 
 } // namespace tessera::runtime

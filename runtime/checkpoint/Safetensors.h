@@ -42,8 +42,12 @@ private:
 void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &entries,
                       const std::function<const char *(const StateEntry &)> &address);
 
-/// Throws an Error where a tensor's type or shape differ from an entry's.
-void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry);
+/// Throws an Error where a tensor's type or shape differ from an entry's. `mayConvert`: f32 may stand for bf16, and the other way.
+void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry,
+                 bool mayConvert = false);
+
+/// Numbers of f32 as bf16, rounded to the nearest, or of bf16 as f32.
+std::vector<char> convertNumbers(const char *data, int64_t count, ElementType from, ElementType to);
 
 } // namespace tessera::runtime
 

@@ -1,15 +1,34 @@
 //===- TensorBytes.cpp - tensors of the interpreter as bytes in memory ----===//
 
 #include "tests/support/TensorBytes.h"
+#include "llvm/ADT/APFloat.h"
 #include <cstring>
 
 using namespace mlir;
 using namespace tessera;
 
+namespace {
+/// A float of 16 bits, in the words of the interpreter.
+template <bool isBf16> struct Half {
+  uint16_t bits = 0;
+  Half() = default;
+  explicit Half(double number) {
+    llvm::APFloat value(number);
+    bool losesInfo;
+    value.convert(semantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    bits = static_cast<uint16_t>(value.bitcastToAPInt().getZExtValue());
+  }
+  explicit operator double() const { return llvm::APFloat(semantics(), llvm::APInt(16, bits)).convertToDouble(); }
+  static const llvm::fltSemantics &semantics() { return isBf16 ? llvm::APFloat::BFloat() : llvm::APFloat::IEEEhalf(); }
+};
+} // namespace
+
 /// Calls `visit` with a zero of the C type that holds elements of `type`.
 template <typename Fn> static void withElement(Type type, Fn visit) {
   if (type.isF32()) return visit(float());
   if (type.isF64()) return visit(double());
+  if (type.isBF16()) return visit(Half<true>());
+  if (type.isF16()) return visit(Half<false>());
   if (type.isInteger(32)) return visit(int32_t());
   if (type.isInteger(64)) return visit(int64_t());
   assert(type.isInteger(1) || type.isInteger(8));

@@ -1,0 +1,115 @@
+//===- LowWeights.cpp - parameters without a master copy --------------------===//
+//
+// Under `compute(bf16, weights = bf16)` weights are held in bf16: 2 bytes each, and no low copy beside them. The optimizer computes in
+// f32; what it gives is rounded up or down at random, so that updates smaller than a step of bf16 count on average. Gains and
+// biases are few, and stay in f32.
+//
+//   before   %w1 = tsr.update "adamw" @w %w …
+//            return %w1
+//   after    %w.f = tsr.cast %w : bf16 to f32
+//            %w1 = tsr.update "adamw" @w %w.f …
+//            %noise = tsr.random uniform site … seed %seed step %step
+//            return tsr.stochastic_round %w1, %noise
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/precision/LowWeights.h"
+#include "ir/GraphBuilder.h"
+#include "ir/Program.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+class WeightLowering {
+public:
+  explicit WeightLowering(ModuleOp module) : module(module), low(BFloat16Type::get(module.getContext())) {
+    for (StateOp state : stateTable(module))
+      if (state.getKind() == "weight" && state.getTensorType().getElementType().isF32()) paths.insert(state.getPath());
+  }
+  LogicalResult run();
+
+private:
+  void lowerArguments(func::FuncOp function);
+  LogicalResult lowerResults(func::FuncOp function);
+  Value drawFor(GraphBuilder &b, func::FuncOp step, StringRef path, NamedTensorType type);
+
+  ModuleOp module;
+  Type low;
+  llvm::StringSet<> paths; ///< of weights
+};
+} // namespace
+
+void WeightLowering::lowerArguments(func::FuncOp function) {
+  Block &block = function.getBody().front();
+  for (BlockArgument argument : block.getArguments()) {
+    if (!paths.contains(argumentState(function, argument.getArgNumber()))) continue;
+    GraphBuilder b(module, argument.getLoc());
+    b.setInsertionPointToStart(&block);
+    NamedTensorType type = tensorType(argument);
+    argument.setType(type.withElementType(low));
+    Value wide = b.cast(argument, type.getElementType());
+    argument.replaceAllUsesExcept(wide, wide.getDefiningOp());
+  }
+}
+
+/// The argument of `step` that a counter is; it becomes one if it is in the state table alone.
+static Value counterOf(func::FuncOp step, StringRef path) {
+  unsigned behind = 0; // the state's arguments
+  for (BlockArgument argument : step.getArguments()) {
+    StringRef state = argumentState(step, argument.getArgNumber());
+    if (state == path) return argument;
+    if (!state.empty()) behind = argument.getArgNumber() + 1;
+  }
+  StateOp state = statesByPath(step->getParentOfType<ModuleOp>()).lookup(path);
+  if (!state) return {};
+  Builder b(step.getContext());
+  auto tag = b.getDictionaryAttr(b.getNamedAttr(attrs::state, FlatSymbolRefAttr::get(step.getContext(), path)));
+  if (failed(step.insertArgument(behind, state.getTensorType(), tag, step.getLoc()))) return {};
+  return step.getArgument(behind);
+}
+
+/// Noise of a parameter's own: its site is a number for the path, apart from those of the model's draws.
+Value WeightLowering::drawFor(GraphBuilder &b, func::FuncOp step, StringRef path, NamedTensorType type) {
+  Value count = counterOf(step, "step"), seed = counterOf(step, "seed");
+  if (!count || !seed) return {};
+  auto site = static_cast<int32_t>(llvm::xxh3_64bits(("round " + path).str()) & 0x7fffffff);
+  return b.random(Distribution::Uniform, site, seed, count, {}, type);
+}
+
+LogicalResult WeightLowering::lowerResults(func::FuncOp function) {
+  Operation *end = function.getBody().front().getTerminator();
+  for (OpOperand &use : end->getOpOperands()) {
+    StringRef path = resultState(function, use.getOperandNumber());
+    if (!paths.contains(path)) continue;
+    NamedTensorType type = tensorType(use.get());
+    GraphBuilder b(end);
+    if (Operation *maker = use.get().getDefiningOp()) b.setLoc(maker->getLoc());
+    if (function.getName() != "step") {
+      use.set(b.cast(use.get(), low));
+      continue;
+    }
+    Value noise = drawFor(b, function, path, type);
+    if (!noise)
+      return end->emitOpError("expected the counters `step` and `seed` in the state table, for stochastic rounding");
+    use.set(StochasticRoundOp::create(b, b.getLoc(), type.withElementType(low), use.get(), noise));
+  }
+  return success();
+}
+
+LogicalResult WeightLowering::run() {
+  for (StateOp state : stateTable(module))
+    if (paths.contains(state.getPath())) state.setType(state.getTensorType().withElementType(low));
+  for (func::FuncOp function : entryFunctions(module)) {
+    lowerArguments(function);
+    if (failed(lowerResults(function))) return failure();
+    Block &block = function.getBody().front();
+    function.setType(
+        FunctionType::get(module.getContext(), block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
+  }
+  return success();
+}
+
+LogicalResult tessera::lowerWeights(ModuleOp module) { return WeightLowering(module).run(); }

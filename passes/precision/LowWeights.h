@@ -1,0 +1,15 @@
+//===- LowWeights.h - parameters without a master copy ----------------------===//
+
+#ifndef TESSERA_PASSES_PRECISION_LOWWEIGHTS_H
+#define TESSERA_PASSES_PRECISION_LOWWEIGHTS_H
+
+#include "ir/Tsr.h"
+
+namespace tessera {
+
+/// Holds the parameters of the kind `weight` in bf16 in the state table and in all entry functions.
+llvm::LogicalResult lowerWeights(mlir::ModuleOp module);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_PRECISION_LOWWEIGHTS_H
