@@ -20,6 +20,7 @@ inline constexpr llvm::StringLiteral model = "tsr.model"; ///< the model's name
 inline constexpr llvm::StringLiteral phase = "tsr.phase"; ///< the last phase that has run
 inline constexpr llvm::StringLiteral data = "tsr.data";   ///< data sources: array of dictionaries, as in the manifest
 inline constexpr llvm::StringLiteral settings = "tsr.settings"; ///< run-time settings: dictionary of dictionaries
+inline constexpr llvm::StringLiteral audit = "tsr.audit";       ///< unit: `precision` makes the entry function `shadow`
 inline constexpr llvm::StringLiteral arena = "tsr.arena";       ///< bytes of the arena, after `schedule`
 // On arguments and results of entry functions.
 inline constexpr llvm::StringLiteral state = "tsr.state"; ///< symbol of the state entry that the value is
@@ -33,7 +34,7 @@ inline constexpr llvm::StringLiteral places = "tsr.places"; ///< one #tsr.place 
 inline constexpr llvm::StringLiteral keep = "tsr.keep"; ///< the element type that `precision` must leave to the op: f32
 } // namespace attrs
 
-/// The entry functions in their fixed order: init, step, evaluate, predict; those the module has.
+/// The entry functions in their fixed order: init, step, evaluate, predict, shadow; those the module has.
 llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module);
 
 /// The state table in module order.

@@ -19,6 +19,8 @@
 //   2. Decide which values are low (precision/Plan.h), from what ops are (precision/Policy.h).
 //   3. Give them the low type and cast where types would not meet, parameters once a step (precision/Casts.cpp).
 //
+// For an audit the module has `tsr.audit`: the step is there once more, in f32, as the entry function `shadow` (precision/Shadow.h).
+//
 // Ops with the attribute `tsr.keep` stay in f32: what the user names in `compute(bf16, f32 = …)` or writes as `f32(…)`, with their
 // adjoints.
 //
@@ -31,6 +33,7 @@
 #include "passes/precision/Casts.h"
 #include "passes/precision/LossScaling.h"
 #include "passes/precision/LowWeights.h"
+#include "passes/precision/Shadow.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_PRECISIONPASS
@@ -45,6 +48,7 @@ struct PrecisionPass : tessera::impl::PrecisionPassBase<PrecisionPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     ComputeSettings settings = ComputeSettings::of(module);
+    if (settings.low && module->hasAttr(attrs::audit)) addShadow(module);
     if (failed(scaleLoss(module, settings))) return signalPassFailure(); // 1.
     if (!settings.low) return;
     if (settings.hasLowWeights && failed(lowerWeights(module))) return signalPassFailure();

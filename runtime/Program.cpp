@@ -20,7 +20,7 @@ struct Program::Table : TsrRuntime {
   std::vector<Gemm> *gemms = nullptr;
   void *workspace = nullptr;
   Profile *profile = nullptr;                 ///< null: off
-  TraceWatch *watch = nullptr;                ///< null: off
+  std::function<void()> afterCall;            ///< of a kernel or contraction; empty: off
   std::map<TsrKernel, int64_t> kernelNumbers; ///< while profiling
   /// The first failure inside an entry function. Compiled code has no unwind
   /// tables: nothing may be thrown through it.
@@ -43,7 +43,7 @@ struct Program::Table : TsrRuntime {
     table.timed(
         Profile::Kind::Kernel, [&] { return table.kernelNumbers[kernel]; },
         [&] { table.pool->parallelFor(kernel, args, iterations, grain, piece); });
-    if (table.watch) table.watch->afterCall();
+    if (table.afterCall) table.afterCall();
   }
 
   static void runGemm(TsrRuntime *self, uint32_t index, const void *a, const void *b, const void *bias, void *c) {
@@ -52,7 +52,7 @@ struct Program::Table : TsrRuntime {
       table.timed(
           Profile::Kind::Contraction, [&] { return index; },
           [&] { table.gemms->at(index).run(a, b, bias, c, table.workspace); });
-      if (table.watch) table.watch->afterCall();
+      if (table.afterCall) table.afterCall();
     } catch (const std::exception &e) {
       if (table.failure) return;
       snprintf(table.failureText, sizeof(failureText), "contraction %u: %s", index, e.what());
@@ -165,12 +165,21 @@ void Program::call(const std::string &entry) {
   if (table->failure) fail("entry function '{}' failed: {}", entry, table->failure);
 }
 
-std::optional<NotFinite> Program::callWatched(const std::string &entry) {
-  TraceWatch watch(description.entry(entry).trace, arena->base());
-  table->watch = &watch;
+void Program::callObserved(const std::string &entry, const TraceObserver &observer) {
+  TraceCursor cursor(description.entry(entry).trace);
+  table->afterCall = [&] {
+    if (const TraceStep *step = cursor.advance()) observer(*step, cursor.turns());
+  };
   call(entry);
-  table->watch = nullptr;
-  return watch.found();
+  table->afterCall = nullptr;
+}
+
+std::optional<NotFinite> Program::callWatched(const std::string &entry) {
+  std::optional<NotFinite> first;
+  callObserved(entry, [&](const TraceStep &step, const std::vector<int64_t> &turns) {
+    if (!first) first = findNotFinite(step, turns, arena->base());
+  });
+  return first;
 }
 
 Profile &Program::startProfile() {

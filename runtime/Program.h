@@ -40,6 +40,8 @@ public:
   /// Runs an entry function. Throws an Error if a library call failed in it.
   void call(const std::string &entry);
 
+  /// The same; `observer` sees each call that the entry function makes.
+  void callObserved(const std::string &entry, const TraceObserver &observer);
   /// The same; what it calls is looked through for the first number that is not finite. Slow.
   std::optional<NotFinite> callWatched(const std::string &entry);
 

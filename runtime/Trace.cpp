@@ -21,10 +21,12 @@ std::vector<TraceStep> readTrace(const Json &json) {
       step.name = entry.at("name").get<std::string>();
       for (const Json &item : entry.at("results")) {
         TraceStep::Result result;
+        result.op = item.at("op").get<std::string>();
         for (const Json &from : item.at("from"))
           result.from.emplace_back(from.at("op").get<std::string>(), from.at("at").get<std::string>());
         result.type = parseElementType(item.at("type").get<std::string>(), "manifest");
-        result.count = item.at("count").get<int64_t>();
+        for (const Json &axis : item.at("axes"))
+          result.axes.push_back({axis.at(0).get<std::string>(), axis.at(1).get<int64_t>()});
         result.offset = item.at("offset").get<int64_t>();
         result.strides = item.at("strides").get<std::vector<int64_t>>();
         result.mayBeInfinite = item.at("infinite").get<bool>();
@@ -36,21 +38,31 @@ std::vector<TraceStep> readTrace(const Json &json) {
   return steps;
 }
 
+int64_t TraceStep::Result::count() const {
+  int64_t count = 1;
+  for (const Axis &axis : axes) count *= axis.size;
+  return count;
+}
+
+int64_t TraceStep::Result::offsetAt(const std::vector<int64_t> &turns) const {
+  int64_t result = offset;
+  for (size_t i = 0; i < strides.size() && i < turns.size(); ++i) result += strides[i] * turns[i];
+  return result;
+}
+
+std::string describeSources(const std::vector<std::pair<std::string, std::string>> &from) {
+  std::string text;
+  for (const auto &[op, at] : from)
+    text += fmt::format("{}{}{}", text.empty() ? "" : " or ", op, at.empty() ? "" : " at " + at);
+  return text;
+}
+
 std::string NotFinite::describe() const {
-  std::string text = isNaN ? "NaN" : "an infinite number";
-  for (size_t i = 0; i < from.size(); ++i) {
-    const auto &[op, at] = from[i];
-    text += fmt::format("{} {}{}", i == 0 ? " from" : " or", op, at.empty() ? "" : " at " + at);
-  }
+  std::string text = fmt::format("{} from {}", isNaN ? "NaN" : "an infinite number", describeSources(from));
   return name.empty() ? text : text + fmt::format(" in `{}`", name);
 }
 
-TraceWatch::TraceWatch(const std::vector<TraceStep> &trace, const char *arena) : arena(arena) {
-  loops.push_back({&trace});
-}
-
-/// The next call, with `loops` as they stand in it; null behind the last.
-const TraceStep *TraceWatch::advance() {
+const TraceStep *TraceCursor::advance() {
   while (!loops.empty()) {
     Loop &loop = loops.back();
     if (loop.next == loop.steps->size()) {
@@ -65,6 +77,13 @@ const TraceStep *TraceWatch::advance() {
     if (!step.body.empty()) loops.push_back({&step.body, 0, 0, step.repeats, step.isReversed});
   }
   return nullptr;
+}
+
+std::vector<int64_t> TraceCursor::turns() const {
+  std::vector<int64_t> result;
+  for (size_t i = 1; i < loops.size(); ++i) // the outermost is the function
+    result.push_back(loops[i].isReversed ? loops[i].turns - 1 - loops[i].turn : loops[i].turn);
+  return result;
 }
 
 namespace {
@@ -93,32 +112,24 @@ static Kind worstOf(const char *start, int64_t count, int mantissa, Bits exponen
 static Kind worstOf(const TraceStep::Result &result, const char *start) {
   switch (result.type) {
   case ElementType::F32:
-    return worstOf<uint32_t>(start, result.count, 23, 0xff, result.mayBeInfinite);
+    return worstOf<uint32_t>(start, result.count(), 23, 0xff, result.mayBeInfinite);
   case ElementType::F64:
-    return worstOf<uint64_t>(start, result.count, 52, 0x7ff, result.mayBeInfinite);
+    return worstOf<uint64_t>(start, result.count(), 52, 0x7ff, result.mayBeInfinite);
   case ElementType::BF16:
-    return worstOf<uint16_t>(start, result.count, 7, 0xff, result.mayBeInfinite);
+    return worstOf<uint16_t>(start, result.count(), 7, 0xff, result.mayBeInfinite);
   case ElementType::F16:
-    return worstOf<uint16_t>(start, result.count, 10, 0x1f, result.mayBeInfinite);
+    return worstOf<uint16_t>(start, result.count(), 10, 0x1f, result.mayBeInfinite);
   default:
     return Kind::Finite;
   }
 }
 
-void TraceWatch::afterCall() {
-  const TraceStep *step = first ? nullptr : advance();
-  if (!step) return;
-  for (const TraceStep::Result &result : step->results) {
-    int64_t offset = result.offset;
-    for (size_t i = 0; i < result.strides.size() && i + 1 < loops.size(); ++i) {
-      const Loop &loop = loops[i + 1]; // the outermost is the function
-      offset += result.strides[i] * (loop.isReversed ? loop.turns - 1 - loop.turn : loop.turn);
-    }
-    Kind kind = worstOf(result, arena + offset);
-    if (kind == Kind::Finite) continue;
-    first = NotFinite{step->name, result.from, kind == Kind::NaN};
-    return;
+std::optional<NotFinite> findNotFinite(const TraceStep &step, const std::vector<int64_t> &turns, const char *arena) {
+  for (const TraceStep::Result &result : step.results) {
+    Kind kind = worstOf(result, arena + result.offsetAt(turns));
+    if (kind != Kind::Finite) return NotFinite{step.name, result.from, kind == Kind::NaN};
   }
+  return std::nullopt;
 }
 
 } // namespace tessera::runtime

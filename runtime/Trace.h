@@ -13,6 +13,7 @@
 #include "runtime/Json.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,16 +21,23 @@
 namespace tessera::runtime {
 
 enum class ElementType;
+struct Axis;
 
 /// A call of a kernel or a contraction, or a loop of calls.
 struct TraceStep {
   struct Result {
+    std::string op; ///< that gives it; "contract init" where a contraction adds to something
     /// The ops it may come from, with "file:line:column": one, but of a kernel those that can make a number that is not finite.
     std::vector<std::pair<std::string, std::string>> from;
     ElementType type;
-    int64_t count = 0, offset = 0;
+    std::vector<Axis> axes; ///< in memory order, outermost first; dense
+    int64_t offset = 0;
     std::vector<int64_t> strides; ///< bytes for each step of the loops around it, outermost first
     bool mayBeInfinite = false;   ///< of a masked value, say: only NaN is wrong
+
+    int64_t count() const;
+    /// From the start of the arena, in these turns of the loops around it.
+    int64_t offsetAt(const std::vector<int64_t> &turns) const;
   };
   std::string name; ///< the user's
   std::vector<Result> results;
@@ -39,6 +47,29 @@ struct TraceStep {
 };
 
 std::vector<TraceStep> readTrace(const Json &json);
+
+/// Sees a call when it is done, with the turns of the loops around it, outermost first.
+using TraceObserver = std::function<void(const TraceStep &step, const std::vector<int64_t> &turns)>;
+
+/// Follows the calls of an entry function.
+class TraceCursor {
+public:
+  explicit TraceCursor(const std::vector<TraceStep> &trace) { loops.push_back({&trace}); }
+
+  /// The next call; null behind the last.
+  const TraceStep *advance();
+  /// Of the loops around it, in the order of the stacks: backwards in a reversed one.
+  std::vector<int64_t> turns() const;
+
+private:
+  struct Loop {
+    const std::vector<TraceStep> *steps;
+    size_t next = 0;
+    int64_t turn = 0, turns = 1;
+    bool isReversed = false;
+  };
+  std::vector<Loop> loops; ///< around the next call, outermost first
+};
 
 /// A number that is not finite, and where it comes from.
 struct NotFinite {
@@ -50,29 +81,11 @@ struct NotFinite {
   std::string describe() const;
 };
 
-/// Follows the calls of a step.
-class TraceWatch {
-public:
-  /// `arena`: the address that offsets count from.
-  TraceWatch(const std::vector<TraceStep> &trace, const char *arena);
+/// What is not finite among the results of a call; none if all are.
+std::optional<NotFinite> findNotFinite(const TraceStep &step, const std::vector<int64_t> &turns, const char *arena);
 
-  /// To be called after each call of a kernel or contraction.
-  void afterCall();
-  const std::optional<NotFinite> &found() const { return first; }
-
-private:
-  struct Loop {
-    const std::vector<TraceStep> *steps;
-    size_t next = 0;
-    int64_t turn = 0, turns = 1;
-    bool isReversed = false;
-  };
-  const TraceStep *advance();
-
-  std::vector<Loop> loops; ///< around the next call, outermost first
-  const char *arena;
-  std::optional<NotFinite> first;
-};
+/// "contract at model.tsr:31:7 or …".
+std::string describeSources(const std::vector<std::pair<std::string, std::string>> &from);
 
 } // namespace tessera::runtime
 

@@ -82,10 +82,14 @@ template <typename Fn> static auto readModel(const InputOptions &options, Fn rea
 }
 
 OwningOpRef<ModuleOp> tessera::readInput(MLIRContext &context, const InputOptions &options) {
-  if (isModule(options)) return readModule(context, options);
-  return readModel(options, [&](const FrontendOptions &frontend, tessera::DiagnosticEngine &diagnostics) {
-    return compileModel(context, options.path, frontend, diagnostics);
-  });
+  OwningOpRef<ModuleOp> module =
+      isModule(options)
+          ? readModule(context, options)
+          : readModel(options, [&](const FrontendOptions &frontend, tessera::DiagnosticEngine &diagnostics) {
+              return compileModel(context, options.path, frontend, diagnostics);
+            });
+  if (module && options.audits) (*module)->setAttr(attrs::audit, UnitAttr::get(&context));
+  return module;
 }
 
 bool tessera::checkInput(MLIRContext &context, const InputOptions &options) {

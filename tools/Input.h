@@ -17,6 +17,7 @@ struct InputOptions {
   std::vector<std::string> sets; ///< NAME=VALUE
   std::string precision;         ///< short for a set of `compute`; empty: none
   std::string preset;
+  bool audits = false; ///< the program can compare its steps with f32
   bool jsonDiagnostics = false;
 };
 

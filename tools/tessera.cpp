@@ -34,6 +34,8 @@ static void addCodeOptions(CLI::App *command, CommandOptions &options) {
   command
       ->add_option("--threads", options.codegen.threads, "threads the program will run with (default: this machine's)")
       ->check(CLI::Range(1, 4096));
+  command->add_flag("--audit-precision", options.input.audits,
+                    "put the step in f32 into the program too, for its `train --audit-precision`");
   command->add_flag("!--no-cache", options.useCache, "make the code anew, and do not keep it");
 }
 
@@ -80,6 +82,7 @@ int main(int argc, char **argv) {
   }
   options.input.jsonDiagnostics = options.diagnostics == "json";
   options.programArguments = train->remaining();
+  if (*train && options.input.audits) options.programArguments.push_back("--audit-precision");
   if (*compile) return runCompile(options);
   if (*train) return runTrain(options);
   if (*check) return runCheck(options);

@@ -181,7 +181,7 @@ void ManifestWriter::writeEntry(func::FuncOp function) {
                      function.getResultAttrOfType<PlaceAttr>(i, attrs::place));
     });
     json.attribute("flops", countFlops(function.getBody().front()));
-    if (function.getName() == "step") writeTrace(function, json);
+    if (function.getName() == "step" || function.getName() == "shadow") writeTrace(function, json);
   });
 }
 

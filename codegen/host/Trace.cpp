@@ -112,9 +112,28 @@ private:
     return {result.getOwner()};
   }
 
+  /// The op that gives a result, inside kernels and in front of roundings; of a contraction with what it adds to.
+  static std::string makerOf(OpResult result) {
+    Value value = result;
+    while (true) {
+      Operation *op = value.getDefiningOp();
+      if (isa_and_nonnull<KernelOp, TiledOp>(op))
+        value = op->getRegion(0).front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
+      else if (isa_and_nonnull<CastOp>(op))
+        value = op->getOperand(0);
+      else if (!op)
+        return "argument";
+      else if (auto contract = dyn_cast<ContractOp>(op))
+        return std::string("contract") + (contract.getInit() ? " init" : "") + (contract.getBias() ? " bias" : "");
+      else
+        return op->getName().stripDialect().str();
+    }
+  }
+
   void writeResult(OpResult result, PlaceAttr place) {
     NamedTensorType type = tensorType(result);
     json.object([&] {
+      json.attribute("op", makerOf(result));
       json.attributeArray("from", [&] {
         for (Operation *op : sourcesOf(result))
           json.object([&] {
@@ -125,7 +144,13 @@ private:
       std::string element;
       llvm::raw_string_ostream(element) << type.getElementType();
       json.attribute("type", element);
-      json.attribute("count", type.getNumElements());
+      json.attributeArray("axes", [&] {
+        for (AxisAttr axis : type.getAxes())
+          json.array([&] {
+            json.value(axis.getName());
+            json.value(axis.getSize());
+          });
+      });
       json.attribute("offset", place.getOffset());
       json.attributeArray("strides", [&] {
         for (int64_t stride : place.getStrides()) json.value(stride);

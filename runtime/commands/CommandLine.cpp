@@ -67,6 +67,11 @@ static void addTrain(CLI::App &app, Options &options) {
       ->check(wholeNumber(1));
   train->add_option("--metrics", options.metrics, "write a JSON object a line to FILE, or - for standard output");
   train->add_option("--profile", options.profile, "write the time of each kernel and contraction in a step to FILE");
+  train
+      ->add_flag_callback(
+          "--audit-precision", [&options] { options.auditSteps = 3; },
+          "compare some steps with f32 and say which values are farthest off; saves nothing")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   train->add_option("--tensorboard", options.tensorboard, "not supported yet");
   train->add_option("--skip-batches", options.skipBatches, "leave out so many batches")->check(wholeNumber(0));
   train->add_flag("--overfit-batch", options.overfitBatch, "train on the first batch for ever");

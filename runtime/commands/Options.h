@@ -19,6 +19,7 @@ struct Options {
   std::optional<uint64_t> seed;
   std::string checkpointDir, resume = "auto", init, metrics, profile;
   int64_t logEvery = 0, skipBatches = 0;
+  int64_t auditSteps = 0; ///< steps to compare with f32; 0: train
   bool quiet = false, overfitBatch = false;
   int threads = 0;
   bool bind = false;

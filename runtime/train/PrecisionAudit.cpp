@@ -1,0 +1,138 @@
+//===- PrecisionAudit.cpp - how far a step in a low type is from one in f32 ---===//
+
+#include "runtime/train/PrecisionAudit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tessera::runtime {
+
+static constexpr int64_t samplesOfResult = 512;
+
+static double halfToDouble(uint16_t bits) {
+  int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  double size = exponent == 0    ? std::ldexp(mantissa, -24)
+                : exponent == 31 ? (mantissa ? NAN : INFINITY)
+                                 : std::ldexp(1024 + mantissa, exponent - 25);
+  return bits >> 15 ? -size : size;
+}
+
+static double numberAt(ElementType type, const char *address) {
+  auto read = [&](auto number) {
+    memcpy(&number, address, sizeof(number));
+    return number;
+  };
+  switch (type) {
+  case ElementType::F64:
+    return read(double());
+  case ElementType::F32:
+    return read(float());
+  case ElementType::F16:
+    return halfToDouble(read(uint16_t()));
+  case ElementType::BF16: {
+    uint32_t bits = uint32_t(read(uint16_t())) << 16;
+    float number;
+    memcpy(&number, &bits, 4);
+    return number;
+  }
+  default:
+    return 0;
+  }
+}
+
+static bool isFloat(ElementType type) {
+  return type == ElementType::F64 || type == ElementType::F32 || type == ElementType::F16 || type == ElementType::BF16;
+}
+
+/// Elements at places that follow from the axes' names and sizes alone: the same in any memory order.
+std::vector<double> PrecisionAudit::sample(const TraceStep::Result &result, const std::vector<int64_t> &turns) const {
+  std::vector<std::pair<Axis, int64_t>> axes; // with strides, by name
+  int64_t stride = 1;
+  for (size_t i = result.axes.size(); i-- > 0;) {
+    axes.push_back({result.axes[i], stride});
+    stride *= result.axes[i].size;
+  }
+  std::sort(axes.begin(), axes.end(), [](auto &a, auto &b) { return a.first.name < b.first.name; });
+  const char *start = arena + result.offsetAt(turns);
+  int64_t count = result.count(), taken = std::min(count, samplesOfResult);
+  std::vector<double> numbers;
+  for (int64_t i = 0; i < taken; ++i) {
+    // Of the elements in the order of names every n-th, and some beside it: no power of two meets only one column.
+    auto rest = static_cast<int64_t>((static_cast<__int128>(i) * count / taken + i * 7919 % (count / taken)) % count);
+    int64_t offset = 0;
+    for (size_t axis = axes.size(); axis-- > 0;) {
+      offset += rest % axes[axis].first.size * axes[axis].second;
+      rest /= axes[axis].first.size;
+    }
+    numbers.push_back(numberAt(result.type, start + offset * elementBytes(result.type)));
+  }
+  return numbers;
+}
+
+/// What tells a result apart in both entry functions: names, lines and axes, and which one of several that are equal.
+std::string PrecisionAudit::keyOf(const TraceStep &step, const TraceStep::Result &result,
+                                  const std::vector<int64_t> &turns) {
+  std::vector<std::string> axes;
+  for (const Axis &axis : result.axes) axes.push_back(fmt::format("{}:{}", axis.name, axis.size));
+  std::sort(axes.begin(), axes.end());
+  std::string line = result.from.empty() ? "" : result.from.back().second;
+  std::string key =
+      fmt::format("{}|{}|{}|{}|{}", step.name, result.op, line, fmt::join(axes, ","), fmt::join(turns, ","));
+  return fmt::format("{}|{}", key, seen[key]++);
+}
+
+void PrecisionAudit::beginStep(double lossScale) {
+  scale = lossScale;
+  seen.clear();
+  reference.clear();
+}
+
+void PrecisionAudit::seeShadow(const TraceStep &step, const std::vector<int64_t> &turns) {
+  for (const TraceStep::Result &result : step.results)
+    if (isFloat(result.type) && !result.mayBeInfinite) reference[keyOf(step, result, turns)] = sample(result, turns);
+}
+
+void PrecisionAudit::seeStep(const TraceStep &step, const std::vector<int64_t> &turns) {
+  for (const TraceStep::Result &result : step.results) {
+    if (!isFloat(result.type) || result.mayBeInfinite) continue;
+    auto found = reference.find(keyOf(step, result, turns));
+    if (found == reference.end()) continue;
+    std::vector<double> numbers = sample(result, turns);
+    // Gradients are scaled, sums of their squares twice, other values are not: which it is shows in the numbers.
+    double norm = 0, differences[3] = {};
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      double expected = found->second[i], factor = 1;
+      norm += expected * expected;
+      for (double &difference : differences) {
+        double error = numbers[i] / factor - expected;
+        difference += error * error, factor *= scale;
+      }
+    }
+    if (!(norm > 0)) continue;
+    double error = std::sqrt(*std::min_element(std::begin(differences), std::end(differences)) / norm);
+    std::string type = elementTypeName(result.type);
+    Row &row = rows[fmt::format("{}|{}|{}", step.name, describeSources(result.from), type)];
+    ++row.count;
+    if (row.count > 1 && !(error > row.error)) continue;
+    row = {step.name, describeSources(result.from), type, error, fmt::format("{}", fmt::join(turns, ", ")), row.count};
+  }
+}
+
+std::string PrecisionAudit::table(size_t most) const {
+  std::vector<const Row *> sorted;
+  int64_t compared = 0;
+  for (auto &[key, row] : rows) sorted.push_back(&row), compared += row.count;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Row *a, const Row *b) { return a->error > b->error; });
+  std::string text = fmt::format("{:>9}  {:5}  {:28}  {:8}  {}\n", "error", "type", "value", "layer", "made by");
+  for (size_t i = 0; i < std::min(most, sorted.size()); ++i)
+    text += fmt::format("{:9.2e}  {:5}  {:28}  {:8}  {}\n", sorted[i]->error, sorted[i]->type,
+                        sorted[i]->name.empty() ? "-" : sorted[i]->name,
+                        sorted[i]->where.empty() ? "-" : sorted[i]->where, sorted[i]->sources);
+  text += fmt::format("{} results compared with f32; an error is the norm of the difference by the norm", compared);
+  return text;
+}
+
+} // namespace tessera::runtime
