@@ -81,7 +81,6 @@ private:
   bool isSaveDue();
   void abandonOtherBranch();
   void writeProfile();
-  ExitCode audit();
   ExitCode stopEarly(int signal);
   double secondsSinceStart() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
@@ -458,45 +457,11 @@ ExitCode Training::stopEarly(int signal) {
   return ExitCode::Stopped;
 }
 
-/// Steps in f32 and as they are, on the same state and batch. What is learned goes on from step to step, and is not saved.
-ExitCode Training::audit() {
-  if (!manifest.hasEntry("shadow"))
-    fail("this program has no step in f32 to compare with; compile it with --audit-precision and a low --precision");
-  const EntryFunction &shadow = manifest.entry("shadow");
-  BatchLoader loader(set, info.seed, info.position, false);
-  PrecisionAudit audit(program.at(0));
-  for (int64_t number = 0; number < options.auditSteps; ++number) {
-    loader.takeInto(program.at(0));
-    // The entry functions share memory: the batch is kept while the first of them runs.
-    std::vector<std::vector<char>> batch;
-    for (const Value &input : entry.inputs)
-      batch.emplace_back(program.at(input.offset), program.at(input.offset) + input.bytes);
-    auto give = [&](const EntryFunction &function) {
-      for (const Value &input : function.inputs)
-        for (size_t i = 0; i < batch.size(); ++i)
-          if (entry.inputs[i].name == input.name) memcpy(program.at(input.offset), batch[i].data(), batch[i].size());
-    };
-    const StateEntry *scale = manifest.stateAt("loss_scale");
-    float lossScale = 1;
-    if (scale) memcpy(&lossScale, program.at(scale->offset), sizeof(lossScale));
-    audit.beginStep(lossScale);
-    give(shadow);
-    program.callObserved("shadow", [&](auto &step, auto &turns) { audit.seeShadow(step, turns); });
-    audit.endShadow();
-    give(entry);
-    program.callObserved("step", [&](auto &step, auto &turns) { audit.seeStep(step, turns); });
-    ++step;
-    StepReport report = readReport();
-    progress->note(
-        fmt::format("step {}  {}{}", step, formatValues(report.losses), report.finite ? "" : "  not finite, skipped"));
-  }
-  constexpr size_t rows = 20;
-  progress->say(audit.table(rows));
-  return ExitCode::Done;
-}
-
 ExitCode Training::run() {
-  if (options.auditSteps > 0) return audit();
+  if (options.auditSteps > 0) {
+    progress->say(auditPrecision(program, set, info.seed, info.position, options.auditSteps));
+    return ExitCode::Done;
+  }
   if (step >= lastStep && step > 0) progress->note(fmt::format("nothing to do: the run is at step {}", step));
   evaluateIfDue();
   if (step < lastStep) {

@@ -1,16 +1,51 @@
 //===- PrecisionAudit.cpp - how far a step in a low type is from one in f32 ---===//
 
 #include "runtime/train/PrecisionAudit.h"
+#include "runtime/data/BatchLoader.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 
 namespace tessera::runtime {
 
 static constexpr int64_t samplesOfResult = 512;
+static constexpr size_t rowsOfTable = 20;
+
+namespace {
+class PrecisionAudit {
+public:
+  explicit PrecisionAudit(const char *arena) : arena(arena) {}
+
+  /// Before the calls of `shadow`, and between those and the calls of `step`. `lossScale`: that of the step, 1 without.
+  void beginStep(double lossScale);
+  void endShadow() { seen.clear(); }
+  void seeShadow(const TraceStep &step, const std::vector<int64_t> &turns);
+  void seeStep(const TraceStep &step, const std::vector<int64_t> &turns);
+
+  /// The results with the largest errors, largest first, as lines of a table; with how many were compared.
+  std::string table() const;
+
+private:
+  struct Row {
+    std::string name, sources, type;
+    double error = 0;  ///< the largest: norm of the difference by norm, of the samples
+    std::string where; ///< turns of the loops around it
+    int64_t count = 0;
+  };
+  std::string keyOf(const TraceStep &step, const TraceStep::Result &result, const std::vector<int64_t> &turns);
+  std::vector<double> sample(const TraceStep::Result &result, const std::vector<int64_t> &turns) const;
+
+  const char *arena;
+  double scale = 1;
+  std::map<std::string, int> seen; ///< in this run of the entry function
+  std::map<std::string, std::vector<double>> reference;
+  std::map<std::string, Row> rows;
+};
+} // namespace
 
 static double halfToDouble(uint16_t bits) {
   int exponent = bits >> 10 & 31, mantissa = bits & 1023;
@@ -121,18 +156,48 @@ void PrecisionAudit::seeStep(const TraceStep &step, const std::vector<int64_t> &
   }
 }
 
-std::string PrecisionAudit::table(size_t most) const {
+std::string PrecisionAudit::table() const {
   std::vector<const Row *> sorted;
   int64_t compared = 0;
   for (auto &[key, row] : rows) sorted.push_back(&row), compared += row.count;
   std::stable_sort(sorted.begin(), sorted.end(), [](const Row *a, const Row *b) { return a->error > b->error; });
   std::string text = fmt::format("{:>9}  {:5}  {:28}  {:8}  {}\n", "error", "type", "value", "layer", "made by");
-  for (size_t i = 0; i < std::min(most, sorted.size()); ++i)
+  for (size_t i = 0; i < std::min(rowsOfTable, sorted.size()); ++i)
     text += fmt::format("{:9.2e}  {:5}  {:28}  {:8}  {}\n", sorted[i]->error, sorted[i]->type,
                         sorted[i]->name.empty() ? "-" : sorted[i]->name,
                         sorted[i]->where.empty() ? "-" : sorted[i]->where, sorted[i]->sources);
   text += fmt::format("{} results compared with f32; an error is the norm of the difference by the norm", compared);
   return text;
+}
+
+std::string auditPrecision(Program &program, const DataSet &set, uint64_t seed, int64_t position, int64_t steps) {
+  const Manifest &manifest = program.manifest();
+  if (!manifest.hasEntry("shadow"))
+    fail("this program has no step in f32 to compare with; compile it with --audit-precision and a low --precision");
+  const EntryFunction &step = manifest.entry("step"), &shadow = manifest.entry("shadow");
+  BatchLoader loader(set, seed, position);
+  PrecisionAudit audit(program.at(0));
+  for (int64_t number = 0; number < steps; ++number) {
+    loader.takeInto(program.at(0));
+    // The entry functions share memory: the batch is kept while the first of them runs.
+    std::map<std::string, std::vector<char>> batch;
+    for (const Value &input : step.inputs)
+      batch[input.name].assign(program.at(input.offset), program.at(input.offset) + input.bytes);
+    auto give = [&](const EntryFunction &function) {
+      for (const Value &input : function.inputs)
+        memcpy(program.at(input.offset), batch.at(input.name).data(), input.bytes);
+    };
+    const StateEntry *scale = manifest.stateAt("loss_scale");
+    float lossScale = 1;
+    if (scale) memcpy(&lossScale, program.at(scale->offset), sizeof(lossScale));
+    audit.beginStep(lossScale);
+    give(shadow);
+    program.callObserved("shadow", [&](auto &call, auto &turns) { audit.seeShadow(call, turns); });
+    audit.endShadow();
+    give(step);
+    program.callObserved("step", [&](auto &call, auto &turns) { audit.seeStep(call, turns); });
+  }
+  return fmt::format("{} steps beside the same in f32:\n{}", steps, audit.table());
 }
 
 } // namespace tessera::runtime

@@ -9,41 +9,14 @@
 #ifndef TESSERA_RUNTIME_TRAIN_PRECISIONAUDIT_H
 #define TESSERA_RUNTIME_TRAIN_PRECISIONAUDIT_H
 
-#include "runtime/Manifest.h"
-
-#include <map>
+#include "runtime/Program.h"
+#include "runtime/data/DataSource.h"
 
 namespace tessera::runtime {
 
-class PrecisionAudit {
-public:
-  explicit PrecisionAudit(const char *arena) : arena(arena) {}
-
-  /// To be called with the calls of `shadow`, then with those of `step`; `lossScale`: that of the step, 1 without.
-  void beginStep(double lossScale);
-  void seeShadow(const TraceStep &step, const std::vector<int64_t> &turns);
-  void endShadow() { seen.clear(); }
-  void seeStep(const TraceStep &step, const std::vector<int64_t> &turns);
-
-  /// The results with the largest errors, largest first, as lines of a table; with how many were compared.
-  std::string table(size_t most) const;
-
-private:
-  struct Row {
-    std::string name, sources, type;
-    double error = 0;  ///< the largest: norm of the difference by norm, of the samples
-    std::string where; ///< turns of the loops around it
-    int64_t count = 0;
-  };
-  std::string keyOf(const TraceStep &step, const TraceStep::Result &result, const std::vector<int64_t> &turns);
-  std::vector<double> sample(const TraceStep::Result &result, const std::vector<int64_t> &turns) const;
-
-  const char *arena;
-  double scale = 1;
-  std::map<std::string, int> seen; ///< in this run of the entry function
-  std::map<std::string, std::vector<double>> reference;
-  std::map<std::string, Row> rows;
-};
+/// Runs some steps from the state as it is, from the batch at `position` on. What is learned goes on from step to step. Returns a table
+/// of the values that are farthest off. Throws an Error where the program has no step in f32.
+std::string auditPrecision(Program &program, const DataSet &set, uint64_t seed, int64_t position, int64_t steps);
 
 } // namespace tessera::runtime
 
