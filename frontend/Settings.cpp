@@ -96,9 +96,9 @@ Value Elaborator::settingValue(StringRef group, StringRef name, const ast::Expr 
 bool Elaborator::checkSetting(StringRef group, StringRef name, const Value &value, Span span) {
   const SettingInfo &info = *findInfo(group, name);
   auto wrong = [&](const Twine &expected) {
+    std::string got = value.kind == Value::Kind::Text ? "`" + value.text + "`" : describe(value);
     error(Code::E0409, span,
-          "expected " + expected + " for `" + group + "." + name + "`" +
-              (value.isError() ? Twine() : ", got " + describe(value)));
+          "expected " + expected + " for `" + group + "." + name + "`" + (value.isError() ? "" : ", got " + got));
     return false;
   };
   switch (info.type) {
