@@ -1,7 +1,7 @@
 //===- LossScaling.cpp - gradients in the range of the low type -------------===//
 //
 // f16 has five bits of exponent: gradients below 6e-8 are zero in it. So the gradient of the loss starts at a scale instead of
-// at 1, and the gradients of parameters, in f32, are divided by it.
+// at 1, and the gradients of parameters are divided by it, in f32.
 //
 //   before   %one = tsr.seed
 //            %g', %norm = tsr.clip(%g) limit %limit
@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace tessera;
 
 static constexpr int64_t stepsToGrow = 2000;
-/// More does not help: 2^24 takes the smallest normal number of f32's gradients that matter into f16's range.
+/// Where gradients are zero for long the scale must not grow without end, nor vanish where they are not finite for long.
 static constexpr double largestScale = 0x1p24, smallestScale = 0x1p-24;
 
 /// `value`, of the step function's body, inside `block`: as an invariant of the repeats around it.

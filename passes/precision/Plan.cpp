@@ -12,11 +12,6 @@ static bool isProduct(Value value) {
   return result && isa<ContractOp, AttentionOp>(result.getOwner()) && result.getResultNumber() == 0;
 }
 
-/// Whether the op's result is the operand's numbers in another shape: one value, as far as types go.
-static bool isReshape(Operation *op) {
-  return isa_and_nonnull<RenameOp, SplitOp, MergeOp, SliceOp, PadOp, BroadcastOp>(op);
-}
-
 /// The value behind changes of shape.
 static Value behindReshapes(Value value) {
   while (isReshape(value.getDefiningOp())) value = value.getDefiningOp()->getOperand(0);

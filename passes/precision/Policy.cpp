@@ -11,10 +11,13 @@ static constexpr double firstLossScale = 65536;
 
 Arithmetic tessera::arithmeticOf(Operation *op) {
   if (isa<ContractOp, AttentionOp>(op)) return Arithmetic::Low;
-  if (isa<ConstantOp, IndexOp, CastOp, ReorderOp, RenameOp, SplitOp, MergeOp, SliceOp, PadOp, BroadcastOp, GatherOp,
-          RepeatOp, YieldOp, func::ReturnOp>(op))
+  if (isReshape(op) || isa<ConstantOp, IndexOp, CastOp, ReorderOp, GatherOp, RepeatOp, YieldOp, func::ReturnOp>(op))
     return Arithmetic::Moves;
   return Arithmetic::Full;
+}
+
+bool tessera::isReshape(Operation *op) {
+  return isa_and_nonnull<RenameOp, SplitOp, MergeOp, SliceOp, PadOp, BroadcastOp>(op);
 }
 
 unsigned tessera::lowOperands(Operation *op) { return isa<ContractOp>(op) ? 2 : isa<AttentionOp>(op) ? 3 : 0; }

@@ -18,6 +18,9 @@ enum class Arithmetic {
 /// What an op does if it is not kept in f32 (`attrs::keep`).
 Arithmetic arithmeticOf(mlir::Operation *op);
 
+/// Whether the op's result is the operand's numbers in another shape: one value, as far as types go.
+bool isReshape(mlir::Operation *op);
+
 /// Operands that an op with low arithmetic takes in the low type; the first ones, as many as this.
 unsigned lowOperands(mlir::Operation *op);
 

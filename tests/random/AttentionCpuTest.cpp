@@ -5,11 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Frontend.h"
 #include "ir/Tsr.h"
-#include "passes/Pipeline.h"
+#include "tests/random/CompiledModel.h"
 #include "tests/random/CpuCheck.h"
-#include "tests/random/RandomGraph.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -79,15 +77,8 @@ class AttentionOnCpu : public testing::TestWithParam<Attention> {};
 /// `compute`: what `compute(…)` says; empty: nothing.
 static void check(const Attention &attention, StringRef compute) {
   MLIRContext context;
-  context.loadDialect<TsrDialect, func::FuncDialect>();
-  tessera::DiagnosticEngine diagnostics;
-  OwningOpRef<ModuleOp> program = compileModelText(context, modelText(attention), "<model>", {}, diagnostics);
-  if (!program) diagnostics.printText(llvm::errs());
+  OwningOpRef<ModuleOp> program = compileTo(context, modelText(attention), "optimize", compute);
   ASSERT_TRUE(program) << modelText(attention);
-  setCompute(*program, compute);
-  PipelineOptions toOptimize;
-  toOptimize.compileTo = "optimize";
-  ASSERT_TRUE(succeeded(runPipeline(*program, toOptimize)));
   OwningOpRef<ModuleOp> scheduled;
   EXPECT_EQ(checkOnCpu(*program, 2, &scheduled), "");
 

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Frontend.h"
-#include "passes/Pipeline.h"
+#include "tests/random/CompiledModel.h"
 #include "tests/random/CpuTarget.h"
 #include "tests/random/RandomGraph.h"
 #include "gtest/gtest.h"
@@ -90,37 +89,24 @@ static void train(Target &target, ModuleOp module, int steps, int injected) {
   EXPECT_EQ(learned, steps - injected);
 }
 
-static OwningOpRef<ModuleOp> compiledTo(MLIRContext &context, StringRef phase) {
-  context.loadDialect<TsrDialect, func::FuncDialect>();
-  tessera::DiagnosticEngine diagnostics;
-  OwningOpRef<ModuleOp> module = compileModelText(context, model, "<model>", {}, diagnostics);
-  if (!module) diagnostics.printText(llvm::errs());
-  PipelineOptions pipeline;
-  pipeline.compileTo = phase.str();
-  if (module && failed(runPipeline(*module, pipeline))) return {};
-  return module;
+/// 100 of 250 steps are not finite.
+static void trainFrom(StringRef phase, Target &&target) {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module = compileTo(context, model, phase);
+  ASSERT_TRUE(module);
+  train(target, *module, 250, 100);
 }
 
 TEST(LossScaling, AStepThatIsNotFiniteChangesNothingInTheInterpreter) {
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module = compiledTo(context, "optimize");
-  ASSERT_TRUE(module);
-  InterpreterTarget target(Rounding::Types);
-  train(target, *module, 250, 100);
+  trainFrom("optimize", InterpreterTarget(Rounding::Types));
 }
 
-TEST(LossScaling, AStepThatIsNotFiniteChangesNothingOnTheCpu) {
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module = compiledTo(context, "schedule");
-  ASSERT_TRUE(module);
-  CpuTarget target(2);
-  train(target, *module, 250, 100);
-}
+TEST(LossScaling, AStepThatIsNotFiniteChangesNothingOnTheCpu) { trainFrom("schedule", CpuTarget(2)); }
 
 /// After 2000 clean steps the scale doubles.
 TEST(LossScaling, GrowsAgain) {
   MLIRContext context;
-  OwningOpRef<ModuleOp> module = compiledTo(context, "schedule");
+  OwningOpRef<ModuleOp> module = compileTo(context, model, "schedule");
   ASSERT_TRUE(module);
   CpuTarget target(2);
   ASSERT_TRUE(succeeded(target.load(*module)));

@@ -1,7 +1,6 @@
 //===- LowWeightsTest.cpp - parameters in bf16, rounded at random -----------===//
 
-#include "frontend/Frontend.h"
-#include "passes/Pipeline.h"
+#include "tests/random/CompiledModel.h"
 #include "tests/random/CpuCheck.h"
 #include "tests/random/CpuTarget.h"
 #include "tests/random/RandomGraph.h"
@@ -11,17 +10,6 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::test;
-
-static OwningOpRef<ModuleOp> compiledTo(MLIRContext &context, const std::string &model, StringRef phase) {
-  context.loadDialect<TsrDialect, func::FuncDialect>();
-  tessera::DiagnosticEngine diagnostics;
-  OwningOpRef<ModuleOp> module = compileModelText(context, model, "<model>", {}, diagnostics);
-  if (!module) diagnostics.printText(llvm::errs());
-  PipelineOptions pipeline;
-  pipeline.compileTo = phase.str();
-  if (module && failed(runPipeline(*module, pipeline))) return {};
-  return module;
-}
 
 /// The gradient of every weight is 1, and the rate a sixteenth of the step from 1 to the next lower number of bf16.
 static std::string driftingModel() {
@@ -73,11 +61,11 @@ static void expectToDrift(Target &target, ModuleOp module) {
 
 TEST(LowWeights, MoveOnAverageByWhatTheNearestNumberWouldLose) {
   MLIRContext context;
-  OwningOpRef<ModuleOp> optimized = compiledTo(context, driftingModel(), "optimize");
+  OwningOpRef<ModuleOp> optimized = compileTo(context, driftingModel(), "optimize");
   ASSERT_TRUE(optimized);
   InterpreterTarget interpreter(Rounding::Types);
   expectToDrift(interpreter, *optimized);
-  OwningOpRef<ModuleOp> scheduled = compiledTo(context, driftingModel(), "schedule");
+  OwningOpRef<ModuleOp> scheduled = compileTo(context, driftingModel(), "schedule");
   ASSERT_TRUE(scheduled);
   CpuTarget cpu(2);
   expectToDrift(cpu, *scheduled);
@@ -85,7 +73,7 @@ TEST(LowWeights, MoveOnAverageByWhatTheNearestNumberWouldLose) {
 
 TEST(LowWeights, TrainOnTheCpuAsInTheInterpreter) {
   MLIRContext context;
-  OwningOpRef<ModuleOp> optimized = compiledTo(context, R"(
+  OwningOpRef<ModuleOp> optimized = compileTo(context, R"(
 use nn: relu, layer_norm
 dim batch, a = 12, b = 40, layer = 3
 fn block(x[.., a]) {
@@ -105,7 +93,7 @@ train m {
   stop(after = 10)
 }
 )",
-                                               "optimize");
+                                              "optimize");
   ASSERT_TRUE(optimized);
   EXPECT_EQ(checkOnCpu(*optimized, 2), "");
 }
@@ -113,7 +101,7 @@ train m {
 /// Weights alone are low; they have no low copy and no master copy.
 TEST(LowWeights, AreAllThatThereIsOfThem) {
   MLIRContext context;
-  OwningOpRef<ModuleOp> module = compiledTo(context, driftingModel(), "precision");
+  OwningOpRef<ModuleOp> module = compileTo(context, driftingModel(), "precision");
   ASSERT_TRUE(module);
   for (auto state : module->getOps<StateOp>())
     EXPECT_EQ(state.getTensorType().getElementType().isBF16(), state.getKind() == "weight") << state.getPath().str();
