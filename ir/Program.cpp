@@ -101,3 +101,10 @@ std::string tessera::userLine(Location loc) {
   StringRef name = llvm::sys::path::filename(file.getFilename().getValue());
   return (name + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
 }
+
+int64_t tessera::runsPerCall(Operation *op) {
+  int64_t runs = 1;
+  for (auto repeat = op->getParentOfType<RepeatOp>(); repeat; repeat = repeat->getParentOfType<RepeatOp>())
+    runs *= repeat.getAxis().getSize();
+  return runs;
+}

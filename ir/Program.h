@@ -62,6 +62,9 @@ llvm::StringRef userName(mlir::Operation *op);
 /// Gives `to` the user's name of `from`, if it has none itself.
 void copyUserName(mlir::Operation *from, mlir::Operation *to);
 
+/// How often an op runs in one call of its function.
+int64_t runsPerCall(mlir::Operation *op);
+
 /// The innermost line of the user's own files, as "file:line:column"; empty if the op has none.
 std::string userLine(mlir::Location loc);
 

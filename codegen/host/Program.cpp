@@ -56,14 +56,6 @@ private:
 
 } // namespace
 
-/// How often an op runs in one call of its function.
-static int64_t runsPerCall(Operation *op) {
-  int64_t runs = 1;
-  for (auto repeat = op->getParentOfType<RepeatOp>(); repeat; repeat = repeat->getParentOfType<RepeatOp>())
-    runs *= repeat.getAxis().getSize();
-  return runs;
-}
-
 FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const CodegenOptions &options) {
   MLIRContext *context = module.getContext();
   context->loadDialect<LLVM::LLVMDialect>();

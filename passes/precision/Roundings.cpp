@@ -14,13 +14,6 @@ static bool isLow(Value value) {
   return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
 }
 
-static int64_t runsOf(Operation *op) {
-  int64_t runs = 1;
-  for (auto repeat = op->getParentOfType<RepeatOp>(); repeat; repeat = repeat->getParentOfType<RepeatOp>())
-    runs *= repeat.getAxis().getSize();
-  return runs;
-}
-
 namespace {
 /// What becomes of a low value.
 struct Fate {
@@ -73,7 +66,7 @@ std::vector<Rounding> tessera::listRoundings(func::FuncOp function) {
     Fate fate;
     fate.follow(op->getResult(0));
     rounding.why = llvm::join(fate.reasons, "; ");
-    rounding.times = runsOf(op);
+    rounding.times = runsPerCall(op);
     int64_t full = 4 * rounding.type.getNumElements();
     // A parameter's low copy lies beside the parameter.
     rounding.bytesSaved =
