@@ -42,6 +42,8 @@ double tessera::roundTo(double value, Type elementType) {
   if (elementType.isF32()) return static_cast<float>(value);
   if (elementType.isInteger(1)) return value != 0;
   if (auto integer = dyn_cast<IntegerType>(elementType)) return wrap(value, integer.getWidth());
+  if (isFp8(elementType))
+    value = std::isnan(value) ? value : std::clamp(value, -largestOf(elementType), largestOf(elementType));
   llvm::APFloat number(value);
   bool losesInfo;
   number.convert(cast<FloatType>(elementType).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);

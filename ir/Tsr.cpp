@@ -99,8 +99,9 @@ void NamedTensorType::print(AsmPrinter &printer) const {
 LogicalResult NamedTensorType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<AxisAttr> axes,
                                       Type elementType) {
   if (!elementType.isF64() && !elementType.isF32() && !elementType.isBF16() && !elementType.isF16() &&
-      !elementType.isInteger(64) && !elementType.isInteger(32) && !elementType.isInteger(1))
-    return emitError() << "expected element type f64, f32, bf16, f16, i64, i32 or i1, got " << elementType;
+      !isFp8(elementType) && !elementType.isInteger(64) && !elementType.isInteger(32) && !elementType.isInteger(1))
+    return emitError() << "expected element type f64, f32, bf16, f16, f8E4M3FN, f8E5M2, i64, i32 or i1, got "
+                       << elementType;
   llvm::StringSet<> seen;
   for (AxisAttr axis : axes) {
     if (!seen.insert(axis.getName()).second) return emitError() << "axis `" << axis.getName() << "` stands twice";
@@ -108,6 +109,10 @@ LogicalResult NamedTensorType::verify(function_ref<InFlightDiagnostic()> emitErr
       return emitError() << "expected a positive size for axis `" << axis.getName() << "`, got " << axis.getSize();
   }
   return success();
+}
+
+double tessera::largestOf(Type floatType) {
+  return llvm::APFloat::getLargest(cast<FloatType>(floatType).getFloatSemantics()).convertToDouble();
 }
 
 int64_t NamedTensorType::getNumElements() const {

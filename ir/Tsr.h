@@ -51,6 +51,12 @@ void nameResults(mlir::Operation *op, mlir::OpAsmSetValueNameFn setName);
 /// The type of a value that is known to be a named tensor.
 inline NamedTensorType tensorType(mlir::Value value) { return llvm::cast<NamedTensorType>(value.getType()); }
 
+/// Whether the type is one of the float types of eight bits: e4m3 (without infinities) or e5m2.
+inline bool isFp8(mlir::Type type) { return llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(type); }
+
+/// The largest finite number of a float type.
+double largestOf(mlir::Type floatType);
+
 /// The names in an array of string attributes.
 llvm::SmallVector<llvm::StringRef> names(mlir::ArrayAttr attr);
 

@@ -110,6 +110,10 @@ def Tsr_SelectOp : Tsr_ElementwiseOp<"select", [DeclareOpInterfaceMethods<Tsr_Ad
 
 def Tsr_CastOp : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
   let summary = "change of element type: floats to integers round toward zero, anything to i1 compares with zero";
+  let description = [{
+    Floats round to the nearest, ties to even. What is too large for f16 or bf16 becomes infinite; for the types of eight bits, infinity too
+    becomes the largest number, as on GPUs, and NaN stays NaN.
+  }];
   let arguments = (ins Tsr_Tensor:$x);
   let assemblyFormat = "$x attr-dict `:` type($x) `to` type($result)";
   let hasFolder = 1;
@@ -329,7 +333,7 @@ def Tsr_StateOp : Tsr_Op<"state"> {
   let summary = "an entry of the state table: what a checkpoint holds";
   let description = [{
     The path (`h.attn.wq`) names a checkpoint's entry; it is no symbol, since a parameter may be called `step` like the entry function. Kinds: weight, bias, gain (parameters), moment (optimizer state), counter
-    (`step`: i32, `seed`: i64). `order` lists the axes as files have them, outermost first: as the model declares them, axes of
+    (`step`: i32, `seed`: i64), scale (the largest number of a tensor, from which its scale follows). `order` lists the axes as files have them, outermost first: as the model declares them, axes of
     enclosing repeats in front; without it, files have canonical order. Entry functions take and return state by arguments and results tagged `tsr.state = @path`.
   }];
   let arguments = (ins SymbolNameAttr:$path, StrAttr:$kind, TypeAttrOf<Tsr_Tensor>:$type, OptionalAttr<Tsr_PlaceAttr>:$place,

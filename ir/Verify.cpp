@@ -45,6 +45,8 @@ LogicalResult tessera::verifyElementwise(Operation *op) {
   NamedTensorType result = tensorType(op->getResult(0));
   if (failed(expectAxes(op, sizes, result))) return failure();
   if (isa<CastOp>(op)) return success();
+  if (!isa<ReorderOp, SelectOp>(op) && isFp8(result.getElementType()))
+    return op->emitOpError("computes in ") << result.getElementType() << ": cast to f32 first";
   if (isa<StochasticRoundOp>(op))
     return expectElementType(op, BFloat16Type::get(op->getContext()), result.getElementType());
   // The operands that carry values have one element type; so does the result, but for a comparison.

@@ -102,6 +102,7 @@ static Value roundToBf16(Code &code, Value x) {
 Value Code::floatCast(Value x, Type to) {
   unsigned from = element(x).getIntOrFloatBitWidth(), width = to.getIntOrFloatBitWidth();
   if (element(x) == to) return x;
+  if (from == width) return floatCast(floatCast(x, getF32Type()), to); // bf16 and f16
   if (from < width) return make<LLVM::FPExtOp>(like(x, to), x);
   if (!to.isBF16() || hasBf16Casts) return make<LLVM::FPTruncOp>(like(x, to), x);
   return roundToBf16(*this, floatCast(x, getF32Type()));

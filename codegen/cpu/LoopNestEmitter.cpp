@@ -291,6 +291,9 @@ Value LoopNestEmitter::emitItem(Value item, unsigned chunk) {
   if (auto constant = dyn_cast<ConstantOp>(op)) {
     if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
       return code.integer(element, integer.getValue().getSExtValue());
+    if (isFp8(element))
+      return code.integer(code.getI8Type(),
+                          cast<FloatAttr>(constant.getValue()).getValue().bitcastToAPInt().getZExtValue());
     return code.number(element, constant.getNumber());
   }
   SmallVector<Value> operands;

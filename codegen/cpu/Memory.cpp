@@ -13,14 +13,14 @@ using Pred = LLVM::ICmpPredicate;
 
 /// How a type lies in memory: booleans are bytes; low floats are integers, of which every processor moves vectors.
 static Type memoryType(Type element) {
-  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16)
-    return IntegerType::get(element.getContext(), 16);
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() <= 16)
+    return IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth());
   return element.isInteger(1) ? Type(IntegerType::get(element.getContext(), 8)) : element;
 }
 static unsigned alignment(Type memory) { return memory.getIntOrFloatBitWidth() / 8; }
 
 static Value fromMemory(Code &code, Value x, Type element) {
-  if (memoryType(element) == element) return x;
+  if (memoryType(element) == element || isFp8(element)) return x; // numbers of eight bits are bytes in registers too
   if (isa<FloatType>(element)) return code.bitcast(x, element);
   return code.icmp(Pred::ne, x, code.integer(x.getType(), 0));
 }

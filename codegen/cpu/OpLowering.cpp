@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/OpLowering.h"
+#include "codegen/cpu/Fp8.h"
 #include "codegen/cpu/VectorMath.h"
 #include "mlir/IR/Matchers.h"
 
@@ -104,9 +105,15 @@ static Value emitCompare(Code &code, Predicate predicate, Value a, Value b) {
   return code.icmp(Code::element(a).isInteger(1) ? ofBooleans[i] : ofIntegers[i], a, b);
 }
 
-static Value emitCast(Code &code, Value x, Type to) {
-  Type from = Code::element(x), type = Code::like(x, to);
+static Value emitCast(Code &code, Value x, Type from, Type to) {
   if (from == to) return x;
+  if (isFp8(from)) return emitCast(code, widenFp8(code, x, from), code.getF32Type(), to);
+  if (isFp8(to)) return roundToFp8(code, emitCast(code, x, from, code.getF32Type()), to);
+  auto isLow = [](Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32; };
+  if (isLow(from) && !isa<FloatType>(to))
+    return emitCast(code, code.floatCast(x, code.getF32Type()), code.getF32Type(), to);
+  if (isLow(to) && !isa<FloatType>(from)) return code.floatCast(emitCast(code, x, from, code.getF32Type()), to);
+  Type type = Code::like(x, to);
   Value zero = code.number(x.getType(), 0.0);
   if (isa<FloatType>(from)) {
     if (to.isInteger(1)) return code.fcmp(FPred::une, x, zero);
@@ -196,7 +203,7 @@ static void addUnary(Table &table) {
   add<NotOp>(table, 1, [](Code &code, NotOp, Values v) -> Value { return code.bitXor(v[0], 1); });
   addFunction<StochasticRoundOp, emitStochasticRound>(table, 6);
   add<CastOp>(table, 2, [](Code &code, CastOp op, Values v) -> Value {
-    return emitCast(code, v[0], op.getType().getElementType());
+    return emitCast(code, v[0], op.getX().getType().getElementType(), op.getType().getElementType());
   });
 }
 

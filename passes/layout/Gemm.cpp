@@ -30,17 +30,23 @@ std::optional<NumberType> tessera::numberTypeOf(Type element) {
   if (element.isF32()) return NumberType::F32;
   if (element.isBF16()) return NumberType::BF16;
   if (element.isF16()) return NumberType::F16;
+  if (isa<Float8E4M3FNType>(element)) return NumberType::E4M3;
+  if (isa<Float8E5M2Type>(element)) return NumberType::E5M2;
   return std::nullopt;
 }
 
 StringRef tessera::numberTypeName(NumberType type) {
-  return type == NumberType::F32 ? "f32" : type == NumberType::BF16 ? "bf16" : "f16";
+  static constexpr llvm::StringLiteral names[] = {"f32", "bf16", "f16", "e4m3", "e5m2"};
+  return names[static_cast<unsigned>(type)];
 }
 
+int64_t tessera::bytesOf(NumberType type) { return type == NumberType::F32 ? 4 : isFp8(type) ? 1 : 2; }
+
 bool tessera::isGemmShaped(const ContractTypes &types) {
-  Type operands = types.lhs.getElementType(), result = types.result.getElementType();
-  if (operands != types.rhs.getElementType() || !numberTypeOf(operands)) return false;
-  if (!result.isF32() && result != operands) return false;
+  Type lhs = types.lhs.getElementType(), rhs = types.rhs.getElementType(), result = types.result.getElementType();
+  bool areFp8 = tessera::isFp8(lhs) && tessera::isFp8(rhs);
+  if ((lhs != rhs && !areFp8) || !numberTypeOf(lhs)) return false;
+  if (!result.isF32() && (result != lhs || areFp8)) return false;
   auto isFree = [&](NamedTensorType x, NamedTensorType other) {
     return llvm::any_of(x.getAxes(), [&](AxisAttr a) { return !other.hasAxis(a.getName()) && a.getSize() > 1; });
   };
@@ -132,7 +138,7 @@ static std::optional<GemmDescription> describe(const ContractTypes &types, bool 
   llvm::sort(groups.batch, [](const Dim &x, const Dim &y) { return x.strideC > y.strideC; });
   GemmDescription gemm;
   gemm.swapped = swapped;
-  gemm.type = *numberTypeOf(types.lhs.getElementType());
+  gemm.typeA = *numberTypeOf(a.getElementType()), gemm.typeB = *numberTypeOf(b.getElementType());
   gemm.resultType = *numberTypeOf(types.result.getElementType());
   auto add = [](std::vector<int64_t> &dims, std::vector<int64_t> &strides, int64_t size, int64_t stride) {
     dims.push_back(stride ? size : 1);

@@ -21,19 +21,21 @@
 namespace tessera {
 
 /// What the numbers of a matrix are.
-enum class NumberType { F32, BF16, F16 };
+enum class NumberType { F32, BF16, F16, E4M3, E5M2 };
 
 /// Of an element type; none where there are no matrices of it.
 std::optional<NumberType> numberTypeOf(mlir::Type element);
 /// As programs name it: "bf16".
 llvm::StringRef numberTypeName(NumberType type);
-inline int64_t bytesOf(NumberType type) { return type == NumberType::F32 ? 4 : 2; }
+int64_t bytesOf(NumberType type);
+inline bool isFp8(NumberType type) { return type == NumberType::E4M3 || type == NumberType::E5M2; }
 
 /// c [batch..., M, N] = a [batch..., M, K] · b [batch..., K, N]. All three have the same rank; a batch dimension of
 /// size 1 is broadcast. Strides are in elements. c has unit stride on N, a and b on one of their last two dimensions.
 struct GemmDescription {
-  NumberType type = NumberType::F32;       ///< of a and b; sums are f32
-  NumberType resultType = NumberType::F32; ///< of c: f32 or that of a and b
+  /// Of a and b: the same, or two types of eight bits. Sums are f32.
+  NumberType typeA = NumberType::F32, typeB = NumberType::F32;
+  NumberType resultType = NumberType::F32; ///< of c: f32, or that of a and b if it has 16 bits
   std::vector<int64_t> dimsA, stridesA;
   std::vector<int64_t> dimsB, stridesB;
   std::vector<int64_t> dimsC, stridesC;

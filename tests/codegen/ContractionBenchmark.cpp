@@ -1,9 +1,9 @@
 //===- ContractionBenchmark.cpp - generated contractions beside oneDNN ----===//
 //
-// contraction-bench [--from-memory] [--bf16] [--to-f32] [BATCH M N K LAYOUT]...: for each product the rate of the generated code
+// contraction-bench [--from-memory] [--bf16 | --fp8] [--to-f32] [BATCH M N K LAYOUT]...: for each product the rate of the generated code
 // and of oneDNN, by turns, on as many threads as OMP_NUM_THREADS allows; medians. LAYOUT: NN, NT, TN or TT, T where an operand
 // lies transposed. `best` is oneDNN's fastest of all four. --from-memory: as for the table below. --bf16: of bf16, with a result
-// of bf16, or with --to-f32 of f32. Without products: the products of GPT-2 124M, cubes, and small ones.
+// of bf16, or with --to-f32 of f32. --fp8: of e4m3, with a result of f32, beside oneDNN's of bf16. Without products: the products of GPT-2 124M, cubes, and small ones.
 //
 // contraction-bench --table: the rows of codegen/cpu/contraction/Speeds.inc, for this processor. There large operands come from
 // memory, as in a step of training, in which other kernels have run since they were made.
@@ -49,16 +49,18 @@ struct Case {
 
   GemmDescription gemm(bool transposedA, bool transposedB) const {
     GemmDescription result = denseGemm(batch, m, n, k, transposedA, transposedB);
-    result.type = type, result.resultType = resultType;
+    result.typeA = result.typeB = type, result.resultType = resultType;
     return result;
   }
+  /// Of one number; the library multiplies bf16 where ours are shorter.
+  int64_t operandBytes() const { return std::max<int64_t>(2, bytesOf(type)); }
 };
 
 /// Operands and result of a product; of large ones so many sets that none is in a cache when its turn comes again.
 class Operands {
 public:
   Operands(const Case &c, bool fromMemory)
-      : sizes{c.batch * c.m * c.k * bytesOf(c.type) / 4, c.batch * c.k * c.n * bytesOf(c.type) / 4,
+      : sizes{c.batch * c.m * c.k * c.operandBytes() / 4, c.batch * c.k * c.n * c.operandBytes() / 4,
               c.batch * c.m * c.n},
         sets(countOf(fromMemory)), memory(sets * (sizes[0] + sizes[1] + sizes[2] + 3 * gap)) {}
 
@@ -88,7 +90,7 @@ runtime::GemmDescription forLibrary(const GemmDescription &d) {
   result.dimsB = d.dimsB, result.stridesB = d.stridesB;
   result.dimsC = d.dimsC, result.stridesC = d.stridesC;
   auto type = [](NumberType t) { return t == NumberType::F32 ? runtime::GemmType::F32 : runtime::GemmType::BF16; };
-  result.type = type(d.type), result.resultType = type(d.resultType);
+  result.type = type(d.typeA), result.resultType = type(d.resultType);
   return result;
 }
 
@@ -217,6 +219,7 @@ int main(int argc, char **argv) {
     std::string option = argv[next];
     fromMemory |= option == "--from-memory", toF32 |= option == "--to-f32";
     if (option == "--bf16") type = NumberType::BF16;
+    if (option == "--fp8") type = NumberType::E4M3, toF32 = true;
   }
   for (int i = next; i + 4 < argc; i += 5)
     cases.push_back({atol(argv[i]), atol(argv[i + 1]), atol(argv[i + 2]), atol(argv[i + 3]), argv[i + 4]});

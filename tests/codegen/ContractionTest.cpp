@@ -19,6 +19,21 @@ uint16_t toBf16(float number) {
 
 float fromBf16(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 
+const llvm::fltSemantics &formatOf(NumberType type) {
+  return type == NumberType::E4M3 ? llvm::APFloat::Float8E4M3FN() : llvm::APFloat::Float8E5M2();
+}
+
+uint8_t toFp8(NumberType type, float number) {
+  llvm::APFloat value(number);
+  bool losesInfo;
+  value.convert(formatOf(type), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return static_cast<uint8_t>(value.bitcastToAPInt().getZExtValue());
+}
+
+float fromFp8(NumberType type, uint8_t bits) {
+  return static_cast<float>(llvm::APFloat(formatOf(type), llvm::APInt(8, bits)).convertToDouble());
+}
+
 /// Numbers of a type, with a margin on both sides that must stay as it is.
 class Numbers {
 public:
@@ -27,12 +42,15 @@ public:
   size_t size() const { return bytes.size() / bytesOf(type) - 2 * margin; }
   float get(size_t i) {
     if (type == NumberType::F32) return static_cast<float *>(data())[i];
+    if (isFp8(type)) return fromFp8(type, static_cast<uint8_t *>(data())[i]);
     return type == NumberType::BF16 ? fromBf16(static_cast<uint16_t *>(data())[i])
                                     : static_cast<float>(static_cast<_Float16 *>(data())[i]);
   }
   void set(size_t i, float number) {
     if (type == NumberType::F32)
       static_cast<float *>(data())[i] = number;
+    else if (isFp8(type))
+      static_cast<uint8_t *>(data())[i] = toFp8(type, number);
     else if (type == NumberType::BF16)
       static_cast<uint16_t *>(data())[i] = toBf16(number);
     else
@@ -92,7 +110,7 @@ std::vector<float> check(const GemmDescription &d, int pieces, const char *march
   EXPECT_EQ(compiled.error, "");
   if (!compiled.code) return {};
   std::mt19937 random(7);
-  Numbers a(d.type, extent(d.dimsA, d.stridesA)), b(d.type, extent(d.dimsB, d.stridesB)),
+  Numbers a(d.typeA, extent(d.dimsA, d.stridesA)), b(d.typeB, extent(d.dimsB, d.stridesB)),
       c(d.resultType, extent(d.dimsC, d.stridesC)), bias(NumberType::F32, d.dimsC[2]);
   for (Numbers *numbers : {&a, &b, &c, &bias}) numbers->fill(random);
   std::vector<double> expected(c.size()), magnitude(c.size(), -1);
@@ -130,12 +148,22 @@ std::vector<float> check(const GemmDescription &d, int pieces, const char *march
 
 /// The same product of another number type, with a result of f32 or of that type.
 GemmDescription inType(GemmDescription d, NumberType type, bool isResultLow) {
-  d.type = type;
+  d.typeA = d.typeB = type;
   if (isResultLow) d.resultType = type;
   return d;
 }
 
+/// Both types of eight bits on both sides.
+void checkFp8(GemmDescription d, int pieces, const char *march = "native") {
+  for (NumberType a : {NumberType::E4M3, NumberType::E5M2}) {
+    d.typeA = a, d.typeB = a == NumberType::E4M3 ? NumberType::E5M2 : NumberType::E4M3;
+    SCOPED_TRACE(numberTypeName(d.typeA).str() + " and " + numberTypeName(d.typeB).str());
+    check(d, pieces, march);
+  }
+}
+
 void checkLowTypes(const GemmDescription &d, int pieces, const char *march = "native") {
+  checkFp8(d, pieces, march);
   for (NumberType type : {NumberType::BF16, NumberType::F16})
     for (bool isResultLow : {false, true}) {
       SCOPED_TRACE(testing::Message() << numberTypeName(type).str() << (isResultLow ? ", rounded" : ", to f32"));
@@ -258,8 +286,8 @@ TEST(Contraction, LowTypesOnOtherProcessors) {
 }
 
 TEST(Contraction, TheCutDoesNotChangeABitOfLowTypes) {
-  for (NumberType type : {NumberType::BF16, NumberType::F16}) {
-    GemmDescription d = inType(denseGemm(1, 300, 200, 4200, false, true), type, true);
+  for (NumberType type : {NumberType::BF16, NumberType::F16, NumberType::E4M3}) {
+    GemmDescription d = inType(denseGemm(1, 300, 200, 4200, false, true), type, !isFp8(type));
     std::vector<float> whole = check(d, 1);
     for (int pieces : {2, 3, 7}) EXPECT_EQ(check(d, pieces), whole);
   }

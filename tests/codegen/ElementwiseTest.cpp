@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 using namespace tessera::test;
+using namespace tessera;
+using namespace mlir;
 
 namespace {
 
@@ -122,6 +124,65 @@ TEST(Elementwise, Cast) {
       check({{{"x", x}}, "\"col\"", "", "col", op("%z", "cast %x : " + T(x) + " to " + T(z)), {{"%z", z}}},
             {.highInteger = 3});
     }
+}
+
+TEST(Elementwise, CastOfLowTypes) {
+  for (const char *low : {"bf16", "f16", "f8E4M3FN", "f8E5M2"})
+    for (const char *other : {"f32", "bf16", "f16", "f8E4M3FN", "f8E5M2", "i32"})
+      for (auto [from, to] : {std::pair(low, other), std::pair(other, low)})
+        for (double range : {1e-3, 3.0, 4e4}) {
+          std::string x = std::string("[row: 3, col: 83], ") + from, z = std::string("[row: 3, col: 83], ") + to;
+          check({{{"x", x}}, "\"row\", \"col\"", "", "col", op("%z", "cast %x : " + T(x) + " to " + T(z)), {{"%z", z}}},
+                {.low = -range, .high = range, .highInteger = 1000, .tolerance = 0});
+        }
+}
+
+/// All numbers of a type of eight bits, what lies half-way between neighbours and beside that, and what is beyond.
+std::vector<double> everyNumberAndTie(const llvm::fltSemantics &format) {
+  std::vector<double> numbers{INFINITY, -INFINITY, NAN, 0.0, -0.0, 1e30, -1e30, 1e-30, -1e-30};
+  std::vector<double> finite;
+  for (unsigned bits = 0; bits < 128; ++bits)
+    if (llvm::APFloat number(format, llvm::APInt(8, bits)); number.isFinite())
+      finite.push_back(number.convertToDouble());
+  finite.push_back(2 * finite.back() - finite[finite.size() - 2]); // where the next one would be
+  for (size_t i = 0; i < finite.size(); ++i)
+    for (double sign : {1.0, -1.0}) {
+      numbers.push_back(sign * finite[i]);
+      if (i == 0) continue;
+      auto tie = static_cast<float>((finite[i - 1] + finite[i]) / 2);
+      for (float x : {tie, std::nextafter(tie, 0.0f), std::nextafter(tie, INFINITY)}) numbers.push_back(sign * x);
+    }
+  return numbers;
+}
+
+TEST(Elementwise, NumbersOfEightBits) {
+  for (auto [name, format] :
+       {std::pair("f8E4M3FN", &llvm::APFloat::Float8E4M3FN()), std::pair("f8E5M2", &llvm::APFloat::Float8E5M2())}) {
+    std::vector<double> numbers = everyNumberAndTie(*format);
+    std::string axes = "[col: " + std::to_string(numbers.size()) + "], ", wide = axes + "f32", low = axes + name;
+    KernelText text{{{"x", wide}},
+                    "\"col\"",
+                    "",
+                    "col",
+                    op("%y", "cast %x : " + T(wide) + " to " + T(low)) +
+                        op("%z", "cast %y : " + T(low) + " to " + T(wide)),
+                    {{"%y", low}, {"%z", wide}}};
+    for (const char *march : {"native", "x86-64-v3"}) {
+      LoadedKernels loaded(text.str(), march);
+      ASSERT_EQ(loaded.errors, "");
+      TensorValue x(tensorType(loaded.kernel().op.getOperand(0)));
+      x.data.assign(numbers.begin(), numbers.end());
+      Type type = tensorType(loaded.kernel().op.getResult(0)).getElementType();
+      std::vector<TensorValue> results = loaded.run(loaded.kernel(), {x}, 1, {});
+      for (const TensorValue &result : results)
+        for (size_t i = 0; i < numbers.size(); ++i) {
+          double expected = roundTo(numbers[i], type), got = result.data[i];
+          ASSERT_TRUE(std::isnan(expected) ? std::isnan(got)
+                                           : expected == got && std::signbit(expected) == std::signbit(got))
+              << numbers[i] << " became " << got << ", expected " << expected << " on " << march;
+        }
+    }
+  }
 }
 
 TEST(Elementwise, TransposedOperand) {

@@ -38,7 +38,7 @@ TensorValue test::randomTensor(NamedTensorType type, std::mt19937 &random, doubl
   std::uniform_real_distribution<double> reals(low, high);
   for (double &x : value.data) {
     x = reals(random);
-    if (type.getElementType().isF32()) x = static_cast<float>(x);
+    if (isa<FloatType>(type.getElementType())) x = roundTo(x, type.getElementType());
     if (type.getElementType().isInteger(1))
       x = random() % 2;
     else if (isa<IntegerType>(type.getElementType()))

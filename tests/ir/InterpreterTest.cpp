@@ -107,6 +107,16 @@ TEST(Elementwise, CastToIntegerTruncates) {
   expectNear(evaluate("%x: " + vec(3), vec(3, "i1"), body, {{0, 0.1, -3}}), {0, 1, 1});
 }
 
+TEST(Elementwise, CastToEightBitsSaturates) {
+  std::string body = "%r = tsr.cast %x : " + vec(6) + " to " + vec(6, "f8E4M3FN");
+  expectNear(
+      evaluate("%x: " + vec(6), vec(6, "f8E4M3FN"), body, {{447, -1e9, infinity, 0.0009, 0.0011, 17}}, Rounding::Types),
+      {448, -448, 448, 0, 0x1p-9, 16}, 0);
+  body = "%r = tsr.cast %x : " + vec(4) + " to " + vec(4, "f8E5M2");
+  expectNear(evaluate("%x: " + vec(4), vec(4, "f8E5M2"), body, {{1e9, -infinity, 9, 0x1p-16}}, Rounding::Types),
+             {57344, -57344, 8, 0x1p-16}, 0);
+}
+
 TEST(Rounding, TypesRoundEveryResult) {
   std::string wide = vec(1), narrow = vec(1, "bf16");
   std::string body = "%r = tsr.cast %x : " + wide + " to " + narrow;

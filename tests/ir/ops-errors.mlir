@@ -15,7 +15,7 @@ func.func private @f(!tsr.tensor<[a: 0], f32>)
 // -----
 
 // Element types are a short list.
-// expected-error @below {{expected element type f64, f32, bf16, f16, i64, i32 or i1, got 'i8'}}
+// expected-error @below {{expected element type f64, f32, bf16, f16, f8E4M3FN, f8E5M2, i64, i32 or i1, got 'i8'}}
 func.func private @f(!tsr.tensor<[a: 2], i8>)
 
 // -----
@@ -411,5 +411,13 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 func.func @f(%x0: !tsr.tensor<[], f32>, %x1: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.gradient' op expected a gradient of the type of each value}}
   tsr.gradient %x0 wrt (%x1) : (!tsr.tensor<[], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+  return
+}
+
+// -----
+
+func.func @arithmetic_of_eight_bits(%x: !tsr.tensor<[a: 2], f8E4M3FN>) {
+  // expected-error @+1 {{computes in 'f8E4M3FN': cast to f32 first}}
+  %y = tsr.add %x, %x : (!tsr.tensor<[a: 2], f8E4M3FN>, !tsr.tensor<[a: 2], f8E4M3FN>) -> !tsr.tensor<[a: 2], f8E4M3FN>
   return
 }

@@ -8,18 +8,19 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-/// A float of 16 bits, in the words of the interpreter.
-template <bool isBf16> struct Half {
-  uint16_t bits = 0;
-  Half() = default;
-  explicit Half(double number) {
+/// A float of few bits that C++ has no type for, in the words of the interpreter.
+template <typename Bits, const llvm::fltSemantics &(*semantics)()> struct LowFloat {
+  Bits bits = 0;
+  LowFloat() = default;
+  explicit LowFloat(double number) {
     llvm::APFloat value(number);
     bool losesInfo;
     value.convert(semantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-    bits = static_cast<uint16_t>(value.bitcastToAPInt().getZExtValue());
+    bits = static_cast<Bits>(value.bitcastToAPInt().getZExtValue());
   }
-  explicit operator double() const { return llvm::APFloat(semantics(), llvm::APInt(16, bits)).convertToDouble(); }
-  static const llvm::fltSemantics &semantics() { return isBf16 ? llvm::APFloat::BFloat() : llvm::APFloat::IEEEhalf(); }
+  explicit operator double() const {
+    return llvm::APFloat(semantics(), llvm::APInt(8 * sizeof bits, bits)).convertToDouble();
+  }
 };
 } // namespace
 
@@ -27,8 +28,10 @@ template <bool isBf16> struct Half {
 template <typename Fn> static void withElement(Type type, Fn visit) {
   if (type.isF32()) return visit(float());
   if (type.isF64()) return visit(double());
-  if (type.isBF16()) return visit(Half<true>());
-  if (type.isF16()) return visit(Half<false>());
+  if (type.isBF16()) return visit(LowFloat<uint16_t, llvm::APFloat::BFloat>());
+  if (type.isF16()) return visit(LowFloat<uint16_t, llvm::APFloat::IEEEhalf>());
+  if (isa<Float8E4M3FNType>(type)) return visit(LowFloat<uint8_t, llvm::APFloat::Float8E4M3FN>());
+  if (isa<Float8E5M2Type>(type)) return visit(LowFloat<uint8_t, llvm::APFloat::Float8E5M2>());
   if (type.isInteger(32)) return visit(int32_t());
   if (type.isInteger(64)) return visit(int64_t());
   assert(type.isInteger(1) || type.isInteger(8));

@@ -34,14 +34,15 @@ private:
   struct Stride {
     int64_t line, step; ///< from row to row of a or column to column of b, and from k to k
   };
-  /// What will be packed, or read in place: lines of an operand, `count` of at most `mostLines`, at `steps` of K.
-  Ahead willRead(Value operand, Stride stride, Value line, Value count, int64_t mostLines, Value k, Value steps);
+  /// What will be packed, or read in place: lines of a or of b, `count` of at most `mostLines`, at `steps` of K.
+  Ahead willRead(bool isA, Stride stride, Value line, Value count, int64_t mostLines, Value k, Value steps);
   /// Steps of K from `k` on, at most a block's; none behind the last.
   Value stepsFrom(Value k) { return code.smax(code.smin(code.sub(code.index(plan.k), k), plan.blockSteps), 0); }
   Value length(Span span) { return code.sub(span.to, span.from); }
-  Value operandAt(Value base, Value offset) { return numberAt(code, plan.gemm.type, base, offset); }
+  Value inA(Value offset) { return numberAt(code, plan.gemm.typeA, a, offset); }
+  Value inB(Value offset) { return numberAt(code, plan.gemm.typeB, b, offset); }
   Value resultAt(Value base, Value offset) { return numberAt(code, plan.gemm.resultType, base, offset); }
-  Value units(Value steps) { return plan.format.units(code, steps); }
+  Value units(Value steps) { return plan.formatA.units(code, steps); }
   void call(LLVM::LLVMFuncOp function, ArrayRef<Value> arguments) { code.make<LLVM::CallOp>(function, arguments); }
 
   ModuleOp module;
@@ -59,14 +60,14 @@ private:
 
 void ContractionEmitter::emit(StringRef symbol) {
   const RegisterTile &tile = plan.tile;
-  strides = {plan.packsA ? 1 : plan.aRow / plan.format.perUnit(), plan.packsA ? tile.rows : plan.aStep,
+  strides = {plan.packsA ? 1 : plan.aRow / plan.formatA.perUnit(), plan.packsA ? tile.rows : plan.aStep,
              plan.packsB ? tile.columns() : plan.bStep};
-  if (plan.packsA) packA = functions.pack(tile.rows, plan.aRow != 1, plan.format);
-  if (plan.packsB) packB = functions.pack(tile.columns(), plan.bColumn != 1, plan.format);
+  if (plan.packsA) packA = functions.pack(tile.rows, plan.aRow != 1, plan.formatA);
+  if (plan.packsB) packB = functions.pack(tile.columns(), plan.bColumn != 1, plan.formatB);
   if (plan.sumRows) round = functions.round(plan.gemm.resultType);
   Addend first = plan.gemm.accumulate ? plan.gemm.bias ? Addend::CPlusRow : Addend::C : Addend::Row;
   Addend later = plan.blockSteps >= plan.k ? first : Addend::C; // with one block of K no sum is taken up again
-  products.emplace(functions, tile, strides, rowCounts(tile, {plan.m}), plan.n, first, later, plan.format,
+  products.emplace(functions, tile, strides, rowCounts(tile, {plan.m}), plan.n, first, later, plan.formatA,
                    plan.sumRows ? NumberType::F32 : plan.gemm.resultType);
 
   code.setInsertionPointToEnd(module.getBody());
@@ -104,8 +105,8 @@ void ContractionEmitter::emitProduct(Value number, Value firstPart, Value lastPa
   for (size_t i = gemm.dimsC.size() - 2; i-- > 0;) {
     Value index = i == 0 ? rest : code.urem(rest, gemm.dimsC[i]);
     if (i > 0) rest = code.udiv(rest, gemm.dimsC[i]);
-    if (gemm.dimsA[i] > 1) a = operandAt(a, code.mul(index, gemm.stridesA[i]));
-    if (gemm.dimsB[i] > 1) b = operandAt(b, code.mul(index, gemm.stridesB[i]));
+    if (gemm.dimsA[i] > 1) a = inA(code.mul(index, gemm.stridesA[i]));
+    if (gemm.dimsB[i] > 1) b = inB(code.mul(index, gemm.stridesB[i]));
     if (gemm.dimsC[i] > 1) c = resultAt(c, code.mul(index, gemm.stridesC[i]));
   }
   Value from = code.mul(firstPart, plan.partSize);
@@ -140,10 +141,10 @@ void ContractionEmitter::emitRows(Span rows, Span columns) {
       Value nextRow = then(rows.from, part.to), kThen = then(nextK, k), stepsOfThen = then(stepsThen, steps);
       Value rowsThen = code.smin(code.sub(rows.to, nextRow), plan.blockRows);
       SmallVector<Ahead> ahead;
-      ahead.push_back(willRead(a, {plan.aRow, plan.aStep}, nextRow, rowsThen, plan.blockRows, kThen, stepsOfThen));
+      ahead.push_back(willRead(true, {plan.aRow, plan.aStep}, nextRow, rowsThen, plan.blockRows, kThen, stepsOfThen));
       if (plan.packsBlockOfB)
-        ahead.push_back(willRead(b, {plan.bColumn, plan.bStep}, columns.from, length(columns), plan.blockColumns, nextK,
-                                 then(stepsThen, code.index(0))));
+        ahead.push_back(willRead(false, {plan.bColumn, plan.bStep}, columns.from, length(columns), plan.blockColumns,
+                                 nextK, then(stepsThen, code.index(0))));
       emitRowBlock(part, columns, k, steps, ahead);
     });
   });
@@ -151,14 +152,14 @@ void ContractionEmitter::emitRows(Span rows, Span columns) {
 
 /// Panels of a's rows, one behind the other.
 void ContractionEmitter::packRows(Span rows, Value k, Value steps) {
-  Value source = operandAt(a, code.add(code.mul(rows.from, plan.aRow), code.mul(k, plan.aStep)));
+  Value source = inA(code.add(code.mul(rows.from, plan.aRow), code.mul(k, plan.aStep)));
   Value stride = code.index(plan.aRow != 1 ? plan.aRow : plan.aStep);
   call(packA, {source, stride, steps, code.sub(rows.to, rows.from), block});
 }
 
 /// Panels of b's columns, likewise.
 void ContractionEmitter::packColumns(Value column, Value count, Value k, Value steps) {
-  Value source = operandAt(b, code.add(code.mul(k, plan.bStep), code.mul(column, plan.bColumn)));
+  Value source = inB(code.add(code.mul(k, plan.bStep), code.mul(column, plan.bColumn)));
   Value stride = code.index(plan.bColumn != 1 ? plan.bColumn : plan.bStep);
   call(packB, {source, stride, steps, count, panel});
 }
@@ -187,8 +188,8 @@ void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value st
       Value next = code.add(column, width), nextK = code.add(k, plan.blockSteps);
       Value isLast = code.icmp(LLVM::ICmpPredicate::sge, next, columns.to);
       next = code.select(isLast, columns.from, next);
-      parts.push_back(willRead(b, {plan.bColumn, plan.bStep}, next, code.smin(code.sub(columns.to, next), width), width,
-                               code.select(isLast, nextK, k), code.select(isLast, stepsFrom(nextK), steps)));
+      parts.push_back(willRead(false, {plan.bColumn, plan.bStep}, next, code.smin(code.sub(columns.to, next), width),
+                               width, code.select(isLast, nextK, k), code.select(isLast, stepsFrom(nextK), steps)));
     }
     Value bPanel = panelAt(columns, column, k, steps);
     Value tiles = code.udiv(code.add(length(rows), plan.tile.rows - 1), plan.tile.rows);
@@ -203,7 +204,7 @@ void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value st
 Value ContractionEmitter::panelAt(Span columns, Value column, Value k, Value steps) {
   if (plan.packsBlockOfB) return code.f32At(panel, code.mul(code.sub(column, columns.from), units(steps)));
   if (plan.packsB) return panel;
-  return operandAt(b, code.add(code.mul(k, plan.bStep), column));
+  return inB(code.add(code.mul(k, plan.bStep), column));
 }
 
 void ContractionEmitter::forEachTile(Span rows, llvm::function_ref<void(Span tile, Value number)> body) {
@@ -217,7 +218,7 @@ void ContractionEmitter::emitTile(Span rows, Value done, Value bPanel, Span colu
   Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, code.index(0));
   Value firstRow = plan.gemm.bias ? code.f32At(bias, columns.from) : zeros;
   Value aTile = plan.packsA ? code.f32At(block, code.mul(done, units(steps)))
-                            : operandAt(a, code.add(code.mul(rows.from, plan.aRow), code.mul(k, plan.aStep)));
+                            : inA(code.add(code.mul(rows.from, plan.aRow), code.mul(k, plan.aStep)));
   Value cTile = resultAt(c, code.add(code.mul(rows.from, plan.cRow), columns.from)), taken = cTile;
   Value stride = code.index(plan.cRow), ownStride = code.index(plan.blockColumns);
   if (plan.sumRows) {
@@ -236,10 +237,11 @@ void ContractionEmitter::emitTile(Span rows, Value done, Value bPanel, Span colu
 // Reading ahead
 //===----------------------------------------------------------------------===//
 
-Ahead ContractionEmitter::willRead(Value operand, Stride stride, Value line, Value count, int64_t mostLines, Value k,
+Ahead ContractionEmitter::willRead(bool isA, Stride stride, Value line, Value count, int64_t mostLines, Value k,
                                    Value steps) {
-  int64_t bytes = bytesOf(plan.gemm.type);
-  Value start = operandAt(operand, code.add(code.mul(line, stride.line), code.mul(k, stride.step)));
+  NumberType type = isA ? plan.gemm.typeA : plan.gemm.typeB;
+  int64_t bytes = bytesOf(type);
+  Value start = numberAt(code, type, isA ? a : b, code.add(code.mul(line, stride.line), code.mul(k, stride.step)));
   auto cacheLines = [&](int64_t numbers) -> int64_t { return llvm::divideCeil(numbers * bytes, lineBytes); };
   if (stride.line == 1) return {start, stride.step * bytes, cacheLines(mostLines), steps};
   Value isAny = code.icmp(LLVM::ICmpPredicate::sgt, steps, code.index(0));

@@ -33,22 +33,23 @@ static int64_t evenBlocks(int64_t size, int64_t most, int64_t multiple) {
 }
 
 ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &target)
-    : gemm(gemm), format(PanelFormat::of(target, gemm.type)), tile(RegisterTile::of(target, gemm.n())) {
+    : gemm(gemm), formatA(PanelFormat::of(target, gemm.typeA)), formatB(PanelFormat::of(target, gemm.typeB)),
+      tile(RegisterTile::of(target, gemm.n())) {
   size_t rank = gemm.dimsC.size(), rows = rank - 2, columns = rank - 1;
   m = gemm.m(), n = gemm.n(), k = gemm.k(), batch = gemm.batch();
   aRow = gemm.stridesA[rows], aStep = gemm.stridesA[columns];
   bStep = gemm.stridesB[rows], bColumn = gemm.stridesB[columns], cRow = gemm.stridesC[rows];
 
   int64_t panels = llvm::divideCeil(n, tile.columns()), rowTiles = llvm::divideCeil(m, tile.rows);
-  int64_t units = format.units(k), perUnit = format.perUnit(), bytes = bytesOf(gemm.type);
+  int64_t units = formatA.units(k), perUnit = formatA.perUnit(), bytes = bytesOf(gemm.typeA);
   // Where neighbours in a column are neighbours in memory, a tile reads one or two lines of the cache for each k, as it would from
   // a panel.
   bool collides = aStep != 1 || aRow * bytes % worstStride == 0;
   packsA = aRow != 1 && (panels > manyPanels || (collides && (panels > fewPanels || units > shortSteps)));
   packsB = bColumn != 1 || units > shortSteps || rowTiles > fewRowTiles;
   // In memory only whole pairs along K are units.
-  if (gemm.type != NumberType::F32) {
-    packsA |= !format.pairs || aStep != 1 || aRow % perUnit != 0 || k % perUnit != 0;
+  if (gemm.typeA != NumberType::F32) {
+    packsA |= !formatA.isLikeMemory() || aStep != 1 || aRow % perUnit != 0 || k % perUnit != 0;
     packsB = true;
   }
   splitRows = m > n;
@@ -80,11 +81,11 @@ ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &t
 
 int64_t ContractionPlan::blockOffset() const {
   // A pack writes up to a vector behind its panel.
-  int64_t panel = packsB ? format.units(blockSteps) * (packsBlockOfB ? blockColumns : tile.columns()) + tile.lanes : 0;
+  int64_t panel = packsB ? formatB.units(blockSteps) * (packsBlockOfB ? blockColumns : tile.columns()) + tile.lanes : 0;
   return llvm::alignTo(panelOffset() + panel * 4, 64);
 }
 
 int64_t ContractionPlan::sumsOffset() const {
-  int64_t block = packsA ? format.units(blockSteps) * blockRows + tile.lanes : 0;
+  int64_t block = packsA ? formatA.units(blockSteps) * blockRows + tile.lanes : 0;
   return llvm::alignTo(blockOffset() + block * 4, 64);
 }

@@ -33,7 +33,7 @@ namespace tessera {
 
 struct ContractionPlan {
   GemmDescription gemm;
-  PanelFormat format;
+  PanelFormat formatA, formatB;
   RegisterTile tile;
   int64_t m, n, k, batch;                      ///< sizes; `batch` of all batch dimensions together
   int64_t aRow, aStep, bStep, bColumn, cRow;   ///< strides in elements

@@ -1,6 +1,7 @@
 //===- MatrixFunctions.cpp - register tiles and packed panels -------------===//
 
 #include "codegen/cpu/contraction/MatrixFunctions.h"
+#include "codegen/cpu/Fp8.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -35,13 +36,25 @@ Value tessera::loadVector(Code &code, Value address, unsigned lanes, Value mask)
 }
 
 static Type elementOf(Code &code, NumberType type) {
-  if (type == NumberType::F32) return code.getF32Type();
-  return type == NumberType::BF16 ? Type(code.getBF16Type()) : Type(code.getF16Type());
+  switch (type) {
+  case NumberType::F32:
+    return code.getF32Type();
+  case NumberType::BF16:
+    return code.getBF16Type();
+  case NumberType::F16:
+    return code.getF16Type();
+  case NumberType::E4M3:
+    return Float8E4M3FNType::get(code.getContext());
+  case NumberType::E5M2:
+    return Float8E5M2Type::get(code.getContext());
+  }
+  llvm_unreachable("all types are handled");
 }
 
 /// In memory low numbers are integers: every processor loads and stores vectors of those under a mask.
 static Type storageOf(Code &code, NumberType type) {
-  return type == NumberType::F32 ? Type(code.getF32Type()) : Type(code.getI16Type());
+  if (type == NumberType::F32) return code.getF32Type();
+  return code.getIntegerType(8 * bytesOf(type));
 }
 
 Value tessera::numberAt(Code &code, NumberType type, Value base, Value offset) {
@@ -54,6 +67,7 @@ Value tessera::numberAt(Code &code, NumberType type, Value base, int64_t offset)
 
 static Value widen(Code &code, NumberType type, Value stored) {
   if (type == NumberType::F32) return stored;
+  if (isFp8(type)) return widenFp8(code, stored, elementOf(code, type));
   return code.floatCast(code.bitcast(stored, elementOf(code, type)), code.getF32Type());
 }
 
@@ -63,6 +77,13 @@ static Value loadStored(Code &code, NumberType type, Value address, unsigned lan
   auto alignment = static_cast<unsigned>(bytesOf(type));
   if (!mask) return code.make<LLVM::LoadOp>(vector, address, alignment);
   return code.make<LLVM::MaskedLoadOp>(vector, address, mask, code.number(vector, 0.0), alignment);
+}
+
+/// The bits of bf16 numbers, into which those of eight bits turn.
+static Value loadBf16(Code &code, NumberType type, Value address, unsigned lanes, Value mask) {
+  Value stored = loadStored(code, type, address, lanes, mask);
+  if (!isFp8(type)) return stored;
+  return code.intCast(code.lshr(code.bitcast(widen(code, type, stored), code.getI32Type()), 16), code.getI16Type());
 }
 
 Value tessera::loadVector(Code &code, NumberType type, Value address, unsigned lanes, Value mask) {
@@ -287,6 +308,7 @@ struct Packer {
   Value numberAt(Value base, Value offset) { return tessera::numberAt(code, format.type, base, offset); }
   Value numberAt(Value base, int64_t offset) { return tessera::numberAt(code, format.type, base, offset); }
   Value unitsOfLines(Value first, Value second, unsigned column, Value mask);
+  Value unitsOfLine(Value address, unsigned count);
   Value joined(Value low, Value high);
 };
 } // namespace
@@ -302,8 +324,16 @@ Value Packer::joined(Value low, Value high) {
 /// Units of as many lines as a vector has lanes, which lie side by side; `second`: where the next k is, for pairs.
 Value Packer::unitsOfLines(Value first, Value second, unsigned column, Value mask) {
   if (!format.pairs) return loadVector(code, format.type, numberAt(first, column), lanes, mask);
-  return joined(loadStored(code, format.type, numberAt(first, column), lanes, mask),
-                loadStored(code, format.type, numberAt(second, column), lanes, mask));
+  return joined(loadBf16(code, format.type, numberAt(first, column), lanes, mask),
+                loadBf16(code, format.type, numberAt(second, column), lanes, mask));
+}
+
+/// Successive units of one line; of none, a single one.
+Value Packer::unitsOfLine(Value address, unsigned count) {
+  if (!format.pairs) return loadVector(code, format.type, address, count);
+  Type unit = Code::withLanes(code.getF32Type(), count);
+  if (format.isLikeMemory()) return code.make<LLVM::LoadOp>(unit, address, /*alignment=*/2);
+  return code.make<LLVM::BitcastOp>(unit, loadBf16(code, format.type, address, 2 * std::max(count, 1u), {}));
 }
 
 /// For each k, the numbers of all lines, which lie side by side: what is read is read in its order, and goes to one panel after
@@ -372,7 +402,7 @@ void Packer::transposePanel(Value source, Value stride, Value steps, Value lines
       SmallVector<Value> rows;
       for (unsigned line = 0; line < lanes; ++line) {
         Value address = numberAt(starts[first + line], k);
-        rows.push_back(format.pairs ? loadVector(code, address, lanes) : loadVector(code, format.type, address, lanes));
+        rows.push_back(unitsOfLine(address, lanes));
       }
       for (auto [row, vector] : llvm::enumerate(transpose(code, rows)))
         storeVector(code, vector, unitAt(out, row * width + first));
@@ -387,13 +417,10 @@ void Packer::transposePanel(Value source, Value stride, Value steps, Value lines
       return {};
     });
   };
-  copyUnits(whole, pairs, [&](Value address) -> Value {
-    if (format.pairs) return code.make<LLVM::LoadOp>(code.getF32Type(), address, /*alignment=*/2);
-    return loadVector(code, format.type, address, 0);
-  });
+  copyUnits(whole, pairs, [&](Value address) { return unitsOfLine(address, 0); });
   if (format.pairs)
     copyUnits(pairs, format.units(code, steps), [&](Value address) {
-      Value number = loadStored(code, format.type, address, 0, {});
+      Value number = loadBf16(code, format.type, address, 0, {});
       return joined(number, code.integer(number.getType(), 0));
     });
 }

@@ -12,7 +12,8 @@
 // A row of the tile is several vectors of b's columns, times one number of a in all lanes.
 //
 // Panels consist of units of 32 bits: an f32 number, or where the processor multiplies pairs of bf16 and adds up in f32, the
-// numbers of two successive k. Numbers of other low types become f32 where they are packed.
+// numbers of two successive k. Numbers of other low types become one or the other where they are packed: those of eight bits are
+// numbers of bf16 too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,11 +51,12 @@ struct PanelFormat {
   NumberType type = NumberType::F32; ///< of the operand
   bool pairs = false;                ///< units are pairs of successive k
 
+  /// Of one operand of a product; the other's has the same units.
   static PanelFormat of(const CpuTarget &target, NumberType type) {
-    return {type, type == NumberType::BF16 && target.hasBf16Dot};
+    return {type, (type == NumberType::BF16 || isFp8(type)) && target.hasBf16Dot};
   }
   /// Whether the operand lies in memory as in a panel, but for strides.
-  bool isLikeMemory() const { return pairs || type == NumberType::F32; }
+  bool isLikeMemory() const { return type == (pairs ? NumberType::BF16 : NumberType::F32); }
   int64_t perUnit() const { return pairs ? 2 : 1; }
   int64_t units(int64_t steps) const { return llvm::divideCeil(steps, perUnit()); }
   mlir::Value units(Code &code, mlir::Value steps) const { return pairs ? code.udiv(code.add(steps, 1), 2) : steps; }

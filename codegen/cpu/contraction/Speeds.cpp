@@ -41,7 +41,7 @@ ContractionSpeed tessera::speedOf(const GemmDescription &gemm) {
 }
 
 bool tessera::isFasterGenerated(const GemmDescription &gemm) {
-  if (gemm.type != NumberType::F32) return true;
+  if (gemm.typeA != NumberType::F32) return true;
   ContractionSpeed speed = speedOf(gemm);
   return speed.library < worthALibrary * speed.generated;
 }
