@@ -128,11 +128,6 @@ bool Elaborator::checkSetting(StringRef group, StringRef name, const Value &valu
 void Elaborator::addSetting(StringRef group, StringRef name, const ast::Expr &expr) {
   Value value = settingValue(group, name, expr);
   if (!checkSetting(group, name, value, expr.span)) return;
-  if (group == "compute" && name == "type" && value.text == "fp8") {
-    error(Code::E0701, expr.span, "`compute(fp8)` is not supported yet")
-        .help("write `compute(bf16)` or `compute(fp16)`");
-    return;
-  }
   Settings.push_back({group.str(), name.str(), std::move(value), expr.span});
 }
 

@@ -22,6 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/Repeats.h"
 #include "ir/ReverseMode.h"
 #include "ir/SavedValues.h"
 #include "mlir/IR/IRMapping.h"
@@ -214,20 +215,7 @@ Value RepeatAdjoint::save(Value value) {
 //===----------------------------------------------------------------------===//
 
 void RepeatAdjoint::rebuildForward() {
-  if (!saved.empty()) {
-    SmallVector<Type> types(forward->getResultTypes());
-    for (Value value : saved) types.push_back(b.withAxis(tensorType(value), axis));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(forward);
-    auto rebuilt = RepeatOp::create(b, forward.getLoc(), types, axis, forward.getReverse(), forward.getCarried(),
-                                    forward.getSliced(), forward.getInvariants(), ArrayAttr());
-    rebuilt->setDiscardableAttrs(forward->getDiscardableAttrDictionary());
-    rebuilt.getBody().takeBody(forward.getBody());
-    rebuilt.getYield().getValuesMutable().append(saved);
-    forward->replaceAllUsesWith(rebuilt->getResults().take_front(forward->getNumResults()));
-    forward->erase();
-    forward = rebuilt;
-  }
+  forward = addStacked(forward, saved);
   for (auto [slot, result] : savedSlices) sliced[slot] = forward->getResult(result);
 }
 

@@ -18,6 +18,8 @@
 //      (precision/LowWeights.cpp).
 //   2. Decide which values are low (precision/Plan.h), from what ops are (precision/Policy.h).
 //   3. Give them the low type and cast where types would not meet, parameters once a step (precision/Casts.cpp).
+//   4. Under `compute(fp8)` all this is done with bf16. Then the step's contractions with matrices of weights get operands of eight bits
+//      (precision/Fp8Plan.h, precision/Quantize.cpp).
 //
 // For an audit the module has `tsr.audit`: the step is there once more, in f32, as the entry function `shadow` (precision/Shadow.h).
 //
@@ -33,6 +35,7 @@
 #include "passes/precision/Casts.h"
 #include "passes/precision/LossScaling.h"
 #include "passes/precision/LowWeights.h"
+#include "passes/precision/Quantize.h"
 #include "passes/precision/Shadow.h"
 
 namespace tessera {
@@ -57,6 +60,7 @@ struct PrecisionPass : tessera::impl::PrecisionPassBase<PrecisionPass> {
       PrecisionPlan plan(function);               // 2.
       insertCasts(function, plan, settings.low);  // 3.
     }
+    if (settings.fp8) quantizeProducts(module); // 4.
   }
 };
 } // namespace

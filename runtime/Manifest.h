@@ -31,7 +31,7 @@ int64_t elementBytes(ElementType type);
 /// "[embed: 64, head: 4]", or "[]".
 std::string formatAxes(const std::vector<Axis> &axes);
 
-/// One tensor of the state table: a parameter, a moment, a counter.
+/// One tensor of the state table: a parameter, a moment, a counter, a scale.
 struct StateEntry {
   std::string path, kind;
   ElementType type = ElementType::F32;
@@ -40,7 +40,7 @@ struct StateEntry {
   int64_t offset = 0, bytes = 0;
 
   /// Part of the model: what `export` writes and `--init` reads.
-  bool isModel() const { return kind != "moment" && kind != "counter"; }
+  bool isModel() const { return kind != "moment" && kind != "counter" && kind != "scale"; }
   std::vector<Axis> canonicalAxes() const;
 };
 

@@ -39,6 +39,10 @@ static void writePrecision(llvm::raw_ostream &out, ModuleOp module) {
   SavedBytes saved = countSaved(step);
   out << "<p>Contractions multiply " << low << " and add up in f32; values that lie in memory are " << low
       << " where this table says so. Everything else is f32.";
+  if (settings.fp8)
+    out << " Products with matrices of weights multiply numbers of eight bits, scaled to their range: e4m3 forward, "
+           "e5m2 for "
+           "gradients.";
   if (settings.lossScale)
     out << " The loss is scaled by " << *settings.lossScale
         << (settings.isDynamic ? " at first; the scale finds its size while training." : ".");

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/precision/Casts.h"
-#include "ir/GraphBuilder.h"
+#include "ir/Repeats.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -25,7 +25,6 @@ private:
   void lower(Value value);
   Value cast(Value value, Type element);
   Value loweredTwin(Value value);
-  Value addArgument(RepeatOp repeat, BlockArgument like, Value operand);
   NamedTensorType lowType(Value value) { return tensorType(value).withElementType(low); }
 
   func::FuncOp function;
@@ -77,15 +76,6 @@ void CastInserter::lower(Value value) {
   }
 }
 
-/// Another argument of a repeat beside `like`, with another operand.
-Value CastInserter::addArgument(RepeatOp repeat, BlockArgument like, Value operand) {
-  unsigned carried = repeat.getCarried().size(), sliced = repeat.getSliced().size();
-  bool isSliced = like.getArgNumber() - 1 < carried + sliced;
-  unsigned at = 1 + carried + sliced + (isSliced ? 0 : repeat.getInvariants().size());
-  (isSliced ? repeat.getSlicedMutable() : repeat.getInvariantsMutable()).append(operand);
-  return repeat.getBlock().insertArgument(at, lowType(like), like.getLoc());
-}
-
 /// The value in the low type.
 Value CastInserter::loweredTwin(Value value) {
   if (tensorType(value).getElementType() == low) return value;
@@ -96,7 +86,8 @@ Value CastInserter::loweredTwin(Value value) {
   auto repeat = argument ? dyn_cast<RepeatOp>(argument.getOwner()->getParentOp()) : RepeatOp();
   if (repeat && argument.getArgNumber() > repeat.getCarried().size()) {
     Value operand = loweredTwin(repeat->getOperand(argument.getArgNumber() - 1));
-    twin = addArgument(repeat, argument, operand);
+    bool isSliced = llvm::is_contained(repeat.getSlicedArgs(), argument);
+    twin = isSliced ? addSliced(repeat, operand) : addInvariant(repeat, operand);
   } else if (isa_and_nonnull<RenameOp, SplitOp, MergeOp, BroadcastOp>(op)) {
     Value operand = loweredTwin(op->getOperand(0));
     OpBuilder b(op);

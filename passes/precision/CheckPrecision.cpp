@@ -2,6 +2,7 @@
 
 #include "passes/precision/CheckPrecision.h"
 #include "ir/Program.h"
+#include "passes/precision/Fp8Plan.h"
 #include "passes/precision/Policy.h"
 
 using namespace mlir;
@@ -9,11 +10,31 @@ using namespace tessera;
 
 static Type elementOf(Value value) { return tensorType(value).getElementType(); }
 
-static LogicalResult checkProduct(Operation *op, Type low) {
+namespace {
+/// The contractions of the step that multiply numbers of eight bits.
+struct Fp8Products {
+  llvm::DenseSet<Operation *> contracts;
+  bool isComplete = true; ///< once updates are written out, nothing says which contractions give gradients of matrices
+
+  explicit Fp8Products(func::FuncOp step) {
+    for (const Fp8Product &product : planFp8(step)) contracts.insert(product.contract);
+    isComplete = !step.getOps<UpdateOp>().empty();
+  }
+  Fp8Products() = default;
+};
+} // namespace
+
+static LogicalResult checkProduct(Operation *op, Type low, const Fp8Products &fp8) {
+  bool isPlanned = fp8.contracts.contains(op);
   for (unsigned i = 0; i < lowOperands(op); ++i) {
-    bool isLow = elementOf(op->getOperand(i)) == low;
+    Type element = elementOf(op->getOperand(i));
+    if (isFp8(element) && !isPlanned && fp8.isComplete)
+      return op->emitOpError("multiplies ") << element << ", where the policy says " << low;
+    if (isFp8(element)) continue;
+    if (isPlanned) return op->emitOpError("multiplies ") << element << ", where the policy says eight bits";
+    bool isLow = element == low;
     if (low && !isKept(op) && !isLow)
-      return op->emitOpError("multiplies ") << elementOf(op->getOperand(i)) << ", where the policy says " << low;
+      return op->emitOpError("multiplies ") << element << ", where the policy says " << low;
     if (isLow && isKept(op)) return op->emitOpError("multiplies ") << low << ", though it is kept in f32";
   }
   return success();
@@ -22,6 +43,8 @@ static LogicalResult checkProduct(Operation *op, Type low) {
 LogicalResult tessera::checkPrecision(ModuleOp module) {
   ComputeSettings settings = ComputeSettings::of(module);
   Type low = settings.low;
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  Fp8Products fp8 = step && settings.fp8 ? Fp8Products(step) : Fp8Products();
   auto isNarrow = [](Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32; };
   WalkResult result = module.walk([&](Operation *op) {
     if (isa<StochasticRoundOp>(op)) return WalkResult::advance(); // from f32 to bf16, by definition
@@ -32,10 +55,10 @@ LogicalResult tessera::checkPrecision(ModuleOp module) {
     if (!isa<TsrDialect>(op->getDialect()) || isa<YieldOp>(op)) return WalkResult::advance();
     switch (arithmeticOf(op)) {
     case Arithmetic::Low:
-      return failed(checkProduct(op, low)) ? WalkResult::interrupt() : WalkResult::advance();
+      return failed(checkProduct(op, low, fp8)) ? WalkResult::interrupt() : WalkResult::advance();
     case Arithmetic::Moves:
       for (Value value : op->getResults())
-        if (Type element = elementOf(value); isNarrow(element) && element != low)
+        if (Type element = elementOf(value); isNarrow(element) && element != low && !(isFp8(element) && settings.fp8))
           return op->emitOpError("gives ") << element << ", which nothing computes with", WalkResult::interrupt();
       return WalkResult::advance();
     case Arithmetic::Full:

@@ -18,6 +18,7 @@
 
 #include "passes/precision/LossScaling.h"
 #include "ir/Program.h"
+#include "ir/Repeats.h"
 #include "passes/state/NewState.h"
 #include <limits>
 
@@ -27,17 +28,6 @@ using namespace tessera;
 static constexpr int64_t stepsToGrow = 2000;
 /// Where gradients are zero for long the scale must not grow without end, nor vanish where they are not finite for long.
 static constexpr double largestScale = 0x1p24, smallestScale = 0x1p-24;
-
-/// `value`, of the step function's body, inside `block`: as an invariant of the repeats around it.
-static Value importInto(Block *block, Value value) {
-  if (value.getParentBlock() == block) return value;
-  auto repeat = dyn_cast<RepeatOp>(block->getParentOp());
-  if (!repeat) return {};
-  Value outer = importInto(repeat->getBlock(), value);
-  if (!outer) return {};
-  repeat.getInvariantsMutable().append(outer);
-  return block->addArgument(value.getType(), value.getLoc());
-}
 
 /// The scale after a step, the steps since it changed, and all that were skipped.
 static SmallVector<Value> nextScale(GraphBuilder &b, Value isFinite, Value scale, Value clean, Value skipped) {

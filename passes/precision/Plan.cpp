@@ -1,6 +1,7 @@
 //===- Plan.cpp - which values have a low type ------------------------------===//
 
 #include "passes/precision/Plan.h"
+#include "passes/precision/Flow.h"
 #include "passes/precision/Policy.h"
 
 using namespace mlir;
@@ -47,33 +48,10 @@ static bool passesActivationsOn(Operation *op) {
 }
 
 void PrecisionPlan::findActivations(func::FuncOp function) {
-  bool isChanged = true;
-  auto mark = [&](Value value) { isChanged |= isFloat(value) && activations.insert(value).second; };
-  auto isActive = [&](Value value) { return activations.contains(value); };
-  while (isChanged) {
-    isChanged = false;
-    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<ContractOp, AttentionOp, GatherOp>(op)) return mark(op->getResult(0));
-      if (auto repeat = dyn_cast<RepeatOp>(op)) {
-        for (OpOperand &operand : op->getOpOperands())
-          if (isActive(operand.get())) mark(argumentOf(repeat, operand.getOperandNumber()));
-        for (auto [i, yielded] : llvm::enumerate(repeat.getYield().getValues())) {
-          if (!isActive(yielded)) continue;
-          mark(repeat.getResult(i));
-          if (i < repeat.getCarried().size()) mark(argumentOf(repeat, i));
-        }
-        return;
-      }
-      if (passesActivationsOn(op) && llvm::any_of(op->getOperands(), isActive)) mark(op->getResult(0));
-    });
-  }
-}
-
-/// The one of a product's factors that is scaled by the other, a scalar.
-static Value scaledFactor(Operation *op) {
-  auto isScalar = [](Value value) { return tensorType(value).isScalar(); };
-  if (isScalar(op->getOperand(1))) return op->getOperand(0);
-  return isa<MulOp>(op) && isScalar(op->getOperand(0)) ? op->getOperand(1) : Value();
+  activations = followForwards(function, [](Operation *op, bool isOperandFound) -> ValueRange {
+    bool makes = isa<ContractOp, AttentionOp, GatherOp>(op) || (isOperandFound && passesActivationsOn(op));
+    return makes && isFloat(op->getResult(0)) ? op->getResults().take_front() : ValueRange();
+  });
 }
 
 /// Back from what the optimizer takes, as long as gradients are only added up, scaled and moved. What is behind an addition is a
@@ -92,32 +70,10 @@ void PrecisionPlan::findSumsOfGradients(func::FuncOp function) {
       for (Value gradient : clip.getGradients()) mark(gradient, isKept(clip));
     if (auto update = dyn_cast<UpdateOp>(op)) mark(update.getGradient(), true);
   });
-  auto markCarried = [&](RepeatOp repeat, unsigned number) {
-    for (Value value : {repeat->getOperand(number), Value(argumentOf(repeat, number)), Value(repeat.getResult(number)),
-                        Value(repeat.getYield().getValues()[number])})
-      mark(value, true);
-  };
   while (!work.empty()) {
     Value value = work.pop_back_val();
     bool isSum = sumsOfGradients.contains(value);
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto repeat = dyn_cast<RepeatOp>(argument.getOwner()->getParentOp());
-      if (!repeat) continue;
-      unsigned number = operandOf(argument);
-      number < repeat.getCarried().size() ? markCarried(repeat, number) : mark(repeat->getOperand(number), isSum);
-      continue;
-    }
-    Operation *op = value.getDefiningOp();
-    unsigned number = cast<OpResult>(value).getResultNumber();
-    if (auto repeat = dyn_cast<RepeatOp>(op))
-      number < repeat.getCarried().size() ? markCarried(repeat, number)
-                                          : mark(repeat.getYield().getValues()[number], isSum);
-    else if (isa<AddOp, SubOp>(op))
-      for (Value operand : op->getOperands()) mark(operand, true);
-    else if (isa<NegOp, CastOp, ReorderOp>(op) || (isReshape(op) && !isa<BroadcastOp>(op)))
-      mark(op->getOperand(0), isSum);
-    else if (isa<MulOp, DivOp>(op))
-      mark(scaledFactor(op), true);
+    for (Term term : termsOf(value)) mark(term.value, isSum || term.isPart);
   }
 }
 

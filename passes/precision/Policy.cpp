@@ -31,7 +31,8 @@ ComputeSettings ComputeSettings::of(ModuleOp module) {
   auto type = compute ? compute.getAs<StringAttr>("type") : StringAttr();
   if (!type) return result;
   Builder b(module.getContext());
-  if (type == "bf16") result.low = b.getBF16Type();
+  result.fp8 = type == "fp8";
+  if (type == "bf16" || type == "fp8") result.low = b.getBF16Type();
   if (type == "fp16") result.low = b.getF16Type();
   auto weights = compute.getAs<StringAttr>("weights");
   result.hasLowWeights = weights && weights == "bf16";

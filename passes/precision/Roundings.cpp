@@ -2,6 +2,7 @@
 
 #include "passes/precision/Roundings.h"
 #include "ir/Program.h"
+#include "passes/precision/Fp8Plan.h"
 #include "passes/precision/Policy.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -47,18 +48,28 @@ struct Fate {
 };
 } // namespace
 
+/// What a cast rounds, before it was scaled and rounded to another low type.
+static Value unroundedOf(CastOp cast) {
+  Value value = behindQuantization(cast.getResult());
+  if (!value) value = cast.getX();
+  auto widened = value.getDefiningOp<CastOp>();
+  return widened && isLow(widened.getX()) ? widened.getX() : value;
+}
+
 std::vector<Rounding> tessera::listRoundings(func::FuncOp function) {
   std::vector<Rounding> list;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     bool makes = isa<CastOp>(op) ? !isLow(op->getOperand(0)) : lowOperands(op) > 0;
     if (!makes || !isLow(op->getResult(0))) return;
     Rounding rounding;
-    Operation *maker = isa<CastOp>(op) ? op->getOperand(0).getDefiningOp() : op;
+    auto cast = dyn_cast<CastOp>(op);
+    Value source = cast ? unroundedOf(cast) : op->getResult(0);
+    Operation *maker = source.getDefiningOp();
     rounding.type = tensorType(op->getResult(0));
-    rounding.name = userName(op).str();
+    rounding.name = userName(maker && userName(op).empty() ? maker : op).str();
     rounding.line = userLine(op->getLoc());
     rounding.op = maker ? maker->getName().stripDialect().str() : "argument";
-    if (auto argument = maker ? BlockArgument() : dyn_cast<BlockArgument>(op->getOperand(0)))
+    if (auto argument = maker ? BlockArgument() : dyn_cast<BlockArgument>(source))
       if (auto owner = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())) {
         StringRef state = argumentState(owner, argument.getArgNumber());
         if (!state.empty()) rounding.name = state.str(), rounding.op = "parameter";
@@ -67,7 +78,8 @@ std::vector<Rounding> tessera::listRoundings(func::FuncOp function) {
     fate.follow(op->getResult(0));
     rounding.why = llvm::join(fate.reasons, "; ");
     rounding.times = runsPerCall(op);
-    int64_t full = 4 * rounding.type.getNumElements();
+    int64_t full = tensorType(source).getElementBytes() * rounding.type.getNumElements();
+    if (!cast) full = 4 * rounding.type.getNumElements();
     // A parameter's low copy lies beside the parameter.
     rounding.bytesSaved =
         rounding.op == "parameter" ? -rounding.type.getNumBytes() : fate.slots * (full - rounding.type.getNumBytes());

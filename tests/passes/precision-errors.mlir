@@ -45,3 +45,27 @@ module attributes {tsr.axes = ["in"], tsr.settings = {compute = {type = "bf16"}}
   // expected-error @+1 {{state is held in 'bf16'}}
   tsr.state @w "weight" !tsr.tensor<[in: 4], bf16>
 }
+
+// -----
+
+// Under fp8 a product with a matrix of weights is of eight bits, and no other one is.
+module attributes {tsr.axes = ["batch", "in", "out"], tsr.settings = {compute = {type = "fp8"}}} {
+  tsr.state @w "weight" !tsr.tensor<[in: 4, out: 2], f32>
+  func.func @step(%w: !tsr.tensor<[in: 4, out: 2], f32> {tsr.state = @w}, %x: !tsr.tensor<[batch: 8, in: 4], bf16>) -> !tsr.tensor<[batch: 8, out: 2], bf16> {
+    %l = tsr.cast %w : !tsr.tensor<[in: 4, out: 2], f32> to !tsr.tensor<[in: 4, out: 2], bf16>
+    // expected-error @+1 {{multiplies 'bf16', where the policy says eight bits}}
+    %y = tsr.contract %x, %l over ["in"] : (!tsr.tensor<[batch: 8, in: 4], bf16>, !tsr.tensor<[in: 4, out: 2], bf16>) -> !tsr.tensor<[batch: 8, out: 2], bf16>
+    return %y : !tsr.tensor<[batch: 8, out: 2], bf16>
+  }
+}
+
+// -----
+
+module attributes {tsr.axes = ["batch"], tsr.settings = {compute = {type = "bf16"}}} {
+  func.func @evaluate(%x: !tsr.tensor<[batch: 8], f32>) -> !tsr.tensor<[batch: 8], f32> {
+    // expected-error @+1 {{gives 'f8E5M2', which nothing computes with}}
+    %l = tsr.cast %x : !tsr.tensor<[batch: 8], f32> to !tsr.tensor<[batch: 8], f8E5M2>
+    %y = tsr.cast %l : !tsr.tensor<[batch: 8], f8E5M2> to !tsr.tensor<[batch: 8], f32>
+    return %y : !tsr.tensor<[batch: 8], f32>
+  }
+}

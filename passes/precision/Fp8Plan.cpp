@@ -1,0 +1,185 @@
+//===- Fp8Plan.cpp - which contractions multiply numbers of eight bits ----===//
+
+#include "passes/precision/Fp8Plan.h"
+#include "ir/Program.h"
+#include "passes/precision/Flow.h"
+#include "passes/precision/Policy.h"
+
+using namespace mlir;
+using namespace tessera;
+
+using Stacks = llvm::SmallSetVector<StringRef, 2>;
+
+namespace {
+/// What a value was in the beginning: the argument of the function that it is, in another type or shape, or a slice of.
+struct Origin {
+  BlockArgument argument; ///< null: it is none
+  Stacks slicedAlong;
+};
+
+/// The contractions in which one parameter takes part.
+struct MatrixUse {
+  Stacks stacks;
+  bool isMultiplied = false; ///< by an activation
+  bool isExcluded = false;
+};
+} // namespace
+
+Value tessera::behindQuantization(Value value) {
+  auto cast = value.getDefiningOp<CastOp>();
+  if (!cast || !isFp8(cast.getType().getElementType())) return {};
+  auto scaled = cast.getX().getDefiningOp<MulOp>();
+  return scaled ? scaled.getLhs() : Value();
+}
+
+static Origin findOrigin(Value value) {
+  Origin origin;
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto repeat = dyn_cast<RepeatOp>(argument.getOwner()->getParentOp());
+      if (!repeat) {
+        if (isa<func::FuncOp>(argument.getOwner()->getParentOp())) origin.argument = argument;
+        return origin;
+      }
+      if (argument.getArgNumber() <= repeat.getCarried().size()) return origin;
+      if (llvm::is_contained(repeat.getSlicedArgs(), argument)) origin.slicedAlong.insert(repeat.getAxis().getName());
+      value = repeat->getOperand(argument.getArgNumber() - 1);
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (Value behind = behindQuantization(value))
+      value = behind;
+    else if (isa<CastOp, ReorderOp>(op) || isReshape(op))
+      value = op->getOperand(0);
+    else
+      return origin;
+  }
+}
+
+/// Whether a steep function, or a loss, follows from the value by ops that scale, move, mask, or add a bias.
+static bool isScore(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (amplifiesRounding(user) || isa<CrossEntropyOp>(user)) return true;
+    bool passesOn = isa<CastOp, ReorderOp, NegOp, SelectOp>(user) || isReshape(user) || scaledFactor(user);
+    if (isa<AddOp, SubOp>(user)) {
+      Value other = user->getOperand(user->getOperand(0) == value ? 1 : 0);
+      passesOn = tensorType(other).getRank() < tensorType(value).getRank();
+    }
+    return passesOn && isScore(user->getResult(0));
+  });
+}
+
+/// Whether both operands have axes that the other one lacks.
+static bool isMatrixProduct(ContractOp contract) {
+  auto isFree = [](NamedTensorType x, NamedTensorType other) {
+    return llvm::any_of(x.getAxes(), [&](AxisAttr a) { return !other.hasAxis(a.getName()) && a.getSize() > 1; });
+  };
+  NamedTensorType lhs = contract.getLhs().getType(), rhs = contract.getRhs().getType();
+  return isFree(lhs, rhs) && isFree(rhs, lhs);
+}
+
+namespace {
+class Fp8Planner {
+public:
+  explicit Fp8Planner(func::FuncOp step) : step(step) {}
+  std::vector<Fp8Product> run();
+
+private:
+  void findParameters();
+  bool isWeight(Value value) { return parameters.contains(findOrigin(value).argument); }
+  /// Which side of a contraction is a parameter; none if neither is, or both.
+  std::optional<unsigned> weightSide(ContractOp contract);
+  void findMatrices();
+  void findGradientsOf(BlockArgument parameter, Value gradient);
+  bool isGradient(Value value) { return gradients.contains(value); }
+
+  func::FuncOp step;
+  llvm::DenseSet<Value> parameters;
+  llvm::DenseSet<Value> gradients; ///< all that the backward pass computes
+  llvm::DenseMap<BlockArgument, MatrixUse> matrices;
+  llvm::DenseMap<Operation *, Fp8Product> products;
+};
+} // namespace
+
+void Fp8Planner::findParameters() {
+  llvm::StringMap<StateOp> states = statesByPath(step->getParentOfType<ModuleOp>());
+  for (BlockArgument argument : step.getArguments()) {
+    StateOp state = states.lookup(argumentState(step, argument.getArgNumber()));
+    if (state && state.isParameter()) parameters.insert(argument);
+  }
+}
+
+std::optional<unsigned> Fp8Planner::weightSide(ContractOp contract) {
+  bool isLhs = isWeight(contract.getLhs()), isRhs = isWeight(contract.getRhs());
+  if (isLhs == isRhs) return std::nullopt;
+  return isLhs ? 0 : 1;
+}
+
+void Fp8Planner::findMatrices() {
+  step.walk([&](ContractOp contract) {
+    std::optional<unsigned> side = weightSide(contract);
+    if (!side) return;
+    Origin origin = findOrigin(contract->getOperand(*side));
+    MatrixUse &use = matrices[origin.argument];
+    use.stacks.insert(origin.slicedAlong.begin(), origin.slicedAlong.end());
+    bool isForward = !isGradient(contract.getResult());
+    use.isMultiplied |= isForward;
+    bool sumsOverSlices =
+        llvm::any_of(names(contract.getOver()), [&](StringRef axis) { return use.stacks.contains(axis); });
+    use.isExcluded |= isKept(contract) || sumsOverSlices ||
+                      (isForward && (!isMatrixProduct(contract) || isScore(contract.getResult())));
+  });
+}
+
+/// The contractions that a parameter's gradient is, or is the sum of.
+void Fp8Planner::findGradientsOf(BlockArgument parameter, Value gradient) {
+  llvm::SetVector<Value> work;
+  work.insert(gradient);
+  for (unsigned next = 0; next < work.size(); ++next) {
+    if (auto contract = work[next].getDefiningOp<ContractOp>()) {
+      bool isLhs = isGradient(contract.getLhs()), isRhs = isGradient(contract.getRhs());
+      if (isLhs == isRhs || isKept(contract) || !isMatrixProduct(contract)) continue;
+      auto roleOf = [](bool is) { return is ? Fp8Role::Gradient : Fp8Role::Activation; };
+      products[contract] = {contract, {roleOf(isLhs), roleOf(isRhs)}, matrices[parameter].stacks};
+      continue;
+    }
+    for (Term term : termsOf(work[next])) work.insert(term.value);
+  }
+}
+
+std::vector<Fp8Product> Fp8Planner::run() {
+  gradients = followForwards(step, [](Operation *op, bool isOperandFound) -> ValueRange {
+    return isa<SeedOp>(op) || isOperandFound ? ValueRange(op->getResults()) : ValueRange();
+  });
+  findParameters();
+  findMatrices();
+  auto isLow = [&](BlockArgument argument) {
+    auto it = matrices.find(argument);
+    return it != matrices.end() && it->second.isMultiplied && !it->second.isExcluded;
+  };
+  step.walk([&](ContractOp contract) {
+    std::optional<unsigned> side = weightSide(contract);
+    if (!side || isKept(contract)) return;
+    Origin origin = findOrigin(contract->getOperand(*side));
+    if (!isLow(origin.argument)) return;
+    Fp8Product product{contract, {Fp8Role::Weight, Fp8Role::Weight}, matrices[origin.argument].stacks};
+    product.roles[1 - *side] = isGradient(contract->getOperand(1 - *side)) ? Fp8Role::Gradient : Fp8Role::Activation;
+    products[contract] = product;
+  });
+  step.walk([&](UpdateOp update) {
+    Origin origin = findOrigin(update.getParameter());
+    if (!origin.argument || !isLow(origin.argument)) return;
+    Value gradient = update.getGradient();
+    if (auto clip = gradient.getDefiningOp<ClipOp>())
+      gradient = clip.getGradients()[cast<OpResult>(gradient).getResultNumber()];
+    findGradientsOf(origin.argument, gradient);
+  });
+  std::vector<Fp8Product> inOrder;
+  step.walk<WalkOrder::PreOrder>([&](ContractOp contract) {
+    auto it = products.find(contract);
+    if (it != products.end()) inOrder.push_back(it->second);
+  });
+  return inOrder;
+}
+
+std::vector<Fp8Product> tessera::planFp8(func::FuncOp step) { return Fp8Planner(step).run(); }
