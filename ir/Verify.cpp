@@ -67,6 +67,8 @@ LogicalResult IndexOp::verify() {
 }
 
 LogicalResult ContractOp::verify() {
+  Type lhs = getLhs().getType().getElementType(), rhs = getRhs().getType().getElementType();
+  if (!(isFp8(lhs) && isFp8(rhs)) && failed(expectElementType(*this, lhs, rhs))) return failure();
   llvm::StringMap<int64_t> sizes;
   if (failed(::unite(*this, sizes, getLhs().getType())) || failed(::unite(*this, sizes, getRhs().getType())))
     return failure();
@@ -112,6 +114,7 @@ LogicalResult RenameOp::verify() {
     if (it != map.end()) map.erase(it);
   }
   if (!map.empty()) return emitOpError("operand has no axis `") << map.begin()->first() << "`";
+  if (failed(expectElementType(*this, getX().getType().getElementType(), getType().getElementType()))) return failure();
   return expectAxes(*this, sizes, getType());
 }
 
@@ -134,6 +137,9 @@ static LogicalResult verifyMerge(Operation *op, NamedTensorType split, ArrayRef<
     sizes.erase(it);
   }
   if (!sizes.try_emplace(one, product).second) return op->emitOpError("two axes would be called `") << one << "`";
+  if (failed(expectElementType(op, tensorType(op->getOperand(0)).getElementType(),
+                               tensorType(op->getResult(0)).getElementType())))
+    return failure();
   return expectAxes(op, sizes, merged);
 }
 
@@ -147,6 +153,9 @@ static LogicalResult verifyWithin(Operation *op, NamedTensorType small, NamedTen
   if (offset < 0 || offset + small.getSize(name) > large.getSize(name))
     return op->emitOpError("positions ") << offset << " to " << offset + small.getSize(name) << " leave axis `" << name
                                          << "` of size " << large.getSize(name);
+  if (failed(expectElementType(op, tensorType(op->getOperand(0)).getElementType(),
+                               tensorType(op->getResult(0)).getElementType())))
+    return failure();
   llvm::StringMap<int64_t> sizes;
   if (failed(unite(op, sizes, large))) return failure();
   sizes[name] = small.getSize(name);
@@ -164,6 +173,7 @@ LogicalResult GatherOp::verify() {
     if (!sizes.erase(name)) return emitOpError("operand has no axis `") << name << "`";
   for (Value index : getIndices())
     if (failed(::unite(*this, sizes, tensorType(index)))) return failure();
+  if (failed(expectElementType(*this, getX().getType().getElementType(), getType().getElementType()))) return failure();
   return expectAxes(*this, sizes, getType());
 }
 
@@ -178,6 +188,7 @@ LogicalResult ScatterAddOp::verify() {
   for (Value index : getIndices())
     if (failed(::unite(*this, sizes, tensorType(index)))) return failure();
   if (getInit() && getInit().getType() != getType()) return emitOpError("expected init of the result's type");
+  if (failed(expectElementType(*this, updates.getElementType(), getType().getElementType()))) return failure();
   return expectAxes(*this, sizes, updates);
 }
 

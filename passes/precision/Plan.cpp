@@ -146,7 +146,10 @@ bool PrecisionPlan::decide(Value value) {
     return isYieldedLow(repeat.getYield(), number);
   }
   if (isExempt(value)) return false;
-  if (auto gather = dyn_cast<GatherOp>(result.getOwner()); gather && isLow(gather.getX())) return true;
+  if (auto gather = dyn_cast<GatherOp>(result.getOwner()); gather && isLow(gather.getX())) {
+    gathersOfLow.insert(gather);
+    return true;
+  }
   if (isProduct(value)) return decideResultOfProduct(result);
   // A contraction that adds a bias gives the sum.
   if (auto add = dyn_cast<AddOp>(result.getOwner()))
@@ -213,8 +216,7 @@ bool PrecisionPlan::liesInMemory(Value value) {
 
 bool PrecisionPlan::isMadeLow(Value value) {
   Operation *op = value.getDefiningOp();
-  return !op || isProduct(value) || isReshape(op) || isa<RepeatOp>(op) ||
-         (isa<GatherOp>(op) && isLow(op->getOperand(0)));
+  return !op || isProduct(value) || isReshape(op) || isa<RepeatOp>(op) || gathersOfLow.contains(op);
 }
 
 bool PrecisionPlan::wantsLow(OpOperand &use) {

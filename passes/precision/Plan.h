@@ -67,6 +67,7 @@ private:
   llvm::DenseSet<Operation *>
       steepOps; ///< from which, or before which, nothing but exponentials and logarithms is computed
   llvm::DenseMap<Value, bool> decided;
+  llvm::DenseSet<Operation *> gathersOfLow; ///< which give numbers in the type that they lie in
 };
 
 } // namespace tessera

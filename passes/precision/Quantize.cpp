@@ -67,8 +67,11 @@ struct Site {
 
 class Quantizer {
 public:
-  explicit Quantizer(ModuleOp module)
-      : module(module), step(module.lookupSymbol<func::FuncOp>("step")), state(module) {}
+  Quantizer(ModuleOp module, func::FuncOp step) : module(module), step(step), state(module) {
+    for (BlockArgument argument : step.getArguments())
+      if (auto input = step.getArgAttrOfType<DictionaryAttr>(argument.getArgNumber(), attrs::input))
+        inputs[argument] = input.getAs<StringAttr>("name").getValue();
+  }
   void run();
 
 private:
@@ -95,7 +98,8 @@ private:
   ModuleOp module;
   func::FuncOp step;
   NewState state;
-  llvm::StringSet<> paths;
+  llvm::DenseMap<Value, StringRef> inputs; ///< names of those of the step
+  llvm::StringSet<> paths;                 ///< of the state that is new
   llvm::DenseMap<std::pair<Value, Type>, Twin> twins;
   SmallVector<Site> sites;
   Twin *held = nullptr; ///< of the product in work
@@ -267,9 +271,8 @@ std::string Quantizer::freshPath(Value value, ContractOp reader) {
   if (!userName(reader).empty()) base = userName(reader).str();
   if (Operation *op = value.getDefiningOp()) {
     if (!userName(op).empty()) base = userName(op).str();
-  } else if (value.getParentBlock() == &step.getBody().front()) {
-    auto input = step.getArgAttrOfType<DictionaryAttr>(cast<BlockArgument>(value).getArgNumber(), attrs::input);
-    if (input) base = input.getAs<StringAttr>("name").str();
+  } else if (inputs.contains(value)) {
+    base = inputs.lookup(value).str();
   }
   std::string path = base += ".amax";
   for (int number = 2; state.find(path) || !paths.insert(path).second; ++number)
@@ -356,5 +359,5 @@ void Quantizer::run() {
 }
 
 void tessera::quantizeProducts(ModuleOp module) {
-  if (module.lookupSymbol<func::FuncOp>("step")) Quantizer(module).run();
+  if (auto step = module.lookupSymbol<func::FuncOp>("step")) Quantizer(module, step).run();
 }

@@ -421,3 +421,19 @@ func.func @arithmetic_of_eight_bits(%x: !tsr.tensor<[a: 2], f8E4M3FN>) {
   %y = tsr.add %x, %x : (!tsr.tensor<[a: 2], f8E4M3FN>, !tsr.tensor<[a: 2], f8E4M3FN>) -> !tsr.tensor<[a: 2], f8E4M3FN>
   return
 }
+
+// -----
+
+func.func @gather_of_another_type(%x: !tsr.tensor<[a: 2], bf16>, %i: !tsr.tensor<[], i32>) {
+  // expected-error @+1 {{expected element type 'bf16', got 'f32'}}
+  %y = tsr.gather %x[["a"] = %i] : (!tsr.tensor<[a: 2], bf16>, !tsr.tensor<[], i32>) -> !tsr.tensor<[], f32>
+  return
+}
+
+// -----
+
+func.func @contraction_of_two_types(%x: !tsr.tensor<[a: 2], bf16>, %y: !tsr.tensor<[a: 2], f32>) {
+  // expected-error @+1 {{expected element type 'bf16', got 'f32'}}
+  %z = tsr.contract %x, %y over ["a"] : (!tsr.tensor<[a: 2], bf16>, !tsr.tensor<[a: 2], f32>) -> !tsr.tensor<[], f32>
+  return
+}

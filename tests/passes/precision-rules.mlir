@@ -66,6 +66,27 @@ module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "differentiate
 
 // -----
 
+// A gather gives the numbers of a low value as they lie in memory, whoever else reads them.
+module attributes {tsr.axes = ["batch", "in", "class"], tsr.phase = "differentiate", tsr.settings = {compute = {type = "bf16"}}} {
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK: %[[Y:.*]] = tsr.contract {{.*}} -> !tsr.tensor<[batch: 8, class: 4], f32>
+  // CHECK: %[[Z:.*]] = tsr.add %[[Y]], %arg2
+  // CHECK: %[[ZL:.*]] = tsr.cast %[[Z]] : {{.*}} to <[batch: 8, class: 4], bf16>
+  // CHECK: %[[G:.*]] = tsr.gather %[[ZL]]{{.*}} -> !tsr.tensor<[batch: 8], bf16>
+  // CHECK: %[[GW:.*]] = tsr.cast %[[G]] : <[batch: 8], bf16> to <[batch: 8], f32>
+  // CHECK: tsr.compare ge %[[GW]]
+  func.func @evaluate(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %w: !tsr.tensor<[in: 4, class: 4], f32>, %b: !tsr.tensor<[class: 4], f32>, %label: !tsr.tensor<[batch: 8], i32>) -> !tsr.tensor<[batch: 8], i1> {
+    %y = tsr.contract %x, %w over ["in"] : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, class: 4], f32>) -> !tsr.tensor<[batch: 8, class: 4], f32>
+    %z = tsr.add %y, %b : (!tsr.tensor<[batch: 8, class: 4], f32>, !tsr.tensor<[class: 4], f32>) -> !tsr.tensor<[batch: 8, class: 4], f32>
+    %g = tsr.gather %z[["class"] = %label] : (!tsr.tensor<[batch: 8, class: 4], f32>, !tsr.tensor<[batch: 8], i32>) -> !tsr.tensor<[batch: 8], f32>
+    %m = tsr.reduce max %z over ["class"] : !tsr.tensor<[batch: 8, class: 4], f32> -> !tsr.tensor<[batch: 8], f32>
+    %right = tsr.compare ge %g, %m : (!tsr.tensor<[batch: 8], f32>, !tsr.tensor<[batch: 8], f32>) -> !tsr.tensor<[batch: 8], i1>
+    return %right : !tsr.tensor<[batch: 8], i1>
+  }
+}
+
+// -----
+
 // f16: the seed is scaled, tsr.clip divides by the scale, which is state, and the optimizer counts the steps that happened.
 module attributes {tsr.axes = ["batch", "in"], tsr.phase = "differentiate", tsr.settings = {compute = {type = "fp16"}}} {
   // CHECK: tsr.state @loss_scale "counter" !tsr.tensor<[], f32>
