@@ -19,6 +19,11 @@ BlockArgument tessera::addInvariant(RepeatOp repeat, Value operand) {
   return repeat.getBlock().addArgument(operand.getType(), operand.getLoc());
 }
 
+BlockArgument tessera::addLike(RepeatOp repeat, BlockArgument like, Value operand) {
+  bool isSliced = llvm::is_contained(repeat.getSlicedArgs(), like);
+  return isSliced ? addSliced(repeat, operand) : addInvariant(repeat, operand);
+}
+
 Value tessera::importInto(Block *block, Value value) {
   if (value.getParentBlock() == block) return value;
   auto repeat = dyn_cast<RepeatOp>(block->getParentOp());

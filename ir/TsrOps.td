@@ -184,7 +184,7 @@ def Tsr_ContractOp : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_Adjoi
     `result = init + sum over "over" of lhs * rhs`. The axes summed over are in both operands; every other axis of an operand is in the
     result. `init` (of the result's type) and `bias` (whose axes are among the result's) are added by `fuse`; before it there are none.
     Operands of a low type (bf16, f16) are multiplied exactly and added up in f32; the sum, with `init` and `bias`, is rounded once, to
-    the result's type: theirs or f32.
+    the result's type: theirs or f32. Operands of eight bits may have two types (e4m3, e5m2); the result is f32.
   }];
   let arguments = (ins Tsr_FloatTensor:$lhs, Tsr_FloatTensor:$rhs, Optional<Tsr_FloatTensor>:$init, Optional<Tsr_FloatTensor>:$bias, StrArrayAttr:$over);
   let results = (outs Tsr_FloatTensor:$result);

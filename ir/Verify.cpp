@@ -33,6 +33,11 @@ static LogicalResult expectAxes(Operation *op, const llvm::StringMap<int64_t> &s
   return success();
 }
 
+static LogicalResult expectNoFp8(Operation *op, NamedTensorType type) {
+  if (!isFp8(type.getElementType())) return success();
+  return op->emitOpError("computes in ") << type.getElementType() << ": cast to f32 first";
+}
+
 static LogicalResult expectElementType(Operation *op, Type expected, Type got) {
   if (expected == got) return success();
   return op->emitOpError("expected element type ") << expected << ", got " << got;
@@ -45,8 +50,8 @@ LogicalResult tessera::verifyElementwise(Operation *op) {
   NamedTensorType result = tensorType(op->getResult(0));
   if (failed(expectAxes(op, sizes, result))) return failure();
   if (isa<CastOp>(op)) return success();
-  if (!isa<ReorderOp, SelectOp>(op) && isFp8(result.getElementType()))
-    return op->emitOpError("computes in ") << result.getElementType() << ": cast to f32 first";
+  for (Value operand : op->getOperands())
+    if (!isa<ReorderOp, SelectOp>(op) && failed(expectNoFp8(op, tensorType(operand)))) return failure();
   if (isa<StochasticRoundOp>(op))
     return expectElementType(op, BFloat16Type::get(op->getContext()), result.getElementType());
   // The operands that carry values have one element type; so does the result, but for a comparison.
@@ -69,6 +74,8 @@ LogicalResult IndexOp::verify() {
 LogicalResult ContractOp::verify() {
   Type lhs = getLhs().getType().getElementType(), rhs = getRhs().getType().getElementType();
   if (!(isFp8(lhs) && isFp8(rhs)) && failed(expectElementType(*this, lhs, rhs))) return failure();
+  if (isFp8(lhs) && !getType().getElementType().isF32())
+    return emitOpError("expected a result in f32 of operands in eight bits, got ") << getType().getElementType();
   llvm::StringMap<int64_t> sizes;
   if (failed(::unite(*this, sizes, getLhs().getType())) || failed(::unite(*this, sizes, getRhs().getType())))
     return failure();
@@ -87,6 +94,7 @@ LogicalResult ContractOp::verify() {
 }
 
 LogicalResult ReduceOp::verify() {
+  if (failed(expectNoFp8(*this, getX().getType()))) return failure();
   llvm::StringMap<int64_t> sizes;
   if (failed(::unite(*this, sizes, getX().getType()))) return failure();
   for (StringRef name : names(getOver()))
@@ -178,6 +186,7 @@ LogicalResult GatherOp::verify() {
 }
 
 LogicalResult ScatterAddOp::verify() {
+  if (failed(expectNoFp8(*this, getType()))) return failure();
   if (getAxes().size() != getIndices().size())
     return emitOpError("expected one index for each axis written at positions");
   llvm::StringMap<int64_t> sizes;
@@ -193,11 +202,13 @@ LogicalResult ScatterAddOp::verify() {
 }
 
 LogicalResult SoftmaxOp::verify() {
+  if (failed(expectNoFp8(*this, getX().getType()))) return failure();
   if (!getX().getType().hasAxis(getAxis())) return emitOpError("operand has no axis `") << getAxis() << "`";
   return success();
 }
 
 LogicalResult LayerNormOp::verify() {
+  if (failed(expectNoFp8(*this, getX().getType()))) return failure();
   llvm::StringMap<int64_t> sizes;
   if (failed(::unite(*this, sizes, getX().getType()))) return failure();
   for (StringRef name : names(getOver()))

@@ -60,7 +60,7 @@ struct PrecisionPass : tessera::impl::PrecisionPassBase<PrecisionPass> {
       PrecisionPlan plan(function);               // 2.
       insertCasts(function, plan, settings.low);  // 3.
     }
-    if (settings.fp8) quantizeProducts(module); // 4.
+    if (settings.fp8) quantizeProducts(module, settings); // 4.
   }
 };
 } // namespace

@@ -247,6 +247,8 @@ bool tessera::isElementwise(Operation *op) { return lowerings().contains(op->get
 
 unsigned tessera::instructionEstimate(Operation *op) {
   if (isa<RandomOp>(op)) return 120;
+  if (auto cast = dyn_cast<CastOp>(op))
+    if (isFp8(cast.getType().getElementType()) || isFp8(cast.getX().getType().getElementType())) return 20;
   auto it = lowerings().find(op->getName().getTypeID());
   return it == lowerings().end() ? 2 : it->second.instructions;
 }

@@ -30,7 +30,7 @@ private:
     }
     auto result = cast<OpResult>(value);
     Operation *op = result.getOwner();
-    if (auto constant = dyn_cast<ConstantOp>(op)) return !std::isfinite(constant.getNumber());
+    if (auto constant = dyn_cast<ConstantOp>(op)) return std::isinf(constant.getNumber());
     if (isa<KernelOp, TiledOp, RepeatOp>(op))
       return isPossible(op->getRegion(0).front().getTerminator()->getOperand(result.getResultNumber()));
     if (isa<ExpOp, TanhOp, SigmoidOp, ErfOp, CompareOp, ContractOp>(op)) return false;
@@ -65,7 +65,7 @@ private:
       json.attribute("name", userName(op));
       json.attributeArray("results", [&] {
         for (OpResult result : op->getResults())
-          if (!isFp8(tensorType(result).getElementType())) // scaled, and never infinite
+          if (!isFp8(tensorType(result).getElementType())) // scaled, and infinite numbers are cut off
             writeResult(result, cast<PlaceAttr>(places[result.getResultNumber()]));
       });
     });
@@ -114,6 +114,19 @@ private:
     return {result.getOwner()};
   }
 
+  /// The contraction of numbers of eight bits that an op divides by its scales.
+  static Value behindScales(Operation *op) {
+    if (!isa_and_nonnull<MulOp>(op)) return {};
+    for (Value value : op->getOperands()) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      if (argument && isa<KernelOp>(argument.getOwner()->getParentOp()))
+        value = argument.getOwner()->getParentOp()->getOperand(argument.getArgNumber());
+      auto contract = value.getDefiningOp<ContractOp>();
+      if (contract && isFp8(contract.getLhs().getType().getElementType())) return value;
+    }
+    return {};
+  }
+
   /// The op that gives a result, inside kernels and in front of roundings; of a contraction with what it adds to.
   static std::string makerOf(OpResult result) {
     Value value = result;
@@ -123,6 +136,8 @@ private:
         value = op->getRegion(0).front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
       else if (isa_and_nonnull<CastOp>(op))
         value = op->getOperand(0);
+      else if (Value sum = behindScales(op))
+        value = sum;
       else if (!op)
         return "argument";
       else if (auto contract = dyn_cast<ContractOp>(op))

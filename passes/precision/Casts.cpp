@@ -35,23 +35,28 @@ private:
 };
 } // namespace
 
-/// Behind the definition of the value.
-static void setInsertionPointAfter(OpBuilder &b, Value value) {
+GraphBuilder tessera::builderAfter(ModuleOp module, Value value) {
   Operation *op = value.getDefiningOp();
+  GraphBuilder b(module, op ? op->getLoc() : value.getLoc());
   if (op)
     b.setInsertionPointAfter(op);
   else
     b.setInsertionPointToStart(cast<BlockArgument>(value).getOwner());
+  return b;
 }
 
-static Location locationOf(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op ? op->getLoc() : value.getLoc();
+Value tessera::reshapeLike(Operation *reshape, Value operand) {
+  OpBuilder b(reshape->getContext());
+  b.setInsertionPointAfter(reshape);
+  Operation *copy = b.clone(*reshape);
+  copy->setOperand(0, operand);
+  Value result = copy->getResult(0);
+  result.setType(tensorType(result).withElementType(tensorType(operand).getElementType()));
+  return result;
 }
 
 Value CastInserter::cast(Value value, Type element) {
-  GraphBuilder b(module, locationOf(value));
-  setInsertionPointAfter(b, value);
+  GraphBuilder b = builderAfter(module, value);
   Value result = b.cast(value, element);
   if (Operation *op = value.getDefiningOp()) copyUserName(op, result.getDefiningOp());
   return result;
@@ -85,16 +90,9 @@ Value CastInserter::loweredTwin(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto repeat = argument ? dyn_cast<RepeatOp>(argument.getOwner()->getParentOp()) : RepeatOp();
   if (repeat && argument.getArgNumber() > repeat.getCarried().size()) {
-    Value operand = loweredTwin(repeat->getOperand(argument.getArgNumber() - 1));
-    bool isSliced = llvm::is_contained(repeat.getSlicedArgs(), argument);
-    twin = isSliced ? addSliced(repeat, operand) : addInvariant(repeat, operand);
+    twin = addLike(repeat, argument, loweredTwin(repeat->getOperand(argument.getArgNumber() - 1)));
   } else if (isa_and_nonnull<RenameOp, SplitOp, MergeOp, BroadcastOp>(op)) {
-    Value operand = loweredTwin(op->getOperand(0));
-    OpBuilder b(op);
-    Operation *copy = b.clone(*op);
-    copy->setOperand(0, operand);
-    copy->getResult(0).setType(lowType(value));
-    twin = copy->getResult(0);
+    twin = reshapeLike(op, loweredTwin(op->getOperand(0)));
   } else {
     twin = cast(value, low);
   }

@@ -4,6 +4,7 @@
 #include "ir/Program.h"
 #include "passes/precision/Flow.h"
 #include "passes/precision/Policy.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -20,6 +21,7 @@ struct Origin {
 /// The contractions in which one parameter takes part.
 struct MatrixUse {
   Stacks stacks;
+  SmallVector<ContractOp> products;
   bool isMultiplied = false; ///< by an activation
   bool isExcluded = false;
 };
@@ -56,17 +58,26 @@ static Origin findOrigin(Value value) {
   }
 }
 
-/// Whether a steep function, or a loss, follows from the value by ops that scale, move, mask, or add a bias.
-static bool isScore(Value value) {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (amplifiesRounding(user) || isa<CrossEntropyOp>(user)) return true;
-    bool passesOn = isa<CastOp, ReorderOp, NegOp, SelectOp>(user) || isReshape(user) || scaledFactor(user);
-    if (isa<AddOp, SubOp>(user)) {
-      Value other = user->getOperand(user->getOperand(0) == value ? 1 : 0);
-      passesOn = tensorType(other).getRank() < tensorType(value).getRank();
+/// Whether `user` keeps what it reads from `value` a score: it moves, scales, masks or shifts it, or is part of a stable formula
+/// (softplus, the logarithm of a sigmoid).
+static bool keepsScore(Operation *user, Value value) {
+  if (isa<CastOp, ReorderOp, NegOp, AbsOp, SigmoidOp, SelectOp>(user) || isReshape(user) || scaledFactor(user))
+    return true;
+  if (!isa<AddOp, SubOp, MaxOp, MinOp>(user)) return false;
+  Value other = user->getOperand(user->getOperand(0) == value ? 1 : 0);
+  return tensorType(other).getRank() < tensorType(value).getRank();
+}
+
+/// Whether a steep function, or a loss, follows.
+static bool isScore(Value product) {
+  llvm::SetVector<Value> scores;
+  scores.insert(product);
+  for (unsigned next = 0; next < scores.size(); ++next)
+    for (Operation *user : scores[next].getUsers()) {
+      if (amplifiesRounding(user) || isa<CrossEntropyOp>(user)) return true;
+      if (keepsScore(user, scores[next])) scores.insert(user->getResult(0));
     }
-    return passesOn && isScore(user->getResult(0));
-  });
+  return false;
 }
 
 /// Whether both operands have axes that the other one lacks.
@@ -96,7 +107,7 @@ private:
   func::FuncOp step;
   llvm::DenseSet<Value> parameters;
   llvm::DenseSet<Value> gradients; ///< all that the backward pass computes
-  llvm::DenseMap<BlockArgument, MatrixUse> matrices;
+  llvm::MapVector<BlockArgument, MatrixUse> matrices;
   llvm::DenseMap<Operation *, Fp8Product> products;
 };
 } // namespace
@@ -122,13 +133,15 @@ void Fp8Planner::findMatrices() {
     Origin origin = findOrigin(contract->getOperand(*side));
     MatrixUse &use = matrices[origin.argument];
     use.stacks.insert(origin.slicedAlong.begin(), origin.slicedAlong.end());
+    use.products.push_back(contract);
     bool isForward = !isGradient(contract.getResult());
     use.isMultiplied |= isForward;
-    bool sumsOverSlices =
-        llvm::any_of(names(contract.getOver()), [&](StringRef axis) { return use.stacks.contains(axis); });
-    use.isExcluded |= isKept(contract) || sumsOverSlices ||
-                      (isForward && (!isMatrixProduct(contract) || isScore(contract.getResult())));
+    use.isExcluded |= isKept(contract) || (isForward && (!isMatrixProduct(contract) || isScore(contract.getResult())));
   });
+  for (auto &[argument, use] : matrices)
+    for (ContractOp contract : use.products)
+      use.isExcluded |=
+          llvm::any_of(names(contract.getOver()), [&](StringRef axis) { return use.stacks.contains(axis); });
 }
 
 /// The contractions that a parameter's gradient is, or is the sum of.
@@ -159,7 +172,7 @@ std::vector<Fp8Product> Fp8Planner::run() {
   };
   step.walk([&](ContractOp contract) {
     std::optional<unsigned> side = weightSide(contract);
-    if (!side || isKept(contract)) return;
+    if (!side) return;
     Origin origin = findOrigin(contract->getOperand(*side));
     if (!isLow(origin.argument)) return;
     Fp8Product product{contract, {Fp8Role::Weight, Fp8Role::Weight}, matrices[origin.argument].stacks};

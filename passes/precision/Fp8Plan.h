@@ -5,8 +5,9 @@
 //
 //   low     matrices of parameters that meet an activation in a contraction: in the forward pass, in the gradient of the activation,
 //           and the contractions that give the matrix' own gradient
-//   not     those whose product goes into an exponential, a logarithm or a loss: scores of tokens, of which one decides. Matrices with
-//           one use that is kept in f32. Products of activations with each other (an attention)
+//   not     those whose product goes into a softmax, a cross-entropy, an exponential or a logarithm, with nothing in between but a bias, a
+//           factor, a mask or what a stable formula needs: scores, of which one decides. Matrices with one use that is kept in f32.
+//           Products of activations with each other (an attention)
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +15,6 @@
 #define TESSERA_PASSES_PRECISION_FP8PLAN_H
 
 #include "ir/Tsr.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tessera {
@@ -35,7 +35,8 @@ struct Fp8Product {
 /// What numbers of eight bits were made of: x in cast(x * scale). Null for other values.
 mlir::Value behindQuantization(mlir::Value value);
 
-/// In the order of the function. The same before and after the operands are rounded.
+/// In the order of the function. The same before and after the operands are rounded; the gradients of matrices are found as long as
+/// `tsr.update` says which they are.
 std::vector<Fp8Product> planFp8(mlir::func::FuncOp step);
 
 } // namespace tessera

@@ -12,23 +12,27 @@
 //            %amax' = max(max |x|, 7/8 %amax)                                 where max |x| is a number above zero
 //
 // What activations and gradients are multiplied with follows from the steps before, so that nothing waits for their largest number:
-// delayed scaling. `amax` is state: the largest number seen, which fades where later ones are smaller. Numbers up to
-// 1.75 times as large fit, and larger ones are cut off. A first guess holds for the first step: for gradients the reciprocal of the rows that the
-// loss is the mean of.
+// delayed scaling. `amax` is state: the largest number seen, which fades where later ones are smaller, and grows by a factor of 1024
+// at most, so that one outlier is soon forgotten. Numbers up to 1.75 times as large fit, and larger ones are cut off. A first guess
+// holds for the first step: for gradients the reciprocal of the rows that the loss is the mean of.
 //
-// Weights are known in front of the step: theirs is what they need now.
+// Weights and inputs are known in front of the step: theirs is what they need now.
 //
 // An infinite number would be cut off too, and the step go on with it: the factor `unscale` of tsr.clip is NaN then, so that the step is
-// one that is not finite, and changes nothing.
+// one that is not finite, and changes nothing, `amax` neither.
 //
 // A tensor has a scale for each slice of a stack of layers (Fp8Product::stacks); one that a repeat makes again and again with the same
 // weights has one for all.
+//
+// What a repeat stacks for the backward pass is stacked in eight bits, unless it is stacked in 16 for other readers: then the backward
+// pass rounds it again, with the same scale.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/precision/Quantize.h"
 #include "ir/Program.h"
 #include "ir/Repeats.h"
+#include "passes/precision/Casts.h"
 #include "passes/precision/Fp8Plan.h"
 #include "passes/precision/Policy.h"
 #include "passes/state/NewState.h"
@@ -43,6 +47,8 @@ using namespace tessera;
 static constexpr double fading = 0.875;
 /// Largest numbers are taken to be at least this, so that scales are finite.
 static constexpr double leastAmax = 0x1p-100;
+/// By how much they may grow in a step.
+static constexpr double mostGrowth = 1024;
 /// The guess for activations: a normalized row seldom has larger ones.
 static constexpr double firstActivation = 16;
 
@@ -53,10 +59,16 @@ static Value widest(Value value) {
 }
 
 namespace {
+/// A factor, where the function's body knows it: a scalar, or one for each slice.
+struct Scale {
+  Value scale, inverse;
+};
+
 /// A tensor in eight bits.
 struct Twin {
   Value bytes;
   Value inverse; ///< of the scale: a scalar, or in front of a repeat one for each slice
+  Scale origin;  ///< of the scale; null if it is made inside a repeat
 };
 
 /// A tensor that is rounded with a delayed scale.
@@ -67,11 +79,8 @@ struct Site {
 
 class Quantizer {
 public:
-  Quantizer(ModuleOp module, func::FuncOp step) : module(module), step(step), state(module) {
-    for (BlockArgument argument : step.getArguments())
-      if (auto input = step.getArgAttrOfType<DictionaryAttr>(argument.getArgNumber(), attrs::input))
-        inputs[argument] = input.getAs<StringAttr>("name").getValue();
-  }
+  Quantizer(func::FuncOp step, const ComputeSettings &settings)
+      : module(step->getParentOfType<ModuleOp>()), step(step), settings(settings), state(module) {}
   void run();
 
 private:
@@ -80,16 +89,15 @@ private:
   Twin makeTwin(Value &value, const Fp8Product &product, Fp8Role role);
   Twin twinOfArgument(RepeatOp repeat, BlockArgument argument, const Fp8Product &product, Fp8Role role);
   std::pair<Twin, Value> twinOfStack(RepeatOp repeat, OpResult result, const Fp8Product &product, Fp8Role role);
-  Twin quantize(Value value, const Fp8Product &product, Fp8Role role) {
-    value = widest(value);
-    return role == Fp8Role::Weight ? quantizeWeight(value, product) : quantizeDelayed(value, product, role);
-  }
-  Twin quantizeWeight(Value value, const Fp8Product &product);
+  Twin quantize(Value value, const Fp8Product &product, Fp8Role role);
+  Twin quantizeNow(Value value, const Fp8Product &product, Fp8Role role);
   Twin quantizeDelayed(Value value, const Fp8Product &product, Fp8Role role);
+  Twin roundWith(Value value, Scale origin, Fp8Role role);
+  bool isReadOtherwise(Value value);
   void multiplyTwins(const Fp8Product &product);
   void bringOut();
-  void passInfinitiesOn();
-  void updateState();
+  void passInfinitiesOn(ClipOp clip);
+  void updateState(ClipOp clip);
 
   RepeatOp stack(RepeatOp repeat, ValueRange values);
   Type typeFor(Fp8Role role);
@@ -97,9 +105,10 @@ private:
 
   ModuleOp module;
   func::FuncOp step;
+  const ComputeSettings &settings;
   NewState state;
-  llvm::DenseMap<Value, StringRef> inputs; ///< names of those of the step
-  llvm::StringSet<> paths;                 ///< of the state that is new
+  llvm::StringSet<> paths;                ///< of the state that is new
+  llvm::DenseSet<Operation *> unfinished; ///< contractions that will multiply numbers of eight bits
   llvm::DenseMap<std::pair<Value, Type>, Twin> twins;
   SmallVector<Site> sites;
   Twin *held = nullptr; ///< of the product in work
@@ -113,17 +122,6 @@ Type Quantizer::typeFor(Fp8Role role) {
 
 /// What the largest number of a tensor becomes: the largest power of two that the type has.
 static double limitOf(Type type) { return std::exp2(std::floor(std::log2(largestOf(type)))); }
-
-/// Builds behind the definition of the value.
-static GraphBuilder builderAfter(ModuleOp module, Value value) {
-  Operation *op = value.getDefiningOp();
-  GraphBuilder b(module, op ? op->getLoc() : value.getLoc());
-  if (op)
-    b.setInsertionPointAfter(op);
-  else
-    b.setInsertionPointToStart(cast<BlockArgument>(value).getOwner());
-  return b;
-}
 
 /// The axes of a type but those named.
 static SmallVector<StringRef> axesBut(NamedTensorType type, const llvm::SmallSetVector<StringRef, 2> &kept) {
@@ -167,24 +165,31 @@ Twin Quantizer::makeTwin(Value &value, const Fp8Product &product, Fp8Role role) 
   } else if (Operation *op = value.getDefiningOp(); isa<RenameOp, SplitOp, MergeOp>(op)) {
     // Another shape of the tensor is another shape of its twin.
     Twin twin = twinOf(op->getOperand(0), product, role);
-    if (tensorType(twin.inverse).isScalar()) {
-      OpBuilder b(op);
-      b.setInsertionPointAfter(op);
-      Operation *copy = b.clone(*op);
-      copy->setOperand(0, twin.bytes);
-      copy->getResult(0).setType(tensorType(value).withElementType(typeFor(role)));
-      return {copy->getResult(0), twin.inverse};
-    }
+    if (tensorType(twin.inverse).isScalar()) return {reshapeLike(op, twin.bytes), twin.inverse, twin.origin};
   }
   return quantize(value, product, role);
 }
 
+/// Whether something reads the value, in whatever shape, that will not read it in eight bits.
+bool Quantizer::isReadOtherwise(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isReshape(user)) return isReadOtherwise(user->getResult(0));
+    return !unfinished.contains(user);
+  });
+}
+
 Twin Quantizer::twinOfArgument(RepeatOp repeat, BlockArgument argument, const Fp8Product &product, Fp8Role role) {
-  bool isSliced = llvm::is_contained(repeat.getSlicedArgs(), argument);
+  Value operand = repeat->getOperand(argument.getArgNumber() - 1);
+  auto stacking = operand.getDefiningOp<RepeatOp>();
+  unsigned number = stacking ? cast<OpResult>(operand).getResultNumber() : 0;
+  if (stacking && number >= stacking.getCarried().size() && isReadOtherwise(argument)) {
+    Twin inner = twinOf(stacking.getYield().getValues()[number], product, role);
+    if (inner.origin.scale) return roundWith(argument, inner.origin, role);
+  }
   Twin outer = twinOf(repeat->getOperand(argument.getArgNumber() - 1), product, role);
   repeat = cast<RepeatOp>(argument.getOwner()->getParentOp()); // it may have been built anew
-  Value bytes = isSliced ? addSliced(repeat, outer.bytes) : addInvariant(repeat, outer.bytes);
-  return {bytes, importInto(&repeat.getBlock(), outer.inverse)};
+  Value bytes = addLike(repeat, argument, outer.bytes);
+  return {bytes, importInto(&repeat.getBlock(), outer.inverse), outer.origin};
 }
 
 /// What a repeat stacks is rounded inside of it, and stacked so.
@@ -193,8 +198,15 @@ std::pair<Twin, Value> Quantizer::twinOfStack(RepeatOp repeat, OpResult result, 
   unsigned number = result.getResultNumber();
   YieldOp yield = repeat.getYield();
   Twin inner = twinOf(yield.getValues()[number], product, role);
+  Block *outside = repeat->getBlock();
+  if (inner.origin.inverse) {
+    repeat = stack(cast<RepeatOp>(yield->getParentOp()), inner.bytes);
+    Twin twin{repeat->getResults().back(), importInto(outside, inner.origin.inverse), inner.origin};
+    return {twin, repeat->getResult(number)};
+  }
   repeat = stack(cast<RepeatOp>(yield->getParentOp()), {inner.bytes, inner.inverse});
-  return {{repeat->getResult(repeat->getNumResults() - 2), repeat->getResults().back()}, repeat->getResult(number)};
+  Twin twin{repeat->getResult(repeat->getNumResults() - 2), repeat->getResults().back(), {}};
+  return {twin, repeat->getResult(number)};
 }
 
 /// The repeat with more stacked results; what is known of its results so far goes over to the new op's.
@@ -218,16 +230,33 @@ RepeatOp Quantizer::stack(RepeatOp repeat, ValueRange values) {
   return rebuilt;
 }
 
-/// By the largest number that the weights have now.
-Twin Quantizer::quantizeWeight(Value value, const Fp8Product &product) {
-  Type type = typeFor(Fp8Role::Weight);
+Twin Quantizer::quantize(Value value, const Fp8Product &product, Fp8Role role) {
+  value = widest(value);
+  bool isArgument = isa<BlockArgument>(value) && value.getParentBlock() == &step.getBody().front();
+  return role == Fp8Role::Weight || isArgument ? quantizeNow(value, product, role)
+                                               : quantizeDelayed(value, product, role);
+}
+
+/// By the largest number that the tensor has.
+Twin Quantizer::quantizeNow(Value value, const Fp8Product &product, Fp8Role role) {
+  Type type = typeFor(role);
   GraphBuilder b = builderAfter(module, value);
   Value wide = b.cast(value, b.getF32Type());
   Value amax = largest(b, wide, axesBut(tensorType(wide), product.stacks));
   amax = b.max(amax, b.scalar(leastAmax, b.getF32Type()));
   Value limit = b.scalar(limitOf(type), b.getF32Type());
-  Value bytes = b.cast(b.mul(wide, b.div(limit, amax)), type);
-  return {bytes, b.div(amax, limit)};
+  Value scale = b.div(limit, amax), inverse = b.div(amax, limit);
+  bool isOutside = value.getParentBlock() == &step.getBody().front();
+  return {b.cast(b.mul(wide, scale), type), inverse, isOutside ? Scale{scale, inverse} : Scale{}};
+}
+
+/// With a scale that the function's body knows. The value stands behind it, or in a repeat.
+Twin Quantizer::roundWith(Value value, Scale origin, Fp8Role role) {
+  Block *block = value.getParentBlock();
+  Value scale = importInto(block, origin.scale), inverse = importInto(block, origin.inverse);
+  GraphBuilder b = builderAfter(module, value);
+  Value wide = b.cast(value, b.getF32Type());
+  return {b.cast(b.mul(wide, scale), typeFor(role)), inverse, origin};
 }
 
 /// Rows of the gradient in a product: what it has beside the axes of the weights, or what the gradient of a matrix is summed over.
@@ -249,20 +278,17 @@ Twin Quantizer::quantizeDelayed(Value value, const Fp8Product &product, Fp8Role 
     if (product.stacks.contains(repeat.getAxis().getName())) axes.push_back(repeat.getAxis());
   GraphBuilder top(module, value.getLoc());
   NamedTensorType stateType = top.type(axes, top.getF32Type());
-  double first = role == Fp8Role::Gradient ? 1 / rowsOf(product) : firstActivation;
+  double first = role == Fp8Role::Gradient ? settings.lossScale.value_or(1) / rowsOf(product) : firstActivation;
   Value last = state.add(freshPath(value, product.contract), "scale", stateType, ArrayAttr(), first, value.getLoc());
 
   top.setInsertionPointToStart(&step.getBody().front());
   Value limit = top.scalar(limitOf(type), top.getF32Type());
-  Value scale = top.div(limit, last), inverse = top.div(last, limit);
-  Block *block = value.getParentBlock();
-  scale = importInto(block, scale), inverse = importInto(block, inverse);
+  Twin twin = roundWith(value, {top.div(limit, last), top.div(last, limit)}, role);
 
   GraphBuilder b = builderAfter(module, value);
-  if (Operation *maker = inverse.getDefiningOp(); maker && isa<BlockArgument>(value)) b.setInsertionPointAfter(maker);
   Value wide = b.cast(value, b.getF32Type());
   sites.push_back({largest(b, wide, axesBut(tensorType(wide), {})), last});
-  return {b.cast(b.mul(wide, scale), type), inverse};
+  return twin;
 }
 
 /// "h.ln_1.amax": after what is rounded, or what it is multiplied for.
@@ -271,8 +297,6 @@ std::string Quantizer::freshPath(Value value, ContractOp reader) {
   if (!userName(reader).empty()) base = userName(reader).str();
   if (Operation *op = value.getDefiningOp()) {
     if (!userName(op).empty()) base = userName(op).str();
-  } else if (inputs.contains(value)) {
-    base = inputs.lookup(value).str();
   }
   std::string path = base += ".amax";
   for (int number = 2; state.find(path) || !paths.insert(path).second; ++number)
@@ -290,7 +314,6 @@ void Quantizer::multiplyTwins(const Fp8Product &product) {
   NamedTensorType type = contract.getType();
   auto sum = ContractOp::create(b, contract.getLoc(), type.withElementType(b.getF32Type()), lhs.bytes, rhs.bytes,
                                 Value(), Value(), contract.getOver());
-  copyUserName(contract, sum);
   Value result = b.mul(sum, b.mul(lhs.inverse, rhs.inverse));
   result = b.cast(result, type.getElementType());
   if (Operation *last = result.getDefiningOp()) copyUserName(contract, last);
@@ -316,10 +339,7 @@ static Value isFinite(GraphBuilder &b, Value x) {
 }
 
 /// A number that is not finite must end up in the gradients' norm, as it would without having been cut off.
-void Quantizer::passInfinitiesOn() {
-  ClipOp clip;
-  step.walk([&](ClipOp op) { clip = op; });
-  if (!clip) return;
+void Quantizer::passInfinitiesOn(ClipOp clip) {
   GraphBuilder b(clip);
   Value worst;
   for (const Site &site : sites) {
@@ -337,27 +357,33 @@ void Quantizer::passInfinitiesOn() {
   clip.getUnscaleMutable().assign(factor);
 }
 
-void Quantizer::updateState() {
+void Quantizer::updateState(ClipOp clip) {
   GraphBuilder b(step.getBody().front().getTerminator());
   b.setLoc(b.getUnknownLoc());
   Type f32 = b.getF32Type();
   SmallVector<Value> next;
   for (const Site &site : sites) {
     Value isSeen = b.logicalAnd(b.compare(Predicate::GT, site.amax, b.scalar(0, f32)), isFinite(b, site.amax));
+    if (clip) isSeen = b.logicalAnd(isSeen, isFinite(b, clip.getNorm()));
     Value faded = b.max(site.amax, b.mul(site.last, fading));
-    next.push_back(b.select(isSeen, b.max(faded, b.scalar(leastAmax, f32)), site.last));
+    Value limited = b.min(faded, b.mul(site.last, mostGrowth));
+    next.push_back(b.select(isSeen, b.max(limited, b.scalar(leastAmax, f32)), site.last));
   }
   state.setResults(next);
   state.finish();
 }
 
 void Quantizer::run() {
-  for (const Fp8Product &product : planFp8(step)) multiplyTwins(product);
+  std::vector<Fp8Product> products = planFp8(step);
+  for (const Fp8Product &product : products) unfinished.insert(product.contract);
+  for (const Fp8Product &product : products) multiplyTwins(product);
   bringOut();
-  passInfinitiesOn();
-  updateState();
+  ClipOp clip;
+  step.walk([&](ClipOp op) { clip = op; });
+  if (clip) passInfinitiesOn(clip);
+  updateState(clip);
 }
 
-void tessera::quantizeProducts(ModuleOp module) {
-  if (auto step = module.lookupSymbol<func::FuncOp>("step")) Quantizer(module, step).run();
+void tessera::quantizeProducts(ModuleOp module, const ComputeSettings &settings) {
+  if (auto step = module.lookupSymbol<func::FuncOp>("step")) Quantizer(step, settings).run();
 }

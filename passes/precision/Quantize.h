@@ -3,12 +3,12 @@
 #ifndef TESSERA_PASSES_PRECISION_QUANTIZE_H
 #define TESSERA_PASSES_PRECISION_QUANTIZE_H
 
-#include "ir/Tsr.h"
+#include "passes/precision/Policy.h"
 
 namespace tessera {
 
 /// Has the contractions that `planFp8` names multiply numbers of eight bits. Adds the state that the scales come from.
-void quantizeProducts(mlir::ModuleOp module);
+void quantizeProducts(mlir::ModuleOp module, const ComputeSettings &settings);
 
 } // namespace tessera
 

@@ -1,7 +1,7 @@
 //===- Checkpoint.h - saving and loading a run --------------------------------===//
 //
 // A checkpoint is a folder: `model.safetensors` (parameters and other state of
-// the model), `optimizer.safetensors` (moments and counters) and
+// the model), `optimizer.safetensors` (moments, counters, scales) and
 // `manifest.json` (what it is, and a hash of every chunk of both). It is
 // written under a temporary name and committed by a rename.
 //

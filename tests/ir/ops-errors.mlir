@@ -437,3 +437,27 @@ func.func @contraction_of_two_types(%x: !tsr.tensor<[a: 2], bf16>, %y: !tsr.tens
   %z = tsr.contract %x, %y over ["a"] : (!tsr.tensor<[a: 2], bf16>, !tsr.tensor<[a: 2], f32>) -> !tsr.tensor<[], f32>
   return
 }
+
+// -----
+
+func.func @comparison_of_eight_bits(%x: !tsr.tensor<[a: 2], f8E4M3FN>) {
+  // expected-error @+1 {{computes in 'f8E4M3FN': cast to f32 first}}
+  %y = tsr.compare lt %x, %x : (!tsr.tensor<[a: 2], f8E4M3FN>, !tsr.tensor<[a: 2], f8E4M3FN>) -> !tsr.tensor<[a: 2], i1>
+  return
+}
+
+// -----
+
+func.func @reduction_of_eight_bits(%x: !tsr.tensor<[a: 2], f8E5M2>) {
+  // expected-error @+1 {{computes in 'f8E5M2': cast to f32 first}}
+  %y = tsr.reduce max %x over ["a"] : !tsr.tensor<[a: 2], f8E5M2> -> !tsr.tensor<[], f8E5M2>
+  return
+}
+
+// -----
+
+func.func @contraction_to_eight_bits(%x: !tsr.tensor<[a: 2], f8E4M3FN>) {
+  // expected-error @+1 {{expected a result in f32 of operands in eight bits, got 'f8E4M3FN'}}
+  %y = tsr.contract %x, %x over ["a"] : (!tsr.tensor<[a: 2], f8E4M3FN>, !tsr.tensor<[a: 2], f8E4M3FN>) -> !tsr.tensor<[], f8E4M3FN>
+  return
+}
