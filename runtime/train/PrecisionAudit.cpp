@@ -107,15 +107,23 @@ std::vector<double> PrecisionAudit::sample(const TraceStep::Result &result, cons
   return numbers;
 }
 
+static std::string lineOf(const TraceStep::Result &result) {
+  return result.from.empty() ? "" : result.from.back().second;
+}
+
+/// What has neither name nor line (the norm, scales) has no counterpart that could be told.
+static bool isComparable(const TraceStep &step, const TraceStep::Result &result) {
+  return isFloat(result.type) && !result.mayBeInfinite && !(step.name.empty() && lineOf(result).empty());
+}
+
 /// What tells a result apart in both entry functions: names, lines and axes, and which one of several that are equal.
 std::string PrecisionAudit::keyOf(const TraceStep &step, const TraceStep::Result &result,
                                   const std::vector<int64_t> &turns) {
   std::vector<std::string> axes;
   for (const Axis &axis : result.axes) axes.push_back(fmt::format("{}:{}", axis.name, axis.size));
   std::sort(axes.begin(), axes.end());
-  std::string line = result.from.empty() ? "" : result.from.back().second;
   std::string key =
-      fmt::format("{}|{}|{}|{}|{}", step.name, result.op, line, fmt::join(axes, ","), fmt::join(turns, ","));
+      fmt::format("{}|{}|{}|{}|{}", step.name, result.op, lineOf(result), fmt::join(axes, ","), fmt::join(turns, ","));
   return fmt::format("{}|{}", key, seen[key]++);
 }
 
@@ -127,12 +135,12 @@ void PrecisionAudit::beginStep(double lossScale) {
 
 void PrecisionAudit::seeShadow(const TraceStep &step, const std::vector<int64_t> &turns) {
   for (const TraceStep::Result &result : step.results)
-    if (isFloat(result.type) && !result.mayBeInfinite) reference[keyOf(step, result, turns)] = sample(result, turns);
+    if (isComparable(step, result)) reference[keyOf(step, result, turns)] = sample(result, turns);
 }
 
 void PrecisionAudit::seeStep(const TraceStep &step, const std::vector<int64_t> &turns) {
   for (const TraceStep::Result &result : step.results) {
-    if (!isFloat(result.type) || result.mayBeInfinite) continue;
+    if (!isComparable(step, result)) continue;
     auto found = reference.find(keyOf(step, result, turns));
     if (found == reference.end()) continue;
     std::vector<double> numbers = sample(result, turns);
