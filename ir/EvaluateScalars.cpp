@@ -67,7 +67,12 @@ double SelectOp::applyScalar(ArrayRef<double> x) { return x[0] != 0 ? x[1] : x[2
 double CastOp::applyScalar(ArrayRef<double> x) {
   Type to = getType().getElementType();
   if (to.isInteger(1)) return x[0] != 0;
-  return isa<IntegerType>(to) ? std::trunc(x[0]) : x[0];
+  if (!isa<IntegerType>(to)) return x[0];
+  if (!isa<FloatType>(getX().getType().getElementType())) return x[0];
+  if (std::isnan(x[0])) return 0;
+  double beyond = std::ldexp(1.0, static_cast<int>(to.getIntOrFloatBitWidth()) - 1);
+  double largest = to.isInteger(64) ? std::nextafter(beyond, 0.0) : beyond - 1;
+  return std::clamp(std::trunc(x[0]), -beyond, largest);
 }
 
 double ReorderOp::applyScalar(ArrayRef<double> x) { return x[0]; }

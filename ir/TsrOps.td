@@ -109,7 +109,7 @@ def Tsr_SelectOp : Tsr_ElementwiseOp<"select", [DeclareOpInterfaceMethods<Tsr_Ad
 }
 
 def Tsr_CastOp : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
-  let summary = "change of element type: floats to integers round toward zero, anything to i1 compares with zero";
+  let summary = "change of element type: floats to integers round toward zero and saturate (NaN: 0), anything to i1 compares with zero";
   let description = [{
     Floats round to the nearest, ties to even. What is too large for f16 or bf16 becomes infinite; for the types of eight bits, infinity too
     becomes the largest number, as on GPUs, and NaN stays NaN.

@@ -10,7 +10,8 @@ using namespace tessera;
 /// model.
 static void addInputOptions(CLI::App *command, CommandOptions &options) {
   command->add_option("MODEL", options.input.path, "model file (.tsr), or a dumped module (.mlir)")->required();
-  command->add_option("--precision", options.input.precision, "f32, tf32, bf16, fp16 or fp8: short for --set compute=TYPE")
+  command
+      ->add_option("--precision", options.input.precision, "f32, tf32, bf16, fp16 or fp8: short for --set compute=TYPE")
       ->check(CLI::IsMember({"f32", "tf32", "bf16", "fp16", "fp8"}));
   command->add_option("--set", options.input.sets, "NAME=VALUE: override a hyper or a training setting")
       ->expected(1)

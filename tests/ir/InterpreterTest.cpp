@@ -103,6 +103,8 @@ TEST(Elementwise, ComparisonWithNaNIsFalseButForNe) {
 TEST(Elementwise, CastToIntegerTruncates) {
   std::string body = "%r = tsr.cast %x : " + vec(4) + " to " + vec(4, "i32");
   expectNear(evaluate("%x: " + vec(4), vec(4, "i32"), body, {{1.9, -1.9, 0.2, -0.2}}), {1, -1, 0, 0});
+  expectNear(evaluate("%x: " + vec(4), vec(4, "i32"), body, {{infinity, -1e12, notANumber, 0x1p31}}),
+             {2147483647, -2147483648.0, 0, 2147483647});
   body = "%r = tsr.cast %x : " + vec(3) + " to " + vec(3, "i1");
   expectNear(evaluate("%x: " + vec(3), vec(3, "i1"), body, {{0, 0.1, -3}}), {0, 1, 1});
 }
