@@ -25,8 +25,8 @@
 
 #include "codegen/WorkSharing.h"
 #include "codegen/cpu/Code.h"
-#include "codegen/cpu/KernelPlan.h"
 #include "codegen/cpu/Target.h"
+#include "codegen/plan/KernelPlan.h"
 
 namespace tessera {
 
@@ -53,12 +53,7 @@ private:
   };
   /// Values by item: one, or one a chunk where they vary along the vector loop.
   using Frame = llvm::DenseMap<Value, llvm::SmallVector<Value, 4>>;
-  /// What one sweep computes.
-  struct Sweep {
-    unsigned number; ///< from 1
-    llvm::SmallVector<ReduceOp> reduces;
-    bool writesElements;
-    ItemSet needed;
+  struct Sweep : tessera::Sweep {
     llvm::SmallVector<unsigned> slots; ///< accumulators of each reduction
   };
 
@@ -88,7 +83,6 @@ private:
   void fail(mlir::Operation *op);
 
   // Sweeps.cpp: loops over S.
-  Sweep planSweep(unsigned number) const;
   void emitSweep(unsigned number);
   llvm::SmallVector<Value> emitSerialLoops(const Sweep &sweep, unsigned loop, mlir::ValueRange accumulators);
   llvm::SmallVector<Value> emitVectorLoop(const Sweep &sweep, mlir::ValueRange accumulators);

@@ -243,8 +243,6 @@ Value tessera::lowerElementwise(Code &code, Operation *op, Values operands) {
   return it == lowerings().end() ? Value() : it->second.lower(code, op, operands);
 }
 
-bool tessera::isElementwise(Operation *op) { return lowerings().contains(op->getName().getTypeID()); }
-
 unsigned tessera::instructionEstimate(Operation *op) {
   if (isa<RandomOp>(op)) return 120;
   if (auto cast = dyn_cast<CastOp>(op))

@@ -12,9 +12,6 @@ namespace tessera {
 /// if there is no code for the op on this element type.
 mlir::Value lowerElementwise(Code &code, mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
 
-/// Whether `lowerElementwise` knows the op.
-bool isElementwise(mlir::Operation *op);
-
 /// Rough cost of an op in vector instructions, to size tiles by.
 unsigned instructionEstimate(mlir::Operation *op);
 

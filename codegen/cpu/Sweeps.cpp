@@ -12,34 +12,13 @@
 using namespace mlir;
 using namespace tessera;
 
-/// What the sweep computes: the reductions of its stage, in the last sweep also the element results, and all they need.
-LoopNestEmitter::Sweep LoopNestEmitter::planSweep(unsigned number) const {
-  Sweep sweep{number, {}, number == plan.sweeps, {}, {}};
-  SmallVector<Value> worklist;
-  auto need = [&](Value value) {
-    if (!isEmitted(value) && sweep.needed.insert(value).second) worklist.push_back(value);
-  };
-  for (Value item : plan.items) {
-    auto reduce = dyn_cast_if_present<ReduceOp>(item.getDefiningOp());
-    if (!reduce || plan.stages.lookup(item) != number) continue;
-    sweep.reduces.push_back(reduce);
-    bool each = plan.isVectorSerial() || isVector(reduce.getX());
-    sweep.slots.push_back(!each ? 1 : plan.isVectorSerial() ? tileChunks : chunks.size());
-    need(reduce.getX());
-  }
-  if (sweep.writesElements)
-    for (auto [i, value] : llvm::enumerate(plan.yield().getValues()))
-      if (plan.isElementResult(i)) need(value);
-  while (!worklist.empty())
-    if (Operation *op = worklist.pop_back_val().getDefiningOp())
-      for (Value operand : op->getOperands())
-        if (plan.varies.contains(operand)) need(operand);
-  return sweep;
-}
-
 /// Accumulators of one row after the other.
 void LoopNestEmitter::emitSweep(unsigned number) {
-  Sweep sweep = planSweep(number);
+  Sweep sweep{planSweep(plan, number, [&](Value value) { return isEmitted(value); }), {}};
+  for (ReduceOp reduce : sweep.reduces) {
+    bool each = plan.isVectorSerial() || isVector(reduce.getX());
+    sweep.slots.push_back(!each ? 1 : plan.isVectorSerial() ? tileChunks : chunks.size());
+  }
   SmallVector<Value> accumulators;
   forEachRow([&](unsigned) {
     for (auto [reduce, slots] : llvm::zip(sweep.reduces, sweep.slots)) {

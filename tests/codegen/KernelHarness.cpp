@@ -68,7 +68,8 @@ LoadedKernels::LoadedKernels(StringRef text, StringRef march) : text(text), cont
     return success();
   });
   module = parseSourceString<ModuleOp>(text, &context);
-  if (module && !compile(march) && errors.empty()) errors = "no code and no message";
+  if (module && !(march == "cuda" ? compileForCuda() : compile(march)) && errors.empty())
+    errors = "no code and no message";
 }
 
 LoadedKernels::~LoadedKernels() {
@@ -102,6 +103,45 @@ bool LoadedKernels::compile(StringRef march) {
   return llvm::all_of(kernels, [](const Kernel &kernel) { return kernel.code != nullptr; });
 }
 
+bool LoadedKernels::compileForCuda() {
+  cuda::Device small;
+  small.name = "small", small.multiprocessors = 1, small.threadsEach = 32;
+  for (const cuda::Device &device : {cuda::Device(), small}) {
+    cuda::CudaKernels written(device);
+    llvm::StringMap<const cuda::CudaKernel *> renamed; // so that all are one library
+    bool ok = true;
+    module->walk([&](KernelOp op) {
+      FailureOr<const cuda::CudaKernel *> kernel = written.emit(op);
+      if (!(ok &= succeeded(kernel))) return;
+      const cuda::CudaKernel *&own = renamed[(*kernel)->symbol];
+      if (!own) {
+        cudaKernels.push_back(std::make_unique<cuda::CudaKernel>(**kernel));
+        cuda::CudaKernel &copy = *cudaKernels.back();
+        copy.symbol += "_on_" + device.name;
+        copy.source.replace(copy.source.find((*kernel)->symbol + "("), (*kernel)->symbol.size(), copy.symbol);
+        own = &copy;
+      }
+      kernels.push_back({op->getParentOfType<func::FuncOp>(), op, {}, nullptr, own});
+    });
+    if (!ok) return false;
+  }
+  emulated = std::make_unique<EmulatedKernels>(
+      llvm::map_to_vector(cudaKernels, [](auto &kernel) -> const cuda::CudaKernel * { return kernel.get(); }));
+  errors += emulated->errors;
+  for (auto &kernel : cudaKernels)
+    if (!errors.empty()) errors += kernel->source + "\n";
+  return errors.empty();
+}
+
+/// Runs a kernel; what is wrong, or an empty string.
+std::string LoadedKernels::call(Kernel &kernel, ArrayRef<void *> addresses, int pieces) {
+  if (kernel.isCuda()) return emulated->run(*kernel.emulated, addresses);
+  int64_t n = kernel.interface.iterations;
+  for (int piece = pieces - 1; piece >= 0; --piece)
+    kernel.code(addresses.data(), n * piece / pieces, n * (piece + 1) / pieces, nullptr);
+  return "";
+}
+
 std::vector<TensorValue> LoadedKernels::run(Kernel &kernel, ArrayRef<TensorValue> arguments, int pieces,
                                             ArrayRef<int> inPlace) {
   std::vector<Buffer> buffers;
@@ -114,9 +154,7 @@ std::vector<TensorValue> LoadedKernels::run(Kernel &kernel, ArrayRef<TensorValue
   for (Buffer &buffer : buffers) addresses.push_back(buffer.data());
   for (auto [result, operand] : llvm::enumerate(inPlace))
     if (operand >= 0) addresses[arguments.size() + result] = addresses[operand];
-  int64_t n = kernel.interface.iterations;
-  for (int piece = pieces - 1; piece >= 0; --piece)
-    kernel.code(addresses.data(), n * piece / pieces, n * (piece + 1) / pieces, nullptr);
+  errors += call(kernel, addresses, pieces);
 
   std::vector<TensorValue> results;
   for (size_t i = 0; i < buffers.size(); ++i) {

@@ -12,6 +12,7 @@
 #include "codegen/cpu/ObjectCode.h"
 #include "ir/Interpreter.h"
 #include "runtime/Abi.h"
+#include "tests/cuda/EmulatedKernels.h"
 #include "llvm/Support/raw_ostream.h"
 #include <memory>
 #include <random>
@@ -33,7 +34,8 @@ struct Buffer {
 /// A module of functions, each with one kernel, compiled and loaded.
 class LoadedKernels {
 public:
-  /// Compiles the kernels of `text` for `march`. Check `errors` afterwards: empty if all went well.
+  /// Compiles the kernels of `text` for `march`: a processor, or `cuda`, which is emulated; for a large device and for one so small that
+  /// small kernels get the schedules of large ones. Check `errors` afterwards: empty if all went well.
   explicit LoadedKernels(llvm::StringRef text, llvm::StringRef march = "native");
   ~LoadedKernels();
   LoadedKernels(const LoadedKernels &) = delete;
@@ -42,7 +44,11 @@ public:
     mlir::func::FuncOp function;
     KernelOp op;
     KernelInterface interface;
-    TsrKernel code = nullptr;
+    TsrKernel code = nullptr;                   ///< for a processor
+    const cuda::CudaKernel *emulated = nullptr; ///< for CUDA
+
+    bool isCuda() const { return emulated != nullptr; }
+    llvm::StringRef symbol() const { return isCuda() ? emulated->symbol : interface.name; }
   };
   Kernel &kernel(unsigned i = 0) { return kernels[i]; }
 
@@ -58,10 +64,14 @@ public:
 
 private:
   bool compile(llvm::StringRef march);
+  bool compileForCuda();
+  std::string call(Kernel &kernel, llvm::ArrayRef<void *> addresses, int pieces);
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::OwningOpRef<mlir::ModuleOp> code;
   void *library = nullptr;
+  std::vector<std::unique_ptr<cuda::CudaKernel>> cudaKernels;
+  std::unique_ptr<EmulatedKernels> emulated;
 };
 
 /// Random numbers for a tensor: floats in [low, high), integers in [0, highInteger), booleans.

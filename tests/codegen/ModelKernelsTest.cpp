@@ -7,6 +7,8 @@
 
 #include "KernelCheck.h"
 #include "ModelText.h"
+#include "codegen/cuda/Nvrtc.h"
+#include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
 #include <set>
 
@@ -18,16 +20,37 @@ namespace {
 void checkModel(const std::string &example, const std::vector<std::string> &sets) {
   std::string text = fusedModel(std::string(TESSERA_SOURCE_DIR) + "/examples/" + example, sets);
   ASSERT_NE(text, "");
-  LoadedKernels loaded(text);
-  ASSERT_EQ(loaded.errors, "");
-  std::set<std::string> seen;
-  for (LoadedKernels::Kernel &kernel : loaded.kernels)
-    if (seen.insert(kernel.interface.name).second) checkKernel(loaded, kernel, {.tolerance = 2e-5});
-  printf("  %s: %zu kernels, %zu distinct\n", example.c_str(), loaded.kernels.size(), seen.size());
+  for (const char *march : {"native", "cuda"}) {
+    LoadedKernels loaded(text, march);
+    ASSERT_EQ(loaded.errors, "");
+    std::set<std::string> seen;
+    for (LoadedKernels::Kernel &kernel : loaded.kernels)
+      if (seen.insert(kernel.symbol().str()).second) checkKernel(loaded, kernel, {.tolerance = 2e-5});
+    printf("  %s, %s: %zu kernels, %zu distinct\n", example.c_str(), march, loaded.kernels.size(), seen.size());
+  }
 }
 
 TEST(ModelKernels, Regression) { checkModel("01-regression.tsr", {}); }
 TEST(ModelKernels, Digits) { checkModel("02-digits.tsr", {}); }
 TEST(ModelKernels, ByteGpt) { checkModel("03-byte-gpt.tsr", {"depth=2", "heads=1", "head_size=8"}); }
+
+/// All kernels of a model compile for a GPU, and none spills registers.
+TEST(ModelKernels, CompileForGpus) {
+  std::string problem;
+  const cuda::Nvrtc *nvrtc = cuda::Nvrtc::get(problem);
+  if (!nvrtc) GTEST_SKIP() << problem;
+  std::string text = fusedModel(std::string(TESSERA_SOURCE_DIR) + "/examples/03-byte-gpt.tsr", {});
+  mlir::MLIRContext context;
+  context.loadDialect<TsrDialect, mlir::func::FuncDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  cuda::CudaKernels kernels;
+  module->walk([&](KernelOp op) { ASSERT_TRUE(mlir::succeeded(kernels.emit(op))); });
+  for (const auto &kernel : kernels.getKernels())
+    for (const char *architecture : {"sm_80", "sm_90a", "sm_100a"}) {
+      cuda::Compilation result = nvrtc->compile(kernel->source, kernel->symbol, architecture);
+      ASSERT_NE(result.code, "") << architecture << "\n" << cuda::explain(result.log, kernel->source) << kernel->source;
+      EXPECT_EQ(cuda::spilledBytes(result.log), 0) << architecture << "\n" << result.log << kernel->source;
+    }
+}
 
 } // namespace

@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CPU_KERNELPLAN_H
-#define TESSERA_CODEGEN_CPU_KERNELPLAN_H
+#ifndef TESSERA_CODEGEN_PLAN_KERNELPLAN_H
+#define TESSERA_CODEGEN_PLAN_KERNELPLAN_H
 
-#include "codegen/cpu/Access.h"
+#include "codegen/plan/Access.h"
 
 namespace tessera {
 
@@ -33,8 +33,10 @@ struct KernelPlan {
   KernelOp kernel;
   bool runsByRows = false;          ///< for some rows and columns at a time, inside a tiled op
   llvm::SmallVector<int64_t> sizes; ///< of the loops, outermost first
-  unsigned parallelLoops = 0;       ///< the first so many loops
-  int vectorLoop = -1;              ///< the last of its kind; -1: scalar code
+  /// Of the loops: the axis, or those that were merged ("batch_seq").
+  llvm::SmallVector<std::string> loopNames;
+  unsigned parallelLoops = 0; ///< the first so many loops
+  int vectorLoop = -1;        ///< the last of its kind; -1: scalar code
   /// What is computed, in an order in which operands come first: operands read at the current point, then the values of
   /// the region.
   llvm::SmallVector<mlir::Value> items;
@@ -64,6 +66,17 @@ struct KernelPlan {
 /// which a part may run, stays a loop of its own, and so do the rows outside it.
 llvm::FailureOr<KernelPlan> planKernel(KernelOp kernel, const RowsPlacement *placement = nullptr);
 
+/// What is computed in one sweep over the serial loops.
+struct Sweep {
+  unsigned number; ///< from 1
+  llvm::SmallVector<ReduceOp> reduces;
+  bool writesElements; ///< the last one does
+  llvm::SmallPtrSet<mlir::Value, 16> needed;
+};
+
+/// The reductions of a stage, in the last sweep also the element results, and all they need of what is not known before.
+Sweep planSweep(const KernelPlan &plan, unsigned number, llvm::function_ref<bool(mlir::Value)> isKnown);
+
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_KERNELPLAN_H
+#endif // TESSERA_CODEGEN_PLAN_KERNELPLAN_H

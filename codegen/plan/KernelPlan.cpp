@@ -1,7 +1,6 @@
 //===- KernelPlan.cpp - loops, stages and addresses of a kernel -----------===//
 
-#include "codegen/cpu/KernelPlan.h"
-#include "codegen/cpu/OpLowering.h"
+#include "codegen/plan/KernelPlan.h"
 #include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
@@ -38,8 +37,7 @@ private:
   KernelOp kernel;
   Block &block;
   const RowsPlacement *placement;
-  SmallVector<StringRef> axes; ///< of each loop, before loops are merged
-  AxisMap point;               ///< the current point: each axis at its loop's index
+  AxisMap point; ///< the current point: each axis at its loop's index
   llvm::SmallPtrSet<Value, 8> readAtPoint;
 };
 
@@ -81,12 +79,12 @@ LogicalResult Planner::findLoops() {
 
   for (auto [i, loop] : llvm::enumerate(loops)) {
     if (loop.second == 1) continue;
-    axes.push_back(loop.first);
+    plan.loopNames.push_back(loop.first.str());
     plan.sizes.push_back(loop.second);
     if (i < parallel) ++plan.parallelLoops;
   }
   for (auto &loop : loops) point.insert_or_assign(loop.first, Expr(plan.sizes.size()));
-  for (auto [i, axis] : llvm::enumerate(axes)) point.find(axis)->second.coefficients[i] = 1;
+  for (auto [i, axis] : llvm::enumerate(plan.loopNames)) point.find(axis)->second.coefficients[i] = 1;
   return success();
 }
 
@@ -104,7 +102,7 @@ void Planner::chooseVectorLoop() {
   for (size_t i = 0; i < count; ++i) {
     // Updates along a serial axis may meet at one position: those kernels are vectorised along a parallel axis only.
     if (plan.scatter && i >= plan.parallelLoops) continue;
-    if (kernel.getVector() && axes[i] == *kernel.getVector()) best = i;
+    if (kernel.getVector() && plan.loopNames[i] == *kernel.getVector()) best = i;
   }
   for (size_t i = 0; best < 0 && i < count; ++i) {
     if (plan.scatter && i >= plan.parallelLoops) continue;
@@ -132,7 +130,7 @@ void Planner::moveVectorLoopLast() {
   unsigned from = plan.vectorLoop, to = (plan.isVectorParallel() ? plan.parallelLoops : plan.sizes.size()) - 1;
   auto rotate = [&](auto &list) { std::rotate(list.begin() + from, list.begin() + from + 1, list.begin() + to + 1); };
   rotate(plan.sizes);
-  rotate(axes);
+  rotate(plan.loopNames);
   forEachExpr([&](Expr &e) { rotate(e.coefficients); });
   plan.vectorLoop = to;
 }
@@ -141,6 +139,8 @@ void Planner::moveVectorLoopLast() {
 void Planner::mergeWithNext(unsigned outer) {
   plan.sizes[outer + 1] *= plan.sizes[outer];
   plan.sizes.erase(plan.sizes.begin() + outer);
+  plan.loopNames[outer + 1] = plan.loopNames[outer] + "_" + plan.loopNames[outer + 1];
+  plan.loopNames.erase(plan.loopNames.begin() + outer);
   forEachExpr([&](Expr &e) { e.coefficients.erase(e.coefficients.begin() + outer); });
   if (outer < plan.parallelLoops) --plan.parallelLoops;
   if (plan.vectorLoop > static_cast<int>(outer)) --plan.vectorLoop;
@@ -207,7 +207,7 @@ LogicalResult Planner::findReads() {
         type = type.withAxes(llvm::map_to_vector(names(*canonical),
                                                  [&](StringRef name) { return type.getAxes()[type.findAxis(name)]; }));
       plan.positions[&op] = linearize(type, point, loops);
-    } else if (!isElementwise(&op) && !isa<ConstantOp, ReduceOp, ScatterAddOp>(op)) {
+    } else if (!isa<ElementwiseOpInterface, BroadcastOp, ConstantOp, ReduceOp, ScatterAddOp>(op)) {
       return op.emitError("has no place in a kernel");
     }
   }
@@ -283,6 +283,32 @@ void Planner::findAliases() {
                                      [&](Operation *user) { return isView(user) && user->getOperand(0) == argument; });
     plan.mayAliasResult.push_back(sameType && onlyAtPoint);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Sweeps
+//===----------------------------------------------------------------------===//
+
+Sweep tessera::planSweep(const KernelPlan &plan, unsigned number, llvm::function_ref<bool(Value)> isKnown) {
+  Sweep sweep{number, {}, number == plan.sweeps, {}};
+  SmallVector<Value> worklist;
+  auto need = [&](Value value) {
+    if (!isKnown(value) && sweep.needed.insert(value).second) worklist.push_back(value);
+  };
+  for (Value item : plan.items) {
+    auto reduce = dyn_cast_if_present<ReduceOp>(item.getDefiningOp());
+    if (!reduce || plan.stages.lookup(item) != number) continue;
+    sweep.reduces.push_back(reduce);
+    need(reduce.getX());
+  }
+  if (sweep.writesElements)
+    for (auto [i, value] : llvm::enumerate(plan.yield().getValues()))
+      if (plan.isElementResult(i)) need(value);
+  while (!worklist.empty())
+    if (Operation *op = worklist.pop_back_val().getDefiningOp())
+      for (Value operand : op->getOperands())
+        if (plan.varies.contains(operand)) need(operand);
+  return sweep;
 }
 
 LogicalResult Planner::run() {

@@ -1,0 +1,99 @@
+//===- CudaKernels.cpp - the distinct kernels of a program as CUDA C++ ------===//
+
+#include "codegen/cuda/CudaKernels.h"
+#include "codegen/cuda/KernelWriter.h"
+#include "ir/Program.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::cuda;
+
+/// `name` as a C identifier, with a number where it is taken.
+std::string CudaKernels::uniqueSymbol(StringRef name) {
+  std::string symbol = "tsr_";
+  for (char c : name) symbol += llvm::isAlnum(c) ? c : '_';
+  std::string candidate = symbol;
+  for (unsigned i = 2; !taken.insert(candidate).second; ++i) candidate = symbol + "_" + std::to_string(i);
+  return candidate;
+}
+
+//===----------------------------------------------------------------------===//
+// The comment in front of a kernel
+//===----------------------------------------------------------------------===//
+
+static std::string describe(NamedTensorType type) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << type.getElementType() << " [";
+  llvm::interleaveComma(type.getAxes(), out, [&](AxisAttr axis) { out << axis.getName() << ": " << axis.getSize(); });
+  out << "]";
+  return text;
+}
+
+/// Comment lines of at most some 110 columns.
+static std::string wrapped(StringRef head, ArrayRef<std::string> words) {
+  std::string text, line = ("//   " + head).str();
+  for (const std::string &word : words) {
+    if (line.size() + word.size() > 110) {
+      text += line + "\n";
+      line = "//     ";
+    } else {
+      line += " ";
+    }
+    line += word;
+  }
+  return text + line + "\n";
+}
+
+static std::string describe(const KernelSchedule &schedule, const KernelPlan &plan) {
+  std::string text = std::to_string(schedule.blocks()) + " blocks of " + std::to_string(schedule.block) + " threads";
+  if (schedule.vector > 1) text += ", " + std::to_string(schedule.vector) + " neighbours at a time";
+  if (schedule.team > 1)
+    text +=
+        ", " + std::to_string(schedule.team) + " threads " + (schedule.strided ? "in a column " : "") + "for a point";
+  if (schedule.kept > 0) text += ", its values kept in registers";
+  if (plan.sweeps > 1) text += ", " + std::to_string(plan.sweeps) + " sweeps";
+  return text;
+}
+
+static std::string headComment(const KernelPlan &plan, const KernelSchedule &schedule) {
+  KernelOp kernel = plan.kernel;
+  std::string text = ("// " + kernel.getName() + "\n//\n").str();
+  llvm::SmallSetVector<StringRef, 4> users;
+  SmallVector<std::string> ops, lines;
+  for (Operation &op : kernel.getBlock().without_terminator()) {
+    if (StringRef name = userName(&op); !name.empty()) users.insert(name);
+    if (std::string line = userLine(op.getLoc()); !line.empty() && !llvm::is_contained(lines, line))
+      lines.push_back(line);
+    if (!isa<ConstantOp, BroadcastOp>(op)) ops.push_back(op.getName().stripDialect().str());
+  }
+  if (!users.empty()) text += wrapped("of        ", llvm::map_to_vector(users, [](StringRef s) { return s.str(); }));
+  if (!lines.empty()) text += wrapped("from      ", lines);
+  auto types = [](auto range) { return llvm::map_to_vector(range, [](Value v) { return describe(tensorType(v)); }); };
+  if (kernel.getNumOperands() > 0) text += wrapped("reads     ", types(kernel.getOperands()));
+  text += wrapped("writes    ", types(kernel.getResults()));
+  if (!ops.empty()) text += wrapped("computes  ", ops);
+  return text + "//   schedule   " + describe(schedule, plan) + "\n";
+}
+
+FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel) {
+  KernelFingerprint print = fingerprint(kernel);
+  if (auto it = written.find(print); it != written.end()) return it->second;
+  FailureOr<KernelPlan> plan = planKernel(kernel);
+  if (failed(plan)) return failure();
+  KernelSchedule schedule = chooseSchedule(*plan, device);
+  auto result = std::make_unique<CudaKernel>();
+  result->symbol = uniqueSymbol(kernel.getName());
+  KernelWriter writer(*plan, schedule);
+  FailureOr<std::string> function = writer.write(result->symbol);
+  if (failed(function)) return failure();
+  result->source = headComment(*plan, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
+  result->parameterTypes = writer.getParameterTypes();
+  result->blocks = schedule.blocks();
+  result->threads = schedule.block;
+  kernels.push_back(std::move(result));
+  return written[std::move(print)] = kernels.back().get();
+}

@@ -1,0 +1,47 @@
+//===- CudaKernels.h - the distinct kernels of a program as CUDA C++ --------===//
+
+#ifndef TESSERA_CODEGEN_CUDA_CUDAKERNELS_H
+#define TESSERA_CODEGEN_CUDA_CUDAKERNELS_H
+
+#include "codegen/cuda/Schedule.h"
+#include "ir/KernelFingerprint.h"
+#include "llvm/ADT/StringSet.h"
+#include <map>
+#include <memory>
+
+namespace tessera::cuda {
+
+/// `tessera.cuh`, which all kernels include.
+extern const char *const deviceHeader;
+
+/// A function of a program's CUDA code, and how it is launched: with the addresses of its operands, then of its results.
+struct CudaKernel {
+  std::string symbol;
+  std::string source; ///< a whole file
+  std::vector<std::string> parameterTypes;
+  int64_t blocks = 1, threads = 1;
+};
+
+/// Writes each distinct kernel once.
+class CudaKernels {
+public:
+  explicit CudaKernels(Device device = {}) : device(std::move(device)) {}
+
+  /// The function of `kernel`: written now, or that of an equal kernel. Fails with a message on the kernel or an op in it.
+  llvm::FailureOr<const CudaKernel *> emit(KernelOp kernel);
+
+  /// All distinct kernels, in the order they were written.
+  const std::vector<std::unique_ptr<CudaKernel>> &getKernels() const { return kernels; }
+
+private:
+  std::string uniqueSymbol(llvm::StringRef name);
+
+  Device device;
+  std::map<KernelFingerprint, const CudaKernel *> written;
+  std::vector<std::unique_ptr<CudaKernel>> kernels;
+  llvm::StringSet<> taken;
+};
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CODEGEN_CUDA_CUDAKERNELS_H

@@ -1,0 +1,129 @@
+//===- Schedule.cpp - how threads share the points of a kernel --------------===//
+
+#include "codegen/cuda/Schedule.h"
+#include "codegen/cuda/Scalars.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::cuda;
+
+/// Threads of a block, unless a team is larger.
+static constexpr int64_t usualBlock = 256;
+/// A thread moves at most so many bytes at once.
+static constexpr int64_t vectorBytes = 16;
+/// Vectors of a row that a thread of a team takes, before more threads join.
+static constexpr int64_t vectorsEach = 8;
+/// 32-bit registers that may hold a row from one sweep to the next.
+static constexpr int64_t keptRegisters = 64;
+static constexpr int64_t warp = 32, largestTeam = 1024;
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+static bool variesAlongVector(const KernelPlan &plan, const Expr &expr, bool termsOnly) {
+  auto varies = [&](Value value) { return plan.varies.lookup(value); };
+  if (!termsOnly) return expr.loops(varies) & plan.vectorMask();
+  Expr terms(expr.coefficients.size());
+  terms.terms = expr.terms;
+  return terms.loops(varies) & plan.vectorMask();
+}
+
+/// Whether the access meets neighbours along the vector loop, wherever they start.
+static bool isContiguous(const KernelPlan &plan, const Access &access) {
+  if (plan.vectorLoop < 0 || access.offset.coefficients[plan.vectorLoop] != 1) return false;
+  if (variesAlongVector(plan, access.offset, /*termsOnly=*/true)) return false;
+  return llvm::none_of(access.ranges, [&](const Extent &range) { return variesAlongVector(plan, range.expr, false); });
+}
+
+bool cuda::isVectorAccess(const KernelPlan &plan, const Access &access, int64_t vector) {
+  if (!isContiguous(plan, access)) return false;
+  auto divides = [&](int64_t number) { return number % vector == 0; };
+  for (auto [loop, coefficient] : llvm::enumerate(access.offset.coefficients))
+    if (static_cast<int>(loop) != plan.vectorLoop && !divides(coefficient)) return false;
+  return divides(access.offset.constant) &&
+         llvm::all_of(access.offset.terms, [&](const Expr::Term &term) { return divides(term.coefficient); });
+}
+
+/// Neighbours that make 16 bytes of the narrowest numbers which lie along the vector loop.
+static int64_t chooseVector(const KernelPlan &plan) {
+  if (plan.vectorLoop < 0) return 1;
+  int64_t narrowest = vectorBytes;
+  auto look = [&](const Access &access) {
+    if (isContiguous(plan, access)) narrowest = std::min(narrowest, bytesOf(access.element));
+  };
+  for (auto &[value, access] : plan.reads) look(access);
+  llvm::for_each(plan.writes, look);
+  int64_t vector = std::min<int64_t>(vectorBytes / narrowest, 8);
+  while (plan.sizes[plan.vectorLoop] % vector != 0) vector /= 2;
+  return vector;
+}
+
+//===----------------------------------------------------------------------===//
+// Teams
+//===----------------------------------------------------------------------===//
+
+static int64_t countPoints(const KernelPlan &plan, bool parallel) {
+  int64_t count = 1;
+  for (auto [loop, size] : llvm::enumerate(plan.sizes))
+    if ((loop < plan.parallelLoops) == parallel) count *= size;
+  return count;
+}
+
+static void divideByVector(const KernelPlan &plan, KernelSchedule &schedule) {
+  schedule.points = countPoints(plan, true) / (plan.isVectorParallel() ? schedule.vector : 1);
+  schedule.serialCount = countPoints(plan, false) / (plan.isVectorSerial() ? schedule.vector : 1);
+}
+
+/// A team large enough that each of its threads has few vectors, and that there are threads for the whole device.
+static void chooseTeam(const KernelPlan &plan, const Device &device, KernelSchedule &schedule) {
+  int64_t enoughThreads = device.multiprocessors * device.threadsEach / 2;
+  auto isLong = [&] { return llvm::divideCeil(schedule.serialCount, schedule.team) > vectorsEach; };
+  if (plan.isVectorSerial()) {
+    schedule.team = std::min<int64_t>(warp, llvm::PowerOf2Ceil(schedule.serialCount));
+    while (schedule.team >= warp && schedule.team < largestTeam && schedule.serialCount > schedule.team && isLong())
+      schedule.team *= 2;
+    schedule.block = std::max(schedule.team, usualBlock / 2);
+    while (schedule.block > warp && schedule.block > schedule.team &&
+           schedule.points * schedule.team < device.multiprocessors * schedule.block)
+      schedule.block /= 2;
+    return;
+  }
+  // Neighbouring threads have neighbouring points; the team is the rows of the block.
+  schedule.strided = true;
+  while (schedule.team < 16 && isLong() && schedule.points * schedule.team < enoughThreads) schedule.team *= 2;
+  while (schedule.block > warp && schedule.block > schedule.team &&
+         schedule.points * schedule.team < device.multiprocessors * schedule.block)
+    schedule.block /= 2;
+}
+
+/// Values that are read in more than one sweep.
+static int64_t countReadAgain(const KernelPlan &plan) {
+  llvm::DenseMap<Value, unsigned> sweeps;
+  auto isKnown = [&](Value value) { return (plan.varies.lookup(value) & ~plan.parallelMask()) == 0; };
+  for (unsigned number = 1; number <= plan.sweeps; ++number)
+    for (Value value : planSweep(plan, number, isKnown).needed)
+      if (plan.reads.contains(value)) ++sweeps[value];
+  return llvm::count_if(sweeps, [](auto &entry) { return entry.second > 1; });
+}
+
+KernelSchedule cuda::chooseSchedule(const KernelPlan &plan, const Device &device) {
+  KernelSchedule schedule;
+  schedule.vector = plan.scatter ? 1 : chooseVector(plan);
+  int64_t enoughPoints = device.multiprocessors * device.threadsEach / 4;
+  bool hasSerial = plan.parallelLoops < plan.sizes.size();
+  while (plan.isVectorParallel() && schedule.vector > 1 && countPoints(plan, true) / schedule.vector < enoughPoints)
+    schedule.vector /= 2;
+  divideByVector(plan, schedule);
+  if (plan.scatter) {
+    schedule.block = 64;
+    return schedule;
+  }
+  if (!hasSerial) return schedule;
+  chooseTeam(plan, device, schedule);
+  int64_t each = llvm::divideCeil(schedule.serialCount, schedule.team);
+  int64_t registers = countReadAgain(plan) * each * schedule.vector;
+  if (plan.isVectorSerial() && registers > 0 && registers <= keptRegisters) schedule.kept = each;
+  return schedule;
+}

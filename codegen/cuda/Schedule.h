@@ -1,0 +1,42 @@
+//===- Schedule.h - how threads share the points of a kernel ----------------===//
+
+#ifndef TESSERA_CODEGEN_CUDA_SCHEDULE_H
+#define TESSERA_CODEGEN_CUDA_SCHEDULE_H
+
+#include "codegen/plan/KernelPlan.h"
+
+namespace tessera::cuda {
+
+/// What schedules are chosen by.
+struct Device {
+  std::string name = "h100";
+  int64_t multiprocessors = 132;
+  int64_t threadsEach = 2048; ///< of a multiprocessor
+  int64_t cacheBytes = 50 << 20;
+};
+
+/// How the points of a kernel are laid over threads. A *point* is one of the parallel loops, or `vector` neighbouring ones where
+/// the vector loop is parallel; a *team* of threads computes a point, and shares its serial loops.
+struct KernelSchedule {
+  int64_t block = 256; ///< threads
+  int64_t vector = 1;  ///< neighbours along the vector loop that a thread computes at once
+  int64_t team = 1;    ///< threads of a point: a power of two
+  /// Whether the threads of a team stand `block / team` apart, so that neighbours work on neighbouring points; else they are
+  /// neighbours.
+  bool strided = false;
+  int64_t kept = 0;        ///< serial vectors of a thread that stay in registers from one sweep to the next; 0: none do
+  int64_t points = 1;      ///< of the kernel
+  int64_t serialCount = 1; ///< serial vectors of a point
+
+  int64_t pointsOfBlock() const { return block / team; }
+  int64_t blocks() const { return llvm::divideCeil(points, pointsOfBlock()); }
+};
+
+KernelSchedule chooseSchedule(const KernelPlan &plan, const Device &device);
+
+/// Whether an access along the vector loop moves `vector` neighbours that start at a multiple of it.
+bool isVectorAccess(const KernelPlan &plan, const Access &access, int64_t vector);
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CODEGEN_CUDA_SCHEDULE_H

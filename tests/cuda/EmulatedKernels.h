@@ -1,0 +1,29 @@
+//===- EmulatedKernels.h - generated CUDA kernels in this process -----------===//
+
+#ifndef TESSERA_TESTS_CUDA_EMULATEDKERNELS_H
+#define TESSERA_TESTS_CUDA_EMULATEDKERNELS_H
+
+#include "codegen/cuda/CudaKernels.h"
+
+namespace tessera::test {
+
+/// CUDA kernels, compiled by the compiler that built this test and loaded; run by Emulator.h.
+class EmulatedKernels {
+public:
+  /// Check `errors` afterwards.
+  explicit EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernels);
+  ~EmulatedKernels();
+  EmulatedKernels(const EmulatedKernels &) = delete;
+
+  /// Runs one of the kernels on the addresses of its operands and results. What is wrong, or an empty string.
+  std::string run(const cuda::CudaKernel &kernel, llvm::ArrayRef<void *> arguments);
+
+  std::string errors;
+
+private:
+  void *library = nullptr;
+};
+
+} // namespace tessera::test
+
+#endif // TESSERA_TESTS_CUDA_EMULATEDKERNELS_H

@@ -1,0 +1,65 @@
+//===- emulation.h - what tessera.cuh needs of a machine without a GPU ------===//
+//
+// Included by tessera.cuh where the compiler is none for CUDA. The functions are in Emulator.cpp, in the process that loads the
+// compiled kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TESTS_CUDA_EMULATION_H
+#define TESSERA_TESTS_CUDA_EMULATION_H
+
+#define __global__
+#define __launch_bounds__(...)
+
+namespace tsr::emulation {
+
+struct Position {
+  unsigned x = 0, y = 0, z = 0;
+};
+extern Position threadIdx, blockIdx; ///< of the thread that runs now
+
+/// Notes an access whose address is no multiple of its size (16 bytes at most).
+void check_address(const void *address, int bytes);
+/// The next array in the block's shared memory: all threads declare the same ones in one order. Its offset in bytes.
+int declare_shared(int bytes);
+void read_shared(int offset, void *to, int bytes);
+void write_shared(int offset, const void *from, int bytes);
+void sync_block();
+/// What the lane whose number differs by the bits of `mask` brings.
+unsigned long long shuffle_xor(unsigned long long bits, int mask);
+
+} // namespace tsr::emulation
+
+using tsr::emulation::blockIdx;
+using tsr::emulation::threadIdx;
+
+namespace tsr {
+
+template <typename T> class Shared {
+public:
+  explicit Shared(int count) : offset(emulation::declare_shared(count * static_cast<int>(sizeof(T)))) {}
+  T get(int i) const {
+    T x;
+    emulation::read_shared(offset + i * static_cast<int>(sizeof(T)), &x, sizeof(T));
+    return x;
+  }
+  void set(int i, T x) { emulation::write_shared(offset + i * static_cast<int>(sizeof(T)), &x, sizeof(T)); }
+
+private:
+  int offset;
+};
+#define TSR_SHARED(T, name, count) tsr::Shared<T> name(count)
+
+template <typename T> T shuffle_xor(T x, int mask) {
+  static_assert(sizeof(T) <= 8);
+  unsigned long long bits = 0;
+  __builtin_memcpy(&bits, &x, sizeof(T));
+  bits = emulation::shuffle_xor(bits, mask);
+  __builtin_memcpy(&x, &bits, sizeof(T));
+  return x;
+}
+inline void sync_block() { emulation::sync_block(); }
+
+} // namespace tsr
+
+#endif // TESSERA_TESTS_CUDA_EMULATION_H
