@@ -18,7 +18,9 @@ namespace attrs {
 inline constexpr llvm::StringLiteral axes = "tsr.axes";   ///< canonical axis order: array of strings
 inline constexpr llvm::StringLiteral model = "tsr.model"; ///< the model's name
 inline constexpr llvm::StringLiteral phase = "tsr.phase"; ///< the last phase that has run
-inline constexpr llvm::StringLiteral data = "tsr.data";   ///< data sources: array of dictionaries, as in the manifest
+/// What the program is for: "cuda"; absent: a CPU. Phases from `chunk` on look at it.
+inline constexpr llvm::StringLiteral target = "tsr.target";
+inline constexpr llvm::StringLiteral data = "tsr.data"; ///< data sources: array of dictionaries, as in the manifest
 inline constexpr llvm::StringLiteral settings = "tsr.settings"; ///< run-time settings: dictionary of dictionaries
 inline constexpr llvm::StringLiteral audit = "tsr.audit";       ///< unit: `precision` makes the entry function `shadow`
 inline constexpr llvm::StringLiteral arena = "tsr.arena";       ///< bytes of the arena, after `schedule`
@@ -36,6 +38,9 @@ inline constexpr llvm::StringLiteral keep = "tsr.keep"; ///< the element type th
 
 /// The entry functions in their fixed order: init, step, evaluate, predict, shadow; those the module has.
 llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module);
+
+/// Whether the program is for a GPU.
+bool isForGpu(mlir::ModuleOp module);
 
 /// The state table in module order.
 llvm::SmallVector<StateOp> stateTable(mlir::ModuleOp module);

@@ -96,6 +96,7 @@ namespace {
 struct TilePass : tessera::impl::TilePassBase<TilePass> {
   using Base::Base;
   void runOnOperation() override {
+    if (isForGpu(getOperation())) return; // its code generator has none of these ops
     SmallVector<Block *> blocks;
     getOperation().walk([&](Operation *op) {
       if (isa<RepeatOp, func::FuncOp>(op)) blocks.push_back(&op->getRegion(0).front());

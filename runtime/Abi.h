@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct or a meaning in this file or in the manifest changes.
-#define TSR_ABI_VERSION 4u
+#define TSR_ABI_VERSION 5u
 
 /// A generated kernel: works on the iterations [begin, end) of its parallel
 /// space. `args` are the addresses of its operands, then of its results; `scratch`
@@ -47,16 +47,31 @@ typedef struct TsrRuntime {
   void (*copy)(struct TsrRuntime *self, void *dst, const void *src, int64_t bytes);
   /// Sets `bytes` bytes to zero.
   void (*zero)(struct TsrRuntime *self, void *dst, int64_t bytes);
+  /// In programs for a GPU, whose arena is memory of the device; what is called here runs there, in order, when the entry function has
+  /// returned. Launches entry `kernel` of the manifest's list of kernels; `args` are the addresses of its operands, then of its results.
+  void (*launch)(struct TsrRuntime *self, uint32_t kernel, void *const *args);
+  /// In programs for a GPU: writes a number into the arena.
+  void (*setInt)(struct TsrRuntime *self, void *dst, int32_t value);
 } TsrRuntime;
 
 /// An entry function: init, step, evaluate or predict. Everything it reads and
 /// writes lies in the arena, at the offsets that the manifest names.
 typedef void (*TsrEntry)(TsrRuntime *runtime, char *arena);
 
+/// Machine code of one kernel for one kind of GPU.
+typedef struct TsrImage {
+  const char *architecture; ///< sm_90a: a cubin; compute_90: PTX
+  uint32_t kernel;          ///< of the manifest's list
+  uint64_t bytes;
+  const void *code;
+} TsrImage;
+
 /// Symbols of the shared object: `tsr_abi_version` (uint32_t), `tsr_kernels` (TsrKernel[], one for each entry of the
 /// manifest's list of kernels, in its order) and, for each entry function E of the manifest, `tsr_entry_E` (TsrEntry).
+/// In programs for a GPU `tsr_images` (TsrImage[], up to one without an architecture) stands in place of `tsr_kernels`.
 #define TSR_SYMBOL_ABI_VERSION "tsr_abi_version"
 #define TSR_SYMBOL_KERNELS "tsr_kernels"
+#define TSR_SYMBOL_IMAGES "tsr_images"
 #define TSR_SYMBOL_ENTRY_PREFIX "tsr_entry_"
 
 /// Last bytes of a training program, little endian.

@@ -30,6 +30,8 @@ static dnnl::stream &cpuStream() {
 }
 
 static dnnl::memory::data_type libraryType(GemmType type) {
+  if (type != GemmType::F32 && type != GemmType::BF16)
+    throw std::runtime_error("on the CPU the library computes contractions of f32 and bf16 only");
   return type == GemmType::BF16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
 }
 

@@ -18,13 +18,15 @@
 
 namespace tessera::runtime {
 
-enum class GemmType { F32, BF16 };
+/// The last two have eight bits.
+enum class GemmType { F32, BF16, F16, E4M3, E5M2 };
 
 /// c [batch..., M, N] = a [batch..., M, K] · b [batch..., K, N], plus bias, plus c itself where `accumulate`.
 /// All three have the same rank; strides count elements; a batch dimension of size 1 is broadcast.
 struct GemmDescription {
   std::string name;
-  GemmType type = GemmType::F32;       ///< of a and b
+  GemmType type = GemmType::F32;       ///< of a, and of b unless `typeB` says another
+  std::optional<GemmType> typeB;       ///< where a and b have eight bits
   GemmType resultType = GemmType::F32; ///< of c and bias
   std::vector<int64_t> dimsA, stridesA;
   std::vector<int64_t> dimsB, stridesB;

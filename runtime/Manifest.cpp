@@ -161,8 +161,12 @@ static EntryFunction readEntry(const std::string &name, const Json &json, int64_
 
 static GemmType readGemmType(const Json &json, const char *key, const char *missing) {
   std::string name = stringOr(json, key, missing);
-  if (name == "f32") return GemmType::F32;
-  if (name == "bf16") return GemmType::BF16;
+  static const std::map<std::string, GemmType> types = {{"f32", GemmType::F32},
+                                                        {"bf16", GemmType::BF16},
+                                                        {"f16", GemmType::F16},
+                                                        {"e4m3", GemmType::E4M3},
+                                                        {"e5m2", GemmType::E5M2}};
+  if (auto found = types.find(name); found != types.end()) return found->second;
   fail("{}: contractions of type '{}' are not supported", where, name);
 }
 
@@ -171,6 +175,7 @@ static GemmDescription readGemm(const Json &json) {
   GemmDescription gemm;
   gemm.name = stringAt(json, "name");
   gemm.type = readGemmType(json, "type", "f32");
+  if (json.contains("type_b")) gemm.typeB = readGemmType(json, "type_b", "f32");
   gemm.resultType = readGemmType(json, "result_type", "f32");
   gemm.dimsA = numbers("dims_a"), gemm.stridesA = numbers("strides_a");
   gemm.dimsB = numbers("dims_b"), gemm.stridesB = numbers("strides_b");

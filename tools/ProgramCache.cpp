@@ -75,7 +75,7 @@ std::optional<CompiledProgram> ProgramCache::find() const {
   auto [digits, rest] = StringRef(*value).split('\n');
   size_t manifestSize;
   if (digits.getAsInteger(10, manifestSize) || manifestSize > rest.size()) return std::nullopt;
-  return CompiledProgram{rest.drop_front(manifestSize).str(), rest.take_front(manifestSize).str()};
+  return CompiledProgram{rest.drop_front(manifestSize).str(), rest.take_front(manifestSize).str(), {}, {}};
 }
 
 std::string ProgramCache::keep(const CompiledProgram &program) const {

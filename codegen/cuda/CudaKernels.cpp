@@ -85,7 +85,7 @@ FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel) {
   FailureOr<KernelPlan> plan = planKernel(kernel);
   if (failed(plan)) return failure();
   KernelSchedule schedule = chooseSchedule(*plan, device);
-  auto result = std::make_unique<CudaKernel>();
+  auto result = std::make_shared<CudaKernel>();
   result->symbol = uniqueSymbol(kernel.getName());
   KernelWriter writer(*plan, schedule);
   FailureOr<std::string> function = writer.write(result->symbol);

@@ -31,14 +31,14 @@ public:
   llvm::FailureOr<const CudaKernel *> emit(KernelOp kernel);
 
   /// All distinct kernels, in the order they were written.
-  const std::vector<std::unique_ptr<CudaKernel>> &getKernels() const { return kernels; }
+  const std::vector<std::shared_ptr<const CudaKernel>> &getKernels() const { return kernels; }
 
 private:
   std::string uniqueSymbol(llvm::StringRef name);
 
   Device device;
   std::map<KernelFingerprint, const CudaKernel *> written;
-  std::vector<std::unique_ptr<CudaKernel>> kernels;
+  std::vector<std::shared_ptr<const CudaKernel>> kernels;
   llvm::StringSet<> taken;
 };
 

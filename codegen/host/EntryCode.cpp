@@ -20,8 +20,8 @@ namespace {
 class EntryEmitter {
 public:
   EntryEmitter(func::FuncOp function, ModuleOp code, GemmTable &gemms, KernelEmitter emitKernel,
-               ContractionEmitter emitContraction)
-      : function(function), gemms(gemms), emitKernel(emitKernel), emitContraction(emitContraction),
+               ContractionEmitter emitContraction, bool onDevice)
+      : function(function), gemms(gemms), emitKernel(emitKernel), emitContraction(emitContraction), onDevice(onDevice),
         builder(code.getContext()), loc(builder.getUnknownLoc()),
         pointer(LLVM::LLVMPointerType::get(code.getContext())), i64(builder.getI64Type()) {
     builder.setInsertionPointToEnd(code.getBody());
@@ -49,6 +49,9 @@ private:
   Value constant(int64_t number) {
     return LLVM::ConstantOp::create(builder, loc, i64, builder.getI64IntegerAttr(number));
   }
+  Value constant32(uint32_t number) {
+    return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(number));
+  }
   /// Calls entry `field` of the runtime's table; `self` is added.
   void callRuntime(size_t field, ArrayRef<Value> arguments);
   void emitCopy(Value to, Value from, int64_t bytes) {
@@ -61,6 +64,7 @@ private:
   GemmTable &gemms;
   KernelEmitter emitKernel;
   ContractionEmitter emitContraction;
+  bool onDevice;
   OpBuilder builder;
   Location loc;
   Type pointer, i64;
@@ -138,6 +142,7 @@ void EntryEmitter::callKernel(const KernelCall &call, ArrayRef<Value> addresses)
         LLVM::GEPOp::create(builder, loc, pointer, pointer, array, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
     LLVM::StoreOp::create(builder, loc, address, slot);
   }
+  if (call.number) return callRuntime(offsetof(TsrRuntime, launch), {constant32(*call.number), array});
   Value kernel = LLVM::AddressOfOp::create(builder, loc, pointer, call.symbol);
   const WorkSharing &sharing = call.sharing;
   callRuntime(offsetof(TsrRuntime, parallelFor),
@@ -159,8 +164,7 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
   }
   FailureOr<GemmCall> call = gemms.add(op, *description);
   if (failed(call)) return failure();
-  Value index = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(call->index));
-  callRuntime(offsetof(TsrRuntime, gemm), {index, address(call->a), address(call->b), bias, result});
+  callRuntime(offsetof(TsrRuntime, gemm), {constant32(call->index), address(call->a), address(call->b), bias, result});
   return success();
 }
 
@@ -213,7 +217,10 @@ LogicalResult EntryEmitter::emitRepeat(RepeatOp op) {
       op.getReverse() ? LLVM::SubOp::create(builder, loc, constant(count - 1), counter).getResult() : counter;
   inductions.push_back(induction);
   Value narrow = LLVM::TruncOp::create(builder, loc, builder.getI32Type(), induction);
-  LLVM::StoreOp::create(builder, loc, narrow, address(op.getInduction()));
+  if (onDevice)
+    callRuntime(offsetof(TsrRuntime, setInt), {address(op.getInduction()), narrow});
+  else
+    LLVM::StoreOp::create(builder, loc, narrow, address(op.getInduction()));
   if (failed(emitBlock(body))) return failure();
   for (auto [value, argument] : llvm::zip(op.getYield().getValues(), op.getCarriedArgs())) {
     PlaceAttr to = places.lookup(argument), from = places.lookup(value);
@@ -279,8 +286,8 @@ LogicalResult EntryEmitter::emit() {
 }
 
 LogicalResult tessera::emitEntry(func::FuncOp function, ModuleOp code, GemmTable &gemms, KernelEmitter emitKernel,
-                                 ContractionEmitter emitContraction) {
-  return EntryEmitter(function, code, gemms, emitKernel, emitContraction).emit();
+                                 ContractionEmitter emitContraction, bool onDevice) {
+  return EntryEmitter(function, code, gemms, emitKernel, emitContraction, onDevice).emit();
 }
 
 void tessera::emitAbiVersion(ModuleOp code) {
@@ -303,5 +310,43 @@ void tessera::emitKernelTable(ModuleOp code, ArrayRef<std::string> kernels) {
   for (auto [i, name] : llvm::enumerate(kernels))
     list = LLVM::InsertValueOp::create(builder, loc, list, LLVM::AddressOfOp::create(builder, loc, pointer, name),
                                        static_cast<int64_t>(i));
+  LLVM::ReturnOp::create(builder, loc, list);
+}
+
+/// A constant global of bytes.
+static void emitBytes(OpBuilder &builder, ModuleOp code, StringRef name, StringRef bytes) {
+  Location loc = builder.getUnknownLoc();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(code.getBody());
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
+  LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal, name,
+                         builder.getStringAttr(bytes), /*alignment=*/16);
+}
+
+void tessera::emitImageTable(ModuleOp code, ArrayRef<DeviceImage> images) {
+  OpBuilder builder(code.getBodyRegion());
+  Location loc = builder.getUnknownLoc();
+  for (auto [i, image] : llvm::enumerate(images)) {
+    emitBytes(builder, code, "tsr_image_" + std::to_string(i), image.code);
+    emitBytes(builder, code, "tsr_image_for_" + std::to_string(i), image.architecture + std::string(1, '\0'));
+  }
+  builder.setInsertionPointToEnd(code.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(code.getContext()), i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  auto entry = LLVM::LLVMStructType::getLiteral(code.getContext(), {pointer, i32, i64, pointer});
+  auto type = LLVM::LLVMArrayType::get(entry, images.size() + 1);
+  auto table = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true, LLVM::Linkage::External,
+                                      TSR_SYMBOL_IMAGES, Attribute());
+  builder.createBlock(&table.getInitializerRegion());
+  Value list = LLVM::ZeroOp::create(builder, loc, type);
+  auto set = [&](Value value, size_t image, int64_t field) {
+    list =
+        LLVM::InsertValueOp::create(builder, loc, list, value, ArrayRef<int64_t>{static_cast<int64_t>(image), field});
+  };
+  for (auto [i, image] : llvm::enumerate(images)) {
+    set(LLVM::AddressOfOp::create(builder, loc, pointer, "tsr_image_for_" + std::to_string(i)), i, 0);
+    set(LLVM::ConstantOp::create(builder, loc, i32, builder.getI32IntegerAttr(image.kernel)), i, 1);
+    set(LLVM::ConstantOp::create(builder, loc, i64, builder.getI64IntegerAttr(image.code.size())), i, 2);
+    set(LLVM::AddressOfOp::create(builder, loc, pointer, "tsr_image_" + std::to_string(i)), i, 3);
+  }
   LLVM::ReturnOp::create(builder, loc, list);
 }

@@ -19,6 +19,8 @@ namespace tessera {
 struct KernelCall {
   std::string symbol;
   WorkSharing sharing;
+  /// On a device: of the manifest's list of kernels.
+  std::optional<uint32_t> number;
 };
 
 /// Makes (or finds) the code of a kernel or a tiled op in the code module.
@@ -28,12 +30,22 @@ using KernelEmitter = llvm::function_ref<llvm::FailureOr<KernelCall>(mlir::Opera
 using ContractionEmitter = llvm::function_ref<std::optional<KernelCall>(ContractOp, const GemmDescription &)>;
 
 /// Emits `tsr_entry_NAME(TsrRuntime *, char *arena)` for `function` into `code`, in the LLVM dialect. Contractions are
-/// entered into `gemms`.
+/// entered into `gemms`. `onDevice`: the arena is memory of a GPU.
 llvm::LogicalResult emitEntry(mlir::func::FuncOp function, mlir::ModuleOp code, GemmTable &gemms,
-                              KernelEmitter emitKernel, ContractionEmitter emitContraction);
+                              KernelEmitter emitKernel, ContractionEmitter emitContraction, bool onDevice = false);
 
 /// Emits the constant `tsr_abi_version`.
 void emitAbiVersion(mlir::ModuleOp code);
+
+/// Machine code of a kernel for an architecture.
+struct DeviceImage {
+  std::string architecture;
+  uint32_t kernel;
+  std::string code;
+};
+
+/// Emits `tsr_images` (runtime/Abi.h).
+void emitImageTable(mlir::ModuleOp code, llvm::ArrayRef<DeviceImage> images);
 
 /// Emits `tsr_kernels`, the addresses of the kernels of those names; none if there are none.
 void emitKernelTable(mlir::ModuleOp code, llvm::ArrayRef<std::string> kernels);

@@ -7,6 +7,9 @@
 using namespace mlir;
 using namespace tessera;
 
+/// Bytes of workspace that cuBLASLt may use: what NVIDIA recommends for Hopper and later.
+static constexpr int64_t deviceWorkspace = 32 << 20;
+
 /// The description in the runtime's terms.
 static runtime::GemmDescription forRuntime(const GemmDescription &d) {
   runtime::GemmDescription result;
@@ -22,7 +25,8 @@ FailureOr<GemmCall> GemmTable::add(ContractOp op, const GemmDescription &descrip
   Value a = description.swapped ? op.getRhs() : op.getLhs(), b = description.swapped ? op.getLhs() : op.getRhs();
   for (auto [i, entry] : llvm::enumerate(entries))
     if (entry.description == description) return GemmCall{static_cast<uint32_t>(i), a, b};
-  runtime::GemmPlan plan = runtime::planGemm(forRuntime(description), threads);
+  runtime::GemmPlan plan{"", deviceWorkspace, "cublasLt", false};
+  if (threads) plan = runtime::planGemm(forRuntime(description), *threads);
   if (!plan.error.empty()) return op.emitError("the library refuses the contraction: ") << plan.error;
   if (plan.isReference)
     op.emitWarning("the library has only a slow loop for this contraction: ") << plan.implementation;

@@ -24,8 +24,10 @@ public:
     std::string implementation; ///< the library's name for what it will run
   };
 
-  /// `threads`: as many as the program will run with; the library's workspace depends on it.
+  /// For oneDNN. `threads`: as many as the program will run with; the library's workspace depends on it.
   explicit GemmTable(int threads) : threads(threads) {}
+  /// For cuBLASLt, which is not asked now, but where the program runs.
+  static GemmTable forDevice() { return GemmTable(); }
 
   /// Enters a contraction; an error on the op if the library cannot take it.
   llvm::FailureOr<GemmCall> add(ContractOp op, const GemmDescription &description);
@@ -35,7 +37,9 @@ public:
   int64_t workspaceBytes() const;
 
 private:
-  int threads;
+  GemmTable() = default;
+
+  std::optional<int> threads; ///< none: for a device
   std::vector<Entry> entries;
 };
 

@@ -95,7 +95,12 @@ void ManifestWriter::writeNumbers(StringRef key, ArrayRef<int64_t> numbers) {
 
 void ManifestWriter::writeTarget() {
   json.attributeObject("target", [&] {
-    json.attribute("kind", "cpu");
+    bool isCuda = !facts.target.architectures.empty();
+    json.attribute("kind", isCuda ? "cuda" : "cpu");
+    if (isCuda)
+      json.attributeArray("architectures", [&] {
+        for (const std::string &architecture : facts.target.architectures) json.value(architecture);
+      });
     json.attribute("march", facts.target.march);
     json.attributeArray("features", [&] {
       for (const std::string &feature : facts.target.features) json.value(feature);
@@ -189,7 +194,9 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
   const GemmDescription &d = entry.description;
   json.object([&] {
     json.attribute("name", entry.name);
-    json.attribute("type", "f32");
+    json.attribute("type", numberTypeName(d.typeA));
+    if (d.typeB != d.typeA) json.attribute("type_b", numberTypeName(d.typeB));
+    if (d.resultType != NumberType::F32) json.attribute("result_type", numberTypeName(d.resultType));
     writeNumbers("dims_a", d.dimsA);
     writeNumbers("strides_a", d.stridesA);
     writeNumbers("dims_b", d.dimsB);
@@ -213,6 +220,11 @@ void ManifestWriter::writeKernel(const ProgramFacts::Kernel &kernel) {
     json.attribute("contracts", kernel.work.contracts);
     json.attribute("read", kernel.work.read);
     json.attribute("written", kernel.work.written);
+    if (kernel.blocks > 0) {
+      json.attribute("blocks", kernel.blocks);
+      json.attribute("threads", kernel.threads);
+      json.attribute("arguments", kernel.arguments);
+    }
     json.attributeObject("calls", [&] {
       for (auto [entry, count] : kernel.calls) json.attribute(entry, count);
     });

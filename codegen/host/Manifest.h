@@ -11,8 +11,9 @@ namespace tessera {
 
 /// The machine that a program's code is for.
 struct TargetDescription {
-  std::string march;                 ///< LLVM's name of the processor
-  std::vector<std::string> features; ///< instruction sets that the code may use, in LLVM's names
+  std::vector<std::string> architectures; ///< of GPUs: sm_90a; empty for a program that runs on the CPU
+  std::string march;                      ///< LLVM's name of the processor
+  std::vector<std::string> features;      ///< instruction sets that the code may use, in LLVM's names
   int threads = 1;
 };
 
@@ -29,6 +30,8 @@ struct ProgramFacts {
     std::string symbol;
     KernelWork work;
     llvm::MapVector<llvm::StringRef, int64_t> calls;
+    /// On a device: blocks of the grid, threads of a block, and operands and results together.
+    int64_t blocks = 0, threads = 0, arguments = 0;
   };
   std::vector<Kernel> kernels; ///< in the order of the code's table
 };

@@ -12,13 +12,11 @@
 #include "codegen/cpu/Link.h"
 #include "codegen/cpu/ObjectCode.h"
 #include "codegen/cpu/contraction/Speeds.h"
+#include "codegen/host/CudaProgram.h"
 #include "codegen/host/EntryCode.h"
+#include "codegen/host/Observer.h"
 #include "ir/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FormatVariadic.h"
-#include <chrono>
 
 using namespace mlir;
 using namespace tessera;
@@ -26,37 +24,7 @@ using namespace tessera;
 /// Alignment of the library's workspace, in bytes.
 static constexpr int64_t workspaceAlignment = 64;
 
-namespace {
-
-/// Writes what `--dump-dir` shows of code generation, and times of steps.
-class Observer {
-public:
-  explicit Observer(const CodegenOptions &options) : options(options), last(std::chrono::steady_clock::now()) {}
-
-  void step(StringRef name) {
-    auto now = std::chrono::steady_clock::now();
-    if (options.timing)
-      llvm::errs() << llvm::formatv("{0}: {1:f1} ms\n", name, std::chrono::duration<double>(now - last).count() * 1e3);
-    last = now;
-  }
-  LogicalResult dump(ModuleOp module, StringRef file, StringRef text) {
-    if (options.dumpDir.empty()) return success();
-    std::error_code error;
-    std::string path = options.dumpDir + "/" + file.str();
-    llvm::raw_fd_ostream out(path, error);
-    if (error) return module.emitError("cannot write ") << path << ": " << error.message();
-    out << text;
-    return success();
-  }
-
-private:
-  const CodegenOptions &options;
-  std::chrono::steady_clock::time_point last;
-};
-
-} // namespace
-
-FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const CodegenOptions &options) {
+static FailureOr<CompiledProgram> generateForCpu(ModuleOp module, const CodegenOptions &options) {
   MLIRContext *context = module.getContext();
   context->loadDialect<LLVM::LLVMDialect>();
   FailureOr<CpuTarget> target = CpuTarget::get(options.march, llvm::errs());
@@ -83,13 +51,13 @@ FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const Codeg
       FailureOr<KernelInterface> interface = kernel ? kernels.emit(kernel) : kernels.emit(cast<TiledOp>(op));
       if (failed(interface)) return failure();
       note(*interface, [&] { return kernel ? workOf(kernel) : workOf(cast<TiledOp>(op)); }, runsPerCall(op));
-      return KernelCall{interface->name, *interface};
+      return KernelCall{interface->name, *interface, {}};
     };
     auto emitContraction = [&](ContractOp op, const GemmDescription &description) -> std::optional<KernelCall> {
       if (!isFasterGenerated(description)) return std::nullopt;
       KernelInterface interface = kernels.emit(description, userName(op));
       note(interface, [&] { return workOf(op); }, runsPerCall(op));
-      return KernelCall{interface.name, interface};
+      return KernelCall{interface.name, interface, {}};
     };
     if (failed(emitEntry(function, *code, gemms, emitKernel, emitContraction))) return failure();
   }
@@ -105,14 +73,18 @@ FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const Codeg
   if (failed(shared)) return failure();
   observer.step("link");
 
-  facts.target = {target->cpu, target->instructionSets, threads};
+  facts.target = {{}, target->cpu, target->instructionSets, threads};
   facts.gemms = &gemms;
   facts.workspaceOffset = llvm::alignTo(planned.getInt(), workspaceAlignment);
   facts.scratchOffset = facts.workspaceOffset + llvm::alignTo(gemms.workspaceBytes(), workspaceAlignment);
   facts.scratchBytes = llvm::alignTo(kernels.scratchBytes(), workspaceAlignment);
   facts.arenaBytes = facts.scratchOffset + threads * facts.scratchBytes;
-  CompiledProgram program{std::move(*shared), writeManifest(module, facts)};
+  CompiledProgram program{std::move(*shared), writeManifest(module, facts), {}, {}};
   if (failed(observer.dump(module, "manifest.json", program.manifest))) return failure();
   observer.step("manifest");
   return program;
+}
+
+FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const CodegenOptions &options) {
+  return options.cuda ? generateForCuda(module, options) : generateForCpu(module, options);
 }

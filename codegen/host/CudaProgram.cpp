@@ -1,0 +1,144 @@
+//===- CudaProgram.cpp - from a scheduled module to a program for GPUs ------===//
+//
+//  1. Kernels: one CUDA function each, as text, equal ones once.
+//  2. Entry functions, which launch them and call cuBLASLt. They run on the host; the runtime records what they ask for.
+//  3. NVRTC: machine code of each kernel for each architecture, on all cores.
+//  4. Both as one shared object, and the manifest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/host/CudaProgram.h"
+#include "codegen/cpu/Link.h"
+#include "codegen/cpu/ObjectCode.h"
+#include "codegen/cuda/Nvrtc.h"
+#include "codegen/host/EntryCode.h"
+#include "codegen/host/Observer.h"
+#include "ir/Program.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/Support/FileSystem.h"
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+using namespace mlir;
+using namespace tessera;
+
+/// Alignment of the library's workspace, in bytes.
+static constexpr int64_t workspaceAlignment = 256;
+
+using Kernels = std::vector<std::shared_ptr<const cuda::CudaKernel>>;
+
+/// What decides the machine code of a kernel.
+static std::string describeCode(const cuda::CudaKernel &kernel, StringRef architecture, const cuda::Nvrtc &nvrtc) {
+  return ("nvrtc " + nvrtc.getVersion() + " " + architecture + "\n" + cuda::deviceHeader + "\n" + kernel.source).str();
+}
+
+/// Machine code of all kernels, by kernel and architecture.
+static FailureOr<std::vector<DeviceImage>> compileKernels(ModuleOp module, const Kernels &kernels,
+                                                          const CudaOptions &options) {
+  std::string problem;
+  const cuda::Nvrtc *nvrtc = cuda::Nvrtc::get(problem);
+  if (!nvrtc) return module.emitError(problem);
+  std::vector<DeviceImage> images;
+  for (size_t i = 0; i < kernels.size(); ++i)
+    for (const std::string &architecture : options.architectures)
+      images.push_back({architecture, static_cast<uint32_t>(i), ""});
+  std::mutex mutex; // of the cache and of `problem`
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i = next++; i < images.size(); i = next++) {
+      DeviceImage &image = images[i];
+      const cuda::CudaKernel &kernel = *kernels[image.kernel];
+      std::string description = describeCode(kernel, image.architecture, *nvrtc);
+      if (std::lock_guard lock(mutex); options.findCode)
+        if (std::optional<std::string> found = options.findCode(description)) {
+          image.code = std::move(*found);
+          continue;
+        }
+      cuda::Compilation result = nvrtc->compile(kernel.source, kernel.symbol, image.architecture);
+      std::lock_guard lock(mutex);
+      if (result.code.empty() && problem.empty())
+        problem = "NVRTC refuses kernel " + kernel.symbol + " for " + image.architecture + "\n" +
+                  cuda::explain(result.log, kernel.source);
+      else if (options.keepCode && !result.code.empty())
+        options.keepCode(description, result.code);
+      image.code = std::move(result.code);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 1; i < runtime::availableCores(); ++i) threads.emplace_back(work);
+  work();
+  for (std::thread &thread : threads) thread.join();
+  if (!problem.empty()) return module.emitError(problem);
+  return images;
+}
+
+/// The kernels as files, with the header that they include.
+static LogicalResult dumpKernels(ModuleOp module, const Kernels &kernels, const CodegenOptions &options,
+                                 Observer &observer) {
+  if (options.dumpDir.empty()) return success();
+  if (std::error_code error = llvm::sys::fs::create_directories(options.dumpDir + "/cuda"))
+    return module.emitError("cannot make ") << options.dumpDir << "/cuda: " << error.message();
+  if (failed(observer.dump(module, "cuda/tessera.cuh", cuda::deviceHeader))) return failure();
+  for (const auto &kernel : kernels)
+    if (failed(observer.dump(module, "cuda/" + kernel->symbol + ".cu", kernel->source))) return failure();
+  return success();
+}
+
+FailureOr<CompiledProgram> tessera::generateForCuda(ModuleOp module, const CodegenOptions &options) {
+  MLIRContext *context = module.getContext();
+  context->loadDialect<LLVM::LLVMDialect>();
+  FailureOr<CpuTarget> host = CpuTarget::get(options.march, llvm::errs());
+  auto planned = module->getAttrOfType<IntegerAttr>(attrs::arena);
+  if (failed(host)) return failure();
+  if (!planned) return module.emitError("expected the arena's size in `tsr.arena`; has `schedule` run?");
+  Observer observer(options);
+
+  OwningOpRef<ModuleOp> code = ModuleOp::create(UnknownLoc::get(context));
+  GemmTable gemms = GemmTable::forDevice();
+  cuda::CudaKernels kernels;
+  ProgramFacts facts;
+  llvm::StringMap<uint32_t> numbers; // of kernels, by symbol
+  emitAbiVersion(*code);
+  for (func::FuncOp function : entryFunctions(module)) {
+    auto emitKernel = [&](Operation *op) -> FailureOr<KernelCall> {
+      auto kernel = dyn_cast<KernelOp>(op);
+      if (!kernel) return op->emitError("has no CUDA code; `tile` makes no such ops for a GPU");
+      FailureOr<const cuda::CudaKernel *> written = kernels.emit(kernel);
+      if (failed(written)) return failure();
+      const cuda::CudaKernel &own = **written;
+      auto [number, isNew] = numbers.try_emplace(own.symbol, facts.kernels.size());
+      if (isNew)
+        facts.kernels.push_back(
+            {own.symbol, workOf(kernel), {}, own.blocks, own.threads, static_cast<int64_t>(own.parameterTypes.size())});
+      facts.kernels[number->second].calls[function.getName()] += runsPerCall(op);
+      return KernelCall{own.symbol, {}, number->second};
+    };
+    auto emitContraction = [](ContractOp, const GemmDescription &) { return std::optional<KernelCall>(); };
+    if (failed(emitEntry(function, *code, gemms, emitKernel, emitContraction, /*onDevice=*/true))) return failure();
+  }
+  observer.step("kernels and entries");
+  if (failed(dumpKernels(module, kernels.getKernels(), options, observer))) return failure();
+
+  if (options.cuda->compiles) {
+    FailureOr<std::vector<DeviceImage>> images = compileKernels(module, kernels.getKernels(), *options.cuda);
+    if (failed(images)) return failure();
+    emitImageTable(*code, *images);
+    observer.step("nvrtc");
+  }
+  FailureOr<std::vector<std::string>> objects = compileToObjects(*code, *host, runtime::availableCores(), nullptr);
+  if (failed(objects)) return failure();
+  FailureOr<std::string> shared = linkSharedObject(*objects, llvm::errs());
+  if (failed(shared)) return failure();
+  observer.step("host code");
+
+  facts.target = {options.cuda->architectures, host->cpu, host->instructionSets, options.threads};
+  facts.gemms = &gemms;
+  facts.workspaceOffset = llvm::alignTo(planned.getInt(), workspaceAlignment);
+  facts.arenaBytes = facts.scratchOffset = facts.workspaceOffset + gemms.workspaceBytes();
+  CompiledProgram program{std::move(*shared), writeManifest(module, facts), kernels.getKernels(),
+                          gemms.getEntries().vec()};
+  if (failed(observer.dump(module, "manifest.json", program.manifest))) return failure();
+  observer.step("manifest");
+  return program;
+}

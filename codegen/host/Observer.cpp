@@ -1,0 +1,24 @@
+//===- Observer.cpp - dumps and times of code generation --------------------===//
+
+#include "codegen/host/Observer.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tessera;
+
+void Observer::step(StringRef name) {
+  auto now = std::chrono::steady_clock::now();
+  if (options.timing)
+    llvm::errs() << llvm::formatv("{0}: {1:f1} ms\n", name, std::chrono::duration<double>(now - last).count() * 1e3);
+  last = now;
+}
+
+LogicalResult Observer::dump(ModuleOp module, StringRef file, StringRef text) {
+  if (options.dumpDir.empty()) return success();
+  std::error_code error;
+  std::string path = options.dumpDir + "/" + file.str();
+  llvm::raw_fd_ostream out(path, error);
+  if (error) return module.emitError("cannot write ") << path << ": " << error.message();
+  out << text;
+  return success();
+}
