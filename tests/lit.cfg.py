@@ -4,6 +4,7 @@ With `--param roundtrip=1` only the .mlir files run, and tessera-opt prints and 
 again (`--verify-roundtrip`), as text and as bytecode.
 """
 
+import ctypes
 import os
 
 import lit.formats
@@ -22,6 +23,22 @@ config.environment["PATH"] = os.pathsep.join([binaries, config.llvm_tools, os.en
 config.environment["TESSERA_CACHE_DIR"] = os.devnull  # no folder: programs are made, unless a test names a cache
 if os.path.exists(os.path.join(binaries, "tessera")):
     config.available_features.add("tessera")
+
+
+def has_nvrtc():
+    """Whether `--target=cuda` finds the compiler for GPUs."""
+    for version in ("13", "12"):
+        for folder in ("", "/usr/local/cuda/lib64/"):
+            try:
+                ctypes.CDLL(f"{folder}libnvrtc.so.{version}")
+                return True
+            except OSError:
+                pass
+    return False
+
+
+if has_nvrtc():
+    config.available_features.add("nvrtc")
 
 config.substitutions.append(("%source", config.tessera_source))
 if roundtrip:

@@ -2,6 +2,7 @@
 
 #include "tools/Commands.h"
 #include "codegen/cpu/Target.h"
+#include "codegen/cuda/Nvrtc.h"
 #include "frontend/Diagnostics.h"
 #include "ir/Program.h"
 #include "passes/Pipeline.h"
@@ -9,6 +10,7 @@
 #include "runtime/Payload.h"
 #include "tools/ProgramCache.h"
 #include "tools/Report.h"
+#include "tools/TargetOption.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -27,11 +29,12 @@ static int usage(const llvm::Twine &message) {
   return ExitUsage;
 }
 
-/// Checks options that only later targets and phases bring.
-static int checkOptions(const CommandOptions &options) {
-  if (options.target == "cuda" || StringRef(options.target).starts_with("cuda:"))
-    return usage("this build makes programs for the CPU only; leave out --target, or say --target=cpu");
-  if (options.target != "cpu") return usage("expected --target=cpu, got --target=" + options.target);
+/// Checks options; `makesCode` where the command goes as far as that.
+static int checkOptions(const CommandOptions &options, bool makesCode) {
+  std::string problem;
+  std::optional<TargetOption> target = TargetOption::parse(options.target.empty() ? "cpu" : options.target, problem);
+  if (!target) return usage(problem);
+  if (target->isGpu && makesCode && !cuda::Nvrtc::get(problem)) return usage("--target=cuda: " + problem);
   if (!options.compileTo.empty() && phaseIndex(options.compileTo) < 0)
     return usage("no phase is called `" + options.compileTo + "`; the phases are " + llvm::join(phaseNames(), ", "));
   if (!options.dumpDir.empty()) {
@@ -39,7 +42,6 @@ static int checkOptions(const CommandOptions &options) {
     if (!error) error = llvm::sys::fs::access(options.dumpDir, llvm::sys::fs::AccessMode::Write);
     if (error) return usage("cannot write to --dump-dir=" + options.dumpDir + ": " + error.message());
   }
-  std::string problem;
   llvm::raw_string_ostream said(problem);
   if (failed(CpuTarget::get(options.codegen.march, said))) return usage("--march: " + StringRef(problem).rtrim());
   return ExitDone;
@@ -65,6 +67,29 @@ static std::string printModule(ModuleOp module, bool withLocations = false) {
   if (withLocations) flags.enableDebugInfo(true, false);
   module->print(out, flags);
   return text + "\n";
+}
+
+/// Reads the input and makes it a module for the target. Null after errors, which are printed.
+static OwningOpRef<ModuleOp> readForTarget(MLIRContext &context, const CommandOptions &options) {
+  OwningOpRef<ModuleOp> module = readInput(context, options.input);
+  if (!module || options.target.empty()) return module;
+  std::string problem;
+  problem = setTarget(*module, *TargetOption::parse(options.target, problem));
+  if (problem.empty()) return module;
+  llvm::errs() << "error: " << options.input.path << ": " << problem << "\n";
+  return {};
+}
+
+/// How code is generated for a module's target.
+static CodegenOptions codegenOptions(ModuleOp module, const CommandOptions &options) {
+  CodegenOptions codegen = options.codegen;
+  codegen.dumpDir = options.dumpDir;
+  codegen.timing = options.timing;
+  std::string problem;
+  if (isForGpu(module))
+    codegen.cuda =
+        cudaOptions(*TargetOption::parse(options.target.empty() ? "cuda" : options.target, problem), options.useCache);
+  return codegen;
 }
 
 /// Runs the phases. A hand-edited module that fails is the input's fault, a model file's is ours.
@@ -110,22 +135,26 @@ static ProgramSummary summarize(StringRef manifest) {
   StringRef widest = llvm::is_contained(features, "avx512f") ? "avx512"
                      : llvm::is_contained(features, "avx2")  ? "avx2"
                                                              : "";
+  summary.instructionSets = llvm::join(features, " ");
+  summary.arenaMiB = static_cast<double>(arena->getInteger("bytes").value_or(0)) / (1 << 20);
+  if (const llvm::json::Array *architectures = target->getArray("architectures")) {
+    llvm::SmallVector<StringRef> list;
+    for (const llvm::json::Value &architecture : *architectures) list.push_back(*architecture.getAsString());
+    summary.target = "cuda (" + llvm::join(list, ", ") + "), " +
+                     std::to_string(json->getAsObject()->getArray("kernels")->size()) + " kernels";
+    return summary;
+  }
   int64_t threads = target->getInteger("threads").value_or(0);
   summary.target = llvm::formatv("cpu {0}{1}, {2} thread{3}", target->getString("march").value_or(""),
                                  widest.empty() ? "" : (" (" + widest + ")").str(), threads, threads == 1 ? "" : "s");
-  summary.instructionSets = llvm::join(features, " ");
-  summary.arenaMiB = static_cast<double>(arena->getInteger("bytes").value_or(0)) / (1 << 20);
   return summary;
 }
 
 /// Compiles a module that has left the frontend.
 static int generate(ModuleOp module, const CommandOptions &options, CompiledProgram &program) {
   if (int status = runPhases(module, options)) return status;
-  CodegenOptions codegen = options.codegen;
-  codegen.dumpDir = options.dumpDir;
-  codegen.timing = options.timing;
   std::string before = printModule(module);
-  FailureOr<CompiledProgram> made = generateProgram(module, codegen);
+  FailureOr<CompiledProgram> made = generateProgram(module, codegenOptions(module, options));
   if (failed(made)) return isModule(options) ? ExitInput : internalError(before);
   program = std::move(*made);
   return ExitDone;
@@ -136,7 +165,7 @@ static int generate(ModuleOp module, const CommandOptions &options, CompiledProg
 static int makeProgram(ModuleOp module, const CommandOptions &options, CompiledProgram &program) {
   if (!options.useCache) return generate(module, options, program);
   // Programs name lines of the model file.
-  ProgramCache cache(printModule(module, /*withLocations=*/true), options.codegen);
+  ProgramCache cache(printModule(module, /*withLocations=*/true), codegenOptions(module, options));
   // What dumps, reports and timings tell of happens only where code is made.
   bool mustGenerate = !options.dumpDir.empty() || !options.report.empty() || options.timing;
   if (std::optional<CompiledProgram> found = mustGenerate ? std::nullopt : cache.find()) {
@@ -160,11 +189,11 @@ static int writeModule(ModuleOp module, const std::string &path) {
 }
 
 int tessera::runCompile(const CommandOptions &options) {
-  if (int status = checkOptions(options)) return status;
+  if (int status = checkOptions(options, options.compileTo.empty())) return status;
   if (options.output.empty() && options.compileTo.empty()) return usage("say where the program goes: -o PROGRAM");
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
-  OwningOpRef<ModuleOp> module = readInput(context, options.input);
+  OwningOpRef<ModuleOp> module = readForTarget(context, options);
   if (!module) return ExitInput;
   if (!options.compileTo.empty()) {
     if (int status = runPhases(*module, options)) return status;
@@ -203,10 +232,10 @@ int tessera::runTrain(const CommandOptions &options) {
     return usage("expected a model file (.tsr or .mlir), got " + path +
                  "; it comes first: tessera train MODEL.tsr, then the options of the program's `train`") +
            shift;
-  if (int status = checkOptions(options)) return status + shift;
+  if (int status = checkOptions(options, true)) return status + shift;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
-  OwningOpRef<ModuleOp> module = readInput(context, options.input);
+  OwningOpRef<ModuleOp> module = readForTarget(context, options);
   if (!module) return ExitInput + shift;
   CompiledProgram program;
   if (int status = makeProgram(*module, options, program)) return status + shift;
@@ -220,10 +249,10 @@ int tessera::runCheck(const CommandOptions &options) {
 }
 
 int tessera::runPlan(const CommandOptions &options) {
-  if (int status = checkOptions(options)) return status;
+  if (int status = checkOptions(options, false)) return status;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
-  OwningOpRef<ModuleOp> module = readInput(context, options.input);
+  OwningOpRef<ModuleOp> module = readForTarget(context, options);
   if (!module) return ExitInput;
   if (int status = runPhases(*module, options)) return status;
   int64_t state = 0, parameters = 0;

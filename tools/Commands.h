@@ -11,7 +11,7 @@ namespace tessera {
 struct CommandOptions {
   InputOptions input;
   CodegenOptions codegen;
-  std::string target = "cpu";
+  std::string target; ///< empty: what the module says, or the CPU
   std::string output;
   std::string compileTo;
   std::string dumpDir;

@@ -7,6 +7,7 @@
 
 #include "tools/ProgramCache.h"
 #include "codegen/cpu/Target.h"
+#include "codegen/cuda/Nvrtc.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
@@ -63,6 +64,9 @@ static std::string describeSurroundings(const CodegenOptions &options) {
     if (StringRef(*variable).starts_with("ONEDNN_") || StringRef(*variable).starts_with("DNNL_"))
       out << *variable << "\n";
   out << options.threads << " threads\n";
+  std::string problem;
+  if (const cuda::Nvrtc *nvrtc = options.cuda ? cuda::Nvrtc::get(problem) : nullptr)
+    out << "nvrtc " << nvrtc->getVersion() << " " << join(options.cuda->architectures, " ") << "\n";
   return text;
 }
 

@@ -22,7 +22,8 @@ static void addInputOptions(CLI::App *command, CommandOptions &options) {
 
 /// Options of all that run the phases.
 static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
-  command->add_option("--target", options.target, "cpu (default)");
+  command->add_option("--target", options.target,
+                      "cpu (default), cuda, or cuda:sm_90a,... for the GPUs named (compute_90 for PTX)");
   command->add_option("--dump-dir", options.dumpDir, "write the IR after each phase, code and manifest to this folder");
   command->add_option("--report", options.report, "write what was decided to this file, as an HTML page");
   command->add_flag("--timing", options.timing, "print the time of each phase");

@@ -36,7 +36,8 @@ static std::string describe(NamedTensorType type) {
 /// Comment lines of at most some 110 columns.
 static std::string wrapped(StringRef head, ArrayRef<std::string> words) {
   std::string text, line = ("//   " + head).str();
-  for (const std::string &word : words) {
+  for (auto [i, item] : llvm::enumerate(words)) {
+    std::string word = item + (i + 1 < words.size() ? "," : "");
     if (line.size() + word.size() > 110) {
       text += line + "\n";
       line = "//     ";

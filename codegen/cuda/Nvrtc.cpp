@@ -30,12 +30,15 @@ struct Nvrtc::Functions {
 Nvrtc::Nvrtc(std::unique_ptr<Functions> functions) : functions(std::move(functions)) {}
 Nvrtc::~Nvrtc() = default;
 
-/// Where a CUDA Toolkit usually lies, beside where the loader looks.
+/// In $CUDA_HOME if that is set; else where the loader looks, and where a CUDA Toolkit usually lies.
 static void *openLibrary() {
   std::vector<std::string> candidates;
   for (const char *version : {"13", "12"}) {
     std::string file = std::string("libnvrtc.so.") + version;
-    if (const char *home = std::getenv("CUDA_HOME")) candidates.push_back(std::string(home) + "/lib64/" + file);
+    if (const char *home = std::getenv("CUDA_HOME")) {
+      candidates.push_back(std::string(home) + "/lib64/" + file);
+      continue;
+    }
     candidates.push_back(file);
     candidates.push_back("/usr/local/cuda/lib64/" + file);
   }
@@ -49,9 +52,12 @@ const Nvrtc *Nvrtc::get(std::string &error) {
   static const Nvrtc *only = []() -> const Nvrtc * {
     void *library = openLibrary();
     if (!library) {
-      problem = "cannot open libnvrtc.so (versions 13 and 12 were tried): install the CUDA Toolkit's NVRTC, or set "
-                "CUDA_HOME to "
-                "the folder of the toolkit";
+      const char *home = std::getenv("CUDA_HOME");
+      problem = "cannot open libnvrtc.so.13 or libnvrtc.so.12";
+      if (home)
+        problem += std::string(" in ") + home + "/lib64: correct or unset CUDA_HOME";
+      else
+        problem += ": install NVRTC, a part of the CUDA Toolkit, or set CUDA_HOME to the toolkit's folder";
       return nullptr;
     }
     auto functions = std::make_unique<Functions>();

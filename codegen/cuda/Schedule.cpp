@@ -92,9 +92,9 @@ static void chooseTeam(const KernelPlan &plan, const Device &device, KernelSched
   }
   // Neighbouring threads have neighbouring points; the team is the rows of the block.
   schedule.strided = true;
-  while (schedule.team < 16 && isLong() && schedule.points * schedule.team < enoughThreads) schedule.team *= 2;
-  while (schedule.block > warp && schedule.block > schedule.team &&
-         schedule.points * schedule.team < device.multiprocessors * schedule.block)
+  while (schedule.team < usualBlock / warp && isLong() && schedule.points * schedule.team < enoughThreads)
+    schedule.team *= 2;
+  while (schedule.pointsOfBlock() > warp && schedule.points * schedule.team < device.multiprocessors * schedule.block)
     schedule.block /= 2;
 }
 

@@ -10,10 +10,14 @@
 using namespace mlir;
 using namespace tessera;
 
-/// A reduction is split where fewer parts than this are left ...
-static constexpr int64_t fewParts = 64;
-/// ... each of at least this many elements.
-static constexpr int64_t largePart = 4096;
+namespace {
+/// A reduction is split where fewer than `fewParts` values are left, of at least `largePart` elements each.
+struct SplitLimits {
+  int64_t fewParts, largePart;
+};
+} // namespace
+/// Parts for some threads, and parts for a GPU full of them.
+static constexpr SplitLimits limitsOfCpu{64, 4096}, limitsOfGpu{4096, 1024};
 
 //===----------------------------------------------------------------------===//
 // Sources
@@ -226,7 +230,7 @@ void tessera::absorbRoundings(ModuleOp module) {
 //===----------------------------------------------------------------------===//
 
 /// The axes that the first of two steps keeps: the outermost ones reduced, as few as give enough parts.
-static SmallVector<StringRef> axesKeptFirst(ReduceOp op) {
+static SmallVector<StringRef> axesKeptFirst(ReduceOp op, int64_t fewParts) {
   NamedTensorType type = op.getX().getType();
   int64_t parts = op.getType().getNumElements();
   SmallVector<StringRef> over = names(op.getOver()), kept;
@@ -260,9 +264,9 @@ static Value splitReducedAxis(OpBuilder &builder, ReduceOp op, StringRef name) {
                          builder.getStrArrayAttr({outerName, innerName}));
 }
 
-static void splitReduction(ReduceOp op) {
+static void splitReduction(ReduceOp op, const SplitLimits &limits) {
   int64_t parts = op.getType().getNumElements(), part = op.getX().getType().getNumElements() / parts;
-  if (parts >= fewParts || part < largePart) return;
+  if (parts >= limits.fewParts || part < limits.largePart) return;
   OpBuilder builder(op);
   // Splitting an axis needs the operand in memory: only where there is no other axis to keep.
   if (op.getOver().size() == 1) {
@@ -273,7 +277,7 @@ static void splitReduction(ReduceOp op) {
     op.getXMutable().assign(split);
     op.setOverAttr(builder.getStrArrayAttr({(name + "_outer").str(), (name + "_inner").str()}));
   }
-  SmallVector<StringRef> kept = axesKeptFirst(op);
+  SmallVector<StringRef> kept = axesKeptFirst(op, limits.fewParts);
   if (kept.empty()) return;
   NamedTensorType type = op.getX().getType();
   SmallVector<StringRef> first =
@@ -290,5 +294,5 @@ static void splitReduction(ReduceOp op) {
 void tessera::splitLargeReductions(ModuleOp module) {
   SmallVector<ReduceOp> reductions;
   module.walk([&](ReduceOp op) { reductions.push_back(op); });
-  for (ReduceOp op : reductions) splitReduction(op);
+  for (ReduceOp op : reductions) splitReduction(op, isForGpu(module) ? limitsOfGpu : limitsOfCpu);
 }

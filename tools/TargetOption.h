@@ -1,0 +1,28 @@
+//===- TargetOption.h - what `--target` says --------------------------------===//
+
+#ifndef TESSERA_TOOLS_TARGETOPTION_H
+#define TESSERA_TOOLS_TARGETOPTION_H
+
+#include "codegen/host/Program.h"
+
+namespace tessera {
+
+/// The machine that a program is made for.
+struct TargetOption {
+  bool isGpu = false;
+  std::vector<std::string> architectures; ///< of GPUs
+
+  /// Of `cpu`, `cuda` or `cuda:ARCHITECTURE,…`; else a message in `problem`.
+  static std::optional<TargetOption> parse(llvm::StringRef text, std::string &problem);
+};
+
+/// Code generation for those GPUs, with machine code kept in the cache.
+CudaOptions cudaOptions(const TargetOption &target, bool useCache);
+
+/// Makes `module` one for the target, or refuses with a message: a module that has gone through phases which look at the target stays
+/// what it is.
+std::string setTarget(mlir::ModuleOp module, const TargetOption &target);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TARGETOPTION_H
