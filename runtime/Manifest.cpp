@@ -217,6 +217,8 @@ static KernelSpec readKernel(const Json &json) {
   kernel.flops = integerAt(json, "flops", 0);
   kernel.contracts = json.value("contracts", false);
   kernel.read = integerAt(json, "read", 0), kernel.written = integerAt(json, "written", 0);
+  kernel.blocks = integerAt(json, "blocks", 0), kernel.threads = integerAt(json, "threads", 0);
+  kernel.arguments = integerAt(json, "arguments", 0);
   if (json.contains("calls"))
     for (const auto &[entry, count] : json["calls"].items()) kernel.calls[entry] = asInteger(count, where);
   return kernel;
@@ -233,8 +235,10 @@ static void readTarget(const Json &target, Manifest &manifest) {
   manifest.march = stringOr(target, "march", "");
   if (target.contains("features")) manifest.features = target["features"].get<std::vector<std::string>>();
   manifest.threads = integerAt(target, "threads", 0);
-  if (std::string kind = stringAt(target, "kind"); kind != "cpu")
-    fail("this launcher runs programs for the target 'cpu', not '{}'", kind);
+  std::string kind = stringAt(target, "kind");
+  if (kind == "cuda") manifest.architectures = member(target, "architectures", where).get<std::vector<std::string>>();
+  if (kind != "cpu" && (kind != "cuda" || manifest.architectures.empty()))
+    fail("this launcher runs programs for the targets 'cpu' and 'cuda', not '{}'", kind);
 }
 
 /// A region of the arena that holds `count` times so many bytes; nothing where the key is missing.

@@ -96,10 +96,13 @@ struct KernelSpec {
   bool contracts = false;               ///< that of contractions: multiply-adds
   int64_t read = 0, written = 0;        ///< bytes
   std::map<std::string, int64_t> calls; ///< by entry function, in one call of it
+  /// On a GPU: blocks of the grid, threads of a block, and operands and results together.
+  int64_t blocks = 0, threads = 0, arguments = 0;
 };
 
 struct Manifest {
   std::string compiler, model, march;
+  std::vector<std::string> architectures; ///< of GPUs; empty: the program runs on the CPU
   std::vector<std::string> features;
   int threads = 0;
   int64_t arenaBytes = 0, workspaceOffset = 0, workspaceBytes = 0;
@@ -114,6 +117,7 @@ struct Manifest {
 
   /// The entry function, or an Error that says what the program cannot do without it.
   const EntryFunction &entry(const std::string &name) const;
+  bool isForGpu() const { return !architectures.empty(); }
   bool hasEntry(const std::string &name) const { return entries.count(name) != 0; }
   /// The state entry with that path, or null.
   const StateEntry *stateAt(const std::string &path) const;

@@ -14,62 +14,6 @@
 
 namespace tessera::runtime {
 
-/// What compiled code sees, and what the callbacks need.
-struct Program::Table : TsrRuntime {
-  Threads *pool = nullptr;
-  std::vector<Gemm> *gemms = nullptr;
-  void *workspace = nullptr;
-  Profile *profile = nullptr;                 ///< null: off
-  std::function<void()> afterCall;            ///< of a kernel or contraction; empty: off
-  std::map<TsrKernel, int64_t> kernelNumbers; ///< while profiling
-  /// The first failure inside an entry function. Compiled code has no unwind
-  /// tables: nothing may be thrown through it.
-  const char *failure = nullptr;
-  char failureText[256] = {};
-
-  static Table &of(TsrRuntime *self) { return *static_cast<Table *>(self); }
-
-  /// Runs `work`, and notes its time if there is a profile.
-  template <typename Work, typename Which> void timed(Profile::Kind kind, Which which, Work work) {
-    if (!profile) return work();
-    auto start = Profile::Clock::now();
-    work();
-    profile->add(kind, which(), Profile::Clock::now() - start);
-  }
-
-  static void runParallel(TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain,
-                          int64_t piece) {
-    Table &table = of(self);
-    table.timed(
-        Profile::Kind::Kernel, [&] { return table.kernelNumbers[kernel]; },
-        [&] { table.pool->parallelFor(kernel, args, iterations, grain, piece); });
-    if (table.afterCall) table.afterCall();
-  }
-
-  static void runGemm(TsrRuntime *self, uint32_t index, const void *a, const void *b, const void *bias, void *c) {
-    Table &table = of(self);
-    try {
-      table.timed(
-          Profile::Kind::Contraction, [&] { return index; },
-          [&] { table.gemms->at(index).run(a, b, bias, c, table.workspace); });
-      if (table.afterCall) table.afterCall();
-    } catch (const std::exception &e) {
-      if (table.failure) return;
-      snprintf(table.failureText, sizeof(failureText), "contraction %u: %s", index, e.what());
-      table.failure = table.failureText;
-    }
-  }
-
-  static void runCopy(TsrRuntime *self, void *dst, const void *src, int64_t bytes) {
-    Table &table = of(self);
-    table.timed(Profile::Kind::Copy, [&] { return bytes; }, [&] { table.pool->copy(dst, src, bytes); });
-  }
-  static void runZero(TsrRuntime *self, void *dst, int64_t bytes) {
-    Table &table = of(self);
-    table.timed(Profile::Kind::Zero, [&] { return bytes; }, [&] { table.pool->zero(dst, bytes); });
-  }
-};
-
 Program::Program(Payload payload)
     : description(parseManifest(payload.manifest)),
       payloadHash(fmt::format("{:016x}{:016x}", hashXxh64(payload.object.data(), payload.object.size()),
@@ -93,15 +37,10 @@ int Program::threadCount(int wanted) const {
 }
 
 void Program::start(int threads, bool bind) {
-  pool = std::make_unique<Threads>(threadCount(threads));
-  if (int running = pool->countRunning(); running != pool->count())
-    fail("only {} of {} threads run; lower --threads or lift the limit on threads (ulimit -u)", running, pool->count());
-  if (bind && !pool->bind())
-    fail("--bind: {} threads, but this process may use fewer processors; lower --threads", pool->count());
-  arena = std::make_unique<Arena>(description.arenaBytes, *pool);
-  prepareGemms();
-  prepareScratch();
   mapCode();
+  machine =
+      description.isForGpu() ? makeCudaMachine(description) : makeCpuMachine(description, {threadCount(threads), bind});
+  machine->load(library);
   smallblocks::reserve();
 }
 
@@ -127,67 +66,45 @@ void Program::mapCode() {
   }
 }
 
-void Program::prepareGemms() {
-  int64_t needed = 0;
-  for (const GemmDescription &gemm : description.gemms) {
-    try {
-      gemms.emplace_back(gemm);
-    } catch (const std::exception &e) {
-      fail("{}; compile the program on this machine", e.what());
-    }
-    needed = std::max(needed, gemms.back().scratchBytes());
-  }
-  if (needed > description.workspaceBytes) extraWorkspace = std::make_unique<Arena>(needed, *pool);
-  table = std::make_unique<Table>();
-  table->abiVersion = TSR_ABI_VERSION;
-  table->threads = pool->count();
-  table->parallelFor = Table::runParallel;
-  table->gemm = Table::runGemm;
-  table->copy = Table::runCopy;
-  table->zero = Table::runZero;
-  table->pool = pool.get();
-  table->gemms = &gemms;
-  table->workspace = extraWorkspace ? extraWorkspace->base() : at(description.workspaceOffset);
-}
-
-/// More threads than the program was compiled for have theirs outside of the arena.
-void Program::prepareScratch() {
-  if (pool->count() <= description.threads)
-    return pool->setScratch(at(description.scratchOffset), description.scratchBytes);
-  extraScratch = std::make_unique<Arena>(pool->count() * description.scratchBytes, *pool);
-  pool->setScratch(extraScratch->base(), description.scratchBytes);
-}
-
 void Program::call(const std::string &entry) {
   auto found = entries.find(entry);
   if (found == entries.end()) fail("this program was compiled without the entry function '{}'", entry);
-  found->second(table.get(), arena->base());
-  if (table->failure) fail("entry function '{}' failed: {}", entry, table->failure);
+  machine->call(description.entry(entry), found->second);
 }
 
 void Program::callObserved(const std::string &entry, const TraceObserver &observer) {
   TraceCursor cursor(description.entry(entry).trace);
-  table->afterCall = [&] {
-    if (const TraceStep *step = cursor.advance()) observer(*step, cursor.turns());
-  };
+  machine->observe([&] {
+    const TraceStep *step = cursor.advance();
+    if (!step) return;
+    std::vector<int64_t> turns = cursor.turns();
+    for (const TraceStep::Result &result : step->results)
+      machine->pull(result.offsetAt(turns), result.count() * elementBytes(result.type));
+    observer(*step, turns);
+  });
   call(entry);
-  table->afterCall = nullptr;
+  machine->observe(nullptr);
 }
 
 std::optional<NotFinite> Program::callWatched(const std::string &entry) {
   std::optional<NotFinite> first;
   callObserved(entry, [&](const TraceStep &step, const std::vector<int64_t> &turns) {
-    if (!first) first = findNotFinite(step, turns, arena->base());
+    if (!first) first = findNotFinite(step, turns, at(0));
   });
   return first;
 }
 
+void Program::pullState() {
+  for (const StateEntry &entry : description.state) machine->pull(entry.offset, entry.bytes);
+}
+
+void Program::pushState() {
+  for (const StateEntry &entry : description.state) machine->push(entry.offset, entry.bytes);
+}
+
 Profile &Program::startProfile() {
   profile = std::make_unique<Profile>();
-  auto *kernels = static_cast<const TsrKernel *>(dlsym(library, TSR_SYMBOL_KERNELS));
-  if (!kernels && !description.kernels.empty()) fail("the program's code lacks its table of kernels; compile it again");
-  for (size_t i = 0; i < description.kernels.size(); ++i) table->kernelNumbers[kernels[i]] = i;
-  table->profile = profile.get();
+  machine->startProfile(*profile);
   return *profile;
 }
 
@@ -211,6 +128,7 @@ double Program::readScalar(const Value &value) const {
 int64_t Program::readCounter(const std::string &path, int64_t missing) const {
   const StateEntry *entry = description.stateAt(path);
   if (!entry || entry->kind != "counter") return missing;
+  machine->pull(entry->offset, entry->bytes);
   if (entry->type == ElementType::I32) return *reinterpret_cast<const int32_t *>(at(entry->offset));
   return *reinterpret_cast<const int64_t *>(at(entry->offset));
 }

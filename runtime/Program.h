@@ -8,11 +8,8 @@
 #ifndef TESSERA_RUNTIME_PROGRAM_H
 #define TESSERA_RUNTIME_PROGRAM_H
 
-#include "runtime/Abi.h"
-#include "runtime/Arena.h"
-#include "runtime/Manifest.h"
+#include "runtime/Machine.h"
 #include "runtime/Payload.h"
-#include "runtime/Profile.h"
 
 #include <cstring>
 #include <memory>
@@ -30,8 +27,8 @@ public:
   /// Of code and manifest: another compilation has another one.
   const std::string &hash() const { return payloadHash; }
 
-  /// Maps the code, starts `threads` threads (0: as many as the program was
-  /// compiled for, or the cores there are), each on a core of its own if `bind`, and takes the arena.
+  /// Maps the code and takes the arena. On a CPU it starts `threads` threads (0: as many as the program was
+  /// compiled for, or the cores there are), each on a core of its own if `bind`.
   void start(int threads, bool bind = false);
 
   /// The number of threads that start(wanted) would use.
@@ -45,8 +42,13 @@ public:
   /// The same; what it calls is looked through for the first number that is not finite. Slow.
   std::optional<NotFinite> callWatched(const std::string &entry);
 
-  /// Address of a byte of the arena.
-  char *at(int64_t offset) const { return arena->base() + offset; }
+  /// Where the host sees a byte of the arena: inputs of an entry function before a call of it, outputs behind one, state between
+  /// `pullState` and `pushState`.
+  char *at(int64_t offset) const { return machine->at(offset); }
+
+  /// Has the host see the state as it is now; has the machine take it as the host sees it.
+  void pullState();
+  void pushState();
 
   template <typename T> T read(const Value &value) const {
     T result;
@@ -61,28 +63,24 @@ public:
   /// The counters of the state table ("step", "seed"); `missing` where the program has none.
   int64_t readCounter(const std::string &path, int64_t missing) const;
 
+  /// What it runs on, in words.
+  std::string describeMachine() const { return machine->describe(); }
+
   /// From now on calls are profiled; the caller ends the steps.
   Profile &startProfile();
 
-  int threads() const { return pool ? pool->count() : 0; }
+  int threads() const { return machine ? machine->threads() : 0; }
 
 private:
-  struct Table;
-
   void mapCode();
-  void prepareGemms();
-  void prepareScratch();
 
   Manifest description;
   std::string payloadHash, object;
   int codeFile = -1;
   void *library = nullptr;
   std::map<std::string, TsrEntry> entries;
-  std::unique_ptr<Threads> pool;
-  std::unique_ptr<Arena> arena, extraWorkspace, extraScratch;
-  std::vector<Gemm> gemms;
+  std::unique_ptr<Machine> machine;
   std::unique_ptr<Profile> profile;
-  std::unique_ptr<Table> table;
 };
 
 } // namespace tessera::runtime

@@ -53,6 +53,11 @@ static std::optional<int64_t> heldDataBytes(const Manifest &manifest, const Opti
 }
 
 static void printMemory(const Manifest &manifest, const Options &options) {
+  if (manifest.isForGpu()) {
+    fmt::print("memory of the GPU (bytes)\n  {:<32} {:>15}\n  {:<32} {:>15}  inside the arena\n\n", "arena",
+               manifest.arenaBytes, "  library workspace", manifest.workspaceBytes);
+    return;
+  }
   int64_t batches = 2 * stepBatchBytes(manifest), pool = smallblocks::regionBytes;
   std::optional<int64_t> held = heldDataBytes(manifest, options);
   AvailableMemory available = availableMemory();
@@ -82,13 +87,14 @@ static void printPlan(const Manifest &manifest) {
   for (const auto &[name, entry] : manifest.entries)
     fmt::print("  {:<12} {:>3} inputs {:>3} outputs {:>10.3g} GFLOP in contractions\n", name, entry.inputs.size(),
                entry.outputs.size(), entry.flops / 1e9);
-  int64_t calls = 0;
+  int64_t calls = 0, ofStep = 0;
   for (const KernelSpec &kernel : manifest.kernels)
-    for (const auto &[entry, count] : kernel.calls) calls += count;
-  fmt::print("\nkernels: {} generated, {} calls\ncontractions: {}\n", manifest.kernels.size(), calls,
-             manifest.gemms.size());
+    for (const auto &[entry, count] : kernel.calls) calls += count, ofStep += entry == "step" ? count : 0;
+  fmt::print("\nkernels: {} generated, {} calls, of them {} in a step\ncontractions: {}\n", manifest.kernels.size(),
+             calls, ofStep, manifest.gemms.size());
   for (const GemmDescription &gemm : manifest.gemms) {
-    GemmPlan plan = planGemm(gemm, manifest.threads);
+    GemmPlan plan{"", 0, "cublasLt", false};
+    if (!manifest.isForGpu()) plan = planGemm(gemm, manifest.threads);
     fmt::print("  {:<32} [{}] x [{}]{}{}  {}\n", gemm.name, fmt::join(gemm.dimsA, ", "), fmt::join(gemm.dimsB, ", "),
                gemm.bias ? " + bias" : "", gemm.accumulate ? " + c" : "",
                plan.error.empty() ? plan.implementation : plan.error);
@@ -97,9 +103,13 @@ static void printPlan(const Manifest &manifest) {
 
 ExitCode runInfo(Program &program, const Options &options) {
   const Manifest &manifest = program.manifest();
-  fmt::print("model {}\ncompiled by {} for {} with {} threads\nruns here with {} threads\n\n", manifest.model,
-             manifest.compiler, manifest.march.empty() ? "cpu" : manifest.march, manifest.threads,
-             program.threadCount(0));
+  if (manifest.isForGpu())
+    fmt::print("model {}\ncompiled by {} for GPUs: {}\n\n", manifest.model, manifest.compiler,
+               fmt::join(manifest.architectures, ", "));
+  else
+    fmt::print("model {}\ncompiled by {} for {} with {} threads\nruns here with {} threads\n\n", manifest.model,
+               manifest.compiler, manifest.march.empty() ? "cpu" : manifest.march, manifest.threads,
+               program.threadCount(0));
   printState(manifest);
   printMemory(manifest, options);
   printPlan(manifest);

@@ -40,7 +40,9 @@ template <typename Load> static std::optional<std::string> tryNewest(const Check
 
 std::optional<CheckpointInfo> loadNewest(Program &program, const CheckpointFolder &folder) {
   CheckpointInfo info;
-  auto load = [&](const std::string &path) { info = loadCheckpoint(path, program.manifest(), stateIn(program)); };
+  auto load = [&](const std::string &path) {
+    info = loadCheckpoint(path, program.manifest(), stateIn(program)), program.pushState();
+  };
   return tryNewest(folder, load) ? std::optional(info) : std::nullopt;
 }
 
@@ -53,7 +55,11 @@ bool isFolderOfCheckpoints(const std::string &path, const char *option) {
 }
 
 std::string loadModelFrom(Program &program, const std::string &path, const char *option) {
-  auto load = [&](const std::string &one) { loadModel(one, program.manifest(), stateIn(program)); };
+  auto load = [&](const std::string &one) {
+    program.pullState(); // the file does not hold all of it
+    loadModel(one, program.manifest(), stateIn(program));
+    program.pushState();
+  };
   if (isFolderOfCheckpoints(path, option)) return *tryNewest(CheckpointFolder(path), load);
   load(path);
   return path;

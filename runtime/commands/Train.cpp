@@ -184,6 +184,7 @@ void Training::resumeFrom(const std::string &path) {
     checkpoint = other.pathOf(saved.step);
   } else {
     saved = loadCheckpoint(path, manifest, stateIn(program));
+    program.pushState();
   }
   saved.resumedFrom = from;
   goOnFrom(saved, checkpoint, options.skipBatches);
@@ -260,8 +261,8 @@ void Training::openOutputs() {
   plan.arenaBytes = manifest.arenaBytes, plan.quiet = options.quiet;
   if (options.metrics == "-") plan.out = stderr;
   progress.emplace(plan);
-  progress->note(fmt::format("{}: one rank, {} thread{}, arena {} bytes, seed {}", manifest.model, program.threads(),
-                             program.threads() == 1 ? "" : "s", manifest.arenaBytes, info.seed));
+  progress->note(fmt::format("{}: one rank, {}, arena {} bytes, seed {}", manifest.model, program.describeMachine(),
+                             manifest.arenaBytes, info.seed));
   if (step > 0) progress->note(fmt::format("resumed at step {}", step));
   if (!folder) progress->note("nothing will be saved; name a folder with --checkpoint-dir to keep what is learned");
   openEvaluation();
@@ -392,6 +393,7 @@ void Training::save() {
   info.step = step;
   metrics.sync();
   try {
+    program.pullState();
     lastGood = saveCheckpoint(*folder, info, manifest, stateIn(program));
     savedStep = step;
     progress->note(fmt::format("saved {}", lastGood));

@@ -17,6 +17,7 @@ ExitCode runExport(Program &program, const Options &options) {
   std::vector<const StateEntry *> entries;
   for (const StateEntry &entry : program.manifest().state)
     if (entry.isModel()) entries.push_back(&entry);
+  program.pullState();
   replaceFile(output.path, [&](DurableFile &file) { writeSafetensors(file, entries, stateIn(program)); });
   fmt::print("wrote {} ({} tensors of {})\n", options.weights, entries.size(), loaded);
   return ExitCode::Done;
@@ -34,6 +35,7 @@ ExitCode runImport(Program &program, const Options &options) {
   info.settings = manifest.settings;
   initialise(program, info.seed);
   loadModelFrom(program, options.weights, "import");
+  program.pullState();
   fmt::print("wrote {}\n", saveCheckpoint(folder, info, manifest, stateIn(program)));
   return ExitCode::Done;
 }

@@ -1,0 +1,356 @@
+//===- CudaMachine.cpp - programs on a GPU ------------------------------------===//
+//
+// The arena is one allocation. An entry function is called once, while its stream records: what it launches, copies and multiplies
+// becomes a graph, which every call then launches as a whole. Where somebody looks at single calls (`observe`, `startProfile`,
+// TESSERA_CUDA_EAGER=1), entry functions run without a graph.
+//
+// The host sees the arena through a mirror: address space of the arena's size, of which only the pages of inputs, outputs and state
+// that is pulled are ever touched. Pages of inputs and outputs are pinned.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Error.h"
+#include "runtime/Machine.h"
+#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/Driver.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <optional>
+#include <sys/mman.h>
+
+namespace tessera::runtime {
+
+using namespace cuda;
+
+namespace {
+
+class CudaMachine : public Machine {
+public:
+  explicit CudaMachine(const Manifest &manifest);
+  ~CudaMachine() override;
+
+  std::string describe() const override { return deviceName; }
+  char *at(int64_t offset) const override { return mirror + offset; }
+  void push(int64_t offset, int64_t bytes) override;
+  void pull(int64_t offset, int64_t bytes) override;
+  void load(void *library) override;
+  void call(const EntryFunction &entry, TsrEntry code) override;
+  void observe(std::function<void()> callback) override { afterCall = std::move(callback); }
+  void startProfile(Profile &to) override { profile = &to; }
+  int threads() const override { return 1; }
+
+private:
+  /// What entry functions see.
+  struct Table : TsrRuntime {
+    CudaMachine *machine = nullptr;
+    /// Compiled code has no unwind tables: nothing may be thrown through it.
+    std::optional<std::string> failure;
+  };
+  /// A timed call of an entry function, until the device has come so far.
+  struct Timed {
+    Profile::Kind kind;
+    int64_t which;
+    Event start, end;
+  };
+
+  void openDevice();
+  void takeArena();
+  void takeMirror();
+  void pinValues();
+  bool isEager() const { return afterCall || profile || alwaysEager; }
+  /// Does what an entry function asks for, and notes a failure.
+  template <typename Work> void perform(Profile::Kind kind, int64_t which, const std::string &name, Work work);
+  void launch(uint32_t kernel, void *const *args);
+  void runCode(const EntryFunction &entry, TsrEntry code);
+  GraphExec graphOf(const EntryFunction &entry, TsrEntry code);
+  void finishProfile();
+  void synchronize(const std::string &what) { driver.check(driver.streamSynchronize(stream), what); }
+
+  const Driver &driver = Driver::get();
+  const Manifest &manifest;
+  DeviceNumber device = 0;
+  int major = 0, minor = 0;
+  std::string deviceName;
+  Stream stream = nullptr;
+  DevicePointer arena = 0;
+  char *mirror = nullptr;
+  std::vector<void *> pinned;
+  std::vector<Module> modules;
+  std::vector<Function> functions; ///< by number of the kernel
+  std::vector<Product> products;
+  std::map<std::string, GraphExec> graphs;
+  std::function<void()> afterCall;
+  Profile *profile = nullptr;
+  std::vector<Timed> timed;
+  bool alwaysEager = false;
+  Table table;
+};
+
+//===----------------------------------------------------------------------===//
+// Start
+//===----------------------------------------------------------------------===//
+
+CudaMachine::CudaMachine(const Manifest &manifest) : manifest(manifest) {
+  const char *eager = getenv("TESSERA_CUDA_EAGER");
+  alwaysEager = eager && std::string(eager) != "0";
+  openDevice();
+  takeArena();
+  takeMirror();
+  pinValues();
+  for (const GemmDescription &gemm : manifest.gemms) products.emplace_back(gemm, manifest.workspaceBytes);
+
+  table.machine = this;
+  table.abiVersion = TSR_ABI_VERSION;
+  table.threads = 1;
+  table.launch = [](TsrRuntime *runtime, uint32_t kernel, void *const *args) {
+    static_cast<Table *>(runtime)->machine->launch(kernel, args);
+  };
+  table.gemm = [](TsrRuntime *runtime, uint32_t gemm, const void *a, const void *b, const void *bias, void *c) {
+    CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
+    auto pointer = [](const void *address) { return reinterpret_cast<DevicePointer>(address); };
+    machine.perform(Profile::Kind::Contraction, gemm, machine.manifest.gemms[gemm].name, [&] {
+      machine.products[gemm].run(pointer(a), pointer(b), pointer(bias), pointer(c),
+                                 machine.arena + machine.manifest.workspaceOffset, machine.stream);
+    });
+    if (machine.afterCall && !machine.table.failure) machine.afterCall();
+  };
+  table.copy = [](TsrRuntime *runtime, void *dst, const void *src, int64_t bytes) {
+    CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
+    machine.perform(Profile::Kind::Copy, bytes, "a copy", [&] {
+      machine.driver.check(machine.driver.memcpyDtoDAsync(reinterpret_cast<DevicePointer>(dst),
+                                                          reinterpret_cast<DevicePointer>(src), bytes, machine.stream),
+                           "a copy");
+    });
+  };
+  table.zero = [](TsrRuntime *runtime, void *dst, int64_t bytes) {
+    CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
+    machine.perform(Profile::Kind::Zero, bytes, "zeros", [&] {
+      machine.driver.check(machine.driver.memsetD8Async(reinterpret_cast<DevicePointer>(dst), 0, bytes, machine.stream),
+                           "zeros");
+    });
+  };
+  table.setInt = [](TsrRuntime *runtime, void *dst, int32_t value) {
+    CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
+    machine.perform(Profile::Kind::Zero, sizeof value, "a number", [&] {
+      machine.driver.check(machine.driver.memsetD32Async(reinterpret_cast<DevicePointer>(dst),
+                                                         static_cast<unsigned>(value), 1, machine.stream),
+                           "a number");
+    });
+  };
+}
+
+void CudaMachine::openDevice() {
+  int status = driver.init(0), count = 0;
+  if (status == 0) status = driver.deviceGetCount(&count);
+  if (status == errorNoDevice || (status == 0 && count == 0))
+    fail("this program runs on an NVIDIA GPU, and there is none here; for the processor compile it with --target=cpu");
+  driver.check(status, "cannot start CUDA");
+  driver.check(driver.deviceGet(&device, 0), "cannot open the GPU");
+  char name[256] = "";
+  driver.check(driver.deviceGetName(name, sizeof name, device), "the GPU's name");
+  deviceName = name;
+  driver.check(driver.deviceGetAttribute(&major, attributeMajor, device), "the GPU's architecture");
+  driver.check(driver.deviceGetAttribute(&minor, attributeMinor, device), "the GPU's architecture");
+  Context context = nullptr;
+  driver.check(driver.devicePrimaryCtxRetain(&context, device), "cannot use " + deviceName);
+  driver.check(driver.ctxSetCurrent(context), "cannot use " + deviceName);
+  driver.check(driver.streamCreate(&stream, streamNonBlocking), "cannot make a stream");
+}
+
+void CudaMachine::takeArena() {
+  size_t free = 0, total = 0;
+  driver.check(driver.memGetInfo(&free, &total), "the GPU's memory");
+  auto needed = static_cast<size_t>(manifest.arenaBytes);
+  if (needed > free)
+    fail("the program needs {} bytes of {}'s memory, of which {} of {} are free; compile it with a smaller batch, or "
+         "end "
+         "what uses the GPU",
+         needed, deviceName, free, total);
+  driver.check(driver.memAlloc(&arena, std::max<size_t>(needed, 1)), fmt::format("cannot take {} bytes", needed));
+  driver.check(driver.memsetD8Async(arena, 0, needed, stream), "cannot clear the arena");
+}
+
+void CudaMachine::takeMirror() {
+  void *memory = mmap(nullptr, std::max<int64_t>(manifest.arenaBytes, 1), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) fail("cannot take {} bytes of address space", manifest.arenaBytes);
+  mirror = static_cast<char *>(memory);
+}
+
+/// Pinned pages are copied without a detour. Where the machine pins no more, the detour it is.
+void CudaMachine::pinValues() {
+  constexpr int64_t page = 4096;
+  std::map<int64_t, int64_t> ranges; // page by page
+  for (const auto &[name, entry] : manifest.entries)
+    for (const std::vector<runtime::Value> *values : {&entry.inputs, &entry.outputs})
+      for (const runtime::Value &value : *values)
+        if (value.role != "result")
+          for (int64_t at = value.offset / page * page; at < value.offset + value.bytes; at += page) ranges[at] = page;
+  for (auto it = ranges.begin(); it != ranges.end();) {
+    int64_t start = it->first, end = start;
+    while (it != ranges.end() && it->first == end) end += page, ++it;
+    if (driver.memHostRegister(mirror + start, end - start, 0) == 0) pinned.push_back(mirror + start);
+  }
+}
+
+CudaMachine::~CudaMachine() {
+  driver.streamSynchronize(stream);
+  for (auto &[name, graph] : graphs) driver.graphExecDestroy(graph);
+  products.clear();
+  for (Module module : modules) driver.moduleUnload(module);
+  for (void *memory : pinned) driver.memHostUnregister(memory);
+  if (mirror) munmap(mirror, std::max<int64_t>(manifest.arenaBytes, 1));
+  if (arena) driver.memFree(arena);
+  driver.streamDestroy(stream);
+  driver.devicePrimaryCtxRelease(device);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// How well an image fits a GPU of `major`.`minor`: machine code for it, code of an earlier one of its generation, PTX of an earlier
+/// one; 0: not at all.
+int fitOf(const std::string &architecture, int major, int minor) {
+  size_t digits = architecture.find_first_of("0123456789");
+  if (digits == std::string::npos) return 0;
+  int number = atoi(architecture.c_str() + digits), own = 10 * major + minor;
+  bool isPtx = architecture.rfind("compute_", 0) == 0,
+       isSpecific = architecture.find_last_of("af") != std::string::npos && isalpha(architecture.back());
+  if (isPtx) return number <= own && !isSpecific ? 1 : 0;
+  if (number == own) return 4;
+  return number / 10 == major && number < own && !isSpecific ? 2 : 0;
+}
+
+void CudaMachine::load(void *library) {
+  functions.assign(manifest.kernels.size(), nullptr);
+  std::vector<const TsrImage *> best(functions.size(), nullptr);
+  auto *images = static_cast<const TsrImage *>(dlsym(library, TSR_SYMBOL_IMAGES));
+  for (const TsrImage *image = images; image && image->architecture; ++image) {
+    if (image->kernel >= best.size()) fail("the program's code has more kernels than its manifest; compile it again");
+    const TsrImage *&chosen = best[image->kernel];
+    int fit = fitOf(image->architecture, major, minor);
+    if (fit > 0 && (!chosen || fit > fitOf(chosen->architecture, major, minor))) chosen = image;
+  }
+  for (size_t i = 0; i < best.size(); ++i) {
+    const KernelSpec &kernel = manifest.kernels[i];
+    if (!best[i])
+      fail("the program has code for {}, and this GPU ({}) is sm_{}{}; compile it with --target=cuda:sm_{}{}",
+           fmt::join(manifest.architectures, ", "), deviceName, major, minor, major, minor);
+    Module module = nullptr;
+    driver.check(driver.moduleLoadData(&module, best[i]->code), "cannot load kernel " + kernel.name);
+    modules.push_back(module);
+    driver.check(driver.moduleGetFunction(&functions[i], module, kernel.name.c_str()),
+                 "cannot find kernel " + kernel.name);
+  }
+}
+
+template <typename Work>
+void CudaMachine::perform(Profile::Kind kind, int64_t which, const std::string &name, Work work) {
+  if (table.failure) return;
+  try {
+    Timed now{kind, which, nullptr, nullptr};
+    if (profile) {
+      driver.check(driver.eventCreate(&now.start, 0), "an event");
+      driver.check(driver.eventCreate(&now.end, 0), "an event");
+      driver.check(driver.eventRecord(now.start, stream), "an event");
+    }
+    work();
+    if (profile) {
+      driver.check(driver.eventRecord(now.end, stream), "an event");
+      timed.push_back(now);
+    }
+    if (isEager() && !profile) synchronize(name);
+  } catch (const std::exception &error) {
+    table.failure = error.what();
+  }
+}
+
+void CudaMachine::launch(uint32_t number, void *const *args) {
+  const KernelSpec &kernel = manifest.kernels[number];
+  perform(Profile::Kind::Kernel, number, kernel.name, [&] {
+    std::vector<void *> parameters(kernel.arguments);
+    for (size_t i = 0; i < parameters.size(); ++i) parameters[i] = const_cast<void **>(&args[i]);
+    driver.check(driver.launchKernel(functions[number], static_cast<unsigned>(kernel.blocks), 1, 1,
+                                     static_cast<unsigned>(kernel.threads), 1, 1, 0, stream, parameters.data(),
+                                     nullptr),
+                 "cannot launch kernel " + kernel.name);
+  });
+  if (afterCall && !table.failure) afterCall();
+}
+
+//===----------------------------------------------------------------------===//
+// Entry functions
+//===----------------------------------------------------------------------===//
+
+void CudaMachine::runCode(const EntryFunction &entry, TsrEntry code) {
+  table.failure.reset();
+  code(&table, reinterpret_cast<char *>(arena));
+  if (table.failure) fail("entry function '{}' failed: {}", entry.name, *table.failure);
+}
+
+/// The entry function as a graph, recorded at its first call.
+GraphExec CudaMachine::graphOf(const EntryFunction &entry, TsrEntry code) {
+  GraphExec &executable = graphs[entry.name];
+  if (executable) return executable;
+  Graph graph = nullptr;
+  driver.check(driver.streamBeginCapture(stream, captureThreadLocal), "cannot record entry function " + entry.name);
+  try {
+    runCode(entry, code);
+  } catch (...) {
+    driver.streamEndCapture(stream, &graph);
+    if (graph) driver.graphDestroy(graph);
+    throw;
+  }
+  driver.check(driver.streamEndCapture(stream, &graph), "cannot record entry function " + entry.name);
+  int status = driver.graphInstantiate(&executable, graph, 0);
+  driver.graphDestroy(graph);
+  driver.check(status, "cannot make a graph of entry function " + entry.name);
+  return executable;
+}
+
+void CudaMachine::call(const EntryFunction &entry, TsrEntry code) {
+  GraphExec graph = isEager() ? nullptr : graphOf(entry, code);
+  for (const runtime::Value &input : entry.inputs)
+    driver.check(driver.memcpyHtoDAsync(arena + input.offset, mirror + input.offset, input.bytes, stream),
+                 "cannot copy input " + input.name);
+  if (graph)
+    driver.check(driver.graphLaunch(graph, stream), "cannot run entry function " + entry.name);
+  else
+    runCode(entry, code);
+  for (const runtime::Value &output : entry.outputs)
+    driver.check(driver.memcpyDtoHAsync(mirror + output.offset, arena + output.offset, output.bytes, stream),
+                 "cannot copy output " + output.name);
+  synchronize(fmt::format("entry function {} failed{}", entry.name,
+                          graph ? "; run again with TESSERA_CUDA_EAGER=1 to learn in which kernel" : ""));
+  finishProfile();
+}
+
+void CudaMachine::finishProfile() {
+  for (const Timed &call : timed) {
+    float milliseconds = 0;
+    driver.check(driver.eventElapsedTime(&milliseconds, call.start, call.end), "an event");
+    auto time = std::chrono::duration<double, std::milli>(milliseconds);
+    profile->add(call.kind, call.which, std::chrono::duration_cast<Profile::Clock::duration>(time));
+    driver.eventDestroy(call.start);
+    driver.eventDestroy(call.end);
+  }
+  timed.clear();
+}
+
+void CudaMachine::push(int64_t offset, int64_t bytes) {
+  driver.check(driver.memcpyHtoDAsync(arena + offset, mirror + offset, bytes, stream), "cannot copy to the GPU");
+  synchronize("cannot copy to the GPU");
+}
+
+void CudaMachine::pull(int64_t offset, int64_t bytes) {
+  driver.check(driver.memcpyDtoHAsync(mirror + offset, arena + offset, bytes, stream), "cannot copy from the GPU");
+  synchronize("cannot copy from the GPU");
+}
+
+} // namespace
+
+std::unique_ptr<Machine> makeCudaMachine(const Manifest &manifest) { return std::make_unique<CudaMachine>(manifest); }
+
+} // namespace tessera::runtime
