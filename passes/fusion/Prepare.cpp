@@ -171,7 +171,10 @@ static bool absorb(AddOp add) {
     ContractTypes types = contractTypes(contract);
     bool asInit = !contract.getInit() && isAccumulator(other, add);
     bool asBias = false;
-    if (!asInit && !contract.getBias()) {
+    // cuBLASLt adds biases of the result's own type only, and results of low operands will be rounded.
+    bool takesBias =
+        !isForGpu(contract->getParentOfType<ModuleOp>()) || contract.getLhs().getType().getElementType().isF32();
+    if (!asInit && !contract.getBias() && takesBias) {
       types.bias = tensorType(other);
       asBias = types.bias.getRank() < types.result.getRank() &&
                types.bias.getElementType() == types.result.getElementType() && describeGemm(types).has_value();

@@ -75,6 +75,13 @@ static void printMemory(const Manifest &manifest, const Options &options) {
   fmt::print("  {:<32} {:>15}  {}\n\n", "available", available.bytes, available.limit);
 }
 
+/// Kernels, contractions and written numbers of a list of calls.
+static int64_t countLaunches(const std::vector<TraceStep> &trace) {
+  int64_t count = 0;
+  for (const TraceStep &step : trace) count += step.repeats ? step.repeats * (countLaunches(step.body) + 1) : 1;
+  return count;
+}
+
 static void printPlan(const Manifest &manifest) {
   constexpr size_t shown = 40;
   fmt::print("buffers, largest first\n");
@@ -87,11 +94,13 @@ static void printPlan(const Manifest &manifest) {
   for (const auto &[name, entry] : manifest.entries)
     fmt::print("  {:<12} {:>3} inputs {:>3} outputs {:>10.3g} GFLOP in contractions\n", name, entry.inputs.size(),
                entry.outputs.size(), entry.flops / 1e9);
-  int64_t calls = 0, ofStep = 0;
+  int64_t calls = 0;
   for (const KernelSpec &kernel : manifest.kernels)
-    for (const auto &[entry, count] : kernel.calls) calls += count, ofStep += entry == "step" ? count : 0;
-  fmt::print("\nkernels: {} generated, {} calls, of them {} in a step\ncontractions: {}\n", manifest.kernels.size(),
-             calls, ofStep, manifest.gemms.size());
+    for (const auto &[entry, count] : kernel.calls) calls += count;
+  fmt::print("\nkernels: {} generated, {} calls\ncontractions: {}\n", manifest.kernels.size(), calls,
+             manifest.gemms.size());
+  if (auto step = manifest.entries.find("step"); manifest.isForGpu() && step != manifest.entries.end())
+    fmt::print("{} launches in a step, one of a graph\n", countLaunches(step->second.trace));
   for (const GemmDescription &gemm : manifest.gemms) {
     GemmPlan plan{"", 0, "cublasLt", false};
     if (!manifest.isForGpu()) plan = planGemm(gemm, manifest.threads);
