@@ -58,10 +58,11 @@ typedef struct TsrRuntime {
 /// writes lies in the arena, at the offsets that the manifest names.
 typedef void (*TsrEntry)(TsrRuntime *runtime, char *arena);
 
-/// Machine code of one kernel for one kind of GPU.
+/// Machine code of some kernels for one kind of GPU.
 typedef struct TsrImage {
   const char *architecture; ///< sm_90a: a cubin; compute_90: PTX
-  uint32_t kernel;          ///< of the manifest's list
+  uint32_t firstKernel;     ///< of the manifest's list
+  uint32_t kernels;         ///< so many, from that one on
   uint64_t bytes;
   const void *code;
 } TsrImage;

@@ -332,7 +332,7 @@ void tessera::emitImageTable(ModuleOp code, ArrayRef<DeviceImage> images) {
   }
   builder.setInsertionPointToEnd(code.getBody());
   Type pointer = LLVM::LLVMPointerType::get(code.getContext()), i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  auto entry = LLVM::LLVMStructType::getLiteral(code.getContext(), {pointer, i32, i64, pointer});
+  auto entry = LLVM::LLVMStructType::getLiteral(code.getContext(), {pointer, i32, i32, i64, pointer});
   auto type = LLVM::LLVMArrayType::get(entry, images.size() + 1);
   auto table = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true, LLVM::Linkage::External,
                                       TSR_SYMBOL_IMAGES, Attribute());
@@ -344,9 +344,10 @@ void tessera::emitImageTable(ModuleOp code, ArrayRef<DeviceImage> images) {
   };
   for (auto [i, image] : llvm::enumerate(images)) {
     set(LLVM::AddressOfOp::create(builder, loc, pointer, "tsr_image_for_" + std::to_string(i)), i, 0);
-    set(LLVM::ConstantOp::create(builder, loc, i32, builder.getI32IntegerAttr(image.kernel)), i, 1);
-    set(LLVM::ConstantOp::create(builder, loc, i64, builder.getI64IntegerAttr(image.code.size())), i, 2);
-    set(LLVM::AddressOfOp::create(builder, loc, pointer, "tsr_image_" + std::to_string(i)), i, 3);
+    set(LLVM::ConstantOp::create(builder, loc, i32, builder.getI32IntegerAttr(image.firstKernel)), i, 1);
+    set(LLVM::ConstantOp::create(builder, loc, i32, builder.getI32IntegerAttr(image.kernels)), i, 2);
+    set(LLVM::ConstantOp::create(builder, loc, i64, builder.getI64IntegerAttr(image.code.size())), i, 3);
+    set(LLVM::AddressOfOp::create(builder, loc, pointer, "tsr_image_" + std::to_string(i)), i, 4);
   }
   LLVM::ReturnOp::create(builder, loc, list);
 }

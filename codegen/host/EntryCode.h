@@ -37,10 +37,10 @@ llvm::LogicalResult emitEntry(mlir::func::FuncOp function, mlir::ModuleOp code, 
 /// Emits the constant `tsr_abi_version`.
 void emitAbiVersion(mlir::ModuleOp code);
 
-/// Machine code of a kernel for an architecture.
+/// Machine code of kernels that follow each other, for an architecture.
 struct DeviceImage {
   std::string architecture;
-  uint32_t kernel;
+  uint32_t firstKernel, kernels;
   std::string code;
 };
 

@@ -14,6 +14,7 @@
 #include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/Driver.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <optional>
@@ -225,25 +226,27 @@ int fitOf(const std::string &architecture, int major, int minor) {
 
 void CudaMachine::load(void *library) {
   functions.assign(manifest.kernels.size(), nullptr);
-  std::vector<const TsrImage *> best(functions.size(), nullptr);
+  std::map<uint32_t, const TsrImage *> best; // by first kernel
   auto *images = static_cast<const TsrImage *>(dlsym(library, TSR_SYMBOL_IMAGES));
   for (const TsrImage *image = images; image && image->architecture; ++image) {
-    if (image->kernel >= best.size()) fail("the program's code has more kernels than its manifest; compile it again");
-    const TsrImage *&chosen = best[image->kernel];
+    if (image->kernels > functions.size() || image->firstKernel > functions.size() - image->kernels)
+      fail("the program's code has more kernels than its manifest; compile it again");
+    const TsrImage *&chosen = best[image->firstKernel];
     int fit = fitOf(image->architecture, major, minor);
     if (fit > 0 && (!chosen || fit > fitOf(chosen->architecture, major, minor))) chosen = image;
   }
-  for (size_t i = 0; i < best.size(); ++i) {
-    const KernelSpec &kernel = manifest.kernels[i];
-    if (!best[i])
-      fail("the program has code for {}, and this GPU ({}) is sm_{}{}; compile it with --target=cuda:sm_{}{}",
-           fmt::join(manifest.architectures, ", "), deviceName, major, minor, major, minor);
+  for (auto &[first, image] : best) {
+    if (!image) continue;
     Module module = nullptr;
-    driver.check(driver.moduleLoadData(&module, best[i]->code), "cannot load kernel " + kernel.name);
+    driver.check(driver.moduleLoadData(&module, image->code), "cannot load kernel " + manifest.kernels[first].name);
     modules.push_back(module);
-    driver.check(driver.moduleGetFunction(&functions[i], module, kernel.name.c_str()),
-                 "cannot find kernel " + kernel.name);
+    for (uint32_t i = first; i < first + image->kernels; ++i)
+      driver.check(driver.moduleGetFunction(&functions[i], module, manifest.kernels[i].name.c_str()),
+                   "cannot find kernel " + manifest.kernels[i].name);
   }
+  if (std::find(functions.begin(), functions.end(), nullptr) != functions.end())
+    fail("the program has code for {}, and this GPU ({}) is sm_{}{}; compile it with --target=cuda:sm_{}{}",
+         fmt::join(manifest.architectures, ", "), deviceName, major, minor, major, minor);
 }
 
 template <typename Work>

@@ -19,7 +19,7 @@ static std::string trampoline(const cuda::CudaKernel &kernel) {
   return text + ");\n}\n";
 }
 
-EmulatedKernels::EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernels) {
+EmulatedKernels::EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernels, llvm::StringRef header) {
   llvm::SmallString<128> folder;
   if (llvm::sys::fs::createUniqueDirectory("tessera-cuda", folder)) {
     errors = "cannot make a folder for temporary files";
@@ -28,9 +28,11 @@ EmulatedKernels::EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernel
   std::string base = folder.str().str(), source = base + "/kernels.cpp", shared = base + "/kernels.so",
               log = base + "/log";
   std::error_code error;
+  llvm::raw_fd_ostream(base + "/tessera.cuh", error) << header;
   llvm::raw_fd_ostream out(source, error);
   for (const cuda::CudaKernel *kernel : kernels) out << kernel->source << "\n" << trampoline(*kernel) << "\n";
   out.close();
+  std::string includes = "-I" + base;
   llvm::StringRef arguments[] = {TESSERA_CXX,
                                  "-std=c++20",
                                  "-O1",
@@ -38,7 +40,7 @@ EmulatedKernels::EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernel
                                  "-fPIC",
                                  "-shared",
                                  "-w",
-                                 "-I" TESSERA_SOURCE_DIR "/codegen/cuda/device",
+                                 includes,
                                  "-I" TESSERA_SOURCE_DIR "/tests/cuda",
                                  source,
                                  "-o",

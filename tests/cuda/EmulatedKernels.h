@@ -10,8 +10,9 @@ namespace tessera::test {
 /// CUDA kernels, compiled by the compiler that built this test and loaded; run by Emulator.h.
 class EmulatedKernels {
 public:
-  /// Check `errors` afterwards.
-  explicit EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernels);
+  /// Check `errors` afterwards. `header`: another text for tessera.cuh.
+  explicit EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernels,
+                           llvm::StringRef header = cuda::deviceHeader);
   ~EmulatedKernels();
   EmulatedKernels(const EmulatedKernels &) = delete;
 

@@ -1,0 +1,26 @@
+//===- CudaCheck.cpp - a program as emulated CUDA code against the interpreter ---===//
+
+#include "tests/random/CudaCheck.h"
+#include "ir/Program.h"
+#include "passes/Pipeline.h"
+#include "tests/random/CudaTarget.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+std::string tessera::test::checkOnCuda(ModuleOp program) {
+  program->setAttr(attrs::target, StringAttr::get(program.getContext(), "cuda"));
+  PipelineOptions toOptimize;
+  toOptimize.compileTo = "optimize";
+  if (failed(runPipeline(program, toOptimize))) return "optimize: fails";
+  OwningOpRef<ModuleOp> scheduled = cast<ModuleOp>(program->clone());
+  if (failed(runPipeline(*scheduled, {}))) return "schedule: fails";
+  CudaTarget cuda;
+  FailureOr<TargetError> error = judge(cuda, *scheduled, program);
+  if (failed(error)) return "does not run";
+  if (error->isAccepted()) return "";
+  return llvm::formatv("{0} is off by {1:e2}, rounding {2:e2}, norm {3:e2}", error->tensor, error->error,
+                       error->rounding, error->norm);
+}

@@ -1,0 +1,17 @@
+//===- CudaCheck.h - a program as emulated CUDA code against the interpreter ---===//
+
+#ifndef TESSERA_TESTS_RANDOM_CUDACHECK_H
+#define TESSERA_TESTS_RANDOM_CUDACHECK_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+
+namespace tessera::test {
+
+/// Takes a program in phase `parse` through all phases as one for a GPU, runs its code (CudaTarget.h), and lets `judge` compare
+/// what it computes with the interpreter. Returns what is wrong; empty if nothing is. The program is left in phase `optimize`.
+std::string checkOnCuda(mlir::ModuleOp program);
+
+} // namespace tessera::test
+
+#endif // TESSERA_TESTS_RANDOM_CUDACHECK_H
