@@ -11,8 +11,12 @@
 
 namespace tessera::cuda {
 
-/// `tessera.cuh`, which all kernels include.
-extern const char *const deviceHeader;
+struct DeviceHeader {
+  llvm::StringLiteral name, text;
+};
+
+/// `tessera.cuh`, which all kernels include, and what it includes.
+llvm::ArrayRef<DeviceHeader> deviceHeaders();
 
 /// A function of a program's CUDA code, and how it is launched: with the addresses of its operands, then of its results.
 struct CudaKernel {

@@ -90,8 +90,13 @@ Compilation Nvrtc::compile(StringRef source, StringRef name, StringRef architect
   Compilation result;
   Functions::Program program = nullptr;
   std::string text = source.str(), file = name.str() + ".cu", target = "--gpu-architecture=" + architecture.str();
-  const char *headers[] = {deviceHeader}, *headerNames[] = {"tessera.cuh"};
-  if (functions->createProgram(&program, text.c_str(), file.c_str(), 1, headers, headerNames) != 0) {
+  std::vector<const char *> headers, headerNames;
+  for (const DeviceHeader &header : deviceHeaders()) {
+    headers.push_back(header.text.data());
+    headerNames.push_back(header.name.data());
+  }
+  if (functions->createProgram(&program, text.c_str(), file.c_str(), static_cast<int>(headers.size()), headers.data(),
+                               headerNames.data()) != 0) {
     result.log = "NVRTC takes no source";
     return result;
   }

@@ -55,8 +55,8 @@ static FailureOr<std::vector<DeviceImage>> compileKernels(ModuleOp module, const
     for (size_t i = next++; i < images.size(); i = next++) {
       DeviceImage &image = images[i];
       std::string source = sourceOf(image, kernels), name = kernels[image.firstKernel]->symbol;
-      std::string description =
-          "nvrtc " + nvrtc->getVersion() + " " + image.architecture + "\n" + cuda::deviceHeader + "\n" + source;
+      std::string description = "nvrtc " + nvrtc->getVersion() + " " + image.architecture + "\n" + source;
+      for (const cuda::DeviceHeader &header : cuda::deviceHeaders()) description += header.text;
       if (std::lock_guard lock(mutex); options.findCode)
         if (std::optional<std::string> found = options.findCode(description)) {
           image.code = std::move(*found);
@@ -85,7 +85,8 @@ static LogicalResult dumpKernels(ModuleOp module, const Kernels &kernels, const 
   if (options.dumpDir.empty()) return success();
   if (std::error_code error = llvm::sys::fs::create_directories(options.dumpDir + "/cuda"))
     return module.emitError("cannot make ") << options.dumpDir << "/cuda: " << error.message();
-  if (failed(observer.dump(module, "cuda/tessera.cuh", cuda::deviceHeader))) return failure();
+  for (const cuda::DeviceHeader &header : cuda::deviceHeaders())
+    if (failed(observer.dump(module, ("cuda/" + header.name).str(), header.text))) return failure();
   for (const auto &kernel : kernels)
     if (failed(observer.dump(module, "cuda/" + kernel->symbol + ".cu", kernel->source))) return failure();
   return success();

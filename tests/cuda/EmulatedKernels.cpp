@@ -19,7 +19,7 @@ static std::string trampoline(const cuda::CudaKernel &kernel) {
   return text + ");\n}\n";
 }
 
-EmulatedKernels::EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernels, llvm::StringRef header) {
+EmulatedKernels::EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernels, llvm::StringRef threads) {
   llvm::SmallString<128> folder;
   if (llvm::sys::fs::createUniqueDirectory("tessera-cuda", folder)) {
     errors = "cannot make a folder for temporary files";
@@ -28,7 +28,9 @@ EmulatedKernels::EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernel
   std::string base = folder.str().str(), source = base + "/kernels.cpp", shared = base + "/kernels.so",
               log = base + "/log";
   std::error_code error;
-  llvm::raw_fd_ostream(base + "/tessera.cuh", error) << header;
+  for (const cuda::DeviceHeader &header : cuda::deviceHeaders())
+    llvm::raw_fd_ostream(base + "/" + header.name.str(), error)
+        << (header.name == "threads.cuh" && !threads.empty() ? threads : llvm::StringRef(header.text));
   llvm::raw_fd_ostream out(source, error);
   for (const cuda::CudaKernel *kernel : kernels) out << kernel->source << "\n" << trampoline(*kernel) << "\n";
   out.close();

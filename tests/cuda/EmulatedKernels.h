@@ -10,9 +10,8 @@ namespace tessera::test {
 /// CUDA kernels, compiled by the compiler that built this test and loaded; run by Emulator.h.
 class EmulatedKernels {
 public:
-  /// Check `errors` afterwards. `header`: another text for tessera.cuh.
-  explicit EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernels,
-                           llvm::StringRef header = cuda::deviceHeader);
+  /// Check `errors` afterwards. `threads`: another text for threads.cuh.
+  explicit EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernels, llvm::StringRef threads = "");
   ~EmulatedKernels();
   EmulatedKernels(const EmulatedKernels &) = delete;
 

@@ -2,6 +2,7 @@
 
 #include "tests/cuda/Emulator.h"
 #include "tests/cuda/emulation.h"
+#include <array>
 #include <cstring>
 #include <memory>
 #include <sys/mman.h>
@@ -68,15 +69,14 @@ void prepare(Context &context, char *stack, size_t bytes, void (*entry)()) {
 constexpr size_t stackBytes = 128 << 10;
 constexpr int warpSize = 32;
 
-enum class State { Ready, AtBarrier, AtShuffle, Done };
+enum class State { Ready, AtBarrier, AtWarpOperation, Done };
 
 struct Thread {
   Context context;
   State state = State::Ready;
   unsigned number = 0;
   int declared = 0; ///< bytes of shared memory that it has declared
-  uint64_t bits = 0;
-  int mask = 0;
+  char brought[64]; ///< to an operation of the warp
 };
 
 /// Who used a byte of shared memory in the epoch between two barriers.
@@ -102,6 +102,8 @@ public:
   void writeShared(int offset, const void *from, int bytes);
   void wait(State state);
   Thread &now() { return *current; }
+  /// What a lane of this thread's warp brought to the last operation of the warp.
+  const char *fromLane(int lane) const { return collected[current->number / warpSize][lane]; }
   void fail(const std::string &what) {
     if (error.empty()) error = what;
   }
@@ -117,6 +119,8 @@ private:
   const std::function<void()> &body;
   char *stacks;
   std::vector<Thread> threads;
+  /// By warp and lane: as it was when all lanes had met. A lane may come to the next operation before others have looked.
+  std::vector<std::array<char[sizeof(Thread::brought)], warpSize>> collected;
   Thread *current = nullptr;
   Context scheduler;
   std::vector<char> shared;
@@ -128,7 +132,8 @@ Block *block = nullptr;
 [[noreturn]] void enterThread() { block->runThread(); }
 } // namespace
 
-Block::Block(int count, const std::function<void()> &body) : count(count), body(body), threads(count) {
+Block::Block(int count, const std::function<void()> &body)
+    : count(count), body(body), threads(count), collected(count / warpSize) {
   stacks = static_cast<char *>(
       mmap(nullptr, count * stackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
 }
@@ -180,14 +185,11 @@ bool Block::releaseWaiting() {
   }
   for (int first = 0; first < count; first += warpSize) {
     bool all = true;
-    for (int lane = 0; lane < warpSize; ++lane) all &= threads[first + lane].state == State::AtShuffle;
+    for (int lane = 0; lane < warpSize; ++lane) all &= threads[first + lane].state == State::AtWarpOperation;
     if (!all) continue;
-    uint64_t brought[warpSize];
-    for (int lane = 0; lane < warpSize; ++lane) brought[lane] = threads[first + lane].bits;
     for (int lane = 0; lane < warpSize; ++lane) {
-      Thread &thread = threads[first + lane];
-      thread.bits = brought[lane ^ thread.mask];
-      thread.state = State::Ready;
+      std::memcpy(collected[first / warpSize][lane], threads[first + lane].brought, sizeof(Thread::brought));
+      threads[first + lane].state = State::Ready;
     }
     released = true;
   }
@@ -256,11 +258,18 @@ int tsr::emulation::declare_shared(int bytes) { return block->declareShared(byte
 void tsr::emulation::read_shared(int offset, void *to, int bytes) { block->readShared(offset, to, bytes); }
 void tsr::emulation::write_shared(int offset, const void *from, int bytes) { block->writeShared(offset, from, bytes); }
 void tsr::emulation::sync_block() { block->wait(State::AtBarrier); }
+void tsr::emulation::fail(const char *what) { block->fail(what); }
+void tsr::emulation::collect(const void *own, int bytes, void *all) {
+  if (bytes > static_cast<int>(sizeof(Thread::brought))) return block->fail("a lane brings too much");
+  std::memcpy(block->now().brought, own, bytes);
+  block->wait(State::AtWarpOperation);
+  for (int lane = 0; lane < warpSize; ++lane)
+    std::memcpy(static_cast<char *>(all) + lane * bytes, block->fromLane(lane), bytes);
+}
 unsigned long long tsr::emulation::shuffle_xor(unsigned long long bits, int mask) {
-  block->now().bits = bits;
-  block->now().mask = mask;
-  block->wait(State::AtShuffle);
-  return block->now().bits;
+  unsigned long long all[warpSize];
+  collect(&bits, sizeof bits, all);
+  return all[(block->now().number % warpSize) ^ mask];
 }
 
 std::string tessera::test::emulate(int64_t blocks, int threads, const std::function<void()> &thread) {

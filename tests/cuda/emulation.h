@@ -25,6 +25,13 @@ int declare_shared(int bytes);
 void read_shared(int offset, void *to, int bytes);
 void write_shared(int offset, const void *from, int bytes);
 void sync_block();
+/// Notes that something is wrong.
+void fail(const char *what);
+inline void check_offset(int i, int count) {
+  if (i % count != 0) fail("a vector in shared memory starts at no multiple of its size");
+}
+/// What each lane of the warp brings, in each of them; at most 64 bytes of each.
+void collect(const void *own, int bytes, void *all);
 /// What the lane whose number differs by the bits of `mask` brings.
 unsigned long long shuffle_xor(unsigned long long bits, int mask);
 
@@ -35,6 +42,8 @@ using tsr::emulation::threadIdx;
 
 namespace tsr {
 
+template <typename T, int N> struct vec;
+
 template <typename T> class Shared {
 public:
   explicit Shared(int count) : offset(emulation::declare_shared(count * static_cast<int>(sizeof(T)))) {}
@@ -44,6 +53,16 @@ public:
     return x;
   }
   void set(int i, T x) { emulation::write_shared(offset + i * static_cast<int>(sizeof(T)), &x, sizeof(T)); }
+  template <int N> vec<T, N> get_vector(int i) const {
+    emulation::check_offset(i, N);
+    vec<T, N> x;
+    for (int n = 0; n < N; ++n) x[n] = get(i + n);
+    return x;
+  }
+  template <int N> void set_vector(int i, const vec<T, N> &x) {
+    emulation::check_offset(i, N);
+    for (int n = 0; n < N; ++n) set(i + n, x[n]);
+  }
 
 private:
   int offset;

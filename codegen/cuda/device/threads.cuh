@@ -1,0 +1,91 @@
+//===- threads.cuh - shared memory, and reductions over threads ---------===//
+
+#ifndef TESSERA_DEVICE_THREADS_CUH
+#define TESSERA_DEVICE_THREADS_CUH
+
+#include "numbers.cuh"
+
+namespace tsr {
+
+//===----------------------------------------------------------------------===//
+// Reductions over threads. Their order depends on the number of threads only.
+//===----------------------------------------------------------------------===//
+
+struct Sum {
+  template <typename T> static TSR_DEVICE T combine(T a, T b) { return a + b; }
+};
+struct Max {
+  template <typename T> static TSR_DEVICE T combine(T a, T b) { return max(a, b); }
+};
+struct Min {
+  template <typename T> static TSR_DEVICE T combine(T a, T b) { return min(a, b); }
+};
+struct MaxNum { ///< `a` is no NaN
+  template <typename T> static TSR_DEVICE T combine(T a, T b) { return b > a ? b : a; }
+};
+
+#ifdef __CUDACC__
+/// Shared memory of a block.
+template <typename T> class Shared {
+public:
+  explicit TSR_DEVICE Shared(T *memory) : memory(memory) {}
+  TSR_DEVICE T get(int i) const { return memory[i]; }
+  TSR_DEVICE void set(int i, T x) { memory[i] = x; }
+  /// `N` neighbours, from a multiple of their size.
+  template <int N> TSR_DEVICE vec<T, N> get_vector(int i) const { return load<N>(memory + i); }
+  template <int N> TSR_DEVICE void set_vector(int i, const vec<T, N> &x) { store(memory + i, x); }
+  /// For instructions that read shared memory.
+  TSR_DEVICE unsigned address(int i) const { return static_cast<unsigned>(__cvta_generic_to_shared(memory + i)); }
+
+private:
+  T *memory;
+};
+#define TSR_SHARED(T, name, count)                                                                                     \
+  __shared__ T name##_memory[count];                                                                                   \
+  tsr::Shared<T> name(name##_memory)
+
+template <typename T> TSR_DEVICE T shuffle_xor(T x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+TSR_DEVICE void sync_block() { __syncthreads(); }
+#endif
+
+/// The values of `Team` neighbouring lanes (a power of two, 32 at most) as one, in each of them.
+template <typename Op, int Team, typename T> TSR_DEVICE T warp_reduce(T x) {
+#pragma unroll
+  for (int mask = Team / 2; mask > 0; mask /= 2) x = Op::combine(x, shuffle_xor(x, mask));
+  return x;
+}
+
+/// The values of `Team` neighbouring threads (a multiple of 32) as one, in each of them. `scratch` has a number for each warp of
+/// the block.
+template <typename Op, int Team, typename T> TSR_DEVICE T block_reduce(T x, Shared<T> scratch) {
+  x = warp_reduce<Op, 32>(x);
+  if (threadIdx.x % 32 == 0) scratch.set(threadIdx.x / 32, x);
+  sync_block();
+  const int first = threadIdx.x / Team * (Team / 32);
+  x = scratch.get(first);
+  for (int i = 1; i < Team / 32; ++i) x = Op::combine(x, scratch.get(first + i));
+  return x;
+}
+
+/// The values of `Team` threads that stand `Stride` apart as one, in each of them. `scratch` has `N` numbers for each thread.
+template <typename Op, int Team, int Stride, int N, typename T>
+TSR_DEVICE vec<T, N> strided_reduce(vec<T, N> x, Shared<T> scratch) {
+#pragma unroll
+  for (int j = 0; j < N; ++j) scratch.set(j * (Team * Stride) + threadIdx.x, x[j]);
+  sync_block();
+#pragma unroll
+  for (int j = 0; j < N; ++j) {
+    const int own = j * (Team * Stride) + threadIdx.x % Stride;
+    x[j] = scratch.get(own);
+    for (int i = 1; i < Team; ++i) x[j] = Op::combine(x[j], scratch.get(own + i * Stride));
+  }
+  return x;
+}
+
+template <typename Op, int Team, int Stride, typename T> TSR_DEVICE T strided_reduce(T x, Shared<T> scratch) {
+  return strided_reduce<Op, Team, Stride>(filled<1>(x), scratch)[0];
+}
+
+} // namespace tsr
+
+#endif // TESSERA_DEVICE_THREADS_CUH
