@@ -26,7 +26,7 @@
 #include "ir/Program.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
-#include "passes/tile/TileGroups.h"
+#include "passes/tile/GpuTiles.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tessera {
@@ -96,7 +96,7 @@ namespace {
 struct TilePass : tessera::impl::TilePassBase<TilePass> {
   using Base::Base;
   void runOnOperation() override {
-    if (isForGpu(getOperation())) return; // its code generator has none of these ops
+    bool forGpu = isForGpu(getOperation());
     SmallVector<Block *> blocks;
     getOperation().walk([&](Operation *op) {
       if (isa<RepeatOp, func::FuncOp>(op)) blocks.push_back(&op->getRegion(0).front());
@@ -108,7 +108,7 @@ struct TilePass : tessera::impl::TilePassBase<TilePass> {
       for (ContractOp maker : makers) {
         if (maker->getBlock() != block) continue;
         std::optional<TileGroup> group = findTileGroup(maker, limits);
-        if (!group) continue;
+        if (!group || (forGpu && !runsOnGpu(*group))) continue;
         moveIntoTiledOp(*group);
         ++groupsTiled;
       }

@@ -219,6 +219,7 @@ static KernelSpec readKernel(const Json &json) {
   kernel.read = integerAt(json, "read", 0), kernel.written = integerAt(json, "written", 0);
   kernel.blocks = integerAt(json, "blocks", 0), kernel.threads = integerAt(json, "threads", 0);
   kernel.arguments = integerAt(json, "arguments", 0);
+  kernel.isPart = json.value("part", false);
   if (json.contains("calls"))
     for (const auto &[entry, count] : json["calls"].items()) kernel.calls[entry] = asInteger(count, where);
   return kernel;

@@ -98,6 +98,7 @@ struct KernelSpec {
   std::map<std::string, int64_t> calls; ///< by entry function, in one call of it
   /// On a GPU: blocks of the grid, threads of a block, and operands and results together.
   int64_t blocks = 0, threads = 0, arguments = 0;
+  bool isPart = false; ///< the op that it belongs to is done behind a later launch
 };
 
 struct Manifest {

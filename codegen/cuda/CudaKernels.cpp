@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/CudaKernels.h"
 #include "codegen/cuda/KernelWriter.h"
+#include "codegen/cuda/TileWriter.h"
 #include "ir/Program.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -82,7 +83,7 @@ static std::string headComment(const KernelPlan &plan, const KernelSchedule &sch
 
 FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel) {
   KernelFingerprint print = fingerprint(kernel);
-  if (auto it = written.find(print); it != written.end()) return it->second;
+  if (auto it = written.find(print); it != written.end()) return it->second.front();
   FailureOr<KernelPlan> plan = planKernel(kernel);
   if (failed(plan)) return failure();
   KernelSchedule schedule = chooseSchedule(*plan, device);
@@ -96,5 +97,52 @@ FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel) {
   result->blocks = schedule.blocks();
   result->threads = schedule.block;
   kernels.push_back(std::move(result));
-  return written[std::move(print)] = kernels.back().get();
+  written[std::move(print)] = {kernels.back().get()};
+  return kernels.back().get();
+}
+
+//===----------------------------------------------------------------------===//
+// Tiled ops
+//===----------------------------------------------------------------------===//
+
+static std::string headComment(TiledOp tiled, const TileSchedule &schedule) {
+  std::string text = ("// " + tiled.getName() + "\n//\n").str();
+  SmallVector<std::string> ops, lines;
+  for (Operation &op : tiled.getBlock().without_terminator()) {
+    ops.push_back(op.getName().stripDialect().str());
+    if (std::string line = userLine(op.getLoc()); !line.empty() && !llvm::is_contained(lines, line))
+      lines.push_back(line);
+  }
+  if (!lines.empty()) text += wrapped("from      ", lines);
+  auto types = [](auto range) { return llvm::map_to_vector(range, [](Value v) { return describe(tensorType(v)); }); };
+  text += wrapped("reads     ", types(tiled.getOperands()));
+  text += wrapped("writes    ", types(tiled.getResults()));
+  text += wrapped("computes  ", ops);
+  return text + "//   schedule   " + std::to_string(schedule.blocks) + " blocks of " +
+         std::to_string(schedule.threads()) + " threads, each with " + std::to_string(schedule.ownLines) +
+         " lines of " + (schedule.ownsRows ? tiled.getRows() : tiled.getColumns()).str() + " and " +
+         std::to_string(schedule.otherLines) + " of " +
+         (schedule.ownsRows ? tiled.getColumns() : tiled.getRows()).str() + " at a time\n";
+}
+
+FailureOr<SmallVector<const CudaKernel *>> CudaKernels::emit(TiledOp tiled) {
+  KernelFingerprint print = fingerprint(tiled);
+  if (auto it = written.find(print); it != written.end()) return it->second;
+  std::optional<MatrixAxes> axes = MatrixAxes::of(tiled);
+  if (!axes) return tiled.emitError("has no matrix of its rows and columns");
+  SmallVector<const CudaKernel *> launches;
+  for (const TileSchedule &schedule : tileSchedules(tiled, *axes)) {
+    auto result = std::make_shared<CudaKernel>();
+    result->symbol = uniqueSymbol(tiled.getName());
+    TileWriter writer(tiled, *axes, schedule);
+    FailureOr<std::string> function = writer.write(result->symbol);
+    if (failed(function)) return failure();
+    result->source = headComment(tiled, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
+    result->parameterTypes = writer.getParameterTypes();
+    result->blocks = schedule.blocks;
+    result->threads = schedule.threads();
+    kernels.push_back(std::move(result));
+    launches.push_back(kernels.back().get());
+  }
+  return written[std::move(print)] = launches;
 }

@@ -34,6 +34,9 @@ public:
   /// The function of `kernel`: written now, or that of an equal kernel. Fails with a message on the kernel or an op in it.
   llvm::FailureOr<const CudaKernel *> emit(KernelOp kernel);
 
+  /// The functions of a tiled op, to be launched in this order, each with its operands and results.
+  llvm::FailureOr<llvm::SmallVector<const CudaKernel *>> emit(TiledOp tiled);
+
   /// All distinct kernels, in the order they were written.
   const std::vector<std::shared_ptr<const CudaKernel>> &getKernels() const { return kernels; }
 
@@ -41,7 +44,7 @@ private:
   std::string uniqueSymbol(llvm::StringRef name);
 
   Device device;
-  std::map<KernelFingerprint, const CudaKernel *> written;
+  std::map<KernelFingerprint, llvm::SmallVector<const CudaKernel *>> written;
   std::vector<std::shared_ptr<const CudaKernel>> kernels;
   llvm::StringSet<> taken;
 };

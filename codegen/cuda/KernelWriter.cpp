@@ -9,23 +9,9 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
-/// What a name in a kernel must not be: words of C++ that a model may use as names, and names that the writer gives.
-static constexpr llvm::StringLiteral reserved[] = {
-    "tsr",      "point",    "lane",   "active",    "s",        "k",       "j",        "int",       "float",
-    "double",   "long",     "short",  "char",      "bool",     "void",    "auto",     "const",     "for",
-    "if",       "else",     "while",  "do",        "class",    "struct",  "return",   "new",       "delete",
-    "this",     "union",    "using",  "switch",    "case",     "default", "signed",   "unsigned",  "and",
-    "or",       "not",      "xor",    "true",      "false",    "goto",    "break",    "continue",  "static",
-    "template", "typename", "try",    "catch",     "throw",    "enum",    "export",   "extern",    "inline",
-    "operator", "private",  "public", "protected", "register", "virtual", "volatile", "namespace", "friend",
-    "explicit", "mutable",  "sizeof", "main"};
-
-/// Largest number that an index may reach as an int.
-static constexpr int64_t largestInt = int64_t(1) << 31;
-
-KernelWriter::KernelWriter(const KernelPlan &plan, const KernelSchedule &schedule)
-    : plan(plan), schedule(schedule), indices(plan.sizes.size()) {
-  for (StringRef word : reserved) taken.insert(word);
+KernelWriter::KernelWriter(const KernelPlan &plan, const KernelSchedule &schedule) : plan(plan), schedule(schedule) {
+  current = &plan;
+  indices.resize(plan.sizes.size());
   KernelOp kernel = plan.kernel;
   int64_t most = schedule.blocks() * schedule.pointsOfBlock() * schedule.vector;
   for (int64_t size : plan.sizes) most = std::max(most, size);
@@ -42,65 +28,19 @@ KernelWriter::KernelWriter(const KernelPlan &plan, const KernelSchedule &schedul
 }
 
 //===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
-
-std::string KernelWriter::unique(StringRef wanted) {
-  std::string base;
-  for (char c : wanted) base += llvm::isAlnum(c) ? c : '_';
-  if (base.empty() || llvm::isDigit(base.front())) base = "x" + base;
-  std::string name = base;
-  for (unsigned i = 1; !taken.insert(name).second; ++i) name = base + "_" + std::to_string(i);
-  return name;
-}
-
-/// What a value is called: after the user's name if it lies in memory, else after its op.
-std::string KernelWriter::nameOf(Value item) {
-  if (Operation *op = item.getDefiningOp()) return unique(op->getName().stripDialect());
-  return unique(parameters[cast<BlockArgument>(item).getArgNumber()] + "_at");
-}
-
-bool KernelWriter::isKnown(Value item) const {
-  return llvm::any_of(frames, [&](const Frame &frame) { return frame.contains(item); });
-}
-
-std::string KernelWriter::use(Value item) const {
-  for (const Frame &frame : llvm::reverse(frames))
-    if (auto it = frame.find(item); it != frame.end())
-      return it->second.before + (it->second.isVector ? "[j]" : "") + it->second.after;
-  llvm_unreachable("operands are written before their users");
-}
-
-void KernelWriter::fail(Operation *op) {
-  if (!failed) op->emitError("has no CUDA code");
-  failed = true;
-}
-
-//===----------------------------------------------------------------------===//
 // The function
 //===----------------------------------------------------------------------===//
-
-/// The last part of the user's name of what an operand is.
-static StringRef memoryName(Value value, StringRef other) {
-  StringRef name;
-  if (Operation *op = value.getDefiningOp()) name = userName(op);
-  name = name.rsplit('.').second.empty() ? name : name.rsplit('.').second;
-  return name.empty() ? other : name;
-}
 
 void KernelWriter::writeSignature(StringRef symbol) {
   KernelOp kernel = plan.kernel;
   bool mayAlias = llvm::is_contained(plan.mayAliasResult, true);
   SmallVector<std::string> list;
   for (auto [i, operand] : llvm::enumerate(kernel.getOperands())) {
-    StringRef type = scalarType(tensorType(operand).getElementType());
-    parameters.push_back(unique(memoryName(operand, "in")));
-    parameterTypes.push_back(("const " + type + " *").str());
+    addParameter(operand, memoryName(operand, "in"), /*isResult=*/false);
     list.push_back(parameterTypes.back() + (plan.mayAliasResult[i] ? "" : "__restrict__ ") + parameters.back());
   }
   for (auto [i, result] : llvm::enumerate(kernel.getResults())) {
-    parameters.push_back(unique(i == 0 ? "out" : "out_" + std::to_string(i)));
-    parameterTypes.push_back((scalarType(tensorType(result).getElementType()) + " *").str());
+    addParameter(result, i == 0 ? "out" : "out_" + std::to_string(i), /*isResult=*/true);
     list.push_back(parameterTypes.back() + (mayAlias ? "" : "__restrict__ ") + parameters.back());
   }
   text.open("extern \"C\" __global__ void __launch_bounds__(" + Twine(schedule.block) + ")\n" + symbol + "(" +
@@ -269,23 +209,14 @@ void KernelWriter::writeLanes(const Step &step, ArrayRef<Value> items) {
   inLane = false;
   frames.pop_back();
   text.close();
-  for (auto &[item, name] : left) know(item, {name, "", true});
+  for (auto &[item, name] : left) know(item, {name, "", Many::PerLane});
   for (auto &[result, name] : stored)
     text.line(once + "tsr::store(" + address(plan.writes[result]) + ", " + name + ");");
 }
 
 //===----------------------------------------------------------------------===//
-// Items
+// Reads
 //===----------------------------------------------------------------------===//
-
-void KernelWriter::declare(Value item, const Twine &expression) {
-  std::string name = nameOf(item), line;
-  if (Operation *op = item.getDefiningOp()) line = userLine(op->getLoc());
-  std::string comment = line.empty() || line == lastLine ? "" : " // " + line;
-  if (!line.empty()) lastLine = line;
-  text.line("const " + scalarType(tensorType(item).getElementType()) + " " + name + " = " + expression + ";" + comment);
-  know(item, {name, "", false});
-}
 
 void KernelWriter::writeRead(Value item) {
   const Access &access = plan.reads.find(item)->second;
@@ -299,43 +230,10 @@ void KernelWriter::writeRead(Value item) {
   auto it = keptNames.find(item);
   if (it != keptNames.end()) {
     text.line(it->second + "[k] = " + load + ";");
-    return know(item, {it->second + "[k]", "", isWide});
+    return know(item, {it->second + "[k]", "", isWide ? Many::PerLane : Many::One});
   }
   if (!isWide) return declare(item, load);
   std::string name = nameOf(item);
   text.line("const auto " + name + " = " + load + ";");
-  know(item, {name, "", true});
-}
-
-void KernelWriter::writeItem(Value item) {
-  if (plan.reads.contains(item)) return writeRead(item);
-  Operation *op = item.getDefiningOp();
-  if (auto constant = dyn_cast<ConstantOp>(op))
-    return know(item, {literal(constant.getValue(), tensorType(item).getElementType()), "", false});
-  if (isa<ReorderOp, BroadcastOp>(op)) return know(item, {use(op->getOperand(0)), "", false});
-  std::string value = computed(op);
-  if (value.empty()) {
-    fail(op);
-    value = literal(0.0, tensorType(item).getElementType());
-  }
-  declare(item, value);
-}
-
-std::string KernelWriter::computed(Operation *op) {
-  Type type = tensorType(op->getResult(0)).getElementType();
-  if (isa<IndexOp>(op)) {
-    std::string position = expression(plan.positions.at(op));
-    return indexType == "int" && type.isInteger(32) ? position : (scalarType(type) + "(" + position + ")").str();
-  }
-  SmallVector<std::string> operands;
-  for (Value operand : op->getOperands()) operands.push_back(use(operand));
-  auto random = dyn_cast<RandomOp>(op);
-  if (!random) return elementwise(op, operands);
-  std::string mixed = std::to_string(static_cast<uint32_t>(random.getSite())) + "u";
-  for (const std::string &salt : ArrayRef(operands).drop_front(2))
-    mixed = "tsr::salted(" + mixed + ", (unsigned)" + salt + ")";
-  std::string draw = "tsr::philox(" + expression(plan.positions.at(op)) + ", (unsigned long long)" + operands[0] +
-                     ", (unsigned)" + operands[1] + ", " + mixed + ")";
-  StringRef distribution = random.getDistribution() == Distribution::Normal ? "tsr::normal" : "tsr::uniform";
-  return castTo((distribution + "(" + draw + ")").str(), Float32Type::get(op->getContext()), type);
+  know(item, {name, "", Many::PerLane});
 }

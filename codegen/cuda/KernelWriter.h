@@ -17,29 +17,18 @@
 #define TESSERA_CODEGEN_CUDA_KERNELWRITER_H
 
 #include "codegen/cuda/Schedule.h"
-#include "codegen/cuda/Text.h"
-#include "llvm/ADT/StringSet.h"
+#include "codegen/cuda/ScopeWriter.h"
 
 namespace tessera::cuda {
 
-class KernelWriter {
+class KernelWriter : public ScopeWriter {
 public:
   KernelWriter(const KernelPlan &plan, const KernelSchedule &schedule);
 
   /// The function's text; fails with a message on an op for which there is no code.
   llvm::FailureOr<std::string> write(llvm::StringRef symbol);
 
-  /// The C++ types of the parameters: operands, then results.
-  llvm::ArrayRef<std::string> getParameterTypes() const { return parameterTypes; }
-
 private:
-  using Value = mlir::Value;
-  /// How a value is written where it is used: in front of and behind the number of the lane, if it has one.
-  struct Known {
-    std::string before, after;
-    bool isVector = false;
-  };
-  using Frame = llvm::DenseMap<Value, Known>;
   /// What is computed at one place, and what is done with it.
   struct Step {
     llvm::SmallVector<Value> items;      ///< in order; those that are known already are left out
@@ -54,11 +43,7 @@ private:
   void writeRowStep(unsigned stage);
   void writeStep(const Step &step);
   void writeLanes(const Step &step, llvm::ArrayRef<Value> items);
-  void writeItem(Value item);
-  void writeRead(Value item);
-  std::string computed(mlir::Operation *op);
-  void declare(Value item, const llvm::Twine &expression);
-  void fail(mlir::Operation *op);
+  void writeRead(Value item) override;
 
   // SweepWriter.cpp: the serial loops.
   void writeSweep(unsigned number);
@@ -73,16 +58,7 @@ private:
   // ScatterWriter.cpp: kernels of rule 4 (docs/ir.md).
   void writeScatter();
 
-  // Expressions.cpp: places of elements.
-  std::string expression(const Expr &expr);
-  std::string term(const Nonlinear &term);
-  /// The condition under which an access exists; empty: always.
-  std::string condition(const Access &access);
-  std::string element(const Access &access); ///< `x[…]`
-  std::string address(const Access &access); ///< `x + …`
-  /// Declares the indices of loops [first, last), of which `number` counts the points, or vectors, row-major.
-  void declareIndices(unsigned first, unsigned last, llvm::StringRef number);
-
+  int64_t vectorOf(unsigned loop) const override { return isVectorLoop(loop) ? schedule.vector : 1; }
   /// Whether a value differs between the lanes of a vector.
   bool isVector(Value item) const { return schedule.vector > 1 && (plan.varies.lookup(item) & plan.vectorMask()); }
   bool isRow(Value item) const { return (plan.varies.lookup(item) & ~plan.parallelMask()) == 0; }
@@ -92,26 +68,14 @@ private:
   }
   /// Whether a value of a row is used elsewhere than in the step that computes it.
   bool isUsedLater(Value item) const;
-  bool isKnown(Value item) const;
-  std::string use(Value item) const;
-  void know(Value item, Known known) { frames.back()[item] = std::move(known); }
-  std::string unique(llvm::StringRef wanted);
-  std::string nameOf(Value item);
 
   const KernelPlan &plan;
   const KernelSchedule &schedule;
-  Text text;
-  std::string indexType = "int";
-  bool failed = false, isExact = true, inLane = false;
-  std::vector<Frame> frames;
-  llvm::StringSet<> taken;
-  llvm::SmallVector<std::string> parameters, parameterTypes; ///< operands, then results
-  llvm::SmallVector<std::string> indices;          ///< of the loops; of the vector loop: where the vector starts
+  bool isExact = true;                             ///< whether every thread of the grid has a point
   llvm::DenseMap<Value, std::string> accumulators; ///< by the reduction's result
   llvm::SmallVector<Value> kept;
   llvm::DenseMap<Value, std::string> keptNames;
   unsigned serialDepth = 0;
-  std::string lastLine; ///< of the model, that a comment named
 };
 
 } // namespace tessera::cuda

@@ -103,7 +103,7 @@ void KernelWriter::reduceOverTeam(const Sweep &sweep) {
       text.line(name + " = tsr::" + function + "<" + op + ", " + team + stride + ">(" + name + ", " + scratch + ");");
     }
     Type element = reduce.getType().getElementType();
-    Known known{name, "", isVector(reduce.getResult())};
+    Known known{name, "", isVector(reduce.getResult()) ? Many::PerLane : Many::One};
     if (element != accumulatorOf(reduce)) known.before = (scalarType(element) + "(" + name).str(), known.after = ")";
     know(reduce.getResult(), known);
   }
@@ -124,7 +124,7 @@ void KernelWriter::writeSweep(unsigned number) {
         return false;
       };
       if (loadedBefore()) {
-        know(item, {keptNames.lookup(item) + "[k]", "", isVector(item)});
+        know(item, {keptNames.lookup(item) + "[k]", "", isVector(item) ? Many::PerLane : Many::One});
         continue;
       }
     }

@@ -108,18 +108,36 @@ FailureOr<CompiledProgram> tessera::generateForCuda(ModuleOp module, const Codeg
   llvm::StringMap<uint32_t> numbers; // of kernels, by symbol
   emitAbiVersion(*code);
   for (func::FuncOp function : entryFunctions(module)) {
-    auto emitKernel = [&](Operation *op) -> FailureOr<KernelCall> {
-      auto kernel = dyn_cast<KernelOp>(op);
-      if (!kernel) return op->emitError("has no CUDA code; `tile` makes no such ops for a GPU");
-      FailureOr<const cuda::CudaKernel *> written = kernels.emit(kernel);
-      if (failed(written)) return failure();
-      const cuda::CudaKernel &own = **written;
-      auto [number, isNew] = numbers.try_emplace(own.symbol, facts.kernels.size());
+    auto launchOf = [&](const cuda::CudaKernel &kernel, const KernelWork &work, int64_t runs, bool isPart) {
+      auto [number, isNew] = numbers.try_emplace(kernel.symbol, facts.kernels.size());
       if (isNew)
-        facts.kernels.push_back(
-            {own.symbol, workOf(kernel), {}, own.blocks, own.threads, static_cast<int64_t>(own.parameterTypes.size())});
-      facts.kernels[number->second].calls[function.getName()] += runsPerCall(op);
-      return KernelCall{own.symbol, {}, number->second};
+        facts.kernels.push_back({kernel.symbol,
+                                 work,
+                                 {},
+                                 kernel.blocks,
+                                 kernel.threads,
+                                 static_cast<int64_t>(kernel.parameterTypes.size()),
+                                 isPart});
+      facts.kernels[number->second].calls[function.getName()] += runs;
+      return KernelCall{kernel.symbol, {}, number->second};
+    };
+    auto emitKernel = [&](Operation *op) -> FailureOr<SmallVector<KernelCall>> {
+      SmallVector<KernelCall> calls;
+      if (auto kernel = dyn_cast<KernelOp>(op)) {
+        FailureOr<const cuda::CudaKernel *> written = kernels.emit(kernel);
+        if (failed(written)) return failure();
+        calls.push_back(launchOf(**written, workOf(kernel), runsPerCall(op), false));
+        return calls;
+      }
+      auto tiled = cast<TiledOp>(op);
+      FailureOr<SmallVector<const cuda::CudaKernel *>> launches = kernels.emit(tiled);
+      if (failed(launches)) return failure();
+      KernelWork share = workOf(tiled); // what they compute alike is shared in the same parts
+      auto count = static_cast<int64_t>(launches->size());
+      share.flops /= count, share.read /= count, share.written /= count;
+      for (auto [i, launch] : llvm::enumerate(*launches))
+        calls.push_back(launchOf(*launch, share, runsPerCall(op), i + 1 < launches->size()));
+      return calls;
     };
     auto emitContraction = [](ContractOp, const GemmDescription &) { return std::optional<KernelCall>(); };
     if (failed(emitEntry(function, *code, gemms, emitKernel, emitContraction, /*onDevice=*/true))) return failure();

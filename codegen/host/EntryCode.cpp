@@ -127,11 +127,12 @@ void EntryEmitter::callRuntime(size_t field, ArrayRef<Value> arguments) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult EntryEmitter::emitKernelCall(Operation *op) {
-  FailureOr<KernelCall> call = emitKernel(op);
-  if (failed(call) || failed(placeResults(op))) return failure();
+  FailureOr<SmallVector<KernelCall>> calls = emitKernel(op);
+  if (failed(calls) || failed(placeResults(op))) return failure();
   SmallVector<Value> tensors(op->getOperands());
   tensors.append(op->getResults().begin(), op->getResults().end());
-  callKernel(*call, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
+  for (const KernelCall &call : *calls)
+    callKernel(call, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
   return success();
 }
 

@@ -23,8 +23,8 @@ struct KernelCall {
   std::optional<uint32_t> number;
 };
 
-/// Makes (or finds) the code of a kernel or a tiled op in the code module.
-using KernelEmitter = llvm::function_ref<llvm::FailureOr<KernelCall>(mlir::Operation *)>;
+/// Makes (or finds) the code of a kernel or a tiled op: calls in their order, each with the op's operands and results.
+using KernelEmitter = llvm::function_ref<llvm::FailureOr<llvm::SmallVector<KernelCall>>(mlir::Operation *)>;
 
 /// Makes (or finds) the code of a contraction, which is called with a, b, bias and c; nothing if a library computes it.
 using ContractionEmitter = llvm::function_ref<std::optional<KernelCall>(ContractOp, const GemmDescription &)>;

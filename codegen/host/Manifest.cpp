@@ -224,6 +224,7 @@ void ManifestWriter::writeKernel(const ProgramFacts::Kernel &kernel) {
       json.attribute("blocks", kernel.blocks);
       json.attribute("threads", kernel.threads);
       json.attribute("arguments", kernel.arguments);
+      if (kernel.isPart) json.attribute("part", true);
     }
     json.attributeObject("calls", [&] {
       for (auto [entry, count] : kernel.calls) json.attribute(entry, count);

@@ -32,6 +32,7 @@ struct ProgramFacts {
     llvm::MapVector<llvm::StringRef, int64_t> calls;
     /// On a device: blocks of the grid, threads of a block, and operands and results together.
     int64_t blocks = 0, threads = 0, arguments = 0;
+    bool isPart = false; ///< the op that it belongs to is done behind a later launch
   };
   std::vector<Kernel> kernels; ///< in the order of the code's table
 };

@@ -46,12 +46,12 @@ static FailureOr<CompiledProgram> generateForCpu(ModuleOp module, const CodegenO
       if (isNew) facts.kernels.push_back({interface.name, work(), {}});
       facts.kernels[number->second].calls[function.getName()] += runs;
     };
-    auto emitKernel = [&](Operation *op) -> FailureOr<KernelCall> {
+    auto emitKernel = [&](Operation *op) -> FailureOr<SmallVector<KernelCall>> {
       auto kernel = dyn_cast<KernelOp>(op);
       FailureOr<KernelInterface> interface = kernel ? kernels.emit(kernel) : kernels.emit(cast<TiledOp>(op));
       if (failed(interface)) return failure();
       note(*interface, [&] { return kernel ? workOf(kernel) : workOf(cast<TiledOp>(op)); }, runsPerCall(op));
-      return KernelCall{interface->name, *interface, {}};
+      return SmallVector<KernelCall>{{interface->name, *interface, {}}};
     };
     auto emitContraction = [&](ContractOp op, const GemmDescription &description) -> std::optional<KernelCall> {
       if (!isFasterGenerated(description)) return std::nullopt;

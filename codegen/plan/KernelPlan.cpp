@@ -147,9 +147,11 @@ void Planner::mergeWithNext(unsigned outer) {
 }
 
 void Planner::mergeLoops() {
+  int rowsEnd = plan.isVectorParallel() ? plan.vectorLoop : static_cast<int>(plan.parallelLoops);
   for (int outer = static_cast<int>(plan.sizes.size()) - 2; outer >= 0; --outer) {
     unsigned inner = outer + 1;
     if (inner == plan.parallelLoops || (placement && static_cast<int>(inner) == plan.vectorLoop)) continue;
+    if (placement && placement->keepsRows && static_cast<int>(inner) + 1 == rowsEnd) continue;
     // Keeps the order of a sum: see `sumLanes`.
     if (plan.isVectorSerial() && static_cast<int>(inner) == plan.vectorLoop && plan.sizes[inner] % plan.sumLanes() != 0)
       continue;

@@ -23,6 +23,7 @@ namespace tessera {
 struct RowsPlacement {
   /// For each operand, then each result: the strides of its axes, in elements; empty: those of its type.
   llvm::SmallVector<llvm::SmallVector<int64_t>> strides;
+  bool keepsRows = false; ///< the loop outside the columns, which are the vector loop, stays a loop of its own
 };
 
 /// Lanes over which a sum along the vector axis is spread, whatever the processor, so that its order does not depend on it. Where

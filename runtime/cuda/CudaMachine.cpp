@@ -280,7 +280,7 @@ void CudaMachine::launch(uint32_t number, void *const *args) {
                                      nullptr),
                  "cannot launch kernel " + kernel.name);
   });
-  if (afterCall && !table.failure) afterCall();
+  if (afterCall && !table.failure && !kernel.isPart) afterCall();
 }
 
 //===----------------------------------------------------------------------===//

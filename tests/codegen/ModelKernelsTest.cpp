@@ -34,17 +34,25 @@ TEST(ModelKernels, Regression) { checkModel("01-regression.tsr", {}); }
 TEST(ModelKernels, Digits) { checkModel("02-digits.tsr", {}); }
 TEST(ModelKernels, ByteGpt) { checkModel("03-byte-gpt.tsr", {"depth=2", "heads=1", "head_size=8"}); }
 
-/// All kernels of a model compile for a GPU, and none spills registers.
-TEST(ModelKernels, CompileForGpus) {
+/// All kernels of a model, at its full size, compile for GPUs, and none spills registers.
+void compileForGpus(const std::string &example, const std::vector<std::string> &sets) {
   std::string problem;
   const cuda::Nvrtc *nvrtc = cuda::Nvrtc::get(problem);
   if (!nvrtc) GTEST_SKIP() << problem;
-  std::string text = fusedModel(std::string(TESSERA_SOURCE_DIR) + "/examples/03-byte-gpt.tsr", {});
+  std::string text = gpuModel(std::string(TESSERA_SOURCE_DIR) + "/examples/" + example, sets);
   mlir::MLIRContext context;
   context.loadDialect<TsrDialect, mlir::func::FuncDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  ASSERT_TRUE(module);
   cuda::CudaKernels kernels;
-  module->walk([&](KernelOp op) { ASSERT_TRUE(mlir::succeeded(kernels.emit(op))); });
+  module->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
+    if (auto tiled = mlir::dyn_cast<TiledOp>(op)) {
+      EXPECT_TRUE(mlir::succeeded(kernels.emit(tiled)));
+      return mlir::WalkResult::skip();
+    }
+    if (auto kernel = mlir::dyn_cast<KernelOp>(op)) EXPECT_TRUE(mlir::succeeded(kernels.emit(kernel)));
+    return mlir::WalkResult::advance();
+  });
   for (const auto &kernel : kernels.getKernels())
     for (const char *architecture : {"sm_80", "sm_90a", "sm_100a"}) {
       cuda::Compilation result = nvrtc->compile(kernel->source, kernel->symbol, architecture);
@@ -52,5 +60,7 @@ TEST(ModelKernels, CompileForGpus) {
       EXPECT_EQ(cuda::spilledBytes(result.log), 0) << architecture << "\n" << result.log << kernel->source;
     }
 }
+TEST(ModelKernels, ByteGptCompilesForGpus) { compileForGpus("03-byte-gpt.tsr", {}); }
+TEST(ModelKernels, Gpt2CompilesForGpus) { compileForGpus("04-gpt2.tsr", {"compute=bf16", "d.batch=32", "d.seq=1024"}); }
 
 } // namespace

@@ -2,12 +2,13 @@
 
 #include "ModelText.h"
 #include "frontend/Frontend.h"
-#include "ir/Tsr.h"
+#include "ir/Program.h"
 #include "passes/Pipeline.h"
 
 using namespace tessera;
 
-std::string test::fusedModel(const std::string &path, const std::vector<std::string> &sets) {
+static std::string modelAfter(const std::string &phase, const std::string &path, const std::vector<std::string> &sets,
+                              bool forGpu) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<TsrDialect, mlir::func::FuncDialect>();
   FrontendOptions options;
@@ -16,10 +17,19 @@ std::string test::fusedModel(const std::string &path, const std::vector<std::str
   auto module = compileModel(context, path, options, diagnostics);
   diagnostics.printText(llvm::errs());
   PipelineOptions pipeline;
-  pipeline.compileTo = "fuse";
+  pipeline.compileTo = phase;
+  if (module && forGpu) module->getOperation()->setAttr(attrs::target, mlir::StringAttr::get(&context, "cuda"));
   if (!module || failed(runPipeline(*module, pipeline))) return "";
   std::string text;
   llvm::raw_string_ostream out(text);
   module->print(out);
   return text;
+}
+
+std::string test::fusedModel(const std::string &path, const std::vector<std::string> &sets) {
+  return modelAfter("fuse", path, sets, false);
+}
+
+std::string test::gpuModel(const std::string &path, const std::vector<std::string> &sets) {
+  return modelAfter("tile", path, sets, true);
 }

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::test;
 
-std::string tessera::test::checkOnCuda(ModuleOp program) {
+std::string tessera::test::checkOnCuda(ModuleOp program, OwningOpRef<ModuleOp> *result) {
   program->setAttr(attrs::target, StringAttr::get(program.getContext(), "cuda"));
   PipelineOptions toOptimize;
   toOptimize.compileTo = "optimize";
@@ -19,6 +19,7 @@ std::string tessera::test::checkOnCuda(ModuleOp program) {
   if (failed(runPipeline(*scheduled, {}))) return "schedule: fails";
   CudaTarget cuda;
   FailureOr<TargetError> error = judge(cuda, *scheduled, program);
+  if (result) *result = std::move(scheduled);
   if (failed(error)) return "does not run";
   if (error->isAccepted()) return "";
   return llvm::formatv("{0} is off by {1:e2}, rounding {2:e2}, norm {3:e2}", error->tensor, error->error,

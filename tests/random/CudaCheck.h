@@ -4,13 +4,15 @@
 #define TESSERA_TESTS_RANDOM_CUDACHECK_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include <string>
 
 namespace tessera::test {
 
 /// Takes a program in phase `parse` through all phases as one for a GPU, runs its code (CudaTarget.h), and lets `judge` compare
-/// what it computes with the interpreter. Returns what is wrong; empty if nothing is. The program is left in phase `optimize`.
-std::string checkOnCuda(mlir::ModuleOp program);
+/// what it computes with the interpreter. Returns what is wrong; empty if nothing is. The program is left in phase `optimize`. `scheduled`, if
+/// given, receives the module whose code was run.
+std::string checkOnCuda(mlir::ModuleOp program, mlir::OwningOpRef<mlir::ModuleOp> *scheduled = nullptr);
 
 } // namespace tessera::test
 

@@ -1,0 +1,363 @@
+//===- TileWriter.cpp - from a tiled op to CUDA C++ -------------------------===//
+
+#include "codegen/cuda/TileWriter.h"
+#include "codegen/cuda/Scalars.h"
+#include "ir/Program.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::cuda;
+
+SmallVector<TileSchedule> cuda::tileSchedules(TiledOp op, const MatrixAxes &axes) {
+  bool sumsColumns = false, sumsRows = false;
+  int64_t extent = 0;
+  for (Operation &inner : op.getBlock().without_terminator()) {
+    if (auto contract = dyn_cast<ContractOp>(inner)) {
+      TiledContraction role = *tiledRole(contract, axes);
+      sumsColumns |= role.role == TiledRole::SumsColumns;
+      sumsRows |= role.role == TiledRole::SumsRows;
+      extent = std::max(extent, role.extent);
+      continue;
+    }
+    // Values of rows are results of the launch that owns rows.
+    for (Value result : inner.getResults()) sumsColumns |= !axes.isMatrix(tensorType(result));
+  }
+  SmallVector<TileSchedule> schedules;
+  for (bool ownsRows : {true, false}) {
+    if (!(ownsRows ? sumsColumns : sumsRows)) continue;
+    TileSchedule schedule;
+    schedule.ownsRows = ownsRows;
+    // Fragments of sums and of own operands grow with the extent; those of the matrices make room.
+    if (extent > 64) schedule.otherLines = 32;
+    int64_t positions = 1;
+    for (AxisAttr axis : axes.batch) positions *= axis.getSize();
+    schedule.blocks = positions * llvm::divideCeil((ownsRows ? axes.rows : axes.columns).getSize(), schedule.ownLines);
+    schedules.push_back(schedule);
+  }
+  return schedules;
+}
+
+TileWriter::TileWriter(TiledOp op, const MatrixAxes &axes, const TileSchedule &schedule)
+    : op(op), axes(axes), schedule(schedule) {
+  for (const char *word : {"warp", "group", "member", "own", "first", "inside", "n", "v", "h", "line", "part", "step",
+                           "words", "left", "right", "position", "tile", "out"})
+    taken.insert(word);
+}
+
+//===----------------------------------------------------------------------===//
+// What belongs to the launch
+//===----------------------------------------------------------------------===//
+
+LogicalResult TileWriter::plan() {
+  for (Operation &step : op.getBlock().without_terminator()) {
+    if (auto kernel = dyn_cast<KernelOp>(step)) {
+      RowsPlacement placement;
+      placement.strides.resize(kernel.getNumOperands() + kernel.getNumResults());
+      placement.keepsRows = true;
+      FailureOr<KernelPlan> planned = planKernel(kernel, &placement);
+      if (llvm::failed(planned)) return failure();
+      kernels.push_back({kernel, std::move(*planned), {}});
+      continue;
+    }
+    auto contract = cast<ContractOp>(step);
+    TiledContraction role = *tiledRole(contract, axes);
+    Value x = contract->getOperand(role.x), y = contract->getOperand(role.y);
+    if (role.role == TiledRole::MakesMatrix) {
+      if (schedule.ownsRows)
+        makers.push_back({contract, contract.getResult(), true, x, y, role.extent, role.ofX, role.ofY, {}});
+      else
+        makers.push_back({contract, contract.getResult(), true, y, x, role.extent, role.ofY, role.ofX, {}});
+    } else if ((role.role == TiledRole::SumsColumns) == schedule.ownsRows) {
+      sums.push_back({contract, contract.getResult(), false, x, y, role.extent, {}, role.ofY, role.ofResult});
+    }
+  }
+  for (Inner &kernel : kernels)
+    if (kernel.plan.sweeps > 0) reducing = &kernel;
+  for (const std::vector<Product> *list : {&makers, &sums})
+    for (const Product &product : *list) {
+      if (!extents.contains(product.other)) tiles.push_back(product.other);
+      extents[product.other] = product.extent;
+      strides[product.other] = product.ofOther;
+    }
+  return success();
+}
+
+bool TileWriter::isRow(const Inner &kernel, Value item) const {
+  uint64_t columns = uint64_t(1) << (kernel.rowsLoop() + 1);
+  return (kernel.plan.varies.lookup(item) & columns) == 0;
+}
+
+std::string TileWriter::parameterFor(Value value) const {
+  return parameters[cast<BlockArgument>(value).getArgNumber()];
+}
+
+/// Of the current kernel: it reads the tiled op's operands.
+std::string TileWriter::parameterOf(unsigned argument) const {
+  KernelOp kernel = inner->op;
+  if (argument >= kernel.getNumOperands()) return "?"; // results are written by others
+  Value operand = kernel.getOperand(argument);
+  return isa<BlockArgument>(operand) ? parameterFor(operand) : "x";
+}
+
+std::string TileWriter::batchOffset(NamedTensorType type) {
+  SmallVector<std::string> parts;
+  for (auto [axis, stride] : llvm::zip(type.getAxes(), type.getStrides()))
+    if (axes.isBatch(axis.getName()) && axis.getSize() > 1)
+      parts.push_back((stride == 1 ? "" : std::to_string(stride) + " * ") + batchIndex[axis.getName()]);
+  return parts.empty() ? "0" : llvm::join(parts, " + ");
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+/// Two blocks of a multiprocessor leave each thread all the registers that it can name.
+void TileWriter::writeSignature(StringRef symbol) {
+  SmallVector<std::string> list;
+  for (Value input : op.getInputs()) {
+    addParameter(input, memoryName(input, "in"), /*isResult=*/false);
+    list.push_back(parameterTypes.back() + "__restrict__ " + parameters.back());
+  }
+  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+    addParameter(result, "out_" + std::to_string(i), /*isResult=*/true);
+    list.push_back(parameterTypes.back() + "__restrict__ " + parameters.back());
+  }
+  text.open("extern \"C\" __global__ void __launch_bounds__(" + Twine(schedule.threads()) + ", 2)\n" + symbol + "(" +
+            llvm::join(list, ",\n    ") + ")");
+}
+
+/// Which lines the block owns, and of which position of the batch.
+void TileWriter::writePosition() {
+  int64_t count = llvm::divideCeil(ownAxis().getSize(), schedule.ownLines);
+  text.line("const int warp = threadIdx.x / 32, group = threadIdx.x % 32 / 4, member = threadIdx.x % 4;");
+  std::string tile = count == 1 ? "0" : "blockIdx.x % " + std::to_string(count);
+  text.line("const int tile = " + tile + ";");
+  text.line("const int position = blockIdx.x" + Twine(count == 1 ? "" : " / " + std::to_string(count)) + ";");
+  int64_t within = 1;
+  for (AxisAttr axis : llvm::reverse(axes.batch)) {
+    std::string index = "position";
+    if (within != 1) index += " / " + std::to_string(within);
+    if (axis != axes.batch.front()) index += " % " + std::to_string(axis.getSize());
+    within *= axis.getSize();
+    std::string name = unique(axis.getName());
+    batchIndex[axis.getName()] = name;
+    text.line("const int " + name + " = " + index + ";");
+  }
+  text.line("// A lane has own lines `own` and `own` + 8.");
+  text.line("const int own = tile * " + Twine(schedule.ownLines) + " + warp * 16 + group;");
+  for (Inner &kernel : kernels) {
+    current = &kernel.plan;
+    indices.assign(kernel.plan.sizes.size(), "");
+    declareIndices(0, kernel.rowsLoop(), "position");
+    kernel.batch.assign(indices.begin(), indices.begin() + kernel.rowsLoop());
+  }
+}
+
+/// An own operand as fragments, zero beyond its end. Two neighbours are moved at once where they lie so.
+void TileWriter::loadOwn(const Product &maker) {
+  if (ownNames.contains(maker.own)) return;
+  StringRef type = scalarType(tensorType(maker.own).getElementType());
+  std::string name = unique(parameterFor(maker.own) + "_own"), from = parameterFor(maker.own);
+  ownNames[maker.own] = name;
+  text.line("tsr::FragmentA " + name + "[" + Twine(padded(maker.extent) / 16) + "];");
+  text.line("#pragma unroll");
+  text.open("for (int step = 0; step < " + Twine(padded(maker.extent) / 16) + "; ++step)");
+  text.line("#pragma unroll");
+  text.open("for (int w = 0; w < 4; ++w)");
+  text.line("const int line = own + 8 * (w % 2), part = step * 16 + 2 * member + 8 * (w / 2);");
+  std::string base = from + " + " + batchOffset(tensorType(maker.own));
+  auto at = [&](StringRef part) {
+    auto times = [](int64_t stride, const std::string &index) {
+      return stride == 1 ? index : std::to_string(stride) + " * (" + index + ")";
+    };
+    return "(" + base + ")[" + times(maker.ofOwn.line, "line") + " + " + times(maker.ofOwn.element, part.str()) + "]";
+  };
+  auto guarded = [&](StringRef part) {
+    return ("line < " + Twine(ownAxis().getSize()) + " && " + part + " < " + Twine(maker.extent) + " ? " + at(part) +
+            " : " + type + "(0.0f)")
+        .str();
+  };
+  text.line("const " + type + " left = " + guarded("part") + ";");
+  text.line("const " + type + " right = " + guarded("part + 1") + ";");
+  text.line(name + "[step].words[w] = tsr::packed(left, right);");
+  text.close();
+  text.close();
+}
+
+void TileWriter::declareTiles() {
+  for (Value other : tiles) {
+    std::string name = unique(parameterFor(other) + "_tile");
+    tileNames[other] = name;
+    text.line("TSR_SHARED(" + scalarType(tensorType(other).getElementType()) + ", " + name + ", " +
+              Twine(schedule.otherLines * lineLength(extents[other])) + ");");
+  }
+}
+
+FailureOr<std::string> TileWriter::write(StringRef symbol) {
+  if (llvm::failed(plan())) return failure();
+  writeSignature(symbol);
+  frames.emplace_back();
+  writePosition();
+  for (const Product &maker : makers) loadOwn(maker);
+  declareTiles();
+  for (const Product &sum : sums) {
+    sumNames[sum.result] = unique("sum");
+    text.line("tsr::FragmentC " + sumNames[sum.result] + "[" + Twine(padded(sum.extent) / 8) + "] = {};");
+  }
+  unsigned sweeps = reducing ? reducing->plan.sweeps : 1;
+  if (reducing) writeRowStep(0);
+  for (unsigned number = 1; number <= sweeps; ++number) {
+    writeSweep(number, sweeps);
+    if (reducing) writeRowStep(number);
+  }
+  for (const Product &sum : sums) storeSum(sum);
+  text.close();
+  if (failed) return failure();
+  return text.str();
+}
+
+//===----------------------------------------------------------------------===//
+// Sweeps
+//===----------------------------------------------------------------------===//
+
+/// Goes over the other lines that the band leaves.
+void TileWriter::writeSweep(unsigned number, unsigned sweeps) {
+  bool isLast = number == sweeps;
+  int64_t others = otherAxis().getSize(), lines = schedule.otherLines;
+  // Of own line i: other lines from i + least to i + most.
+  std::optional<int64_t> least, most;
+  if (schedule.ownsRows) {
+    least = op.getLower(), most = op.getUpper();
+  } else {
+    if (op.getUpper()) least = -*op.getUpper();
+    if (op.getLower()) most = -*op.getLower();
+  }
+  std::string start = "0", end = std::to_string(others), base = "tile * " + std::to_string(schedule.ownLines);
+  if (least)
+    start = "tsr::clamp(" + base + " + " + std::to_string(*least) + ", " + std::to_string(others) + ") / " +
+            std::to_string(lines) + " * " + std::to_string(lines);
+  if (most)
+    end = "tsr::clamp(" + base + " + " + std::to_string(schedule.ownLines + *most) + ", " + std::to_string(others + 1) +
+          ")";
+  if (reducing) declareAccumulators(number);
+  text.open("for (int first = " + start + "; first < " + end + "; first += " + Twine(lines) + ")");
+  frames.emplace_back();
+  if (number > 1 || others > lines) text.line("tsr::sync_block(); // the tile before has been read");
+  for (Value other : tiles) {
+    bool isNeeded = isLast || llvm::any_of(makers, [&](const Product &maker) { return maker.other == other; });
+    if (isNeeded) loadTile(other);
+  }
+  text.line("tsr::sync_block();");
+  for (const Product &maker : makers) writeMaker(maker);
+  writeElements(number, isLast);
+  if (isLast)
+    for (const Product &sum : sums) writeSum(sum);
+  frames.pop_back();
+  text.close();
+  if (reducing) reduceOverLanes(number);
+}
+
+/// The lines of an operand that a tile needs, zero beyond its end.
+void TileWriter::loadTile(Value other) {
+  NamedTensorType type = tensorType(other);
+  int64_t extent = extents[other], length = lineLength(extent), others = otherAxis().getSize();
+  TiledStrides stride = strides[other];
+  bool isVector = stride.element == 1 && extent % 8 == 0 &&
+                  llvm::all_of(type.getStrides(), [&](int64_t s) { return s == 1 || s % 8 == 0; });
+  int64_t width = isVector ? 8 : 1, parts = padded(extent) / width;
+  std::string element = scalarType(type.getElementType()).str(), zero = element + "(0.0f)";
+  text.open("for (int i = threadIdx.x; i < " + Twine(schedule.otherLines * parts) +
+            "; i += " + Twine(schedule.threads()) + ")");
+  text.line("const int line = i / " + Twine(parts) + ", part = i % " + Twine(parts) +
+            (width > 1 ? " * " + std::to_string(width) : "") + ";");
+  SmallVector<std::string> conditions;
+  if (hasOtherTail()) conditions.push_back("first + line < " + std::to_string(others));
+  if (padded(extent) != extent) conditions.push_back("part < " + std::to_string(extent));
+  std::string place = parameterFor(other) + " + (" + batchOffset(type) + " + " + std::to_string(stride.line) +
+                      " * (first + line) + " + (stride.element == 1 ? "" : std::to_string(stride.element) + " * ") +
+                      "part)";
+  std::string load = isVector ? "tsr::load<8>(" + place + ")" : "*(" + place + ")";
+  std::string none = isVector ? "tsr::filled<8>(" + zero + ")" : zero;
+  std::string value = conditions.empty() ? load : llvm::join(conditions, " && ") + " ? " + load + " : " + none;
+  text.line(tileNames[other] + (isVector ? ".set_vector<8>(" : ".set(") + "line * " + Twine(length) + " + part, " +
+            value + ");");
+  text.close();
+}
+
+/// matrix [own, other] = own operand · tileᵀ.
+void TileWriter::writeMaker(const Product &maker) {
+  ContractOp contract = maker.op;
+  std::string name = unique(userName(contract).empty() ? "product" : memoryName(contract.getResult(), "product"));
+  std::string type = scalarType(tensorType(maker.own).getElementType()).str();
+  int64_t length = lineLength(maker.extent);
+  Type element = contract.getType().getElementType();
+  matrices[contract.getResult()] = castTo(name + "[n].values[v]", Float32Type::get(op.getContext()), element);
+  text.line("tsr::FragmentC " + name + "[" + Twine(tilesOfOther()) + "] = {};");
+  text.line("#pragma unroll");
+  text.open("for (int step = 0; step < " + Twine(padded(maker.extent) / 16) + "; ++step)");
+  text.line("#pragma unroll");
+  text.open("for (int n = 0; n < " + Twine(tilesOfOther()) + "; n += 2)");
+  text.line("unsigned words[4]; // of both tiles' lines: the first and the second half of the step");
+  text.line("const int line = 8 * (n + threadIdx.x % 32 / 16) + threadIdx.x % 8;");
+  text.line("tsr::load_matrices<false>(words, " + tileNames[maker.other] + ", line * " + Twine(length) +
+            " + step * 16 + threadIdx.x / 8 % 2 * 8);");
+  text.line("tsr::multiply_add<" + type + ">(" + name + "[n], " + ownNames[maker.own] +
+            "[step], {words[0], words[1]});");
+  text.line("tsr::multiply_add<" + type + ">(" + name + "[n + 1], " + ownNames[maker.own] +
+            "[step], {words[2], words[3]});");
+  text.close();
+  text.close();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums over the other lines
+//===----------------------------------------------------------------------===//
+
+/// sum [own, E] += matrix [own, other] · tile [other, E].
+void TileWriter::writeSum(const Product &sum) {
+  std::string type = scalarType(tensorType(sum.own).getElementType()).str(), weights = fragments[sum.own];
+  int64_t length = lineLength(sum.extent);
+  std::string name = sumNames.lookup(sum.result);
+  text.line("#pragma unroll");
+  text.open("for (int step = 0; step < " + Twine(schedule.otherLines / 16) + "; ++step)");
+  text.line("tsr::FragmentA left;");
+  text.line("#pragma unroll");
+  text.line("for (int w = 0; w < 4; ++w)");
+  text.line("  left.words[w] = tsr::packed(" + weights + "[2 * step + w / 2][w % 2 * 2], " + weights +
+            "[2 * step + w / 2][w % 2 * 2 + 1]);");
+  text.line("#pragma unroll");
+  text.open("for (int n = 0; n < " + Twine(padded(sum.extent) / 8) + "; n += 2)");
+  text.line("unsigned words[4];");
+  text.line("const int line = step * 16 + threadIdx.x % 16;");
+  text.line("tsr::load_matrices<true>(words, " + tileNames[sum.other] + ", line * " + Twine(length) +
+            " + 8 * (n + threadIdx.x % 32 / 16));");
+  text.line("tsr::multiply_add<" + type + ">(" + name + "[n], left, {words[0], words[1]});");
+  text.line("tsr::multiply_add<" + type + ">(" + name + "[n + 1], left, {words[2], words[3]});");
+  text.close();
+  text.close();
+}
+
+void TileWriter::storeSum(const Product &sum) {
+  ContractOp contract = sum.op;
+  std::string name = sumNames[contract.getResult()];
+  NamedTensorType type = contract.getType();
+  for (OpOperand &use : contract.getResult().getUses()) {
+    if (!isa<YieldOp>(use.getOwner())) continue;
+    std::string parameter = parameters[op.getNumOperands() + use.getOperandNumber()];
+    text.line("#pragma unroll");
+    text.open("for (int n = 0; n < " + Twine(padded(sum.extent) / 8) + "; ++n)");
+    text.line("#pragma unroll");
+    text.open("for (int v = 0; v < 4; ++v)");
+    text.line("const int line = own + 8 * (v / 2), part = 8 * n + 2 * member + v % 2;");
+    SmallVector<std::string> conditions;
+    if (ownAxis().getSize() % schedule.ownLines != 0)
+      conditions.push_back("line < " + std::to_string(ownAxis().getSize()));
+    if (padded(sum.extent) != sum.extent) conditions.push_back("part < " + std::to_string(sum.extent));
+    std::string place = batchOffset(type) + " + " + std::to_string(sum.ofResult.line) + " * line + part";
+    text.line((conditions.empty() ? "" : "if (" + llvm::join(conditions, " && ") + ") ") + parameter + "[" + place +
+              "] = " + castTo(name + "[n].values[v]", Float32Type::get(op.getContext()), type.getElementType()) + ";");
+    text.close();
+    text.close();
+  }
+}

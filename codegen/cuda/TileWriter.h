@@ -1,0 +1,117 @@
+//===- TileWriter.h - from a tiled op to CUDA C++ ---------------------------===//
+//
+// A launch of a tiled op (docs/ir.md, Tiled ops): its blocks *own* some lines of the matrices, rows or columns, and go over the
+// *other* lines a tile at a time. A warp has 16 own lines; a tile of a matrix is fragments in its registers and lies nowhere else.
+//
+//   own operands of the makers, as fragments
+//   for sweep in sweeps                          as many as the kernel with reductions has, or one
+//     for tile of other lines (inside the band)
+//       the other operands of the tile into shared memory
+//       makers: fragments of the matrices
+//       kernels, element by element; their reductions over columns
+//       in the last sweep: sums over the other lines, in fragments
+//     reduce over the lanes that share a row; values of the row that are known now
+//   write values of rows, and sums
+//
+// Sums over columns are computed where rows are owned, sums over rows where columns are: two launches where a tiled op has both. Each
+// makes the matrices anew; no two blocks write one result, so sums need no atomics and have one order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CODEGEN_CUDA_TILEWRITER_H
+#define TESSERA_CODEGEN_CUDA_TILEWRITER_H
+
+#include "codegen/cuda/ScopeWriter.h"
+#include "passes/tile/Roles.h"
+
+namespace tessera::cuda {
+
+/// Sizes of the tiles of a launch.
+struct TileSchedule {
+  bool ownsRows = true;
+  int64_t ownLines = 64, otherLines = 64; ///< of a block; of a tile
+  int64_t blocks = 1;
+
+  int64_t threads() const { return ownLines / 16 * 32; }
+};
+
+/// The launches that a tiled op takes.
+llvm::SmallVector<TileSchedule> tileSchedules(TiledOp op, const MatrixAxes &axes);
+
+class TileWriter : public ScopeWriter {
+public:
+  TileWriter(TiledOp op, const MatrixAxes &axes, const TileSchedule &schedule);
+
+  /// The function's text; fails with a message on an op for which there is no code.
+  llvm::FailureOr<std::string> write(llvm::StringRef symbol);
+
+private:
+  /// A kernel inside, with the indices of its loops outside rows and columns.
+  struct Inner {
+    KernelOp op;
+    KernelPlan plan;
+    llvm::SmallVector<std::string> batch;
+    unsigned rowsLoop() const { return plan.isVectorParallel() ? plan.vectorLoop - 1 : plan.parallelLoops - 1; }
+  };
+  /// A contraction inside, by own and other lines.
+  struct Product {
+    ContractOp op;
+    Value result;
+    bool isMaker;
+    Value own, other; ///< own: of a maker the operand, of a sum the matrix
+    int64_t extent;
+    TiledStrides ofOwn, ofOther, ofResult; ///< nothing is said of a matrix
+  };
+
+  llvm::LogicalResult plan();
+  void writeSignature(llvm::StringRef symbol);
+  void writePosition();
+  void loadOwn(const Product &maker);
+  void declareTiles();
+  void writeSweep(unsigned number, unsigned sweeps);
+  void loadTile(Value other);
+  void writeMaker(const Product &maker);
+  void writeElements(unsigned number, bool isLast);
+  void writeInner(Inner &inner, unsigned number, bool isLast);
+  void writeRowStep(unsigned stage);
+  void declareAccumulators(unsigned number);
+  void reduceOverLanes(unsigned number);
+  void writeSum(const Product &sum);
+  void storeSum(const Product &sum);
+  void enter(Inner &inner);
+
+  std::string parameterOf(unsigned argument) const override;
+  std::string batchOffset(NamedTensorType type);
+  std::string parameterFor(Value value) const;
+  int64_t padded(int64_t extent) const { return llvm::alignTo(extent, 16); }
+  int64_t lineLength(int64_t extent) const {
+    return padded(extent) + 8;
+  } ///< in shared memory: lines start in other banks
+  bool isMatrix(Value value) const { return axes.isMatrix(tensorType(value)); }
+  bool isRow(const Inner &inner, Value item) const;
+  AxisAttr ownAxis() const { return schedule.ownsRows ? axes.rows : axes.columns; }
+  AxisAttr otherAxis() const { return schedule.ownsRows ? axes.columns : axes.rows; }
+  bool hasOtherTail() const { return otherAxis().getSize() % schedule.otherLines != 0; }
+  int64_t tilesOfOther() const { return schedule.otherLines / 8; }
+
+  TiledOp op;
+  const MatrixAxes &axes;
+  const TileSchedule &schedule;
+  std::vector<Inner> kernels;
+  std::vector<Product> makers, sums;
+  llvm::SmallVector<Value> tiles;               ///< other operands, each once
+  llvm::DenseMap<Value, int64_t> extents;       ///< of tiles
+  llvm::DenseMap<Value, TiledStrides> strides;  ///< of tiles: of a line, and along it
+  llvm::DenseMap<Value, std::string> tileNames; ///< in shared memory
+  llvm::DenseMap<Value, std::string> ownNames;  ///< fragments of own operands
+  llvm::DenseMap<Value, std::string> matrices;  ///< the expression of an element, by value of the tiled op
+  llvm::DenseMap<Value, std::string> fragments; ///< what a sum reads
+  llvm::DenseMap<Value, std::string> sumNames, accumulators;
+  llvm::StringMap<std::string> batchIndex; ///< by axis
+  Inner *reducing = nullptr;               ///< the kernel that has reductions
+  Inner *inner = nullptr;                  ///< the current one
+};
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CODEGEN_CUDA_TILEWRITER_H

@@ -1,0 +1,44 @@
+//===- GpuTiles.cpp - which groups run as tiles on a GPU --------------------===//
+
+#include "passes/tile/GpuTiles.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Numbers along E that sums and own operands may have: they are held in registers.
+static constexpr int64_t mostElements = 128;
+/// Lines of a fragment.
+static constexpr int64_t leastLines = 16;
+
+static bool isLowFloat(Value value) {
+  Type element = tensorType(value).getElementType();
+  return element.isBF16() || element.isF16();
+}
+
+bool tessera::runsOnGpu(const TileGroup &group) {
+  if (!group.serialAxes.empty()) return false;
+  if (group.axes.rows.getSize() < leastLines || group.axes.columns.getSize() < leastLines) return false;
+  auto makerOf = [&](Value value) -> Operation * {
+    Operation *op = value.getDefiningOp();
+    return op && llvm::is_contained(group.steps, op) ? op : nullptr;
+  };
+  bool reduces = false, sumsRows = false;
+  for (Operation *step : group.steps) {
+    if (auto contract = dyn_cast<ContractOp>(step)) {
+      std::optional<TiledContraction> role = tiledRole(contract, group.axes);
+      Value x = contract->getOperand(role->x), y = contract->getOperand(role->y);
+      if (!isLowFloat(x) || role->extent > mostElements || makerOf(y)) return false;
+      bool isMaker = role->role == TiledRole::MakesMatrix;
+      // What a sum reads leaves a kernel element by element.
+      if (isMaker ? makerOf(x) != nullptr : !isa_and_nonnull<KernelOp>(makerOf(x))) return false;
+      sumsRows |= role->role == TiledRole::SumsRows;
+      continue;
+    }
+    auto kernel = cast<KernelOp>(step);
+    if (reduces) return false; // kernels behind reductions
+    for (Value operand : kernel.getOperands())
+      if (makerOf(operand) && !group.axes.isMatrix(tensorType(operand))) return false;
+    reduces |= !kernel.getSerial().empty();
+  }
+  return !(reduces && sumsRows);
+}
