@@ -41,7 +41,7 @@ private:
   T *memory;
 };
 #define TSR_SHARED(T, name, count)                                                                                     \
-  __shared__ T name##_memory[count];                                                                                   \
+  __shared__ __align__(16) T name##_memory[count];                                                                     \
   tsr::Shared<T> name(name##_memory)
 
 template <typename T> TSR_DEVICE T shuffle_xor(T x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
