@@ -51,10 +51,11 @@ void KernelWriter::writeScatter() {
   }
   Type wide = accumulatorType(write.element);
   text.open("if (" + inside + ")");
-  text.line("const " + indexType + " to = " + at + ";");
-  std::string sum = castTo(result + "[to]", write.element, wide) + " + " +
+  std::string to = unique("to");
+  text.line("const " + indexType + " " + to + " = " + at + ";");
+  std::string sum = castTo(result + "[" + to + "]", write.element, wide) + " + " +
                     castTo(use(scatter.getUpdates()), scatter.getUpdates().getType().getElementType(), wide);
-  text.line(result + "[to] = " + castTo(sum, wide, write.element) + ";");
+  text.line(result + "[" + to + "] = " + castTo(sum, wide, write.element) + ";");
   text.close();
   frames.pop_back();
   text.close();

@@ -11,14 +11,19 @@ using namespace tessera::cuda;
 
 /// What a name in a kernel must not be: words of C++ that a model may use as names, and names that the writer gives.
 static constexpr llvm::StringLiteral reserved[] = {
-    "tsr",      "point",    "lane",   "active",    "s",        "k",       "j",        "int",       "float",
-    "double",   "long",     "short",  "char",      "bool",     "void",    "auto",     "const",     "for",
-    "if",       "else",     "while",  "do",        "class",    "struct",  "return",   "new",       "delete",
-    "this",     "union",    "using",  "switch",    "case",     "default", "signed",   "unsigned",  "and",
-    "or",       "not",      "xor",    "true",      "false",    "goto",    "break",    "continue",  "static",
-    "template", "typename", "try",    "catch",     "throw",    "enum",    "export",   "extern",    "inline",
-    "operator", "private",  "public", "protected", "register", "virtual", "volatile", "namespace", "friend",
-    "explicit", "mutable",  "sizeof", "main"};
+    // clang-format off
+    "asm", "typedef", "typeid", "alignas", "alignof", "decltype", "constexpr", "noexcept", "nullptr", "wchar_t",
+    "char8_t", "char16_t", "char32_t", "thread_local", "static_assert", "static_cast", "const_cast", "dynamic_cast",
+    "reinterpret_cast", "bitand", "bitor", "compl", "and_eq", "or_eq", "not_eq", "xor_eq", "concept", "requires",
+    "co_await", "co_return", "co_yield", "consteval", "constinit", "threadIdx", "blockIdx", "blockDim", "gridDim",
+    "warpSize", "tsr", "point", "lane", "active", "s", "k", "j", "int", "float", "double", "long", "short", "char",
+    "bool", "void", "auto", "const", "for", "if", "else", "while", "do", "class", "struct", "return", "new", "delete",
+    "this", "union", "using", "switch", "case", "default", "signed", "unsigned", "and", "or", "not", "xor", "true",
+    "false", "goto", "break", "continue", "static", "template", "typename", "try", "catch", "throw", "enum", "export",
+    "extern", "inline", "operator", "private", "public", "protected", "register", "virtual", "volatile", "namespace",
+    "friend", "explicit", "mutable", "sizeof", "main",
+    // clang-format on
+};
 
 ScopeWriter::ScopeWriter() {
   for (StringRef word : reserved) taken.insert(word);

@@ -40,8 +40,8 @@ SmallVector<TileSchedule> cuda::tileSchedules(TiledOp op, const MatrixAxes &axes
 
 TileWriter::TileWriter(TiledOp op, const MatrixAxes &axes, const TileSchedule &schedule)
     : op(op), axes(axes), schedule(schedule) {
-  for (const char *word : {"warp", "group", "member", "own", "first", "inside", "n", "v", "h", "line", "part", "step",
-                           "words", "left", "right", "position", "tile", "out"})
+  for (const char *word : {"w", "i",    "x",    "warp", "group", "member", "own",   "first",    "inside", "n",  "v",
+                           "h", "line", "part", "step", "words", "left",   "right", "position", "tile",   "out"})
     taken.insert(word);
 }
 

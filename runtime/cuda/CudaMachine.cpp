@@ -219,7 +219,7 @@ int fitOf(const std::string &architecture, int major, int minor) {
   int number = atoi(architecture.c_str() + digits), own = 10 * major + minor;
   bool isPtx = architecture.rfind("compute_", 0) == 0,
        isSpecific = architecture.find_last_of("af") != std::string::npos && isalpha(architecture.back());
-  if (isPtx) return number <= own && !isSpecific ? 1 : 0;
+  if (isPtx) return number == own || (number < own && !isSpecific) ? 1 : 0;
   if (number == own) return 4;
   return number / 10 == major && number < own && !isSpecific ? 2 : 0;
 }
