@@ -152,10 +152,9 @@ void KernelWriter::writeStep(const Step &step) {
     text.line((step.storesOnce ? "if (" + once + ") " : "") + element(plan.writes[result]) + " = " +
               use(plan.yield().getValues()[result]) + ";");
   }
-  bool isVectorSum = schedule.vector > 1;
   for (ReduceOp reduce : step.reduces) {
     // Along a serial vector every lane counts, even where all are equal.
-    if (isVectorSum && (plan.isVectorSerial() || isVector(reduce.getResult())))
+    if (schedule.vector > 1 && (plan.isVectorSerial() || isVector(reduce.getResult())))
       lanes.reduces.push_back(reduce);
     else
       writeAccumulation(reduce);
@@ -230,6 +229,7 @@ void KernelWriter::writeRead(Value item) {
   auto it = keptNames.find(item);
   if (it != keptNames.end()) {
     text.line(it->second + "[k] = " + load + ";");
+    keptLoaded.insert(item);
     return know(item, {it->second + "[k]", "", isWide ? Many::PerLane : Many::One});
   }
   if (!isWide) return declare(item, load);

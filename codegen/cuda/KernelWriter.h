@@ -73,8 +73,8 @@ private:
   const KernelSchedule &schedule;
   bool isExact = true;                             ///< whether every thread of the grid has a point
   llvm::DenseMap<Value, std::string> accumulators; ///< by the reduction's result
-  llvm::SmallVector<Value> kept;
-  llvm::DenseMap<Value, std::string> keptNames;
+  llvm::DenseMap<Value, std::string> keptNames;    ///< arrays of what stays in registers between sweeps
+  llvm::SmallPtrSet<Value, 4> keptLoaded;          ///< of those, what a sweep has loaded
   unsigned serialDepth = 0;
 };
 

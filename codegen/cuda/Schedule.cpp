@@ -98,14 +98,13 @@ static void chooseTeam(const KernelPlan &plan, const Device &device, KernelSched
     schedule.block /= 2;
 }
 
-/// Values that are read in more than one sweep.
-static int64_t countReadAgain(const KernelPlan &plan) {
+SmallVector<Value> cuda::readAgain(const KernelPlan &plan) {
   llvm::DenseMap<Value, unsigned> sweeps;
-  auto isKnown = [&](Value value) { return (plan.varies.lookup(value) & ~plan.parallelMask()) == 0; };
+  auto isRow = [&](Value value) { return (plan.varies.lookup(value) & ~plan.parallelMask()) == 0; };
   for (unsigned number = 1; number <= plan.sweeps; ++number)
-    for (Value value : planSweep(plan, number, isKnown).needed)
+    for (Value value : planSweep(plan, number, isRow).needed)
       if (plan.reads.contains(value)) ++sweeps[value];
-  return llvm::count_if(sweeps, [](auto &entry) { return entry.second > 1; });
+  return llvm::filter_to_vector(plan.items, [&](Value item) { return sweeps.lookup(item) > 1; });
 }
 
 KernelSchedule cuda::chooseSchedule(const KernelPlan &plan, const Device &device) {
@@ -123,7 +122,7 @@ KernelSchedule cuda::chooseSchedule(const KernelPlan &plan, const Device &device
   if (!hasSerial) return schedule;
   chooseTeam(plan, device, schedule);
   int64_t each = llvm::divideCeil(schedule.serialCount, schedule.team);
-  int64_t registers = countReadAgain(plan) * each * schedule.vector;
+  int64_t registers = static_cast<int64_t>(readAgain(plan).size()) * each * schedule.vector;
   if (plan.isVectorSerial() && registers > 0 && registers <= keptRegisters) schedule.kept = each;
   return schedule;
 }

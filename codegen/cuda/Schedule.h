@@ -12,7 +12,6 @@ struct Device {
   std::string name = "h100";
   int64_t multiprocessors = 132;
   int64_t threadsEach = 2048; ///< of a multiprocessor
-  int64_t cacheBytes = 50 << 20;
 };
 
 /// How the points of a kernel are laid over threads. A *point* is one of the parallel loops, or `vector` neighbouring ones where
@@ -31,6 +30,9 @@ struct KernelSchedule {
   int64_t pointsOfBlock() const { return block / team; }
   int64_t blocks() const { return llvm::divideCeil(points, pointsOfBlock()); }
 };
+
+/// Element values that are read from memory in more than one sweep, in the plan's order.
+llvm::SmallVector<mlir::Value> readAgain(const KernelPlan &plan);
 
 KernelSchedule chooseSchedule(const KernelPlan &plan, const Device &device);
 

@@ -17,19 +17,13 @@ static Type accumulatorOf(ReduceOp reduce) { return accumulatorType(reduce.getTy
 /// What is read in several sweeps, if the schedule keeps it.
 void KernelWriter::declareKept() {
   if (schedule.kept == 0) return;
-  llvm::DenseMap<Value, unsigned> sweeps;
-  for (unsigned number = 1; number <= plan.sweeps; ++number)
-    for (Value value : planSweep(plan, number, [&](Value v) { return isRow(v); }).needed)
-      if (plan.reads.contains(value)) ++sweeps[value];
-  for (Value item : plan.items) {
-    if (sweeps.lookup(item) < 2) continue;
+  for (Value item : readAgain(plan)) {
     const Access &access = plan.reads.find(item)->second;
     std::string type = scalarType(access.element).str();
     if (isVector(item) && isVectorAccess(access))
       type = "tsr::vec<" + type + ", " + std::to_string(schedule.vector) + ">";
     else if (isVector(item))
       continue;
-    kept.push_back(item);
     std::string name = unique(parameters[access.argument] + "_kept");
     text.line(type + " " + name + "[" + Twine(schedule.kept) + "];");
     keptNames[item] = name;
@@ -117,18 +111,10 @@ void KernelWriter::writeSweep(unsigned number) {
   Step step;
   for (Value item : plan.items) {
     if (!sweep.needed.contains(item)) continue;
-    if (llvm::is_contained(kept, item) && number > 1) {
-      auto loadedBefore = [&] {
-        for (unsigned before = 1; before < number; ++before)
-          if (planSweep(plan, before, [&](Value v) { return isRow(v); }).needed.contains(item)) return true;
-        return false;
-      };
-      if (loadedBefore()) {
-        know(item, {keptNames.lookup(item) + "[k]", "", isVector(item) ? Many::PerLane : Many::One});
-        continue;
-      }
-    }
-    step.items.push_back(item);
+    if (keptLoaded.contains(item))
+      know(item, {keptNames.lookup(item) + "[k]", "", isVector(item) ? Many::PerLane : Many::One});
+    else
+      step.items.push_back(item);
   }
   step.reduces = sweep.reduces;
   if (sweep.writesElements)

@@ -65,11 +65,11 @@ LogicalResult TileWriter::plan() {
     Value x = contract->getOperand(role.x), y = contract->getOperand(role.y);
     if (role.role == TiledRole::MakesMatrix) {
       if (schedule.ownsRows)
-        makers.push_back({contract, contract.getResult(), true, x, y, role.extent, role.ofX, role.ofY, {}});
+        makers.push_back({contract, contract.getResult(), x, y, role.extent, role.ofX, role.ofY, {}});
       else
-        makers.push_back({contract, contract.getResult(), true, y, x, role.extent, role.ofY, role.ofX, {}});
+        makers.push_back({contract, contract.getResult(), y, x, role.extent, role.ofY, role.ofX, {}});
     } else if ((role.role == TiledRole::SumsColumns) == schedule.ownsRows) {
-      sums.push_back({contract, contract.getResult(), false, x, y, role.extent, {}, role.ofY, role.ofResult});
+      sums.push_back({contract, contract.getResult(), x, y, role.extent, {}, role.ofY, role.ofResult});
     }
   }
   for (Inner &kernel : kernels)

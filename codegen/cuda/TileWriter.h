@@ -57,7 +57,6 @@ private:
   struct Product {
     ContractOp op;
     Value result;
-    bool isMaker;
     Value own, other; ///< own: of a maker the operand, of a sum the matrix
     int64_t extent;
     TiledStrides ofOwn, ofOther, ofResult; ///< nothing is said of a matrix

@@ -32,7 +32,6 @@ struct Driver {
   void check(int status, const std::string &what) const;
 
   int (*init)(unsigned flags);
-  int (*driverGetVersion)(int *version);
   int (*getErrorName)(int error, const char **text);
   int (*getErrorString)(int error, const char **text);
   int (*deviceGetCount)(int *count);
@@ -77,7 +76,7 @@ private:
 };
 
 // Values of the driver's enumerations.
-inline constexpr int attributeMultiprocessors = 16, attributeMajor = 75, attributeMinor = 76;
+inline constexpr int attributeMajor = 75, attributeMinor = 76;
 inline constexpr unsigned streamNonBlocking = 1;
 inline constexpr int captureThreadLocal = 1;
 inline constexpr int errorNoDevice = 100;

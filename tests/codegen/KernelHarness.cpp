@@ -9,8 +9,6 @@
 #include "tests/support/TensorBytes.h"
 #include <chrono>
 #include <dlfcn.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace tessera;
@@ -50,16 +48,6 @@ TensorValue test::randomTensor(NamedTensorType type, std::mt19937 &random, doubl
 //===----------------------------------------------------------------------===//
 // Compiling and loading
 //===----------------------------------------------------------------------===//
-
-void *test::loadLibrary(StringRef bytes, std::string &error) {
-  int file = memfd_create("kernels", MFD_CLOEXEC);
-  if (file < 0 || write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
-    return error = "cannot write to memory", nullptr;
-  void *library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) error = dlerror();
-  close(file);
-  return library;
-}
 
 LoadedKernels::LoadedKernels(StringRef text, StringRef march) : text(text), context(MLIRContext::Threading::DISABLED) {
   context.loadDialect<TsrDialect, func::FuncDialect, LLVM::LLVMDialect>();

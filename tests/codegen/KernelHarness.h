@@ -13,6 +13,7 @@
 #include "ir/Interpreter.h"
 #include "runtime/Abi.h"
 #include "tests/cuda/EmulatedKernels.h"
+#include "tests/support/LoadLibrary.h"
 #include "llvm/Support/raw_ostream.h"
 #include <memory>
 #include <random>
@@ -77,9 +78,6 @@ private:
 /// Random numbers for a tensor: floats in [low, high), integers in [0, highInteger), booleans.
 TensorValue randomTensor(NamedTensorType type, std::mt19937 &random, double low = -2, double high = 2,
                          int64_t highInteger = 100);
-
-/// Loads a shared object from memory. Null with a message in `error` if that fails.
-void *loadLibrary(llvm::StringRef bytes, std::string &error);
 
 } // namespace tessera::test
 

@@ -153,7 +153,6 @@ size_t sizeOfObject(const void *image) {
 } // namespace
 
 EXPORT int cuInit(unsigned) { return 0; }
-EXPORT int cuDriverGetVersion(int *version) { return *version = 13000, 0; }
 EXPORT int cuGetErrorName(int error, const char **text) {
   *text = error == launchFailed  ? "CUDA_ERROR_LAUNCH_FAILED"
           : error == outOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY"
@@ -165,7 +164,7 @@ EXPORT int cuDeviceGetCount(int *count) { return *count = getenv("FAKE_CUDA_NO_D
 EXPORT int cuDeviceGet(int *device, int number) { return *device = number, 0; }
 EXPORT int cuDeviceGetName(char *name, int length, int) { return snprintf(name, length, "Fake GPU"), 0; }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
-  *value = attribute == 75 ? 9 : attribute == 16 ? 132 : 0; // sm_90, with as many multiprocessors
+  *value = attribute == 75 ? 9 : 0; // sm_90
   return 0;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int) { return *context = nullptr, 0; }

@@ -30,22 +30,12 @@ LogicalResult CpuTarget::load(ModuleOp scheduled) {
 
 FailureOr<Values> CpuTarget::run(StringRef entry, const Values &values) {
   auto function = module.lookupSymbol<func::FuncOp>(entry);
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    auto it = values.find(argumentName(function, i));
-    if (it == values.end()) return function.emitError("no value for argument ") << argumentName(function, i);
-    auto place = function.getArgAttrOfType<PlaceAttr>(i, attrs::place);
-    storeTensor(it->second, tensorType(function.getArgument(i)), program->at(place.getOffset()));
-  }
+  auto arena = [&](int64_t offset) { return program->at(offset); };
+  if (failed(storeArguments(function, values, arena))) return failure();
   try {
     program->call(entry.str());
   } catch (const std::exception &error) {
     return function.emitError(error.what());
   }
-  Values results;
-  for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    auto place = function.getResultAttrOfType<PlaceAttr>(i, attrs::place);
-    results[resultName(function, i)] =
-        fetchTensor(cast<NamedTensorType>(function.getResultTypes()[i]), program->at(place.getOffset()));
-  }
-  return results;
+  return fetchResults(function, arena);
 }

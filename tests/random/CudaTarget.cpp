@@ -5,11 +5,10 @@
 #include "ir/Program.h"
 #include "runtime/Abi.h"
 #include "tests/cuda/EmulatedKernels.h"
+#include "tests/support/LoadLibrary.h"
 #include "tests/support/TensorBytes.h"
 #include <cstring>
 #include <dlfcn.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace tessera;
@@ -33,22 +32,11 @@ struct CudaTarget::Machine : TsrRuntime {
     if (library) dlclose(library);
   }
   static Machine &of(TsrRuntime *self) { return *static_cast<Machine *>(self); }
-  bool loadHostCode();
   void runGemm(const GemmDescription &d, const void *a, const void *b, const void *bias, void *c);
   Type elementType(NumberType type);
   /// Numbers that lie behind one another at an address, and those that a matrix spans.
   TensorValue fetch(const void *address, Type element, int64_t count);
 };
-
-bool CudaTarget::Machine::loadHostCode() {
-  int file = memfd_create("host-code", MFD_CLOEXEC);
-  auto size = static_cast<ssize_t>(program.object.size());
-  if (file < 0 || write(file, program.object.data(), size) != size) return false;
-  library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
-  if (!library) errors = dlerror();
-  return library;
-}
 
 Type CudaTarget::Machine::elementType(NumberType type) {
   switch (type) {
@@ -129,7 +117,8 @@ LogicalResult CudaTarget::load(ModuleOp scheduled) {
   machine->kernels = std::make_unique<EmulatedKernels>(llvm::map_to_vector(
       machine->program.kernels, [](auto &kernel) -> const cuda::CudaKernel * { return kernel.get(); }));
   if (!machine->kernels->errors.empty()) return module.emitError(machine->kernels->errors);
-  if (!machine->loadHostCode()) return module.emitError("host code does not load: ") << machine->errors;
+  machine->library = loadLibrary(machine->program.object, machine->errors);
+  if (!machine->library) return module.emitError("host code does not load: ") << machine->errors;
 
   constexpr size_t alignment = 256;
   machine->memory.assign(module->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + alignment,
@@ -156,21 +145,11 @@ LogicalResult CudaTarget::load(ModuleOp scheduled) {
 
 FailureOr<Values> CudaTarget::run(StringRef entry, const Values &values) {
   auto function = module.lookupSymbol<func::FuncOp>(entry);
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    auto it = values.find(argumentName(function, i));
-    if (it == values.end()) return function.emitError("no value for argument ") << argumentName(function, i);
-    auto place = function.getArgAttrOfType<PlaceAttr>(i, attrs::place);
-    storeTensor(it->second, tensorType(function.getArgument(i)), machine->arena + place.getOffset());
-  }
+  auto arena = [&](int64_t offset) { return machine->arena + offset; };
+  if (failed(storeArguments(function, values, arena))) return failure();
   auto code = reinterpret_cast<TsrEntry>(dlsym(machine->library, (TSR_SYMBOL_ENTRY_PREFIX + entry).str().c_str()));
   if (!code) return function.emitError("has no code");
   code(machine.get(), machine->arena);
   if (!machine->errors.empty()) return function.emitError(machine->errors);
-  Values results;
-  for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    auto place = function.getResultAttrOfType<PlaceAttr>(i, attrs::place);
-    results[resultName(function, i)] =
-        fetchTensor(cast<NamedTensorType>(function.getResultTypes()[i]), machine->arena + place.getOffset());
-  }
-  return results;
+  return fetchResults(function, arena);
 }

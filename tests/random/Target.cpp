@@ -3,6 +3,7 @@
 #include "tests/random/Target.h"
 #include "ir/Program.h"
 #include "tests/random/RandomGraph.h"
+#include "tests/support/TensorBytes.h"
 #include <cmath>
 #include <limits>
 
@@ -178,4 +179,25 @@ FailureOr<TargetError> tessera::test::judge(Target &target, ModuleOp module, Arr
     TargetError worst = findWorst(*got, samples);
     if (worst.isAccepted() || seed + 1 == many) return worst;
   }
+}
+
+LogicalResult test::storeArguments(func::FuncOp entry, const Values &values,
+                                   llvm::function_ref<char *(int64_t)> arena) {
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    auto it = values.find(argumentName(entry, i));
+    if (it == values.end()) return entry.emitError("no value for argument ") << argumentName(entry, i);
+    auto place = entry.getArgAttrOfType<PlaceAttr>(i, attrs::place);
+    storeTensor(it->second, tensorType(entry.getArgument(i)), arena(place.getOffset()));
+  }
+  return success();
+}
+
+Values test::fetchResults(func::FuncOp entry, llvm::function_ref<char *(int64_t)> arena) {
+  Values results;
+  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    auto place = entry.getResultAttrOfType<PlaceAttr>(i, attrs::place);
+    results[resultName(entry, i)] =
+        fetchTensor(cast<NamedTensorType>(entry.getResultTypes()[i]), arena(place.getOffset()));
+  }
+  return results;
 }

@@ -15,6 +15,13 @@ using Values = std::map<std::string, TensorValue>;
 std::string argumentName(mlir::func::FuncOp entry, unsigned argument);
 std::string resultName(mlir::func::FuncOp entry, unsigned result);
 
+/// Puts an entry function's arguments where a scheduled module says that they lie; an error on it if a value lacks. `arena`: the
+/// address of a byte of the arena.
+llvm::LogicalResult storeArguments(mlir::func::FuncOp entry, const Values &values,
+                                   llvm::function_ref<char *(int64_t)> arena);
+/// Its results, from where they lie.
+Values fetchResults(mlir::func::FuncOp entry, llvm::function_ref<char *(int64_t)> arena);
+
 /// Something that runs the entry functions of a module: the interpreter, or the code of a back end.
 class Target {
 public:

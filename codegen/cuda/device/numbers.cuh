@@ -217,35 +217,19 @@ template <typename T> TSR_DEVICE T sign(T x) { return x != x ? x : static_cast<T
 template <typename T> TSR_DEVICE T max(T a, T b) { return a != a || a > b ? a : b; }
 template <typename T> TSR_DEVICE T min(T a, T b) { return a != a || a < b ? a : b; }
 
-TSR_DEVICE float pow(float x, float y) {
 #ifdef __CUDACC__
-  return ::powf(x, y);
+#define TSR_FUNCTION(name, function)                                                                                   \
+  TSR_DEVICE float name(float x, float y) { return ::function##f(x, y); }                                              \
+  TSR_DEVICE double name(double x, double y) { return ::function(x, y); }
 #else
-  return __builtin_powf(x, y);
+#define TSR_FUNCTION(name, function)                                                                                   \
+  TSR_DEVICE float name(float x, float y) { return __builtin_##function##f(x, y); }                                    \
+  TSR_DEVICE double name(double x, double y) { return __builtin_##function(x, y); }
 #endif
-}
-TSR_DEVICE double pow(double x, double y) {
-#ifdef __CUDACC__
-  return ::pow(x, y);
-#else
-  return __builtin_pow(x, y);
-#endif
-}
+TSR_FUNCTION(pow, pow)
+TSR_FUNCTION(remainder_of, fmod)
+#undef TSR_FUNCTION
 
-TSR_DEVICE float remainder_of(float a, float b) {
-#ifdef __CUDACC__
-  return ::fmodf(a, b);
-#else
-  return __builtin_fmodf(a, b);
-#endif
-}
-TSR_DEVICE double remainder_of(double a, double b) {
-#ifdef __CUDACC__
-  return ::fmod(a, b);
-#else
-  return __builtin_fmod(a, b);
-#endif
-}
 TSR_DEVICE float floordiv(float a, float b) { return floor(a / b); }
 TSR_DEVICE double floordiv(double a, double b) { return floor(a / b); }
 /// The remainder with the divisor's sign.
