@@ -46,8 +46,8 @@ def FusePass : Tsr_ModulePass<"tsr-fuse"> {
 def TilePass : Tsr_ModulePass<"tsr-tile"> {
   let summary = "run contractions and kernels over a large matrix for some of its rows at a time";
   let options = [Option<"leastRows", "least-rows", "int64_t", "16", "rows that make it worth packing what they all read">,
-                 Option<"leastProducts", "least-products", "int64_t", "4", "matrices in a batch that threads can share">,
-                 Option<"mostBytes", "most-bytes", "int64_t", "2097152", "bytes of an operand that one matrix needs whole">];
+                 Option<"leastProducts", "least-products", "int64_t", "4", "matrices in a batch that a processor's threads can share">,
+                 Option<"mostBytes", "most-bytes", "int64_t", "2097152", "bytes of an operand that one matrix needs whole, for a processor's caches">];
   let statistics = [Statistic<"groupsTiled", "groups-tiled", "groups of ops that run by rows">];
 }
 

@@ -28,6 +28,7 @@
 #include "passes/Passes.h"
 #include "passes/tile/GpuTiles.h"
 #include "llvm/ADT/SetVector.h"
+#include <limits>
 
 namespace tessera {
 #define GEN_PASS_DEF_TILEPASS
@@ -101,7 +102,9 @@ struct TilePass : tessera::impl::TilePassBase<TilePass> {
     getOperation().walk([&](Operation *op) {
       if (isa<RepeatOp, func::FuncOp>(op)) blocks.push_back(&op->getRegion(0).front());
     });
-    TileLimits limits{leastRows, leastProducts, mostBytes};
+    // A GPU keeps one tile of an operand at a time, and has threads for the lines of one matrix.
+    TileLimits limits = forGpu ? TileLimits{leastRows, 1, std::numeric_limits<int64_t>::max()}
+                               : TileLimits{leastRows, leastProducts, mostBytes};
     for (Block *block : blocks) {
       // Those that are moved are no longer in the block.
       auto makers = llvm::to_vector(block->getOps<ContractOp>());

@@ -74,6 +74,10 @@ void Program::call(const std::string &entry) {
 
 void Program::callObserved(const std::string &entry, const TraceObserver &observer) {
   TraceCursor cursor(description.entry(entry).trace);
+  struct Observation { // ends with this call, even where it throws
+    Machine &machine;
+    ~Observation() { machine.observe(nullptr); }
+  } observation{*machine};
   machine->observe([&] {
     const TraceStep *step = cursor.advance();
     if (!step) return;
@@ -83,7 +87,6 @@ void Program::callObserved(const std::string &entry, const TraceObserver &observ
     observer(*step, turns);
   });
   call(entry);
-  machine->observe(nullptr);
 }
 
 std::optional<NotFinite> Program::callWatched(const std::string &entry) {
@@ -95,7 +98,7 @@ std::optional<NotFinite> Program::callWatched(const std::string &entry) {
 }
 
 void Program::pullState() {
-  for (const StateEntry &entry : description.state) machine->pull(entry.offset, entry.bytes);
+  for (const StateEntry &entry : description.state) pullState(entry);
 }
 
 void Program::pushState() {
@@ -128,7 +131,7 @@ double Program::readScalar(const Value &value) const {
 int64_t Program::readCounter(const std::string &path, int64_t missing) const {
   const StateEntry *entry = description.stateAt(path);
   if (!entry || entry->kind != "counter") return missing;
-  machine->pull(entry->offset, entry->bytes);
+  pullState(*entry);
   if (entry->type == ElementType::I32) return *reinterpret_cast<const int32_t *>(at(entry->offset));
   return *reinterpret_cast<const int64_t *>(at(entry->offset));
 }

@@ -48,6 +48,7 @@ public:
 
   /// Has the host see the state as it is now; has the machine take it as the host sees it.
   void pullState();
+  void pullState(const StateEntry &entry) const { machine->pull(entry.offset, entry.bytes); }
   void pushState();
 
   template <typename T> T read(const Value &value) const {

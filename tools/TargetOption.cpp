@@ -59,7 +59,7 @@ CudaOptions tessera::cudaOptions(const TargetOption &target, bool useCache) {
 
 std::string tessera::setTarget(ModuleOp module, const TargetOption &target) {
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
-  bool isDecided = reached && phaseIndex(reached.getValue()) >= phaseIndex("fuse");
+  bool isDecided = reached && phaseIndex(reached.getValue()) >= phaseIndex("precision");
   if (isDecided && isForGpu(module) != target.isGpu)
     return std::string("the module was taken through its phases for ") + (target.isGpu ? "a CPU" : "a GPU") +
            "; compile the model again, or leave out --target";

@@ -7,6 +7,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tessera;
@@ -81,12 +82,19 @@ static std::string headComment(const KernelPlan &plan, const KernelSchedule &sch
   return text + "//   schedule   " + describe(schedule, plan) + "\n";
 }
 
-FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel) {
-  KernelFingerprint print = fingerprint(kernel);
-  if (auto it = written.find(print); it != written.end()) return it->second.front();
+/// The alignments of all arguments of an op, as far as accesses differ by them.
+static SmallVector<int64_t> argumentAlignments(Operation *op, ArrayRef<int64_t> known) {
+  SmallVector<int64_t> result(op->getNumOperands() + op->getNumResults(), vectorBytes);
+  for (auto [own, alignment] : llvm::zip(result, known)) own = std::gcd(alignment, vectorBytes);
+  return result;
+}
+
+FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel, ArrayRef<int64_t> alignments) {
+  Key key{fingerprint(kernel), argumentAlignments(kernel, alignments)};
+  if (auto it = written.find(key); it != written.end()) return it->second.front();
   FailureOr<KernelPlan> plan = planKernel(kernel);
   if (failed(plan)) return failure();
-  KernelSchedule schedule = chooseSchedule(*plan, device);
+  KernelSchedule schedule = chooseSchedule(*plan, device, key.second);
   auto result = std::make_shared<CudaKernel>();
   result->symbol = uniqueSymbol(kernel.getName());
   KernelWriter writer(*plan, schedule);
@@ -97,7 +105,7 @@ FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel) {
   result->blocks = schedule.blocks();
   result->threads = schedule.block;
   kernels.push_back(std::move(result));
-  written[std::move(print)] = {kernels.back().get()};
+  written[std::move(key)] = {kernels.back().get()};
   return kernels.back().get();
 }
 
@@ -125,16 +133,16 @@ static std::string headComment(TiledOp tiled, const TileSchedule &schedule) {
          (schedule.ownsRows ? tiled.getColumns() : tiled.getRows()).str() + " at a time\n";
 }
 
-FailureOr<SmallVector<const CudaKernel *>> CudaKernels::emit(TiledOp tiled) {
-  KernelFingerprint print = fingerprint(tiled);
-  if (auto it = written.find(print); it != written.end()) return it->second;
+FailureOr<SmallVector<const CudaKernel *>> CudaKernels::emit(TiledOp tiled, ArrayRef<int64_t> alignments) {
+  Key key{fingerprint(tiled), argumentAlignments(tiled, alignments)};
+  if (auto it = written.find(key); it != written.end()) return it->second;
   std::optional<MatrixAxes> axes = MatrixAxes::of(tiled);
   if (!axes) return tiled.emitError("has no matrix of its rows and columns");
   SmallVector<const CudaKernel *> launches;
   for (const TileSchedule &schedule : tileSchedules(tiled, *axes)) {
     auto result = std::make_shared<CudaKernel>();
     result->symbol = uniqueSymbol(tiled.getName());
-    TileWriter writer(tiled, *axes, schedule);
+    TileWriter writer(tiled, *axes, schedule, key.second);
     FailureOr<std::string> function = writer.write(result->symbol);
     if (failed(function)) return failure();
     result->source = headComment(tiled, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
@@ -144,5 +152,5 @@ FailureOr<SmallVector<const CudaKernel *>> CudaKernels::emit(TiledOp tiled) {
     kernels.push_back(std::move(result));
     launches.push_back(kernels.back().get());
   }
-  return written[std::move(print)] = launches;
+  return written[std::move(key)] = launches;
 }

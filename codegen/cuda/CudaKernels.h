@@ -32,10 +32,11 @@ public:
   explicit CudaKernels(Device device = {}) : device(std::move(device)) {}
 
   /// The function of `kernel`: written now, or that of an equal kernel. Fails with a message on the kernel or an op in it.
-  llvm::FailureOr<const CudaKernel *> emit(KernelOp kernel);
+  /// `alignments`: what the addresses of operands, then results, are multiples of, in bytes; empty: of all that vectors ask for.
+  llvm::FailureOr<const CudaKernel *> emit(KernelOp kernel, llvm::ArrayRef<int64_t> alignments = {});
 
   /// The functions of a tiled op, to be launched in this order, each with its operands and results.
-  llvm::FailureOr<llvm::SmallVector<const CudaKernel *>> emit(TiledOp tiled);
+  llvm::FailureOr<llvm::SmallVector<const CudaKernel *>> emit(TiledOp tiled, llvm::ArrayRef<int64_t> alignments = {});
 
   /// All distinct kernels, in the order they were written.
   const std::vector<std::shared_ptr<const CudaKernel>> &getKernels() const { return kernels; }
@@ -44,7 +45,9 @@ private:
   std::string uniqueSymbol(llvm::StringRef name);
 
   Device device;
-  std::map<KernelFingerprint, llvm::SmallVector<const CudaKernel *>> written;
+  /// What a function is written for: the kernel, and the alignments of its arguments.
+  using Key = std::pair<KernelFingerprint, llvm::SmallVector<int64_t>>;
+  std::map<Key, llvm::SmallVector<const CudaKernel *>> written;
   std::vector<std::shared_ptr<const CudaKernel>> kernels;
   llvm::StringSet<> taken;
 };

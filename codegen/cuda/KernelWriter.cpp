@@ -18,12 +18,7 @@ KernelWriter::KernelWriter(const KernelPlan &plan, const KernelSchedule &schedul
   for (Value value :
        llvm::concat<Value>(SmallVector<Value>(kernel.getOperands()), SmallVector<Value>(kernel.getResults())))
     most = std::max(most, tensorType(value).getNumElements());
-  for (auto &[op, expr] : plan.positions) {
-    int64_t reach = expr.constant;
-    for (auto [coefficient, size] : llvm::zip(expr.coefficients, plan.sizes)) reach += std::abs(coefficient) * size;
-    most = std::max(most, reach);
-  }
-  if (most >= largestInt) indexType = "tsr::i64";
+  if (std::max(most, largestPosition(plan)) >= largestInt) indexType = "tsr::i64";
   isExact = schedule.points % schedule.pointsOfBlock() == 0;
 }
 

@@ -64,7 +64,7 @@ private:
   bool isRow(Value item) const { return (plan.varies.lookup(item) & ~plan.parallelMask()) == 0; }
   bool isVectorLoop(unsigned loop) const { return schedule.vector > 1 && static_cast<int>(loop) == plan.vectorLoop; }
   bool isVectorAccess(const Access &access) const {
-    return schedule.vector > 1 && cuda::isVectorAccess(plan, access, schedule.vector);
+    return schedule.vector > 1 && cuda::isVectorAccess(plan, access, schedule);
   }
   /// Whether a value of a row is used elsewhere than in the step that computes it.
   bool isUsedLater(Value item) const;

@@ -10,12 +10,16 @@ using namespace tessera::cuda;
 
 /// Threads of a block, unless a team is larger.
 static constexpr int64_t usualBlock = 256;
-/// A thread moves at most so many bytes at once.
-static constexpr int64_t vectorBytes = 16;
 /// Vectors of a row that a thread of a team takes, before more threads join.
 static constexpr int64_t vectorsEach = 8;
-/// 32-bit registers that may hold a row from one sweep to the next.
-static constexpr int64_t keptRegisters = 64;
+/// 32-bit registers of a multiprocessor, and how many a thread can name.
+static constexpr int64_t registersEach = 65536, mostRegisters = 255;
+/// Of the registers of a thread, those that may hold a row from one sweep to the next: the rest is for what is computed.
+static int64_t keptRegisters(int64_t block) {
+  return std::min<int64_t>(64, std::min(mostRegisters, registersEach / block) / 2);
+}
+/// Bytes of a number that threads exchange in shared memory, at most.
+static constexpr int64_t mostScratch = 8;
 static constexpr int64_t warp = 32, largestTeam = 1024;
 
 //===----------------------------------------------------------------------===//
@@ -37,8 +41,10 @@ static bool isContiguous(const KernelPlan &plan, const Access &access) {
   return llvm::none_of(access.ranges, [&](const Extent &range) { return variesAlongVector(plan, range.expr, false); });
 }
 
-bool cuda::isVectorAccess(const KernelPlan &plan, const Access &access, int64_t vector) {
+bool cuda::isVectorAccess(const KernelPlan &plan, const Access &access, const KernelSchedule &schedule) {
+  int64_t vector = schedule.vector;
   if (!isContiguous(plan, access)) return false;
+  if (schedule.alignments[access.argument] % std::min(vectorBytes, vector * bytesOf(access.element)) != 0) return false;
   auto divides = [&](int64_t number) { return number % vector == 0; };
   for (auto [loop, coefficient] : llvm::enumerate(access.offset.coefficients))
     if (static_cast<int>(loop) != plan.vectorLoop && !divides(coefficient)) return false;
@@ -94,8 +100,13 @@ static void chooseTeam(const KernelPlan &plan, const Device &device, KernelSched
   schedule.strided = true;
   while (schedule.team < usualBlock / warp && isLong() && schedule.points * schedule.team < enoughThreads)
     schedule.team *= 2;
+  int64_t sums = llvm::count_if(plan.items, [](Value item) { return isa_and_nonnull<ReduceOp>(item.getDefiningOp()); });
+  auto isTooLarge = [&] {
+    return schedule.team > 1 && sums * schedule.block * schedule.vector * mostScratch > sharedBytes;
+  };
   while (schedule.pointsOfBlock() > warp && schedule.points * schedule.team < device.multiprocessors * schedule.block)
     schedule.block /= 2;
+  while (schedule.team > 1 && isTooLarge()) schedule.team /= 2, schedule.block /= 2;
 }
 
 SmallVector<Value> cuda::readAgain(const KernelPlan &plan) {
@@ -107,8 +118,9 @@ SmallVector<Value> cuda::readAgain(const KernelPlan &plan) {
   return llvm::filter_to_vector(plan.items, [&](Value item) { return sweeps.lookup(item) > 1; });
 }
 
-KernelSchedule cuda::chooseSchedule(const KernelPlan &plan, const Device &device) {
+KernelSchedule cuda::chooseSchedule(const KernelPlan &plan, const Device &device, ArrayRef<int64_t> alignments) {
   KernelSchedule schedule;
+  schedule.alignments.assign(alignments.begin(), alignments.end());
   schedule.vector = plan.scatter ? 1 : chooseVector(plan);
   int64_t enoughPoints = device.multiprocessors * device.threadsEach / 4;
   bool hasSerial = plan.parallelLoops < plan.sizes.size();
@@ -123,6 +135,6 @@ KernelSchedule cuda::chooseSchedule(const KernelPlan &plan, const Device &device
   chooseTeam(plan, device, schedule);
   int64_t each = llvm::divideCeil(schedule.serialCount, schedule.team);
   int64_t registers = static_cast<int64_t>(readAgain(plan).size()) * each * schedule.vector;
-  if (plan.isVectorSerial() && registers > 0 && registers <= keptRegisters) schedule.kept = each;
+  if (plan.isVectorSerial() && registers > 0 && registers <= keptRegisters(schedule.block)) schedule.kept = each;
   return schedule;
 }

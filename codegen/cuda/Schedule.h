@@ -14,6 +14,12 @@ struct Device {
   int64_t threadsEach = 2048; ///< of a multiprocessor
 };
 
+/// A thread moves at most so many bytes at once, from a multiple of them.
+inline constexpr int64_t vectorBytes = 16;
+
+/// Shared memory of a block that need not be asked for.
+inline constexpr int64_t sharedBytes = 48 << 10;
+
 /// How the points of a kernel are laid over threads. A *point* is one of the parallel loops, or `vector` neighbouring ones where
 /// the vector loop is parallel; a *team* of threads computes a point, and shares its serial loops.
 struct KernelSchedule {
@@ -26,6 +32,7 @@ struct KernelSchedule {
   int64_t kept = 0;        ///< serial vectors of a thread that stay in registers from one sweep to the next; 0: none do
   int64_t points = 1;      ///< of the kernel
   int64_t serialCount = 1; ///< serial vectors of a point
+  llvm::SmallVector<int64_t> alignments; ///< of the arguments' addresses, in bytes: operands, then results
 
   int64_t pointsOfBlock() const { return block / team; }
   int64_t blocks() const { return llvm::divideCeil(points, pointsOfBlock()); }
@@ -34,10 +41,11 @@ struct KernelSchedule {
 /// Element values that are read from memory in more than one sweep, in the plan's order.
 llvm::SmallVector<mlir::Value> readAgain(const KernelPlan &plan);
 
-KernelSchedule chooseSchedule(const KernelPlan &plan, const Device &device);
+/// `alignments`: of each operand's address, then each result's, in bytes.
+KernelSchedule chooseSchedule(const KernelPlan &plan, const Device &device, llvm::ArrayRef<int64_t> alignments);
 
-/// Whether an access along the vector loop moves `vector` neighbours that start at a multiple of it.
-bool isVectorAccess(const KernelPlan &plan, const Access &access, int64_t vector);
+/// Whether an access along the vector loop moves the schedule's neighbours at once: they start at a multiple of what is moved.
+bool isVectorAccess(const KernelPlan &plan, const Access &access, const KernelSchedule &schedule);
 
 } // namespace tessera::cuda
 

@@ -68,6 +68,16 @@ void ScopeWriter::fail(Operation *op) {
   failed = true;
 }
 
+int64_t cuda::largestPosition(const KernelPlan &plan) {
+  int64_t most = 0;
+  for (auto &[op, expr] : plan.positions) {
+    int64_t reach = expr.constant;
+    for (auto [coefficient, size] : llvm::zip(expr.coefficients, plan.sizes)) reach += std::abs(coefficient) * size;
+    most = std::max(most, reach);
+  }
+  return most;
+}
+
 /// The last part of the user's name of what a value is.
 StringRef cuda::memoryName(Value value, StringRef other) {
   StringRef name;

@@ -78,6 +78,9 @@ protected:
 /// Largest number that an index may reach as an int.
 inline constexpr int64_t largestInt = int64_t(1) << 31;
 
+/// The largest number of an element that a draw or an index of the plan reaches.
+int64_t largestPosition(const KernelPlan &plan);
+
 /// The last part of the user's name of what a value is.
 llvm::StringRef memoryName(mlir::Value value, llvm::StringRef other);
 

@@ -37,12 +37,12 @@ void TileWriter::writeElements(unsigned number, bool isLast) {
   int64_t ownSize = ownAxis().getSize(), others = otherAxis().getSize();
   std::string ownLine = "own + 8 * (v / 2)", otherLine = "first + 8 * n + 2 * member + v % 2";
   if (ownSize % schedule.ownLines != 0) ownLine = "tsr::clamp(" + ownLine + ", " + std::to_string(ownSize) + ")";
-  text.line("const int " + ownName + " = " + ownLine + ";");
+  text.line("const " + indexType + " " + ownName + " = " + ownLine + ";");
   if (hasOtherTail()) {
     text.line("const bool inside = " + otherLine + " < " + Twine(others) + ";");
     otherLine = "tsr::clamp(" + otherLine + ", " + std::to_string(others) + ")";
   }
-  text.line("const int " + otherName + " = " + otherLine + ";");
+  text.line("const " + indexType + " " + otherName + " = " + otherLine + ";");
   rowIndex = "v / 2";
   for (Inner &kernel : kernels) {
     enter(kernel);
@@ -142,8 +142,8 @@ void TileWriter::writeRowStep(unsigned stage) {
   int64_t rows = axes.rows.getSize();
   std::string name = unique(axes.rows.getName()), line = "own + 8 * h";
   bool hasTail = rows % schedule.ownLines != 0;
-  text.line("const int " + name + " = " + (hasTail ? "tsr::clamp(" + line + ", " + std::to_string(rows) + ")" : line) +
-            ";");
+  text.line("const " + indexType + " " + name + " = " +
+            (hasTail ? "tsr::clamp(" + line + ", " + std::to_string(rows) + ")" : line) + ";");
   indices[kernel.rowsLoop()] = name;
   for (Value item : items) {
     writeItem(item);

@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/TileWriter.h"
 #include "codegen/cuda/Scalars.h"
+#include "codegen/cuda/Schedule.h"
 #include "ir/Program.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -11,13 +12,14 @@ using namespace tessera::cuda;
 
 SmallVector<TileSchedule> cuda::tileSchedules(TiledOp op, const MatrixAxes &axes) {
   bool sumsColumns = false, sumsRows = false;
-  int64_t extent = 0;
+  int64_t extent = 0, products = 0;
   for (Operation &inner : op.getBlock().without_terminator()) {
     if (auto contract = dyn_cast<ContractOp>(inner)) {
       TiledContraction role = *tiledRole(contract, axes);
       sumsColumns |= role.role == TiledRole::SumsColumns;
       sumsRows |= role.role == TiledRole::SumsRows;
       extent = std::max(extent, role.extent);
+      ++products;
       continue;
     }
     // Values of rows are results of the launch that owns rows.
@@ -30,6 +32,9 @@ SmallVector<TileSchedule> cuda::tileSchedules(TiledOp op, const MatrixAxes &axes
     schedule.ownsRows = ownsRows;
     // Fragments of sums and of own operands grow with the extent; those of the matrices make room.
     if (extent > 64) schedule.otherLines = 32;
+    // A product brings one tile at most.
+    while (schedule.otherLines > 16 && products * schedule.otherLines * lineLength(extent) * 2 > sharedBytes)
+      schedule.otherLines /= 2;
     int64_t positions = 1;
     for (AxisAttr axis : axes.batch) positions *= axis.getSize();
     schedule.blocks = positions * llvm::divideCeil((ownsRows ? axes.rows : axes.columns).getSize(), schedule.ownLines);
@@ -38,10 +43,11 @@ SmallVector<TileSchedule> cuda::tileSchedules(TiledOp op, const MatrixAxes &axes
   return schedules;
 }
 
-TileWriter::TileWriter(TiledOp op, const MatrixAxes &axes, const TileSchedule &schedule)
-    : op(op), axes(axes), schedule(schedule) {
-  for (const char *word : {"w", "i",    "x",    "warp", "group", "member", "own",   "first",    "inside", "n",  "v",
-                           "h", "line", "part", "step", "words", "left",   "right", "position", "tile",   "out"})
+TileWriter::TileWriter(TiledOp op, const MatrixAxes &axes, const TileSchedule &schedule, ArrayRef<int64_t> alignments)
+    : op(op), axes(axes), schedule(schedule), alignments(alignments) {
+  for (const char *word :
+       {"w", "i",    "x",    "warp", "group", "member", "own",   "first",    "inside", "n",   "v",
+        "h", "line", "part", "step", "words", "left",   "right", "position", "tile",   "out", "pair"})
     taken.insert(word);
 }
 
@@ -58,6 +64,7 @@ LogicalResult TileWriter::plan() {
       FailureOr<KernelPlan> planned = planKernel(kernel, &placement);
       if (llvm::failed(planned)) return failure();
       kernels.push_back({kernel, std::move(*planned), {}});
+      if (largestPosition(kernels.back().plan) >= largestInt) indexType = "tsr::i64";
       continue;
     }
     auto contract = cast<ContractOp>(step);
@@ -72,6 +79,8 @@ LogicalResult TileWriter::plan() {
       sums.push_back({contract, contract.getResult(), x, y, role.extent, {}, role.ofY, role.ofResult});
     }
   }
+  for (Value value : llvm::concat<Value>(SmallVector<Value>(op.getInputs()), SmallVector<Value>(op.getResults())))
+    if (tensorType(value).getNumElements() >= largestInt) indexType = "tsr::i64";
   for (Inner &kernel : kernels)
     if (kernel.plan.sweeps > 0) reducing = &kernel;
   for (const std::vector<Product> *list : {&makers, &sums})
@@ -142,10 +151,10 @@ void TileWriter::writePosition() {
     within *= axis.getSize();
     std::string name = unique(axis.getName());
     batchIndex[axis.getName()] = name;
-    text.line("const int " + name + " = " + index + ";");
+    text.line("const " + indexType + " " + name + " = " + index + ";");
   }
   text.line("// A lane has own lines `own` and `own` + 8.");
-  text.line("const int own = tile * " + Twine(schedule.ownLines) + " + warp * 16 + group;");
+  text.line("const " + indexType + " own = tile * " + Twine(schedule.ownLines) + " + warp * 16 + group;");
   for (Inner &kernel : kernels) {
     current = &kernel.plan;
     indices.assign(kernel.plan.sizes.size(), "");
@@ -165,24 +174,43 @@ void TileWriter::loadOwn(const Product &maker) {
   text.open("for (int step = 0; step < " + Twine(padded(maker.extent) / 16) + "; ++step)");
   text.line("#pragma unroll");
   text.open("for (int w = 0; w < 4; ++w)");
-  text.line("const int line = own + 8 * (w % 2), part = step * 16 + 2 * member + 8 * (w / 2);");
-  std::string base = from + " + " + batchOffset(tensorType(maker.own));
-  auto at = [&](StringRef part) {
-    auto times = [](int64_t stride, const std::string &index) {
-      return stride == 1 ? index : std::to_string(stride) + " * (" + index + ")";
+  text.line("const " + indexType + " line = own + 8 * (w % 2);");
+  text.line("const int part = step * 16 + 2 * member + 8 * (w / 2);");
+  auto times = [](int64_t stride, const std::string &index) {
+    return stride == 1 ? index : std::to_string(stride) + " * " + index;
+  };
+  int64_t extent = maker.extent;
+  std::string base =
+      from + " + (" + batchOffset(tensorType(maker.own)) + " + " + times(maker.ofOwn.line, "line") + " + ";
+  auto guarded = [&](StringRef part, const std::string &load, const std::string &none) {
+    SmallVector<std::string> conditions;
+    if (ownAxis().getSize() % schedule.ownLines != 0)
+      conditions.push_back("line < " + std::to_string(ownAxis().getSize()));
+    if (padded(extent) != extent) conditions.push_back((part + " < " + Twine(extent)).str());
+    return conditions.empty() ? load : llvm::join(conditions, " && ") + " ? " + load + " : " + none;
+  };
+  std::string zero = (type + "(0.0f)").str();
+  if (extent % 2 == 0 && isVector(maker.own, maker.ofOwn, 2)) {
+    text.line("const auto pair = " +
+              guarded("part", "tsr::load<2>(" + base + "part))", "tsr::filled<2>(" + zero + ")") + ";");
+    text.line(name + "[step].words[w] = tsr::packed(pair[0], pair[1]);");
+  } else {
+    auto at = [&](StringRef part) {
+      return guarded(part, "*(" + base + times(maker.ofOwn.element, ("(" + part + ")").str()) + "))", zero);
     };
-    return "(" + base + ")[" + times(maker.ofOwn.line, "line") + " + " + times(maker.ofOwn.element, part.str()) + "]";
-  };
-  auto guarded = [&](StringRef part) {
-    return ("line < " + Twine(ownAxis().getSize()) + " && " + part + " < " + Twine(maker.extent) + " ? " + at(part) +
-            " : " + type + "(0.0f)")
-        .str();
-  };
-  text.line("const " + type + " left = " + guarded("part") + ";");
-  text.line("const " + type + " right = " + guarded("part + 1") + ";");
-  text.line(name + "[step].words[w] = tsr::packed(left, right);");
+    text.line("const " + type + " left = " + at("part") + ";");
+    text.line("const " + type + " right = " + at("part + 1") + ";");
+    text.line(name + "[step].words[w] = tsr::packed(left, right);");
+  }
   text.close();
   text.close();
+}
+
+bool TileWriter::isVector(Value operand, TiledStrides stride, int64_t count) const {
+  NamedTensorType type = tensorType(operand);
+  return stride.element == 1 &&
+         alignments[cast<BlockArgument>(operand).getArgNumber()] % (count * bytesOf(type.getElementType())) == 0 &&
+         llvm::all_of(type.getStrides(), [&](int64_t s) { return s == 1 || s % count == 0; });
 }
 
 void TileWriter::declareTiles() {
@@ -241,7 +269,7 @@ void TileWriter::writeSweep(unsigned number, unsigned sweeps) {
     end = "tsr::clamp(" + base + " + " + std::to_string(schedule.ownLines + *most) + ", " + std::to_string(others + 1) +
           ")";
   if (reducing) declareAccumulators(number);
-  text.open("for (int first = " + start + "; first < " + end + "; first += " + Twine(lines) + ")");
+  text.open("for (" + indexType + " first = " + start + "; first < " + end + "; first += " + Twine(lines) + ")");
   frames.emplace_back();
   if (number > 1 || others > lines) text.line("tsr::sync_block(); // the tile before has been read");
   for (Value other : tiles) {
@@ -263,9 +291,8 @@ void TileWriter::loadTile(Value other) {
   NamedTensorType type = tensorType(other);
   int64_t extent = extents[other], length = lineLength(extent), others = otherAxis().getSize();
   TiledStrides stride = strides[other];
-  bool isVector = stride.element == 1 && extent % 8 == 0 &&
-                  llvm::all_of(type.getStrides(), [&](int64_t s) { return s == 1 || s % 8 == 0; });
-  int64_t width = isVector ? 8 : 1, parts = padded(extent) / width;
+  bool isWide = extent % 8 == 0 && isVector(other, stride, 8);
+  int64_t width = isWide ? 8 : 1, parts = padded(extent) / width;
   std::string element = scalarType(type.getElementType()).str(), zero = element + "(0.0f)";
   text.open("for (int i = threadIdx.x; i < " + Twine(schedule.otherLines * parts) +
             "; i += " + Twine(schedule.threads()) + ")");
@@ -277,10 +304,10 @@ void TileWriter::loadTile(Value other) {
   std::string place = parameterFor(other) + " + (" + batchOffset(type) + " + " + std::to_string(stride.line) +
                       " * (first + line) + " + (stride.element == 1 ? "" : std::to_string(stride.element) + " * ") +
                       "part)";
-  std::string load = isVector ? "tsr::load<8>(" + place + ")" : "*(" + place + ")";
-  std::string none = isVector ? "tsr::filled<8>(" + zero + ")" : zero;
+  std::string load = isWide ? "tsr::load<8>(" + place + ")" : "*(" + place + ")";
+  std::string none = isWide ? "tsr::filled<8>(" + zero + ")" : zero;
   std::string value = conditions.empty() ? load : llvm::join(conditions, " && ") + " ? " + load + " : " + none;
-  text.line(tileNames[other] + (isVector ? ".set_vector<8>(" : ".set(") + "line * " + Twine(length) + " + part, " +
+  text.line(tileNames[other] + (isWide ? ".set_vector<8>(" : ".set(") + "line * " + Twine(length) + " + part, " +
             value + ");");
   text.close();
 }
@@ -349,7 +376,8 @@ void TileWriter::storeSum(const Product &sum) {
     text.open("for (int n = 0; n < " + Twine(padded(sum.extent) / 8) + "; ++n)");
     text.line("#pragma unroll");
     text.open("for (int v = 0; v < 4; ++v)");
-    text.line("const int line = own + 8 * (v / 2), part = 8 * n + 2 * member + v % 2;");
+    text.line("const " + indexType + " line = own + 8 * (v / 2);");
+    text.line("const int part = 8 * n + 2 * member + v % 2;");
     SmallVector<std::string> conditions;
     if (ownAxis().getSize() % schedule.ownLines != 0)
       conditions.push_back("line < " + std::to_string(ownAxis().getSize()));

@@ -38,9 +38,14 @@ struct TileSchedule {
 /// The launches that a tiled op takes.
 llvm::SmallVector<TileSchedule> tileSchedules(TiledOp op, const MatrixAxes &axes);
 
+/// Numbers of a line in fragments, and in shared memory: there lines start in other banks.
+inline int64_t padded(int64_t extent) { return llvm::alignTo(extent, 16); }
+inline int64_t lineLength(int64_t extent) { return padded(extent) + 8; }
+
 class TileWriter : public ScopeWriter {
 public:
-  TileWriter(TiledOp op, const MatrixAxes &axes, const TileSchedule &schedule);
+  /// `alignments`: of the addresses of operands, in bytes.
+  TileWriter(TiledOp op, const MatrixAxes &axes, const TileSchedule &schedule, llvm::ArrayRef<int64_t> alignments);
 
   /// The function's text; fails with a message on an op for which there is no code.
   llvm::FailureOr<std::string> write(llvm::StringRef symbol);
@@ -82,10 +87,8 @@ private:
   std::string parameterOf(unsigned argument) const override;
   std::string batchOffset(NamedTensorType type);
   std::string parameterFor(Value value) const;
-  int64_t padded(int64_t extent) const { return llvm::alignTo(extent, 16); }
-  int64_t lineLength(int64_t extent) const {
-    return padded(extent) + 8;
-  } ///< in shared memory: lines start in other banks
+  /// Whether `count` neighbours of an operand may be moved at once wherever they start at a multiple of `count`.
+  bool isVector(Value operand, TiledStrides stride, int64_t count) const;
   bool isMatrix(Value value) const { return axes.isMatrix(tensorType(value)); }
   bool isRow(const Inner &inner, Value item) const;
   AxisAttr ownAxis() const { return schedule.ownsRows ? axes.rows : axes.columns; }
@@ -96,6 +99,7 @@ private:
   TiledOp op;
   const MatrixAxes &axes;
   const TileSchedule &schedule;
+  llvm::ArrayRef<int64_t> alignments;
   std::vector<Inner> kernels;
   std::vector<Product> makers, sums;
   llvm::SmallVector<Value> tiles;               ///< other operands, each once

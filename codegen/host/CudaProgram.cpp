@@ -121,16 +121,16 @@ FailureOr<CompiledProgram> tessera::generateForCuda(ModuleOp module, const Codeg
       facts.kernels[number->second].calls[function.getName()] += runs;
       return KernelCall{kernel.symbol, {}, number->second};
     };
-    auto emitKernel = [&](Operation *op) -> FailureOr<SmallVector<KernelCall>> {
+    auto emitKernel = [&](Operation *op, ArrayRef<int64_t> alignments) -> FailureOr<SmallVector<KernelCall>> {
       SmallVector<KernelCall> calls;
       if (auto kernel = dyn_cast<KernelOp>(op)) {
-        FailureOr<const cuda::CudaKernel *> written = kernels.emit(kernel);
+        FailureOr<const cuda::CudaKernel *> written = kernels.emit(kernel, alignments);
         if (failed(written)) return failure();
         calls.push_back(launchOf(**written, workOf(kernel), runsPerCall(op), false));
         return calls;
       }
       auto tiled = cast<TiledOp>(op);
-      FailureOr<SmallVector<const cuda::CudaKernel *>> launches = kernels.emit(tiled);
+      FailureOr<SmallVector<const cuda::CudaKernel *>> launches = kernels.emit(tiled, alignments);
       if (failed(launches)) return failure();
       KernelWork share = workOf(tiled); // what they compute alike is shared in the same parts
       auto count = static_cast<int64_t>(launches->size());

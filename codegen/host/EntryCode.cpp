@@ -11,9 +11,13 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "runtime/Abi.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tessera;
+
+/// What the arena's address is a multiple of, in bytes, on every machine.
+static constexpr int64_t arenaAlignment = 64;
 
 namespace {
 
@@ -126,11 +130,20 @@ void EntryEmitter::callRuntime(size_t field, ArrayRef<Value> arguments) {
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// The arena itself is aligned to more than any place.
+static int64_t alignmentOf(PlaceAttr place) {
+  int64_t divisor = place.getOffset();
+  for (int64_t stride : place.getStrides()) divisor = std::gcd(divisor, stride);
+  return divisor == 0 ? arenaAlignment : std::gcd(divisor, arenaAlignment);
+}
+
 LogicalResult EntryEmitter::emitKernelCall(Operation *op) {
-  FailureOr<SmallVector<KernelCall>> calls = emitKernel(op);
-  if (failed(calls) || failed(placeResults(op))) return failure();
+  if (failed(placeResults(op))) return failure();
   SmallVector<Value> tensors(op->getOperands());
   tensors.append(op->getResults().begin(), op->getResults().end());
+  auto alignments = llvm::map_to_vector(tensors, [&](Value tensor) { return alignmentOf(places.lookup(tensor)); });
+  FailureOr<SmallVector<KernelCall>> calls = emitKernel(op, alignments);
+  if (failed(calls)) return failure();
   for (const KernelCall &call : *calls)
     callKernel(call, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
   return success();

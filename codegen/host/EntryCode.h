@@ -24,7 +24,9 @@ struct KernelCall {
 };
 
 /// Makes (or finds) the code of a kernel or a tiled op: calls in their order, each with the op's operands and results.
-using KernelEmitter = llvm::function_ref<llvm::FailureOr<llvm::SmallVector<KernelCall>>(mlir::Operation *)>;
+/// `alignments`: what the addresses of operands, then results, are multiples of, in bytes, in every iteration.
+using KernelEmitter = llvm::function_ref<llvm::FailureOr<llvm::SmallVector<KernelCall>>(
+    mlir::Operation *, llvm::ArrayRef<int64_t> alignments)>;
 
 /// Makes (or finds) the code of a contraction, which is called with a, b, bias and c; nothing if a library computes it.
 using ContractionEmitter = llvm::function_ref<std::optional<KernelCall>(ContractOp, const GemmDescription &)>;

@@ -256,13 +256,16 @@ void OrderPlanner::planContract(ContractOp op) {
                : normal(op.getType()));
     return;
   }
-  // An operand as a dense batch of matrices; what is summed stands in the other operand's order.
-  auto dense = [&](NamedTensorType x, NamedTensorType other) {
+  // An operand as a dense batch of matrices, perhaps with what is summed innermost; what is summed stands in the other operand's order.
+  auto dense = [&](NamedTensorType x, NamedTensorType other, bool sumsInnermost = false) {
     OperandGroups groups = groupOperand(x, other, over);
     SmallVector<StringRef> order(groups.batch), summed = groupOperand(other, x, over).summed;
-    order.append(summed.begin(), summed.end());
-    SmallVector<StringRef> free = axisNames(normal(withoutAxes(x, order)));
+    if (!sumsInnermost) order.append(summed.begin(), summed.end());
+    SmallVector<StringRef> others(order);
+    if (sumsInnermost) others.append(summed.begin(), summed.end());
+    SmallVector<StringRef> free = axisNames(normal(withoutAxes(x, others)));
     order.append(free.begin(), free.end());
+    if (sumsInnermost) order.append(summed.begin(), summed.end());
     return inOrderOf(x, order);
   };
   using Attempt = std::pair<NamedTensorType, NamedTensorType>;
@@ -273,6 +276,11 @@ void OrderPlanner::planContract(ContractOp op) {
                                 {denseLhs, dense(types.rhs, denseLhs)}};
   if (types.lhs.getNumElements() < types.rhs.getNumElements())
     std::swap(attempts[1], attempts[2]); // move the smaller one
+  // Matrix units of GPUs multiply numbers of eight bits along lines of what is summed.
+  if (isForGpu(module) && types.lhs.getElementBytes() == 1) {
+    NamedTensorType lhs = dense(types.lhs, types.rhs, /*sumsInnermost=*/true);
+    attempts.assign({{lhs, dense(types.rhs, lhs, /*sumsInnermost=*/true)}});
+  }
   for (auto [lhs, rhs] : attempts) {
     types.lhs = lhs, types.rhs = rhs;
     if (std::optional<NamedTensorType> result = chooseResult(op, types)) {

@@ -80,13 +80,23 @@ static bool isScore(Value product) {
   return false;
 }
 
-/// Whether both operands have axes that the other one lacks.
+/// Matrix units of GPUs multiply so many numbers of eight bits at a time, in each dimension.
+static constexpr int64_t gpuStep = 16;
+
+/// Whether both operands have axes that the other one lacks; for a GPU also whether its library has such a product.
 static bool isMatrixProduct(ContractOp contract) {
-  auto isFree = [](NamedTensorType x, NamedTensorType other) {
-    return llvm::any_of(x.getAxes(), [&](AxisAttr a) { return !other.hasAxis(a.getName()) && a.getSize() > 1; });
-  };
   NamedTensorType lhs = contract.getLhs().getType(), rhs = contract.getRhs().getType();
-  return isFree(lhs, rhs) && isFree(rhs, lhs);
+  auto sizeOf = [](NamedTensorType x, llvm::function_ref<bool(StringRef)> counts) {
+    int64_t size = 1;
+    for (AxisAttr axis : x.getAxes())
+      if (counts(axis.getName())) size *= axis.getSize();
+    return size;
+  };
+  int64_t m = sizeOf(lhs, [&](StringRef name) { return !rhs.hasAxis(name); });
+  int64_t n = sizeOf(rhs, [&](StringRef name) { return !lhs.hasAxis(name); });
+  if (!isForGpu(contract->getParentOfType<ModuleOp>())) return m > 1 && n > 1;
+  int64_t k = sizeOf(lhs, [&](StringRef name) { return llvm::is_contained(names(contract.getOver()), name); });
+  return m % gpuStep == 0 && n % gpuStep == 0 && k % gpuStep == 0;
 }
 
 namespace {

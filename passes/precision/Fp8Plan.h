@@ -7,7 +7,7 @@
 //           and the contractions that give the matrix' own gradient
 //   not     those whose product goes into a softmax, a cross-entropy, an exponential or a logarithm, with nothing in between but a bias, a
 //           factor, a mask or what a stable formula needs: scores, of which one decides. Matrices with one use that is kept in f32.
-//           Products of activations with each other (an attention)
+//           Products of activations with each other (an attention). For a GPU: matrices whose dimensions are no multiples of 16
 //
 //===----------------------------------------------------------------------===//
 

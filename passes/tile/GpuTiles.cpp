@@ -7,6 +7,8 @@ using namespace tessera;
 
 /// Numbers along E that sums and own operands may have: they are held in registers.
 static constexpr int64_t mostElements = 128;
+/// Products of a group: each may bring a tile of an operand into shared memory.
+static constexpr int mostProducts = 8;
 /// Lines of a fragment.
 static constexpr int64_t leastLines = 16;
 
@@ -23,10 +25,12 @@ bool tessera::runsOnGpu(const TileGroup &group) {
     return op && llvm::is_contained(group.steps, op) ? op : nullptr;
   };
   bool reduces = false, sumsRows = false;
+  int products = 0;
   for (Operation *step : group.steps) {
     if (auto contract = dyn_cast<ContractOp>(step)) {
       std::optional<TiledContraction> role = tiledRole(contract, group.axes);
       Value x = contract->getOperand(role->x), y = contract->getOperand(role->y);
+      if (++products > mostProducts) return false;
       if (!isLowFloat(x) || role->extent > mostElements || makerOf(y)) return false;
       bool isMaker = role->role == TiledRole::MakesMatrix;
       // What a sum reads leaves a kernel element by element.

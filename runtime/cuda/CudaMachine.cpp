@@ -62,6 +62,8 @@ private:
   bool isEager() const { return afterCall || profile || alwaysEager; }
   /// Does what an entry function asks for, and notes a failure.
   template <typename Work> void perform(Profile::Kind kind, int64_t which, const std::string &name, Work work);
+  /// Tells whoever looks that a call is over; a failure is noted.
+  void tellObserver();
   void launch(uint32_t kernel, void *const *args);
   void runCode(const EntryFunction &entry, TsrEntry code);
   GraphExec graphOf(const EntryFunction &entry, TsrEntry code);
@@ -114,7 +116,7 @@ CudaMachine::CudaMachine(const Manifest &manifest) : manifest(manifest) {
       machine.products[gemm].run(pointer(a), pointer(b), pointer(bias), pointer(c),
                                  machine.arena + machine.manifest.workspaceOffset, machine.stream);
     });
-    if (machine.afterCall && !machine.table.failure) machine.afterCall();
+    machine.tellObserver();
   };
   table.copy = [](TsrRuntime *runtime, void *dst, const void *src, int64_t bytes) {
     CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
@@ -270,6 +272,15 @@ void CudaMachine::perform(Profile::Kind kind, int64_t which, const std::string &
   }
 }
 
+void CudaMachine::tellObserver() {
+  if (!afterCall || table.failure) return;
+  try {
+    afterCall();
+  } catch (const std::exception &error) {
+    table.failure = error.what();
+  }
+}
+
 void CudaMachine::launch(uint32_t number, void *const *args) {
   const KernelSpec &kernel = manifest.kernels[number];
   perform(Profile::Kind::Kernel, number, kernel.name, [&] {
@@ -280,7 +291,7 @@ void CudaMachine::launch(uint32_t number, void *const *args) {
                                      nullptr),
                  "cannot launch kernel " + kernel.name);
   });
-  if (afterCall && !table.failure && !kernel.isPart) afterCall();
+  if (!kernel.isPart) tellObserver();
 }
 
 //===----------------------------------------------------------------------===//

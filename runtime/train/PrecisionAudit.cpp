@@ -197,6 +197,7 @@ std::string auditPrecision(Program &program, const DataSet &set, uint64_t seed, 
     };
     const StateEntry *scale = manifest.stateAt("loss_scale");
     float lossScale = 1;
+    if (scale) program.pullState(*scale);
     if (scale) memcpy(&lossScale, program.at(scale->offset), sizeof(lossScale));
     audit.beginStep(lossScale);
     give(shadow);

@@ -25,18 +25,20 @@ struct Buffer {
   NamedTensorType type;
   std::vector<char> bytes; ///< with a margin of `margin` bytes on both sides, to find writes outside
 
+  size_t shift = 0; ///< of the first element, behind the margin
   static constexpr size_t margin = 64;
-  explicit Buffer(NamedTensorType type);
-  explicit Buffer(const TensorValue &value);
-  char *data() { return bytes.data() + margin; }
+  /// `isPacked`: the first element lies at no multiple of more than its own size.
+  explicit Buffer(NamedTensorType type, bool isPacked = false);
+  explicit Buffer(const TensorValue &value, bool isPacked = false);
+  char *data() { return bytes.data() + margin + shift; }
   bool isMarginIntact() const;
 };
 
 /// A module of functions, each with one kernel, compiled and loaded.
 class LoadedKernels {
 public:
-  /// Compiles the kernels of `text` for `march`: a processor, or `cuda`, which is emulated; for a large device and for one so small that
-  /// small kernels get the schedules of large ones. Check `errors` afterwards: empty if all went well.
+  /// Compiles the kernels of `text` for `march`: a processor, or `cuda`, which is emulated: for a large device, for one so small that
+  /// small kernels get the schedules of large ones, and for arguments that lie at no multiple of vectors. Check `errors` afterwards: empty if all went well.
   explicit LoadedKernels(llvm::StringRef text, llvm::StringRef march = "native");
   ~LoadedKernels();
   LoadedKernels(const LoadedKernels &) = delete;
@@ -47,6 +49,7 @@ public:
     KernelInterface interface;
     TsrKernel code = nullptr;                   ///< for a processor
     const cuda::CudaKernel *emulated = nullptr; ///< for CUDA
+    bool isPacked = false;                      ///< arguments lie at no multiple of more than an element
 
     bool isCuda() const { return emulated != nullptr; }
     llvm::StringRef symbol() const { return isCuda() ? emulated->symbol : interface.name; }
