@@ -1,0 +1,184 @@
+//===- NcclFixture.h - ranks as threads, on the fake libraries ----------------===//
+
+#ifndef TESSERA_TESTS_RUNTIME_CUDA_NCCLFIXTURE_H
+#define TESSERA_TESTS_RUNTIME_CUDA_NCCLFIXTURE_H
+
+#include "runtime/Error.h"
+#include "runtime/cuda/Nccl.h"
+#include "tests/cuda/FakeDevice.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tessera::tests {
+
+using namespace runtime;
+using namespace runtime::cuda;
+using test::fromBf16, test::toBf16;
+
+using Numbers = std::vector<double>;
+using Texts = std::vector<std::string>;
+
+inline bool isInteger(CollectiveType type) { return type == CollectiveType::I32 || type == CollectiveType::U8; }
+
+template <typename T> std::string bytesAs(const Numbers &numbers) {
+  std::vector<T> typed(numbers.begin(), numbers.end());
+  return {reinterpret_cast<const char *>(typed.data()), typed.size() * sizeof(T)};
+}
+template <typename T> Numbers numbersAs(const std::string &bytes) {
+  std::vector<T> typed(bytes.size() / sizeof(T));
+  memcpy(typed.data(), bytes.data(), bytes.size());
+  return {typed.begin(), typed.end()};
+}
+
+inline std::string encode(CollectiveType type, const Numbers &numbers) {
+  switch (type) {
+  case CollectiveType::F32:
+    return bytesAs<float>(numbers);
+  case CollectiveType::BF16: {
+    Numbers bits;
+    for (double number : numbers) bits.push_back(toBf16(static_cast<float>(number)));
+    return bytesAs<uint16_t>(bits);
+  }
+  case CollectiveType::F16:
+    return bytesAs<_Float16>(numbers);
+  case CollectiveType::I32:
+    return bytesAs<int32_t>(numbers);
+  case CollectiveType::U8:
+    return bytesAs<uint8_t>(numbers);
+  }
+  return "";
+}
+
+inline Numbers decode(CollectiveType type, const std::string &bytes) {
+  switch (type) {
+  case CollectiveType::F32:
+    return numbersAs<float>(bytes);
+  case CollectiveType::BF16: {
+    Numbers numbers = numbersAs<uint16_t>(bytes);
+    for (double &number : numbers) number = fromBf16(static_cast<uint16_t>(number));
+    return numbers;
+  }
+  case CollectiveType::F16:
+    return numbersAs<_Float16>(bytes);
+  case CollectiveType::I32:
+    return numbersAs<int32_t>(bytes);
+  case CollectiveType::U8:
+    return numbersAs<uint8_t>(bytes);
+  }
+  return {};
+}
+
+/// Element i of what a rank gives. Exact in every type, as are sums and averages over four ranks.
+inline double valueOf(CollectiveType type, int rank, int64_t i) {
+  if (type == CollectiveType::U8) return static_cast<double>((4 - rank) * i);
+  return static_cast<double>((4 - rank) * (i - 3)) * (isInteger(type) ? 1 : 0.25);
+}
+
+inline Numbers valuesOf(CollectiveType type, int rank, int64_t count, int64_t first = 0) {
+  Numbers numbers;
+  for (int64_t i = first; i < first + count; ++i) numbers.push_back(valueOf(type, rank, i));
+  return numbers;
+}
+
+/// A communicator with a stream and memory of its own.
+struct Rank {
+  static constexpr size_t bytes = 4096; ///< each of `from` and `to`
+
+  Rank(int rank, int ranks, const UniqueId &id) : communicator(rank, ranks, id) {
+    driver.check(driver.streamCreate(&stream, streamNonBlocking), "a stream");
+    driver.check(driver.memAlloc(&from, 2 * bytes), "memory");
+    to = from + bytes;
+  }
+  ~Rank() {
+    driver.memFree(from);
+    driver.streamDestroy(stream);
+  }
+  Rank(const Rank &) = delete;
+
+  int rank() const { return communicator.rank(); }
+  void put(DevicePointer at, CollectiveType type, const Numbers &numbers) {
+    std::string text = encode(type, numbers);
+    driver.check(driver.memcpyHtoDAsync(at, text.data(), text.size(), stream), "put");
+    driver.check(driver.streamSynchronize(stream), "put");
+  }
+  Numbers get(DevicePointer at, CollectiveType type, int64_t count) {
+    std::string text(encode(type, {0}).size() * count, 0);
+    driver.check(driver.memcpyDtoHAsync(text.data(), at, text.size(), stream), "get");
+    driver.check(driver.streamSynchronize(stream), "get");
+    return decode(type, text);
+  }
+  /// `numbers` numbers further.
+  static DevicePointer offset(DevicePointer at, CollectiveType type, int64_t numbers) {
+    return at + encode(type, {0}).size() * numbers;
+  }
+
+  const Driver &driver = Driver::get();
+  Communicator communicator;
+  Stream stream = nullptr;
+  DevicePointer from = 0, to = 0;
+};
+
+/// Runs `body` on each of `ranks` threads. What went wrong, by rank; "" where nothing did.
+inline Texts onRanks(int ranks, const std::function<void(Rank &)> &body) {
+  UniqueId id = Communicator::makeId();
+  Texts errors(ranks);
+  std::vector<std::thread> threads;
+  for (int number = 0; number < ranks; ++number)
+    threads.emplace_back([&, number] {
+      try {
+        Rank rank(number, ranks, id);
+        body(rank);
+      } catch (const Error &error) {
+        errors[number] = error.what();
+      }
+    });
+  for (std::thread &thread : threads) thread.join();
+  return errors;
+}
+
+/// What `work` puts on the rank's stream, as a graph.
+inline GraphExec record(Rank &rank, const std::function<void()> &work) {
+  const Driver &driver = rank.driver;
+  Graph graph = nullptr;
+  GraphExec executable = nullptr;
+  driver.check(driver.streamBeginCapture(rank.stream, captureThreadLocal), "a graph");
+  work();
+  driver.check(driver.streamEndCapture(rank.stream, &graph), "a graph");
+  driver.check(driver.graphInstantiate(&executable, graph, 0), "a graph");
+  driver.graphDestroy(graph);
+  return executable;
+}
+
+/// What `body` throws.
+inline std::string errorOf(const std::function<void()> &body) {
+  try {
+    body();
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// A variable of the environment, until the end of the block.
+struct Variable {
+  Variable(const char *name, const std::string &value) : name(name) { setenv(name, value.c_str(), 1); }
+  ~Variable() { unsetenv(name); }
+  const char *name;
+};
+
+/// For tests of what ranks exchange: the fake libraries are opened.
+class NcclFixture : public testing::Test {
+protected:
+  Variable driver{"TESSERA_CUDA_DRIVER", TESSERA_FAKE_CUDA}, library{"TESSERA_NCCL", TESSERA_FAKE_CUDA};
+};
+
+} // namespace tessera::tests
+
+#endif // TESSERA_TESTS_RUNTIME_CUDA_NCCLFIXTURE_H
