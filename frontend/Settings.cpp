@@ -207,10 +207,10 @@ void Elaborator::readSettings() {
     MicroBatches = std::min<int64_t>(accumulate->value.number.asInteger(), INT32_MAX);
 }
 
-/// Whether the model computes in a type below f32, so that it matters what is kept in f32.
+/// Whether the model computes in a type below f32 somewhere, so that it matters what is kept in f32.
 bool Elaborator::hasLowType() const {
   const Setting *type = findSetting("compute", "type");
-  return type && type->value.text != "f32" && type->value.text != "tf32";
+  return type && type->value.text != "f32";
 }
 
 /// The names and paths that `compute(…, f32 = …)` lists.

@@ -34,6 +34,7 @@ struct GemmDescription {
   /// Strides of the bias, aligned with the last dimensions of c; zero: broadcast along that dimension.
   std::optional<std::vector<int64_t>> bias;
   bool accumulate = false;
+  bool tf32 = false; ///< a GPU may round f32 operands to tf32 (10 bits behind the point)
 };
 
 /// What the library would do with a contraction.

@@ -46,12 +46,13 @@ public:
 
 struct MachineOptions {
   int threads = 1;
-  bool bind = false; ///< each thread to a core of its own
+  bool bind = false;       ///< each thread to a core of its own
+  std::string gemmChoices; ///< of a GPU: where the fastest algorithms are remembered; empty: they are not searched for
 };
 
 /// Takes memory for a program and starts what runs it.
 std::unique_ptr<Machine> makeCpuMachine(const Manifest &manifest, const MachineOptions &options);
-std::unique_ptr<Machine> makeCudaMachine(const Manifest &manifest);
+std::unique_ptr<Machine> makeCudaMachine(const Manifest &manifest, const MachineOptions &options);
 
 } // namespace tessera::runtime
 

@@ -9,13 +9,14 @@
 #include "runtime/checkpoint/Hash.h"
 
 #include <dlfcn.h>
+#include <filesystem>
 #include <sys/mman.h>
 #include <unistd.h>
 
 namespace tessera::runtime {
 
-Program::Program(Payload payload)
-    : description(parseManifest(payload.manifest)),
+Program::Program(Payload payload, std::string file)
+    : file(std::move(file)), description(parseManifest(payload.manifest)),
       payloadHash(fmt::format("{:016x}{:016x}", hashXxh64(payload.object.data(), payload.object.size()),
                               hashXxh64(payload.manifest.data(), payload.manifest.size()))),
       object(std::move(payload.object)) {
@@ -38,8 +39,11 @@ int Program::threadCount(int wanted) const {
 
 void Program::start(int threads, bool bind) {
   mapCode();
-  machine =
-      description.isForGpu() ? makeCudaMachine(description) : makeCpuMachine(description, {threadCount(threads), bind});
+  MachineOptions options{threadCount(threads), bind, ""};
+  std::error_code error;
+  if (std::filesystem::path own = std::filesystem::canonical(file, error); !file.empty() && !error)
+    options.gemmChoices = own.string() + ".gemms.json";
+  machine = description.isForGpu() ? makeCudaMachine(description, options) : makeCpuMachine(description, options);
   machine->load(library);
   smallblocks::reserve();
 }

@@ -20,7 +20,8 @@ namespace tessera::runtime {
 class Program {
 public:
   /// Parses the manifest and checks that this processor has what the code needs. Takes no memory yet.
-  explicit Program(Payload payload);
+  /// `file`: the program's own, beside which it may remember what it found out about this machine.
+  explicit Program(Payload payload, std::string file = "");
   ~Program();
 
   const Manifest &manifest() const { return description; }
@@ -75,6 +76,7 @@ public:
 private:
   void mapCode();
 
+  std::string file;
   Manifest description;
   std::string payloadHash, object;
   int codeFile = -1;

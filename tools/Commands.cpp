@@ -74,7 +74,9 @@ static OwningOpRef<ModuleOp> readForTarget(MLIRContext &context, const CommandOp
   OwningOpRef<ModuleOp> module = readInput(context, options.input);
   if (!module || options.target.empty()) return module;
   std::string problem;
-  problem = setTarget(*module, *TargetOption::parse(options.target, problem));
+  TargetOption target = *TargetOption::parse(options.target, problem);
+  problem = setTarget(*module, target);
+  if (problem.empty() && target.isGpu) (void)cudaOptions(target, *module, options.useCache, problem);
   if (problem.empty()) return module;
   llvm::errs() << "error: " << options.input.path << ": " << problem << "\n";
   return {};
@@ -87,8 +89,8 @@ static CodegenOptions codegenOptions(ModuleOp module, const CommandOptions &opti
   codegen.timing = options.timing;
   std::string problem;
   if (isForGpu(module))
-    codegen.cuda =
-        cudaOptions(*TargetOption::parse(options.target.empty() ? "cuda" : options.target, problem), options.useCache);
+    codegen.cuda = cudaOptions(*TargetOption::parse(options.target.empty() ? "cuda" : options.target, problem), module,
+                               options.useCache, problem);
   return codegen;
 }
 

@@ -1,9 +1,12 @@
 //===- TargetOption.cpp - what `--target` says ------------------------------===//
 
 #include "tools/TargetOption.h"
+#include "codegen/cuda/Nvrtc.h"
 #include "ir/Program.h"
 #include "passes/Pipeline.h"
+#include "passes/precision/Policy.h"
 #include "tools/ContentCache.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 
 using namespace mlir;
@@ -12,8 +15,18 @@ using namespace tessera;
 /// Machine code of some ten thousand kernels.
 static constexpr uint64_t maxCacheBytes = uint64_t(1) << 28;
 
-/// Ampere, Hopper, Blackwell; and PTX, which the driver compiles for any later one.
-static constexpr llvm::StringLiteral usualArchitectures[] = {"sm_80", "sm_90a", "sm_100a", "compute_80"};
+/// Ampere, Hopper, Blackwell; and PTX, which the driver compiles for any later one: from compute_80, but with fp8.
+static constexpr llvm::StringLiteral usualArchitectures[] = {"sm_80", "sm_90a", "sm_100a", "compute_80", "compute_90"};
+
+/// Matrix units for bf16 came with Ampere, those for eight bits with Ada.
+static constexpr int leastArchitecture = 80, leastForFp8 = 89;
+
+/// 90 of sm_90a.
+static int numberOf(StringRef architecture) {
+  int number = 0;
+  architecture.drop_until(llvm::isDigit).take_while(llvm::isDigit).getAsInteger(10, number);
+  return number;
+}
 
 std::optional<TargetOption> TargetOption::parse(StringRef text, std::string &problem) {
   TargetOption result;
@@ -24,10 +37,7 @@ std::optional<TargetOption> TargetOption::parse(StringRef text, std::string &pro
     return std::nullopt;
   }
   result.isGpu = true;
-  if (text == "cuda") {
-    for (StringRef architecture : usualArchitectures) result.architectures.push_back(architecture.str());
-    return result;
-  }
+  if (text == "cuda") return result;
   llvm::Regex known("^(sm|compute)_[0-9]+[af]?$");
   SmallVector<StringRef> parts;
   list.split(parts, ',');
@@ -39,14 +49,34 @@ std::optional<TargetOption> TargetOption::parse(StringRef text, std::string &pro
                     .str();
       return std::nullopt;
     }
+    if (numberOf(part) < leastArchitecture) {
+      problem = ("--target: kernels need the matrix units of sm_80 or later, not " + part).str();
+      return std::nullopt;
+    }
     if (!llvm::is_contained(result.architectures, part)) result.architectures.push_back(part.str());
   }
   return result;
 }
 
-CudaOptions tessera::cudaOptions(const TargetOption &target, bool useCache) {
+std::optional<CudaOptions> tessera::cudaOptions(const TargetOption &target, ModuleOp module, bool useCache,
+                                                std::string &problem) {
   CudaOptions options;
+  int least = ComputeSettings::of(module).fp8 ? leastForFp8 : leastArchitecture;
+  for (const std::string &architecture : target.architectures)
+    if (numberOf(architecture) < least) {
+      problem =
+          "fp8 needs a GPU of sm_89 or later, not " + architecture + "; take it out of --target, or compute in bf16";
+      return std::nullopt;
+    }
   options.architectures = target.architectures;
+  if (options.architectures.empty()) {
+    std::string missing; // compiling will say it
+    const cuda::Nvrtc *nvrtc = cuda::Nvrtc::get(missing);
+    for (StringRef usual : usualArchitectures)
+      if (numberOf(usual) >= least && (usual != "compute_90" || least > leastArchitecture) &&
+          (!nvrtc || nvrtc->supports(numberOf(usual))))
+        options.architectures.push_back(usual.str());
+  }
   if (!useCache || cacheFolder().empty()) return options;
   ContentCache cache(cacheFolder() + "/cuda", maxCacheBytes);
   options.findCode = [cache](StringRef description) { return cache.read(ContentCache::keyFor(description)); };

@@ -15,6 +15,8 @@ using namespace tessera::cuda;
 struct Nvrtc::Functions {
   using Program = void *;
   int (*version)(int *major, int *minor);
+  int (*countArchitectures)(int *count);
+  int (*listArchitectures)(int *numbers);
   int (*createProgram)(Program *, const char *source, const char *name, int headers, const char *const *texts,
                        const char *const *names);
   int (*destroyProgram)(Program *);
@@ -66,6 +68,8 @@ const Nvrtc *Nvrtc::get(std::string &error) {
       if (!function && problem.empty()) problem = std::string("libnvrtc.so has no ") + name;
     };
     find(functions->version, "nvrtcVersion");
+    find(functions->countArchitectures, "nvrtcGetNumSupportedArchs");
+    find(functions->listArchitectures, "nvrtcGetSupportedArchs");
     find(functions->createProgram, "nvrtcCreateProgram");
     find(functions->destroyProgram, "nvrtcDestroyProgram");
     find(functions->compileProgram, "nvrtcCompileProgram");
@@ -80,6 +84,11 @@ const Nvrtc *Nvrtc::get(std::string &error) {
     int major = 0, minor = 0;
     result->functions->version(&major, &minor);
     result->version = std::to_string(major) + "." + std::to_string(minor);
+    int count = 0;
+    if (result->functions->countArchitectures(&count) == 0 && count > 0) {
+      result->architectures.resize(static_cast<size_t>(count));
+      result->functions->listArchitectures(result->architectures.data());
+    }
     return result;
   }();
   error = problem;

@@ -8,8 +8,10 @@
 #define TESSERA_CODEGEN_CUDA_NVRTC_H
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/STLExtras.h"
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tessera::cuda {
 
@@ -33,6 +35,9 @@ public:
   /// Machine code of `source` for an architecture: sm_90a; or PTX for compute_90. May be called from several threads.
   Compilation compile(llvm::StringRef source, llvm::StringRef name, llvm::StringRef architecture) const;
 
+  /// Whether it compiles for an architecture: 90 for sm_90a.
+  bool supports(int architecture) const { return llvm::is_contained(architectures, architecture); }
+
   /// "13.0".
   const std::string &getVersion() const { return version; }
 
@@ -42,6 +47,7 @@ private:
   ~Nvrtc();
   std::unique_ptr<Functions> functions;
   std::string version;
+  std::vector<int> architectures;
 };
 
 } // namespace tessera::cuda

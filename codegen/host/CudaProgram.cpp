@@ -15,6 +15,7 @@
 #include "codegen/host/Observer.h"
 #include "ir/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/precision/Policy.h"
 #include "llvm/Support/FileSystem.h"
 #include <atomic>
 #include <mutex>
@@ -102,7 +103,7 @@ FailureOr<CompiledProgram> tessera::generateForCuda(ModuleOp module, const Codeg
   Observer observer(options);
 
   OwningOpRef<ModuleOp> code = ModuleOp::create(UnknownLoc::get(context));
-  GemmTable gemms = GemmTable::forDevice();
+  GemmTable gemms = GemmTable::forDevice(ComputeSettings::of(module).tf32);
   cuda::CudaKernels kernels;
   ProgramFacts facts;
   llvm::StringMap<uint32_t> numbers; // of kernels, by symbol

@@ -21,7 +21,8 @@ static runtime::GemmDescription forRuntime(const GemmDescription &d) {
   return result;
 }
 
-FailureOr<GemmCall> GemmTable::add(ContractOp op, const GemmDescription &description) {
+FailureOr<GemmCall> GemmTable::add(ContractOp op, GemmDescription description) {
+  description.tf32 = tf32 && !isKept(op) && description.typeA == NumberType::F32;
   Value a = description.swapped ? op.getRhs() : op.getLhs(), b = description.swapped ? op.getLhs() : op.getRhs();
   for (auto [i, entry] : llvm::enumerate(entries))
     if (entry.description == description) return GemmCall{static_cast<uint32_t>(i), a, b};
@@ -32,7 +33,7 @@ FailureOr<GemmCall> GemmTable::add(ContractOp op, const GemmDescription &descrip
     op.emitWarning("the library has only a slow loop for this contraction: ") << plan.implementation;
   Entry entry;
   entry.name = userName(op).str();
-  entry.description = description;
+  entry.description = std::move(description);
   entry.scratchBytes = plan.scratchBytes;
   entry.implementation = plan.implementation;
   entries.push_back(std::move(entry));

@@ -27,10 +27,15 @@ public:
   /// For oneDNN. `threads`: as many as the program will run with; the library's workspace depends on it.
   explicit GemmTable(int threads) : threads(threads) {}
   /// For cuBLASLt, which is not asked now, but where the program runs.
-  static GemmTable forDevice() { return GemmTable(); }
+  /// `tf32`: what is not kept in f32 may be multiplied so.
+  static GemmTable forDevice(bool tf32) {
+    GemmTable table;
+    table.tf32 = tf32;
+    return table;
+  }
 
   /// Enters a contraction; an error on the op if the library cannot take it.
-  llvm::FailureOr<GemmCall> add(ContractOp op, const GemmDescription &description);
+  llvm::FailureOr<GemmCall> add(ContractOp op, GemmDescription description);
 
   llvm::ArrayRef<Entry> getEntries() const { return entries; }
   /// Bytes of workspace that the largest entry needs.
@@ -40,6 +45,7 @@ private:
   GemmTable() = default;
 
   std::optional<int> threads; ///< none: for a device
+  bool tf32 = false;
   std::vector<Entry> entries;
 };
 

@@ -197,6 +197,7 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
     json.attribute("type", numberTypeName(d.typeA));
     if (d.typeB != d.typeA) json.attribute("type_b", numberTypeName(d.typeB));
     if (d.resultType != NumberType::F32) json.attribute("result_type", numberTypeName(d.resultType));
+    if (d.tf32) json.attribute("tf32", true);
     writeNumbers("dims_a", d.dimsA);
     writeNumbers("strides_a", d.stridesA);
     writeNumbers("dims_b", d.dimsB);

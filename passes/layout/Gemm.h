@@ -43,6 +43,7 @@ struct GemmDescription {
   /// only.
   std::optional<std::vector<int64_t>> bias;
   bool accumulate = false; ///< c += a · b, where c is f32: the contraction has an `init`
+  bool tf32 = false;       ///< f32 operands may be rounded to tf32 where the machine has it
   bool swapped = false;    ///< a is the contraction's rhs and b its lhs
 
   int64_t m() const { return dimsC[dimsC.size() - 2]; }

@@ -31,6 +31,7 @@ ComputeSettings ComputeSettings::of(ModuleOp module) {
   auto type = compute ? compute.getAs<StringAttr>("type") : StringAttr();
   if (!type) return result;
   Builder b(module.getContext());
+  result.tf32 = type == "tf32";
   result.fp8 = type == "fp8";
   if (type == "bf16" || type == "fp8") result.low = b.getBF16Type();
   if (type == "fp16") result.low = b.getF16Type();

@@ -30,8 +30,9 @@ bool amplifiesRounding(mlir::Operation *op);
 
 /// What the settings `compute(…)` of a module ask for.
 struct ComputeSettings {
-  mlir::Type low;   ///< of products and of what lies in memory; null: everything is f32
-  bool fp8 = false; ///< products with matrices of weights are of numbers of eight bits (Fp8Plan.h)
+  mlir::Type low;    ///< of products and of what lies in memory; null: everything is f32
+  bool tf32 = false; ///< contractions of f32 may round their operands to tf32, on machines that have it
+  bool fp8 = false;  ///< products with matrices of weights are of numbers of eight bits (Fp8Plan.h)
   /// Factor of the loss, for gradients that the low type would round to zero; absent: none. Where `isDynamic` it is where the
   /// search for the right one starts.
   std::optional<double> lossScale;

@@ -124,7 +124,7 @@ static ExitCode runCommand(const std::string &name, Program &program, const Opti
   return runInfo(program, options);
 }
 
-static int parseAndRun(int argc, char **argv, Payload payload) {
+static int parseAndRun(int argc, char **argv, Payload payload, const std::string &programFile) {
   CLI::App app("a training program made by Tessera");
   app.require_subcommand(1);
   Options options;
@@ -136,7 +136,7 @@ static int parseAndRun(int argc, char **argv, Payload payload) {
     return app.exit(e) == 0 ? 0 : static_cast<int>(ExitCode::Usage);
   }
   refuseWhatIsMissing(options);
-  Program program(std::move(payload));
+  Program program(std::move(payload), programFile);
   ExitCode code = runCommand(app.get_subcommands()[0]->get_name(), program, options);
   return static_cast<int>(code);
 }
@@ -146,7 +146,7 @@ static int loadAndRun(int argc, char **argv, const std::string &programFile) {
   std::string message;
   switch (readPayload(programFile, payload, message)) {
   case PayloadStatus::Found:
-    return parseAndRun(argc, argv, std::move(payload));
+    return parseAndRun(argc, argv, std::move(payload), programFile);
   case PayloadStatus::Broken:
     fail("{}", message);
   case PayloadStatus::None:

@@ -1,30 +1,71 @@
-//===- CublasLt.h - contractions on a GPU -------------------------------------===//
+//===- CublasLt.h - the part of cuBLASLt's interface that is used -------------===//
+//
+// Declared here as cublasLt.h and library_types.h of CUDA 13 do, so that the runtime is the same on machines with and without CUDA.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_RUNTIME_CUDA_CUBLASLT_H
 #define TESSERA_RUNTIME_CUDA_CUBLASLT_H
 
-#include "runtime/Gemm.h"
 #include "runtime/cuda/Driver.h"
 
 namespace tessera::runtime::cuda {
 
-/// One contraction of the manifest, prepared: library calls, one behind the other, on parts of its operands.
-class Product {
-public:
-  /// `workspaceBytes`: what the library may use. Throws an Error that names the contraction where the library refuses it.
-  Product(const GemmDescription &description, int64_t workspaceBytes);
-  ~Product();
-  Product(Product &&) noexcept;
+using BlasHandle = struct CublasLtHandle *;
+using MatmulDesc = struct CublasLtMatmulDesc *;
+using MatrixLayout = struct CublasLtLayout *;
+using MatmulPreference = struct CublasLtPreference *;
 
-  void run(DevicePointer a, DevicePointer b, DevicePointer bias, DevicePointer c, DevicePointer workspace,
-           Stream stream) const;
+struct MatmulAlgorithm {
+  uint64_t data[8];
+};
+struct MatmulHeuristic {
+  MatmulAlgorithm algorithm;
+  size_t workspaceBytes;
+  int status;
+  float waves;
+  int reserved[4];
+};
 
-  /// Library calls that one run makes.
-  int64_t calls() const;
+// Values of the library's enumerations.
+inline constexpr int compute32F = 68, compute32FFastTF32 = 77, real32F = 0;
+inline constexpr int descTransA = 3, descTransB = 4, descEpilogue = 7, descBiasPointer = 8, descBiasType = 26;
+inline constexpr int operationNone = 0, operationTranspose = 1;
+inline constexpr int epilogueBias = 4;
+inline constexpr int layoutBatchCount = 5, layoutBatchStride = 6;
+inline constexpr int preferenceWorkspace = 1;
+inline constexpr int preferenceAlignments[] = {5, 6, 7, 8}; ///< of a, b, c, d, in bytes
+
+/// The library, opened once: in $TESSERA_CUBLASLT if that is set.
+struct CublasLt {
+  static const CublasLt &get();
+  /// Throws an Error if `status` is one.
+  void check(int status, const char *what) const;
+
+  BlasHandle handle = nullptr;
+  size_t (*getVersion)();
+  const char *(*getStatusString)(int status);
+  int (*create)(BlasHandle *handle);
+  int (*matmulDescCreate)(MatmulDesc *desc, int computeType, int scaleType);
+  int (*matmulDescDestroy)(MatmulDesc desc);
+  int (*matmulDescSetAttribute)(MatmulDesc desc, int attribute, const void *value, size_t bytes);
+  int (*layoutCreate)(MatrixLayout *layout, int type, uint64_t rows, uint64_t columns, int64_t leading);
+  int (*layoutDestroy)(MatrixLayout layout);
+  int (*layoutSetAttribute)(MatrixLayout layout, int attribute, const void *value, size_t bytes);
+  int (*preferenceCreate)(MatmulPreference *preference);
+  int (*preferenceDestroy)(MatmulPreference preference);
+  int (*preferenceSetAttribute)(MatmulPreference preference, int attribute, const void *value, size_t bytes);
+  int (*getHeuristic)(BlasHandle handle, MatmulDesc desc, MatrixLayout a, MatrixLayout b, MatrixLayout c,
+                      MatrixLayout d, MatmulPreference preference, int wanted, MatmulHeuristic *results, int *found);
+  int (*checkAlgorithm)(BlasHandle handle, MatmulDesc desc, MatrixLayout a, MatrixLayout b, MatrixLayout c,
+                        MatrixLayout d, const MatmulAlgorithm *algorithm, MatmulHeuristic *result);
+  int (*matmul)(BlasHandle handle, MatmulDesc desc, const void *alpha, const void *a, MatrixLayout layoutA,
+                const void *b, MatrixLayout layoutB, const void *beta, const void *c, MatrixLayout layoutC, void *d,
+                MatrixLayout layoutD, const MatmulAlgorithm *algorithm, void *workspace, size_t workspaceBytes,
+                Stream stream);
 
 private:
-  struct Impl;
-  std::unique_ptr<Impl> impl;
+  CublasLt();
 };
 
 } // namespace tessera::runtime::cuda

@@ -11,8 +11,8 @@
 
 #include "runtime/Error.h"
 #include "runtime/Machine.h"
-#include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/cuda/GemmSearch.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -28,7 +28,7 @@ namespace {
 
 class CudaMachine : public Machine {
 public:
-  explicit CudaMachine(const Manifest &manifest);
+  CudaMachine(const Manifest &manifest, const MachineOptions &options);
   ~CudaMachine() override;
 
   std::string describe() const override { return deviceName; }
@@ -57,6 +57,9 @@ private:
 
   void openDevice();
   void takeArena();
+  /// Has the fastest algorithm found for each contraction that entry functions ask for.
+  void chooseAlgorithms(void *library);
+  DevicePointer workspace() const { return arena + static_cast<DevicePointer>(manifest.workspaceOffset); }
   void takeMirror();
   void pinValues();
   bool isEager() const { return afterCall || profile || alwaysEager; }
@@ -87,6 +90,7 @@ private:
   Profile *profile = nullptr;
   std::vector<Timed> timed;
   bool alwaysEager = false;
+  std::string gemmChoices; ///< the file of algorithms; empty: none
   Table table;
 };
 
@@ -94,7 +98,8 @@ private:
 // Start
 //===----------------------------------------------------------------------===//
 
-CudaMachine::CudaMachine(const Manifest &manifest) : manifest(manifest) {
+CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options)
+    : manifest(manifest), gemmChoices(options.gemmChoices) {
   const char *eager = getenv("TESSERA_CUDA_EAGER");
   alwaysEager = eager && std::string(eager) != "0";
   openDevice();
@@ -113,8 +118,8 @@ CudaMachine::CudaMachine(const Manifest &manifest) : manifest(manifest) {
     CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
     auto pointer = [](const void *address) { return reinterpret_cast<DevicePointer>(address); };
     machine.perform(Profile::Kind::Contraction, gemm, machine.manifest.gemms[gemm].name, [&] {
-      machine.products[gemm].run(pointer(a), pointer(b), pointer(bias), pointer(c),
-                                 machine.arena + machine.manifest.workspaceOffset, machine.stream);
+      machine.products[gemm].run({pointer(a), pointer(b), pointer(bias), pointer(c)}, machine.workspace(),
+                                 machine.stream);
     });
     machine.tellObserver();
   };
@@ -249,6 +254,32 @@ void CudaMachine::load(void *library) {
   if (std::find(functions.begin(), functions.end(), nullptr) != functions.end())
     fail("the program has code for {}, and this GPU ({}) is sm_{}{}; compile it with --target=cuda:sm_{}{}",
          fmt::join(manifest.architectures, ", "), deviceName, major, minor, major, minor);
+  chooseAlgorithms(library);
+}
+
+void CudaMachine::chooseAlgorithms(void *library) {
+  // Entry functions are asked what they would multiply; nothing else of them runs.
+  struct Listing : TsrRuntime {
+    const std::vector<Product> *products;
+    ProductUses uses;
+  } listing{};
+  listing.abiVersion = TSR_ABI_VERSION;
+  listing.threads = 1;
+  listing.products = &products;
+  listing.launch = [](TsrRuntime *, uint32_t, void *const *) {};
+  listing.copy = [](TsrRuntime *, void *, const void *, int64_t) {};
+  listing.zero = [](TsrRuntime *, void *, int64_t) {};
+  listing.setInt = [](TsrRuntime *, void *, int32_t) {};
+  listing.gemm = [](TsrRuntime *runtime, uint32_t gemm, const void *a, const void *b, const void *bias, void *c) {
+    auto &self = *static_cast<Listing *>(runtime);
+    auto pointer = [](const void *address) { return reinterpret_cast<DevicePointer>(address); };
+    self.uses.emplace(gemm, (*self.products)[gemm].alignmentOf({pointer(a), pointer(b), pointer(bias), pointer(c)}));
+  };
+  for (const auto &[name, entry] : manifest.entries)
+    if (auto code = reinterpret_cast<TsrEntry>(dlsym(library, (TSR_SYMBOL_ENTRY_PREFIX + name).c_str())))
+      code(&listing, reinterpret_cast<char *>(arena));
+  if (gemmChoices.empty() || listing.uses.empty()) return;
+  GemmSearch(gemmChoices, deviceName).chooseFor(products, listing.uses, workspace(), stream);
 }
 
 template <typename Work>
@@ -365,6 +396,8 @@ void CudaMachine::pull(int64_t offset, int64_t bytes) {
 
 } // namespace
 
-std::unique_ptr<Machine> makeCudaMachine(const Manifest &manifest) { return std::make_unique<CudaMachine>(manifest); }
+std::unique_ptr<Machine> makeCudaMachine(const Manifest &manifest, const MachineOptions &options) {
+  return std::make_unique<CudaMachine>(manifest, options);
+}
 
 } // namespace tessera::runtime

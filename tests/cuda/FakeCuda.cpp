@@ -1,8 +1,8 @@
 //===- FakeCuda.cpp - CUDA's libraries on a machine without a GPU -----------===//
 //
-// One library that stands for three: libnvrtc (the compiler that built the tests makes code for the emulator of it), libcuda (memory
-// is the process's own, kernels run by Emulator.h, graphs are lists of functions) and libcublasLt (plain loops in f64). With it
-// the whole way of a program for a GPU can be gone, from the model to trained weights.
+// One library that stands for four: libnvrtc (the compiler that built the tests makes code for the emulator of it), libcuda (memory
+// is the process's own, kernels run by Emulator.h, graphs are lists of functions), and in FakeCublasLt.cpp and FakeNccl.cpp
+// libcublasLt and libnccl. With it the whole way of a program for a GPU can be gone, from the model to trained weights.
 //
 // Only what Tessera calls is here. What a real library would refuse is refused: a graph launched while its stream records, work
 // behind the end of an allocation.
@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/cuda/Emulator.h"
+#include "tests/cuda/FakeDevice.h"
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -18,12 +19,13 @@
 #include <elf.h>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <sstream>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
+using namespace tessera::test;
 
 //===----------------------------------------------------------------------===//
 // NVRTC
@@ -67,6 +69,8 @@ std::string readFile(const std::string &path) {
 } // namespace
 
 EXPORT int nvrtcVersion(int *major, int *minor) { return *major = 13, *minor = 0, 0; }
+EXPORT int nvrtcGetNumSupportedArchs(int *count) { return *count = 3, 0; }
+EXPORT int nvrtcGetSupportedArchs(int *numbers) { return numbers[0] = 80, numbers[1] = 90, numbers[2] = 100, 0; }
 EXPORT int nvrtcCreateProgram(void **program, const char *source, const char *name, int, const char *const *,
                               const char *const *) {
   *program = new Program{source, name, "", ""};
@@ -109,7 +113,7 @@ EXPORT int nvrtcGetProgramLog(void *program, char *to) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-constexpr int invalidValue = 1, outOfMemory = 2, launchFailed = 719;
+constexpr int invalidValue = 1, outOfMemory = 2;
 using Work = std::function<int()>;
 using FakeGraph = std::vector<Work>;
 struct FakeFunction {
@@ -122,6 +126,7 @@ struct FakeStream {
 };
 
 std::map<uintptr_t, size_t> allocations;
+std::mutex allocationsMutex; ///< ranks are threads
 
 size_t memoryOfDevice() {
   const char *text = getenv("FAKE_CUDA_MEMORY");
@@ -132,13 +137,15 @@ size_t memoryInUse() {
   for (auto &[address, bytes] : allocations) sum += bytes;
   return sum;
 }
-bool isOnDevice(unsigned long long address, size_t bytes) {
+} // namespace
+
+bool tessera::test::isOnDevice(unsigned long long address, size_t bytes) {
+  std::lock_guard lock(allocationsMutex);
   auto it = allocations.upper_bound(address);
   return it != allocations.begin() && (--it, address + bytes <= it->first + it->second);
 }
 
-/// Does the work, or records it.
-int enqueue(void *handle, Work work) {
+int tessera::test::enqueue(void *handle, Work work) {
   auto &stream = *static_cast<FakeStream *>(handle);
   if (stream.recorded) return stream.recorded->push_back(std::move(work)), 0;
   if (!stream.failure) stream.failure = work();
@@ -146,11 +153,10 @@ int enqueue(void *handle, Work work) {
 }
 
 /// Bytes of a shared object that begins at an address.
-size_t sizeOfObject(const void *image) {
+static size_t sizeOfObject(const void *image) {
   auto *header = static_cast<const Elf64_Ehdr *>(image);
   return header->e_shoff + size_t(header->e_shnum) * header->e_shentsize;
 }
-} // namespace
 
 EXPORT int cuInit(unsigned) { return 0; }
 EXPORT int cuGetErrorName(int error, const char **text) {
@@ -171,10 +177,12 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int) { return *context = nul
 EXPORT int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 EXPORT int cuCtxSetCurrent(void *) { return 0; }
 EXPORT int cuMemGetInfo_v2(size_t *free, size_t *total) {
+  std::lock_guard lock(allocationsMutex);
   *total = memoryOfDevice(), *free = *total - memoryInUse();
   return 0;
 }
 EXPORT int cuMemAlloc_v2(unsigned long long *memory, size_t bytes) {
+  std::lock_guard lock(allocationsMutex);
   if (memoryInUse() + bytes > memoryOfDevice()) return outOfMemory;
   void *address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED) return outOfMemory;
@@ -183,6 +191,7 @@ EXPORT int cuMemAlloc_v2(unsigned long long *memory, size_t bytes) {
   return 0;
 }
 EXPORT int cuMemFree_v2(unsigned long long memory) {
+  std::lock_guard lock(allocationsMutex);
   auto it = allocations.find(memory);
   if (it == allocations.end()) return invalidValue;
   munmap(reinterpret_cast<void *>(memory), it->second);
@@ -245,7 +254,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsign
   return enqueue(stream, [=]() mutable {
     std::vector<void *> addresses;
     for (void *&value : values) addresses.push_back(&value);
-    std::string error = tessera::test::emulate(gridX, static_cast<int>(blockX), [&] { code.run(addresses.data()); });
+    std::string error = emulate(gridX, static_cast<int>(blockX), [&] { code.run(addresses.data()); });
     if (!error.empty()) fprintf(stderr, "fake CUDA: %s\n", error.c_str());
     return error.empty() ? 0 : launchFailed;
   });
@@ -283,130 +292,3 @@ EXPORT int cuEventCreate(void **event, unsigned) { return *event = new int, 0; }
 EXPORT int cuEventDestroy_v2(void *event) { return delete static_cast<int *>(event), 0; }
 EXPORT int cuEventRecord(void *, void *) { return 0; }
 EXPORT int cuEventElapsedTime(float *milliseconds, void *, void *) { return *milliseconds = 1, 0; }
-
-//===----------------------------------------------------------------------===//
-// cuBLASLt
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct FakeDesc {
-  int transA = 0, transB = 0, epilogue = 1, biasType = -1;
-  const void *bias = nullptr;
-};
-struct FakeLayout {
-  int type;
-  int64_t rows, columns, leading, stride = 0;
-  int32_t batch = 1;
-};
-
-int bytesOf(int type) { return type == 0 ? 4 : type == 14 || type == 2 ? 2 : 1; }
-
-double decodeFp8(unsigned char bits, int mantissa, int bias) {
-  int exponent = (bits & 0x7f) >> mantissa, fraction = bits & ((1 << mantissa) - 1);
-  double one = 1 << mantissa;
-  double magnitude = exponent == 0 ? ldexp(fraction / one, 1 - bias) : ldexp(1 + fraction / one, exponent - bias);
-  return bits & 0x80 ? -magnitude : magnitude;
-}
-double read(const void *base, int type, int64_t i) {
-  switch (type) {
-  case 0:
-    return static_cast<const float *>(base)[i];
-  case 14: {
-    unsigned bits = static_cast<unsigned>(static_cast<const unsigned short *>(base)[i]) << 16;
-    float x;
-    return memcpy(&x, &bits, 4), x;
-  }
-  case 2:
-    return static_cast<double>(static_cast<const _Float16 *>(base)[i]);
-  case 28:
-    return decodeFp8(static_cast<const unsigned char *>(base)[i], 3, 7);
-  default:
-    return decodeFp8(static_cast<const unsigned char *>(base)[i], 2, 15);
-  }
-}
-void write(void *base, int type, int64_t i, double number) {
-  auto x = static_cast<float>(number);
-  if (type == 0) static_cast<float *>(base)[i] = x;
-  if (type == 2) static_cast<_Float16 *>(base)[i] = static_cast<_Float16>(x);
-  if (type != 14) return;
-  unsigned bits;
-  memcpy(&bits, &x, 4);
-  static_cast<unsigned short *>(base)[i] = x != x ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-}
-/// Element (row, column) of op(matrix), in one product of a batch.
-double element(const void *base, const FakeLayout &layout, int transposed, int64_t batch, int64_t row, int64_t column) {
-  if (transposed) std::swap(row, column);
-  return read(base, layout.type, batch * layout.stride + column * layout.leading + row);
-}
-} // namespace
-
-EXPORT const char *cublasLtGetStatusString(int) { return "as the fake library says"; }
-EXPORT int cublasLtCreate(void **handle) { return *handle = nullptr, 0; }
-EXPORT int cublasLtMatmulDescCreate(void **desc, int compute, int scale) {
-  return *desc = new FakeDesc, compute == 68 && scale == 0 ? 0 : 7;
-}
-EXPORT int cublasLtMatmulDescDestroy(void *desc) { return delete static_cast<FakeDesc *>(desc), 0; }
-EXPORT int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const void *value, size_t bytes) {
-  auto &desc = *static_cast<FakeDesc *>(handle);
-  std::map<int, std::pair<void *, size_t>> fields = {{3, {&desc.transA, 4}},
-                                                     {4, {&desc.transB, 4}},
-                                                     {7, {&desc.epilogue, 4}},
-                                                     {8, {&desc.bias, 8}},
-                                                     {26, {&desc.biasType, 4}}};
-  auto it = fields.find(attribute);
-  if (it == fields.end() || it->second.second != bytes) return 7;
-  return memcpy(it->second.first, value, bytes), 0;
-}
-EXPORT int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t columns, int64_t leading) {
-  if (leading < static_cast<int64_t>(rows)) return 7;
-  *layout = new FakeLayout{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), leading};
-  return 0;
-}
-EXPORT int cublasLtMatrixLayoutDestroy(void *layout) { return delete static_cast<FakeLayout *>(layout), 0; }
-EXPORT int cublasLtMatrixLayoutSetAttribute(void *handle, int attribute, const void *value, size_t bytes) {
-  auto &layout = *static_cast<FakeLayout *>(handle);
-  if (attribute == 5 && bytes == 4) return memcpy(&layout.batch, value, 4), 0;
-  if (attribute == 6 && bytes == 8) return memcpy(&layout.stride, value, 8), 0;
-  return 7;
-}
-EXPORT int cublasLtMatmulPreferenceCreate(void **preference) { return *preference = nullptr, 0; }
-EXPORT int cublasLtMatmulPreferenceDestroy(void *) { return 0; }
-EXPORT int cublasLtMatmulPreferenceSetAttribute(void *, int, const void *, size_t) { return 0; }
-EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, void *, void *, void *, void *, void *, void *, int, void *results,
-                                          int *found) {
-  memset(results, 0, 96); // the result's size: 64 bytes of algorithm, 8 of workspace, 24 more
-  return *found = 1, 0;
-}
-EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const void *a, void *layoutA, const void *b,
-                          void *layoutB, const void *beta, const void *c, void *layoutC, void *d, void *layoutD,
-                          const void *, void *, size_t, void *stream) {
-  FakeDesc desc = *static_cast<FakeDesc *>(descHandle);
-  FakeLayout ofA = *static_cast<FakeLayout *>(layoutA), ofB = *static_cast<FakeLayout *>(layoutB),
-             ofC = *static_cast<FakeLayout *>(layoutC), ofD = *static_cast<FakeLayout *>(layoutD);
-  double one = *static_cast<const float *>(alpha), added = *static_cast<const float *>(beta);
-  int64_t rows = ofD.rows, columns = ofD.columns, depth = desc.transA ? ofA.rows : ofA.columns;
-  bool fits = (desc.transA ? ofA.columns : ofA.rows) == rows && (desc.transB ? ofB.rows : ofB.columns) == columns &&
-              (desc.transB ? ofB.columns : ofB.rows) == depth && ofA.batch == ofD.batch && ofB.batch == ofD.batch;
-  auto lastOf = [](const FakeLayout &x) {
-    return ((x.batch - 1) * x.stride + (x.columns - 1) * x.leading + x.rows) * bytesOf(x.type);
-  };
-  auto address = [](const void *x) { return reinterpret_cast<uintptr_t>(x); };
-  fits = fits && isOnDevice(address(a), lastOf(ofA)) && isOnDevice(address(b), lastOf(ofB)) &&
-         isOnDevice(address(d), lastOf(ofD));
-  // Of the types that the library has biases for, only f32 beside a result of f32 is used.
-  if (!fits || (desc.epilogue == 4 && (desc.biasType != 0 || ofD.type != 0))) return 7;
-  return enqueue(stream, [=] {
-    for (int64_t batch = 0; batch < ofD.batch; ++batch)
-      for (int64_t column = 0; column < columns; ++column)
-        for (int64_t row = 0; row < rows; ++row) {
-          double sum = 0;
-          for (int64_t k = 0; k < depth; ++k)
-            sum += element(a, ofA, desc.transA, batch, row, k) * element(b, ofB, desc.transB, batch, k, column);
-          sum *= one;
-          if (added != 0) sum += added * element(c, ofC, 0, batch, row, column);
-          if (desc.epilogue == 4) sum += read(desc.bias, desc.biasType, row);
-          write(d, ofD.type, batch * ofD.stride + column * ofD.leading + row, sum);
-        }
-    return 0;
-  });
-}

@@ -1,0 +1,263 @@
+//===- Product.cpp - contractions on a GPU ------------------------------------===//
+//
+// The library's matrices are column-major: c [M, N], row-major, is its [N, M]. So b takes the place of its first operand and a that
+// of its second:
+//
+//   cᵀ [N, M] = bᵀ [N, K] · aᵀ [K, M]
+//
+// What lies the other way round is transposed by the library. Batch dimensions that have one stride in all operands are one; of those
+// that are left, the longest is the library's batch, and the others are calls of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/Product.h"
+
+#include "runtime/Error.h"
+
+#include <numeric>
+
+namespace tessera::runtime::cuda {
+
+namespace {
+/// Alignments beyond this one make no difference to the library.
+constexpr uint32_t largestAlignment = 256;
+
+int libraryType(GemmType type) {
+  switch (type) {
+  case GemmType::F32:
+    return 0;
+  case GemmType::BF16:
+    return 14;
+  case GemmType::F16:
+    return 2;
+  case GemmType::E4M3:
+    return 28;
+  case GemmType::E5M2:
+    return 29;
+  }
+  return 0;
+}
+
+/// A batch dimension: its size, and the strides of a, b, c and bias along it, in elements.
+struct BatchDim {
+  int64_t size, a, b, c, bias;
+};
+
+/// Whether `inner` runs on where `outer` steps.
+bool isOne(const BatchDim &outer, const BatchDim &inner) {
+  return outer.a == inner.a * inner.size && outer.b == inner.b * inner.size && outer.c == inner.c * inner.size &&
+         outer.bias == inner.bias * inner.size;
+}
+
+/// An operand as the library sees it: a matrix of `rows` contiguous numbers and `columns`, perhaps to be transposed.
+struct Operand {
+  int64_t rows, columns, leading;
+  bool isTransposed;
+
+  /// Of [outer, inner] with these strides: its transpose is what the library wants.
+  static Operand of(int64_t outer, int64_t inner, int64_t outerStride, int64_t innerStride) {
+    if (innerStride == 1 || inner == 1) return {inner, outer, outer == 1 ? inner : outerStride, false};
+    return {outer, inner, innerStride, true};
+  }
+};
+} // namespace
+
+struct Product::Impl {
+  const CublasLt &library = CublasLt::get();
+  GemmDescription description;
+  MatmulDesc desc = nullptr;
+  MatrixLayout layoutA = nullptr, layoutB = nullptr, layoutC = nullptr; ///< a's and b's as the library counts them
+  /// An algorithm, and the workspace that it needs.
+  struct Choice {
+    MatmulAlgorithm algorithm;
+    size_t workspaceBytes;
+  };
+  mutable std::map<ProductAlignment, Choice> choices;
+  int64_t workspaceLimit = 0;
+  std::vector<BatchDim> loops; ///< calls of their own
+
+  ~Impl() {
+    if (desc) library.matmulDescDestroy(desc);
+    for (MatrixLayout layout : {layoutA, layoutB, layoutC})
+      if (layout) library.layoutDestroy(layout);
+  }
+  BatchDim chooseBatch();
+  MatrixLayout makeLayout(GemmType type, const Operand &operand, int64_t count, int64_t stride);
+  std::vector<MatmulHeuristic> suggest(const ProductAlignment &alignment, int most) const;
+  const Choice &choiceFor(const ProductAlignment &alignment) const;
+  void setBias(DevicePointer place) const {
+    library.check(library.matmulDescSetAttribute(desc, descBiasPointer, &place, sizeof place), "bias");
+  }
+};
+
+/// The batch that the library runs in one call; the others become `loops`.
+BatchDim Product::Impl::chooseBatch() {
+  const GemmDescription &d = description;
+  size_t rank = d.dimsC.size();
+  for (size_t i = 0; i + 2 < rank; ++i) {
+    if (d.dimsC[i] == 1) continue;
+    BatchDim dim{d.dimsC[i], d.dimsA[i] == 1 ? 0 : d.stridesA[i], d.dimsB[i] == 1 ? 0 : d.stridesB[i], d.stridesC[i],
+                 0};
+    if (d.bias && d.bias->size() + i >= rank) dim.bias = (*d.bias)[i + d.bias->size() - rank];
+    if (!loops.empty() && isOne(loops.back(), dim)) {
+      dim.size *= loops.back().size;
+      loops.back() = dim;
+    } else {
+      loops.push_back(dim);
+    }
+  }
+  auto longest = loops.end();
+  for (auto it = loops.begin(); it != loops.end(); ++it) {
+    // The library has no batches of one bias, but where all share it.
+    if (it->bias == 0 && (longest == loops.end() || it->size > longest->size)) longest = it;
+  }
+  if (longest == loops.end()) return {1, 0, 0, 0, 0};
+  BatchDim batch = *longest;
+  loops.erase(longest);
+  return batch;
+}
+
+MatrixLayout Product::Impl::makeLayout(GemmType type, const Operand &operand, int64_t count, int64_t stride) {
+  MatrixLayout layout = nullptr;
+  library.check(library.layoutCreate(&layout, libraryType(type), operand.rows, operand.columns, operand.leading),
+                "cannot describe a matrix");
+  auto number = static_cast<int32_t>(count);
+  library.check(library.layoutSetAttribute(layout, layoutBatchCount, &number, sizeof number), "batch count");
+  library.check(library.layoutSetAttribute(layout, layoutBatchStride, &stride, sizeof stride), "batch stride");
+  return layout;
+}
+
+std::vector<MatmulHeuristic> Product::Impl::suggest(const ProductAlignment &alignment, int most) const {
+  MatmulPreference preference = nullptr;
+  library.check(library.preferenceCreate(&preference), "cannot describe a search");
+  auto set = [&](int attribute, auto value) {
+    library.check(library.preferenceSetAttribute(preference, attribute, &value, sizeof value), "a search's attribute");
+  };
+  set(preferenceWorkspace, static_cast<uint64_t>(workspaceLimit));
+  auto [a, b, bias, c] = alignment;
+  const uint32_t inLibrary[] = {b, a, c, c};
+  for (size_t i = 0; i < std::size(inLibrary); ++i) set(preferenceAlignments[i], inLibrary[i]);
+  if (description.bias) setBias(bias); // an address of that alignment
+  std::vector<MatmulHeuristic> found(static_cast<size_t>(most));
+  int count = 0;
+  int status = library.getHeuristic(library.handle, desc, layoutA, layoutB, layoutC, layoutC, preference, most,
+                                    found.data(), &count);
+  library.preferenceDestroy(preference);
+  found.resize(status == 0 ? static_cast<size_t>(count) : 0);
+  std::erase_if(found, [](const MatmulHeuristic &one) { return one.status != 0; });
+  if (found.empty())
+    fail("cuBLASLt has no algorithm for the contraction '{}' [{}] x [{}]", description.name,
+         fmt::join(description.dimsA, ", "), fmt::join(description.dimsB, ", "));
+  return found;
+}
+
+const Product::Impl::Choice &Product::Impl::choiceFor(const ProductAlignment &alignment) const {
+  auto it = choices.find(alignment);
+  if (it == choices.end()) {
+    MatmulHeuristic best = suggest(alignment, 1).front();
+    it = choices.emplace(alignment, Choice{best.algorithm, best.workspaceBytes}).first;
+  }
+  return it->second;
+}
+
+Product::Product(const GemmDescription &d, int64_t workspaceBytes) : impl(std::make_unique<Impl>()) {
+  impl->description = d;
+  impl->workspaceLimit = workspaceBytes;
+  const CublasLt &library = impl->library;
+  size_t rank = d.dimsC.size();
+  int64_t m = d.dimsC[rank - 2], n = d.dimsC[rank - 1], k = d.dimsA[rank - 1];
+  BatchDim batch = impl->chooseBatch();
+  Operand first = Operand::of(k, n, d.stridesB[rank - 2], d.stridesB[rank - 1]);
+  Operand second = Operand::of(m, k, d.stridesA[rank - 2], d.stridesA[rank - 1]);
+  Operand result{n, m, m == 1 ? n : d.stridesC[rank - 2], false};
+  impl->layoutA = impl->makeLayout(d.typeB.value_or(d.type), first, batch.size, batch.b);
+  impl->layoutB = impl->makeLayout(d.type, second, batch.size, batch.a);
+  impl->layoutC = impl->makeLayout(d.resultType, result, batch.size, batch.c);
+
+  library.check(library.matmulDescCreate(&impl->desc, d.tf32 ? compute32FFastTF32 : compute32F, real32F),
+                "cannot describe a product");
+  auto set = [&](int attribute, auto value) {
+    library.check(library.matmulDescSetAttribute(impl->desc, attribute, &value, sizeof value), "a product's attribute");
+  };
+  set(descTransA, first.isTransposed ? operationTranspose : operationNone);
+  set(descTransB, second.isTransposed ? operationTranspose : operationNone);
+  if (d.bias) {
+    set(descEpilogue, epilogueBias);
+    set(descBiasType, libraryType(GemmType::F32));
+  }
+  // What no operand could change is refused here.
+  impl->suggest({largestAlignment, largestAlignment, largestAlignment, largestAlignment}, 1);
+}
+
+Product::~Product() = default;
+Product::Product(Product &&) noexcept = default;
+
+int64_t cuda::bytesOf(GemmType type) {
+  return type == GemmType::F32 ? 4 : type == GemmType::BF16 || type == GemmType::F16 ? 2 : 1;
+}
+
+void Product::forget(const ProductAlignment &alignment) { impl->choices.erase(alignment); }
+
+int64_t Product::calls() const {
+  int64_t count = 1;
+  for (const BatchDim &loop : impl->loops) count *= loop.size;
+  return count;
+}
+
+const GemmDescription &Product::description() const { return impl->description; }
+
+ProductAlignment Product::alignmentOf(const ProductOperands &operands) const {
+  const GemmDescription &d = impl->description;
+  int64_t bytesA = bytesOf(d.type), bytesB = bytesOf(d.typeB.value_or(d.type)), bytesC = bytesOf(d.resultType);
+  std::array<uint64_t, 4> divisors = {operands.a, operands.b, d.bias ? operands.bias : 0, operands.c};
+  for (const BatchDim &loop : impl->loops) {
+    const int64_t steps[] = {loop.a * bytesA, loop.b * bytesB, loop.bias * 4, loop.c * bytesC};
+    for (size_t i = 0; i < divisors.size(); ++i)
+      divisors[i] = std::gcd(divisors[i], static_cast<uint64_t>(std::abs(steps[i])));
+  }
+  ProductAlignment result;
+  for (size_t i = 0; i < divisors.size(); ++i)
+    result[i] = static_cast<uint32_t>(std::gcd(divisors[i], uint64_t(largestAlignment)));
+  return result;
+}
+
+std::vector<MatmulAlgorithm> Product::suggest(const ProductAlignment &alignment, int most) const {
+  std::vector<MatmulAlgorithm> algorithms;
+  for (const MatmulHeuristic &found : impl->suggest(alignment, most)) algorithms.push_back(found.algorithm);
+  return algorithms;
+}
+
+bool Product::choose(const ProductAlignment &alignment, const MatmulAlgorithm &algorithm) {
+  MatmulHeuristic answer{};
+  int status = impl->library.checkAlgorithm(impl->library.handle, impl->desc, impl->layoutA, impl->layoutB,
+                                            impl->layoutC, impl->layoutC, &algorithm, &answer);
+  if (status != 0 || answer.workspaceBytes > static_cast<size_t>(impl->workspaceLimit)) return false;
+  impl->choices[alignment] = {algorithm, answer.workspaceBytes};
+  return true;
+}
+
+void Product::run(const ProductOperands &operands, DevicePointer workspace, Stream stream) const {
+  const CublasLt &library = impl->library;
+  const GemmDescription &d = impl->description;
+  const Impl::Choice &choice = impl->choiceFor(alignmentOf(operands));
+  const float one = 1, added = d.accumulate ? 1.0f : 0.0f;
+  int64_t bytesA = bytesOf(d.type), bytesB = bytesOf(d.typeB.value_or(d.type)), bytesC = bytesOf(d.resultType);
+  for (int64_t call = 0; call < calls(); ++call) {
+    int64_t rest = call, inA = 0, inB = 0, inC = 0, inBias = 0;
+    for (size_t i = impl->loops.size(); i-- > 0;) {
+      const BatchDim &loop = impl->loops[i];
+      int64_t at = rest % loop.size;
+      rest /= loop.size;
+      inA += at * loop.a, inB += at * loop.b, inC += at * loop.c, inBias += at * loop.bias;
+    }
+    if (d.bias) impl->setBias(operands.bias + inBias * 4);
+    auto pointer = [](DevicePointer base, int64_t bytes) { return reinterpret_cast<void *>(base + bytes); };
+    void *result = pointer(operands.c, inC * bytesC);
+    int status = library.matmul(library.handle, impl->desc, &one, pointer(operands.b, inB * bytesB), impl->layoutA,
+                                pointer(operands.a, inA * bytesA), impl->layoutB, &added, result, impl->layoutC, result,
+                                impl->layoutC, &choice.algorithm, pointer(workspace, 0), choice.workspaceBytes, stream);
+    if (status != 0) fail("contraction '{}': cuBLASLt: {}", d.name, library.getStatusString(status));
+  }
+}
+
+} // namespace tessera::runtime::cuda
