@@ -82,6 +82,13 @@ static std::string headComment(const KernelPlan &plan, const KernelSchedule &sch
   return text + "//   schedule   " + describe(schedule, plan) + "\n";
 }
 
+static std::vector<int64_t> parameterBytes(Operation *op) {
+  std::vector<int64_t> bytes;
+  for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+    bytes.push_back(cast<NamedTensorType>(type).getNumBytes());
+  return bytes;
+}
+
 /// The alignments of all arguments of an op, as far as accesses differ by them.
 static SmallVector<int64_t> argumentAlignments(Operation *op, ArrayRef<int64_t> known) {
   SmallVector<int64_t> result(op->getNumOperands() + op->getNumResults(), vectorBytes);
@@ -102,6 +109,7 @@ FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel, ArrayRef<int64_
   if (failed(function)) return failure();
   result->source = headComment(*plan, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
   result->parameterTypes = writer.getParameterTypes();
+  result->parameterBytes = parameterBytes(kernel);
   result->blocks = schedule.blocks();
   result->threads = schedule.block;
   kernels.push_back(std::move(result));
@@ -147,6 +155,7 @@ FailureOr<SmallVector<const CudaKernel *>> CudaKernels::emit(TiledOp tiled, Arra
     if (failed(function)) return failure();
     result->source = headComment(tiled, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
     result->parameterTypes = writer.getParameterTypes();
+    result->parameterBytes = parameterBytes(tiled);
     result->blocks = schedule.blocks;
     result->threads = schedule.threads();
     kernels.push_back(std::move(result));

@@ -24,6 +24,7 @@ struct CudaKernel {
   std::string source; ///< a whole file
   std::vector<std::string> parameterTypes;
   int64_t blocks = 1, threads = 1;
+  std::vector<int64_t> parameterBytes; ///< of the tensors behind the parameters
 };
 
 /// Writes each distinct kernel once.

@@ -2,6 +2,7 @@
 
 #include "tests/cuda/EmulatedKernels.h"
 #include "tests/cuda/Emulator.h"
+#include "tests/cuda/KernelRecorder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
@@ -64,5 +65,10 @@ EmulatedKernels::~EmulatedKernels() {
 std::string EmulatedKernels::run(const cuda::CudaKernel &kernel, llvm::ArrayRef<void *> arguments) {
   auto function = reinterpret_cast<void (*)(void *const *)>(dlsym(library, ("emulated_" + kernel.symbol).c_str()));
   if (!function) return "no function " + kernel.symbol;
-  return emulate(kernel.blocks, static_cast<int>(kernel.threads), [&] { function(arguments.data()); });
+  KernelRecorder *recorder = KernelRecorder::get();
+  KernelRecorder::Before before;
+  if (recorder) before = recorder->look(kernel, arguments);
+  std::string error = emulate(kernel.blocks, static_cast<int>(kernel.threads), [&] { function(arguments.data()); });
+  if (recorder && error.empty()) recorder->record(kernel, arguments, before);
+  return error;
 }

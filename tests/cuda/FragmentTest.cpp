@@ -72,8 +72,9 @@ std::string textFor(const std::string &type) {
   return text;
 }
 
-cuda::CudaKernel kernel(const std::string &symbol, const std::string &source, std::vector<std::string> types) {
-  return {symbol, source, std::move(types), 1, 32};
+cuda::CudaKernel kernel(const std::string &symbol, const std::string &source, std::vector<std::string> types,
+                        std::vector<int64_t> bytes) {
+  return {symbol, source, std::move(types), 1, 32, std::move(bytes)};
 }
 
 /// Small whole numbers are exact in every type.
@@ -88,7 +89,8 @@ TEST_P(Fragments, AreThoseOfThePtxManual) {
   std::string type = GetParam(), in = "const " + type + " *";
   bool isBf16 = type == "tsr::bf16";
   cuda::CudaKernel multiply =
-      kernel("multiply", textFor(type), {in, in, "const int *", "const int *", "const int *", "float *"});
+      kernel("multiply", textFor(type), {in, in, "const int *", "const int *", "const int *", "float *"},
+             {512, 256, 1024, 512, 512, 512});
   EmulatedKernels loaded({&multiply});
   ASSERT_EQ(loaded.errors, "");
   std::mt19937 random(1);
@@ -127,7 +129,8 @@ TEST_P(Fragments, AreThoseOfThePtxManual) {
 /// Lane l holds elements 2 (l % 4) and the next of row l / 4 of each matrix; transposed: of column l / 4.
 TEST_P(Fragments, OfMatricesInSharedMemory) {
   std::string type = GetParam();
-  cuda::CudaKernel load = kernel("load", textFor(type), {"const " + type + " *", type + " *", type + " *"});
+  cuda::CudaKernel load =
+      kernel("load", textFor(type), {"const " + type + " *", type + " *", type + " *"}, {512, 512, 512});
   EmulatedKernels loaded({&load});
   ASSERT_EQ(loaded.errors, "");
   std::vector<uint16_t> from(256), plain(256), transposed(256);
