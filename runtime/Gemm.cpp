@@ -58,7 +58,7 @@ static dnnl::memory::desc biasDesc(const GemmDescription &d) {
     int64_t inner = i + 1 < rank ? dims[i + 1] * strides[i + 1] : 1;
     strides[i] = stride != 0 ? stride : inner;
   }
-  return {dims, libraryType(d.resultType), strides};
+  return {dims, libraryType(d.biasType), strides};
 }
 
 static dnnl::matmul::primitive_desc primitiveDesc(const GemmDescription &d) {

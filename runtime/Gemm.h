@@ -27,12 +27,13 @@ struct GemmDescription {
   std::string name;
   GemmType type = GemmType::F32;       ///< of a, and of b unless `typeB` says another
   std::optional<GemmType> typeB;       ///< where a and b have eight bits
-  GemmType resultType = GemmType::F32; ///< of c and bias
+  GemmType resultType = GemmType::F32; ///< of c
   std::vector<int64_t> dimsA, stridesA;
   std::vector<int64_t> dimsB, stridesB;
   std::vector<int64_t> dimsC, stridesC;
   /// Strides of the bias, aligned with the last dimensions of c; zero: broadcast along that dimension.
   std::optional<std::vector<int64_t>> bias;
+  GemmType biasType = GemmType::F32;
   bool accumulate = false;
   bool tf32 = false; ///< a GPU may round f32 operands to tf32 (10 bits behind the point)
 };

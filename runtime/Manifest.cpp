@@ -181,6 +181,7 @@ static GemmDescription readGemm(const Json &json) {
   gemm.dimsB = numbers("dims_b"), gemm.stridesB = numbers("strides_b");
   gemm.dimsC = numbers("dims_c"), gemm.stridesC = numbers("strides_c");
   if (json.contains("bias") && !json["bias"].is_null()) gemm.bias = json["bias"].get<std::vector<int64_t>>();
+  gemm.biasType = readGemmType(json, "bias_type", "f32");
   gemm.accumulate = json.value("accumulate", false);
   gemm.tf32 = json.value("tf32", false);
   return gemm;

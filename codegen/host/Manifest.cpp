@@ -208,6 +208,7 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
       writeNumbers("bias", *d.bias);
     else
       json.attribute("bias", nullptr);
+    if (d.biasType != NumberType::F32) json.attribute("bias_type", numberTypeName(d.biasType));
     json.attribute("accumulate", d.accumulate);
     json.attribute("scratch", entry.scratchBytes);
     json.attribute("implementation", entry.implementation);

@@ -3,6 +3,7 @@
 #include "passes/fusion/Prepare.h"
 #include "ir/GraphBuilder.h"
 #include "ir/Program.h"
+#include "ir/Repeats.h"
 #include "passes/fusion/Groups.h"
 #include "passes/layout/Gemm.h"
 #include "passes/layout/Views.h"
@@ -163,7 +164,45 @@ static bool isAccumulator(Value x, AddOp add) {
          !isRecomputed(producer) && !isUsedByKernels(add);
 }
 
-static bool absorb(AddOp add) {
+namespace {
+/// Biases in low types, each made once: outside of the repeats that it is a slice of, or an invariant.
+class LowBiases {
+public:
+  Value of(Value bias, Type low) {
+    Value &twin = twins[{bias, low}];
+    if (!twin) twin = make(bias, low);
+    return twin;
+  }
+
+private:
+  Value make(Value bias, Type low) {
+    if (auto argument = dyn_cast<BlockArgument>(bias)) {
+      auto repeat = dyn_cast<RepeatOp>(argument.getOwner()->getParentOp());
+      // Behind the index and what is carried.
+      if (repeat && argument.getArgNumber() > repeat.getCarried().size())
+        return addLike(repeat, argument, of(repeat->getOperand(argument.getArgNumber() - 1), low));
+    }
+    OpBuilder builder(bias.getContext());
+    builder.setInsertionPointAfterValue(bias);
+    auto cast = CastOp::create(builder, bias.getLoc(), tensorType(bias).withElementType(low), bias);
+    if (Operation *op = bias.getDefiningOp()) copyUserName(op, cast);
+    return cast;
+  }
+
+  llvm::DenseMap<std::pair<Value, Type>, Value> twins;
+};
+} // namespace
+
+/// The type that the library of the target adds a bias of `contract` in, before the sum is written in it; null if it adds none.
+/// cuBLASLt has biases of the result's type only, so for sums that are but rounded to the operands' type the bias is rounded too.
+static Type biasTypeFor(ContractOp contract, AddOp add) {
+  Type sum = add.getType().getElementType(), operand = contract.getLhs().getType().getElementType();
+  if (!isForGpu(contract->getParentOfType<ModuleOp>()) || operand == sum) return sum;
+  auto cast = add.getResult().hasOneUse() ? dyn_cast<CastOp>(*add.getResult().getUsers().begin()) : CastOp();
+  return cast && cast.getType().getElementType() == operand ? operand : Type();
+}
+
+static bool absorb(AddOp add, LowBiases &lowBiases) {
   for (unsigned side : {1u, 0u}) {
     ContractOp contract = soleContraction(add, side);
     if (!contract) continue;
@@ -171,15 +210,14 @@ static bool absorb(AddOp add) {
     ContractTypes types = contractTypes(contract);
     bool asInit = !contract.getInit() && isAccumulator(other, add);
     bool asBias = false;
-    // cuBLASLt adds biases of the result's own type only, and results of low operands will be rounded.
-    bool takesBias =
-        !isForGpu(contract->getParentOfType<ModuleOp>()) || contract.getLhs().getType().getElementType().isF32();
-    if (!asInit && !contract.getBias() && takesBias) {
+    Type biasType = biasTypeFor(contract, add);
+    if (!asInit && !contract.getBias() && biasType) {
       types.bias = tensorType(other);
       asBias = types.bias.getRank() < types.result.getRank() &&
                types.bias.getElementType() == types.result.getElementType() && describeGemm(types).has_value();
     }
     if (!asInit && !asBias) continue;
+    if (asBias && biasType != types.bias.getElementType()) other = lowBiases.of(other, biasType);
     contract->moveBefore(add); // `other` may be defined after it
     (asInit ? contract.getInitMutable() : contract.getBiasMutable()).assign(other);
     add.getResult().replaceAllUsesWith(contract.getResult());
@@ -210,8 +248,9 @@ static bool absorbIntoScatter(AddOp add) {
 void tessera::absorbAdditions(ModuleOp module) {
   SmallVector<AddOp> additions;
   module.walk([&](AddOp add) { additions.push_back(add); });
+  LowBiases lowBiases;
   for (AddOp add : additions)
-    if (!absorb(add)) absorbIntoScatter(add);
+    if (!absorb(add, lowBiases)) absorbIntoScatter(add);
 }
 
 void tessera::absorbRoundings(ModuleOp module) {

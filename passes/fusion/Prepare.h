@@ -17,7 +17,7 @@ void writeSmallContractionsOut(mlir::ModuleOp module);
 void splitLargeReductions(mlir::ModuleOp module);
 
 /// Moves additions into contractions: accumulators and sums of contractions into `init`, what varies along N only into
-/// `bias`. A scatter takes a contraction or an accumulator as its `init`.
+/// `bias`, in the type that the target's library adds it in. A scatter takes a contraction or an accumulator as its `init`.
 void absorbAdditions(mlir::ModuleOp module);
 
 /// Gives a contraction whose result is only rounded to its operands' type that type.

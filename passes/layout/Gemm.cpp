@@ -164,6 +164,7 @@ static std::optional<GemmDescription> describe(const ContractTypes &types, bool 
   if (types.bias) {
     gemm.bias.emplace(gemm.dimsC.size(), 0);
     gemm.bias->back() = 1;
+    gemm.biasType = *numberTypeOf(types.bias.getElementType());
   }
   return gemm;
 }

@@ -39,12 +39,12 @@ struct GemmDescription {
   std::vector<int64_t> dimsA, stridesA;
   std::vector<int64_t> dimsB, stridesB;
   std::vector<int64_t> dimsC, stridesC;
-  /// Strides of the bias, which is f32, aligned with the dimensions of c; zero: broadcast along that dimension. It varies along N
-  /// only.
+  /// Strides of the bias, aligned with the dimensions of c; zero: broadcast along that dimension. It varies along N only.
   std::optional<std::vector<int64_t>> bias;
-  bool accumulate = false; ///< c += a · b, where c is f32: the contraction has an `init`
-  bool tf32 = false;       ///< f32 operands may be rounded to tf32 where the machine has it
-  bool swapped = false;    ///< a is the contraction's rhs and b its lhs
+  NumberType biasType = NumberType::F32; ///< f32, or for a GPU that of c
+  bool accumulate = false;               ///< c += a · b, where c is f32: the contraction has an `init`
+  bool tf32 = false;                     ///< f32 operands may be rounded to tf32 where the machine has it
+  bool swapped = false;                  ///< a is the contraction's rhs and b its lhs
 
   int64_t m() const { return dimsC[dimsC.size() - 2]; }
   int64_t n() const { return dimsC.back(); }

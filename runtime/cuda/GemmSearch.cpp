@@ -62,7 +62,7 @@ public:
                  take(operands.c, d.dimsC, d.stridesC, d.resultType, alignment[3]);
     if (taken && d.bias) {
       std::vector<int64_t> dims(d.dimsC.end() - static_cast<int64_t>(d.bias->size()), d.dimsC.end());
-      take(operands.bias, dims, *d.bias, GemmType::F32, alignment[2]);
+      take(operands.bias, dims, *d.bias, d.biasType, alignment[2]);
     }
   }
   ~Scratch() {
@@ -128,10 +128,10 @@ std::string GemmSearch::keyOf(const Product &product, const ProductAlignment &al
   const GemmDescription &d = product.description();
   auto list = [](const std::vector<int64_t> &numbers) { return fmt::format("{}", fmt::join(numbers, " ")); };
   auto number = [](GemmType type) { return static_cast<int>(type); };
-  return fmt::format("{}: types {} {} {}{}; a {} by {}; b {} by {}; c {} by {}; bias {}; added {}; aligned {}",
+  return fmt::format("{}: types {} {} {}{}; a {} by {}; b {} by {}; c {} by {}; bias {} of {}; added {}; aligned {}",
                      platform, number(d.type), number(d.typeB.value_or(d.type)), number(d.resultType),
                      d.tf32 ? " tf32" : "", list(d.dimsA), list(d.stridesA), list(d.dimsB), list(d.stridesB),
-                     list(d.dimsC), list(d.stridesC), d.bias ? list(*d.bias) : "none", d.accumulate,
+                     list(d.dimsC), list(d.stridesC), d.bias ? list(*d.bias) : "none", number(d.biasType), d.accumulate,
                      fmt::join(alignment, " "));
 }
 

@@ -183,7 +183,7 @@ Product::Product(const GemmDescription &d, int64_t workspaceBytes) : impl(std::m
   set(descTransB, second.isTransposed ? operationTranspose : operationNone);
   if (d.bias) {
     set(descEpilogue, epilogueBias);
-    set(descBiasType, libraryType(GemmType::F32));
+    set(descBiasType, libraryType(d.biasType));
   }
   // What no operand could change is refused here.
   impl->suggest({largestAlignment, largestAlignment, largestAlignment, largestAlignment}, 1);
@@ -211,7 +211,7 @@ ProductAlignment Product::alignmentOf(const ProductOperands &operands) const {
   int64_t bytesA = bytesOf(d.type), bytesB = bytesOf(d.typeB.value_or(d.type)), bytesC = bytesOf(d.resultType);
   std::array<uint64_t, 4> divisors = {operands.a, operands.b, d.bias ? operands.bias : 0, operands.c};
   for (const BatchDim &loop : impl->loops) {
-    const int64_t steps[] = {loop.a * bytesA, loop.b * bytesB, loop.bias * 4, loop.c * bytesC};
+    const int64_t steps[] = {loop.a * bytesA, loop.b * bytesB, loop.bias * bytesOf(d.biasType), loop.c * bytesC};
     for (size_t i = 0; i < divisors.size(); ++i)
       divisors[i] = std::gcd(divisors[i], static_cast<uint64_t>(std::abs(steps[i])));
   }
@@ -250,7 +250,7 @@ void Product::run(const ProductOperands &operands, DevicePointer workspace, Stre
       rest /= loop.size;
       inA += at * loop.a, inB += at * loop.b, inC += at * loop.c, inBias += at * loop.bias;
     }
-    if (d.bias) impl->setBias(operands.bias + inBias * 4);
+    if (d.bias) impl->setBias(operands.bias + inBias * bytesOf(d.biasType));
     auto pointer = [](DevicePointer base, int64_t bytes) { return reinterpret_cast<void *>(base + bytes); };
     void *result = pointer(operands.c, inC * bytesC);
     int status = library.matmul(library.handle, impl->desc, &one, pointer(operands.b, inB * bytesB), impl->layoutA,

@@ -159,13 +159,8 @@ EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const voi
   auto address = [](const void *x) { return reinterpret_cast<uintptr_t>(x); };
   fits = fits && isOnDevice(address(a), lastOf(ofA)) && isOnDevice(address(b), lastOf(ofB)) &&
          isOnDevice(address(d), lastOf(ofD));
-  // Of the types that the library has biases for, only f32 beside a result of f32 is used.
-  FakeHeuristic chosen{};
-  memcpy(&chosen, algorithm, 64);
-  const void *operands[] = {a, b, c, d};
-  for (int i = 0; i < 4; ++i) fits = fits && chosen.alignments[i] && address(operands[i]) % chosen.alignments[i] == 0;
-  fits = fits && chosen.number >= 1 && chosen.number <= algorithms && isMultiplied(desc, ofA, ofB, ofD);
-  if (!fits || (desc.epilogue == 4 && (desc.biasType != 0 || ofD.type != 0))) return 7;
+  // Biases have the result's type.
+  if (!fits || (desc.epilogue == 4 && desc.biasType != ofD.type)) return 7;
   return enqueue(stream, [=] {
     for (int64_t batch = 0; batch < ofD.batch; ++batch)
       for (int64_t column = 0; column < columns; ++column)

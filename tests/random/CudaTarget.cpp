@@ -68,7 +68,7 @@ void CudaTarget::Machine::runGemm(const GemmDescription &d, const void *a, const
   TensorValue left = fetch(a, elementType(d.typeA), spanOf(d.dimsA, d.stridesA));
   TensorValue right = fetch(b, elementType(d.typeB), spanOf(d.dimsB, d.stridesB));
   TensorValue result = fetch(c, elementType(d.resultType), spanOf(d.dimsC, d.stridesC));
-  TensorValue row = d.bias ? fetch(bias, elementType(NumberType::F32), spanOf(d.dimsC, *d.bias)) : left;
+  TensorValue row = d.bias ? fetch(bias, elementType(d.biasType), spanOf(d.dimsC, *d.bias)) : left;
   size_t rank = d.dimsC.size();
   SmallVector<int64_t> at(rank, 0); // in c; the last two are m and n
   auto offset = [&](ArrayRef<int64_t> dims, ArrayRef<int64_t> strides) {
