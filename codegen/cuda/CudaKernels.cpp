@@ -99,7 +99,7 @@ static SmallVector<int64_t> argumentAlignments(Operation *op, ArrayRef<int64_t> 
 FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel, ArrayRef<int64_t> alignments) {
   Key key{fingerprint(kernel), argumentAlignments(kernel, alignments)};
   if (auto it = written.find(key); it != written.end()) return it->second.front();
-  FailureOr<KernelPlan> plan = planKernel(kernel);
+  FailureOr<KernelPlan> plan = planKernel(kernel, /*placement=*/nullptr, /*joinsSoftmax=*/true);
   if (failed(plan)) return failure();
   KernelSchedule schedule = chooseSchedule(*plan, device, key.second);
   auto result = std::make_shared<CudaKernel>();

@@ -182,6 +182,13 @@ void KernelWriter::writeLanes(const Step &step, ArrayRef<Value> items) {
     text.line("tsr::vec<" + scalarType(plan.writes[result].element) + ", " + vector + "> " + stored.back().second +
               ";");
   }
+  // Numbers of a row whose exponentials are added up: all at once, so that the sum is corrected once.
+  llvm::DenseMap<Value, std::string> together;
+  for (ReduceOp reduce : step.reduces) {
+    if (!plan.softmaxSumOf(reduce.getResult()) || isVector(reduce.getResult())) continue;
+    std::string &name = together[reduce.getResult()] = unique("numbers");
+    text.line("tsr::vec<" + scalarType(reduce.getType().getElementType()) + ", " + vector + "> " + name + ";");
+  }
   text.flush("#pragma unroll");
   text.open("for (int j = 0; j < " + Twine(vector) + "; ++j)");
   frames.emplace_back();
@@ -190,7 +197,12 @@ void KernelWriter::writeLanes(const Step &step, ArrayRef<Value> items) {
     writeItem(item);
     if (auto it = left.find(item); it != left.end()) text.line(it->second + "[j] = " + use(item) + ";");
   }
-  for (ReduceOp reduce : step.reduces) writeAccumulation(reduce);
+  for (ReduceOp reduce : step.reduces) {
+    if (auto it = together.find(reduce.getResult()); it != together.end())
+      text.line(it->second + "[j] = " + use(reduce.getX()) + ";");
+    else
+      writeAccumulation(reduce);
+  }
   std::string once = step.storesOnce ? std::string("if (lane == 0") + (isExact ? ") " : " && active) ") : "";
   for (unsigned result : step.stores) {
     std::string value = use(plan.yield().getValues()[result]);
@@ -203,6 +215,9 @@ void KernelWriter::writeLanes(const Step &step, ArrayRef<Value> items) {
   inLane = false;
   frames.pop_back();
   text.close();
+  for (ReduceOp reduce : step.reduces)
+    if (auto it = together.find(reduce.getResult()); it != together.end())
+      text.line(accumulators.lookup(reduce.getResult()) + ".add(" + it->second + ");");
   for (auto &[item, name] : left) know(item, {name, "", Many::PerLane});
   for (auto &[result, name] : stored)
     text.line(once + "tsr::store(" + address(plan.writes[result]) + ", " + name + ");");

@@ -68,6 +68,16 @@ void ScopeWriter::fail(Operation *op) {
   failed = true;
 }
 
+Accumulator cuda::accumulatorFor(const KernelPlan &plan, ReduceOp reduce) {
+  Type type = accumulatorType(reduce.getType().getElementType());
+  if (plan.softmaxSumOf(reduce.getResult())) {
+    std::string softmax = ("tsr::Softmax<" + scalarType(type) + ">").str();
+    return {"softmax", softmax, softmax + "::none()", "tsr::JoinSoftmax"};
+  }
+  return {stringifyReduceKind(reduce.getKind()).str(), scalarType(type).str(), neutral(reduce.getKind(), type),
+          reduction(reduce.getKind()).str()};
+}
+
 int64_t cuda::largestPosition(const KernelPlan &plan) {
   int64_t most = 0;
   for (auto &[op, expr] : plan.positions) {

@@ -78,6 +78,13 @@ protected:
 /// Largest number that an index may reach as an int.
 inline constexpr int64_t largestInt = int64_t(1) << 31;
 
+/// What a reduction is accumulated in, and how two of them become one.
+struct Accumulator {
+  std::string name, type, start, op;
+};
+/// Of a reduction that is no sum of a softmax; a maximum has that sum beside it if the plan says so.
+Accumulator accumulatorFor(const KernelPlan &plan, ReduceOp reduce);
+
 /// The largest number of an element that a draw or an index of the plan reaches.
 int64_t largestPosition(const KernelPlan &plan);
 

@@ -32,9 +32,10 @@ void KernelWriter::declareKept() {
 
 void KernelWriter::declareAccumulators(const Sweep &sweep) {
   for (ReduceOp reduce : sweep.reduces) {
-    StringRef type = scalarType(accumulatorOf(reduce));
-    std::string start = neutral(reduce.getKind(), accumulatorOf(reduce));
-    std::string name = unique(stringifyReduceKind(reduce.getKind()));
+    if (plan.isSoftmaxSum(reduce.getResult())) continue; // part of its maximum's
+    Accumulator accumulator = accumulatorFor(plan, reduce);
+    const std::string &type = accumulator.type, &start = accumulator.start;
+    std::string name = unique(accumulator.name);
     accumulators[reduce.getResult()] = name;
     if (isVector(reduce.getResult()))
       text.line("auto " + name + " = tsr::filled<" + Twine(schedule.vector) + ", " + type + ">(" + start + ");");
@@ -44,9 +45,12 @@ void KernelWriter::declareAccumulators(const Sweep &sweep) {
 }
 
 void KernelWriter::writeAccumulation(ReduceOp reduce) {
+  if (plan.isSoftmaxSum(reduce.getResult())) return;
   std::string total = accumulators.lookup(reduce.getResult()) + (isVector(reduce.getResult()) ? "[j]" : "");
   std::string x = castTo(use(reduce.getX()), reduce.getX().getType().getElementType(), accumulatorOf(reduce));
-  if (reduce.getKind() == ReduceKind::Sum && isa<FloatType>(accumulatorOf(reduce)))
+  if (plan.softmaxSumOf(reduce.getResult()))
+    text.line(total + ".add(" + x + ");");
+  else if (reduce.getKind() == ReduceKind::Sum && isa<FloatType>(accumulatorOf(reduce)))
     text.line(total + " += " + x + ";");
   else
     text.line(total + " = " + reduction(reduce.getKind()) + "::combine(" + total + ", " + x + ");");
@@ -82,8 +86,10 @@ void KernelWriter::closeSerialLoops() {
 
 void KernelWriter::reduceOverTeam(const Sweep &sweep) {
   for (ReduceOp reduce : sweep.reduces) {
+    if (plan.isSoftmaxSum(reduce.getResult())) continue;
     std::string name = accumulators.lookup(reduce.getResult());
-    std::string type = scalarType(accumulatorOf(reduce)).str(), op = reduction(reduce.getKind()).str();
+    Accumulator accumulator = accumulatorFor(plan, reduce);
+    const std::string &type = accumulator.type, &op = accumulator.op;
     std::string team = std::to_string(schedule.team);
     int64_t numbers =
         schedule.strided ? schedule.block * (isVector(reduce.getResult()) ? schedule.vector : 1) : schedule.block / 32;
@@ -98,6 +104,10 @@ void KernelWriter::reduceOverTeam(const Sweep &sweep) {
     }
     Type element = reduce.getType().getElementType();
     Known known{name, "", isVector(reduce.getResult()) ? Many::PerLane : Many::One};
+    if (Value sum = plan.softmaxSumOf(reduce.getResult())) {
+      know(sum, {name, ".sum", known.many});
+      known.after = ".max";
+    }
     if (element != accumulatorOf(reduce)) known.before = (scalarType(element) + "(" + name).str(), known.after = ")";
     know(reduce.getResult(), known);
   }

@@ -28,6 +28,14 @@ void TileWriter::writeElements(unsigned number, bool isLast) {
     text.line(scalarType(tensorType(sum.own).getElementType()) + " " + fragments[sum.own] + "[" +
               Twine(tilesOfOther()) + "][4];");
   }
+  // Numbers of a row whose exponentials are added up: all at once, so that the sum is corrected once.
+  rowNumbers.clear();
+  for (auto &[max, name] : accumulators)
+    if (reducing->plan.softmaxSumOf(max) && reducing->plan.stages.lookup(max) == number) {
+      rowNumbers[max] = unique("numbers");
+      text.line("tsr::vec<" + scalarType(tensorType(max).getElementType()) + ", " + Twine(2 * tilesOfOther()) + "> " +
+                rowNumbers[max] + "[2];");
+    }
   text.line("#pragma unroll");
   text.open("for (int n = 0; n < " + Twine(tilesOfOther()) + "; ++n)");
   text.line("#pragma unroll");
@@ -53,6 +61,8 @@ void TileWriter::writeElements(unsigned number, bool isLast) {
   frames.pop_back();
   text.close();
   text.close();
+  for (auto &[max, name] : rowNumbers)
+    for (const char *half : {"[0]", "[1]"}) text.line(accumulators.lookup(max) + half + ".add(" + name + half + ");");
 }
 
 /// One element of each of a kernel's matrices.
@@ -71,11 +81,16 @@ void TileWriter::writeInner(Inner &kernel, unsigned number, bool isLast) {
       writeItem(item);
   }
   for (ReduceOp reduce : sweep.reduces) {
+    if (kernel.plan.isSoftmaxSum(reduce.getResult())) continue; // part of its maximum's
     Type type = accumulatorType(reduce.getType().getElementType());
     std::string total = accumulators.lookup(reduce.getResult()) + "[v / 2]";
     std::string x = castTo(use(reduce.getX()), reduce.getX().getType().getElementType(), type);
-    text.line((hasOtherTail() ? "if (inside) " : "") + total + " = " + cuda::reduction(reduce.getKind()) +
-              "::combine(" + total + ", " + x + ");");
+    if (auto it = rowNumbers.find(reduce.getResult()); it != rowNumbers.end())
+      text.line(it->second + "[v / 2][2 * n + v % 2] = " + (hasOtherTail() ? "inside ? " : "") + x +
+                (hasOtherTail() ? " : -tsr::infinity()" : "") + ";");
+    else
+      text.line((hasOtherTail() ? "if (inside) " : "") + total + " = " + cuda::reduction(reduce.getKind()) +
+                "::combine(" + total + ", " + x + ");");
   }
   if (reduces && !sweep.writesElements) return;
   for (auto [result, value] : llvm::zip(kernel.op.getResults(), kernel.plan.yield().getValues())) {
@@ -93,10 +108,11 @@ void TileWriter::declareAccumulators(unsigned number) {
   Sweep sweep =
       planSweep(reducing->plan, number, [&](Value value) { return isRow(*reducing, value) && isKnown(value); });
   for (ReduceOp reduce : sweep.reduces) {
-    Type type = accumulatorType(reduce.getType().getElementType());
-    std::string start = neutral(reduce.getKind(), type), name = unique(stringifyReduceKind(reduce.getKind()));
+    if (reducing->plan.isSoftmaxSum(reduce.getResult())) continue;
+    Accumulator accumulator = accumulatorFor(reducing->plan, reduce);
+    std::string name = unique(accumulator.name);
     accumulators[reduce.getResult()] = name;
-    text.line(scalarType(type) + " " + name + "[2] = {" + start + ", " + start + "};");
+    text.line(accumulator.type + " " + name + "[2] = {" + accumulator.start + ", " + accumulator.start + "};");
   }
 }
 
@@ -104,12 +120,16 @@ void TileWriter::reduceOverLanes(unsigned number) {
   for (Value item : reducing->plan.items) {
     auto reduce = dyn_cast_if_present<ReduceOp>(item.getDefiningOp());
     if (!reduce || reducing->plan.stages.lookup(item) != number) continue;
-    std::string name = accumulators.lookup(item);
+    if (reducing->plan.isSoftmaxSum(item)) continue;
+    std::string name = accumulators.lookup(item), op = accumulatorFor(reducing->plan, reduce).op;
     for (const char *half : {"[0]", "[1]"})
-      text.line(name + half + " = tsr::warp_reduce<" + cuda::reduction(reduce.getKind()) + ", 4>(" + name + half +
-                ");");
+      text.line(name + half + " = tsr::warp_reduce<" + op + ", 4>(" + name + half + ");");
     Type element = reduce.getType().getElementType(), type = accumulatorType(element);
     Known known{name, "", Many::PerRow};
+    if (Value sum = reducing->plan.softmaxSumOf(item)) {
+      know(sum, {name, ".sum", Many::PerRow});
+      known.after = ".max";
+    }
     if (element != type) known.before = (scalarType(element) + "(" + name).str(), known.after = ")";
     know(item, known);
   }

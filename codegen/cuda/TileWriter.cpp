@@ -61,7 +61,7 @@ LogicalResult TileWriter::plan() {
       RowsPlacement placement;
       placement.strides.resize(kernel.getNumOperands() + kernel.getNumResults());
       placement.keepsRows = true;
-      FailureOr<KernelPlan> planned = planKernel(kernel, &placement);
+      FailureOr<KernelPlan> planned = planKernel(kernel, &placement, /*joinsSoftmax=*/true);
       if (llvm::failed(planned)) return failure();
       kernels.push_back({kernel, std::move(*planned), {}});
       if (largestPosition(kernels.back().plan) >= largestInt) indexType = "tsr::i64";

@@ -23,6 +23,7 @@
 
 #include "codegen/cuda/ScopeWriter.h"
 #include "passes/tile/Roles.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace tessera::cuda {
 
@@ -109,10 +110,12 @@ private:
   llvm::DenseMap<Value, std::string> ownNames;  ///< fragments of own operands
   llvm::DenseMap<Value, std::string> matrices;  ///< the expression of an element, by value of the tiled op
   llvm::DenseMap<Value, std::string> fragments; ///< what a sum reads
-  llvm::DenseMap<Value, std::string> sumNames, accumulators;
-  llvm::StringMap<std::string> batchIndex; ///< by axis
-  Inner *reducing = nullptr;               ///< the kernel that has reductions
-  Inner *inner = nullptr;                  ///< the current one
+  llvm::DenseMap<Value, std::string> sumNames;
+  llvm::MapVector<Value, std::string> accumulators;
+  llvm::MapVector<Value, std::string> rowNumbers; ///< what a softmax adds up of a tile, by its maximum
+  llvm::StringMap<std::string> batchIndex;        ///< by axis
+  Inner *reducing = nullptr;                      ///< the kernel that has reductions
+  Inner *inner = nullptr;                         ///< the current one
 };
 
 } // namespace tessera::cuda

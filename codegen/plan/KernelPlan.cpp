@@ -2,6 +2,7 @@
 
 #include "codegen/plan/KernelPlan.h"
 #include "llvm/ADT/SmallSet.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tessera;
@@ -17,6 +18,7 @@ public:
   }
   LogicalResult run();
   KernelPlan plan;
+  bool joinsSoftmax = false;
 
 private:
   LogicalResult findLoops();
@@ -249,6 +251,33 @@ uint64_t Planner::loopsOf(Operation *op) {
   return isa<ReduceOp, ScatterAddOp>(op) ? mask & plan.parallelMask() : mask;
 }
 
+/// Of a sum of exp(x - shift) the maximum of x, where shift is that maximum, or 0 where it is -infinity.
+static Value maximumBeside(ReduceOp sum) {
+  auto exp = sum.getX().getDefiningOp<ExpOp>();
+  auto difference = exp ? exp.getX().getDefiningOp<SubOp>() : SubOp();
+  auto shift = difference ? difference.getRhs().getDefiningOp<SelectOp>() : SelectOp();
+  if (sum.getKind() != ReduceKind::Sum || !shift) return {};
+  auto isConstant = [](Value value, double number) {
+    auto constant = value.getDefiningOp<ConstantOp>();
+    auto attr = constant ? dyn_cast<FloatAttr>(constant.getValue()) : FloatAttr();
+    return attr && attr.getValueAsDouble() == number;
+  };
+  auto max = shift->getOperand(2).getDefiningOp<ReduceOp>();
+  auto isLowest = shift->getOperand(0).getDefiningOp<CompareOp>();
+  bool fits = max && max.getKind() == ReduceKind::MaxNum && max.getX() == difference.getLhs() &&
+              max.getOver() == sum.getOver() && isConstant(shift->getOperand(1), 0) && isLowest &&
+              isLowest.getPredicate() == Predicate::EQ && isLowest->getOperand(0) == max.getResult() &&
+              isConstant(isLowest->getOperand(1), -std::numeric_limits<double>::infinity());
+  bool isWide = fits && (sum.getType().getElementType().isF32() || sum.getType().getElementType().isF64());
+  return isWide ? max.getResult() : Value();
+}
+
+Value KernelPlan::softmaxSumOf(Value max) const {
+  for (auto &[sum, own] : softmaxSums)
+    if (own == max) return sum;
+  return {};
+}
+
 LogicalResult Planner::findDependences() {
   auto varies = [&](Value value) { return plan.varies.lookup(value); };
   llvm::SmallSet<StringRef, 4> serial;
@@ -263,7 +292,13 @@ LogicalResult Planner::findDependences() {
     unsigned stage = 0;
     for (Value operand : op->getOperands()) stage = std::max(stage, plan.stages.lookup(operand));
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
-      plan.sweeps = std::max(plan.sweeps, ++stage);
+      if (Value max = joinsSoftmax ? maximumBeside(reduce) : Value(); max && !plan.softmaxSumOf(max)) {
+        plan.softmaxSums[item] = max;
+        stage = plan.stages.lookup(max);
+      } else {
+        ++stage;
+      }
+      plan.sweeps = std::max(plan.sweeps, stage);
       SmallVector<StringRef> over = names(reduce.getOver());
       bool exact =
           over.size() == serial.size() && llvm::all_of(over, [&](StringRef axis) { return serial.contains(axis); });
@@ -301,7 +336,7 @@ Sweep tessera::planSweep(const KernelPlan &plan, unsigned number, llvm::function
     auto reduce = dyn_cast_if_present<ReduceOp>(item.getDefiningOp());
     if (!reduce || plan.stages.lookup(item) != number) continue;
     sweep.reduces.push_back(reduce);
-    need(reduce.getX());
+    if (!plan.isSoftmaxSum(item)) need(reduce.getX()); // else the maximum has what it needs
   }
   if (sweep.writesElements)
     for (auto [i, value] : llvm::enumerate(plan.yield().getValues()))
@@ -322,8 +357,9 @@ LogicalResult Planner::run() {
   return findDependences();
 }
 
-FailureOr<KernelPlan> tessera::planKernel(KernelOp kernel, const RowsPlacement *placement) {
+FailureOr<KernelPlan> tessera::planKernel(KernelOp kernel, const RowsPlacement *placement, bool joinsSoftmax) {
   Planner planner(kernel, placement);
+  planner.joinsSoftmax = joinsSoftmax;
   if (failed(planner.run())) return failure();
   return std::move(planner.plan);
 }

@@ -46,7 +46,9 @@ struct KernelPlan {
   std::vector<Access> writes;                        ///< one a result
   llvm::DenseMap<mlir::Value, uint64_t> varies;      ///< bit i: along loop i
   llvm::DenseMap<mlir::Value, unsigned> stages;
-  unsigned sweeps = 0;                    ///< over the serial loops
+  unsigned sweeps = 0; ///< over the serial loops
+  /// Sums of exp(x - max of x), computed in the sweep that finds the largest: by the sum's value the maximum's.
+  llvm::DenseMap<mlir::Value, mlir::Value> softmaxSums;
   llvm::SmallVector<bool> mayAliasResult; ///< for each operand: whether a result may take its storage
   /// A kernel of rule 4 (docs/ir.md), if it is one.
   ScatterAddOp scatter;
@@ -57,6 +59,9 @@ struct KernelPlan {
   bool isVectorParallel() const { return vectorLoop >= 0 && static_cast<unsigned>(vectorLoop) < parallelLoops; }
   bool isVectorSerial() const { return vectorLoop >= 0 && !isVectorParallel(); }
   bool isElementResult(unsigned result) const;
+  bool isSoftmaxSum(mlir::Value value) const { return softmaxSums.contains(value); }
+  /// The sum that is computed with this maximum; null if there is none.
+  mlir::Value softmaxSumOf(mlir::Value max) const;
   YieldOp yield() const {
     KernelOp op = kernel;
     return llvm::cast<YieldOp>(op.getBlock().getTerminator());
@@ -64,8 +69,11 @@ struct KernelPlan {
 };
 
 /// Plans a kernel; fails with a message where it is none that docs/ir.md describes. With a placement the vector loop, of
-/// which a part may run, stays a loop of its own, and so do the rows outside it.
-llvm::FailureOr<KernelPlan> planKernel(KernelOp kernel, const RowsPlacement *placement = nullptr);
+/// which a part may run, stays a loop of its own, and so do the rows outside it. `joinsSoftmax`: a maximum and the sum of
+/// exponentials below it are found in one sweep, which corrects the sum where it finds a larger number (Milakov and Gimelshein,
+/// "Online normalizer calculation for softmax", 2018).
+llvm::FailureOr<KernelPlan> planKernel(KernelOp kernel, const RowsPlacement *placement = nullptr,
+                                       bool joinsSoftmax = false);
 
 /// What is computed in one sweep over the serial loops.
 struct Sweep {

@@ -24,6 +24,31 @@ struct MaxNum { ///< `a` is no NaN
   template <typename T> static TSR_DEVICE T combine(T a, T b) { return b > a ? b : a; }
 };
 
+/// The largest of some numbers, and the sum of their exponentials below it: of exp(x - max), or of exp(x) while the largest is
+/// -infinity. No number has been added yet in `none`.
+template <typename T> struct Softmax {
+  T max, sum;
+  static TSR_DEVICE Softmax none() { return {T(-infinity()), T(0)}; }
+  static TSR_DEVICE T shift(T max) { return max == T(-infinity()) ? T(0) : max; }
+  template <int N> TSR_DEVICE void add(const vec<T, N> &x) {
+    T largest = max;
+#pragma unroll
+    for (int i = 0; i < N; ++i) largest = x[i] > largest ? x[i] : largest;
+    sum *= largest > max ? exp(max - largest) : T(1);
+    max = largest;
+    const T down = shift(max);
+#pragma unroll
+    for (int i = 0; i < N; ++i) sum += exp(x[i] - down);
+  }
+  TSR_DEVICE void add(T x) { add(filled<1>(x)); }
+};
+struct JoinSoftmax {
+  template <typename T> static TSR_DEVICE Softmax<T> combine(Softmax<T> a, Softmax<T> b) {
+    if (b.max > a.max) return {b.max, a.sum * exp(a.max - b.max) + b.sum};
+    return {a.max, a.sum + b.sum * exp(b.max - Softmax<T>::shift(a.max))};
+  }
+};
+
 #ifdef __CUDACC__
 /// Shared memory of a block.
 template <typename T> class Shared {
@@ -47,6 +72,10 @@ private:
 template <typename T> TSR_DEVICE T shuffle_xor(T x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 TSR_DEVICE void sync_block() { __syncthreads(); }
 #endif
+
+template <typename T> TSR_DEVICE Softmax<T> shuffle_xor(Softmax<T> x, int mask) {
+  return {shuffle_xor(x.max, mask), shuffle_xor(x.sum, mask)};
+}
 
 /// The values of `Team` neighbouring lanes (a power of two, 32 at most) as one, in each of them.
 template <typename Op, int Team, typename T> TSR_DEVICE T warp_reduce(T x) {
