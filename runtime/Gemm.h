@@ -25,6 +25,7 @@ enum class GemmType { F32, BF16, F16, E4M3, E5M2 };
 /// All three have the same rank; strides count elements; a batch dimension of size 1 is broadcast.
 struct GemmDescription {
   std::string name;
+  std::string line;                    ///< of the model; empty: not known
   GemmType type = GemmType::F32;       ///< of a, and of b unless `typeB` says another
   std::optional<GemmType> typeB;       ///< where a and b have eight bits
   GemmType resultType = GemmType::F32; ///< of c

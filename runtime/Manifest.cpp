@@ -174,6 +174,7 @@ static GemmDescription readGemm(const Json &json) {
   auto numbers = [&](const char *key) { return member(json, key, where).get<std::vector<int64_t>>(); };
   GemmDescription gemm;
   gemm.name = stringAt(json, "name");
+  gemm.line = json.value("at", "");
   gemm.type = readGemmType(json, "type", "f32");
   if (json.contains("type_b")) gemm.typeB = readGemmType(json, "type_b", "f32");
   gemm.resultType = readGemmType(json, "result_type", "f32");
@@ -222,6 +223,7 @@ static KernelSpec readKernel(const Json &json) {
   kernel.blocks = integerAt(json, "blocks", 0), kernel.threads = integerAt(json, "threads", 0);
   kernel.arguments = integerAt(json, "arguments", 0);
   kernel.isPart = json.value("part", false);
+  kernel.line = json.value("at", "");
   if (json.contains("calls"))
     for (const auto &[entry, count] : json["calls"].items()) kernel.calls[entry] = asInteger(count, where);
   return kernel;

@@ -99,6 +99,7 @@ struct KernelSpec {
   /// On a GPU: blocks of the grid, threads of a block, and operands and results together.
   int64_t blocks = 0, threads = 0, arguments = 0;
   bool isPart = false; ///< the op that it belongs to is done behind a later launch
+  std::string line;    ///< of the model; empty: not known
 };
 
 struct Manifest {

@@ -77,6 +77,10 @@ std::optional<CudaOptions> tessera::cudaOptions(const TargetOption &target, Modu
           (!nvrtc || nvrtc->supports(numberOf(usual))))
         options.architectures.push_back(usual.str());
   }
+  // Of several, the one that most is asked of.
+  int newest = 0;
+  for (const std::string &architecture : options.architectures) newest = std::max(newest, numberOf(architecture));
+  options.device = cuda::Device::of(newest);
   if (!useCache || cacheFolder().empty()) return options;
   ContentCache cache(cacheFolder() + "/cuda", maxCacheBytes);
   options.findCode = [cache](StringRef description) { return cache.read(ContentCache::keyFor(description)); };

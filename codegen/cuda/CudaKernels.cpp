@@ -82,6 +82,12 @@ static std::string headComment(const KernelPlan &plan, const KernelSchedule &sch
   return text + "//   schedule   " + describe(schedule, plan) + "\n";
 }
 
+static std::string firstLine(Block &block) {
+  for (Operation &op : block)
+    if (std::string line = userLine(op.getLoc()); !line.empty()) return line;
+  return "";
+}
+
 static std::vector<int64_t> parameterBytes(Operation *op) {
   std::vector<int64_t> bytes;
   for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
@@ -110,6 +116,7 @@ FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel, ArrayRef<int64_
   result->source = headComment(*plan, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
   result->parameterTypes = writer.getParameterTypes();
   result->parameterBytes = parameterBytes(kernel);
+  result->line = firstLine(kernel.getBlock());
   result->blocks = schedule.blocks();
   result->threads = schedule.block;
   kernels.push_back(std::move(result));
@@ -156,6 +163,7 @@ FailureOr<SmallVector<const CudaKernel *>> CudaKernels::emit(TiledOp tiled, Arra
     result->source = headComment(tiled, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
     result->parameterTypes = writer.getParameterTypes();
     result->parameterBytes = parameterBytes(tiled);
+    result->line = firstLine(tiled.getBlock());
     result->blocks = schedule.blocks;
     result->threads = schedule.threads();
     kernels.push_back(std::move(result));

@@ -25,6 +25,7 @@ struct CudaKernel {
   std::vector<std::string> parameterTypes;
   int64_t blocks = 1, threads = 1;
   std::vector<int64_t> parameterBytes; ///< of the tensors behind the parameters
+  std::string line;                    ///< of the model, that its first op comes from; empty if none does
 };
 
 /// Writes each distinct kernel once.

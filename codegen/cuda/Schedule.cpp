@@ -22,6 +22,14 @@ static int64_t keptRegisters(int64_t block) {
 static constexpr int64_t mostScratch = 8;
 static constexpr int64_t warp = 32, largestTeam = 1024;
 
+Device Device::of(int architecture) {
+  if (architecture < 86) return {"a100", 108, 2048};
+  if (architecture < 90) return {"l40s", 142, 1536};
+  if (architecture < 100) return {"h100", 132, 2048};
+  if (architecture < 120) return {"b200", 148, 2048};
+  return {"rtx5090", 170, 1536};
+}
+
 //===----------------------------------------------------------------------===//
 // Vectors
 //===----------------------------------------------------------------------===//

@@ -12,6 +12,9 @@ struct Device {
   std::string name = "h100";
   int64_t multiprocessors = 132;
   int64_t threadsEach = 2048; ///< of a multiprocessor
+
+  /// One of that architecture: 90 for sm_90a (CUDA C++ Programming Guide, compute capabilities; data sheets).
+  static Device of(int architecture);
 };
 
 /// A thread moves at most so many bytes at once, from a multiple of them.

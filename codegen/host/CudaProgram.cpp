@@ -104,7 +104,7 @@ FailureOr<CompiledProgram> tessera::generateForCuda(ModuleOp module, const Codeg
 
   OwningOpRef<ModuleOp> code = ModuleOp::create(UnknownLoc::get(context));
   GemmTable gemms = GemmTable::forDevice(ComputeSettings::of(module).tf32);
-  cuda::CudaKernels kernels;
+  cuda::CudaKernels kernels(options.cuda->device);
   ProgramFacts facts;
   llvm::StringMap<uint32_t> numbers; // of kernels, by symbol
   emitAbiVersion(*code);
@@ -118,7 +118,8 @@ FailureOr<CompiledProgram> tessera::generateForCuda(ModuleOp module, const Codeg
                                  kernel.blocks,
                                  kernel.threads,
                                  static_cast<int64_t>(kernel.parameterTypes.size()),
-                                 isPart});
+                                 isPart,
+                                 kernel.line});
       facts.kernels[number->second].calls[function.getName()] += runs;
       return KernelCall{kernel.symbol, {}, number->second};
     };

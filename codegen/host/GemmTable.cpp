@@ -33,6 +33,7 @@ FailureOr<GemmCall> GemmTable::add(ContractOp op, GemmDescription description) {
     op.emitWarning("the library has only a slow loop for this contraction: ") << plan.implementation;
   Entry entry;
   entry.name = userName(op).str();
+  entry.line = userLine(op.getLoc());
   entry.description = std::move(description);
   entry.scratchBytes = plan.scratchBytes;
   entry.implementation = plan.implementation;

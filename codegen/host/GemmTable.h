@@ -19,6 +19,7 @@ class GemmTable {
 public:
   struct Entry {
     std::string name;
+    std::string line; ///< of the model; empty if there is none
     GemmDescription description;
     int64_t scratchBytes = 0;   ///< workspace the library asked for
     std::string implementation; ///< the library's name for what it will run

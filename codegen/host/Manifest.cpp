@@ -194,6 +194,7 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
   const GemmDescription &d = entry.description;
   json.object([&] {
     json.attribute("name", entry.name);
+    if (!entry.line.empty()) json.attribute("at", entry.line);
     json.attribute("type", numberTypeName(d.typeA));
     if (d.typeB != d.typeA) json.attribute("type_b", numberTypeName(d.typeB));
     if (d.resultType != NumberType::F32) json.attribute("result_type", numberTypeName(d.resultType));
@@ -227,6 +228,7 @@ void ManifestWriter::writeKernel(const ProgramFacts::Kernel &kernel) {
       json.attribute("threads", kernel.threads);
       json.attribute("arguments", kernel.arguments);
       if (kernel.isPart) json.attribute("part", true);
+      if (!kernel.line.empty()) json.attribute("at", kernel.line);
     }
     json.attributeObject("calls", [&] {
       for (auto [entry, count] : kernel.calls) json.attribute(entry, count);

@@ -33,6 +33,7 @@ struct ProgramFacts {
     /// On a device: blocks of the grid, threads of a block, and operands and results together.
     int64_t blocks = 0, threads = 0, arguments = 0;
     bool isPart = false; ///< the op that it belongs to is done behind a later launch
+    std::string line;    ///< of the model
   };
   std::vector<Kernel> kernels; ///< in the order of the code's table
 };

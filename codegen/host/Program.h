@@ -14,6 +14,7 @@ namespace tessera {
 /// For a program that runs on a GPU.
 struct CudaOptions {
   std::vector<std::string> architectures; ///< sm_90a: machine code; compute_90: PTX
+  cuda::Device device;                    ///< what schedules are chosen by
   bool compiles = true;                   ///< false: kernels stay text
   /// Machine code that was made before, by a text that decides it; may be empty.
   std::function<std::optional<std::string>(llvm::StringRef)> findCode;

@@ -26,6 +26,11 @@ using namespace cuda;
 
 namespace {
 
+/// Something that a program runs, with the expression of the model that it comes from.
+std::string withLine(const std::string &what, const std::string &line) {
+  return line.empty() ? what : what + ", from " + line;
+}
+
 class CudaMachine : public Machine {
 public:
   CudaMachine(const Manifest &manifest, const MachineOptions &options);
@@ -117,10 +122,12 @@ CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options
   table.gemm = [](TsrRuntime *runtime, uint32_t gemm, const void *a, const void *b, const void *bias, void *c) {
     CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
     auto pointer = [](const void *address) { return reinterpret_cast<DevicePointer>(address); };
-    machine.perform(Profile::Kind::Contraction, gemm, machine.manifest.gemms[gemm].name, [&] {
-      machine.products[gemm].run({pointer(a), pointer(b), pointer(bias), pointer(c)}, machine.workspace(),
-                                 machine.stream);
-    });
+    const GemmDescription &description = machine.manifest.gemms[gemm];
+    machine.perform(Profile::Kind::Contraction, gemm,
+                    withLine("contraction '" + description.name + "'", description.line), [&] {
+                      machine.products[gemm].run({pointer(a), pointer(b), pointer(bias), pointer(c)},
+                                                 machine.workspace(), machine.stream);
+                    });
     machine.tellObserver();
   };
   table.copy = [](TsrRuntime *runtime, void *dst, const void *src, int64_t bytes) {
@@ -314,13 +321,13 @@ void CudaMachine::tellObserver() {
 
 void CudaMachine::launch(uint32_t number, void *const *args) {
   const KernelSpec &kernel = manifest.kernels[number];
-  perform(Profile::Kind::Kernel, number, kernel.name, [&] {
+  perform(Profile::Kind::Kernel, number, withLine("kernel " + kernel.name, kernel.line), [&] {
     std::vector<void *> parameters(kernel.arguments);
     for (size_t i = 0; i < parameters.size(); ++i) parameters[i] = const_cast<void **>(&args[i]);
     driver.check(driver.launchKernel(functions[number], static_cast<unsigned>(kernel.blocks), 1, 1,
                                      static_cast<unsigned>(kernel.threads), 1, 1, 0, stream, parameters.data(),
                                      nullptr),
-                 "cannot launch kernel " + kernel.name);
+                 withLine("cannot launch kernel " + kernel.name, kernel.line));
   });
   if (!kernel.isPart) tellObserver();
 }
@@ -332,7 +339,7 @@ void CudaMachine::launch(uint32_t number, void *const *args) {
 void CudaMachine::runCode(const EntryFunction &entry, TsrEntry code) {
   table.failure.reset();
   code(&table, reinterpret_cast<char *>(arena));
-  if (table.failure) fail("entry function '{}' failed: {}", entry.name, *table.failure);
+  if (table.failure) fail("entry function '{}' failed on rank 0 ({}): {}", entry.name, deviceName, *table.failure);
 }
 
 /// The entry function as a graph, recorded at its first call.
@@ -367,7 +374,7 @@ void CudaMachine::call(const EntryFunction &entry, TsrEntry code) {
   for (const runtime::Value &output : entry.outputs)
     driver.check(driver.memcpyDtoHAsync(mirror + output.offset, arena + output.offset, output.bytes, stream),
                  "cannot copy output " + output.name);
-  synchronize(fmt::format("entry function {} failed{}", entry.name,
+  synchronize(fmt::format("entry function '{}' failed on rank 0 ({}){}", entry.name, deviceName,
                           graph ? "; run again with TESSERA_CUDA_EAGER=1 to learn in which kernel" : ""));
   finishProfile();
 }

@@ -106,7 +106,7 @@ TEST(AttentionBarriers, EachIsMissed) {
   (*program)->setAttr(attrs::target, StringAttr::get(&context, "cuda"));
   ASSERT_TRUE(succeeded(runPipeline(*program, {})));
   CodegenOptions options;
-  options.cuda = CudaOptions{{"sm_90a"}, /*compiles=*/false, {}, {}};
+  options.cuda = CudaOptions{{"sm_90a"}, cuda::Device(), /*compiles=*/false, {}, {}};
   FailureOr<CompiledProgram> compiled = generateProgram(*program, options);
   ASSERT_TRUE(succeeded(compiled));
   constexpr llvm::StringLiteral barrier = "tsr::sync_block();";

@@ -10,14 +10,20 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::test;
 
-std::string tessera::test::checkOnCuda(ModuleOp program, OwningOpRef<ModuleOp> *result) {
+cuda::Device tessera::test::smallDevice() {
+  cuda::Device device;
+  device.name = "small", device.multiprocessors = 1, device.threadsEach = 32;
+  return device;
+}
+
+std::string tessera::test::checkOnCuda(ModuleOp program, OwningOpRef<ModuleOp> *result, const cuda::Device &device) {
   program->setAttr(attrs::target, StringAttr::get(program.getContext(), "cuda"));
   PipelineOptions toOptimize;
   toOptimize.compileTo = "optimize";
   if (failed(runPipeline(program, toOptimize))) return "optimize: fails";
   OwningOpRef<ModuleOp> scheduled = cast<ModuleOp>(program->clone());
   if (failed(runPipeline(*scheduled, {}))) return "schedule: fails";
-  CudaTarget cuda;
+  CudaTarget cuda(device);
   FailureOr<TargetError> error = judge(cuda, *scheduled, program);
   if (result) *result = std::move(scheduled);
   if (failed(error)) return "does not run";

@@ -102,13 +102,13 @@ void CudaTarget::Machine::runGemm(const GemmDescription &d, const void *a, const
 // The target
 //===----------------------------------------------------------------------===//
 
-CudaTarget::CudaTarget() = default;
+CudaTarget::CudaTarget(cuda::Device device) : device(std::move(device)) {}
 CudaTarget::~CudaTarget() = default;
 
 LogicalResult CudaTarget::load(ModuleOp scheduled) {
   module = scheduled;
   CodegenOptions options;
-  options.cuda = CudaOptions{{"sm_90a"}, /*compiles=*/false, {}, {}};
+  options.cuda = CudaOptions{{"sm_90a"}, device, /*compiles=*/false, {}, {}};
   FailureOr<CompiledProgram> compiled = generateProgram(module, options);
   if (failed(compiled)) return failure();
   machine = std::make_unique<Machine>();

@@ -3,6 +3,7 @@
 #ifndef TESSERA_TESTS_RANDOM_CUDATARGET_H
 #define TESSERA_TESTS_RANDOM_CUDATARGET_H
 
+#include "codegen/cuda/Schedule.h"
 #include "tests/random/Target.h"
 #include <memory>
 
@@ -12,7 +13,8 @@ namespace tessera::test {
 /// functions as they are, kernels by Emulator.h, contractions by plain loops in f64, rounded once.
 class CudaTarget : public Target {
 public:
-  CudaTarget();
+  /// `device`: what schedules are chosen by.
+  explicit CudaTarget(cuda::Device device = {});
   ~CudaTarget() override;
   llvm::StringRef getName() const override { return "cuda"; }
   llvm::LogicalResult load(mlir::ModuleOp scheduled) override;
@@ -20,6 +22,7 @@ public:
 
 private:
   struct Machine;
+  cuda::Device device;
   mlir::ModuleOp module;
   std::unique_ptr<Machine> machine;
 };

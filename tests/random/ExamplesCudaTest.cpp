@@ -1,6 +1,7 @@
 //===- ExamplesCudaTest.cpp - the examples as emulated CUDA code ------------===//
 //
-// Each example, at a small size, in each type: initial values, two steps, evaluation and prediction against the interpreter.
+// Each example, at a small size, in each type: initial values, two steps, evaluation and prediction against the interpreter; with the
+// schedules for that size, and with those of large ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,18 +23,18 @@ struct Example {
   std::vector<std::string> sets;
 };
 
-class ExamplesCuda : public testing::TestWithParam<std::tuple<Example, const char *>> {};
+class ExamplesCuda : public testing::TestWithParam<std::tuple<Example, const char *, bool>> {};
 
 std::string nameOf(const testing::TestParamInfo<ExamplesCuda::ParamType> &info) {
-  const auto &[example, compute] = info.param;
-  std::string name = std::string(example.file).substr(3) + "_" + compute;
+  const auto &[example, compute, isScheduledLarge] = info.param;
+  std::string name = std::string(example.file).substr(3) + "_" + compute + (isScheduledLarge ? "_as_large" : "");
   for (char &c : name)
     if (!isalnum(c)) c = '_';
   return name;
 }
 
 TEST_P(ExamplesCuda, ComputesWhatTheModelSays) {
-  const auto &[example, compute] = GetParam();
+  const auto &[example, compute, isScheduledLarge] = GetParam();
   MLIRContext context;
   context.loadDialect<TsrDialect, func::FuncDialect>();
   FrontendOptions options;
@@ -49,7 +50,7 @@ TEST_P(ExamplesCuda, ComputesWhatTheModelSays) {
   diagnostics.printText(llvm::errs());
   ASSERT_TRUE(module);
   if (std::string(compute) != "f32") setCompute(*module, compute);
-  EXPECT_EQ(checkOnCuda(*module), "");
+  EXPECT_EQ(checkOnCuda(*module, nullptr, isScheduledLarge ? smallDevice() : cuda::Device()), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -60,6 +61,6 @@ INSTANTIATE_TEST_SUITE_P(
             Example{"03-byte-gpt.tsr", {"depth=2", "heads=2", "head_size=12", "context=12", "d.batch=2", "d.seq=12"}},
             Example{"04-gpt2.tsr", {"depth=2", "heads=2", "head_size=4", "context=8", "d.batch=2", "d.seq=8"}},
             Example{"05-mnist.tsr", {"mnist.batch=3", "width=24"}}),
-        testing::Values("f32", "bf16", "fp16")),
+        testing::Values("f32", "bf16", "fp16"), testing::Bool()),
     nameOf);
 } // namespace
