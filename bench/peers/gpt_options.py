@@ -3,8 +3,8 @@
 import peer_run
 
 
-def parse(description, modes):
-    options = peer_run.run_options(description, modes)
+def parse(description, modes, devices=("cpu",)):
+    options = peer_run.run_options(description, modes, devices)
     for name in ("vocab", "depth", "width", "heads", "context", "seq"):
         options.add_argument("--" + name, type=int, required=True)
     options.add_argument("--attention-biases", action="store_true", help="in the projections around attention")

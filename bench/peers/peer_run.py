@@ -2,7 +2,8 @@
 
 A peer prints `parameters N` once, and then `step K loss L` after every `--block` steps. Nothing else happens between two of
 those lines but training steps, so that whoever reads the lines can take the time from one to the next. The loss is read once
-a block: reading it every step would keep a library that works ahead from doing so.
+a block: reading it every step would keep a library that works ahead from doing so. On a GPU a line `device_bytes N` before it
+says what tensors have taken of the GPU's memory at most.
 """
 
 import argparse
@@ -14,12 +15,14 @@ import numpy
 TOKEN_FILE = (20240520, 1)  # magic number and version of the token files that llm.c and nanoGPT write
 
 
-def run_options(description, modes):
+def run_options(description, modes, devices=("cpu",)):
     """The parser of the options that all peers have; a peer adds those of its model."""
+    precisions = ("f32", "bf16", "tf32") if "cuda" in devices else ("f32", "bf16")
     options = argparse.ArgumentParser(description=description)
     options.add_argument("--data", required=True)
     options.add_argument("--mode", choices=modes, default=modes[0])
-    options.add_argument("--precision", choices=("f32", "bf16"), default="f32", help="bf16: contractions, with f32 parameters")
+    options.add_argument("--device", choices=devices, default=devices[0])
+    options.add_argument("--precision", choices=precisions, default="f32", help="of contractions; parameters are f32")
     options.add_argument("--batch", type=int, required=True)
     options.add_argument("--shuffle", action="store_true", help="a new order of the rows in each epoch")
     options.add_argument("--block", type=int, default=1, help="steps from one printed line to the next")

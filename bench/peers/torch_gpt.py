@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Training steps of a GPT in PyTorch on the CPU, as a peer for the benchmarks: its usual modules at their best settings.
+"""Training steps of a GPT in PyTorch, as a peer for the benchmarks: its usual modules at their best settings.
 
 usage: torch_gpt.py --data FILE --vocab V --depth L --width E --heads H --context C --batch B --seq S --rate R …    (see --help)
 
-FILE is a token file, or any other, whose bytes are the tokens. Pre-normalization, tanh GELU, tied head, no dropout, fused scaled
-dot-product attention; f32, or bf16 by autocast. Lines as peer_run.py says.
+FILE is a token file, or any other, whose bytes are the tokens. Pre-normalization, tanh GELU, tied head, no dropout, fused
+scaled dot-product attention; f32, or bf16 by autocast; with --device cuda on a GPU, in tf32 too. Lines as peer_run.py says.
 """
 
 import gpt_options
@@ -54,7 +54,7 @@ class Gpt(nn.Module):
 
 
 def main():
-    options = gpt_options.parse(__doc__, torch_steps.MODES)
+    options = gpt_options.parse(__doc__, torch_steps.MODES, torch_steps.DEVICES)
     torch.manual_seed(1)
     torch_steps.train(Gpt(options), peer_run.token_batches(options, numpy.int64), options)
 

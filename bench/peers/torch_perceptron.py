@@ -30,7 +30,7 @@ class Perceptron(nn.Module):
 
 
 def main():
-    options = peer_run.run_options(__doc__, torch_steps.MODES)
+    options = peer_run.run_options(__doc__, torch_steps.MODES, torch_steps.DEVICES)
     options.add_argument("--width", type=int, default=128)
     options = options.parse_args()
     torch.manual_seed(1)

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Runs on a machine with an NVIDIA GPU what scripts/gpu-suite.sh put into this folder: checks, timings, peers, a profile.
+#
+#   usage: run.sh [--out DIR] [--limit SECONDS] [--only PART,PART] [--match TEXT] [--unpack DIR]      --help says more
+#
+# It needs Python 3, the driver, cuBLASLt, and NVRTC for single kernels. Exit status 1 if a check failed.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+command -v python3 >/dev/null || { echo "run.sh: there is no python3 here; install Python 3.9 or later" >&2; exit 2; }
+exec python3 -B "$here/bench/gpu/run.py" "$@"
