@@ -10,30 +10,63 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
-SmallVector<TileSchedule> cuda::tileSchedules(TiledOp op, const MatrixAxes &axes) {
-  bool sumsColumns = false, sumsRows = false;
-  int64_t extent = 0, products = 0;
+/// 32-bit registers of a thread that fragments may take: the rest is for addresses and what is computed from element to element.
+static constexpr int64_t fragmentRegisters = 200;
+/// Of these, what f32 numbers are taken apart in, in front of a product.
+static constexpr int64_t splitRegisters = 52;
+
+namespace {
+/// What a launch keeps in registers and in shared memory.
+struct TileNeeds {
+  bool isLaunched = false;
+  int64_t lasting = 0; ///< registers of own operands and of sums
+  int64_t perLine = 0; ///< of matrices, in halves of a register for each other line
+  int64_t products = 0, extent = 0, elementBytes = 2;
+
+  int64_t registers(int64_t otherLines) const { return lasting + perLine * otherLines / 4; }
+  /// A product brings one tile at most.
+  int64_t sharedBytes(int64_t otherLines) const { return products * otherLines * lineLength(extent) * elementBytes; }
+};
+} // namespace
+
+static TileNeeds needsOf(TiledOp op, const MatrixAxes &axes, bool ownsRows) {
+  TileNeeds needs;
+  llvm::SmallPtrSet<Value, 4> own, weights;
   for (Operation &inner : op.getBlock().without_terminator()) {
-    if (auto contract = dyn_cast<ContractOp>(inner)) {
-      TiledContraction role = *tiledRole(contract, axes);
-      sumsColumns |= role.role == TiledRole::SumsColumns;
-      sumsRows |= role.role == TiledRole::SumsRows;
-      extent = std::max(extent, role.extent);
-      ++products;
+    auto contract = dyn_cast<ContractOp>(inner);
+    if (!contract) {
+      // Values of rows are results of the launch that owns rows.
+      for (Value result : inner.getResults()) needs.isLaunched |= ownsRows && !axes.isMatrix(tensorType(result));
       continue;
     }
-    // Values of rows are results of the launch that owns rows.
-    for (Value result : inner.getResults()) sumsColumns |= !axes.isMatrix(tensorType(result));
+    TiledContraction role = *tiledRole(contract, axes);
+    int64_t bytes = contract.getLhs().getType().getElementBytes(), extent = padded(role.extent);
+    needs.elementBytes = std::max(needs.elementBytes, bytes);
+    needs.extent = std::max(needs.extent, role.extent);
+    ++needs.products;
+    if (role.role == TiledRole::MakesMatrix) {
+      if (own.insert(contract->getOperand(ownsRows ? role.x : role.y)).second) needs.lasting += extent * bytes / 8;
+      needs.perLine += 2;
+    } else if ((role.role == TiledRole::SumsColumns) == ownsRows) {
+      needs.isLaunched = true;
+      needs.lasting += extent / 2;
+      if (weights.insert(contract->getOperand(role.x)).second) needs.perLine += bytes / 2;
+    }
   }
+  if (needs.elementBytes == 4) needs.lasting += splitRegisters;
+  return needs;
+}
+
+SmallVector<TileSchedule> cuda::tileSchedules(TiledOp op, const MatrixAxes &axes) {
   SmallVector<TileSchedule> schedules;
   for (bool ownsRows : {true, false}) {
-    if (!(ownsRows ? sumsColumns : sumsRows)) continue;
+    TileNeeds needs = needsOf(op, axes, ownsRows);
+    if (!needs.isLaunched) continue;
     TileSchedule schedule;
     schedule.ownsRows = ownsRows;
-    // Fragments of sums and of own operands grow with the extent; those of the matrices make room.
-    if (extent > 64) schedule.otherLines = 32;
-    // A product brings one tile at most.
-    while (schedule.otherLines > 16 && products * schedule.otherLines * lineLength(extent) * 2 > sharedBytes)
+    int64_t least = needs.elementBytes == 4 ? 8 : 16; // what a fragment of a matrix holds along the sum
+    while (schedule.otherLines > least && (needs.registers(schedule.otherLines) > fragmentRegisters ||
+                                           needs.sharedBytes(schedule.otherLines) > sharedBytes))
       schedule.otherLines /= 2;
     int64_t positions = 1;
     for (AxisAttr axis : axes.batch) positions *= axis.getSize();
@@ -46,8 +79,8 @@ SmallVector<TileSchedule> cuda::tileSchedules(TiledOp op, const MatrixAxes &axes
 TileWriter::TileWriter(TiledOp op, const MatrixAxes &axes, const TileSchedule &schedule, ArrayRef<int64_t> alignments)
     : op(op), axes(axes), schedule(schedule), alignments(alignments) {
   for (const char *word :
-       {"w", "i",    "x",    "warp", "group", "member", "own",   "first",    "inside", "n",   "v",
-        "h", "line", "part", "step", "words", "left",   "right", "position", "tile",   "out", "pair"})
+       {"w",    "i",    "x",    "warp",  "group", "member", "own",      "first", "inside", "n",    "v", "h",
+        "line", "part", "step", "words", "left",  "right",  "position", "tile",  "out",    "pair", "at"})
     taken.insert(word);
 }
 
@@ -169,13 +202,15 @@ void TileWriter::loadOwn(const Product &maker) {
   StringRef type = scalarType(tensorType(maker.own).getElementType());
   std::string name = unique(parameterFor(maker.own) + "_own"), from = parameterFor(maker.own);
   ownNames[maker.own] = name;
-  text.line("tsr::FragmentA " + name + "[" + Twine(padded(maker.extent) / 16) + "];");
+  int64_t depth = depthOf(maker.own);
+  bool isWide = depth == 8; // a word is one number
+  text.line("tsr::FragmentA " + name + "[" + Twine(padded(maker.extent) / depth) + "];");
   text.line("#pragma unroll");
-  text.open("for (int step = 0; step < " + Twine(padded(maker.extent) / 16) + "; ++step)");
+  text.open("for (int step = 0; step < " + Twine(padded(maker.extent) / depth) + "; ++step)");
   text.line("#pragma unroll");
   text.open("for (int w = 0; w < 4; ++w)");
   text.line("const " + indexType + " line = own + 8 * (w % 2);");
-  text.line("const int part = step * 16 + 2 * member + 8 * (w / 2);");
+  text.line("const int part = step * " + Twine(depth) + " + 2 * member + " + (isWide ? "w / 2;" : "8 * (w / 2);"));
   auto times = [](int64_t stride, const std::string &index) {
     return stride == 1 ? index : std::to_string(stride) + " * " + index;
   };
@@ -190,14 +225,16 @@ void TileWriter::loadOwn(const Product &maker) {
     return conditions.empty() ? load : llvm::join(conditions, " && ") + " ? " + load + " : " + none;
   };
   std::string zero = (type + "(0.0f)").str();
-  if (extent % 2 == 0 && isVector(maker.own, maker.ofOwn, 2)) {
+  auto at = [&](StringRef part) {
+    return guarded(part, "*(" + base + times(maker.ofOwn.element, ("(" + part + ")").str()) + "))", zero);
+  };
+  if (isWide) {
+    text.line(name + "[step].words[w] = tsr::bits_of(" + at("part") + ");");
+  } else if (extent % 2 == 0 && isVector(maker.own, maker.ofOwn, 2)) {
     text.line("const auto pair = " +
               guarded("part", "tsr::load<2>(" + base + "part))", "tsr::filled<2>(" + zero + ")") + ";");
     text.line(name + "[step].words[w] = tsr::packed(pair[0], pair[1]);");
   } else {
-    auto at = [&](StringRef part) {
-      return guarded(part, "*(" + base + times(maker.ofOwn.element, ("(" + part + ")").str()) + "))", zero);
-    };
     text.line("const " + type + " left = " + at("part") + ";");
     text.line("const " + type + " right = " + at("part + 1") + ";");
     text.line(name + "[step].words[w] = tsr::packed(left, right);");
@@ -291,8 +328,9 @@ void TileWriter::loadTile(Value other) {
   NamedTensorType type = tensorType(other);
   int64_t extent = extents[other], length = lineLength(extent), others = otherAxis().getSize();
   TiledStrides stride = strides[other];
-  bool isWide = extent % 8 == 0 && isVector(other, stride, 8);
-  int64_t width = isWide ? 8 : 1, parts = padded(extent) / width;
+  int64_t vector = vectorBytes / bytesOf(type.getElementType());
+  bool isWide = extent % vector == 0 && isVector(other, stride, vector);
+  int64_t width = isWide ? vector : 1, parts = padded(extent) / width;
   std::string element = scalarType(type.getElementType()).str(), zero = element + "(0.0f)";
   text.open("for (int i = threadIdx.x; i < " + Twine(schedule.otherLines * parts) +
             "; i += " + Twine(schedule.threads()) + ")");
@@ -304,11 +342,11 @@ void TileWriter::loadTile(Value other) {
   std::string place = parameterFor(other) + " + (" + batchOffset(type) + " + " + std::to_string(stride.line) +
                       " * (first + line) + " + (stride.element == 1 ? "" : std::to_string(stride.element) + " * ") +
                       "part)";
-  std::string load = isWide ? "tsr::load<8>(" + place + ")" : "*(" + place + ")";
-  std::string none = isWide ? "tsr::filled<8>(" + zero + ")" : zero;
+  std::string load = isWide ? "tsr::load<" + std::to_string(vector) + ">(" + place + ")" : "*(" + place + ")";
+  std::string none = isWide ? "tsr::filled<" + std::to_string(vector) + ">(" + zero + ")" : zero;
   std::string value = conditions.empty() ? load : llvm::join(conditions, " && ") + " ? " + load + " : " + none;
-  text.line(tileNames[other] + (isWide ? ".set_vector<8>(" : ".set(") + "line * " + Twine(length) + " + part, " +
-            value + ");");
+  text.line(tileNames[other] + (isWide ? ".set_vector<" + std::to_string(vector) + ">(" : std::string(".set(")) +
+            "line * " + Twine(length) + " + part, " + value + ");");
   text.close();
 }
 
@@ -322,8 +360,18 @@ void TileWriter::writeMaker(const Product &maker) {
   matrices[contract.getResult()] = castTo(name + "[n].values[v]", Float32Type::get(op.getContext()), element);
   text.line("tsr::FragmentC " + name + "[" + Twine(tilesOfOther()) + "] = {};");
   text.line("#pragma unroll");
-  text.open("for (int step = 0; step < " + Twine(padded(maker.extent) / 16) + "; ++step)");
+  text.open("for (int step = 0; step < " + Twine(padded(maker.extent) / depthOf(maker.own)) + "; ++step)");
   text.line("#pragma unroll");
+  if (depthOf(maker.own) == 8) {
+    text.open("for (int n = 0; n < " + Twine(tilesOfOther()) + "; ++n)");
+    text.line("const auto pair = " + tileNames[maker.other] + ".get_vector<2>((8 * n + group) * " + Twine(length) +
+              " + step * 8 + 2 * member);");
+    text.line("tsr::multiply_add<float>(" + name + "[n], " + ownNames[maker.own] +
+              "[step], {tsr::bits_of(pair[0]), tsr::bits_of(pair[1])});");
+    text.close();
+    text.close();
+    return;
+  }
   text.open("for (int n = 0; n < " + Twine(tilesOfOther()) + "; n += 2)");
   text.line("unsigned words[4]; // of both tiles' lines: the first and the second half of the step");
   text.line("const int line = 8 * (n + threadIdx.x % 32 / 16) + threadIdx.x % 8;");
@@ -346,6 +394,21 @@ void TileWriter::writeSum(const Product &sum) {
   std::string type = scalarType(tensorType(sum.own).getElementType()).str(), weights = fragments[sum.own];
   int64_t length = lineLength(sum.extent);
   std::string name = sumNames.lookup(sum.result);
+  if (depthOf(sum.own) == 8) {
+    text.line("#pragma unroll");
+    text.open("for (int step = 0; step < " + Twine(tilesOfOther()) + "; ++step)");
+    text.line("tsr::FragmentA left;");
+    text.line("#pragma unroll");
+    text.line("for (int w = 0; w < 4; ++w) left.words[w] = tsr::bits_of(" + weights + "[step][w % 2 * 2 + w / 2]);");
+    text.line("#pragma unroll");
+    text.open("for (int n = 0; n < " + Twine(padded(sum.extent) / 8) + "; ++n)");
+    text.line("const int at = (8 * step + 2 * member) * " + Twine(length) + " + 8 * n + group;");
+    text.line("tsr::multiply_add<float>(" + name + "[n], left, {tsr::bits_of(" + tileNames[sum.other] +
+              ".get(at)), tsr::bits_of(" + tileNames[sum.other] + ".get(at + " + Twine(length) + "))});");
+    text.close();
+    text.close();
+    return;
+  }
   text.line("#pragma unroll");
   text.open("for (int step = 0; step < " + Twine(schedule.otherLines / 16) + "; ++step)");
   text.line("tsr::FragmentA left;");

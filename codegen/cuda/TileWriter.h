@@ -95,6 +95,8 @@ private:
   AxisAttr ownAxis() const { return schedule.ownsRows ? axes.rows : axes.columns; }
   AxisAttr otherAxis() const { return schedule.ownsRows ? axes.columns : axes.rows; }
   bool hasOtherTail() const { return otherAxis().getSize() % schedule.otherLines != 0; }
+  /// Numbers along what is summed that a fragment of a value's type holds.
+  static int64_t depthOf(Value value) { return tensorType(value).getElementType().isF32() ? 8 : 16; }
   int64_t tilesOfOther() const { return schedule.otherLines / 8; }
 
   TiledOp op;

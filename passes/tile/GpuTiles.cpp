@@ -5,16 +5,17 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Numbers along E that sums and own operands may have: they are held in registers.
-static constexpr int64_t mostElements = 128;
+/// Bytes along E that sums and own operands may have: they are held in registers.
+static constexpr int64_t mostBytes = 256;
 /// Products of a group: each may bring a tile of an operand into shared memory.
 static constexpr int mostProducts = 8;
 /// Lines of a fragment.
 static constexpr int64_t leastLines = 16;
 
-static bool isLowFloat(Value value) {
+/// What matrix units multiply; f32 as two numbers of tf32.
+static bool isMultiplied(Value value) {
   Type element = tensorType(value).getElementType();
-  return element.isBF16() || element.isF16();
+  return element.isBF16() || element.isF16() || element.isF32();
 }
 
 bool tessera::runsOnGpu(const TileGroup &group) {
@@ -31,7 +32,7 @@ bool tessera::runsOnGpu(const TileGroup &group) {
       std::optional<TiledContraction> role = tiledRole(contract, group.axes);
       Value x = contract->getOperand(role->x), y = contract->getOperand(role->y);
       if (++products > mostProducts) return false;
-      if (!isLowFloat(x) || role->extent > mostElements || makerOf(y)) return false;
+      if (!isMultiplied(x) || role->extent * tensorType(x).getElementBytes() > mostBytes || makerOf(y)) return false;
       bool isMaker = role->role == TiledRole::MakesMatrix;
       // What a sum reads leaves a kernel element by element.
       if (isMaker ? makerOf(x) != nullptr : !isa_and_nonnull<KernelOp>(makerOf(x))) return false;

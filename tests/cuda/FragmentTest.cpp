@@ -1,7 +1,7 @@
 //===- FragmentTest.cpp - which lane holds what of a small matrix -----------===//
 //
 // The tables below are written as the PTX manual gives them (Parallel Thread Execution ISA: "Matrix Fragments for mma.m16n8k16 with
-// floating point type", "ldmatrix"), by number of the element in a fragment; tessera.cuh says the same by words. Elements are laid
+// floating point type", "Matrix Fragments for mma.m16n8k8", "ldmatrix"), by number of the element in a fragment; tessera.cuh says the same by words. Elements are laid
 // out by the tables, multiplied by the twin of the instruction, and compared with the product of the matrices.
 //
 //===----------------------------------------------------------------------===//
@@ -36,6 +36,31 @@ Place ofC(int lane, int i) {
   int groupID = lane >> 2, threadIDInGroup = lane % 4;
   return {i < 2 ? groupID : groupID + 8, threadIDInGroup * 2 + (i & 0x1)};
 }
+
+/// Of m16n8k8 with .tf32 operands.
+Place ofNarrowA(int lane, int i) {
+  int groupID = lane >> 2, threadIDInGroup = lane % 4;
+  int row = i == 0 || i == 2 ? groupID : groupID + 8;
+  return {row, i == 0 || i == 1 ? threadIDInGroup : threadIDInGroup + 4};
+}
+Place ofNarrowB(int lane, int i) {
+  int groupID = lane >> 2, threadIDInGroup = lane % 4;
+  return {i == 0 ? threadIDInGroup : threadIDInGroup + 4, groupID};
+}
+
+constexpr const char *narrowText = R"(#include "tessera.cuh"
+extern "C" __global__ void __launch_bounds__(32)
+multiply(const float *a, const float *b, const int *places_a, const int *places_b, const int *places_c, float *c) {
+  const int lane = threadIdx.x;
+  unsigned x[4], y[2];
+  tsr::FragmentC sum;
+  for (int w = 0; w < 4; ++w) x[w] = tsr::to_tf32(a[places_a[4 * lane + w]]);
+  for (int w = 0; w < 2; ++w) y[w] = tsr::to_tf32(b[places_b[2 * lane + w]]);
+  for (int v = 0; v < 4; ++v) sum.values[v] = c[places_c[4 * lane + v]];
+  tsr::multiply_add_tf32(sum, x, y);
+  for (int v = 0; v < 4; ++v) c[places_c[4 * lane + v]] = sum.values[v];
+}
+)";
 
 constexpr const char *kernelText = R"(#include "tessera.cuh"
 extern "C" __global__ void __launch_bounds__(32)
@@ -122,6 +147,39 @@ TEST_P(Fragments, AreThoseOfThePtxManual) {
     for (int j = 0; j < 8; ++j) {
       float sum = c[i][j];
       for (int k = 0; k < 16; ++k) sum += a[i][k] * b[k][j];
+      EXPECT_EQ(sums[8 * i + j], sum) << i << ", " << j;
+    }
+}
+
+TEST(NarrowFragments, AreThoseOfThePtxManual) {
+  cuda::CudaKernel multiply =
+      kernel("multiply", narrowText,
+             {"const float *", "const float *", "const int *", "const int *", "const int *", "float *"},
+             {512, 256, 512, 256, 512, 512});
+  EmulatedKernels loaded({&multiply});
+  ASSERT_EQ(loaded.errors, "");
+  std::mt19937 random(2);
+  float a[16][8], b[8][8];
+  std::vector<float> c(128), sums;
+  for (auto &row : a)
+    for (float &x : row) x = static_cast<float>(static_cast<int>(random() % 17) - 8);
+  for (auto &row : b)
+    for (float &x : row) x = static_cast<float>(static_cast<int>(random() % 17) - 8);
+  for (float &x : c) x = static_cast<float>(random() % 100);
+  sums = c;
+  std::vector<int> placesA, placesB, placesC;
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = 0; i < 4; ++i) placesA.push_back(8 * ofNarrowA(lane, i).row + ofNarrowA(lane, i).column);
+    for (int i = 0; i < 2; ++i) placesB.push_back(8 * ofNarrowB(lane, i).row + ofNarrowB(lane, i).column);
+    for (int i = 0; i < 4; ++i) placesC.push_back(8 * ofC(lane, i).row + ofC(lane, i).column);
+  }
+  EXPECT_EQ(std::set<int>(placesA.begin(), placesA.end()).size(), 128u);
+  EXPECT_EQ(std::set<int>(placesB.begin(), placesB.end()).size(), 64u);
+  ASSERT_EQ(loaded.run(multiply, {a, b, placesA.data(), placesB.data(), placesC.data(), sums.data()}), "");
+  for (int i = 0; i < 16; ++i)
+    for (int j = 0; j < 8; ++j) {
+      float sum = c[8 * i + j];
+      for (int k = 0; k < 8; ++k) sum += a[i][k] * b[k][j];
       EXPECT_EQ(sums[8 * i + j], sum) << i << ", " << j;
     }
 }

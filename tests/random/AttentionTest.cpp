@@ -129,7 +129,6 @@ TEST(AttentionBarriers, EachIsMissed) {
   EXPECT_GE(barriers, 10); // two for each sweep: of `step` three forward and two backward
 }
 
-/// In low types, which matrix units multiply.
 static void checkOnGpu(const Attention &attention, StringRef compute) {
   MLIRContext context;
   OwningOpRef<ModuleOp> program = compileTo(context, modelText(attention), "parse", compute);
@@ -142,6 +141,7 @@ static void checkOnGpu(const Attention &attention, StringRef compute) {
   EXPECT_EQ(inStep, attention.tiledOnGpu);
 }
 
+TEST_P(AttentionOnGpu, TrainsInF32) { checkOnGpu(GetParam(), ""); }
 TEST_P(AttentionOnGpu, TrainsInBf16) { checkOnGpu(GetParam(), "bf16"); }
 TEST_P(AttentionOnGpu, TrainsInFp16) { checkOnGpu(GetParam(), "fp16"); }
 

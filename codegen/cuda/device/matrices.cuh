@@ -8,14 +8,16 @@
 namespace tsr {
 
 //===----------------------------------------------------------------------===//
-// Products of small matrices by a warp (PTX: mma.sync m16n8k16, ldmatrix). Lane l is member t = l % 4 of group g = l / 4.
+// Products of small matrices by a warp (PTX: mma.sync m16n8k16 and m16n8k8, ldmatrix). Lane l is member t = l % 4 of group g = l / 4.
 //===----------------------------------------------------------------------===//
 
-/// Of a [16, 16]: word w holds row g + 8 (w % 2), columns 2 t + 8 (w / 2) and the next; the first in the lower half.
+/// Of a [16, 16] of low floats: word w holds row g + 8 (w % 2), columns 2 t + 8 (w / 2) and the next; the first in the lower half. Of
+/// a [16, 8] of f32: word w holds row g + 8 (w % 2), column 2 t + w / 2. The instruction calls that column t + 4 (w / 2); what is
+/// summed may be numbered in any way that both operands share.
 struct FragmentA {
   unsigned words[4];
 };
-/// Of b [16, 8]: word w holds rows 2 t + 8 w and the next of column g.
+/// Of b [16, 8] of low floats: word w holds rows 2 t + 8 w and the next of column g. Of b [8, 8] of f32: row 2 t + w of column g.
 struct FragmentB {
   unsigned words[2];
 };
@@ -68,6 +70,60 @@ template <typename T> void multiply_add(FragmentC &c, const FragmentA &a, const 
   }
 }
 #endif
+
+/// The nearest number with ten bits behind the point, halves away from zero.
+TSR_DEVICE unsigned to_tf32(float x) {
+#ifdef __CUDACC__
+  unsigned bits;
+  // Volatile, so that it stays in its loop: what is read in every round would be kept twice, and there are no registers for that.
+  asm volatile("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+#else
+  unsigned bits = bits_of(x);
+  return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
+#endif
+}
+
+/// c += a b of tf32 numbers, m16n8k8.
+TSR_DEVICE void multiply_add_tf32(FragmentC &c, const unsigned (&a)[4], const unsigned (&b)[2]) {
+#ifdef __CUDACC__
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+               "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c.values[0]), "+f"(c.values[1]), "+f"(c.values[2]), "+f"(c.values[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+  struct Both {
+    unsigned a[4], b[2];
+  } own{{a[0], a[1], a[2], a[3]}, {b[0], b[1]}}, all[32];
+  emulation::collect(&own, sizeof own, all);
+  const int group = threadIdx.x % 32 / 4, member = threadIdx.x % 4;
+  for (int v = 0; v < 4; ++v) {
+    const int row = group + 8 * (v / 2), column = 2 * member + v % 2;
+    for (int k = 0; k < 8; ++k)
+      c.values[v] +=
+          float_of(all[row % 8 * 4 + k % 4].a[row / 8 + 2 * (k / 4)]) * float_of(all[column * 4 + k % 4].b[k / 4]);
+  }
+#endif
+}
+
+/// c += a b of f32 numbers, each as the sum of two tf32 numbers, without the product of the lower ones: exact to 2^-21 or so
+/// (NVIDIA CUTLASS, "3xTF32").
+template <> TSR_DEVICE void multiply_add<float>(FragmentC &c, const FragmentA &a, const FragmentB &b) {
+  unsigned high_a[4], low_a[4], high_b[2], low_b[2];
+#pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    high_a[w] = to_tf32(float_of(a.words[w]));
+    low_a[w] = to_tf32(float_of(a.words[w]) - float_of(high_a[w]));
+  }
+#pragma unroll
+  for (int w = 0; w < 2; ++w) {
+    high_b[w] = to_tf32(float_of(b.words[w]));
+    low_b[w] = to_tf32(float_of(b.words[w]) - float_of(high_b[w]));
+  }
+  multiply_add_tf32(c, low_a, high_b);
+  multiply_add_tf32(c, high_a, low_b);
+  multiply_add_tf32(c, high_a, high_b);
+}
 
 /// Four matrices [8, 8] of 16-bit numbers out of shared memory: lane l says where row l % 8 of matrix l / 8 starts, at a multiple of 8
 /// numbers. Word m holds numbers 2 t and 2 t + 1 of row g of matrix m; of column g with `Transposed`.
