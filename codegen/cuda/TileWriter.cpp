@@ -29,6 +29,8 @@ struct TileNeeds {
 };
 } // namespace
 
+static bool isSerial(TiledOp op, AxisAttr axis) { return llvm::is_contained(names(op.getSerial()), axis.getName()); }
+
 static TileNeeds needsOf(TiledOp op, const MatrixAxes &axes, bool ownsRows) {
   TileNeeds needs;
   llvm::SmallPtrSet<Value, 4> own, weights;
@@ -69,7 +71,8 @@ SmallVector<TileSchedule> cuda::tileSchedules(TiledOp op, const MatrixAxes &axes
                                            needs.sharedBytes(schedule.otherLines) > sharedBytes))
       schedule.otherLines /= 2;
     int64_t positions = 1;
-    for (AxisAttr axis : axes.batch) positions *= axis.getSize();
+    for (AxisAttr axis : axes.batch)
+      if (ownsRows || !isSerial(op, axis)) positions *= axis.getSize();
     schedule.blocks = positions * llvm::divideCeil((ownsRows ? axes.rows : axes.columns).getSize(), schedule.ownLines);
     schedules.push_back(schedule);
   }
@@ -169,31 +172,60 @@ void TileWriter::writeSignature(StringRef symbol) {
             llvm::join(list, ",\n    ") + ")");
 }
 
-/// Which lines the block owns, and of which position of the batch.
+/// Which lines the block owns, and of which position of the batch. A block that owns columns goes over the serial axes.
 void TileWriter::writePosition() {
   int64_t count = llvm::divideCeil(ownAxis().getSize(), schedule.ownLines);
   text.line("const int warp = threadIdx.x / 32, group = threadIdx.x % 32 / 4, member = threadIdx.x % 4;");
   std::string tile = count == 1 ? "0" : "blockIdx.x % " + std::to_string(count);
   text.line("const int tile = " + tile + ";");
+  text.line("// A lane has own lines `own` and `own` + 8.");
+  text.line("const " + indexType + " own = tile * " + Twine(schedule.ownLines) + " + warp * 16 + group;");
   text.line("const int position = blockIdx.x" + Twine(count == 1 ? "" : " / " + std::to_string(count)) + ";");
+  SmallVector<AxisAttr> inBlocks;
+  for (AxisAttr axis : axes.batch) (isLooped(axis) ? serialAxes : inBlocks).push_back(axis);
   int64_t within = 1;
-  for (AxisAttr axis : llvm::reverse(axes.batch)) {
+  for (AxisAttr axis : llvm::reverse(inBlocks)) {
     std::string index = "position";
     if (within != 1) index += " / " + std::to_string(within);
-    if (axis != axes.batch.front()) index += " % " + std::to_string(axis.getSize());
+    if (axis != inBlocks.front()) index += " % " + std::to_string(axis.getSize());
     within *= axis.getSize();
     std::string name = unique(axis.getName());
     batchIndex[axis.getName()] = name;
     text.line("const " + indexType + " " + name + " = " + index + ";");
   }
-  text.line("// A lane has own lines `own` and `own` + 8.");
-  text.line("const " + indexType + " own = tile * " + Twine(schedule.ownLines) + " + warp * 16 + group;");
+  if (serialAxes.empty()) declareBatch("position");
+}
+
+/// The indices of kernels outside of rows and columns, by the number of the batch's position.
+void TileWriter::declareBatch(StringRef number) {
   for (Inner &kernel : kernels) {
     current = &kernel.plan;
     indices.assign(kernel.plan.sizes.size(), "");
-    declareIndices(0, kernel.rowsLoop(), "position");
+    declareIndices(0, kernel.rowsLoop(), number);
     kernel.batch.assign(indices.begin(), indices.begin() + kernel.rowsLoop());
   }
+}
+
+/// Loops over positions that one block sums over.
+void TileWriter::openSerialLoops() {
+  if (serialAxes.empty()) return;
+  for (AxisAttr axis : serialAxes) {
+    std::string name = unique(axis.getName());
+    batchIndex[axis.getName()] = name;
+    text.open("for (" + indexType + " " + name + " = 0; " + name + " < " + Twine(axis.getSize()) + "; ++" + name + ")");
+  }
+  SmallVector<std::string> parts;
+  int64_t within = 1;
+  for (AxisAttr axis : llvm::reverse(axes.batch)) {
+    parts.push_back((within == 1 ? "" : std::to_string(within) + " * ") + batchIndex[axis.getName()]);
+    within *= axis.getSize();
+  }
+  text.line("const " + indexType + " number = " + llvm::join(parts, " + ") + "; // of the batch's position");
+  declareBatch("number");
+}
+
+void TileWriter::closeSerialLoops() {
+  for (size_t i = 0; i < serialAxes.size(); ++i) text.close();
 }
 
 /// An own operand as fragments, zero beyond its end. Two neighbours are moved at once where they lie so.
@@ -272,10 +304,12 @@ FailureOr<std::string> TileWriter::write(StringRef symbol) {
   }
   unsigned sweeps = reducing ? reducing->plan.sweeps : 1;
   if (reducing) writeRowStep(0);
+  openSerialLoops();
   for (unsigned number = 1; number <= sweeps; ++number) {
     writeSweep(number, sweeps);
     if (reducing) writeRowStep(number);
   }
+  closeSerialLoops();
   for (const Product &sum : sums) storeSum(sum);
   text.close();
   if (failed) return failure();
@@ -308,7 +342,8 @@ void TileWriter::writeSweep(unsigned number, unsigned sweeps) {
   if (reducing) declareAccumulators(number);
   text.open("for (" + indexType + " first = " + start + "; first < " + end + "; first += " + Twine(lines) + ")");
   frames.emplace_back();
-  if (number > 1 || others > lines) text.line("tsr::sync_block(); // the tile before has been read");
+  if (number > 1 || others > lines || !serialAxes.empty())
+    text.line("tsr::sync_block(); // the tile before has been read");
   for (Value other : tiles) {
     bool isNeeded = isLast || llvm::any_of(makers, [&](const Product &maker) { return maker.other == other; });
     if (isNeeded) loadTile(other);

@@ -71,6 +71,9 @@ private:
   llvm::LogicalResult plan();
   void writeSignature(llvm::StringRef symbol);
   void writePosition();
+  void declareBatch(llvm::StringRef number);
+  void openSerialLoops();
+  void closeSerialLoops();
   void loadOwn(const Product &maker);
   void declareTiles();
   void writeSweep(unsigned number, unsigned sweeps);
@@ -92,6 +95,11 @@ private:
   bool isVector(Value operand, TiledStrides stride, int64_t count) const;
   bool isMatrix(Value value) const { return axes.isMatrix(tensorType(value)); }
   bool isRow(const Inner &inner, Value item) const;
+  /// Whether the block goes over a batch axis by itself.
+  bool isLooped(AxisAttr axis) const {
+    TiledOp tiled = op;
+    return !schedule.ownsRows && llvm::is_contained(names(tiled.getSerial()), axis.getName());
+  }
   AxisAttr ownAxis() const { return schedule.ownsRows ? axes.rows : axes.columns; }
   AxisAttr otherAxis() const { return schedule.ownsRows ? axes.columns : axes.rows; }
   bool hasOtherTail() const { return otherAxis().getSize() % schedule.otherLines != 0; }
@@ -105,6 +113,7 @@ private:
   llvm::ArrayRef<int64_t> alignments;
   std::vector<Inner> kernels;
   std::vector<Product> makers, sums;
+  llvm::SmallVector<AxisAttr> serialAxes;       ///< that the block goes over
   llvm::SmallVector<Value> tiles;               ///< other operands, each once
   llvm::DenseMap<Value, int64_t> extents;       ///< of tiles
   llvm::DenseMap<Value, TiledStrides> strides;  ///< of tiles: of a line, and along it

@@ -19,7 +19,6 @@ static bool isMultiplied(Value value) {
 }
 
 bool tessera::runsOnGpu(const TileGroup &group) {
-  if (!group.serialAxes.empty()) return false;
   if (group.axes.rows.getSize() < leastLines || group.axes.columns.getSize() < leastLines) return false;
   auto makerOf = [&](Value value) -> Operation * {
     Operation *op = value.getDefiningOp();
@@ -34,6 +33,11 @@ bool tessera::runsOnGpu(const TileGroup &group) {
       if (++products > mostProducts) return false;
       if (!isMultiplied(x) || role->extent * tensorType(x).getElementBytes() > mostBytes || makerOf(y)) return false;
       bool isMaker = role->role == TiledRole::MakesMatrix;
+      // Blocks that own columns go over the serial axes: what they own has none of them, and what they sum is summed over all.
+      auto hasAxis = [](Value value) { return [=](StringRef axis) { return tensorType(value).hasAxis(axis); }; };
+      if (isMaker && llvm::any_of(group.serialAxes, hasAxis(y))) return false;
+      if (role->role == TiledRole::SumsRows && llvm::any_of(group.serialAxes, hasAxis(contract.getResult())))
+        return false;
       // What a sum reads leaves a kernel element by element.
       if (isMaker ? makerOf(x) != nullptr : !isa_and_nonnull<KernelOp>(makerOf(x))) return false;
       sumsRows |= role->role == TiledRole::SumsRows;

@@ -217,7 +217,6 @@ static const auto cases = testing::Values(
               .headSize = 8,
               .score = "where(pos[key] <= pos[seq], s, -inf)",
               .group = 3,
-              .tiledOnGpu = 1, // gradients of keys are sums over the queries of a group
               .upper = 0});
 
 static std::string nameOf(const testing::TestParamInfo<Attention> &info) { return info.param.name; }
