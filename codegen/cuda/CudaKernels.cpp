@@ -57,6 +57,7 @@ static std::string describe(const KernelSchedule &schedule, const KernelPlan &pl
   if (schedule.team > 1)
     text +=
         ", " + std::to_string(schedule.team) + " threads " + (schedule.strided ? "in a column " : "") + "for a point";
+  if (schedule.ownPositions > 0) text += ", each with " + std::to_string(schedule.ownPositions) + " positions";
   if (schedule.kept > 0) text += ", its values kept in registers";
   if (plan.sweeps > 1) text += ", " + std::to_string(plan.sweeps) + " sweeps";
   return text;

@@ -72,7 +72,7 @@ void KernelWriter::writePoint() {
 FailureOr<std::string> KernelWriter::write(StringRef symbol) {
   writeSignature(symbol);
   frames.emplace_back();
-  writePoint();
+  if (!plan.scatter) writePoint();
   if (plan.scatter) {
     writeScatter();
   } else if (plan.sweeps == 0) {

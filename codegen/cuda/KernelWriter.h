@@ -57,6 +57,15 @@ private:
 
   // ScatterWriter.cpp: kernels of rule 4 (docs/ir.md).
   void writeScatter();
+  void writeScatterByPoints();
+  void writeScatterByPositions();
+  void openFill();
+  void writeFill(llvm::StringRef place);
+  void closeFill();
+  void writeAddition(llvm::StringRef place);
+  void writeWhatIsNeededFor(mlir::ValueRange roots);
+  std::pair<std::string, std::string> positionOf();
+  std::string offsetOf(llvm::StringRef position);
 
   int64_t vectorOf(unsigned loop) const override { return isVectorLoop(loop) ? schedule.vector : 1; }
   /// Whether a value differs between the lanes of a vector.

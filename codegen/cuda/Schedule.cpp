@@ -20,6 +20,8 @@ static int64_t keptRegisters(int64_t block) {
 }
 /// Bytes of a number that threads exchange in shared memory, at most.
 static constexpr int64_t mostScratch = 8;
+/// Blocks of a scatter on a multiprocessor: each reads all positions.
+static constexpr int64_t scatterBlocks = 8;
 static constexpr int64_t warp = 32, largestTeam = 1024;
 
 Device Device::of(int architecture) {
@@ -126,6 +128,19 @@ SmallVector<Value> cuda::readAgain(const KernelPlan &plan) {
   return llvm::filter_to_vector(plan.items, [&](Value item) { return sweeps.lookup(item) > 1; });
 }
 
+/// Where all points add at the same positions, blocks own positions and look for what is theirs; else threads own points.
+static void scheduleScatter(const KernelPlan &plan, const Device &device, KernelSchedule &schedule) {
+  schedule.block = 64;
+  ScatterAddOp scatter = plan.scatter;
+  bool isShared = llvm::none_of(scatter.getIndices(),
+                                [&](Value index) { return (plan.varies.lookup(index) & plan.parallelMask()) != 0; });
+  if (!isShared || schedule.serialCount == 1) return;
+  for (StringRef axis : names(scatter.getAxes())) schedule.positions *= scatter.getType().getSize(axis);
+  schedule.ownPositions = llvm::divideCeil(schedule.positions, device.multiprocessors * scatterBlocks);
+  int64_t wanted = std::max(schedule.points, std::min(schedule.serialCount, usualBlock));
+  schedule.block = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), warp, usualBlock);
+}
+
 KernelSchedule cuda::chooseSchedule(const KernelPlan &plan, const Device &device, ArrayRef<int64_t> alignments) {
   KernelSchedule schedule;
   schedule.alignments.assign(alignments.begin(), alignments.end());
@@ -136,7 +151,7 @@ KernelSchedule cuda::chooseSchedule(const KernelPlan &plan, const Device &device
     schedule.vector /= 2;
   divideByVector(plan, schedule);
   if (plan.scatter) {
-    schedule.block = 64;
+    scheduleScatter(plan, device, schedule);
     return schedule;
   }
   if (!hasSerial) return schedule;

@@ -35,10 +35,15 @@ struct KernelSchedule {
   int64_t kept = 0;        ///< serial vectors of a thread that stay in registers from one sweep to the next; 0: none do
   int64_t points = 1;      ///< of the kernel
   int64_t serialCount = 1; ///< serial vectors of a point
+  /// Of a scatter: positions of the result that a block owns, at all points; 0: a thread owns its point at all positions.
+  int64_t ownPositions = 0;
+  int64_t positions = 1;                 ///< of the result that a scatter adds at
   llvm::SmallVector<int64_t> alignments; ///< of the arguments' addresses, in bytes: operands, then results
 
   int64_t pointsOfBlock() const { return block / team; }
-  int64_t blocks() const { return llvm::divideCeil(points, pointsOfBlock()); }
+  int64_t blocks() const {
+    return ownPositions > 0 ? llvm::divideCeil(positions, ownPositions) : llvm::divideCeil(points, pointsOfBlock());
+  }
 };
 
 /// Element values that are read from memory in more than one sweep, in the plan's order.

@@ -187,6 +187,20 @@ TEST(Views, ScatterAddRows) {
   }
 }
 
+/// More positions than a block of threads reads at once, in a low type, with updates that are computed.
+TEST(Views, ScatterAddManyRows) {
+  std::string u = "[row: 700, embed: 9], bf16", i = "[row: 700], i32", y = "[vocab: 33, embed: 9], f32",
+              w = "[row: 700, embed: 9], f32";
+  check({{{"u", u}, {"i", i}},
+         "\"embed\"",
+         "\"row\"",
+         "embed",
+         op("%e", "cast %u : <" + u + "> to <" + w + ">") +
+             op("%y", "scatter_add %e [[\"vocab\"] = %i] : (" + T(w) + ", " + T(i) + ") -> " + T(y)),
+         {{"%y", y}}},
+        {.highInteger = 36});
+}
+
 TEST(Views, ScatterAddOneEachRow) {
   // The label's part of the logits' gradient.
   std::string u = "[batch: 23], f32", i = "[batch: 23], i32", y = "[batch: 23, vocab: 20], f32", e = "[batch: 23], f32";

@@ -104,8 +104,11 @@ public:
   Thread &now() { return *current; }
   /// What a lane of this thread's warp brought to the last operation of the warp.
   const char *fromLane(int lane) const { return collected[current->number / warpSize][lane]; }
-  void fail(const std::string &what) {
+  /// Ends the run: with wrong numbers this thread might write anywhere.
+  [[noreturn]] void fail(const std::string &what) {
     if (error.empty()) error = what;
+    wait(State::Done);
+    __builtin_trap(); // nobody goes on with it
   }
   [[noreturn]] void runThread();
 
@@ -168,8 +171,9 @@ void Block::run() {
       current = &thread;
       tsr::emulation::threadIdx.x = thread.number;
       switchFiber(scheduler, thread.context);
+      if (!error.empty()) return;
     }
-  } while (error.empty() && releaseWaiting());
+  } while (releaseWaiting());
 }
 
 /// False where all threads are done.
@@ -194,8 +198,8 @@ bool Block::releaseWaiting() {
     released = true;
   }
   if (!released)
-    fail(std::to_string(done) + " threads are done, " + std::to_string(atBarrier) + " wait at a barrier, " +
-         std::to_string(count - done - atBarrier) + " at an operation of their warp: they do not meet");
+    error = std::to_string(done) + " threads are done, " + std::to_string(atBarrier) + " wait at a barrier, " +
+            std::to_string(count - done - atBarrier) + " at an operation of their warp: they do not meet";
   return released;
 }
 
@@ -215,7 +219,7 @@ int Block::declareShared(int bytes) {
 
 void Block::readShared(int offset, void *to, int bytes) {
   std::memset(to, 0xff, bytes);
-  if (offset < 0 || offset + bytes > current->declared) return fail("shared memory is read outside what is declared");
+  if (offset < 0 || offset + bytes > current->declared) fail("shared memory is read outside what is declared");
   std::memcpy(to, shared.data() + offset, bytes);
   int self = static_cast<int>(current->number);
   for (int i = offset; i < offset + bytes; ++i) {
@@ -229,8 +233,7 @@ void Block::readShared(int offset, void *to, int bytes) {
 }
 
 void Block::writeShared(int offset, const void *from, int bytes) {
-  if (offset < 0 || offset + bytes > current->declared)
-    return fail("shared memory is written outside what is declared");
+  if (offset < 0 || offset + bytes > current->declared) fail("shared memory is written outside what is declared");
   std::memcpy(shared.data() + offset, from, bytes);
   int self = static_cast<int>(current->number);
   for (int i = offset; i < offset + bytes; ++i) {
@@ -260,7 +263,7 @@ void tsr::emulation::write_shared(int offset, const void *from, int bytes) { blo
 void tsr::emulation::sync_block() { block->wait(State::AtBarrier); }
 void tsr::emulation::fail(const char *what) { block->fail(what); }
 void tsr::emulation::collect(const void *own, int bytes, void *all) {
-  if (bytes > static_cast<int>(sizeof(Thread::brought))) return block->fail("a lane brings too much");
+  if (bytes > static_cast<int>(sizeof(Thread::brought))) block->fail("a lane brings too much");
   std::memcpy(block->now().brought, own, bytes);
   block->wait(State::AtWarpOperation);
   for (int lane = 0; lane < warpSize; ++lane)

@@ -10,7 +10,7 @@ using namespace tessera;
 using namespace tessera::test;
 
 /// Bytes of all arguments of a kernel that is worth recording: what is found in large tensors is found in small ones.
-static constexpr int64_t mostBytes = 256 << 10;
+static constexpr int64_t mostBytes = 48 << 10;
 /// Addresses matter up to the largest vector.
 static constexpr uintptr_t vectorBytes = 16;
 

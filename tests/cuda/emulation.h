@@ -78,6 +78,14 @@ template <typename T> T shuffle_xor(T x, int mask) {
   return x;
 }
 inline void sync_block() { emulation::sync_block(); }
+inline unsigned ballot(bool x) {
+  bool all[32];
+  emulation::collect(&x, sizeof x, all);
+  unsigned bits = 0;
+  for (int lane = 0; lane < 32; ++lane) bits |= static_cast<unsigned>(all[lane]) << lane;
+  return bits;
+}
+inline int count_bits(unsigned bits) { return __builtin_popcount(bits); }
 
 } // namespace tsr
 

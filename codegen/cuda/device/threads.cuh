@@ -71,6 +71,9 @@ private:
 
 template <typename T> TSR_DEVICE T shuffle_xor(T x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 TSR_DEVICE void sync_block() { __syncthreads(); }
+/// Bit l: what lane l brings.
+TSR_DEVICE unsigned ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
+TSR_DEVICE int count_bits(unsigned bits) { return __popc(bits); }
 #endif
 
 template <typename T> TSR_DEVICE Softmax<T> shuffle_xor(Softmax<T> x, int mask) {
@@ -113,6 +116,21 @@ TSR_DEVICE vec<T, N> strided_reduce(vec<T, N> x, Shared<T> scratch) {
 
 template <typename Op, int Team, int Stride, typename T> TSR_DEVICE T strided_reduce(T x, Shared<T> scratch) {
   return strided_reduce<Op, Team, Stride>(filled<1>(x), scratch)[0];
+}
+
+/// How many threads of a block of `Warps` warps are chosen; `place` becomes the number of those in front of this one. `counts` has a
+/// number for each warp.
+template <int Warps> TSR_DEVICE int count_chosen(bool chosen, Shared<int> counts, int &place) {
+  const unsigned lanes = ballot(chosen);
+  if (threadIdx.x % 32 == 0) counts.set(threadIdx.x / 32, count_bits(lanes));
+  place = count_bits(lanes & ((1u << threadIdx.x % 32) - 1));
+  sync_block();
+  int sum = 0;
+  for (int warp = 0; warp < Warps; ++warp) {
+    if (warp == static_cast<int>(threadIdx.x / 32)) place += sum;
+    sum += counts.get(warp);
+  }
+  return sum;
 }
 
 } // namespace tsr
