@@ -52,12 +52,20 @@ static std::optional<int64_t> heldDataBytes(const Manifest &manifest, const Opti
   }
 }
 
+/// An allowance for what the driver's context, loaded code and cuBLASLt take beside the arena; not measured. A program that starts asks
+/// for what is free behind them.
+static constexpr int64_t usualContextBytes = int64_t(640) << 20;
+
+static void printGpuMemory(const Manifest &manifest) {
+  fmt::print("memory of the GPU (bytes)\n");
+  fmt::print("  {:<32} {:>15}\n", "arena", manifest.arenaBytes);
+  fmt::print("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.workspaceBytes);
+  fmt::print("  {:<32} {:>15}  about, differs from GPU to GPU\n", "driver and libraries", usualContextBytes);
+  fmt::print("  {:<32} {:>15}\n\n", "total", manifest.arenaBytes + usualContextBytes);
+}
+
 static void printMemory(const Manifest &manifest, const Options &options) {
-  if (manifest.isForGpu()) {
-    fmt::print("memory of the GPU (bytes)\n  {:<32} {:>15}\n  {:<32} {:>15}  inside the arena\n\n", "arena",
-               manifest.arenaBytes, "  library workspace", manifest.workspaceBytes);
-    return;
-  }
+  if (manifest.isForGpu()) return printGpuMemory(manifest);
   int64_t batches = 2 * stepBatchBytes(manifest), pool = smallblocks::regionBytes;
   std::optional<int64_t> held = heldDataBytes(manifest, options);
   AvailableMemory available = availableMemory();
@@ -99,8 +107,13 @@ static void printPlan(const Manifest &manifest) {
     for (const auto &[entry, count] : kernel.calls) calls += count;
   fmt::print("\nkernels: {} generated, {} calls\ncontractions: {}\n", manifest.kernels.size(), calls,
              manifest.gemms.size());
-  if (auto step = manifest.entries.find("step"); manifest.isForGpu() && step != manifest.entries.end())
-    fmt::print("{} launches in a step, one of a graph\n", countLaunches(step->second.trace));
+  if (auto step = manifest.entries.find("step"); manifest.isForGpu() && step != manifest.entries.end()) {
+    int64_t launches = countLaunches(step->second.trace);
+    for (const KernelSpec &kernel : manifest.kernels) // of ops that take several
+      if (auto calls = kernel.calls.find("step"); kernel.isPart && calls != kernel.calls.end())
+        launches += calls->second;
+    fmt::print("{} launches in a step, one of a graph\n", launches);
+  }
   for (const GemmDescription &gemm : manifest.gemms) {
     GemmPlan plan{"", 0, "cublasLt", false};
     if (!manifest.isForGpu()) plan = planGemm(gemm, manifest.threads);
