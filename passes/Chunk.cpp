@@ -321,19 +321,23 @@ static bool chunk(ContractOp contract, int64_t leastRows) {
   return false;
 }
 
+/// On a GPU a pass over a carried sum takes as long as some 200 rows of the contractions: of these it should be few percent.
+static constexpr int64_t rowsOfGpu = 8192;
+
 namespace {
 struct ChunkPass : tessera::impl::ChunkPassBase<ChunkPass> {
   using ChunkPassBase::ChunkPassBase;
 
   void runOnOperation() override {
+    int64_t rows = isForGpu(getOperation()) ? std::max<int64_t>(leastRows, rowsOfGpu) : leastRows;
     for (func::FuncOp function : entryFunctions(getOperation()))
-      while (chunkOne(function.getBody().front())) ++resultsChunked;
+      while (chunkOne(function.getBody().front(), rows)) ++resultsChunked;
   }
 
   /// What a repeat holds is not looked at again, so each round leaves less to do.
-  bool chunkOne(Block &block) {
+  bool chunkOne(Block &block, int64_t rows) {
     for (auto contract : block.getOps<ContractOp>())
-      if (contract.getType().getNumBytes() >= leastBytes && chunk(contract, leastRows)) return true;
+      if (contract.getType().getNumBytes() >= leastBytes && chunk(contract, rows)) return true;
     return false;
   }
 };

@@ -54,8 +54,10 @@ static void writeCompositesOut(ModuleOp module) {
       std::string name = userName(op).str();
       name += (name.empty() ? "" : ".") + op->getName().stripDialect().str();
       for (Operation *part = before ? before->getNextNode() : &op->getBlock()->front(); part != op;
-           part = part->getNextNode())
+           part = part->getNextNode()) {
         if (!part->hasAttr(attrs::name)) part->setAttr(attrs::name, builder.getStringAttr(name));
+        if (isa<ContractOp>(part)) copyKeep(op, part);
+      }
       op->replaceAllUsesWith(values);
       op->erase();
     }

@@ -12,6 +12,9 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
+/// Rounds of a long serial loop that the compiler takes together.
+static constexpr int64_t unrolled = 4;
+
 static Type accumulatorOf(ReduceOp reduce) { return accumulatorType(reduce.getType().getElementType()); }
 
 /// What is read in several sweeps, if the schedule keeps it.
@@ -72,6 +75,8 @@ void KernelWriter::openSerialLoops(const Sweep &sweep) {
       serialDepth = 2;
     }
   } else {
+    // Several reads are under way at a time.
+    if (schedule.serialCount >= unrolled * 2 * schedule.team) text.flush("#pragma unroll " + Twine(unrolled));
     std::string end = everyoneWorks ? count : "(active ? " + count + " : 0)";
     text.open("for (" + indexType + " s = " + (schedule.team == 1 ? "0" : "lane") + "; s < " + end + "; " +
               (schedule.team == 1 ? "++s" : "s += " + team) + ")");

@@ -82,8 +82,8 @@ SmallVector<TileSchedule> cuda::tileSchedules(TiledOp op, const MatrixAxes &axes
 TileWriter::TileWriter(TiledOp op, const MatrixAxes &axes, const TileSchedule &schedule, ArrayRef<int64_t> alignments)
     : op(op), axes(axes), schedule(schedule), alignments(alignments) {
   for (const char *word :
-       {"w",    "i",    "x",    "warp",  "group", "member", "own",      "first", "inside", "n",    "v", "h",
-        "line", "part", "step", "words", "left",  "right",  "position", "tile",  "out",    "pair", "at"})
+       {"w",    "i",    "x",    "warp",  "group", "member", "own",      "first", "inside", "n",      "v",    "h",
+        "line", "part", "step", "words", "left",  "right",  "position", "tile",  "out",    "number", "pair", "at"})
     taken.insert(word);
 }
 

@@ -100,6 +100,8 @@ FailureOr<CompiledProgram> tessera::generateForCuda(ModuleOp module, const Codeg
   auto planned = module->getAttrOfType<IntegerAttr>(attrs::arena);
   if (failed(host)) return failure();
   if (!planned) return module.emitError("expected the arena's size in `tsr.arena`; has `schedule` run?");
+  if (options.cuda->architectures.empty())
+    return module.emitError("NVRTC compiles for none of the usual GPUs; name one: --target=cuda:sm_90a");
   Observer observer(options);
 
   OwningOpRef<ModuleOp> code = ModuleOp::create(UnknownLoc::get(context));

@@ -169,9 +169,9 @@ namespace {
 class LowBiases {
 public:
   Value of(Value bias, Type low) {
-    Value &twin = twins[{bias, low}];
-    if (!twin) twin = make(bias, low);
-    return twin;
+    if (Value known = twins.lookup({bias, low})) return known;
+    Value made = make(bias, low); // may add others
+    return twins[{bias, low}] = made;
   }
 
 private:
@@ -198,6 +198,7 @@ private:
 static Type biasTypeFor(ContractOp contract, AddOp add) {
   Type sum = add.getType().getElementType(), operand = contract.getLhs().getType().getElementType();
   if (!isForGpu(contract->getParentOfType<ModuleOp>()) || operand == sum) return sum;
+  if (contract.getInit() || isKept(contract) || isKept(add)) return {};
   auto cast = add.getResult().hasOneUse() ? dyn_cast<CastOp>(*add.getResult().getUsers().begin()) : CastOp();
   return cast && cast.getType().getElementType() == operand ? operand : Type();
 }
@@ -213,11 +214,13 @@ static bool absorb(AddOp add, LowBiases &lowBiases) {
     Type biasType = biasTypeFor(contract, add);
     if (!asInit && !contract.getBias() && biasType) {
       types.bias = tensorType(other);
-      asBias = types.bias.getRank() < types.result.getRank() &&
-               types.bias.getElementType() == types.result.getElementType() && describeGemm(types).has_value();
+      asBias =
+          types.bias.getRank() < types.result.getRank() && types.bias.getElementType() == types.result.getElementType();
+      types.bias = types.bias.withElementType(biasType), types.result = types.result.withElementType(biasType);
+      asBias = asBias && describeGemm(types).has_value();
     }
     if (!asInit && !asBias) continue;
-    if (asBias && biasType != types.bias.getElementType()) other = lowBiases.of(other, biasType);
+    if (asBias && biasType != tensorType(other).getElementType()) other = lowBiases.of(other, biasType);
     contract->moveBefore(add); // `other` may be defined after it
     (asInit ? contract.getInitMutable() : contract.getBiasMutable()).assign(other);
     add.getResult().replaceAllUsesWith(contract.getResult());

@@ -18,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/Program.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/simplify/Match.h"
 #include "llvm/ADT/SetVector.h"
@@ -195,6 +196,7 @@ void Candidate::raise() {
     return remark("an op that does not scale stands between softmax and the contraction with the values");
   if (!findScores())
     return remark("the scores do not come from a contraction through elementwise ops that keep their axes");
+  if (isKept(scores) != isKept(output)) return remark("scores or values are kept in f32, and not both");
   if (!isPrivate()) return remark("scores or probabilities are used elsewhere");
   bool isLeftKey = scores.getLhs().getType().hasAxis(key);
   Value k = isLeftKey ? scores.getLhs() : scores.getRhs(), q = isLeftKey ? scores.getRhs() : scores.getLhs();

@@ -26,11 +26,16 @@ bool tessera::runsOnGpu(const TileGroup &group) {
   };
   bool reduces = false, sumsRows = false;
   int products = 0;
+  Type elements; // that products multiply
   for (Operation *step : group.steps) {
     if (auto contract = dyn_cast<ContractOp>(step)) {
       std::optional<TiledContraction> role = tiledRole(contract, group.axes);
       Value x = contract->getOperand(role->x), y = contract->getOperand(role->y);
       if (++products > mostProducts) return false;
+      // Fragments of f32 hold half as much along what is summed.
+      Type element = tensorType(x).getElementType();
+      if (elements && element != elements) return false;
+      elements = element;
       if (!isMultiplied(x) || role->extent * tensorType(x).getElementBytes() > mostBytes || makerOf(y)) return false;
       bool isMaker = role->role == TiledRole::MakesMatrix;
       // Blocks that own columns go over the serial axes: what they own has none of them, and what they sum is summed over all.

@@ -78,25 +78,50 @@ private:
   std::vector<DevicePointer> blocks;
 };
 
-/// Milliseconds of one run, the fastest of some.
-double measure(const Product &product, const ProductOperands &operands, DevicePointer workspace, Stream stream) {
-  const Driver &driver = Driver::get();
-  Event start = nullptr, end = nullptr;
-  driver.check(driver.eventCreate(&start, 0), "an event");
-  driver.check(driver.eventCreate(&end, 0), "an event");
-  float fastest = HUGE_VALF;
-  for (int i = 0; i <= timedRuns; ++i) {
+class Timer {
+public:
+  explicit Timer(Stream stream) : stream(stream) {
+    for (Event *event : {&start, &end}) driver.check(driver.eventCreate(event, 0), "an event");
+  }
+  ~Timer() {
+    for (Event event : {start, end}) driver.eventDestroy(event);
+  }
+  Timer(const Timer &) = delete;
+
+  /// Milliseconds that the work of `run` takes on the device.
+  template <typename Run> double time(Run run) {
     driver.check(driver.eventRecord(start, stream), "an event");
-    product.run(operands, workspace, stream);
+    run();
     driver.check(driver.eventRecord(end, stream), "an event");
     driver.check(driver.streamSynchronize(stream), "a contraction");
     float milliseconds = 0;
     driver.check(driver.eventElapsedTime(&milliseconds, start, end), "an event");
-    if (i > 0) fastest = std::min(fastest, milliseconds); // the first one warms up
+    return milliseconds;
   }
-  driver.eventDestroy(start);
-  driver.eventDestroy(end);
-  return fastest;
+
+private:
+  const Driver &driver = Driver::get();
+  Stream stream;
+  Event start = nullptr, end = nullptr;
+};
+
+/// Milliseconds of one run, the fastest of some; none where the library, which suggested the algorithm, does not run it.
+std::optional<double> measure(const Product &product, const ProductOperands &operands, DevicePointer workspace,
+                              Stream stream) {
+  Timer timer(stream);
+  bool isRefused = false;
+  double fastest = HUGE_VAL;
+  for (int i = 0; i <= timedRuns && !isRefused; ++i) {
+    double time = timer.time([&] {
+      try {
+        product.run(operands, workspace, stream);
+      } catch (const Error &) {
+        isRefused = true;
+      }
+    });
+    if (i > 0) fastest = std::min(fastest, time); // the first one warms up
+  }
+  return isRefused ? std::nullopt : std::optional(fastest);
 }
 
 /// The fastest of the algorithms that the library suggests; none where there is no memory to try them.
@@ -110,9 +135,9 @@ std::optional<MatmulAlgorithm> fastest(Product &product, const ProductAlignment 
   double bestTime = HUGE_VAL;
   for (const MatmulAlgorithm &algorithm : algorithms) {
     if (!product.choose(alignment, algorithm)) continue;
-    double time = measure(product, scratch.operands, workspace, stream);
-    if (best && time > bestTime * (1 - leastGain)) continue;
-    best = algorithm, bestTime = time;
+    std::optional<double> time = measure(product, scratch.operands, workspace, stream);
+    if (!time || (best && *time > bestTime * (1 - leastGain))) continue;
+    best = algorithm, bestTime = *time;
   }
   return best;
 }
@@ -120,7 +145,6 @@ std::optional<MatmulAlgorithm> fastest(Product &product, const ProductAlignment 
 
 GemmSearch::GemmSearch(std::string file, std::string device) : file(std::move(file)) {
   platform = fmt::format("{}, cuBLASLt {}", device, CublasLt::get().getVersion());
-  read();
 }
 
 /// Everything that the library decides by.
@@ -136,21 +160,23 @@ std::string GemmSearch::keyOf(const Product &product, const ProductAlignment &al
 }
 
 /// A file that cannot be read, or holds something else, is as good as none: it is written again.
-void GemmSearch::read() {
+std::map<std::string, std::string> GemmSearch::read() const {
+  std::map<std::string, std::string> found;
   std::ifstream in(file);
-  if (file.empty() || !in) return;
+  if (file.empty() || !in) return found;
   std::stringstream text;
   text << in.rdbuf();
   Json json = Json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("algorithms") || !json["algorithms"].is_object()) return;
+  if (!json.is_object() || !json.contains("algorithms") || !json["algorithms"].is_object()) return found;
   for (auto &[key, value] : json["algorithms"].items())
-    if (value.is_string()) remembered[key] = value.get<std::string>();
+    if (value.is_string()) found[key] = value.get<std::string>();
+  return found;
 }
 
-bool GemmSearch::write() const {
+bool GemmSearch::write(const std::map<std::string, std::string> &algorithms) const {
   Json json;
   json["about"] = "algorithms of cuBLASLt that were fastest for the program beside this file; it may be deleted";
-  json["algorithms"] = remembered;
+  json["algorithms"] = algorithms;
   std::string text = json.dump(1) + "\n";
   try {
     replaceFile(file, [&](DurableFile &out) {
@@ -166,29 +192,32 @@ bool GemmSearch::write() const {
 int GemmSearch::chooseFor(std::vector<Product> &products, const ProductUses &uses, DevicePointer workspace,
                           Stream stream) {
   if (file.empty()) return 0;
+  std::map<std::string, std::string> known = read(), found;
+  auto isKnown = [&](const std::pair<size_t, ProductAlignment> &use) {
+    auto it = known.find(keyOf(products[use.first], use.second));
+    std::optional<MatmulAlgorithm> algorithm = it == known.end() ? std::nullopt : fromText(it->second);
+    return algorithm && products[use.first].choose(use.second, *algorithm);
+  };
+  ProductUses missing;
+  for (const auto &use : uses)
+    if (!isKnown(use)) missing.insert(use);
+  // What cannot be remembered would be another choice, and other bits, the next time.
+  if (missing.empty() || !write(known)) return 0;
   Clock::time_point start = Clock::now();
-  std::vector<std::pair<size_t, ProductAlignment>> measured;
-  std::map<std::string, std::string> before = remembered;
-  for (const auto &[number, alignment] : uses) {
+  for (const auto &[number, alignment] : missing) {
     Product &product = products[number];
-    std::string key = keyOf(product, alignment);
-    if (auto it = remembered.find(key); it != remembered.end())
-      if (std::optional<MatmulAlgorithm> known = fromText(it->second); known && product.choose(alignment, *known))
-        continue;
-    if (Clock::now() - start > longestSearch) continue;
-    measured.emplace_back(number, alignment);
-    std::optional<MatmulAlgorithm> best = fastest(product, alignment, workspace, stream);
-    if (best && product.choose(alignment, *best))
-      remembered[key] = toText(*best);
-    else
-      product.forget(alignment);
+    std::optional<MatmulAlgorithm> best;
+    if (Clock::now() - start < longestSearch) best = fastest(product, alignment, workspace, stream);
+    if (!best) best = product.suggest(alignment, 1).front();
+    found[keyOf(product, alignment)] = toText(*best);
   }
-  if (measured.empty()) return 0;
-  if (write()) return static_cast<int>(measured.size());
-  // What is not remembered would be another choice, and other bits, the next time.
-  remembered = std::move(before);
-  for (auto &[number, alignment] : measured) products[number].forget(alignment);
-  return 0;
+  // Another process may have been faster: its choices stand.
+  known = read();
+  known.merge(found);
+  bool isRemembered = write(known);
+  for (const auto &use : missing)
+    if (!isRemembered || !isKnown(use)) products[use.first].forget(use.second);
+  return static_cast<int>(missing.size());
 }
 
 } // namespace tessera::runtime::cuda

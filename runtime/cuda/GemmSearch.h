@@ -25,17 +25,18 @@ public:
   /// library, are left alone.
   GemmSearch(std::string file, std::string device);
 
-  /// Chooses an algorithm for each use: as remembered, else measured on `stream` with memory of its own. Where there is no memory
-  /// left, or the file cannot be written, the library's favourite is taken. The number of those that were measured.
+  /// Chooses an algorithm for each use: as remembered, else measured on `stream` with memory of its own, and remembered. Where there is
+  /// neither time nor memory left for that the library's favourite is remembered. Where the file cannot be written nothing is measured, and
+  /// the library's favourite taken. The number of uses that were not known before.
   int chooseFor(std::vector<Product> &products, const ProductUses &uses, DevicePointer workspace, Stream stream);
 
 private:
   std::string keyOf(const Product &product, const ProductAlignment &alignment) const;
-  void read();
-  bool write() const;
+  /// Algorithms in hexadecimal, by key.
+  std::map<std::string, std::string> read() const;
+  bool write(const std::map<std::string, std::string> &algorithms) const;
 
   std::string file, platform;
-  std::map<std::string, std::string> remembered; ///< algorithms in hexadecimal, by key
 };
 
 } // namespace tessera::runtime::cuda

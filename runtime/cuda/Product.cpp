@@ -229,6 +229,7 @@ std::vector<MatmulAlgorithm> Product::suggest(const ProductAlignment &alignment,
 
 bool Product::choose(const ProductAlignment &alignment, const MatmulAlgorithm &algorithm) {
   MatmulHeuristic answer{};
+  if (impl->description.bias) impl->setBias(alignment[2]); // an address of that alignment
   int status = impl->library.checkAlgorithm(impl->library.handle, impl->desc, impl->layoutA, impl->layoutB,
                                             impl->layoutC, impl->layoutC, &algorithm, &answer);
   if (status != 0 || answer.workspaceBytes > static_cast<size_t>(impl->workspaceLimit)) return false;

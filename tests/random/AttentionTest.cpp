@@ -33,10 +33,10 @@ struct Attention {
 
 std::string modelText(const Attention &a) {
   auto number = [](int n) { return std::to_string(n); };
-  std::string dims = a.group > 1 ? "head, group" : "head";
+  std::string dims = a.group > 1 ? "head, number" : "head";
   return "use nn: softmax, dropout, cross_entropy\n"
          "dim batch, seq, vocab = 8, embed = 6, head = " +
-         number(a.heads) + ", group = " + number(a.group) + ", hd = " + number(a.headSize) +
+         number(a.heads) + ", number = " + number(a.group) + ", hd = " + number(a.headSize) +
          "\n"
          "fn attention(x[.., seq, embed]) {\n"
          "  dim key like seq\n"

@@ -106,20 +106,21 @@ TSR_DEVICE void multiply_add_tf32(FragmentC &c, const unsigned (&a)[4], const un
 #endif
 }
 
-/// c += a b of f32 numbers, each as the sum of two tf32 numbers, without the product of the lower ones: exact to 2^-21 or so
-/// (NVIDIA CUTLASS, "3xTF32").
+/// x as high + low. What tf32 would round to infinity is cut off; infinity and NaN have no lower part.
+TSR_DEVICE void take_apart(float x, unsigned &high, unsigned &low) {
+  high = to_tf32(x);
+  if ((high & 0x7f800000u) == 0x7f800000u) high = bits_of(x) & 0xffffe000u;
+  low = (high & 0x7f800000u) == 0x7f800000u ? 0u : to_tf32(x - float_of(high));
+}
+
+/// c += a b of f32 numbers, each as the sum of two tf32 numbers, without the product of the lower ones: products are exact to 2^-21 or
+/// so (NVIDIA CUTLASS, "3xTF32"); matrix units cut off what they add up.
 template <> TSR_DEVICE void multiply_add<float>(FragmentC &c, const FragmentA &a, const FragmentB &b) {
   unsigned high_a[4], low_a[4], high_b[2], low_b[2];
 #pragma unroll
-  for (int w = 0; w < 4; ++w) {
-    high_a[w] = to_tf32(float_of(a.words[w]));
-    low_a[w] = to_tf32(float_of(a.words[w]) - float_of(high_a[w]));
-  }
+  for (int w = 0; w < 4; ++w) take_apart(float_of(a.words[w]), high_a[w], low_a[w]);
 #pragma unroll
-  for (int w = 0; w < 2; ++w) {
-    high_b[w] = to_tf32(float_of(b.words[w]));
-    low_b[w] = to_tf32(float_of(b.words[w]) - float_of(high_b[w]));
-  }
+  for (int w = 0; w < 2; ++w) take_apart(float_of(b.words[w]), high_b[w], low_b[w]);
   multiply_add_tf32(c, low_a, high_b);
   multiply_add_tf32(c, high_a, low_b);
   multiply_add_tf32(c, high_a, high_b);
