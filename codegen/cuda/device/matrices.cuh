@@ -106,11 +106,10 @@ TSR_DEVICE void multiply_add_tf32(FragmentC &c, const unsigned (&a)[4], const un
 #endif
 }
 
-/// x as high + low. What tf32 would round to infinity is cut off; infinity and NaN have no lower part.
+/// x as high + low. Of what tf32 rounds to infinity, from 3.4026e38 on, and of infinity itself NaN becomes.
 TSR_DEVICE void take_apart(float x, unsigned &high, unsigned &low) {
   high = to_tf32(x);
-  if ((high & 0x7f800000u) == 0x7f800000u) high = bits_of(x) & 0xffffe000u;
-  low = (high & 0x7f800000u) == 0x7f800000u ? 0u : to_tf32(x - float_of(high));
+  low = to_tf32(x - float_of(high));
 }
 
 /// c += a b of f32 numbers, each as the sum of two tf32 numbers, without the product of the lower ones: products are exact to 2^-21 or
