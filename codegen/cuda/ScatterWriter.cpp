@@ -113,10 +113,8 @@ void KernelWriter::closeFill() {
 void KernelWriter::writeScatterByPoints() {
   writePoint();
   ScatterAddOp scatter = plan.scatter;
-  int64_t positions = 1;
-  for (StringRef axis : names(scatter.getAxes())) positions *= scatter.getType().getSize(axis);
   openFill();
-  text.open("for (" + indexType + " position = 0; position < " + Twine(positions) + "; ++position)");
+  text.open("for (" + indexType + " position = 0; position < " + Twine(schedule.positions) + "; ++position)");
   writeFill(offsetOf("position"));
   text.close();
   closeFill();

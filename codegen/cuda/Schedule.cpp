@@ -134,8 +134,8 @@ static void scheduleScatter(const KernelPlan &plan, const Device &device, Kernel
   ScatterAddOp scatter = plan.scatter;
   bool isShared = llvm::none_of(scatter.getIndices(),
                                 [&](Value index) { return (plan.varies.lookup(index) & plan.parallelMask()) != 0; });
-  if (!isShared || schedule.serialCount == 1) return;
   for (StringRef axis : names(scatter.getAxes())) schedule.positions *= scatter.getType().getSize(axis);
+  if (!isShared || schedule.serialCount == 1) return;
   schedule.ownPositions = llvm::divideCeil(schedule.positions, device.multiprocessors * scatterBlocks);
   int64_t wanted = std::max(schedule.points, std::min(schedule.serialCount, usualBlock));
   schedule.block = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), warp, usualBlock);

@@ -21,7 +21,8 @@ static constexpr llvm::StringLiteral reserved[] = {
     "this", "union", "using", "switch", "case", "default", "signed", "unsigned", "and", "or", "not", "xor", "true",
     "false", "goto", "break", "continue", "static", "template", "typename", "try", "catch", "throw", "enum", "export",
     "extern", "inline", "operator", "private", "public", "protected", "register", "virtual", "volatile", "namespace",
-    "position", "start", "first", "found", "found_at", "counts", "is_own", "place", "many", "i", "friend", "explicit", "mutable", "sizeof", "main",
+    "position", "start", "first", "found", "found_at", "counts", "is_own", "place", "many", "i",
+    "friend", "explicit", "mutable", "sizeof", "main",
     // clang-format on
 };
 
