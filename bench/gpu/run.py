@@ -43,6 +43,7 @@ PARTS = {
 }
 LIMIT = 520.0
 COPY_BYTES = 2**30
+LOOKING = 60.0  # seconds that the driver may take to tell of the device
 
 
 def parse():
@@ -78,7 +79,8 @@ def look_at_device(suite):
     """Asks the driver, in a process of its own; says to our programs where libraries lie that no loader finds."""
     command = [sys.executable, "-B", os.path.join(HERE, "device.py")]
     command += ["--copy-bytes", str(2**20 if suite.contents["smoke"] else COPY_BYTES)]
-    ended = processes.run(command, min(60, suite.left()), suite.scratch, dict(os.environ))
+    # Whatever the limit: without it nothing could be said of the parts.
+    ended = processes.run(command, LOOKING, suite.scratch, dict(os.environ))
     if ended.status != 0:
         suite.device = {"name": None, "problem": ended.problem()}
         return
