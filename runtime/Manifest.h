@@ -96,8 +96,10 @@ struct KernelSpec {
   bool contracts = false;               ///< that of contractions: multiply-adds
   int64_t read = 0, written = 0;        ///< bytes
   std::map<std::string, int64_t> calls; ///< by entry function, in one call of it
-  /// On a GPU: blocks of the grid, threads of a block, and operands and results together.
-  int64_t blocks = 0, threads = 0, arguments = 0;
+  /// On a GPU: blocks of the grid, and threads of a block.
+  int64_t blocks = 0, threads = 0;
+  /// On a GPU: of what each argument points to. Operands come first.
+  std::vector<int64_t> operandBytes, resultBytes;
   bool isPart = false; ///< the op that it belongs to is done behind a later launch
   std::string line;    ///< of the model; empty: not known
 };

@@ -70,11 +70,15 @@ void Program::mapCode() {
   }
 }
 
-void Program::call(const std::string &entry) {
+TsrEntry Program::codeOf(const std::string &entry) const {
   auto found = entries.find(entry);
   if (found == entries.end()) fail("this program was compiled without the entry function '{}'", entry);
-  machine->call(description.entry(entry), found->second);
+  return found->second;
 }
+
+void Program::call(const std::string &entry) { machine->call(description.entry(entry), codeOf(entry)); }
+
+void Program::start(const std::string &entry) { machine->start(description.entry(entry), codeOf(entry)); }
 
 void Program::callObserved(const std::string &entry, const TraceObserver &observer) {
   TraceCursor cursor(description.entry(entry).trace);

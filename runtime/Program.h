@@ -38,6 +38,11 @@ public:
   /// Runs an entry function. Throws an Error if a library call failed in it.
   void call(const std::string &entry);
 
+  /// The two halves of a call, where the machine may do something between them (Machine.h).
+  void start(const std::string &entry);
+  void finish() { machine->finish(); }
+  bool runsAhead() const { return machine->runsAhead(); }
+
   /// The same; `observer` sees each call that the entry function makes.
   void callObserved(const std::string &entry, const TraceObserver &observer);
   /// The same; what it calls is looked through for the first number that is not finite. Slow.
@@ -75,6 +80,7 @@ public:
 
 private:
   void mapCode();
+  TsrEntry codeOf(const std::string &entry) const;
 
   std::string file;
   Manifest description;

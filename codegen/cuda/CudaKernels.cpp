@@ -117,6 +117,7 @@ FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel, ArrayRef<int64_
   result->source = headComment(*plan, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
   result->parameterTypes = writer.getParameterTypes();
   result->parameterBytes = parameterBytes(kernel);
+  result->operands = kernel.getNumOperands();
   result->line = firstLine(kernel.getBlock());
   result->blocks = schedule.blocks();
   result->threads = schedule.block;
@@ -164,6 +165,7 @@ FailureOr<SmallVector<const CudaKernel *>> CudaKernels::emit(TiledOp tiled, Arra
     result->source = headComment(tiled, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
     result->parameterTypes = writer.getParameterTypes();
     result->parameterBytes = parameterBytes(tiled);
+    result->operands = tiled.getNumOperands();
     result->line = firstLine(tiled.getBlock());
     result->blocks = schedule.blocks;
     result->threads = schedule.threads();

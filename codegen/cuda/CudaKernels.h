@@ -25,6 +25,7 @@ struct CudaKernel {
   std::vector<std::string> parameterTypes;
   int64_t blocks = 1, threads = 1;
   std::vector<int64_t> parameterBytes; ///< of the tensors behind the parameters
+  size_t operands = 0;                 ///< of the parameters, the first; they are read, the others written
   std::string line;                    ///< of the model, that its first op comes from; empty if none does
 };
 

@@ -113,15 +113,18 @@ FailureOr<CompiledProgram> tessera::generateForCuda(ModuleOp module, const Codeg
   for (func::FuncOp function : entryFunctions(module)) {
     auto launchOf = [&](const cuda::CudaKernel &kernel, const KernelWork &work, int64_t runs, bool isPart) {
       auto [number, isNew] = numbers.try_emplace(kernel.symbol, facts.kernels.size());
-      if (isNew)
+      if (isNew) {
+        ArrayRef<int64_t> bytes = kernel.parameterBytes;
         facts.kernels.push_back({kernel.symbol,
                                  work,
                                  {},
                                  kernel.blocks,
                                  kernel.threads,
-                                 static_cast<int64_t>(kernel.parameterTypes.size()),
+                                 bytes.take_front(kernel.operands).vec(),
+                                 bytes.drop_front(kernel.operands).vec(),
                                  isPart,
                                  kernel.line});
+      }
       facts.kernels[number->second].calls[function.getName()] += runs;
       return KernelCall{kernel.symbol, {}, number->second};
     };

@@ -226,7 +226,8 @@ void ManifestWriter::writeKernel(const ProgramFacts::Kernel &kernel) {
     if (kernel.blocks > 0) {
       json.attribute("blocks", kernel.blocks);
       json.attribute("threads", kernel.threads);
-      json.attribute("arguments", kernel.arguments);
+      writeNumbers("operand_bytes", kernel.operandBytes);
+      writeNumbers("result_bytes", kernel.resultBytes);
       if (kernel.isPart) json.attribute("part", true);
       if (!kernel.line.empty()) json.attribute("at", kernel.line);
     }

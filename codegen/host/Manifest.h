@@ -30,8 +30,9 @@ struct ProgramFacts {
     std::string symbol;
     KernelWork work;
     llvm::MapVector<llvm::StringRef, int64_t> calls;
-    /// On a device: blocks of the grid, threads of a block, and operands and results together.
-    int64_t blocks = 0, threads = 0, arguments = 0;
+    /// On a device: blocks of the grid, threads of a block, and the bytes that each operand and each result points to.
+    int64_t blocks = 0, threads = 0;
+    std::vector<int64_t> operandBytes, resultBytes;
     bool isPart = false; ///< the op that it belongs to is done behind a later launch
     std::string line;    ///< of the model
   };

@@ -3,6 +3,7 @@
 #include "runtime/MachineMemory.h"
 #include "runtime/SmallBlocks.h"
 #include "runtime/commands/Session.h"
+#include "runtime/cuda/Transfers.h"
 #include "runtime/data/DataSource.h"
 
 #include <algorithm>
@@ -60,8 +61,10 @@ static void printGpuMemory(const Manifest &manifest) {
   fmt::print("memory of the GPU (bytes)\n");
   fmt::print("  {:<32} {:>15}\n", "arena", manifest.arenaBytes);
   fmt::print("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.workspaceBytes);
+  int64_t inputs = cuda::Transfers::bytesOf(manifest);
+  fmt::print("  {:<32} {:>15}  of the step after the one that runs\n", "inputs", inputs);
   fmt::print("  {:<32} {:>15}  about, differs from GPU to GPU\n", "driver and libraries", usualContextBytes);
-  fmt::print("  {:<32} {:>15}\n\n", "total", manifest.arenaBytes + usualContextBytes);
+  fmt::print("  {:<32} {:>15}\n\n", "total", manifest.arenaBytes + inputs + usualContextBytes);
 }
 
 static void printMemory(const Manifest &manifest, const Options &options) {

@@ -1,8 +1,8 @@
 //===- Train.cpp - the command `train` ----------------------------------------===//
 //
 // The loop, for each step:
-//   1. copy the next batch into the arena and run the entry `step`
-//   2. read the scalars it leaves, record and show them
+//   1. copy the next batch into the arena and start the entry `step`
+//   2. read the scalars that a step leaves, record and show them: of the step before, if this one may run meanwhile
 //   3. evaluate where due
 //   4. save where due
 // Everything that a resumed run must know is in the checkpoint: the state, the
@@ -20,6 +20,7 @@
 #include "runtime/train/Progress.h"
 #include "runtime/train/Settings.h"
 #include "runtime/train/Signals.h"
+#include "runtime/train/StepReport.h"
 
 #include <chrono>
 #include <cmath>
@@ -66,19 +67,31 @@ private:
     try {
       return read();
     } catch (const std::exception &) {
+      finishSteps();
       save();
       throw;
     }
   }
-  void runStep(BatchLoader &loader);
-  StepReport readReport() const;
+  void startStep(BatchLoader &loader);
+  void finishStep();
+  /// Has what was started be known.
+  void finishSteps() {
+    while (step < started) finishStep();
+  }
+  /// Whether the next step may be started before the last one that was is known.
+  bool mayRunAhead() const;
   void record(const StepReport &report);
   void watchDivergence(const StepReport &report);
   void evaluateIfDue();
   void evaluateNow();
-  bool isDue(int64_t every) const { return every > 0 && step % every == 0; }
+  /// Whether what is done every so many steps (a setting) is done behind step `at`.
+  bool isDue(const char *every, int64_t at) const {
+    int64_t steps = settings.integer(every, 0);
+    return steps > 0 && at % steps == 0;
+  }
+  bool isEvaluationDue(int64_t at) const;
   void save();
-  bool isSaveDue();
+  bool isSaveDue(int64_t at) const;
   void abandonOtherBranch();
   void writeProfile();
   ExitCode stopEarly(int signal);
@@ -101,6 +114,7 @@ private:
   CheckpointInfo info;
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now(), savedAt = begun;
   int64_t lastStep = 0, step = 0, savedStep = -1;
+  int64_t started = 0; ///< the last step that was started; `step` is the last that is known
   int notFinite = 0;
   std::string firstNotFinite;
   std::optional<NotFinite> source; ///< of what is not finite, once that was looked for
@@ -284,62 +298,13 @@ void Training::openEvaluation() {
   evaluation.emplace(program, files, split);
 }
 
-StepReport Training::readReport() const {
-  StepReport report;
-  report.step = step;
-  for (const Value &value : entry.outputs) {
-    double number = program.readScalar(value);
-    if (value.role == "loss")
-      report.losses.emplace_back(value.name, number);
-    else if (value.role == "metric")
-      report.metrics.emplace_back(value.name, number);
-    else if (value.role == "total")
-      report.total = number;
-    else if (value.role == "rate")
-      report.rate = number, report.hasRate = true;
-    else if (value.role == "grad_norm")
-      report.gradNorm = number, report.hasGradNorm = true;
-    else if (value.role == "finite")
-      report.finite = number != 0;
-    else if (value.role == "loss_scale")
-      report.lossScale = number;
-    else if (value.role == "skipped")
-      report.skipped = static_cast<int64_t>(number);
-  }
-  if (!entry.output("total"))
-    for (const auto &[name, value] : report.losses) report.total += value;
-  if (!entry.output("finite")) report.finite = std::isfinite(report.total);
-  return report;
-}
-
-static Json namedNumbers(const NamedValues &values) {
-  Json json = Json::object();
-  for (const auto &[name, value] : values) json[name] = jsonNumber(value);
-  return json;
-}
-
 void Training::record(const StepReport &report) {
   progress->step(report);
   if (options.metrics.empty()) return;
-  Json json = {{"step", step},
-               {"split", "train"},
-               {"losses", namedNumbers(report.losses)},
-               {"metrics", namedNumbers(report.metrics)},
-               {"total", jsonNumber(report.total)}};
-  if (report.hasRate) json["rate"] = jsonNumber(report.rate);
-  if (report.hasGradNorm) json["grad_norm"] = jsonNumber(report.gradNorm);
-  json["finite"] = report.finite;
-  if (report.lossScale) json["loss_scale"] = *report.lossScale, json["skipped"] = report.skipped;
+  Json json = recordOf(report);
   json[unit] = static_cast<int64_t>(unitsPerStep * static_cast<double>(step));
   json["seconds"] = secondsSinceStart();
   metrics.write(json);
-}
-
-static std::string whatIsNotFinite(const StepReport &report) {
-  for (const auto &[name, value] : report.losses)
-    if (!std::isfinite(value)) return fmt::format("in the loss '{}'", name);
-  if (report.hasGradNorm && !std::isfinite(report.gradNorm)) return "in the norm of the gradients";
-  return "in a gradient";
 }
 
 void Training::watchDivergence(const StepReport &report) {
@@ -374,19 +339,22 @@ void Training::evaluateNow() {
   info.evaluated = true;
 }
 
-void Training::evaluateIfDue() {
-  if (!evaluation || info.evaluated) return;
-  if (step == 0 || step == lastStep || isDue(settings.integer("evaluate.every", 0))) evaluateNow();
+bool Training::isEvaluationDue(int64_t at) const {
+  return evaluation && (at == 0 || at == lastStep || isDue("evaluate.every", at));
 }
 
-bool Training::isSaveDue() {
+void Training::evaluateIfDue() {
+  if (isEvaluationDue(step) && !info.evaluated) evaluateNow();
+}
+
+bool Training::isSaveDue(int64_t at) const {
   std::chrono::duration<double, std::ratio<60>> sinceSave = std::chrono::steady_clock::now() - savedAt;
   double minutes = settings.real("save.minutes", 0);
-  return signals.takeSaveRequest() || isDue(settings.integer("save.every", 0)) ||
-         (minutes > 0 && sinceSave.count() >= minutes);
+  return signals.saveRequested() || isDue("save.every", at) || (minutes > 0 && sinceSave.count() >= minutes);
 }
 
 void Training::save() {
+  signals.clearSaveRequest();
   savedAt = std::chrono::steady_clock::now();
   if (!folder || savedStep == step) return;
   NotStepping pause(*progress);
@@ -414,7 +382,12 @@ void Training::abandonOtherBranch() {
                     count, count == 1 ? " is" : "s are", step, count == 1 ? "it" : "them"));
 }
 
-void Training::runStep(BatchLoader &loader) {
+bool Training::mayRunAhead() const {
+  return program.runsAhead() && started < lastStep && notFinite == 0 && !isSaveDue(started) &&
+         !isEvaluationDue(started) && !signals.stopRequested();
+}
+
+void Training::startStep(BatchLoader &loader) {
   keepingSteps([&] {
     smallblocks::StepScope scope;
     loader.takeInto(program.at(0));
@@ -426,13 +399,21 @@ void Training::runStep(BatchLoader &loader) {
     if (notFinite + 1 == longestDivergence)
       source = program.callWatched("step");
     else
-      program.call("step");
+      program.start("step");
   }
+  ++started;
   if (profile) profile->endStep(std::chrono::steady_clock::now() - start);
+}
+
+void Training::finishStep() {
+  {
+    smallblocks::StepScope scope;
+    program.finish();
+  }
   ++step;
   ++info.position;
   info.evaluated = false;
-  StepReport report = readReport();
+  StepReport report = readReport(program, entry, step);
   record(report);
   watchDivergence(report);
 }
@@ -468,14 +449,21 @@ ExitCode Training::run() {
   evaluateIfDue();
   if (step < lastStep) {
     abandonOtherBranch();
+    started = step;
     BatchLoader loader(set, info.seed, options.overfitBatch ? 0 : info.position, options.overfitBatch);
     while (step < lastStep) {
       // Before the evaluation and the save that a stop makes needless, and before the first step.
-      if (int signal = signals.stopRequested()) return stopEarly(signal);
-      runStep(loader);
+      if (int signal = signals.stopRequested()) {
+        finishSteps();
+        return stopEarly(signal);
+      }
+      startStep(loader);
+      if (step + 1 < started) finishStep();
+      if (mayRunAhead()) continue;
+      finishSteps();
       if (signals.stopRequested() && step < lastStep) continue;
       evaluateIfDue();
-      if (isSaveDue()) save();
+      if (isSaveDue(step)) save();
     }
   }
   if (gaveUp) return stopEarly(signals.stopRequested());

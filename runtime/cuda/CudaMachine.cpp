@@ -2,7 +2,7 @@
 //
 // The arena is one allocation. An entry function is called once, while its stream records: what it launches, copies and multiplies
 // becomes a graph, which every call then launches as a whole. Where somebody looks at single calls (`observe`, `startProfile`,
-// TESSERA_CUDA_EAGER=1), entry functions run without a graph.
+// TESSERA_CUDA_EAGER=1), entry functions run without a graph. With TESSERA_CUDA_IN_ORDER=1 nothing runs side by side.
 //
 // The host sees the arena through a mirror: address space of the arena's size, of which only the pages of inputs, outputs and state
 // that is pulled are ever touched. Pages of inputs and outputs are pinned.
@@ -13,6 +13,8 @@
 #include "runtime/Machine.h"
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/GemmSearch.h"
+#include "runtime/cuda/Recording.h"
+#include "runtime/cuda/Transfers.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -31,6 +33,11 @@ std::string withLine(const std::string &what, const std::string &line) {
   return line.empty() ? what : what + ", from " + line;
 }
 
+bool isSet(const char *variable) {
+  const char *value = getenv(variable);
+  return value && std::string(value) != "0";
+}
+
 class CudaMachine : public Machine {
 public:
   CudaMachine(const Manifest &manifest, const MachineOptions &options);
@@ -42,6 +49,9 @@ public:
   void pull(int64_t offset, int64_t bytes) override;
   void load(void *library) override;
   void call(const EntryFunction &entry, TsrEntry code) override;
+  bool runsAhead() const override { return !isEager(); }
+  void start(const EntryFunction &entry, TsrEntry code) override;
+  void finish() override;
   void observe(std::function<void()> callback) override { afterCall = std::move(callback); }
   void startProfile(Profile &to) override { profile = &to; }
   int threads() const override { return 1; }
@@ -68,8 +78,13 @@ private:
   void takeMirror();
   void pinValues();
   bool isEager() const { return afterCall || profile || alwaysEager; }
-  /// Does what an entry function asks for, and notes a failure.
-  template <typename Work> void perform(Profile::Kind kind, int64_t which, const std::string &name, Work work);
+  /// Does what an entry function asks for, and notes a failure. `accesses` tells what it touches.
+  template <typename Accesses, typename Work>
+  void perform(Profile::Kind kind, int64_t which, const std::string &name, Accesses accesses, Work work);
+  /// Begins the message of an error of a whole call.
+  std::string failureOf(const EntryFunction &entry) const;
+  /// The outputs of all calls must have been waited for.
+  void requireQuiet() const;
   /// Tells whoever looks that a call is over; a failure is noted.
   void tellObserver();
   void launch(uint32_t kernel, void *const *args);
@@ -94,7 +109,9 @@ private:
   std::function<void()> afterCall;
   Profile *profile = nullptr;
   std::vector<Timed> timed;
-  bool alwaysEager = false;
+  bool alwaysEager = false, inOrder = false;
+  Recording *recording = nullptr; ///< null: what is asked for runs now
+  std::optional<Transfers> transfers;
   std::string gemmChoices; ///< the file of algorithms; empty: none
   Table table;
 };
@@ -105,12 +122,12 @@ private:
 
 CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options)
     : manifest(manifest), gemmChoices(options.gemmChoices) {
-  const char *eager = getenv("TESSERA_CUDA_EAGER");
-  alwaysEager = eager && std::string(eager) != "0";
+  alwaysEager = isSet("TESSERA_CUDA_EAGER"), inOrder = isSet("TESSERA_CUDA_IN_ORDER");
   openDevice();
   takeArena();
   takeMirror();
   pinValues();
+  if (!alwaysEager) transfers.emplace(manifest, arena, mirror, stream);
   for (const GemmDescription &gemm : manifest.gemms) products.emplace_back(gemm, manifest.workspaceBytes);
 
   table.machine = this;
@@ -123,35 +140,39 @@ CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options
     CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
     auto pointer = [](const void *address) { return reinterpret_cast<DevicePointer>(address); };
     const GemmDescription &description = machine.manifest.gemms[gemm];
-    machine.perform(Profile::Kind::Contraction, gemm,
-                    withLine("contraction '" + description.name + "'", description.line), [&] {
-                      machine.products[gemm].run({pointer(a), pointer(b), pointer(bias), pointer(c)},
-                                                 machine.workspace(), machine.stream);
-                    });
+    const Product &product = machine.products[gemm];
+    ProductOperands operands{pointer(a), pointer(b), pointer(bias), pointer(c)};
+    machine.perform(
+        Profile::Kind::Contraction, gemm, withLine("contraction '" + description.name + "'", description.line),
+        [&] { return product.accesses(operands, machine.workspace()); },
+        [&] { product.run(operands, machine.workspace(), machine.stream); });
     machine.tellObserver();
   };
   table.copy = [](TsrRuntime *runtime, void *dst, const void *src, int64_t bytes) {
     CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
-    machine.perform(Profile::Kind::Copy, bytes, "a copy", [&] {
-      machine.driver.check(machine.driver.memcpyDtoDAsync(reinterpret_cast<DevicePointer>(dst),
-                                                          reinterpret_cast<DevicePointer>(src), bytes, machine.stream),
-                           "a copy");
-    });
+    auto to = reinterpret_cast<DevicePointer>(dst), from = reinterpret_cast<DevicePointer>(src);
+    machine.perform(
+        Profile::Kind::Copy, bytes, "a copy",
+        [=] { return std::vector<Access>{{from, bytes, false}, {to, bytes, true}}; },
+        [&] { machine.driver.check(machine.driver.memcpyDtoDAsync(to, from, bytes, machine.stream), "a copy"); });
   };
   table.zero = [](TsrRuntime *runtime, void *dst, int64_t bytes) {
     CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
-    machine.perform(Profile::Kind::Zero, bytes, "zeros", [&] {
-      machine.driver.check(machine.driver.memsetD8Async(reinterpret_cast<DevicePointer>(dst), 0, bytes, machine.stream),
-                           "zeros");
-    });
+    auto to = reinterpret_cast<DevicePointer>(dst);
+    machine.perform(
+        Profile::Kind::Zero, bytes, "zeros", [=] { return std::vector<Access>{{to, bytes, true}}; },
+        [&] { machine.driver.check(machine.driver.memsetD8Async(to, 0, bytes, machine.stream), "zeros"); });
   };
   table.setInt = [](TsrRuntime *runtime, void *dst, int32_t value) {
     CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
-    machine.perform(Profile::Kind::Zero, sizeof value, "a number", [&] {
-      machine.driver.check(machine.driver.memsetD32Async(reinterpret_cast<DevicePointer>(dst),
-                                                         static_cast<unsigned>(value), 1, machine.stream),
-                           "a number");
-    });
+    auto to = reinterpret_cast<DevicePointer>(dst);
+    machine.perform(
+        Profile::Kind::Zero, sizeof value, "a number",
+        [=] { return std::vector<Access>{{to, static_cast<int64_t>(sizeof value), true}}; },
+        [&] {
+          machine.driver.check(machine.driver.memsetD32Async(to, static_cast<unsigned>(value), 1, machine.stream),
+                               "a number");
+        });
   };
 }
 
@@ -176,14 +197,14 @@ void CudaMachine::openDevice() {
 void CudaMachine::takeArena() {
   size_t free = 0, total = 0;
   driver.check(driver.memGetInfo(&free, &total), "the GPU's memory");
-  auto needed = static_cast<size_t>(manifest.arenaBytes);
+  auto bytes = static_cast<size_t>(manifest.arenaBytes), needed = bytes + Transfers::bytesOf(manifest);
   if (needed > free)
     fail("the program needs {} bytes of {}'s memory, of which {} of {} are free; compile it with a smaller batch, or "
          "end "
          "what uses the GPU",
          needed, deviceName, free, total);
-  driver.check(driver.memAlloc(&arena, std::max<size_t>(needed, 1)), fmt::format("cannot take {} bytes", needed));
-  driver.check(driver.memsetD8Async(arena, 0, needed, stream), "cannot clear the arena");
+  driver.check(driver.memAlloc(&arena, std::max<size_t>(bytes, 1)), fmt::format("cannot take {} bytes", bytes));
+  driver.check(driver.memsetD8Async(arena, 0, bytes, stream), "cannot clear the arena");
 }
 
 void CudaMachine::takeMirror() {
@@ -211,6 +232,7 @@ void CudaMachine::pinValues() {
 
 CudaMachine::~CudaMachine() {
   driver.streamSynchronize(stream);
+  transfers.reset();
   for (auto &[name, graph] : graphs) driver.graphExecDestroy(graph);
   products.clear();
   for (Module module : modules) driver.moduleUnload(module);
@@ -289,8 +311,8 @@ void CudaMachine::chooseAlgorithms(void *library) {
   GemmSearch(gemmChoices, deviceName).chooseFor(products, listing.uses, workspace(), stream);
 }
 
-template <typename Work>
-void CudaMachine::perform(Profile::Kind kind, int64_t which, const std::string &name, Work work) {
+template <typename Accesses, typename Work>
+void CudaMachine::perform(Profile::Kind kind, int64_t which, const std::string &name, Accesses accesses, Work work) {
   if (table.failure) return;
   try {
     Timed now{kind, which, nullptr, nullptr};
@@ -299,7 +321,10 @@ void CudaMachine::perform(Profile::Kind kind, int64_t which, const std::string &
       driver.check(driver.eventCreate(&now.end, 0), "an event");
       driver.check(driver.eventRecord(now.start, stream), "an event");
     }
-    work();
+    if (recording)
+      recording->add(accesses(), work);
+    else
+      work();
     if (profile) {
       driver.check(driver.eventRecord(now.end, stream), "an event");
       timed.push_back(now);
@@ -321,8 +346,15 @@ void CudaMachine::tellObserver() {
 
 void CudaMachine::launch(uint32_t number, void *const *args) {
   const KernelSpec &kernel = manifest.kernels[number];
-  perform(Profile::Kind::Kernel, number, withLine("kernel " + kernel.name, kernel.line), [&] {
-    std::vector<void *> parameters(kernel.arguments);
+  auto accesses = [&] {
+    std::vector<Access> result;
+    for (const std::vector<int64_t> *part : {&kernel.operandBytes, &kernel.resultBytes})
+      for (int64_t bytes : *part)
+        result.push_back({reinterpret_cast<DevicePointer>(args[result.size()]), bytes, part == &kernel.resultBytes});
+    return result;
+  };
+  perform(Profile::Kind::Kernel, number, withLine("kernel " + kernel.name, kernel.line), accesses, [&] {
+    std::vector<void *> parameters(kernel.operandBytes.size() + kernel.resultBytes.size());
     for (size_t i = 0; i < parameters.size(); ++i) parameters[i] = const_cast<void **>(&args[i]);
     driver.check(driver.launchKernel(functions[number], static_cast<unsigned>(kernel.blocks), 1, 1,
                                      static_cast<unsigned>(kernel.threads), 1, 1, 0, stream, parameters.data(),
@@ -346,23 +378,40 @@ void CudaMachine::runCode(const EntryFunction &entry, TsrEntry code) {
 GraphExec CudaMachine::graphOf(const EntryFunction &entry, TsrEntry code) {
   GraphExec &executable = graphs[entry.name];
   if (executable) return executable;
-  Graph graph = nullptr;
-  driver.check(driver.streamBeginCapture(stream, captureThreadLocal), "cannot record entry function " + entry.name);
-  try {
-    runCode(entry, code);
-  } catch (...) {
-    driver.streamEndCapture(stream, &graph);
-    if (graph) driver.graphDestroy(graph);
-    throw;
-  }
-  driver.check(driver.streamEndCapture(stream, &graph), "cannot record entry function " + entry.name);
-  int status = driver.graphInstantiate(&executable, graph, 0);
-  driver.graphDestroy(graph);
-  driver.check(status, "cannot make a graph of entry function " + entry.name);
-  return executable;
+  Recording graph(stream, entry.name, inOrder);
+  struct Current { // ends with this call, even where it throws
+    Recording *&recording;
+    ~Current() { recording = nullptr; }
+  } current{recording = &graph};
+  runCode(entry, code);
+  return executable = graph.finish();
+}
+
+std::string CudaMachine::failureOf(const EntryFunction &entry) const {
+  return fmt::format("entry function '{}' failed on rank 0 ({}){}", entry.name, deviceName,
+                     isEager() ? "" : "; run again with TESSERA_CUDA_EAGER=1 to learn in which kernel");
+}
+
+void CudaMachine::requireQuiet() const {
+  if (transfers && transfers->underWay() > 0) fail("a call is still under way; finish it first");
+}
+
+void CudaMachine::start(const EntryFunction &entry, TsrEntry code) {
+  if (isEager()) return call(entry, code);
+  if (transfers->underWay() == callsAhead) fail("{} calls are under way; finish one first", callsAhead);
+  GraphExec graph = graphOf(entry, code);
+  transfers->sendInputs(entry);
+  driver.check(driver.graphLaunch(graph, stream), "cannot run entry function " + entry.name);
+  transfers->fetchOutputs(entry);
+}
+
+void CudaMachine::finish() {
+  if (transfers && transfers->underWay() > 0)
+    transfers->waitForOutputs([&](const EntryFunction &entry) { return failureOf(entry); });
 }
 
 void CudaMachine::call(const EntryFunction &entry, TsrEntry code) {
+  requireQuiet();
   GraphExec graph = isEager() ? nullptr : graphOf(entry, code);
   for (const runtime::Value &input : entry.inputs)
     driver.check(driver.memcpyHtoDAsync(arena + input.offset, mirror + input.offset, input.bytes, stream),
@@ -374,8 +423,7 @@ void CudaMachine::call(const EntryFunction &entry, TsrEntry code) {
   for (const runtime::Value &output : entry.outputs)
     driver.check(driver.memcpyDtoHAsync(mirror + output.offset, arena + output.offset, output.bytes, stream),
                  "cannot copy output " + output.name);
-  synchronize(fmt::format("entry function '{}' failed on rank 0 ({}){}", entry.name, deviceName,
-                          graph ? "; run again with TESSERA_CUDA_EAGER=1 to learn in which kernel" : ""));
+  synchronize(failureOf(entry));
   finishProfile();
 }
 
@@ -392,11 +440,13 @@ void CudaMachine::finishProfile() {
 }
 
 void CudaMachine::push(int64_t offset, int64_t bytes) {
+  requireQuiet();
   driver.check(driver.memcpyHtoDAsync(arena + offset, mirror + offset, bytes, stream), "cannot copy to the GPU");
   synchronize("cannot copy to the GPU");
 }
 
 void CudaMachine::pull(int64_t offset, int64_t bytes) {
+  requireQuiet();
   driver.check(driver.memcpyDtoHAsync(mirror + offset, arena + offset, bytes, stream), "cannot copy from the GPU");
   synchronize("cannot copy from the GPU");
 }

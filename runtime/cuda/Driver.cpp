@@ -25,6 +25,8 @@ Driver::Driver() {
   library.find(memGetInfo, "cuMemGetInfo_v2");
   library.find(memAlloc, "cuMemAlloc_v2");
   library.find(memFree, "cuMemFree_v2");
+  library.find(memHostAlloc, "cuMemHostAlloc");
+  library.find(memFreeHost, "cuMemFreeHost");
   library.find(memHostRegister, "cuMemHostRegister_v2");
   library.find(memHostUnregister, "cuMemHostUnregister");
   library.find(memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2");
@@ -39,8 +41,11 @@ Driver::Driver() {
   library.find(streamCreate, "cuStreamCreate");
   library.find(streamDestroy, "cuStreamDestroy_v2");
   library.find(streamSynchronize, "cuStreamSynchronize");
+  library.find(streamWaitEvent, "cuStreamWaitEvent");
   library.find(streamBeginCapture, "cuStreamBeginCapture_v2");
   library.find(streamEndCapture, "cuStreamEndCapture");
+  library.find(streamGetCaptureInfo, "cuStreamGetCaptureInfo_v2");
+  library.find(streamUpdateCaptureDependencies, "cuStreamUpdateCaptureDependencies");
   library.find(graphInstantiate, "cuGraphInstantiateWithFlags");
   library.find(graphLaunch, "cuGraphLaunch");
   library.find(graphDestroy, "cuGraphDestroy");
@@ -48,6 +53,7 @@ Driver::Driver() {
   library.find(eventCreate, "cuEventCreate");
   library.find(eventDestroy, "cuEventDestroy_v2");
   library.find(eventRecord, "cuEventRecord");
+  library.find(eventSynchronize, "cuEventSynchronize");
   library.find(eventElapsedTime, "cuEventElapsedTime");
 }
 

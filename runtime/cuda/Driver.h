@@ -22,6 +22,7 @@ using Function = struct FunctionHandle *;
 using Stream = struct StreamHandle *;
 using Event = struct EventHandle *;
 using Graph = struct GraphHandle *;
+using GraphNode = struct GraphNodeHandle *;
 using GraphExec = struct GraphExecHandle *;
 
 /// The driver, opened once: libcuda.so.1, in $TESSERA_CUDA_DRIVER if that is set.
@@ -44,6 +45,8 @@ struct Driver {
   int (*memGetInfo)(size_t *free, size_t *total);
   int (*memAlloc)(DevicePointer *memory, size_t bytes);
   int (*memFree)(DevicePointer memory);
+  int (*memHostAlloc)(void **memory, size_t bytes, unsigned flags);
+  int (*memFreeHost)(void *memory);
   int (*memHostRegister)(void *memory, size_t bytes, unsigned flags);
   int (*memHostUnregister)(void *memory);
   int (*memcpyHtoDAsync)(DevicePointer to, const void *from, size_t bytes, Stream stream);
@@ -60,8 +63,13 @@ struct Driver {
   int (*streamCreate)(Stream *stream, unsigned flags);
   int (*streamDestroy)(Stream stream);
   int (*streamSynchronize)(Stream stream);
+  int (*streamWaitEvent)(Stream stream, Event event, unsigned flags);
   int (*streamBeginCapture)(Stream stream, int mode);
   int (*streamEndCapture)(Stream stream, Graph *graph);
+  /// `nodes`: those that the next piece of recorded work will wait for.
+  int (*streamGetCaptureInfo)(Stream stream, int *state, uint64_t *number, Graph *graph, const GraphNode **nodes,
+                              size_t *count);
+  int (*streamUpdateCaptureDependencies)(Stream stream, GraphNode *nodes, size_t count, unsigned flags);
   int (*graphInstantiate)(GraphExec *executable, Graph graph, unsigned long long flags);
   int (*graphLaunch)(GraphExec executable, Stream stream);
   int (*graphDestroy)(Graph graph);
@@ -69,6 +77,7 @@ struct Driver {
   int (*eventCreate)(Event *event, unsigned flags);
   int (*eventDestroy)(Event event);
   int (*eventRecord)(Event event, Stream stream);
+  int (*eventSynchronize)(Event event);
   int (*eventElapsedTime)(float *milliseconds, Event start, Event end);
 
 private:
@@ -79,6 +88,8 @@ private:
 inline constexpr int attributeMajor = 75, attributeMinor = 76;
 inline constexpr unsigned streamNonBlocking = 1;
 inline constexpr int captureThreadLocal = 1;
+inline constexpr unsigned captureSetDependencies = 1;
+inline constexpr unsigned eventDisableTiming = 2;
 inline constexpr int errorNoDevice = 100;
 
 } // namespace tessera::runtime::cuda

@@ -237,6 +237,24 @@ bool Product::choose(const ProductAlignment &alignment, const MatmulAlgorithm &a
   return true;
 }
 
+/// Bytes from the first element of a tensor to its last; `dims` may be more than strides, which are of the last ones.
+static int64_t extentOf(const std::vector<int64_t> &dims, const std::vector<int64_t> &strides, GemmType type) {
+  int64_t last = 0;
+  for (size_t i = 0; i < strides.size(); ++i) last += (dims[i + dims.size() - strides.size()] - 1) * strides[i];
+  return (last + 1) * bytesOf(type);
+}
+
+std::vector<Access> Product::accesses(const ProductOperands &operands, DevicePointer workspace) const {
+  const GemmDescription &d = impl->description;
+  auto needed = static_cast<int64_t>(impl->choiceFor(alignmentOf(operands)).workspaceBytes);
+  std::vector<Access> result = {{operands.a, extentOf(d.dimsA, d.stridesA, d.type), false},
+                                {operands.b, extentOf(d.dimsB, d.stridesB, d.typeB.value_or(d.type)), false},
+                                {operands.c, extentOf(d.dimsC, d.stridesC, d.resultType), true},
+                                {workspace, needed, true}};
+  if (d.bias) result.push_back({operands.bias, extentOf(d.dimsC, *d.bias, d.biasType), false});
+  return result;
+}
+
 void Product::run(const ProductOperands &operands, DevicePointer workspace, Stream stream) const {
   const CublasLt &library = impl->library;
   const GemmDescription &d = impl->description;

@@ -5,6 +5,7 @@
 
 #include "runtime/Gemm.h"
 #include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/Dependencies.h"
 
 #include <array>
 #include <map>
@@ -30,6 +31,9 @@ public:
   Product(Product &&) noexcept;
 
   void run(const ProductOperands &operands, DevicePointer workspace, Stream stream) const;
+
+  /// What a run touches: operands, and what it needs of the workspace.
+  std::vector<Access> accesses(const ProductOperands &operands, DevicePointer workspace) const;
 
   /// Library calls that one run makes.
   int64_t calls() const;

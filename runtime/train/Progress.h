@@ -3,23 +3,13 @@
 #ifndef TESSERA_RUNTIME_TRAIN_PROGRESS_H
 #define TESSERA_RUNTIME_TRAIN_PROGRESS_H
 
-#include "runtime/train/Evaluation.h"
+#include "runtime/train/StepReport.h"
 
 #include <chrono>
 #include <cstdio>
 #include <optional>
 
 namespace tessera::runtime {
-
-/// The numbers of one finished step.
-struct StepReport {
-  int64_t step = 0;
-  NamedValues losses, metrics;
-  double total = 0, rate = 0, gradNorm = 0;
-  bool hasRate = false, hasGradNorm = false, finite = true;
-  std::optional<double> lossScale; ///< after the step, where it is dynamic
-  int64_t skipped = 0;             ///< steps that it has cost since step 0
-};
 
 /// On a terminal one line that is overwritten, else a plain line every so many steps.
 class Progress {

@@ -44,10 +44,8 @@ Signals::~Signals() {
 
 int Signals::stopRequested() const { return stopSignal; }
 
-bool Signals::takeSaveRequest() {
-  bool asked = saveAsked;
-  if (asked) saveAsked = 0;
-  return asked;
-}
+bool Signals::saveRequested() const { return saveAsked; }
+
+void Signals::clearSaveRequest() { saveAsked = 0; }
 
 } // namespace tessera::runtime

@@ -14,8 +14,9 @@ public:
 
   /// The signal that asked to stop, or 0.
   int stopRequested() const;
-  /// Whether a save was asked for since the last call.
-  bool takeSaveRequest();
+  /// Whether a save was asked for since the last was made.
+  bool saveRequested() const;
+  void clearSaveRequest();
 };
 
 } // namespace tessera::runtime

@@ -1,7 +1,7 @@
 //===- FakeCuda.cpp - CUDA's libraries on a machine without a GPU -----------===//
 //
 // One library that stands for four: libnvrtc (the compiler that built the tests makes code for the emulator of it), libcuda (memory
-// is the process's own, kernels run by Emulator.h, graphs are lists of functions), and in FakeCublasLt.cpp and FakeNccl.cpp
+// is the process's own, kernels run by Emulator.h; streams are in FakeStreams.cpp), and in FakeCublasLt.cpp and FakeNccl.cpp
 // libcublasLt and libnccl. With it the whole way of a program for a GPU can be gone, from the model to trained weights.
 //
 // Only what Tessera calls is here. What a real library would refuse is refused: a graph launched while its stream records, work
@@ -114,15 +114,9 @@ EXPORT int nvrtcGetProgramLog(void *program, char *to) {
 
 namespace {
 constexpr int invalidValue = 1, outOfMemory = 2;
-using Work = std::function<int()>;
-using FakeGraph = std::vector<Work>;
 struct FakeFunction {
   void (*run)(void **parameters);
   int parameters;
-};
-struct FakeStream {
-  FakeGraph *recorded = nullptr;
-  int failure = 0; ///< of what ran; stays
 };
 
 std::map<uintptr_t, size_t> allocations;
@@ -143,13 +137,6 @@ bool tessera::test::isOnDevice(unsigned long long address, size_t bytes) {
   std::lock_guard lock(allocationsMutex);
   auto it = allocations.upper_bound(address);
   return it != allocations.begin() && (--it, address + bytes <= it->first + it->second);
-}
-
-int tessera::test::enqueue(void *handle, Work work) {
-  auto &stream = *static_cast<FakeStream *>(handle);
-  if (stream.recorded) return stream.recorded->push_back(std::move(work)), 0;
-  if (!stream.failure) stream.failure = work();
-  return stream.failure;
 }
 
 /// Bytes of a shared object that begins at an address.
@@ -201,6 +188,9 @@ EXPORT int cuMemHostRegister_v2(void *memory, size_t, unsigned) {
   return reinterpret_cast<uintptr_t>(memory) % 4096 == 0 ? 0 : invalidValue;
 }
 EXPORT int cuMemHostUnregister(void *) { return 0; }
+
+EXPORT int cuMemHostAlloc(void **memory, size_t bytes, unsigned) { return *memory = malloc(bytes), 0; }
+EXPORT int cuMemFreeHost(void *memory) { return free(memory), 0; }
 
 static int copy(void *stream, void *to, const void *from, size_t bytes) {
   return enqueue(stream, [=] { return memcpy(to, from, bytes), 0; });
@@ -259,36 +249,3 @@ EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsign
     return error.empty() ? 0 : launchFailed;
   });
 }
-
-EXPORT int cuStreamCreate(void **stream, unsigned) { return *stream = new FakeStream, 0; }
-EXPORT int cuStreamDestroy_v2(void *stream) { return delete static_cast<FakeStream *>(stream), 0; }
-EXPORT int cuStreamSynchronize(void *handle) {
-  auto &stream = *static_cast<FakeStream *>(handle);
-  return stream.recorded ? invalidValue : stream.failure;
-}
-EXPORT int cuStreamBeginCapture_v2(void *handle, int) {
-  auto &stream = *static_cast<FakeStream *>(handle);
-  if (stream.recorded) return invalidValue;
-  return stream.recorded = new FakeGraph, 0;
-}
-EXPORT int cuStreamEndCapture(void *handle, void **graph) {
-  auto &stream = *static_cast<FakeStream *>(handle);
-  *graph = stream.recorded;
-  stream.recorded = nullptr;
-  return *graph ? 0 : invalidValue;
-}
-EXPORT int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long) {
-  return *executable = new FakeGraph(*static_cast<FakeGraph *>(graph)), 0;
-}
-EXPORT int cuGraphLaunch(void *executable, void *stream) {
-  if (static_cast<FakeStream *>(stream)->recorded) return invalidValue;
-  for (const Work &work : *static_cast<FakeGraph *>(executable))
-    if (int status = enqueue(stream, work)) return status;
-  return 0;
-}
-EXPORT int cuGraphDestroy(void *graph) { return delete static_cast<FakeGraph *>(graph), 0; }
-EXPORT int cuGraphExecDestroy(void *graph) { return delete static_cast<FakeGraph *>(graph), 0; }
-EXPORT int cuEventCreate(void **event, unsigned) { return *event = new int, 0; }
-EXPORT int cuEventDestroy_v2(void *event) { return delete static_cast<int *>(event), 0; }
-EXPORT int cuEventRecord(void *, void *) { return 0; }
-EXPORT int cuEventElapsedTime(float *milliseconds, void *, void *) { return *milliseconds = 1, 0; }

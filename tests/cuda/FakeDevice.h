@@ -13,8 +13,11 @@ namespace tessera::test {
 /// What a stream reports after work of it failed.
 inline constexpr int launchFailed = 719;
 
-/// Does the work, or records it if the stream records. What the stream has to report: 0, or what failed in it first.
+/// Has the stream do the work when somebody waits for it, or records it. What the stream has to report: 0, or what failed in it first.
 int enqueue(void *stream, std::function<int()> work);
+
+/// What the stream was asked for runs now, unless it records. What the stream has to report.
+int runNow(void *stream);
 
 /// Whether these bytes lie in one allocation of the device.
 bool isOnDevice(unsigned long long address, size_t bytes);

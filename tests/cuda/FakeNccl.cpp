@@ -282,7 +282,8 @@ int start(const std::vector<std::pair<void *, std::shared_ptr<Pending>>> &calls)
   int failure = success;
   auto run = [&](int (Pending::*step)()) {
     for (auto &[stream, pending] : calls)
-      if (enqueue(stream, [pending = pending, step] { return ((*pending).*step)(); }) != 0 && !failure) {
+      // A rank waits for the others, who do not wait for its stream.
+      if ((enqueue(stream, [pending = pending, step] { return ((*pending).*step)(); }) || runNow(stream)) && !failure) {
         World &world = *pending->communicator->world;
         std::lock_guard lock(world.mutex);
         failure = world.failure ? world.failure : failed(cudaError, "the stream has failed before");

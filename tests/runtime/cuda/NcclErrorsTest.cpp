@@ -16,7 +16,8 @@ TEST_F(NcclErrors, MismatchInAGraphIsSeenByCheck) {
                                   rank.stream);
     });
     rank.communicator.check();
-    EXPECT_NE(rank.driver.graphLaunch(graph, rank.stream), 0);
+    EXPECT_EQ(rank.driver.graphLaunch(graph, rank.stream), 0);
+    EXPECT_NE(rank.driver.streamSynchronize(rank.stream), 0);
     rank.driver.graphExecDestroy(graph);
     rank.communicator.check();
   });
