@@ -20,14 +20,43 @@ void TileWriter::enter(Inner &kernel) {
   std::copy(kernel.batch.begin(), kernel.batch.end(), indices.begin());
 }
 
-void TileWriter::writeElements(unsigned number, bool isLast) {
-  // What sums read outlives the loop.
+/// What sums read outlives the loop over elements.
+void TileWriter::declareWeights() {
   for (const Product &sum : sums) {
-    if (!isLast || fragments.contains(sum.own)) continue;
+    if (fragments.contains(sum.own)) continue;
     fragments[sum.own] = unique("weight");
     text.line(scalarType(tensorType(sum.own).getElementType()) + " " + fragments[sum.own] + "[" +
               Twine(tilesOfOther()) + "][4];");
   }
+}
+
+void TileWriter::openElements() {
+  text.line("#pragma unroll");
+  text.open("for (int n = 0; n < " + Twine(tilesOfOther()) + "; ++n)");
+  text.line("#pragma unroll");
+  text.open("for (int v = 0; v < 4; ++v)");
+  frames.emplace_back();
+  ownLineName = unique(ownAxis().getName()), otherLineName = unique(otherAxis().getName());
+  int64_t ownSize = ownAxis().getSize(), others = otherAxis().getSize();
+  std::string ownLine = "own + 8 * (v / 2)", otherLine = "first + 8 * n + 2 * member + v % 2";
+  if (ownSize % schedule.ownLines != 0) ownLine = "tsr::clamp(" + ownLine + ", " + std::to_string(ownSize) + ")";
+  text.line("const " + indexType + " " + ownLineName + " = " + ownLine + ";");
+  if (hasOtherTail()) {
+    text.line("const bool inside = " + otherLine + " < " + Twine(others) + ";");
+    otherLine = "tsr::clamp(" + otherLine + ", " + std::to_string(others) + ")";
+  }
+  text.line("const " + indexType + " " + otherLineName + " = " + otherLine + ";");
+  rowIndex = "v / 2";
+}
+
+void TileWriter::closeElements() {
+  frames.pop_back();
+  text.close();
+  text.close();
+}
+
+void TileWriter::writeElements(unsigned number, bool isLast) {
+  if (isLast) declareWeights();
   // Numbers of a row whose exponentials are added up: all at once, so that the sum is corrected once.
   rowNumbers.clear();
   for (auto &[max, name] : accumulators)
@@ -36,43 +65,23 @@ void TileWriter::writeElements(unsigned number, bool isLast) {
       text.line("tsr::vec<" + scalarType(tensorType(max).getElementType()) + ", " + Twine(2 * tilesOfOther()) + "> " +
                 rowNumbers[max] + "[2];");
     }
-  text.line("#pragma unroll");
-  text.open("for (int n = 0; n < " + Twine(tilesOfOther()) + "; ++n)");
-  text.line("#pragma unroll");
-  text.open("for (int v = 0; v < 4; ++v)");
-  frames.emplace_back();
-  std::string ownName = unique(ownAxis().getName()), otherName = unique(otherAxis().getName());
-  int64_t ownSize = ownAxis().getSize(), others = otherAxis().getSize();
-  std::string ownLine = "own + 8 * (v / 2)", otherLine = "first + 8 * n + 2 * member + v % 2";
-  if (ownSize % schedule.ownLines != 0) ownLine = "tsr::clamp(" + ownLine + ", " + std::to_string(ownSize) + ")";
-  text.line("const " + indexType + " " + ownName + " = " + ownLine + ";");
-  if (hasOtherTail()) {
-    text.line("const bool inside = " + otherLine + " < " + Twine(others) + ";");
-    otherLine = "tsr::clamp(" + otherLine + ", " + std::to_string(others) + ")";
-  }
-  text.line("const " + indexType + " " + otherName + " = " + otherLine + ";");
-  rowIndex = "v / 2";
+  openElements();
   for (Inner &kernel : kernels) {
     enter(kernel);
-    indices[kernel.rowsLoop()] = schedule.ownsRows ? ownName : otherName;
-    indices[kernel.rowsLoop() + 1] = schedule.ownsRows ? otherName : ownName;
+    indices[kernel.rowsLoop()] = lineName(/*isRow=*/true);
+    indices[kernel.rowsLoop() + 1] = lineName(/*isRow=*/false);
     writeInner(kernel, number, isLast);
   }
-  frames.pop_back();
-  text.close();
-  text.close();
+  closeElements();
+  if (oneSweep) return; // these are looked at again
   for (auto &[max, name] : rowNumbers)
     for (const char *half : {"[0]", "[1]"}) text.line(accumulators.lookup(max) + half + ".add(" + name + half + ");");
 }
 
-/// One element of each of a kernel's matrices.
-void TileWriter::writeInner(Inner &kernel, unsigned number, bool isLast) {
-  bool reduces = &kernel == reducing;
-  auto knownBefore = [&](Value value) { return reduces && isRow(kernel, value) && isKnown(value); };
-  Sweep sweep;
-  if (reduces) sweep = planSweep(kernel.plan, number, knownBefore);
+/// What the current element's code needs of a kernel's items: in a sweep of the one that reduces, what that needs.
+void TileWriter::writeItems(Inner &kernel, const std::optional<Sweep> &sweep) {
   for (Value item : kernel.plan.items) {
-    if (isKnown(item) || (reduces && !sweep.needed.contains(item))) continue;
+    if (isKnown(item) || (sweep && !sweep->needed.contains(item))) continue;
     auto argument = dyn_cast<BlockArgument>(item);
     if (auto it = argument ? matrices.find(kernel.op.getOperand(argument.getArgNumber())) : matrices.end();
         it != matrices.end())
@@ -80,7 +89,16 @@ void TileWriter::writeInner(Inner &kernel, unsigned number, bool isLast) {
     else if (!isa_and_nonnull<ReduceOp>(item.getDefiningOp()))
       writeItem(item);
   }
-  for (ReduceOp reduce : sweep.reduces) {
+}
+
+/// One element of each of a kernel's matrices.
+void TileWriter::writeInner(Inner &kernel, unsigned number, bool isLast) {
+  bool reduces = &kernel == reducing;
+  auto knownBefore = [&](Value value) { return reduces && isRow(kernel, value) && isKnown(value); };
+  std::optional<Sweep> sweep;
+  if (reduces) sweep = planSweep(kernel.plan, number, knownBefore);
+  writeItems(kernel, sweep);
+  for (ReduceOp reduce : sweep ? sweep->reduces : SmallVector<ReduceOp>()) {
     if (kernel.plan.isSoftmaxSum(reduce.getResult())) continue; // part of its maximum's
     Type type = accumulatorType(reduce.getType().getElementType());
     std::string total = accumulators.lookup(reduce.getResult()) + "[v / 2]";
@@ -92,12 +110,17 @@ void TileWriter::writeInner(Inner &kernel, unsigned number, bool isLast) {
       text.line((hasOtherTail() ? "if (inside) " : "") + total + " = " + cuda::reduction(reduce.getKind()) +
                 "::combine(" + total + ", " + x + ");");
   }
-  if (reduces && !sweep.writesElements) return;
+  if (sweep && !sweep->writesElements) return;
+  for (auto [result, value] : llvm::zip(kernel.op.getResults(), kernel.plan.yield().getValues()))
+    if (isMatrix(result)) matrices[result] = use(value);
+  if (isLast) writeFragments(kernel);
+}
+
+/// Of the current element, what sums read.
+void TileWriter::writeFragments(Inner &kernel) {
   for (auto [result, value] : llvm::zip(kernel.op.getResults(), kernel.plan.yield().getValues())) {
-    if (!isMatrix(result)) continue;
-    matrices[result] = use(value);
     auto it = fragments.find(result);
-    if (!isLast || it == fragments.end()) continue;
+    if (it == fragments.end()) continue;
     Type element = tensorType(result).getElementType();
     text.line(it->second + "[n][v] = " + (hasOtherTail() ? "inside ? " : "") + use(value) +
               (hasOtherTail() ? " : " + literal(0.0, element) : "") + ";");

@@ -119,6 +119,7 @@ LogicalResult TileWriter::plan() {
     if (tensorType(value).getNumElements() >= largestInt) indexType = "tsr::i64";
   for (Inner &kernel : kernels)
     if (kernel.plan.sweeps > 0) reducing = &kernel;
+  if (isOneSweep()) oneSweep = OneSweep::of(reducing->plan);
   for (const std::vector<Product> *list : {&makers, &sums})
     for (const Product &product : *list) {
       if (!extents.contains(product.other)) tiles.push_back(product.other);
@@ -305,7 +306,8 @@ FailureOr<std::string> TileWriter::write(StringRef symbol) {
   unsigned sweeps = reducing ? reducing->plan.sweeps : 1;
   if (reducing) writeRowStep(0);
   openSerialLoops();
-  for (unsigned number = 1; number <= sweeps; ++number) {
+  if (oneSweep) writeOneSweep();
+  for (unsigned number = 1; number <= sweeps && !oneSweep; ++number) {
     writeSweep(number, sweeps);
     if (reducing) writeRowStep(number);
   }
@@ -320,9 +322,8 @@ FailureOr<std::string> TileWriter::write(StringRef symbol) {
 // Sweeps
 //===----------------------------------------------------------------------===//
 
-/// Goes over the other lines that the band leaves.
-void TileWriter::writeSweep(unsigned number, unsigned sweeps) {
-  bool isLast = number == sweeps;
+/// Goes over the other lines that the band leaves, a tile at a time.
+void TileWriter::openTiles(unsigned number) {
   int64_t others = otherAxis().getSize(), lines = schedule.otherLines;
   // Of own line i: other lines from i + least to i + most.
   std::optional<int64_t> least, most;
@@ -339,11 +340,21 @@ void TileWriter::writeSweep(unsigned number, unsigned sweeps) {
   if (most)
     end = "tsr::clamp(" + base + " + " + std::to_string(schedule.ownLines + *most) + ", " + std::to_string(others + 1) +
           ")";
-  if (reducing) declareAccumulators(number);
   text.open("for (" + indexType + " first = " + start + "; first < " + end + "; first += " + Twine(lines) + ")");
   frames.emplace_back();
   if (number > 1 || others > lines || !serialAxes.empty())
     text.line("tsr::sync_block(); // the tile before has been read");
+}
+
+void TileWriter::closeTiles() {
+  frames.pop_back();
+  text.close();
+}
+
+void TileWriter::writeSweep(unsigned number, unsigned sweeps) {
+  bool isLast = number == sweeps;
+  if (reducing) declareAccumulators(number);
+  openTiles(number);
   for (Value other : tiles) {
     bool isNeeded = isLast || llvm::any_of(makers, [&](const Product &maker) { return maker.other == other; });
     if (isNeeded) loadTile(other);
@@ -353,8 +364,7 @@ void TileWriter::writeSweep(unsigned number, unsigned sweeps) {
   writeElements(number, isLast);
   if (isLast)
     for (const Product &sum : sums) writeSum(sum);
-  frames.pop_back();
-  text.close();
+  closeTiles();
   if (reducing) reduceOverLanes(number);
 }
 
@@ -481,8 +491,12 @@ void TileWriter::storeSum(const Product &sum) {
       conditions.push_back("line < " + std::to_string(ownAxis().getSize()));
     if (padded(sum.extent) != sum.extent) conditions.push_back("part < " + std::to_string(sum.extent));
     std::string place = batchOffset(type) + " + " + std::to_string(sum.ofResult.line) + " * line + part";
+    std::string value = name + "[n].values[v]";
+    rowIndex = "v / 2";
+    if (oneSweep)
+      for (Value factor : oneSweep->factors.lookup(sum.own)) value += " * " + this->use(factor);
     text.line((conditions.empty() ? "" : "if (" + llvm::join(conditions, " && ") + ") ") + parameter + "[" + place +
-              "] = " + castTo(name + "[n].values[v]", Float32Type::get(op.getContext()), type.getElementType()) + ";");
+              "] = " + castTo(value, Float32Type::get(op.getContext()), type.getElementType()) + ";");
     text.close();
     text.close();
   }

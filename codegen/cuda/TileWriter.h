@@ -11,6 +11,7 @@
 //       kernels, element by element; their reductions over columns
 //       in the last sweep: sums over the other lines, in fragments
 //     reduce over the lanes that share a row; values of the row that are known now
+//                                                (weights of a softmax need one sweep: OneSweep.h)
 //   write values of rows, and sums
 //
 // Sums over columns are computed where rows are owned, sums over rows where columns are: two launches where a tiled op has both. Each
@@ -21,6 +22,7 @@
 #ifndef TESSERA_CODEGEN_CUDA_TILEWRITER_H
 #define TESSERA_CODEGEN_CUDA_TILEWRITER_H
 
+#include "codegen/cuda/OneSweep.h"
 #include "codegen/cuda/ScopeWriter.h"
 #include "passes/tile/Roles.h"
 #include "llvm/ADT/MapVector.h"
@@ -77,10 +79,19 @@ private:
   void loadOwn(const Product &maker);
   void declareTiles();
   void writeSweep(unsigned number, unsigned sweeps);
+  void openTiles(unsigned number);
+  void closeTiles();
   void loadTile(Value other);
   void writeMaker(const Product &maker);
+  void writeOneSweep();
+  void writeWeights();
   void writeElements(unsigned number, bool isLast);
+  void openElements();
+  void closeElements();
+  void declareWeights();
   void writeInner(Inner &inner, unsigned number, bool isLast);
+  void writeItems(Inner &inner, const std::optional<Sweep> &sweep);
+  void writeFragments(Inner &inner);
   void writeRowStep(unsigned stage);
   void declareAccumulators(unsigned number);
   void reduceOverLanes(unsigned number);
@@ -95,6 +106,10 @@ private:
   bool isVector(Value operand, TiledStrides stride, int64_t count) const;
   bool isMatrix(Value value) const { return axes.isMatrix(tensorType(value)); }
   bool isRow(const Inner &inner, Value item) const;
+  /// Whether what reads the weights of a softmax are the launch's sums, and these read nothing else.
+  bool isOneSweep() const;
+  /// What the element loop calls the line of an element: its row's, or its column's.
+  llvm::StringRef lineName(bool isRow) const { return isRow == schedule.ownsRows ? ownLineName : otherLineName; }
   /// Whether the block goes over a batch axis by itself.
   bool isLooped(AxisAttr axis) const {
     TiledOp tiled = op;
@@ -125,6 +140,8 @@ private:
   llvm::MapVector<Value, std::string> accumulators;
   llvm::MapVector<Value, std::string> rowNumbers; ///< what a softmax adds up of a tile, by its maximum
   llvm::StringMap<std::string> batchIndex;        ///< by axis
+  std::string ownLineName, otherLineName;         ///< in the loop over elements
+  std::optional<OneSweep> oneSweep;               ///< where there is one sweep, though weights depend on sums
   Inner *reducing = nullptr;                      ///< the kernel that has reductions
   Inner *inner = nullptr;                         ///< the current one
 };

@@ -87,6 +87,19 @@ template <typename Op, int Team, typename T> TSR_DEVICE T warp_reduce(T x) {
   return x;
 }
 
+/// Has `Team` lanes that share a softmax's numbers agree on the largest, of these and the ones before. The sum of a lane counts what
+/// it has added itself. Returns what else was summed up with such exponentials is to be multiplied by.
+template <int Team, typename T, int N> TSR_DEVICE T advance(Softmax<T> &softmax, const vec<T, N> &x) {
+  T largest = softmax.max;
+#pragma unroll
+  for (int i = 0; i < N; ++i) largest = x[i] > largest ? x[i] : largest;
+  largest = warp_reduce<MaxNum, Team>(largest);
+  const T scale = largest > softmax.max ? exp(softmax.max - largest) : T(1);
+  softmax.max = largest;
+  softmax.sum *= scale;
+  return scale;
+}
+
 /// The values of `Team` neighbouring threads (a multiple of 32) as one, in each of them. `scratch` has a number for each warp of
 /// the block.
 template <typename Op, int Team, typename T> TSR_DEVICE T block_reduce(T x, Shared<T> scratch) {
