@@ -66,7 +66,7 @@ static std::string describeSurroundings(const CodegenOptions &options) {
   out << options.threads << " threads\n";
   std::string problem;
   if (const cuda::Nvrtc *nvrtc = options.cuda ? cuda::Nvrtc::get(problem) : nullptr)
-    out << "nvrtc " << nvrtc->getVersion() << " " << join(options.cuda->architectures, " ") << "\n";
+    out << "nvrtc " << nvrtc->getIdentity() << " " << join(options.cuda->architectures, " ") << "\n";
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include "codegen/cuda/Nvrtc.h"
 #include "codegen/cuda/CudaKernels.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Regex.h"
 #include <dlfcn.h>
 #include <vector>
@@ -49,6 +50,19 @@ static void *openLibrary() {
   return nullptr;
 }
 
+/// Which file a function of a library comes from; empty if that is not known.
+static std::string fileOf(int (*function)(int *, int *)) {
+  Dl_info found;
+  SmallString<256> path;
+  sys::fs::file_status status;
+  if (!dladdr(reinterpret_cast<void *>(function), &found) || sys::fs::real_path(found.dli_fname, path) ||
+      sys::fs::status(path, status))
+    return "";
+  return (" " + path + " " + Twine(status.getSize()) + " " +
+          Twine(status.getLastModificationTime().time_since_epoch().count()))
+      .str();
+}
+
 const Nvrtc *Nvrtc::get(std::string &error) {
   static std::string problem;
   static const Nvrtc *only = []() -> const Nvrtc * {
@@ -83,7 +97,7 @@ const Nvrtc *Nvrtc::get(std::string &error) {
     auto *result = new Nvrtc(std::move(functions));
     int major = 0, minor = 0;
     result->functions->version(&major, &minor);
-    result->version = std::to_string(major) + "." + std::to_string(minor);
+    result->identity = std::to_string(major) + "." + std::to_string(minor) + fileOf(result->functions->version);
     int count = 0;
     if (result->functions->countArchitectures(&count) == 0 && count > 0) {
       result->architectures.resize(static_cast<size_t>(count));

@@ -38,15 +38,15 @@ public:
   /// Whether it compiles for an architecture: 90 for sm_90a.
   bool supports(int architecture) const { return llvm::is_contained(architectures, architecture); }
 
-  /// "13.0".
-  const std::string &getVersion() const { return version; }
+  /// Of what machine code depends on: the version, and which file the library is, of what size and when it was changed.
+  const std::string &getIdentity() const { return identity; }
 
 private:
   struct Functions;
   explicit Nvrtc(std::unique_ptr<Functions> functions);
   ~Nvrtc();
   std::unique_ptr<Functions> functions;
-  std::string version;
+  std::string identity;
   std::vector<int> architectures;
 };
 

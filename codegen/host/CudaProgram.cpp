@@ -56,7 +56,7 @@ static FailureOr<std::vector<DeviceImage>> compileKernels(ModuleOp module, const
     for (size_t i = next++; i < images.size(); i = next++) {
       DeviceImage &image = images[i];
       std::string source = sourceOf(image, kernels), name = kernels[image.firstKernel]->symbol;
-      std::string description = "nvrtc " + nvrtc->getVersion() + " " + image.architecture + "\n" + source;
+      std::string description = "nvrtc " + nvrtc->getIdentity() + " " + image.architecture + "\n" + source;
       for (const cuda::DeviceHeader &header : cuda::deviceHeaders()) description += header.text;
       if (std::lock_guard lock(mutex); options.findCode)
         if (std::optional<std::string> found = options.findCode(description)) {
