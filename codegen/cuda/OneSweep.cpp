@@ -108,9 +108,7 @@ void TileWriter::writeWeights() {
 
 void TileWriter::writeOneSweep() {
   declareAccumulators(1);
-  openTiles(1);
-  for (Value other : tiles) loadTile(other);
-  text.line("tsr::sync_block();");
+  openTiles(1, tiles);
   for (const Product &maker : makers) writeMaker(maker);
   writeElements(1, /*isLast=*/false);
   std::string running = accumulators.lookup(oneSweep->max), scale = unique("scale");

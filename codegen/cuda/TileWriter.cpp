@@ -70,6 +70,8 @@ SmallVector<TileSchedule> cuda::tileSchedules(TiledOp op, const MatrixAxes &axes
     while (schedule.otherLines > least && (needs.registers(schedule.otherLines) > fragmentRegisters ||
                                            needs.sharedBytes(schedule.otherLines) > sharedBytes))
       schedule.otherLines /= 2;
+    int64_t others = (ownsRows ? axes.columns : axes.rows).getSize();
+    if (others <= schedule.otherLines || 2 * needs.sharedBytes(schedule.otherLines) > sharedBytes) schedule.stages = 1;
     int64_t positions = 1;
     for (AxisAttr axis : axes.batch)
       if (ownsRows || !isSerial(op, axis)) positions *= axis.getSize();
@@ -283,15 +285,6 @@ bool TileWriter::isVector(Value operand, TiledStrides stride, int64_t count) con
          llvm::all_of(type.getStrides(), [&](int64_t s) { return s == 1 || s % count == 0; });
 }
 
-void TileWriter::declareTiles() {
-  for (Value other : tiles) {
-    std::string name = unique(parameterFor(other) + "_tile");
-    tileNames[other] = name;
-    text.line("TSR_SHARED(" + scalarType(tensorType(other).getElementType()) + ", " + name + ", " +
-              Twine(schedule.otherLines * lineLength(extents[other])) + ");");
-  }
-}
-
 FailureOr<std::string> TileWriter::write(StringRef symbol) {
   if (llvm::failed(plan())) return failure();
   writeSignature(symbol);
@@ -322,77 +315,18 @@ FailureOr<std::string> TileWriter::write(StringRef symbol) {
 // Sweeps
 //===----------------------------------------------------------------------===//
 
-/// Goes over the other lines that the band leaves, a tile at a time.
-void TileWriter::openTiles(unsigned number) {
-  int64_t others = otherAxis().getSize(), lines = schedule.otherLines;
-  // Of own line i: other lines from i + least to i + most.
-  std::optional<int64_t> least, most;
-  if (schedule.ownsRows) {
-    least = op.getLower(), most = op.getUpper();
-  } else {
-    if (op.getUpper()) least = -*op.getUpper();
-    if (op.getLower()) most = -*op.getLower();
-  }
-  std::string start = "0", end = std::to_string(others), base = "tile * " + std::to_string(schedule.ownLines);
-  if (least)
-    start = "tsr::clamp(" + base + " + " + std::to_string(*least) + ", " + std::to_string(others) + ") / " +
-            std::to_string(lines) + " * " + std::to_string(lines);
-  if (most)
-    end = "tsr::clamp(" + base + " + " + std::to_string(schedule.ownLines + *most) + ", " + std::to_string(others + 1) +
-          ")";
-  text.open("for (" + indexType + " first = " + start + "; first < " + end + "; first += " + Twine(lines) + ")");
-  frames.emplace_back();
-  if (number > 1 || others > lines || !serialAxes.empty())
-    text.line("tsr::sync_block(); // the tile before has been read");
-}
-
-void TileWriter::closeTiles() {
-  frames.pop_back();
-  text.close();
-}
-
 void TileWriter::writeSweep(unsigned number, unsigned sweeps) {
   bool isLast = number == sweeps;
   if (reducing) declareAccumulators(number);
-  openTiles(number);
-  for (Value other : tiles) {
-    bool isNeeded = isLast || llvm::any_of(makers, [&](const Product &maker) { return maker.other == other; });
-    if (isNeeded) loadTile(other);
-  }
-  text.line("tsr::sync_block();");
+  openTiles(number, llvm::filter_to_vector(tiles, [&](Value other) {
+              return isLast || llvm::any_of(makers, [&](const Product &maker) { return maker.other == other; });
+            }));
   for (const Product &maker : makers) writeMaker(maker);
   writeElements(number, isLast);
   if (isLast)
     for (const Product &sum : sums) writeSum(sum);
   closeTiles();
   if (reducing) reduceOverLanes(number);
-}
-
-/// The lines of an operand that a tile needs, zero beyond its end.
-void TileWriter::loadTile(Value other) {
-  NamedTensorType type = tensorType(other);
-  int64_t extent = extents[other], length = lineLength(extent), others = otherAxis().getSize();
-  TiledStrides stride = strides[other];
-  int64_t vector = vectorBytes / bytesOf(type.getElementType());
-  bool isWide = extent % vector == 0 && isVector(other, stride, vector);
-  int64_t width = isWide ? vector : 1, parts = padded(extent) / width;
-  std::string element = scalarType(type.getElementType()).str(), zero = element + "(0.0f)";
-  text.open("for (int i = threadIdx.x; i < " + Twine(schedule.otherLines * parts) +
-            "; i += " + Twine(schedule.threads()) + ")");
-  text.line("const int line = i / " + Twine(parts) + ", part = i % " + Twine(parts) +
-            (width > 1 ? " * " + std::to_string(width) : "") + ";");
-  SmallVector<std::string> conditions;
-  if (hasOtherTail()) conditions.push_back("first + line < " + std::to_string(others));
-  if (padded(extent) != extent) conditions.push_back("part < " + std::to_string(extent));
-  std::string place = parameterFor(other) + " + (" + batchOffset(type) + " + " + std::to_string(stride.line) +
-                      " * (first + line) + " + (stride.element == 1 ? "" : std::to_string(stride.element) + " * ") +
-                      "part)";
-  std::string load = isWide ? "tsr::load<" + std::to_string(vector) + ">(" + place + ")" : "*(" + place + ")";
-  std::string none = isWide ? "tsr::filled<" + std::to_string(vector) + ">(" + zero + ")" : zero;
-  std::string value = conditions.empty() ? load : llvm::join(conditions, " && ") + " ? " + load + " : " + none;
-  text.line(tileNames[other] + (isWide ? ".set_vector<" + std::to_string(vector) + ">(" : std::string(".set(")) +
-            "line * " + Twine(length) + " + part, " + value + ");");
-  text.close();
 }
 
 /// matrix [own, other] = own operand · tileᵀ.
@@ -409,8 +343,8 @@ void TileWriter::writeMaker(const Product &maker) {
   text.line("#pragma unroll");
   if (depthOf(maker.own) == 8) {
     text.open("for (int n = 0; n < " + Twine(tilesOfOther()) + "; ++n)");
-    text.line("const auto pair = " + tileNames[maker.other] + ".get_vector<2>((8 * n + group) * " + Twine(length) +
-              " + step * 8 + 2 * member);");
+    text.line("const auto pair = " + tileNames[maker.other] + ".get_vector<2>(" + tileStart(maker.other) +
+              "(8 * n + group) * " + Twine(length) + " + step * 8 + 2 * member);");
     text.line("tsr::multiply_add<float>(" + name + "[n], " + ownNames[maker.own] +
               "[step], {tsr::bits_of(pair[0]), tsr::bits_of(pair[1])});");
     text.close();
@@ -420,8 +354,8 @@ void TileWriter::writeMaker(const Product &maker) {
   text.open("for (int n = 0; n < " + Twine(tilesOfOther()) + "; n += 2)");
   text.line("unsigned words[4]; // of both tiles' lines: the first and the second half of the step");
   text.line("const int line = 8 * (n + threadIdx.x % 32 / 16) + threadIdx.x % 8;");
-  text.line("tsr::load_matrices<false>(words, " + tileNames[maker.other] + ", line * " + Twine(length) +
-            " + step * 16 + threadIdx.x / 8 % 2 * 8);");
+  text.line("tsr::load_matrices<false>(words, " + tileNames[maker.other] + ", " + tileStart(maker.other) + "line * " +
+            Twine(length) + " + step * 16 + threadIdx.x / 8 % 2 * 8);");
   text.line("tsr::multiply_add<" + type + ">(" + name + "[n], " + ownNames[maker.own] +
             "[step], {words[0], words[1]});");
   text.line("tsr::multiply_add<" + type + ">(" + name + "[n + 1], " + ownNames[maker.own] +
@@ -447,7 +381,8 @@ void TileWriter::writeSum(const Product &sum) {
     text.line("for (int w = 0; w < 4; ++w) left.words[w] = tsr::bits_of(" + weights + "[step][w % 2 * 2 + w / 2]);");
     text.line("#pragma unroll");
     text.open("for (int n = 0; n < " + Twine(padded(sum.extent) / 8) + "; ++n)");
-    text.line("const int at = (8 * step + 2 * member) * " + Twine(length) + " + 8 * n + group;");
+    text.line("const int at = " + tileStart(sum.other) + "(8 * step + 2 * member) * " + Twine(length) +
+              " + 8 * n + group;");
     text.line("tsr::multiply_add<float>(" + name + "[n], left, {tsr::bits_of(" + tileNames[sum.other] +
               ".get(at)), tsr::bits_of(" + tileNames[sum.other] + ".get(at + " + Twine(length) + "))});");
     text.close();
@@ -465,8 +400,8 @@ void TileWriter::writeSum(const Product &sum) {
   text.open("for (int n = 0; n < " + Twine(padded(sum.extent) / 8) + "; n += 2)");
   text.line("unsigned words[4];");
   text.line("const int line = step * 16 + threadIdx.x % 16;");
-  text.line("tsr::load_matrices<true>(words, " + tileNames[sum.other] + ", line * " + Twine(length) +
-            " + 8 * (n + threadIdx.x % 32 / 16));");
+  text.line("tsr::load_matrices<true>(words, " + tileNames[sum.other] + ", " + tileStart(sum.other) + "line * " +
+            Twine(length) + " + 8 * (n + threadIdx.x % 32 / 16));");
   text.line("tsr::multiply_add<" + type + ">(" + name + "[n], left, {words[0], words[1]});");
   text.line("tsr::multiply_add<" + type + ">(" + name + "[n + 1], left, {words[2], words[3]});");
   text.close();

@@ -6,7 +6,7 @@
 //   own operands of the makers, as fragments
 //   for sweep in sweeps                          as many as the kernel with reductions has, or one
 //     for tile of other lines (inside the band)
-//       the other operands of the tile into shared memory
+//       the other operands of the tile into shared memory, while the tile before is looked at
 //       makers: fragments of the matrices
 //       kernels, element by element; their reductions over columns
 //       in the last sweep: sums over the other lines, in fragments
@@ -33,6 +33,7 @@ namespace tessera::cuda {
 struct TileSchedule {
   bool ownsRows = true;
   int64_t ownLines = 64, otherLines = 64; ///< of a block; of a tile
+  int64_t stages = 2; ///< tiles in shared memory: that which is looked at, and the next one on its way
   int64_t blocks = 1;
 
   int64_t threads() const { return ownLines / 16 * 32; }
@@ -79,9 +80,12 @@ private:
   void loadOwn(const Product &maker);
   void declareTiles();
   void writeSweep(unsigned number, unsigned sweeps);
-  void openTiles(unsigned number);
+  void openTiles(unsigned number, llvm::ArrayRef<Value> loaded);
   void closeTiles();
-  void loadTile(Value other);
+  void loadTile(Value other, llvm::StringRef firstLine, llvm::StringRef to);
+  int64_t tileNumbers(Value other) const { return schedule.otherLines * lineLength(extents.lookup(other)); }
+  /// Where the tile that is looked at begins, to be followed by an index in it.
+  std::string tileStart(Value other) const;
   void writeMaker(const Product &maker);
   void writeOneSweep();
   void writeWeights();
@@ -133,6 +137,7 @@ private:
   llvm::DenseMap<Value, int64_t> extents;       ///< of tiles
   llvm::DenseMap<Value, TiledStrides> strides;  ///< of tiles: of a line, and along it
   llvm::DenseMap<Value, std::string> tileNames; ///< in shared memory
+  std::string stageName;                        ///< of the tile that is looked at
   llvm::DenseMap<Value, std::string> ownNames;  ///< fragments of own operands
   llvm::DenseMap<Value, std::string> matrices;  ///< the expression of an element, by value of the tiled op
   llvm::DenseMap<Value, std::string> fragments; ///< what a sum reads

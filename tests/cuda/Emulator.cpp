@@ -77,6 +77,8 @@ struct Thread {
   unsigned number = 0;
   int declared = 0; ///< bytes of shared memory that it has declared
   char brought[64]; ///< to an operation of the warp
+  /// Copies to shared memory that were started: where to, and what.
+  std::vector<std::pair<int, std::array<char, 16>>> copies;
 };
 
 /// Who used a byte of shared memory in the epoch between two barriers.
@@ -84,6 +86,7 @@ struct Shadow {
   static constexpr int nobody = -1, several = -2;
   int writer = nobody, reader = nobody;
   int64_t writeEpoch = -1, readEpoch = -1;
+  bool isOnItsWay = false; ///< by a copy that nobody has waited for
 };
 
 //===----------------------------------------------------------------------===//
@@ -99,7 +102,7 @@ public:
   // Called by the thread that runs now.
   int declareShared(int bytes);
   void readShared(int offset, void *to, int bytes);
-  void writeShared(int offset, const void *from, int bytes);
+  void writeShared(int offset, const void *from, int bytes, bool isOnItsWay = false);
   void wait(State state);
   Thread &now() { return *current; }
   /// What a lane of this thread's warp brought to the last operation of the warp.
@@ -164,6 +167,7 @@ void Block::run() {
     threads[i].state = State::Ready;
     threads[i].number = i;
     threads[i].declared = 0;
+    threads[i].copies.clear();
   }
   do {
     for (Thread &thread : threads) {
@@ -224,6 +228,9 @@ void Block::readShared(int offset, void *to, int bytes) {
   int self = static_cast<int>(current->number);
   for (int i = offset; i < offset + bytes; ++i) {
     Shadow &byte = shadow[i];
+    if (byte.isOnItsWay)
+      fail("race: " + threadName(self) + " reads what " + threadName(byte.writer) +
+           " has begun to copy, without a wait");
     if (byte.writer != Shadow::nobody && byte.writer != self && byte.writeEpoch == epoch)
       fail("race: " + threadName(self) + " reads what " + threadName(byte.writer) + " wrote before a barrier");
     byte.reader =
@@ -232,7 +239,7 @@ void Block::readShared(int offset, void *to, int bytes) {
   }
 }
 
-void Block::writeShared(int offset, const void *from, int bytes) {
+void Block::writeShared(int offset, const void *from, int bytes, bool isOnItsWay) {
   if (offset < 0 || offset + bytes > current->declared) fail("shared memory is written outside what is declared");
   std::memcpy(shared.data() + offset, from, bytes);
   int self = static_cast<int>(current->number);
@@ -244,6 +251,7 @@ void Block::writeShared(int offset, const void *from, int bytes) {
       fail("race: " + threadName(self) + " writes what another thread read before a barrier");
     byte.writer = self;
     byte.writeEpoch = epoch;
+    byte.isOnItsWay = isOnItsWay;
   }
 }
 
@@ -260,6 +268,19 @@ void tsr::emulation::check_address(const void *address, int bytes) {
 int tsr::emulation::declare_shared(int bytes) { return block->declareShared(bytes); }
 void tsr::emulation::read_shared(int offset, void *to, int bytes) { block->readShared(offset, to, bytes); }
 void tsr::emulation::write_shared(int offset, const void *from, int bytes) { block->writeShared(offset, from, bytes); }
+void tsr::emulation::start_copy(int offset, const void *from, int bytes) {
+  std::array<char, 16> content, none;
+  if (bytes != static_cast<int>(content.size())) block->fail("a copy to shared memory is of another size");
+  std::memcpy(content.data(), from, content.size());
+  none.fill(static_cast<char>(0xff));
+  block->writeShared(offset, none.data(), bytes, /*isOnItsWay=*/true);
+  block->now().copies.emplace_back(offset, content);
+}
+void tsr::emulation::wait_for_copies() {
+  for (auto &[offset, content] : block->now().copies)
+    block->writeShared(offset, content.data(), static_cast<int>(content.size()));
+  block->now().copies.clear();
+}
 void tsr::emulation::sync_block() { block->wait(State::AtBarrier); }
 void tsr::emulation::fail(const char *what) { block->fail(what); }
 void tsr::emulation::collect(const void *own, int bytes, void *all) {

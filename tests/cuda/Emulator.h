@@ -4,6 +4,7 @@
 // a barrier, or at an operation of a warp. So a run is deterministic. What is looked for on the way:
 //
 //   races       a shadow of shared memory knows for each byte who wrote and who read it since the last barrier
+//   copies      what is on its way to shared memory may not be read before the thread that copies it has waited
 //   no value    shared memory starts as NaN
 //   deadlocks   a thread that ends before a barrier, lanes of a warp that do not meet
 //   alignment   vector accesses at addresses that are no multiple of their size

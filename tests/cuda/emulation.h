@@ -24,6 +24,9 @@ void check_address(const void *address, int bytes);
 int declare_shared(int bytes);
 void read_shared(int offset, void *to, int bytes);
 void write_shared(int offset, const void *from, int bytes);
+/// What is copied is no value until the thread has waited.
+void start_copy(int offset, const void *from, int bytes);
+void wait_for_copies();
 void sync_block();
 /// Notes that something is wrong.
 void fail(const char *what);
@@ -63,6 +66,12 @@ public:
     emulation::check_offset(i, N);
     for (int n = 0; n < N; ++n) set(i + n, x[n]);
   }
+  template <int N> void start_copy(int i, const T *from, bool exists) {
+    emulation::check_offset(i, N);
+    if (exists) emulation::check_address(from, 16);
+    T none[N] = {};
+    emulation::start_copy(offset + i * static_cast<int>(sizeof(T)), exists ? from : none, 16);
+  }
 
 private:
   int offset;
@@ -77,6 +86,11 @@ template <typename T> T shuffle_xor(T x, int mask) {
   __builtin_memcpy(&x, &bits, sizeof(T));
   return x;
 }
+template <int N, typename T> void start_copy(Shared<T> to, int i, const T *from, bool exists) {
+  static_assert(N * sizeof(T) == 16);
+  to.template start_copy<N>(i, from, exists);
+}
+inline void wait_for_copies() { emulation::wait_for_copies(); }
 inline void sync_block() { emulation::sync_block(); }
 inline unsigned ballot(bool x) {
   bool all[32];

@@ -65,6 +65,16 @@ public:
 private:
   T *memory;
 };
+/// Begins to copy 16 bytes to shared memory, both at a multiple of them; zeros where there is nothing to copy. What was copied is there
+/// for the thread when it has waited, for the block behind a barrier after that (PTX: cp.async).
+template <int N, typename T> TSR_DEVICE void start_copy(Shared<T> to, int i, const T *from, bool exists) {
+  static_assert(N * sizeof(T) == 16);
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :
+               : "r"(to.address(i)), "l"(__cvta_generic_to_global(from)), "r"(exists ? 16 : 0)
+               : "memory");
+}
+TSR_DEVICE void wait_for_copies() { asm volatile("cp.async.wait_all;" : : : "memory"); }
 #define TSR_SHARED(T, name, count)                                                                                     \
   __shared__ __align__(16) T name##_memory[count];                                                                     \
   tsr::Shared<T> name(name##_memory)
