@@ -1,5 +1,6 @@
 //===- Evaluate.cpp - sources, contraction, reduction, axis ops -----------===//
 
+#include "ir/Gelu.h"
 #include "ir/Interpreter.h"
 #include "ir/IterationSpace.h"
 #include <cmath>
@@ -42,8 +43,13 @@ static SmallVector<AxisAttr> axesNamed(NamedTensorType type, ArrayAttr list) {
 LogicalResult ContractOp::evaluate(Operands operands, Results results, Interpreter &interpreter) {
   const TensorValue &lhs = operands[0], &rhs = operands[1];
   TensorValue &result = results[0];
+  // Optional operands stand in the order init, bias, aux; of bias and aux there is one at most.
   const TensorValue *init = getInit() ? &operands[2] : nullptr;
   const TensorValue *bias = getBias() ? &operands.back() : nullptr;
+  const TensorValue *aux = getAux() ? &operands.back() : nullptr;
+  TensorValue *extra = getExtra() ? &results[1] : nullptr;
+  bool isGelu = getEpilogue() == Epilogue::Gelu;
+  if (extra) llvm::fill(extra->data, 0);
   PartialRounding partial = interpreter.partialRounding(result.type.getElementType());
 
   // Where the pairs that are summed lie, from the first of them.
@@ -56,12 +62,18 @@ LogicalResult ContractOp::evaluate(Operands operands, Results results, Interpret
       .add(lhs.type)
       .add(rhs.type)
       .add(bias ? bias->type : result.type)
-      .add(init ? init->type : result.type);
+      .add(init ? init->type : result.type)
+      .add(aux ? aux->type : result.type)
+      .add(extra ? extra->type : result.type);
   outer.forEach([&](ArrayRef<int64_t> at) {
     double sum = 0;
     for (auto [l, r] : pairs) sum = partial(sum + partial(lhs.data[at[1] + l] * rhs.data[at[2] + r]));
     if (bias) sum = partial(sum + bias->data[at[3]]);
     if (init) sum = partial(sum + init->data[at[4]]);
+    if (isGelu && extra) extra->data[at[6]] = sum;
+    if (isGelu) sum = gelu(sum);
+    if (aux) sum *= geluDerivative(aux->data[at[5]]);
+    if (aux && extra) extra->data[at[6]] = partial(extra->data[at[6]] + sum);
     result.data[at[0]] = sum;
   });
   return success();

@@ -118,7 +118,7 @@ Value GraphBuilder::contract(Value a, Value b, Names over, Type element) {
   if (both.empty()) return mul(cast(a, element), cast(b, element));
   auto united = type(unite({tensorType(a), tensorType(b)}), element);
   auto result = type(without(united, both), element);
-  return ContractOp::create(*this, loc, result, a, b, Value(), Value(), strings(both));
+  return ContractOp::create(*this, loc, result, a, b, strings(both)).getResult();
 }
 
 Value GraphBuilder::reduce(ReduceKind kind, Value x, Names over) {

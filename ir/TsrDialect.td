@@ -67,6 +67,9 @@ def Tsr_Predicate : Tsr_Enum<"Predicate",
      I32EnumCase<"LE", 3, "le">, I32EnumCase<"GT", 4, "gt">, I32EnumCase<"GE", 5, "ge">]>;
 def Tsr_PredicateAttr : Tsr_EnumAttr<Tsr_Predicate, "predicate">;
 
+def Tsr_Epilogue : Tsr_Enum<"Epilogue", [I32EnumCase<"Gelu", 0, "gelu">, I32EnumCase<"GeluGrad", 1, "gelu_grad">]>;
+def Tsr_EpilogueAttr : Tsr_EnumAttr<Tsr_Epilogue, "epilogue">;
+
 def Tsr_Distribution : Tsr_Enum<"Distribution",
     [I32EnumCase<"Uniform", 0, "uniform">, I32EnumCase<"Normal", 1, "normal">]>;
 def Tsr_DistributionAttr : Tsr_EnumAttr<Tsr_Distribution, "distribution">;

@@ -185,11 +185,24 @@ def Tsr_ContractOp : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_Adjoi
     result. `init` (of the result's type) and `bias` (whose axes are among the result's) are added by `fuse`; before it there are none.
     Operands of a low type (bf16, f16) are multiplied exactly and added up in f32; the sum, with `init` and `bias`, is rounded once, to
     the result's type: theirs or f32. Operands of eight bits may have two types (e4m3, e5m2); the result is f32.
+
+    `epilogue` (made by `fuse` for a GPU; then there is no `init`) says what becomes of the sum before it is rounded, with GELU in its
+    tanh form. `gelu`: the result is GELU of the sum; `extra`, if it is there, is the sum itself. `gelu_grad`: the result is the sum times
+    the derivative of GELU at `aux`, which has the result's type; `extra`, if it is there, is the result summed over the axes that
+    `extra` lacks: the gradient of a bias.
   }];
-  let arguments = (ins Tsr_FloatTensor:$lhs, Tsr_FloatTensor:$rhs, Optional<Tsr_FloatTensor>:$init, Optional<Tsr_FloatTensor>:$bias, StrArrayAttr:$over);
-  let results = (outs Tsr_FloatTensor:$result);
-  let assemblyFormat = "$lhs `,` $rhs `over` $over (`init` $init^)? (`bias` $bias^)? attr-dict `:` functional-type(operands, results)";
+  let arguments = (ins Tsr_FloatTensor:$lhs, Tsr_FloatTensor:$rhs, Optional<Tsr_FloatTensor>:$init, Optional<Tsr_FloatTensor>:$bias,
+                   Optional<Tsr_FloatTensor>:$aux, StrArrayAttr:$over, OptionalAttr<Tsr_EpilogueAttr>:$epilogue);
+  let results = (outs Tsr_FloatTensor:$result, Optional<Tsr_FloatTensor>:$extra);
+  let assemblyFormat = "$lhs `,` $rhs `over` $over (`init` $init^)? (`bias` $bias^)? (`epilogue` `` $epilogue^ (`aux` $aux^)?)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "NamedTensorType":$result, "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::ArrayAttr":$over), [{
+    build($_builder, $_state, result, ::mlir::Type(), lhs, rhs, ::mlir::Value(), ::mlir::Value(), ::mlir::Value(), over, EpilogueAttr());
+  }]>];
+  let extraClassDeclaration = [{
+    /// Of the result, not of `extra`.
+    NamedTensorType getType() { return getResult().getType(); }
+  }];
 }
 
 def Tsr_ReduceOp : Tsr_PureOp<"reduce", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {

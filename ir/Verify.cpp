@@ -71,6 +71,29 @@ LogicalResult IndexOp::verify() {
   return success();
 }
 
+/// What an epilogue reads and gives beside the result.
+static LogicalResult verifyEpilogue(ContractOp op) {
+  std::optional<Epilogue> epilogue = op.getEpilogue();
+  if (!epilogue && (op.getAux() || op.getExtra()))
+    return op.emitOpError("has `aux` or a second result, and no epilogue");
+  if (!epilogue) return success();
+  if (op.getInit()) return op.emitOpError("has an epilogue and `init`");
+  if (*epilogue == Epilogue::Gelu) {
+    if (op.getAux()) return op.emitOpError("reads `aux`, which GELU does not need");
+    if (op.getExtra() && op.getExtra().getType() != op.getType())
+      return op.emitOpError("expected the sum in the type of the result, ") << op.getType();
+    return success();
+  }
+  if (op.getBias()) return op.emitOpError("has a bias, and GELU's gradient as its epilogue");
+  if (!op.getAux() || op.getAux().getType() != op.getType())
+    return op.emitOpError("expected `aux` of the result's type, ") << op.getType();
+  if (!op.getExtra()) return success();
+  for (AxisAttr axis : op.getExtra().getType().getAxes())
+    if (!llvm::is_contained(op.getType().getAxes(), axis))
+      return op.emitOpError("the bias' gradient has axis `") << axis.getName() << "` that the result lacks";
+  return expectElementType(op, op.getType().getElementType(), op.getExtra().getType().getElementType());
+}
+
 LogicalResult ContractOp::verify() {
   Type lhs = getLhs().getType().getElementType(), rhs = getRhs().getType().getElementType();
   if (!(isFp8(lhs) && isFp8(rhs)) && failed(expectElementType(*this, lhs, rhs))) return failure();
@@ -90,6 +113,7 @@ LogicalResult ContractOp::verify() {
     for (AxisAttr axis : getBias().getType().getAxes())
       if (!sizes.count(axis.getName()))
         return emitOpError("bias has axis `") << axis.getName() << "` that the result lacks";
+  if (failed(verifyEpilogue(*this))) return failure();
   return expectAxes(*this, sizes, getType());
 }
 

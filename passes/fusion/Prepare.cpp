@@ -119,7 +119,7 @@ void tessera::writeSmallContractionsOut(ModuleOp module) {
     auto sum = ReduceOp::create(builder, op.getLoc(), op.getType().withElementType(wide), ReduceKind::Sum, product,
                                 op.getOver());
     copyUserName(op, product), copyUserName(op, sum);
-    op.replaceAllUsesWith(cast(sum.getResult(), element));
+    op.getResult().replaceAllUsesWith(cast(sum.getResult(), element));
     op.erase();
   });
 }

@@ -313,11 +313,11 @@ void Quantizer::multiplyTwins(const Fp8Product &product) {
   GraphBuilder b(contract);
   NamedTensorType type = contract.getType();
   auto sum = ContractOp::create(b, contract.getLoc(), type.withElementType(b.getF32Type()), lhs.bytes, rhs.bytes,
-                                Value(), Value(), contract.getOver());
-  Value result = b.mul(sum, b.mul(lhs.inverse, rhs.inverse));
+                                contract.getOver());
+  Value result = b.mul(sum.getResult(), b.mul(lhs.inverse, rhs.inverse));
   result = b.cast(result, type.getElementType());
   if (Operation *last = result.getDefiningOp()) copyUserName(contract, last);
-  contract.replaceAllUsesWith(result);
+  contract.getResult().replaceAllUsesWith(result);
   contract.erase();
 }
 

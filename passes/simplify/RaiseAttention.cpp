@@ -207,7 +207,7 @@ void Candidate::raise() {
       AttentionOp::create(b, output.getLoc(), output.getType(), rows, q, k, v, ValueRange(), scores.getOver(), key);
   attention->setDiscardableAttrs(output->getDiscardableAttrDictionary());
   fillRegions(attention);
-  output.replaceAllUsesWith(attention.getResult());
+  output.getResult().replaceAllUsesWith(attention.getResult());
   output.erase();
   for (Operation *op : llvm::reverse(scaling)) op->erase();
   softmax.erase();

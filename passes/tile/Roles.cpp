@@ -110,7 +110,7 @@ static std::optional<TiledContraction> tiledRole(ContractOp contract, const Matr
 }
 
 std::optional<TiledContraction> tessera::tiledRole(ContractOp contract, const MatrixAxes &axes) {
-  if (contract.getInit() || contract.getBias()) return std::nullopt;
+  if (contract.getInit() || contract.getBias() || contract.getEpilogue()) return std::nullopt;
   Type operands = contract.getLhs().getType().getElementType(), result = contract.getType().getElementType();
   if (contract.getRhs().getType().getElementType() != operands || !numberTypeOf(operands)) return std::nullopt;
   if (isFp8(operands)) return std::nullopt; // sums that are divided by scales, in kernels of their own

@@ -179,6 +179,31 @@ TEST(Contractions, SumOverSharedAxesWithInitAndBias) {
              {1119, 2143, 3222, 4250});
 }
 
+TEST(Contractions, EpiloguesWithGelu) {
+  std::string x = "!tsr.tensor<[a: 2, k: 1], f32>", w = "!tsr.tensor<[k: 1, b: 2], f32>",
+              y = "!tsr.tensor<[a: 2, b: 2], f32>", b = vec(2, "f32", "b");
+  auto run = [&](const std::string &arguments, const std::string &op, const std::string &results, const Numbers &in) {
+    TextProgram program("func.func @f(%x: " + x + ", %w: " + w + arguments + ") -> (" + results +
+                        ") {\n%r, %s = " + op + " -> (" + results + ")\nreturn %r, %s : " + results + "\n}");
+    return program.run("f", in, Rounding::Double);
+  };
+  // x w + b = [1 -1; 2 0], and GELU of it.
+  Numbers forward =
+      run(", %b: " + b, "tsr.contract %x, %w over [\"k\"] bias %b epilogue gelu : (" + x + ", " + w + ", " + b + ")",
+          y + ", " + y, {{1, 2}, {1, 1}, {0, -2}});
+  ASSERT_EQ(forward.size(), 2u);
+  expectNear(forward[0], {0.8411919906, -0.1588080094, 1.9545976941, 0}, 1e-9);
+  expectNear(forward[1], {1, -1, 2, 0});
+  // x w = [3 3; -1 -1] times the derivatives at 0, 1, -1 and 0, and the sum of that over a.
+  Numbers backward = run(
+      ", %at: " + y, "tsr.contract %x, %w over [\"k\"] epilogue gelu_grad aux %at : (" + x + ", " + w + ", " + y + ")",
+      y + ", " + b, {{3, -1}, {1, 1}, {0, 1, -1, 0}});
+  ASSERT_EQ(backward.size(), 2u);
+  double slope = 1.0829640838, other = -0.0829640838;
+  expectNear(backward[0], {1.5, 3 * slope, -other, -0.5}, 1e-9);
+  expectNear(backward[1], {1.5 - other, 3 * slope - 0.5}, 1e-9);
+}
+
 TEST(Axes, SplitAndMergeAreMajorFirst) {
   std::string flat = vec(6, "f32", "f"), parts = "!tsr.tensor<[b: 3, a: 2], f32>";
   // f = 3 a + b

@@ -146,6 +146,69 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, 
 
 // -----
 
+// Only an epilogue has a second result.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>) {
+  // expected-error @below {{'tsr.contract' op has `aux` or a second result, and no epilogue}}
+  %0, %1 = tsr.contract %x0, %x1 over ["in"] : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> (!tsr.tensor<[batch: 3, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>)
+  return
+}
+
+// -----
+
+// GELU is taken of a product, not of a sum with a matrix.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>, %x2: !tsr.tensor<[batch: 3, out: 2], f32>) {
+  // expected-error @below {{'tsr.contract' op has an epilogue and `init`}}
+  tsr.contract %x0, %x1 over ["in"] init %x2 epilogue gelu : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
+  return
+}
+
+// -----
+
+// GELU needs no other matrix.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>, %x2: !tsr.tensor<[batch: 3, out: 2], f32>) {
+  // expected-error @below {{'tsr.contract' op reads `aux`, which GELU does not need}}
+  tsr.contract %x0, %x1 over ["in"] epilogue gelu aux %x2 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
+  return
+}
+
+// -----
+
+// The sum has the type of the result.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>) {
+  // expected-error @below {{'tsr.contract' op expected the sum in the type of the result}}
+  %0, %1 = tsr.contract %x0, %x1 over ["in"] epilogue gelu : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> (!tsr.tensor<[batch: 3, out: 2], f32>, !tsr.tensor<[out: 2], f32>)
+  return
+}
+
+// -----
+
+// The derivative is taken somewhere.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>) {
+  // expected-error @below {{'tsr.contract' op expected `aux` of the result's type}}
+  tsr.contract %x0, %x1 over ["in"] epilogue gelu_grad : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
+  return
+}
+
+// -----
+
+// A gradient has no bias.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>, %x2: !tsr.tensor<[out: 2], f32>, %x3: !tsr.tensor<[batch: 3, out: 2], f32>) {
+  // expected-error @below {{'tsr.contract' op has a bias, and GELU's gradient as its epilogue}}
+  tsr.contract %x0, %x1 over ["in"] bias %x2 epilogue gelu_grad aux %x3 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
+  return
+}
+
+// -----
+
+// The gradient of a bias has axes of the result only.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>, %x2: !tsr.tensor<[batch: 3, out: 2], f32>) {
+  // expected-error @below {{'tsr.contract' op the bias' gradient has axis `vocab` that the result lacks}}
+  %0, %1 = tsr.contract %x0, %x1 over ["in"] epilogue gelu_grad aux %x2 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>) -> (!tsr.tensor<[batch: 3, out: 2], f32>, !tsr.tensor<[vocab: 7], f32>)
+  return
+}
+
+// -----
+
 // A reduction is over axes of its operand.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.reduce' op operand has no axis `in`}}

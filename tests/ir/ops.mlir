@@ -57,6 +57,10 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
     %0 = tsr.contract %x, %w over ["in"] {tsr.name = "h.attn.q"} : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
     // CHECK: tsr.contract %arg0, %arg1 over ["in"] init %q bias %arg2 :
     %1 = tsr.contract %x, %w over ["in"] init %0 bias %b : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>, !tsr.tensor<[out: 2], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
+    // CHECK: %{{.*}}:2 = tsr.contract %arg0, %arg1 over ["in"] bias %arg2 epilogue gelu :
+    %e0, %e1 = tsr.contract %x, %w over ["in"] bias %b epilogue gelu : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[out: 2], f32>) -> (!tsr.tensor<[batch: 3, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>)
+    // CHECK: %{{.*}}:2 = tsr.contract %arg0, %arg1 over ["in"] epilogue gelu_grad aux %q :
+    %e2, %e3 = tsr.contract %x, %w over ["in"] epilogue gelu_grad aux %0 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>) -> (!tsr.tensor<[batch: 3, out: 2], f32>, !tsr.tensor<[out: 2], f32>)
     // CHECK: tsr.reduce max %q over ["batch", "out"] : <[batch: 3, out: 2], f32> -> <[], f32>
     %2 = tsr.reduce max %0 over ["batch", "out"] : !tsr.tensor<[batch: 3, out: 2], f32> -> !tsr.tensor<[], f32>
     // CHECK: tsr.broadcast %arg2 : <[out: 2], f32> -> <[batch: 3, out: 2], f32>
