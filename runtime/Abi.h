@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct or a meaning in this file or in the manifest changes.
-#define TSR_ABI_VERSION 5u
+#define TSR_ABI_VERSION 6u
 
 /// A generated kernel: works on the iterations [begin, end) of its parallel
 /// space. `args` are the addresses of its operands, then of its results; `scratch`
@@ -40,9 +40,10 @@ typedef struct TsrRuntime {
   void (*parallelFor)(struct TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain,
                       int64_t piece);
   /// Runs entry `gemm` of the manifest's list of contractions: c = a·b, or
-  /// c += a·b where the entry says accumulate. `bias` is null unless the entry has one. If the library fails,
-  /// the runtime notes it and reports it when the entry function has returned: nothing is thrown through compiled code.
-  void (*gemm)(struct TsrRuntime *self, uint32_t gemm, const void *a, const void *b, const void *bias, void *c);
+  /// c += a·b where the entry says accumulate. `bias` and `aux` are null unless the entry has them; which of them is read and which
+  /// is written, its epilogue says. If the library fails, the runtime notes it and reports it when the entry function has returned:
+  /// nothing is thrown through compiled code.
+  void (*gemm)(struct TsrRuntime *self, uint32_t gemm, const void *a, const void *b, void *bias, void *aux, void *c);
   /// Copies `bytes` bytes between buffers that do not overlap; in parallel where that pays.
   void (*copy)(struct TsrRuntime *self, void *dst, const void *src, int64_t bytes);
   /// Sets `bytes` bytes to zero.

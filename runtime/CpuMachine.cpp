@@ -45,7 +45,7 @@ struct Table : TsrRuntime {
     if (table.afterCall) table.afterCall();
   }
 
-  static void runGemm(TsrRuntime *self, uint32_t index, const void *a, const void *b, const void *bias, void *c) {
+  static void runGemm(TsrRuntime *self, uint32_t index, const void *a, const void *b, void *bias, void *, void *c) {
     Table &table = of(self);
     try {
       table.timed(

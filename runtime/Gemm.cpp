@@ -62,6 +62,7 @@ static dnnl::memory::desc biasDesc(const GemmDescription &d) {
 }
 
 static dnnl::matmul::primitive_desc primitiveDesc(const GemmDescription &d) {
+  if (d.epilogue != GemmEpilogue::None) throw std::runtime_error("contractions have epilogues on a GPU only");
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (d.accumulate) {

@@ -21,6 +21,13 @@ namespace tessera::runtime {
 /// The last two have eight bits.
 enum class GemmType { F32, BF16, F16, E4M3, E5M2 };
 
+/// What becomes of the sums of a contraction on a GPU, with GELU in its tanh form.
+enum class GemmEpilogue {
+  None,
+  Gelu,    ///< c = GELU(sum); `aux`, if there is one, becomes the sum
+  GeluGrad ///< c = sum times the derivative of GELU at `aux`; `bias`, if there is one, becomes the sum of c along M
+};
+
 /// c [batch..., M, N] = a [batch..., M, K] · b [batch..., K, N], plus bias, plus c itself where `accumulate`.
 /// All three have the same rank; strides count elements; a batch dimension of size 1 is broadcast.
 struct GemmDescription {
@@ -36,7 +43,9 @@ struct GemmDescription {
   std::optional<std::vector<int64_t>> bias;
   GemmType biasType = GemmType::F32;
   bool accumulate = false;
-  bool tf32 = false; ///< a GPU may round f32 operands to tf32 (10 bits behind the point)
+  GemmEpilogue epilogue = GemmEpilogue::None;
+  bool hasAux = false; ///< a matrix of the type and the strides of c
+  bool tf32 = false;   ///< a GPU may round f32 operands to tf32 (10 bits behind the point)
 };
 
 /// What the library would do with a contraction.

@@ -170,6 +170,14 @@ static GemmType readGemmType(const Json &json, const char *key, const char *miss
   fail("{}: contractions of type '{}' are not supported", where, name);
 }
 
+static GemmEpilogue readEpilogue(const Json &json) {
+  std::string name = stringOr(json, "epilogue", "");
+  if (name.empty()) return GemmEpilogue::None;
+  if (name == "gelu") return GemmEpilogue::Gelu;
+  if (name == "gelu_grad") return GemmEpilogue::GeluGrad;
+  fail("{}: contractions with the epilogue '{}' are not supported", where, name);
+}
+
 static GemmDescription readGemm(const Json &json) {
   auto numbers = [&](const char *key) { return member(json, key, where).get<std::vector<int64_t>>(); };
   GemmDescription gemm;
@@ -185,6 +193,9 @@ static GemmDescription readGemm(const Json &json) {
   gemm.biasType = readGemmType(json, "bias_type", "f32");
   gemm.accumulate = json.value("accumulate", false);
   gemm.tf32 = json.value("tf32", false);
+  gemm.epilogue = readEpilogue(json);
+  gemm.hasAux = json.value("aux", false);
+  if (gemm.epilogue == GemmEpilogue::GeluGrad && !gemm.hasAux) fail("{}: contraction '{}' lacks aux", where, gemm.name);
   return gemm;
 }
 

@@ -41,8 +41,10 @@ static void describeContraction(const GemmDescription &gemm, Json &row) {
   row["name"] = gemm.name;
   row["a"] = gemm.dimsA, row["b"] = gemm.dimsB;
   row["flops"] = 2 * result * gemm.dimsA.back();
-  row["read"] = 4 * (product(gemm.dimsA) + product(gemm.dimsB) + (gemm.accumulate ? result : 0));
-  row["written"] = 4 * result;
+  bool writesAux = gemm.epilogue == GemmEpilogue::Gelu && gemm.hasAux;
+  bool readsResult = gemm.accumulate || gemm.epilogue == GemmEpilogue::GeluGrad; // as many numbers
+  row["read"] = 4 * (product(gemm.dimsA) + product(gemm.dimsB) + (readsResult ? result : 0));
+  row["written"] = 4 * result * (writesAux ? 2 : 1);
 }
 
 Json Profile::describe(const Manifest &manifest) const {

@@ -168,7 +168,11 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
   Value result = address(op.getResult());
   if (op.getInit() && places.lookup(op.getInit()) != places.lookup(op.getResult()))
     emitCopy(result, address(op.getInit()), op.getType().getNumBytes());
-  Value bias = op.getBias() ? address(op.getBias()) : LLVM::ZeroOp::create(builder, loc, pointer).getResult();
+  auto addressOrNull = [&](Value value) -> Value {
+    return value ? address(value) : LLVM::ZeroOp::create(builder, loc, pointer).getResult();
+  };
+  bool isGrad = op.getEpilogue() == Epilogue::GeluGrad;
+  Value bias = addressOrNull(isGrad ? Value(op.getExtra()) : Value(op.getBias()));
   std::optional<GemmDescription> description = describeGemm(op);
   if (!description) return op.emitError("is not a matrix product of strided operands; has `layout` run?");
   if (std::optional<KernelCall> call = emitContraction(op, *description)) {
@@ -178,7 +182,9 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
   }
   FailureOr<GemmCall> call = gemms.add(op, *description);
   if (failed(call)) return failure();
-  callRuntime(offsetof(TsrRuntime, gemm), {constant32(call->index), address(call->a), address(call->b), bias, result});
+  Value aux = addressOrNull(isGrad ? Value(op.getAux()) : Value(op.getExtra()));
+  callRuntime(offsetof(TsrRuntime, gemm),
+              {constant32(call->index), address(call->a), address(call->b), bias, aux, result});
   return success();
 }
 

@@ -48,7 +48,7 @@ KernelWork tessera::workOf(ContractOp contraction) {
   work.flops = cast<CostOpInterface>(contraction.getOperation()).getFlops();
   work.contracts = true;
   for (Value operand : contraction->getOperands()) work.read += tensorType(operand).getNumBytes();
-  work.written = contraction.getType().getNumBytes();
+  for (Value result : contraction->getResults()) work.written += tensorType(result).getNumBytes();
   return work;
 }
 

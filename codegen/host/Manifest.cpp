@@ -211,6 +211,8 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
       json.attribute("bias", nullptr);
     if (d.biasType != NumberType::F32) json.attribute("bias_type", numberTypeName(d.biasType));
     json.attribute("accumulate", d.accumulate);
+    if (d.epilogue) json.attribute("epilogue", stringifyEpilogue(*d.epilogue));
+    if (d.hasAux) json.attribute("aux", true);
     json.attribute("scratch", entry.scratchBytes);
     json.attribute("implementation", entry.implementation);
   });

@@ -127,6 +127,16 @@ private:
     return {};
   }
 
+  /// The sum in front of GELU is that of a contraction without it.
+  static std::string nameOf(ContractOp contract, bool isExtra) {
+    std::string name = "contract";
+    if (contract.getInit()) name += " init";
+    if (contract.getBias()) name += " bias";
+    if (contract.getEpilogue() == Epilogue::GeluGrad) name += isExtra ? " gelu_grad sum" : " gelu_grad";
+    if (contract.getEpilogue() == Epilogue::Gelu && !isExtra) name += " gelu";
+    return name;
+  }
+
   /// The op that gives a result, inside kernels and in front of roundings; of a contraction with what it adds to.
   static std::string makerOf(OpResult result) {
     Value value = result;
@@ -141,7 +151,7 @@ private:
       else if (!op)
         return "argument";
       else if (auto contract = dyn_cast<ContractOp>(op))
-        return std::string("contract") + (contract.getInit() ? " init" : "") + (contract.getBias() ? " bias" : "");
+        return nameOf(contract, cast<OpResult>(value).getResultNumber() > 0);
       else
         return op->getName().stripDialect().str();
     }

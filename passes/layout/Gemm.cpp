@@ -22,8 +22,11 @@ struct Groups {
 } // namespace
 
 ContractTypes tessera::contractTypes(ContractOp contract) {
-  return {contract.getLhs().getType(), contract.getRhs().getType(), contract.getType(),
-          contract.getBias() ? contract.getBias().getType() : NamedTensorType(), names(contract.getOver())};
+  NamedTensorType bias;
+  if (contract.getBias()) bias = contract.getBias().getType();
+  if (contract.getEpilogue() == Epilogue::GeluGrad && contract.getExtra()) bias = contract.getExtra().getType();
+  return {contract.getLhs().getType(), contract.getRhs().getType(), contract.getType(), bias,
+          names(contract.getOver())};
 }
 
 std::optional<NumberType> tessera::numberTypeOf(Type element) {
@@ -177,6 +180,17 @@ std::optional<GemmDescription> tessera::describeGemm(const ContractTypes &types)
 
 std::optional<GemmDescription> tessera::describeGemm(ContractOp contract) {
   std::optional<GemmDescription> gemm = describeGemm(contractTypes(contract));
-  if (gemm) gemm->accumulate = contract.getInit() != nullptr;
+  if (!gemm) return std::nullopt;
+  gemm->accumulate = contract.getInit() != nullptr;
+  gemm->epilogue = contract.getEpilogue();
+  gemm->hasAux = contract.getAux() || (gemm->epilogue == Epilogue::Gelu && contract.getExtra());
   return gemm;
+}
+
+bool tessera::mayHaveEpilogue(const ContractTypes &types) {
+  // What the auxiliary matrix' leading dimension must be a multiple of.
+  constexpr int64_t vector = 8;
+  std::optional<GemmDescription> gemm = describeGemm(types);
+  return gemm && gemm->dimsC.size() == 2 && !isFp8(gemm->typeA) && gemm->resultType == gemm->typeA &&
+         gemm->n() % vector == 0 && gemm->stridesC.front() % vector == 0;
 }

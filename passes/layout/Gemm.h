@@ -40,11 +40,15 @@ struct GemmDescription {
   std::vector<int64_t> dimsB, stridesB;
   std::vector<int64_t> dimsC, stridesC;
   /// Strides of the bias, aligned with the dimensions of c; zero: broadcast along that dimension. It varies along N only.
+  /// Behind GELU's gradient the gradient of a bias: it is written, the sum of c along M.
   std::optional<std::vector<int64_t>> bias;
   NumberType biasType = NumberType::F32; ///< f32, or for a GPU that of c
   bool accumulate = false;               ///< c += a · b, where c is f32: the contraction has an `init`
   bool tf32 = false;                     ///< f32 operands may be rounded to tf32 where the machine has it
-  bool swapped = false;                  ///< a is the contraction's rhs and b its lhs
+  std::optional<Epilogue> epilogue;      ///< what becomes of sums, on a GPU
+  bool hasAux =
+      false; ///< there is a matrix beside c, which lies as c does: the sums before GELU, or what its gradient is taken at
+  bool swapped = false; ///< a is the contraction's rhs and b its lhs
 
   int64_t m() const { return dimsC[dimsC.size() - 2]; }
   int64_t n() const { return dimsC.back(); }
@@ -57,7 +61,7 @@ struct GemmDescription {
 
 /// The types that decide whether a contraction is a matrix product.
 struct ContractTypes {
-  NamedTensorType lhs, rhs, result, bias; ///< `bias` may be null
+  NamedTensorType lhs, rhs, result, bias; ///< `bias`, or its gradient, may be null
   llvm::SmallVector<llvm::StringRef> over;
 };
 
@@ -71,6 +75,10 @@ bool isGemmShaped(const ContractTypes &types);
 /// The library call that computes a contraction in its memory order; none if no call does.
 std::optional<GemmDescription> describeGemm(const ContractTypes &types);
 std::optional<GemmDescription> describeGemm(ContractOp contract);
+
+/// Whether cuBLASLt has epilogues with GELU for a contraction in its memory order: a single product whose result has its operands'
+/// type and rows of whole vectors.
+bool mayHaveEpilogue(const ContractTypes &types);
 
 } // namespace tessera
 

@@ -120,8 +120,12 @@ static void printPlan(const Manifest &manifest) {
   for (const GemmDescription &gemm : manifest.gemms) {
     GemmPlan plan{"", 0, "cublasLt", false};
     if (!manifest.isForGpu()) plan = planGemm(gemm, manifest.threads);
-    fmt::print("  {:<32} [{}] x [{}]{}{}  {}\n", gemm.name, fmt::join(gemm.dimsA, ", "), fmt::join(gemm.dimsB, ", "),
-               gemm.bias ? " + bias" : "", gemm.accumulate ? " + c" : "",
+    bool isGelu = gemm.epilogue == GemmEpilogue::Gelu, isGrad = gemm.epilogue == GemmEpilogue::GeluGrad;
+    fmt::print("  {:<32} [{}] x [{}]{}{}{}  {}\n", gemm.name, fmt::join(gemm.dimsA, ", "), fmt::join(gemm.dimsB, ", "),
+               gemm.bias && !isGrad ? " + bias" : "", gemm.accumulate ? " + c" : "",
+               isGelu   ? ", gelu"
+               : isGrad ? ", gradient of gelu"
+                        : "",
                plan.error.empty() ? plan.implementation : plan.error);
   }
 }

@@ -30,8 +30,11 @@ struct MatmulHeuristic {
 // Values of the library's enumerations.
 inline constexpr int compute32F = 68, compute32FFastTF32 = 77, real32F = 0;
 inline constexpr int descTransA = 3, descTransB = 4, descEpilogue = 7, descBiasPointer = 8, descBiasType = 26;
+inline constexpr int descAuxPointer = 11, descAuxLeading = 12; ///< the matrix has d's type
 inline constexpr int operationNone = 0, operationTranspose = 1;
-inline constexpr int epilogueBias = 4;
+// Bits of an epilogue; the derivative of GELU always has its matrix.
+inline constexpr int epilogueDefault = 1, epilogueBias = 4, epilogueGelu = 32, epilogueGeluGradient = 64,
+                     epilogueAux = 128, epilogueBiasGradient = 16;
 inline constexpr int layoutBatchCount = 5, layoutBatchStride = 6;
 inline constexpr int preferenceWorkspace = 1;
 inline constexpr int preferenceAlignments[] = {5, 6, 7, 8}; ///< of a, b, c, d, in bytes

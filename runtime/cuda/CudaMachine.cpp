@@ -136,12 +136,12 @@ CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options
   table.launch = [](TsrRuntime *runtime, uint32_t kernel, void *const *args) {
     static_cast<Table *>(runtime)->machine->launch(kernel, args);
   };
-  table.gemm = [](TsrRuntime *runtime, uint32_t gemm, const void *a, const void *b, const void *bias, void *c) {
+  table.gemm = [](TsrRuntime *runtime, uint32_t gemm, const void *a, const void *b, void *bias, void *aux, void *c) {
     CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
     auto pointer = [](const void *address) { return reinterpret_cast<DevicePointer>(address); };
     const GemmDescription &description = machine.manifest.gemms[gemm];
     const Product &product = machine.products[gemm];
-    ProductOperands operands{pointer(a), pointer(b), pointer(bias), pointer(c)};
+    ProductOperands operands{pointer(a), pointer(b), pointer(bias), pointer(c), pointer(aux)};
     machine.perform(
         Profile::Kind::Contraction, gemm, withLine("contraction '" + description.name + "'", description.line),
         [&] { return product.accesses(operands, machine.workspace()); },
@@ -299,10 +299,11 @@ void CudaMachine::chooseAlgorithms(void *library) {
   listing.copy = [](TsrRuntime *, void *, const void *, int64_t) {};
   listing.zero = [](TsrRuntime *, void *, int64_t) {};
   listing.setInt = [](TsrRuntime *, void *, int32_t) {};
-  listing.gemm = [](TsrRuntime *runtime, uint32_t gemm, const void *a, const void *b, const void *bias, void *c) {
+  listing.gemm = [](TsrRuntime *runtime, uint32_t gemm, const void *a, const void *b, void *bias, void *aux, void *c) {
     auto &self = *static_cast<Listing *>(runtime);
     auto pointer = [](const void *address) { return reinterpret_cast<DevicePointer>(address); };
-    self.uses.emplace(gemm, (*self.products)[gemm].alignmentOf({pointer(a), pointer(b), pointer(bias), pointer(c)}));
+    self.uses.emplace(
+        gemm, (*self.products)[gemm].alignmentOf({pointer(a), pointer(b), pointer(bias), pointer(c), pointer(aux)}));
   };
   for (const auto &[name, entry] : manifest.entries)
     if (auto code = reinterpret_cast<TsrEntry>(dlsym(library, (TSR_SYMBOL_ENTRY_PREFIX + name).c_str())))

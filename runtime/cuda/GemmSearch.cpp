@@ -40,6 +40,12 @@ std::optional<MatmulAlgorithm> fromText(const std::string &text) {
   return algorithm;
 }
 
+const char *epilogueName(const GemmDescription &d) {
+  if (d.epilogue == GemmEpilogue::None) return "";
+  if (d.epilogue == GemmEpilogue::GeluGrad) return "; gradient of gelu";
+  return d.hasAux ? "; gelu and sum" : "; gelu";
+}
+
 /// Memory for the operands of a contraction, as far from 256 bytes as an alignment says.
 class Scratch {
 public:
@@ -59,7 +65,8 @@ public:
     };
     bool taken = take(operands.a, d.dimsA, d.stridesA, d.type, alignment[0]) &&
                  take(operands.b, d.dimsB, d.stridesB, d.typeB.value_or(d.type), alignment[1]) &&
-                 take(operands.c, d.dimsC, d.stridesC, d.resultType, alignment[3]);
+                 take(operands.c, d.dimsC, d.stridesC, d.resultType, alignment[3]) &&
+                 (!d.hasAux || take(operands.aux, d.dimsC, d.stridesC, d.resultType, alignment[4]));
     if (taken && d.bias) {
       std::vector<int64_t> dims(d.dimsC.end() - static_cast<int64_t>(d.bias->size()), d.dimsC.end());
       take(operands.bias, dims, *d.bias, d.biasType, alignment[2]);
@@ -152,11 +159,11 @@ std::string GemmSearch::keyOf(const Product &product, const ProductAlignment &al
   const GemmDescription &d = product.description();
   auto list = [](const std::vector<int64_t> &numbers) { return fmt::format("{}", fmt::join(numbers, " ")); };
   auto number = [](GemmType type) { return static_cast<int>(type); };
-  return fmt::format("{}: types {} {} {}{}; a {} by {}; b {} by {}; c {} by {}; bias {} of {}; added {}; aligned {}",
+  return fmt::format("{}: types {} {} {}{}; a {} by {}; b {} by {}; c {} by {}; bias {} of {}; added {}{}; aligned {}",
                      platform, number(d.type), number(d.typeB.value_or(d.type)), number(d.resultType),
                      d.tf32 ? " tf32" : "", list(d.dimsA), list(d.stridesA), list(d.dimsB), list(d.stridesB),
                      list(d.dimsC), list(d.stridesC), d.bias ? list(*d.bias) : "none", number(d.biasType), d.accumulate,
-                     fmt::join(alignment, " "));
+                     epilogueName(d), fmt::join(alignment, " "));
 }
 
 /// A file that cannot be read, or holds something else, is as good as none: it is written again.

@@ -85,10 +85,34 @@ struct Product::Impl {
   MatrixLayout makeLayout(GemmType type, const Operand &operand, int64_t count, int64_t stride);
   std::vector<MatmulHeuristic> suggest(const ProductAlignment &alignment, int most) const;
   const Choice &choiceFor(const ProductAlignment &alignment) const;
-  void setBias(DevicePointer place) const {
-    library.check(library.matmulDescSetAttribute(desc, descBiasPointer, &place, sizeof place), "bias");
+  /// Only addresses count for what is suggested: those of that alignment do.
+  void setPlaces(DevicePointer bias, DevicePointer aux) const {
+    auto set = [&](int attribute, DevicePointer place, const char *what) {
+      library.check(library.matmulDescSetAttribute(desc, attribute, &place, sizeof place), what);
+    };
+    if (description.bias) set(descBiasPointer, bias, "bias");
+    if (description.hasAux) set(descAuxPointer, aux, "auxiliary matrix");
   }
 };
+
+/// What the library calls that.
+int epilogueOf(const GemmDescription &d) {
+  switch (d.epilogue) {
+  case GemmEpilogue::None:
+    return d.bias ? epilogueBias : epilogueDefault;
+  case GemmEpilogue::Gelu:
+    return epilogueGelu | (d.bias ? epilogueBias : 0) | (d.hasAux ? epilogueAux : 0);
+  case GemmEpilogue::GeluGrad:
+    return epilogueGeluGradient | epilogueAux | (d.bias ? epilogueBiasGradient : 0);
+  }
+  return epilogueDefault;
+}
+
+/// What a message says behind the sizes.
+const char *adviceFor(const GemmDescription &d) {
+  if (d.epilogue == GemmEpilogue::None) return "";
+  return " with GELU behind it; compile the program with --gemm-epilogues=bias";
+}
 
 /// The batch that the library runs in one call; the others become `loops`.
 BatchDim Product::Impl::chooseBatch() {
@@ -134,10 +158,10 @@ std::vector<MatmulHeuristic> Product::Impl::suggest(const ProductAlignment &alig
     library.check(library.preferenceSetAttribute(preference, attribute, &value, sizeof value), "a search's attribute");
   };
   set(preferenceWorkspace, static_cast<uint64_t>(workspaceLimit));
-  auto [a, b, bias, c] = alignment;
+  auto [a, b, bias, c, aux] = alignment;
   const uint32_t inLibrary[] = {b, a, c, c};
   for (size_t i = 0; i < std::size(inLibrary); ++i) set(preferenceAlignments[i], inLibrary[i]);
-  if (description.bias) setBias(bias); // an address of that alignment
+  setPlaces(bias, aux);
   std::vector<MatmulHeuristic> found(static_cast<size_t>(most));
   int count = 0;
   int status = library.getHeuristic(library.handle, desc, layoutA, layoutB, layoutC, layoutC, preference, most,
@@ -146,8 +170,8 @@ std::vector<MatmulHeuristic> Product::Impl::suggest(const ProductAlignment &alig
   found.resize(status == 0 ? static_cast<size_t>(count) : 0);
   std::erase_if(found, [](const MatmulHeuristic &one) { return one.status != 0; });
   if (found.empty())
-    fail("cuBLASLt has no algorithm for the contraction '{}' [{}] x [{}]", description.name,
-         fmt::join(description.dimsA, ", "), fmt::join(description.dimsB, ", "));
+    fail("cuBLASLt has no algorithm for the contraction '{}' [{}] x [{}]{}", description.name,
+         fmt::join(description.dimsA, ", "), fmt::join(description.dimsB, ", "), adviceFor(description));
   return found;
 }
 
@@ -181,12 +205,15 @@ Product::Product(const GemmDescription &d, int64_t workspaceBytes) : impl(std::m
   };
   set(descTransA, first.isTransposed ? operationTranspose : operationNone);
   set(descTransB, second.isTransposed ? operationTranspose : operationNone);
-  if (d.bias) {
-    set(descEpilogue, epilogueBias);
-    set(descBiasType, libraryType(d.biasType));
-  }
+  if (d.epilogue != GemmEpilogue::None && (batch.size != 1 || !impl->loops.empty()))
+    fail("contraction '{}': GELU is behind single products only", d.name);
+  set(descEpilogue, epilogueOf(d));
+  if (d.bias) set(descBiasType, libraryType(d.biasType));
+  if (d.hasAux) set(descAuxLeading, result.leading);
   // What no operand could change is refused here.
-  impl->suggest({largestAlignment, largestAlignment, largestAlignment, largestAlignment}, 1);
+  ProductAlignment best;
+  best.fill(largestAlignment);
+  impl->suggest(best, 1);
 }
 
 Product::~Product() = default;
@@ -209,10 +236,11 @@ const GemmDescription &Product::description() const { return impl->description; 
 ProductAlignment Product::alignmentOf(const ProductOperands &operands) const {
   const GemmDescription &d = impl->description;
   int64_t bytesA = bytesOf(d.type), bytesB = bytesOf(d.typeB.value_or(d.type)), bytesC = bytesOf(d.resultType);
-  std::array<uint64_t, 4> divisors = {operands.a, operands.b, d.bias ? operands.bias : 0, operands.c};
+  std::array<uint64_t, 5> divisors = {operands.a, operands.b, d.bias ? operands.bias : 0, operands.c,
+                                      d.hasAux ? operands.aux : 0};
   for (const BatchDim &loop : impl->loops) {
     const int64_t steps[] = {loop.a * bytesA, loop.b * bytesB, loop.bias * bytesOf(d.biasType), loop.c * bytesC};
-    for (size_t i = 0; i < divisors.size(); ++i)
+    for (size_t i = 0; i < std::size(steps); ++i)
       divisors[i] = std::gcd(divisors[i], static_cast<uint64_t>(std::abs(steps[i])));
   }
   ProductAlignment result;
@@ -229,7 +257,7 @@ std::vector<MatmulAlgorithm> Product::suggest(const ProductAlignment &alignment,
 
 bool Product::choose(const ProductAlignment &alignment, const MatmulAlgorithm &algorithm) {
   MatmulHeuristic answer{};
-  if (impl->description.bias) impl->setBias(alignment[2]); // an address of that alignment
+  impl->setPlaces(alignment[2], alignment[4]);
   int status = impl->library.checkAlgorithm(impl->library.handle, impl->desc, impl->layoutA, impl->layoutB,
                                             impl->layoutC, impl->layoutC, &algorithm, &answer);
   if (status != 0 || answer.workspaceBytes > static_cast<size_t>(impl->workspaceLimit)) return false;
@@ -251,7 +279,10 @@ std::vector<Access> Product::accesses(const ProductOperands &operands, DevicePoi
                                 {operands.b, extentOf(d.dimsB, d.stridesB, d.typeB.value_or(d.type)), false},
                                 {operands.c, extentOf(d.dimsC, d.stridesC, d.resultType), true},
                                 {workspace, needed, true}};
-  if (d.bias) result.push_back({operands.bias, extentOf(d.dimsC, *d.bias, d.biasType), false});
+  if (d.bias)
+    result.push_back({operands.bias, extentOf(d.dimsC, *d.bias, d.biasType), d.epilogue == GemmEpilogue::GeluGrad});
+  if (d.hasAux)
+    result.push_back({operands.aux, extentOf(d.dimsC, d.stridesC, d.resultType), d.epilogue == GemmEpilogue::Gelu});
   return result;
 }
 
@@ -269,7 +300,7 @@ void Product::run(const ProductOperands &operands, DevicePointer workspace, Stre
       rest /= loop.size;
       inA += at * loop.a, inB += at * loop.b, inC += at * loop.c, inBias += at * loop.bias;
     }
-    if (d.bias) impl->setBias(operands.bias + inBias * bytesOf(d.biasType));
+    impl->setPlaces(operands.bias + inBias * bytesOf(d.biasType), operands.aux);
     auto pointer = [](DevicePointer base, int64_t bytes) { return reinterpret_cast<void *>(base + bytes); };
     void *result = pointer(operands.c, inC * bytesC);
     int status = library.matmul(library.handle, impl->desc, &one, pointer(operands.b, inB * bytesB), impl->layoutA,

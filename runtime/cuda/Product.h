@@ -14,13 +14,13 @@ namespace tessera::runtime::cuda {
 
 int64_t bytesOf(GemmType type);
 
-/// Addresses of a contraction's operands, on the device; `bias` counts only where there is one.
+/// Addresses of a contraction's operands, on the device; `bias` and `aux` count only where there is one.
 struct ProductOperands {
-  DevicePointer a = 0, b = 0, bias = 0, c = 0;
+  DevicePointer a = 0, b = 0, bias = 0, c = 0, aux = 0;
 };
 
-/// What addresses are multiples of, in bytes, 256 at most: of a, b, bias and c. Algorithms of the library depend on it.
-using ProductAlignment = std::array<uint32_t, 4>;
+/// What addresses are multiples of, in bytes, 256 at most: of a, b, bias, c and aux. Algorithms of the library depend on it.
+using ProductAlignment = std::array<uint32_t, 5>;
 
 /// One contraction of the manifest, prepared: library calls, one behind the other, on parts of its operands.
 class Product {

@@ -1,7 +1,8 @@
 //===- FakeCublasLt.cpp - products of matrices for the fake device ------------===//
 //
 // Plain loops in f64. What the real library refuses is an error here too: matrices that do not fit, biases that it does not have,
-// numbers of eight bits that do not lie along what is summed, operands that lie worse than the algorithm was chosen for.
+// numbers of eight bits that do not lie along what is summed, operands that lie worse than the algorithm was chosen for, GELU whose
+// auxiliary matrix is missing or lies at no multiple of its vectors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,15 +10,26 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 using namespace tessera::test;
 
 namespace {
 struct FakeDesc {
-  int transA = 0, transB = 0, epilogue = 1, biasType = -1;
-  const void *bias = nullptr;
+  int transA = 0, transB = 0, epilogue = 1, biasType = -1, auxType = -1;
+  void *bias = nullptr, *aux = nullptr;
+  int64_t auxLeading = 0;
+
+  // As cublasLt.h says: CUBLASLT_EPILOGUE_BIAS, _GELU, _DGELU; with an auxiliary matrix, with the gradient of a bias.
+  bool hasBias() const { return epilogue & 4; }
+  bool isGelu() const { return epilogue & 32; }
+  bool isGradient() const { return epilogue & 64; }
+  bool hasAux() const { return epilogue & 128; }
+  bool hasBiasGradient() const { return epilogue & 16; }
 };
 /// What an algorithm was chosen for: the least alignments of a, b, c and d in bytes.
 struct FakePreference {
@@ -77,6 +89,26 @@ bool isMultiplied(const FakeDesc &desc, const FakeLayout &a, const FakeLayout &b
       a.rows % 16 == 0 && d.rows % 16 == 0 && d.columns % 16 == 0 && a.leading % 16 == 0 && b.leading % 16 == 0;
   return desc.transA && !desc.transB && areMultiples && !(a.type == 29 && b.type == 29);
 }
+/// Whether the library has such an epilogue, with a bias and an auxiliary matrix at such places.
+bool isFollowed(const FakeDesc &desc, const FakeLayout &a, const FakeLayout &d) {
+  static const std::set<int> known = {1, 4, 32, 32 | 4, 32 | 128, 32 | 128 | 4, 64 | 128, 64 | 128 | 16};
+  if (!known.count(desc.epilogue)) return false;
+  bool readsVector = desc.hasBias() || desc.hasBiasGradient();
+  if (readsVector && (!desc.bias || desc.biasType != d.type)) return false;
+  if (desc.isGelu() || desc.isGradient())
+    if (bytesOf(a.type) == 1 || d.batch != 1 || getenv("FAKE_CUDA_NO_GELU")) return false;
+  if (!desc.hasAux()) return true;
+  bool isWhole = desc.aux && reinterpret_cast<uintptr_t>(desc.aux) % 16 == 0;
+  bool hasLines = desc.auxLeading % 8 == 0 && desc.auxLeading >= d.rows;
+  return isWhole && hasLines && (desc.auxType == -1 || desc.auxType == d.type);
+}
+/// GELU, and its derivative, in terms of the logistic function.
+double logistic(double x) { return 1 / (1 + exp(-1.5957691216057308 * x * (1 + 0.044715 * x * x))); }
+double gelu(double x) { return x * logistic(x); }
+double geluDerivative(double x) {
+  double s = logistic(x);
+  return s + x * s * (1 - s) * 1.5957691216057308 * (1 + 3 * 0.044715 * x * x);
+}
 /// Element (row, column) of op(matrix), in one product of a batch.
 double element(const void *base, const FakeLayout &layout, int transposed, int64_t batch, int64_t row, int64_t column) {
   if (transposed) std::swap(row, column);
@@ -92,11 +124,9 @@ EXPORT int cublasLtMatmulDescCreate(void **desc, int compute, int scale) {
 EXPORT int cublasLtMatmulDescDestroy(void *desc) { return delete static_cast<FakeDesc *>(desc), 0; }
 EXPORT int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const void *value, size_t bytes) {
   auto &desc = *static_cast<FakeDesc *>(handle);
-  std::map<int, std::pair<void *, size_t>> fields = {{3, {&desc.transA, 4}},
-                                                     {4, {&desc.transB, 4}},
-                                                     {7, {&desc.epilogue, 4}},
-                                                     {8, {&desc.bias, 8}},
-                                                     {26, {&desc.biasType, 4}}};
+  std::map<int, std::pair<void *, size_t>> fields = {
+      {3, {&desc.transA, 4}}, {4, {&desc.transB, 4}},      {7, {&desc.epilogue, 4}}, {8, {&desc.bias, 8}},
+      {11, {&desc.aux, 8}},   {12, {&desc.auxLeading, 8}}, {22, {&desc.auxType, 4}}, {26, {&desc.biasType, 4}}};
   auto it = fields.find(attribute);
   if (it == fields.end() || it->second.second != bytes) return 7;
   return memcpy(it->second.first, value, bytes), 0;
@@ -126,7 +156,9 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, void *descHandle, void *layout
                                           void *preference, int wanted, void *results, int *found) {
   *found = 0;
   auto &ofA = *static_cast<FakeLayout *>(layoutA), &ofB = *static_cast<FakeLayout *>(layoutB);
-  if (!isMultiplied(*static_cast<FakeDesc *>(descHandle), ofA, ofB, *static_cast<FakeLayout *>(layoutD))) return 15;
+  auto &ofD = *static_cast<FakeLayout *>(layoutD);
+  auto &desc = *static_cast<FakeDesc *>(descHandle);
+  if (!isMultiplied(desc, ofA, ofB, ofD) || !isFollowed(desc, ofA, ofD)) return 15;
   for (; *found < wanted && *found < algorithms; ++*found) {
     FakeHeuristic result{};
     result.number = static_cast<uint64_t>(*found) + 1;
@@ -159,9 +191,17 @@ EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const voi
   auto address = [](const void *x) { return reinterpret_cast<uintptr_t>(x); };
   fits = fits && isOnDevice(address(a), lastOf(ofA)) && isOnDevice(address(b), lastOf(ofB)) &&
          isOnDevice(address(d), lastOf(ofD));
-  // Biases have the result's type.
-  if (!fits || (desc.epilogue == 4 && desc.biasType != ofD.type)) return 7;
+  FakeLayout ofAux = ofD;
+  ofAux.leading = desc.auxLeading;
+  if (desc.hasAux()) fits = fits && isOnDevice(address(desc.aux), lastOf(ofAux));
+  if (desc.hasBias() || desc.hasBiasGradient())
+    fits = fits && isOnDevice(address(desc.bias), rows * bytesOf(desc.biasType));
+  // A result over what the epilogue reads would be another one.
+  bool isApart = !desc.isGradient() || address(desc.aux) + lastOf(ofAux) <= address(d) ||
+                 address(d) + lastOf(ofD) <= address(desc.aux);
+  if (!fits || !isApart || !isFollowed(desc, ofA, ofD)) return 7;
   return enqueue(stream, [=] {
+    std::vector<double> sums(static_cast<size_t>(rows), 0.0);
     for (int64_t batch = 0; batch < ofD.batch; ++batch)
       for (int64_t column = 0; column < columns; ++column)
         for (int64_t row = 0; row < rows; ++row) {
@@ -170,9 +210,16 @@ EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const voi
             sum += element(a, ofA, desc.transA, batch, row, k) * element(b, ofB, desc.transB, batch, k, column);
           sum *= one;
           if (added != 0) sum += added * element(c, ofC, 0, batch, row, column);
-          if (desc.epilogue == 4) sum += read(desc.bias, desc.biasType, row);
+          if (desc.hasBias()) sum += read(desc.bias, desc.biasType, row);
+          int64_t beside = column * ofAux.leading + row;
+          if (desc.isGelu() && desc.hasAux()) write(desc.aux, ofD.type, beside, sum);
+          if (desc.isGelu()) sum = gelu(sum);
+          if (desc.isGradient()) sum *= geluDerivative(read(desc.aux, ofD.type, beside));
+          sums[static_cast<size_t>(row)] += sum;
           write(d, ofD.type, batch * ofD.stride + column * ofD.leading + row, sum);
         }
+    for (int64_t row = 0; desc.hasBiasGradient() && row < rows; ++row)
+      write(desc.bias, desc.biasType, row, sums[static_cast<size_t>(row)]);
     return 0;
   });
 }

@@ -2,6 +2,7 @@
 
 #include "tests/random/CudaTarget.h"
 #include "codegen/host/Program.h"
+#include "ir/Gelu.h"
 #include "ir/Program.h"
 #include "runtime/Abi.h"
 #include "tests/cuda/EmulatedKernels.h"
@@ -32,7 +33,7 @@ struct CudaTarget::Machine : TsrRuntime {
     if (library) dlclose(library);
   }
   static Machine &of(TsrRuntime *self) { return *static_cast<Machine *>(self); }
-  void runGemm(const GemmDescription &d, const void *a, const void *b, const void *bias, void *c);
+  void runGemm(const GemmDescription &d, const void *a, const void *b, void *bias, void *aux, void *c);
   Type elementType(NumberType type);
   /// Numbers that lie behind one another at an address, and those that a matrix spans.
   TensorValue fetch(const void *address, Type element, int64_t count);
@@ -64,11 +65,15 @@ static int64_t spanOf(ArrayRef<int64_t> dims, ArrayRef<int64_t> strides) {
   return span;
 }
 
-void CudaTarget::Machine::runGemm(const GemmDescription &d, const void *a, const void *b, const void *bias, void *c) {
+void CudaTarget::Machine::runGemm(const GemmDescription &d, const void *a, const void *b, void *bias, void *aux,
+                                  void *c) {
   TensorValue left = fetch(a, elementType(d.typeA), spanOf(d.dimsA, d.stridesA));
   TensorValue right = fetch(b, elementType(d.typeB), spanOf(d.dimsB, d.stridesB));
   TensorValue result = fetch(c, elementType(d.resultType), spanOf(d.dimsC, d.stridesC));
   TensorValue row = d.bias ? fetch(bias, elementType(d.biasType), spanOf(d.dimsC, *d.bias)) : left;
+  TensorValue beside = d.hasAux ? fetch(aux, result.type.getElementType(), spanOf(d.dimsC, d.stridesC)) : result;
+  bool isGrad = d.epilogue == Epilogue::GeluGrad, isGelu = d.epilogue == Epilogue::Gelu;
+  if (isGrad && d.bias) llvm::fill(row.data, 0);
   size_t rank = d.dimsC.size();
   SmallVector<int64_t> at(rank, 0); // in c; the last two are m and n
   auto offset = [&](ArrayRef<int64_t> dims, ArrayRef<int64_t> strides) {
@@ -87,7 +92,10 @@ void CudaTarget::Machine::runGemm(const GemmDescription &d, const void *a, const
     double sum = d.accumulate ? result.data[place] : 0;
     for (int64_t i = 0; i < k; ++i)
       sum += left.data[fromLeft + i * d.stridesA[rank - 1]] * right.data[fromRight + i * d.stridesB[rank - 2]];
-    if (d.bias) sum += row.data[offset(d.dimsC, *d.bias)];
+    if (d.bias && !isGrad) sum += row.data[offset(d.dimsC, *d.bias)];
+    if (isGelu) beside.data[place] = sum, sum = gelu(sum);
+    if (isGrad) sum *= geluDerivative(beside.data[place]);
+    if (isGrad && d.bias) row.data[offset(d.dimsC, *d.bias)] += sum;
     result.data[place] = sum;
     more = false;
     for (size_t i = rank; i-- > 0 && !more;) {
@@ -96,6 +104,8 @@ void CudaTarget::Machine::runGemm(const GemmDescription &d, const void *a, const
     }
   }
   storeTensor(result, result.type, c);
+  if (isGelu && d.hasAux) storeTensor(beside, beside.type, aux);
+  if (isGrad && d.bias) storeTensor(row, row.type, bias);
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,9 +143,9 @@ LogicalResult CudaTarget::load(ModuleOp scheduled) {
     std::string error = machine.kernels->run(launched, arguments);
     if (!error.empty() && machine.errors.empty()) machine.errors = error + "\n" + launched.source;
   };
-  machine->gemm = [](TsrRuntime *self, uint32_t gemm, const void *a, const void *b, const void *bias, void *c) {
+  machine->gemm = [](TsrRuntime *self, uint32_t gemm, const void *a, const void *b, void *bias, void *aux, void *c) {
     Machine &machine = Machine::of(self);
-    machine.runGemm(machine.program.gemms[gemm].description, a, b, bias, c);
+    machine.runGemm(machine.program.gemms[gemm].description, a, b, bias, aux, c);
   };
   machine->copy = [](TsrRuntime *, void *dst, const void *src, int64_t bytes) { std::memcpy(dst, src, bytes); };
   machine->zero = [](TsrRuntime *, void *dst, int64_t bytes) { std::memset(dst, 0, bytes); };

@@ -14,7 +14,7 @@ using namespace tessera::runtime;
 namespace {
 
 std::string withState(const std::string &entry) {
-  return R"({"abi": 5, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256}, "entries": {}, "state": [)" +
+  return R"({"abi": 6, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256}, "entries": {}, "state": [)" +
          entry + "]}";
 }
 

@@ -65,7 +65,7 @@ static void update(void *const *args, int64_t begin, int64_t end, void *scratch)
 const TsrKernel tsr_kernels[] = {update};
 
 void tsr_entry_step(TsrRuntime *runtime, char *arena) {
-  runtime->gemm(runtime, 0, arena + X, arena + W, 0, arena + PREDICTED);
+  runtime->gemm(runtime, 0, arena + X, arena + W, 0, 0, arena + PREDICTED);
   float loss = squaredError(arena, 0) / (BATCH * OUTPUTS);
   *FLOATS(LOSS) = loss;
   *FLOATS(NORM) = 1;
@@ -78,7 +78,7 @@ void tsr_entry_step(TsrRuntime *runtime, char *arena) {
 }
 
 void tsr_entry_evaluate(TsrRuntime *runtime, char *arena) {
-  runtime->gemm(runtime, 0, arena + X, arena + W, 0, arena + PREDICTED);
+  runtime->gemm(runtime, 0, arena + X, arena + W, 0, 0, arena + PREDICTED);
   float count = 0;
   for (int i = 0; i < BATCH; ++i) count += FLOATS(WEIGHT)[i] * OUTPUTS;
   *FLOATS(COUNT) = count;
