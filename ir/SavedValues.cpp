@@ -1,11 +1,13 @@
 //===- SavedValues.cpp - what a repeat keeps for its backward pass --------===//
 
 #include "ir/SavedValues.h"
+#include "ir/Program.h"
 
 using namespace mlir;
 using namespace tessera;
 
-SavedValues::SavedValues(RepeatOp forward, Block &adjoint) : forward(forward) {
+SavedValues::SavedValues(RepeatOp forward, Block &adjoint)
+    : forward(forward), addsBiases(isForGpu(forward->getParentOfType<ModuleOp>())) {
   for (Operation &op : adjoint) {
     // Elementwise ops and reductions run in a loop that can compute its operands on the way.
     bool readsMemory = !isa<ElementwiseOpInterface, ReduceOp, BroadcastOp>(op);
@@ -30,12 +32,29 @@ bool SavedValues::isAtHand(Value value) {
   return isCheap;
 }
 
+bool SavedValues::isSumWithBias(AddOp add) {
+  for (auto [product, bias] : {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
+    auto contract = product.getDefiningOp<ContractOp>();
+    if (contract && contract->hasOneUse() && contract.getType() == add.getType() && isAtHand(bias) &&
+        bias.getType().getRank() < add.getType().getRank())
+      return true;
+  }
+  return false;
+}
+
+/// What a loop computes on its way, of 4. and 5.
+bool SavedValues::isElementwise(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto add = dyn_cast_or_null<AddOp>(op); add && addsBiases && isSumWithBias(add)) return false;
+  return isa_and_nonnull<ElementwiseOpInterface>(op);
+}
+
 /// 2. and 3.
 void SavedValues::need(Value value, bool isReadInMemory) {
   if (isAtHand(value)) return;
   Operation *op = value.getDefiningOp();
   if (op && isView(op)) return need(op->getOperand(0), isReadInMemory);
-  if (isa_and_nonnull<ElementwiseOpInterface>(op))
+  if (isElementwise(value))
     (isReadInMemory ? stored : elementwise).insert(value);
   else
     saved.insert(value);
@@ -50,7 +69,7 @@ SavedValues::WayUp SavedValues::wayUp(Value value) {
     if (isAtHand(next) || saved.contains(next) || again.contains(next)) continue;
     if (op && isView(op)) {
       work.push_back(op->getOperand(0));
-    } else if (isa_and_nonnull<ElementwiseOpInterface>(op)) {
+    } else if (isElementwise(next)) {
       if (way.computed.insert(next)) llvm::append_range(work, op->getOperands());
     } else {
       way.missing.insert(next);
