@@ -18,8 +18,10 @@ namespace attrs {
 inline constexpr llvm::StringLiteral axes = "tsr.axes";   ///< canonical axis order: array of strings
 inline constexpr llvm::StringLiteral model = "tsr.model"; ///< the model's name
 inline constexpr llvm::StringLiteral phase = "tsr.phase"; ///< the last phase that has run
-/// What the program is for: "cuda"; absent: a CPU. Phases from `fuse` on look at it.
+/// What the program is for: "cuda"; absent: a CPU. Phases from `differentiate` on look at it.
 inline constexpr llvm::StringLiteral target = "tsr.target";
+/// "bias": on a GPU contractions add biases, and have no other epilogues; absent: all that the library has.
+inline constexpr llvm::StringLiteral epilogues = "tsr.epilogues";
 inline constexpr llvm::StringLiteral data = "tsr.data"; ///< data sources: array of dictionaries, as in the manifest
 inline constexpr llvm::StringLiteral settings = "tsr.settings"; ///< run-time settings: dictionary of dictionaries
 inline constexpr llvm::StringLiteral audit = "tsr.audit";       ///< unit: `precision` makes the entry function `shadow`

@@ -13,8 +13,8 @@
 //            }
 //
 //   1. Prepare: axis ops of constants fold; contractions that no library call computes become a product and a sum;
-//      additions go into contractions (accumulators into `init`, biases into `bias`), and so does rounding; sums of much to little are split
-//      in two steps, by shape alone, so that the first runs in parallel and the order of addition depends on nothing
+//      additions go into contractions (accumulators into `init`, biases into `bias`), and so do rounding and, for a GPU, GELU and its
+//      gradient; sums of much to little are split in two steps, by shape alone, so that the first runs in parallel and the order of addition depends on nothing
 //      else.
 //   2. Every op of a block that computes is a cluster of its own. Sources (constants, positions, draws), broadcasts,
 //      pads and inner slices are no clusters: they are recomputed in each kernel that uses them, and stored only where
@@ -52,6 +52,7 @@ struct FusePass : tessera::impl::FusePassBase<FusePass> {
     writeSmallContractionsOut(module);
     absorbAdditions(module);
     absorbRoundings(module);
+    absorbGelus(module);
     splitLargeReductions(module);
     separateStoredConstants(module);
     SmallVector<Block *> blocks;

@@ -72,6 +72,7 @@ static std::string printModule(ModuleOp module, bool withLocations = false) {
 /// Reads the input and makes it a module for the target. Null after errors, which are printed.
 static OwningOpRef<ModuleOp> readForTarget(MLIRContext &context, const CommandOptions &options) {
   OwningOpRef<ModuleOp> module = readInput(context, options.input);
+  if (module && !options.gemmEpilogues.empty()) setEpilogues(*module, options.gemmEpilogues);
   if (!module || options.target.empty()) return module;
   std::string problem;
   TargetOption target = *TargetOption::parse(options.target, problem);

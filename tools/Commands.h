@@ -11,7 +11,8 @@ namespace tessera {
 struct CommandOptions {
   InputOptions input;
   CodegenOptions codegen;
-  std::string target; ///< empty: what the module says, or the CPU
+  std::string target;        ///< empty: what the module says, or the CPU
+  std::string gemmEpilogues; ///< `bias` or `gelu`; empty: what the module says, or all
   std::string output;
   std::string compileTo;
   std::string dumpDir;

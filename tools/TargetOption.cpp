@@ -103,3 +103,10 @@ std::string tessera::setTarget(ModuleOp module, const TargetOption &target) {
     module->removeAttr(attrs::target);
   return "";
 }
+
+void tessera::setEpilogues(ModuleOp module, StringRef epilogues) {
+  if (epilogues == "bias")
+    module->setAttr(attrs::epilogues, StringAttr::get(module.getContext(), epilogues));
+  else
+    module->removeAttr(attrs::epilogues);
+}

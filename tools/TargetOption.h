@@ -25,6 +25,9 @@ std::optional<CudaOptions> cudaOptions(const TargetOption &target, mlir::ModuleO
 /// what it is.
 std::string setTarget(mlir::ModuleOp module, const TargetOption &target);
 
+/// What `fuse` may make of contractions for a GPU: `bias` or `gelu`.
+void setEpilogues(mlir::ModuleOp module, llvm::StringRef epilogues);
+
 } // namespace tessera
 
 #endif // TESSERA_TOOLS_TARGETOPTION_H

@@ -24,6 +24,12 @@ static void addInputOptions(CLI::App *command, CommandOptions &options) {
 static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
   command->add_option("--target", options.target,
                       "cpu (default), cuda, or cuda:sm_90a,... for the GPUs named (compute_90 for PTX)");
+  command
+      ->add_option(
+          "--gemm-epilogues", options.gemmEpilogues,
+          "what contractions on a GPU do with their sums: bias (add biases only) or gelu (default: GELU and its "
+          "gradient too)")
+      ->check(CLI::IsMember({"bias", "gelu"}));
   command->add_option("--dump-dir", options.dumpDir, "write the IR after each phase, code and manifest to this folder");
   command->add_option("--report", options.report, "write what was decided to this file, as an HTML page");
   command->add_flag("--timing", options.timing, "print the time of each phase");

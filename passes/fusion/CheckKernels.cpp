@@ -96,6 +96,8 @@ static LogicalResult checkBlock(Block &block) {
       if (failed(checkBlock(repeat.getBlock()))) return failure();
     } else if (auto contract = dyn_cast<ContractOp>(op)) {
       if (!describeGemm(contract)) return op.emitError("is no library call");
+      if (contract.getEpilogue() && !mayHaveEpilogue(contractTypes(contract)))
+        return op.emitError("has an epilogue that the library lacks");
     } else if (auto tiled = dyn_cast<TiledOp>(op)) {
       if (failed(checkBlock(tiled.getBlock()))) return failure();
     } else if (auto reorder = dyn_cast<ReorderOp>(op)) {

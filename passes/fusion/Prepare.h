@@ -23,6 +23,10 @@ void absorbAdditions(mlir::ModuleOp module);
 /// Gives a contraction whose result is only rounded to its operands' type that type.
 void absorbRoundings(mlir::ModuleOp module);
 
+/// For a GPU: makes GELU of a contraction's result its epilogue, and so the derivative of GELU times a contraction's result, with the
+/// sum of that over rows. After biases and roundings are in contractions.
+void absorbGelus(mlir::ModuleOp module);
+
 /// Moves casts from a low type behind what moves numbers about, so that those are moved as they lie in memory.
 void moveCastsBack(mlir::ModuleOp module);
 

@@ -186,6 +186,25 @@ void Grower::growDense() {
   }
 }
 
+/// Two products with GELU between them, wide enough for a library to compute them.
+void Grower::growMlp() {
+  auto [x, bound] = any();
+  Axes names = axesOf(x);
+  if (names.empty()) return;
+  // Over the innermost axis it is a single product.
+  StringRef over = choose.oneIn(4) ? names[choose.integer(0, names.size() - 1)] : names.back();
+  AxisAttr from = axis(b.getContext(), over, tensorType(x).getSize(over));
+  AxisAttr wide = axis(b.getContext(), "ff", choose.oneIn(4) ? 60 : 64);
+  Value y = b.contract(x, weight({from, wide}, 1 / std::sqrt(from.getSize())), over);
+  if (!choose.oneIn(4)) y = b.add(y, weight({wide}, 0.1));
+  Value cube = choose.oneIn(2) ? b.mul(b.mul(y, y), y) : b.mul(y, b.mul(y, y));
+  Value tanh = b.unary<TanhOp>(b.mul(b.add(y, b.mul(cube, 0.044715)), 0.7978845608028654));
+  Value gelu = b.mul(b.mul(y, 0.5), b.add(tanh, 1));
+  if (choose.oneIn(6)) gelu = b.mul(gelu, b.unary<CosOp>(y)); // what no library has
+  Value back = b.contract(gelu, weight({from, wide}, 1 / std::sqrt(wide.getSize())), {"ff"});
+  add(choose.oneIn(2) ? b.add(x, back) : back, 2 * bound);
+}
+
 void Grower::growProduct() {
   auto [x, bx] = any();
   auto [y, by] = matching(x);
@@ -325,8 +344,11 @@ void Grower::grow(int count) {
       &Grower::growSoftmax, &Grower::growNorm,         &Grower::growAttention,   &Grower::growRepeat,
       &Grower::growPosition};
   int until = numbering.budget - count;
-  for (int attempts = 0; numbering.budget > until && attempts < 4 * count; ++attempts)
-    (this->*kinds[choose.integer(0, std::size(kinds) - 1)])();
+  for (int attempts = 0; numbering.budget > until && attempts < 4 * count; ++attempts) {
+    bool isMlp = numbering.growsMlps && choose.oneIn(5);
+    Kind kind = isMlp ? &Grower::growMlp : kinds[choose.integer(0, std::size(kinds) - 1)];
+    (this->*kind)();
+  }
 }
 
 Value Grower::loss() {

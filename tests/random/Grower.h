@@ -10,6 +10,7 @@ namespace tessera::test {
 /// Names that must differ within a program.
 struct Numbering {
   int parameters = 0, sites = 0, budget = 0; ///< `budget`: ops that may still be made
+  bool growsMlps = false;
 };
 
 /// Grows values in one level from a pool of values that are there. Every value has a bound on its magnitude, and what
@@ -57,6 +58,7 @@ private:
   void growUnary();
   void growBinary();
   void growDense();
+  void growMlp();
   void growProduct();
   void growReduce();
   void growBroadcast();

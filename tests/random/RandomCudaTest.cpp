@@ -9,19 +9,34 @@
 #include "tests/random/RandomGraph.h"
 #include "tests/random/RandomMain.h"
 #include "gtest/gtest.h"
+#include <map>
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::test;
 
 TEST(RandomCuda, CodeComputesWhatTheProgramSays) {
-  forEachSeed([](unsigned seed) {
+  std::map<Epilogue, int> epilogues;
+  int sums = 0; // second results
+  forEachSeed([&](unsigned seed) {
     MLIRContext context;
-    OwningOpRef<ModuleOp> program = makeRandomProgram(context, seed, Float32Type::get(&context));
+    OwningOpRef<ModuleOp> program = makeRandomProgram(context, seed, Float32Type::get(&context), options().mlps),
+                          scheduled;
     setCompute(*program, options().compute);
-    std::string wrong = checkOnCuda(*program, nullptr, seed % 2 == 0 ? cuda::Device() : smallDevice());
+    std::string wrong = checkOnCuda(*program, &scheduled, seed % 2 == 0 ? cuda::Device() : smallDevice());
+    if (scheduled)
+      scheduled->walk([&](ContractOp contract) {
+        if (contract.getEpilogue()) ++epilogues[*contract.getEpilogue()];
+        sums += contract.getEpilogue() == Epilogue::GeluGrad && contract.getExtra();
+      });
     if (wrong.empty()) return;
     ADD_FAILURE() << "seed " << seed << ": " << wrong;
     if (options().prints) program->print(llvm::errs());
   });
+  llvm::outs() << epilogues[Epilogue::Gelu] << " contractions with GELU, " << epilogues[Epilogue::GeluGrad]
+               << " with its gradient, " << sums << " with that of a bias\n";
+  if (!options().mlps || options().graphs < 50) return;
+  EXPECT_GT(epilogues[Epilogue::Gelu], options().graphs / 2);
+  EXPECT_GT(epilogues[Epilogue::GeluGrad], options().graphs / 4);
+  if (options().compute.empty()) EXPECT_GT(sums, options().graphs / 8);
 }

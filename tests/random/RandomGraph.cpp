@@ -12,7 +12,7 @@ namespace {
 /// Builds one program.
 class ProgramMaker {
 public:
-  ProgramMaker(MLIRContext &context, unsigned seed, Type element) : seed(seed) {
+  ProgramMaker(MLIRContext &context, unsigned seed, Type element, bool growsMlps) : seed(seed), growsMlps(growsMlps) {
     context.loadDialect<TsrDialect, func::FuncDialect>();
     shapes.module = ModuleOp::create(UnknownLoc::get(&context));
     shapes.element = element;
@@ -39,6 +39,7 @@ private:
     Choices choices(seed);
     Numbering numbering;
     numbering.budget = choices.integer(5, 60);
+    numbering.growsMlps = growsMlps;
     Grower grower(level, choices, numbering, 0);
     grower.addData();
     grower.grow(numbering.budget);
@@ -50,6 +51,7 @@ private:
   Value update(Level &level, Choices &choices, StringRef name, Value gradient, Value norm);
 
   unsigned seed;
+  bool growsMlps;
   Shapes shapes;
 };
 } // namespace
@@ -191,8 +193,9 @@ void ProgramMaker::addStateTable() {
   add("seed", "counter", NamedTensorType::get(b.getContext(), {}, b.getI64Type()));
 }
 
-OwningOpRef<ModuleOp> tessera::test::makeRandomProgram(MLIRContext &context, unsigned seed, Type element) {
-  return ProgramMaker(context, seed, element).make();
+OwningOpRef<ModuleOp> tessera::test::makeRandomProgram(MLIRContext &context, unsigned seed, Type element,
+                                                       bool growsMlps) {
+  return ProgramMaker(context, seed, element, growsMlps).make();
 }
 
 void tessera::test::setCompute(ModuleOp module, StringRef type) {

@@ -32,6 +32,8 @@ int main(int argc, char **argv) {
       parsed.until = argument.str();
     else if (argument.consume_front("--compute="))
       parsed.compute = argument.str();
+    else if (argument == "--mlps")
+      parsed.mlps = true;
     else if (argument == "--print")
       parsed.prints = true;
     else

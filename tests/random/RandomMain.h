@@ -1,6 +1,6 @@
 //===- RandomMain.h - the command line of tests over random programs ------===//
 //
-//   [--graphs=300] [--first-seed=0] [--threads=2] [--until=schedule] [--compute=bf16|fp16|fp8] [--print]
+//   [--graphs=300] [--first-seed=0] [--threads=2] [--until=schedule] [--compute=bf16|fp16|fp8] [--mlps] [--print]
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@ struct RandomOptions {
   int threads = 2;                ///< of the code under test
   std::string until = "schedule"; ///< the last phase to check
   std::string compute;            ///< what `compute(…)` says; empty: nothing
+  bool mlps = false;              ///< programs with GELU between products
   bool prints = false;            ///< write each program before it is checked
 };
 

@@ -1,0 +1,318 @@
+//===- Epilogues.cpp - GELU and its gradient in contractions -----------------===//
+//
+//   before   %x = tsr.contract %a, %b bias %c            after    %y, %x = tsr.contract %a, %b bias %c epilogue gelu
+//            %y = GELU of %x
+//
+//   before   %d = tsr.contract %a, %b                    after    %g, %s = tsr.contract %a, %b epilogue gelu_grad aux %x
+//            %g = %d times the derivative of GELU at %x
+//            %s = tsr.reduce sum %g over rows
+//
+// GELU, and more so what differentiation and `simplify` leave of its gradient, can be written in many ways. So they are
+// recognised by what they compute: values that follow from %x (and %d) alone, by smooth arithmetic and constants, are
+// tried at points of the line and compared with GELU.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/Gelu.h"
+#include "ir/Program.h"
+#include "passes/fusion/Prepare.h"
+#include "passes/layout/Gemm.h"
+#include "passes/layout/Views.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// What values compute
+//===----------------------------------------------------------------------===//
+
+/// Points at which formulas are tried. Two smooth functions of some ten operations that agree there are equal.
+static constexpr double points[] = {-300,  -40,   -11.7, -8.3,  -6.1,  -4.9,  -3.7, -3.1,  -2.6,  -2.2, -1.9,
+                                    -1.55, -1.31, -0.97, -0.75, -0.52, -0.31, -0.1, -0.01, -1e-3, 1e-3, 0.02,
+                                    0.13,  0.34,  0.49,  0.71,  0.93,  1.12,  1.43, 1.7,   2.05,  2.3,  2.71,
+                                    3.3,   3.9,   4.6,   5.8,   7.7,   12.9,  44,   290};
+static constexpr size_t pointCount = std::size(points);
+/// What is multiplied with the derivative, at each point.
+static constexpr double factors[] = {1, -2.5, 0.3};
+/// Constants are rounded to f32.
+static constexpr double tolerance = 2e-6;
+
+using Numbers = SmallVector<double>;
+
+/// GELU at the points, and its gradient for each factor.
+static bool isGelu(ArrayRef<double> numbers) {
+  for (auto [x, y] : llvm::zip_equal(ArrayRef(points), numbers))
+    if (!(std::abs(y - gelu(x)) <= tolerance * std::abs(x))) return false;
+  return true;
+}
+
+static bool isGeluGradient(ArrayRef<double> numbers) {
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    double factor = factors[i / pointCount];
+    if (!(std::abs(numbers[i] - factor * geluDerivative(points[i % pointCount])) <= tolerance * std::abs(factor)))
+      return false;
+  }
+  return true;
+}
+
+/// Between types that values are computed and stored in. What is rounded where it is stored, the library does not store.
+static bool isRoundingOrBack(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  auto isWide = [](Type element) { return element.isF32() || element.isBF16() || element.isF16(); };
+  return cast && isWide(cast.getX().getType().getElementType()) && isWide(cast.getType().getElementType());
+}
+
+static bool isSmooth(Operation *op) {
+  return isa<AddOp, SubOp, MulOp, DivOp, NegOp, PowOp, ExpOp, TanhOp, SigmoidOp>(op) || isRoundingOrBack(op);
+}
+
+namespace {
+/// Values as functions of some others, the leaves.
+class Formulas {
+public:
+  /// Tried at so many points.
+  explicit Formulas(size_t count) : count(count) {}
+
+  void setLeaf(Value leaf, Numbers numbers) { known[leaf] = std::move(numbers); }
+
+  /// The numbers of a value; none where it follows from something else too, or where the user keeps its arithmetic.
+  const Numbers *find(Value value, int depth = 0) {
+    constexpr int mostOps = 64; // one behind the other
+    auto [it, isNew] = known.try_emplace(value);
+    if (isNew)
+      if (std::optional<Numbers> numbers = depth < mostOps ? compute(value, depth) : std::nullopt)
+        known[value] = std::move(*numbers);
+    const Numbers &found = known[value];
+    return found.empty() ? nullptr : &found;
+  }
+
+private:
+  std::optional<Numbers> compute(Value value, int depth) {
+    Operation *op = value.getDefiningOp();
+    if (auto constant = dyn_cast_or_null<ConstantOp>(op)) return Numbers(count, constant.getNumber());
+    if (!op || !isSmooth(op) || isKept(op)) return std::nullopt;
+    SmallVector<Numbers> operands;
+    for (Value operand : op->getOperands()) {
+      const Numbers *numbers = find(operand, depth + 1);
+      if (!numbers) return std::nullopt;
+      operands.push_back(*numbers);
+    }
+    Numbers result;
+    for (size_t i = 0; i < count; ++i) {
+      SmallVector<double> at = llvm::map_to_vector(operands, [&](const Numbers &numbers) { return numbers[i]; });
+      result.push_back(cast<ElementwiseOpInterface>(op).applyScalar(at));
+    }
+    return result;
+  }
+
+  size_t count;
+  llvm::DenseMap<Value, Numbers> known; ///< empty: not known
+};
+} // namespace
+
+/// The points, as often as there are factors.
+static Numbers pointsForFactors() {
+  Numbers numbers;
+  for (size_t i = 0; i < std::size(factors); ++i) llvm::append_range(numbers, points);
+  return numbers;
+}
+
+/// Each factor, for all points.
+static Numbers factorsForPoints() {
+  Numbers numbers;
+  for (double factor : factors) numbers.append(pointCount, factor);
+  return numbers;
+}
+
+//===----------------------------------------------------------------------===//
+// Where values go
+//===----------------------------------------------------------------------===//
+
+/// The values that are `value` rounded to `type`, if nothing else is made of it; `value` itself if it has that type.
+static SmallVector<Value> roundedTo(Value value, NamedTensorType type) {
+  if (value.getType() == type) return {value};
+  SmallVector<Value> rounded;
+  for (Operation *user : value.getUsers()) {
+    if (!isa<CastOp>(user) || user->getResult(0).getType() != type) return {};
+    rounded.push_back(user->getResult(0));
+  }
+  return rounded;
+}
+
+/// Whether a value lies in memory whatever kernels there are.
+static bool liesInMemory(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<ContractOp, RepeatOp>(op) || isStorageView(op)) return true;
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<ContractOp, RepeatOp, YieldOp, func::ReturnOp>(user) || isStorageView(user);
+  });
+}
+
+/// What takes the result of an epilogue in place of `value`; empty where the epilogue would store what need not be stored.
+static SmallVector<Value> replacedBy(Value value, NamedTensorType type) {
+  SmallVector<Value> replaced = roundedTo(value, type);
+  return llvm::any_of(replaced, liesInMemory) ? replaced : SmallVector<Value>();
+}
+
+/// The values, in order, that follow from a contraction's result by smooth arithmetic and are as large.
+static llvm::SetVector<Value> valuesFrom(ContractOp contract) {
+  llvm::SetVector<Value> values;
+  values.insert(contract.getResult());
+  NamedTensorType type = contract.getType();
+  for (Operation *op = contract->getNextNode(); op; op = op->getNextNode()) {
+    bool follows = llvm::any_of(op->getOperands(), [&](Value operand) { return values.contains(operand); });
+    if (follows && isSmooth(op) && tensorType(op->getResult(0)).getAxes() == type.getAxes())
+      values.insert(op->getResult(0));
+  }
+  values.remove(contract.getResult());
+  return values;
+}
+
+/// Whether nothing is made of `first` but `last`.
+static bool leadsOnlyTo(Value last, Value first, const llvm::SetVector<Value> &between) {
+  llvm::DenseSet<Value> used{last};
+  SmallVector<Value> work{last};
+  while (!work.empty())
+    for (Value operand : work.pop_back_val().getDefiningOp()->getOperands())
+      if (between.contains(operand) && used.insert(operand).second) work.push_back(operand);
+  auto staysInside = [&](Value value) {
+    return llvm::all_of(value.getUsers(), [&](Operation *user) {
+      return user->getNumResults() == 1 && used.contains(user->getResult(0));
+    });
+  };
+  return staysInside(first) && llvm::all_of(used, [&](Value value) { return value == last || staysInside(value); });
+}
+
+static void eraseDeadArithmetic(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (op.use_empty() && (isSmooth(&op) || isa<ConstantOp>(op))) op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// GELU
+//===----------------------------------------------------------------------===//
+
+/// The contraction with an epilogue, in front of `before`; it has a second result of type `extra` unless that is null.
+static ContractOp withEpilogue(Operation *before, ContractOp contract, Epilogue epilogue, Value aux, Type extra) {
+  OpBuilder builder(before);
+  auto made = ContractOp::create(builder, contract.getLoc(), contract.getType(), extra, contract.getLhs(),
+                                 contract.getRhs(), Value(), contract.getBias(), aux, contract.getOver(),
+                                 EpilogueAttr::get(builder.getContext(), epilogue));
+  copyUserName(contract, made);
+  return made;
+}
+
+static bool takesEpilogue(ContractOp contract) {
+  return !contract.getEpilogue() && !contract.getInit() && !isKept(contract) &&
+         mayHaveEpilogue(contractTypes(contract));
+}
+
+static void takeGelu(ContractOp contract) {
+  if (!takesEpilogue(contract)) return;
+  Formulas formulas(pointCount);
+  formulas.setLeaf(contract.getResult(), Numbers(std::begin(points), std::end(points)));
+  SmallVector<Value> replaced;
+  for (Value value : valuesFrom(contract)) {
+    const Numbers *numbers = formulas.find(value);
+    if (!numbers || !isGelu(*numbers)) continue;
+    replaced = replacedBy(value, contract.getType());
+    break;
+  }
+  if (replaced.empty()) return;
+
+  Block &block = *contract->getBlock();
+  ContractOp made = withEpilogue(contract, contract, Epilogue::Gelu, {}, contract.getType());
+  contract.getResult().replaceAllUsesWith(made.getExtra());
+  for (Value value : replaced) value.replaceAllUsesWith(made.getResult());
+  contract.erase();
+  eraseDeadArithmetic(block);
+  if (!made.getExtra().use_empty()) return;
+  ContractOp alone = withEpilogue(made, made, Epilogue::Gelu, {}, {}); // nobody reads the sum
+  made.getResult().replaceAllUsesWith(alone.getResult());
+  made.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Its gradient
+//===----------------------------------------------------------------------===//
+
+/// What a formula may be made of beside `product` and constants: tensors of `type` that lie in memory as a whole.
+static llvm::SetVector<Value> othersIn(const llvm::SetVector<Value> &formula, Value product, NamedTensorType type) {
+  llvm::SetVector<Value> seen, others;
+  seen.insert(formula.begin(), formula.end());
+  for (unsigned i = 0; i < seen.size(); ++i)
+    for (Value operand : seen[i].getDefiningOp()->getOperands()) {
+      Operation *op = operand.getDefiningOp();
+      if (operand == product || isa_and_nonnull<ConstantOp>(op)) continue;
+      if (op && isSmooth(op)) seen.insert(operand);
+      if (operand.getType() == type && liesInMemory(operand) && coversRoot(operand)) others.insert(operand);
+    }
+  return others;
+}
+
+namespace {
+/// A contraction's result times the derivative of GELU.
+struct GeluGradient {
+  Value value;                ///< as it is computed
+  SmallVector<Value> results; ///< as it is stored
+  Value at;                   ///< what GELU was taken of
+};
+} // namespace
+
+static std::optional<GeluGradient> findGradient(ContractOp contract) {
+  Value product = contract.getResult();
+  llvm::SetVector<Value> formula = valuesFrom(contract);
+  for (Value at : othersIn(formula, product, contract.getType())) {
+    Formulas formulas(pointCount * std::size(factors));
+    formulas.setLeaf(at, pointsForFactors());
+    formulas.setLeaf(product, factorsForPoints());
+    for (Value value : formula) {
+      const Numbers *numbers = formulas.find(value);
+      if (!numbers || !isGeluGradient(*numbers) || !leadsOnlyTo(value, product, formula)) continue;
+      if (SmallVector<Value> results = replacedBy(value, contract.getType()); !results.empty())
+        return GeluGradient{value, results, at};
+    }
+  }
+  return std::nullopt;
+}
+
+/// The sum over rows of what an epilogue gives, if the library can give it too: in f32 only, for it would round the sum.
+static ReduceOp findSumOfRows(Value gradient, const ContractTypes &types) {
+  if (!types.result.getElementType().isF32()) return {};
+  for (Operation *user : gradient.getUsers()) {
+    auto sum = dyn_cast<ReduceOp>(user);
+    if (!sum || sum.getKind() != ReduceKind::Sum || isKept(sum)) continue;
+    ContractTypes withSum = types;
+    withSum.bias = sum.getType();
+    if (mayHaveEpilogue(withSum)) return sum;
+  }
+  return {};
+}
+
+static void takeGradient(ContractOp contract) {
+  if (!takesEpilogue(contract) || contract.getBias()) return;
+  std::optional<GeluGradient> gradient = findGradient(contract);
+  if (!gradient) return;
+  Block &block = *contract->getBlock();
+  ReduceOp sum = findSumOfRows(gradient->results.front(), contractTypes(contract));
+  // `at` may be defined behind the contraction.
+  ContractOp made = withEpilogue(gradient->value.getDefiningOp(), contract, Epilogue::GeluGrad, gradient->at,
+                                 sum ? sum.getType() : Type());
+  for (Value result : gradient->results) result.replaceAllUsesWith(made.getResult());
+  if (sum) {
+    sum.getResult().replaceAllUsesWith(made.getExtra());
+    sum.erase();
+  }
+  eraseDeadArithmetic(block);
+  contract.erase();
+}
+
+void tessera::absorbGelus(ModuleOp module) {
+  if (!isForGpu(module) || module->hasAttr(attrs::epilogues)) return;
+  for (auto take : {takeGelu, takeGradient}) {
+    SmallVector<ContractOp> contracts;
+    module.walk([&](ContractOp contract) { contracts.push_back(contract); });
+    for (ContractOp contract : contracts) take(contract);
+  }
+}
