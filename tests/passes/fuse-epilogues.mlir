@@ -476,3 +476,85 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout"} {
     return %g : !f
   }
 }
+
+// -----
+
+!x = !tsr.tensor<[batch: 64, embed: 32], bf16>
+!w = !tsr.tensor<[embed: 32, ff: 64], bf16>
+!h = !tsr.tensor<[batch: 64, ff: 64], bf16>
+!f = !tsr.tensor<[batch: 64, ff: 64], f32>
+!b = !tsr.tensor<[ff: 64], bf16>
+!c = !tsr.tensor<[], f32>
+module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", tsr.target = "cuda"} {
+  // What GELU was taken of is stored in another type than the product.
+  // CHECK-LABEL: func.func @types
+  // CHECK-NOT: epilogue
+  // CHECK: return
+  func.func @types(%x: !x, %w: !w, %s: !f) -> !h {
+    %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
+    %cubic = tsr.constant 4.471500e-02 : f32 -> <[], f32>
+    %both = tsr.constant 0.0713548139 : f32 -> <[], f32>
+    %sq = tsr.mul %s, %s : (!f, !f) -> !f
+    %cube = tsr.mul %sq, %s : (!f, !f) -> !f
+    %2 = tsr.mul %cube, %cubic : (!f, !c) -> !f
+    %3 = tsr.add %s, %2 : (!f, !f) -> !f
+    %4 = tsr.mul %3, %scale : (!f, !c) -> !f
+    %5 = tsr.sigmoid %4 : !f
+    %product = tsr.contract %x, %w over ["embed"] : (!x, !w) -> !h
+    %1 = tsr.cast %product : !h to !f
+    %d0 = tsr.mul %1, %5 : (!f, !f) -> !f
+    %d1 = tsr.mul %1, %s : (!f, !f) -> !f
+    %d2 = tsr.mul %5, %5 : (!f, !f) -> !f
+    %d3 = tsr.sub %5, %d2 : (!f, !f) -> !f
+    %d4 = tsr.mul %d1, %d3 : (!f, !f) -> !f
+    %d5 = tsr.mul %d4, %scale : (!f, !c) -> !f
+    %d6 = tsr.add %d0, %d5 : (!f, !f) -> !f
+    %d7 = tsr.mul %d4, %both : (!f, !c) -> !f
+    %d8 = tsr.mul %d7, %s : (!f, !f) -> !f
+    %d9 = tsr.mul %d7, %sq : (!f, !f) -> !f
+    %d10 = tsr.add %d6, %d9 : (!f, !f) -> !f
+    %d11 = tsr.mul %d8, %s : (!f, !f) -> !f
+    %d12 = tsr.add %d10, %d11 : (!f, !f) -> !f
+    %g = tsr.add %d11, %d12 : (!f, !f) -> !f
+    %low = tsr.cast %g : !f to !h
+    return %low : !h
+  }
+
+  // Parts of GELU that lie in memory in the low type are not rounded; nor does the contraction round a sum over rows.
+  // CHECK-LABEL: func.func @stored
+  // CHECK: %[[D:.*]] = tsr.contract {{.*}} epilogue gelu_grad aux %arg2 : ({{.*}}) -> !tsr.tensor<[batch: 64, ff: 64], bf16>
+  // CHECK: tsr.reduce sum {{.*}} over ["batch"]
+  func.func @stored(%x: !x, %w: !w, %at: !h) -> (!h, !b) {
+    %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
+    %cubic = tsr.constant 4.471500e-02 : f32 -> <[], f32>
+    %both = tsr.constant 0.0713548139 : f32 -> <[], f32>
+    %s = tsr.cast %at : !h to !f
+    %sq = tsr.mul %s, %s : (!f, !f) -> !f
+    %cube = tsr.mul %sq, %s : (!f, !f) -> !f
+    %2 = tsr.mul %cube, %cubic : (!f, !c) -> !f
+    %3 = tsr.add %s, %2 : (!f, !f) -> !f
+    %4 = tsr.mul %3, %scale : (!f, !c) -> !f
+    %logistic = tsr.sigmoid %4 : !f
+    %rounded = tsr.cast %logistic : !f to !h
+    %5 = tsr.cast %rounded : !h to !f
+    %product = tsr.contract %x, %w over ["embed"] : (!x, !w) -> !h
+    %1 = tsr.cast %product : !h to !f
+    %d0 = tsr.mul %1, %5 : (!f, !f) -> !f
+    %d1 = tsr.mul %1, %s : (!f, !f) -> !f
+    %d2 = tsr.mul %5, %5 : (!f, !f) -> !f
+    %d3 = tsr.sub %5, %d2 : (!f, !f) -> !f
+    %d4 = tsr.mul %d1, %d3 : (!f, !f) -> !f
+    %d5 = tsr.mul %d4, %scale : (!f, !c) -> !f
+    %d6 = tsr.add %d0, %d5 : (!f, !f) -> !f
+    %d7 = tsr.mul %d4, %both : (!f, !c) -> !f
+    %d8 = tsr.mul %d7, %s : (!f, !f) -> !f
+    %d9 = tsr.mul %d7, %sq : (!f, !f) -> !f
+    %d10 = tsr.add %d6, %d9 : (!f, !f) -> !f
+    %d11 = tsr.mul %d8, %s : (!f, !f) -> !f
+    %d12 = tsr.add %d10, %d11 : (!f, !f) -> !f
+    %g = tsr.add %d11, %d12 : (!f, !f) -> !f
+    %low = tsr.cast %g : !f to !h
+    %sum = tsr.reduce sum %low over ["batch"] : !h -> !b
+    return %low, %sum : !h, !b
+  }
+}

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <functional>
 #include <vector>
 
@@ -196,7 +197,13 @@ TEST_P(ProductEpilogues, AreSearchedForEach) {
   GemmDescription kinds[] = {
       describe(GetParam(), GemmEpilogue::None, false, false), describe(GetParam(), GemmEpilogue::Gelu, false, false),
       describe(GetParam(), GemmEpilogue::Gelu, false, true), describe(GetParam(), GemmEpilogue::GeluGrad, false, true)};
-  for (const GemmDescription &d : kinds) EXPECT_EQ(search(d), 1);
+  void *library = dlopen((std::string(TESSERA_FAKE_CUDA) + "/libcublasLt.so.13").c_str(), RTLD_NOW);
+  auto productsTaken = reinterpret_cast<int (*)()>(dlsym(library, "fakeProductsTaken"));
+  for (const GemmDescription &d : kinds) {
+    int before = productsTaken();
+    EXPECT_EQ(search(d), 1);
+    EXPECT_GT(productsTaken(), before + 1) << "no algorithms were compared";
+  }
   for (const GemmDescription &d : kinds) EXPECT_EQ(search(d), 0);
 }
 
