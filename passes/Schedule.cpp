@@ -7,6 +7,8 @@
 //      are written over operands that die, carried values stay where they are, stacked results are written by their
 //      producers. Where two values would collide, an operand is copied (a `tsr.reorder` that changes no order) and the
 //      decision is made again.
+//      On a GPU, kernels that do not depend on one another are put next to each other, to run in one launch (`formLaunches`), where
+//      that costs neither copies nor memory.
 //   2. State lies at the start of the arena, in the order of the table, at the same offsets for all entries.
 //   3. The other buffers of each entry are packed behind it by lifetime (`packBuffers`). Entries do not run at the same
 //      time: their buffers overlap each other.
@@ -20,6 +22,7 @@
 #include "passes/Passes.h"
 #include "passes/layout/Views.h"
 #include "passes/memory/Copies.h"
+#include "passes/memory/Launches.h"
 #include "passes/memory/Storage.h"
 
 namespace tessera {
@@ -32,11 +35,16 @@ using namespace tessera;
 
 /// Each round resolves all collisions it finds; copies collide with nothing, so few rounds suffice.
 static constexpr int maxRounds = 16;
+/// What launches of several kernels may add to the memory of an entry function, all together and by what a single kernel keeps: these parts of it.
+static constexpr int64_t growth = 1024, growthOfKernel = 4096;
+/// Or so many bytes.
+static constexpr int64_t littleBytes = 64 << 10;
 
 namespace {
 struct SchedulePass : tessera::impl::SchedulePassBase<SchedulePass> {
   void runOnOperation() override;
   FailureOr<StoragePlan> planStorage(func::FuncOp function);
+  void saveLaunches(func::FuncOp function, const StoragePlan &before, int64_t stateBytes);
 };
 } // namespace
 
@@ -49,6 +57,32 @@ FailureOr<StoragePlan> SchedulePass::planStorage(func::FuncOp function) {
     for (OpOperand *use : plan.getCopies()) copyBefore(*use);
   }
   return function.emitError("no storage plan after ") << maxRounds << " rounds of copies";
+}
+
+/// Bytes that might live besides at each op.
+static MemoryRoom roomOf(func::FuncOp function, const StoragePlan &plan, int64_t most) {
+  Timeline line(function);
+  SmallVector<Lifetime> lifetimes = plan.lifetimes();
+  MemoryRoom memory;
+  memory.slack = std::max(most / growthOfKernel, littleBytes);
+  function.getBody().walk([&](Operation *op) {
+    if (isInsideStep(op)) return;
+    int64_t live = 0;
+    for (const Lifetime &lifetime : lifetimes)
+      if (lifetime.start <= line.at(op) && line.at(op) <= lifetime.end) live += lifetime.bytes;
+    memory.room[op] = std::max<int64_t>(0, most - live);
+  });
+  return memory;
+}
+
+/// A function with its storage planned: launches that need copies, or more of the arena, are not formed.
+void SchedulePass::saveLaunches(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
+  int64_t most = liveBytesBound(before.lifetimes()), packed = packBuffers(before.lifetimes()).bytes;
+  int64_t limit = packed + std::max((stateBytes + packed) / growth, littleBytes);
+  launchesSaved += formLaunches(function, roomOf(function, before, most), [&] {
+    StoragePlan plan(function);
+    return plan.getCopies().empty() && packBuffers(plan.lifetimes()).bytes <= limit;
+  });
 }
 
 /// Gives state its places and returns the bytes it takes.
@@ -97,6 +131,11 @@ void SchedulePass::runOnOperation() {
   for (func::FuncOp function : entryFunctions(module)) {
     FailureOr<StoragePlan> plan = planStorage(function);
     if (failed(plan)) return signalPassFailure();
+    // `init` runs once.
+    if (isForGpu(module) && function.getName() != "init") {
+      saveLaunches(function, *plan, stateBytes);
+      plan = StoragePlan(function);
+    }
     auto [bytes, live] = packEntry(*plan, stateOffsets, stateBytes);
     arena = std::max(arena, bytes), bound = std::max(bound, live);
     writePlaces(function, *plan);

@@ -232,9 +232,9 @@ static KernelSpec readKernel(const Json &json) {
   kernel.contracts = json.value("contracts", false);
   kernel.read = integerAt(json, "read", 0), kernel.written = integerAt(json, "written", 0);
   kernel.blocks = integerAt(json, "blocks", 0), kernel.threads = integerAt(json, "threads", 0);
-  for (auto [key, list] : {std::pair("operand_bytes", &kernel.operandBytes), {"result_bytes", &kernel.resultBytes}})
-    if (json.contains(key))
-      for (const Json &bytes : json[key]) list->push_back(asInteger(bytes, where));
+  if (json.contains("arguments"))
+    for (const Json &argument : json["arguments"])
+      kernel.arguments.push_back({asInteger(argument.at(0), where), argument.at(1).get<bool>()});
   kernel.isPart = json.value("part", false);
   kernel.line = json.value("at", "");
   if (json.contains("calls"))

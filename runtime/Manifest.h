@@ -89,6 +89,12 @@ struct BufferSpec {
   int64_t offset = 0, bytes = 0;
 };
 
+/// What an argument of a kernel points to.
+struct KernelArgument {
+  int64_t bytes = 0;
+  bool isWritten = false; ///< else it is read
+};
+
 /// A generated kernel: its work in one call.
 struct KernelSpec {
   std::string name;
@@ -98,8 +104,7 @@ struct KernelSpec {
   std::map<std::string, int64_t> calls; ///< by entry function, in one call of it
   /// On a GPU: blocks of the grid, and threads of a block.
   int64_t blocks = 0, threads = 0;
-  /// On a GPU: of what each argument points to. Operands come first.
-  std::vector<int64_t> operandBytes, resultBytes;
+  std::vector<KernelArgument> arguments; ///< on a GPU
   bool isPart = false; ///< the op that it belongs to is done behind a later launch
   std::string line;    ///< of the model; empty: not known
 };

@@ -18,9 +18,10 @@ std::vector<TraceStep> readTrace(const Json &json) {
       step.isReversed = entry.at("reverse").get<bool>();
       step.body = readTrace(entry.at("body"));
     } else {
-      step.name = entry.at("name").get<std::string>();
+      auto name = entry.at("name").get<std::string>();
       for (const Json &item : entry.at("results")) {
         TraceStep::Result result;
+        result.name = item.value("name", name);
         result.op = item.at("op").get<std::string>();
         for (const Json &from : item.at("from"))
           result.from.emplace_back(from.at("op").get<std::string>(), from.at("at").get<std::string>());
@@ -127,7 +128,7 @@ static Kind worstOf(const TraceStep::Result &result, const char *start) {
 std::optional<NotFinite> findNotFinite(const TraceStep &step, const std::vector<int64_t> &turns, const char *arena) {
   for (const TraceStep::Result &result : step.results) {
     Kind kind = worstOf(result, arena + result.offsetAt(turns));
-    if (kind != Kind::Finite) return NotFinite{step.name, result.from, kind == Kind::NaN};
+    if (kind != Kind::Finite) return NotFinite{result.name, result.from, kind == Kind::NaN};
   }
   return std::nullopt;
 }

@@ -23,10 +23,11 @@ namespace tessera::runtime {
 enum class ElementType;
 struct Axis;
 
-/// A call of a kernel or a contraction, or a loop of calls.
+/// A call of a kernel or a contraction, a launch of several kernels, or a loop of those.
 struct TraceStep {
   struct Result {
-    std::string op; ///< that gives it; "contract init" where a contraction adds to something
+    std::string name; ///< the user's: that of its call, or its own where one launch runs several kernels
+    std::string op;   ///< that gives it; "contract init" where a contraction adds to something
     /// The ops it may come from, with "file:line:column": one, but of a kernel those that can make a number that is not finite.
     std::vector<std::pair<std::string, std::string>> from;
     ElementType type;
@@ -39,7 +40,6 @@ struct TraceStep {
     /// From the start of the arena, in these turns of the loops around it.
     int64_t offsetAt(const std::vector<int64_t> &turns) const;
   };
-  std::string name; ///< the user's
   std::vector<Result> results;
   int64_t repeats = 0; ///< of a loop
   bool isReversed = false;

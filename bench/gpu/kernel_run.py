@@ -139,8 +139,10 @@ class Launcher:
         return differences(case, after)
 
     def launch(self, case, function, addresses):
-        values = [ctypes.c_uint64(addresses[case.owner(number)]) for number in range(len(case.arguments))]
-        pointers = (ctypes.c_void_p * len(values))(*[ctypes.addressof(value) for value in values])
+        # Behind each other: a launch of several kernels reads them all as its first parameter.
+        values = (ctypes.c_uint64 * len(case.arguments))(*[addresses[case.owner(i)] for i in range(len(case.arguments))])
+        start, size = ctypes.addressof(values), ctypes.sizeof(ctypes.c_uint64)
+        pointers = (ctypes.c_void_p * len(values))(*[start + i * size for i in range(len(values))])
         sizes = (case.blocks, 1, 1, case.threads, 1, 1, 0)
         self.driver("cuLaunchKernel", function, *sizes, self.stream, pointers, None)
         self.driver("cuStreamSynchronize", self.stream)

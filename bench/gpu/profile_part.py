@@ -17,7 +17,7 @@ FAMILIES = (
     ("attention", r"attention|attn_grad"),
     ("classifier", r"cross_entropy|ce(_|$)"),
     ("norms", r"ln_"),
-    ("optimizer", r"(select|sum|rsqrt|add|cast|constant)(_\d+)?$"),  # with clipping, and casts of weights
+    ("optimizer", r"(select|sum|rsqrt|add|cast|constant)(_\d+)?(_and_\d+)?(_\d+)?$"),  # with clipping, and casts of weights
     ("elementwise", r""),  # with the biases' gradients
 )
 BYTES = {"f32": 4, "tf32": 4, "bf16": 2, "fp16": 2}

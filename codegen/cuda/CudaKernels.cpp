@@ -63,7 +63,7 @@ static std::string describe(const KernelSchedule &schedule, const KernelPlan &pl
   return text;
 }
 
-static std::string headComment(const KernelPlan &plan, const KernelSchedule &schedule) {
+std::string cuda::headComment(const KernelPlan &plan, const KernelSchedule &schedule) {
   KernelOp kernel = plan.kernel;
   std::string text = ("// " + kernel.getName() + "\n//\n").str();
   llvm::SmallSetVector<StringRef, 4> users;
@@ -83,17 +83,20 @@ static std::string headComment(const KernelPlan &plan, const KernelSchedule &sch
   return text + "//   schedule   " + describe(schedule, plan) + "\n";
 }
 
-static std::string firstLine(Block &block) {
+std::string cuda::firstLine(Block &block) {
   for (Operation &op : block)
     if (std::string line = userLine(op.getLoc()); !line.empty()) return line;
   return "";
 }
 
-static std::vector<int64_t> parameterBytes(Operation *op) {
-  std::vector<int64_t> bytes;
-  for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
-    bytes.push_back(cast<NamedTensorType>(type).getNumBytes());
-  return bytes;
+std::vector<KernelArgument> cuda::argumentsOf(Operation *op) {
+  std::vector<KernelArgument> arguments;
+  auto add = [&](Type type, bool isWritten) {
+    arguments.push_back({cast<NamedTensorType>(type).getNumBytes(), isWritten});
+  };
+  for (Type type : op->getOperandTypes()) add(type, false);
+  for (Type type : op->getResultTypes()) add(type, true);
+  return arguments;
 }
 
 /// The alignments of all arguments of an op, as far as accesses differ by them.
@@ -103,34 +106,42 @@ static SmallVector<int64_t> argumentAlignments(Operation *op, ArrayRef<int64_t> 
   return result;
 }
 
+CudaKernels::Key CudaKernels::keyOf(KernelOp kernel, ArrayRef<int64_t> alignments) {
+  return {fingerprint(kernel), argumentAlignments(kernel, alignments)};
+}
+
+const CudaKernel *CudaKernels::add(CudaKernel kernel) {
+  kernels.push_back(std::make_shared<const CudaKernel>(std::move(kernel)));
+  return kernels.back().get();
+}
+
 FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel, ArrayRef<int64_t> alignments) {
-  Key key{fingerprint(kernel), argumentAlignments(kernel, alignments)};
+  Key key = keyOf(kernel, alignments);
   if (auto it = written.find(key); it != written.end()) return it->second.front();
   FailureOr<KernelPlan> plan = planKernel(kernel, /*placement=*/nullptr, /*joinsSoftmax=*/true);
   if (failed(plan)) return failure();
   KernelSchedule schedule = chooseSchedule(*plan, device, key.second);
-  auto result = std::make_shared<CudaKernel>();
-  result->symbol = uniqueSymbol(kernel.getName());
+  CudaKernel result;
+  result.symbol = uniqueSymbol(kernel.getName());
   KernelWriter writer(*plan, schedule);
-  FailureOr<std::string> function = writer.write(result->symbol);
+  FailureOr<std::string> function = writer.write(result.symbol);
   if (failed(function)) return failure();
-  result->source = headComment(*plan, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
-  result->parameterTypes = writer.getParameterTypes();
-  result->parameterBytes = parameterBytes(kernel);
-  result->operands = kernel.getNumOperands();
-  result->line = firstLine(kernel.getBlock());
-  result->blocks = schedule.blocks();
-  result->threads = schedule.block;
-  kernels.push_back(std::move(result));
-  written[std::move(key)] = {kernels.back().get()};
-  return kernels.back().get();
+  result.source = headComment(*plan, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
+  result.parameterTypes = writer.getParameterTypes();
+  result.arguments = argumentsOf(kernel);
+  result.line = firstLine(kernel.getBlock());
+  result.blocks = schedule.blocks();
+  result.threads = schedule.block;
+  const CudaKernel *added = add(std::move(result));
+  written[std::move(key)] = {added};
+  return added;
 }
 
 //===----------------------------------------------------------------------===//
 // Tiled ops
 //===----------------------------------------------------------------------===//
 
-static std::string headComment(TiledOp tiled, const TileSchedule &schedule) {
+static std::string tileComment(TiledOp tiled, const TileSchedule &schedule) {
   std::string text = ("// " + tiled.getName() + "\n//\n").str();
   SmallVector<std::string> ops, lines;
   for (Operation &op : tiled.getBlock().without_terminator()) {
@@ -157,20 +168,18 @@ FailureOr<SmallVector<const CudaKernel *>> CudaKernels::emit(TiledOp tiled, Arra
   if (!axes) return tiled.emitError("has no matrix of its rows and columns");
   SmallVector<const CudaKernel *> launches;
   for (const TileSchedule &schedule : tileSchedules(tiled, *axes)) {
-    auto result = std::make_shared<CudaKernel>();
-    result->symbol = uniqueSymbol(tiled.getName());
+    CudaKernel result;
+    result.symbol = uniqueSymbol(tiled.getName());
     TileWriter writer(tiled, *axes, schedule, key.second);
-    FailureOr<std::string> function = writer.write(result->symbol);
+    FailureOr<std::string> function = writer.write(result.symbol);
     if (failed(function)) return failure();
-    result->source = headComment(tiled, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
-    result->parameterTypes = writer.getParameterTypes();
-    result->parameterBytes = parameterBytes(tiled);
-    result->operands = tiled.getNumOperands();
-    result->line = firstLine(tiled.getBlock());
-    result->blocks = schedule.blocks;
-    result->threads = schedule.threads();
-    kernels.push_back(std::move(result));
-    launches.push_back(kernels.back().get());
+    result.source = tileComment(tiled, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
+    result.parameterTypes = writer.getParameterTypes();
+    result.arguments = argumentsOf(tiled);
+    result.line = firstLine(tiled.getBlock());
+    result.blocks = schedule.blocks;
+    result.threads = schedule.threads();
+    launches.push_back(add(std::move(result)));
   }
   return written[std::move(key)] = launches;
 }

@@ -3,6 +3,7 @@
 #ifndef TESSERA_CODEGEN_CUDA_CUDAKERNELS_H
 #define TESSERA_CODEGEN_CUDA_CUDAKERNELS_H
 
+#include "codegen/KernelArgument.h"
 #include "codegen/cuda/Schedule.h"
 #include "ir/KernelFingerprint.h"
 #include "llvm/ADT/StringSet.h"
@@ -18,15 +19,16 @@ struct DeviceHeader {
 /// `tessera.cuh`, which all kernels include, and what it includes.
 llvm::ArrayRef<DeviceHeader> deviceHeaders();
 
-/// A function of a program's CUDA code, and how it is launched: with the addresses of its operands, then of its results.
+/// A function of a program's CUDA code, and how it is launched: with the addresses of its operands, then of its results. One that runs
+/// several kernels is given those of each, as one `tsr::pointers`: behind each other in memory, they are what a launch reads.
 struct CudaKernel {
   std::string symbol;
   std::string source; ///< a whole file
   std::vector<std::string> parameterTypes;
   int64_t blocks = 1, threads = 1;
-  std::vector<int64_t> parameterBytes; ///< of the tensors behind the parameters
-  size_t operands = 0;                 ///< of the parameters, the first; they are read, the others written
-  std::string line;                    ///< of the model, that its first op comes from; empty if none does
+  std::vector<KernelArgument> arguments;
+  std::string line; ///< of the model, that its first op comes from; empty if none does
+  bool isOfSeveral = false;
 };
 
 /// Writes each distinct kernel once.
@@ -41,19 +43,38 @@ public:
   /// The functions of a tiled op, to be launched in this order, each with its operands and results.
   llvm::FailureOr<llvm::SmallVector<const CudaKernel *>> emit(TiledOp tiled, llvm::ArrayRef<int64_t> alignments = {});
 
+  /// The function that runs several kernels in one launch; `alignments` of each.
+  llvm::FailureOr<const CudaKernel *> emit(llvm::ArrayRef<KernelOp> members,
+                                           llvm::ArrayRef<llvm::SmallVector<int64_t>> alignments);
+
+  /// How many of these kernels, from the first on, one launch can run: as blocks of one size, with the shared memory that there is.
+  size_t countTogether(llvm::ArrayRef<KernelOp> kernels) const;
+
   /// All distinct kernels, in the order they were written.
   const std::vector<std::shared_ptr<const CudaKernel>> &getKernels() const { return kernels; }
 
 private:
   std::string uniqueSymbol(llvm::StringRef name);
-
-  Device device;
+  const CudaKernel *add(CudaKernel kernel);
   /// What a function is written for: the kernel, and the alignments of its arguments.
   using Key = std::pair<KernelFingerprint, llvm::SmallVector<int64_t>>;
+  static Key keyOf(KernelOp kernel, llvm::ArrayRef<int64_t> alignments);
+
+  Device device;
   std::map<Key, llvm::SmallVector<const CudaKernel *>> written;
+  std::map<std::vector<Key>, const CudaKernel *> together; ///< launches of several
   std::vector<std::shared_ptr<const CudaKernel>> kernels;
   llvm::StringSet<> taken;
 };
+
+/// The comment in front of a kernel's function.
+std::string headComment(const KernelPlan &plan, const KernelSchedule &schedule);
+
+/// An op's operands, then its results.
+std::vector<KernelArgument> argumentsOf(mlir::Operation *op);
+
+/// The line of the model that the first op of a block comes from which has one; else empty.
+std::string firstLine(mlir::Block &block);
 
 } // namespace tessera::cuda
 

@@ -26,10 +26,12 @@ KernelWriter::KernelWriter(const KernelPlan &plan, const KernelSchedule &schedul
 // The function
 //===----------------------------------------------------------------------===//
 
-void KernelWriter::writeSignature(StringRef symbol) {
+void KernelWriter::writeSignature(StringRef symbol, bool isPart) {
   KernelOp kernel = plan.kernel;
+  if (isPart) blockNumber = unique("block");
   bool mayAlias = llvm::is_contained(plan.mayAliasResult, true);
   SmallVector<std::string> list;
+  if (isPart) list.push_back("const unsigned " + blockNumber);
   for (auto [i, operand] : llvm::enumerate(kernel.getOperands())) {
     addParameter(operand, memoryName(operand, "in"), /*isResult=*/false);
     list.push_back(parameterTypes.back() + (plan.mayAliasResult[i] ? "" : "__restrict__ ") + parameters.back());
@@ -38,8 +40,8 @@ void KernelWriter::writeSignature(StringRef symbol) {
     addParameter(result, i == 0 ? "out" : "out_" + std::to_string(i), /*isResult=*/true);
     list.push_back(parameterTypes.back() + (mayAlias ? "" : "__restrict__ ") + parameters.back());
   }
-  text.open("extern \"C\" __global__ void __launch_bounds__(" + Twine(schedule.block) + ")\n" + symbol + "(" +
-            llvm::join(list, ",\n    ") + ")");
+  std::string kind = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(schedule.block) + ")";
+  text.open(Twine(isPart ? "TSR_DEVICE void" : kind) + "\n" + symbol + "(" + llvm::join(list, ",\n    ") + ")");
 }
 
 /// Which point this thread computes. Teams whose threads work together do so to the end, on the last point where there is none for them,
@@ -49,7 +51,7 @@ void KernelWriter::writePoint() {
   std::string own = team == 1          ? "threadIdx.x"
                     : schedule.strided ? "threadIdx.x % " + std::to_string(stride)
                                        : "threadIdx.x / " + std::to_string(team);
-  std::string block = indexType == "int" ? "blockIdx.x" : "tsr::i64(blockIdx.x)";
+  std::string block = indexType == "int" ? blockNumber : "tsr::i64(" + blockNumber + ")";
   std::string number = stride == 1 ? block : block + " * " + std::to_string(stride) + " + " + own;
   if (team > 1)
     text.line("const int lane = threadIdx.x " + Twine(schedule.strided ? "/ " : "% ") +
@@ -69,8 +71,8 @@ void KernelWriter::writePoint() {
   declareIndices(0, plan.parallelLoops, "point");
 }
 
-FailureOr<std::string> KernelWriter::write(StringRef symbol) {
-  writeSignature(symbol);
+FailureOr<std::string> KernelWriter::write(StringRef symbol, bool isPart) {
+  writeSignature(symbol, isPart);
   frames.emplace_back();
   if (!plan.scatter) writePoint();
   if (plan.scatter) {

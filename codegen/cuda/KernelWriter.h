@@ -25,8 +25,9 @@ class KernelWriter : public ScopeWriter {
 public:
   KernelWriter(const KernelPlan &plan, const KernelSchedule &schedule);
 
-  /// The function's text; fails with a message on an op for which there is no code.
-  llvm::FailureOr<std::string> write(llvm::StringRef symbol);
+  /// The function's text; fails with a message on an op for which there is no code. `isPart`: of a launch that runs other kernels
+  /// too; the function is given the number of its block.
+  llvm::FailureOr<std::string> write(llvm::StringRef symbol, bool isPart = false);
 
 private:
   /// What is computed at one place, and what is done with it.
@@ -38,7 +39,7 @@ private:
   };
 
   // KernelWriter.cpp: the function around the sweeps, items.
-  void writeSignature(llvm::StringRef symbol);
+  void writeSignature(llvm::StringRef symbol, bool isPart);
   void writePoint();
   void writeRowStep(unsigned stage);
   void writeStep(const Step &step);
@@ -80,6 +81,7 @@ private:
 
   const KernelPlan &plan;
   const KernelSchedule &schedule;
+  std::string blockNumber = "blockIdx.x";
   bool isExact = true;                             ///< whether every thread of the grid has a point
   llvm::DenseMap<Value, std::string> accumulators; ///< by the reduction's result
   llvm::DenseMap<Value, std::string> keptNames;    ///< arrays of what stays in registers between sweeps

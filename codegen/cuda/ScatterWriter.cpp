@@ -142,7 +142,7 @@ void KernelWriter::writeScatterByPositions() {
     text.open("for (" + type + " point = threadIdx.x; point < " + points + "; point += " + block + ")");
     declareIndices(0, plan.parallelLoops, "point");
   };
-  text.line("const " + type + " first = " + (type == "int" ? "" : "tsr::i64(") + "blockIdx.x" +
+  text.line("const " + type + " first = " + (type == "int" ? "" : "tsr::i64(") + blockNumber +
             (type == "int" ? "" : ")") + " * " + own + "; // of the positions that the block owns");
   openFill();
   text.open("for (" + type + " position = first; position < first + " + own +

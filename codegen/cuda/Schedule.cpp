@@ -92,6 +92,18 @@ static void divideByVector(const KernelPlan &plan, KernelSchedule &schedule) {
   schedule.serialCount = countPoints(plan, false) / (plan.isVectorSerial() ? schedule.vector : 1);
 }
 
+int64_t cuda::scratchBytes(const KernelPlan &plan, const KernelSchedule &schedule) {
+  if (schedule.team == 1 || (!schedule.strided && schedule.team <= warp)) return 0;
+  int64_t sums = llvm::count_if(plan.items, [](Value item) { return isa_and_nonnull<ReduceOp>(item.getDefiningOp()); });
+  return sums * mostScratch * (schedule.strided ? schedule.block * schedule.vector : schedule.block / warp);
+}
+
+KernelSchedule cuda::withBlock(const KernelSchedule &schedule, int64_t block) {
+  KernelSchedule result = schedule;
+  result.block = block;
+  return result;
+}
+
 /// A team large enough that each of its threads has few vectors, and that there are threads for the whole device.
 static void chooseTeam(const KernelPlan &plan, const Device &device, KernelSchedule &schedule) {
   int64_t enoughThreads = device.multiprocessors * device.threadsEach / 2;
@@ -110,10 +122,7 @@ static void chooseTeam(const KernelPlan &plan, const Device &device, KernelSched
   schedule.strided = true;
   while (schedule.team < usualBlock / warp && isLong() && schedule.points * schedule.team < enoughThreads)
     schedule.team *= 2;
-  int64_t sums = llvm::count_if(plan.items, [](Value item) { return isa_and_nonnull<ReduceOp>(item.getDefiningOp()); });
-  auto isTooLarge = [&] {
-    return schedule.team > 1 && sums * schedule.block * schedule.vector * mostScratch > sharedBytes;
-  };
+  auto isTooLarge = [&] { return scratchBytes(plan, schedule) > sharedBytes; };
   while (schedule.pointsOfBlock() > warp && schedule.points * schedule.team < device.multiprocessors * schedule.block)
     schedule.block /= 2;
   while (schedule.team > 1 && isTooLarge()) schedule.team /= 2, schedule.block /= 2;

@@ -52,6 +52,12 @@ llvm::SmallVector<mlir::Value> readAgain(const KernelPlan &plan);
 /// `alignments`: of each operand's address, then each result's, in bytes.
 KernelSchedule chooseSchedule(const KernelPlan &plan, const Device &device, llvm::ArrayRef<int64_t> alignments);
 
+/// The same for blocks of another size, a power of two that is no smaller than a team. Sums keep their order.
+KernelSchedule withBlock(const KernelSchedule &schedule, int64_t block);
+
+/// Bytes of shared memory that the threads of a block exchange numbers in, at most; of a kernel that does not scatter.
+int64_t scratchBytes(const KernelPlan &plan, const KernelSchedule &schedule);
+
 /// Whether an access along the vector loop moves the schedule's neighbours at once: they start at a multiple of what is moved.
 bool isVectorAccess(const KernelPlan &plan, const Access &access, const KernelSchedule &schedule);
 

@@ -15,6 +15,7 @@
 #include "codegen/host/Observer.h"
 #include "ir/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/memory/Launches.h"
 #include "passes/precision/Policy.h"
 #include "llvm/Support/FileSystem.h"
 #include <atomic>
@@ -37,6 +38,38 @@ static std::string sourceOf(const DeviceImage &image, const Kernels &kernels) {
   std::string source;
   for (uint32_t i = 0; i < image.kernels; ++i) source += kernels[image.firstKernel + i]->source + "\n";
   return source;
+}
+
+/// Where one launch cannot run all kernels of one moment, several do.
+static void splitLaunches(func::FuncOp function, const cuda::CudaKernels &kernels) {
+  std::vector<SmallVector<KernelOp>> launches;
+  function.walk([&](KernelOp kernel) {
+    if (!kernel->hasAttr(attrs::launch)) return;
+    if (!kernel->getPrevNode() || !isSameLaunch(kernel->getPrevNode(), kernel)) launches.emplace_back();
+    launches.back().push_back(kernel);
+  });
+  Builder builder(function.getContext());
+  int64_t number = 0;
+  for (ArrayRef<KernelOp> left : launches)
+    while (!left.empty()) {
+      size_t count = kernels.countTogether(left);
+      for (KernelOp kernel : left.take_front(count)) {
+        kernel->removeAttr(attrs::launch);
+        if (count > 1) kernel->setAttr(attrs::launch, builder.getI64IntegerAttr(number));
+      }
+      ++number;
+      left = left.drop_front(count);
+    }
+}
+
+/// What the kernels of a launch do together.
+static KernelWork workTogether(ArrayRef<KernelOp> kernels) {
+  KernelWork sum;
+  for (KernelOp kernel : kernels) {
+    KernelWork own = workOf(kernel);
+    sum.flops += own.flops, sum.read += own.read, sum.written += own.written;
+  }
+  return sum;
 }
 
 /// Machine code of all kernels for all architectures.
@@ -111,39 +144,34 @@ FailureOr<CompiledProgram> tessera::generateForCuda(ModuleOp module, const Codeg
   llvm::StringMap<uint32_t> numbers; // of kernels, by symbol
   emitAbiVersion(*code);
   for (func::FuncOp function : entryFunctions(module)) {
-    auto launchOf = [&](const cuda::CudaKernel &kernel, const KernelWork &work, int64_t runs, bool isPart) {
+    splitLaunches(function, kernels);
+    auto callOf = [&](const cuda::CudaKernel &kernel, const KernelWork &work, int64_t runs, bool isPart) {
       auto [number, isNew] = numbers.try_emplace(kernel.symbol, facts.kernels.size());
-      if (isNew) {
-        ArrayRef<int64_t> bytes = kernel.parameterBytes;
-        facts.kernels.push_back({kernel.symbol,
-                                 work,
-                                 {},
-                                 kernel.blocks,
-                                 kernel.threads,
-                                 bytes.take_front(kernel.operands).vec(),
-                                 bytes.drop_front(kernel.operands).vec(),
-                                 isPart,
-                                 kernel.line});
-      }
+      if (isNew)
+        facts.kernels.push_back(
+            {kernel.symbol, work, {}, kernel.blocks, kernel.threads, kernel.arguments, isPart, kernel.line});
       facts.kernels[number->second].calls[function.getName()] += runs;
       return KernelCall{kernel.symbol, {}, number->second};
     };
-    auto emitKernel = [&](Operation *op, ArrayRef<int64_t> alignments) -> FailureOr<SmallVector<KernelCall>> {
+    auto emitKernel = [&](ArrayRef<Operation *> ops,
+                          ArrayRef<SmallVector<int64_t>> alignments) -> FailureOr<SmallVector<KernelCall>> {
       SmallVector<KernelCall> calls;
-      if (auto kernel = dyn_cast<KernelOp>(op)) {
-        FailureOr<const cuda::CudaKernel *> written = kernels.emit(kernel, alignments);
+      Operation *op = ops.front();
+      if (isa<KernelOp>(op)) {
+        auto members = llvm::map_to_vector(ops, [](Operation *op) { return cast<KernelOp>(op); });
+        FailureOr<const cuda::CudaKernel *> written = kernels.emit(members, alignments);
         if (failed(written)) return failure();
-        calls.push_back(launchOf(**written, workOf(kernel), runsPerCall(op), false));
+        calls.push_back(callOf(**written, workTogether(members), runsPerCall(op), false));
         return calls;
       }
       auto tiled = cast<TiledOp>(op);
-      FailureOr<SmallVector<const cuda::CudaKernel *>> launches = kernels.emit(tiled, alignments);
+      FailureOr<SmallVector<const cuda::CudaKernel *>> launches = kernels.emit(tiled, alignments.front());
       if (failed(launches)) return failure();
       KernelWork share = workOf(tiled); // what they compute alike is shared in the same parts
       auto count = static_cast<int64_t>(launches->size());
       share.flops /= count, share.read /= count, share.written /= count;
       for (auto [i, launch] : llvm::enumerate(*launches))
-        calls.push_back(launchOf(*launch, share, runsPerCall(op), i + 1 < launches->size()));
+        calls.push_back(callOf(*launch, share, runsPerCall(op), i + 1 < launches->size()));
       return calls;
     };
     auto emitContraction = [](ContractOp, const GemmDescription &) { return std::optional<KernelCall>(); };

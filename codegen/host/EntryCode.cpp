@@ -9,6 +9,7 @@
 #include "codegen/host/EntryCode.h"
 #include "ir/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/memory/Launches.h"
 #include "runtime/Abi.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <numeric>
@@ -36,8 +37,8 @@ public:
 private:
   LogicalResult emitBlock(Block &block);
   LogicalResult emitOp(Operation *op);
-  /// Of a kernel or a tiled op, called with its operands and results.
-  LogicalResult emitKernelCall(Operation *op);
+  /// Of a tiled op, or of the kernels of a launch, called with their operands and results.
+  LogicalResult emitKernelCall(Operation *first);
   void callKernel(const KernelCall &call, ArrayRef<Value> addresses);
   LogicalResult emitContract(ContractOp op);
   LogicalResult emitRepeat(RepeatOp op);
@@ -137,12 +138,18 @@ static int64_t alignmentOf(PlaceAttr place) {
   return divisor == 0 ? arenaAlignment : std::gcd(divisor, arenaAlignment);
 }
 
-LogicalResult EntryEmitter::emitKernelCall(Operation *op) {
-  if (failed(placeResults(op))) return failure();
-  SmallVector<Value> tensors(op->getOperands());
-  tensors.append(op->getResults().begin(), op->getResults().end());
-  auto alignments = llvm::map_to_vector(tensors, [&](Value tensor) { return alignmentOf(places.lookup(tensor)); });
-  FailureOr<SmallVector<KernelCall>> calls = emitKernel(op, alignments);
+LogicalResult EntryEmitter::emitKernelCall(Operation *first) {
+  SmallVector<Operation *> ops = launchOf(first);
+  SmallVector<Value> tensors;
+  SmallVector<SmallVector<int64_t>> alignments;
+  for (Operation *op : ops) {
+    if (failed(placeResults(op))) return failure();
+    SmallVector<Value> own(op->getOperands());
+    own.append(op->getResults().begin(), op->getResults().end());
+    alignments.push_back(llvm::map_to_vector(own, [&](Value tensor) { return alignmentOf(places.lookup(tensor)); }));
+    tensors.append(own);
+  }
+  FailureOr<SmallVector<KernelCall>> calls = emitKernel(ops, alignments);
   if (failed(calls)) return failure();
   for (const KernelCall &call : *calls)
     callKernel(call, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
@@ -284,8 +291,10 @@ LogicalResult EntryEmitter::emitOp(Operation *op) {
 }
 
 LogicalResult EntryEmitter::emitBlock(Block &block) {
-  for (Operation &op : block)
+  for (Operation &op : block) {
+    if (op.getPrevNode() && isSameLaunch(op.getPrevNode(), &op)) continue; // called with the first
     if (failed(emitOp(&op))) return failure();
+  }
   return success();
 }
 

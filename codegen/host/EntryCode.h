@@ -23,10 +23,11 @@ struct KernelCall {
   std::optional<uint32_t> number;
 };
 
-/// Makes (or finds) the code of a kernel or a tiled op: calls in their order, each with the op's operands and results.
-/// `alignments`: what the addresses of operands, then results, are multiples of, in bytes, in every iteration.
+/// Makes (or finds) the code of a kernel or a tiled op, or of the kernels of one launch: calls in their order, each with the operands and
+/// results of the first op, then of the next. `alignments`: what the addresses of an op's operands, then results, are multiples of,
+/// in bytes, in every iteration.
 using KernelEmitter = llvm::function_ref<llvm::FailureOr<llvm::SmallVector<KernelCall>>(
-    mlir::Operation *, llvm::ArrayRef<int64_t> alignments)>;
+    llvm::ArrayRef<mlir::Operation *> ops, llvm::ArrayRef<llvm::SmallVector<int64_t>> alignments)>;
 
 /// Makes (or finds) the code of a contraction, which is called with a, b, bias and c; nothing if a library computes it.
 using ContractionEmitter = llvm::function_ref<std::optional<KernelCall>(ContractOp, const GemmDescription &)>;

@@ -228,8 +228,13 @@ void ManifestWriter::writeKernel(const ProgramFacts::Kernel &kernel) {
     if (kernel.blocks > 0) {
       json.attribute("blocks", kernel.blocks);
       json.attribute("threads", kernel.threads);
-      writeNumbers("operand_bytes", kernel.operandBytes);
-      writeNumbers("result_bytes", kernel.resultBytes);
+      json.attributeArray("arguments", [&] {
+        for (const KernelArgument &argument : kernel.arguments)
+          json.array([&] {
+            json.value(argument.bytes);
+            json.value(argument.isWritten);
+          });
+      });
       if (kernel.isPart) json.attribute("part", true);
       if (!kernel.line.empty()) json.attribute("at", kernel.line);
     }

@@ -3,6 +3,7 @@
 #ifndef TESSERA_CODEGEN_HOST_MANIFEST_H
 #define TESSERA_CODEGEN_HOST_MANIFEST_H
 
+#include "codegen/KernelArgument.h"
 #include "codegen/host/GemmTable.h"
 #include "codegen/host/KernelWork.h"
 #include "llvm/ADT/MapVector.h"
@@ -30,9 +31,9 @@ struct ProgramFacts {
     std::string symbol;
     KernelWork work;
     llvm::MapVector<llvm::StringRef, int64_t> calls;
-    /// On a device: blocks of the grid, threads of a block, and the bytes that each operand and each result points to.
+    /// On a device: blocks of the grid, threads of a block, and arguments.
     int64_t blocks = 0, threads = 0;
-    std::vector<int64_t> operandBytes, resultBytes;
+    std::vector<KernelArgument> arguments;
     bool isPart = false; ///< the op that it belongs to is done behind a later launch
     std::string line;    ///< of the model
   };

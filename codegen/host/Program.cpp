@@ -46,7 +46,9 @@ static FailureOr<CompiledProgram> generateForCpu(ModuleOp module, const CodegenO
       if (isNew) facts.kernels.push_back({interface.name, work(), {}});
       facts.kernels[number->second].calls[function.getName()] += runs;
     };
-    auto emitKernel = [&](Operation *op, ArrayRef<int64_t>) -> FailureOr<SmallVector<KernelCall>> {
+    auto emitKernel = [&](ArrayRef<Operation *> ops,
+                          ArrayRef<SmallVector<int64_t>>) -> FailureOr<SmallVector<KernelCall>> {
+      Operation *op = ops.front(); // of itself
       auto kernel = dyn_cast<KernelOp>(op);
       FailureOr<KernelInterface> interface = kernel ? kernels.emit(kernel) : kernels.emit(cast<TiledOp>(op));
       if (failed(interface)) return failure();

@@ -2,6 +2,7 @@
 
 #include "codegen/host/Trace.h"
 #include "ir/Program.h"
+#include "passes/memory/Launches.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -53,20 +54,25 @@ public:
           json.attributeArray("body", [&] { writeBlock(repeat.getBlock()); });
         });
       } else if (isa<KernelOp, TiledOp, ContractOp>(op)) {
-        writeCall(&op);
+        bool isFirst = !op.getPrevNode() || !isSameLaunch(op.getPrevNode(), &op);
+        if (isFirst) writeCall(launchOf(&op));
       }
     }
   }
 
 private:
-  void writeCall(Operation *op) {
-    auto places = op->getAttrOfType<ArrayAttr>(attrs::places);
+  /// Of one op, or of the kernels of a launch: then each result has the name of its own.
+  void writeCall(ArrayRef<Operation *> ops) {
     json.object([&] {
-      json.attribute("name", userName(op));
+      json.attribute("name", ops.size() == 1 ? userName(ops.front()) : "");
       json.attributeArray("results", [&] {
-        for (OpResult result : op->getResults())
-          if (!isFp8(tensorType(result).getElementType())) // scaled, and infinite numbers are cut off
-            writeResult(result, cast<PlaceAttr>(places[result.getResultNumber()]));
+        for (Operation *op : ops) {
+          auto places = op->getAttrOfType<ArrayAttr>(attrs::places);
+          for (OpResult result : op->getResults())
+            if (!isFp8(tensorType(result).getElementType())) // scaled, and infinite numbers are cut off
+              writeResult(result, cast<PlaceAttr>(places[result.getResultNumber()]),
+                          ops.size() == 1 ? "" : userName(op));
+        }
       });
     });
   }
@@ -157,9 +163,10 @@ private:
     }
   }
 
-  void writeResult(OpResult result, PlaceAttr place) {
+  void writeResult(OpResult result, PlaceAttr place, StringRef name) {
     NamedTensorType type = tensorType(result);
     json.object([&] {
+      if (!name.empty()) json.attribute("name", name);
       json.attribute("op", makerOf(result));
       json.attributeArray("from", [&] {
         for (Operation *op : sourcesOf(result))

@@ -1,7 +1,8 @@
 //===- CheckPlan.cpp - proves that a scheduled program reads what was written --------===//
 //
 // Memory is a map from stretches of bytes to the write that made them. A value is a list of stretches of such
-// writes: a stacked result is put together from the writes of all iterations, a slice is a part of that list.
+// writes: a stacked result is put together from the writes of all iterations, a slice is a part of that list. The kernels of a
+// launch run at the same moment: all read before any writes, and none may write what another one reads or writes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +10,7 @@
 #include "ir/Program.h"
 #include "passes/layout/Views.h"
 #include "passes/memory/InPlace.h"
+#include "passes/memory/Launches.h"
 #include "passes/memory/Offsets.h"
 #include "passes/memory/Storage.h"
 #include <map>
@@ -89,10 +91,13 @@ private:
   LogicalResult runBlock(Block &block);
   LogicalResult runOp(Operation *op);
   LogicalResult runView(Operation *op);
-  LogicalResult runWriter(Operation *op);
+  /// Ops that run at one moment.
+  LogicalResult runWriters(ArrayRef<Operation *> ops);
   LogicalResult runRepeat(RepeatOp op);
   LogicalResult runReturn(func::ReturnOp op);
+  bool doOverlap(Value a, Value b) const;
   LogicalResult mayOverlap(Operation *op, Value operand, OpResult result);
+  LogicalResult checkResult(OpResult result, ArrayRef<Operation *> ops);
 
   LogicalResult setPlaces(Operation *op, ValueRange values, ArrayAttr list);
   LogicalResult setPlace(Operation *op, Value value, Attribute attr);
@@ -172,11 +177,14 @@ LogicalResult PlanChecker::runView(Operation *op) {
   return success();
 }
 
+bool PlanChecker::doOverlap(Value a, Value b) const {
+  return address(a) < address(b) + bytes(b) && address(b) < address(a) + bytes(a);
+}
+
 /// A result may overlap an operand only where it takes its storage as a whole.
 LogicalResult PlanChecker::mayOverlap(Operation *op, Value operand, OpResult result) {
-  int64_t a = address(operand), b = address(result);
-  if (a + bytes(operand) <= b || b + bytes(result) <= a) return success();
-  if (a == b && bytes(operand) == bytes(result)) {
+  if (!doOverlap(operand, result)) return success();
+  if (address(operand) == address(result) && bytes(operand) == bytes(result)) {
     if (auto kernel = dyn_cast<KernelOp>(op))
       if (mayWriteOver(kernel, llvm::find(kernel.getInputs(), operand) - kernel.getInputs().begin(),
                        result.getResultNumber()))
@@ -188,22 +196,39 @@ LogicalResult PlanChecker::mayOverlap(Operation *op, Value operand, OpResult res
   return op->emitError("writes a result over an operand that it still reads");
 }
 
-LogicalResult PlanChecker::runWriter(Operation *op) {
-  if (failed(setPlaces(op, op->getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
+/// What lies where `result` of one of the ops does.
+LogicalResult PlanChecker::checkResult(OpResult result, ArrayRef<Operation *> ops) {
+  Operation *op = result.getOwner();
   for (Value operand : op->getOperands())
-    if (failed(read(op, operand))) return failure();
-  for (OpResult result : op->getResults()) {
-    for (Value operand : op->getOperands())
-      if (failed(mayOverlap(op, operand, result))) return failure();
-    for (OpResult other : op->getResults())
-      if (other.getResultNumber() < result.getResultNumber() && address(other) < address(result) + bytes(result) &&
-          address(result) < address(other) + bytes(other))
-        return op->emitError("two results overlap");
+    if (failed(mayOverlap(op, operand, result))) return failure();
+  for (Operation *other : ops) {
+    for (Value operand : other->getOperands())
+      if (other != op && doOverlap(operand, result))
+        return op->emitError("writes a result over what another kernel of its launch reads");
+    for (OpResult made : other->getResults())
+      if (made != result && doOverlap(made, result))
+        return op->emitError(other == op ? "two results overlap" : "two results of a launch overlap");
   }
-  if (auto contract = dyn_cast<ContractOp>(op);
-      contract && contract.getInit() && address(contract.getInit()) != address(contract.getResult()))
-    return op->emitError("expected `init` where the result lies");
-  for (Value result : op->getResults()) write(result);
+  return success();
+}
+
+LogicalResult PlanChecker::runWriters(ArrayRef<Operation *> ops) {
+  for (Operation *op : ops) {
+    if (failed(setPlaces(op, op->getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
+    auto isOfLaunch = [&](Value value) { return llvm::is_contained(ops, value.getDefiningOp()); };
+    if (llvm::any_of(op->getOperands(), isOfLaunch)) return op->emitError("reads a result of its own launch");
+  }
+  for (Operation *op : ops) {
+    for (Value operand : op->getOperands())
+      if (failed(read(op, operand))) return failure();
+    for (OpResult result : op->getResults())
+      if (failed(checkResult(result, ops))) return failure();
+    if (auto contract = dyn_cast<ContractOp>(op);
+        contract && contract.getInit() && address(contract.getInit()) != address(contract.getResult()))
+      return op->emitError("expected `init` where the result lies");
+  }
+  for (Operation *op : ops)
+    for (Value result : op->getResults()) write(result);
   return success();
 }
 
@@ -264,12 +289,14 @@ LogicalResult PlanChecker::runOp(Operation *op) {
   if (auto repeat = dyn_cast<RepeatOp>(op)) return runRepeat(repeat);
   if (auto ret = dyn_cast<func::ReturnOp>(op)) return runReturn(ret);
   if (isa<YieldOp>(op)) return success();
-  return runWriter(op);
+  return runWriters(launchOf(op));
 }
 
 LogicalResult PlanChecker::runBlock(Block &block) {
-  for (Operation &op : block)
+  for (Operation &op : block) {
+    if (op.getPrevNode() && isSameLaunch(op.getPrevNode(), &op)) continue; // has run
     if (failed(runOp(&op))) return failure();
+  }
   return success();
 }
 

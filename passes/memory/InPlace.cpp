@@ -2,6 +2,7 @@
 
 #include "passes/memory/InPlace.h"
 #include "passes/layout/Views.h"
+#include "passes/memory/Launches.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -31,13 +32,21 @@ static SmallVector<unsigned> operandsIn(Operation *op, Value root) {
   return found;
 }
 
+/// Whether another kernel of the launch of `op` reads the buffer that `value` lies in.
+static bool isReadInLaunch(Value value, Operation *op) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return isStorageView(user) ? isReadInLaunch(user->getResult(0), op) : user != op && isSameLaunch(op, user);
+  });
+}
+
 bool tessera::mayTakeStorage(Operation *op, Value dying, Value made) {
   SmallVector<unsigned> operands = operandsIn(op, dying);
   if (operands.size() != 1) return false;
   unsigned operand = operands.front();
   if (auto kernel = dyn_cast<KernelOp>(op)) {
     auto result = dyn_cast<OpResult>(made);
-    return result && result.getOwner() == op && mayWriteOver(kernel, operand, result.getResultNumber());
+    return result && result.getOwner() == op && mayWriteOver(kernel, operand, result.getResultNumber()) &&
+           !isReadInLaunch(dying, op);
   }
   if (auto contract = dyn_cast<ContractOp>(op)) {
     if (made != contract.getResult() || !contract.getInit()) return false;

@@ -2,6 +2,7 @@
 
 #include "passes/memory/Timeline.h"
 #include "passes/layout/Views.h"
+#include "passes/memory/Launches.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -10,7 +11,8 @@ Timeline::Timeline(func::FuncOp function) { number(function.getBody().front()); 
 
 void Timeline::number(Block &block) {
   for (Operation &op : block) {
-    begin[&op] = next++;
+    bool joins = op.getPrevNode() && isSameLaunch(op.getPrevNode(), &op);
+    begin[&op] = joins ? begin.lookup(op.getPrevNode()) : next++;
     if (auto repeat = dyn_cast<RepeatOp>(op)) {
       number(repeat.getBlock());
       end[&op] = next++;

@@ -349,13 +349,12 @@ void CudaMachine::launch(uint32_t number, void *const *args) {
   const KernelSpec &kernel = manifest.kernels[number];
   auto accesses = [&] {
     std::vector<Access> result;
-    for (const std::vector<int64_t> *part : {&kernel.operandBytes, &kernel.resultBytes})
-      for (int64_t bytes : *part)
-        result.push_back({reinterpret_cast<DevicePointer>(args[result.size()]), bytes, part == &kernel.resultBytes});
+    for (const KernelArgument &argument : kernel.arguments)
+      result.push_back({reinterpret_cast<DevicePointer>(args[result.size()]), argument.bytes, argument.isWritten});
     return result;
   };
   perform(Profile::Kind::Kernel, number, withLine("kernel " + kernel.name, kernel.line), accesses, [&] {
-    std::vector<void *> parameters(kernel.operandBytes.size() + kernel.resultBytes.size());
+    std::vector<void *> parameters(kernel.arguments.size());
     for (size_t i = 0; i < parameters.size(); ++i) parameters[i] = const_cast<void **>(&args[i]);
     driver.check(driver.launchKernel(functions[number], static_cast<unsigned>(kernel.blocks), 1, 1,
                                      static_cast<unsigned>(kernel.threads), 1, 1, 0, stream, parameters.data(),

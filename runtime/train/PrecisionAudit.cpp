@@ -36,7 +36,7 @@ private:
     std::string where; ///< turns of the loops around it
     int64_t count = 0;
   };
-  std::string keyOf(const TraceStep &step, const TraceStep::Result &result, const std::vector<int64_t> &turns);
+  std::string keyOf(const TraceStep::Result &result, const std::vector<int64_t> &turns);
   std::vector<double> sample(const TraceStep::Result &result, const std::vector<int64_t> &turns) const;
 
   const char *arena;
@@ -112,18 +112,17 @@ static std::string lineOf(const TraceStep::Result &result) {
 }
 
 /// What has neither name nor line (the norm, scales) has no counterpart that could be told.
-static bool isComparable(const TraceStep &step, const TraceStep::Result &result) {
-  return isFloat(result.type) && !result.mayBeInfinite && !(step.name.empty() && lineOf(result).empty());
+static bool isComparable(const TraceStep::Result &result) {
+  return isFloat(result.type) && !result.mayBeInfinite && !(result.name.empty() && lineOf(result).empty());
 }
 
 /// What tells a result apart in both entry functions: names, lines and axes, and which one of several that are equal.
-std::string PrecisionAudit::keyOf(const TraceStep &step, const TraceStep::Result &result,
-                                  const std::vector<int64_t> &turns) {
+std::string PrecisionAudit::keyOf(const TraceStep::Result &result, const std::vector<int64_t> &turns) {
   std::vector<std::string> axes;
   for (const Axis &axis : result.axes) axes.push_back(fmt::format("{}:{}", axis.name, axis.size));
   std::sort(axes.begin(), axes.end());
-  std::string key =
-      fmt::format("{}|{}|{}|{}|{}", step.name, result.op, lineOf(result), fmt::join(axes, ","), fmt::join(turns, ","));
+  std::string key = fmt::format("{}|{}|{}|{}|{}", result.name, result.op, lineOf(result), fmt::join(axes, ","),
+                                fmt::join(turns, ","));
   return fmt::format("{}|{}", key, seen[key]++);
 }
 
@@ -135,13 +134,13 @@ void PrecisionAudit::beginStep(double lossScale) {
 
 void PrecisionAudit::seeShadow(const TraceStep &step, const std::vector<int64_t> &turns) {
   for (const TraceStep::Result &result : step.results)
-    if (isComparable(step, result)) reference[keyOf(step, result, turns)] = sample(result, turns);
+    if (isComparable(result)) reference[keyOf(result, turns)] = sample(result, turns);
 }
 
 void PrecisionAudit::seeStep(const TraceStep &step, const std::vector<int64_t> &turns) {
   for (const TraceStep::Result &result : step.results) {
-    if (!isComparable(step, result)) continue;
-    auto found = reference.find(keyOf(step, result, turns));
+    if (!isComparable(result)) continue;
+    auto found = reference.find(keyOf(result, turns));
     if (found == reference.end()) continue;
     std::vector<double> numbers = sample(result, turns);
     // Gradients are scaled, sums of their squares twice, other values are not: which it is shows in the numbers.
@@ -157,10 +156,11 @@ void PrecisionAudit::seeStep(const TraceStep &step, const std::vector<int64_t> &
     if (!(norm > 0)) continue;
     double error = std::sqrt(*std::min_element(std::begin(differences), std::end(differences)) / norm);
     std::string type = elementTypeName(result.type);
-    Row &row = rows[fmt::format("{}|{}|{}", step.name, describeSources(result.from), type)];
+    Row &row = rows[fmt::format("{}|{}|{}", result.name, describeSources(result.from), type)];
     ++row.count;
     if (row.count > 1 && !(error > row.error)) continue;
-    row = {step.name, describeSources(result.from), type, error, fmt::format("{}", fmt::join(turns, ", ")), row.count};
+    row = {result.name, describeSources(result.from), type, error, fmt::format("{}", fmt::join(turns, ", ")),
+           row.count};
   }
 }
 

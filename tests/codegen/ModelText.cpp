@@ -31,5 +31,5 @@ std::string test::fusedModel(const std::string &path, const std::vector<std::str
 }
 
 std::string test::gpuModel(const std::string &path, const std::vector<std::string> &sets) {
-  return modelAfter("tile", path, sets, true);
+  return modelAfter("schedule", path, sets, true);
 }

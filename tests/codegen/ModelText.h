@@ -11,7 +11,7 @@ namespace tessera::test {
 /// The module after `fuse` that the model file at `path` becomes, as text; the empty string after errors, which are
 /// printed.
 std::string fusedModel(const std::string &path, const std::vector<std::string> &sets);
-/// The same after `tile`, as a program for a GPU.
+/// The same after `schedule`, as a program for a GPU.
 std::string gpuModel(const std::string &path, const std::vector<std::string> &sets);
 
 } // namespace tessera::test

@@ -15,6 +15,8 @@ using namespace tessera::test;
 /// A function that takes the arguments as a launch does.
 static std::string trampoline(const cuda::CudaKernel &kernel) {
   std::string text = "extern \"C\" void emulated_" + kernel.symbol + "(void **arguments) {\n  " + kernel.symbol + "(";
+  if (kernel.isOfSeveral)
+    return text + "*(tsr::pointers<" + std::to_string(kernel.parameterTypes.size()) + "> *)arguments);\n}\n";
   for (size_t i = 0; i < kernel.parameterTypes.size(); ++i)
     text += (i ? ", (" : "(") + kernel.parameterTypes[i] + ")arguments[" + std::to_string(i) + "]";
   return text + ");\n}\n";

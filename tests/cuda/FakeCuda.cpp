@@ -50,7 +50,13 @@ std::string trampolines(const std::string &source) {
     std::string name = trimmed(source.substr(bounds + 1, open - bounds - 1)), call, parameter;
     std::istringstream list(source.substr(open + 1, close - open - 1));
     int count = 0;
-    for (; std::getline(list, parameter, ','); ++count) {
+    // A launch of several kernels has one parameter: pointers, behind each other in memory.
+    size_t together = source.find("tsr::pointers<", open);
+    if (together < close) {
+      count = atoi(source.c_str() + source.find('<', together) + 1);
+      call = "*(tsr::pointers<" + std::to_string(count) + ">*)parameters[0]";
+    }
+    for (; together > close && std::getline(list, parameter, ','); ++count) {
       std::string type = parameter.substr(0, parameter.rfind('*') + 1); // all are pointers
       call += (count ? ", *(" : "*(") + type + "*)parameters[" + std::to_string(count) + "]";
     }

@@ -56,18 +56,18 @@ int64_t KernelRecorder::store(llvm::StringRef bytes) {
 KernelRecorder::Before KernelRecorder::look(const cuda::CudaKernel &kernel, llvm::ArrayRef<void *> arguments) {
   Before before;
   int64_t sum = 0;
-  for (int64_t bytes : kernel.parameterBytes) sum += bytes;
-  if (sum > mostBytes || kernel.parameterBytes.size() != arguments.size()) return before;
+  for (const KernelArgument &argument : kernel.arguments) sum += argument.bytes;
+  if (sum > mostBytes || kernel.arguments.size() != arguments.size()) return before;
   // Arguments are apart from each other, or the same.
   for (size_t i = 0; i < arguments.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
       auto first = reinterpret_cast<uintptr_t>(arguments[j]), second = reinterpret_cast<uintptr_t>(arguments[i]);
-      bool overlap = first < second + static_cast<uintptr_t>(kernel.parameterBytes[i]) &&
-                     second < first + static_cast<uintptr_t>(kernel.parameterBytes[j]);
-      if (overlap && (first != second || kernel.parameterBytes[i] != kernel.parameterBytes[j])) return before;
+      bool overlap = first < second + static_cast<uintptr_t>(kernel.arguments[i].bytes) &&
+                     second < first + static_cast<uintptr_t>(kernel.arguments[j].bytes);
+      if (overlap && (first != second || kernel.arguments[i].bytes != kernel.arguments[j].bytes)) return before;
     }
   if (!seen.insert(kernel.symbol + kernel.source).second) return before;
-  for (auto [address, bytes] : llvm::zip(arguments, kernel.parameterBytes))
+  for (auto [address, argument] : llvm::zip(arguments, kernel.arguments))
     before.bytes.emplace_back(static_cast<const char *>(address), static_cast<size_t>(bytes));
   return before;
 }

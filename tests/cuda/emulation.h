@@ -10,6 +10,7 @@
 
 #define __global__
 #define __launch_bounds__(...)
+#define __grid_constant__
 
 namespace tsr::emulation {
 

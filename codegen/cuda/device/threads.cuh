@@ -7,6 +7,16 @@
 
 namespace tsr {
 
+/// What a launch of several kernels is given: the addresses of the operands and results of the first, then of the second, and so on.
+template <int N> struct pointers {
+  struct pointer {
+    void *address;
+    template <typename T> TSR_DEVICE operator T *() const { return static_cast<T *>(address); }
+  };
+  void *addresses[N];
+  TSR_DEVICE pointer operator[](int i) const { return {addresses[i]}; }
+};
+
 //===----------------------------------------------------------------------===//
 // Reductions over threads. Their order depends on the number of threads only.
 //===----------------------------------------------------------------------===//

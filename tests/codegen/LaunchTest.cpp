@@ -1,0 +1,171 @@
+//===- LaunchTest.cpp - several kernels in one launch ---------------------===//
+//
+// What kernels compute in one launch must be what they compute alone, to the bit: in blocks of another size, behind other
+// kernels, with their arguments found in a list.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelCheck.h"
+#include "mlir/Parser/Parser.h"
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+/// `y = exp(x) * x`, in a name of its own for each size.
+KernelText elementwise(int64_t size, const std::string &element = "f32") {
+  std::string type = "[n: " + std::to_string(size) + "], " + element;
+  return {{{"x", type}},
+          "\"n\"",
+          "",
+          "n",
+          op("%e", "exp %x : " + T(type)) + op("%y", "mul %e, %x : (" + T(type) + ", " + T(type) + ") -> " + T(type)),
+          {{"%y", type}}};
+}
+
+/// The sum of each row, or of each column.
+KernelText sums(int64_t rows, int64_t columns, bool ofRows, const std::string &kind = "sum") {
+  std::string type = "[row: " + std::to_string(rows) + ", col: " + std::to_string(columns) + "], f32";
+  std::string result =
+      ofRows ? "[row: " + std::to_string(rows) + "], f32" : "[col: " + std::to_string(columns) + "], f32";
+  return {
+      {{"x", type}},
+      ofRows ? "\"row\"" : "\"col\"",
+      ofRows ? "\"col\"" : "\"row\"",
+      "col",
+      op("%s", "reduce " + kind + " %x over [\"" + (ofRows ? "col" : "row") + "\"] : " + T(type) + " -> " + T(result)),
+      {{"%s", result}}};
+}
+
+/// What is left of each row behind its largest number: two sweeps.
+KernelText belowLargest(int64_t rows, int64_t columns) {
+  std::string type = "[row: " + std::to_string(rows) + ", col: " + std::to_string(columns) + "], f32";
+  std::string row = "[row: " + std::to_string(rows) + "], f32";
+  return {{{"x", type}},
+          "\"row\"",
+          "\"col\"",
+          "col",
+          op("%m", "reduce max %x over [\"col\"] : " + T(type) + " -> " + T(row)) +
+              op("%y", "sub %x, %m : (" + T(type) + ", " + T(row) + ") -> " + T(type)),
+          {{"%y", type}}};
+}
+
+struct Launch {
+  explicit Launch(ArrayRef<KernelText> texts) {
+    context.loadDialect<TsrDialect, func::FuncDialect>();
+    std::string all;
+    for (auto [i, text] : llvm::enumerate(texts)) all += text.str("k" + std::to_string(i));
+    module = parseSourceString<ModuleOp>(all, &context);
+    module->walk([&](KernelOp kernel) { kernels.push_back(kernel); });
+  }
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  SmallVector<KernelOp> kernels;
+};
+
+/// Runs `kernel` on numbers that `seed` tells; the memory afterwards, margins and operands too.
+std::vector<Buffer> runOn(EmulatedKernels &emulated, const cuda::CudaKernel &kernel, ArrayRef<KernelOp> ops,
+                          bool isPacked, unsigned seed) {
+  std::vector<Buffer> buffers;
+  for (KernelOp op : ops) {
+    std::mt19937 random(seed++);
+    for (Value operand : op.getOperands()) buffers.emplace_back(randomTensor(tensorType(operand), random), isPacked);
+    for (Value result : op.getResults()) buffers.emplace_back(tensorType(result), isPacked);
+  }
+  std::vector<void *> addresses;
+  for (Buffer &buffer : buffers) addresses.push_back(buffer.data());
+  EXPECT_EQ(emulated.run(kernel, addresses), "") << kernel.source;
+  return buffers;
+}
+
+/// Returns the text for the usual device.
+std::string checkTogether(ArrayRef<KernelText> texts) {
+  Launch launch(texts);
+  cuda::Device small;
+  small.name = "small", small.multiprocessors = 1, small.threadsEach = 32;
+  std::string source;
+  for (const cuda::Device &device : {cuda::Device(), small})
+    for (bool isPacked : {false, true}) {
+      cuda::CudaKernels written(device);
+      EXPECT_EQ(written.countTogether(launch.kernels), launch.kernels.size());
+      std::vector<SmallVector<int64_t>> alignments;
+      std::vector<const cuda::CudaKernel *> alone;
+      for (KernelOp kernel : launch.kernels) {
+        alignments.emplace_back();
+        for (Type type : llvm::concat<const Type>(kernel->getOperandTypes(), kernel->getResultTypes()))
+          if (isPacked) alignments.back().push_back(cast<NamedTensorType>(type).getElementBytes());
+        FailureOr<const cuda::CudaKernel *> one = written.emit(kernel, alignments.back());
+        if (failed(one)) return "";
+        alone.push_back(*one);
+      }
+      FailureOr<const cuda::CudaKernel *> together = written.emit(launch.kernels, alignments);
+      if (failed(together)) return "";
+      if (source.empty()) source = (*together)->source;
+      EmulatedKernels emulated(llvm::map_to_vector(
+          written.getKernels(), [](auto &kernel) -> const cuda::CudaKernel * { return kernel.get(); }));
+      EXPECT_EQ(emulated.errors, "") << (*together)->source;
+      if (!emulated.errors.empty()) return "";
+      std::vector<Buffer> got = runOn(emulated, **together, launch.kernels, isPacked, 1);
+      size_t at = 0;
+      for (auto [i, kernel] : llvm::enumerate(launch.kernels))
+        for (const Buffer &expected : runOn(emulated, *alone[i], {kernel}, isPacked, 1 + static_cast<unsigned>(i)))
+          EXPECT_EQ(expected.bytes, got[at++].bytes) << "kernel " << i << " of\n" << (*together)->source;
+    }
+  return source;
+}
+
+int count(const std::string &text, const std::string &what) {
+  int found = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+TEST(Launches, ElementwiseOfSeveralSizesAndTypes) {
+  checkTogether({elementwise(4096), elementwise(77), elementwise(1), elementwise(130, "bf16"), elementwise(513)});
+}
+
+TEST(Launches, EqualKernelsAreOneFunction) {
+  std::string text = checkTogether({elementwise(1000), elementwise(77), elementwise(77), elementwise(77)});
+  EXPECT_EQ(count(text, "TSR_DEVICE void"), 2) << text;
+  EXPECT_EQ(count(text, "::part_"), 2) << text;
+  // Without a tail the text does not tell the size.
+  text = checkTogether({elementwise(512), elementwise(256), elementwise(256)});
+  EXPECT_EQ(count(text, "TSR_DEVICE void"), 1) << text;
+  EXPECT_EQ(count(text, "::part_"), 2) << text;
+}
+
+TEST(Launches, SumsOverThreadsOfABlock) {
+  checkTogether(
+      {sums(3, 8192, true), sums(40, 100, true), sums(1, 12, true), sums(3, 8192, true, "max"), sums(7, 3000, true)});
+}
+
+TEST(Launches, ColumnsAndRowsAndPoints) {
+  checkTogether({sums(512, 96, false), sums(33, 31, false), sums(40, 100, true), elementwise(700), sums(512, 96, false),
+                 belowLargest(5, 300)});
+}
+
+TEST(Launches, TwoSweepsBesideOthers) {
+  checkTogether({belowLargest(2, 4096), elementwise(77), belowLargest(2, 4096), sums(2, 4096, true)});
+}
+
+TEST(Launches, WhatOneCannotTakeIsCut) {
+  // A team of 1024 threads, and blocks of 128.
+  Launch teams({sums(40, 100, true), sums(40, 101, true), sums(2, 65536, true), sums(3, 65536, true)});
+  cuda::CudaKernels written;
+  EXPECT_EQ(written.countTogether(teams.kernels), 2U);
+  EXPECT_EQ(written.countTogether(ArrayRef(teams.kernels).drop_front(2)), 2U);
+  // Sums of columns exchange 8 KiB each.
+  std::vector<KernelText> texts;
+  for (int64_t i = 0; i < 10; ++i) texts.push_back(sums(512 + i, 1 << 19, false));
+  Launch columns(texts);
+  EXPECT_EQ(written.countTogether(columns.kernels), 6U);
+  // Of equal ones there is one.
+  texts.assign(10, sums(512, 1 << 19, false));
+  EXPECT_EQ(written.countTogether(Launch(texts).kernels), 10U);
+}
+
+} // namespace

@@ -1,0 +1,90 @@
+// RUN: tessera-opt %s --split-input-file --tsr-verify-phase=phase=schedule --verify-diagnostics
+
+// What kernels of one launch may not do.
+
+// Two results in places of their own, one of them that of its operand.
+module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", tsr.target = "cuda"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<128>}) {
+    %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<0>]} {
+      %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+      tsr.yield %r : !tsr.tensor<[n: 16], f32>
+    }
+    %b = tsr.kernel "b" (%p = %y : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<128>]} {
+      %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+      tsr.yield %r : !tsr.tensor<[n: 16], f32>
+    }
+    return %a, %b : !tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>
+  }
+}
+
+// -----
+
+// The second kernel reads what the first one overwrites; one after the other, with the reader first, they might.
+module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", tsr.target = "cuda"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<128>}) {
+    // expected-error @below {{writes a result over what another kernel of its launch reads}}
+    %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<0>]} {
+      %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+      tsr.yield %r : !tsr.tensor<[n: 16], f32>
+    }
+    %b = tsr.kernel "b" (%p = %x : !tsr.tensor<[n: 16], f32>, %q = %y : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<128>]} {
+      %r = tsr.add %p, %q : (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>) -> !tsr.tensor<[n: 16], f32>
+      tsr.yield %r : !tsr.tensor<[n: 16], f32>
+    }
+    return %a, %b : !tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>
+  }
+}
+
+// -----
+
+// The other way round: the first kernel has read it before, but in one launch nobody knows when.
+module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", tsr.target = "cuda"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<128>}) {
+    %b = tsr.kernel "b" (%p = %x : !tsr.tensor<[n: 16], f32>, %q = %y : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<128>]} {
+      %r = tsr.add %p, %q : (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>) -> !tsr.tensor<[n: 16], f32>
+      tsr.yield %r : !tsr.tensor<[n: 16], f32>
+    }
+    // expected-error @below {{writes a result over what another kernel of its launch reads}}
+    %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<0>]} {
+      %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+      tsr.yield %r : !tsr.tensor<[n: 16], f32>
+    }
+    return %a, %b : !tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>
+  }
+}
+
+// -----
+
+// Two results in one place, the first of which nobody reads.
+module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", tsr.target = "cuda"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<128>}) {
+    // expected-error @below {{two results of a launch overlap}}
+    %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<128>]} {
+      %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+      tsr.yield %r : !tsr.tensor<[n: 16], f32>
+    }
+    %b = tsr.kernel "b" (%p = %y : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<128>]} {
+      %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+      tsr.yield %r : !tsr.tensor<[n: 16], f32>
+    }
+    return %b : !tsr.tensor<[n: 16], f32>
+  }
+}
+
+// -----
+
+// A kernel waits for nobody in its launch.
+module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", tsr.target = "cuda"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<192>}) {
+    %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<128>]} {
+      %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+      tsr.yield %r : !tsr.tensor<[n: 16], f32>
+    }
+    // expected-error @below {{reads a result of its own launch}}
+    %b = tsr.kernel "b" (%p = %a : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<192>]} {
+      %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+      tsr.yield %r : !tsr.tensor<[n: 16], f32>
+    }
+    return %b : !tsr.tensor<[n: 16], f32>
+  }
+}
