@@ -72,13 +72,18 @@ KernelRecorder::Before KernelRecorder::look(const cuda::CudaKernel &kernel, llvm
   return before;
 }
 
+/// The kernel's source with another symbol; of a launch of several the namespace of its parts is named after it too.
+static std::string renamed(const cuda::CudaKernel &kernel, const std::string &symbol) {
+  std::string source = kernel.source, name = kernel.isOfSeveral ? kernel.symbol : kernel.symbol + "(";
+  for (size_t at = source.find(name); at != std::string::npos; at = source.find(name, at + symbol.size()))
+    source.replace(at, kernel.symbol.size(), symbol);
+  return source;
+}
+
 void KernelRecorder::record(const cuda::CudaKernel &kernel, llvm::ArrayRef<void *> arguments, const Before &before) {
   if (before.bytes.empty()) return;
   // Symbols of other programs that a test compiles may be the same.
-  std::string symbol = kernel.symbol + "_c" + std::to_string(seen.size()), source = kernel.source;
-  size_t at = source.find(kernel.symbol + "(");
-  if (at == std::string::npos) return;
-  source.replace(at, kernel.symbol.size(), symbol);
+  std::string symbol = kernel.symbol + "_c" + std::to_string(seen.size()), source = renamed(kernel, symbol);
   bool isProduct = llvm::StringRef(source).contains("multiply_add<");
   llvm::json::Array list;
   for (size_t i = 0; i < arguments.size(); ++i) {

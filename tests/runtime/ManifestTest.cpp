@@ -7,6 +7,7 @@
 #include "runtime/MachineMemory.h"
 #include "runtime/train/Settings.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace tessera::runtime;
@@ -83,6 +84,23 @@ TEST(Settings, OverridesAndSuggests) {
     EXPECT_THROW(settings.set(bad), Error) << bad;
   EXPECT_EQ(nearestWord("sve.keep", {"save.keep", "stop.after"}), "save.keep");
   EXPECT_EQ(nearestWord("colour", {"save.keep", "stop.after"}), "");
+}
+
+TEST(Trace, ResultsOfALaunchHaveTheirOwnNames) {
+  auto result = [](const std::string &name, int offset) {
+    return R"({)" + name + R"("op": "exp", "from": [], "type": "f32", "axes": [], "offset": )" +
+           std::to_string(offset) + R"(, "strides": [], "infinite": false})";
+  };
+  std::vector<TraceStep> steps =
+      readTrace(Json::parse(R"([{"name": "alone", "results": [)" + result("", 0) + R"(]}, {"name": "", "results": [)" +
+                            result(R"("name": "first", )", 0) + ", " + result(R"("name": "second", )", 4) + "]}]"));
+  ASSERT_EQ(steps.size(), 2U);
+  const float arena[] = {1, INFINITY, NAN};
+  auto *bytes = reinterpret_cast<const char *>(arena);
+  EXPECT_FALSE(findNotFinite(steps[0], {}, bytes));
+  EXPECT_EQ(findNotFinite(steps[0], {}, bytes + 8)->name, "alone");
+  EXPECT_EQ(findNotFinite(steps[1], {}, bytes)->name, "second");
+  EXPECT_EQ(findNotFinite(steps[1], {}, bytes + 4)->name, "first");
 }
 
 } // namespace
