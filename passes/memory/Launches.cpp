@@ -287,14 +287,15 @@ void LaunchFinder::find(OpSet movable, const OpSet &strict) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Writes an order and its launches; `number` is that of the next launch.
-static void write(const LaunchFinder &finder, Block &block, int64_t number) {
+/// Writes an order of a block's ops and its launches; `number` is that of the first one.
+static void write(Block &block, ArrayRef<Operation *> order, ArrayRef<SmallVector<Operation *>> launches,
+                  int64_t number) {
   Builder builder(block.getParentOp()->getContext());
-  for (Operation *op : finder.order) {
+  for (Operation *op : order) {
     op->moveBefore(&block, block.end());
     op->removeAttr(attrs::launch);
   }
-  for (auto [i, launch] : llvm::enumerate(finder.launches))
+  for (auto [i, launch] : llvm::enumerate(launches))
     for (Operation *op : launch)
       op->setAttr(attrs::launch, builder.getI64IntegerAttr(number + static_cast<int64_t>(i)));
 }
@@ -306,7 +307,7 @@ static size_t formInBlock(Block &block, const MemoryRoom &memory, int64_t number
   OpSet strict, taken;
   auto isTaken = [&](const OpSet &movable) {
     finder.find(movable, strict);
-    write(finder, block, number);
+    write(block, finder.order, finder.launches, number);
     return finder.launches.empty() || isGood();
   };
   if (isTaken(all)) return finder.launches.size();
@@ -327,11 +328,28 @@ static size_t formInBlock(Block &block, const MemoryRoom &memory, int64_t number
   return finder.launches.size();
 }
 
-unsigned tessera::formLaunches(func::FuncOp function, const MemoryRoom &memory, llvm::function_ref<bool()> isGood) {
+/// Of a function's body and of the repeats in it.
+static SmallVector<Block *> blocksOf(func::FuncOp function) {
   SmallVector<Block *> blocks{&function.getBody().front()};
   function.walk([&](RepeatOp repeat) { blocks.push_back(&repeat.getBlock()); });
+  return blocks;
+}
+
+OpOrder::OpOrder(func::FuncOp function) {
+  for (Block *block : blocksOf(function)) {
+    blocks.emplace_back(block, SmallVector<Operation *>());
+    for (Operation &op : *block) blocks.back().second.push_back(&op);
+  }
+}
+
+void OpOrder::restore() const {
+  for (const auto &[block, ops] : blocks) write(*block, ops, {}, 0);
+}
+
+unsigned tessera::formLaunches(func::FuncOp function, const MemoryRoom &memory, llvm::function_ref<bool()> isGood) {
   int64_t launches = 0;
-  for (Block *block : blocks) launches += static_cast<int64_t>(formInBlock(*block, memory, launches, isGood));
+  for (Block *block : blocksOf(function))
+    launches += static_cast<int64_t>(formInBlock(*block, memory, launches, isGood));
   unsigned marked = 0;
   function.walk([&](KernelOp kernel) { marked += kernel->hasAttr(attrs::launch); });
   return marked - static_cast<unsigned>(launches);

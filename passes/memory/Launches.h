@@ -31,6 +31,16 @@ struct MemoryRoom {
 /// have moved; what it refuses is undone. Returns the number of kernels that run in the launch of another.
 unsigned formLaunches(mlir::func::FuncOp function, const MemoryRoom &memory, llvm::function_ref<bool()> isGood);
 
+/// The order of the ops in all blocks of a function's body, without launches.
+class OpOrder {
+public:
+  explicit OpOrder(mlir::func::FuncOp function);
+  void restore() const;
+
+private:
+  std::vector<std::pair<mlir::Block *, llvm::SmallVector<mlir::Operation *>>> blocks;
+};
+
 } // namespace tessera
 
 #endif // TESSERA_PASSES_MEMORY_LAUNCHES_H
