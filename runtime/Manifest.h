@@ -105,8 +105,8 @@ struct KernelSpec {
   /// On a GPU: blocks of the grid, and threads of a block.
   int64_t blocks = 0, threads = 0;
   std::vector<KernelArgument> arguments; ///< on a GPU
-  bool isPart = false; ///< the op that it belongs to is done behind a later launch
-  std::string line;    ///< of the model; empty: not known
+  bool isPart = false;                   ///< the op that it belongs to is done behind a later launch
+  std::string line;                      ///< of the model; empty: not known
 };
 
 struct Manifest {

@@ -98,8 +98,10 @@ std::string textFor(const std::string &type) {
 }
 
 cuda::CudaKernel kernel(const std::string &symbol, const std::string &source, std::vector<std::string> types,
-                        std::vector<int64_t> bytes) {
-  return {symbol, source, std::move(types), 1, 32, std::move(bytes)};
+                        const std::vector<int64_t> &bytes) {
+  std::vector<KernelArgument> arguments;
+  for (size_t i = 0; i < types.size(); ++i) arguments.push_back({bytes[i], types[i].rfind("const", 0) != 0});
+  return {symbol, source, std::move(types), 1, 32, std::move(arguments)};
 }
 
 /// Small whole numbers are exact in every type.

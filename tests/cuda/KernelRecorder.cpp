@@ -68,7 +68,7 @@ KernelRecorder::Before KernelRecorder::look(const cuda::CudaKernel &kernel, llvm
     }
   if (!seen.insert(kernel.symbol + kernel.source).second) return before;
   for (auto [address, argument] : llvm::zip(arguments, kernel.arguments))
-    before.bytes.emplace_back(static_cast<const char *>(address), static_cast<size_t>(bytes));
+    before.bytes.emplace_back(static_cast<const char *>(address), static_cast<size_t>(argument.bytes));
   return before;
 }
 
