@@ -90,6 +90,8 @@ bool tessera::isForGpu(ModuleOp module) {
   return target && target.getValue() == "cuda";
 }
 
+bool tessera::hasShadow(ModuleOp module) { return module.lookupSymbol<func::FuncOp>("shadow") != nullptr; }
+
 std::string tessera::userLine(Location loc) {
   if (auto call = dyn_cast<CallSiteLoc>(loc)) {
     std::string inner = userLine(call.getCallee());

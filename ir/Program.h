@@ -46,6 +46,9 @@ llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module);
 /// Whether the program is for a GPU.
 bool isForGpu(mlir::ModuleOp module);
 
+/// Whether the program is for an audit of its precision: it has the entry function `shadow`, which is compared with `step` call by call.
+bool hasShadow(mlir::ModuleOp module);
+
 /// The state table in module order.
 llvm::SmallVector<StateOp> stateTable(mlir::ModuleOp module);
 

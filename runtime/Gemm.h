@@ -20,6 +20,10 @@ namespace tessera::runtime {
 
 /// The last two have eight bits.
 enum class GemmType { F32, BF16, F16, E4M3, E5M2 };
+/// Of a number.
+constexpr int64_t bytesOf(GemmType type) {
+  return type == GemmType::F32 ? 4 : type == GemmType::BF16 || type == GemmType::F16 ? 2 : 1;
+}
 
 /// What becomes of the sums of a contraction on a GPU, with GELU in its tanh form.
 enum class GemmEpilogue {

@@ -37,10 +37,11 @@ public:
   /// Whether a call may be started while the one before it runs; one, and no more.
   virtual bool runsAhead() const { return false; }
 
-  /// The two halves of a call. On return of `start` the host may write the inputs of the next one; `finish` has it see the outputs of
-  /// the oldest call that was started, which it must read before it writes inputs again. In between nothing else is asked for.
-  virtual void start(const EntryFunction &entry, TsrEntry code) { call(entry, code); }
-  virtual void finish() {}
+  /// The two halves of a call. When `startCall` returns the host may write the inputs of the next one; `finishCall` has it see the
+  /// outputs of the oldest call that was started, which it must read before it writes inputs again. In between nothing else is asked
+  /// for.
+  virtual void startCall(const EntryFunction &entry, TsrEntry code) { call(entry, code); }
+  virtual void finishCall() {}
 
   /// From now on `afterCall` is called when a kernel or contraction of an entry function is done; empty: no longer.
   virtual void observe(std::function<void()> afterCall) = 0;

@@ -233,8 +233,11 @@ static KernelSpec readKernel(const Json &json) {
   kernel.read = integerAt(json, "read", 0), kernel.written = integerAt(json, "written", 0);
   kernel.blocks = integerAt(json, "blocks", 0), kernel.threads = integerAt(json, "threads", 0);
   if (json.contains("arguments"))
-    for (const Json &argument : json["arguments"])
-      kernel.arguments.push_back({asInteger(argument.at(0), where), argument.at(1).get<bool>()});
+    for (const Json &argument : json["arguments"]) {
+      if (!argument.is_array() || argument.size() != 2 || !argument[1].is_boolean())
+        fail("{}: an argument of kernel '{}' is not its bytes and whether it is written", where, kernel.name);
+      kernel.arguments.push_back({asInteger(argument[0], where), argument[1].get<bool>()});
+    }
   kernel.isPart = json.value("part", false);
   kernel.line = json.value("at", "");
   if (json.contains("calls"))

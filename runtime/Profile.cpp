@@ -43,8 +43,10 @@ static void describeContraction(const GemmDescription &gemm, Json &row) {
   row["flops"] = 2 * result * gemm.dimsA.back();
   bool writesAux = gemm.epilogue == GemmEpilogue::Gelu && gemm.hasAux;
   bool readsResult = gemm.accumulate || gemm.epilogue == GemmEpilogue::GeluGrad; // as many numbers
-  row["read"] = 4 * (product(gemm.dimsA) + product(gemm.dimsB) + (readsResult ? result : 0));
-  row["written"] = 4 * result * (writesAux ? 2 : 1);
+  int64_t resultBytes = result * bytesOf(gemm.resultType);
+  row["read"] = product(gemm.dimsA) * bytesOf(gemm.type) +
+                product(gemm.dimsB) * bytesOf(gemm.typeB.value_or(gemm.type)) + (readsResult ? resultBytes : 0);
+  row["written"] = resultBytes * (writesAux ? 2 : 1);
 }
 
 Json Profile::describe(const Manifest &manifest) const {

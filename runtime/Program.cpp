@@ -78,7 +78,7 @@ TsrEntry Program::codeOf(const std::string &entry) const {
 
 void Program::call(const std::string &entry) { machine->call(description.entry(entry), codeOf(entry)); }
 
-void Program::start(const std::string &entry) { machine->start(description.entry(entry), codeOf(entry)); }
+void Program::startCall(const std::string &entry) { machine->startCall(description.entry(entry), codeOf(entry)); }
 
 void Program::callObserved(const std::string &entry, const TraceObserver &observer) {
   TraceCursor cursor(description.entry(entry).trace);

@@ -39,8 +39,8 @@ public:
   void call(const std::string &entry);
 
   /// The two halves of a call, where the machine may do something between them (Machine.h).
-  void start(const std::string &entry);
-  void finish() { machine->finish(); }
+  void startCall(const std::string &entry);
+  void finishCall() { machine->finishCall(); }
   bool runsAhead() const { return machine->runsAhead(); }
 
   /// The same; `observer` sees each call that the entry function makes.

@@ -83,15 +83,16 @@ def add_timed(timed, tessera, packed):
     entries = []
     for one in timed:
         print(f"gpu-suite: {one.name}", file=sys.stderr)
-        file = f"programs/{one.name.replace(' ', '-')}"
+        file = f"programs/{one.name.replace(',', '').replace(' ', '-')}"
         program = os.path.join(packed, file)
-        options = [*for_gpus(settings.TIMED_GPU), *one.preset]
+        options = [*for_gpus(settings.TIMED_GPU), *one.preset, *one.options]
         compile_program(tessera, one.workload.model, program, one.precision, options, one.workload.settings)
         arena = re.search(r"^  arena +(\d+)$", said([program, "info"]), re.M)
         entries.append({
             "name": one.name, "program": file, "data": "data/tokens.bin" if one.preset else "data/timed.bin",
             "precision": one.precision, "rows": one.rows, "length": one.length, "block": one.block, "skip": one.skip,
             "blocks": one.blocks, "peer": list(one.workload.options), "arena_bytes": int(arena.group(1)) if arena else None,
+            "variant": one.variant, "environment": dict(one.environment),
         })  # fmt: skip
     return entries
 

@@ -48,6 +48,9 @@ class Timed:
     block: int  # steps from one reading of the clock to the next
     skip: int  # blocks that are not counted
     blocks: int  # blocks that are
+    variant: str = ""  # what is different from the one of the same batch and type; such a one is not run beside peers
+    options: tuple = ()  # of `compile`
+    environment: tuple = ()  # pairs
 
 
 def trainings():
@@ -81,11 +84,22 @@ def gpt2(rows, precision):
     return Timed(f"gpt2 {precision} {rows}x1024", workload, (), precision, rows, 1024, block, skip=4, blocks=16)
 
 
+def variants(one):
+    """Without what may cost more than it gives: that can only be seen on the device."""
+    for variant, options, environment in (
+        ("one behind the other", (), (("TESSERA_CUDA_IN_ORDER", "1"),)),
+        ("GELU by kernels", ("--gemm-epilogues", "bias"), ()),
+    ):
+        name = f"{one.name}, {variant}"
+        yield dataclasses.replace(one, name=name, variant=variant, options=options, environment=environment)
+
+
 def timed():
     """In the order of importance; the first is profiled too."""
     yield gpt2(32, "bf16")
     yield gpt2(16, "tf32")
     yield gpt2(16, "bf16")
+    yield from variants(gpt2(16, "bf16"))
     yield gpt2(16, "f32")
     yield gpt2(4, "bf16")
     yield gpt2(8, "bf16")
@@ -102,4 +116,6 @@ def smoke_trainings():
 
 def smoke_timed():
     workload = dataclasses.replace(workloads.gpt2(2, 16), settings={})
-    yield Timed("gpt2 bf16 2x16", workload, ("--preset", "tiny"), "bf16", 2, 16, block=1, skip=1, blocks=3)
+    one = Timed("gpt2 bf16 2x16", workload, ("--preset", "tiny"), "bf16", 2, 16, block=1, skip=1, blocks=3)
+    yield one
+    yield from variants(one)

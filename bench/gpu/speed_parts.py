@@ -10,6 +10,7 @@ import suite as suites
 
 TURN = 40.0  # seconds that one of our runs may take
 PEER_TURN = 150.0  # and one of a peer: torch.compile takes its time
+NAME = 40  # columns of a name
 MODES = {"eager": "PyTorch eager", "compiled": "PyTorch compiled"}
 
 
@@ -50,7 +51,7 @@ def is_finite(result):
 def ours(suite, entry):
     # More steps than are read: it is ended while it runs, so that its memory can be seen.
     command = [suite.program(entry), "train", "--data", entry["data"], "--log-every", str(entry["block"])]
-    turn, taken = take_turn(suite, [*command, "--steps", "1000000"], entry, TURN)
+    turn, taken = take_turn(suite, [*command, "--steps", "1000000"], entry, TURN, **entry["environment"])
     turn.own_bytes = entry["arena_bytes"]
     return described(entry, "tessera", turn, taken)
 
@@ -65,20 +66,21 @@ def first_error(suite, entry):
 
 
 def step_line(name, result):
+    name = f"{name:{NAME}}"
     if "skipped" in result:
-        return f"{name:28} skipped: {result['skipped']}"
+        return f"{name} skipped: {result['skipped']}"
     if not result["ok"]:
-        return f"{name:28} FAILED: {result['problem']}"
+        return f"{name} FAILED: {result['problem']}"
     memory = "/".join(f"{count / 2**30:.2f}" if count else "–" for count in (result["own_bytes"], result["taken_bytes"]))
     low, high = result["quartiles"]
     ratio = f" {result['ratio']:>6.2f}" if "ratio" in result else ""
     return (
-        f"{name:28} {result['seconds'] * 1e3:>9.2f} {low * 1e3:>9.2f}–{high * 1e3:<9.2f} "
+        f"{name} {result['seconds'] * 1e3:>9.2f} {low * 1e3:>9.2f}–{high * 1e3:<9.2f} "
         f"{result['tokens_per_second']:>9} {memory:>13}{ratio}"
     )
 
 
-HEAD = f"{'':28} {'ms a step':>9} {'quartiles':^19} {'tokens/s':>9} {'GiB own/smi':>13}"
+HEAD = f"{'':{NAME}} {'ms a step':>9} {'quartiles':^19} {'tokens/s':>9} {'GiB own/smi':>13}"
 
 
 def bench(suite):
@@ -101,7 +103,7 @@ def bench(suite):
         results.append(result)
         lines.append(step_line(entry["name"], result))
         if "eager" in result:
-            lines.append(f"{'':28} {result['eager']}")
+            lines.append(f"{'':{NAME}} {result['eager']}")
     left_out = sum("skipped" in result for result in results)
     if left_out == len(results):
         raise suites.Skipped(results[0]["skipped"])
@@ -182,6 +184,8 @@ def peers(suite):
     version = torch_version(suite)
     results, lines = [], [f"PyTorch {version}", f"{HEAD} {'ratio':>6}"]
     for entry in suite.chosen("timed"):
+        if entry["variant"]:
+            continue
         turns = side_by_side(suite, entry)
         results.append({"name": entry["name"], "turns": turns})
         lines.append(entry["name"])

@@ -58,6 +58,7 @@ private:
   const CudaKernel *add(CudaKernel kernel);
   /// What a function is written for: the kernel, and the alignments of its arguments.
   using Key = std::pair<KernelFingerprint, llvm::SmallVector<int64_t>>;
+  static void shareAlignments(std::vector<Key> &keys);
   static Key keyOf(KernelOp kernel, llvm::ArrayRef<int64_t> alignments);
 
   Device device;

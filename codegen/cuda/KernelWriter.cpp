@@ -222,7 +222,8 @@ void KernelWriter::writeLanes(const Step &step, ArrayRef<Value> items) {
       text.line(accumulators.lookup(reduce.getResult()) + ".add(" + it->second + ");");
   for (auto &[item, name] : left) know(item, {name, "", Many::PerLane});
   for (auto &[result, name] : stored)
-    text.line(once + "tsr::store(" + address(plan.writes[result]) + ", " + name + ");");
+    text.line(once + (isStreaming(plan.writes[result], schedule) ? "tsr::store_streaming(" : "tsr::store(") +
+              address(plan.writes[result]) + ", " + name + ");");
 }
 
 //===----------------------------------------------------------------------===//
@@ -233,8 +234,10 @@ void KernelWriter::writeRead(Value item) {
   const Access &access = plan.reads.find(item)->second;
   std::string where = condition(access), type = scalarType(access.element).str();
   bool isWide = isVector(item) && isVectorAccess(access);
-  std::string load =
-      isWide ? "tsr::load<" + std::to_string(schedule.vector) + ">(" + address(access) + ")" : element(access);
+  std::string load = element(access);
+  if (isWide)
+    load = (isStreaming(access, schedule) ? "tsr::load_streaming<" : "tsr::load<") + std::to_string(schedule.vector) +
+           ">(" + address(access) + ")";
   std::string zero = literal(0.0, access.element);
   if (isWide) zero = "tsr::filled<" + std::to_string(schedule.vector) + ">(" + zero + ")";
   if (!where.empty()) load = where + " ? " + load + " : " + zero;

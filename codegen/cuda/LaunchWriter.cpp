@@ -21,6 +21,7 @@
 #include "codegen/cuda/CudaKernels.h"
 #include "codegen/cuda/KernelWriter.h"
 #include "llvm/ADT/StringExtras.h"
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -68,6 +69,7 @@ private:
   llvm::StringMap<std::string> functions; ///< by their code
   llvm::StringSet<> names;
   std::vector<Run> runs;
+  SmallVector<std::string> lines; ///< of the model
   CudaKernel result;
 };
 } // namespace
@@ -83,12 +85,14 @@ static FailureOr<Member> planMember(KernelOp kernel, const Device &device, Array
   return Member{std::move(*plan), std::move(schedule)};
 }
 
-/// The largest block that a kernel with serial loops wants: the others do with any.
+/// The largest block that a kernel with serial loops wants; the others do with any, but not with small ones.
 static int64_t commonBlock(ArrayRef<Member> members) {
   int64_t block = 0;
   for (const Member &member : members)
     if (member.plan.parallelLoops < member.plan.sizes.size()) block = std::max(block, member.schedule.block);
-  return block ? block : usualBlock;
+  bool hasOthers =
+      llvm::any_of(members, [](const Member &member) { return member.plan.parallelLoops == member.plan.sizes.size(); });
+  return hasOthers ? std::max(block, usualBlock) : block;
 }
 
 /// Whether no kernel with serial loops gets much larger blocks than it wants, and all of them together have the shared memory.
@@ -160,7 +164,8 @@ LogicalResult LaunchWriter::add(Member &member) {
   FailureOr<std::string> function = functionOf(member);
   if (failed(function)) return failure();
   llvm::append_range(result.arguments, argumentsOf(kernel));
-  if (result.line.empty()) result.line = firstLine(kernel.getBlock());
+  if (std::string line = firstLine(kernel.getBlock()); !line.empty() && !llvm::is_contained(lines, line))
+    lines.push_back(line);
   if (!runs.empty() && runs.back().function == *function && runs.back().blocks == blocks)
     ++runs.back().count;
   else
@@ -213,15 +218,28 @@ CudaKernel LaunchWriter::take(StringRef title) {
                    space + "\n\n" + text.str())
                       .str();
   result.symbol = symbol;
+  if (!lines.empty()) result.line = lines.front();
+  if (lines.size() > 1) result.line += " and " + std::to_string(lines.size() - 1) + " other places";
   result.isOfSeveral = true;
   result.threads = block;
   return std::move(result);
+}
+
+/// Equal kernels are written for the worst of their places: so there is one function for them, with its shared memory.
+void CudaKernels::shareAlignments(std::vector<Key> &keys) {
+  std::map<KernelFingerprint, SmallVector<int64_t>> shared;
+  for (const auto &[kernel, alignments] : keys) {
+    auto [it, isNew] = shared.try_emplace(kernel, alignments);
+    for (auto [known, own] : llvm::zip(it->second, alignments)) known = std::gcd(known, own);
+  }
+  for (auto &[kernel, alignments] : keys) alignments = shared.at(kernel);
 }
 
 FailureOr<const CudaKernel *> CudaKernels::emit(ArrayRef<KernelOp> ops, ArrayRef<SmallVector<int64_t>> alignments) {
   if (ops.size() == 1) return emit(ops.front(), alignments.front());
   std::vector<Key> keys;
   for (auto [kernel, known] : llvm::zip(ops, alignments)) keys.push_back(keyOf(kernel, known));
+  shareAlignments(keys);
   if (auto it = together.find(keys); it != together.end()) return it->second;
   std::vector<Member> members;
   for (auto [kernel, key] : llvm::zip(ops, keys)) {

@@ -38,7 +38,7 @@ public:
   /// Whether it compiles for an architecture: 90 for sm_90a.
   bool supports(int architecture) const { return llvm::is_contained(architectures, architecture); }
 
-  /// Of what machine code depends on: the version, and which file the library is, of what size and when it was changed.
+  /// What the library is known by: the version, and which file it is, of what size and when it was changed.
   const std::string &getIdentity() const { return identity; }
 
 private:

@@ -25,7 +25,7 @@ public:
   bool find(Value value, SmallVector<Value> &factors) const {
     if (value == softmax.exponential) return true;
     Operation *op = value.getDefiningOp();
-    if (isa_and_nonnull<CastOp, BroadcastOp, ReorderOp>(op)) return find(op->getOperand(0), factors);
+    if (isa_and_nonnull<BroadcastOp, ReorderOp>(op) || isRounding(op)) return find(op->getOperand(0), factors);
     if (isa_and_nonnull<SelectOp>(op) && !dependent.contains(op->getOperand(0)))
       for (unsigned side : {1u, 2u})
         if (isZero(op->getOperand(3 - side))) return find(op->getOperand(side), factors);
@@ -43,6 +43,14 @@ public:
   }
 
 private:
+  /// Whether an op changes nothing of a number but how exact it is, whatever its size.
+  static bool isRounding(Operation *op) {
+    if (!isa_and_nonnull<CastOp>(op)) return false;
+    return llvm::all_of(llvm::ArrayRef<Value>{op->getOperand(0), op->getResult(0)}, [](Value value) {
+      Type element = tensorType(value).getElementType();
+      return element.isF64() || element.isF32() || element.isBF16() || element.isF16();
+    });
+  }
   static bool isZero(Value value) {
     auto constant = value.getDefiningOp<ConstantOp>();
     return constant && constant.getNumber() == 0;

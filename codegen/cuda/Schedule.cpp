@@ -25,11 +25,12 @@ static constexpr int64_t scatterBlocks = 8;
 static constexpr int64_t warp = 32, largestTeam = 1024;
 
 Device Device::of(int architecture) {
-  if (architecture < 86) return {"a100", 108, 2048};
-  if (architecture < 90) return {"l40s", 142, 1536};
-  if (architecture < 100) return {"h100", 132, 2048};
-  if (architecture < 120) return {"b200", 148, 2048};
-  return {"rtx5090", 170, 1536};
+  constexpr int64_t mebi = 1 << 20;
+  if (architecture < 86) return {"a100", 108, 2048, 40 * mebi};
+  if (architecture < 90) return {"l40s", 142, 1536, 96 * mebi};
+  if (architecture < 100) return {"h100", 132, 2048, 50 * mebi};
+  if (architecture < 120) return {"b200", 148, 2048, 126 * mebi};
+  return {"rtx5090", 170, 1536, 96 * mebi};
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,23 +151,42 @@ static void scheduleScatter(const KernelPlan &plan, const Device &device, Kernel
   schedule.block = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), warp, usualBlock);
 }
 
-KernelSchedule cuda::chooseSchedule(const KernelPlan &plan, const Device &device, ArrayRef<int64_t> alignments) {
-  KernelSchedule schedule;
-  schedule.alignments.assign(alignments.begin(), alignments.end());
+/// Results are written once; an operand is read once if the kernel has as many points as it has numbers, and one sweep reads it.
+static void findStreams(const KernelPlan &plan, const Device &device, KernelSchedule &schedule) {
+  KernelOp kernel = plan.kernel;
+  int64_t points = 1;
+  for (int64_t size : plan.sizes) points *= size;
+  for (Type type : llvm::concat<const Type>(kernel->getOperandTypes(), kernel->getResultTypes()))
+    schedule.streams.push_back(cast<NamedTensorType>(type).getNumBytes() > device.cacheBytes);
+  for (auto [streams, operand] : llvm::zip(schedule.streams, kernel.getOperands()))
+    streams = streams && tensorType(operand).getNumElements() == points;
+  if (schedule.kept > 0) return;
+  for (Value item : readAgain(plan)) schedule.streams[plan.reads.lookup(item).argument] = false;
+}
+
+bool cuda::isStreaming(const Access &access, const KernelSchedule &schedule) {
+  return schedule.streams[access.argument] && schedule.vector * bytesOf(access.element) % vectorBytes == 0;
+}
+
+static void layOut(const KernelPlan &plan, const Device &device, KernelSchedule &schedule) {
   schedule.vector = plan.scatter ? 1 : chooseVector(plan);
   int64_t enoughPoints = device.multiprocessors * device.threadsEach / 4;
   bool hasSerial = plan.parallelLoops < plan.sizes.size();
   while (plan.isVectorParallel() && schedule.vector > 1 && countPoints(plan, true) / schedule.vector < enoughPoints)
     schedule.vector /= 2;
   divideByVector(plan, schedule);
-  if (plan.scatter) {
-    scheduleScatter(plan, device, schedule);
-    return schedule;
-  }
-  if (!hasSerial) return schedule;
+  if (plan.scatter) return scheduleScatter(plan, device, schedule);
+  if (!hasSerial) return;
   chooseTeam(plan, device, schedule);
   int64_t each = llvm::divideCeil(schedule.serialCount, schedule.team);
   int64_t registers = static_cast<int64_t>(readAgain(plan).size()) * each * schedule.vector;
   if (plan.isVectorSerial() && registers > 0 && registers <= keptRegisters(schedule.block)) schedule.kept = each;
+}
+
+KernelSchedule cuda::chooseSchedule(const KernelPlan &plan, const Device &device, ArrayRef<int64_t> alignments) {
+  KernelSchedule schedule;
+  schedule.alignments.assign(alignments.begin(), alignments.end());
+  layOut(plan, device, schedule);
+  findStreams(plan, device, schedule);
   return schedule;
 }

@@ -11,7 +11,8 @@ namespace tessera::cuda {
 struct Device {
   std::string name = "h100";
   int64_t multiprocessors = 132;
-  int64_t threadsEach = 2048; ///< of a multiprocessor
+  int64_t threadsEach = 2048;             ///< of a multiprocessor
+  int64_t cacheBytes = int64_t(50) << 20; ///< of the cache that all multiprocessors share
 
   /// One of that architecture: 90 for sm_90a (CUDA C++ Programming Guide, compute capabilities; data sheets).
   static Device of(int architecture);
@@ -39,6 +40,8 @@ struct KernelSchedule {
   int64_t ownPositions = 0;
   int64_t positions = 1;                 ///< of the result that a scatter adds at
   llvm::SmallVector<int64_t> alignments; ///< of the arguments' addresses, in bytes: operands, then results
+  /// Of the arguments: whether nobody will find their numbers in the cache again. They are larger than it, and met once.
+  llvm::SmallVector<bool> streams;
 
   int64_t pointsOfBlock() const { return block / team; }
   int64_t blocks() const {
@@ -57,6 +60,9 @@ KernelSchedule withBlock(const KernelSchedule &schedule, int64_t block);
 
 /// Bytes of shared memory that the threads of a block exchange numbers in, at most; of a kernel that does not scatter.
 int64_t scratchBytes(const KernelPlan &plan, const KernelSchedule &schedule);
+
+/// Whether an access of the schedule's neighbours passes by the cache: of whole words of 16 bytes, in a tensor that streams.
+bool isStreaming(const Access &access, const KernelSchedule &schedule);
 
 /// Whether an access along the vector loop moves the schedule's neighbours at once: they start at a multiple of what is moved.
 bool isVectorAccess(const KernelPlan &plan, const Access &access, const KernelSchedule &schedule);

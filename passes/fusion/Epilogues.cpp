@@ -155,12 +155,15 @@ static SmallVector<Value> replacedBy(Value value, NamedTensorType type) {
   return llvm::any_of(replaced, liesInMemory) ? replaced : SmallVector<Value>();
 }
 
+/// GELU's gradient and the roundings in it are some thirty values; what follows behind it, in a whole model, need not be looked through.
+static constexpr unsigned mostValues = 64, mostOthers = 16;
+
 /// The values, in order, that follow from a contraction's result by smooth arithmetic and are as large.
 static llvm::SetVector<Value> valuesFrom(ContractOp contract) {
   llvm::SetVector<Value> values;
   values.insert(contract.getResult());
   NamedTensorType type = contract.getType();
-  for (Operation *op = contract->getNextNode(); op; op = op->getNextNode()) {
+  for (Operation *op = contract->getNextNode(); op && values.size() < mostValues; op = op->getNextNode()) {
     bool follows = llvm::any_of(op->getOperands(), [&](Value operand) { return values.contains(operand); });
     if (follows && isSmooth(op) && tensorType(op->getResult(0)).getAxes() == type.getAxes())
       values.insert(op->getResult(0));
@@ -241,7 +244,7 @@ static void takeGelu(ContractOp contract) {
 static llvm::SetVector<Value> othersIn(const llvm::SetVector<Value> &formula, Value product, NamedTensorType type) {
   llvm::SetVector<Value> seen, others;
   seen.insert(formula.begin(), formula.end());
-  for (unsigned i = 0; i < seen.size(); ++i)
+  for (unsigned i = 0; i < seen.size() && others.size() < mostOthers; ++i)
     for (Value operand : seen[i].getDefiningOp()->getOperands()) {
       Operation *op = operand.getDefiningOp();
       if (operand == product || isa_and_nonnull<ConstantOp>(op)) continue;
@@ -309,7 +312,8 @@ static void takeGradient(ContractOp contract) {
 }
 
 void tessera::absorbGelus(ModuleOp module) {
-  if (!isForGpu(module) || module->hasAttr(attrs::epilogues)) return;
+  // What `shadow` computes is kept in f32, op by op: the calls of an audit would not find each other.
+  if (!isForGpu(module) || module->hasAttr(attrs::epilogues) || hasShadow(module)) return;
   for (auto take : {takeGelu, takeGradient}) {
     SmallVector<ContractOp> contracts;
     module.walk([&](ContractOp contract) { contracts.push_back(contract); });

@@ -232,8 +232,8 @@ SmallVector<Candidate *> LaunchFinder::companyOf(Candidate &first, int now, cons
       continue;
     }
     bool small = areSmall && other.isSmall(), light = areLight && other.isLight;
-    if (!movable.contains(op) || isDone(op) || !(other.position <= now || other.mayAdvance) || !isReady(op)) continue;
-    if (!(small || light) || pointers + own > mostPointers) continue;
+    if (!(small || light) || pointers + own > mostPointers || !(other.position <= now || other.mayAdvance)) continue;
+    if (isDone(op) || !movable.contains(op) || !isReady(op)) continue;
     company.push_back(&other);
     areSmall = small, areLight = light, pointers += own;
   }
@@ -262,7 +262,7 @@ void LaunchFinder::pass(const OpSet &movable) {
   for (auto [i, op] : llvm::enumerate(ArrayRef(original).drop_back())) {
     auto now = static_cast<int>(i);
     for (const Candidate &candidate : candidates)
-      if (movable.contains(candidate.kernel) && candidate.last == now) runUntil(candidate.kernel, now, movable);
+      if (candidate.last == now && movable.contains(candidate.kernel)) runUntil(candidate.kernel, now, movable);
     if (isStorageView(op)) {
       if (isReady(op)) put(op);
     } else if (!movable.contains(op)) {
@@ -300,6 +300,17 @@ static void write(Block &block, ArrayRef<Operation *> order, ArrayRef<SmallVecto
       op->setAttr(attrs::launch, builder.getI64IntegerAttr(number + static_cast<int64_t>(i)));
 }
 
+/// Calls `take` with all of `launches` together; where that refuses, with each half, and so on: the few that cannot be taken cost some
+/// tries each, not each of all.
+static void takeInParts(ArrayRef<SmallVector<Operation *>> launches, llvm::function_ref<bool(const OpSet &)> take) {
+  if (launches.empty()) return;
+  OpSet together;
+  for (const SmallVector<Operation *> &launch : launches) together.insert(launch.begin(), launch.end());
+  if (take(together) || launches.size() == 1) return;
+  takeInParts(launches.take_front(launches.size() / 2), take);
+  takeInParts(launches.drop_front(launches.size() / 2), take);
+}
+
 /// Forms the launches of a block, as many as are good. Returns how many.
 static size_t formInBlock(Block &block, const MemoryRoom &memory, int64_t number, llvm::function_ref<bool()> isGood) {
   LaunchFinder finder(block, memory);
@@ -311,19 +322,16 @@ static size_t formInBlock(Block &block, const MemoryRoom &memory, int64_t number
     return finder.launches.empty() || isGood();
   };
   if (isTaken(all)) return finder.launches.size();
-  // The same room was used more than once: kernels of launches that are not good alone are to use none.
+  strict = all; // the same room was used more than once: none is to use any
+  if (isTaken(all)) return finder.launches.size();
   std::vector<SmallVector<Operation *>> wanted = finder.launches;
-  for (const SmallVector<Operation *> &launch : wanted)
-    if (!isTaken(OpSet(launch.begin(), launch.end()))) strict.insert(launch.begin(), launch.end());
-  if (isTaken(all)) return finder.launches.size();
-  strict = all;
-  if (isTaken(all)) return finder.launches.size();
-  wanted = finder.launches;
-  for (const SmallVector<Operation *> &launch : wanted) {
+  takeInParts(wanted, [&](const OpSet &some) {
     OpSet more = taken;
-    more.insert(launch.begin(), launch.end());
-    if (isTaken(more)) taken = more;
-  }
+    more.insert(some.begin(), some.end());
+    if (!isTaken(more)) return false;
+    taken = more;
+    return true;
+  });
   isTaken(taken);
   return finder.launches.size();
 }

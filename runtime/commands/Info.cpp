@@ -61,8 +61,8 @@ static void printGpuMemory(const Manifest &manifest) {
   fmt::print("memory of the GPU (bytes)\n");
   fmt::print("  {:<32} {:>15}\n", "arena", manifest.arenaBytes);
   fmt::print("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.workspaceBytes);
-  int64_t inputs = cuda::Transfers::bytesOf(manifest);
-  fmt::print("  {:<32} {:>15}  of the step after the one that runs\n", "inputs", inputs);
+  int64_t inputs = manifest.hasEntry("step") ? cuda::Transfers::bytesFor(manifest.entry("step")) : 0;
+  fmt::print("  {:<32} {:>15}  of the step after the one that runs; training\n", "inputs", inputs);
   fmt::print("  {:<32} {:>15}  about, differs from GPU to GPU\n", "driver and libraries", usualContextBytes);
   fmt::print("  {:<32} {:>15}\n\n", "total", manifest.arenaBytes + inputs + usualContextBytes);
 }

@@ -67,9 +67,17 @@ private:
     try {
       return read();
     } catch (const std::exception &) {
+      keepStarted();
+      throw;
+    }
+  }
+  /// Saves up to the last step that was started, if that can be.
+  void keepStarted() {
+    try {
       finishSteps();
       save();
-      throw;
+    } catch (const std::exception &error) {
+      progress->say(fmt::format("warning: {}", error.what())); // beside what the run ends for
     }
   }
   void startStep(BatchLoader &loader);
@@ -251,7 +259,7 @@ void Training::compareWith(const CheckpointInfo &saved, const std::string &path)
 /// Takes over where the checkpoint at `path` stands.
 void Training::goOnFrom(const CheckpointInfo &saved, const std::string &path, int64_t skipped) {
   compareWith(saved, path);
-  info.step = step = saved.step;
+  info.step = step = started = saved.step;
   moveTo(saved.position, skipped);
   info.seed = saved.seed;
   info.evaluated = saved.evaluated;
@@ -399,7 +407,7 @@ void Training::startStep(BatchLoader &loader) {
     if (notFinite + 1 == longestDivergence)
       source = program.callWatched("step");
     else
-      program.start("step");
+      program.startCall("step");
   }
   ++started;
   if (profile) profile->endStep(std::chrono::steady_clock::now() - start);
@@ -408,7 +416,7 @@ void Training::startStep(BatchLoader &loader) {
 void Training::finishStep() {
   {
     smallblocks::StepScope scope;
-    program.finish();
+    program.finishCall();
   }
   ++step;
   ++info.position;
@@ -449,7 +457,6 @@ ExitCode Training::run() {
   evaluateIfDue();
   if (step < lastStep) {
     abandonOtherBranch();
-    started = step;
     BatchLoader loader(set, info.seed, options.overfitBatch ? 0 : info.position, options.overfitBatch);
     while (step < lastStep) {
       // Before the evaluation and the save that a stop makes needless, and before the first step.

@@ -50,8 +50,8 @@ public:
   void load(void *library) override;
   void call(const EntryFunction &entry, TsrEntry code) override;
   bool runsAhead() const override { return !isEager(); }
-  void start(const EntryFunction &entry, TsrEntry code) override;
-  void finish() override;
+  void startCall(const EntryFunction &entry, TsrEntry code) override;
+  void finishCall() override;
   void observe(std::function<void()> callback) override { afterCall = std::move(callback); }
   void startProfile(Profile &to) override { profile = &to; }
   int threads() const override { return 1; }
@@ -72,6 +72,8 @@ private:
 
   void openDevice();
   void takeArena();
+  /// Refuses a program for which the device has too little memory.
+  void requireFree(size_t needed) const;
   /// Has the fastest algorithm found for each contraction that entry functions ask for.
   void chooseAlgorithms(void *library);
   DevicePointer workspace() const { return arena + static_cast<DevicePointer>(manifest.workspaceOffset); }
@@ -83,13 +85,17 @@ private:
   void perform(Profile::Kind kind, int64_t which, const std::string &name, Accesses accesses, Work work);
   /// Begins the message of an error of a whole call.
   std::string failureOf(const EntryFunction &entry) const;
+  /// For calls of `entry`, made anew where they need more room.
+  Transfers &transfersFor(const EntryFunction &entry);
   /// The outputs of all calls must have been waited for.
   void requireQuiet() const;
   /// Tells whoever looks that a call is over; a failure is noted.
   void tellObserver();
   void launch(uint32_t kernel, void *const *args);
   void runCode(const EntryFunction &entry, TsrEntry code);
+  /// Its graph, recorded at its first call.
   GraphExec graphOf(const EntryFunction &entry, TsrEntry code);
+  GraphExec record(const EntryFunction &entry, TsrEntry code);
   void finishProfile();
   void synchronize(const std::string &what) { driver.check(driver.streamSynchronize(stream), what); }
 
@@ -110,9 +116,9 @@ private:
   Profile *profile = nullptr;
   std::vector<Timed> timed;
   bool alwaysEager = false, inOrder = false;
-  Recording *recording = nullptr; ///< null: what is asked for runs now
-  std::optional<Transfers> transfers;
-  std::string gemmChoices; ///< the file of algorithms; empty: none
+  Recording *recording = nullptr;     ///< null: what is asked for runs now
+  std::optional<Transfers> transfers; ///< from the first call on that is started ahead
+  std::string gemmChoices;            ///< the file of algorithms; empty: none
   Table table;
 };
 
@@ -127,7 +133,6 @@ CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options
   takeArena();
   takeMirror();
   pinValues();
-  if (!alwaysEager) transfers.emplace(manifest, arena, mirror, stream);
   for (const GemmDescription &gemm : manifest.gemms) products.emplace_back(gemm, manifest.workspaceBytes);
 
   table.machine = this;
@@ -194,15 +199,19 @@ void CudaMachine::openDevice() {
   driver.check(driver.streamCreate(&stream, streamNonBlocking), "cannot make a stream");
 }
 
-void CudaMachine::takeArena() {
+void CudaMachine::requireFree(size_t needed) const {
   size_t free = 0, total = 0;
   driver.check(driver.memGetInfo(&free, &total), "the GPU's memory");
-  auto bytes = static_cast<size_t>(manifest.arenaBytes), needed = bytes + Transfers::bytesOf(manifest);
   if (needed > free)
     fail("the program needs {} bytes of {}'s memory, of which {} of {} are free; compile it with a smaller batch, or "
          "end "
          "what uses the GPU",
          needed, deviceName, free, total);
+}
+
+void CudaMachine::takeArena() {
+  auto bytes = static_cast<size_t>(manifest.arenaBytes);
+  requireFree(bytes);
   driver.check(driver.memAlloc(&arena, std::max<size_t>(bytes, 1)), fmt::format("cannot take {} bytes", bytes));
   driver.check(driver.memsetD8Async(arena, 0, bytes, stream), "cannot clear the arena");
 }
@@ -374,17 +383,29 @@ void CudaMachine::runCode(const EntryFunction &entry, TsrEntry code) {
   if (table.failure) fail("entry function '{}' failed on rank 0 ({}): {}", entry.name, deviceName, *table.failure);
 }
 
-/// The entry function as a graph, recorded at its first call.
 GraphExec CudaMachine::graphOf(const EntryFunction &entry, TsrEntry code) {
   GraphExec &executable = graphs[entry.name];
   if (executable) return executable;
+  try {
+    return executable = record(entry, code);
+  } catch (const std::exception &error) {
+    if (inOrder) throw;
+    inOrder = true;
+    executable = record(entry, code); // what fails again is no matter of the order
+    warn("note: this driver records no graph whose work may run side by side ({}); one piece runs behind the other",
+         error.what());
+    return executable;
+  }
+}
+
+GraphExec CudaMachine::record(const EntryFunction &entry, TsrEntry code) {
   Recording graph(stream, entry.name, inOrder);
   struct Current { // ends with this call, even where it throws
     Recording *&recording;
     ~Current() { recording = nullptr; }
   } current{recording = &graph};
   runCode(entry, code);
-  return executable = graph.finish();
+  return graph.finish();
 }
 
 std::string CudaMachine::failureOf(const EntryFunction &entry) const {
@@ -396,16 +417,31 @@ void CudaMachine::requireQuiet() const {
   if (transfers && transfers->underWay() > 0) fail("a call is still under way; finish it first");
 }
 
-void CudaMachine::start(const EntryFunction &entry, TsrEntry code) {
-  if (isEager()) return call(entry, code);
-  if (transfers->underWay() == callsAhead) fail("{} calls are under way; finish one first", callsAhead);
-  GraphExec graph = graphOf(entry, code);
-  transfers->sendInputs(entry);
-  driver.check(driver.graphLaunch(graph, stream), "cannot run entry function " + entry.name);
-  transfers->fetchOutputs(entry);
+Transfers &CudaMachine::transfersFor(const EntryFunction &entry) {
+  int64_t bytes = Transfers::bytesFor(entry);
+  if (transfers && transfers->capacity() >= bytes) return *transfers;
+  requireQuiet();
+  transfers.reset();
+  requireFree(static_cast<size_t>(bytes));
+  return transfers.emplace(bytes, arena, mirror, stream);
 }
 
-void CudaMachine::finish() {
+void CudaMachine::startCall(const EntryFunction &entry, TsrEntry code) {
+  if (isEager()) return call(entry, code);
+  Transfers &ways = transfersFor(entry);
+  if (ways.underWay() == callsAhead) fail("{} calls are under way; finish one first", callsAhead);
+  GraphExec graph = graphOf(entry, code);
+  try {
+    ways.sendInputs(entry);
+    driver.check(driver.graphLaunch(graph, stream), "cannot run entry function " + entry.name);
+    ways.fetchOutputs(entry);
+  } catch (const std::exception &error) {
+    if (ways.underWay() == 0) throw;
+    fail("{}: {}", failureOf(entry), error.what()); // the call before is more likely what failed
+  }
+}
+
+void CudaMachine::finishCall() {
   if (transfers && transfers->underWay() > 0)
     transfers->waitForOutputs([&](const EntryFunction &entry) { return failureOf(entry); });
 }

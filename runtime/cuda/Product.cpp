@@ -111,7 +111,9 @@ int epilogueOf(const GemmDescription &d) {
 /// What a message says behind the sizes.
 const char *adviceFor(const GemmDescription &d) {
   if (d.epilogue == GemmEpilogue::None) return "";
-  return " with GELU behind it; compile the program with --gemm-epilogues=bias";
+  return d.epilogue == GemmEpilogue::Gelu
+             ? " with GELU behind it; compile the program with --gemm-epilogues=bias"
+             : " with GELU's gradient behind it; compile the program with --gemm-epilogues=bias";
 }
 
 /// The batch that the library runs in one call; the others become `loops`.
@@ -218,10 +220,6 @@ Product::Product(const GemmDescription &d, int64_t workspaceBytes) : impl(std::m
 
 Product::~Product() = default;
 Product::Product(Product &&) noexcept = default;
-
-int64_t cuda::bytesOf(GemmType type) {
-  return type == GemmType::F32 ? 4 : type == GemmType::BF16 || type == GemmType::F16 ? 2 : 1;
-}
 
 void Product::forget(const ProductAlignment &alignment) { impl->choices.erase(alignment); }
 

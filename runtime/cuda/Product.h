@@ -12,8 +12,6 @@
 
 namespace tessera::runtime::cuda {
 
-int64_t bytesOf(GemmType type);
-
 /// Addresses of a contraction's operands, on the device; `bias` and `aux` count only where there is one.
 struct ProductOperands {
   DevicePointer a = 0, b = 0, bias = 0, c = 0, aux = 0;

@@ -4,7 +4,6 @@
 
 #include "runtime/Error.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace tessera::runtime::cuda {
@@ -22,16 +21,12 @@ static int64_t sumOf(const std::vector<Value> &values) {
   return bytes;
 }
 
-int64_t Transfers::bytesOf(const Manifest &manifest) {
-  int64_t bytes = 0;
-  for (const auto &[name, entry] : manifest.entries) bytes = std::max(bytes, sumOf(entry.inputs));
-  return bytes;
-}
+int64_t Transfers::bytesFor(const EntryFunction &entry) { return sumOf(entry.inputs); }
 
-Transfers::Transfers(const Manifest &manifest, DevicePointer arena, char *mirror, Stream stream)
-    : arena(arena), mirror(mirror), stream(stream) {
+Transfers::Transfers(int64_t bytes, DevicePointer arena, char *mirror, Stream stream)
+    : bytes(bytes), arena(arena), mirror(mirror), stream(stream) {
   driver.check(driver.streamCreate(&upload, streamNonBlocking), "cannot make a stream");
-  if (int64_t bytes = bytesOf(manifest); bytes > 0)
+  if (bytes > 0)
     driver.check(driver.memAlloc(&staging, static_cast<size_t>(bytes)),
                  fmt::format("cannot take {} bytes for inputs", bytes));
   for (Event *event : {&sent, &taken, &slots[0].done, &slots[1].done})

@@ -21,11 +21,12 @@ inline constexpr size_t callsAhead = 2;
 
 class Transfers {
 public:
-  /// Bytes of the device beside the arena.
-  static int64_t bytesOf(const Manifest &manifest);
+  /// Bytes of the device beside the arena that calls of an entry function take.
+  static int64_t bytesFor(const EntryFunction &entry);
 
-  /// `arena` of the device, and `mirror`, where the host sees it. `stream`: that which computes.
-  Transfers(const Manifest &manifest, DevicePointer arena, char *mirror, Stream stream);
+  /// `arena` of the device, and `mirror`, where the host sees it. `stream`: that which computes. For calls of entry functions that take
+  /// `bytes` at most.
+  Transfers(int64_t bytes, DevicePointer arena, char *mirror, Stream stream);
   ~Transfers();
   Transfers(const Transfers &) = delete;
   Transfers &operator=(const Transfers &) = delete;
@@ -35,6 +36,9 @@ public:
 
   /// Has the outputs fetched when what the stream was asked for is done.
   void fetchOutputs(const EntryFunction &entry);
+
+  /// Bytes of inputs that there is room for.
+  int64_t capacity() const { return bytes; }
 
   /// Calls whose outputs were asked for and not waited for.
   size_t underWay() const { return calls.size(); }
@@ -55,6 +59,7 @@ private:
   void showOutputs();
 
   const Driver &driver = Driver::get();
+  int64_t bytes; ///< of the staging memory
   DevicePointer arena;
   char *mirror;
   Stream stream, upload = nullptr;

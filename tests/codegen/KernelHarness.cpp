@@ -101,7 +101,7 @@ static constexpr int64_t mostPacked = 4;
 
 bool LoadedKernels::compileForCuda() {
   cuda::Device small;
-  small.name = "small", small.multiprocessors = 1, small.threadsEach = 32;
+  small.name = "small", small.multiprocessors = 1, small.threadsEach = 32, small.cacheBytes = 0;
   struct Variant {
     std::string name;
     cuda::Device device;

@@ -60,7 +60,8 @@ struct Launch {
     std::string all;
     for (auto [i, text] : llvm::enumerate(texts)) all += text.str("k" + std::to_string(i));
     module = parseSourceString<ModuleOp>(all, &context);
-    module->walk([&](KernelOp kernel) { kernels.push_back(kernel); });
+    if (module) module->walk([&](KernelOp kernel) { kernels.push_back(kernel); });
+    EXPECT_EQ(kernels.size(), texts.size());
   }
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
@@ -86,7 +87,7 @@ std::vector<Buffer> runOn(EmulatedKernels &emulated, const cuda::CudaKernel &ker
 std::string checkTogether(ArrayRef<KernelText> texts) {
   Launch launch(texts);
   cuda::Device small;
-  small.name = "small", small.multiprocessors = 1, small.threadsEach = 32;
+  small.name = "small", small.multiprocessors = 1, small.threadsEach = 32, small.cacheBytes = 0;
   std::string source;
   for (const cuda::Device &device : {cuda::Device(), small})
     for (bool isPacked : {false, true}) {
@@ -99,11 +100,11 @@ std::string checkTogether(ArrayRef<KernelText> texts) {
         for (Type type : llvm::concat<const Type>(kernel->getOperandTypes(), kernel->getResultTypes()))
           if (isPacked) alignments.back().push_back(cast<NamedTensorType>(type).getElementBytes());
         FailureOr<const cuda::CudaKernel *> one = written.emit(kernel, alignments.back());
-        if (failed(one)) return "";
+        if (failed(one)) return ADD_FAILURE() << "no code", "";
         alone.push_back(*one);
       }
       FailureOr<const cuda::CudaKernel *> together = written.emit(launch.kernels, alignments);
-      if (failed(together)) return "";
+      if (failed(together)) return ADD_FAILURE() << "no code", "";
       if (source.empty()) source = (*together)->source;
       EmulatedKernels emulated(llvm::map_to_vector(
           written.getKernels(), [](auto &kernel) -> const cuda::CudaKernel * { return kernel.get(); }));

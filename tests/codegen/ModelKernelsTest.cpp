@@ -75,6 +75,9 @@ void compileForGpus(const std::string &example, const std::vector<std::string> &
 }
 TEST(ModelKernels, ByteGptCompilesForGpus) { compileForGpus("03-byte-gpt.tsr", {}); }
 TEST(ModelKernels, Gpt2InF32CompilesForGpus) { compileForGpus("04-gpt2.tsr", {"d.batch=16", "d.seq=1024"}); }
+TEST(ModelKernels, Gpt2WithLargeHeadsCompilesForGpus) {
+  compileForGpus("04-gpt2.tsr", {"compute=bf16", "heads=6", "head_size=128", "d.batch=2", "d.seq=1024"});
+}
 TEST(ModelKernels, Gpt2CompilesForGpus) { compileForGpus("04-gpt2.tsr", {"compute=bf16", "d.batch=32", "d.seq=1024"}); }
 
 } // namespace

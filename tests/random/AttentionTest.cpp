@@ -128,11 +128,23 @@ TEST(AttentionSweeps, OneForward) {
   }
 }
 
+/// What rounds to whole numbers does so after the division by the sum.
+TEST(AttentionSweeps, TwoWhereWeightsAreNoMultiples) {
+  Attention attention{.name = "Whole", .batch = 1, .seq = 150, .heads = 2, .headSize = 16};
+  attention.p = "float(int(softmax[key](score) * 15.0)) * 0.0667";
+  int withSoftmax = 0;
+  for (const auto &kernel : cudaKernels(attention, "")) {
+    withSoftmax += StringRef(kernel->source).contains("tsr::Softmax<float>");
+    EXPECT_FALSE(StringRef(kernel->source).contains("tsr::advance<4>(")) << kernel->source;
+  }
+  EXPECT_GE(withSoftmax, 1);
+}
+
 /// Each barrier of the tiled kernels is taken out in turn, and each wait for copies; the emulator must then report a race. How many
 /// there were.
-static int checkWithout(StringRef statement, const Attention &attention) {
+static int checkWithout(StringRef statement, const Attention &attention, StringRef compute = "bf16") {
   int count = 0;
-  for (const auto &kernel : cudaKernels(attention, "bf16")) {
+  for (const auto &kernel : cudaKernels(attention, compute)) {
     std::vector<std::vector<char>> memory(kernel->parameterTypes.size(), std::vector<char>(1 << 20));
     std::vector<void *> arguments;
     for (std::vector<char> &bytes : memory) arguments.push_back(bytes.data());
@@ -158,6 +170,10 @@ TEST(AttentionBarriers, EachIsMissed) {
   EXPECT_GE(checkWithout("tsr::sync_block();", plain), 4);
   // And one where a block goes over the heads that share keys.
   EXPECT_GE(checkWithout("tsr::sync_block();", shared), 5);
+  // Two where there is no room for a tile on its way.
+  Attention large{.name = "Large", .batch = 1, .seq = 150, .heads = 1, .headSize = 64};
+  EXPECT_GE(checkWithout("tsr::sync_block();", large, ""), 8);
+  EXPECT_GE(checkWithout("tsr::wait_for_copies();", large, ""), 4);
 }
 
 static void checkOnGpu(const Attention &attention, StringRef compute) {

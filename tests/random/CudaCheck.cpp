@@ -12,7 +12,7 @@ using namespace tessera::test;
 
 cuda::Device tessera::test::smallDevice() {
   cuda::Device device;
-  device.name = "small", device.multiprocessors = 1, device.threadsEach = 32;
+  device.name = "small", device.multiprocessors = 1, device.threadsEach = 32, device.cacheBytes = 0;
   return device;
 }
 

@@ -157,6 +157,26 @@ template <int N, typename T> TSR_DEVICE vec<T, N> load(const T *from) {
   return result;
 }
 
+/// The same of what nobody will find in the cache again: it makes room there first. At least 16 bytes (PTX: ld.global.cs).
+template <int N, typename T> TSR_DEVICE vec<T, N> load_streaming(const T *from) {
+#ifdef __CUDACC__
+  static_assert(N * sizeof(T) % 16 == 0);
+  vec<T, N> result;
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(N * sizeof(T)) / 16; ++i) {
+    uint4 word;
+    asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+                 : "l"(__cvta_generic_to_global(reinterpret_cast<const uint4 *>(from) + i))
+                 : "memory");
+    memcpy(reinterpret_cast<char *>(result.values) + i * 16, &word, 16);
+  }
+  return result;
+#else
+  return load<N>(from);
+#endif
+}
+
 template <int N, typename T> TSR_DEVICE void store(T *to, const vec<T, N> &x) {
 #ifdef __CUDACC__
   constexpr int bytes = N * sizeof(T) < 16 ? N * sizeof(T) : 16;
@@ -170,6 +190,25 @@ template <int N, typename T> TSR_DEVICE void store(T *to, const vec<T, N> &x) {
 #else
   emulation::check_address(to, N * sizeof(T));
   for (int i = 0; i < N; ++i) to[i] = x[i];
+#endif
+}
+
+/// As `load_streaming` (PTX: st.global.cs).
+template <int N, typename T> TSR_DEVICE void store_streaming(T *to, const vec<T, N> &x) {
+#ifdef __CUDACC__
+  static_assert(N * sizeof(T) % 16 == 0);
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(N * sizeof(T)) / 16; ++i) {
+    uint4 word;
+    memcpy(&word, reinterpret_cast<const char *>(x.values) + i * 16, 16);
+    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(__cvta_generic_to_global(reinterpret_cast<uint4 *>(to) + i)), "r"(word.x), "r"(word.y),
+                   "r"(word.z), "r"(word.w)
+                 : "memory");
+  }
+#else
+  store(to, x);
 #endif
 }
 
