@@ -236,15 +236,21 @@ bool Grouping::meetInRowsOnly(const Cluster &a, const Cluster &b) const {
   int64_t points = 1;
   for (AxisAttr axis : a.space) points *= axis.getSize();
   if (points < smallSpace) return false;
+  // A low number that is widened wherever it is used is the same number.
+  auto rootOf = [](Value value) {
+    auto cast = value.getDefiningOp<CastOp>();
+    return cast && isRecomputed(cast) ? cast.getX() : value;
+  };
   llvm::SmallPtrSet<Value, 16> elements; // values of the whole space that `a` reads or makes
   auto note = [&](Value value) {
-    if (sortedAxes(tensorType(value)) == a.space) elements.insert(value);
+    if (sortedAxes(tensorType(value)) == a.space) elements.insert(rootOf(value));
   };
   for (int n : a.nodes) {
     llvm::for_each(nodes[n].op->getOperands(), note);
     llvm::for_each(nodes[n].op->getResults(), note);
   }
   auto isCommon = [&](Value value) {
+    value = rootOf(value);
     Operation *producer = value.getDefiningOp();
     return elements.contains(value) && !(producer && isRecomputed(producer));
   };
