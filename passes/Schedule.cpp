@@ -79,7 +79,7 @@ static MemoryRoom roomOf(func::FuncOp function, const StoragePlan &plan, int64_t
 }
 
 /// A function with its storage planned: launches that need copies, or more of the arena, are not formed. Mostly the bytes that live
-/// at the fullest moment tell; where buffers are packed worse, each launch is tried with packing, which takes longer.
+/// at the fullest moment tell; where buffers are packed worse, launches are tried with packing, which takes longer.
 void SchedulePass::saveLaunches(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
   auto packed = [](const StoragePlan &plan) { return packBuffers(plan.lifetimes()).bytes; };
   int64_t most = liveBytesBound(before.lifetimes()), packedBefore = packed(before);

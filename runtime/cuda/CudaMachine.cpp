@@ -204,8 +204,7 @@ void CudaMachine::requireFree(size_t needed) const {
   driver.check(driver.memGetInfo(&free, &total), "the GPU's memory");
   if (needed > free)
     fail("the program needs {} bytes of {}'s memory, of which {} of {} are free; compile it with a smaller batch, or "
-         "end "
-         "what uses the GPU",
+         "end what uses the GPU",
          needed, deviceName, free, total);
 }
 
