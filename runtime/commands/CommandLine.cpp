@@ -72,7 +72,7 @@ static void addTrain(CLI::App &app, Options &options) {
           "--audit-precision", [&options] { options.auditSteps = 3; },
           "compare some steps with f32 and say which values are farthest off; saves nothing")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  train->add_option("--tensorboard", options.tensorboard, "not supported yet");
+  train->add_option("--tensorboard", options.tensorboard, "write scalars for TensorBoard to this folder");
   train->add_option("--skip-batches", options.skipBatches, "leave out so many batches")->check(wholeNumber(0));
   train->add_flag("--overfit-batch", options.overfitBatch, "train on the first batch for ever");
   train->add_flag("--quiet", options.quiet, "only warnings and errors");
@@ -105,7 +105,6 @@ static void addOthers(CLI::App &app, Options &options) {
 }
 
 static void refuseWhatIsMissing(const Options &options) {
-  if (!options.tensorboard.empty()) failUsage("--tensorboard is not supported yet; use --metrics FILE");
   if (!options.tokenizer.empty()) failUsage("--tokenizer is not supported yet; use --prompt-tokens");
   if (!options.map.empty()) failUsage("--map is not supported yet; rename the tensors to the paths that 'info' lists");
   for (const char *name :

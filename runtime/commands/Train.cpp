@@ -15,9 +15,9 @@
 #include "runtime/checkpoint/DurableFile.h"
 #include "runtime/commands/Session.h"
 #include "runtime/data/BatchLoader.h"
-#include "runtime/train/Metrics.h"
 #include "runtime/train/PrecisionAudit.h"
 #include "runtime/train/Progress.h"
+#include "runtime/train/RunRecord.h"
 #include "runtime/train/Settings.h"
 #include "runtime/train/Signals.h"
 #include "runtime/train/StepReport.h"
@@ -117,7 +117,7 @@ private:
   std::optional<CheckpointFolder> folder;
   std::optional<Evaluation> evaluation;
   std::optional<Progress> progress;
-  MetricsWriter metrics;
+  RunRecord records;
   Profile *profile = nullptr; ///< null: off
   CheckpointInfo info;
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now(), savedAt = begun;
@@ -290,10 +290,10 @@ void Training::openOutputs() {
   openEvaluation();
   if (!options.profile.empty()) profile = &program.startProfile();
   // Last: a run that fails before leaves the file as it is.
-  metrics.open(options.metrics, step, info.evaluated);
+  records.open(options.metrics, options.tensorboard, step, info.evaluated);
   for (const std::string &change : changes) {
     progress->say("note: " + change);
-    metrics.announce({{"step", step}, {"split", "note"}, {"note", change}});
+    records.announce({{"step", step}, {"split", "note"}, {"note", change}});
   }
 }
 
@@ -308,18 +308,18 @@ void Training::openEvaluation() {
 
 void Training::record(const StepReport &report) {
   progress->step(report);
-  if (options.metrics.empty()) return;
+  if (!records) return;
   Json json = recordOf(report);
   json[unit] = static_cast<int64_t>(unitsPerStep * static_cast<double>(step));
   json["seconds"] = secondsSinceStart();
-  metrics.write(json);
+  records.write(json);
 }
 
 void Training::watchDivergence(const StepReport &report) {
   notFinite = report.finite ? 0 : notFinite + 1;
   if (notFinite == 1) firstNotFinite = fmt::format("step {}, {}", step, whatIsNotFinite(report));
   if (notFinite < longestDivergence) return;
-  metrics.sync();
+  records.sync();
   throw Error(fmt::format("diverged: not finite {} steps in a row, up to step {}, the first time at {}{}; {}; "
                           "lower the learning rate or clip the gradients",
                           longestDivergence, step, firstNotFinite,
@@ -337,7 +337,7 @@ void Training::evaluateNow() {
   if (gaveUp) return; // the resumed run does it
   const char *split = settings.text("evaluate.on", "val") == "train" ? "evaluate" : "val";
   progress->evaluation(step, split, *result);
-  metrics.write({{"step", step},
+  records.write({{"step", step},
                  {"split", split},
                  {"losses", namedNumbers(result->losses)},
                  {"metrics", namedNumbers(result->metrics)},
@@ -367,7 +367,7 @@ void Training::save() {
   if (!folder || savedStep == step) return;
   NotStepping pause(*progress);
   info.step = step;
-  metrics.sync();
+  records.sync();
   try {
     program.pullState();
     lastGood = saveCheckpoint(*folder, info, manifest, stateIn(program));
@@ -438,7 +438,7 @@ void Training::writeProfile() {
 ExitCode Training::stopEarly(int signal) {
   writeProfile();
   save();
-  metrics.sync();
+  records.sync();
   if (!folder) {
     progress->say(fmt::format("stopped at step {}; nothing was saved, since there is no --checkpoint-dir", step));
     return static_cast<ExitCode>(128 + signal);
@@ -476,7 +476,7 @@ ExitCode Training::run() {
   if (gaveUp) return stopEarly(signals.stopRequested());
   writeProfile();
   save();
-  metrics.sync();
+  records.sync();
   if (folder && savedStep != step)
     fail("trained to step {}, but that could not be saved in {}, see the warning above; run again when that is mended",
          step, folder->path());

@@ -22,7 +22,6 @@ TEST_F(Launcher, UsageErrorsExitWithTwo) {
   EXPECT_EQ(unknown.status, 2);
   EXPECT_NE(unknown.output.find("did you mean 'evaluate.every'"), std::string::npos) << unknown.output;
   EXPECT_EQ(run("train --set evaluate.every=often").status, 2);
-  EXPECT_EQ(run("train --tensorboard x").status, 2);
   EXPECT_EQ(run("train", "WORLD_SIZE=2").status, 2);
   EXPECT_EQ(run("train", "SLURM_STEP_NUM_TASKS=2").status, 2);
 }

@@ -1,0 +1,45 @@
+//===- Events.h - the record of a run for TensorBoard ------------------------===//
+//
+// A file of events: records framed as TFRecords, each a `tensorflow.Event` in the wire format of protocol buffers. Only
+// scalars are written. The fields are those of tensorflow/core/util/event.proto and framework/summary.proto.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_TRAIN_EVENTS_H
+#define TESSERA_RUNTIME_TRAIN_EVENTS_H
+
+#include "runtime/Json.h"
+
+#include <chrono>
+#include <cstdio>
+
+namespace tessera::runtime {
+
+/// Writes the numbers of records (`docs/metrics.md`) as scalars called `SPLIT/NAME`. Without a folder it writes nothing.
+class EventWriter {
+public:
+  EventWriter() = default;
+  ~EventWriter();
+  EventWriter(const EventWriter &) = delete;
+
+  /// For a run that starts at `step`. Makes the folder; with the first record a file of its own in it, which tells
+  /// TensorBoard that what earlier files hold from the next step on is void.
+  void open(const std::string &folder, int64_t step);
+  /// Others can read a record within about a second.
+  void write(const Json &record);
+  void sync();
+
+private:
+  void begin();
+  void put(std::string event);
+
+  std::string folder, path;
+  int64_t step = 0;
+  std::FILE *file = nullptr;
+  bool failed = false; ///< and said so
+  std::chrono::steady_clock::time_point flushed;
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_TRAIN_EVENTS_H
