@@ -125,6 +125,12 @@ void DivOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulat
   if (needed(1)) flow(*this, b, accumulate, 1, b.neg(b.mul(quotient, getResult())));
 }
 
+// da = d, db = -d floor(a / b)
+void ModOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
+  if (needed(0)) flow(*this, b, accumulate, 0, d[0]);
+  if (needed(1)) flow(*this, b, accumulate, 1, b.neg(b.mul(d[0], b.binary<FloorDivOp>(getLhs(), getRhs()))));
+}
+
 /// The side that the comparison picks gets the gradient; at a tie that is the left one.
 static void flowToPicked(Operation *op, Predicate predicate, GraphBuilder &b, Value d, Needed needed,
                          Accumulate accumulate) {

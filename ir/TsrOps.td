@@ -92,7 +92,7 @@ def Tsr_MaxOp : Tsr_DifferentiableBinaryOp<"max"> { let summary = "larger of two
 def Tsr_MinOp : Tsr_DifferentiableBinaryOp<"min"> { let summary = "smaller of two; at a tie the gradient goes to the left side. NaN if either is NaN"; }
 def Tsr_PowOp : Tsr_DifferentiableBinaryOp<"pow", Tsr_FloatTensor> { let summary = "power; the gradient of the exponent is zero where the base is not positive"; }
 def Tsr_FloorDivOp : Tsr_BinaryOp<"floordiv"> { let summary = "quotient rounded down"; }
-def Tsr_ModOp : Tsr_BinaryOp<"mod"> { let summary = "remainder with the sign of the divisor"; }
+def Tsr_ModOp : Tsr_DifferentiableBinaryOp<"mod"> { let summary = "remainder with the sign of the divisor: a - b floor(a / b)"; }
 def Tsr_AndOp : Tsr_BinaryOp<"and", Tsr_BoolTensor, [Commutative]> { let summary = "logical and"; }
 def Tsr_OrOp : Tsr_BinaryOp<"or", Tsr_BoolTensor, [Commutative]> { let summary = "logical or"; }
 

@@ -95,6 +95,11 @@ void tessera::test::addElementwiseSamples(SampleTable &table) {
     Value lhs = s.input(s.someAxes());
     return {s.div(lhs, s.awayFromZero(s.someAxes(), 0.5, 2))};
   };
+  table["tsr.mod"] =
+      [](Sample &s) -> SmallVector<Value> { // quotients away from integers: 3.1 to 3.7, and their negatives
+    Value lhs = s.input(s.someAxes(), 3.3, 3.7);
+    return {s.binary<ModOp>(lhs, s.awayFromZero(s.someAxes(), 1, 1.05))};
+  };
   table["tsr.pow"] = [](Sample &s) -> SmallVector<Value> {
     Value base = s.input(s.someAxes(), 0.3, 2);
     return {s.pow(base, s.input(s.someAxes()))};
