@@ -267,15 +267,17 @@ std::optional<std::vector<AxisRef>> Elaborator::resolveAxes(const ast::Axes &axe
 }
 
 /// A name for a local dim that no dim of the program, of an enclosing call, or of another size has.
-std::string Elaborator::uniqueAxisName(StringRef name, int64_t size) {
+std::string Elaborator::uniqueAxisName(StringRef name, int64_t size, bool isRows) {
   for (unsigned suffix = 1;; ++suffix) {
     std::string candidate = suffix == 1 ? name.str() : (name + "_" + Twine(suffix)).str();
     bool taken = Program.dims.count(candidate);
     for (Frame *frame = Current; frame && !taken; frame = frame->caller) taken = frame->locals.count(candidate);
     for (const Level &level : Levels) taken |= level.axis.name == candidate;
     auto known = LocalSizes.find(candidate);
-    if (taken || (known != LocalSizes.end() && known->second != size)) continue;
+    if (known != LocalSizes.end()) taken |= known->second != size || RowAxes.contains(candidate) != isRows;
+    if (taken) continue;
     LocalSizes[candidate] = size;
+    if (isRows) RowAxes.insert(candidate);
     return candidate;
   }
 }
@@ -294,8 +296,9 @@ bool Elaborator::declareLocalDim(const ast::DimSize &dim) {
     return false;
   }
   std::optional<int64_t> size;
+  std::string like;
   if (dim.kind == ast::DimSize::Kind::Like) {
-    if (std::optional<AxisRef> like = resolveAxis(dim.like)) size = like->size;
+    if (std::optional<AxisRef> axis = resolveAxis(dim.like)) size = axis->size, like = axis->name;
   } else if (dim.kind == ast::DimSize::Kind::Equal) {
     size = checkedSize(eval(*dim.size), dim.size->span, dim.name.text);
   } else {
@@ -303,7 +306,7 @@ bool Elaborator::declareLocalDim(const ast::DimSize &dim) {
         .help("write `dim " + dim.name.text + " = …` or `like …`");
   }
   if (!size) return false;
-  AxisRef axis{uniqueAxisName(dim.name.text, *size), *size};
+  AxisRef axis{uniqueAxisName(dim.name.text, *size, isRowAxis(like)), *size};
   Current->axes[dim.name.text] = axis;
   Current->locals[axis.name] = axis;
   return true;

@@ -55,12 +55,18 @@ struct Parameter {
 /// How the number of a batch comes about from those of its parts, under accumulation.
 enum class OfParts { Mean, Sum, Neither };
 
-/// A value that a reduction over `batch` made.
+/// A value that a reduction over `batch` made; or another use of its rows' places, without a value.
 struct BatchReduction {
   mlir::Value value;
   OfParts parts = OfParts::Mean;
   Span span;
   bool isLogged = false; ///< a loss or metric is this value, or a sum of such values with factors
+};
+
+/// A mean over rows that weigh differently, and what all of them weigh.
+struct WeightedMean {
+  mlir::Value value, count;
+  mlir::Value weights; ///< those that the model file gives; null: only whole rows are left out
 };
 
 /// A named scalar: a loss or a metric.
@@ -171,7 +177,7 @@ private:
   std::optional<std::vector<AxisRef>> resolveAxes(const ast::Axes &axes, const Tensor *all = nullptr);
   bool define(const ast::Name &name, Value value);
   bool declareLocalDim(const ast::DimSize &dim);
-  std::string uniqueAxisName(llvm::StringRef name, int64_t size);
+  std::string uniqueAxisName(llvm::StringRef name, int64_t size, bool isRows);
 
   //===--- Expressions (Expressions.cpp, Operators.cpp, Indexing.cpp) ----===//
   Value eval(const ast::Expr &expr);
@@ -243,6 +249,7 @@ private:
   Value parameterValue(const Parameter &parameter, unsigned level);
   mlir::Value stateArgument(llvm::StringRef path, NamedTensorType type);
   mlir::Value inputArgument(llvm::StringRef name, NamedTensorType type, mlir::DictionaryAttr attr);
+  mlir::DictionaryAttr plainInput(llvm::StringRef name);
   mlir::Value counter(llvm::StringRef name);
   mlir::Value import(mlir::Value value, unsigned fromLevel);
   llvm::SmallVector<mlir::Value> salts();
@@ -279,6 +286,14 @@ private:
   bool isKeptName(llvm::StringRef name);
   void checkKeptNames();
   mlir::DictionaryAttr settingsAttribute();
+  bool isRowAxis(llvm::StringRef name) const { return name == "batch" || RowAxes.contains(name); }
+  bool hasRowAxis(llvm::ArrayRef<llvm::StringRef> axes) const {
+    return llvm::any_of(axes, [&](llvm::StringRef axis) { return isRowAxis(axis); });
+  }
+  mlir::Value leastOf(ReduceKind kind, mlir::Value like);
+  mlir::Value rowWeightsAlong(llvm::ArrayRef<llvm::StringRef> axes);
+  mlir::Value countOf(mlir::Value value, const ast::Bind &bind);
+  void noteBatchUse(llvm::StringRef axis, Span span);
   void noteBatchReduction(mlir::Value value, llvm::ArrayRef<llvm::StringRef> over, OfParts parts, Span span);
   OfParts partsOf(mlir::Value value);
   OfParts partsOfLog(mlir::Value value, const ast::Bind &bind);
@@ -348,6 +363,7 @@ private:
   mlir::Block *EntryBlock = nullptr;
   bool Training = false;
   bool IsPredict = false;
+  bool IsEvaluate = false;
   std::vector<Level> Levels;
   std::vector<LogEntry> EntryLogs;
   llvm::StringMap<mlir::Value> StateArguments, InputArguments;
@@ -364,6 +380,8 @@ private:
   llvm::StringMap<Declared> DeclaredPaths; ///< in this expansion of the model
   llvm::StringMap<unsigned> DrawsAt;       ///< random draws so far at each path
   mlir::Value RowWeights;                  ///< in `evaluate`
+  llvm::StringSet<> RowAxes;               ///< that are declared like `batch`
+  std::vector<WeightedMean> WeightedMeans; ///< in `evaluate`
   llvm::StringMap<std::pair<const ast::Definition *, unsigned>> TrainLets;
   std::vector<llvm::DenseMap<const ast::Definition *, Value>> TrainLetValues; ///< by level
   unsigned MicroBatches = 1;

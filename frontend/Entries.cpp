@@ -33,6 +33,7 @@ void Elaborator::beginEntry(StringRef name, bool training) {
   EntryBlock = Entry.addEntryBlock();
   Training = training;
   IsPredict = name == "predict";
+  IsEvaluate = name == "evaluate";
   Levels.clear();
   EntryLogs.clear();
   StateArguments.clear();
@@ -48,6 +49,8 @@ void Elaborator::beginEntry(StringRef name, bool training) {
   LocalSizes.clear();
   RowWeights = nullptr;
   BatchReductions.clear();
+  WeightedMeans.clear();
+  RowAxes.clear();
   continueAtLevel();
 }
 
@@ -169,7 +172,7 @@ void Elaborator::buildUpdates(llvm::ArrayRef<mlir::Value> gradients) {
   types.push_back(B.scalarType(F32));
   CurrentName = "clip";
   auto clip = ClipOp::create(B, B.getLoc(), types, gradients, limit, /*unscale=*/mlir::Value());
-  if (hasLowType() && isKeptName("gradients"))
+  if (isKeptName("gradients") && hasLowType()) // the name is one that is known, whatever the type
     clip->setAttr(attrs::keep, mlir::TypeAttr::get(mlir::Float32Type::get(&Context)));
   mlir::Value norm = clip.getNorm(), rate;
   unsigned index = 0, trained = 0;
@@ -259,10 +262,7 @@ void Elaborator::buildEvaluate() {
   frame.scopes.emplace_back();
   FrameScope scope(*this, frame);
   std::optional<int64_t> rows = Program.dims.count("batch") ? dimSize("batch", Program.train->span) : std::nullopt;
-  if (rows)
-    RowWeights = inputArgument("weight", B.type({axis(&Context, "batch", *rows)}, F32),
-                               B.getDictionaryAttr({B.getNamedAttr("name", B.getStringAttr("weight")),
-                                                    B.getNamedAttr("role", B.getStringAttr("weight"))}));
+  if (rows) RowWeights = inputArgument("weight", B.type({axis(&Context, "batch", *rows)}, F32), plainInput("weight"));
   evalTrainItems(/*isTraining=*/false);
   if (Engine.hasErrors()) return;
   mlir::Value rowCount = RowWeights ? B.sum(RowWeights, {"batch"}) : B.scalar(1, F32);
@@ -322,9 +322,7 @@ void Elaborator::buildPredict() {
 /// Initial values: draws are keyed by the parameter's path, so that one more layer changes no other number.
 void Elaborator::buildInit() {
   beginEntry("init", /*training=*/true);
-  mlir::Value seed = inputArgument("seed", B.scalarType(I64),
-                                   B.getDictionaryAttr({B.getNamedAttr("name", B.getStringAttr("seed")),
-                                                        B.getNamedAttr("role", B.getStringAttr("seed"))}));
+  mlir::Value seed = inputArgument("seed", B.scalarType(I64), plainInput("seed"));
   mlir::Value zero = B.scalar(0, I32);
   for (auto &[path, parameter] : Parameters) {
     CurrentName = path.str();

@@ -155,8 +155,8 @@ bool Elaborator::evalLog(const ast::LogStmt &log) {
       ok = false;
       continue;
     }
-    LogEntry entry{name, log.isLoss, materialize(value, F32), value.tensor.count, bind.name.span, Current->callSite,
-                   {}};
+    LogEntry entry{name, log.isLoss, materialize(value, F32), {}, bind.name.span, Current->callSite, {}};
+    if (IsEvaluate) entry.count = countOf(entry.value, bind);
     entry.expansion = Current->expansion;
     entry.parts = partsOfLog(entry.value, bind);
     for (Frame *frame = Current; frame && frame->expansion; frame = frame->caller) entry.modelCall = frame->callSite;
@@ -213,6 +213,7 @@ Value Elaborator::evalRef(const ast::RefExpr &expr) {
 Value Elaborator::position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr) {
   if (axes.size() != 1) return failed(Code::E0207, expr.axes->span, "`pos` takes one axis");
   if (!EntryBlock) return failed(Code::E0219, expr.span, "positions are not known at compile time");
+  noteBatchUse(axes[0].name, expr.span);
   Tensor result;
   result.level = level();
   result.closed = true;
@@ -297,6 +298,7 @@ Value Elaborator::evalRepeat(const ast::RepeatExpr &expr) {
   if (!evalCarried(expr, initial) || !axis) return Value();
   if (!EntryBlock) return failed(Code::E0219, expr.span, "`repeat` is not known at compile time");
   if (level() >= 8) return failed(Code::E0601, expr.span, "repeats nest deeper than 8");
+  noteBatchUse(axis->name, expr.axis.span);
   for (const Level &outer : Levels)
     if (outer.axis == *axis)
       return failed(Code::E0212, expr.axis.span, "an enclosing repeat runs along `" + axis->name + "` already");

@@ -262,7 +262,11 @@ std::optional<int64_t> Elaborator::computeDimSize(const DimDecl &decl, Span use)
   StringRef name = dim.name.text;
   if (dim.kind == ast::DimSize::Kind::Equal) return checkedSize(eval(*dim.size), dim.size->span, name);
   if (dim.kind == ast::DimSize::Kind::Like) {
-    if (Program.dims.count(dim.like.text)) return dimSize(dim.like.text, dim.like.span);
+    if (Program.dims.count(dim.like.text)) {
+      std::optional<int64_t> size = dimSize(dim.like.text, dim.like.span);
+      if (isRowAxis(dim.like.text)) RowAxes.insert(name);
+      return size;
+    }
     resolveAxis(dim.like); // reports it as unknown
     return std::nullopt;
   }

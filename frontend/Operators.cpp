@@ -12,7 +12,6 @@ Tensor Elaborator::here(Tensor tensor) {
   if (tensor.level < level()) {
     tensor.value = import(tensor.value, tensor.level);
     tensor.level = level();
-    tensor.count = nullptr;
   }
   return tensor;
 }

@@ -33,6 +33,12 @@ mlir::Value Elaborator::inputArgument(StringRef name, NamedTensorType type, mlir
   return argument;
 }
 
+/// Of an input whose name says all of it.
+mlir::DictionaryAttr Elaborator::plainInput(StringRef name) {
+  return B.getDictionaryAttr(
+      {B.getNamedAttr("name", B.getStringAttr(name)), B.getNamedAttr("role", B.getStringAttr(name))});
+}
+
 /// `step` or `seed`, at the entry's level.
 mlir::Value Elaborator::counter(StringRef name) {
   return stateArgument(name, B.scalarType(name == "step" ? I32 : I64));
@@ -56,10 +62,12 @@ mlir::Value Elaborator::import(mlir::Value value, unsigned fromLevel) {
   return value;
 }
 
-/// What random draws inside repeats are told apart by.
+/// What random draws inside repeats, and in the batches of an evaluation, are told apart by.
 llvm::SmallVector<mlir::Value> Elaborator::salts() {
   llvm::SmallVector<mlir::Value> values;
   for (unsigned l = 0; l < Levels.size(); ++l) values.push_back(import(Levels[l].induction(), l + 1));
+  if (!IsEvaluate) return values;
+  values.push_back(import(inputArgument("batch_number", B.scalarType(I32), plainInput("batch_number")), 0));
   return values;
 }
 

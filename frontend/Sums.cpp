@@ -130,11 +130,11 @@ Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
     for (auto &[value, span] : tensors) message.label(span, describeAxes(value.tensor.type()));
     return Value();
   }
-  if (RowWeights && llvm::is_contained(over, "batch")) {
+  if (mlir::Value rows = rowWeightsAlong(over)) {
     if (type != F32)
       for (mlir::Value &operand : operands) operand = B.cast(operand, F32);
     type = F32;
-    operands.push_back(import(RowWeights, 0));
+    operands.push_back(rows);
   }
   Tensor result;
   result.level = level();
@@ -151,6 +151,20 @@ Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
   return result;
 }
 
+/// In `evaluate`: 1 for each row, 0 for one that only fills up the batch, along those of the axes that rows lie along. Null
+/// if there are none, and elsewhere.
+mlir::Value Elaborator::rowWeightsAlong(llvm::ArrayRef<StringRef> axes) {
+  mlir::Value weights;
+  if (!RowWeights) return weights;
+  for (StringRef axis : axes) {
+    if (!isRowAxis(axis)) continue;
+    mlir::Value along = import(RowWeights, 0);
+    if (axis != "batch") along = B.rename(along, {"batch"}, {axis});
+    weights = weights ? B.mul(weights, along) : along;
+  }
+  return weights;
+}
+
 /// Sum over count. In `evaluate` rows that only pad the batch weigh nothing.
 Value Elaborator::reduceMean(const Tensor &x, llvm::ArrayRef<StringRef> over, const Value *mask, Span span) {
   mlir::Value value = B.cast(x.value, F32);
@@ -164,13 +178,9 @@ Value Elaborator::reduceMean(const Tensor &x, llvm::ArrayRef<StringRef> over, co
       if (!x.type().hasAxis(axis.getName()))
         return failed(Code::E0210, span, "the weights have the axis `" + axis.getName() + "`, the value has not");
     weight = materialize(*mask, F32);
-    if (MicroBatches > 1 && llvm::is_contained(over, "batch"))
-      return unsupported(span, "`where =` under accumulation is");
+    if (MicroBatches > 1 && hasRowAxis(over)) return unsupported(span, "`where =` under accumulation is");
   }
-  if (RowWeights && llvm::is_contained(over, "batch")) {
-    mlir::Value rows = import(RowWeights, 0);
-    weight = weight ? B.mul(weight, rows) : rows;
-  }
+  if (mlir::Value rows = rowWeightsAlong(over)) weight = weight ? B.mul(weight, rows) : rows;
   if (!weight) {
     result.value = B.mean(value, over);
     noteBatchReduction(result.value, over, OfParts::Mean, span);
@@ -191,9 +201,18 @@ Value Elaborator::reduceMean(const Tensor &x, llvm::ArrayRef<StringRef> over, co
   // Of no weight at all the mean is 0; weights may well add up to less than 1.
   mlir::Value isEmpty = B.compare(Predicate::EQ, count, B.scalar(0, F32));
   result.value = B.div(total, B.select(isEmpty, B.scalar(1, F32), count));
-  if (tensorType(count).isScalar()) result.count = count;
+  if (IsEvaluate && tensorType(count).isScalar())
+    WeightedMeans.push_back({result.value, count, mask ? mask->tensor.value : mlir::Value()});
   noteBatchReduction(result.value, over, OfParts::Mean, span);
   return result;
+}
+
+/// A scalar that no maximum, or minimum, of other numbers is.
+mlir::Value Elaborator::leastOf(ReduceKind kind, mlir::Value like) {
+  bool isMax = kind == ReduceKind::Max;
+  mlir::Type element = tensorType(like).getElementType();
+  if (element.isInteger()) return B.scalar(isMax ? INT32_MIN : INT32_MAX, element);
+  return B.scalar(isMax ? -INFINITY : INFINITY, element);
 }
 
 Value Elaborator::builtinReduce(StringRef name, const ast::CallExpr &call,
@@ -234,8 +253,12 @@ Value Elaborator::builtinReduce(StringRef name, const ast::CallExpr &call,
   result.closed = x.tensor.closed;
   ReduceKind kind = name == "sum" ? ReduceKind::Sum : name == "max" ? ReduceKind::Max : ReduceKind::Min;
   mlir::Value value = x.tensor.element().isInteger(1) ? B.cast(x.tensor.value, I32) : x.tensor.value;
-  if (RowWeights && kind == ReduceKind::Sum && llvm::is_contained(over, "batch"))
-    value = B.mul(B.cast(value, F32), import(RowWeights, 0));
+  if (mlir::Value rows = rowWeightsAlong(over)) {
+    if (kind == ReduceKind::Sum)
+      value = B.mul(B.cast(value, F32), rows);
+    else // rows that only fill up the batch are not looked at
+      value = B.select(B.compare(Predicate::NE, rows, B.scalar(0, F32)), value, leastOf(kind, value));
+  }
   result.value = B.reduce(kind, value, over);
   noteBatchReduction(result.value, over, kind == ReduceKind::Sum ? OfParts::Sum : OfParts::Neither, call.span);
   if (kind != ReduceKind::Sum) result.range = x.tensor.range;

@@ -83,8 +83,47 @@ Value Elaborator::lookupTrainLet(StringRef name, bool &found) {
   return value;
 }
 
+/// Parts along an axis that is like `batch` meet only parts along `batch`, so such reductions depend on how it is cut.
 void Elaborator::noteBatchReduction(mlir::Value value, llvm::ArrayRef<StringRef> over, OfParts parts, Span span) {
-  if (MicroBatches > 1 && llvm::is_contained(over, "batch")) BatchReductions.push_back({value, parts, span});
+  if (MicroBatches == 1 || !hasRowAxis(over)) return;
+  bool isBatchAlone = llvm::none_of(over, [&](StringRef axis) { return axis != "batch" && isRowAxis(axis); });
+  BatchReductions.push_back({value, isBatchAlone ? parts : OfParts::Neither, span});
+}
+
+/// What looks at the places of rows sees those of a part.
+void Elaborator::noteBatchUse(StringRef axis, Span span) {
+  if (MicroBatches > 1 && isRowAxis(axis)) BatchReductions.push_back({{}, OfParts::Neither, span});
+}
+
+/// What a batch's value of a loss or metric weighs in the mean over all batches: the weights of the means that it is computed
+/// from. Null: its rows.
+mlir::Value Elaborator::countOf(mlir::Value value, const ast::Bind &bind) {
+  llvm::SetVector<mlir::Value> seen;
+  seen.insert(value);
+  const WeightedMean *first = nullptr;
+  for (size_t next = 0; next < seen.size(); ++next) {
+    auto mean = llvm::find_if(WeightedMeans, [&](const WeightedMean &m) { return m.value == seen[next]; });
+    if (mean != WeightedMeans.end()) {
+      if (first && first->weights != mean->weights) {
+        Engine
+            .warning(Code::E0413, bind.value->span,
+                     "`" + bind.name.text +
+                         "` is made of means with different weights, so that evaluation takes the mean "
+                         "of its batches by their rows")
+            .help("log the terms apart: each is then weighted by its own");
+        return {};
+      }
+      first = first ? first : &*mean;
+      continue;
+    }
+    mlir::Operation *op = seen[next].getDefiningOp();
+    if (!op || op->getNumRegions() > 0) continue;
+    for (mlir::Value operand : op->getOperands()) {
+      auto hasRows = [&](AxisAttr axis) { return isRowAxis(axis.getName()); };
+      if (llvm::none_of(tensorType(operand).getAxes(), hasRows)) seen.insert(operand);
+    }
+  }
+  return first ? first->count : mlir::Value();
 }
 
 /// How the parts of a batch make up this value, and that the reductions it is made of are logged. Looks through what is
@@ -98,7 +137,9 @@ OfParts Elaborator::partsOf(mlir::Value value) {
   mlir::Operation *op = value.getDefiningOp();
   auto isConstant = [](mlir::Value v) { return llvm::isa_and_nonnull<ConstantOp>(v.getDefiningOp()); };
   auto reduce = llvm::dyn_cast_or_null<ReduceOp>(op);
-  if (llvm::isa_and_nonnull<NegOp, CastOp>(op) || (reduce && reduce.getKind() == ReduceKind::Sum))
+  auto isFloat = [](mlir::Value v) { return llvm::isa<mlir::FloatType>(tensorType(v).getElementType()); };
+  bool isCast = llvm::isa_and_nonnull<CastOp>(op) && isFloat(value) && isFloat(op->getOperand(0));
+  if (llvm::isa_and_nonnull<NegOp>(op) || isCast || (reduce && reduce.getKind() == ReduceKind::Sum))
     return partsOf(op->getOperand(0));
   if (llvm::isa_and_nonnull<AddOp, SubOp>(op)) {
     OfParts lhs = partsOf(op->getOperand(0)), rhs = partsOf(op->getOperand(1));
@@ -129,7 +170,10 @@ OfParts Elaborator::partsOfLog(mlir::Value value, const ast::Bind &bind) {
 void Elaborator::warnOfBatchReductions() {
   for (const BatchReduction &reduction : BatchReductions)
     if (!reduction.isLogged)
-      Engine.warning(Code::E0412, reduction.span, "under `accumulate` this reduces each part of the batch for itself")
+      Engine
+          .warning(Code::E0412, reduction.span,
+                   reduction.value ? "under `accumulate` this reduces each part of the batch for itself"
+                                   : "under `accumulate` rows are counted in each part of the batch for itself")
           .help("results depend on the number of parts; where that is not wanted, remove `accumulate`");
 }
 

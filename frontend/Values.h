@@ -63,13 +63,11 @@ struct Tensor {
   std::optional<Interval> range; ///< of integers
   std::optional<Affine> affine;  ///< set if it is a shifted position
   int input = -1;                ///< index of the data field that it is; -1 if it is none
-  mlir::Value count;             ///< of a mean with weights: their sum, a scalar of the same level
 
   /// Forgets what holds of a value but not of one computed from it.
   void forgetOrigin() {
     affine.reset();
     input = -1;
-    count = nullptr;
   }
   NamedTensorType type() const { return tensorType(value); }
   mlir::Type element() const { return type().getElementType(); }

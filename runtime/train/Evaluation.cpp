@@ -32,6 +32,8 @@ std::optional<EvaluationResult> Evaluation::run(int64_t maxBatches, const std::f
       auto *weights = reinterpret_cast<float *>(program.at(weight->offset));
       for (int64_t i = 0; i < weight->elements(); ++i) weights[i] = i < real ? 1.0f : 0.0f;
     }
+    if (const Value *number = entry.input("batch_number"))
+      *reinterpret_cast<int32_t *>(program.at(number->offset)) = static_cast<int32_t>(batch);
     program.call("evaluate");
     result.rows += real;
     for (Sum &sum : sums) {
