@@ -3,7 +3,7 @@
 // `x[axis = e else v]` becomes the cheapest of
 //   a slice           where e is `pos[b] + c` (with a pad where it leaves x),
 //   a slice and a sum where e is a number,
-//   a gather          everywhere else.
+//   a gather          everywhere else, as for windows (`pos[b] + pos[k]`) and strides (`2 * pos[b]`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -141,10 +141,6 @@ bool Elaborator::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std:
         if (isInteger && IsPredict && param->within.text.empty())
           message.label(param->span, "integers, when training")
               .help("say what they are below: `" + Engine.sources().text(param->span) + " in " + bind.name.text + "`");
-      return false;
-    }
-    if (value.isTensor() && value.tensor.window) {
-      unsupported(bind.value->span, "reading windows or in strides is");
       return false;
     }
     if (value.isTensor() && value.tensor.element().isInteger(1)) value.tensor.value = B.cast(value.tensor.value, I32);

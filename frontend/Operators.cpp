@@ -179,10 +179,6 @@ static void inferPosition(BinaryOp op, const Value &a, const Value &b, Tensor &r
   // `%` floors: whatever is on the left, the result lies in 0 … n - 1.
   if (op == BinaryOp::Mod && rb && rb->low > 0 && !ra) ra = Interval{INT32_MIN, INT32_MAX};
   if (ra && rb) result.range = intervalOf(op, *ra, *rb);
-  bool linear = op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul;
-  bool wasWindow = (a.isTensor() && a.tensor.window) || (b.isTensor() && b.tensor.window);
-  result.window = linear && result.closed &&
-                  (wasWindow || result.type().getRank() > 1 || (op == BinaryOp::Mul && result.type().getRank() == 1));
   // pos + n, n + pos, pos - n
   const Value *position = a.isTensor() && a.tensor.affine && b.isNumber()                          ? &a
                           : b.isTensor() && b.tensor.affine && a.isNumber() && op == BinaryOp::Add ? &b

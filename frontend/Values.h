@@ -59,7 +59,6 @@ struct Tensor {
   mlir::Value value;
   unsigned level = 0;            ///< how many repeats it lies inside of
   bool closed = false;           ///< computed from positions and numbers only
-  bool window = false;           ///< a position that moves along several axes, or in strides
   std::optional<Interval> range; ///< of integers
   std::optional<Affine> affine;  ///< set if it is a shifted position
   int input = -1;                ///< index of the data field that it is; -1 if it is none
