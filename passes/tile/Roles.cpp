@@ -45,7 +45,8 @@ struct Rest {
 
   Rest(NamedTensorType type, const MatrixAxes &matrix) {
     int64_t next = 0; // the stride that the axis outside the ones seen must have
-    for (auto [axis, axisStride] : llvm::reverse(llvm::zip_equal(type.getAxes(), type.getStrides()))) {
+    SmallVector<int64_t> strides = type.getStrides();
+    for (auto [axis, axisStride] : llvm::zip_equal(llvm::reverse(type.getAxes()), llvm::reverse(strides))) {
       if (matrix.isBatch(axis.getName()) || axis == matrix.rows || axis == matrix.columns) continue;
       axes.insert(axes.begin(), axis);
       if (axis.getSize() == 1) continue;
