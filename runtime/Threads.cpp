@@ -14,7 +14,32 @@ extern "C" int omp_get_num_threads(void);
 extern "C" void omp_set_num_threads(int);
 extern "C" void omp_set_dynamic(int);
 
+#if __has_feature(thread_sanitizer)
+extern "C" void __tsan_acquire(void *address);
+extern "C" void __tsan_release(void *address);
+#else
+static void __tsan_acquire(void *) {}
+static void __tsan_release(void *) {}
+#endif
+
 namespace tessera::runtime {
+
+/// `body` on all threads, until the last is done. libgomp is not instrumented: a sanitizer is told here who waits for whom.
+template <typename Body> static void onAllThreads(int threads, Body &body) {
+  struct Region {
+    Body &body;
+    char begun = 0, done = 0;
+  } region{body};
+  __tsan_release(&region.begun);
+  auto run = [](void *data) {
+    auto &region = *static_cast<Region *>(data);
+    __tsan_acquire(&region.begun);
+    region.body();
+    __tsan_release(&region.done);
+  };
+  GOMP_parallel(run, &region, threads, 0);
+  __tsan_acquire(&region.done);
+}
 
 Range threadRange(int64_t iterations, int64_t grain, int thread, int threads) {
   grain = std::max<int64_t>(grain, 1);
@@ -81,8 +106,7 @@ void Threads::parallelFor(TsrKernel kernel, void *const *args, int64_t iteration
     Share::runAll(shares.get(), thread, omp_get_num_threads(),
                   [&](Range range) { kernel(args, range.begin, range.end, own); });
   };
-  using Run = decltype(run);
-  GOMP_parallel([](void *data) { (*static_cast<Run *>(data))(); }, &run, threads, 0);
+  onAllThreads(threads, run);
 }
 
 /// Below this, one thread is done before the others are awake.
@@ -110,8 +134,7 @@ void Threads::zero(void *dst, int64_t bytes) {
 static cpu_set_t unbound;
 static bool isBound = false;
 
-static void bindThread(void *data) {
-  const cpu_set_t &allowed = *static_cast<const cpu_set_t *>(data);
+static void bindThread(const cpu_set_t &allowed) {
   int left = omp_get_thread_num(), processor = 0;
   while (!CPU_ISSET(processor, &allowed) || left-- > 0) ++processor;
   cpu_set_t own;
@@ -126,7 +149,8 @@ bool Threads::bind() {
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 || CPU_COUNT(&allowed) < threads) return false;
   unbound = allowed;
   isBound = true;
-  GOMP_parallel(bindThread, &allowed, threads, 0);
+  auto bindOwn = [&] { bindThread(allowed); };
+  onAllThreads(threads, bindOwn);
   return true;
 }
 
@@ -136,8 +160,8 @@ void unbindThisThread() {
 
 int Threads::countRunning() {
   std::atomic<int> arrived = 0;
-  auto arrive = [](void *data) { static_cast<std::atomic<int> *>(data)->fetch_add(1); };
-  GOMP_parallel(arrive, &arrived, threads, 0);
+  auto arrive = [&] { arrived.fetch_add(1); };
+  onAllThreads(threads, arrive);
   return arrived;
 }
 

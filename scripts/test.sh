@@ -2,7 +2,8 @@
 # Installs what is missing, builds, runs every test.
 #
 #   usage: scripts/test.sh [ARGUMENT OF ctest ...]      for example: scripts/test.sh -R lint
-#   PRESET=asan scripts/test.sh                         the same under the sanitizers
+#   PRESET=asan scripts/test.sh                         the same under the sanitizers of addresses and undefined behavior
+#   PRESET=tsan scripts/test.sh -R 'Threads|Launcher'   the runtime's under that of threads (LLVM's own are not built for it)
 #
 # The last line is `N passed, M failed`; each GoogleTest and lit test counts by itself. Exit status 0 if none failed.
 set -euo pipefail
