@@ -140,8 +140,10 @@ bool Elaborator::sourceArgument(DataSource &source, const ast::Argument &arg) {
   if (name == "train" && hasFiles) return pathsOf(*arg.value, source.train);
   if (name == "val" && hasFiles && (llvm::isa<ast::StringExpr>(*arg.value) || llvm::isa<ast::TupleExpr>(*arg.value)))
     return pathsOf(*arg.value, source.val);
-  if (isSourceNumber(source, name))
-    return sourceNumber(source, name, settingValue(source.name, name, *arg.value), arg.value->span);
+  if (isSourceNumber(source, name)) {
+    auto [value, span] = settingValue(source.name, name, *arg.value);
+    return sourceNumber(source, name, value, span);
+  }
   if (!isText && llvm::isa<ast::CallExpr>(*arg.value)) return describeField(source, arg);
   auto message = error(Code::E0410, arg.name.span, "`" + source.format + "` has no argument `" + name + "`");
   std::vector<StringRef> known{"val", "batch", "shuffle"};

@@ -46,6 +46,17 @@ DiagnosticBuilder DiagnosticEngine::report(Diagnostic diagnostic) {
   return DiagnosticBuilder(Messages.back());
 }
 
+bool DiagnosticEngine::blamesCommandLine() const {
+  // Texts of options are sources of their own; messages on hypers and presets without a place are about options too.
+  auto isOfOption = [&](const Diagnostic &message) {
+    return message.labels.empty() ? codeInfo(message.code).name.starts_with("E05")
+                                  : Files[message.labels[0].span.file].name().starts_with("<--");
+  };
+  return hasErrors() && llvm::all_of(Messages, [&](const Diagnostic &message) {
+           return message.severity == Severity::Warning || isOfOption(message);
+         });
+}
+
 DiagnosticBuilder DiagnosticEngine::error(Code code, Span span, const Twine &message) {
   return report({Severity::Error, code, message.str(), {{span, ""}}, {}, {}});
 }

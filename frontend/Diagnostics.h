@@ -86,6 +86,8 @@ public:
   DiagnosticBuilder error(Code code, const llvm::Twine &message);
 
   bool hasErrors() const { return Errors > 0; }
+  /// Whether there are errors, all of them in what the command line says, such as `--set`.
+  bool blamesCommandLine() const;
   unsigned errorCount() const { return Errors; }
   /// True once so many errors were found that more would help nobody.
   bool isFull() const { return Errors >= MaxErrors; }

@@ -279,7 +279,7 @@ private:
   void addSetting(llvm::StringRef group, llvm::StringRef name, const ast::Expr &value);
   std::vector<std::string> settingAddresses() const;
   bool checkSetting(llvm::StringRef group, llvm::StringRef name, const Value &value, Span span);
-  Value settingValue(llvm::StringRef group, llvm::StringRef name, const ast::Expr &value);
+  std::pair<Value, Span> settingValue(llvm::StringRef group, llvm::StringRef name, const ast::Expr &value);
   const Setting *findSetting(llvm::StringRef group, llvm::StringRef name) const;
   bool hasLowType() const;
   std::vector<llvm::StringRef> keptNames() const;

@@ -3,28 +3,25 @@
 #include "frontend/Frontend.h"
 #include "frontend/Elaborator.h"
 #include "frontend/Scope.h"
-#include "llvm/Support/FileSystem.h"
 
 using namespace tessera;
 using llvm::StringRef;
 
 /// Reads the model file into the sources; nothing if it cannot be read.
 static std::optional<unsigned> readModel(StringRef path, DiagnosticEngine &diagnostics) {
-  if (llvm::sys::fs::is_directory(path)) {
-    diagnostics.error(Code::E0001, "cannot read `" + path + "`: it is a folder");
-    return std::nullopt;
-  }
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer) {
-    diagnostics.error(Code::E0001, "cannot read `" + path + "`: " + buffer.getError().message());
-    return std::nullopt;
-  }
-  return diagnostics.sources().add(std::move(*buffer), path);
+  std::string problem;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = readTextFile(path, MaxFileSize + 1, problem);
+  if (buffer) return diagnostics.sources().add(std::move(buffer), path);
+  diagnostics.error(Code::E0001, "cannot read `" + path + "`: " + problem);
+  return std::nullopt;
 }
 
 static mlir::OwningOpRef<mlir::ModuleOp> compile(mlir::MLIRContext &context, unsigned file, StringRef path,
                                                  const FrontendOptions &options, DiagnosticEngine &diagnostics) {
   SourceProgram program = loadProgram(file, path, diagnostics);
+  if (!diagnostics.hasErrors() && !program.model && !program.train)
+    diagnostics.error(Code::E0401, Span{file, 0, 0},
+                      "the file has no `model` and no `train`: there is nothing to compile");
   if (diagnostics.hasErrors()) return {};
   context.loadDialect<TsrDialect, mlir::func::FuncDialect>();
   return Elaborator(context, program, options, diagnostics).run();

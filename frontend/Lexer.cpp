@@ -7,9 +7,6 @@
 using namespace tessera;
 using llvm::StringRef;
 
-/// Larger files are refused: offsets are 32 bits, and nobody writes them by hand.
-static constexpr size_t MaxFileSize = 4 << 20;
-
 StringRef tessera::describe(TokenKind kind) {
   static const StringRef words[] = {"the end of the file",
                                     "the end of the statement",
@@ -289,7 +286,8 @@ void Lexer::lexPunctuation() {
 
 std::vector<Token> Lexer::run() {
   if (Text.size() > MaxFileSize) {
-    Engine.error(Code::E0104, Span{File, 0, 0}, "file is too large: " + llvm::Twine(Text.size()) + " bytes")
+    // Without a place: its line may be all of the file.
+    Engine.error(Code::E0104, "`" + Engine.sources()[File].name() + "` is too large")
         .help("a model file has at most 4 MiB; is this data?");
     Pos = Text.size();
   }

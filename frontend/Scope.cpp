@@ -209,11 +209,11 @@ FileScope *Loader::loadUsed(const ast::Use &use, StringRef fromName) {
       return refuse(Code::E0805, "`" + use.file + "` uses this file, directly or through others");
     return known;
   }
-  auto buffer = llvm::sys::fs::is_regular_file(real) ? llvm::MemoryBuffer::getFile(full)
-                                                     : std::make_error_code(std::errc::is_a_directory);
-  if (!buffer) return refuse(Code::E0804, "cannot read `" + use.file + "`: " + buffer.getError().message());
+  std::string problem;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = readTextFile(full, MaxFileSize + 1, problem);
+  if (!buffer) return refuse(Code::E0804, "cannot read `" + use.file + "`: " + problem);
   if (Loaded.size() >= 64) return refuse(Code::E0804, "more than 64 files are used");
-  FileScope &scope = addFile(Engine.sources().add(std::move(*buffer), full), false);
+  FileScope &scope = addFile(Engine.sources().add(std::move(buffer), full), false);
   Loaded[real] = &scope;
   Loading.push_back(&scope);
   collect(scope);
@@ -239,7 +239,7 @@ void Loader::resolveUses(FileScope &scope) {
 }
 
 void Loader::loadMain(unsigned file) {
-  IsFile = !Engine.sources()[file].name().starts_with("<");
+  IsFile = Engine.sources()[file].isOnDisk();
   FileScope &scope = addFile(file, false);
   llvm::SmallString<256> real;
   if (IsFile && !llvm::sys::fs::real_path(Engine.sources()[file].name(), real)) {

@@ -78,8 +78,8 @@ static Value wordsOf(const ast::Expr &expr) {
   return value;
 }
 
-/// The value of an addressed argument: what `--set` says, or else the expression.
-Value Elaborator::settingValue(StringRef group, StringRef name, const ast::Expr &value) {
+/// The value of an addressed argument, and where it stands: what `--set` says, or else the expression.
+std::pair<Value, Span> Elaborator::settingValue(StringRef group, StringRef name, const ast::Expr &value) {
   const SettingInfo *info = findInfo(group, name);
   bool isWord = info && (info->type == SettingType::Word || info->type == SettingType::Words);
   bool isFirst = info && info == findInfo(group, "");
@@ -87,10 +87,10 @@ Value Elaborator::settingValue(StringRef group, StringRef name, const ast::Expr 
     if (key == (group + "." + name).str() || (isFirst && key == group)) {
       UsedOverrides.insert(key);
       ast::ExprPtr parsed = parseExpression(Engine.sources().add(text, "<--set " + key + ">"), Engine);
-      if (!parsed) return Value();
-      return isWord ? wordsOf(*parsed) : eval(*parsed);
+      if (!parsed) return {Value(), value.span};
+      return {isWord ? wordsOf(*parsed) : eval(*parsed), parsed->span};
     }
-  return isWord ? wordsOf(value) : eval(value);
+  return {isWord ? wordsOf(value) : eval(value), value.span};
 }
 
 bool Elaborator::checkSetting(StringRef group, StringRef name, const Value &value, Span span) {
@@ -126,9 +126,9 @@ bool Elaborator::checkSetting(StringRef group, StringRef name, const Value &valu
 }
 
 void Elaborator::addSetting(StringRef group, StringRef name, const ast::Expr &expr) {
-  Value value = settingValue(group, name, expr);
-  if (!checkSetting(group, name, value, expr.span)) return;
-  Settings.push_back({group.str(), name.str(), std::move(value), expr.span});
+  auto [value, span] = settingValue(group, name, expr);
+  if (!checkSetting(group, name, value, span)) return;
+  Settings.push_back({group.str(), name.str(), std::move(value), span});
 }
 
 void Elaborator::readSetting(const ast::CallExpr &call) {

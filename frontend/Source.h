@@ -41,6 +41,8 @@ public:
   llvm::StringRef text() const { return Buffer->getBuffer(); }
   /// Whether the file is part of the standard library, so that messages point to the caller's line instead.
   bool isLibrary() const { return IsLibrary; }
+  /// Whether it is a file of the user, and not a text of the command line, say, which are called `<…>`.
+  bool isOnDisk() const { return !IsLibrary && !name().starts_with("<"); }
   /// The text of a line, counted from one, without its end.
   llvm::StringRef line(unsigned number) const;
   LineColumn position(unsigned offset) const;
@@ -70,6 +72,12 @@ public:
 private:
   std::vector<std::unique_ptr<SourceFile>> Files;
 };
+
+/// A model file has at most so many bytes: offsets are 32 bits, and nobody writes larger ones by hand.
+inline constexpr size_t MaxFileSize = 4 << 20;
+
+/// Reads a regular file or a pipe up to `limit` bytes. Null if that cannot be done; then `problem` says why.
+std::unique_ptr<llvm::MemoryBuffer> readTextFile(const llvm::Twine &path, size_t limit, std::string &problem);
 
 /// The number of Unicode code points in `text`; a malformed byte counts as one.
 unsigned countCodePoints(llvm::StringRef text);
