@@ -1,7 +1,7 @@
 //===- Link.cpp - objects to a shared object, with LLD as a library -------===//
 //
 // LLD reads and writes files. Inputs are given as files in memory, under their
-// names in /proc; the output is a temporary file, since LLD wants to rename it.
+// names in /proc; the output is a pipe, since LLD would rename a file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,10 +10,11 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstring>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
@@ -30,12 +31,48 @@ static int makeMemoryFile(StringRef bytes) {
   return out.has_error() ? (out.clear_error(), close(file), -1) : file;
 }
 
+namespace {
+/// A pipe that is written to under a name, and read as that goes on.
+class OutputPipe {
+public:
+  OutputPipe() {
+    isOpen = pipe2(ends, O_CLOEXEC) == 0;
+    if (isOpen) reader = std::thread([this] { readAll(); });
+  }
+  ~OutputPipe() { (void)finish(); }
+
+  explicit operator bool() const { return isOpen; }
+  std::string getPath() const { return "/proc/self/fd/" + std::to_string(ends[1]); }
+  /// What was written, once nobody writes any more.
+  std::string finish() {
+    if (!reader.joinable()) return "";
+    close(ends[1]);
+    reader.join();
+    close(ends[0]);
+    return std::move(bytes);
+  }
+
+private:
+  void readAll() {
+    std::vector<char> part(1 << 16);
+    for (ssize_t size; (size = read(ends[0], part.data(), part.size())) != 0;)
+      if (size > 0)
+        bytes.append(part.data(), size);
+      else if (errno != EINTR)
+        return;
+  }
+
+  int ends[2];
+  bool isOpen;
+  std::string bytes;
+  std::thread reader;
+};
+} // namespace
+
 FailureOr<std::string> tessera::linkSharedObject(ArrayRef<std::string> objects, raw_ostream &errors) {
   SmallVector<int> files;
-  SmallString<128> output;
   llvm::scope_exit cleanUp([&] {
     for (int file : files) close(file);
-    if (!output.empty()) sys::fs::remove(output);
   });
   std::vector<std::string> arguments{"ld.lld",
                                      "-shared",
@@ -51,13 +88,11 @@ FailureOr<std::string> tessera::linkSharedObject(ArrayRef<std::string> objects, 
     if (files.back() < 0) return errors << "cannot make a file in memory\n", failure();
     arguments.push_back("/proc/self/fd/" + std::to_string(files.back()));
   }
-  if (std::error_code error = sys::fs::createTemporaryFile("tessera", "so", output))
-    return errors << "cannot make a temporary file: " << error.message() << "\n", failure();
-  arguments.insert(arguments.end(), {"-o", output.str().str()});
+  OutputPipe output;
+  if (!output) return errors << "cannot make a pipe: " << strerror(errno) << "\n", failure();
+  arguments.insert(arguments.end(), {"-o", output.getPath()});
   auto pointers = map_to_vector(arguments, [](const std::string &argument) { return argument.c_str(); });
   lld::Result result = lld::lldMain(pointers, nulls(), errors, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0) return failure();
-  auto buffer = MemoryBuffer::getFile(output);
-  if (!buffer) return errors << "cannot read what was linked: " << buffer.getError().message() << "\n", failure();
-  return (*buffer)->getBuffer().str();
+  return output.finish();
 }

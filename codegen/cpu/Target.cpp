@@ -38,9 +38,11 @@ llvm::FailureOr<CpuTarget> CpuTarget::get(llvm::StringRef march, llvm::raw_ostre
   std::string problem;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
   if (!target) return errors << problem << "\n", llvm::failure();
-  std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, result.cpu, result.features));
+  // LLVM itself would print a line for each time that an unknown one is asked for.
+  std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, "", ""));
   if (!info || !info->isCPUStringValid(result.cpu))
     return errors << "unknown processor `" << march << "`\n", llvm::failure();
+  info.reset(target->createMCSubtargetInfo(triple, result.cpu, result.features));
   for (const llvm::SubtargetFeatureKV &feature : info->getEnabledProcessorFeatures())
     result.instructionSets.push_back(feature.Key);
   result.floatLanes = 4;
