@@ -4,7 +4,6 @@
 #include "ir/Program.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
 
@@ -46,21 +45,21 @@ int tessera::phaseIndex(StringRef phase) {
   return it == phaseNames().end() ? -1 : it - phaseNames().begin();
 }
 
+std::string tessera::dumpName(int index, bool withLocations) {
+  return ((index < 10 ? "0" : "") + llvm::Twine(index) + "-" + phases[index].name +
+          (withLocations ? ".loc.mlir" : ".mlir"))
+      .str();
+}
+
 /// Writes `NN-phase.mlir`, and a twin with locations beside it.
-static LogicalResult dump(ModuleOp module, StringRef directory, int index) {
-  if (std::error_code error = llvm::sys::fs::create_directories(directory))
-    return module.emitError("cannot make ") << directory << ": " << error.message();
+static LogicalResult dump(ModuleOp module, DumpFolder &folder, int index) {
   for (bool withLocations : {false, true}) {
-    std::string path = (directory + "/" + (index < 10 ? "0" : "") + llvm::Twine(index) + "-" + phases[index].name +
-                        (withLocations ? ".loc.mlir" : ".mlir"))
-                           .str();
-    std::error_code error;
-    llvm::raw_fd_ostream out(path, error);
-    if (error) return module.emitError("cannot write ") << path << ": " << error.message();
+    std::string text;
+    llvm::raw_string_ostream out(text);
     OpPrintingFlags flags;
     if (withLocations) flags.enableDebugInfo(true, false);
     module->print(out, flags);
-    out << "\n";
+    if (failed(folder.write(dumpName(index, withLocations), text + "\n"))) return failure();
   }
   return success();
 }
@@ -70,7 +69,7 @@ LogicalResult tessera::runPipeline(ModuleOp module, const PipelineOptions &optio
   int start = reached ? phaseIndex(reached.getValue()) : -1;
   if (start < 0) return module.emitError("expected `tsr.phase` to name a phase");
   int last = options.compileTo.empty() ? static_cast<int>(std::size(phases)) - 1 : phaseIndex(options.compileTo);
-  if (!options.dumpDir.empty() && failed(dump(module, options.dumpDir, start))) return failure();
+  if (options.dumps && options.dumps->isWanted() && failed(dump(module, *options.dumps, start))) return failure();
   for (int index = start + 1; index <= last; ++index) {
     auto begin = std::chrono::steady_clock::now();
     PassManager pm(module.getContext());
@@ -80,7 +79,7 @@ LogicalResult tessera::runPipeline(ModuleOp module, const PipelineOptions &optio
     if (options.timing)
       llvm::errs() << phases[index].name << ": "
                    << std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() * 1e3 << " ms\n";
-    if (!options.dumpDir.empty() && failed(dump(module, options.dumpDir, index))) return failure();
+    if (options.dumps && options.dumps->isWanted() && failed(dump(module, *options.dumps, index))) return failure();
     if (options.afterPhase) options.afterPhase(phases[index].name, module);
   }
   return success();

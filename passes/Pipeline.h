@@ -4,6 +4,7 @@
 #define TESSERA_PASSES_PIPELINE_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/OutputFile.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <functional>
@@ -17,11 +18,14 @@ llvm::ArrayRef<llvm::StringLiteral> phaseNames();
 int phaseIndex(llvm::StringRef phase);
 
 struct PipelineOptions {
-  std::string compileTo; ///< stop after this phase; empty: run them all
-  std::string dumpDir;   ///< write the IR after each phase here; empty: do not
-  bool timing = false;   ///< print the time each phase took to standard error
+  std::string compileTo;       ///< stop after this phase; empty: run them all
+  DumpFolder *dumps = nullptr; ///< write the IR after each phase here; null: do not
+  bool timing = false;         ///< print the time each phase took to standard error
   std::function<void(llvm::StringRef phase, mlir::ModuleOp module)> afterPhase; ///< called behind each phase that runs
 };
+
+/// What the dump of a phase is called: `07-fuse.mlir`, or `07-fuse.loc.mlir` for the one with source locations.
+std::string dumpName(int index, bool withLocations);
 
 /// Runs the phases after the one the module's `tsr.phase` names, each followed by its verify pass.
 llvm::LogicalResult runPipeline(mlir::ModuleOp module, const PipelineOptions &options);

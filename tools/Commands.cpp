@@ -8,6 +8,7 @@
 #include "passes/Pipeline.h"
 #include "passes/memory/BufferList.h"
 #include "runtime/Payload.h"
+#include "tools/Outputs.h"
 #include "tools/ProgramCache.h"
 #include "tools/Report.h"
 #include "tools/TargetOption.h"
@@ -17,7 +18,6 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,6 +27,12 @@ using namespace tessera;
 static int usage(const llvm::Twine &message) {
   llvm::errs() << "error: " << message << "\n";
   return ExitUsage;
+}
+
+/// What the command line says is right, but cannot be done with the files that there are.
+static int refuse(const llvm::Twine &problem) {
+  llvm::errs() << "error: " << problem << "\n";
+  return ExitInput;
 }
 
 /// Checks options; `makesCode` where the command goes as far as that.
@@ -39,8 +45,10 @@ static int checkOptions(const CommandOptions &options, bool makesCode) {
     return usage("no phase is called `" + options.compileTo + "`; the phases are " + llvm::join(phaseNames(), ", "));
   if (!options.dumpDir.empty()) {
     std::error_code error = llvm::sys::fs::create_directories(options.dumpDir);
+    if (!error && !llvm::sys::fs::is_directory(options.dumpDir))
+      error = std::make_error_code(std::errc::not_a_directory);
     if (!error) error = llvm::sys::fs::access(options.dumpDir, llvm::sys::fs::AccessMode::Write);
-    if (error) return usage("cannot write to --dump-dir=" + options.dumpDir + ": " + error.message());
+    if (error) return refuse("cannot write to --dump-dir=" + options.dumpDir + ": " + error.message());
   }
   llvm::raw_string_ostream said(problem);
   if (failed(CpuTarget::get(options.codegen.march, said))) return usage("--march: " + StringRef(problem).rtrim());
@@ -52,11 +60,11 @@ static bool isModule(const CommandOptions &options) { return StringRef(options.i
 /// An error after the frontend accepted the model is the compiler's fault: keep what reproduces it.
 static int internalError(const std::string &reproducer) {
   std::string path = "tessera-reproducer.mlir";
-  std::error_code error;
-  llvm::raw_fd_ostream out(path, error);
-  if (!error) out << reproducer;
-  llvm::errs() << "error: internal: the compiler failed on a model that it should take; " << path
-               << " reproduces it with `tessera compile " << path << "`\n";
+  std::string problem = writeOutputFile(path, reproducer);
+  llvm::errs() << "error: internal: the compiler failed on a model that it should take; "
+               << (problem.empty() ? path + " reproduces it with `tessera compile " + path + "`"
+                                   : "what reproduces it is not kept: " + problem)
+               << "\n";
   return ExitInternal;
 }
 
@@ -69,24 +77,40 @@ static std::string printModule(ModuleOp module, bool withLocations = false) {
   return text + "\n";
 }
 
-/// Reads the input and makes it a module for the target. Null after errors, which are printed.
-static OwningOpRef<ModuleOp> readForTarget(MLIRContext &context, const CommandOptions &options) {
-  OwningOpRef<ModuleOp> module = readInput(context, options.input);
-  if (module && !options.gemmEpilogues.empty()) setEpilogues(*module, options.gemmEpilogues);
-  if (!module || options.target.empty()) return module;
+/// Whether what the command writes is apart from what it has read.
+static int checkOutputs(const CommandOptions &options, ArrayRef<std::string> inputs) {
+  SmallVector<Output> outputs;
+  if (!options.output.empty()) outputs.push_back({"-o", options.output});
+  if (!options.report.empty()) outputs.push_back({"--report", options.report});
+  SmallVector<std::string> dumps{"code.ll", "manifest.json"};
+  for (size_t index = 0; index < phaseNames().size(); ++index)
+    for (bool withLocations : {false, true}) dumps.push_back(dumpName(index, withLocations));
+  if (!options.dumpDir.empty())
+    for (const std::string &dump : dumps) outputs.push_back({"--dump-dir", options.dumpDir + "/" + dump});
+  std::string problem = findSharedFile(outputs, inputs);
+  return problem.empty() ? ExitDone : usage(problem);
+}
+
+/// Reads the input and makes it a module for the target. No module after errors, which are printed.
+static Input readForTarget(MLIRContext &context, const CommandOptions &options) {
+  Input input = readInput(context, options.input);
+  if (!input.module) return input;
+  if (int status = checkOutputs(options, input.files)) return {{}, status, {}};
+  ModuleOp module = *input.module;
+  if (!options.gemmEpilogues.empty()) setEpilogues(module, options.gemmEpilogues);
+  if (options.target.empty()) return input;
   std::string problem;
   TargetOption target = *TargetOption::parse(options.target, problem);
-  problem = setTarget(*module, target);
-  if (problem.empty() && target.isGpu) (void)cudaOptions(target, *module, options.useCache, problem);
-  if (problem.empty()) return module;
-  llvm::errs() << "error: " << options.input.path << ": " << problem << "\n";
-  return {};
+  problem = setTarget(module, target);
+  if (problem.empty() && target.isGpu) (void)cudaOptions(target, module, options.useCache, problem);
+  if (problem.empty()) return input;
+  return {{}, refuse(options.input.path + ": " + problem), {}};
 }
 
 /// How code is generated for a module's target.
-static CodegenOptions codegenOptions(ModuleOp module, const CommandOptions &options) {
+static CodegenOptions codegenOptions(ModuleOp module, const CommandOptions &options, DumpFolder *dumps = nullptr) {
   CodegenOptions codegen = options.codegen;
-  codegen.dumpDir = options.dumpDir;
+  codegen.dumps = dumps;
   codegen.timing = options.timing;
   std::string problem;
   if (isForGpu(module))
@@ -95,18 +119,23 @@ static CodegenOptions codegenOptions(ModuleOp module, const CommandOptions &opti
   return codegen;
 }
 
-/// Runs the phases. A hand-edited module that fails is the input's fault, a model file's is ours.
-static int runPhases(ModuleOp module, const CommandOptions &options) {
-  PipelineOptions pipeline{options.compileTo, options.dumpDir, options.timing, {}};
+/// After a phase or code generation failed on a module: a dump that cannot be written is the file's fault, a hand-edited
+/// module that fails is the input's, a model file's is ours.
+static int failedOn(const std::string &before, const CommandOptions &options, const DumpFolder &dumps) {
+  if (!dumps.getProblem().empty()) return refuse(dumps.getProblem());
+  return isModule(options) ? ExitInput : internalError(before);
+}
+
+/// Runs the phases.
+static int runPhases(ModuleOp module, const CommandOptions &options, DumpFolder &dumps) {
+  PipelineOptions pipeline{options.compileTo, &dumps, options.timing, {}};
   Report report;
   if (!options.report.empty())
     pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { report.note(phase, module); };
   std::string before = printModule(module);
-  if (succeeded(runPipeline(module, pipeline))) {
-    std::string problem = options.report.empty() ? "" : report.write(options.report);
-    return problem.empty() ? ExitDone : usage(problem);
-  }
-  return isModule(options) ? ExitInput : internalError(before);
+  if (failed(runPipeline(module, pipeline))) return failedOn(before, options, dumps);
+  std::string problem = options.report.empty() ? "" : report.write(options.report);
+  return problem.empty() ? ExitDone : refuse(problem);
 }
 
 /// The launcher that every program starts as: beside this tool, or where it is installed.
@@ -155,10 +184,11 @@ static ProgramSummary summarize(StringRef manifest) {
 
 /// Compiles a module that has left the frontend.
 static int generate(ModuleOp module, const CommandOptions &options, CompiledProgram &program) {
-  if (int status = runPhases(module, options)) return status;
+  DumpFolder dumps(options.dumpDir);
+  if (int status = runPhases(module, options, dumps)) return status;
   std::string before = printModule(module);
-  FailureOr<CompiledProgram> made = generateProgram(module, codegenOptions(module, options));
-  if (failed(made)) return isModule(options) ? ExitInput : internalError(before);
+  FailureOr<CompiledProgram> made = generateProgram(module, codegenOptions(module, options, &dumps));
+  if (failed(made)) return failedOn(before, options, dumps);
   program = std::move(*made);
   return ExitDone;
 }
@@ -182,13 +212,12 @@ static int makeProgram(ModuleOp module, const CommandOptions &options, CompiledP
   return ExitDone;
 }
 
-static int writeModule(ModuleOp module, const std::string &path) {
-  std::error_code error;
-  llvm::ToolOutputFile out(path.empty() ? "-" : path, error, llvm::sys::fs::OF_Text);
-  if (error) return usage("cannot write " + path + ": " + error.message());
-  out.os() << printModule(module);
-  out.keep();
-  return ExitDone;
+/// Runs the phases up to `--compile-to` and writes the module.
+static int compileToPhase(ModuleOp module, const CommandOptions &options) {
+  DumpFolder dumps(options.dumpDir);
+  if (int status = runPhases(module, options, dumps)) return status;
+  std::string problem = writeOutputFile(options.output.empty() ? "-" : options.output, printModule(module));
+  return problem.empty() ? ExitDone : refuse(problem);
 }
 
 int tessera::runCompile(const CommandOptions &options) {
@@ -196,16 +225,13 @@ int tessera::runCompile(const CommandOptions &options) {
   if (options.output.empty() && options.compileTo.empty()) return usage("say where the program goes: -o PROGRAM");
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
-  OwningOpRef<ModuleOp> module = readForTarget(context, options);
-  if (!module) return ExitInput;
-  if (!options.compileTo.empty()) {
-    if (int status = runPhases(*module, options)) return status;
-    return writeModule(*module, options.output);
-  }
+  Input input = readForTarget(context, options);
+  if (!input.module) return input.status;
+  if (!options.compileTo.empty()) return compileToPhase(*input.module, options);
   CompiledProgram program;
-  if (int status = makeProgram(*module, options, program)) return status;
+  if (int status = makeProgram(*input.module, options, program)) return status;
   std::string problem = runtime::writeTrainingProgram(findLauncher(), program.object, program.manifest, options.output);
-  if (!problem.empty()) return llvm::errs() << "error: " << problem << "\n", ExitInput;
+  if (!problem.empty()) return refuse(problem);
   ProgramSummary summary = summarize(program.manifest);
   llvm::outs() << llvm::formatv("wrote {0}: {1}, arena {2:f1} MiB\n", options.output, summary.target, summary.arenaMiB);
   if (options.verbose) llvm::outs() << "instruction sets: " << summary.instructionSets << "\n";
@@ -215,17 +241,17 @@ int tessera::runCompile(const CommandOptions &options) {
 /// Becomes the program, which runs from a file in memory and so leaves nothing behind. Returns only if it cannot.
 static int startTraining(const CompiledProgram &program, const CommandOptions &options) {
   int file = memfd_create("tessera-program", MFD_CLOEXEC);
-  if (file < 0) return llvm::errs() << "error: cannot make a file in memory: " << strerror(errno) << "\n", ExitInput;
+  if (file < 0) return refuse(llvm::Twine("cannot make a file in memory: ") + strerror(errno));
   std::string problem = runtime::writeTrainingProgram(findLauncher(), program.object, program.manifest, file);
-  if (!problem.empty()) return llvm::errs() << "error: " << problem << "\n", ExitInput;
+  if (!problem.empty()) return refuse(problem);
   std::string name = llvm::sys::path::stem(options.input.path).str();
   std::vector<char *> arguments{name.data(), const_cast<char *>("train")};
   for (const std::string &argument : options.programArguments)
     arguments.push_back(const_cast<char *>(argument.c_str()));
   arguments.push_back(nullptr);
   fexecve(file, arguments.data(), environ);
-  llvm::errs() << "error: cannot start the program: " << strerror(errno) << "\n";
-  return ExitInternal;
+  return refuse(llvm::Twine("cannot start the program from memory: ") + strerror(errno) +
+                "; write it with `tessera compile " + options.input.path + " -o PROGRAM` and start that");
 }
 
 int tessera::runTrain(const CommandOptions &options) {
@@ -238,38 +264,40 @@ int tessera::runTrain(const CommandOptions &options) {
   if (int status = checkOptions(options, true)) return status + shift;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
-  OwningOpRef<ModuleOp> module = readForTarget(context, options);
-  if (!module) return ExitInput + shift;
+  Input input = readForTarget(context, options);
+  if (!input.module) return input.status + shift;
   CompiledProgram program;
-  if (int status = makeProgram(*module, options, program)) return status + shift;
+  if (int status = makeProgram(*input.module, options, program)) return status + shift;
   return startTraining(program, options) + shift;
 }
 
 int tessera::runCheck(const CommandOptions &options) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
-  return checkInput(context, options.input) ? ExitDone : ExitInput;
+  return checkInput(context, options.input);
 }
 
 int tessera::runPlan(const CommandOptions &options) {
   if (int status = checkOptions(options, false)) return status;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
-  OwningOpRef<ModuleOp> module = readForTarget(context, options);
-  if (!module) return ExitInput;
-  if (int status = runPhases(*module, options)) return status;
+  Input input = readForTarget(context, options);
+  if (!input.module) return input.status;
+  ModuleOp module = *input.module;
+  DumpFolder dumps(options.dumpDir);
+  if (int status = runPhases(module, options, dumps)) return status;
   int64_t state = 0, parameters = 0;
-  for (StateOp entry : stateTable(*module)) {
+  for (StateOp entry : stateTable(module)) {
     state += entry.getTensorType().getNumBytes();
     if (entry.isParameter()) parameters += entry.getTensorType().getNumElements();
   }
-  auto arena = (*module)->getAttrOfType<IntegerAttr>(attrs::arena);
+  auto arena = module->getAttrOfType<IntegerAttr>(attrs::arena);
   constexpr double mib = 1 << 20;
   llvm::outs() << llvm::formatv("parameters  {0}\nstate       {1:f1} MiB\narena       {2:f1} MiB (library workspace "
                                 "not counted)\nlive        {3:f1} MiB at the fullest moment\nlargest buffers\n",
                                 parameters, state / mib, (arena ? arena.getInt() : 0) / mib,
-                                arenaLowerBound(*module) / mib);
-  std::vector<BufferInfo> buffers = listBuffers(*module);
+                                arenaLowerBound(module) / mib);
+  std::vector<BufferInfo> buffers = listBuffers(module);
   for (const BufferInfo &buffer : ArrayRef(buffers).take_front(options.verbose ? SIZE_MAX : 15))
     llvm::outs() << llvm::formatv("  {0,10:f1} MiB  {1,-10} {2,-9} {3}\n", buffer.bytes / mib, buffer.kind,
                                   buffer.entry, buffer.name);

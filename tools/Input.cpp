@@ -8,7 +8,6 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -45,56 +44,61 @@ static LogicalResult verifyModule(ModuleOp module) {
   return pm.run(module);
 }
 
-static OwningOpRef<ModuleOp> readModule(MLIRContext &context, const InputOptions &options) {
-  auto fail = [&](const llvm::Twine &message) {
+static Input readModule(MLIRContext &context, const InputOptions &options) {
+  auto fail = [&](const llvm::Twine &message, ExitCode status = ExitInput) {
     llvm::errs() << "error: " << options.path << ": " << message << "\n";
-    return OwningOpRef<ModuleOp>();
+    return Input{{}, status, {}};
   };
-  auto buffer = llvm::MemoryBuffer::getFile(options.path, /*IsText=*/true);
-  if (!buffer) return fail(buffer.getError().message());
-  if (nestsTooDeep((*buffer)->getBuffer())) return fail("brackets nest deeper than " + llvm::Twine(maxNesting));
   if (!options.sets.empty() || !options.preset.empty() || !options.precision.empty())
-    return fail("--set, --preset and --precision shape a model file; a dumped module is what it is");
+    return fail("--set, --preset and --precision shape a model file; a dumped module is what it is", ExitUsage);
+  std::string problem;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = readTextFile(options.path, SIZE_MAX, problem);
+  if (!buffer) return fail(problem);
+  if (nestsTooDeep(buffer->getBuffer())) return fail("brackets nest deeper than " + llvm::Twine(maxNesting));
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context, llvm::errs());
   auto module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module) return {};
+  if (!module) return {{}, ExitInput, {}};
   if (!(*module)->getAttrOfType<StringAttr>(attrs::phase))
     return fail(
         "the module lacks the attribute `tsr.phase`; expected a file that `--dump-dir` or `--compile-to` wrote");
-  if (failed(verifyModule(*module))) return {};
-  return module;
+  if (failed(verifyModule(*module))) return {{}, ExitInput, {}};
+  return {std::move(module), ExitDone, {options.path}};
 }
 
 static bool isModule(const InputOptions &options) { return StringRef(options.path).ends_with(".mlir"); }
 
-/// Gives a model file to `read`, and prints what it found.
-template <typename Fn> static auto readModel(const InputOptions &options, Fn read) {
+/// Gives a model file to `read`, prints what it found, and enters the status and the files.
+template <typename Fn> static Input readModel(const InputOptions &options, Fn read) {
   FrontendOptions frontend;
   frontend.sets = options.sets;
   if (!options.precision.empty()) frontend.sets.push_back("compute=" + options.precision);
   if (!options.preset.empty()) frontend.presets = {options.preset};
   tessera::DiagnosticEngine diagnostics;
-  auto result = read(frontend, diagnostics);
+  Input input{read(frontend, diagnostics), ExitDone, {}};
   options.jsonDiagnostics ? diagnostics.printJson(llvm::errs()) : diagnostics.printText(llvm::errs());
-  return result;
+  if (diagnostics.hasErrors()) input.status = diagnostics.blamesCommandLine() ? ExitUsage : ExitInput;
+  for (unsigned i = 0; i < diagnostics.sources().size(); ++i)
+    if (const SourceFile &file = diagnostics.sources()[i]; file.isOnDisk()) input.files.push_back(file.name().str());
+  return input;
 }
 
-OwningOpRef<ModuleOp> tessera::readInput(MLIRContext &context, const InputOptions &options) {
-  OwningOpRef<ModuleOp> module =
-      isModule(options)
-          ? readModule(context, options)
-          : readModel(options, [&](const FrontendOptions &frontend, tessera::DiagnosticEngine &diagnostics) {
-              return compileModel(context, options.path, frontend, diagnostics);
-            });
-  if (module && options.audits) (*module)->setAttr(attrs::audit, UnitAttr::get(&context));
-  return module;
+Input tessera::readInput(MLIRContext &context, const InputOptions &options) {
+  Input input = isModule(options)
+                    ? readModule(context, options)
+                    : readModel(options, [&](const FrontendOptions &frontend, tessera::DiagnosticEngine &diagnostics) {
+                        return compileModel(context, options.path, frontend, diagnostics);
+                      });
+  if (input.module && options.audits) (*input.module)->setAttr(attrs::audit, UnitAttr::get(&context));
+  return input;
 }
 
-bool tessera::checkInput(MLIRContext &context, const InputOptions &options) {
-  if (isModule(options)) return static_cast<bool>(readModule(context, options));
-  return readModel(options, [&](const FrontendOptions &frontend, tessera::DiagnosticEngine &diagnostics) {
-    return checkModel(context, options.path, frontend, diagnostics);
-  });
+int tessera::checkInput(MLIRContext &context, const InputOptions &options) {
+  if (isModule(options)) return readModule(context, options).status;
+  auto check = [&](const FrontendOptions &frontend, tessera::DiagnosticEngine &diagnostics) {
+    (void)checkModel(context, options.path, frontend, diagnostics);
+    return OwningOpRef<ModuleOp>();
+  };
+  return readModel(options, check).status;
 }

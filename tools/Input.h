@@ -30,12 +30,18 @@ inline constexpr int ExitTrainShift = 64;
 /// Registers the dialects the compiler works with.
 void loadDialects(mlir::MLIRContext &context);
 
-/// Reads a `.tsr` model (giving a module after phase `parse`) or a dumped `.mlir` module (at the phase it names).
-/// Null after errors, which are printed to standard error.
-mlir::OwningOpRef<mlir::ModuleOp> readInput(mlir::MLIRContext &context, const InputOptions &options);
+/// What was read. Without a module there were errors, which are printed to standard error.
+struct Input {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  int status = ExitDone;          ///< the exit code that belongs to the errors
+  std::vector<std::string> files; ///< the model or module, and the files it uses
+};
 
-/// Whether the input is right, be it a model without training or a file of functions; errors are printed.
-bool checkInput(mlir::MLIRContext &context, const InputOptions &options);
+/// Reads a `.tsr` model (giving a module after phase `parse`) or a dumped `.mlir` module (at the phase it names).
+Input readInput(mlir::MLIRContext &context, const InputOptions &options);
+
+/// Checks the input, be it a model without training or a file of functions; errors are printed. Returns an exit code.
+int checkInput(mlir::MLIRContext &context, const InputOptions &options);
 
 } // namespace tessera
 

@@ -2,6 +2,7 @@
 
 #include "tools/Report.h"
 #include "ir/Program.h"
+#include "passes/OutputFile.h"
 #include "passes/precision/Policy.h"
 #include "passes/precision/Roundings.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -66,9 +67,8 @@ void Report::note(StringRef phase, ModuleOp module) {
 }
 
 std::string Report::write(const std::string &path) const {
-  std::error_code error;
-  llvm::raw_fd_ostream out(path, error);
-  if (error) return "cannot write " + path + ": " + error.message();
+  std::string page;
+  llvm::raw_string_ostream out(page);
   out << "<!doctype html>\n<meta charset=utf-8>\n<title>" << escaped(model) << "</title>\n<style>\n"
       << "body { font: 14px/1.4 sans-serif; margin: 2em; }\n"
       << "table { border-collapse: collapse; }\n"
@@ -76,6 +76,5 @@ std::string Report::write(const std::string &path) const {
          "tabular-nums; }\n"
       << "td.n { text-align: right; }\n</style>\n<h1>" << escaped(model) << "</h1>\n"
       << precision;
-  out.close();
-  return out.has_error() ? "cannot write " + path : "";
+  return writeOutputFile(path, page);
 }

@@ -1,8 +1,11 @@
 //===- tessera.cpp - the compiler's command line --------------------------===//
 
+#include "frontend/Diagnostics.h"
 #include "tools/Commands.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include <CLI/CLI.hpp>
+#include <sstream>
 
 using namespace tessera;
 
@@ -47,8 +50,20 @@ static void addCodeOptions(CLI::App *command, CommandOptions &options) {
   command->add_flag("!--no-cache", options.useCache, "make the code anew, and do not keep it");
 }
 
-int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+/// What is wrong with a first word that should be a command and is none; else empty.
+static std::string findWrongCommand(const CLI::App &app, llvm::StringRef word) {
+  std::vector<std::string> names;
+  for (const CLI::App *command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (word.empty() || word.starts_with("-") || llvm::is_contained(names, word)) return "";
+  llvm::SmallVector<llvm::StringRef> candidates(names.begin(), names.end());
+  llvm::StringRef nearest = nearestName(word, candidates);
+  return ("no command is called `" + word + "`; " +
+          (nearest.empty() ? "the commands are " + llvm::join(names, ", ") : "did you mean `" + nearest.str() + "`?"))
+      .str();
+}
+
+/// Runs the command; returns its exit code.
+static int run(int argc, char **argv) {
   CLI::App app{"Tessera: a compiler for training.\n"};
   app.name("tessera");
   app.require_subcommand(1);
@@ -82,11 +97,19 @@ int main(int argc, char **argv) {
   CLI::App *explain = app.add_subcommand("explain", "say what an error code means");
   explain->add_option("CODE", options.code, "E0210, say")->required();
 
+  llvm::StringRef word = argc > 1 ? argv[1] : "";
+  if (std::string problem = findWrongCommand(app, word); !problem.empty()) {
+    llvm::errs() << "error: " << problem << "\n";
+    return ExitUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    bool isTrain = argc > 1 && llvm::StringRef(argv[1]) == "train";
-    return app.exit(error) == 0 ? ExitDone : ExitUsage + (isTrain ? ExitTrainShift : 0);
+    std::ostringstream said, wrong;
+    int status = app.exit(error, said, wrong);
+    llvm::outs() << said.str();
+    llvm::errs() << wrong.str();
+    return status == 0 ? ExitDone : ExitUsage + (word == "train" ? ExitTrainShift : 0);
   }
   options.input.jsonDiagnostics = options.diagnostics == "json";
   options.programArguments = train->remaining();
@@ -96,4 +119,18 @@ int main(int argc, char **argv) {
   if (*check) return runCheck(options);
   if (*plan) return runPlan(options);
   return runExplain(options);
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  int status = run(argc, argv);
+  // Standard output is a file like others. LLVM's streams end the process if an error is left in them.
+  llvm::outs().flush();
+  if (std::error_code error = llvm::outs().error()) {
+    llvm::outs().clear_error();
+    llvm::errs() << "error: cannot write to standard output: " << error.message() << "\n";
+    if (status == ExitDone) status = ExitInput;
+  }
+  llvm::errs().clear_error();
+  return status;
 }

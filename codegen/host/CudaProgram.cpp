@@ -17,7 +17,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/memory/Launches.h"
 #include "passes/precision/Policy.h"
-#include "llvm/Support/FileSystem.h"
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -114,15 +113,12 @@ static FailureOr<std::vector<DeviceImage>> compileKernels(ModuleOp module, const
 }
 
 /// The kernels as files, with the header that they include.
-static LogicalResult dumpKernels(ModuleOp module, const Kernels &kernels, const CodegenOptions &options,
-                                 Observer &observer) {
-  if (options.dumpDir.empty()) return success();
-  if (std::error_code error = llvm::sys::fs::create_directories(options.dumpDir + "/cuda"))
-    return module.emitError("cannot make ") << options.dumpDir << "/cuda: " << error.message();
+static LogicalResult dumpKernels(const Kernels &kernels, Observer &observer) {
+  if (!observer.isDumping()) return success();
   for (const cuda::DeviceHeader &header : cuda::deviceHeaders())
-    if (failed(observer.dump(module, ("cuda/" + header.name).str(), header.text))) return failure();
+    if (failed(observer.dump(("cuda/" + header.name).str(), header.text))) return failure();
   for (const auto &kernel : kernels)
-    if (failed(observer.dump(module, "cuda/" + kernel->symbol + ".cu", kernel->source))) return failure();
+    if (failed(observer.dump("cuda/" + kernel->symbol + ".cu", kernel->source))) return failure();
   return success();
 }
 
@@ -178,7 +174,7 @@ FailureOr<CompiledProgram> tessera::generateForCuda(ModuleOp module, const Codeg
     if (failed(emitEntry(function, *code, gemms, emitKernel, emitContraction, /*onDevice=*/true))) return failure();
   }
   observer.step("kernels and entries");
-  if (failed(dumpKernels(module, kernels.getKernels(), options, observer))) return failure();
+  if (failed(dumpKernels(kernels.getKernels(), observer))) return failure();
 
   if (options.cuda->compiles) {
     FailureOr<std::vector<DeviceImage>> images = compileKernels(module, kernels.getKernels(), *options.cuda);
@@ -198,7 +194,7 @@ FailureOr<CompiledProgram> tessera::generateForCuda(ModuleOp module, const Codeg
   facts.arenaBytes = facts.scratchOffset = facts.workspaceOffset + gemms.workspaceBytes();
   CompiledProgram program{std::move(*shared), writeManifest(module, facts), kernels.getKernels(),
                           gemms.getEntries().vec()};
-  if (failed(observer.dump(module, "manifest.json", program.manifest))) return failure();
+  if (failed(observer.dump("manifest.json", program.manifest))) return failure();
   observer.step("manifest");
   return program;
 }

@@ -13,12 +13,6 @@ void Observer::step(StringRef name) {
   last = now;
 }
 
-LogicalResult Observer::dump(ModuleOp module, StringRef file, StringRef text) {
-  if (options.dumpDir.empty()) return success();
-  std::error_code error;
-  std::string path = options.dumpDir + "/" + file.str();
-  llvm::raw_fd_ostream out(path, error);
-  if (error) return module.emitError("cannot write ") << path << ": " << error.message();
-  out << text;
-  return success();
+LogicalResult Observer::dump(StringRef file, StringRef text) {
+  return isDumping() ? options.dumps->write(file, text) : success();
 }

@@ -15,7 +15,8 @@ public:
 
   /// A step is over.
   void step(llvm::StringRef name);
-  llvm::LogicalResult dump(mlir::ModuleOp module, llvm::StringRef file, llvm::StringRef text);
+  bool isDumping() const { return options.dumps && options.dumps->isWanted(); }
+  llvm::LogicalResult dump(llvm::StringRef file, llvm::StringRef text);
 
 private:
   const CodegenOptions &options;

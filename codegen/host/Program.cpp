@@ -68,8 +68,8 @@ static FailureOr<CompiledProgram> generateForCpu(ModuleOp module, const CodegenO
 
   std::string text;
   FailureOr<std::vector<std::string>> objects =
-      compileToObjects(*code, *target, runtime::availableCores(), options.dumpDir.empty() ? nullptr : &text);
-  if (failed(objects) || failed(observer.dump(module, "code.ll", text))) return failure();
+      compileToObjects(*code, *target, runtime::availableCores(), observer.isDumping() ? &text : nullptr);
+  if (failed(objects) || failed(observer.dump("code.ll", text))) return failure();
   observer.step("object code");
   FailureOr<std::string> shared = linkSharedObject(*objects, llvm::errs());
   if (failed(shared)) return failure();
@@ -82,7 +82,7 @@ static FailureOr<CompiledProgram> generateForCpu(ModuleOp module, const CodegenO
   facts.scratchBytes = llvm::alignTo(kernels.scratchBytes(), workspaceAlignment);
   facts.arenaBytes = facts.scratchOffset + threads * facts.scratchBytes;
   CompiledProgram program{std::move(*shared), writeManifest(module, facts), {}, {}};
-  if (failed(observer.dump(module, "manifest.json", program.manifest))) return failure();
+  if (failed(observer.dump("manifest.json", program.manifest))) return failure();
   observer.step("manifest");
   return program;
 }

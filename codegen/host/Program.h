@@ -6,6 +6,7 @@
 #include "codegen/cuda/CudaKernels.h"
 #include "codegen/host/Manifest.h"
 #include "ir/Tsr.h"
+#include "passes/OutputFile.h"
 #include "runtime/AvailableCores.h"
 #include <functional>
 
@@ -25,7 +26,7 @@ struct CodegenOptions {
   std::optional<CudaOptions> cuda;         ///< none: for a CPU
   std::string march = "native";            ///< LLVM's name of a processor, or native
   int threads = runtime::availableCores(); ///< threads the program will run with
-  std::string dumpDir;                     ///< write code and manifest here; empty: do not
+  DumpFolder *dumps = nullptr;             ///< write code and manifest here; null: do not
   bool timing = false;                     ///< print the time each step took to standard error
 };
 
