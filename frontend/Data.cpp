@@ -70,6 +70,7 @@ bool Elaborator::describeField(DataSource &source, const ast::Argument &arg) {
   }
   DataField field;
   field.name = arg.name.text.str();
+  field.span = call->span;
   field.isInteger = call->callee.text == "int";
   if (call->axes) {
     std::optional<std::vector<AxisRef>> axes = resolveAxes(*call->axes);
@@ -157,6 +158,28 @@ bool Elaborator::sourceArgument(DataSource &source, const ast::Argument &arg) {
   return false;
 }
 
+/// Fields of a csv source that share columns: more often a column miscounted than meant.
+void Elaborator::warnOfOverlaps(const DataSource &source) {
+  auto end = [](const DataField &field) {
+    int64_t count = 1;
+    for (const AxisRef &axis : field.axes)
+      if (__builtin_mul_overflow(count, axis.size, &count)) count = INT32_MAX;
+    return *field.column + std::min<int64_t>(count, INT32_MAX);
+  };
+  auto columns = [&](const DataField &field) {
+    int64_t last = end(field) - 1;
+    return last == *field.column ? "column " + std::to_string(last)
+                                 : "columns " + std::to_string(*field.column) + " to " + std::to_string(last);
+  };
+  for (auto [i, field] : llvm::enumerate(source.fields))
+    for (const DataField &earlier : llvm::ArrayRef(source.fields).take_front(i))
+      if (field.column && earlier.column && *field.column < end(earlier) && *earlier.column < end(field))
+        Engine.warning(Code::E0410, field.span, "`" + field.name + "` shares columns with `" + earlier.name + "`")
+            .label(field.span, columns(field))
+            .label(earlier.span, columns(earlier))
+            .help("columns are counted from 0, and a field takes as many as its axes have elements");
+}
+
 void Elaborator::describeSource(const ast::DataItem &item) {
   auto *call = llvm::dyn_cast<ast::CallExpr>(item.source.get());
   bool known = call && llvm::is_contained({"text", "tokens", "csv", "npy", "idx"}, call->callee.text);
@@ -213,6 +236,7 @@ void Elaborator::describeSource(const ast::DataItem &item) {
         .help("such as `x = float[axis](column = 0)`");
     return;
   }
+  warnOfOverlaps(source);
   if (source.fields.size() > 250) {
     error(Code::E0410, call->span, "more than 250 fields");
     return;

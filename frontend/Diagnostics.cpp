@@ -46,6 +46,10 @@ DiagnosticBuilder DiagnosticEngine::report(Diagnostic diagnostic) {
   return DiagnosticBuilder(Messages.back());
 }
 
+void DiagnosticEngine::helpSince(size_t count, const Twine &text) {
+  for (size_t i = count; i < Messages.size(); ++i) DiagnosticBuilder(Messages[i]).help(text);
+}
+
 bool DiagnosticEngine::blamesCommandLine() const {
   // Texts of options are sources of their own; messages on hypers and presets without a place are about options too.
   auto isOfOption = [&](const Diagnostic &message) {

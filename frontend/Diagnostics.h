@@ -85,6 +85,9 @@ public:
   /// An error that concerns no place in a file, such as a wrong `--set`.
   DiagnosticBuilder error(Code code, const llvm::Twine &message);
 
+  /// Adds a help to the messages behind the first `count`.
+  void helpSince(size_t count, const llvm::Twine &text);
+
   bool hasErrors() const { return Errors > 0; }
   /// Whether there are errors, all of them in what the command line says, such as `--set`.
   bool blamesCommandLine() const;

@@ -205,6 +205,11 @@ bool Elaborator::define(const ast::Name &name, Value value) {
   return false;
 }
 
+/// Names whose declaration was wrong are known all the same, so that their uses cause no further messages.
+void Elaborator::defineAsWrong(llvm::ArrayRef<ast::Name> names) {
+  for (const ast::Name &name : names) Current->scopes.back().try_emplace(name.text, Value());
+}
+
 //===----------------------------------------------------------------------===//
 // Axes
 //===----------------------------------------------------------------------===//

@@ -102,6 +102,7 @@ struct DataField {
   std::optional<int64_t> below; ///< integers are less than this
   std::optional<int64_t> column;
   std::vector<std::string> train, val;
+  Span span;
 };
 
 struct DataSource {
@@ -162,7 +163,7 @@ private:
   std::optional<int64_t> computeDimSize(const DimDecl &decl, Span use);
   std::optional<int64_t> checkedSize(const Value &value, Span span, llvm::StringRef name);
   Value globalLet(const FileScope &file, llvm::StringRef name, const LetDecl &let);
-  std::optional<Number> closed(const ast::Expr &expr, const llvm::Twine &what);
+  std::optional<Number> closed(const ast::Expr &expr, const llvm::Twine &what, llvm::StringRef otherwise = "");
   Value evalIn(Frame &frame, const ast::Expr &expr);
 
   /// Checks what no entry has used (NameCheck.cpp).
@@ -176,6 +177,7 @@ private:
   /// The axes of a list; `..` stands for the axes of `all` not named, where `all` is given.
   std::optional<std::vector<AxisRef>> resolveAxes(const ast::Axes &axes, const Tensor *all = nullptr);
   bool define(const ast::Name &name, Value value);
+  void defineAsWrong(llvm::ArrayRef<ast::Name> names);
   bool declareLocalDim(const ast::DimSize &dim);
   std::string uniqueAxisName(llvm::StringRef name, int64_t size, bool isRows);
 
@@ -263,6 +265,7 @@ private:
   //===--- Data (Data.cpp) -----------------------------------------------===//
   void describeData();
   void describeSource(const ast::DataItem &item);
+  void warnOfOverlaps(const DataSource &source);
   bool sourceArgument(DataSource &source, const ast::Argument &arg);
   bool sourceNumber(DataSource &source, llvm::StringRef name, const Value &value, Span span);
   bool pathsOf(const ast::Expr &expr, std::vector<std::string> &paths);

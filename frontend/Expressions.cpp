@@ -99,10 +99,11 @@ bool Elaborator::evalStatement(const ast::Stmt &stmt) {
   }
   if (auto *log = std::get_if<ast::LogStmt>(&stmt.node)) return evalLog(*log);
   if (auto *param = std::get_if<ast::ParamStmt>(&stmt.node)) {
-    if (param->kind == ast::ParamKind::State) return unsupported(stmt.span, "`state` is"), false;
-    return declareParameters(*param);
+    if (param->kind != ast::ParamKind::State) return declareParameters(*param);
+    return unsupported(stmt.span, "`state` is"), defineAsWrong(param->names), false;
   }
-  if (std::holds_alternative<ast::PartStmt>(stmt.node)) return unsupported(stmt.span, "`part` is"), false;
+  if (auto *part = std::get_if<ast::PartStmt>(&stmt.node))
+    return unsupported(stmt.span, "`part` is"), defineAsWrong(part->name), false;
   if (std::holds_alternative<ast::AssignStmt>(stmt.node)) return unsupported(stmt.span, "`:=` is"), false;
   error(Code::E0205, stmt.span, "`expect` belongs into a test");
   return false;
@@ -259,7 +260,8 @@ Value Elaborator::evalTuple(const ast::TupleExpr &expr) {
 }
 
 Value Elaborator::evalIf(const ast::IfExpr &expr) {
-  std::optional<Number> condition = closed(*expr.condition, "the condition of `if`");
+  std::optional<Number> condition =
+      closed(*expr.condition, "the condition of `if`", "`where(condition, a, b)` chooses when the program runs");
   if (!condition) return Value();
   if (!condition->isBool())
     return failed(Code::E0217, expr.condition->span,

@@ -301,13 +301,19 @@ Value Elaborator::evalIn(Frame &frame, const ast::Expr &expr) {
   return eval(expr);
 }
 
-std::optional<Number> Elaborator::closed(const ast::Expr &expr, const Twine &what) {
+/// The value of an expression that must be known at compile time; `otherwise` helps where that was not meant.
+std::optional<Number> Elaborator::closed(const ast::Expr &expr, const Twine &what, StringRef otherwise) {
   std::string description = what.str();
   Value value = eval(expr);
   if (value.isNumber()) return value.number;
-  if (!value.isError())
-    error(Code::E0219, expr.span, description + " must be known at compile time, got " + describe(value))
-        .help("compute it from numbers, hypers and dims");
+  if (value.isTensor()) {
+    auto message =
+        error(Code::E0219, expr.span, description + " must be known at compile time, got " + describe(value));
+    message.help("compute it from numbers, hypers and dims");
+    if (!otherwise.empty()) message.help(otherwise);
+  } else if (!value.isError()) {
+    error(Code::E0205, expr.span, description + " must be a number, true or false, got " + describe(value));
+  }
   return std::nullopt;
 }
 

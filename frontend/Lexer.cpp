@@ -236,6 +236,7 @@ void Lexer::lexUnknown() {
   if (text == "−" || text == "–") message.help("write `-`");
   if (text == "×" || text == "·") message.help("write `*`");
   if (text == "!") message.help("write `not`");
+  if (text == "@") message.help("a matrix product is `sum[axis](x * w)`, along the axis that both have");
   if (text == "&" || text == "|") message.help("write `and` or `or`");
 }
 

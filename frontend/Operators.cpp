@@ -37,6 +37,9 @@ mlir::Value Elaborator::materialize(const Value &value, mlir::Type element) {
           .help("compute in floats: `float(…)` of the other side, or a number with a point");
       number = Number::ofInt(0);
     }
+    if (element == F32 && std::isfinite(number.asDouble()) && !isFiniteF32(number))
+      error(Code::E0220, Here, "the number " + number.str() + " does not fit f32, which floats in tensors have")
+          .help("the largest is 3.4e38; infinity is written `inf`");
     return B.scalar(number.asDouble(), element);
   }
   return B.cast(value.tensor.value, element);

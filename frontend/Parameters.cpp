@@ -160,21 +160,35 @@ bool Elaborator::parameterInit(const ast::ParamStmt &stmt, Parameter &parameter)
     std::optional<Number> first = closed(*call->args[0].value, "an initial value");
     std::optional<Number> second = wanted == 2 ? closed(*call->args[1].value, "an initial value") : first;
     if (!first || !second) return false;
+    double low = wanted == 2 ? first->asDouble() : 0;
+    if (!(low <= second->asDouble()) || !isFiniteF32(*first) || !isFiniteF32(*second)) {
+      error(Code::E0303, stmt.init->span, "`" + Engine.sources().text(stmt.init->span) + "` draws no numbers")
+          .help(wanted == 1 ? "the deviation is a number of f32 from 0"
+                            : "the bounds are numbers of f32, the lower one first");
+      return false;
+    }
     parameter.distribution = name;
     parameter.low = wanted == 2 ? first->asDouble() : 0;
     parameter.high = second->asDouble();
     return true;
   }
+  size_t before = Engine.all().size();
   std::optional<Number> value = closed(*stmt.init, "an initial value");
-  if (!value) return false;
+  if (!value) {
+    Engine.helpSince(before, "initial values are `normal(deviation)`, `uniform(low, high)` or a number");
+    return false;
+  }
+  if (!isFiniteF32(*value)) {
+    error(Code::E0303, stmt.init->span, "the initial value " + value->str() + " is no number of f32");
+    return false;
+  }
   parameter.low = value->asDouble();
   return true;
 }
 
 bool Elaborator::declareParameters(const ast::ParamStmt &stmt) {
   if (buildParameters(stmt)) return true;
-  // The names are known all the same, so that their uses cause no further messages.
-  for (const ast::Name &name : stmt.names) Current->scopes.back().try_emplace(name.text, Value());
+  defineAsWrong(stmt.names);
   return false;
 }
 

@@ -338,11 +338,22 @@ ExprPtr Parser::parseRepeat() {
   return finish(std::move(node), since(first), {});
 }
 
+/// The side after `else`: a block, or another `if`, which is the block's result.
+bool Parser::parseElse(Block &block) {
+  if (!atWord("if")) return parseBlock(block);
+  if (!enter()) return false;
+  llvm::scope_exit guard([&] { leave(); });
+  if (!(block.result = parseIf())) return false;
+  block.span = block.result->span;
+  block.height = block.result->height;
+  return true;
+}
+
 ExprPtr Parser::parseIf() {
   Token first = take();
   auto node = std::make_unique<IfExpr>(first.span);
   if (!(node->condition = parseExpr()) || !parseBlock(node->thenBlock)) return nullptr;
-  if (!expectWord("else", "after the block: an `if` has a value on both sides") || !parseBlock(node->elseBlock))
+  if (!expectWord("else", "after the block: an `if` has a value on both sides") || !parseElse(node->elseBlock))
     return nullptr;
   node->height = std::max(node->thenBlock.height, node->elseBlock.height) + 1;
   const Expr *condition = node->condition.get();

@@ -35,7 +35,12 @@ bool Parser::unexpected(const Twine &expected) {
   const Token &token = peek();
   std::string got = at(TokenKind::Name) ? ("`" + token.text + "`").str() : describe(token.kind).str();
   if (at(TokenKind::Number) || at(TokenKind::String)) got += (" `" + token.text.substr(0, 40) + "`").str();
-  Engine.error(Code::E0110, token.span, "expected " + expected + ", got " + got);
+  auto message = Engine.error(Code::E0110, token.span, "expected " + expected + ", got " + got);
+  // What other languages write.
+  auto before = [&](size_t count) { return Pos >= count ? Tokens[Pos - count].kind : TokenKind::EndOfFile; };
+  bool isComment = at(TokenKind::Name) && before(1) == TokenKind::Name && before(2) == TokenKind::SlashSlash;
+  if (at(TokenKind::SlashSlash) || isComment) message.help("comments begin with `#`; `//` divides and rounds down");
+  if (at(TokenKind::Star) && before(1) == TokenKind::Star) message.help("powers are written `x ^ 2`");
   return false;
 }
 
@@ -100,7 +105,7 @@ bool Parser::endStatement() {
 
 bool Parser::tooDeep(Span span) {
   Engine.error(Code::E0105, span, "nesting is deeper than " + Twine(MaxNesting))
-      .help("name parts of the expression with `let`");
+      .help("name parts of the expression with `let`; a chain such as `a + b + …` counts as nested too");
   // The rest would only repeat the message.
   Pos = Tokens.size() - 1;
   GaveUp = true;

@@ -85,6 +85,7 @@ private:
   ast::ExprPtr parseParenthesised();
   ast::ExprPtr parseRepeat();
   ast::ExprPtr parseIf();
+  bool parseElse(ast::Block &block);
   ast::ExprPtr parseIndex(ast::ExprPtr base);
   ast::ExprPtr parseInto(ast::ExprPtr base);
   ast::ExprPtr parseAs(ast::ExprPtr base);

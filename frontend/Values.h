@@ -37,6 +37,9 @@ struct Number {
   std::string str() const;
 };
 
+/// Whether a number stays one in f32, rather than infinite or none at all.
+inline bool isFiniteF32(Number number) { return std::isfinite(static_cast<float>(number.asDouble())); }
+
 /// `-n` and `n1 op n2`; nothing for a result that is not a number (division by zero, overflow), with `why` set.
 std::optional<Number> foldBinary(ast::BinaryOp op, Number lhs, Number rhs, llvm::StringRef &why);
 std::optional<Number> foldUnary(llvm::StringRef function, Number x, llvm::StringRef &why);

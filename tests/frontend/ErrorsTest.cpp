@@ -89,6 +89,48 @@ INSTANTIATE_TEST_SUITE_P(Errors, WrongModel, testing::ValuesIn(wrongModels()),
                            return name;
                          });
 
+/// What a program of one model says, as text. `body` is the model's, `fields` those of its data.
+std::string messagesOn(StringRef body, StringRef fields = "x = float[a](column = 0)") {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  DiagnosticEngine engine;
+  std::string text = ("dim batch, a = 4\nmodel m(x[batch, a]) -> [batch, a] {\nweight w [a]\n" + body +
+                      "\n}\ntrain m {\n  data d = csv(train = \"d.csv\", batch = 8, " + fields +
+                      ")\n  loss l = mean[..](m(d.x))\n  optimize sgd(lr = 0.1) on weight\n}\n")
+                         .str();
+  (void)compileModelText(context, text, "<test>", {}, engine);
+  std::string shown;
+  llvm::raw_string_ostream os(shown);
+  engine.printText(os);
+  return shown;
+}
+
+TEST(Helps, sayWhatToWrite) {
+  EXPECT_EQ(messagesOn("x * w"), "");
+  for (auto [body, help] : std::initializer_list<std::pair<StringRef, StringRef>>{
+           {"x @ w", "`sum[axis](x * w)`"},
+           {"x ** w", "powers are written `x ^ 2`"},
+           {"// a comment\nx * w", "comments begin with `#`"},
+           {"let y = x // a comment\ny * w", "comments begin with `#`"},
+           {"if x > 0 { x } else { w }", "`where(condition, a, b)` chooses"},
+           {"if step > 10 { x } else { x * w }", "`where(condition, a, b)` chooses"},
+           {"weight v [a] = normal(0.1) + 1\nx * v", "initial values are `normal(deviation)`"},
+           {"weight v [a] = pos[a]\nx * v", "initial values are `normal(deviation)`"},
+           {"weight v [a] = xavier(1)\nx * v", "initial values are `normal(deviation)`"},
+       })
+    EXPECT_NE(messagesOn(body).find(help), std::string::npos) << body.str() << "\n" << messagesOn(body);
+  std::string chain = "x * w";
+  for (int i = 0; i < 300; ++i) chain += " + 1";
+  EXPECT_NE(messagesOn(chain).find("counts as nested too"), std::string::npos) << messagesOn(chain);
+}
+
+TEST(Warnings, fieldsThatShareColumns) {
+  EXPECT_EQ(messagesOn("x * w", "x = float[a](column = 0), y = int(column = 4), z = float[a](column = 5)"), "");
+  std::string said = messagesOn("x * w", "x = float[a](column = 0), y = int(column = 3)");
+  EXPECT_NE(said.find("warning[E0410]: `y` shares columns with `x`"), std::string::npos) << said;
+  EXPECT_NE(said.find("columns 0 to 3"), std::string::npos) << said;
+  EXPECT_EQ(said.find("error"), std::string::npos) << said;
+}
+
 TEST(WrongModels, areMany) { EXPECT_GE(wrongModels().size(), 40u); }
 
 } // namespace

@@ -118,6 +118,17 @@ TEST(Numbers, aFactorMayStandInAProductMoreThanOnce) {
   EXPECT_DOUBLE_EQ(metric(results, "placed"), 1 + 8 + 27 + 64);
 }
 
+TEST(Numbers, elseIfChoosesAmongSeveral) {
+  Compiled model(withItems("  loss l = mean[batch](m(d.x))\n"
+                           "  metric first = if f == 4 { 1 } else if f == 4 { 2 } else { 3 }\n"
+                           "  metric second = if f == 3 { 1 } else if f == 4 { 2 } else { 3 }\n"
+                           "  metric third = if f == 3 { 1 } else if f == 5 { 2 } else { 3 }\n"));
+  NamedNumbers results = model.run("evaluate", Rows);
+  EXPECT_DOUBLE_EQ(metric(results, "first"), 1);
+  EXPECT_DOUBLE_EQ(metric(results, "second"), 2);
+  EXPECT_DOUBLE_EQ(metric(results, "third"), 3);
+}
+
 TEST(Numbers, aMeanTakesItsCountAlong) {
   Compiled model(withItems("  let p = mean[batch](d.y, where = d.y > 1)\n"
                            "  loss l = mean[batch](m(d.x))\n"

@@ -58,6 +58,12 @@ TEST(Parser, labelsAndPostfix) {
   EXPECT_EQ(parse("x[seq = pos[seq] - 1 else 0]"), "x[1 else]");
 }
 
+TEST(Parser, elseIf) {
+  EXPECT_EQ(codes("fn f(x[..]) { if a { 1 } else if b { let y = 2; y } else { 3 } }"), std::vector<std::string>{});
+  EXPECT_EQ(codes("fn f(x[..]) {\n if a { 1 }\n else if b { 2 }\n else { 3 }\n}"), std::vector<std::string>{});
+  EXPECT_EQ(codes("fn f(x[..]) { if a { 1 } else if b { 2 } }"), std::vector<std::string>{"E0110"});
+}
+
 TEST(Parser, refusesChainedComparisons) { EXPECT_EQ(parse("a < b < c"), "E0113"); }
 TEST(Parser, refusesAxesAfterAValue) { EXPECT_EQ(parse("(a + b)[seq]"), "E0114"); }
 TEST(Parser, refusesLabelsOnValues) { EXPECT_EQ(parse("a: b"), "E0110"); }
@@ -72,7 +78,8 @@ TEST(Parser, anOpenBracketSpoilsOneStatementOnly) {
 }
 
 TEST(Parser, nestingIsBounded) {
-  for (const char *open : {"(", "-", "f(", "a^", "{", "if ", "repeat[a](x = ", "a + ", "a.b", "not ", "x[a = "}) {
+  for (const char *open :
+       {"(", "-", "f(", "a^", "{", "if ", "repeat[a](x = ", "a + ", "a.b", "not ", "x[a = ", "if a { b } else "}) {
     std::string text = "fn f(x[..]) { ";
     for (int i = 0; i < 100000; ++i) text += open;
     std::vector<std::string> found = codes(text);
