@@ -18,6 +18,7 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+#include <csignal>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -249,6 +250,7 @@ static int startTraining(const CompiledProgram &program, const CommandOptions &o
   for (const std::string &argument : options.programArguments)
     arguments.push_back(const_cast<char *>(argument.c_str()));
   arguments.push_back(nullptr);
+  std::signal(SIGXFSZ, SIG_DFL); // the program decides for itself
   fexecve(file, arguments.data(), environ);
   return refuse(llvm::Twine("cannot start the program from memory: ") + strerror(errno) +
                 "; write it with `tessera compile " + options.input.path + " -o PROGRAM` and start that");

@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <sstream>
 
 using namespace tessera;
@@ -123,6 +124,8 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  // A file beyond the limit of the shell (`ulimit -f`) is an error of writing, as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   int status = run(argc, argv);
   // Standard output is a file like others. LLVM's streams end the process if an error is left in them.
   llvm::outs().flush();
