@@ -13,7 +13,7 @@ Value tessera::withoutGuard(Value value, double special) {
   if (!isEqual && compare.getPredicate() != Predicate::NE) return value;
   Value passed = isEqual ? select.getNo() : select.getYes();
   for (auto [a, b] : bothOrders(compare))
-    if (a == passed && isConstant(b, special)) return passed;
+    if (a == passed && passed.getType() == value.getType() && isConstant(b, special)) return passed;
   return value;
 }
 

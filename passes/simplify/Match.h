@@ -18,7 +18,8 @@ template <typename OpT> std::array<std::pair<mlir::Value, mlir::Value>, 2> bothO
           std::pair(mlir::Value(op.getRhs()), mlir::Value(op.getLhs()))};
 }
 
-/// The value that a guard lets pass: for `where(v == special, other, v)`, in any spelling, `v`; else `value` itself.
+/// The value that a guard lets pass: for `where(v == special, other, v)`, in any spelling, `v`, unless the guard brings
+/// more axes; else `value` itself.
 mlir::Value withoutGuard(mlir::Value value, double special);
 
 /// `x` and the axes, for a reduction of that kind.

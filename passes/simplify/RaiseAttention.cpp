@@ -126,21 +126,15 @@ bool Candidate::findScores() {
   return true;
 }
 
-/// Whether nothing outside needs the scores, the probabilities or the weights.
+/// Whether nothing outside needs the scores, the probabilities or the weights; the values are outside.
 bool Candidate::isPrivate() {
+  if (v == softmax.getResult() || scaling.contains(v.getDefiningOp())) return false;
   auto isInside = [&](Operation *user) { return chain.contains(user) || user == softmax; };
   auto isScaling = [&](Operation *user) { return scaling.contains(user) || user == output; };
   return llvm::all_of(scores->getUsers(), isInside) &&
          llvm::all_of(chain, [&](Operation *op) { return llvm::all_of(op->getUsers(), isInside); }) &&
          llvm::all_of(softmax->getUsers(), isScaling) &&
          llvm::all_of(scaling, [&](Operation *op) { return op->hasOneUse() && isScaling(*op->user_begin()); });
-}
-
-/// Whether the value follows from positions, constants and draws.
-static bool isSource(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<ConstantOp, IndexOp, RandomOp>(op)) return true;
-  return isElementwise(op) && llvm::all_of(op->getOperands(), isSource);
 }
 
 namespace {
@@ -163,6 +157,16 @@ public:
   }
 
 private:
+  /// Whether the value follows from positions, constants and draws.
+  bool isSource(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (isa_and_nonnull<ConstantOp, IndexOp, RandomOp>(op)) return true;
+    if (!isElementwise(op)) return false;
+    if (auto known = sources.find(op); known != sources.end()) return known->second;
+    bool result = llvm::all_of(op->getOperands(), [&](Value operand) { return isSource(operand); });
+    return sources[op] = result;
+  }
+
   static Value addArgument(Block &block, Value value) { return block.addArgument(value.getType(), value.getLoc()); }
 
   void import(OpBuilder &b, IRMapping &map, Block &block, Value value) {
@@ -181,6 +185,7 @@ private:
   }
 
   AttentionOp attention;
+  DenseMap<Operation *, bool> sources; ///< what isSource has found
 };
 } // namespace
 

@@ -24,7 +24,7 @@ template <typename OpT> struct RaiseSoftmax : OpRewritePattern<OpT> {
   LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
     for (auto [weights, total] : candidates(op)) {
       auto sum = matchExponentialSum(withoutGuard(total, 0));
-      if (!sum || sum->exponentials != weights) continue;
+      if (!sum || sum->exponentials != weights || sum->x.getType() != op.getType()) continue;
       auto softmax = SoftmaxOp::create(rewriter, op.getLoc(), tensorType(op), sum->x, sum->axis);
       softmax->setDiscardableAttrs(op->getDiscardableAttrDictionary());
       rewriter.replaceOp(op, softmax);

@@ -32,6 +32,7 @@ public:
 
 private:
   std::optional<Position> positionOf(Value value);
+  std::optional<Position> findPosition(Operation *op);
   std::optional<Interval> intervalOf(CompareOp compare);
   bool holdsOutside(const Interval &outside);
   bool kernelHolds(KernelOp kernel, const Interval &outside);
@@ -41,6 +42,7 @@ private:
   ArrayRef<Operation *> steps;
   const MatrixAxes &axes;
   llvm::DenseMap<Value, Known> known;
+  llvm::DenseMap<Operation *, std::optional<Position>> positions; ///< what positionOf has found
 };
 
 } // namespace
@@ -48,6 +50,12 @@ private:
 std::optional<Position> BandFinder::positionOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op) return std::nullopt;
+  if (auto it = positions.find(op); it != positions.end()) return it->second;
+  std::optional<Position> found = findPosition(op);
+  return positions[op] = found;
+}
+
+std::optional<Position> BandFinder::findPosition(Operation *op) {
   if (auto index = dyn_cast<IndexOp>(op)) {
     AxisAttr axis = index.getType().getAxes()[0];
     if (axis != axes.rows && axis != axes.columns) return std::nullopt;
@@ -62,7 +70,11 @@ std::optional<Position> BandFinder::positionOf(Value value) {
   auto a = positionOf(op->getOperand(0)), b = positionOf(op->getOperand(1));
   if (!a || !b) return std::nullopt;
   int64_t sign = isa<AddOp>(op) ? 1 : -1;
-  return Position{a->rows + sign * b->rows, a->columns + sign * b->columns, a->constant + sign * b->constant};
+  Position sum{a->rows + sign * b->rows, a->columns + sign * b->columns, a->constant + sign * b->constant};
+  // Beyond that the model's own numbers wrap around.
+  if (!llvm::isInt<32>(sum.rows) || !llvm::isInt<32>(sum.columns) || !llvm::isInt<32>(sum.constant))
+    return std::nullopt;
+  return sum;
 }
 
 /// Where the comparison holds; none if it does not compare column - row with a number.

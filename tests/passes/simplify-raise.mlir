@@ -198,4 +198,90 @@ module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab
     %o = tsr.contract %p, %v over ["key"] : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, hd: 4], f32>
     return %o, %p : !tsr.tensor<[seq: 5, hd: 4], f32>, !tsr.tensor<[seq: 5, key: 5], f32>
   }
+
+  // The probabilities are also the values: no attention, which would read what it replaces.
+  // CHECK-LABEL: @probabilitiesAreValues
+  func.func @probabilitiesAreValues(%q: !tsr.tensor<[seq: 5, hd: 4], f32>, %k: !tsr.tensor<[hd: 4, key: 5], f32>, %b: !tsr.tensor<[key: 5], f32>) -> (!tsr.tensor<[seq: 5], f32>, !tsr.tensor<[seq: 5], f32>) {
+    // CHECK-COUNT-2: tsr.softmax
+    // CHECK-NOT: tsr.attention
+    %s = tsr.contract %q, %k over ["hd"] : (!tsr.tensor<[seq: 5, hd: 4], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    %p = tsr.softmax %s over "key" : !tsr.tensor<[seq: 5, key: 5], f32>
+    // expected-remark @+1 {{not raised to attention: scores or probabilities are used elsewhere}}
+    %o = tsr.contract %p, %p over ["key"] : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[seq: 5, key: 5], f32>) -> !tsr.tensor<[seq: 5], f32>
+    %t = tsr.mul %s, %b : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    %r = tsr.softmax %t over "key" : !tsr.tensor<[seq: 5, key: 5], f32>
+    %d = tsr.mul %r, %b : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    // expected-remark @+1 {{not raised to attention: scores or probabilities are used elsewhere}}
+    %w = tsr.contract %d, %r over ["key"] : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[seq: 5, key: 5], f32>) -> !tsr.tensor<[seq: 5], f32>
+    return %o, %w : !tsr.tensor<[seq: 5], f32>, !tsr.tensor<[seq: 5], f32>
+  }
+
+  // A guard that brings an axis along is looked through by none.
+  // CHECK-LABEL: @guardWithAxes
+  func.func @guardWithAxes(%x: !tsr.tensor<[in: 4], f32>, %y: !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32> {
+    // CHECK-NOT: tsr.softmax
+    // CHECK: return
+    %zero = tsr.constant 0.0 : f32 -> !tsr.tensor<[], f32>
+    %e = tsr.exp %x : !tsr.tensor<[in: 4], f32>
+    %s = tsr.reduce sum %e over ["in"] : !tsr.tensor<[in: 4], f32> -> !tsr.tensor<[], f32>
+    %none = tsr.compare eq %s, %zero : (!tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[], i1>
+    %n = tsr.select %none, %y, %s : (!tsr.tensor<[], i1>, !tsr.tensor<[batch: 3], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[batch: 3], f32>
+    %p = tsr.div %e, %n : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    return %p : !tsr.tensor<[batch: 3, in: 4], f32>
+  }
+
+  // Each step of a mask's arithmetic is looked at once, however often it is used.
+  // CHECK-LABEL: @deepMask
+  func.func @deepMask(%q: !tsr.tensor<[seq: 5, hd: 4], f32>, %k: !tsr.tensor<[hd: 4, key: 5], f32>, %v: !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, hd: 4], f32> {
+    // CHECK: tsr.attention
+    %zero = tsr.constant 0 : i32 -> !tsr.tensor<[], i32>
+    %low = tsr.constant 0xFF800000 : f32 -> !tsr.tensor<[], f32>
+    %a0 = tsr.index : !tsr.tensor<[key: 5], i32>
+    %a1 = tsr.add %a0, %a0 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a2 = tsr.add %a1, %a1 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a3 = tsr.add %a2, %a2 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a4 = tsr.add %a3, %a3 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a5 = tsr.add %a4, %a4 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a6 = tsr.add %a5, %a5 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a7 = tsr.add %a6, %a6 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a8 = tsr.add %a7, %a7 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a9 = tsr.add %a8, %a8 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a10 = tsr.add %a9, %a9 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a11 = tsr.add %a10, %a10 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a12 = tsr.add %a11, %a11 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a13 = tsr.add %a12, %a12 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a14 = tsr.add %a13, %a13 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a15 = tsr.add %a14, %a14 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a16 = tsr.add %a15, %a15 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a17 = tsr.add %a16, %a16 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a18 = tsr.add %a17, %a17 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a19 = tsr.add %a18, %a18 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a20 = tsr.add %a19, %a19 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a21 = tsr.add %a20, %a20 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a22 = tsr.add %a21, %a21 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a23 = tsr.add %a22, %a22 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a24 = tsr.add %a23, %a23 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a25 = tsr.add %a24, %a24 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a26 = tsr.add %a25, %a25 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a27 = tsr.add %a26, %a26 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a28 = tsr.add %a27, %a27 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a29 = tsr.add %a28, %a28 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a30 = tsr.add %a29, %a29 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a31 = tsr.add %a30, %a30 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a32 = tsr.add %a31, %a31 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a33 = tsr.add %a32, %a32 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a34 = tsr.add %a33, %a33 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a35 = tsr.add %a34, %a34 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a36 = tsr.add %a35, %a35 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a37 = tsr.add %a36, %a36 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a38 = tsr.add %a37, %a37 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a39 = tsr.add %a38, %a38 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %a40 = tsr.add %a39, %a39 : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[key: 5], i32>) -> !tsr.tensor<[key: 5], i32>
+    %c = tsr.compare eq %a40, %zero : (!tsr.tensor<[key: 5], i32>, !tsr.tensor<[], i32>) -> !tsr.tensor<[key: 5], i1>
+    %s = tsr.contract %q, %k over ["hd"] : (!tsr.tensor<[seq: 5, hd: 4], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    %m = tsr.select %c, %s, %low : (!tsr.tensor<[key: 5], i1>, !tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
+    %p = tsr.softmax %m over "key" : !tsr.tensor<[seq: 5, key: 5], f32>
+    %o = tsr.contract %p, %v over ["key"] : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, hd: 4], f32>
+    return %o : !tsr.tensor<[seq: 5, hd: 4], f32>
+  }
 }
