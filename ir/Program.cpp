@@ -109,6 +109,11 @@ std::string tessera::userLine(Location loc) {
   return (name + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
 }
 
+std::string tessera::freshName(std::string name, StringRef suffix, function_ref<bool(StringRef)> isTaken) {
+  while (isTaken(name)) name += suffix;
+  return name;
+}
+
 int64_t tessera::runsPerCall(Operation *op) {
   int64_t runs = 1;
   for (auto repeat = op->getParentOfType<RepeatOp>(); repeat; repeat = repeat->getParentOfType<RepeatOp>())

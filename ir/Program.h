@@ -74,6 +74,9 @@ llvm::StringRef userName(mlir::Operation *op);
 /// Gives `to` the user's name of `from`, if it has none itself.
 void copyUserName(mlir::Operation *from, mlir::Operation *to);
 
+/// `name`, made longer by `suffix` as often as it takes until it is not taken.
+std::string freshName(std::string name, llvm::StringRef suffix, llvm::function_ref<bool(llvm::StringRef)> isTaken);
+
 /// How often an op runs in one call of its function.
 int64_t runsPerCall(mlir::Operation *op);
 

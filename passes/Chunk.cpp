@@ -17,7 +17,10 @@
 //   2. Collect the ops between it and the ends: what is as wide as the result, what lies between two such ops, and what
 //      reads a wide value. Ops that treat the axis as more than rows forbid it.
 //   3. Choose the number of parts: as many as leave a contraction the rows that it needs to run at full speed.
-//   4. Build the repeat: inputs with the axis are sliced, results with it are stacked, sums over it are carried.
+//   4. Build the repeat: inputs with the axis are sliced, results with it are stacked, sums over it are carried. A sum
+//      that is only added to something begins there instead of at zero: to the gradients of other micro-batches.
+//
+// The bodies of repeats are treated as the function's own, which holds nearly nothing where the batch is accumulated.
 //
 // A part costs one pass over each carried sum, which is small beside the contractions that make it; a small
 // result has nothing to gain. Sums over the axis are added up in the order of the rows, as before.
@@ -66,6 +69,7 @@ private:
   bool endsWell();
   NamedTensorType part(NamedTensorType type) const;
   static NamedTensorType typeOfSum(Value sum);
+  static AddOp soleAddition(Value sum);
   void findBoundary();
   std::string freshAxisName() const;
   void fillBody(RepeatOp repeat);
@@ -240,15 +244,25 @@ NamedTensorType Chunk::typeOfSum(Value sum) {
   return type.withElementType(Float32Type::get(type.getContext()));
 }
 
-/// "AXIS_chunk", or longer where a value of the model has an axis of that name.
+/// The addition to an argument of the block that is the only use of a sum, where the repeat can begin with the argument.
+AddOp Chunk::soleAddition(Value sum) {
+  auto add = sum.hasOneUse() ? dyn_cast<AddOp>(*sum.user_begin()) : AddOp();
+  if (!add || add.getType() != typeOfSum(sum)) return {};
+  Value other = add.getLhs() == sum ? add.getRhs() : add.getLhs();
+  return isa<BlockArgument>(other) && other.getType() == add.getType() ? add : AddOp();
+}
+
+/// "AXIS_chunk", or longer where a value of the model has an axis of that name or is inside a repeat along one.
 std::string Chunk::freshAxisName() const {
-  std::string name = (axis.getName() + "_chunk").str();
-  auto isTaken = [&](Value value) { return tensorType(value).hasAxis(name); };
-  while (llvm::any_of(order, [&](Operation *op) {
-    return llvm::any_of(op->getOperands(), isTaken) || llvm::any_of(op->getResults(), isTaken);
-  }))
-    name += "_chunk";
-  return name;
+  auto hasName = [](ValueRange values, StringRef name) {
+    return llvm::any_of(values, [&](Value value) { return tensorType(value).hasAxis(name); });
+  };
+  return freshName((axis.getName() + "_chunk").str(), "_chunk", [&](StringRef name) {
+    for (auto repeat = contract->getParentOfType<RepeatOp>(); repeat; repeat = repeat->getParentOfType<RepeatOp>())
+      if (repeat.getAxis().getName() == name) return true;
+    return llvm::any_of(
+        order, [&](Operation *op) { return hasName(op->getOperands(), name) || hasName(op->getResults(), name); });
+  });
 }
 
 /// Makes the name of the new axis known, in front of the one it divides.
@@ -272,7 +286,13 @@ void Chunk::rewrite(int64_t parts) {
   b.setLoc(contract.getLoc());
   SmallVector<Value> carriedIn, slicedIn;
   SmallVector<Type> types;
-  for (Value sum : sums) carriedIn.push_back(b.constant(0, typeOfSum(sum))), types.push_back(typeOfSum(sum));
+  SmallVector<AddOp> additions = llvm::map_to_vector(sums, soleAddition);
+  for (auto [sum, add] : llvm::zip(sums, additions)) {
+    types.push_back(typeOfSum(sum));
+    carriedIn.push_back(!add                  ? b.constant(0, typeOfSum(sum))
+                        : add.getLhs() == sum ? Value(add.getRhs())
+                                              : Value(add.getLhs()));
+  }
   for (Value input : sliced) slicedIn.push_back(b.split(input, axis.getName(), {partAxis, restAxis}));
   for (Value row : rows) types.push_back(b.withAxis(part(tensorType(row)), partAxis));
   auto repeat = RepeatOp::create(b, contract.getLoc(), types, partAxis, /*reverse=*/nullptr, carriedIn, slicedIn,
@@ -280,7 +300,13 @@ void Chunk::rewrite(int64_t parts) {
   copyUserName(contract, repeat);
   fillBody(repeat);
   unsigned next = 0;
-  for (Value sum : sums) sum.replaceAllUsesWith(b.cast(repeat->getResult(next++), tensorType(sum).getElementType()));
+  for (auto [sum, add] : llvm::zip(sums, additions)) {
+    Value result = repeat->getResult(next++);
+    if (add)
+      add.replaceAllUsesWith(result), add.erase();
+    else
+      sum.replaceAllUsesWith(b.cast(result, tensorType(sum).getElementType()));
+  }
   for (Value row : rows)
     row.replaceAllUsesExcept(b.merge(repeat->getResult(next), {partAxis.getName(), axis.getName()}, axis.getName()),
                              repeat),
@@ -331,11 +357,16 @@ struct ChunkPass : tessera::impl::ChunkPassBase<ChunkPass> {
 
   void runOnOperation() override {
     int64_t rows = isForGpu(getOperation()) ? std::max<int64_t>(leastRows, rowsOfGpu) : leastRows;
-    for (func::FuncOp function : entryFunctions(getOperation()))
-      while (chunkOne(function.getBody().front(), rows)) ++resultsChunked;
+    SmallVector<Block *> blocks; // those of repeats that are made here are none of them
+    for (func::FuncOp function : entryFunctions(getOperation())) {
+      blocks.push_back(&function.getBody().front());
+      function.walk([&](RepeatOp repeat) { blocks.push_back(&repeat.getBlock()); });
+    }
+    for (Block *block : blocks)
+      while (chunkOne(*block, rows)) ++resultsChunked;
   }
 
-  /// What a repeat holds is not looked at again, so each round leaves less to do.
+  /// What goes into a new repeat is not looked at again, so each round leaves less to do.
   bool chunkOne(Block &block, int64_t rows) {
     for (auto contract : block.getOps<ContractOp>())
       if (contract.getType().getNumBytes() >= leastBytes && chunk(contract, rows)) return true;

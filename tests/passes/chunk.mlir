@@ -82,3 +82,34 @@ module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize
     return %dx : !tsr.tensor<[batch: 4, embed: 3], f32>
   }
 }
+
+// -----
+
+// Micro-batches: the body of the repeat is treated as the function's own. The gradient's sum begins at what is carried; a stacked
+// result is merged again; the repeat along the parts is left alone.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["micro", "batch", "vocab", "embed"], tsr.phase = "optimize"} {
+  func.func @step(%x: !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>)
+      -> (!tsr.tensor<[vocab: 5, embed: 3], f32>, !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>) {
+    %zero = tsr.constant 0.0 : f32 -> !tsr.tensor<[vocab: 5, embed: 3], f32>
+    // CHECK: tsr.repeat [micro: 2] index {{.*}} carry (%[[SUM:[^ ]*]] = {{.*}} slice (%[[X:[^ ]*]] = %arg0
+    %sum, %all = tsr.repeat [micro: 2] index %i carry (%s = %zero : !tsr.tensor<[vocab: 5, embed: 3], f32>) slice (%m = %x : !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>) keep (%v = %w : !tsr.tensor<[vocab: 5, embed: 3], f32>) -> (!tsr.tensor<[vocab: 5, embed: 3], f32>, !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>) {
+      // CHECK-NOT: tsr.constant
+      // CHECK: %[[ROWS:.*]] = tsr.split %[[X]] "batch"
+      // CHECK: %[[OUT:.*]]:2 = tsr.repeat [batch_chunk: 2] index {{.*}} carry (%[[PART:[^ ]*]] = %[[SUM]] {{.*}} slice ({{.*}} = %[[ROWS]]
+      // CHECK: tsr.contract {{.*}} -> !tsr.tensor<[batch: 2, vocab: 5], f32>
+      %l = tsr.contract %m, %v over ["embed"] : (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
+      %e = tsr.exp %l : !tsr.tensor<[batch: 4, vocab: 5], f32>
+      %dx = tsr.contract %e, %v over ["vocab"] : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, embed: 3], f32>
+      %dw = tsr.contract %e, %m over ["batch"] : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[batch: 4, embed: 3], f32>) -> !tsr.tensor<[vocab: 5, embed: 3], f32>
+      // CHECK: tsr.add %[[PART]],
+      // CHECK-NOT: tsr.repeat
+      // CHECK: %[[WHOLE:.*]] = tsr.merge %[[OUT]]#1 ["batch_chunk", "batch"] into "batch" {{.*}} -> <[batch: 4, embed: 3], f32>
+      // CHECK-NOT: tsr.add
+      // CHECK: tsr.yield %[[OUT]]#0, %[[WHOLE]]
+      %n = tsr.add %s, %dw : (!tsr.tensor<[vocab: 5, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[vocab: 5, embed: 3], f32>
+      tsr.yield %n, %dx : !tsr.tensor<[vocab: 5, embed: 3], f32>, !tsr.tensor<[batch: 4, embed: 3], f32>
+    }
+    return %sum, %all : !tsr.tensor<[vocab: 5, embed: 3], f32>, !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>
+  }
+}
