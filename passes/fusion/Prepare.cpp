@@ -288,14 +288,17 @@ static SmallVector<StringRef> axesKeptFirst(ReduceOp op, int64_t fewParts) {
   return kept;
 }
 
-/// Splits the single reduced axis of a reduction in two, so that there is an outer one to keep.
-static Value splitReducedAxis(OpBuilder &builder, ReduceOp op, StringRef name) {
+/// Splits the single reduced axis of a reduction in two, so that there is an outer one to keep. Whether it can be split.
+static bool splitReducedAxis(OpBuilder &builder, ReduceOp op) {
   NamedTensorType type = op.getX().getType();
+  StringRef name = names(op.getOver()).front();
   int64_t size = type.getSize(name), outer = 0;
   for (int64_t candidate : {64, 60, 48, 40, 32, 50, 30, 24, 20, 16, 10, 9, 8, 7})
     if (size % candidate == 0 && !outer) outer = candidate;
-  if (!outer) return {};
-  std::string outerName = (name + "_outer").str(), innerName = (name + "_inner").str();
+  if (!outer) return false;
+  auto isTaken = [&](StringRef n) { return type.hasAxis(n); };
+  std::string outerName = freshName((name + "_outer").str(), "_outer", isTaken),
+              innerName = freshName((name + "_inner").str(), "_inner", isTaken);
   SmallVector<AxisAttr> axes;
   for (AxisAttr axis : type.getAxes()) {
     if (axis.getName() != name) {
@@ -305,8 +308,11 @@ static Value splitReducedAxis(OpBuilder &builder, ReduceOp op, StringRef name) {
     axes.push_back(tessera::axis(op.getContext(), outerName, outer));
     axes.push_back(tessera::axis(op.getContext(), innerName, size / outer));
   }
-  return SplitOp::create(builder, op.getLoc(), type.withAxes(axes), op.getX(), builder.getStringAttr(name),
-                         builder.getStrArrayAttr({outerName, innerName}));
+  ArrayAttr parts = builder.getStrArrayAttr({outerName, innerName});
+  op.getXMutable().assign(
+      SplitOp::create(builder, op.getLoc(), type.withAxes(axes), op.getX(), builder.getStringAttr(name), parts));
+  op.setOverAttr(parts);
+  return true;
 }
 
 static void splitReduction(ReduceOp op, const SplitLimits &limits) {
@@ -316,11 +322,7 @@ static void splitReduction(ReduceOp op, const SplitLimits &limits) {
   // Splitting an axis needs the operand in memory: only where there is no other axis to keep.
   if (op.getOver().size() == 1) {
     if (op.getX().getDefiningOp() && !isa<ContractOp, RepeatOp>(op.getX().getDefiningOp())) return;
-    Value split = splitReducedAxis(builder, op, names(op.getOver()).front());
-    if (!split) return;
-    StringRef name = names(op.getOver()).front();
-    op.getXMutable().assign(split);
-    op.setOverAttr(builder.getStrArrayAttr({(name + "_outer").str(), (name + "_inner").str()}));
+    if (!splitReducedAxis(builder, op)) return;
   }
   SmallVector<StringRef> kept = axesKeptFirst(op, limits.fewParts);
   if (kept.empty()) return;

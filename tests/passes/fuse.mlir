@@ -98,3 +98,15 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
     return %c : !tsr.tensor<[embed: 4], f32>
   }
 }
+
+// -----
+
+// A large reduction in two steps: the new axes get longer names where the operand has axes of those names.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["n", "n_outer"], tsr.phase = "layout"} {
+  func.func @step(%x: !tsr.tensor<[n: 8192, n_outer: 2], f32>) -> !tsr.tensor<[n_outer: 2], f32> {
+    // CHECK: tsr.split %{{.*}} "n" into ["n_outer_outer", "n_inner"] {{.*}} -> <[n_outer_outer: 64, n_inner: 128, n_outer: 2], f32>
+    %s = tsr.reduce sum %x over ["n"] : !tsr.tensor<[n: 8192, n_outer: 2], f32> -> !tsr.tensor<[n_outer: 2], f32>
+    return %s : !tsr.tensor<[n_outer: 2], f32>
+  }
+}
