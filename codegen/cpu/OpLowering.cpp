@@ -77,15 +77,10 @@ static Value emitFloorDiv(Code &code, Value a, Value b) {
   return floorQuotient(code, a, b);
 }
 
-/// a - b floor(a / b); for floats the quotient may be one off where it is near an integer, which is put right after.
+/// a - b floor(a / b)
 static Value emitMod(Code &code, Value a, Value b) {
-  if (!isFloat(a)) return code.sub(a, code.mul(floorQuotient(code, a, b), safeDivisor(code, b)));
-  Value quotient = code.make<LLVM::FTruncOp>(a.getType(), code.fdiv(a, b));
-  Value remainder = code.fma(code.make<LLVM::FNegOp>(quotient), b, a);
-  Value zero = code.number(a.getType(), 0.0);
-  Value nonzero = code.fcmp(FPred::one, remainder, zero);
-  Value opposite = code.bitXor(code.fcmp(FPred::olt, remainder, zero), code.fcmp(FPred::olt, b, zero));
-  return code.select(code.bitAnd(nonzero, opposite), code.fadd(remainder, b), remainder);
+  if (isFloat(a)) return emitFloatMod(code, a, b);
+  return code.sub(a, code.mul(floorQuotient(code, a, b), safeDivisor(code, b)));
 }
 
 static Value emitSign(Code &code, Value x) {
@@ -214,7 +209,7 @@ static void addBinary(Table &table) {
   addFunction<MaxOp, larger>(table, 3);
   addFunction<MinOp, smaller>(table, 3);
   addFunction<FloorDivOp, emitFloorDiv>(table, 16);
-  addFunction<ModOp, emitMod>(table, 16);
+  addFunction<ModOp, emitMod>(table, 20);
   add<DivOp>(table, 4, [](Code &code, DivOp, Values v) -> Value { return code.fdiv(v[0], v[1]); });
   add<PowOp>(table, 120, [](Code &code, PowOp op, Values v) -> Value { return emitPowOp(code, op, v); });
   add<AndOp>(table, 1, [](Code &code, AndOp, Values v) -> Value { return code.bitAnd(v[0], v[1]); });

@@ -47,6 +47,15 @@ static Value scaleByPower(Code &code, Value x, Value n) {
   return code.fmul(code.fmul(x, power(half)), power(code.sub(n, half)));
 }
 
+/// `values` after some rounds of `body` if the condition holds in any lane, which is rare; else as they are.
+static SmallVector<Value> repeatWhereAny(Code &code, Value condition, int64_t rounds, ValueRange values,
+                                         Code::LoopBody body) {
+  Value any = condition;
+  if (Code::lanes(condition)) any = code.make<LLVM::vector_reduce_or>(code.getI1Type(), condition);
+  Value upper = code.select(any, code.index(rounds), code.index(0));
+  return code.loop(code.index(0), upper, 1, values, /*runsAtLeastOnce=*/false, body);
+}
+
 //===----------------------------------------------------------------------===//
 // exp, log
 //===----------------------------------------------------------------------===//
@@ -203,16 +212,43 @@ static Value sinOfQuadrant(Code &code, Value r, Value quadrant) {
   return code.select(negative, code.make<LLVM::FNegOp>(result), result);
 }
 
-/// Reduces in f64, where n · pi/2 is exact enough for every f32 up to 2^30.
+/// x less n · pi/2 and n, for |x| ≤ 2^30 in f64: there n · pi/2 is exact enough for every f32.
+static std::pair<Value, Value> reduceSmallAngle(Code &code, Value x) {
+  auto [n, integer] = nearest(code, x, 0.63661977236758134308);
+  Value r = code.fma(n, code.number(x.getType(), -1.57079632679489655800), x);
+  r = code.fma(n, code.number(x.getType(), -6.12323399573676603587e-17), r);
+  return {r, code.intCast(integer, code.getI32Type())};
+}
+
+/// The same for every f32 in f64 (Payne and Hanek). Its product with 29 bits of 2/pi is exact, and so is what is left of that
+/// without multiples of four quadrants. Whole quadrants leave the sum after each part, so that small ones are not lost.
+static std::pair<Value, Value> reduceLargeAngle(Code &code, Value x) {
+  Type type = x.getType();
+  Value sum = code.number(type, 0.0), quadrant = code.integer(Code::like(x, code.getI32Type()), 0);
+  for (double bits : {0x1.45f306dp-1, 0x1.9391054p-30, 0x1.4fe13abp-59, 0x1.d1f534dp-88, 0x1.b81b6c5p-117,
+                      0x1.5993c4p-148, 0x1.c820ff2p-175}) {
+    Value turns = code.fmul(x, bits);
+    Value whole = code.make<LLVM::FFloorOp>(type, code.fmul(turns, 0.25));
+    sum = code.fadd(sum, code.fma(whole, code.number(type, -4.0), turns));
+    auto [n, integer] = nearest(code, sum, 1);
+    sum = code.fsub(sum, n);
+    quadrant = code.add(quadrant, code.intCast(integer, code.getI32Type()));
+  }
+  return {code.fmul(sum, 1.57079632679489655800), quadrant};
+}
+
+/// sin(x + shift · pi/2), reduced in f64.
 static Value emitSinShifted(Code &code, Value x, int64_t shift) {
   if (!isF32(x)) return {};
   Value wide = code.make<LLVM::FPExtOp>(Code::like(x, code.getF64Type()), x);
-  auto [n, integer] = nearest(code, wide, 0.63661977236758134308);
-  Value r = code.fma(n, code.number(wide.getType(), -1.57079632679489655800), wide);
-  r = code.fma(n, code.number(wide.getType(), -6.12323399573676603587e-17), r);
-  Value quadrant = code.add(code.intCast(integer, code.getI32Type()), shift);
-  Value single = code.make<LLVM::FPTruncOp>(x.getType(), r);
-  return sinOfQuadrant(code, single, quadrant);
+  auto [r, quadrant] = reduceSmallAngle(code, wide);
+  Value isLarge = code.fcmp(Pred::ogt, code.fabs(x), 0x1p30);
+  SmallVector<Value> reduced = repeatWhereAny(code, isLarge, 1, {r, quadrant}, [&](Value, ValueRange small) {
+    auto [large, itsQuadrant] = reduceLargeAngle(code, wide);
+    return SmallVector<Value>{code.select(isLarge, large, small[0]), code.select(isLarge, itsQuadrant, small[1])};
+  });
+  Value single = code.make<LLVM::FPTruncOp>(x.getType(), reduced[0]);
+  return sinOfQuadrant(code, single, code.add(reduced[1], shift));
 }
 
 Value tessera::emitSin(Code &code, Value x) {
@@ -257,4 +293,36 @@ Value tessera::emitPow(Code &code, Value base, Value exponent) {
   Value isOne = code.bitOr(code.fcmp(Pred::oeq, a, 1.0), code.fcmp(Pred::oeq, b, 0.0));
   result = code.select(isOne, one, result);
   return single ? code.make<LLVM::FPTruncOp>(type, result).getResult() : result;
+}
+
+//===----------------------------------------------------------------------===//
+// Remainders
+//===----------------------------------------------------------------------===//
+
+/// In f64 a - b trunc(a / b) is exact for quotients below 2^52, except that it may be one b off, which is put right with the
+/// sign. A larger quotient loses its upper 52 bits in each round.
+Value tessera::emitFloatMod(Code &code, Value x, Value y) {
+  Type f64 = Code::like(x, code.getF64Type());
+  Value a = code.floatCast(x, code.getF64Type()), b = code.floatCast(y, code.getF64Type());
+  Value zero = code.number(f64, 0.0);
+  // Any number that is larger than all others leaves them as they are.
+  double beyond = Code::element(x).isF64() ? 0x1.fffffffffffffp1023 : 0x1p200;
+  Value isInfinite = code.fcmp(Pred::oeq, code.fabs(b), infinity);
+  Value divisor = code.select(isInfinite, code.number(f64, beyond), b);
+  auto truncated = [&](Value dividend) -> Value {
+    return code.make<LLVM::FTruncOp>(f64, code.fdiv(dividend, divisor));
+  };
+  auto rest = [&](Value dividend, Value quotient) {
+    return code.fma(code.make<LLVM::FNegOp>(quotient), divisor, dividend);
+  };
+  Value quotient = truncated(a), first = rest(a, quotient);
+  Value isLarge = code.fcmp(Pred::ogt, code.fabs(quotient), 0x1p52);
+  int64_t rounds = Code::element(x).isF64() ? 19 : 5; // the largest quotient of two f32 is 2^277
+  Value r = repeatWhereAny(code, isLarge, rounds, first, [&](Value, ValueRange left) {
+    return SmallVector<Value>{code.select(isLarge, rest(left[0], truncated(left[0])), left[0])};
+  })[0];
+  Value isZero = code.fcmp(Pred::oeq, r, zero);
+  Value opposite = code.bitXor(code.fcmp(Pred::olt, r, zero), code.fcmp(Pred::olt, b, zero));
+  Value result = code.select(opposite, code.fadd(r, b), r);
+  return code.floatCast(code.select(isZero, copySign(code, zero, a), result), Code::element(x));
 }
