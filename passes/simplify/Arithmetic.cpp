@@ -1,7 +1,8 @@
 //===- Arithmetic.cpp - constants and identities, point by point ----------===//
 //
-// Only what holds for every float, NaN and infinity included: x - x and 0 * x stay.
-// Products of constants may round differently; sums of float constants are not regrouped.
+// Only what holds for every float, NaN and infinity included: x - x and 0 * x stay. The sign of a zero may change: x + 0 is x,
+// 0 - x is -x. Products of constants may round differently, and are left alone where they over- or underflow; sums of
+// float constants are not regrouped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,14 +105,25 @@ struct SimplifySub : OpRewritePattern<SubOp> {
   }
 };
 
+/// Whether the number keeps its precision in the type: it is neither zero nor denormal nor infinite there.
+static bool isNormal(double number, Type type) {
+  return !isa<FloatType>(type) || FloatAttr::get(type, number).getValue().isNormal();
+}
+
 /// (x c) d = x (c d); (x c) (y d) = (x y) (c d); x (-1) = -x
 struct SimplifyMul : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
+
+  /// Whether the product of two constants may stand for both.
+  static bool canRegroup(Value c, Value d) {
+    return isNormal(*constantNumber(c) * *constantNumber(d), tensorType(c).getElementType());
+  }
+
   LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
     PatternBuilder b(rewriter, op);
     auto left = op.getLhs().getDefiningOp<MulOp>(), right = op.getRhs().getDefiningOp<MulOp>();
     auto isScaled = [](MulOp mul) { return mul && constantNumber(mul.getRhs()) && !constantNumber(mul.getLhs()); };
-    if (isFloat(op) && isScaled(left) && isScaled(right)) {
+    if (isFloat(op) && isScaled(left) && isScaled(right) && canRegroup(left.getRhs(), right.getRhs())) {
       Value product = b.mul(left.getLhs(), right.getLhs());
       return rewriter.replaceOp(op, b.mul(product, b.mul(left.getRhs(), right.getRhs()))), success();
     }
@@ -119,8 +131,8 @@ struct SimplifyMul : OpRewritePattern<MulOp> {
     if (isConstant(op.getRhs(), -1) && op.getLhs().getType() == op.getType())
       return rewriter.replaceOp(op, b.neg(op.getLhs())), success();
     auto inner = op.getLhs().getDefiningOp<MulOp>();
-    // A product of constants that does not fold (it overflows) would change sides for ever.
-    if (!inner || !constantNumber(inner.getRhs()) || constantNumber(inner.getLhs())) return failure();
+    // A product of integers that does not fold (it overflows) would change sides for ever.
+    if (!isScaled(inner) || !canRegroup(inner.getRhs(), op.getRhs())) return failure();
     rewriter.replaceOp(op, b.mul(inner.getLhs(), b.mul(inner.getRhs(), op.getRhs())));
     return success();
   }
@@ -131,7 +143,7 @@ struct SimplifyDiv : OpRewritePattern<DivOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DivOp op, PatternRewriter &rewriter) const override {
     PatternBuilder b(rewriter, op);
-    if (auto number = constantNumber(op.getRhs()); number && std::isnormal(1 / *number))
+    if (auto number = constantNumber(op.getRhs()); number && isNormal(1 / *number, op.getType().getElementType()))
       return rewriter.replaceOp(op, b.mul(op.getLhs(), b.constant(1 / *number, op.getRhs().getType()))), success();
     auto root = op.getRhs().getDefiningOp<SqrtOp>();
     if (!root || !root->hasOneUse()) return failure();
