@@ -4,6 +4,9 @@
 // writes: a stacked result is put together from the writes of all iterations, a slice is a part of that list. The kernels of a
 // launch run at the same moment: all read before any writes, and none may write what another one reads or writes.
 //
+// Of a long repeat the first and the last iterations run. Those in between only write, all at once, wherever their values
+// lie; what they would read lies as far from what they write as in the others, for places are affine in the iteration.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/memory/CheckPlan.h"
@@ -82,6 +85,14 @@ private:
   std::map<int64_t, Piece> pieces;
 };
 
+/// Iterations of a repeat: from `first`, `count` of them.
+struct Dimension {
+  int64_t first, count;
+};
+
+/// Iterations of a repeat that run, at its start and at its end.
+constexpr int64_t iterationsRun = 4;
+
 class PlanChecker {
 public:
   PlanChecker(func::FuncOp function, int64_t arenaBytes) : function(function), arenaBytes(arenaBytes) {}
@@ -94,6 +105,11 @@ private:
   /// Ops that run at one moment.
   LogicalResult runWriters(ArrayRef<Operation *> ops);
   LogicalResult runRepeat(RepeatOp op);
+  LogicalResult runIteration(RepeatOp op, MutableArrayRef<Content> carried, MutableArrayRef<Content> stacks);
+  void skipIterations(RepeatOp op, Dimension skipped, MutableArrayRef<Content> carried,
+                      MutableArrayRef<Content> stacks);
+  void writeSkipped(Block &block, ArrayRef<Dimension> around);
+  void writeSkipped(Value value, ArrayRef<Dimension> around);
   LogicalResult runReturn(func::ReturnOp op);
   bool doOverlap(Value a, Value b) const;
   LogicalResult mayOverlap(Operation *op, Value operand, OpResult result);
@@ -232,40 +248,116 @@ LogicalResult PlanChecker::runWriters(ArrayRef<Operation *> ops) {
   return success();
 }
 
+/// Writes where `value` lies in all iterations of the repeats `around`, the innermost ones: as few stretches as cover it.
+void PlanChecker::writeSkipped(Value value, ArrayRef<Dimension> around) {
+  PlaceAttr place = places.lookup(value);
+  int64_t from = address(value), end = from + bytes(value);
+  SmallVector<std::pair<int64_t, int64_t>> apart; // strides and counts where there are gaps
+  SmallVector<std::pair<int64_t, int64_t>> steps;
+  for (auto [depth, dimension] : llvm::enumerate(around)) {
+    size_t at = inductions.size() + depth;
+    int64_t stride = at < place.getStrides().size() ? place.getStrides()[at] : 0;
+    int64_t lowest = stride < 0 ? dimension.first + dimension.count - 1 : dimension.first;
+    from += stride * lowest, end += stride * lowest;
+    steps.push_back({std::abs(stride), dimension.count});
+  }
+  llvm::sort(steps);
+  for (auto [stride, count] : steps) {
+    if (stride <= end - from && apart.empty())
+      end += stride * (count - 1);
+    else
+      apart.push_back({stride, count});
+  }
+  int64_t tag = nextTag++;
+  SmallVector<int64_t> starts{from};
+  for (auto [stride, count] : apart) {
+    size_t known = starts.size();
+    for (int64_t i = 1; i < count; ++i)
+      for (size_t k = 0; k < known; ++k) starts.push_back(starts[k] + i * stride);
+  }
+  for (int64_t start : starts) memory.write(start, end - from, tag);
+}
+
+void PlanChecker::writeSkipped(Block &block, ArrayRef<Dimension> around) {
+  for (Operation &op : block) {
+    if (isStorageView(&op) || isa<YieldOp>(op)) continue;
+    if (auto repeat = dyn_cast<RepeatOp>(op)) {
+      SmallVector<Dimension> inside(around);
+      inside.push_back({0, repeat.getAxis().getSize()});
+      writeSkipped(repeat.getInduction(), inside);
+      writeSkipped(repeat.getBlock(), inside);
+      continue;
+    }
+    for (Value result : op.getResults()) writeSkipped(result, around);
+  }
+}
+
+/// What is carried on, and what is stacked meanwhile, is what lies in its place.
+void PlanChecker::skipIterations(RepeatOp op, Dimension skipped, MutableArrayRef<Content> carried,
+                                 MutableArrayRef<Content> stacks) {
+  writeSkipped(op.getInduction(), skipped);
+  writeSkipped(op.getBlock(), skipped);
+  inductions.push_back(op.getReverse() ? skipped.first - 1 : skipped.first + skipped.count);
+  for (auto [content, argument] : llvm::zip(carried, op.getCarriedArgs()))
+    content = memory.read(address(argument), bytes(argument));
+  inductions.pop_back();
+  for (auto [content, result] : llvm::zip(stacks, op.getResults().drop_front(carried.size()))) {
+    int64_t each = bytes(result) / op.getAxis().getSize(), slot = places.lookup(result).getSlot();
+    bool isWhole = slot == 0 || slot == each;
+    for (int64_t i = 0; i < (isWhole ? 1 : skipped.count); ++i)
+      for (const Piece &piece : memory.read(address(result) + (skipped.first + i) * (isWhole ? each : slot),
+                                            isWhole ? each * skipped.count : each))
+        append(content, piece);
+  }
+}
+
+/// At the innermost of `inductions`. Contents of stacked values are appended to `stacks`.
+LogicalResult PlanChecker::runIteration(RepeatOp op, MutableArrayRef<Content> carried,
+                                        MutableArrayRef<Content> stacks) {
+  int64_t i = inductions.back();
+  write(op.getInduction());
+  for (auto [content, argument] : llvm::zip(carried, op.getCarriedArgs())) {
+    contents[argument] = content;
+    if (failed(read(op, argument))) return failure();
+  }
+  for (auto [operand, argument] : llvm::zip(op.getSliced(), op.getSlicedArgs()))
+    contents[argument] = part(contents.lookup(operand), i * bytes(argument), bytes(argument));
+  for (auto [operand, argument] : llvm::zip(op.getInvariants(), op.getInvariantArgs()))
+    contents[argument] = contents.lookup(operand);
+  if (failed(runBlock(op.getBlock()))) return failure();
+  for (auto [k, value] : llvm::enumerate(op.getYield().getValues())) {
+    if (failed(read(op.getYield(), value))) return failure();
+    (k < carried.size() ? carried[k] : stacks[k - carried.size()]) = contents.lookup(value);
+  }
+  return success();
+}
+
 LogicalResult PlanChecker::runRepeat(RepeatOp op) {
   if (failed(setPlaces(op, op.getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
   if (failed(setPlaces(op, op.getBlock().getArguments(), op.getArgPlacesAttr()))) return failure();
   SmallVector<Content> carried = llvm::map_to_vector(op.getCarried(), [&](Value v) { return contents.lookup(v); });
-  int64_t count = op.getAxis().getSize();
-  size_t stackedCount = op.getNumResults() - carried.size();
-  SmallVector<SmallVector<Content>> stacks(stackedCount, SmallVector<Content>(count));
+  int64_t count = op.getAxis().getSize(), skipped = count > 4 * iterationsRun ? count - 2 * iterationsRun : 0;
+  SmallVector<SmallVector<Content>> parts; // contents of the stacked values, a stretch of iterations at a time
   for (int64_t step = 0; step < count; ++step) {
-    int64_t i = op.getReverse() ? count - 1 - step : step;
-    inductions.push_back(i);
-    write(op.getInduction());
-    for (auto [content, argument] : llvm::zip(carried, op.getCarriedArgs())) {
-      contents[argument] = content;
-      if (failed(read(op, argument))) return failure();
+    parts.emplace_back(op.getNumResults() - carried.size());
+    if (skipped > 0 && step == iterationsRun) {
+      skipIterations(op, {iterationsRun, skipped}, carried, parts.back());
+      step += skipped - 1;
+      continue;
     }
-    for (auto [operand, argument] : llvm::zip(op.getSliced(), op.getSlicedArgs()))
-      contents[argument] = part(contents.lookup(operand), i * bytes(argument), bytes(argument));
-    for (auto [operand, argument] : llvm::zip(op.getInvariants(), op.getInvariantArgs()))
-      contents[argument] = contents.lookup(operand);
-    if (failed(runBlock(op.getBlock()))) return failure();
-    for (auto [k, value] : llvm::enumerate(op.getYield().getValues())) {
-      if (failed(read(op.getYield(), value))) return failure();
-      (k < carried.size() ? carried[k] : stacks[k - carried.size()][i]) = contents.lookup(value);
-    }
+    inductions.push_back(op.getReverse() ? count - 1 - step : step);
+    if (failed(runIteration(op, carried, parts.back()))) return failure();
     inductions.pop_back();
   }
+  if (op.getReverse()) std::reverse(parts.begin(), parts.end());
   for (auto [k, result] : llvm::enumerate(op.getResults())) {
     Content &content = contents[result];
     content.clear();
     if (k < carried.size())
       content = carried[k];
     else
-      for (const Content &slice : stacks[k - carried.size()])
-        for (const Piece &piece : slice) append(content, piece);
+      for (const SmallVector<Content> &stretch : parts)
+        for (const Piece &piece : stretch[k - carried.size()]) append(content, piece);
     if (failed(read(op, result))) return failure();
   }
   return success();

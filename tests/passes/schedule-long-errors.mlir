@@ -1,0 +1,36 @@
+// RUN: tessera-opt %s --split-input-file --tsr-verify-phase=phase=schedule --verify-diagnostics
+
+// An argument lies in slot 50 of 100 of a stack: an iteration overwrites it that does not run when the plan is checked.
+module attributes {tsr.arena = 12800 : i64, tsr.axes = ["layer", "n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<3328>}) -> (!tsr.tensor<[layer: 100, n: 16], f32> {tsr.place = #tsr.place<128>}, !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<3328>}) {
+    %stack = tsr.repeat [layer: 100] index %i keep (%v = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 100, n: 16], f32>) attributes {argPlaces = [#tsr.place<64>, #tsr.place<0>], tsr.places = [#tsr.place<128>]} {
+      %a = tsr.kernel "a" (%p = %v : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.places = [#tsr.place<128, [64]>]} {
+        %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+        tsr.yield %r : !tsr.tensor<[n: 16], f32>
+      }
+      tsr.yield %a : !tsr.tensor<[n: 16], f32>
+    }
+    // expected-error @+1 {{reads bytes that were overwritten, at 3328}}
+    return %stack, %y : !tsr.tensor<[layer: 100, n: 16], f32>, !tsr.tensor<[n: 16], f32>
+  }
+}
+
+// -----
+
+// So in a repeat inside, which steps from slot to slot of another stack.
+module attributes {tsr.arena = 128000 : i64, tsr.axes = ["layer", "part", "n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64128>}) -> (!tsr.tensor<[layer: 40, part: 40, n: 16], f32> {tsr.place = #tsr.place<192>}, !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64128>}) {
+    %all = tsr.repeat [layer: 40] index %i keep (%v = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 40, part: 40, n: 16], f32>) attributes {argPlaces = [#tsr.place<64>, #tsr.place<0>], tsr.places = [#tsr.place<192>]} {
+      %stack = tsr.repeat [part: 40] index %j keep (%w = %v : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[part: 40, n: 16], f32>) attributes {argPlaces = [#tsr.place<128>, #tsr.place<0>], tsr.places = [#tsr.place<192, [2560]>]} {
+        %a = tsr.kernel "a" (%p = %w : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.places = [#tsr.place<192, [2560, 64]>]} {
+          %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+          tsr.yield %r : !tsr.tensor<[n: 16], f32>
+        }
+        tsr.yield %a : !tsr.tensor<[n: 16], f32>
+      }
+      tsr.yield %stack : !tsr.tensor<[part: 40, n: 16], f32>
+    }
+    // expected-error @+1 {{reads bytes that were overwritten, at 64128}}
+    return %all, %y : !tsr.tensor<[layer: 40, part: 40, n: 16], f32>, !tsr.tensor<[n: 16], f32>
+  }
+}
