@@ -66,6 +66,7 @@ static void writeFiles(const std::string &folder, const CheckpointInfo &info, co
                {"step", info.step},           {"position", info.position}, {"seed", info.seed},
                {"evaluated", info.evaluated}, {"data", info.data},         {"settings", info.settings}};
   json["batch"] = info.batch;
+  if (info.threads > 0) json["threads"] = info.threads;
   json["program"] = info.program;
   json["sources"] = info.sources;
   if (!info.resumedFrom.empty()) json["resumed_from"] = info.resumedFrom;
@@ -236,6 +237,7 @@ static CheckpointInfo readInfo(const Json &json, const std::string &path) {
   info.settings = member(json, "settings", path);
   // Later additions: a checkpoint without them is read all the same.
   info.batch = json.value("batch", int64_t(0));
+  info.threads = json.value("threads", 0);
   info.program = json.value("program", "");
   info.sources = json.value("sources", Json::object());
   info.resumedFrom = json.value("resumed_from", "");

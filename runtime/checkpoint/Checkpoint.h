@@ -27,9 +27,10 @@ struct CheckpointInfo {
   bool evaluated = false;        ///< the evaluation due at this step is already in the metrics
   std::string data;              ///< the data files, as one line
   int64_t batch = 0;             ///< rows a step; 0: not recorded
+  int threads = 0;               ///< 0: not recorded, or a GPU's
   std::string program;           ///< Program::hash(); empty: not recorded
   std::string resumedFrom;       ///< what --resume named when this branch began; empty: it began at step 0
-  Json sources = Json::object(); ///< rows and file sizes of each training source; empty: not recorded
+  Json sources = Json::object(); ///< rows, file sizes and sequence length of each training source; empty: not recorded
   Json settings = Json::object();
 };
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tessera::runtime {
@@ -18,9 +19,10 @@ void failSystem(const std::string &what, const std::string &path) {
   throw Error(message);
 }
 
-DurableFile::DurableFile(const std::string &path) : path(path) {
-  fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+DurableFile::DurableFile(const std::string &path, std::optional<mode_t> mode) : path(path) {
+  fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode.value_or(0666) & 0777);
   if (fd < 0) failSystem("create", path);
+  if (mode) fchmod(fd, *mode & 07777); // whatever the umask; where that is not allowed, what open() gave stays
 }
 
 DurableFile::~DurableFile() {
@@ -60,8 +62,11 @@ void DurableFile::commit() {
 
 void replaceFile(const std::string &path, const std::function<void(DurableFile &)> &write) {
   std::string temporary = fmt::format("{}.tmp-{}", path, getpid());
+  struct stat old;
+  std::optional<mode_t> mode;
+  if (stat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode)) mode = old.st_mode;
   try {
-    DurableFile file(temporary);
+    DurableFile file(temporary, mode);
     write(file);
     if (rename(temporary.c_str(), path.c_str()) != 0) failSystem("write", path);
   } catch (...) {

@@ -7,7 +7,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
+#include <sys/types.h>
 #include <vector>
 
 namespace tessera::runtime {
@@ -24,7 +26,8 @@ inline constexpr size_t chunkBytes = 16 << 20;
 /// A new file, written from front to back, hashed chunk by chunk on the way.
 class DurableFile {
 public:
-  explicit DurableFile(const std::string &path);
+  /// `mode`: of the file, instead of what the umask leaves.
+  explicit DurableFile(const std::string &path, std::optional<mode_t> mode = std::nullopt);
   ~DurableFile();
   DurableFile(const DurableFile &) = delete;
 
@@ -47,7 +50,7 @@ private:
 };
 
 /// Puts a file in the place of `path` in one step: `write` fills a temporary one beside it and commits it. Whatever
-/// goes wrong, the old file stays and no other is left.
+/// goes wrong, the old file stays and no other is left. The new one has the old one's mode.
 void replaceFile(const std::string &path, const std::function<void(DurableFile &)> &write);
 
 /// XXH64 of each chunk of what lies in memory.

@@ -12,10 +12,11 @@
 
 #include "runtime/Error.h"
 #include "runtime/SmallBlocks.h"
-#include "runtime/checkpoint/DurableFile.h"
 #include "runtime/commands/Session.h"
 #include "runtime/data/BatchLoader.h"
+#include "runtime/train/Changes.h"
 #include "runtime/train/PrecisionAudit.h"
+#include "runtime/train/ProfileFile.h"
 #include "runtime/train/Progress.h"
 #include "runtime/train/RunRecord.h"
 #include "runtime/train/Settings.h"
@@ -59,8 +60,9 @@ private:
   void moveTo(int64_t position, int64_t skipped);
   void goOnFromOwn(const CheckpointInfo &saved);
   void goOnFrom(const CheckpointInfo &saved, const std::string &path, int64_t skipped);
-  void compareWith(const CheckpointInfo &saved, const std::string &path);
   void openOutputs();
+  void openProfile();
+  void refuseData(const char *option, const std::string &path) const;
   void openEvaluation();
   /// Runs what reads data and leaves the state alone. An error of it ends the run, but loses none of the steps before.
   template <typename Read> auto keepingSteps(Read read) {
@@ -101,7 +103,7 @@ private:
   void save();
   bool isSaveDue(int64_t at) const;
   void abandonOtherBranch();
-  void writeProfile();
+  bool writeProfile();
   ExitCode stopEarly(int signal);
   double secondsSinceStart() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
@@ -119,6 +121,7 @@ private:
   std::optional<Progress> progress;
   RunRecord records;
   Profile *profile = nullptr; ///< null: off
+  ProfileFile profileFile;
   CheckpointInfo info;
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now(), savedAt = begun;
   int64_t lastStep = 0, step = 0, savedStep = -1;
@@ -169,8 +172,12 @@ void Training::begin() {
   info.settings = asWritten(settings.json());
   info.batch = set.batch;
   info.program = program.hash();
-  for (size_t i = 0; i < set.names.size(); ++i)
-    info.sources[set.names[i]] = {{"rows", set.readers[i]->rows()}, {"bytes", files.trainingSizes(set.names[i])}};
+  if (!manifest.isForGpu()) info.threads = program.threads();
+  for (size_t i = 0; i < set.names.size(); ++i) {
+    Json &source = info.sources[set.names[i]];
+    source = {{"rows", set.readers[i]->rows()}, {"bytes", files.trainingSizes(set.names[i])}};
+    if (int64_t seq = manifest.dataNamed(set.names[i])->seq; seq > 0) source["seq"] = seq;
+  }
   if (options.resume != "auto" && options.resume != "never") return resumeFrom(options.resume);
   if (folder && options.resume == "never" && !folder->steps().empty())
     fail("{} has checkpoints already and --resume=never forbids to go on from them; choose another --checkpoint-dir",
@@ -232,33 +239,11 @@ void Training::moveTo(int64_t position, int64_t skipped) {
          skipped, set.batch, lastStep);
 }
 
-/// Refuses what cannot be gone on from, and notes what is different now.
-void Training::compareWith(const CheckpointInfo &saved, const std::string &path) {
-  if (saved.model != manifest.model)
-    fail("{} is of the model '{}', this program is '{}'; --init {} with another --checkpoint-dir takes over its "
-         "parameters and starts at step 0",
-         path, saved.model, manifest.model, path);
-  if (saved.batch != 0 && saved.batch != set.batch)
-    fail("{} was trained with {} rows a batch, this program takes {}: its data position has another meaning; --init {} "
-         "with another --checkpoint-dir takes over its parameters and starts at step 0",
-         path, saved.batch, set.batch, path);
-  auto note = [&](const char *what, const std::string &then, const std::string &now) {
-    if (!then.empty() && then != now) changes.push_back(fmt::format("{} changed from {} to {}", what, then, now));
-  };
-  note("the data", saved.data.empty() ? "" : fmt::format("'{}'", saved.data), fmt::format("'{}'", info.data));
-  for (const auto &[name, source] : info.sources.items())
-    note(fmt::format("what source '{}' holds", name).c_str(),
-         saved.sources.contains(name) ? dumpJson(saved.sources[name]) : "", dumpJson(source));
-  note("the settings", dumpJson(saved.settings), dumpJson(info.settings));
-  if (!saved.program.empty() && saved.program != info.program)
-    changes.push_back("the program was compiled anew since: what is compiled in (rates, options, threads) may differ");
-  if (options.seed && *options.seed != saved.seed)
-    changes.push_back(fmt::format("the run keeps its seed {}; --seed is for new runs", saved.seed));
-}
-
 /// Takes over where the checkpoint at `path` stands.
 void Training::goOnFrom(const CheckpointInfo &saved, const std::string &path, int64_t skipped) {
-  compareWith(saved, path);
+  for (std::string &change : changesSince(saved, info, path)) changes.push_back(std::move(change));
+  if (options.seed && *options.seed != saved.seed)
+    changes.push_back(fmt::format("the run keeps its seed {}; --seed is for new runs", saved.seed));
   info.step = step = started = saved.step;
   moveTo(saved.position, skipped);
   info.seed = saved.seed;
@@ -288,13 +273,26 @@ void Training::openOutputs() {
   if (step > 0) progress->note(fmt::format("resumed at step {}", step));
   if (!folder) progress->note("nothing will be saved; name a folder with --checkpoint-dir to keep what is learned");
   openEvaluation();
-  if (!options.profile.empty()) profile = &program.startProfile();
+  openProfile();
+  refuseData("--metrics", options.metrics);
   // Last: a run that fails before leaves the file as it is.
   records.open(options.metrics, options.tensorboard, step, info.evaluated);
   for (const std::string &change : changes) {
     progress->say("note: " + change);
     records.announce({{"step", step}, {"split", "note"}, {"note", change}});
   }
+}
+
+/// What is read must not be written over.
+void Training::refuseData(const char *option, const std::string &path) const {
+  if (files.has(path)) fail("{} {}: this is a data file of the run; name another file", option, path);
+}
+
+void Training::openProfile() {
+  if (options.profile.empty()) return;
+  refuseData("--profile", options.profile);
+  profileFile.open(options.profile);
+  profile = &program.startProfile();
 }
 
 void Training::openEvaluation() {
@@ -426,19 +424,13 @@ void Training::finishStep() {
   watchDivergence(report);
 }
 
-void Training::writeProfile() {
-  if (!profile) return;
-  std::string text = dumpJson(profile->describe(manifest)) + "\n";
-  replaceFile(options.profile, [&](DurableFile &file) {
-    file.append(text.data(), text.size());
-    file.commit();
-  });
-}
+/// Behind the last save: of the two the profile is the one that can be made again.
+bool Training::writeProfile() { return !profile || profileFile.write(dumpJson(profile->describe(manifest)) + "\n"); }
 
 ExitCode Training::stopEarly(int signal) {
-  writeProfile();
   save();
   records.sync();
+  writeProfile();
   if (!folder) {
     progress->say(fmt::format("stopped at step {}; nothing was saved, since there is no --checkpoint-dir", step));
     return static_cast<ExitCode>(128 + signal);
@@ -474,13 +466,13 @@ ExitCode Training::run() {
     }
   }
   if (gaveUp) return stopEarly(signals.stopRequested());
-  writeProfile();
   save();
   records.sync();
+  bool profiled = writeProfile();
   if (folder && savedStep != step)
     fail("trained to step {}, but that could not be saved in {}, see the warning above; run again when that is mended",
          step, folder->path());
-  return ExitCode::Done;
+  return profiled ? ExitCode::Done : ExitCode::Fault;
 }
 
 ExitCode runTrain(Program &program, const Options &options) { return Training(program, options).run(); }

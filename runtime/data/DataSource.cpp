@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sys/stat.h>
 
 namespace tessera::runtime {
 
@@ -103,6 +104,27 @@ std::vector<int64_t> DataFiles::trainingSizes(const std::string &source) const {
     for (const std::string &path : expandPatterns(patterns))
       sizes.push_back(static_cast<int64_t>(std::filesystem::file_size(path)));
   return sizes;
+}
+
+/// What patterns stand for; nothing if one of them matches nothing.
+static std::vector<std::string> filesOf(const std::vector<std::string> &patterns) {
+  try {
+    return expandPatterns(patterns);
+  } catch (const Error &) {
+    return {};
+  }
+}
+
+bool DataFiles::has(const std::string &path) const {
+  struct stat wanted, file;
+  if (path.empty() || stat(path.c_str(), &wanted) != 0) return false;
+  for (const auto *split : {&train, &val})
+    for (const auto &[source, fields] : *split)
+      for (const auto &[field, patterns] : fields)
+        for (const std::string &one : filesOf(patterns))
+          if (stat(one.c_str(), &file) == 0 && file.st_dev == wanted.st_dev && file.st_ino == wanted.st_ino)
+            return true;
+  return false;
 }
 
 std::string DataFiles::describe() const {

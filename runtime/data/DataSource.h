@@ -24,6 +24,9 @@ public:
   /// Bytes of each training file of a source, in order.
   std::vector<int64_t> trainingSizes(const std::string &source) const;
 
+  /// Whether the file that `path` names is one of them.
+  bool has(const std::string &path) const;
+
   /// All of it as one line, to see whether it changed between runs.
   std::string describe() const;
 

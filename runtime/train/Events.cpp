@@ -7,8 +7,8 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <limits>
 #include <sys/stat.h>
@@ -108,10 +108,6 @@ static std::string summaryOf(const Json &record) {
 // The file
 //===----------------------------------------------------------------------===//
 
-EventWriter::~EventWriter() {
-  if (file) std::fclose(file);
-}
-
 void EventWriter::open(const std::string &wanted, int64_t atStep) {
   folder = wanted, step = atStep;
   if (folder.empty()) return;
@@ -131,17 +127,18 @@ void EventWriter::begin() {
   auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
   // TensorBoard reads a folder's files in the order of their names.
   int fd = -1;
+  std::string path;
   for (int number = 0; fd < 0 && number < 100; ++number) {
     path = fmt::format("{}/events.out.tfevents.{:010}.{}.{}.{}", folder, now.count(), host, getpid(), number);
-    fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd = openToAppend(path, /*exclusive=*/true);
     if (fd < 0 && errno != EEXIST) break;
   }
-  file = fd < 0 ? nullptr : fdopen(fd, "w");
-  if (!file) {
+  if (fd < 0) {
     warn("warning: cannot write {}: {}; TensorBoard will not see this run", path, strerror(errno));
     failed = true;
     return;
   }
+  file.take(fd, path);
   std::string version = newEvent(step);
   putBytesField(version, 3, "brain.Event:2"); // file_version
   put(version);
@@ -152,10 +149,7 @@ void EventWriter::begin() {
   put(start);
 }
 
-void EventWriter::put(std::string event) {
-  std::string bytes = tfRecord(event);
-  std::fwrite(bytes.data(), 1, bytes.size(), file);
-}
+void EventWriter::put(const std::string &event) { file.append(tfRecord(event)); }
 
 void EventWriter::write(const Json &record) {
   if (folder.empty() || failed || !record.contains("losses")) return;
@@ -164,17 +158,8 @@ void EventWriter::write(const Json &record) {
   std::string event = newEvent(record["step"]);
   putBytesField(event, 5, summaryOf(record));
   put(event);
-  auto now = std::chrono::steady_clock::now();
-  if (now - flushed < std::chrono::seconds(1)) return;
-  std::fflush(file);
-  flushed = now;
 }
 
-void EventWriter::sync() {
-  if (!file || failed) return;
-  if (std::fflush(file) == 0) return;
-  warn("warning: cannot write {}: {}", path, strerror(errno));
-  failed = true;
-}
+void EventWriter::sync() { file.sync(); }
 
 } // namespace tessera::runtime

@@ -9,19 +9,13 @@
 #define TESSERA_RUNTIME_TRAIN_EVENTS_H
 
 #include "runtime/Json.h"
-
-#include <chrono>
-#include <cstdio>
+#include "runtime/train/RecordFile.h"
 
 namespace tessera::runtime {
 
 /// Writes the numbers of records (`docs/metrics.md`) as scalars called `SPLIT/NAME`. Without a folder it writes nothing.
 class EventWriter {
 public:
-  EventWriter() = default;
-  ~EventWriter();
-  EventWriter(const EventWriter &) = delete;
-
   /// For a run that starts at `step`. Makes the folder; with the first record a file of its own in it, which tells
   /// TensorBoard that what earlier files hold from the next step on is void.
   void open(const std::string &folder, int64_t step);
@@ -31,13 +25,12 @@ public:
 
 private:
   void begin();
-  void put(std::string event);
+  void put(const std::string &event);
 
-  std::string folder, path;
+  std::string folder;
   int64_t step = 0;
-  std::FILE *file = nullptr;
-  bool failed = false; ///< and said so
-  std::chrono::steady_clock::time_point flushed;
+  RecordFile file;
+  bool failed = false; ///< there is no file, which was said
 };
 
 } // namespace tessera::runtime

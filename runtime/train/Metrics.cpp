@@ -9,10 +9,8 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fcntl.h>
 #include <fstream>
 #include <unistd.h>
-#include <utility>
 
 namespace tessera::runtime {
 
@@ -38,30 +36,34 @@ static void cutBack(const std::string &path, int64_t step, bool evaluated) {
   });
 }
 
-/// Opens a file to append to. A pipe that nobody reads is an error and not waited for.
-static std::FILE *openToAppend(const std::string &path) {
-  int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (fd < 0 && errno == ENXIO) fail("cannot open the metrics file {}: nobody reads this pipe", path);
-  if (fd < 0) fail("cannot open the metrics file {}: {}", path, strerror(errno));
-  fcntl(fd, F_SETFL, O_APPEND);
-  return fdopen(fd, "a");
+/// Refuses a file that begins with something else than a record: cutting back would erase it.
+static void refuseOtherContent(const std::string &path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!file || !std::getline(file, line)) return;
+  bool isCutShort = file.eof() && line.starts_with("{\"step\":"); // by a crash, while the first record was written
+  Json record = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (isCutShort || (record.is_object() && record.contains("step"))) return;
+  fail("{} is no metrics file: its first line is not a JSON object with \"step\", and --metrics would erase it; name "
+       "another file, or delete this one",
+       path);
 }
 
-MetricsWriter::~MetricsWriter() {
-  if (file && file != stdout) std::fclose(file);
+static int openMetrics(const std::string &path) {
+  int fd = openToAppend(path);
+  if (fd < 0 && errno == ENXIO) fail("cannot open the metrics file {}: nobody reads this pipe", path);
+  if (fd < 0) fail("cannot open the metrics file {}: {}", path, strerror(errno));
+  return fd;
 }
 
 void MetricsWriter::open(const std::string &wanted, int64_t atStep, bool isEvaluated) {
   path = wanted, step = atStep, evaluated = isEvaluated;
   if (path.empty()) return;
-  if (path == "-") {
-    file = stdout;
-    return;
-  }
+  if (path == "-") return file.take(STDOUT_FILENO, "the metrics to standard output");
   OutputPath output = findOutput(path);
   cuts = output.kind == OutputPath::File;
-  durable = output.kind != OutputPath::Special;
-  file = openToAppend(output.path);
+  if (cuts) refuseOtherContent(output.path);
+  file.take(openMetrics(output.path), "the metrics file " + path);
 }
 
 /// The first record is at hand: from now on the file is of this run.
@@ -70,34 +72,21 @@ void MetricsWriter::begin() {
   if (cuts) try {
       std::string target = findOutput(path).path;
       cutBack(target, step, evaluated);
-      std::FILE *cut = openToAppend(target);
-      std::fclose(std::exchange(file, cut));
+      file.take(openMetrics(target), "the metrics file " + path);
     } catch (const std::exception &e) {
       warn("warning: {}; {} keeps the lines behind step {}", e.what(), path, step);
     }
   for (const Json &record : announced) put(record);
 }
 
-void MetricsWriter::put(const Json &record) {
-  std::string line = dumpJson(record) + "\n";
-  std::fwrite(line.data(), 1, line.size(), file);
-}
+void MetricsWriter::put(const Json &record) { file.append(dumpJson(record) + "\n"); }
 
 void MetricsWriter::write(const Json &record) {
   if (!file) return;
   if (!begun) begin();
   put(record);
-  auto now = std::chrono::steady_clock::now();
-  if (file != stdout && now - flushed < std::chrono::seconds(1)) return;
-  std::fflush(file);
-  flushed = now;
 }
 
-void MetricsWriter::sync() {
-  if (!file) return;
-  bool good = std::fflush(file) == 0;
-  if (durable) good &= fsync(fileno(file)) == 0;
-  if (!good) warn("warning: cannot write the metrics file {}: {}", path, strerror(errno));
-}
+void MetricsWriter::sync() { file.sync(); }
 
 } // namespace tessera::runtime

@@ -4,22 +4,16 @@
 #define TESSERA_RUNTIME_TRAIN_METRICS_H
 
 #include "runtime/Json.h"
-
-#include <chrono>
-#include <cstdio>
+#include "runtime/train/RecordFile.h"
 
 namespace tessera::runtime {
 
 /// Writes records as `docs/metrics.md` describes. Without a path it writes nothing.
 class MetricsWriter {
 public:
-  MetricsWriter() = default;
-  ~MetricsWriter();
-  MetricsWriter(const MetricsWriter &) = delete;
-
   /// Opens `path` ("-" is standard output) for a run that starts at `step`. With the first record, not before, what an
   /// earlier run recorded behind it is cut off (devices and pipes are only written). `evaluated`: the evaluation at
-  /// `step` itself stays.
+  /// `step` itself stays. Throws an Error if a file is there that is none of records.
   void open(const std::string &path, int64_t step, bool evaluated);
 
   /// A record to be written right before the first of write().
@@ -39,9 +33,7 @@ private:
   int64_t step = 0;       ///< to cut back to
   bool evaluated = false; ///< the evaluation at `step` stays
   bool begun = false, cuts = false;
-  std::FILE *file = nullptr;
-  bool durable = false; ///< a file that can be synced: neither a device nor a pipe
-  std::chrono::steady_clock::time_point flushed;
+  RecordFile file;
 };
 
 /// A number, or null if it is not finite: JSON has no word for those.

@@ -1,0 +1,125 @@
+//===- RecordFile.cpp - a file of whole records -------------------------------===//
+
+#include "runtime/train/RecordFile.h"
+
+#include "runtime/Error.h"
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace tessera::runtime {
+
+/// What is kept of records that cannot be written; tens of thousands of steps.
+static constexpr size_t longestKept = 16 << 20;
+
+int openToAppend(const std::string &path, bool exclusive) {
+  int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | (exclusive ? O_EXCL : 0);
+  int fd = ::open(path.c_str(), flags, 0666);
+  if (fd >= 0) fcntl(fd, F_SETFL, O_APPEND);
+  return fd;
+}
+
+RecordFile::~RecordFile() {
+  if (fd < 0) return;
+  flush();
+  giveBack();
+}
+
+void RecordFile::giveBack() {
+  if (fd > STDERR_FILENO) close(fd);
+  fd = -1;
+}
+
+void RecordFile::take(int file, std::string newName) {
+  giveBack();
+  fd = file, name = std::move(newName);
+  struct stat info;
+  regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+void RecordFile::append(std::string_view record) {
+  if (unread) return;
+  if (kept.size() + record.size() > longestKept)
+    ++lost;
+  else
+    kept += record;
+  auto now = std::chrono::steady_clock::now();
+  if (!regular || now - flushed >= std::chrono::seconds(1)) flush();
+}
+
+/// Whether a write of PIPE_BUF bytes would not wait.
+bool RecordFile::takesMore() const {
+  pollfd wanted = {fd, POLLOUT, 0};
+  return poll(&wanted, 1, 0) > 0;
+}
+
+/// Where the next write goes.
+static off_t position(int fd) {
+  struct stat info;
+  bool appends = fcntl(fd, F_GETFL) & O_APPEND;
+  if (appends) return fstat(fd, &info) == 0 ? info.st_size : -1;
+  return lseek(fd, 0, SEEK_CUR);
+}
+
+/// Cuts off the `size` bytes behind `begin`, if they are the last ones.
+static bool takeBack(int fd, off_t begin, size_t size) {
+  struct stat info;
+  return begin >= 0 && fstat(fd, &info) == 0 && info.st_size == begin + static_cast<off_t>(size) &&
+         ftruncate(fd, begin) == 0 && lseek(fd, begin, SEEK_SET) == begin;
+}
+
+/// Writes what is kept, or nothing of it where it can be taken back. False, and errno, if something is left.
+bool RecordFile::writeKept() {
+  off_t begin = regular ? position(fd) : -1;
+  size_t done = 0;
+  int code = 0;
+  while (done < kept.size() && code == 0) {
+    size_t part = kept.size() - done;
+    if (interrupted) part = takesMore() ? std::min<size_t>(part, PIPE_BUF) : 0;
+    ssize_t written = part > 0 ? write(fd, kept.data() + done, part) : 0;
+    if (written > 0)
+      done += written;
+    else if (written == 0)
+      code = EAGAIN;
+    else if (errno != EINTR || !regular)
+      code = errno;
+  }
+  interrupted = code == EINTR || (interrupted && code == EAGAIN);
+  if (code == 0 || !regular || !takeBack(fd, begin, done)) kept.erase(0, done);
+  errno = code;
+  return code == 0;
+}
+
+bool RecordFile::flush() {
+  flushed = std::chrono::steady_clock::now();
+  if (fd < 0 || kept.empty()) return !unread;
+  if (writeKept()) {
+    if (lost > 0) warn("warning: {} can be written again; {} records are lost", name, std::exchange(lost, 0));
+    warned = false;
+    return true;
+  }
+  int code = errno;
+  if (code == EINTR || code == EAGAIN) return true; // the reader takes its time
+  if (code == EPIPE) unread = true, kept.clear();
+  if (!std::exchange(warned, true))
+    warn("warning: cannot write {}: {}; {}", name, strerror(code),
+         unread ? "nothing more is written to it" : "what belongs there is kept and written when that can be done");
+  errno = code;
+  return false;
+}
+
+void RecordFile::sync() {
+  if (fd < 0 || unread) return;
+  bool hadWarned = warned;
+  bool good = flush();
+  if (good && regular) good = fsync(fd) == 0;
+  if (!good && (hadWarned || !warned)) warn("warning: cannot write {}: {}", name, strerror(errno));
+}
+
+} // namespace tessera::runtime

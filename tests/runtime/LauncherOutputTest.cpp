@@ -1,0 +1,132 @@
+// What a run writes: the metrics, the profile, checkpoints; and where it cannot.
+
+#include "LauncherFixture.h"
+
+#include <csignal>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "runtime/train/Metrics.h"
+
+using namespace tessera::tests;
+
+namespace {
+
+class LauncherOutput : public LauncherFixture {
+protected:
+  static bool has(const Outcome &outcome, const char *text) { return outcome.output.find(text) != std::string::npos; }
+};
+
+TEST_F(LauncherOutput, ProfilesFollowLinksAndGoThroughPipes) {
+  fs::create_symlink("real.json", folder / "link.json");
+  ASSERT_EQ(run("train --steps 3 --quiet --profile link.json").status, 0);
+  EXPECT_TRUE(fs::is_symlink(folder / "link.json"));
+  EXPECT_EQ(nlohmann::json::parse(readFile(folder / "real.json"))["steps"], 3);
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  Outcome piped =
+      run("train --steps 3 --quiet --checkpoint-dir b --profile fifo", "{ timeout 20 cat fifo > read & } ; sleep 0.1;");
+  EXPECT_EQ(piped.status, 0) << piped.output;
+  EXPECT_TRUE(fs::is_fifo(folder / "fifo"));
+  for (int i = 0; i < 100 && !nlohmann::json::accept(readFile(folder / "read")); ++i) usleep(10'000);
+  EXPECT_EQ(nlohmann::json::parse(readFile(folder / "read"))["steps"], 3);
+}
+
+TEST_F(LauncherOutput, ProfilesThatCannotBeWrittenAreRefusedBeforeTraining) {
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  for (const char *path : {"nowhere/p.json", "..", "fifo", "line.csv"}) {
+    Outcome train = run(fmt::format("train --checkpoint-dir a --profile {}", path));
+    EXPECT_EQ(train.status, 1) << path;
+    EXPECT_TRUE(has(train, "--profile")) << train.output;
+    EXPECT_TRUE(CheckpointFolder(folder / "a").steps().empty());
+  }
+}
+
+TEST_F(LauncherOutput, AProfileThatFailsLosesNoSteps) {
+  fs::create_directory(folder / "p");
+  auto vanish = "rmdir p; kill $p";
+  EXPECT_EQ(whileRunning(vanish, "--set save.every=0 --profile p/p.json"), 75) << readFile(folder / "log");
+  EXPECT_EQ(CheckpointFolder(folder / "a").steps().size(), 1u);
+  EXPECT_NE(readFile(folder / "log").find("the profile is lost"), std::string::npos) << readFile(folder / "log");
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  Outcome unread = run("train --steps 300 --set evaluate.every=0 --set save.every=0 --checkpoint-dir b --profile fifo",
+                       "{ timeout 20 bash -c 'exec 3<fifo' & } ; sleep 0.2;");
+  EXPECT_EQ(unread.status, 1) << unread.output;
+  EXPECT_TRUE(has(unread, "the profile is lost")) << unread.output;
+  EXPECT_EQ(CheckpointFolder(folder / "b").steps(), std::vector<int64_t>{300});
+}
+
+TEST_F(LauncherOutput, MetricsSpareOtherFiles) {
+  folder.write("thesis.tex", "\\documentclass{book}\n{\"step\":1}\n");
+  folder.write("list.json", "[{\"step\":1}]\n");
+  for (const char *path : {"thesis.tex", "list.json", "line.csv"}) {
+    std::string before = readFile(folder / path);
+    Outcome train = run(fmt::format("train --steps 1 --checkpoint-dir a --metrics {}", path));
+    EXPECT_EQ(train.status, 1) << path;
+    EXPECT_TRUE(has(train, "name another file")) << train.output;
+    EXPECT_EQ(readFile(folder / path), before);
+  }
+  for (const char *content : {"", "{\"step\":1,\"spl", "{\"step\":1}\n"}) {
+    folder.write("m.jsonl", content);
+    EXPECT_EQ(run("train --steps 1 --checkpoint-dir a --metrics m.jsonl").status, 0) << content;
+  }
+}
+
+TEST_F(LauncherOutput, FilesKeepTheirMode) {
+  folder.write("m.jsonl", "");
+  fs::permissions(folder / "m.jsonl", fs::perms(0600));
+  ASSERT_EQ(run("train --steps 2 --checkpoint-dir a --metrics m.jsonl").status, 0);
+  EXPECT_EQ(fs::status(folder / "m.jsonl").permissions(), fs::perms(0600));
+  folder.write("w.safetensors", "");
+  fs::permissions(folder / "w.safetensors", fs::perms(0666));
+  ASSERT_EQ(run("export w.safetensors --checkpoint a", "umask 077;").status, 0);
+  EXPECT_EQ(fs::status(folder / "w.safetensors").permissions(), fs::perms(0666));
+}
+
+/// While it lives no file of this process may grow beyond so many bytes.
+class SmallFiles {
+public:
+  explicit SmallFiles(rlim_t bytes) : before(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &old);
+    rlimit low = {bytes, old.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &low);
+  }
+  ~SmallFiles() {
+    setrlimit(RLIMIT_FSIZE, &old);
+    std::signal(SIGXFSZ, before);
+  }
+
+private:
+  void (*before)(int);
+  rlimit old;
+};
+
+TEST_F(LauncherOutput, AFullDiskCutsNoRecord) {
+  std::string path = folder / "m.jsonl";
+  testing::internal::CaptureStderr();
+  {
+    MetricsWriter metrics;
+    metrics.open(path, 0, false);
+    auto write = [&](int first, int last) {
+      for (int i = first; i < last; ++i) metrics.write({{"step", i}, {"note", std::string(90, 'x')}});
+      metrics.sync();
+    };
+    write(0, 5);
+    {
+      SmallFiles full(fs::file_size(path) + 150);
+      write(5, 8);
+      std::string text = readFile(path);
+      EXPECT_EQ(text.back(), '\n');
+      EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
+    }
+    write(8, 10);
+  }
+  std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("cannot write the metrics file"), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  std::ifstream file(path);
+  int step = 0;
+  for (std::string line; std::getline(file, line); ++step) EXPECT_EQ(nlohmann::json::parse(line)["step"], step);
+  EXPECT_EQ(step, 10);
+}
+
+} // namespace
