@@ -1,6 +1,7 @@
 //===- ArrayRows.cpp - rows of npy and IDX files ------------------------------===//
 
 #include "runtime/Error.h"
+#include "runtime/PlainNan.h"
 #include "runtime/data/ArrayFile.h"
 #include "runtime/data/RowReader.h"
 #include "runtime/data/SharedFiles.h"
@@ -69,8 +70,12 @@ ArrayRows::ArrayRows(const DataSpec &spec, const SplitPaths &paths, Portion port
            fields[0].rows, fields[0].files[0]->file.path(), fields.back().request.field, fields.back().rows,
            fields.back().files[0]->file.path());
   }
-  std::tie(begin, end) = portion.of(fields.empty() ? 0 : fields[0].rows);
-  if (begin == end) fail("data '{}' has no rows", spec.name);
+  int64_t count = fields.empty() ? 0 : fields[0].rows;
+  std::tie(begin, end) = portion.of(count);
+  if (begin == end) {
+    std::string why = portion.whyEmpty(count, "rows");
+    fail("data '{}' has no rows{}{}", spec.name, why.empty() ? "" : ": ", why);
+  }
 }
 
 /// One stored number, whatever its format.
@@ -99,7 +104,7 @@ static void copyFloats(const ArrayFile &array, size_t firstByte, int64_t count, 
   for (int64_t i = 0; i < count; ++i)
     if (!std::isfinite(dst[i]))
       fail("{}: byte {} (row {}): value {} is not a finite f32 number", array.file.path(), firstByte + i * format.bytes,
-           row, loadNumber(src + i * format.bytes, format));
+           row, plainNan(loadNumber(src + i * format.bytes, format)));
 }
 
 static void copyIntegers(const ArrayFile &array, size_t firstByte, const FieldRequest &request, int64_t row,
@@ -112,7 +117,7 @@ static void copyIntegers(const ArrayFile &array, size_t firstByte, const FieldRe
     double value = loadNumber(src + i * format.bytes, format);
     if (value != std::floor(value) || !(value >= lowest && value < limit))
       fail("{}: byte {} (row {}): value {} is out of range, the model takes whole numbers from {} to {}",
-           array.file.path(), firstByte + i * format.bytes, row, value, static_cast<int64_t>(lowest),
+           array.file.path(), firstByte + i * format.bytes, row, plainNan(value), static_cast<int64_t>(lowest),
            static_cast<int64_t>(limit) - 1);
     dst[i] = static_cast<int32_t>(value);
   }

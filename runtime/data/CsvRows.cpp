@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Error.h"
+#include "runtime/PlainNan.h"
 #include "runtime/data/MappedFile.h"
 #include "runtime/data/RowReader.h"
 #include "runtime/data/SharedFiles.h"
@@ -107,7 +108,7 @@ static std::string_view trim(std::string_view text) {
 
 static bool parseNumber(std::string_view text, double &value) {
   text = trim(text);
-  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   // Out of range: a number too small for a double is 0, one too large is infinite (and refused where it is kept).
   if (error == std::errc::result_out_of_range)
@@ -117,17 +118,25 @@ static bool parseNumber(std::string_view text, double &value) {
   return stop == text.data() + text.size() && !text.empty();
 }
 
+/// Behind a message about a line that looks as if something else than commas stood between its columns.
+static const char *hintAtCommas(const Fields &fields) {
+  bool isOther = fields[0].first.find_first_of(";\t") != std::string_view::npos;
+  return isOther ? "; columns are separated by commas" : "";
+}
+
 static void keepLine(const Fields &fields, const MappedFile &file, size_t line, Table &table) {
   for (Column &column : table) {
     const FieldRequest &request = column.request;
     if (column.first + request.elements > fields.size())
-      fail("{}: line {}, byte {}: field '{}' takes columns {} to {}, the line has {}", file.path(), line,
-           fields[0].second, request.field, column.first, column.first + request.elements - 1, fields.size());
+      fail("{}: line {}, byte {}: field '{}' takes columns {} to {}, the line has {}{}", file.path(), line,
+           fields[0].second, request.field, column.first, column.first + request.elements - 1, fields.size(),
+           hintAtCommas(fields));
     for (int64_t i = 0; i < request.elements; ++i) {
       auto [text, byte] = fields[column.first + i];
       double value;
       if (!parseNumber(text, value))
-        fail("{}: line {}, byte {}: expected a number, got '{}'", file.path(), line, byte, text.substr(0, 40));
+        fail("{}: line {}, byte {}: expected a number, got '{}'{}", file.path(), line, byte, text.substr(0, 40),
+             hintAtCommas(fields));
       char bytes[4];
       if (request.type == ElementType::F32) {
         float number = static_cast<float>(value);
@@ -139,7 +148,7 @@ static void keepLine(const Fields &fields, const MappedFile &file, size_t line, 
         double limit = request.of > 0 ? static_cast<double>(request.of) : 2147483648.0;
         if (value != std::floor(value) || value >= limit || value < (request.of > 0 ? 0 : -2147483648.0))
           fail("{}: line {}, byte {}: value {} is out of range, the model takes whole numbers from 0 to {}",
-               file.path(), line, byte, value, static_cast<int64_t>(limit) - 1);
+               file.path(), line, byte, plainNan(value), static_cast<int64_t>(limit) - 1);
         int32_t number = static_cast<int32_t>(value);
         memcpy(bytes, &number, 4);
       }
@@ -150,6 +159,7 @@ static void keepLine(const Fields &fields, const MappedFile &file, size_t line, 
 
 static void readFile(const std::string &path, Table &table) {
   MappedFile file(path);
+  refuseGzip(file, "csv");
   CsvScanner scanner(file);
   Fields fields;
   bool isFirst = true;
@@ -159,8 +169,8 @@ static void readFile(const std::string &path, Table &table) {
     if (fields.empty()) continue;
     if (here == 0) here = fields.size();
     if (fields.size() != here)
-      fail("{}: line {}, byte {}: expected {} columns as above, got {}", path, scanner.line(), fields[0].second, here,
-           fields.size());
+      fail("{}: line {}, byte {}: expected {} columns as above, got {}{}", path, scanner.line(), fields[0].second, here,
+           fields.size(), hintAtCommas(fields));
     double ignored;
     bool isHeader = isFirst;
     for (const auto &field : fields) isHeader &= !parseNumber(field.first, ignored);
@@ -199,7 +209,10 @@ CsvRows::CsvRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,
   });
   int64_t count = table->empty() ? 0 : table->front().values.size() / table->front().rowBytes;
   std::tie(begin, end) = portion.of(count);
-  if (begin == end) fail("data '{}': no rows in {}", spec.name, fmt::join(paths.at(""), ", "));
+  if (begin == end) {
+    std::string why = portion.whyEmpty(count, "rows");
+    fail("data '{}': no rows in {}{}{}", spec.name, fmt::join(paths.at(""), ", "), why.empty() ? "" : ": ", why);
+  }
 }
 
 std::unique_ptr<RowReader> openCsvRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,

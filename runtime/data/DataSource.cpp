@@ -24,12 +24,13 @@ static void readSplit(const DataSpec &spec, const std::string &split, SplitPaths
       paths[field.name] = found->second;
 }
 
-DataFiles::DataFiles(const std::vector<DataSpec> &specs, const std::vector<std::string> &options) {
+DataFiles::DataFiles(const std::vector<DataSpec> &specs, const std::vector<std::string> &options, Split unnamed) {
   for (const DataSpec &spec : specs) {
     readSplit(spec, "train", train[spec.name]);
     readSplit(spec, "val", val[spec.name]);
   }
-  for (const std::string &option : options) apply(specs, option);
+  std::set<const void *> replaced; // lists of paths
+  for (const std::string &option : options) apply(specs, option, unnamed, replaced);
 }
 
 /// Where `word` is among dot-separated words; removes it.
@@ -56,7 +57,8 @@ static bool isPlainName(const std::string &text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
 }
 
-void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &option) {
+void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &option, Split unnamed,
+                      std::set<const void *> &replaced) {
   if (specs.empty()) failUsage("--data {}: the program reads no data", option);
   size_t equals = option.find('=');
   bool hasKey = equals != std::string::npos && isPlainName(option.substr(0, equals));
@@ -67,8 +69,9 @@ void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &opt
   const DataSpec *spec = nullptr;
   for (const DataSpec &candidate : specs)
     if (!words.empty() && takeWord(words, candidate.name)) spec = &candidate;
-  bool isVal = takeWord(words, "val");
-  if (!isVal) takeWord(words, "train");
+  bool isVal = takeWord(words, "val"), isTrain = !isVal && takeWord(words, "train");
+  if (isTrain && unnamed == Split::Val)
+    failUsage("--data {}: no training data is read here; write --data val=PATH", option);
   if (!spec && specs.size() > 1) {
     std::vector<std::string> names;
     for (const DataSpec &candidate : specs) names.push_back(candidate.name);
@@ -91,7 +94,12 @@ void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &opt
                 fmt::join(fields, ", "));
     field = fields[0];
   }
-  (isVal ? val : train)[spec->name][field] = {path};
+  bool isForVal = isVal || (!isTrain && unnamed == Split::Val);
+  std::vector<std::string> &paths = (isForVal ? val : train)[spec->name][field];
+  if (!replaced.insert(&paths).second)
+    failUsage("--data {}: {} was named for the same before; several files are one pattern: --data '{}{{{},{}}}'",
+              option, paths[0], hasKey ? option.substr(0, option.find('=') + 1) : "", paths[0], path);
+  paths = {path};
 }
 
 const SplitPaths &DataFiles::paths(const std::string &source, Split split) const {
@@ -196,13 +204,20 @@ void DataSet::addHeld(HeldMemory &held) const {
   for (const auto &reader : readers) reader->addHeld(held);
 }
 
-bool hasValidation(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files) {
+ValidationSources validationSources(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files) {
+  ValidationSources sources;
   for (const Value &value : entry.inputs) {
-    if (value.role != "data") continue;
-    const DataSpec *spec = manifest.dataNamed(value.data);
-    if (spec && spec->valFraction <= 0 && files.paths(spec->name, Split::Val).empty()) return false;
+    const DataSpec *spec = value.role == "data" ? manifest.dataNamed(value.data) : nullptr;
+    if (!spec) continue;
+    bool has = spec->valFraction > 0 || !files.paths(spec->name, Split::Val).empty();
+    std::vector<std::string> &list = has ? sources.with : sources.without;
+    if (std::find(list.begin(), list.end(), spec->name) == list.end()) list.push_back(spec->name);
   }
-  return true;
+  return sources;
+}
+
+bool hasValidation(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files) {
+  return validationSources(manifest, entry, files).without.empty();
 }
 
 } // namespace tessera::runtime

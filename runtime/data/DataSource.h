@@ -10,13 +10,16 @@
 
 #include "runtime/data/RowReader.h"
 
+#include <set>
+
 namespace tessera::runtime {
 
 /// The files of all data sources after the command line had its say.
 class DataFiles {
 public:
   /// `options` are the values of --data: PATH, val=PATH, SOURCE=PATH, SOURCE.val=PATH, FIELD=PATH, val.FIELD=PATH.
-  DataFiles(const std::vector<DataSpec> &specs, const std::vector<std::string> &options);
+  /// One that names no split is of `unnamed`; for evaluation alone (`unnamed` is Val) training files are refused.
+  DataFiles(const std::vector<DataSpec> &specs, const std::vector<std::string> &options, Split unnamed = Split::Train);
 
   /// The files of a split of a source, by field; empty if it has none.
   const SplitPaths &paths(const std::string &source, Split split) const;
@@ -31,7 +34,8 @@ public:
   std::string describe() const;
 
 private:
-  void apply(const std::vector<DataSpec> &specs, const std::string &option);
+  void apply(const std::vector<DataSpec> &specs, const std::string &option, Split unnamed,
+             std::set<const void *> &replaced);
   std::map<std::string, SplitPaths> train, val;
 };
 
@@ -56,6 +60,12 @@ struct DataSet {
 
 /// Opens all sources that `entry` reads. Throws an Error if a file is at fault or a split has no files.
 DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files, Split split);
+
+/// The sources that `entry` reads, by whether they have data for validation.
+struct ValidationSources {
+  std::vector<std::string> with, without;
+};
+ValidationSources validationSources(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files);
 
 /// Whether every source that `entry` reads has data for validation.
 bool hasValidation(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files);

@@ -29,19 +29,34 @@ struct MappedRegion {
   std::atomic<size_t> size = 0;
   char path[512] = {};
 };
+
+/// Some of them; blocks are added, and stay.
+struct RegionBlock {
+  MappedRegion regions[64];
+  std::atomic<RegionBlock *> next = nullptr;
+};
 } // namespace
 
-static MappedRegion regions[256]; // of more files than that some go without a name
+static RegionBlock firstBlock;
 static thread_local sigjmp_buf *jumpTarget = nullptr;
 static thread_local char lostFile[600];
 
+template <typename Predicate> static MappedRegion *findRegion(Predicate wanted) {
+  for (RegionBlock *block = &firstBlock; block; block = block->next)
+    for (MappedRegion &region : block->regions)
+      if (wanted(region)) return &region;
+  return nullptr;
+}
+
 static void onBusError(int signal, siginfo_t *info, void *) {
   auto *at = static_cast<const char *>(info->si_addr);
-  for (MappedRegion &region : regions) {
+  auto holds = [at](const MappedRegion &region) {
     const char *begin = region.begin;
-    if (!begin || at < begin || at >= begin + region.size) continue;
-    snprintf(lostFile, sizeof(lostFile), "%s: byte %zu: the file was cut short or cannot be read any more", region.path,
-             static_cast<size_t>(at - begin));
+    return begin && at >= begin && at < begin + region.size;
+  };
+  if (const MappedRegion *region = findRegion(holds)) {
+    snprintf(lostFile, sizeof(lostFile), "%s: byte %zu: the file was cut short or cannot be read any more",
+             region->path, static_cast<size_t>(at - region->begin));
     if (jumpTarget) siglongjmp(*jumpTarget, 1);
     dprintf(STDERR_FILENO, "error: %s\n", lostFile);
     _exit(1);
@@ -59,18 +74,21 @@ static void watch(const void *map, size_t size, const std::string &path) {
   (void)installed;
   static std::mutex mutex;
   std::lock_guard lock(mutex);
-  for (MappedRegion &region : regions) {
-    if (region.begin) continue;
-    snprintf(region.path, sizeof(region.path), "%s", path.c_str());
-    region.size = size;
-    region.begin = static_cast<const char *>(map);
-    return;
+  MappedRegion *region = findRegion([](const MappedRegion &region) { return !region.begin; });
+  if (!region) {
+    auto *block = new RegionBlock;
+    region = &block->regions[0];
+    block->next = firstBlock.next.load();
+    firstBlock.next = block; // whole: the handler may see it from now on
   }
+  snprintf(region->path, sizeof(region->path), "%s", path.c_str());
+  region->size = size;
+  region->begin = static_cast<const char *>(map);
 }
 
 static void unwatch(const void *map) {
-  for (MappedRegion &region : regions)
-    if (region.begin == map) region.begin = nullptr;
+  if (MappedRegion *region = findRegion([map](const MappedRegion &region) { return region.begin == map; }))
+    region->begin = nullptr;
 }
 
 void withMappedFiles(const std::function<void()> &read) {
@@ -205,6 +223,13 @@ void MappedFile::inflateWhole(const SizeFromHeader &inflatedSize) {
     fail("{}: its header speaks of {} bytes, inflated it has more", name, total);
   bytes = inflated.data();
   count = inflated.size();
+}
+
+void refuseGzip(const MappedFile &file, const std::string &format) {
+  // Magic, the only method there is, flags of which three bits are 0: tokens that happen to begin so are next to none.
+  const unsigned char *bytes = file.data();
+  if (file.size() < 4 || bytes[0] != 0x1f || bytes[1] != 0x8b || bytes[2] != 8 || (bytes[3] & 0xe0)) return;
+  fail("{}: byte 0: the file is gzipped, {} data is read as it is; unpack it with gunzip", file.path(), format);
 }
 
 std::vector<std::string> expandPatterns(const std::vector<std::string> &patterns) {

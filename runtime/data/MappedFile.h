@@ -51,6 +51,9 @@ private:
 /// jump: it must hold nothing that a destructor gives back.
 void withMappedFiles(const std::function<void()> &read);
 
+/// Throws an Error if a file of a format that is read as it is begins as gzip does.
+void refuseGzip(const MappedFile &file, const std::string &format);
+
 /// The files that patterns ("data/train_*.bin") stand for, in order, each
 /// pattern's sorted. Throws an Error where one matches nothing.
 std::vector<std::string> expandPatterns(const std::vector<std::string> &patterns);

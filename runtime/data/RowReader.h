@@ -9,6 +9,7 @@
 #ifndef TESSERA_RUNTIME_DATA_ROWREADER_H
 #define TESSERA_RUNTIME_DATA_ROWREADER_H
 
+#include "runtime/Error.h"
 #include "runtime/Manifest.h"
 
 #include <memory>
@@ -39,6 +40,15 @@ struct Portion {
     if (kind == Head) return {0, cut};
     if (kind == Tail) return {cut, count};
     return {0, count};
+  }
+  /// What an empty part of `count` rows comes from and what to do; empty if that is not the fraction.
+  std::string whyEmpty(int64_t count, const char *rows) const {
+    if (kind == All || count == 0) return "";
+    return kind == Tail
+               ? fmt::format("val = {:g} holds out none of {} {}; give more data, a larger val, or validation "
+                             "data of its own with --data val=PATH",
+                             tail, count, rows)
+               : fmt::format("val = {:g} holds out all of {} {}; give more data or a smaller val", tail, count, rows);
   }
 };
 

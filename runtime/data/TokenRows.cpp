@@ -121,6 +121,7 @@ TokenRows::TokenRows(const DataSpec &spec, const SplitPaths &paths, Portion port
   std::vector<Format> formats;
   for (const std::string &path : expandPatterns(paths.at(""))) {
     files.emplace_back(path);
+    refuseGzip(files.back(), spec.format);
     formats.push_back(formatOf(files.back()));
     widths.push_back(formats.back().width);
     total += formats.back().count;
@@ -136,9 +137,10 @@ TokenRows::TokenRows(const DataSpec &spec, const SplitPaths &paths, Portion port
     segments.push_back({i, formats[i].headerBytes + first * widths[i], last - first, windows});
     windows += here;
   }
-  if (windows == 0)
-    fail("data '{}': {} values in {} are too few for one sequence of {} + 1", spec.name, end - begin,
-         fmt::join(paths.at(""), ", "), spec.seq);
+  if (windows > 0) return;
+  std::string why = begin == end ? portion.whyEmpty(total, "values") : "";
+  fail("data '{}': {} values in {} are too few for one sequence of {} + 1{}{}", spec.name, end - begin,
+       fmt::join(paths.at(""), ", "), spec.seq, why.empty() ? "" : ": ", why);
 }
 
 template <typename In, typename Out>

@@ -4,6 +4,7 @@
 
 #include "runtime/Error.h"
 #include "runtime/MachineMemory.h"
+#include "runtime/PlainNan.h"
 
 #include <algorithm>
 #include <sys/ioctl.h>
@@ -13,7 +14,8 @@ namespace tessera::runtime {
 
 std::string formatValues(const NamedValues &values) {
   std::string text;
-  for (const auto &[name, value] : values) text += fmt::format("{}{} {:.5g}", text.empty() ? "" : ", ", name, value);
+  for (const auto &[name, value] : values)
+    text += fmt::format("{}{} {:.5g}", text.empty() ? "" : ", ", name, plainNan(value));
   return text;
 }
 
@@ -62,8 +64,8 @@ void Progress::clearLine() {
 std::string Progress::describe(const StepReport &report, double seconds) const {
   std::string line = fmt::format("step {}/{}  {}", report.step, plan.lastStep, formatValues(report.losses));
   if (!report.metrics.empty()) line += "  " + formatValues(report.metrics);
-  if (report.hasRate) line += fmt::format("  rate {:.3g}", report.rate);
-  if (report.hasGradNorm) line += fmt::format("  norm {:.3g}", report.gradNorm);
+  if (report.hasRate) line += fmt::format("  rate {:.3g}", plainNan(report.rate));
+  if (report.hasGradNorm) line += fmt::format("  norm {:.3g}", plainNan(report.gradNorm));
   if (report.lossScale) line += fmt::format("  scale {:g}", *report.lossScale);
   if (!report.finite) line += "  not finite, skipped";
   line += fmt::format("  {} {}/s", formatCount(plan.perStep / seconds), plan.unit);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <thread>
 
@@ -34,5 +35,7 @@ TEST(Progress, OtherWorkDoesNotCountInTheSpeed) {
   EXPECT_GT(speed, 1.5) << line; // with the second it would be below 1
   std::fclose(out);
 }
+
+TEST(Progress, NansHaveNoSign) { EXPECT_EQ(formatValues({{"a", -std::nan("")}, {"b", -1}}), "a nan, b -1"); }
 
 } // namespace

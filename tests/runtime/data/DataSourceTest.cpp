@@ -199,6 +199,9 @@ TEST_F(Data, Csv) {
   EXPECT_NE(error("1,2,\"3\n").find("not closed"), std::string::npos);
   EXPECT_NE(error("1,2\n").find("takes columns 1 to 2"), std::string::npos);
   EXPECT_NE(error("a,b,c\n").find("no rows"), std::string::npos);
+  EXPECT_NE(error("1,+-5,3\n").find("expected a number, got '+-5'"), std::string::npos);
+  for (const char *other : {"1;2;3\n4;5;6\n", "1\t2\t3\n4\t5\t6\n"})
+    EXPECT_NE(error(other).find("columns are separated by commas"), std::string::npos) << error(other);
   mutate(openCsvRows, "csv", "y,a,b\n2,0.5,\"-1e3\"\n1,3,+4\n0,3,+4\n1,7,8\n", fields);
 }
 
@@ -336,6 +339,41 @@ TEST_F(Data, AFileCutShortUnderAReadIsAnError) {
   EXPECT_EXIT(row<int32_t>(*reader, 100'000, 0, 4), testing::ExitedWithCode(1), "byte 400000: the file was cut short");
 }
 
+TEST_F(Data, AnyNumberOfFilesMayBeCutShort) {
+  std::vector<MappedFile> others;
+  std::string other = folder.write("other", "x");
+  for (int i = 0; i < 300; ++i) others.emplace_back(other);
+  std::string path = folder.write("t", std::string(1 << 20, 'a'));
+  auto reader = open(openTokenRows, "text", path, tokenFields());
+  fs::resize_file(path, 5000);
+  std::string said = errorOf([&] { withMappedFiles([&] { row<int32_t>(*reader, 100'000, 0, 4); }); });
+  EXPECT_NE(said.find("t: byte 400000: the file was cut short"), std::string::npos) << said;
+}
+
+TEST_F(Data, GzipIsReadByNoFormatThatReadsBytes) {
+  std::string path = folder.write("t.gz", gzip(std::string(1000, 'a')));
+  spec.fields = {{"x", {}, 0, {}}};
+  for (const char *format : {"text", "tokens", "csv"}) {
+    bool isCsv = std::string(format) == "csv";
+    auto fields = isCsv ? std::vector<FieldRequest>{{"x", ElementType::F32, 1, 0}} : tokenFields();
+    std::string said = errorOf([&] { open(isCsv ? openCsvRows : openTokenRows, format, path, fields); });
+    EXPECT_NE(said.find("gunzip"), std::string::npos) << said;
+  }
+}
+
+TEST_F(Data, APartWithoutRowsSaysWhy) {
+  spec.fields = {{"x", {}, 0, {}}};
+  Portion tail{Portion::Tail, 0.1};
+  std::vector<FieldRequest> one = {{"x", ElementType::F32, 1, 0}};
+  std::string csv = folder.write("three.csv", "1\n2\n3\n");
+  std::string npy = folder.write("three.npy", npyFile("<f4", "(3, 1)", bytesOf<float>({1, 2, 3})));
+  std::string text = folder.write("three.txt", "abc");
+  for (const std::string &said : {errorOf([&] { open(openCsvRows, "csv", csv, one, tail); }),
+                                  errorOf([&] { open(openArrayRows, "npy", npy, one, tail); }),
+                                  errorOf([&] { open(openTokenRows, "text", text, tokenFields(), tail); })})
+    EXPECT_NE(said.find("val = 0.1 holds out none of 3"), std::string::npos) << said;
+}
+
 TEST_F(Data, MutatedTokenFiles) {
   std::vector<uint16_t> numbers(50, 7);
   mutate(openTokenRows, "tokens", tokenFile(20240520, 1, 50, bytesOf(numbers)), tokenFields(50257));
@@ -430,6 +468,10 @@ TEST_F(Batches, DataOptions) {
   EXPECT_EQ(describe({"d=x.txt", "d.val=dir/y=1"}), "d=x.txt d.val=dir/y=1");
   EXPECT_THROW(describe({"e=x"}), Error);
   EXPECT_THROW(describe({"val="}), Error);
+  std::string twice = errorOf([&] { describe({"d=x", "y"}); });
+  EXPECT_NE(twice.find("x was named for the same before; several files are one pattern: --data '{x,y}'"),
+            std::string::npos)
+      << twice;
   manifest.data.push_back(manifest.data[0]);
   manifest.data[1].name = "e";
   EXPECT_THROW(describe({"x.txt"}), Error);
@@ -437,6 +479,11 @@ TEST_F(Batches, DataOptions) {
       {"d", "idx", "batch", 0, 16, {}, 0, true, {{"x", {}, 0, {{"train", {"a"}}}}, {"y", {}, 0, {{"train", {"b"}}}}}}};
   EXPECT_EQ(describe({"x=i", "val.y=j"}), "d.x=i d.y=b d.val.y=j");
   EXPECT_THROW(describe({"i"}), Error);
+  manifest.data[0].fields[1].name = "interval";
+  auto evaluated = [&](const std::string &option) { return DataFiles(manifest.data, {option}, Split::Val).describe(); };
+  for (const char *option : {"interval=j", "val.interval=j", "d.interval=j"})
+    EXPECT_EQ(evaluated(option), "d.interval=b d.x=a d.val.interval=j");
+  EXPECT_THROW(evaluated("train.x=j"), Error);
 }
 
 } // namespace
