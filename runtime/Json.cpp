@@ -65,7 +65,7 @@ static AnyJson parse(std::string_view text, const std::string &where, size_t bas
     AnyJson value = AnyJson::parse(text.begin(), text.end());
     KeyWatch watch;
     nlohmann::json::sax_parse(text.begin(), text.end(), &watch);
-    if (!watch.duplicate.empty()) fail("{}: the key '{}' occurs twice", where, watch.duplicate);
+    if (!watch.duplicate.empty()) fail("{}: the key '{}' occurs twice", where, printable(watch.duplicate));
     return value;
   } catch (const typename AnyJson::parse_error &e) {
     fail("{}: byte {}: not valid JSON", where, base + (e.byte > 0 ? e.byte - 1 : 0));
@@ -84,6 +84,17 @@ nlohmann::json parseSortedJson(std::string_view text, const std::string &where, 
 
 std::string dumpJson(const Json &value, int indent) {
   return value.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
+std::string printable(std::string_view text, size_t longest) {
+  std::string result;
+  for (unsigned char c : text.substr(0, longest)) {
+    if (c < 0x20 || c == 0x7f)
+      result += fmt::format("\\x{:02x}", c);
+    else
+      result += static_cast<char>(c);
+  }
+  return result;
 }
 
 Json asWritten(const Json &value) { return Json::parse(dumpJson(value)); }

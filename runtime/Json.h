@@ -23,6 +23,9 @@ Json parseJson(std::string_view text, const std::string &where, size_t base = 0,
 /// The text of a value. A path may hold any bytes: those that are not UTF-8 become U+FFFD.
 std::string dumpJson(const Json &value, int indent = -1);
 
+/// A name from a file for a message: the beginning, without bytes that would steer a terminal.
+std::string printable(std::string_view text, size_t longest = 200);
+
 /// The value as it reads when it was written with dumpJson.
 Json asWritten(const Json &value);
 

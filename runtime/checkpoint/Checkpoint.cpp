@@ -200,8 +200,7 @@ static void checkTensors(const SafetensorsFile &file, const std::vector<const St
   for (const SafeTensor &tensor : file.tensors()) {
     bool known = std::any_of(entries.begin(), entries.end(), [&](auto *entry) { return entry->path == tensor.name; });
     if (!known)
-      fail("{}: the program has no state '{}'; the weights are of another model", file.path(),
-           tensor.name.substr(0, 200));
+      fail("{}: the program has no state '{}'; the weights are of another model", file.path(), printable(tensor.name));
   }
   for (const StateEntry *entry : entries) {
     const SafeTensor *tensor = file.find(entry->path);
@@ -274,6 +273,7 @@ void loadModel(const std::string &path, const Manifest &manifest, const StateAdd
   SafetensorsFile file = isCheckpoint ? openVerified(path, modelFile, readManifest(path)) : SafetensorsFile(path);
   std::vector<const StateEntry *> entries = entriesOf(manifest, true);
   checkTensors(file, entries, /*mayConvert=*/true);
+  for (const SafeTensor &tensor : file.tensors()) checkFinite(file, tensor);
   readTensors(file, entries, address);
 }
 

@@ -57,7 +57,7 @@ CheckpointInfo loadCheckpoint(const std::string &path, const Manifest &manifest,
 bool looksWhole(const std::string &path);
 
 /// Verifies and loads the model only, from a checkpoint (throws as loadCheckpoint) or a safetensors file.
-/// Every tensor must have its entry and every entry its tensor.
+/// Every tensor must have its entry and every entry its tensor, and all numbers must be finite.
 void loadModel(const std::string &path, const Manifest &manifest, const StateAddress &address);
 
 } // namespace tessera::runtime

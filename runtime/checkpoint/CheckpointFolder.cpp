@@ -22,9 +22,7 @@ std::string checkpointName(int64_t step) { return fmt::format("step-{:08}", step
 
 CheckpointFolder::CheckpointFolder(std::string path) : folder(std::move(path)) {}
 
-CheckpointFolder::~CheckpointFolder() {
-  if (lockFile >= 0) close(lockFile);
-}
+CheckpointFolder::~CheckpointFolder() { unlock(); }
 
 /// Makes a folder and those it lies in, each name durable in the one above.
 static void createFolders(const fs::path &path) {
@@ -42,15 +40,31 @@ void CheckpointFolder::lock() {
   lockFile = open((folder + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lockFile < 0) failSystem("lock", folder);
   if (flock(lockFile, LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK)
+    if (errno == EWOULDBLOCK) {
+      unlock();
       fail("the checkpoint folder {} is in use by another run; stop that one or choose another --checkpoint-dir",
            folder);
+    }
     warn("warning: cannot lock the checkpoint folder {}: {}; make sure that no other run uses it", folder,
          strerror(errno));
   }
   std::error_code error;
   for (const fs::directory_entry &entry : fs::directory_iterator(folder))
     if (entry.path().filename().string().starts_with(temporaryPrefix)) fs::remove_all(entry.path(), error);
+}
+
+void CheckpointFolder::unlock() {
+  if (lockFile >= 0) close(lockFile);
+  lockFile = -1;
+}
+
+void CheckpointFolder::lockAgain() {
+  struct stat ours, there;
+  bool same = lockFile >= 0 && fstat(lockFile, &ours) == 0 && stat((folder + "/.lock").c_str(), &there) == 0 &&
+              ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+  if (same) return;
+  unlock();
+  lock();
 }
 
 std::vector<int64_t> CheckpointFolder::steps() const {

@@ -28,6 +28,9 @@ public:
   /// destruction, and removes what a crash left behind. Throws an Error if another process has it.
   void lock();
 
+  /// Makes the folder and its lock again if somebody removed or replaced it since lock().
+  void lockAgain();
+
   /// The steps there are checkpoints of, ascending; none if the folder is missing.
   std::vector<int64_t> steps() const;
   std::string pathOf(int64_t step) const { return folder + "/" + checkpointName(step); }
@@ -40,6 +43,7 @@ public:
   void keepNewest(int64_t count, int64_t saved);
 
 private:
+  void unlock();
   void remove(int64_t step);
 
   std::string folder;

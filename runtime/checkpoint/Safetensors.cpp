@@ -34,7 +34,7 @@ static const char *fileTypeName(ElementType type) {
 static ElementType fileType(const std::string &name, const std::string &where) {
   for (const TypeName &row : typeNames)
     if (name == row.name) return row.type;
-  fail("{}: the element type {} is not supported", where, name.substr(0, 40));
+  fail("{}: the element type {} is not supported", where, printable(name, 40));
 }
 
 /// A third of the limit of the reference implementation: parsed, a header takes about ten times its length of memory,
@@ -43,7 +43,7 @@ static constexpr uint64_t longestHeader = 32 << 20;
 
 static SafeTensor readEntry(const std::string &path, const std::string &name, const nlohmann::json &entry,
                             std::string_view numbers, size_t base) {
-  std::string where = fmt::format("{}: tensor '{}'", path, name.substr(0, 200));
+  std::string where = fmt::format("{}: tensor '{}'", path, printable(name));
   SafeTensor tensor;
   tensor.name = name;
   tensor.type = fileType(asString(member(entry, "dtype", where), where), where);
@@ -65,7 +65,7 @@ static SafeTensor readEntry(const std::string &path, const std::string &name, co
     fail("{}: {} bytes at byte {}, its shape needs {}", where, end - begin, base + begin, expected);
   for (const auto &[key, value] : entry.items())
     if (key != "dtype" && key != "shape" && key != "data_offsets")
-      fail("{}: unknown key '{}'", where, key.substr(0, 40));
+      fail("{}: unknown key '{}'", where, printable(key, 40));
   tensor.data = numbers.data() + begin;
   tensor.bytes = expected;
   return tensor;
@@ -79,7 +79,7 @@ static void checkTiling(const std::string &path, std::vector<SafeTensor> tensors
   const char *at = numbers.data(), *end = at + numbers.size();
   for (const SafeTensor &tensor : tensors) {
     if (tensor.data != at)
-      fail("{}: byte {}: tensor '{}' {}", path, base + (tensor.data - numbers.data()), tensor.name.substr(0, 200),
+      fail("{}: byte {}: tensor '{}' {}", path, base + (tensor.data - numbers.data()), printable(tensor.name),
            tensor.data < at ? "overlaps the one before it" : "leaves a gap before it");
     at += tensor.bytes;
   }
@@ -92,7 +92,9 @@ SafetensorsFile::SafetensorsFile(MappedFile mapped) : file(std::move(mapped)) {
     fail("{}: byte {}: the file is cut short, expected a header length of 8 bytes", path, file.size());
   uint64_t length;
   memcpy(&length, file.data(), 8);
-  if (length > file.size() - 8 || length > longestHeader)
+  if (length <= file.size() - 8 && length > longestHeader)
+    fail("{}: byte 0: the header has {} bytes, at most {} are read; are these weights?", path, length, longestHeader);
+  if (length > file.size() - 8)
     fail("{}: byte 0: the header has {} bytes, the file has {} behind its length", path, length, file.size() - 8);
   std::string_view header = file.text().substr(8, length), numbers = file.text().substr(8 + length);
   if (!header.starts_with('{')) fail("{}: byte 8: expected '{{'", path);
@@ -104,7 +106,7 @@ SafetensorsFile::SafetensorsFile(MappedFile mapped) : file(std::move(mapped)) {
     }
     if (!entry.is_object()) fail("{}: the metadata is not an object", path);
     for (const auto &[key, value] : entry.items())
-      if (!value.is_string()) fail("{}: the metadata '{}' is not a string", path, key.substr(0, 40));
+      if (!value.is_string()) fail("{}: the metadata '{}' is not a string", path, printable(key, 40));
   }
   checkTiling(path, list, numbers, 8 + length);
 }
@@ -161,6 +163,40 @@ void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const St
   if (tensor.type != entry.type && !(mayConvert && isFloat(tensor.type) && isFloat(entry.type)))
     fail("{}: '{}' is of type {}, the program keeps it as {}; convert the file first", file.path(), tensor.name,
          fileTypeName(tensor.type), elementTypeName(entry.type));
+}
+
+/// The bits of the exponent of a type; none for integers.
+static uint64_t exponentBits(ElementType type) {
+  switch (type) {
+  case ElementType::F64:
+    return uint64_t(0x7ff) << 52;
+  case ElementType::F32:
+    return 0xff << 23;
+  case ElementType::BF16:
+    return 0xff << 7;
+  case ElementType::F16:
+    return 0x1f << 10;
+  default:
+    return 0;
+  }
+}
+
+void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor) {
+  uint64_t exponent = exponentBits(tensor.type);
+  if (exponent == 0) return;
+  int64_t size = elementBytes(tensor.type);
+  for (int64_t i = 0; i < tensor.bytes / size; ++i) {
+    uint64_t bits = 0;
+    memcpy(&bits, tensor.data + i * size, size);
+    if ((bits & exponent) != exponent) continue;
+    bool isNan = (bits & ((exponent & -exponent) - 1)) != 0;
+    std::vector<int64_t> place(tensor.shape.size());
+    for (int64_t axis = place.size() - 1, rest = i; axis >= 0; rest /= tensor.shape[axis--])
+      place[axis] = rest % tensor.shape[axis];
+    fail("{}: '{}' at [{}] (byte {}) is {}, and nothing finite comes of it; take weights from before that happened",
+         file.path(), printable(tensor.name), fmt::join(place, ", "), tensor.data - file.bytes().data() + i * size,
+         isNan ? "a NaN" : "infinite");
+  }
 }
 
 /// bf16 is the upper half of f32; to the nearest, ties to even.

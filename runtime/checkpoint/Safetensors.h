@@ -46,6 +46,9 @@ void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &
 void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry,
                  bool mayConvert = false);
 
+/// Throws an Error that names the first number of a tensor that is a NaN or infinite.
+void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor);
+
 /// Numbers of f32 as bf16, rounded to the nearest, or of bf16 as f32.
 std::vector<char> convertNumbers(const char *data, int64_t count, ElementType from, ElementType to);
 

@@ -5,8 +5,11 @@
 #include "runtime/commands/Options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -114,6 +117,24 @@ static void refuseWhatIsMissing(const Options &options) {
   }
 }
 
+/// An empty path is a variable of the shell that is not set; it must not mean that the option was not given.
+static void refuseEmptyValues(CLI::App &command) {
+  for (const char *name : {"--checkpoint-dir", "--resume", "--init", "--metrics", "--profile", "--tensorboard",
+                           "--checkpoint", "--tokenizer", "--map", "weights"})
+    if (CLI::Option *option = command.get_option_no_throw(name))
+      option->check(CLI::Validator(
+          [](std::string &text) { return text.empty() ? std::string("expected a path, got nothing") : std::string(); },
+          ""));
+}
+
+static void refuseUnknownCommand(const CLI::App &app, int argc, char **argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App *command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
+  failUsage("there is no command '{}'; there are {}", argv[1], fmt::join(names, ", "));
+}
+
 static ExitCode runCommand(const std::string &name, Program &program, const Options &options) {
   if (name == "train") return runTrain(program, options);
   if (name == "eval") return runEvaluate(program, options);
@@ -129,6 +150,8 @@ static int parseAndRun(int argc, char **argv, Payload payload, const std::string
   Options options;
   addTrain(app, options);
   addOthers(app, options);
+  for (CLI::App *command : app.get_subcommands({})) refuseEmptyValues(*command);
+  refuseUnknownCommand(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &e) {
@@ -162,6 +185,16 @@ static void openStandardStreams() {
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) _exit(static_cast<int>(ExitCode::Fault));
 }
 
+/// Standard output is where results go: one that could not be written is an error. (`train` only talks there.)
+static int finishOutput(int status) {
+  bool good = std::fflush(stdout) == 0;
+  int code = good ? 0 : errno;
+  if (good && !std::ferror(stdout)) return status;
+  warn("error: cannot write to standard output{}{}; the result is not whole", code ? ": " : "",
+       code ? strerror(code) : "");
+  return status == 0 ? static_cast<int>(ExitCode::Fault) : status;
+}
+
 int runLauncher(int argc, char **argv, const std::string &programFile) {
   openStandardStreams();
   int status;
@@ -176,6 +209,7 @@ int runLauncher(int argc, char **argv, const std::string &programFile) {
     warn("error: {}", e.what());
     status = static_cast<int>(ExitCode::Fault);
   }
+  status = finishOutput(status);
   if (const char *count = getenv("TESSERA_COUNT_ALLOCATIONS"); count && count[0] == '1')
     warn("allocations inside steps: {}", smallblocks::stepAllocations());
   return status;

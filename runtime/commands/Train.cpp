@@ -132,7 +132,7 @@ private:
   bool gaveUp = false;             ///< an evaluation, to stop
   double unitsPerStep = 0;
   const char *unit = "samples";
-  std::string lastGood;
+  std::string lastGood, lastSaved;  ///< checkpoints: before what is not finite, and of this run
   std::vector<std::string> changes; ///< since the checkpoint: said and recorded
   Signals signals;
 };
@@ -249,7 +249,7 @@ void Training::goOnFrom(const CheckpointInfo &saved, const std::string &path, in
   info.seed = saved.seed;
   info.evaluated = saved.evaluated;
   info.resumedFrom = saved.resumedFrom;
-  lastGood = path;
+  lastGood = lastSaved = path;
   int64_t counted = program.readCounter("step", step);
   if (counted != step)
     fail("the checkpoint of step {} holds the state of step {}; it was put together by hand", step, counted);
@@ -296,12 +296,22 @@ void Training::openProfile() {
 }
 
 void Training::openEvaluation() {
-  Split split = settings.text("evaluate.on", "val") == "train" ? Split::Train : Split::Val;
-  bool wanted = manifest.hasEntry("evaluate") && (settings.has("evaluate") || hasValidation(manifest, entry, files));
-  if (!wanted) return;
-  if (split == Split::Val && !hasValidation(manifest, entry, files))
-    return progress->note("there is no validation data: nothing is evaluated; name some with --data val=PATH");
-  evaluation.emplace(program, files, split);
+  if (!manifest.hasEntry("evaluate")) return;
+  if (settings.text("evaluate.on", "val") == "train") {
+    if (settings.has("evaluate") || hasValidation(manifest, entry, files))
+      evaluation.emplace(program, files, Split::Train);
+    return;
+  }
+  ValidationSources sources = validationSources(manifest, entry, files);
+  if (sources.without.empty()) {
+    evaluation.emplace(program, files, Split::Val);
+  } else if (!sources.with.empty()) {
+    progress->note(fmt::format("'{}' has no validation data, so nothing is evaluated, though that of '{}' is held out; "
+                               "name some with --data {}.val=PATH",
+                               sources.without[0], sources.with[0], sources.without[0]));
+  } else if (settings.has("evaluate")) {
+    progress->note("there is no validation data: nothing is evaluated; name some with --data val=PATH");
+  }
 }
 
 void Training::record(const StepReport &report) {
@@ -368,9 +378,11 @@ void Training::save() {
   records.sync();
   try {
     program.pullState();
-    lastGood = saveCheckpoint(*folder, info, manifest, stateIn(program));
+    folder->lockAgain();
+    lastSaved = saveCheckpoint(*folder, info, manifest, stateIn(program));
     savedStep = step;
-    progress->note(fmt::format("saved {}", lastGood));
+    if (notFinite == 0) lastGood = lastSaved;
+    progress->note(fmt::format("saved {}", lastSaved));
     if (int64_t keep = settings.integer("save.keep", 0); keep > 0) folder->keepNewest(keep, step);
   } catch (const std::exception &e) {
     // Whatever the reason, what is learned is worth more than this checkpoint: the next one may succeed.
@@ -436,7 +448,7 @@ ExitCode Training::stopEarly(int signal) {
     return static_cast<ExitCode>(128 + signal);
   }
   if (savedStep != step) fail("stopped at step {}, but it could not be saved", step);
-  progress->say(fmt::format("stopped at step {} and saved {}; run again to go on", step, lastGood));
+  progress->say(fmt::format("stopped at step {} and saved {}; run again to go on", step, lastSaved));
   return ExitCode::Stopped;
 }
 

@@ -26,8 +26,10 @@ ExitCode runExport(Program &program, const Options &options) {
 ExitCode runImport(Program &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   CheckpointFolder folder(options.output.empty() ? defaultCheckpointFolder(manifest) : options.output);
-  folder.lock();
-  if (!folder.steps().empty()) fail("{} has checkpoints already; choose another --checkpoint-dir", folder.path());
+  auto refuseUsed = [&] {
+    if (!folder.steps().empty()) fail("{} has checkpoints already; choose another --checkpoint-dir", folder.path());
+  };
+  refuseUsed();
   program.start(options.threads, options.bind);
   CheckpointInfo info;
   info.model = manifest.model;
@@ -36,6 +38,8 @@ ExitCode runImport(Program &program, const Options &options) {
   initialise(program, info.seed);
   loadModelFrom(program, options.weights, "import");
   program.pullState();
+  folder.lock(); // not before: weights that are refused leave no folder
+  refuseUsed();
   fmt::print("wrote {}\n", saveCheckpoint(folder, info, manifest, stateIn(program)));
   return ExitCode::Done;
 }

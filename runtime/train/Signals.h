@@ -5,8 +5,8 @@
 
 namespace tessera::runtime {
 
-/// Catches SIGINT and SIGTERM (finish the step, save, stop; a second one ends
-/// the process at once) and SIGUSR1 (save and go on) while it lives.
+/// Catches SIGINT, SIGTERM and SIGHUP (finish the step, save, stop; a second SIGINT or SIGTERM ends the process at once)
+/// and SIGUSR1 (save and go on) while it lives; none of them if it was ignored before.
 class Signals {
 public:
   Signals();

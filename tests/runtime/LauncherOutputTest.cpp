@@ -82,6 +82,55 @@ TEST_F(LauncherOutput, FilesKeepTheirMode) {
   EXPECT_EQ(fs::status(folder / "w.safetensors").permissions(), fs::perms(0666));
 }
 
+TEST_F(LauncherOutput, AFolderThatVanishesIsMadeAgain) {
+  EXPECT_EQ(whileRunning("rm -r a; until test -e a/step-*; do sleep 0.01; done; rm -r a; kill $p",
+                         "--set save.minutes=0.0005"),
+            75)
+      << readFile(folder / "log");
+  EXPECT_FALSE(CheckpointFolder(folder / "a").steps().empty());
+  EXPECT_TRUE(fs::exists(folder / "a/.lock"));
+}
+
+TEST_F(LauncherOutput, ResultsThatCannotBeWrittenAreAnError) {
+  ASSERT_EQ(run("train --steps 2 --quiet").status, 0);
+  folder.write("ran", "");
+  for (const char *command :
+       {"eval", "info", "generate --length 2", "export w.safetensors", "import w.safetensors -o i"}) {
+    std::string full = fmt::format("cd {} && {} {} > /dev/full 2> said", folder.path, *shared / "line", command);
+    EXPECT_EQ(WEXITSTATUS(std::system(full.c_str())), 1) << command;
+    EXPECT_NE(readFile(folder / "said").find("cannot write to standard output"), std::string::npos) << command;
+  }
+  std::string train = fmt::format("cd {} && {} train --steps 3 > /dev/full", folder.path, *shared / "line");
+  EXPECT_EQ(WEXITSTATUS(std::system(train.c_str())), 0);
+}
+
+TEST_F(LauncherOutput, WeightsThatAreNotFiniteAreRefused) {
+  ASSERT_EQ(run("train --steps 2 --quiet").status, 0);
+  ASSERT_EQ(run("export w.safetensors").status, 0);
+  std::string weights = readFile(folder / "w.safetensors");
+  float nan = NAN;
+  weights.replace(weights.size() - 8, 4, reinterpret_cast<const char *>(&nan), 4); // of [3, 2]: the fifth
+  folder.write("w.safetensors", weights);
+  for (const char *command : {"generate --checkpoint w.safetensors", "import w.safetensors -o i",
+                              "train --init w.safetensors --checkpoint-dir i"}) {
+    Outcome outcome = run(command);
+    EXPECT_EQ(outcome.status, 1) << command;
+    EXPECT_TRUE(has(outcome, "w.safetensors: 'w' at [2, 0] (byte ")) << outcome.output;
+    EXPECT_TRUE(has(outcome, "is a NaN")) << outcome.output;
+  }
+  EXPECT_EQ(run("import missing.safetensors -o j").status, 1);
+  EXPECT_FALSE(fs::exists(folder / "j"));
+}
+
+TEST_F(LauncherOutput, ACheckpointAmongWhatIsNotFiniteIsNotCalledGood) {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "1,2,3,1e30,5\n"; // its square is infinite
+  folder.write("line.csv", text);
+  Outcome train = run("train --checkpoint-dir a --set save.every=2");
+  EXPECT_EQ(train.status, 3);
+  EXPECT_TRUE(has(train, "there is no checkpoint")) << train.output;
+}
+
 /// While it lives no file of this process may grow beyond so many bytes.
 class SmallFiles {
 public:

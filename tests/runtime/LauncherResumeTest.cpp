@@ -1,6 +1,7 @@
 // The launcher: checkpoints, going on from them, and metrics that go with them.
 
 #include "LauncherFixture.h"
+#include "runtime/train/Changes.h"
 
 using namespace tessera::tests;
 
@@ -67,6 +68,22 @@ TEST_F(LauncherResume, OtherModelsAndBatchesAreRefusedAndOtherChangesNoted) {
   EXPECT_NE(noted.output.find("compiled anew"), std::string::npos) << noted.output;
   EXPECT_NE(noted.output.find("what source 'd' holds changed from {\"rows\":40"), std::string::npos) << noted.output;
   EXPECT_NE(readFile(folder / "m.jsonl").find("compiled anew"), std::string::npos);
+}
+
+TEST_F(LauncherResume, OtherThreadsAreNotedAndOtherSequencesRefused) {
+  ASSERT_EQ(run("train --checkpoint-dir a --steps 10 --threads 2").status, 0);
+  Outcome threads = run("train --checkpoint-dir a --steps 12 --threads 1 --metrics m.jsonl");
+  EXPECT_EQ(threads.status, 0);
+  EXPECT_NE(threads.output.find("goes on with 1 threads, the checkpoint was made with 2"), std::string::npos)
+      << threads.output;
+  EXPECT_NE(readFile(folder / "m.jsonl").find("--threads 2 avoids that"), std::string::npos);
+  CheckpointInfo saved, now;
+  saved.batch = now.batch = 4;
+  saved.sources["d"] = {{"rows", 10}, {"bytes", {100}}, {"seq", 8}};
+  now.sources["d"] = {{"rows", 20}, {"bytes", {100}}, {"seq", 4}};
+  EXPECT_THROW(changesSince(saved, now, "c"), Error);
+  saved.sources["d"].erase("seq"); // of before it was recorded
+  EXPECT_EQ(changesSince(saved, now, "c").size(), 1u);
 }
 
 TEST_F(LauncherResume, KilledRunsLoseNothing) {

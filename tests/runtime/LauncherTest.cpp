@@ -22,6 +22,16 @@ TEST_F(Launcher, UsageErrorsExitWithTwo) {
   EXPECT_EQ(unknown.status, 2);
   EXPECT_NE(unknown.output.find("did you mean 'evaluate.every'"), std::string::npos) << unknown.output;
   EXPECT_EQ(run("train --set evaluate.every=often").status, 2);
+  Outcome command = run("foo --bar");
+  EXPECT_EQ(command.status, 2);
+  EXPECT_NE(command.output.find("no command 'foo'; there are train, eval"), std::string::npos) << command.output;
+  for (const char *empty : {"train --init", "train --checkpoint-dir", "train --metrics", "train --profile",
+                            "train --tensorboard", "train --resume", "eval --checkpoint", "import -o"}) {
+    Outcome outcome = run(fmt::format("{} \"\"", empty));
+    EXPECT_EQ(outcome.status, 2) << empty;
+    EXPECT_NE(outcome.output.find("expected a path, got nothing"), std::string::npos) << outcome.output;
+    EXPECT_NE(outcome.output.find("--"), std::string::npos) << outcome.output;
+  }
   EXPECT_EQ(run("train", "WORLD_SIZE=2").status, 2);
   EXPECT_EQ(run("train", "SLURM_STEP_NUM_TASKS=2").status, 2);
 }
@@ -106,6 +116,18 @@ TEST_F(Launcher, Usr1SavesAndGoesOn) {
   EXPECT_EQ(CheckpointFolder(folder / "a").steps().size(), 2u);
 }
 
+TEST_F(Launcher, HangupStopsAndSavesUnlessIgnored) {
+  EXPECT_EQ(whileRunning("kill -HUP $p; kill -HUP $p", "--set save.every=0"), 75) << readFile(folder / "log");
+  EXPECT_EQ(CheckpointFolder(folder / "a").steps().size(), 1u);
+  std::string script =
+      fmt::format("cd {}\nnohup {} train --checkpoint-dir b --steps 2000000000 --set evaluate.every=0 > "
+                  "log 2>&1 &\np=$!\nuntil grep -q '^step [0-9]*/' log; do sleep 0.01; done\n"
+                  "kill -HUP $p; sleep 0.3; kill $p || exit 1; wait $p\n",
+                  folder.path, *shared / "line");
+  folder.write("script.sh", script);
+  EXPECT_EQ(WEXITSTATUS(std::system(fmt::format("bash {} > /dev/null 2>&1", folder / "script.sh").c_str())), 75);
+}
+
 TEST_F(Launcher, DataPathsMayHoldAnyBytes) {
   folder.write("caf\xe9.csv", csvLines(50));
   std::string train = "train --data caf\xe9.csv --checkpoint-dir a --metrics m.jsonl --steps ";
@@ -129,7 +151,7 @@ TEST_F(Launcher, SkippingMoreBatchesThanThereAreNumbersIsRefused) {
 }
 
 TEST_F(Launcher, AnErrorOfSavingDoesNotEndTraining) {
-  std::string meanwhile = "mv a b; until grep -q warning log; do sleep 0.01; done; mv b a; kill $p";
+  std::string meanwhile = "mv a b; touch a; until grep -q warning log; do sleep 0.01; done; rm a; mv b a; kill $p";
   EXPECT_EQ(whileRunning(meanwhile, "--set save.minutes=0.0005"), 75) << readFile(folder / "log");
   EXPECT_FALSE(CheckpointFolder(folder / "a").steps().empty());
   EXPECT_NE(readFile(folder / "log").find("training goes on without this checkpoint"), std::string::npos);

@@ -84,6 +84,8 @@ TEST_F(Safetensors, IsStrict) {
   auto expectError = [&](const std::string &bytes, const std::string &part) {
     EXPECT_NE(errorOf(bytes).find(part), std::string::npos) << part << ", got: " << errorOf(bytes);
   };
+  expectError(safetensors(R"({"a\u001b[31m":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", eight),
+              R"(tensor 'a\x1b[31m')");
   expectError("1234567", "byte 7: the file is cut short");
   expectError(std::string(8, '\xff') + a, "byte 0: the header has 18446744073709551615 bytes");
   expectError(safetensors(a, eight + "y"), "belong to no tensor");
@@ -119,7 +121,7 @@ TEST_F(Safetensors, ManyTensorsTakeNoSquareOfTime) {
   EXPECT_EQ(errorOf(safetensors(header + "}", numbers)), "");
   // A part of a second; minutes where each key is searched among all before it.
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
-  EXPECT_NE(errorOf(safetensors("{" + std::string(33 << 20, ' ') + "}", "")).find("byte 0: the header"),
+  EXPECT_NE(errorOf(safetensors("{" + std::string(33 << 20, ' ') + "}", "")).find("at most 33554432 are read"),
             std::string::npos);
 }
 
