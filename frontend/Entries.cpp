@@ -237,6 +237,11 @@ void Elaborator::buildStep() {
   if (Engine.hasErrors()) return;
   for (OptimizeRule *&rule : RuleOf)
     if (rule->rule == "none") rule = nullptr;
+  if (llvm::all_of(RuleOf, [](OptimizeRule *rule) { return !rule; })) {
+    error(Code::E0405, Program.train->model.span, "every parameter is frozen: nothing would be trained")
+        .help("leave some to `sgd`, `adam` or `adamw`");
+    return;
+  }
   checkMomentNames();
   if (Engine.hasErrors()) return;
   std::vector<mlir::Value> gradients;
@@ -359,14 +364,11 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
     if (!Engine.hasErrors()) checkUnused();
     return {};
   }
-  if (!Program.model || !Program.train) {
-    if (Program.train)
-      Engine.error(Code::E0401, Program.train->model.span, "no model is called `" + Program.train->model.text + "`");
-    else if (!Program.model)
-      Engine.error(Code::E0401, "the file has no `model` and no `train`: there is nothing to compile");
-  } else if (Program.train->model.text != Program.model->name.text) {
-    Engine.error(Code::E0401, Program.train->model.span, "no model is called `" + Program.train->model.text + "`")
-        .help("did you mean `" + Program.model->name.text + "`?");
+  // A file with neither has been refused.
+  if (Program.train && (!Program.model || Program.train->model.text != Program.model->name.text)) {
+    auto message =
+        Engine.error(Code::E0401, Program.train->model.span, "no model is called `" + Program.train->model.text + "`");
+    if (Program.model) message.help("did you mean `" + Program.model->name.text + "`?");
   }
   if (Engine.hasErrors()) return {};
   if (!Program.train) { // a model alone is checked by itself
