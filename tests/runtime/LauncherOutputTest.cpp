@@ -71,6 +71,29 @@ TEST_F(LauncherOutput, MetricsSpareOtherFiles) {
   }
 }
 
+TEST_F(LauncherOutput, AStopDoesNotWaitForAReaderOfTheMetrics) {
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  std::string script = fmt::format(
+      "cd {}\nsleep 20 < fifo &\nreader=$!\nsleep 0.1\n{} train --checkpoint-dir a --steps 2000000000 --set "
+      "evaluate.every=0 --set save.every=0 --metrics fifo > log 2>&1 &\np=$!\n"
+      "until grep -q '^step [0-9]*/' log; do sleep 0.01; done; sleep 0.5; kill $p; wait $p\n"
+      "status=$?; kill $reader; exit $status\n",
+      folder.path, *shared / "line");
+  folder.write("script.sh", script);
+  EXPECT_EQ(WEXITSTATUS(std::system(fmt::format("timeout 15 bash {} > /dev/null 2>&1", folder / "script.sh").c_str())),
+            75);
+  EXPECT_EQ(CheckpointFolder(folder / "a").steps().size(), 1u);
+}
+
+TEST_F(LauncherOutput, AReaderOfTheMetricsMayGo) {
+  std::string piped = fmt::format(
+      "cd {} && ({} train --steps 40 --checkpoint-dir b --metrics - 2> said; echo $? > status) | head -1 > one",
+      folder.path, *shared / "line");
+  EXPECT_EQ(std::system(fmt::format("bash -c '{}'", piped).c_str()), 0);
+  EXPECT_EQ(readFile(folder / "status"), "0\n") << readFile(folder / "said");
+  EXPECT_TRUE(nlohmann::json::accept(readFile(folder / "one")));
+}
+
 TEST_F(LauncherOutput, FilesKeepTheirMode) {
   folder.write("m.jsonl", "");
   fs::permissions(folder / "m.jsonl", fs::perms(0600));

@@ -181,6 +181,21 @@ TEST_F(Launcher, EvaluatesOtherData) {
   EXPECT_EQ(run("eval --checkpoint nowhere").status, 1);
 }
 
+TEST_F(Launcher, ASourceWithoutValidationDataIsNamed) {
+  programWith({{R"("data": "d", "field": "y")", R"("data": "e", "field": "y")"},
+               {R"("data": [{"name": "d")", R"("data": [{"name": "e", "format": "csv", "batch": ["batch", 4],
+                 "splits": {"train": ["line.csv"], "val": []}, "val_fraction": 0, "shuffle": true, "fields":
+                 [{"name": "y", "type": "f32", "axes": [["output", 2]], "column": 3}]}, {"name": "d")"}});
+  Outcome train = run("train --steps 1 --checkpoint-dir a", "", "other");
+  EXPECT_EQ(train.status, 0) << train.output;
+  EXPECT_NE(train.output.find("'e' has no validation data, so nothing is evaluated, though that of 'd' is held out"),
+            std::string::npos)
+      << train.output;
+  Outcome named = run("train --steps 1 --checkpoint-dir b --data e.val=line.csv", "", "other");
+  EXPECT_EQ(named.status, 0) << named.output;
+  EXPECT_NE(named.output.find("step 1  val:"), std::string::npos) << named.output;
+}
+
 TEST_F(Launcher, DataThatCannotBeReadLoseNoSteps) {
   programWith({{R"("format": "csv")", R"("format": "npy")"}, {R"("shuffle": true)", R"("shuffle": false)"}});
   auto writeNpy = [&](const std::string &name, int columns, int badRow) {
