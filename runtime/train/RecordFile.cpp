@@ -4,6 +4,7 @@
 
 #include "runtime/Error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -48,7 +49,7 @@ void RecordFile::append(std::string_view record) {
   if (kept.size() + record.size() > longestKept)
     ++lost;
   else
-    kept += record;
+    kept += record, ends.push_back(kept.size());
   auto now = std::chrono::steady_clock::now();
   if (!regular || now - flushed >= std::chrono::seconds(1)) flush();
 }
@@ -67,14 +68,20 @@ static off_t position(int fd) {
   return lseek(fd, 0, SEEK_CUR);
 }
 
-/// Cuts off the `size` bytes behind `begin`, if they are the last ones.
-static bool takeBack(int fd, off_t begin, size_t size) {
+/// Cuts a file that ends at `end` off at `keep`.
+static bool takeBack(int fd, off_t end, off_t keep) {
   struct stat info;
-  return begin >= 0 && fstat(fd, &info) == 0 && info.st_size == begin + static_cast<off_t>(size) &&
-         ftruncate(fd, begin) == 0 && lseek(fd, begin, SEEK_SET) == begin;
+  return fstat(fd, &info) == 0 && info.st_size == end && ftruncate(fd, keep) == 0 && lseek(fd, keep, SEEK_SET) == keep;
 }
 
-/// Writes what is kept, or nothing of it where it can be taken back. False, and errno, if something is left.
+/// Forgets what was written.
+void RecordFile::drop(size_t bytes) {
+  kept.erase(0, bytes);
+  ends.erase(ends.begin(), std::upper_bound(ends.begin(), ends.end(), bytes));
+  for (size_t &end : ends) end -= bytes;
+}
+
+/// Writes what is kept, and takes a part of a record back where that can be. False, and errno, if something is left.
 bool RecordFile::writeKept() {
   off_t begin = regular ? position(fd) : -1;
   size_t done = 0;
@@ -91,7 +98,10 @@ bool RecordFile::writeKept() {
       code = errno;
   }
   interrupted = code == EINTR || (interrupted && code == EAGAIN);
-  if (code == 0 || !regular || !takeBack(fd, begin, done)) kept.erase(0, done);
+  auto cut = std::upper_bound(ends.begin(), ends.end(), done);
+  size_t whole = cut == ends.begin() ? 0 : *std::prev(cut);
+  if (whole < done && begin >= 0 && takeBack(fd, begin + done, begin + whole)) done = whole;
+  drop(done);
   errno = code;
   return code == 0;
 }
@@ -106,7 +116,7 @@ bool RecordFile::flush() {
   }
   int code = errno;
   if (code == EINTR || code == EAGAIN) return true; // the reader takes its time
-  if (code == EPIPE) unread = true, kept.clear();
+  if (code == EPIPE) unread = true, drop(kept.size());
   if (!std::exchange(warned, true))
     warn("warning: cannot write {}: {}; {}", name, strerror(code),
          unread ? "nothing more is written to it" : "what belongs there is kept and written when that can be done");

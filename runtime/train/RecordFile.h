@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera::runtime {
 
@@ -32,6 +33,7 @@ public:
 
 private:
   bool writeKept();
+  void drop(size_t bytes);
   void giveBack();
   bool takesMore() const;
 
@@ -41,7 +43,8 @@ private:
   bool interrupted = false; ///< a signal came while a reader was waited for: now only what it takes at once is written
   bool warned = false, unread = false;
   std::string kept;
-  int64_t lost = 0; ///< records that there was no room to keep
+  std::vector<size_t> ends; ///< of the records in it
+  int64_t lost = 0;         ///< records that there was no room to keep
   std::chrono::steady_clock::time_point flushed;
 };
 
