@@ -301,7 +301,9 @@ Value LoopNestEmitter::emitItem(Value item, unsigned chunk) {
   if (isa<IndexOp>(op)) return code.intCast(emitExpr(plan.positions.at(op), chunk), element);
   Value result;
   if (auto random = dyn_cast<RandomOp>(op)) {
-    result = lowerRandom(code, random, emitExpr(plan.positions.at(op), chunk), operands);
+    // What only draws makes parameters, once: each is a kernel of its own, and code for its draws would take long to compile.
+    bool calls = llvm::all_of(KernelOp(plan.kernel).getInputs(), [](Value v) { return tensorType(v).getRank() == 0; });
+    result = lowerRandom(code, random, emitExpr(plan.positions.at(op), chunk), operands, calls);
   } else {
     code.unify(operands);
     result = lowerElementwise(code, op, operands);

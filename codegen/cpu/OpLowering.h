@@ -20,8 +20,9 @@ mlir::Value combine(Code &code, ReduceKind kind, mlir::Value a, mlir::Value b);
 /// The value that `combine` leaves other values as they are with.
 mlir::Value neutral(Code &code, ReduceKind kind, mlir::Type type);
 
-/// Draws of lanes whose global element indices (i64) are `index`; `operands` are seed, step and salts, all scalars.
-mlir::Value lowerRandom(Code &code, RandomOp op, mlir::Value index, llvm::ArrayRef<mlir::Value> operands);
+/// Draws of lanes whose global element indices (i64) are `index`; `operands` are seed, step and salts, all scalars. With `calls` one
+/// function of the module draws for all.
+mlir::Value lowerRandom(Code &code, RandomOp op, mlir::Value index, llvm::ArrayRef<mlir::Value> operands, bool calls);
 
 } // namespace tessera
 

@@ -56,7 +56,37 @@ static Value fraction(Code &code, Value word, int64_t offset, Type element) {
   return code.fmul(code.make<LLVM::SIToFPOp>(Code::like(word, element), bits), 0x1p-24);
 }
 
-Value tessera::lowerRandom(Code &code, RandomOp op, Value index, ArrayRef<Value> operands) {
+/// Draws of lanes; `words` are the seed (i64), the step and the site mixed with its salts (i32).
+static Value drawLanes(Code &code, Distribution distribution, Value index, ValueRange words) {
+  unsigned lanes = Code::lanes(index);
+  std::array<Value, 4> counter = {lowWord(code, index), highWord(code, index), code.splat(words[1], lanes),
+                                  code.splat(words[2], lanes)};
+  auto [w0, w1] = philox(code, counter, {lowWord(code, words[0]), highWord(code, words[0])});
+  Type single = code.getF32Type();
+  if (distribution == Distribution::Uniform) return fraction(code, w0, 0, single);
+  Value radius = emitSqrt(code, code.fmul(emitLog(code, fraction(code, w0, 1, single)), -2.0));
+  return code.fmul(radius, emitCosTurns(code, fraction(code, w1, 0, single)));
+}
+
+/// The function of the module that draws lanes.
+static LLVM::LLVMFuncOp drawFunction(Code &code, Distribution distribution, Type index) {
+  auto module = code.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  std::string name = ("tsr_draw_" + stringifyDistribution(distribution) + "_" + Twine(Code::lanes(index))).str();
+  if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(name)) return known;
+  OpBuilder::InsertionGuard guard(code);
+  code.setInsertionPointToEnd(module.getBody());
+  Type result = Code::withLanes(code.getF32Type(), Code::lanes(index));
+  auto type = LLVM::LLVMFunctionType::get(result, {index, code.i64(), code.getI32Type(), code.getI32Type()});
+  auto function = code.make<LLVM::LLVMFuncOp>(name, type);
+  function.setVisibility_(LLVM::Visibility::Hidden);
+  function.setNoInline(true);
+  Block *entry = function.addEntryBlock(code);
+  code.setInsertionPointToEnd(entry);
+  code.make<LLVM::ReturnOp>(drawLanes(code, distribution, entry->getArgument(0), entry->getArguments().drop_front()));
+  return function;
+}
+
+Value tessera::lowerRandom(Code &code, RandomOp op, Value index, ArrayRef<Value> operands, bool calls) {
   auto word = [&](Value x) { return code.intCast(x, code.getI32Type()); };
   Value seed = code.intCast(operands[0], code.i64());
   Value mixed = code.integer(code.getI32Type(), static_cast<int32_t>(op.getSite()));
@@ -64,15 +94,15 @@ Value tessera::lowerRandom(Code &code, RandomOp op, Value index, ArrayRef<Value>
     mixed = code.mul(code.bitXor(mixed, word(salt)), static_cast<int64_t>(static_cast<int32_t>(0x9E3779B1u)));
     mixed = code.add(mixed, static_cast<int64_t>(0x7F4A7C15));
   }
-  unsigned lanes = Code::lanes(index);
-  std::array<Value, 4> counter = {lowWord(code, index), highWord(code, index), code.splat(word(operands[1]), lanes),
-                                  code.splat(mixed, lanes)};
-  auto [w0, w1] = philox(code, counter, {lowWord(code, seed), highWord(code, seed)});
-  Type type = op.getType().getElementType(), single = code.getF32Type();
-  Value result = fraction(code, w0, 0, single);
-  if (op.getDistribution() == Distribution::Normal) {
-    Value radius = emitSqrt(code, code.fmul(emitLog(code, fraction(code, w0, 1, single)), -2.0));
-    result = code.fmul(radius, emitCosTurns(code, fraction(code, w1, 0, single)));
+  SmallVector<Value> words{seed, word(operands[1]), mixed};
+  Type type = op.getType().getElementType();
+  Value result;
+  if (calls) {
+    LLVM::LLVMFuncOp function = drawFunction(code, op.getDistribution(), index.getType());
+    words.insert(words.begin(), index);
+    result = code.make<LLVM::CallOp>(function, words).getResult();
+  } else {
+    result = drawLanes(code, op.getDistribution(), index, words);
   }
   if (type.isF32()) return result;
   return type.isF64() ? code.make<LLVM::FPExtOp>(Code::like(result, type), result).getResult() : Value();

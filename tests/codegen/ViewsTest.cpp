@@ -164,6 +164,45 @@ TEST(Views, Random) {
     }
 }
 
+/// Where there is other work the draws stand among it.
+TEST(Views, RandomBesideOtherWork) {
+  std::string s = "[], i64", c = "[], i32", y = "[row: 5, col: 37], f32";
+  for (const char *distribution : {"uniform", "normal"})
+    for (const char *vector : {"row", "col", ""})
+      check({{{"x", y}, {"s", s}, {"c", c}},
+             "\"row\", \"col\"",
+             "",
+             vector,
+             op("%r", std::string("random ") + distribution + " site 3 seed %s step %c : (" + T(s) + ", " + T(c) +
+                          ") -> " + T(y)) +
+                 op("%y", "mul %r, %x : (" + T(y) + ", " + T(y) + ") -> " + T(y)),
+             {{"%y", y}}});
+}
+
+/// Kernels that only draw, each at a site of its own, have one function that draws.
+TEST(Views, RandomIsShared) {
+  std::string s = "[], i64", c = "[], i32", text;
+  for (int site : {1, 2, 3}) {
+    std::string y = "[n: " + std::to_string(64 * site) + "], f32";
+    text += KernelText{
+        {{"s", s}, {"c", c}},
+        "\"n\"",
+        "",
+        "n",
+        op("%y",
+           "random normal site " + std::to_string(site) + " seed %s step %c : (" + T(s) + ", " + T(c) + ") -> " + T(y)),
+        {{"%y",
+          y}}}.str("k" + std::to_string(site));
+  }
+  LoadedKernels loaded(text);
+  ASSERT_EQ(loaded.errors, "");
+  ASSERT_EQ(loaded.kernels.size(), 3u);
+  llvm::StringRef code = loaded.llvmText;
+  EXPECT_EQ(code.count("define "), 4u) << loaded.llvmText;
+  EXPECT_EQ(code.count("define hidden "), 1u);
+  for (LoadedKernels::Kernel &kernel : loaded.kernels) checkKernel(loaded, kernel, {});
+}
+
 TEST(Views, ScatterAddRows) {
   std::string u = "[batch: 3, seq: 15, embed: 37], f32", i = "[batch: 3, seq: 15], i32",
               y = "[vocab: 20, embed: 37], f32";
