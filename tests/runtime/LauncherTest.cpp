@@ -2,6 +2,8 @@
 
 #include "LauncherFixture.h"
 
+#include <filesystem>
+
 using namespace tessera::tests;
 
 namespace {
@@ -151,7 +153,11 @@ TEST_F(Launcher, SkippingMoreBatchesThanThereAreNumbersIsRefused) {
 }
 
 TEST_F(Launcher, AnErrorOfSavingDoesNotEndTraining) {
-  std::string meanwhile = "mv a b; touch a; until grep -q warning log; do sleep 0.01; done; rm a; mv b a; kill $p";
+  // Links are exchanged in one step: a folder that is moved away would be made again before another thing takes its place.
+  std::filesystem::create_directory(folder / "real");
+  std::filesystem::create_symlink("real", folder / "a");
+  std::string meanwhile = "touch file; ln -s file to-file; ln -s real back; mv -T to-file a; "
+                          "until grep -q warning log; do sleep 0.01; done; mv -T back a; kill $p";
   EXPECT_EQ(whileRunning(meanwhile, "--set save.minutes=0.0005"), 75) << readFile(folder / "log");
   EXPECT_FALSE(CheckpointFolder(folder / "a").steps().empty());
   EXPECT_NE(readFile(folder / "log").find("training goes on without this checkpoint"), std::string::npos);
