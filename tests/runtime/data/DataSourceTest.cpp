@@ -5,6 +5,7 @@
 #include "runtime/data/BatchLoader.h"
 #include "runtime/data/MappedFile.h"
 
+#include <array>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -79,6 +80,12 @@ protected:
     std::vector<T> numbers(count);
     reader.read(row, request, numbers.data());
     return numbers;
+  }
+
+  /// Nothing is allocated under the guard, which may leave by a jump.
+  void readUnderGuard(const RowReader &reader, int64_t row) {
+    std::array<int32_t, 4> numbers;
+    withMappedFiles([&] { reader.read(row, 0, numbers.data()); });
   }
 
   template <typename Action> std::string errorOf(Action action) {
@@ -333,7 +340,7 @@ TEST_F(Data, AFileCutShortUnderAReadIsAnError) {
   fs::resize_file(path, 5000);
   EXPECT_EQ(row<int32_t>(*reader, 0, 0, 4)[0], 'a');
   for (int round = 0; round < 2; ++round) {
-    std::string said = errorOf([&] { withMappedFiles([&] { row<int32_t>(*reader, 100'000, 0, 4); }); });
+    std::string said = errorOf([&] { readUnderGuard(*reader, 100'000); });
     EXPECT_NE(said.find("t: byte 400000: the file was cut short"), std::string::npos) << said;
   }
   EXPECT_EXIT(row<int32_t>(*reader, 100'000, 0, 4), testing::ExitedWithCode(1), "byte 400000: the file was cut short");
@@ -346,7 +353,7 @@ TEST_F(Data, AnyNumberOfFilesMayBeCutShort) {
   std::string path = folder.write("t", std::string(1 << 20, 'a'));
   auto reader = open(openTokenRows, "text", path, tokenFields());
   fs::resize_file(path, 5000);
-  std::string said = errorOf([&] { withMappedFiles([&] { row<int32_t>(*reader, 100'000, 0, 4); }); });
+  std::string said = errorOf([&] { readUnderGuard(*reader, 100'000); });
   EXPECT_NE(said.find("t: byte 400000: the file was cut short"), std::string::npos) << said;
 }
 
