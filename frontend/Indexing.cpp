@@ -144,7 +144,7 @@ bool Elaborator::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std:
       return false;
     }
     if (value.isTensor() && value.tensor.element().isInteger(1)) value.tensor.value = B.cast(value.tensor.value, I32);
-    noteBatchUse(axis->name, bind.value->span);
+    noteBatchUse(axis->name, bind.name.span);
     axis->size = x.type().getSize(axis->name);
     std::optional<Interval> range = rangeOf(value);
     bool proven = range && range->low >= 0 && range->high < axis->size;

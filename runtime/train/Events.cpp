@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tessera::runtime {

@@ -101,6 +101,13 @@ protected:
     folder.write("line.csv", csvLines(50));
   }
 
+  /// Data of which every error is infinite when it is squared.
+  void writeDiverging() {
+    std::string text;
+    for (int i = 0; i < 50; ++i) text += "1,2,3,1e30,5\n";
+    folder.write("line.csv", text);
+  }
+
   Outcome run(const std::string &arguments, const std::string &prefix = "", const std::string &program = "line") {
     std::string command =
         fmt::format("cd {} && {} {} {} > out 2>&1", folder.path, prefix, *shared / program, arguments);

@@ -146,9 +146,7 @@ TEST_F(LauncherOutput, WeightsThatAreNotFiniteAreRefused) {
 }
 
 TEST_F(LauncherOutput, ACheckpointAmongWhatIsNotFiniteIsNotCalledGood) {
-  std::string text;
-  for (int i = 0; i < 50; ++i) text += "1,2,3,1e30,5\n"; // its square is infinite
-  folder.write("line.csv", text);
+  writeDiverging();
   Outcome train = run("train --checkpoint-dir a --set save.every=2");
   EXPECT_EQ(train.status, 3);
   EXPECT_TRUE(has(train, "there is no checkpoint")) << train.output;

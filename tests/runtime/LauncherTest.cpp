@@ -2,8 +2,6 @@
 
 #include "LauncherFixture.h"
 
-#include <filesystem>
-
 using namespace tessera::tests;
 
 namespace {
@@ -154,8 +152,8 @@ TEST_F(Launcher, SkippingMoreBatchesThanThereAreNumbersIsRefused) {
 
 TEST_F(Launcher, AnErrorOfSavingDoesNotEndTraining) {
   // Links are exchanged in one step: a folder that is moved away would be made again before another thing takes its place.
-  std::filesystem::create_directory(folder / "real");
-  std::filesystem::create_symlink("real", folder / "a");
+  fs::create_directory(folder / "real");
+  fs::create_symlink("real", folder / "a");
   std::string meanwhile = "touch file; ln -s file to-file; ln -s real back; mv -T to-file a; "
                           "until grep -q warning log; do sleep 0.01; done; mv -T back a; kill $p";
   EXPECT_EQ(whileRunning(meanwhile, "--set save.minutes=0.0005"), 75) << readFile(folder / "log");
@@ -231,9 +229,7 @@ TEST_F(Launcher, ARunThatFailsAtOnceLeavesTheMetrics) {
 }
 
 TEST_F(Launcher, DivergenceExitsWithThree) {
-  std::string text;
-  for (int i = 0; i < 50; ++i) text += "1,2,3,1e30,5\n"; // its square is infinite
-  folder.write("line.csv", text);
+  writeDiverging();
   Outcome train = run("train");
   EXPECT_EQ(train.status, 3);
   EXPECT_NE(train.output.find("not finite 10 steps in a row"), std::string::npos) << train.output;
