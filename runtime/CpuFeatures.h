@@ -8,8 +8,8 @@
 
 namespace tessera::runtime {
 
-/// Of `features` (LLVM's names: "avx512f", "fma"), those that generated code may use and
-/// this processor lacks.
+/// Of `features` (LLVM's names: "avx512f", "fma"), those that generated code may use and this processor lacks, or that nobody here
+/// knows how to ask it for. Those with a "-" in front are not asked for.
 std::vector<std::string> missingCpuFeatures(const std::vector<std::string> &features);
 
 } // namespace tessera::runtime

@@ -1,6 +1,7 @@
 //===- Target.cpp - the processor that code is made for -------------------===//
 
 #include "codegen/cpu/Target.h"
+#include "runtime/CpuFeatures.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -11,13 +12,14 @@
 
 using namespace tessera;
 
-/// The features that this machine has, as its operating system reports them.
+/// The features that this machine has, less those that a program could not ask for when it starts: of a processor newer than
+/// `runtime/CpuFeatures.cpp`.
 static std::string hostFeatures() {
   llvm::SubtargetFeatures features;
   std::vector<std::pair<std::string, bool>> sorted;
   for (auto &entry : llvm::sys::getHostCPUFeatures()) sorted.emplace_back(entry.getKey().str(), entry.getValue());
   llvm::sort(sorted);
-  for (auto &[name, has] : sorted) features.AddFeature(name, has);
+  for (auto &[name, has] : sorted) features.AddFeature(name, has && runtime::missingCpuFeatures({name}).empty());
   return features.getString();
 }
 
