@@ -37,6 +37,26 @@ TEST(Threads, AllRun) {
   for (int count : {1, 2, 3, 4}) EXPECT_EQ(Threads(count).countRunning(), count);
 }
 
+/// A product that is subnormal, and one of a subnormal number.
+void multiplySmall(void *const *args, int64_t begin, int64_t end, void *) {
+  volatile float small = 1e-30f, subnormal = 1e-40f, large = 1e30f;
+  for (int64_t i = begin; i < end; ++i) {
+    static_cast<float *>(args[0])[i] = small * 1e-10f;
+    static_cast<float *>(args[1])[i] = subnormal * large;
+  }
+}
+
+TEST(Threads, SubnormalNumbersAreZero) {
+  for (int count : {1, 2, 3}) {
+    Threads threads(count);
+    std::vector<float> made(64, 1), read(64, 1);
+    void *args[] = {made.data(), read.data()};
+    threads.parallelFor(multiplySmall, args, 64, 1);
+    EXPECT_EQ(made, std::vector<float>(64)) << count;
+    EXPECT_EQ(read, std::vector<float>(64)) << count;
+  }
+}
+
 /// Notes on which processors the calling thread may run.
 void noteProcessors(void *const *args, int64_t begin, int64_t, void *) {
   sched_getaffinity(0, sizeof(cpu_set_t), static_cast<cpu_set_t *>(args[0]) + begin);
