@@ -47,6 +47,7 @@ llvm::FailureOr<CpuTarget> CpuTarget::get(llvm::StringRef march, llvm::raw_ostre
   info.reset(target->createMCSubtargetInfo(triple, result.cpu, result.features));
   for (const llvm::SubtargetFeatureKV &feature : info->getEnabledProcessorFeatures())
     result.instructionSets.push_back(feature.Key);
+  result.fetchesAcrossPages = llvm::StringRef(result.cpu).starts_with("znver");
   result.floatLanes = 4;
   result.hasVectorScale = result.hasBf16Dot = false;
   if (triple.isX86()) {

@@ -17,6 +17,9 @@ struct CpuTarget {
   unsigned floatLanes;                      ///< f32 numbers in a vector register
   bool hasVectorScale;                      ///< vectors times powers of two in one instruction
   bool hasBf16Dot;                          ///< sums of products of pairs of bf16, in f32, in one instruction
+  /// Whether lines of a cache that lie pages apart, at one distance, are fetched ahead. AMD's processors do so; Intel's
+  /// stay within a page.
+  bool fetchesAcrossPages = false;
 
   /// The processor named, or this machine's for "native". Fails with a message on `errors` for an unknown one, and for
   /// one without fused multiply-add (x86-64 before v3), which generated code relies on.

@@ -21,12 +21,14 @@ GemmDescription test::denseGemm(int64_t batch, int64_t m, int64_t n, int64_t k, 
   return gemm;
 }
 
-CompiledContraction::CompiledContraction(const GemmDescription &gemm, StringRef march) {
+CompiledContraction::CompiledContraction(const GemmDescription &gemm, StringRef march,
+                                         llvm::function_ref<void(CpuTarget &)> adjust) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<LLVM::LLVMDialect>();
   llvm::raw_string_ostream messages(error);
   FailureOr<CpuTarget> target = CpuTarget::get(march, messages);
   if (failed(target)) return;
+  adjust(*target);
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   KernelCodegen codegen(*module, *target);
   interface = codegen.emit(gemm, "contraction");

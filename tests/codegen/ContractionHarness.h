@@ -13,8 +13,11 @@ GemmDescription denseGemm(int64_t batch, int64_t m, int64_t n, int64_t k, bool t
 
 class CompiledContraction {
 public:
-  /// `march`: LLVM's name of a processor, or native. Check `error` afterwards: empty if all went well.
-  explicit CompiledContraction(const GemmDescription &gemm, llvm::StringRef march = "native");
+  /// `march`: LLVM's name of a processor, or native; `adjust` may change what is known of it. Check `error` afterwards: empty if
+  /// all went well.
+  explicit CompiledContraction(
+      const GemmDescription &gemm, llvm::StringRef march = "native",
+      llvm::function_ref<void(CpuTarget &)> adjust = [](CpuTarget &) {});
   ~CompiledContraction();
   CompiledContraction(const CompiledContraction &) = delete;
 

@@ -105,8 +105,10 @@ void reference(const GemmDescription &d, Numbers &aNumbers, Numbers &bNumbers, N
 }
 
 /// Runs a contraction in `pieces` ranges and compares; returns c for comparisons of bits.
-std::vector<float> check(const GemmDescription &d, int pieces, const char *march = "native") {
-  CompiledContraction compiled(d, march);
+std::vector<float> check(
+    const GemmDescription &d, int pieces, const char *march = "native",
+    llvm::function_ref<void(CpuTarget &)> adjust = [](CpuTarget &) {}) {
+  CompiledContraction compiled(d, march, adjust);
   EXPECT_EQ(compiled.error, "");
   if (!compiled.code) return {};
   std::mt19937 random(7);
@@ -198,6 +200,15 @@ TEST(Contraction, SeveralBlocks) {
       // More panels than there are steps in the next block of K: most have nothing to fetch ahead.
       check(denseGemm(1, 140, 4600, 273, transposedA, transposedB), 1);
     }
+}
+
+TEST(Contraction, WhateverIsFetchedAhead) {
+  for (bool across : {false, true})
+    for (bool transposedA : {false, true})
+      for (int64_t n : {40, 200}) {
+        GemmDescription d = denseGemm(1, 600, n, 1300, transposedA, true);
+        check(d, 2, "native", [&](CpuTarget &target) { target.fetchesAcrossPages = across; });
+      }
 }
 
 TEST(Contraction, BiasAndAccumulation) {

@@ -7,8 +7,9 @@ using namespace tessera;
 
 // Sizes of blocks in units, which have 32 bits, for caches of 48 KiB, 1 MiB and more: measured on one processor, and flat around these.
 
-/// Steps of K in a long block: those go over c less often than short ones, whose panel of b stays in the first level cache.
-static constexpr int64_t longSteps = 1024;
+/// Steps of K in a long block: those go over c less often than short ones, whose panel of b stays in the first level cache. The
+/// second number is of processors that fetch ahead within a page only.
+static constexpr int64_t longSteps = 1024, longStepsInPages = 512;
 /// Of a, with short and with long blocks of K.
 static constexpr int64_t rowBlock = 96 * 1024, longRowBlock = 192 * 1024;
 /// Of c, between two blocks of K.
@@ -20,6 +21,8 @@ static constexpr int64_t packedColumns = 1024;
 /// Packing a pays from so many panels of b that meet a row of it, if rows collide and if not; packing b from so many tiles of
 /// rows that meet a panel.
 static constexpr int64_t fewPanels = 4, manyPanels = 32, fewRowTiles = 8;
+/// Bytes from one k to the next, half a page, that are too many to be fetched ahead where that stays within a page.
+static constexpr int64_t farApart = 2048;
 /// Who takes over a piece of c packs the operand that all of c shares for it again: a few percent (estimated) of the
 /// work on so many rows or columns.
 static constexpr int64_t worthPacking = 128;
@@ -43,9 +46,12 @@ ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &t
   int64_t panels = llvm::divideCeil(n, tile.columns()), rowTiles = llvm::divideCeil(m, tile.rows);
   int64_t units = formatA.units(k), perUnit = formatA.perUnit(), bytes = bytesOf(gemm.typeA);
   // Where neighbours in a column are neighbours in memory, a tile reads one or two lines of the cache for each k, as it would from
-  // a panel.
+  // a panel; but from one k to the next they are far apart.
   bool collides = aStep != 1 || aRow * bytes % worstStride == 0;
-  packsA = aRow != 1 && (panels > manyPanels || (collides && (panels > fewPanels || units > shortSteps)));
+  if (aRow == 1)
+    packsA = !target.fetchesAcrossPages && (panels > fewPanels || (panels > 1 && aStep * bytes >= farApart));
+  else
+    packsA = panels > manyPanels || (collides && (panels > fewPanels || units > shortSteps));
   packsB = bColumn != 1 || units > shortSteps || rowTiles > fewRowTiles;
   // In memory only whole pairs along K are units.
   if (gemm.typeA != NumberType::F32) {
@@ -56,7 +62,8 @@ ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &t
   // Long blocks pay where c does not wait in the second level cache, and where what is packed lies along K. Not for a that is
   // read in place across its rows.
   bool isLong = aStep == 1 && (bColumn != 1 || m > rowBlock / shortSteps);
-  int64_t blockUnits = evenBlocks(units, isLong ? longSteps : shortSteps, tile.lanes);
+  int64_t most = !isLong ? shortSteps : target.fetchesAcrossPages ? longSteps : longStepsInPages;
+  int64_t blockUnits = evenBlocks(units, most, tile.lanes);
   blockSteps = blockUnits * perUnit;
   blockRows = evenBlocks(m, std::max<int64_t>((isLong ? longRowBlock : rowBlock) / blockUnits, tile.rows), tile.rows);
   blockColumns = k > blockSteps ? evenBlocks(n, columnBlock / std::min(m, blockRows), tile.columns())
