@@ -56,6 +56,7 @@ def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
   let statistics = [Statistic<"copiesInserted", "copies-inserted", "copies that no in-place placement avoids">,
                     Statistic<"arenaBytes", "arena-bytes", "bytes of the arena">,
                     Statistic<"launchesSaved", "launches-saved", "kernels that run in the launch of another">,
+                    Statistic<"productsMerged", "products-merged", "contractions that are computed with another">,
                     Statistic<"lowerBound", "lower-bound", "bytes live at the fullest moment">];
 }
 

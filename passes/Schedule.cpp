@@ -7,8 +7,9 @@
 //      are written over operands that die, carried values stay where they are, stacked results are written by their
 //      producers. Where two values would collide, an operand is copied (a `tsr.reorder` that changes no order) and the
 //      decision is made again.
-//      On a GPU, kernels that do not depend on one another are put next to each other, to run in one launch (`formLaunches`), where
-//      that costs neither copies nor memory.
+//      On a GPU, kernels that do not depend on one another are put next to each other, to run in one launch (`formLaunches`); on a
+//      CPU, contractions that share an operand, to be computed as one (`mergeContractions`); where that costs neither copies nor
+//      memory.
 //   2. State lies at the start of the arena, in the order of the table, at the same offsets for all entries.
 //   3. The other buffers of each entry are packed behind it by lifetime (`packBuffers`). Entries do not run at the same
 //      time: their buffers overlap each other.
@@ -23,6 +24,7 @@
 #include "passes/layout/Views.h"
 #include "passes/memory/Copies.h"
 #include "passes/memory/Launches.h"
+#include "passes/memory/Merges.h"
 #include "passes/memory/Storage.h"
 
 namespace tessera {
@@ -45,6 +47,7 @@ struct SchedulePass : tessera::impl::SchedulePassBase<SchedulePass> {
   void runOnOperation() override;
   FailureOr<StoragePlan> planStorage(func::FuncOp function);
   void saveLaunches(func::FuncOp function, const StoragePlan &before, int64_t stateBytes);
+  void saveProducts(func::FuncOp function, const StoragePlan &before, int64_t stateBytes);
 };
 } // namespace
 
@@ -78,25 +81,48 @@ static MemoryRoom roomOf(func::FuncOp function, const StoragePlan &plan, int64_t
   return memory;
 }
 
-/// A function with its storage planned: launches that need copies, or more of the arena, are not formed. Mostly the bytes that live
-/// at the fullest moment tell; where buffers are packed worse, launches are tried with packing, which takes longer.
-void SchedulePass::saveLaunches(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
-  auto packed = [](const StoragePlan &plan) { return packBuffers(plan.lifetimes()).bytes; };
-  int64_t most = liveBytesBound(before.lifetimes()), packedBefore = packed(before);
-  int64_t more = std::max((stateBytes + most) / growth, littleBytes);
-  auto needsNoMore = [&](bool isPacked) {
+namespace {
+/// Whether a function whose ops have moved needs no more memory than before.
+class MemoryLimit {
+public:
+  MemoryLimit(func::FuncOp function, const StoragePlan &before, int64_t stateBytes)
+      : function(function), most(liveBytesBound(before.lifetimes())), packedBefore(packed(before)),
+        more(std::max((stateBytes + most) / growth, littleBytes)) {}
+
+  /// Mostly the bytes that live at the fullest moment tell; with `isPacked`, which takes longer, buffers are packed.
+  bool holds(bool isPacked) const {
     StoragePlan plan(function);
     if (!plan.getCopies().empty() || liveBytesBound(plan.lifetimes()) > most + more) return false;
     return !isPacked || packed(plan) <= packedBefore + more;
-  };
+  }
+  int64_t getMost() const { return most; }
+
+private:
+  static int64_t packed(const StoragePlan &plan) { return packBuffers(plan.lifetimes()).bytes; }
+
+  func::FuncOp function;
+  int64_t most, packedBefore, more;
+};
+} // namespace
+
+/// A function with its storage planned: launches that need copies, or more of the arena, are not formed. Where buffers are packed worse
+/// than the fullest moment tells, launches are tried with packing.
+void SchedulePass::saveLaunches(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
+  MemoryLimit limit(function, before, stateBytes);
   OpOrder order(function);
-  MemoryRoom memory = roomOf(function, before, most);
-  unsigned saved = formLaunches(function, memory, [&] { return needsNoMore(false); });
-  if (saved > 0 && !needsNoMore(true)) {
+  MemoryRoom memory = roomOf(function, before, limit.getMost());
+  unsigned saved = formLaunches(function, memory, [&] { return limit.holds(false); });
+  if (saved > 0 && !limit.holds(true)) {
     order.restore();
-    saved = formLaunches(function, memory, [&] { return needsNoMore(true); });
+    saved = formLaunches(function, memory, [&] { return limit.holds(true); });
   }
   launchesSaved += saved;
+}
+
+/// Likewise of contractions on a CPU.
+void SchedulePass::saveProducts(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
+  MemoryLimit limit(function, before, stateBytes);
+  productsMerged += mergeContractions(function, [&] { return limit.holds(true); });
 }
 
 /// Gives state its places and returns the bytes it takes.
@@ -147,8 +173,8 @@ void SchedulePass::runOnOperation() {
     if (failed(plan)) return signalPassFailure();
     // `init` runs once.
     // An audit pairs the calls of two functions by their order.
-    if (isForGpu(module) && function.getName() != "init" && !hasShadow(module)) {
-      saveLaunches(function, *plan, stateBytes);
+    if (function.getName() != "init" && !hasShadow(module)) {
+      isForGpu(module) ? saveLaunches(function, *plan, stateBytes) : saveProducts(function, *plan, stateBytes);
       plan = StoragePlan(function);
     }
     auto [bytes, live] = packEntry(*plan, stateOffsets, stateBytes);

@@ -19,15 +19,15 @@ std::string KernelCodegen::uniqueSymbol(StringRef name) {
   return candidate;
 }
 
-KernelInterface KernelCodegen::emit(const GemmDescription &contraction, StringRef name) {
-  for (auto &[description, interface] : contractions)
-    if (description == contraction) return interface;
-  ContractionPlan plan(contraction, target);
+KernelInterface KernelCodegen::emit(const GemmDescription &contraction, const MergedProducts &merged, StringRef name) {
+  for (const Contraction &known : contractions)
+    if (known.description == contraction && known.merged == merged) return known.interface;
+  ContractionPlan plan(contraction, merged, target);
   KernelInterface result{plan.sharing, uniqueSymbol(name.empty() ? "contract" : name)};
   emitContraction(code, result.name, plan, matrixFunctions);
   scratch = std::max(scratch, plan.scratchBytes);
   symbols.push_back(result.name);
-  contractions.emplace_back(contraction, result);
+  contractions.push_back({contraction, merged, result});
   return result;
 }
 

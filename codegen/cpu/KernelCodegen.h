@@ -33,8 +33,8 @@ public:
   /// it.
   llvm::FailureOr<KernelInterface> emit(KernelOp kernel);
 
-  /// The function of a contraction, called with a, b, bias (null without one) and c; `name` is the user's.
-  KernelInterface emit(const GemmDescription &contraction, llvm::StringRef name);
+  /// The function of a contraction, or of merged ones, called with what `emitContraction` says; `name` is the user's.
+  KernelInterface emit(const GemmDescription &contraction, const MergedProducts &merged, llvm::StringRef name);
 
   /// The function of a tiled op, called with its operands and results. Fails with a message on an op in it.
   llvm::FailureOr<KernelInterface> emit(TiledOp tiled);
@@ -52,7 +52,12 @@ private:
   CpuTarget target;
   MatrixFunctions matrixFunctions;
   std::map<KernelFingerprint, KernelInterface> emitted;
-  std::vector<std::pair<GemmDescription, KernelInterface>> contractions;
+  struct Contraction {
+    GemmDescription description;
+    MergedProducts merged;
+    KernelInterface interface;
+  };
+  std::vector<Contraction> contractions;
   llvm::StringSet<> taken;
   std::vector<std::string> symbols;
   int64_t scratch = 0;

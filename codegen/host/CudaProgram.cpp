@@ -170,7 +170,9 @@ FailureOr<CompiledProgram> tessera::generateForCuda(ModuleOp module, const Codeg
         calls.push_back(callOf(*launch, share, runsPerCall(op), i + 1 < launches->size()));
       return calls;
     };
-    auto emitContraction = [](ContractOp, const GemmDescription &) { return std::optional<KernelCall>(); };
+    auto emitContraction = [](ArrayRef<ContractOp>, const GemmDescription &, const MergedProducts &) {
+      return std::optional<KernelCall>();
+    };
     if (failed(emitEntry(function, *code, gemms, emitKernel, emitContraction, /*onDevice=*/true))) return failure();
   }
   observer.step("kernels and entries");

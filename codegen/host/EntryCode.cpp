@@ -41,6 +41,9 @@ private:
   LogicalResult emitKernelCall(Operation *first);
   void callKernel(const KernelCall &call, ArrayRef<Value> addresses);
   LogicalResult emitContract(ContractOp op);
+  LogicalResult emitMerged(ArrayRef<Operation *> ops);
+  /// Gives the result its place, and that place what the contraction adds to.
+  LogicalResult prepareResult(ContractOp op);
   LogicalResult emitRepeat(RepeatOp op);
   LogicalResult emitReturn(func::ReturnOp op);
   LogicalResult emitCopyOp(ReorderOp op);
@@ -170,11 +173,39 @@ void EntryEmitter::callKernel(const KernelCall &call, ArrayRef<Value> addresses)
               {kernel, array, constant(sharing.iterations), constant(sharing.grain), constant(sharing.piece)});
 }
 
-LogicalResult EntryEmitter::emitContract(ContractOp op) {
+LogicalResult EntryEmitter::prepareResult(ContractOp op) {
   if (failed(placeResults(op))) return failure();
-  Value result = address(op.getResult());
   if (op.getInit() && places.lookup(op.getInit()) != places.lookup(op.getResult()))
-    emitCopy(result, address(op.getInit()), op.getType().getNumBytes());
+    emitCopy(address(op.getResult()), address(op.getInit()), op.getType().getNumBytes());
+  return success();
+}
+
+LogicalResult EntryEmitter::emitMerged(ArrayRef<Operation *> ops) {
+  std::optional<MergedProducts> merged = mergedProducts(ops);
+  if (!merged) return ops.front()->emitError("shares no operand with what is computed with it; has `schedule` run?");
+  auto contractions = llvm::map_to_vector(ops, [](Operation *op) { return cast<ContractOp>(op); });
+  GemmDescription gemm = *describeGemm(contractions.front());
+  SmallVector<Value> a, b, biases, results;
+  for (ContractOp op : contractions) {
+    if (failed(prepareResult(op))) return failure();
+    auto [ownA, ownB] = gemmOperands(op, gemm);
+    if (a.empty() || !merged->mergesColumns()) a.push_back(address(ownA));
+    if (b.empty() || !merged->mergesRows()) {
+      b.push_back(address(ownB));
+      biases.push_back(op.getBias() ? address(op.getBias()) : LLVM::ZeroOp::create(builder, loc, pointer).getResult());
+    }
+    results.push_back(address(op.getResult()));
+  }
+  std::optional<KernelCall> call = emitContraction(contractions, gemm, *merged);
+  if (!call) return ops.front()->emitError("is computed by a library, which computes contractions one by one");
+  callKernel(*call, llvm::to_vector(llvm::concat<Value>(a, b, biases, results)));
+  return success();
+}
+
+LogicalResult EntryEmitter::emitContract(ContractOp op) {
+  if (SmallVector<Operation *> ops = launchOf(op); ops.size() > 1) return emitMerged(ops);
+  if (failed(prepareResult(op))) return failure();
+  Value result = address(op.getResult());
   auto addressOrNull = [&](Value value) -> Value {
     return value ? address(value) : LLVM::ZeroOp::create(builder, loc, pointer).getResult();
   };
@@ -182,8 +213,8 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
   Value bias = addressOrNull(isGrad ? Value(op.getExtra()) : Value(op.getBias()));
   std::optional<GemmDescription> description = describeGemm(op);
   if (!description) return op.emitError("is not a matrix product of strided operands; has `layout` run?");
-  if (std::optional<KernelCall> call = emitContraction(op, *description)) {
-    Value a = description->swapped ? op.getRhs() : op.getLhs(), b = description->swapped ? op.getLhs() : op.getRhs();
+  if (std::optional<KernelCall> call = emitContraction({op}, *description, {})) {
+    auto [a, b] = gemmOperands(op, *description);
     callKernel(*call, {address(a), address(b), bias, result});
     return success();
   }

@@ -29,8 +29,10 @@ struct KernelCall {
 using KernelEmitter = llvm::function_ref<llvm::FailureOr<llvm::SmallVector<KernelCall>>(
     llvm::ArrayRef<mlir::Operation *> ops, llvm::ArrayRef<llvm::SmallVector<int64_t>> alignments)>;
 
-/// Makes (or finds) the code of a contraction, which is called with a, b, bias and c; nothing if a library computes it.
-using ContractionEmitter = llvm::function_ref<std::optional<KernelCall>(ContractOp, const GemmDescription &)>;
+/// Makes (or finds) the code of a contraction, or of some that are computed as one (then it must be there); nothing if a library
+/// computes it. It is called with all a, which are one if they share it, all b likewise, a bias for each b, and all c.
+using ContractionEmitter = llvm::function_ref<std::optional<KernelCall>(
+    llvm::ArrayRef<ContractOp>, const GemmDescription &, const MergedProducts &)>;
 
 /// Emits `tsr_entry_NAME(TsrRuntime *, char *arena)` for `function` into `code`, in the LLVM dialect. Contractions are
 /// entered into `gemms`. `onDevice`: the arena is memory of a GPU.

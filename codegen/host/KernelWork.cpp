@@ -1,6 +1,8 @@
 //===- KernelWork.cpp - arithmetic and bytes of a kernel ----------------------===//
 
 #include "codegen/host/KernelWork.h"
+#include "passes/layout/Views.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -43,12 +45,16 @@ KernelWork tessera::workOf(KernelOp kernel) {
   return work;
 }
 
-KernelWork tessera::workOf(ContractOp contraction) {
+KernelWork tessera::workOf(ArrayRef<ContractOp> contractions) {
   KernelWork work;
-  work.flops = cast<CostOpInterface>(contraction.getOperation()).getFlops();
   work.contracts = true;
-  for (Value operand : contraction->getOperands()) work.read += tensorType(operand).getNumBytes();
-  for (Value result : contraction->getResults()) work.written += tensorType(result).getNumBytes();
+  llvm::SmallPtrSet<Value, 16> read; // through any view
+  for (ContractOp contraction : contractions) {
+    work.flops += cast<CostOpInterface>(contraction.getOperation()).getFlops();
+    for (Value operand : contraction->getOperands())
+      if (read.insert(viewRoot(operand)).second) work.read += tensorType(operand).getNumBytes();
+    for (Value result : contraction->getResults()) work.written += tensorType(result).getNumBytes();
+  }
   return work;
 }
 

@@ -15,7 +15,8 @@ struct KernelWork {
 };
 
 KernelWork workOf(KernelOp kernel);
-KernelWork workOf(ContractOp contraction);
+/// Of contractions that are computed as one.
+KernelWork workOf(llvm::ArrayRef<ContractOp> contractions);
 KernelWork workOf(TiledOp tiled);
 
 } // namespace tessera

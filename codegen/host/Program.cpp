@@ -17,12 +17,24 @@
 #include "codegen/host/Observer.h"
 #include "ir/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/memory/Launches.h"
 
 using namespace mlir;
 using namespace tessera;
 
 /// Alignment of the library's workspace, in bytes.
 static constexpr int64_t workspaceAlignment = 64;
+
+/// Contractions that are slower as one are computed one by one.
+static void splitSlowProducts(ModuleOp module) {
+  module.walk([](ContractOp contract) {
+    SmallVector<Operation *> ops = launchOf(contract);
+    std::optional<MergedProducts> merged = mergedProducts(ops);
+    if (ops.front() != contract || !merged || merged->count == 1) return;
+    if (isFasterMerged(*describeGemm(contract), *merged)) return;
+    for (Operation *op : ops) op->removeAttr(attrs::launch);
+  });
+}
 
 static FailureOr<CompiledProgram> generateForCpu(ModuleOp module, const CodegenOptions &options) {
   MLIRContext *context = module.getContext();
@@ -32,6 +44,7 @@ static FailureOr<CompiledProgram> generateForCpu(ModuleOp module, const CodegenO
   if (failed(target)) return failure();
   if (!planned) return module.emitError("expected the arena's size in `tsr.arena`; has `schedule` run?");
   Observer observer(options);
+  splitSlowProducts(module);
 
   OwningOpRef<ModuleOp> code = ModuleOp::create(UnknownLoc::get(context));
   int threads = options.threads;
@@ -55,10 +68,11 @@ static FailureOr<CompiledProgram> generateForCpu(ModuleOp module, const CodegenO
       note(*interface, [&] { return kernel ? workOf(kernel) : workOf(cast<TiledOp>(op)); }, runsPerCall(op));
       return SmallVector<KernelCall>{{interface->name, *interface, {}}};
     };
-    auto emitContraction = [&](ContractOp op, const GemmDescription &description) -> std::optional<KernelCall> {
-      if (!isFasterGenerated(description)) return std::nullopt;
-      KernelInterface interface = kernels.emit(description, userName(op));
-      note(interface, [&] { return workOf(op); }, runsPerCall(op));
+    auto emitContraction = [&](ArrayRef<ContractOp> ops, const GemmDescription &description,
+                               const MergedProducts &merged) -> std::optional<KernelCall> {
+      if (merged.count == 1 && !isFasterGenerated(description)) return std::nullopt;
+      KernelInterface interface = kernels.emit(description, merged, userName(ops.front()));
+      note(interface, [&] { return workOf(ops); }, runsPerCall(ops.front()));
       return KernelCall{interface.name, interface, {}};
     };
     if (failed(emitEntry(function, *code, gemms, emitKernel, emitContraction))) return failure();

@@ -1,6 +1,7 @@
 //===- Gemm.cpp - contractions as library calls ----------------------------===//
 
 #include "passes/layout/Gemm.h"
+#include "passes/layout/Views.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -185,6 +186,38 @@ std::optional<GemmDescription> tessera::describeGemm(ContractOp contract) {
   gemm->epilogue = contract.getEpilogue();
   gemm->hasAux = contract.getAux() || (gemm->epilogue == Epilogue::Gelu && contract.getExtra());
   return gemm;
+}
+
+bool tessera::isMergeable(const GemmDescription &gemm, MergedProducts::Operand shared) {
+  bool isPlain = gemm.batch() == 1 && !gemm.epilogue && !gemm.hasAux;
+  return isPlain && !(shared == MergedProducts::B && gemm.bias);
+}
+
+std::pair<Value, Value> tessera::gemmOperands(ContractOp contract, const GemmDescription &gemm) {
+  if (gemm.swapped) return {contract.getRhs(), contract.getLhs()};
+  return {contract.getLhs(), contract.getRhs()};
+}
+
+/// Whether both are the same numbers, perhaps under other names.
+static bool isSameStorage(Value x, Value y) { return viewRoot(x) == viewRoot(y) && offsetInRoot(x) == offsetInRoot(y); }
+
+std::optional<MergedProducts> tessera::mergedProducts(ArrayRef<Operation *> contractions) {
+  std::optional<GemmDescription> gemm;
+  std::pair<Value, Value> first;
+  bool shares[] = {true, true};
+  for (Operation *op : contractions) {
+    auto contract = dyn_cast<ContractOp>(op);
+    std::optional<GemmDescription> own = contract ? describeGemm(contract) : std::nullopt;
+    if (!own || (gemm && *own != *gemm)) return std::nullopt;
+    auto [a, b] = gemmOperands(contract, *own);
+    if (!gemm) gemm = own, first = {a, b};
+    shares[MergedProducts::A] &= isSameStorage(first.first, a);
+    shares[MergedProducts::B] &= isSameStorage(first.second, b);
+  }
+  for (auto shared : {MergedProducts::A, MergedProducts::B})
+    if (gemm && shares[shared] && isMergeable(*gemm, shared))
+      return MergedProducts{static_cast<int64_t>(contractions.size()), shared};
+  return std::nullopt;
 }
 
 bool tessera::mayHaveEpilogue(const ContractTypes &types) {

@@ -59,6 +59,17 @@ struct GemmDescription {
   bool operator==(const GemmDescription &) const = default;
 };
 
+/// Several products of one description that have an operand in common, as the three projections of an attention have.
+struct MergedProducts {
+  enum Operand { A, B };
+  int64_t count = 1;
+  Operand shared = A; ///< the other operand and c of each product lie somewhere else
+
+  bool mergesRows() const { return count > 1 && shared == B; }
+  bool mergesColumns() const { return count > 1 && shared == A; }
+  bool operator==(const MergedProducts &) const = default;
+};
+
 /// The types that decide whether a contraction is a matrix product.
 struct ContractTypes {
   NamedTensorType lhs, rhs, result, bias; ///< `bias`, or its gradient, may be null
@@ -75,6 +86,15 @@ bool isGemmShaped(const ContractTypes &types);
 /// The library call that computes a contraction in its memory order; none if no call does.
 std::optional<GemmDescription> describeGemm(const ContractTypes &types);
 std::optional<GemmDescription> describeGemm(ContractOp contract);
+
+/// a and b of a contraction with this description.
+std::pair<mlir::Value, mlir::Value> gemmOperands(ContractOp contract, const GemmDescription &gemm);
+
+/// Whether products of a description may be merged that share an operand: single ones, and rows of a bias are columns of c.
+bool isMergeable(const GemmDescription &gemm, MergedProducts::Operand shared);
+
+/// What contractions are that follow each other in one launch; none if one of them is no product, or they share no operand.
+std::optional<MergedProducts> mergedProducts(llvm::ArrayRef<mlir::Operation *> contractions);
 
 /// Whether cuBLASLt has epilogues with GELU for a contraction in its memory order: a single product whose result has its operands'
 /// type and rows of whole vectors.

@@ -22,7 +22,7 @@ GemmDescription test::denseGemm(int64_t batch, int64_t m, int64_t n, int64_t k, 
 }
 
 CompiledContraction::CompiledContraction(const GemmDescription &gemm, StringRef march,
-                                         llvm::function_ref<void(CpuTarget &)> adjust) {
+                                         llvm::function_ref<void(CpuTarget &)> adjust, const MergedProducts &merged) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<LLVM::LLVMDialect>();
   llvm::raw_string_ostream messages(error);
@@ -31,7 +31,7 @@ CompiledContraction::CompiledContraction(const GemmDescription &gemm, StringRef 
   adjust(*target);
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   KernelCodegen codegen(*module, *target);
-  interface = codegen.emit(gemm, "contraction");
+  interface = codegen.emit(gemm, merged, "contraction");
   scratchBytes = codegen.scratchBytes();
   if (failed(verify(*module))) {
     error = "the code does not verify";

@@ -17,7 +17,7 @@ public:
   /// all went well.
   explicit CompiledContraction(
       const GemmDescription &gemm, llvm::StringRef march = "native",
-      llvm::function_ref<void(CpuTarget &)> adjust = [](CpuTarget &) {});
+      llvm::function_ref<void(CpuTarget &)> adjust = [](CpuTarget &) {}, const MergedProducts &merged = {});
   ~CompiledContraction();
   CompiledContraction(const CompiledContraction &) = delete;
 

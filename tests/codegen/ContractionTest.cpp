@@ -4,7 +4,9 @@
 #include "gtest/gtest.h"
 #include <bit>
 #include <cmath>
+#include <memory>
 #include <random>
+#include <tuple>
 
 using namespace tessera;
 using namespace tessera::test;
@@ -104,31 +106,24 @@ void reference(const GemmDescription &d, Numbers &aNumbers, Numbers &bNumbers, N
       }
 }
 
-/// Runs a contraction in `pieces` ranges and compares; returns c for comparisons of bits.
-std::vector<float> check(
-    const GemmDescription &d, int pieces, const char *march = "native",
-    llvm::function_ref<void(CpuTarget &)> adjust = [](CpuTarget &) {}) {
-  CompiledContraction compiled(d, march, adjust);
-  EXPECT_EQ(compiled.error, "");
-  if (!compiled.code) return {};
-  std::mt19937 random(7);
-  Numbers a(d.typeA, extent(d.dimsA, d.stridesA)), b(d.typeB, extent(d.dimsB, d.stridesB)),
-      c(d.resultType, extent(d.dimsC, d.stridesC)), bias(NumberType::F32, d.dimsC[2]);
-  for (Numbers *numbers : {&a, &b, &c, &bias}) numbers->fill(random);
-  std::vector<double> expected(c.size()), magnitude(c.size(), -1);
-  reference(d, a, b, d.bias ? &bias : nullptr, c, expected, magnitude);
-  std::vector<float> before = c.all();
-
-  std::vector<char> scratch(compiled.scratchBytes + 192, 0x7f);
-  char *aligned = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) & ~uintptr_t(63));
-  void *args[] = {a.data(), b.data(), d.bias ? bias.data() : nullptr, c.data()};
-  int64_t iterations = compiled.interface.iterations;
-  for (int piece = pieces - 1; piece >= 0; --piece) {
-    int64_t begin = iterations * piece / pieces, end = iterations * (piece + 1) / pieces;
-    if (begin < end) compiled.code(args, begin, end, aligned);
+/// Operands and result of one product, and what it has to give.
+struct Product {
+  Product(const GemmDescription &d, Numbers *sharedA, Numbers *sharedB, std::mt19937 &random)
+      : ownA(d.typeA, extent(d.dimsA, d.stridesA)), ownB(d.typeB, extent(d.dimsB, d.stridesB)),
+        c(d.resultType, extent(d.dimsC, d.stridesC)), bias(NumberType::F32, d.dimsC[2]), a(sharedA ? *sharedA : ownA),
+        b(sharedB ? *sharedB : ownB), expected(c.size()), magnitude(c.size(), -1) {
+    for (Numbers *numbers : {&ownA, &ownB, &c, &bias}) numbers->fill(random);
+    reference(d, a, b, d.bias ? &bias : nullptr, c, expected, magnitude);
+    before = c.all();
   }
-  for (size_t i = static_cast<size_t>(aligned - scratch.data()) + compiled.scratchBytes; i < scratch.size(); ++i)
-    EXPECT_EQ(scratch[i], 0x7f) << "wrote behind the scratch memory";
+  void compare(const GemmDescription &d);
+
+  Numbers ownA, ownB, c, bias, &a, &b;
+  std::vector<double> expected, magnitude;
+  std::vector<float> before;
+};
+
+void Product::compare(const GemmDescription &d) {
   EXPECT_TRUE(c.isMarginIntact());
   // Half a unit in the last place of the result: 8 and 11 bits of mantissa.
   double ulp = d.resultType == NumberType::F32 ? 0 : d.resultType == NumberType::BF16 ? 0x1p-8 : 0x1p-11;
@@ -145,7 +140,44 @@ std::vector<float> check(
     EXPECT_NEAR(got[i], expected[i], bound) << "at " << i;
     if (testing::Test::HasFailure()) break;
   }
-  return got;
+}
+
+/// Runs a contraction, or merged ones, in `pieces` ranges and compares; returns all c for comparisons of bits.
+std::vector<float> check(
+    const GemmDescription &d, int pieces, const char *march = "native",
+    llvm::function_ref<void(CpuTarget &)> adjust = [](CpuTarget &) {}, const MergedProducts &merged = {}) {
+  CompiledContraction compiled(d, march, adjust, merged);
+  EXPECT_EQ(compiled.error, "");
+  if (!compiled.code) return {};
+  std::mt19937 random(7);
+  std::vector<std::unique_ptr<Product>> products;
+  for (int64_t i = 0; i < merged.count; ++i) {
+    Product *first = i > 0 ? products.front().get() : nullptr;
+    products.push_back(std::make_unique<Product>(d, first && merged.mergesColumns() ? &first->a : nullptr,
+                                                 first && merged.mergesRows() ? &first->b : nullptr, random));
+  }
+
+  std::vector<void *> args;
+  for (int64_t i = 0; i < (merged.mergesRows() ? merged.count : 1); ++i) args.push_back(products[i]->a.data());
+  int64_t columnParts = merged.mergesColumns() ? merged.count : 1;
+  for (int64_t i = 0; i < columnParts; ++i) args.push_back(products[i]->b.data());
+  for (int64_t i = 0; i < columnParts; ++i) args.push_back(d.bias ? products[i]->bias.data() : nullptr);
+  for (auto &product : products) args.push_back(product->c.data());
+  std::vector<char> scratch(compiled.scratchBytes + 192, 0x7f);
+  char *aligned = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) & ~uintptr_t(63));
+  int64_t iterations = compiled.interface.iterations;
+  for (int piece = pieces - 1; piece >= 0; --piece) {
+    int64_t begin = iterations * piece / pieces, end = iterations * (piece + 1) / pieces;
+    if (begin < end) compiled.code(args.data(), begin, end, aligned);
+  }
+  for (size_t i = static_cast<size_t>(aligned - scratch.data()) + compiled.scratchBytes; i < scratch.size(); ++i)
+    EXPECT_EQ(scratch[i], 0x7f) << "wrote behind the scratch memory";
+  std::vector<float> all;
+  for (auto &product : products) {
+    product->compare(d);
+    llvm::append_range(all, product->c.all());
+  }
+  return all;
 }
 
 /// The same product of another number type, with a result of f32 or of that type.
@@ -235,6 +267,48 @@ TEST(Contraction, BatchesAndStrides) {
   GemmDescription broadcast = denseGemm(4, 20, 40, 30, false, false);
   broadcast.dimsB[0] = 1;
   check(broadcast, 2);
+}
+
+/// Products that share an operand, as one: all tiles, blocks and packings of either.
+TEST(Contraction, Merged) {
+  for (auto shared : {MergedProducts::A, MergedProducts::B})
+    for (bool transposedA : {false, true})
+      for (bool transposedB : {false, true})
+        for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{29, 33, 19},
+                               {28, 64, 40},
+                               {300, 100, 600},
+                               {20, 500, 300},
+                               {140, 96, 1100},
+                               {500, 17, 1}})
+          for (NumberType type : {NumberType::F32, NumberType::BF16}) {
+            SCOPED_TRACE(testing::Message()
+                         << m << " x " << n << " x " << k << (transposedA ? " T" : " N") << (transposedB ? "T" : "N")
+                         << ", shared " << shared << ", " << numberTypeName(type).str());
+            GemmDescription d = inType(denseGemm(1, m, n, k, transposedA, transposedB), type, k == 600);
+            check(d, 3, "native", [](CpuTarget &) {}, {3, shared});
+            if (testing::Test::HasFailure()) return;
+          }
+}
+
+TEST(Contraction, MergedWithBiasAndAccumulation) {
+  for (bool accumulate : {false, true})
+    for (bool hasBias : {false, true})
+      for (int64_t k : {40, 600}) {
+        GemmDescription d = denseGemm(1, 50, 45, k, false, true);
+        d.accumulate = accumulate;
+        if (hasBias) d.bias = {0, 0, 1};
+        check(d, 2, "native", [](CpuTarget &) {}, {5, MergedProducts::A});
+        if (!hasBias) check(d, 2, "native", [](CpuTarget &) {}, {5, MergedProducts::B});
+      }
+}
+
+TEST(Contraction, TheCutDoesNotChangeABitOfMergedProducts) {
+  for (auto shared : {MergedProducts::A, MergedProducts::B})
+    for (auto [m, n] : {std::pair<int64_t, int64_t>{300, 70}, {100, 200}}) {
+      GemmDescription d = denseGemm(1, m, n, 700, shared == MergedProducts::B, false);
+      std::vector<float> whole = check(d, 1, "native", [](CpuTarget &) {}, {3, shared});
+      for (int pieces : {2, 3, 7}) EXPECT_EQ(check(d, pieces, "native", [](CpuTarget &) {}, {3, shared}), whole);
+    }
 }
 
 TEST(Contraction, TheCutDoesNotChangeABit) {

@@ -21,6 +21,7 @@ private:
   struct Span {
     Value from, to;
   };
+  void loadBases(Value arguments);
   void emitProduct(Value number, Value firstPart, Value lastPart);
   void emitColumnBlock(Span rows, Span columns);
   void emitRowBlock(Span rows, Span columns, Value k, Value steps, ArrayRef<Ahead> ahead);
@@ -39,17 +40,40 @@ private:
   /// Steps of K from `k` on, at most a block's; none behind the last.
   Value stepsFrom(Value k) { return code.smax(code.smin(code.sub(code.index(plan.k), k), plan.blockSteps), 0); }
   Value length(Span span) { return code.sub(span.to, span.from); }
-  Value inA(Value offset) { return numberAt(code, plan.gemm.typeA, a, offset); }
-  Value inB(Value offset) { return numberAt(code, plan.gemm.typeB, b, offset); }
-  Value resultAt(Value base, Value offset) { return numberAt(code, plan.gemm.resultType, base, offset); }
+
+  /// A row or column among those of all merged products: which one has it, and as which of its own.
+  struct Place {
+    Value product, index;
+  };
+  Place placeOf(Value index, bool isMerged, int64_t ofOne);
+  Place ofRow(Value row) { return placeOf(row, plan.merged.mergesRows(), plan.rowsOfOne()); }
+  Place ofColumn(Value column) { return placeOf(column, plan.merged.mergesColumns(), plan.columnsOfOne()); }
+  Value endOfTile(Value from, int64_t width, Value to, bool isMerged, int64_t ofOne, int64_t size);
+  Span tileOfRows(Value row, Span rows) {
+    return {row, endOfTile(row, plan.tile.rows, rows.to, plan.merged.mergesRows(), plan.rowsOfOne(), gemm.m())};
+  }
+  Span tileOfColumns(Value column, Span columns) {
+    return {column, endOfTile(column, plan.tile.columns(), columns.to, plan.merged.mergesColumns(), plan.columnsOfOne(),
+                              gemm.n())};
+  }
+  void forEachPiece(Span lines, bool isMerged, int64_t ofOne, int64_t size, llvm::function_ref<void(Span piece)> body);
+  /// The address of a product's operand: `base` where there is one only, else argument `first` and those behind it.
+  Value baseOf(Value base, int64_t first, Value product);
+  Value aAt(Value row, Value k);
+  Value bAt(Value k, Value column);
+  Value biasAt(Value column);
+  Value cAt(Value row, Value column);
   Value units(Value steps) { return plan.formatA.units(code, steps); }
   void call(LLVM::LLVMFuncOp function, ArrayRef<Value> arguments) { code.make<LLVM::CallOp>(function, arguments); }
 
   ModuleOp module;
   const ContractionPlan &plan;
+  const GemmDescription &gemm = plan.gemm;
   MatrixFunctions &functions;
   Code code;
-  Value a, b, bias, c, zeros, panel, block, sums; ///< addresses; a, b and c of the current product
+  Value a, b, bias, c, zeros, panel, block, sums; ///< addresses; a, b and c of the current product of the batch
+  Value arguments;                                ///< addresses of all operands
+  int64_t firstB, firstBias, firstC;              ///< among them
   Span sumsOf[2];                                 ///< rows and columns of c that `sums` stands for
   ProductStrides strides;
   LLVM::LLVMFuncOp packA, packB, round;
@@ -64,20 +88,18 @@ void ContractionEmitter::emit(StringRef symbol) {
              plan.packsB ? tile.columns() : plan.bStep};
   if (plan.packsA) packA = functions.pack(tile.rows, plan.aRow != 1, plan.formatA);
   if (plan.packsB) packB = functions.pack(tile.columns(), plan.bColumn != 1, plan.formatB);
-  if (plan.sumRows) round = functions.round(plan.gemm.resultType);
-  Addend first = plan.gemm.accumulate ? plan.gemm.bias ? Addend::CPlusRow : Addend::C : Addend::Row;
+  if (plan.sumRows) round = functions.round(gemm.resultType);
+  Addend first = gemm.accumulate ? gemm.bias ? Addend::CPlusRow : Addend::C : Addend::Row;
   Addend later = plan.blockSteps >= plan.k ? first : Addend::C; // with one block of K no sum is taken up again
-  products.emplace(functions, tile, strides, rowCounts(tile, {plan.m}), plan.n, first, later, plan.formatA,
-                   plan.sumRows ? NumberType::F32 : plan.gemm.resultType);
+  products.emplace(functions, tile, strides, rowCounts(tile, {gemm.m()}), gemm.n(), first, later, plan.formatA,
+                   plan.sumRows ? NumberType::F32 : gemm.resultType);
 
   code.setInsertionPointToEnd(module.getBody());
   auto function = code.make<LLVM::LLVMFuncOp>(symbol, code.kernelType());
   code.setInsertionPointToEnd(function.addEntryBlock(code));
-  Value arguments = function.getBody().getArgument(0), scratch = function.getBody().getArgument(3);
-  SmallVector<Value> bases;
-  for (int i = 0; i < 4; ++i)
-    bases.push_back(code.make<LLVM::LoadOp>(code.pointer(), code.at(arguments, code.pointer(), i)));
-  bias = bases[2];
+  Value scratch = function.getBody().getArgument(3);
+  loadBases(function.getBody().getArgument(0));
+  const Value bases[] = {a, b, c};
   zeros = scratch;
   for (unsigned j = 0; j < tile.vectors; ++j)
     storeVector(code, code.number(Code::withLanes(code.getF32Type(), tile.lanes), 0.0),
@@ -89,7 +111,7 @@ void ContractionEmitter::emit(StringRef symbol) {
   Value begin = function.getBody().getArgument(1), end = function.getBody().getArgument(2);
   Value last = plan.parts == 1 ? end : code.udiv(code.add(end, plan.parts - 1), plan.parts);
   code.loop(code.udiv(begin, plan.parts), last, 1, [&](Value number) {
-    a = bases[0], b = bases[1], c = bases[3];
+    a = bases[0], b = bases[1], c = bases[2];
     Value start = code.mul(number, plan.parts);
     Value from = plan.parts == 1 ? code.index(0) : code.smax(code.sub(begin, start), 0);
     Value to = plan.parts == 1 ? code.index(1) : code.smin(code.sub(end, start), plan.parts);
@@ -98,16 +120,26 @@ void ContractionEmitter::emit(StringRef symbol) {
   code.make<LLVM::ReturnOp>(ValueRange{});
 }
 
+void ContractionEmitter::loadBases(Value from) {
+  arguments = from;
+  firstB = plan.merged.mergesRows() ? plan.merged.count : 1;
+  firstBias = firstB + (plan.merged.mergesColumns() ? plan.merged.count : 1);
+  firstC = firstBias + (firstBias - firstB);
+  auto load = [&](int64_t number) -> Value {
+    return code.make<LLVM::LoadOp>(code.pointer(), code.at(arguments, code.pointer(), number));
+  };
+  a = load(0), b = load(firstB), bias = load(firstBias), c = load(firstC);
+}
+
 /// Product number `number` of the batch, of which the thread has the parts [firstPart, lastPart).
 void ContractionEmitter::emitProduct(Value number, Value firstPart, Value lastPart) {
-  const GemmDescription &gemm = plan.gemm;
   Value rest = number;
   for (size_t i = gemm.dimsC.size() - 2; i-- > 0;) {
     Value index = i == 0 ? rest : code.urem(rest, gemm.dimsC[i]);
     if (i > 0) rest = code.udiv(rest, gemm.dimsC[i]);
-    if (gemm.dimsA[i] > 1) a = inA(code.mul(index, gemm.stridesA[i]));
-    if (gemm.dimsB[i] > 1) b = inB(code.mul(index, gemm.stridesB[i]));
-    if (gemm.dimsC[i] > 1) c = resultAt(c, code.mul(index, gemm.stridesC[i]));
+    if (gemm.dimsA[i] > 1) a = numberAt(code, gemm.typeA, a, code.mul(index, gemm.stridesA[i]));
+    if (gemm.dimsB[i] > 1) b = numberAt(code, gemm.typeB, b, code.mul(index, gemm.stridesB[i]));
+    if (gemm.dimsC[i] > 1) c = numberAt(code, gemm.resultType, c, code.mul(index, gemm.stridesC[i]));
   }
   Value from = code.mul(firstPart, plan.partSize);
   Value to = code.smin(code.mul(lastPart, plan.partSize), plan.splitRows ? plan.m : plan.n);
@@ -152,16 +184,21 @@ void ContractionEmitter::emitRows(Span rows, Span columns) {
 
 /// Panels of a's rows, one behind the other.
 void ContractionEmitter::packRows(Span rows, Value k, Value steps) {
-  Value source = inA(code.add(code.mul(rows.from, plan.aRow), code.mul(k, plan.aStep)));
   Value stride = code.index(plan.aRow != 1 ? plan.aRow : plan.aStep);
-  call(packA, {source, stride, steps, code.sub(rows.to, rows.from), block});
+  forEachPiece(rows, plan.merged.mergesRows(), plan.rowsOfOne(), gemm.m(), [&](Span piece) {
+    Value to = code.f32At(block, code.mul(code.sub(piece.from, rows.from), units(steps)));
+    call(packA, {aAt(piece.from, k), stride, steps, length(piece), to});
+  });
 }
 
 /// Panels of b's columns, likewise.
 void ContractionEmitter::packColumns(Value column, Value count, Value k, Value steps) {
-  Value source = inB(code.add(code.mul(k, plan.bStep), code.mul(column, plan.bColumn)));
   Value stride = code.index(plan.bColumn != 1 ? plan.bColumn : plan.bStep);
-  call(packB, {source, stride, steps, count, panel});
+  Span columns{column, code.add(column, count)};
+  forEachPiece(columns, plan.merged.mergesColumns(), plan.columnsOfOne(), gemm.n(), [&](Span piece) {
+    Value to = code.f32At(panel, code.mul(code.sub(piece.from, column), units(steps)));
+    call(packB, {bAt(k, piece.from), stride, steps, length(piece), to});
+  });
 }
 
 void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value steps, ArrayRef<Ahead> ahead) {
@@ -172,13 +209,13 @@ void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value st
       for (const Ahead &each : ahead) prefetch(code, partOf(code, each, number, tiles));
       code.loop(columns.from, columns.to, width, [&](Value column) {
         emitTile(tile, code.sub(tile.from, rows.from), panelAt(columns, column, k, steps),
-                 {column, code.smin(code.add(column, width), columns.to)}, k, steps);
+                 tileOfColumns(column, columns), k, steps);
       });
     });
   }
   Value panels = code.udiv(code.add(length(columns), width - 1), width);
   code.loop(columns.from, columns.to, width, [&](Value column) {
-    Span part{column, code.smin(code.add(column, width), columns.to)};
+    Span part = tileOfColumns(column, columns);
     if (plan.packsB && !plan.packsBlockOfB) packColumns(column, length(part), k, steps);
     SmallVector<Ahead> parts;
     Value number = code.udiv(code.sub(column, columns.from), width);
@@ -204,22 +241,20 @@ void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value st
 Value ContractionEmitter::panelAt(Span columns, Value column, Value k, Value steps) {
   if (plan.packsBlockOfB) return code.f32At(panel, code.mul(code.sub(column, columns.from), units(steps)));
   if (plan.packsB) return panel;
-  return inB(code.add(code.mul(k, plan.bStep), column));
+  return bAt(k, column);
 }
 
 void ContractionEmitter::forEachTile(Span rows, llvm::function_ref<void(Span tile, Value number)> body) {
-  code.loop(rows.from, rows.to, plan.tile.rows, [&](Value row) {
-    body({row, code.smin(code.add(row, plan.tile.rows), rows.to)}, code.udiv(code.sub(row, rows.from), plan.tile.rows));
-  });
+  code.loop(rows.from, rows.to, plan.tile.rows,
+            [&](Value row) { body(tileOfRows(row, rows), code.udiv(code.sub(row, rows.from), plan.tile.rows)); });
 }
 
 /// One product; `done`: rows of the block before it.
 void ContractionEmitter::emitTile(Span rows, Value done, Value bPanel, Span columns, Value k, Value steps) {
   Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, code.index(0));
-  Value firstRow = plan.gemm.bias ? code.f32At(bias, columns.from) : zeros;
-  Value aTile = plan.packsA ? code.f32At(block, code.mul(done, units(steps)))
-                            : inA(code.add(code.mul(rows.from, plan.aRow), code.mul(k, plan.aStep)));
-  Value cTile = resultAt(c, code.add(code.mul(rows.from, plan.cRow), columns.from)), taken = cTile;
+  Value firstRow = gemm.bias ? biasAt(columns.from) : zeros;
+  Value aTile = plan.packsA ? code.f32At(block, code.mul(done, units(steps))) : aAt(rows.from, k);
+  Value cTile = cAt(rows.from, columns.from), taken = cTile;
   Value stride = code.index(plan.cRow), ownStride = code.index(plan.blockColumns);
   if (plan.sumRows) {
     Value row = code.sub(rows.from, sumsOf[0].from), column = code.sub(columns.from, sumsOf[1].from);
@@ -234,14 +269,70 @@ void ContractionEmitter::emitTile(Span rows, Value done, Value bPanel, Span colu
 }
 
 //===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+ContractionEmitter::Place ContractionEmitter::placeOf(Value index, bool isMerged, int64_t ofOne) {
+  if (!isMerged) return {Value(), index};
+  // Fetching ahead asks for what lies behind the last one too.
+  Value product = code.smin(code.udiv(index, ofOne), plan.merged.count - 1);
+  return {product, code.sub(index, code.mul(product, ofOne))};
+}
+
+/// Tiles do not reach from one of the merged products, of `size` rows or columns, into the next.
+Value ContractionEmitter::endOfTile(Value from, int64_t width, Value to, bool isMerged, int64_t ofOne, int64_t size) {
+  Value end = code.smin(code.add(from, width), to);
+  if (!isMerged || size == ofOne) return end;
+  return code.smin(end, code.add(code.mul(code.udiv(from, ofOne), ofOne), size));
+}
+
+/// What lies in one operand.
+void ContractionEmitter::forEachPiece(Span lines, bool isMerged, int64_t ofOne, int64_t size,
+                                      llvm::function_ref<void(Span piece)> body) {
+  if (!isMerged) return body(lines);
+  code.loop(code.udiv(lines.from, ofOne), code.udiv(code.add(lines.to, ofOne - 1), ofOne), 1, [&](Value product) {
+    Value begin = code.mul(product, ofOne);
+    body({code.smax(lines.from, begin), code.smin(lines.to, code.add(begin, size))});
+  });
+}
+
+Value ContractionEmitter::baseOf(Value base, int64_t first, Value product) {
+  if (!product) return base;
+  Value slot = code.at(arguments, code.pointer(), code.add(product, first));
+  return code.make<LLVM::LoadOp>(code.pointer(), slot);
+}
+
+Value ContractionEmitter::aAt(Value row, Value k) {
+  Place place = ofRow(row);
+  return numberAt(code, gemm.typeA, baseOf(a, 0, place.product),
+                  code.add(code.mul(place.index, plan.aRow), code.mul(k, plan.aStep)));
+}
+
+Value ContractionEmitter::bAt(Value k, Value column) {
+  Place place = ofColumn(column);
+  return numberAt(code, gemm.typeB, baseOf(b, firstB, place.product),
+                  code.add(code.mul(k, plan.bStep), code.mul(place.index, plan.bColumn)));
+}
+
+Value ContractionEmitter::biasAt(Value column) {
+  Place place = ofColumn(column);
+  return code.f32At(baseOf(bias, firstBias, place.product), place.index);
+}
+
+Value ContractionEmitter::cAt(Value row, Value column) {
+  Place ofTheRow = ofRow(row), ofTheColumn = ofColumn(column);
+  Value base = baseOf(c, firstC, ofTheRow.product ? ofTheRow.product : ofTheColumn.product);
+  return numberAt(code, gemm.resultType, base, code.add(code.mul(ofTheRow.index, plan.cRow), ofTheColumn.index));
+}
+
+//===----------------------------------------------------------------------===//
 // Reading ahead
 //===----------------------------------------------------------------------===//
 
 Ahead ContractionEmitter::willRead(bool isA, Stride stride, Value line, Value count, int64_t mostLines, Value k,
                                    Value steps) {
-  NumberType type = isA ? plan.gemm.typeA : plan.gemm.typeB;
-  int64_t bytes = bytesOf(type);
-  Value start = numberAt(code, type, isA ? a : b, code.add(code.mul(line, stride.line), code.mul(k, stride.step)));
+  int64_t bytes = bytesOf(isA ? gemm.typeA : gemm.typeB);
+  Value start = isA ? aAt(line, k) : bAt(k, line);
   auto cacheLines = [&](int64_t numbers) -> int64_t { return llvm::divideCeil(numbers * bytes, lineBytes); };
   if (stride.line == 1) return {start, stride.step * bytes, cacheLines(mostLines), steps};
   Value isAny = code.icmp(LLVM::ICmpPredicate::sgt, steps, code.index(0));

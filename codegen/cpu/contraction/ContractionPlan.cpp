@@ -35,11 +35,13 @@ static int64_t evenBlocks(int64_t size, int64_t most, int64_t multiple) {
   return llvm::alignTo(llvm::divideCeil(size, blocks), multiple);
 }
 
-ContractionPlan::ContractionPlan(const GemmDescription &gemm, const CpuTarget &target)
-    : gemm(gemm), formatA(PanelFormat::of(target, gemm.typeA)), formatB(PanelFormat::of(target, gemm.typeB)),
-      tile(RegisterTile::of(target, gemm.n())) {
+ContractionPlan::ContractionPlan(const GemmDescription &gemm, const MergedProducts &merged, const CpuTarget &target)
+    : gemm(gemm), merged(merged), formatA(PanelFormat::of(target, gemm.typeA)),
+      formatB(PanelFormat::of(target, gemm.typeB)), tile(RegisterTile::of(target, gemm.n())) {
   size_t rank = gemm.dimsC.size(), rows = rank - 2, columns = rank - 1;
   m = gemm.m(), n = gemm.n(), k = gemm.k(), batch = gemm.batch();
+  if (merged.mergesRows()) m = llvm::alignTo(m, tile.rows) * merged.count;
+  if (merged.mergesColumns()) n = llvm::alignTo(n, tile.columns()) * merged.count;
   aRow = gemm.stridesA[rows], aStep = gemm.stridesA[columns];
   bStep = gemm.stridesB[rows], bColumn = gemm.stridesB[columns], cRow = gemm.stridesC[rows];
 

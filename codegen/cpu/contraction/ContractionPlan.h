@@ -20,6 +20,9 @@
 // often, or if few panels meet its rows.
 // What comes next is fetched meanwhile (Ahead.h).
 //
+// Merged products, which share a (or b), are one product with the columns (or rows) of all of them, one behind the other and each
+// filled up to whole tiles: only addresses know to which one a column (or row) belongs.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_CODEGEN_CPU_CONTRACTION_CONTRACTIONPLAN_H
@@ -32,10 +35,11 @@
 namespace tessera {
 
 struct ContractionPlan {
-  GemmDescription gemm;
+  GemmDescription gemm; ///< of each of the merged products
+  MergedProducts merged;
   PanelFormat formatA, formatB;
   RegisterTile tile;
-  int64_t m, n, k, batch;                      ///< sizes; `batch` of all batch dimensions together
+  int64_t m, n, k, batch;                      ///< sizes, of merged products together; `batch` of all batch dimensions
   int64_t aRow, aStep, bStep, bColumn, cRow;   ///< strides in elements
   int64_t blockRows, blockColumns, blockSteps; ///< of the loops above
   bool splitRows;                              ///< threads share rows; else columns
@@ -48,7 +52,11 @@ struct ContractionPlan {
   WorkSharing sharing;
   int64_t scratchBytes; ///< of one thread
 
-  ContractionPlan(const GemmDescription &gemm, const CpuTarget &target);
+  ContractionPlan(const GemmDescription &gemm, const MergedProducts &merged, const CpuTarget &target);
+
+  /// Rows, or columns, from one of the merged products to the next.
+  int64_t rowsOfOne() const { return m / (merged.mergesRows() ? merged.count : 1); }
+  int64_t columnsOfOne() const { return n / (merged.mergesColumns() ? merged.count : 1); }
 
   // Offsets in the scratch memory, in bytes.
   int64_t panelOffset() const { return llvm::alignTo(int64_t(tile.columns()) * 4, 64); } ///< behind a row of zeros

@@ -40,6 +40,17 @@ ContractionSpeed tessera::speedOf(const GemmDescription &gemm) {
   return {nearest->generated, nearest->library};
 }
 
+bool tessera::isFasterMerged(const GemmDescription &gemm, const MergedProducts &merged) {
+  if (gemm.typeA != NumberType::F32) return true;
+  GemmDescription all = gemm;
+  if (merged.shared == MergedProducts::B)
+    all.dimsA[all.dimsA.size() - 2] *= merged.count, all.dimsC[all.dimsC.size() - 2] *= merged.count;
+  else
+    all.dimsB.back() *= merged.count, all.dimsC.back() *= merged.count;
+  ContractionSpeed one = speedOf(gemm);
+  return speedOf(all).generated >= std::max(one.generated, one.library);
+}
+
 bool tessera::isFasterGenerated(const GemmDescription &gemm) {
   if (gemm.typeA != NumberType::F32) return true;
   ContractionSpeed speed = speedOf(gemm);

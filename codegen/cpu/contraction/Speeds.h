@@ -21,6 +21,9 @@ struct ContractionSpeed {
 /// The speed of the nearest product in the table.
 ContractionSpeed speedOf(const GemmDescription &gemm);
 
+/// Whether generated code computes products faster as one than they are computed one by one.
+bool isFasterMerged(const GemmDescription &gemm, const MergedProducts &merged);
+
 /// Whether a contraction should be generated rather than left to the library.
 bool isFasterGenerated(const GemmDescription &gemm);
 

@@ -1,0 +1,133 @@
+//===- Merges.cpp - contractions that are computed as one ------------------===//
+//
+//   before   %q = tsr.contract %x, %wq …              after   %q = tsr.contract %x, %wq … {tsr.launch = 0}
+//            %past = tsr.rename %x …                          %past = tsr.rename %x …
+//            %k = tsr.contract %past, %wk …                   %k = tsr.contract %past, %wk … {tsr.launch = 0}
+//            …                                                …
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/memory/Merges.h"
+#include "ir/Program.h"
+#include "passes/layout/Gemm.h"
+#include "passes/layout/Views.h"
+#include "passes/memory/Launches.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Rows or columns that a product brings: those with more read the shared operand seldom enough.
+static constexpr int64_t mostOwn = 512;
+/// Products computed as one, at most: what is packed of the others' operands is to stay in the second level cache.
+static constexpr size_t mostMerged = 8;
+
+namespace {
+using Group = SmallVector<Operation *>;
+
+/// What the products of a group have in common.
+struct Key {
+  Value root;
+  int64_t offset;
+  MergedProducts::Operand shared;
+  bool operator==(const Key &) const = default;
+};
+} // namespace
+
+/// Whether an op can stand right behind `first`, perhaps with the views that it reads through.
+static bool mayFollow(Operation *op, Operation *first) {
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    Operation *maker = operand.getDefiningOp();
+    if (!maker || maker->getBlock() != first->getBlock() || maker->isBeforeInBlock(first)) return true;
+    return maker != first && isStorageView(maker) && mayFollow(maker, first);
+  });
+}
+
+/// Moves the views that an op reads through in front of `first`, where `mayFollow` holds.
+static void advanceViews(Operation *op, Operation *first) {
+  for (Value operand : op->getOperands()) {
+    Operation *maker = operand.getDefiningOp();
+    if (!maker || maker->getBlock() != first->getBlock() || maker->isBeforeInBlock(first)) continue;
+    advanceViews(maker, first);
+    maker->moveBefore(first);
+  }
+}
+
+/// Contractions of a block that can be computed as one, in their order.
+static SmallVector<Group> findGroups(Block &block) {
+  SmallVector<std::pair<Key, SmallVector<Group>>> byOperand;
+  llvm::SmallPtrSet<Operation *, 16> taken;
+  auto groupsOf = [&](const Key &key) -> SmallVector<Group> & {
+    for (auto &[own, groups] : byOperand)
+      if (own == key) return groups;
+    return byOperand.emplace_back(key, SmallVector<Group>()).second;
+  };
+  for (Operation &op : block) {
+    auto contract = dyn_cast<ContractOp>(op);
+    std::optional<GemmDescription> gemm = contract ? describeGemm(contract) : std::nullopt;
+    if (!gemm) continue;
+    auto [a, b] = gemmOperands(contract, *gemm);
+    for (auto shared : {MergedProducts::A, MergedProducts::B}) {
+      if (!isMergeable(*gemm, shared) || (shared == MergedProducts::A ? gemm->n() : gemm->m()) > mostOwn) continue;
+      Value operand = shared == MergedProducts::A ? a : b;
+      SmallVector<Group> &groups = groupsOf({viewRoot(operand), offsetInRoot(operand), shared});
+      auto takes = [&](const Group &group) {
+        return group.size() < mostMerged && describeGemm(cast<ContractOp>(group.front())) == gemm &&
+               mayFollow(&op, group.front());
+      };
+      auto group = llvm::find_if(groups, takes);
+      if (group == groups.end())
+        groups.push_back({&op});
+      else
+        group->push_back(&op);
+    }
+  }
+  SmallVector<Group> found;
+  for (auto &[key, groups] : byOperand)
+    for (Group &group : groups) {
+      llvm::erase_if(group, [&](Operation *op) { return taken.contains(op); });
+      if (group.size() < 2) continue;
+      taken.insert(group.begin(), group.end());
+      found.push_back(std::move(group));
+    }
+  return found;
+}
+
+static void merge(const Group &group, int64_t number) {
+  Builder builder(group.front()->getContext());
+  for (size_t i = 0; i < group.size(); ++i) {
+    if (i > 0) {
+      advanceViews(group[i], group.front());
+      group[i]->moveAfter(group[i - 1]);
+    }
+    group[i]->setAttr(attrs::launch, builder.getI64IntegerAttr(number));
+  }
+}
+
+unsigned tessera::mergeContractions(func::FuncOp function, llvm::function_ref<bool()> isGood) {
+  SmallVector<Group> groups = findGroups(function.getBody().front());
+  function.walk([&](RepeatOp repeat) { llvm::append_range(groups, findGroups(repeat.getBlock())); });
+  if (groups.empty()) return 0;
+  OpOrder before(function);
+  int64_t number = 0;
+  unsigned merged = 0;
+  for (const Group &group : groups) merge(group, number++), merged += group.size() - 1;
+  if (isGood()) return merged;
+
+  // Some need copies or memory: each by itself.
+  before.restore();
+  SmallVector<Group> kept;
+  for (const Group &group : groups) {
+    merge(group, static_cast<int64_t>(kept.size()));
+    if (isGood()) {
+      kept.push_back(group);
+      continue;
+    }
+    before.restore();
+    for (auto [i, other] : llvm::enumerate(kept)) merge(other, static_cast<int64_t>(i));
+  }
+  merged = 0;
+  for (const Group &group : kept) merged += group.size() - 1;
+  return merged;
+}
