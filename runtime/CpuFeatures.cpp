@@ -12,6 +12,8 @@
 
 #ifdef __x86_64__
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace tessera::runtime {
@@ -105,12 +107,20 @@ static unsigned savedStates() {
   return low;
 }
 
+/// Whether the kernel lets this process use AMX's tile registers, whose state it saves for those only that have asked (Linux,
+/// Documentation/arch/x86/xstate.rst). Holds for all threads, from now on.
+static bool maySaveTiles() {
+  constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  static const bool isGranted = syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+  return isGranted;
+}
+
 static bool isThere(const std::string &name) {
   auto feature =
       std::find_if(std::begin(known), std::end(known), [&](const Feature &each) { return name == each.name; });
   if (feature == std::end(known)) return false;
   return (ask(feature->leaf, feature->subleaf, feature->reg) >> feature->bit & 1) &&
-         (savedStates() & feature->state) == feature->state;
+         (savedStates() & feature->state) == feature->state && (feature->state != Tiles || maySaveTiles());
 }
 
 /// Whether generated code may use instructions of a feature. Others, of the system (`shstk`) or masked by the kernel for its own
@@ -123,6 +133,14 @@ static bool isUsedByCode(const std::string &name) {
 }
 
 #else
+
+/// Whether the kernel lets this process use AMX's tile registers, whose state it saves for those only that have asked (Linux,
+/// Documentation/arch/x86/xstate.rst). Holds for all threads, from now on.
+static bool maySaveTiles() {
+  constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  static const bool isGranted = syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+  return isGranted;
+}
 
 static bool isThere(const std::string &) { return true; }
 /// Elsewhere nothing is asked.

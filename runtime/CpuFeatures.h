@@ -9,7 +9,8 @@
 namespace tessera::runtime {
 
 /// Of `features` (LLVM's names: "avx512f", "fma"), those that generated code may use and this processor lacks, or that nobody here
-/// knows how to ask it for. Those with a "-" in front are not asked for.
+/// knows how to ask it for. Those with a "-" in front are not asked for. Where AMX is among them, the process may use it from
+/// then on, or the kernel does not let it, and it is missing.
 std::vector<std::string> missingCpuFeatures(const std::vector<std::string> &features);
 
 } // namespace tessera::runtime

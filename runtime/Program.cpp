@@ -22,7 +22,9 @@ Program::Program(Payload payload, std::string file)
       object(std::move(payload.object)) {
   std::vector<std::string> missing = missingCpuFeatures(description.features);
   if (!missing.empty())
-    fail("this processor lacks {}, which the program was compiled for; compile it here, or with --march=x86-64-v3",
+    fail("this machine lacks {}, which the program was compiled for (the processor, or its system does not let "
+         "programs use "
+         "it); compile it here, or with --march=x86-64-v3",
          fmt::join(missing, ", "));
 }
 
