@@ -42,6 +42,9 @@ public:
   /// Bytes of scratch that a thread needs for any of the kernels so far.
   int64_t scratchBytes() const { return scratch; }
 
+  /// Whether any of them uses AMX.
+  bool usesAmx() const { return matrixFunctions.usesAmx(); }
+
   /// The symbols of all distinct kernels, in the order they were made.
   llvm::ArrayRef<std::string> getSymbols() const { return symbols; }
 

@@ -46,10 +46,10 @@ llvm::FailureOr<CpuTarget> CpuTarget::get(llvm::StringRef march, llvm::raw_ostre
     return errors << "unknown processor `" << march << "`\n", llvm::failure();
   info.reset(target->createMCSubtargetInfo(triple, result.cpu, result.features));
   for (const llvm::SubtargetFeatureKV &feature : info->getEnabledProcessorFeatures())
-    result.instructionSets.push_back(feature.Key);
+    if (!llvm::StringRef(feature.Key).starts_with("amx-")) result.instructionSets.push_back(feature.Key);
   result.fetchesAcrossPages = llvm::StringRef(result.cpu).starts_with("znver");
   result.floatLanes = 4;
-  result.hasVectorScale = result.hasBf16Dot = false;
+  result.hasVectorScale = result.hasBf16Dot = result.hasAmx = false;
   if (triple.isX86()) {
     if (!info->checkFeatures("+avx2") || !info->checkFeatures("+fma"))
       return errors << "expected a processor with AVX2 and FMA, got `" << result.cpu << "`\n", llvm::failure();
@@ -58,6 +58,7 @@ llvm::FailureOr<CpuTarget> CpuTarget::get(llvm::StringRef march, llvm::raw_ostre
     result.floatLanes = wide ? 16 : 8;
     result.hasVectorScale = wide;
     result.hasBf16Dot = wide && info->checkFeatures("+avx512bf16");
+    result.hasAmx = result.hasBf16Dot && info->checkFeatures("+amx-tile") && info->checkFeatures("+amx-bf16");
   }
   return result;
 }

@@ -89,6 +89,7 @@ static FailureOr<CompiledProgram> generateForCpu(ModuleOp module, const CodegenO
   if (failed(shared)) return failure();
   observer.step("link");
 
+  if (kernels.usesAmx()) llvm::append_range(target->instructionSets, CpuTarget::amxInstructionSets);
   facts.target = {{}, target->cpu, target->instructionSets, threads};
   facts.gemms = &gemms;
   facts.workspaceOffset = llvm::alignTo(planned.getInt(), workspaceAlignment);

@@ -33,6 +33,7 @@ CompiledContraction::CompiledContraction(const GemmDescription &gemm, StringRef 
   KernelCodegen codegen(*module, *target);
   interface = codegen.emit(gemm, merged, "contraction");
   scratchBytes = codegen.scratchBytes();
+  usesAmx = codegen.usesAmx();
   if (failed(verify(*module))) {
     error = "the code does not verify";
     return;

@@ -25,6 +25,7 @@ public:
   KernelInterface interface;
   TsrKernel code = nullptr;
   int64_t scratchBytes = 0;
+  bool usesAmx = false;
 
 private:
   void *library = nullptr;

@@ -1,6 +1,7 @@
 //===- ContractionTest.cpp - generated contractions against plain loops ---===//
 
 #include "ContractionHarness.h"
+#include "runtime/CpuFeatures.h"
 #include "gtest/gtest.h"
 #include <bit>
 #include <cmath>
@@ -106,6 +107,13 @@ void reference(const GemmDescription &d, Numbers &aNumbers, Numbers &bNumbers, N
       }
 }
 
+/// Whether this machine runs products on AMX.
+bool hasAmx() {
+  return runtime::missingCpuFeatures(
+             {std::begin(CpuTarget::amxInstructionSets), std::end(CpuTarget::amxInstructionSets)})
+      .empty();
+}
+
 /// Operands and result of one product, and what it has to give.
 struct Product {
   Product(const GemmDescription &d, Numbers *sharedA, Numbers *sharedB, std::mt19937 &random)
@@ -142,11 +150,12 @@ void Product::compare(const GemmDescription &d) {
   }
 }
 
-/// Runs a contraction, or merged ones, in `pieces` ranges and compares; returns all c for comparisons of bits.
-std::vector<float> check(
-    const GemmDescription &d, int pieces, const char *march = "native",
-    llvm::function_ref<void(CpuTarget &)> adjust = [](CpuTarget &) {}, const MergedProducts &merged = {}) {
-  CompiledContraction compiled(d, march, adjust, merged);
+using Adjust = llvm::function_ref<void(CpuTarget &)>;
+constexpr auto asItIs = [](CpuTarget &) {};
+
+/// Runs a contraction, or merged ones, in `pieces` ranges and compares; returns all c.
+std::vector<float> run(const CompiledContraction &compiled, const GemmDescription &d, int pieces,
+                       const MergedProducts &merged) {
   EXPECT_EQ(compiled.error, "");
   if (!compiled.code) return {};
   std::mt19937 random(7);
@@ -178,6 +187,24 @@ std::vector<float> check(
     llvm::append_range(all, product->c.all());
   }
   return all;
+}
+
+/// The same of what is compiled for a processor; returns all c for comparisons of bits. What runs on AMX also runs without.
+std::vector<float> check(const GemmDescription &d, int pieces, const char *march = "native", Adjust adjust = asItIs,
+                         const MergedProducts &merged = {}) {
+  auto compiled = std::make_unique<CompiledContraction>(d, march, adjust, merged);
+  bool usesAmx = compiled->usesAmx;
+  std::vector<float> got = run(*compiled, d, pieces, merged);
+  if (usesAmx) {
+    SCOPED_TRACE("without AMX");
+    compiled.reset(); // one library at a time is loaded
+    auto withoutAmx = [&](CpuTarget &target) {
+      adjust(target);
+      target.hasAmx = false;
+    };
+    run(CompiledContraction(d, march, withoutAmx, merged), d, pieces, merged);
+  }
+  return got;
 }
 
 /// The same product of another number type, with a result of f32 or of that type.
@@ -285,7 +312,7 @@ TEST(Contraction, Merged) {
                          << m << " x " << n << " x " << k << (transposedA ? " T" : " N") << (transposedB ? "T" : "N")
                          << ", shared " << shared << ", " << numberTypeName(type).str());
             GemmDescription d = inType(denseGemm(1, m, n, k, transposedA, transposedB), type, k == 600);
-            check(d, 3, "native", [](CpuTarget &) {}, {3, shared});
+            check(d, 3, "native", asItIs, {3, shared});
             if (testing::Test::HasFailure()) return;
           }
 }
@@ -297,8 +324,8 @@ TEST(Contraction, MergedWithBiasAndAccumulation) {
         GemmDescription d = denseGemm(1, 50, 45, k, false, true);
         d.accumulate = accumulate;
         if (hasBias) d.bias = {0, 0, 1};
-        check(d, 2, "native", [](CpuTarget &) {}, {5, MergedProducts::A});
-        if (!hasBias) check(d, 2, "native", [](CpuTarget &) {}, {5, MergedProducts::B});
+        check(d, 2, "native", asItIs, {5, MergedProducts::A});
+        if (!hasBias) check(d, 2, "native", asItIs, {5, MergedProducts::B});
       }
 }
 
@@ -306,8 +333,8 @@ TEST(Contraction, TheCutDoesNotChangeABitOfMergedProducts) {
   for (auto shared : {MergedProducts::A, MergedProducts::B})
     for (auto [m, n] : {std::pair<int64_t, int64_t>{300, 70}, {100, 200}}) {
       GemmDescription d = denseGemm(1, m, n, 700, shared == MergedProducts::B, false);
-      std::vector<float> whole = check(d, 1, "native", [](CpuTarget &) {}, {3, shared});
-      for (int pieces : {2, 3, 7}) EXPECT_EQ(check(d, pieces, "native", [](CpuTarget &) {}, {3, shared}), whole);
+      std::vector<float> whole = check(d, 1, "native", asItIs, {3, shared});
+      for (int pieces : {2, 3, 7}) EXPECT_EQ(check(d, pieces, "native", asItIs, {3, shared}), whole);
     }
 }
 
@@ -376,6 +403,32 @@ TEST(Contraction, TheCutDoesNotChangeABitOfLowTypes) {
     std::vector<float> whole = check(d, 1);
     for (int pieces : {2, 3, 7}) EXPECT_EQ(check(d, pieces), whole);
   }
+}
+
+/// Of 1 to 4 tile registers, in place and packed, in one block and in several along each axis.
+TEST(Contraction, OnAmx) {
+  GemmDescription square = inType(denseGemm(1, 64, 64, 64, false, false), NumberType::BF16, true);
+  { // code for a named processor is made on any machine
+    CompiledContraction named(square, "sapphirerapids");
+    EXPECT_EQ(named.error, "");
+    EXPECT_TRUE(named.usesAmx);
+  }
+  EXPECT_FALSE(CompiledContraction(square, "znver4").usesAmx);
+  if (!hasAmx()) GTEST_SKIP() << "this machine has no AMX, or its kernel does not let us use it";
+  EXPECT_TRUE(CompiledContraction(square).usesAmx);
+  for (int64_t m : {16, 33, 48, 64})
+    for (int64_t n : {16, 17, 48})
+      for (int64_t k : {31, 32, 33, 96})
+        for (bool isResultLow : {false, true}) {
+          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << (isResultLow ? ", rounded" : ""));
+          check(inType(denseGemm(1, m, n, k, false, false), NumberType::BF16, isResultLow), 1);
+          if (testing::Test::HasFailure()) return;
+        }
+  GemmDescription large = denseGemm(1, 416, 800, 2112, false, true);
+  large.bias = {0, 0, 1};
+  for (bool isResultLow : {false, true}) check(inType(large, NumberType::BF16, isResultLow), 3);
+  large.accumulate = true;
+  check(inType(large, NumberType::BF16, false), 3);
 }
 
 TEST(Contraction, OtherVectorLengths) {

@@ -2,7 +2,7 @@
 
 #include "codegen/cpu/contraction/ContractionCodegen.h"
 #include "codegen/cpu/contraction/Ahead.h"
-#include "codegen/cpu/contraction/ProductVariants.h"
+#include "codegen/cpu/contraction/Amx.h"
 #include <optional>
 
 using namespace mlir;
@@ -25,6 +25,13 @@ private:
   void emitProduct(Value number, Value firstPart, Value lastPart);
   void emitColumnBlock(Span rows, Span columns);
   void emitRowBlock(Span rows, Span columns, Value k, Value steps, ArrayRef<Ahead> ahead);
+  /// What is fetched, evenly spread over the products of some rows.
+  struct SpreadAhead {
+    Ahead ahead;
+    Span rows;
+  };
+  void emitAmxRowBlock(Span rows, Span columns, Value k, Value steps, ArrayRef<SpreadAhead> ahead);
+  Ahead blockOfBAfter(Span columns, Value k);
   void emitRows(Span rows, Span columns);
   Value panelAt(Span columns, Value column, Value k, Value steps);
   void forEachTile(Span rows, llvm::function_ref<void(Span tile, Value number)> body);
@@ -74,10 +81,12 @@ private:
   Value a, b, bias, c, zeros, panel, block, sums; ///< addresses; a, b and c of the current product of the batch
   Value arguments;                                ///< addresses of all operands
   int64_t firstB, firstBias, firstC;              ///< among them
+  Value firstRow, lastColumn;                     ///< where the thread's rows begin and its columns end
   Span sumsOf[2];                                 ///< rows and columns of c that `sums` stands for
   ProductStrides strides;
   LLVM::LLVMFuncOp packA, packB, round;
-  std::optional<ProductVariants> products;
+  std::optional<ProductVariants> products; ///< or those of AMX
+  std::optional<AmxProducts> amxProducts;
 };
 
 } // namespace
@@ -86,13 +95,21 @@ void ContractionEmitter::emit(StringRef symbol) {
   const RegisterTile &tile = plan.tile;
   strides = {plan.packsA ? 1 : plan.aRow / plan.formatA.perUnit(), plan.packsA ? tile.rows : plan.aStep,
              plan.packsB ? tile.columns() : plan.bStep};
-  if (plan.packsA) packA = functions.pack(tile.rows, plan.aRow != 1, plan.formatA);
+  if (plan.amx && plan.packsA) strides.aRow = amxUnits;
+  if (plan.amx) strides.aStep = plan.packsA ? tile.rows * amxUnits : amxUnits;
+  if (plan.packsA)
+    packA = plan.amx ? functions.packAmxRows(plan.aStep != 1, plan.formatA)
+                     : functions.pack(tile.rows, plan.aRow != 1, plan.formatA);
   if (plan.packsB) packB = functions.pack(tile.columns(), plan.bColumn != 1, plan.formatB);
   if (plan.sumRows) round = functions.round(gemm.resultType);
   Addend first = gemm.accumulate ? gemm.bias ? Addend::CPlusRow : Addend::C : Addend::Row;
   Addend later = plan.blockSteps >= plan.k ? first : Addend::C; // with one block of K no sum is taken up again
-  products.emplace(functions, tile, strides, rowCounts(tile, {gemm.m()}), gemm.n(), first, later, plan.formatA,
-                   plan.sumRows ? NumberType::F32 : gemm.resultType);
+  NumberType result = plan.sumRows ? NumberType::F32 : gemm.resultType;
+  if (plan.amx)
+    amxProducts.emplace(functions, strides, gemm.m(), gemm.n(), first, later, result);
+  else
+    products.emplace(functions, tile, strides, rowCounts(tile, {gemm.m()}), gemm.n(), first, later, plan.formatA,
+                     result);
 
   code.setInsertionPointToEnd(module.getBody());
   auto function = code.make<LLVM::LLVMFuncOp>(symbol, code.kernelType());
@@ -100,6 +117,7 @@ void ContractionEmitter::emit(StringRef symbol) {
   Value scratch = function.getBody().getArgument(3);
   loadBases(function.getBody().getArgument(0));
   const Value bases[] = {a, b, c};
+  if (plan.amx) configureTiles(code);
   zeros = scratch;
   for (unsigned j = 0; j < tile.vectors; ++j)
     storeVector(code, code.number(Code::withLanes(code.getF32Type(), tile.lanes), 0.0),
@@ -117,6 +135,7 @@ void ContractionEmitter::emit(StringRef symbol) {
     Value to = plan.parts == 1 ? code.index(1) : code.smin(code.sub(end, start), plan.parts);
     emitProduct(number, from, to);
   });
+  if (plan.amx) releaseTiles(code);
   code.make<LLVM::ReturnOp>(ValueRange{});
 }
 
@@ -145,6 +164,8 @@ void ContractionEmitter::emitProduct(Value number, Value firstPart, Value lastPa
   Value to = code.smin(code.mul(lastPart, plan.partSize), plan.splitRows ? plan.m : plan.n);
   Span rows{code.index(0), code.index(plan.m)}, columns{code.index(0), code.index(plan.n)};
   (plan.splitRows ? rows : columns) = {from, to};
+  if (plan.packsAllOfA) packRows(rows, code.index(0), code.index(plan.k));
+  firstRow = rows.from, lastColumn = columns.to;
   code.loop(columns.from, columns.to, plan.blockColumns, [&](Value column) {
     emitColumnBlock(rows, {column, code.smin(code.add(column, plan.blockColumns), columns.to)});
   });
@@ -166,14 +187,15 @@ void ContractionEmitter::emitRows(Span rows, Span columns) {
     if (plan.packsBlockOfB) packColumns(columns.from, length(columns), k, steps);
     code.loop(rows.from, rows.to, plan.blockRows, [&](Value row) {
       Span part{row, code.smin(code.add(row, plan.blockRows), rows.to)};
-      if (plan.packsA) packRows(part, k, steps);
+      if (plan.packsA && !plan.packsAllOfA) packRows(part, k, steps);
       // Next come the rows behind these, else all rows from the next K on.
       Value isLast = code.icmp(LLVM::ICmpPredicate::eq, part.to, rows.to);
       auto then = [&](Value last, Value other) { return code.select(isLast, last, other); };
       Value nextRow = then(rows.from, part.to), kThen = then(nextK, k), stepsOfThen = then(stepsThen, steps);
       Value rowsThen = code.smin(code.sub(rows.to, nextRow), plan.blockRows);
-      SmallVector<Ahead> ahead;
-      ahead.push_back(willRead(true, {plan.aRow, plan.aStep}, nextRow, rowsThen, plan.blockRows, kThen, stepsOfThen));
+      Ahead ofA = willRead(true, {plan.aRow, plan.aStep}, nextRow, rowsThen, plan.blockRows, kThen, stepsOfThen);
+      if (plan.amx) return emitAmxRowBlock(part, columns, k, steps, {{ofA, part}, {blockOfBAfter(columns, k), rows}});
+      SmallVector<Ahead> ahead{ofA};
       if (plan.packsBlockOfB)
         ahead.push_back(willRead(false, {plan.bColumn, plan.bStep}, columns.from, length(columns), plan.blockColumns,
                                  nextK, then(stepsThen, code.index(0))));
@@ -237,6 +259,37 @@ void ContractionEmitter::emitRowBlock(Span rows, Span columns, Value k, Value st
   });
 }
 
+/// Whatever is fetched comes in small parts, one with each product: more at once would have to be waited for.
+void ContractionEmitter::emitAmxRowBlock(Span rows, Span columns, Value k, Value steps, ArrayRef<SpreadAhead> ahead) {
+  int64_t width = plan.tile.columns();
+  auto count = [&](Value length, int64_t size) { return code.udiv(code.add(length, size - 1), size); };
+  Value panels = count(length(columns), width);
+  forEachTile(rows, [&](Span tile, Value) {
+    code.loop(columns.from, columns.to, width, [&](Value column) {
+      Value number = code.udiv(code.sub(column, columns.from), width);
+      for (const SpreadAhead &each : ahead) {
+        Value tilesBefore = code.udiv(code.sub(tile.from, each.rows.from), plan.tile.rows);
+        Value parts = code.mul(count(length(each.rows), plan.tile.rows), panels);
+        prefetch(code, partOf(code, each.ahead, code.add(code.mul(tilesBefore, panels), number), parts));
+      }
+      emitTile(tile, code.sub(tile.from, plan.packsAllOfA ? firstRow : rows.from), panelAt(columns, column, k, steps),
+               tileOfColumns(column, columns), k, steps);
+    });
+  });
+}
+
+/// Of the same columns from the next K on, else of the next columns.
+Ahead ContractionEmitter::blockOfBAfter(Span columns, Value k) {
+  Value nextK = code.add(k, plan.blockSteps);
+  Value isLast = code.icmp(LLVM::ICmpPredicate::sge, nextK, code.index(plan.k));
+  auto then = [&](Value last, Value other) { return code.select(isLast, last, other); };
+  Value column = then(columns.to, columns.from);
+  Value count = then(code.smin(code.sub(lastColumn, columns.to), plan.blockColumns), length(columns));
+  Value from = then(code.index(0), nextK), isAny = code.icmp(LLVM::ICmpPredicate::sgt, count, code.index(0));
+  return willRead(false, {plan.bColumn, plan.bStep}, column, count, plan.blockColumns, from,
+                  code.select(isAny, stepsFrom(from), code.index(0)));
+}
+
 /// The panel of b at `column`, once it is packed if it is.
 Value ContractionEmitter::panelAt(Span columns, Value column, Value k, Value steps) {
   if (plan.packsBlockOfB) return code.f32At(panel, code.mul(code.sub(column, columns.from), units(steps)));
@@ -252,7 +305,7 @@ void ContractionEmitter::forEachTile(Span rows, llvm::function_ref<void(Span til
 /// One product; `done`: rows of the block before it.
 void ContractionEmitter::emitTile(Span rows, Value done, Value bPanel, Span columns, Value k, Value steps) {
   Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, code.index(0));
-  Value firstRow = gemm.bias ? biasAt(columns.from) : zeros;
+  Value addedRow = gemm.bias ? biasAt(columns.from) : zeros;
   Value aTile = plan.packsA ? code.f32At(block, code.mul(done, units(steps))) : aAt(rows.from, k);
   Value cTile = cAt(rows.from, columns.from), taken = cTile;
   Value stride = code.index(plan.cRow), ownStride = code.index(plan.blockColumns);
@@ -261,7 +314,11 @@ void ContractionEmitter::emitTile(Span rows, Value done, Value bPanel, Span colu
     taken = code.f32At(sums, code.add(code.mul(row, plan.blockColumns), column));
     stride = ownStride;
   }
-  products->call(code, {units(steps), aTile, bPanel, taken, stride, firstRow}, length(rows), length(columns), isFirst);
+  ProductVariants::Operands operands{units(steps), aTile, bPanel, taken, stride, addedRow};
+  if (plan.amx)
+    amxProducts->call(code, operands, length(rows), length(columns), isFirst);
+  else
+    products->call(code, operands, length(rows), length(columns), isFirst);
   if (!plan.sumRows) return;
   Value isLast = code.icmp(LLVM::ICmpPredicate::sge, code.add(k, plan.blockSteps), code.index(plan.k));
   code.when(isLast,

@@ -1,6 +1,7 @@
 //===- ContractionPlan.cpp - how a contraction is cut into tiles ----------===//
 
 #include "codegen/cpu/contraction/ContractionPlan.h"
+#include "codegen/cpu/contraction/Ahead.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -29,6 +30,17 @@ static constexpr int64_t worthPacking = 128;
 /// With so many products in a batch, threads share whole ones.
 static constexpr int64_t manyProducts = 16;
 
+// For AMX, and 2 MiB in the second level cache.
+
+/// Times as fast as vectors.
+static constexpr int64_t amxSpeed = 8;
+/// Steps of K in a block: longer ones go over c less often, where a is not packed again for each block of columns.
+static constexpr int64_t amxSteps = 512, amxStepsInPlace = 1024;
+/// Of b; where a is packed again for each block of columns; and of a whole b that stays in the cache.
+static constexpr int64_t amxBlock = 128 * 1024, amxWideBlock = 256 * 1024, amxSmallB = 320 * 1024;
+/// Of a that is packed, and of sums.
+static constexpr int64_t amxRowBlock = 128 * 1024, amxSums = 128 * 1024;
+
 /// As many blocks as `most` asks for, of equal size but for rounding up to `multiple`.
 static int64_t evenBlocks(int64_t size, int64_t most, int64_t multiple) {
   int64_t blocks = llvm::divideCeil(size, std::max(most, multiple));
@@ -37,7 +49,9 @@ static int64_t evenBlocks(int64_t size, int64_t most, int64_t multiple) {
 
 ContractionPlan::ContractionPlan(const GemmDescription &gemm, const MergedProducts &merged, const CpuTarget &target)
     : gemm(gemm), merged(merged), formatA(PanelFormat::of(target, gemm.typeA)),
-      formatB(PanelFormat::of(target, gemm.typeB)), tile(RegisterTile::of(target, gemm.n())) {
+      formatB(PanelFormat::of(target, gemm.typeB)), amx(target.hasAmx && formatA.pairs),
+      tile(amx ? RegisterTile::ofAmx() : RegisterTile::of(target, gemm.n())), packsAllOfA(false) {
+  formatA.amx = formatB.amx = amx;
   size_t rank = gemm.dimsC.size(), rows = rank - 2, columns = rank - 1;
   m = gemm.m(), n = gemm.n(), k = gemm.k(), batch = gemm.batch();
   if (merged.mergesRows()) m = llvm::alignTo(m, tile.rows) * merged.count;
@@ -46,12 +60,27 @@ ContractionPlan::ContractionPlan(const GemmDescription &gemm, const MergedProduc
   bStep = gemm.stridesB[rows], bColumn = gemm.stridesB[columns], cRow = gemm.stridesC[rows];
 
   int64_t panels = llvm::divideCeil(n, tile.columns()), rowTiles = llvm::divideCeil(m, tile.rows);
+  splitRows = m > n;
+  amx ? cutForAmx() : cut(target.fetchesAcrossPages);
+  partSize = splitRows ? tile.rows : tile.columns();
+  parts = splitRows ? rowTiles : panels;
+  if (batch >= manyProducts) partSize *= parts, parts = 1;
+  int64_t iterations = batch * parts, work = std::max<int64_t>(1, batch * m * n * k / iterations);
+  int64_t grain = std::clamp<int64_t>((amx ? amxSpeed : 1) * leastWork / work, 1, iterations);
+  bool packsShared = parts > 1 && (splitRows ? packsB : packsA);
+  int64_t leastParts = packsShared ? llvm::divideCeil((amx ? amxSpeed : 1) * worthPacking, partSize) : 1;
+  sharing = {iterations, grain, std::max(grain, leastParts)};
+  scratchBytes = sumsOffset() + sumRows * blockColumns * 4;
+}
+
+void ContractionPlan::cut(bool fetchesAcrossPages) {
+  int64_t panels = llvm::divideCeil(n, tile.columns()), rowTiles = llvm::divideCeil(m, tile.rows);
   int64_t units = formatA.units(k), perUnit = formatA.perUnit(), bytes = bytesOf(gemm.typeA);
   // Where neighbours in a column are neighbours in memory, a tile reads one or two lines of the cache for each k, as it would from
   // a panel; but from one k to the next they are far apart.
   bool collides = aStep != 1 || aRow * bytes % worstStride == 0;
   if (aRow == 1)
-    packsA = !target.fetchesAcrossPages && (panels > fewPanels || (panels > 1 && aStep * bytes >= farApart));
+    packsA = !fetchesAcrossPages && (panels > fewPanels || (panels > 1 && aStep * bytes >= farApart));
   else
     packsA = panels > manyPanels || (collides && (panels > fewPanels || units > shortSteps));
   packsB = bColumn != 1 || units > shortSteps || rowTiles > fewRowTiles;
@@ -60,11 +89,10 @@ ContractionPlan::ContractionPlan(const GemmDescription &gemm, const MergedProduc
     packsA |= !formatA.isLikeMemory() || aStep != 1 || aRow % perUnit != 0 || k % perUnit != 0;
     packsB = true;
   }
-  splitRows = m > n;
   // Long blocks pay where c does not wait in the second level cache, and where what is packed lies along K. Not for a that is
   // read in place across its rows.
   bool isLong = aStep == 1 && (bColumn != 1 || m > rowBlock / shortSteps);
-  int64_t most = !isLong ? shortSteps : target.fetchesAcrossPages ? longSteps : longStepsInPages;
+  int64_t most = !isLong ? shortSteps : fetchesAcrossPages ? longSteps : longStepsInPages;
   int64_t blockUnits = evenBlocks(units, most, tile.lanes);
   blockSteps = blockUnits * perUnit;
   blockRows = evenBlocks(m, std::max<int64_t>((isLong ? longRowBlock : rowBlock) / blockUnits, tile.rows), tile.rows);
@@ -76,16 +104,25 @@ ContractionPlan::ContractionPlan(const GemmDescription &gemm, const MergedProduc
   if (gemm.resultType != NumberType::F32 && k > blockSteps)
     sumRows = std::min<int64_t>(llvm::alignTo(m, tile.rows),
                                 std::max(blockRows, columnBlock / blockColumns / blockRows * blockRows));
+}
 
-  partSize = splitRows ? tile.rows : tile.columns();
-  parts = splitRows ? rowTiles : panels;
-  if (batch >= manyProducts) partSize *= parts, parts = 1;
-  int64_t iterations = batch * parts, work = std::max<int64_t>(1, batch * m * n * k / iterations);
-  int64_t grain = std::clamp<int64_t>(leastWork / work, 1, iterations);
-  bool packsShared = parts > 1 && (splitRows ? packsB : packsA);
-  int64_t leastParts = packsShared ? llvm::divideCeil(worthPacking, partSize) : 1;
-  sharing = {iterations, grain, std::max(grain, leastParts)};
-  scratchBytes = sumsOffset() + sumRows * blockColumns * 4;
+void ContractionPlan::cutForAmx() {
+  int64_t bytes = bytesOf(gemm.typeA);
+  // In memory only whole tiles are tiles; rows that meet in the same lines of the cache are slow to read.
+  packsA = formatA.type != NumberType::BF16 || aStep != 1 || k % (2 * amxUnits) != 0 || gemm.m() % amxRows != 0 ||
+           aRow * bytes % lineBytes != 0 || aRow * bytes % worstStride == 0;
+  packsB = packsBlockOfB = rowsFirst = true;
+  int64_t blockUnits = evenBlocks(formatA.units(k), packsA ? amxSteps : amxStepsInPlace, amxUnits);
+  blockSteps = blockUnits * formatA.perUnit();
+  blockRows = packsA ? evenBlocks(m, amxRowBlock / blockUnits, tile.rows) : tile.rows;
+  packsAllOfA = packsA && blockSteps >= k && blockRows >= m;
+  int64_t blockOfB = llvm::alignTo(n, tile.columns()) * blockUnits <= amxSmallB ? amxSmallB
+                     : packsA && !packsAllOfA                                   ? amxWideBlock
+                                                                                : amxBlock;
+  blockColumns = evenBlocks(n, blockOfB / blockUnits, tile.columns());
+  if (gemm.resultType != NumberType::F32 && k > blockSteps)
+    sumRows = std::min<int64_t>(llvm::alignTo(m, tile.rows),
+                                llvm::alignTo(std::max(blockRows, amxSums / blockColumns), blockRows));
 }
 
 int64_t ContractionPlan::blockOffset() const {

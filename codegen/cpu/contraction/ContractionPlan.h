@@ -20,6 +20,9 @@
 // often, or if few panels meet its rows.
 // What comes next is fetched meanwhile (Ahead.h).
 //
+// With AMX, which multiplies ten times as fast, packing and reading again cost more: blocks of b are a quarter of the second
+// level cache or more, tiles of rows meet all of their panels, and a is read in place wherever its rows are whole blocks along K.
+//
 // Merged products, which share a (or b), are one product with the columns (or rows) of all of them, one behind the other and each
 // filled up to whole tiles: only addresses know to which one a column (or row) belongs.
 //
@@ -38,6 +41,7 @@ struct ContractionPlan {
   GemmDescription gemm; ///< of each of the merged products
   MergedProducts merged;
   PanelFormat formatA, formatB;
+  bool amx; ///< products are MatrixFunctions::amxProduct
   RegisterTile tile;
   int64_t m, n, k, batch;                      ///< sizes, of merged products together; `batch` of all batch dimensions
   int64_t aRow, aStep, bStep, bColumn, cRow;   ///< strides in elements
@@ -46,6 +50,7 @@ struct ContractionPlan {
   bool packsA, packsB;
   int64_t sumRows = 0; ///< rows whose sums stand in the scratch memory; 0: c takes them up itself
   bool rowsFirst;      ///< all panels for a tile of rows, then the next tile
+  bool packsAllOfA;    ///< before the first block of columns, for all of them
   bool packsBlockOfB;  ///< b's part of a whole block of columns at once; else panel by panel, where it is used
   int64_t parts;       ///< iterations in one product of the batch: tiles of rows or panels of columns
   int64_t partSize;    ///< rows or columns of one
@@ -62,6 +67,10 @@ struct ContractionPlan {
   int64_t panelOffset() const { return llvm::alignTo(int64_t(tile.columns()) * 4, 64); } ///< behind a row of zeros
   int64_t blockOffset() const;
   int64_t sumsOffset() const;
+
+private:
+  void cut(bool fetchesAcrossPages);
+  void cutForAmx();
 };
 
 } // namespace tessera

@@ -79,8 +79,7 @@ static Value loadStored(Code &code, NumberType type, Value address, unsigned lan
   return code.make<LLVM::MaskedLoadOp>(vector, address, mask, code.number(vector, 0.0), alignment);
 }
 
-/// The bits of bf16 numbers, into which those of eight bits turn.
-static Value loadBf16(Code &code, NumberType type, Value address, unsigned lanes, Value mask) {
+Value tessera::loadBf16(Code &code, NumberType type, Value address, unsigned lanes, Value mask) {
   Value stored = loadStored(code, type, address, lanes, mask);
   if (!isFp8(type)) return stored;
   return code.intCast(code.lshr(code.bitcast(widen(code, type, stored), code.getI32Type()), 16), code.getI16Type());
@@ -158,16 +157,21 @@ SmallVector<Value> tessera::transpose(Code &code, ArrayRef<Value> rows) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-static LLVM::LLVMFunctionType functionType(Code &code, ArrayRef<Type> arguments) {
+LLVM::LLVMFunctionType MatrixFunctions::productType(Code &code) {
+  Type pointer = code.pointer(), i64 = code.i64();
+  return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()),
+                                     {i64, pointer, pointer, pointer, i64, pointer, i64});
+}
+
+LLVM::LLVMFunctionType MatrixFunctions::amxProductType(Code &code) {
+  SmallVector<Type> arguments(productType(code).getParams());
+  arguments.push_back(code.i64());
   return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), arguments);
 }
 
-LLVM::LLVMFunctionType MatrixFunctions::productType(Code &code) {
-  Type pointer = code.pointer(), i64 = code.i64();
-  return functionType(code, {i64, pointer, pointer, pointer, i64, pointer, i64});
-}
-
-LLVM::LLVMFuncOp MatrixFunctions::begin(Code &code, const std::string &name, LLVM::LLVMFunctionType type) {
+LLVM::LLVMFuncOp MatrixFunctions::begin(Code &code, const std::string &name, ArrayRef<Type> arguments) {
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), arguments);
+  code.hasBf16Casts = hasBf16Casts;
   code.setInsertionPointToEnd(module.getBody());
   auto function = code.make<LLVM::LLVMFuncOp>(name, type);
   function.setVisibility_(LLVM::Visibility::Hidden);
@@ -193,12 +197,6 @@ static Value multiplyAdd(Code &code, PanelFormat format, Value x, Value y, Value
       .getResult(0);
 }
 
-/// What tells functions for one format of operands and results from those for others.
-static std::string suffixOf(PanelFormat format) {
-  if (format.type == NumberType::F32) return "";
-  return "_" + numberTypeName(format.type).str() + (format.pairs ? "_pairs" : "");
-}
-
 LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool masked, Addend addend,
                                           ProductStrides strides, PanelFormat format, NumberType result) {
   std::string name = "tsr_product_" + std::to_string(rows) + "x" + std::to_string(vectors) + (masked ? "_masked" : "");
@@ -208,9 +206,8 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
   for (int64_t stride : {strides.aRow, strides.aStep, strides.bStep}) name += "_" + std::to_string(stride);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   Code code(UnknownLoc::get(module.getContext()));
-  code.hasBf16Casts = hasBf16Casts;
   Type i64 = code.i64(), f32 = code.getF32Type();
-  auto function = begin(code, name, productType(code));
+  auto function = begin(code, name, productType(code).getParams());
   auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
   Value steps = argument(0), a = argument(1), b = argument(2), c = argument(3), ldc = argument(4);
 
@@ -271,9 +268,8 @@ LLVM::LLVMFuncOp MatrixFunctions::round(NumberType result) {
   std::string name = "tsr_round_to_" + numberTypeName(result).str();
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   Code code(UnknownLoc::get(module.getContext()));
-  code.hasBf16Casts = hasBf16Casts;
   Type pointer = code.pointer(), i64 = code.i64();
-  auto function = begin(code, name, functionType(code, {pointer, i64, pointer, i64, i64, i64}));
+  auto function = begin(code, name, {pointer, i64, pointer, i64, i64, i64});
   auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
   Value columns = argument(5), whole = code.bitAnd(columns, -static_cast<int64_t>(lanes));
   code.loop(code.index(0), argument(4), 1, [&](Value row) {
@@ -289,161 +285,6 @@ LLVM::LLVMFuncOp MatrixFunctions::round(NumberType result) {
                             code.splat(code.sub(columns, whole), lanes)));
     });
   });
-  code.make<LLVM::ReturnOp>(ValueRange{});
-  return function;
-}
-
-/// Packs lines of an operand in one format.
-namespace {
-struct Packer {
-  Code &code;
-  PanelFormat format;
-  unsigned width, lanes;
-
-  void copy(Value source, Value stride, Value steps, Value lines, Value panels);
-  void transposePanel(Value source, Value stride, Value steps, Value lines, Value panel);
-
-  Value unitAt(Value panel, Value unit) { return code.f32At(panel, unit); }
-  Value unitAt(Value panel, int64_t unit) { return code.at(panel, code.getF32Type(), unit); }
-  Value numberAt(Value base, Value offset) { return tessera::numberAt(code, format.type, base, offset); }
-  Value numberAt(Value base, int64_t offset) { return tessera::numberAt(code, format.type, base, offset); }
-  Value unitsOfLines(Value first, Value second, unsigned column, Value mask);
-  Value unitsOfLine(Value address, unsigned count);
-  Value joined(Value low, Value high);
-};
-} // namespace
-
-/// Pairs of bf16 in the lanes of f32.
-Value Packer::joined(Value low, Value high) {
-  Type i32 = Code::like(low, code.getI32Type());
-  low = code.make<LLVM::ZExtOp>(i32, low), high = code.make<LLVM::ZExtOp>(i32, high);
-  Value shifted = code.make<LLVM::ShlOp>(high, code.integer(i32, 16));
-  return code.bitcast(code.bitOr(low, shifted), code.getF32Type());
-}
-
-/// Units of as many lines as a vector has lanes, which lie side by side; `second`: where the next k is, for pairs.
-Value Packer::unitsOfLines(Value first, Value second, unsigned column, Value mask) {
-  if (!format.pairs) return loadVector(code, format.type, numberAt(first, column), lanes, mask);
-  return joined(loadBf16(code, format.type, numberAt(first, column), lanes, mask),
-                loadBf16(code, format.type, numberAt(second, column), lanes, mask));
-}
-
-/// Successive units of one line; of none, a single one.
-Value Packer::unitsOfLine(Value address, unsigned count) {
-  if (!format.pairs) return loadVector(code, format.type, address, count);
-  Type unit = Code::withLanes(code.getF32Type(), count);
-  if (format.isLikeMemory()) return code.make<LLVM::LoadOp>(unit, address, /*alignment=*/2);
-  return code.make<LLVM::BitcastOp>(unit, loadBf16(code, format.type, address, 2 * std::max(count, 1u), {}));
-}
-
-/// For each k, the numbers of all lines, which lie side by side: what is read is read in its order, and goes to one panel after
-/// the other.
-void Packer::copy(Value source, Value stride, Value steps, Value lines, Value panels) {
-  unsigned vectors = llvm::divideCeil(width, lanes), rest = width - (vectors - 1) * lanes;
-  Value lastLine = code.mul(code.udiv(code.add(lines, -1), width), width); // the first one of the last panel
-  Value wholeMask = rest < lanes ? code.prefixMask(lanes, rest) : Value();
-  SmallVector<Value> lastMasks;
-  for (unsigned j = 0; j < vectors; ++j)
-    lastMasks.push_back(code.icmp(LLVM::ICmpPredicate::slt, code.iota(Code::withLanes(code.i64(), lanes), j * lanes),
-                                  code.splat(code.sub(lines, lastLine), lanes)));
-  Value units = format.units(code, steps), panelSize = code.mul(units, width);
-  // Ascending in k: a vector that reaches beyond its row is followed by the next row. `isLast`: no row follows, but the next
-  // panel, which has been written, and the second number of a pair may be missing.
-  auto copyRow = [&](Value from, Value to, bool isLast) {
-    Value isOdd, second = from;
-    if (format.pairs) second = numberAt(from, stride);
-    if (format.pairs && isLast) {
-      isOdd = code.icmp(LLVM::ICmpPredicate::eq, code.bitAnd(steps, 1), code.index(1));
-      second = code.select(isOdd, from, second);
-    }
-    auto copyPanel = [&](Value from, Value second, Value to, bool isLastPanel) {
-      for (unsigned j = 0; j < vectors; ++j) {
-        Value loadMask = isLastPanel ? lastMasks[j] : j + 1 == vectors ? wholeMask : Value();
-        Value vector = unitsOfLines(from, second, j * lanes, loadMask);
-        if (isOdd) {
-          Value bits = code.bitcast(vector, code.getI32Type()), low = code.integer(bits.getType(), 0xffff);
-          Value kept = code.select(isOdd, low, code.integer(bits.getType(), -1));
-          vector = code.bitcast(code.bitAnd(bits, kept), code.getF32Type());
-        }
-        storeVector(code, vector, unitAt(to, j * lanes), isLast && j + 1 == vectors ? wholeMask : Value());
-      }
-    };
-    SmallVector<Value> last = code.loop(
-        code.index(0), lastLine, width, {from, second, to}, false, [&](Value, ValueRange now) -> SmallVector<Value> {
-          copyPanel(now[0], now[1], now[2], false);
-          return {numberAt(now[0], width), numberAt(now[1], width), unitAt(now[2], panelSize)};
-        });
-    copyPanel(last[0], last[1], last[2], true);
-  };
-  Value advance = code.mul(stride, format.perUnit());
-  SmallVector<Value> end = code.loop(code.index(0), code.add(units, -1), 1, {source, panels}, false,
-                                     [&](Value, ValueRange now) -> SmallVector<Value> {
-                                       copyRow(now[0], now[1], false);
-                                       return {numberAt(now[0], advance), unitAt(now[1], width)};
-                                     });
-  copyRow(end[0], end[1], true);
-}
-
-/// Squares of lines and k are transposed in registers; what is left of k goes unit by unit. A line that does not exist
-/// is read as the last one.
-void Packer::transposePanel(Value source, Value stride, Value steps, Value lines, Value panel) {
-  SmallVector<Value> starts;
-  Value last = code.add(lines, -1);
-  for (unsigned line = 0; line < llvm::alignTo(width, lanes); ++line)
-    starts.push_back(numberAt(source, code.mul(code.smin(code.index(line), last), stride)));
-  // Squares of whole units; of an odd k, the last number has no partner.
-  Value pairs = format.pairs ? code.udiv(steps, 2) : steps, whole = code.bitAnd(pairs, -static_cast<int64_t>(lanes));
-  auto numberOf = [&](Value unit) { return format.pairs ? code.mul(unit, 2) : unit; };
-  code.loop(code.index(0), whole, lanes, {}, false, [&](Value unit, ValueRange) -> SmallVector<Value> {
-    Value out = unitAt(panel, code.mul(unit, width)), k = numberOf(unit);
-    // From the last lines to the first and in the order of k: the last vector of a row may reach into the row behind it.
-    for (unsigned group = llvm::divideCeil(width, lanes); group-- > 0;) {
-      unsigned first = group * lanes;
-      SmallVector<Value> rows;
-      for (unsigned line = 0; line < lanes; ++line) {
-        Value address = numberAt(starts[first + line], k);
-        rows.push_back(unitsOfLine(address, lanes));
-      }
-      for (auto [row, vector] : llvm::enumerate(transpose(code, rows)))
-        storeVector(code, vector, unitAt(out, row * width + first));
-    }
-    return {};
-  });
-  auto copyUnits = [&](Value from, Value to, llvm::function_ref<Value(Value address)> load) {
-    code.loop(from, to, 1, {}, false, [&](Value unit, ValueRange) -> SmallVector<Value> {
-      Value out = unitAt(panel, code.mul(unit, width)), k = numberOf(unit);
-      for (unsigned line = 0; line < width; ++line)
-        code.make<LLVM::StoreOp>(load(numberAt(starts[line], k)), unitAt(out, line), /*alignment=*/4);
-      return {};
-    });
-  };
-  copyUnits(whole, pairs, [&](Value address) { return unitsOfLine(address, 0); });
-  if (format.pairs)
-    copyUnits(pairs, format.units(code, steps), [&](Value address) {
-      Value number = loadBf16(code, format.type, address, 0, {});
-      return joined(number, code.integer(number.getType(), 0));
-    });
-}
-
-LLVM::LLVMFuncOp MatrixFunctions::pack(unsigned width, bool transposing, PanelFormat format) {
-  std::string name = (transposing ? "tsr_pack_transposing_" : "tsr_pack_") + std::to_string(width) + suffixOf(format);
-  if (auto it = functions.find(name); it != functions.end()) return it->second;
-  Code code(UnknownLoc::get(module.getContext()));
-  code.hasBf16Casts = hasBf16Casts;
-  Type pointer = code.pointer(), i64 = code.i64();
-  auto function = begin(code, name, functionType(code, {pointer, i64, i64, i64, pointer}));
-  auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
-  Value source = argument(0), stride = argument(1), steps = argument(2), lines = argument(3), panels = argument(4);
-  Packer packer{code, format, width, lanes};
-  if (transposing) {
-    Value units = format.units(code, steps);
-    code.loop(code.index(0), lines, width, [&](Value line) {
-      packer.transposePanel(packer.numberAt(source, code.mul(line, stride)), stride, steps,
-                            code.smin(code.sub(lines, line), width), packer.unitAt(panels, code.mul(line, units)));
-    });
-  } else {
-    packer.copy(source, stride, steps, lines, panels);
-  }
   code.make<LLVM::ReturnOp>(ValueRange{});
   return function;
 }

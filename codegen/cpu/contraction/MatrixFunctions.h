@@ -15,6 +15,9 @@
 // numbers of two successive k. Numbers of other low types become one or the other where they are packed: those of eight bits are
 // numbers of bf16 too.
 //
+// With AMX a product of pairs is `amxProduct`: its tile of c stands in four of the processor's tile registers, and both operands come
+// in blocks of 16 units along K (Amx.h).
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_CODEGEN_CPU_CONTRACTION_MATRIXFUNCTIONS_H
@@ -37,6 +40,9 @@ inline constexpr int64_t worstStride = 4096;
 /// Work that a thread is worth waking for, in multiply-adds: about a microsecond.
 inline constexpr int64_t leastWork = 128 * 1024;
 
+/// Of AMX's tile registers: rows, and units in each row.
+inline constexpr int64_t amxRows = 16, amxUnits = 16;
+
 /// What a processor's registers hold of c.
 struct RegisterTile {
   unsigned rows = 1, vectors = 1, lanes = 4;
@@ -44,12 +50,15 @@ struct RegisterTile {
 
   /// The largest tile for a c of so many columns: its sums, a row of b and a number of a fill the vector registers.
   static RegisterTile of(const CpuTarget &target, int64_t columns);
+  /// In AMX's registers, two by two.
+  static RegisterTile ofAmx() { return {2 * amxRows, 2, amxUnits}; }
 };
 
 /// How numbers of a type lie in packed panels, and are multiplied.
 struct PanelFormat {
   NumberType type = NumberType::F32; ///< of the operand
   bool pairs = false;                ///< units are pairs of successive k
+  bool amx = false;                  ///< as AMX reads pairs: whole blocks along K, zeros behind the last unit
 
   /// Of one operand of a product; the other's has the same units.
   static PanelFormat of(const CpuTarget &target, NumberType type) {
@@ -58,8 +67,15 @@ struct PanelFormat {
   /// Whether the operand lies in memory as in a panel, but for strides.
   bool isLikeMemory() const { return type == (pairs ? NumberType::BF16 : NumberType::F32); }
   int64_t perUnit() const { return pairs ? 2 : 1; }
-  int64_t units(int64_t steps) const { return llvm::divideCeil(steps, perUnit()); }
-  mlir::Value units(Code &code, mlir::Value steps) const { return pairs ? code.udiv(code.add(steps, 1), 2) : steps; }
+  int64_t units(int64_t steps) const { return llvm::alignTo(llvm::divideCeil(steps, perUnit()), amx ? amxUnits : 1); }
+  mlir::Value units(Code &code, mlir::Value steps) const {
+    if (amx) return code.bitAnd(code.add(filledUnits(code, steps), amxUnits - 1), -amxUnits);
+    return filledUnits(code, steps);
+  }
+  /// Those that hold numbers.
+  mlir::Value filledUnits(Code &code, mlir::Value steps) const {
+    return pairs ? code.udiv(code.add(steps, 1), 2) : steps;
+  }
 };
 
 /// Strides with which `product` reads, in units.
@@ -84,25 +100,38 @@ public:
   mlir::LLVM::LLVMFuncOp product(unsigned rows, unsigned vectors, bool masked, Addend addend, ProductStrides strides,
                                  PanelFormat format, NumberType result);
 
+  /// void amxProduct(i64 units, ptr a, ptr b, ptr c, i64 ldc, ptr row, i64 columns, i64 rows): as `product` for up to 16 or 32 rows
+  /// and columns, of which only those given exist in c and row. All of a's and b's tiles are read, so both are panels, or a has
+  /// whole tiles. `aStep` goes from block to block along K. The caller has configured the tiles (Amx.h).
+  mlir::LLVM::LLVMFuncOp amxProduct(unsigned rowTiles, unsigned columnTiles, Addend addend, ProductStrides strides,
+                                    NumberType result);
+
   /// void pack(ptr source, i64 stride, i64 steps, i64 lines, ptr panels), steps ≥ 1, lines ≥ 1; stride and steps in numbers.
   /// Panel p, at p · units · width, holds `width` lines: panel[k · width + i] = source[p · width + i, k], k counted in units.
   /// `transposing`: k is contiguous in the source and `stride` goes from line to line; else lines are contiguous and it goes
-  /// from k to k. What stands beside `lines` is any number; beside an odd last k stands 0. Writes up to a vector beyond the last
+  /// from k to k. What stands beside `lines` is any number; beside an odd last k stands 0, and for AMX up to a block's end. Writes up to a vector beyond the last
   /// panel.
   mlir::LLVM::LLVMFuncOp pack(unsigned width, bool transposing, PanelFormat format);
+
+  /// The same for operand a of `amxProduct`, but `transposing` where lines are contiguous: a panel of 32 lines holds, for each 16
+  /// units of K, those of the first line, then of the next. Behind the last k stand zeros.
+  mlir::LLVM::LLVMFuncOp packAmxRows(bool transposing, PanelFormat format);
 
   /// void round(ptr sums, i64 lds, ptr c, i64 ldc, i64 rows, i64 columns): c = sums, f32 rounded to the type.
   mlir::LLVM::LLVMFuncOp round(NumberType result);
 
-  /// Of every product.
+  /// Of every product, but for AMX's.
   static mlir::LLVM::LLVMFunctionType productType(Code &code);
+  static mlir::LLVM::LLVMFunctionType amxProductType(Code &code);
+  /// Whether any function uses AMX.
+  bool usesAmx() const { return hasAmxProducts; }
 
 private:
-  mlir::LLVM::LLVMFuncOp begin(Code &code, const std::string &name, mlir::LLVM::LLVMFunctionType type);
+  mlir::LLVM::LLVMFuncOp begin(Code &code, const std::string &name, llvm::ArrayRef<mlir::Type> arguments);
 
   mlir::ModuleOp module;
   unsigned lanes;
-  bool hasBf16Casts;
+  bool hasBf16Casts, hasAmxProducts = false;
   std::map<std::string, mlir::LLVM::LLVMFuncOp> functions;
 };
 
@@ -113,6 +142,9 @@ mlir::Value loadVector(Code &code, NumberType type, mlir::Value address, unsigne
 /// Stores f32 numbers, rounded to the type.
 void storeVector(Code &code, mlir::Value vector, mlir::Value address, mlir::Value mask = {},
                  NumberType type = NumberType::F32);
+
+/// The bits of bf16 numbers, into which those of eight bits turn.
+mlir::Value loadBf16(Code &code, NumberType type, mlir::Value address, unsigned lanes, mlir::Value mask);
 
 /// `base` plus `offset` numbers of a type.
 mlir::Value numberAt(Code &code, NumberType type, mlir::Value base, mlir::Value offset);
