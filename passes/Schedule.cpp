@@ -122,7 +122,13 @@ void SchedulePass::saveLaunches(func::FuncOp function, const StoragePlan &before
 /// Likewise of contractions on a CPU.
 void SchedulePass::saveProducts(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
   MemoryLimit limit(function, before, stateBytes);
-  productsMerged += mergeContractions(function, [&] { return limit.holds(true); });
+  OpOrder order(function);
+  unsigned merged = mergeContractions(function, [&] { return limit.holds(false); });
+  if (merged > 0 && !limit.holds(true)) {
+    order.restore();
+    merged = mergeContractions(function, [&] { return limit.holds(true); });
+  }
+  productsMerged += merged;
 }
 
 /// Gives state its places and returns the bytes it takes.

@@ -134,14 +134,6 @@ static bool isUsedByCode(const std::string &name) {
 
 #else
 
-/// Whether the kernel lets this process use AMX's tile registers, whose state it saves for those only that have asked (Linux,
-/// Documentation/arch/x86/xstate.rst). Holds for all threads, from now on.
-static bool maySaveTiles() {
-  constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  static const bool isGranted = syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
-  return isGranted;
-}
-
 static bool isThere(const std::string &) { return true; }
 /// Elsewhere nothing is asked.
 static bool isUsedByCode(const std::string &) { return false; }

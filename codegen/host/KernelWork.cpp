@@ -2,7 +2,7 @@
 
 #include "codegen/host/KernelWork.h"
 #include "passes/layout/Views.h"
-#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -48,11 +48,12 @@ KernelWork tessera::workOf(KernelOp kernel) {
 KernelWork tessera::workOf(ArrayRef<ContractOp> contractions) {
   KernelWork work;
   work.contracts = true;
-  llvm::SmallPtrSet<Value, 16> read; // through any view
+  llvm::SmallDenseSet<std::pair<Value, int64_t>> read; // through any view
   for (ContractOp contraction : contractions) {
     work.flops += cast<CostOpInterface>(contraction.getOperation()).getFlops();
     for (Value operand : contraction->getOperands())
-      if (read.insert(viewRoot(operand)).second) work.read += tensorType(operand).getNumBytes();
+      if (read.insert({viewRoot(operand), offsetInRoot(operand)}).second)
+        work.read += tensorType(operand).getNumBytes();
     for (Value result : contraction->getResults()) work.written += tensorType(result).getNumBytes();
   }
   return work;

@@ -26,12 +26,12 @@ using namespace tessera;
 static constexpr int64_t workspaceAlignment = 64;
 
 /// Contractions that are slower as one are computed one by one.
-static void splitSlowProducts(ModuleOp module) {
-  module.walk([](ContractOp contract) {
+static void splitSlowProducts(ModuleOp module, const CpuTarget &target) {
+  module.walk([&](ContractOp contract) {
     SmallVector<Operation *> ops = launchOf(contract);
     std::optional<MergedProducts> merged = mergedProducts(ops);
     if (ops.front() != contract || !merged || merged->count == 1) return;
-    if (isFasterMerged(*describeGemm(contract), *merged)) return;
+    if (isFasterMerged(*describeGemm(contract), *merged, target)) return;
     for (Operation *op : ops) op->removeAttr(attrs::launch);
   });
 }
@@ -44,7 +44,7 @@ static FailureOr<CompiledProgram> generateForCpu(ModuleOp module, const CodegenO
   if (failed(target)) return failure();
   if (!planned) return module.emitError("expected the arena's size in `tsr.arena`; has `schedule` run?");
   Observer observer(options);
-  splitSlowProducts(module);
+  splitSlowProducts(module, *target);
 
   OwningOpRef<ModuleOp> code = ModuleOp::create(UnknownLoc::get(context));
   int threads = options.threads;
@@ -70,7 +70,7 @@ static FailureOr<CompiledProgram> generateForCpu(ModuleOp module, const CodegenO
     };
     auto emitContraction = [&](ArrayRef<ContractOp> ops, const GemmDescription &description,
                                const MergedProducts &merged) -> std::optional<KernelCall> {
-      if (merged.count == 1 && !isFasterGenerated(description)) return std::nullopt;
+      if (merged.count == 1 && !isFasterGenerated(description, *target)) return std::nullopt;
       KernelInterface interface = kernels.emit(description, merged, userName(ops.front()));
       note(interface, [&] { return workOf(ops); }, runsPerCall(ops.front()));
       return KernelCall{interface.name, interface, {}};

@@ -220,7 +220,7 @@ LogicalResult PlanChecker::checkResult(OpResult result, ArrayRef<Operation *> op
   for (Operation *other : ops) {
     for (Value operand : other->getOperands())
       if (other != op && doOverlap(operand, result))
-        return op->emitError("writes a result over what another kernel of its launch reads");
+        return op->emitError("writes a result over what another op of its launch reads");
     for (OpResult made : other->getResults())
       if (made != result && doOverlap(made, result))
         return op->emitError(other == op ? "two results overlap" : "two results of a launch overlap");

@@ -32,7 +32,7 @@ static SmallVector<unsigned> operandsIn(Operation *op, Value root) {
   return found;
 }
 
-/// Whether another kernel of the launch of `op` reads the buffer that `value` lies in.
+/// Whether another op of the launch of `op` reads the buffer that `value` lies in.
 static bool isReadInLaunch(Value value, Operation *op) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     return isStorageView(user) ? isReadInLaunch(user->getResult(0), op) : user != op && isSameLaunch(op, user);
@@ -50,7 +50,8 @@ bool tessera::mayTakeStorage(Operation *op, Value dying, Value made) {
   }
   if (auto contract = dyn_cast<ContractOp>(op)) {
     if (made != contract.getResult() || !contract.getInit()) return false;
-    return contract.getInitMutable().begin()->getOperandNumber() == operand && coversRoot(contract.getInit());
+    return contract.getInitMutable().begin()->getOperandNumber() == operand && coversRoot(contract.getInit()) &&
+           !isReadInLaunch(dying, op);
   }
   if (auto repeat = dyn_cast<RepeatOp>(op)) {
     if (operand >= repeat.getCarried().size() || !coversRoot(repeat.getCarried()[operand])) return false;

@@ -1,7 +1,8 @@
-//===- Launches.h - kernels that one launch runs ---------------------------===//
+//===- Launches.h - ops that one launch runs -------------------------------===//
 //
 // On a GPU a launch takes some microseconds, which is more than most small kernels do. So kernels of a block that do not depend
-// on one another are put next to each other and marked with one number, `tsr.launch`: they run at one moment.
+// on one another are put next to each other and marked with one number, `tsr.launch`: they run at one moment. (On a CPU contractions
+// are, see Merges.h.)
 //
 //===----------------------------------------------------------------------===//
 

@@ -105,29 +105,44 @@ static void merge(const Group &group, int64_t number) {
   }
 }
 
+namespace {
+/// Merges as many groups as are good.
+class Merger {
+public:
+  Merger(func::FuncOp function, llvm::function_ref<bool()> isGood) : before(function), isGood(isGood) {}
+
+  /// All of `groups` together; where that is refused, each half, and so on: the few that cannot be merged cost some tries each, not
+  /// each of all.
+  void take(ArrayRef<Group> groups) {
+    if (groups.empty()) return;
+    for (const Group &group : groups) merge(group, number++);
+    if (isGood()) return llvm::append_range(taken, groups);
+    before.restore();
+    number = 0;
+    for (const Group &group : taken) merge(group, number++);
+    if (groups.size() == 1) return;
+    take(groups.take_front(groups.size() / 2));
+    take(groups.drop_front(groups.size() / 2));
+  }
+
+  unsigned countMerged() const {
+    unsigned count = 0;
+    for (const Group &group : taken) count += group.size() - 1;
+    return count;
+  }
+
+private:
+  OpOrder before;
+  llvm::function_ref<bool()> isGood;
+  SmallVector<Group> taken;
+  int64_t number = 0;
+};
+} // namespace
+
 unsigned tessera::mergeContractions(func::FuncOp function, llvm::function_ref<bool()> isGood) {
   SmallVector<Group> groups = findGroups(function.getBody().front());
   function.walk([&](RepeatOp repeat) { llvm::append_range(groups, findGroups(repeat.getBlock())); });
-  if (groups.empty()) return 0;
-  OpOrder before(function);
-  int64_t number = 0;
-  unsigned merged = 0;
-  for (const Group &group : groups) merge(group, number++), merged += group.size() - 1;
-  if (isGood()) return merged;
-
-  // Some need copies or memory: each by itself.
-  before.restore();
-  SmallVector<Group> kept;
-  for (const Group &group : groups) {
-    merge(group, static_cast<int64_t>(kept.size()));
-    if (isGood()) {
-      kept.push_back(group);
-      continue;
-    }
-    before.restore();
-    for (auto [i, other] : llvm::enumerate(kept)) merge(other, static_cast<int64_t>(i));
-  }
-  merged = 0;
-  for (const Group &group : kept) merged += group.size() - 1;
-  return merged;
+  Merger merger(function, isGood);
+  merger.take(groups);
+  return merger.countMerged();
 }

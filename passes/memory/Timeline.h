@@ -3,7 +3,7 @@
 // The ops of an entry function on one line: a repeat takes a moment where it
 // begins, then come the moments of its body, then one where it ends. What a
 // repeat reads lives until it ends; what its body makes lives within one iteration.
-// The kernels of a launch have one moment.
+// The ops of a launch have one moment.
 //
 //===----------------------------------------------------------------------===//
 

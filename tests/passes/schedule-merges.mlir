@@ -58,3 +58,26 @@ module attributes {tsr.axes = ["t", "e", "f", "w"], tsr.phase = "tile"} {
     return %a, %b, %d : !tsr.tensor<[t: 64, w: 1024], f32>, !tsr.tensor<[t: 64, w: 1024], f32>, !tsr.tensor<[t: 64, f: 32], f32>
   }
 }
+
+// -----
+
+// A sum is taken up where it lies: not while it is another product's operand.
+// CHECK-LABEL: func.func @step
+// CHECK-NOT: tsr.launch
+// CHECK-NOT: tsr.reorder
+module attributes {tsr.axes = ["t", "e", "h"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[t: 32, e: 32], f32>, %w: !tsr.tensor<[e: 32, h: 16], f32>, %s: !tsr.tensor<[t: 32, h: 16], f32>) -> (!tsr.tensor<[t: 32, h: 16], f32>, !tsr.tensor<[t: 32, h: 16], f32>) {
+    %u = tsr.kernel "u" (%p = %s : !tsr.tensor<[t: 32, h: 16], f32>) parallel ["t", "h"] serial [] vector "h" -> (!tsr.tensor<[t: 32, h: 16], f32>) {
+      %r = tsr.exp %p : !tsr.tensor<[t: 32, h: 16], f32>
+      tsr.yield %r : !tsr.tensor<[t: 32, h: 16], f32>
+    }
+    %v = tsr.kernel "v" (%p = %s : !tsr.tensor<[t: 32, h: 16], f32>) parallel ["t", "h"] serial [] vector "h" -> (!tsr.tensor<[t: 32, h: 16], f32>) {
+      %r = tsr.tanh %p : !tsr.tensor<[t: 32, h: 16], f32>
+      tsr.yield %r : !tsr.tensor<[t: 32, h: 16], f32>
+    }
+    %y = tsr.rename %v ["t"] to ["e"] : !tsr.tensor<[t: 32, h: 16], f32> -> !tsr.tensor<[e: 32, h: 16], f32>
+    %a = tsr.contract %x, %y over ["e"] init %u : (!tsr.tensor<[t: 32, e: 32], f32>, !tsr.tensor<[e: 32, h: 16], f32>, !tsr.tensor<[t: 32, h: 16], f32>) -> !tsr.tensor<[t: 32, h: 16], f32>
+    %b = tsr.contract %x, %w over ["e"] init %v : (!tsr.tensor<[t: 32, e: 32], f32>, !tsr.tensor<[e: 32, h: 16], f32>, !tsr.tensor<[t: 32, h: 16], f32>) -> !tsr.tensor<[t: 32, h: 16], f32>
+    return %a, %b : !tsr.tensor<[t: 32, h: 16], f32>, !tsr.tensor<[t: 32, h: 16], f32>
+  }
+}

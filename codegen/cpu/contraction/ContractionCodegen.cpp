@@ -390,6 +390,11 @@ Ahead ContractionEmitter::willRead(bool isA, Stride stride, Value line, Value co
                                    Value steps) {
   int64_t bytes = bytesOf(isA ? gemm.typeA : gemm.typeB);
   Value start = isA ? aAt(line, k) : bAt(k, line);
+  if (isA ? plan.merged.mergesRows() : plan.merged.mergesColumns()) { // of the first of several operands
+    int64_t lines = isA ? gemm.m() : gemm.n();
+    mostLines = std::min(mostLines, lines);
+    count = code.smin(count, code.sub(code.index(lines), (isA ? ofRow(line) : ofColumn(line)).index));
+  }
   auto cacheLines = [&](int64_t numbers) -> int64_t { return llvm::divideCeil(numbers * bytes, lineBytes); };
   if (stride.line == 1) return {start, stride.step * bytes, cacheLines(mostLines), steps};
   Value isAny = code.icmp(LLVM::ICmpPredicate::sgt, steps, code.index(0));

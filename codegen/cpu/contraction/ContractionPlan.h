@@ -16,8 +16,8 @@
 // memory, for as many rows as stay in the second level cache, and the two loops over blocks of K and of rows run inside one over
 // these.
 //
-// b is read where it lies if that is seldom and its rows are contiguous; a also if its columns are contiguous, however
-// often, or if few panels meet its rows.
+// b is read where it lies if that is seldom and its rows are contiguous; a also if few panels meet its rows, or if its columns are
+// contiguous, however often, where the processor fetches ahead from one k to the next.
 // What comes next is fetched meanwhile (Ahead.h).
 //
 // With AMX, which multiplies ten times as fast, packing and reading again cost more: blocks of b are a quarter of the second

@@ -14,9 +14,18 @@ struct Row {
 };
 } // namespace
 
-static constexpr Row table[] = {
-#include "codegen/cpu/contraction/Speeds.inc"
+static constexpr Row amd[] = {
+#include "codegen/cpu/contraction/SpeedsAmd.inc"
 };
+
+static constexpr Row intel[] = {
+#include "codegen/cpu/contraction/SpeedsIntel.inc"
+};
+
+static llvm::ArrayRef<Row> tableOf(const CpuTarget &target) {
+  if (target.fetchesAcrossPages) return amd;
+  return intel;
+}
 
 /// Differences below this are noise; the generated code has no library's call around it.
 static constexpr double worthALibrary = 1.03;
@@ -28,11 +37,11 @@ static double distance(const Row &row, const GemmDescription &gemm) {
          doublings(row.batch, gemm.batch()) / 2;
 }
 
-ContractionSpeed tessera::speedOf(const GemmDescription &gemm) {
+ContractionSpeed tessera::speedOf(const GemmDescription &gemm, const CpuTarget &target) {
   bool transposedA = gemm.stridesA.back() != 1, transposedB = gemm.stridesB.back() != 1;
   const Row *nearest = nullptr;
   double least = std::numeric_limits<double>::infinity();
-  for (const Row &row : table) {
+  for (const Row &row : tableOf(target)) {
     if (row.transposedA != transposedA || row.transposedB != transposedB) continue;
     double apart = distance(row, gemm);
     if (apart < least) least = apart, nearest = &row;
@@ -40,19 +49,19 @@ ContractionSpeed tessera::speedOf(const GemmDescription &gemm) {
   return {nearest->generated, nearest->library};
 }
 
-bool tessera::isFasterMerged(const GemmDescription &gemm, const MergedProducts &merged) {
+bool tessera::isFasterMerged(const GemmDescription &gemm, const MergedProducts &merged, const CpuTarget &target) {
   if (gemm.typeA != NumberType::F32) return true;
   GemmDescription all = gemm;
   if (merged.shared == MergedProducts::B)
     all.dimsA[all.dimsA.size() - 2] *= merged.count, all.dimsC[all.dimsC.size() - 2] *= merged.count;
   else
     all.dimsB.back() *= merged.count, all.dimsC.back() *= merged.count;
-  ContractionSpeed one = speedOf(gemm);
-  return speedOf(all).generated >= std::max(one.generated, one.library);
+  ContractionSpeed one = speedOf(gemm, target);
+  return speedOf(all, target).generated >= std::max(one.generated, one.library);
 }
 
-bool tessera::isFasterGenerated(const GemmDescription &gemm) {
+bool tessera::isFasterGenerated(const GemmDescription &gemm, const CpuTarget &target) {
   if (gemm.typeA != NumberType::F32) return true;
-  ContractionSpeed speed = speedOf(gemm);
+  ContractionSpeed speed = speedOf(gemm, target);
   return speed.library < worthALibrary * speed.generated;
 }
