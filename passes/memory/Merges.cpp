@@ -14,6 +14,7 @@
 #include "passes/memory/Launches.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include <tuple>
 
 using namespace mlir;
 using namespace tessera;
@@ -23,17 +24,7 @@ static constexpr int64_t mostOwn = 512;
 /// Products computed as one, at most: what is packed of the others' operands is to stay in the second level cache.
 static constexpr size_t mostMerged = 8;
 
-namespace {
 using Group = SmallVector<Operation *>;
-
-/// What the products of a group have in common.
-struct Key {
-  Value root;
-  int64_t offset;
-  MergedProducts::Operand shared;
-  bool operator==(const Key &) const = default;
-};
-} // namespace
 
 /// Whether an op can stand right behind `first`, perhaps with the views that it reads through.
 static bool mayFollow(Operation *op, Operation *first) {
@@ -56,13 +47,8 @@ static void advanceViews(Operation *op, Operation *first) {
 
 /// Contractions of a block that can be computed as one, in their order.
 static SmallVector<Group> findGroups(Block &block) {
-  SmallVector<std::pair<Key, SmallVector<Group>>> byOperand;
+  llvm::MapVector<std::tuple<Value, int64_t, unsigned>, SmallVector<Group>> byOperand; // root, offset, which one it is
   llvm::SmallPtrSet<Operation *, 16> taken;
-  auto groupsOf = [&](const Key &key) -> SmallVector<Group> & {
-    for (auto &[own, groups] : byOperand)
-      if (own == key) return groups;
-    return byOperand.emplace_back(key, SmallVector<Group>()).second;
-  };
   for (Operation &op : block) {
     auto contract = dyn_cast<ContractOp>(op);
     std::optional<GemmDescription> gemm = contract ? describeGemm(contract) : std::nullopt;
@@ -71,7 +57,7 @@ static SmallVector<Group> findGroups(Block &block) {
     for (auto shared : {MergedProducts::A, MergedProducts::B}) {
       if (!isMergeable(*gemm, shared) || (shared == MergedProducts::A ? gemm->n() : gemm->m()) > mostOwn) continue;
       Value operand = shared == MergedProducts::A ? a : b;
-      SmallVector<Group> &groups = groupsOf({viewRoot(operand), offsetInRoot(operand), shared});
+      SmallVector<Group> &groups = byOperand[{viewRoot(operand), offsetInRoot(operand), shared}];
       auto takes = [&](const Group &group) {
         return group.size() < mostMerged && describeGemm(cast<ContractOp>(group.front())) == gemm &&
                mayFollow(&op, group.front());
