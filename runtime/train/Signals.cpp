@@ -2,8 +2,10 @@
 
 #include "runtime/train/Signals.h"
 
+#include <atomic>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 
 namespace tessera::runtime {
 
@@ -16,11 +18,22 @@ static bool caught(int signal) {
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN && action.sa_handler != SIG_DFL;
 }
 
+/// When the first SIGINT or SIGTERM came, in milliseconds; 0: none has.
+static std::atomic<int64_t> firstStop = 0;
+static_assert(std::atomic<int64_t>::is_always_lock_free); // it is used in a signal handler
+
+/// Signals that come so soon after another are one request: `timeout` and managers of jobs send them to the process and to its group.
+static constexpr int64_t sameRequest = 1000;
+
 static void onStop(int signal) {
+  timespec time = {};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  int64_t now = int64_t(time.tv_sec) * 1000 + time.tv_nsec / 1000000, first = 0;
   stopSignal = signal;
-  // The next one does what it does without us: it ends the process.
-  for (int other : {SIGINT, SIGTERM})
-    if (caught(other)) std::signal(other, SIG_DFL);
+  if (firstStop.compare_exchange_strong(first, now) || now - first < sameRequest) return;
+  // This one does what it does without us: it ends the process.
+  std::signal(signal, SIG_DFL);
+  raise(signal);
 }
 
 /// A terminal that goes away says so twice, as the shell and as the system, and SIGTERM may come with it.
@@ -42,6 +55,7 @@ static void handle(int signal, void (*handler)(int)) {
 
 Signals::Signals() {
   stopSignal = 0;
+  firstStop = 0;
   saveAsked = 0;
   handle(SIGINT, onStop);
   handle(SIGTERM, onStop);

@@ -5,7 +5,8 @@
 
 namespace tessera::runtime {
 
-/// Catches SIGINT, SIGTERM and SIGHUP (finish the step, save, stop; a second SIGINT or SIGTERM ends the process at once)
+/// Catches SIGINT, SIGTERM and SIGHUP (finish the step, save, stop; a second SIGINT or SIGTERM, a second later or more, ends the
+/// process at once)
 /// and SIGUSR1 (save and go on) while it lives; none of them if it was ignored before.
 class Signals {
 public:
