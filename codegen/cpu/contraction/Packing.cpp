@@ -280,14 +280,29 @@ void Packer::transposeAmxRows(Value source, Value stride, Value steps, Value lin
             [&] { transposeBlock(rest[0], rest[1], code.sub(steps, whole)); });
 }
 
+static LLVM::LLVMFunctionType packType(Code &code) {
+  Type pointer = code.pointer(), i64 = code.i64();
+  return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), {pointer, i64, i64, i64, pointer});
+}
+
+namespace {
+/// Of a function that packs, in their order.
+struct PackArguments {
+  Value source, stride, steps, lines, panels;
+};
+} // namespace
+
+static PackArguments packArguments(LLVM::LLVMFuncOp function) {
+  auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
+  return {argument(0), argument(1), argument(2), argument(3), argument(4)};
+}
+
 LLVM::LLVMFuncOp MatrixFunctions::packAmxRows(bool transposing, PanelFormat format) {
   std::string name = (transposing ? "tsr_pack_rows_transposing" : "tsr_pack_rows") + suffixOf(format);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   Code code(UnknownLoc::get(module.getContext()));
-  Type pointer = code.pointer(), i64 = code.i64();
-  auto function = begin(code, name, {pointer, i64, i64, i64, pointer});
-  auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
-  Value source = argument(0), stride = argument(1), steps = argument(2), lines = argument(3), panels = argument(4);
+  auto function = begin(code, name, packType(code).getParams());
+  auto [source, stride, steps, lines, panels] = packArguments(function);
   constexpr int64_t width = 2 * amxRows;
   Packer packer{code, format, width, lanes};
   Value units = format.units(code, steps);
@@ -307,10 +322,8 @@ LLVM::LLVMFuncOp MatrixFunctions::pack(unsigned width, bool transposing, PanelFo
   std::string name = (transposing ? "tsr_pack_transposing_" : "tsr_pack_") + std::to_string(width) + suffixOf(format);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   Code code(UnknownLoc::get(module.getContext()));
-  Type pointer = code.pointer(), i64 = code.i64();
-  auto function = begin(code, name, {pointer, i64, i64, i64, pointer});
-  auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
-  Value source = argument(0), stride = argument(1), steps = argument(2), lines = argument(3), panels = argument(4);
+  auto function = begin(code, name, packType(code).getParams());
+  auto [source, stride, steps, lines, panels] = packArguments(function);
   Packer packer{code, format, width, lanes};
   if (format.amx && !transposing) {
     packer.copyAmxColumns(source, stride, steps, lines, panels);
