@@ -1,8 +1,8 @@
 //===- Frontend.cpp - from a model file to tsr IR --------------------------===//
 
 #include "frontend/Frontend.h"
-#include "frontend/Elaborator.h"
-#include "frontend/Scope.h"
+#include "frontend/elaborate/Elaborator.h"
+#include "frontend/names/Scope.h"
 
 using namespace tessera;
 using llvm::StringRef;

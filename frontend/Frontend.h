@@ -3,7 +3,7 @@
 #ifndef TESSERA_FRONTEND_FRONTEND_H
 #define TESSERA_FRONTEND_FRONTEND_H
 
-#include "frontend/Diagnostics.h"
+#include "frontend/diagnostics/Diagnostics.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"

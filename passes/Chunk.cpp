@@ -27,8 +27,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/GraphBuilder.h"
-#include "ir/Program.h"
+#include "ir/dialect/GraphBuilder.h"
+#include "ir/program/Program.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"

@@ -17,7 +17,7 @@
 //   1. Take the ops of the block before the gradient; those inside a repeat belong to its adjoint.
 //   2. Seed: the gradient of the loss with respect to itself is a `tsr.seed`, not a constant, so that loss scaling
 //      (not there yet) finds it.
-//   3. Walk back along what depends on `wrt` (ir/ReverseMode.h); each op brings its adjoint (ir/Adjoints*.cpp), and the
+//   3. Walk back along what depends on `wrt` (ir/autodiff/ReverseMode.h); each op brings its adjoint (ir/Adjoints*.cpp), and the
 //      adjoint of a repeat is a reversed repeat whose saved values are stacked results of the forward one.
 //   4. A value of `wrt` that the loss does not depend on has the gradient 0.
 //
@@ -26,7 +26,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/ReverseMode.h"
+#include "ir/autodiff/ReverseMode.h"
 #include "passes/Passes.h"
 
 namespace tessera {

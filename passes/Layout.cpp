@@ -28,7 +28,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "passes/Passes.h"
 #include "passes/layout/OrderChoice.h"
 #include "passes/layout/Orders.h"

@@ -3,7 +3,7 @@
 #ifndef TESSERA_PASSES_PASSES_H
 #define TESSERA_PASSES_PASSES_H
 
-#include "ir/Tsr.h"
+#include "ir/dialect/Tsr.h"
 #include "mlir/Pass/Pass.h"
 
 namespace tessera {

@@ -1,7 +1,7 @@
 //===- Pipeline.cpp - the order of the phases -----------------------------===//
 
 #include "passes/Pipeline.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
 #include "llvm/Support/raw_ostream.h"

@@ -19,12 +19,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "passes/Passes.h"
-#include "passes/layout/Views.h"
+#include "passes/analysis/Views.h"
+#include "passes/launch/Launches.h"
+#include "passes/launch/Merges.h"
 #include "passes/memory/Copies.h"
-#include "passes/memory/Launches.h"
-#include "passes/memory/Merges.h"
 #include "passes/memory/Storage.h"
 
 namespace tessera {

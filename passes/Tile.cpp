@@ -23,7 +23,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/tile/GpuTiles.h"

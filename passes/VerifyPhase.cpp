@@ -1,7 +1,7 @@
 //===- VerifyPhase.cpp - what must hold after each phase ------------------===//
 
-#include "ir/GraphBuilder.h"
-#include "ir/Program.h"
+#include "ir/dialect/GraphBuilder.h"
+#include "ir/program/Program.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/fusion/CheckKernels.h"

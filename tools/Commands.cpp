@@ -1,13 +1,13 @@
 //===- Commands.cpp - what each command does ------------------------------===//
 
 #include "tools/Commands.h"
-#include "codegen/cpu/Target.h"
-#include "codegen/cuda/Nvrtc.h"
-#include "frontend/Diagnostics.h"
-#include "ir/Program.h"
+#include "codegen/cpu/object/Target.h"
+#include "codegen/cuda/nvrtc/Nvrtc.h"
+#include "frontend/diagnostics/Diagnostics.h"
+#include "ir/program/Program.h"
 #include "passes/Pipeline.h"
 #include "passes/memory/BufferList.h"
-#include "runtime/Payload.h"
+#include "runtime/program/Payload.h"
 #include "tools/Outputs.h"
 #include "tools/ProgramCache.h"
 #include "tools/Report.h"

@@ -3,7 +3,7 @@
 #ifndef TESSERA_TOOLS_COMMANDS_H
 #define TESSERA_TOOLS_COMMANDS_H
 
-#include "codegen/host/Program.h"
+#include "codegen/program/Program.h"
 #include "tools/Input.h"
 
 namespace tessera {

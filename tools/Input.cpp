@@ -2,7 +2,7 @@
 
 #include "tools/Input.h"
 #include "frontend/Frontend.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/ProgramCache.h"
-#include "codegen/cpu/Target.h"
-#include "codegen/cuda/Nvrtc.h"
+#include "codegen/cpu/object/Target.h"
+#include "codegen/cuda/nvrtc/Nvrtc.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"

@@ -3,7 +3,7 @@
 #ifndef TESSERA_TOOLS_PROGRAMCACHE_H
 #define TESSERA_TOOLS_PROGRAMCACHE_H
 
-#include "codegen/host/Program.h"
+#include "codegen/program/Program.h"
 #include "tools/ContentCache.h"
 #include <optional>
 #include <string>

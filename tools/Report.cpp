@@ -1,7 +1,7 @@
 //===- Report.cpp - what the compiler decided, as a page ------------------===//
 
 #include "tools/Report.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "passes/OutputFile.h"
 #include "passes/precision/Policy.h"
 #include "passes/precision/Roundings.h"

@@ -1,8 +1,8 @@
 //===- TargetOption.cpp - what `--target` says ------------------------------===//
 
 #include "tools/TargetOption.h"
-#include "codegen/cuda/Nvrtc.h"
-#include "ir/Program.h"
+#include "codegen/cuda/nvrtc/Nvrtc.h"
+#include "ir/program/Program.h"
 #include "passes/Pipeline.h"
 #include "passes/precision/Policy.h"
 #include "tools/ContentCache.h"

@@ -3,7 +3,7 @@
 #ifndef TESSERA_TOOLS_TARGETOPTION_H
 #define TESSERA_TOOLS_TARGETOPTION_H
 
-#include "codegen/host/Program.h"
+#include "codegen/program/Program.h"
 
 namespace tessera {
 

@@ -1,6 +1,6 @@
 //===- tessera-opt.cpp - MLIR's opt tool with the tsr dialect -------------===//
 
-#include "ir/Tsr.h"
+#include "ir/dialect/Tsr.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"

@@ -1,6 +1,6 @@
 //===- tessera.cpp - the compiler's command line --------------------------===//
 
-#include "frontend/Diagnostics.h"
+#include "frontend/diagnostics/Diagnostics.h"
 #include "tools/Commands.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"

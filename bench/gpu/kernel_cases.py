@@ -1,4 +1,4 @@
-"""Recorded kernels (tests/cuda/KernelRecorder): what they are launched with, and whether what they leave is what was stored.
+"""Recorded kernels (tests/codegen/cuda/KernelRecorder): what they are launched with, and whether what they leave is what was stored.
 
 A folder holds pairs NAME.jsonl, a case a line, and NAME.bin, the bytes before and after the launch.
 """

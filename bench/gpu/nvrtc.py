@@ -1,4 +1,4 @@
-"""NVRTC, as codegen/cuda/Nvrtc.cpp calls it: CUDA C++ to machine code, or to PTX for GPUs that are younger than it is."""
+"""NVRTC, as codegen/cuda/nvrtc/Nvrtc.cpp calls it: CUDA C++ to machine code, or to PTX for GPUs that are younger than it is."""
 
 import ctypes
 import glob

@@ -1,10 +1,10 @@
 //===- KernelCodegen.cpp - from tsr.kernel to a function ------------------===//
 
 #include "codegen/cpu/KernelCodegen.h"
-#include "codegen/cpu/LoopNestEmitter.h"
 #include "codegen/cpu/contraction/ContractionCodegen.h"
+#include "codegen/cpu/kernel/LoopNestEmitter.h"
 #include "codegen/cpu/tiled/TiledCodegen.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;

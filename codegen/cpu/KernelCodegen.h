@@ -9,9 +9,9 @@
 #define TESSERA_CODEGEN_CPU_KERNELCODEGEN_H
 
 #include "codegen/WorkSharing.h"
-#include "codegen/cpu/Target.h"
 #include "codegen/cpu/contraction/ContractionPlan.h"
-#include "ir/KernelFingerprint.h"
+#include "codegen/cpu/object/Target.h"
+#include "ir/program/KernelFingerprint.h"
 #include "llvm/ADT/StringSet.h"
 #include <map>
 

@@ -1,9 +1,9 @@
 //===- CudaKernels.cpp - the distinct kernels of a program as CUDA C++ ------===//
 
 #include "codegen/cuda/CudaKernels.h"
-#include "codegen/cuda/KernelWriter.h"
-#include "codegen/cuda/TileWriter.h"
-#include "ir/Program.h"
+#include "codegen/cuda/tile/TileWriter.h"
+#include "codegen/cuda/writer/KernelWriter.h"
+#include "ir/program/Program.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"

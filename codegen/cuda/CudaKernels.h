@@ -4,8 +4,8 @@
 #define TESSERA_CODEGEN_CUDA_CUDAKERNELS_H
 
 #include "codegen/KernelArgument.h"
-#include "codegen/cuda/Schedule.h"
-#include "ir/KernelFingerprint.h"
+#include "codegen/cuda/writer/Schedule.h"
+#include "ir/program/KernelFingerprint.h"
 #include "llvm/ADT/StringSet.h"
 #include <map>
 #include <memory>

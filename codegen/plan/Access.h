@@ -11,7 +11,7 @@
 #ifndef TESSERA_CODEGEN_PLAN_ACCESS_H
 #define TESSERA_CODEGEN_PLAN_ACCESS_H
 
-#include "ir/Tsr.h"
+#include "ir/dialect/Tsr.h"
 #include <memory>
 
 namespace tessera {

@@ -1,9 +1,9 @@
 //===- CheckKernels.cpp - what holds after `fuse` -----------------------------------===//
 
 #include "passes/fusion/CheckKernels.h"
+#include "passes/analysis/Views.h"
 #include "passes/fusion/Groups.h"
-#include "passes/layout/Gemm.h"
-#include "passes/layout/Views.h"
+#include "passes/gemm/Gemm.h"
 
 using namespace mlir;
 using namespace tessera;

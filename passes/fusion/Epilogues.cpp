@@ -13,11 +13,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/Gelu.h"
-#include "ir/Program.h"
+#include "ir/dialect/Gelu.h"
+#include "ir/program/Program.h"
+#include "passes/analysis/Views.h"
 #include "passes/fusion/Prepare.h"
-#include "passes/layout/Gemm.h"
-#include "passes/layout/Views.h"
+#include "passes/gemm/Gemm.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

@@ -1,9 +1,9 @@
 //===- Groups.cpp - which ops run as one kernel --------------------------------===//
 
 #include "passes/fusion/Groups.h"
-#include "ir/GraphBuilder.h"
+#include "ir/dialect/GraphBuilder.h"
+#include "passes/analysis/Views.h"
 #include "passes/layout/OrderChoice.h"
-#include "passes/layout/Views.h"
 #include <queue>
 
 using namespace mlir;

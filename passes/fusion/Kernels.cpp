@@ -1,7 +1,7 @@
 //===- Kernels.cpp - makes kernels of groups -----------------------------------===//
 
 #include "passes/fusion/Kernels.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/layout/OrderChoice.h"
 

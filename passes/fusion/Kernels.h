@@ -3,7 +3,7 @@
 #ifndef TESSERA_PASSES_FUSION_KERNELS_H
 #define TESSERA_PASSES_FUSION_KERNELS_H
 
-#include "ir/KernelFingerprint.h"
+#include "ir/program/KernelFingerprint.h"
 #include "passes/fusion/Groups.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>

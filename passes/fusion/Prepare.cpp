@@ -1,12 +1,12 @@
 //===- Prepare.cpp - rewrites that make ops ready to be grouped ---------------===//
 
 #include "passes/fusion/Prepare.h"
-#include "ir/GraphBuilder.h"
-#include "ir/Program.h"
-#include "ir/Repeats.h"
+#include "ir/dialect/GraphBuilder.h"
+#include "ir/program/Program.h"
+#include "ir/program/Repeats.h"
+#include "passes/analysis/Views.h"
 #include "passes/fusion/Groups.h"
-#include "passes/layout/Gemm.h"
-#include "passes/layout/Views.h"
+#include "passes/gemm/Gemm.h"
 
 using namespace mlir;
 using namespace tessera;

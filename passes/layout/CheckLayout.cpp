@@ -1,9 +1,9 @@
 //===- CheckLayout.cpp - what holds after `layout` --------------------------------===//
 
 #include "passes/layout/CheckLayout.h"
-#include "ir/Program.h"
-#include "passes/layout/Gemm.h"
-#include "passes/layout/Views.h"
+#include "ir/program/Program.h"
+#include "passes/analysis/Views.h"
+#include "passes/gemm/Gemm.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -7,7 +7,7 @@
 #ifndef TESSERA_PASSES_LAYOUT_ORDERCHOICE_H
 #define TESSERA_PASSES_LAYOUT_ORDERCHOICE_H
 
-#include "passes/layout/Gemm.h"
+#include "passes/gemm/Gemm.h"
 
 namespace tessera {
 

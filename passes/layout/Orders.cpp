@@ -1,7 +1,7 @@
 //===- Orders.cpp - which memory order each value gets -----------------------===//
 
 #include "passes/layout/Orders.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "passes/layout/OrderChoice.h"
 #include "llvm/ADT/TypeSwitch.h"
 

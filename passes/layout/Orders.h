@@ -3,7 +3,7 @@
 #ifndef TESSERA_PASSES_LAYOUT_ORDERS_H
 #define TESSERA_PASSES_LAYOUT_ORDERS_H
 
-#include "ir/GraphBuilder.h"
+#include "ir/dialect/GraphBuilder.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tessera {

@@ -1,8 +1,8 @@
 //===- BufferList.cpp - every buffer of the arena -----------------------------------===//
 
 #include "passes/memory/BufferList.h"
-#include "ir/Program.h"
-#include "passes/layout/Views.h"
+#include "ir/program/Program.h"
+#include "passes/analysis/Views.h"
 #include "passes/memory/Storage.h"
 #include <tuple>
 

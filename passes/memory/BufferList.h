@@ -3,7 +3,7 @@
 #ifndef TESSERA_PASSES_MEMORY_BUFFERLIST_H
 #define TESSERA_PASSES_MEMORY_BUFFERLIST_H
 
-#include "ir/Tsr.h"
+#include "ir/dialect/Tsr.h"
 #include <string>
 #include <vector>
 

@@ -10,10 +10,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/memory/CheckPlan.h"
-#include "ir/Program.h"
-#include "passes/layout/Views.h"
+#include "ir/program/Program.h"
+#include "passes/analysis/Views.h"
+#include "passes/launch/Launches.h"
 #include "passes/memory/InPlace.h"
-#include "passes/memory/Launches.h"
 #include "passes/memory/Offsets.h"
 #include "passes/memory/Storage.h"
 #include <map>

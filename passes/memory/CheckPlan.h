@@ -3,7 +3,7 @@
 #ifndef TESSERA_PASSES_MEMORY_CHECKPLAN_H
 #define TESSERA_PASSES_MEMORY_CHECKPLAN_H
 
-#include "ir/Tsr.h"
+#include "ir/dialect/Tsr.h"
 
 namespace tessera {
 

@@ -1,8 +1,8 @@
 //===- Copies.cpp - explicit copies where storage cannot be shared -----------------===//
 
 #include "passes/memory/Copies.h"
-#include "ir/Program.h"
-#include "passes/layout/Views.h"
+#include "ir/program/Program.h"
+#include "passes/analysis/Views.h"
 #include "passes/memory/Storage.h"
 #include "llvm/ADT/DenseSet.h"
 

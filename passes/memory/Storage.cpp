@@ -16,8 +16,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/memory/Storage.h"
-#include "ir/Program.h"
-#include "passes/layout/Views.h"
+#include "ir/program/Program.h"
+#include "passes/analysis/Views.h"
 #include "passes/memory/InPlace.h"
 
 using namespace mlir;

@@ -10,8 +10,8 @@
 #ifndef TESSERA_PASSES_MEMORY_STORAGE_H
 #define TESSERA_PASSES_MEMORY_STORAGE_H
 
+#include "passes/analysis/Timeline.h"
 #include "passes/memory/Offsets.h"
-#include "passes/memory/Timeline.h"
 #include "llvm/ADT/StringMap.h"
 #include <vector>
 

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/precision/Casts.h"
-#include "ir/Repeats.h"
+#include "ir/program/Repeats.h"
 
 using namespace mlir;
 using namespace tessera;

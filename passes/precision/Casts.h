@@ -3,7 +3,7 @@
 #ifndef TESSERA_PASSES_PRECISION_CASTS_H
 #define TESSERA_PASSES_PRECISION_CASTS_H
 
-#include "ir/GraphBuilder.h"
+#include "ir/dialect/GraphBuilder.h"
 #include "passes/precision/Plan.h"
 
 namespace tessera {

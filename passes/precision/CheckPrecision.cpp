@@ -1,7 +1,7 @@
 //===- CheckPrecision.cpp - what holds after the phase `precision` ----------===//
 
 #include "passes/precision/CheckPrecision.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "passes/precision/Fp8Plan.h"
 #include "passes/precision/Policy.h"
 

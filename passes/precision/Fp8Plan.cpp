@@ -1,7 +1,7 @@
 //===- Fp8Plan.cpp - which contractions multiply numbers of eight bits ----===//
 
 #include "passes/precision/Fp8Plan.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "passes/precision/Flow.h"
 #include "passes/precision/Policy.h"
 #include "llvm/ADT/MapVector.h"

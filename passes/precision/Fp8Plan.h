@@ -14,7 +14,7 @@
 #ifndef TESSERA_PASSES_PRECISION_FP8PLAN_H
 #define TESSERA_PASSES_PRECISION_FP8PLAN_H
 
-#include "ir/Tsr.h"
+#include "ir/dialect/Tsr.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tessera {

@@ -17,8 +17,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/precision/LossScaling.h"
-#include "ir/Program.h"
-#include "ir/Repeats.h"
+#include "ir/program/Program.h"
+#include "ir/program/Repeats.h"
 #include "passes/state/NewState.h"
 #include <limits>
 

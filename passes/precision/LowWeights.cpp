@@ -14,8 +14,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/precision/LowWeights.h"
-#include "ir/GraphBuilder.h"
-#include "ir/Program.h"
+#include "ir/dialect/GraphBuilder.h"
+#include "ir/program/Program.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/xxhash.h"
 

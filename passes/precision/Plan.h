@@ -25,7 +25,7 @@
 #ifndef TESSERA_PASSES_PRECISION_PLAN_H
 #define TESSERA_PASSES_PRECISION_PLAN_H
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace tessera {
 

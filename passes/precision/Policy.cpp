@@ -1,7 +1,7 @@
 //===- Policy.cpp - which ops gain from a low type --------------------------===//
 
 #include "passes/precision/Policy.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -3,7 +3,7 @@
 #ifndef TESSERA_PASSES_PRECISION_POLICY_H
 #define TESSERA_PASSES_PRECISION_POLICY_H
 
-#include "ir/Tsr.h"
+#include "ir/dialect/Tsr.h"
 #include <optional>
 
 namespace tessera {

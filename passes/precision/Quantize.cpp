@@ -30,8 +30,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/precision/Quantize.h"
-#include "ir/Program.h"
-#include "ir/Repeats.h"
+#include "ir/program/Program.h"
+#include "ir/program/Repeats.h"
 #include "passes/precision/Casts.h"
 #include "passes/precision/Fp8Plan.h"
 #include "passes/precision/Policy.h"

@@ -1,7 +1,7 @@
 //===- Roundings.cpp - the roundings of a program, to be read by people -----===//
 
 #include "passes/precision/Roundings.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "passes/precision/Fp8Plan.h"
 #include "passes/precision/Policy.h"
 #include "llvm/ADT/SetVector.h"

@@ -1,7 +1,7 @@
 //===- Shadow.cpp - the step in f32, beside the one in a low type -----------===//
 
 #include "passes/precision/Shadow.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 using namespace mlir;
 using namespace tessera;

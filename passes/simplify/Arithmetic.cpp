@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/IndexRange.h"
-#include "ir/Interpreter.h"
+#include "ir/interpreter/Interpreter.h"
+#include "ir/program/IndexRange.h"
 #include "passes/simplify/Match.h"
 
 using namespace mlir;

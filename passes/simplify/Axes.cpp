@@ -1,6 +1,6 @@
 //===- Axes.cpp - views that undo each other; reads that are slices -------===//
 
-#include "ir/IndexRange.h"
+#include "ir/program/IndexRange.h"
 #include "passes/simplify/Patterns.h"
 
 using namespace mlir;

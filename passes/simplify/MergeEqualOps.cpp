@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "mlir/IR/OperationSupport.h"
 #include "passes/simplify/Patterns.h"
 

@@ -3,7 +3,7 @@
 #ifndef TESSERA_PASSES_SIMPLIFY_PATTERNS_H
 #define TESSERA_PASSES_SIMPLIFY_PATTERNS_H
 
-#include "ir/GraphBuilder.h"
+#include "ir/dialect/GraphBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace tessera {

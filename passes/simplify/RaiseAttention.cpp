@@ -18,7 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/simplify/Match.h"
 #include "llvm/ADT/SetVector.h"

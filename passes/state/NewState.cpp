@@ -1,7 +1,7 @@
 //===- NewState.cpp - state in the table and in the entries ----------------===//
 
 #include "passes/state/NewState.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 using namespace mlir;
 using namespace tessera;

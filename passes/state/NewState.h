@@ -3,7 +3,7 @@
 #ifndef TESSERA_PASSES_STATE_NEWSTATE_H
 #define TESSERA_PASSES_STATE_NEWSTATE_H
 
-#include "ir/GraphBuilder.h"
+#include "ir/dialect/GraphBuilder.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace tessera {

@@ -1,7 +1,7 @@
 //===- Roles.cpp - contractions that make or read a matrix by rows ----------===//
 
 #include "passes/tile/Roles.h"
-#include "passes/layout/Gemm.h"
+#include "passes/gemm/Gemm.h"
 
 using namespace mlir;
 using namespace tessera;

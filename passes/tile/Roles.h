@@ -12,7 +12,7 @@
 #ifndef TESSERA_PASSES_TILE_ROLES_H
 #define TESSERA_PASSES_TILE_ROLES_H
 
-#include "ir/Tsr.h"
+#include "ir/dialect/Tsr.h"
 #include <optional>
 
 namespace tessera {

@@ -3,7 +3,7 @@
 #ifndef TESSERA_RUNTIME_CHECKPOINT_AXISORDER_H
 #define TESSERA_RUNTIME_CHECKPOINT_AXISORDER_H
 
-#include "runtime/Manifest.h"
+#include "runtime/program/Manifest.h"
 
 namespace tessera::runtime {
 

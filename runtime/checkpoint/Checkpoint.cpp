@@ -11,8 +11,8 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 
+#include "runtime/base/Hash.h"
 #include "runtime/checkpoint/AxisOrder.h"
-#include "runtime/checkpoint/Hash.h"
 #include "runtime/checkpoint/Safetensors.h"
 
 #include <algorithm>

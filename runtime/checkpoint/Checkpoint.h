@@ -10,9 +10,9 @@
 #ifndef TESSERA_RUNTIME_CHECKPOINT_CHECKPOINT_H
 #define TESSERA_RUNTIME_CHECKPOINT_CHECKPOINT_H
 
-#include "runtime/Error.h"
-#include "runtime/Manifest.h"
+#include "runtime/base/Error.h"
 #include "runtime/checkpoint/CheckpointFolder.h"
+#include "runtime/program/Manifest.h"
 
 #include <functional>
 

@@ -2,8 +2,8 @@
 
 #include "runtime/checkpoint/CheckpointFolder.h"
 
+#include "runtime/base/DurableFile.h"
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/checkpoint/DurableFile.h"
 
 #include <algorithm>
 #include <charconv>

@@ -3,9 +3,9 @@
 #ifndef TESSERA_RUNTIME_CHECKPOINT_SAFETENSORS_H
 #define TESSERA_RUNTIME_CHECKPOINT_SAFETENSORS_H
 
-#include "runtime/Manifest.h"
-#include "runtime/checkpoint/DurableFile.h"
+#include "runtime/base/DurableFile.h"
 #include "runtime/data/MappedFile.h"
+#include "runtime/program/Manifest.h"
 
 #include <functional>
 

@@ -1,8 +1,8 @@
 //===- CommandLine.cpp - parsing, and turning errors into messages ------------===//
 
-#include "runtime/Program.h"
-#include "runtime/SmallBlocks.h"
+#include "runtime/base/SmallBlocks.h"
 #include "runtime/commands/Options.h"
+#include "runtime/program/Program.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,6 +1,6 @@
 //===- Evaluate.cpp - the command `eval` --------------------------------------===//
 
-#include "runtime/PlainNan.h"
+#include "runtime/base/PlainNan.h"
 #include "runtime/commands/Session.h"
 #include "runtime/train/Evaluation.h"
 

@@ -1,10 +1,10 @@
 //===- Info.cpp - the command `info` ------------------------------------------===//
 
-#include "runtime/MachineMemory.h"
-#include "runtime/SmallBlocks.h"
+#include "runtime/base/SmallBlocks.h"
 #include "runtime/commands/Session.h"
 #include "runtime/cuda/Transfers.h"
 #include "runtime/data/DataSource.h"
+#include "runtime/machine/MachineMemory.h"
 
 #include <algorithm>
 

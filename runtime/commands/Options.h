@@ -3,7 +3,7 @@
 #ifndef TESSERA_RUNTIME_COMMANDS_OPTIONS_H
 #define TESSERA_RUNTIME_COMMANDS_OPTIONS_H
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 
 #include <cstdint>
 #include <optional>

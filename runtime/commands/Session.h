@@ -3,9 +3,9 @@
 #ifndef TESSERA_RUNTIME_COMMANDS_SESSION_H
 #define TESSERA_RUNTIME_COMMANDS_SESSION_H
 
-#include "runtime/Program.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/commands/Options.h"
+#include "runtime/program/Program.h"
 
 namespace tessera::runtime {
 

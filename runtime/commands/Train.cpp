@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/Error.h"
-#include "runtime/SmallBlocks.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/SmallBlocks.h"
 #include "runtime/commands/Session.h"
 #include "runtime/data/BatchLoader.h"
 #include "runtime/train/Changes.h"

@@ -1,6 +1,6 @@
 //===- Weights.cpp - the commands `export` and `import` -----------------------===//
 
-#include "runtime/OutputPath.h"
+#include "runtime/base/OutputPath.h"
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/commands/Session.h"
 

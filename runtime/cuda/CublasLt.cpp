@@ -2,7 +2,7 @@
 
 #include "runtime/cuda/CublasLt.h"
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/cuda/Library.h"
 
 namespace tessera::runtime::cuda {

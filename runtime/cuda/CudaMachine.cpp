@@ -9,12 +9,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/Error.h"
-#include "runtime/Machine.h"
+#include "runtime/base/Error.h"
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/GemmSearch.h"
 #include "runtime/cuda/Recording.h"
 #include "runtime/cuda/Transfers.h"
+#include "runtime/machine/Machine.h"
 
 #include <algorithm>
 #include <cstdlib>

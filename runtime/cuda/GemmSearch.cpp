@@ -2,9 +2,9 @@
 
 #include "runtime/cuda/GemmSearch.h"
 
-#include "runtime/Error.h"
-#include "runtime/Json.h"
-#include "runtime/checkpoint/DurableFile.h"
+#include "runtime/base/DurableFile.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/Json.h"
 
 #include <algorithm>
 #include <chrono>

@@ -2,7 +2,7 @@
 
 #include "runtime/cuda/Library.h"
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 
 #include <cstdlib>
 #include <dlfcn.h>

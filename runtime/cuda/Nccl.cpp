@@ -2,7 +2,7 @@
 
 #include "runtime/cuda/Nccl.h"
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/cuda/Library.h"
 
 #include <cassert>

@@ -12,7 +12,7 @@
 
 #include "runtime/cuda/Product.h"
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 
 #include <numeric>
 

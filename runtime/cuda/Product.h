@@ -3,9 +3,9 @@
 #ifndef TESSERA_RUNTIME_CUDA_PRODUCT_H
 #define TESSERA_RUNTIME_CUDA_PRODUCT_H
 
-#include "runtime/Gemm.h"
 #include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/Dependencies.h"
+#include "runtime/machine/Gemm.h"
 
 #include <array>
 #include <map>

@@ -2,7 +2,7 @@
 
 #include "runtime/cuda/Recording.h"
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 
 namespace tessera::runtime::cuda {
 

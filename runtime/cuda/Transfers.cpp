@@ -2,7 +2,7 @@
 
 #include "runtime/cuda/Transfers.h"
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 
 #include <cstring>
 

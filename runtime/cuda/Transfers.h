@@ -9,8 +9,8 @@
 #ifndef TESSERA_RUNTIME_CUDA_TRANSFERS_H
 #define TESSERA_RUNTIME_CUDA_TRANSFERS_H
 
-#include "runtime/Manifest.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/program/Manifest.h"
 
 #include <deque>
 

@@ -2,7 +2,7 @@
 
 #include "runtime/data/ArrayFile.h"
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 
 #include <charconv>
 #include <cstring>

@@ -1,7 +1,7 @@
 //===- ArrayRows.cpp - rows of npy and IDX files ------------------------------===//
 
-#include "runtime/Error.h"
-#include "runtime/PlainNan.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/PlainNan.h"
 #include "runtime/data/ArrayFile.h"
 #include "runtime/data/RowReader.h"
 #include "runtime/data/SharedFiles.h"

@@ -2,7 +2,7 @@
 
 #include "runtime/data/BatchLoader.h"
 
-#include "runtime/Threads.h"
+#include "runtime/base/Threads.h"
 #include "runtime/data/MappedFile.h"
 #include "runtime/data/Permutation.h"
 

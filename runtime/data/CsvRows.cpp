@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/Error.h"
-#include "runtime/PlainNan.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/PlainNan.h"
 #include "runtime/data/MappedFile.h"
 #include "runtime/data/RowReader.h"
 #include "runtime/data/SharedFiles.h"

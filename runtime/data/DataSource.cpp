@@ -2,7 +2,7 @@
 
 #include "runtime/data/DataSource.h"
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/data/MappedFile.h"
 
 #include <algorithm>

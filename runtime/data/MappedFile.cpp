@@ -2,7 +2,7 @@
 
 #include "runtime/data/MappedFile.h"
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 
 #include <atomic>
 #include <csetjmp>

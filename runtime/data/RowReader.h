@@ -9,8 +9,8 @@
 #ifndef TESSERA_RUNTIME_DATA_ROWREADER_H
 #define TESSERA_RUNTIME_DATA_ROWREADER_H
 
-#include "runtime/Error.h"
-#include "runtime/Manifest.h"
+#include "runtime/base/Error.h"
+#include "runtime/program/Manifest.h"
 
 #include <memory>
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/data/MappedFile.h"
 #include "runtime/data/RowReader.h"
 

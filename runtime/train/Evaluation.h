@@ -3,8 +3,8 @@
 #ifndef TESSERA_RUNTIME_TRAIN_EVALUATION_H
 #define TESSERA_RUNTIME_TRAIN_EVALUATION_H
 
-#include "runtime/Program.h"
 #include "runtime/data/DataSource.h"
+#include "runtime/program/Program.h"
 
 #include <functional>
 

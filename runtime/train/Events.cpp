@@ -2,7 +2,7 @@
 
 #include "runtime/train/Events.h"
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 
 #include <array>
 #include <bit>

@@ -8,7 +8,7 @@
 #ifndef TESSERA_RUNTIME_TRAIN_EVENTS_H
 #define TESSERA_RUNTIME_TRAIN_EVENTS_H
 
-#include "runtime/Json.h"
+#include "runtime/base/Json.h"
 #include "runtime/train/RecordFile.h"
 
 namespace tessera::runtime {

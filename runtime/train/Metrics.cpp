@@ -2,9 +2,9 @@
 
 #include "runtime/train/Metrics.h"
 
-#include "runtime/Error.h"
-#include "runtime/OutputPath.h"
-#include "runtime/checkpoint/DurableFile.h"
+#include "runtime/base/DurableFile.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/OutputPath.h"
 
 #include <cerrno>
 #include <cmath>

@@ -3,7 +3,7 @@
 #ifndef TESSERA_RUNTIME_TRAIN_METRICS_H
 #define TESSERA_RUNTIME_TRAIN_METRICS_H
 
-#include "runtime/Json.h"
+#include "runtime/base/Json.h"
 #include "runtime/train/RecordFile.h"
 
 namespace tessera::runtime {

@@ -9,8 +9,8 @@
 #ifndef TESSERA_RUNTIME_TRAIN_PRECISIONAUDIT_H
 #define TESSERA_RUNTIME_TRAIN_PRECISIONAUDIT_H
 
-#include "runtime/Program.h"
 #include "runtime/data/DataSource.h"
+#include "runtime/program/Program.h"
 
 namespace tessera::runtime {
 

@@ -3,7 +3,7 @@
 #ifndef TESSERA_RUNTIME_TRAIN_PROFILEFILE_H
 #define TESSERA_RUNTIME_TRAIN_PROFILEFILE_H
 
-#include "runtime/OutputPath.h"
+#include "runtime/base/OutputPath.h"
 
 namespace tessera::runtime {
 

@@ -2,9 +2,9 @@
 
 #include "runtime/train/Progress.h"
 
-#include "runtime/Error.h"
-#include "runtime/MachineMemory.h"
-#include "runtime/PlainNan.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/PlainNan.h"
+#include "runtime/machine/MachineMemory.h"
 
 #include <algorithm>
 #include <sys/ioctl.h>

@@ -2,7 +2,7 @@
 
 #include "runtime/train/RecordFile.h"
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,7 +2,7 @@
 
 #include "runtime/train/Settings.h"
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 
 #include <algorithm>
 #include <numeric>

@@ -3,7 +3,7 @@
 #ifndef TESSERA_RUNTIME_TRAIN_SETTINGS_H
 #define TESSERA_RUNTIME_TRAIN_SETTINGS_H
 
-#include "runtime/Json.h"
+#include "runtime/base/Json.h"
 
 namespace tessera::runtime {
 

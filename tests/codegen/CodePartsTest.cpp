@@ -1,8 +1,8 @@
 //===- CodePartsTest.cpp - code that is cut for several threads -----------===//
 
-#include "codegen/cpu/CodeParts.h"
+#include "codegen/cpu/object/CodeParts.h"
 #include "KernelHarness.h"
-#include "codegen/cpu/Link.h"
+#include "codegen/cpu/object/Link.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
 #include <dlfcn.h>

@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ContractionHarness.h"
-#include "runtime/Gemm.h"
-#include "runtime/Threads.h"
+#include "runtime/base/Threads.h"
+#include "runtime/machine/Gemm.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -2,8 +2,8 @@
 
 #include "ContractionHarness.h"
 #include "KernelHarness.h"
-#include "codegen/cpu/Link.h"
-#include "codegen/cpu/ObjectCode.h"
+#include "codegen/cpu/object/Link.h"
+#include "codegen/cpu/object/ObjectCode.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Verifier.h"
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 //===- ContractionTest.cpp - generated contractions against plain loops ---===//
 
 #include "ContractionHarness.h"
-#include "runtime/CpuFeatures.h"
+#include "runtime/machine/CpuFeatures.h"
 #include "gtest/gtest.h"
 #include <bit>
 #include <cmath>

@@ -1,7 +1,7 @@
 //===- KernelCheck.cpp - writes kernels and compares them with the oracle -===//
 
 #include "KernelCheck.h"
-#include "tests/cuda/KernelRecorder.h"
+#include "tests/codegen/cuda/KernelRecorder.h"
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 //===- KernelHarness.cpp - compiles kernels and runs them in this process -===//
 
 #include "KernelHarness.h"
-#include "codegen/cpu/Link.h"
+#include "codegen/cpu/object/Link.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"

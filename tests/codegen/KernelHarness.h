@@ -9,10 +9,10 @@
 #define TESSERA_TESTS_CODEGEN_KERNELHARNESS_H
 
 #include "codegen/cpu/KernelCodegen.h"
-#include "codegen/cpu/ObjectCode.h"
-#include "ir/Interpreter.h"
+#include "codegen/cpu/object/ObjectCode.h"
+#include "ir/interpreter/Interpreter.h"
 #include "runtime/Abi.h"
-#include "tests/cuda/EmulatedKernels.h"
+#include "tests/codegen/cuda/EmulatedKernels.h"
 #include "tests/support/LoadLibrary.h"
 #include "llvm/Support/raw_ostream.h"
 #include <memory>

@@ -7,9 +7,9 @@
 
 #include "KernelCheck.h"
 #include "ModelText.h"
-#include "codegen/cuda/Nvrtc.h"
+#include "codegen/cuda/nvrtc/Nvrtc.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/memory/Launches.h"
+#include "passes/launch/Launches.h"
 #include <gtest/gtest.h>
 #include <set>
 

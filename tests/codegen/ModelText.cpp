@@ -2,7 +2,7 @@
 
 #include "ModelText.h"
 #include "frontend/Frontend.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "passes/Pipeline.h"
 
 using namespace tessera;

@@ -1,7 +1,7 @@
 //===- VectorMathTest.cpp - accuracy of elementary functions --------------===//
 //
 // Every 1021st f32 of all signs and magnitudes, denormals, infinities and NaN
-// included, against libm in f64. The bounds are those that codegen/cpu/VectorMath.h states.
+// included, against libm in f64. The bounds are those that codegen/cpu/builder/VectorMath.h states.
 //
 //===----------------------------------------------------------------------===//
 

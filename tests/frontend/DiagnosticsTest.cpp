@@ -1,6 +1,6 @@
 //===- DiagnosticsTest.cpp - the text and JSON forms of messages -----------===//
 
-#include "frontend/Diagnostics.h"
+#include "frontend/diagnostics/Diagnostics.h"
 #include "gtest/gtest.h"
 
 using namespace tessera;

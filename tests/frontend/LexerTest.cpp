@@ -1,6 +1,6 @@
 //===- LexerTest.cpp - tokens, and where a newline is one ------------------===//
 
-#include "frontend/Lexer.h"
+#include "frontend/syntax/Lexer.h"
 #include "gtest/gtest.h"
 
 using namespace tessera;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Frontend.h"
-#include "ir/Interpreter.h"
-#include "ir/Program.h"
+#include "ir/interpreter/Interpreter.h"
+#include "ir/program/Program.h"
 #include "passes/Pipeline.h"
 #include "llvm/Support/Casting.h"
 #include "gtest/gtest.h"

@@ -1,6 +1,6 @@
 //===- ParserTest.cpp - the syntax tree and recovery -----------------------===//
 
-#include "frontend/Parser.h"
+#include "frontend/syntax/Parser.h"
 #include "gtest/gtest.h"
 
 using namespace tessera;

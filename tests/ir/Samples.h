@@ -3,8 +3,8 @@
 #ifndef TESSERA_TESTS_IR_SAMPLES_H
 #define TESSERA_TESTS_IR_SAMPLES_H
 
-#include "ir/GraphBuilder.h"
-#include "ir/Interpreter.h"
+#include "ir/dialect/GraphBuilder.h"
+#include "ir/interpreter/Interpreter.h"
 #include <functional>
 #include <map>
 #include <random>

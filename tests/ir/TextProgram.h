@@ -3,8 +3,8 @@
 #ifndef TESSERA_TESTS_IR_TEXTPROGRAM_H
 #define TESSERA_TESTS_IR_TEXTPROGRAM_H
 
-#include "ir/Interpreter.h"
-#include "ir/Tsr.h"
+#include "ir/dialect/Tsr.h"
+#include "ir/interpreter/Interpreter.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 

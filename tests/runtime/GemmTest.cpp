@@ -1,6 +1,6 @@
 // Every kind of contraction of the manifest against a plain loop.
 
-#include "runtime/Gemm.h"
+#include "runtime/machine/Gemm.h"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #define TESSERA_TESTS_RUNTIME_LAUNCHERFIXTURE_H
 
 #include "TemporaryFolder.h"
-#include "runtime/Payload.h"
 #include "runtime/checkpoint/CheckpointFolder.h"
 #include "runtime/checkpoint/Safetensors.h"
+#include "runtime/program/Payload.h"
 
 #include <cmath>
 #include <filesystem>

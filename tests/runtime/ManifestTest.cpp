@@ -1,10 +1,10 @@
 // What does not lie in the arena or agree with its axes is refused.
 
-#include "runtime/Manifest.h"
-#include "runtime/Arena.h"
-#include "runtime/CpuFeatures.h"
-#include "runtime/Error.h"
-#include "runtime/MachineMemory.h"
+#include "runtime/program/Manifest.h"
+#include "runtime/base/Error.h"
+#include "runtime/machine/Arena.h"
+#include "runtime/machine/CpuFeatures.h"
+#include "runtime/machine/MachineMemory.h"
 #include "runtime/train/Settings.h"
 
 #include <cmath>

@@ -1,8 +1,8 @@
 // What is asked for is written where its links lead; devices, pipes and folders are not replaced.
 
-#include "runtime/OutputPath.h"
+#include "runtime/base/OutputPath.h"
 #include "TemporaryFolder.h"
-#include "runtime/Payload.h"
+#include "runtime/program/Payload.h"
 #include "runtime/train/Metrics.h"
 
 #include <gtest/gtest.h>

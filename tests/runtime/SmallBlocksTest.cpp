@@ -1,8 +1,8 @@
 // Blocks inside a step come from the region; libraries need nothing else.
 
-#include "runtime/SmallBlocks.h"
-#include "runtime/Gemm.h"
-#include "runtime/Threads.h"
+#include "runtime/base/SmallBlocks.h"
+#include "runtime/base/Threads.h"
+#include "runtime/machine/Gemm.h"
 
 #include <gtest/gtest.h>
 

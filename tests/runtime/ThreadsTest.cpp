@@ -1,6 +1,6 @@
 // Every iteration exactly once, on all threads, in the documented cut.
 
-#include "runtime/Threads.h"
+#include "runtime/base/Threads.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #ifndef TESSERA_TESTS_SUPPORT_TENSORBYTES_H
 #define TESSERA_TESTS_SUPPORT_TENSORBYTES_H
 
-#include "ir/Interpreter.h"
+#include "ir/interpreter/Interpreter.h"
 
 namespace tessera::test {
 

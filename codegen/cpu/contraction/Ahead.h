@@ -8,7 +8,7 @@
 #ifndef TESSERA_CODEGEN_CPU_CONTRACTION_AHEAD_H
 #define TESSERA_CODEGEN_CPU_CONTRACTION_AHEAD_H
 
-#include "codegen/cpu/Code.h"
+#include "codegen/cpu/builder/Code.h"
 
 namespace tessera {
 

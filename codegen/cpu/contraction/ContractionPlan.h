@@ -33,7 +33,7 @@
 
 #include "codegen/WorkSharing.h"
 #include "codegen/cpu/contraction/MatrixFunctions.h"
-#include "passes/layout/Gemm.h"
+#include "passes/gemm/Gemm.h"
 
 namespace tessera {
 

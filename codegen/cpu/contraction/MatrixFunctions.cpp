@@ -1,7 +1,7 @@
 //===- MatrixFunctions.cpp - register tiles and packed panels -------------===//
 
 #include "codegen/cpu/contraction/MatrixFunctions.h"
-#include "codegen/cpu/Fp8.h"
+#include "codegen/cpu/builder/Fp8.h"
 
 using namespace mlir;
 using namespace tessera;

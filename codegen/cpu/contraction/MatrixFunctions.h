@@ -23,10 +23,10 @@
 #ifndef TESSERA_CODEGEN_CPU_CONTRACTION_MATRIXFUNCTIONS_H
 #define TESSERA_CODEGEN_CPU_CONTRACTION_MATRIXFUNCTIONS_H
 
-#include "codegen/cpu/Code.h"
-#include "codegen/cpu/Target.h"
+#include "codegen/cpu/builder/Code.h"
+#include "codegen/cpu/object/Target.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/layout/Gemm.h"
+#include "passes/gemm/Gemm.h"
 #include <map>
 
 namespace tessera {

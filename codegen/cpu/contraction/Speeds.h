@@ -10,8 +10,8 @@
 #ifndef TESSERA_CODEGEN_CPU_CONTRACTION_SPEEDS_H
 #define TESSERA_CODEGEN_CPU_CONTRACTION_SPEEDS_H
 
-#include "codegen/cpu/Target.h"
-#include "passes/layout/Gemm.h"
+#include "codegen/cpu/object/Target.h"
+#include "passes/gemm/Gemm.h"
 
 namespace tessera {
 

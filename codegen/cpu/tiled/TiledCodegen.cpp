@@ -1,9 +1,9 @@
 //===- TiledCodegen.cpp - tiled ops as generated functions ----------------===//
 
 #include "codegen/cpu/tiled/TiledCodegen.h"
-#include "codegen/cpu/LoopNestEmitter.h"
 #include "codegen/cpu/contraction/Ahead.h"
 #include "codegen/cpu/contraction/ProductVariants.h"
+#include "codegen/cpu/kernel/LoopNestEmitter.h"
 
 using namespace mlir;
 using namespace tessera;

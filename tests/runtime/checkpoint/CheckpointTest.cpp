@@ -2,7 +2,7 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "../TemporaryFolder.h"
-#include "runtime/checkpoint/DurableFile.h"
+#include "runtime/base/DurableFile.h"
 
 #include <gtest/gtest.h>
 

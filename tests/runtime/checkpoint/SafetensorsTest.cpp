@@ -2,8 +2,8 @@
 
 #include "runtime/checkpoint/Safetensors.h"
 #include "../TemporaryFolder.h"
+#include "runtime/base/Hash.h"
 #include "runtime/checkpoint/AxisOrder.h"
-#include "runtime/checkpoint/Hash.h"
 
 #include <gtest/gtest.h>
 

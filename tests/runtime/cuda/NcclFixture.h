@@ -3,9 +3,9 @@
 #ifndef TESSERA_TESTS_RUNTIME_CUDA_NCCLFIXTURE_H
 #define TESSERA_TESTS_RUNTIME_CUDA_NCCLFIXTURE_H
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/cuda/Nccl.h"
-#include "tests/cuda/FakeDevice.h"
+#include "tests/codegen/cuda/FakeDevice.h"
 
 #include <gtest/gtest.h>
 

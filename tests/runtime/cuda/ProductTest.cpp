@@ -1,8 +1,8 @@
 // Contractions with GELU behind them, on the fake library, against plain loops.
 
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/cuda/GemmSearch.h"
-#include "tests/cuda/FakeDevice.h"
+#include "tests/codegen/cuda/FakeDevice.h"
 #include "tests/runtime/TemporaryFolder.h"
 
 #include <gtest/gtest.h>

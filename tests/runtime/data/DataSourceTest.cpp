@@ -1,7 +1,7 @@
 // Every format, whole and broken.
 
 #include "../TemporaryFolder.h"
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/data/BatchLoader.h"
 #include "runtime/data/MappedFile.h"
 

@@ -1,0 +1,207 @@
+//===- Memory.cpp - loads and stores of a kernel --------------------------===//
+//
+// Along the vector loop an access is constant (one scalar load), contiguous (a vector load) or neither (a gather).
+// Lanes past the end of a row, and elements that a pad adds, are masked: they read as zero and are not written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/kernel/LoopNestEmitter.h"
+
+using namespace mlir;
+using namespace tessera;
+using Pred = LLVM::ICmpPredicate;
+
+/// How a type lies in memory: booleans are bytes; low floats are integers, of which every processor moves vectors.
+static Type memoryType(Type element) {
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() <= 16)
+    return IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth());
+  return element.isInteger(1) ? Type(IntegerType::get(element.getContext(), 8)) : element;
+}
+static unsigned alignment(Type memory) { return memory.getIntOrFloatBitWidth() / 8; }
+
+static Value fromMemory(Code &code, Value x, Type element) {
+  if (memoryType(element) == element || isFp8(element)) return x; // numbers of eight bits are bytes in registers too
+  if (isa<FloatType>(element)) return code.bitcast(x, element);
+  return code.icmp(Pred::ne, x, code.integer(x.getType(), 0));
+}
+static Value toMemory(Code &code, Value x) {
+  Type element = Code::element(x), memory = memoryType(element);
+  if (memory == element) return x;
+  if (isa<FloatType>(element)) return code.bitcast(x, memory);
+  return code.make<LLVM::ZExtOp>(Code::like(x, code.getI8Type()), x);
+}
+
+/// The conjunction of two masks, each a scalar, a vector or null.
+static Value both(Code &code, Value a, Value b) {
+  if (!a || !b) return a ? a : b;
+  Value masks[] = {a, b};
+  code.unify(masks);
+  return code.bitAnd(masks[0], masks[1]);
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+bool LoopNestEmitter::variesAlongVector(const Expr &expr) const {
+  return expr.loops([&](Value v) { return plan.varies.lookup(v); }) & plan.vectorMask();
+}
+
+static bool termVaries(const Nonlinear &term, llvm::function_ref<bool(const Expr &)> varies,
+                       llvm::function_ref<bool(Value)> isVector) {
+  return term.position ? isVector(term.position) : varies(term.inner);
+}
+
+Value LoopNestEmitter::emitTerm(const Nonlinear &term, unsigned chunk) {
+  if (term.position) {
+    Value position = get(term.position, chunk);
+    position = code.smax(position, code.integer(position.getType(), 0));
+    position = code.smin(position, code.integer(position.getType(), term.extent - 1));
+    return Code::lanes(position) ? position : code.intCast(position, code.i64());
+  }
+  Value inner = emitExpr(term.inner, chunk);
+  int64_t largest = term.inner.constant;
+  for (auto [c, size] : llvm::zip(term.inner.coefficients, plan.sizes)) largest += std::abs(c) * (size - 1);
+  // There is no vector instruction for the high half of a 64-bit product, which a quotient needs.
+  if (Code::lanes(inner) && term.inner.terms.empty() && llvm::isInt<32>(largest))
+    inner = code.intCast(inner, code.getI32Type());
+  Value quotient = code.udiv(inner, term.divisor);
+  return term.modulus ? code.urem(quotient, term.modulus) : quotient;
+}
+
+Value LoopNestEmitter::scalarPart(const Expr &expr, unsigned chunk) {
+  Value sum;
+  auto addTo = [&](Value x) { sum = sum ? code.add(sum, x) : x; };
+  int64_t constant = expr.constant;
+  // Outer loops first, so that inner loops add to what does not change in them.
+  for (auto [loop, c] : llvm::enumerate(expr.coefficients)) {
+    if (c == 0) continue;
+    addTo(code.mul(indices[loop], c));
+    if (static_cast<int>(loop) == plan.vectorLoop) constant += c * chunks[chunk].offset;
+  }
+  for (const Expr::Term &term : expr.terms) {
+    bool varies = termVaries(
+        *term.value, [&](const Expr &e) { return variesAlongVector(e); }, [&](Value v) { return isVector(v); });
+    if (!varies) addTo(code.mul(emitTerm(*term.value, chunk), term.coefficient));
+  }
+  if (!sum) return code.index(constant);
+  return code.add(sum, constant);
+}
+
+Value LoopNestEmitter::vectorTerms(const Expr &expr, unsigned chunk) {
+  Value sum;
+  for (const Expr::Term &term : expr.terms) {
+    bool varies = termVaries(
+        *term.value, [&](const Expr &e) { return variesAlongVector(e); }, [&](Value v) { return isVector(v); });
+    if (!varies) continue;
+    Value value = emitTerm(*term.value, chunk);
+    bool small = term.value->position && llvm::isInt<32>(term.value->extent * std::abs(term.coefficient));
+    if (!small) value = code.intCast(value, code.i64());
+    value = code.mul(value, term.coefficient);
+    if (sum && sum.getType() != value.getType()) {
+      sum = code.intCast(sum, code.i64());
+      value = code.intCast(value, code.i64());
+    }
+    sum = sum ? code.add(sum, value) : value;
+  }
+  return sum;
+}
+
+Value LoopNestEmitter::emitExpr(const Expr &expr, unsigned chunk) {
+  Value scalar = scalarPart(expr, chunk);
+  if (!variesAlongVector(expr)) return scalar;
+  Value result = code.splat(scalar, lanes);
+  if (int64_t stride = vectorStride(expr)) result = code.add(result, code.mul(code.iota(result.getType(), 0), stride));
+  if (Value terms = vectorTerms(expr, chunk)) result = code.add(result, code.intCast(terms, code.i64()));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+Value LoopNestEmitter::chunkMask(unsigned chunk) {
+  if (lanes == 0 || chunks[chunk].active == lanes) return {};
+  return code.prefixMask(lanes, chunks[chunk].active);
+}
+
+Value LoopNestEmitter::rangeMask(const Access &access, unsigned chunk) {
+  Value mask;
+  for (const Extent &range : access.ranges) {
+    Value at = emitExpr(range.expr, chunk);
+    // Unsigned: what is below zero is large.
+    mask = both(code, mask, code.icmp(Pred::ult, at, code.integer(at.getType(), range.extent)));
+  }
+  return mask;
+}
+
+//===----------------------------------------------------------------------===//
+// Loads and stores
+//===----------------------------------------------------------------------===//
+
+Value LoopNestEmitter::emitLoad(const Access &access, unsigned chunk, bool vector) {
+  Type memory = memoryType(access.element);
+  bool isConstant = access.argument < plan.mayAliasResult.size() && !plan.mayAliasResult[access.argument];
+  Value base = arguments[access.argument], mask = rangeMask(access, chunk);
+  Value offset = scalarPart(access.offset, chunk);
+  auto load = [&](Type type, Value address) -> Value {
+    return code.make<LLVM::LoadOp>(type, address, alignment(memory), /*isVolatile=*/false, /*isNonTemporal=*/false,
+                                   isConstant);
+  };
+  if (!vector) {
+    if (mask) offset = code.select(mask, offset, code.index(0));
+    Value x = fromMemory(code, load(memory, code.at(base, memory, offset)), access.element);
+    return mask ? code.select(mask, x, code.number(x.getType(), 0.0)) : x;
+  }
+  mask = both(code, mask, chunkMask(chunk));
+  if (mask) mask = code.splat(mask, lanes);
+  Type type = Code::withLanes(memory, lanes);
+  Value address = code.at(base, memory, offset), terms = vectorTerms(access.offset, chunk);
+  int64_t stride = vectorStride(access.offset);
+  if (!terms && stride == 1 && !mask) return fromMemory(code, load(type, address), access.element);
+  Value zero = code.number(type, 0.0);
+  if (!terms && stride == 1)
+    return fromMemory(code, code.make<LLVM::MaskedLoadOp>(type, address, mask, zero, alignment(memory)),
+                      access.element);
+  Value lanesOffset = terms;
+  if (stride != 0 || !terms) {
+    bool small = (!terms || Code::element(terms).isInteger(32)) && llvm::isInt<32>(stride * lanes);
+    Type number = small ? Type(code.getI32Type()) : code.i64();
+    Value own = code.mul(code.iota(Code::withLanes(number, lanes), 0), stride);
+    lanesOffset = terms ? code.add(code.intCast(terms, number), own) : own;
+  }
+  if (!mask) mask = code.prefixMask(lanes, lanes);
+  Value pointers = code.at(address, memory, lanesOffset);
+  Value x = code.make<LLVM::masked_gather>(type, pointers, mask, ValueRange{zero}, alignment(memory));
+  return fromMemory(code, x, access.element);
+}
+
+void LoopNestEmitter::emitStore(const Access &access, Value value, unsigned chunk, Value extraOffset) {
+  Type memory = memoryType(access.element);
+  Value offset = scalarPart(access.offset, chunk);
+  if (extraOffset) offset = code.add(offset, extraOffset);
+  Value address = code.at(arguments[access.argument], memory, offset);
+  int64_t stride = vectorStride(access.offset);
+  if (stride == 0) {
+    code.make<LLVM::StoreOp>(toMemory(code, value), address, alignment(memory));
+    return;
+  }
+  value = toMemory(code, code.splat(value, lanes));
+  Value mask = chunkMask(chunk);
+  if (stride == 1) {
+    if (mask)
+      code.make<LLVM::MaskedStoreOp>(value, address, mask, alignment(memory));
+    else
+      code.make<LLVM::StoreOp>(value, address, alignment(memory));
+    return;
+  }
+  Type number = llvm::isInt<32>(stride * lanes) ? Type(code.getI32Type()) : code.i64();
+  Value pointers = code.at(address, memory, code.mul(code.iota(Code::withLanes(number, lanes), 0), stride));
+  code.make<LLVM::masked_scatter>(value, pointers, mask ? mask : code.prefixMask(lanes, lanes), alignment(memory));
+}
+
+void LoopNestEmitter::emitResult(unsigned result, unsigned chunk) {
+  const Access &access = plan.writes[result];
+  if (chunk > 0 && vectorStride(access.offset) == 0) return; // the same value in all chunks
+  emitStore(access, get(plan.yield().getValues()[result], chunk), chunk);
+}

@@ -1,0 +1,278 @@
+//===- OpLowering.cpp - code of each elementwise op -----------------------===//
+//
+// One entry of the table below is one op. Numeric conventions (NaN in max and
+// min, rounding of quotients, comparisons) are those of the interpreter.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/kernel/OpLowering.h"
+#include "codegen/cpu/builder/Fp8.h"
+#include "codegen/cpu/builder/VectorMath.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tessera;
+using FPred = LLVM::FCmpPredicate;
+using IPred = LLVM::ICmpPredicate;
+
+namespace {
+using Values = ArrayRef<Value>;
+struct Entry {
+  std::function<Value(Code &, Operation *, Values)> lower;
+  unsigned instructions;
+};
+using Table = llvm::DenseMap<TypeID, Entry>;
+} // namespace
+
+static bool isFloat(Value x) { return isa<FloatType>(Code::element(x)); }
+
+//===----------------------------------------------------------------------===//
+// Helpers of single ops
+//===----------------------------------------------------------------------===//
+
+static Value larger(Code &code, Value a, Value b) {
+  if (!isFloat(a)) return code.smax(a, b);
+  Value chosen = code.select(code.fcmp(FPred::ogt, a, b), a, b); // b if either is NaN
+  return code.select(code.isNaN(a), a, chosen);
+}
+
+static Value smaller(Code &code, Value a, Value b) {
+  if (!isFloat(a)) return code.smin(a, b);
+  Value chosen = code.select(code.fcmp(FPred::olt, a, b), a, b);
+  return code.select(code.isNaN(a), a, chosen);
+}
+
+static Value floor(Code &code, Value x) { return code.make<LLVM::FFloorOp>(x.getType(), x); }
+
+/// The divisor, with 1 in place of 0, which would stop the program.
+static Value safeDivisor(Code &code, Value b) {
+  Value zero = code.icmp(IPred::eq, b, code.integer(b.getType(), 0));
+  return code.select(zero, code.integer(b.getType(), 1), b);
+}
+
+/// Rounds down. Through f64, which holds every i32 and whose quotients are then close enough; i64 divides lane by lane.
+static Value floorQuotient(Code &code, Value a, Value b) {
+  b = safeDivisor(code, b);
+  if (Code::element(a).isInteger(32) && !b.getDefiningOp<LLVM::ConstantOp>()) {
+    Type f64 = Code::like(a, code.getF64Type());
+    Value quotient = code.fdiv(code.make<LLVM::SIToFPOp>(f64, a), code.make<LLVM::SIToFPOp>(f64, b));
+    Value wide = code.make<LLVM::FPToSIOp>(Code::like(a, code.getI64Type()), floor(code, quotient));
+    return code.intCast(wide, code.getI32Type());
+  }
+  // The one quotient that does not fit: the lowest number by -1. Negating it instead wraps around.
+  Value minusOne = code.integer(b.getType(), -1);
+  Value isMinusOne = code.icmp(IPred::eq, b, minusOne);
+  Value divisor = code.select(isMinusOne, code.integer(b.getType(), 1), b);
+  Value quotient = code.make<LLVM::SDivOp>(a, divisor);
+  Value remainder = code.sub(a, code.mul(quotient, divisor));
+  Value zero = code.integer(a.getType(), 0);
+  Value inexact = code.icmp(IPred::ne, remainder, zero);
+  Value opposite = code.icmp(IPred::slt, code.bitXor(remainder, divisor), zero);
+  Value rounded = code.select(code.bitAnd(inexact, opposite), code.add(quotient, minusOne), quotient);
+  return code.select(isMinusOne, code.sub(zero, a), rounded);
+}
+
+static Value emitFloorDiv(Code &code, Value a, Value b) {
+  if (isFloat(a)) return floor(code, code.fdiv(a, b));
+  return floorQuotient(code, a, b);
+}
+
+/// a - b floor(a / b)
+static Value emitMod(Code &code, Value a, Value b) {
+  if (isFloat(a)) return emitFloatMod(code, a, b);
+  return code.sub(a, code.mul(floorQuotient(code, a, b), safeDivisor(code, b)));
+}
+
+static Value emitSign(Code &code, Value x) {
+  Value one = code.number(x.getType(), 1.0), zero = code.number(x.getType(), 0.0),
+        minus = code.number(x.getType(), -1.0);
+  Value result = code.select(code.fcmp(FPred::ogt, x, zero), one, zero);
+  result = code.select(code.fcmp(FPred::olt, x, zero), minus, result);
+  return code.select(code.isNaN(x), x, result);
+}
+
+static Value emitCompare(Code &code, Predicate predicate, Value a, Value b) {
+  static constexpr FPred ofFloats[] = {FPred::oeq, FPred::une, FPred::olt, FPred::ole, FPred::ogt, FPred::oge};
+  static constexpr IPred ofIntegers[] = {IPred::eq, IPred::ne, IPred::slt, IPred::sle, IPred::sgt, IPred::sge};
+  static constexpr IPred ofBooleans[] = {IPred::eq, IPred::ne, IPred::ult, IPred::ule, IPred::ugt, IPred::uge};
+  auto i = static_cast<unsigned>(predicate);
+  if (isFloat(a)) return code.fcmp(ofFloats[i], a, b);
+  return code.icmp(Code::element(a).isInteger(1) ? ofBooleans[i] : ofIntegers[i], a, b);
+}
+
+static Value emitCast(Code &code, Value x, Type from, Type to) {
+  if (from == to) return x;
+  if (isFp8(from)) return emitCast(code, widenFp8(code, x, from), code.getF32Type(), to);
+  if (isFp8(to)) return roundToFp8(code, emitCast(code, x, from, code.getF32Type()), to);
+  auto isLow = [](Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32; };
+  if (isLow(from) && !isa<FloatType>(to))
+    return emitCast(code, code.floatCast(x, code.getF32Type()), code.getF32Type(), to);
+  if (isLow(to) && !isa<FloatType>(from)) return code.floatCast(emitCast(code, x, from, code.getF32Type()), to);
+  Type type = Code::like(x, to);
+  Value zero = code.number(x.getType(), 0.0);
+  if (isa<FloatType>(from)) {
+    if (to.isInteger(1)) return code.fcmp(FPred::une, x, zero);
+    if (!isa<FloatType>(to)) // Saturates, so that no cast is undefined.
+      return code.make<LLVM::CallIntrinsicOp>(type, code.getStringAttr("llvm.fptosi.sat"), ValueRange{x}).getResult(0);
+    return code.floatCast(x, to);
+  }
+  if (to.isInteger(1)) return code.icmp(IPred::ne, x, zero);
+  if (from.isInteger(1)) {
+    if (isa<FloatType>(to)) return code.make<LLVM::UIToFPOp>(type, x);
+    return code.make<LLVM::ZExtOp>(type, x);
+  }
+  if (isa<FloatType>(to)) return code.make<LLVM::SIToFPOp>(type, x);
+  return code.intCast(x, to);
+}
+
+/// Small whole exponents are products, as exact as any power.
+static Value emitPowOp(Code &code, PowOp op, Values v) {
+  if (auto exponent = op.getRhs().getDefiningOp<ConstantOp>()) {
+    if (exponent.getNumber() == 1) return v[0];
+    if (exponent.getNumber() == 2) return code.fmul(v[0], v[0]);
+    if (exponent.getNumber() == -1) return code.fdiv(code.number(v[0].getType(), 1.0), v[0]);
+  }
+  return emitPow(code, v[0], v[1]);
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+template <typename OpT, typename Fn> static void add(Table &table, unsigned instructions, Fn lower) {
+  table[TypeID::get<OpT>()] = {
+      [lower](Code &code, Operation *op, Values v) -> Value { return lower(code, cast<OpT>(op), v); }, instructions};
+}
+
+/// A float instruction for floats, an integer instruction for integers.
+template <typename OpT, typename FloatOp, typename IntOp> static void addPair(Table &table) {
+  add<OpT>(table, 1, [](Code &code, OpT, Values v) -> Value {
+    if (isFloat(v[0])) return code.make<FloatOp>(v[0], v[1]);
+    return code.make<IntOp>(v[0], v[1]);
+  });
+}
+
+/// A function of one or two values.
+template <typename OpT, auto function> static void addFunction(Table &table, unsigned instructions) {
+  add<OpT>(table, instructions, [](Code &code, OpT, Values v) -> Value {
+    if constexpr (std::is_invocable_v<decltype(function), Code &, Value, Value>)
+      return function(code, v[0], v[1]);
+    else
+      return function(code, v[0]);
+  });
+}
+
+/// The bits of f32 with 16 random ones added at the lower end: a carry rounds away from zero.
+static Value emitStochasticRound(Code &code, Value x, Value noise) {
+  Type i32 = Code::like(x, code.getI32Type());
+  Value drawn = code.make<LLVM::FPToSIOp>(i32, code.fmul(noise, code.number(noise.getType(), 65536.0)));
+  Value bits = code.bitcast(x, code.getI32Type()), exponent = code.integer(i32, 0x7f800000);
+  Value isFinite = code.icmp(IPred::ne, code.bitAnd(bits, exponent), exponent);
+  bits = code.select(isFinite, code.add(bits, drawn), bits);
+  Value upper = code.make<LLVM::LShrOp>(bits, code.integer(i32, 16));
+  return code.bitcast(code.intCast(upper, code.getI16Type()), code.getBF16Type());
+}
+
+static void addUnary(Table &table) {
+  addFunction<ExpOp, emitExp>(table, 18);
+  addFunction<LogOp, emitLog>(table, 24);
+  addFunction<SqrtOp, emitSqrt>(table, 4);
+  addFunction<RsqrtOp, emitRsqrt>(table, 8);
+  addFunction<TanhOp, emitTanh>(table, 36);
+  addFunction<SigmoidOp, emitSigmoid>(table, 22);
+  addFunction<ErfOp, emitErf>(table, 40);
+  addFunction<SinOp, emitSin>(table, 40);
+  addFunction<CosOp, emitCos>(table, 40);
+  addFunction<SignOp, emitSign>(table, 4);
+  add<NegOp>(table, 1, [](Code &code, NegOp, Values v) -> Value {
+    if (isFloat(v[0])) return code.make<LLVM::FNegOp>(v[0]);
+    return code.sub(code.integer(v[0].getType(), 0), v[0]);
+  });
+  add<AbsOp>(table, 1, [](Code &code, AbsOp, Values v) -> Value {
+    if (isFloat(v[0])) return code.fabs(v[0]);
+    return code.smax(v[0], code.sub(code.integer(v[0].getType(), 0), v[0]));
+  });
+  add<FloorOp>(table, 1, [](Code &code, FloorOp, Values v) -> Value { return floor(code, v[0]); });
+  add<CeilOp>(table, 1,
+              [](Code &code, CeilOp, Values v) -> Value { return code.make<LLVM::FCeilOp>(v[0].getType(), v[0]); });
+  add<NotOp>(table, 1, [](Code &code, NotOp, Values v) -> Value { return code.bitXor(v[0], 1); });
+  addFunction<StochasticRoundOp, emitStochasticRound>(table, 6);
+  add<CastOp>(table, 2, [](Code &code, CastOp op, Values v) -> Value {
+    return emitCast(code, v[0], op.getX().getType().getElementType(), op.getType().getElementType());
+  });
+}
+
+static void addBinary(Table &table) {
+  addPair<AddOp, LLVM::FAddOp, LLVM::AddOp>(table);
+  addPair<SubOp, LLVM::FSubOp, LLVM::SubOp>(table);
+  addPair<MulOp, LLVM::FMulOp, LLVM::MulOp>(table);
+  addFunction<MaxOp, larger>(table, 3);
+  addFunction<MinOp, smaller>(table, 3);
+  addFunction<FloorDivOp, emitFloorDiv>(table, 16);
+  addFunction<ModOp, emitMod>(table, 20);
+  add<DivOp>(table, 4, [](Code &code, DivOp, Values v) -> Value { return code.fdiv(v[0], v[1]); });
+  add<PowOp>(table, 120, [](Code &code, PowOp op, Values v) -> Value { return emitPowOp(code, op, v); });
+  add<AndOp>(table, 1, [](Code &code, AndOp, Values v) -> Value { return code.bitAnd(v[0], v[1]); });
+  add<OrOp>(table, 1, [](Code &code, OrOp, Values v) -> Value { return code.bitOr(v[0], v[1]); });
+  add<CompareOp>(table, 1, [](Code &code, CompareOp op, Values v) -> Value {
+    return emitCompare(code, op.getPredicate(), v[0], v[1]);
+  });
+  add<SelectOp>(table, 1, [](Code &code, SelectOp, Values v) -> Value { return code.select(v[0], v[1], v[2]); });
+  // Another order of the axes or more of them: at a point the value is the same.
+  add<ReorderOp>(table, 0, [](Code &, ReorderOp, Values v) -> Value { return v[0]; });
+  add<BroadcastOp>(table, 0, [](Code &, BroadcastOp, Values v) -> Value { return v[0]; });
+}
+
+static const Table &lowerings() {
+  static const Table table = [] {
+    Table result;
+    addUnary(result);
+    addBinary(result);
+    return result;
+  }();
+  return table;
+}
+
+Value tessera::lowerElementwise(Code &code, Operation *op, Values operands) {
+  auto it = lowerings().find(op->getName().getTypeID());
+  return it == lowerings().end() ? Value() : it->second.lower(code, op, operands);
+}
+
+unsigned tessera::instructionEstimate(Operation *op) {
+  if (isa<RandomOp>(op)) return 120;
+  if (auto cast = dyn_cast<CastOp>(op))
+    if (isFp8(cast.getType().getElementType()) || isFp8(cast.getX().getType().getElementType())) return 20;
+  auto it = lowerings().find(op->getName().getTypeID());
+  return it == lowerings().end() ? 2 : it->second.instructions;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+Value tessera::combine(Code &code, ReduceKind kind, Value a, Value b) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return isFloat(a) ? code.fadd(a, b) : code.add(a, b);
+  case ReduceKind::Max:
+    return larger(code, a, b);
+  case ReduceKind::Min:
+    return smaller(code, a, b);
+  case ReduceKind::MaxNum: // what has been accumulated is no NaN: one instruction
+    return isFloat(a) ? code.select(code.fcmp(LLVM::FCmpPredicate::ogt, b, a), b, a) : larger(code, a, b);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+Value tessera::neutral(Code &code, ReduceKind kind, Type type) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return code.number(type, 0.0);
+  case ReduceKind::Max:
+  case ReduceKind::MaxNum:
+    return code.lowest(type);
+  case ReduceKind::Min:
+    return code.highest(type);
+  }
+  llvm_unreachable("all kinds are handled");
+}

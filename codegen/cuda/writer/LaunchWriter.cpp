@@ -1,0 +1,258 @@
+//===- LaunchWriter.cpp - several kernels in one launch --------------------===//
+//
+//   namespace of_tsr_add_and_2 {
+//   TSR_DEVICE void part_add(const unsigned block, const float *in, …) { … }
+//   TSR_DEVICE void part_exp(const unsigned block, const float *in, …) { … }
+//   }
+//   extern "C" __global__ void tsr_add_and_2(const __grid_constant__ tsr::pointers<7> at) {
+//     unsigned block = blockIdx.x;
+//     if (block < 12) {                       // the blocks of the first kernel
+//       return of_tsr_add_and_2::part_add(block, at[0], at[1], at[2]);
+//     }
+//     block -= 12;
+//     const int own = 3 + block / 6 * 2;      // two equal kernels of 6 blocks each: where the arguments of each are
+//     of_tsr_add_and_2::part_exp(block % 6, at[own], at[own + 1]);
+//   }
+//
+// All threads of a block take one way, so kernels may wait at barriers. Equal kernels are compiled once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/CudaKernels.h"
+#include "codegen/cuda/writer/KernelWriter.h"
+#include "llvm/ADT/StringExtras.h"
+#include <numeric>
+#include <set>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::cuda;
+
+/// Threads of a block of kernels without serial loops.
+static constexpr int64_t usualBlock = 256;
+/// Columns of a line of calls.
+static constexpr size_t lineLength = 110;
+/// What the number of a block may reach.
+static constexpr int64_t mostBlocks = (int64_t(1) << 31) - 1;
+
+namespace {
+/// A kernel of a launch.
+struct Member {
+  KernelPlan plan;
+  KernelSchedule schedule;
+};
+
+/// Equal kernels next to each other.
+struct Run {
+  std::string function;
+  int64_t argument;  ///< number of their first
+  int64_t arguments; ///< of each
+  int64_t blocks;    ///< of each
+  int64_t count = 1;
+};
+
+/// Writes a launch's function: its parts, then the calls.
+class LaunchWriter {
+public:
+  LaunchWriter(std::string symbol, int64_t block) : symbol(std::move(symbol)), block(block) {}
+
+  LogicalResult add(Member &member);
+  /// With the text and the blocks of what was added.
+  CudaKernel take(StringRef title);
+
+private:
+  FailureOr<std::string> functionOf(const Member &member);
+  void writeCall(Text &text, const Run &run, bool isLast) const;
+
+  std::string symbol, parts;
+  int64_t block;
+  llvm::StringMap<std::string> functions; ///< by their code
+  llvm::StringSet<> names;
+  std::vector<Run> runs;
+  SmallVector<std::string> lines; ///< of the model
+  CudaKernel result;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Which kernels fit together
+//===----------------------------------------------------------------------===//
+
+static FailureOr<Member> planMember(KernelOp kernel, const Device &device, ArrayRef<int64_t> alignments) {
+  FailureOr<KernelPlan> plan = planKernel(kernel, /*placement=*/nullptr, /*joinsSoftmax=*/true);
+  if (failed(plan)) return failure();
+  KernelSchedule schedule = chooseSchedule(*plan, device, alignments);
+  return Member{std::move(*plan), std::move(schedule)};
+}
+
+/// The largest block that a kernel with serial loops wants; the others do with any, but not with small ones.
+static int64_t commonBlock(ArrayRef<Member> members) {
+  int64_t block = 0;
+  for (const Member &member : members)
+    if (member.plan.parallelLoops < member.plan.sizes.size()) block = std::max(block, member.schedule.block);
+  bool hasOthers =
+      llvm::any_of(members, [](const Member &member) { return member.plan.parallelLoops == member.plan.sizes.size(); });
+  return hasOthers ? std::max(block, usualBlock) : block;
+}
+
+/// Whether no kernel with serial loops gets much larger blocks than it wants, and all of them together have the shared memory.
+static bool fitTogether(ArrayRef<Member> members) {
+  int64_t block = commonBlock(members), scratch = 0, blocks = 0;
+  std::set<KernelFingerprint> distinct;
+  for (const Member &member : members) {
+    bool hasSerial = member.plan.parallelLoops < member.plan.sizes.size();
+    if (member.plan.scatter || (block > usualBlock && hasSerial && member.schedule.block != block)) return false;
+    KernelSchedule schedule = withBlock(member.schedule, block);
+    if (distinct.insert(fingerprint(member.plan.kernel)).second) scratch += scratchBytes(member.plan, schedule);
+    blocks += schedule.blocks();
+  }
+  return scratch <= sharedBytes && blocks <= mostBlocks;
+}
+
+size_t CudaKernels::countTogether(ArrayRef<KernelOp> kernels) const {
+  std::vector<Member> members;
+  for (KernelOp kernel : kernels) {
+    SmallVector<int64_t> alignments(kernel->getNumOperands() + kernel->getNumResults(), vectorBytes);
+    FailureOr<Member> member = planMember(kernel, device, alignments);
+    if (failed(member)) break; // whoever emits it says why
+    members.push_back(std::move(*member));
+    if (fitTogether(members)) continue;
+    members.pop_back();
+    break;
+  }
+  return std::max<size_t>(members.size(), 1);
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+/// C++ without what stands behind `//`: where in the model it comes from.
+static std::string withoutComments(StringRef text) {
+  std::string result;
+  while (!text.empty()) {
+    StringRef line;
+    std::tie(line, text) = text.split('\n');
+    result += line.split("//").first.str() + "\n";
+  }
+  return result;
+}
+
+/// The name of a part, written now or before for a kernel with the same code: one of other axes, say.
+FailureOr<std::string> LaunchWriter::functionOf(const Member &member) {
+  constexpr StringLiteral placeholder = "@";
+  KernelOp kernel = member.plan.kernel;
+  KernelWriter writer(member.plan, member.schedule);
+  FailureOr<std::string> text = writer.write(placeholder, /*isPart=*/true);
+  if (failed(text)) return failure();
+  llvm::append_range(result.parameterTypes, writer.getParameterTypes());
+  std::string &function = functions[withoutComments(*text)];
+  if (!function.empty()) return function;
+  function = "part_";
+  for (char c : kernel.getName()) function += llvm::isAlnum(c) ? c : '_';
+  while (!names.insert(function).second) function += "_"; // the same kernel, for other places
+  text->replace(text->find(placeholder), placeholder.size(), function);
+  parts += "\n" + headComment(member.plan, member.schedule) + *text;
+  return function;
+}
+
+LogicalResult LaunchWriter::add(Member &member) {
+  KernelOp kernel = member.plan.kernel;
+  auto argument = static_cast<int64_t>(result.parameterTypes.size());
+  member.schedule = withBlock(member.schedule, block);
+  int64_t blocks = member.schedule.blocks();
+  FailureOr<std::string> function = functionOf(member);
+  if (failed(function)) return failure();
+  llvm::append_range(result.arguments, argumentsOf(kernel));
+  if (std::string line = firstLine(kernel.getBlock()); !line.empty() && !llvm::is_contained(lines, line))
+    lines.push_back(line);
+  if (!runs.empty() && runs.back().function == *function && runs.back().blocks == blocks)
+    ++runs.back().count;
+  else
+    runs.push_back({*function, argument, static_cast<int64_t>(result.parameterTypes.size()) - argument, blocks});
+  return success();
+}
+
+/// The last run takes all blocks that are left.
+void LaunchWriter::writeCall(Text &text, const Run &run, bool isLast) const {
+  std::string each = std::to_string(run.blocks), number = "block";
+  std::string all = run.count > 1 ? std::to_string(run.count) + " * " + each : each;
+  if (!isLast) text.open("if (block < " + all + ")");
+  if (run.count > 1) {
+    std::string which = run.blocks == 1 ? "block" : "block / " + each;
+    number = run.blocks == 1 ? "0" : "block % " + each;
+    text.line("const int own = " + (run.argument ? Twine(run.argument) + " + " : Twine("")) + "static_cast<int>(" +
+              which + ") * " + Twine(run.arguments) + ";");
+  }
+  std::string line = (isLast ? "" : "return ") + ("of_" + symbol) + "::" + run.function + "(" + number;
+  for (int64_t i = 0; i < run.arguments; ++i) {
+    std::string place =
+        run.count > 1 ? (i == 0 ? "own" : "own + " + std::to_string(i)) : std::to_string(run.argument + i);
+    line += ",";
+    if (line.size() + place.size() > lineLength) {
+      text.line(line);
+      line = "   ";
+    }
+    line += " at[" + place + "]";
+  }
+  text.line(line + ");");
+  if (isLast) return;
+  text.close();
+  text.line("block -= " + all + ";");
+}
+
+CudaKernel LaunchWriter::take(StringRef title) {
+  Text text;
+  text.open("extern \"C\" __global__ void __launch_bounds__(" + Twine(block) + ")\n" + symbol +
+            "(const __grid_constant__ tsr::pointers<" + Twine(result.parameterTypes.size()) + "> at)");
+  text.line("unsigned block = blockIdx.x;");
+  result.blocks = 0;
+  for (auto [i, run] : llvm::enumerate(runs)) {
+    writeCall(text, run, i + 1 == runs.size());
+    result.blocks += run.count * run.blocks;
+  }
+  text.close();
+  std::string space = "of_" + symbol;
+  result.source = ("// " + title + " in one launch of " + Twine(result.blocks) + " blocks of " + Twine(block) +
+                   " threads\n#include \"tessera.cuh\"\n\nnamespace " + space + " {\n" + parts + "} // namespace " +
+                   space + "\n\n" + text.str())
+                      .str();
+  result.symbol = symbol;
+  if (!lines.empty()) result.line = lines.front();
+  if (lines.size() > 1) result.line += " and " + std::to_string(lines.size() - 1) + " other places";
+  result.isOfSeveral = true;
+  result.threads = block;
+  return std::move(result);
+}
+
+/// Equal kernels are written for the worst of their places: so there is one function for them, with its shared memory.
+void CudaKernels::shareAlignments(std::vector<Key> &keys) {
+  std::map<KernelFingerprint, SmallVector<int64_t>> shared;
+  for (const auto &[kernel, alignments] : keys) {
+    auto [it, isNew] = shared.try_emplace(kernel, alignments);
+    for (auto [known, own] : llvm::zip(it->second, alignments)) known = std::gcd(known, own);
+  }
+  for (auto &[kernel, alignments] : keys) alignments = shared.at(kernel);
+}
+
+FailureOr<const CudaKernel *> CudaKernels::emit(ArrayRef<KernelOp> ops, ArrayRef<SmallVector<int64_t>> alignments) {
+  if (ops.size() == 1) return emit(ops.front(), alignments.front());
+  std::vector<Key> keys;
+  for (auto [kernel, known] : llvm::zip(ops, alignments)) keys.push_back(keyOf(kernel, known));
+  shareAlignments(keys);
+  if (auto it = together.find(keys); it != together.end()) return it->second;
+  std::vector<Member> members;
+  for (auto [kernel, key] : llvm::zip(ops, keys)) {
+    FailureOr<Member> member = planMember(kernel, device, key.second);
+    if (failed(member)) return failure();
+    members.push_back(std::move(*member));
+  }
+  KernelOp leader = ops.front();
+  std::string name = leader.getName().str(), others = std::to_string(ops.size() - 1);
+  LaunchWriter writer(uniqueSymbol(name + "_and_" + others), commonBlock(members));
+  for (Member &member : members)
+    if (failed(writer.add(member))) return failure();
+  const CudaKernel *added = add(writer.take(name + " and " + others + " more kernels"));
+  together[std::move(keys)] = added;
+  return added;
+}

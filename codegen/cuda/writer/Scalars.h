@@ -1,0 +1,34 @@
+//===- Scalars.h - numbers and ops as C++ expressions -----------------------===//
+
+#ifndef TESSERA_CODEGEN_CUDA_SCALARS_H
+#define TESSERA_CODEGEN_CUDA_SCALARS_H
+
+#include "ir/dialect/Tsr.h"
+#include <string>
+
+namespace tessera::cuda {
+
+/// The C++ type of numbers of an element type, in memory and as a value.
+llvm::StringRef scalarType(mlir::Type element);
+/// The type in which numbers of an element type are added up: f32 for low floats.
+mlir::Type accumulatorType(mlir::Type element);
+/// Bytes of one number in memory.
+int64_t bytesOf(mlir::Type element);
+
+/// A number as a literal of an element type.
+std::string literal(double number, mlir::Type element);
+std::string literal(mlir::Attribute number, mlir::Type element);
+
+/// `expression`, of type `from`, as a value of type `to`.
+std::string castTo(llvm::StringRef expression, mlir::Type from, mlir::Type to);
+
+/// An elementwise op on its operands' expressions.
+std::string elementwise(mlir::Operation *op, llvm::ArrayRef<std::string> operands);
+
+/// The class in tessera.cuh that combines two values of a reduction, and the value that changes none.
+llvm::StringRef reduction(ReduceKind kind);
+std::string neutral(ReduceKind kind, mlir::Type element);
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CODEGEN_CUDA_SCALARS_H

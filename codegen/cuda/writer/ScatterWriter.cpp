@@ -1,0 +1,189 @@
+//===- ScatterWriter.cpp - kernels that add at positions --------------------===//
+//
+// docs/ir.md, Kernels, rule 4. Nothing is added by atomics: whoever owns a part of the result fills it, with zeros or with `init`, and
+// adds to it in the order of the serial loops. Updates out of range are dropped. The owner is
+//
+//   a block      of some positions at all points, where all points add at the same positions (the gradient of an embedding). It reads
+//                all positions, as many at a time as it has threads, writes down which are its own, and adds those one after the other,
+//                a thread at each point
+//   a thread     of its point at all positions, elsewhere
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/writer/KernelWriter.h"
+#include "codegen/cuda/writer/Scalars.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::cuda;
+
+void KernelWriter::writeScatter() {
+  if (schedule.ownPositions > 0)
+    writeScatterByPositions();
+  else
+    writeScatterByPoints();
+}
+
+/// result[place] += update, where `place` is an offset.
+void KernelWriter::writeAddition(StringRef place) {
+  ScatterAddOp scatter = plan.scatter;
+  const Access &write = plan.writes.front();
+  std::string element = parameters[write.argument] + "[" + place.str() + "]";
+  Type wide = accumulatorType(write.element);
+  std::string sum = castTo(element, write.element, wide) + " + " +
+                    castTo(use(scatter.getUpdates()), scatter.getUpdates().getType().getElementType(), wide);
+  text.line(element + " = " + castTo(sum, wide, write.element) + ";");
+}
+
+/// Values that `roots` are computed from and that are not known yet, in order.
+void KernelWriter::writeWhatIsNeededFor(ValueRange roots) {
+  llvm::SmallPtrSet<Value, 8> needed;
+  for (Value item : llvm::reverse(plan.items)) {
+    Operation *op = item.getDefiningOp();
+    bool isRoot = llvm::is_contained(roots, item);
+    if (!isRoot && llvm::none_of(item.getUsers(), [&](Operation *user) {
+          return user->getNumResults() == 1 && needed.contains(user->getResult(0));
+        }))
+      continue;
+    if (!isa_and_nonnull<ScatterAddOp>(op)) needed.insert(item);
+  }
+  Step step;
+  for (Value item : plan.items)
+    if (needed.contains(item)) step.items.push_back(item);
+  writeStep(step);
+}
+
+/// The condition that all indices are inside, and the number of the position, row-major.
+std::pair<std::string, std::string> KernelWriter::positionOf() {
+  ScatterAddOp scatter = plan.scatter;
+  SmallVector<std::string> inside, parts;
+  int64_t within = 1;
+  SmallVector<StringRef> axes = names(scatter.getAxes());
+  for (size_t i = axes.size(); i-- > 0;) {
+    int64_t size = scatter.getType().getSize(axes[i]);
+    std::string index = use(scatter.getIndices()[i]);
+    inside.push_back("tsr::is_inside(" + index + ", " + std::to_string(size) + ")");
+    parts.push_back((within == 1 ? "" : std::to_string(within) + " * ") + (indexType == "int" ? "int(" : "tsr::i64(") +
+                    index + ")");
+    within *= size;
+  }
+  return {llvm::join(inside, " && "), llvm::join(parts, " + ")};
+}
+
+/// The offset of a position, given its number, behind that of the point.
+std::string KernelWriter::offsetOf(StringRef position) {
+  ScatterAddOp scatter = plan.scatter;
+  NamedTensorType type = scatter.getType();
+  std::string offset = expression(plan.writes.front().offset);
+  SmallVector<StringRef> axes = names(scatter.getAxes());
+  int64_t within = 1;
+  for (size_t i = axes.size(); i-- > 0;) {
+    std::string index = position.str();
+    if (within != 1) index += " / " + std::to_string(within);
+    if (i != 0) index = (within != 1 ? "(" + index + ")" : index) + " % " + std::to_string(type.getSize(axes[i]));
+    within *= type.getSize(axes[i]);
+    int64_t stride = type.getStrides()[type.findAxis(axes[i])];
+    bool isPlain = index == position;
+    offset += " + " + (stride == 1 ? "" : std::to_string(stride) + " * ") + (isPlain ? index : "(" + index + ")");
+  }
+  return offset;
+}
+
+void KernelWriter::openFill() {
+  ScatterAddOp scatter = plan.scatter;
+  if (auto init = dyn_cast_if_present<BlockArgument>(scatter.getInit()))
+    text.open("if (" + parameters[init.getArgNumber()] + " != " + parameters[plan.writes.front().argument] + ")");
+}
+
+/// Fills one element of what is owned.
+void KernelWriter::writeFill(StringRef place) {
+  ScatterAddOp scatter = plan.scatter;
+  const Access &write = plan.writes.front();
+  auto init = dyn_cast_if_present<BlockArgument>(scatter.getInit());
+  std::string start = init ? parameters[init.getArgNumber()] + "[" + place.str() + "]" : literal(0.0, write.element);
+  text.line(parameters[write.argument] + "[" + place + "] = " + start + ";");
+}
+
+void KernelWriter::closeFill() {
+  ScatterAddOp scatter = plan.scatter;
+  if (scatter.getInit()) text.close();
+}
+
+void KernelWriter::writeScatterByPoints() {
+  writePoint();
+  ScatterAddOp scatter = plan.scatter;
+  openFill();
+  text.open("for (" + indexType + " position = 0; position < " + Twine(schedule.positions) + "; ++position)");
+  writeFill(offsetOf("position"));
+  text.close();
+  closeFill();
+
+  text.open("for (" + indexType + " s = 0; s < " + Twine(schedule.serialCount) + "; ++s)");
+  declareIndices(plan.parallelLoops, plan.sizes.size(), "s");
+  frames.emplace_back();
+  writeWhatIsNeededFor(scatter->getOperands());
+  auto [inside, position] = positionOf();
+  text.open("if (" + inside + ")");
+  text.line("const " + indexType + " position = " + position + ";");
+  writeAddition(offsetOf("position"));
+  text.close();
+  frames.pop_back();
+  text.close();
+}
+
+/// What was found is read before the next barrier, which is in `count_chosen`, and written after it.
+void KernelWriter::writeScatterByPositions() {
+  ScatterAddOp scatter = plan.scatter;
+  std::string block = std::to_string(schedule.block), points = std::to_string(schedule.points);
+  std::string own = std::to_string(schedule.ownPositions), type = indexType;
+  bool hasTail = schedule.positions % schedule.ownPositions != 0;
+  auto openPoints = [&] {
+    text.open("for (" + type + " point = threadIdx.x; point < " + points + "; point += " + block + ")");
+    declareIndices(0, plan.parallelLoops, "point");
+  };
+  text.line("const " + type + " first = " + (type == "int" ? "" : "tsr::i64(") + blockNumber +
+            (type == "int" ? "" : ")") + " * " + own + "; // of the positions that the block owns");
+  openFill();
+  text.open("for (" + type + " position = first; position < first + " + own +
+            (hasTail ? " && position < " + std::to_string(schedule.positions) : "") + "; ++position)");
+  openPoints();
+  writeFill(offsetOf("position"));
+  text.close();
+  text.close();
+  closeFill();
+
+  text.line("TSR_SHARED(int, counts, " + Twine(schedule.block / 32) + ");");
+  text.line("TSR_SHARED(" + type + ", found, " + block + ");");
+  text.line("TSR_SHARED(" + type + ", found_at, " + block + ");");
+  std::string serial = std::to_string(schedule.serialCount);
+  text.open("for (" + type + " start = 0; start < " + serial + "; start += " + block + ")");
+  frames.emplace_back();
+  bool isWhole = schedule.serialCount % schedule.block == 0;
+  std::string number = "start + threadIdx.x";
+  text.line("const " + type +
+            " s = " + (isWhole ? number : "tsr::clamp(" + type + "(" + number + "), " + serial + ")") + ";");
+  declareIndices(plan.parallelLoops, plan.sizes.size(), "s");
+  writeWhatIsNeededFor(scatter.getIndices());
+  auto [inside, position] = positionOf();
+  text.line("const " + type + " position = " + position + ";");
+  text.line("const bool is_own = " + (isWhole ? "" : number + " < " + serial + " && ") + inside +
+            " && position >= first && position < first + " + own + ";");
+  text.line("int place;");
+  text.line("const int many = tsr::count_chosen<" + Twine(schedule.block / 32) + ">(is_own, counts, place);");
+  text.line("if (is_own) found.set(place, s);");
+  text.line("if (is_own) found_at.set(place, position);");
+  text.line("tsr::sync_block();");
+  frames.pop_back();
+  text.open("for (int i = 0; i < many; ++i)");
+  text.line("const " + type + " s = found.get(i), position = found_at.get(i);");
+  declareIndices(plan.parallelLoops, plan.sizes.size(), "s");
+  openPoints();
+  frames.emplace_back();
+  writeWhatIsNeededFor(scatter.getUpdates());
+  writeAddition(offsetOf("position"));
+  frames.pop_back();
+  text.close();
+  text.close();
+  text.close();
+}

@@ -1,0 +1,48 @@
+//===- GemmTable.cpp - the contractions that a library computes -----------===//
+
+#include "codegen/program/GemmTable.h"
+#include "ir/program/Program.h"
+#include "runtime/machine/Gemm.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Bytes of workspace that cuBLASLt may use: what NVIDIA recommends for Hopper and later.
+static constexpr int64_t deviceWorkspace = 32 << 20;
+
+/// The description in the runtime's terms.
+static runtime::GemmDescription forRuntime(const GemmDescription &d) {
+  runtime::GemmDescription result;
+  result.dimsA = d.dimsA, result.stridesA = d.stridesA;
+  result.dimsB = d.dimsB, result.stridesB = d.stridesB;
+  result.dimsC = d.dimsC, result.stridesC = d.stridesC;
+  result.bias = d.bias;
+  result.accumulate = d.accumulate;
+  return result;
+}
+
+FailureOr<GemmCall> GemmTable::add(ContractOp op, GemmDescription description) {
+  description.tf32 = tf32 && !isKept(op) && description.typeA == NumberType::F32;
+  Value a = description.swapped ? op.getRhs() : op.getLhs(), b = description.swapped ? op.getLhs() : op.getRhs();
+  for (auto [i, entry] : llvm::enumerate(entries))
+    if (entry.description == description) return GemmCall{static_cast<uint32_t>(i), a, b};
+  runtime::GemmPlan plan{"", deviceWorkspace, "cublasLt", false};
+  if (threads) plan = runtime::planGemm(forRuntime(description), *threads);
+  if (!plan.error.empty()) return op.emitError("the library refuses the contraction: ") << plan.error;
+  if (plan.isReference)
+    op.emitWarning("the library has only a slow loop for this contraction: ") << plan.implementation;
+  Entry entry;
+  entry.name = userName(op).str();
+  entry.line = userLine(op.getLoc());
+  entry.description = std::move(description);
+  entry.scratchBytes = plan.scratchBytes;
+  entry.implementation = plan.implementation;
+  entries.push_back(std::move(entry));
+  return GemmCall{static_cast<uint32_t>(entries.size() - 1), a, b};
+}
+
+int64_t GemmTable::workspaceBytes() const {
+  int64_t bytes = 0;
+  for (const Entry &entry : entries) bytes = std::max(bytes, entry.scratchBytes);
+  return bytes;
+}

@@ -1,0 +1,55 @@
+//===- GemmTable.h - the contractions that a library computes -------------===//
+
+#ifndef TESSERA_CODEGEN_HOST_GEMMTABLE_H
+#define TESSERA_CODEGEN_HOST_GEMMTABLE_H
+
+#include "ir/dialect/Tsr.h"
+#include "passes/gemm/Gemm.h"
+
+namespace tessera {
+
+/// A contraction as a call: entry `index` of the table on operands a and b.
+struct GemmCall {
+  uint32_t index;
+  mlir::Value a, b;
+};
+
+/// The manifest's list of contractions: equal descriptions share an entry.
+class GemmTable {
+public:
+  struct Entry {
+    std::string name;
+    std::string line; ///< of the model; empty if there is none
+    GemmDescription description;
+    int64_t scratchBytes = 0;   ///< workspace the library asked for
+    std::string implementation; ///< the library's name for what it will run
+  };
+
+  /// For oneDNN. `threads`: as many as the program will run with; the library's workspace depends on it.
+  explicit GemmTable(int threads) : threads(threads) {}
+  /// For cuBLASLt, which is not asked now, but where the program runs.
+  /// `tf32`: what is not kept in f32 may be multiplied so.
+  static GemmTable forDevice(bool tf32) {
+    GemmTable table;
+    table.tf32 = tf32;
+    return table;
+  }
+
+  /// Enters a contraction; an error on the op if the library cannot take it.
+  llvm::FailureOr<GemmCall> add(ContractOp op, GemmDescription description);
+
+  llvm::ArrayRef<Entry> getEntries() const { return entries; }
+  /// Bytes of workspace that the largest entry needs.
+  int64_t workspaceBytes() const;
+
+private:
+  GemmTable() = default;
+
+  std::optional<int> threads; ///< none: for a device
+  bool tf32 = false;
+  std::vector<Entry> entries;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_HOST_GEMMTABLE_H

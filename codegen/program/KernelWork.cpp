@@ -1,0 +1,82 @@
+//===- KernelWork.cpp - arithmetic and bytes of a kernel ----------------------===//
+
+#include "codegen/program/KernelWork.h"
+#include "passes/analysis/Views.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Arithmetic of an op; sources and views do none.
+static int64_t flopsOf(Operation *op) {
+  if (auto cost = dyn_cast<CostOpInterface>(op)) return cost.getFlops();
+  if (auto reduce = dyn_cast<ReduceOp>(op)) return reduce.getX().getType().getNumElements();
+  if (auto scatter = dyn_cast<ScatterAddOp>(op)) return scatter.getUpdates().getType().getNumElements();
+  return isa<ElementwiseOpInterface>(op) ? tensorType(op->getResult(0)).getNumElements() : 0;
+}
+
+/// Bytes that one use takes out of an operand.
+static int64_t bytesRead(OpOperand &use) {
+  Operation *op = use.getOwner();
+  int64_t all = tensorType(use.get()).getNumBytes();
+  if (isa<GatherOp, SliceOp>(op) && use.getOperandNumber() == 0)
+    return std::min(all, tensorType(op->getResult(0)).getNumBytes());
+  if (auto scatter = dyn_cast<ScatterAddOp>(op); scatter && use.get() == scatter.getInit())
+    return std::min(all, scatter.getUpdates().getType().getNumBytes());
+  return all;
+}
+
+KernelWork tessera::workOf(KernelOp kernel) {
+  KernelWork work;
+  Block &block = kernel.getBlock();
+  for (Operation &op : block.without_terminator()) work.flops += flopsOf(&op);
+  for (BlockArgument argument : block.getArguments()) {
+    int64_t bytes = 0;
+    for (OpOperand &use : argument.getUses()) bytes += bytesRead(use);
+    work.read += std::min(bytes, tensorType(argument).getNumBytes());
+  }
+  auto yield = cast<YieldOp>(block.getTerminator());
+  for (Value value : yield.getValues()) {
+    auto scatter = value.getDefiningOp<ScatterAddOp>();
+    int64_t bytes = tensorType(value).getNumBytes();
+    work.written +=
+        scatter && scatter.getInit() ? std::min(bytes, scatter.getUpdates().getType().getNumBytes()) : bytes;
+  }
+  return work;
+}
+
+KernelWork tessera::workOf(ArrayRef<ContractOp> contractions) {
+  KernelWork work;
+  work.contracts = true;
+  llvm::SmallDenseSet<std::pair<Value, int64_t>> read; // through any view
+  for (ContractOp contraction : contractions) {
+    work.flops += cast<CostOpInterface>(contraction.getOperation()).getFlops();
+    for (Value operand : contraction->getOperands())
+      if (read.insert({viewRoot(operand), offsetInRoot(operand)}).second)
+        work.read += tensorType(operand).getNumBytes();
+    for (Value result : contraction->getResults()) work.written += tensorType(result).getNumBytes();
+  }
+  return work;
+}
+
+/// Multiply-adds of the elements in the band, and the op's own operands and results: what passes between its steps stays in
+/// caches, and its kernels' arithmetic is not counted, as it has no limit that could be told.
+KernelWork tessera::workOf(TiledOp tiled) {
+  KernelWork work;
+  work.contracts = true;
+  for (Operation &op : tiled.getBlock().without_terminator()) {
+    auto contract = dyn_cast<ContractOp>(op);
+    if (!contract) continue;
+    int64_t rows = 0, columns = 0;
+    for (Value value : {contract.getLhs(), contract.getRhs(), contract.getResult()}) {
+      NamedTensorType type = tensorType(value);
+      if (type.hasAxis(tiled.getRows())) rows = type.getSize(tiled.getRows());
+      if (type.hasAxis(tiled.getColumns())) columns = type.getSize(tiled.getColumns());
+    }
+    int64_t flops = cast<CostOpInterface>(op).getFlops();
+    work.flops += flops / (rows * columns) * tiled.countedElements(rows, columns);
+  }
+  for (Value operand : tiled.getInputs()) work.read += tensorType(operand).getNumBytes();
+  for (Value result : tiled.getResults()) work.written += tensorType(result).getNumBytes();
+  return work;
+}

@@ -1,0 +1,295 @@
+//===- Manifest.cpp - writes a program's manifest -------------------------===//
+//
+// One function a section of docs/manifest.md, in its order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/program/Manifest.h"
+#include "codegen/program/Trace.h"
+#include "ir/dialect/GraphBuilder.h"
+#include "ir/program/Program.h"
+#include "passes/memory/BufferList.h"
+#include "runtime/Abi.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace tessera;
+using llvm::json::OStream;
+
+namespace {
+
+class ManifestWriter {
+public:
+  ManifestWriter(ModuleOp module, const ProgramFacts &facts, llvm::raw_ostream &out)
+      : module(module), facts(facts), order(module), json(out) {}
+  void write();
+
+private:
+  void writeTarget();
+  void writeArena();
+  void writeState();
+  SmallVector<StringRef> fileOrder(StateOp state);
+  void writeEntry(func::FuncOp function);
+  void writeValue(NamedTensorType type, DictionaryAttr description, PlaceAttr place);
+  void writeGemm(const GemmTable::Entry &entry);
+  void writeKernel(const ProgramFacts::Kernel &kernel);
+  void writePlan();
+  void writeType(NamedTensorType type);
+  void writeAttr(Attribute attr);
+  void writeNumbers(StringRef key, ArrayRef<int64_t> numbers);
+
+  ModuleOp module;
+  const ProgramFacts &facts;
+  AxisOrder order;
+  OStream json;
+};
+
+} // namespace
+
+static std::string elementTypeName(Type type) {
+  std::string name;
+  llvm::raw_string_ostream(name) << type;
+  return name;
+}
+
+/// Keys `type` and `axes`.
+void ManifestWriter::writeType(NamedTensorType type) {
+  json.attribute("type", elementTypeName(type.getElementType()));
+  json.attributeArray("axes", [&] {
+    for (AxisAttr axis : type.getAxes())
+      json.array([&] {
+        json.value(axis.getName());
+        json.value(axis.getSize());
+      });
+  });
+}
+
+/// An attribute of the module as the JSON value it stands for.
+void ManifestWriter::writeAttr(Attribute attr) {
+  if (auto dictionary = dyn_cast<DictionaryAttr>(attr))
+    return json.object([&] {
+      for (NamedAttribute entry : dictionary) {
+        json.attributeBegin(entry.getName().getValue());
+        writeAttr(entry.getValue());
+        json.attributeEnd();
+      }
+    });
+  if (auto array = dyn_cast<ArrayAttr>(attr))
+    return json.array([&] {
+      for (Attribute element : array) writeAttr(element);
+    });
+  if (auto string = dyn_cast<StringAttr>(attr)) return json.value(string.getValue());
+  if (auto number = dyn_cast<FloatAttr>(attr)) return json.value(number.getValueAsDouble());
+  if (auto flag = dyn_cast<BoolAttr>(attr)) return json.value(flag.getValue());
+  if (auto number = dyn_cast<IntegerAttr>(attr)) return json.value(number.getValue().getSExtValue());
+  if (auto type = dyn_cast<TypeAttr>(attr)) return json.value(elementTypeName(type.getValue()));
+  json.value(nullptr);
+}
+
+void ManifestWriter::writeNumbers(StringRef key, ArrayRef<int64_t> numbers) {
+  json.attributeArray(key, [&] {
+    for (int64_t number : numbers) json.value(number);
+  });
+}
+
+void ManifestWriter::writeTarget() {
+  json.attributeObject("target", [&] {
+    bool isCuda = !facts.target.architectures.empty();
+    json.attribute("kind", isCuda ? "cuda" : "cpu");
+    if (isCuda)
+      json.attributeArray("architectures", [&] {
+        for (const std::string &architecture : facts.target.architectures) json.value(architecture);
+      });
+    json.attribute("march", facts.target.march);
+    json.attributeArray("features", [&] {
+      for (const std::string &feature : facts.target.features) json.value(feature);
+    });
+    json.attribute("threads", facts.target.threads);
+  });
+}
+
+void ManifestWriter::writeArena() {
+  json.attributeObject("arena", [&] {
+    json.attribute("bytes", facts.arenaBytes);
+    json.attributeObject("workspace", [&] {
+      json.attribute("offset", facts.workspaceOffset);
+      json.attribute("bytes", facts.gemms->workspaceBytes());
+    });
+    json.attributeObject("scratch", [&] {
+      json.attribute("offset", facts.scratchOffset);
+      json.attribute("bytes", facts.scratchBytes);
+    });
+  });
+}
+
+/// The axes of a state entry in the order that files have.
+SmallVector<StringRef> ManifestWriter::fileOrder(StateOp state) {
+  if (ArrayAttr declared = state.getOrderAttr()) return names(declared);
+  SmallVector<AxisAttr> canonical(state.getTensorType().getAxes());
+  order.sort(canonical);
+  return llvm::map_to_vector(canonical, [](AxisAttr axis) { return axis.getName(); });
+}
+
+void ManifestWriter::writeState() {
+  json.attributeArray("state", [&] {
+    for (StateOp state : stateTable(module))
+      json.object([&] {
+        json.attribute("path", state.getPath());
+        json.attribute("kind", state.getKind());
+        writeType(state.getTensorType());
+        json.attributeArray("canonical", [&] {
+          for (StringRef name : fileOrder(state)) json.value(name);
+        });
+        json.attribute("offset", state.getPlace() ? state.getPlace()->getOffset() : 0);
+        json.attribute("bytes", state.getTensorType().getNumBytes());
+      });
+  });
+}
+
+void ManifestWriter::writeValue(NamedTensorType type, DictionaryAttr description, PlaceAttr place) {
+  json.object([&] {
+    for (NamedAttribute entry : description) {
+      if (entry.getName() == "order") continue; // the axes below stand in it
+      json.attributeBegin(entry.getName().getValue());
+      writeAttr(entry.getValue());
+      json.attributeEnd();
+    }
+    writeType(type);
+    json.attribute("offset", place ? place.getOffset() : 0);
+    json.attribute("bytes", type.getNumBytes());
+  });
+}
+
+/// Floating-point operations of a block; what stands in a repeat counts for each iteration.
+static int64_t countFlops(Block &block) {
+  int64_t flops = 0;
+  for (Operation &op : block) {
+    if (auto cost = dyn_cast<CostOpInterface>(op)) flops += cost.getFlops();
+    if (auto repeat = dyn_cast<RepeatOp>(op)) flops += repeat.getAxis().getSize() * countFlops(repeat.getBlock());
+    if (auto tiled = dyn_cast<TiledOp>(op)) flops += countFlops(tiled.getBlock());
+  }
+  return flops;
+}
+
+void ManifestWriter::writeEntry(func::FuncOp function) {
+  json.attributeObject(function.getName(), [&] {
+    json.attributeArray("inputs", [&] {
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (auto input = function.getArgAttrOfType<DictionaryAttr>(i, attrs::input))
+          writeValue(tensorType(function.getArgument(i)), input, function.getArgAttrOfType<PlaceAttr>(i, attrs::place));
+    });
+    json.attributeArray("outputs", [&] {
+      for (unsigned i = 0; i < function.getNumResults(); ++i)
+        if (auto output = function.getResultAttrOfType<DictionaryAttr>(i, attrs::output))
+          writeValue(cast<NamedTensorType>(function.getResultTypes()[i]), output,
+                     function.getResultAttrOfType<PlaceAttr>(i, attrs::place));
+    });
+    json.attribute("flops", countFlops(function.getBody().front()));
+    if (function.getName() == "step" || function.getName() == "shadow") writeTrace(function, json);
+  });
+}
+
+void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
+  const GemmDescription &d = entry.description;
+  json.object([&] {
+    json.attribute("name", entry.name);
+    if (!entry.line.empty()) json.attribute("at", entry.line);
+    json.attribute("type", numberTypeName(d.typeA));
+    if (d.typeB != d.typeA) json.attribute("type_b", numberTypeName(d.typeB));
+    if (d.resultType != NumberType::F32) json.attribute("result_type", numberTypeName(d.resultType));
+    if (d.tf32) json.attribute("tf32", true);
+    writeNumbers("dims_a", d.dimsA);
+    writeNumbers("strides_a", d.stridesA);
+    writeNumbers("dims_b", d.dimsB);
+    writeNumbers("strides_b", d.stridesB);
+    writeNumbers("dims_c", d.dimsC);
+    writeNumbers("strides_c", d.stridesC);
+    if (d.bias)
+      writeNumbers("bias", *d.bias);
+    else
+      json.attribute("bias", nullptr);
+    if (d.biasType != NumberType::F32) json.attribute("bias_type", numberTypeName(d.biasType));
+    json.attribute("accumulate", d.accumulate);
+    if (d.epilogue) json.attribute("epilogue", stringifyEpilogue(*d.epilogue));
+    if (d.hasAux) json.attribute("aux", true);
+    json.attribute("scratch", entry.scratchBytes);
+    json.attribute("implementation", entry.implementation);
+  });
+}
+
+void ManifestWriter::writeKernel(const ProgramFacts::Kernel &kernel) {
+  json.object([&] {
+    json.attribute("name", kernel.symbol);
+    json.attribute("flops", kernel.work.flops);
+    json.attribute("contracts", kernel.work.contracts);
+    json.attribute("read", kernel.work.read);
+    json.attribute("written", kernel.work.written);
+    if (kernel.blocks > 0) {
+      json.attribute("blocks", kernel.blocks);
+      json.attribute("threads", kernel.threads);
+      json.attributeArray("arguments", [&] {
+        for (const KernelArgument &argument : kernel.arguments)
+          json.array([&] {
+            json.value(argument.bytes);
+            json.value(argument.isWritten);
+          });
+      });
+      if (kernel.isPart) json.attribute("part", true);
+      if (!kernel.line.empty()) json.attribute("at", kernel.line);
+    }
+    json.attributeObject("calls", [&] {
+      for (auto [entry, count] : kernel.calls) json.attribute(entry, count);
+    });
+  });
+}
+
+void ManifestWriter::writePlan() {
+  json.attributeObject("plan", [&] {
+    json.attributeArray("buffers", [&] {
+      for (const BufferInfo &buffer : listBuffers(module))
+        json.object([&] {
+          json.attribute("name", buffer.name);
+          json.attribute("entry", buffer.entry);
+          json.attribute("kind", buffer.kind);
+          json.attribute("offset", buffer.offset);
+          json.attribute("bytes", buffer.bytes);
+        });
+    });
+  });
+}
+
+void ManifestWriter::write() {
+  json.object([&] {
+    json.attribute("abi", static_cast<int64_t>(TSR_ABI_VERSION));
+    json.attribute("compiler", "tessera " TESSERA_VERSION);
+    auto model = module->getAttrOfType<StringAttr>(attrs::model);
+    json.attribute("model", model ? model.getValue() : "model");
+    writeTarget();
+    writeArena();
+    writeState();
+    json.attributeObject("entries", [&] {
+      for (func::FuncOp function : entryFunctions(module)) writeEntry(function);
+    });
+    json.attributeArray("kernels", [&] {
+      for (const ProgramFacts::Kernel &kernel : facts.kernels) writeKernel(kernel);
+    });
+    json.attributeArray("gemms", [&] {
+      for (const GemmTable::Entry &entry : facts.gemms->getEntries()) writeGemm(entry);
+    });
+    for (StringRef key : {attrs::data, attrs::settings})
+      if (Attribute attr = module->getAttr(key)) {
+        json.attributeBegin(key.substr(StringRef("tsr.").size()));
+        writeAttr(attr);
+        json.attributeEnd();
+      }
+    writePlan();
+  });
+}
+
+std::string tessera::writeManifest(ModuleOp module, const ProgramFacts &facts) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  ManifestWriter(module, facts, out).write();
+  return text;
+}

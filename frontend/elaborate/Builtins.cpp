@@ -1,0 +1,246 @@
+//===- Builtins.cpp - functions that are not written in the language -------===//
+
+#include "frontend/elaborate/Elaborator.h"
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+llvm::ArrayRef<StringRef> tessera::builtinNames() {
+  static const StringRef names[] = {"abs",  "ceil", "cos",  "cumsum", "erf",  "exp",    "f32",     "float", "floor",
+                                    "int",  "log",  "max",  "mean",   "min",  "normal", "over",    "pos",   "rsqrt",
+                                    "sign", "sin",  "sqrt", "sum",    "tanh", "top_k",  "uniform", "where"};
+  return names;
+}
+
+bool tessera::isBuiltin(StringRef name) { return llvm::is_contained(builtinNames(), name); }
+
+/// Evaluates the arguments of a built-in function, by position or by the names given; as many as `min` to `max`.
+std::optional<std::vector<Value>> Elaborator::evalArguments(const ast::CallExpr &call, unsigned min, unsigned max,
+                                                            llvm::ArrayRef<StringRef> names) {
+  if (call.args.size() < min || call.args.size() > max) {
+    error(Code::E0206, call.span,
+          "`" + call.callee.text + "` takes " + Twine(min) +
+              (min == max ? Twine(min == 1 ? " argument" : " arguments") : " to " + Twine(max) + " arguments") +
+              ", got " + Twine(call.args.size()));
+    return std::nullopt;
+  }
+  std::vector<Value> values(call.args.size());
+  for (unsigned i = 0; i < call.args.size(); ++i) {
+    const ast::Argument &arg = call.args[i];
+    if (!arg.name.text.empty() && (i >= names.size() || names[i] != arg.name.text)) {
+      error(Code::E0206, arg.name.span, "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
+      return std::nullopt;
+    }
+    values[i] = eval(*arg.value);
+    if (values[i].isError()) return std::nullopt;
+  }
+  return values;
+}
+
+Value Elaborator::callBuiltin(StringRef name, const ast::CallExpr &call,
+                              const std::optional<std::vector<AxisRef>> &axes) {
+  bool reduces = name == "sum" || name == "mean" || ((name == "max" || name == "min") && (call.axes || axes));
+  if (reduces) return builtinReduce(name, call, axes);
+  if (name == "over") return builtinOver(call);
+  if (name == "pos") return failed(Code::E0206, call.span, "`pos` is not called: write `pos[seq]`");
+  if (name == "uniform" || name == "normal") return builtinRandom(name, call);
+  if (name == "top_k" || name == "cumsum") return unsupported(call.callee.span, "`" + name + "` is");
+  if (call.axes) return failed(Code::E0207, call.axes->span, "`" + name + "` takes no axes");
+  if (name == "where") return builtinWhere(call);
+  if (name == "max" || name == "min") return builtinExtremum(name, call);
+  if (name == "float" || name == "f32" || name == "int") return builtinCast(name, call);
+  return builtinUnary(name, call);
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+mlir::Value Elaborator::applyUnary(StringRef name, mlir::Value x) {
+  static const std::pair<StringRef, mlir::Value (*)(GraphBuilder &, mlir::Value)> table[] = {
+      {"exp", [](GraphBuilder &b, mlir::Value v) { return b.unary<ExpOp>(v); }},
+      {"log", [](GraphBuilder &b, mlir::Value v) { return b.unary<LogOp>(v); }},
+      {"sqrt", [](GraphBuilder &b, mlir::Value v) { return b.unary<SqrtOp>(v); }},
+      {"rsqrt", [](GraphBuilder &b, mlir::Value v) { return b.unary<RsqrtOp>(v); }},
+      {"tanh", [](GraphBuilder &b, mlir::Value v) { return b.unary<TanhOp>(v); }},
+      {"erf", [](GraphBuilder &b, mlir::Value v) { return b.unary<ErfOp>(v); }},
+      {"sin", [](GraphBuilder &b, mlir::Value v) { return b.unary<SinOp>(v); }},
+      {"cos", [](GraphBuilder &b, mlir::Value v) { return b.unary<CosOp>(v); }},
+      {"abs", [](GraphBuilder &b, mlir::Value v) { return b.unary<AbsOp>(v); }},
+      {"floor", [](GraphBuilder &b, mlir::Value v) { return b.unary<FloorOp>(v); }},
+      {"ceil", [](GraphBuilder &b, mlir::Value v) { return b.unary<CeilOp>(v); }},
+      {"sign", [](GraphBuilder &b, mlir::Value v) { return b.unary<SignOp>(v); }},
+  };
+  for (auto &[entry, build] : table)
+    if (entry == name) return build(B, x);
+  return {};
+}
+
+Value Elaborator::builtinUnary(StringRef name, const ast::CallExpr &call) {
+  auto args = evalArguments(call, 1, 1);
+  if (!args) return Value();
+  Value &x = args->front();
+  if (!x.isArithmetic())
+    return failed(Code::E0205, call.args[0].value->span, "`" + name + "` needs a number or tensor, got " + describe(x));
+  if (x.isNumber()) {
+    StringRef why;
+    if (std::optional<Number> folded = foldUnary(name, x.number, why)) return *folded;
+    return failed(Code::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
+  }
+  Tensor result;
+  result.level = level();
+  result.closed = x.tensor.closed;
+  bool keepsIntegers = name == "abs" && x.tensor.element().isInteger(32);
+  result.value = applyUnary(name, materialize(x, keepsIntegers ? I32 : F32));
+  return result;
+}
+
+/// `f32(…)` keeps what its argument computes in f32, whatever type the model computes in.
+Value Elaborator::builtinCast(StringRef name, const ast::CallExpr &call) {
+  KeptDepth += name == "f32";
+  auto args = evalArguments(call, 1, 1);
+  KeptDepth -= name == "f32";
+  if (!args) return Value();
+  Value &x = args->front();
+  if (!x.isArithmetic())
+    return failed(Code::E0205, call.args[0].value->span, "`" + name + "` needs a number or tensor, got " + describe(x));
+  StringRef why;
+  if (x.isNumber()) {
+    if (std::optional<Number> folded = foldUnary(name, x.number, why)) return *folded;
+    return failed(Code::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
+  }
+  Tensor result;
+  result.level = level();
+  result.closed = x.tensor.closed;
+  result.value = materialize(x, name == "int" ? I32 : F32);
+  if (name == "int" && x.tensor.element().isInteger())
+    result.range = x.tensor.element().isInteger(1) ? Interval{0, 1} : x.tensor.range;
+  return result;
+}
+
+/// `max(a, b)` and `min(a, b)`.
+Value Elaborator::builtinExtremum(StringRef name, const ast::CallExpr &call) {
+  if (call.args.size() == 1)
+    return failed(Code::E0207, call.callee.span,
+                  "`" + name + "` of one value needs the axes to reduce: `" + name + "[…](x)`");
+  auto args = evalArguments(call, 2, 2);
+  if (!args) return Value();
+  Value &a = (*args)[0], &b = (*args)[1];
+  for (unsigned i = 0; i < 2; ++i)
+    if (!(*args)[i].isArithmetic())
+      return failed(Code::E0205, call.args[i].value->span,
+                    "`" + name + "` needs numbers or tensors, got " + describe((*args)[i]));
+  bool isMax = name == "max";
+  if (a.isNumber() && b.isNumber()) {
+    bool first = isMax ? a.number.asDouble() >= b.number.asDouble() : a.number.asDouble() <= b.number.asDouble();
+    return first ? a : b;
+  }
+  if (!checkAxes({{&a, call.args[0].value->span}, {&b, call.args[1].value->span}}, name)) return Value();
+  mlir::Type type = commonType({&a, &b});
+  if (type == I1) type = I32;
+  Tensor result;
+  result.level = level();
+  result.closed = (a.isNumber() || a.tensor.closed) && (b.isNumber() || b.tensor.closed);
+  mlir::Value x = materialize(a, type), y = materialize(b, type);
+  result.value = isMax ? B.max(x, y) : B.min(x, y);
+  auto range = [](const Value &v) -> std::optional<Interval> {
+    if (v.isTensor()) return v.tensor.range;
+    return v.number.isFloat() ? std::nullopt : std::optional(Interval{v.number.integer, v.number.integer});
+  };
+  constexpr int64_t huge = INT32_MAX;
+  if (type == I32) { // one side with bounds is enough for one bound: clamping proves reads
+    Interval ra = range(a).value_or(Interval{-huge, huge}), rb = range(b).value_or(Interval{-huge, huge});
+    result.range = isMax ? Interval{std::max(ra.low, rb.low), std::max(ra.high, rb.high)}
+                         : Interval{std::min(ra.low, rb.low), std::min(ra.high, rb.high)};
+  }
+  return result;
+}
+
+Value Elaborator::builtinWhere(const ast::CallExpr &call) {
+  auto args = evalArguments(call, 3, 3);
+  if (!args) return Value();
+  Value &condition = (*args)[0], &yes = (*args)[1], &no = (*args)[2];
+  for (unsigned i = 0; i < 3; ++i)
+    if (!(*args)[i].isArithmetic())
+      return failed(Code::E0205, call.args[i].value->span,
+                    "`where` needs numbers or tensors, got " + describe((*args)[i]));
+  if (condition.isNumber() && !condition.number.isBool())
+    return failed(Code::E0217, call.args[0].value->span,
+                  "the condition of `where` must be true or false, got " + describe(condition));
+  if (condition.isNumber() && (yes.isNumber() && no.isNumber())) return condition.number.asDouble() != 0 ? yes : no;
+  if (condition.isTensor() && !condition.tensor.element().isInteger(1))
+    return failed(Code::E0217, call.args[0].value->span,
+                  "the condition of `where` must be bools, got " + describe(condition));
+  if (!checkAxes(
+          {{&condition, call.args[0].value->span}, {&yes, call.args[1].value->span}, {&no, call.args[2].value->span}},
+          "where"))
+    return Value();
+  mlir::Type type = commonType({&yes, &no});
+  Tensor result;
+  result.level = level();
+  result.closed = true;
+  for (const Value &value : *args) result.closed &= value.isNumber() || value.tensor.closed;
+  result.value = B.select(materialize(condition, I1), materialize(yes, type), materialize(no, type));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Axes, positions, random numbers
+//===----------------------------------------------------------------------===//
+
+Value Elaborator::builtinOver(const ast::CallExpr &call) {
+  if (!call.axes) return failed(Code::E0207, call.callee.span, "`over` needs the axes to repeat along: `over[a](x)`");
+  auto args = evalArguments(call, 1, 1);
+  auto axes = resolveAxes(*call.axes);
+  if (!args || !axes) return Value();
+  Value &x = args->front();
+  if (!x.isArithmetic())
+    return failed(Code::E0205, call.args[0].value->span, "`over` needs a number or tensor, got " + describe(x));
+  mlir::Value value = materialize(x, commonType({&x}));
+  llvm::SmallVector<AxisAttr> all(tensorType(value).getAxes());
+  for (const AxisRef &ref : *axes) {
+    if (tensorType(value).hasAxis(ref.name))
+      return failed(Code::E0212, call.axes->span, "the value has the axis `" + ref.name + "` already");
+    all.push_back(axis(&Context, ref.name, ref.size));
+  }
+  Tensor result;
+  result.level = level();
+  result.closed = x.isNumber() || x.tensor.closed;
+  result.range = x.isTensor() ? x.tensor.range : std::nullopt;
+  result.value = B.broadcast(value, B.type(all, tensorType(value).getElementType()));
+  return result;
+}
+
+/// A draw of its own for each place in the program: the path and how many draws came before at that path.
+int32_t Elaborator::nextSite() {
+  std::string path = Current->path;
+  return stableHash(path + "#" + std::to_string(DrawsAt[path]++));
+}
+
+Value Elaborator::builtinRandom(StringRef name, const ast::CallExpr &call) {
+  if (!EntryBlock) return failed(Code::E0219, call.span, "random numbers are not known at compile time");
+  std::vector<AxisRef> axes;
+  if (call.axes) {
+    auto resolved = resolveAxes(*call.axes);
+    if (!resolved) return Value();
+    axes = std::move(*resolved);
+  }
+  bool isNormal = name == "normal";
+  auto args = evalArguments(call, 0, isNormal ? 1 : 0);
+  if (!args) return Value();
+  llvm::SmallVector<AxisAttr> attrs;
+  for (const AxisRef &ref : axes) attrs.push_back(axis(&Context, ref.name, ref.size));
+  mlir::Value seed = import(counter("seed"), 0), step = import(counter("step"), 0);
+  Tensor result;
+  result.level = level();
+  result.value = B.random(isNormal ? Distribution::Normal : Distribution::Uniform, nextSite(), seed, step, salts(),
+                          B.type(attrs, F32));
+  if (args->empty()) return result;
+  Value &deviation = args->front();
+  if (!deviation.isNumber())
+    return failed(Code::E0219, call.args[0].value->span,
+                  "the deviation must be known at compile time, got " + describe(deviation));
+  result.value = B.mul(result.value, deviation.number.asDouble());
+  return result;
+}

@@ -1,0 +1,255 @@
+//===- Indexing.cpp - `as`, and reading at positions -----------------------===//
+//
+// `x[axis = e else v]` becomes the cheapest of
+//   a slice           where e is `pos[b] + c` (with a pad where it leaves x),
+//   a slice and a sum where e is a number,
+//   a gather          everywhere else, as for windows (`pos[b] + pos[k]`) and strides (`2 * pos[b]`).
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/elaborate/Elaborator.h"
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+//===----------------------------------------------------------------------===//
+// as
+//===----------------------------------------------------------------------===//
+
+Value Elaborator::evalAs(const ast::AsExpr &expr) {
+  Value value = eval(*expr.base);
+  if (value.isError()) return value;
+  if (!value.isTensor())
+    return failed(Code::E0205, expr.base->span, "only a tensor has axes to rename; this is " + describe(value));
+  Tensor x = value.tensor;
+  // Plain renamings happen at once, so that names may be swapped; they come first.
+  llvm::SmallVector<std::string> from, to;
+  for (const ast::Renaming &renaming : expr.renamings) {
+    if (renaming.from.size() != 1 || renaming.to.size() != 1) continue;
+    std::optional<AxisRef> old = resolveAxis(renaming.from[0]), fresh = resolveAxis(renaming.to[0]);
+    if (!old || !fresh) return Value();
+    if (!x.type().hasAxis(old->name))
+      return failed(Code::E0211, renaming.from[0].span,
+                    "the value has no axis `" + renaming.from[0].text + "`: it is " + describe(value));
+    if (x.type().getSize(old->name) != fresh->size) {
+      error(Code::E0213, renaming.span,
+            "`" + renaming.from[0].text + "` has size " + Twine(x.type().getSize(old->name)) + ", `" +
+                renaming.to[0].text + "` has size " + Twine(fresh->size));
+      return Value();
+    }
+    from.push_back(old->name);
+    to.push_back(fresh->name);
+  }
+  for (unsigned i = 0; i < to.size(); ++i) {
+    bool stays = x.type().hasAxis(to[i]) && !llvm::is_contained(from, to[i]);
+    bool twice = llvm::count(to, to[i]) > 1 || llvm::count(from, from[i]) > 1;
+    if (stays || twice)
+      return failed(Code::E0213, expr.span,
+                    "the result would have the axis `" + to[i] + "` twice: the value is " + describe(value));
+  }
+  bool changed = from != to;
+  if (!from.empty() && changed)
+    x.value = B.rename(x.value, llvm::to_vector_of<StringRef>(from), llvm::to_vector_of<StringRef>(to));
+  for (const ast::Renaming &renaming : expr.renamings)
+    if (renaming.from.size() != 1 || renaming.to.size() != 1) {
+      x = applyRenaming(x, renaming);
+      if (!x.value) return Value();
+    }
+  x.forgetOrigin();
+  return x;
+}
+
+/// A split or a merge; an empty tensor after a message.
+Tensor Elaborator::applyRenaming(Tensor x, const ast::Renaming &renaming) {
+  llvm::SmallVector<AxisRef> from, to;
+  for (const ast::Name &name : renaming.from) {
+    std::optional<AxisRef> axis = resolveAxis(name);
+    if (!axis) return Tensor();
+    if (!x.type().hasAxis(axis->name))
+      return error(Code::E0211, name.span, "the value has no axis `" + name.text + "`: it is " + describe(Value(x))),
+             Tensor();
+    from.push_back(*axis);
+  }
+  int64_t size = 1, wanted = 1;
+  for (const ast::Name &name : renaming.to) {
+    std::optional<AxisRef> axis = resolveAxis(name);
+    if (!axis) return Tensor();
+    if ((x.type().hasAxis(axis->name) && !llvm::is_contained(from, *axis)) || llvm::is_contained(to, *axis))
+      return error(Code::E0213, name.span,
+                   "the result would have the axis `" + name.text + "` twice: the value is " + describe(Value(x))),
+             Tensor();
+    to.push_back(*axis);
+    if (__builtin_mul_overflow(wanted, axis->size, &wanted)) wanted = -1;
+  }
+  for (unsigned i = 0; i < from.size(); ++i) {
+    if (llvm::is_contained(llvm::ArrayRef(from).take_front(i), from[i]))
+      return error(Code::E0212, renaming.from[i].span, "the axis `" + from[i].name + "` is listed twice"), Tensor();
+    size *= x.type().getSize(from[i].name);
+  }
+  if (size != wanted)
+    return error(Code::E0214, renaming.span,
+                 "sizes do not fit: " + Twine(size) + " on the left of `->`, " + Twine(wanted) + " on the right"),
+           Tensor();
+  if (from.size() == 1) {
+    llvm::SmallVector<AxisAttr> into;
+    for (const AxisRef &part : to) into.push_back(axis(&Context, part.name, part.size));
+    x.value = B.split(x.value, from[0].name, into);
+  } else {
+    llvm::SmallVector<StringRef> names;
+    for (const AxisRef &part : from) names.push_back(part.name);
+    x.value = B.merge(x.value, names, to[0].name);
+  }
+  return x;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading at positions
+//===----------------------------------------------------------------------===//
+
+/// One `axis = e` of a read.
+struct Elaborator::Position {
+  AxisRef axis;
+  Value value;
+  Span span;
+  bool proven = false; ///< never out of range
+};
+
+static std::optional<Interval> rangeOf(const Value &value) {
+  if (value.isTensor()) return value.tensor.range;
+  return Interval{value.number.asInteger(), value.number.asInteger()};
+}
+
+bool Elaborator::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std::vector<Position> &positions) {
+  for (const ast::Bind &bind : expr.positions) {
+    std::optional<AxisRef> axis = resolveAxis(bind.name);
+    Value value = eval(*bind.value);
+    if (!axis || value.isError()) return false;
+    if (!x.type().hasAxis(axis->name)) {
+      error(Code::E0211, bind.name.span, "the value has no axis `" + bind.name.text + "`")
+          .label(expr.base->span, "this is " + describe(Value(x)));
+      return false;
+    }
+    if (llvm::any_of(positions, [&](const Position &p) { return p.axis == *axis; })) {
+      error(Code::E0212, bind.name.span, "the axis `" + bind.name.text + "` is read at two positions");
+      return false;
+    }
+    bool integer = value.isNumber() ? !value.number.isFloat() : value.isTensor() && value.tensor.element().isInteger();
+    if (!integer) {
+      auto message = error(Code::E0217, bind.value->span, "a position must be an integer, got " + describe(value));
+      for (auto &[param, isInteger] : ModelIntegers)
+        if (isInteger && IsPredict && param->within.text.empty())
+          message.label(param->span, "integers, when training")
+              .help("say what they are below: `" + Engine.sources().text(param->span) + " in " + bind.name.text + "`");
+      return false;
+    }
+    if (value.isTensor() && value.tensor.element().isInteger(1)) value.tensor.value = B.cast(value.tensor.value, I32);
+    noteBatchUse(axis->name, bind.name.span);
+    axis->size = x.type().getSize(axis->name);
+    std::optional<Interval> range = rangeOf(value);
+    bool proven = range && range->low >= 0 && range->high < axis->size;
+    if (!proven && !expr.otherwise) {
+      auto message = error(Code::E0216, bind.value->span,
+                           "the position may be out of range: `" + bind.name.text + "` has size " + Twine(axis->size));
+      message.label(bind.value->span,
+                    range ? "lies in " + std::to_string(range->low) + " … " + std::to_string(range->high)
+                          : std::string("no bounds are known"));
+      message.help("say what is read outside: `[" + bind.name.text + " = " + Engine.sources().text(bind.value->span) +
+                   " else 0]`");
+      if (value.isTensor() && !range)
+        message.help("or declare bounds where it comes from: `in " + bind.name.text +
+                     "` after a parameter, `below = …` in the data");
+      return false;
+    }
+    positions.push_back({*axis, std::move(value), bind.value->span, proven});
+  }
+  return true;
+}
+
+Value Elaborator::evalIndex(const ast::IndexExpr &expr) {
+  Value base = eval(*expr.base);
+  if (base.isError()) return base;
+  if (!base.isTensor())
+    return failed(Code::E0205, expr.base->span, "only a tensor is read at positions; this is " + describe(base));
+  std::vector<Position> positions;
+  if (!evalPositions(expr, base.tensor, positions)) return Value();
+  Value otherwise = Number::ofInt(0);
+  if (expr.otherwise) {
+    otherwise = eval(*expr.otherwise);
+    if (otherwise.isError()) return otherwise;
+    if (!otherwise.isArithmetic())
+      return failed(Code::E0205, expr.otherwise->span, "expected a value after `else`, got " + describe(otherwise));
+    if (otherwise.isTensor() && !otherwise.tensor.type().isScalar())
+      return failed(Code::E0210, expr.otherwise->span,
+                    "the value after `else` must be a scalar, got " + describe(otherwise));
+  }
+  if (positions.size() == 1)
+    if (std::optional<Value> shifted = readShifted(base.tensor, positions[0], otherwise)) return *shifted;
+  return readAt(base.tensor, positions, otherwise, expr.span);
+}
+
+/// A read at `n` or at `pos[b] + c`, as a slice; nothing if it is another kind.
+std::optional<Value> Elaborator::readShifted(const Tensor &x, const Position &position, const Value &otherwise) {
+  Tensor result = x;
+  result.forgetOrigin();
+  StringRef from = position.axis.name;
+  if (position.value.isNumber() && position.proven && x.element().isIntOrFloat() && !x.element().isInteger(1)) {
+    int64_t at = position.value.number.asInteger();
+    result.value = B.sum(B.slice(x.value, from, at, 1), {from});
+    return result;
+  }
+  if (!position.value.isTensor() || !position.value.tensor.affine) return std::nullopt;
+  const Affine &affine = *position.value.tensor.affine;
+  StringRef to = affine.axis;
+  if (!position.value.tensor.type().hasAxis(to) || (to != from && x.type().hasAxis(to))) return std::nullopt;
+  int64_t size = position.axis.size, reads = position.value.tensor.type().getSize(to);
+  int64_t low = std::max<int64_t>(0, -affine.offset), high = std::min(reads, size - affine.offset);
+  if (high <= low) return std::nullopt;
+  if (high - low < size) result.value = B.slice(result.value, from, low + affine.offset, high - low);
+  if (to != from) result.value = B.rename(result.value, {from}, {to});
+  if (high - low == reads) return result;
+  if (x.element().isInteger(1)) return std::nullopt;
+  result.range.reset();
+  result.value = B.pad(result.value, to, low, reads);
+  if (otherwise.isNumber() && otherwise.number.asDouble() == 0) return result;
+  mlir::Value index = B.index(axis(&Context, to, reads));
+  mlir::Value inside = B.logicalAnd(B.compare(Predicate::GE, index, B.scalar(low, I32)),
+                                    B.compare(Predicate::LT, index, B.scalar(high, I32)));
+  result.value = B.select(inside, result.value, materialize(otherwise, result.element()));
+  return result;
+}
+
+Value Elaborator::readAt(const Tensor &x, llvm::ArrayRef<Position> positions, const Value &otherwise, Span span) {
+  llvm::SmallVector<StringRef> axes;
+  llvm::SmallVector<mlir::Value> indices;
+  mlir::Value inside;
+  auto require = [&](mlir::Value condition) { inside = inside ? B.logicalAnd(inside, condition) : condition; };
+  for (const Position &position : positions) axes.push_back(position.axis.name);
+  for (const Position &position : positions) {
+    if (position.value.isTensor()) {
+      for (AxisAttr axis : position.value.tensor.type().getAxes())
+        if (x.type().hasAxis(axis.getName()) && x.type().getSize(axis.getName()) != axis.getSize() &&
+            !llvm::is_contained(axes, axis.getName()))
+          return failed(Code::E0208, position.span, "the axis `" + axis.getName() + "` differs in size");
+    }
+    mlir::Value index = materialize(position.value, I32);
+    indices.push_back(index);
+    std::optional<Interval> range = rangeOf(position.value);
+    if (!range || range->low < 0) require(B.compare(Predicate::GE, index, B.scalar(0, I32)));
+    if (!range || range->high >= position.axis.size)
+      require(B.compare(Predicate::LT, index, B.scalar(position.axis.size, I32)));
+  }
+  Tensor result;
+  result.level = level();
+  result.closed = x.closed && llvm::all_of(positions, [](const Position &p) {
+                    return p.value.isNumber() || p.value.tensor.closed;
+                  });
+  result.value = B.gather(x.value, axes, indices);
+  if (!inside) {
+    result.range = x.range;
+    return result;
+  }
+  mlir::Type element = commonType({&otherwise}, false) == F32 && x.element() != F32 ? F32 : x.element();
+  result.value = B.select(inside, B.cast(result.value, element), materialize(otherwise, element));
+  return result;
+}

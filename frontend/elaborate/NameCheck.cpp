@@ -1,0 +1,250 @@
+//===- NameCheck.cpp - names in what no expansion has reached -------------===//
+//
+// Functions are checked where they are called. What nobody calls, and the
+// branch that a static `if` leaves out, would never be looked at; here their
+// names, axes and calls are resolved, without types. Only what would be wrong
+// in every expansion is reported.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/elaborate/Elaborator.h"
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+namespace tessera {
+
+class NameCheck {
+public:
+  NameCheck(Elaborator &elaborator, const FileScope &file) : E(elaborator), Scope(elaborator, Here) {
+    Here.file = &file;
+  }
+
+  void check(const std::vector<ast::Param> &params, const ast::Axes *axes, const ast::Block &body);
+
+private:
+  void visit(const ast::Block &block);
+  void visit(const ast::Stmt &stmt);
+  void visit(const ast::Expr &expr);
+  void visit(const ast::CallExpr &call);
+  void visit(const ast::Axes &axes);
+  void checkArguments(const ast::CallExpr &call, const ast::Function &function);
+  void resolve(const ast::Name &name);
+  void resolveAxis(const ast::Name &name);
+  void define(const ast::Name &name) { Here.scopes.back().try_emplace(name.text, Value()); }
+  void visitIf(const ast::ExprPtr &expr) {
+    if (expr) visit(*expr);
+  }
+
+  Elaborator &E;
+  Frame Here;
+  FrameScope Scope;
+};
+
+} // namespace tessera
+
+void NameCheck::check(const std::vector<ast::Param> &params, const ast::Axes *axes, const ast::Block &body) {
+  if (axes)
+    for (const ast::Axis &axis : axes->list) Here.axes[axis.name.text] = {axis.name.text.str(), 1};
+  for (const ast::Param &param : params)
+    if (param.axes)
+      for (const ast::Axis &axis : param.axes->list)
+        if (axis.isRest && !axis.name.text.empty()) Here.rests[axis.name.text];
+  Here.scopes.emplace_back();
+  for (const ast::Param &param : params) {
+    if (param.axes) visit(*param.axes);
+    if (!param.within.text.empty()) resolveAxis(param.within);
+    visitIf(param.fallback);
+    define(param.name);
+  }
+  visit(body);
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+void NameCheck::resolve(const ast::Name &name) {
+  bool known = Here.axes.count(name.text) || Here.rests.count(name.text) || E.Program.dims.count(name.text) ||
+               E.Program.hypers.count(name.text) || Here.file->lets.count(name.text) ||
+               Here.file->functions.count(name.text) || isBuiltin(name.text) ||
+               llvm::is_contained({"training", "true", "false", "inf", "pi", "none", "step"}, name.text) ||
+               llvm::any_of(Here.scopes, [&](auto &scope) { return scope.count(name.text) > 0; });
+  if (!known) E.lookup(name); // says so
+}
+
+void NameCheck::resolveAxis(const ast::Name &name) {
+  bool known = Here.axes.count(name.text) || Here.rests.count(name.text) || E.Program.dims.count(name.text);
+  if (!known) E.resolveAxis(name); // says so
+}
+
+void NameCheck::visit(const ast::Axes &axes) {
+  for (const ast::Axis &axis : axes.list) {
+    if (!axis.name.text.empty()) resolveAxis(axis.name);
+    visitIf(axis.size);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Statements
+//===----------------------------------------------------------------------===//
+
+void NameCheck::visit(const ast::Block &block) {
+  llvm::StringMap<AxisRef> outer = Here.axes;
+  Here.scopes.emplace_back();
+  for (auto &stmt : block.statements) visit(*stmt);
+  visitIf(block.result);
+  Here.scopes.pop_back();
+  Here.axes = std::move(outer);
+}
+
+void NameCheck::visit(const ast::Stmt &stmt) {
+  if (auto *dims = std::get_if<ast::DimStmt>(&stmt.node))
+    for (const ast::DimSize &size : dims->sizes) {
+      if (size.kind == ast::DimSize::Kind::Like) resolveAxis(size.like);
+      visitIf(size.size);
+      Here.axes[size.name.text] = {size.name.text.str(), 1};
+    }
+  if (auto *let = std::get_if<ast::LetStmt>(&stmt.node))
+    for (const ast::Definition &definition : let->definitions) {
+      visitIf(definition.value);
+      for (const ast::Name &name : definition.names) define(name);
+    }
+  if (auto *log = std::get_if<ast::LogStmt>(&stmt.node))
+    for (const ast::Bind &bind : log->binds) visitIf(bind.value);
+  if (auto *param = std::get_if<ast::ParamStmt>(&stmt.node)) {
+    visit(param->axes);
+    visitIf(param->init);
+    for (const ast::Name &name : param->names) define(name);
+  }
+  if (auto *part = std::get_if<ast::PartStmt>(&stmt.node)) {
+    resolve(part->function);
+    define(part->name);
+  }
+  if (auto *assign = std::get_if<ast::AssignStmt>(&stmt.node)) visitIf(assign->value);
+  if (auto *expect = std::get_if<ast::ExpectStmt>(&stmt.node)) visitIf(expect->value);
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+void NameCheck::visit(const ast::Expr &expr) {
+  auto visitPositions = [&](auto &positions) {
+    for (const ast::Bind &bind : positions) {
+      resolveAxis(bind.name);
+      visitIf(bind.value);
+    }
+  };
+  if (auto *ref = llvm::dyn_cast<ast::RefExpr>(&expr)) {
+    resolve(ref->name);
+    if (ref->axes) visit(*ref->axes);
+  } else if (auto *call = llvm::dyn_cast<ast::CallExpr>(&expr)) {
+    visit(*call);
+  } else if (auto *unary = llvm::dyn_cast<ast::UnaryExpr>(&expr)) {
+    visitIf(unary->operand);
+  } else if (auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr)) {
+    visitIf(binary->lhs);
+    visitIf(binary->rhs);
+  } else if (auto *index = llvm::dyn_cast<ast::IndexExpr>(&expr)) {
+    visitIf(index->base);
+    visitPositions(index->positions);
+    visitIf(index->otherwise);
+  } else if (auto *into = llvm::dyn_cast<ast::IntoExpr>(&expr)) {
+    visitIf(into->base);
+    visitPositions(into->positions);
+  } else if (auto *field = llvm::dyn_cast<ast::FieldExpr>(&expr)) {
+    visitIf(field->base);
+  } else if (auto *as = llvm::dyn_cast<ast::AsExpr>(&expr)) {
+    visitIf(as->base);
+    for (const ast::Renaming &renaming : as->renamings) {
+      for (const ast::Name &name : renaming.from) resolveAxis(name);
+      for (const ast::Name &name : renaming.to) resolveAxis(name);
+    }
+  } else if (auto *tuple = llvm::dyn_cast<ast::TupleExpr>(&expr)) {
+    for (const ast::Argument &element : tuple->elements) visitIf(element.value);
+  } else if (auto *repeat = llvm::dyn_cast<ast::RepeatExpr>(&expr)) {
+    resolveAxis(repeat->axis);
+    for (const ast::Bind &bind : repeat->carried) visitIf(bind.value);
+    Here.scopes.emplace_back();
+    for (const ast::Bind &bind : repeat->carried) define(bind.name);
+    visit(repeat->body);
+    Here.scopes.pop_back();
+  } else if (auto *choice = llvm::dyn_cast<ast::IfExpr>(&expr)) {
+    visitIf(choice->condition);
+    visit(choice->thenBlock);
+    visit(choice->elseBlock);
+  }
+}
+
+void NameCheck::visit(const ast::CallExpr &call) {
+  resolve(call.callee);
+  if (call.axes) visit(*call.axes);
+  for (const ast::Argument &arg : call.args) visitIf(arg.value);
+  for (auto &scope : Here.scopes)
+    if (scope.count(call.callee.text)) return;
+  if (auto found = Here.file->functions.find(call.callee.text); found != Here.file->functions.end())
+    checkArguments(call, *found->second.function);
+}
+
+/// Each argument has a parameter, and each parameter without a default an argument.
+void NameCheck::checkArguments(const ast::CallExpr &call, const ast::Function &function) {
+  std::vector<bool> given(function.params.size(), false);
+  for (unsigned i = 0; i < call.args.size(); ++i) {
+    const ast::Argument &arg = call.args[i];
+    unsigned index = i;
+    if (!arg.name.text.empty())
+      index = llvm::find_if(function.params, [&](const ast::Param &p) { return p.name.text == arg.name.text; }) -
+              function.params.begin();
+    if (index < given.size()) {
+      given[index] = true;
+      continue;
+    }
+    E.error(Code::E0206, arg.name.text.empty() ? arg.value->span : arg.name.span,
+            arg.name.text.empty()
+                ? "too many arguments: `" + call.callee.text + "` takes " + Twine(function.params.size())
+                : "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
+    return;
+  }
+  for (auto [param, isGiven] : llvm::zip(function.params, given))
+    if (!isGiven && !param.fallback)
+      E.error(Code::E0206, call.span, "`" + call.callee.text + "` needs an argument for `" + param.name.text + "`");
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+/// What the entries have not looked at: dims, lets, and the names in bodies.
+void Elaborator::checkUnused() {
+  EntryBlock = nullptr;
+  for (auto &[name, decl] : Program.dims) {
+    const ast::DimSize &dim = *decl.size;
+    Frame frame;
+    frame.file = decl.file;
+    frame.scopes.emplace_back();
+    FrameScope scope(*this, frame);
+    if (dim.kind == ast::DimSize::Kind::Equal)
+      dimSize(name, dim.name.span);
+    else if (dim.kind == ast::DimSize::Kind::AtMost)
+      checkedSize(eval(*dim.size), dim.size->span, name);
+    else if (dim.kind == ast::DimSize::Kind::Like && !Program.dims.count(dim.like.text))
+      resolveAxis(dim.like);
+  }
+  for (auto &file : Program.files) {
+    if (file->isLibrary) continue;
+    for (const ast::Declaration &declaration : file->tree.declarations) {
+      if (auto *let = std::get_if<ast::LetStmt>(&declaration.node))
+        for (const ast::Definition &definition : let->definitions)
+          globalLet(*file, definition.names[0].text, file->lets.lookup(definition.names[0].text));
+      if (auto *function = std::get_if<ast::Function>(&declaration.node))
+        NameCheck(*this, *file).check(function->params, function->axes ? &*function->axes : nullptr, function->body);
+      if (auto *model = std::get_if<ast::Model>(&declaration.node))
+        NameCheck(*this, *file).check(model->params, nullptr, model->body);
+      if (std::holds_alternative<ast::Test>(declaration.node))
+        Engine.warning(Code::E0701, {declaration.span.file, declaration.span.begin, declaration.span.begin + 4},
+                       "tests are not run by this version, nor checked");
+    }
+  }
+}

@@ -1,0 +1,275 @@
+//===- Operators.cpp - arithmetic, comparison, logic -----------------------===//
+
+#include "frontend/elaborate/Elaborator.h"
+
+using namespace tessera;
+using ast::BinaryOp;
+using llvm::StringRef;
+using llvm::Twine;
+
+/// The value at the level being built.
+Tensor Elaborator::here(Tensor tensor) {
+  if (tensor.level < level()) {
+    tensor.value = import(tensor.value, tensor.level);
+    tensor.level = level();
+  }
+  return tensor;
+}
+
+/// The element type that all values can take: bool < int < float.
+mlir::Type Elaborator::commonType(llvm::ArrayRef<const Value *> values, bool isFloat) {
+  unsigned rank = isFloat ? 2 : 0;
+  for (const Value *value : values) {
+    if (value->isNumber())
+      rank = std::max(rank, value->number.isFloat() ? 2u : value->number.isBool() ? 0u : 1u);
+    else if (value->isTensor())
+      rank = std::max(rank, value->tensor.element().isInteger(1) ? 0u : value->tensor.element().isInteger() ? 1u : 2u);
+  }
+  return rank == 2 ? F32 : rank == 1 ? I32 : I1;
+}
+
+/// The value in the IR, converted to an element type.
+mlir::Value Elaborator::materialize(const Value &value, mlir::Type element) {
+  if (value.isNumber()) {
+    Number number = value.number;
+    if (element == I32 && (number.asDouble() < INT32_MIN || number.asDouble() > INT32_MAX)) {
+      error(Code::E0220, Here, "the number " + number.str() + " does not fit 32 bits, which integers in tensors have")
+          .help("compute in floats: `float(…)` of the other side, or a number with a point");
+      number = Number::ofInt(0);
+    }
+    if (element == F32 && std::isfinite(number.asDouble()) && !isFiniteF32(number))
+      error(Code::E0220, Here, "the number " + number.str() + " does not fit f32, which floats in tensors have")
+          .help("the largest is 3.4e38; infinity is written `inf`");
+    return B.scalar(number.asDouble(), element);
+  }
+  return B.cast(value.tensor.value, element);
+}
+
+static bool contains(NamedTensorType large, NamedTensorType small) {
+  return llvm::all_of(small.getAxes(), [&](AxisAttr axis) { return large.hasAxis(axis.getName()); });
+}
+
+bool Elaborator::checkAlike(const Tensor &a, const Tensor &b, Span span) {
+  for (AxisAttr axis : a.type().getAxes())
+    if (b.type().hasAxis(axis.getName()) && b.type().getSize(axis.getName()) != axis.getSize()) {
+      error(Code::E0208, span,
+            "the axis `" + axis.getName() + "` has size " + Twine(axis.getSize()) + " on one side and " +
+                Twine(b.type().getSize(axis.getName())) + " on the other");
+      return false;
+    }
+  return true;
+}
+
+/// docs/language.md, Values, "No silent outer products": one operand has all axes, or all are computed from positions.
+bool Elaborator::checkAxes(llvm::ArrayRef<std::pair<const Value *, Span>> operands, StringRef what) {
+  llvm::SmallVector<NamedTensorType> types;
+  bool allClosed = true;
+  for (auto &[value, span] : operands)
+    if (value->isTensor()) {
+      types.push_back(value->tensor.type());
+      allClosed &= value->tensor.closed;
+    }
+  if (types.size() < 2 || allClosed) return true;
+  for (NamedTensorType large : types)
+    if (llvm::all_of(types, [&](NamedTensorType small) { return contains(large, small); })) return true;
+  auto message = error(
+      Code::E0210, operands.front().second,
+      "`" + what + "` would make an outer product: " +
+          (types.size() == 2 ? "neither side's axes contain the other's" : "no operand's axes contain the others'"));
+  llvm::SmallVector<AxisAttr> missing;
+  for (auto &[value, span] : operands)
+    if (value->isTensor()) {
+      message.label(span, describeAxes(value->tensor.type()));
+      for (AxisAttr axis : value->tensor.type().getAxes())
+        if (!contains(types.front(), value->tensor.type().withAxes({axis}))) missing.push_back(axis);
+    }
+  noteDims(message, missing);
+  // In a product the axis that both sides have is the one to sum over.
+  if (what == "*" && types.size() == 2)
+    for (AxisAttr axis : types.front().getAxes())
+      if (types.back().hasAxis(axis.getName())) {
+        message.help("sum over what both sides have: `sum[" + axis.getName() + "](" +
+                     Engine.sources().text(operands.front().second) + " * " +
+                     Engine.sources().text(operands.back().second) + ")`");
+        return false;
+      }
+  if (!missing.empty())
+    message.help("contract it first, as in `sum[" + missing.front().getName() +
+                 "](… * …)`, or say that it is meant: `over[" + missing.front().getName() + "](…)`");
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Unary
+//===----------------------------------------------------------------------===//
+
+Value Elaborator::evalUnary(const ast::UnaryExpr &expr) {
+  Value value = eval(*expr.operand);
+  if (value.isError()) return value;
+  bool negate = expr.op == ast::UnaryOp::Negate;
+  if (!value.isArithmetic())
+    return failed(Code::E0205, expr.operand->span, "expected a number or tensor, got " + describe(value));
+  if (value.isNumber()) {
+    if (!negate && !value.number.isBool())
+      return failed(Code::E0217, expr.operand->span, "`not` needs bools, got " + describe(value));
+    if (!negate) return Number::ofBool(value.number.integer == 0);
+    if (value.number.isFloat()) return Number::ofFloat(-value.number.real);
+    if (value.number.integer == INT64_MIN) return failed(Code::E0220, expr.span, "the result does not fit 64 bits");
+    return Number::ofInt(-value.number.integer);
+  }
+  Tensor result = value.tensor;
+  result.forgetOrigin();
+  if (!negate) {
+    if (!result.element().isInteger(1))
+      return failed(Code::E0217, expr.operand->span, "`not` needs bools, got " + describe(value));
+    result.value = B.unary<NotOp>(result.value);
+    return result;
+  }
+  result.value = B.neg(materialize(value, result.element().isInteger(1) ? I32 : result.element()));
+  if (result.range) result.range = Interval{-result.range->high, -result.range->low};
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Binary
+//===----------------------------------------------------------------------===//
+
+Value Elaborator::evalBinary(const ast::BinaryExpr &expr) {
+  if (expr.op == BinaryOp::And || expr.op == BinaryOp::Or) return evalLogic(expr);
+  Value lhs = eval(*expr.lhs);
+  Value rhs = eval(*expr.rhs);
+  if (lhs.isError() || rhs.isError()) return Value();
+  return binary(expr.op, expr.opSpan, expr.lhs->span, expr.rhs->span, lhs, rhs);
+}
+
+/// `and`, `or`: what the left side decides at compile time leaves the right side unread.
+Value Elaborator::evalLogic(const ast::BinaryExpr &expr) {
+  Value lhs = eval(*expr.lhs);
+  if (lhs.isNumber() && lhs.number.isBool() && (lhs.number.integer != 0) == (expr.op == BinaryOp::Or))
+    return Number::ofBool(expr.op == BinaryOp::Or);
+  Value rhs = eval(*expr.rhs);
+  if (lhs.isError() || rhs.isError()) return Value();
+  return binary(expr.op, expr.opSpan, expr.lhs->span, expr.rhs->span, lhs, rhs);
+}
+
+static std::optional<Predicate> predicateOf(BinaryOp op) {
+  switch (op) {
+  case BinaryOp::Eq:
+    return Predicate::EQ;
+  case BinaryOp::Ne:
+    return Predicate::NE;
+  case BinaryOp::Lt:
+    return Predicate::LT;
+  case BinaryOp::Le:
+    return Predicate::LE;
+  case BinaryOp::Gt:
+    return Predicate::GT;
+  case BinaryOp::Ge:
+    return Predicate::GE;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// What is known of an integer: its bounds and whether it is a shifted position.
+static void inferPosition(BinaryOp op, const Value &a, const Value &b, Tensor &result) {
+  auto range = [](const Value &v) -> std::optional<Interval> {
+    if (v.isTensor()) return v.tensor.range;
+    if (v.number.isFloat() || std::abs(v.number.integer) > INT32_MAX) return std::nullopt;
+    return Interval{v.number.integer, v.number.integer};
+  };
+  std::optional<Interval> ra = range(a), rb = range(b);
+  // `%` floors: whatever is on the left, the result lies in 0 … n - 1.
+  if (op == BinaryOp::Mod && rb && rb->low > 0 && !ra) ra = Interval{INT32_MIN, INT32_MAX};
+  if (ra && rb) result.range = intervalOf(op, *ra, *rb);
+  // pos + n, n + pos, pos - n
+  const Value *position = a.isTensor() && a.tensor.affine && b.isNumber()                          ? &a
+                          : b.isTensor() && b.tensor.affine && a.isNumber() && op == BinaryOp::Add ? &b
+                                                                                                   : nullptr;
+  if (position && (op == BinaryOp::Add || op == BinaryOp::Sub) && result.range) {
+    int64_t n = (position == &a ? b : a).number.integer;
+    result.affine =
+        Affine{position->tensor.affine->axis, position->tensor.affine->offset + (op == BinaryOp::Add ? n : -n)};
+  }
+}
+
+Value Elaborator::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, const Value &a, const Value &b) {
+  for (auto [value, span] : {std::pair(&a, lhsSpan), std::pair(&b, rhsSpan)})
+    if (!value->isArithmetic())
+      return failed(value->kind == Value::Kind::Function ? Code::E0228 : Code::E0205, span,
+                    "`" + spelling(op) + "` needs numbers or tensors, got " + describe(*value));
+  bool isLogic = op == BinaryOp::And || op == BinaryOp::Or;
+  if (isLogic && commonType({&a, &b}) != I1)
+    return failed(Code::E0217, opSpan,
+                  "`" + spelling(op) + "` needs bools, got " + describe(a) + " and " + describe(b));
+  if (a.isNumber() && b.isNumber()) {
+    StringRef why;
+    if (std::optional<Number> folded = foldBinary(op, a.number, b.number, why)) return *folded;
+    return failed(Code::E0220, opSpan, "`" + a.number.str() + " " + spelling(op) + " " + b.number.str() + "`: " + why);
+  }
+  if (a.isTensor() && b.isTensor() && !checkAlike(a.tensor, b.tensor, opSpan)) return Value();
+  if (!checkAxes({{&a, lhsSpan}, {&b, rhsSpan}}, spelling(op))) return Value();
+  Tensor result;
+  result.level = level();
+  result.closed = (a.isNumber() || a.tensor.closed) && (b.isNumber() || b.tensor.closed);
+  if (std::optional<Predicate> predicate = predicateOf(op)) {
+    mlir::Type type = commonType({&a, &b});
+    result.value = B.compare(*predicate, materialize(a, type), materialize(b, type));
+    result.range = Interval{0, 1};
+    return result;
+  }
+  if (isLogic) {
+    mlir::Value x = materialize(a, I1), y = materialize(b, I1);
+    result.value = op == BinaryOp::And ? B.logicalAnd(x, y) : B.binary<OrOp>(x, y);
+    return result;
+  }
+  bool byZero = b.isNumber() && b.number.asDouble() == 0;
+  if (byZero && (op == BinaryOp::Div || op == BinaryOp::FloorDiv || op == BinaryOp::Mod))
+    return failed(Code::E0220, opSpan, "division by zero");
+  result.value = buildArithmetic(op, a, b);
+  if (result.element().isInteger(32)) inferPosition(op, a, b, result);
+  return result;
+}
+
+mlir::Value Elaborator::buildArithmetic(BinaryOp op, const Value &a, const Value &b) {
+  if (op == BinaryOp::Pow) return buildPower(a, b);
+  mlir::Type type = commonType({&a, &b}, /*isFloat=*/op == BinaryOp::Div);
+  if (type == I1) type = I32;
+  // Integers: x - c is x + (-c), the form that shifted positions have everywhere.
+  if (op == BinaryOp::Sub && type == I32 && b.isNumber())
+    return B.add(materialize(a, type), materialize(Number::ofInt(-b.number.asInteger()), type));
+  mlir::Value x = materialize(a, type), y = materialize(b, type);
+  switch (op) {
+  case BinaryOp::Add:
+    return B.add(x, y);
+  case BinaryOp::Sub:
+    return B.sub(x, y);
+  case BinaryOp::Mul:
+    return B.mul(x, y);
+  case BinaryOp::Div:
+    return B.div(x, y);
+  case BinaryOp::FloorDiv:
+    return B.binary<FloorDivOp>(x, y);
+  default:
+    return B.binary<ModOp>(x, y);
+  }
+}
+
+/// Small whole exponents are products, 0.5 is a square root: exact, and cheaper to differentiate.
+mlir::Value Elaborator::buildPower(const Value &a, const Value &b) {
+  mlir::Value base = materialize(a, F32);
+  if (b.isNumber() && a.isTensor()) {
+    double exponent = b.number.asDouble();
+    if (exponent == 0.5) return B.sqrt(base);
+    if (exponent == -0.5) return B.rsqrt(base);
+    if (exponent == 1) return base;
+    if (exponent == 2) return B.mul(base, base);
+    if (exponent == 3) return B.mul(B.mul(base, base), base);
+    if (exponent == 4) {
+      mlir::Value square = B.mul(base, base);
+      return B.mul(square, square);
+    }
+    if (exponent == -1) return B.div(B.scalar(1, F32), base);
+  }
+  return B.pow(base, materialize(b, F32));
+}

@@ -1,0 +1,319 @@
+//===- Lexer.cpp - text to tokens ------------------------------------------===//
+
+#include "frontend/syntax/Lexer.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace tessera;
+using llvm::StringRef;
+
+StringRef tessera::describe(TokenKind kind) {
+  static const StringRef words[] = {"the end of the file",
+                                    "the end of the statement",
+                                    "a name",
+                                    "a number",
+                                    "a string",
+                                    "`(`",
+                                    "`)`",
+                                    "`[`",
+                                    "`]`",
+                                    "`{`",
+                                    "`}`",
+                                    "`,`",
+                                    "`:`",
+                                    "`=`",
+                                    "`:=`",
+                                    "`->`",
+                                    "`.`",
+                                    "`..`",
+                                    "`+`",
+                                    "`-`",
+                                    "`*`",
+                                    "`/`",
+                                    "`//`",
+                                    "`%`",
+                                    "`^`",
+                                    "`==`",
+                                    "`!=`",
+                                    "`<`",
+                                    "`<=`",
+                                    "`>`",
+                                    "`>=`"};
+  return words[static_cast<unsigned>(kind)];
+}
+
+bool tessera::isReserved(StringRef word) {
+  return llvm::StringSwitch<bool>(word)
+      .Cases({"use", "hyper", "preset", "dim", "let", "fn", "model", "train", "test"}, true)
+      .Cases({"weight", "bias", "gain", "state", "loss", "metric", "part", "optimize", "expect"}, true)
+      .Cases({"if", "else", "repeat", "and", "or", "not", "as", "into", "in", "like"}, true)
+      .Default(false);
+}
+
+/// Words that begin a statement and are followed by a name: where a line starts so, a bracket above was left open.
+static bool beginsStatement(StringRef word) {
+  return llvm::StringSwitch<bool>(word)
+      .Cases({"use", "hyper", "preset", "dim", "let", "fn", "model", "train", "test", "weight", "bias"}, true)
+      .Cases({"gain", "state", "loss", "metric", "part", "optimize", "data"}, true)
+      .Default(false);
+}
+
+namespace {
+
+class Lexer {
+public:
+  Lexer(unsigned file, DiagnosticEngine &diagnostics)
+      : Engine(diagnostics), File(file), Text(diagnostics.sources()[file].text()) {}
+
+  std::vector<Token> run();
+
+private:
+  char peek(size_t ahead = 0) const { return Pos + ahead < Text.size() ? Text[Pos + ahead] : '\0'; }
+  Span spanFrom(size_t begin) const { return {File, unsigned(begin), unsigned(Pos)}; }
+  void push(TokenKind kind, size_t begin, StringRef text);
+  void skipComment();
+  void lexNewline();
+  void lexNumber();
+  void lexString();
+  void lexName();
+  void lexPunctuation();
+  void lexUnknown();
+  bool continuesStatement() const;
+  size_t nextLine() const;
+
+  DiagnosticEngine &Engine;
+  unsigned File;
+  StringRef Text;
+  size_t Pos = 0;
+  std::vector<Token> Tokens;
+  std::vector<TokenKind> Open; ///< brackets not yet closed
+  size_t StatementBegin = 0;   ///< the token that the current statement begins with
+  size_t DocBegin = StringRef::npos, DocEnd = 0;
+};
+} // namespace
+
+static bool isNameStart(char c) { return llvm::isAlpha(c) || c == '_'; }
+static bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_'; }
+
+void Lexer::push(TokenKind kind, size_t begin, StringRef text) {
+  Token token{kind, spanFrom(begin), text, ""};
+  if (DocBegin != StringRef::npos && kind != TokenKind::Separator) {
+    token.doc = Text.slice(DocBegin, DocEnd);
+    DocBegin = StringRef::npos;
+  }
+  Tokens.push_back(token);
+  if (kind == TokenKind::Separator || kind == TokenKind::LeftBrace || kind == TokenKind::RightBrace)
+    StatementBegin = Tokens.size();
+}
+
+void Lexer::skipComment() {
+  size_t begin = Pos;
+  Pos = std::min(Text.find('\n', Pos), Text.size());
+  bool ownLine = Tokens.empty() || Text.slice(0, begin).rtrim(" \t").ends_with("\n");
+  if (!Text.substr(begin).starts_with("##") || !ownLine) return;
+  if (DocBegin == StringRef::npos) DocBegin = begin;
+  DocEnd = Pos;
+}
+
+/// Whether the last token asks for more, so that a newline after it means nothing.
+bool Lexer::continuesStatement() const {
+  if (Tokens.empty()) return true;
+  const Token &last = Tokens.back();
+  switch (last.kind) {
+  case TokenKind::Separator:
+  case TokenKind::Comma:
+  case TokenKind::Colon:
+  case TokenKind::Assign:
+  case TokenKind::Define:
+  case TokenKind::Arrow:
+  case TokenKind::LeftBrace:
+  case TokenKind::Plus:
+  case TokenKind::Minus:
+  case TokenKind::Slash:
+  case TokenKind::SlashSlash:
+  case TokenKind::Percent:
+  case TokenKind::Caret:
+  case TokenKind::Equal:
+  case TokenKind::NotEqual:
+  case TokenKind::Less:
+  case TokenKind::LessEqual:
+  case TokenKind::Greater:
+  case TokenKind::GreaterEqual:
+    return true;
+  case TokenKind::Star:
+    // `optimize sgd(…) on *` and `on **` end with a star that is no operator.
+    return Tokens[StatementBegin].text != "optimize";
+  case TokenKind::Name:
+    return llvm::is_contained({"and", "or", "not", "as", "into", "in", "like"}, last.text);
+  default:
+    return false;
+  }
+}
+
+/// Where the text goes on after blank lines and comments.
+size_t Lexer::nextLine() const {
+  StringRef rest = Text.substr(Pos);
+  while (true) {
+    rest = rest.ltrim();
+    if (!rest.starts_with("#")) return rest.begin() - Text.begin();
+    rest = rest.substr(std::min(rest.find('\n'), rest.size()));
+  }
+}
+
+void Lexer::lexNewline() {
+  size_t begin = Pos++;
+  if (Tokens.empty() || Tokens.back().kind == TokenKind::Separator) return;
+  size_t next = nextLine();
+  StringRef word = Text.substr(next).take_while(isNamePart);
+  StringRef rest = Text.substr(next + word.size()).ltrim(" \t");
+  if (!Open.empty() && Open.back() != TokenKind::LeftBrace) {
+    // A statement cannot begin inside brackets: one was left open. Closing it here keeps the error to one line.
+    bool named = !rest.empty() && (isNameStart(rest[0]) || (word == "let" && rest[0] == '('));
+    if (!beginsStatement(word) || !named) {
+      Pos = next;
+      return;
+    }
+    while (!Open.empty() && Open.back() != TokenKind::LeftBrace) Open.pop_back();
+    push(TokenKind::Separator, begin, "\n");
+  } else if (word == "else" || continuesStatement()) {
+    Pos = next;
+  } else {
+    push(TokenKind::Separator, begin, "\n");
+  }
+}
+
+void Lexer::lexNumber() {
+  size_t begin = Pos;
+  auto digits = [&] {
+    while (llvm::isDigit(peek()) || (peek() == '_' && llvm::isDigit(peek(1)))) ++Pos;
+  };
+  digits();
+  if (peek() == '.' && llvm::isDigit(peek(1))) {
+    ++Pos;
+    digits();
+  }
+  bool signedExponent = (peek(1) == '-' || peek(1) == '+') && llvm::isDigit(peek(2));
+  if ((peek() == 'e' || peek() == 'E') && (llvm::isDigit(peek(1)) || signedExponent)) {
+    Pos += signedExponent ? 2 : 1;
+    digits();
+  }
+  if (isNamePart(peek())) {
+    size_t wrong = Pos;
+    while (isNamePart(peek())) ++Pos;
+    Engine.error(Code::E0103, spanFrom(begin), "malformed number `" + Text.slice(begin, Pos) + "`")
+        .label(spanFrom(wrong), "not part of a number")
+        .help("numbers look like 12, 50_257, 0.02 or 6e-4; a name cannot begin with a digit");
+  }
+  push(TokenKind::Number, begin, Text.slice(begin, Pos));
+}
+
+void Lexer::lexString() {
+  size_t begin = Pos++;
+  while (Pos < Text.size() && peek() != '"' && peek() != '\n') Pos += peek() == '\\' && peek(1) != '\n' ? 2 : 1;
+  Pos = std::min(Pos, Text.size());
+  StringRef content = Text.slice(begin + 1, Pos);
+  if (peek() == '"')
+    ++Pos;
+  else
+    Engine.error(Code::E0102, spanFrom(begin), "string without an end").help("close it with `\"` on the same line");
+  push(TokenKind::String, begin, content);
+}
+
+void Lexer::lexName() {
+  size_t begin = Pos;
+  while (isNamePart(peek())) ++Pos;
+  push(TokenKind::Name, begin, Text.slice(begin, Pos));
+}
+
+void Lexer::lexUnknown() {
+  size_t begin = Pos++;
+  while (Pos < Text.size() && (static_cast<unsigned char>(peek()) & 0xC0) == 0x80) ++Pos;
+  StringRef text = Text.slice(begin, Pos);
+  bool printable = text.size() > 1 || llvm::isPrint(text[0]);
+  auto message = Engine.error(Code::E0101, spanFrom(begin),
+                              printable ? "unexpected character `" + text + "`"
+                                        : "unexpected byte 0x" + llvm::utohexstr(static_cast<unsigned char>(text[0])));
+  if (text == "−" || text == "–") message.help("write `-`");
+  if (text == "×" || text == "·") message.help("write `*`");
+  if (text == "!") message.help("write `not`");
+  if (text == "@") message.help("a matrix product is `sum[axis](x * w)`, along the axis that both have");
+  if (text == "&" || text == "|") message.help("write `and` or `or`");
+}
+
+void Lexer::lexPunctuation() {
+  struct Entry {
+    StringRef text;
+    TokenKind kind;
+  };
+  // Longer ones first.
+  static const Entry entries[] = {
+      {":=", TokenKind::Define},     {"->", TokenKind::Arrow},        {"..", TokenKind::DotDot},
+      {"//", TokenKind::SlashSlash}, {"==", TokenKind::Equal},        {"!=", TokenKind::NotEqual},
+      {"<=", TokenKind::LessEqual},  {">=", TokenKind::GreaterEqual}, {"(", TokenKind::LeftParen},
+      {")", TokenKind::RightParen},  {"[", TokenKind::LeftBracket},   {"]", TokenKind::RightBracket},
+      {"{", TokenKind::LeftBrace},   {"}", TokenKind::RightBrace},    {",", TokenKind::Comma},
+      {":", TokenKind::Colon},       {"=", TokenKind::Assign},        {".", TokenKind::Dot},
+      {"+", TokenKind::Plus},        {"-", TokenKind::Minus},         {"*", TokenKind::Star},
+      {"/", TokenKind::Slash},       {"%", TokenKind::Percent},       {"^", TokenKind::Caret},
+      {"<", TokenKind::Less},        {">", TokenKind::Greater},       {";", TokenKind::Separator},
+  };
+  StringRef rest = Text.substr(Pos);
+  for (const Entry &entry : entries) {
+    if (!rest.starts_with(entry.text)) continue;
+    size_t begin = Pos;
+    Pos += entry.text.size();
+    switch (entry.kind) {
+    case TokenKind::LeftParen:
+    case TokenKind::LeftBracket:
+    case TokenKind::LeftBrace:
+      Open.push_back(entry.kind);
+      break;
+    case TokenKind::RightBrace:
+      // A brace closes whatever was left open inside it.
+      while (!Open.empty() && Open.back() != TokenKind::LeftBrace) Open.pop_back();
+      [[fallthrough]];
+    case TokenKind::RightParen:
+    case TokenKind::RightBracket:
+      if (!Open.empty() && (entry.kind == TokenKind::RightBrace || Open.back() != TokenKind::LeftBrace))
+        Open.pop_back();
+      break;
+    default:
+      break;
+    }
+    return push(entry.kind, begin, entry.text);
+  }
+  lexUnknown();
+}
+
+std::vector<Token> Lexer::run() {
+  if (Text.size() > MaxFileSize) {
+    // Without a place: its line may be all of the file.
+    Engine.error(Code::E0104, "`" + Engine.sources()[File].name() + "` is too large")
+        .help("a model file has at most 4 MiB; is this data?");
+    Pos = Text.size();
+  }
+  if (Text.starts_with("\xEF\xBB\xBF")) Pos = 3;
+  while (Pos < Text.size() && !Engine.isFull()) {
+    char c = peek();
+    if (c == '\n')
+      lexNewline();
+    else if (c == ' ' || c == '\t' || c == '\r')
+      ++Pos;
+    else if (c == '#')
+      skipComment();
+    else if (llvm::isDigit(c))
+      lexNumber();
+    else if (c == '"')
+      lexString();
+    else if (isNameStart(c))
+      lexName();
+    else
+      lexPunctuation();
+  }
+  Pos = Text.size();
+  if (!Tokens.empty() && Tokens.back().kind != TokenKind::Separator) push(TokenKind::Separator, Pos, "");
+  push(TokenKind::EndOfFile, Pos, "");
+  return std::move(Tokens);
+}
+
+std::vector<Token> tessera::lex(unsigned file, DiagnosticEngine &diagnostics) { return Lexer(file, diagnostics).run(); }

@@ -1,0 +1,272 @@
+//===- Settings.cpp - settings of the training description -----------------===//
+//
+// Every setting is a call, so it has an address: `evaluate(every = 250)` is
+// `evaluate.every`, and `--set evaluate.every=100` overrides it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/elaborate/Elaborator.h"
+#include "frontend/syntax/Parser.h"
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+namespace {
+enum class SettingType { Count, Positive, Word, Words };
+
+/// One argument of a setting. The first of a group may be given without its name.
+struct SettingInfo {
+  StringRef group, name;
+  SettingType type;
+  bool atRunTime;         ///< goes into the manifest
+  StringRef words = "";   ///< the possible ones, separated by spaces; empty if any
+  bool inBatches = false; ///< counts batches, where `evaluate` works on the parts that `accumulate` makes of them
+};
+} // namespace
+
+static const SettingInfo Table[] = {
+    {"clip", "norm", SettingType::Positive, false},
+    {"accumulate", "count", SettingType::Count, false},
+    {"compute", "type", SettingType::Word, true, "f32 tf32 bf16 fp16 fp8"},
+    {"compute", "f32", SettingType::Words, true},
+    {"compute", "scale", SettingType::Positive, true},
+    {"compute", "weights", SettingType::Word, true, "f32 bf16"},
+    {"evaluate", "every", SettingType::Count, true},
+    {"evaluate", "on", SettingType::Word, true, "train val"},
+    {"evaluate", "batches", SettingType::Count, true, "", /*inBatches=*/true},
+    {"save", "every", SettingType::Count, true},
+    {"save", "keep", SettingType::Count, true},
+    {"save", "minutes", SettingType::Positive, true},
+    {"stop", "after", SettingType::Count, true},
+};
+
+static const SettingInfo *findInfo(StringRef group, StringRef name) {
+  for (const SettingInfo &info : Table)
+    if (info.group == group && (name.empty() || info.name == name)) return &info;
+  return nullptr;
+}
+
+static std::vector<StringRef> argumentsOf(StringRef group) {
+  std::vector<StringRef> names;
+  for (const SettingInfo &info : Table)
+    if (info.group == group) names.push_back(info.name);
+  return names;
+}
+
+/// Evaluates a setting: words stand for themselves, everything else is a closed expression.
+static Value wordsOf(const ast::Expr &expr) {
+  Value value = Value::ofKind(Value::Kind::Text);
+  if (auto *ref = llvm::dyn_cast<ast::RefExpr>(&expr)) {
+    value.text = ref->name.text.str();
+    return value;
+  }
+  if (auto *field = llvm::dyn_cast<ast::FieldExpr>(&expr)) { // a path: h.attn
+    Value base = wordsOf(*field->base);
+    if (base.kind != Value::Kind::Text) return Value();
+    value.text = base.text + "." + field->field.text.str();
+    return value;
+  }
+  auto *tuple = llvm::dyn_cast<ast::TupleExpr>(&expr);
+  if (!tuple) return Value();
+  value.kind = Value::Kind::Tuple;
+  for (const ast::Argument &element : tuple->elements) {
+    Value word = wordsOf(*element.value);
+    if (word.kind != Value::Kind::Text) return Value();
+    value.elements.push_back({"", word});
+  }
+  return value;
+}
+
+/// The value of an addressed argument, and where it stands: what `--set` says, or else the expression.
+std::pair<Value, Span> Elaborator::settingValue(StringRef group, StringRef name, const ast::Expr &value) {
+  const SettingInfo *info = findInfo(group, name);
+  bool isWord = info && (info->type == SettingType::Word || info->type == SettingType::Words);
+  bool isFirst = info && info == findInfo(group, "");
+  for (auto &[key, text] : SettingOverrides)
+    if (key == (group + "." + name).str() || (isFirst && key == group)) {
+      UsedOverrides.insert(key);
+      ast::ExprPtr parsed = parseExpression(Engine.sources().add(text, "<--set " + key + ">"), Engine);
+      if (!parsed) return {Value(), value.span};
+      return {isWord ? wordsOf(*parsed) : eval(*parsed), parsed->span};
+    }
+  return {isWord ? wordsOf(value) : eval(value), value.span};
+}
+
+bool Elaborator::checkSetting(StringRef group, StringRef name, const Value &value, Span span) {
+  const SettingInfo &info = *findInfo(group, name);
+  auto wrong = [&](const Twine &expected) {
+    std::string got = value.kind == Value::Kind::Text ? "`" + value.text + "`" : describe(value);
+    error(Code::E0409, span,
+          "expected " + expected + " for `" + group + "." + name + "`" + (value.isError() ? "" : ", got " + got));
+    return false;
+  };
+  switch (info.type) {
+  case SettingType::Count:
+    if (!value.isNumber() || value.number.isBool() || !value.number.isWhole() || value.number.asInteger() < 1)
+      return value.isError() && Engine.hasErrors() ? false : wrong("a whole number from 1");
+    return true;
+  case SettingType::Positive:
+    if (!value.isNumber() || !(value.number.asDouble() > 0))
+      return value.isError() && Engine.hasErrors() ? false : wrong("a number above 0");
+    return true;
+  case SettingType::Word: {
+    llvm::SmallVector<StringRef> words;
+    info.words.split(words, ' ');
+    if (value.kind != Value::Kind::Text || !llvm::is_contained(words, value.text))
+      return wrong("one of " + llvm::join(words, ", "));
+    return true;
+  }
+  case SettingType::Words:
+    if (value.kind != Value::Kind::Text && value.kind != Value::Kind::Tuple)
+      return wrong("a name, or several in parentheses");
+    return true;
+  }
+  llvm_unreachable("all types are handled");
+}
+
+void Elaborator::addSetting(StringRef group, StringRef name, const ast::Expr &expr) {
+  auto [value, span] = settingValue(group, name, expr);
+  if (!checkSetting(group, name, value, span)) return;
+  Settings.push_back({group.str(), name.str(), std::move(value), span});
+}
+
+void Elaborator::readSetting(const ast::CallExpr &call) {
+  StringRef group = call.callee.text;
+  if (!findInfo(group, "")) {
+    auto message = error(Code::E0408, call.callee.span, "unknown setting `" + group + "`");
+    StringRef nearest = nearestName(group, {"clip", "accumulate", "compute", "evaluate", "save", "stop"});
+    message.help(nearest.empty() ? Twine("the settings are clip, accumulate, compute, evaluate, save and stop")
+                                 : "did you mean `" + nearest + "`?");
+    return;
+  }
+  for (const Setting &other : Settings)
+    if (other.group == group) {
+      error(Code::E0202, call.callee.span, "`" + group + "` is given twice").label(other.span, "first here");
+      return;
+    }
+  if (call.args.empty())
+    error(Code::E0408, call.span, "`" + group + "` says nothing without arguments")
+        .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
+  for (unsigned i = 0; i < call.args.size(); ++i) {
+    const ast::Argument &arg = call.args[i];
+    StringRef name = arg.name.text.empty() && i == 0 ? findInfo(group, "")->name : arg.name.text;
+    if (!name.empty() && findInfo(group, name)) {
+      if (findSetting(group, name))
+        error(Code::E0408, arg.value->span, "`" + group + "." + name + "` is given twice");
+      else
+        addSetting(group, name, *arg.value);
+      continue;
+    }
+    if (name.empty()) {
+      error(Code::E0408, arg.value->span, "only the first argument of `" + group + "` may go without its name")
+          .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
+      continue;
+    }
+    error(Code::E0408, arg.name.span, "`" + group + "` has no argument `" + name + "`")
+        .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
+  }
+}
+
+/// What `--set` reaches beside hypers: GROUP.NAME and SOURCE.ARGUMENT.
+std::vector<std::string> Elaborator::settingAddresses() const {
+  std::vector<std::string> addresses;
+  for (const SettingInfo &info : Table) addresses.push_back((info.group + "." + info.name).str());
+  for (const DataSource &source : Data)
+    for (StringRef name : {"batch", "seq", "val", "shuffle", "width"})
+      if (isSourceNumber(source, name)) addresses.push_back(source.name + "." + name.str());
+  return addresses;
+}
+
+/// Reads the settings, then adds those that only `--set` names.
+void Elaborator::readSettings() {
+  Frame frame;
+  frame.file = &Program.main();
+  frame.scopes.emplace_back();
+  FrameScope scope(*this, frame);
+  for (const ast::TrainItem &item : Program.train->items)
+    if (auto *setting = std::get_if<ast::SettingItem>(&item.node)) {
+      if (auto *call = llvm::dyn_cast<ast::CallExpr>(setting->call.get()))
+        readSetting(*call);
+      else
+        error(Code::E0408, item.span, "expected a setting such as `stop(after = 100)`");
+    }
+  for (auto &[key, text] : SettingOverrides) {
+    auto [group, name] = StringRef(key).split('.');
+    const SettingInfo *info = findInfo(group, name);
+    if (UsedOverrides.contains(key) || !info) continue;
+    UsedOverrides.insert(key);
+    ast::ExprPtr expr = parseExpression(Engine.sources().add(text, "<--set " + key + ">"), Engine);
+    if (expr) addSetting(group, info->name, *expr);
+  }
+  const Setting *type = findSetting("compute", "type"), *weights = findSetting("compute", "weights");
+  if (weights && weights->value.text == "bf16" && !(type && type->value.text == "bf16"))
+    error(Code::E0409, weights->span, "`weights = bf16` goes with `compute(bf16)`")
+        .help("parameters in bf16 are for models that compute in it");
+  if (const Setting *accumulate = findSetting("accumulate", "count"))
+    MicroBatches = std::min<int64_t>(accumulate->value.number.asInteger(), INT32_MAX);
+}
+
+/// Whether the model computes in a type below f32 somewhere, so that it matters what is kept in f32.
+bool Elaborator::hasLowType() const {
+  const Setting *type = findSetting("compute", "type");
+  return type && type->value.text != "f32";
+}
+
+/// The names and paths that `compute(…, f32 = …)` lists.
+std::vector<StringRef> Elaborator::keptNames() const {
+  std::vector<StringRef> names;
+  const Setting *kept = findSetting("compute", "f32");
+  if (!kept) return names;
+  if (kept->value.kind == Value::Kind::Text) names.push_back(kept->value.text);
+  for (auto &[name, word] : kept->value.elements) names.push_back(word.text);
+  return names;
+}
+
+/// Whether the setting lists a name; remembers that something is called so.
+bool Elaborator::isKeptName(StringRef name) {
+  if (!llvm::is_contained(keptNames(), name)) return false;
+  MetKeptNames.insert(name);
+  return true;
+}
+
+/// What is to be kept in f32 must exist: a slip would change numbers silently.
+void Elaborator::checkKeptNames() {
+  for (StringRef name : keptNames())
+    if (!MetKeptNames.contains(name))
+      error(Code::E0409, findSetting("compute", "f32")->span, "nothing that is computed is called `" + name + "`")
+          .help(
+              "name functions (`layer_norm`), paths of calls (`h.attn`), `loss` for what the description computes, or "
+              "`gradients` for those of parameters");
+}
+
+const Setting *Elaborator::findSetting(StringRef group, StringRef name) const {
+  for (const Setting &setting : Settings)
+    if (setting.group == group && setting.name == name) return &setting;
+  return nullptr;
+}
+
+mlir::DictionaryAttr Elaborator::settingsAttribute() {
+  mlir::Builder b(&Context);
+  llvm::MapVector<StringRef, mlir::NamedAttrList> groups;
+  for (const Setting &setting : Settings) {
+    const SettingInfo &info = *findInfo(setting.group, setting.name);
+    if (!info.atRunTime) continue;
+    mlir::Attribute value;
+    if (info.type == SettingType::Count)
+      value = b.getI64IntegerAttr(setting.value.number.asInteger() * (info.inBatches ? MicroBatches : 1));
+    else if (info.type == SettingType::Positive)
+      value = b.getF64FloatAttr(setting.value.number.asDouble());
+    else if (setting.value.kind == Value::Kind::Text)
+      value = b.getStringAttr(setting.value.text);
+    else {
+      llvm::SmallVector<mlir::Attribute> words;
+      for (auto &[name, word] : setting.value.elements) words.push_back(b.getStringAttr(word.text));
+      value = b.getArrayAttr(words);
+    }
+    groups[info.group].set(info.name, value);
+  }
+  mlir::NamedAttrList all;
+  for (auto &[group, list] : groups) all.set(group, list.getDictionary(&Context));
+  return all.getDictionary(&Context);
+}

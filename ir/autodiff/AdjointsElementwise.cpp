@@ -1,0 +1,177 @@
+//===- AdjointsElementwise.cpp - reverse-mode derivatives, point by point -===//
+//
+// One formula an op; `d` is the gradient of the result, `y` the result itself.
+// An operand that was broadcast gets the sum over the axes it lacks. Forms with `y`
+// are preferred where the result is cheaper than recomputing from the operand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/dialect/GraphBuilder.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+using Needed = function_ref<bool(unsigned)>;
+using Accumulate = function_ref<void(unsigned, Value)>;
+
+/// Hands a gradient on the result's axes to an operand.
+static void flow(Operation *op, GraphBuilder &b, Accumulate accumulate, unsigned operand, Value gradient) {
+  accumulate(operand, b.sumTo(gradient, tensorType(op->getOperand(operand))));
+}
+
+static Value zeroLike(GraphBuilder &b, Value x) { return b.scalar(0, tensorType(x).getElementType()); }
+
+/// The number of a constant operand.
+static std::optional<double> constantNumber(Value x) {
+  auto constant = x.getDefiningOp<ConstantOp>();
+  return constant ? std::optional(constant.getNumber()) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Unary
+//===----------------------------------------------------------------------===//
+
+// d(-x) = -d
+void NegOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) { accumulate(0, b.neg(d[0])); }
+
+// d(exp x) = d y
+void ExpOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  accumulate(0, b.mul(d[0], getResult()));
+}
+
+// d(log x) = d / x
+void LogOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  accumulate(0, b.div(d[0], getX()));
+}
+
+// d(sqrt x) = d / 2y
+void SqrtOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  accumulate(0, b.div(b.mul(d[0], 0.5), getResult()));
+}
+
+// d(x^-1/2) = -d y^3 / 2
+void RsqrtOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  Value y = getResult();
+  accumulate(0, b.mul(b.mul(d[0], -0.5), b.mul(y, b.mul(y, y))));
+}
+
+// d(tanh x) = d (1 - y^2)
+void TanhOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  Value y = getResult(), one = b.scalar(1, getType().getElementType());
+  accumulate(0, b.mul(d[0], b.sub(one, b.mul(y, y))));
+}
+
+// d(sigmoid x) = d (y - y^2)
+void SigmoidOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  Value y = getResult();
+  accumulate(0, b.mul(d[0], b.sub(y, b.mul(y, y))));
+}
+
+// d(erf x) = d 2/sqrt(pi) exp(-x^2)
+void ErfOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  Value bell = b.exp(b.neg(b.mul(getX(), getX())));
+  accumulate(0, b.mul(d[0], b.mul(bell, 2 / std::sqrt(M_PI))));
+}
+
+// d(sin x) = d cos x
+void SinOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  accumulate(0, b.mul(d[0], b.unary<CosOp>(getX())));
+}
+
+// d(cos x) = -d sin x
+void CosOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  accumulate(0, b.neg(b.mul(d[0], b.unary<SinOp>(getX()))));
+}
+
+// d|x| = d sign x, so 0 at 0
+void AbsOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  accumulate(0, b.mul(d[0], b.unary<SignOp>(getX())));
+}
+
+// Floats only: integers have no gradient.
+void CastOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
+  if (needed(0)) accumulate(0, b.cast(d[0], getX().getType().getElementType()));
+}
+
+void ReorderOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  accumulate(0, ReorderOp::create(b, b.getLoc(), getX().getType(), d[0]));
+}
+
+//===----------------------------------------------------------------------===//
+// Binary and select
+//===----------------------------------------------------------------------===//
+
+void AddOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
+  for (unsigned i : {0, 1})
+    if (needed(i)) flow(*this, b, accumulate, i, d[0]);
+}
+
+void SubOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
+  if (needed(0)) flow(*this, b, accumulate, 0, d[0]);
+  if (needed(1)) accumulate(1, b.neg(b.sumTo(d[0], getRhs().getType())));
+}
+
+// da = d b, db = d a
+void MulOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
+  if (needed(0)) flow(*this, b, accumulate, 0, b.mul(d[0], getRhs()));
+  if (needed(1)) flow(*this, b, accumulate, 1, b.mul(d[0], getLhs()));
+}
+
+// da = d / b, db = -(d / b) y
+void DivOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
+  Value quotient = b.div(d[0], getRhs());
+  if (needed(0)) flow(*this, b, accumulate, 0, quotient);
+  if (needed(1)) flow(*this, b, accumulate, 1, b.neg(b.mul(quotient, getResult())));
+}
+
+// da = d, db = -d floor(a / b)
+void ModOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
+  if (needed(0)) flow(*this, b, accumulate, 0, d[0]);
+  if (needed(1)) flow(*this, b, accumulate, 1, b.neg(b.mul(d[0], b.binary<FloorDivOp>(getLhs(), getRhs()))));
+}
+
+/// The side that the comparison picks gets the gradient; at a tie that is the left one.
+static void flowToPicked(Operation *op, Predicate predicate, GraphBuilder &b, Value d, Needed needed,
+                         Accumulate accumulate) {
+  Value isLeft = b.compare(predicate, op->getOperand(0), op->getOperand(1)), zero = zeroLike(b, d);
+  if (needed(0)) flow(op, b, accumulate, 0, b.select(isLeft, d, zero));
+  if (needed(1)) flow(op, b, accumulate, 1, b.select(isLeft, zero, d));
+}
+
+void MaxOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
+  flowToPicked(*this, Predicate::GE, b, d[0], needed, accumulate);
+}
+
+void MinOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
+  flowToPicked(*this, Predicate::LE, b, d[0], needed, accumulate);
+}
+
+/// d(x^n)/dx = n x^(n-1), and 0 where n is 0, whatever x is.
+static Value powerSlope(GraphBuilder &b, Value x, Value n) {
+  if (auto number = constantNumber(n)) {
+    if (*number == 0) return zeroLike(b, x);
+    if (*number == 1) return b.scalar(1, tensorType(x).getElementType());
+    if (*number == 2) return b.mul(x, 2);
+    return b.mul(b.pow(x, b.add(n, -1)), n);
+  }
+  Value zero = zeroLike(b, x);
+  return b.select(b.compare(Predicate::EQ, n, zero), zero, b.mul(b.pow(x, b.add(n, -1)), n));
+}
+
+// dx = d n x^(n-1); dn = d y log x where x > 0, else 0
+void PowOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
+  if (needed(0)) flow(*this, b, accumulate, 0, b.mul(d[0], powerSlope(b, getLhs(), getRhs())));
+  if (!needed(1)) return;
+  Value x = getLhs(), zero = zeroLike(b, x);
+  Value isPositive = b.compare(Predicate::GT, x, zero);
+  Value slope = b.mul(getResult(), b.log(x));
+  flow(*this, b, accumulate, 1, b.select(isPositive, b.mul(d[0], slope), zero));
+}
+
+// The side not selected gets zero, even where the other factor of its gradient is not finite.
+void SelectOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
+  Value zero = zeroLike(b, d[0]);
+  if (needed(1)) flow(*this, b, accumulate, 1, b.select(getCondition(), d[0], zero));
+  if (needed(2)) flow(*this, b, accumulate, 2, b.select(getCondition(), zero, d[0]));
+}

@@ -1,0 +1,149 @@
+//===- ReverseMode.cpp - gradients of a sequence of ops -------------------===//
+//
+//   1. Activity: mark every float value that depends on `wrt` through differentiable ops.
+//   2. Seed: the caller accumulates the gradients it knows.
+//   3. Walk the ops backward. When an op is met, all users of its results have
+//      been met, so the results' gradients are complete; the op's adjoint turns them
+//      into contributions to its operands, which add up in the order of the walk.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/autodiff/ReverseMode.h"
+#include "ir/program/IndexRange.h"
+#include "ir/program/Program.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+
+bool tessera::hasGradient(Value value) { return isa<FloatType>(tensorType(value).getElementType()); }
+
+SmallVector<Operation *> tessera::opsOf(Block &block) {
+  return llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; });
+}
+
+Value tessera::clampIndex(GraphBuilder &builder, Value index, int64_t size) {
+  if (auto range = indexRange(index); range && range->isWithin(size)) return index;
+  Type element = tensorType(index).getElementType();
+  return builder.min(builder.max(index, builder.scalar(0, element)), builder.scalar(size - 1, element));
+}
+
+//===----------------------------------------------------------------------===//
+// Activity
+//===----------------------------------------------------------------------===//
+
+void tessera::addReached(ArrayRef<Operation *> ops, ValueSet &reached) {
+  for (Operation *op : ops) {
+    if (!isa<AdjointOpInterface>(op)) continue;
+    auto isReached = [&](unsigned i) { return reached.contains(op->getOperand(i)); };
+    if (llvm::none_of(op->getOperands(), [&](Value v) { return reached.contains(v); })) continue;
+    auto repeat = dyn_cast<RepeatOp>(op);
+    ValueSet inside = repeat ? reachedInRepeat(repeat, isReached) : ValueSet();
+    for (OpResult result : op->getResults())
+      if (hasGradient(result) && (!repeat || inside.contains(repeat.getYield().getValues()[result.getResultNumber()])))
+        reached.insert(result);
+  }
+}
+
+void tessera::addReaching(ArrayRef<Operation *> ops, ValueSet &reaching) {
+  for (Operation *op : llvm::reverse(ops)) {
+    if (!isa<AdjointOpInterface>(op)) continue;
+    auto isWanted = [&](unsigned i) { return reaching.contains(op->getResult(i)); };
+    if (llvm::none_of(op->getResults(), [&](Value v) { return reaching.contains(v); })) continue;
+    auto repeat = dyn_cast<RepeatOp>(op);
+    ValueSet inside = repeat ? reachingInRepeat(repeat, isWanted) : ValueSet();
+    for (OpOperand &operand : op->getOpOperands())
+      if (hasGradient(operand.get()) &&
+          (!repeat || inside.contains(repeat.getBlock().getArgument(1 + operand.getOperandNumber()))))
+        reaching.insert(operand.get());
+  }
+}
+
+ValueSet tessera::reachedInRepeat(RepeatOp repeat, function_ref<bool(unsigned)> isOperandReached) {
+  ValueSet reached;
+  for (unsigned i = 0, e = repeat->getNumOperands(); i < e; ++i)
+    if (BlockArgument argument = repeat.getBlock().getArgument(1 + i); isOperandReached(i) && hasGradient(argument))
+      reached.insert(argument);
+  SmallVector<Operation *> ops = opsOf(repeat.getBlock());
+  for (bool isChanged = true; isChanged;) {
+    isChanged = false;
+    addReached(ops, reached);
+    for (auto [argument, yielded] : llvm::zip(repeat.getCarriedArgs(), repeat.getYield().getValues()))
+      if (reached.contains(yielded)) isChanged |= reached.insert(argument).second;
+  }
+  return reached;
+}
+
+ValueSet tessera::reachingInRepeat(RepeatOp repeat, function_ref<bool(unsigned)> isResultWanted) {
+  ValueSet reaching;
+  ValueRange yielded = repeat.getYield().getValues();
+  for (auto [i, value] : llvm::enumerate(yielded))
+    if (isResultWanted(i) && hasGradient(value)) reaching.insert(value);
+  SmallVector<Operation *> ops = opsOf(repeat.getBlock());
+  for (bool isChanged = true; isChanged;) {
+    isChanged = false;
+    addReaching(ops, reaching);
+    for (auto [argument, value] : llvm::zip(repeat.getCarriedArgs(), yielded))
+      if (reaching.contains(argument)) isChanged |= reaching.insert(value).second;
+  }
+  return reaching;
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+ReverseMode::ReverseMode(GraphBuilder &builder, ArrayRef<Operation *> ops, ValueRange wrt)
+    : builder(builder), ops(ops), wrt(wrt), found(wrt.size()), active(wrt.begin(), wrt.end()) {
+  addReached(this->ops, active); // 1.
+}
+
+void ReverseMode::accumulate(Value value, Value gradient) { // 2.
+  if (!active.contains(value)) return;
+  assert(value.getType() == gradient.getType() && "a gradient has the type of its value");
+  Value &sum = gradients[value];
+  sum = sum ? builder.add(sum, gradient) : gradient;
+}
+
+void ReverseMode::run() { // 3.
+  for (Operation *op : llvm::reverse(ops)) visit(op);
+  for (auto [i, value] : llvm::enumerate(wrt))
+    if (!found[i]) found[i] = gradients.lookup(value);
+}
+
+/// The ops of an adjoint are named after the op they belong to, and kept in f32 if it is.
+static void labelOps(Operation *previous, Block &block, Block::iterator end, StringAttr name, Attribute keep) {
+  auto begin = previous ? std::next(previous->getIterator()) : block.begin();
+  for (Operation &op : llvm::make_range(begin, end)) {
+    if (isa<ConstantOp>(op)) continue;
+    if (name && !op.hasAttr(attrs::name)) op.setAttr(attrs::name, name);
+    if (keep) op.setAttr(attrs::keep, keep);
+  }
+}
+
+void ReverseMode::visit(Operation *op) {
+  SmallVector<Value> incoming =
+      llvm::map_to_vector(op->getResults(), [&](Value result) { return gradients.lookup(result); });
+  // An adjoint may replace its op (a repeat that gains results), so what is known of the results is settled first.
+  for (auto [result, gradient] : llvm::zip(op->getResults(), incoming)) {
+    for (auto [i, value] : llvm::enumerate(wrt))
+      if (value == result) found[i] = gradient;
+    gradients.erase(result);
+  }
+  auto adjoint = dyn_cast<AdjointOpInterface>(op);
+  if (!adjoint || llvm::none_of(incoming, [](Value v) { return v != nullptr; })) return;
+  SmallVector<Value> operands(op->getOperands());
+  StringRef name = userName(op);
+  StringAttr gradientName = name.empty() ? StringAttr() : builder.getStringAttr(name + ".grad");
+  Attribute keep = op->getAttr(attrs::keep);
+  Location outer = builder.getLoc();
+  builder.setLoc(op->getLoc());
+  Block *block = builder.getInsertionBlock();
+  auto point = builder.getInsertionPoint();
+  Operation *previous = point == block->begin() ? nullptr : &*std::prev(point);
+  adjoint.buildAdjoint(
+      builder, incoming, [&](unsigned i) { return active.contains(operands[i]); },
+      [&](unsigned i, Value gradient) { accumulate(operands[i], gradient); });
+  labelOps(previous, *block, builder.getInsertionPoint(), gradientName, keep);
+  builder.setLoc(outer);
+}

@@ -1,0 +1,72 @@
+//===- ReverseMode.h - gradients of a sequence of ops ---------------------===//
+//
+// The engine of reverse-mode differentiation: `differentiate` runs it over the
+// block of a `tsr.gradient`, the adjoint of `repeat` over a body, the adjoint
+// of `attention` over the score region. What it knows of an op is its
+// AdjointOpInterface; ops without it are constants.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_IR_REVERSEMODE_H
+#define TESSERA_IR_REVERSEMODE_H
+
+#include "ir/dialect/GraphBuilder.h"
+
+namespace tessera {
+
+/// Whether gradients may flow into the value at all: floats have them, integers and booleans do not.
+bool hasGradient(mlir::Value value);
+
+/// Which values a gradient can pass. Membership only: never iterated over, so hash order decides nothing.
+using ValueSet = llvm::DenseSet<mlir::Value>;
+
+/// Adds to `reached` every float value of `ops` (in program order) that depends on a value in it through differentiable
+/// ops.
+void addReached(llvm::ArrayRef<mlir::Operation *> ops, ValueSet &reached);
+
+/// Adds to `reaching` every float operand of `ops` on which a value in it depends through differentiable ops.
+void addReaching(llvm::ArrayRef<mlir::Operation *> ops, ValueSet &reaching);
+
+/// The same inside a repeat, to a fixed point over its carried values: which region arguments and values of the body
+/// depend on the operands that `isOperandReached` names.
+ValueSet reachedInRepeat(RepeatOp repeat, llvm::function_ref<bool(unsigned)> isOperandReached);
+
+/// Which region arguments and values of the body the results that `isResultWanted` names depend on.
+ValueSet reachingInRepeat(RepeatOp repeat, llvm::function_ref<bool(unsigned)> isResultWanted);
+
+/// The ops of a block but its terminator, in program order.
+llvm::SmallVector<mlir::Operation *> opsOf(mlir::Block &block);
+
+/// Propagates gradients from the last op of a sequence to the first. Adjoint ops are built at the builder's insertion
+/// point.
+class ReverseMode {
+public:
+  /// Gradients are wanted of `wrt`; values that depend on none of them get none.
+  ReverseMode(GraphBuilder &builder, llvm::ArrayRef<mlir::Operation *> ops, mlir::ValueRange wrt);
+
+  /// Adds to the gradient of a value; ignored where the value is not active.
+  void accumulate(mlir::Value value, mlir::Value gradient);
+
+  /// Visits every op that has a gradient to pass on. Call once, after seeding with `accumulate`.
+  void run();
+
+  /// The gradient of the `i`th value of `wrt`; null where nothing flows into it.
+  mlir::Value getGradient(unsigned i) const { return found[i]; }
+
+private:
+  void visit(mlir::Operation *op);
+
+  GraphBuilder &builder;
+  llvm::SmallVector<mlir::Operation *> ops;
+  llvm::SmallVector<mlir::Value> wrt;
+  llvm::SmallVector<mlir::Value> found;
+  ValueSet active;
+  llvm::DenseMap<mlir::Value, mlir::Value> gradients;
+};
+
+/// `index` moved into [0, size); itself where it is known to lie there.
+mlir::Value clampIndex(GraphBuilder &builder, mlir::Value index, int64_t size);
+
+} // namespace tessera
+
+#endif // TESSERA_IR_REVERSEMODE_H

@@ -1,0 +1,102 @@
+//===- SavedValues.cpp - what a repeat keeps for its backward pass --------===//
+
+#include "ir/autodiff/SavedValues.h"
+#include "ir/program/Program.h"
+
+using namespace mlir;
+using namespace tessera;
+
+SavedValues::SavedValues(RepeatOp forward, Block &adjoint)
+    : forward(forward), addsBiases(isForGpu(forward->getParentOfType<ModuleOp>())) {
+  for (Operation &op : adjoint) {
+    // Elementwise ops and reductions run in a loop that can compute its operands on the way.
+    bool readsMemory = !isa<ElementwiseOpInterface, ReduceOp, BroadcastOp>(op);
+    for (Value operand : op.getOperands())
+      if (operand.getParentBlock() == &forward.getBlock()) need(operand, readsMemory);
+  }
+  for (Value value : elementwise)
+    if (!saved.contains(value)) decide(value);
+  for (Value value : stored) decideStored(value);
+}
+
+/// 1.
+bool SavedValues::isAtHand(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getArgNumber() == 0 || argument.getArgNumber() > forward.getCarried().size();
+  if (auto it = atHand.find(value); it != atHand.end()) return it->second;
+  Operation *op = value.getDefiningOp();
+  bool isCheap = isa<ElementwiseOpInterface, ConstantOp, IndexOp, RandomOp, BroadcastOp, RenameOp, SplitOp, MergeOp,
+                     SliceOp, PadOp>(op) &&
+                 llvm::all_of(op->getOperands(), [&](Value operand) { return isAtHand(operand); });
+  atHand[value] = isCheap;
+  return isCheap;
+}
+
+bool SavedValues::isSumWithBias(AddOp add) {
+  for (auto [product, bias] : {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
+    auto contract = product.getDefiningOp<ContractOp>();
+    if (contract && contract->hasOneUse() && contract.getType() == add.getType() && isAtHand(bias) &&
+        bias.getType().getRank() < add.getType().getRank())
+      return true;
+  }
+  return false;
+}
+
+/// What a loop computes on its way, of 4. and 5.
+bool SavedValues::isElementwise(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto add = dyn_cast_or_null<AddOp>(op); add && addsBiases && isSumWithBias(add)) return false;
+  return isa_and_nonnull<ElementwiseOpInterface>(op);
+}
+
+/// 2. and 3.
+void SavedValues::need(Value value, bool isReadInMemory) {
+  if (isAtHand(value)) return;
+  Operation *op = value.getDefiningOp();
+  if (op && isView(op)) return need(op->getOperand(0), isReadInMemory);
+  if (isElementwise(value))
+    (isReadInMemory ? stored : elementwise).insert(value);
+  else
+    saved.insert(value);
+}
+
+SavedValues::WayUp SavedValues::wayUp(Value value) {
+  WayUp way;
+  SmallVector<Value> work{value};
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (isAtHand(next) || saved.contains(next) || again.contains(next)) continue;
+    if (op && isView(op)) {
+      work.push_back(op->getOperand(0));
+    } else if (isElementwise(next)) {
+      if (way.computed.insert(next)) llvm::append_range(work, op->getOperands());
+    } else {
+      way.missing.insert(next);
+    }
+  }
+  return way;
+}
+
+/// 4.
+void SavedValues::decide(Value value) {
+  WayUp way = wayUp(value);
+  int64_t bytes = 0;
+  for (Value other : way.missing) bytes += tensorType(other).getNumBytes();
+  if (bytes > tensorType(value).getNumBytes()) {
+    saved.insert(value);
+    return;
+  }
+  again.insert(way.computed.begin(), way.computed.end());
+  saved.insert(way.missing.begin(), way.missing.end());
+}
+
+/// 5.
+void SavedValues::decideStored(Value value) {
+  if (saved.contains(value) || again.contains(value)) return;
+  WayUp way = wayUp(value);
+  if (way.missing.empty())
+    again.insert(way.computed.begin(), way.computed.end());
+  else
+    saved.insert(value);
+}

@@ -1,0 +1,56 @@
+//===- SavedValues.h - what a repeat keeps for its backward pass ----------===//
+
+#ifndef TESSERA_IR_SAVEDVALUES_H
+#define TESSERA_IR_SAVEDVALUES_H
+
+#include "ir/autodiff/ReverseMode.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tessera {
+
+/// Decides, for each value of a repeat's body that the adjoint of the body reads, whether it is saved or computed
+/// again.
+///
+///   1. At hand: what follows cheaply from constants, positions, draws, slices and invariants. Never saved.
+///   2. Views (rename, split, merge, broadcast) of a value are taken again.
+///   3. What is dear to compute (contractions, reductions, composites) and carried arguments are saved. On a GPU a contraction and the
+///      bias that is added to it are one value: the library gives their sum, and what it would be without the bias lies nowhere.
+///   4. An elementwise value is computed again where what that takes and is not yet saved has no more bytes than
+///      the value itself. So of `gelu(x)` only x is saved, whatever its parts are.
+///   5. One that the adjoint reads in memory (a contraction's operand) must be written there again, which is worth it only
+///      where nothing more has to be saved for it: the sum with a bias behind a normalization, `gelu(x)` where x is saved.
+class SavedValues {
+public:
+  /// `adjoint` holds the adjoint of the body of `forward`; it refers to values of the body.
+  SavedValues(RepeatOp forward, mlir::Block &adjoint);
+
+  /// Whether the adjoint computes the value of an op again; else it is saved. Says nothing of region arguments.
+  bool isComputedAgain(mlir::Value value) {
+    return again.contains(value) || isAtHand(value) || isView(value.getDefiningOp());
+  }
+
+private:
+  static bool isView(mlir::Operation *op) { return llvm::isa<RenameOp, SplitOp, MergeOp, BroadcastOp>(op); }
+  bool isAtHand(mlir::Value value);
+  bool isElementwise(mlir::Value value);
+  bool isSumWithBias(AddOp add);
+  void need(mlir::Value value, bool isReadInMemory);
+  /// Elementwise values on the way from `value` up to what is saved, and what would have to be saved on top.
+  struct WayUp {
+    llvm::SetVector<mlir::Value> computed, missing;
+  };
+  WayUp wayUp(mlir::Value value);
+  void decide(mlir::Value value);
+  void decideStored(mlir::Value value);
+
+  RepeatOp forward;
+  bool addsBiases; ///< contractions add them
+  llvm::DenseMap<mlir::Value, bool> atHand;
+  llvm::SetVector<mlir::Value> elementwise; ///< needed, undecided, in the order of need
+  llvm::SetVector<mlir::Value> stored;      ///< the same of those that are read in memory
+  ValueSet saved, again;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_IR_SAVEDVALUES_H

@@ -1,0 +1,80 @@
+//===- Decompose.cpp - composites written out -----------------------------===//
+//
+// Forms that neither overflow nor turn a wholly masked row into NaN: exponents
+// are taken relative to the row's maximum, and relative to 0 where that is -inf.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/dialect/GraphBuilder.h"
+#include "mlir/IR/IRMapping.h"
+#include <limits>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+/// The parts that softmax and log-sum-exp share. Row values lack the axis.
+struct Exponentials {
+  Value isMasked; ///< whether the row is -inf throughout
+  Value shift;    ///< the row's largest number, or 0
+  Value weights;  ///< exp(x - shift)
+  Value sum;      ///< of the weights; at least 1 in a row that is not masked, else 0
+};
+} // namespace
+
+static Exponentials exponentials(GraphBuilder &b, Value x, StringRef axis) {
+  Type element = tensorType(x).getElementType();
+  // A NaN gets into the sum, so the shift need not look for it.
+  Value largest = b.reduce(ReduceKind::MaxNum, x, axis), zero = b.scalar(0, element);
+  Value isNone = b.compare(Predicate::EQ, largest, b.scalar(-std::numeric_limits<double>::infinity(), element));
+  Value shift = b.select(isNone, zero, largest);
+  Value weights = b.exp(b.sub(x, shift)), sum = b.sum(weights, axis);
+  return {b.compare(Predicate::EQ, sum, zero), shift, weights, sum};
+}
+
+/// Weights divided by their sum; 0 in a masked row.
+static Value normalise(GraphBuilder &b, const Exponentials &e) {
+  Value one = b.scalar(1, tensorType(e.sum).getElementType());
+  return b.mul(e.weights, b.div(one, b.select(e.isMasked, one, e.sum)));
+}
+
+/// log(sum(exp(x))); -inf in a masked row, where it is 0 + log(0).
+static Value logSumExp(GraphBuilder &b, const Exponentials &e) { return b.add(b.log(e.sum), e.shift); }
+
+SmallVector<Value> SoftmaxOp::decompose(GraphBuilder &b) { return {normalise(b, exponentials(b, getX(), getAxis()))}; }
+
+SmallVector<Value> LayerNormOp::decompose(GraphBuilder &b) {
+  SmallVector<StringRef> over = names(getOver());
+  Value centred = b.sub(getX(), b.mean(getX(), over));
+  Value variance = b.mean(b.mul(centred, centred), over);
+  Value rstd = b.rsqrt(b.add(variance, getEpsilon().convertToDouble()));
+  return {b.mul(centred, rstd), rstd};
+}
+
+SmallVector<Value> CrossEntropyOp::decompose(GraphBuilder &b) {
+  Value lse = logSumExp(b, exponentials(b, getLogits(), getAxis()));
+  Value picked = b.gather(getLogits(), getAxis(), getLabel());
+  // Both have the loss's axes, unless only the label brings some of them.
+  return {b.sub(lse, picked), b.broadcast(lse, getLse().getType())};
+}
+
+Value AttentionOp::writeOut(GraphBuilder &b, Region &region, Value x, SmallVectorImpl<Operation *> *ops) {
+  if (region.empty()) return x;
+  Block &block = region.front();
+  IRMapping map;
+  map.map(block.getArgument(0), x);
+  map.map(block.getArguments().drop_front(), getCaptures());
+  for (Operation &inner : block.without_terminator()) {
+    Operation *copy = b.clone(inner, map);
+    if (ops) ops->push_back(copy);
+  }
+  return map.lookupOrDefault(block.getTerminator()->getOperand(0));
+}
+
+SmallVector<Value> AttentionOp::decompose(GraphBuilder &b) {
+  Type element = getLse().getType().getElementType();
+  Value scores = writeOut(b, getScore(), b.contract(getQ(), getK(), names(getHidden()), element));
+  Exponentials e = exponentials(b, scores, getKey());
+  Value weights = b.cast(writeOut(b, getWeight(), normalise(b, e)), getV().getType().getElementType());
+  return {b.contract(weights, getV(), getKey(), getResult().getType().getElementType()), logSumExp(b, e)};
+}

@@ -1,0 +1,151 @@
+//===- Tsr.cpp - registration, attributes and types of the dialect --------===//
+
+#include "ir/dialect/Tsr.h"
+#include "ir/interpreter/Interpreter.h"
+#include "ir/program/Program.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tessera;
+
+#include "ir/dialect/TsrDialect.cpp.inc"
+#include "ir/dialect/TsrEnums.cpp.inc"
+#include "ir/dialect/TsrInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ir/dialect/TsrAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "ir/dialect/TsrTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "ir/dialect/TsrOps.cpp.inc"
+
+void TsrDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ir/dialect/TsrAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "ir/dialect/TsrTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/dialect/TsrOps.cpp.inc"
+      >();
+}
+
+void tessera::nameResults(Operation *op, OpAsmSetValueNameFn setName) {
+  StringRef last = userName(op).rsplit('.').second;
+  StringRef name = last.empty() ? userName(op) : last;
+  if (name.empty()) return;
+  for (Value result : op->getResults()) setName(result, name);
+}
+
+SmallVector<StringRef> tessera::names(ArrayAttr attr) {
+  return llvm::map_to_vector(attr, [](Attribute a) { return cast<StringAttr>(a).getValue(); });
+}
+
+//===----------------------------------------------------------------------===//
+// Axes: `name: size`, in angle brackets when they stand alone
+//===----------------------------------------------------------------------===//
+
+static FailureOr<AxisAttr> parseAxis(AsmParser &parser) {
+  StringRef name;
+  int64_t size;
+  if (parser.parseKeyword(&name)) return failure();
+  std::string kept = name.str();
+  if (parser.parseColon() || parser.parseInteger(size)) return failure();
+  return AxisAttr::get(parser.getContext(), kept, size);
+}
+
+Attribute AxisAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess()) return {};
+  FailureOr<AxisAttr> axis = parseAxis(parser);
+  if (failed(axis) || parser.parseGreater()) return {};
+  return *axis;
+}
+
+void AxisAttr::print(AsmPrinter &printer) const { printer << "<" << getName() << ": " << getSize() << ">"; }
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+Type NamedTensorType::parse(AsmParser &parser) {
+  SmallVector<AxisAttr> axes;
+  Type elementType;
+  SMLoc loc = parser.getCurrentLocation();
+  auto parseOne = [&]() -> ParseResult {
+    FailureOr<AxisAttr> axis = parseAxis(parser);
+    if (failed(axis)) return failure();
+    axes.push_back(*axis);
+    return success();
+  };
+  if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne) ||
+      parser.parseComma() || parser.parseType(elementType) || parser.parseGreater())
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), axes, elementType);
+}
+
+void NamedTensorType::print(AsmPrinter &printer) const {
+  printer << "<[";
+  llvm::interleaveComma(getAxes(), printer,
+                        [&](AxisAttr axis) { printer << axis.getName() << ": " << axis.getSize(); });
+  printer << "], " << getElementType() << ">";
+}
+
+LogicalResult NamedTensorType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<AxisAttr> axes,
+                                      Type elementType) {
+  if (!elementType.isF64() && !elementType.isF32() && !elementType.isBF16() && !elementType.isF16() &&
+      !isFp8(elementType) && !elementType.isInteger(64) && !elementType.isInteger(32) && !elementType.isInteger(1))
+    return emitError() << "expected element type f64, f32, bf16, f16, f8E4M3FN, f8E5M2, i64, i32 or i1, got "
+                       << elementType;
+  llvm::StringSet<> seen;
+  for (AxisAttr axis : axes) {
+    if (!seen.insert(axis.getName()).second) return emitError() << "axis `" << axis.getName() << "` stands twice";
+    if (axis.getSize() < 1)
+      return emitError() << "expected a positive size for axis `" << axis.getName() << "`, got " << axis.getSize();
+  }
+  return success();
+}
+
+double tessera::largestOf(Type floatType) {
+  return llvm::APFloat::getLargest(cast<FloatType>(floatType).getFloatSemantics()).convertToDouble();
+}
+
+int64_t NamedTensorType::getNumElements() const {
+  int64_t count = 1;
+  for (AxisAttr axis : getAxes()) count *= axis.getSize();
+  return count;
+}
+
+int64_t NamedTensorType::getElementBytes() const {
+  return std::max<int64_t>(1, getElementType().getIntOrFloatBitWidth() / 8);
+}
+
+int64_t NamedTensorType::getNumBytes() const { return getNumElements() * getElementBytes(); }
+
+int64_t NamedTensorType::findAxis(StringRef name) const {
+  for (auto [i, axis] : llvm::enumerate(getAxes()))
+    if (axis.getName() == name) return i;
+  return -1;
+}
+
+int64_t NamedTensorType::getSize(StringRef name) const {
+  int64_t i = findAxis(name);
+  assert(i >= 0 && "the tensor lacks the axis");
+  return getAxes()[i].getSize();
+}
+
+SmallVector<int64_t> NamedTensorType::getStrides() const {
+  SmallVector<int64_t> strides(getRank(), 1);
+  for (int64_t i = getRank() - 2; i >= 0; --i) strides[i] = strides[i + 1] * getAxes()[i + 1].getSize();
+  return strides;
+}
+
+NamedTensorType NamedTensorType::withElementType(Type type) const { return get(getContext(), getAxes(), type); }
+NamedTensorType NamedTensorType::withAxes(ArrayRef<AxisAttr> axes) const {
+  return get(getContext(), axes, getElementType());
+}

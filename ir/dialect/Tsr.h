@@ -1,0 +1,65 @@
+//===- Tsr.h - the tsr dialect --------------------------------------------===//
+//
+// Training graphs over tensors whose axes have names. See docs/ir.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_IR_TSR_H
+#define TESSERA_IR_TSR_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace tessera {
+class GraphBuilder;
+class Interpreter;
+struct TensorValue;
+} // namespace tessera
+
+#include "ir/dialect/TsrDialect.h.inc"
+#include "ir/dialect/TsrEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ir/dialect/TsrAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "ir/dialect/TsrTypes.h.inc"
+
+#include "ir/dialect/TsrInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "ir/dialect/TsrOps.h.inc"
+
+namespace tessera {
+
+/// Checks that the result's axes are the union of the operands' and that sizes agree.
+llvm::LogicalResult verifyElementwise(mlir::Operation *op);
+
+/// Suggests SSA names for the op's results: the last part of its `tsr.name`.
+void nameResults(mlir::Operation *op, mlir::OpAsmSetValueNameFn setName);
+
+/// The type of a value that is known to be a named tensor.
+inline NamedTensorType tensorType(mlir::Value value) { return llvm::cast<NamedTensorType>(value.getType()); }
+
+/// Whether the type is one of the float types of eight bits: e4m3 (without infinities) or e5m2.
+inline bool isFp8(mlir::Type type) { return llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(type); }
+
+/// The largest finite number of a float type.
+double largestOf(mlir::Type floatType);
+
+/// The names in an array of string attributes.
+llvm::SmallVector<llvm::StringRef> names(mlir::ArrayAttr attr);
+
+} // namespace tessera
+
+#endif // TESSERA_IR_TSR_H

@@ -1,0 +1,484 @@
+//===- TsrOps.td - operations of the tsr dialect --------------------------===//
+
+#ifndef TSR_OPS_TD
+#define TSR_OPS_TD
+
+include "ir/dialect/TsrDialect.td"
+include "ir/dialect/TsrInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td" // SymbolNameAttr
+include "mlir/IR/RegionKindInterface.td"
+
+class Tsr_TensorOf<string condition, string description>
+    : Type<CPred<"::llvm::isa<::tessera::NamedTensorType>($_self) && [](::mlir::Type e) { return " # condition #
+                 "; }(::llvm::cast<::tessera::NamedTensorType>($_self).getElementType())">,
+           description, "::tessera::NamedTensorType">;
+def Tsr_Tensor : Type<CPred<"::llvm::isa<::tessera::NamedTensorType>($_self)">, "named tensor", "::tessera::NamedTensorType">;
+def Tsr_FloatTensor : Tsr_TensorOf<"::llvm::isa<::mlir::FloatType>(e)", "named tensor of floats">;
+def Tsr_BoolTensor : Tsr_TensorOf<"e.isInteger(1)", "named tensor of i1">;
+def Tsr_IntTensor : Tsr_TensorOf<"e.isInteger(32) || e.isInteger(64)", "named tensor of i32 or i64">;
+def Tsr_NumberTensor : Tsr_TensorOf<"!e.isInteger(1)", "named tensor of numbers">;
+def Tsr_Scalar : Type<CPred<"::llvm::isa<::tessera::NamedTensorType>($_self) && ::llvm::cast<::tessera::NamedTensorType>($_self).isScalar()">,
+                      "named tensor without axes", "::tessera::NamedTensorType">;
+
+/// Results print under the user's name: %q for `tsr.name = "h.attn.q"`.
+class Tsr_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<Tsr_Dialect, opMnemonic, [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>] # traits> {
+  code resultNames = [{
+    void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) { nameResults(getOperation(), setName); }
+  }];
+  let extraClassDefinition = resultNames;
+}
+
+/// An op without effects that the interpreter can run.
+class Tsr_PureOp<string opMnemonic, list<Trait> traits = []>
+    : Tsr_Op<opMnemonic, [Pure, DeclareOpInterfaceMethods<Tsr_EvaluateInterface>] # traits>;
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+class Tsr_ElementwiseOp<string opMnemonic, list<Trait> traits = []>
+    : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>] # traits> {
+  let results = (outs Tsr_Tensor:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let extraClassDefinition = resultNames # [{
+    ::llvm::LogicalResult $cppClass::verify() { return verifyElementwise(getOperation()); }
+    ::llvm::LogicalResult $cppClass::evaluate(::llvm::ArrayRef<TensorValue> operands, ::llvm::MutableArrayRef<TensorValue> results,
+                                              Interpreter &) {
+      evaluateElementwise(*this, operands, results[0]);
+      return ::llvm::success();
+    }
+  }];
+}
+
+class Tsr_UnaryOp<string opMnemonic, Type type = Tsr_FloatTensor, list<Trait> traits = []> : Tsr_ElementwiseOp<opMnemonic, [AllTypesMatch<["x", "result"]>] # traits> {
+  let arguments = (ins type:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+class Tsr_DifferentiableUnaryOp<string opMnemonic, Type type = Tsr_FloatTensor> : Tsr_UnaryOp<opMnemonic, type, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]>;
+
+class Tsr_BinaryOp<string opMnemonic, Type type = Tsr_NumberTensor, list<Trait> traits = []> : Tsr_ElementwiseOp<opMnemonic, traits> {
+  let arguments = (ins type:$lhs, type:$rhs);
+}
+class Tsr_DifferentiableBinaryOp<string opMnemonic, Type type = Tsr_NumberTensor, list<Trait> traits = []>
+    : Tsr_BinaryOp<opMnemonic, type, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>] # traits>;
+
+def Tsr_NegOp : Tsr_DifferentiableUnaryOp<"neg", Tsr_NumberTensor> { let summary = "negation"; }
+def Tsr_ExpOp : Tsr_DifferentiableUnaryOp<"exp"> { let summary = "exponential"; }
+def Tsr_LogOp : Tsr_DifferentiableUnaryOp<"log"> { let summary = "natural logarithm"; }
+def Tsr_SqrtOp : Tsr_DifferentiableUnaryOp<"sqrt"> { let summary = "square root"; }
+def Tsr_RsqrtOp : Tsr_DifferentiableUnaryOp<"rsqrt"> { let summary = "reciprocal of the square root"; }
+def Tsr_TanhOp : Tsr_DifferentiableUnaryOp<"tanh"> { let summary = "hyperbolic tangent"; }
+def Tsr_SigmoidOp : Tsr_DifferentiableUnaryOp<"sigmoid"> { let summary = "logistic function, 1 / (1 + exp(-x))"; }
+def Tsr_ErfOp : Tsr_DifferentiableUnaryOp<"erf"> { let summary = "error function"; }
+def Tsr_SinOp : Tsr_DifferentiableUnaryOp<"sin"> { let summary = "sine"; }
+def Tsr_CosOp : Tsr_DifferentiableUnaryOp<"cos"> { let summary = "cosine"; }
+def Tsr_AbsOp : Tsr_DifferentiableUnaryOp<"abs", Tsr_NumberTensor> { let summary = "absolute value; its gradient at zero is zero"; }
+def Tsr_FloorOp : Tsr_UnaryOp<"floor"> { let summary = "largest integer not above"; }
+def Tsr_CeilOp : Tsr_UnaryOp<"ceil"> { let summary = "smallest integer not below"; }
+def Tsr_SignOp : Tsr_UnaryOp<"sign"> { let summary = "-1, 0 or 1"; }
+def Tsr_NotOp : Tsr_UnaryOp<"not", Tsr_BoolTensor> { let summary = "logical not"; }
+
+def Tsr_AddOp : Tsr_DifferentiableBinaryOp<"add", Tsr_NumberTensor, [Commutative]> { let summary = "sum, broadcast by name"; let hasFolder = 1; }
+def Tsr_SubOp : Tsr_DifferentiableBinaryOp<"sub"> { let summary = "difference, broadcast by name"; let hasFolder = 1; }
+def Tsr_MulOp : Tsr_DifferentiableBinaryOp<"mul", Tsr_NumberTensor, [Commutative]> { let summary = "product, broadcast by name"; let hasFolder = 1; }
+def Tsr_DivOp : Tsr_DifferentiableBinaryOp<"div", Tsr_FloatTensor> { let summary = "quotient of floats, broadcast by name"; let hasFolder = 1; }
+def Tsr_MaxOp : Tsr_DifferentiableBinaryOp<"max"> { let summary = "larger of two; at a tie the gradient goes to the left side. NaN if either is NaN"; }
+def Tsr_MinOp : Tsr_DifferentiableBinaryOp<"min"> { let summary = "smaller of two; at a tie the gradient goes to the left side. NaN if either is NaN"; }
+def Tsr_PowOp : Tsr_DifferentiableBinaryOp<"pow", Tsr_FloatTensor> { let summary = "power; the gradient of the exponent is zero where the base is not positive"; }
+def Tsr_FloorDivOp : Tsr_BinaryOp<"floordiv"> { let summary = "quotient rounded down"; }
+def Tsr_ModOp : Tsr_DifferentiableBinaryOp<"mod"> { let summary = "remainder with the sign of the divisor: a - b floor(a / b)"; }
+def Tsr_AndOp : Tsr_BinaryOp<"and", Tsr_BoolTensor, [Commutative]> { let summary = "logical and"; }
+def Tsr_OrOp : Tsr_BinaryOp<"or", Tsr_BoolTensor, [Commutative]> { let summary = "logical or"; }
+
+def Tsr_CompareOp : Tsr_ElementwiseOp<"compare"> {
+  let summary = "comparison, broadcast by name; false if a side is NaN, but for `ne`";
+  let arguments = (ins Tsr_PredicateAttr:$predicate, Tsr_Tensor:$lhs, Tsr_Tensor:$rhs);
+  let results = (outs Tsr_BoolTensor:$result);
+  let assemblyFormat = "`` $predicate $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+}
+
+def Tsr_SelectOp : Tsr_ElementwiseOp<"select", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
+  let summary = "`yes` where the condition holds, else `no`; the side not selected gets zero gradient, even if it is NaN";
+  let arguments = (ins Tsr_BoolTensor:$condition, Tsr_Tensor:$yes, Tsr_Tensor:$no);
+}
+
+def Tsr_CastOp : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
+  let summary = "change of element type: floats to integers round toward zero and saturate (NaN: 0), anything to i1 compares with zero";
+  let description = [{
+    Floats round to the nearest, ties to even. What is too large for f16 or bf16 becomes infinite; for the types of eight bits, infinity too
+    becomes the largest number, as on GPUs, and NaN stays NaN.
+  }];
+  let arguments = (ins Tsr_Tensor:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($result)";
+  let hasFolder = 1;
+}
+
+def Tsr_StochasticRoundOp : Tsr_ElementwiseOp<"stochastic_round"> {
+  let summary = "rounds to bf16, up or down at random";
+  let description = [{
+    Away from zero with the probability that `x` is near that neighbour, by `noise` in [0, 1): where the part of a bf16 step that x lies
+    beyond its lower neighbour, in 2^-16 steps, and floor(noise * 2^16) make 2^16. So sums of rounded numbers are right on
+    average, where rounding to the nearest would lose what is smaller than half a step. What bf16 holds stays as it is.
+  }];
+  let arguments = (ins Tsr_FloatTensor:$x, Tsr_FloatTensor:$noise);
+  let extraClassDefinition = resultNames # [{
+    ::llvm::LogicalResult $cppClass::verify() { return verifyElementwise(getOperation()); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+def Tsr_ConstantOp : Tsr_PureOp<"constant", [ConstantLike]> {
+  let summary = "the same number everywhere";
+  let description = "The attribute is a float or integer attribute of the result's element type.";
+  let arguments = (ins TypedAttrInterface:$value);
+  let results = (outs Tsr_Tensor:$result);
+  let assemblyFormat = "$value attr-dict `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = "/// The number, whatever its type.\n double getNumber();";
+}
+
+def Tsr_IndexOp : Tsr_PureOp<"index"> {
+  let summary = "the position along an axis: 0, 1, 2, …";
+  let description = "The result has exactly one axis and element type i32.";
+  let results = (outs Tsr_IntTensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tsr_RandomOp : Tsr_PureOp<"random"> {
+  let summary = "counter-based random numbers (Philox 4x32-10)";
+  let description = [{
+    Each element depends on `seed`, `step`, `site`, `salts` and its index (row-major in canonical order of the axes)
+    only, so the numbers are the same under any layout, fusion, recomputation and sharding. `site` is a stable number from the
+    parser; `salts` are the induction values of the enclosing repeats. `canonical` lists the axes in the order that
+    counts for the index: as declared for initial values; `layout` sets it where it is not set.
+
+    key = (low, high word of seed); counter = (low, high word of the index, step, mix(site, salts)), where mix folds
+    `h = (h ^ salt) * 0x9E3779B1 + 0x7F4A7C15` over the salts, outermost repeat first, starting with `h = site`. uniform: `(w0 >> 8) * 2^-24`, in [0, 1). normal:
+    Box-Muller, `sqrt(-2 ln(((w0 >> 8) + 1) * 2^-24)) * cos(2 pi (w1 >> 8) * 2^-24)`.
+    CSE never merges two draws of different sites.
+  }];
+  let arguments = (ins Tsr_DistributionAttr:$distribution, I32Attr:$site, Tsr_Scalar:$seed, Tsr_Scalar:$step, Variadic<Tsr_Scalar>:$salts,
+                       OptionalAttr<StrArrayAttr>:$canonical);
+  let results = (outs Tsr_FloatTensor:$result);
+  let assemblyFormat = "`` $distribution `site` $site `seed` $seed `step` $step (`salts` $salts^)? attr-dict `:` functional-type(operands, results)";
+}
+
+//===----------------------------------------------------------------------===//
+// Contraction, reduction, broadcast
+//===----------------------------------------------------------------------===//
+
+def Tsr_ContractOp : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, DeclareOpInterfaceMethods<Tsr_CostInterface>, AttrSizedOperandSegments]> {
+  let summary = "sum of products over named axes";
+  let description = [{
+    `result = init + sum over "over" of lhs * rhs`. The axes summed over are in both operands; every other axis of an operand is in the
+    result. `init` (of the result's type) and `bias` (whose axes are among the result's) are added by `fuse`; before it there are none.
+    Operands of a low type (bf16, f16) are multiplied exactly and added up in f32; the sum, with `init` and `bias`, is rounded once, to
+    the result's type: theirs or f32. Operands of eight bits may have two types (e4m3, e5m2); the result is f32.
+
+    `epilogue` (made by `fuse` for a GPU; then there is no `init`) says what becomes of the sum before it is rounded, with GELU in its
+    tanh form. `gelu`: the result is GELU of the sum; `extra`, if it is there, is the sum itself. `gelu_grad`: the result is the sum times
+    the derivative of GELU at `aux`, which has the result's type; `extra`, if it is there, is the result summed over the axes that
+    `extra` lacks: the gradient of a bias.
+  }];
+  let arguments = (ins Tsr_FloatTensor:$lhs, Tsr_FloatTensor:$rhs, Optional<Tsr_FloatTensor>:$init, Optional<Tsr_FloatTensor>:$bias,
+                   Optional<Tsr_FloatTensor>:$aux, StrArrayAttr:$over, OptionalAttr<Tsr_EpilogueAttr>:$epilogue);
+  let results = (outs Tsr_FloatTensor:$result, Optional<Tsr_FloatTensor>:$extra);
+  let assemblyFormat = "$lhs `,` $rhs `over` $over (`init` $init^)? (`bias` $bias^)? (`epilogue` `` $epilogue^ (`aux` $aux^)?)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "NamedTensorType":$result, "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::ArrayAttr":$over), [{
+    build($_builder, $_state, result, ::mlir::Type(), lhs, rhs, ::mlir::Value(), ::mlir::Value(), ::mlir::Value(), over, EpilogueAttr());
+  }]>];
+  let extraClassDeclaration = [{
+    /// Of the result, not of `extra`.
+    NamedTensorType getType() { return getResult().getType(); }
+  }];
+}
+
+def Tsr_ReduceOp : Tsr_PureOp<"reduce", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
+  let summary = "sum, maximum or minimum over named axes";
+  let description = "At a tie the gradient of max and min is shared equally. `maxnum` is the largest number: NaN do not count, and without numbers it is -inf. Sums of i1 are not allowed: cast first.";
+  let arguments = (ins Tsr_ReduceKindAttr:$kind, Tsr_NumberTensor:$x, StrArrayAttr:$over);
+  let results = (outs Tsr_NumberTensor:$result);
+  let assemblyFormat = "`` $kind $x `over` $over attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tsr_BroadcastOp : Tsr_PureOp<"broadcast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
+  let summary = "repeats the values along new axes";
+  let arguments = (ins Tsr_Tensor:$x);
+  let results = (outs Tsr_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Axis operations
+//===----------------------------------------------------------------------===//
+
+class Tsr_AxisOp<string opMnemonic, list<Trait> traits = []> : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>] # traits> {
+  let results = (outs Tsr_Tensor:$result);
+  let hasVerifier = 1;
+}
+
+def Tsr_RenameOp : Tsr_AxisOp<"rename"> {
+  let summary = "gives axes other names";
+  let description = "`from[i]` becomes `to[i]`; all at once, so names may be swapped.";
+  let arguments = (ins Tsr_Tensor:$x, StrArrayAttr:$from, StrArrayAttr:$to);
+  let assemblyFormat = "$x $from `to` $to attr-dict `:` type($x) `->` type($result)";
+}
+def Tsr_SplitOp : Tsr_AxisOp<"split"> {
+  let summary = "splits an axis into several, major first";
+  let arguments = (ins Tsr_Tensor:$x, StrAttr:$axis, StrArrayAttr:$into);
+  let assemblyFormat = "$x $axis `into` $into attr-dict `:` type($x) `->` type($result)";
+}
+def Tsr_MergeOp : Tsr_AxisOp<"merge"> {
+  let summary = "merges axes into one, major first";
+  let arguments = (ins Tsr_Tensor:$x, StrArrayAttr:$axes, StrAttr:$into);
+  let assemblyFormat = "$x $axes `into` $into attr-dict `:` type($x) `->` type($result)";
+}
+def Tsr_ReorderOp : Tsr_AxisOp<"reorder", [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>]> {
+  let summary = "the same values in another memory order";
+  let description = "Made by `layout`; before it there are none.";
+  let arguments = (ins Tsr_Tensor:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+}
+def Tsr_SliceOp : Tsr_AxisOp<"slice"> {
+  let summary = "elements offset, offset + 1, … of an axis; as many as the result has";
+  let arguments = (ins Tsr_Tensor:$x, StrAttr:$axis, I64Attr:$offset);
+  let assemblyFormat = "$x $axis `from` $offset attr-dict `:` type($x) `->` type($result)";
+}
+def Tsr_PadOp : Tsr_AxisOp<"pad"> {
+  let summary = "lays the operand at `offset` along an axis of zeros; adjoint of slice";
+  let arguments = (ins Tsr_Tensor:$x, StrAttr:$axis, I64Attr:$offset);
+  let assemblyFormat = "$x $axis `at` $offset attr-dict `:` type($x) `->` type($result)";
+}
+def Tsr_GatherOp : Tsr_AxisOp<"gather"> {
+  let summary = "reads at positions: `result[…] = x[axes[k] = indices[k][…]]`";
+  let description = [{
+    The result's axes are those of `x` that are not read at positions, and those of the indices; shared axes align.
+    An index out of range reads the nearest element; a read with `else` is a gather under a select.
+  }];
+  let arguments = (ins Tsr_Tensor:$x, Variadic<Tsr_IntTensor>:$indices, StrArrayAttr:$axes);
+  let assemblyFormat = "$x `[` $axes `=` $indices `]` attr-dict `:` functional-type(operands, results)";
+}
+def Tsr_ScatterAddOp : Tsr_AxisOp<"scatter_add", [AttrSizedOperandSegments]> {
+  let summary = "adjoint of gather: adds each update at its position; what is out of range is dropped";
+  let description = [{
+    Updates that meet at one position are added in row-major order of the updates' canonical axes, so the sum is deterministic.
+    `init`, of the result's type, is what they are added to: made by `fuse`; zero without it.
+  }];
+  let arguments = (ins Tsr_NumberTensor:$updates, Variadic<Tsr_IntTensor>:$indices, Optional<Tsr_Tensor>:$init, StrArrayAttr:$axes);
+  let assemblyFormat = "$updates `[` $axes `=` $indices `]` (`init` $init^)? attr-dict `:` functional-type(operands, results)";
+}
+
+//===----------------------------------------------------------------------===//
+// Composites
+//===----------------------------------------------------------------------===//
+
+class Tsr_CompositeOp<string opMnemonic, list<Trait> traits = []>
+    : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, DeclareOpInterfaceMethods<Tsr_DecomposeInterface>] # traits> {
+  let hasVerifier = 1;
+}
+
+def Tsr_SoftmaxOp : Tsr_CompositeOp<"softmax", [AllTypesMatch<["x", "result"]>]> {
+  let summary = "exp(x - max) / sum(exp(x - max)) over an axis; 0 in a row that is -inf throughout";
+  let arguments = (ins Tsr_FloatTensor:$x, StrAttr:$axis);
+  let results = (outs Tsr_FloatTensor:$result);
+  let assemblyFormat = "$x `over` $axis attr-dict `:` type($x)";
+}
+
+def Tsr_LayerNormOp : Tsr_CompositeOp<"layer_norm", [AllTypesMatch<["x", "result"]>]> {
+  let summary = "(x - mean) * rstd over axes, with rstd = 1 / sqrt(variance + epsilon)";
+  let description = "The variance is the mean of squared distances (biased). `rstd` is kept for the backward pass.";
+  let arguments = (ins Tsr_FloatTensor:$x, StrArrayAttr:$over, F64Attr:$epsilon);
+  let results = (outs Tsr_FloatTensor:$result, Tsr_FloatTensor:$rstd);
+  let assemblyFormat = "$x `over` $over `epsilon` $epsilon attr-dict `:` type($x) `,` type($rstd)";
+}
+
+def Tsr_CrossEntropyOp : Tsr_CompositeOp<"cross_entropy"> {
+  let summary = "log(sum(exp(logits))) - logits[axis = label]";
+  let description = "In nats. `lse`, the log-sum-exp, is kept for the backward pass.";
+  let arguments = (ins Tsr_FloatTensor:$logits, Tsr_IntTensor:$label, StrAttr:$axis);
+  let results = (outs Tsr_FloatTensor:$loss, Tsr_FloatTensor:$lse);
+  let assemblyFormat = "$logits `,` $label `over` $axis attr-dict `:` functional-type(operands, results)";
+}
+
+def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlock]> {
+  let summary = "softmax over `key` of score(q · k), contracted with v";
+  let description = [{
+    The region maps the scores q · k (contracted over `hidden`), and the `captures`, to the scores that softmax
+    sees: scaling, causal masks, windows, ALiBi, soft caps. `lse`, the log-sum-exp of each row, is kept for the backward pass (-inf in a row
+    that is wholly masked, whose output is 0).
+    The second region, if there is one, maps the probabilities and the captures to the weights of the values: dropout. The weights are
+    multiples of the probabilities, element by element, by what does not depend on them.
+
+    q, k, v and the result may have a low type. Scores and `lse` have the regions' type, in which softmax is computed; the weights are
+    rounded to the type of v.
+  }];
+  let arguments = (ins Tsr_FloatTensor:$q, Tsr_FloatTensor:$k, Tsr_FloatTensor:$v, Variadic<Tsr_Tensor>:$captures, StrArrayAttr:$hidden, StrAttr:$key);
+  let results = (outs Tsr_FloatTensor:$result, Tsr_FloatTensor:$lse);
+  let regions = (region SizedRegion<1>:$score, AnyRegion:$weight);
+  let assemblyFormat = "$q `,` $k `,` $v (`captures` $captures^)? `hidden` $hidden `key` $key attr-dict `:` functional-type(operands, results) $score (`weight` $weight^)?";
+  let extraClassDeclaration = [{
+    /// What one of the regions makes of `x` and the captures, written out at the builder's insertion point; its ops are appended
+    /// to `ops`. An absent region leaves `x` as it is.
+    ::mlir::Value writeOut(GraphBuilder &builder, ::mlir::Region &region, ::mlir::Value x, ::llvm::SmallVectorImpl<::mlir::Operation *> *ops = nullptr);
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Structure
+//===----------------------------------------------------------------------===//
+
+def Tsr_StateOp : Tsr_Op<"state"> {
+  let summary = "an entry of the state table: what a checkpoint holds";
+  let description = [{
+    The path (`h.attn.wq`) names a checkpoint's entry; it is no symbol, since a parameter may be called `step` like the entry function. Kinds: weight, bias, gain (parameters), moment (optimizer state), counter
+    (`step`: i32, `seed`: i64), scale (the largest number of a tensor, from which its scale follows). `order` lists the axes as files have them, outermost first: as the model declares them, axes of
+    enclosing repeats in front; without it, files have canonical order. Entry functions take and return state by arguments and results tagged `tsr.state = @path`.
+  }];
+  let arguments = (ins SymbolNameAttr:$path, StrAttr:$kind, TypeAttrOf<Tsr_Tensor>:$type, OptionalAttr<Tsr_PlaceAttr>:$place,
+                       OptionalAttr<StrArrayAttr>:$order);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$path, "::llvm::StringRef":$kind, "NamedTensorType":$type, "PlaceAttr":$place), [{
+    build($_builder, $_state, $_builder.getStringAttr(path), $_builder.getStringAttr(kind), ::mlir::TypeAttr::get(type), place, ::mlir::ArrayAttr());
+  }]>];
+  let assemblyFormat = "$path $kind $type (`order` $order^)? (`at` $place^)? attr-dict";
+  let extraClassDeclaration = [{
+    NamedTensorType getTensorType() { return ::llvm::cast<NamedTensorType>(getType()); }
+    bool isParameter() { return getKind() == "weight" || getKind() == "bias" || getKind() == "gain"; }
+  }];
+}
+
+def Tsr_YieldOp : Tsr_Op<"yield", [Pure, Terminator, ReturnLike]> {
+  let summary = "ends the region of a repeat, an attention, a kernel or a tiled op";
+  let arguments = (ins Variadic<Tsr_Tensor>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Tsr_RepeatOp : Tsr_PureOp<"repeat", [IsolatedFromAbove, SingleBlock, AttrSizedOperandSegments, DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
+  let summary = "a stack of equal layers: a loop along an axis";
+  let description = [{
+    Runs the region for i = 0 … size - 1 of `axis` (from the last to the first where `reverse` is set).
+    Region arguments: the induction value (i32 scalar), the carried values, one slice of each sliced operand (its type
+    without `axis`, at position i), the invariants. It yields the next carried values, then the values to stack.
+    Results: the carried values after the last iteration, then the stacked values (their type with `axis`
+    added). Sliced and stacked tensors have `axis`; nothing inside does.
+  }];
+  let arguments = (ins Tsr_AxisAttr:$axis, UnitAttr:$reverse, Variadic<Tsr_Tensor>:$carried, Variadic<Tsr_Tensor>:$sliced, Variadic<Tsr_Tensor>:$invariants,
+                       OptionalAttr<ArrayAttr>:$argPlaces);
+  let results = (outs Variadic<Tsr_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    ::mlir::BlockArgument getInduction() { return getBlock().getArgument(0); }
+    ::mlir::ValueRange getCarriedArgs() { return getBlock().getArguments().slice(1, getCarried().size()); }
+    ::mlir::ValueRange getSlicedArgs() { return getBlock().getArguments().slice(1 + getCarried().size(), getSliced().size()); }
+    ::mlir::ValueRange getInvariantArgs() { return getBlock().getArguments().take_back(getInvariants().size()); }
+    YieldOp getYield();
+    ::mlir::ValueRange getCarriedResults() { return getResults().take_front(getCarried().size()); }
+    ::mlir::ValueRange getStackedResults() { return getResults().drop_front(getCarried().size()); }
+  }];
+}
+
+def Tsr_KernelOp : Tsr_PureOp<"kernel", [IsolatedFromAbove, SingleBlock]> {
+  let summary = "ops that run as one generated loop nest";
+  let description = [{
+    Made by `fuse`, consumed by `emit`. The region is a plain subgraph over tensors: block arguments are the operands
+    in memory, yielded values are written to memory, everything between lives in registers. `parallel` are the axes of the loops that
+    are cut over threads, outermost first; `serial` the axes looped over inside, which all reductions of the kernel reduce;
+    `vector` is the axis along which the code is vectorised (one of either), absent for scalar code.
+  }];
+  let arguments = (ins StrAttr:$name, Variadic<Tsr_Tensor>:$inputs, StrArrayAttr:$parallel, StrArrayAttr:$serial, OptionalAttr<StrAttr>:$vector);
+  let results = (outs Variadic<Tsr_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = "::mlir::Block &getBlock() { return getBody().front(); }";
+}
+
+def Tsr_TiledOp : Tsr_PureOp<"tiled", [IsolatedFromAbove, SingleBlock]> {
+  let summary = "contractions and kernels that run for some rows of a matrix at a time";
+  let description = [{
+    Made by `tile`, consumed by `emit`. The region is a plain subgraph over whole tensors: what it means does not depend on how it
+    runs. Its matrices (values with the axes `batch`, then `rows`, then `columns`, such as the scores of an attention) are made, read
+    and dropped a block of rows at a time; they are never stored as a whole. The batch axes in `parallel` are cut over threads;
+    those in `serial` are looped over inside, since results are summed over them. All else in the region has all of `parallel`.
+
+    `lower` and `upper`: elements of matrices count only where lower ≤ column - row ≤ upper; elsewhere no result depends on them and
+    none need be computed. No limit where absent.
+  }];
+  let arguments = (ins StrAttr:$name, Variadic<Tsr_Tensor>:$inputs, StrArrayAttr:$parallel, StrArrayAttr:$serial, StrAttr:$rows,
+                       StrAttr:$columns, OptionalAttr<SI64Attr>:$lower, OptionalAttr<SI64Attr>:$upper);
+  let results = (outs Variadic<Tsr_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    /// Elements of a matrix that count, of `rows` times `columns`.
+    int64_t countedElements(int64_t rows, int64_t columns);
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Training: gone after `differentiate` and `optimize`
+//===----------------------------------------------------------------------===//
+
+def Tsr_GradientOp : Tsr_Op<"gradient", [Pure]> {
+  let summary = "gradients of a scalar with respect to values of the same block";
+  let description = "Made by `parse`, replaced by `differentiate`. One result for each value of `wrt`, of its type.";
+  let arguments = (ins Tsr_Scalar:$loss, Variadic<Tsr_FloatTensor>:$wrt);
+  let results = (outs Variadic<Tsr_FloatTensor>:$gradients);
+  let assemblyFormat = "$loss `wrt` `(` $wrt `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Tsr_SeedOp : Tsr_PureOp<"seed"> {
+  let summary = "the gradient of the loss with respect to itself: 1";
+  let description = "Left by `differentiate` so that loss scaling (`precision`) finds it.";
+  let results = (outs Tsr_Scalar:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Tsr_ClipOp : Tsr_Op<"clip", [Pure, AttrSizedOperandSegments]> {
+  let summary = "scales all gradients by min(1, limit / global norm)";
+  let description = [{
+    Made by `parse`, replaced by `optimize`. Results: the clipped gradients, then their global norm (the square root of the sum of all
+    squares, before clipping). Without a `limit` operand the gradients pass as they are and only the norm is computed. `unscale`, the reciprocal of a
+    loss scale, is a factor of all gradients, the norm's too.
+  }];
+  let arguments = (ins Variadic<Tsr_FloatTensor>:$gradients, Optional<Tsr_Scalar>:$limit, Optional<Tsr_Scalar>:$unscale);
+  let results = (outs Variadic<Tsr_FloatTensor>:$clipped, Tsr_Scalar:$norm);
+  let assemblyFormat = "`(` $gradients `)` (`limit` $limit^)? (`unscale` $unscale^)? attr-dict `:` functional-type(operands, results)";
+}
+
+def Tsr_UpdateOp : Tsr_Op<"update", [Pure]> {
+  let summary = "one optimizer step of one parameter";
+  let description = [{
+    Made by `parse`, replaced by `optimize`, which also adds the optimizer's state. `rule`: sgd, adam, adamw.
+    `hypers` are scalars named by `names`: sgd: rate, momentum, decay (and the flag `nesterov`); adam and adamw: rate, beta1, beta2, epsilon, decay.
+    `step` is the number of finished steps (i32), `norm` the global gradient norm: where it is not finite the parameter stays as it is.
+  }];
+  let arguments = (ins StrAttr:$rule, FlatSymbolRefAttr:$state, UnitAttr:$nesterov, Tsr_FloatTensor:$parameter, Tsr_FloatTensor:$gradient, Tsr_Scalar:$step, Tsr_Scalar:$norm,
+                       Variadic<Tsr_Scalar>:$hypers, StrArrayAttr:$names);
+  let results = (outs Tsr_FloatTensor:$result);
+  let assemblyFormat = [{
+    $rule $state (`nesterov` $nesterov^)? $parameter `gradient` $gradient `step` $step `norm` $norm `hypers` $names `(` $hypers `)` attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+#endif // TSR_OPS_TD

@@ -1,0 +1,90 @@
+//===- Interpreter.h - the reference interpreter --------------------------===//
+//
+// A plain evaluator of tsr IR, written to be read: the oracle that every pass
+// and the code generator are compared with. It sees axes, never layouts.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_IR_INTERPRETER_H
+#define TESSERA_IR_INTERPRETER_H
+
+#include "ir/dialect/Tsr.h"
+
+namespace tessera {
+
+/// A tensor with its numbers, row-major in the order of the type's axes.
+/// Integers and booleans are held as doubles too (exact up to 2^53).
+struct TensorValue {
+  NamedTensorType type;
+  std::vector<double> data;
+
+  TensorValue() = default;
+  explicit TensorValue(NamedTensorType type) : type(type), data(type.getNumElements(), 0.0) {}
+  /// The same numbers in the axis order of `to`, which has the same axes in some order.
+  TensorValue reordered(NamedTensorType to) const;
+};
+
+/// How results are rounded.
+enum class Rounding {
+  Double, ///< every float is computed and kept in f64
+  Types,  ///< every result is rounded to its element type
+  Coarse, ///< arguments and results are held in a type with two bits of mantissa less, rounded up or down at random, so
+          ///< that errors are sampled which are four times those of the type. Equal numbers go the same way, as they do
+          ///< in a target; with an odd seed all results of one kind of function (exp, tanh …) lean to the same side,
+          ///< as those of a target's approximation may
+};
+
+class Interpreter;
+
+/// Rounds what a sum or a composite computes on the way to its result: to f32 for types up to f32, as all targets do.
+struct PartialRounding {
+  Interpreter *interpreter = nullptr; ///< null: nothing is rounded
+  double operator()(double value) const;
+};
+
+/// `value` as the element type holds it: floats round to nearest, integers wrap, booleans are 0 or 1.
+double roundTo(double value, mlir::Type elementType);
+
+/// Runs functions and blocks of a module.
+class Interpreter {
+public:
+  /// `seed` is that of random rounding.
+  explicit Interpreter(Rounding rounding = Rounding::Double, uint64_t seed = 0) : rounding(rounding), seed(seed) {}
+
+  /// Runs a function on arguments whose types match (axis order may differ). Returns one value a result.
+  llvm::FailureOr<llvm::SmallVector<TensorValue>> run(mlir::func::FuncOp function,
+                                                      llvm::ArrayRef<TensorValue> arguments);
+
+  /// Runs the ops of a block, which reads nothing from outside, and returns the operands of its terminator. Regions of
+  /// structure ops come back here. An op without meaning to the interpreter (gradient, clip, update) is an error.
+  llvm::FailureOr<llvm::SmallVector<TensorValue>> runBlock(mlir::Block &block, llvm::ArrayRef<TensorValue> arguments);
+
+  /// Rounds the numbers to the element type, if this interpreter does so.
+  void round(TensorValue &value);
+
+  /// How partial results of an op on this element type are rounded.
+  PartialRounding partialRounding(mlir::Type elementType) {
+    return {rounding != Rounding::Double && !elementType.isF64() ? this : nullptr};
+  }
+  double roundPartial(double value);
+
+private:
+  /// The draw for all results of an op, if they lean to one side.
+  std::optional<double> leaningOf(mlir::Operation &op) const;
+  double roundCoarsely(double value, const llvm::fltSemantics &semantics);
+
+  Rounding rounding;
+  uint64_t seed;
+  std::optional<double> leaning; ///< the draw for all results of the op at work, where its results lean to one side
+};
+
+inline double PartialRounding::operator()(double value) const {
+  return interpreter ? interpreter->roundPartial(value) : value;
+}
+
+/// Evaluates an elementwise op at every point of the result, operands broadcast by name.
+void evaluateElementwise(ElementwiseOpInterface op, llvm::ArrayRef<TensorValue> operands, TensorValue &result);
+
+} // namespace tessera
+
+#endif // TESSERA_IR_INTERPRETER_H

@@ -1,0 +1,49 @@
+//===- Timeline.cpp - when values live -------------------------------------------===//
+
+#include "passes/analysis/Timeline.h"
+#include "passes/analysis/Views.h"
+#include "passes/launch/Launches.h"
+
+using namespace mlir;
+using namespace tessera;
+
+Timeline::Timeline(func::FuncOp function) { number(function.getBody().front()); }
+
+void Timeline::number(Block &block) {
+  for (Operation &op : block) {
+    bool joins = op.getPrevNode() && isSameLaunch(op.getPrevNode(), &op);
+    begin[&op] = joins ? begin.lookup(op.getPrevNode()) : next++;
+    if (auto repeat = dyn_cast<RepeatOp>(op)) {
+      number(repeat.getBlock());
+      end[&op] = next++;
+    } else {
+      end[&op] = begin[&op];
+    }
+  }
+}
+
+int Timeline::definition(Value root) const {
+  if (Operation *op = root.getDefiningOp()) return at(op);
+  Operation *parent = root.getParentBlock()->getParentOp();
+  return isa<RepeatOp>(parent) ? at(parent) : 0;
+}
+
+int Timeline::lastUseOfAlias(Value value) const {
+  int last = 0;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isStorageView(user)) {
+      last = std::max(last, lastUseOfAlias(user->getResult(0)));
+      continue;
+    }
+    auto repeat = dyn_cast<RepeatOp>(user);
+    bool isCarried = repeat && use.getOperandNumber() < repeat.getCarried().size();
+    last = std::max(last, isCarried ? at(user) : endOf(user));
+  }
+  return last;
+}
+
+int Timeline::lastUse(Value root) const {
+  Operation *op = root.getDefiningOp();
+  return std::max(op ? endOf(op) : definition(root), lastUseOfAlias(root));
+}

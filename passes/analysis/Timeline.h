@@ -1,0 +1,41 @@
+//===- Timeline.h - when values live --------------------------------------------===//
+//
+// The ops of an entry function on one line: a repeat takes a moment where it
+// begins, then come the moments of its body, then one where it ends. What a
+// repeat reads lives until it ends; what its body makes lives within one iteration.
+// The ops of a launch have one moment.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PASSES_MEMORY_TIMELINE_H
+#define TESSERA_PASSES_MEMORY_TIMELINE_H
+
+#include "ir/dialect/Tsr.h"
+
+namespace tessera {
+
+class Timeline {
+public:
+  explicit Timeline(mlir::func::FuncOp function);
+
+  /// The moment of an op; for a repeat the moment where it begins.
+  int at(mlir::Operation *op) const { return begin.lookup(op); }
+  /// The moment where an op is done: for a repeat after its body.
+  int endOf(mlir::Operation *op) const { return end.lookup(op); }
+  /// When the buffer of a root value is first written: a repeat's results from its begin on; arguments of the function
+  /// at 0, of a repeat at its begin.
+  int definition(mlir::Value root) const;
+  /// When it is last read, through any view; its definition (a repeat's end) if never. A carried operand of a repeat is
+  /// read where the repeat begins.
+  int lastUse(mlir::Value root) const;
+
+private:
+  void number(mlir::Block &block);
+  int lastUseOfAlias(mlir::Value value) const;
+  llvm::DenseMap<mlir::Operation *, int> begin, end;
+  int next = 1;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_MEMORY_TIMELINE_H

@@ -1,0 +1,229 @@
+//===- Gemm.cpp - contractions as library calls ----------------------------===//
+
+#include "passes/gemm/Gemm.h"
+#include "passes/analysis/Views.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Below this many multiply-adds a library call costs more than the work.
+static constexpr int64_t tinyContraction = 2048;
+
+namespace {
+/// One dimension with its strides in the tensors that have it; 0 where a tensor lacks it.
+struct Dim {
+  int64_t size, strideA, strideB, strideC;
+};
+
+/// The axes of a contraction by group, with `a` the operand that brings M.
+struct Groups {
+  SmallVector<Dim> batch, m, n, k;
+};
+} // namespace
+
+ContractTypes tessera::contractTypes(ContractOp contract) {
+  NamedTensorType bias;
+  if (contract.getBias()) bias = contract.getBias().getType();
+  if (contract.getEpilogue() == Epilogue::GeluGrad && contract.getExtra()) bias = contract.getExtra().getType();
+  return {contract.getLhs().getType(), contract.getRhs().getType(), contract.getType(), bias,
+          names(contract.getOver())};
+}
+
+std::optional<NumberType> tessera::numberTypeOf(Type element) {
+  if (element.isF32()) return NumberType::F32;
+  if (element.isBF16()) return NumberType::BF16;
+  if (element.isF16()) return NumberType::F16;
+  if (isa<Float8E4M3FNType>(element)) return NumberType::E4M3;
+  if (isa<Float8E5M2Type>(element)) return NumberType::E5M2;
+  return std::nullopt;
+}
+
+StringRef tessera::numberTypeName(NumberType type) {
+  static constexpr llvm::StringLiteral names[] = {"f32", "bf16", "f16", "e4m3", "e5m2"};
+  return names[static_cast<unsigned>(type)];
+}
+
+int64_t tessera::bytesOf(NumberType type) { return type == NumberType::F32 ? 4 : isFp8(type) ? 1 : 2; }
+
+bool tessera::isGemmShaped(const ContractTypes &types) {
+  Type lhs = types.lhs.getElementType(), rhs = types.rhs.getElementType(), result = types.result.getElementType();
+  bool areFp8 = tessera::isFp8(lhs) && tessera::isFp8(rhs);
+  if ((lhs != rhs && !areFp8) || !numberTypeOf(lhs)) return false;
+  if (!result.isF32() && (result != lhs || areFp8)) return false;
+  auto isFree = [&](NamedTensorType x, NamedTensorType other) {
+    return llvm::any_of(x.getAxes(), [&](AxisAttr a) { return !other.hasAxis(a.getName()) && a.getSize() > 1; });
+  };
+  if (!isFree(types.lhs, types.rhs) || !isFree(types.rhs, types.lhs)) return false;
+  int64_t work = types.result.getNumElements();
+  for (StringRef name : types.over) work *= types.lhs.getSize(name);
+  return work >= tinyContraction;
+}
+
+/// Stride of an axis in elements, 0 if the tensor lacks it.
+static int64_t strideOf(NamedTensorType type, StringRef name) {
+  int64_t at = type.findAxis(name);
+  return at < 0 ? 0 : type.getStrides()[at];
+}
+
+/// Axes of size 1 have no stride to agree on: they are left out.
+static Groups groupAxes(const ContractTypes &types, NamedTensorType a, NamedTensorType b) {
+  Groups groups;
+  auto dim = [&](AxisAttr axis) {
+    return Dim{axis.getSize(), strideOf(a, axis.getName()), strideOf(b, axis.getName()),
+               strideOf(types.result, axis.getName())};
+  };
+  for (AxisAttr axis : types.result.getAxes()) {
+    if (axis.getSize() == 1) continue;
+    bool inA = a.hasAxis(axis.getName()), inB = b.hasAxis(axis.getName());
+    (inA && inB ? groups.batch : inA ? groups.m : groups.n).push_back(dim(axis));
+  }
+  for (AxisAttr axis : a.getAxes())
+    if (axis.getSize() > 1 && llvm::is_contained(types.over, axis.getName())) groups.k.push_back(dim(axis));
+  return groups;
+}
+
+/// Whether `outer` continues `inner` in every tensor, so that the two are one dimension.
+static bool continues(const Dim &outer, const Dim &inner) {
+  return outer.strideA == inner.strideA * inner.size && outer.strideB == inner.strideB * inner.size &&
+         outer.strideC == inner.strideC * inner.size;
+}
+
+/// Joins dimensions, outermost first, into one from the innermost outwards; what does not join goes to `rest`.
+static Dim collapse(ArrayRef<Dim> dims, SmallVectorImpl<Dim> &rest) {
+  if (dims.empty()) return {1, 1, 1, 1};
+  Dim joined = dims.back();
+  dims = dims.drop_back();
+  while (!dims.empty() && continues(dims.back(), joined)) {
+    joined.size *= dims.back().size;
+    dims = dims.drop_back();
+  }
+  rest.append(dims.begin(), dims.end());
+  return joined;
+}
+
+/// Joins neighbours among the batch dimensions; they stand in the order of c.
+static SmallVector<Dim> joinNeighbours(ArrayRef<Dim> dims) {
+  SmallVector<Dim> joined;
+  for (const Dim &dim : dims) {
+    if (!joined.empty() && continues(joined.back(), dim)) {
+      int64_t size = joined.back().size;
+      joined.back() = dim;
+      joined.back().size *= size;
+    } else {
+      joined.push_back(dim);
+    }
+  }
+  return joined;
+}
+
+/// Whether `bias` has exactly the axes of N, in their order.
+static bool variesAlongN(NamedTensorType bias, const ContractTypes &types, NamedTensorType a) {
+  SmallVector<AxisAttr> n =
+      llvm::filter_to_vector(types.result.getAxes(), [&](AxisAttr x) { return !a.hasAxis(x.getName()); });
+  return llvm::equal(n, bias.getAxes());
+}
+
+static std::optional<GemmDescription> describe(const ContractTypes &types, bool swapped) {
+  NamedTensorType a = swapped ? types.rhs : types.lhs, b = swapped ? types.lhs : types.rhs;
+  Groups groups = groupAxes(types, a, b);
+  // Strides in the tensor that lacks an axis are 0 and continue each other.
+  SmallVector<Dim> unjoinedN, unjoinedK;
+  Dim m = collapse(groups.m, groups.batch);
+  Dim n = collapse(groups.n, unjoinedN);
+  Dim k = collapse(groups.k, unjoinedK);
+  if (!unjoinedK.empty()) return std::nullopt;
+  if (types.bias && (!unjoinedN.empty() || !variesAlongN(types.bias, types, a))) return std::nullopt;
+  groups.batch.append(unjoinedN);
+  if (n.strideC != 1 && n.size != 1) return std::nullopt;
+  if (m.strideA != 1 && k.strideA != 1 && m.size != 1 && k.size != 1) return std::nullopt;
+  if (k.strideB != 1 && n.strideB != 1 && k.size != 1 && n.size != 1) return std::nullopt;
+
+  llvm::sort(groups.batch, [](const Dim &x, const Dim &y) { return x.strideC > y.strideC; });
+  GemmDescription gemm;
+  gemm.swapped = swapped;
+  gemm.typeA = *numberTypeOf(a.getElementType()), gemm.typeB = *numberTypeOf(b.getElementType());
+  gemm.resultType = *numberTypeOf(types.result.getElementType());
+  auto add = [](std::vector<int64_t> &dims, std::vector<int64_t> &strides, int64_t size, int64_t stride) {
+    dims.push_back(stride ? size : 1);
+    strides.push_back(stride);
+  };
+  for (const Dim &dim : joinNeighbours(groups.batch)) {
+    add(gemm.dimsA, gemm.stridesA, dim.size, dim.strideA);
+    add(gemm.dimsB, gemm.stridesB, dim.size, dim.strideB);
+    add(gemm.dimsC, gemm.stridesC, dim.size, dim.strideC);
+  }
+  add(gemm.dimsA, gemm.stridesA, m.size, m.strideA), add(gemm.dimsA, gemm.stridesA, k.size, k.strideA);
+  add(gemm.dimsB, gemm.stridesB, k.size, k.strideB), add(gemm.dimsB, gemm.stridesB, n.size, n.strideB);
+  add(gemm.dimsC, gemm.stridesC, m.size, m.strideC), add(gemm.dimsC, gemm.stridesC, n.size, n.strideC);
+  // A dimension of size 1 has any stride; libraries want the one that a dense matrix would have.
+  auto densify = [](ArrayRef<int64_t> dims, MutableArrayRef<int64_t> strides) {
+    size_t rows = dims.size() - 2, columns = dims.size() - 1;
+    if (dims[columns] == 1 && strides[rows] != 1) strides[columns] = 1;
+    if (dims[rows] == 1) strides[rows] = std::max(dims[columns] * strides[columns], int64_t(1));
+    for (size_t i = rows; i-- > 0;)
+      if (dims[i] == 1) strides[i] = std::max(dims[i + 1] * strides[i + 1], int64_t(1));
+  };
+  densify(gemm.dimsA, gemm.stridesA), densify(gemm.dimsB, gemm.stridesB), densify(gemm.dimsC, gemm.stridesC);
+  if (types.bias) {
+    gemm.bias.emplace(gemm.dimsC.size(), 0);
+    gemm.bias->back() = 1;
+    gemm.biasType = *numberTypeOf(types.bias.getElementType());
+  }
+  return gemm;
+}
+
+std::optional<GemmDescription> tessera::describeGemm(const ContractTypes &types) {
+  if (!isGemmShaped(types)) return std::nullopt;
+  if (auto gemm = describe(types, false)) return gemm;
+  return describe(types, true);
+}
+
+std::optional<GemmDescription> tessera::describeGemm(ContractOp contract) {
+  std::optional<GemmDescription> gemm = describeGemm(contractTypes(contract));
+  if (!gemm) return std::nullopt;
+  gemm->accumulate = contract.getInit() != nullptr;
+  gemm->epilogue = contract.getEpilogue();
+  gemm->hasAux = contract.getAux() || (gemm->epilogue == Epilogue::Gelu && contract.getExtra());
+  return gemm;
+}
+
+bool tessera::isMergeable(const GemmDescription &gemm, MergedProducts::Operand shared) {
+  bool isPlain = gemm.batch() == 1 && !gemm.epilogue && !gemm.hasAux;
+  return isPlain && !(shared == MergedProducts::B && gemm.bias);
+}
+
+std::pair<Value, Value> tessera::gemmOperands(ContractOp contract, const GemmDescription &gemm) {
+  if (gemm.swapped) return {contract.getRhs(), contract.getLhs()};
+  return {contract.getLhs(), contract.getRhs()};
+}
+
+/// Whether both are the same numbers, perhaps under other names.
+static bool isSameStorage(Value x, Value y) { return viewRoot(x) == viewRoot(y) && offsetInRoot(x) == offsetInRoot(y); }
+
+std::optional<MergedProducts> tessera::mergedProducts(ArrayRef<Operation *> contractions) {
+  std::optional<GemmDescription> gemm;
+  std::pair<Value, Value> first;
+  bool shares[] = {true, true};
+  for (Operation *op : contractions) {
+    auto contract = dyn_cast<ContractOp>(op);
+    std::optional<GemmDescription> own = contract ? describeGemm(contract) : std::nullopt;
+    if (!own || (gemm && *own != *gemm)) return std::nullopt;
+    auto [a, b] = gemmOperands(contract, *own);
+    if (!gemm) gemm = own, first = {a, b};
+    shares[MergedProducts::A] &= isSameStorage(first.first, a);
+    shares[MergedProducts::B] &= isSameStorage(first.second, b);
+  }
+  for (auto shared : {MergedProducts::A, MergedProducts::B})
+    if (gemm && shares[shared] && isMergeable(*gemm, shared))
+      return MergedProducts{static_cast<int64_t>(contractions.size()), shared};
+  return std::nullopt;
+}
+
+bool tessera::mayHaveEpilogue(const ContractTypes &types) {
+  // What the auxiliary matrix' leading dimension must be a multiple of.
+  constexpr int64_t vector = 8;
+  std::optional<GemmDescription> gemm = describeGemm(types);
+  return gemm && gemm->dimsC.size() == 2 && !isFp8(gemm->typeA) && gemm->resultType == gemm->typeA &&
+         gemm->n() % vector == 0 && gemm->stridesC.front() % vector == 0;
+}

@@ -1,0 +1,364 @@
+//===- Launches.cpp - kernels that one launch runs -------------------------===//
+//
+//   before   %a = tsr.kernel "sum" (%da) …       after   %a = tsr.kernel "sum" (%da) … {tsr.launch = 0}
+//            %c = tsr.kernel "add" (%a) …                %b = tsr.kernel "sum" (%db) … {tsr.launch = 0}
+//            %b = tsr.kernel "sum" (%db) …               %c = tsr.kernel "add" (%a) … {tsr.launch = 1}
+//            %d = tsr.kernel "add" (%b) …                %d = tsr.kernel "add" (%b) … {tsr.launch = 1}
+//
+// The ops of a block are gone through in order. A kernel is not run where it stands but waits, until
+//
+//   somebody needs its result,
+//   or operands would live on, beyond their last other users, for which there is no room in memory,
+//   or the block ends.
+//
+// Then it runs, and with it all others that have their operands by then: those that wait, and small ones from further down.
+// Kernels that find no company stay where they were: the same is done again without them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/launch/Launches.h"
+#include "ir/program/Program.h"
+#include "passes/analysis/Views.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// What a kernel reads and writes at most to be *small*: about what memory moves while a kernel is launched.
+static constexpr int64_t smallBytes = 4 << 20;
+
+bool tessera::isSameLaunch(Operation *op, Operation *other) {
+  auto number = op->getAttrOfType<IntegerAttr>(attrs::launch);
+  return number && number == other->getAttr(attrs::launch) && op->getBlock() == other->getBlock();
+}
+
+SmallVector<Operation *> tessera::launchOf(Operation *op) {
+  while (op->getPrevNode() && isSameLaunch(op, op->getPrevNode())) op = op->getPrevNode();
+  SmallVector<Operation *> ops{op};
+  while (op->getNextNode() && isSameLaunch(op, op->getNextNode())) ops.push_back(op = op->getNextNode());
+  return ops;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+static int64_t bytesOf(Value value) { return tensorType(value).getNumBytes(); }
+
+/// Whether each row is read once: nothing that follows from a sum over it is needed at its elements. Such kernels take few registers.
+static bool isSingleSweep(KernelOp kernel) {
+  llvm::SmallPtrSet<Operation *, 16> behindSums;
+  auto followsFromSum = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && (isa<ReduceOp>(op) || behindSums.contains(op));
+  };
+  auto points = static_cast<int64_t>(kernel.getParallel().size() + kernel.getSerial().size());
+  for (Operation &op : kernel.getBlock()) {
+    if (llvm::none_of(op.getOperands(), followsFromSum)) continue;
+    if (isa<ReduceOp>(op)) return false;
+    behindSums.insert(&op);
+    for (Value operand : op.getOperands()) // yielded
+      if (isa<YieldOp>(op) && followsFromSum(operand) && tensorType(operand).getRank() == points) return false;
+  }
+  return true;
+}
+
+static bool scatters(KernelOp kernel) {
+  return llvm::any_of(kernel.getBlock(), [](Operation &op) { return isa<ScatterAddOp>(op); });
+}
+
+namespace {
+/// A kernel that may run in company.
+struct Candidate {
+  KernelOp kernel;
+  int position;        ///< in the block
+  int64_t bytes = 0;   ///< that it reads and writes
+  bool isLight = true; ///< whether it takes few registers, so that it may run with large kernels
+  /// The position in front of which it runs at the latest: with the room that there is in memory, without, and that of the two which
+  /// counts now.
+  int deadline = 0, strict = 0, last = 0;
+  bool mayAdvance = false;
+
+  bool isSmall() const { return bytes <= smallBytes; }
+};
+
+//===----------------------------------------------------------------------===//
+// Launches of a block
+//===----------------------------------------------------------------------===//
+
+using OpSet = llvm::SmallPtrSet<Operation *, 32>;
+
+class LaunchFinder {
+public:
+  LaunchFinder(Block &block, const MemoryRoom &memory);
+
+  /// All that may run in company.
+  OpSet getCandidates() const;
+  /// Finds an order of the block's ops, and the launches in it, for which only `movable` are moved; those in `strict` use no room.
+  void find(OpSet movable, const OpSet &strict);
+
+  SmallVector<Operation *> order;
+  std::vector<SmallVector<Operation *>> launches;
+
+private:
+  void note(KernelOp kernel, const MemoryRoom &memory);
+  int lastUseBesides(Value value, Operation *op) const;
+  void pass(const OpSet &movable);
+  void runUntil(Operation *needed, int now, const OpSet &movable);
+  SmallVector<Candidate *> companyOf(Candidate &first, int now, const OpSet &movable);
+  bool isDone(Operation *op) const { return done.contains(op); }
+  bool isReady(Operation *op) const;
+  Operation *waitsFor(Operation *op) const;
+  void put(Operation *op);
+  void putViewsOf(Operation *op);
+
+  SmallVector<Operation *> original;
+  llvm::DenseMap<Operation *, int> positions;
+  llvm::DenseMap<Operation *, SmallVector<Operation *>> makers; ///< of what an op reads, in the block
+  std::vector<Candidate> candidates;
+  llvm::DenseMap<Operation *, unsigned> numbers; ///< of candidates
+  OpSet done;
+};
+} // namespace
+
+LaunchFinder::LaunchFinder(Block &block, const MemoryRoom &memory) {
+  for (Operation &op : block) {
+    positions[&op] = static_cast<int>(original.size());
+    original.push_back(&op);
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *maker = operand.getDefiningOp(); maker && maker->getBlock() == &block)
+          makers[&op].push_back(maker);
+    });
+  }
+  for (Operation *op : original)
+    if (auto kernel = dyn_cast<KernelOp>(op)) note(kernel, memory);
+}
+
+OpSet LaunchFinder::getCandidates() const {
+  OpSet all;
+  for (const Candidate &candidate : candidates) all.insert(candidate.kernel);
+  return all;
+}
+
+/// The position of the last op that reads `value`, through any view; -1 if none does.
+int LaunchFinder::lastUseBesides(Value value, Operation *op) const {
+  int last = -1;
+  for (Operation *user : value.getUsers()) {
+    if (user == op) continue;
+    if (isStorageView(user))
+      last = std::max(last, lastUseBesides(user->getResult(0), op));
+    else
+      last = std::max(last, positions.lookup(op->getBlock()->findAncestorOpInBlock(*user)));
+  }
+  return last;
+}
+
+/// The kernel may wait as long as there is room for what it keeps alive, less what it has not written yet.
+void LaunchFinder::note(KernelOp kernel, const MemoryRoom &memory) {
+  Candidate candidate{kernel, positions.lookup(kernel)};
+  candidate.isLight = isSingleSweep(kernel);
+  for (Value value : kernel.getInputs()) candidate.bytes += bytesOf(value);
+  for (Value value : kernel.getResults()) candidate.bytes += bytesOf(value);
+  if (scatters(kernel) || !(candidate.isLight || candidate.isSmall())) return;
+
+  // State and stacks have their places all the time.
+  int64_t made = 0;
+  for (Value result : kernel.getResults())
+    if (!llvm::is_contained(original.back()->getOperands(), result)) made += bytesOf(result);
+  SmallVector<std::pair<int, int64_t>> ends; // of operands
+  llvm::SmallPtrSet<Value, 8> roots;
+  for (Value operand : kernel.getInputs()) {
+    Value root = viewRoot(operand);
+    if (!root.getDefiningOp() || root.getParentBlock() != kernel->getBlock() || !roots.insert(root).second) continue;
+    ends.push_back({std::max(lastUseBesides(root, kernel), candidate.position), bytesOf(root)});
+  }
+  int64_t freed = 0;
+  for (auto [end, bytes] : ends)
+    if (end == candidate.position) freed += bytes;
+  auto deadlineFor = [&](bool usesRoom) {
+    for (int end = candidate.position + 1; end < static_cast<int>(original.size()); ++end) {
+      int64_t kept = -made, room = memory.slack;
+      for (auto [last, bytes] : ends)
+        if (last <= end) kept += bytes;
+      if (usesRoom) room = std::max(room, memory.room.lookup(original[end]));
+      if (kept > room) return end;
+    }
+    return static_cast<int>(original.size());
+  };
+  candidate.deadline = deadlineFor(true), candidate.strict = deadlineFor(false);
+  candidate.mayAdvance = candidate.isSmall() && made - freed <= memory.slack;
+  numbers[kernel] = candidates.size();
+  candidates.push_back(candidate);
+}
+
+//===----------------------------------------------------------------------===//
+// The order
+//===----------------------------------------------------------------------===//
+
+void LaunchFinder::put(Operation *op) {
+  putViewsOf(op);
+  if (done.insert(op).second) order.push_back(op);
+}
+
+void LaunchFinder::putViewsOf(Operation *op) {
+  for (Operation *maker : makers.lookup(op))
+    if (!isDone(maker)) put(maker);
+}
+
+/// Whether all that it reads is there; views are made where they are needed.
+bool LaunchFinder::isReady(Operation *op) const {
+  return llvm::all_of(makers.lookup(op),
+                      [&](Operation *maker) { return isDone(maker) || (isStorageView(maker) && isReady(maker)); });
+}
+
+/// A kernel that an op needs and that is ready, or the op itself.
+Operation *LaunchFinder::waitsFor(Operation *op) const {
+  for (Operation *maker : makers.lookup(op))
+    if (!isDone(maker) && !(isStorageView(maker) && isReady(maker))) return waitsFor(maker);
+  return op;
+}
+
+/// The kernels that run when `first` does: all small, or all light, so that none takes registers from one that needs all threads.
+SmallVector<Candidate *> LaunchFinder::companyOf(Candidate &first, int now, const OpSet &movable) {
+  SmallVector<Candidate *> company;
+  bool areSmall = first.isSmall(), areLight = first.isLight;
+  int64_t pointers = first.kernel->getNumOperands() + first.kernel->getNumResults();
+  for (Candidate &other : candidates) {
+    Operation *op = other.kernel;
+    int64_t own = op->getNumOperands() + op->getNumResults();
+    if (&other == &first) {
+      company.push_back(&other);
+      continue;
+    }
+    bool small = areSmall && other.isSmall(), light = areLight && other.isLight;
+    if (!(small || light) || pointers + own > mostPointers || !(other.position <= now || other.mayAdvance)) continue;
+    if (isDone(op) || !movable.contains(op) || !isReady(op)) continue;
+    company.push_back(&other);
+    areSmall = small, areLight = light, pointers += own;
+  }
+  return company;
+}
+
+/// Runs kernels until `needed` has what it reads, and has run if it is a kernel that waits itself.
+void LaunchFinder::runUntil(Operation *needed, int now, const OpSet &movable) {
+  while (!isDone(needed)) {
+    Operation *next = waitsFor(needed);
+    if (!movable.contains(next)) return put(next);
+    SmallVector<Candidate *> company = companyOf(candidates[numbers.lookup(next)], now, movable);
+    for (Candidate *member : company) putViewsOf(member->kernel);
+    // Large ones first: the last blocks to end are short. Equal kernels are neighbours, since they have one name.
+    llvm::stable_sort(company, [](const Candidate *a, const Candidate *b) {
+      KernelOp left = a->kernel, right = b->kernel;
+      return a->bytes != b->bytes ? a->bytes > b->bytes : left.getName() < right.getName();
+    });
+    for (Candidate *member : company) put(member->kernel);
+    launches.push_back(llvm::map_to_vector(company, [](Candidate *member) { return member->kernel.getOperation(); }));
+  }
+}
+
+void LaunchFinder::pass(const OpSet &movable) {
+  order.clear(), launches.clear(), done.clear();
+  for (auto [i, op] : llvm::enumerate(ArrayRef(original).drop_back())) {
+    auto now = static_cast<int>(i);
+    for (const Candidate &candidate : candidates)
+      if (candidate.last == now && movable.contains(candidate.kernel)) runUntil(candidate.kernel, now, movable);
+    if (isStorageView(op)) {
+      if (isReady(op)) put(op);
+    } else if (!movable.contains(op)) {
+      runUntil(op, now, movable);
+    }
+  }
+  for (Operation *op : original) runUntil(op, static_cast<int>(original.size()), movable); // the block ends
+}
+
+void LaunchFinder::find(OpSet movable, const OpSet &strict) {
+  for (Candidate &candidate : candidates)
+    candidate.last = strict.contains(candidate.kernel) ? candidate.strict : candidate.deadline;
+  for (bool changes = true; changes;) {
+    pass(movable);
+    changes = false;
+    for (const SmallVector<Operation *> &launch : launches)
+      if (launch.size() == 1) changes |= movable.erase(launch.front());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// Writes an order of a block's ops and its launches; `number` is that of the first one.
+static void write(Block &block, ArrayRef<Operation *> order, ArrayRef<SmallVector<Operation *>> launches,
+                  int64_t number) {
+  Builder builder(block.getParentOp()->getContext());
+  for (Operation *op : order) {
+    op->moveBefore(&block, block.end());
+    op->removeAttr(attrs::launch);
+  }
+  for (auto [i, launch] : llvm::enumerate(launches))
+    for (Operation *op : launch)
+      op->setAttr(attrs::launch, builder.getI64IntegerAttr(number + static_cast<int64_t>(i)));
+}
+
+/// Calls `take` with all of `launches` together; where that refuses, with each half, and so on: the few that cannot be taken cost some
+/// tries each, not each of all.
+static void takeInParts(ArrayRef<SmallVector<Operation *>> launches, llvm::function_ref<bool(const OpSet &)> take) {
+  if (launches.empty()) return;
+  OpSet together;
+  for (const SmallVector<Operation *> &launch : launches) together.insert(launch.begin(), launch.end());
+  if (take(together) || launches.size() == 1) return;
+  takeInParts(launches.take_front(launches.size() / 2), take);
+  takeInParts(launches.drop_front(launches.size() / 2), take);
+}
+
+/// Forms the launches of a block, as many as are good. Returns how many.
+static size_t formInBlock(Block &block, const MemoryRoom &memory, int64_t number, llvm::function_ref<bool()> isGood) {
+  LaunchFinder finder(block, memory);
+  const OpSet all = finder.getCandidates();
+  OpSet strict, taken;
+  auto isTaken = [&](const OpSet &movable) {
+    finder.find(movable, strict);
+    write(block, finder.order, finder.launches, number);
+    return finder.launches.empty() || isGood();
+  };
+  if (isTaken(all)) return finder.launches.size();
+  strict = all; // the same room was used more than once: none is to use any
+  if (isTaken(all)) return finder.launches.size();
+  std::vector<SmallVector<Operation *>> wanted = finder.launches;
+  takeInParts(wanted, [&](const OpSet &some) {
+    OpSet more = taken;
+    more.insert(some.begin(), some.end());
+    if (!isTaken(more)) return false;
+    taken = more;
+    return true;
+  });
+  isTaken(taken);
+  return finder.launches.size();
+}
+
+/// Of a function's body and of the repeats in it.
+static SmallVector<Block *> blocksOf(func::FuncOp function) {
+  SmallVector<Block *> blocks{&function.getBody().front()};
+  function.walk([&](RepeatOp repeat) { blocks.push_back(&repeat.getBlock()); });
+  return blocks;
+}
+
+OpOrder::OpOrder(func::FuncOp function) {
+  for (Block *block : blocksOf(function)) {
+    blocks.emplace_back(block, SmallVector<Operation *>());
+    for (Operation &op : *block) blocks.back().second.push_back(&op);
+  }
+}
+
+void OpOrder::restore() const {
+  for (const auto &[block, ops] : blocks) write(*block, ops, {}, 0);
+}
+
+unsigned tessera::formLaunches(func::FuncOp function, const MemoryRoom &memory, llvm::function_ref<bool()> isGood) {
+  int64_t launches = 0;
+  for (Block *block : blocksOf(function))
+    launches += static_cast<int64_t>(formInBlock(*block, memory, launches, isGood));
+  unsigned marked = 0;
+  function.walk([&](KernelOp kernel) { marked += kernel->hasAttr(attrs::launch); });
+  return marked - static_cast<unsigned>(launches);
+}

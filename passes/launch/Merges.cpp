@@ -1,0 +1,134 @@
+//===- Merges.cpp - contractions that are computed as one ------------------===//
+//
+//   before   %q = tsr.contract %x, %wq …              after   %q = tsr.contract %x, %wq … {tsr.launch = 0}
+//            %past = tsr.rename %x …                          %past = tsr.rename %x …
+//            %k = tsr.contract %past, %wk …                   %k = tsr.contract %past, %wk … {tsr.launch = 0}
+//            …                                                …
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/launch/Merges.h"
+#include "ir/program/Program.h"
+#include "passes/analysis/Views.h"
+#include "passes/gemm/Gemm.h"
+#include "passes/launch/Launches.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include <tuple>
+
+using namespace mlir;
+using namespace tessera;
+
+/// Rows or columns that a product brings: those with more read the shared operand seldom enough.
+static constexpr int64_t mostOwn = 512;
+/// Products computed as one, at most: what is packed of the others' operands is to stay in the second level cache.
+static constexpr size_t mostMerged = 8;
+
+using Group = SmallVector<Operation *>;
+
+/// Whether an op can stand right behind `first`, perhaps with the views that it reads through.
+static bool mayFollow(Operation *op, Operation *first) {
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    Operation *maker = operand.getDefiningOp();
+    if (!maker || maker->getBlock() != first->getBlock() || maker->isBeforeInBlock(first)) return true;
+    return maker != first && isStorageView(maker) && mayFollow(maker, first);
+  });
+}
+
+/// Moves the views that an op reads through in front of `first`, where `mayFollow` holds.
+static void advanceViews(Operation *op, Operation *first) {
+  for (Value operand : op->getOperands()) {
+    Operation *maker = operand.getDefiningOp();
+    if (!maker || maker->getBlock() != first->getBlock() || maker->isBeforeInBlock(first)) continue;
+    advanceViews(maker, first);
+    maker->moveBefore(first);
+  }
+}
+
+/// Contractions of a block that can be computed as one, in their order.
+static SmallVector<Group> findGroups(Block &block) {
+  llvm::MapVector<std::tuple<Value, int64_t, unsigned>, SmallVector<Group>> byOperand; // root, offset, which one it is
+  llvm::SmallPtrSet<Operation *, 16> taken;
+  for (Operation &op : block) {
+    auto contract = dyn_cast<ContractOp>(op);
+    std::optional<GemmDescription> gemm = contract ? describeGemm(contract) : std::nullopt;
+    if (!gemm) continue;
+    auto [a, b] = gemmOperands(contract, *gemm);
+    for (auto shared : {MergedProducts::A, MergedProducts::B}) {
+      if (!isMergeable(*gemm, shared) || (shared == MergedProducts::A ? gemm->n() : gemm->m()) > mostOwn) continue;
+      Value operand = shared == MergedProducts::A ? a : b;
+      SmallVector<Group> &groups = byOperand[{viewRoot(operand), offsetInRoot(operand), shared}];
+      auto takes = [&](const Group &group) {
+        return group.size() < mostMerged && describeGemm(cast<ContractOp>(group.front())) == gemm &&
+               mayFollow(&op, group.front());
+      };
+      auto group = llvm::find_if(groups, takes);
+      if (group == groups.end())
+        groups.push_back({&op});
+      else
+        group->push_back(&op);
+    }
+  }
+  SmallVector<Group> found;
+  for (auto &[key, groups] : byOperand)
+    for (Group &group : groups) {
+      llvm::erase_if(group, [&](Operation *op) { return taken.contains(op); });
+      if (group.size() < 2) continue;
+      taken.insert(group.begin(), group.end());
+      found.push_back(std::move(group));
+    }
+  return found;
+}
+
+static void merge(const Group &group, int64_t number) {
+  Builder builder(group.front()->getContext());
+  for (size_t i = 0; i < group.size(); ++i) {
+    if (i > 0) {
+      advanceViews(group[i], group.front());
+      group[i]->moveAfter(group[i - 1]);
+    }
+    group[i]->setAttr(attrs::launch, builder.getI64IntegerAttr(number));
+  }
+}
+
+namespace {
+/// Merges as many groups as are good.
+class Merger {
+public:
+  Merger(func::FuncOp function, llvm::function_ref<bool()> isGood) : before(function), isGood(isGood) {}
+
+  /// All of `groups` together; where that is refused, each half, and so on: the few that cannot be merged cost some tries each, not
+  /// each of all.
+  void take(ArrayRef<Group> groups) {
+    if (groups.empty()) return;
+    for (const Group &group : groups) merge(group, number++);
+    if (isGood()) return llvm::append_range(taken, groups);
+    before.restore();
+    number = 0;
+    for (const Group &group : taken) merge(group, number++);
+    if (groups.size() == 1) return;
+    take(groups.take_front(groups.size() / 2));
+    take(groups.drop_front(groups.size() / 2));
+  }
+
+  unsigned countMerged() const {
+    unsigned count = 0;
+    for (const Group &group : taken) count += group.size() - 1;
+    return count;
+  }
+
+private:
+  OpOrder before;
+  llvm::function_ref<bool()> isGood;
+  SmallVector<Group> taken;
+  int64_t number = 0;
+};
+} // namespace
+
+unsigned tessera::mergeContractions(func::FuncOp function, llvm::function_ref<bool()> isGood) {
+  SmallVector<Group> groups = findGroups(function.getBody().front());
+  function.walk([&](RepeatOp repeat) { llvm::append_range(groups, findGroups(repeat.getBlock())); });
+  Merger merger(function, isGood);
+  merger.take(groups);
+  return merger.countMerged();
+}

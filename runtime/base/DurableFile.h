@@ -1,0 +1,67 @@
+//===- DurableFile.h - files that survive a crash -----------------------------===//
+
+#ifndef TESSERA_RUNTIME_CHECKPOINT_DURABLEFILE_H
+#define TESSERA_RUNTIME_CHECKPOINT_DURABLEFILE_H
+
+#include "runtime/base/Error.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace tessera::runtime {
+
+/// The disk is full, or what this user or a file may take of it.
+class DiskFull : public Error {
+public:
+  using Error::Error;
+};
+
+/// Bytes of a file that one hash guards.
+inline constexpr size_t chunkBytes = 16 << 20;
+
+/// A new file, written from front to back, hashed chunk by chunk on the way.
+class DurableFile {
+public:
+  /// `mode`: of the file, instead of what the umask leaves.
+  explicit DurableFile(const std::string &path, std::optional<mode_t> mode = std::nullopt);
+  ~DurableFile();
+  DurableFile(const DurableFile &) = delete;
+
+  void append(const void *bytes, size_t size);
+  /// Writes what is buffered, fsyncs and closes.
+  void commit();
+
+  uint64_t size() const { return total; }
+  /// XXH64 of each chunk, after commit().
+  const std::vector<uint64_t> &hashes() const { return chunkHashes; }
+
+private:
+  void flushChunk();
+
+  std::string path;
+  int fd = -1;
+  uint64_t total = 0;
+  std::vector<char> chunk;
+  std::vector<uint64_t> chunkHashes;
+};
+
+/// Puts a file in the place of `path` in one step: `write` fills a temporary one beside it and commits it. Whatever
+/// goes wrong, the old file stays and no other is left. The new one has the old one's mode.
+void replaceFile(const std::string &path, const std::function<void(DurableFile &)> &write);
+
+/// XXH64 of each chunk of what lies in memory.
+std::vector<uint64_t> hashChunks(std::string_view bytes);
+
+/// Makes the names in a folder durable.
+void syncFolder(const std::string &path);
+
+/// Throws DiskFull or Error for the current errno.
+[[noreturn]] void failSystem(const std::string &what, const std::string &path);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_CHECKPOINT_DURABLEFILE_H

@@ -1,0 +1,56 @@
+//===- Json.h - strict JSON from files that may come from strangers -----------===//
+
+#ifndef TESSERA_RUNTIME_JSON_H
+#define TESSERA_RUNTIME_JSON_H
+
+#include "runtime/base/Error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace tessera::runtime {
+
+/// Keeps the order of keys, so that what is written has one form.
+using Json = nlohmann::ordered_json;
+
+/// Parses one JSON value. Bounds the nesting before parsing and refuses
+/// duplicate keys. Throws an Error naming `where` and the byte; `base` is the
+/// offset of `text` in that file.
+Json parseJson(std::string_view text, const std::string &where, size_t base = 0, int maxDepth = 16);
+
+/// The text of a value. A path may hold any bytes: those that are not UTF-8 become U+FFFD.
+std::string dumpJson(const Json &value, int indent = -1);
+
+/// A name from a file for a message: the beginning, without bytes that would steer a terminal.
+std::string printable(std::string_view text, size_t longest = 200);
+
+/// The value as it reads when it was written with dumpJson.
+Json asWritten(const Json &value);
+
+/// The same, with sorted keys: an object of n keys takes n log n time, where Json takes the square.
+nlohmann::json parseSortedJson(std::string_view text, const std::string &where, size_t base = 0, int maxDepth = 16);
+
+/// Member `key` of an object; an Error naming `where` if it is missing.
+template <typename AnyJson> const AnyJson &member(const AnyJson &object, const char *key, const std::string &where) {
+  if (!object.is_object()) fail("{}: expected an object", where);
+  auto found = object.find(key);
+  if (found == object.end()) fail("{}: missing key '{}'", where, key);
+  return *found;
+}
+
+template <typename AnyJson> int64_t asInteger(const AnyJson &value, const std::string &where) {
+  bool tooLarge = value.is_number_unsigned() && value.template get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
+  if (!value.is_number_integer() || tooLarge) fail("{}: expected an integer", where);
+  return value.template get<int64_t>();
+}
+
+template <typename AnyJson> std::string asString(const AnyJson &value, const std::string &where) {
+  if (!value.is_string()) fail("{}: expected a string", where);
+  return value.template get<std::string>();
+}
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_JSON_H

@@ -1,0 +1,40 @@
+//===- Arena.cpp - the one block of memory a program takes --------------------===//
+
+#include "runtime/machine/Arena.h"
+
+#include "runtime/base/Error.h"
+#include "runtime/machine/MachineMemory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sys/mman.h>
+
+namespace tessera::runtime {
+
+static constexpr int64_t pageBytes = 4096;
+
+static void touchPages(void *const *args, int64_t begin, int64_t end, void *) {
+  volatile char *memory = static_cast<volatile char *>(args[0]);
+  for (int64_t page = begin; page < end; ++page) memory[page * pageBytes] = 0;
+}
+
+Arena::Arena(int64_t wanted, Threads &threads) : bytes(std::max<int64_t>(wanted, 1)) {
+  AvailableMemory available = availableMemory();
+  if (bytes > available.bytes)
+    fail("not enough memory: the program needs {} ({} bytes), {} has {} left ({} bytes); "
+         "free memory, or compile with a smaller batch",
+         formatBytes(bytes), bytes, available.limit, formatBytes(available.bytes), available.bytes);
+  void *block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (block == MAP_FAILED) fail("cannot take {} ({} bytes) of memory: {}", formatBytes(bytes), bytes, strerror(errno));
+  memory = static_cast<char *>(block);
+  madvise(memory, bytes, MADV_HUGEPAGE); // an advice: nothing depends on it
+  void *args[] = {memory};
+  // In grains of a huge page, so that a thread touches what it will mostly use.
+  threads.parallelFor(touchPages, args, (bytes + pageBytes - 1) / pageBytes, 512);
+}
+
+Arena::~Arena() {
+  if (memory) munmap(memory, bytes);
+}
+
+} // namespace tessera::runtime

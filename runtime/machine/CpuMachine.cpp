@@ -1,0 +1,154 @@
+//===- CpuMachine.cpp - programs on the cores of a processor ------------------===//
+
+#include "runtime/machine/Machine.h"
+
+#include "runtime/base/Error.h"
+#include "runtime/base/SmallBlocks.h"
+#include "runtime/machine/Arena.h"
+#include "runtime/machine/Gemm.h"
+
+#include <dlfcn.h>
+#include <map>
+
+namespace tessera::runtime {
+
+namespace {
+/// What compiled code sees, and what the callbacks need.
+struct Table : TsrRuntime {
+  Threads *pool = nullptr;
+  std::vector<Gemm> *gemms = nullptr;
+  void *workspace = nullptr;
+  Profile *profile = nullptr;                 ///< null: off
+  std::function<void()> afterCall;            ///< of a kernel or contraction; empty: off
+  std::map<TsrKernel, int64_t> kernelNumbers; ///< while profiling
+  /// The first failure inside an entry function. Compiled code has no unwind
+  /// tables: nothing may be thrown through it.
+  const char *failure = nullptr;
+  char failureText[256] = {};
+
+  static Table &of(TsrRuntime *self) { return *static_cast<Table *>(self); }
+
+  /// Runs `work`, and notes its time if there is a profile.
+  template <typename Work, typename Which> void timed(Profile::Kind kind, Which which, Work work) {
+    if (!profile) return work();
+    auto start = Profile::Clock::now();
+    work();
+    profile->add(kind, which(), Profile::Clock::now() - start);
+  }
+
+  static void runParallel(TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain,
+                          int64_t piece) {
+    Table &table = of(self);
+    table.timed(
+        Profile::Kind::Kernel, [&] { return table.kernelNumbers[kernel]; },
+        [&] { table.pool->parallelFor(kernel, args, iterations, grain, piece); });
+    if (table.afterCall) table.afterCall();
+  }
+
+  static void runGemm(TsrRuntime *self, uint32_t index, const void *a, const void *b, void *bias, void *, void *c) {
+    Table &table = of(self);
+    try {
+      table.timed(
+          Profile::Kind::Contraction, [&] { return index; },
+          [&] { table.gemms->at(index).run(a, b, bias, c, table.workspace); });
+      if (table.afterCall) table.afterCall();
+    } catch (const std::exception &e) {
+      if (table.failure) return;
+      snprintf(table.failureText, sizeof(failureText), "contraction %u: %s", index, e.what());
+      table.failure = table.failureText;
+    }
+  }
+
+  static void runCopy(TsrRuntime *self, void *dst, const void *src, int64_t bytes) {
+    Table &table = of(self);
+    table.timed(Profile::Kind::Copy, [&] { return bytes; }, [&] { table.pool->copy(dst, src, bytes); });
+  }
+  static void runZero(TsrRuntime *self, void *dst, int64_t bytes) {
+    Table &table = of(self);
+    table.timed(Profile::Kind::Zero, [&] { return bytes; }, [&] { table.pool->zero(dst, bytes); });
+  }
+};
+
+class CpuMachine : public Machine {
+public:
+  CpuMachine(const Manifest &manifest, const MachineOptions &options);
+
+  std::string describe() const override {
+    return fmt::format("{} thread{}", pool.count(), pool.count() == 1 ? "" : "s");
+  }
+  char *at(int64_t offset) const override { return arena->base() + offset; }
+  void load(void *library) override { kernels = static_cast<const TsrKernel *>(dlsym(library, TSR_SYMBOL_KERNELS)); }
+  void call(const EntryFunction &entry, TsrEntry code) override;
+  void observe(std::function<void()> afterCall) override { table.afterCall = std::move(afterCall); }
+  void startProfile(Profile &profile) override;
+  int threads() const override { return pool.count(); }
+
+private:
+  void prepareGemms();
+  void prepareScratch();
+
+  const Manifest &manifest;
+  Threads pool;
+  std::unique_ptr<Arena> arena, extraWorkspace, extraScratch;
+  std::vector<Gemm> gemms;
+  const TsrKernel *kernels = nullptr;
+  Table table;
+};
+} // namespace
+
+CpuMachine::CpuMachine(const Manifest &manifest, const MachineOptions &options)
+    : manifest(manifest), pool(options.threads) {
+  if (int running = pool.countRunning(); running != pool.count())
+    fail("only {} of {} threads run; lower --threads or lift the limit on threads (ulimit -u)", running, pool.count());
+  if (options.bind && !pool.bind())
+    fail("--bind: {} threads, but this process may use fewer processors; lower --threads", pool.count());
+  arena = std::make_unique<Arena>(manifest.arenaBytes, pool);
+  prepareGemms();
+  prepareScratch();
+}
+
+void CpuMachine::prepareGemms() {
+  int64_t needed = 0;
+  for (const GemmDescription &gemm : manifest.gemms) {
+    try {
+      gemms.emplace_back(gemm);
+    } catch (const std::exception &e) {
+      fail("{}; compile the program on this machine", e.what());
+    }
+    needed = std::max(needed, gemms.back().scratchBytes());
+  }
+  if (needed > manifest.workspaceBytes) extraWorkspace = std::make_unique<Arena>(needed, pool);
+  table.abiVersion = TSR_ABI_VERSION;
+  table.threads = pool.count();
+  table.parallelFor = Table::runParallel;
+  table.gemm = Table::runGemm;
+  table.copy = Table::runCopy;
+  table.zero = Table::runZero;
+  table.pool = &pool;
+  table.gemms = &gemms;
+  table.workspace = extraWorkspace ? extraWorkspace->base() : at(manifest.workspaceOffset);
+}
+
+/// More threads than the program was compiled for have theirs outside of the arena.
+void CpuMachine::prepareScratch() {
+  if (pool.count() <= manifest.threads) return pool.setScratch(at(manifest.scratchOffset), manifest.scratchBytes);
+  extraScratch = std::make_unique<Arena>(pool.count() * manifest.scratchBytes, pool);
+  pool.setScratch(extraScratch->base(), manifest.scratchBytes);
+}
+
+void CpuMachine::call(const EntryFunction &entry, TsrEntry code) {
+  code(&table, arena->base());
+  if (table.failure) fail("entry function '{}' failed: {}", entry.name, table.failure);
+}
+
+void CpuMachine::startProfile(Profile &profile) {
+  if (!kernels && !manifest.kernels.empty()) fail("the program's code lacks its table of kernels; compile it again");
+  for (size_t i = 0; i < manifest.kernels.size(); ++i) table.kernelNumbers[kernels[i]] = i;
+  table.profile = &profile;
+}
+
+std::unique_ptr<Machine> makeCpuMachine(const Manifest &manifest, const MachineOptions &options) {
+  return std::make_unique<CpuMachine>(manifest, options);
+}
+
+} // namespace tessera::runtime

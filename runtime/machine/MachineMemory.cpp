@@ -1,0 +1,78 @@
+//===- MachineMemory.cpp - how much memory there is to take -------------------===//
+
+#include "runtime/machine/MachineMemory.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <unistd.h>
+
+namespace tessera::runtime {
+
+/// The number in a one-number file; nothing for "max" or a missing file.
+static std::optional<int64_t> readNumber(const std::string &path) {
+  std::ifstream file(path);
+  int64_t value;
+  if (file >> value) return value;
+  return std::nullopt;
+}
+
+/// The number behind `key` in a file of lines "key value".
+static int64_t readKey(const std::string &path, const std::string &key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    int64_t value;
+    if (words >> name >> value && name == key) return value;
+  }
+  return 0;
+}
+
+/// Considers a cgroup folder and all above it: each may have a limit.
+static void considerCgroup(const std::string &root, std::string folder, bool unified, AvailableMemory &available) {
+  const char *limitFile = unified ? "/memory.max" : "/memory.limit_in_bytes";
+  const char *usedFile = unified ? "/memory.current" : "/memory.usage_in_bytes";
+  for (;;) {
+    std::string path = root + (folder == "/" ? "" : folder);
+    if (auto limit = readNumber(path + limitFile)) {
+      int64_t used = readNumber(path + usedFile).value_or(0);
+      // Pages of files that nobody uses are given back before anybody is killed.
+      int64_t cache = readKey(path + "/memory.stat", unified ? "inactive_file" : "total_inactive_file");
+      int64_t left = std::max<int64_t>(0, *limit - std::max<int64_t>(0, used - cache));
+      if (left < available.bytes) available = {left, "the cgroup " + path};
+    }
+    size_t slash = folder.rfind('/');
+    if (folder == "/" || slash == std::string::npos) return;
+    folder = slash == 0 ? "/" : folder.substr(0, slash);
+  }
+}
+
+AvailableMemory availableMemory() {
+  AvailableMemory available = {std::numeric_limits<int64_t>::max(), "the machine"};
+  if (int64_t kib = readKey("/proc/meminfo", "MemAvailable:")) available.bytes = kib * 1024;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    // "0::/path" in the unified hierarchy, "5:memory:/path" in the old one.
+    size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    std::string controllers = line.substr(first + 1, second - first - 1), folder = line.substr(second + 1);
+    if (controllers.empty()) considerCgroup("/sys/fs/cgroup", folder, true, available);
+    if (controllers.find("memory") != std::string::npos)
+      considerCgroup("/sys/fs/cgroup/memory", folder, false, available);
+  }
+  return available;
+}
+
+std::string formatBytes(int64_t bytes) {
+  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = bytes;
+  int unit = 0;
+  while (value >= 1024 && unit < 4) value /= 1024, ++unit;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+} // namespace tessera::runtime

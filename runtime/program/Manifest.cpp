@@ -1,0 +1,312 @@
+//===- Manifest.cpp - what a training program says of itself ------------------===//
+
+#include "runtime/program/Manifest.h"
+
+#include "runtime/Abi.h"
+#include "runtime/base/Error.h"
+
+#include <algorithm>
+
+namespace tessera::runtime {
+
+static constexpr const char *where = "manifest";
+
+struct TypeRow {
+  const char *name;
+  ElementType type;
+  int64_t bytes;
+};
+static constexpr TypeRow typeRows[] = {
+    {"f32", ElementType::F32, 4}, {"f64", ElementType::F64, 8}, {"bf16", ElementType::BF16, 2},
+    {"f16", ElementType::F16, 2}, {"i32", ElementType::I32, 4}, {"i64", ElementType::I64, 8},
+    {"i1", ElementType::I1, 1},
+};
+
+ElementType parseElementType(const std::string &name, const std::string &where) {
+  for (const TypeRow &row : typeRows)
+    if (name == row.name) return row.type;
+  fail("{}: unknown element type '{}'", where, name);
+}
+
+static const TypeRow &typeRow(ElementType type) {
+  return *std::find_if(std::begin(typeRows), std::end(typeRows), [&](const TypeRow &row) { return row.type == type; });
+}
+
+const char *elementTypeName(ElementType type) { return typeRow(type).name; }
+int64_t elementBytes(ElementType type) { return typeRow(type).bytes; }
+
+std::string formatAxes(const std::vector<Axis> &axes) {
+  std::string text = "[";
+  for (const Axis &axis : axes) text += fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", axis.name, axis.size);
+  return text + "]";
+}
+
+std::vector<Axis> StateEntry::canonicalAxes() const {
+  std::vector<Axis> result;
+  for (const std::string &name : canonical)
+    result.push_back(*std::find_if(axes.begin(), axes.end(), [&](const Axis &axis) { return axis.name == name; }));
+  return result;
+}
+
+const Value *EntryFunction::input(const std::string &role) const {
+  auto found = std::find_if(inputs.begin(), inputs.end(), [&](const Value &v) { return v.role == role; });
+  return found == inputs.end() ? nullptr : &*found;
+}
+
+const Value *EntryFunction::output(const std::string &role, const std::string &name) const {
+  auto found = std::find_if(outputs.begin(), outputs.end(),
+                            [&](const Value &v) { return v.role == role && (name.empty() || v.name == name); });
+  return found == outputs.end() ? nullptr : &*found;
+}
+
+const EntryFunction &Manifest::entry(const std::string &name) const {
+  auto found = entries.find(name);
+  if (found == entries.end()) fail("this program was compiled without the entry function '{}'", name);
+  return found->second;
+}
+
+const StateEntry *Manifest::stateAt(const std::string &path) const {
+  auto found = std::find_if(state.begin(), state.end(), [&](const StateEntry &s) { return s.path == path; });
+  return found == state.end() ? nullptr : &*found;
+}
+
+const DataSpec *Manifest::dataNamed(const std::string &name) const {
+  auto found = std::find_if(data.begin(), data.end(), [&](const DataSpec &d) { return d.name == name; });
+  return found == data.end() ? nullptr : &*found;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+static int64_t integerAt(const Json &object, const char *key, int64_t missing = -1) {
+  auto found = object.find(key);
+  if (missing >= 0 && (found == object.end() || found->is_null())) return missing;
+  return asInteger(member(object, key, where), fmt::format("{}: '{}'", where, key));
+}
+
+static std::string stringAt(const Json &object, const char *key) {
+  return asString(member(object, key, where), fmt::format("{}: '{}'", where, key));
+}
+
+static std::string stringOr(const Json &object, const char *key, const char *missing) {
+  return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : missing;
+}
+
+static std::vector<Axis> readAxes(const Json &list) {
+  std::vector<Axis> axes;
+  for (const Json &axis : list) {
+    if (!axis.is_array() || axis.size() != 2) fail("{}: expected an axis as [name, size], got {}", where, axis.dump());
+    axes.push_back({asString(axis[0], where), asInteger(axis[1], where)});
+    if (axes.back().size <= 0) fail("{}: axis '{}' has size {}", where, axes.back().name, axes.back().size);
+  }
+  return axes;
+}
+
+/// Checks that [offset, offset + bytes) lies in the arena and that bytes agree with the axes.
+static void checkRegion(const std::string &name, ElementType type, const std::vector<Axis> &axes, int64_t offset,
+                        int64_t bytes, int64_t arena) {
+  int64_t expected = elementBytes(type);
+  for (const Axis &axis : axes)
+    if (__builtin_mul_overflow(expected, axis.size, &expected)) fail("{}: '{}' overflows", where, name);
+  if (expected != bytes) fail("{}: '{}' has {} bytes, its axes need {}", where, name, bytes, expected);
+  if (offset < 0 || bytes > arena || offset > arena - bytes) fail("{}: '{}' lies outside of the arena", where, name);
+  if (offset % elementBytes(type) != 0) fail("{}: '{}' is not aligned", where, name);
+}
+
+static StateEntry readState(const Json &json, int64_t arena) {
+  StateEntry entry;
+  entry.path = stringAt(json, "path");
+  entry.kind = stringAt(json, "kind");
+  entry.type = parseElementType(stringAt(json, "type"), where);
+  entry.axes = readAxes(member(json, "axes", where));
+  for (const Json &name : member(json, "canonical", where)) entry.canonical.push_back(asString(name, where));
+  entry.offset = integerAt(json, "offset");
+  entry.bytes = integerAt(json, "bytes");
+  checkRegion(entry.path, entry.type, entry.axes, entry.offset, entry.bytes, arena);
+  std::vector<std::string> memory, canonical = entry.canonical;
+  for (const Axis &axis : entry.axes) memory.push_back(axis.name);
+  std::sort(memory.begin(), memory.end());
+  std::sort(canonical.begin(), canonical.end());
+  if (memory != canonical) fail("{}: the axes of '{}' and its canonical order differ", where, entry.path);
+  return entry;
+}
+
+static Value readValue(const Json &json, int64_t arena) {
+  Value value;
+  value.name = stringAt(json, "name");
+  value.role = stringAt(json, "role");
+  value.data = stringOr(json, "data", "");
+  value.field = stringOr(json, "field", "");
+  value.type = parseElementType(stringAt(json, "type"), where);
+  value.axes = readAxes(member(json, "axes", where));
+  value.of = integerAt(json, "of", 0);
+  value.offset = integerAt(json, "offset");
+  value.bytes = integerAt(json, "bytes");
+  checkRegion(value.name, value.type, value.axes, value.offset, value.bytes, arena);
+  return value;
+}
+
+static EntryFunction readEntry(const std::string &name, const Json &json, int64_t arena) {
+  EntryFunction entry;
+  entry.name = name;
+  if (json.contains("inputs"))
+    for (const Json &value : json["inputs"]) entry.inputs.push_back(readValue(value, arena));
+  if (json.contains("outputs"))
+    for (const Json &value : json["outputs"]) entry.outputs.push_back(readValue(value, arena));
+  entry.flops = json.value("flops", 0.0);
+  if (json.contains("trace")) entry.trace = readTrace(json["trace"]);
+  return entry;
+}
+
+static GemmType readGemmType(const Json &json, const char *key, const char *missing) {
+  std::string name = stringOr(json, key, missing);
+  static const std::map<std::string, GemmType> types = {{"f32", GemmType::F32},
+                                                        {"bf16", GemmType::BF16},
+                                                        {"f16", GemmType::F16},
+                                                        {"e4m3", GemmType::E4M3},
+                                                        {"e5m2", GemmType::E5M2}};
+  if (auto found = types.find(name); found != types.end()) return found->second;
+  fail("{}: contractions of type '{}' are not supported", where, name);
+}
+
+static GemmEpilogue readEpilogue(const Json &json) {
+  std::string name = stringOr(json, "epilogue", "");
+  if (name.empty()) return GemmEpilogue::None;
+  if (name == "gelu") return GemmEpilogue::Gelu;
+  if (name == "gelu_grad") return GemmEpilogue::GeluGrad;
+  fail("{}: contractions with the epilogue '{}' are not supported", where, name);
+}
+
+static GemmDescription readGemm(const Json &json) {
+  auto numbers = [&](const char *key) { return member(json, key, where).get<std::vector<int64_t>>(); };
+  GemmDescription gemm;
+  gemm.name = stringAt(json, "name");
+  gemm.line = json.value("at", "");
+  gemm.type = readGemmType(json, "type", "f32");
+  if (json.contains("type_b")) gemm.typeB = readGemmType(json, "type_b", "f32");
+  gemm.resultType = readGemmType(json, "result_type", "f32");
+  gemm.dimsA = numbers("dims_a"), gemm.stridesA = numbers("strides_a");
+  gemm.dimsB = numbers("dims_b"), gemm.stridesB = numbers("strides_b");
+  gemm.dimsC = numbers("dims_c"), gemm.stridesC = numbers("strides_c");
+  if (json.contains("bias") && !json["bias"].is_null()) gemm.bias = json["bias"].get<std::vector<int64_t>>();
+  gemm.biasType = readGemmType(json, "bias_type", "f32");
+  gemm.accumulate = json.value("accumulate", false);
+  gemm.tf32 = json.value("tf32", false);
+  gemm.epilogue = readEpilogue(json);
+  gemm.hasAux = json.value("aux", false);
+  if (gemm.epilogue == GemmEpilogue::GeluGrad && !gemm.hasAux) fail("{}: contraction '{}' lacks aux", where, gemm.name);
+  return gemm;
+}
+
+static std::map<std::string, std::vector<std::string>> readSplits(const Json &json) {
+  std::map<std::string, std::vector<std::string>> splits;
+  if (!json.contains("splits") || json["splits"].is_null()) return splits;
+  for (const auto &[split, paths] : json["splits"].items())
+    for (const Json &path : paths) splits[split].push_back(asString(path, where));
+  return splits;
+}
+
+static DataSpec readData(const Json &json) {
+  DataSpec data;
+  data.name = stringAt(json, "name");
+  data.format = stringAt(json, "format");
+  if (json.contains("batch") && json["batch"].is_array()) data.batchAxis = asString(json["batch"].at(0), where);
+  if (json.contains("seq") && json["seq"].is_array()) data.seq = asInteger(json["seq"].at(1), where);
+  data.width = integerAt(json, "width", 16);
+  data.splits = readSplits(json);
+  if (json.contains("val_fraction") && json["val_fraction"].is_number()) data.valFraction = json["val_fraction"];
+  if (data.valFraction < 0 || data.valFraction >= 1) fail("{}: 'val_fraction' must be at least 0 and below 1", where);
+  data.shuffle = json.value("shuffle", true);
+  if (json.contains("fields"))
+    for (const Json &field : json["fields"])
+      data.fields.push_back({stringAt(field, "name"), readAxes(field.value("axes", Json::array())),
+                             integerAt(field, "column", 0), readSplits(field)});
+  return data;
+}
+
+static KernelSpec readKernel(const Json &json) {
+  KernelSpec kernel;
+  kernel.name = stringAt(json, "name");
+  kernel.flops = integerAt(json, "flops", 0);
+  kernel.contracts = json.value("contracts", false);
+  kernel.read = integerAt(json, "read", 0), kernel.written = integerAt(json, "written", 0);
+  kernel.blocks = integerAt(json, "blocks", 0), kernel.threads = integerAt(json, "threads", 0);
+  if (json.contains("arguments"))
+    for (const Json &argument : json["arguments"]) {
+      if (!argument.is_array() || argument.size() != 2 || !argument[1].is_boolean())
+        fail("{}: an argument of kernel '{}' is not its bytes and whether it is written", where, kernel.name);
+      kernel.arguments.push_back({asInteger(argument[0], where), argument[1].get<bool>()});
+    }
+  kernel.isPart = json.value("part", false);
+  kernel.line = json.value("at", "");
+  if (json.contains("calls"))
+    for (const auto &[entry, count] : json["calls"].items()) kernel.calls[entry] = asInteger(count, where);
+  return kernel;
+}
+
+static void readPlan(const Json &json, Manifest &manifest) {
+  if (json.contains("buffers"))
+    for (const Json &b : json["buffers"])
+      manifest.buffers.push_back({stringAt(b, "name"), stringOr(b, "entry", "*"), stringOr(b, "kind", "temporary"),
+                                  integerAt(b, "offset"), integerAt(b, "bytes")});
+}
+
+static void readTarget(const Json &target, Manifest &manifest) {
+  manifest.march = stringOr(target, "march", "");
+  if (target.contains("features")) manifest.features = target["features"].get<std::vector<std::string>>();
+  manifest.threads = integerAt(target, "threads", 0);
+  std::string kind = stringAt(target, "kind");
+  if (kind == "cuda") manifest.architectures = member(target, "architectures", where).get<std::vector<std::string>>();
+  if (kind != "cpu" && (kind != "cuda" || manifest.architectures.empty()))
+    fail("this launcher runs programs for the targets 'cpu' and 'cuda', not '{}'", kind);
+}
+
+/// A region of the arena that holds `count` times so many bytes; nothing where the key is missing.
+static void readRegion(const Json &arena, const char *key, int64_t size, int64_t count, int64_t &offset,
+                       int64_t &bytes) {
+  if (!arena.contains(key) || arena[key].is_null()) return;
+  offset = integerAt(arena[key], "offset");
+  bytes = integerAt(arena[key], "bytes");
+  int64_t all = 0;
+  if (offset < 0 || bytes < 0 || __builtin_mul_overflow(bytes, std::max<int64_t>(count, 1), &all) || all > size ||
+      offset > size - all)
+    fail("{}: the {} lies outside of the arena", where, key);
+}
+
+static Manifest readManifest(const Json &json) {
+  Manifest manifest;
+  if (int64_t abi = integerAt(json, "abi"); abi != TSR_ABI_VERSION)
+    fail("{}: ABI version {}, this launcher has {}; compile the program again", where, abi, TSR_ABI_VERSION);
+  manifest.compiler = stringOr(json, "compiler", "unknown");
+  manifest.model = stringAt(json, "model");
+  readTarget(member(json, "target", where), manifest);
+  const Json &arena = member(json, "arena", where);
+  manifest.arenaBytes = integerAt(arena, "bytes");
+  if (manifest.arenaBytes < 0) fail("{}: the arena has {} bytes", where, manifest.arenaBytes);
+  readRegion(arena, "workspace", manifest.arenaBytes, 1, manifest.workspaceOffset, manifest.workspaceBytes);
+  readRegion(arena, "scratch", manifest.arenaBytes, manifest.threads, manifest.scratchOffset, manifest.scratchBytes);
+  for (const Json &entry : member(json, "state", where))
+    manifest.state.push_back(readState(entry, manifest.arenaBytes));
+  for (const auto &[name, entry] : member(json, "entries", where).items())
+    manifest.entries[name] = readEntry(name, entry, manifest.arenaBytes);
+  if (json.contains("kernels"))
+    for (const Json &kernel : json["kernels"]) manifest.kernels.push_back(readKernel(kernel));
+  if (json.contains("gemms"))
+    for (const Json &gemm : json["gemms"]) manifest.gemms.push_back(readGemm(gemm));
+  if (json.contains("data"))
+    for (const Json &data : json["data"]) manifest.data.push_back(readData(data));
+  manifest.settings = json.value("settings", Json::object());
+  if (json.contains("plan") && json["plan"].is_object()) readPlan(json["plan"], manifest);
+  return manifest;
+}
+
+Manifest parseManifest(const std::string &text) {
+  try {
+    return readManifest(parseJson(text, where));
+  } catch (const Json::exception &e) {
+    fail("{}: {}", where, e.what());
+  }
+}
+
+} // namespace tessera::runtime

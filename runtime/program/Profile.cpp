@@ -1,0 +1,83 @@
+//===- Profile.cpp - how long each kernel and library call takes --------------===//
+
+#include "runtime/program/Profile.h"
+
+#include <algorithm>
+
+namespace tessera::runtime {
+
+void Profile::add(Kind kind, int64_t which, Clock::duration time) {
+  Row &row = rows[{kind, which}];
+  ++row.calls;
+  row.seconds += std::chrono::duration<double>(time).count();
+}
+
+void Profile::endStep(Clock::duration time) {
+  for (auto &[key, row] : rows) {
+    row.steps.push_back(row.seconds);
+    row.callsBefore = row.calls;
+    row.calls = 0, row.seconds = 0;
+  }
+  steps.push_back(std::chrono::duration<double>(time).count());
+}
+
+/// Of all values but the first, which pays for cold caches and pages.
+static double laterMedian(std::vector<double> values) {
+  if (values.size() > 1) values.erase(values.begin());
+  if (values.empty()) return 0;
+  auto middle = values.begin() + values.size() / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+static int64_t product(const std::vector<int64_t> &numbers) {
+  int64_t result = 1;
+  for (int64_t number : numbers) result *= number;
+  return result;
+}
+
+static void describeContraction(const GemmDescription &gemm, Json &row) {
+  int64_t result = product(gemm.dimsC);
+  row["name"] = gemm.name;
+  row["a"] = gemm.dimsA, row["b"] = gemm.dimsB;
+  row["flops"] = 2 * result * gemm.dimsA.back();
+  bool writesAux = gemm.epilogue == GemmEpilogue::Gelu && gemm.hasAux;
+  bool readsResult = gemm.accumulate || gemm.epilogue == GemmEpilogue::GeluGrad; // as many numbers
+  int64_t resultBytes = result * bytesOf(gemm.resultType);
+  row["read"] = product(gemm.dimsA) * bytesOf(gemm.type) +
+                product(gemm.dimsB) * bytesOf(gemm.typeB.value_or(gemm.type)) + (readsResult ? resultBytes : 0);
+  row["written"] = resultBytes * (writesAux ? 2 : 1);
+}
+
+Json Profile::describe(const Manifest &manifest) const {
+  Json list = Json::array();
+  for (const auto &[key, row] : rows) {
+    auto [kind, which] = key;
+    Json json = Json::object();
+    switch (kind) {
+    case Kind::Kernel: {
+      const KernelSpec &kernel = manifest.kernels.at(which);
+      json = {{"kind", "kernel"},      {"name", kernel.name},
+              {"flops", kernel.flops}, {"contracts", kernel.contracts},
+              {"read", kernel.read},   {"written", kernel.written}};
+      break;
+    }
+    case Kind::Contraction:
+      json["kind"] = "contraction";
+      describeContraction(manifest.gemms.at(which), json);
+      break;
+    case Kind::Copy:
+      json = {{"kind", "copy"}, {"name", "copy"}, {"flops", 0}, {"read", which}, {"written", which}};
+      break;
+    case Kind::Zero:
+      json = {{"kind", "zero"}, {"name", "zero"}, {"flops", 0}, {"read", 0}, {"written", which}};
+      break;
+    }
+    json["calls"] = row.callsBefore;
+    json["seconds"] = laterMedian(row.steps);
+    list.push_back(std::move(json));
+  }
+  return {{"model", manifest.model}, {"steps", steps.size()}, {"seconds", laterMedian(steps)}, {"rows", list}};
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,229 @@
+//===- FakeCublasLt.cpp - products of matrices for the fake device ------------===//
+//
+// Plain loops in f64. What the real library refuses is an error here too: matrices that do not fit, biases that it does not have,
+// numbers of eight bits that do not lie along what is summed, operands that lie worse than the algorithm was chosen for, GELU whose
+// auxiliary matrix is missing or lies at no multiple of its vectors.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/codegen/cuda/FakeDevice.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+using namespace tessera::test;
+
+namespace {
+struct FakeDesc {
+  int transA = 0, transB = 0, epilogue = 1, biasType = -1, auxType = -1;
+  void *bias = nullptr, *aux = nullptr;
+  int64_t auxLeading = 0;
+
+  // As cublasLt.h says: CUBLASLT_EPILOGUE_BIAS, _GELU, _DGELU; with an auxiliary matrix, with the gradient of a bias.
+  bool hasBias() const { return epilogue & 4; }
+  bool isGelu() const { return epilogue & 32; }
+  bool isGradient() const { return epilogue & 64; }
+  bool hasAux() const { return epilogue & 128; }
+  bool hasBiasGradient() const { return epilogue & 16; }
+};
+/// What an algorithm was chosen for: the least alignments of a, b, c and d in bytes.
+struct FakePreference {
+  uint32_t alignments[4] = {256, 256, 256, 256};
+};
+/// As the library's results: of an algorithm 64 bytes, then its workspace and what it is worth.
+struct FakeHeuristic {
+  uint64_t number; ///< from 1
+  uint32_t alignments[4];
+  uint64_t rest[5];
+  size_t workspace;
+  int status;
+  float waves;
+  int reserved[4];
+};
+constexpr int algorithms = 3;
+
+struct FakeLayout {
+  int type;
+  int64_t rows, columns, leading, stride = 0;
+  int32_t batch = 1;
+};
+
+int bytesOf(int type) { return type == 0 ? 4 : type == 14 || type == 2 ? 2 : 1; }
+
+double decodeFp8(unsigned char bits, int mantissa, int bias) {
+  int exponent = (bits & 0x7f) >> mantissa, fraction = bits & ((1 << mantissa) - 1);
+  double one = 1 << mantissa;
+  double magnitude = exponent == 0 ? ldexp(fraction / one, 1 - bias) : ldexp(1 + fraction / one, exponent - bias);
+  return bits & 0x80 ? -magnitude : magnitude;
+}
+double read(const void *base, int type, int64_t i) {
+  switch (type) {
+  case 0:
+    return static_cast<const float *>(base)[i];
+  case 14:
+    return fromBf16(static_cast<const unsigned short *>(base)[i]);
+  case 2:
+    return static_cast<double>(static_cast<const _Float16 *>(base)[i]);
+  case 28:
+    return decodeFp8(static_cast<const unsigned char *>(base)[i], 3, 7);
+  default:
+    return decodeFp8(static_cast<const unsigned char *>(base)[i], 2, 15);
+  }
+}
+void write(void *base, int type, int64_t i, double number) {
+  auto x = static_cast<float>(number);
+  if (type == 0) static_cast<float *>(base)[i] = x;
+  if (type == 2) static_cast<_Float16 *>(base)[i] = static_cast<_Float16>(x);
+  if (type == 14) static_cast<unsigned short *>(base)[i] = toBf16(x);
+}
+/// Whether the library has such a product: of eight bits only where both operands lie along what is summed, with dimensions that are
+/// multiples of 16.
+bool isMultiplied(const FakeDesc &desc, const FakeLayout &a, const FakeLayout &b, const FakeLayout &d) {
+  if (bytesOf(a.type) != 1) return true;
+  bool areMultiples =
+      a.rows % 16 == 0 && d.rows % 16 == 0 && d.columns % 16 == 0 && a.leading % 16 == 0 && b.leading % 16 == 0;
+  return desc.transA && !desc.transB && areMultiples && !(a.type == 29 && b.type == 29);
+}
+/// Whether the library has such an epilogue, with a bias and an auxiliary matrix at such places.
+bool isFollowed(const FakeDesc &desc, const FakeLayout &a, const FakeLayout &d) {
+  static const std::set<int> known = {1, 4, 32, 32 | 4, 32 | 128, 32 | 128 | 4, 64 | 128, 64 | 128 | 16};
+  if (!known.count(desc.epilogue)) return false;
+  bool readsVector = desc.hasBias() || desc.hasBiasGradient();
+  if (readsVector && (!desc.bias || desc.biasType != d.type)) return false;
+  if (desc.isGelu() || desc.isGradient())
+    if (bytesOf(a.type) == 1 || d.batch != 1 || getenv("FAKE_CUDA_NO_GELU")) return false;
+  if (!desc.hasAux()) return true;
+  bool isWhole = desc.aux && reinterpret_cast<uintptr_t>(desc.aux) % 16 == 0;
+  bool hasLines = desc.auxLeading % 8 == 0 && desc.auxLeading >= d.rows;
+  return isWhole && hasLines && (desc.auxType == -1 || desc.auxType == d.type);
+}
+/// GELU, and its derivative, in terms of the logistic function.
+double logistic(double x) { return 1 / (1 + exp(-1.5957691216057308 * x * (1 + 0.044715 * x * x))); }
+double gelu(double x) { return x * logistic(x); }
+double geluDerivative(double x) {
+  double s = logistic(x);
+  return s + x * s * (1 - s) * 1.5957691216057308 * (1 + 3 * 0.044715 * x * x);
+}
+/// Element (row, column) of op(matrix), in one product of a batch.
+double element(const void *base, const FakeLayout &layout, int transposed, int64_t batch, int64_t row, int64_t column) {
+  if (transposed) std::swap(row, column);
+  return read(base, layout.type, batch * layout.stride + column * layout.leading + row);
+}
+} // namespace
+
+EXPORT const char *cublasLtGetStatusString(int) { return "as the fake library says"; }
+EXPORT int cublasLtCreate(void **handle) { return *handle = nullptr, 0; }
+EXPORT int cublasLtMatmulDescCreate(void **desc, int compute, int scale) {
+  return *desc = new FakeDesc, (compute == 68 || compute == 77) && scale == 0 ? 0 : 7;
+}
+EXPORT int cublasLtMatmulDescDestroy(void *desc) { return delete static_cast<FakeDesc *>(desc), 0; }
+EXPORT int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const void *value, size_t bytes) {
+  auto &desc = *static_cast<FakeDesc *>(handle);
+  std::map<int, std::pair<void *, size_t>> fields = {
+      {3, {&desc.transA, 4}}, {4, {&desc.transB, 4}},      {7, {&desc.epilogue, 4}}, {8, {&desc.bias, 8}},
+      {11, {&desc.aux, 8}},   {12, {&desc.auxLeading, 8}}, {22, {&desc.auxType, 4}}, {26, {&desc.biasType, 4}}};
+  auto it = fields.find(attribute);
+  if (it == fields.end() || it->second.second != bytes) return 7;
+  return memcpy(it->second.first, value, bytes), 0;
+}
+EXPORT int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t columns, int64_t leading) {
+  if (leading < static_cast<int64_t>(rows)) return 7;
+  *layout = new FakeLayout{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), leading};
+  return 0;
+}
+EXPORT int cublasLtMatrixLayoutDestroy(void *layout) { return delete static_cast<FakeLayout *>(layout), 0; }
+EXPORT int cublasLtMatrixLayoutSetAttribute(void *handle, int attribute, const void *value, size_t bytes) {
+  auto &layout = *static_cast<FakeLayout *>(handle);
+  if (attribute == 5 && bytes == 4) return memcpy(&layout.batch, value, 4), 0;
+  if (attribute == 6 && bytes == 8) return memcpy(&layout.stride, value, 8), 0;
+  return 7;
+}
+EXPORT int cublasLtMatmulPreferenceCreate(void **preference) { return *preference = new FakePreference, 0; }
+EXPORT int cublasLtMatmulPreferenceDestroy(void *preference) {
+  return delete static_cast<FakePreference *>(preference), 0;
+}
+EXPORT int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, const void *value, size_t bytes) {
+  if (attribute == 1) return bytes == 8 ? 0 : 7;
+  if (attribute < 5 || attribute > 8 || bytes != 4) return 7;
+  return memcpy(&static_cast<FakePreference *>(handle)->alignments[attribute - 5], value, 4), 0;
+}
+EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, void *descHandle, void *layoutA, void *layoutB, void *, void *layoutD,
+                                          void *preference, int wanted, void *results, int *found) {
+  *found = 0;
+  auto &ofA = *static_cast<FakeLayout *>(layoutA), &ofB = *static_cast<FakeLayout *>(layoutB);
+  auto &ofD = *static_cast<FakeLayout *>(layoutD);
+  auto &desc = *static_cast<FakeDesc *>(descHandle);
+  if (!isMultiplied(desc, ofA, ofB, ofD) || !isFollowed(desc, ofA, ofD)) return 15;
+  for (; *found < wanted && *found < algorithms; ++*found) {
+    FakeHeuristic result{};
+    result.number = static_cast<uint64_t>(*found) + 1;
+    memcpy(result.alignments, static_cast<FakePreference *>(preference)->alignments, sizeof result.alignments);
+    memcpy(static_cast<FakeHeuristic *>(results) + *found, &result, sizeof result);
+  }
+  return 0;
+}
+EXPORT int cublasLtMatmulAlgoCheck(void *, void *, void *, void *, void *, void *, const void *algorithm,
+                                   void *result) {
+  FakeHeuristic answer{};
+  memcpy(&answer, algorithm, 64);
+  memcpy(result, &answer, sizeof answer);
+  return answer.number >= 1 && answer.number <= algorithms ? 0 : 15;
+}
+EXPORT size_t cublasLtGetVersion() { return 130000; }
+/// Of this library only: products that it has taken.
+static int productsTaken = 0;
+EXPORT int fakeProductsTaken() { return productsTaken; }
+EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const void *a, void *layoutA, const void *b,
+                          void *layoutB, const void *beta, const void *c, void *layoutC, void *d, void *layoutD,
+                          const void *algorithm, void *, size_t, void *stream) {
+  FakeDesc desc = *static_cast<FakeDesc *>(descHandle);
+  FakeLayout ofA = *static_cast<FakeLayout *>(layoutA), ofB = *static_cast<FakeLayout *>(layoutB),
+             ofC = *static_cast<FakeLayout *>(layoutC), ofD = *static_cast<FakeLayout *>(layoutD);
+  double one = *static_cast<const float *>(alpha), added = *static_cast<const float *>(beta);
+  int64_t rows = ofD.rows, columns = ofD.columns, depth = desc.transA ? ofA.rows : ofA.columns;
+  bool fits = (desc.transA ? ofA.columns : ofA.rows) == rows && (desc.transB ? ofB.rows : ofB.columns) == columns &&
+              (desc.transB ? ofB.columns : ofB.rows) == depth && ofA.batch == ofD.batch && ofB.batch == ofD.batch;
+  auto lastOf = [](const FakeLayout &x) {
+    return ((x.batch - 1) * x.stride + (x.columns - 1) * x.leading + x.rows) * bytesOf(x.type);
+  };
+  auto address = [](const void *x) { return reinterpret_cast<uintptr_t>(x); };
+  fits = fits && isOnDevice(address(a), lastOf(ofA)) && isOnDevice(address(b), lastOf(ofB)) &&
+         isOnDevice(address(d), lastOf(ofD));
+  FakeLayout ofAux = ofD;
+  ofAux.leading = desc.auxLeading;
+  if (desc.hasAux()) fits = fits && isOnDevice(address(desc.aux), lastOf(ofAux));
+  if (desc.hasBias() || desc.hasBiasGradient())
+    fits = fits && isOnDevice(address(desc.bias), rows * bytesOf(desc.biasType));
+  // A result over what the epilogue reads would be another one.
+  bool isApart = !desc.isGradient() || address(desc.aux) + lastOf(ofAux) <= address(d) ||
+                 address(d) + lastOf(ofD) <= address(desc.aux);
+  if (!fits || !isApart || !isFollowed(desc, ofA, ofD)) return 7;
+  ++productsTaken;
+  return enqueue(stream, [=] {
+    std::vector<double> sums(static_cast<size_t>(rows), 0.0);
+    for (int64_t batch = 0; batch < ofD.batch; ++batch)
+      for (int64_t column = 0; column < columns; ++column)
+        for (int64_t row = 0; row < rows; ++row) {
+          double sum = 0;
+          for (int64_t k = 0; k < depth; ++k)
+            sum += element(a, ofA, desc.transA, batch, row, k) * element(b, ofB, desc.transB, batch, k, column);
+          sum *= one;
+          if (added != 0) sum += added * element(c, ofC, 0, batch, row, column);
+          if (desc.hasBias()) sum += read(desc.bias, desc.biasType, row);
+          int64_t beside = column * ofAux.leading + row;
+          if (desc.isGelu() && desc.hasAux()) write(desc.aux, ofD.type, beside, sum);
+          if (desc.isGelu()) sum = gelu(sum);
+          if (desc.isGradient()) sum *= geluDerivative(read(desc.aux, ofD.type, beside));
+          sums[static_cast<size_t>(row)] += sum;
+          write(d, ofD.type, batch * ofD.stride + column * ofD.leading + row, sum);
+        }
+    for (int64_t row = 0; desc.hasBiasGradient() && row < rows; ++row)
+      write(desc.bias, desc.biasType, row, sums[static_cast<size_t>(row)]);
+    return 0;
+  });
+}

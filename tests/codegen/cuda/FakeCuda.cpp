@@ -1,0 +1,257 @@
+//===- FakeCuda.cpp - CUDA's libraries on a machine without a GPU -----------===//
+//
+// One library that stands for four: libnvrtc (the compiler that built the tests makes code for the emulator of it), libcuda (memory
+// is the process's own, kernels run by Emulator.h; streams are in FakeStreams.cpp), and in FakeCublasLt.cpp and FakeNccl.cpp
+// libcublasLt and libnccl. With it the whole way of a program for a GPU can be gone, from the model to trained weights.
+//
+// Only what Tessera calls is here. What a real library would refuse is refused: a graph launched while its stream records, work
+// behind the end of an allocation.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/codegen/cuda/Emulator.h"
+#include "tests/codegen/cuda/FakeDevice.h"
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <elf.h>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace tessera::test;
+
+//===----------------------------------------------------------------------===//
+// NVRTC
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Program {
+  std::string source, name, code, log;
+};
+
+std::string trimmed(const std::string &text) {
+  size_t first = text.find_first_not_of(" \n"), last = text.find_last_not_of(" \n");
+  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
+/// Functions that take their arguments as a launch does, for the kernels of a source.
+std::string trampolines(const std::string &source) {
+  std::string text;
+  for (size_t at = source.find("__global__"); at != std::string::npos; at = source.find("__global__", at + 1)) {
+    size_t bounds = source.find(')', source.find("__launch_bounds__", at)), open = source.find('(', bounds);
+    size_t close = source.find(')', open);
+    std::string name = trimmed(source.substr(bounds + 1, open - bounds - 1)), call, parameter;
+    std::istringstream list(source.substr(open + 1, close - open - 1));
+    int count = 0;
+    // A launch of several kernels has one parameter: pointers, behind each other in memory.
+    size_t together = source.find("tsr::pointers<", open);
+    if (together < close) {
+      count = atoi(source.c_str() + source.find('<', together) + 1);
+      call = "*(tsr::pointers<" + std::to_string(count) + ">*)parameters[0]";
+    }
+    for (; together > close && std::getline(list, parameter, ','); ++count) {
+      std::string type = parameter.substr(0, parameter.rfind('*') + 1); // all are pointers
+      call += (count ? ", *(" : "*(") + type + "*)parameters[" + std::to_string(count) + "]";
+    }
+    text += "extern \"C\" void emulated_" + name + "(void **parameters) { " + name + "(" + call + "); }\n";
+    text += "extern \"C\" const int parameters_of_" + name + " = " + std::to_string(count) + ";\n";
+  }
+  return text;
+}
+
+std::string readFile(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+} // namespace
+
+EXPORT int nvrtcVersion(int *major, int *minor) { return *major = 13, *minor = 0, 0; }
+EXPORT int nvrtcGetNumSupportedArchs(int *count) { return *count = 3, 0; }
+EXPORT int nvrtcGetSupportedArchs(int *numbers) { return numbers[0] = 80, numbers[1] = 90, numbers[2] = 100, 0; }
+EXPORT int nvrtcCreateProgram(void **program, const char *source, const char *name, int, const char *const *,
+                              const char *const *) {
+  *program = new Program{source, name, "", ""};
+  return 0;
+}
+EXPORT int nvrtcDestroyProgram(void **program) { return delete static_cast<Program *>(*program), 0; }
+EXPORT int nvrtcCompileProgram(void *handle, int, const char *const *) {
+  auto &program = *static_cast<Program *>(handle);
+  char folder[] = "/tmp/fake-nvrtc-XXXXXX";
+  if (!mkdtemp(folder)) return 1;
+  std::string base = folder;
+  std::ofstream(base + "/k.cpp") << program.source << "\n" << trampolines(program.source);
+  std::string command = TESSERA_CXX
+                        " -std=c++20 -O1 -ffp-contract=off -fPIC -shared -fuse-ld=lld -w -I" TESSERA_SOURCE_DIR
+                        "/codegen/cuda/device -I" TESSERA_SOURCE_DIR "/tests/codegen/cuda " +
+                        base + "/k.cpp -o " + base + "/k.so 2> " + base + "/log";
+  int status = system(command.c_str());
+  program.code = readFile(base + "/k.so"), program.log = readFile(base + "/log");
+  if (system(("rm -r " + base).c_str()) != 0) return 1;
+  return status == 0 ? 0 : 6;
+}
+EXPORT int nvrtcGetCUBINSize(void *program, size_t *size) {
+  return *size = static_cast<Program *>(program)->code.size(), 0;
+}
+EXPORT int nvrtcGetCUBIN(void *program, char *to) {
+  const std::string &code = static_cast<Program *>(program)->code;
+  return memcpy(to, code.data(), code.size()), 0;
+}
+EXPORT int nvrtcGetPTXSize(void *program, size_t *size) { return nvrtcGetCUBINSize(program, size); }
+EXPORT int nvrtcGetPTX(void *program, char *to) { return nvrtcGetCUBIN(program, to); }
+EXPORT int nvrtcGetProgramLogSize(void *program, size_t *size) {
+  return *size = static_cast<Program *>(program)->log.size() + 1, 0;
+}
+EXPORT int nvrtcGetProgramLog(void *program, char *to) {
+  return strcpy(to, static_cast<Program *>(program)->log.c_str()), 0;
+}
+
+//===----------------------------------------------------------------------===//
+// The driver
+//===----------------------------------------------------------------------===//
+
+namespace {
+constexpr int invalidValue = 1, outOfMemory = 2;
+struct FakeFunction {
+  void (*run)(void **parameters);
+  int parameters;
+};
+
+std::map<uintptr_t, size_t> allocations;
+std::mutex allocationsMutex; ///< ranks are threads
+
+size_t memoryOfDevice() {
+  const char *text = getenv("FAKE_CUDA_MEMORY");
+  return text ? strtoull(text, nullptr, 10) : size_t(8) << 30;
+}
+size_t memoryInUse() {
+  size_t sum = 0;
+  for (auto &[address, bytes] : allocations) sum += bytes;
+  return sum;
+}
+} // namespace
+
+bool tessera::test::isOnDevice(unsigned long long address, size_t bytes) {
+  std::lock_guard lock(allocationsMutex);
+  auto it = allocations.upper_bound(address);
+  return it != allocations.begin() && (--it, address + bytes <= it->first + it->second);
+}
+
+/// Bytes of a shared object that begins at an address.
+static size_t sizeOfObject(const void *image) {
+  auto *header = static_cast<const Elf64_Ehdr *>(image);
+  return header->e_shoff + size_t(header->e_shnum) * header->e_shentsize;
+}
+
+EXPORT int cuInit(unsigned) { return 0; }
+EXPORT int cuGetErrorName(int error, const char **text) {
+  *text = error == launchFailed  ? "CUDA_ERROR_LAUNCH_FAILED"
+          : error == outOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY"
+                                 : "CUDA_ERROR_INVALID_VALUE";
+  return 0;
+}
+EXPORT int cuGetErrorString(int, const char **text) { return *text = "as the fake driver says", 0; }
+EXPORT int cuDeviceGetCount(int *count) { return *count = getenv("FAKE_CUDA_NO_DEVICE") ? 0 : 1, 0; }
+EXPORT int cuDeviceGet(int *device, int number) { return *device = number, 0; }
+EXPORT int cuDeviceGetName(char *name, int length, int) { return snprintf(name, length, "Fake GPU"), 0; }
+EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
+  *value = attribute == 75 ? 9 : 0; // sm_90
+  return 0;
+}
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int) { return *context = nullptr, 0; }
+EXPORT int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+EXPORT int cuCtxSetCurrent(void *) { return 0; }
+EXPORT int cuMemGetInfo_v2(size_t *free, size_t *total) {
+  std::lock_guard lock(allocationsMutex);
+  *total = memoryOfDevice(), *free = *total - memoryInUse();
+  return 0;
+}
+EXPORT int cuMemAlloc_v2(unsigned long long *memory, size_t bytes) {
+  std::lock_guard lock(allocationsMutex);
+  if (memoryInUse() + bytes > memoryOfDevice()) return outOfMemory;
+  void *address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) return outOfMemory;
+  *memory = reinterpret_cast<uintptr_t>(address);
+  allocations[*memory] = bytes;
+  return 0;
+}
+EXPORT int cuMemFree_v2(unsigned long long memory) {
+  std::lock_guard lock(allocationsMutex);
+  auto it = allocations.find(memory);
+  if (it == allocations.end()) return invalidValue;
+  munmap(reinterpret_cast<void *>(memory), it->second);
+  return allocations.erase(it), 0;
+}
+EXPORT int cuMemHostRegister_v2(void *memory, size_t, unsigned) {
+  return reinterpret_cast<uintptr_t>(memory) % 4096 == 0 ? 0 : invalidValue;
+}
+EXPORT int cuMemHostUnregister(void *) { return 0; }
+
+EXPORT int cuMemHostAlloc(void **memory, size_t bytes, unsigned) { return *memory = malloc(bytes), 0; }
+EXPORT int cuMemFreeHost(void *memory) { return free(memory), 0; }
+
+static int copy(void *stream, void *to, const void *from, size_t bytes) {
+  return enqueue(stream, [=] { return memcpy(to, from, bytes), 0; });
+}
+EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, void *stream) {
+  if (!isOnDevice(to, bytes)) return invalidValue;
+  return copy(stream, reinterpret_cast<void *>(to), from, bytes);
+}
+EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes, void *stream) {
+  if (!isOnDevice(from, bytes)) return invalidValue;
+  return copy(stream, to, reinterpret_cast<void *>(from), bytes);
+}
+EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void *stream) {
+  if (!isOnDevice(to, bytes) || !isOnDevice(from, bytes)) return invalidValue;
+  return copy(stream, reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
+}
+EXPORT int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t count, void *stream) {
+  if (!isOnDevice(to, count)) return invalidValue;
+  return enqueue(stream, [=] { return memset(reinterpret_cast<void *>(to), value, count), 0; });
+}
+EXPORT int cuMemsetD32Async(unsigned long long to, unsigned value, size_t count, void *stream) {
+  if (!isOnDevice(to, 4 * count) || to % 4 != 0) return invalidValue;
+  return enqueue(stream, [=] { return std::fill_n(reinterpret_cast<unsigned *>(to), count, value), 0; });
+}
+
+EXPORT int cuModuleLoadData(void **module, const void *image) {
+  // What the emulator exports must be there for all: kernels are loaded later.
+  Dl_info self;
+  if (dladdr(reinterpret_cast<void *>(&cuModuleLoadData), &self)) dlopen(self.dli_fname, RTLD_NOW | RTLD_GLOBAL);
+  int file = memfd_create("kernel", MFD_CLOEXEC);
+  auto size = static_cast<ssize_t>(sizeOfObject(image));
+  if (file < 0 || write(file, image, size) != size) return invalidValue;
+  *module = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!*module) fprintf(stderr, "fake CUDA: %s\n", dlerror());
+  // The file stays open: the loader takes a path that it has seen for the library it has loaded from there.
+  return *module ? 0 : invalidValue;
+}
+EXPORT int cuModuleUnload(void *module) { return dlclose(module), 0; }
+EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
+  auto code = reinterpret_cast<void (*)(void **)>(dlsym(module, (std::string("emulated_") + name).c_str()));
+  auto *parameters = static_cast<const int *>(dlsym(module, (std::string("parameters_of_") + name).c_str()));
+  if (!code || !parameters) return invalidValue;
+  return *function = new FakeFunction{code, *parameters}, 0;
+}
+EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
+                          unsigned blockY, unsigned blockZ, unsigned, void *stream, void **parameters, void **) {
+  if (gridX == 0 || blockX == 0 || blockX > 1024 || gridY * gridZ * blockY * blockZ != 1) return invalidValue;
+  FakeFunction code = *static_cast<FakeFunction *>(function);
+  std::vector<void *> values; // a launch keeps what its parameters are now
+  for (int i = 0; i < code.parameters; ++i) values.push_back(*static_cast<void **>(parameters[i]));
+  return enqueue(stream, [=]() mutable {
+    std::vector<void *> addresses;
+    for (void *&value : values) addresses.push_back(&value);
+    std::string error = emulate(gridX, static_cast<int>(blockX), [&] { code.run(addresses.data()); });
+    if (!error.empty()) fprintf(stderr, "fake CUDA: %s\n", error.c_str());
+    return error.empty() ? 0 : launchFailed;
+  });
+}

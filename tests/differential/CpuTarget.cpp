@@ -1,0 +1,41 @@
+//===- CpuTarget.cpp - generated CPU code as a target ---------------------===//
+
+#include "tests/differential/CpuTarget.h"
+#include "codegen/program/Program.h"
+#include "ir/program/Program.h"
+#include "runtime/program/Program.h"
+#include "tests/support/TensorBytes.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+CpuTarget::CpuTarget(int threads) : threads(threads) {}
+CpuTarget::~CpuTarget() = default;
+
+LogicalResult CpuTarget::load(ModuleOp scheduled) {
+  module = scheduled;
+  CodegenOptions options;
+  options.threads = threads;
+  FailureOr<CompiledProgram> compiled = generateProgram(module, options);
+  if (failed(compiled)) return failure();
+  try {
+    program = std::make_unique<runtime::Program>(runtime::Payload{compiled->object, compiled->manifest});
+    program->start(threads);
+  } catch (const std::exception &error) {
+    return module.emitError(error.what());
+  }
+  return success();
+}
+
+FailureOr<Values> CpuTarget::run(StringRef entry, const Values &values) {
+  auto function = module.lookupSymbol<func::FuncOp>(entry);
+  auto arena = [&](int64_t offset) { return program->at(offset); };
+  if (failed(storeArguments(function, values, arena))) return failure();
+  try {
+    program->call(entry.str());
+  } catch (const std::exception &error) {
+    return function.emitError(error.what());
+  }
+  return fetchResults(function, arena);
+}

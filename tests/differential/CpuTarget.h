@@ -1,0 +1,32 @@
+//===- CpuTarget.h - generated CPU code as a target -----------------------===//
+
+#ifndef TESSERA_TESTS_RANDOM_CPUTARGET_H
+#define TESSERA_TESTS_RANDOM_CPUTARGET_H
+
+#include "tests/differential/Target.h"
+#include <memory>
+
+namespace tessera::runtime {
+class Program;
+}
+
+namespace tessera::test {
+
+/// Compiles a scheduled module as `tessera compile` does and runs it in this process through the runtime.
+class CpuTarget : public Target {
+public:
+  explicit CpuTarget(int threads);
+  ~CpuTarget() override;
+  llvm::StringRef getName() const override { return "cpu"; }
+  llvm::LogicalResult load(mlir::ModuleOp scheduled) override;
+  llvm::FailureOr<Values> run(llvm::StringRef entry, const Values &values) override;
+
+private:
+  int threads;
+  mlir::ModuleOp module;
+  std::unique_ptr<runtime::Program> program;
+};
+
+} // namespace tessera::test
+
+#endif // TESSERA_TESTS_RANDOM_CPUTARGET_H

@@ -1,0 +1,33 @@
+//===- CudaCheck.cpp - a program as emulated CUDA code against the interpreter ---===//
+
+#include "tests/differential/CudaCheck.h"
+#include "ir/program/Program.h"
+#include "passes/Pipeline.h"
+#include "tests/differential/CudaTarget.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+cuda::Device tessera::test::smallDevice() {
+  cuda::Device device;
+  device.name = "small", device.multiprocessors = 1, device.threadsEach = 32, device.cacheBytes = 0;
+  return device;
+}
+
+std::string tessera::test::checkOnCuda(ModuleOp program, OwningOpRef<ModuleOp> *result, const cuda::Device &device) {
+  program->setAttr(attrs::target, StringAttr::get(program.getContext(), "cuda"));
+  PipelineOptions toOptimize;
+  toOptimize.compileTo = "optimize";
+  if (failed(runPipeline(program, toOptimize))) return "optimize: fails";
+  OwningOpRef<ModuleOp> scheduled = cast<ModuleOp>(program->clone());
+  if (failed(runPipeline(*scheduled, {}))) return "schedule: fails";
+  CudaTarget cuda(device);
+  FailureOr<TargetError> error = judge(cuda, *scheduled, program);
+  if (result) *result = std::move(scheduled);
+  if (failed(error)) return "does not run";
+  if (error->isAccepted()) return "";
+  return llvm::formatv("{0} is off by {1:e2}, rounding {2:e2}, norm {3:e2}", error->tensor, error->error,
+                       error->rounding, error->norm);
+}

@@ -1,0 +1,24 @@
+//===- CudaCheck.h - a program as emulated CUDA code against the interpreter ---===//
+
+#ifndef TESSERA_TESTS_RANDOM_CUDACHECK_H
+#define TESSERA_TESTS_RANDOM_CUDACHECK_H
+
+#include "codegen/cuda/writer/Schedule.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <string>
+
+namespace tessera::test {
+
+/// Takes a program in phase `parse` through all phases as one for a GPU, runs its code (CudaTarget.h), and lets `judge` compare
+/// what it computes with the interpreter. Returns what is wrong; empty if nothing is. The program is left in phase `optimize`. `scheduled`, if
+/// given, receives the module whose code was run. `device`: what schedules are chosen by.
+std::string checkOnCuda(mlir::ModuleOp program, mlir::OwningOpRef<mlir::ModuleOp> *scheduled = nullptr,
+                        const cuda::Device &device = {});
+
+/// One so small that small kernels get the schedules that large ones have elsewhere.
+cuda::Device smallDevice();
+
+} // namespace tessera::test
+
+#endif // TESSERA_TESTS_RANDOM_CUDACHECK_H

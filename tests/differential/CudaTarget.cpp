@@ -1,0 +1,165 @@
+//===- CudaTarget.cpp - generated CUDA code as a target, emulated -----------===//
+
+#include "tests/differential/CudaTarget.h"
+#include "codegen/program/Program.h"
+#include "ir/dialect/Gelu.h"
+#include "ir/program/Program.h"
+#include "runtime/Abi.h"
+#include "tests/codegen/cuda/EmulatedKernels.h"
+#include "tests/support/LoadLibrary.h"
+#include "tests/support/TensorBytes.h"
+#include <cstring>
+#include <dlfcn.h>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+//===----------------------------------------------------------------------===//
+// A machine with a GPU
+//===----------------------------------------------------------------------===//
+
+/// What entry functions see; its arena is memory of this process.
+struct CudaTarget::Machine : TsrRuntime {
+  MLIRContext *context;
+  CompiledProgram program;
+  std::unique_ptr<EmulatedKernels> kernels;
+  std::vector<char> memory;
+  char *arena = nullptr;
+  void *library = nullptr;
+  std::string errors;
+
+  ~Machine() {
+    if (library) dlclose(library);
+  }
+  static Machine &of(TsrRuntime *self) { return *static_cast<Machine *>(self); }
+  void runGemm(const GemmDescription &d, const void *a, const void *b, void *bias, void *aux, void *c);
+  Type elementType(NumberType type);
+  /// Numbers that lie behind one another at an address, and those that a matrix spans.
+  TensorValue fetch(const void *address, Type element, int64_t count);
+};
+
+Type CudaTarget::Machine::elementType(NumberType type) {
+  switch (type) {
+  case NumberType::F32:
+    return Float32Type::get(context);
+  case NumberType::BF16:
+    return BFloat16Type::get(context);
+  case NumberType::F16:
+    return Float16Type::get(context);
+  case NumberType::E4M3:
+    return Float8E4M3FNType::get(context);
+  case NumberType::E5M2:
+    return Float8E5M2Type::get(context);
+  }
+  llvm_unreachable("all types are handled");
+}
+
+TensorValue CudaTarget::Machine::fetch(const void *address, Type element, int64_t count) {
+  return fetchTensor(NamedTensorType::get(context, AxisAttr::get(context, "x", count), element), address);
+}
+
+static int64_t spanOf(ArrayRef<int64_t> dims, ArrayRef<int64_t> strides) {
+  int64_t span = 1;
+  for (auto [dim, stride] : llvm::zip(dims, strides)) span += (dim - 1) * stride;
+  return span;
+}
+
+void CudaTarget::Machine::runGemm(const GemmDescription &d, const void *a, const void *b, void *bias, void *aux,
+                                  void *c) {
+  TensorValue left = fetch(a, elementType(d.typeA), spanOf(d.dimsA, d.stridesA));
+  TensorValue right = fetch(b, elementType(d.typeB), spanOf(d.dimsB, d.stridesB));
+  TensorValue result = fetch(c, elementType(d.resultType), spanOf(d.dimsC, d.stridesC));
+  TensorValue row = d.bias ? fetch(bias, elementType(d.biasType), spanOf(d.dimsC, *d.bias)) : left;
+  TensorValue beside = d.hasAux ? fetch(aux, result.type.getElementType(), spanOf(d.dimsC, d.stridesC)) : result;
+  bool isGrad = d.epilogue == Epilogue::GeluGrad, isGelu = d.epilogue == Epilogue::Gelu;
+  if (isGrad && d.bias) llvm::fill(row.data, 0);
+  size_t rank = d.dimsC.size();
+  SmallVector<int64_t> at(rank, 0); // in c; the last two are m and n
+  auto offset = [&](ArrayRef<int64_t> dims, ArrayRef<int64_t> strides) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < rank; ++i) sum += dims[i] == 1 ? 0 : at[i] * strides[i];
+    return sum;
+  };
+  bool more = true;
+  while (more) {
+    int64_t m = at[rank - 2], n = at[rank - 1], k = d.k(), place = offset(d.dimsC, d.stridesC);
+    at[rank - 1] = 0;
+    int64_t fromLeft = offset(d.dimsA, d.stridesA);
+    at[rank - 1] = n, at[rank - 2] = 0;
+    int64_t fromRight = offset(d.dimsB, d.stridesB);
+    at[rank - 2] = m;
+    double sum = d.accumulate ? result.data[place] : 0;
+    for (int64_t i = 0; i < k; ++i)
+      sum += left.data[fromLeft + i * d.stridesA[rank - 1]] * right.data[fromRight + i * d.stridesB[rank - 2]];
+    if (d.bias && !isGrad) sum += row.data[offset(d.dimsC, *d.bias)];
+    if (isGelu) beside.data[place] = sum, sum = gelu(sum);
+    if (isGrad) sum *= geluDerivative(beside.data[place]);
+    if (isGrad && d.bias) row.data[offset(d.dimsC, *d.bias)] += sum;
+    result.data[place] = sum;
+    more = false;
+    for (size_t i = rank; i-- > 0 && !more;) {
+      more = ++at[i] < d.dimsC[i];
+      if (!more) at[i] = 0;
+    }
+  }
+  storeTensor(result, result.type, c);
+  if (isGelu && d.hasAux) storeTensor(beside, beside.type, aux);
+  if (isGrad && d.bias) storeTensor(row, row.type, bias);
+}
+
+//===----------------------------------------------------------------------===//
+// The target
+//===----------------------------------------------------------------------===//
+
+CudaTarget::CudaTarget(cuda::Device device) : device(std::move(device)) {}
+CudaTarget::~CudaTarget() = default;
+
+LogicalResult CudaTarget::load(ModuleOp scheduled) {
+  module = scheduled;
+  CodegenOptions options;
+  options.cuda = CudaOptions{{"sm_90a"}, device, /*compiles=*/false, {}, {}};
+  FailureOr<CompiledProgram> compiled = generateProgram(module, options);
+  if (failed(compiled)) return failure();
+  machine = std::make_unique<Machine>();
+  machine->context = module.getContext();
+  machine->program = std::move(*compiled);
+  machine->kernels = std::make_unique<EmulatedKernels>(llvm::map_to_vector(
+      machine->program.kernels, [](auto &kernel) -> const cuda::CudaKernel * { return kernel.get(); }));
+  if (!machine->kernels->errors.empty()) return module.emitError(machine->kernels->errors);
+  machine->library = loadLibrary(machine->program.object, machine->errors);
+  if (!machine->library) return module.emitError("host code does not load: ") << machine->errors;
+
+  constexpr size_t alignment = 256;
+  machine->memory.assign(module->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + alignment,
+                         static_cast<char>(0xff)); // NaN
+  auto start = reinterpret_cast<uintptr_t>(machine->memory.data());
+  machine->arena = reinterpret_cast<char *>(llvm::alignTo(start, alignment));
+  machine->abiVersion = TSR_ABI_VERSION;
+  machine->launch = [](TsrRuntime *self, uint32_t kernel, void *const *args) {
+    Machine &machine = Machine::of(self);
+    const cuda::CudaKernel &launched = *machine.program.kernels[kernel];
+    SmallVector<void *> arguments(args, args + launched.parameterTypes.size());
+    std::string error = machine.kernels->run(launched, arguments);
+    if (!error.empty() && machine.errors.empty()) machine.errors = error + "\n" + launched.source;
+  };
+  machine->gemm = [](TsrRuntime *self, uint32_t gemm, const void *a, const void *b, void *bias, void *aux, void *c) {
+    Machine &machine = Machine::of(self);
+    machine.runGemm(machine.program.gemms[gemm].description, a, b, bias, aux, c);
+  };
+  machine->copy = [](TsrRuntime *, void *dst, const void *src, int64_t bytes) { std::memcpy(dst, src, bytes); };
+  machine->zero = [](TsrRuntime *, void *dst, int64_t bytes) { std::memset(dst, 0, bytes); };
+  machine->setInt = [](TsrRuntime *, void *dst, int32_t value) { std::memcpy(dst, &value, sizeof value); };
+  return success();
+}
+
+FailureOr<Values> CudaTarget::run(StringRef entry, const Values &values) {
+  auto function = module.lookupSymbol<func::FuncOp>(entry);
+  auto arena = [&](int64_t offset) { return machine->arena + offset; };
+  if (failed(storeArguments(function, values, arena))) return failure();
+  auto code = reinterpret_cast<TsrEntry>(dlsym(machine->library, (TSR_SYMBOL_ENTRY_PREFIX + entry).str().c_str()));
+  if (!code) return function.emitError("has no code");
+  code(machine.get(), machine->arena);
+  if (!machine->errors.empty()) return function.emitError(machine->errors);
+  return fetchResults(function, arena);
+}

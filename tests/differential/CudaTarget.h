@@ -1,0 +1,32 @@
+//===- CudaTarget.h - generated CUDA code as a target, emulated -------------===//
+
+#ifndef TESSERA_TESTS_RANDOM_CUDATARGET_H
+#define TESSERA_TESTS_RANDOM_CUDATARGET_H
+
+#include "codegen/cuda/writer/Schedule.h"
+#include "tests/differential/Target.h"
+#include <memory>
+
+namespace tessera::test {
+
+/// Compiles a scheduled module as `tessera compile --target=cuda` does, but for machine code, and runs it in this process: entry
+/// functions as they are, kernels by Emulator.h, contractions by plain loops in f64, rounded once.
+class CudaTarget : public Target {
+public:
+  /// `device`: what schedules are chosen by.
+  explicit CudaTarget(cuda::Device device = {});
+  ~CudaTarget() override;
+  llvm::StringRef getName() const override { return "cuda"; }
+  llvm::LogicalResult load(mlir::ModuleOp scheduled) override;
+  llvm::FailureOr<Values> run(llvm::StringRef entry, const Values &values) override;
+
+private:
+  struct Machine;
+  cuda::Device device;
+  mlir::ModuleOp module;
+  std::unique_ptr<Machine> machine;
+};
+
+} // namespace tessera::test
+
+#endif // TESSERA_TESTS_RANDOM_CUDATARGET_H

@@ -1,0 +1,105 @@
+//===- GemmTest.cpp - library calls mean what the contraction means --------------===//
+
+#include "passes/gemm/Gemm.h"
+#include "ir/interpreter/Interpreter.h"
+#include "ir/interpreter/IterationSpace.h"
+#include "passes/layout/OrderChoice.h"
+#include "gtest/gtest.h"
+#include <random>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+/// Random orders of the same contraction: two axes in each group.
+class GemmTest : public testing::Test {
+protected:
+  GemmTest() { context.loadDialect<TsrDialect>(); }
+
+  NamedTensorType shuffled(std::vector<std::pair<StringRef, int64_t>> axes, std::mt19937 &random) {
+    for (size_t i = axes.size(); i > 1; --i) std::swap(axes[i - 1], axes[random() % i]);
+    SmallVector<AxisAttr> list;
+    for (auto [name, size] : axes) list.push_back(AxisAttr::get(&context, name, size));
+    return NamedTensorType::get(&context, list, Float32Type::get(&context));
+  }
+
+  MLIRContext context;
+};
+
+TensorValue filled(NamedTensorType type, std::mt19937 &random) {
+  TensorValue value(type);
+  for (double &number : value.data) number = static_cast<int>(random() % 7) - 3;
+  return value;
+}
+} // namespace
+
+/// The contraction by its definition.
+static std::vector<double> contract(const ContractTypes &types, const TensorValue &a, const TensorValue &b) {
+  TensorValue c(types.result);
+  SmallVector<AxisAttr> axes(types.result.getAxes());
+  for (StringRef name : types.over) axes.push_back(types.lhs.getAxes()[types.lhs.findAxis(name)]);
+  IterationSpace(axes).add(types.result).add(types.lhs).add(types.rhs).forEach([&](ArrayRef<int64_t> at) {
+    c.data[at[0]] += a.data[at[1]] * b.data[at[2]];
+  });
+  return c.data;
+}
+
+/// What a library computes from the description.
+static std::vector<double> multiply(const GemmDescription &gemm, ArrayRef<double> a, ArrayRef<double> b, size_t size) {
+  std::vector<double> c(size, 1e30);
+  size_t rank = gemm.dimsC.size();
+  int64_t sum = gemm.dimsA[rank - 1], points = sum;
+  for (int64_t dim : gemm.dimsC) points *= dim;
+  for (int64_t point = 0; point < points; ++point) {
+    int64_t rest = point / sum, k = point % sum, atA = k * gemm.stridesA[rank - 1], atB = k * gemm.stridesB[rank - 2],
+            atC = 0;
+    for (size_t d = rank; d-- > 0;) {
+      int64_t i = rest % gemm.dimsC[d];
+      rest /= gemm.dimsC[d];
+      atC += i * gemm.stridesC[d];
+      if (d != rank - 1 && gemm.dimsA[d] != 1) atA += i * gemm.stridesA[d];
+      if (d != rank - 2 && gemm.dimsB[d] != 1) atB += i * gemm.stridesB[d];
+    }
+    c[atC] = (k == 0 ? 0 : c[atC]) + a[atA] * b[atB];
+  }
+  return c;
+}
+
+TEST_F(GemmTest, DescribesWhatTheContractionMeans) {
+  int described = 0;
+  for (unsigned seed = 0; seed < 20000; ++seed) {
+    std::mt19937 random(seed);
+    ContractTypes types{shuffled({{"x", 2}, {"y", 3}, {"m1", 2}, {"m2", 4}, {"k1", 2}, {"k2", 8}}, random),
+                        shuffled({{"x", 2}, {"y", 3}, {"k1", 2}, {"k2", 8}, {"n1", 3}, {"n2", 4}}, random),
+                        shuffled({{"x", 2}, {"y", 3}, {"m1", 2}, {"m2", 4}, {"n1", 3}, {"n2", 4}}, random),
+                        NamedTensorType(),
+                        {"k1", "k2"}};
+    std::optional<GemmDescription> gemm = describeGemm(types);
+    if (!gemm) continue;
+    ++described;
+    EXPECT_EQ(gemm->stridesC.back(), 1);
+    TensorValue lhs = filled(types.lhs, random), rhs = filled(types.rhs, random);
+    std::vector<double> got = multiply(*gemm, gemm->swapped ? rhs.data : lhs.data, gemm->swapped ? lhs.data : rhs.data,
+                                       types.result.getNumElements());
+    ASSERT_EQ(got, contract(types, lhs, rhs)) << "seed " << seed;
+  }
+  EXPECT_GT(described, 100);
+}
+
+TEST_F(GemmTest, EveryResultCandidateCanBeTriedOnDenseOperands) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    NamedTensorType lhs = shuffled({{"x", 2}, {"m1", 2}, {"m2", 4}, {"k1", 2}, {"k2", 8}}, random);
+    NamedTensorType rhs = shuffled({{"x", 2}, {"k1", 2}, {"k2", 8}, {"n1", 3}, {"n2", 4}}, random);
+    ContractTypes types{inOrderOf(lhs, {"x", "m1", "m2", "k1", "k2"}),
+                        inOrderOf(rhs, {"x", "n1", "n2", "k1", "k2"}),
+                        shuffled({{"x", 2}, {"m1", 2}, {"m2", 4}, {"n1", 3}, {"n2", 4}}, random),
+                        NamedTensorType(),
+                        {"k1", "k2"}};
+    ContractTypes first = types;
+    first.result = resultCandidates(types, types.result).front();
+    std::optional<GemmDescription> gemm = describeGemm(first);
+    ASSERT_TRUE(gemm) << "seed " << seed;
+    EXPECT_EQ(gemm->dimsC, (std::vector<int64_t>{2, 8, 12}));
+  }
+}
