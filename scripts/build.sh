@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# Configures and builds into build/PRESET.
+# Configures build/PRESET and builds there.
 #
-#   usage: scripts/build.sh [PRESET]      release (unless said), debug, asan or tsan
+#   usage: scripts/build.sh [PRESET [TARGET ...]]      PRESET: release (the default), debug, asan or tsan; TARGET: all (the default)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}
+targets=("${@:2}")
 
-cmake --preset "$preset" -Wno-dev
-cmake --build --preset "$preset"
+# Without build.ninja no configuration has succeeded yet: start over, with nothing remembered of those that failed.
+fresh=()
+[ -e "build/$preset/build.ninja" ] || fresh=(--fresh)
+cmake --preset "$preset" -Wno-dev "${fresh[@]}"
+cmake --build --preset "$preset" ${targets:+--target "${targets[@]}"}

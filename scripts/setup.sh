@@ -1,22 +1,33 @@
 #!/usr/bin/env bash
-# Installs what building and testing need on Debian 12, from Debian's own archive; what is there already is left alone.
+# Installs what building and testing need on Debian 12, from Debian's own archive; installed packages are left alone.
 #
-#   usage: scripts/setup.sh [PACKAGE ...]      the packages named are installed too
+#   usage: scripts/setup.sh [--build] [PACKAGE ...]      --build: only what building needs; the named packages are installed too
 #
 # LLVM 22 comes from Debian's security suite, which a Debian 12 has switched on from the start. CUDA is not needed.
 set -euo pipefail
 
-packages=(
+for_building=(
   # compiler, linker, build
-  clang-22 lld-22 ninja-build cmake ccache git ca-certificates python3
-  # LLVM, MLIR and LLD as libraries; lit and FileCheck
-  llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools liblld-22-dev libclang-rt-22-dev
+  clang-22 lld-22 ninja-build cmake ccache
+  # LLVM, MLIR and LLD as libraries; TableGen
+  llvm-22-dev libmlir-22-dev mlir-22-tools liblld-22-dev
   # the training program
   libdnnl-dev libgomp1 libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev
-  # checks
-  libgtest-dev libgmock-dev clang-format-22 clang-tidy-22
-  "$@"
 )
+for_testing=(
+  # GoogleTest; lit and FileCheck; sanitizers
+  libgtest-dev libgmock-dev llvm-22-tools libclang-rt-22-dev
+  # rules about the tree
+  clang-format-22 clang-tidy-22 python3 git ca-certificates
+)
+
+packages=("${for_building[@]}")
+if [ "${1:-}" = --build ]; then
+  shift
+else
+  packages+=("${for_testing[@]}")
+fi
+packages+=("$@")
 
 missing=()
 for package in "${packages[@]}"; do
