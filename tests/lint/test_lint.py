@@ -2,6 +2,7 @@
 """Each rule of lint.py finds what it is for, and only that. Every case is a small tree in a temporary folder."""
 
 import os
+import shutil
 import sys
 import tempfile
 import unittest
@@ -47,6 +48,20 @@ class LintTest(unittest.TestCase):
     def test_only_tests_are_read(self):
         self.assertEqual(self.breaches("checks", {"docs/a.mlir": "// CHECK a\n"}), [])
 
+    def bare_nots(self, text):
+        run = "// RUN: tessera-opt %s | FileCheck %s\n"
+        return [line for _, line in self.breaches("anchors", {"tests/ir/a.mlir": run + text})]
+
+    def test_a_case_of_nots_alone(self):
+        self.assertEqual(self.bare_nots("// CHECK-NOT: a\n// CHECK-NOT: b\n"), [2])
+        self.assertEqual(self.bare_nots("// CHECK-LABEL: @f\n// CHECK-NOT: a\n// CHECK-LABEL: @g\n// CHECK: b\n"), [3])
+        self.assertEqual(self.bare_nots("// CHECK: a\n// -----\n// CHECK-NOT: b\n"), [4])
+
+    def test_a_positive_line_of_the_same_prefix_and_case_is_an_anchor(self):
+        self.assertEqual(self.bare_nots("// CHECK-LABEL: @f\n// CHECK-NOT: a\n// CHECK-NEXT: b\n"), [])
+        run = "# RUN: a %s | FileCheck %s --check-prefixes=X,Y\n"
+        self.assertEqual(self.breaches("anchors", {"tests/a.test": run + "# X: a\n# Y-NOT: b\n"}), [("tests/a.test", 3)])
+
     def test_missing_paths(self):
         text = "`ir/Tsr.h` and `ir/Gone.h` and [x](../ir/Tsr.h) and [y](gone.md)\n```\nscripts/gone.sh -x\n```\n"
         tree = {"docs/a.md": text, "ir/Tsr.h": "", "scripts/test.sh": ""}
@@ -69,8 +84,87 @@ class LintTest(unittest.TestCase):
         self.assertEqual(self.breaches("long", {"a.cpp": "// Long because: a table\n" + lines}), [])
         self.assertEqual(self.breaches("long", {"a.cpp": "int x;\n" * 500}), [])
 
+    def test_wide_lines(self):
+        self.assertEqual(self.breaches("columns", {"a.cpp": "/" * 121 + "\n" + "/" * 120 + "\n"}), [("a.cpp", 1)])
+        files = {path: "#" * 121 for path in ("a.py", "a.sh", "a.td", "a.cmake", "ir/CMakeLists.txt", "a.md", "a.mlir")}
+        self.assertEqual(len(self.breaches("columns", files)), 5)
+        self.assertEqual(self.breaches("columns", {"a.md": "ü" * 160 + "\n" + "ü" * 161}), [("a.md", 2)])
+
+    def test_wide_tables_that_say_why(self):
+        row = "|" + "-" * 160 + "\n"
+        text = "<!-- Wide because: a row holds a whole command. -->\n" + row + row + "\n" + row
+        self.assertEqual(self.breaches("columns", {"a.md": text}), [("a.md", 5)])
+
+    def test_phrases(self):
+        glossary = "# Glossary\n\n## Phrases\n\n| write | not |\n| --- | --- |\n| gadget | thing of sorts; gizmo |\n\n## More\n"
+        files = {
+            "docs/glossary.md": glossary,
+            "docs/a.md": "A Thing of\nsorts. Gizmos.\n",
+            "a.cpp": 'x; // a thing\n  // of sorts, a gizmo\nprint("a thing of "\n      "sorts");\n',
+        }
+        self.assertEqual(self.breaches("phrases", files), [("a.cpp", 1), ("a.cpp", 3), ("a.cpp", 2), ("docs/a.md", 1)])
+
+    def test_phrases_without_a_glossary(self):
+        with self.assertRaises(ValueError):
+            self.breaches("phrases", {"docs/a.md": ""})
+
+    def large(self, body, before=""):
+        return self.breaches("class-size", {"ir/A.h": f"namespace a {{\n{before}class A : public B {{\npublic:\n{body}}};\n}}\n"})
+
+    def test_large_classes(self):
+        methods = "".join(f"  int f{i}(std::map<int, int> x = {{}}) const {{\n    return 1;\n  }}\n" for i in range(40))
+        fields = "".join(f"  std::function<void(int, int)> x{i} = [] {{ f(); }};\n" for i in range(15))
+        self.assertEqual(self.large(methods + fields), [])
+        self.assertEqual(self.large("  A() : x{1} {}\n" + methods), [("ir/A.h", 2)])
+        self.assertEqual(self.large("  template <typename T>\n  bool operator==(T) const;\n" + methods), [("ir/A.h", 2)])
+        self.assertEqual(self.large(fields + "  int x;\n"), [("ir/A.h", 2)])
+        self.assertEqual(self.large("  int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p;\n"), [("ir/A.h", 2)])
+
+    def test_what_is_no_member(self):
+        fields = "".join(f"  int x{i};\n" for i in range(15))
+        self.assertEqual(self.large(fields + "  static constexpr int y = 1;\n  using T = int;\n  friend class C;\n"), [])
+        self.assertEqual(self.large(fields + "  struct Inner {\n    int x;\n  };\n  // int y;\n  enum { a, b };\n"), [])
+
+    def test_large_classes_in_classes_and_with_a_reason(self):
+        fields = "".join(f"    int x{i};\n" for i in range(16))
+        self.assertEqual(self.large("  struct Inner {\n" + fields + "  };\n"), [("ir/A.h", 4)])
+        self.assertEqual(self.large("  // Large because: a table.\n  struct Inner {\n" + fields + "  };\n"), [])
+        self.assertEqual(self.large(fields.replace("    ", "  "), "/// Words.\n/// Large because: a builder.\n"), [])
+
+    def test_two_types_of_one_name(self):
+        files = {"ir/A.h": "namespace a {\nclass X {\n};\n}\n", "passes/B.cpp": "namespace {\nenum class X { y };\n}\n"}
+        self.assertEqual(self.breaches("one-name", files), [("passes/B.cpp", 2)])
+
+    def test_what_is_not_a_second_type(self):
+        files = {
+            "ir/A.h": "class X;\nclass X {\n  struct Y {\n  };\n};\nstruct Y {\n};\n",
+            "ir/B.h": 'class X;\nX f(class X *);\n// class X {\nauto s = R"(\nclass X {\n)";\ntemplate <>\nstruct Y<int> {\n};\n',
+            "tests/C.cpp": "class X {\n};\n",
+        }
+        self.assertEqual(self.breaches("one-name", files), [])
+
+    def test_cycles_of_folders(self):
+        files = {
+            "ir/a/A.h": '#include "ir/b/B.h"\n',
+            "ir/b/B.cpp": '#include "ir/b/B.h"\n#include "passes/C.h"\n',
+            "passes/C.h": '\n#include "ir/a/A.h"\n#include "runtime/Abi.h"\n#include "passes/Passes.h.inc"\n',
+            "runtime/Abi.h": "#include <vector>\n",
+        }
+        self.assertEqual(self.breaches("cycles", files), [("ir/a/A.h", 1)])
+        files["passes/C.h"] = '#include "runtime/Abi.h"\n'
+        self.assertEqual(self.breaches("cycles", files), [])
+
+    def test_passes_without_a_description(self):
+        words = "word " * 20
+        text = (
+            f'def One : Pass<"one"> {{\n  let description = [{{ {words} }}];\n}}\n'
+            'def Two : Pass<"two"> {\n  let summary = "";\n}\n'
+            'def Three : TsrPass<"three"> {\n  let description = [{ few words }];\n}\n'
+        )
+        self.assertEqual(self.breaches("pass-docs", {"passes/Passes.td": text}), [("passes/Passes.td", 4), ("passes/Passes.td", 7)])
+
     def test_format(self):
-        if not lint.shutil.which("clang-format-22"):
+        if not shutil.which("clang-format-22"):
             self.skipTest("clang-format-22 is not installed")
         self.assertEqual(self.breaches("format", {"a.cpp": "int  x;\n", "b.cpp": "int x;\n"}), [("a.cpp", 1)])
 
