@@ -12,7 +12,7 @@ static std::optional<unsigned> readModel(StringRef path, DiagnosticEngine &diagn
   std::string problem;
   std::unique_ptr<llvm::MemoryBuffer> buffer = readTextFile(path, MaxFileSize + 1, problem);
   if (buffer) return diagnostics.sources().add(std::move(buffer), path);
-  diagnostics.error(Code::E0001, "cannot read `" + path + "`: " + problem);
+  diagnostics.error(DiagnosticCode::E0001, "cannot read `" + path + "`: " + problem);
   return std::nullopt;
 }
 
@@ -20,7 +20,7 @@ static mlir::OwningOpRef<mlir::ModuleOp> compile(mlir::MLIRContext &context, uns
                                                  const FrontendOptions &options, DiagnosticEngine &diagnostics) {
   SourceProgram program = loadProgram(file, path, diagnostics);
   if (!diagnostics.hasErrors() && !program.model && !program.train)
-    diagnostics.error(Code::E0401, Span{file, 0, 0},
+    diagnostics.error(DiagnosticCode::E0401, Span{file, 0, 0},
                       "the file has no `model` and no `train`: there is nothing to compile");
   if (diagnostics.hasErrors()) return {};
   context.loadDialect<TsrDialect, mlir::func::FuncDialect>();

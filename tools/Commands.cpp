@@ -307,7 +307,7 @@ int tessera::runPlan(const CommandOptions &options) {
 }
 
 int tessera::runExplain(const CommandOptions &options) {
-  const CodeInfo *info = findCode(options.code);
+  const DiagnosticCodeInfo *info = findDiagnosticCode(options.code);
   if (!info) return usage("no diagnostic has the code " + options.code);
   llvm::outs() << info->name << ": " << info->title << "\n\n" << info->text << "\n";
   return ExitDone;

@@ -108,8 +108,8 @@ static void printFile(const SourceFile &file, const std::map<unsigned, LabelsOfL
 }
 
 void tessera::printDiagnostic(const Diagnostic &diagnostic, const SourceFiles &files, llvm::raw_ostream &os) {
-  os << (diagnostic.severity == Severity::Error ? "error" : "warning") << "[" << codeInfo(diagnostic.code).name
-     << "]: " << diagnostic.message << "\n";
+  os << (diagnostic.severity == Severity::Error ? "error" : "warning") << "["
+     << diagnosticCodeInfo(diagnostic.code).name << "]: " << diagnostic.message << "\n";
   std::vector<unsigned> order;
   std::map<unsigned, std::map<unsigned, LabelsOfLine>> byFile;
   unsigned gutter = 1;
@@ -160,7 +160,7 @@ void tessera::printDiagnosticJson(const Diagnostic &diagnostic, const SourceFile
   llvm::json::Object object =
       diagnostic.labels.empty() ? llvm::json::Object{} : jsonPlace(diagnostic.labels[0].span, files);
   object["severity"] = diagnostic.severity == Severity::Error ? "error" : "warning";
-  object["code"] = codeInfo(diagnostic.code).name;
+  object["code"] = diagnosticCodeInfo(diagnostic.code).name;
   object["message"] = llvm::json::fixUTF8(diagnostic.message);
   object["labels"] = std::move(labels);
   object["notes"] = std::move(notes);

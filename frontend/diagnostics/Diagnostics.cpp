@@ -6,17 +6,19 @@ using namespace tessera;
 using llvm::StringRef;
 using llvm::Twine;
 
-static const CodeInfo Codes[] = {
+static const DiagnosticCodeInfo Codes[] = {
 #define DIAGNOSTIC(CODE, TITLE, TEXT) {#CODE, TITLE, TEXT},
 #include "frontend/diagnostics/DiagnosticCodes.def"
 };
 
-llvm::ArrayRef<CodeInfo> tessera::allCodes() { return Codes; }
+llvm::ArrayRef<DiagnosticCodeInfo> tessera::allDiagnosticCodes() { return Codes; }
 
-const CodeInfo &tessera::codeInfo(Code code) { return Codes[static_cast<unsigned>(code)]; }
+const DiagnosticCodeInfo &tessera::diagnosticCodeInfo(DiagnosticCode code) {
+  return Codes[static_cast<unsigned>(code)];
+}
 
-const CodeInfo *tessera::findCode(StringRef name) {
-  for (const CodeInfo &info : Codes)
+const DiagnosticCodeInfo *tessera::findDiagnosticCode(StringRef name) {
+  for (const DiagnosticCodeInfo &info : Codes)
     if (info.name.equals_insensitive(name)) return &info;
   return nullptr;
 }
@@ -53,7 +55,7 @@ void DiagnosticEngine::helpSince(size_t count, const Twine &text) {
 bool DiagnosticEngine::blamesCommandLine() const {
   // Texts of options are sources of their own; messages on hypers and presets without a place are about options too.
   auto isOfOption = [&](const Diagnostic &message) {
-    return message.labels.empty() ? codeInfo(message.code).name.starts_with("E05")
+    return message.labels.empty() ? diagnosticCodeInfo(message.code).name.starts_with("E05")
                                   : Files[message.labels[0].span.file].name().starts_with("<--");
   };
   return hasErrors() && llvm::all_of(Messages, [&](const Diagnostic &message) {
@@ -61,15 +63,15 @@ bool DiagnosticEngine::blamesCommandLine() const {
          });
 }
 
-DiagnosticBuilder DiagnosticEngine::error(Code code, Span span, const Twine &message) {
+DiagnosticBuilder DiagnosticEngine::error(DiagnosticCode code, Span span, const Twine &message) {
   return report({Severity::Error, code, message.str(), {{span, ""}}, {}, {}});
 }
 
-DiagnosticBuilder DiagnosticEngine::warning(Code code, Span span, const Twine &message) {
+DiagnosticBuilder DiagnosticEngine::warning(DiagnosticCode code, Span span, const Twine &message) {
   return report({Severity::Warning, code, message.str(), {{span, ""}}, {}, {}});
 }
 
-DiagnosticBuilder DiagnosticEngine::error(Code code, const Twine &message) {
+DiagnosticBuilder DiagnosticEngine::error(DiagnosticCode code, const Twine &message) {
   return report({Severity::Error, code, message.str(), {}, {}, {}});
 }
 

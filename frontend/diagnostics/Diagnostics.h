@@ -19,23 +19,23 @@
 namespace tessera {
 
 /// One code for each kind of message; see DiagnosticCodes.def.
-enum class Code {
+enum class DiagnosticCode {
 #define DIAGNOSTIC(CODE, TITLE, TEXT) CODE,
 #include "frontend/diagnostics/DiagnosticCodes.def"
 };
 
 /// What `tessera explain` knows about a code.
-struct CodeInfo {
+struct DiagnosticCodeInfo {
   llvm::StringRef name;  ///< "E0210"
   llvm::StringRef title; ///< one line
   llvm::StringRef text;  ///< the explanation, several lines
 };
 
 /// All codes, in the order of their numbers.
-llvm::ArrayRef<CodeInfo> allCodes();
-const CodeInfo &codeInfo(Code code);
+llvm::ArrayRef<DiagnosticCodeInfo> allDiagnosticCodes();
+const DiagnosticCodeInfo &diagnosticCodeInfo(DiagnosticCode code);
 /// The entry named `name` ("E0210", in any case), or null.
-const CodeInfo *findCode(llvm::StringRef name);
+const DiagnosticCodeInfo *findDiagnosticCode(llvm::StringRef name);
 
 enum class Severity { Error, Warning };
 
@@ -52,7 +52,7 @@ struct DiagnosticNote {
 
 struct Diagnostic {
   Severity severity = Severity::Error;
-  Code code = Code::E0001;
+  DiagnosticCode code = DiagnosticCode::E0001;
   std::string message;
   std::vector<DiagnosticLabel> labels; ///< the first is the message's place; empty for messages about no file
   std::vector<DiagnosticNote> notes;
@@ -80,10 +80,10 @@ public:
   SourceFiles &sources() { return Files; }
   const SourceFiles &sources() const { return Files; }
 
-  DiagnosticBuilder error(Code code, Span span, const llvm::Twine &message);
-  DiagnosticBuilder warning(Code code, Span span, const llvm::Twine &message);
+  DiagnosticBuilder error(DiagnosticCode code, Span span, const llvm::Twine &message);
+  DiagnosticBuilder warning(DiagnosticCode code, Span span, const llvm::Twine &message);
   /// An error that concerns no place in a file, such as a wrong `--set`.
-  DiagnosticBuilder error(Code code, const llvm::Twine &message);
+  DiagnosticBuilder error(DiagnosticCode code, const llvm::Twine &message);
 
   /// Adds a help to the messages behind the first `count`.
   void helpSince(size_t count, const llvm::Twine &text);

@@ -19,7 +19,7 @@ bool tessera::isBuiltin(StringRef name) { return llvm::is_contained(builtinNames
 std::optional<std::vector<Value>> Elaborator::evalArguments(const ast::CallExpr &call, unsigned min, unsigned max,
                                                             llvm::ArrayRef<StringRef> names) {
   if (call.args.size() < min || call.args.size() > max) {
-    error(Code::E0206, call.span,
+    error(DiagnosticCode::E0206, call.span,
           "`" + call.callee.text + "` takes " + Twine(min) +
               (min == max ? Twine(min == 1 ? " argument" : " arguments") : " to " + Twine(max) + " arguments") +
               ", got " + Twine(call.args.size()));
@@ -29,7 +29,8 @@ std::optional<std::vector<Value>> Elaborator::evalArguments(const ast::CallExpr 
   for (unsigned i = 0; i < call.args.size(); ++i) {
     const ast::Argument &arg = call.args[i];
     if (!arg.name.text.empty() && (i >= names.size() || names[i] != arg.name.text)) {
-      error(Code::E0206, arg.name.span, "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
+      error(DiagnosticCode::E0206, arg.name.span,
+            "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
       return std::nullopt;
     }
     values[i] = eval(*arg.value);
@@ -43,10 +44,10 @@ Value Elaborator::callBuiltin(StringRef name, const ast::CallExpr &call,
   bool reduces = name == "sum" || name == "mean" || ((name == "max" || name == "min") && (call.axes || axes));
   if (reduces) return builtinReduce(name, call, axes);
   if (name == "over") return builtinOver(call);
-  if (name == "pos") return failed(Code::E0206, call.span, "`pos` is not called: write `pos[seq]`");
+  if (name == "pos") return failed(DiagnosticCode::E0206, call.span, "`pos` is not called: write `pos[seq]`");
   if (name == "uniform" || name == "normal") return builtinRandom(name, call);
   if (name == "top_k" || name == "cumsum") return unsupported(call.callee.span, "`" + name + "` is");
-  if (call.axes) return failed(Code::E0207, call.axes->span, "`" + name + "` takes no axes");
+  if (call.axes) return failed(DiagnosticCode::E0207, call.axes->span, "`" + name + "` takes no axes");
   if (name == "where") return builtinWhere(call);
   if (name == "max" || name == "min") return builtinExtremum(name, call);
   if (name == "float" || name == "f32" || name == "int") return builtinCast(name, call);
@@ -82,11 +83,12 @@ Value Elaborator::builtinUnary(StringRef name, const ast::CallExpr &call) {
   if (!args) return Value();
   Value &x = args->front();
   if (!x.isArithmetic())
-    return failed(Code::E0205, call.args[0].value->span, "`" + name + "` needs a number or tensor, got " + describe(x));
+    return failed(DiagnosticCode::E0205, call.args[0].value->span,
+                  "`" + name + "` needs a number or tensor, got " + describe(x));
   if (x.isNumber()) {
     StringRef why;
     if (std::optional<Number> folded = foldUnary(name, x.number, why)) return *folded;
-    return failed(Code::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
+    return failed(DiagnosticCode::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
   }
   Tensor result;
   result.level = level();
@@ -104,11 +106,12 @@ Value Elaborator::builtinCast(StringRef name, const ast::CallExpr &call) {
   if (!args) return Value();
   Value &x = args->front();
   if (!x.isArithmetic())
-    return failed(Code::E0205, call.args[0].value->span, "`" + name + "` needs a number or tensor, got " + describe(x));
+    return failed(DiagnosticCode::E0205, call.args[0].value->span,
+                  "`" + name + "` needs a number or tensor, got " + describe(x));
   StringRef why;
   if (x.isNumber()) {
     if (std::optional<Number> folded = foldUnary(name, x.number, why)) return *folded;
-    return failed(Code::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
+    return failed(DiagnosticCode::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
   }
   Tensor result;
   result.level = level();
@@ -122,14 +125,14 @@ Value Elaborator::builtinCast(StringRef name, const ast::CallExpr &call) {
 /// `max(a, b)` and `min(a, b)`.
 Value Elaborator::builtinExtremum(StringRef name, const ast::CallExpr &call) {
   if (call.args.size() == 1)
-    return failed(Code::E0207, call.callee.span,
+    return failed(DiagnosticCode::E0207, call.callee.span,
                   "`" + name + "` of one value needs the axes to reduce: `" + name + "[…](x)`");
   auto args = evalArguments(call, 2, 2);
   if (!args) return Value();
   Value &a = (*args)[0], &b = (*args)[1];
   for (unsigned i = 0; i < 2; ++i)
     if (!(*args)[i].isArithmetic())
-      return failed(Code::E0205, call.args[i].value->span,
+      return failed(DiagnosticCode::E0205, call.args[i].value->span,
                     "`" + name + "` needs numbers or tensors, got " + describe((*args)[i]));
   bool isMax = name == "max";
   if (a.isNumber() && b.isNumber()) {
@@ -163,14 +166,14 @@ Value Elaborator::builtinWhere(const ast::CallExpr &call) {
   Value &condition = (*args)[0], &yes = (*args)[1], &no = (*args)[2];
   for (unsigned i = 0; i < 3; ++i)
     if (!(*args)[i].isArithmetic())
-      return failed(Code::E0205, call.args[i].value->span,
+      return failed(DiagnosticCode::E0205, call.args[i].value->span,
                     "`where` needs numbers or tensors, got " + describe((*args)[i]));
   if (condition.isNumber() && !condition.number.isBool())
-    return failed(Code::E0217, call.args[0].value->span,
+    return failed(DiagnosticCode::E0217, call.args[0].value->span,
                   "the condition of `where` must be true or false, got " + describe(condition));
   if (condition.isNumber() && (yes.isNumber() && no.isNumber())) return condition.number.asDouble() != 0 ? yes : no;
   if (condition.isTensor() && !condition.tensor.element().isInteger(1))
-    return failed(Code::E0217, call.args[0].value->span,
+    return failed(DiagnosticCode::E0217, call.args[0].value->span,
                   "the condition of `where` must be bools, got " + describe(condition));
   if (!checkAxes(
           {{&condition, call.args[0].value->span}, {&yes, call.args[1].value->span}, {&no, call.args[2].value->span}},
@@ -190,18 +193,20 @@ Value Elaborator::builtinWhere(const ast::CallExpr &call) {
 //===----------------------------------------------------------------------===//
 
 Value Elaborator::builtinOver(const ast::CallExpr &call) {
-  if (!call.axes) return failed(Code::E0207, call.callee.span, "`over` needs the axes to repeat along: `over[a](x)`");
+  if (!call.axes)
+    return failed(DiagnosticCode::E0207, call.callee.span, "`over` needs the axes to repeat along: `over[a](x)`");
   auto args = evalArguments(call, 1, 1);
   auto axes = resolveAxes(*call.axes);
   if (!args || !axes) return Value();
   Value &x = args->front();
   if (!x.isArithmetic())
-    return failed(Code::E0205, call.args[0].value->span, "`over` needs a number or tensor, got " + describe(x));
+    return failed(DiagnosticCode::E0205, call.args[0].value->span,
+                  "`over` needs a number or tensor, got " + describe(x));
   mlir::Value value = materialize(x, commonType({&x}));
   llvm::SmallVector<AxisAttr> all(tensorType(value).getAxes());
   for (const AxisRef &ref : *axes) {
     if (tensorType(value).hasAxis(ref.name))
-      return failed(Code::E0212, call.axes->span, "the value has the axis `" + ref.name + "` already");
+      return failed(DiagnosticCode::E0212, call.axes->span, "the value has the axis `" + ref.name + "` already");
     all.push_back(axis(&Context, ref.name, ref.size));
   }
   Tensor result;
@@ -219,7 +224,7 @@ int32_t Elaborator::nextSite() {
 }
 
 Value Elaborator::builtinRandom(StringRef name, const ast::CallExpr &call) {
-  if (!EntryBlock) return failed(Code::E0219, call.span, "random numbers are not known at compile time");
+  if (!EntryBlock) return failed(DiagnosticCode::E0219, call.span, "random numbers are not known at compile time");
   std::vector<AxisRef> axes;
   if (call.axes) {
     auto resolved = resolveAxes(*call.axes);
@@ -239,7 +244,7 @@ Value Elaborator::builtinRandom(StringRef name, const ast::CallExpr &call) {
   if (args->empty()) return result;
   Value &deviation = args->front();
   if (!deviation.isNumber())
-    return failed(Code::E0219, call.args[0].value->span,
+    return failed(DiagnosticCode::E0219, call.args[0].value->span,
                   "the deviation must be known at compile time, got " + describe(deviation));
   result.value = B.mul(result.value, deviation.number.asDouble());
   return result;

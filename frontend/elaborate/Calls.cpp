@@ -15,7 +15,8 @@ Value Elaborator::evalCall(const ast::CallExpr &call) {
   Value callee = lookup(call.callee);
   if (callee.isError()) return callee;
   if (callee.kind != Value::Kind::Function)
-    return failed(Code::E0205, call.callee.span, "`" + name + "` is " + describe(callee) + ", not a function");
+    return failed(DiagnosticCode::E0205, call.callee.span,
+                  "`" + name + "` is " + describe(callee) + ", not a function");
   if (callee.function.declaration) return callFunction(callee.function, call);
   std::optional<std::vector<AxisRef>> axes = callee.function.axes;
   return callBuiltin(callee.function.name, call, axes);
@@ -35,7 +36,7 @@ bool Elaborator::bindAxes(const FunctionValue &function, const ast::CallExpr &ca
   }
   unsigned wanted = function.declaration->axes ? function.declaration->axes->list.size() : 0;
   if (given.size() != wanted) {
-    auto message = error(Code::E0207, call.axes ? call.axes->span : call.callee.span,
+    auto message = error(DiagnosticCode::E0207, call.axes ? call.axes->span : call.callee.span,
                          "`" + function.name + "` works on " + Twine(wanted) + (wanted == 1 ? " axis" : " axes") +
                              ", got " + Twine(given.size()));
     if (wanted && !function.file->isLibrary) message.label(function.declaration->axes->span, "declared here");
@@ -48,7 +49,7 @@ bool Elaborator::bindAxes(const FunctionValue &function, const ast::CallExpr &ca
   for (unsigned i = 0; i < wanted; ++i) {
     const ast::Axis &axis = function.declaration->axes->list[i];
     if (axis.isRest || axis.size) {
-      error(Code::E0701, axis.span, "only plain axes in a function's brackets are supported yet");
+      error(DiagnosticCode::E0701, axis.span, "only plain axes in a function's brackets are supported yet");
       return false;
     }
     frame.axes[axis.name.text] = given[i];
@@ -70,7 +71,7 @@ bool Elaborator::bindArguments(llvm::ArrayRef<ast::Param> params, const ast::Cal
       index = llvm::find_if(params, [&](const ast::Param &p) { return p.name.text == arg.name.text; }) - params.begin();
     if (index >= params.size()) {
       auto message =
-          error(Code::E0206, arg.name.text.empty() ? arg.value->span : arg.name.span,
+          error(DiagnosticCode::E0206, arg.name.text.empty() ? arg.value->span : arg.name.span,
                 arg.name.text.empty() ? "too many arguments: `" + call.callee.text + "` takes " + Twine(params.size())
                                       : "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
       std::vector<StringRef> names;
@@ -81,7 +82,7 @@ bool Elaborator::bindArguments(llvm::ArrayRef<ast::Param> params, const ast::Cal
       continue;
     }
     if (given[index]) {
-      error(Code::E0206, arg.value->span, "`" + params[index].name.text + "` is given twice");
+      error(DiagnosticCode::E0206, arg.value->span, "`" + params[index].name.text + "` is given twice");
       ok = false;
       continue;
     }
@@ -91,7 +92,8 @@ bool Elaborator::bindArguments(llvm::ArrayRef<ast::Param> params, const ast::Cal
   }
   for (unsigned i = 0; i < params.size(); ++i)
     if (!given[i] && !params[i].fallback) {
-      error(Code::E0206, call.span, "`" + call.callee.text + "` needs an argument for `" + params[i].name.text + "`");
+      error(DiagnosticCode::E0206, call.span,
+            "`" + call.callee.text + "` needs an argument for `" + params[i].name.text + "`");
       ok = false;
     } else if (!given[i]) {
       values[i] = Value(); // the fallback, evaluated in the function
@@ -117,7 +119,7 @@ bool Elaborator::matchAxes(const ast::Param &param, const Tensor &tensor, Span s
     auto found = llvm::find(rest, *wanted);
     if (found == rest.end() || found->size != wanted->size) {
       FrameScope caller(*this, *frame.caller);
-      auto message = error(Code::E0208, span,
+      auto message = error(DiagnosticCode::E0208, span,
                            found == rest.end() ? "`" + param.name.text + "` needs the axis `" + wanted->name +
                                                      "`, got " + describe(Value(tensor))
                                                : "`" + param.name.text + "` needs `" + wanted->name + "` of size " +
@@ -130,7 +132,7 @@ bool Elaborator::matchAxes(const ast::Param &param, const Tensor &tensor, Span s
   if (!open && !rest.empty()) {
     FrameScope caller(*this, *frame.caller);
     auto message =
-        error(Code::E0208, span,
+        error(DiagnosticCode::E0208, span,
               "`" + param.name.text + "` takes no axis `" + rest.front().name + "`, got " + describe(Value(tensor)));
     if (!Engine.sources()[param.span.file].isLibrary())
       message.label(param.span, "the parameter has exactly these axes");
@@ -141,14 +143,14 @@ bool Elaborator::matchAxes(const ast::Param &param, const Tensor &tensor, Span s
   auto [entry, isNew] = frame.rests.try_emplace(restName, rest);
   if (isNew || llvm::all_of(rest, [&](const AxisRef &axis) { return llvm::is_contained(entry->second, axis); }))
     return true;
-  error(Code::E0208, span, "`" + param.name.text + "` has axes that are not in `" + restName + "..`");
+  error(DiagnosticCode::E0208, span, "`" + param.name.text + "` has axes that are not in `" + restName + "..`");
   return false;
 }
 
 /// `x[…] in d`: the values must lie in 0 … size(d) - 1; data is checked when it is read.
 bool Elaborator::matchRange(const ast::Param &param, Tensor &tensor, Span span, int64_t below) {
   if (!tensor.element().isInteger(32)) {
-    error(Code::E0217, span,
+    error(DiagnosticCode::E0217, span,
           "`" + param.name.text + "` needs integers in `" + param.within.text + "`, got " + describe(Value(tensor)));
     return false;
   }
@@ -159,7 +161,7 @@ bool Elaborator::matchRange(const ast::Param &param, Tensor &tensor, Span span, 
     return true;
   }
   if (tensor.range && tensor.range->low >= 0 && tensor.range->high < below) return true;
-  auto message = error(Code::E0216, span,
+  auto message = error(DiagnosticCode::E0216, span,
                        "`" + param.name.text + "` must lie in `" + param.within.text + "`: 0 … " + Twine(below - 1));
   if (tensor.range)
     message.label(span, "lies in " + Twine(tensor.range->low) + " … " + Twine(tensor.range->high));
@@ -177,7 +179,7 @@ bool Elaborator::bindParam(const ast::Param &param, Value value, Span span, Fram
   }
   if (!param.axes) {
     if (value.isTensor() && !value.tensor.type().isScalar()) {
-      error(Code::E0208, span, "`" + param.name.text + "` takes a number or function, got " + describe(value))
+      error(DiagnosticCode::E0208, span, "`" + param.name.text + "` takes a number or function, got " + describe(value))
           .help("a tensor parameter is declared with its axes: `" + param.name.text + "[..]`");
       return false;
     }
@@ -191,7 +193,7 @@ bool Elaborator::bindParam(const ast::Param &param, Value value, Span span, Fram
       value = scalar;
     }
     if (!value.isTensor()) {
-      error(Code::E0208, span, "`" + param.name.text + "` needs a tensor, got " + describe(value));
+      error(DiagnosticCode::E0208, span, "`" + param.name.text + "` needs a tensor, got " + describe(value));
       return false;
     }
     if (!matchAxes(param, value.tensor, span, frame)) return false;
@@ -214,7 +216,7 @@ bool Elaborator::escapes(const Value &value, const Frame &frame, Span span) {
   if (!value.isTensor()) return false;
   for (AxisAttr axis : value.tensor.type().getAxes())
     if (frame.locals.count(axis.getName())) {
-      error(Code::E0221, span,
+      error(DiagnosticCode::E0221, span,
             "the local dim `" + axis.getName() + "` escapes from `" + frame.function->name.text + "`")
           .label(span, "the result is " + describe(value))
           .help("sum over it, or rename it to an axis of the caller: `… as [" + axis.getName() + " -> …]`");
@@ -228,13 +230,14 @@ Value Elaborator::callFunction(const FunctionValue &function, const ast::CallExp
   unsigned depth = 0;
   for (Frame *frame = Current; frame; frame = frame->caller, ++depth)
     if (frame->function == &declaration)
-      return failed(Code::E0224, call.callee.span,
+      return failed(DiagnosticCode::E0224, call.callee.span,
                     "`" + declaration.name.text + "` calls itself, directly or through others");
-  if (depth > MaxCallDepth) return failed(Code::E0601, call.span, "calls nest deeper than " + Twine(MaxCallDepth));
+  if (depth > MaxCallDepth)
+    return failed(DiagnosticCode::E0601, call.span, "calls nest deeper than " + Twine(MaxCallDepth));
   if (!call.label.text.empty()) {
     auto [first, isNew] = Current->labels.try_emplace(call.label.text, call.label.span);
     if (!isNew && !(first->second == call.label.span)) {
-      error(Code::E0301, call.label.span, "two calls have the label `" + call.label.text + "`")
+      error(DiagnosticCode::E0301, call.label.span, "two calls have the label `" + call.label.text + "`")
           .label(call.label.span, "second")
           .label(first->second, "first")
           .help("choose another label: paths tell calls apart by them");
@@ -274,7 +277,7 @@ Value Elaborator::callFunction(const FunctionValue &function, const ast::CallExp
 //===----------------------------------------------------------------------===//
 
 Value Elaborator::callModel(const ast::CallExpr &call) {
-  if (call.axes) return failed(Code::E0207, call.axes->span, "a model is called without brackets");
+  if (call.axes) return failed(DiagnosticCode::E0207, call.axes->span, "a model is called without brackets");
   std::vector<Value> values;
   if (!bindArguments(Program.model->params, call, values)) return Value();
   for (auto [param, value] : llvm::zip(Program.model->params, values))
@@ -317,7 +320,7 @@ Value Elaborator::expandModel(std::vector<Value> arguments, const ast::CallExpr 
   bool same = result.isTensor() && result.tensor.type().getRank() == static_cast<int64_t>(axes->size());
   for (const AxisRef &axis : *axes) same = same && result.tensor.type().hasAxis(axis.name);
   if (same) return result;
-  error(Code::E0225, span, "the model's result is not what it declares")
+  error(DiagnosticCode::E0225, span, "the model's result is not what it declares")
       .label(span, "returns " + describe(result))
       .label(model.outputs[0].axes.span, "declared here");
   return Value();

@@ -37,7 +37,7 @@ Elaborator::Elaborator(mlir::MLIRContext &context, const SourceProgram &program,
 //===----------------------------------------------------------------------===//
 
 /// Inside the library the message points to the call in the user's file; elsewhere notes tell the way to the place.
-DiagnosticBuilder Elaborator::error(Code code, Span span, const Twine &message) {
+DiagnosticBuilder Elaborator::error(DiagnosticCode code, Span span, const Twine &message) {
   Frame *frame = Current;
   Span place = span;
   while (frame && frame->caller && Engine.sources()[place.file].isLibrary()) {
@@ -52,7 +52,7 @@ DiagnosticBuilder Elaborator::error(Code code, Span span, const Twine &message) 
 }
 
 Value Elaborator::unsupported(Span span, const Twine &what) {
-  return failed(Code::E0701, span, what + " not supported yet");
+  return failed(DiagnosticCode::E0701, span, what + " not supported yet");
 }
 
 /// Whether sizes, multiplied, stay where all later arithmetic on them is exact.
@@ -61,7 +61,8 @@ bool Elaborator::checkElements(NamedTensorType type, Span span) {
   bool fits = true;
   for (AxisAttr axis : type.getAxes()) fits = fits && !__builtin_mul_overflow(elements, axis.getSize(), &elements);
   if (fits && elements <= int64_t(1) << 48) return true;
-  auto message = error(Code::E0223, span, "a value " + describeAxes(type) + " would have more than 2^48 elements");
+  auto message =
+      error(DiagnosticCode::E0223, span, "a value " + describeAxes(type) + " would have more than 2^48 elements");
   noteDims(message, type.getAxes());
   return false;
 }
@@ -153,9 +154,9 @@ Value Elaborator::lookupGlobal(const ast::Name &name) {
     if (Program.hypers.count(name.text)) {
       auto found = Hypers.find(name.text);
       if (found != Hypers.end()) return found->second;
-      return Engine.hasErrors()
-                 ? Value()
-                 : failed(Code::E0201, name.span, "the hyper `" + name.text + "` is used before it is declared");
+      return Engine.hasErrors() ? Value()
+                                : failed(DiagnosticCode::E0201, name.span,
+                                         "the hyper `" + name.text + "` is used before it is declared");
     }
   }
   if (auto let = file.lets.find(name.text); let != file.lets.end()) return globalLet(file, name.text, let->second);
@@ -167,7 +168,7 @@ Value Elaborator::lookupGlobal(const ast::Name &name) {
   if (name.text == "pi") return Number::ofFloat(M_PI);
   if (name.text == "none") return Value::none();
   if (name.text == "step") {
-    if (!EntryBlock) return failed(Code::E0219, name.span, "`step` is not known at compile time");
+    if (!EntryBlock) return failed(DiagnosticCode::E0219, name.span, "`step` is not known at compile time");
     Tensor step;
     step.value = import(counter("step"), 0);
     step.level = level();
@@ -175,12 +176,12 @@ Value Elaborator::lookupGlobal(const ast::Name &name) {
   }
   if (isBuiltin(name.text)) return FunctionValue{name.text, nullptr, &file, {}};
   if (Program.model && name.text == Program.model->name.text) {
-    error(Code::E0205, name.span, "`" + name.text + "` is the model: only the training description calls it")
+    error(DiagnosticCode::E0205, name.span, "`" + name.text + "` is the model: only the training description calls it")
         .label(Program.model->name.span, "the model")
         .help("put what is shared into a function: `fn … { … }`");
     return Value();
   }
-  auto message = error(Code::E0201, name.span, "unknown name `" + name.text + "`");
+  auto message = error(DiagnosticCode::E0201, name.span, "unknown name `" + name.text + "`");
   StringRef nearest = nearestName(name.text, visibleNames());
   if (!nearest.empty()) message.help("did you mean `" + nearest + "`?");
   for (const LibraryFile &library : nnLibrary())
@@ -194,14 +195,15 @@ bool Elaborator::define(const ast::Name &name, Value value) {
   bool isDim = Current->axes.count(name.text) || Current->rests.count(name.text) ||
                (!Current->file->isLibrary && Program.dims.count(name.text));
   if (isDim) {
-    auto message = error(Code::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name");
+    auto message =
+        error(DiagnosticCode::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name");
     if (auto dim = Program.dims.find(name.text); dim != Program.dims.end())
       message.label(name.span, "this would hide it").label(dim->second.size->name.span, "the dim");
     message.help("choose another name");
     return false;
   }
   if (Current->scopes.back().try_emplace(name.text, std::move(value)).second) return true;
-  error(Code::E0202, name.span, "`" + name.text + "` is declared twice").help("choose another name");
+  error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice").help("choose another name");
   return false;
 }
 
@@ -221,10 +223,10 @@ std::optional<AxisRef> Elaborator::resolveAxis(const ast::Name &name) {
     return size ? std::optional(AxisRef{name.text.str(), *size}) : std::nullopt;
   }
   if (Current->rests.count(name.text)) {
-    error(Code::E0205, name.span, "`" + name.text + "` stands for several axes; one is needed here");
+    error(DiagnosticCode::E0205, name.span, "`" + name.text + "` stands for several axes; one is needed here");
     return std::nullopt;
   }
-  auto message = error(Code::E0204, name.span, "unknown axis `" + name.text + "`");
+  auto message = error(DiagnosticCode::E0204, name.span, "unknown axis `" + name.text + "`");
   StringRef nearest = nearestName(name.text, visibleAxes());
   if (!nearest.empty())
     message.help("did you mean `" + nearest + "`?");
@@ -238,12 +240,13 @@ std::optional<std::vector<AxisRef>> Elaborator::resolveAxes(const ast::Axes &axe
   bool wantsRest = false;
   auto add = [&](const AxisRef &axis, Span span) {
     if (!llvm::is_contained(result, axis)) return result.push_back(axis), true;
-    error(Code::E0212, span, "the axis `" + axis.name + "` is listed twice");
+    error(DiagnosticCode::E0212, span, "the axis `" + axis.name + "` is listed twice");
     return false;
   };
   for (const ast::Axis &axis : axes.list) {
     if (axis.size) {
-      error(Code::E0701, axis.span, "axes with sizes of their own are not supported yet").help("declare a dim");
+      error(DiagnosticCode::E0701, axis.span, "axes with sizes of their own are not supported yet")
+          .help("declare a dim");
       return std::nullopt;
     }
     if (axis.isRest && axis.name.text.empty() && all) {
@@ -257,7 +260,7 @@ std::optional<std::vector<AxisRef>> Elaborator::resolveAxes(const ast::Axes &axe
       continue;
     }
     if (axis.isRest) {
-      error(Code::E0207, axis.span, "`..` has no meaning here").help("name the axes");
+      error(DiagnosticCode::E0207, axis.span, "`..` has no meaning here").help("name the axes");
       return std::nullopt;
     }
     std::optional<AxisRef> resolved = resolveAxis(axis.name);
@@ -290,14 +293,15 @@ std::string Elaborator::uniqueAxisName(StringRef name, int64_t size, bool isRows
 bool Elaborator::declareLocalDim(const ast::DimSize &dim) {
   if (!Current->function) {
     // A model's own dims would be the program's: declare them there.
-    error(Code::E0205, dim.span, "dims of a model are declared at the top of the file");
+    error(DiagnosticCode::E0205, dim.span, "dims of a model are declared at the top of the file");
     return false;
   }
   bool hides = Current->axes.count(dim.name.text) || Current->rests.count(dim.name.text) ||
                (!Current->file->isLibrary && Program.dims.count(dim.name.text));
   for (auto &scope : Current->scopes) hides |= scope.count(dim.name.text) > 0;
   if (hides) {
-    error(Code::E0203, dim.name.span, "`" + dim.name.text + "` is declared already, and nothing may hide a dim's name");
+    error(DiagnosticCode::E0203, dim.name.span,
+          "`" + dim.name.text + "` is declared already, and nothing may hide a dim's name");
     return false;
   }
   std::optional<int64_t> size;
@@ -307,7 +311,7 @@ bool Elaborator::declareLocalDim(const ast::DimSize &dim) {
   } else if (dim.kind == ast::DimSize::Kind::Equal) {
     size = checkedSize(eval(*dim.size), dim.size->span, dim.name.text);
   } else {
-    error(Code::E0222, dim.span, "a function's own dim needs a size")
+    error(DiagnosticCode::E0222, dim.span, "a function's own dim needs a size")
         .help("write `dim " + dim.name.text + " = …` or `like …`");
   }
   if (!size) return false;

@@ -144,8 +144,10 @@ private:
   friend class NameCheck;
 
   //===--- Messages (Elaborator.cpp) -------------------------------------===//
-  DiagnosticBuilder error(Code code, Span span, const llvm::Twine &message);
-  Value failed(Code code, Span span, const llvm::Twine &message) { return error(code, span, message), Value(); }
+  DiagnosticBuilder error(DiagnosticCode code, Span span, const llvm::Twine &message);
+  Value failed(DiagnosticCode code, Span span, const llvm::Twine &message) {
+    return error(code, span, message), Value();
+  }
   Value unsupported(Span span, const llvm::Twine &what);
   bool checkElements(NamedTensorType type, Span span);
   void noteDims(DiagnosticBuilder &message, llvm::ArrayRef<AxisAttr> axes);

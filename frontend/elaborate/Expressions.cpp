@@ -16,7 +16,7 @@ Value Elaborator::eval(const ast::Expr &expr) {
   if (++Steps > MaxSteps || Depth >= MaxDepth) {
     GaveUp = true;
     bool tooDeep = Depth >= MaxDepth;
-    return failed(tooDeep ? Code::E0601 : Code::E0602, expr.span,
+    return failed(tooDeep ? DiagnosticCode::E0601 : DiagnosticCode::E0602, expr.span,
                   tooDeep ? "expressions and calls nest too deep"
                           : "the program is too large when all calls are expanded");
   }
@@ -85,7 +85,7 @@ Value Elaborator::evalBlock(const ast::Block &block) {
   bool isBody = Current->function && &block == &Current->function->body;
   for (auto &[name, axis] : Current->axes)
     if (!isBody && !outer.count(name) && result.isTensor() && result.tensor.type().hasAxis(axis.name))
-      result = failed(Code::E0221, block.result->span, "the local dim `" + name + "` escapes from its block");
+      result = failed(DiagnosticCode::E0221, block.result->span, "the local dim `" + name + "` escapes from its block");
   Current->axes = std::move(outer);
   return ok ? result : Value();
 }
@@ -105,7 +105,7 @@ bool Elaborator::evalStatement(const ast::Stmt &stmt) {
   if (auto *part = std::get_if<ast::PartStmt>(&stmt.node))
     return unsupported(stmt.span, "`part` is"), defineAsWrong(part->name), false;
   if (std::holds_alternative<ast::AssignStmt>(stmt.node)) return unsupported(stmt.span, "`:=` is"), false;
-  error(Code::E0205, stmt.span, "`expect` belongs into a test");
+  error(DiagnosticCode::E0205, stmt.span, "`expect` belongs into a test");
   return false;
 }
 
@@ -126,7 +126,7 @@ bool Elaborator::bindDefinition(const ast::Definition &definition, Value value) 
   if (!definition.isTuple) return define(definition.names[0], std::move(value));
   bool fits = value.kind == Value::Kind::Tuple && value.elements.size() == definition.names.size();
   if (!fits && !value.isError())
-    error(Code::E0227, definition.value->span,
+    error(DiagnosticCode::E0227, definition.value->span,
           "expected a tuple of " + Twine(definition.names.size()) + " elements, got " + describe(value) +
               (value.kind == Value::Kind::Tuple ? " of " + std::to_string(value.elements.size()) : std::string()));
   bool ok = fits;
@@ -149,7 +149,7 @@ bool Elaborator::evalLog(const ast::LogStmt &log) {
     }
     bool scalar = value.isNumber() || (value.isTensor() && value.tensor.type().isScalar());
     if (!scalar) {
-      error(Code::E0404, bind.value->span,
+      error(DiagnosticCode::E0404, bind.value->span,
             "the " + Twine(log.isLoss ? "loss" : "metric") + " `" + bind.name.text + "` must be a scalar, got " +
                 describe(value))
           .help("take its mean: `mean[…](…)`");
@@ -172,15 +172,16 @@ bool Elaborator::addLog(LogEntry entry) {
   for (const LogEntry &other : logs()) {
     if (other.name != entry.name) continue;
     if (!(other.span == entry.span))
-      error(Code::E0202, entry.span, "two losses or metrics are called `" + entry.name + "`")
+      error(DiagnosticCode::E0202, entry.span, "two losses or metrics are called `" + entry.name + "`")
           .label(other.span, "the first one");
     else if (other.expansion != entry.expansion)
-      error(Code::E0202, entry.modelCall, "`" + entry.name + "` would be logged twice: the model is called twice")
+      error(DiagnosticCode::E0202, entry.modelCall,
+            "`" + entry.name + "` would be logged twice: the model is called twice")
           .label(other.modelCall, "first called here")
           .label(entry.span, "logged in each call")
           .help("call the model once and keep its result: `let y = " + Program.model->name.text + "(…)`");
     else
-      error(Code::E0202, entry.call, "`" + entry.name + "` would be logged twice: two calls have one path")
+      error(DiagnosticCode::E0202, entry.call, "`" + entry.name + "` would be logged twice: two calls have one path")
           .label(other.call, "first called here")
           .label(entry.span, "logged in each call")
           .help("label one of the calls: `second: …(…)`");
@@ -198,7 +199,7 @@ Value Elaborator::evalRef(const ast::RefExpr &expr) {
   Value value = lookup(expr.name);
   if (!expr.axes || value.isError()) return value;
   if (value.kind != Value::Kind::Function) {
-    error(Code::E0114, expr.axes->span, "brackets after a value need `axis = position`")
+    error(DiagnosticCode::E0114, expr.axes->span, "brackets after a value need `axis = position`")
         .label(expr.name.span, "this is " + describe(value))
         .help("read at a position with `" + expr.name.text + "[seq = 3]`");
     return Value();
@@ -212,8 +213,8 @@ Value Elaborator::evalRef(const ast::RefExpr &expr) {
 
 /// `pos[a]`; inside `repeat[a]` it is the number of the layer.
 Value Elaborator::position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr) {
-  if (axes.size() != 1) return failed(Code::E0207, expr.axes->span, "`pos` takes one axis");
-  if (!EntryBlock) return failed(Code::E0219, expr.span, "positions are not known at compile time");
+  if (axes.size() != 1) return failed(DiagnosticCode::E0207, expr.axes->span, "`pos` takes one axis");
+  if (!EntryBlock) return failed(DiagnosticCode::E0219, expr.span, "positions are not known at compile time");
   noteBatchUse(axes[0].name, expr.span);
   Tensor result;
   result.level = level();
@@ -234,13 +235,14 @@ Value Elaborator::evalField(const ast::FieldExpr &expr) {
   if (base.isError()) return Value();
   if (base.kind == Value::Kind::Data) return dataField(base, expr.field, expr.span);
   if (base.kind != Value::Kind::Tuple)
-    return failed(Code::E0227, expr.field.span, "only tuples and data have fields; this is " + describe(base));
+    return failed(DiagnosticCode::E0227, expr.field.span,
+                  "only tuples and data have fields; this is " + describe(base));
   std::vector<StringRef> names;
   for (auto &[name, value] : base.elements) {
     if (name == expr.field.text) return value;
     names.push_back(name);
   }
-  auto message = error(Code::E0227, expr.field.span, "the tuple has no element `" + expr.field.text + "`");
+  auto message = error(DiagnosticCode::E0227, expr.field.span, "the tuple has no element `" + expr.field.text + "`");
   if (StringRef nearest = nearestName(expr.field.text, names); !nearest.empty())
     message.help("did you mean `" + nearest + "`?");
   return Value();
@@ -253,7 +255,7 @@ Value Elaborator::evalTuple(const ast::TupleExpr &expr) {
     if (value.isError()) return Value();
     for (auto &[name, other] : tuple.elements)
       if (!name.empty() && name == element.name.text)
-        return failed(Code::E0202, element.name.span, "the tuple has two elements `" + name + "`");
+        return failed(DiagnosticCode::E0202, element.name.span, "the tuple has two elements `" + name + "`");
     tuple.elements.push_back({element.name.text.str(), std::move(value)});
   }
   return tuple;
@@ -264,7 +266,7 @@ Value Elaborator::evalIf(const ast::IfExpr &expr) {
       closed(*expr.condition, "the condition of `if`", "`where(condition, a, b)` chooses when the program runs");
   if (!condition) return Value();
   if (!condition->isBool())
-    return failed(Code::E0217, expr.condition->span,
+    return failed(DiagnosticCode::E0217, expr.condition->span,
                   "the condition of `if` must be true or false, got the number " + condition->str());
   return evalBlock(condition->asDouble() != 0 ? expr.thenBlock : expr.elseBlock);
 }
@@ -279,7 +281,7 @@ bool Elaborator::evalCarried(const ast::RepeatExpr &expr, std::vector<Value> &in
   for (const ast::Bind &bind : expr.carried) {
     Value value = eval(*bind.value);
     if (!value.isError() && !value.isArithmetic()) {
-      error(Code::E0226, bind.value->span, "a repeat carries tensors, got " + describe(value));
+      error(DiagnosticCode::E0226, bind.value->span, "a repeat carries tensors, got " + describe(value));
       value = Value();
     }
     if (value.isNumber()) {
@@ -298,15 +300,16 @@ Value Elaborator::evalRepeat(const ast::RepeatExpr &expr) {
   std::optional<AxisRef> axis = resolveAxis(expr.axis);
   std::vector<Value> initial;
   if (!evalCarried(expr, initial) || !axis) return Value();
-  if (!EntryBlock) return failed(Code::E0219, expr.span, "`repeat` is not known at compile time");
-  if (level() >= 8) return failed(Code::E0601, expr.span, "repeats nest deeper than 8");
+  if (!EntryBlock) return failed(DiagnosticCode::E0219, expr.span, "`repeat` is not known at compile time");
+  if (level() >= 8) return failed(DiagnosticCode::E0601, expr.span, "repeats nest deeper than 8");
   noteBatchUse(axis->name, expr.axis.span);
   for (const Level &outer : Levels)
     if (outer.axis == *axis)
-      return failed(Code::E0212, expr.axis.span, "an enclosing repeat runs along `" + axis->name + "` already");
+      return failed(DiagnosticCode::E0212, expr.axis.span,
+                    "an enclosing repeat runs along `" + axis->name + "` already");
   for (auto [bind, value] : llvm::zip(expr.carried, initial))
     if (value.tensor.type().hasAxis(axis->name))
-      return failed(Code::E0226, bind.value->span,
+      return failed(DiagnosticCode::E0226, bind.value->span,
                     "a repeat along `" + axis->name + "` cannot carry a value that has this axis");
 
   pushLevel(*axis, /*isMicro=*/false);
@@ -337,7 +340,7 @@ Value Elaborator::finishRepeat(const ast::RepeatExpr &expr, Value result) {
         if (element == name) value = each;
     Span span = expr.body.result ? expr.body.result->span : expr.body.span;
     if (!value.isArithmetic()) {
-      error(Code::E0226, span, "the body must return the next `" + name + "`")
+      error(DiagnosticCode::E0226, span, "the body must return the next `" + name + "`")
           .help(single ? "the last expression of the body is the next value"
                        : "several carried values are returned as a named tuple: `(" + name + " = …, …)`");
       ok = false;
@@ -348,7 +351,7 @@ Value Elaborator::finishRepeat(const ast::RepeatExpr &expr, Value result) {
     if (built.getType() != type) {
       Tensor before;
       before.value = Levels.back().carried[i];
-      error(Code::E0226, span, "`" + name + "` changes from one layer to the next")
+      error(DiagnosticCode::E0226, span, "`" + name + "` changes from one layer to the next")
           .label(expr.carried[i].value->span, "begins as " + describe(Value(before)))
           .label(span, "goes on as " + describe(value))
           .help("what a repeat carries keeps its axes and type");

@@ -29,7 +29,7 @@ bool Elaborator::parseOverride(StringRef name, StringRef text, Number &number) {
   Value value = evalIn(frame, *expr);
   if (value.isNumber()) return number = value.number, true;
   if (!value.isError())
-    Engine.error(Code::E0502, expr->span, "expected a number for `" + name + "`, got " + describe(value));
+    Engine.error(DiagnosticCode::E0502, expr->span, "expected a number for `" + name + "`, got " + describe(value));
   return false;
 }
 
@@ -49,7 +49,7 @@ void Elaborator::applyOverride(const std::string &name, const std::string &text,
   if (convert(value, current))
     current = value;
   else
-    Engine.error(Code::E0502, "expected " + typeName(current) + " for `" + name + "`, got " + value.str())
+    Engine.error(DiagnosticCode::E0502, "expected " + typeName(current) + " for `" + name + "`, got " + value.str())
         .note("`" + name + "` is declared", bind->name.span);
 }
 
@@ -72,12 +72,12 @@ void Elaborator::resolveSets() {
   for (const std::string &set : Options.sets) {
     auto [name, text] = StringRef(set).split('=');
     if (name.empty() || name.size() == set.size() || text.empty()) {
-      Engine.error(Code::E0505, "malformed `--set " + set + "`").help("write `--set NAME=VALUE`");
+      Engine.error(DiagnosticCode::E0505, "malformed `--set " + set + "`").help("write `--set NAME=VALUE`");
       continue;
     }
     if (Program.hypers.count(name)) continue; // read by resolveHypers
     if (auto dim = Program.dims.find(name); dim != Program.dims.end()) {
-      auto message = Engine.error(Code::E0504, "`" + name + "` is a dim and cannot be set");
+      auto message = Engine.error(DiagnosticCode::E0504, "`" + name + "` is a dim and cannot be set");
       message.note("declared", dim->second.size->span);
       std::vector<StringRef> hypers;
       llvm::StringSet<> seen;
@@ -107,7 +107,7 @@ void Elaborator::resolveHypers() {
     }
     std::vector<StringRef> known;
     for (auto &entry : Program.presets) known.push_back(entry.first);
-    auto message = Engine.error(Code::E0503, "unknown preset `" + name + "`");
+    auto message = Engine.error(DiagnosticCode::E0503, "unknown preset `" + name + "`");
     message.help(known.empty() ? "the file declares no presets" : "the file declares " + llvm::join(known, ", "));
   }
   for (auto &[name, decl] : Program.hypers) {
@@ -132,7 +132,7 @@ void Elaborator::resolveHypers() {
           if (fits && index >= chosen)
             Hypers[name] = *other;
           else if (other && !fits)
-            error(Code::E0502, bind.value->span,
+            error(DiagnosticCode::E0502, bind.value->span,
                   "expected " + typeName(*value) + " for `" + name + "`, got " + other->str())
                 .label(decl.bind->value->span, "the default");
         }
@@ -143,7 +143,8 @@ void Elaborator::resolveHypers() {
   for (auto &[name, preset] : Program.presets)
     for (const ast::Bind &bind : preset->binds)
       if (!Program.hypers.count(bind.name.text)) {
-        auto message = Engine.error(Code::E0501, bind.name.span, "no hyper is called `" + bind.name.text + "`");
+        auto message =
+            Engine.error(DiagnosticCode::E0501, bind.name.span, "no hyper is called `" + bind.name.text + "`");
         std::vector<StringRef> known;
         for (auto &entry : Program.hypers) known.push_back(entry.first);
         if (StringRef nearest = nearestName(bind.name.text, known); !nearest.empty())
@@ -223,12 +224,13 @@ std::vector<std::string> tessera::canonicalAxisOrder(const SourceProgram &progra
 std::optional<int64_t> Elaborator::checkedSize(const Value &value, Span span, StringRef name) {
   if (value.isError()) return std::nullopt;
   if (!value.isNumber()) {
-    error(Code::E0219, span, "the size of `" + name + "` must be known at compile time, got " + describe(value));
+    error(DiagnosticCode::E0219, span,
+          "the size of `" + name + "` must be known at compile time, got " + describe(value));
     return std::nullopt;
   }
   if (value.number.isBool() || !value.number.isWhole() || value.number.asInteger() < 1 ||
       value.number.asInteger() > MaxDimSize) {
-    auto message = error(Code::E0223, span, "`" + name + "` would have size " + value.number.str());
+    auto message = error(DiagnosticCode::E0223, span, "`" + name + "` would have size " + value.number.str());
     message.help(value.number.isFloat() ? "`/` divides real numbers; `//` rounds down to a whole one"
                                         : "sizes are whole numbers from 1");
     return std::nullopt;
@@ -240,7 +242,7 @@ std::optional<int64_t> Elaborator::dimSize(StringRef name, Span use) {
   if (auto override = SizeOverrides.find(name); override != SizeOverrides.end()) return override->second;
   if (auto known = DimSizes.find(name); known != DimSizes.end()) return known->second;
   if (!SizesInProgress.insert(name).second) {
-    error(Code::E0222, use, "the size of `" + name + "` depends on itself");
+    error(DiagnosticCode::E0222, use, "the size of `" + name + "` depends on itself");
     return std::nullopt;
   }
   const DimDecl &decl = Program.dims.find(name)->second;
@@ -275,7 +277,7 @@ std::optional<int64_t> Elaborator::computeDimSize(const DimDecl &decl, Span use)
   auto given = DataSizes.find(name);
   if (given == DataSizes.end()) {
     if (!Program.train) return bound ? std::min<int64_t>(*bound, 8) : 8; // only checked, never run
-    error(Code::E0222, use, "the dim `" + name + "` has no size")
+    error(DiagnosticCode::E0222, use, "the dim `" + name + "` has no size")
         .label(dim.name.span, "declared without a size")
         .help(name == "batch" || name == "seq"
                   ? "write `" + name + " = …` in the data description, or `dim " + name + " = …`"
@@ -283,7 +285,7 @@ std::optional<int64_t> Elaborator::computeDimSize(const DimDecl &decl, Span use)
     return std::nullopt;
   }
   if (bound && given->second.first > *bound) {
-    error(Code::E0223, given->second.second,
+    error(DiagnosticCode::E0223, given->second.second,
           "`" + name + "` = " + Twine(given->second.first) + " is more than " + Twine(*bound))
         .label(given->second.second, "the data gives it this size")
         .label(dim.span, "at most " + Twine(*bound));
@@ -308,11 +310,11 @@ std::optional<Number> Elaborator::closed(const ast::Expr &expr, const Twine &wha
   if (value.isNumber()) return value.number;
   if (value.isTensor()) {
     auto message =
-        error(Code::E0219, expr.span, description + " must be known at compile time, got " + describe(value));
+        error(DiagnosticCode::E0219, expr.span, description + " must be known at compile time, got " + describe(value));
     message.help("compute it from numbers, hypers and dims");
     if (!otherwise.empty()) message.help(otherwise);
   } else if (!value.isError()) {
-    error(Code::E0205, expr.span, description + " must be a number, true or false, got " + describe(value));
+    error(DiagnosticCode::E0205, expr.span, description + " must be a number, true or false, got " + describe(value));
   }
   return std::nullopt;
 }
@@ -322,18 +324,18 @@ Value Elaborator::globalLet(const FileScope &file, StringRef name, const LetDecl
   auto known = Lets.find(definition);
   if (known == Lets.end()) {
     if (!LetsInProgress.insert(definition).second)
-      return failed(Code::E0201, definition->names[0].span, "the value of `" + name + "` depends on itself");
+      return failed(DiagnosticCode::E0201, definition->names[0].span, "the value of `" + name + "` depends on itself");
     Frame frame;
     frame.file = &file;
     frame.scopes.emplace_back();
     Value value = evalIn(frame, *definition->value);
     LetsInProgress.erase(definition);
     if (value.isTensor())
-      value = failed(Code::E0219, definition->value->span,
+      value = failed(DiagnosticCode::E0219, definition->value->span,
                      "a `let` outside functions must be known at compile time, got " + describe(value));
     if (definition->isTuple && !value.isError() &&
         (value.kind != Value::Kind::Tuple || value.elements.size() != definition->names.size()))
-      value = failed(Code::E0227, definition->value->span,
+      value = failed(DiagnosticCode::E0227, definition->value->span,
                      "expected a tuple of " + Twine(definition->names.size()) + " elements, got " + describe(value));
     known = Lets.try_emplace(definition, std::move(value)).first;
   }

@@ -21,7 +21,8 @@ Value Elaborator::evalAs(const ast::AsExpr &expr) {
   Value value = eval(*expr.base);
   if (value.isError()) return value;
   if (!value.isTensor())
-    return failed(Code::E0205, expr.base->span, "only a tensor has axes to rename; this is " + describe(value));
+    return failed(DiagnosticCode::E0205, expr.base->span,
+                  "only a tensor has axes to rename; this is " + describe(value));
   Tensor x = value.tensor;
   // Plain renamings happen at once, so that names may be swapped; they come first.
   llvm::SmallVector<std::string> from, to;
@@ -30,10 +31,10 @@ Value Elaborator::evalAs(const ast::AsExpr &expr) {
     std::optional<AxisRef> old = resolveAxis(renaming.from[0]), fresh = resolveAxis(renaming.to[0]);
     if (!old || !fresh) return Value();
     if (!x.type().hasAxis(old->name))
-      return failed(Code::E0211, renaming.from[0].span,
+      return failed(DiagnosticCode::E0211, renaming.from[0].span,
                     "the value has no axis `" + renaming.from[0].text + "`: it is " + describe(value));
     if (x.type().getSize(old->name) != fresh->size) {
-      error(Code::E0213, renaming.span,
+      error(DiagnosticCode::E0213, renaming.span,
             "`" + renaming.from[0].text + "` has size " + Twine(x.type().getSize(old->name)) + ", `" +
                 renaming.to[0].text + "` has size " + Twine(fresh->size));
       return Value();
@@ -45,7 +46,7 @@ Value Elaborator::evalAs(const ast::AsExpr &expr) {
     bool stays = x.type().hasAxis(to[i]) && !llvm::is_contained(from, to[i]);
     bool twice = llvm::count(to, to[i]) > 1 || llvm::count(from, from[i]) > 1;
     if (stays || twice)
-      return failed(Code::E0213, expr.span,
+      return failed(DiagnosticCode::E0213, expr.span,
                     "the result would have the axis `" + to[i] + "` twice: the value is " + describe(value));
   }
   bool changed = from != to;
@@ -67,7 +68,8 @@ Tensor Elaborator::applyRenaming(Tensor x, const ast::Renaming &renaming) {
     std::optional<AxisRef> axis = resolveAxis(name);
     if (!axis) return Tensor();
     if (!x.type().hasAxis(axis->name))
-      return error(Code::E0211, name.span, "the value has no axis `" + name.text + "`: it is " + describe(Value(x))),
+      return error(DiagnosticCode::E0211, name.span,
+                   "the value has no axis `" + name.text + "`: it is " + describe(Value(x))),
              Tensor();
     from.push_back(*axis);
   }
@@ -76,7 +78,7 @@ Tensor Elaborator::applyRenaming(Tensor x, const ast::Renaming &renaming) {
     std::optional<AxisRef> axis = resolveAxis(name);
     if (!axis) return Tensor();
     if ((x.type().hasAxis(axis->name) && !llvm::is_contained(from, *axis)) || llvm::is_contained(to, *axis))
-      return error(Code::E0213, name.span,
+      return error(DiagnosticCode::E0213, name.span,
                    "the result would have the axis `" + name.text + "` twice: the value is " + describe(Value(x))),
              Tensor();
     to.push_back(*axis);
@@ -84,11 +86,12 @@ Tensor Elaborator::applyRenaming(Tensor x, const ast::Renaming &renaming) {
   }
   for (unsigned i = 0; i < from.size(); ++i) {
     if (llvm::is_contained(llvm::ArrayRef(from).take_front(i), from[i]))
-      return error(Code::E0212, renaming.from[i].span, "the axis `" + from[i].name + "` is listed twice"), Tensor();
+      return error(DiagnosticCode::E0212, renaming.from[i].span, "the axis `" + from[i].name + "` is listed twice"),
+             Tensor();
     size *= x.type().getSize(from[i].name);
   }
   if (size != wanted)
-    return error(Code::E0214, renaming.span,
+    return error(DiagnosticCode::E0214, renaming.span,
                  "sizes do not fit: " + Twine(size) + " on the left of `->`, " + Twine(wanted) + " on the right"),
            Tensor();
   if (from.size() == 1) {
@@ -126,17 +129,18 @@ bool Elaborator::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std:
     Value value = eval(*bind.value);
     if (!axis || value.isError()) return false;
     if (!x.type().hasAxis(axis->name)) {
-      error(Code::E0211, bind.name.span, "the value has no axis `" + bind.name.text + "`")
+      error(DiagnosticCode::E0211, bind.name.span, "the value has no axis `" + bind.name.text + "`")
           .label(expr.base->span, "this is " + describe(Value(x)));
       return false;
     }
     if (llvm::any_of(positions, [&](const Position &p) { return p.axis == *axis; })) {
-      error(Code::E0212, bind.name.span, "the axis `" + bind.name.text + "` is read at two positions");
+      error(DiagnosticCode::E0212, bind.name.span, "the axis `" + bind.name.text + "` is read at two positions");
       return false;
     }
     bool integer = value.isNumber() ? !value.number.isFloat() : value.isTensor() && value.tensor.element().isInteger();
     if (!integer) {
-      auto message = error(Code::E0217, bind.value->span, "a position must be an integer, got " + describe(value));
+      auto message =
+          error(DiagnosticCode::E0217, bind.value->span, "a position must be an integer, got " + describe(value));
       for (auto &[param, isInteger] : ModelIntegers)
         if (isInteger && IsPredict && param->within.text.empty())
           message.label(param->span, "integers, when training")
@@ -149,7 +153,7 @@ bool Elaborator::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std:
     std::optional<Interval> range = rangeOf(value);
     bool proven = range && range->low >= 0 && range->high < axis->size;
     if (!proven && !expr.otherwise) {
-      auto message = error(Code::E0216, bind.value->span,
+      auto message = error(DiagnosticCode::E0216, bind.value->span,
                            "the position may be out of range: `" + bind.name.text + "` has size " + Twine(axis->size));
       message.label(bind.value->span,
                     range ? "lies in " + std::to_string(range->low) + " … " + std::to_string(range->high)
@@ -170,7 +174,8 @@ Value Elaborator::evalIndex(const ast::IndexExpr &expr) {
   Value base = eval(*expr.base);
   if (base.isError()) return base;
   if (!base.isTensor())
-    return failed(Code::E0205, expr.base->span, "only a tensor is read at positions; this is " + describe(base));
+    return failed(DiagnosticCode::E0205, expr.base->span,
+                  "only a tensor is read at positions; this is " + describe(base));
   std::vector<Position> positions;
   if (!evalPositions(expr, base.tensor, positions)) return Value();
   Value otherwise = Number::ofInt(0);
@@ -178,9 +183,10 @@ Value Elaborator::evalIndex(const ast::IndexExpr &expr) {
     otherwise = eval(*expr.otherwise);
     if (otherwise.isError()) return otherwise;
     if (!otherwise.isArithmetic())
-      return failed(Code::E0205, expr.otherwise->span, "expected a value after `else`, got " + describe(otherwise));
+      return failed(DiagnosticCode::E0205, expr.otherwise->span,
+                    "expected a value after `else`, got " + describe(otherwise));
     if (otherwise.isTensor() && !otherwise.tensor.type().isScalar())
-      return failed(Code::E0210, expr.otherwise->span,
+      return failed(DiagnosticCode::E0210, expr.otherwise->span,
                     "the value after `else` must be a scalar, got " + describe(otherwise));
   }
   if (positions.size() == 1)
@@ -230,7 +236,7 @@ Value Elaborator::readAt(const Tensor &x, llvm::ArrayRef<Position> positions, co
       for (AxisAttr axis : position.value.tensor.type().getAxes())
         if (x.type().hasAxis(axis.getName()) && x.type().getSize(axis.getName()) != axis.getSize() &&
             !llvm::is_contained(axes, axis.getName()))
-          return failed(Code::E0208, position.span, "the axis `" + axis.getName() + "` differs in size");
+          return failed(DiagnosticCode::E0208, position.span, "the axis `" + axis.getName() + "` differs in size");
     }
     mlir::Value index = materialize(position.value, I32);
     indices.push_back(index);

@@ -201,7 +201,7 @@ void NameCheck::checkArguments(const ast::CallExpr &call, const ast::Function &f
       given[index] = true;
       continue;
     }
-    E.error(Code::E0206, arg.name.text.empty() ? arg.value->span : arg.name.span,
+    E.error(DiagnosticCode::E0206, arg.name.text.empty() ? arg.value->span : arg.name.span,
             arg.name.text.empty()
                 ? "too many arguments: `" + call.callee.text + "` takes " + Twine(function.params.size())
                 : "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
@@ -209,7 +209,8 @@ void NameCheck::checkArguments(const ast::CallExpr &call, const ast::Function &f
   }
   for (auto [param, isGiven] : llvm::zip(function.params, given))
     if (!isGiven && !param.fallback)
-      E.error(Code::E0206, call.span, "`" + call.callee.text + "` needs an argument for `" + param.name.text + "`");
+      E.error(DiagnosticCode::E0206, call.span,
+              "`" + call.callee.text + "` needs an argument for `" + param.name.text + "`");
 }
 
 //===----------------------------------------------------------------------===//
@@ -243,7 +244,8 @@ void Elaborator::checkUnused() {
       if (auto *model = std::get_if<ast::Model>(&declaration.node))
         NameCheck(*this, *file).check(model->params, nullptr, model->body);
       if (std::holds_alternative<ast::Test>(declaration.node))
-        Engine.warning(Code::E0701, {declaration.span.file, declaration.span.begin, declaration.span.begin + 4},
+        Engine.warning(DiagnosticCode::E0701,
+                       {declaration.span.file, declaration.span.begin, declaration.span.begin + 4},
                        "tests are not run by this version, nor checked");
     }
   }

@@ -33,12 +33,14 @@ mlir::Value Elaborator::materialize(const Value &value, mlir::Type element) {
   if (value.isNumber()) {
     Number number = value.number;
     if (element == I32 && (number.asDouble() < INT32_MIN || number.asDouble() > INT32_MAX)) {
-      error(Code::E0220, Here, "the number " + number.str() + " does not fit 32 bits, which integers in tensors have")
+      error(DiagnosticCode::E0220, Here,
+            "the number " + number.str() + " does not fit 32 bits, which integers in tensors have")
           .help("compute in floats: `float(…)` of the other side, or a number with a point");
       number = Number::ofInt(0);
     }
     if (element == F32 && std::isfinite(number.asDouble()) && !isFiniteF32(number))
-      error(Code::E0220, Here, "the number " + number.str() + " does not fit f32, which floats in tensors have")
+      error(DiagnosticCode::E0220, Here,
+            "the number " + number.str() + " does not fit f32, which floats in tensors have")
           .help("the largest is 3.4e38; infinity is written `inf`");
     return B.scalar(number.asDouble(), element);
   }
@@ -52,7 +54,7 @@ static bool contains(NamedTensorType large, NamedTensorType small) {
 bool Elaborator::checkAlike(const Tensor &a, const Tensor &b, Span span) {
   for (AxisAttr axis : a.type().getAxes())
     if (b.type().hasAxis(axis.getName()) && b.type().getSize(axis.getName()) != axis.getSize()) {
-      error(Code::E0208, span,
+      error(DiagnosticCode::E0208, span,
             "the axis `" + axis.getName() + "` has size " + Twine(axis.getSize()) + " on one side and " +
                 Twine(b.type().getSize(axis.getName())) + " on the other");
       return false;
@@ -73,7 +75,7 @@ bool Elaborator::checkAxes(llvm::ArrayRef<std::pair<const Value *, Span>> operan
   for (NamedTensorType large : types)
     if (llvm::all_of(types, [&](NamedTensorType small) { return contains(large, small); })) return true;
   auto message = error(
-      Code::E0210, operands.front().second,
+      DiagnosticCode::E0210, operands.front().second,
       "`" + what + "` would make an outer product: " +
           (types.size() == 2 ? "neither side's axes contain the other's" : "no operand's axes contain the others'"));
   llvm::SmallVector<AxisAttr> missing;
@@ -108,20 +110,21 @@ Value Elaborator::evalUnary(const ast::UnaryExpr &expr) {
   if (value.isError()) return value;
   bool negate = expr.op == ast::UnaryOp::Negate;
   if (!value.isArithmetic())
-    return failed(Code::E0205, expr.operand->span, "expected a number or tensor, got " + describe(value));
+    return failed(DiagnosticCode::E0205, expr.operand->span, "expected a number or tensor, got " + describe(value));
   if (value.isNumber()) {
     if (!negate && !value.number.isBool())
-      return failed(Code::E0217, expr.operand->span, "`not` needs bools, got " + describe(value));
+      return failed(DiagnosticCode::E0217, expr.operand->span, "`not` needs bools, got " + describe(value));
     if (!negate) return Number::ofBool(value.number.integer == 0);
     if (value.number.isFloat()) return Number::ofFloat(-value.number.real);
-    if (value.number.integer == INT64_MIN) return failed(Code::E0220, expr.span, "the result does not fit 64 bits");
+    if (value.number.integer == INT64_MIN)
+      return failed(DiagnosticCode::E0220, expr.span, "the result does not fit 64 bits");
     return Number::ofInt(-value.number.integer);
   }
   Tensor result = value.tensor;
   result.forgetOrigin();
   if (!negate) {
     if (!result.element().isInteger(1))
-      return failed(Code::E0217, expr.operand->span, "`not` needs bools, got " + describe(value));
+      return failed(DiagnosticCode::E0217, expr.operand->span, "`not` needs bools, got " + describe(value));
     result.value = B.unary<NotOp>(result.value);
     return result;
   }
@@ -196,16 +199,17 @@ static void inferPosition(BinaryOp op, const Value &a, const Value &b, Tensor &r
 Value Elaborator::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, const Value &a, const Value &b) {
   for (auto [value, span] : {std::pair(&a, lhsSpan), std::pair(&b, rhsSpan)})
     if (!value->isArithmetic())
-      return failed(value->kind == Value::Kind::Function ? Code::E0228 : Code::E0205, span,
+      return failed(value->kind == Value::Kind::Function ? DiagnosticCode::E0228 : DiagnosticCode::E0205, span,
                     "`" + spelling(op) + "` needs numbers or tensors, got " + describe(*value));
   bool isLogic = op == BinaryOp::And || op == BinaryOp::Or;
   if (isLogic && commonType({&a, &b}) != I1)
-    return failed(Code::E0217, opSpan,
+    return failed(DiagnosticCode::E0217, opSpan,
                   "`" + spelling(op) + "` needs bools, got " + describe(a) + " and " + describe(b));
   if (a.isNumber() && b.isNumber()) {
     StringRef why;
     if (std::optional<Number> folded = foldBinary(op, a.number, b.number, why)) return *folded;
-    return failed(Code::E0220, opSpan, "`" + a.number.str() + " " + spelling(op) + " " + b.number.str() + "`: " + why);
+    return failed(DiagnosticCode::E0220, opSpan,
+                  "`" + a.number.str() + " " + spelling(op) + " " + b.number.str() + "`: " + why);
   }
   if (a.isTensor() && b.isTensor() && !checkAlike(a.tensor, b.tensor, opSpan)) return Value();
   if (!checkAxes({{&a, lhsSpan}, {&b, rhsSpan}}, spelling(op))) return Value();
@@ -225,7 +229,7 @@ Value Elaborator::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, c
   }
   bool byZero = b.isNumber() && b.number.asDouble() == 0;
   if (byZero && (op == BinaryOp::Div || op == BinaryOp::FloorDiv || op == BinaryOp::Mod))
-    return failed(Code::E0220, opSpan, "division by zero");
+    return failed(DiagnosticCode::E0220, opSpan, "division by zero");
   result.value = buildArithmetic(op, a, b);
   if (result.element().isInteger(32)) inferPosition(op, a, b, result);
   return result;

@@ -152,7 +152,7 @@ bool Elaborator::parameterInit(const ast::ParamStmt &stmt, Parameter &parameter)
   if (name == "normal" || name == "uniform") {
     unsigned wanted = name == "normal" ? 1 : 2;
     if (call->axes || call->args.size() != wanted) {
-      error(Code::E0303, stmt.init->span,
+      error(DiagnosticCode::E0303, stmt.init->span,
             "`" + name + "` takes " + (wanted == 1 ? "the deviation" : "two bounds") + " here")
           .help(wanted == 1 ? "write `normal(0.02)`" : "write `uniform(-0.1, 0.1)`");
       return false;
@@ -162,7 +162,7 @@ bool Elaborator::parameterInit(const ast::ParamStmt &stmt, Parameter &parameter)
     if (!first || !second) return false;
     double low = wanted == 2 ? first->asDouble() : 0;
     if (!(low <= second->asDouble()) || !isFiniteF32(*first) || !isFiniteF32(*second)) {
-      error(Code::E0303, stmt.init->span, "`" + Engine.sources().text(stmt.init->span) + "` draws no numbers")
+      error(DiagnosticCode::E0303, stmt.init->span, "`" + Engine.sources().text(stmt.init->span) + "` draws no numbers")
           .help(wanted == 1 ? "the deviation is a number of f32 from 0"
                             : "the bounds are numbers of f32, the lower one first");
       return false;
@@ -179,7 +179,7 @@ bool Elaborator::parameterInit(const ast::ParamStmt &stmt, Parameter &parameter)
     return false;
   }
   if (!isFiniteF32(*value)) {
-    error(Code::E0303, stmt.init->span, "the initial value " + value->str() + " is no number of f32");
+    error(DiagnosticCode::E0303, stmt.init->span, "the initial value " + value->str() + " is no number of f32");
     return false;
   }
   parameter.low = value->asDouble();
@@ -194,7 +194,7 @@ bool Elaborator::declareParameters(const ast::ParamStmt &stmt) {
 
 bool Elaborator::buildParameters(const ast::ParamStmt &stmt) {
   if (!Current->mayHaveParameters) {
-    error(Code::E0302, stmt.names[0].span, "parameters belong to a model; this call is outside of one");
+    error(DiagnosticCode::E0302, stmt.names[0].span, "parameters belong to a model; this call is outside of one");
     return false;
   }
   std::optional<std::vector<AxisRef>> axes = resolveAxes(stmt.axes);
@@ -202,7 +202,7 @@ bool Elaborator::buildParameters(const ast::ParamStmt &stmt) {
   for (const Level &outer : Levels) {
     if (outer.isMicro) continue;
     if (llvm::is_contained(*axes, outer.axis)) {
-      error(Code::E0212, stmt.axes.span,
+      error(DiagnosticCode::E0212, stmt.axes.span,
             "parameters inside `repeat[" + outer.axis.name + "]` get the axis `" + outer.axis.name + "` by themselves");
       return false;
     }
@@ -222,7 +222,8 @@ bool Elaborator::buildParameters(const ast::ParamStmt &stmt) {
     parameter.declared = name.span;
     if (!parameterInit(stmt, parameter)) return false;
     if (parameter.path == "step" || parameter.path == "seed") {
-      error(Code::E0202, name.span, "`" + name.text + "` names a counter of the training").help("choose another name");
+      error(DiagnosticCode::E0202, name.span, "`" + name.text + "` names a counter of the training")
+          .help("choose another name");
       return false;
     }
     Declared declared{name.span, {}};
@@ -234,7 +235,8 @@ bool Elaborator::buildParameters(const ast::ParamStmt &stmt) {
       auto [second, first] = std::mismatch(declared.calls.begin(), declared.calls.end(), seen->second.calls.begin(),
                                            seen->second.calls.end());
       bool part = second != declared.calls.end() && first != seen->second.calls.end();
-      error(Code::E0301, part ? second->first : name.span, "two parameters have the path `" + parameter.path + "`")
+      error(DiagnosticCode::E0301, part ? second->first : name.span,
+            "two parameters have the path `" + parameter.path + "`")
           .label(part ? second->first : name.span, "second")
           .label(part ? first->first : seen->second.span, "first")
           .help(part ? "label one of the calls: `second: " + second->second + "(…)`" : Twine("choose another name"));
@@ -246,7 +248,8 @@ bool Elaborator::buildParameters(const ast::ParamStmt &stmt) {
       StringRef key = owned->path;
       known = Parameters.insert({key, std::move(owned)}).first;
     } else if (known->second->type != parameter.type) {
-      error(Code::E0303, stmt.axes.span, "the shape of `" + parameter.path + "` depends on the size of the batch");
+      error(DiagnosticCode::E0303, stmt.axes.span,
+            "the shape of `" + parameter.path + "` depends on the size of the batch");
       return false;
     }
     ok &= define(name, parameterValue(*known->second, level()));

@@ -91,13 +91,13 @@ Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
       continue;
     }
     if (!value.isError() && !value.isTensor()) {
-      error(Code::E0205, factor->span, "`*` needs numbers or tensors, got " + describe(value));
+      error(DiagnosticCode::E0205, factor->span, "`*` needs numbers or tensors, got " + describe(value));
       ok = false;
     }
     tensors.push_back({std::move(value), factor->span});
   }
   if (!ok) return Value();
-  if (tensors.empty()) return failed(Code::E0211, call.span, "a number has no axes to sum over");
+  if (tensors.empty()) return failed(DiagnosticCode::E0211, call.span, "a number has no axes to sum over");
   llvm::SmallVector<const Value *> values;
   for (unsigned i = 0; i < tensors.size(); ++i) {
     values.push_back(&tensors[i].first);
@@ -125,8 +125,8 @@ Value Elaborator::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
   for (const AxisRef &axis : given) {
     over.push_back(axis.name);
     if (llvm::any_of(united, [&](AxisAttr a) { return a.getName() == axis.name; })) continue;
-    auto message =
-        error(Code::E0211, call.axes->span, "nothing to sum over: no factor has the axis `" + axis.name + "`");
+    auto message = error(DiagnosticCode::E0211, call.axes->span,
+                         "nothing to sum over: no factor has the axis `" + axis.name + "`");
     for (auto &[value, span] : tensors) message.label(span, describeAxes(value.tensor.type()));
     return Value();
   }
@@ -173,10 +173,12 @@ Value Elaborator::reduceMean(const Tensor &x, llvm::ArrayRef<StringRef> over, co
   mlir::Value weight;
   if (mask) {
     if (!mask->isTensor())
-      return failed(Code::E0217, span, "the weights after `where =` must be a tensor, got " + describe(*mask));
+      return failed(DiagnosticCode::E0217, span,
+                    "the weights after `where =` must be a tensor, got " + describe(*mask));
     for (AxisAttr axis : mask->tensor.type().getAxes())
       if (!x.type().hasAxis(axis.getName()))
-        return failed(Code::E0210, span, "the weights have the axis `" + axis.getName() + "`, the value has not");
+        return failed(DiagnosticCode::E0210, span,
+                      "the weights have the axis `" + axis.getName() + "`, the value has not");
     weight = materialize(*mask, F32);
     if (MicroBatches > 1 && hasRowAxis(over)) return unsupported(span, "`where =` under accumulation is");
   }
@@ -218,28 +220,30 @@ mlir::Value Elaborator::leastOf(ReduceKind kind, mlir::Value like) {
 Value Elaborator::builtinReduce(StringRef name, const ast::CallExpr &call,
                                 const std::optional<std::vector<AxisRef>> &given) {
   if (!call.axes && !given) {
-    error(Code::E0207, call.callee.span, "`" + name + "` needs the axes to reduce")
+    error(DiagnosticCode::E0207, call.callee.span, "`" + name + "` needs the axes to reduce")
         .help("write `" + name + "[a, b](x)`; `..` is all of them");
     return Value();
   }
   bool isMean = name == "mean";
   if (call.args.empty() || call.args.size() > (isMean ? 2 : 1) || !call.args[0].name.text.empty() ||
       (call.args.size() == 2 && call.args[1].name.text != "where"))
-    return failed(Code::E0206, call.span,
+    return failed(DiagnosticCode::E0206, call.span,
                   "`" + name + "` takes one value" + (isMean ? " and perhaps `where = weights`" : ""));
   llvm::SmallVector<const ast::Expr *> factors;
   collectFactors(*call.args[0].value, factors);
   if (name == "sum" && factors.size() > 1 && call.axes) return sumOfProduct(call, factors);
   Value x = eval(*call.args[0].value);
   if (x.isError()) return x;
-  if (!x.isTensor()) return failed(Code::E0211, call.args[0].value->span, describe(x) + " has no axes to reduce");
+  if (!x.isTensor())
+    return failed(DiagnosticCode::E0211, call.args[0].value->span, describe(x) + " has no axes to reduce");
   std::optional<std::vector<AxisRef>> axes = call.axes ? resolveAxes(*call.axes, &x.tensor) : given;
   if (!axes) return Value();
   llvm::SmallVector<StringRef> over;
   for (const AxisRef &axis : *axes) {
     over.push_back(axis.name);
     if (x.tensor.type().hasAxis(axis.name)) continue;
-    error(Code::E0211, call.axes ? call.axes->span : call.callee.span, "the value has no axis `" + axis.name + "`")
+    error(DiagnosticCode::E0211, call.axes ? call.axes->span : call.callee.span,
+          "the value has no axis `" + axis.name + "`")
         .label(call.args[0].value->span, "this is " + describe(x));
     return Value();
   }

@@ -61,7 +61,7 @@ FileScope &Loader::addFile(unsigned file, bool isLibrary) {
 bool Loader::declare(FileScope &scope, const ast::Name &name) {
   auto [entry, isNew] = Names[&scope].try_emplace(name.text, name.span);
   if (!isNew)
-    Engine.error(Code::E0202, name.span, "`" + name.text + "` is declared twice")
+    Engine.error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice")
         .label(name.span, "declared again")
         .label(entry->second, "first declared here");
   return isNew;
@@ -69,7 +69,7 @@ bool Loader::declare(FileScope &scope, const ast::Name &name) {
 
 bool Loader::onlyInMain(FileScope &scope, Span span, StringRef what) {
   if (&scope == Program.files.front().get()) return true;
-  Engine.error(Code::E0806, span, "a used file cannot hold " + what)
+  Engine.error(DiagnosticCode::E0806, span, "a used file cannot hold " + what)
       .help("only the file that is compiled describes a model and its training");
   return false;
 }
@@ -77,7 +77,7 @@ bool Loader::onlyInMain(FileScope &scope, Span span, StringRef what) {
 void Loader::collect(FileScope &scope, const ast::Hyper &hyper) {
   for (const ast::Bind &bind : hyper.binds)
     if (declare(scope, bind.name) && !Program.hypers.insert({bind.name.text, {&bind, &scope}}).second)
-      Engine.error(Code::E0202, bind.name.span, "two files declare the hyper `" + bind.name.text + "`")
+      Engine.error(DiagnosticCode::E0202, bind.name.span, "two files declare the hyper `" + bind.name.text + "`")
           .label(bind.name.span, "declared again")
           .label(Program.hypers[bind.name.text].bind->name.span, "first declared here");
 }
@@ -91,7 +91,7 @@ void Loader::collect(FileScope &scope, const ast::DimStmt &dims) {
     if (entry->second.size->kind == ast::DimSize::Kind::FromInputs)
       entry->second = {&size, &scope};
     else
-      Engine.error(Code::E0202, size.name.span, "two files give the dim `" + size.name.text + "` a size")
+      Engine.error(DiagnosticCode::E0202, size.name.span, "two files give the dim `" + size.name.text + "` a size")
           .label(size.name.span, "declared again")
           .label(entry->second.size->name.span, "first declared here")
           .help("write `dim " + size.name.text + "` without a size in the used file");
@@ -110,13 +110,13 @@ void Loader::collect(FileScope &scope, const ast::Function &function) {
 
 void Loader::collect(FileScope &scope, const ast::Preset &preset) {
   if (onlyInMain(scope, preset.name.span, "a preset") && !Program.presets.insert({preset.name.text, &preset}).second)
-    Engine.error(Code::E0202, preset.name.span, "the preset `" + preset.name.text + "` is declared twice");
+    Engine.error(DiagnosticCode::E0202, preset.name.span, "the preset `" + preset.name.text + "` is declared twice");
 }
 
 void Loader::collect(FileScope &scope, const ast::Model &model) {
   if (!onlyInMain(scope, model.name.span, "a model") || !declare(scope, model.name)) return;
   if (Program.model)
-    Engine.error(Code::E0202, model.name.span, "a file describes one model")
+    Engine.error(DiagnosticCode::E0202, model.name.span, "a file describes one model")
         .label(model.name.span, "a second one")
         .label(Program.model->name.span, "the first one");
   else
@@ -126,7 +126,7 @@ void Loader::collect(FileScope &scope, const ast::Model &model) {
 void Loader::collect(FileScope &scope, const ast::Train &train) {
   if (!onlyInMain(scope, train.span, "a training description")) return;
   if (Program.train)
-    Engine.error(Code::E0202, train.model.span, "a file describes one training")
+    Engine.error(DiagnosticCode::E0202, train.model.span, "a file describes one training")
         .label(train.model.span, "a second one")
         .label(Program.train->model.span, "the first one");
   else
@@ -158,14 +158,14 @@ void Loader::take(FileScope &scope, const ast::Name &name, FunctionDecl found, l
     if (declare(scope, name)) scope.functions[name.text] = found;
     return;
   }
-  auto message = Engine.error(Code::E0802, name.span, from + " has no function `" + name.text + "`");
+  auto message = Engine.error(DiagnosticCode::E0802, name.span, from + " has no function `" + name.text + "`");
   StringRef nearest = nearestName(name.text, offered);
   if (!nearest.empty()) message.help("did you mean `" + nearest + "`?");
 }
 
 void Loader::useLibrary(FileScope &scope, const ast::Use &use) {
   if (use.library.text != "nn") {
-    Engine.error(Code::E0801, use.source, "unknown library `" + use.library.text + "`")
+    Engine.error(DiagnosticCode::E0801, use.source, "unknown library `" + use.library.text + "`")
         .help("the library is called `nn`; a file is named in quotes: `use \"" + use.library.text + ".tsr\": …`");
     return;
   }
@@ -188,31 +188,31 @@ void Loader::useLibrary(FileScope &scope, const ast::Use &use) {
 
 /// Finds the file of a `use`: below the model's folder, also when links are followed.
 FileScope *Loader::loadUsed(const ast::Use &use, StringRef fromName) {
-  auto refuse = [&](Code code, const Twine &message) {
+  auto refuse = [&](DiagnosticCode code, const Twine &message) {
     Engine.error(code, use.source, message);
     return nullptr;
   };
   namespace path = llvm::sys::path;
-  if (!IsFile) return refuse(Code::E0804, "a text that is in no file cannot use files");
+  if (!IsFile) return refuse(DiagnosticCode::E0804, "a text that is in no file cannot use files");
   llvm::SmallVector<StringRef> parts;
   StringRef(use.file).split(parts, '/');
   if (path::is_absolute(use.file) || llvm::is_contained(parts, ".."))
-    return refuse(Code::E0803, "`" + use.file + "` lies outside the model's folder");
+    return refuse(DiagnosticCode::E0803, "`" + use.file + "` lies outside the model's folder");
   llvm::SmallString<256> full(Folder), real, realFolder;
   path::append(full, use.file);
   if (llvm::sys::fs::real_path(full, real) || llvm::sys::fs::real_path(Folder.empty() ? "." : Folder, realFolder))
-    return refuse(Code::E0804, "cannot find `" + use.file + "`");
+    return refuse(DiagnosticCode::E0804, "cannot find `" + use.file + "`");
   if (!real.str().starts_with((realFolder + "/").str()))
-    return refuse(Code::E0803, "`" + use.file + "` lies outside the model's folder");
+    return refuse(DiagnosticCode::E0803, "`" + use.file + "` lies outside the model's folder");
   if (FileScope *known = Loaded.lookup(real)) {
     if (llvm::is_contained(Loading, known))
-      return refuse(Code::E0805, "`" + use.file + "` uses this file, directly or through others");
+      return refuse(DiagnosticCode::E0805, "`" + use.file + "` uses this file, directly or through others");
     return known;
   }
   std::string problem;
   std::unique_ptr<llvm::MemoryBuffer> buffer = readTextFile(full, MaxFileSize + 1, problem);
-  if (!buffer) return refuse(Code::E0804, "cannot read `" + use.file + "`: " + problem);
-  if (Loaded.size() >= 64) return refuse(Code::E0804, "more than 64 files are used");
+  if (!buffer) return refuse(DiagnosticCode::E0804, "cannot read `" + use.file + "`: " + problem);
+  if (Loaded.size() >= 64) return refuse(DiagnosticCode::E0804, "more than 64 files are used");
   FileScope &scope = addFile(Engine.sources().add(std::move(buffer), full), false);
   Loaded[real] = &scope;
   Loading.push_back(&scope);
@@ -256,7 +256,7 @@ void Loader::checkParams(const std::vector<ast::Param> &params, const ast::Axes 
   auto check = [&](const ast::Name &name, bool mayRepeat) {
     if (name.text.empty()) return;
     if (auto dim = Program.dims.find(name.text); dim != Program.dims.end()) {
-      Engine.error(Code::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name")
+      Engine.error(DiagnosticCode::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name")
           .label(name.span, "this would hide it")
           .label(dim->second.size->name.span, "the dim")
           .help("choose another name");
@@ -264,7 +264,7 @@ void Loader::checkParams(const std::vector<ast::Param> &params, const ast::Axes 
     }
     auto [entry, isNew] = seen.try_emplace(name.text, name.span);
     if (!isNew && !mayRepeat)
-      Engine.error(Code::E0202, name.span, "`" + name.text + "` is declared twice")
+      Engine.error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice")
           .label(name.span, "declared again")
           .label(entry->second, "first declared here");
   };

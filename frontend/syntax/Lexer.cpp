@@ -200,7 +200,7 @@ void Lexer::lexNumber() {
   if (isNamePart(peek())) {
     size_t wrong = Pos;
     while (isNamePart(peek())) ++Pos;
-    Engine.error(Code::E0103, spanFrom(begin), "malformed number `" + Text.slice(begin, Pos) + "`")
+    Engine.error(DiagnosticCode::E0103, spanFrom(begin), "malformed number `" + Text.slice(begin, Pos) + "`")
         .label(spanFrom(wrong), "not part of a number")
         .help("numbers look like 12, 50_257, 0.02 or 6e-4; a name cannot begin with a digit");
   }
@@ -215,7 +215,8 @@ void Lexer::lexString() {
   if (peek() == '"')
     ++Pos;
   else
-    Engine.error(Code::E0102, spanFrom(begin), "string without an end").help("close it with `\"` on the same line");
+    Engine.error(DiagnosticCode::E0102, spanFrom(begin), "string without an end")
+        .help("close it with `\"` on the same line");
   push(TokenKind::String, begin, content);
 }
 
@@ -230,7 +231,7 @@ void Lexer::lexUnknown() {
   while (Pos < Text.size() && (static_cast<unsigned char>(peek()) & 0xC0) == 0x80) ++Pos;
   StringRef text = Text.slice(begin, Pos);
   bool printable = text.size() > 1 || llvm::isPrint(text[0]);
-  auto message = Engine.error(Code::E0101, spanFrom(begin),
+  auto message = Engine.error(DiagnosticCode::E0101, spanFrom(begin),
                               printable ? "unexpected character `" + text + "`"
                                         : "unexpected byte 0x" + llvm::utohexstr(static_cast<unsigned char>(text[0])));
   if (text == "−" || text == "–") message.help("write `-`");
@@ -288,7 +289,7 @@ void Lexer::lexPunctuation() {
 std::vector<Token> Lexer::run() {
   if (Text.size() > MaxFileSize) {
     // Without a place: its line may be all of the file.
-    Engine.error(Code::E0104, "`" + Engine.sources()[File].name() + "` is too large")
+    Engine.error(DiagnosticCode::E0104, "`" + Engine.sources()[File].name() + "` is too large")
         .help("a model file has at most 4 MiB; is this data?");
     Pos = Text.size();
   }

@@ -73,7 +73,7 @@ ExprPtr Parser::parseBinary(unsigned minPrecedence) {
     std::optional<Operator> op = binaryOperator(peek());
     if (!op || op->precedence < minPrecedence) break;
     if (op->precedence == ComparisonPrecedence && compared) {
-      Engine.error(Code::E0113, peek().span, "comparisons cannot be chained")
+      Engine.error(DiagnosticCode::E0113, peek().span, "comparisons cannot be chained")
           .help("write `a < b and b < c` instead of `a < b < c`");
       return nullptr;
     }
@@ -124,7 +124,7 @@ ExprPtr Parser::parsePostfix() {
   while (expr) {
     if (at(TokenKind::LeftBracket)) {
       if (!startsIndex()) {
-        Engine.error(Code::E0114, peek().span, "brackets after a value need `axis = position`")
+        Engine.error(DiagnosticCode::E0114, peek().span, "brackets after a value need `axis = position`")
             .label(expr->span, "a value")
             .help("read at a position with `x[seq = 3]`; rename an axis with `x as [seq -> key]`");
         return nullptr;
@@ -195,7 +195,7 @@ ExprPtr Parser::parseAs(ExprPtr base) {
       return nullptr;
     renaming.span = since(first);
     if (renaming.from.size() > 1 && renaming.to.size() > 1) {
-      Engine.error(Code::E0115, renaming.span, "either side of `->` may be a group, not both")
+      Engine.error(DiagnosticCode::E0115, renaming.span, "either side of `->` may be a group, not both")
           .help("merge first, then split: `x as [(a, b) -> c] as [c -> (d, e)]`");
       return nullptr;
     }
@@ -228,7 +228,7 @@ ExprPtr Parser::parseNumber() {
   if (looksInteger && !StringRef(digits).getAsInteger(10, integer)) node->integer = integer;
   bool malformed = StringRef(digits).getAsDouble(node->value, /*AllowInexact=*/true);
   if ((looksInteger && !node->integer) || (!malformed && !std::isfinite(node->value)))
-    Engine.error(Code::E0106, token.span, "number is too large");
+    Engine.error(DiagnosticCode::E0106, token.span, "number is too large");
   return node;
 }
 
@@ -298,7 +298,7 @@ bool Parser::parseArguments(std::vector<Argument> &args) {
       arg.name = takeWord();
       take();
     } else if (!args.empty() && !args.back().name.text.empty()) {
-      Engine.error(Code::E0116, peek().span, "a positional argument cannot follow a named one")
+      Engine.error(DiagnosticCode::E0116, peek().span, "a positional argument cannot follow a named one")
           .label(args.back().name.span, "named here");
       return false;
     }
@@ -318,7 +318,7 @@ ExprPtr Parser::parseParenthesised() {
   if (node->elements.size() == 1 && node->elements[0].name.text.empty() && !trailingComma)
     return std::move(node->elements[0].value);
   if (node->elements.empty()) {
-    Engine.error(Code::E0117, since(first), "empty parentheses");
+    Engine.error(DiagnosticCode::E0117, since(first), "empty parentheses");
     return nullptr;
   }
   for (const Argument &element : node->elements) node->height = std::max(node->height, element.value->height + 1);

@@ -43,17 +43,17 @@ bool Parser::parseBlockEntry(Block &block) {
   Token first = peek();
   if (block.result) {
     // What looked like the result was not the last entry.
-    Engine.error(Code::E0120, block.result->span, "the value of this expression is not used")
+    Engine.error(DiagnosticCode::E0120, block.result->span, "the value of this expression is not used")
         .help("name it with `let`, or remove it; only a block's last entry is its result");
     block.result = nullptr;
   }
   if (at(TokenKind::Name) && peek(1).kind == TokenKind::Assign && !isReserved(peek().text)) {
-    Engine.error(Code::E0110, peek().span, "`" + peek().text + "` is given a value without `let`")
+    Engine.error(DiagnosticCode::E0110, peek().span, "`" + peek().text + "` is given a value without `let`")
         .help("write `let " + peek().text + " = …`; a name is given a value once");
     return false;
   }
   if (atWord("return") && (peek(1).kind == TokenKind::Name || peek(1).kind == TokenKind::Number)) {
-    Engine.error(Code::E0110, peek().span, "the language has no `return`")
+    Engine.error(DiagnosticCode::E0110, peek().span, "the language has no `return`")
         .help("a block's last entry is its result: write the expression alone");
     return false;
   }
@@ -68,7 +68,7 @@ bool Parser::parseBlockEntry(Block &block) {
 void Parser::checkBlockEnd(Block &block, bool wantsResult) {
   if (wantsResult && !block.result) {
     Span end{block.span.file, block.span.end - 1, block.span.end};
-    Engine.error(Code::E0121, end, "the block ends without a result")
+    Engine.error(DiagnosticCode::E0121, end, "the block ends without a result")
         .label(end, "expected an expression before this")
         .help("the last entry of a block is the expression that it returns");
   }
@@ -153,7 +153,7 @@ bool Parser::parseParamStmt(ParamStmt &stmt) {
   if (!at(TokenKind::LeftBracket)) return unexpected("`[` and the axes of the " + word);
   if (!parseAxes(stmt.axes)) return false;
   if (at(TokenKind::Comma)) {
-    Engine.error(Code::E0112, peek().span, "a `" + word + "` statement declares one shape")
+    Engine.error(DiagnosticCode::E0112, peek().span, "a `" + word + "` statement declares one shape")
         .help("begin a new statement: `" + word + " …`");
     return false;
   }

@@ -35,7 +35,7 @@ bool Parser::unexpected(const Twine &expected) {
   const Token &token = peek();
   std::string got = at(TokenKind::Name) ? ("`" + token.text + "`").str() : describe(token.kind).str();
   if (at(TokenKind::Number) || at(TokenKind::String)) got += (" `" + token.text.substr(0, 40) + "`").str();
-  auto message = Engine.error(Code::E0110, token.span, "expected " + expected + ", got " + got);
+  auto message = Engine.error(DiagnosticCode::E0110, token.span, "expected " + expected + ", got " + got);
   // What other languages write.
   auto before = [&](size_t count) { return Pos >= count ? Tokens[Pos - count].kind : TokenKind::EndOfFile; };
   bool isComment = at(TokenKind::Name) && before(1) == TokenKind::Name && before(2) == TokenKind::SlashSlash;
@@ -60,7 +60,9 @@ Name Parser::takeWord() {
 bool Parser::expectName(Name &name, const Twine &what) {
   if (!at(TokenKind::Name)) return unexpected(what);
   if (isReserved(peek().text)) {
-    Engine.error(Code::E0111, peek().span, "`" + peek().text + "` is a word of the language and cannot be a name")
+    Engine
+        .error(DiagnosticCode::E0111, peek().span,
+               "`" + peek().text + "` is a word of the language and cannot be a name")
         .help("choose another name, such as `" + peek().text + "_`");
     return false;
   }
@@ -104,7 +106,7 @@ bool Parser::endStatement() {
 }
 
 bool Parser::tooDeep(Span span) {
-  Engine.error(Code::E0105, span, "nesting is deeper than " + Twine(MaxNesting))
+  Engine.error(DiagnosticCode::E0105, span, "nesting is deeper than " + Twine(MaxNesting))
       .help("name parts of the expression with `let`; a chain such as `a + b + …` counts as nested too");
   // The rest would only repeat the message.
   Pos = Tokens.size() - 1;
@@ -239,7 +241,7 @@ bool Parser::parseParam(Param &param) {
   Token first = peek();
   if (!expectName(param.name, "a parameter's name")) return false;
   if (at(TokenKind::Colon)) {
-    Engine.error(Code::E0110, peek().span, "axes follow the name without `:`")
+    Engine.error(DiagnosticCode::E0110, peek().span, "axes follow the name without `:`")
         .help("write `" + param.name.text + "[…]`, or `" + param.name.text + "` alone for a number");
     return false;
   }

@@ -10,13 +10,13 @@ using llvm::Twine;
 
 void Elaborator::giveSize(StringRef dim, int64_t size, Span span) {
   if (!Program.dims.count(dim)) {
-    error(Code::E0204, span, "the data gives a size to `" + dim + "`, which is no dim")
+    error(DiagnosticCode::E0204, span, "the data gives a size to `" + dim + "`, which is no dim")
         .help("declare it: `dim " + dim + "`");
     return;
   }
   auto [entry, isNew] = DataSizes.insert({dim, {size, span}});
   if (!isNew && entry->second.first != size)
-    error(Code::E0410, span, "two data sources give `" + dim + "` different sizes")
+    error(DiagnosticCode::E0410, span, "two data sources give `" + dim + "` different sizes")
         .label(entry->second.second, "the other one");
 }
 
@@ -31,7 +31,7 @@ bool Elaborator::pathsOf(const ast::Expr &expr, std::vector<std::string> &paths)
   if (tuple)
     for (const ast::Argument &element : tuple->elements)
       ok &= element.name.text.empty() && llvm::isa<ast::StringExpr>(*element.value) && pathsOf(*element.value, paths);
-  if (!ok) error(Code::E0410, expr.span, "expected a file's name in quotes, or several in parentheses");
+  if (!ok) error(DiagnosticCode::E0410, expr.span, "expected a file's name in quotes, or several in parentheses");
   return ok;
 }
 
@@ -42,18 +42,18 @@ bool Elaborator::fieldArgument(DataSource &source, DataField &field, const ast::
   if (name == "column" && source.format == "csv") {
     std::optional<Number> column = closed(*arg.value, "a column");
     if (column && (!column->isWhole() || column->asInteger() < 0 || column->asInteger() > 1'000'000))
-      return error(Code::E0410, arg.value->span, "columns are numbered from 0"), false;
+      return error(DiagnosticCode::E0410, arg.value->span, "columns are numbered from 0"), false;
     if (column) field.column = column->asInteger();
     return column.has_value();
   }
   if (name == "below" && field.isInteger) {
     std::optional<Number> below = closed(*arg.value, "the bound");
     if (below && (!below->isWhole() || below->asInteger() < 1 || below->asInteger() > INT32_MAX))
-      return error(Code::E0410, arg.value->span, "the bound must be a whole number from 1"), false;
+      return error(DiagnosticCode::E0410, arg.value->span, "the bound must be a whole number from 1"), false;
     if (below) field.below = below->asInteger();
     return below.has_value();
   }
-  error(Code::E0410, arg.name.text.empty() ? arg.value->span : arg.name.span,
+  error(DiagnosticCode::E0410, arg.name.text.empty() ? arg.value->span : arg.name.span,
         "a field of " + source.format + " has no argument `" + name + "`")
       .help(source.format == "csv" ? "its arguments are `column` and, for integers, `below`"
                                    : "its arguments are `train`, `val` and, for integers, `below`");
@@ -64,7 +64,7 @@ bool Elaborator::fieldArgument(DataSource &source, DataField &field, const ast::
 bool Elaborator::describeField(DataSource &source, const ast::Argument &arg) {
   auto *call = llvm::dyn_cast<ast::CallExpr>(arg.value.get());
   if (!call || (call->callee.text != "float" && call->callee.text != "int")) {
-    error(Code::E0410, arg.value->span, "`" + arg.name.text + "` must describe a field")
+    error(DiagnosticCode::E0410, arg.value->span, "`" + arg.name.text + "` must describe a field")
         .help("write `" + arg.name.text + " = float[axis](…)` or `" + arg.name.text + " = int(…)`");
     return false;
   }
@@ -77,7 +77,7 @@ bool Elaborator::describeField(DataSource &source, const ast::Argument &arg) {
     if (!axes) return false;
     field.axes = std::move(*axes);
     if (llvm::any_of(field.axes, [](const AxisRef &axis) { return axis.name == "batch"; })) {
-      error(Code::E0212, call->axes->span, "`" + arg.name.text + "` has the axis `batch` by itself")
+      error(DiagnosticCode::E0212, call->axes->span, "`" + arg.name.text + "` has the axis `batch` by itself")
           .help("name the axes within a row only");
       return false;
     }
@@ -85,10 +85,13 @@ bool Elaborator::describeField(DataSource &source, const ast::Argument &arg) {
   for (const ast::Argument &each : call->args)
     if (!fieldArgument(source, field, each)) return false;
   if (source.format == "csv" && !field.column)
-    return error(Code::E0410, call->span, "which column does `" + field.name + "` begin at?").help("add `column = 0`"),
+    return error(DiagnosticCode::E0410, call->span, "which column does `" + field.name + "` begin at?")
+               .help("add `column = 0`"),
            false;
   if (source.format != "csv" && field.train.empty())
-    return error(Code::E0410, call->span, "which file is `" + field.name + "` in?").help("add `train = \"…\"`"), false;
+    return error(DiagnosticCode::E0410, call->span, "which file is `" + field.name + "` in?")
+               .help("add `train = \"…\"`"),
+           false;
   source.fields.push_back(std::move(field));
   return true;
 }
@@ -102,7 +105,7 @@ bool tessera::isSourceNumber(const DataSource &source, StringRef name) {
 bool Elaborator::sourceNumber(DataSource &source, StringRef name, const Value &value, Span span) {
   auto wrong = [&](const Twine &expected) {
     if (!value.isError())
-      error(Code::E0410, span, "expected " + expected + " for `" + name + "`, got " + describe(value));
+      error(DiagnosticCode::E0410, span, "expected " + expected + " for `" + name + "`, got " + describe(value));
     return false;
   };
   if (name == "batch" || name == "seq") {
@@ -135,7 +138,7 @@ bool Elaborator::sourceArgument(DataSource &source, const ast::Argument &arg) {
   bool isText = source.format == "text" || source.format == "tokens";
   bool hasFiles = isText || source.format == "csv";
   if (name.empty())
-    return error(Code::E0410, arg.value->span, "the arguments of `" + source.format + "` are named")
+    return error(DiagnosticCode::E0410, arg.value->span, "the arguments of `" + source.format + "` are named")
                .help("write `train = \"…\"`"),
            false;
   if (name == "train" && hasFiles) return pathsOf(*arg.value, source.train);
@@ -146,7 +149,7 @@ bool Elaborator::sourceArgument(DataSource &source, const ast::Argument &arg) {
     return sourceNumber(source, name, value, span);
   }
   if (!isText && llvm::isa<ast::CallExpr>(*arg.value)) return describeField(source, arg);
-  auto message = error(Code::E0410, arg.name.span, "`" + source.format + "` has no argument `" + name + "`");
+  auto message = error(DiagnosticCode::E0410, arg.name.span, "`" + source.format + "` has no argument `" + name + "`");
   std::vector<StringRef> known{"val", "batch", "shuffle"};
   if (hasFiles) known.push_back("train");
   if (isText) known.push_back("seq");
@@ -174,7 +177,9 @@ void Elaborator::warnOfOverlaps(const DataSource &source) {
   for (auto [i, field] : llvm::enumerate(source.fields))
     for (const DataField &earlier : llvm::ArrayRef(source.fields).take_front(i))
       if (field.column && earlier.column && *field.column < end(earlier) && *earlier.column < end(field))
-        Engine.warning(Code::E0410, field.span, "`" + field.name + "` shares columns with `" + earlier.name + "`")
+        Engine
+            .warning(DiagnosticCode::E0410, field.span,
+                     "`" + field.name + "` shares columns with `" + earlier.name + "`")
             .label(field.span, columns(field))
             .label(earlier.span, columns(earlier))
             .help("columns are counted from 0, and a field takes as many as its axes have elements");
@@ -184,7 +189,8 @@ void Elaborator::describeSource(const ast::DataItem &item) {
   auto *call = llvm::dyn_cast<ast::CallExpr>(item.source.get());
   bool known = call && llvm::is_contained({"text", "tokens", "csv", "npy", "idx"}, call->callee.text);
   if (!known) {
-    error(Code::E0410, call ? call->callee.span : item.source->span, "data comes from text, tokens, csv, npy or idx")
+    error(DiagnosticCode::E0410, call ? call->callee.span : item.source->span,
+          "data comes from text, tokens, csv, npy or idx")
         .help("write `data " + item.name.text + " = text(train = \"…\", batch = 16, seq = 64)`");
     return;
   }
@@ -194,13 +200,13 @@ void Elaborator::describeSource(const ast::DataItem &item) {
   source.span = call->span;
   for (const DataSource &other : Data)
     if (other.name == source.name) {
-      error(Code::E0202, item.name.span, "two data sources are called `" + item.name.text + "`");
+      error(DiagnosticCode::E0202, item.name.span, "two data sources are called `" + item.name.text + "`");
       return;
     }
   llvm::StringSet<> seen;
   for (const ast::Argument &arg : call->args) {
     if (!arg.name.text.empty() && !seen.insert(arg.name.text).second) {
-      error(Code::E0410, arg.name.span, "`" + arg.name.text + "` is given twice");
+      error(DiagnosticCode::E0410, arg.name.span, "`" + arg.name.text + "` is given twice");
       return;
     }
     if (!sourceArgument(source, arg)) return;
@@ -215,7 +221,7 @@ void Elaborator::describeSource(const ast::DataItem &item) {
   }
   bool isText = source.format == "text" || source.format == "tokens";
   if (!source.batch || (isText && !source.seq) || ((isText || source.format == "csv") && source.train.empty())) {
-    error(Code::E0410, call->span,
+    error(DiagnosticCode::E0410, call->span,
           "`" + source.format + "` needs " +
               (!source.batch          ? "`batch`, the rows of a step"
                : source.train.empty() ? "`train`, the files"
@@ -232,13 +238,13 @@ void Elaborator::describeSource(const ast::DataItem &item) {
       source.fields.push_back(field);
     }
   if (source.fields.empty()) {
-    error(Code::E0410, call->span, "`" + source.format + "` needs fields")
+    error(DiagnosticCode::E0410, call->span, "`" + source.format + "` needs fields")
         .help("such as `x = float[axis](column = 0)`");
     return;
   }
   warnOfOverlaps(source);
   if (source.fields.size() > 250) {
-    error(Code::E0410, call->span, "more than 250 fields");
+    error(DiagnosticCode::E0410, call->span, "more than 250 fields");
     return;
   }
   Data.push_back(std::move(source));
@@ -255,7 +261,7 @@ void Elaborator::describeData() {
   if (Engine.hasErrors()) return;
   for (DataSource &source : Data) {
     if (source.batch % MicroBatches != 0) {
-      error(Code::E0409, source.span,
+      error(DiagnosticCode::E0409, source.span,
             "a batch of " + Twine(source.batch) + " rows cannot be cut into " + Twine(MicroBatches) + " equal parts");
       return;
     }
@@ -270,7 +276,7 @@ Value Elaborator::dataField(const Value &data, const ast::Name &field, Span span
     if (source.fields[i].name == field.text) return dataInput(source, data.data, i);
     names.push_back(source.fields[i].name);
   }
-  auto message = error(Code::E0411, field.span, "`" + source.name + "` has no field `" + field.text + "`");
+  auto message = error(DiagnosticCode::E0411, field.span, "`" + source.name + "` has no field `" + field.text + "`");
   message.note("its fields are " + llvm::join(names, ", "));
   if (StringRef nearest = nearestName(field.text, names); !nearest.empty())
     message.help("did you mean `" + nearest + "`?");
@@ -280,7 +286,7 @@ Value Elaborator::dataField(const Value &data, const ast::Name &field, Span span
 /// The field as an input of the entry; inside the loop over micro-batches, its slice.
 Value Elaborator::dataInput(DataSource &source, unsigned data, unsigned index) {
   const DataField &field = source.fields[index];
-  if (!EntryBlock || IsPredict) return failed(Code::E0219, source.span, "data is not known at compile time");
+  if (!EntryBlock || IsPredict) return failed(DiagnosticCode::E0219, source.span, "data is not known at compile time");
   llvm::SmallVector<AxisAttr> axes;
   bool split = !Levels.empty() && Levels.front().isMicro;
   // Only `step` sees the whole batch, and cuts it; everything else works on the part that the model is built for.

@@ -222,11 +222,13 @@ void Elaborator::buildStep() {
     beginEntry("step", /*training=*/true);
   }
   if (!hasLoss) {
-    error(Code::E0403, Program.train->model.span, "training without a loss").help("add `loss name = mean[batch](…)`");
+    error(DiagnosticCode::E0403, Program.train->model.span, "training without a loss")
+        .help("add `loss name = mean[batch](…)`");
     return;
   }
   if (Parameters.empty()) {
-    error(Code::E0405, Program.train->model.span, "the model has no parameters to train, or no loss depends on it");
+    error(DiagnosticCode::E0405, Program.train->model.span,
+          "the model has no parameters to train, or no loss depends on it");
     return;
   }
   Rules.clear();
@@ -238,7 +240,7 @@ void Elaborator::buildStep() {
   for (OptimizeRule *&rule : RuleOf)
     if (rule->rule == "none") rule = nullptr;
   if (llvm::all_of(RuleOf, [](OptimizeRule *rule) { return !rule; })) {
-    error(Code::E0405, Program.train->model.span, "every parameter is frozen: nothing would be trained")
+    error(DiagnosticCode::E0405, Program.train->model.span, "every parameter is frozen: nothing would be trained")
         .help("leave some to `sgd`, `adam` or `adamw`");
     return;
   }
@@ -291,7 +293,8 @@ void Elaborator::buildPredict() {
   for (const ast::Param &param : Program.model->params) {
     if (!param.axes) {
       if (!param.fallback) {
-        error(Code::E0206, param.span, "the model's parameter `" + param.name.text + "` has neither axes nor a default")
+        error(DiagnosticCode::E0206, param.span,
+              "the model's parameter `" + param.name.text + "` has neither axes nor a default")
             .help("to predict, the model is given tensors only: write `" + param.name.text + "[…]`, or a default")
             .help("`hyper` declares a number that can be set");
         return;
@@ -366,8 +369,8 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
   }
   // A file with neither has been refused.
   if (Program.train && (!Program.model || Program.train->model.text != Program.model->name.text)) {
-    auto message =
-        Engine.error(Code::E0401, Program.train->model.span, "no model is called `" + Program.train->model.text + "`");
+    auto message = Engine.error(DiagnosticCode::E0401, Program.train->model.span,
+                                "no model is called `" + Program.train->model.text + "`");
     if (Program.model) message.help("did you mean `" + Program.model->name.text + "`?");
   }
   if (Engine.hasErrors()) return {};
@@ -375,7 +378,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
     buildPredict();
     if (!Engine.hasErrors()) checkUnused();
     if (!Engine.hasErrors() && !Options.checkOnly)
-      Engine.error(Code::E0401, Program.model->name.span, "the model has no training")
+      Engine.error(DiagnosticCode::E0401, Program.model->name.span, "the model has no training")
           .help("add `train " + Program.model->name.text + " { … }`");
     return {};
   }
@@ -383,7 +386,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
   describeData();
   for (auto &[key, text] : SettingOverrides)
     if (!UsedOverrides.contains(key)) {
-      auto message = Engine.error(Code::E0501, "nothing is called `" + key + "`");
+      auto message = Engine.error(DiagnosticCode::E0501, "nothing is called `" + key + "`");
       std::vector<StringRef> known;
       std::vector<std::string> addresses = settingAddresses();
       for (auto &entry : Program.hypers) known.push_back(entry.first);
@@ -402,11 +405,13 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
         for (unsigned i = 0; i < definition.names.size(); ++i) {
           const ast::Name &name = definition.names[i];
           if (Program.dims.count(name.text))
-            Engine.error(Code::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name");
+            Engine.error(DiagnosticCode::E0203, name.span,
+                         "`" + name.text + "` is a dim, and nothing may hide a dim's name");
           else if (llvm::any_of(Data, [&](const DataSource &source) { return source.name == name.text; }))
-            Engine.error(Code::E0202, name.span, "`" + name.text + "` is declared twice: a data source has this name");
+            Engine.error(DiagnosticCode::E0202, name.span,
+                         "`" + name.text + "` is declared twice: a data source has this name");
           else if (!TrainLets.try_emplace(name.text, &definition, i).second)
-            Engine.error(Code::E0202, name.span, "`" + name.text + "` is declared twice");
+            Engine.error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice");
         }
   using Build = void (Elaborator::*)();
   for (Build build :
@@ -432,7 +437,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
   std::string reasons;
   mlir::ScopedDiagnosticHandler handler(&Context, [&](mlir::Diagnostic &reason) { reasons += reason.str() + "; "; });
   if (mlir::failed(mlir::verify(*Module))) {
-    Engine.error(Code::E0901, "internal error: the module that was built is not valid: " + reasons);
+    Engine.error(DiagnosticCode::E0901, "internal error: the module that was built is not valid: " + reasons);
     return {};
   }
   return std::move(Module);

@@ -97,7 +97,7 @@ bool Elaborator::checkSetting(StringRef group, StringRef name, const Value &valu
   const SettingInfo &info = *findInfo(group, name);
   auto wrong = [&](const Twine &expected) {
     std::string got = value.kind == Value::Kind::Text ? "`" + value.text + "`" : describe(value);
-    error(Code::E0409, span,
+    error(DiagnosticCode::E0409, span,
           "expected " + expected + " for `" + group + "." + name + "`" + (value.isError() ? "" : ", got " + got));
     return false;
   };
@@ -134,7 +134,7 @@ void Elaborator::addSetting(StringRef group, StringRef name, const ast::Expr &ex
 void Elaborator::readSetting(const ast::CallExpr &call) {
   StringRef group = call.callee.text;
   if (!findInfo(group, "")) {
-    auto message = error(Code::E0408, call.callee.span, "unknown setting `" + group + "`");
+    auto message = error(DiagnosticCode::E0408, call.callee.span, "unknown setting `" + group + "`");
     StringRef nearest = nearestName(group, {"clip", "accumulate", "compute", "evaluate", "save", "stop"});
     message.help(nearest.empty() ? Twine("the settings are clip, accumulate, compute, evaluate, save and stop")
                                  : "did you mean `" + nearest + "`?");
@@ -142,28 +142,29 @@ void Elaborator::readSetting(const ast::CallExpr &call) {
   }
   for (const Setting &other : Settings)
     if (other.group == group) {
-      error(Code::E0202, call.callee.span, "`" + group + "` is given twice").label(other.span, "first here");
+      error(DiagnosticCode::E0202, call.callee.span, "`" + group + "` is given twice").label(other.span, "first here");
       return;
     }
   if (call.args.empty())
-    error(Code::E0408, call.span, "`" + group + "` says nothing without arguments")
+    error(DiagnosticCode::E0408, call.span, "`" + group + "` says nothing without arguments")
         .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
   for (unsigned i = 0; i < call.args.size(); ++i) {
     const ast::Argument &arg = call.args[i];
     StringRef name = arg.name.text.empty() && i == 0 ? findInfo(group, "")->name : arg.name.text;
     if (!name.empty() && findInfo(group, name)) {
       if (findSetting(group, name))
-        error(Code::E0408, arg.value->span, "`" + group + "." + name + "` is given twice");
+        error(DiagnosticCode::E0408, arg.value->span, "`" + group + "." + name + "` is given twice");
       else
         addSetting(group, name, *arg.value);
       continue;
     }
     if (name.empty()) {
-      error(Code::E0408, arg.value->span, "only the first argument of `" + group + "` may go without its name")
+      error(DiagnosticCode::E0408, arg.value->span,
+            "only the first argument of `" + group + "` may go without its name")
           .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
       continue;
     }
-    error(Code::E0408, arg.name.span, "`" + group + "` has no argument `" + name + "`")
+    error(DiagnosticCode::E0408, arg.name.span, "`" + group + "` has no argument `" + name + "`")
         .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
   }
 }
@@ -189,7 +190,7 @@ void Elaborator::readSettings() {
       if (auto *call = llvm::dyn_cast<ast::CallExpr>(setting->call.get()))
         readSetting(*call);
       else
-        error(Code::E0408, item.span, "expected a setting such as `stop(after = 100)`");
+        error(DiagnosticCode::E0408, item.span, "expected a setting such as `stop(after = 100)`");
     }
   for (auto &[key, text] : SettingOverrides) {
     auto [group, name] = StringRef(key).split('.');
@@ -201,7 +202,7 @@ void Elaborator::readSettings() {
   }
   const Setting *type = findSetting("compute", "type"), *weights = findSetting("compute", "weights");
   if (weights && weights->value.text == "bf16" && !(type && type->value.text == "bf16"))
-    error(Code::E0409, weights->span, "`weights = bf16` goes with `compute(bf16)`")
+    error(DiagnosticCode::E0409, weights->span, "`weights = bf16` goes with `compute(bf16)`")
         .help("parameters in bf16 are for models that compute in it");
   if (const Setting *accumulate = findSetting("accumulate", "count"))
     MicroBatches = std::min<int64_t>(accumulate->value.number.asInteger(), INT32_MAX);
@@ -234,7 +235,8 @@ bool Elaborator::isKeptName(StringRef name) {
 void Elaborator::checkKeptNames() {
   for (StringRef name : keptNames())
     if (!MetKeptNames.contains(name))
-      error(Code::E0409, findSetting("compute", "f32")->span, "nothing that is computed is called `" + name + "`")
+      error(DiagnosticCode::E0409, findSetting("compute", "f32")->span,
+            "nothing that is computed is called `" + name + "`")
           .help(
               "name functions (`layer_norm`), paths of calls (`h.attn`), `loss` for what the description computes, or "
               "`gradients` for those of parameters");

@@ -60,7 +60,7 @@ Value Elaborator::lookupTrainLet(StringRef name, bool &found) {
   while (atLevel <= level() && !TrainLetValues[atLevel].count(definition)) ++atLevel;
   if (atLevel > level()) {
     if (!LetsInProgress.insert(definition).second)
-      return failed(Code::E0201, definition->names[0].span, "the value of `" + name + "` depends on itself");
+      return failed(DiagnosticCode::E0201, definition->names[0].span, "the value of `" + name + "` depends on itself");
     std::string saved = std::exchange(CurrentName, definition->names[0].text.str());
     // In a scope of its own: what stands around the use hides none of its names.
     std::vector<llvm::StringMap<Value>> scopes = std::exchange(Current->scopes, {});
@@ -72,7 +72,7 @@ Value Elaborator::lookupTrainLet(StringRef name, bool &found) {
     LetsInProgress.erase(definition);
     if (definition->isTuple && !value.isError() &&
         (value.kind != Value::Kind::Tuple || value.elements.size() != definition->names.size()))
-      value = failed(Code::E0227, definition->value->span,
+      value = failed(DiagnosticCode::E0227, definition->value->span,
                      "expected a tuple of " + Twine(definition->names.size()) + " elements, got " + describe(value));
     TrainLetValues[level()][definition] = value;
   } else {
@@ -106,7 +106,7 @@ mlir::Value Elaborator::countOf(mlir::Value value, const ast::Bind &bind) {
     if (mean != WeightedMeans.end()) {
       if (first && first->weights != mean->weights) {
         Engine
-            .warning(Code::E0413, bind.value->span,
+            .warning(DiagnosticCode::E0413, bind.value->span,
                      "`" + bind.name.text +
                          "` is made of means with different weights, so that evaluation takes the mean "
                          "of its batches by their rows")
@@ -154,11 +154,11 @@ OfParts Elaborator::partsOfLog(mlir::Value value, const ast::Bind &bind) {
   if (MicroBatches == 1) return OfParts::Mean;
   OfParts parts = partsOf(value);
   if (parts == OfParts::Neither)
-    error(Code::E0412, bind.value->span,
+    error(DiagnosticCode::E0412, bind.value->span,
           "under `accumulate`, `" + bind.name.text + "` adds a sum over `batch` to what is none")
         .help("log the two apart, or make both of them means: `mean[batch](…)`");
   else if (parts == OfParts::Sum && BatchSizeRead)
-    error(Code::E0412, bind.value->span,
+    error(DiagnosticCode::E0412, bind.value->span,
           "`" + bind.name.text +
               "` is a sum over `batch`, and the program computes with the size of `batch`, which under `accumulate` is "
               "that of a part")
@@ -171,7 +171,7 @@ void Elaborator::warnOfBatchReductions() {
   for (const BatchReduction &reduction : BatchReductions)
     if (!reduction.isLogged)
       Engine
-          .warning(Code::E0412, reduction.span,
+          .warning(DiagnosticCode::E0412, reduction.span,
                    reduction.value ? "under `accumulate` this reduces each part of the batch for itself"
                                    : "under `accumulate` rows are counted in each part of the batch for itself")
           .help("results depend on the number of parts; where that is not wanted, remove `accumulate`");
@@ -230,10 +230,11 @@ bool Elaborator::giveRuleArgument(OptimizeRule &rule, StringRef name, const Valu
   const RuleArgument *argument =
       llvm::find_if(argumentsOfRule(rule.rule), [&](const RuleArgument &a) { return a.name == name; });
   bool scalar = value.isNumber() || (value.isTensor() && value.tensor.type().isScalar());
-  if (!scalar) return error(Code::E0407, span, "`" + name + "` must be a scalar, got " + describe(value)), false;
+  if (!scalar)
+    return error(DiagnosticCode::E0407, span, "`" + name + "` must be a scalar, got " + describe(value)), false;
   double number = value.isNumber() ? value.number.asDouble() : 0;
   if (!(number >= 0 && number < argument->below)) {
-    error(Code::E0407, span,
+    error(DiagnosticCode::E0407, span,
           "`" + name + "` = " + value.number.str() +
               (std::isfinite(argument->below) ? " is not in [0, " + Twine(static_cast<int>(argument->below)) + ")"
                                               : Twine(" is not a finite number from 0")));
@@ -252,7 +253,7 @@ bool Elaborator::readRule(const ast::OptimizeItem &item, OptimizeRule &rule) {
   }
   auto *call = llvm::dyn_cast<ast::CallExpr>(item.rule.get());
   if (!call || !llvm::is_contained({"sgd", "adam", "adamw"}, call->callee.text)) {
-    auto message = error(Code::E0407, call ? call->callee.span : item.rule->span, "unknown optimizer");
+    auto message = error(DiagnosticCode::E0407, call ? call->callee.span : item.rule->span, "unknown optimizer");
     StringRef nearest = nearestName(call ? call->callee.text : "", {"sgd", "adam", "adamw"});
     message.help(nearest.empty() ? Twine("the rules are sgd, adam, adamw and none")
                                  : "did you mean `" + nearest + "`?");
@@ -263,33 +264,34 @@ bool Elaborator::readRule(const ast::OptimizeItem &item, OptimizeRule &rule) {
   for (const ast::Argument &arg : call->args) {
     StringRef name = arg.name.text;
     if (!name.empty() && !seen.insert(name).second)
-      return error(Code::E0407, arg.name.span, "`" + name + "` is given twice"), false;
+      return error(DiagnosticCode::E0407, arg.name.span, "`" + name + "` is given twice"), false;
     Value value = eval(*arg.value);
     if (value.isError()) return false;
     bool isAdam = rule.rule != "sgd";
     bool isPair = value.kind == Value::Kind::Tuple && value.elements.size() == 2;
     if (name == "betas" && isAdam) {
       if (!isPair) {
-        error(Code::E0407, arg.value->span, "`betas` are two numbers, got " + describe(value))
+        error(DiagnosticCode::E0407, arg.value->span, "`betas` are two numbers, got " + describe(value))
             .help("write `betas = (0.9, 0.95)`");
         return false;
       }
       for (unsigned i = 0; i < 2; ++i) {
         if (!seen.insert(i ? "beta2" : "beta1").second)
-          return error(Code::E0407, arg.name.span, "`betas` says what is given by its own name too"), false;
+          return error(DiagnosticCode::E0407, arg.name.span, "`betas` says what is given by its own name too"), false;
         if (!giveRuleArgument(rule, i ? "beta2" : "beta1", value.elements[i].second, arg.value->span)) return false;
       }
       continue;
     }
     if (name == "nesterov" && !isAdam) {
       if (!value.isNumber() || !value.number.isBool())
-        return error(Code::E0407, arg.value->span, "`nesterov` is true or false, got " + describe(value)), false;
+        return error(DiagnosticCode::E0407, arg.value->span, "`nesterov` is true or false, got " + describe(value)),
+               false;
       rule.nesterov = value.number.integer != 0;
       continue;
     }
     bool known = llvm::any_of(argumentsOfRule(rule.rule), [&](const RuleArgument &a) { return a.name == name; });
     if (!known) {
-      auto message = error(Code::E0407, name.empty() ? arg.value->span : arg.name.span,
+      auto message = error(DiagnosticCode::E0407, name.empty() ? arg.value->span : arg.name.span,
                            name.empty() ? Twine("the arguments of `" + rule.rule + "` are named")
                                         : "`" + rule.rule + "` has no argument `" + name + "`");
       message.help(isAdam ? "its arguments are lr, betas, eps and decay"
@@ -303,7 +305,9 @@ bool Elaborator::readRule(const ast::OptimizeItem &item, OptimizeRule &rule) {
   for (const RuleArgument &argument : argumentsOfRule(rule.rule)) {
     auto found = llvm::find_if(given, [&](auto &pair) { return pair.first == argument.hyper; });
     if (found == given.end() && std::isnan(argument.fallback))
-      return error(Code::E0407, call->span, "`" + rule.rule + "` needs a learning rate").help("add `lr = 1e-3`"), false;
+      return error(DiagnosticCode::E0407, call->span, "`" + rule.rule + "` needs a learning rate")
+                 .help("add `lr = 1e-3`"),
+             false;
     rule.hypers.push_back(
         {argument.hyper.str(), found == given.end() ? Value(Number::ofFloat(argument.fallback)) : found->second});
   }
@@ -350,8 +354,8 @@ std::vector<OptimizeRule *> Elaborator::assignRules(std::vector<OptimizeRule> &r
       bool isKind =
           pattern.segments.size() == 1 && llvm::is_contained({"weight", "bias", "gain"}, pattern.segments[0].text);
       if (count || isKind || Engine.hasErrors()) continue;
-      auto message =
-          error(Code::E0406, pattern.span, "no parameter matches `" + Engine.sources().text(pattern.span) + "`");
+      auto message = error(DiagnosticCode::E0406, pattern.span,
+                           "no parameter matches `" + Engine.sources().text(pattern.span) + "`");
       std::vector<StringRef> paths;
       for (auto &entry : Parameters) paths.push_back(entry.first);
       if (StringRef nearest = nearestName(Engine.sources().text(pattern.span), paths); !nearest.empty())
@@ -363,7 +367,7 @@ std::vector<OptimizeRule *> Elaborator::assignRules(std::vector<OptimizeRule> &r
   unsigned index = 0;
   for (auto &[path, parameter] : Parameters)
     if (!assigned[index++] && !Engine.hasErrors())
-      error(Code::E0405, parameter->declared,
+      error(DiagnosticCode::E0405, parameter->declared,
             "no `optimize` selects the " + ast::spelling(parameter->kind) + " `" + path + "`")
           .help("add `optimize adamw(lr = …) on " + ast::spelling(parameter->kind) +
                 "`, or freeze it: `optimize none on " + path + "`");
@@ -382,7 +386,7 @@ void Elaborator::checkMomentNames() {
     for (StringRef moment : moments) {
       auto other = Parameters.find((path + "." + moment).str());
       if (other == Parameters.end()) continue;
-      error(Code::E0301, other->second->declared,
+      error(DiagnosticCode::E0301, other->second->declared,
             "the path of this " + ast::spelling(other->second->kind) + ", `" + other->first +
                 "`, is that of the optimizer's state for `" + path + "`")
           .label(parameter->declared, "`" + path + "`, which `" + rule->rule + "` trains")

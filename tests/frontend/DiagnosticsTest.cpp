@@ -23,12 +23,12 @@ Span find(DiagnosticEngine &engine, unsigned file, llvm::StringRef part) {
 TEST(Diagnostics, textShowsAllPlaces) {
   DiagnosticEngine engine;
   unsigned file = engine.sources().add("dim ff = 8\n\n  a + gelu(b)\n", "m.tsr");
-  engine.error(Code::E0210, find(engine, file, "a"), "`+` would make an outer product")
+  engine.error(DiagnosticCode::E0210, find(engine, file, "a"), "`+` would make an outer product")
       .label(find(engine, file, "gelu(b)"), "[ff]");
   Span lhs{file, 14, 15};
   DiagnosticEngine second;
   second.sources().add("dim ff = 8\n\n  a + gelu(b)\n", "m.tsr");
-  second.error(Code::E0210, lhs, "`+` would make an outer product")
+  second.error(DiagnosticCode::E0210, lhs, "`+` would make an outer product")
       .label(lhs, "[embed]")
       .label(find(second, file, "gelu(b)"), "[ff]")
       .note("`ff` = 8, declared", find(second, file, "ff"))
@@ -47,14 +47,14 @@ TEST(Diagnostics, textShowsAllPlaces) {
 TEST(Diagnostics, columnsCountCodePoints) {
   DiagnosticEngine engine;
   unsigned file = engine.sources().add("# ünï\n# ü x\n", "m.tsr");
-  engine.error(Code::E0201, find(engine, file, "x"), "unknown");
+  engine.error(DiagnosticCode::E0201, find(engine, file, "x"), "unknown");
   EXPECT_EQ(text(engine), "error[E0201]: unknown\n --> m.tsr:2:5\n  |\n2 | # ü x\n  |     ^\n\n");
 }
 
 TEST(Diagnostics, jsonIsOneObjectALine) {
   DiagnosticEngine engine;
   unsigned file = engine.sources().add("let a = b\n", "m.tsr");
-  engine.error(Code::E0201, find(engine, file, "b"), "unknown name `b`").help("did you mean `a`?");
+  engine.error(DiagnosticCode::E0201, find(engine, file, "b"), "unknown name `b`").help("did you mean `a`?");
   std::string out;
   llvm::raw_string_ostream os(out);
   engine.printJson(os);
@@ -71,10 +71,10 @@ TEST(Diagnostics, nearestName) {
 }
 
 TEST(Diagnostics, everyCodeExplainsItself) {
-  for (const CodeInfo &info : allCodes()) {
+  for (const DiagnosticCodeInfo &info : allDiagnosticCodes()) {
     EXPECT_FALSE(info.title.empty()) << info.name.str();
     EXPECT_FALSE(info.text.empty()) << info.name.str();
-    EXPECT_EQ(findCode(info.name.lower()), &info);
+    EXPECT_EQ(findDiagnosticCode(info.name.lower()), &info);
   }
 }
 

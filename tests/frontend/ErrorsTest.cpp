@@ -67,7 +67,7 @@ TEST_P(WrongModel, causesItsMessages) {
       LineColumn at = engine.sources().position(diagnostic.labels[0].span);
       place = std::to_string(at.line) + ":" + std::to_string(at.column);
     }
-    got.insert(codeInfo(diagnostic.code).name.str() + " " + place);
+    got.insert(diagnosticCodeInfo(diagnostic.code).name.str() + " " + place);
     messages += diagnostic.message + "\n";
   }
   auto text = llvm::MemoryBuffer::getFile(GetParam());

@@ -32,14 +32,14 @@ std::string parse(llvm::StringRef text) {
   DiagnosticEngine engine;
   ExprPtr expr = parseExpression(engine.sources().add(text, "t.tsr"), engine);
   if (expr && !engine.hasErrors()) return show(*expr);
-  return engine.all().empty() ? "no message" : codeInfo(engine.all()[0].code).name.str();
+  return engine.all().empty() ? "no message" : diagnosticCodeInfo(engine.all()[0].code).name.str();
 }
 
 std::vector<std::string> codes(llvm::StringRef text) {
   DiagnosticEngine engine;
   parseFile(engine.sources().add(text, "t.tsr"), engine);
   std::vector<std::string> found;
-  for (const Diagnostic &diagnostic : engine.all()) found.push_back(codeInfo(diagnostic.code).name.str());
+  for (const Diagnostic &diagnostic : engine.all()) found.push_back(diagnosticCodeInfo(diagnostic.code).name.str());
   return found;
 }
 
