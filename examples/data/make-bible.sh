@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes real English text, 4 MB: the King James Bible from Debian's package bible-kjv, one verse a line, an empty line
+# Writes 4 MB of English text: the King James Bible from Debian's package bible-kjv, one verse per line, an empty line
 # between chapters, without verse numbers. For examples/03-byte-gpt.tsr.
 #
 #   usage: make-bible.sh OUT.txt

@@ -3,8 +3,8 @@
 
 usage: make-digits.py OUT.csv      for examples/02-digits.tsr
 
-The table lies in Debian's package python3-sklearn. Where that is not installed, the package alone is downloaded with
-apt-get and the one file taken out of it; nothing is installed.
+The table is in Debian's package python3-sklearn. If that is not installed, the package alone is downloaded with
+apt-get and the file is extracted from it; nothing is installed.
 """
 
 import csv
