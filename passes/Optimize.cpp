@@ -13,15 +13,17 @@
 //   %m1 = select(%finite, m + (c - m) * (1 - beta1), m) …      one elementwise chain a parameter
 //
 //   1. Write out every `tsr.clip` (optimizer/Clip.cpp).
-//   2. For every `tsr.update` find the moments that its rule keeps (optimizer/Rules.cpp), enter them in the state table
-//      and thread them through `init`, as zeros, and `step` (state/NewState.h).
-//   3. Write the update out; where the global norm is not finite, parameter and moments stay as they are.
+//   2. For every `tsr.update` enter the state of its rule (ir/optimizer/OptimizerRules.h) in the state table and thread
+//      it through `init`, as zeros, and `step` (state/NewState.h).
+//   3. Replace the update by the rule's formula (optimizer/Update.cpp); where the global norm is not finite, parameter
+//      and state stay as they are.
 //
 // Precondition: updates stand in the body of `step`. Postcondition: no `tsr.clip`, no `tsr.update`; `init` returns all
 // state.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/optimizer/OptimizerRules.h"
 #include "passes/Passes.h"
 #include "passes/optimizer/Optimizer.h"
 #include "passes/state/NewState.h"
@@ -39,10 +41,9 @@ static FailureOr<SmallVector<Value>> addMoments(UpdateOp update, NewState &state
   if (update->getParentOp() != state.getStep()) return update.emitOpError("expected to stand in the body of `step`");
   StateOp parameter = state.find(update.getState());
   if (!parameter) return update.emitOpError("no state is called `") << update.getState() << "`";
-  FailureOr<SmallVector<StringRef>> kept = momentNames(update);
-  if (failed(kept)) return failure();
+  const OptimizerRule *rule = findOptimizerRule(update.getRule());
   SmallVector<Value> arguments;
-  for (StringRef name : *kept) {
+  for (StringRef name : rule->stateNames([&](StringRef irName) { return isHyperUsed(update, irName); })) {
     std::string path = (update.getState() + "." + name).str();
     if (state.find(path)) return update.emitOpError("two states would be called `") << path << "`";
     arguments.push_back(state.add(path, "moment", update.getGradient().getType(), parameter.getOrderAttr(),

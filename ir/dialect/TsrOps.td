@@ -469,13 +469,14 @@ def Tsr_ClipOp : Tsr_Op<"clip", [Pure, AttrSizedOperandSegments]> {
 def Tsr_UpdateOp : Tsr_Op<"update", [Pure]> {
   let summary = "one optimizer step of one parameter";
   let description = [{
-    Made by `parse`, replaced by `optimize`, which also adds the optimizer's state. `rule`: sgd, adam, adamw.
-    `hypers` are scalars named by `names`: sgd: rate, momentum, decay (and the flag `nesterov`); adam and adamw: rate, beta1, beta2, epsilon, decay.
+    Made by `parse`, replaced by `optimize`, which also adds the optimizer's state. `rule` is an entry of the table in
+    `ir/optimizer/OptimizerRules.cpp`, `hypers` are the scalars that it takes, in any order, named by `names`; what is absent there is 0.
     `step` is the number of finished steps (i32), `norm` the global gradient norm: where it is not finite the parameter stays as it is.
   }];
   let arguments = (ins StrAttr:$rule, FlatSymbolRefAttr:$state, UnitAttr:$nesterov, Tsr_FloatTensor:$parameter, Tsr_FloatTensor:$gradient, Tsr_Scalar:$step, Tsr_Scalar:$norm,
                        Variadic<Tsr_Scalar>:$hypers, StrArrayAttr:$names);
   let results = (outs Tsr_FloatTensor:$result);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $rule $state (`nesterov` $nesterov^)? $parameter `gradient` $gradient `step` $step `norm` $norm `hypers` $names `(` $hypers `)` attr-dict `:` functional-type(operands, results)
   }];

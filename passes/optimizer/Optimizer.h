@@ -10,12 +10,9 @@ namespace tessera {
 /// Replaces a clip by the global norm and, where it has a limit, scaled gradients.
 void expandClip(ClipOp clip);
 
-/// The moments that an update keeps, by the last part of their path: `m` and `v`, or `momentum`, or none.
-/// Fails, with a diagnostic, where the rule is unknown or lacks a hyperparameter.
-llvm::FailureOr<llvm::SmallVector<llvm::StringRef>> momentNames(UpdateOp update);
-
-/// Replaces an update by elementwise ops, given its moments before the step; returns them after it.
-llvm::SmallVector<mlir::Value> expandUpdate(UpdateOp update, llvm::ArrayRef<mlir::Value> moments);
+/// Replaces an update by its rule's formula, given the state before the step (in the order of
+/// `OptimizerRule::stateNames`); returns the state after it.
+llvm::SmallVector<mlir::Value> expandUpdate(UpdateOp update, llvm::ArrayRef<mlir::Value> state);
 
 } // namespace tessera
 

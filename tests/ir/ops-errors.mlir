@@ -524,3 +524,66 @@ func.func @contraction_to_eight_bits(%x: !tsr.tensor<[a: 2], f8E4M3FN>) {
   %y = tsr.contract %x, %x over ["a"] : (!tsr.tensor<[a: 2], f8E4M3FN>, !tsr.tensor<[a: 2], f8E4M3FN>) -> !tsr.tensor<[], f8E4M3FN>
   return
 }
+
+// -----
+
+// The rule of an update is in the table of rules.
+func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
+  // expected-error @below {{'tsr.update' op unknown optimizer rule `lamb`}}
+  tsr.update "lamb" @w %w gradient %w step %s norm %r hypers ["rate"](%r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  return
+}
+
+// -----
+
+// A hyperparameter whose default is not 0 must be given.
+func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
+  // expected-error @below {{'tsr.update' op rule `adam` needs `beta1`}}
+  tsr.update "adam" @w %w gradient %w step %s norm %r hypers ["rate"](%r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  return
+}
+
+// -----
+
+// A rule takes its own hyperparameters only.
+func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
+  // expected-error @below {{'tsr.update' op rule `sgd` has no hyperparameter `beta1`}}
+  tsr.update "sgd" @w %w gradient %w step %s norm %r hypers ["rate", "beta1"](%r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  return
+}
+
+// -----
+
+// A hyperparameter is given once.
+func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
+  // expected-error @below {{'tsr.update' op hyperparameter `decay` is given twice}}
+  tsr.update "sgd" @w %w gradient %w step %s norm %r hypers ["rate", "decay", "decay"](%r, %r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  return
+}
+
+// -----
+
+// Each hyperparameter has a name.
+func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
+  // expected-error @below {{'tsr.update' op expected one name for each hyperparameter}}
+  tsr.update "sgd" @w %w gradient %w step %s norm %r hypers ["rate"](%r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  return
+}
+
+// -----
+
+// A flag is not a hyperparameter.
+func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
+  // expected-error @below {{'tsr.update' op rule `sgd` has no hyperparameter `nesterov`}}
+  tsr.update "sgd" @w %w gradient %w step %s norm %r hypers ["rate", "nesterov"](%r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  return
+}
+
+// -----
+
+// A rule takes its own flags only.
+func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
+  // expected-error @below {{'tsr.update' op rule `adamw` has no flag `nesterov`}}
+  tsr.update "adamw" @w nesterov %w gradient %w step %s norm %r hypers ["rate", "beta1", "beta2", "epsilon"](%r, %r, %r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  return
+}

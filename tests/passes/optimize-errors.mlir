@@ -1,27 +1,6 @@
 // RUN: tessera-opt %s --split-input-file --tsr-optimize --verify-diagnostics
 
-module attributes {tsr.axes = ["in"]} {
-  tsr.state @w "weight" !tsr.tensor<[in: 4], f32>
-  func.func @step(%w: !tsr.tensor<[in: 4], f32> {tsr.state = @w}, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32> {
-    // expected-error @+1 {{no rule is called `lion`}}
-    %n = tsr.update "lion" @w %w gradient %w step %s norm %r hypers ["rate"](%r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
-    return %n : !tsr.tensor<[in: 4], f32>
-  }
-}
-
-// -----
-
-module attributes {tsr.axes = ["in"]} {
-  tsr.state @w "weight" !tsr.tensor<[in: 4], f32>
-  func.func @step(%w: !tsr.tensor<[in: 4], f32> {tsr.state = @w}, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32> {
-    // expected-error @+1 {{rule `adam` needs `beta1`}}
-    %n = tsr.update "adam" @w %w gradient %w step %s norm %r hypers ["rate"](%r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
-    return %n : !tsr.tensor<[in: 4], f32>
-  }
-}
-
-// -----
-
+// An update names an entry of the state table.
 module attributes {tsr.axes = ["in"]} {
   func.func @step(%w: !tsr.tensor<[in: 4], f32> {tsr.state = @w}, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32> {
     // expected-error @+1 {{no state is called `w`}}
