@@ -25,6 +25,28 @@ extern "C" {
 /// Raised whenever a struct or a meaning in this file or in the manifest changes.
 #define TSR_ABI_VERSION 6u
 
+/// Element types of tensors and matrices, one row each:
+///
+///   X(enumerator, value, bytes, exponent bits, mantissa bits, name, name in safetensors files)
+///
+/// `name` is that of manifests. Integers have no exponent bits. Files hold the values (the GPU's remembered
+/// algorithms), so new types come last. `runtime/base/ElementType.h` makes the C++ enumeration and its table of this list.
+#define TSR_ELEMENT_TYPES(X)                                                                                           \
+  X(F32, 0, 4, 8, 23, "f32", "F32")                                                                                    \
+  X(BF16, 1, 2, 8, 7, "bf16", "BF16")                                                                                  \
+  X(F16, 2, 2, 5, 10, "f16", "F16")                                                                                    \
+  X(E4M3, 3, 1, 4, 3, "e4m3", "F8_E4M3")                                                                               \
+  X(E5M2, 4, 1, 5, 2, "e5m2", "F8_E5M2")                                                                               \
+  X(F64, 5, 8, 11, 52, "f64", "F64")                                                                                   \
+  X(I32, 6, 4, 0, 0, "i32", "I32")                                                                                     \
+  X(I64, 7, 8, 0, 0, "i64", "I64")                                                                                     \
+  X(I1, 8, 1, 0, 0, "i1", "BOOL")                                                                                      \
+  X(U8, 9, 1, 0, 0, "u8", "U8")
+
+#define TSR_ENUMERATOR(enumerator, value, ...) TSR_##enumerator = value,
+typedef enum TsrElementType { TSR_ELEMENT_TYPES(TSR_ENUMERATOR) } TsrElementType;
+#undef TSR_ENUMERATOR
+
 /// A generated kernel: works on the iterations [begin, end) of its parallel
 /// space. `args` are the addresses of its operands, then of its results; `scratch`
 /// is memory that no other thread uses meanwhile, of the size the manifest names, 64-byte aligned.

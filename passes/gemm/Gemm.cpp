@@ -39,13 +39,6 @@ std::optional<NumberType> tessera::numberTypeOf(Type element) {
   return std::nullopt;
 }
 
-StringRef tessera::numberTypeName(NumberType type) {
-  static constexpr llvm::StringLiteral names[] = {"f32", "bf16", "f16", "e4m3", "e5m2"};
-  return names[static_cast<unsigned>(type)];
-}
-
-int64_t tessera::bytesOf(NumberType type) { return type == NumberType::F32 ? 4 : isFp8(type) ? 1 : 2; }
-
 bool tessera::isGemmShaped(const ContractTypes &types) {
   Type lhs = types.lhs.getElementType(), rhs = types.rhs.getElementType(), result = types.result.getElementType();
   bool areFp8 = tessera::isFp8(lhs) && tessera::isFp8(rhs);

@@ -14,26 +14,23 @@
 #define TESSERA_PASSES_LAYOUT_GEMM_H
 
 #include "ir/dialect/Tsr.h"
+#include "runtime/base/ElementType.h"
 #include <numeric>
 #include <optional>
 #include <vector>
 
 namespace tessera {
 
-/// What the numbers of a matrix are.
-enum class NumberType { F32, BF16, F16, E4M3, E5M2 };
+using NumberType = ElementType;
 
-/// Of an element type; none where there are no matrices of it.
-std::optional<NumberType> numberTypeOf(mlir::Type element);
-/// As programs name it: "bf16".
-llvm::StringRef numberTypeName(NumberType type);
-int64_t bytesOf(NumberType type);
-inline bool isFp8(NumberType type) { return type == NumberType::E4M3 || type == NumberType::E5M2; }
+/// The element type of matrices of `element`; none where contractions do not take it.
+std::optional<ElementType> numberTypeOf(mlir::Type element);
+inline llvm::StringRef numberTypeName(ElementType type) { return elementTypeName(type); }
 
 /// c [batch..., M, N] = a [batch..., M, K] · b [batch..., K, N]. All three have the same rank; a batch dimension of
 /// size 1 is broadcast. Strides are in elements. c has unit stride on N, a and b on one of their last two dimensions.
 struct GemmDescription {
-  /// Of a and b: the same, or two types of eight bits. Sums are f32.
+  /// Of a and b: the same, or two fp8 types. Accumulators are f32.
   NumberType typeA = NumberType::F32, typeB = NumberType::F32;
   NumberType resultType = NumberType::F32; ///< of c: f32, or that of a and b if it has 16 bits
   std::vector<int64_t> dimsA, stridesA;

@@ -20,7 +20,7 @@ bool isCanonical(const StateEntry &entry) {
 static std::vector<int64_t> memoryStrides(const StateEntry &entry) {
   std::vector<int64_t> strides;
   for (const std::string &name : entry.canonical) {
-    int64_t stride = elementBytes(entry.type);
+    int64_t stride = bytesOf(entry.type);
     for (size_t i = entry.axes.size(); i-- > 0 && entry.axes[i].name != name;) stride *= entry.axes[i].size;
     strides.push_back(stride);
   }
@@ -51,7 +51,7 @@ template <typename Visit> static void forEachRun(const StateEntry &entry, int64_
 }
 
 void toCanonical(const StateEntry &entry, const char *memory, int64_t first, int64_t count, char *canonical) {
-  int64_t size = elementBytes(entry.type);
+  int64_t size = bytesOf(entry.type);
   if (isCanonical(entry)) {
     memcpy(canonical, memory + first * size, count * size);
     return;
@@ -67,7 +67,7 @@ void fromCanonical(const StateEntry &entry, const char *canonical, char *memory)
     memcpy(memory, canonical, entry.bytes);
     return;
   }
-  int64_t size = elementBytes(entry.type);
+  int64_t size = bytesOf(entry.type);
   forEachRun(entry, 0, entry.bytes / size, [&](int64_t to, int64_t at, int64_t run, int64_t stride) {
     for (int64_t i = 0; i < run; ++i) memcpy(memory + to + i * stride, canonical + (at + i) * size, size);
   });

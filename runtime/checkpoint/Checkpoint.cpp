@@ -217,7 +217,7 @@ static void readTensors(const SafetensorsFile &file, const std::vector<const Sta
       fromCanonical(*entry, tensor->data, address(*entry));
       continue;
     }
-    int64_t count = entry->bytes / elementBytes(entry->type);
+    int64_t count = entry->bytes / bytesOf(entry->type);
     std::vector<char> converted = convertNumbers(tensor->data, count, tensor->type, entry->type);
     fromCanonical(*entry, converted.data(), address(*entry));
   }

@@ -15,25 +15,9 @@
 
 namespace tessera::runtime {
 
-namespace {
-struct TypeName {
-  const char *name;
-  ElementType type;
-};
-} // namespace
-
-static constexpr TypeName typeNames[] = {
-    {"F32", ElementType::F32}, {"F64", ElementType::F64}, {"BF16", ElementType::BF16}, {"F16", ElementType::F16},
-    {"I32", ElementType::I32}, {"I64", ElementType::I64}, {"BOOL", ElementType::I1},
-};
-
-static const char *fileTypeName(ElementType type) {
-  return std::find_if(std::begin(typeNames), std::end(typeNames), [&](auto &row) { return row.type == type; })->name;
-}
-
 static ElementType fileType(const std::string &name, const std::string &where) {
-  for (const TypeName &row : typeNames)
-    if (name == row.name) return row.type;
+  for (const ElementTypeInfo &info : elementTypes)
+    if (name == info.safetensorsName) return info.type;
   fail("{}: the element type {} is not supported", where, printable(name, 40));
 }
 
@@ -47,7 +31,7 @@ static SafeTensor readEntry(const std::string &path, const std::string &name, co
   SafeTensor tensor;
   tensor.name = name;
   tensor.type = fileType(asString(member(entry, "dtype", where), where), where);
-  int64_t expected = elementBytes(tensor.type);
+  int64_t expected = bytesOf(tensor.type);
   const nlohmann::json &shape = member(entry, "shape", where);
   if (!shape.is_array() || shape.size() > 32) fail("{}: expected a shape of at most 32 sizes", where);
   for (const nlohmann::json &size : shape) {
@@ -126,8 +110,9 @@ void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &
   for (const StateEntry *entry : entries) {
     Json shape = Json::array();
     for (const Axis &axis : entry->canonicalAxes()) shape.push_back(axis.size);
-    header[entry->path] = {
-        {"dtype", fileTypeName(entry->type)}, {"shape", shape}, {"data_offsets", {offset, offset + entry->bytes}}};
+    header[entry->path] = {{"dtype", infoOf(entry->type).safetensorsName},
+                           {"shape", shape},
+                           {"data_offsets", {offset, offset + entry->bytes}}};
     offset += entry->bytes;
   }
   std::string text = header.dump();
@@ -142,7 +127,7 @@ void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &
       file.append(address(*entry), entry->bytes);
       continue;
     }
-    int64_t size = elementBytes(entry->type), elements = entry->bytes / size, step = pieceBytes / size;
+    int64_t size = bytesOf(entry->type), elements = entry->bytes / size, step = pieceBytes / size;
     for (int64_t first = 0; first < elements; first += step) {
       int64_t count = std::min(step, elements - first);
       toCanonical(*entry, address(*entry), first, count, piece.data());
@@ -152,7 +137,8 @@ void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &
   file.commit();
 }
 
-static bool isFloat(ElementType type) { return type == ElementType::F32 || type == ElementType::BF16; }
+/// Whether a file may hold a tensor in this type that the program holds in another one.
+static bool isConvertible(ElementType type) { return type == ElementType::F32 || type == ElementType::BF16; }
 
 void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry, bool mayConvert) {
   std::vector<int64_t> expected;
@@ -160,31 +146,16 @@ void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const St
   if (tensor.shape != expected)
     fail("{}: '{}' has the shape [{}], the program was compiled for {}; use weights of that shape or compile again",
          file.path(), tensor.name, fmt::join(tensor.shape, ", "), formatAxes(entry.canonicalAxes()));
-  if (tensor.type != entry.type && !(mayConvert && isFloat(tensor.type) && isFloat(entry.type)))
+  if (tensor.type != entry.type && !(mayConvert && isConvertible(tensor.type) && isConvertible(entry.type)))
     fail("{}: '{}' is of type {}, the program keeps it as {}; convert the file first", file.path(), tensor.name,
-         fileTypeName(tensor.type), elementTypeName(entry.type));
-}
-
-/// The bits of the exponent of a type; none for integers.
-static uint64_t exponentBits(ElementType type) {
-  switch (type) {
-  case ElementType::F64:
-    return uint64_t(0x7ff) << 52;
-  case ElementType::F32:
-    return 0xff << 23;
-  case ElementType::BF16:
-    return 0xff << 7;
-  case ElementType::F16:
-    return 0x1f << 10;
-  default:
-    return 0;
-  }
+         infoOf(tensor.type).safetensorsName, elementTypeName(entry.type));
 }
 
 void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor) {
-  uint64_t exponent = exponentBits(tensor.type);
-  if (exponent == 0) return;
-  int64_t size = elementBytes(tensor.type);
+  if (!isFloat(tensor.type) || isFp8(tensor.type)) return;
+  const ElementTypeInfo &info = infoOf(tensor.type);
+  uint64_t exponent = ((uint64_t(1) << info.exponentBits) - 1) << info.mantissaBits;
+  int64_t size = bytesOf(tensor.type);
   for (int64_t i = 0; i < tensor.bytes / size; ++i) {
     uint64_t bits = 0;
     memcpy(&bits, tensor.data + i * size, size);
@@ -208,7 +179,7 @@ static uint16_t toBf16(float number) {
 }
 
 std::vector<char> convertNumbers(const char *data, int64_t count, ElementType from, ElementType to) {
-  std::vector<char> result(count * elementBytes(to));
+  std::vector<char> result(count * bytesOf(to));
   for (int64_t i = 0; i < count; ++i) {
     if (from == ElementType::F32 && to == ElementType::BF16) {
       float number;

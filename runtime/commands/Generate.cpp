@@ -114,7 +114,7 @@ ExitCode runGenerate(Program &program, const Options &options) {
   const Value *argument = entry.input("argument"), *result = entry.output("result");
   checkPredict(argument, result);
   int64_t rows = argument->axes[0].size, window = argument->axes[1].size, vocabulary = result->axes[2].size;
-  bool isText = vocabulary == 256 || (!manifest.data.empty() && manifest.data[0].format == "text");
+  bool isText = vocabulary == 256 || (!manifest.data.empty() && manifest.data[0].format == DataFormat::Text);
   std::vector<int32_t> tokens = readPrompt(options, isText, argument->of > 0 ? argument->of : vocabulary);
 
   program.start(options.threads, options.bind);

@@ -18,7 +18,7 @@ static void printState(const Manifest &manifest) {
                formatAxes(entry.canonicalAxes()), entry.bytes);
     total += entry.bytes;
     if (entry.kind == "weight" || entry.kind == "bias" || entry.kind == "gain")
-      parameters += entry.bytes / elementBytes(entry.type);
+      parameters += entry.bytes / bytesOf(entry.type);
   }
   fmt::print("  {} parameters, {} bytes of state\n\n", parameters, total);
 }
@@ -143,7 +143,7 @@ ExitCode runInfo(Program &program, const Options &options) {
   printMemory(manifest, options);
   printPlan(manifest);
   for (const DataSpec &data : manifest.data)
-    fmt::print("data {}: {}, training {}, validation {}\n", data.name, data.format,
+    fmt::print("data {}: {}, training {}, validation {}\n", data.name, infoOf(data.format).name,
                data.splits.count("train") ? fmt::format("{}", fmt::join(data.splits.at("train"), " ")) : "by field",
                data.valFraction > 0 ? fmt::format("the last {:g} of it", data.valFraction) : "as named");
   fmt::print("settings {}\n", dumpJson(manifest.settings));

@@ -257,7 +257,7 @@ void Training::goOnFrom(const CheckpointInfo &saved, const std::string &path, in
 
 void Training::openOutputs() {
   const DataSpec *first = set.names.empty() ? nullptr : manifest.dataNamed(set.names[0]);
-  bool tokens = first && (first->format == "text" || first->format == "tokens");
+  bool tokens = first && infoOf(first->format).isSequence();
   unit = tokens ? "tokens" : "samples";
   unitsPerStep = static_cast<double>(set.batch) * (tokens ? first->seq : 1);
 

@@ -51,7 +51,7 @@ class Scratch {
 public:
   Scratch(const GemmDescription &d, const ProductAlignment &alignment, Stream stream) {
     auto take = [&](DevicePointer &operand, const std::vector<int64_t> &dims, const std::vector<int64_t> &strides,
-                    GemmType type, uint32_t multiple) {
+                    ElementType type, uint32_t multiple) {
       int64_t last = 0;
       for (size_t i = 0; i < dims.size(); ++i) last += (dims[i] - 1) * std::abs(strides[i]);
       size_t bytes = static_cast<size_t>((last + 1) * bytesOf(type)) + 2 * multiple;
@@ -158,7 +158,7 @@ GemmSearch::GemmSearch(std::string file, std::string device) : file(std::move(fi
 std::string GemmSearch::keyOf(const Product &product, const ProductAlignment &alignment) const {
   const GemmDescription &d = product.description();
   auto list = [](const std::vector<int64_t> &numbers) { return fmt::format("{}", fmt::join(numbers, " ")); };
-  auto number = [](GemmType type) { return static_cast<int>(type); };
+  auto number = [](ElementType type) { return static_cast<int>(type); };
   return fmt::format("{}: types {} {} {}{}; a {} by {}; b {} by {}; c {} by {}; bias {} of {}; added {}{}; aligned {}",
                      platform, number(d.type), number(d.typeB.value_or(d.type)), number(d.resultType),
                      d.tf32 ? " tf32" : "", list(d.dimsA), list(d.stridesA), list(d.dimsB), list(d.stridesB),

@@ -16,18 +16,27 @@ using Comm = NcclComm *;
 static_assert(sizeof(UniqueId) == 128 && alignof(UniqueId) == 1, "ncclUniqueId is passed by value");
 constexpr int success = 0, inProgress = 7; // ncclResult_t
 
-int libraryType(CollectiveType type) {
+/// ncclDataType_t. fp8 came with NCCL 2.24 only.
+int libraryType(ElementType type) {
   switch (type) {
-  case CollectiveType::F32:
+  case ElementType::F32:
     return 7;
-  case CollectiveType::BF16:
+  case ElementType::F64:
+    return 8;
+  case ElementType::BF16:
     return 9;
-  case CollectiveType::F16:
+  case ElementType::F16:
     return 6;
-  case CollectiveType::I32:
+  case ElementType::I32:
     return 2;
-  case CollectiveType::U8:
+  case ElementType::I64:
+    return 4;
+  case ElementType::I1:
+  case ElementType::U8:
     return 1;
+  case ElementType::E4M3:
+  case ElementType::E5M2:
+    fail("NCCL: collectives of {} are not supported", elementTypeName(type));
   }
   return 0;
 }
@@ -154,37 +163,37 @@ void Communicator::require(int status, const char *function, std::string_view na
 //===----------------------------------------------------------------------===//
 
 void Communicator::allReduce(std::string_view name, DevicePointer from, DevicePointer to, int64_t count,
-                             CollectiveType type, Reduction reduction, Stream stream) {
+                             ElementType type, Reduction reduction, Stream stream) {
   require(Nccl::get().allReduce(pointer(from), pointer(to), sizeOf(count), libraryType(type),
                                 libraryReduction(reduction), handle, stream),
           "allReduce", name);
 }
 
 void Communicator::reduceScatter(std::string_view name, DevicePointer from, DevicePointer to, int64_t count,
-                                 CollectiveType type, Reduction reduction, Stream stream) {
+                                 ElementType type, Reduction reduction, Stream stream) {
   require(Nccl::get().reduceScatter(pointer(from), pointer(to), sizeOf(count), libraryType(type),
                                     libraryReduction(reduction), handle, stream),
           "reduceScatter", name);
 }
 
 void Communicator::allGather(std::string_view name, DevicePointer from, DevicePointer to, int64_t count,
-                             CollectiveType type, Stream stream) {
+                             ElementType type, Stream stream) {
   require(Nccl::get().allGather(pointer(from), pointer(to), sizeOf(count), libraryType(type), handle, stream),
           "allGather", name);
 }
 
 void Communicator::broadcast(std::string_view name, DevicePointer from, DevicePointer to, int64_t count,
-                             CollectiveType type, int root, Stream stream) {
+                             ElementType type, int root, Stream stream) {
   require(Nccl::get().broadcast(pointer(from), pointer(to), sizeOf(count), libraryType(type), root, handle, stream),
           "broadcast", name);
 }
 
-void Communicator::send(std::string_view name, DevicePointer from, int64_t count, CollectiveType type, int peer,
+void Communicator::send(std::string_view name, DevicePointer from, int64_t count, ElementType type, int peer,
                         Stream stream) {
   require(Nccl::get().send(pointer(from), sizeOf(count), libraryType(type), peer, handle, stream), "send", name);
 }
 
-void Communicator::receive(std::string_view name, DevicePointer to, int64_t count, CollectiveType type, int peer,
+void Communicator::receive(std::string_view name, DevicePointer to, int64_t count, ElementType type, int peer,
                            Stream stream) {
   require(Nccl::get().receive(pointer(to), sizeOf(count), libraryType(type), peer, handle, stream), "receive", name);
 }

@@ -12,6 +12,7 @@
 #ifndef TESSERA_RUNTIME_CUDA_NCCL_H
 #define TESSERA_RUNTIME_CUDA_NCCL_H
 
+#include "runtime/base/ElementType.h"
 #include "runtime/cuda/Driver.h"
 
 #include <string>
@@ -23,9 +24,6 @@ namespace tessera::runtime::cuda {
 struct UniqueId {
   char bytes[128];
 };
-
-/// Of the numbers that are exchanged.
-enum class CollectiveType { F32, BF16, F16, I32, U8 };
 
 /// The average of integers is rounded towards zero; other numbers are divided before they are added.
 enum class Reduction { Sum, Max, Average };
@@ -60,28 +58,28 @@ public:
 
   /// to [count] = the reduction over all ranks of from [count], the same to the bit on all of them.
   /// In place: to = from.
-  void allReduce(std::string_view name, DevicePointer from, DevicePointer to, int64_t count, CollectiveType type,
+  void allReduce(std::string_view name, DevicePointer from, DevicePointer to, int64_t count, ElementType type,
                  Reduction reduction, Stream stream);
 
   /// to [count] = block number rank() of the reduction over all ranks of from [ranks(), count].
   /// In place: to = from + rank() * count elements.
-  void reduceScatter(std::string_view name, DevicePointer from, DevicePointer to, int64_t count, CollectiveType type,
+  void reduceScatter(std::string_view name, DevicePointer from, DevicePointer to, int64_t count, ElementType type,
                      Reduction reduction, Stream stream);
 
   /// to [ranks(), count] = from [count] of each rank, in their order. In place: from = to + rank() * count elements.
-  void allGather(std::string_view name, DevicePointer from, DevicePointer to, int64_t count, CollectiveType type,
+  void allGather(std::string_view name, DevicePointer from, DevicePointer to, int64_t count, ElementType type,
                  Stream stream);
 
   /// to [count] = from [count] of rank `root`; the other ranks' `from` is not looked at. In place: to = from.
-  void broadcast(std::string_view name, DevicePointer from, DevicePointer to, int64_t count, CollectiveType type,
-                 int root, Stream stream);
+  void broadcast(std::string_view name, DevicePointer from, DevicePointer to, int64_t count, ElementType type, int root,
+                 Stream stream);
 
   /// Sends from [count] to rank `peer`, which receives as many of that type. The stream goes on when they are taken:
   /// what must go both ways at once (two ranks that swap, a ring, a rank that sends to itself) belongs into a Group.
-  void send(std::string_view name, DevicePointer from, int64_t count, CollectiveType type, int peer, Stream stream);
+  void send(std::string_view name, DevicePointer from, int64_t count, ElementType type, int peer, Stream stream);
 
   /// to [count] = what rank `peer` sends.
-  void receive(std::string_view name, DevicePointer to, int64_t count, CollectiveType type, int peer, Stream stream);
+  void receive(std::string_view name, DevicePointer to, int64_t count, ElementType type, int peer, Stream stream);
 
   /// Throws an Error if something has gone wrong since the calls: another rank is gone, the network or the GPU failed.
   /// Never waits. After it, the communicator can only be destroyed, and its streams may never finish before it is.

@@ -22,18 +22,25 @@ namespace {
 /// Alignments beyond this one make no difference to the library.
 constexpr uint32_t largestAlignment = 256;
 
-int libraryType(GemmType type) {
+/// cudaDataType_t.
+int libraryType(ElementType type) {
   switch (type) {
-  case GemmType::F32:
+  case ElementType::F32:
     return 0;
-  case GemmType::BF16:
+  case ElementType::BF16:
     return 14;
-  case GemmType::F16:
+  case ElementType::F16:
     return 2;
-  case GemmType::E4M3:
+  case ElementType::E4M3:
     return 28;
-  case GemmType::E5M2:
+  case ElementType::E5M2:
     return 29;
+  case ElementType::F64:
+  case ElementType::I32:
+  case ElementType::I64:
+  case ElementType::I1:
+  case ElementType::U8:
+    fail("cuBLASLt: contractions of {} are not supported", elementTypeName(type));
   }
   return 0;
 }
@@ -82,7 +89,7 @@ struct Product::Impl {
       if (layout) library.layoutDestroy(layout);
   }
   BatchDim chooseBatch();
-  MatrixLayout makeLayout(GemmType type, const Operand &operand, int64_t count, int64_t stride);
+  MatrixLayout makeLayout(ElementType type, const Operand &operand, int64_t count, int64_t stride);
   std::vector<MatmulHeuristic> suggest(const ProductAlignment &alignment, int most) const;
   const Choice &choiceFor(const ProductAlignment &alignment) const;
   /// Only addresses count for what is suggested: those of that alignment do.
@@ -143,7 +150,7 @@ BatchDim Product::Impl::chooseBatch() {
   return batch;
 }
 
-MatrixLayout Product::Impl::makeLayout(GemmType type, const Operand &operand, int64_t count, int64_t stride) {
+MatrixLayout Product::Impl::makeLayout(ElementType type, const Operand &operand, int64_t count, int64_t stride) {
   MatrixLayout layout = nullptr;
   library.check(library.layoutCreate(&layout, libraryType(type), operand.rows, operand.columns, operand.leading),
                 "cannot describe a matrix");
@@ -264,7 +271,7 @@ bool Product::choose(const ProductAlignment &alignment, const MatmulAlgorithm &a
 }
 
 /// Bytes from the first element of a tensor to its last; `dims` may be more than strides, which are of the last ones.
-static int64_t extentOf(const std::vector<int64_t> &dims, const std::vector<int64_t> &strides, GemmType type) {
+static int64_t extentOf(const std::vector<int64_t> &dims, const std::vector<int64_t> &strides, ElementType type) {
   int64_t last = 0;
   for (size_t i = 0; i < strides.size(); ++i) last += (dims[i + dims.size() - strides.size()] - 1) * strides[i];
   return (last + 1) * bytesOf(type);

@@ -43,9 +43,9 @@ static FieldArrays openField(const DataSpec &spec, const std::vector<std::string
   static SharedFiles<ArrayFile> opened;
   FieldArrays field{std::move(request), {}, {}, 0};
   for (const std::string &path : expandPatterns(patterns)) {
-    bool isNpy = spec.format == "npy";
+    bool isNpy = spec.format == DataFormat::Npy;
     field.files.push_back(
-        opened.get(spec.format + fileKey(path), [&] { return isNpy ? openNpy(path) : openIdx(path); }));
+        opened.get(infoOf(spec.format).name + fileKey(path), [&] { return isNpy ? openNpy(path) : openIdx(path); }));
     const ArrayFile &array = *field.files.back();
     if (array.rowElements() != field.request.elements)
       fail("{}: a row has {} numbers (shape [{}]), field '{}.{}' takes {}", path, array.rowElements(),

@@ -11,10 +11,8 @@
 
 namespace tessera::runtime {
 
-static bool isArrayFormat(const DataSpec &spec) { return spec.format == "npy" || spec.format == "idx"; }
-
 static void readSplit(const DataSpec &spec, const std::string &split, SplitPaths &paths) {
-  if (!isArrayFormat(spec)) {
+  if (infoOf(spec.format).hasFiles()) {
     auto found = spec.splits.find(split);
     if (found != spec.splits.end() && !found->second.empty()) paths[""] = found->second;
     return;
@@ -84,11 +82,11 @@ void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &opt
   std::vector<std::string> fields;
   for (const FieldSpec &candidate : spec->fields) {
     fields.push_back(candidate.name);
-    if (isArrayFormat(*spec) && takeWord(words, candidate.name)) field = candidate.name;
+    if (!infoOf(spec->format).hasFiles() && takeWord(words, candidate.name)) field = candidate.name;
   }
   if (!words.empty())
     failUsage("--data {}: '{}' is neither a data source, a field nor a split of this program", option, words[0]);
-  if (isArrayFormat(*spec) && field.empty()) {
+  if (!infoOf(spec->format).hasFiles() && field.empty()) {
     if (fields.size() != 1)
       failUsage("--data {}: each field has its own file; write --data FIELD=PATH for {}", option,
                 fmt::join(fields, ", "));
@@ -157,11 +155,17 @@ static std::unique_ptr<RowReader> openRows(const DataSpec &spec, const DataFiles
   if (paths->empty())
     fail("data '{}' has no {} files; name them with --data {}PATH", spec.name,
          split == Split::Val ? "validation" : "training", split == Split::Val ? "val=" : "");
-  if (spec.format == "text" || spec.format == "tokens")
+  switch (spec.format) {
+  case DataFormat::Text:
+  case DataFormat::Tokens:
     return openTokenRows(spec, *paths, portion, std::move(requests));
-  if (spec.format == "csv") return openCsvRows(spec, *paths, portion, std::move(requests));
-  if (isArrayFormat(spec)) return openArrayRows(spec, *paths, portion, std::move(requests));
-  fail("data '{}': the format '{}' is not supported", spec.name, spec.format);
+  case DataFormat::Csv:
+    return openCsvRows(spec, *paths, portion, std::move(requests));
+  case DataFormat::Npy:
+  case DataFormat::Idx:
+    return openArrayRows(spec, *paths, portion, std::move(requests));
+  }
+  fail("data '{}': unknown format", spec.name);
 }
 
 /// Rows are copied as they lie in the files: the batch axis must be outermost, the rest in the order of the field.

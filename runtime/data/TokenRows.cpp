@@ -98,14 +98,15 @@ TokenRows::Format TokenRows::formatOfTokens(const MappedFile &file) const {
 }
 
 TokenRows::Format TokenRows::formatOf(const MappedFile &file) const {
-  if (spec.format == "text") return {0, 1, static_cast<int64_t>(file.size())};
+  if (spec.format == DataFormat::Text) return {0, 1, static_cast<int64_t>(file.size())};
   return formatOfTokens(file);
 }
 
 void TokenRows::checkRequests() const {
   for (const FieldRequest &request : requests) {
-    if (request.field != "tokens" && request.field != "next")
-      fail("data '{}' has no field '{}'; {} has 'tokens' and 'next'", spec.name, request.field, spec.format);
+    if (request.field != tokensField && request.field != nextField)
+      fail("data '{}' has no field '{}'; {} has '{}' and '{}'", spec.name, request.field, infoOf(spec.format).name,
+           tokensField, nextField);
     if (request.elements != spec.seq)
       fail("field '{}.{}' takes {} values a row, its sequences have {}", spec.name, request.field, request.elements,
            spec.seq);
@@ -121,7 +122,7 @@ TokenRows::TokenRows(const DataSpec &spec, const SplitPaths &paths, Portion port
   std::vector<Format> formats;
   for (const std::string &path : expandPatterns(paths.at(""))) {
     files.emplace_back(path);
-    refuseGzip(files.back(), spec.format);
+    refuseGzip(files.back(), infoOf(spec.format).name);
     formats.push_back(formatOf(files.back()));
     widths.push_back(formats.back().width);
     total += formats.back().count;
@@ -181,7 +182,7 @@ void TokenRows::read(int64_t row, size_t index, void *dst) const {
                                  [](int64_t row, const Segment &s) { return row < s.firstWindow; });
   const Segment &segment = *std::prev(behind);
   const FieldRequest &request = requests[index];
-  int64_t first = (row - segment.firstWindow) * spec.seq + (request.field == "next");
+  int64_t first = (row - segment.firstWindow) * spec.seq + (request.field == nextField);
   if (request.type == ElementType::I32)
     copyAs(segment, first, request, static_cast<int32_t *>(dst));
   else

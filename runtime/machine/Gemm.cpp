@@ -29,14 +29,14 @@ static dnnl::stream &cpuStream() {
   return stream;
 }
 
-static dnnl::memory::data_type libraryType(GemmType type) {
-  if (type != GemmType::F32 && type != GemmType::BF16)
+static dnnl::memory::data_type libraryType(ElementType type) {
+  if (type != ElementType::F32 && type != ElementType::BF16)
     throw std::runtime_error("on the CPU the library computes contractions of f32 and bf16 only");
-  return type == GemmType::BF16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+  return type == ElementType::BF16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
 }
 
 static dnnl::memory::desc operandDesc(const std::vector<int64_t> &dims, const std::vector<int64_t> &strides,
-                                      GemmType type) {
+                                      ElementType type) {
   if (dims.size() != strides.size() || dims.size() < 2)
     throw std::runtime_error("a contraction's dims and strides differ in length");
   dnnl::memory::dims libraryStrides(strides.begin(), strides.end());

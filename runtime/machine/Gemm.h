@@ -10,6 +10,8 @@
 #ifndef TESSERA_RUNTIME_GEMM_H
 #define TESSERA_RUNTIME_GEMM_H
 
+#include "runtime/base/ElementType.h"
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,13 +19,6 @@
 #include <vector>
 
 namespace tessera::runtime {
-
-/// The last two have eight bits.
-enum class GemmType { F32, BF16, F16, E4M3, E5M2 };
-/// Of a number.
-constexpr int64_t bytesOf(GemmType type) {
-  return type == GemmType::F32 ? 4 : type == GemmType::BF16 || type == GemmType::F16 ? 2 : 1;
-}
 
 /// What becomes of the sums of a contraction on a GPU, with GELU in its tanh form.
 enum class GemmEpilogue {
@@ -36,16 +31,16 @@ enum class GemmEpilogue {
 /// All three have the same rank; strides count elements; a batch dimension of size 1 is broadcast.
 struct GemmDescription {
   std::string name;
-  std::string line;                    ///< of the model; empty: not known
-  GemmType type = GemmType::F32;       ///< of a, and of b unless `typeB` says another
-  std::optional<GemmType> typeB;       ///< where a and b have eight bits
-  GemmType resultType = GemmType::F32; ///< of c
+  std::string line;                          ///< of the model; empty: not known
+  ElementType type = ElementType::F32;       ///< of a, and of b unless `typeB` says another
+  std::optional<ElementType> typeB;          ///< where a and b are fp8
+  ElementType resultType = ElementType::F32; ///< of c
   std::vector<int64_t> dimsA, stridesA;
   std::vector<int64_t> dimsB, stridesB;
   std::vector<int64_t> dimsC, stridesC;
   /// Strides of the bias, aligned with the last dimensions of c; zero: broadcast along that dimension.
   std::optional<std::vector<int64_t>> bias;
-  GemmType biasType = GemmType::F32;
+  ElementType biasType = ElementType::F32;
   bool accumulate = false;
   GemmEpilogue epilogue = GemmEpilogue::None;
   bool hasAux = false; ///< a matrix of the type and the strides of c

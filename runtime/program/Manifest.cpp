@@ -11,29 +11,10 @@ namespace tessera::runtime {
 
 static constexpr const char *where = "manifest";
 
-struct TypeRow {
-  const char *name;
-  ElementType type;
-  int64_t bytes;
-};
-static constexpr TypeRow typeRows[] = {
-    {"f32", ElementType::F32, 4}, {"f64", ElementType::F64, 8}, {"bf16", ElementType::BF16, 2},
-    {"f16", ElementType::F16, 2}, {"i32", ElementType::I32, 4}, {"i64", ElementType::I64, 8},
-    {"i1", ElementType::I1, 1},
-};
-
 ElementType parseElementType(const std::string &name, const std::string &where) {
-  for (const TypeRow &row : typeRows)
-    if (name == row.name) return row.type;
+  if (std::optional<ElementType> type = elementTypeNamed(name)) return *type;
   fail("{}: unknown element type '{}'", where, name);
 }
-
-static const TypeRow &typeRow(ElementType type) {
-  return *std::find_if(std::begin(typeRows), std::end(typeRows), [&](const TypeRow &row) { return row.type == type; });
-}
-
-const char *elementTypeName(ElementType type) { return typeRow(type).name; }
-int64_t elementBytes(ElementType type) { return typeRow(type).bytes; }
 
 std::string formatAxes(const std::vector<Axis> &axes) {
   std::string text = "[";
@@ -106,12 +87,12 @@ static std::vector<Axis> readAxes(const Json &list) {
 /// Checks that [offset, offset + bytes) lies in the arena and that bytes agree with the axes.
 static void checkRegion(const std::string &name, ElementType type, const std::vector<Axis> &axes, int64_t offset,
                         int64_t bytes, int64_t arena) {
-  int64_t expected = elementBytes(type);
+  int64_t expected = bytesOf(type);
   for (const Axis &axis : axes)
     if (__builtin_mul_overflow(expected, axis.size, &expected)) fail("{}: '{}' overflows", where, name);
   if (expected != bytes) fail("{}: '{}' has {} bytes, its axes need {}", where, name, bytes, expected);
   if (offset < 0 || bytes > arena || offset > arena - bytes) fail("{}: '{}' lies outside of the arena", where, name);
-  if (offset % elementBytes(type) != 0) fail("{}: '{}' is not aligned", where, name);
+  if (offset % bytesOf(type) != 0) fail("{}: '{}' is not aligned", where, name);
 }
 
 static StateEntry readState(const Json &json, int64_t arena) {
@@ -159,14 +140,10 @@ static EntryFunction readEntry(const std::string &name, const Json &json, int64_
   return entry;
 }
 
-static GemmType readGemmType(const Json &json, const char *key, const char *missing) {
+static ElementType readGemmType(const Json &json, const char *key, const char *missing) {
   std::string name = stringOr(json, key, missing);
-  static const std::map<std::string, GemmType> types = {{"f32", GemmType::F32},
-                                                        {"bf16", GemmType::BF16},
-                                                        {"f16", GemmType::F16},
-                                                        {"e4m3", GemmType::E4M3},
-                                                        {"e5m2", GemmType::E5M2}};
-  if (auto found = types.find(name); found != types.end()) return found->second;
+  if (std::optional<ElementType> type = elementTypeNamed(name); type && isFloat(*type) && type != ElementType::F64)
+    return *type;
   fail("{}: contractions of type '{}' are not supported", where, name);
 }
 
@@ -201,27 +178,36 @@ static GemmDescription readGemm(const Json &json) {
 
 static std::map<std::string, std::vector<std::string>> readSplits(const Json &json) {
   std::map<std::string, std::vector<std::string>> splits;
-  if (!json.contains("splits") || json["splits"].is_null()) return splits;
-  for (const auto &[split, paths] : json["splits"].items())
+  if (!json.contains(data_keys::splits) || json[data_keys::splits].is_null()) return splits;
+  for (const auto &[split, paths] : json[data_keys::splits].items())
     for (const Json &path : paths) splits[split].push_back(asString(path, where));
   return splits;
 }
 
+static FieldSpec readField(const Json &json) {
+  return {stringAt(json, data_keys::name), readAxes(json.value(data_keys::axes, Json::array())),
+          integerAt(json, data_keys::column, 0), readSplits(json)};
+}
+
 static DataSpec readData(const Json &json) {
   DataSpec data;
-  data.name = stringAt(json, "name");
-  data.format = stringAt(json, "format");
-  if (json.contains("batch") && json["batch"].is_array()) data.batchAxis = asString(json["batch"].at(0), where);
-  if (json.contains("seq") && json["seq"].is_array()) data.seq = asInteger(json["seq"].at(1), where);
-  data.width = integerAt(json, "width", 16);
+  data.name = stringAt(json, data_keys::name);
+  std::string format = stringAt(json, data_keys::format);
+  std::optional<DataFormat> known = dataFormatNamed(format);
+  if (!known) fail("{}: data '{}' has the unknown format '{}'", where, data.name, format);
+  data.format = *known;
+  auto array = [&](const char *key) { return json.contains(key) && json[key].is_array() ? &json[key] : nullptr; };
+  if (const Json *batch = array(data_keys::batch)) data.batchAxis = asString(batch->at(0), where);
+  if (const Json *seq = array(data_keys::seq)) data.seq = asInteger(seq->at(1), where);
+  data.width = integerAt(json, data_keys::width, 16);
   data.splits = readSplits(json);
-  if (json.contains("val_fraction") && json["val_fraction"].is_number()) data.valFraction = json["val_fraction"];
-  if (data.valFraction < 0 || data.valFraction >= 1) fail("{}: 'val_fraction' must be at least 0 and below 1", where);
-  data.shuffle = json.value("shuffle", true);
-  if (json.contains("fields"))
-    for (const Json &field : json["fields"])
-      data.fields.push_back({stringAt(field, "name"), readAxes(field.value("axes", Json::array())),
-                             integerAt(field, "column", 0), readSplits(field)});
+  if (json.contains(data_keys::valFraction) && json[data_keys::valFraction].is_number())
+    data.valFraction = json[data_keys::valFraction];
+  if (data.valFraction < 0 || data.valFraction >= 1)
+    fail("{}: '{}' must be at least 0 and below 1", where, data_keys::valFraction);
+  data.shuffle = json.value(data_keys::shuffle, true);
+  if (json.contains(data_keys::fields))
+    for (const Json &field : json[data_keys::fields]) data.fields.push_back(readField(field));
   return data;
 }
 

@@ -8,6 +8,8 @@
 #ifndef TESSERA_RUNTIME_MANIFEST_H
 #define TESSERA_RUNTIME_MANIFEST_H
 
+#include "runtime/base/DataFormat.h"
+#include "runtime/base/ElementType.h"
 #include "runtime/base/Json.h"
 #include "runtime/machine/Gemm.h"
 #include "runtime/program/Trace.h"
@@ -22,11 +24,8 @@ struct Axis {
   bool operator==(const Axis &) const = default;
 };
 
-enum class ElementType { F32, F64, BF16, F16, I32, I64, I1 };
-
+/// The type that manifests call `name`. Throws an Error that starts with `where` if it is unknown.
 ElementType parseElementType(const std::string &name, const std::string &where);
-const char *elementTypeName(ElementType type);
-int64_t elementBytes(ElementType type);
 
 /// "[embed: 64, head: 4]", or "[]".
 std::string formatAxes(const std::vector<Axis> &axes);
@@ -52,7 +51,7 @@ struct Value {
   int64_t of = 0; ///< number of values an integer may take; 0: not declared
   int64_t offset = 0, bytes = 0;
 
-  int64_t elements() const { return bytes / elementBytes(type); }
+  int64_t elements() const { return bytes / bytesOf(type); }
 };
 
 struct EntryFunction {
@@ -74,7 +73,8 @@ struct FieldSpec {
 };
 
 struct DataSpec {
-  std::string name, format;
+  std::string name;
+  DataFormat format = DataFormat::Text;
   std::string batchAxis; ///< that rows are stacked along
   int64_t seq = 0;       ///< length of a sequence; text and tokens
   int64_t width = 16;    ///< bits of a token in files without a header

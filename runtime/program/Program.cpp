@@ -93,7 +93,7 @@ void Program::callObserved(const std::string &entry, const TraceObserver &observ
     if (!step) return;
     std::vector<int64_t> turns = cursor.turns();
     for (const TraceStep::Result &result : step->results)
-      machine->pull(result.offsetAt(turns), result.count() * elementBytes(result.type));
+      machine->pull(result.offsetAt(turns), result.count() * bytesOf(result.type));
     observer(*step, turns);
   });
   call(entry);

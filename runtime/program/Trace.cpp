@@ -97,29 +97,30 @@ template <typename Bits> static Kind kindOf(Bits bits, int mantissa, Bits expone
   return (bits & ((Bits(1) << mantissa) - 1)) == 0 ? Kind::Infinite : Kind::NaN;
 }
 
-template <typename Bits>
-static Kind worstOf(const char *start, int64_t count, int mantissa, Bits exponent, bool mayBeInfinite) {
+template <typename Bits> static Kind worstOf(const TraceStep::Result &result, const char *start) {
+  const ElementTypeInfo &info = infoOf(result.type);
+  Bits exponent = (Bits(1) << info.exponentBits) - 1;
   Kind worst = Kind::Finite;
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0, count = result.count(); i < count; ++i) {
     Bits bits;
     memcpy(&bits, start + i * sizeof(Bits), sizeof(Bits));
-    Kind kind = kindOf<Bits>(bits, mantissa, exponent);
+    Kind kind = kindOf<Bits>(bits, info.mantissaBits, exponent);
     if (kind == Kind::NaN) return kind;
-    if (kind == Kind::Infinite && !mayBeInfinite) worst = kind;
+    if (kind == Kind::Infinite && !result.mayBeInfinite) worst = kind;
   }
   return worst;
 }
 
+/// fp8 values are clamped when they are rounded: finite unless what they are made of is not.
 static Kind worstOf(const TraceStep::Result &result, const char *start) {
-  switch (result.type) {
-  case ElementType::F32:
-    return worstOf<uint32_t>(start, result.count(), 23, 0xff, result.mayBeInfinite);
-  case ElementType::F64:
-    return worstOf<uint64_t>(start, result.count(), 52, 0x7ff, result.mayBeInfinite);
-  case ElementType::BF16:
-    return worstOf<uint16_t>(start, result.count(), 7, 0xff, result.mayBeInfinite);
-  case ElementType::F16:
-    return worstOf<uint16_t>(start, result.count(), 10, 0x1f, result.mayBeInfinite);
+  if (!isFloat(result.type)) return Kind::Finite;
+  switch (bytesOf(result.type)) {
+  case 2:
+    return worstOf<uint16_t>(result, start);
+  case 4:
+    return worstOf<uint32_t>(result, start);
+  case 8:
+    return worstOf<uint64_t>(result, start);
   default:
     return Kind::Finite;
   }

@@ -10,6 +10,7 @@
 #ifndef TESSERA_RUNTIME_TRACE_H
 #define TESSERA_RUNTIME_TRACE_H
 
+#include "runtime/base/ElementType.h"
 #include "runtime/base/Json.h"
 
 #include <cstdint>
@@ -20,7 +21,6 @@
 
 namespace tessera::runtime {
 
-enum class ElementType;
 struct Axis;
 
 /// A call of a kernel or a contraction, a launch of several kernels, or a loop of those.

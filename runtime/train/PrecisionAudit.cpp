@@ -78,10 +78,6 @@ static double numberAt(ElementType type, const char *address) {
   }
 }
 
-static bool isFloat(ElementType type) {
-  return type == ElementType::F64 || type == ElementType::F32 || type == ElementType::F16 || type == ElementType::BF16;
-}
-
 /// Elements at places that follow from the axes' names and sizes alone: the same in any memory order.
 std::vector<double> PrecisionAudit::sample(const TraceStep::Result &result, const std::vector<int64_t> &turns) const {
   std::vector<std::pair<Axis, int64_t>> axes; // with strides, by name
@@ -102,7 +98,7 @@ std::vector<double> PrecisionAudit::sample(const TraceStep::Result &result, cons
       offset += rest % axes[axis].first.size * axes[axis].second;
       rest /= axes[axis].first.size;
     }
-    numbers.push_back(numberAt(result.type, start + offset * elementBytes(result.type)));
+    numbers.push_back(numberAt(result.type, start + offset * bytesOf(result.type)));
   }
   return numbers;
 }

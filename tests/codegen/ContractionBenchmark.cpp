@@ -89,7 +89,7 @@ runtime::GemmDescription forLibrary(const GemmDescription &d) {
   result.dimsA = d.dimsA, result.stridesA = d.stridesA;
   result.dimsB = d.dimsB, result.stridesB = d.stridesB;
   result.dimsC = d.dimsC, result.stridesC = d.stridesC;
-  auto type = [](NumberType t) { return t == NumberType::F32 ? runtime::GemmType::F32 : runtime::GemmType::BF16; };
+  auto type = [](NumberType t) { return t == NumberType::F32 ? ElementType::F32 : ElementType::BF16; };
   result.type = type(d.typeA), result.resultType = type(d.resultType);
   return result;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+using namespace tessera;
 using namespace tessera::runtime;
 
 namespace {
@@ -122,7 +123,7 @@ TEST(Gemm, BroadcastBatch) {
 
 TEST(Gemm, Bfloat16) {
   GemmDescription d = plain(32, 32, 32);
-  d.type = GemmType::BF16;
+  d.type = ElementType::BF16;
   GemmPlan plan = planGemm(d);
   EXPECT_EQ(plan.error, "");
   // 1.0 is 0x3f80: every sum is 32.

@@ -14,6 +14,7 @@
 #include <set>
 #include <sstream>
 
+using namespace tessera;
 using namespace tessera::runtime;
 
 namespace {
@@ -56,6 +57,22 @@ TEST(Manifest, RefusesWhatDoesNotFit) {
   EXPECT_NE(errorOf("{\"abi\": 99}"), "");
   EXPECT_NE(errorOf("[1, 2"), "");
   EXPECT_NE(errorOf(std::string(10000, '[')), "");
+}
+
+TEST(Manifest, ReadsEveryDataFormat) {
+  auto withFormat = [](std::string_view format) {
+    return fmt::format(R"({{"abi": {}, "model": "m", "target": {{"kind": "cpu"}}, "arena": {{"bytes": 0}}, "state": [],
+                           "entries": {{}}, "data": [{{"name": "d", "format": "{}"}}]}})",
+                       TSR_ABI_VERSION, format);
+  };
+  for (const DataFormatInfo &info : dataFormats)
+    EXPECT_EQ(parseManifest(withFormat(info.name)).data[0].format, info.format);
+  EXPECT_EQ(errorOf(withFormat("parquet")), "manifest: data 'd' has the unknown format 'parquet'");
+}
+
+TEST(Manifest, ReadsEveryElementType) {
+  for (const ElementTypeInfo &info : elementTypes) EXPECT_EQ(parseElementType(info.name, "x"), info.type);
+  EXPECT_THROW(parseElementType("f31", "x"), Error);
 }
 
 TEST(CpuFeatures, KnowsThisProcessor) {

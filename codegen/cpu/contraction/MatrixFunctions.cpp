@@ -47,8 +47,9 @@ static Type elementOf(Code &code, NumberType type) {
     return Float8E4M3FNType::get(code.getContext());
   case NumberType::E5M2:
     return Float8E5M2Type::get(code.getContext());
+  default:
+    llvm_unreachable("contractions do not take this type");
   }
-  llvm_unreachable("all types are handled");
 }
 
 /// In memory low numbers are integers: every processor loads and stores vectors of those under a mask.

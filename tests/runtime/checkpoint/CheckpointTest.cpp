@@ -10,6 +10,7 @@
 #include <numeric>
 #include <sys/resource.h>
 
+using namespace tessera;
 using namespace tessera::runtime;
 using namespace tessera::tests;
 

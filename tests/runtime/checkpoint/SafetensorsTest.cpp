@@ -11,6 +11,7 @@
 #include <numeric>
 #include <random>
 
+using namespace tessera;
 using namespace tessera::runtime;
 using namespace tessera::tests;
 

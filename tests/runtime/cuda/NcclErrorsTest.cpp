@@ -3,6 +3,7 @@
 #include "tests/runtime/TemporaryFolder.h"
 #include "tests/runtime/cuda/NcclFixture.h"
 
+using namespace tessera;
 using namespace tessera::tests;
 
 namespace {
@@ -12,7 +13,7 @@ class NcclErrors : public NcclFixture {};
 TEST_F(NcclErrors, MismatchInAGraphIsSeenByCheck) {
   Texts errors = onRanks(2, [](Rank &rank) {
     GraphExec graph = record(rank, [&] {
-      rank.communicator.allReduce("x", rank.from, rank.to, 4 + rank.rank(), CollectiveType::F32, Reduction::Sum,
+      rank.communicator.allReduce("x", rank.from, rank.to, 4 + rank.rank(), ElementType::F32, Reduction::Sum,
                                   rank.stream);
     });
     rank.communicator.check();
@@ -31,7 +32,7 @@ TEST_F(NcclErrors, GraphThatOutlivesTheCommunicator) {
   auto rank = std::make_unique<Rank>(0, 1, Communicator::makeId());
   const Driver &driver = rank->driver;
   GraphExec graph = record(*rank, [&] {
-    rank->communicator.allReduce("x", rank->from, rank->to, 4, CollectiveType::F32, Reduction::Sum, rank->stream);
+    rank->communicator.allReduce("x", rank->from, rank->to, 4, ElementType::F32, Reduction::Sum, rank->stream);
   });
   testing::internal::CaptureStderr();
   rank.reset();
@@ -87,7 +88,7 @@ TEST(NcclLibrary, WithoutLastError) {
 TEST_F(NcclErrors, FailingFunctions) {
   Rank rank(0, 1, Communicator::makeId());
   Communicator &communicator = rank.communicator;
-  CollectiveType type = CollectiveType::F32;
+  ElementType type = ElementType::F32;
   auto group = [&] { Communicator::Group(communicator, "x").end(); };
   struct Case {
     std::string function, text;
@@ -125,15 +126,14 @@ TEST_F(NcclErrors, WrongArguments) {
   Rank rank(0, 1, Communicator::makeId());
   auto reduce = [&](DevicePointer from, DevicePointer to, int64_t count) {
     return errorOf(
-        [&] { rank.communicator.allReduce("x", from, to, count, CollectiveType::BF16, Reduction::Max, rank.stream); });
+        [&] { rank.communicator.allReduce("x", from, to, count, ElementType::BF16, Reduction::Max, rank.stream); });
   };
   std::string start = "allReduce 'x' on rank 0 of 1: NCCL: invalid argument: ncclAllReduce of ";
   EXPECT_EQ(reduce(0, rank.to, 4), start + "4 bf16, max: what it reads is not the device's memory");
   EXPECT_EQ(reduce(rank.from + 1, rank.to, 4), start + "4 bf16, max: what it reads is not the device's memory");
   EXPECT_EQ(reduce(rank.from, rank.to, 2049), start + "2049 bf16, max: what it writes is not the device's memory");
-  EXPECT_EQ(
-      errorOf([&] { rank.communicator.broadcast("x", rank.from, rank.to, 4, CollectiveType::F32, 1, rank.stream); }),
-      "broadcast 'x' on rank 0 of 1: NCCL: invalid argument: ncclBroadcast of 4 f32 from rank 1: no rank 1");
+  EXPECT_EQ(errorOf([&] { rank.communicator.broadcast("x", rank.from, rank.to, 4, ElementType::F32, 1, rank.stream); }),
+            "broadcast 'x' on rank 0 of 1: NCCL: invalid argument: ncclBroadcast of 4 f32 from rank 1: no rank 1");
   rank.communicator.check();
 }
 
@@ -151,33 +151,32 @@ void expectMismatch(const std::function<void(Rank &)> &body, const std::string &
 TEST_F(NcclErrors, RanksThatDisagree) {
   expectMismatch(
       [](Rank &rank) {
-        rank.communicator.allGather("w", rank.from, rank.to, rank.rank() == 2 ? 5 : 4, CollectiveType::F32,
-                                    rank.stream);
+        rank.communicator.allGather("w", rank.from, rank.to, rank.rank() == 2 ? 5 : 4, ElementType::F32, rank.stream);
       },
       "allGather 'w'", "rank 0 calls ncclAllGather of 4 f32, rank 2 ncclAllGather of 5 f32");
   expectMismatch(
       [](Rank &rank) {
-        CollectiveType type = rank.rank() == 1 ? CollectiveType::BF16 : CollectiveType::F32;
+        ElementType type = rank.rank() == 1 ? ElementType::BF16 : ElementType::F32;
         rank.communicator.reduceScatter("w", rank.from, rank.to, 4, type, Reduction::Sum, rank.stream);
       },
       "reduceScatter 'w'", "rank 0 calls ncclReduceScatter of 4 f32, sum, rank 1 ncclReduceScatter of 4 bf16, sum");
   expectMismatch(
       [](Rank &rank) {
         Reduction reduction = rank.rank() == 1 ? Reduction::Average : Reduction::Max;
-        rank.communicator.allReduce("w", rank.from, rank.to, 4, CollectiveType::U8, reduction, rank.stream);
+        rank.communicator.allReduce("w", rank.from, rank.to, 4, ElementType::U8, reduction, rank.stream);
       },
       "allReduce 'w'", "rank 0 calls ncclAllReduce of 4 u8, max, rank 1 ncclAllReduce of 4 u8, average");
   expectMismatch(
       [](Rank &rank) {
-        rank.communicator.broadcast("w", rank.from, rank.to, 4, CollectiveType::I32, rank.rank() / 2, rank.stream);
+        rank.communicator.broadcast("w", rank.from, rank.to, 4, ElementType::I32, rank.rank() / 2, rank.stream);
       },
       "broadcast 'w'", "rank 0 calls ncclBroadcast of 4 i32 from rank 0, rank 2 ncclBroadcast of 4 i32 from rank 1");
   expectMismatch(
       [](Rank &rank) {
         Communicator::Group group(rank.communicator, "swap");
-        if (rank.rank() == 0) rank.communicator.send("w", rank.from, 4, CollectiveType::F16, 1, rank.stream);
-        if (rank.rank() == 1) rank.communicator.receive("w", rank.to, 3, CollectiveType::F16, 0, rank.stream);
-        if (rank.rank() == 2) rank.communicator.receive("w", rank.to, 3, CollectiveType::F16, 0, rank.stream);
+        if (rank.rank() == 0) rank.communicator.send("w", rank.from, 4, ElementType::F16, 1, rank.stream);
+        if (rank.rank() == 1) rank.communicator.receive("w", rank.to, 3, ElementType::F16, 0, rank.stream);
+        if (rank.rank() == 2) rank.communicator.receive("w", rank.to, 3, ElementType::F16, 0, rank.stream);
         group.end();
       },
       "group 'swap'", "rank 0 calls ncclSend of 4 f16 to rank 1, rank 1 ncclRecv of 3 f16 from rank 0");
@@ -186,7 +185,7 @@ TEST_F(NcclErrors, RanksThatDisagree) {
 TEST_F(NcclErrors, RankThatIsGone) {
   Texts errors = onRanks(3, [](Rank &rank) {
     if (rank.rank() == 1) fail("out of data");
-    rank.communicator.allReduce("loss", rank.from, rank.to, 1, CollectiveType::F32, Reduction::Sum, rank.stream);
+    rank.communicator.allReduce("loss", rank.from, rank.to, 1, ElementType::F32, Reduction::Sum, rank.stream);
   });
   EXPECT_EQ(errors[1], "out of data");
   for (int rank : {0, 2}) {
@@ -201,7 +200,7 @@ TEST_F(NcclErrors, RankThatIsGone) {
 
 TEST_F(NcclErrors, GroupThatFails) {
   Rank rank(0, 1, Communicator::makeId());
-  CollectiveType type = CollectiveType::F32;
+  ElementType type = ElementType::F32;
   rank.put(rank.from, type, valuesOf(type, 0, 4));
   rank.put(rank.to, type, Numbers(4, 9));
   std::string refused = "allReduce 'y' on rank 0 of 1: NCCL: invalid argument: ncclAllReduce of 4 f32, sum: what it "

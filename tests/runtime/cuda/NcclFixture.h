@@ -25,7 +25,7 @@ using test::fromBf16, test::toBf16;
 using Numbers = std::vector<double>;
 using Texts = std::vector<std::string>;
 
-inline bool isInteger(CollectiveType type) { return type == CollectiveType::I32 || type == CollectiveType::U8; }
+inline bool isInteger(ElementType type) { return type == ElementType::I32 || type == ElementType::U8; }
 
 template <typename T> std::string bytesAs(const Numbers &numbers) {
   std::vector<T> typed(numbers.begin(), numbers.end());
@@ -37,51 +37,55 @@ template <typename T> Numbers numbersAs(const std::string &bytes) {
   return {typed.begin(), typed.end()};
 }
 
-inline std::string encode(CollectiveType type, const Numbers &numbers) {
+inline std::string encode(ElementType type, const Numbers &numbers) {
   switch (type) {
-  case CollectiveType::F32:
+  case ElementType::F32:
     return bytesAs<float>(numbers);
-  case CollectiveType::BF16: {
+  case ElementType::BF16: {
     Numbers bits;
     for (double number : numbers) bits.push_back(toBf16(static_cast<float>(number)));
     return bytesAs<uint16_t>(bits);
   }
-  case CollectiveType::F16:
+  case ElementType::F16:
     return bytesAs<_Float16>(numbers);
-  case CollectiveType::I32:
+  case ElementType::I32:
     return bytesAs<int32_t>(numbers);
-  case CollectiveType::U8:
+  case ElementType::U8:
     return bytesAs<uint8_t>(numbers);
+  default:
+    ADD_FAILURE() << "no test exchanges " << elementTypeName(type);
+    return "";
   }
-  return "";
 }
 
-inline Numbers decode(CollectiveType type, const std::string &bytes) {
+inline Numbers decode(ElementType type, const std::string &bytes) {
   switch (type) {
-  case CollectiveType::F32:
+  case ElementType::F32:
     return numbersAs<float>(bytes);
-  case CollectiveType::BF16: {
+  case ElementType::BF16: {
     Numbers numbers = numbersAs<uint16_t>(bytes);
     for (double &number : numbers) number = fromBf16(static_cast<uint16_t>(number));
     return numbers;
   }
-  case CollectiveType::F16:
+  case ElementType::F16:
     return numbersAs<_Float16>(bytes);
-  case CollectiveType::I32:
+  case ElementType::I32:
     return numbersAs<int32_t>(bytes);
-  case CollectiveType::U8:
+  case ElementType::U8:
     return numbersAs<uint8_t>(bytes);
+  default:
+    ADD_FAILURE() << "no test exchanges " << elementTypeName(type);
+    return {};
   }
-  return {};
 }
 
 /// Element i of what a rank gives. Exact in every type, as are sums and averages over four ranks.
-inline double valueOf(CollectiveType type, int rank, int64_t i) {
-  if (type == CollectiveType::U8) return static_cast<double>((4 - rank) * i);
+inline double valueOf(ElementType type, int rank, int64_t i) {
+  if (type == ElementType::U8) return static_cast<double>((4 - rank) * i);
   return static_cast<double>((4 - rank) * (i - 3)) * (isInteger(type) ? 1 : 0.25);
 }
 
-inline Numbers valuesOf(CollectiveType type, int rank, int64_t count, int64_t first = 0) {
+inline Numbers valuesOf(ElementType type, int rank, int64_t count, int64_t first = 0) {
   Numbers numbers;
   for (int64_t i = first; i < first + count; ++i) numbers.push_back(valueOf(type, rank, i));
   return numbers;
@@ -103,19 +107,19 @@ struct Rank {
   Rank(const Rank &) = delete;
 
   int rank() const { return communicator.rank(); }
-  void put(DevicePointer at, CollectiveType type, const Numbers &numbers) {
+  void put(DevicePointer at, ElementType type, const Numbers &numbers) {
     std::string text = encode(type, numbers);
     driver.check(driver.memcpyHtoDAsync(at, text.data(), text.size(), stream), "put");
     driver.check(driver.streamSynchronize(stream), "put");
   }
-  Numbers get(DevicePointer at, CollectiveType type, int64_t count) {
+  Numbers get(DevicePointer at, ElementType type, int64_t count) {
     std::string text(encode(type, {0}).size() * count, 0);
     driver.check(driver.memcpyDtoHAsync(text.data(), at, text.size(), stream), "get");
     driver.check(driver.streamSynchronize(stream), "get");
     return decode(type, text);
   }
   /// `numbers` numbers further.
-  static DevicePointer offset(DevicePointer at, CollectiveType type, int64_t numbers) {
+  static DevicePointer offset(DevicePointer at, ElementType type, int64_t numbers) {
     return at + encode(type, {0}).size() * numbers;
   }
 

@@ -5,16 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
+using namespace tessera;
 using namespace tessera::tests;
 
 namespace {
 
-constexpr CollectiveType allTypes[] = {CollectiveType::F32, CollectiveType::BF16, CollectiveType::F16,
-                                       CollectiveType::I32, CollectiveType::U8};
+constexpr ElementType allTypes[] = {ElementType::F32, ElementType::BF16, ElementType::F16, ElementType::I32,
+                                    ElementType::U8};
 constexpr Reduction allReductions[] = {Reduction::Sum, Reduction::Max, Reduction::Average};
 
 /// Of elements from `first` on.
-Numbers reduced(CollectiveType type, Reduction reduction, int ranks, int64_t count, int64_t first = 0) {
+Numbers reduced(ElementType type, Reduction reduction, int ranks, int64_t count, int64_t first = 0) {
   Numbers numbers;
   for (int64_t i = first; i < first + count; ++i) {
     double sum = 0, largest = -INFINITY;
@@ -36,8 +37,8 @@ class NcclRanks : public NcclFixture, public testing::WithParamInterface<int> {
 protected:
   int ranks = GetParam();
   /// Runs `body` on all ranks with every type; nothing may go wrong.
-  void withAllTypes(const std::function<void(Rank &, CollectiveType)> &body) {
-    for (CollectiveType type : allTypes) {
+  void withAllTypes(const std::function<void(Rank &, ElementType)> &body) {
+    for (ElementType type : allTypes) {
       SCOPED_TRACE(static_cast<int>(type));
       EXPECT_EQ(onRanks(ranks, [&](Rank &rank) { body(rank, type); }), Texts(ranks));
     }
@@ -50,7 +51,7 @@ TEST_P(NcclRanks, KnowTheirNumbers) {
 }
 
 TEST_P(NcclRanks, AllReduce) {
-  withAllTypes([&](Rank &rank, CollectiveType type) {
+  withAllTypes([&](Rank &rank, ElementType type) {
     for (Reduction reduction : allReductions) {
       rank.put(rank.from, type, valuesOf(type, rank.rank(), 7));
       rank.communicator.allReduce("x", rank.from, rank.to, 7, type, reduction, rank.stream);
@@ -64,7 +65,7 @@ TEST_P(NcclRanks, AllReduce) {
 }
 
 TEST_P(NcclRanks, ReduceScatter) {
-  withAllTypes([&](Rank &rank, CollectiveType type) {
+  withAllTypes([&](Rank &rank, ElementType type) {
     for (Reduction reduction : allReductions) {
       Numbers expected = reduced(type, reduction, ranks, 3, 3 * rank.rank());
       rank.put(rank.from, type, valuesOf(type, rank.rank(), 3 * ranks));
@@ -78,7 +79,7 @@ TEST_P(NcclRanks, ReduceScatter) {
 }
 
 TEST_P(NcclRanks, AllGather) {
-  withAllTypes([&](Rank &rank, CollectiveType type) {
+  withAllTypes([&](Rank &rank, ElementType type) {
     Numbers expected;
     for (int other = 0; other < ranks; ++other)
       for (double number : valuesOf(type, other, 5)) expected.push_back(number);
@@ -95,7 +96,7 @@ TEST_P(NcclRanks, AllGather) {
 }
 
 TEST_P(NcclRanks, Broadcast) {
-  withAllTypes([&](Rank &rank, CollectiveType type) {
+  withAllTypes([&](Rank &rank, ElementType type) {
     for (int root = 0; root < ranks; ++root) {
       rank.put(rank.from, type, valuesOf(type, rank.rank(), 5));
       DevicePointer from = rank.rank() == root ? rank.from : 0; // of the others nothing is read
@@ -108,7 +109,7 @@ TEST_P(NcclRanks, Broadcast) {
 }
 
 TEST_P(NcclRanks, Ring) {
-  withAllTypes([&](Rank &rank, CollectiveType type) {
+  withAllTypes([&](Rank &rank, ElementType type) {
     int next = (rank.rank() + 1) % ranks, before = (rank.rank() + ranks - 1) % ranks;
     rank.put(rank.from, type, valuesOf(type, rank.rank(), 5));
     for (int round = 0; round < 3; ++round) {
@@ -127,7 +128,7 @@ class NcclTwoRanks : public NcclFixture {};
 TEST_F(NcclTwoRanks, SendWithoutGroup) {
   EXPECT_EQ(onRanks(2,
                     [](Rank &rank) {
-                      CollectiveType type = CollectiveType::F32;
+                      ElementType type = ElementType::F32;
                       rank.put(rank.from, type, valuesOf(type, rank.rank(), 5));
                       if (rank.rank() == 0)
                         rank.communicator.send("x", rank.from, 5, type, 1, rank.stream);
@@ -139,7 +140,7 @@ TEST_F(NcclTwoRanks, SendWithoutGroup) {
 }
 
 TEST_P(NcclRanks, GroupOfManyCollectives) {
-  withAllTypes([&](Rank &rank, CollectiveType type) {
+  withAllTypes([&](Rank &rank, ElementType type) {
     Numbers values = valuesOf(type, rank.rank(), 8);
     rank.put(rank.from, type, values);
     Communicator::Group group(rank.communicator, "gradients");
@@ -162,7 +163,7 @@ TEST_P(NcclRanks, GroupOfManyCollectives) {
 //===----------------------------------------------------------------------===//
 
 TEST_P(NcclRanks, InAGraph) {
-  withAllTypes([&](Rank &rank, CollectiveType type) {
+  withAllTypes([&](Rank &rank, ElementType type) {
     rank.put(rank.to, type, Numbers(4, 9));
     GraphExec graph = record(rank, [&] {
       rank.communicator.allReduce("x", rank.from, rank.to, 4, type, Reduction::Sum, rank.stream);

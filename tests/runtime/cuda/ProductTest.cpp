@@ -28,7 +28,7 @@ double gelu(double x) { return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x 
 /// By differences.
 double slopeOfGelu(double x) { return (gelu(x + 1e-4) - gelu(x - 1e-4)) / 2e-4; }
 
-GemmDescription describe(GemmType type, GemmEpilogue epilogue, bool hasBias, bool hasAux) {
+GemmDescription describe(ElementType type, GemmEpilogue epilogue, bool hasBias, bool hasAux) {
   GemmDescription d;
   d.name = "mlp";
   d.type = d.resultType = d.biasType = type;
@@ -41,7 +41,7 @@ GemmDescription describe(GemmType type, GemmEpilogue epilogue, bool hasBias, boo
   return d;
 }
 
-class ProductEpilogues : public testing::TestWithParam<GemmType> {
+class ProductEpilogues : public testing::TestWithParam<ElementType> {
 protected:
   void SetUp() override {
     setenv("TESSERA_CUDA_DRIVER", TESSERA_FAKE_CUDA, 1);
@@ -84,13 +84,14 @@ protected:
     return values;
   }
   static void write(char *bytes, size_t i, double value) {
-    if (GetParam() == GemmType::F32) reinterpret_cast<float *>(bytes)[i] = static_cast<float>(value);
-    if (GetParam() == GemmType::BF16) reinterpret_cast<unsigned short *>(bytes)[i] = toBf16(static_cast<float>(value));
-    if (GetParam() == GemmType::F16) reinterpret_cast<_Float16 *>(bytes)[i] = static_cast<_Float16>(value);
+    if (GetParam() == ElementType::F32) reinterpret_cast<float *>(bytes)[i] = static_cast<float>(value);
+    if (GetParam() == ElementType::BF16)
+      reinterpret_cast<unsigned short *>(bytes)[i] = toBf16(static_cast<float>(value));
+    if (GetParam() == ElementType::F16) reinterpret_cast<_Float16 *>(bytes)[i] = static_cast<_Float16>(value);
   }
   static double read(const char *bytes, int64_t i) {
-    if (GetParam() == GemmType::F32) return reinterpret_cast<const float *>(bytes)[i];
-    if (GetParam() == GemmType::BF16) return fromBf16(reinterpret_cast<const unsigned short *>(bytes)[i]);
+    if (GetParam() == ElementType::F32) return reinterpret_cast<const float *>(bytes)[i];
+    if (GetParam() == ElementType::BF16) return fromBf16(reinterpret_cast<const unsigned short *>(bytes)[i]);
     return static_cast<double>(reinterpret_cast<const _Float16 *>(bytes)[i]);
   }
   void run(const GemmDescription &d) {
@@ -105,7 +106,7 @@ protected:
     return sum;
   }
   static void expectNear(const std::vector<double> &got, const std::function<double(int64_t, int64_t)> &expected) {
-    double tolerance = GetParam() == GemmType::F32 ? 1e-6 : GetParam() == GemmType::F16 ? 1e-3 : 8e-3;
+    double tolerance = GetParam() == ElementType::F32 ? 1e-6 : GetParam() == ElementType::F16 ? 1e-3 : 8e-3;
     for (int64_t i = 0; i < static_cast<int64_t>(got.size()); ++i) {
       double want = expected(i / columns, i % columns);
       EXPECT_NEAR(got[i], want, tolerance * (1 + std::abs(want))) << i / columns << ", " << i % columns;
@@ -207,9 +208,11 @@ TEST_P(ProductEpilogues, AreSearchedForEach) {
   for (const GemmDescription &d : kinds) EXPECT_EQ(search(d), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, ProductEpilogues, testing::Values(GemmType::F32, GemmType::BF16, GemmType::F16),
-                         [](const auto &info) {
-                           return info.param == GemmType::F32 ? "f32" : info.param == GemmType::BF16 ? "bf16" : "fp16";
+INSTANTIATE_TEST_SUITE_P(Types, ProductEpilogues,
+                         testing::Values(ElementType::F32, ElementType::BF16, ElementType::F16), [](const auto &info) {
+                           return info.param == ElementType::F32    ? "f32"
+                                  : info.param == ElementType::BF16 ? "bf16"
+                                                                    : "fp16";
                          });
 
 } // namespace

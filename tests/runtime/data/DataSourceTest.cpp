@@ -13,8 +13,10 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+using namespace tessera;
 using namespace tessera::runtime;
 using namespace tessera::tests;
+using enum DataFormat;
 
 namespace fs = std::filesystem;
 
@@ -61,11 +63,11 @@ class Data : public testing::Test {
 protected:
   using Open = std::unique_ptr<RowReader> (*)(const DataSpec &, const SplitPaths &, Portion, std::vector<FieldRequest>);
 
-  std::unique_ptr<RowReader> open(Open opener, const std::string &format, const std::string &path,
+  std::unique_ptr<RowReader> open(Open opener, DataFormat format, const std::string &path,
                                   std::vector<FieldRequest> requests, Portion portion = {}) {
     spec.name = "d", spec.format = format, spec.seq = 4;
     SplitPaths paths;
-    if (format == "npy" || format == "idx")
+    if (!infoOf(format).hasFiles())
       paths[requests[0].field] = {path};
     else
       paths[""] = {path};
@@ -98,7 +100,7 @@ protected:
   }
 
   /// Truncates and mutates a good file: each variant is read whole or refused by an Error.
-  void mutate(Open opener, const std::string &format, const std::string &good, std::vector<FieldRequest> requests) {
+  void mutate(Open opener, DataFormat format, const std::string &good, std::vector<FieldRequest> requests) {
     std::mt19937 random(1);
     for (int round = 0; round < 200; ++round) {
       std::string bad = good;
@@ -123,7 +125,7 @@ protected:
 };
 
 TEST_F(Data, TextWindows) {
-  auto reader = open(openTokenRows, "text", folder.write("t", "abcdefghijk"), tokenFields());
+  auto reader = open(openTokenRows, Text, folder.write("t", "abcdefghijk"), tokenFields());
   ASSERT_EQ(reader->rows(), 2); // 11 bytes: windows of 5 with a stride of 4
   EXPECT_EQ(row<int32_t>(*reader, 0, 0, 4), (std::vector<int32_t>{'a', 'b', 'c', 'd'}));
   EXPECT_EQ(row<int32_t>(*reader, 0, 1, 4), (std::vector<int32_t>{'b', 'c', 'd', 'e'}));
@@ -133,7 +135,7 @@ TEST_F(Data, TextWindows) {
 TEST_F(Data, WindowsStayInsideFiles) {
   folder.write("t1", "abcdef");
   folder.write("t2", "uvwxyz");
-  auto reader = open(openTokenRows, "text", folder / "t*", tokenFields());
+  auto reader = open(openTokenRows, Text, folder / "t*", tokenFields());
   ASSERT_EQ(reader->rows(), 2);
   EXPECT_EQ(row<int32_t>(*reader, 1, 0, 4), (std::vector<int32_t>{'u', 'v', 'w', 'x'}));
 }
@@ -142,8 +144,8 @@ TEST_F(Data, TailAndHeadDoNotOverlap) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += char(i);
   std::string path = folder.write("t", text);
-  auto head = open(openTokenRows, "text", path, tokenFields(), {Portion::Head, 0.2});
-  auto tail = open(openTokenRows, "text", path, tokenFields(), {Portion::Tail, 0.2});
+  auto head = open(openTokenRows, Text, path, tokenFields(), {Portion::Head, 0.2});
+  auto tail = open(openTokenRows, Text, path, tokenFields(), {Portion::Tail, 0.2});
   EXPECT_EQ(head->rows(), 19);
   EXPECT_EQ(tail->rows(), 4);
   EXPECT_EQ(row<int32_t>(*head, 18, 1, 4).back(), 76);
@@ -154,19 +156,19 @@ TEST_F(Data, Tokens) {
   std::vector<uint16_t> small = {1, 2, 3, 4, 50256, 6};
   std::vector<uint32_t> large = {1, 2, 3, 4, 100000, 6};
   for (const std::string &bytes : {bytesOf(small), tokenFile(20240520, 1, 6, bytesOf(small))}) {
-    auto reader = open(openTokenRows, "tokens", folder.write("t", bytes), tokenFields(50257));
+    auto reader = open(openTokenRows, Tokens, folder.write("t", bytes), tokenFields(50257));
     ASSERT_EQ(reader->rows(), 1);
     EXPECT_EQ(row<int32_t>(*reader, 0, 1, 4), (std::vector<int32_t>{2, 3, 4, 50256}));
   }
   auto reader =
-      open(openTokenRows, "tokens", folder.write("t", tokenFile(20240801, 7, 6, bytesOf(large))), tokenFields());
+      open(openTokenRows, Tokens, folder.write("t", tokenFile(20240801, 7, 6, bytesOf(large))), tokenFields());
   EXPECT_EQ(row<int32_t>(*reader, 0, 1, 4), (std::vector<int32_t>{2, 3, 4, 100000}));
 }
 
 TEST_F(Data, TokensOutOfRangeNameFileAndByte) {
   std::vector<uint16_t> numbers = {1, 2, 3, 4, 60000, 6};
   auto reader =
-      open(openTokenRows, "tokens", folder.write("t", tokenFile(20240520, 1, 6, bytesOf(numbers))), tokenFields(50257));
+      open(openTokenRows, Tokens, folder.write("t", tokenFile(20240520, 1, 6, bytesOf(numbers))), tokenFields(50257));
   EXPECT_EQ(errorOf([&] { row<int32_t>(*reader, 0, 1, 4); }),
             folder / "t" + ": byte 1032: value 60000 is out of range, the model takes 0 to 50256");
 }
@@ -174,7 +176,7 @@ TEST_F(Data, TokensOutOfRangeNameFileAndByte) {
 TEST_F(Data, TokenHeaders) {
   std::string numbers(12, '\0');
   auto error = [&](const std::string &bytes) {
-    return errorOf([&] { open(openTokenRows, "tokens", folder.write("t", bytes), tokenFields()); });
+    return errorOf([&] { open(openTokenRows, Tokens, folder.write("t", bytes), tokenFields()); });
   };
   EXPECT_NE(error(tokenFile(20240520, 2, 6, numbers)).find("byte 4: expected version 1, got 2"), std::string::npos);
   EXPECT_NE(error(tokenFile(20240520, 1, 7, numbers)).find("byte 1036"), std::string::npos);
@@ -192,13 +194,13 @@ TEST_F(Data, Csv) {
   std::vector<FieldRequest> fields = {{"x", ElementType::F32, 2, 0}, {"y", ElementType::I32, 1, 3}};
   for (const char *text :
        {"y,a,b\n2,0.5,\"-1e3\"\n1,3,+4\n", "2,0.5,-1e3\r\n1,3,4", "\"a \"\"y\"\"\",b,c\n2,.5,-1000\n\n1, 3,4 \n"}) {
-    auto reader = open(openCsvRows, "csv", folder.write("c", text), fields);
+    auto reader = open(openCsvRows, Csv, folder.write("c", text), fields);
     ASSERT_EQ(reader->rows(), 2) << text;
     EXPECT_EQ(row<float>(*reader, 0, 0, 2), (std::vector<float>{0.5, -1000}));
     EXPECT_EQ(row<int32_t>(*reader, 1, 1, 1), (std::vector<int32_t>{1}));
   }
   auto error = [&](const std::string &text) {
-    return errorOf([&] { open(openCsvRows, "csv", folder.write("c", text), fields); });
+    return errorOf([&] { open(openCsvRows, Csv, folder.write("c", text), fields); });
   };
   EXPECT_NE(error("1,2,3\n1,2\n").find("line 2, byte 6: expected 3 columns as above, got 2"), std::string::npos);
   EXPECT_NE(error("1,2,3\n3,2,1\n").find("value 3 is out of range"), std::string::npos);
@@ -209,23 +211,23 @@ TEST_F(Data, Csv) {
   EXPECT_NE(error("1,+-5,3\n").find("expected a number, got '+-5'"), std::string::npos);
   for (const char *other : {"1;2;3\n4;5;6\n", "1\t2\t3\n4\t5\t6\n"})
     EXPECT_NE(error(other).find("columns are separated by commas"), std::string::npos) << error(other);
-  mutate(openCsvRows, "csv", "y,a,b\n2,0.5,\"-1e3\"\n1,3,+4\n0,3,+4\n1,7,8\n", fields);
+  mutate(openCsvRows, Csv, "y,a,b\n2,0.5,\"-1e3\"\n1,3,+4\n0,3,+4\n1,7,8\n", fields);
 }
 
 TEST_F(Data, Npy) {
   std::vector<FieldRequest> real = {{"x", ElementType::F32, 2, 0}}, whole = {{"x", ElementType::I32, 2, 10}};
   std::string floats = npyFile("<f4", "(2, 2)", bytesOf(std::vector<float>{1, 2, 3.5, 4}));
-  auto reader = open(openArrayRows, "npy", folder.write("n", floats), real);
+  auto reader = open(openArrayRows, Npy, folder.write("n", floats), real);
   EXPECT_EQ(row<float>(*reader, 1, 0, 2), (std::vector<float>{3.5, 4}));
   std::string longs = npyFile("<i8", "(2, 1, 2)", bytesOf(std::vector<int64_t>{1, 2, 3, 11}));
-  reader = open(openArrayRows, "npy", folder.write("n", longs), whole);
+  reader = open(openArrayRows, Npy, folder.write("n", longs), whole);
   EXPECT_EQ(row<int32_t>(*reader, 0, 0, 2), (std::vector<int32_t>{1, 2}));
   EXPECT_NE(errorOf([&] { row<int32_t>(*reader, 1, 0, 2); }).find("(row 1): value 11 is out of range"),
             std::string::npos);
-  reader = open(openArrayRows, "npy", folder.write("n", npyFile(">i2", "(1, 2)", std::string("\0\5\0\6", 4))), whole);
+  reader = open(openArrayRows, Npy, folder.write("n", npyFile(">i2", "(1, 2)", std::string("\0\5\0\6", 4))), whole);
   EXPECT_EQ(row<int32_t>(*reader, 0, 0, 2), (std::vector<int32_t>{5, 6}));
   auto error = [&](const std::string &bytes) {
-    return errorOf([&] { open(openArrayRows, "npy", folder.write("n", bytes), real); });
+    return errorOf([&] { open(openArrayRows, Npy, folder.write("n", bytes), real); });
   };
   EXPECT_NE(error(floats.substr(0, floats.size() - 1)).find("needs 16 bytes"), std::string::npos);
   EXPECT_NE(error(npyFile("<f4", "(9223372036854775807, 2)", "")).find("overflow"), std::string::npos);
@@ -233,22 +235,22 @@ TEST_F(Data, Npy) {
   EXPECT_NE(error(npyFile("|O", "(2, 2)", "")).find("unsupported element type"), std::string::npos);
   EXPECT_NE(error(npyFile("<f4", "(2, 3)", std::string(24, 'x'))).find("a row has 3 numbers"), std::string::npos);
   EXPECT_NE(error("hello").find("not an npy file"), std::string::npos);
-  mutate(openArrayRows, "npy", floats, real);
+  mutate(openArrayRows, Npy, floats, real);
 }
 
 TEST_F(Data, Idx) {
   std::vector<FieldRequest> fields = {{"x", ElementType::F32, 4, 0}};
   std::string images = idxFile(8, {3, 2, 2}, std::string("\0\1\2\3\4\5\6\7\10\11\12\377", 12));
   for (const std::string &bytes : {images, gzip(images)}) {
-    auto reader = open(openArrayRows, "idx", folder.write("i", bytes), fields);
+    auto reader = open(openArrayRows, Idx, folder.write("i", bytes), fields);
     ASSERT_EQ(reader->rows(), 3);
     EXPECT_EQ(row<float>(*reader, 2, 0, 4), (std::vector<float>{8, 9, 10, 255}));
   }
-  auto tail = open(openArrayRows, "idx", folder.write("i", images), fields, {Portion::Tail, 0.34});
+  auto tail = open(openArrayRows, Idx, folder.write("i", images), fields, {Portion::Tail, 0.34});
   EXPECT_EQ(tail->rows(), 1);
   EXPECT_EQ(row<float>(*tail, 0, 0, 4), (std::vector<float>{8, 9, 10, 255}));
   auto error = [&](const std::string &bytes) {
-    return errorOf([&] { open(openArrayRows, "idx", folder.write("i", bytes), fields); });
+    return errorOf([&] { open(openArrayRows, Idx, folder.write("i", bytes), fields); });
   };
   EXPECT_NE(error(idxFile(8, {0x7fffffff, 0x7fffffff, 0x7fffffff}, "")).find("overflow"), std::string::npos);
   EXPECT_NE(error(idxFile(7, {3}, "abc")).find("byte 2: unknown element type"), std::string::npos);
@@ -256,13 +258,13 @@ TEST_F(Data, Idx) {
   EXPECT_NE(error(gzip(images).substr(0, 20)).find("gzip data damaged or cut short"), std::string::npos);
   EXPECT_NE(error(gzip(images) + "x").find("behind the end"), std::string::npos);
   std::string halves = gzip(images.substr(0, 17)) + gzip(images.substr(17));
-  auto joined = open(openArrayRows, "idx", folder.write("i", halves), fields);
+  auto joined = open(openArrayRows, Idx, folder.write("i", halves), fields);
   EXPECT_EQ(row<float>(*joined, 2, 0, 4), (std::vector<float>{8, 9, 10, 255}));
   EXPECT_NE(error(gzip(images + "more")).find("speaks of 28 bytes, inflated it has more"), std::string::npos);
   EXPECT_NE(error(gzip(idxFile(8, {1 << 20, 2, 2}, "few"))).find("the file has 3"), std::string::npos);
   EXPECT_NE(error(gzip(std::string(100'000, 'x'))).find("not an IDX file"), std::string::npos);
-  mutate(openArrayRows, "idx", images, fields);
-  mutate(openArrayRows, "idx", gzip(images), fields);
+  mutate(openArrayRows, Idx, images, fields);
+  mutate(openArrayRows, Idx, gzip(images), fields);
 }
 
 TEST_F(Data, NumbersThatAreNotFiniteAreRefused) {
@@ -270,22 +272,22 @@ TEST_F(Data, NumbersThatAreNotFiniteAreRefused) {
   FieldRequest x{"x", ElementType::F32, 2, 0};
   for (float bad : {nan, infinity, -infinity}) {
     std::string path = folder.write("x.npy", npyFile("<f4", "(2, 2)", bytesOf<float>({1, 2, 3, bad})));
-    auto reader = open(openArrayRows, "npy", path, {x});
+    auto reader = open(openArrayRows, Npy, path, {x});
     EXPECT_EQ(row<float>(*reader, 0, 0, 2), (std::vector<float>{1, 2}));
     std::string said = errorOf([&] { row<float>(*reader, 1, 0, 2); });
     EXPECT_NE(said.find(fmt::format("byte {} (row 1): value", fs::file_size(path) - 4)), std::string::npos) << said;
   }
   std::string large = folder.write("x.npy", npyFile("<f8", "(1, 2)", bytesOf<double>({1, 1e300})));
-  auto reader = open(openArrayRows, "npy", large, {x});
+  auto reader = open(openArrayRows, Npy, large, {x});
   EXPECT_NE(errorOf([&] { row<float>(*reader, 0, 0, 2); }).find("not a finite"), std::string::npos);
   spec.fields = {{"x", {}, 0, {}}};
   for (const char *bad : {"nan", "inf", "-inf", "1e40", "1e999"}) {
     std::string path = folder.write("x.csv", fmt::format("1,2\n3,{}\n", bad));
-    std::string said = errorOf([&] { open(openCsvRows, "csv", path, {x}); });
+    std::string said = errorOf([&] { open(openCsvRows, Csv, path, {x}); });
     EXPECT_NE(said.find("line 2, byte 6: value " + std::string(bad)), std::string::npos) << said;
   }
   std::string small = folder.write("x.csv", "1e-999,-1e-320\n");
-  EXPECT_EQ(row<float>(*open(openCsvRows, "csv", small, {x}), 0, 0, 2), (std::vector<float>{0, 0}));
+  EXPECT_EQ(row<float>(*open(openCsvRows, Csv, small, {x}), 0, 0, 2), (std::vector<float>{0, 0}));
 }
 
 TEST_F(Data, BothPartsOfASourceHoldItOnce) {
@@ -301,29 +303,29 @@ TEST_F(Data, BothPartsOfASourceHoldItOnce) {
   };
   std::vector<FieldRequest> x = {{"x", ElementType::F32, 4, 0}};
   std::string path = folder.write("i", gzip(idxFile(8, {1000, 2, 2}, std::string(4000, 'x'))));
-  auto head = open(openArrayRows, "idx", path, x, {Portion::Head, 0.5}),
-       tail = open(openArrayRows, "idx", path, x, {Portion::Tail, 0.5});
+  auto head = open(openArrayRows, Idx, path, x, {Portion::Head, 0.5}),
+       tail = open(openArrayRows, Idx, path, x, {Portion::Tail, 0.5});
   EXPECT_EQ(heldBy(*head, *tail), 4016);
   spec.fields = {{"x", {}, 0, {}}};
   path = folder.write("c", "1,2,3,4\n5,6,7,8\n");
-  head = open(openCsvRows, "csv", path, x, {Portion::Head, 0.5}),
-  tail = open(openCsvRows, "csv", path, x, {Portion::Tail, 0.5});
+  head = open(openCsvRows, Csv, path, x, {Portion::Head, 0.5}),
+  tail = open(openCsvRows, Csv, path, x, {Portion::Tail, 0.5});
   EXPECT_EQ(heldBy(*head, *tail), 32);
   EXPECT_EQ(row<float>(*tail, 0, 0, 4), (std::vector<float>{5, 6, 7, 8}));
   folder.write("c", "9,9,9,9\n5,6,7,8\n1,1,1,1\n"); // another state of the file is another table
-  EXPECT_EQ(row<float>(*open(openCsvRows, "csv", path, x), 0, 0, 4), (std::vector<float>{9, 9, 9, 9}));
+  EXPECT_EQ(row<float>(*open(openCsvRows, Csv, path, x), 0, 0, 4), (std::vector<float>{9, 9, 9, 9}));
 }
 
 TEST_F(Data, WideTokensAreNotReadAsNarrowOnes) {
   std::vector<uint32_t> wide(1000, 7);
   std::string path = folder.write("t", bytesOf(wide));
-  std::string said = errorOf([&] { open(openTokenRows, "tokens", path, tokenFields()); });
+  std::string said = errorOf([&] { open(openTokenRows, Tokens, path, tokenFields()); });
   EXPECT_NE(said.find("say width = 32"), std::string::npos) << said;
   wide[30] = 70'000;
   folder.write("t", bytesOf(wide));
-  EXPECT_EQ(open(openTokenRows, "tokens", path, tokenFields())->rows(), 499);
+  EXPECT_EQ(open(openTokenRows, Tokens, path, tokenFields())->rows(), 499);
   folder.write("t", std::string(4000, '\0'));
-  EXPECT_EQ(open(openTokenRows, "tokens", path, tokenFields())->rows(), 499);
+  EXPECT_EQ(open(openTokenRows, Tokens, path, tokenFields())->rows(), 499);
 }
 
 TEST_F(Data, PathsThatExistAreNoPatterns) {
@@ -336,7 +338,7 @@ TEST_F(Data, PathsThatExistAreNoPatterns) {
 
 TEST_F(Data, AFileCutShortUnderAReadIsAnError) {
   std::string path = folder.write("t", std::string(1 << 20, 'a'));
-  auto reader = open(openTokenRows, "text", path, tokenFields());
+  auto reader = open(openTokenRows, Text, path, tokenFields());
   fs::resize_file(path, 5000);
   EXPECT_EQ(row<int32_t>(*reader, 0, 0, 4)[0], 'a');
   for (int round = 0; round < 2; ++round) {
@@ -351,7 +353,7 @@ TEST_F(Data, AnyNumberOfFilesMayBeCutShort) {
   std::string other = folder.write("other", "x");
   for (int i = 0; i < 300; ++i) others.emplace_back(other);
   std::string path = folder.write("t", std::string(1 << 20, 'a'));
-  auto reader = open(openTokenRows, "text", path, tokenFields());
+  auto reader = open(openTokenRows, Text, path, tokenFields());
   fs::resize_file(path, 5000);
   std::string said = errorOf([&] { readUnderGuard(*reader, 100'000); });
   EXPECT_NE(said.find("t: byte 400000: the file was cut short"), std::string::npos) << said;
@@ -360,8 +362,8 @@ TEST_F(Data, AnyNumberOfFilesMayBeCutShort) {
 TEST_F(Data, GzipIsReadByNoFormatThatReadsBytes) {
   std::string path = folder.write("t.gz", gzip(std::string(1000, 'a')));
   spec.fields = {{"x", {}, 0, {}}};
-  for (const char *format : {"text", "tokens", "csv"}) {
-    bool isCsv = std::string(format) == "csv";
+  for (DataFormat format : {Text, Tokens, Csv}) {
+    bool isCsv = format == Csv;
     auto fields = isCsv ? std::vector<FieldRequest>{{"x", ElementType::F32, 1, 0}} : tokenFields();
     std::string said = errorOf([&] { open(isCsv ? openCsvRows : openTokenRows, format, path, fields); });
     EXPECT_NE(said.find("gunzip"), std::string::npos) << said;
@@ -375,15 +377,15 @@ TEST_F(Data, APartWithoutRowsSaysWhy) {
   std::string csv = folder.write("three.csv", "1\n2\n3\n");
   std::string npy = folder.write("three.npy", npyFile("<f4", "(3, 1)", bytesOf<float>({1, 2, 3})));
   std::string text = folder.write("three.txt", "abc");
-  for (const std::string &said : {errorOf([&] { open(openCsvRows, "csv", csv, one, tail); }),
-                                  errorOf([&] { open(openArrayRows, "npy", npy, one, tail); }),
-                                  errorOf([&] { open(openTokenRows, "text", text, tokenFields(), tail); })})
+  for (const std::string &said : {errorOf([&] { open(openCsvRows, Csv, csv, one, tail); }),
+                                  errorOf([&] { open(openArrayRows, Npy, npy, one, tail); }),
+                                  errorOf([&] { open(openTokenRows, Text, text, tokenFields(), tail); })})
     EXPECT_NE(said.find("val = 0.1 holds out none of 3"), std::string::npos) << said;
 }
 
 TEST_F(Data, MutatedTokenFiles) {
   std::vector<uint16_t> numbers(50, 7);
-  mutate(openTokenRows, "tokens", tokenFile(20240520, 1, 50, bytesOf(numbers)), tokenFields(50257));
+  mutate(openTokenRows, Tokens, tokenFile(20240520, 1, 50, bytesOf(numbers)), tokenFields(50257));
 }
 
 //===----------------------------------------------------------------------===//
@@ -395,7 +397,7 @@ protected:
   void SetUp() override {
     std::string text;
     for (int i = 0; i < 41; ++i) text += char(i); // 10 sequences of 4
-    manifest.data = {{"d", "text", "batch", 4, 16, {{"train", {folder.write("t", text)}}}, 0.2, true, {}}};
+    manifest.data = {{"d", Text, "batch", 4, 16, {{"train", {folder.write("t", text)}}}, 0.2, true, {}}};
     entry.inputs = {{"d.tokens", "data", "d", "tokens", ElementType::I32, {{"batch", 3}, {"seq", 4}}, 256, 0, 48},
                     {"d.next", "data", "d", "next", ElementType::I32, {{"batch", 3}, {"seq", 4}}, 256, 64, 48}};
     manifest.entries["step"] = entry;
@@ -483,7 +485,7 @@ TEST_F(Batches, DataOptions) {
   manifest.data[1].name = "e";
   EXPECT_THROW(describe({"x.txt"}), Error);
   manifest.data = {
-      {"d", "idx", "batch", 0, 16, {}, 0, true, {{"x", {}, 0, {{"train", {"a"}}}}, {"y", {}, 0, {{"train", {"b"}}}}}}};
+      {"d", Idx, "batch", 0, 16, {}, 0, true, {{"x", {}, 0, {{"train", {"a"}}}}, {"y", {}, 0, {{"train", {"b"}}}}}}};
   EXPECT_EQ(describe({"x=i", "val.y=j"}), "d.x=i d.y=b d.val.y=j");
   EXPECT_THROW(describe({"i"}), Error);
   manifest.data[0].fields[1].name = "interval";
