@@ -5,7 +5,10 @@
 #   usage: make-bible.sh OUT.txt
 set -euo pipefail
 [ $# -eq 1 ] || { sed -n '2,5p' "$0"; exit 2; }
-command -v bible >/dev/null || { echo "make-bible: install the package bible-kjv first (scripts/setup.sh bible-kjv)" >&2; exit 1; }
+command -v bible >/dev/null || {
+  echo "make-bible: install the package bible-kjv first (scripts/setup.sh bible-kjv)" >&2
+  exit 1
+}
 mkdir -p "$(dirname "$1")"
 
 # A line is a heading ("Genesis 1"), a verse ("  1 In the beginning …") or empty.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes 1,797 handwritten digits as CSV: 64 columns p0 … p63 with the grey values (0 to 16) of 8 x 8 pixels, then `digit`.
+"""Writes 1,797 handwritten digits as CSV: p0 … p63 are the grey values (0 to 16) of 8 x 8 pixels, then comes `digit`.
 
 usage: make-digits.py OUT.csv      for examples/02-digits.tsr
 
@@ -26,7 +26,8 @@ def table_bytes():
         with open("/" + TABLE, "rb") as file:
             return file.read()
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", "python3-sklearn"], cwd=folder, check=True)
+        command = ["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", "python3-sklearn"]
+        subprocess.run(command, cwd=folder, check=True)
         (package,) = glob.glob(os.path.join(folder, "*.deb"))
         files = subprocess.run(["dpkg-deb", "--fsys-tarfile", package], check=True, stdout=subprocess.PIPE).stdout
         with tarfile.open(fileobj=io.BytesIO(files)) as tar:
@@ -49,7 +50,7 @@ def main(args):
     with open(args[0], "w", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([f"p{i}" for i in range(64)] + ["digit"])
-        # The table lists one writer after the other; mixed, so that a contiguous tail for validation holds the same writers.
+        # The table lists one writer after another. Shuffling gives a validation set at the end the same writers.
         random.Random(1).shuffle(rows)
         writer.writerows(rows)
     return 0
