@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes points on the line y = 2 x - 3 with a little noise, as CSV with the columns x and y.
 
-usage: make-regression.py OUT.csv [ROWS]      for examples/01-regression.tsr; default: 2,048 rows; every call writes the same bytes
+usage: make-regression.py OUT.csv [ROWS]      for examples/01-regression.tsr; 2,048 rows by default, always the same
 """
 
 import random
