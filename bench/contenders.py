@@ -1,4 +1,4 @@
-"""Programs that train, and the turns that they take: how long their steps are, and the memory they need at most."""
+"""Programs that train, and their runs in the rounds: how long their steps are, and their peak memory."""
 
 import dataclasses
 import os
@@ -36,7 +36,7 @@ class Contender:
         self.turns = []
 
     def turn(self, blocks, skip, block, threads, limit):
-        """Runs until the clock was read `skip + blocks` times after its first block; the first `skip` are not counted."""
+        """Runs until the clock was read `skip + blocks` times after the first block; `skip` of them are not counted."""
         with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryFile("w+") as errors:
             turn = Turn(os.getloadavg()[0])
             # A session of its own: the compilers that it starts end with it. A line is to come when it is printed.
@@ -100,8 +100,8 @@ def end_group(group):
 def peak_bytes(process):
     """Greatest resident memory of a running process; 0 if it is gone.
 
-    Its own count begins when its program does. `ru_maxrss`, which wait4() tells, begins with the pages of the script that
-    started it, and those are more than a small program needs.
+    Its own count begins when its program does. `ru_maxrss`, which wait4() tells, begins with the pages of the script
+    that started it, and those are more than a small program needs.
     """
     try:
         with open(f"/proc/{process}/status") as status:

@@ -3,11 +3,12 @@
 
 usage: step_table.py PROFILE.json --limits LIMITS.json [--least 0.002] [--markdown]
 
-PROFILE.json is what `PROGRAM train --profile` wrote, LIMITS.json what machine_limits printed on the same machine; PROFILE.json
-may also be a results file of `training.py --profile`, which holds both. The limit of a row is the larger of its operations at the
-rate of fused multiply-adds and its bytes at the rate of copying memory. Operations of kernels that are no contractions count only
-bytes: what they compute (exp, tanh) is no multiply-add. Small tensors stay in caches: their kernels may go below the limit of
-memory. `--least`: rows below this share of the step are added up in one.
+PROFILE.json is what `PROGRAM train --profile` wrote, LIMITS.json what machine_limits printed on the same machine;
+PROFILE.json may also be a results file of `training.py --profile`, which holds both. The limit of a row is the larger
+of its operations at the rate of fused multiply-adds and its bytes at the rate of copying memory. Operations of kernels
+that are no contractions count only bytes: what they compute (exp, tanh) is no multiply-add. Small tensors stay in
+caches: their kernels may go below the limit of memory. `--least`: rows below this share of the step are added up in
+one.
 """
 
 import argparse
@@ -33,7 +34,8 @@ def cells(row, step, limits):
     one, by = limit_of(row, limits)
     shape = f" {row['a']}·{row['b']}" if "a" in row else ""
     return (
-        (row["name"].removeprefix("tsr_kernel_") + shape)[:44], calls, f"{seconds * 1e3:.4g}", f"{100 * seconds / step:.1f}%",
+        (row["name"].removeprefix("tsr_kernel_") + shape)[:44], calls,
+        f"{seconds * 1e3:.4g}", f"{100 * seconds / step:.1f}%",
         f"{one * calls * 1e3:.4g}", by, f"{seconds / (one * calls):.2f}" if one else "–",
         f"{row['flops'] * calls / seconds / 1e9:.0f}", f"{(row['read'] + row['written']) * calls / seconds / 1e9:.0f}",
     )  # fmt: skip
@@ -64,7 +66,9 @@ def print_table(profile, limits, least=0.002, markdown=False):
 
 def main():
     parser = argparse.ArgumentParser(description="Sets a step's profile against the limits of the machine.")
-    parser.add_argument("profile", help="what `PROGRAM train --profile` wrote, or a results file of training.py with a profile")
+    parser.add_argument(
+        "profile", help="what `PROGRAM train --profile` wrote, or a results file of training.py with a profile"
+    )
     parser.add_argument("--limits", help="what machine_limits printed; a results file has its own")
     parser.add_argument("--least", type=float, default=0.002)
     parser.add_argument("--markdown", action="store_true")

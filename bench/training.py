@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Training on the CPU: a compiled training program against its peers, side by side.
 
-usage: training.py WORKLOAD … --tessera TESSERA [--llmc FOLDER] [--torch PYTHON] [--jax PYTHON] [--profile] …     (see --help)
+usage: training.py WORKLOAD … --tessera TESSERA [--llmc FOLDER] [--torch PYTHON] [--jax PYTHON] [--profile] …
 
-Whichever of the four is named takes part, with the workload's model, batch, optimizer and data, in f32 or with --precision bf16 (ours
-and PyTorch's autocast; ours in f32 takes part beside them). The contenders take turns, round by round, so that a machine that slows down slows all of them. The clock is read outside of them, whenever one
-prints its line for a block of steps; the first blocks of a turn (page faults, caches, compilation) are not counted. Printed are
-median, quartiles and the fastest of all counted steps, how much slower each peer's median is than ours with the range over the
-rounds, and the greatest resident memory. The same and more goes to bench/results/ as JSON.
+Each of the four that is named takes part, with the workload's model, batch, optimizer and data, in f32 or with
+--precision bf16 (ours and PyTorch's autocast; ours in f32 takes part beside them). Rounds are interleaved: in each of
+them every contender runs once, so that a machine that slows down slows all of them. This script reads the clock
+whenever a contender prints its line for a block of steps; the first blocks of a run (page faults, caches, compilation)
+are not counted. Printed are median, quartiles and the fastest of all counted steps, how much slower each peer's median
+is than ours with the range over the rounds, and the greatest resident memory. The same and more goes to bench/results/
+as JSON. The file is rewritten after every run of a contender: what was measured stays if a later one fails (`finished`:
+false).
 """
 
 import argparse
@@ -43,12 +46,14 @@ def output_of(*command, **settings):
 def compile_ours(workload, options, scratch, precision):
     """(our program, what compiling it said)"""
     program = os.path.join(scratch, f"{workload.name}-{precision}")
-    command = [options.tessera, "compile", os.path.join(ROOT, workload.model), "-o", program, "--threads", str(options.threads)]
+    command = [options.tessera, "compile", os.path.join(ROOT, workload.model), "-o", program]
+    command += ["--threads", str(options.threads)]
     if precision != "f32":
         command += ["--precision", precision]
     for name, value in workload.settings.items():
         command += ["--set", f"{name}={value}"]
-    return program, {"command": plain(command), "output": output_of(*command).replace(program, os.path.basename(program))}
+    said = output_of(*command).replace(program, os.path.basename(program))
+    return program, {"command": plain(command), "output": said}
 
 
 def ours(name, program, workload, options, steps):
@@ -59,7 +64,8 @@ def ours(name, program, workload, options, steps):
 
 def llmc(workload, options, scratch):
     folder = os.path.join(scratch, "llm.c")
-    subprocess.run([sys.executable, os.path.join(HERE, "peers", "llmc_files.py"), folder, data_of(workload, options)], check=True)
+    files = os.path.join(HERE, "peers", "llmc_files.py")
+    subprocess.run([sys.executable, files, folder, data_of(workload, options)], check=True)
     return Contender("llm.c", [os.path.join(options.llmc, "train_gpt2")], folder=folder)
 
 
@@ -68,13 +74,16 @@ def python_peers(workload, options, scratch, blocks):
     preload = {"LD_PRELOAD": options.torch_preload} if options.torch_preload else {}
     # Compilation is cold in the first round, and leaves nothing behind.
     caches = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(scratch, "inductor")}
+    torch_modes = {"eager": " eager", "compiled": " compiled"}
+    jax_modes = {mode: "" if mode == "jit" else " " + mode for mode in workload.jax_modes}
     families = (
-        ("PyTorch", options.torch, "torch", {"eager": " eager", "compiled": " compiled"}, {**KEEP_MEMORY, **preload}, caches),
-        ("JAX", options.jax, "jax", {mode: "" if mode == "jit" else " " + mode for mode in workload.jax_modes}, KEEP_MEMORY, {}),
+        ("PyTorch", options.torch, "torch", torch_modes, {**KEEP_MEMORY, **preload}, caches),
+        ("JAX", options.jax, "jax", jax_modes, KEEP_MEMORY, {}),
     )
     for family, python, prefix, modes, tuning, environment in families:
         for mode, is_tuned in itertools.product(modes, (False, True)) if python else ():
-            command = [python, os.path.join(HERE, "peers", f"{prefix}_{workload.peer}.py"), "--data", data_of(workload, options)]
+            peer = os.path.join(HERE, "peers", f"{prefix}_{workload.peer}.py")
+            command = [python, peer, "--data", data_of(workload, options)]
             command += ["--mode", mode, "--threads", str(options.threads), "--block", str(block_of(workload, options))]
             command += ["--blocks", str(blocks + 2), "--precision", options.precision, *workload.options]
             name = family + modes[mode] + (", tuned" if is_tuned else "")
@@ -113,13 +122,14 @@ def machine_limits(options, scratch):
 
 
 def profiled(program, workload, options, scratch, seconds):
-    """One more run of ours with its profile, for steps of about `seconds`, between two measurements of the machine's limits."""
+    """One more run of ours with its profile, for steps of about `seconds`, between two measurements of the limits."""
     steps = max(5, min(round(PROFILED_SECONDS / seconds), 30 * block_of(workload, options)))
     file = os.path.join(scratch, "profile.json")
     before = machine_limits(options, scratch)
     with tempfile.TemporaryDirectory() as empty:
-        command = [program, "train", "--data", data_of(workload, options), "--steps", str(steps), "--profile", file, "--quiet"]
-        subprocess.run([*command, "--threads", str(options.threads)], cwd=empty, check=True, stdout=subprocess.DEVNULL)
+        command = [program, "train", "--data", data_of(workload, options), "--steps", str(steps)]
+        command += ["--profile", file, "--quiet", "--threads", str(options.threads)]
+        subprocess.run(command, cwd=empty, check=True, stdout=subprocess.DEVNULL)
     after = machine_limits(options, scratch)
     with open(file) as written:
         profile = json.load(written)
@@ -136,7 +146,8 @@ def plain(command):
 
     def shorten(found):
         before, path = found.groups()
-        return before + (os.path.relpath(path, ROOT) if path.startswith(ROOT + os.sep) else "…/" + os.path.basename(path))
+        is_ours = path.startswith(ROOT + os.sep)
+        return before + (os.path.relpath(path, ROOT) if is_ours else "…/" + os.path.basename(path))
 
     return " ".join(re.sub(r"(^|[=:])(/\S+)", shorten, word) for word in command)
 
@@ -208,16 +219,19 @@ def print_summaries(workload, rows):
         )  # fmt: skip
 
 
-def write_results(workload, options, record):
+def path_of_results(workload, options):
     name = workload.name if options.precision == "f32" else f"{workload.name}-{options.precision}"
-    path = os.path.join(options.results, f"{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}.json")
-    os.makedirs(options.results, exist_ok=True)
+    return os.path.join(options.results, f"{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}.json")
+
+
+def write_results(path, record):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     text = json.dumps(record, indent=1, ensure_ascii=False)
     # A list of numbers is one line.
     text = re.sub(r"\[\s+([^\[\]{}\"]+?)\s+\]", lambda found: "[" + re.sub(r"\s+", " ", found.group(1)) + "]", text)
-    with open(path, "w") as out:
+    with open(path + ".new", "w") as out:
         out.write(text + "\n")
-    return path
+    os.replace(path + ".new", path)
 
 
 # a run ----------------------------------------------------------------------------------------------------------------
@@ -228,25 +242,39 @@ def measure(workload, options, scratch):
     made = {precision: compile_ours(workload, options, scratch, precision) for precision in precisions}
     programs = {precision: program for precision, (program, _) in made.items()}
     program, compiled = made[options.precision] if made else (None, None)
-    taking_part = [c for c in contenders(workload, programs, options, scratch) if not options.only or c.name in options.only]
+    taking_part = list(contenders(workload, programs, options, scratch))
+    taking_part = [one for one in taking_part if not options.only or one.name in options.only]
     if not taking_part:
-        sys.exit(f"{workload.name}: nobody takes part; name at least one of --tessera, --llmc, --torch, --jax")
-    used = versions(options)
+        sys.exit(f"{workload.name}: no contender; name at least one of --tessera, --llmc, --torch, --jax")
+    command = plain(["bench/training.py", *sys.argv[1:]])
+    record = {
+        "workload": workload.name, "precision": options.precision, "command": command, "finished": False,
+        "processor": processor(), "versions": versions(options), "compiled": compiled, "threads": options.threads,
+        "block": block_of(workload, options), "blocks": options.blocks, "skip": options.skip, "contenders": [],
+    }  # fmt: skip
+    path = path_of_results(workload, options)
+    try:
+        run_contenders(workload, options, taking_part, record, path)
+        if options.profile and program:
+            record.update(profiled(program, workload, options, scratch, record["contenders"][0]["median"]))
+        record["finished"] = True
+        write_results(path, record)  # before anything is printed: the reader of the output may go away
+    finally:
+        if record["contenders"]:
+            print_record(workload, record, path)
+
+
+def run_contenders(workload, options, taking_part, record, path):
+    """All rounds. `record` and the file hold what was measured so far, after every run of a contender."""
     for number, contender in itertools.product(range(options.rounds), taking_part):
         print(f"{workload.name}, round {number + 1} of {options.rounds}: {contender.name}", file=sys.stderr)
         contender.turn(options.blocks, options.skip, block_of(workload, options), options.threads, options.limit)
+        record["contenders"] = [summary(one, taking_part[0]) for one in taking_part if one.turns]
+        write_results(path, record)
 
-    rows = [summary(contender, taking_part[0]) for contender in taking_part]
-    record = {
-        "workload": workload.name, "precision": options.precision, "command": plain(["bench/training.py", *sys.argv[1:]]),
-        "processor": processor(), "versions": used, "compiled": compiled, "threads": options.threads,
-        "block": block_of(workload, options), "blocks": options.blocks, "skip": options.skip, "contenders": rows,
-    }  # fmt: skip
-    if options.profile and program:
-        record.update(profiled(program, workload, options, scratch, rows[0]["median"]))
-    path = write_results(workload, options, record)  # first: whoever reads what is printed may go away
 
-    print_summaries(workload, rows)
+def print_record(workload, record, path):
+    print_summaries(workload, record["contenders"])
     if "profile" in record:
         step_table.print_table(record["profile"], record["limits"])
     print("written to " + os.path.relpath(path), flush=True)
@@ -264,15 +292,19 @@ def parse():
     parser.add_argument("--text", help="for byte-gpt-…: any text")
     parser.add_argument("--digits", help="for digits: what examples/data/make-digits.py writes")
     parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="the contenders that take part, as the table calls them")
-    parser.add_argument("--profile", action="store_true", help="one more run of ours, its kernels against the machine's limits")
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", help="the contenders that take part, as the table calls them"
+    )
+    parser.add_argument(
+        "--profile", action="store_true", help="one more run of ours, its kernels against the machine's limits"
+    )
     parser.add_argument("--cxx", default="g++", help="compiler for machine_limits.cpp, with OpenMP")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--blocks", type=int, default=12, help="blocks of a turn that are counted, at least 2")
+    parser.add_argument("--blocks", type=int, default=12, help="blocks of a run that are counted, at least 2")
     parser.add_argument("--skip", type=int, default=2, help="blocks after the first that are not counted either")
     parser.add_argument("--block", type=int, help="steps in a block; each workload has its own number")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--limit", type=float, default=1800, help="seconds that a turn may take")
+    parser.add_argument("--limit", type=float, default=1800, help="seconds that a run may take")
     parser.add_argument("--results", default=os.path.join(HERE, "results"), help="folder for the JSON files")
     options = parser.parse_args()
     if options.blocks < 2 or options.skip < 0:
@@ -282,7 +314,14 @@ def parse():
 
 def main():
     parser, options = parse()
-    for name in ("tokens", "text", "digits", "llmc", "torch_preload", "results"):  # contenders run in folders of their own
+    for name in (
+        "tokens",
+        "text",
+        "digits",
+        "llmc",
+        "torch_preload",
+        "results",
+    ):  # contenders run in folders of their own
         if getattr(options, name):
             setattr(options, name, os.path.abspath(getattr(options, name)))
     for name in ("tessera", "torch", "jax"):  # not resolved: a virtual environment's Python is a link
@@ -291,16 +330,19 @@ def main():
     for name in options.workloads:
         if not data_of(WORKLOADS[name], options):
             parser.error(f"{name} needs --{WORKLOADS[name].data}")
+    failed = False
     for name in options.workloads:
         with tempfile.TemporaryDirectory() as scratch:
             try:
                 measure(WORKLOADS[name], options, scratch)
             except BrokenPipeError:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains once more at its end
+                # Otherwise Python complains once more at its end.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 return 1
             except (RuntimeError, OSError, subprocess.CalledProcessError) as problem:
-                sys.exit(f"{name}: {problem}")
-    return 0
+                print(f"{name}: {problem}", file=sys.stderr)
+                failed = True
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

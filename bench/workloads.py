@@ -16,7 +16,7 @@ class Workload:
     has_llmc: bool = False  # whether llm.c, whose batch is built in, trains the same
 
 
-# Training alone: nothing is held out, evaluated or saved. What is set stands in the model files as the examples have them.
+# Training alone: nothing is held out, evaluated or saved. The model files of the examples set both.
 ALONE = {"evaluate.every": 1_000_000_000, "save.every": 1_000_000_000}
 
 
@@ -37,8 +37,9 @@ def gpt2(rows, length):
     settings = {"rows": rows, "length": length}
     is_built_in = (rows, length) == (4, 64)
     return Workload(
-        f"gpt2-{rows}x{length}", "tests/golden/gpt2.tsr", settings, "tokens", "gpt", tuple(peer), block=1, has_llmc=is_built_in
-    )
+        f"gpt2-{rows}x{length}", "tests/golden/gpt2.tsr", settings, "tokens", "gpt", tuple(peer),
+        block=1, has_llmc=is_built_in,
+    )  # fmt: skip
 
 
 def byte_gpt(name, depth, heads, head_size, block):
@@ -55,7 +56,9 @@ def digits():
     peer = options(width=128, batch=32, shuffle=True, rate=5e-3, warmup=50, total=7500, decay=0.1)
     settings = {"steps": 7500, "digits.val": 0, **ALONE}
     modes = ("jit", "scan")
-    return Workload("digits", "examples/02-digits.tsr", settings, "digits", "perceptron", tuple(peer), block=5000, jax_modes=modes)
+    return Workload(
+        "digits", "examples/02-digits.tsr", settings, "digits", "perceptron", tuple(peer), block=5000, jax_modes=modes
+    )
 
 
 WORKLOADS = {

@@ -17,7 +17,7 @@ def read_metrics(path):
 
 
 def distance(expected, found):
-    """Relative; of numbers that are not finite (null): 0 if both are, else infinite."""
+    """Relative; of non-finite values (null): 0 if both are, else infinite."""
     if expected is None or found is None:
         return 0.0 if expected is found else float("inf")
     return abs(found - expected) / max(abs(expected), 1e-30)
@@ -63,7 +63,8 @@ def first_difference(one, other):
 def different_files(one, other):
     """Names of files that two folders of checkpoints do not have in common, to the bit; locks aside."""
     listed = [
-        {os.path.relpath(os.path.join(path, name), folder) for path, _, names in os.walk(folder) for name in names} - {".lock"}
+        {os.path.relpath(os.path.join(path, name), folder) for path, _, names in os.walk(folder) for name in names}
+        - {".lock"}
         for folder in (one, other)
     ]
     both = listed[0] & listed[1]

@@ -19,7 +19,8 @@ DRIVER = ("TESSERA_CUDA_DRIVER", ("libcuda.so.1",))
 CUBLASLT = ("TESSERA_CUBLASLT", ("libcublasLt.so.13", "libcublasLt.so.12"))
 NVRTC = ("CUDA_HOME", ("libnvrtc.so.13", "libnvrtc.so.12"))  # names the toolkit's folder: the library lies in its lib64
 PLACES = (
-    "/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/usr/local/cuda-*/targets/x86_64-linux/lib", "/usr/local/nvidia/lib*",
+    "/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/usr/local/cuda-*/targets/x86_64-linux/lib",
+    "/usr/local/nvidia/lib*",
     "/usr/lib/x86_64-linux-gnu", "/opt/cuda/lib64", "/opt/nvidia/*/lib*",
 )  # fmt: skip
 INSIDE_PYTHON = ("nvidia/*/lib", "nvidia/lib")  # as pip installs them beside PyTorch
@@ -158,7 +159,9 @@ def facts(copy_bytes):
     found["data_sheet"] = data_sheet(found["name"])
     products, folder = opened(CUBLASLT)
     if not products:
-        found["note"] = "libcublasLt.so.13 or 12, of the CUDA Toolkit, was not found: set TESSERA_CUBLASLT to its folder"
+        found["note"] = (
+            "libcublasLt.so.13 or 12, of the CUDA Toolkit, was not found: set TESSERA_CUBLASLT to its folder"
+        )
     elif hasattr(products, "cublasLtGetVersion"):
         products.cublasLtGetVersion.restype = ctypes.c_size_t
         number = products.cublasLtGetVersion()

@@ -1,4 +1,4 @@
-"""Recorded kernels (tests/codegen/cuda/KernelRecorder): what they are launched with, and whether what they leave is what was stored.
+"""Recorded kernels (tests/codegen/cuda/KernelRecorder): their arguments, and whether results equal the stored ones.
 
 A folder holds pairs NAME.jsonl, a case a line, and NAME.bin, the bytes before and after the launch.
 """
@@ -14,7 +14,7 @@ import struct
 
 SIZES = {"f32": 4, "f64": 8, "bf16": 2, "f16": 2, "f8E4M3FN": 1, "f8E5M2": 1, "i1": 1, "i8": 1, "i32": 4, "i64": 8}
 CODES = {"f32": "f", "f64": "d", "i1": "B", "i8": "b", "i32": "i", "i64": "q"}
-# Bits behind the point, and the exponent of the smallest normal number.
+# Mantissa bits, and the exponent of the smallest normal number.
 LOW_FLOATS = {"bf16": (7, -126), "f16": (10, -14), "f8E4M3FN": (3, -6), "f8E5M2": (2, -14)}
 KERNEL = re.compile(r"__global__\s+void\s*(?:__launch_bounds__\s*\([^)]*\))?\s*(\w+)\s*\(")
 
@@ -101,7 +101,7 @@ def numbers(kind, data):
 
 
 def allowed_distance(kind, expected, tolerance):
-    """Relative to the largest finite magnitude; of low floats at least their last place there."""
+    """Relative to the largest finite magnitude; of low-precision floats at least their last place there."""
     scale = max((abs(x) for x in expected if math.isfinite(x)), default=0.0)
     allowed = tolerance * scale
     if kind in LOW_FLOATS and scale > 0:

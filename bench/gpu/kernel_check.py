@@ -5,9 +5,9 @@ usage: kernel_check.py CASES [--headers DIR] [--json FILE] [--match TEXT] [--mos
                        [--patience SECONDS]
        kernel_check.py CASES --compile-for sm_90a       only compiles: needs no GPU
 
-CASES is a folder that tests have recorded into, with TESSERA_RECORD_KERNELS=CASES. The kernels run in a process of their
-own; one that costs it the device, or does not end, has failed, and the others go on in another process. With --alone all is
-done in this process, for a tool that watches one: then nothing runs behind a device that is lost.
+CASES is a folder that tests have recorded into, with TESSERA_RECORD_KERNELS=CASES. The kernels run in a process of
+their own; one that costs it the device, or does not end, has failed, and the others go on in another process. With
+--alone all is done in this process, for a tool that watches one: then nothing runs behind a device that is lost.
 
 Exit status 1 if a case failed, 2 where nothing can be checked, 3 for that reason that there is no NVRTC here.
 """
@@ -80,7 +80,7 @@ def log_of_errors(log):
 
 
 def compile_module(compiler, module, target):
-    """[(code, numbers of cases)], [(number, message)]: what runs, and what does not compile. One by one if not together."""
+    """[(code, numbers of cases)], [(number, message)]: what runs, and what does not compile, together or one by one."""
     code, log = compiler.compile("\n".join(module.sources), target)
     if code is not None:
         return [(code, module.numbers)], []
@@ -110,7 +110,7 @@ class Here:
             raise NothingChecked(error) from error
 
     def run(self, code, numbers, end):
-        """(number, message) of each case, as they come; not all of them behind `end`, or behind one that costs the device."""
+        """(number, message) of each case, as they come; none after `end`, or after one that costs the device."""
         if self.is_lost:
             return
         for number, message, self.is_lost in kernel_run.answers(self.launcher, self.cases, code, numbers):
@@ -288,7 +288,9 @@ def check(modules, compiler, target, runner, results, end):
 
 def parse(args):
     parser = argparse.ArgumentParser(
-        description=__doc__.partition("\n\n")[2], formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS
+        description=__doc__.partition("\n\n")[2],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=argparse.SUPPRESS,
     )
     parser.add_argument("folder", metavar="CASES")
     parser.add_argument("--headers", help="folder of tessera.cuh (CASES/headers; else that of the repository)")
@@ -296,8 +298,12 @@ def parse(args):
     parser.add_argument("--match", metavar="TEXT", default="", help="only cases whose names or symbols hold this")
     parser.add_argument("--most", metavar="N", type=int, help="so many cases at most, spread over all")
     parser.add_argument("--limit", metavar="SECONDS", type=float, default=float("inf"), help="stops then")
-    parser.add_argument("--patience", metavar="SECONDS", type=float, default=PATIENCE, help=f"for one kernel ({PATIENCE:.0f})")
-    parser.add_argument("--alone", action="store_true", help="all in this process, each argument in memory that ends with it")
+    parser.add_argument(
+        "--patience", metavar="SECONDS", type=float, default=PATIENCE, help=f"for one kernel ({PATIENCE:.0f})"
+    )
+    parser.add_argument(
+        "--alone", action="store_true", help="all in this process, each argument in memory that ends with it"
+    )
     parser.add_argument("--compile-for", metavar="ARCH", help="only compiles, such as for sm_90a")
     return parser.parse_args(args)
 

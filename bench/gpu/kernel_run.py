@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Launches recorded kernels on the first GPU and compares. kernel_check.py starts it, and again behind a kernel that fails.
+"""Launches recorded kernels on the first GPU and compares. kernel_check.py starts it, again after a failed kernel.
 
 usage: kernel_run.py CASES
 
-Says on standard output what the device is, then reads lines {"code": FILE, "cases": [NUMBER, …]} and answers for each of the
-cases with a line {"case": NUMBER, "message": TEXT, "lost": BOOL}; the text is empty where all is right.
+Says on standard output what the device is, then reads lines {"code": FILE, "cases": [NUMBER, …]} and answers for each
+of the cases with a line {"case": NUMBER, "message": TEXT, "lost": BOOL}; the text is empty where all is right.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ class Lost(Exception):
 
 
 def open_device():
-    """(the driver, what it says of the device: name, number of its architecture, 1000 times the driver's version of CUDA)"""
+    """(the driver, what it says of the device: name, number of its architecture, 1000 times its version of CUDA)"""
     library, _ = device.opened(device.DRIVER)
     if not library:
         raise RuntimeError("libcuda.so.1, the driver of an NVIDIA GPU, is not here")
@@ -38,7 +38,7 @@ def open_device():
 
 
 class Layout:
-    """Where the arguments of a case lie in one piece of memory: `places` has the first byte of each owner, and its end."""
+    """Offsets of a case's arguments in one block of memory: `places` has the first byte of each owner, and its end."""
 
     def __init__(self, case):
         self.places, at = {}, MARGIN
@@ -139,8 +139,9 @@ class Launcher:
         return differences(case, after)
 
     def launch(self, case, function, addresses):
-        # Behind each other: a launch of several kernels reads them all as its first parameter.
-        values = (ctypes.c_uint64 * len(case.arguments))(*[addresses[case.owner(i)] for i in range(len(case.arguments))])
+        # Consecutive: a horizontally fused launch reads them all as its first parameter.
+        owned = [addresses[case.owner(i)] for i in range(len(case.arguments))]
+        values = (ctypes.c_uint64 * len(owned))(*owned)
         start, size = ctypes.addressof(values), ctypes.sizeof(ctypes.c_uint64)
         pointers = (ctypes.c_void_p * len(values))(*[start + i * size for i in range(len(values))])
         sizes = (case.blocks, 1, 1, case.threads, 1, 1, 0)
@@ -180,7 +181,7 @@ def differences(case, after):
 
 
 def answers(launcher, cases, code, numbers):
-    """(number, what is wrong or "", whether the device is lost) of each case whose kernel is in `code`, up to the loss."""
+    """(number, what is wrong or "", whether the device is lost) of each case whose kernel is in `code`, until lost."""
     try:
         module = launcher.load(code)
     except RuntimeError as error:

@@ -16,7 +16,7 @@ TIMED_TOKENS = 1_000_000
 
 
 def write_timed_tokens(path):
-    """Tokens distributed as words are, the n-th commonest with a probability like 1/n: it matters how often a row is read."""
+    """Tokens distributed as words are (Zipf: the n-th with a probability like 1/n): how often a row is read matters."""
     draw = random.Random(5)
     tokens = [int(VOCAB ** draw.random()) - 1 for _ in range(TIMED_TOKENS)]
     with open(path, "wb") as out:
@@ -31,7 +31,12 @@ def main(args):
     (folder,) = args
     os.makedirs(folder, exist_ok=True)
     synthetic = os.path.join(ROOT, "tests", "e2e", "Inputs", "synthetic.py")
-    kinds = {"csv": ["digits.csv"], "text": ["text.txt"], "tokens": ["tokens.bin"], "idx": ["images.idx.gz", "labels.idx.gz"]}
+    kinds = {
+        "csv": ["digits.csv"],
+        "text": ["text.txt"],
+        "tokens": ["tokens.bin"],
+        "idx": ["images.idx.gz", "labels.idx.gz"],
+    }
     for kind, names in kinds.items():
         subprocess.run([sys.executable, synthetic, kind, *names], cwd=folder, check=True)
     line = os.path.join(ROOT, "examples", "data", "make-regression.py")

@@ -3,8 +3,8 @@
 
 usage: make_folder.py FOLDER --tessera TESSERA [--smoke]
 
-FOLDER/folder.json says what is in it; `run.py` reads nothing else of the repository. Programs and libraries are packed, since
-most of them are copies of one launcher.
+FOLDER/folder.json says what is in it; `run.py` reads nothing else of the repository. Programs and libraries are packed,
+since most of them are copies of one launcher.
 """
 
 import argparse
@@ -33,7 +33,8 @@ def said(command, **options):
 
 
 def compile_program(tessera, model, program, precision, options, sets):
-    command = [tessera, "compile", os.path.join(ROOT, model), "-o", program, "--precision", precision, "--no-cache", *options]
+    command = [tessera, "compile", os.path.join(ROOT, model), "-o", program]
+    command += ["--precision", precision, "--no-cache", *options]
     for name, value in sets.items():
         command += ["--set", f"{name}={value}"]
     return said(command).splitlines()[-1]
@@ -55,7 +56,8 @@ def train_here(training, tessera, folder, scratch):
     program = os.path.join(scratch, "on-cpu")
     compile_program(tessera, training.model, program, training.precision, ["--target=cpu"], training.settings)
     record = f"recorded/{training.name.replace(' ', '-')}.jsonl"
-    run = [program, "train", *data_options(training.data), "--steps", str(training.steps), "--metrics", record, "--quiet"]
+    run = [program, "train", *data_options(training.data), "--steps", str(training.steps)]
+    run += ["--metrics", record, "--quiet"]
     with tempfile.TemporaryDirectory(dir=scratch) as checkpoints:
         said([*run, "--checkpoint-dir", checkpoints], cwd=folder)
     return record
@@ -67,7 +69,9 @@ def add_trainings(trainings, tessera, folder, packed, scratch):
         print(f"gpu-suite: {training.name}", file=sys.stderr)
         file = f"programs/{training.name.replace(' ', '-')}"
         options = for_gpus(training.targets)
-        compile_program(tessera, training.model, os.path.join(packed, file), training.precision, options, training.settings)
+        compile_program(
+            tessera, training.model, os.path.join(packed, file), training.precision, options, training.settings
+        )
         key = (training.model, training.precision)
         if key not in recorded:
             recorded[key] = train_here(training, tessera, folder, scratch)
@@ -91,7 +95,8 @@ def add_timed(timed, tessera, packed):
         entries.append({
             "name": one.name, "program": file, "data": "data/tokens.bin" if one.preset else "data/timed.bin",
             "precision": one.precision, "rows": one.rows, "length": one.length, "block": one.block, "skip": one.skip,
-            "blocks": one.blocks, "peer": list(one.workload.options), "arena_bytes": int(arena.group(1)) if arena else None,
+            "blocks": one.blocks, "peer": list(one.workload.options),
+            "arena_bytes": int(arena.group(1)) if arena else None,
             "variant": one.variant, "environment": dict(one.environment),
         })  # fmt: skip
     return entries
@@ -133,7 +138,9 @@ def main():
     options = parser.parse_args()
     folder, tessera = os.path.abspath(options.folder), os.path.abspath(options.tessera)
     os.makedirs(os.path.join(folder, "recorded"), exist_ok=True)
-    subprocess.run([sys.executable, os.path.join(ROOT, "bench/gpu/make_data.py"), os.path.join(folder, "data")], check=True)
+    subprocess.run(
+        [sys.executable, os.path.join(ROOT, "bench/gpu/make_data.py"), os.path.join(folder, "data")], check=True
+    )
     with tempfile.TemporaryDirectory() as scratch:
         packed = os.path.join(scratch, "packed")
         for part in ("programs", "lib"):

@@ -1,4 +1,4 @@
-"""NVRTC, as codegen/cuda/nvrtc/Nvrtc.cpp calls it: CUDA C++ to machine code, or to PTX for GPUs that are younger than it is."""
+"""NVRTC, as codegen/cuda/nvrtc/Nvrtc.cpp calls it: CUDA C++ to machine code, or to PTX for GPUs newer than NVRTC."""
 
 import ctypes
 import glob
@@ -66,7 +66,7 @@ class Nvrtc:
 
 
 def opened(headers, cuda=None):
-    """None where NVRTC is not here. `cuda` is 1000 times the driver's version of CUDA: it may refuse code of a later one."""
+    """None without NVRTC. `cuda` is 1000 times the driver's version of CUDA: it may refuse code of a later one."""
     variable, names = device.NVRTC
     library = device.NVRTC
     if cuda and cuda < 13000:

@@ -123,8 +123,8 @@ def read_turn(process, turn, until, block, skip, blocks):
 def take_turn(command, limit, folder, environment, block, skip, blocks, at_end=lambda: None):
     """Reads the clock at the line of every `block` steps; the first `1 + skip` readings do not count.
 
-    Whoever takes more than `limit` is ended; what was read until then counts. `at_end` is called while the program still runs.
-    llm.c says by itself how long a step takes: it has other things to do between them.
+    Whoever takes more than `limit` is ended; what was read until then counts. `at_end` is called while the program
+    still runs. llm.c says by itself how long a step takes: it has other things to do between them.
     """
     started, turn = time.monotonic(), Turn()
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
@@ -146,5 +146,7 @@ def take_turn(command, limit, folder, environment, block, skip, blocks, at_end=l
         if len(turn.steps) < min(blocks, LEAST_BLOCKS):
             errors.seek(0)
             how = "ended at its limit of time" if turn.seconds >= limit else f"ended with status {status}"
-            turn.problem = f"{how} after {turn.seconds:.0f} s and {len(turn.steps)} blocks: {(said + errors.read())[-1500:]}"
+            turn.problem = (
+                f"{how} after {turn.seconds:.0f} s and {len(turn.steps)} blocks: {(said + errors.read())[-1500:]}"
+            )
     return turn

@@ -17,7 +17,10 @@ FAMILIES = (
     ("attention", r"attention|attn_grad"),
     ("classifier", r"cross_entropy|ce(_|$)"),
     ("norms", r"ln_"),
-    ("optimizer", r"(select|sum|rsqrt|add|cast|constant)(_\d+)?(_and_\d+)?(_\d+)?$"),  # with clipping, and casts of weights
+    (
+        "optimizer",
+        r"(select|sum|rsqrt|add|cast|constant)(_\d+)?(_and_\d+)?(_\d+)?$",
+    ),  # with clipping, and casts of weights
     ("elementwise", r""),  # with the biases' gradients
 )
 BYTES = {"f32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
@@ -68,7 +71,9 @@ def families(profile, limits):
     rows = []
     for family, one in sorted(sums.items(), key=lambda item: -item[1]["seconds"]):
         share = round(one["limit"] / one["seconds"], 4) if one["seconds"] else None
-        rows.append({"family": family, **one, "of_step": round(one["seconds"] / profile["seconds"], 4), "of_limit": share})
+        rows.append(
+            {"family": family, **one, "of_step": round(one["seconds"] / profile["seconds"], 4), "of_limit": share}
+        )
     return rows
 
 
@@ -94,7 +99,8 @@ def profile(suite):
     """The first of the timed configurations."""
     entry = suite.chosen("timed")[0]
     file = os.path.join(suite.scratch, "profile.json")
-    command = [suite.program(entry), "train", "--data", entry["data"], "--steps", str(STEPS), "--profile", file, "--quiet"]
+    command = [suite.program(entry), "train", "--data", entry["data"], "--steps", str(STEPS)]
+    command += ["--profile", file, "--quiet"]
     ended = suite.run(command)
     suite.need_whole(ended, math.inf)
     if ended.status != 0:

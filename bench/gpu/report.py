@@ -41,7 +41,10 @@ def json_text(value):
     text = json.dumps(value, indent=1, ensure_ascii=False)
     # A list of numbers is one line, and so is a row of a profile.
     text = re.sub(r"\[\s+([^\[\]{}\"]+?)\s+\]", lambda found: "[" + re.sub(r"\s+", " ", found.group(1)) + "]", text)
-    return re.sub(r"\{\s+(\"kind\"[^{}]+?)\s+\}", lambda found: "{" + re.sub(r"\n\s+", " ", found.group(1)) + "}", text) + "\n"
+    return (
+        re.sub(r"\{\s+(\"kind\"[^{}]+?)\s+\}", lambda found: "{" + re.sub(r"\n\s+", " ", found.group(1)) + "}", text)
+        + "\n"
+    )
 
 
 def text_of(suite, results):

@@ -55,7 +55,9 @@ def parse():
     parser.add_argument("--only", help="parts, with commas between")
     parser.add_argument("--match", metavar="TEXT", help="programs whose names hold this, such as 'bf16 16x1024'")
     parser.add_argument("--python", default="python3", help="a Python that has PyTorch (python3)")
-    parser.add_argument("--unpack", metavar="DIR", help="unpacks programs and libraries for use by hand, and does no more")
+    parser.add_argument(
+        "--unpack", metavar="DIR", help="unpacks programs and libraries for use by hand, and does no more"
+    )
     options = parser.parse_args()
     options.parts = options.only.split(",") if options.only else list(PARTS)
     unknown = [part for part in options.parts if part not in PARTS]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs on a machine with an NVIDIA GPU what scripts/gpu-suite.sh put into this folder: checks, timings, peers, a profile.
+# Runs on a machine with an NVIDIA GPU what scripts/gpu-suite.sh put into this folder: checks, timings, peers, profile.
 #
 #   usage: run.sh [--out DIR] [--limit SECONDS] [--only PART,PART] [--match TEXT] [--unpack DIR]      --help says more
 #

@@ -1,4 +1,4 @@
-"""The parts that time whole steps: our programs alone, and beside PyTorch and llm.c by turns."""
+"""The parts that time whole steps: our programs alone, and beside PyTorch and llm.c, interleaved."""
 
 import json
 import os
@@ -19,7 +19,8 @@ def take_turn(suite, command, entry, limit, folder=None, **variables):
     before, seen = suite.memory_in_use(), []
     environment = {**suite.environment, **variables}
     turn = processes.take_turn(
-        command, min(limit, suite.left()), folder or suite.root, environment, entry["block"], entry["skip"], entry["blocks"],
+        command, min(limit, suite.left()), folder or suite.root, environment,
+        entry["block"], entry["skip"], entry["blocks"],
         at_end=lambda: seen.append(suite.memory_in_use()),
     )  # fmt: skip
     if turn.problem and suite.left() <= 0 and turn.seconds < limit:
@@ -37,7 +38,8 @@ def described(entry, name, turn, taken):
     low, _, high = statistics.quantiles(turn.steps, n=4, method="inclusive")
     first, last = min(turn.losses), max(turn.losses)
     result.update(
-        seconds=round(median, 6), quartiles=[round(low, 6), round(high, 6)], blocks=len(turn.steps), block=entry["block"],
+        seconds=round(median, 6), quartiles=[round(low, 6), round(high, 6)],
+        blocks=len(turn.steps), block=entry["block"],
         tokens_per_second=round(entry["rows"] * entry["length"] / median), own_bytes=turn.own_bytes, taken_bytes=taken,
         losses={str(first): turn.losses[first], str(last): turn.losses[last]},
     )  # fmt: skip
@@ -71,7 +73,8 @@ def step_line(name, result):
         return f"{name} skipped: {result['skipped']}"
     if not result["ok"]:
         return f"{name} FAILED: {result['problem']}"
-    memory = "/".join(f"{count / 2**30:.2f}" if count else "–" for count in (result["own_bytes"], result["taken_bytes"]))
+    counts = (result["own_bytes"], result["taken_bytes"])
+    memory = "/".join(f"{count / 2**30:.2f}" if count else "–" for count in counts)
     low, high = result["quartiles"]
     ratio = f" {result['ratio']:>6.2f}" if "ratio" in result else ""
     return (
@@ -107,7 +110,8 @@ def bench(suite):
     left_out = sum("skipped" in result for result in results)
     if left_out == len(results):
         raise suites.Skipped(results[0]["skipped"])
-    return {"ok": all(result.get("ok", True) for result in results), "left_out": left_out, "runs": results, "lines": lines}
+    ok = all(result.get("ok", True) for result in results)
+    return {"ok": ok, "left_out": left_out, "runs": results, "lines": lines}
 
 
 # peers ----------------------------------------------------------------------------------------------------------------
@@ -130,7 +134,8 @@ def torch_version(suite):
 def torch_turn(suite, entry, mode):
     script = os.path.join(suite.folder, "bench", "peers", "torch_gpt.py")
     command = [suite.python, "-B", script, "--device", "cuda", "--data", os.path.join(suite.folder, entry["data"])]
-    command += ["--mode", mode, "--precision", entry["precision"], "--block", str(entry["block"]), "--blocks", "1000000"]
+    command += ["--mode", mode, "--precision", entry["precision"]]
+    command += ["--block", str(entry["block"]), "--blocks", "1000000"]
     own = {"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
     caches = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(suite.scratch, "inductor")}
     caches["TRITON_CACHE_DIR"] = os.path.join(suite.scratch, "triton")

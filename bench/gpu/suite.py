@@ -1,4 +1,4 @@
-"""What all parts share: the folder, the time that is left, the environment of programs, and texts without anybody's paths."""
+"""What all parts share: the folder, the time that is left, the environment of programs, texts without private paths."""
 
 import json
 import os
@@ -31,7 +31,7 @@ class Suite:
         self.device = {}
 
     def unpack(self, where=None):
-        """Programs and libraries, beside links to the data: programs run there and name files as they were told here."""
+        """Programs, libraries and links to the data: programs run there and name files as they were told here."""
         where = where or os.path.join(self.scratch, "run")
         os.makedirs(where, exist_ok=True)
         with tarfile.open(os.path.join(self.folder, "packed.tar.xz")) as archive:
@@ -83,7 +83,9 @@ class Suite:
         """Bytes of the first GPU that anybody has taken, as nvidia-smi says; None where it is not there."""
         command = ["nvidia-smi", "--id=0", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
         try:
-            said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=5).stdout
+            said = subprocess.run(
+                command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=5
+            ).stdout
         except (OSError, subprocess.TimeoutExpired):
             return None
         return int(said.split()[0]) * 2**20 if re.match(r"\d+\s*$", said) else None

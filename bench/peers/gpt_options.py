@@ -8,12 +8,14 @@ def parse(description, modes, devices=("cpu",)):
     for name in ("vocab", "depth", "width", "heads", "context", "seq"):
         options.add_argument("--" + name, type=int, required=True)
     options.add_argument("--attention-biases", action="store_true", help="in the projections around attention")
-    options.add_argument("--scaled-init", action="store_true", help="smaller values where a branch ends, as nanoGPT has them")
+    options.add_argument(
+        "--scaled-init", action="store_true", help="smaller values where a branch ends, as nanoGPT has them"
+    )
     return options.parse_args()
 
 
 def deviation(name, options):
-    """Standard deviation of a matrix's initial values; `name` holds `wpe`, `out` or `down` for those that may differ."""
+    """Standard deviation of a matrix's initial values; `name` has `wpe`, `out` or `down` for those that may differ."""
     if options.scaled_init and "wpe" in name:
         return 0.01
     if options.scaled_init and ("out" in name or "down" in name):

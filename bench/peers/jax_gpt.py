@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Training steps of a GPT in JAX on the CPU, as a peer for the benchmarks.
 
-usage: jax_gpt.py --data FILE --vocab V --depth L --width E --heads H --context C --batch B --seq S --rate R …     (see --help)
+usage: jax_gpt.py --data FILE --vocab V --depth L --width E --heads H --context C --batch B --seq S --rate R …
 
-The model of torch_gpt.py, with jax.numpy alone. The layers are unrolled: XLA fuses across them, and compiles for longer.
+The model of torch_gpt.py, with jax.numpy alone. The layers are unrolled: XLA fuses across them and compiles longer.
 """
 
 import gpt_options

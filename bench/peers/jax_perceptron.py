@@ -17,7 +17,10 @@ def initial(pixels, width, classes):
     draw = numpy.random.default_rng(1)
 
     def linear(fan_in, fan_out, deviation):
-        return {"w": jnp.asarray(draw.normal(0, deviation, (fan_in, fan_out)).astype(numpy.float32)), "b": jnp.zeros(fan_out)}
+        return {
+            "w": jnp.asarray(draw.normal(0, deviation, (fan_in, fan_out)).astype(numpy.float32)),
+            "b": jnp.zeros(fan_out),
+        }
 
     return {"first": linear(pixels, width, (2 / pixels) ** 0.5), "second": linear(width, classes, (1 / width) ** 0.5)}
 

@@ -1,6 +1,6 @@
-"""Training steps in JAX on the CPU: AdamW and clipping by the global norm written out, one jitted step with donated buffers.
+"""Training steps in JAX on the CPU: own AdamW and clipping by the global norm, one jitted step, donated buffers.
 
-In mode `jit` Python calls the step once a batch; in mode `scan` a block of steps is one call, its loop inside the program.
+In mode `jit` Python calls the step once a batch; in mode `scan` a block of steps is one call with the loop inside.
 """
 
 import os
@@ -41,7 +41,7 @@ def adamw(parameter, gradient, first, second, step, o):
 
 
 def make_step(loss_of, o):
-    """One step: (state, batch) to (state, loss), where the state is (parameters, first moments, second moments, step)."""
+    """One step: (state, batch) to (state, loss); the state is (parameters, first moments, second moments, step)."""
 
     def step(state, batch):
         parameters, first, second, count = state
@@ -51,7 +51,8 @@ def make_step(loss_of, o):
             scale = jnp.minimum(1.0, o.clip / (norm + 1e-6))
             gradients = jax.tree.map(lambda g: g * scale, gradients)
         updated = jax.tree.map(lambda p, g, m, v: adamw(p, g, m, v, count, o), parameters, gradients, first, second)
-        return (*jax.tree.transpose(jax.tree.structure(parameters), jax.tree.structure((0, 0, 0)), updated), count + 1), loss
+        outer, inner = jax.tree.structure(parameters), jax.tree.structure((0, 0, 0))
+        return (*jax.tree.transpose(outer, inner, updated), count + 1), loss
 
     return step
 

@@ -1,9 +1,9 @@
 """What the peers share: the options of a run, its data as batches, its learning rate, and the lines it prints.
 
-A peer prints `parameters N` once, and then `step K loss L` after every `--block` steps. Nothing else happens between two of
-those lines but training steps, so that whoever reads the lines can take the time from one to the next. The loss is read once
-a block: reading it every step would keep a library that works ahead from doing so. On a GPU a line `device_bytes N` before it
-says what tensors have taken of the GPU's memory at most.
+A peer prints `parameters N` once, and then `step K loss L` after every `--block` steps. Nothing else happens between
+two of those lines but training steps, so that whoever reads the lines can take the time from one to the next. The loss
+is read once a block: reading it every step would keep a library that works ahead from doing so. On a GPU a line
+`device_bytes N` before it says what tensors have taken of the GPU's memory at most.
 """
 
 import argparse
@@ -33,7 +33,9 @@ def run_options(description, modes, devices=("cpu",)):
     options.add_argument("--total", type=int, default=0, help="the rate falls to a tenth at this step; 0: it stays")
     options.add_argument("--betas", type=float, nargs=2, default=(0.9, 0.999))
     options.add_argument("--decay", type=float, default=0.0, help="of tensors with two axes or more")
-    options.add_argument("--clip", type=float, default=0.0, help="greatest norm of all gradients; 0: they are not clipped")
+    options.add_argument(
+        "--clip", type=float, default=0.0, help="greatest norm of all gradients; 0: they are not clipped"
+    )
     return options
 
 

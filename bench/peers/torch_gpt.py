@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Training steps of a GPT in PyTorch, as a peer for the benchmarks: its usual modules at their best settings.
 
-usage: torch_gpt.py --data FILE --vocab V --depth L --width E --heads H --context C --batch B --seq S --rate R …    (see --help)
+usage: torch_gpt.py --data FILE --vocab V --depth L --width E --heads H --context C --batch B --seq S --rate R …
 
-FILE is a token file, or any other, whose bytes are the tokens. Pre-normalization, tanh GELU, tied head, no dropout, fused
-scaled dot-product attention; f32, or bf16 by autocast; with --device cuda on a GPU, in tf32 too. Lines as peer_run.py says.
+FILE is a token file, or any other, whose bytes are the tokens. Pre-normalization, tanh GELU, tied head, no dropout,
+fused scaled dot-product attention; f32, or bf16 by autocast; with --device cuda on a GPU, in tf32 too. Lines as
+peer_run.py says.
 """
 
 import gpt_options

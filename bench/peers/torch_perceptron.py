@@ -3,8 +3,8 @@
 
 usage: torch_perceptron.py --data digits.csv --batch B --rate R …      (see --help)
 
-All rows of the table wait in memory; a batch is one indexed read of them, not a DataLoader's. The accuracy that the model file
-logs is left out. Lines as peer_run.py says.
+All rows of the table wait in memory; a batch is one indexed read of them, not a DataLoader's. The accuracy that the
+model file logs is left out. Lines as peer_run.py says.
 """
 
 import numpy
