@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Configures build/PRESET and builds there.
 #
-#   usage: scripts/build.sh [PRESET [TARGET ...]]      PRESET: release (the default), debug, asan or tsan; TARGET: all (the default)
+#   usage: scripts/build.sh [PRESET [TARGET ...]]
+#
+# PRESET is release (the default), debug, asan or tsan. Without TARGET everything is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}

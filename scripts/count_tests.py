@@ -3,8 +3,8 @@
 
 usage: count_tests.py RESULTS.xml
 
-A ctest entry may be a whole GoogleTest binary or a lit run. Then the tests that its own summary names are counted, and the
-entry itself only where it failed although none of them did (a crash, a time-out).
+A ctest entry may be a whole GoogleTest binary or a lit run. Then the tests that its own summary names are counted, and
+the entry itself only where it failed although none of them did (a crash, a time-out).
 """
 
 import re

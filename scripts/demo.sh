@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From nothing to generated text: installs what is missing, builds, compiles a byte-level GPT, trains it on the King James
-# Bible for at most five minutes, prints its validation loss and lets it write.
+# From nothing to generated text: installs what is missing, builds, compiles a byte-level GPT, trains it on the King
+# James Bible for at most five minutes, prints its validation loss and lets it write.
 #
 #   usage: scripts/demo.sh            DEMO_SECONDS=60 scripts/demo.sh stops the training earlier
 set -euo pipefail

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Makes one folder with all that a machine with an NVIDIA GPU needs to check and time what this build makes: neither LLVM nor
-# this repository is needed there, only Python 3, the driver, cuBLASLt and NVRTC. Then run FOLDER/run.sh there.
+# Makes one folder with all that a machine with an NVIDIA GPU needs to check and time what this build makes: neither
+# LLVM nor this repository is needed there, only Python 3, the driver, cuBLASLt and NVRTC. Then run FOLDER/run.sh there.
 #
-#   usage: scripts/gpu-suite.sh [--smoke] [FOLDER]      FOLDER: build/gpu-suite unless said; --smoke: the least, for a test
+#   usage: scripts/gpu-suite.sh [--smoke] [FOLDER]      FOLDER: build/gpu-suite by default; --smoke: the minimum
 #
-# Needs a build and NVRTC, but no GPU. TESSERA_BIN names the folder of the built programs (build/release/bin unless set).
+# Needs a build and NVRTC, but no GPU. TESSERA_BIN names the folder of the built programs (build/release/bin unless
+# set).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 largest=60000000 # bytes
@@ -21,7 +22,8 @@ cd "$root"
 
 say() { echo "gpu-suite: $*" >&2; }
 
-# Test programs record the kernels that they compare, with operands and results, into the folder that TESSERA_RECORD_KERNELS names.
+# Test programs record the kernels that they compare, with operands and results, into the folder that
+# TESSERA_RECORD_KERNELS names.
 record_kernels() {
   # Nothing else runs kernels on the emulator, or what it runs is broken on purpose.
   local tests said programs=(codegen-tests cuda-tests examples-cuda-tests attention-tests)
@@ -34,11 +36,11 @@ record_kernels() {
       continue
     fi
     say "kernels of $tests"
-    if ! said=$(TESSERA_RECORD_KERNELS="$folder/cases" "$binaries/$tests" --gtest_brief=1 --gtest_filter="$filter" 2>&1); then
+    said=$(TESSERA_RECORD_KERNELS="$folder/cases" "$binaries/$tests" --gtest_brief=1 --gtest_filter="$filter" 2>&1) || {
       tail -n 40 <<<"$said" >&2
       say "$tests failed"
       exit 1
-    fi
+    }
   done
   say "$(find "$folder/cases" -name '*.jsonl' -exec cat {} + | wc -l) kernels were recorded"
 }

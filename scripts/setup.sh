@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building and testing need on Debian 12, from Debian's own archive; installed packages are left alone.
 #
-#   usage: scripts/setup.sh [--build] [PACKAGE ...]      --build: only what building needs; the named packages are installed too
+#   usage: scripts/setup.sh [--build] [PACKAGE ...]      --build: only what building needs; PACKAGE: in addition
 #
 # LLVM 22 comes from Debian's security suite, which a Debian 12 has switched on from the start. CUDA is not needed.
 set -euo pipefail

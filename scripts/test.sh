@@ -2,8 +2,8 @@
 # Installs what is missing, builds, runs every test.
 #
 #   usage: scripts/test.sh [ARGUMENT OF ctest ...]      for example: scripts/test.sh -R lint
-#   PRESET=asan scripts/test.sh                         the same under the sanitizers of addresses and undefined behavior
-#   PRESET=tsan scripts/test.sh -R 'Threads|Launcher'   the runtime's under that of threads (LLVM's own are not built for it)
+#   PRESET=asan scripts/test.sh                         all under the sanitizers of addresses and undefined behavior
+#   PRESET=tsan scripts/test.sh -R 'Threads|Launcher'   the runtime's under that of threads (LLVM is not built for it)
 #
 # The last line is `N passed, M failed`; each GoogleTest and lit test counts by itself. Exit status 0 if none failed.
 set -euo pipefail
@@ -20,8 +20,8 @@ scripts/setup.sh || give_up "setup failed"
 scripts/build.sh "$preset" || give_up "the build failed"
 
 rm -f "$results"
-# LLVM's libraries are not instrumented: they take memory from pools that LLVM's headers, compiled into our code, poison.
-# (Calls through pointers are not checked: CUDA's libraries are opened, and their types declared, here.)
+# LLVM's libraries are not instrumented: they take memory from pools that LLVM's headers, compiled into our code,
+# poison. (Calls through pointers are not checked: CUDA's libraries are opened, and their types declared, here.)
 [ "$preset" != asan ] || export ASAN_OPTIONS="allow_user_poisoning=0:${ASAN_OPTIONS:-}"
 # Whole outputs are kept: count_tests.py reads the summaries that GoogleTest and lit print.
 ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --timeout 900 -j "$(nproc)" \

@@ -12,4 +12,5 @@ else
   mapfile -t sources < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp')
 fi
 [ ${#sources[@]} -gt 0 ] || exit 0
-printf '%s\0' "${sources[@]}" | xargs -0 -P "$(nproc)" -n 1 clang-tidy-22 -p build/release --quiet --warnings-as-errors='*'
+printf '%s\0' "${sources[@]}" |
+  xargs -0 -P "$(nproc)" -n 1 clang-tidy-22 -p build/release --quiet --warnings-as-errors='*'

@@ -120,8 +120,8 @@ static CodegenOptions codegenOptions(ModuleOp module, const CommandOptions &opti
   return codegen;
 }
 
-/// After a phase or code generation failed on a module: a dump that cannot be written is the file's fault, a hand-edited
-/// module that fails is the input's, a model file's is ours.
+/// After a phase or code generation failed on a module: a dump that cannot be written is the file's fault, a
+/// hand-edited module that fails is the input's, a model file's is ours.
 static int failedOn(const std::string &before, const CommandOptions &options, const DumpFolder &dumps) {
   if (!dumps.getProblem().empty()) return refuse(dumps.getProblem());
   return isModule(options) ? ExitInput : internalError(before);
@@ -296,7 +296,7 @@ int tessera::runPlan(const CommandOptions &options) {
   auto arena = module->getAttrOfType<IntegerAttr>(attrs::arena);
   constexpr double mib = 1 << 20;
   llvm::outs() << llvm::formatv("parameters  {0}\nstate       {1:f1} MiB\narena       {2:f1} MiB (library workspace "
-                                "not counted)\nlive        {3:f1} MiB at the fullest moment\nlargest buffers\n",
+                                "not counted)\nlive        {3:f1} MiB at most\nlargest buffers\n",
                                 parameters, state / mib, (arena ? arena.getInt() : 0) / mib,
                                 arenaLowerBound(module) / mib);
   std::vector<BufferInfo> buffers = listBuffers(module);

@@ -10,8 +10,9 @@
 
 namespace tessera {
 
-/// The place of one program in the cache. Its key is the hash of all that decides the program: the module as the frontend
-/// or a file gave it (its text), the options of code generation, the processors, the compiler and its libraries.
+/// The place of one program in the cache. Its key is the hash of all that decides the program: the module as the
+/// frontend or a file gave it (its text), the options of code generation, the processors, the compiler and its
+/// libraries.
 class ProgramCache {
 public:
   ProgramCache(llvm::StringRef module, const CodegenOptions &options);

@@ -38,20 +38,20 @@ static void writePrecision(llvm::raw_ostream &out, ModuleOp module) {
   std::string low;
   llvm::raw_string_ostream(low) << settings.low;
   SavedBytes saved = countSaved(step);
-  out << "<p>Contractions multiply " << low << " and add up in f32; values that lie in memory are " << low
+  out << "<p>Contractions multiply " << low << " values and accumulate in f32; values in memory are " << low
       << " where this table says so. Everything else is f32.";
   if (settings.fp8)
-    out << " Products with matrices of weights multiply numbers of eight bits, scaled to their range: e4m3 forward, "
-           "e5m2 for "
-           "gradients.";
+    out << " GEMMs with weight matrices multiply fp8 values, scaled to the range of the type: e4m3 in the forward "
+           "pass, "
+           "e5m2 for gradients.";
   if (settings.lossScale)
     out << " The loss is scaled by " << *settings.lossScale
-        << (settings.isDynamic ? " at first; the scale finds its size while training." : ".");
+        << (settings.isDynamic ? " at first; the scale adapts while training." : ".");
   out << "</p>\n";
   if (saved.bytes > 0)
     out << "<p>Layers save " << mebibytes(saved.bytes) << " MiB for the backward pass; in f32 it would be "
         << mebibytes(saved.inF32) << " MiB.</p>\n";
-  out << "<table>\n<tr><th>value<th>line<th>made by<th>type<th>times a step<th>why<th>MiB saved</tr>\n";
+  out << "<table>\n<tr><th>value<th>line<th>op<th>type<th>times a step<th>why<th>MiB saved</tr>\n";
   for (const Rounding &rounding : listRoundings(step))
     out << "<tr><td>" << escaped(rounding.name) << "<td>" << escaped(rounding.line) << "<td>" << rounding.op << "<td>"
         << escaped(textOf(rounding.type)) << "<td class=n>" << rounding.times << "<td>" << rounding.why

@@ -16,13 +16,13 @@ struct TargetOption {
   static std::optional<TargetOption> parse(llvm::StringRef text, std::string &problem);
 };
 
-/// Code generation of `module` for those GPUs, with machine code kept in the cache. None, with a message in `problem`, where one of
-/// them lacks what the module needs.
+/// Code generation of `module` for those GPUs, with machine code kept in the cache. None, with a message in `problem`,
+/// where one of them lacks what the module needs.
 std::optional<CudaOptions> cudaOptions(const TargetOption &target, mlir::ModuleOp module, bool useCache,
                                        std::string &problem);
 
-/// Makes `module` one for the target, or refuses with a message: a module that has gone through phases which look at the target stays
-/// what it is.
+/// Makes `module` one for the target, or refuses with a message: a module that has gone through phases which look at
+/// the target stays what it is.
 std::string setTarget(mlir::ModuleOp module, const TargetOption &target);
 
 /// What `fuse` may make of contractions for a GPU: `bias` or `gelu`.
