@@ -43,7 +43,10 @@ if has_nvrtc():
 config.substitutions.append(("%source", config.tessera_source))
 fake_cuda = os.path.join(config.tessera_build, "tests", "fake-cuda")
 config.substitutions.append(
-    ("%fake-cuda", f"env CUDA_HOME={fake_cuda} TESSERA_CUDA_DRIVER={fake_cuda}/lib64 TESSERA_CUBLASLT={fake_cuda}/lib64")
+    (
+        "%fake-cuda",
+        f"env CUDA_HOME={fake_cuda} TESSERA_CUDA_DRIVER={fake_cuda}/lib64 TESSERA_CUBLASLT={fake_cuda}/lib64",
+    )
 )
 if roundtrip:
     config.substitutions.append((r"\btessera-opt\b", "tessera-opt --verify-roundtrip"))

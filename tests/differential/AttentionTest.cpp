@@ -1,7 +1,8 @@
 //===- AttentionTest.cpp - attentions of many shapes as code ----------------===//
 //
-// A small model with one attention is trained for some steps as CPU code, as emulated CUDA code, and by the interpreter. What differs from case to
-// case decides how the tiled op runs: sizes that no register tile divides, heads, masks that leave a band of the scores.
+// A small model with one attention is trained for some steps as CPU code, as emulated CUDA code, and by the
+// interpreter. What differs from case to case decides how the tiled op runs: sizes that no register tile divides,
+// heads, masks that leave a band of the scores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -140,8 +141,8 @@ TEST(AttentionSweeps, TwoWhereWeightsAreNoMultiples) {
   EXPECT_GE(withSoftmax, 1);
 }
 
-/// Each barrier of the tiled kernels is taken out in turn, and each wait for copies; the emulator must then report a race. How many
-/// there were.
+/// Each barrier of the tiled kernels is taken out in turn, and each wait for copies; the emulator must then report a
+/// race. How many there were.
 static int checkWithout(StringRef statement, const Attention &attention, StringRef compute = "bf16") {
   int count = 0;
   for (const auto &kernel : cudaKernels(attention, compute)) {

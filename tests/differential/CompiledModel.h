@@ -8,8 +8,8 @@
 
 namespace tessera::test {
 
-/// Null, with messages on standard error, where the text is wrong or a phase fails. `compute`: what `compute(…)` says; empty: what the
-/// text does.
+/// Null, with messages on standard error, where the text is wrong or a phase fails. `compute`: what `compute(…)` says;
+/// empty: what the text does.
 mlir::OwningOpRef<mlir::ModuleOp> compileTo(mlir::MLIRContext &context, llvm::StringRef model, llvm::StringRef phase,
                                             llvm::StringRef compute = "");
 

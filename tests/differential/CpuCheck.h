@@ -8,8 +8,9 @@
 
 namespace tessera::test {
 
-/// Takes a program in phase `optimize` through the others, compiles and runs it, and lets `judge` compare what it computes with
-/// the interpreter. Returns what is wrong; empty if nothing is. `scheduled`, if given, receives the module that was compiled.
+/// Takes a program in phase `optimize` through the others, compiles and runs it, and lets `judge` compare what it
+/// computes with the interpreter. Returns what is wrong; empty if nothing is. `scheduled`, if given, receives the
+/// module that was compiled.
 std::string checkOnCpu(mlir::ModuleOp optimized, int threads, mlir::OwningOpRef<mlir::ModuleOp> *scheduled = nullptr);
 
 } // namespace tessera::test

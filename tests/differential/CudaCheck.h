@@ -10,9 +10,10 @@
 
 namespace tessera::test {
 
-/// Takes a program in phase `parse` through all phases as one for a GPU, runs its code (CudaTarget.h), and lets `judge` compare
-/// what it computes with the interpreter. Returns what is wrong; empty if nothing is. The program is left in phase `optimize`. `scheduled`, if
-/// given, receives the module whose code was run. `device`: what schedules are chosen by.
+/// Takes a program in phase `parse` through all phases as one for a GPU, runs its code (CudaTarget.h), and lets `judge`
+/// compare what it computes with the interpreter. Returns what is wrong; empty if nothing is. The program is left in
+/// phase `optimize`. `scheduled`, if given, receives the module whose code was run. `device`: what schedules are chosen
+/// by.
 std::string checkOnCuda(mlir::ModuleOp program, mlir::OwningOpRef<mlir::ModuleOp> *scheduled = nullptr,
                         const cuda::Device &device = {});
 

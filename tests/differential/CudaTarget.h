@@ -9,8 +9,8 @@
 
 namespace tessera::test {
 
-/// Compiles a scheduled module as `tessera compile --target=cuda` does, but for machine code, and runs it in this process: entry
-/// functions as they are, kernels by Emulator.h, contractions by plain loops in f64, rounded once.
+/// Compiles a scheduled module as `tessera compile --target=cuda` does, but for machine code, and runs it in this
+/// process: entry functions as they are, kernels by Emulator.h, contractions by plain loops in f64, rounded once.
 class CudaTarget : public Target {
 public:
   /// `device`: what schedules are chosen by.

@@ -1,7 +1,7 @@
 //===- ExamplesCudaTest.cpp - the examples as emulated CUDA code ------------===//
 //
-// Each example, at a small size, in each type: initial values, two steps, evaluation and prediction against the interpreter; with the
-// schedules for that size, and with those of large ones.
+// Each example, at a small size, in each type: initial values, two steps, evaluation and prediction against the
+// interpreter; with the schedules for that size, and with those of large ones.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
-//===- Fp8ScalesTest.cpp - training with operands of eight bits --------------===//
+//===- Fp8ScalesTest.cpp - training with fp8 operands -----------------------===//
 //
-// The largest numbers that scales come from are followed through steps with known batches, with batches that are not finite, and with
-// such as are far larger than those before. A model must learn as it does in f32.
+// The largest magnitudes, which scales are computed from, are followed through steps with known batches, with
+// non-finite batches, and with batches far larger than those before. A model must learn as it does in f32.
 //
 //===----------------------------------------------------------------------===//
 

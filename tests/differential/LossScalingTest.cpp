@@ -1,7 +1,7 @@
-//===- LossScalingTest.cpp - steps that are not finite, under a loss scale ---===//
+//===- LossScalingTest.cpp - non-finite steps under a loss scale -------------===//
 //
-// A small model is trained in fp16. In a hundred of its steps a number of the batch is infinite or NaN: such a step must
-// change nothing but the counters and the scale.
+// A small model is trained in fp16. In a hundred of its steps a value of the batch is infinite or NaN: such a step
+// must change only the counters and the scale.
 //
 //===----------------------------------------------------------------------===//
 

@@ -54,8 +54,8 @@ static void expectToDrift(Target &target, ModuleOp module) {
     differs |= number != w.front();
   }
   EXPECT_TRUE(differs) << "every weight was rounded alike";
-  // To the nearest it would be 1 for ever. A weight takes one of some 4 steps of 2^-8 down with chance 1/16 a time: a deviation of
-  // 2^-8 · sqrt(64 · 15 / 256), and of the mean of 2048 of them a 45th of that, 1.7e-4. Allowed are five.
+  // To the nearest it would be 1 for ever. A weight takes one of some 4 steps of 2^-8 down with chance 1/16 a time: a
+  // deviation of 2^-8 · sqrt(64 · 15 / 256), and of the mean of 2048 of them a 45th of that, 1.7e-4. Allowed are five.
   EXPECT_NEAR(mean, 1 - steps * rate, 5 * 1.7e-4);
 }
 
@@ -98,7 +98,7 @@ train m {
   EXPECT_EQ(checkOnCpu(*optimized, 2), "");
 }
 
-/// Weights alone are low; they have no low copy and no master copy.
+/// Weights are stored in bf16 alone: there is neither a bf16 copy nor a master copy.
 TEST(LowWeights, AreAllThatThereIsOfThem) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = compileTo(context, driftingModel(), "precision");

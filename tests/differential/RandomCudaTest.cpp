@@ -1,7 +1,7 @@
 //===- RandomCudaTest.cpp - random programs as CUDA code --------------------===//
 //
-// Each program goes through the whole pipeline as one for a GPU; entry functions and kernels run in this process, and `judge`
-// compares the results with the interpreter's.
+// Each program goes through the whole pipeline as one for a GPU; entry functions and kernels run in this process, and
+// `judge` compares the results with the interpreter's.
 //
 //===----------------------------------------------------------------------===//
 

@@ -27,8 +27,8 @@ private:
   std::mt19937 engine;
 };
 
-/// The program of a seed, as after `parse`. `element` is the type of all floats; with `growsMlps` there are pairs of products with GELU
-/// between them too.
+/// The program of a seed, as after `parse`. `element` is the type of all floats; with `growsMlps` there are pairs of
+/// products with GELU between them too.
 mlir::OwningOpRef<mlir::ModuleOp> makeRandomProgram(mlir::MLIRContext &context, unsigned seed, mlir::Type element,
                                                     bool growsMlps = false);
 

@@ -41,7 +41,7 @@ public:
   std::string run();
   std::string programText() { return text(*program); }
   int chunks = 0;   ///< repeats that the pass `chunk` made
-  int products = 0; ///< contractions of numbers of eight bits
+  int products = 0; ///< contractions of fp8 values
 
 private:
   std::string checkPhases(const Trace &parsed, const Trace &optimized);

@@ -15,8 +15,8 @@ using Values = std::map<std::string, TensorValue>;
 std::string argumentName(mlir::func::FuncOp entry, unsigned argument);
 std::string resultName(mlir::func::FuncOp entry, unsigned result);
 
-/// Puts an entry function's arguments where a scheduled module says that they lie; an error on it if a value lacks. `arena`: the
-/// address of a byte of the arena.
+/// Puts an entry function's arguments where a scheduled module says that they lie; an error on it if a value lacks.
+/// `arena`: the address of a byte of the arena.
 llvm::LogicalResult storeArguments(mlir::func::FuncOp entry, const Values &values,
                                    llvm::function_ref<char *(int64_t)> arena);
 /// Its results, from where they lie.

@@ -48,7 +48,9 @@ def uniform_bits(name, count):
 def tensor_values(name, count, std, base=0.0):
     """The f32 values of one tensor, as array('f')."""
     scale = std * math.sqrt(3.0)
-    period = array.array("f", [base + scale * ((h >> 8) / 2.0**23 - 1.0) for h in uniform_bits(name, min(count, PERIOD))])
+    period = array.array(
+        "f", [base + scale * ((h >> 8) / 2.0**23 - 1.0) for h in uniform_bits(name, min(count, PERIOD))]
+    )
     whole, rest = divmod(count, len(period))
     return period * whole + period[:rest]
 
@@ -131,7 +133,9 @@ class Perceptron:
 
 
 CASES = {
-    "gpt2-124m": Gpt2(layers=12, heads=12, head_size=64, vocab=50257, context=1024, batch=4, seq=64, std=0.02, rate=3e-4),
+    "gpt2-124m": Gpt2(
+        layers=12, heads=12, head_size=64, vocab=50257, context=1024, batch=4, seq=64, std=0.02, rate=3e-4
+    ),
     "gpt2-tiny": Gpt2(layers=2, heads=2, head_size=8, vocab=64, context=16, batch=2, seq=16, std=0.15, rate=1e-2),
     "perceptron": Perceptron(),
 }

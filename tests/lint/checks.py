@@ -39,7 +39,7 @@ def rule_checks(tree):
 
 
 def rule_anchors(tree):
-    """A case reaches from one label, or one `-----`, to the next. A label says that the case is there, not what is in it."""
+    """A case reaches from one label or `-----` to the next. A label shows that the case exists, not what is in it."""
     for path in check_files(tree):
         text = tree.text(path) or ""
         for prefix in sorted(check_prefixes(text)):

@@ -86,7 +86,10 @@ def types_of(code, indent=""):
 
 def members_of(body, indent):
     """The declarations in the body of a class, each up to its own body or initialiser."""
-    starts = [found.start() for found in re.finditer("^" + indent + r"(?=[\w~\[])(?!(?:public|private|protected):)", body, re.M)]
+    starts = [
+        found.start()
+        for found in re.finditer("^" + indent + r"(?=[\w~\[])(?!(?:public|private|protected):)", body, re.M)
+    ]
     for start, end in zip(starts, [*starts[1:], len(body)]):
         yield re.split(r"[;{]", body[start:end].strip())[0]
 
@@ -103,7 +106,9 @@ def count_members(body, indent):
         head = member.split("=")[0]
         if re.match(r"(using|typedef|friend|static_assert|class|struct|union|enum)\b", member):
             continue
-        if re.search(r"\boperator\b|\w\s*\((?!\*)", re.sub(r"\b(alignas|decltype|explicit|noexcept)\([^()]*\)", "", head)):
+        if re.search(
+            r"\boperator\b|\w\s*\((?!\*)", re.sub(r"\b(alignas|decltype|explicit|noexcept)\([^()]*\)", "", head)
+        ):
             methods += 1
         elif not re.match(r"(inline )?static\b", member) and re.search(r"\w\s+[*&]*\w|[*&>]\w|\(\*", head):
             fields += 1 + re.sub(r"\(.*?\)", "", head, flags=re.S).count(",")
@@ -136,7 +141,7 @@ def rule_class_size(tree):
 
 
 def rule_one_name(tree):
-    """Types in classes and in functions are not looked at, and neither are specialisations and declarations without a body."""
+    """Types in classes and functions, specialisations and declarations without a body are not looked at."""
     places = collections.defaultdict(list)
     for path in tree.product(*CPP):
         for found in types_of(code_of(tree.text(path) or "")):

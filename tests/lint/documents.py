@@ -14,7 +14,7 @@ GLOSSARY = "docs/glossary.md"
 
 
 def named_paths(text):
-    """(line number, path, whether a link) of everything in a document that may be a path: words in code, links' targets."""
+    """(line number, path, whether a link) of all that may be a path in a document: words in code, targets of links."""
     fenced = False
     for number, line in enumerate(text.splitlines(), start=1):
         if line.lstrip().startswith("```"):

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Rules about the tree that no compiler checks.
 
-usage: lint.py RULE [ROOT]       prints each breach as PATH:LINE: MESSAGE; exit status 1 if there is one, 77 if it cannot run
+usage: lint.py RULE [ROOT]    prints each breach as PATH:LINE: MESSAGE; exit status 1 if there is one, 77 if it
+cannot run
 
   checks      CHECK lines that FileCheck would not see: no colon, an unknown suffix, a prefix that no RUN line asks for
-  anchors     a case with CHECK-NOT lines has a positive CHECK line too, so that it fails where there is no output at all
+  anchors     a case with CHECK-NOT lines has a positive CHECK line too, so that it fails on empty output
   paths       paths that documents name exist
   machine     no path of somebody's machine
   columns     no line over 120 columns in sources and scripts, over 160 in Markdown
   phrases     no phrase that docs/glossary.md rejects in documents, comments and messages
   long        a source file of more than 500 lines says why near its top: `Long because: …`
   format      C++ sources are as clang-format 22 leaves them
-  class-size  no class has more than 40 methods or more than 15 fields, unless the comment before it says `Large because: …`
+  class-size  a class of more than 40 methods or 15 fields says why in the comment before it: `Large because: …`
   one-name    no two types of one name at namespace scope in what is installed
   cycles      no folders that include from each other, directly or through others
   pass-docs   every pass in Passes.td has a description

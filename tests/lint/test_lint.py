@@ -27,7 +27,8 @@ class LintTest(unittest.TestCase):
     def test_live_checks_pass(self):
         self.assertEqual(self.dead_lines("// RUN: tessera-opt %s | FileCheck %s\n"
                                          "// CHECK: a\n// CHECK-NEXT: b\n// CHECK-COUNT-2: c\n"
-                                         "// CHECK-SAME{LITERAL}: [[d\n// A sentence. What is checked: all.\n"), [])  # fmt: skip
+                                         "// CHECK-SAME{LITERAL}: [[d\n"
+                                         "// A sentence. What is checked: all.\n"), [])  # fmt: skip
 
     def test_dead_checks_are_found(self):
         self.assertEqual(self.dead_lines("// RUN: tessera-opt %s | FileCheck %s\n"
@@ -60,7 +61,9 @@ class LintTest(unittest.TestCase):
     def test_a_positive_line_of_the_same_prefix_and_case_is_an_anchor(self):
         self.assertEqual(self.bare_nots("// CHECK-LABEL: @f\n// CHECK-NOT: a\n// CHECK-NEXT: b\n"), [])
         run = "# RUN: a %s | FileCheck %s --check-prefixes=X,Y\n"
-        self.assertEqual(self.breaches("anchors", {"tests/a.test": run + "# X: a\n# Y-NOT: b\n"}), [("tests/a.test", 3)])
+        self.assertEqual(
+            self.breaches("anchors", {"tests/a.test": run + "# X: a\n# Y-NOT: b\n"}), [("tests/a.test", 3)]
+        )
 
     def test_missing_paths(self):
         text = "`ir/Tsr.h` and `ir/Gone.h` and [x](../ir/Tsr.h) and [y](gone.md)\n```\nscripts/gone.sh -x\n```\n"
@@ -96,7 +99,8 @@ class LintTest(unittest.TestCase):
         self.assertEqual(self.breaches("columns", {"a.md": text}), [("a.md", 5)])
 
     def test_phrases(self):
-        glossary = "# Glossary\n\n## Phrases\n\n| write | not |\n| --- | --- |\n| gadget | thing of sorts; gizmo |\n\n## More\n"
+        table = "| write | not |\n| --- | --- |\n| gadget | thing of sorts; gizmo |\n"
+        glossary = f"# Glossary\n\n## Phrases\n\n{table}\n## More\n"
         files = {
             "docs/glossary.md": glossary,
             "docs/a.md": "A Thing of\nsorts. Gizmos.\n",
@@ -109,20 +113,26 @@ class LintTest(unittest.TestCase):
             self.breaches("phrases", {"docs/a.md": ""})
 
     def large(self, body, before=""):
-        return self.breaches("class-size", {"ir/A.h": f"namespace a {{\n{before}class A : public B {{\npublic:\n{body}}};\n}}\n"})
+        return self.breaches(
+            "class-size", {"ir/A.h": f"namespace a {{\n{before}class A : public B {{\npublic:\n{body}}};\n}}\n"}
+        )
 
     def test_large_classes(self):
         methods = "".join(f"  int f{i}(std::map<int, int> x = {{}}) const {{\n    return 1;\n  }}\n" for i in range(40))
         fields = "".join(f"  std::function<void(int, int)> x{i} = [] {{ f(); }};\n" for i in range(15))
         self.assertEqual(self.large(methods + fields), [])
         self.assertEqual(self.large("  A() : x{1} {}\n" + methods), [("ir/A.h", 2)])
-        self.assertEqual(self.large("  template <typename T>\n  bool operator==(T) const;\n" + methods), [("ir/A.h", 2)])
+        self.assertEqual(
+            self.large("  template <typename T>\n  bool operator==(T) const;\n" + methods), [("ir/A.h", 2)]
+        )
         self.assertEqual(self.large(fields + "  int x;\n"), [("ir/A.h", 2)])
         self.assertEqual(self.large("  int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p;\n"), [("ir/A.h", 2)])
 
     def test_what_is_no_member(self):
         fields = "".join(f"  int x{i};\n" for i in range(15))
-        self.assertEqual(self.large(fields + "  static constexpr int y = 1;\n  using T = int;\n  friend class C;\n"), [])
+        self.assertEqual(
+            self.large(fields + "  static constexpr int y = 1;\n  using T = int;\n  friend class C;\n"), []
+        )
         self.assertEqual(self.large(fields + "  struct Inner {\n    int x;\n  };\n  // int y;\n  enum { a, b };\n"), [])
 
     def test_large_classes_in_classes_and_with_a_reason(self):
@@ -138,7 +148,8 @@ class LintTest(unittest.TestCase):
     def test_what_is_not_a_second_type(self):
         files = {
             "ir/A.h": "class X;\nclass X {\n  struct Y {\n  };\n};\nstruct Y {\n};\n",
-            "ir/B.h": 'class X;\nX f(class X *);\n// class X {\nauto s = R"(\nclass X {\n)";\ntemplate <>\nstruct Y<int> {\n};\n',
+            "ir/B.h": "class X;\nX f(class X *);\n// class X {\ntemplate <>\nstruct Y<int> {\n};\n",
+            "ir/C.h": 'auto s = R"(\nclass X {\n)";\n',
             "tests/C.cpp": "class X {\n};\n",
         }
         self.assertEqual(self.breaches("one-name", files), [])
@@ -161,7 +172,9 @@ class LintTest(unittest.TestCase):
             'def Two : Pass<"two"> {\n  let summary = "";\n}\n'
             'def Three : TsrPass<"three"> {\n  let description = [{ few words }];\n}\n'
         )
-        self.assertEqual(self.breaches("pass-docs", {"passes/Passes.td": text}), [("passes/Passes.td", 4), ("passes/Passes.td", 7)])
+        self.assertEqual(
+            self.breaches("pass-docs", {"passes/Passes.td": text}), [("passes/Passes.td", 4), ("passes/Passes.td", 7)]
+        )
 
     def test_format(self):
         if not shutil.which("clang-format-22"):

@@ -16,7 +16,9 @@ mean = sum(masked) / len(masked)
 
 
 def run(batch, *options):
-    subprocess.run(["tessera", "compile", model, "-o", "program", "--set", f"d.batch={batch}"], check=True, capture_output=True)
+    subprocess.run(
+        ["tessera", "compile", model, "-o", "program", "--set", f"d.batch={batch}"], check=True, capture_output=True
+    )
     command = ["./program", "train", "--data", data, "--quiet", "--metrics", "-", *options]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     records = list(map(json.loads, lines))

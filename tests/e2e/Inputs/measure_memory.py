@@ -17,8 +17,8 @@ data = [part for path in sys.argv[2:] for part in ("--data", path)]
 info = subprocess.run([program, "info", *data], check=True, capture_output=True, text=True).stdout
 numbers = {key.strip(): int(value) for key, value in re.findall(r"^  ([a-z][a-z ]*?) {2,}(\d+)", info, re.M)}
 environment = {**os.environ, "TESSERA_COUNT_ALLOCATIONS": "1"}
-run = subprocess.Popen([program, "train", *data, "--steps", "3", "--resume", "never", "--checkpoint-dir", "memory-run"],
-                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+command = [program, "train", *data, "--steps", "3", "--resume", "never", "--checkpoint-dir", "memory-run"]
+run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
 peak = 0
 while run.poll() is None:
     try:
@@ -35,6 +35,7 @@ if run.returncode != 0:
 taken = int(re.search(r"arena (\d+) bytes", said).group(1))
 print("arena equal" if taken == numbers["arena"] else f"arena: info says {numbers['arena']}, the run took {taken}")
 bound = 1.05 * numbers["total"] + (32 << 20)
-print("resident peak within bound" if 0 < peak <= bound else "resident peak out of bound", f"({peak} of {bound:.0f} bytes)")
+verdict = "within bound" if 0 < peak <= bound else "out of bound"
+print(f"resident peak {verdict} ({peak} of {bound:.0f} bytes)")
 counted = int(re.search(r"allocations inside steps: (\d+)", said).group(1))
 print("no allocation inside a step" if counted == 0 else f"{counted} allocations inside steps")

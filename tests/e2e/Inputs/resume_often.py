@@ -14,8 +14,11 @@ program, data, steps, whole, pieces = sys.argv[1:]
 steps = int(steps)
 stops = sorted(random.Random(11).sample(range(1, steps), 20))
 for stop in [*stops, steps]:
-    subprocess.run([program, "train", "--data", data, "--steps", str(stop), "--checkpoint-dir", pieces, "--quiet"], check=True)
+    subprocess.run(
+        [program, "train", "--data", data, "--steps", str(stop), "--checkpoint-dir", pieces, "--quiet"], check=True
+    )
 last = f"step-{steps:08d}"
 names = sorted(os.listdir(os.path.join(whole, last)))
 same, different, missing = filecmp.cmpfiles(os.path.join(whole, last), os.path.join(pieces, last), names, shallow=False)
-print(f"{len(stops)} stops,", "equal" if not different and not missing else f"different: {different}, missing: {missing}")
+is_equal = not different and not missing
+print(f"{len(stops)} stops,", "equal" if is_equal else f"different: {different}, missing: {missing}")

@@ -1,4 +1,4 @@
-"""Writes the convolution of windows.tsr as a sum of nine products, each of a copy of the image that is shifted, then thinned out."""
+"""Writes the convolution of windows.tsr as a sum of nine products, each of a shifted and strided copy of the image."""
 
 import sys
 
