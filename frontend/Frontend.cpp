@@ -1,7 +1,7 @@
 //===- Frontend.cpp - from a model file to tsr IR --------------------------===//
 
 #include "frontend/Frontend.h"
-#include "frontend/elaborate/Elaborator.h"
+#include "frontend/Elaborator.h"
 #include "frontend/names/Scope.h"
 
 using namespace tessera;

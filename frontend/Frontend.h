@@ -4,6 +4,7 @@
 #define TESSERA_FRONTEND_FRONTEND_H
 
 #include "frontend/diagnostics/Diagnostics.h"
+#include "frontend/elaborate/FrontendOptions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -11,13 +12,6 @@
 #include <vector>
 
 namespace tessera {
-
-/// What the command line says about the model.
-struct FrontendOptions {
-  std::vector<std::string> sets;    ///< NAME=VALUE, in order; the last wins
-  std::vector<std::string> presets; ///< in order; the last wins
-  bool checkOnly = false;           ///< a model without a training description is fine
-};
 
 /// Compiles the model file at `path` to the module after phase `parse`; null after errors, which are in `diagnostics`.
 /// The context must have the tsr and func dialects loaded.

@@ -1,6 +1,6 @@
 //===- Builtins.cpp - functions that are not written in the language -------===//
 
-#include "frontend/elaborate/Elaborator.h"
+#include "frontend/elaborate/Builtins.h"
 
 using namespace tessera;
 using llvm::StringRef;
@@ -16,8 +16,8 @@ llvm::ArrayRef<StringRef> tessera::builtinNames() {
 bool tessera::isBuiltin(StringRef name) { return llvm::is_contained(builtinNames(), name); }
 
 /// Evaluates the arguments of a built-in function, by position or by the names given; as many as `min` to `max`.
-std::optional<std::vector<Value>> Elaborator::evalArguments(const ast::CallExpr &call, unsigned min, unsigned max,
-                                                            llvm::ArrayRef<StringRef> names) {
+std::optional<std::vector<Value>> Builtins::evalArguments(const ast::CallExpr &call, unsigned min, unsigned max,
+                                                          llvm::ArrayRef<StringRef> names) {
   if (call.args.size() < min || call.args.size() > max) {
     error(DiagnosticCode::E0206, call.span,
           "`" + call.callee.text + "` takes " + Twine(min) +
@@ -33,32 +33,31 @@ std::optional<std::vector<Value>> Elaborator::evalArguments(const ast::CallExpr 
             "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
       return std::nullopt;
     }
-    values[i] = eval(*arg.value);
+    values[i] = Eval.eval(*arg.value);
     if (values[i].isError()) return std::nullopt;
   }
   return values;
 }
 
-Value Elaborator::callBuiltin(StringRef name, const ast::CallExpr &call,
-                              const std::optional<std::vector<AxisRef>> &axes) {
+Value Builtins::call(StringRef name, const ast::CallExpr &call, const std::optional<std::vector<AxisRef>> &axes) {
   bool reduces = name == "sum" || name == "mean" || ((name == "max" || name == "min") && (call.axes || axes));
-  if (reduces) return builtinReduce(name, call, axes);
-  if (name == "over") return builtinOver(call);
+  if (reduces) return AxisReductions.reduce(name, call, axes);
+  if (name == "over") return over(call);
   if (name == "pos") return failed(DiagnosticCode::E0206, call.span, "`pos` is not called: write `pos[seq]`");
-  if (name == "uniform" || name == "normal") return builtinRandom(name, call);
+  if (name == "uniform" || name == "normal") return random(name, call);
   if (name == "top_k" || name == "cumsum") return unsupported(call.callee.span, "`" + name + "` is");
   if (call.axes) return failed(DiagnosticCode::E0207, call.axes->span, "`" + name + "` takes no axes");
-  if (name == "where") return builtinWhere(call);
-  if (name == "max" || name == "min") return builtinExtremum(name, call);
-  if (name == "float" || name == "f32" || name == "int") return builtinCast(name, call);
-  return builtinUnary(name, call);
+  if (name == "where") return where(call);
+  if (name == "max" || name == "min") return extremum(name, call);
+  if (name == "float" || name == "f32" || name == "int") return cast(name, call);
+  return unary(name, call);
 }
 
 //===----------------------------------------------------------------------===//
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-mlir::Value Elaborator::applyUnary(StringRef name, mlir::Value x) {
+mlir::Value Builtins::applyUnary(StringRef name, mlir::Value x) {
   static const std::pair<StringRef, mlir::Value (*)(GraphBuilder &, mlir::Value)> table[] = {
       {"exp", [](GraphBuilder &b, mlir::Value v) { return b.unary<ExpOp>(v); }},
       {"log", [](GraphBuilder &b, mlir::Value v) { return b.unary<LogOp>(v); }},
@@ -78,7 +77,7 @@ mlir::Value Elaborator::applyUnary(StringRef name, mlir::Value x) {
   return {};
 }
 
-Value Elaborator::builtinUnary(StringRef name, const ast::CallExpr &call) {
+Value Builtins::unary(StringRef name, const ast::CallExpr &call) {
   auto args = evalArguments(call, 1, 1);
   if (!args) return Value();
   Value &x = args->front();
@@ -91,18 +90,20 @@ Value Elaborator::builtinUnary(StringRef name, const ast::CallExpr &call) {
     return failed(DiagnosticCode::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
   }
   Tensor result;
-  result.level = level();
+  result.level = Regions.level();
   result.closed = x.tensor.closed;
   bool keepsIntegers = name == "abs" && x.tensor.element().isInteger(32);
-  result.value = applyUnary(name, materialize(x, keepsIntegers ? I32 : F32));
+  result.value = applyUnary(name, Ops.materialize(x, keepsIntegers ? I32 : F32));
   return result;
 }
 
 /// `f32(…)` keeps what its argument computes in f32, whatever type the model computes in.
-Value Elaborator::builtinCast(StringRef name, const ast::CallExpr &call) {
-  KeptDepth += name == "f32";
-  auto args = evalArguments(call, 1, 1);
-  KeptDepth -= name == "f32";
+Value Builtins::cast(StringRef name, const ast::CallExpr &call) {
+  std::optional<std::vector<Value>> args;
+  {
+    CallStack::Float32Scope float32(Calls, name == "f32");
+    args = evalArguments(call, 1, 1);
+  }
   if (!args) return Value();
   Value &x = args->front();
   if (!x.isArithmetic())
@@ -114,16 +115,16 @@ Value Elaborator::builtinCast(StringRef name, const ast::CallExpr &call) {
     return failed(DiagnosticCode::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
   }
   Tensor result;
-  result.level = level();
+  result.level = Regions.level();
   result.closed = x.tensor.closed;
-  result.value = materialize(x, name == "int" ? I32 : F32);
+  result.value = Ops.materialize(x, name == "int" ? I32 : F32);
   if (name == "int" && x.tensor.element().isInteger())
     result.range = x.tensor.element().isInteger(1) ? Interval{0, 1} : x.tensor.range;
   return result;
 }
 
 /// `max(a, b)` and `min(a, b)`.
-Value Elaborator::builtinExtremum(StringRef name, const ast::CallExpr &call) {
+Value Builtins::extremum(StringRef name, const ast::CallExpr &call) {
   if (call.args.size() == 1)
     return failed(DiagnosticCode::E0207, call.callee.span,
                   "`" + name + "` of one value needs the axes to reduce: `" + name + "[…](x)`");
@@ -139,13 +140,13 @@ Value Elaborator::builtinExtremum(StringRef name, const ast::CallExpr &call) {
     bool first = isMax ? a.number.asDouble() >= b.number.asDouble() : a.number.asDouble() <= b.number.asDouble();
     return first ? a : b;
   }
-  if (!checkAxes({{&a, call.args[0].value->span}, {&b, call.args[1].value->span}}, name)) return Value();
-  mlir::Type type = commonType({&a, &b});
+  if (!Ops.checkAxes({{&a, call.args[0].value->span}, {&b, call.args[1].value->span}}, name)) return Value();
+  mlir::Type type = Ops.commonType({&a, &b});
   if (type == I1) type = I32;
   Tensor result;
-  result.level = level();
+  result.level = Regions.level();
   result.closed = (a.isNumber() || a.tensor.closed) && (b.isNumber() || b.tensor.closed);
-  mlir::Value x = materialize(a, type), y = materialize(b, type);
+  mlir::Value x = Ops.materialize(a, type), y = Ops.materialize(b, type);
   result.value = isMax ? B.max(x, y) : B.min(x, y);
   auto range = [](const Value &v) -> std::optional<Interval> {
     if (v.isTensor()) return v.tensor.range;
@@ -160,7 +161,7 @@ Value Elaborator::builtinExtremum(StringRef name, const ast::CallExpr &call) {
   return result;
 }
 
-Value Elaborator::builtinWhere(const ast::CallExpr &call) {
+Value Builtins::where(const ast::CallExpr &call) {
   auto args = evalArguments(call, 3, 3);
   if (!args) return Value();
   Value &condition = (*args)[0], &yes = (*args)[1], &no = (*args)[2];
@@ -175,16 +176,16 @@ Value Elaborator::builtinWhere(const ast::CallExpr &call) {
   if (condition.isTensor() && !condition.tensor.element().isInteger(1))
     return failed(DiagnosticCode::E0217, call.args[0].value->span,
                   "the condition of `where` must be bools, got " + describe(condition));
-  if (!checkAxes(
+  if (!Ops.checkAxes(
           {{&condition, call.args[0].value->span}, {&yes, call.args[1].value->span}, {&no, call.args[2].value->span}},
           "where"))
     return Value();
-  mlir::Type type = commonType({&yes, &no});
+  mlir::Type type = Ops.commonType({&yes, &no});
   Tensor result;
-  result.level = level();
+  result.level = Regions.level();
   result.closed = true;
   for (const Value &value : *args) result.closed &= value.isNumber() || value.tensor.closed;
-  result.value = B.select(materialize(condition, I1), materialize(yes, type), materialize(no, type));
+  result.value = B.select(Ops.materialize(condition, I1), Ops.materialize(yes, type), Ops.materialize(no, type));
   return result;
 }
 
@@ -192,17 +193,17 @@ Value Elaborator::builtinWhere(const ast::CallExpr &call) {
 // Axes, positions, random numbers
 //===----------------------------------------------------------------------===//
 
-Value Elaborator::builtinOver(const ast::CallExpr &call) {
+Value Builtins::over(const ast::CallExpr &call) {
   if (!call.axes)
     return failed(DiagnosticCode::E0207, call.callee.span, "`over` needs the axes to repeat along: `over[a](x)`");
   auto args = evalArguments(call, 1, 1);
-  auto axes = resolveAxes(*call.axes);
+  auto axes = Scope.resolveAxes(*call.axes);
   if (!args || !axes) return Value();
   Value &x = args->front();
   if (!x.isArithmetic())
     return failed(DiagnosticCode::E0205, call.args[0].value->span,
                   "`over` needs a number or tensor, got " + describe(x));
-  mlir::Value value = materialize(x, commonType({&x}));
+  mlir::Value value = Ops.materialize(x, Ops.commonType({&x}));
   llvm::SmallVector<AxisAttr> all(tensorType(value).getAxes());
   for (const AxisRef &ref : *axes) {
     if (tensorType(value).hasAxis(ref.name))
@@ -210,24 +211,18 @@ Value Elaborator::builtinOver(const ast::CallExpr &call) {
     all.push_back(axis(&Context, ref.name, ref.size));
   }
   Tensor result;
-  result.level = level();
+  result.level = Regions.level();
   result.closed = x.isNumber() || x.tensor.closed;
   result.range = x.isTensor() ? x.tensor.range : std::nullopt;
   result.value = B.broadcast(value, B.type(all, tensorType(value).getElementType()));
   return result;
 }
 
-/// A draw of its own for each place in the program: the path and how many draws came before at that path.
-int32_t Elaborator::nextSite() {
-  std::string path = Current->path;
-  return stableHash(path + "#" + std::to_string(DrawsAt[path]++));
-}
-
-Value Elaborator::builtinRandom(StringRef name, const ast::CallExpr &call) {
-  if (!EntryBlock) return failed(DiagnosticCode::E0219, call.span, "random numbers are not known at compile time");
+Value Builtins::random(StringRef name, const ast::CallExpr &call) {
+  if (!Entry.isOpen()) return failed(DiagnosticCode::E0219, call.span, "random numbers are not known at compile time");
   std::vector<AxisRef> axes;
   if (call.axes) {
-    auto resolved = resolveAxes(*call.axes);
+    auto resolved = Scope.resolveAxes(*call.axes);
     if (!resolved) return Value();
     axes = std::move(*resolved);
   }
@@ -236,11 +231,11 @@ Value Elaborator::builtinRandom(StringRef name, const ast::CallExpr &call) {
   if (!args) return Value();
   llvm::SmallVector<AxisAttr> attrs;
   for (const AxisRef &ref : axes) attrs.push_back(axis(&Context, ref.name, ref.size));
-  mlir::Value seed = import(counter("seed"), 0), step = import(counter("step"), 0);
+  mlir::Value seed = Regions.importCounter("seed"), step = Regions.importCounter("step");
   Tensor result;
-  result.level = level();
-  result.value = B.random(isNormal ? Distribution::Normal : Distribution::Uniform, nextSite(), seed, step, salts(),
-                          B.type(attrs, F32));
+  result.level = Regions.level();
+  result.value = B.random(isNormal ? Distribution::Normal : Distribution::Uniform, Entry.nextSite(frame().path), seed,
+                          step, Regions.salts(), B.type(attrs, F32));
   if (args->empty()) return result;
   Value &deviation = args->front();
   if (!deviation.isNumber())

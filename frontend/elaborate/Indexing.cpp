@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/elaborate/Elaborator.h"
+#include "frontend/elaborate/Indexing.h"
 
 using namespace tessera;
 using llvm::StringRef;
@@ -17,27 +17,23 @@ using llvm::Twine;
 // as
 //===----------------------------------------------------------------------===//
 
-Value Elaborator::evalAs(const ast::AsExpr &expr) {
-  Value value = eval(*expr.base);
-  if (value.isError()) return value;
-  if (!value.isTensor())
-    return failed(DiagnosticCode::E0205, expr.base->span,
-                  "only a tensor has axes to rename; this is " + describe(value));
-  Tensor x = value.tensor;
-  // Plain renamings happen at once, so that names may be swapped; they come first.
+/// Plain renamings, all at once so that names may be swapped.
+bool Indexing::renameAxes(const ast::AsExpr &expr, Tensor &x) {
   llvm::SmallVector<std::string> from, to;
   for (const ast::Renaming &renaming : expr.renamings) {
     if (renaming.from.size() != 1 || renaming.to.size() != 1) continue;
-    std::optional<AxisRef> old = resolveAxis(renaming.from[0]), fresh = resolveAxis(renaming.to[0]);
-    if (!old || !fresh) return Value();
-    if (!x.type().hasAxis(old->name))
-      return failed(DiagnosticCode::E0211, renaming.from[0].span,
-                    "the value has no axis `" + renaming.from[0].text + "`: it is " + describe(value));
+    std::optional<AxisRef> old = Scope.resolveAxis(renaming.from[0]), fresh = Scope.resolveAxis(renaming.to[0]);
+    if (!old || !fresh) return false;
+    if (!x.type().hasAxis(old->name)) {
+      error(DiagnosticCode::E0211, renaming.from[0].span,
+            "the value has no axis `" + renaming.from[0].text + "`: it is " + describe(Value(x)));
+      return false;
+    }
     if (x.type().getSize(old->name) != fresh->size) {
       error(DiagnosticCode::E0213, renaming.span,
             "`" + renaming.from[0].text + "` has size " + Twine(x.type().getSize(old->name)) + ", `" +
                 renaming.to[0].text + "` has size " + Twine(fresh->size));
-      return Value();
+      return false;
     }
     from.push_back(old->name);
     to.push_back(fresh->name);
@@ -45,63 +41,90 @@ Value Elaborator::evalAs(const ast::AsExpr &expr) {
   for (unsigned i = 0; i < to.size(); ++i) {
     bool stays = x.type().hasAxis(to[i]) && !llvm::is_contained(from, to[i]);
     bool twice = llvm::count(to, to[i]) > 1 || llvm::count(from, from[i]) > 1;
-    if (stays || twice)
-      return failed(DiagnosticCode::E0213, expr.span,
-                    "the result would have the axis `" + to[i] + "` twice: the value is " + describe(value));
+    if (!stays && !twice) continue;
+    error(DiagnosticCode::E0213, expr.span,
+          "the result would have the axis `" + to[i] + "` twice: the value is " + describe(Value(x)));
+    return false;
   }
-  bool changed = from != to;
-  if (!from.empty() && changed)
-    x.value = B.rename(x.value, llvm::to_vector_of<StringRef>(from), llvm::to_vector_of<StringRef>(to));
+  if (from != to) x.value = B.rename(x.value, llvm::to_vector_of<StringRef>(from), llvm::to_vector_of<StringRef>(to));
+  return true;
+}
+
+Value Indexing::evalAs(const ast::AsExpr &expr) {
+  Value value = Eval.eval(*expr.base);
+  if (value.isError()) return value;
+  if (!value.isTensor())
+    return failed(DiagnosticCode::E0205, expr.base->span,
+                  "only a tensor has axes to rename; this is " + describe(value));
+  Tensor x = value.tensor;
+  if (!renameAxes(expr, x)) return Value();
   for (const ast::Renaming &renaming : expr.renamings)
     if (renaming.from.size() != 1 || renaming.to.size() != 1) {
-      x = applyRenaming(x, renaming);
+      x = splitOrMerge(x, renaming);
       if (!x.value) return Value();
     }
   x.forgetOrigin();
   return x;
 }
 
-/// A split or a merge; an empty tensor after a message.
-Tensor Elaborator::applyRenaming(Tensor x, const ast::Renaming &renaming) {
-  llvm::SmallVector<AxisRef> from, to;
+/// The axes on the left of `->`, which the value has.
+std::optional<llvm::SmallVector<AxisRef>> Indexing::axesFrom(const Tensor &x, const ast::Renaming &renaming) {
+  llvm::SmallVector<AxisRef> from;
   for (const ast::Name &name : renaming.from) {
-    std::optional<AxisRef> axis = resolveAxis(name);
-    if (!axis) return Tensor();
-    if (!x.type().hasAxis(axis->name))
-      return error(DiagnosticCode::E0211, name.span,
-                   "the value has no axis `" + name.text + "`: it is " + describe(Value(x))),
-             Tensor();
+    std::optional<AxisRef> axis = Scope.resolveAxis(name);
+    if (!axis) return std::nullopt;
+    if (!x.type().hasAxis(axis->name)) {
+      error(DiagnosticCode::E0211, name.span, "the value has no axis `" + name.text + "`: it is " + describe(Value(x)));
+      return std::nullopt;
+    }
     from.push_back(*axis);
   }
-  int64_t size = 1, wanted = 1;
+  return from;
+}
+
+/// The axes on the right of `->`, which the value does not have.
+std::optional<llvm::SmallVector<AxisRef>> Indexing::axesTo(const Tensor &x, const ast::Renaming &renaming,
+                                                           llvm::ArrayRef<AxisRef> from) {
+  llvm::SmallVector<AxisRef> to;
   for (const ast::Name &name : renaming.to) {
-    std::optional<AxisRef> axis = resolveAxis(name);
-    if (!axis) return Tensor();
-    if ((x.type().hasAxis(axis->name) && !llvm::is_contained(from, *axis)) || llvm::is_contained(to, *axis))
-      return error(DiagnosticCode::E0213, name.span,
-                   "the result would have the axis `" + name.text + "` twice: the value is " + describe(Value(x))),
-             Tensor();
+    std::optional<AxisRef> axis = Scope.resolveAxis(name);
+    if (!axis) return std::nullopt;
+    if ((x.type().hasAxis(axis->name) && !llvm::is_contained(from, *axis)) || llvm::is_contained(to, *axis)) {
+      error(DiagnosticCode::E0213, name.span,
+            "the result would have the axis `" + name.text + "` twice: the value is " + describe(Value(x)));
+      return std::nullopt;
+    }
     to.push_back(*axis);
-    if (__builtin_mul_overflow(wanted, axis->size, &wanted)) wanted = -1;
   }
-  for (unsigned i = 0; i < from.size(); ++i) {
-    if (llvm::is_contained(llvm::ArrayRef(from).take_front(i), from[i]))
-      return error(DiagnosticCode::E0212, renaming.from[i].span, "the axis `" + from[i].name + "` is listed twice"),
+  return to;
+}
+
+/// A tensor without a value after a message.
+Tensor Indexing::splitOrMerge(Tensor x, const ast::Renaming &renaming) {
+  auto from = axesFrom(x, renaming);
+  auto to = from ? axesTo(x, renaming, *from) : std::nullopt;
+  if (!to) return Tensor();
+  int64_t size = 1, wanted = 1;
+  for (const AxisRef &axis : *to)
+    if (__builtin_mul_overflow(wanted, axis.size, &wanted)) wanted = -1;
+  for (unsigned i = 0; i < from->size(); ++i) {
+    if (llvm::is_contained(llvm::ArrayRef(*from).take_front(i), (*from)[i]))
+      return error(DiagnosticCode::E0212, renaming.from[i].span, "the axis `" + (*from)[i].name + "` is listed twice"),
              Tensor();
-    size *= x.type().getSize(from[i].name);
+    size *= x.type().getSize((*from)[i].name);
   }
   if (size != wanted)
     return error(DiagnosticCode::E0214, renaming.span,
                  "sizes do not fit: " + Twine(size) + " on the left of `->`, " + Twine(wanted) + " on the right"),
            Tensor();
-  if (from.size() == 1) {
+  if (from->size() == 1) {
     llvm::SmallVector<AxisAttr> into;
-    for (const AxisRef &part : to) into.push_back(axis(&Context, part.name, part.size));
-    x.value = B.split(x.value, from[0].name, into);
+    for (const AxisRef &part : *to) into.push_back(axis(&Context, part.name, part.size));
+    x.value = B.split(x.value, from->front().name, into);
   } else {
     llvm::SmallVector<StringRef> names;
-    for (const AxisRef &part : from) names.push_back(part.name);
-    x.value = B.merge(x.value, names, to[0].name);
+    for (const AxisRef &part : *from) names.push_back(part.name);
+    x.value = B.merge(x.value, names, to->front().name);
   }
   return x;
 }
@@ -110,23 +133,60 @@ Tensor Elaborator::applyRenaming(Tensor x, const ast::Renaming &renaming) {
 // Reading at positions
 //===----------------------------------------------------------------------===//
 
-/// One `axis = e` of a read.
-struct Elaborator::Position {
-  AxisRef axis;
-  Value value;
-  Span span;
-  bool proven = false; ///< never out of range
-};
-
 static std::optional<Interval> rangeOf(const Value &value) {
   if (value.isTensor()) return value.tensor.range;
   return Interval{value.number.asInteger(), value.number.asInteger()};
 }
 
-bool Elaborator::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std::vector<Position> &positions) {
+/// `pos[a]`; inside `repeat[a]` it is the number of the layer.
+Value Indexing::position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr) {
+  if (axes.size() != 1) return failed(DiagnosticCode::E0207, expr.axes->span, "`pos` takes one axis");
+  if (!Entry.isOpen()) return failed(DiagnosticCode::E0219, expr.span, "positions are not known at compile time");
+  Batches.noteRowPositions(axes[0].name, expr.span);
+  Tensor result;
+  result.level = Regions.level();
+  result.closed = true;
+  result.range = Interval{0, axes[0].size - 1};
+  for (unsigned l = 0; l < Regions.level(); ++l)
+    if (Regions.region(l).axis == axes[0]) {
+      result.value = Regions.import(Regions.region(l).induction(), l + 1);
+      return result;
+    }
+  result.value = B.index(axis(&Context, axes[0].name, axes[0].size));
+  result.affine = Affine{axes[0].name, 0};
+  return result;
+}
+
+/// Whether the value of `axis = e` is an integer.
+bool Indexing::checkPosition(const ast::Bind &bind, const Value &value) {
+  bool isInteger = value.isNumber() ? !value.number.isFloat() : value.isTensor() && value.tensor.element().isInteger();
+  if (isInteger) return true;
+  auto message =
+      error(DiagnosticCode::E0217, bind.value->span, "a position must be an integer, got " + describe(value));
+  for (auto &[param, isInteger] : ModelIntegers)
+    if (isInteger && Entry.isPredict() && param->within.text.empty())
+      message.label(param->span, "integers, when training")
+          .help("declare their bound: `" + Engine.sources().text(param->span) + " in " + bind.name.text + "`");
+  return false;
+}
+
+void Indexing::reportOutOfRange(const ast::Bind &bind, const Value &value, int64_t size) {
+  std::optional<Interval> range = rangeOf(value);
+  auto message = error(DiagnosticCode::E0216, bind.value->span,
+                       "the position may be out of range: `" + bind.name.text + "` has size " + Twine(size));
+  message.label(bind.value->span, range ? "lies in " + std::to_string(range->low) + " … " + std::to_string(range->high)
+                                        : std::string("no bounds are known"));
+  message.help("say what is read outside: `[" + bind.name.text + " = " + Engine.sources().text(bind.value->span) +
+               " else 0]`");
+  if (value.isTensor() && !range)
+    message.help("or declare bounds where it comes from: `in " + bind.name.text +
+                 "` after a parameter, `below = …` in the data");
+}
+
+bool Indexing::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std::vector<Position> &positions) {
   for (const ast::Bind &bind : expr.positions) {
-    std::optional<AxisRef> axis = resolveAxis(bind.name);
-    Value value = eval(*bind.value);
+    std::optional<AxisRef> axis = Scope.resolveAxis(bind.name);
+    Value value = Eval.eval(*bind.value);
     if (!axis || value.isError()) return false;
     if (!x.type().hasAxis(axis->name)) {
       error(DiagnosticCode::E0211, bind.name.span, "the value has no axis `" + bind.name.text + "`")
@@ -137,41 +197,20 @@ bool Elaborator::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std:
       error(DiagnosticCode::E0212, bind.name.span, "the axis `" + bind.name.text + "` is read at two positions");
       return false;
     }
-    bool integer = value.isNumber() ? !value.number.isFloat() : value.isTensor() && value.tensor.element().isInteger();
-    if (!integer) {
-      auto message =
-          error(DiagnosticCode::E0217, bind.value->span, "a position must be an integer, got " + describe(value));
-      for (auto &[param, isInteger] : ModelIntegers)
-        if (isInteger && IsPredict && param->within.text.empty())
-          message.label(param->span, "integers, when training")
-              .help("say what they are below: `" + Engine.sources().text(param->span) + " in " + bind.name.text + "`");
-      return false;
-    }
+    if (!checkPosition(bind, value)) return false;
     if (value.isTensor() && value.tensor.element().isInteger(1)) value.tensor.value = B.cast(value.tensor.value, I32);
-    noteBatchUse(axis->name, bind.name.span);
+    Batches.noteRowPositions(axis->name, bind.name.span);
     axis->size = x.type().getSize(axis->name);
     std::optional<Interval> range = rangeOf(value);
     bool proven = range && range->low >= 0 && range->high < axis->size;
-    if (!proven && !expr.otherwise) {
-      auto message = error(DiagnosticCode::E0216, bind.value->span,
-                           "the position may be out of range: `" + bind.name.text + "` has size " + Twine(axis->size));
-      message.label(bind.value->span,
-                    range ? "lies in " + std::to_string(range->low) + " … " + std::to_string(range->high)
-                          : std::string("no bounds are known"));
-      message.help("say what is read outside: `[" + bind.name.text + " = " + Engine.sources().text(bind.value->span) +
-                   " else 0]`");
-      if (value.isTensor() && !range)
-        message.help("or declare bounds where it comes from: `in " + bind.name.text +
-                     "` after a parameter, `below = …` in the data");
-      return false;
-    }
+    if (!proven && !expr.otherwise) return reportOutOfRange(bind, value, axis->size), false;
     positions.push_back({*axis, std::move(value), bind.value->span, proven});
   }
   return true;
 }
 
-Value Elaborator::evalIndex(const ast::IndexExpr &expr) {
-  Value base = eval(*expr.base);
+Value Indexing::evalIndex(const ast::IndexExpr &expr) {
+  Value base = Eval.eval(*expr.base);
   if (base.isError()) return base;
   if (!base.isTensor())
     return failed(DiagnosticCode::E0205, expr.base->span,
@@ -180,7 +219,7 @@ Value Elaborator::evalIndex(const ast::IndexExpr &expr) {
   if (!evalPositions(expr, base.tensor, positions)) return Value();
   Value otherwise = Number::ofInt(0);
   if (expr.otherwise) {
-    otherwise = eval(*expr.otherwise);
+    otherwise = Eval.eval(*expr.otherwise);
     if (otherwise.isError()) return otherwise;
     if (!otherwise.isArithmetic())
       return failed(DiagnosticCode::E0205, expr.otherwise->span,
@@ -191,11 +230,11 @@ Value Elaborator::evalIndex(const ast::IndexExpr &expr) {
   }
   if (positions.size() == 1)
     if (std::optional<Value> shifted = readShifted(base.tensor, positions[0], otherwise)) return *shifted;
-  return readAt(base.tensor, positions, otherwise, expr.span);
+  return readAt(base.tensor, positions, otherwise);
 }
 
 /// A read at `n` or at `pos[b] + c`, as a slice; nothing if it is another kind.
-std::optional<Value> Elaborator::readShifted(const Tensor &x, const Position &position, const Value &otherwise) {
+std::optional<Value> Indexing::readShifted(const Tensor &x, const Position &position, const Value &otherwise) {
   Tensor result = x;
   result.forgetOrigin();
   StringRef from = position.axis.name;
@@ -221,11 +260,11 @@ std::optional<Value> Elaborator::readShifted(const Tensor &x, const Position &po
   mlir::Value index = B.index(axis(&Context, to, reads));
   mlir::Value inside = B.logicalAnd(B.compare(Predicate::GE, index, B.scalar(low, I32)),
                                     B.compare(Predicate::LT, index, B.scalar(high, I32)));
-  result.value = B.select(inside, result.value, materialize(otherwise, result.element()));
+  result.value = B.select(inside, result.value, Ops.materialize(otherwise, result.element()));
   return result;
 }
 
-Value Elaborator::readAt(const Tensor &x, llvm::ArrayRef<Position> positions, const Value &otherwise, Span span) {
+Value Indexing::readAt(const Tensor &x, llvm::ArrayRef<Position> positions, const Value &otherwise) {
   llvm::SmallVector<StringRef> axes;
   llvm::SmallVector<mlir::Value> indices;
   mlir::Value inside;
@@ -238,7 +277,7 @@ Value Elaborator::readAt(const Tensor &x, llvm::ArrayRef<Position> positions, co
             !llvm::is_contained(axes, axis.getName()))
           return failed(DiagnosticCode::E0208, position.span, "the axis `" + axis.getName() + "` differs in size");
     }
-    mlir::Value index = materialize(position.value, I32);
+    mlir::Value index = Ops.materialize(position.value, I32);
     indices.push_back(index);
     std::optional<Interval> range = rangeOf(position.value);
     if (!range || range->low < 0) require(B.compare(Predicate::GE, index, B.scalar(0, I32)));
@@ -246,7 +285,7 @@ Value Elaborator::readAt(const Tensor &x, llvm::ArrayRef<Position> positions, co
       require(B.compare(Predicate::LT, index, B.scalar(position.axis.size, I32)));
   }
   Tensor result;
-  result.level = level();
+  result.level = Regions.level();
   result.closed = x.closed && llvm::all_of(positions, [](const Position &p) {
                     return p.value.isNumber() || p.value.tensor.closed;
                   });
@@ -255,7 +294,7 @@ Value Elaborator::readAt(const Tensor &x, llvm::ArrayRef<Position> positions, co
     result.range = x.range;
     return result;
   }
-  mlir::Type element = commonType({&otherwise}, false) == F32 && x.element() != F32 ? F32 : x.element();
-  result.value = B.select(inside, B.cast(result.value, element), materialize(otherwise, element));
+  mlir::Type element = Ops.commonType({&otherwise}, false) == F32 && x.element() != F32 ? F32 : x.element();
+  result.value = B.select(inside, B.cast(result.value, element), Ops.materialize(otherwise, element));
   return result;
 }

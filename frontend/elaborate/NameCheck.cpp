@@ -1,34 +1,32 @@
 //===- NameCheck.cpp - names in what no expansion has reached -------------===//
-//
-// Functions are checked where they are called. What nobody calls, and the
-// branch that a static `if` leaves out, would never be looked at; here their
-// names, axes and calls are resolved, without types. Only what would be wrong
-// in every expansion is reported.
-//
-//===----------------------------------------------------------------------===//
 
-#include "frontend/elaborate/Elaborator.h"
+#include "frontend/elaborate/NameCheck.h"
 
 using namespace tessera;
 using llvm::StringRef;
 using llvm::Twine;
 
-namespace tessera {
-
-class NameCheck {
+namespace {
+/// Resolves the names in one body.
+class BodyCheck : ElaborationPart {
 public:
-  NameCheck(Elaborator &elaborator, const FileScope &file) : E(elaborator), Scope(elaborator, Here) {
-    Here.file = &file;
-  }
+  BodyCheck(CallStack &calls, Names &names, const FileScope &file)
+      : ElaborationPart(calls), Scope(names), Here(fileFrame(file)), Entered(calls, Here) {}
 
   void check(const std::vector<ast::Param> &params, const ast::Axes *axes, const ast::Block &body);
 
 private:
+  static Frame fileFrame(const FileScope &file) {
+    Frame frame;
+    frame.file = &file;
+    return frame;
+  }
   void visit(const ast::Block &block);
   void visit(const ast::Stmt &stmt);
   void visit(const ast::Expr &expr);
   void visit(const ast::CallExpr &call);
   void visit(const ast::Axes &axes);
+  void visitPositions(const std::vector<ast::Bind> &positions);
   void checkArguments(const ast::CallExpr &call, const ast::Function &function);
   void resolve(const ast::Name &name);
   void resolveAxis(const ast::Name &name);
@@ -37,14 +35,13 @@ private:
     if (expr) visit(*expr);
   }
 
-  Elaborator &E;
+  Names &Scope;
   Frame Here;
-  FrameScope Scope;
+  FrameScope Entered;
 };
+} // namespace
 
-} // namespace tessera
-
-void NameCheck::check(const std::vector<ast::Param> &params, const ast::Axes *axes, const ast::Block &body) {
+void BodyCheck::check(const std::vector<ast::Param> &params, const ast::Axes *axes, const ast::Block &body) {
   if (axes)
     for (const ast::Axis &axis : axes->list) Here.axes[axis.name.text] = {axis.name.text.str(), 1};
   for (const ast::Param &param : params)
@@ -65,21 +62,21 @@ void NameCheck::check(const std::vector<ast::Param> &params, const ast::Axes *ax
 // Names
 //===----------------------------------------------------------------------===//
 
-void NameCheck::resolve(const ast::Name &name) {
-  bool known = Here.axes.count(name.text) || Here.rests.count(name.text) || E.Program.dims.count(name.text) ||
-               E.Program.hypers.count(name.text) || Here.file->lets.count(name.text) ||
+void BodyCheck::resolve(const ast::Name &name) {
+  bool known = Here.axes.count(name.text) || Here.rests.count(name.text) || Program.dims.count(name.text) ||
+               Program.hypers.count(name.text) || Here.file->lets.count(name.text) ||
                Here.file->functions.count(name.text) || isBuiltin(name.text) ||
                llvm::is_contained({"training", "true", "false", "inf", "pi", "none", "step"}, name.text) ||
                llvm::any_of(Here.scopes, [&](auto &scope) { return scope.count(name.text) > 0; });
-  if (!known) E.lookup(name); // says so
+  if (!known) Scope.lookup(name); // says so
 }
 
-void NameCheck::resolveAxis(const ast::Name &name) {
-  bool known = Here.axes.count(name.text) || Here.rests.count(name.text) || E.Program.dims.count(name.text);
-  if (!known) E.resolveAxis(name); // says so
+void BodyCheck::resolveAxis(const ast::Name &name) {
+  bool known = Here.axes.count(name.text) || Here.rests.count(name.text) || Program.dims.count(name.text);
+  if (!known) Scope.resolveAxis(name); // says so
 }
 
-void NameCheck::visit(const ast::Axes &axes) {
+void BodyCheck::visit(const ast::Axes &axes) {
   for (const ast::Axis &axis : axes.list) {
     if (!axis.name.text.empty()) resolveAxis(axis.name);
     visitIf(axis.size);
@@ -90,7 +87,7 @@ void NameCheck::visit(const ast::Axes &axes) {
 // Statements
 //===----------------------------------------------------------------------===//
 
-void NameCheck::visit(const ast::Block &block) {
+void BodyCheck::visit(const ast::Block &block) {
   llvm::StringMap<AxisRef> outer = Here.axes;
   Here.scopes.emplace_back();
   for (auto &stmt : block.statements) visit(*stmt);
@@ -99,7 +96,7 @@ void NameCheck::visit(const ast::Block &block) {
   Here.axes = std::move(outer);
 }
 
-void NameCheck::visit(const ast::Stmt &stmt) {
+void BodyCheck::visit(const ast::Stmt &stmt) {
   if (auto *dims = std::get_if<ast::DimStmt>(&stmt.node))
     for (const ast::DimSize &size : dims->sizes) {
       if (size.kind == ast::DimSize::Kind::Like) resolveAxis(size.like);
@@ -130,13 +127,14 @@ void NameCheck::visit(const ast::Stmt &stmt) {
 // Expressions
 //===----------------------------------------------------------------------===//
 
-void NameCheck::visit(const ast::Expr &expr) {
-  auto visitPositions = [&](auto &positions) {
-    for (const ast::Bind &bind : positions) {
-      resolveAxis(bind.name);
-      visitIf(bind.value);
-    }
-  };
+void BodyCheck::visitPositions(const std::vector<ast::Bind> &positions) {
+  for (const ast::Bind &bind : positions) {
+    resolveAxis(bind.name);
+    visitIf(bind.value);
+  }
+}
+
+void BodyCheck::visit(const ast::Expr &expr) {
   if (auto *ref = llvm::dyn_cast<ast::RefExpr>(&expr)) {
     resolve(ref->name);
     if (ref->axes) visit(*ref->axes);
@@ -178,7 +176,7 @@ void NameCheck::visit(const ast::Expr &expr) {
   }
 }
 
-void NameCheck::visit(const ast::CallExpr &call) {
+void BodyCheck::visit(const ast::CallExpr &call) {
   resolve(call.callee);
   if (call.axes) visit(*call.axes);
   for (const ast::Argument &arg : call.args) visitIf(arg.value);
@@ -189,7 +187,7 @@ void NameCheck::visit(const ast::CallExpr &call) {
 }
 
 /// Each argument has a parameter, and each parameter without a default an argument.
-void NameCheck::checkArguments(const ast::CallExpr &call, const ast::Function &function) {
+void BodyCheck::checkArguments(const ast::CallExpr &call, const ast::Function &function) {
   std::vector<bool> given(function.params.size(), false);
   for (unsigned i = 0; i < call.args.size(); ++i) {
     const ast::Argument &arg = call.args[i];
@@ -201,52 +199,55 @@ void NameCheck::checkArguments(const ast::CallExpr &call, const ast::Function &f
       given[index] = true;
       continue;
     }
-    E.error(DiagnosticCode::E0206, arg.name.text.empty() ? arg.value->span : arg.name.span,
-            arg.name.text.empty()
-                ? "too many arguments: `" + call.callee.text + "` takes " + Twine(function.params.size())
-                : "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
+    error(DiagnosticCode::E0206, arg.name.text.empty() ? arg.value->span : arg.name.span,
+          arg.name.text.empty()
+              ? "too many arguments: `" + call.callee.text + "` takes " + Twine(function.params.size())
+              : "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
     return;
   }
   for (auto [param, isGiven] : llvm::zip(function.params, given))
     if (!isGiven && !param.fallback)
-      E.error(DiagnosticCode::E0206, call.span,
-              "`" + call.callee.text + "` needs an argument for `" + param.name.text + "`");
+      error(DiagnosticCode::E0206, call.span,
+            "`" + call.callee.text + "` needs an argument for `" + param.name.text + "`");
 }
 
 //===----------------------------------------------------------------------===//
 // The program
 //===----------------------------------------------------------------------===//
 
-/// What the entries have not looked at: dims, lets, and the names in bodies.
-void Elaborator::checkUnused() {
-  EntryBlock = nullptr;
+void NameCheck::checkDims() {
   for (auto &[name, decl] : Program.dims) {
     const ast::DimSize &dim = *decl.size;
-    Frame frame;
-    frame.file = decl.file;
-    frame.scopes.emplace_back();
-    FrameScope scope(*this, frame);
+    Frame frame = Frame::ofFile(*decl.file);
+    FrameScope scope(Calls, frame);
     if (dim.kind == ast::DimSize::Kind::Equal)
-      dimSize(name, dim.name.span);
+      Sizes.size(name, dim.name.span);
     else if (dim.kind == ast::DimSize::Kind::AtMost)
-      checkedSize(eval(*dim.size), dim.size->span, name);
+      Sizes.checkedSize(Eval.eval(*dim.size), dim.size->span, name);
     else if (dim.kind == ast::DimSize::Kind::Like && !Program.dims.count(dim.like.text))
-      resolveAxis(dim.like);
+      Scope.resolveAxis(dim.like);
   }
-  for (auto &file : Program.files) {
-    if (file->isLibrary) continue;
-    for (const ast::Declaration &declaration : file->tree.declarations) {
-      if (auto *let = std::get_if<ast::LetStmt>(&declaration.node))
-        for (const ast::Definition &definition : let->definitions)
-          globalLet(*file, definition.names[0].text, file->lets.lookup(definition.names[0].text));
-      if (auto *function = std::get_if<ast::Function>(&declaration.node))
-        NameCheck(*this, *file).check(function->params, function->axes ? &*function->axes : nullptr, function->body);
-      if (auto *model = std::get_if<ast::Model>(&declaration.node))
-        NameCheck(*this, *file).check(model->params, nullptr, model->body);
-      if (std::holds_alternative<ast::Test>(declaration.node))
-        Engine.warning(DiagnosticCode::E0701,
-                       {declaration.span.file, declaration.span.begin, declaration.span.begin + 4},
-                       "tests are not run by this version, nor checked");
-    }
+}
+
+void NameCheck::checkFile(const FileScope &file) {
+  for (const ast::Declaration &declaration : file.tree.declarations) {
+    if (auto *let = std::get_if<ast::LetStmt>(&declaration.node))
+      for (const ast::Definition &definition : let->definitions)
+        FileLets.find(file, definition.names[0].text, file.lets.lookup(definition.names[0].text));
+    if (auto *function = std::get_if<ast::Function>(&declaration.node))
+      BodyCheck(Calls, Scope, file)
+          .check(function->params, function->axes ? &*function->axes : nullptr, function->body);
+    if (auto *model = std::get_if<ast::Model>(&declaration.node))
+      BodyCheck(Calls, Scope, file).check(model->params, nullptr, model->body);
+    if (std::holds_alternative<ast::Test>(declaration.node))
+      Engine.warning(DiagnosticCode::E0701, {declaration.span.file, declaration.span.begin, declaration.span.begin + 4},
+                     "this version neither runs nor checks tests");
   }
+}
+
+void NameCheck::run() {
+  Entry.close();
+  checkDims();
+  for (auto &file : Program.files)
+    if (!file->isLibrary) checkFile(*file);
 }

@@ -1,23 +1,13 @@
 //===- Operators.cpp - arithmetic, comparison, logic -----------------------===//
 
-#include "frontend/elaborate/Elaborator.h"
+#include "frontend/elaborate/Operators.h"
 
 using namespace tessera;
 using ast::BinaryOp;
 using llvm::StringRef;
 using llvm::Twine;
 
-/// The value at the level being built.
-Tensor Elaborator::here(Tensor tensor) {
-  if (tensor.level < level()) {
-    tensor.value = import(tensor.value, tensor.level);
-    tensor.level = level();
-  }
-  return tensor;
-}
-
-/// The element type that all values can take: bool < int < float.
-mlir::Type Elaborator::commonType(llvm::ArrayRef<const Value *> values, bool isFloat) {
+mlir::Type Operators::commonType(llvm::ArrayRef<const Value *> values, bool isFloat) {
   unsigned rank = isFloat ? 2 : 0;
   for (const Value *value : values) {
     if (value->isNumber())
@@ -28,18 +18,17 @@ mlir::Type Elaborator::commonType(llvm::ArrayRef<const Value *> values, bool isF
   return rank == 2 ? F32 : rank == 1 ? I32 : I1;
 }
 
-/// The value in the IR, converted to an element type.
-mlir::Value Elaborator::materialize(const Value &value, mlir::Type element) {
+mlir::Value Operators::materialize(const Value &value, mlir::Type element) {
   if (value.isNumber()) {
     Number number = value.number;
     if (element == I32 && (number.asDouble() < INT32_MIN || number.asDouble() > INT32_MAX)) {
-      error(DiagnosticCode::E0220, Here,
+      error(DiagnosticCode::E0220, Calls.place(),
             "the number " + number.str() + " does not fit 32 bits, which integers in tensors have")
           .help("compute in floats: `float(…)` of the other side, or a number with a point");
       number = Number::ofInt(0);
     }
     if (element == F32 && std::isfinite(number.asDouble()) && !isFiniteF32(number))
-      error(DiagnosticCode::E0220, Here,
+      error(DiagnosticCode::E0220, Calls.place(),
             "the number " + number.str() + " does not fit f32, which floats in tensors have")
           .help("the largest is 3.4e38; infinity is written `inf`");
     return B.scalar(number.asDouble(), element);
@@ -47,11 +36,18 @@ mlir::Value Elaborator::materialize(const Value &value, mlir::Type element) {
   return B.cast(value.tensor.value, element);
 }
 
+Tensor Operators::materializeScalar(const Value &number) {
+  Tensor scalar;
+  scalar.value = materialize(number, commonType({&number}));
+  scalar.level = Regions.level();
+  return scalar;
+}
+
 static bool contains(NamedTensorType large, NamedTensorType small) {
   return llvm::all_of(small.getAxes(), [&](AxisAttr axis) { return large.hasAxis(axis.getName()); });
 }
 
-bool Elaborator::checkAlike(const Tensor &a, const Tensor &b, Span span) {
+bool Operators::checkSameSizes(const Tensor &a, const Tensor &b, Span span) {
   for (AxisAttr axis : a.type().getAxes())
     if (b.type().hasAxis(axis.getName()) && b.type().getSize(axis.getName()) != axis.getSize()) {
       error(DiagnosticCode::E0208, span,
@@ -62,8 +58,8 @@ bool Elaborator::checkAlike(const Tensor &a, const Tensor &b, Span span) {
   return true;
 }
 
-/// docs/language.md, Values, "No silent outer products": one operand has all axes, or all are computed from positions.
-bool Elaborator::checkAxes(llvm::ArrayRef<std::pair<const Value *, Span>> operands, StringRef what) {
+/// One operand must have all axes, or all must be computed from positions.
+bool Operators::checkAxes(llvm::ArrayRef<std::pair<const Value *, Span>> operands, StringRef what) {
   llvm::SmallVector<NamedTensorType> types;
   bool allClosed = true;
   for (auto &[value, span] : operands)
@@ -85,7 +81,7 @@ bool Elaborator::checkAxes(llvm::ArrayRef<std::pair<const Value *, Span>> operan
       for (AxisAttr axis : value->tensor.type().getAxes())
         if (!contains(types.front(), value->tensor.type().withAxes({axis}))) missing.push_back(axis);
     }
-  noteDims(message, missing);
+  Calls.noteDims(message, missing);
   // In a product the axis that both sides have is the one to sum over.
   if (what == "*" && types.size() == 2)
     for (AxisAttr axis : types.front().getAxes())
@@ -105,9 +101,7 @@ bool Elaborator::checkAxes(llvm::ArrayRef<std::pair<const Value *, Span>> operan
 // Unary
 //===----------------------------------------------------------------------===//
 
-Value Elaborator::evalUnary(const ast::UnaryExpr &expr) {
-  Value value = eval(*expr.operand);
-  if (value.isError()) return value;
+Value Operators::unary(const ast::UnaryExpr &expr, const Value &value) {
   bool negate = expr.op == ast::UnaryOp::Negate;
   if (!value.isArithmetic())
     return failed(DiagnosticCode::E0205, expr.operand->span, "expected a number or tensor, got " + describe(value));
@@ -136,24 +130,6 @@ Value Elaborator::evalUnary(const ast::UnaryExpr &expr) {
 //===----------------------------------------------------------------------===//
 // Binary
 //===----------------------------------------------------------------------===//
-
-Value Elaborator::evalBinary(const ast::BinaryExpr &expr) {
-  if (expr.op == BinaryOp::And || expr.op == BinaryOp::Or) return evalLogic(expr);
-  Value lhs = eval(*expr.lhs);
-  Value rhs = eval(*expr.rhs);
-  if (lhs.isError() || rhs.isError()) return Value();
-  return binary(expr.op, expr.opSpan, expr.lhs->span, expr.rhs->span, lhs, rhs);
-}
-
-/// `and`, `or`: what the left side decides at compile time leaves the right side unread.
-Value Elaborator::evalLogic(const ast::BinaryExpr &expr) {
-  Value lhs = eval(*expr.lhs);
-  if (lhs.isNumber() && lhs.number.isBool() && (lhs.number.integer != 0) == (expr.op == BinaryOp::Or))
-    return Number::ofBool(expr.op == BinaryOp::Or);
-  Value rhs = eval(*expr.rhs);
-  if (lhs.isError() || rhs.isError()) return Value();
-  return binary(expr.op, expr.opSpan, expr.lhs->span, expr.rhs->span, lhs, rhs);
-}
 
 static std::optional<Predicate> predicateOf(BinaryOp op) {
   switch (op) {
@@ -196,7 +172,7 @@ static void inferPosition(BinaryOp op, const Value &a, const Value &b, Tensor &r
   }
 }
 
-Value Elaborator::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, const Value &a, const Value &b) {
+Value Operators::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, const Value &a, const Value &b) {
   for (auto [value, span] : {std::pair(&a, lhsSpan), std::pair(&b, rhsSpan)})
     if (!value->isArithmetic())
       return failed(value->kind == Value::Kind::Function ? DiagnosticCode::E0228 : DiagnosticCode::E0205, span,
@@ -211,10 +187,10 @@ Value Elaborator::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, c
     return failed(DiagnosticCode::E0220, opSpan,
                   "`" + a.number.str() + " " + spelling(op) + " " + b.number.str() + "`: " + why);
   }
-  if (a.isTensor() && b.isTensor() && !checkAlike(a.tensor, b.tensor, opSpan)) return Value();
+  if (a.isTensor() && b.isTensor() && !checkSameSizes(a.tensor, b.tensor, opSpan)) return Value();
   if (!checkAxes({{&a, lhsSpan}, {&b, rhsSpan}}, spelling(op))) return Value();
   Tensor result;
-  result.level = level();
+  result.level = Regions.level();
   result.closed = (a.isNumber() || a.tensor.closed) && (b.isNumber() || b.tensor.closed);
   if (std::optional<Predicate> predicate = predicateOf(op)) {
     mlir::Type type = commonType({&a, &b});
@@ -235,7 +211,7 @@ Value Elaborator::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, c
   return result;
 }
 
-mlir::Value Elaborator::buildArithmetic(BinaryOp op, const Value &a, const Value &b) {
+mlir::Value Operators::buildArithmetic(BinaryOp op, const Value &a, const Value &b) {
   if (op == BinaryOp::Pow) return buildPower(a, b);
   mlir::Type type = commonType({&a, &b}, /*isFloat=*/op == BinaryOp::Div);
   if (type == I1) type = I32;
@@ -260,7 +236,7 @@ mlir::Value Elaborator::buildArithmetic(BinaryOp op, const Value &a, const Value
 }
 
 /// Small whole exponents are products, 0.5 is a square root: exact, and cheaper to differentiate.
-mlir::Value Elaborator::buildPower(const Value &a, const Value &b) {
+mlir::Value Operators::buildPower(const Value &a, const Value &b) {
   mlir::Value base = materialize(a, F32);
   if (b.isNumber() && a.isTensor()) {
     double exponent = b.number.asDouble();

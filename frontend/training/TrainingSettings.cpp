@@ -1,12 +1,7 @@
-//===- Settings.cpp - settings of the training description -----------------===//
-//
-// Every setting is a call, so it has an address: `evaluate(every = 250)` is
-// `evaluate.every`, and `--set evaluate.every=100` overrides it.
-//
-//===----------------------------------------------------------------------===//
+//===- TrainingSettings.cpp - settings of the training description ----------===//
 
-#include "frontend/elaborate/Elaborator.h"
-#include "frontend/syntax/Parser.h"
+#include "frontend/training/TrainingSettings.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace tessera;
 using llvm::StringRef;
@@ -78,22 +73,21 @@ static Value wordsOf(const ast::Expr &expr) {
   return value;
 }
 
-/// The value of an addressed argument, and where it stands: what `--set` says, or else the expression.
-std::pair<Value, Span> Elaborator::settingValue(StringRef group, StringRef name, const ast::Expr &value) {
+std::pair<Value, Span> TrainingSettings::valueOf(StringRef group, StringRef name, const ast::Expr &value) {
   const SettingInfo *info = findInfo(group, name);
   bool isWord = info && (info->type == SettingType::Word || info->type == SettingType::Words);
   bool isFirst = info && info == findInfo(group, "");
-  for (auto &[key, text] : SettingOverrides)
-    if (key == (group + "." + name).str() || (isFirst && key == group)) {
-      UsedOverrides.insert(key);
-      ast::ExprPtr parsed = parseExpression(Engine.sources().add(text, "<--set " + key + ">"), Engine);
+  auto evaluate = [&](const ast::Expr &expr) { return isWord ? wordsOf(expr) : E.parts.expressions.eval(expr); };
+  for (const SettingOverrides::Override &override : Overrides.all())
+    if (override.key == (group + "." + name).str() || (isFirst && override.key == group)) {
+      ast::ExprPtr parsed = Overrides.use(override);
       if (!parsed) return {Value(), value.span};
-      return {isWord ? wordsOf(*parsed) : eval(*parsed), parsed->span};
+      return {evaluate(*parsed), parsed->span};
     }
-  return {isWord ? wordsOf(value) : eval(value), value.span};
+  return {evaluate(value), value.span};
 }
 
-bool Elaborator::checkSetting(StringRef group, StringRef name, const Value &value, Span span) {
+bool TrainingSettings::check(StringRef group, StringRef name, const Value &value, Span span) {
   const SettingInfo &info = *findInfo(group, name);
   auto wrong = [&](const Twine &expected) {
     std::string got = value.kind == Value::Kind::Text ? "`" + value.text + "`" : describe(value);
@@ -125,13 +119,13 @@ bool Elaborator::checkSetting(StringRef group, StringRef name, const Value &valu
   llvm_unreachable("all types are handled");
 }
 
-void Elaborator::addSetting(StringRef group, StringRef name, const ast::Expr &expr) {
-  auto [value, span] = settingValue(group, name, expr);
-  if (!checkSetting(group, name, value, span)) return;
+void TrainingSettings::add(StringRef group, StringRef name, const ast::Expr &expr) {
+  auto [value, span] = valueOf(group, name, expr);
+  if (!check(group, name, value, span)) return;
   Settings.push_back({group.str(), name.str(), std::move(value), span});
 }
 
-void Elaborator::readSetting(const ast::CallExpr &call) {
+void TrainingSettings::readSetting(const ast::CallExpr &call) {
   StringRef group = call.callee.text;
   if (!findInfo(group, "")) {
     auto message = error(DiagnosticCode::E0408, call.callee.span, "unknown setting `" + group + "`");
@@ -148,43 +142,50 @@ void Elaborator::readSetting(const ast::CallExpr &call) {
   if (call.args.empty())
     error(DiagnosticCode::E0408, call.span, "`" + group + "` says nothing without arguments")
         .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
-  for (unsigned i = 0; i < call.args.size(); ++i) {
-    const ast::Argument &arg = call.args[i];
-    StringRef name = arg.name.text.empty() && i == 0 ? findInfo(group, "")->name : arg.name.text;
-    if (!name.empty() && findInfo(group, name)) {
-      if (findSetting(group, name))
-        error(DiagnosticCode::E0408, arg.value->span, "`" + group + "." + name + "` is given twice");
-      else
-        addSetting(group, name, *arg.value);
-      continue;
-    }
-    if (name.empty()) {
-      error(DiagnosticCode::E0408, arg.value->span,
-            "only the first argument of `" + group + "` may go without its name")
-          .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
-      continue;
-    }
-    error(DiagnosticCode::E0408, arg.name.span, "`" + group + "` has no argument `" + name + "`")
-        .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
-  }
+  for (auto [i, arg] : llvm::enumerate(call.args)) readArgument(group, arg, /*isFirst=*/i == 0);
 }
 
-/// What `--set` reaches beside hypers: GROUP.NAME and SOURCE.ARGUMENT.
-std::vector<std::string> Elaborator::settingAddresses() const {
+void TrainingSettings::readArgument(StringRef group, const ast::Argument &arg, bool isFirst) {
+  StringRef name = arg.name.text.empty() && isFirst ? findInfo(group, "")->name : arg.name.text;
+  if (!name.empty() && findInfo(group, name)) {
+    if (find(group, name))
+      error(DiagnosticCode::E0408, arg.value->span, "`" + group + "." + name + "` is given twice");
+    else
+      add(group, name, *arg.value);
+    return;
+  }
+  std::string known = "its arguments are " + llvm::join(argumentsOf(group), ", ");
+  if (name.empty())
+    error(DiagnosticCode::E0408, arg.value->span,
+          "only the first argument of `" + group + "` may be given without its name")
+        .help(known);
+  else
+    error(DiagnosticCode::E0408, arg.name.span, "`" + group + "` has no argument `" + name + "`").help(known);
+}
+
+std::vector<std::string> TrainingSettings::addresses() {
   std::vector<std::string> addresses;
   for (const SettingInfo &info : Table) addresses.push_back((info.group + "." + info.name).str());
-  for (const DataSource &source : Data)
-    for (StringRef name : {"batch", "seq", "val", "shuffle", "width"})
-      if (isSourceNumber(source, name)) addresses.push_back(source.name + "." + name.str());
   return addresses;
 }
 
-/// Reads the settings, then adds those that only `--set` names.
-void Elaborator::readSettings() {
-  Frame frame;
-  frame.file = &Program.main();
-  frame.scopes.emplace_back();
-  FrameScope scope(*this, frame);
+/// What reduced precision means for the rest of the elaboration.
+void TrainingSettings::readPrecision() {
+  const Setting *type = find("compute", "type"), *weights = find("compute", "weights");
+  if (weights && weights->value.text == "bf16" && !(type && type->value.text == "bf16"))
+    error(DiagnosticCode::E0409, weights->span, "`weights = bf16` needs `compute(bf16)`")
+        .help("parameters in bf16 are for models that compute in bf16");
+  std::vector<StringRef> names;
+  if (const Setting *listed = find("compute", "f32")) {
+    if (listed->value.kind == Value::Kind::Text) names.push_back(listed->value.text);
+    for (auto &[name, word] : listed->value.elements) names.push_back(word.text);
+  }
+  E.float32.set(std::move(names), type && type->value.text != "f32");
+}
+
+void TrainingSettings::read() {
+  Frame frame = Frame::ofFile(Program.main());
+  FrameScope scope(Calls, frame);
   for (const ast::TrainItem &item : Program.train->items)
     if (auto *setting = std::get_if<ast::SettingItem>(&item.node)) {
       if (auto *call = llvm::dyn_cast<ast::CallExpr>(setting->call.get()))
@@ -192,63 +193,30 @@ void Elaborator::readSettings() {
       else
         error(DiagnosticCode::E0408, item.span, "expected a setting such as `stop(after = 100)`");
     }
-  for (auto &[key, text] : SettingOverrides) {
-    auto [group, name] = StringRef(key).split('.');
-    const SettingInfo *info = findInfo(group, name);
-    if (UsedOverrides.contains(key) || !info) continue;
-    UsedOverrides.insert(key);
-    ast::ExprPtr expr = parseExpression(Engine.sources().add(text, "<--set " + key + ">"), Engine);
-    if (expr) addSetting(group, info->name, *expr);
+  for (const SettingOverrides::Override &override : Overrides.all()) {
+    const SettingInfo *info = findInfo(override.group(), override.name());
+    if (Overrides.isUsed(override) || !info) continue;
+    if (ast::ExprPtr expr = Overrides.use(override)) add(override.group(), info->name, *expr);
   }
-  const Setting *type = findSetting("compute", "type"), *weights = findSetting("compute", "weights");
-  if (weights && weights->value.text == "bf16" && !(type && type->value.text == "bf16"))
-    error(DiagnosticCode::E0409, weights->span, "`weights = bf16` goes with `compute(bf16)`")
-        .help("parameters in bf16 are for models that compute in it");
-  if (const Setting *accumulate = findSetting("accumulate", "count"))
-    MicroBatches = std::min<int64_t>(accumulate->value.number.asInteger(), INT32_MAX);
+  readPrecision();
+  if (const Setting *accumulate = find("accumulate", "count"))
+    E.batches.setParts(std::min<int64_t>(accumulate->value.number.asInteger(), INT32_MAX));
 }
 
-/// Whether the model computes in a type below f32 somewhere, so that it matters what is kept in f32.
-bool Elaborator::hasLowType() const {
-  const Setting *type = findSetting("compute", "type");
-  return type && type->value.text != "f32";
+void TrainingSettings::checkFloat32Names() {
+  for (StringRef name : E.float32.unknown())
+    error(DiagnosticCode::E0409, find("compute", "f32")->span, "no function or call is named `" + name + "`")
+        .help("name functions (`layer_norm`), paths of calls (`h.attn`), `loss` for the losses and metrics of the "
+              "description, or `gradients` for the gradients of parameters");
 }
 
-/// The names and paths that `compute(…, f32 = …)` lists.
-std::vector<StringRef> Elaborator::keptNames() const {
-  std::vector<StringRef> names;
-  const Setting *kept = findSetting("compute", "f32");
-  if (!kept) return names;
-  if (kept->value.kind == Value::Kind::Text) names.push_back(kept->value.text);
-  for (auto &[name, word] : kept->value.elements) names.push_back(word.text);
-  return names;
-}
-
-/// Whether the setting lists a name; remembers that something is called so.
-bool Elaborator::isKeptName(StringRef name) {
-  if (!llvm::is_contained(keptNames(), name)) return false;
-  MetKeptNames.insert(name);
-  return true;
-}
-
-/// What is to be kept in f32 must exist: a slip would change numbers silently.
-void Elaborator::checkKeptNames() {
-  for (StringRef name : keptNames())
-    if (!MetKeptNames.contains(name))
-      error(DiagnosticCode::E0409, findSetting("compute", "f32")->span,
-            "nothing that is computed is called `" + name + "`")
-          .help(
-              "name functions (`layer_norm`), paths of calls (`h.attn`), `loss` for what the description computes, or "
-              "`gradients` for those of parameters");
-}
-
-const Setting *Elaborator::findSetting(StringRef group, StringRef name) const {
+const Setting *TrainingSettings::find(StringRef group, StringRef name) const {
   for (const Setting &setting : Settings)
     if (setting.group == group && setting.name == name) return &setting;
   return nullptr;
 }
 
-mlir::DictionaryAttr Elaborator::settingsAttribute() {
+mlir::DictionaryAttr TrainingSettings::attribute() const {
   mlir::Builder b(&Context);
   llvm::MapVector<StringRef, mlir::NamedAttrList> groups;
   for (const Setting &setting : Settings) {
@@ -256,7 +224,7 @@ mlir::DictionaryAttr Elaborator::settingsAttribute() {
     if (!info.atRunTime) continue;
     mlir::Attribute value;
     if (info.type == SettingType::Count)
-      value = b.getI64IntegerAttr(setting.value.number.asInteger() * (info.inBatches ? MicroBatches : 1));
+      value = b.getI64IntegerAttr(setting.value.number.asInteger() * (info.inBatches ? E.batches.parts() : 1));
     else if (info.type == SettingType::Positive)
       value = b.getF64FloatAttr(setting.value.number.asDouble());
     else if (setting.value.kind == Value::Kind::Text)

@@ -1,0 +1,45 @@
+//===- Elaborator.h - from a parsed program to its module -------------------===//
+
+#ifndef TESSERA_FRONTEND_ELABORATOR_H
+#define TESSERA_FRONTEND_ELABORATOR_H
+
+#include "frontend/training/EntryFunctions.h"
+
+namespace tessera {
+
+class NameCheck;
+
+/// Checks a program and builds its module: hypers, settings, data, then the entry functions.
+class Elaborator {
+public:
+  Elaborator(mlir::MLIRContext &context, const SourceProgram &program, const FrontendOptions &options,
+             DiagnosticEngine &diagnostics);
+
+  /// Builds the module; null after errors.
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+private:
+  void buildEntries();
+  bool checkDescription();
+  void checkModelAlone(NameCheck &nameCheck);
+  void reportUnusedOverrides();
+  void addStateTable();
+  bool verify();
+
+  const SourceProgram &Program;
+  const FrontendOptions &Options;
+  DiagnosticEngine &Engine;
+  mlir::OwningOpRef<mlir::ModuleOp> Module;
+  GraphBuilder B;
+  ElaborationContext Context;
+  Elaboration Parts;
+  SettingOverrides Overrides;
+  TrainingSettings Settings;
+  DataSources Data;
+  TrainingScope Training;
+  EntryFunctions Entries;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_FRONTEND_ELABORATOR_H

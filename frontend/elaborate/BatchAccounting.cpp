@@ -1,0 +1,105 @@
+//===- BatchAccounting.cpp - reductions over the rows of a batch ------------===//
+
+#include "frontend/elaborate/BatchAccounting.h"
+#include "frontend/elaborate/Dims.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace tessera;
+using llvm::StringRef;
+
+void BatchAccounting::beginEntry() {
+  Reductions.clear();
+  WeightedMeans.clear();
+}
+
+void BatchAccounting::noteReduction(mlir::Value value, llvm::ArrayRef<StringRef> over, OfParts parts, Span span) {
+  if (!isAccumulating() || !Sizes.hasRowAxis(over)) return;
+  bool isBatchAlone = llvm::none_of(over, [&](StringRef axis) { return axis != "batch" && Sizes.isRowAxis(axis); });
+  Reductions.push_back({value, isBatchAlone ? parts : OfParts::Neither, span});
+}
+
+void BatchAccounting::noteRowPositions(StringRef axis, Span span) {
+  if (isAccumulating() && Sizes.isRowAxis(axis)) Reductions.push_back({{}, OfParts::Neither, span});
+}
+
+void BatchAccounting::noteWeightedMean(mlir::Value value, mlir::Value count, mlir::Value weights) {
+  WeightedMeans.push_back({value, count, weights});
+}
+
+mlir::Value BatchAccounting::countOf(mlir::Value value, const ast::Bind &bind) const {
+  llvm::SetVector<mlir::Value> seen;
+  seen.insert(value);
+  const WeightedMean *first = nullptr;
+  for (size_t next = 0; next < seen.size(); ++next) {
+    auto mean = llvm::find_if(WeightedMeans, [&](const WeightedMean &m) { return m.value == seen[next]; });
+    if (mean != WeightedMeans.end()) {
+      if (first && first->weights != mean->weights) {
+        Engine
+            .warning(DiagnosticCode::E0413, bind.value->span,
+                     "`" + bind.name.text +
+                         "` combines means with different weights, so evaluation weights each batch by its rows")
+            .help("log the terms separately: each is then weighted by its own weights");
+        return {};
+      }
+      first = first ? first : &*mean;
+      continue;
+    }
+    mlir::Operation *op = seen[next].getDefiningOp();
+    if (!op || op->getNumRegions() > 0) continue;
+    for (mlir::Value operand : op->getOperands()) {
+      auto hasRows = [&](AxisAttr axis) { return Sizes.isRowAxis(axis.getName()); };
+      if (llvm::none_of(tensorType(operand).getAxes(), hasRows)) seen.insert(operand);
+    }
+  }
+  return first ? first->count : mlir::Value();
+}
+
+/// Looks through what is linear; anything else is averaged.
+OfParts BatchAccounting::partsOf(mlir::Value value) {
+  for (Reduction &reduction : Reductions)
+    if (reduction.value == value && reduction.parts != OfParts::Neither) {
+      reduction.isLogged = true;
+      return reduction.parts;
+    }
+  mlir::Operation *op = value.getDefiningOp();
+  auto isConstant = [](mlir::Value v) { return llvm::isa_and_nonnull<ConstantOp>(v.getDefiningOp()); };
+  auto reduce = llvm::dyn_cast_or_null<ReduceOp>(op);
+  auto isFloat = [](mlir::Value v) { return llvm::isa<mlir::FloatType>(tensorType(v).getElementType()); };
+  bool isCast = llvm::isa_and_nonnull<CastOp>(op) && isFloat(value) && isFloat(op->getOperand(0));
+  if (llvm::isa_and_nonnull<NegOp>(op) || isCast || (reduce && reduce.getKind() == ReduceKind::Sum))
+    return partsOf(op->getOperand(0));
+  if (llvm::isa_and_nonnull<AddOp, SubOp>(op)) {
+    OfParts lhs = partsOf(op->getOperand(0)), rhs = partsOf(op->getOperand(1));
+    return lhs == rhs ? lhs : OfParts::Neither;
+  }
+  if (llvm::isa_and_nonnull<MulOp, DivOp>(op) && isConstant(op->getOperand(1))) return partsOf(op->getOperand(0));
+  if (llvm::isa_and_nonnull<MulOp>(op) && isConstant(op->getOperand(0))) return partsOf(op->getOperand(1));
+  return OfParts::Mean;
+}
+
+OfParts BatchAccounting::partsOfLog(mlir::Value value, const ast::Bind &bind) {
+  if (!isAccumulating()) return OfParts::Mean;
+  OfParts parts = partsOf(value);
+  if (parts == OfParts::Neither)
+    error(DiagnosticCode::E0412, bind.value->span,
+          "under `accumulate`, `" + bind.name.text + "` adds a sum over `batch` to a value that is not one")
+        .help("log them separately, or make both means: `mean[batch](…)`");
+  else if (parts == OfParts::Sum && Sizes.isBatchSizeRead())
+    error(DiagnosticCode::E0412, bind.value->span,
+          "`" + bind.name.text +
+              "` is a sum over `batch`, and the program uses the size of `batch` as a number, which under "
+              "`accumulate` is the size of a part")
+        .help("write `mean[batch](…)` instead of dividing by the size");
+  return parts;
+}
+
+void BatchAccounting::warnOfReductions() const {
+  for (const Reduction &reduction : Reductions)
+    if (!reduction.isLogged)
+      Engine
+          .warning(DiagnosticCode::E0412, reduction.span,
+                   reduction.value
+                       ? "under `accumulate` this reduces each part of the batch separately"
+                       : "under `accumulate` row positions are counted in each part of the batch separately")
+          .help("results depend on the number of parts; remove `accumulate` to avoid this");
+}

@@ -1,0 +1,64 @@
+//===- EntryBuilder.h - the entry function being built ----------------------===//
+
+#ifndef TESSERA_FRONTEND_ENTRYBUILDER_H
+#define TESSERA_FRONTEND_ENTRYBUILDER_H
+
+#include "frontend/elaborate/CallStack.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tessera {
+
+/// Builds one entry function at a time: its arguments, made where they are first used, and its results.
+class EntryBuilder : ElaborationPart {
+public:
+  explicit EntryBuilder(CallStack &calls) : ElaborationPart(calls) {}
+
+  void begin(llvm::StringRef name);
+  /// Puts the arguments in order (parameters as listed, counters, inputs) and gives the function its type.
+  void finish(llvm::ArrayRef<llvm::StringRef> parameters);
+  /// Leaves the function as it is; until the next one begins, everything must be known at compile time.
+  void close() { Block = nullptr; }
+
+  bool isOpen() const { return Block; }
+  bool isPredict() const { return Name == "predict"; }
+  bool isEvaluate() const { return Name == "evaluate"; }
+  /// The value of `training` in the language.
+  bool isTraining() const { return Name == "step" || Name == "init"; }
+  mlir::Block *block() const { return Block; }
+
+  mlir::Value stateArgument(llvm::StringRef path, NamedTensorType type);
+  mlir::Value inputArgument(llvm::StringRef name, NamedTensorType type, mlir::DictionaryAttr attr);
+  /// An input whose name says all of it.
+  mlir::Value plainInput(llvm::StringRef name, NamedTensorType type);
+  /// `step` or `seed`.
+  mlir::Value counter(llvm::StringRef name);
+  /// Integers of a data field that this entry reads are less than `below`.
+  void setInputBound(llvm::StringRef name, int64_t below);
+
+  void addOutput(mlir::Value value, llvm::StringRef name, llvm::StringRef role,
+                 const std::optional<std::vector<AxisRef>> &order = std::nullopt);
+  void addStateResult(mlir::Value value, llvm::StringRef path);
+
+  /// The number of a random draw: of the path and how many draws came before at that path.
+  int32_t nextSite(llvm::StringRef path);
+
+private:
+  mlir::func::FuncOp Function;
+  std::string Name;
+  mlir::Block *Block = nullptr;
+  llvm::StringMap<mlir::Value> StateArguments, InputArguments;
+  std::vector<mlir::NamedAttrList> ArgumentAttrs;
+  std::vector<mlir::Value> Results;
+  std::vector<mlir::NamedAttrList> ResultAttrs;
+  llvm::StringMap<unsigned> DrawsAt; ///< random draws so far at each path
+};
+
+/// The names of axes in the order of the list, as an attribute.
+mlir::ArrayAttr axisNameList(GraphBuilder &builder, llvm::ArrayRef<AxisRef> axes);
+
+/// A number for a path that stays the same when other parameters come and go (FNV-1a, 31 bits).
+int32_t stableHash(llvm::StringRef text);
+
+} // namespace tessera
+
+#endif // TESSERA_FRONTEND_ENTRYBUILDER_H

@@ -1,0 +1,43 @@
+//===- Float32Names.h - what is computed in f32 by name ---------------------===//
+
+#ifndef TESSERA_FRONTEND_FLOAT32NAMES_H
+#define TESSERA_FRONTEND_FLOAT32NAMES_H
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
+#include <vector>
+
+namespace tessera {
+
+/// The names that `compute(…, f32 = …)` lists: functions, paths of calls, `loss` and `gradients`.
+class Float32Names {
+public:
+  void set(std::vector<llvm::StringRef> names, bool isReduced) {
+    Names = std::move(names);
+    IsReduced = isReduced;
+  }
+  /// Whether the model computes in reduced precision somewhere, so that it matters what stays in f32.
+  bool isReduced() const { return IsReduced; }
+  /// Whether the name is listed; remembers that something is called so.
+  bool contains(llvm::StringRef name) {
+    if (!llvm::is_contained(Names, name)) return false;
+    Found.insert(name);
+    return true;
+  }
+  /// The listed names that nothing is called by.
+  std::vector<llvm::StringRef> unknown() const {
+    std::vector<llvm::StringRef> unknown;
+    llvm::copy_if(Names, std::back_inserter(unknown), [&](llvm::StringRef name) { return !Found.contains(name); });
+    return unknown;
+  }
+
+private:
+  std::vector<llvm::StringRef> Names;
+  llvm::StringSet<> Found;
+  bool IsReduced = false;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_FRONTEND_FLOAT32NAMES_H

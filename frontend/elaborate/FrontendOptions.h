@@ -1,0 +1,19 @@
+//===- FrontendOptions.h - what the command line says about a model ---------===//
+
+#ifndef TESSERA_FRONTEND_FRONTENDOPTIONS_H
+#define TESSERA_FRONTEND_FRONTENDOPTIONS_H
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+struct FrontendOptions {
+  std::vector<std::string> sets;    ///< NAME=VALUE, in order; the last wins
+  std::vector<std::string> presets; ///< in order; the last wins
+  bool checkOnly = false;           ///< a model without a training description is fine
+};
+
+} // namespace tessera
+
+#endif // TESSERA_FRONTEND_FRONTENDOPTIONS_H

@@ -1,0 +1,41 @@
+//===- Hypers.h - hyperparameters, presets, --set ---------------------------===//
+
+#ifndef TESSERA_FRONTEND_HYPERS_H
+#define TESSERA_FRONTEND_HYPERS_H
+
+#include "frontend/elaborate/Evaluator.h"
+#include "frontend/elaborate/FrontendOptions.h"
+#include "frontend/elaborate/SettingOverrides.h"
+
+namespace tessera {
+
+/// The hypers of the program with their values: the defaults, then presets, then `--set`.
+class Hypers : ElaborationPart {
+public:
+  Hypers(CallStack &calls, Evaluator &evaluator) : ElaborationPart(calls), Eval(evaluator) {}
+
+  /// Computes all values, and sorts the `--set` options that address settings into `settings`.
+  void resolve(const FrontendOptions &options, SettingOverrides &settings);
+  /// The value of a hyper; nothing until it is resolved.
+  std::optional<Number> find(llvm::StringRef name) const {
+    auto found = Values.find(name);
+    return found == Values.end() ? std::nullopt : std::optional(found->second);
+  }
+
+private:
+  void sortSets(llvm::ArrayRef<std::string> sets, SettingOverrides &settings);
+  void refuseDim(llvm::StringRef name, const DimDecl &dim);
+  void hypersOf(const ast::Expr &expr, std::vector<llvm::StringRef> &hypers, llvm::StringSet<> &seen) const;
+  std::vector<const ast::Preset *> findPresets(llvm::ArrayRef<std::string> names);
+  void applyPresets(llvm::StringRef name, const HyperDecl &decl, llvm::ArrayRef<const ast::Preset *> chosen);
+  void applySet(llvm::StringRef name, llvm::StringRef text, const ast::Bind &bind);
+  std::optional<Number> parseSet(llvm::StringRef name, llvm::StringRef text);
+  void checkPresetNames();
+
+  Evaluator &Eval;
+  llvm::StringMap<Number> Values;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_FRONTEND_HYPERS_H

@@ -1,0 +1,58 @@
+//===- Indexing.h - `as`, and reads at positions ----------------------------===//
+
+#ifndef TESSERA_FRONTEND_INDEXING_H
+#define TESSERA_FRONTEND_INDEXING_H
+
+#include "frontend/elaborate/Names.h"
+#include "frontend/elaborate/Operators.h"
+
+namespace tessera {
+
+/// Renames, splits and merges axes, and reads tensors at positions.
+class Indexing : ElaborationPart {
+public:
+  Indexing(CallStack &calls, EntryBuilder &entry, RegionStack &regions, Names &names, Operators &operators,
+           BatchAccounting &batches, Evaluator &evaluator)
+      : ElaborationPart(calls), Entry(entry), Regions(regions), Scope(names), Ops(operators), Batches(batches),
+        Eval(evaluator) {}
+
+  Value evalAs(const ast::AsExpr &expr);
+  Value evalIndex(const ast::IndexExpr &expr);
+  /// `pos[a]`; inside `repeat[a]` it is the number of the layer.
+  Value position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr);
+
+  /// Notes that the training gives a parameter of the model integers, to explain errors in `predict`.
+  void noteModelArgument(const ast::Param &param, bool isInteger) { ModelIntegers[&param] = isInteger; }
+
+private:
+  /// One `axis = e` of a read.
+  struct Position {
+    AxisRef axis;
+    Value value;
+    Span span;
+    bool proven = false; ///< never out of range
+  };
+
+  bool renameAxes(const ast::AsExpr &expr, Tensor &x);
+  Tensor splitOrMerge(Tensor x, const ast::Renaming &renaming);
+  std::optional<llvm::SmallVector<AxisRef>> axesFrom(const Tensor &x, const ast::Renaming &renaming);
+  std::optional<llvm::SmallVector<AxisRef>> axesTo(const Tensor &x, const ast::Renaming &renaming,
+                                                   llvm::ArrayRef<AxisRef> from);
+  bool evalPositions(const ast::IndexExpr &expr, const Tensor &x, std::vector<Position> &positions);
+  bool checkPosition(const ast::Bind &bind, const Value &value);
+  void reportOutOfRange(const ast::Bind &bind, const Value &value, int64_t size);
+  std::optional<Value> readShifted(const Tensor &x, const Position &position, const Value &otherwise);
+  Value readAt(const Tensor &x, llvm::ArrayRef<Position> positions, const Value &otherwise);
+
+  EntryBuilder &Entry;
+  RegionStack &Regions;
+  Names &Scope;
+  Operators &Ops;
+  BatchAccounting &Batches;
+  Evaluator &Eval;
+  llvm::MapVector<const ast::Param *, bool> ModelIntegers;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_FRONTEND_INDEXING_H

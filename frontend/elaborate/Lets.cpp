@@ -1,0 +1,33 @@
+//===- Lets.cpp - the lets of files -----------------------------------------===//
+
+#include "frontend/elaborate/Lets.h"
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+Value Lets::compute(const FileScope &file, const ast::Definition &definition) {
+  Frame frame = Frame::ofFile(file);
+  Value value = Eval.evalIn(frame, *definition.value);
+  if (value.isTensor())
+    return failed(DiagnosticCode::E0219, definition.value->span,
+                  "a `let` outside functions must be known at compile time, got " + describe(value));
+  if (definition.isTuple && !value.isError() && !fitsTuple(definition, value))
+    return failed(DiagnosticCode::E0227, definition.value->span,
+                  "expected a tuple of " + Twine(definition.names.size()) + " elements, got " + describe(value));
+  return value;
+}
+
+Value Lets::find(const FileScope &file, StringRef name, const LetDecl &let) {
+  const ast::Definition *definition = let.definition;
+  auto known = Values.find(definition);
+  if (known == Values.end()) {
+    if (!InProgress.insert(definition).second)
+      return failed(DiagnosticCode::E0201, definition->names[0].span, "the value of `" + name + "` depends on itself");
+    Value value = compute(file, *definition);
+    InProgress.erase(definition);
+    known = Values.try_emplace(definition, std::move(value)).first;
+  }
+  if (definition->isTuple && !known->second.isError()) return known->second.elements[let.element].second;
+  return known->second;
+}

@@ -1,0 +1,222 @@
+//===- Names.cpp - what names mean where the elaboration stands -------------===//
+
+#include "frontend/elaborate/Names.h"
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+std::vector<StringRef> Names::visibleNames() const {
+  std::vector<StringRef> names = Calls.visibleAxes();
+  if (!Calls.isEmpty()) {
+    for (auto &scope : frame().scopes)
+      for (auto &entry : scope) names.push_back(entry.first());
+    for (auto &entry : frame().file->functions) names.push_back(entry.first());
+    for (auto &entry : frame().file->lets) names.push_back(entry.first());
+  }
+  for (auto &entry : Program.hypers) names.push_back(entry.first);
+  llvm::append_range(names, builtinNames());
+  llvm::sort(names);
+  return names;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value Names::lookup(const ast::Name &name) {
+  for (auto scope = frame().scopes.rbegin(); scope != frame().scopes.rend(); ++scope)
+    if (auto found = scope->find(name.text); found != scope->end()) {
+      Value value = found->second;
+      if (value.isTensor()) value.tensor = Regions.here(value.tensor);
+      return value;
+    }
+  if (frame().isTraining)
+    if (std::optional<Value> value = Training.lookup(name.text)) return *value;
+  if (auto axis = frame().axes.find(name.text); axis != frame().axes.end()) {
+    Sizes.noteSizeRead(axis->second.name);
+    return Number::ofInt(axis->second.size);
+  }
+  if (auto rest = frame().rests.find(name.text); rest != frame().rests.end()) {
+    int64_t product = 1;
+    for (const AxisRef &axis : rest->second) {
+      product *= axis.size;
+      Sizes.noteSizeRead(axis.name);
+    }
+    return Number::ofInt(product);
+  }
+  return lookupInProgram(name);
+}
+
+Value Names::lookupInProgram(const ast::Name &name) {
+  const FileScope &file = *frame().file;
+  if (!file.isLibrary) {
+    if (Program.dims.count(name.text)) {
+      std::optional<int64_t> size = Sizes.size(name.text, name.span);
+      Sizes.noteSizeRead(name.text);
+      return size ? Value(Number::ofInt(*size)) : Value();
+    }
+    if (Program.hypers.count(name.text)) {
+      if (std::optional<Number> value = ProgramHypers.find(name.text)) return *value;
+      return Engine.hasErrors() ? Value()
+                                : failed(DiagnosticCode::E0201, name.span,
+                                         "the hyper `" + name.text + "` is used before it is declared");
+    }
+  }
+  if (auto let = file.lets.find(name.text); let != file.lets.end()) return FileLets.find(file, name.text, let->second);
+  if (auto function = file.functions.find(name.text); function != file.functions.end())
+    return FunctionValue{function->second.function->name.text, function->second.function, function->second.file, {}};
+  return lookupBuiltin(name);
+}
+
+Value Names::lookupBuiltin(const ast::Name &name) {
+  if (name.text == "training") return Number::ofBool(Entry.isTraining());
+  if (name.text == "true" || name.text == "false") return Number::ofBool(name.text == "true");
+  if (name.text == "inf") return Number::ofFloat(INFINITY);
+  if (name.text == "pi") return Number::ofFloat(M_PI);
+  if (name.text == "none") return Value::none();
+  if (name.text == "step") {
+    if (!Entry.isOpen()) return failed(DiagnosticCode::E0219, name.span, "`step` is not known at compile time");
+    Tensor step;
+    step.value = Regions.importCounter("step");
+    step.level = Regions.level();
+    return step;
+  }
+  if (isBuiltin(name.text)) return FunctionValue{name.text, nullptr, frame().file, {}};
+  return reportUnknown(name);
+}
+
+Value Names::reportUnknown(const ast::Name &name) {
+  if (Program.model && name.text == Program.model->name.text) {
+    error(DiagnosticCode::E0205, name.span, "`" + name.text + "` is the model: only the training description calls it")
+        .label(Program.model->name.span, "the model")
+        .help("put the shared code into a function: `fn … { … }`");
+    return Value();
+  }
+  auto message = error(DiagnosticCode::E0201, name.span, "unknown name `" + name.text + "`");
+  StringRef nearest = nearestName(name.text, visibleNames());
+  if (!nearest.empty()) message.help("did you mean `" + nearest + "`?");
+  for (const LibraryFile &library : nnLibrary())
+    if (library.text.contains(("\nfn " + name.text + "[").str()) ||
+        library.text.contains(("\nfn " + name.text + "(").str()))
+      message.help("it is in the library: `use nn: " + name.text + "`");
+  return Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+bool Names::isDim(const ast::Name &name) const {
+  return frame().axes.count(name.text) || frame().rests.count(name.text) ||
+         (!frame().file->isLibrary && Program.dims.count(name.text));
+}
+
+bool Names::define(const ast::Name &name, Value value) {
+  if (isDim(name)) {
+    auto message =
+        error(DiagnosticCode::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name");
+    if (auto dim = Program.dims.find(name.text); dim != Program.dims.end())
+      message.label(name.span, "this would hide it").label(dim->second.size->name.span, "the dim");
+    message.help("choose another name");
+    return false;
+  }
+  if (frame().scopes.back().try_emplace(name.text, std::move(value)).second) return true;
+  error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice").help("choose another name");
+  return false;
+}
+
+void Names::defineAsWrong(llvm::ArrayRef<ast::Name> names) {
+  for (const ast::Name &name : names) frame().scopes.back().try_emplace(name.text, Value());
+}
+
+bool Names::declareLocalDim(const ast::DimSize &dim) {
+  if (!frame().function) {
+    // A model's own dims would be the program's: declare them there.
+    error(DiagnosticCode::E0205, dim.span, "dims of a model are declared at the top of the file");
+    return false;
+  }
+  bool hides = isDim(dim.name);
+  for (auto &scope : frame().scopes) hides |= scope.count(dim.name.text) > 0;
+  if (hides) {
+    error(DiagnosticCode::E0203, dim.name.span,
+          "`" + dim.name.text + "` is declared already, and nothing may hide a dim's name");
+    return false;
+  }
+  std::optional<int64_t> size;
+  std::string like;
+  if (dim.kind == ast::DimSize::Kind::Like) {
+    if (std::optional<AxisRef> axis = resolveAxis(dim.like)) size = axis->size, like = axis->name;
+  } else if (dim.kind == ast::DimSize::Kind::Equal) {
+    size = Sizes.checkedSize(Eval.eval(*dim.size), dim.size->span, dim.name.text);
+  } else {
+    error(DiagnosticCode::E0222, dim.span, "a function's own dim needs a size")
+        .help("write `dim " + dim.name.text + " = …` or `like …`");
+  }
+  if (!size) return false;
+  auto isTaken = [&](StringRef name) {
+    for (Frame *frame = Calls.current(); frame; frame = frame->caller)
+      if (frame->locals.count(name)) return true;
+    return llvm::any_of(Regions.regions(), [&](const RepeatRegion &region) { return region.axis.name == name; });
+  };
+  AxisRef axis{Sizes.uniqueAxisName(dim.name.text, *size, Sizes.isRowAxis(like), isTaken), *size};
+  frame().axes[dim.name.text] = axis;
+  frame().locals[axis.name] = axis;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Axes
+//===----------------------------------------------------------------------===//
+
+std::optional<AxisRef> Names::resolveAxis(const ast::Name &name) {
+  if (auto axis = frame().axes.find(name.text); axis != frame().axes.end()) return axis->second;
+  if (!frame().file->isLibrary && Program.dims.count(name.text)) {
+    std::optional<int64_t> size = Sizes.size(name.text, name.span);
+    return size ? std::optional(AxisRef{name.text.str(), *size}) : std::nullopt;
+  }
+  if (frame().rests.count(name.text))
+    error(DiagnosticCode::E0205, name.span, "`" + name.text + "` stands for several axes; one is needed here");
+  else
+    Calls.reportUnknownAxis(name);
+  return std::nullopt;
+}
+
+std::optional<std::vector<AxisRef>> Names::resolveAxes(const ast::Axes &axes, const Tensor *all) {
+  std::vector<AxisRef> result;
+  bool wantsRest = false;
+  auto add = [&](const AxisRef &axis, Span span) {
+    if (!llvm::is_contained(result, axis)) return result.push_back(axis), true;
+    error(DiagnosticCode::E0212, span, "the axis `" + axis.name + "` is listed twice");
+    return false;
+  };
+  for (const ast::Axis &axis : axes.list) {
+    if (axis.size) {
+      error(DiagnosticCode::E0701, axis.span, "axes with sizes of their own are not supported yet")
+          .help("declare a dim");
+      return std::nullopt;
+    }
+    if (axis.isRest && axis.name.text.empty() && all) {
+      wantsRest = true;
+      continue;
+    }
+    auto rest = frame().rests.find(axis.name.text);
+    if (rest != frame().rests.end() && !axis.name.text.empty()) {
+      for (const AxisRef &each : rest->second)
+        if (!add(each, axis.span)) return std::nullopt;
+      continue;
+    }
+    if (axis.isRest) {
+      error(DiagnosticCode::E0207, axis.span, "`..` has no meaning here").help("name the axes");
+      return std::nullopt;
+    }
+    std::optional<AxisRef> resolved = resolveAxis(axis.name);
+    if (!resolved || !add(*resolved, axis.span)) return std::nullopt;
+  }
+  if (wantsRest)
+    for (AxisAttr axis : all->type().getAxes()) {
+      AxisRef ref{axis.getName().str(), axis.getSize()};
+      if (!llvm::is_contained(result, ref)) result.push_back(ref);
+    }
+  return result;
+}

@@ -1,0 +1,162 @@
+//===- ParameterTable.cpp - the parameters of the model ---------------------===//
+
+#include "frontend/elaborate/ParameterTable.h"
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+std::vector<StringRef> ParameterTable::paths() const {
+  std::vector<StringRef> paths;
+  for (auto &entry : Parameters) paths.push_back(entry.first);
+  return paths;
+}
+
+Value ParameterTable::value(const Parameter &parameter, unsigned atLevel) {
+  mlir::Value value = Entry.stateArgument(parameter.path, parameter.type);
+  for (unsigned l = 0; l < atLevel; ++l) {
+    RepeatRegion &inner = Regions.region(l);
+    mlir::Value &known = inner.slices[parameter.path];
+    if (!known && inner.isMicro) {
+      known = inner.addInvariant(value, B.getLoc());
+    } else if (!known) {
+      auto type = tensorType(value).withAxes(B.without(tensorType(value), StringRef(inner.axis.name)));
+      known = inner.addSliced(value, type, B.getLoc());
+    }
+    value = known;
+  }
+  Tensor tensor;
+  tensor.value = value;
+  tensor.level = atLevel;
+  return tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// Initial values
+//===----------------------------------------------------------------------===//
+
+/// `normal(deviation)` or `uniform(low, high)`.
+bool ParameterTable::readDistribution(const ast::CallExpr &call, Parameter &parameter) {
+  bool isNormal = call.callee.text == "normal";
+  if (call.axes || call.args.size() != (isNormal ? 1 : 2)) {
+    error(DiagnosticCode::E0303, call.span,
+          "`" + call.callee.text + "` takes " + (isNormal ? "the standard deviation" : "two bounds") + " here")
+        .help(isNormal ? "write `normal(0.02)`" : "write `uniform(-0.1, 0.1)`");
+    return false;
+  }
+  std::optional<Number> first = Eval.closed(*call.args[0].value, "an initial value");
+  std::optional<Number> second = isNormal ? first : Eval.closed(*call.args[1].value, "an initial value");
+  if (!first || !second) return false;
+  double low = isNormal ? 0 : first->asDouble();
+  if (!(low <= second->asDouble()) || !isFiniteF32(*first) || !isFiniteF32(*second)) {
+    error(DiagnosticCode::E0303, call.span, "`" + Engine.sources().text(call.span) + "` is not a distribution")
+        .help(isNormal ? "the standard deviation is a finite f32 value, 0 or above"
+                       : "the bounds are finite f32 values, the lower one first");
+    return false;
+  }
+  parameter.distribution = call.callee.text;
+  parameter.low = low;
+  parameter.high = second->asDouble();
+  return true;
+}
+
+/// A distribution, or a number; the default of the kind if the statement gives none.
+bool ParameterTable::readInitialValue(const ast::ParamStmt &stmt, Parameter &parameter) {
+  if (!stmt.init) {
+    parameter.distribution = stmt.kind == ast::ParamKind::Weight ? "normal" : "";
+    parameter.high = 0.02;
+    parameter.low = stmt.kind == ast::ParamKind::Gain ? 1 : 0;
+    return true;
+  }
+  auto *call = llvm::dyn_cast<ast::CallExpr>(stmt.init.get());
+  if (call && (call->callee.text == "normal" || call->callee.text == "uniform"))
+    return readDistribution(*call, parameter);
+  size_t before = Engine.all().size();
+  std::optional<Number> value = Eval.closed(*stmt.init, "an initial value");
+  if (!value) {
+    Engine.helpSince(before, "initial values are `normal(deviation)`, `uniform(low, high)` or a number");
+    return false;
+  }
+  if (!isFiniteF32(*value)) {
+    error(DiagnosticCode::E0303, stmt.init->span, "the initial value " + value->str() + " is not a finite f32 value");
+    return false;
+  }
+  parameter.low = value->asDouble();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+bool ParameterTable::declare(const ast::ParamStmt &stmt) {
+  if (build(stmt)) return true;
+  Scope.defineAsWrong(stmt.names);
+  return false;
+}
+
+/// Paths differ within an expansion of the model, and from the counters of the training.
+bool ParameterTable::checkPath(const std::string &path, const ast::Name &name) {
+  if (path == "step" || path == "seed") {
+    error(DiagnosticCode::E0202, name.span, "`" + name.text + "` names a counter of the training")
+        .help("choose another name");
+    return false;
+  }
+  Declared declared{name.span, {}};
+  for (Frame *frame = Calls.current(); frame && frame->function; frame = frame->caller)
+    declared.calls.insert(declared.calls.begin(), {frame->callSite, frame->function->name.text});
+  auto [seen, isFirst] = DeclaredPaths.try_emplace(path, declared);
+  if (isFirst) return true;
+  // The calls whose labels or names should differ are those where the two ways part.
+  auto [second, first] =
+      std::mismatch(declared.calls.begin(), declared.calls.end(), seen->second.calls.begin(), seen->second.calls.end());
+  bool part = second != declared.calls.end() && first != seen->second.calls.end();
+  error(DiagnosticCode::E0301, part ? second->first : name.span, "two parameters have the path `" + path + "`")
+      .label(part ? second->first : name.span, "second")
+      .label(part ? first->first : seen->second.span, "first")
+      .help(part ? "label one of the calls: `second: " + second->second + "(…)`" : Twine("choose another name"));
+  return false;
+}
+
+bool ParameterTable::build(const ast::ParamStmt &stmt) {
+  if (!frame().mayHaveParameters) {
+    error(DiagnosticCode::E0302, stmt.names[0].span, "parameters belong to a model; this call is outside of one");
+    return false;
+  }
+  std::optional<std::vector<AxisRef>> axes = Scope.resolveAxes(stmt.axes);
+  if (!axes) return false;
+  llvm::SmallVector<AxisAttr> attrs;
+  for (const RepeatRegion &outer : Regions.regions()) {
+    if (outer.isMicro) continue;
+    attrs.push_back(axis(&Context, outer.axis.name, outer.axis.size));
+    if (!llvm::is_contained(*axes, outer.axis)) continue;
+    error(DiagnosticCode::E0212, stmt.axes.span,
+          "parameters inside `repeat[" + outer.axis.name + "]` get the axis `" + outer.axis.name + "` by themselves");
+    return false;
+  }
+  for (const AxisRef &ref : *axes) attrs.push_back(axis(&Context, ref.name, ref.size));
+  NamedTensorType type = B.type(attrs, F32);
+  if (!Calls.checkElements(type, stmt.axes.span)) return false;
+  bool ok = true;
+  for (const ast::Name &name : stmt.names) {
+    Parameter parameter;
+    parameter.path = frame().pathOf(name.text);
+    parameter.kind = stmt.kind;
+    parameter.type = type;
+    parameter.order = llvm::map_to_vector(attrs, [](AxisAttr a) { return a.getName(); });
+    parameter.declared = name.span;
+    if (!readInitialValue(stmt, parameter) || !checkPath(parameter.path, name)) return false;
+    auto known = Parameters.find(parameter.path);
+    if (known == Parameters.end()) {
+      auto owned = std::make_unique<Parameter>(parameter);
+      StringRef key = owned->path;
+      known = Parameters.insert({key, std::move(owned)}).first;
+    } else if (known->second->type != parameter.type) {
+      error(DiagnosticCode::E0303, stmt.axes.span,
+            "the shape of `" + parameter.path + "` depends on the size of the batch");
+      return false;
+    }
+    ok &= Scope.define(name, value(*known->second, Regions.level()));
+  }
+  return ok;
+}

@@ -1,0 +1,64 @@
+//===- ParameterTable.h - the parameters of the model -----------------------===//
+
+#ifndef TESSERA_FRONTEND_PARAMETERTABLE_H
+#define TESSERA_FRONTEND_PARAMETERTABLE_H
+
+#include "frontend/elaborate/Names.h"
+
+namespace tessera {
+
+/// A parameter of the model.
+struct Parameter {
+  std::string path;
+  ast::ParamKind kind = ast::ParamKind::Weight;
+  NamedTensorType type;                     ///< with the axes of enclosing repeats
+  llvm::SmallVector<llvm::StringRef> order; ///< its axes as declared, those of enclosing repeats in front
+  llvm::StringRef distribution = "";        ///< "normal", "uniform", or empty for a constant
+  double low = 0, high = 0;                 ///< constant: low; normal: 0 and deviation; uniform: bounds
+  Span declared;
+};
+
+/// The parameters in the order of their first declaration; every entry finds the same ones.
+class ParameterTable : ElaborationPart {
+public:
+  ParameterTable(CallStack &calls, EntryBuilder &entry, RegionStack &regions, Names &names, Evaluator &evaluator)
+      : ElaborationPart(calls), Entry(entry), Regions(regions), Scope(names), Eval(evaluator) {}
+
+  /// Declares the names of a statement in the current frame.
+  bool declare(const ast::ParamStmt &stmt);
+  /// The model's body is expanded once more: paths must differ within an expansion only.
+  void beginExpansion() { DeclaredPaths.clear(); }
+
+  /// The parameter at a level: an argument of the entry, and in each repeat a slice of the stack outside.
+  Value value(const Parameter &parameter, unsigned atLevel);
+
+  const llvm::MapVector<llvm::StringRef, std::unique_ptr<Parameter>> &all() const { return Parameters; }
+  const Parameter *find(llvm::StringRef path) const {
+    auto found = Parameters.find(path);
+    return found == Parameters.end() ? nullptr : found->second.get();
+  }
+  std::vector<llvm::StringRef> paths() const;
+
+private:
+  bool build(const ast::ParamStmt &stmt);
+  bool readInitialValue(const ast::ParamStmt &stmt, Parameter &parameter);
+  bool readDistribution(const ast::CallExpr &call, Parameter &parameter);
+  bool checkPath(const std::string &path, const ast::Name &name);
+
+  /// Where a parameter is declared, and the calls that lead there, the outermost first.
+  struct Declared {
+    Span span;
+    std::vector<std::pair<Span, llvm::StringRef>> calls;
+  };
+
+  EntryBuilder &Entry;
+  RegionStack &Regions;
+  Names &Scope;
+  Evaluator &Eval;
+  llvm::MapVector<llvm::StringRef, std::unique_ptr<Parameter>> Parameters;
+  llvm::StringMap<Declared> DeclaredPaths; ///< in this expansion of the model
+};
+
+} // namespace tessera
+
+#endif // TESSERA_FRONTEND_PARAMETERTABLE_H

@@ -1,0 +1,95 @@
+//===- RegionStack.h - the repeats that the elaboration builds into ---------===//
+//
+// Each `repeat` is a region. A value knows the level that it was made at, the
+// number of regions around it; reading it deeper inside imports it as an
+// invariant of each region between.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_FRONTEND_REGIONSTACK_H
+#define TESSERA_FRONTEND_REGIONSTACK_H
+
+#include "frontend/elaborate/BatchAccounting.h"
+#include "frontend/elaborate/EntryBuilder.h"
+
+namespace tessera {
+
+/// A named scalar: a loss or a metric.
+struct LogEntry {
+  std::string name;
+  bool isLoss = true;
+  mlir::Value value;
+  mlir::Value count; ///< its weight; null for the number of rows
+  Span span;
+  Span call;              ///< of the function that it stands in
+  Span modelCall;         ///< of the model that it stands in
+  unsigned expansion = 0; ///< which expansion of the model that is; 0 outside
+  OfParts parts = OfParts::Mean;
+};
+
+/// The body of a repeat, while it is built.
+struct RepeatRegion {
+  AxisRef axis;
+  bool isMicro = false; ///< the loop over micro-batches, which stacks no parameters
+  mlir::Block *block = nullptr;
+  std::vector<mlir::Value> carried, sliced, invariants; ///< operands of the repeat
+  llvm::DenseMap<mlir::Value, mlir::Value> captured;
+  llvm::StringMap<mlir::Value> slices; ///< of parameters and data, by name
+  std::vector<LogEntry> logs;
+
+  mlir::Value induction() const { return block->getArgument(0); }
+  /// The arguments of the block that hold what is carried.
+  mlir::Block::BlockArgListType carriedArguments() const { return block->getArguments().slice(1, carried.size()); }
+  mlir::Value addCarried(mlir::Value initial, mlir::Location location);
+  mlir::Value addInvariant(mlir::Value value, mlir::Location location);
+  /// A value that has the axis of the repeat; inside it is one slice, of this type.
+  mlir::Value addSliced(mlir::Value stacked, NamedTensorType type, mlir::Location location);
+};
+
+class RegionStack : ElaborationPart {
+public:
+  RegionStack(CallStack &calls, EntryBuilder &entry) : ElaborationPart(calls), Entry(entry) {}
+
+  /// Forgets the entry before.
+  void beginEntry();
+
+  /// How many repeats surround what is built.
+  unsigned level() const { return Regions.size(); }
+  llvm::ArrayRef<RepeatRegion> regions() const { return Regions; }
+  RepeatRegion &region(unsigned level) { return Regions[level]; }
+  RepeatRegion &innermost() { return Regions.back(); }
+  /// The block at a level; 0 is the entry's.
+  mlir::Block *block(unsigned level) const { return level ? Regions[level - 1].block : Entry.block(); }
+  /// Whether the loop over micro-batches is among the regions.
+  bool isInMicro() const { return !Regions.empty() && Regions.front().isMicro; }
+
+  /// Makes a value of an outer level available at the current one, as an invariant of each repeat between.
+  mlir::Value import(mlir::Value value, unsigned fromLevel);
+  /// The tensor at the current level.
+  Tensor here(Tensor tensor);
+  /// A value of the entry (a parameter, a counter) at the current level.
+  mlir::Value importCounter(llvm::StringRef name) { return import(Entry.counter(name), 0); }
+  /// What random draws inside repeats, and in the batches of an evaluation, are told apart by.
+  llvm::SmallVector<mlir::Value> salts();
+
+  void push(AxisRef axis, bool isMicro);
+  /// Ends the region: yields `next` and the logs, builds the repeat, returns its carried results.
+  std::vector<mlir::Value> pop(llvm::ArrayRef<mlir::Value> next);
+
+  /// Losses and metrics at the current level.
+  std::vector<LogEntry> &logs() { return Regions.empty() ? EntryLogs : Regions.back().logs; }
+  /// Enters a loss or metric at the current level. Each has a name of its own: where a body is expanded twice, its
+  /// losses would silently count twice.
+  bool addLog(LogEntry entry);
+
+private:
+  void continueAtLevel() { B.setInsertionPointToEnd(block(level())); }
+
+  EntryBuilder &Entry;
+  std::vector<RepeatRegion> Regions;
+  std::vector<LogEntry> EntryLogs;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_FRONTEND_REGIONSTACK_H

@@ -1,0 +1,41 @@
+//===- SettingOverrides.h - settings on the command line --------------------===//
+
+#ifndef TESSERA_FRONTEND_SETTINGOVERRIDES_H
+#define TESSERA_FRONTEND_SETTINGOVERRIDES_H
+
+#include "frontend/diagnostics/Diagnostics.h"
+#include "frontend/syntax/Parser.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace tessera {
+
+/// The `--set` options that address settings and data sources, such as `evaluate.every=100`, and which of them found
+/// their setting.
+class SettingOverrides {
+public:
+  explicit SettingOverrides(DiagnosticEngine &engine) : Engine(engine) {}
+
+  struct Override {
+    std::string key, text;
+    llvm::StringRef group() const { return llvm::StringRef(key).split('.').first; }
+    llvm::StringRef name() const { return llvm::StringRef(key).split('.').second; }
+  };
+
+  void add(llvm::StringRef key, llvm::StringRef text) { Overrides.push_back({key.str(), text.str()}); }
+  llvm::ArrayRef<Override> all() const { return Overrides; }
+  bool isUsed(const Override &override) const { return Used.contains(override.key); }
+  /// Marks the option as used and parses its value; null after errors.
+  ast::ExprPtr use(const Override &override) {
+    Used.insert(override.key);
+    return parseExpression(Engine.sources().add(override.text, "<--set " + override.key + ">"), Engine);
+  }
+
+private:
+  DiagnosticEngine &Engine;
+  std::vector<Override> Overrides;
+  llvm::StringSet<> Used;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_FRONTEND_SETTINGOVERRIDES_H

@@ -1,0 +1,48 @@
+//===- EntryFunctions.h - step, evaluate, predict, init ---------------------===//
+
+#ifndef TESSERA_FRONTEND_ENTRYFUNCTIONS_H
+#define TESSERA_FRONTEND_ENTRYFUNCTIONS_H
+
+#include "frontend/training/ParameterRules.h"
+#include "frontend/training/TrainingScope.h"
+
+namespace tessera {
+
+/// Builds the entry functions: `step` first, which finds the parameters.
+class EntryFunctions : ElaborationPart {
+public:
+  EntryFunctions(Elaboration &elaboration, TrainingScope &scope, DataSources &data, const TrainingSettings &settings)
+      : ElaborationPart(elaboration.calls), E(elaboration), Training(scope), Data(data), Settings(settings),
+        Rules(elaboration) {}
+
+  void buildStep();
+  void buildEvaluate();
+  void buildPredict();
+  void buildInit();
+
+private:
+  void begin(llvm::StringRef name);
+  void finish();
+  Frame trainingFrame();
+
+  std::vector<mlir::Value> buildGradients();
+  std::vector<mlir::Value> buildMicroBatches();
+  std::vector<mlir::Value> lossGradients();
+  bool checkTrainable(llvm::ArrayRef<LogEntry> logs);
+  mlir::Value totalLoss(llvm::ArrayRef<LogEntry> logs);
+  ClipOp buildClip(llvm::ArrayRef<mlir::Value> gradients);
+  void buildUpdates(llvm::ArrayRef<mlir::Value> gradients);
+  void addStepOutputs(mlir::Value rate, mlir::Value norm);
+  std::optional<Value> predictArgument(const ast::Param &param);
+  mlir::Value initialValue(const Parameter &parameter, mlir::Value seed, mlir::Value zero);
+
+  Elaboration &E;
+  TrainingScope &Training;
+  DataSources &Data;
+  const TrainingSettings &Settings;
+  ParameterRules Rules;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_FRONTEND_ENTRYFUNCTIONS_H

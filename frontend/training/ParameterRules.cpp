@@ -1,0 +1,241 @@
+//===- ParameterRules.cpp - which rule trains which parameter ---------------===//
+
+#include "frontend/training/ParameterRules.h"
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+//===----------------------------------------------------------------------===//
+// Arguments of a rule
+//===----------------------------------------------------------------------===//
+
+bool RuleChoice::isUsed(StringRef irName) const {
+  auto found = llvm::find_if(hypers, [&](auto &hyper) { return hyper.first == irName; });
+  return found != hypers.end() && !(found->second.isNumber() && found->second.number.asDouble() == 0);
+}
+
+static std::vector<StringRef> ruleNames() {
+  std::vector<StringRef> names;
+  for (const OptimizerRule &rule : optimizerRules()) names.push_back(rule.name);
+  return names;
+}
+
+/// The arguments of a rule as a model file gives them, those of a tuple by its name.
+static std::string argumentList(const OptimizerRule &rule) {
+  std::vector<StringRef> names;
+  for (const OptimizerArgument &argument : rule.arguments) {
+    StringRef name = argument.tuple.empty() ? argument.name : argument.tuple;
+    if (!llvm::is_contained(names, name)) names.push_back(name);
+  }
+  StringRef last = names.back();
+  names.pop_back();
+  return llvm::join(names, ", ") + " and " + last.str();
+}
+
+/// Enters an argument, which must be a scalar and, where it is a number, in bounds.
+bool ParameterRules::giveArgument(const OptimizerArgument &argument, const Value &value, Span span,
+                                  RuleChoice &choice) {
+  bool isScalar = value.isNumber() || (value.isTensor() && value.tensor.type().isScalar());
+  auto refuse = [&](const Twine &message) { return error(DiagnosticCode::E0407, span, message), false; };
+  if (argument.isFlag) {
+    if (!value.isNumber() || !value.number.isBool())
+      return refuse("`" + argument.name + "` is true or false, got " + describe(value));
+    if (value.number.integer) choice.flags.push_back(argument.irName);
+    return true;
+  }
+  if (!isScalar) return refuse("`" + argument.name + "` must be a scalar, got " + describe(value));
+  double number = value.isNumber() ? value.number.asDouble() : 0;
+  if (!(number >= 0 && number < argument.below))
+    return refuse("`" + argument.name + "` = " + value.number.str() +
+                  (std::isfinite(argument.below) ? " is not in [0, " + Twine(static_cast<int>(argument.below)) + ")"
+                                                 : Twine(" is not a finite number from 0")));
+  choice.hypers.push_back({argument.irName, value});
+  return true;
+}
+
+/// `betas = (0.9, 0.95)`.
+bool ParameterRules::readTuple(const ast::Argument &arg, const Value &value, RuleChoice &choice,
+                               llvm::StringSet<> &seen) {
+  StringRef tuple = arg.name.text;
+  llvm::SmallVector<const OptimizerArgument *> elements;
+  for (const OptimizerArgument &argument : choice.rule->arguments)
+    if (argument.tuple == tuple) elements.push_back(&argument);
+  if (value.kind != Value::Kind::Tuple || value.elements.size() != elements.size()) {
+    std::vector<std::string> values;
+    for (const OptimizerArgument *element : elements) values.push_back(Number::ofFloat(*element->fallback).str());
+    error(DiagnosticCode::E0407, arg.value->span,
+          "`" + tuple + "` is a tuple of " + Twine(elements.size()) + " numbers, got " + describe(value))
+        .help("write `" + tuple + " = (" + llvm::join(values, ", ") + ")`");
+    return false;
+  }
+  for (auto [argument, element] : llvm::zip(elements, value.elements)) {
+    if (!seen.insert(argument->name).second)
+      return error(DiagnosticCode::E0407, arg.name.span,
+                   "`" + tuple + "` gives `" + argument->name + "`, which is given by its own name too"),
+             false;
+    if (!giveArgument(*argument, element.second, arg.value->span, choice)) return false;
+  }
+  return true;
+}
+
+bool ParameterRules::readArgument(const ast::Argument &arg, RuleChoice &choice, llvm::StringSet<> &seen) {
+  const OptimizerRule &rule = *choice.rule;
+  StringRef name = arg.name.text;
+  if (!name.empty() && !seen.insert(name).second)
+    return error(DiagnosticCode::E0407, arg.name.span, "`" + name + "` is given twice"), false;
+  Value value = E.parts.expressions.eval(*arg.value);
+  if (value.isError()) return false;
+  bool isTuple = llvm::any_of(rule.arguments, [&](const OptimizerArgument &a) { return a.tuple == name; });
+  if (!name.empty() && isTuple) return readTuple(arg, value, choice, seen);
+  if (const OptimizerArgument *argument = rule.findArgument(name))
+    return giveArgument(*argument, value, arg.value->span, choice);
+  error(DiagnosticCode::E0407, name.empty() ? arg.value->span : arg.name.span,
+        name.empty() ? Twine("the arguments of `" + rule.name + "` are named")
+                     : "`" + rule.name + "` has no argument `" + name + "`")
+      .help("its arguments are " + argumentList(rule));
+  return false;
+}
+
+/// Puts the arguments in the order of the table, with the defaults of those that are not given.
+bool ParameterRules::completeArguments(const ast::CallExpr &call, RuleChoice &choice) {
+  auto given = std::exchange(choice.hypers, {});
+  for (const OptimizerArgument &argument : choice.rule->arguments) {
+    if (argument.isFlag) continue;
+    auto found = llvm::find_if(given, [&](auto &pair) { return pair.first == argument.irName; });
+    if (found == given.end() && !argument.fallback) {
+      error(DiagnosticCode::E0407, call.span, "`" + choice.rule->name + "` needs `" + argument.name + "`")
+          .help("add `" + argument.name + " = 1e-3`");
+      return false;
+    }
+    choice.hypers.push_back(
+        {argument.irName, found == given.end() ? Value(Number::ofFloat(*argument.fallback)) : found->second});
+  }
+  return true;
+}
+
+/// Evaluates `adamw(lr = lr, betas = (0.9, 0.95), decay = 0.1)`.
+bool ParameterRules::readChoice(RuleChoice &choice) {
+  const ast::Expr &expr = *choice.item->rule;
+  if (auto *ref = llvm::dyn_cast<ast::RefExpr>(&expr); ref && ref->name.text == "none") return true;
+  auto *call = llvm::dyn_cast<ast::CallExpr>(&expr);
+  choice.rule = call ? findOptimizerRule(call->callee.text) : nullptr;
+  if (!choice.rule) {
+    auto message = error(DiagnosticCode::E0407, call ? call->callee.span : expr.span, "unknown optimizer");
+    std::vector<StringRef> known = ruleNames();
+    StringRef nearest = nearestName(call ? call->callee.text : "", known);
+    message.help(nearest.empty() ? Twine("the rules are " + llvm::join(known, ", ") + " and none")
+                                 : "did you mean `" + nearest + "`?");
+    return false;
+  }
+  llvm::StringSet<> seen;
+  for (const ast::Argument &arg : call->args)
+    if (!readArgument(arg, choice, seen)) return false;
+  return completeArguments(*call, choice);
+}
+
+void ParameterRules::read() {
+  Choices.clear();
+  for (const ast::TrainItem &item : Program.train->items)
+    if (auto *optimize = std::get_if<ast::OptimizeItem>(&item.node)) {
+      Choices.emplace_back().item = optimize;
+      readChoice(Choices.back());
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Selections
+//===----------------------------------------------------------------------===//
+
+/// Whether the pattern matches the whole path. Quadratic in their lengths, whatever the number of `**`.
+static bool matches(llvm::ArrayRef<ast::Name> pattern, llvm::ArrayRef<StringRef> path) {
+  std::vector<bool> reach(path.size() + 1, false);
+  reach[0] = true;
+  for (const ast::Name &segment : pattern) {
+    std::vector<bool> next(path.size() + 1, false);
+    for (unsigned i = 0; i <= path.size(); ++i) {
+      if (segment.text == "**")
+        next[i] = reach[i] || (i > 0 && next[i - 1]);
+      else if (i > 0)
+        next[i] = reach[i - 1] && (segment.text == "*" || segment.text == path[i - 1]);
+    }
+    reach = std::move(next);
+  }
+  return reach.back();
+}
+
+static bool selectsKind(const ast::PathPattern &pattern, ast::ParamKind kind) {
+  return pattern.segments.size() == 1 && pattern.segments[0].text == ast::spelling(kind);
+}
+
+static bool selects(const ast::PathPattern &pattern, const Parameter &parameter) {
+  if (selectsKind(pattern, parameter.kind)) return true;
+  llvm::SmallVector<StringRef> path;
+  StringRef(parameter.path).split(path, '.');
+  return matches(pattern.segments, path);
+}
+
+void ParameterRules::reportNoMatch(const ast::PathPattern &pattern) {
+  StringRef text = Engine.sources().text(pattern.span);
+  auto message = error(DiagnosticCode::E0406, pattern.span, "no parameter matches `" + text + "`");
+  std::vector<StringRef> paths = E.parameters.paths();
+  if (StringRef nearest = nearestName(text, paths); !nearest.empty())
+    message.help("did you mean `" + nearest + "`?");
+  else if (!paths.empty())
+    message.help("the parameters are " + llvm::join(llvm::ArrayRef(paths).take_front(6), ", ") +
+                 (paths.size() > 6 ? ", …" : ""));
+}
+
+/// The last rule that selects a parameter wins; every parameter needs one.
+std::vector<const RuleChoice *> ParameterRules::choiceOfEach() {
+  std::vector<const RuleChoice *> chosen(E.parameters.all().size(), nullptr);
+  for (const RuleChoice &choice : Choices)
+    for (const ast::PathPattern &pattern : choice.item->selection) {
+      bool isFound = false;
+      for (auto [index, entry] : llvm::enumerate(E.parameters.all()))
+        if (selects(pattern, *entry.second)) {
+          chosen[index] = &choice;
+          isFound = true;
+        }
+      bool isKind = llvm::any_of(
+          std::initializer_list<ast::ParamKind>{ast::ParamKind::Weight, ast::ParamKind::Bias, ast::ParamKind::Gain},
+          [&](ast::ParamKind kind) { return selectsKind(pattern, kind); });
+      if (!isFound && !isKind && !Engine.hasErrors()) reportNoMatch(pattern);
+    }
+  for (auto [choice, entry] : llvm::zip(chosen, E.parameters.all()))
+    if (!choice && !Engine.hasErrors())
+      error(DiagnosticCode::E0405, entry.second->declared,
+            "no `optimize` selects the " + ast::spelling(entry.second->kind) + " `" + entry.first + "`")
+          .help("add `optimize adamw(lr = …) on " + ast::spelling(entry.second->kind) +
+                "`, or freeze it: `optimize none on " + entry.first + "`");
+  return chosen;
+}
+
+void ParameterRules::assign() {
+  std::vector<const RuleChoice *> chosen = choiceOfEach();
+  if (Engine.hasErrors()) return;
+  Assigned.clear();
+  for (auto [choice, entry] : llvm::zip(chosen, E.parameters.all()))
+    if (choice->rule) Assigned.push_back({entry.second.get(), choice});
+  if (Assigned.empty())
+    error(DiagnosticCode::E0405, Program.train->model.span, "every parameter is frozen: nothing would be trained")
+        .help("leave some to `sgd`, `adam` or `adamw`");
+  checkStateNames();
+}
+
+/// A rule's state of a parameter `w` has the path `w.m` or the like; no parameter may have it.
+void ParameterRules::checkStateNames() {
+  for (const Trained &trained : Assigned) {
+    auto isUsed = [&](StringRef irName) { return trained.choice->isUsed(irName); };
+    for (StringRef state : trained.choice->rule->stateNames(isUsed)) {
+      const Parameter *other = E.parameters.find((trained.parameter->path + "." + state).str());
+      if (!other) continue;
+      error(DiagnosticCode::E0301, other->declared,
+            "the path of this " + ast::spelling(other->kind) + ", `" + other->path +
+                "`, is that of the optimizer's state for `" + trained.parameter->path + "`")
+          .label(trained.parameter->declared,
+                 "`" + trained.parameter->path + "`, which `" + trained.choice->rule->name + "` trains")
+          .help("choose another name, or another label for the call");
+    }
+  }
+}

@@ -1,0 +1,57 @@
+//===- ParameterRules.h - which rule trains which parameter -----------------===//
+
+#ifndef TESSERA_FRONTEND_PARAMETERRULES_H
+#define TESSERA_FRONTEND_PARAMETERRULES_H
+
+#include "frontend/elaborate/Elaboration.h"
+#include "ir/optimizer/OptimizerRules.h"
+
+namespace tessera {
+
+/// An `optimize RULE(…) on …` of the description. The rule is null for `none`, which freezes what is selected.
+struct RuleChoice {
+  const ast::OptimizeItem *item = nullptr;
+  const OptimizerRule *rule = nullptr;
+  std::vector<std::pair<llvm::StringRef, Value>> hypers; ///< by their names in the IR
+  llvm::SmallVector<llvm::StringRef> flags;              ///< those that are true, by their names in the IR
+
+  /// Whether the hyperparameter is not the constant 0.
+  bool isUsed(llvm::StringRef irName) const;
+};
+
+/// Reads the rules, and assigns one to each parameter.
+class ParameterRules : ElaborationPart {
+public:
+  explicit ParameterRules(Elaboration &elaboration) : ElaborationPart(elaboration.calls), E(elaboration) {}
+
+  /// Evaluates the rules of the description at the current level.
+  void read();
+  /// Finds the rule of each parameter; reports parameters without one.
+  void assign();
+
+  /// A parameter that is not frozen, and its rule.
+  struct Trained {
+    const Parameter *parameter;
+    const RuleChoice *choice;
+  };
+  /// In the order of the parameters.
+  llvm::ArrayRef<Trained> trained() const { return Assigned; }
+
+private:
+  bool readChoice(RuleChoice &choice);
+  bool readArgument(const ast::Argument &arg, RuleChoice &choice, llvm::StringSet<> &seen);
+  bool readTuple(const ast::Argument &arg, const Value &value, RuleChoice &choice, llvm::StringSet<> &seen);
+  bool giveArgument(const OptimizerArgument &argument, const Value &value, Span span, RuleChoice &choice);
+  bool completeArguments(const ast::CallExpr &call, RuleChoice &choice);
+  std::vector<const RuleChoice *> choiceOfEach();
+  void reportNoMatch(const ast::PathPattern &pattern);
+  void checkStateNames();
+
+  Elaboration &E;
+  std::vector<RuleChoice> Choices;
+  std::vector<Trained> Assigned;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_FRONTEND_PARAMETERRULES_H

@@ -1,0 +1,135 @@
+//===- TrainingScope.cpp - lets, losses and metrics of the description ------===//
+
+#include "frontend/training/TrainingScope.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+void TrainingScope::declare(const ast::Name &name, const ast::Definition &definition, unsigned element) {
+  if (Program.dims.count(name.text))
+    Engine.error(DiagnosticCode::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name");
+  else if (Data.find(name.text))
+    Engine.error(DiagnosticCode::E0202, name.span,
+                 "`" + name.text + "` is declared twice: a data source has this name");
+  else if (!Lets.try_emplace(name.text, &definition, element).second)
+    Engine.error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice");
+}
+
+void TrainingScope::declare() {
+  for (const ast::TrainItem &item : Program.train->items)
+    if (auto *let = std::get_if<ast::LetStmt>(&item.node))
+      for (const ast::Definition &definition : let->definitions)
+        for (auto [element, name] : llvm::enumerate(definition.names)) declare(name, definition, element);
+}
+
+//===----------------------------------------------------------------------===//
+// Lets
+//===----------------------------------------------------------------------===//
+
+/// The names that an expression reads, in order, without those that it binds itself.
+static std::vector<StringRef> freeNames(const ast::Expr &expr) {
+  llvm::SetVector<StringRef> names;
+  llvm::StringSet<> bound;
+  auto visitBlock = [&](const ast::Block &block) {
+    for (auto &stmt : block.statements)
+      if (auto *let = std::get_if<ast::LetStmt>(&stmt->node))
+        for (const ast::Definition &definition : let->definitions)
+          for (const ast::Name &name : definition.names) bound.insert(name.text);
+  };
+  ast::forEachExpr(expr, [&](const ast::Expr &each) {
+    if (auto *ref = llvm::dyn_cast<ast::RefExpr>(&each)) names.insert(ref->name.text);
+    if (auto *call = llvm::dyn_cast<ast::CallExpr>(&each)) names.insert(call->callee.text);
+    if (auto *choice = llvm::dyn_cast<ast::IfExpr>(&each)) visitBlock(choice->thenBlock), visitBlock(choice->elseBlock);
+    auto *repeat = llvm::dyn_cast<ast::RepeatExpr>(&each);
+    if (!repeat) return;
+    visitBlock(repeat->body);
+    for (const ast::Bind &bind : repeat->carried) bound.insert(bind.name.text);
+  });
+  names.remove_if([&](StringRef name) { return bound.contains(name); });
+  return {names.begin(), names.end()};
+}
+
+/// Evaluates the lets that an expression reads before the expression itself, so that no repeat in it computes them in
+/// each iteration.
+void TrainingScope::evalLetsOf(const ast::Expr &expr) {
+  for (StringRef name : freeNames(expr)) {
+    auto let = Lets.find(name);
+    if (let != Lets.end() && !InProgress.count(let->second.first)) lookup(name);
+  }
+}
+
+Value TrainingScope::evalLet(StringRef name, const ast::Definition &definition) {
+  if (!InProgress.insert(&definition).second)
+    return failed(DiagnosticCode::E0201, definition.names[0].span, "the value of `" + name + "` depends on itself");
+  Value value;
+  {
+    NameScope named(Calls, definition.names[0].text.str());
+    // In a scope of its own: what stands around the use hides none of its names.
+    std::vector<llvm::StringMap<Value>> scopes = std::exchange(frame().scopes, {});
+    frame().scopes.emplace_back();
+    evalLetsOf(*definition.value);
+    value = E.parts.expressions.eval(*definition.value);
+    frame().scopes = std::move(scopes);
+  }
+  InProgress.erase(&definition);
+  if (definition.isTuple && !value.isError() && !fitsTuple(definition, value))
+    value = failed(DiagnosticCode::E0227, definition.value->span,
+                   "expected a tuple of " + Twine(definition.names.size()) + " elements, got " + describe(value));
+  return value;
+}
+
+/// The value of a let that has been evaluated at this level or around it; null if it has not.
+const Value *TrainingScope::findValue(const ast::Definition &definition) const {
+  for (unsigned level = 0; level <= E.regions.level(); ++level)
+    if (auto known = Values.find({E.regions.block(level), &definition}); known != Values.end()) return &known->second;
+  return nullptr;
+}
+
+std::optional<Value> TrainingScope::lookup(StringRef name) {
+  if (std::optional<unsigned> source = Data.find(name)) {
+    Value value = Value::ofKind(Value::Kind::Data);
+    value.data = *source;
+    return value;
+  }
+  auto let = Lets.find(name);
+  if (let == Lets.end()) return std::nullopt;
+  auto [definition, element] = let->second;
+  const Value *known = findValue(*definition);
+  if (!known) {
+    bool isInProgress = InProgress.count(definition);
+    Value evaluated = evalLet(name, *definition);
+    if (isInProgress) return evaluated;
+    known = &(Values[{E.regions.block(E.regions.level()), definition}] = std::move(evaluated));
+  }
+  Value value = definition->isTuple && !known->isError() ? known->elements[element].second : *known;
+  if (value.isTensor()) value.tensor = E.regions.here(value.tensor);
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Losses and metrics
+//===----------------------------------------------------------------------===//
+
+void TrainingScope::evalUnusedLets() {
+  for (const ast::TrainItem &item : Program.train->items)
+    if (auto *let = std::get_if<ast::LetStmt>(&item.node))
+      for (const ast::Definition &definition : let->definitions)
+        if (!findValue(definition)) lookup(definition.names[0].text);
+}
+
+void TrainingScope::evalLogs(bool isTraining) {
+  for (const ast::TrainItem &item : Program.train->items)
+    if (auto *log = std::get_if<ast::LogStmt>(&item.node)) {
+      for (const ast::Bind &bind : log->binds) evalLetsOf(*bind.value);
+      E.parts.expressions.evalLog(*log);
+    }
+  if (!isTraining) return;
+  E.batches.warnOfReductions();
+  evalUnusedLets();
+}
