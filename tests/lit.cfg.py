@@ -48,5 +48,6 @@ config.substitutions.append(
         f"env CUDA_HOME={fake_cuda} TESSERA_CUDA_DRIVER={fake_cuda}/lib64 TESSERA_CUBLASLT={fake_cuda}/lib64",
     )
 )
-if roundtrip:
-    config.substitutions.append((r"\btessera-opt\b", "tessera-opt --verify-roundtrip"))
+# Local scope: types stand at each op as they are, not as aliases whose names depend on the rest of the module.
+tessera_opt = "tessera-opt --mlir-print-local-scope" + (" --verify-roundtrip" if roundtrip else "")
+config.substitutions.append((r"\btessera-opt\b", tessera_opt))

@@ -3,12 +3,14 @@
 // Region arguments print beside the operands they stand for:
 //
 //   %y = tsr.repeat [layer: 12] index %i
-//       carry (%x = %x0 : T) slice (%w = %W : T) keep (%m = %m0 : T) -> T {attrs} { … }
-//   %y = tsr.kernel "softmax" (%a = %x : T) parallel ["batch"] serial ["key"] vector "key" -> T {attrs} { … }
-//   %y = tsr.tiled "attention" (%a = %x : T) parallel ["batch"] serial [] rows "seq" columns "key" upper 0 -> T {attrs} { … }
+//       carry (%x = %x0 : T) slice (%w = %W : T) keep (%m = %m0 : T) -> T
+//       arguments at <0>, <64> NOTES { … }
+//   %y = tsr.kernel "softmax" (%a = %x : T) parallel [batch] serial [key] vector key NOTES { … }
+//   %y = tsr.tiled "attention" (%a = %x : T) parallel [batch] rows seq columns key upper 0 NOTES { … }
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/dialect/Assembly.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/dialect/Tsr.h"
 
@@ -65,8 +67,11 @@ ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("slice")) && sliced.parse(parser)) return failure();
   if (succeeded(parser.parseOptionalKeyword("keep")) && invariants.parse(parser)) return failure();
   SmallVector<Type> results;
-  if (parser.parseOptionalArrowTypeList(results) || parser.parseOptionalAttrDictWithKeyword(result.attributes))
+  if (parser.parseOptionalArrowTypeList(results)) return failure();
+  if (succeeded(parser.parseOptionalKeyword("arguments")) &&
+      (parser.parseKeyword("at") || parsePlaces(parser, properties.argPlaces)))
     return failure();
+  if (parseNotesBeforeRegion(parser, result.attributes)) return failure();
 
   // Types of the region's arguments follow from the operands.
   induction.type = NamedTensorType::get(context, {}, IntegerType::get(context, 32));
@@ -106,7 +111,14 @@ void RepeatOp::print(OpAsmPrinter &printer) {
   section("slice", getSlicedArgs(), getSliced());
   section("keep", getInvariantArgs(), getInvariants());
   printer.printOptionalArrowTypeList(getResultTypes());
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"axis", "reverse", "operandSegmentSizes"});
+  SmallVector<NamedAttribute> notes(getOperation()->getDiscardableAttrDictionary().getValue());
+  if (ArrayAttr places = getArgPlacesAttr(); arePlaces(places)) {
+    printer << " arguments at ";
+    printPlaces(printer, places);
+  } else if (places) {
+    notes.emplace_back(getArgPlacesAttrName(), places);
+  }
+  printNotesBeforeRegion(printer, getOperation(), notes);
   printer << " ";
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -153,18 +165,45 @@ LogicalResult RepeatOp::verify() {
 // kernel and tiled
 //===----------------------------------------------------------------------===//
 
-/// Result types, attributes and the region of an op whose region arguments stand for its operands.
+/// `parallel [batch, seq] serial [embed]`; without `serial` there are no serial axes.
+static ParseResult parseLoops(OpAsmParser &parser, ArrayAttr &parallel, ArrayAttr &serial) {
+  if (parser.parseKeyword("parallel") || parseNames(parser, parallel)) return failure();
+  serial = parser.getBuilder().getArrayAttr({});
+  return succeeded(parser.parseOptionalKeyword("serial")) ? parseNames(parser, serial) : success();
+}
+
+static void printLoops(OpAsmPrinter &printer, Operation *op, ArrayAttr parallel, ArrayAttr serial) {
+  printer << " parallel ";
+  printNames(printer, op, parallel);
+  if (serial.empty()) return;
+  printer << " serial ";
+  printNames(printer, op, serial);
+}
+
+/// Attributes and the region of an op whose region arguments stand for its operands, and which yields its results. The
+/// types of these may stand in front: `-> (T, …)`.
 static ParseResult parseBody(OpAsmParser &parser, BindingList &inputs, OperationState &result) {
   SmallVector<Type> results;
-  if (parser.parseArrowTypeList(results) || parser.parseOptionalAttrDictWithKeyword(result.attributes))
-    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseOptionalArrowTypeList(results) || parseNotesBeforeRegion(parser, result.attributes)) return failure();
   for (auto [argument, type] : llvm::zip(inputs.arguments, inputs.types)) argument.type = type;
   Region *body = result.addRegion();
   if (parser.parseRegion(*body, inputs.arguments) ||
       parser.resolveOperands(inputs.operands, inputs.types, parser.getNameLoc(), result.operands))
     return failure();
+  if (results.empty()) {
+    if (body->empty() || body->front().empty())
+      return parser.emitError(loc, "expected a region that ends with a yield");
+    llvm::append_range(results, body->front().back().getOperandTypes());
+  }
   result.addTypes(results);
   return success();
+}
+
+static void printBody(OpAsmPrinter &printer, Operation *op) {
+  printNotesBeforeRegion(printer, op, op->getDiscardableAttrDictionary().getValue());
+  printer << " ";
+  printer.printRegion(op->getRegion(0), /*printEntryBlockArgs=*/false);
 }
 
 /// Region arguments have the operands' types, yielded values those of the results.
@@ -183,23 +222,19 @@ static LogicalResult verifyBody(Operation *op) {
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   auto &properties = result.getOrAddProperties<KernelOp::Properties>();
   BindingList inputs;
-  if (parser.parseAttribute(properties.name) || inputs.parse(parser) || parser.parseKeyword("parallel") ||
-      parser.parseAttribute(properties.parallel) || parser.parseKeyword("serial") ||
-      parser.parseAttribute(properties.serial))
+  if (parser.parseAttribute(properties.name) || inputs.parse(parser) ||
+      parseLoops(parser, properties.parallel, properties.serial))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("vector")) && parser.parseAttribute(properties.vector)) return failure();
+  if (succeeded(parser.parseOptionalKeyword("vector")) && parseName(parser, properties.vector)) return failure();
   return parseBody(parser, inputs, result);
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {
   printer << " " << getNameAttr() << " ";
   printBindings(printer, getBlock().getArguments(), getInputs());
-  printer << " parallel " << getParallel() << " serial " << getSerial();
-  if (auto vector = getVectorAttr()) printer << " vector " << vector;
-  printer << " -> (" << getResultTypes() << ")";
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"name", "parallel", "serial", "vector"});
-  printer << " ";
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  printLoops(printer, getOperation(), getParallel(), getSerial());
+  if (auto vector = getVectorAttr()) printer << " vector ", printName(printer, getOperation(), vector);
+  printBody(printer, getOperation());
 }
 
 LogicalResult KernelOp::verify() { return verifyBody(getOperation()); }
@@ -215,12 +250,10 @@ static ParseResult parseOptionalNumber(OpAsmParser &parser, StringRef keyword, I
 ParseResult TiledOp::parse(OpAsmParser &parser, OperationState &result) {
   auto &properties = result.getOrAddProperties<TiledOp::Properties>();
   BindingList inputs;
-  if (parser.parseAttribute(properties.name) || inputs.parse(parser) || parser.parseKeyword("parallel") ||
-      parser.parseAttribute(properties.parallel) || parser.parseKeyword("serial") ||
-      parser.parseAttribute(properties.serial) || parser.parseKeyword("rows") ||
-      parser.parseAttribute(properties.rows) || parser.parseKeyword("columns") ||
-      parser.parseAttribute(properties.columns) || parseOptionalNumber(parser, "lower", properties.lower) ||
-      parseOptionalNumber(parser, "upper", properties.upper))
+  if (parser.parseAttribute(properties.name) || inputs.parse(parser) ||
+      parseLoops(parser, properties.parallel, properties.serial) || parser.parseKeyword("rows") ||
+      parseName(parser, properties.rows) || parser.parseKeyword("columns") || parseName(parser, properties.columns) ||
+      parseOptionalNumber(parser, "lower", properties.lower) || parseOptionalNumber(parser, "upper", properties.upper))
     return failure();
   return parseBody(parser, inputs, result);
 }
@@ -228,15 +261,14 @@ ParseResult TiledOp::parse(OpAsmParser &parser, OperationState &result) {
 void TiledOp::print(OpAsmPrinter &printer) {
   printer << " " << getNameAttr() << " ";
   printBindings(printer, getBlock().getArguments(), getInputs());
-  printer << " parallel " << getParallel() << " serial " << getSerial() << " rows " << getRowsAttr() << " columns "
-          << getColumnsAttr();
+  printLoops(printer, getOperation(), getParallel(), getSerial());
+  printer << " rows ";
+  printName(printer, getOperation(), getRowsAttr());
+  printer << " columns ";
+  printName(printer, getOperation(), getColumnsAttr());
   if (getLower()) printer << " lower " << *getLower();
   if (getUpper()) printer << " upper " << *getUpper();
-  printer << " -> (" << getResultTypes() << ")";
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
-                                           {"name", "parallel", "serial", "rows", "columns", "lower", "upper"});
-  printer << " ";
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  printBody(printer, getOperation());
 }
 
 LogicalResult TiledOp::verify() { return verifyBody(getOperation()); }

@@ -1,6 +1,7 @@
 //===- Tsr.cpp - registration, attributes and types of the dialect --------===//
 
 #include "ir/dialect/Tsr.h"
+#include "ir/dialect/Assembly.h"
 #include "ir/interpreter/Interpreter.h"
 #include "ir/program/Program.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -22,6 +23,7 @@ using namespace tessera;
 #include "ir/dialect/TsrOps.cpp.inc"
 
 void TsrDialect::initialize() {
+  addTypeAliases(*this);
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "ir/dialect/TsrAttrs.cpp.inc"
@@ -37,10 +39,20 @@ void TsrDialect::initialize() {
 }
 
 void tessera::nameResults(Operation *op, OpAsmSetValueNameFn setName) {
+  // A use of a constant shows its value: `tsr.mul %x, %c0.5`.
+  if (auto constant = dyn_cast<ConstantOp>(op)) return setName(constant.getResult(), constantName(constant.getValue()));
   StringRef last = userName(op).rsplit('.').second;
   StringRef name = last.empty() ? userName(op) : last;
   if (name.empty()) return;
   for (Value result : op->getResults()) setName(result, name);
+}
+
+void tessera::nameArguments(Region &region, OpAsmSetValueNameFn setName) {
+  for (BlockArgument argument : region.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    std::string name(1, 'a' + number % 26);
+    setName(argument, number < 26 ? name : name + std::to_string(number / 26));
+  }
 }
 
 SmallVector<StringRef> tessera::names(ArrayAttr attr) {

@@ -37,6 +37,11 @@ struct TensorValue;
 
 #include "ir/dialect/TsrInterfaces.h.inc"
 
+namespace tessera {
+/// Suggests SSA names for the arguments of a region: %a, %b, … for it is plain beside `(%a = %operand : T)` what they are.
+void nameArguments(mlir::Region &region, mlir::OpAsmSetValueNameFn setName);
+} // namespace tessera
+
 #define GET_OP_CLASSES
 #include "ir/dialect/TsrOps.h.inc"
 

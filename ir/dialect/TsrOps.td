@@ -44,7 +44,7 @@ class Tsr_PureOp<string opMnemonic, list<Trait> traits = []>
 class Tsr_ElementwiseOp<string opMnemonic, list<Trait> traits = []>
     : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>] # traits> {
   let results = (outs Tsr_Tensor:$result);
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "operands `` custom<Notes>(attr-dict) `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDefinition = resultNames # [{
     ::llvm::LogicalResult $cppClass::verify() { return verifyElementwise(getOperation()); }
@@ -58,12 +58,15 @@ class Tsr_ElementwiseOp<string opMnemonic, list<Trait> traits = []>
 
 class Tsr_UnaryOp<string opMnemonic, Type type = Tsr_FloatTensor, list<Trait> traits = []> : Tsr_ElementwiseOp<opMnemonic, [AllTypesMatch<["x", "result"]>] # traits> {
   let arguments = (ins type:$x);
-  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let assemblyFormat = "$x `` custom<Notes>(attr-dict) `:` type($x)";
 }
 class Tsr_DifferentiableUnaryOp<string opMnemonic, Type type = Tsr_FloatTensor> : Tsr_UnaryOp<opMnemonic, type, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]>;
 
 class Tsr_BinaryOp<string opMnemonic, Type type = Tsr_NumberTensor, list<Trait> traits = []> : Tsr_ElementwiseOp<opMnemonic, traits> {
   let arguments = (ins type:$lhs, type:$rhs);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `` custom<Notes>(attr-dict) `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))
+  }];
 }
 class Tsr_DifferentiableBinaryOp<string opMnemonic, Type type = Tsr_NumberTensor, list<Trait> traits = []>
     : Tsr_BinaryOp<opMnemonic, type, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>] # traits>;
@@ -100,12 +103,19 @@ def Tsr_CompareOp : Tsr_ElementwiseOp<"compare"> {
   let summary = "comparison, broadcast by name; false if a side is NaN, but for `ne`";
   let arguments = (ins Tsr_PredicateAttr:$predicate, Tsr_Tensor:$lhs, Tsr_Tensor:$rhs);
   let results = (outs Tsr_BoolTensor:$result);
-  let assemblyFormat = "`` $predicate $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    `` $predicate $lhs `,` $rhs `` custom<Notes>(attr-dict) `:` custom<CompareTypes>(type($lhs), type($rhs),
+    type($result))
+  }];
 }
 
 def Tsr_SelectOp : Tsr_ElementwiseOp<"select", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
   let summary = "`yes` where the condition holds, else `no`; the side not selected gets zero gradient, even if it is NaN";
   let arguments = (ins Tsr_BoolTensor:$condition, Tsr_Tensor:$yes, Tsr_Tensor:$no);
+  let assemblyFormat = [{
+    $condition `,` $yes `,` $no `` custom<Notes>(attr-dict) `:` custom<SelectTypes>(type($condition), type($yes),
+    type($no), type($result))
+  }];
 }
 
 def Tsr_CastOp : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
@@ -115,7 +125,7 @@ def Tsr_CastOp : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_Adjoin
     becomes the largest number, as on GPUs, and NaN stays NaN.
   }];
   let arguments = (ins Tsr_Tensor:$x);
-  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($result)";
+  let assemblyFormat = "$x `` custom<Notes>(attr-dict) `:` type($x) `to` type($result)";
   let hasFolder = 1;
 }
 
@@ -141,7 +151,7 @@ def Tsr_ConstantOp : Tsr_PureOp<"constant", [ConstantLike]> {
   let description = "The attribute is a float or integer attribute of the result's element type.";
   let arguments = (ins TypedAttrInterface:$value);
   let results = (outs Tsr_Tensor:$result);
-  let assemblyFormat = "$value attr-dict `->` type($result)";
+  let assemblyFormat = "custom<Splat>($value, attr-dict, type($result))";
   let hasVerifier = 1;
   let hasFolder = 1;
   let extraClassDeclaration = "/// The number, whatever its type.\n double getNumber();";
@@ -151,7 +161,7 @@ def Tsr_IndexOp : Tsr_PureOp<"index"> {
   let summary = "the position along an axis: 0, 1, 2, …";
   let description = "The result has exactly one axis and element type i32.";
   let results = (outs Tsr_IntTensor:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "`` custom<Notes>(attr-dict) `:` type($result)";
   let hasVerifier = 1;
 }
 
@@ -171,7 +181,10 @@ def Tsr_RandomOp : Tsr_PureOp<"random"> {
   let arguments = (ins Tsr_DistributionAttr:$distribution, I32Attr:$site, Tsr_Scalar:$seed, Tsr_Scalar:$step, Variadic<Tsr_Scalar>:$salts,
                        OptionalAttr<StrArrayAttr>:$canonical);
   let results = (outs Tsr_FloatTensor:$result);
-  let assemblyFormat = "`` $distribution `site` $site `seed` $seed `step` $step (`salts` $salts^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    `` $distribution `site` $site `seed` $seed `step` $step (`salts` $salts^)? (`canonical`
+    custom<Names>($canonical)^)? `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,7 +207,10 @@ def Tsr_ContractOp : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_Adjoi
   let arguments = (ins Tsr_FloatTensor:$lhs, Tsr_FloatTensor:$rhs, Optional<Tsr_FloatTensor>:$init, Optional<Tsr_FloatTensor>:$bias,
                    Optional<Tsr_FloatTensor>:$aux, StrArrayAttr:$over, OptionalAttr<Tsr_EpilogueAttr>:$epilogue);
   let results = (outs Tsr_FloatTensor:$result, Optional<Tsr_FloatTensor>:$extra);
-  let assemblyFormat = "$lhs `,` $rhs `over` $over (`init` $init^)? (`bias` $bias^)? (`epilogue` `` $epilogue^ (`aux` $aux^)?)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $lhs `,` $rhs `over` custom<Names>($over) (`init` $init^)? (`bias` $bias^)? (`epilogue` `` $epilogue^ (`aux`
+    $aux^)?)? `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "NamedTensorType":$result, "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::ArrayAttr":$over), [{
     build($_builder, $_state, result, ::mlir::Type(), lhs, rhs, ::mlir::Value(), ::mlir::Value(), ::mlir::Value(), over, EpilogueAttr());
@@ -210,7 +226,10 @@ def Tsr_ReduceOp : Tsr_PureOp<"reduce", [DeclareOpInterfaceMethods<Tsr_AdjointIn
   let description = "At a tie the gradient of max and min is shared equally. `maxnum` is the largest number: NaN do not count, and without numbers it is -inf. Sums of i1 are not allowed: cast first.";
   let arguments = (ins Tsr_ReduceKindAttr:$kind, Tsr_NumberTensor:$x, StrArrayAttr:$over);
   let results = (outs Tsr_NumberTensor:$result);
-  let assemblyFormat = "`` $kind $x `over` $over attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = [{
+    `` $kind $x `over` custom<Names>($over) `` custom<Notes>(attr-dict) `:` custom<ReduceTypes>(ref($over),
+    type($x), type($result))
+  }];
   let hasVerifier = 1;
 }
 
@@ -218,7 +237,7 @@ def Tsr_BroadcastOp : Tsr_PureOp<"broadcast", [DeclareOpInterfaceMethods<Tsr_Adj
   let summary = "repeats the values along new axes";
   let arguments = (ins Tsr_Tensor:$x);
   let results = (outs Tsr_Tensor:$result);
-  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = "$x `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -236,33 +255,43 @@ def Tsr_RenameOp : Tsr_AxisOp<"rename"> {
   let summary = "gives axes other names";
   let description = "`from[i]` becomes `to[i]`; all at once, so names may be swapped.";
   let arguments = (ins Tsr_Tensor:$x, StrArrayAttr:$from, StrArrayAttr:$to);
-  let assemblyFormat = "$x $from `to` $to attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = [{
+    $x custom<Names>($from) `to` custom<Names>($to) `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
+  }];
 }
 def Tsr_SplitOp : Tsr_AxisOp<"split"> {
   let summary = "splits an axis into several, major first";
   let arguments = (ins Tsr_Tensor:$x, StrAttr:$axis, StrArrayAttr:$into);
-  let assemblyFormat = "$x $axis `into` $into attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = [{
+    $x custom<Name>($axis) `into` custom<Names>($into) `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
+  }];
 }
 def Tsr_MergeOp : Tsr_AxisOp<"merge"> {
   let summary = "merges axes into one, major first";
   let arguments = (ins Tsr_Tensor:$x, StrArrayAttr:$axes, StrAttr:$into);
-  let assemblyFormat = "$x $axes `into` $into attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = [{
+    $x custom<Names>($axes) `into` custom<Name>($into) `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
+  }];
 }
 def Tsr_ReorderOp : Tsr_AxisOp<"reorder", [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>]> {
   let summary = "the same values in another memory order";
   let description = "Made by `layout`; before it there are none.";
   let arguments = (ins Tsr_Tensor:$x);
-  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = "$x `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)";
 }
 def Tsr_SliceOp : Tsr_AxisOp<"slice"> {
   let summary = "elements offset, offset + 1, … of an axis; as many as the result has";
   let arguments = (ins Tsr_Tensor:$x, StrAttr:$axis, I64Attr:$offset);
-  let assemblyFormat = "$x $axis `from` $offset attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = [{
+    $x custom<Name>($axis) `from` $offset `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
+  }];
 }
 def Tsr_PadOp : Tsr_AxisOp<"pad"> {
   let summary = "lays the operand at `offset` along an axis of zeros; adjoint of slice";
   let arguments = (ins Tsr_Tensor:$x, StrAttr:$axis, I64Attr:$offset);
-  let assemblyFormat = "$x $axis `at` $offset attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = [{
+    $x custom<Name>($axis) `at` $offset `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
+  }];
 }
 def Tsr_GatherOp : Tsr_AxisOp<"gather"> {
   let summary = "reads at positions: `result[…] = x[axes[k] = indices[k][…]]`";
@@ -271,7 +300,9 @@ def Tsr_GatherOp : Tsr_AxisOp<"gather"> {
     An index out of range reads the nearest element; a read with `else` is a gather under a select.
   }];
   let arguments = (ins Tsr_Tensor:$x, Variadic<Tsr_IntTensor>:$indices, StrArrayAttr:$axes);
-  let assemblyFormat = "$x `[` $axes `=` $indices `]` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $x `[` custom<Names>($axes) `=` $indices `]` `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
+  }];
 }
 def Tsr_ScatterAddOp : Tsr_AxisOp<"scatter_add", [AttrSizedOperandSegments]> {
   let summary = "adjoint of gather: adds each update at its position; what is out of range is dropped";
@@ -280,7 +311,10 @@ def Tsr_ScatterAddOp : Tsr_AxisOp<"scatter_add", [AttrSizedOperandSegments]> {
     `init`, of the result's type, is what they are added to: made by `fuse`; zero without it.
   }];
   let arguments = (ins Tsr_NumberTensor:$updates, Variadic<Tsr_IntTensor>:$indices, Optional<Tsr_Tensor>:$init, StrArrayAttr:$axes);
-  let assemblyFormat = "$updates `[` $axes `=` $indices `]` (`init` $init^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $updates `[` custom<Names>($axes) `=` $indices `]` (`init` $init^)? `` custom<Notes>(attr-dict) `:`
+    functional-type(operands, results)
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,7 +330,7 @@ def Tsr_SoftmaxOp : Tsr_CompositeOp<"softmax", [AllTypesMatch<["x", "result"]>]>
   let summary = "exp(x - max) / sum(exp(x - max)) over an axis; 0 in a row that is -inf throughout";
   let arguments = (ins Tsr_FloatTensor:$x, StrAttr:$axis);
   let results = (outs Tsr_FloatTensor:$result);
-  let assemblyFormat = "$x `over` $axis attr-dict `:` type($x)";
+  let assemblyFormat = "$x `over` custom<Name>($axis) `` custom<Notes>(attr-dict) `:` type($x)";
 }
 
 def Tsr_LayerNormOp : Tsr_CompositeOp<"layer_norm", [AllTypesMatch<["x", "result"]>]> {
@@ -304,7 +338,9 @@ def Tsr_LayerNormOp : Tsr_CompositeOp<"layer_norm", [AllTypesMatch<["x", "result
   let description = "The variance is the mean of squared distances (biased). `rstd` is kept for the backward pass.";
   let arguments = (ins Tsr_FloatTensor:$x, StrArrayAttr:$over, F64Attr:$epsilon);
   let results = (outs Tsr_FloatTensor:$result, Tsr_FloatTensor:$rstd);
-  let assemblyFormat = "$x `over` $over `epsilon` $epsilon attr-dict `:` type($x) `,` type($rstd)";
+  let assemblyFormat = [{
+    $x `over` custom<Names>($over) `epsilon` $epsilon `` custom<Notes>(attr-dict) `:` type($x) `,` type($rstd)
+  }];
 }
 
 def Tsr_CrossEntropyOp : Tsr_CompositeOp<"cross_entropy"> {
@@ -312,7 +348,9 @@ def Tsr_CrossEntropyOp : Tsr_CompositeOp<"cross_entropy"> {
   let description = "In nats. `lse`, the log-sum-exp, is kept for the backward pass.";
   let arguments = (ins Tsr_FloatTensor:$logits, Tsr_IntTensor:$label, StrAttr:$axis);
   let results = (outs Tsr_FloatTensor:$loss, Tsr_FloatTensor:$lse);
-  let assemblyFormat = "$logits `,` $label `over` $axis attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $logits `,` $label `over` custom<Name>($axis) `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
+  }];
 }
 
 def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlock]> {
@@ -330,7 +368,10 @@ def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlo
   let arguments = (ins Tsr_FloatTensor:$q, Tsr_FloatTensor:$k, Tsr_FloatTensor:$v, Variadic<Tsr_Tensor>:$captures, StrArrayAttr:$hidden, StrAttr:$key);
   let results = (outs Tsr_FloatTensor:$result, Tsr_FloatTensor:$lse);
   let regions = (region SizedRegion<1>:$score, AnyRegion:$weight);
-  let assemblyFormat = "$q `,` $k `,` $v (`captures` $captures^)? `hidden` $hidden `key` $key attr-dict `:` functional-type(operands, results) $score (`weight` $weight^)?";
+  let assemblyFormat = [{
+    $q `,` $k `,` $v (`captures` $captures^)? `hidden` custom<Names>($hidden) `key` custom<Name>($key) ``
+    custom<Notes>(attr-dict) `:` functional-type(operands, results) $score (`weight` $weight^)?
+  }];
   let extraClassDeclaration = [{
     /// What one of the regions makes of `x` and the captures, written out at the builder's insertion point; its ops are appended
     /// to `ops`. An absent region leaves `x` as it is.
@@ -354,7 +395,9 @@ def Tsr_StateOp : Tsr_Op<"state"> {
   let builders = [OpBuilder<(ins "::llvm::StringRef":$path, "::llvm::StringRef":$kind, "NamedTensorType":$type, "PlaceAttr":$place), [{
     build($_builder, $_state, $_builder.getStringAttr(path), $_builder.getStringAttr(kind), ::mlir::TypeAttr::get(type), place, ::mlir::ArrayAttr());
   }]>];
-  let assemblyFormat = "$path $kind $type (`order` $order^)? (`at` $place^)? attr-dict";
+  let assemblyFormat = [{
+    $path $kind $type (`order` custom<Names>($order)^)? (`at` $place^)? `` custom<Notes>(attr-dict)
+  }];
   let extraClassDeclaration = [{
     NamedTensorType getTensorType() { return ::llvm::cast<NamedTensorType>(getType()); }
     bool isParameter() { return getKind() == "weight" || getKind() == "bias" || getKind() == "gain"; }
@@ -407,7 +450,11 @@ def Tsr_KernelOp : Tsr_PureOp<"kernel", [IsolatedFromAbove, SingleBlock]> {
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
-  let extraClassDeclaration = "::mlir::Block &getBlock() { return getBody().front(); }";
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    /// Region arguments print as %a, %b, …
+    void getAsmBlockArgumentNames(::mlir::Region &region, ::mlir::OpAsmSetValueNameFn setName) { nameArguments(region, setName); }
+  }];
 }
 
 def Tsr_TiledOp : Tsr_PureOp<"tiled", [IsolatedFromAbove, SingleBlock]> {
@@ -429,6 +476,8 @@ def Tsr_TiledOp : Tsr_PureOp<"tiled", [IsolatedFromAbove, SingleBlock]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
+    /// Region arguments print as %a, %b, …
+    void getAsmBlockArgumentNames(::mlir::Region &region, ::mlir::OpAsmSetValueNameFn setName) { nameArguments(region, setName); }
     /// Elements of a matrix that count, of `rows` times `columns`.
     int64_t countedElements(int64_t rows, int64_t columns);
   }];
@@ -443,7 +492,7 @@ def Tsr_GradientOp : Tsr_Op<"gradient", [Pure]> {
   let description = "Made by `parse`, replaced by `differentiate`. One result for each value of `wrt`, of its type.";
   let arguments = (ins Tsr_Scalar:$loss, Variadic<Tsr_FloatTensor>:$wrt);
   let results = (outs Variadic<Tsr_FloatTensor>:$gradients);
-  let assemblyFormat = "$loss `wrt` `(` $wrt `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$loss `wrt` `(` $wrt `)` `` custom<Notes>(attr-dict) `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
@@ -451,7 +500,7 @@ def Tsr_SeedOp : Tsr_PureOp<"seed"> {
   let summary = "the gradient of the loss with respect to itself: 1";
   let description = "Left by `differentiate` so that loss scaling (`precision`) finds it.";
   let results = (outs Tsr_Scalar:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "`` custom<Notes>(attr-dict) `:` type($result)";
 }
 
 def Tsr_ClipOp : Tsr_Op<"clip", [Pure, AttrSizedOperandSegments]> {
@@ -463,7 +512,10 @@ def Tsr_ClipOp : Tsr_Op<"clip", [Pure, AttrSizedOperandSegments]> {
   }];
   let arguments = (ins Variadic<Tsr_FloatTensor>:$gradients, Optional<Tsr_Scalar>:$limit, Optional<Tsr_Scalar>:$unscale);
   let results = (outs Variadic<Tsr_FloatTensor>:$clipped, Tsr_Scalar:$norm);
-  let assemblyFormat = "`(` $gradients `)` (`limit` $limit^)? (`unscale` $unscale^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    `(` $gradients `)` (`limit` $limit^)? (`unscale` $unscale^)? `` custom<Notes>(attr-dict) `:`
+    functional-type(operands, results)
+  }];
 }
 
 def Tsr_UpdateOp : Tsr_Op<"update", [Pure]> {
@@ -478,7 +530,8 @@ def Tsr_UpdateOp : Tsr_Op<"update", [Pure]> {
   let results = (outs Tsr_FloatTensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = [{
-    $rule $state (`nesterov` $nesterov^)? $parameter `gradient` $gradient `step` $step `norm` $norm `hypers` $names `(` $hypers `)` attr-dict `:` functional-type(operands, results)
+    $rule $state (`nesterov` $nesterov^)? $parameter `gradient` $gradient `step` $step `norm` $norm `hypers`
+    custom<Names>($names) `(` $hypers `)` `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
   }];
 }
 

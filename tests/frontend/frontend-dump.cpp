@@ -25,6 +25,6 @@ int main(int argc, char **argv) {
   tessera::DiagnosticEngine diagnostics;
   auto module = tessera::compileModel(context, path, options, diagnostics);
   json ? diagnostics.printJson(llvm::outs()) : diagnostics.printText(llvm::outs());
-  if (module) module->print(llvm::outs());
+  if (module) module->print(llvm::outs(), mlir::OpPrintingFlags().useLocalScope());
   return module ? 0 : 1;
 }

@@ -18,7 +18,7 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
     %neg = tsr.neg %x : !tsr.tensor<[batch: 3], f32>
     // CHECK: tsr.exp %[[NEG]] : <[batch: 3], f32>
     %exp = tsr.exp %neg : !tsr.tensor<[batch: 3], f32>
-    // CHECK: tsr.add %arg0, %arg1 : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    // CHECK: tsr.add %arg0, %arg1 : <[batch: 3], f32>, <[in: 4], f32> -> <[batch: 3, in: 4], f32>
     %add = tsr.add %x, %y : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
     // CHECK: tsr.floordiv %arg2, %arg2
     %div = tsr.floordiv %n, %n : (!tsr.tensor<[batch: 3], i32>, !tsr.tensor<[batch: 3], i32>) -> !tsr.tensor<[batch: 3], i32>
@@ -35,15 +35,15 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
 
   // CHECK-LABEL: func.func @sources
   func.func @sources(%seed: !tsr.tensor<[], i64>, %step: !tsr.tensor<[], i32>, %salt: !tsr.tensor<[], i32>) {
-    // CHECK: tsr.constant 5.000000e-01 : f32 -> <[batch: 3], f32>
+    // CHECK: tsr.constant 0.5 -> <[batch: 3], f32>
     %half = tsr.constant 0.5 : f32 -> !tsr.tensor<[batch: 3], f32>
-    // CHECK: tsr.constant true -> <[], i1>
+    // CHECK: tsr.constant true{{$}}
     %true = tsr.constant true -> !tsr.tensor<[], i1>
     // CHECK: tsr.index : <[seq: 5], i32>
     %index = tsr.index : !tsr.tensor<[seq: 5], i32>
     // CHECK: tsr.random uniform site 3 seed %arg0 step %arg1 : (!tsr.tensor<[], i64>, !tsr.tensor<[], i32>) -> !tsr.tensor<[batch: 3], f32>
     %uniform = tsr.random uniform site 3 seed %seed step %step : (!tsr.tensor<[], i64>, !tsr.tensor<[], i32>) -> !tsr.tensor<[batch: 3], f32>
-    // CHECK: tsr.random normal site 4 seed %arg0 step %arg1 salts %arg2 {canonical = ["batch", "in"]}
+    // CHECK: tsr.random normal site 4 seed %arg0 step %arg1 salts %arg2 canonical [batch, in]
     %normal = tsr.random normal site 4 seed %seed step %step salts %salt {canonical = ["batch", "in"]} : (!tsr.tensor<[], i64>, !tsr.tensor<[], i32>, !tsr.tensor<[], i32>) -> !tsr.tensor<[in: 4, batch: 3], f32>
     // CHECK: tsr.seed : <[], f32>
     %one = tsr.seed : !tsr.tensor<[], f32>
@@ -53,15 +53,15 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
   // CHECK-LABEL: func.func @contractions
   func.func @contractions(%x: !tsr.tensor<[batch: 3, in: 4], f32>, %w: !tsr.tensor<[in: 4, out: 2], f32>, %b: !tsr.tensor<[out: 2], f32>) {
     // The user's name gives the SSA name.
-    // CHECK: %q = tsr.contract %arg0, %arg1 over ["in"] {tsr.name = "h.attn.q"} :
+    // CHECK: %q = tsr.contract %arg0, %arg1 over [in] as "h.attn.q" :
     %0 = tsr.contract %x, %w over ["in"] {tsr.name = "h.attn.q"} : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
-    // CHECK: tsr.contract %arg0, %arg1 over ["in"] init %q bias %arg2 :
+    // CHECK: tsr.contract %arg0, %arg1 over [in] init %q bias %arg2 :
     %1 = tsr.contract %x, %w over ["in"] init %0 bias %b : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>, !tsr.tensor<[out: 2], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
-    // CHECK: %{{.*}}:2 = tsr.contract %arg0, %arg1 over ["in"] bias %arg2 epilogue gelu :
+    // CHECK: %{{.*}}:2 = tsr.contract %arg0, %arg1 over [in] bias %arg2 epilogue gelu :
     %e0, %e1 = tsr.contract %x, %w over ["in"] bias %b epilogue gelu : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[out: 2], f32>) -> (!tsr.tensor<[batch: 3, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>)
-    // CHECK: %{{.*}}:2 = tsr.contract %arg0, %arg1 over ["in"] epilogue gelu_grad aux %q :
+    // CHECK: %{{.*}}:2 = tsr.contract %arg0, %arg1 over [in] epilogue gelu_grad aux %q :
     %e2, %e3 = tsr.contract %x, %w over ["in"] epilogue gelu_grad aux %0 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>) -> (!tsr.tensor<[batch: 3, out: 2], f32>, !tsr.tensor<[out: 2], f32>)
-    // CHECK: tsr.reduce max %q over ["batch", "out"] : <[batch: 3, out: 2], f32> -> <[], f32>
+    // CHECK: tsr.reduce max %q over [batch, out] : <[batch: 3, out: 2], f32>{{$}}
     %2 = tsr.reduce max %0 over ["batch", "out"] : !tsr.tensor<[batch: 3, out: 2], f32> -> !tsr.tensor<[], f32>
     // CHECK: tsr.broadcast %arg2 : <[out: 2], f32> -> <[batch: 3, out: 2], f32>
     %3 = tsr.broadcast %b : !tsr.tensor<[out: 2], f32> -> !tsr.tensor<[batch: 3, out: 2], f32>
@@ -70,19 +70,19 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
 
   // CHECK-LABEL: func.func @axes
   func.func @axes(%x: !tsr.tensor<[batch: 3, in: 4], f32>, %at: !tsr.tensor<[seq: 5], i32>) {
-    // CHECK: tsr.rename %arg0 ["batch", "in"] to ["in", "batch"] : <[batch: 3, in: 4], f32> -> <[batch: 4, in: 3], f32>
+    // CHECK: tsr.rename %arg0 [batch, in] to [in, batch] : <[batch: 3, in: 4], f32> -> <[batch: 4, in: 3], f32>
     %rename = tsr.rename %x ["batch", "in"] to ["in", "batch"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 4, in: 3], f32>
-    // CHECK: tsr.split %arg0 "in" into ["head", "out"] : <[batch: 3, in: 4], f32> -> <[batch: 3, head: 2, out: 2], f32>
+    // CHECK: tsr.split %arg0 in into [head, out] : <[batch: 3, in: 4], f32> -> <[batch: 3, head: 2, out: 2], f32>
     %split = tsr.split %x "in" into ["head", "out"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, head: 2, out: 2], f32>
-    // CHECK: tsr.merge %arg0 ["in", "batch"] into "out" : <[batch: 3, in: 4], f32> -> <[out: 12], f32>
+    // CHECK: tsr.merge %arg0 [in, batch] into out : <[batch: 3, in: 4], f32> -> <[out: 12], f32>
     %merge = tsr.merge %x ["in", "batch"] into "out" : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[out: 12], f32>
     // CHECK: tsr.reorder %arg0 : <[batch: 3, in: 4], f32> -> <[in: 4, batch: 3], f32>
     %reorder = tsr.reorder %x : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[in: 4, batch: 3], f32>
-    // CHECK: tsr.slice %arg0 "in" from 1 : <[batch: 3, in: 4], f32> -> <[batch: 3, in: 2], f32>
+    // CHECK: tsr.slice %arg0 in from 1 : <[batch: 3, in: 4], f32> -> <[batch: 3, in: 2], f32>
     %slice = tsr.slice %x "in" from 1 : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, in: 2], f32>
-    // CHECK: tsr.pad %arg0 "in" at 2 : <[batch: 3, in: 4], f32> -> <[batch: 3, in: 9], f32>
+    // CHECK: tsr.pad %arg0 in at 2 : <[batch: 3, in: 4], f32> -> <[batch: 3, in: 9], f32>
     %pad = tsr.pad %x "in" at 2 : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, in: 9], f32>
-    // CHECK: tsr.gather %arg0{{\[}}["batch"] = %arg1] :
+    // CHECK: tsr.gather %arg0{{\[}}[batch] = %arg1] :
     // CHECK-SAME: -> !tsr.tensor<[seq: 5, in: 4], f32>
     %gather = tsr.gather %x[["batch"] = %at] : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[seq: 5], i32>) -> !tsr.tensor<[seq: 5, in: 4], f32>
     // CHECK: tsr.scatter_add
@@ -96,13 +96,13 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
   // CHECK-LABEL: func.func @composites
   func.func @composites(%x: !tsr.tensor<[batch: 3, vocab: 7], f32>, %label: !tsr.tensor<[batch: 3], i32>, %q: !tsr.tensor<[seq: 5, in: 4], f32>,
                         %k: !tsr.tensor<[key: 5, in: 4], f32>, %v: !tsr.tensor<[key: 5, in: 4], f32>, %bias: !tsr.tensor<[key: 5], f32>) {
-    // CHECK: tsr.softmax %arg0 over "vocab" : <[batch: 3, vocab: 7], f32>
+    // CHECK: tsr.softmax %arg0 over vocab : <[batch: 3, vocab: 7], f32>
     %softmax = tsr.softmax %x over "vocab" : !tsr.tensor<[batch: 3, vocab: 7], f32>
-    // CHECK: tsr.layer_norm %arg0 over ["vocab"] epsilon 1.000000e-05 : <[batch: 3, vocab: 7], f32>, <[batch: 3], f32>
+    // CHECK: tsr.layer_norm %arg0 over [vocab] epsilon 1.000000e-05 : <[batch: 3, vocab: 7], f32>, <[batch: 3], f32>
     %norm, %rstd = tsr.layer_norm %x over ["vocab"] epsilon 1.0e-5 : !tsr.tensor<[batch: 3, vocab: 7], f32>, !tsr.tensor<[batch: 3], f32>
-    // CHECK: tsr.cross_entropy %arg0, %arg1 over "vocab" :
+    // CHECK: tsr.cross_entropy %arg0, %arg1 over vocab :
     %loss, %lse = tsr.cross_entropy %x, %label over "vocab" : (!tsr.tensor<[batch: 3, vocab: 7], f32>, !tsr.tensor<[batch: 3], i32>) -> (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>)
-    // CHECK: tsr.attention %arg2, %arg3, %arg4 captures %arg5 hidden ["in"] key "key" :
+    // CHECK: tsr.attention %arg2, %arg3, %arg4 captures %arg5 hidden [in] key key :
     // CHECK: ^bb0(%{{.*}}: !tsr.tensor<[seq: 5, key: 5], f32>, %{{.*}}: !tsr.tensor<[key: 5], f32>):
     // CHECK: tsr.yield %{{.*}} : !tsr.tensor<[seq: 5, key: 5], f32>
     %out, %row = tsr.attention %q, %k, %v captures %bias hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>) {
@@ -138,7 +138,7 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
     %z = tsr.repeat [layer: 2] reverse index %i carry (%c = %x : !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32> attributes {tsr.name = "h"} {
       tsr.yield %c : !tsr.tensor<[batch: 3], f32>
     }
-    // CHECK: tsr.kernel "neg" (%{{.*}} = %arg0 : !tsr.tensor<[batch: 3], f32>) parallel ["batch"] serial [] vector "batch" -> (!tsr.tensor<[batch: 3], f32>) {
+    // CHECK: tsr.kernel "neg" (%{{.*}} = %arg0 : !tsr.tensor<[batch: 3], f32>) parallel [batch] vector batch {
     %n = tsr.kernel "neg" (%a = %x : !tsr.tensor<[batch: 3], f32>) parallel ["batch"] serial [] vector "batch" -> (!tsr.tensor<[batch: 3], f32>) {
       %b = tsr.neg %a : !tsr.tensor<[batch: 3], f32>
       tsr.yield %b : !tsr.tensor<[batch: 3], f32>
@@ -152,7 +152,7 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
     %g = tsr.gradient %loss wrt (%w) : (!tsr.tensor<[], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[in: 4, out: 2], f32>
     // CHECK: tsr.clip(%[[G]]) limit %arg0 :
     %clipped, %norm = tsr.clip (%g) limit %loss : (!tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[], f32>) -> (!tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[], f32>)
-    // CHECK: tsr.update "sgd" @w %arg1 gradient %{{.*}} step %arg2 norm %{{.*}} hypers ["rate"](%arg0) :
+    // CHECK: tsr.update "sgd" @w %arg1 gradient %{{.*}} step %arg2 norm %{{.*}} hypers [rate](%arg0) :
     %new = tsr.update "sgd" @w %w gradient %clipped step %step norm %norm hypers ["rate"] (%loss) : (!tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4, out: 2], f32>
     return
   }

@@ -6,20 +6,20 @@
 module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize"} {
   func.func @step(%x: !tsr.tensor<[batch: 4, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>)
       -> (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) {
-    // CHECK: %[[ZERO:.*]] = tsr.constant 0.000000e+00 : f32 -> <[vocab: 5, embed: 3], f32>
-    // CHECK: %[[ROWS:.*]] = tsr.split %arg0 "batch" into ["batch_chunk", "batch"] {{.*}} -> <[batch_chunk: 2, batch: 2, embed: 3], f32>
+    // CHECK: %[[ZERO:.*]] = tsr.constant 0.0 -> <[vocab: 5, embed: 3], f32>
+    // CHECK: %[[ROWS:.*]] = tsr.split %arg0 batch into [batch_chunk, batch] {{.*}} -> <[batch_chunk: 2, batch: 2, embed: 3], f32>
     // CHECK: %[[OUT:.*]]:2 = tsr.repeat [batch_chunk: 2] index {{.*}} carry (%[[SUM:.*]] = %[[ZERO]] {{.*}} slice (%[[PART:.*]] = %[[ROWS]] {{.*}} keep (%[[W:.*]] = %arg1
-    // CHECK: %[[L:.*]] = tsr.contract %[[PART]], %[[W]] over ["embed"] {{.*}} -> !tsr.tensor<[batch: 2, vocab: 5], f32>
+    // CHECK: %[[L:.*]] = tsr.contract %[[PART]], %[[W]] over [embed] {{.*}} -> !tsr.tensor<[batch: 2, vocab: 5], f32>
     %l = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
     // CHECK: %[[E:.*]] = tsr.exp %[[L]]
     %e = tsr.exp %l : !tsr.tensor<[batch: 4, vocab: 5], f32>
-    // CHECK: %[[DX:.*]] = tsr.contract %[[E]], %[[W]] over ["vocab"] {{.*}} -> !tsr.tensor<[batch: 2, embed: 3], f32>
+    // CHECK: %[[DX:.*]] = tsr.contract %[[E]], %[[W]] over [vocab] {{.*}} -> !tsr.tensor<[batch: 2, embed: 3], f32>
     %dx = tsr.contract %e, %w over ["vocab"] : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, embed: 3], f32>
-    // CHECK: %[[DW:.*]] = tsr.contract %[[E]], %[[PART]] over ["batch"] {{.*}} -> !tsr.tensor<[vocab: 5, embed: 3], f32>
+    // CHECK: %[[DW:.*]] = tsr.contract %[[E]], %[[PART]] over [batch] {{.*}} -> !tsr.tensor<[vocab: 5, embed: 3], f32>
     // CHECK: %[[NEXT:.*]] = tsr.add %[[SUM]], %[[DW]]
     %dw = tsr.contract %e, %x over ["batch"] : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[batch: 4, embed: 3], f32>) -> !tsr.tensor<[vocab: 5, embed: 3], f32>
     // CHECK: tsr.yield %[[NEXT]], %[[DX]]
-    // CHECK: %[[WHOLE:.*]] = tsr.merge %[[OUT]]#1 ["batch_chunk", "batch"] into "batch" {{.*}} -> <[batch: 4, embed: 3], f32>
+    // CHECK: %[[WHOLE:.*]] = tsr.merge %[[OUT]]#1 [batch_chunk, batch] into batch {{.*}} -> <[batch: 4, embed: 3], f32>
     // CHECK: return %[[WHOLE]], %[[OUT]]#0
     return %dx, %dw : !tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>
   }
@@ -95,7 +95,7 @@ module attributes {tsr.axes = ["micro", "batch", "vocab", "embed"], tsr.phase = 
     // CHECK: tsr.repeat [micro: 2] index {{.*}} carry (%[[SUM:[^ ]*]] = {{.*}} slice (%[[X:[^ ]*]] = %arg0
     %sum, %all = tsr.repeat [micro: 2] index %i carry (%s = %zero : !tsr.tensor<[vocab: 5, embed: 3], f32>) slice (%m = %x : !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>) keep (%v = %w : !tsr.tensor<[vocab: 5, embed: 3], f32>) -> (!tsr.tensor<[vocab: 5, embed: 3], f32>, !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>) {
       // CHECK-NOT: tsr.constant
-      // CHECK: %[[ROWS:.*]] = tsr.split %[[X]] "batch"
+      // CHECK: %[[ROWS:.*]] = tsr.split %[[X]] batch
       // CHECK: %[[OUT:.*]]:2 = tsr.repeat [batch_chunk: 2] index {{.*}} carry (%[[PART:[^ ]*]] = %[[SUM]] {{.*}} slice ({{.*}} = %[[ROWS]]
       // CHECK: tsr.contract {{.*}} -> !tsr.tensor<[batch: 2, vocab: 5], f32>
       %l = tsr.contract %m, %v over ["embed"] : (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
@@ -104,7 +104,7 @@ module attributes {tsr.axes = ["micro", "batch", "vocab", "embed"], tsr.phase = 
       %dw = tsr.contract %e, %m over ["batch"] : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[batch: 4, embed: 3], f32>) -> !tsr.tensor<[vocab: 5, embed: 3], f32>
       // CHECK: tsr.add %[[PART]],
       // CHECK-NOT: tsr.repeat
-      // CHECK: %[[WHOLE:.*]] = tsr.merge %[[OUT]]#1 ["batch_chunk", "batch"] into "batch" {{.*}} -> <[batch: 4, embed: 3], f32>
+      // CHECK: %[[WHOLE:.*]] = tsr.merge %[[OUT]]#1 [batch_chunk, batch] into batch {{.*}} -> <[batch: 4, embed: 3], f32>
       // CHECK-NOT: tsr.add
       // CHECK: tsr.yield %[[OUT]]#0, %[[WHOLE]]
       %n = tsr.add %s, %dw : (!tsr.tensor<[vocab: 5, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[vocab: 5, embed: 3], f32>

@@ -5,10 +5,10 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "simp
   // CHECK-LABEL: @linear
   func.func @linear(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %w: !tsr.tensor<[in: 4, out: 2], f32>, %b: !tsr.tensor<[out: 2], f32>) -> (!tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[out: 2], f32>) {
     // CHECK: %[[ONE:.*]] = tsr.seed
-    // CHECK: %[[D:.*]] = tsr.mul %{{.*}} -> !tsr.tensor<[batch: 8, out: 2], f32>
+    // CHECK: %[[D:.*]] = tsr.mul %{{.*}} <[batch: 8, out: 2], f32>{{$}}
     // CHECK: %[[SUM:.*]] = tsr.add %[[D]], %[[D]]
-    // CHECK: %[[DB:.*]] = tsr.reduce sum %[[SUM]] over ["batch"]
-    // CHECK: %[[DW:.*]] = tsr.contract %[[SUM]], %arg0 over ["batch"] {tsr.name = "y.grad"}
+    // CHECK: %[[DB:.*]] = tsr.reduce sum %[[SUM]] over [batch]
+    // CHECK: %[[DW:.*]] = tsr.contract %[[SUM]], %arg0 over [batch] as "y.grad"
     // CHECK: return %[[DW]], %[[DB]]
     %y = tsr.contract %x, %w over ["in"] {tsr.name = "y"} : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[batch: 8, out: 2], f32>
     %z = tsr.add %y, %b : (!tsr.tensor<[batch: 8, out: 2], f32>, !tsr.tensor<[out: 2], f32>) -> !tsr.tensor<[batch: 8, out: 2], f32>
@@ -36,7 +36,7 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "simp
     // CHECK: %[[AT:.*]] = tsr.min
     // CHECK: %[[POS:.*]] = tsr.index
     // CHECK: tsr.compare eq %[[POS]], %[[AT]]
-    // CHECK: tsr.scatter_add {{.*}}["in"] = %[[AT]]
+    // CHECK: tsr.scatter_add {{.*}}[in] = %[[AT]]
     %g = tsr.gather %t[["in"] = %i] : (!tsr.tensor<[in: 9, out: 2], f32>, !tsr.tensor<[batch: 3], i32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
     %p = tsr.gather %x[["in"] = %i] : (!tsr.tensor<[batch: 3, in: 9], f32>, !tsr.tensor<[batch: 3], i32>) -> !tsr.tensor<[batch: 3], f32>
     %m = tsr.mul %g, %p : (!tsr.tensor<[batch: 3, out: 2], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
@@ -57,7 +57,7 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "simp
     // CHECK-SAME: -> (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[out: 4], f32>, !tsr.tensor<[layer: 3, in: 4, out: 4], f32>)
     // CHECK: tsr.random uniform site 7 {{.*}} salts %[[I]]
     // CHECK: tsr.tanh
-    // CHECK: tsr.contract {{.*}} over ["batch"]
+    // CHECK: tsr.contract {{.*}} over [batch]
     %y = tsr.repeat [layer: 3] index %i carry (%c = %x : !tsr.tensor<[batch: 8, in: 4], f32>) slice (%v = %w : !tsr.tensor<[layer: 3, in: 4, out: 4], f32>) keep (%k = %b : !tsr.tensor<[out: 4], f32>, %s = %seed : !tsr.tensor<[], i64>, %t = %step : !tsr.tensor<[], i32>) -> !tsr.tensor<[batch: 8, in: 4], f32> {
       %half = tsr.constant 0.5 : f32 -> !tsr.tensor<[], f32>
       %zero = tsr.constant 0.0 : f32 -> !tsr.tensor<[], f32>

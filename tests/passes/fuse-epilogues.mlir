@@ -13,7 +13,7 @@
 module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", tsr.target = "cuda"} {
   // CHECK-LABEL: func.func @with_sum
   // CHECK: %[[BIAS:.*]] = tsr.kernel {{.*}} (%{{.*}} = %arg2
-  // CHECK: %[[GELU:.*]], %[[SUM:.*]] = tsr.contract %arg0, %arg1 over ["embed"] bias %[[BIAS]] epilogue gelu {tsr.name = "mlp"}
+  // CHECK: %[[GELU:.*]], %[[SUM:.*]] = tsr.contract %arg0, %arg1 over [embed] bias %[[BIAS]] epilogue gelu as "mlp"
   // CHECK-NOT: tsr.kernel
   // CHECK: %[[Y:.*]] = tsr.contract %[[GELU]], %arg3
   // CHECK: return %[[Y]], %[[SUM]]
@@ -38,7 +38,7 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
 
   // Written in another way, and with nobody who reads the sum.
   // CHECK-LABEL: func.func @alone
-  // CHECK: %[[GELU:.*]] = tsr.contract %arg0, %arg1 over ["embed"] epilogue gelu : ({{.*}}) -> !tsr.tensor<[batch: 64, ff: 64], bf16>
+  // CHECK: %[[GELU:.*]] = tsr.contract %arg0, %arg1 over [embed] epilogue gelu : ({{.*}}) -> !tsr.tensor<[batch: 64, ff: 64], bf16>
   // CHECK-NOT: tsr.kernel
   // CHECK: return
   func.func @alone(%x: !x, %w: !w, %v: !v) -> !y {
@@ -64,8 +64,8 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
 
   // The gradient: what is multiplied with the derivative at %s; sums over rows in a low type are rounded, so those are kernels.
   // CHECK-LABEL: func.func @gradient
-  // CHECK: %[[D:.*]] = tsr.contract %arg0, %arg1 over ["embed"] epilogue gelu_grad aux %arg2 {tsr.name = "mlp.grad"} : ({{.*}}) -> !tsr.tensor<[batch: 64, ff: 64], bf16>
-  // CHECK: tsr.kernel {{.*}} (%{{.*}} = %[[D]] {{.*}} parallel ["ff"] serial ["batch"]
+  // CHECK: %[[D:.*]] = tsr.contract %arg0, %arg1 over [embed] epilogue gelu_grad aux %arg2 as "mlp.grad" : ({{.*}}) -> !tsr.tensor<[batch: 64, ff: 64], bf16>
+  // CHECK: tsr.kernel {{.*}} (%{{.*}} = %[[D]] {{.*}} parallel [ff] serial [batch]
   // CHECK: tsr.contract %[[D]], %arg3
   // CHECK-NOT: tsr.kernel
   // CHECK: return
@@ -117,10 +117,10 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
   // In f32 the contraction gives the bias' gradient too. The forward pass stands in the same block: its sum is what the gradient is
   // taken at, and the parts of GELU that both read are gone.
   // CHECK-LABEL: func.func @step
-  // CHECK: %[[MLP:.*]]:2 = tsr.contract %arg0, %arg1 over ["embed"] bias %arg2 epilogue gelu :
-  // CHECK: tsr.contract %[[MLP]]#0, %arg3 over ["ff"]
-  // CHECK: %[[D:.*]]:2 = tsr.contract %arg4, %arg3 over ["embed"] epilogue gelu_grad aux %[[MLP]]#1 : ({{.*}}) -> (!tsr.tensor<[batch: 64, ff: 64], f32>, !tsr.tensor<[ff: 64], f32>)
-  // CHECK: tsr.contract %[[D]]#0, %arg0 over ["batch"]
+  // CHECK: %[[MLP:.*]]:2 = tsr.contract %arg0, %arg1 over [embed] bias %arg2 epilogue gelu :
+  // CHECK: tsr.contract %[[MLP]]#0, %arg3 over [ff]
+  // CHECK: %[[D:.*]]:2 = tsr.contract %arg4, %arg3 over [embed] epilogue gelu_grad aux %[[MLP]]#1 : ({{.*}}) -> (!tsr.tensor<[batch: 64, ff: 64], f32>, !tsr.tensor<[ff: 64], f32>)
+  // CHECK: tsr.contract %[[D]]#0, %arg0 over [batch]
   // CHECK-NOT: tsr.kernel
   // CHECK: return %{{.*}}, %[[D]]#1
   func.func @step(%x: !x, %w: !w, %b: !b, %v: !v, %dy: !y) -> (!y, !b, !w) {
@@ -368,7 +368,7 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
   // The library sums over rows, not along them.
   // CHECK-LABEL: func.func @rows
   // CHECK: %[[D:.*]] = tsr.contract {{.*}} epilogue gelu_grad aux %arg2
-  // CHECK: tsr.reduce sum {{.*}} over ["ff"]
+  // CHECK: tsr.reduce sum {{.*}} over [ff]
   func.func @rows(%x: !x, %w: !w, %s: !f) -> (!f, !b) {
     %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
     %cubic = tsr.constant 4.471500e-02 : f32 -> <[], f32>
@@ -523,7 +523,7 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
   // Parts of GELU that lie in memory in the low type are not rounded; nor does the contraction round a sum over rows.
   // CHECK-LABEL: func.func @stored
   // CHECK: %[[D:.*]] = tsr.contract {{.*}} epilogue gelu_grad aux %arg2 : ({{.*}}) -> !tsr.tensor<[batch: 64, ff: 64], bf16>
-  // CHECK: tsr.reduce sum {{.*}} over ["batch"]
+  // CHECK: tsr.reduce sum {{.*}} over [batch]
   func.func @stored(%x: !x, %w: !w, %at: !h) -> (!h, !b) {
     %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
     %cubic = tsr.constant 4.471500e-02 : f32 -> <[], f32>

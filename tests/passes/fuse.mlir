@@ -4,7 +4,7 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
   // A softmax is one kernel: row values and element values over one loop nest.
   // CHECK-LABEL: func.func @softmax
   func.func @softmax(%x: !tsr.tensor<[batch: 8, key: 16], f32>) -> !tsr.tensor<[batch: 8, key: 16], f32> {
-    // CHECK: tsr.kernel {{.*}} parallel ["batch"] serial ["key"] vector "key"
+    // CHECK: tsr.kernel {{.*}} parallel [batch] serial [key] vector key
     // CHECK-COUNT-2: tsr.reduce
     // CHECK: tsr.yield
     // CHECK-NOT: tsr.kernel
@@ -20,8 +20,8 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
   // A reduction of outer axes does not join elementwise work that others use; two over the same tensor are one kernel.
   // CHECK-LABEL: func.func @columns
   func.func @columns(%x: !tsr.tensor<[batch: 8, embed: 16], f32>) -> (!tsr.tensor<[batch: 8, embed: 16], f32>, !tsr.tensor<[embed: 16], f32>, !tsr.tensor<[embed: 16], f32>) {
-    // CHECK: %[[E:.*]] = tsr.kernel "exp" {{.*}} parallel ["batch", "embed"] serial []
-    // CHECK: %[[C:.*]]:2 = tsr.kernel {{.*}} (%{{.*}} = %[[E]]{{.*}} parallel ["embed"] serial ["batch"] vector "embed"
+    // CHECK: %[[E:.*]] = tsr.kernel "exp" {{.*}} parallel [batch, embed] vector
+    // CHECK: %[[C:.*]]:2 = tsr.kernel {{.*}} (%{{.*}} = %[[E]]{{.*}} parallel [embed] serial [batch] vector embed
     // CHECK-COUNT-2: tsr.reduce
     %e = tsr.exp %x : !tsr.tensor<[batch: 8, embed: 16], f32>
     %a = tsr.reduce sum %e over ["batch"] : !tsr.tensor<[batch: 8, embed: 16], f32> -> !tsr.tensor<[embed: 16], f32>
@@ -34,7 +34,7 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
   // A scatter's kernel holds no reduction, though both walk the same axes of the same tensor.
   // CHECK-LABEL: func.func @scatter
   func.func @scatter(%x: !tsr.tensor<[batch: 8, embed: 16], f32>, %i: !tsr.tensor<[batch: 8], i32>) -> (!tsr.tensor<[embed: 16], f32>, !tsr.tensor<[vocab: 64, embed: 16], f32>) {
-    // CHECK-COUNT-2: tsr.kernel {{.*}} parallel ["embed"] serial ["batch"]
+    // CHECK-COUNT-2: tsr.kernel {{.*}} parallel [embed] serial [batch]
     // CHECK: return
     %s = tsr.reduce sum %x over ["batch"] : !tsr.tensor<[batch: 8, embed: 16], f32> -> !tsr.tensor<[embed: 16], f32>
     %a = tsr.scatter_add %x[["vocab"] = %i] : (!tsr.tensor<[batch: 8, embed: 16], f32>, !tsr.tensor<[batch: 8], i32>) -> !tsr.tensor<[vocab: 64, embed: 16], f32>
@@ -45,7 +45,7 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
   // CHECK-LABEL: func.func @sizes
   func.func @sizes(%x: !tsr.tensor<[batch: 8, embed: 16], f32>) -> !tsr.tensor<[], f32> {
     // CHECK: %[[HALF:.*]] = tsr.slice
-    // CHECK-COUNT-2: tsr.kernel {{.*}} serial ["batch", "embed"]
+    // CHECK-COUNT-2: tsr.kernel {{.*}} serial [batch, embed]
     // CHECK: return
     %h = tsr.slice %x "batch" from 4 : !tsr.tensor<[batch: 8, embed: 16], f32> -> !tsr.tensor<[batch: 4, embed: 16], f32>
     %a = tsr.reduce sum %x over ["batch", "embed"] : !tsr.tensor<[batch: 8, embed: 16], f32> -> !tsr.tensor<[], f32>
@@ -57,8 +57,8 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
   // Biases and sums of contractions go into the contractions.
   // CHECK-LABEL: func.func @absorb
   func.func @absorb(%x: !tsr.tensor<[batch: 64, embed: 32], f32>, %w: !tsr.tensor<[embed: 32, ff: 32], f32>, %b: !tsr.tensor<[ff: 32], f32>) -> !tsr.tensor<[batch: 64, ff: 32], f32> {
-    // CHECK: %[[FIRST:.*]] = tsr.contract %arg0, %arg1 over ["embed"] bias %arg2
-    // CHECK: tsr.contract %arg0, %arg1 over ["embed"] init %[[FIRST]]
+    // CHECK: %[[FIRST:.*]] = tsr.contract %arg0, %arg1 over [embed] bias %arg2
+    // CHECK: tsr.contract %arg0, %arg1 over [embed] init %[[FIRST]]
     // CHECK-NOT: tsr.kernel
     // CHECK: return
     %c = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 64, embed: 32], f32>, !tsr.tensor<[embed: 32, ff: 32], f32>) -> !tsr.tensor<[batch: 64, ff: 32], f32>
@@ -71,7 +71,7 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
   // A matrix-vector product is no library call.
   // CHECK-LABEL: func.func @matvec
   func.func @matvec(%x: !tsr.tensor<[batch: 64, embed: 32], f32>, %w: !tsr.tensor<[embed: 32], f32>) -> !tsr.tensor<[batch: 64], f32> {
-    // CHECK: tsr.kernel {{.*}} parallel ["batch"] serial ["embed"] vector "embed"
+    // CHECK: tsr.kernel {{.*}} parallel [batch] serial [embed] vector embed
     // CHECK: tsr.mul
     // CHECK: tsr.reduce sum
     %y = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 64, embed: 32], f32>, !tsr.tensor<[embed: 32], f32>) -> !tsr.tensor<[batch: 64], f32>
@@ -81,9 +81,9 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
   // A sum of everything runs in two steps, the squares inside the first.
   // CHECK-LABEL: func.func @norm
   func.func @norm(%x: !tsr.tensor<[batch: 128, seq: 32, embed: 16], f32>) -> !tsr.tensor<[], f32> {
-    // CHECK: tsr.kernel {{.*}} parallel ["batch"] serial ["seq", "embed"]
+    // CHECK: tsr.kernel {{.*}} parallel [batch] serial [seq, embed]
     // CHECK: tsr.mul
-    // CHECK: tsr.kernel {{.*}} parallel [] serial ["batch"]
+    // CHECK: tsr.kernel {{.*}} parallel [] serial [batch]
     %sq = tsr.mul %x, %x : (!tsr.tensor<[batch: 128, seq: 32, embed: 16], f32>, !tsr.tensor<[batch: 128, seq: 32, embed: 16], f32>) -> !tsr.tensor<[batch: 128, seq: 32, embed: 16], f32>
     %s = tsr.reduce sum %sq over ["batch", "seq", "embed"] : !tsr.tensor<[batch: 128, seq: 32, embed: 16], f32> -> !tsr.tensor<[], f32>
     return %s : !tsr.tensor<[], f32>
@@ -105,7 +105,7 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["n", "n_outer"], tsr.phase = "layout"} {
   func.func @step(%x: !tsr.tensor<[n: 8192, n_outer: 2], f32>) -> !tsr.tensor<[n_outer: 2], f32> {
-    // CHECK: tsr.split %{{.*}} "n" into ["n_outer_outer", "n_inner"] {{.*}} -> <[n_outer_outer: 64, n_inner: 128, n_outer: 2], f32>
+    // CHECK: tsr.split %{{.*}} n into [n_outer_outer, n_inner] {{.*}} -> <[n_outer_outer: 64, n_inner: 128, n_outer: 2], f32>
     %s = tsr.reduce sum %x over ["n"] : !tsr.tensor<[n: 8192, n_outer: 2], f32> -> !tsr.tensor<[n_outer: 2], f32>
     return %s : !tsr.tensor<[n_outer: 2], f32>
   }

@@ -7,16 +7,16 @@ module attributes {tsr.axes = ["batch", "head", "seq", "key", "hd", "embed"], ts
   func.func @step(%x: !tsr.tensor<[batch: 2, seq: 8, embed: 32], f32> {tsr.input = {name = "x", role = "argument"}},
                   %wq: !tsr.tensor<[head: 4, hd: 8, embed: 32], f32> {tsr.input = {name = "wq", role = "argument"}})
       -> (!tsr.tensor<[batch: 2, seq: 8, embed: 32], f32> {tsr.output = {name = "y", role = "result"}}) {
-    // CHECK: tsr.contract %arg0, %arg1 over ["embed"] {{.*}} -> !tsr.tensor<[batch: 2, seq: 8, head: 4, hd: 8], f32>
+    // CHECK: tsr.contract %arg0, %arg1 over [embed] {{.*}} -> !tsr.tensor<[batch: 2, seq: 8, head: 4, hd: 8], f32>
     %q = tsr.contract %x, %wq over ["embed"] : (!tsr.tensor<[batch: 2, seq: 8, embed: 32], f32>, !tsr.tensor<[head: 4, hd: 8, embed: 32], f32>) -> !tsr.tensor<[batch: 2, head: 4, seq: 8, hd: 8], f32>
     // CHECK: tsr.rename {{.*}} -> <[batch: 2, key: 8, head: 4, hd: 8], f32>
     %k = tsr.rename %q ["seq"] to ["key"] : !tsr.tensor<[batch: 2, head: 4, seq: 8, hd: 8], f32> -> !tsr.tensor<[batch: 2, head: 4, key: 8, hd: 8], f32>
-    // CHECK: tsr.contract {{.*}} over ["hd"] {{.*}} -> !tsr.tensor<[batch: 2, head: 4, seq: 8, key: 8], f32>
+    // CHECK: tsr.contract {{.*}} over [hd] {{.*}} -> !tsr.tensor<[batch: 2, head: 4, seq: 8, key: 8], f32>
     %s = tsr.contract %q, %k over ["hd"] : (!tsr.tensor<[batch: 2, head: 4, seq: 8, hd: 8], f32>, !tsr.tensor<[batch: 2, head: 4, key: 8, hd: 8], f32>) -> !tsr.tensor<[batch: 2, head: 4, seq: 8, key: 8], f32>
-    // CHECK: tsr.contract {{.*}} over ["key"] {{.*}} -> !tsr.tensor<[batch: 2, seq: 8, head: 4, hd: 8], f32>
+    // CHECK: tsr.contract {{.*}} over [key] {{.*}} -> !tsr.tensor<[batch: 2, seq: 8, head: 4, hd: 8], f32>
     %o = tsr.contract %s, %k over ["key"] : (!tsr.tensor<[batch: 2, head: 4, seq: 8, key: 8], f32>, !tsr.tensor<[batch: 2, head: 4, key: 8, hd: 8], f32>) -> !tsr.tensor<[batch: 2, head: 4, seq: 8, hd: 8], f32>
     // CHECK-NOT: tsr.reorder
-    // CHECK: tsr.contract {{.*}} over ["head", "hd"] {{.*}} -> !tsr.tensor<[batch: 2, seq: 8, embed: 32], f32>
+    // CHECK: tsr.contract {{.*}} over [head, hd] {{.*}} -> !tsr.tensor<[batch: 2, seq: 8, embed: 32], f32>
     %y = tsr.contract %o, %wq over ["head", "hd"] : (!tsr.tensor<[batch: 2, head: 4, seq: 8, hd: 8], f32>, !tsr.tensor<[head: 4, hd: 8, embed: 32], f32>) -> !tsr.tensor<[batch: 2, seq: 8, embed: 32], f32>
     return %y : !tsr.tensor<[batch: 2, seq: 8, embed: 32], f32>
   }
@@ -52,7 +52,7 @@ module attributes {tsr.axes = ["a", "b", "c", "ac"], tsr.phase = "optimize"} {
   func.func @predict(%x: !tsr.tensor<[a: 2, b: 3, c: 4], f32> {tsr.input = {name = "x", role = "argument"}})
       -> (!tsr.tensor<[b: 3, ac: 8], f32> {tsr.output = {name = "y", role = "result"}}) {
     // CHECK: %[[MOVED:.*]] = tsr.reorder %arg0 : <[a: 2, b: 3, c: 4], f32> -> <[b: 3, a: 2, c: 4], f32>
-    // CHECK: tsr.merge %[[MOVED]] ["a", "c"] into "ac"
+    // CHECK: tsr.merge %[[MOVED]] [a, c] into ac
     %y = tsr.merge %x ["a", "c"] into "ac" : !tsr.tensor<[a: 2, b: 3, c: 4], f32> -> !tsr.tensor<[b: 3, ac: 8], f32>
     return %y : !tsr.tensor<[b: 3, ac: 8], f32>
   }

@@ -61,8 +61,8 @@ module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile"} {
 
 // Each update takes the place of its weight, as it does alone.
 // CHECK-LABEL: func.func @step
-// CHECK: tsr.kernel "update" {{.*}}tsr.launch = 0 : i64, tsr.places = [#tsr.place<0>]
-// CHECK: tsr.kernel "update" {{.*}}tsr.launch = 0 : i64, tsr.places = [#tsr.place<16384>]
+// CHECK: tsr.kernel "update" {{.*}} at <0> attributes {tsr.launch = 0 : i64}
+// CHECK: tsr.kernel "update" {{.*}} at <16384> attributes {tsr.launch = 0 : i64}
 module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile", tsr.target = "cuda"} {
   tsr.state @w "weight" !tsr.tensor<[m: 64, n: 64], f32>
   tsr.state @v "weight" !tsr.tensor<[m: 64, n: 64], f32>

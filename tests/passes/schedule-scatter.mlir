@@ -5,8 +5,8 @@ module attributes {tsr.axes = ["vocab"], tsr.phase = "fuse"} {
   // CHECK-LABEL: func.func @evaluate
   func.func @evaluate(%x: !tsr.tensor<[vocab: 8], f32> {tsr.input = {name = "d.x", role = "data", data = "d", field = "x"}})
       -> (!tsr.tensor<[vocab: 8], f32> {tsr.output = {name = "y", role = "metric"}}) {
-    // CHECK: tsr.kernel "exp" {{.*}} {tsr.places = [#tsr.place<[[UPDATES:[0-9]+]]>]}
-    // CHECK-NOT: tsr.kernel "scatter" {{.*}} {tsr.places = [#tsr.place<[[UPDATES]]>]}
+    // CHECK: tsr.kernel "exp" {{.*}} at <[[UPDATES:[0-9]+]]>
+    // CHECK-NOT: tsr.kernel "scatter" {{.*}} at <[[UPDATES]]>
     // CHECK: return
     %u = tsr.kernel "exp" (%a = %x : !tsr.tensor<[vocab: 8], f32>) parallel ["vocab"] serial [] -> (!tsr.tensor<[vocab: 8], f32>) {
       %e = tsr.exp %a : !tsr.tensor<[vocab: 8], f32>

@@ -5,13 +5,13 @@
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["layer", "m", "n"], tsr.phase = "tile"} {
   func.func @step(%x: !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 4, m: 3, n: 16], f32>) {
-    // CHECK: tsr.repeat [layer: 4] index {{.*}} tsr.places = [#tsr.place<960>, #tsr.place<0 slot 192>, #tsr.place<64 slot 192>, #tsr.place<128 slot 192>]
+    // CHECK: tsr.repeat [layer: 4] index {{.*}} at <960>, <0 slot 192>, <64 slot 192>, <128 slot 192>
     %f:4 = tsr.repeat [layer: 4] index %i carry (%c = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[layer: 4, n: 16], f32>, !tsr.tensor<[layer: 4, n: 16], f32>, !tsr.tensor<[layer: 4, n: 16], f32>) {
       %a = tsr.kernel "sin" (%p = %c : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) {
         %r = tsr.sin %p : !tsr.tensor<[n: 16], f32>
         tsr.yield %r : !tsr.tensor<[n: 16], f32>
       }
-      // CHECK: tsr.kernel "cos" {{.*}}#tsr.place<64, [192]>
+      // CHECK: tsr.kernel "cos" {{.*}}<64, [192]>
       %b = tsr.kernel "cos" (%p = %c : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) {
         %r = tsr.cos %p : !tsr.tensor<[n: 16], f32>
         tsr.yield %r : !tsr.tensor<[n: 16], f32>
@@ -26,7 +26,7 @@ module attributes {tsr.axes = ["layer", "m", "n"], tsr.phase = "tile"} {
       }
       tsr.yield %n, %a, %b, %d : !tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>
     }
-    // CHECK: tsr.repeat [layer: 4] reverse {{.*}}argPlaces = [#tsr.place<1024>, #tsr.place<960>, #tsr.place<0, [192]>, #tsr.place<64, [192]>, #tsr.place<128, [192]>], tsr.places = [#tsr.place<960>, #tsr.place<192>]
+    // CHECK: tsr.repeat [layer: 4] reverse {{.*}}arguments at <1024>, <960>, <0, [192]>, <64, [192]>, <128, [192]> at <960>, <192>
     %g:2 = tsr.repeat [layer: 4] reverse index %i carry (%c = %f#0 : !tsr.tensor<[n: 16], f32>) slice (%s = %f#1 : !tsr.tensor<[layer: 4, n: 16], f32>, %t = %f#2 : !tsr.tensor<[layer: 4, n: 16], f32>, %u = %f#3 : !tsr.tensor<[layer: 4, n: 16], f32>) -> (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[layer: 4, m: 3, n: 16], f32>) {
       %e = tsr.kernel "mul" (%p = %s : !tsr.tensor<[n: 16], f32>, %q = %t : !tsr.tensor<[n: 16], f32>, %w = %u : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) {
         %r = tsr.mul %p, %q : (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>) -> !tsr.tensor<[n: 16], f32>
@@ -49,7 +49,7 @@ module attributes {tsr.axes = ["layer", "m", "n"], tsr.phase = "tile"} {
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["layer", "inner", "m", "n"], tsr.phase = "tile"} {
   func.func @step(%x: !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 4, m: 4, n: 16], f32>) {
-    // CHECK: tsr.repeat [layer: 4] index {{.*}} slot 256>, #tsr.place<{{[0-9]+}} slot 256>]
+    // CHECK: tsr.repeat [layer: 4] index {{.*}} slot 256>, <{{[0-9]+}} slot 256>
     // CHECK: tsr.kernel "sin" {{.*}}, [256, 64]>
     // CHECK: tsr.kernel "cos" {{.*}}, [256, 64]>
     %f:3 = tsr.repeat [layer: 4] index %i carry (%c = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[layer: 4, inner: 2, n: 16], f32>, !tsr.tensor<[layer: 4, inner: 2, n: 16], f32>) {
@@ -71,7 +71,7 @@ module attributes {tsr.axes = ["layer", "inner", "m", "n"], tsr.phase = "tile"} 
       tsr.yield %h#0, %h#1, %h#2 : !tsr.tensor<[n: 16], f32>, !tsr.tensor<[inner: 2, n: 16], f32>, !tsr.tensor<[inner: 2, n: 16], f32>
     }
     // CHECK: tsr.repeat [layer: 4] reverse
-    // CHECK: tsr.repeat [inner: 2] reverse {{.*}}argPlaces = [{{.*}}, [256, 64]>, #tsr.place<{{[0-9]+}}, [256, 64]>]
+    // CHECK: tsr.repeat [inner: 2] reverse {{.*}}arguments at {{.*}}, [256, 64]>, <{{[0-9]+}}, [256, 64]>
     %g:2 = tsr.repeat [layer: 4] reverse index %i carry (%c = %f#0 : !tsr.tensor<[n: 16], f32>) slice (%s = %f#1 : !tsr.tensor<[layer: 4, inner: 2, n: 16], f32>, %t = %f#2 : !tsr.tensor<[layer: 4, inner: 2, n: 16], f32>) -> (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[layer: 4, m: 4, n: 16], f32>) {
       %h = tsr.repeat [inner: 2] reverse index %j carry (%d = %c : !tsr.tensor<[n: 16], f32>) slice (%u = %s : !tsr.tensor<[inner: 2, n: 16], f32>, %v = %t : !tsr.tensor<[inner: 2, n: 16], f32>) -> (!tsr.tensor<[n: 16], f32>) {
         %w = tsr.kernel "mul" (%p = %u : !tsr.tensor<[n: 16], f32>, %q = %v : !tsr.tensor<[n: 16], f32>, %o = %d : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) {

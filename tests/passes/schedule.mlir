@@ -8,17 +8,17 @@
 // CHECK-SAME: {{$}}
 // No copies: the saved layer input is carried by its own stack, one slot to the next.
 // CHECK-NOT: tsr.reorder
-// CHECK: tsr.kernel "exp" {{.*}}tsr.places = [#tsr.place<[[STACK:[0-9]+]]>]
-// CHECK: tsr.repeat [layer: 3] index {{.*}}argPlaces = [#tsr.place<{{[0-9]+}}>, #tsr.place<[[STACK]], [2048]>, #tsr.place<0, [8192]>, #tsr.place<49152, [256]>, #tsr.place<24576, [8192]>]
-// CHECK-SAME: tsr.places = [#tsr.place<[[LAST:[0-9]+]]>, #tsr.place<[[STACK]]>, #tsr.place<[[SAVED:[0-9]+]]>]
+// CHECK: tsr.kernel "exp" {{.*}}at <[[STACK:[0-9]+]]>
+// CHECK: tsr.repeat [layer: 3] index {{.*}}arguments at <{{[0-9]+}}>, <[[STACK]], [2048]>, <0, [8192]>, <49152, [256]>, <24576, [8192]>
+// CHECK-SAME: at <[[LAST:[0-9]+]]>, <[[STACK]]>, <[[SAVED:[0-9]+]]>
 // What is saved is written into its stack by its producer.
-// CHECK: tsr.contract {{.*}} bias {{.*}}tsr.places = [#tsr.place<[[SAVED]], [4096]>]
+// CHECK: tsr.contract {{.*}} bias {{.*}}at <[[SAVED]], [4096]>
 // Backwards the carried gradient stays where it is; the contraction adds to it.
-// CHECK: tsr.repeat [layer: 3] reverse {{.*}}argPlaces = [#tsr.place<{{[0-9]+}}>, #tsr.place<[[D:[0-9]+]]>, #tsr.place<0, [8192]>, #tsr.place<24576, [8192]>, #tsr.place<[[STACK]], [2048]>, #tsr.place<[[SAVED]], [4096]>]
-// CHECK: tsr.contract {{.*}} init {{.*}}tsr.places = [#tsr.place<[[D]]>]
+// CHECK: tsr.repeat [layer: 3] reverse {{.*}}arguments at <{{[0-9]+}}>, <[[D:[0-9]+]]>, <0, [8192]>, <24576, [8192]>, <[[STACK]], [2048]>, <[[SAVED]], [4096]>
+// CHECK: tsr.contract {{.*}} init {{.*}}at <[[D]]>
 // Parameters are updated in place.
-// CHECK: tsr.kernel {{.*}} parallel ["layer", "embed", "ff"] {{.*}}tsr.places = [#tsr.place<0>]
-// CHECK: tsr.kernel {{.*}} parallel ["layer", "ff"] {{.*}}tsr.places = [#tsr.place<49152>]
+// CHECK: tsr.kernel {{.*}} parallel [layer, embed, ff] {{.*}}at <0>
+// CHECK: tsr.kernel {{.*}} parallel [layer, ff] {{.*}}at <49152>
 module attributes {tsr.model = "tiny", tsr.axes = ["layer", "batch", "in", "embed", "ff", "out"], tsr.phase = "optimize"} {
   tsr.state @w "weight" !tsr.tensor<[layer: 3, embed: 32, ff: 64], f32>
   tsr.state @v "weight" !tsr.tensor<[layer: 3, embed: 32, ff: 64], f32>

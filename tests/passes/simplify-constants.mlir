@@ -4,7 +4,7 @@
 module attributes {tsr.axes = ["batch"], tsr.phase = "parse"} {
   // CHECK-LABEL: func.func @evaluate
   func.func @evaluate() -> !tsr.tensor<[batch: 4], f32> {
-    // CHECK-NEXT: tsr.constant 8.000000e+00
+    // CHECK-NEXT: tsr.constant 8.0
     // CHECK-NEXT: return
     %c = tsr.constant 2.0 : f32 -> !tsr.tensor<[batch: 4], f32>
     %three = tsr.constant 3.0 : f32 -> !tsr.tensor<[], f32>
@@ -16,9 +16,9 @@ module attributes {tsr.axes = ["batch"], tsr.phase = "parse"} {
   // is beyond f32, that of 2e38 denormal.
   // CHECK-LABEL: func.func @predict
   func.func @predict(%x: !tsr.tensor<[batch: 4], f32>) -> (!tsr.tensor<[batch: 4], f32>, !tsr.tensor<[batch: 4], f32>, !tsr.tensor<[batch: 4], f32>, !tsr.tensor<[batch: 4], f32>, !tsr.tensor<[batch: 4], f32>) {
-    // CHECK-DAG: %[[LOW:.*]] = tsr.constant 1.000000e-25 : f32
-    // CHECK-DAG: %[[HIGH:.*]] = tsr.constant 1.000000e+20 : f32
-    // CHECK-DAG: %[[SIX:.*]] = tsr.constant 6.000000e+00 : f32
+    // CHECK-DAG: %[[LOW:.*]] = tsr.constant 1.0e-25
+    // CHECK-DAG: %[[HIGH:.*]] = tsr.constant 1.0e+20
+    // CHECK-DAG: %[[SIX:.*]] = tsr.constant 6.0
     // CHECK-DAG: %[[A:.*]] = tsr.mul %arg0, %[[LOW]]
     // CHECK-DAG: %[[B:.*]] = tsr.mul %[[A]], %[[LOW]]
     // CHECK-DAG: %[[C:.*]] = tsr.mul %arg0, %[[HIGH]]

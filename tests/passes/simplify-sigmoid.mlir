@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @gelu
 module attributes {tsr.axes = ["n"]} {
   func.func @gelu(%x: !tsr.tensor<[n: 4], f32>, %u: !tsr.tensor<[n: 4], f32>) -> (!tsr.tensor<[n: 4], f32>, !tsr.tensor<[n: 4], f32>) {
-    // CHECK-DAG: %[[TWO:.*]] = tsr.constant 2.000000e+00
+    // CHECK-DAG: %[[TWO:.*]] = tsr.constant 2.0
     // CHECK: %[[D:.*]] = tsr.mul %arg1, %[[TWO]]
     // CHECK: %[[S:.*]] = tsr.sigmoid %[[D]]
     // CHECK: %[[G:.*]] = tsr.mul %arg0, %[[S]]

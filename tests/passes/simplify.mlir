@@ -4,7 +4,7 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
   // An op on constants is a constant; 1 * x and x + 0 are x; x / 4 is a product.
   // CHECK-LABEL: @arithmetic
   func.func @arithmetic(%x: !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[in: 4], f32> {
-    // CHECK: %[[Q:.*]] = tsr.constant 2.500000e-01
+    // CHECK: %[[Q:.*]] = tsr.constant 0.25
     // CHECK-NEXT: %[[R:.*]] = tsr.mul %arg0, %[[Q]]
     // CHECK-NEXT: return %[[R]]
     %two = tsr.constant 2.0 : f32 -> !tsr.tensor<[], f32>
@@ -28,7 +28,7 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
   // The difference with a constant integer is a sum, and chains of them are one.
   // CHECK-LABEL: @integers
   func.func @integers(%n: !tsr.tensor<[], i32>) -> !tsr.tensor<[], i32> {
-    // CHECK: %[[C:.*]] = tsr.constant -100 : i32
+    // CHECK: %[[C:.*]] = tsr.constant -100{{$}}
     // CHECK-NEXT: tsr.add %arg0, %[[C]]
     %c = tsr.constant 101 : i32 -> !tsr.tensor<[], i32>
     %one = tsr.constant 1 : i32 -> !tsr.tensor<[], i32>
@@ -83,8 +83,8 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
   // A read at position + constant, within the axis, is a slice under another name; a guard that always holds goes.
   // CHECK-LABEL: @affine
   func.func @affine(%x: !tsr.tensor<[in: 4, place: 9], f32>) -> !tsr.tensor<[seq: 6, in: 4], f32> {
-    // CHECK: %[[S:.*]] = tsr.slice %arg0 "place" from 2
-    // CHECK-NEXT: %[[R:.*]] = tsr.rename %[[S]] ["place"] to ["seq"]
+    // CHECK: %[[S:.*]] = tsr.slice %arg0 place from 2
+    // CHECK-NEXT: %[[R:.*]] = tsr.rename %[[S]] [place] to [seq]
     // CHECK-NEXT: return %[[R]]
     %p = tsr.index : !tsr.tensor<[seq: 6], i32>
     %two = tsr.constant 2 : i32 -> !tsr.tensor<[], i32>
@@ -138,7 +138,7 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
   // A chain of constants folds; regrouping it again and again would not end.
   // CHECK-LABEL: @constantChain
   // CHECK-NOT: tsr.mul
-  // CHECK: tsr.constant 3.125000e-01 : f64
+  // CHECK: tsr.constant 0.3125
   func.func @constantChain() -> !tsr.tensor<[], f64> {
     %a = tsr.constant 0.25 : f64 -> !tsr.tensor<[], f64>
     %b = tsr.constant 5.0 : f64 -> !tsr.tensor<[], f64>

@@ -6,10 +6,10 @@
 module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr.phase = "layout"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>)
       -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>, !tsr.tensor<[head: 4], f32>) {
-    // CHECK: %[[L:.*]], %[[O:.*]] = tsr.tiled "scores" (%[[Q:.*]] = %arg0 : {{.*}}, %[[K:.*]] = %arg1 : {{.*}}, %[[V:.*]] = %arg2 : {{.*}}) parallel ["head"] serial [] rows "row" columns "col" upper 0 ->
-    // CHECK: %[[S:.*]] = tsr.contract %[[Q]], %[[K]] over ["hid"]
+    // CHECK: %[[L:.*]], %[[O:.*]] = tsr.tiled "scores" (%[[Q:.*]] = %arg0 : {{.*}}, %[[K:.*]] = %arg1 : {{.*}}, %[[V:.*]] = %arg2 : {{.*}}) parallel [head] rows row columns col upper 0
+    // CHECK: %[[S:.*]] = tsr.contract %[[Q]], %[[K]] over [hid]
     %s = tsr.contract %q, %k over ["hid"] {tsr.name = "scores"} : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
-    // CHECK: %[[P:.*]]:2 = tsr.kernel {{.*}} (%{{.*}} = %[[S]] : {{.*}}) parallel ["head", "row"] serial ["col"] vector "col"
+    // CHECK: %[[P:.*]]:2 = tsr.kernel {{.*}} (%{{.*}} = %[[S]] : {{.*}}) parallel [head, row] serial [col] vector col
     %i = tsr.index : !tsr.tensor<[row: 32], i32>
     %j = tsr.index : !tsr.tensor<[col: 32], i32>
     %sees = tsr.compare le %j, %i : (!tsr.tensor<[col: 32], i32>, !tsr.tensor<[row: 32], i32>) -> !tsr.tensor<[row: 32, col: 32], i1>
@@ -18,7 +18,7 @@ module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr
     %e = tsr.exp %m : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
     %t = tsr.reduce sum %e over ["col"] : !tsr.tensor<[head: 4, row: 32, col: 32], f32> -> !tsr.tensor<[head: 4, row: 32], f32>
     %n = tsr.reduce sum %t over ["row"] : !tsr.tensor<[head: 4, row: 32], f32> -> !tsr.tensor<[head: 4], f32>
-    // CHECK: %[[R:.*]] = tsr.contract %[[P]]#0, %[[V]] over ["col"]
+    // CHECK: %[[R:.*]] = tsr.contract %[[P]]#0, %[[V]] over [col]
     %o = tsr.contract %e, %v over ["col"] : (!tsr.tensor<[head: 4, row: 32, col: 32], f32>, !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, out: 8], f32>
     // CHECK: tsr.yield %[[P]]#1, %[[R]]
     // CHECK: tsr.kernel {{.*}} (%{{.*}} = %[[L]] :
@@ -70,7 +70,7 @@ module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr
 module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr.phase = "layout"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>)
       -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
-    // CHECK: tsr.tiled {{.*}} rows "row" columns "col" ->
+    // CHECK: tsr.tiled {{.*}} rows row columns col
     %s = tsr.contract %q, %k over ["hid"] {tsr.name = "scores"} : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
     %i = tsr.index : !tsr.tensor<[row: 32], i32>
     %j = tsr.index : !tsr.tensor<[col: 32], i32>
@@ -90,7 +90,7 @@ module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr
 module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr.phase = "layout"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>)
       -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
-    // CHECK: tsr.tiled {{.*}} lower -4 upper 0 ->
+    // CHECK: tsr.tiled {{.*}} lower -4 upper 0
     %s = tsr.contract %q, %k over ["hid"] {tsr.name = "scores"} : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
     %i = tsr.index : !tsr.tensor<[row: 32], i32>
     %j = tsr.index : !tsr.tensor<[col: 32], i32>
@@ -114,10 +114,10 @@ module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr
 module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr.phase = "layout"} {
   func.func @step(%q: !tsr.tensor<[head: 4, group: 3, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>)
       -> (!tsr.tensor<[head: 4, col: 32, hid: 8], f32>) {
-    // CHECK: tsr.tiled {{.*}} parallel ["head"] serial ["group"] rows "row" columns "col" ->
+    // CHECK: tsr.tiled {{.*}} parallel [head] serial [group] rows row columns col
     %s = tsr.contract %q, %k over ["hid"] : (!tsr.tensor<[head: 4, group: 3, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, group: 3, row: 32, col: 32], f32>
     %e = tsr.exp %s : !tsr.tensor<[head: 4, group: 3, row: 32, col: 32], f32>
-    // CHECK: tsr.contract {{.*}} over ["group", "row"]
+    // CHECK: tsr.contract {{.*}} over [group, row]
     %g = tsr.contract %e, %q over ["group", "row"] : (!tsr.tensor<[head: 4, group: 3, row: 32, col: 32], f32>, !tsr.tensor<[head: 4, group: 3, row: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, col: 32, hid: 8], f32>
     return %g : !tsr.tensor<[head: 4, col: 32, hid: 8], f32>
   }

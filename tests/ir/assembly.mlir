@@ -1,0 +1,85 @@
+// The short forms that ops print, and the long ones that parse too: each pair gives one text.
+
+// RUN: tessera-opt %s | FileCheck %s
+// RUN: tessera-opt %s | tessera-opt | FileCheck %s
+
+// Operands and result of one type: it stands once. A result as large as an operand is left out; any other is there.
+// CHECK-LABEL: func.func @types
+func.func @types(%x: !tsr.tensor<[b: 3, n: 4], f32>, %y: !tsr.tensor<[n: 4], f32>, %z: !tsr.tensor<[b: 3], f32>) {
+  // CHECK-COUNT-2: tsr.mul %arg0, %arg0 : <[b: 3, n: 4], f32>{{$}}
+  %0 = tsr.mul %x, %x : (!tsr.tensor<[b: 3, n: 4], f32>, !tsr.tensor<[b: 3, n: 4], f32>) -> !tsr.tensor<[b: 3, n: 4], f32>
+  %1 = tsr.mul %x, %x : <[b: 3, n: 4], f32>
+  // CHECK-COUNT-2: tsr.add %arg1, %arg0 : <[n: 4], f32>, <[b: 3, n: 4], f32>{{$}}
+  %2 = tsr.add %y, %x : (!tsr.tensor<[n: 4], f32>, !tsr.tensor<[b: 3, n: 4], f32>) -> !tsr.tensor<[b: 3, n: 4], f32>
+  %3 = tsr.add %y, %x : <[n: 4], f32>, <[b: 3, n: 4], f32>
+  // CHECK: tsr.add %arg1, %arg2 : <[n: 4], f32>, <[b: 3], f32> -> <[b: 3, n: 4], f32>
+  %4 = tsr.add %y, %z : <[n: 4], f32>, <[b: 3], f32> -> <[b: 3, n: 4], f32>
+  // A result in another order than the operand's is there.
+  // CHECK: tsr.sub %arg0, %arg1 : <[b: 3, n: 4], f32>, <[n: 4], f32> -> <[n: 4, b: 3], f32>
+  %5 = tsr.sub %x, %y : <[b: 3, n: 4], f32>, <[n: 4], f32> -> <[n: 4, b: 3], f32>
+  // CHECK-COUNT-2: tsr.compare lt %arg0, %arg1 : <[b: 3, n: 4], f32>, <[n: 4], f32>{{$}}
+  %6 = tsr.compare lt %x, %y : (!tsr.tensor<[b: 3, n: 4], f32>, !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[b: 3, n: 4], i1>
+  %7 = tsr.compare lt %x, %y : <[b: 3, n: 4], f32>, <[n: 4], f32>
+  // CHECK: tsr.select %{{.*}}, %arg0, %arg0 : <[b: 3, n: 4], i1>, <[b: 3, n: 4], f32>{{$}}
+  %8 = tsr.select %7, %x, %x : (!tsr.tensor<[b: 3, n: 4], i1>, !tsr.tensor<[b: 3, n: 4], f32>, !tsr.tensor<[b: 3, n: 4], f32>) -> !tsr.tensor<[b: 3, n: 4], f32>
+  // CHECK: tsr.select %{{.*}}, %arg1, %arg2 : <[b: 3, n: 4], i1>, <[n: 4], f32>, <[b: 3], f32>{{$}}
+  %9 = tsr.select %7, %y, %z : <[b: 3, n: 4], i1>, <[n: 4], f32>, <[b: 3], f32>
+  // CHECK-COUNT-2: tsr.reduce sum %arg0 over [n] : <[b: 3, n: 4], f32>{{$}}
+  %10 = tsr.reduce sum %x over ["n"] : <[b: 3, n: 4], f32> -> <[b: 3], f32>
+  %11 = tsr.reduce sum %x over [n] : <[b: 3, n: 4], f32>
+  return
+}
+
+// The user's name and the places stand without braces; what is left keeps them.
+// CHECK-LABEL: func.func @notes
+func.func @notes(%x: !tsr.tensor<[n: 4], f32>) {
+  // CHECK-COUNT-2: tsr.exp %arg0 as "h.e" at <64> {tsr.keep = f32} : <[n: 4], f32>
+  %0 = tsr.exp %x {tsr.keep = f32, tsr.name = "h.e", tsr.places = [#tsr.place<64>]} : <[n: 4], f32>
+  %1 = tsr.exp %x as "h.e" at <64> {tsr.keep = f32} : <[n: 4], f32>
+  // CHECK-COUNT-2: = tsr.kernel "k" (%a = %arg0 : !tsr.tensor<[n: 4], f32>) parallel [n] vector n as "h.k" at <0> attributes {tsr.launch = 1 : i64} {
+  %2 = tsr.kernel "k" (%v = %x : !tsr.tensor<[n: 4], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 4], f32>) attributes {tsr.launch = 1 : i64, tsr.name = "h.k", tsr.places = [#tsr.place<0>]} {
+    %r = tsr.neg %v : <[n: 4], f32>
+    tsr.yield %r : !tsr.tensor<[n: 4], f32>
+  }
+  %3 = tsr.kernel "k" (%v = %x : !tsr.tensor<[n: 4], f32>) parallel [n] vector n as "h.k" at <0> attributes {tsr.launch = 1 : i64} {
+    %r = tsr.neg %v : <[n: 4], f32>
+    tsr.yield %r : !tsr.tensor<[n: 4], f32>
+  }
+  // CHECK-COUNT-2: tsr.repeat [layer: 2] index %{{.*}} carry (%{{.*}} = %arg0 : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[n: 4], f32> arguments at <64>, <0, [8]> at <0> {
+  %4 = tsr.repeat [layer: 2] index %i carry (%v = %x : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[n: 4], f32> attributes {argPlaces = [#tsr.place<64>, #tsr.place<0, [8]>], tsr.places = [#tsr.place<0>]} {
+    tsr.yield %v : !tsr.tensor<[n: 4], f32>
+  }
+  %5 = tsr.repeat [layer: 2] index %i carry (%v = %x : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[n: 4], f32> arguments at <64>, <0, [8]> at <0> {
+    tsr.yield %v : !tsr.tensor<[n: 4], f32>
+  }
+  return
+}
+
+// Constants print with as few digits as identify them, and their values are named for them.
+// CHECK-LABEL: func.func @constants
+func.func @constants(%x: !tsr.tensor<[n: 4], f32>) {
+  // CHECK-NEXT: %c0.5 = tsr.constant 0.5{{$}}
+  %half = tsr.constant 5.000000e-01 : f32 -> <[], f32>
+  // CHECK-NEXT: tsr.mul %arg0, %c0.5 :
+  %0 = tsr.mul %x, %half : <[n: 4], f32>, <[], f32>
+  // CHECK-NEXT: %c0.1 = tsr.constant 0.1 -> <[n: 4], f32>
+  %1 = tsr.constant 1.000000e-01 : f32 -> <[n: 4], f32>
+  // CHECK-NEXT: tsr.constant 0.1 -> <[], f64>
+  %2 = tsr.constant 0.1 -> <[], f64>
+  // CHECK-NEXT: %c1.0e-06 = tsr.constant 1.0e-06{{$}}
+  %3 = tsr.constant 9.99999997E-7 -> <[], f32>
+  // CHECK-NEXT: tsr.constant 0.1 -> <[], bf16>
+  %4 = tsr.constant 1.001e-01 : bf16 -> <[], bf16>
+  // CHECK-NEXT: %c-7 = tsr.constant -7{{$}}
+  %5 = tsr.constant -7 : i32 -> <[], i32>
+  // CHECK-NEXT: tsr.constant 9000000000 -> <[], i64>
+  %6 = tsr.constant 9000000000 -> <[], i64>
+  // CHECK-NEXT: %ctrue = tsr.constant true{{$}}
+  %7 = tsr.constant true -> <[], i1>
+  // CHECK-NEXT: tsr.constant -0.0{{$}}
+  %8 = tsr.constant -0.0
+  // Infinities have no literal: their bits stand with the type.
+  // CHECK-NEXT: %c-inf = tsr.constant 0xFF800000 : f32{{$}}
+  %9 = tsr.constant 0xFF800000 : f32 -> <[], f32>
+  return
+}
