@@ -1,6 +1,7 @@
 //===- Pipeline.cpp - the order of the phases -----------------------------===//
 
 #include "passes/Pipeline.h"
+#include "ir/program/ModuleText.h"
 #include "ir/program/Program.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
@@ -54,12 +55,8 @@ std::string tessera::dumpName(int index, bool withLocations) {
 /// Writes `NN-phase.mlir`, and a twin with locations beside it.
 static LogicalResult dump(ModuleOp module, DumpFolder &folder, int index) {
   for (bool withLocations : {false, true}) {
-    std::string text;
-    llvm::raw_string_ostream out(text);
-    OpPrintingFlags flags;
-    if (withLocations) flags.enableDebugInfo(true, false);
-    module->print(out, flags);
-    if (failed(folder.write(dumpName(index, withLocations), text + "\n"))) return failure();
+    std::string text = moduleText(module, withLocations);
+    if (failed(folder.write(dumpName(index, withLocations), text))) return failure();
   }
   return success();
 }

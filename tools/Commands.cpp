@@ -4,6 +4,7 @@
 #include "codegen/cpu/object/Target.h"
 #include "codegen/cuda/nvrtc/Nvrtc.h"
 #include "frontend/diagnostics/Diagnostics.h"
+#include "ir/program/ModuleText.h"
 #include "ir/program/Program.h"
 #include "passes/Pipeline.h"
 #include "passes/memory/BufferList.h"
@@ -69,15 +70,6 @@ static int internalError(const std::string &reproducer) {
   return ExitInternal;
 }
 
-static std::string printModule(ModuleOp module, bool withLocations = false) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  OpPrintingFlags flags;
-  if (withLocations) flags.enableDebugInfo(true, false);
-  module->print(out, flags);
-  return text + "\n";
-}
-
 /// Whether what the command writes is apart from what it has read.
 static int checkOutputs(const CommandOptions &options, ArrayRef<std::string> inputs) {
   SmallVector<Output> outputs;
@@ -133,7 +125,7 @@ static int runPhases(ModuleOp module, const CommandOptions &options, DumpFolder 
   Report report;
   if (!options.report.empty())
     pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { report.note(phase, module); };
-  std::string before = printModule(module);
+  std::string before = moduleText(module);
   if (failed(runPipeline(module, pipeline))) return failedOn(before, options, dumps);
   std::string problem = options.report.empty() ? "" : report.write(options.report);
   return problem.empty() ? ExitDone : refuse(problem);
@@ -187,7 +179,7 @@ static ProgramSummary summarize(StringRef manifest) {
 static int generate(ModuleOp module, const CommandOptions &options, CompiledProgram &program) {
   DumpFolder dumps(options.dumpDir);
   if (int status = runPhases(module, options, dumps)) return status;
-  std::string before = printModule(module);
+  std::string before = moduleText(module);
   FailureOr<CompiledProgram> made = generateProgram(module, codegenOptions(module, options, &dumps));
   if (failed(made)) return failedOn(before, options, dumps);
   program = std::move(*made);
@@ -199,7 +191,7 @@ static int generate(ModuleOp module, const CommandOptions &options, CompiledProg
 static int makeProgram(ModuleOp module, const CommandOptions &options, CompiledProgram &program) {
   if (!options.useCache) return generate(module, options, program);
   // Programs name lines of the model file.
-  ProgramCache cache(printModule(module, /*withLocations=*/true), codegenOptions(module, options));
+  ProgramCache cache(moduleText(module, /*withLocations=*/true), codegenOptions(module, options));
   // What dumps, reports and timings tell of happens only where code is made.
   bool mustGenerate = !options.dumpDir.empty() || !options.report.empty() || options.timing;
   if (std::optional<CompiledProgram> found = mustGenerate ? std::nullopt : cache.find()) {
@@ -217,7 +209,7 @@ static int makeProgram(ModuleOp module, const CommandOptions &options, CompiledP
 static int compileToPhase(ModuleOp module, const CommandOptions &options) {
   DumpFolder dumps(options.dumpDir);
   if (int status = runPhases(module, options, dumps)) return status;
-  std::string problem = writeOutputFile(options.output.empty() ? "-" : options.output, printModule(module));
+  std::string problem = writeOutputFile(options.output.empty() ? "-" : options.output, moduleText(module));
   return problem.empty() ? ExitDone : refuse(problem);
 }
 
