@@ -18,7 +18,8 @@ struct CommandOptions {
   std::string dumpDir;
   std::string report; ///< a page of what was decided; empty: none
   std::string diagnostics = "text";
-  std::string code; ///< of `explain`
+  std::string code;  ///< of `explain`
+  std::string other; ///< of `diff`: what the input is compared with
   bool timing = false;
   bool verbose = false;
   bool useCache = true;
@@ -30,6 +31,7 @@ int runCompile(const CommandOptions &options);
 int runTrain(const CommandOptions &options);
 int runCheck(const CommandOptions &options);
 int runPlan(const CommandOptions &options);
+int runDiff(const CommandOptions &options);
 int runExplain(const CommandOptions &options);
 
 } // namespace tessera

@@ -44,26 +44,34 @@ static LogicalResult verifyModule(ModuleOp module) {
   return pm.run(module);
 }
 
-static Input readModule(MLIRContext &context, const InputOptions &options) {
-  auto fail = [&](const llvm::Twine &message, ExitCode status = ExitInput) {
-    llvm::errs() << "error: " << options.path << ": " << message << "\n";
-    return Input{{}, status, {}};
+OwningOpRef<ModuleOp> tessera::readDump(MLIRContext &context, const std::string &path) {
+  auto fail = [&](const llvm::Twine &message) {
+    llvm::errs() << "error: " << path << ": " << message << "\n";
+    return OwningOpRef<ModuleOp>();
   };
-  if (!options.sets.empty() || !options.preset.empty() || !options.precision.empty())
-    return fail("--set, --preset and --precision shape a model file; a dumped module is what it is", ExitUsage);
   std::string problem;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = readTextFile(options.path, SIZE_MAX, problem);
+  std::unique_ptr<llvm::MemoryBuffer> buffer = readTextFile(path, SIZE_MAX, problem);
   if (!buffer) return fail(problem);
   if (nestsTooDeep(buffer->getBuffer())) return fail("brackets nest deeper than " + llvm::Twine(maxNesting));
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context, llvm::errs());
   auto module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module) return {{}, ExitInput, {}};
+  if (!module) return {};
   if (!(*module)->getAttrOfType<StringAttr>(attrs::phase))
     return fail(
         "the module lacks the attribute `tsr.phase`; expected a file that `--dump-dir` or `--compile-to` wrote");
-  if (failed(verifyModule(*module))) return {{}, ExitInput, {}};
+  return module;
+}
+
+static Input readModule(MLIRContext &context, const InputOptions &options) {
+  if (!options.sets.empty() || !options.preset.empty() || !options.precision.empty()) {
+    llvm::errs() << "error: " << options.path
+                 << ": --set, --preset and --precision shape a model file; a dumped module is what it is\n";
+    return Input{{}, ExitUsage, {}};
+  }
+  OwningOpRef<ModuleOp> module = readDump(context, options.path);
+  if (!module || failed(verifyModule(*module))) return {{}, ExitInput, {}};
   return {std::move(module), ExitDone, {options.path}};
 }
 

@@ -30,6 +30,9 @@ inline constexpr int ExitTrainShift = 64;
 /// Registers the dialects the compiler works with.
 void loadDialects(mlir::MLIRContext &context);
 
+/// Reads a dumped module. Errors are printed; then it is null. What its phase promises is not checked.
+mlir::OwningOpRef<mlir::ModuleOp> readDump(mlir::MLIRContext &context, const std::string &path);
+
 /// What was read. Without a module there were errors, which are printed to standard error.
 struct Input {
   mlir::OwningOpRef<mlir::ModuleOp> module;

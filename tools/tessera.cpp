@@ -95,6 +95,10 @@ static int run(int argc, char **argv) {
   addPhaseOptions(plan, options);
   plan->add_flag("-v,--verbose", options.verbose, "list all buffers");
 
+  CLI::App *diff = app.add_subcommand("diff", "say what differs between two dumps, by the names of the model");
+  diff->add_option("A", options.input.path, "a dumped module (.mlir), or a folder that --dump-dir filled")->required();
+  diff->add_option("B", options.other, "the other one")->required();
+
   CLI::App *explain = app.add_subcommand("explain", "say what an error code means");
   explain->add_option("CODE", options.code, "E0210, say")->required();
 
@@ -119,6 +123,7 @@ static int run(int argc, char **argv) {
   if (*train) return runTrain(options);
   if (*check) return runCheck(options);
   if (*plan) return runPlan(options);
+  if (*diff) return runDiff(options);
   return runExplain(options);
 }
 
