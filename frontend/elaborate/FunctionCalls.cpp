@@ -47,7 +47,7 @@ bool FunctionCalls::bindAxes(const FunctionValue &function, const ast::CallExpr 
     return false;
   }
   for (unsigned i = 0; i < wanted; ++i) {
-    const ast::Axis &axis = function.declaration->axes->list[i];
+    const ast::AxisItem &axis = function.declaration->axes->list[i];
     if (axis.isRest || axis.size) {
       error(DiagnosticCode::E0701, axis.span, "only plain axes in a function's brackets are supported yet");
       return false;
@@ -128,7 +128,7 @@ bool FunctionCalls::matchAxes(const ast::Param &param, const Tensor &tensor, Spa
   bool open = false;
   StringRef restName;
   FrameScope scope(Calls, callee);
-  for (const ast::Axis &axis : param.axes->list) {
+  for (const ast::AxisItem &axis : param.axes->list) {
     if (axis.isRest) {
       open = true;
       restName = axis.name.text;

@@ -43,10 +43,10 @@ private:
 
 void BodyCheck::check(const std::vector<ast::Param> &params, const ast::Axes *axes, const ast::Block &body) {
   if (axes)
-    for (const ast::Axis &axis : axes->list) Here.axes[axis.name.text] = {axis.name.text.str(), 1};
+    for (const ast::AxisItem &axis : axes->list) Here.axes[axis.name.text] = {axis.name.text.str(), 1};
   for (const ast::Param &param : params)
     if (param.axes)
-      for (const ast::Axis &axis : param.axes->list)
+      for (const ast::AxisItem &axis : param.axes->list)
         if (axis.isRest && !axis.name.text.empty()) Here.rests[axis.name.text];
   Here.scopes.emplace_back();
   for (const ast::Param &param : params) {
@@ -77,7 +77,7 @@ void BodyCheck::resolveAxis(const ast::Name &name) {
 }
 
 void BodyCheck::visit(const ast::Axes &axes) {
-  for (const ast::Axis &axis : axes.list) {
+  for (const ast::AxisItem &axis : axes.list) {
     if (!axis.name.text.empty()) resolveAxis(axis.name);
     visitIf(axis.size);
   }

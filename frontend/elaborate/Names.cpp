@@ -190,7 +190,7 @@ std::optional<std::vector<AxisRef>> Names::resolveAxes(const ast::Axes &axes, co
     error(DiagnosticCode::E0212, span, "the axis `" + axis.name + "` is listed twice");
     return false;
   };
-  for (const ast::Axis &axis : axes.list) {
+  for (const ast::AxisItem &axis : axes.list) {
     if (axis.size) {
       error(DiagnosticCode::E0701, axis.span, "axes with sizes of their own are not supported yet")
           .help("declare a dim");

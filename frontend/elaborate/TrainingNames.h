@@ -16,7 +16,7 @@ public:
   virtual std::optional<Value> lookup(llvm::StringRef name) = 0;
   /// A field of a data source: an input of the entry.
   virtual Value dataField(const Value &data, const ast::Name &field, Span span) = 0;
-  /// Requires the integers of the field `Tensor::input` to be less than `below`, which the runtime checks when it reads them.
+  /// Requires the integers of the field `Tensor::input` to be less than `below`; the runtime checks it.
   virtual void requireBelow(int input, int64_t below) = 0;
 };
 

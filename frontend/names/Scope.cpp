@@ -269,12 +269,12 @@ void Loader::checkParams(const std::vector<ast::Param> &params, const ast::Axes 
           .label(entry->second, "first declared here");
   };
   if (axes)
-    for (const ast::Axis &axis : axes->list) check(axis.name, false);
+    for (const ast::AxisItem &axis : axes->list) check(axis.name, false);
   for (const ast::Param &param : params) check(param.name, false);
   // Several parameters may have the rest `r..`.
   for (const ast::Param &param : params)
     if (param.axes)
-      for (const ast::Axis &axis : param.axes->list)
+      for (const ast::AxisItem &axis : param.axes->list)
         if (axis.isRest) check(axis.name, true);
 }
 

@@ -37,7 +37,7 @@ struct Bind {
 };
 
 /// One entry of an axis list: `seq`, `seq: 6`, `..` or `r..`.
-struct Axis {
+struct AxisItem {
   Name name; ///< empty for a plain `..`
   bool isRest = false;
   ExprPtr size; ///< only in `seq: 6`
@@ -45,7 +45,7 @@ struct Axis {
 };
 
 struct Axes {
-  std::vector<Axis> list;
+  std::vector<AxisItem> list;
   Span span;
 };
 
@@ -274,14 +274,14 @@ struct Function {
   Block body;
 };
 /// One result of a model; unnamed in the short form `-> [batch, vocab]`.
-struct Output {
+struct ModelOutput {
   Name name;
   Axes axes;
 };
 struct Model {
   Name name;
   std::vector<Param> params;
-  std::vector<Output> outputs;
+  std::vector<ModelOutput> outputs;
   Block body;
 };
 

@@ -215,7 +215,7 @@ void Lexer::lexString() {
   if (peek() == '"')
     ++Pos;
   else
-    Engine.error(DiagnosticCode::E0102, spanFrom(begin), "string without an end")
+    Engine.error(DiagnosticCode::E0102, spanFrom(begin), "unterminated string")
         .help("close it with `\"` on the same line");
   push(TokenKind::String, begin, content);
 }

@@ -176,7 +176,7 @@ bool Parser::parseAxes(Axes &axes) {
   if (!expect(TokenKind::LeftBracket, "and axes")) return false;
   while (!at(TokenKind::RightBracket)) {
     Token begin = peek();
-    Axis axis;
+    AxisItem axis;
     if (!at(TokenKind::DotDot) && !expectName(axis.name, "an axis or `..`")) return false;
     axis.isRest = accept(TokenKind::DotDot);
     if (!axis.isRest && accept(TokenKind::Colon) && !(axis.size = parseExpr())) return false;

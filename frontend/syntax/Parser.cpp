@@ -212,14 +212,14 @@ bool Parser::parseModel(Model &model) {
   if (!expectName(model.name, "the model's name") || !parseParams(model.params)) return false;
   if (!expect(TokenKind::Arrow, "and the result's axes after the parameters")) return false;
   if (at(TokenKind::LeftBracket)) {
-    Output output;
+    ModelOutput output;
     if (!parseAxes(output.axes)) return false;
     model.outputs.push_back(std::move(output));
     return parseBlock(model.body);
   }
   if (!expect(TokenKind::LeftParen, "or `[` and the result's axes")) return false;
   do {
-    Output output;
+    ModelOutput output;
     if (!expectName(output.name, "an output's name") || !parseAxes(output.axes)) return false;
     model.outputs.push_back(std::move(output));
   } while (accept(TokenKind::Comma));

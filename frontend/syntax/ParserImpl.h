@@ -14,6 +14,7 @@
 
 namespace tessera {
 
+/// Large because: one method for each rule of the grammar.
 class Parser {
 public:
   Parser(unsigned file, DiagnosticEngine &diagnostics) : Engine(diagnostics), Tokens(lex(file, diagnostics)) {}

@@ -219,7 +219,7 @@ void ParameterRules::assign() {
     if (choice->rule) Assigned.push_back({entry.second.get(), choice});
   if (Assigned.empty())
     error(DiagnosticCode::E0405, Program.train->model.span, "every parameter is frozen: nothing would be trained")
-        .help("leave some to `sgd`, `adam` or `adamw`");
+        .help("select some with another rule: " + llvm::join(ruleNames(), ", "));
   checkStateNames();
 }
 

@@ -42,6 +42,13 @@ static const SettingInfo *findInfo(StringRef group, StringRef name) {
   return nullptr;
 }
 
+static std::vector<StringRef> groupNames() {
+  std::vector<StringRef> names;
+  for (const SettingInfo &info : Table)
+    if (!llvm::is_contained(names, info.group)) names.push_back(info.group);
+  return names;
+}
+
 static std::vector<StringRef> argumentsOf(StringRef group) {
   std::vector<StringRef> names;
   for (const SettingInfo &info : Table)
@@ -129,8 +136,9 @@ void TrainingSettings::readSetting(const ast::CallExpr &call) {
   StringRef group = call.callee.text;
   if (!findInfo(group, "")) {
     auto message = error(DiagnosticCode::E0408, call.callee.span, "unknown setting `" + group + "`");
-    StringRef nearest = nearestName(group, {"clip", "accumulate", "compute", "evaluate", "save", "stop"});
-    message.help(nearest.empty() ? Twine("the settings are clip, accumulate, compute, evaluate, save and stop")
+    std::vector<StringRef> known = groupNames();
+    StringRef nearest = nearestName(group, known);
+    message.help(nearest.empty() ? Twine("the settings are " + llvm::join(known, ", "))
                                  : "did you mean `" + nearest + "`?");
     return;
   }
