@@ -9,7 +9,7 @@
 #include "passes/Pipeline.h"
 #include "passes/memory/BufferList.h"
 #include "runtime/program/Payload.h"
-#include "tools/Outputs.h"
+#include "tools/OutputConflicts.h"
 #include "tools/ProgramCache.h"
 #include "tools/Report.h"
 #include "tools/TargetOption.h"
@@ -31,18 +31,18 @@ static int usage(const llvm::Twine &message) {
   return ExitUsage;
 }
 
-/// What the command line says is right, but cannot be done with the files that there are.
+/// The command line is valid, but the files do not allow the command.
 static int refuse(const llvm::Twine &problem) {
   llvm::errs() << "error: " << problem << "\n";
   return ExitInput;
 }
 
-/// Checks options; `makesCode` where the command goes as far as that.
-static int checkOptions(const CommandOptions &options, bool makesCode) {
+/// Checks options; `generatesCode` if the command includes code generation.
+static int checkOptions(const CommandOptions &options, bool generatesCode) {
   std::string problem;
   std::optional<TargetOption> target = TargetOption::parse(options.target.empty() ? "cpu" : options.target, problem);
   if (!target) return usage(problem);
-  if (target->isGpu && makesCode && !cuda::Nvrtc::get(problem)) return usage("--target=cuda: " + problem);
+  if (target->isGpu && generatesCode && !cuda::Nvrtc::get(problem)) return usage("--target=cuda: " + problem);
   if (!options.compileTo.empty() && phaseIndex(options.compileTo) < 0)
     return usage("no phase is called `" + options.compileTo + "`; the phases are " + llvm::join(phaseNames(), ", "));
   if (!options.dumpDir.empty()) {
@@ -59,20 +59,20 @@ static int checkOptions(const CommandOptions &options, bool makesCode) {
 
 static bool isModule(const CommandOptions &options) { return StringRef(options.input.path).ends_with(".mlir"); }
 
-/// An error after the frontend accepted the model is the compiler's fault: keep what reproduces it.
+/// An error after the frontend accepted the model is a defect of the compiler: writes a file that reproduces it.
 static int internalError(const std::string &reproducer) {
   std::string path = "tessera-reproducer.mlir";
   std::string problem = writeOutputFile(path, reproducer);
-  llvm::errs() << "error: internal: the compiler failed on a model that it should take; "
+  llvm::errs() << "error: internal: the compiler failed on a valid model; "
                << (problem.empty() ? path + " reproduces it with `tessera compile " + path + "`"
-                                   : "what reproduces it is not kept: " + problem)
+                                   : "the reproducer was not written: " + problem)
                << "\n";
   return ExitInternal;
 }
 
-/// Whether what the command writes is apart from what it has read.
+/// Checks that no output of the command is one of its inputs.
 static int checkOutputs(const CommandOptions &options, ArrayRef<std::string> inputs) {
-  SmallVector<Output> outputs;
+  SmallVector<NamedOutput> outputs;
   if (!options.output.empty()) outputs.push_back({"-o", options.output});
   if (!options.report.empty()) outputs.push_back({"--report", options.report});
   SmallVector<std::string> dumps{"code.ll", "manifest.json"};
@@ -80,11 +80,11 @@ static int checkOutputs(const CommandOptions &options, ArrayRef<std::string> inp
     for (bool withLocations : {false, true}) dumps.push_back(dumpName(index, withLocations));
   if (!options.dumpDir.empty())
     for (const std::string &dump : dumps) outputs.push_back({"--dump-dir", options.dumpDir + "/" + dump});
-  std::string problem = findSharedFile(outputs, inputs);
+  std::string problem = findOutputConflict(outputs, inputs);
   return problem.empty() ? ExitDone : usage(problem);
 }
 
-/// Reads the input and makes it a module for the target. No module after errors, which are printed.
+/// Reads the input as a module for the target. Prints errors; then there is no module.
 static Input readForTarget(MLIRContext &context, const CommandOptions &options) {
   Input input = readInput(context, options.input);
   if (!input.module) return input;
@@ -112,8 +112,8 @@ static CodegenOptions codegenOptions(ModuleOp module, const CommandOptions &opti
   return codegen;
 }
 
-/// After a phase or code generation failed on a module: a dump that cannot be written is the file's fault, a
-/// hand-edited module that fails is the input's, a model file's is ours.
+/// The exit status after a phase or code generation failed. The cause is a dump that cannot be written, a hand-edited
+/// module, or, for a model file, a defect of the compiler.
 static int failedOn(const std::string &before, const CommandOptions &options, const DumpFolder &dumps) {
   if (!dumps.getProblem().empty()) return refuse(dumps.getProblem());
   return isModule(options) ? ExitInput : internalError(before);
@@ -131,7 +131,7 @@ static int runPhases(ModuleOp module, const CommandOptions &options, DumpFolder 
   return problem.empty() ? ExitDone : refuse(problem);
 }
 
-/// The launcher that every program starts as: beside this tool, or where it is installed.
+/// The launcher that every program is a copy of: beside this tool, or where it is installed.
 static std::string findLauncher() {
   std::string self = llvm::sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&findLauncher));
   StringRef folder = llvm::sys::path::parent_path(self);
@@ -141,14 +141,14 @@ static std::string findLauncher() {
 }
 
 namespace {
-/// What one wants to know of a program that was just made.
+/// Facts about a compiled program, for the user.
 struct ProgramSummary {
   std::string target, instructionSets;
   double arenaMiB = 0;
 };
 } // namespace
 
-/// Reads it from the manifest, so that it says what the program will.
+/// Reads them from the manifest, as the program does.
 static ProgramSummary summarize(StringRef manifest) {
   ProgramSummary summary;
   auto json = llvm::json::parse(manifest);
@@ -175,7 +175,7 @@ static ProgramSummary summarize(StringRef manifest) {
   return summary;
 }
 
-/// Compiles a module that has left the frontend.
+/// Runs the phases and code generation.
 static int generate(ModuleOp module, const CommandOptions &options, CompiledProgram &program) {
   DumpFolder dumps(options.dumpDir);
   if (int status = runPhases(module, options, dumps)) return status;
@@ -186,13 +186,12 @@ static int generate(ModuleOp module, const CommandOptions &options, CompiledProg
   return ExitDone;
 }
 
-/// The same, or what an equal module became before. A cache that is of no use is worth no more than a word to those
-/// who ask for many.
+/// The same, or the program of an equal module from the cache. If the cache cannot be used, only `-v` reports it.
 static int makeProgram(ModuleOp module, const CommandOptions &options, CompiledProgram &program) {
   if (!options.useCache) return generate(module, options, program);
   // Programs name lines of the model file.
   ProgramCache cache(moduleText(module, /*withLocations=*/true), codegenOptions(module, options));
-  // What dumps, reports and timings tell of happens only where code is made.
+  // Dumps, reports and timings need the phases to run.
   bool mustGenerate = !options.dumpDir.empty() || !options.report.empty() || options.timing;
   if (std::optional<CompiledProgram> found = mustGenerate ? std::nullopt : cache.find()) {
     if (options.verbose) llvm::outs() << "code: from the cache\n";
@@ -200,8 +199,8 @@ static int makeProgram(ModuleOp module, const CommandOptions &options, CompiledP
     return ExitDone;
   }
   if (int status = generate(module, options, program)) return status;
-  std::string problem = cache.keep(program);
-  if (!problem.empty() && options.verbose) llvm::outs() << "code: not kept: " << problem << "\n";
+  std::string problem = cache.store(program);
+  if (!problem.empty() && options.verbose) llvm::outs() << "code: not stored: " << problem << "\n";
   return ExitDone;
 }
 
@@ -215,7 +214,8 @@ static int compileToPhase(ModuleOp module, const CommandOptions &options) {
 
 int tessera::runCompile(const CommandOptions &options) {
   if (int status = checkOptions(options, options.compileTo.empty())) return status;
-  if (options.output.empty() && options.compileTo.empty()) return usage("say where the program goes: -o PROGRAM");
+  if (options.output.empty() && options.compileTo.empty())
+    return usage("-o PROGRAM is missing: the path of the training program");
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
   Input input = readForTarget(context, options);

@@ -1,4 +1,4 @@
-//===- Commands.h - what each command does --------------------------------===//
+//===- Commands.h - the commands of the compiler --------------------------===//
 
 #ifndef TESSERA_TOOLS_COMMANDS_H
 #define TESSERA_TOOLS_COMMANDS_H
@@ -11,22 +11,22 @@ namespace tessera {
 struct CommandOptions {
   InputOptions input;
   CodegenOptions codegen;
-  std::string target;        ///< empty: what the module says, or the CPU
-  std::string gemmEpilogues; ///< `bias` or `gelu`; empty: what the module says, or all
+  std::string target;        ///< empty: that of the module, else the CPU
+  std::string gemmEpilogues; ///< `bias` or `gelu`; empty: those of the module, else all
   std::string output;
   std::string compileTo;
   std::string dumpDir;
-  std::string report; ///< a page of what was decided; empty: none
+  std::string report; ///< path of an HTML page of decisions; empty: none
   std::string diagnostics = "text";
   std::string code;  ///< of `explain`
   std::string other; ///< of `diff`: what the input is compared with
   bool timing = false;
   bool verbose = false;
   bool useCache = true;
-  std::vector<std::string> programArguments; ///< of `train`: what the program gets
+  std::vector<std::string> programArguments; ///< of `train`: passed to the program
 };
 
-// Each returns an exit code.
+// Each returns an exit status.
 int runCompile(const CommandOptions &options);
 int runTrain(const CommandOptions &options);
 int runCheck(const CommandOptions &options);

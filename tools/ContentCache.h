@@ -1,7 +1,7 @@
-//===- ContentCache.h - values on disk, under a hash of what decides them --===//
+//===- ContentCache.h - values on disk, under a hash of their description ---===//
 //
 // A folder with a file for each value. Several processes may use it at once: a
-// file appears whole or not at all, and one that was damaged since is none.
+// file appears whole or not at all, and a damaged file counts as missing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,16 +17,16 @@ namespace tessera {
 
 class ContentCache {
 public:
-  /// Values in `folder`, which is made when the first is written; at most `maxBytes` of them.
+  /// Values in `folder`, which the first write creates; at most `maxBytes` in total.
   ContentCache(std::string folder, uint64_t maxBytes) : folder(std::move(folder)), maxBytes(maxBytes) {}
 
-  /// The name under which values are kept that `description` decides: its hash.
+  /// The key of the value that `description` determines: its hash.
   static std::string keyFor(llvm::StringRef description);
 
-  /// The value of that key. None if there is none, or if its file cannot be read or is not what was written.
+  /// The value of that key. None if there is none, or if its file cannot be read or is damaged.
   std::optional<std::string> read(llvm::StringRef key) const;
 
-  /// Keeps a value, in place of one that is there, and removes those that were used longest ago if all are too large.
+  /// Stores a value, replaces one of the same key, and removes those that were used longest ago if all are too large.
   /// Without an error it may be read; with one the folder is as it was.
   std::error_code write(llvm::StringRef key, llvm::StringRef value) const;
 
@@ -40,7 +40,7 @@ private:
   uint64_t maxBytes;
 };
 
-/// Where the compiler keeps what it made: `$TESSERA_CACHE_DIR`, else `$XDG_CACHE_HOME/tessera`, else
+/// The folder of the compiler's cache: `$TESSERA_CACHE_DIR`, else `$XDG_CACHE_HOME/tessera`, else
 /// `~/.cache/tessera`; empty if there is no home either.
 std::string cacheFolder();
 

@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// MLIR's parser recurses on brackets without a bound; no dump nests anywhere near this deep.
+/// MLIR's parser recurses on brackets without a limit. No dump nests nearly this deep.
 static constexpr int maxNesting = 200;
 
 /// Whether brackets of a text nest deeper than the bound.
@@ -29,7 +29,7 @@ static bool nestsTooDeep(StringRef text) {
 
 void tessera::loadDialects(MLIRContext &context) { context.loadDialect<TsrDialect, func::FuncDialect>(); }
 
-/// What a dump holds at its phase must hold for one that was edited by hand too, before any pass relies on it.
+/// Checks the invariants of the module's phase before any pass relies on them: dumps may be edited by hand.
 static LogicalResult verifyModule(ModuleOp module) {
   llvm::StringMap<StateOp> states;
   for (StateOp state : module.getOps<StateOp>()) {
@@ -67,7 +67,7 @@ OwningOpRef<ModuleOp> tessera::readDump(MLIRContext &context, const std::string 
 static Input readModule(MLIRContext &context, const InputOptions &options) {
   if (!options.sets.empty() || !options.preset.empty() || !options.precision.empty()) {
     llvm::errs() << "error: " << options.path
-                 << ": --set, --preset and --precision shape a model file; a dumped module is what it is\n";
+                 << ": --set, --preset and --precision apply to model files only, not to dumped modules\n";
     return Input{{}, ExitUsage, {}};
   }
   OwningOpRef<ModuleOp> module = readDump(context, options.path);

@@ -11,39 +11,39 @@
 
 namespace tessera {
 
-/// What names the input and shapes it.
+/// Options that name the input and set its values.
 struct InputOptions {
   std::string path;
   std::vector<std::string> sets; ///< NAME=VALUE
-  std::string precision;         ///< short for a set of `compute`; empty: none
+  std::string precision;         ///< short for `--set compute=…`; empty: none
   std::string preset;
   bool audits = false; ///< the program can compare its steps with f32
   bool jsonDiagnostics = false;
 };
 
-/// Exit codes of the compiler.
-enum ExitCode { ExitDone = 0, ExitInput = 1, ExitUsage = 2, ExitInternal = 70 };
+/// Exit statuses of the compiler.
+enum ExitStatus { ExitDone = 0, ExitInput = 1, ExitUsage = 2, ExitInternal = 70 };
 
-/// Added to them under `tessera train`, so that the program's own stay apart from the compiler's.
+/// Added to them by `tessera train`, to distinguish them from the exit statuses of the training program.
 inline constexpr int ExitTrainShift = 64;
 
-/// Registers the dialects the compiler works with.
+/// Registers the dialects that the compiler uses.
 void loadDialects(mlir::MLIRContext &context);
 
 /// Reads a dumped module. Errors are printed; then it is null. What its phase promises is not checked.
 mlir::OwningOpRef<mlir::ModuleOp> readDump(mlir::MLIRContext &context, const std::string &path);
 
-/// What was read. Without a module there were errors, which are printed to standard error.
+/// The input as a module. Without a module there were errors, which were printed to standard error.
 struct Input {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  int status = ExitDone;          ///< the exit code that belongs to the errors
+  int status = ExitDone;          ///< the exit status that belongs to the errors
   std::vector<std::string> files; ///< the model or module, and the files it uses
 };
 
 /// Reads a `.tsr` model (giving a module after phase `parse`) or a dumped `.mlir` module (at the phase it names).
 Input readInput(mlir::MLIRContext &context, const InputOptions &options);
 
-/// Checks the input, be it a model without training or a file of functions; errors are printed. Returns an exit code.
+/// Checks the input, also a model without training or a file of functions; prints errors. Returns an exit status.
 int checkInput(mlir::MLIRContext &context, const InputOptions &options);
 
 } // namespace tessera

@@ -82,7 +82,7 @@ std::optional<CompiledProgram> ProgramCache::find() const {
   return CompiledProgram{rest.drop_front(manifestSize).str(), rest.take_front(manifestSize).str(), {}, {}};
 }
 
-std::string ProgramCache::keep(const CompiledProgram &program) const {
+std::string ProgramCache::store(const CompiledProgram &program) const {
   if (cache.getFolder().empty()) return "there is no home folder for the cache";
   std::string value = std::to_string(program.manifest.size()) + "\n" + program.manifest + program.object;
   std::error_code error = cache.write(key, value);

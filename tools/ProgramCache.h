@@ -10,9 +10,8 @@
 
 namespace tessera {
 
-/// The place of one program in the cache. Its key is the hash of all that decides the program: the module as the
-/// frontend or a file gave it (its text), the options of code generation, the processors, the compiler and its
-/// libraries.
+/// The cache entry of one program. Its key is the hash of everything that determines the program: the text of the
+/// module before the phases, the options of code generation, the processors, the compiler and its libraries.
 class ProgramCache {
 public:
   ProgramCache(llvm::StringRef module, const CodegenOptions &options);
@@ -20,8 +19,8 @@ public:
   /// The program, if it was compiled before.
   std::optional<CompiledProgram> find() const;
 
-  /// Keeps a program. Returns an empty string, or why it could not.
-  std::string keep(const CompiledProgram &program) const;
+  /// Stores a program. Returns an error message, or an empty string.
+  std::string store(const CompiledProgram &program) const;
 
 private:
   ContentCache cache;

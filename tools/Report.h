@@ -8,13 +8,13 @@
 
 namespace tessera {
 
-/// Gathers what the phases decided, and writes it as one HTML page that needs nothing else.
+/// Collects the decisions of the phases and writes them as one self-contained HTML page.
 class Report {
 public:
-  /// To be called after each phase.
+  /// Must be called after each phase.
   void note(llvm::StringRef phase, mlir::ModuleOp module);
 
-  /// Writes the page; what went wrong, or empty.
+  /// Writes the page. Returns an error message, or an empty string.
   std::string write(const std::string &path) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- TargetOption.cpp - what `--target` says ------------------------------===//
+//===- TargetOption.cpp - the value of `--target` ---------------------------===//
 
 #include "tools/TargetOption.h"
 #include "codegen/cuda/nvrtc/Nvrtc.h"
@@ -12,13 +12,14 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Machine code of some ten thousand kernels.
+/// Enough for the machine code of some ten thousand kernels.
 static constexpr uint64_t maxCacheBytes = uint64_t(1) << 28;
 
-/// Ampere, Hopper, Blackwell; and PTX, which the driver compiles for any later one: from compute_80, but with fp8.
-static constexpr llvm::StringLiteral usualArchitectures[] = {"sm_80", "sm_90a", "sm_100a", "compute_80", "compute_90"};
+/// Ampere, Hopper, Blackwell; and PTX, which the driver compiles for later GPUs: compute_90 with fp8, else compute_80.
+static constexpr llvm::StringLiteral defaultArchitectures[] = {"sm_80", "sm_90a", "sm_100a", "compute_80",
+                                                               "compute_90"};
 
-/// Matrix units for bf16 came with Ampere, those for eight bits with Ada.
+/// Ampere introduced tensor cores for bf16, Ada those for fp8.
 static constexpr int leastArchitecture = 80, leastForFp8 = 89;
 
 /// 90 of sm_90a.
@@ -43,14 +44,13 @@ std::optional<TargetOption> TargetOption::parse(StringRef text, std::string &pro
   list.split(parts, ',');
   for (StringRef part : parts) {
     if (!known.match(part)) {
-      problem = ("--target: `" + part +
-                 "` is no architecture of a GPU; write sm_80, sm_90a or sm_100a for machine code, "
-                 "compute_80 for PTX")
+      problem = ("--target: expected a GPU architecture, such as sm_90a for machine code or compute_80 for PTX, got `" +
+                 part + "`")
                     .str();
       return std::nullopt;
     }
     if (numberOf(part) < leastArchitecture) {
-      problem = ("--target: kernels need the matrix units of sm_80 or later, not " + part).str();
+      problem = ("--target: kernels need the tensor cores of sm_80 or later, got " + part).str();
       return std::nullopt;
     }
     if (!llvm::is_contained(result.architectures, part)) result.architectures.push_back(part.str());
@@ -65,26 +65,26 @@ std::optional<CudaOptions> tessera::cudaOptions(const TargetOption &target, Modu
   for (const std::string &architecture : target.architectures)
     if (numberOf(architecture) < least) {
       problem =
-          "fp8 needs a GPU of sm_89 or later, not " + architecture + "; take it out of --target, or compute in bf16";
+          "fp8 needs a GPU of sm_89 or later, got " + architecture + "; remove it from --target, or compute in bf16";
       return std::nullopt;
     }
   options.architectures = target.architectures;
   if (options.architectures.empty()) {
-    std::string missing; // compiling will say it
+    std::string missing; // code generation reports it
     const cuda::Nvrtc *nvrtc = cuda::Nvrtc::get(missing);
-    for (StringRef usual : usualArchitectures)
+    for (StringRef usual : defaultArchitectures)
       if (numberOf(usual) >= least && (usual != "compute_90" || least > leastArchitecture) &&
           (!nvrtc || nvrtc->supports(numberOf(usual))))
         options.architectures.push_back(usual.str());
   }
-  // Of several, the one that most is asked of.
+  // Schedules are chosen for the newest.
   int newest = 0;
   for (const std::string &architecture : options.architectures) newest = std::max(newest, numberOf(architecture));
   options.device = cuda::Device::of(newest);
   if (!useCache || cacheFolder().empty()) return options;
   ContentCache cache(cacheFolder() + "/cuda", maxCacheBytes);
   options.findCode = [cache](StringRef description) { return cache.read(ContentCache::keyFor(description)); };
-  // A cache that is of no use is worth no word: the next compilation takes longer.
+  // A cache that cannot be written is not an error: the next compilation takes longer.
   options.keepCode = [cache](StringRef description, StringRef code) {
     (void)cache.write(ContentCache::keyFor(description), code);
   };

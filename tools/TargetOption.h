@@ -1,4 +1,4 @@
-//===- TargetOption.h - what `--target` says --------------------------------===//
+//===- TargetOption.h - the value of `--target` -----------------------------===//
 
 #ifndef TESSERA_TOOLS_TARGETOPTION_H
 #define TESSERA_TOOLS_TARGETOPTION_H
@@ -7,25 +7,25 @@
 
 namespace tessera {
 
-/// The machine that a program is made for.
+/// The kind of device that a program is compiled for.
 struct TargetOption {
   bool isGpu = false;
-  std::vector<std::string> architectures; ///< of GPUs; empty: those that are usual
+  std::vector<std::string> architectures; ///< of GPUs; empty: the default ones
 
-  /// Of `cpu`, `cuda` or `cuda:ARCHITECTURE,…`; else a message in `problem`.
+  /// Parses `cpu`, `cuda` or `cuda:ARCHITECTURE,…`; otherwise none, with a message in `problem`.
   static std::optional<TargetOption> parse(llvm::StringRef text, std::string &problem);
 };
 
-/// Code generation of `module` for those GPUs, with machine code kept in the cache. None, with a message in `problem`,
-/// where one of them lacks what the module needs.
+/// Options of code generation of `module` for those GPUs, with machine code stored in the cache. None, with a message
+/// in `problem`, if one of the architectures lacks what the module needs.
 std::optional<CudaOptions> cudaOptions(const TargetOption &target, mlir::ModuleOp module, bool useCache,
                                        std::string &problem);
 
-/// Makes `module` one for the target, or refuses with a message: a module that has gone through phases which look at
-/// the target stays what it is.
+/// Sets the target of `module`. Returns an error message if its phases have already been run for another one, else an
+/// empty string.
 std::string setTarget(mlir::ModuleOp module, const TargetOption &target);
 
-/// What `fuse` may make of contractions for a GPU: `bias` or `gelu`.
+/// Sets the epilogues that `fuse` may add to contractions on a GPU: `bias` or `gelu`.
 void setEpilogues(mlir::ModuleOp module, llvm::StringRef epilogues);
 
 } // namespace tessera

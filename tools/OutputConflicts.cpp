@@ -1,6 +1,6 @@
-//===- Outputs.cpp - what a command writes ----------------------------------===//
+//===- OutputConflicts.cpp - outputs that would overwrite a file in use -----===//
 
-#include "tools/Outputs.h"
+#include "tools/OutputConflicts.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <map>
@@ -10,7 +10,7 @@ using namespace llvm;
 using namespace tessera;
 
 namespace {
-/// What a file is, whatever it is called: its number, or that of its folder and its name if it is new.
+/// Identifies a file independently of its path: its inode, or for a new file the inode of its folder and its name.
 using Identity = std::pair<sys::fs::UniqueID, std::string>;
 } // namespace
 
@@ -25,11 +25,11 @@ static std::optional<Identity> identify(StringRef path) {
   return Identity(status.getUniqueID(), sys::path::filename(path).str());
 }
 
-std::string tessera::findSharedFile(ArrayRef<Output> outputs, ArrayRef<std::string> inputs) {
-  std::map<Identity, std::string> taken; // and by what
+std::string tessera::findOutputConflict(ArrayRef<NamedOutput> outputs, ArrayRef<std::string> inputs) {
+  std::map<Identity, std::string> taken; // and what uses it
   for (const std::string &input : inputs)
     if (std::optional<Identity> identity = identify(input)) taken.try_emplace(*identity, "an input of this command");
-  for (const Output &output : outputs) {
+  for (const NamedOutput &output : outputs) {
     std::optional<Identity> identity = identify(output.path);
     if (!identity) continue;
     auto [other, isNew] = taken.try_emplace(*identity, "what " + output.option + " writes too");
