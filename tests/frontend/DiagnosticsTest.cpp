@@ -20,7 +20,7 @@ Span find(DiagnosticEngine &engine, unsigned file, llvm::StringRef part) {
   return {file, begin, unsigned(begin + part.size())};
 }
 
-TEST(Diagnostics, textShowsAllPlaces) {
+TEST(Diagnostics, TextShowsAllPlaces) {
   DiagnosticEngine engine;
   unsigned file = engine.sources().add("dim ff = 8\n\n  a + gelu(b)\n", "m.tsr");
   engine.error(DiagnosticCode::E0210, find(engine, file, "a"), "`+` would make an outer product")
@@ -44,14 +44,14 @@ TEST(Diagnostics, textShowsAllPlaces) {
                           "help: contract it first\n\n");
 }
 
-TEST(Diagnostics, columnsCountCodePoints) {
+TEST(Diagnostics, ColumnsCountCodePoints) {
   DiagnosticEngine engine;
   unsigned file = engine.sources().add("# ünï\n# ü x\n", "m.tsr");
   engine.error(DiagnosticCode::E0201, find(engine, file, "x"), "unknown");
   EXPECT_EQ(text(engine), "error[E0201]: unknown\n --> m.tsr:2:5\n  |\n2 | # ü x\n  |     ^\n\n");
 }
 
-TEST(Diagnostics, jsonIsOneObjectALine) {
+TEST(Diagnostics, JsonIsOneObjectALine) {
   DiagnosticEngine engine;
   unsigned file = engine.sources().add("let a = b\n", "m.tsr");
   engine.error(DiagnosticCode::E0201, find(engine, file, "b"), "unknown name `b`").help("did you mean `a`?");
@@ -64,13 +64,13 @@ TEST(Diagnostics, jsonIsOneObjectALine) {
             "1,\"text\":\"\"}],\"line\":1,\"message\":\"unknown name `b`\",\"notes\":[],\"severity\":\"error\"}\n");
 }
 
-TEST(Diagnostics, nearestName) {
+TEST(Diagnostics, NearestName) {
   EXPECT_EQ(nearestName("embd", {"embed", "head"}), "embed");
   EXPECT_EQ(nearestName("sofmax", {"softmax", "gelu"}), "softmax");
   EXPECT_EQ(nearestName("x", {"embed", "head"}), "");
 }
 
-TEST(Diagnostics, everyCodeExplainsItself) {
+TEST(Diagnostics, EveryCodeExplainsItself) {
   for (const DiagnosticCodeInfo &info : allDiagnosticCodes()) {
     EXPECT_FALSE(info.title.empty()) << info.name.str();
     EXPECT_FALSE(info.text.empty()) << info.name.str();
@@ -78,7 +78,7 @@ TEST(Diagnostics, everyCodeExplainsItself) {
   }
 }
 
-TEST(Diagnostics, lettersThatChangedPlacesAreOneMistake) {
+TEST(Diagnostics, LettersThatChangedPlacesAreOneMistake) {
   EXPECT_EQ(nearestName("dpeth", {"depth"}), "depth");
   EXPECT_EQ(nearestName("wrod", {"word", "wood"}), "word");
   EXPECT_EQ(nearestName("abcd", {"badc"}), "");

@@ -54,7 +54,7 @@ std::vector<std::pair<std::string, std::string>> expectations(StringRef text) {
 
 class WrongModel : public testing::TestWithParam<std::string> {};
 
-TEST_P(WrongModel, causesItsMessages) {
+TEST_P(WrongModel, CausesItsMessages) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   DiagnosticEngine engine;
   auto module = compileModel(context, GetParam(), {}, engine);
@@ -104,7 +104,7 @@ std::string messagesOn(StringRef body, StringRef fields = "x = float[a](column =
   return shown;
 }
 
-TEST(Helps, sayWhatToWrite) {
+TEST(Helps, SayWhatToWrite) {
   EXPECT_EQ(messagesOn("x * w"), "");
   for (auto [body, help] : std::initializer_list<std::pair<StringRef, StringRef>>{
            {"x @ w", "`sum[axis](x * w)`"},
@@ -123,7 +123,7 @@ TEST(Helps, sayWhatToWrite) {
   EXPECT_NE(messagesOn(chain).find("counts as nested too"), std::string::npos) << messagesOn(chain);
 }
 
-TEST(Warnings, fieldsThatShareColumns) {
+TEST(Warnings, FieldsThatShareColumns) {
   EXPECT_EQ(messagesOn("x * w", "x = float[a](column = 0), y = int(column = 4), z = float[a](column = 5)"), "");
   std::string said = messagesOn("x * w", "x = float[a](column = 0), y = int(column = 3)");
   EXPECT_NE(said.find("warning[E0410]: `y` shares columns with `x`"), std::string::npos) << said;
@@ -131,6 +131,6 @@ TEST(Warnings, fieldsThatShareColumns) {
   EXPECT_EQ(said.find("error"), std::string::npos) << said;
 }
 
-TEST(WrongModels, areMany) { EXPECT_GE(wrongModels().size(), 40u); }
+TEST(WrongModels, AreMany) { EXPECT_GE(wrongModels().size(), 40u); }
 
 } // namespace

@@ -106,14 +106,14 @@ std::string mutate(std::string text, std::mt19937 &random) {
   return text;
 }
 
-TEST(Fuzz, mutatedModels) {
+TEST(Fuzz, MutatedModels) {
   std::vector<std::string> texts = corpus();
   ASSERT_FALSE(texts.empty());
   std::mt19937 random(20240601);
   for (unsigned i = 0; i < 1500; ++i) compileQuickly(mutate(texts[random() % texts.size()], random));
 }
 
-TEST(Fuzz, randomPieces) {
+TEST(Fuzz, RandomPieces) {
   std::mt19937 random(7);
   for (unsigned i = 0; i < 500; ++i) {
     std::string text;
@@ -122,7 +122,7 @@ TEST(Fuzz, randomPieces) {
   }
 }
 
-TEST(Fuzz, randomBytes) {
+TEST(Fuzz, RandomBytes) {
   std::mt19937 random(11);
   for (unsigned i = 0; i < 300; ++i) {
     std::string text(random() % 3000, '\0');
@@ -131,7 +131,7 @@ TEST(Fuzz, randomBytes) {
   }
 }
 
-TEST(Fuzz, largeFiles) {
+TEST(Fuzz, LargeFiles) {
   auto times = [](StringRef piece, unsigned n) {
     std::string text;
     for (unsigned i = 0; i < n; ++i) text += piece;
@@ -149,7 +149,7 @@ TEST(Fuzz, largeFiles) {
 }
 
 /// Each function calls the one before twice: 2^60 calls when expanded.
-TEST(Fuzz, exponentialExpansion) {
+TEST(Fuzz, ExponentialExpansion) {
   std::string text = "dim batch, a = 4\nfn f0(x[..]) { x + 1 }\n";
   for (int i = 1; i < 60; ++i) {
     std::string before = "f" + std::to_string(i - 1);
@@ -162,7 +162,7 @@ TEST(Fuzz, exponentialExpansion) {
 }
 
 /// Deep calls of deep expressions.
-TEST(Fuzz, deepCalls) {
+TEST(Fuzz, DeepCalls) {
   std::string text = "dim batch, a = 4\nfn f0(x[..]) { x }\n";
   for (int i = 1; i < 62; ++i) {
     text += "fn f" + std::to_string(i) + "(x[..]) { ";

@@ -103,7 +103,7 @@ double metric(const NamedNumbers &results, const std::string &name) {
   return found == results.end() ? std::nan("") : found->second[0];
 }
 
-TEST(Numbers, aFactorMayStandInAProductMoreThanOnce) {
+TEST(Numbers, AFactorMayStandInAProductMoreThanOnce) {
   Compiled model(withItems("  let x = d.x\n"
                            "  let w = over[f](2.0)\n"
                            "  loss l = mean[batch](m(x))\n"
@@ -118,7 +118,7 @@ TEST(Numbers, aFactorMayStandInAProductMoreThanOnce) {
   EXPECT_DOUBLE_EQ(metric(results, "placed"), 1 + 8 + 27 + 64);
 }
 
-TEST(Numbers, elseIfChoosesAmongSeveral) {
+TEST(Numbers, ElseIfChoosesAmongSeveral) {
   Compiled model(withItems("  loss l = mean[batch](m(d.x))\n"
                            "  metric first = if f == 4 { 1 } else if f == 4 { 2 } else { 3 }\n"
                            "  metric second = if f == 3 { 1 } else if f == 4 { 2 } else { 3 }\n"
@@ -129,7 +129,7 @@ TEST(Numbers, elseIfChoosesAmongSeveral) {
   EXPECT_DOUBLE_EQ(metric(results, "third"), 3);
 }
 
-TEST(Numbers, aMeanTakesItsCountAlong) {
+TEST(Numbers, AMeanTakesItsCountAlong) {
   Compiled model(withItems("  let p = mean[batch](d.y, where = d.y > 1)\n"
                            "  loss l = mean[batch](m(d.x))\n"
                            "  metric a = p\n"
@@ -143,7 +143,7 @@ TEST(Numbers, aMeanTakesItsCountAlong) {
   EXPECT_DOUBLE_EQ(results["count other"][0], 3);
 }
 
-TEST(Numbers, weightsOfAMeanMayAddUpToLessThanOne) {
+TEST(Numbers, WeightsOfAMeanMayAddUpToLessThanOne) {
   Compiled model(withItems("  loss l = mean[batch](m(d.x))\n"
                            "  metric small = mean[batch](d.y, where = over[batch](0.01))\n"
                            "  metric none = mean[batch](d.y, where = d.y > 100)\n"));
@@ -154,7 +154,7 @@ TEST(Numbers, weightsOfAMeanMayAddUpToLessThanOne) {
 }
 
 // A mean inside a repeat has its weights there; what leaves the repeat is counted by rows.
-TEST(Numbers, aMeanInsideARepeatKeepsItsCountThere) {
+TEST(Numbers, AMeanInsideARepeatKeepsItsCountThere) {
   Compiled model(withItems("  let y = m(d.x)\n"
                            "  loss l = repeat[layer](s = 0.0) { s + mean[batch](y, where = d.y > 1) }\n"));
   NamedNumbers results = model.run("evaluate", Rows);
@@ -162,7 +162,7 @@ TEST(Numbers, aMeanInsideARepeatKeepsItsCountThere) {
   EXPECT_DOUBLE_EQ(results["count l"][0], 4);
 }
 
-TEST(Numbers, lossesInsideARepeatAddUpAndMetricsAreAveraged) {
+TEST(Numbers, LossesInsideARepeatAddUpAndMetricsAreAveraged) {
   Compiled model("dim batch, layer = 4\n"
                  "model m(x[batch]) -> [batch] {\n  weight a [] = 1\n"
                  "  repeat[layer](h = a * x) {\n"
@@ -174,7 +174,7 @@ TEST(Numbers, lossesInsideARepeatAddUpAndMetricsAreAveraged) {
   EXPECT_DOUBLE_EQ(metric(results, "where_"), 1.5);
 }
 
-TEST(Numbers, aLetOfTheTrainingSeesOnlyWhatStandsAroundIt) {
+TEST(Numbers, ALetOfTheTrainingSeesOnlyWhatStandsAroundIt) {
   Compiled model("hyper s = 2\n" + withItems("  let k = s * 10.0\n"
                                              "  loss l = mean[batch](m(d.x))\n"
                                              "  metric inside = repeat[layer](s = 0.0) { s + k }\n"
@@ -189,7 +189,7 @@ TEST(Numbers, aLetOfTheTrainingSeesOnlyWhatStandsAroundIt) {
 }
 
 // What a repeat reads is computed before it, once, and can be read after it too.
-TEST(Numbers, aLetOfTheTrainingIsComputedOnce) {
+TEST(Numbers, ALetOfTheTrainingIsComputedOnce) {
   Compiled model(withItems("  let e = mean[batch](m(d.x))\n"
                            "  loss l = repeat[layer](s = 0.0) { s + e }\n"
                            "  metric k = repeat[layer](s = 0.0) { s + e }\n"
@@ -212,14 +212,14 @@ void expectStep(const std::string &items, double total, double gradient, unsigne
 }
 
 // m(d.x) is 10 a in each of the four rows.
-TEST(Numbers, sumsAndMeansOverTheBatchAreThoseOfAllParts) {
+TEST(Numbers, SumsAndMeansOverTheBatchAreThoseOfAllParts) {
   expectStep("  loss l = mean[batch](m(d.x) * d.y)\n", 30, 30);
   expectStep("  loss l = sum[batch](m(d.x))\n", 40, 40);
   expectStep("  loss l = sum[batch](m(d.x) * d.y)\n", 120, 120);
   expectStep("  let y = m(d.x)\n  loss l = 0.5 * sum[batch](y)\n  loss k = mean[batch](y) / 2\n", 25, 25);
 }
 
-TEST(Numbers, evaluationOfASumIsThatOfABatchOfTheStep) {
+TEST(Numbers, EvaluationOfASumIsThatOfABatchOfTheStep) {
   Compiled model(withItems("  loss l = sum[batch](m(d.x))\n  accumulate(2); evaluate(every = 1, batches = 3)\n"));
   NamedNumbers part = {{"d.x", {1, 2, 3, 4, 1, 2, 3, 4}}};
   EXPECT_DOUBLE_EQ(model.run("evaluate", part)["loss l"][0], 40);
@@ -229,13 +229,13 @@ TEST(Numbers, evaluationOfASumIsThatOfABatchOfTheStep) {
 }
 
 // Centring by the batch's mean: each part has its own.
-TEST(Numbers, otherReductionsOverTheBatchAreWarnedOf) {
+TEST(Numbers, OtherReductionsOverTheBatchAreWarnedOf) {
   expectStep("  let y = m(d.x)\n  loss l = mean[batch](y - 0.0 * mean[batch](d.y))\n", 10, 10, 1);
   expectStep("  let y = m(d.x)\n  loss l = mean[batch](y)\n  metric top = max[batch](d.y)\n", 10, 10, 1);
 }
 
 // In `evaluate` a mean over the batch has weights; the loss outside knows none of those inside a repeat.
-TEST(Numbers, aMeanInsideARepeatOfTheModelIsNoCount) {
+TEST(Numbers, AMeanInsideARepeatOfTheModelIsNoCount) {
   Compiled model("dim batch, layer = 2\n"
                  "fn centred(x[batch]) { x - mean[batch](x) }\n"
                  "model m(x[batch]) -> [batch] {\n  weight a [] = 1\n"
@@ -245,7 +245,7 @@ TEST(Numbers, aMeanInsideARepeatOfTheModelIsNoCount) {
   EXPECT_DOUBLE_EQ(model.run("evaluate", Rows)["loss l"][0], (4 + 1 + 0 + 9) / 4.0);
 }
 
-TEST(Numbers, aRemainderIsInBounds) {
+TEST(Numbers, ARemainderIsInBounds) {
   Compiled model(withItems("  let x = d.x\n"
                            "  loss l = mean[batch](m(x))\n"
                            "  metric turn = mean[batch](x[f = step % f])\n"));
@@ -253,7 +253,7 @@ TEST(Numbers, aRemainderIsInBounds) {
   EXPECT_DOUBLE_EQ(metric(model.step(Rows), "turn"), 2);
 }
 
-TEST(Numbers, aDimOfABlockIsUnknownOutside) {
+TEST(Numbers, ADimOfABlockIsUnknownOutside) {
   Compiled model("dim batch, f = 4, layer = 2\n"
                  "fn two(x[.., f]) {\n"
                  "  let a = if true {\n    dim k like f\n    sum[k](x as [f -> k])\n  } else {\n"
@@ -266,7 +266,7 @@ TEST(Numbers, aDimOfABlockIsUnknownOutside) {
   EXPECT_DOUBLE_EQ(model.run("evaluate", Rows)["loss l"][0], 4 * 4 + 10);
 }
 
-TEST(Numbers, aDimMayBeCalledAsThePartsAre) {
+TEST(Numbers, ADimMayBeCalledAsThePartsAre) {
   Compiled model("dim batch, micro = 4\n"
                  "model m(x[batch, micro]) -> [batch] {\n  weight a [] = 1\n  sum[micro](a * x)\n}\n"
                  "train m {\n  data d = csv(train = \"t.csv\", batch = 4, x = float[micro](column = 0))\n"

@@ -43,7 +43,7 @@ std::vector<std::string> codes(llvm::StringRef text) {
   return found;
 }
 
-TEST(Parser, precedence) {
+TEST(Parser, Precedence) {
   EXPECT_EQ(parse("a or b and c < d + e * f"), "(a or (b and (c < (d + (e * f)))))");
   EXPECT_EQ(parse("a - b - c"), "((a - b) - c)");
   EXPECT_EQ(parse("-a^b^-c"), "(-(a ^ (b ^ (-c))))");
@@ -53,31 +53,31 @@ TEST(Parser, precedence) {
   EXPECT_EQ(parse("x^2 + 1"), "((x ^ 2) + 1)");
 }
 
-TEST(Parser, labelsAndPostfix) {
+TEST(Parser, LabelsAndPostfix) {
   EXPECT_EQ(parse("ln_1: layer_norm[embed](x)[seq = 3] + d.tokens"), "(ln_1: layer_norm(x)[1] + d.tokens)");
   EXPECT_EQ(parse("x[seq = pos[seq] - 1 else 0]"), "x[1 else]");
 }
 
-TEST(Parser, elseIf) {
+TEST(Parser, ElseIf) {
   EXPECT_EQ(codes("fn f(x[..]) { if a { 1 } else if b { let y = 2; y } else { 3 } }"), std::vector<std::string>{});
   EXPECT_EQ(codes("fn f(x[..]) {\n if a { 1 }\n else if b { 2 }\n else { 3 }\n}"), std::vector<std::string>{});
   EXPECT_EQ(codes("fn f(x[..]) { if a { 1 } else if b { 2 } }"), std::vector<std::string>{"E0110"});
 }
 
-TEST(Parser, refusesChainedComparisons) { EXPECT_EQ(parse("a < b < c"), "E0113"); }
-TEST(Parser, refusesAxesAfterAValue) { EXPECT_EQ(parse("(a + b)[seq]"), "E0114"); }
-TEST(Parser, refusesLabelsOnValues) { EXPECT_EQ(parse("a: b"), "E0110"); }
+TEST(Parser, RefusesChainedComparisons) { EXPECT_EQ(parse("a < b < c"), "E0113"); }
+TEST(Parser, RefusesAxesAfterAValue) { EXPECT_EQ(parse("(a + b)[seq]"), "E0114"); }
+TEST(Parser, RefusesLabelsOnValues) { EXPECT_EQ(parse("a: b"), "E0110"); }
 
-TEST(Parser, reportsSeveralErrors) {
+TEST(Parser, ReportsSeveralErrors) {
   EXPECT_EQ(codes("fn f(x[..]) {\n let = 1\n let b = )\n x\n}\nfn g(x[..]) { x + }\nhyper a 3\n"),
             (std::vector<std::string>{"E0110", "E0110", "E0110", "E0110"}));
 }
 
-TEST(Parser, anOpenBracketSpoilsOneStatementOnly) {
+TEST(Parser, AnOpenBracketSpoilsOneStatementOnly) {
   EXPECT_EQ(codes("fn f(x[..]) {\n let a = sum[embed](x\n let b = 2\n a + b\n}\n"), std::vector<std::string>{"E0110"});
 }
 
-TEST(Parser, nestingIsBounded) {
+TEST(Parser, NestingIsBounded) {
   for (const char *open :
        {"(", "-", "f(", "a^", "{", "if ", "repeat[a](x = ", "a + ", "a.b", "not ", "x[a = ", "if a { b } else "}) {
     std::string text = "fn f(x[..]) { ";
@@ -88,7 +88,7 @@ TEST(Parser, nestingIsBounded) {
   EXPECT_EQ(codes("fn f(x[..]) { " + std::string(100000, '(')), std::vector<std::string>{"E0105"});
 }
 
-TEST(Parser, parsesEverythingInTheLanguage) {
+TEST(Parser, ParsesEverythingInTheLanguage) {
   EXPECT_EQ(codes(R"(
 use nn: layer_norm, gelu
 use "blocks.tsr": block

@@ -56,3 +56,12 @@ def rule_anchors(tree):
                     first = first or number
                 elif found:
                     is_anchored = True
+
+
+def rule_test_names(tree):
+    for path in tree.ending(".cpp"):
+        for number, line in tree.lines(path) if path.startswith("tests/") else ():
+            found = re.match(r"(?:TYPED_)?TEST(?:_F|_P)?\((\w+), (\w+)\)", line)
+            for name in found.groups() if found else ():
+                if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name):
+                    yield path, number, f"`{name}`: test suites and tests are spelled LikeThis"

@@ -6,6 +6,7 @@ cannot run
 
   checks      CHECK lines that FileCheck would not see: no colon, an unknown suffix, a prefix that no RUN line asks for
   anchors     a case with CHECK-NOT lines has a positive CHECK line too, so that it fails on empty output
+  test-names  names of GoogleTest suites and tests are spelled LikeThis
   paths       paths that documents name exist
   machine     no path of somebody's machine
   columns     no line over 120 columns in sources and scripts, over 160 in Markdown

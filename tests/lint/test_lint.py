@@ -65,6 +65,10 @@ class LintTest(unittest.TestCase):
             self.breaches("anchors", {"tests/a.test": run + "# X: a\n# Y-NOT: b\n"}), [("tests/a.test", 3)]
         )
 
+    def test_names_of_tests(self):
+        text = "TEST(Lexer, ReadsF32) {}\nTEST_F(Lexer, readsNames) {}\nTEST(a_b, C) {}\nTEST(A, B_c) {}\n"
+        self.assertEqual(self.breaches("test-names", {"tests/A.cpp": text}), [("tests/A.cpp", n) for n in (2, 3, 4)])
+
     def test_missing_paths(self):
         text = "`ir/Tsr.h` and `ir/Gone.h` and [x](../ir/Tsr.h) and [y](gone.md)\n```\nscripts/gone.sh -x\n```\n"
         tree = {"docs/a.md": text, "ir/Tsr.h": "", "scripts/test.sh": ""}
