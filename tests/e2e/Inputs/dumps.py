@@ -1,8 +1,9 @@
 """What dumps promise as texts.
 
-    dumps.py again FOLDER                      each dump, parsed and printed again, is the same text; so is the one with
-    locations dumps.py columns FOLDER [PHASE=BYTES]...   95 % of lines within 160 columns, none above 1,000; a phase
-    within its bytes
+    dumps.py again FOLDER
+        each dump, parsed and printed again, is the same text; so is the one with locations
+    dumps.py columns FOLDER [PHASE=BYTES]...
+        95 % of lines within 160 columns, none above 1,000; a phase within its bytes
 """
 
 import pathlib
