@@ -48,8 +48,8 @@ struct FusePass : tessera::impl::FusePassBase<FusePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     foldSources(module);
-    moveCastsBack(module);
-    writeSmallContractionsOut(module);
+    sinkWideningCasts(module);
+    expandSmallContractions(module);
     absorbAdditions(module);
     absorbRoundings(module);
     absorbGelus(module);

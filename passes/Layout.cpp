@@ -42,7 +42,7 @@ using namespace mlir;
 using namespace tessera;
 
 /// Writes composites out until none is left; the parts carry the composite's name.
-static void writeCompositesOut(ModuleOp module) {
+static void decomposeComposites(ModuleOp module) {
   while (true) {
     SmallVector<DecomposeOpInterface> composites;
     module.walk([&](DecomposeOpInterface op) { composites.push_back(op); });
@@ -87,9 +87,9 @@ static void applyTypes(ModuleOp module, const LayoutPlan &plan) {
 }
 
 /// Moves operands; one reorder serves all uses of a value that want the same order.
-static void applyChanges(const LayoutPlan &plan, int64_t &count) {
+static void insertReorders(const LayoutPlan &plan, int64_t &count) {
   DenseMap<std::pair<Value, Type>, Value> moved;
-  for (const OrderChange &change : plan.changes) {
+  for (const OperandReorder &change : plan.reorders) {
     Value value = change.use->get();
     Value &reordered = moved[{value, change.type}];
     if (!reordered) {
@@ -116,12 +116,12 @@ namespace {
 struct LayoutPass : tessera::impl::LayoutPassBase<LayoutPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    writeCompositesOut(module);
+    decomposeComposites(module);
     recordCanonicalOrder(module);
     LayoutPlan plan = planLayout(module);
     applyTypes(module, plan);
     int64_t count = 0;
-    applyChanges(plan, count);
+    insertReorders(plan, count);
     updateSignatures(module);
     reordersInserted += count;
   }

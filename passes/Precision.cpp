@@ -34,8 +34,8 @@
 #include "passes/Passes.h"
 #include "passes/precision/Casts.h"
 #include "passes/precision/LossScaling.h"
-#include "passes/precision/LowWeights.h"
 #include "passes/precision/Quantize.h"
+#include "passes/precision/ReducedPrecisionWeights.h"
 #include "passes/precision/Shadow.h"
 
 namespace tessera {
@@ -54,7 +54,7 @@ struct PrecisionPass : tessera::impl::PrecisionPassBase<PrecisionPass> {
     if (settings.low && module->hasAttr(attrs::audit)) addShadow(module);
     if (failed(scaleLoss(module, settings))) return signalPassFailure(); // 1.
     if (!settings.low) return;
-    if (settings.hasLowWeights && failed(lowerWeights(module))) return signalPassFailure();
+    if (settings.hasLowWeights && failed(reduceWeightPrecision(module))) return signalPassFailure();
     for (func::FuncOp function : entryFunctions(module)) {
       if (function.getName() == "init") continue; // parameters are f32
       PrecisionPlan plan(function);               // 2.

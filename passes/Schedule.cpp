@@ -8,7 +8,7 @@
 //      producers. Where two values would collide, an operand is copied (a `tsr.reorder` that changes no order) and the
 //      decision is made again.
 //      On a GPU, kernels that do not depend on one another are put next to each other, to run in one launch (`formLaunches`); on a
-//      CPU, contractions that share an operand, to be computed as one (`mergeContractions`); where that costs neither copies nor
+//      CPU, contractions that share an operand, to be computed as one (`fuseGemmsHorizontally`); where that costs neither copies nor
 //      memory.
 //   2. State lies at the start of the arena, in the order of the table, at the same offsets for all entries.
 //   3. The other buffers of each entry are packed behind it by lifetime (`packBuffers`). Entries do not run at the same
@@ -22,8 +22,8 @@
 #include "ir/program/Program.h"
 #include "passes/Passes.h"
 #include "passes/analysis/Views.h"
+#include "passes/launch/HorizontalGemms.h"
 #include "passes/launch/Launches.h"
-#include "passes/launch/Merges.h"
 #include "passes/memory/Copies.h"
 #include "passes/memory/Storage.h"
 
@@ -123,10 +123,10 @@ void SchedulePass::saveLaunches(func::FuncOp function, const StoragePlan &before
 void SchedulePass::saveProducts(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
   MemoryLimit limit(function, before, stateBytes);
   OpOrder order(function);
-  unsigned merged = mergeContractions(function, [&] { return limit.holds(false); });
+  unsigned merged = fuseGemmsHorizontally(function, [&] { return limit.holds(false); });
   if (merged > 0 && !limit.holds(true)) {
     order.restore();
-    merged = mergeContractions(function, [&] { return limit.holds(true); });
+    merged = fuseGemmsHorizontally(function, [&] { return limit.holds(true); });
   }
   productsMerged += merged;
 }

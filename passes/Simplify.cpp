@@ -79,7 +79,7 @@ static LogicalResult simplify(ModuleOp module, const FrozenRewritePatternSet &pa
     config.setMaxNumRewrites(rewriteBudget(module));
     if (failed(applyPatternsGreedily(module, patterns, config, &isChanged)))
       return module.emitError("simplification does not end");
-    isChanged |= mergeEqualOps(module);
+    isChanged |= eliminateCommonSubexpressions(module);
     isChanged |= pruneRepeats(module);
     if (!isChanged) break;
   }

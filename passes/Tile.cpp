@@ -40,8 +40,8 @@ using namespace tessera;
 
 /// The user's name of a group: that of the first contraction with one.
 static StringRef nameOf(const TileGroup &group) {
-  for (Operation *step : group.steps)
-    if (StringRef name = userName(step); !name.empty()) return name;
+  for (Operation *member : group.ops)
+    if (StringRef name = userName(member); !name.empty()) return name;
   return "tiled";
 }
 
@@ -60,17 +60,17 @@ static void moveUsersBehind(Operation *op) {
 }
 
 static void moveIntoTiledOp(const TileGroup &group) {
-  auto isStep = [&](Operation *op) { return op && llvm::is_contained(group.steps, op); };
+  auto isMember = [&](Operation *op) { return op && llvm::is_contained(group.ops, op); };
   llvm::SmallSetVector<Value, 8> inputs;
   SmallVector<Value> results;
-  for (Operation *step : group.steps) {
-    for (Value operand : step->getOperands())
-      if (!isStep(operand.getDefiningOp())) inputs.insert(operand);
-    for (Value result : step->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !isStep(user); })) results.push_back(result);
+  for (Operation *member : group.ops) {
+    for (Value operand : member->getOperands())
+      if (!isMember(operand.getDefiningOp())) inputs.insert(operand);
+    for (Value result : member->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !isMember(user); })) results.push_back(result);
   }
-  OpBuilder builder(group.steps.back());
-  Location loc = group.steps.front()->getLoc();
+  OpBuilder builder(group.ops.back());
+  Location loc = group.ops.front()->getLoc();
   auto limit = [&](std::optional<int64_t> value) {
     return value ? builder.getIntegerAttr(builder.getIntegerType(64, /*isSigned=*/true), *value) : IntegerAttr();
   };
@@ -78,16 +78,16 @@ static void moveIntoTiledOp(const TileGroup &group) {
                                builder.getStrArrayAttr(group.parallelAxes), builder.getStrArrayAttr(group.serialAxes),
                                group.axes.rows.getName(), group.axes.columns.getName(), limit(group.band.lower),
                                limit(group.band.upper));
-  for (Operation *step : group.steps)
-    if (StringRef name = userName(step); !name.empty()) copyUserName(step, tiled);
+  for (Operation *member : group.ops)
+    if (StringRef name = userName(member); !name.empty()) copyUserName(member, tiled);
   Block &body = tiled.getBody().emplaceBlock();
   for (auto [from, to] : llvm::zip(results, tiled.getResults()))
-    from.replaceUsesWithIf(to, [&](OpOperand &use) { return !isStep(use.getOwner()); });
+    from.replaceUsesWithIf(to, [&](OpOperand &use) { return !isMember(use.getOwner()); });
   for (Value input : inputs) {
     Value argument = body.addArgument(input.getType(), input.getLoc());
-    input.replaceUsesWithIf(argument, [&](OpOperand &use) { return isStep(use.getOwner()); });
+    input.replaceUsesWithIf(argument, [&](OpOperand &use) { return isMember(use.getOwner()); });
   }
-  for (Operation *step : group.steps) step->moveBefore(&body, body.end());
+  for (Operation *member : group.ops) member->moveBefore(&body, body.end());
   builder.setInsertionPointToEnd(&body);
   YieldOp::create(builder, loc, results);
   moveUsersBehind(tiled);

@@ -52,7 +52,7 @@ static void writePrecision(llvm::raw_ostream &out, ModuleOp module) {
     out << "<p>Layers save " << mebibytes(saved.bytes) << " MiB for the backward pass; in f32 it would be "
         << mebibytes(saved.inF32) << " MiB.</p>\n";
   out << "<table>\n<tr><th>value<th>line<th>op<th>type<th>times a step<th>why<th>MiB saved</tr>\n";
-  for (const Rounding &rounding : listRoundings(step))
+  for (const RoundingSite &rounding : listRoundings(step))
     out << "<tr><td>" << escaped(rounding.name) << "<td>" << escaped(rounding.line) << "<td>" << rounding.op << "<td>"
         << escaped(textOf(rounding.type)) << "<td class=n>" << rounding.times << "<td>" << rounding.why
         << "<td class=n>" << mebibytes(rounding.bytesSaved) << "</tr>\n";

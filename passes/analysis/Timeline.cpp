@@ -1,8 +1,8 @@
 //===- Timeline.cpp - when values live -------------------------------------------===//
 
 #include "passes/analysis/Timeline.h"
+#include "passes/analysis/LaunchGroups.h"
 #include "passes/analysis/Views.h"
-#include "passes/launch/Launches.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_PASSES_MEMORY_TIMELINE_H
-#define TESSERA_PASSES_MEMORY_TIMELINE_H
+#ifndef TESSERA_PASSES_ANALYSIS_TIMELINE_H
+#define TESSERA_PASSES_ANALYSIS_TIMELINE_H
 
 #include "ir/dialect/Tsr.h"
 
@@ -38,4 +38,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_MEMORY_TIMELINE_H
+#endif // TESSERA_PASSES_ANALYSIS_TIMELINE_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_PASSES_LAYOUT_VIEWS_H
-#define TESSERA_PASSES_LAYOUT_VIEWS_H
+#ifndef TESSERA_PASSES_ANALYSIS_VIEWS_H
+#define TESSERA_PASSES_ANALYSIS_VIEWS_H
 
 #include "ir/dialect/Tsr.h"
 
@@ -30,4 +30,4 @@ bool coversRoot(mlir::Value value);
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_LAYOUT_VIEWS_H
+#endif // TESSERA_PASSES_ANALYSIS_VIEWS_H

@@ -67,7 +67,7 @@ void tessera::separateStoredConstants(ModuleOp module) {
 // Casts
 //===----------------------------------------------------------------------===//
 
-void tessera::moveCastsBack(ModuleOp module) {
+void tessera::sinkWideningCasts(ModuleOp module) {
   SmallVector<CastOp> casts;
   module.walk([&](CastOp cast) { casts.push_back(cast); });
   for (unsigned i = 0; i < casts.size(); ++i) { // those that are made are appended
@@ -95,7 +95,7 @@ void tessera::moveCastsBack(ModuleOp module) {
 // Contractions
 //===----------------------------------------------------------------------===//
 
-void tessera::writeSmallContractionsOut(ModuleOp module) {
+void tessera::expandSmallContractions(ModuleOp module) {
   module.walk([&](ContractOp op) {
     if (describeGemm(op)) return;
     OpBuilder builder(op);
@@ -166,7 +166,7 @@ static bool isAccumulator(Value x, AddOp add) {
 
 namespace {
 /// Biases in low types, each made once: outside of the repeats that it is a slice of, or an invariant.
-class LowBiases {
+class RoundedBiases {
 public:
   Value of(Value bias, Type low) {
     if (Value known = twins.lookup({bias, low})) return known;
@@ -203,7 +203,7 @@ static Type biasTypeFor(ContractOp contract, AddOp add) {
   return cast && cast.getType().getElementType() == operand ? operand : Type();
 }
 
-static bool absorb(AddOp add, LowBiases &lowBiases) {
+static bool absorb(AddOp add, RoundedBiases &roundedBiases) {
   for (unsigned side : {1u, 0u}) {
     ContractOp contract = soleContraction(add, side);
     if (!contract) continue;
@@ -220,7 +220,7 @@ static bool absorb(AddOp add, LowBiases &lowBiases) {
       asBias = asBias && describeGemm(types).has_value();
     }
     if (!asInit && !asBias) continue;
-    if (asBias && biasType != tensorType(other).getElementType()) other = lowBiases.of(other, biasType);
+    if (asBias && biasType != tensorType(other).getElementType()) other = roundedBiases.of(other, biasType);
     contract->moveBefore(add); // `other` may be defined after it
     (asInit ? contract.getInitMutable() : contract.getBiasMutable()).assign(other);
     add.getResult().replaceAllUsesWith(contract.getResult());
@@ -251,9 +251,9 @@ static bool absorbIntoScatter(AddOp add) {
 void tessera::absorbAdditions(ModuleOp module) {
   SmallVector<AddOp> additions;
   module.walk([&](AddOp add) { additions.push_back(add); });
-  LowBiases lowBiases;
+  RoundedBiases roundedBiases;
   for (AddOp add : additions)
-    if (!absorb(add, lowBiases)) absorbIntoScatter(add);
+    if (!absorb(add, roundedBiases)) absorbIntoScatter(add);
 }
 
 void tessera::absorbRoundings(ModuleOp module) {

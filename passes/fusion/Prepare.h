@@ -11,7 +11,7 @@ namespace tessera {
 void foldSources(mlir::ModuleOp module);
 
 /// Writes contractions that no library call computes as a product and a sum.
-void writeSmallContractionsOut(mlir::ModuleOp module);
+void expandSmallContractions(mlir::ModuleOp module);
 
 /// Splits sums of a large tensor to few values into two steps, so that the first has enough independent parts.
 void splitLargeReductions(mlir::ModuleOp module);
@@ -28,7 +28,7 @@ void absorbRoundings(mlir::ModuleOp module);
 void absorbGelus(mlir::ModuleOp module);
 
 /// Moves casts from a low type behind what moves numbers about, so that those are moved as they lie in memory.
-void moveCastsBack(mlir::ModuleOp module);
+void sinkWideningCasts(mlir::ModuleOp module);
 
 /// Gives every constant that a repeat carries, or that is yielded or returned, as many copies as it has such uses: each
 /// becomes a buffer of its own.

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_PASSES_LAYOUT_GEMM_H
-#define TESSERA_PASSES_LAYOUT_GEMM_H
+#ifndef TESSERA_PASSES_GEMM_GEMM_H
+#define TESSERA_PASSES_GEMM_GEMM_H
 
 #include "ir/dialect/Tsr.h"
 #include "runtime/base/ElementType.h"
@@ -99,4 +99,4 @@ bool mayHaveEpilogue(const ContractTypes &types);
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_LAYOUT_GEMM_H
+#endif // TESSERA_PASSES_GEMM_GEMM_H

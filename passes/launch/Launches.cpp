@@ -27,18 +27,6 @@ using namespace tessera;
 /// What a kernel reads and writes at most to be *small*: about what memory moves while a kernel is launched.
 static constexpr int64_t smallBytes = 4 << 20;
 
-bool tessera::isSameLaunch(Operation *op, Operation *other) {
-  auto number = op->getAttrOfType<IntegerAttr>(attrs::launch);
-  return number && number == other->getAttr(attrs::launch) && op->getBlock() == other->getBlock();
-}
-
-SmallVector<Operation *> tessera::launchOf(Operation *op) {
-  while (op->getPrevNode() && isSameLaunch(op, op->getPrevNode())) op = op->getPrevNode();
-  SmallVector<Operation *> ops{op};
-  while (op->getNextNode() && isSameLaunch(op, op->getNextNode())) ops.push_back(op = op->getNextNode());
-  return ops;
-}
-
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
@@ -68,8 +56,8 @@ static bool scatters(KernelOp kernel) {
 }
 
 namespace {
-/// A kernel that may run in company.
-struct Candidate {
+/// A kernel that may run in group.
+struct FusionCandidate {
   KernelOp kernel;
   int position;        ///< in the block
   int64_t bytes = 0;   ///< that it reads and writes
@@ -92,7 +80,7 @@ class LaunchFinder {
 public:
   LaunchFinder(Block &block, const MemoryRoom &memory);
 
-  /// All that may run in company.
+  /// All that may run in group.
   OpSet getCandidates() const;
   /// Finds an order of the block's ops, and the launches in it, for which only `movable` are moved; those in `strict` use no room.
   void find(OpSet movable, const OpSet &strict);
@@ -105,7 +93,7 @@ private:
   int lastUseBesides(Value value, Operation *op) const;
   void pass(const OpSet &movable);
   void runUntil(Operation *needed, int now, const OpSet &movable);
-  SmallVector<Candidate *> companyOf(Candidate &first, int now, const OpSet &movable);
+  SmallVector<FusionCandidate *> groupOf(FusionCandidate &first, int now, const OpSet &movable);
   bool isDone(Operation *op) const { return done.contains(op); }
   bool isReady(Operation *op) const;
   Operation *waitsFor(Operation *op) const;
@@ -115,7 +103,7 @@ private:
   SmallVector<Operation *> original;
   llvm::DenseMap<Operation *, int> positions;
   llvm::DenseMap<Operation *, SmallVector<Operation *>> makers; ///< of what an op reads, in the block
-  std::vector<Candidate> candidates;
+  std::vector<FusionCandidate> candidates;
   llvm::DenseMap<Operation *, unsigned> numbers; ///< of candidates
   OpSet done;
 };
@@ -137,7 +125,7 @@ LaunchFinder::LaunchFinder(Block &block, const MemoryRoom &memory) {
 
 OpSet LaunchFinder::getCandidates() const {
   OpSet all;
-  for (const Candidate &candidate : candidates) all.insert(candidate.kernel);
+  for (const FusionCandidate &candidate : candidates) all.insert(candidate.kernel);
   return all;
 }
 
@@ -156,7 +144,7 @@ int LaunchFinder::lastUseBesides(Value value, Operation *op) const {
 
 /// The kernel may wait as long as there is room for what it keeps alive, less what it has not written yet.
 void LaunchFinder::note(KernelOp kernel, const MemoryRoom &memory) {
-  Candidate candidate{kernel, positions.lookup(kernel)};
+  FusionCandidate candidate{kernel, positions.lookup(kernel)};
   candidate.isLight = isSingleSweep(kernel);
   for (Value value : kernel.getInputs()) candidate.bytes += bytesOf(value);
   for (Value value : kernel.getResults()) candidate.bytes += bytesOf(value);
@@ -220,24 +208,24 @@ Operation *LaunchFinder::waitsFor(Operation *op) const {
 }
 
 /// The kernels that run when `first` does: all small, or all light, so that none takes registers from one that needs all threads.
-SmallVector<Candidate *> LaunchFinder::companyOf(Candidate &first, int now, const OpSet &movable) {
-  SmallVector<Candidate *> company;
+SmallVector<FusionCandidate *> LaunchFinder::groupOf(FusionCandidate &first, int now, const OpSet &movable) {
+  SmallVector<FusionCandidate *> group;
   bool areSmall = first.isSmall(), areLight = first.isLight;
   int64_t pointers = first.kernel->getNumOperands() + first.kernel->getNumResults();
-  for (Candidate &other : candidates) {
+  for (FusionCandidate &other : candidates) {
     Operation *op = other.kernel;
     int64_t own = op->getNumOperands() + op->getNumResults();
     if (&other == &first) {
-      company.push_back(&other);
+      group.push_back(&other);
       continue;
     }
     bool small = areSmall && other.isSmall(), light = areLight && other.isLight;
     if (!(small || light) || pointers + own > mostPointers || !(other.position <= now || other.mayAdvance)) continue;
     if (isDone(op) || !movable.contains(op) || !isReady(op)) continue;
-    company.push_back(&other);
+    group.push_back(&other);
     areSmall = small, areLight = light, pointers += own;
   }
-  return company;
+  return group;
 }
 
 /// Runs kernels until `needed` has what it reads, and has run if it is a kernel that waits itself.
@@ -245,15 +233,16 @@ void LaunchFinder::runUntil(Operation *needed, int now, const OpSet &movable) {
   while (!isDone(needed)) {
     Operation *next = waitsFor(needed);
     if (!movable.contains(next)) return put(next);
-    SmallVector<Candidate *> company = companyOf(candidates[numbers.lookup(next)], now, movable);
-    for (Candidate *member : company) putViewsOf(member->kernel);
+    SmallVector<FusionCandidate *> group = groupOf(candidates[numbers.lookup(next)], now, movable);
+    for (FusionCandidate *member : group) putViewsOf(member->kernel);
     // Large ones first: the last blocks to end are short. Equal kernels are neighbours, since they have one name.
-    llvm::stable_sort(company, [](const Candidate *a, const Candidate *b) {
+    llvm::stable_sort(group, [](const FusionCandidate *a, const FusionCandidate *b) {
       KernelOp left = a->kernel, right = b->kernel;
       return a->bytes != b->bytes ? a->bytes > b->bytes : left.getName() < right.getName();
     });
-    for (Candidate *member : company) put(member->kernel);
-    launches.push_back(llvm::map_to_vector(company, [](Candidate *member) { return member->kernel.getOperation(); }));
+    for (FusionCandidate *member : group) put(member->kernel);
+    launches.push_back(
+        llvm::map_to_vector(group, [](FusionCandidate *member) { return member->kernel.getOperation(); }));
   }
 }
 
@@ -261,7 +250,7 @@ void LaunchFinder::pass(const OpSet &movable) {
   order.clear(), launches.clear(), done.clear();
   for (auto [i, op] : llvm::enumerate(ArrayRef(original).drop_back())) {
     auto now = static_cast<int>(i);
-    for (const Candidate &candidate : candidates)
+    for (const FusionCandidate &candidate : candidates)
       if (candidate.last == now && movable.contains(candidate.kernel)) runUntil(candidate.kernel, now, movable);
     if (isStorageView(op)) {
       if (isReady(op)) put(op);
@@ -273,7 +262,7 @@ void LaunchFinder::pass(const OpSet &movable) {
 }
 
 void LaunchFinder::find(OpSet movable, const OpSet &strict) {
-  for (Candidate &candidate : candidates)
+  for (FusionCandidate &candidate : candidates)
     candidate.last = strict.contains(candidate.kernel) ? candidate.strict : candidate.deadline;
   for (bool changes = true; changes;) {
     pass(movable);

@@ -6,18 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_PASSES_MEMORY_LAUNCHES_H
-#define TESSERA_PASSES_MEMORY_LAUNCHES_H
+#ifndef TESSERA_PASSES_LAUNCH_LAUNCHES_H
+#define TESSERA_PASSES_LAUNCH_LAUNCHES_H
 
-#include "ir/dialect/Tsr.h"
+#include "passes/analysis/LaunchGroups.h"
 
 namespace tessera {
-
-/// Whether one launch runs both ops.
-bool isSameLaunch(mlir::Operation *op, mlir::Operation *other);
-
-/// The ops that run at the same moment as `op`, which is one of them, in their order.
-llvm::SmallVector<mlir::Operation *> launchOf(mlir::Operation *op);
 
 /// Pointers that a launch is given at most: 4 KiB of parameters.
 inline constexpr int64_t mostPointers = 512;
@@ -44,4 +38,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_MEMORY_LAUNCHES_H
+#endif // TESSERA_PASSES_LAUNCH_LAUNCHES_H

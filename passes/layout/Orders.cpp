@@ -37,7 +37,7 @@ private:
   void assign(Value value, NamedTensorType type) { plan_.types[value] = type; }
   /// Asks for a change where the operand's value has another order.
   void need(OpOperand &use, NamedTensorType type) {
-    if (known(use.get()) != type) plan_.changes.push_back({&use, type});
+    if (known(use.get()) != type) plan_.reorders.push_back({&use, type});
   }
   /// Makes the operands of a contraction ones that a library takes, given candidates for the result.
   std::optional<NamedTensorType> chooseResult(ContractOp op, const ContractTypes &types);

@@ -9,7 +9,7 @@
 namespace tessera {
 
 /// An operand that must be moved: `use` needs its value in the order of `type`.
-struct OrderChange {
+struct OperandReorder {
   mlir::OpOperand *use;
   NamedTensorType type;
 };
@@ -18,7 +18,7 @@ struct OrderChange {
 struct LayoutPlan {
   llvm::DenseMap<mlir::Value, NamedTensorType> types; ///< for look-up only
   llvm::StringMap<NamedTensorType> stateTypes;        ///< by path
-  llvm::SmallVector<OrderChange> changes;             ///< in program order
+  llvm::SmallVector<OperandReorder> reorders;         ///< in program order
 };
 
 /// Chooses orders; changes nothing.

@@ -11,8 +11,8 @@
 
 #include "passes/memory/CheckPlan.h"
 #include "ir/program/Program.h"
+#include "passes/analysis/LaunchGroups.h"
 #include "passes/analysis/Views.h"
-#include "passes/launch/Launches.h"
 #include "passes/memory/InPlace.h"
 #include "passes/memory/Offsets.h"
 #include "passes/memory/Storage.h"

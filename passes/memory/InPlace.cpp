@@ -1,8 +1,8 @@
 //===- InPlace.cpp - which results may take the storage of an operand ------------===//
 
 #include "passes/memory/InPlace.h"
+#include "passes/analysis/LaunchGroups.h"
 #include "passes/analysis/Views.h"
-#include "passes/launch/Launches.h"
 
 using namespace mlir;
 using namespace tessera;

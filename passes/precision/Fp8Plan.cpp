@@ -2,7 +2,7 @@
 
 #include "passes/precision/Fp8Plan.h"
 #include "ir/program/Program.h"
-#include "passes/precision/Flow.h"
+#include "passes/precision/Dataflow.h"
 #include "passes/precision/Policy.h"
 #include "llvm/ADT/MapVector.h"
 

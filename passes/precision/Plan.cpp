@@ -1,7 +1,7 @@
 //===- Plan.cpp - which values have a low type ------------------------------===//
 
 #include "passes/precision/Plan.h"
-#include "passes/precision/Flow.h"
+#include "passes/precision/Dataflow.h"
 #include "passes/precision/Policy.h"
 
 using namespace mlir;
@@ -34,7 +34,7 @@ PrecisionPlan::PrecisionPlan(func::FuncOp function) {
   function.walk([&](Operation *op) {
     if (!isa<func::FuncOp, RepeatOp>(op)) return;
     findLevels(op->getRegion(0).front());
-    findSteepOps(op->getRegion(0).front());
+    findSensitiveOps(op->getRegion(0).front());
   });
 }
 
@@ -95,22 +95,23 @@ static int levelOf(Operation *op, const llvm::DenseMap<Value, int> &levels) {
 }
 
 /// Forward from exponentials and logarithms, then back from these ops: what is read by them alone. Within a level.
-void PrecisionPlan::findSteepOps(Block &block) {
+void PrecisionPlan::findSensitiveOps(Block &block) {
   auto runsInLoops = [](Operation *op) {
     return isa<ElementwiseOpInterface, ReduceOp, SoftmaxOp>(op) || isReshape(op);
   };
   auto isLevelOf = [&](Value value, Operation *op) { return levels.lookup(value) == levelOf(op, levels); };
   for (Operation &op : block) {
     bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
-      return steepOps.contains(operand.getDefiningOp()) && isLevelOf(operand, &op);
+      return sensitiveOps.contains(operand.getDefiningOp()) && isLevelOf(operand, &op);
     });
-    if (amplifiesRounding(&op) || (runsInLoops(&op) && follows)) steepOps.insert(&op);
+    if (amplifiesRounding(&op) || (runsInLoops(&op) && follows)) sensitiveOps.insert(&op);
   }
   for (Operation &op : llvm::reverse(block)) {
     if (!runsInLoops(&op) || op.use_empty()) continue;
-    bool isReadBySteep = llvm::all_of(
-        op.getUsers(), [&](Operation *user) { return steepOps.contains(user) && isLevelOf(op.getResult(0), user); });
-    if (isReadBySteep) steepOps.insert(&op);
+    bool areUsersSensitive = llvm::all_of(op.getUsers(), [&](Operation *user) {
+      return sensitiveOps.contains(user) && isLevelOf(op.getResult(0), user);
+    });
+    if (areUsersSensitive) sensitiveOps.insert(&op);
   }
 }
 
@@ -162,13 +163,15 @@ bool PrecisionPlan::decide(Value value) {
   return liesInMemory(value);
 }
 
-bool PrecisionPlan::decideResultOfProduct(OpResult result) { return !isSteep(result) && !isPartOfSum(result); }
+bool PrecisionPlan::decideResultOfProduct(OpResult result) {
+  return !isRoundingSensitive(result) && !isPartOfSum(result);
+}
 
 /// Whether no user is content with the low type: steep functions, ops kept in f32, the outside.
-bool PrecisionPlan::isSteep(Value product) {
+bool PrecisionPlan::isRoundingSensitive(Value product) {
   return llvm::all_of(product.getUsers(), [&](Operation *user) {
-    bool isSteepHere = steepOps.contains(user) && levels.lookup(product) == levelOf(user, levels);
-    return isSteepHere || isa<func::ReturnOp>(user) || (isKept(user) && arithmeticOf(user) == Arithmetic::Full);
+    bool isSensitiveHere = sensitiveOps.contains(user) && levels.lookup(product) == levelOf(user, levels);
+    return isSensitiveHere || isa<func::ReturnOp>(user) || (isKept(user) && arithmeticOf(user) == Arithmetic::Full);
   });
 }
 

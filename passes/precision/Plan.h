@@ -51,11 +51,11 @@ private:
   void findActivations(mlir::func::FuncOp function);
   void findSumsOfGradients(mlir::func::FuncOp function);
   void findLevels(mlir::Block &block);
-  void findSteepOps(mlir::Block &block);
+  void findSensitiveOps(mlir::Block &block);
 
   bool decide(Value value);
   bool decideResultOfProduct(mlir::OpResult result);
-  bool isSteep(Value product);
+  bool isRoundingSensitive(Value product);
   bool isPartOfSum(Value product);
   bool liesInMemory(Value value);
   bool isCarriedLow(RepeatOp repeat, unsigned number);
@@ -65,7 +65,7 @@ private:
   Values activations, sumsOfGradients;
   llvm::DenseMap<Value, int> levels;
   llvm::DenseSet<Operation *>
-      steepOps; ///< from which, or before which, nothing but exponentials and logarithms is computed
+      sensitiveOps; ///< from which, or before which, nothing but exponentials and logarithms is computed
   llvm::DenseMap<Value, bool> decided;
   llvm::DenseSet<Operation *> gathersOfLow; ///< which give numbers in the type that they lie in
 };

@@ -56,12 +56,12 @@ static Value unroundedOf(CastOp cast) {
   return widened && isLow(widened.getX()) ? widened.getX() : value;
 }
 
-std::vector<Rounding> tessera::listRoundings(func::FuncOp function) {
-  std::vector<Rounding> list;
+std::vector<RoundingSite> tessera::listRoundings(func::FuncOp function) {
+  std::vector<RoundingSite> list;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     bool makes = isa<CastOp>(op) ? !isLow(op->getOperand(0)) : lowOperands(op) > 0;
     if (!makes || !isLow(op->getResult(0))) return;
-    Rounding rounding;
+    RoundingSite rounding;
     auto cast = dyn_cast<CastOp>(op);
     Value source = cast ? unroundedOf(cast) : op->getResult(0);
     Operation *maker = source.getDefiningOp();

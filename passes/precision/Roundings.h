@@ -10,7 +10,7 @@
 namespace tessera {
 
 /// A place where numbers become low: a cast, or a contraction that gives low numbers.
-struct Rounding {
+struct RoundingSite {
   std::string name; ///< the user's
   std::string line; ///< "file:line:column", or empty
   std::string op;   ///< what makes the numbers
@@ -21,7 +21,7 @@ struct Rounding {
 };
 
 /// Of a function after the phase `precision`, in program order.
-std::vector<Rounding> listRoundings(mlir::func::FuncOp function);
+std::vector<RoundingSite> listRoundings(mlir::func::FuncOp function);
 
 /// Bytes that forward repeats keep for the backward pass, and what they would be in f32.
 struct SavedBytes {

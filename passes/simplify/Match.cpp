@@ -17,18 +17,18 @@ Value tessera::withoutGuard(Value value, double special) {
   return value;
 }
 
-std::optional<Reduction> tessera::matchReduction(Value value, ReduceKind kind) {
+std::optional<MatchedReduction> tessera::matchReduction(Value value, ReduceKind kind) {
   auto reduce = value.getDefiningOp<ReduceOp>();
   if (!reduce || reduce.getKind() != kind) return std::nullopt;
-  return Reduction{reduce.getX(), names(reduce.getOver())};
+  return MatchedReduction{reduce.getX(), names(reduce.getOver())};
 }
 
-std::optional<Reduction> tessera::matchMean(Value value) {
+std::optional<MatchedReduction> tessera::matchMean(Value value) {
   auto scaled = value.getDefiningOp<MulOp>();
   if (!scaled) return std::nullopt;
   for (auto [sum, factor] : bothOrders(scaled)) {
     std::optional<double> number = constantNumber(factor);
-    std::optional<Reduction> reduction = matchReduction(sum, ReduceKind::Sum);
+    std::optional<MatchedReduction> reduction = matchReduction(sum, ReduceKind::Sum);
     if (!number || !reduction) continue;
     double count = 1;
     for (StringRef name : reduction->over) count *= tensorType(reduction->x).getSize(name);
@@ -39,7 +39,7 @@ std::optional<Reduction> tessera::matchMean(Value value) {
 }
 
 std::optional<ExponentialSum> tessera::matchExponentialSum(Value value) {
-  std::optional<Reduction> sum = matchReduction(value, ReduceKind::Sum);
+  std::optional<MatchedReduction> sum = matchReduction(value, ReduceKind::Sum);
   if (!sum || sum->over.size() != 1) return std::nullopt;
   auto exp = sum->x.getDefiningOp<ExpOp>();
   if (!exp) return std::nullopt;

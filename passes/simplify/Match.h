@@ -23,14 +23,14 @@ template <typename OpT> std::array<std::pair<mlir::Value, mlir::Value>, 2> bothO
 mlir::Value withoutGuard(mlir::Value value, double special);
 
 /// `x` and the axes, for a reduction of that kind.
-struct Reduction {
+struct MatchedReduction {
   mlir::Value x;
   llvm::SmallVector<llvm::StringRef> over;
 };
-std::optional<Reduction> matchReduction(mlir::Value value, ReduceKind kind);
+std::optional<MatchedReduction> matchReduction(mlir::Value value, ReduceKind kind);
 
 /// A mean: the sum times 1 / count.
-std::optional<Reduction> matchMean(mlir::Value value);
+std::optional<MatchedReduction> matchMean(mlir::Value value);
 
 /// exp(x - shift) summed over one axis, where shift is constant along the axis; `shift` is null for a plain exp(x).
 struct ExponentialSum {

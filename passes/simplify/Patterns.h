@@ -21,7 +21,7 @@ void addCompositePatterns(mlir::RewritePatternSet &patterns);
 /// Turns contract, elementwise chain, softmax, contract into `tsr.attention`; says in a remark where little is missing.
 void raiseAttention(mlir::ModuleOp module);
 /// Merges equal ops of a block; names and locations do not count. Returns whether something changed.
-bool mergeEqualOps(mlir::ModuleOp module);
+bool eliminateCommonSubexpressions(mlir::ModuleOp module);
 /// Drops what no one needs of repeats: results, carried values, operands. Returns whether something changed.
 bool pruneRepeats(mlir::ModuleOp module);
 

@@ -28,9 +28,9 @@ using namespace tessera;
 
 namespace {
 /// One contraction of probabilities with values.
-class Candidate {
+class AttentionCandidate {
 public:
-  Candidate(ContractOp output, Value weights, Value v)
+  AttentionCandidate(ContractOp output, Value weights, Value v)
       : output(output), weights(weights), v(v), key(names(output.getOver())[0]) {}
 
   /// Replaces the ops if they form attention; else says why not where they nearly do.
@@ -89,7 +89,7 @@ static OpOperand *scaledOperand(Operation *op, StringRef key) {
 }
 
 /// 2. Fills `softmax` and `scaling`.
-bool Candidate::findSoftmax() {
+bool AttentionCandidate::findSoftmax() {
   SmallVector<Operation *> upwards;
   Value value = weights;
   while (Operation *op = value.getDefiningOp()) {
@@ -105,7 +105,7 @@ bool Candidate::findSoftmax() {
 
 /// 2. Fills `scores` and `chain`. Several contractions may feed the scores: the one found first makes them, the others
 /// are captured.
-bool Candidate::findScores() {
+bool AttentionCandidate::findScores() {
   Type type = softmax.getX().getType();
   llvm::SetVector<Operation *> seen;
   SmallVector<Value> work{softmax.getX()};
@@ -127,7 +127,7 @@ bool Candidate::findScores() {
 }
 
 /// Whether nothing outside needs the scores, the probabilities or the weights; the values are outside.
-bool Candidate::isPrivate() {
+bool AttentionCandidate::isPrivate() {
   if (v == softmax.getResult() || scaling.contains(v.getDefiningOp())) return false;
   auto isInside = [&](Operation *user) { return chain.contains(user) || user == softmax; };
   auto isScaling = [&](Operation *user) { return scaling.contains(user) || user == output; };
@@ -190,13 +190,13 @@ private:
 } // namespace
 
 /// 3.
-void Candidate::fillRegions(AttentionOp attention) {
+void AttentionCandidate::fillRegions(AttentionOp attention) {
   RegionFiller filler(attention);
   filler.fill(attention.getScore(), scores.getResult(), chain, softmax.getX());
   if (!scaling.empty()) filler.fill(attention.getWeight(), softmax.getResult(), scaling, weights);
 }
 
-void Candidate::raise() {
+void AttentionCandidate::raise() {
   if (!findSoftmax())
     return remark("an op that does not scale stands between softmax and the contraction with the values");
   if (!findScores())
@@ -232,6 +232,7 @@ void tessera::raiseAttention(ModuleOp module) {
   for (ContractOp output : outputs) {
     StringRef key = names(output.getOver())[0];
     bool isLeft = comesFromSoftmax(output.getLhs(), key, deepestChain);
-    Candidate(output, isLeft ? output.getLhs() : output.getRhs(), isLeft ? output.getRhs() : output.getLhs()).raise();
+    AttentionCandidate(output, isLeft ? output.getLhs() : output.getRhs(), isLeft ? output.getRhs() : output.getLhs())
+        .raise();
   }
 }

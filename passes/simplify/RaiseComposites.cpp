@@ -53,18 +53,18 @@ struct RaiseLayerNorm : OpRewritePattern<RsqrtOp> {
     if (!add) return failure();
     for (auto [variance, shift] : bothOrders(add)) {
       std::optional<double> epsilon = constantNumber(shift);
-      std::optional<Reduction> mean = matchMean(variance);
+      std::optional<MatchedReduction> mean = matchMean(variance);
       if (epsilon && mean) return raise(op, *mean, *epsilon, rewriter);
     }
     return failure();
   }
 
-  static LogicalResult raise(RsqrtOp op, Reduction variance, double epsilon, PatternRewriter &rewriter) {
+  static LogicalResult raise(RsqrtOp op, MatchedReduction variance, double epsilon, PatternRewriter &rewriter) {
     auto square = variance.x.getDefiningOp<MulOp>();
     if (!square || square.getLhs() != square.getRhs()) return failure();
     auto centred = square.getLhs().getDefiningOp<SubOp>();
     if (!centred) return failure();
-    std::optional<Reduction> mean = matchMean(centred.getRhs());
+    std::optional<MatchedReduction> mean = matchMean(centred.getRhs());
     if (!mean || mean->x != centred.getLhs() || mean->over != variance.over) return failure();
 
     SmallVector<std::pair<MulOp, Value>> products = normalised(op, centred);

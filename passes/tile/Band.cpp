@@ -19,27 +19,27 @@ struct Position {
 };
 
 /// column - row lies in [low, high] where a condition holds.
-struct Interval {
+struct DiagonalRange {
   int64_t low = INT64_MIN, high = INT64_MAX;
-  bool contains(const Interval &other) const { return low <= other.low && other.high <= high; }
-  bool meets(const Interval &other) const { return low <= other.high && other.low <= high; }
+  bool contains(const DiagonalRange &other) const { return low <= other.low && other.high <= high; }
+  bool meets(const DiagonalRange &other) const { return low <= other.high && other.low <= high; }
 };
 
 class BandFinder {
 public:
-  BandFinder(ArrayRef<Operation *> steps, const MatrixAxes &axes) : steps(steps), axes(axes) {}
+  BandFinder(ArrayRef<Operation *> ops, const MatrixAxes &axes) : ops(ops), axes(axes) {}
   Band find();
 
 private:
   std::optional<Position> positionOf(Value value);
   std::optional<Position> findPosition(Operation *op);
-  std::optional<Interval> intervalOf(CompareOp compare);
-  bool holdsOutside(const Interval &outside);
-  bool kernelHolds(KernelOp kernel, const Interval &outside);
-  Known follow(Operation *op, const Interval &outside);
+  std::optional<DiagonalRange> diagonalsOf(CompareOp compare);
+  bool holdsOutside(const DiagonalRange &outside);
+  bool kernelHolds(KernelOp kernel, const DiagonalRange &outside);
+  Known follow(Operation *op, const DiagonalRange &outside);
   Known knownOf(Value value) const { return known.lookup(value); }
 
-  ArrayRef<Operation *> steps;
+  ArrayRef<Operation *> ops;
   const MatrixAxes &axes;
   llvm::DenseMap<Value, Known> known;
   llvm::DenseMap<Operation *, std::optional<Position>> positions; ///< what positionOf has found
@@ -78,7 +78,7 @@ std::optional<Position> BandFinder::findPosition(Operation *op) {
 }
 
 /// Where the comparison holds; none if it does not compare column - row with a number.
-std::optional<Interval> BandFinder::intervalOf(CompareOp compare) {
+std::optional<DiagonalRange> BandFinder::diagonalsOf(CompareOp compare) {
   auto a = positionOf(compare.getLhs()), b = positionOf(compare.getRhs());
   if (!a || !b) return std::nullopt;
   Position difference{a->rows - b->rows, a->columns - b->columns, a->constant - b->constant};
@@ -88,15 +88,15 @@ std::optional<Interval> BandFinder::intervalOf(CompareOp compare) {
   int64_t limit = flipped ? difference.constant : -difference.constant;
   switch (compare.getPredicate()) {
   case Predicate::LT:
-    return flipped ? Interval{limit + 1, INT64_MAX} : Interval{INT64_MIN, limit - 1};
+    return flipped ? DiagonalRange{limit + 1, INT64_MAX} : DiagonalRange{INT64_MIN, limit - 1};
   case Predicate::LE:
-    return flipped ? Interval{limit, INT64_MAX} : Interval{INT64_MIN, limit};
+    return flipped ? DiagonalRange{limit, INT64_MAX} : DiagonalRange{INT64_MIN, limit};
   case Predicate::GT:
-    return flipped ? Interval{INT64_MIN, limit - 1} : Interval{limit + 1, INT64_MAX};
+    return flipped ? DiagonalRange{INT64_MIN, limit - 1} : DiagonalRange{limit + 1, INT64_MAX};
   case Predicate::GE:
-    return flipped ? Interval{INT64_MIN, limit} : Interval{limit, INT64_MAX};
+    return flipped ? DiagonalRange{INT64_MIN, limit} : DiagonalRange{limit, INT64_MAX};
   case Predicate::EQ:
-    return Interval{limit, limit};
+    return DiagonalRange{limit, limit};
   case Predicate::NE:
     return std::nullopt;
   }
@@ -111,14 +111,14 @@ static Known ofConstant(ConstantOp constant) {
   return number > 0 && std::isfinite(number) ? Known::Positive : Known::Nothing;
 }
 
-Known BandFinder::follow(Operation *op, const Interval &outside) {
+Known BandFinder::follow(Operation *op, const DiagonalRange &outside) {
   auto operand = [&](unsigned i) { return knownOf(op->getOperand(i)); };
   auto either = [&](Known what) { return operand(0) == what || operand(1) == what; };
   auto both = [&](Known what) { return operand(0) == what && operand(1) == what; };
   return llvm::TypeSwitch<Operation *, Known>(op)
       .Case<ConstantOp>(ofConstant)
       .Case<CompareOp>([&](CompareOp compare) {
-        std::optional<Interval> holds = intervalOf(compare);
+        std::optional<DiagonalRange> holds = diagonalsOf(compare);
         if (!holds) return Known::Nothing;
         if (holds->contains(outside)) return Known::True;
         return holds->meets(outside) ? Known::Nothing : Known::False;
@@ -169,7 +169,7 @@ Known BandFinder::follow(Operation *op, const Interval &outside) {
 }
 
 /// Whether what a kernel sums or compares outside the band is neutral. Notes what is known of its results.
-bool BandFinder::kernelHolds(KernelOp kernel, const Interval &outside) {
+bool BandFinder::kernelHolds(KernelOp kernel, const DiagonalRange &outside) {
   for (auto [operand, argument] : llvm::zip(kernel.getInputs(), kernel.getBlock().getArguments()))
     known[argument] = knownOf(operand);
   for (Operation &op : kernel.getBlock().without_terminator()) {
@@ -187,14 +187,14 @@ bool BandFinder::kernelHolds(KernelOp kernel, const Interval &outside) {
   return true;
 }
 
-bool BandFinder::holdsOutside(const Interval &outside) {
+bool BandFinder::holdsOutside(const DiagonalRange &outside) {
   known.clear();
-  for (Operation *step : steps) {
-    if (auto kernel = dyn_cast<KernelOp>(step)) {
+  for (Operation *member : ops) {
+    if (auto kernel = dyn_cast<KernelOp>(member)) {
       if (!kernelHolds(kernel, outside)) return false;
       continue;
     }
-    auto contract = cast<ContractOp>(step);
+    auto contract = cast<ContractOp>(member);
     std::optional<TiledContraction> part = tiledRole(contract, axes);
     if (part->role != TiledRole::MakesMatrix && knownOf(contract->getOperand(part->x)) != Known::Zero) return false;
   }
@@ -203,9 +203,9 @@ bool BandFinder::holdsOutside(const Interval &outside) {
 
 Band BandFinder::find() {
   std::set<int64_t> uppers, lowers; // candidates, from the narrowest band to the widest
-  for (Operation *step : steps)
-    step->walk([&](CompareOp compare) {
-      std::optional<Interval> holds = intervalOf(compare);
+  for (Operation *member : ops)
+    member->walk([&](CompareOp compare) {
+      std::optional<DiagonalRange> holds = diagonalsOf(compare);
       if (!holds) return;
       // A comparison may say what counts, or what does not.
       if (holds->high != INT64_MAX) uppers.insert(holds->high), lowers.insert(-holds->high - 1);
@@ -219,4 +219,4 @@ Band BandFinder::find() {
   return band;
 }
 
-Band tessera::findBand(ArrayRef<Operation *> steps, const MatrixAxes &axes) { return BandFinder(steps, axes).find(); }
+Band tessera::findBand(ArrayRef<Operation *> ops, const MatrixAxes &axes) { return BandFinder(ops, axes).find(); }

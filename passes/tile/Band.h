@@ -13,7 +13,7 @@
 #ifndef TESSERA_PASSES_TILE_BAND_H
 #define TESSERA_PASSES_TILE_BAND_H
 
-#include "passes/tile/Roles.h"
+#include "passes/tile/TiledContraction.h"
 
 namespace tessera {
 
@@ -22,9 +22,9 @@ struct Band {
   std::optional<int64_t> lower, upper;
 };
 
-/// The narrowest band that the comparisons in the steps give. `steps` are kernels and contractions with a role, in
+/// The narrowest band that follows from the comparisons in `ops`: the kernels and contractions of a tile group, in
 /// program order.
-Band findBand(llvm::ArrayRef<mlir::Operation *> steps, const MatrixAxes &axes);
+Band findBand(llvm::ArrayRef<mlir::Operation *> ops, const MatrixAxes &axes);
 
 } // namespace tessera
 

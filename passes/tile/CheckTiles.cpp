@@ -55,9 +55,9 @@ static LogicalResult checkBatch(TiledOp tiled, const MatrixAxes &axes) {
 
 static LogicalResult checkBand(TiledOp tiled, const MatrixAxes &axes) {
   if (!tiled.getLower() && !tiled.getUpper()) return success();
-  SmallVector<Operation *> steps;
-  for (Operation &op : tiled.getBlock().without_terminator()) steps.push_back(&op);
-  Band band = findBand(steps, axes);
+  SmallVector<Operation *> ops;
+  for (Operation &op : tiled.getBlock().without_terminator()) ops.push_back(&op);
+  Band band = findBand(ops, axes);
   if (tiled.getLower() && (!band.lower || *tiled.getLower() > *band.lower))
     return tiled.emitError("has elements that count below its lower limit");
   if (tiled.getUpper() && (!band.upper || *tiled.getUpper() < *band.upper))

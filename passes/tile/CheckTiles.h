@@ -3,7 +3,7 @@
 #ifndef TESSERA_PASSES_TILE_CHECKTILES_H
 #define TESSERA_PASSES_TILE_CHECKTILES_H
 
-#include "passes/tile/Roles.h"
+#include "passes/tile/TiledContraction.h"
 
 namespace tessera {
 

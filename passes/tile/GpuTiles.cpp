@@ -22,13 +22,13 @@ bool tessera::runsOnGpu(const TileGroup &group) {
   if (group.axes.rows.getSize() < leastLines || group.axes.columns.getSize() < leastLines) return false;
   auto makerOf = [&](Value value) -> Operation * {
     Operation *op = value.getDefiningOp();
-    return op && llvm::is_contained(group.steps, op) ? op : nullptr;
+    return op && llvm::is_contained(group.ops, op) ? op : nullptr;
   };
   bool reduces = false, sumsRows = false;
   int products = 0;
   Type elements; // that products multiply
-  for (Operation *step : group.steps) {
-    if (auto contract = dyn_cast<ContractOp>(step)) {
+  for (Operation *member : group.ops) {
+    if (auto contract = dyn_cast<ContractOp>(member)) {
       std::optional<TiledContraction> role = tiledRole(contract, group.axes);
       Value x = contract->getOperand(role->x), y = contract->getOperand(role->y);
       if (++products > mostProducts) return false;
@@ -48,7 +48,7 @@ bool tessera::runsOnGpu(const TileGroup &group) {
       sumsRows |= role->role == TiledRole::SumsRows;
       continue;
     }
-    auto kernel = cast<KernelOp>(step);
+    auto kernel = cast<KernelOp>(member);
     if (reduces) return false; // kernels behind reductions
     for (Value operand : kernel.getOperands())
       if (makerOf(operand) && !group.axes.isMatrix(tensorType(operand))) return false;

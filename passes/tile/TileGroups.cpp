@@ -16,13 +16,13 @@ public:
   std::optional<TileGroup> find(ContractOp maker);
 
 private:
-  using Steps = llvm::SmallSetVector<Operation *, 16>;
+  using Ops = llvm::SmallSetVector<Operation *, 16>;
 
-  bool join(Operation *op, Steps &steps);
-  bool joinUsers(Value matrix, Steps &steps);
-  void joinOtherMakers(Steps &steps);
-  bool isClosed(const Steps &steps) const;
-  bool passesOnOnlyRows(const Steps &steps) const;
+  bool join(Operation *op, Ops &ops);
+  bool joinUsers(Value matrix, Ops &ops);
+  void joinOtherMakers(Ops &ops);
+  bool isClosed(const Ops &ops) const;
+  bool passesOnOnlyRows(const Ops &ops) const;
   bool isSmallEnough(ContractOp contract, const TiledContraction &part) const;
   bool sharesBatch(ContractOp contract, const TiledContraction &part) const;
 
@@ -48,8 +48,8 @@ bool GroupFinder::sharesBatch(ContractOp contract, const TiledContraction &part)
          llvm::any_of(axes.batch, [&](AxisAttr axis) { return axis.getSize() > 1 && y.hasAxis(axis.getName()); });
 }
 
-bool GroupFinder::join(Operation *op, Steps &steps) {
-  if (steps.contains(op)) return true;
+bool GroupFinder::join(Operation *op, Ops &ops) {
+  if (ops.contains(op)) return true;
   if (op->getBlock() != block) return false;
   if (auto kernel = dyn_cast<KernelOp>(op)) {
     if (!runsByRows(kernel, axes)) return false;
@@ -59,73 +59,73 @@ bool GroupFinder::join(Operation *op, Steps &steps) {
   } else {
     return false;
   }
-  steps.insert(op);
+  ops.insert(op);
   return llvm::all_of(op->getResults(),
-                      [&](Value result) { return !axes.isMatrix(tensorType(result)) || joinUsers(result, steps); });
+                      [&](Value result) { return !axes.isMatrix(tensorType(result)) || joinUsers(result, ops); });
 }
 
-bool GroupFinder::joinUsers(Value matrix, Steps &steps) {
-  return llvm::all_of(matrix.getUsers(), [&](Operation *user) { return join(user, steps); });
+bool GroupFinder::joinUsers(Value matrix, Ops &ops) {
+  return llvm::all_of(matrix.getUsers(), [&](Operation *user) { return join(user, ops); });
 }
 
 /// Other contractions that make a matrix which the group reads (the gradient of the probabilities), with all who read it.
-void GroupFinder::joinOtherMakers(Steps &steps) {
-  for (unsigned i = 0; i < steps.size(); ++i)
-    for (Value operand : steps[i]->getOperands()) {
+void GroupFinder::joinOtherMakers(Ops &ops) {
+  for (unsigned i = 0; i < ops.size(); ++i)
+    for (Value operand : ops[i]->getOperands()) {
       auto maker = operand.getDefiningOp<ContractOp>();
-      if (!maker || !axes.isMatrix(tensorType(operand)) || steps.contains(maker)) continue;
-      Steps more = steps;
-      if (join(maker, more)) steps = more;
+      if (!maker || !axes.isMatrix(tensorType(operand)) || ops.contains(maker)) continue;
+      Ops more = ops;
+      if (join(maker, more)) ops = more;
     }
 }
 
-/// Whether nothing outside comes between two steps.
-bool GroupFinder::isClosed(const Steps &steps) const {
+/// Whether nothing outside comes between two ops.
+bool GroupFinder::isClosed(const Ops &ops) const {
   llvm::SmallPtrSet<Operation *, 16> following; // ops outside that need a result of the group
   unsigned met = 0;
   for (Operation &op : *block) {
-    bool isStep = steps.contains(&op);
+    bool isMember = ops.contains(&op);
     auto comesFrom = [&](auto &set) {
       return llvm::any_of(op.getOperands(), [&](Value operand) {
         return operand.getDefiningOp() && set.contains(operand.getDefiningOp());
       });
     };
-    bool followsOutside = comesFrom(following), follows = followsOutside || comesFrom(steps);
-    if (isStep && followsOutside) return false;
-    if (!isStep && follows) following.insert(&op);
-    met += isStep;
-    if (met == steps.size()) return true;
+    bool followsOutside = comesFrom(following), follows = followsOutside || comesFrom(ops);
+    if (isMember && followsOutside) return false;
+    if (!isMember && follows) following.insert(&op);
+    met += isMember;
+    if (met == ops.size()) return true;
   }
   return true;
 }
 
-bool GroupFinder::passesOnOnlyRows(const Steps &steps) const {
-  return llvm::all_of(steps, [&](Operation *step) {
-    return llvm::all_of(step->getOpOperands(), [&](OpOperand &use) {
+bool GroupFinder::passesOnOnlyRows(const Ops &ops) const {
+  return llvm::all_of(ops, [&](Operation *member) {
+    return llvm::all_of(member->getOpOperands(), [&](OpOperand &use) {
       Operation *producer = use.get().getDefiningOp();
-      return !producer || !steps.contains(producer) || mayPass(producer, use, axes);
+      return !producer || !ops.contains(producer) || mayPass(producer, use, axes);
     });
   });
 }
 
 std::optional<TileGroup> GroupFinder::find(ContractOp maker) {
   if (axes.rows.getSize() < std::max<int64_t>(limits.leastRows, 2) || axes.columns.getSize() < 2) return std::nullopt;
-  Steps steps;
-  if (!join(maker, steps)) return std::nullopt;
-  joinOtherMakers(steps);
-  if (steps.size() < 2 || !isClosed(steps) || !passesOnOnlyRows(steps)) return std::nullopt;
+  Ops ops;
+  if (!join(maker, ops)) return std::nullopt;
+  joinOtherMakers(ops);
+  if (ops.size() < 2 || !isClosed(ops) || !passesOnOnlyRows(ops)) return std::nullopt;
 
   TileGroup group{axes, {}, {}, {}, {}};
   for (Operation &op : *block)
-    if (steps.contains(&op)) group.steps.push_back(&op);
+    if (ops.contains(&op)) group.ops.push_back(&op);
   int64_t products = 1;
-  bool sumsRows = llvm::any_of(steps, [&](Operation *step) {
-    auto contract = dyn_cast<ContractOp>(step);
+  bool sumsRows = llvm::any_of(ops, [&](Operation *member) {
+    auto contract = dyn_cast<ContractOp>(member);
     return contract && tiledRole(contract, axes)->role == TiledRole::SumsRows;
   });
   for (AxisAttr axis : axes.batch) {
-    bool isSummed = llvm::any_of(steps, [&](Operation *step) {
-      auto contract = dyn_cast<ContractOp>(step);
+    bool isSummed = llvm::any_of(ops, [&](Operation *member) {
+      auto contract = dyn_cast<ContractOp>(member);
       return contract && sumsOver(contract, axis);
     });
     (isSummed ? group.serialAxes : group.parallelAxes).push_back(axis.getName());
@@ -133,7 +133,7 @@ std::optional<TileGroup> GroupFinder::find(ContractOp maker) {
   }
   // Without sums over rows threads can share the blocks of one position too.
   if (sumsRows && products < limits.leastProducts) return std::nullopt;
-  group.band = findBand(group.steps, axes);
+  group.band = findBand(group.ops, axes);
   return group;
 }
 

@@ -10,7 +10,7 @@ namespace tessera {
 /// Kernels and contractions of one block that become a tiled op.
 struct TileGroup {
   MatrixAxes axes;
-  llvm::SmallVector<mlir::Operation *> steps;                  ///< in program order
+  llvm::SmallVector<mlir::Operation *> ops;                    ///< in program order
   llvm::SmallVector<llvm::StringRef> parallelAxes, serialAxes; ///< of the batch
   Band band;
 };

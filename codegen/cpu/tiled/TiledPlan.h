@@ -25,7 +25,7 @@
 
 #include "codegen/WorkSharing.h"
 #include "codegen/cpu/contraction/MatrixFunctions.h"
-#include "passes/tile/Roles.h"
+#include "passes/tile/TiledContraction.h"
 
 namespace tessera {
 

@@ -24,7 +24,7 @@
 
 #include "codegen/cuda/tile/OneSweep.h"
 #include "codegen/cuda/writer/ScopeWriter.h"
-#include "passes/tile/Roles.h"
+#include "passes/tile/TiledContraction.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tessera::cuda {

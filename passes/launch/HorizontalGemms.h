@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_PASSES_MEMORY_MERGES_H
-#define TESSERA_PASSES_MEMORY_MERGES_H
+#ifndef TESSERA_PASSES_LAUNCH_HORIZONTALGEMMS_H
+#define TESSERA_PASSES_LAUNCH_HORIZONTALGEMMS_H
 
 #include "ir/dialect/Tsr.h"
 
@@ -15,8 +15,8 @@ namespace tessera {
 
 /// Merges contractions in all blocks of a function's body, moving them. `isGood` is asked about the function when contractions have
 /// moved; what it refuses is undone. Returns the number of contractions that are computed with another.
-unsigned mergeContractions(mlir::func::FuncOp function, llvm::function_ref<bool()> isGood);
+unsigned fuseGemmsHorizontally(mlir::func::FuncOp function, llvm::function_ref<bool()> isGood);
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_MEMORY_MERGES_H
+#endif // TESSERA_PASSES_LAUNCH_HORIZONTALGEMMS_H

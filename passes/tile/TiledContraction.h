@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_PASSES_TILE_ROLES_H
-#define TESSERA_PASSES_TILE_ROLES_H
+#ifndef TESSERA_PASSES_TILE_TILEDCONTRACTION_H
+#define TESSERA_PASSES_TILE_TILEDCONTRACTION_H
 
 #include "ir/dialect/Tsr.h"
 #include <optional>
@@ -54,4 +54,4 @@ std::optional<TiledContraction> tiledRole(ContractOp contract, const MatrixAxes 
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_TILE_ROLES_H
+#endif // TESSERA_PASSES_TILE_TILEDCONTRACTION_H

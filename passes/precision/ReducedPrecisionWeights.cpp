@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/precision/LowWeights.h"
+#include "passes/precision/ReducedPrecisionWeights.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
 #include "llvm/ADT/StringSet.h"
@@ -112,4 +112,4 @@ LogicalResult WeightLowering::run() {
   return success();
 }
 
-LogicalResult tessera::lowerWeights(ModuleOp module) { return WeightLowering(module).run(); }
+LogicalResult tessera::reduceWeightPrecision(ModuleOp module) { return WeightLowering(module).run(); }

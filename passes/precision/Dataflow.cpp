@@ -1,6 +1,6 @@
 //===- Flow.cpp - which values follow from which --------------------------===//
 
-#include "passes/precision/Flow.h"
+#include "passes/precision/Dataflow.h"
 #include "passes/precision/Policy.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 //===- Roles.cpp - contractions that make or read a matrix by rows ----------===//
 
-#include "passes/tile/Roles.h"
+#include "passes/tile/TiledContraction.h"
 #include "passes/gemm/Gemm.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 //===- Flow.h - which values follow from which ----------------------------===//
 
-#ifndef TESSERA_PASSES_PRECISION_FLOW_H
-#define TESSERA_PASSES_PRECISION_FLOW_H
+#ifndef TESSERA_PASSES_PRECISION_DATAFLOW_H
+#define TESSERA_PASSES_PRECISION_DATAFLOW_H
 
 #include "ir/dialect/Tsr.h"
 
@@ -27,4 +27,4 @@ mlir::Value scaledFactor(mlir::Operation *op);
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_PRECISION_FLOW_H
+#endif // TESSERA_PASSES_PRECISION_DATAFLOW_H

@@ -56,4 +56,4 @@ static bool mergeInBlock(Block &block) {
   return isChanged;
 }
 
-bool tessera::mergeEqualOps(ModuleOp module) { return mergeInBlock(*module.getBody()); }
+bool tessera::eliminateCommonSubexpressions(ModuleOp module) { return mergeInBlock(*module.getBody()); }

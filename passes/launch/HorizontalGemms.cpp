@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/launch/Merges.h"
+#include "passes/launch/HorizontalGemms.h"
 #include "ir/program/Program.h"
 #include "passes/analysis/Views.h"
 #include "passes/gemm/Gemm.h"
@@ -125,7 +125,7 @@ private:
 };
 } // namespace
 
-unsigned tessera::mergeContractions(func::FuncOp function, llvm::function_ref<bool()> isGood) {
+unsigned tessera::fuseGemmsHorizontally(func::FuncOp function, llvm::function_ref<bool()> isGood) {
   SmallVector<Group> groups = findGroups(function.getBody().front());
   function.walk([&](RepeatOp repeat) { llvm::append_range(groups, findGroups(repeat.getBlock())); });
   Merger merger(function, isGood);
