@@ -1,29 +1,13 @@
-//===- Chunk.cpp - large temporaries a part at a time -----------------------------===//
+//===- Chunk.cpp - large intermediate results, some rows at a time --------===//
 //
-// The logits of a language model, [batch, seq, vocab], are the largest temporary of its step. They come from a
-// contraction, go through a loss and its gradient, and end in two contractions, all of which work on rows. Rows in
-// parts need a part of the memory:
+// 1. Find a contraction with a large result, and an axis of its rows (an axis that only one operand has).
+// 2. Collect the ops between it and the ends of the group: those with results as wide, those between two such ops, and
+//    those that read a wide value. An op that does not treat the axis as independent rows makes the group impossible.
+// 3. Choose the number of chunks: the most that leave a contraction the rows that it needs to run at full speed.
+// 4. Build the repeat: inputs with the axis are sliced, results with it are stacked, sums over it are carried. If a sum
+//    is only added to an argument (the gradients of earlier micro-batches), the repeat starts there instead of at zero.
 //
-//   before   %l = tsr.contract %x, %w over ["embed"]                     [batch: 8, seq, vocab]
-//            …                                                           dl, loss
-//            %dx = tsr.contract %dl, %w over ["vocab"]                   [batch: 8, seq, embed]
-//            %dw = tsr.contract %dl, %x over ["batch", "seq"]            [vocab, embed]
-//   after    %dw, %dx', %loss' = tsr.repeat [batch_chunk: 4] carry (0) slice (%x') {
-//              the same on [batch: 2, …], %dw added up
-//            }
-//            %dx = tsr.merge %dx' ["batch_chunk", "batch"] into "batch"
-//
-//   1. Find a contraction with a large result, and an axis of its rows (an axis that only one operand has).
-//   2. Collect the ops between it and the ends: what is as wide as the result, what lies between two such ops, and what
-//      reads a wide value. Ops that treat the axis as more than rows forbid it.
-//   3. Choose the number of parts: as many as leave a contraction the rows that it needs to run at full speed.
-//   4. Build the repeat: inputs with the axis are sliced, results with it are stacked, sums over it are carried. A sum
-//      that is only added to something begins there instead of at zero: to the gradients of other micro-batches.
-//
-// The bodies of repeats are treated as the function's own, which holds nearly nothing where the batch is accumulated.
-//
-// A part costs one pass over each carried sum, which is small beside the contractions that make it; a small
-// result has nothing to gain. Sums over the axis are added up in the order of the rows, as before.
+// The bodies of repeats are treated like function bodies: with micro-batches nearly the whole step is in one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -237,14 +221,16 @@ void Chunk::fillBody(RepeatOp repeat) {
   YieldOp::create(b, loc, yielded);
 }
 
-/// What the parts of a sum are added up in: a contraction gives a sum in f32 too, and it is rounded when it is complete.
+/// What the parts of a sum are added up in: a contraction gives a sum in f32 too, and it is rounded when it is
+/// complete.
 NamedTensorType Chunk::typeOfSum(Value sum) {
   NamedTensorType type = tensorType(sum);
   if (type.getElementType().getIntOrFloatBitWidth() >= 32) return type;
   return type.withElementType(Float32Type::get(type.getContext()));
 }
 
-/// The addition to an argument of the block that is the only use of a sum, where the repeat can begin with the argument.
+/// The addition to an argument of the block that is the only use of a sum, where the repeat can begin with the
+/// argument.
 AddOp Chunk::soleAddition(Value sum) {
   auto add = sum.hasOneUse() ? dyn_cast<AddOp>(*sum.user_begin()) : AddOp();
   if (!add || add.getType() != typeOfSum(sum)) return {};
@@ -347,8 +333,8 @@ static bool chunk(ContractOp contract, int64_t leastRows) {
   return false;
 }
 
-/// On a GPU a pass over a carried sum takes as long as some 200 rows of the contractions (by the data sheet of an H100, with
-/// contractions at 60 % of it; not measured): it should be few percent of them.
+/// On a GPU a pass over a carried sum takes as long as some 200 rows of the contractions (by the data sheet of an H100,
+/// with contractions at 60 % of it; not measured): it should be few percent of them.
 static constexpr int64_t rowsOfGpu = 8192;
 
 namespace {

@@ -1,28 +1,10 @@
-//===- Differentiate.cpp - replace tsr.gradient by the reverse-mode program ===//
+//===- Differentiate.cpp - reverse mode over the block of each gradient ---===//
 //
-// Reverse mode over the block of each `tsr.gradient`. Before:
-//
-//   %p = tsr.mul %x, %w
-//   %loss = tsr.reduce sum %p over ["in"]
-//   %dw = tsr.gradient %loss wrt (%w)
-//
-// After:
-//
-//   %p = tsr.mul %x, %w
-//   %loss = tsr.reduce sum %p over ["in"]
-//   %one = tsr.seed
-//   %dp = tsr.broadcast %one
-//   %dw = tsr.mul %dp, %x
-//
-//   1. Take the ops of the block before the gradient; those inside a repeat belong to its adjoint.
-//   2. Seed: the gradient of the loss with respect to itself is a `tsr.seed`, not a constant, so that loss scaling
-//      (not there yet) finds it.
-//   3. Walk back along what depends on `wrt` (ir/autodiff/ReverseMode.h); each op brings its adjoint (ir/Adjoints*.cpp), and the
-//      adjoint of a repeat is a reversed repeat whose saved values are stacked results of the forward one.
-//   4. A value of `wrt` that the loss does not depend on has the gradient 0.
-//
-// Precondition: the loss is a float scalar of the same block. Postcondition: no `tsr.gradient`; dead ops may be left
-// for `simplify`.
+// 1. Take the ops of the block before the gradient; those inside a repeat belong to its adjoint.
+// 2. Seed: the gradient of the loss with respect to itself is a `tsr.seed`, not a constant, so that loss scaling
+//    (passes/precision/LossScaling.cpp) can multiply it.
+// 3. Walk back along what depends on `wrt` (ir/autodiff/ReverseMode.h).
+// 4. A value of `wrt` that the loss does not depend on has the gradient 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,12 +37,12 @@ static void differentiate(GradientOp gradient) {
 namespace {
 struct DifferentiatePass : tessera::impl::DifferentiatePassBase<DifferentiatePass> {
   void runOnOperation() override {
-    // In program order: a gradient of a gradient finds the first one already written out.
+    // In program order: a gradient of a gradient finds the first one already expanded.
     SmallVector<GradientOp> gradients;
     getOperation().walk([&](GradientOp op) { gradients.push_back(op); });
     for (GradientOp gradient : gradients) {
       if (!hasGradient(gradient.getLoss())) {
-        gradient.emitOpError("expected a loss of floats, got ") << gradient.getLoss().getType();
+        gradient.emitOpError("expected a loss of float type, got ") << gradient.getLoss().getType();
         return signalPassFailure();
       }
       differentiate(gradient);

@@ -1,33 +1,17 @@
-//===- Fuse.cpp - ops into kernels ------------------------------------------------===//
+//===- Fuse.cpp - the driver of `tsr-fuse` --------------------------------===//
 //
-// A kernel is a set of ops that run as one loop nest over named axes; what lies between them stays in registers.
-//
-//   before   %a = tsr.exp %x
-//            %s = tsr.reduce sum %a over ["key"]
-//            %y = tsr.div %a, %s
-//   after    %y, %s = tsr.kernel "softmax" (%0 = %x) parallel ["batch"] serial ["key"] {
-//              %a = tsr.exp %0
-//              %s = tsr.reduce sum %a over ["key"]
-//              %y = tsr.div %a, %s
-//              tsr.yield %y, %s
-//            }
-//
-//   1. Prepare: axis ops of constants fold; contractions that no library call computes become a product and a sum;
-//      additions go into contractions (accumulators into `init`, biases into `bias`), and so do rounding and, for a GPU, GELU and its
-//      gradient; sums of much to little are split in two steps, by shape alone, so that the first runs in parallel and the order of addition depends on nothing
-//      else.
-//   2. Every op of a block that computes is a cluster of its own. Sources (constants, positions, draws), broadcasts,
-//      pads and inner slices are no clusters: they are recomputed in each kernel that uses them, and stored only where
-//      a library call, a repeat, a view or the end of the block wants them.
-//   3. Merge, never making a cycle: (a) elementwise ops that only a reduction uses go into it; (b) producers and
-//      consumers over the same space, and row values with the reduction along the row; (c) reductions over the same
-//      space that read the same tensor. A reduction of outer axes (a bias gradient) takes nothing that others use too:
-//      it walks down columns.
-//   4. Order the steps topologically and build the kernels: parallel axes are those not reduced; axes stand as most
-//      operands lie in memory; the vector axis is the one along which most bytes are contiguous.
-//
-// Before: `layout`. Afterwards every op of a block is a kernel that keeps the rules of docs/ir.md, a contraction that
-// `describeGemm` describes, a repeat, a view or the terminator.
+// 1. Prepare (fusion/Prepare.h, fusion/Epilogues.cpp): fold axis ops of constants; expand contractions that are no
+//    GEMMs; move additions, roundings and, for a GPU, GELU and its gradient into contractions; split large reductions.
+// 2. Every op of a block that computes is a cluster of its own (fusion/Groups.cpp). Sources, broadcasts, pads and inner
+//    slices are not: they are recomputed in each kernel that uses them, and stored only where a GEMM, a repeat, a view
+//    or the terminator reads them.
+// 3. Merge clusters, never creating a cycle: (a) elementwise ops that only a reduction uses go into it; (b) producers
+//    and consumers over the same space, and row values with the reduction along the row; (c) reductions over the same
+//    space that read the same tensor. A reduction of outer axes (the gradient of a bias) takes nothing that others use
+//    too: it accesses memory column by column.
+// 4. Order the groups topologically and build the kernels (fusion/Kernels.cpp): parallel axes are those not reduced;
+//    axes are in the order in which most operands are stored; the vector axis is the one along which most bytes are
+//    contiguous.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,30 +1,14 @@
-//===- Layout.cpp - memory orders ---------------------------------------------===//
+//===- Layout.cpp - the driver of `tsr-layout` ----------------------------===//
 //
-// Chooses the order in which the axes of every value lie in memory. Before this phase the order in a type is canonical
-// and says nothing; afterwards it is the memory order, row-major and dense.
-//
-//   before   %s = tsr.contract %q, %k over ["hd"]
-//                 : ([batch, seq, head, hd], [batch, head, hd, key]) -> [batch, seq, head, key]
-//   after    %s = tsr.contract %q, %k over ["hd"]
-//                 : ([batch, seq, head, hd], [batch, key, head, hd]) -> [batch, head, seq, key]
-//
-// The aim: contractions are library calls on operands as they lie, without transposes, and loops read consecutive
-// bytes.
-//
-//   1. Composites are written out: their parts need orders too.
-//   2. State has one order in all functions: canonical, the axes of repeats outermost. Inputs arrive and outputs leave
-//      in the order that their tags name.
-//   3. In program order each result takes its order from its operands (elementwise ops: from the operand that has all
-//      axes; views: each axis is replaced where it stands; sources: the normal order).
-//   4. A contraction chooses among a few orders of its result (dense batches of matrices, or an operand's order with
-//      what the other operand brings in place of what is summed). Candidates that no library call writes are out; among
-//      the others the uses decide, seen through elementwise ops, views and repeats. If none is left, an operand is
-//      moved.
-//   5. The choice is written into all types; operands that must be moved get a `tsr.reorder`.
-//
-// Afterwards: every contraction is one for which `describeGemm` succeeds, or not `isGemmShaped` (a kernel's work);
-// renames, splits and merges are views; sliced and stacked tensors of a repeat have its axis outermost; `tsr.random`
-// knows its canonical order.
+// 1. Decompose composites: their parts need memory orders too.
+// 2. Fix the orders of state, inputs and outputs (layout/Orders.cpp).
+// 3. In program order each result takes its order from its operands (elementwise ops: from the operand that has all
+//    axes; views: each axis is replaced in its place; sources: the normal order).
+// 4. A contraction chooses among a few orders of its result (layout/OrderChoice.h): dense batches of matrices, or an
+//    operand's order with the other operand's axes in place of the summed ones. Orders that no GEMM can write are
+//    excluded; among the others the uses decide, seen through elementwise ops, views and repeats. If none is left, an
+//    operand is reordered.
+// 5. Write the orders into all types; insert the reorders.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +25,7 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// Writes composites out until none is left; the parts carry the composite's name.
+/// Decomposes composites until none is left; the parts carry the composite's name.
 static void decomposeComposites(ModuleOp module) {
   while (true) {
     SmallVector<DecomposeOpInterface> composites;
@@ -86,7 +70,7 @@ static void applyTypes(ModuleOp module, const LayoutPlan &plan) {
   for (StateOp state : stateTable(module)) state.setType(plan.stateTypes.lookup(state.getPath()));
 }
 
-/// Moves operands; one reorder serves all uses of a value that want the same order.
+/// Reorders operands; one reorder serves all uses of a value that need the same order.
 static void insertReorders(const LayoutPlan &plan, int64_t &count) {
   DenseMap<std::pair<Value, Type>, Value> moved;
   for (const OperandReorder &change : plan.reorders) {

@@ -1,25 +1,9 @@
-//===- Optimize.cpp - write optimizer, clipping and their state out as ops ===//
+//===- Optimize.cpp - expands optimizer updates and clipping --------------===//
 //
-// Before:
-//
-//   %c, %norm = tsr.clip (%g) limit %limit
-//   %w1 = tsr.update "adamw" @w %w gradient %c step %step norm %norm hypers ["rate", …] (%rate, …)
-//
-// After, with @w.m and @w.v in the state table, in `init` and among arguments and results of `step`:
-//
-//   %norm = sqrt(sum of all squares)
-//   %c = %g * (%limit / max(%norm, %limit))
-//   %finite = %norm < inf
-//   %m1 = select(%finite, m + (c - m) * (1 - beta1), m) …      one elementwise chain a parameter
-//
-//   1. Write out every `tsr.clip` (optimizer/Clip.cpp).
-//   2. For every `tsr.update` enter the state of its rule (ir/optimizer/OptimizerRules.h) in the state table and thread
-//      it through `init`, as zeros, and `step` (state/NewState.h).
-//   3. Replace the update by the rule's formula (optimizer/Update.cpp); where the global norm is not finite, parameter
-//      and state stay as they are.
-//
-// Precondition: updates stand in the body of `step`. Postcondition: no `tsr.clip`, no `tsr.update`; `init` returns all
-// state.
+// 1. Expand every `tsr.clip` (optimizer/Clip.cpp).
+// 2. For every `tsr.update` enter the state of its rule (ir/optimizer/OptimizerRules.h) in the state table and thread
+//    it through `init`, as zeros, and `step` (state/NewState.h).
+// 3. Replace the update by the rule's formula (optimizer/Update.cpp).
 //
 //===----------------------------------------------------------------------===//
 

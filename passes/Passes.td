@@ -1,4 +1,9 @@
 //===- Passes.td - the phases of the compiler -----------------------------===//
+//
+// passes/Pipeline.cpp says in which order the passes run, and why;
+// docs/ir.md lists what holds after each of them.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TSR_PASSES_TD
 #define TSR_PASSES_TD
@@ -10,58 +15,259 @@ class Tsr_ModulePass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
 }
 
 def SimplifyPass : Tsr_ModulePass<"tsr-simplify"> {
-  let summary = "fold, merge equal ops, drop dead ones; raise long-hand mathematics to composites";
+  let summary = "canonicalisation, common subexpression elimination, dead code elimination; raises composites";
+  let description = [{
+    Rewrites until nothing changes: folds constants, applies identities of arithmetic that hold for every float (NaN and
+    infinity included), cancels axis ops, moves broadcasts out of elementwise ops, eliminates common subexpressions of a
+    block, and removes unused results, carried values and operands of repeats. No rewrite looks at the user's names.
+
+    Before `differentiate` it also raises softmax, layer norm, cross entropy and attention that are spelled out in
+    primitive ops, because the composites have better adjoints than their parts. Where attention is nearly matched, a
+    remark says what prevents it.
+
+    ```
+    before   %t = tsr.reduce max %x over ["key"]
+             %d = tsr.sub %x, %t
+             %e = tsr.exp %d
+             %s = tsr.reduce sum %e over ["key"]
+             %p = tsr.div %e, %s
+    after    %p = tsr.softmax %x over "key"
+    ```
+
+    Requires: nothing; it may run at any point before `layout`. Ensures: no dead op, no two equal ops in a block, no op
+    on constants that folds.
+  }];
 }
 
 def DifferentiatePass : Tsr_ModulePass<"tsr-differentiate"> {
-  let summary = "replace tsr.gradient by the reverse-mode program";
+  let summary = "replaces tsr.gradient by the reverse-mode program";
+  let description = [{
+    Reverse-mode automatic differentiation of the block that contains each `tsr.gradient`. Each op brings its adjoint;
+    the adjoint of a repeat is a reversed repeat, and the values that it reads are stacked results of the forward repeat
+    or recomputed (`ir/autodiff/SavedValues.h`).
+
+    ```
+    before   %p = tsr.mul %x, %w
+             %loss = tsr.reduce sum %p over ["in"]
+             %dw = tsr.gradient %loss wrt (%w)
+    after    %p = tsr.mul %x, %w
+             %loss = tsr.reduce sum %p over ["in"]
+             %one = tsr.seed
+             %dp = tsr.broadcast %one
+             %dw = tsr.mul %dp, %x
+    ```
+
+    Requires: the loss is a float scalar of the same block. Ensures: no `tsr.gradient`. Dead ops, zeros and duplicates
+    may be left; `tsr-simplify` removes them.
+  }];
 }
 
 def PrecisionPass : Tsr_ModulePass<"tsr-precision"> {
-  let summary = "low types for contractions and for what lies in memory; loss scaling";
+  let summary = "reduced precision of contractions and stored activations; loss scaling";
+  let description = [{
+    Under `compute(bf16)` or `compute(fp16)`, contractions multiply low-precision elements and accumulate in f32, and
+    activations are stored in the low-precision type. All other arithmetic is in f32, in registers: a value is rounded
+    where it is stored and nowhere else. Under `compute(fp8)` the same holds with bf16, and then the contractions of the
+    step with weight matrices get fp8 operands. Ops with `tsr.keep = f32` are exempt.
+
+    ```
+    before   %h = tsr.contract %x, %w over ["in"]               x, w, h: f32
+             %g = tsr.tanh %h
+             %y = tsr.contract %g, %v over ["out"]
+    after    %x.l = tsr.cast %x to bf16                         parameters: once a step, before all repeats
+             %w.l = tsr.cast %w to bf16
+             %h.l = tsr.contract %x.l, %w.l over ["in"]         bf16, accumulated in f32
+             %h = tsr.cast %h.l to f32
+             %g = tsr.tanh %h
+             %g.l = tsr.cast %g to bf16                         the next contraction reads it from memory
+             %y.l = tsr.contract %g.l, %v.l over ["out"]
+    ```
+
+    For an audit (`tsr.audit`) the step is cloned in f32 first, as the entry function `shadow`.
+
+    Requires: `tsr.clip` and `tsr.update` are still there; they say which gradients belong to parameters. Ensures: each
+    op has the element types of the policy (`passes/precision/Policy.h`), and each rounding is a cast or the result of a
+    contraction. Without a low-precision type nothing changes.
+  }];
 }
 
 def OptimizePass : Tsr_ModulePass<"tsr-optimize"> {
-  let summary = "write optimizer, clipping and their state out as ops";
+  let summary = "expands optimizer updates and gradient clipping, and adds the optimizer's state";
+  let description = [{
+    Replaces `tsr.clip` by the global norm and scaled gradients, and each `tsr.update` by the formula of its rule
+    (`ir/optimizer/OptimizerRules.h`), which becomes one elementwise chain for each parameter. The state of the rule is
+    entered in the state table and passed through `init`, as zeros, and `step`. If the global norm is not finite,
+    parameters and state stay as they are.
+
+    ```
+    before   %c, %norm = tsr.clip (%g) limit %limit
+             %w1 = tsr.update "adamw" @w %w gradient %c step %step norm %norm hypers ["rate", …] (%rate, …)
+    after    %norm = sqrt(sum of all squares)                   @w.m and @w.v are state
+             %c = %g * (%limit / max(%norm, %limit))
+             %finite = %norm < inf
+             %m1 = select(%finite, m + (c - m) * (1 - beta1), m)
+             …
+    ```
+
+    Requires: updates are in the body of `step`, not in a repeat. Ensures: no `tsr.clip`, no `tsr.update`; `init`
+    returns all state.
+  }];
 }
 
 def ChunkPass : Tsr_ModulePass<"tsr-chunk"> {
-  let summary = "compute large temporaries a part at a time";
-  let options = [Option<"leastBytes", "least-bytes", "int64_t", "67108864", "results below this many bytes stay whole">,
-                 Option<"leastRows", "least-rows", "int64_t", "256", "rows that a contraction needs to run at full speed; 8192 on a GPU">];
-  let statistics = [Statistic<"resultsChunked", "results-chunked", "contractions whose results are made in parts">];
+  let summary = "computes large intermediate results for some rows at a time";
+  let description = [{
+    The logits of a language model, [batch, seq, vocab], are the largest intermediate result of its step. A contraction
+    computes them, a loss and its gradient follow, and two contractions consume them. All of these ops work on rows
+    independently, so that a repeat over chunks of rows needs a fraction of the memory. The pass finds such groups
+    around every contraction with a large result, also inside repeats.
+
+    ```
+    before   %l = tsr.contract %x, %w over ["embed"]                     [batch: 8, seq, vocab]
+             …                                                           dl, loss
+             %dx = tsr.contract %dl, %w over ["vocab"]                   [batch: 8, seq, embed]
+             %dw = tsr.contract %dl, %x over ["batch", "seq"]            [vocab, embed]
+    after    %dw, %dx', %loss' = tsr.repeat [batch_chunk: 4] carry (0) slice (%x') {
+               the same on [batch: 2, …], %dw accumulated
+             }
+             %dx = tsr.merge %dx' ["batch_chunk", "batch"] into "batch"
+    ```
+
+    Sums over the chunked axis are accumulated in the order of the rows, as before. A chunk costs one pass over each
+    carried sum; therefore chunks have enough rows for contractions to run at full speed.
+
+    Requires: `optimize` has run, so that gradients are accumulated into what consumes them. Ensures: the program
+    computes the same values; nothing else changes.
+  }];
+  let options = [Option<"leastBytes", "least-bytes", "int64_t", "67108864",
+                        "size of the smallest result that is computed in chunks, in bytes">,
+                 Option<"leastRows", "least-rows", "int64_t", "256",
+                        "rows of a chunk at least, so that contractions run at full speed; 8192 on a GPU">];
+  let statistics = [Statistic<"resultsChunked", "results-chunked",
+                              "contractions whose results are computed in chunks">];
 }
 
 def LayoutPass : Tsr_ModulePass<"tsr-layout"> {
-  let summary = "choose memory orders so that contractions need no transposes and loops read consecutive bytes";
-  let statistics = [Statistic<"reordersInserted", "reorders-inserted", "operands moved to another memory order">];
+  let summary = "chooses memory orders such that contractions need no transposes and loops access contiguous memory";
+  let description = [{
+    Chooses the order in which the axes of every value are stored. Before this phase the order in a type is canonical
+    and means nothing; afterwards it is the memory order, row-major and dense.
+
+    ```
+    before   %s = tsr.contract %q, %k over ["hd"]
+                  : ([batch, seq, head, hd], [batch, head, hd, key]) -> [batch, seq, head, key]
+    after    %s = tsr.contract %q, %k over ["hd"]
+                  : ([batch, seq, head, hd], [batch, key, head, hd]) -> [batch, head, seq, key]
+    ```
+
+    State has one order in all functions: canonical, with the axes of repeats outermost. Inputs and outputs have the
+    order that their tags name. In program order, each other result takes its order from its operands; a contraction
+    chooses among a few orders by what its uses prefer. Where an operand has the wrong order, a `tsr.reorder` is
+    inserted.
+
+    Ensures: composites are decomposed. Every contraction is a GEMM with strided operands (`describeGemm`), or is too
+    small for one (not `isGemmShaped`) and becomes a kernel. Renames, splits and merges are views. Sliced and stacked
+    tensors of a repeat have its axis outermost. `tsr.random` records its canonical order, since draws are numbered in
+    it.
+  }];
+  let statistics = [Statistic<"reordersInserted", "reorders-inserted", "operands copied to another memory order">];
 }
 
 def FusePass : Tsr_ModulePass<"tsr-fuse"> {
-  let summary = "group ops into kernels";
-  let statistics = [Statistic<"kernelsMade", "kernels-made", "kernels made">,
-                    Statistic<"opsFused", "ops-fused", "ops that a kernel holds">];
+  let summary = "fuses ops into kernels";
+  let description = [{
+    A kernel is a set of ops that run as one loop nest over named axes; values between them stay in registers.
+
+    ```
+    before   %a = tsr.exp %x
+             %s = tsr.reduce sum %a over ["key"]
+             %y = tsr.div %a, %s
+    after    %y, %s = tsr.kernel "softmax" (%0 = %x) parallel ["batch"] serial ["key"] {
+               %a = tsr.exp %0
+               %s = tsr.reduce sum %a over ["key"]
+               %y = tsr.div %a, %s
+               tsr.yield %y, %s
+             }
+    ```
+
+    Contractions take in what a GEMM can do besides: accumulation into an operand, a bias, rounding of the result, and
+    on a GPU GELU and its gradient. Contractions that are no GEMMs become a product and a sum. Reductions of many
+    elements to few results are split in two by shape alone, so that the first one is parallel and the order of
+    summation is fixed. Sources (constants, positions, draws) and broadcasts are recomputed in each kernel that uses
+    them.
+
+    Requires: `layout`. Ensures: every op of a block is a kernel that satisfies the rules of docs/ir.md, a contraction
+    that `describeGemm` describes, a repeat, a view or the terminator. Equal kernels have one name.
+  }];
+  let statistics = [Statistic<"kernelsMade", "kernels-made", "kernels created">,
+                    Statistic<"opsFused", "ops-fused", "ops inside kernels">];
 }
 
 def TilePass : Tsr_ModulePass<"tsr-tile"> {
-  let summary = "run contractions and kernels over a large matrix for some of its rows at a time";
-  let options = [Option<"leastRows", "least-rows", "int64_t", "16", "rows that make it worth packing what they all read">,
-                 Option<"leastProducts", "least-products", "int64_t", "4", "matrices in a batch that a processor's threads can share">,
-                 Option<"mostBytes", "most-bytes", "int64_t", "2097152", "bytes of an operand that one matrix needs whole, for a processor's caches">];
-  let statistics = [Statistic<"groupsTiled", "groups-tiled", "groups of ops that run by rows">];
+  let summary = "computes large matrices in tiles, without storing them";
+  let description = [{
+    The scores of an attention are a matrix of queries times keys for each head: one contraction computes it, kernels
+    change it, other contractions consume it, and no other op reads it. All of them become one `tsr.tiled`, which
+    processes a block of rows at a time, so that the matrix is never materialised.
+
+    ```
+    before   %s = tsr.contract %q, %k over ["hd"]
+             %p, %lse = tsr.kernel "softmax" (%s) parallel ["batch", "head", "seq"] serial ["key"] …
+             %o = tsr.contract %p, %v over ["key"]
+    after    %o, %lse = tsr.tiled "attention" (%q, %k, %v) parallel ["batch", "head"] serial [] rows "seq" columns "key"
+                 upper 0 { the same three }
+    ```
+
+    The pass knows nothing of attention: every matrix for each position of a batch qualifies if only such ops read it.
+    Masks that depend on positions bound the band of elements that can affect a result; only these are computed.
+
+    Requires: `fuse`. Ensures: contractions in a region of `tsr.tiled` compute or consume its matrices, and its kernels
+    are one loop nest over batch, rows and columns, vectorised along the columns (docs/ir.md, "Tiled ops").
+  }];
+  let options = [Option<"leastRows", "least-rows", "int64_t", "16",
+                        "rows of a matrix at least, so that packing the operands that all rows read pays off">,
+                 Option<"leastProducts", "least-products", "int64_t", "4",
+                        "matrices of a batch at least, on a CPU, so that all threads have work">,
+                 Option<"mostBytes", "most-bytes", "int64_t", "2097152",
+                        "bytes of an operand that one matrix reads whole at most, on a CPU, to stay in the cache">];
+  let statistics = [Statistic<"groupsTiled", "groups-tiled", "tiled ops created">];
 }
 
 def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
-  let summary = "give every buffer an offset in one arena";
-  let statistics = [Statistic<"copiesInserted", "copies-inserted", "copies that no in-place placement avoids">,
-                    Statistic<"arenaBytes", "arena-bytes", "bytes of the arena">,
-                    Statistic<"launchesSaved", "launches-saved", "kernels that run in the launch of another">,
-                    Statistic<"productsMerged", "products-merged", "contractions that are computed with another">,
-                    Statistic<"lowerBound", "lower-bound", "bytes live at the fullest moment">];
+  let summary = "gives every buffer an offset in one arena, and fuses independent kernels or GEMMs horizontally";
+  let description = [{
+    Decides which values share storage: state is updated in place, results overwrite operands that die, carried values
+    stay in one place, stacked results are written by their producers. Where two values would collide, an operand is
+    copied (a `tsr.reorder` that changes no order). State is at the start of the arena, at the same offsets for all
+    entry functions. The other buffers of each entry function are packed after it by lifetime; entry functions do not
+    run at the same time, so their buffers overlap.
+
+    ```
+    before   %y = tsr.kernel "gelu" (%a = %x : T) parallel ["batch"] … -> (T) { … }
+    after    the same with {tsr.places = [#tsr.place<4096>]}; tsr.arena = 123456 on the module
+    ```
+
+    On a GPU, independent kernels are moved next to each other to run in one launch (`tsr.launch`); on a CPU, GEMMs with
+    a common operand are, to be computed by one function. Neither may cost a copy or more than a little memory.
+
+    Requires: `fuse`. Ensures: every value has a place, and each op finds at its operands' places exactly the bytes that
+    were written for them; the verify pass proves it by executing each entry function on symbols.
+  }];
+  let statistics = [Statistic<"copiesInserted", "copies-inserted", "copies that no choice of places avoids">,
+                    Statistic<"arenaBytes", "arena-bytes", "size of the arena, in bytes">,
+                    Statistic<"launchesSaved", "launches-saved", "kernels that run in the launch of another kernel">,
+                    Statistic<"productsMerged", "products-merged",
+                              "GEMMs that are fused horizontally with another one">,
+                    Statistic<"lowerBound", "lower-bound", "peak live memory, in bytes">];
 }
 
 def VerifyPhasePass : Tsr_ModulePass<"tsr-verify-phase"> {
-  let summary = "check what must hold after a phase, and record it in tsr.phase";
+  let summary = "checks what must hold after a phase, and records the phase in tsr.phase";
+  let description = [{
+    The last pass of each phase. It checks the invariants that docs/ir.md lists for this phase and all earlier ones, and
+    sets `tsr.phase` on the module, so that a dump says where compilation resumes. It changes nothing else. A failure is
+    a bug of the compiler, or a fault in a module that was written by hand.
+  }];
   let options = [Option<"phase", "phase", "std::string", "", "the phase that has just run">];
 }
 

@@ -18,21 +18,34 @@ struct Phase {
 };
 } // namespace
 
-/// The pipeline. `parse` is the frontend's work; a module enters here at any phase.
+/// The pipeline. `parse` is the frontend's work; a module enters after any phase. What each pass does is in Passes.td;
+/// the comments here say why it runs at this point.
 static constexpr Phase phases[] = {
     {"parse", [](OpPassManager &) {}},
-    // Raises long-hand mathematics first: composites bring better adjoints than their parts.
+    // Before `differentiate`: composites have better adjoints than the primitive ops that they are raised from.
     {"simplify", [](OpPassManager &pm) { pm.addPass(createSimplifyPass()); }},
-    // Differentiation leaves zeros, duplicates and unused values behind.
+    // On the simplified forward pass, so that no dead op is differentiated; before `precision`, whose decisions cover
+    // both halves of the step. It leaves zeros, duplicates and unused values, which `simplify` removes.
     {"differentiate",
      [](OpPassManager &pm) { pm.addPass(createDifferentiatePass()), pm.addPass(createSimplifyPass()); }},
-    // Before the optimizer is written out: updates tell which gradients stay in f32.
+    // After `differentiate`, so that the backward pass reads the same rounded values as the forward pass. Before
+    // `optimize`: `tsr.clip` and `tsr.update` say which gradients belong to parameters and stay in f32.
     {"precision", [](OpPassManager &pm) { pm.addPass(createPrecisionPass()), pm.addPass(createSimplifyPass()); }},
+    // Before `chunk` and `fuse`: updates are elementwise chains to be fused, and the state that they add needs a layout
+    // and a place.
     {"optimize", [](OpPassManager &pm) { pm.addPass(createOptimizePass()), pm.addPass(createSimplifyPass()); }},
+    // After `precision` and `optimize`, which fix how large results are and what consumes them; before `layout`,
+    // which makes the axes of repeats the outermost ones.
     {"chunk", [](OpPassManager &pm) { pm.addPass(createChunkPass()), pm.addPass(createSimplifyPass()); }},
+    // After all rewrites of algebra, which need canonical types; before `fuse`, which needs to know which contractions
+    // are GEMMs, which ops are views and which axis is contiguous.
     {"layout", [](OpPassManager &pm) { pm.addPass(createLayoutPass()); }},
+    // Before `tile` and `schedule`, which treat kernels and GEMMs as units.
     {"fuse", [](OpPassManager &pm) { pm.addPass(createFusePass()); }},
+    // After `fuse`: a tiled op consists of whole kernels and GEMMs. Before `schedule`: matrices inside it need no
+    // place.
     {"tile", [](OpPassManager &pm) { pm.addPass(createTilePass()); }},
+    // Last: only now is it known which values are stored. Code generation decides nothing that changes memory.
     {"schedule", [](OpPassManager &pm) { pm.addPass(createSchedulePass()); }},
 };
 

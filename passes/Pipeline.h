@@ -21,7 +21,7 @@ struct PipelineOptions {
   std::string compileTo;       ///< stop after this phase; empty: run them all
   DumpFolder *dumps = nullptr; ///< write the IR after each phase here; null: do not
   bool timing = false;         ///< print the time each phase took to standard error
-  std::function<void(llvm::StringRef phase, mlir::ModuleOp module)> afterPhase; ///< called behind each phase that runs
+  std::function<void(llvm::StringRef phase, mlir::ModuleOp module)> afterPhase; ///< called after each phase that runs
 };
 
 /// What the dump of a phase is called: `07-fuse.mlir`, or `07-fuse.loc.mlir` for the one with source locations.

@@ -1,21 +1,12 @@
-//===- Schedule.cpp - a place in one arena for every buffer --------------------------===//
+//===- Schedule.cpp - the driver of `tsr-schedule` ------------------------===//
 //
-//   before   %y = tsr.kernel "gelu" (%a = %x : T) parallel ["batch"] … -> (T) { … }
-//   after    the same with {tsr.places = [#tsr.place<4096>]}; tsr.arena = 123456 on the module
-//
-//   1. For each entry function decide which values share storage (`StoragePlan`): state is updated in place, results
-//      are written over operands that die, carried values stay where they are, stacked results are written by their
-//      producers. Where two values would collide, an operand is copied (a `tsr.reorder` that changes no order) and the
-//      decision is made again.
-//      On a GPU, kernels that do not depend on one another are put next to each other, to run in one launch (`formLaunches`); on a
-//      CPU, contractions that share an operand, to be computed as one (`fuseGemmsHorizontally`); where that costs neither copies nor
-//      memory.
-//   2. State lies at the start of the arena, in the order of the table, at the same offsets for all entries.
-//   3. The other buffers of each entry are packed behind it by lifetime (`packBuffers`). Entries do not run at the same
-//      time: their buffers overlap each other.
-//   4. Places are written on arguments, results, ops and repeats.
-//
-// Before: `fuse`. Afterwards `checkPlan` proves that each op reads the bytes that were written for it.
+// 1. For each entry function decide which values share storage (`StoragePlan`). Where two values would collide, copy an
+//    operand and decide again.
+// 2. Fuse horizontally: kernels on a GPU (`formLaunches`), GEMMs on a CPU (`fuseGemmsHorizontally`), where that costs
+//    neither copies nor memory.
+// 3. Place state at the start of the arena, in the order of the table.
+// 4. Pack the other buffers of each entry function after it by lifetime (`packBuffers`).
+// 5. Write the places on arguments, results, ops and repeats.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,9 +28,10 @@ using namespace tessera;
 
 /// Each round resolves all collisions it finds; copies collide with nothing, so few rounds suffice.
 static constexpr int maxRounds = 16;
-/// What launches of several kernels may add to the memory of an entry function, all together and by what a single kernel keeps: these parts of it.
+/// Horizontal fusion may increase the memory of an entry function by this fraction (1 / growth) in total, and by 1 /
+/// growthOfKernel through one kernel.
 static constexpr int64_t growth = 1024, growthOfKernel = 4096;
-/// Or so many bytes.
+/// An increase of so many bytes is always allowed.
 static constexpr int64_t littleBytes = 64 << 10;
 
 namespace {
@@ -62,7 +54,7 @@ FailureOr<StoragePlan> SchedulePass::planStorage(func::FuncOp function) {
   return function.emitError("no storage plan after ") << maxRounds << " rounds of copies";
 }
 
-/// Bytes that might live besides at each op.
+/// Bytes that may be live in addition at each op, without raising the peak.
 static MemoryRoom roomOf(func::FuncOp function, const StoragePlan &plan, int64_t most) {
   Timeline line(function);
   SmallVector<Lifetime> lifetimes = plan.lifetimes();
@@ -74,7 +66,7 @@ static MemoryRoom roomOf(func::FuncOp function, const StoragePlan &plan, int64_t
     for (const Lifetime &lifetime : lifetimes)
       if (lifetime.start <= line.at(op) && line.at(op) <= lifetime.end) live += lifetime.bytes;
     memory.room[op] = std::max<int64_t>(0, most - live);
-    // In a repeat there is no more room than at its fullest moment.
+    // A repeat as a whole has the room of the op in it that has the least.
     for (Operation *around = op->getParentOp(); isa<RepeatOp>(around); around = around->getParentOp())
       memory.room[around] = std::min(memory.room.lookup(around), memory.room.lookup(op));
   });
@@ -89,7 +81,7 @@ public:
       : function(function), most(liveBytesBound(before.lifetimes())), packedBefore(packed(before)),
         more(std::max((stateBytes + most) / growth, littleBytes)) {}
 
-  /// Mostly the bytes that live at the fullest moment tell; with `isPacked`, which takes longer, buffers are packed.
+  /// Compares peak live memory; with `isPacked`, which takes longer, the size of the packed arena too.
   bool holds(bool isPacked) const {
     StoragePlan plan(function);
     if (!plan.getCopies().empty() || liveBytesBound(plan.lifetimes()) > most + more) return false;
@@ -105,8 +97,8 @@ private:
 };
 } // namespace
 
-/// A function with its storage planned: launches that need copies, or more of the arena, are not formed. Where buffers are packed worse
-/// than the fullest moment tells, launches are tried with packing.
+/// Fuses kernels of a function whose storage is planned, where that needs neither copies nor more memory. Candidates
+/// are judged by peak live memory; if packing then needs more, again by packing.
 void SchedulePass::saveLaunches(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
   MemoryLimit limit(function, before, stateBytes);
   OpOrder order(function);
@@ -119,7 +111,7 @@ void SchedulePass::saveLaunches(func::FuncOp function, const StoragePlan &before
   launchesSaved += saved;
 }
 
-/// Likewise of contractions on a CPU.
+/// The same for GEMMs on a CPU.
 void SchedulePass::saveProducts(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
   MemoryLimit limit(function, before, stateBytes);
   OpOrder order(function);
@@ -142,7 +134,7 @@ static int64_t placeState(ModuleOp module, llvm::StringMap<int64_t> &offsets) {
   return bytes;
 }
 
-/// Sets the buffers' offsets. Returns the end of the highest and the bytes live at the fullest moment.
+/// Sets the buffers' offsets. Returns the end of the highest one, and peak live memory.
 static std::pair<int64_t, int64_t> packEntry(StoragePlan &plan, const llvm::StringMap<int64_t> &stateOffsets,
                                              int64_t base) {
   SmallVector<Lifetime> lifetimes = plan.lifetimes();
@@ -177,8 +169,7 @@ void SchedulePass::runOnOperation() {
   for (func::FuncOp function : entryFunctions(module)) {
     FailureOr<StoragePlan> plan = planStorage(function);
     if (failed(plan)) return signalPassFailure();
-    // `init` runs once.
-    // An audit pairs the calls of two functions by their order.
+    // Not for `init`, which runs once, nor for an audit, which pairs the calls of two functions by their order.
     if (function.getName() != "init" && !hasShadow(module)) {
       isForGpu(module) ? saveLaunches(function, *plan, stateBytes) : saveProducts(function, *plan, stateBytes);
       plan = StoragePlan(function);

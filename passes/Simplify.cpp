@@ -1,23 +1,9 @@
-//===- Simplify.cpp - fold, merge, drop; raise mathematics to composites --===//
+//===- Simplify.cpp - the driver of `tsr-simplify` ------------------------===//
 //
-// Before:
-//
-//   %t = tsr.reduce max %x over ["key"]
-//   %d = tsr.sub %x, %t
-//   %e = tsr.exp %d
-//   %s = tsr.reduce sum %e over ["key"]
-//   %p = tsr.div %e, %s
-//
-// After:
-//
-//   %p = tsr.softmax %x over "key"
-//
-//   1. Until nothing changes: rewrite by the patterns of simplify/ (arithmetic, broadcasts, axes; composites while the
-//      program has no backward pass, whose use of the parts would keep them alive); merge equal ops; prune repeats.
-//   2. Raise attention, once: what stands in its way gets a remark.
-//   3. Simplify again what that left.
-//
-// Postcondition: no dead op, no two equal ops in a block, no constant under an op that folds.
+// 1. Until nothing changes: apply the patterns of simplify/ (arithmetic, broadcasts, axes; composites while there is no
+//    backward pass, whose uses would keep the parts alive), eliminate common subexpressions, prune repeats.
+// 2. Raise attention, once: where it is nearly matched, a remark says what prevents it.
+// 3. Simplify again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,15 +23,15 @@ using namespace tessera;
 /// More rounds than any program needs; each goes through all patterns to their own fixed point.
 static constexpr int maxRounds = 10;
 
-/// Whether the forward pass still stands alone.
+/// Whether there is no backward pass yet.
 static bool isBeforeDifferentiate(ModuleOp module) {
   auto phase = module->getAttrOfType<StringAttr>(attrs::phase);
   return !phase || phase == "parse";
 }
 
 namespace {
-/// What replaces an op takes its name over, so that dumps and kernels speak the user's language. What a pattern makes stays in
-/// f32 if the op that it matched does.
+/// The replacement of an op inherits its name, so that dumps and kernels show the user's names. Ops that a pattern
+/// creates are exempt from reduced precision if the op that it matched is.
 struct LabelKeeper : RewriterBase::Listener {
   void notifyPatternBegin(const Pattern &, Operation *op) override { keep = op->getAttr(attrs::keep); }
   void notifyPatternEnd(const Pattern &, LogicalResult) override { keep = {}; }

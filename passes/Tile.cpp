@@ -1,25 +1,10 @@
-//===- Tile.cpp - matrices made and read some rows at a time ------------------===//
+//===- Tile.cpp - the driver of `tsr-tile` --------------------------------===//
 //
-// The scores of an attention are a matrix of queries times keys for each head: large, made by one contraction, changed by
-// kernels, read by other contractions, and needed by nobody else. Here all of them become one op that runs for a block of
-// rows after the other, so that the matrix is never stored and a block of it stays in the caches.
-//
-//   before   %s = tsr.contract %q, %k over ["hd"]
-//            %p, %lse = tsr.kernel "softmax" (%s) parallel ["batch", "head", "seq"] serial ["key"] …
-//            %o = tsr.contract %p, %v over ["key"]
-//   after    %o, %lse = tsr.tiled "attention" (%q, %k, %v) parallel ["batch", "head"] serial [] rows "seq" columns "key"
-//                upper 0 { the same three }
-//
-//   1. From a contraction that makes a matrix, follow all who read it (`findTileGroup`): kernels over the same axes, and
-//      contractions that sum over its columns or its rows. Other makers of matrices that these kernels read join too. If
-//      someone else reads a matrix, it must be stored, and nothing is changed.
-//   2. Find out which elements of the matrices count (`findBand`): with causal masking half of them.
-//   3. Move the ops into the region, where the last of them stood.
-//
-// Nothing here knows of attention; whatever makes a matrix for each position of a batch and drops it again is treated so.
-//
-// Before: `fuse`. Afterwards the contractions in a region have a role (tile/Roles.h) and its kernels one loop nest over
-// batch, rows and columns, vectorised along the columns.
+// 1. From a contraction that computes a matrix, follow all readers (`findTileGroup`): kernels over the same axes, and
+//    contractions that sum over its columns or its rows. Other contractions whose matrices these kernels read join too.
+//    If another op reads a matrix, it must be stored, and nothing changes.
+// 2. Find the band of elements that can affect a result (`findBand`): with causal masking half of them.
+// 3. Move the ops into the region of a `tsr.tiled`, at the place of the last of them.
 //
 //===----------------------------------------------------------------------===//
 

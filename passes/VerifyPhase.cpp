@@ -18,13 +18,13 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// Before `layout` the axes of every type stand in canonical order, so that equal types are equal.
+/// Before `layout` the axes of every type are in canonical order, so that types with equal axes are equal.
 static LogicalResult verifyCanonicalAxes(ModuleOp module) {
   AxisOrder order(module);
   auto check = [&](Operation *op, Type type) -> LogicalResult {
     auto tensor = dyn_cast<NamedTensorType>(type);
     if (!tensor || order.isCanonical(tensor)) return success();
-    return op->emitOpError("axes of ") << tensor << " do not stand in canonical order";
+    return op->emitOpError("axes of ") << tensor << " are not in canonical order";
   };
   WalkResult result = module.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
@@ -38,11 +38,11 @@ static LogicalResult verifyCanonicalAxes(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-/// No op of the given types is left.
+/// There is no op of the given types.
 template <typename... OpTs> static LogicalResult verifyNone(ModuleOp module, StringRef phase) {
   WalkResult result = module.walk([&](Operation *op) {
     if (!isa<OpTs...>(op)) return WalkResult::advance();
-    op->emitOpError("is left after ") << phase;
+    op->emitOpError("must not exist after ") << phase;
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
@@ -50,7 +50,7 @@ template <typename... OpTs> static LogicalResult verifyNone(ModuleOp module, Str
 
 static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
   int index = phaseIndex(phase);
-  if (index < 0) return module.emitError("no phase is called `") << phase << "`";
+  if (index < 0) return module.emitError("unknown phase `") << phase << "`";
   if (index < phaseIndex("layout") && failed(verifyCanonicalAxes(module))) return failure();
   if (index >= phaseIndex("differentiate") && failed(verifyNone<GradientOp>(module, phase))) return failure();
   if (index >= phaseIndex("precision") && index < phaseIndex("layout") && failed(checkPrecision(module)))
