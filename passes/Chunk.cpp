@@ -47,10 +47,10 @@ private:
   bool add(Operation *op);
   bool addMakers(Operation *op);
   void markTowardsWide();
-  bool addDetours();
+  bool addPathsBetween();
   bool worksOnRows(Operation *op) const;
   bool isSumOverRows(Operation *op) const;
-  bool endsWell();
+  bool hasValidResults();
   NamedTensorType part(NamedTensorType type) const;
   static NamedTensorType typeOfSum(Value sum);
   static AddOp soleAddition(Value sum);
@@ -70,10 +70,10 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// 2. What belongs together
+// 2. The group
 //===----------------------------------------------------------------------===//
 
-/// Ops of the block of which some result, near or far, is wide.
+/// Marks ops of the block from which a wide value follows.
 void Chunk::markTowardsWide() {
   for (Operation &op : llvm::reverse(*contract->getBlock()))
     for (Operation *user : op.getUsers()) {
@@ -91,7 +91,7 @@ bool Chunk::isSumOverRows(Operation *op) const {
   return other && !other.getInit() && !other.getBias() && sums(other.getOver());
 }
 
-/// Whether the op does the same for each position along the axis, or adds them up.
+/// Whether the op treats the positions along the axis independently, or sums over them.
 bool Chunk::worksOnRows(Operation *op) const {
   if (isSumOverRows(op)) return true;
   bool touches = llvm::any_of(op->getOperands(), [&](Value v) { return hasAxis(v); }) ||
@@ -106,13 +106,13 @@ bool Chunk::worksOnRows(Operation *op) const {
   return gather && !llvm::is_contained(names(gather.getAxes()), axis.getName());
 }
 
-/// Takes an op in, and what makes its wide operands.
+/// Adds an op, and the producers of its wide operands.
 bool Chunk::add(Operation *op) {
   if (!ops.insert(op)) return true;
   return worksOnRows(op) && addMakers(op);
 }
 
-/// A wide operand is not worth a slice of its own: what makes it comes along. Sources are cheap to make again.
+/// A wide operand should not be stored to be sliced: its producer joins. Sources are cheap to recompute.
 bool Chunk::addMakers(Operation *op) {
   for (Value operand : op->getOperands()) {
     Operation *maker = operand.getDefiningOp();
@@ -135,14 +135,14 @@ bool Chunk::collect() {
       if (user->getBlock() != contract->getBlock() || user->hasTrait<OpTrait::IsTerminator>() || !add(user))
         return false;
     }
-  return addDetours() && endsWell();
+  return addPathsBetween() && hasValidResults();
 }
 
-/// What follows from an op taken in and leads to another one comes along: the repeat would need it before it is there.
-bool Chunk::addDetours() {
+/// Adds ops that follow from a member and lead to another one: the repeat would need their results before they exist.
+bool Chunk::addPathsBetween() {
   while (true) {
     DenseSet<Operation *> after; // in program order, so that one walk finds all
-    SmallVector<Operation *> detours;
+    SmallVector<Operation *> between;
     for (Operation &op : *contract->getBlock()) {
       bool follows = llvm::any_of(op.getOperands(), [&](Value v) {
         Operation *maker = v.getDefiningOp();
@@ -151,16 +151,16 @@ bool Chunk::addDetours() {
       if (follows && !ops.contains(&op)) after.insert(&op);
       if (!ops.contains(&op)) continue;
       for (Value operand : op.getOperands())
-        if (Operation *maker = operand.getDefiningOp(); maker && after.contains(maker)) detours.push_back(maker);
+        if (Operation *maker = operand.getDefiningOp(); maker && after.contains(maker)) between.push_back(maker);
     }
-    if (detours.empty()) return true;
-    for (Operation *detour : detours)
-      if (!add(detour)) return false;
+    if (between.empty()) return true;
+    for (Operation *op : between)
+      if (!add(op)) return false;
   }
 }
 
-/// A sum over all rows is known at the end only.
-bool Chunk::endsWell() {
+/// No member may use a sum over all rows, which is complete only after the repeat.
+bool Chunk::hasValidResults() {
   for (Operation &op : *contract->getBlock())
     if (ops.contains(&op)) order.push_back(&op);
   findBoundary();
@@ -170,7 +170,7 @@ bool Chunk::endsWell() {
     isAnySum = true;
     if (llvm::any_of(op->getUsers(), [&](Operation *user) { return ops.contains(user); })) return false;
   }
-  // Whatever leaves without the axis must be a sum over it.
+  // A result without the axis must be a sum over it.
   for (Value result : sums)
     if (!isSumOverRows(result.getDefiningOp())) return false;
   return isAnySum || !rows.empty();
@@ -221,8 +221,7 @@ void Chunk::fillBody(RepeatOp repeat) {
   YieldOp::create(b, loc, yielded);
 }
 
-/// What the parts of a sum are added up in: a contraction gives a sum in f32 too, and it is rounded when it is
-/// complete.
+/// The type in which the chunks of a sum are accumulated: f32 at least; the complete sum is rounded.
 NamedTensorType Chunk::typeOfSum(Value sum) {
   NamedTensorType type = tensorType(sum);
   if (type.getElementType().getIntOrFloatBitWidth() >= 32) return type;
@@ -251,7 +250,7 @@ std::string Chunk::freshAxisName() const {
   });
 }
 
-/// Makes the name of the new axis known, in front of the one it divides.
+/// Adds the name of the new axis to `tsr.axes`, before the one that it divides.
 static void declareAxis(ModuleOp module, StringRef name, StringRef before) {
   SmallVector<StringRef> order;
   if (auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes)) order = names(declared);
@@ -298,7 +297,7 @@ void Chunk::rewrite(int64_t parts) {
                              repeat),
         ++next;
   for (Operation *op : llvm::reverse(order)) op->erase();
-  // The repeat stands at the end; what uses its results comes behind it.
+  // The repeat was inserted at the end, but its users must follow it.
   sortTopologically(block);
 }
 
@@ -313,7 +312,7 @@ static int64_t choosePart(AxisAttr axis, int64_t rows, int64_t leastRows) {
   return 1;
 }
 
-/// 1. and 3. Whether it was done.
+/// 1. and 3. Returns whether the contraction was chunked.
 static bool chunk(ContractOp contract, int64_t leastRows) {
   for (bool left : {true, false}) {
     NamedTensorType rowSide = (left ? contract.getLhs() : contract.getRhs()).getType();
@@ -343,7 +342,7 @@ struct ChunkPass : tessera::impl::ChunkPassBase<ChunkPass> {
 
   void runOnOperation() override {
     int64_t rows = isForGpu(getOperation()) ? std::max<int64_t>(leastRows, rowsOfGpu) : leastRows;
-    SmallVector<Block *> blocks; // those of repeats that are made here are none of them
+    SmallVector<Block *> blocks; // without the new repeats
     for (func::FuncOp function : entryFunctions(getOperation())) {
       blocks.push_back(&function.getBody().front());
       function.walk([&](RepeatOp repeat) { blocks.push_back(&repeat.getBlock()); });
@@ -352,7 +351,7 @@ struct ChunkPass : tessera::impl::ChunkPassBase<ChunkPass> {
       while (chunkOne(*block, rows)) ++resultsChunked;
   }
 
-  /// What goes into a new repeat is not looked at again, so each round leaves less to do.
+  /// Ops in a new repeat are not considered again, so this terminates.
   bool chunkOne(Block &block, int64_t rows) {
     for (auto contract : block.getOps<ContractOp>())
       if (contract.getType().getNumBytes() >= leastBytes && chunk(contract, rows)) return true;

@@ -136,8 +136,8 @@ def ChunkPass : Tsr_ModulePass<"tsr-chunk"> {
     Sums over the chunked axis are accumulated in the order of the rows, as before. A chunk costs one pass over each
     carried sum; therefore chunks have enough rows for contractions to run at full speed.
 
-    Requires: `optimize` has run, so that gradients are accumulated into what consumes them. Ensures: the program
-    computes the same values; nothing else changes.
+    Requires: canonical types, so it runs before `layout`. Ensures: each result is computed from the same sums, in the
+    same order.
   }];
   let options = [Option<"leastBytes", "least-bytes", "int64_t", "67108864",
                         "size of the smallest result that is computed in chunks, in bytes">,

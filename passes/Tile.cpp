@@ -30,7 +30,7 @@ static StringRef nameOf(const TileGroup &group) {
   return "tiled";
 }
 
-/// Ops in front of `op` that need one of its results move behind it, in their order.
+/// Moves the ops before `op` that need one of its results after it, in their order.
 static void moveUsersBehind(Operation *op) {
   llvm::SmallSetVector<Operation *, 8> moved;
   for (Operation &other : llvm::make_range(op->getBlock()->begin(), op->getIterator())) {
@@ -87,7 +87,7 @@ struct TilePass : tessera::impl::TilePassBase<TilePass> {
     getOperation().walk([&](Operation *op) {
       if (isa<RepeatOp, func::FuncOp>(op)) blocks.push_back(&op->getRegion(0).front());
     });
-    // A GPU keeps one tile of an operand at a time, and has threads for the lines of one matrix.
+    // A GPU block holds one tile of an operand at a time, and several blocks share the rows of one matrix.
     TileLimits limits = forGpu ? TileLimits{leastRows, 1, std::numeric_limits<int64_t>::max()}
                                : TileLimits{leastRows, leastProducts, mostBytes};
     for (Block *block : blocks) {

@@ -1,4 +1,4 @@
-//===- Timeline.cpp - when values live -------------------------------------------===//
+//===- Timeline.cpp - lifetimes of values ---------------------------------===//
 
 #include "passes/analysis/Timeline.h"
 #include "passes/analysis/LaunchGroups.h"

@@ -1,8 +1,7 @@
-//===- Timeline.h - when values live --------------------------------------------===//
+//===- Timeline.h - lifetimes of values -----------------------------------===//
 //
-// The ops of an entry function on one line: a repeat takes a moment where it
-// begins, then come the moments of its body, then one where it ends. What a
-// repeat reads lives until it ends; what its body makes lives within one iteration.
+// Numbers the ops of an entry function: a repeat has one moment where it begins, then come the moments of its body,
+// then one where it ends. The operands of a repeat live until it ends; values in its body live within one iteration.
 // The ops of a launch have one moment.
 //
 //===----------------------------------------------------------------------===//
@@ -22,8 +21,8 @@ public:
   int at(mlir::Operation *op) const { return begin.lookup(op); }
   /// The moment where an op is done: for a repeat after its body.
   int endOf(mlir::Operation *op) const { return end.lookup(op); }
-  /// When the buffer of a root value is first written: a repeat's results from its begin on; arguments of the function
-  /// at 0, of a repeat at its begin.
+  /// When the buffer of a root value is first written: results of a repeat where it begins; arguments of the function
+  /// at 0, of a repeat where it begins.
   int definition(mlir::Value root) const;
   /// When it is last read, through any view; its definition (a repeat's end) if never. A carried operand of a repeat is
   /// read where the repeat begins.

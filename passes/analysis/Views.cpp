@@ -1,4 +1,4 @@
-//===- Views.cpp - ops that only look at a buffer in another way ------------===//
+//===- Views.cpp - ops whose result is part of their operand's buffer -----===//
 
 #include "passes/analysis/Views.h"
 #include "llvm/ADT/STLExtras.h"
@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The names of `type`'s axes with the run `many` replaced by `one`; empty if they do not stand side by side.
+/// The names of `type`'s axes with each run `many` of adjacent axes replaced by `one`.
 static SmallVector<StringRef> mergedNames(NamedTensorType type, ArrayRef<StringRef> many, StringRef one) {
   SmallVector<StringRef> result;
   ArrayRef<AxisAttr> axes = type.getAxes();

@@ -1,8 +1,7 @@
-//===- Views.h - ops that only look at a buffer in another way --------------===//
+//===- Views.h - ops whose result is part of their operand's buffer -------===//
 //
-// After `layout` a view's result is its operand's buffer, at an offset, under
-// another type: `rename`, `split` and `merge` of neighbours, `slice` along the
-// outermost axis. Views stand outside kernels and cost nothing.
+// After `layout` the result of a view is its operand's buffer, at an offset, under another type: `rename`, `split` and
+// `merge` of adjacent axes, `slice` along the outermost axis. Views are outside kernels and cost nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,13 +12,14 @@
 
 namespace tessera {
 
-/// Whether an op's result lies in its operand's buffer in the memory orders that the types name.
+/// Whether an op is a view: its result is in its operand's buffer, given the memory orders of their types. The only
+/// predicate of that kind; see `isReshape` (passes/precision/Policy.h) for ops that keep the elements.
 bool isStorageView(mlir::Operation *op);
 
 /// Bytes from the start of the operand's buffer to the start of the view.
 int64_t viewOffset(mlir::Operation *view);
 
-/// The value that owns the buffer: goes up through views.
+/// The value that owns the buffer, behind all views.
 mlir::Value viewRoot(mlir::Value value);
 
 /// Bytes from the start of `viewRoot(value)` to the start of `value`.

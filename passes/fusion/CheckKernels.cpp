@@ -34,21 +34,21 @@ private:
 };
 } // namespace
 
-/// A loop has one size, so an axis has one throughout the kernel, but in what is read at other positions.
+/// An axis has one size throughout the kernel, except in arguments that are read at other positions.
 LogicalResult KernelChecker::checkSizes(Operation &op, NamedTensorType type) {
   for (AxisAttr axis : type.getAxes())
     if (sizes.try_emplace(axis.getName(), axis.getSize()).first->second != axis.getSize())
-      return op.emitError("has axis `") << axis.getName() << "` in another size than its kernel";
+      return op.emitError("axis `") << axis.getName() << "` differs in size from the kernel's";
   return success();
 }
 
 LogicalResult KernelChecker::checkOp(Operation &op) {
   for (OpOperand &use : op.getOpOperands())
     if (readsFromMemory(use) && !isa<BlockArgument>(use.get()) && !isa<YieldOp>(op))
-      return op.emitError("reads at other positions than its own a value that is not in memory");
+      return op.emitError("expected a stored value where it is read at other positions than the current point");
   if (isa<ScatterAddOp, YieldOp>(op)) return success();
   for (Value result : op.getResults()) {
-    if (!isInside(tensorType(result))) return op.emitError("has axes outside the kernel's loops");
+    if (!isInside(tensorType(result))) return op.emitError("expected only axes of the kernel's loops");
     if (failed(checkSizes(op, tensorType(result)))) return failure();
   }
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
@@ -56,18 +56,18 @@ LogicalResult KernelChecker::checkOp(Operation &op) {
     SmallVector<StringRef> over = names(reduce.getOver());
     bool same = over.size() == serial.size() &&
                 llvm::all_of(over, [&](StringRef name) { return llvm::is_contained(serial, name); });
-    if (!same) return op.emitError("reduces other axes than the kernel's serial ones");
+    if (!same) return op.emitError("expected to reduce the kernel's serial axes");
   }
   return success();
 }
 
-/// A value that several iterations computed would be written by each of them.
+/// A value without all axes would be written by several iterations.
 LogicalResult KernelChecker::checkYield(Value value) {
   if (value.getDefiningOp<ScatterAddOp>()) return success();
   NamedTensorType type = tensorType(value);
   size_t inSerial = countIn(type, serial);
   if (countIn(type, parallel) != parallel.size() || (inSerial != 0 && inSerial != serial.size()))
-    return kernel.emitError("yields ") << type << ", which lacks axes of its loops";
+    return kernel.emitError("result ") << type << " lacks axes of the kernel's loops";
   return success();
 }
 
@@ -80,11 +80,11 @@ LogicalResult KernelChecker::check() {
   if (!scatters.empty()) {
     bool alone =
         llvm::hasSingleElement(scatters) && kernel.getNumResults() == 1 && kernel.getBlock().getOps<ReduceOp>().empty();
-    if (!alone) return kernel.emitError("holds more than a scatter_add and what computes its updates and indices");
+    if (!alone) return kernel.emitError("expected only a scatter_add and the ops that compute its updates and indices");
   }
   if (auto vector = kernel.getVector();
       vector && !llvm::is_contained(parallel, *vector) && !llvm::is_contained(serial, *vector))
-    return kernel.emitError("has no axis `") << *vector << "` to vectorise";
+    return kernel.emitError("unknown vector axis `") << *vector << "`";
   return success();
 }
 
@@ -95,16 +95,16 @@ static LogicalResult checkBlock(Block &block) {
     } else if (auto repeat = dyn_cast<RepeatOp>(op)) {
       if (failed(checkBlock(repeat.getBlock()))) return failure();
     } else if (auto contract = dyn_cast<ContractOp>(op)) {
-      if (!describeGemm(contract)) return op.emitError("is no library call");
+      if (!describeGemm(contract)) return op.emitError("expected a GEMM");
       if (contract.getEpilogue() && !mayHaveEpilogue(contractTypes(contract)))
-        return op.emitError("has an epilogue that the library lacks");
+        return op.emitError("unsupported epilogue");
     } else if (auto tiled = dyn_cast<TiledOp>(op)) {
       if (failed(checkBlock(tiled.getBlock()))) return failure();
     } else if (auto reorder = dyn_cast<ReorderOp>(op)) {
       if (reorder.getX().getType() != reorder.getType())
-        return op.emitError("changes the memory order outside a kernel");
+        return op.emitError("expected a reorder to be inside a kernel");
     } else if (!isStorageView(&op) && !op.hasTrait<OpTrait::IsTerminator>()) {
-      return op.emitError("is neither a kernel, a library call, a repeat nor a view");
+      return op.emitError("expected a kernel, a GEMM, a repeat or a view");
     }
   }
   return success();

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Checks that every op outside kernels is a kernel, a library call, a repeat or a view, and that each kernel is one
-/// loop nest by the rules of docs/ir.md.
+/// Checks that every op outside kernels is a kernel, a GEMM, a repeat or a view, and that each kernel satisfies the
+/// rules of docs/ir.md.
 llvm::LogicalResult checkKernels(mlir::ModuleOp module);
 
 } // namespace tessera

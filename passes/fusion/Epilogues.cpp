@@ -1,15 +1,17 @@
-//===- Epilogues.cpp - GELU and its gradient in contractions -----------------===//
+//===- Epilogues.cpp - GELU and its gradient as epilogues of GEMMs --------===//
 //
-//   before   %x = tsr.contract %a, %b bias %c            after    %y, %x = tsr.contract %a, %b bias %c epilogue gelu
+//   before   %x = tsr.contract %a, %b bias %c
 //            %y = GELU of %x
+//   after    %y, %x = tsr.contract %a, %b bias %c epilogue gelu
 //
-//   before   %d = tsr.contract %a, %b                    after    %g, %s = tsr.contract %a, %b epilogue gelu_grad aux %x
+//   before   %d = tsr.contract %a, %b
 //            %g = %d times the derivative of GELU at %x
 //            %s = tsr.reduce sum %g over rows
+//   after    %g, %s = tsr.contract %a, %b epilogue gelu_grad aux %x
 //
-// GELU, and more so what differentiation and `simplify` leave of its gradient, can be written in many ways. So they are
+// GELU can be spelled in many ways, and even more so its gradient after differentiation and `simplify`. So both are
 // recognised by what they compute: values that follow from %x (and %d) alone, by smooth arithmetic and constants, are
-// tried at points of the line and compared with GELU.
+// evaluated at sample points and compared with GELU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,13 +29,13 @@ using namespace tessera;
 // What values compute
 //===----------------------------------------------------------------------===//
 
-/// Points at which formulas are tried. Two smooth functions of some ten operations that agree there are equal.
+/// Sample points. Two smooth functions of some ten operations that agree at all of them are equal.
 static constexpr double points[] = {-300,  -40,   -11.7, -8.3,  -6.1,  -4.9,  -3.7, -3.1,  -2.6,  -2.2, -1.9,
                                     -1.55, -1.31, -0.97, -0.75, -0.52, -0.31, -0.1, -0.01, -1e-3, 1e-3, 0.02,
                                     0.13,  0.34,  0.49,  0.71,  0.93,  1.12,  1.43, 1.7,   2.05,  2.3,  2.71,
                                     3.3,   3.9,   4.6,   5.8,   7.7,   12.9,  44,   290};
 static constexpr size_t pointCount = std::size(points);
-/// What is multiplied with the derivative, at each point.
+/// The factors of the derivative; each is tried at all points.
 static constexpr double factors[] = {1, -2.5, 0.3};
 /// Constants are rounded to f32.
 static constexpr double tolerance = 2e-6;
@@ -56,7 +58,7 @@ static bool isGeluGradient(ArrayRef<double> numbers) {
   return true;
 }
 
-/// Between types that values are computed and stored in. What is rounded where it is stored, the library does not store.
+/// Whether an op casts between the types in which values are computed and stored. An epilogue does not round there.
 static bool isRoundingOrBack(Operation *op) {
   auto cast = dyn_cast<CastOp>(op);
   auto isWide = [](Type element) { return element.isF32() || element.isBF16() || element.isF16(); };
@@ -71,14 +73,14 @@ namespace {
 /// Values as functions of some others, the leaves.
 class Formulas {
 public:
-  /// Tried at so many points.
+  /// Evaluated at so many points.
   explicit Formulas(size_t count) : count(count) {}
 
   void setLeaf(Value leaf, Numbers numbers) { known[leaf] = std::move(numbers); }
 
-  /// The numbers of a value; none where it follows from something else too, or where the user keeps its arithmetic.
+  /// The samples of a value; null if it follows from other values too, or if `tsr.keep` exempts an op.
   const Numbers *find(Value value, int depth = 0) {
-    constexpr int mostOps = 64; // one behind the other
+    constexpr int mostOps = 64; // in a chain
     auto [it, isNew] = known.try_emplace(value);
     if (isNew)
       if (std::optional<Numbers> numbers = depth < mostOps ? compute(value, depth) : std::nullopt)
@@ -111,14 +113,14 @@ private:
 };
 } // namespace
 
-/// The points, as often as there are factors.
+/// The points, repeated for each factor.
 static Numbers pointsForFactors() {
   Numbers numbers;
   for (size_t i = 0; i < std::size(factors); ++i) llvm::append_range(numbers, points);
   return numbers;
 }
 
-/// Each factor, for all points.
+/// Each factor, repeated for all points.
 static Numbers factorsForPoints() {
   Numbers numbers;
   for (double factor : factors) numbers.append(pointCount, factor);
@@ -129,8 +131,8 @@ static Numbers factorsForPoints() {
 // Where values go
 //===----------------------------------------------------------------------===//
 
-/// The values that are `value` rounded to `type`, if nothing else is made of it; `value` itself if it has that type.
-static SmallVector<Value> roundedTo(Value value, NamedTensorType type) {
+/// The values that are `value` rounded to `type`, if it has no other users; `value` itself if it has that type.
+static SmallVector<Value> castsTo(Value value, NamedTensorType type) {
   if (value.getType() == type) return {value};
   SmallVector<Value> rounded;
   for (Operation *user : value.getUsers()) {
@@ -140,8 +142,8 @@ static SmallVector<Value> roundedTo(Value value, NamedTensorType type) {
   return rounded;
 }
 
-/// Whether a value lies in memory whatever kernels there are.
-static bool liesInMemory(Value value) {
+/// Whether a value is stored, however ops are grouped into kernels.
+static bool isStored(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || isa<ContractOp, RepeatOp>(op) || isStorageView(op)) return true;
   return llvm::any_of(value.getUsers(), [](Operation *user) {
@@ -149,16 +151,17 @@ static bool liesInMemory(Value value) {
   });
 }
 
-/// What takes the result of an epilogue in place of `value`; empty where the epilogue would store what need not be stored.
+/// The values that the result of an epilogue replaces; empty if the epilogue would store a value that need not be
+/// stored.
 static SmallVector<Value> replacedBy(Value value, NamedTensorType type) {
-  SmallVector<Value> replaced = roundedTo(value, type);
-  return llvm::any_of(replaced, liesInMemory) ? replaced : SmallVector<Value>();
+  SmallVector<Value> replaced = castsTo(value, type);
+  return llvm::any_of(replaced, isStored) ? replaced : SmallVector<Value>();
 }
 
-/// GELU's gradient and the roundings in it are some thirty values; what follows behind it, in a whole model, need not be looked through.
+/// Limits of the search. GELU's gradient, with roundings, has some thirty values.
 static constexpr unsigned mostValues = 64, mostOthers = 16;
 
-/// The values, in order, that follow from a contraction's result by smooth arithmetic and are as large.
+/// The values, in order, that follow from a contraction's result by smooth arithmetic and have its axes.
 static llvm::SetVector<Value> valuesFrom(ContractOp contract) {
   llvm::SetVector<Value> values;
   values.insert(contract.getResult());
@@ -172,7 +175,7 @@ static llvm::SetVector<Value> valuesFrom(ContractOp contract) {
   return values;
 }
 
-/// Whether nothing is made of `first` but `last`.
+/// Whether all paths from `first` lead to `last`.
 static bool leadsOnlyTo(Value last, Value first, const llvm::SetVector<Value> &between) {
   llvm::DenseSet<Value> used{last};
   SmallVector<Value> work{last};
@@ -196,7 +199,8 @@ static void eraseDeadArithmetic(Block &block) {
 // GELU
 //===----------------------------------------------------------------------===//
 
-/// The contraction with an epilogue, in front of `before`; it has a second result of type `extra` unless that is null.
+/// The contraction with an epilogue, inserted before `before`; it has a second result of type `extra` unless that is
+/// null.
 static ContractOp withEpilogue(Operation *before, ContractOp contract, Epilogue epilogue, Value aux, Type extra) {
   OpBuilder builder(before);
   auto made = ContractOp::create(builder, contract.getLoc(), contract.getType(), extra, contract.getLhs(),
@@ -231,7 +235,7 @@ static void takeGelu(ContractOp contract) {
   contract.erase();
   eraseDeadArithmetic(block);
   if (!made.getExtra().use_empty()) return;
-  ContractOp alone = withEpilogue(made, made, Epilogue::Gelu, {}, {}); // nobody reads the sum
+  ContractOp alone = withEpilogue(made, made, Epilogue::Gelu, {}, {}); // the sum is unused
   made.getResult().replaceAllUsesWith(alone.getResult());
   made.erase();
 }
@@ -240,7 +244,7 @@ static void takeGelu(ContractOp contract) {
 // Its gradient
 //===----------------------------------------------------------------------===//
 
-/// What a formula may be made of beside `product` and constants: tensors of `type` that lie in memory as a whole.
+/// The values that a formula may contain besides `product` and constants: tensors of `type` that are stored.
 static llvm::SetVector<Value> othersIn(const llvm::SetVector<Value> &formula, Value product, NamedTensorType type) {
   llvm::SetVector<Value> seen, others;
   seen.insert(formula.begin(), formula.end());
@@ -249,7 +253,7 @@ static llvm::SetVector<Value> othersIn(const llvm::SetVector<Value> &formula, Va
       Operation *op = operand.getDefiningOp();
       if (operand == product || isa_and_nonnull<ConstantOp>(op)) continue;
       if (op && isSmooth(op)) seen.insert(operand);
-      if (operand.getType() == type && liesInMemory(operand) && coversRoot(operand)) others.insert(operand);
+      if (operand.getType() == type && isStored(operand) && coversRoot(operand)) others.insert(operand);
     }
   return others;
 }
@@ -259,7 +263,7 @@ namespace {
 struct GeluGradient {
   Value value;                ///< as it is computed
   SmallVector<Value> results; ///< as it is stored
-  Value at;                   ///< what GELU was taken of
+  Value at;                   ///< the operand of GELU
 };
 } // namespace
 
@@ -280,7 +284,8 @@ static std::optional<GeluGradient> findGradient(ContractOp contract) {
   return std::nullopt;
 }
 
-/// The sum over rows of what an epilogue gives, if the library can give it too: in f32 only, for it would round the sum.
+/// The sum over rows of an epilogue's result, if cuBLASLt can compute it too: only in f32, since it would round the
+/// sum.
 static ReduceOp findSumOfRows(Value gradient, const ContractTypes &types) {
   if (!types.result.getElementType().isF32()) return {};
   for (Operation *user : gradient.getUsers()) {
@@ -299,7 +304,7 @@ static void takeGradient(ContractOp contract) {
   if (!gradient) return;
   Block &block = *contract->getBlock();
   ReduceOp sum = findSumOfRows(gradient->results.front(), contractTypes(contract));
-  // `at` may be defined behind the contraction.
+  // `at` may be defined after the contraction.
   ContractOp made = withEpilogue(gradient->value.getDefiningOp(), contract, Epilogue::GeluGrad, gradient->at,
                                  sum ? sum.getType() : Type());
   for (Value result : gradient->results) result.replaceAllUsesWith(made.getResult());
@@ -312,7 +317,7 @@ static void takeGradient(ContractOp contract) {
 }
 
 void tessera::absorbGelus(ModuleOp module) {
-  // What `shadow` computes is kept in f32, op by op: the calls of an audit would not find each other.
+  // Not for an audit: `shadow` computes op by op, and its calls are paired with those of `step`.
   if (!isForGpu(module) || module->hasAttr(attrs::epilogues) || hasShadow(module)) return;
   for (auto take : {takeGelu, takeGradient}) {
     SmallVector<ContractOp> contracts;

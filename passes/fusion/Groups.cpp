@@ -13,7 +13,7 @@ using namespace tessera;
 static constexpr size_t maxOps = 96;
 /// A chain from sources alone is recomputed up to this depth.
 static constexpr int maxSourceDepth = 6;
-/// Loop nests of fewer points cost less than calling them: they join wherever they can.
+/// Loop nests of fewer points cost less than a call: they are merged wherever possible.
 static constexpr int64_t smallSpace = 8192;
 
 //===----------------------------------------------------------------------===//
@@ -80,26 +80,25 @@ static Axes minus(const Axes &from, const Axes &drop) {
 }
 
 //===----------------------------------------------------------------------===//
-// The graph of steps
+// The graph of nodes
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// An op that is a step of its own until it is merged. Recomputed ops are steps only where their value must lie in
-/// memory.
+/// An op that is a cluster of its own until it is merged. Recomputed ops are nodes only if their value must be stored.
 struct Node {
   Operation *op;
-  SmallVector<std::pair<int, bool>> inputs; ///< producers; true where the value must be in memory in between
+  SmallVector<std::pair<int, bool>> inputs; ///< producers; true if the value must be stored in between
   SmallVector<int> users;
 };
 
-/// A set of nodes that run together.
+/// A set of nodes that become one kernel.
 struct Cluster {
   SmallVector<int> nodes; ///< ascending
   Axes space, serial;     ///< sorted
   bool isKernel = false;
-  bool isClosed = false;      ///< takes part in no merge
-  bool sweepsColumns = false; ///< reduces outer axes: only what nothing else uses may join
+  bool isClosed = false;      ///< is never merged
+  bool sweepsColumns = false; ///< reduces outer axes: only values without other users may join
 };
 
 class Grouping {
@@ -173,8 +172,8 @@ void Grouping::buildNodes() {
   }
 }
 
-/// Whether an op picks a few values out of a large temporary (the logits of the labels). Alone it can run early, and
-/// the temporary can be overwritten by the next kernel that reads it.
+/// Whether an op gathers a few elements of a large temporary (the logits of the labels). As a kernel of its own it can
+/// run early, and the next reader can overwrite the temporary.
 static bool picksFromTemporary(Operation *op) {
   auto gather = dyn_cast<GatherOp>(op);
   return gather && gather.getX().getDefiningOp() &&
@@ -228,15 +227,15 @@ bool Grouping::hasMemoryEdge(const Cluster &from, int to) const {
   return false;
 }
 
-/// Whether clusters over one large space have nothing of that space in common, only values of its rows (a backward pass that
-/// starts from a row's statistics). As one kernel they would read and write what two do, and what the later one makes
-/// would have to be kept from the earlier one on.
+/// Whether clusters over one large space have nothing of that space in common, only values of its rows (a backward pass
+/// that starts from a row's statistics). One kernel would read and write as much as two do, and prolong
+/// lifetimes.
 bool Grouping::meetInRowsOnly(const Cluster &a, const Cluster &b) const {
   if (a.space != b.space || a.serial == b.serial) return false;
   int64_t points = 1;
   for (AxisAttr axis : a.space) points *= axis.getSize();
   if (points < smallSpace) return false;
-  // A low number that is widened wherever it is used is the same number.
+  // A low-precision value that is widened wherever it is used is one value.
   auto rootOf = [](Value value) {
     auto cast = value.getDefiningOp<CastOp>();
     return cast && isRecomputed(cast) ? cast.getX() : value;
@@ -274,7 +273,7 @@ bool Grouping::findBetween(int first, int last) {
   return true;
 }
 
-/// Those marked by `findBetween` move behind the merged cluster, in their order; the others in front of it.
+/// Clusters that `findBetween` marked move after the merged cluster, in their order; the others before it.
 void Grouping::reorder(int first, int last, int merged) {
   SmallVector<int> before, after;
   for (int rank = rankOf[first]; rank <= rankOf[last]; ++rank)
@@ -340,7 +339,7 @@ void Grouping::mergeAlongEdges() {
       for (auto [producer, inMemory] : nodes[i].inputs) {
         int a = clusterOf[producer], b = clusterOf[i];
         if (inMemory || a == b) continue;
-        // Elementwise work with other users keeps its row order: walking down columns is slow.
+        // Elementwise ops with other users are not merged into a reduction of outer axes: column access is slow.
         bool inColumns = clusters[a].sweepsColumns || clusters[b].sweepsColumns;
         if (inColumns && clusters[a].space == clusters[b].space) continue;
         if (meetInRowsOnly(clusters[a], clusters[b])) continue;
@@ -376,7 +375,7 @@ void Grouping::mergeSiblings() {
 // The result
 //===----------------------------------------------------------------------===//
 
-/// Topological order; among steps that are ready, the one whose last op came first.
+/// Topological order; among groups that are ready, the one whose last op came first.
 SmallVector<int> Grouping::orderClusters() {
   std::vector<int> waiting(nodes.size(), 0);
   auto forEachUser = [&](int cluster, function_ref<void(int)> visit) {
@@ -402,8 +401,7 @@ SmallVector<int> Grouping::orderClusters() {
   return result;
 }
 
-/// Orders the axes of a kernel as most of the tensors that it reads and writes in full lie in memory; reduced axes
-/// inside.
+/// Orders the axes of a kernel like most of the tensors that it reads and writes in full; reduced axes inside.
 void Grouping::chooseSpace(const Cluster &cluster, Group &group) {
   if (auto scatter = dyn_cast<ScatterAddOp>(group.ops.back())) {
     SmallVector<AxisAttr> serial;

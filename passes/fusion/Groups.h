@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// One step of a block after `fuse`: a kernel to be, or an op that stays as it is (a contraction, a repeat, a view).
+/// A future kernel, or an op that stays as it is (a contraction, a repeat, a view).
 struct Group {
   llvm::SmallVector<mlir::Operation *> ops;  ///< in program order
   llvm::SmallVector<AxisAttr> space;         ///< all axes of the loop nest, outermost first
@@ -15,7 +15,7 @@ struct Group {
   bool isKernel = false;
 };
 
-/// The steps of a block in an order in which each comes after what it needs. The terminator is not among them.
+/// The groups of a block in topological order, without the terminator.
 struct FusionPlan {
   llvm::SmallVector<Group> groups;
 };
@@ -23,14 +23,14 @@ struct FusionPlan {
 /// Groups the ops of a block; changes nothing.
 FusionPlan planFusion(mlir::Block &block);
 
-/// Whether an op is recomputed inside each kernel that uses it instead of being stored: sources, broadcasts, casts from a low
-/// type, and what follows from sources alone.
+/// Whether an op is recomputed inside each kernel that uses it instead of being stored: sources, broadcasts, casts
+/// from a low-precision type, and what follows from sources alone.
 bool isRecomputed(mlir::Operation *op);
 
 /// Whether an op is a cast from a narrower float type.
 bool isWidening(mlir::Operation *op);
 
-/// Whether the op reads this operand at other positions than its own, so that it must lie in memory.
+/// Whether the op reads this operand at other positions than the current point, so that it must be stored.
 bool readsFromMemory(mlir::OpOperand &use);
 
 } // namespace tessera

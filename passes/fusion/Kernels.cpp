@@ -1,4 +1,4 @@
-//===- Kernels.cpp - makes kernels of groups -----------------------------------===//
+//===- Kernels.cpp - creates the kernels ----------------------------------===//
 
 #include "passes/fusion/Kernels.h"
 #include "ir/program/Program.h"
@@ -12,14 +12,14 @@ using namespace tessera;
 // Names
 //===----------------------------------------------------------------------===//
 
-/// Characters that names of functions and files have.
+/// Replaces characters that names of functions and files must not contain.
 static std::string cleaned(StringRef text) {
   std::string result;
   for (char c : text) result += isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' ? c : '_';
   return result;
 }
 
-/// The name for a group: that of the last op with a name, for it is nearest to what the kernel makes.
+/// The name of a group: that of the last op with a name, which is closest to the result.
 static std::string nameOf(const Group &group) {
   auto kindOf = [](Operation *op) {
     std::string kind = op->getName().stripDialect().str();
@@ -126,7 +126,7 @@ Operation *KernelBuilder::clone(Operation *op) {
   return copy;
 }
 
-/// Whether a value of the group is read by a step outside it, or at other positions.
+/// Whether a value of the group is read outside it, or at other positions than the current point.
 bool KernelBuilder::isStored(Value value) const {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();

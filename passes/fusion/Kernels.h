@@ -1,4 +1,4 @@
-//===- Kernels.h - makes kernels of groups ------------------------------------===//
+//===- Kernels.h - creates the kernels ------------------------------------===//
 
 #ifndef TESSERA_PASSES_FUSION_KERNELS_H
 #define TESSERA_PASSES_FUSION_KERNELS_H
@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// Gives kernels names: from the user's names and the ops; one name for each distinct body.
+/// Names kernels after the user's names and the ops; one name for each distinct body.
 class KernelNames {
 public:
   /// Sets the name of a kernel whose region is complete.
@@ -21,7 +21,7 @@ private:
   llvm::StringMap<unsigned> taken;
 };
 
-/// Rewrites a block as the plan says. Returns the kernels made.
+/// Rewrites a block according to the plan. Returns the kernels.
 llvm::SmallVector<KernelOp> applyFusion(mlir::Block &block, const FusionPlan &plan, KernelNames &names);
 
 } // namespace tessera

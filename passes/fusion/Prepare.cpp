@@ -1,4 +1,4 @@
-//===- Prepare.cpp - rewrites that make ops ready to be grouped ---------------===//
+//===- Prepare.cpp - rewrites before ops are grouped ----------------------===//
 
 #include "passes/fusion/Prepare.h"
 #include "ir/dialect/GraphBuilder.h"
@@ -12,12 +12,12 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-/// A reduction is split where fewer than `fewParts` values are left, of at least `largePart` elements each.
+/// A reduction is split if it has fewer than `fewParts` results, of at least `largePart` elements each.
 struct SplitLimits {
   int64_t fewParts, largePart;
 };
 } // namespace
-/// Parts for some threads, and parts for a GPU full of them.
+/// Enough parts for a few threads, and for all threads of a GPU.
 static constexpr SplitLimits limitsOfCpu{64, 4096}, limitsOfGpu{4096, 1024};
 
 //===----------------------------------------------------------------------===//
@@ -70,7 +70,7 @@ void tessera::separateStoredConstants(ModuleOp module) {
 void tessera::sinkWideningCasts(ModuleOp module) {
   SmallVector<CastOp> casts;
   module.walk([&](CastOp cast) { casts.push_back(cast); });
-  for (unsigned i = 0; i < casts.size(); ++i) { // those that are made are appended
+  for (unsigned i = 0; i < casts.size(); ++i) { // new casts are appended
     CastOp cast = casts[i];
     if (!isWidening(cast)) continue;
     for (OpOperand &use : llvm::make_early_inc_range(cast->getUses())) {
@@ -99,14 +99,14 @@ void tessera::expandSmallContractions(ModuleOp module) {
   module.walk([&](ContractOp op) {
     if (describeGemm(op)) return;
     OpBuilder builder(op);
-    // The product lives in registers; its order tells the loops which axes are contiguous.
+    // The product is not stored; its order determines the loops.
     NamedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
     if (lhs.getNumElements() < rhs.getNumElements()) std::swap(lhs, rhs);
     SmallVector<AxisAttr> axes;
     for (AxisAttr axis : rhs.getAxes())
       if (!lhs.hasAxis(axis.getName())) axes.push_back(axis);
     axes.append(lhs.getAxes().begin(), lhs.getAxes().end());
-    // Low numbers are multiplied and added up in f32.
+    // Low-precision elements are multiplied and accumulated in f32.
     Type element = op.getType().getElementType(), wide = element;
     if (lhs.getElementType() != element || element.getIntOrFloatBitWidth() < 32) wide = builder.getF32Type();
     auto cast = [&](Value value, Type to) -> Value {
@@ -138,14 +138,14 @@ static bool diesIn(Value x, AddOp add) {
   });
 }
 
-/// Whether `x` is what this repeat carries and the sum is what it carries on.
-static bool isCarriedOn(Value x, AddOp add) {
+/// Whether `x` is a carried argument of this repeat, and the sum is yielded for it.
+static bool isCarriedSum(Value x, AddOp add) {
   auto repeat = dyn_cast<RepeatOp>(add->getParentOp());
   if (!repeat || !llvm::is_contained(repeat.getCarriedArgs(), x) || !add.getResult().hasOneUse()) return false;
   return repeat.getYield().getValues()[cast<BlockArgument>(x).getArgNumber() - 1] == add.getResult();
 }
 
-/// Whether a kernel would take the sum further without storing it.
+/// Whether a kernel would consume the sum without storing it.
 static bool isUsedByKernels(AddOp add) {
   return llvm::any_of(add.getResult().getUsers(), [](Operation *user) {
     return !isa<ContractOp, RepeatOp, YieldOp, func::ReturnOp>(user) && !isStorageView(user);
@@ -158,19 +158,19 @@ static bool isUsedByKernels(AddOp add) {
 static bool isAccumulator(Value x, AddOp add) {
   if (x.getType() != add.getResult().getType() || !diesIn(x, add)) return false;
   if (x.getDefiningOp<ContractOp>()) return x.hasOneUse();
-  if (isCarriedOn(x, add)) return true;
+  if (isCarriedSum(x, add)) return true;
   Operation *producer = x.getDefiningOp();
   return producer && producer->getBlock() == add->getBlock() && isa<ElementwiseOpInterface>(producer) &&
          !isRecomputed(producer) && !isUsedByKernels(add);
 }
 
 namespace {
-/// Biases in low types, each made once: outside of the repeats that it is a slice of, or an invariant.
+/// Biases rounded to low-precision types, each once: outside the repeats that slice it or have it as an invariant.
 class RoundedBiases {
 public:
   Value of(Value bias, Type low) {
     if (Value known = twins.lookup({bias, low})) return known;
-    Value made = make(bias, low); // may add others
+    Value made = make(bias, low); // may insert other entries
     return twins[{bias, low}] = made;
   }
 
@@ -178,7 +178,7 @@ private:
   Value make(Value bias, Type low) {
     if (auto argument = dyn_cast<BlockArgument>(bias)) {
       auto repeat = dyn_cast<RepeatOp>(argument.getOwner()->getParentOp());
-      // Behind the index and what is carried.
+      // Sliced and invariant arguments follow the index and the carried ones.
       if (repeat && argument.getArgNumber() > repeat.getCarried().size())
         return addLike(repeat, argument, of(repeat->getOperand(argument.getArgNumber() - 1), low));
     }
@@ -193,8 +193,8 @@ private:
 };
 } // namespace
 
-/// The type that the library of the target adds a bias of `contract` in, before the sum is written in it; null if it adds none.
-/// cuBLASLt has biases of the result's type only, so for sums that are but rounded to the operands' type the bias is rounded too.
+/// The type in which the target's library adds a bias to `contract`; null if it does not. cuBLASLt has biases of the
+/// result's type only, so if the sum is only rounded to the operands' type, the bias is rounded too.
 static Type biasTypeFor(ContractOp contract, AddOp add) {
   Type sum = add.getType().getElementType(), operand = contract.getLhs().getType().getElementType();
   if (!isForGpu(contract->getParentOfType<ModuleOp>()) || operand == sum) return sum;
@@ -230,7 +230,7 @@ static bool absorb(AddOp add, RoundedBiases &roundedBiases) {
   return false;
 }
 
-/// The gradient of a table that is also a matrix: the scatter adds to what the contraction has written.
+/// The gradient of a table that is also a matrix: the scatter adds to the result of the contraction.
 static bool absorbIntoScatter(AddOp add) {
   for (unsigned side : {1u, 0u}) {
     auto scatter = add->getOperand(side).getDefiningOp<ScatterAddOp>();
@@ -238,7 +238,7 @@ static bool absorbIntoScatter(AddOp add) {
     bool isSole = scatter && scatter.getResult().hasOneUse() && !scatter.getInit() &&
                   scatter.getType() == add.getResult().getType();
     if (!isSole || other.getType() != scatter.getType() || !diesIn(other, add)) continue;
-    if (!isCarriedOn(other, add) && !isa_and_nonnull<ContractOp, RepeatOp>(other.getDefiningOp())) continue;
+    if (!isCarriedSum(other, add) && !isa_and_nonnull<ContractOp, RepeatOp>(other.getDefiningOp())) continue;
     scatter->moveBefore(add);
     scatter.getInitMutable().assign(other);
     add.getResult().replaceAllUsesWith(scatter.getResult());
@@ -274,8 +274,8 @@ void tessera::absorbRoundings(ModuleOp module) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// The axes that the first of two steps keeps: the outermost ones reduced, as few as give enough parts.
-static SmallVector<StringRef> axesKeptFirst(ReduceOp op, int64_t fewParts) {
+/// The reduced axes that the first reduction leaves: the outermost ones, as few as give enough parts.
+static SmallVector<StringRef> outerReducedAxes(ReduceOp op, int64_t fewParts) {
   NamedTensorType type = op.getX().getType();
   int64_t parts = op.getType().getNumElements();
   SmallVector<StringRef> over = names(op.getOver()), kept;
@@ -288,7 +288,8 @@ static SmallVector<StringRef> axesKeptFirst(ReduceOp op, int64_t fewParts) {
   return kept;
 }
 
-/// Splits the single reduced axis of a reduction in two, so that there is an outer one to keep. Whether it can be split.
+/// Splits the single reduced axis of a reduction in two, so that there is an outer one. Returns whether it can be
+/// split.
 static bool splitReducedAxis(OpBuilder &builder, ReduceOp op) {
   NamedTensorType type = op.getX().getType();
   StringRef name = names(op.getOver()).front();
@@ -319,12 +320,12 @@ static void splitReduction(ReduceOp op, const SplitLimits &limits) {
   int64_t parts = op.getType().getNumElements(), part = op.getX().getType().getNumElements() / parts;
   if (parts >= limits.fewParts || part < limits.largePart) return;
   OpBuilder builder(op);
-  // Splitting an axis needs the operand in memory: only where there is no other axis to keep.
+  // Splitting an axis needs a stored operand: only if there is no other axis.
   if (op.getOver().size() == 1) {
     if (op.getX().getDefiningOp() && !isa<ContractOp, RepeatOp>(op.getX().getDefiningOp())) return;
     if (!splitReducedAxis(builder, op)) return;
   }
-  SmallVector<StringRef> kept = axesKeptFirst(op, limits.fewParts);
+  SmallVector<StringRef> kept = outerReducedAxes(op, limits.fewParts);
   if (kept.empty()) return;
   NamedTensorType type = op.getX().getType();
   SmallVector<StringRef> first =

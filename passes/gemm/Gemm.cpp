@@ -1,4 +1,4 @@
-//===- Gemm.cpp - contractions as library calls ----------------------------===//
+//===- Gemm.cpp - contractions as matrix multiplications ------------------===//
 
 #include "passes/gemm/Gemm.h"
 #include "passes/analysis/Views.h"
@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Below this many multiply-adds a library call costs more than the work.
+/// Below this many multiply-adds the call of a GEMM costs more than the work.
 static constexpr int64_t tinyContraction = 2048;
 
 namespace {
@@ -30,19 +30,19 @@ ContractTypes tessera::contractTypes(ContractOp contract) {
           names(contract.getOver())};
 }
 
-std::optional<NumberType> tessera::numberTypeOf(Type element) {
-  if (element.isF32()) return NumberType::F32;
-  if (element.isBF16()) return NumberType::BF16;
-  if (element.isF16()) return NumberType::F16;
-  if (isa<Float8E4M3FNType>(element)) return NumberType::E4M3;
-  if (isa<Float8E5M2Type>(element)) return NumberType::E5M2;
+std::optional<ElementType> tessera::elementTypeOf(Type element) {
+  if (element.isF32()) return ElementType::F32;
+  if (element.isBF16()) return ElementType::BF16;
+  if (element.isF16()) return ElementType::F16;
+  if (isa<Float8E4M3FNType>(element)) return ElementType::E4M3;
+  if (isa<Float8E5M2Type>(element)) return ElementType::E5M2;
   return std::nullopt;
 }
 
 bool tessera::isGemmShaped(const ContractTypes &types) {
   Type lhs = types.lhs.getElementType(), rhs = types.rhs.getElementType(), result = types.result.getElementType();
   bool areFp8 = tessera::isFp8(lhs) && tessera::isFp8(rhs);
-  if ((lhs != rhs && !areFp8) || !numberTypeOf(lhs)) return false;
+  if ((lhs != rhs && !areFp8) || !elementTypeOf(lhs)) return false;
   if (!result.isF32() && (result != lhs || areFp8)) return false;
   auto isFree = [&](NamedTensorType x, NamedTensorType other) {
     return llvm::any_of(x.getAxes(), [&](AxisAttr a) { return !other.hasAxis(a.getName()) && a.getSize() > 1; });
@@ -95,7 +95,7 @@ static Dim collapse(ArrayRef<Dim> dims, SmallVectorImpl<Dim> &rest) {
   return joined;
 }
 
-/// Joins neighbours among the batch dimensions; they stand in the order of c.
+/// Joins adjacent batch dimensions; they are in the order of c.
 static SmallVector<Dim> joinNeighbours(ArrayRef<Dim> dims) {
   SmallVector<Dim> joined;
   for (const Dim &dim : dims) {
@@ -117,10 +117,10 @@ static bool variesAlongN(NamedTensorType bias, const ContractTypes &types, Named
   return llvm::equal(n, bias.getAxes());
 }
 
-static std::optional<GemmDescription> describe(const ContractTypes &types, bool swapped) {
+static std::optional<ContractionGemm> describe(const ContractTypes &types, bool swapped) {
   NamedTensorType a = swapped ? types.rhs : types.lhs, b = swapped ? types.lhs : types.rhs;
   Groups groups = groupAxes(types, a, b);
-  // Strides in the tensor that lacks an axis are 0 and continue each other.
+  // The strides of a tensor that lacks an axis are 0, which continue each other.
   SmallVector<Dim> unjoinedN, unjoinedK;
   Dim m = collapse(groups.m, groups.batch);
   Dim n = collapse(groups.n, unjoinedN);
@@ -133,10 +133,10 @@ static std::optional<GemmDescription> describe(const ContractTypes &types, bool 
   if (k.strideB != 1 && n.strideB != 1 && k.size != 1 && n.size != 1) return std::nullopt;
 
   llvm::sort(groups.batch, [](const Dim &x, const Dim &y) { return x.strideC > y.strideC; });
-  GemmDescription gemm;
+  ContractionGemm gemm;
   gemm.swapped = swapped;
-  gemm.typeA = *numberTypeOf(a.getElementType()), gemm.typeB = *numberTypeOf(b.getElementType());
-  gemm.resultType = *numberTypeOf(types.result.getElementType());
+  gemm.typeA = *elementTypeOf(a.getElementType()), gemm.typeB = *elementTypeOf(b.getElementType());
+  gemm.resultType = *elementTypeOf(types.result.getElementType());
   auto add = [](std::vector<int64_t> &dims, std::vector<int64_t> &strides, int64_t size, int64_t stride) {
     dims.push_back(stride ? size : 1);
     strides.push_back(stride);
@@ -161,19 +161,19 @@ static std::optional<GemmDescription> describe(const ContractTypes &types, bool 
   if (types.bias) {
     gemm.bias.emplace(gemm.dimsC.size(), 0);
     gemm.bias->back() = 1;
-    gemm.biasType = *numberTypeOf(types.bias.getElementType());
+    gemm.biasType = *elementTypeOf(types.bias.getElementType());
   }
   return gemm;
 }
 
-std::optional<GemmDescription> tessera::describeGemm(const ContractTypes &types) {
+std::optional<ContractionGemm> tessera::describeGemm(const ContractTypes &types) {
   if (!isGemmShaped(types)) return std::nullopt;
   if (auto gemm = describe(types, false)) return gemm;
   return describe(types, true);
 }
 
-std::optional<GemmDescription> tessera::describeGemm(ContractOp contract) {
-  std::optional<GemmDescription> gemm = describeGemm(contractTypes(contract));
+std::optional<ContractionGemm> tessera::describeGemm(ContractOp contract) {
+  std::optional<ContractionGemm> gemm = describeGemm(contractTypes(contract));
   if (!gemm) return std::nullopt;
   gemm->accumulate = contract.getInit() != nullptr;
   gemm->epilogue = contract.getEpilogue();
@@ -181,42 +181,42 @@ std::optional<GemmDescription> tessera::describeGemm(ContractOp contract) {
   return gemm;
 }
 
-bool tessera::isMergeable(const GemmDescription &gemm, MergedProducts::Operand shared) {
+bool tessera::canFuseHorizontally(const ContractionGemm &gemm, FusedGemms::Operand shared) {
   bool isPlain = gemm.batch() == 1 && !gemm.epilogue && !gemm.hasAux;
-  return isPlain && !(shared == MergedProducts::B && gemm.bias);
+  return isPlain && !(shared == FusedGemms::B && gemm.bias);
 }
 
-std::pair<Value, Value> tessera::gemmOperands(ContractOp contract, const GemmDescription &gemm) {
+std::pair<Value, Value> tessera::gemmOperands(ContractOp contract, const ContractionGemm &gemm) {
   if (gemm.swapped) return {contract.getRhs(), contract.getLhs()};
   return {contract.getLhs(), contract.getRhs()};
 }
 
-/// Whether both are the same numbers, perhaps under other names.
+/// Whether both are the same elements of one buffer, perhaps with other axis names.
 static bool isSameStorage(Value x, Value y) { return viewRoot(x) == viewRoot(y) && offsetInRoot(x) == offsetInRoot(y); }
 
-std::optional<MergedProducts> tessera::mergedProducts(ArrayRef<Operation *> contractions) {
-  std::optional<GemmDescription> gemm;
+std::optional<FusedGemms> tessera::fusedGemms(ArrayRef<Operation *> contractions) {
+  std::optional<ContractionGemm> gemm;
   std::pair<Value, Value> first;
   bool shares[] = {true, true};
   for (Operation *op : contractions) {
     auto contract = dyn_cast<ContractOp>(op);
-    std::optional<GemmDescription> own = contract ? describeGemm(contract) : std::nullopt;
+    std::optional<ContractionGemm> own = contract ? describeGemm(contract) : std::nullopt;
     if (!own || (gemm && *own != *gemm)) return std::nullopt;
     auto [a, b] = gemmOperands(contract, *own);
     if (!gemm) gemm = own, first = {a, b};
-    shares[MergedProducts::A] &= isSameStorage(first.first, a);
-    shares[MergedProducts::B] &= isSameStorage(first.second, b);
+    shares[FusedGemms::A] &= isSameStorage(first.first, a);
+    shares[FusedGemms::B] &= isSameStorage(first.second, b);
   }
-  for (auto shared : {MergedProducts::A, MergedProducts::B})
-    if (gemm && shares[shared] && isMergeable(*gemm, shared))
-      return MergedProducts{static_cast<int64_t>(contractions.size()), shared};
+  for (auto shared : {FusedGemms::A, FusedGemms::B})
+    if (gemm && shares[shared] && canFuseHorizontally(*gemm, shared))
+      return FusedGemms{static_cast<int64_t>(contractions.size()), shared};
   return std::nullopt;
 }
 
 bool tessera::mayHaveEpilogue(const ContractTypes &types) {
   // What the auxiliary matrix' leading dimension must be a multiple of.
   constexpr int64_t vector = 8;
-  std::optional<GemmDescription> gemm = describeGemm(types);
+  std::optional<ContractionGemm> gemm = describeGemm(types);
   return gemm && gemm->dimsC.size() == 2 && !isFp8(gemm->typeA) && gemm->resultType == gemm->typeA &&
          gemm->n() % vector == 0 && gemm->stridesC.front() % vector == 0;
 }

@@ -1,7 +1,6 @@
-//===- Gemm.h - contractions as library calls ------------------------------===//
+//===- Gemm.h - contractions as matrix multiplications --------------------===//
 //
-// A contraction is a matrix product when its axes fall into four groups that
-// each lie in memory with one stride:
+// A contraction is a GEMM if its axes fall into four groups, each of which has one stride in every tensor:
 //
 //   batch  in both operands and in the result
 //   M      in one operand and in the result
@@ -21,80 +20,90 @@
 
 namespace tessera {
 
-using NumberType = ElementType;
-
-/// The element type of matrices of `element`; none where contractions do not take it.
-std::optional<ElementType> numberTypeOf(mlir::Type element);
-inline llvm::StringRef numberTypeName(ElementType type) { return elementTypeName(type); }
+/// The element type of a matrix of `element`; none if GEMMs do not support it.
+std::optional<ElementType> elementTypeOf(mlir::Type element);
 
 /// c [batch..., M, N] = a [batch..., M, K] · b [batch..., K, N]. All three have the same rank; a batch dimension of
 /// size 1 is broadcast. Strides are in elements. c has unit stride on N, a and b on one of their last two dimensions.
-struct GemmDescription {
+struct ContractionGemm {
   /// Of a and b: the same, or two fp8 types. Accumulators are f32.
-  NumberType typeA = NumberType::F32, typeB = NumberType::F32;
-  NumberType resultType = NumberType::F32; ///< of c: f32, or that of a and b if it has 16 bits
+  ElementType typeA = ElementType::F32, typeB = ElementType::F32;
+  ElementType resultType = ElementType::F32; ///< of c: f32, or that of a and b if it has 16 bits
   std::vector<int64_t> dimsA, stridesA;
   std::vector<int64_t> dimsB, stridesB;
   std::vector<int64_t> dimsC, stridesC;
-  /// Strides of the bias, aligned with the dimensions of c; zero: broadcast along that dimension. It varies along N only.
-  /// Behind GELU's gradient the gradient of a bias: it is written, the sum of c along M.
+  /// Strides of the bias, aligned with the dimensions of c; zero: broadcast along that dimension. It varies along N
+  /// only. After GELU's gradient it is the gradient of a bias: an output, the sum of c along M.
   std::optional<std::vector<int64_t>> bias;
-  NumberType biasType = NumberType::F32; ///< f32, or for a GPU that of c
-  bool accumulate = false;               ///< c += a · b, where c is f32: the contraction has an `init`
-  bool tf32 = false;                     ///< f32 operands may be rounded to tf32 where the machine has it
-  std::optional<Epilogue> epilogue;      ///< what becomes of sums, on a GPU
-  bool hasAux =
-      false; ///< there is a matrix beside c, which lies as c does: the sums before GELU, or what its gradient is taken at
+  ElementType biasType = ElementType::F32; ///< f32, or for a GPU that of c
+  bool accumulate = false;                 ///< c += a · b, where c is f32: the contraction has an `init`
+  bool tf32 = false;                       ///< f32 operands may be rounded to tf32 on hardware that supports it
+  std::optional<Epilogue> epilogue;        ///< applied to the accumulators, on a GPU
+  /// There is a second matrix with the strides of c: the accumulators before GELU, or the operand of its gradient.
+  bool hasAux = false;
   bool swapped = false; ///< a is the contraction's rhs and b its lhs
 
   int64_t m() const { return dimsC[dimsC.size() - 2]; }
   int64_t n() const { return dimsC.back(); }
   int64_t k() const { return dimsA.back(); }
-  /// Products: the size of all batch dimensions together.
+  /// The number of matrix multiplications: the size of all batch dimensions together.
   int64_t batch() const { return std::accumulate(dimsC.begin(), dimsC.end() - 2, int64_t(1), std::multiplies<>()); }
 
-  bool operator==(const GemmDescription &) const = default;
+  bool operator==(const ContractionGemm &) const = default;
 };
 
-/// Several products of one description that have an operand in common, as the three projections of an attention have.
-struct MergedProducts {
+/// Horizontally fused GEMMs: several of one description that have an operand in common, such as the query, key and
+/// value projections of an attention.
+struct FusedGemms {
   enum Operand { A, B };
   int64_t count = 1;
-  Operand shared = A; ///< the other operand and c of each product lie somewhere else
+  Operand shared = A; ///< each GEMM has its own other operand and c
 
   bool mergesRows() const { return count > 1 && shared == B; }
   bool mergesColumns() const { return count > 1 && shared == A; }
-  bool operator==(const MergedProducts &) const = default;
+  bool operator==(const FusedGemms &) const = default;
 };
 
-/// The types that decide whether a contraction is a matrix product.
+// The names that code generation still uses.
+using GemmDescription = ContractionGemm;
+using MergedProducts = FusedGemms;
+using NumberType = ElementType;
+inline std::optional<ElementType> numberTypeOf(mlir::Type element) { return elementTypeOf(element); }
+inline llvm::StringRef numberTypeName(ElementType type) { return elementTypeName(type); }
+
+/// The types that decide whether a contraction is a GEMM.
 struct ContractTypes {
   NamedTensorType lhs, rhs, result, bias; ///< `bias`, or its gradient, may be null
   llvm::SmallVector<llvm::StringRef> over;
 };
 
-/// The types of a contraction as they stand.
+/// The types of a contraction as it is now.
 ContractTypes contractTypes(ContractOp contract);
 
-/// Whether a contraction is worth a library call at all: of a number type above, with axes in both M and N, and not tiny. What is not
-/// becomes a kernel that multiplies and adds up. Does not look at memory orders.
+/// Whether a contraction should be a GEMM: it has a supported element type and axes in both M and N, and is not tiny.
+/// Others become kernels that multiply and accumulate. Does not consider memory orders.
 bool isGemmShaped(const ContractTypes &types);
 
-/// The library call that computes a contraction in its memory order; none if no call does.
-std::optional<GemmDescription> describeGemm(const ContractTypes &types);
-std::optional<GemmDescription> describeGemm(ContractOp contract);
+/// The GEMM that computes a contraction in its memory order; none if no GEMM does.
+std::optional<ContractionGemm> describeGemm(const ContractTypes &types);
+std::optional<ContractionGemm> describeGemm(ContractOp contract);
 
 /// a and b of a contraction with this description.
-std::pair<mlir::Value, mlir::Value> gemmOperands(ContractOp contract, const GemmDescription &gemm);
+std::pair<mlir::Value, mlir::Value> gemmOperands(ContractOp contract, const ContractionGemm &gemm);
 
-/// Whether products of a description may be merged that share an operand: single ones, and rows of a bias are columns of c.
-bool isMergeable(const GemmDescription &gemm, MergedProducts::Operand shared);
+/// Whether GEMMs of a description may be fused horizontally if they share this operand: they are not batched and have
+/// no epilogue; and where rows are fused there is no bias, which varies along N.
+bool canFuseHorizontally(const ContractionGemm &gemm, FusedGemms::Operand shared);
 
-/// What contractions are that follow each other in one launch; none if one of them is no product, or they share no operand.
-std::optional<MergedProducts> mergedProducts(llvm::ArrayRef<mlir::Operation *> contractions);
+/// The horizontal fusion of the contractions of one launch; none if one of them is no GEMM, or they share no operand.
+std::optional<FusedGemms> fusedGemms(llvm::ArrayRef<mlir::Operation *> contractions);
 
-/// Whether cuBLASLt has epilogues with GELU for a contraction in its memory order: a single product whose result has its operands'
-/// type and rows of whole vectors.
+inline std::optional<FusedGemms> mergedProducts(llvm::ArrayRef<mlir::Operation *> contractions) {
+  return fusedGemms(contractions);
+}
+
+/// Whether cuBLASLt has epilogues with GELU for a contraction in its memory order: one that is not batched, whose
+/// result has its operands' type and rows of whole vectors.
 bool mayHaveEpilogue(const ContractTypes &types);
 
 } // namespace tessera

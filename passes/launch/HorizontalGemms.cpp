@@ -1,4 +1,4 @@
-//===- Merges.cpp - contractions that are computed as one ------------------===//
+//===- HorizontalGemms.cpp - horizontal fusion of GEMMs -------------------===//
 //
 //   before   %q = tsr.contract %x, %wq …              after   %q = tsr.contract %x, %wq … {tsr.launch = 0}
 //            %past = tsr.rename %x …                          %past = tsr.rename %x …
@@ -19,14 +19,14 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Rows or columns that a product brings: those with more read the shared operand seldom enough.
+/// Rows or columns of a GEMM that is fused: larger ones reuse the shared operand enough by themselves.
 static constexpr int64_t mostOwn = 512;
-/// Products computed as one, at most: what is packed of the others' operands is to stay in the second level cache.
-static constexpr size_t mostMerged = 8;
+/// GEMMs that are fused at most: the packed panels of their other operands should stay in the L2 cache.
+static constexpr size_t mostFused = 8;
 
 using Group = SmallVector<Operation *>;
 
-/// Whether an op can stand right behind `first`, perhaps with the views that it reads through.
+/// Whether an op can be moved directly after `first`, with the views that it reads through.
 static bool mayFollow(Operation *op, Operation *first) {
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     Operation *maker = operand.getDefiningOp();
@@ -35,7 +35,7 @@ static bool mayFollow(Operation *op, Operation *first) {
   });
 }
 
-/// Moves the views that an op reads through in front of `first`, where `mayFollow` holds.
+/// Moves the views that an op reads through before `first`, if `mayFollow` holds.
 static void advanceViews(Operation *op, Operation *first) {
   for (Value operand : op->getOperands()) {
     Operation *maker = operand.getDefiningOp();
@@ -45,21 +45,21 @@ static void advanceViews(Operation *op, Operation *first) {
   }
 }
 
-/// Contractions of a block that can be computed as one, in their order.
+/// Groups of contractions of a block that can be fused, in program order.
 static SmallVector<Group> findGroups(Block &block) {
   llvm::MapVector<std::tuple<Value, int64_t, unsigned>, SmallVector<Group>> byOperand; // root, offset, which one it is
   llvm::SmallPtrSet<Operation *, 16> taken;
   for (Operation &op : block) {
     auto contract = dyn_cast<ContractOp>(op);
-    std::optional<GemmDescription> gemm = contract ? describeGemm(contract) : std::nullopt;
+    std::optional<ContractionGemm> gemm = contract ? describeGemm(contract) : std::nullopt;
     if (!gemm) continue;
     auto [a, b] = gemmOperands(contract, *gemm);
-    for (auto shared : {MergedProducts::A, MergedProducts::B}) {
-      if (!isMergeable(*gemm, shared) || (shared == MergedProducts::A ? gemm->n() : gemm->m()) > mostOwn) continue;
-      Value operand = shared == MergedProducts::A ? a : b;
+    for (auto shared : {FusedGemms::A, FusedGemms::B}) {
+      if (!canFuseHorizontally(*gemm, shared) || (shared == FusedGemms::A ? gemm->n() : gemm->m()) > mostOwn) continue;
+      Value operand = shared == FusedGemms::A ? a : b;
       SmallVector<Group> &groups = byOperand[{viewRoot(operand), offsetInRoot(operand), shared}];
       auto takes = [&](const Group &group) {
-        return group.size() < mostMerged && describeGemm(cast<ContractOp>(group.front())) == gemm &&
+        return group.size() < mostFused && describeGemm(cast<ContractOp>(group.front())) == gemm &&
                mayFollow(&op, group.front());
       };
       auto group = llvm::find_if(groups, takes);
@@ -80,7 +80,7 @@ static SmallVector<Group> findGroups(Block &block) {
   return found;
 }
 
-static void merge(const Group &group, int64_t number) {
+static void fuse(const Group &group, int64_t number) {
   Builder builder(group.front()->getContext());
   for (size_t i = 0; i < group.size(); ++i) {
     if (i > 0) {
@@ -92,26 +92,26 @@ static void merge(const Group &group, int64_t number) {
 }
 
 namespace {
-/// Merges as many groups as are good.
-class Merger {
+/// Fuses the groups that are good.
+class GemmFuser {
 public:
-  Merger(func::FuncOp function, llvm::function_ref<bool()> isGood) : before(function), isGood(isGood) {}
+  GemmFuser(func::FuncOp function, llvm::function_ref<bool()> isGood) : before(function), isGood(isGood) {}
 
-  /// All of `groups` together; where that is refused, each half, and so on: the few that cannot be merged cost some tries each, not
-  /// each of all.
+  /// All of `groups`; if that is rejected, each half, recursively. So a few bad groups cost a logarithmic number of
+  /// attempts each.
   void take(ArrayRef<Group> groups) {
     if (groups.empty()) return;
-    for (const Group &group : groups) merge(group, number++);
+    for (const Group &group : groups) fuse(group, number++);
     if (isGood()) return llvm::append_range(taken, groups);
     before.restore();
     number = 0;
-    for (const Group &group : taken) merge(group, number++);
+    for (const Group &group : taken) fuse(group, number++);
     if (groups.size() == 1) return;
     take(groups.take_front(groups.size() / 2));
     take(groups.drop_front(groups.size() / 2));
   }
 
-  unsigned countMerged() const {
+  unsigned countFused() const {
     unsigned count = 0;
     for (const Group &group : taken) count += group.size() - 1;
     return count;
@@ -128,7 +128,7 @@ private:
 unsigned tessera::fuseGemmsHorizontally(func::FuncOp function, llvm::function_ref<bool()> isGood) {
   SmallVector<Group> groups = findGroups(function.getBody().front());
   function.walk([&](RepeatOp repeat) { llvm::append_range(groups, findGroups(repeat.getBlock())); });
-  Merger merger(function, isGood);
-  merger.take(groups);
-  return merger.countMerged();
+  GemmFuser fuser(function, isGood);
+  fuser.take(groups);
+  return fuser.countFused();
 }

@@ -1,8 +1,9 @@
-//===- Merges.h - contractions that are computed as one --------------------===//
+//===- HorizontalGemms.h - horizontal fusion of GEMMs ---------------------===//
 //
-// Projections of one input to queries, keys and values are narrow products that each read all of the input, and so are their gradients.
-// Computed as one they read it once, and share what is packed of it. For that no matrices need to lie side by side: the product's columns
-// (or rows) come from several. Such contractions of a block are put next to each other and marked with one number, `tsr.launch`.
+// The projections of one input to queries, keys and values are narrow GEMMs that each read the whole input; so are
+// their gradients. Fused, they read it once and share its packed panels. The matrices need not be adjacent: the columns
+// (or rows) of the fused GEMM come from several matrices. Such contractions of a block are moved next to each other and
+// marked with one number, `tsr.launch`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +14,8 @@
 
 namespace tessera {
 
-/// Merges contractions in all blocks of a function's body, moving them. `isGood` is asked about the function when contractions have
-/// moved; what it refuses is undone. Returns the number of contractions that are computed with another.
+/// Fuses GEMMs in all blocks of a function's body, moving them. After each move `isGood` judges the function; what it
+/// rejects is undone. Returns the number of GEMMs saved.
 unsigned fuseGemmsHorizontally(mlir::func::FuncOp function, llvm::function_ref<bool()> isGood);
 
 } // namespace tessera

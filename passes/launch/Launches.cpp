@@ -1,18 +1,18 @@
-//===- Launches.cpp - kernels that one launch runs -------------------------===//
+//===- Launches.cpp - horizontal fusion of kernels ------------------------===//
 //
 //   before   %a = tsr.kernel "sum" (%da) …       after   %a = tsr.kernel "sum" (%da) … {tsr.launch = 0}
 //            %c = tsr.kernel "add" (%a) …                %b = tsr.kernel "sum" (%db) … {tsr.launch = 0}
 //            %b = tsr.kernel "sum" (%db) …               %c = tsr.kernel "add" (%a) … {tsr.launch = 1}
 //            %d = tsr.kernel "add" (%b) …                %d = tsr.kernel "add" (%b) … {tsr.launch = 1}
 //
-// The ops of a block are gone through in order. A kernel is not run where it stands but waits, until
+// List scheduling of each block, in program order. A kernel is deferred until
 //
-//   somebody needs its result,
-//   or operands would live on, beyond their last other users, for which there is no room in memory,
+//   another op needs its result,
+//   or operands would live on beyond their last other uses, and there is no room for them in memory,
 //   or the block ends.
 //
-// Then it runs, and with it all others that have their operands by then: those that wait, and small ones from further down.
-// Kernels that find no company stay where they were: the same is done again without them.
+// Then it is issued, together with all other kernels whose operands are available: deferred ones, and small ones from
+// further down. Kernels that end up alone keep their place: the scheduling is repeated without them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// What a kernel reads and writes at most to be *small*: about what memory moves while a kernel is launched.
+/// A kernel that reads and writes at most this is *small*: about what memory transfers during a launch.
 static constexpr int64_t smallBytes = 4 << 20;
 
 //===----------------------------------------------------------------------===//
@@ -33,18 +33,19 @@ static constexpr int64_t smallBytes = 4 << 20;
 
 static int64_t bytesOf(Value value) { return tensorType(value).getNumBytes(); }
 
-/// Whether each row is read once: nothing that follows from a sum over it is needed at its elements. Such kernels take few registers.
+/// Whether the kernel makes one sweep: no result of a reduction is needed at the elements of its row. Such kernels need
+/// few registers.
 static bool isSingleSweep(KernelOp kernel) {
-  llvm::SmallPtrSet<Operation *, 16> behindSums;
+  llvm::SmallPtrSet<Operation *, 16> afterSums;
   auto followsFromSum = [&](Value value) {
     Operation *op = value.getDefiningOp();
-    return op && (isa<ReduceOp>(op) || behindSums.contains(op));
+    return op && (isa<ReduceOp>(op) || afterSums.contains(op));
   };
   auto points = static_cast<int64_t>(kernel.getParallel().size() + kernel.getSerial().size());
   for (Operation &op : kernel.getBlock()) {
     if (llvm::none_of(op.getOperands(), followsFromSum)) continue;
     if (isa<ReduceOp>(op)) return false;
-    behindSums.insert(&op);
+    afterSums.insert(&op);
     for (Value operand : op.getOperands()) // yielded
       if (isa<YieldOp>(op) && followsFromSum(operand) && tensorType(operand).getRank() == points) return false;
   }
@@ -56,14 +57,14 @@ static bool scatters(KernelOp kernel) {
 }
 
 namespace {
-/// A kernel that may run in group.
+/// A kernel that may be fused.
 struct FusionCandidate {
   KernelOp kernel;
   int position;        ///< in the block
-  int64_t bytes = 0;   ///< that it reads and writes
-  bool isLight = true; ///< whether it takes few registers, so that it may run with large kernels
-  /// The position in front of which it runs at the latest: with the room that there is in memory, without, and that of the two which
-  /// counts now.
+  int64_t bytes = 0;   ///< read and written
+  bool isLight = true; ///< needs few registers, so that it may be fused with large kernels
+  /// The position before which it must be issued: with the room that there is in memory, without it, and the one of the
+  /// two that is in force.
   int deadline = 0, strict = 0, last = 0;
   bool mayAdvance = false;
 
@@ -80,9 +81,9 @@ class LaunchFinder {
 public:
   LaunchFinder(Block &block, const MemoryRoom &memory);
 
-  /// All that may run in group.
+  /// All kernels that may be fused.
   OpSet getCandidates() const;
-  /// Finds an order of the block's ops, and the launches in it, for which only `movable` are moved; those in `strict` use no room.
+  /// Computes an order of the block's ops and its launches, moving only `movable`; those in `strict` use no room.
   void find(OpSet movable, const OpSet &strict);
 
   SmallVector<Operation *> order;
@@ -91,8 +92,8 @@ public:
 private:
   void note(KernelOp kernel, const MemoryRoom &memory);
   int lastUseBesides(Value value, Operation *op) const;
-  void pass(const OpSet &movable);
-  void runUntil(Operation *needed, int now, const OpSet &movable);
+  void schedule(const OpSet &movable);
+  void issueUntil(Operation *needed, int now, const OpSet &movable);
   SmallVector<FusionCandidate *> groupOf(FusionCandidate &first, int now, const OpSet &movable);
   bool isDone(Operation *op) const { return done.contains(op); }
   bool isReady(Operation *op) const;
@@ -102,7 +103,7 @@ private:
 
   SmallVector<Operation *> original;
   llvm::DenseMap<Operation *, int> positions;
-  llvm::DenseMap<Operation *, SmallVector<Operation *>> makers; ///< of what an op reads, in the block
+  llvm::DenseMap<Operation *, SmallVector<Operation *>> makers; ///< of an op's operands, in the block
   std::vector<FusionCandidate> candidates;
   llvm::DenseMap<Operation *, unsigned> numbers; ///< of candidates
   OpSet done;
@@ -142,7 +143,8 @@ int LaunchFinder::lastUseBesides(Value value, Operation *op) const {
   return last;
 }
 
-/// The kernel may wait as long as there is room for what it keeps alive, less what it has not written yet.
+/// A kernel may be deferred as long as there is room for the operands that it keeps alive, minus the results that it
+/// has not written yet.
 void LaunchFinder::note(KernelOp kernel, const MemoryRoom &memory) {
   FusionCandidate candidate{kernel, positions.lookup(kernel)};
   candidate.isLight = isSingleSweep(kernel);
@@ -150,7 +152,7 @@ void LaunchFinder::note(KernelOp kernel, const MemoryRoom &memory) {
   for (Value value : kernel.getResults()) candidate.bytes += bytesOf(value);
   if (scatters(kernel) || !(candidate.isLight || candidate.isSmall())) return;
 
-  // State and stacks have their places all the time.
+  // State and stacks have permanent places.
   int64_t made = 0;
   for (Value result : kernel.getResults())
     if (!llvm::is_contained(original.back()->getOperands(), result)) made += bytesOf(result);
@@ -194,20 +196,20 @@ void LaunchFinder::putViewsOf(Operation *op) {
     if (!isDone(maker)) put(maker);
 }
 
-/// Whether all that it reads is there; views are made where they are needed.
+/// Whether all operands of an op are available; views are placed where they are needed.
 bool LaunchFinder::isReady(Operation *op) const {
   return llvm::all_of(makers.lookup(op),
                       [&](Operation *maker) { return isDone(maker) || (isStorageView(maker) && isReady(maker)); });
 }
 
-/// A kernel that an op needs and that is ready, or the op itself.
+/// A ready op that `op` depends on, or `op` itself.
 Operation *LaunchFinder::waitsFor(Operation *op) const {
   for (Operation *maker : makers.lookup(op))
     if (!isDone(maker) && !(isStorageView(maker) && isReady(maker))) return waitsFor(maker);
   return op;
 }
 
-/// The kernels that run when `first` does: all small, or all light, so that none takes registers from one that needs all threads.
+/// The kernels that are issued with `first`: all small, or all light, so that none limits the occupancy of a large one.
 SmallVector<FusionCandidate *> LaunchFinder::groupOf(FusionCandidate &first, int now, const OpSet &movable) {
   SmallVector<FusionCandidate *> group;
   bool areSmall = first.isSmall(), areLight = first.isLight;
@@ -228,14 +230,14 @@ SmallVector<FusionCandidate *> LaunchFinder::groupOf(FusionCandidate &first, int
   return group;
 }
 
-/// Runs kernels until `needed` has what it reads, and has run if it is a kernel that waits itself.
-void LaunchFinder::runUntil(Operation *needed, int now, const OpSet &movable) {
+/// Issues kernels until the operands of `needed` are available, and `needed` itself.
+void LaunchFinder::issueUntil(Operation *needed, int now, const OpSet &movable) {
   while (!isDone(needed)) {
     Operation *next = waitsFor(needed);
     if (!movable.contains(next)) return put(next);
     SmallVector<FusionCandidate *> group = groupOf(candidates[numbers.lookup(next)], now, movable);
     for (FusionCandidate *member : group) putViewsOf(member->kernel);
-    // Large ones first: the last blocks to end are short. Equal kernels are neighbours, since they have one name.
+    // Large ones first, so that the last blocks to end are short. Equal kernels have one name and become adjacent.
     llvm::stable_sort(group, [](const FusionCandidate *a, const FusionCandidate *b) {
       KernelOp left = a->kernel, right = b->kernel;
       return a->bytes != b->bytes ? a->bytes > b->bytes : left.getName() < right.getName();
@@ -246,26 +248,26 @@ void LaunchFinder::runUntil(Operation *needed, int now, const OpSet &movable) {
   }
 }
 
-void LaunchFinder::pass(const OpSet &movable) {
+void LaunchFinder::schedule(const OpSet &movable) {
   order.clear(), launches.clear(), done.clear();
   for (auto [i, op] : llvm::enumerate(ArrayRef(original).drop_back())) {
     auto now = static_cast<int>(i);
     for (const FusionCandidate &candidate : candidates)
-      if (candidate.last == now && movable.contains(candidate.kernel)) runUntil(candidate.kernel, now, movable);
+      if (candidate.last == now && movable.contains(candidate.kernel)) issueUntil(candidate.kernel, now, movable);
     if (isStorageView(op)) {
       if (isReady(op)) put(op);
     } else if (!movable.contains(op)) {
-      runUntil(op, now, movable);
+      issueUntil(op, now, movable);
     }
   }
-  for (Operation *op : original) runUntil(op, static_cast<int>(original.size()), movable); // the block ends
+  for (Operation *op : original) issueUntil(op, static_cast<int>(original.size()), movable); // the block ends
 }
 
 void LaunchFinder::find(OpSet movable, const OpSet &strict) {
   for (FusionCandidate &candidate : candidates)
     candidate.last = strict.contains(candidate.kernel) ? candidate.strict : candidate.deadline;
   for (bool changes = true; changes;) {
-    pass(movable);
+    schedule(movable);
     changes = false;
     for (const SmallVector<Operation *> &launch : launches)
       if (launch.size() == 1) changes |= movable.erase(launch.front());
@@ -276,7 +278,7 @@ void LaunchFinder::find(OpSet movable, const OpSet &strict) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Writes an order of a block's ops and its launches; `number` is that of the first one.
+/// Applies an order of a block's ops and marks its launches, numbered from `number` on.
 static void write(Block &block, ArrayRef<Operation *> order, ArrayRef<SmallVector<Operation *>> launches,
                   int64_t number) {
   Builder builder(block.getParentOp()->getContext());
@@ -289,8 +291,8 @@ static void write(Block &block, ArrayRef<Operation *> order, ArrayRef<SmallVecto
       op->setAttr(attrs::launch, builder.getI64IntegerAttr(number + static_cast<int64_t>(i)));
 }
 
-/// Calls `take` with all of `launches` together; where that refuses, with each half, and so on: the few that cannot be taken cost some
-/// tries each, not each of all.
+/// Calls `take` with all of `launches`; if it refuses, with each half, recursively. So a few bad launches cost a
+/// logarithmic number of attempts each.
 static void takeInParts(ArrayRef<SmallVector<Operation *>> launches, llvm::function_ref<bool(const OpSet &)> take) {
   if (launches.empty()) return;
   OpSet together;
@@ -300,7 +302,7 @@ static void takeInParts(ArrayRef<SmallVector<Operation *>> launches, llvm::funct
   takeInParts(launches.drop_front(launches.size() / 2), take);
 }
 
-/// Forms the launches of a block, as many as are good. Returns how many.
+/// Forms the launches of a block that are good. Returns how many.
 static size_t formInBlock(Block &block, const MemoryRoom &memory, int64_t number, llvm::function_ref<bool()> isGood) {
   LaunchFinder finder(block, memory);
   const OpSet all = finder.getCandidates();
@@ -311,7 +313,7 @@ static size_t formInBlock(Block &block, const MemoryRoom &memory, int64_t number
     return finder.launches.empty() || isGood();
   };
   if (isTaken(all)) return finder.launches.size();
-  strict = all; // the same room was used more than once: none is to use any
+  strict = all; // several kernels used the same room: none may use any
   if (isTaken(all)) return finder.launches.size();
   std::vector<SmallVector<Operation *>> wanted = finder.launches;
   takeInParts(wanted, [&](const OpSet &some) {
@@ -325,7 +327,7 @@ static size_t formInBlock(Block &block, const MemoryRoom &memory, int64_t number
   return finder.launches.size();
 }
 
-/// Of a function's body and of the repeats in it.
+/// The blocks of a function's body and of the repeats in it.
 static SmallVector<Block *> blocksOf(func::FuncOp function) {
   SmallVector<Block *> blocks{&function.getBody().front()};
   function.walk([&](RepeatOp repeat) { blocks.push_back(&repeat.getBlock()); });

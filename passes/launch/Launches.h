@@ -1,8 +1,8 @@
-//===- Launches.h - ops that one launch runs -------------------------------===//
+//===- Launches.h - horizontal fusion of kernels --------------------------===//
 //
-// On a GPU a launch takes some microseconds, which is more than most small kernels do. So kernels of a block that do not depend
-// on one another are put next to each other and marked with one number, `tsr.launch`: they run at one moment. (On a CPU contractions
-// are, see Merges.h.)
+// On a GPU a launch takes some microseconds, longer than most small kernels run. So independent kernels of a block are
+// moved next to each other and marked with one number, `tsr.launch`: one launch computes them. (On a CPU GEMMs are
+// fused, see HorizontalGemms.h.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,17 +13,17 @@
 
 namespace tessera {
 
-/// Pointers that a launch is given at most: 4 KiB of parameters.
+/// Pointers that a launch has as arguments at most: 4 KiB of parameters.
 inline constexpr int64_t mostPointers = 512;
 
-/// What may live longer where kernels are moved.
+/// By how much moving kernels may prolong lifetimes.
 struct MemoryRoom {
-  int64_t slack = 0;                               ///< bytes that need no room
-  llvm::DenseMap<mlir::Operation *, int64_t> room; ///< at each op: bytes below the fullest moment
+  int64_t slack = 0;                               ///< bytes that are always allowed
+  llvm::DenseMap<mlir::Operation *, int64_t> room; ///< at each op: bytes below peak live memory
 };
 
-/// Forms launches in all blocks of a function's body, moving kernels. `isGood` is asked about the function each time that kernels
-/// have moved; what it refuses is undone. Returns the number of kernels that run in the launch of another.
+/// Fuses kernels in all blocks of a function's body, moving them. After each move `isGood` judges the function; what it
+/// rejects is undone. Returns the number of launches saved.
 unsigned formLaunches(mlir::func::FuncOp function, const MemoryRoom &memory, llvm::function_ref<bool()> isGood);
 
 /// The order of the ops in all blocks of a function's body, without launches.

@@ -42,11 +42,11 @@ LogicalResult tessera::checkLayout(ModuleOp module) {
     if (auto repeat = dyn_cast<RepeatOp>(op); repeat && failed(checkRepeat(repeat))) return WalkResult::interrupt();
     if (auto contract = dyn_cast<ContractOp>(op);
         contract && isGemmShaped(contractTypes(contract)) && !describeGemm(contract)) {
-      contract.emitError("is no library call on operands as they lie");
+      contract.emitError("expected a GEMM on operands in their memory order");
       return WalkResult::interrupt();
     }
     if (isa<RenameOp, SplitOp, MergeOp>(op) && !isStorageView(op)) {
-      op->emitError("is no view of its operand");
+      op->emitError("expected a view of its operand");
       return WalkResult::interrupt();
     }
     return WalkResult::advance();

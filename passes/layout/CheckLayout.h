@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-/// Checks that contractions worth a library call are ones, that renames, splits and merges outside kernels are views,
-/// that repeats slice and stack along the outermost axis, and that state has one type in the table and in all entry
-/// functions.
+/// Checks that contractions of the shape of a GEMM are GEMMs, that renames, splits and merges outside kernels are
+/// views, that repeats slice and stack along the outermost axis, and that state has one type in the table and in all
+/// entry functions.
 llvm::LogicalResult checkLayout(mlir::ModuleOp module);
 
 } // namespace tessera

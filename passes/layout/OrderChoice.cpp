@@ -70,8 +70,8 @@ static SmallVector<StringRef> replaced(ArrayRef<StringRef> order, ArrayRef<Strin
   return result;
 }
 
-/// Free axes that lie apart in their operand cannot be one side of a matrix: all but the last are a batch of its rows. The
-/// longest is the last, as in the scores of query heads that share their keys: [group, seq, key], not [seq, group, key].
+/// Free axes that are not adjacent in their operand cannot be one side of a matrix: all but the last become a batch.
+/// The longest is the last, as in the scores of query heads that share keys: [group, seq, key], not [seq, group, key].
 static SmallVector<StringRef> longestLast(NamedTensorType operand, ArrayRef<StringRef> free) {
   SmallVector<StringRef> order(free);
   if (free.size() < 2 || standTogether(operand, free, true)) return order;
@@ -90,7 +90,7 @@ SmallVector<NamedTensorType> tessera::resultCandidates(const ContractTypes &type
     all.append(c.begin(), c.end());
     return all;
   };
-  // Dense batches of matrices; then the order of one operand, with what the other brings in place of what is summed.
+  // Dense batches of matrices; then the order of one operand, with the other's axes in place of the summed ones.
   orders.push_back(concat(l.batch, longestLast(types.lhs, l.free), r.free));
   orders.push_back(replaced(axisNames(types.lhs), l.summed, r.free));
   orders.push_back(replaced(axisNames(types.rhs), r.summed, l.free));

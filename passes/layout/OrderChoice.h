@@ -17,10 +17,10 @@ NamedTensorType inOrderOf(NamedTensorType type, llvm::ArrayRef<llvm::StringRef> 
 /// The axis names of a type.
 llvm::SmallVector<llvm::StringRef> axisNames(NamedTensorType type);
 
-/// Whether the axes named stand side by side in the type, in the order given if `ordered`.
+/// Whether the axes named are adjacent in the type, in the order given if `ordered`.
 bool standTogether(NamedTensorType type, llvm::ArrayRef<llvm::StringRef> names, bool ordered);
 
-/// `type` with the axes named moved together, in that order, to where the last of them stands.
+/// `type` with the axes named moved together, in that order, to the place of the last of them.
 NamedTensorType movedTogether(NamedTensorType type, llvm::ArrayRef<llvm::StringRef> names);
 
 /// How an operand of a contraction divides its axes.
@@ -29,8 +29,8 @@ struct OperandGroups {
 };
 OperandGroups groupOperand(NamedTensorType operand, NamedTensorType other, llvm::ArrayRef<llvm::StringRef> over);
 
-/// Whether the operand alone allows a matrix product: the free and the summed axes each stand together, one of the
-/// groups innermost.
+/// Whether the operand alone allows a GEMM: the free and the summed axes are adjacent each, one of the groups
+/// innermost.
 bool suitsGemm(NamedTensorType operand, const OperandGroups &groups);
 
 /// Orders that the result of a contraction may take, best first, without repetition. `normal` is the result in its

@@ -8,12 +8,12 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Values that a look ahead visits at most: it keeps the phase linear in the size of the program.
+/// Uses that are considered for a decision at most: it keeps the phase linear in the size of the program.
 static constexpr int lookAheadBudget = 48;
 
 namespace {
 
-/// One walk in program order: each op's results get their order from its operands, whose orders are known.
+/// One walk in program order: the results of each op get their order from its operands, whose orders are known.
 class OrderPlanner {
 public:
   explicit OrderPlanner(ModuleOp module) : module(module), order(module) {}
@@ -31,17 +31,17 @@ private:
   void planRepeat(RepeatOp op);
   void planReturn(func::ReturnOp op);
 
-  /// Canonical order, but for the axes of repeats, which come first: a repeat takes its slices from the outermost axis.
+  /// Canonical order, except that the axes of repeats come first: a repeat slices the outermost axis.
   NamedTensorType normal(NamedTensorType type) const;
   NamedTensorType known(Value value) const { return plan_.types.lookup(value); }
   void assign(Value value, NamedTensorType type) { plan_.types[value] = type; }
-  /// Asks for a change where the operand's value has another order.
+  /// Requests a reorder if the operand's value has another order.
   void need(OpOperand &use, NamedTensorType type) {
     if (known(use.get()) != type) plan_.reorders.push_back({&use, type});
   }
-  /// Makes the operands of a contraction ones that a library takes, given candidates for the result.
+  /// Reorders the operands of a contraction such that it is a GEMM, given candidates for the result.
   std::optional<NamedTensorType> chooseResult(ContractOp op, const ContractTypes &types);
-  /// How well the uses of `value` like it in this order.
+  /// How well this order suits the uses of `value`.
   int score(Value value, NamedTensorType type, int &budget) const;
   int scoreUse(OpOperand &use, NamedTensorType type, int &budget) const;
 
@@ -138,7 +138,8 @@ void OrderPlanner::planRepeat(RepeatOp op) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// Values without an order of their own: they are computed where they are used, as are comparisons of positions and draws.
+/// Values without an order of their own, since they are recomputed where they are used: sources and what follows from
+/// them.
 static bool isWeak(Value value, int depth = 0) {
   constexpr int deepest = 6;
   Operation *op = value.getDefiningOp();
@@ -183,7 +184,7 @@ void OrderPlanner::planMerge(MergeOp op) {
   assign(op.getResult(), inOrderOf(op.getType(), order));
 }
 
-/// The order of a rename's or a split's result: each axis is replaced where it stands.
+/// The order of a rename's or a split's result: each axis is replaced in its place.
 static NamedTensorType replaceInPlace(NamedTensorType x, NamedTensorType result,
                                       function_ref<void(StringRef, SmallVectorImpl<StringRef> &)> replace) {
   SmallVector<StringRef> order;
@@ -210,7 +211,7 @@ void OrderPlanner::planOp(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case<RepeatOp>([&](auto repeat) { planRepeat(repeat); })
       .Case<func::ReturnOp>([&](auto ret) { planReturn(ret); })
-      .Case<YieldOp>([](auto) {}) // its repeat sees to it
+      .Case<YieldOp>([](auto) {}) // handled with its repeat
       .Case<ContractOp>([&](auto contract) { planContract(contract); })
       .Case<GatherOp>([&](auto gather) { planGather(gather); })
       .Case<MergeOp>([&](auto merge) { planMerge(merge); })
@@ -234,10 +235,10 @@ std::optional<NamedTensorType> OrderPlanner::chooseResult(ContractOp op, const C
   for (NamedTensorType candidate : resultCandidates(types, normal(op.getType()))) {
     ContractTypes tried = types;
     tried.result = candidate;
-    std::optional<GemmDescription> gemm = describeGemm(tried);
+    std::optional<ContractionGemm> gemm = describeGemm(tried);
     if (!gemm) continue;
     int budget = lookAheadBudget;
-    // A dimension more is a loop of smaller products.
+    // One more batch dimension is a loop of smaller GEMMs.
     int value = score(op.getResult(), candidate, budget) - static_cast<int>(gemm->dimsC.size());
     if (!best || value > bestScore) best = candidate, bestScore = value;
   }
@@ -256,7 +257,7 @@ void OrderPlanner::planContract(ContractOp op) {
                : normal(op.getType()));
     return;
   }
-  // An operand as a dense batch of matrices, perhaps with what is summed innermost; what is summed stands in the other operand's order.
+  // An operand as a dense batch of matrices, perhaps with the summed axes innermost, in the other operand's order.
   auto dense = [&](NamedTensorType x, NamedTensorType other, bool sumsInnermost = false) {
     OperandGroups groups = groupOperand(x, other, over);
     SmallVector<StringRef> order(groups.batch), summed = groupOperand(other, x, over).summed;
@@ -275,8 +276,8 @@ void OrderPlanner::planContract(ContractOp op) {
                                 {denseLhs, types.rhs},
                                 {denseLhs, dense(types.rhs, denseLhs)}};
   if (types.lhs.getNumElements() < types.rhs.getNumElements())
-    std::swap(attempts[1], attempts[2]); // move the smaller one
-  // Matrix units of GPUs multiply numbers of eight bits along lines of what is summed.
+    std::swap(attempts[1], attempts[2]); // reorder the smaller operand
+  // fp8 GEMMs of cuBLASLt need the summed axes innermost in both operands.
   if (isForGpu(module) && types.lhs.getElementBytes() == 1) {
     NamedTensorType lhs = dense(types.lhs, types.rhs, /*sumsInnermost=*/true);
     attempts.assign({{lhs, dense(types.rhs, lhs, /*sumsInnermost=*/true)}});
@@ -294,7 +295,7 @@ void OrderPlanner::planContract(ContractOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Looking ahead: what the uses of a contraction's result would like
+// Scores: which orders suit the uses of a contraction's result
 //===----------------------------------------------------------------------===//
 
 int OrderPlanner::score(Value value, NamedTensorType type, int &budget) const {

@@ -47,7 +47,7 @@ private:
     }
   }
 
-  /// Adds a buffer unless it is part of one that is listed: a slot of a stack, or storage taken over.
+  /// Adds a buffer unless it is part of one that is listed: a slot of a stack, or an operand's storage.
   void add(StringRef name, StringRef kind, Attribute attr, NamedTensorType type) {
     auto place = dyn_cast_or_null<PlaceAttr>(attr);
     if (!place || llvm::any_of(place.getStrides(), [](int64_t stride) { return stride != 0; })) return;

@@ -20,8 +20,7 @@ struct BufferInfo {
 /// The buffers of a scheduled module, largest first; equal sizes by offset.
 std::vector<BufferInfo> listBuffers(mlir::ModuleOp module);
 
-/// Bytes live at the fullest moment of a scheduled module's entry functions, state included: no choice of offsets takes
-/// less.
+/// Peak live memory of a scheduled module's entry functions, state included: a lower bound of the arena's size.
 int64_t arenaLowerBound(mlir::ModuleOp module);
 
 } // namespace tessera

@@ -1,11 +1,12 @@
-//===- CheckPlan.cpp - proves that a scheduled program reads what was written --------===//
+//===- CheckPlan.cpp - proves that a scheduled program reads what was written ===//
 //
-// Memory is a map from stretches of bytes to the write that made them. A value is a list of stretches of such
-// writes: a stacked result is put together from the writes of all iterations, a slice is a part of that list. The kernels of a
-// launch run at the same moment: all read before any writes, and none may write what another one reads or writes.
+// Memory is a map from ranges of bytes to the write that produced them. A value is a list of ranges of such writes: a
+// stacked result consists of the writes of all iterations, a slice is a part of that list. The ops of a launch run at
+// the same time: all read before any writes, and none may write what another one reads or writes.
 //
-// Of a long repeat the first and the last iterations run. Those in between only write, all at once, wherever their values
-// lie; what they would read lies as far from what they write as in the others, for places are affine in the iteration.
+// Of a long repeat the first and the last iterations are executed. Those in between only write, all at once, wherever
+// their values are stored. Their reads have the same distances from their writes as in other iterations, because places
+// are affine in the iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +31,7 @@ struct Piece {
 };
 using Content = SmallVector<Piece, 1>;
 
-/// Appends a piece; joins it with the last one where it continues it.
+/// Appends a piece; joins it with the last one if it continues it.
 void append(Content &content, Piece piece) {
   if (!content.empty() && content.back().tag == piece.tag && content.back().from + content.back().bytes == piece.from)
     content.back().bytes += piece.bytes;
@@ -90,7 +91,7 @@ struct Dimension {
   int64_t first, count;
 };
 
-/// Iterations of a repeat that run, at its start and at its end.
+/// Iterations of a repeat that are executed, at its start and at its end.
 constexpr int64_t iterationsRun = 4;
 
 class PlanChecker {
@@ -102,7 +103,7 @@ private:
   LogicalResult runBlock(Block &block);
   LogicalResult runOp(Operation *op);
   LogicalResult runView(Operation *op);
-  /// Ops that run at one moment.
+  /// The ops of one launch, or a single op.
   LogicalResult runWriters(ArrayRef<Operation *> ops);
   LogicalResult runRepeat(RepeatOp op);
   LogicalResult runIteration(RepeatOp op, MutableArrayRef<Content> carried, MutableArrayRef<Content> stacks);
@@ -140,7 +141,7 @@ LogicalResult PlanChecker::setPlace(Operation *op, Value value, Attribute attr) 
   auto place = dyn_cast_or_null<PlaceAttr>(attr);
   if (!place) return op->emitError("expected a place for each value");
   if (place.getStrides().size() > inductions.size() + isa<RepeatOp>(op))
-    return op->emitError("a place has more strides than there are repeats around it");
+    return op->emitError("expected at most one stride for each enclosing repeat");
   places[value] = place;
   return success();
 }
@@ -161,16 +162,17 @@ int64_t PlanChecker::address(Value value) const {
 }
 
 LogicalResult PlanChecker::read(Operation *op, Value value) {
-  // A stack whose slots lie apart: slot by slot.
+  // A stack whose slots are not adjacent: slot by slot.
   int64_t slot = places.lookup(value).getSlot(), count = slot ? tensorType(value).getAxes().front().getSize() : 1;
   int64_t from = address(value), each = bytes(value) / count, end = from + (count - 1) * slot + each;
-  if (from < 0 || end > arenaBytes) return op->emitError("a buffer leaves the arena: bytes ") << from << " to " << end;
+  if (from < 0 || end > arenaBytes) return op->emitError("buffer exceeds the arena: bytes ") << from << " to " << end;
   Content found;
   for (int64_t i = 0; i < count; ++i)
     for (const Piece &piece : memory.read(from + i * slot, each)) append(found, piece);
   if (found == contents.lookup(value)) return success();
   InFlightDiagnostic error = op->emitError("reads bytes that were overwritten, at ") << from;
-  if (Operation *producer = value.getDefiningOp()) error.attachNote(producer->getLoc()) << "the value was made here";
+  if (Operation *producer = value.getDefiningOp())
+    error.attachNote(producer->getLoc()) << "the value was computed here";
   return error;
 }
 
@@ -187,8 +189,7 @@ void PlanChecker::write(Value value) {
 LogicalResult PlanChecker::runView(Operation *op) {
   Value x = op->getOperand(0), result = op->getResult(0);
   if (failed(setPlaces(op, op->getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
-  if (address(result) != address(x) + viewOffset(op))
-    return op->emitError("a view lies elsewhere than what it looks at");
+  if (address(result) != address(x) + viewOffset(op)) return op->emitError("expected a view in its operand's buffer");
   contents[result] = part(contents.lookup(x), viewOffset(op), bytes(result));
   return success();
 }
@@ -209,10 +210,10 @@ LogicalResult PlanChecker::mayOverlap(Operation *op, Value operand, OpResult res
         contract && operand == contract.getInit() && operand != contract.getLhs() && operand != contract.getRhs())
       return success();
   }
-  return op->emitError("writes a result over an operand that it still reads");
+  return op->emitError("result overwrites an operand that is still read");
 }
 
-/// What lies where `result` of one of the ops does.
+/// Whether no operand or other result of the ops overlaps `result`.
 LogicalResult PlanChecker::checkResult(OpResult result, ArrayRef<Operation *> ops) {
   Operation *op = result.getOwner();
   for (Value operand : op->getOperands())
@@ -220,7 +221,7 @@ LogicalResult PlanChecker::checkResult(OpResult result, ArrayRef<Operation *> op
   for (Operation *other : ops) {
     for (Value operand : other->getOperands())
       if (other != op && doOverlap(operand, result))
-        return op->emitError("writes a result over what another op of its launch reads");
+        return op->emitError("result overwrites an operand of another op of its launch");
     for (OpResult made : other->getResults())
       if (made != result && doOverlap(made, result))
         return op->emitError(other == op ? "two results overlap" : "two results of a launch overlap");
@@ -241,14 +242,15 @@ LogicalResult PlanChecker::runWriters(ArrayRef<Operation *> ops) {
       if (failed(checkResult(result, ops))) return failure();
     if (auto contract = dyn_cast<ContractOp>(op);
         contract && contract.getInit() && address(contract.getInit()) != address(contract.getResult()))
-      return op->emitError("expected `init` where the result lies");
+      return op->emitError("expected `init` in the place of the result");
   }
   for (Operation *op : ops)
     for (Value result : op->getResults()) write(result);
   return success();
 }
 
-/// Writes where `value` lies in all iterations of the repeats `around`, the innermost ones: as few stretches as cover it.
+/// Writes the places of `value` in all iterations of the repeats `around`, the innermost ones, in as few ranges as
+/// cover them.
 void PlanChecker::writeSkipped(Value value, ArrayRef<Dimension> around) {
   PlaceAttr place = places.lookup(value);
   int64_t from = address(value), end = from + bytes(value);
@@ -292,7 +294,7 @@ void PlanChecker::writeSkipped(Block &block, ArrayRef<Dimension> around) {
   }
 }
 
-/// What is carried on, and what is stacked meanwhile, is what lies in its place.
+/// The contents of carried and stacked values are whatever is in their places.
 void PlanChecker::skipIterations(RepeatOp op, Dimension skipped, MutableArrayRef<Content> carried,
                                  MutableArrayRef<Content> stacks) {
   writeSkipped(op.getInduction(), skipped);
@@ -337,7 +339,7 @@ LogicalResult PlanChecker::runRepeat(RepeatOp op) {
   if (failed(setPlaces(op, op.getBlock().getArguments(), op.getArgPlacesAttr()))) return failure();
   SmallVector<Content> carried = llvm::map_to_vector(op.getCarried(), [&](Value v) { return contents.lookup(v); });
   int64_t count = op.getAxis().getSize(), skipped = count > 4 * iterationsRun ? count - 2 * iterationsRun : 0;
-  SmallVector<SmallVector<Content>> parts; // contents of the stacked values, a stretch of iterations at a time
+  SmallVector<SmallVector<Content>> parts; // contents of the stacked values, by ranges of iterations
   for (int64_t step = 0; step < count; ++step) {
     parts.emplace_back(op.getNumResults() - carried.size());
     if (skipped > 0 && step == iterationsRun) {
@@ -369,9 +371,9 @@ LogicalResult PlanChecker::runReturn(func::ReturnOp op) {
     if (failed(read(op, value))) return failure();
     auto place = function.getResultAttrOfType<PlaceAttr>(i, attrs::place);
     if (!place || place != places.lookup(value))
-      return op.emitError("result ") << i << " lies elsewhere than its function says";
+      return op.emitError("result ") << i << " is not in the place that its function declares";
     if (StateOp state = states.lookup(resultState(function, i)); state && state.getPlaceAttr() != place)
-      return op.emitError("state `") << state.getPath() << "` does not end in its place";
+      return op.emitError("state `") << state.getPath() << "` is not in its place at the end";
   }
   return success();
 }
@@ -386,7 +388,7 @@ LogicalResult PlanChecker::runOp(Operation *op) {
 
 LogicalResult PlanChecker::runBlock(Block &block) {
   for (Operation &op : block) {
-    if (op.getPrevNode() && isSameLaunch(op.getPrevNode(), &op)) continue; // has run
+    if (op.getPrevNode() && isSameLaunch(op.getPrevNode(), &op)) continue; // already executed
     if (failed(runOp(&op))) return failure();
   }
   return success();
@@ -409,7 +411,7 @@ LogicalResult tessera::checkPlan(ModuleOp module) {
   int64_t end = 0;
   for (StateOp state : stateTable(module)) {
     if (!state.getPlace() || state.getPlace()->getOffset() < end || state.getPlace()->getOffset() % bufferAlignment)
-      return state.emitError("expected an aligned place behind the state before it");
+      return state.emitError("expected an aligned place after the previous state");
     end = state.getPlace()->getOffset() + state.getTensorType().getNumBytes();
   }
   for (func::FuncOp function : entryFunctions(module))

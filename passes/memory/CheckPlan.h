@@ -7,9 +7,10 @@
 
 namespace tessera {
 
-/// Runs each entry function of a scheduled module on symbols instead of numbers, every iteration of every repeat: each
-/// op must find, at its operands' places, exactly the bytes that were written for them. So no two live buffers overlap,
-/// state ends in its own place, and all stays within the arena. Fails with an error at the op that reads wrong bytes.
+/// Executes each entry function of a scheduled module on symbols, every iteration of every repeat: each op must find,
+/// at its operands' places, exactly the bytes that were written for them. It follows that no two live buffers overlap,
+/// state ends in its own place, and all accesses are within the arena. Fails with an error at the op that reads wrong
+/// bytes.
 llvm::LogicalResult checkPlan(mlir::ModuleOp module);
 
 } // namespace tessera

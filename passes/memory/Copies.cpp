@@ -21,7 +21,7 @@ void tessera::copyBefore(OpOperand &use) {
   copyAt(builder, use);
 }
 
-/// Copies early: then the value's own storage is free again for what is yielded in its place.
+/// Copies early, so that the value's own storage is free for what is yielded in its place.
 static void copyAfterDefinition(OpOperand &use) {
   OpBuilder builder(use.getOwner()->getContext());
   builder.setInsertionPointAfterValue(use.get());
@@ -38,7 +38,7 @@ static bool hasOwnStorage(Value value, llvm::DenseSet<Value> &taken) {
 static unsigned copyYields(RepeatOp repeat) {
   unsigned count = 0;
   llvm::DenseSet<Value> taken;
-  llvm::DenseSet<unsigned> carryingStacks; // look-up only
+  llvm::DenseSet<unsigned> carryingStacks; // for look-up only
   unsigned carried = repeat.getCarried().size();
   for (unsigned i = 0; i < carried; ++i)
     if (int stack = stackOfCarried(repeat, i); stack >= 0) carryingStacks.insert(stack);

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Copies what no choice of places could avoid: a repeat or a function that yields an argument, a part of a buffer, or
-/// a value twice, each to a place of its own. Returns the number of copies.
+/// Inserts the copies that no choice of places avoids: where a repeat or a function yields an argument, a part of a
+/// buffer, or a value twice. Returns the number of copies.
 unsigned insertStructuralCopies(mlir::func::FuncOp function);
 
 /// Copies the operand's value right before the op that uses it.

@@ -24,7 +24,7 @@ bool tessera::mayWriteOver(KernelOp kernel, unsigned operand, unsigned result) {
   return llvm::all_of(argument.getUses(), readsPointwise);
 }
 
-/// The operands of an op that lie in the buffer of `root`.
+/// The operands of an op that are in the buffer of `root`.
 static SmallVector<unsigned> operandsIn(Operation *op, Value root) {
   SmallVector<unsigned> found;
   for (OpOperand &use : op->getOpOperands())
@@ -32,7 +32,7 @@ static SmallVector<unsigned> operandsIn(Operation *op, Value root) {
   return found;
 }
 
-/// Whether another op of the launch of `op` reads the buffer that `value` lies in.
+/// Whether another op of the launch of `op` reads the buffer of `value`.
 static bool isReadInLaunch(Value value, Operation *op) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     return isStorageView(user) ? isReadInLaunch(user->getResult(0), op) : user != op && isSameLaunch(op, user);

@@ -1,12 +1,12 @@
-//===- Offsets.cpp - offsets for buffers with lifetimes --------------------------===//
+//===- Offsets.cpp - offsets for buffers with lifetimes -------------------===//
 //
-//   1. Buffers are taken in some order.
-//   2. Each goes into the smallest gap that holds it between the buffers placed already that live at the same time, or
-//      on top. Stacks of which one loop empties one and fills the other may reach into each other.
-//   3. This is done for a few orders (size; the same in pairs of stacks; size times duration; start) until one meets
-//      the lower bound; the best is kept.
-//   4. Where none did, large buffers change places in the best order, by chance but always the same chance, and a change
-//      stays where it does no harm.
+// 1. Process the buffers in some order.
+// 2. Put each into the smallest gap that holds it between the placed buffers that are live at the same time, or on top.
+//    Two stacks of which one loop empties one and fills the other may overlap.
+// 3. Try a few orders (size; the same in pairs of stacks; size times duration; start) until one reaches the lower
+//    bound; take the best.
+// 4. If none did, local search: swap large buffers in the best order, with a fixed random sequence, and accept swaps
+//    that do no harm.
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,8 +88,8 @@ static bool takesTurns(const Lifetime &old, const Lifetime &fresh) {
   return old.emptied.loop >= 0 && old.emptied.loop == fresh.filled.loop;
 }
 
-/// Offsets of `fresh` relative to that of `old` at which some slot would be written too early. In iteration i the slots of
-/// `old` from its own on are still to be read, and the slot of `fresh` is written:
+/// Offsets of `fresh` relative to that of `old` at which some slot would be written too early. In iteration i the slots
+/// of `old` from its own on are still to be read, and the slot of `fresh` is written:
 ///
 ///   backwards   offset + i · new ≥ (i + 1) · old   for all i: linear in i, so for the first and the last
 ///   forwards    offset + (i + 1) · new ≤ i · old
@@ -105,7 +105,7 @@ static Forbidden tooEarly(const Lifetime &old, const Lifetime &fresh) {
   return none;
 }
 
-/// The offsets at which `buffer` must not begin because of `other`, which lies at `offset`.
+/// The offsets at which `buffer` must not begin because of `other`, which is at `offset`.
 static Forbidden forbiddenBy(const Lifetime &other, int64_t offset, const Lifetime &buffer) {
   if (takesTurns(other, buffer)) {
     Forbidden relative = tooEarly(other, buffer);
@@ -157,8 +157,8 @@ static Packing packInOrder(ArrayRef<Lifetime> buffers, ArrayRef<unsigned> order)
   return packing;
 }
 
-/// Puts each stack that a loop fills behind one that it empties, the largest behind the largest, so that they are placed
-/// side by side before others close the gaps that they leave.
+/// Orders each stack that a loop fills after one that it empties, the largest after the largest, so that they are
+/// placed next to each other before others fill the gaps.
 static void pairStacks(ArrayRef<Lifetime> buffers, llvm::SmallVectorImpl<unsigned> &order) {
   SmallVector<unsigned> paired;
   llvm::SmallVector<bool> done(buffers.size(), false);
@@ -171,7 +171,7 @@ static void pairStacks(ArrayRef<Lifetime> buffers, llvm::SmallVectorImpl<unsigne
       if (!isPair) continue;
       done[j] = true;
       paired.push_back(j);
-      // What lies below comes first: there is room on top.
+      // The lower one first: there is room on top.
       bool isOld = takesTurns(buffers[j], buffers[i]);
       if (isOld == (isOld ? buffers[j] : buffers[i]).emptied.backwards)
         std::swap(paired.back(), paired[paired.size() - 2]);
@@ -181,9 +181,9 @@ static void pairStacks(ArrayRef<Lifetime> buffers, llvm::SmallVectorImpl<unsigne
   order.assign(paired);
 }
 
-/// Packings that the search may try, and comparisons of two buffers in all of them together: some tens of milliseconds.
+/// Limits of the search: packings, and comparisons of two buffers in all of them together. Some tens of milliseconds.
 static constexpr int64_t mostAttempts = 2000, mostComparisons = 8'000'000;
-/// Buffers smaller than this part of the whole stay where they are in the order.
+/// Buffers smaller than this fraction of the arena keep their place in the order.
 static constexpr int64_t smallPart = 2048;
 
 static void improveOrder(ArrayRef<Lifetime> buffers, int64_t bound, SmallVector<unsigned> order, Packing &best) {

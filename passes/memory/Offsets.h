@@ -1,8 +1,7 @@
-//===- Offsets.h - offsets for buffers with lifetimes ---------------------------===//
+//===- Offsets.h - offsets for buffers with lifetimes ---------------------===//
 //
-// Dynamic storage allocation, knowing all lifetimes: buffers that live at the
-// same time must not overlap. NP-hard; greedy by size with best fit is at the
-// lower bound for nearly all programs. Knows nothing of IR.
+// Dynamic storage allocation with known lifetimes: buffers that are live at the same time must not overlap. NP-hard;
+// greedy by size with best fit reaches the lower bound for nearly all programs. Independent of IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,17 +20,17 @@ constexpr int64_t alignedBytes(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }
 
-/// How a loop goes over a buffer of equal slots, one in each iteration.
+/// How a loop accesses a buffer of equal slots, one in each iteration.
 struct StackUse {
-  int loop = -1;          ///< a number that tells loops apart; -1: none
+  int loop = -1;          ///< identifies the loop; -1: none
   int64_t slots = 0;      ///< iterations of the loop; the buffer holds as many slots
   bool backwards = false; ///< from the last slot to the first
 };
 
 /// A buffer that lives from `start` to `end`, both inclusive.
 ///
-/// A loop that empties one stack while it fills another needs no room for both: slot after slot, the new takes the
-/// place of the old. Such a pair may overlap as far as no slot is written before it has been read.
+/// A loop that empties one stack while it fills another does not need both in full. Such a pair may overlap as far as
+/// no slot is written before it has been read.
 struct Lifetime {
   int64_t bytes = 0;
   int start = 0, end = 0;
@@ -47,7 +46,7 @@ struct Packing {
 /// Gives each buffer an offset. The same input gives the same offsets.
 Packing packBuffers(llvm::ArrayRef<Lifetime> buffers);
 
-/// Bytes live at the fullest moment, of stacks that take turns the slots that are alive: no packing takes less.
+/// Peak live memory; of stacks that share storage only the live slots count. No packing needs less.
 int64_t liveBytesBound(llvm::ArrayRef<Lifetime> buffers);
 
 } // namespace tessera

@@ -1,17 +1,16 @@
-//===- Storage.cpp - which values share a buffer -----------------------------------===//
+//===- Storage.cpp - which values share a buffer --------------------------===//
 //
-//   1. State arguments lie in their state's cell, inputs in buffers of their own.
-//   2. A returned state goes into its state's cell.
-//   3. Backwards through the ops, so that each op's results have their cells before its operands are looked at:
-//      a. results that nothing wanted elsewhere get a new buffer;
-//      b. an operand that dies in an op takes the cell of a result that may be written over it; a contraction's `init`
-//         must;
-//      c. a repeat puts its carried operand, argument, yielded value and result into one cell; a stacked result's
-//         producer writes into its slot; a carried value that is also stacked moves from slot to slot of a stack that
-//         is one slot longer.
-//   4. Small stacks that a loop empties while it fills a large one lie in one buffer, a piece of each in a slot, so that what
-//      is freed is large enough for what is filled.
-//   5. Where the lifetimes in a cell collide, the value stays outside and the operand is noted in `copies`.
+// 1. State arguments get their state's cell, inputs buffers of their own.
+// 2. A returned state gets its state's cell.
+// 3. Backwards through the ops, so that the cells of an op's results are known before its operands are placed:
+//    a. results that have no cell yet get a new buffer;
+//    b. an operand that dies in an op gets the cell of a result that may overwrite it; a contraction's `init` must;
+//    c. a repeat puts its carried operand, argument, yielded value and result into one cell; the producer of a stacked
+//       result writes into its slot; a carried value that is also stacked moves from slot to slot of a stack that is
+//       one slot longer.
+// 4. Small stacks that a loop empties while it fills a large one share a buffer, with a part of each in a slot, so that
+//    the freed range is large enough for a slot of the large one.
+// 5. Where the lifetimes in a cell collide, the value stays outside and the operand is recorded in `copies`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,7 +81,7 @@ void StoragePlan::extend(int buffer, int start, int end) {
 void StoragePlan::enter(Value root, int cell) {
   int start = line.definition(root), end = line.lastUse(root);
   extend(cells[cell].buffer, start, end);
-  // Between a repeat's begin and its end the carried values take turns in the cell; then comes the result.
+  // While a repeat runs, the carried values occupy the cell; then the result does.
   if (auto repeat = root.getDefiningOp<RepeatOp>())
     if (cast<OpResult>(root).getResultNumber() < repeat.getCarried().size()) start = line.endOf(repeat);
   cells[cell].segments.push_back({start, end, root});
@@ -96,7 +95,7 @@ bool StoragePlan::tryEnter(Value value, int cell) {
   int start = line.definition(root), end = line.lastUse(root);
   for (Segment other : cells[cell].segments) {
     if (other.end < start || end < other.start) continue;
-    // One takes over from the other within an op.
+    // Within an op, one may take over from the other.
     if (other.end == start && mayTakeStorage(root.getDefiningOp(), other.value, root)) continue;
     Operation *maker = other.value.getDefiningOp();
     if (!maker) maker = other.value.getParentBlock()->getParentOp();
@@ -147,7 +146,7 @@ void StoragePlan::placeOp(Operation *op) {
   if (auto contract = dyn_cast<ContractOp>(op); contract && contract.getInit()) placeInit(contract);
 }
 
-/// Whether a repeat carries the value in a stack of its own, which is better than any other place.
+/// Whether the value should be in a stack of its repeat, which is better than any other place.
 static bool mayBelongIntoStack(Value root) {
   auto repeat = root.getDefiningOp<RepeatOp>();
   unsigned number = repeat ? cast<OpResult>(root).getResultNumber() : 0;
@@ -219,7 +218,7 @@ bool StoragePlan::placeCarriedStack(RepeatOp repeat, unsigned i, unsigned stacke
   enter(result, newCell(buffer, reverse ? 0 : slot * count, {}, slot));
   enter(repeat.getCarriedArgs()[i], newCell(buffer, reverse ? slot : 0, strides, slot));
   enter(root, newCell(buffer, reverse ? 0 : slot, strides, slot));
-  // No one overwrites the first slot, so the operand may live on in it.
+  // No value overwrites the first slot, so the operand may live on in it.
   Value operand = repeat.getCarried()[i], operandRoot = viewRoot(operand);
   bool canMove = operandRoot.getDefiningOp() && !hasCell(operandRoot) && coversRoot(operand) &&
                  operandRoot.getParentBlock() == repeat->getBlock();
@@ -245,10 +244,10 @@ void StoragePlan::placeStacked(RepeatOp repeat, unsigned i) {
 }
 
 //===----------------------------------------------------------------------===//
-// Stacks that take turns
+// Stacks that share storage
 //===----------------------------------------------------------------------===//
 
-/// Only repeats that are in no other: an outer one would run over the stacks again.
+/// Only outermost repeats: an enclosing one would traverse the stacks again.
 void StoragePlan::noteStacks() {
   int loop = 0;
   for (auto repeat : function.getBody().front().getOps<RepeatOp>()) {
@@ -274,7 +273,7 @@ bool StoragePlan::ownsBuffer(Value root, int start, int end) const {
   return true;
 }
 
-/// Stacks that the repeat reads slot by slot, and nothing reads afterwards.
+/// Stacks that the repeat reads slot by slot, and that no op reads afterwards.
 void StoragePlan::noteEmptied(RepeatOp repeat, int loop) {
   for (Value operand : repeat.getSliced()) {
     Value root = viewRoot(operand);
@@ -288,7 +287,7 @@ void StoragePlan::noteEmptied(RepeatOp repeat, int loop) {
   }
 }
 
-/// Stacks that the repeat makes.
+/// Stacks that the repeat writes.
 void StoragePlan::noteFilled(RepeatOp repeat, int loop) {
   for (Value stack : repeat.getStackedResults()) {
     if (!ownsBuffer(stack, line.at(repeat), line.endOf(repeat))) continue;
@@ -298,7 +297,8 @@ void StoragePlan::noteFilled(RepeatOp repeat, int loop) {
   }
 }
 
-/// Whether a buffer is one stack that one repeat fills and another empties, slot by slot, so that its slots may lie apart.
+/// Whether a buffer is one stack that one repeat fills and another empties, slot by slot, so that its slots need not be
+/// adjacent.
 bool StoragePlan::mayShareSlots(const Buffer &buffer) const {
   const Lifetime &lifetime = buffer.lifetime;
   return lifetime.emptied.loop >= 0 && lifetime.filled.loop >= 0 && buffer.slot == 0 &&
@@ -309,8 +309,8 @@ static int64_t slotBytes(const Lifetime &lifetime) {
   return lifetime.bytes / (lifetime.filled.loop >= 0 ? lifetime.filled : lifetime.emptied).slots;
 }
 
-/// For each stack that a loop fills, the largest first: one that it empties with slots at least as large, else several with
-/// slots that are together.
+/// For each stack that a loop fills, the largest first: one that it empties with slots at least as large, else several
+/// with slots that are together.
 void StoragePlan::groupStacks() {
   SmallVector<unsigned> filled, emptied;
   for (auto [i, buffer] : llvm::enumerate(buffers)) {
@@ -358,7 +358,7 @@ void StoragePlan::shareSlots(ArrayRef<unsigned> members) {
       if (cell.buffer != static_cast<int>(member)) continue;
       cell.buffer = buffers.size();
       cell.offset += start;
-      // The repeats that use the stacks stand in no other; strides of repeats inside them stay.
+      // The repeats that use the stacks are outermost; the strides of repeats inside them stay.
       if (!cell.strides.empty()) cell.strides.front() = shared.slot;
     }
     buffers[member].lifetime = {};

@@ -1,9 +1,8 @@
-//===- Storage.h - which values share a buffer ------------------------------------===//
+//===- Storage.h - which values share a buffer ----------------------------===//
 //
-// A *cell* is a location: a buffer, an offset in it and strides along the
-// enclosing repeats. Several values may take turns in one cell (state and its next
-// value; an operand and the result that overwrites it; a carried value from
-// iteration to iteration). Views and slices live in the cell of what they look at.
+// A *cell* is a location: a buffer, an offset in it and strides along the enclosing repeats. Several values may occupy
+// one cell one after the other (state and its next value; an operand and the result that overwrites it; a carried value
+// from iteration to iteration). Views and slices are in the cell of their operand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +16,12 @@
 
 namespace tessera {
 
-/// A stretch of the arena with one lifetime.
+/// A range of the arena with one lifetime.
 struct Buffer {
   Lifetime lifetime;
-  std::string state;  ///< path, if it is the place of state; such a buffer lives always
-  int64_t slot = 0;   ///< of stacks that share the buffer: bytes from one slot to the next, with a piece of each
+  std::string state; ///< path, if it is the place of state; such a buffer is always live
+  int64_t slot =
+      0; ///< of stacks that share the buffer: bytes from one slot to the next, each with a part of every stack
   int64_t offset = 0; ///< set once packed
 };
 
@@ -36,7 +36,7 @@ public:
   std::vector<Buffer> &getBuffers() { return buffers; }
   /// The lifetimes of the buffers that are not state, in order.
   llvm::SmallVector<Lifetime> lifetimes() const;
-  /// Where a value lies: views and slices too. Buffers must have their offsets.
+  /// The place of a value, also of a view or slice. Buffers must have their offsets.
   PlaceAttr place(mlir::Value value) const;
 
 private:

@@ -1,10 +1,10 @@
-//===- Casts.cpp - the casts of a program -------------------------------------===//
+//===- Casts.cpp - the casts of a program ---------------------------------===//
 //
-//   1. A low value gets the low type: what makes it gives it so, or a cast follows. Users that compute read it through a cast
-//      back.
-//   2. An operand that must be low but is not (a parameter under a contraction) gets a cast, at the outermost place where the
-//      value is known: once a step and not once a layer, once for all uses. A slice of a stack of parameters is a slice of
-//      the stack cast.
+// 1. A low-precision value gets its type: either its producer computes it in that type, or a cast follows. Users that
+//    compute in f32 read it through a cast back.
+// 2. An operand that must have the low-precision type but has not (a parameter of a contraction) is cast at the
+//    outermost place where the value is known: once a step and not once a layer, once for all uses. A slice of a stack
+//    of parameters becomes a slice of the cast stack.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ private:
   PrecisionPlan &plan;
   Type low;
   ModuleOp module;
-  llvm::DenseMap<Value, Value> twins; ///< low copies of values in f32
+  llvm::DenseMap<Value, Value> twins; ///< low-precision copies of f32 values
 };
 } // namespace
 
@@ -81,7 +81,7 @@ void CastInserter::lower(Value value) {
   }
 }
 
-/// The value in the low type.
+/// The value in the low-precision type.
 Value CastInserter::loweredTwin(Value value) {
   if (tensorType(value).getElementType() == low) return value;
   if (Value known = twins.lookup(value)) return known;
@@ -111,7 +111,7 @@ void CastInserter::run() {
     for (OpOperand &use : op->getOpOperands())
       if (plan.wantsLow(use)) wanted.push_back(&use);
   });
-  // Decisions look at uses, so all of them are made before the first cast; isMadeLow and takesLow follow from those.
+  // Decisions depend on uses, so all are made before the first cast; isMadeLow and takesLow follow from them.
   for (Value value : lows) lower(value);
   for (OpOperand *use : wanted)
     if (tensorType(use->get()).getElementType() != low) use->set(loweredTwin(use->get()));

@@ -1,4 +1,4 @@
-//===- Casts.h - the casts of a program ---------------------------------------===//
+//===- Casts.h - the casts of a program -----------------------------------===//
 
 #ifndef TESSERA_PASSES_PRECISION_CASTS_H
 #define TESSERA_PASSES_PRECISION_CASTS_H
@@ -8,13 +8,13 @@
 
 namespace tessera {
 
-/// Builds behind the definition of a value, at its location.
+/// Builds after the definition of a value, at its location.
 GraphBuilder builderAfter(mlir::ModuleOp module, mlir::Value value);
 
-/// A rename, split, merge or broadcast once more, of another operand: the result has that one's element type.
+/// The same rename, split, merge or broadcast of another operand. The result has the element type of that operand.
 mlir::Value reshapeLike(mlir::Operation *reshape, mlir::Value operand);
 
-/// Gives the low values of a function the low type, and casts where types would not meet.
+/// Gives the values that the plan selects the low-precision type `low`, and casts where types would not match.
 void insertCasts(mlir::func::FuncOp function, PrecisionPlan &plan, mlir::Type low);
 
 } // namespace tessera

@@ -11,10 +11,10 @@ using namespace tessera;
 static Type elementOf(Value value) { return tensorType(value).getElementType(); }
 
 namespace {
-/// The contractions of the step that multiply numbers of eight bits.
+/// The contractions of the step that have fp8 operands.
 struct Fp8Products {
   llvm::DenseSet<Operation *> contracts;
-  bool isComplete = true; ///< once updates are written out, nothing says which contractions give gradients of matrices
+  bool isComplete = true; ///< without updates it is unknown which contractions compute gradients of matrices
 
   explicit Fp8Products(func::FuncOp step) {
     for (const Fp8Product &product : planFp8(step)) contracts.insert(product.contract);
@@ -29,13 +29,12 @@ static LogicalResult checkProduct(Operation *op, Type low, const Fp8Products &fp
   for (unsigned i = 0; i < lowOperands(op); ++i) {
     Type element = elementOf(op->getOperand(i));
     if (isFp8(element) && !isPlanned && fp8.isComplete)
-      return op->emitOpError("multiplies ") << element << ", where the policy says " << low;
+      return op->emitOpError("expected ") << low << " operands, got " << element;
     if (isFp8(element)) continue;
-    if (isPlanned) return op->emitOpError("multiplies ") << element << ", where the policy says eight bits";
+    if (isPlanned) return op->emitOpError("expected fp8 operands, got ") << element;
     bool isLow = element == low;
-    if (low && !isKept(op) && !isLow)
-      return op->emitOpError("multiplies ") << element << ", where the policy says " << low;
-    if (isLow && isKept(op)) return op->emitOpError("multiplies ") << low << ", though it is kept in f32";
+    if (low && !isKept(op) && !isLow) return op->emitOpError("expected ") << low << " operands, got " << element;
+    if (isLow && isKept(op)) return op->emitOpError("expected f32 operands by tsr.keep, got ") << low;
   }
   return success();
 }
@@ -47,11 +46,12 @@ LogicalResult tessera::checkPrecision(ModuleOp module) {
   Fp8Products fp8 = step && settings.fp8 ? Fp8Products(step) : Fp8Products();
   auto isNarrow = [](Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32; };
   WalkResult result = module.walk([&](Operation *op) {
-    if (isa<StochasticRoundOp>(op)) return WalkResult::advance(); // from f32 to bf16, by definition
+    if (isa<StochasticRoundOp>(op)) return WalkResult::advance(); // rounds f32 to bf16, by definition
     auto state = dyn_cast<StateOp>(op);
     bool mayBeLow = state && settings.hasLowWeights && state.getKind() == "weight";
     if (state && !mayBeLow && isNarrow(state.getTensorType().getElementType()))
-      return op->emitOpError("state is held in ") << state.getTensorType().getElementType(), WalkResult::interrupt();
+      return op->emitOpError("expected state in f32, got ") << state.getTensorType().getElementType(),
+             WalkResult::interrupt();
     if (!isa<TsrDialect>(op->getDialect()) || isa<YieldOp>(op)) return WalkResult::advance();
     switch (arithmeticOf(op)) {
     case Arithmetic::Low:
@@ -59,14 +59,13 @@ LogicalResult tessera::checkPrecision(ModuleOp module) {
     case Arithmetic::Moves:
       for (Value value : op->getResults())
         if (Type element = elementOf(value); isNarrow(element) && element != low && !(isFp8(element) && settings.fp8))
-          return op->emitOpError("gives ") << element << ", which nothing computes with", WalkResult::interrupt();
+          return op->emitOpError("unexpected element type ") << element, WalkResult::interrupt();
       return WalkResult::advance();
     case Arithmetic::Full:
       for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
         for (Value value : values)
           if (isNarrow(elementOf(value)))
-            return op->emitOpError("computes in ") << elementOf(value) << ", where the policy says f32",
-                   WalkResult::interrupt();
+            return op->emitOpError("expected f32 arithmetic, got ") << elementOf(value), WalkResult::interrupt();
       return WalkResult::advance();
     }
     llvm_unreachable("all kinds are handled");

@@ -1,4 +1,4 @@
-//===- CheckPrecision.h - what holds after the phase `precision` ------------===//
+//===- CheckPrecision.h - what holds after the phase `precision` ----------===//
 
 #ifndef TESSERA_PASSES_PRECISION_CHECKPRECISION_H
 #define TESSERA_PASSES_PRECISION_CHECKPRECISION_H
@@ -7,8 +7,9 @@
 
 namespace tessera {
 
-/// Checks each op against the policy: products take and give low numbers unless they are kept in f32, everything else that
-/// computes does so in f32, state and what the optimizer sees is f32. Without a low type nothing is low.
+/// Checks each op against the policy: contractions and attentions have low-precision operands unless `tsr.keep` exempts
+/// them, all other arithmetic is in f32, and so are state and the operands of updates. Without a low-precision type
+/// everything is f32.
 llvm::LogicalResult checkPrecision(mlir::ModuleOp module);
 
 } // namespace tessera

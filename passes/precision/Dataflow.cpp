@@ -1,4 +1,4 @@
-//===- Flow.cpp - which values follow from which --------------------------===//
+//===- Dataflow.cpp - which values follow from which ----------------------===//
 
 #include "passes/precision/Dataflow.h"
 #include "passes/precision/Policy.h"
@@ -40,7 +40,7 @@ Value tessera::scaledFactor(Operation *op) {
   return isa<MulOp>(op) && isScalar(op->getOperand(0)) ? op->getOperand(1) : Value();
 }
 
-/// All that a carried value is in turn.
+/// All values that are a carried value in some iteration.
 static SmallVector<Term> termsOfCarried(RepeatOp repeat, unsigned number) {
   return {{repeat->getOperand(number), true},
           {repeat.getBlock().getArgument(number + 1), true},

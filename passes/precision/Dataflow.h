@@ -1,4 +1,4 @@
-//===- Flow.h - which values follow from which ----------------------------===//
+//===- Dataflow.h - which values follow from which ------------------------===//
 
 #ifndef TESSERA_PASSES_PRECISION_DATAFLOW_H
 #define TESSERA_PASSES_PRECISION_DATAFLOW_H
@@ -7,22 +7,23 @@
 
 namespace tessera {
 
-/// Follows values forwards through a function, into repeats, around and out of them. `made`: which results of an op other than a
-/// repeat are among them, given whether an operand is.
+/// A forward dataflow analysis: the values that the transfer function selects, propagated into, around and out of
+/// repeats. `made` returns the selected results of an op other than a repeat, given whether an operand is selected.
 llvm::DenseSet<mlir::Value>
 followForwards(mlir::func::FuncOp function,
                llvm::function_ref<mlir::ValueRange(mlir::Operation *, bool isOperandFound)> made);
 
-/// A value that another one is, or is the sum of.
+/// A value that another one is equal to or is a sum of.
 struct Term {
   mlir::Value value;
-  bool isPart; ///< there are others, or a factor
+  bool isPart; ///< there are other terms, or a factor
 };
 
-/// One step back from the gradient of a parameter, as long as it is only added up, scaled and moved; none at an op that makes it.
+/// The terms of the gradient of a parameter, one op back: through additions, scaling and changes of shape. None if the
+/// op computes it in another way.
 llvm::SmallVector<Term> termsOf(mlir::Value gradient);
 
-/// A factor of a product or quotient, of which the other is a scalar; null if none is.
+/// The operand of a product or quotient whose other operand is a scalar; null if there is none.
 mlir::Value scaledFactor(mlir::Operation *op);
 
 } // namespace tessera

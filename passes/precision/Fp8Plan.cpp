@@ -1,4 +1,4 @@
-//===- Fp8Plan.cpp - which contractions multiply numbers of eight bits ----===//
+//===- Fp8Plan.cpp - which contractions have fp8 operands -----------------===//
 
 #include "passes/precision/Fp8Plan.h"
 #include "ir/program/Program.h"
@@ -12,13 +12,13 @@ using namespace tessera;
 using Stacks = llvm::SmallSetVector<StringRef, 2>;
 
 namespace {
-/// What a value was in the beginning: the argument of the function that it is, in another type or shape, or a slice of.
+/// The function argument that a value is, in another type or shape, or is a slice of.
 struct Origin {
-  BlockArgument argument; ///< null: it is none
+  BlockArgument argument; ///< null: there is none
   Stacks slicedAlong;
 };
 
-/// The contractions in which one parameter takes part.
+/// The contractions with one parameter as an operand.
 struct MatrixUse {
   Stacks stacks;
   SmallVector<ContractOp> products;
@@ -58,9 +58,9 @@ static Origin findOrigin(Value value) {
   }
 }
 
-/// Whether `user` keeps what it reads from `value` a score: it moves, scales, masks or shifts it, or is part of a stable formula
-/// (softplus, the logarithm of a sigmoid).
-static bool keepsScore(Operation *user, Value value) {
+/// Whether the result of `user` is still a score if `value` is one: it moves, scales, masks or shifts it, or is part of
+/// a stable formula (softplus, the logarithm of a sigmoid).
+static bool propagatesScore(Operation *user, Value value) {
   if (isa<CastOp, ReorderOp, NegOp, AbsOp, SigmoidOp, SelectOp>(user) || isReshape(user) || scaledFactor(user))
     return true;
   if (!isa<AddOp, SubOp, MaxOp, MinOp>(user)) return false;
@@ -68,22 +68,22 @@ static bool keepsScore(Operation *user, Value value) {
   return tensorType(other).getRank() < tensorType(value).getRank();
 }
 
-/// Whether a steep function, or a loss, follows.
+/// Whether a rounding-sensitive function or a loss follows.
 static bool isScore(Value product) {
   llvm::SetVector<Value> scores;
   scores.insert(product);
   for (unsigned next = 0; next < scores.size(); ++next)
     for (Operation *user : scores[next].getUsers()) {
       if (amplifiesRounding(user) || isa<CrossEntropyOp>(user)) return true;
-      if (keepsScore(user, scores[next])) scores.insert(user->getResult(0));
+      if (propagatesScore(user, scores[next])) scores.insert(user->getResult(0));
     }
   return false;
 }
 
-/// Matrix units of GPUs multiply so many numbers of eight bits at a time, in each dimension.
+/// cuBLASLt requires that the dimensions of fp8 matrices are multiples of this.
 static constexpr int64_t gpuStep = 16;
 
-/// Whether both operands have axes that the other one lacks; for a GPU also whether its library has such a product.
+/// Whether both operands have axes that the other one lacks; for a GPU also whether cuBLASLt has such a GEMM.
 static bool isMatrixProduct(ContractOp contract) {
   NamedTensorType lhs = contract.getLhs().getType(), rhs = contract.getRhs().getType();
   auto sizeOf = [](NamedTensorType x, llvm::function_ref<bool(StringRef)> counts) {
@@ -154,7 +154,7 @@ void Fp8Planner::findMatrices() {
           llvm::any_of(names(contract.getOver()), [&](StringRef axis) { return use.stacks.contains(axis); });
 }
 
-/// The contractions that a parameter's gradient is, or is the sum of.
+/// The contractions that compute a parameter's gradient or terms of it.
 void Fp8Planner::findGradientsOf(BlockArgument parameter, Value gradient) {
   llvm::SetVector<Value> work;
   work.insert(gradient);

@@ -1,13 +1,16 @@
-//===- Fp8Plan.h - which contractions multiply numbers of eight bits ------===//
+//===- Fp8Plan.h - which contractions have fp8 operands -------------------===//
 //
-// Numbers of eight bits are exact to 6 % (e4m3) or 12 % (e5m2). What averages over many of them bears that: products of activations
-// with matrices of weights, and what is computed backwards through these. So the pass decides for matrices of weights:
+// fp8 elements have a relative error of up to 6 % (e4m3) or 12 % (e5m2). That is acceptable where a contraction
+// averages over many of them: contractions of activations with weight matrices, and those of their backward pass. So
+// the pass decides for weight matrices:
 //
-//   low     matrices of parameters that meet an activation in a contraction: in the forward pass, in the gradient of the activation,
-//           and the contractions that give the matrix' own gradient
-//   not     those whose product goes into a softmax, a cross-entropy, an exponential or a logarithm, with nothing in between but a bias, a
-//           factor, a mask or what a stable formula needs: scores, of which one decides. Matrices with one use that is kept in f32.
-//           Products of activations with each other (an attention). For a GPU: matrices whose dimensions are no multiples of 16
+//   fp8     parameters that are contracted with an activation: in the forward pass, in the gradient of the activation,
+//   and
+//           in the contractions that compute the gradient of the matrix
+//   not     those whose contraction leads to a softmax, a cross entropy, an exponential or a logarithm, with nothing in
+//           between but a bias, a factor, a mask or parts of a stable formula: scores, of which single ones matter.
+//           Matrices with one use that `tsr.keep` exempts. Contractions of two activations (an attention). For a GPU:
+//           matrices whose dimensions are no multiples of 16
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,24 +22,23 @@
 
 namespace tessera {
 
-/// What an operand of a contraction is to the matrix of weights in whose passes it stands.
+/// What an operand is in the contractions of a weight matrix.
 enum class Fp8Role { Weight, Activation, Gradient };
 
 struct Fp8Product {
   ContractOp contract;
   Fp8Role roles[2]; ///< of lhs and rhs
-  /// Axes of the repeats that pass through the matrix slice by slice: its slices, and what they are multiplied with, are tensors of their
-  /// own.
+  /// Axes of the repeats that slice the matrix. Its slices are tensors of their own, and so are the other operands.
   llvm::SmallSetVector<llvm::StringRef, 2> stacks;
 
   bool sumsOver(llvm::StringRef axis) const { return llvm::is_contained(names(ContractOp(contract).getOver()), axis); }
 };
 
-/// What numbers of eight bits were made of: x in cast(x * scale). Null for other values.
+/// The value that was quantized to fp8: x of cast(x * scale). Null for other values.
 mlir::Value behindQuantization(mlir::Value value);
 
-/// In the order of the function. The same before and after the operands are rounded; the gradients of matrices are found as long as
-/// `tsr.update` says which they are.
+/// The contractions in program order, the same before and after quantization. Those that compute gradients of matrices
+/// are found only while there are updates, which say which gradients belong to parameters.
 std::vector<Fp8Product> planFp8(mlir::func::FuncOp step);
 
 } // namespace tessera

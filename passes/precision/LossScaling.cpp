@@ -1,7 +1,7 @@
-//===- LossScaling.cpp - gradients in the range of the low type -------------===//
+//===- LossScaling.cpp - gradients in the range of the low-precision type -===//
 //
-// f16 has five bits of exponent: gradients below 6e-8 are zero in it. So the gradient of the loss starts at a scale instead of
-// at 1, and the gradients of parameters are divided by it, in f32.
+// f16 has five exponent bits: gradients below 6e-8 underflow to zero. So the gradient of the loss starts at a scale
+// instead of 1, and the gradients of parameters are divided by it, in f32.
 //
 //   before   %one = tsr.seed
 //            %g', %norm = tsr.clip(%g) limit %limit
@@ -9,10 +9,10 @@
 //            %seed = %one * %loss_scale
 //            %g', %norm = tsr.clip(%g) limit %limit unscale (1 / %loss_scale)
 //
-// A dynamic scale is state (Micikevicius et al., "Mixed Precision Training", 2018; the constants are theirs and PyTorch's):
-// after 2000 steps whose gradients were finite it doubles; where a gradient was not finite, the scale was too large for f16: the
-// update does not happen (`optimize` selects on the norm), the scale is halved, and the step is counted as skipped. Optimizers
-// count the steps that happened.
+// A dynamic scale is state (Micikevicius et al., "Mixed Precision Training", 2018; the constants are theirs and
+// PyTorch's). After 2000 steps with finite gradients it doubles. If a gradient is not finite, the scale was too large
+// for f16: the update does not happen (`optimize` selects on the norm), the scale is halved, and the step is counted as
+// skipped. Optimizers count the steps that happened.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ using namespace mlir;
 using namespace tessera;
 
 static constexpr int64_t stepsToGrow = 2000;
-/// Where gradients are zero for long the scale must not grow without end, nor vanish where they are not finite for long.
+/// Bounds of the scale, for runs in which gradients are zero, or not finite, for a long time.
 static constexpr double largestScale = 0x1p24, smallestScale = 0x1p-24;
 
 /// The scale after a step, the steps since it changed, and all that were skipped.
@@ -84,7 +84,7 @@ LogicalResult tessera::scaleLoss(ModuleOp module, const ComputeSettings &setting
   }
   for (SeedOp seed : seeds) {
     Value factor = importInto(seed->getBlock(), scale);
-    if (!factor) return seed.emitOpError("expected to stand in the body of `step` or of a repeat");
+    if (!factor) return seed.emitOpError("expected in the body of `step` or of a repeat");
     GraphBuilder after(seed);
     after.setInsertionPointAfter(seed);
     Value scaled = after.mul(seed.getResult(), after.cast(factor, seed.getType().getElementType()));

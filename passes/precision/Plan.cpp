@@ -1,4 +1,4 @@
-//===- Plan.cpp - which values have a low type ------------------------------===//
+//===- Plan.cpp - which values have the low-precision type ----------------===//
 
 #include "passes/precision/Plan.h"
 #include "passes/precision/Dataflow.h"
@@ -7,13 +7,13 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Results of an op with low arithmetic that are low: not the log-sum-exp of an attention.
+/// Whether a value is the main result of a contraction or an attention: not a log-sum-exp.
 static bool isProduct(Value value) {
   auto result = dyn_cast<OpResult>(value);
   return result && isa<ContractOp, AttentionOp>(result.getOwner()) && result.getResultNumber() == 0;
 }
 
-/// The value behind changes of shape.
+/// The value before changes of shape.
 static Value behindReshapes(Value value) {
   while (isReshape(value.getDefiningOp())) value = value.getDefiningOp()->getOperand(0);
   return value;
@@ -21,7 +21,7 @@ static Value behindReshapes(Value value) {
 
 static bool isFloat(Value value) { return isa<FloatType>(tensorType(value).getElementType()); }
 
-/// What the region argument of a repeat is within it: the operand's number, or -1 for the induction value.
+/// The number of the operand that a region argument of a repeat stands for; -1 for the induction value.
 static int operandOf(BlockArgument argument) { return static_cast<int>(argument.getArgNumber()) - 1; }
 
 static BlockArgument argumentOf(RepeatOp repeat, unsigned operand) {
@@ -54,8 +54,8 @@ void PrecisionPlan::findActivations(func::FuncOp function) {
   });
 }
 
-/// Back from what the optimizer takes, as long as gradients are only added up, scaled and moved. What is behind an addition is a
-/// part of a sum.
+/// Backwards from the operands of the optimizer, through additions, scaling and changes of shape. The operands of an
+/// addition are terms of a sum.
 void PrecisionPlan::findSumsOfGradients(func::FuncOp function) {
   Values gradients;
   SmallVector<Value> work;
@@ -86,7 +86,7 @@ void PrecisionPlan::findLevels(Block &block) {
   }
 }
 
-/// The level at which an op runs; for one without results that of what it reads.
+/// The level of an op; for one without results that of its operands.
 static int levelOf(Operation *op, const llvm::DenseMap<Value, int> &levels) {
   if (op->getNumResults() > 0) return levels.lookup(op->getResult(0));
   int level = 0;
@@ -94,7 +94,8 @@ static int levelOf(Operation *op, const llvm::DenseMap<Value, int> &levels) {
   return level;
 }
 
-/// Forward from exponentials and logarithms, then back from these ops: what is read by them alone. Within a level.
+/// Forwards from exponentials and logarithms, then backwards from these ops, to values that only they read. Within a
+/// level.
 void PrecisionPlan::findSensitiveOps(Block &block) {
   auto runsInLoops = [](Operation *op) {
     return isa<ElementwiseOpInterface, ReduceOp, SoftmaxOp>(op) || isReshape(op);
@@ -119,7 +120,7 @@ void PrecisionPlan::findSensitiveOps(Block &block) {
 // Decisions
 //===----------------------------------------------------------------------===//
 
-/// Whether the value is none that could be low.
+/// Whether the value must be f32.
 bool PrecisionPlan::isExempt(Value value) {
   return !activations.contains(value) || sumsOfGradients.contains(value) || isKept(value.getDefiningOp());
 }
@@ -152,7 +153,7 @@ bool PrecisionPlan::decide(Value value) {
     return true;
   }
   if (isProduct(value)) return decideResultOfProduct(result);
-  // A contraction that adds a bias gives the sum.
+  // The result of a contraction with a bias is the sum.
   if (auto add = dyn_cast<AddOp>(result.getOwner()))
     for (unsigned side : {0u, 1u}) {
       Value other = add->getOperand(1 - side);
@@ -167,7 +168,7 @@ bool PrecisionPlan::decideResultOfProduct(OpResult result) {
   return !isRoundingSensitive(result) && !isPartOfSum(result);
 }
 
-/// Whether no user is content with the low type: steep functions, ops kept in f32, the outside.
+/// Whether all users need f32: rounding-sensitive functions, ops that `tsr.keep` exempts, the caller.
 bool PrecisionPlan::isRoundingSensitive(Value product) {
   return llvm::all_of(product.getUsers(), [&](Operation *user) {
     bool isSensitiveHere = sensitiveOps.contains(user) && levels.lookup(product) == levelOf(user, levels);
@@ -175,7 +176,7 @@ bool PrecisionPlan::isRoundingSensitive(Value product) {
   });
 }
 
-/// Whether the value is only added to a bias, or to another contraction, by an op that the contraction can take over.
+/// Whether the value is only added to a bias, or to another contraction, by an op that the contraction can absorb.
 bool PrecisionPlan::isPartOfSum(Value product) {
   auto add = product.hasOneUse() ? dyn_cast<AddOp>(*product.user_begin()) : AddOp();
   if (!add || isKept(add) || add.getType() != product.getType()) return false;
@@ -198,7 +199,7 @@ bool PrecisionPlan::isYieldedLow(YieldOp yield, unsigned number) {
   return !isExempt(repeat.getResult(number)) && !isKept(behindReshapes(yield.getValues()[number]).getDefiningOp());
 }
 
-/// Whether something reads the value from memory, in the low type if it is low.
+/// Whether an op reads the value from memory, in the low-precision type if the value has it.
 bool PrecisionPlan::liesInMemory(Value value) {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
@@ -211,7 +212,7 @@ bool PrecisionPlan::liesInMemory(Value value) {
       return isa<RepeatOp>(yield->getParentOp()) && isYieldedLow(yield, use.getOperandNumber());
     if (isa<GatherOp>(user)) return use.getOperandNumber() == 0;
     if (use.getOperandNumber() < lowOperands(user)) return !isKept(user);
-    // What follows from the block's arguments alone can be computed wherever it is read.
+    // What follows from the block's arguments alone can be recomputed where it is read.
     int level = levels.lookup(value);
     return level > 0 && user->getNumResults() > 0 && levelOf(user, levels) > level;
   });

@@ -1,24 +1,27 @@
-//===- Plan.h - which values have a low type --------------------------------===//
+//===- Plan.h - which values have the low-precision type ------------------===//
 //
-// A value is low if it is an activation, or the gradient of one, and lies in memory. It is then low for everybody: who reads
-// it where it was made reads the rounded number too. What is computed does not depend on how ops are fused, and the backward
-// pass sees the numbers that the forward pass saw.
+// A value has the low-precision type if it is an activation, or the gradient of one, and is stored in memory. Then all
+// of its users read the rounded value, even those in the kernel that computes it. So results do not depend on how ops
+// are fused, and the backward pass sees the values that the forward pass saw.
 //
 // Values in f32:
 //
-//   statistics   what follows from reductions, constants, parameters and data by elementwise ops: means, log-sum-exps, rates. Of
-//                a row there is one, and its rounding would be that of all the row
-//   gradients    of parameters, where they are sums: over micro-batches, over the uses of a parameter, of a batch's rows. One
-//                that a single contraction gives is an activation's gradient like others; all are f32 where `tsr.clip` is kept
-//   kept         results of ops that the user keeps in f32
-//   steep        results of contractions from which only exponentials and logarithms follow (the scores of an attention in the
-//                backward pass): rounding them to 8 bits would change a probability by percents
+//   statistics   what follows from reductions, constants, parameters and data by elementwise ops: means, log-sum-exps,
+//                rates. There is one for each row, and its rounding error would affect the whole row
+//   gradients    of parameters, where they are sums: over micro-batches, over the uses of a parameter, over the rows of
+//   a
+//                batch. One that a single contraction computes is treated like the gradient of an activation. All are
+//                f32 where `tsr.keep` exempts `tsr.clip`
+//   kept         results of ops that `tsr.keep` exempts
+//   sensitive    results of contractions from which only exponentials and logarithms follow (the scores of an attention
+//   in
+//                the backward pass): 8 mantissa bits would change a probability by percents
 //   sums         of contractions, and a contraction's result before a bias: the sum is rounded
-//   passing      what only ops of the same kernel read: it never lies in memory
+//   internal     values that only ops of the same kernel read: they are never stored
 //
-// Kernels are made later, so what lies in memory is told by levels: the number of contractions (and gathers, repeats) that a
-// value follows. Elementwise ops and reductions of one level can be one kernel; a value that one of a higher level reads
-// lies in memory in between, unless it follows from arguments alone and can be computed anew.
+// Kernels are formed later, so whether a value is stored is estimated by levels: the number of contractions (and
+// gathers, repeats) that a value follows. Elementwise ops and reductions of one level can be one kernel. A value that
+// an op of a higher level reads is stored, unless it follows from arguments alone and can be recomputed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,14 +36,14 @@ class PrecisionPlan {
 public:
   explicit PrecisionPlan(mlir::func::FuncOp function);
 
-  /// Whether the value has the low type.
+  /// Whether the value has the low-precision type.
   bool isLow(mlir::Value value);
-  /// Whether the op that a low value comes from gives it in that type by itself: a contraction, an attention, a repeat, a move.
-  /// Else its result must be cast.
+  /// Whether the producer of a low-precision value computes it in that type: a contraction, an attention, a repeat, a
+  /// change of shape. Otherwise its result must be cast.
   bool isMadeLow(mlir::Value value);
-  /// Whether an operand is taken in the low type if its value is low.
+  /// Whether an operand is read in the low-precision type if its value has it.
   bool takesLow(mlir::OpOperand &use);
-  /// Whether an operand must have the low type.
+  /// Whether an operand must have the low-precision type.
   bool wantsLow(mlir::OpOperand &use);
 
 private:
@@ -64,10 +67,9 @@ private:
 
   Values activations, sumsOfGradients;
   llvm::DenseMap<Value, int> levels;
-  llvm::DenseSet<Operation *>
-      sensitiveOps; ///< from which, or before which, nothing but exponentials and logarithms is computed
+  llvm::DenseSet<Operation *> sensitiveOps; ///< that lead only to, or follow from, exponentials and logarithms
   llvm::DenseMap<Value, bool> decided;
-  llvm::DenseSet<Operation *> gathersOfLow; ///< which give numbers in the type that they lie in
+  llvm::DenseSet<Operation *> gathersOfLow; ///< whose results have the type of the table
 };
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-//===- Policy.cpp - which ops gain from a low type --------------------------===//
+//===- Policy.cpp - which ops gain from reduced precision -----------------===//
 
 #include "passes/precision/Policy.h"
 #include "ir/program/Program.h"
@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Where a dynamic loss scale starts: that of the first mixed-precision training (Micikevicius et al., 2018) and of PyTorch.
+/// The initial value of a dynamic loss scale: that of Micikevicius et al., 2018, and of PyTorch.
 static constexpr double firstLossScale = 65536;
 
 Arithmetic tessera::arithmeticOf(Operation *op) {

@@ -1,4 +1,4 @@
-//===- Policy.h - which ops gain from a low type ----------------------------===//
+//===- Policy.h - which ops gain from reduced precision -------------------===//
 
 #ifndef TESSERA_PASSES_PRECISION_POLICY_H
 #define TESSERA_PASSES_PRECISION_POLICY_H
@@ -10,31 +10,30 @@ namespace tessera {
 
 /// In which type an op computes.
 enum class Arithmetic {
-  Low,   ///< products of low numbers, added up in f32: what matrix units are fast at
+  Low,   ///< low-precision products, accumulated in f32, as matrix units compute them
   Full,  ///< in f32, in registers
-  Moves, ///< nothing is computed: numbers go through as they are, or are known
+  Moves, ///< computes nothing: elements pass through unchanged, or are constants
 };
 
-/// What an op does if it is not kept in f32 (`attrs::keep`).
+/// The arithmetic of an op that `attrs::keep` does not exempt.
 Arithmetic arithmeticOf(mlir::Operation *op);
 
 /// Whether the op's result is the operand's numbers in another shape: one value, as far as types go.
 bool isReshape(mlir::Operation *op);
 
-/// Operands that an op with low arithmetic takes in the low type; the first ones, as many as this.
+/// How many operands, the first ones, an op with low-precision arithmetic reads in the low-precision type.
 unsigned lowOperands(mlir::Operation *op);
 
-/// Whether an op tells numbers apart that a low type does not, when they are large: a function that grows like an exponential, or
-/// is as steep.
+/// Whether an op is rounding-sensitive: it amplifies the rounding error of its operand, as exponentials do where it is
+/// large, and logarithms where it is small.
 bool amplifiesRounding(mlir::Operation *op);
 
 /// What the settings `compute(…)` of a module ask for.
 struct ComputeSettings {
-  mlir::Type low;    ///< of products and of what lies in memory; null: everything is f32
-  bool tf32 = false; ///< contractions of f32 may round their operands to tf32, on machines that have it
-  bool fp8 = false;  ///< products with matrices of weights are of numbers of eight bits (Fp8Plan.h)
-  /// Factor of the loss, for gradients that the low type would round to zero; absent: none. Where `isDynamic` it is where the
-  /// search for the right one starts.
+  mlir::Type low;    ///< of contractions and of stored values; null: everything is f32
+  bool tf32 = false; ///< f32 contractions may round their operands to tf32, on hardware that supports it
+  bool fp8 = false;  ///< contractions with weight matrices have fp8 operands (Fp8Plan.h)
+  /// Factor of the loss, so that gradients do not underflow; absent: none. If `isDynamic`, the initial value.
   std::optional<double> lossScale;
   bool isDynamic = false;
   bool hasLowWeights = false; ///< parameters of the kind `weight` are bf16, without a master copy

@@ -1,31 +1,32 @@
-//===- Quantize.cpp - operands of eight bits, and their scales ------------===//
+//===- Quantize.cpp - fp8 operands and their scales -----------------------===//
 //
-// A tensor is multiplied by a scale before it is rounded to eight bits, which brings its largest number to the type's largest
-// power of two, and a product of two is divided by both scales. Activations and weights become e4m3, gradients e5m2 (Micikevicius et
-// al., "FP8 Formats for Deep Learning", 2022).
+// A tensor is multiplied by a scale before it is rounded to fp8, such that its largest magnitude becomes the largest
+// power of two of the type; the result of a contraction is divided by both scales. Activations and weights become e4m3,
+// gradients e5m2 (Micikevicius et al., "FP8 Formats for Deep Learning", 2022).
 //
 //   before   %y = tsr.contract %x, %w over ["in"]                             x, w, y: bf16
-//   after    %w.8 = tsr.cast (%w * (256 / max |w|))                           once a step, in front of all repeats
+//   after    %w.8 = tsr.cast (%w * (256 / max |w|))                           once a step, before all repeats
 //            %x.8 = tsr.cast (%x * (256 / %amax))                             f8E4M3FN
 //            %sum = tsr.contract %x.8, %w.8 over ["in"]                       f32
 //            %y = tsr.cast (%sum * (%amax / 256) * (max |w| / 256))           bf16
-//            %amax' = max(max |x|, 7/8 %amax)                                 where max |x| is a number above zero
+//            %amax' = max(max |x|, 7/8 %amax)                                 if max |x| is finite and above zero
 //
-// What activations and gradients are multiplied with follows from the steps before, so that nothing waits for their largest number:
-// delayed scaling. `amax` is state: the largest number seen, which fades where later ones are smaller, and grows by a factor of 1024
-// at most, so that one outlier is soon forgotten. Numbers up to 1.75 times as large fit, and larger ones are cut off. A first guess
-// holds for the first step: for gradients the reciprocal of the rows that the loss is the mean of.
+// Activations and gradients have delayed scaling: the scale follows from earlier steps, so that no op waits for the
+// largest magnitude. `amax` is state: the largest magnitude seen, which decays where later ones are smaller, and grows
+// by a factor of 1024 at most, so that one outlier is soon forgotten. Elements up to 1.75 times as large fit; larger
+// ones saturate. The first step uses an estimate: for gradients the reciprocal of the number of rows that the loss is
+// averaged over.
 //
-// Weights and inputs are known in front of the step: theirs is what they need now.
+// Weights and inputs are known before the step: their scales follow from their present values.
 //
-// An infinite number would be cut off too, and the step go on with it: the factor `unscale` of tsr.clip is NaN then, so that the step is
-// one that is not finite, and changes nothing, `amax` neither.
+// An infinite element would saturate too, and the step would continue with it. Therefore the factor `unscale` of
+// tsr.clip becomes NaN, so that the step counts as one with non-finite gradients and changes nothing, `amax` included.
 //
-// A tensor has a scale for each slice of a stack of layers (Fp8Product::stacks); one that a repeat makes again and again with the same
-// weights has one for all.
+// A tensor has a scale for each slice of a stack of layers (Fp8Product::stacks); one that a repeat computes again and
+// again with the same weights has a single scale.
 //
-// What a repeat stacks for the backward pass is stacked in eight bits, unless it is stacked in 16 for other readers: then the backward
-// pass rounds it again, with the same scale.
+// What a repeat stacks for the backward pass is stacked in fp8, unless it is stacked in 16 bits for other readers: then
+// the backward pass rounds it again, with the same scale.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,37 +44,37 @@
 using namespace mlir;
 using namespace tessera;
 
-/// What is left of a largest number after a step without such a one.
-static constexpr double fading = 0.875;
-/// Largest numbers are taken to be at least this, so that scales are finite.
+/// The factor by which `amax` decays in a step.
+static constexpr double decay = 0.875;
+/// A lower bound of `amax`, so that scales are finite.
 static constexpr double leastAmax = 0x1p-100;
-/// By how much they may grow in a step.
+/// The factor by which it may grow in a step.
 static constexpr double mostGrowth = 1024;
-/// The guess for activations: a normalized row seldom has larger ones.
+/// The estimate for activations: elements of a normalised row are seldom larger.
 static constexpr double firstActivation = 16;
 
-/// An argument that is at hand as it was before it was rounded to 16 bits.
+/// The argument itself, if the value is an argument rounded to 16 bits.
 static Value widest(Value value) {
   auto cast = value.getDefiningOp<CastOp>();
   return cast && isa<BlockArgument>(cast.getX()) ? cast.getX() : value;
 }
 
 namespace {
-/// A factor, where the function's body knows it: a scalar, or one for each slice.
+/// A factor that is available in the function's body: a scalar, or one for each slice.
 struct Scale {
   Value scale, inverse;
 };
 
-/// A tensor in eight bits.
+/// A tensor in fp8.
 struct Twin {
   Value bytes;
-  Value inverse; ///< of the scale: a scalar, or in front of a repeat one for each slice
-  Scale origin;  ///< of the scale; null if it is made inside a repeat
+  Value inverse; ///< of the scale: a scalar, or outside a repeat one for each slice
+  Scale origin;  ///< of the scale; null if it is computed inside a repeat
 };
 
 /// A tensor that is rounded with a delayed scale.
 struct Site {
-  Value amax; ///< of this step, where the tensor is made
+  Value amax; ///< of this step, where the tensor is computed
   Value last; ///< the state
 };
 
@@ -85,7 +86,7 @@ public:
 
 private:
   Twin twinOf(Value value, const Fp8Product &product, Fp8Role role);
-  /// `value` is renewed if it is the result of a repeat that must be built anew.
+  /// `value` is updated if it is the result of a repeat that must be rebuilt.
   Twin makeTwin(Value &value, const Fp8Product &product, Fp8Role role);
   Twin twinOfArgument(RepeatOp repeat, BlockArgument argument, const Fp8Product &product, Fp8Role role);
   std::pair<Twin, Value> twinOfStack(RepeatOp repeat, OpResult result, const Fp8Product &product, Fp8Role role);
@@ -95,8 +96,8 @@ private:
   Twin roundWith(Value value, Scale origin, Fp8Role role);
   bool isReadOtherwise(Value value);
   void multiplyTwins(const Fp8Product &product);
-  void bringOut();
-  void passInfinitiesOn(ClipOp clip);
+  void hoistMaxima();
+  void propagateNonFinite(ClipOp clip);
   void updateState(ClipOp clip);
 
   RepeatOp stack(RepeatOp repeat, ValueRange values);
@@ -108,10 +109,10 @@ private:
   const ComputeSettings &settings;
   NewState state;
   llvm::StringSet<> paths;                ///< of the state that is new
-  llvm::DenseSet<Operation *> unfinished; ///< contractions that will multiply numbers of eight bits
+  llvm::DenseSet<Operation *> unfinished; ///< contractions that will have fp8 operands
   llvm::DenseMap<std::pair<Value, Type>, Twin> twins;
   SmallVector<Site> sites;
-  Twin *held = nullptr; ///< of the product in work
+  Twin *held = nullptr; ///< of the contraction that is being rewritten
 };
 } // namespace
 
@@ -120,7 +121,7 @@ Type Quantizer::typeFor(Fp8Role role) {
   return Float8E4M3FNType::get(module.getContext());
 }
 
-/// What the largest number of a tensor becomes: the largest power of two that the type has.
+/// What `amax` is scaled to: the largest power of two of the type.
 static double limitOf(Type type) { return std::exp2(std::floor(std::log2(largestOf(type)))); }
 
 /// The axes of a type but those named.
@@ -136,7 +137,7 @@ static Value largest(GraphBuilder &b, Value x, ArrayRef<StringRef> over) {
   return over.empty() ? size : b.reduce(ReduceKind::Max, size, over);
 }
 
-/// Whether a product can be divided by the scale: not where it sums over slices that have scales of their own.
+/// Whether the contraction can be divided by the scale: not if it sums over slices that have scales of their own.
 static bool fits(const Twin &twin, const Fp8Product &product) {
   return llvm::none_of(tensorType(twin.inverse).getAxes(),
                        [&](AxisAttr axis) { return product.sumsOver(axis.getName()); });
@@ -163,14 +164,14 @@ Twin Quantizer::makeTwin(Value &value, const Fp8Product &product, Fp8Role role) 
       return twin;
     }
   } else if (Operation *op = value.getDefiningOp(); isa<RenameOp, SplitOp, MergeOp>(op)) {
-    // Another shape of the tensor is another shape of its twin.
+    // Reshape the fp8 tensor instead of quantizing the reshaped one.
     Twin twin = twinOf(op->getOperand(0), product, role);
     if (tensorType(twin.inverse).isScalar()) return {reshapeLike(op, twin.bytes), twin.inverse, twin.origin};
   }
   return quantize(value, product, role);
 }
 
-/// Whether something reads the value, in whatever shape, that will not read it in eight bits.
+/// Whether an op reads the value, in any shape, that will not read it in fp8.
 bool Quantizer::isReadOtherwise(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     if (isReshape(user)) return isReadOtherwise(user->getResult(0));
@@ -187,12 +188,12 @@ Twin Quantizer::twinOfArgument(RepeatOp repeat, BlockArgument argument, const Fp
     if (inner.origin.scale) return roundWith(argument, inner.origin, role);
   }
   Twin outer = twinOf(repeat->getOperand(argument.getArgNumber() - 1), product, role);
-  repeat = cast<RepeatOp>(argument.getOwner()->getParentOp()); // it may have been built anew
+  repeat = cast<RepeatOp>(argument.getOwner()->getParentOp()); // it may have been rebuilt
   Value bytes = addLike(repeat, argument, outer.bytes);
   return {bytes, importInto(&repeat.getBlock(), outer.inverse), outer.origin};
 }
 
-/// What a repeat stacks is rounded inside of it, and stacked so.
+/// A stacked value is quantized inside the repeat, and stacked in fp8.
 std::pair<Twin, Value> Quantizer::twinOfStack(RepeatOp repeat, OpResult result, const Fp8Product &product,
                                               Fp8Role role) {
   unsigned number = result.getResultNumber();
@@ -209,7 +210,7 @@ std::pair<Twin, Value> Quantizer::twinOfStack(RepeatOp repeat, OpResult result, 
   return {twin, repeat->getResult(number)};
 }
 
-/// The repeat with more stacked results; what is known of its results so far goes over to the new op's.
+/// Rebuilds the repeat with more stacked results, and updates all references to its results.
 RepeatOp Quantizer::stack(RepeatOp repeat, ValueRange values) {
   SmallVector<Value> old(repeat->getResults());
   RepeatOp rebuilt = addStacked(repeat, values);
@@ -237,7 +238,7 @@ Twin Quantizer::quantize(Value value, const Fp8Product &product, Fp8Role role) {
                                                : quantizeDelayed(value, product, role);
 }
 
-/// By the largest number that the tensor has.
+/// With a scale that follows from the tensor itself.
 Twin Quantizer::quantizeNow(Value value, const Fp8Product &product, Fp8Role role) {
   Type type = typeFor(role);
   GraphBuilder b = builderAfter(module, value);
@@ -250,7 +251,7 @@ Twin Quantizer::quantizeNow(Value value, const Fp8Product &product, Fp8Role role
   return {b.cast(b.mul(wide, scale), type), inverse, isOutside ? Scale{scale, inverse} : Scale{}};
 }
 
-/// With a scale that the function's body knows. The value stands behind it, or in a repeat.
+/// With a scale that is available in the function's body. The value is defined after it, or in a repeat.
 Twin Quantizer::roundWith(Value value, Scale origin, Fp8Role role) {
   Block *block = value.getParentBlock();
   Value scale = importInto(block, origin.scale), inverse = importInto(block, origin.inverse);
@@ -259,7 +260,8 @@ Twin Quantizer::roundWith(Value value, Scale origin, Fp8Role role) {
   return {b.cast(b.mul(wide, scale), typeFor(role)), inverse, origin};
 }
 
-/// Rows of the gradient in a product: what it has beside the axes of the weights, or what the gradient of a matrix is summed over.
+/// Rows of the gradient in a contraction: its axes besides those of the weights, or those that the gradient of a matrix
+/// is summed over.
 static double rowsOf(const Fp8Product &product) {
   ContractOp contract = product.contract;
   unsigned side = product.roles[0] == Fp8Role::Gradient ? 0 : 1;
@@ -291,7 +293,7 @@ Twin Quantizer::quantizeDelayed(Value value, const Fp8Product &product, Fp8Role 
   return twin;
 }
 
-/// "h.ln_1.amax": after what is rounded, or what it is multiplied for.
+/// "h.ln_1.amax": named after the tensor, or after the contraction.
 std::string Quantizer::freshPath(Value value, ContractOp reader) {
   std::string base = "operand";
   if (!userName(reader).empty()) base = userName(reader).str();
@@ -321,8 +323,8 @@ void Quantizer::multiplyTwins(const Fp8Product &product) {
   contract.erase();
 }
 
-/// Brings the largest numbers of this step out of the repeats.
-void Quantizer::bringOut() {
+/// Moves the maxima of this step out of the repeats.
+void Quantizer::hoistMaxima() {
   for (unsigned i = 0; i < sites.size(); ++i)
     while (auto repeat = dyn_cast<RepeatOp>(sites[i].amax.getParentBlock()->getParentOp())) {
       AxisAttr axis = repeat.getAxis();
@@ -333,13 +335,13 @@ void Quantizer::bringOut() {
     }
 }
 
-/// false of NaN too.
+/// False for NaN too.
 static Value isFinite(GraphBuilder &b, Value x) {
   return b.compare(Predicate::LT, x, b.scalar(std::numeric_limits<double>::infinity(), tensorType(x).getElementType()));
 }
 
-/// A number that is not finite must end up in the gradients' norm, as it would without having been cut off.
-void Quantizer::passInfinitiesOn(ClipOp clip) {
+/// A non-finite value must reach the norm of the gradients, as it would without saturation.
+void Quantizer::propagateNonFinite(ClipOp clip) {
   GraphBuilder b(clip);
   Value worst;
   for (const Site &site : sites) {
@@ -365,8 +367,8 @@ void Quantizer::updateState(ClipOp clip) {
   for (const Site &site : sites) {
     Value isSeen = b.logicalAnd(b.compare(Predicate::GT, site.amax, b.scalar(0, f32)), isFinite(b, site.amax));
     if (clip) isSeen = b.logicalAnd(isSeen, isFinite(b, clip.getNorm()));
-    Value faded = b.max(site.amax, b.mul(site.last, fading));
-    Value limited = b.min(faded, b.mul(site.last, mostGrowth));
+    Value decayed = b.max(site.amax, b.mul(site.last, decay));
+    Value limited = b.min(decayed, b.mul(site.last, mostGrowth));
     next.push_back(b.select(isSeen, b.max(limited, b.scalar(leastAmax, f32)), site.last));
   }
   state.setResults(next);
@@ -377,10 +379,10 @@ void Quantizer::run() {
   std::vector<Fp8Product> products = planFp8(step);
   for (const Fp8Product &product : products) unfinished.insert(product.contract);
   for (const Fp8Product &product : products) multiplyTwins(product);
-  bringOut();
+  hoistMaxima();
   ClipOp clip;
   step.walk([&](ClipOp op) { clip = op; });
-  if (clip) passInfinitiesOn(clip);
+  if (clip) propagateNonFinite(clip);
   updateState(clip);
 }
 

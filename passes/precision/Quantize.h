@@ -1,4 +1,4 @@
-//===- Quantize.h - operands of eight bits, and their scales --------------===//
+//===- Quantize.h - fp8 operands and their scales -------------------------===//
 
 #ifndef TESSERA_PASSES_PRECISION_QUANTIZE_H
 #define TESSERA_PASSES_PRECISION_QUANTIZE_H
@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// Has the contractions that `planFp8` names multiply numbers of eight bits. Adds the state that the scales come from.
+/// Gives the contractions of `planFp8` fp8 operands. Adds the state from which the scales follow.
 void quantizeProducts(mlir::ModuleOp module, const ComputeSettings &settings);
 
 } // namespace tessera

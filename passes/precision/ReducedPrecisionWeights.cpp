@@ -1,8 +1,8 @@
-//===- LowWeights.cpp - parameters without a master copy --------------------===//
+//===- ReducedPrecisionWeights.cpp - parameters without a master copy -----===//
 //
-// Under `compute(bf16, weights = bf16)` weights are held in bf16: 2 bytes each, and no low copy beside them. The optimizer computes in
-// f32; what it gives is rounded up or down at random, so that updates smaller than a step of bf16 count on average. Gains and
-// biases are few, and stay in f32.
+// Under `compute(bf16, weights = bf16)` weights are stored in bf16: two bytes each, without an f32 master copy. The
+// optimizer computes in f32; its result is rounded stochastically, so that updates smaller than the spacing of bf16
+// values count on average. Gains and biases are few, and stay in f32.
 //
 //   before   %w1 = tsr.update "adamw" @w %w …
 //            return %w1
@@ -55,7 +55,7 @@ void WeightLowering::lowerArguments(func::FuncOp function) {
   }
 }
 
-/// The argument of `step` that a counter is; it becomes one if it is in the state table alone.
+/// The argument of `step` that holds a counter; added if only the state table has it.
 static Value counterOf(func::FuncOp step, StringRef path) {
   unsigned behind = 0; // the state's arguments
   for (BlockArgument argument : step.getArguments()) {
@@ -71,7 +71,7 @@ static Value counterOf(func::FuncOp step, StringRef path) {
   return step.getArgument(behind);
 }
 
-/// Noise of a parameter's own: its site is a number for the path, apart from those of the model's draws.
+/// Random numbers for one parameter. The site is a hash of its path, different from the sites of the model's draws.
 Value WeightLowering::drawFor(GraphBuilder &b, func::FuncOp step, StringRef path, NamedTensorType type) {
   Value count = counterOf(step, "step"), seed = counterOf(step, "seed");
   if (!count || !seed) return {};

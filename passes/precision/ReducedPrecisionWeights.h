@@ -1,4 +1,4 @@
-//===- LowWeights.h - parameters without a master copy ----------------------===//
+//===- ReducedPrecisionWeights.h - parameters without a master copy -------===//
 
 #ifndef TESSERA_PASSES_PRECISION_REDUCEDPRECISIONWEIGHTS_H
 #define TESSERA_PASSES_PRECISION_REDUCEDPRECISIONWEIGHTS_H

@@ -1,4 +1,4 @@
-//===- Roundings.cpp - the roundings of a program, to be read by people -----===//
+//===- Roundings.cpp - the roundings of a program, for people -------------===//
 
 #include "passes/precision/Roundings.h"
 #include "ir/program/Program.h"
@@ -16,7 +16,7 @@ static bool isLow(Value value) {
 }
 
 namespace {
-/// What becomes of a low value.
+/// How a low-precision value is used.
 struct Fate {
   llvm::SmallSetVector<StringRef, 4> reasons;
   int64_t slots = 1;
@@ -48,7 +48,7 @@ struct Fate {
 };
 } // namespace
 
-/// What a cast rounds, before it was scaled and rounded to another low type.
+/// The value that a cast rounds, before it was scaled and rounded to another low-precision type.
 static Value unroundedOf(CastOp cast) {
   Value value = behindQuantization(cast.getResult());
   if (!value) value = cast.getX();
@@ -80,7 +80,7 @@ std::vector<RoundingSite> tessera::listRoundings(func::FuncOp function) {
     rounding.times = runsPerCall(op);
     int64_t full = tensorType(source).getElementBytes() * rounding.type.getNumElements();
     if (!cast) full = 4 * rounding.type.getNumElements();
-    // A parameter's low copy lies beside the parameter.
+    // A parameter's low-precision copy is stored in addition to the parameter.
     rounding.bytesSaved =
         rounding.op == "parameter" ? -rounding.type.getNumBytes() : fate.slots * (full - rounding.type.getNumBytes());
     list.push_back(std::move(rounding));

@@ -1,4 +1,4 @@
-//===- Roundings.h - the roundings of a program, to be read by people -------===//
+//===- Roundings.h - the roundings of a program, for people ---------------===//
 
 #ifndef TESSERA_PASSES_PRECISION_ROUNDINGS_H
 #define TESSERA_PASSES_PRECISION_ROUNDINGS_H
@@ -9,11 +9,11 @@
 
 namespace tessera {
 
-/// A place where numbers become low: a cast, or a contraction that gives low numbers.
+/// An op that rounds to a low-precision type: a cast, or a contraction with a low-precision result.
 struct RoundingSite {
   std::string name; ///< the user's
   std::string line; ///< "file:line:column", or empty
-  std::string op;   ///< what makes the numbers
+  std::string op;   ///< that computes the elements
   NamedTensorType type;
   std::string why;
   int64_t times = 1;      ///< in one step
@@ -23,7 +23,7 @@ struct RoundingSite {
 /// Of a function after the phase `precision`, in program order.
 std::vector<RoundingSite> listRoundings(mlir::func::FuncOp function);
 
-/// Bytes that forward repeats keep for the backward pass, and what they would be in f32.
+/// Bytes that forward repeats save for the backward pass, and what they would be in f32.
 struct SavedBytes {
   int64_t bytes = 0, inF32 = 0;
 };

@@ -1,4 +1,4 @@
-//===- Shadow.cpp - the step in f32, beside the one in a low type -----------===//
+//===- Shadow.cpp - the f32 reference step of a precision audit -----------===//
 
 #include "passes/precision/Shadow.h"
 #include "ir/program/Program.h"

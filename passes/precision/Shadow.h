@@ -1,4 +1,4 @@
-//===- Shadow.h - the step in f32, beside the one in a low type -------------===//
+//===- Shadow.h - the f32 reference step of a precision audit -------------===//
 
 #ifndef TESSERA_PASSES_PRECISION_SHADOW_H
 #define TESSERA_PASSES_PRECISION_SHADOW_H
@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Makes the entry function `shadow`: what `step` computes up to the norm of the gradients, kept in f32, from the same state and batch.
-/// It changes no state. An audit compares the values of the two.
+/// Adds the entry function `shadow`: what `step` computes up to the norm of the gradients, in f32, from the same state
+/// and batch. It changes no state. An audit compares the values of the two functions.
 void addShadow(mlir::ModuleOp module);
 
 } // namespace tessera

@@ -1,8 +1,8 @@
 //===- Arithmetic.cpp - constants and identities, point by point ----------===//
 //
-// Only what holds for every float, NaN and infinity included: x - x and 0 * x stay. The sign of a zero may change: x + 0 is x,
-// 0 - x is -x. Products of constants may round differently, and are left alone where they over- or underflow; sums of
-// float constants are not regrouped.
+// Only what holds for every float, NaN and infinity included: x - x and 0 * x stay. The sign of a zero may change: x +
+// 0 is x, 0 - x is -x. Products of constants may round differently, and are left alone where they over- or underflow;
+// sums of float constants are not regrouped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,8 +48,8 @@ struct SimplifyNeg : OpRewritePattern<NegOp> {
   }
 };
 
-/// c + c tanh(u) = 2 c sigmoid(2 u), c - c tanh(u) = 2 c sigmoid(-2 u): fewer operations, and nothing is lost where the two sides
-/// of the sum cancel. So GELU is written.
+/// c + c tanh(u) = 2 c sigmoid(2 u), c - c tanh(u) = 2 c sigmoid(-2 u): fewer operations, and no cancellation where the
+/// terms are nearly equal. GELU is spelled like that.
 template <typename OpT> struct RaiseSigmoid : OpRewritePattern<OpT> {
   using OpRewritePattern<OpT>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
@@ -105,7 +105,7 @@ struct SimplifySub : OpRewritePattern<SubOp> {
   }
 };
 
-/// Whether the number keeps its precision in the type: it is neither zero nor denormal nor infinite there.
+/// Whether the number keeps its precision in the type: it is neither zero nor subnormal nor infinite there.
 static bool isNormal(double number, Type type) {
   return !isa<FloatType>(type) || FloatAttr::get(type, number).getValue().isNormal();
 }
@@ -131,7 +131,7 @@ struct SimplifyMul : OpRewritePattern<MulOp> {
     if (isConstant(op.getRhs(), -1) && op.getLhs().getType() == op.getType())
       return rewriter.replaceOp(op, b.neg(op.getLhs())), success();
     auto inner = op.getLhs().getDefiningOp<MulOp>();
-    // A product of integers that does not fold (it overflows) would change sides for ever.
+    // A product of integers that does not fold (it overflows) would be commuted forever.
     if (!isScaled(inner) || !canRegroup(inner.getRhs(), op.getRhs())) return failure();
     rewriter.replaceOp(op, b.mul(inner.getLhs(), b.mul(inner.getRhs(), op.getRhs())));
     return success();
@@ -214,7 +214,7 @@ static bool isExactCast(Type from, Type to) {
   if (from.isInteger(1)) return true;
   if (isa<FloatType>(from) && isa<FloatType>(to)) {
     auto mantissa = [](Type t) { return cast<FloatType>(t).getFPMantissaWidth(); };
-    // f16 and bf16 have unlike exponents; all others nest by width.
+    // f16 and bf16 have different exponents; all others nest by width.
     return from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth() && mantissa(from) <= mantissa(to);
   }
   return from.isInteger(32) && (to.isInteger(64) || to.isF64());

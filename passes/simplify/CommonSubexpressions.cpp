@@ -1,8 +1,7 @@
-//===- MergeEqualOps.cpp - one op for equal ones --------------------------===//
+//===- CommonSubexpressions.cpp - common subexpression elimination --------===//
 //
-// Common subexpressions of a block. Unlike MLIR's pass this one does not look at user
-// names: nothing that a compiler does may depend on them. Draws of different sites
-// have different attributes, so they never merge.
+// Within a block. Unlike MLIR's pass this one ignores user names: nothing that the compiler does may depend on them.
+// Draws of different sites have different attributes, so they are never equal.
 //
 //===----------------------------------------------------------------------===//
 

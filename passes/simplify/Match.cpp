@@ -1,4 +1,4 @@
-//===- Match.cpp - recognising long-hand mathematics ----------------------===//
+//===- Match.cpp - matchers of open-coded mathematics ---------------------===//
 
 #include "passes/simplify/Match.h"
 

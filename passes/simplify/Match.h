@@ -1,7 +1,6 @@
-//===- Match.h - recognising long-hand mathematics ------------------------===//
+//===- Match.h - matchers of open-coded mathematics -----------------------===//
 //
-// Matchers look through what people write in several ways: commuted sums and
-// products, guards for rows that are masked throughout.
+// The matchers recognise the usual spellings: commuted sums and products, guards for rows that are masked throughout.
 //
 //===----------------------------------------------------------------------===//
 

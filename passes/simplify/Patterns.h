@@ -8,21 +8,22 @@
 
 namespace tessera {
 
-/// Constants and identities of arithmetic, point by point.
+/// Constant folding and identities of elementwise arithmetic.
 void addArithmeticPatterns(mlir::RewritePatternSet &patterns);
-/// Broadcasts moved behind elementwise ops, and out of reductions and contractions.
+/// Broadcasts are moved after elementwise ops, and out of reductions and contractions.
 void addBroadcastPatterns(mlir::RewritePatternSet &patterns);
 /// Renames, splits, merges, slices: chains and pairs that undo each other; reads and writes at `position + constant`
 /// become slices and pads.
 void addAxisPatterns(mlir::RewritePatternSet &patterns);
-/// Long-hand softmax, layer norm and cross entropy become composites.
+/// Open-coded softmax, layer norm and cross entropy become composites.
 void addCompositePatterns(mlir::RewritePatternSet &patterns);
 
-/// Turns contract, elementwise chain, softmax, contract into `tsr.attention`; says in a remark where little is missing.
+/// Turns contract, elementwise chain, softmax, contract into `tsr.attention`; a remark says why a near match is not
+/// raised.
 void raiseAttention(mlir::ModuleOp module);
-/// Merges equal ops of a block; names and locations do not count. Returns whether something changed.
+/// Eliminates common subexpressions of each block, ignoring names and locations. Returns whether something changed.
 bool eliminateCommonSubexpressions(mlir::ModuleOp module);
-/// Drops what no one needs of repeats: results, carried values, operands. Returns whether something changed.
+/// Removes unused results, carried values and operands of repeats. Returns whether something changed.
 bool pruneRepeats(mlir::ModuleOp module);
 
 /// A builder that creates ops through the rewriter, at the op's place and location.
@@ -33,7 +34,7 @@ public:
   }
 };
 
-/// The number of a constant of any shape.
+/// The value of a splat constant of any shape.
 inline std::optional<double> constantNumber(mlir::Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   return constant ? std::optional(constant.getNumber()) : std::nullopt;

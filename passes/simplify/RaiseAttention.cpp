@@ -14,7 +14,7 @@
 //   3. Ops that depend on the scores, or on the probabilities, move into a region. Of the rest, positions, constants,
 //      draws and what follows from them are cloned into it; everything else is captured.
 //
-// Where a user would expect attention but something stands in the way, a remark says what.
+// If the ops nearly match, a remark says what prevents it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -198,10 +198,11 @@ void AttentionCandidate::fillRegions(AttentionOp attention) {
 
 void AttentionCandidate::raise() {
   if (!findSoftmax())
-    return remark("an op that does not scale stands between softmax and the contraction with the values");
+    return remark("an op other than a scaling is between the softmax and the contraction with the values");
   if (!findScores())
-    return remark("the scores do not come from a contraction through elementwise ops that keep their axes");
-  if (isKept(scores) != isKept(output)) return remark("scores or values are kept in f32, and not both");
+    return remark("expected scores from a contraction through elementwise ops that preserve their axes");
+  if (isKept(scores) != isKept(output))
+    return remark("only one of the contractions for scores and values is exempt from reduced precision");
   if (!isPrivate()) return remark("scores or probabilities are used elsewhere");
   bool isLeftKey = scores.getLhs().getType().hasAxis(key);
   Value k = isLeftKey ? scores.getLhs() : scores.getRhs(), q = isLeftKey ? scores.getRhs() : scores.getLhs();

@@ -8,15 +8,15 @@
 
 namespace tessera {
 
-/// Enters state in the state table and in the entry functions `init` and `step`. Signatures are written once, by `finish`: one
-/// that grows by an entry at a time would be copied for each.
+/// Adds state to the state table and to the entry functions `init` and `step`. Signatures are changed once, by
+/// `finish`: a change for each entry would copy all attributes each time.
 class NewState {
 public:
   explicit NewState(mlir::ModuleOp module);
 
   /// The entry of that path; null if there is none.
   StateOp find(llvm::StringRef path) const { return states.lookup(path); }
-  /// The function that steps; null where the module has none.
+  /// The entry function `step`; null if the module has none.
   mlir::func::FuncOp getStep() const { return step; }
 
   /// An entry that `init` sets to `initial` and `step` takes as an argument, which is returned. The path must be new.
@@ -26,15 +26,15 @@ public:
   /// Makes `step` return these values of the entries added last.
   void setResults(llvm::ArrayRef<mlir::Value> values);
 
-  /// Writes the signatures of `init` and `step`, in which new state stands behind all other state.
+  /// Writes the signatures of `init` and `step`, in which new state follows all other state.
   void finish();
 
 private:
   mlir::ModuleOp module;
-  mlir::func::FuncOp init, step; ///< null where the module lacks them
+  mlir::func::FuncOp init, step; ///< null if the module lacks them
   llvm::StringMap<StateOp> states;
   StateOp lastState;
-  unsigned firstArgument = 0;                      ///< where new state stands among the arguments of `step`
+  unsigned firstArgument = 0;                      ///< position of new state among the arguments of `step`
   llvm::SmallVector<std::string> paths;            ///< of all entries added, in order
   llvm::SmallVector<mlir::Value> initial, stepped; ///< by path: at first, and after the step
 };

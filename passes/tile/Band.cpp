@@ -1,4 +1,4 @@
-//===- Band.cpp - which elements of a matrix count --------------------------===//
+//===- Band.cpp - which elements of a matrix can affect a result ----------===//
 
 #include "passes/tile/Band.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -18,7 +18,7 @@ struct Position {
   int64_t rows = 0, columns = 0, constant = 0;
 };
 
-/// column - row lies in [low, high] where a condition holds.
+/// A range of diagonals: low ≤ column - row ≤ high.
 struct DiagonalRange {
   int64_t low = INT64_MIN, high = INT64_MAX;
   bool contains(const DiagonalRange &other) const { return low <= other.low && other.high <= high; }
@@ -71,13 +71,13 @@ std::optional<Position> BandFinder::findPosition(Operation *op) {
   if (!a || !b) return std::nullopt;
   int64_t sign = isa<AddOp>(op) ? 1 : -1;
   Position sum{a->rows + sign * b->rows, a->columns + sign * b->columns, a->constant + sign * b->constant};
-  // Beyond that the model's own numbers wrap around.
+  // Beyond that the model's own i32 arithmetic wraps around.
   if (!llvm::isInt<32>(sum.rows) || !llvm::isInt<32>(sum.columns) || !llvm::isInt<32>(sum.constant))
     return std::nullopt;
   return sum;
 }
 
-/// Where the comparison holds; none if it does not compare column - row with a number.
+/// The diagonals on which the comparison holds; none if it does not compare column - row with a constant.
 std::optional<DiagonalRange> BandFinder::diagonalsOf(CompareOp compare) {
   auto a = positionOf(compare.getLhs()), b = positionOf(compare.getRhs());
   if (!a || !b) return std::nullopt;
@@ -202,12 +202,12 @@ bool BandFinder::holdsOutside(const DiagonalRange &outside) {
 }
 
 Band BandFinder::find() {
-  std::set<int64_t> uppers, lowers; // candidates, from the narrowest band to the widest
+  std::set<int64_t> uppers, lowers; // candidates, the narrowest band first
   for (Operation *member : ops)
     member->walk([&](CompareOp compare) {
       std::optional<DiagonalRange> holds = diagonalsOf(compare);
       if (!holds) return;
-      // A comparison may say what counts, or what does not.
+      // A comparison may select the elements that matter, or those that do not.
       if (holds->high != INT64_MAX) uppers.insert(holds->high), lowers.insert(-holds->high - 1);
       if (holds->low != INT64_MIN) uppers.insert(holds->low - 1), lowers.insert(-holds->low);
     });

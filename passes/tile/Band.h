@@ -1,12 +1,12 @@
-//===- Band.h - which elements of a matrix count ----------------------------===//
+//===- Band.h - which elements of a matrix can affect a result ------------===//
 //
-// A causal attention masks all keys behind the query: far from the diagonal its matrices hold numbers on which nothing
-// depends. Where that can be proved, they need not be computed.
+// A causal attention masks all keys after the query: far from the diagonal, the elements of its matrices affect no
+// result. Where that can be proved, they are not computed.
 //
 // The proof assumes an element beyond a candidate limit (column - row > upper, say). Then comparisons of positions are
-// known, selects take the side known, and what follows is followed through the kernels: -inf for a masked score, 0 for
-// its exponential. The limit holds if every reduction over columns meets its neutral element and every contraction
-// meets 0. Arithmetic is taken to be that of finite numbers: 0 · x is 0, and -inf - x is -inf.
+// known and selects are decided; the consequences are propagated through the kernels: -inf for a masked score, 0 for
+// its exponential. The limit holds if every reduction over columns gets its neutral element and every contraction gets
+// 0. Arithmetic is assumed to be finite: 0 · x is 0, and -inf - x is -inf.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- CheckTiles.cpp - what holds of tiled ops -----------------------------===//
+//===- CheckTiles.cpp - what holds of tiled ops ---------------------------===//
 
 #include "passes/tile/CheckTiles.h"
 #include "passes/tile/Band.h"
@@ -38,11 +38,11 @@ bool tessera::sumsOver(ContractOp contract, AxisAttr batchAxis) {
   return llvm::is_contained(names(contract.getOver()), batchAxis.getName());
 }
 
-/// The batch axes are those over which threads share the work and those that results are summed over.
+/// The batch axes are the parallel ones and the serial ones, which results are summed over.
 static LogicalResult checkBatch(TiledOp tiled, const MatrixAxes &axes) {
   SmallVector<StringRef> parallel = names(tiled.getParallel()), serial = names(tiled.getSerial());
   if (parallel.size() + serial.size() != axes.batch.size())
-    return tiled.emitError("names other axes than the batch axes of its matrices");
+    return tiled.emitError("expected the batch axes of its matrices as parallel and serial axes");
   for (AxisAttr axis : axes.batch) {
     bool isSummed = llvm::any_of(tiled.getBlock().getOps<ContractOp>(),
                                  [&](ContractOp contract) { return sumsOver(contract, axis); });
@@ -59,27 +59,29 @@ static LogicalResult checkBand(TiledOp tiled, const MatrixAxes &axes) {
   for (Operation &op : tiled.getBlock().without_terminator()) ops.push_back(&op);
   Band band = findBand(ops, axes);
   if (tiled.getLower() && (!band.lower || *tiled.getLower() > *band.lower))
-    return tiled.emitError("has elements that count below its lower limit");
+    return tiled.emitError("elements below the lower limit affect a result");
   if (tiled.getUpper() && (!band.upper || *tiled.getUpper() < *band.upper))
-    return tiled.emitError("has elements that count above its upper limit");
+    return tiled.emitError("elements above the upper limit affect a result");
   return success();
 }
 
 static LogicalResult checkTiled(TiledOp tiled) {
   std::optional<MatrixAxes> axes = MatrixAxes::of(tiled);
-  if (!axes) return tiled.emitError("has no matrix of its rows and columns");
+  if (!axes) return tiled.emitError("expected a matrix of its rows and columns");
   for (Operation &op : tiled.getBlock().without_terminator()) {
     auto contract = dyn_cast<ContractOp>(op);
     auto kernel = dyn_cast<KernelOp>(op);
-    if (!contract && !kernel) return op.emitError("has no place in a tiled op");
-    if (contract && !tiledRole(contract, *axes)) return op.emitError("neither makes a matrix nor sums one up");
-    if (kernel && !runsByRows(kernel, *axes)) return op.emitError("cannot run for some rows and columns alone");
+    if (!contract && !kernel) return op.emitError("expected a kernel or a contraction in a tiled op");
+    if (contract && !tiledRole(contract, *axes))
+      return op.emitError("expected a contraction that computes or consumes a matrix");
+    if (kernel && !runsByRows(kernel, *axes))
+      return op.emitError("expected a kernel that can run for a range of rows and columns");
     for (OpOperand &use : op.getOpOperands())
       if (Operation *maker = use.get().getDefiningOp(); maker && !mayPass(maker, use, *axes))
-        return op.emitError("reads more of operand ") << use.getOperandNumber() << " than the rows that have been made";
+        return op.emitError("operand ") << use.getOperandNumber() << " is read beyond the rows that are computed";
   }
   for (Value value : tiled.getBlock().getTerminator()->getOperands())
-    if (axes->isMatrix(tensorType(value))) return tiled.emitError("yields a matrix, which is not stored");
+    if (axes->isMatrix(tensorType(value))) return tiled.emitError("a matrix cannot be a result: it is not stored");
   return failure(failed(checkBatch(tiled, *axes)) || failed(checkBand(tiled, *axes)));
 }
 

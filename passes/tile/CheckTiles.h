@@ -7,11 +7,11 @@
 
 namespace tessera {
 
-/// Whether a kernel's loops are the batch, the rows and the columns, vectorised along these, so that it can run for any
-/// range of rows and columns; and whether it reads matrices only at its own point.
+/// Whether a kernel's loops are the batch, the rows and the columns, vectorised along the columns, so that it can run
+/// for any range of rows and columns; and whether it reads matrices only at the current point.
 bool runsByRows(KernelOp kernel, const MatrixAxes &axes);
 
-/// Whether a step may read what another step has made: a matrix, or for a kernel the value of a row that a kernel has made.
+/// Whether an op of a tiled op may read a result of another one: a matrix; or if both are kernels, a row value.
 bool mayPass(mlir::Operation *maker, mlir::OpOperand &use, const MatrixAxes &axes);
 
 /// Whether a contraction sums over a batch axis.

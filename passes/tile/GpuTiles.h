@@ -1,4 +1,4 @@
-//===- GpuTiles.h - which groups run as tiles on a GPU ----------------------===//
+//===- GpuTiles.h - which groups run as tiles on a GPU --------------------===//
 
 #ifndef TESSERA_PASSES_TILE_GPUTILES_H
 #define TESSERA_PASSES_TILE_GPUTILES_H
@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Whether a GPU's matrix units compute the group with its matrices in registers: products of low floats, one kernel with reductions
-/// at most, and nothing but matrices passed on inside.
+/// Whether tensor cores can compute the group with its matrices in registers: low-precision contractions, at most one
+/// kernel with reductions, and only matrices passed between the ops.
 bool runsOnGpu(const TileGroup &group);
 
 } // namespace tessera

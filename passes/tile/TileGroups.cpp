@@ -1,4 +1,4 @@
-//===- TileGroups.cpp - which ops run a block of rows at a time -------------===//
+//===- TileGroups.cpp - which ops become a tiled op -----------------------===//
 
 #include "passes/tile/TileGroups.h"
 #include "passes/tile/CheckTiles.h"
@@ -24,7 +24,7 @@ private:
   bool isClosed(const Ops &ops) const;
   bool passesOnOnlyRows(const Ops &ops) const;
   bool isSmallEnough(ContractOp contract, const TiledContraction &part) const;
-  bool sharesBatch(ContractOp contract, const TiledContraction &part) const;
+  bool variesAlongBatch(ContractOp contract, const TiledContraction &part) const;
 
   Block *block;
   const TileLimits &limits;
@@ -33,15 +33,15 @@ private:
 
 } // namespace
 
-/// What one product reads whole must stay in the caches.
+/// The operand that one matrix reads whole must stay in the cache.
 bool GroupFinder::isSmallEnough(ContractOp contract, const TiledContraction &part) const {
   NamedTensorType y = tensorType(contract->getOperand(part.y));
   AxisAttr line = part.role == TiledRole::SumsRows ? axes.rows : axes.columns;
   return line.getSize() * part.extent * y.getElementBytes() <= limits.mostBytes;
 }
 
-/// Where y is the same for the whole batch, the products are better one large product.
-bool GroupFinder::sharesBatch(ContractOp contract, const TiledContraction &part) const {
+/// Whether y varies along the batch. If not, one large GEMM is better.
+bool GroupFinder::variesAlongBatch(ContractOp contract, const TiledContraction &part) const {
   NamedTensorType y = tensorType(contract->getOperand(part.y));
   bool hasBatch = llvm::any_of(axes.batch, [](AxisAttr axis) { return axis.getSize() > 1; });
   return !hasBatch ||
@@ -55,7 +55,7 @@ bool GroupFinder::join(Operation *op, Ops &ops) {
     if (!runsByRows(kernel, axes)) return false;
   } else if (auto contract = dyn_cast<ContractOp>(op)) {
     std::optional<TiledContraction> part = tiledRole(contract, axes);
-    if (!part || !isSmallEnough(contract, *part) || !sharesBatch(contract, *part)) return false;
+    if (!part || !isSmallEnough(contract, *part) || !variesAlongBatch(contract, *part)) return false;
   } else {
     return false;
   }
@@ -68,7 +68,8 @@ bool GroupFinder::joinUsers(Value matrix, Ops &ops) {
   return llvm::all_of(matrix.getUsers(), [&](Operation *user) { return join(user, ops); });
 }
 
-/// Other contractions that make a matrix which the group reads (the gradient of the probabilities), with all who read it.
+/// Adds other contractions that compute a matrix which the group reads (the gradient of the probabilities), with all
+/// its readers.
 void GroupFinder::joinOtherMakers(Ops &ops) {
   for (unsigned i = 0; i < ops.size(); ++i)
     for (Value operand : ops[i]->getOperands()) {
@@ -79,7 +80,7 @@ void GroupFinder::joinOtherMakers(Ops &ops) {
     }
 }
 
-/// Whether nothing outside comes between two ops.
+/// Whether no op outside depends on the group and is needed by it.
 bool GroupFinder::isClosed(const Ops &ops) const {
   llvm::SmallPtrSet<Operation *, 16> following; // ops outside that need a result of the group
   unsigned met = 0;
@@ -131,7 +132,7 @@ std::optional<TileGroup> GroupFinder::find(ContractOp maker) {
     (isSummed ? group.serialAxes : group.parallelAxes).push_back(axis.getName());
     if (!isSummed) products *= axis.getSize();
   }
-  // Without sums over rows threads can share the blocks of one position too.
+  // Without sums over rows, threads can share the row blocks of one position too.
   if (sumsRows && products < limits.leastProducts) return std::nullopt;
   group.band = findBand(group.ops, axes);
   return group;
@@ -140,7 +141,7 @@ std::optional<TileGroup> GroupFinder::find(ContractOp maker) {
 std::optional<TileGroup> tessera::findTileGroup(ContractOp maker, const TileLimits &limits) {
   if (maker.getType().getRank() < 2) return std::nullopt;
   GroupFinder finder(maker, limits);
-  // As a maker of matrices: what sums rows may have axes that look the same.
+  // Only a contraction that computes a matrix: one that sums rows may have the same axes.
   std::optional<TiledContraction> part = tiledRole(maker, MatrixAxes::of(maker.getType()));
   if (!part || part->role != TiledRole::MakesMatrix) return std::nullopt;
   return finder.find(maker);

@@ -1,4 +1,4 @@
-//===- TileGroups.h - which ops run a block of rows at a time ---------------===//
+//===- TileGroups.h - which ops become a tiled op -------------------------===//
 
 #ifndef TESSERA_PASSES_TILE_TILEGROUPS_H
 #define TESSERA_PASSES_TILE_TILEGROUPS_H
@@ -15,14 +15,15 @@ struct TileGroup {
   Band band;
 };
 
-/// What makes a group worth running by rows.
+/// When tiling a group pays off.
 struct TileLimits {
-  int64_t leastRows;     ///< of a matrix: what is read whole is packed for them
-  int64_t leastProducts; ///< parallel batch positions, so that all threads have work, where rows are summed over
-  int64_t mostBytes;     ///< of what one product reads whole (the keys of one head)
+  int64_t leastRows;     ///< of a matrix, at least: operands that all rows read are packed for them
+  int64_t leastProducts; ///< parallel positions of the batch, at least, if rows are summed: each thread needs one
+  int64_t mostBytes;     ///< of an operand that one matrix reads whole, at most (the keys of one head)
 };
 
-/// The group around a contraction that makes a matrix; none if the matrix must be stored, or would gain nothing.
+/// The group around a contraction that computes a matrix; none if the matrix must be stored, or tiling does not pay
+/// off.
 std::optional<TileGroup> findTileGroup(ContractOp maker, const TileLimits &limits);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-//===- Roles.cpp - contractions that make or read a matrix by rows ----------===//
+//===- TiledContraction.cpp - contractions inside tiled ops ---------------===//
 
 #include "passes/tile/TiledContraction.h"
 #include "passes/gemm/Gemm.h"
@@ -41,10 +41,10 @@ namespace {
 struct Rest {
   SmallVector<AxisAttr> axes;
   int64_t size = 1, stride = 1;
-  bool isOne = true; ///< whether they lie as one axis would
+  bool isOne = true; ///< whether they are contiguous like one axis
 
   Rest(NamedTensorType type, const MatrixAxes &matrix) {
-    int64_t next = 0; // the stride that the axis outside the ones seen must have
+    int64_t next = 0; // the stride that the next outer axis must have
     SmallVector<int64_t> strides = type.getStrides();
     for (auto [axis, axisStride] : llvm::zip_equal(llvm::reverse(type.getAxes()), llvm::reverse(strides))) {
       if (matrix.isBatch(axis.getName()) || axis == matrix.rows || axis == matrix.columns) continue;
@@ -113,8 +113,8 @@ static std::optional<TiledContraction> tiledRole(ContractOp contract, const Matr
 std::optional<TiledContraction> tessera::tiledRole(ContractOp contract, const MatrixAxes &axes) {
   if (contract.getInit() || contract.getBias() || contract.getEpilogue()) return std::nullopt;
   Type operands = contract.getLhs().getType().getElementType(), result = contract.getType().getElementType();
-  if (contract.getRhs().getType().getElementType() != operands || !numberTypeOf(operands)) return std::nullopt;
-  if (isFp8(operands)) return std::nullopt; // sums that are divided by scales, in kernels of their own
+  if (contract.getRhs().getType().getElementType() != operands || !elementTypeOf(operands)) return std::nullopt;
+  if (isFp8(operands)) return std::nullopt; // its result is divided by scales, in another kernel
   if (!result.isF32() && result != operands) return std::nullopt;
   if (auto found = ::tiledRole(contract, axes, 0, 1)) return found;
   return ::tiledRole(contract, axes, 1, 0);

@@ -1,9 +1,9 @@
-//===- Roles.h - contractions that make or read a matrix by rows ------------===//
+//===- TiledContraction.h - contractions inside tiled ops -----------------===//
 //
-// Inside a tiled op a matrix M [batch…, rows, columns] is at hand a block of rows at a time. With E for all axes that are
-// neither batch axes nor rows nor columns, a contraction can
+// A tiled op computes a block of rows of a matrix M [batch…, rows, columns] at a time. With E for all axes that are
+// neither batch axes nor rows nor columns, a contraction in it can
 //
-//   make it            M [rows, columns] = x [rows, E] · y [columns, E]    the scores q · k of an attention
+//   compute M          M [rows, columns] = x [rows, E] · y [columns, E]    the scores q · k of an attention
 //   sum over columns   r [rows, E] = M [rows, columns] · y [columns, E]    p · v, dq = ds · k
 //   sum over rows      r [columns, E] += M [rows, columns] · y [rows, E]   dv = p · do, dk = ds · q
 //
@@ -22,14 +22,14 @@ struct MatrixAxes {
   llvm::SmallVector<AxisAttr> batch; ///< outermost first
   AxisAttr rows, columns;
 
-  /// Of a value whose axes are [batch…, rows, columns].
+  /// The axes of a value of type [batch…, rows, columns].
   static MatrixAxes of(NamedTensorType matrix);
-  /// Of the matrices of a tiled op; none if it has no contraction that makes or reads one.
+  /// The axes of the matrices of a tiled op; none if it has no contraction that computes or reads one.
   static std::optional<MatrixAxes> of(TiledOp tiled);
   bool isBatch(llvm::StringRef name) const;
   /// Whether a type's axes are exactly these, in this order.
   bool isMatrix(NamedTensorType type) const;
-  /// Whether a type's axes are the batch axes and the rows, in this order, and whatever behind them.
+  /// Whether a type's axes are the batch axes and the rows, in this order, and any axes after them.
   bool startsWithRows(NamedTensorType type) const;
 };
 
@@ -38,7 +38,7 @@ enum class TiledRole { MakesMatrix, SumsColumns, SumsRows };
 /// Strides of an operand or a result in elements: along its axis of rows or columns, and along E.
 struct TiledStrides {
   int64_t line = 0, element = 0;
-  /// Whether one of the two runs over neighbours in memory.
+  /// Whether one of the two axes is contiguous.
   bool isDense() const { return line == 1 || element == 1; }
 };
 
@@ -46,10 +46,10 @@ struct TiledContraction {
   TiledRole role;
   unsigned x, y;                   ///< operand numbers: of the rows (of x, or of the matrix), and of y
   int64_t extent;                  ///< size of E
-  TiledStrides ofX, ofY, ofResult; ///< nothing is said of a matrix
+  TiledStrides ofX, ofY, ofResult; ///< not set for the matrix itself
 };
 
-/// The part that a contraction plays; none if it plays none, or if its operands' axes do not lie with one stride.
+/// The role of a contraction; none if it has none of these, or if the axes of an operand have no common stride.
 std::optional<TiledContraction> tiledRole(ContractOp contract, const MatrixAxes &axes);
 
 } // namespace tessera

@@ -68,7 +68,7 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
     return %y : !tsr.tensor<[batch: 64, ff: 32], f32>
   }
 
-  // A matrix-vector product is no library call.
+  // A matrix-vector product expected a GEMM.
   // CHECK-LABEL: func.func @matvec
   func.func @matvec(%x: !tsr.tensor<[batch: 64, embed: 32], f32>, %w: !tsr.tensor<[embed: 32], f32>) -> !tsr.tensor<[batch: 64], f32> {
     // CHECK: tsr.kernel {{.*}} parallel [batch] serial [embed] vector embed

@@ -2,7 +2,7 @@
 
 module attributes {tsr.axes = ["batch", "in", "out"], tsr.settings = {compute = {type = "bf16"}}} {
   func.func @evaluate(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %w: !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[batch: 8, out: 2], f32> {
-    // expected-error @+1 {{multiplies 'f32', where the policy says 'bf16'}}
+    // expected-error @+1 {{expected 'bf16' operands, got 'f32'}}
     %y = tsr.contract %x, %w over ["in"] : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[batch: 8, out: 2], f32>
     return %y : !tsr.tensor<[batch: 8, out: 2], f32>
   }
@@ -12,7 +12,7 @@ module attributes {tsr.axes = ["batch", "in", "out"], tsr.settings = {compute = 
 
 module attributes {tsr.axes = ["batch"], tsr.settings = {compute = {type = "bf16"}}} {
   func.func @evaluate(%x: !tsr.tensor<[batch: 8], bf16>) -> !tsr.tensor<[batch: 8], bf16> {
-    // expected-error @+1 {{computes in 'bf16', where the policy says f32}}
+    // expected-error @+1 {{expected f32 arithmetic, got 'bf16'}}
     %y = tsr.exp %x : !tsr.tensor<[batch: 8], bf16>
     return %y : !tsr.tensor<[batch: 8], bf16>
   }
@@ -22,7 +22,7 @@ module attributes {tsr.axes = ["batch"], tsr.settings = {compute = {type = "bf16
 
 module attributes {tsr.axes = ["batch", "in"], tsr.settings = {compute = {type = "bf16"}}} {
   func.func @evaluate(%x: !tsr.tensor<[batch: 8, in: 4], bf16>, %w: !tsr.tensor<[in: 4], bf16>) -> !tsr.tensor<[batch: 8], bf16> {
-    // expected-error @+1 {{multiplies 'bf16', though it is kept in f32}}
+    // expected-error @+1 {{expected f32 operands by tsr.keep, got 'bf16'}}
     %y = tsr.contract %x, %w over ["in"] {tsr.keep = f32} : (!tsr.tensor<[batch: 8, in: 4], bf16>, !tsr.tensor<[in: 4], bf16>) -> !tsr.tensor<[batch: 8], bf16>
     return %y : !tsr.tensor<[batch: 8], bf16>
   }
@@ -32,7 +32,7 @@ module attributes {tsr.axes = ["batch", "in"], tsr.settings = {compute = {type =
 
 module attributes {tsr.axes = ["batch"]} {
   func.func @evaluate(%x: !tsr.tensor<[batch: 8], f32>) -> !tsr.tensor<[batch: 8], f32> {
-    // expected-error @+1 {{gives 'f16', which nothing computes with}}
+    // expected-error @+1 {{unexpected element type 'f16'}}
     %l = tsr.cast %x : !tsr.tensor<[batch: 8], f32> to !tsr.tensor<[batch: 8], f16>
     %y = tsr.cast %l : !tsr.tensor<[batch: 8], f16> to !tsr.tensor<[batch: 8], f32>
     return %y : !tsr.tensor<[batch: 8], f32>
@@ -42,7 +42,7 @@ module attributes {tsr.axes = ["batch"]} {
 // -----
 
 module attributes {tsr.axes = ["in"], tsr.settings = {compute = {type = "bf16"}}} {
-  // expected-error @+1 {{state is held in 'bf16'}}
+  // expected-error @+1 {{expected state in f32, got 'bf16'}}
   tsr.state @w "weight" !tsr.tensor<[in: 4], bf16>
 }
 
@@ -53,7 +53,7 @@ module attributes {tsr.axes = ["batch", "in", "out"], tsr.settings = {compute = 
   tsr.state @w "weight" !tsr.tensor<[in: 4, out: 2], f32>
   func.func @step(%w: !tsr.tensor<[in: 4, out: 2], f32> {tsr.state = @w}, %x: !tsr.tensor<[batch: 8, in: 4], bf16>) -> !tsr.tensor<[batch: 8, out: 2], bf16> {
     %l = tsr.cast %w : !tsr.tensor<[in: 4, out: 2], f32> to !tsr.tensor<[in: 4, out: 2], bf16>
-    // expected-error @+1 {{multiplies 'bf16', where the policy says eight bits}}
+    // expected-error @+1 {{expected fp8 operands, got 'bf16'}}
     %y = tsr.contract %x, %l over ["in"] : (!tsr.tensor<[batch: 8, in: 4], bf16>, !tsr.tensor<[in: 4, out: 2], bf16>) -> !tsr.tensor<[batch: 8, out: 2], bf16>
     return %y : !tsr.tensor<[batch: 8, out: 2], bf16>
   }
@@ -63,7 +63,7 @@ module attributes {tsr.axes = ["batch", "in", "out"], tsr.settings = {compute = 
 
 module attributes {tsr.axes = ["batch"], tsr.settings = {compute = {type = "bf16"}}} {
   func.func @evaluate(%x: !tsr.tensor<[batch: 8], f32>) -> !tsr.tensor<[batch: 8], f32> {
-    // expected-error @+1 {{gives 'f8E5M2', which nothing computes with}}
+    // expected-error @+1 {{unexpected element type 'f8E5M2'}}
     %l = tsr.cast %x : !tsr.tensor<[batch: 8], f32> to !tsr.tensor<[batch: 8], f8E5M2>
     %y = tsr.cast %l : !tsr.tensor<[batch: 8], f8E5M2> to !tsr.tensor<[batch: 8], f32>
     return %y : !tsr.tensor<[batch: 8], f32>

@@ -22,7 +22,7 @@ module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", 
 // The second kernel reads what the first one overwrites; one after the other, with the reader first, they might.
 module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", tsr.target = "cuda"} {
   func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<128>}) {
-    // expected-error @below {{writes a result over what another op of its launch reads}}
+    // expected-error @below {{result overwrites an operand of another op of its launch}}
     %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<0>]} {
       %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
       tsr.yield %r : !tsr.tensor<[n: 16], f32>
@@ -44,7 +44,7 @@ module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", 
       %r = tsr.add %p, %q : (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[n: 16], f32>) -> !tsr.tensor<[n: 16], f32>
       tsr.yield %r : !tsr.tensor<[n: 16], f32>
     }
-    // expected-error @below {{writes a result over what another op of its launch reads}}
+    // expected-error @below {{result overwrites an operand of another op of its launch}}
     %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<0>]} {
       %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
       tsr.yield %r : !tsr.tensor<[n: 16], f32>

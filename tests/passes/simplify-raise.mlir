@@ -182,7 +182,7 @@ module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab
     %s = tsr.contract %q, %k over ["hd"] : (!tsr.tensor<[seq: 5, hd: 4], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
     %p = tsr.softmax %s over "key" : !tsr.tensor<[seq: 5, key: 5], f32>
     %d = tsr.add %p, %b : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
-    // expected-remark @+1 {{not raised to attention: an op that does not scale stands between softmax and the contraction with the values}}
+    // expected-remark @+1 {{not raised to attention: an op other than a scaling is between the softmax and the contraction with the values}}
     %o = tsr.contract %d, %v over ["key"] : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, hd: 4], f32>
     return %o : !tsr.tensor<[seq: 5, hd: 4], f32>
   }

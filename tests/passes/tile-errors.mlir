@@ -5,7 +5,7 @@
 // What another op reads must be stored.
 module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>, !tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
-    // expected-error @below {{yields a matrix, which is not stored}}
+    // expected-error @below {{a matrix cannot be a result: it is not stored}}
     %t:2 = tsr.tiled "scores" (%a = %q : !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %b = %k : !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %c = %v : !tsr.tensor<[head: 4, col: 32, out: 8], f32>) parallel ["head"] serial [] rows "row" columns "col" -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>, !tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
       %s = tsr.contract %a, %b over ["hid"] : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
       %e = tsr.kernel "exp" (%p = %s : !tsr.tensor<[head: 4, row: 32, col: 32], f32>) parallel ["head", "row", "col"] serial [] vector "col" -> (!tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
@@ -26,7 +26,7 @@ module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = 
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
     %t = tsr.tiled "scores" (%a = %q : !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %b = %k : !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %c = %v : !tsr.tensor<[head: 4, col: 32, out: 8], f32>) parallel ["head"] serial [] rows "row" columns "col" -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
       %s = tsr.contract %a, %b over ["hid"] : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
-      // expected-error @below {{cannot run for some rows and columns alone}}
+      // expected-error @below {{expected a kernel that can run for a range of rows and columns}}
       %e = tsr.kernel "exp" (%p = %s : !tsr.tensor<[head: 4, row: 32, col: 32], f32>) parallel ["head", "row", "col"] serial [] vector "row" -> (!tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
         %x = tsr.exp %p : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
         tsr.yield %x : !tsr.tensor<[head: 4, row: 32, col: 32], f32>
@@ -62,7 +62,7 @@ module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = 
 // An axis is missing.
 module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
-    // expected-error @below {{names other axes than the batch axes of its matrices}}
+    // expected-error @below {{expected the batch axes of its matrices as parallel and serial axes}}
     %t = tsr.tiled "scores" (%a = %q : !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %b = %k : !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %c = %v : !tsr.tensor<[head: 4, col: 32, out: 8], f32>) parallel [] serial [] rows "row" columns "col" -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
       %s = tsr.contract %a, %b over ["hid"] : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
       %e = tsr.kernel "exp" (%p = %s : !tsr.tensor<[head: 4, row: 32, col: 32], f32>) parallel ["head", "row", "col"] serial [] vector "col" -> (!tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
@@ -81,7 +81,7 @@ module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = 
 // The diagonal counts.
 module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
-    // expected-error @below {{has elements that count above its upper limit}}
+    // expected-error @below {{elements above the upper limit affect a result}}
     %t = tsr.tiled "scores" (%a = %q : !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %b = %k : !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %c = %v : !tsr.tensor<[head: 4, col: 32, out: 8], f32>) parallel ["head"] serial [] rows "row" columns "col" upper -1 -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
       %s = tsr.contract %a, %b over ["hid"] : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
       %e = tsr.kernel "exp" (%p = %s : !tsr.tensor<[head: 4, row: 32, col: 32], f32>) parallel ["head", "row", "col"] serial [] vector "col" -> (!tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
@@ -105,7 +105,7 @@ module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = 
 // Nothing is known of what lies below the diagonal.
 module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
-    // expected-error @below {{has elements that count below its lower limit}}
+    // expected-error @below {{elements below the lower limit affect a result}}
     %t = tsr.tiled "scores" (%a = %q : !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %b = %k : !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %c = %v : !tsr.tensor<[head: 4, col: 32, out: 8], f32>) parallel ["head"] serial [] rows "row" columns "col" lower 0 upper 0 -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
       %s = tsr.contract %a, %b over ["hid"] : (!tsr.tensor<[head: 4, row: 32, hid: 8], f32>, !tsr.tensor<[head: 4, col: 32, hid: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, col: 32], f32>
       %e = tsr.kernel "exp" (%p = %s : !tsr.tensor<[head: 4, row: 32, col: 32], f32>) parallel ["head", "row", "col"] serial [] vector "col" -> (!tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
