@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --split-input-file --tsr-chunk="least-bytes=64 least-rows=2" | FileCheck %s
 
-// Rows of a wide result go through in parts: what is read with the rows is sliced, results with rows are stacked, sums over rows are
+// A wide result is computed in chunks of rows: operands with the rows are sliced, results with rows are stacked, sums over rows are
 // carried.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize"} {
@@ -27,7 +27,7 @@ module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize
 
 // -----
 
-// A mean over all rows that the wide values need forbids parts.
+// If wide values need a mean over all rows, there are no chunks.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize"} {
   func.func @step(%x: !tsr.tensor<[batch: 4, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, embed: 3], f32> {
@@ -56,7 +56,7 @@ module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize
 
 // -----
 
-// The new axis gets another name where a value has one of that name.
+// The new axis gets another name if a value already has an axis of that name.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["batch", "batch_chunk", "vocab", "embed"], tsr.phase = "optimize"} {
   func.func @step(%x: !tsr.tensor<[batch: 4, batch_chunk: 2, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, batch_chunk: 2, embed: 3], f32> {
@@ -85,8 +85,8 @@ module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize
 
 // -----
 
-// Micro-batches: the body of the repeat is treated as the function's own. The gradient's sum begins at what is carried; a stacked
-// result is merged again; the repeat along the parts is left alone.
+// Micro-batches: the body of the repeat is treated like a function body. The sum of the gradient starts at the carried value; a
+// stacked result is merged again; the new repeat is not chunked again.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["micro", "batch", "vocab", "embed"], tsr.phase = "optimize"} {
   func.func @step(%x: !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>)

@@ -1,8 +1,8 @@
 // RUN: tessera-opt %s --tsr-differentiate --tsr-simplify | FileCheck %s --check-prefixes=CHECK,GPU
 // RUN: sed 's/, tsr.target = "cuda"//' %s | tessera-opt --tsr-differentiate --tsr-simplify | FileCheck %s --check-prefixes=CHECK,CPU
 
-// What a repeat saves of a contraction with a bias: on a GPU their sum, which the library gives; on a CPU the contraction, whose sum
-// with the bias is computed again.
+// What a repeat saves of a contraction with a bias: on a GPU their sum, which cuBLASLt computes; on a CPU the contraction; the sum is
+// recomputed.
 
 !x = !tsr.tensor<[batch: 3, in: 4], f32>
 !ws = !tsr.tensor<[layer: 2, in: 4, out: 4], f32>

@@ -18,7 +18,7 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "simp
     return %dw, %db : !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[out: 2], f32>
   }
 
-  // Only what the values of `wrt` reach is differentiated; what the loss does not depend on has the gradient 0.
+  // Only ops that depend on `wrt` are differentiated; a value that the loss does not depend on has the gradient 0.
   // CHECK-LABEL: @notReached
   func.func @notReached(%x: !tsr.tensor<[in: 4], f32>, %y: !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[in: 4], f32> {
     // CHECK: %[[ZERO:.*]] = tsr.constant 0.0{{.*}} -> <[in: 4], f32>
@@ -29,7 +29,7 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "simp
     return %d : !tsr.tensor<[in: 4], f32>
   }
 
-  // A read at positions adds its gradient at the clamped positions; a pick along an existing axis is a comparison.
+  // The adjoint of a gather is a scatter-add at the clamped positions; along an existing axis it is a comparison.
   // CHECK-LABEL: @reads
   func.func @reads(%t: !tsr.tensor<[in: 9, out: 2], f32>, %i: !tsr.tensor<[batch: 3], i32>, %x: !tsr.tensor<[batch: 3, in: 9], f32>) -> (!tsr.tensor<[in: 9, out: 2], f32>, !tsr.tensor<[batch: 3, in: 9], f32>) {
     // CHECK: tsr.max %arg1
@@ -45,8 +45,8 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "simp
     return %dt, %dx : !tsr.tensor<[in: 9, out: 2], f32>, !tsr.tensor<[batch: 3, in: 9], f32>
   }
 
-  // The adjoint of a repeat is a reversed repeat. Saved: the carried argument and what must lie in memory. The dropout mask is drawn
-  // again, from the same site. The gradient of an invariant is accumulated, that of a slice stacked.
+  // The adjoint of a repeat is a reversed repeat. Saved: the carried argument and operands that must be stored. The dropout mask is
+  // drawn again, from the same site. The gradient of an invariant is accumulated, that of a slice stacked.
   // CHECK-LABEL: @repeat
   func.func @repeat(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %w: !tsr.tensor<[layer: 3, in: 4, out: 4], f32>, %b: !tsr.tensor<[out: 4], f32>, %seed: !tsr.tensor<[], i64>, %step: !tsr.tensor<[], i32>) -> (!tsr.tensor<[layer: 3, in: 4, out: 4], f32>, !tsr.tensor<[out: 4], f32>) {
     // CHECK: tsr.repeat [layer: 3] index
@@ -76,7 +76,7 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "simp
     return %dw, %db : !tsr.tensor<[layer: 3, in: 4, out: 4], f32>, !tsr.tensor<[out: 4], f32>
   }
 
-  // Of a chain of elementwise ops only what it starts from is saved.
+  // Of a chain of elementwise ops only the first operand is saved.
   // CHECK-LABEL: @chain
   func.func @chain(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %w: !tsr.tensor<[layer: 3, in: 4, out: 4], f32>) -> !tsr.tensor<[layer: 3, in: 4, out: 4], f32> {
     // CHECK: %[[H:.*]] = tsr.contract

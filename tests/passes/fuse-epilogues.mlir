@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --split-input-file --tsr-fuse --tsr-verify-phase=phase=fuse | FileCheck %s
 
-// GELU of a contraction's result is its epilogue; the sum is a second result where somebody reads it.
+// GELU of a contraction's result is its epilogue; the sum is a second result if another op reads it.
 
 !x = !tsr.tensor<[batch: 64, embed: 32], bf16>
 !w = !tsr.tensor<[embed: 32, ff: 64], bf16>
@@ -36,7 +36,7 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
     return %y, %low : !y, !h
   }
 
-  // Written in another way, and with nobody who reads the sum.
+  // The same in another spelling, with the sum unused.
   // CHECK-LABEL: func.func @alone
   // CHECK: %[[GELU:.*]] = tsr.contract %arg0, %arg1 over [embed] epilogue gelu : ({{.*}}) -> !tsr.tensor<[batch: 64, ff: 64], bf16>
   // CHECK-NOT: tsr.kernel
@@ -62,7 +62,7 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
     return %y : !y
   }
 
-  // The gradient: what is multiplied with the derivative at %s; sums over rows in a low type are rounded, so those are kernels.
+  // The gradient: a product with the derivative at %s. Sums over rows of a low-precision type are rounded, so they are kernels.
   // CHECK-LABEL: func.func @gradient
   // CHECK: %[[D:.*]] = tsr.contract %arg0, %arg1 over [embed] epilogue gelu_grad aux %arg2 as "mlp.grad" : ({{.*}}) -> !tsr.tensor<[batch: 64, ff: 64], bf16>
   // CHECK: tsr.kernel {{.*}} (%{{.*}} = %[[D]] {{.*}} parallel [ff] serial [batch]
@@ -114,8 +114,8 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
 !y = !tsr.tensor<[batch: 64, embed: 32], f32>
 !c = !tsr.tensor<[], f32>
 module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", tsr.target = "cuda"} {
-  // In f32 the contraction gives the bias' gradient too. The forward pass stands in the same block: its sum is what the gradient is
-  // taken at, and the parts of GELU that both read are gone.
+  // In f32 the contraction computes the gradient of the bias too. The forward pass is in the same block: the gradient reads its sum,
+  // and the parts of GELU that both read are gone.
   // CHECK-LABEL: func.func @step
   // CHECK: %[[MLP:.*]]:2 = tsr.contract %arg0, %arg1 over [embed] bias %arg2 epilogue gelu :
   // CHECK: tsr.contract %[[MLP]]#0, %arg3 over [ff]
@@ -160,7 +160,7 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
 
 // -----
 
-// What is no epilogue.
+// These functions do not become epilogues.
 
 !x = !tsr.tensor<[batch: 64, embed: 32], f32>
 !w = !tsr.tensor<[embed: 32, ff: 64], f32>
@@ -173,9 +173,11 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
 !p = !tsr.tensor<[batch: 64, ff: 63], f32>
 !q = !tsr.tensor<[embed: 32, ff: 63], f32>
 module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", tsr.target = "cuda"} {
-  // CHECK-NOT: epilogue
-
   // GELU with erf is another function.
+  // CHECK-LABEL: func.func @exact
+  // CHECK-NOT: epilogue
+  // CHECK: tsr.erf
+  // CHECK-NOT: epilogue
   func.func @exact(%x: !x, %w: !w, %v: !v) -> !y {
     %root = tsr.constant 0.707106769 : f32 -> <[], f32>
     %one = tsr.constant 1.0 : f32 -> <[], f32>
@@ -191,6 +193,9 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
   }
 
   // So is the logistic form, x sigmoid(1.702 x).
+  // CHECK-LABEL: func.func @quick
+  // CHECK-NOT: epilogue
+  // CHECK: return
   func.func @quick(%x: !x, %w: !w, %v: !v) -> !y {
     %scale = tsr.constant 1.702 : f32 -> <[], f32>
     %s = tsr.contract %x, %w over ["embed"] : (!x, !w) -> !f
@@ -201,7 +206,10 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
     return %y : !y
   }
 
-  // The library adds no matrix to what GELU is taken of.
+  // cuBLASLt does not add a matrix before GELU.
+  // CHECK-LABEL: func.func @init
+  // CHECK-NOT: epilogue
+  // CHECK: return
   func.func @init(%x: !x, %w: !w, %v: !v) -> !y {
     %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
     %cubic = tsr.constant 4.471500e-02 : f32 -> <[], f32>
@@ -219,7 +227,10 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
     return %y : !y
   }
 
-  // Lines of 63 numbers are no multiples of the library's vectors.
+  // Rows of 63 elements are no multiples of the vectors of cuBLASLt.
+  // CHECK-LABEL: func.func @lines
+  // CHECK-NOT: epilogue
+  // CHECK: return
   func.func @lines(%x: !x, %w: !q, %v: !o) -> !y {
     %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
     %cubic = tsr.constant 4.471500e-02 : f32 -> <[], f32>
@@ -235,7 +246,10 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
     return %y : !y
   }
 
-  // The user keeps its arithmetic.
+  // `tsr.keep` exempts an op.
+  // CHECK-LABEL: func.func @kept
+  // CHECK-NOT: epilogue
+  // CHECK: return
   func.func @kept(%x: !x, %w: !w, %v: !v) -> !y {
     %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
     %cubic = tsr.constant 4.471500e-02 : f32 -> <[], f32>
@@ -251,7 +265,10 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
     return %y : !y
   }
 
-  // A kernel takes GELU further: it need not be stored.
+  // A kernel consumes GELU, so it need not be stored.
+  // CHECK-LABEL: func.func @gated
+  // CHECK-NOT: epilogue
+  // CHECK: return
   func.func @gated(%x: !x, %w: !w, %u: !f, %v: !v) -> !y {
     %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
     %cubic = tsr.constant 4.471500e-02 : f32 -> <[], f32>
@@ -268,7 +285,10 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
     return %y : !y
   }
 
-  // What GELU was taken of lies in another order than the product.
+  // The operand of GELU has another memory order than the product.
+  // CHECK-LABEL: func.func @order
+  // CHECK-NOT: epilogue
+  // CHECK: return
   func.func @order(%x: !x, %w: !w, %0: !t) -> !f {
     %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
     %cubic = tsr.constant 4.471500e-02 : f32 -> <[], f32>
@@ -298,7 +318,10 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
     return %g : !f
   }
 
-  // The product itself is wanted too.
+  // The product itself is used too.
+  // CHECK-LABEL: func.func @twice
+  // CHECK-NOT: epilogue
+  // CHECK: return
   func.func @twice(%x: !x, %w: !w, %s: !f) -> (!f, !f) {
     %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
     %cubic = tsr.constant 4.471500e-02 : f32 -> <[], f32>
@@ -328,6 +351,9 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
   }
 
   // Half of the derivative is not the derivative.
+  // CHECK-LABEL: func.func @half
+  // CHECK-NOT: epilogue
+  // CHECK: return
   func.func @half(%x: !x, %w: !w, %s: !f) -> !f {
     %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
     %cubic = tsr.constant 4.471500e-02 : f32 -> <[], f32>
@@ -406,8 +432,10 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
 !f = !tsr.tensor<[batch: 64, ff: 64], f32>
 !c = !tsr.tensor<[], f32>
 module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", tsr.target = "cuda", tsr.epilogues = "bias"} {
-  // Switched off.
+  // `tsr.epilogues = "bias"` switches epilogues with GELU off.
   // CHECK-LABEL: func.func @off
+  // CHECK-NOT: epilogue
+  // CHECK: tsr.sigmoid
   // CHECK-NOT: epilogue
   func.func @off(%x: !x, %w: !w, %s: !f) -> !f {
     %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
@@ -445,8 +473,10 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
 !f = !tsr.tensor<[batch: 64, ff: 64], f32>
 !c = !tsr.tensor<[], f32>
 module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout"} {
-  // On a CPU kernels do it.
+  // On a CPU GELU stays in kernels.
   // CHECK-LABEL: func.func @on_cpu
+  // CHECK-NOT: epilogue
+  // CHECK: tsr.sigmoid
   // CHECK-NOT: epilogue
   func.func @on_cpu(%x: !x, %w: !w, %s: !f) -> !f {
     %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
@@ -486,7 +516,7 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout"} {
 !b = !tsr.tensor<[ff: 64], bf16>
 !c = !tsr.tensor<[], f32>
 module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", tsr.target = "cuda"} {
-  // What GELU was taken of is stored in another type than the product.
+  // The operand of GELU is stored in another type than the product.
   // CHECK-LABEL: func.func @types
   // CHECK-NOT: epilogue
   // CHECK: return
@@ -520,7 +550,7 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
     return %low : !h
   }
 
-  // Parts of GELU that lie in memory in the low type are not rounded; nor does the contraction round a sum over rows.
+  // Casts of stored parts of GELU are looked through; the contraction does not compute a sum over rows that is rounded.
   // CHECK-LABEL: func.func @stored
   // CHECK: %[[D:.*]] = tsr.contract {{.*}} epilogue gelu_grad aux %arg2 : ({{.*}}) -> !tsr.tensor<[batch: 64, ff: 64], bf16>
   // CHECK: tsr.reduce sum {{.*}} over [batch]

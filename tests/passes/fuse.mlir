@@ -17,7 +17,7 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
     return %y : !tsr.tensor<[batch: 8, key: 16], f32>
   }
 
-  // A reduction of outer axes does not join elementwise work that others use; two over the same tensor are one kernel.
+  // A reduction of outer axes is not fused with elementwise ops that others use; two over the same tensor are one kernel.
   // CHECK-LABEL: func.func @columns
   func.func @columns(%x: !tsr.tensor<[batch: 8, embed: 16], f32>) -> (!tsr.tensor<[batch: 8, embed: 16], f32>, !tsr.tensor<[embed: 16], f32>, !tsr.tensor<[embed: 16], f32>) {
     // CHECK: %[[E:.*]] = tsr.kernel "exp" {{.*}} parallel [batch, embed] vector
@@ -31,7 +31,7 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
     return %e, %a, %b : !tsr.tensor<[batch: 8, embed: 16], f32>, !tsr.tensor<[embed: 16], f32>, !tsr.tensor<[embed: 16], f32>
   }
 
-  // A scatter's kernel holds no reduction, though both walk the same axes of the same tensor.
+  // The kernel of a scatter contains no reduction, although both iterate over the same axes of the same tensor.
   // CHECK-LABEL: func.func @scatter
   func.func @scatter(%x: !tsr.tensor<[batch: 8, embed: 16], f32>, %i: !tsr.tensor<[batch: 8], i32>) -> (!tsr.tensor<[embed: 16], f32>, !tsr.tensor<[vocab: 64, embed: 16], f32>) {
     // CHECK-COUNT-2: tsr.kernel {{.*}} parallel [embed] serial [batch]
@@ -54,7 +54,7 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
     return %s : !tsr.tensor<[], f32>
   }
 
-  // Biases and sums of contractions go into the contractions.
+  // Biases and sums of contractions are absorbed by the contractions.
   // CHECK-LABEL: func.func @absorb
   func.func @absorb(%x: !tsr.tensor<[batch: 64, embed: 32], f32>, %w: !tsr.tensor<[embed: 32, ff: 32], f32>, %b: !tsr.tensor<[ff: 32], f32>) -> !tsr.tensor<[batch: 64, ff: 32], f32> {
     // CHECK: %[[FIRST:.*]] = tsr.contract %arg0, %arg1 over [embed] bias %arg2
@@ -68,7 +68,7 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
     return %y : !tsr.tensor<[batch: 64, ff: 32], f32>
   }
 
-  // A matrix-vector product expected a GEMM.
+  // A matrix-vector product is no GEMM, so it becomes a kernel.
   // CHECK-LABEL: func.func @matvec
   func.func @matvec(%x: !tsr.tensor<[batch: 64, embed: 32], f32>, %w: !tsr.tensor<[embed: 32], f32>) -> !tsr.tensor<[batch: 64], f32> {
     // CHECK: tsr.kernel {{.*}} parallel [batch] serial [embed] vector embed
@@ -78,7 +78,7 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
     return %y : !tsr.tensor<[batch: 64], f32>
   }
 
-  // A sum of everything runs in two steps, the squares inside the first.
+  // A sum over all axes is split in two reductions; the squares are in the first one.
   // CHECK-LABEL: func.func @norm
   func.func @norm(%x: !tsr.tensor<[batch: 128, seq: 32, embed: 16], f32>) -> !tsr.tensor<[], f32> {
     // CHECK: tsr.kernel {{.*}} parallel [batch] serial [seq, embed]
@@ -89,7 +89,7 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
     return %s : !tsr.tensor<[], f32>
   }
 
-  // What a function returns is stored, be it a constant.
+  // A returned constant is stored.
   // CHECK-LABEL: func.func @constant
   func.func @constant() -> !tsr.tensor<[embed: 4], f32> {
     // CHECK: %[[K:.*]] = tsr.kernel
@@ -101,7 +101,7 @@ module attributes {tsr.axes = ["batch", "seq", "key", "embed", "ff"], tsr.phase 
 
 // -----
 
-// A large reduction in two steps: the new axes get longer names where the operand has axes of those names.
+// The axes of a split reduction get longer names if the operand already has axes of those names.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["n", "n_outer"], tsr.phase = "layout"} {
   func.func @step(%x: !tsr.tensor<[n: 8192, n_outer: 2], f32>) -> !tsr.tensor<[n_outer: 2], f32> {

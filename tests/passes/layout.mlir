@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --split-input-file --tsr-layout --tsr-verify-phase=phase=layout | FileCheck %s
 
-// Heads need no transposes: queries stay [batch, seq, head, hd], scores are dense matrices, and what goes to the output projection
-// has head and hd side by side.
+// Heads need no transposes: queries stay [batch, seq, head, hd], scores are dense matrices, and in the operand of the
+// output projection head and hd are adjacent.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["batch", "head", "seq", "key", "hd", "embed"], tsr.phase = "optimize"} {
   func.func @step(%x: !tsr.tensor<[batch: 2, seq: 8, embed: 32], f32> {tsr.input = {name = "x", role = "argument"}},
@@ -46,7 +46,7 @@ module attributes {tsr.axes = ["embed", "layer"], tsr.phase = "optimize"} {
 
 // -----
 
-// Axes that are not side by side are moved together before they are merged.
+// Axes that are not adjacent are moved together before they are merged.
 module attributes {tsr.axes = ["a", "b", "c", "ac"], tsr.phase = "optimize"} {
   // CHECK: func.func @predict
   func.func @predict(%x: !tsr.tensor<[a: 2, b: 3, c: 4], f32> {tsr.input = {name = "x", role = "argument"}})
@@ -60,7 +60,7 @@ module attributes {tsr.axes = ["a", "b", "c", "ac"], tsr.phase = "optimize"} {
 
 // -----
 
-// What comes from outside and goes there lies as its tag says, whatever the canonical order is.
+// Inputs and outputs have the order of their tags, whatever the canonical order is.
 module attributes {tsr.axes = ["feat", "batch", "class"], tsr.phase = "optimize"} {
   // CHECK: func.func @predict(%arg0: !tsr.tensor<[batch: 2, feat: 3], f32>
   // CHECK-SAME: -> (!tsr.tensor<[class: 4, batch: 2], f32>

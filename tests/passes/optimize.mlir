@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --split-input-file --tsr-optimize --tsr-simplify | FileCheck %s
 
-// AdamW and clipping: state in the table, in `init` as zeros and in `step` after the other state; the norm in two steps; parameter and
-// moments stay where the norm is not finite.
+// AdamW and clipping: state in the table, in `init` as zeros and in `step` after the other state; the norm as two reductions; the
+// parameter and its moments do not change if the norm is not finite.
 // CHECK-LABEL: module attributes {{.*}}tsr.model = "adamw"
 module attributes {tsr.model = "adamw", tsr.axes = ["in", "out"], tsr.phase = "differentiate"} {
   tsr.state @w "weight" !tsr.tensor<[in: 4, out: 2], f32>

@@ -1,5 +1,6 @@
 // RUN: tessera-opt %s --tsr-verify-phase=phase=precision --split-input-file --verify-diagnostics
 
+// Contractions have low-precision operands.
 module attributes {tsr.axes = ["batch", "in", "out"], tsr.settings = {compute = {type = "bf16"}}} {
   func.func @evaluate(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %w: !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[batch: 8, out: 2], f32> {
     // expected-error @+1 {{expected 'bf16' operands, got 'f32'}}
@@ -10,6 +11,7 @@ module attributes {tsr.axes = ["batch", "in", "out"], tsr.settings = {compute = 
 
 // -----
 
+// Elementwise arithmetic is in f32.
 module attributes {tsr.axes = ["batch"], tsr.settings = {compute = {type = "bf16"}}} {
   func.func @evaluate(%x: !tsr.tensor<[batch: 8], bf16>) -> !tsr.tensor<[batch: 8], bf16> {
     // expected-error @+1 {{expected f32 arithmetic, got 'bf16'}}
@@ -20,6 +22,7 @@ module attributes {tsr.axes = ["batch"], tsr.settings = {compute = {type = "bf16
 
 // -----
 
+// A contraction that `tsr.keep` exempts has f32 operands.
 module attributes {tsr.axes = ["batch", "in"], tsr.settings = {compute = {type = "bf16"}}} {
   func.func @evaluate(%x: !tsr.tensor<[batch: 8, in: 4], bf16>, %w: !tsr.tensor<[in: 4], bf16>) -> !tsr.tensor<[batch: 8], bf16> {
     // expected-error @+1 {{expected f32 operands by tsr.keep, got 'bf16'}}
@@ -30,6 +33,7 @@ module attributes {tsr.axes = ["batch", "in"], tsr.settings = {compute = {type =
 
 // -----
 
+// Without `compute(…)` there are no low-precision values.
 module attributes {tsr.axes = ["batch"]} {
   func.func @evaluate(%x: !tsr.tensor<[batch: 8], f32>) -> !tsr.tensor<[batch: 8], f32> {
     // expected-error @+1 {{unexpected element type 'f16'}}
@@ -41,6 +45,7 @@ module attributes {tsr.axes = ["batch"]} {
 
 // -----
 
+// State is f32.
 module attributes {tsr.axes = ["in"], tsr.settings = {compute = {type = "bf16"}}} {
   // expected-error @+1 {{expected state in f32, got 'bf16'}}
   tsr.state @w "weight" !tsr.tensor<[in: 4], bf16>
@@ -48,7 +53,7 @@ module attributes {tsr.axes = ["in"], tsr.settings = {compute = {type = "bf16"}}
 
 // -----
 
-// Under fp8 a product with a matrix of weights is of eight bits, and no other one is.
+// Under fp8 a contraction with a weight matrix has fp8 operands, and no other one has.
 module attributes {tsr.axes = ["batch", "in", "out"], tsr.settings = {compute = {type = "fp8"}}} {
   tsr.state @w "weight" !tsr.tensor<[in: 4, out: 2], f32>
   func.func @step(%w: !tsr.tensor<[in: 4, out: 2], f32> {tsr.state = @w}, %x: !tsr.tensor<[batch: 8, in: 4], bf16>) -> !tsr.tensor<[batch: 8, out: 2], bf16> {
@@ -61,6 +66,7 @@ module attributes {tsr.axes = ["batch", "in", "out"], tsr.settings = {compute = 
 
 // -----
 
+// Values of another low-precision type do not occur.
 module attributes {tsr.axes = ["batch"], tsr.settings = {compute = {type = "bf16"}}} {
   func.func @evaluate(%x: !tsr.tensor<[batch: 8], f32>) -> !tsr.tensor<[batch: 8], f32> {
     // expected-error @+1 {{unexpected element type 'f8E5M2'}}

@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --tsr-precision --tsr-simplify --split-input-file | FileCheck %s
 
-// A contraction takes and gives bf16; a cast of a parameter stands in front of the repeat, what passes from layer to layer is low, and
-// what only neighbours read is not.
+// Operands and result of a contraction are bf16; a parameter is cast before the repeat; carried values are bf16, and values inside a
+// kernel are not.
 module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "differentiate", tsr.settings = {compute = {type = "bf16"}}} {
   // CHECK-LABEL: func.func @evaluate
   // CHECK: %[[W:.*]] = tsr.cast %arg1 : {{.*}} to <[layer: 3, in: 4, out: 4], bf16>
@@ -31,8 +31,8 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "diff
 
 // -----
 
-// A residual connection lies in memory, because a later contraction stands between its two readers; everybody reads the rounded
-// value. Scores that only an exponential reads stay in f32, a bias is added before rounding, and what is kept is left alone.
+// A residual connection is stored, because there is a contraction between its two readers; both read the rounded value. Scores that
+// only an exponential reads stay in f32, a bias is added before rounding, and ops with `tsr.keep` are exempt.
 module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "differentiate", tsr.settings = {compute = {type = "bf16"}}} {
   // CHECK-LABEL: func.func @evaluate
   func.func @evaluate(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %w: !tsr.tensor<[in: 4, out: 4], f32>, %b: !tsr.tensor<[out: 4], f32>)
@@ -66,7 +66,7 @@ module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "differentiate
 
 // -----
 
-// A gather gives the numbers of a low value as they lie in memory, whoever else reads them.
+// A gather of a low-precision value has its element type, whatever else reads the value.
 module attributes {tsr.axes = ["batch", "in", "class"], tsr.phase = "differentiate", tsr.settings = {compute = {type = "bf16"}}} {
   // CHECK-LABEL: func.func @evaluate
   // CHECK: %[[Y:.*]] = tsr.contract {{.*}} -> !tsr.tensor<[batch: 8, class: 4], f32>
@@ -87,7 +87,7 @@ module attributes {tsr.axes = ["batch", "in", "class"], tsr.phase = "differentia
 
 // -----
 
-// f16: the seed is scaled, tsr.clip divides by the scale, which is state, and the optimizer counts the steps that happened.
+// Under fp16 the seed is scaled, tsr.clip divides by the scale, which is state, and the optimizer counts only the steps that happened.
 module attributes {tsr.axes = ["batch", "in"], tsr.phase = "differentiate", tsr.settings = {compute = {type = "fp16"}}} {
   // CHECK: tsr.state @loss_scale "counter" !tsr.tensor<[], f32>
   // CHECK-NEXT: tsr.state @clean_steps "counter" !tsr.tensor<[], i32>

@@ -1,8 +1,8 @@
 // RUN: tessera-opt %s --split-input-file --tsr-verify-phase=phase=schedule --verify-diagnostics
 
-// What kernels of one launch may not do.
+// Rules for the kernels of one launch.
 
-// Two results in places of their own, one of them that of its operand.
+// Two results in different places, one of them that of its operand, are allowed.
 module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", tsr.target = "cuda"} {
   func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<128>}) {
     %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<0>]} {
@@ -19,7 +19,7 @@ module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", 
 
 // -----
 
-// The second kernel reads what the first one overwrites; one after the other, with the reader first, they might.
+// The second kernel reads what the first one overwrites. One after the other, the reader first, that would be allowed.
 module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", tsr.target = "cuda"} {
   func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<128>}) {
     // expected-error @below {{result overwrites an operand of another op of its launch}}
@@ -37,7 +37,7 @@ module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", 
 
 // -----
 
-// The other way round: the first kernel has read it before, but in one launch nobody knows when.
+// The other way round: the kernels of a launch have no order, so the first one need not have read it yet.
 module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", tsr.target = "cuda"} {
   func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<128>}) {
     %b = tsr.kernel "b" (%p = %x : !tsr.tensor<[n: 16], f32>, %q = %y : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<128>]} {
@@ -55,7 +55,7 @@ module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", 
 
 // -----
 
-// Two results in one place, the first of which nobody reads.
+// Two results must not be in one place, even if the first one is never read.
 module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", tsr.target = "cuda"} {
   func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<128>}) {
     // expected-error @below {{two results of a launch overlap}}
@@ -73,7 +73,7 @@ module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", 
 
 // -----
 
-// A kernel waits for nobody in its launch.
+// A kernel must not depend on another one of its launch.
 module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile", tsr.target = "cuda"} {
   func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<192>}) {
     %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.launch = 0 : i64, tsr.places = [#tsr.place<128>]} {

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --split-input-file --tsr-schedule --tsr-verify-phase=phase=schedule | FileCheck %s
 
-// Kernels that do not depend on one another run in one launch: the sums of two gradients level by level, the larger gradient's first.
+// Independent kernels run in one launch: the sums of two gradients level by level, the larger gradient first.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile", tsr.target = "cuda"} {
   func.func @step(%x: !tsr.tensor<[m: 32, n: 64], f32>, %y: !tsr.tensor<[m: 64, n: 64], f32>) -> (!tsr.tensor<[], f32>, !tsr.tensor<[], f32>) {
@@ -30,7 +30,7 @@ module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile", tsr.target = "cuda
 
 // -----
 
-// On a CPU none is moved.
+// On a CPU no kernel is moved.
 // CHECK-LABEL: func.func @step
 // CHECK-NOT: tsr.launch
 // CHECK: tsr.kernel "small"
@@ -59,7 +59,7 @@ module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile"} {
 
 // -----
 
-// Each update takes the place of its weight, as it does alone.
+// Fused updates still overwrite their weights in place.
 // CHECK-LABEL: func.func @step
 // CHECK: tsr.kernel "update" {{.*}} at <0> attributes {tsr.launch = 0 : i64}
 // CHECK: tsr.kernel "update" {{.*}} at <16384> attributes {tsr.launch = 0 : i64}
@@ -81,7 +81,7 @@ module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile", tsr.target = "cuda
 
 // -----
 
-// The average reads the weight that the update replaces: together they would need a copy of it.
+// The average reads the weight that the update overwrites: in one launch they would need a copy of it.
 // CHECK-LABEL: func.func @step
 // CHECK-NOT: tsr.launch
 // CHECK-NOT: tsr.reorder
@@ -104,8 +104,8 @@ module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile", tsr.target = "cuda
 
 // -----
 
-// A small kernel runs with what stands further up; one whose operand would lie in memory besides at the fullest moment does not wait
-// for what stands further down.
+// A small kernel is fused with an earlier one. A kernel whose operand would raise peak live memory is not deferred to be fused with a
+// later one.
 // CHECK-LABEL: func.func @step
 // CHECK: tsr.kernel "first" {{.*}}tsr.launch = 0
 // CHECK: tsr.kernel "scalars" {{.*}}tsr.launch = 0

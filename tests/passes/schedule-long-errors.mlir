@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --split-input-file --tsr-verify-phase=phase=schedule --verify-diagnostics
 
-// An argument lies in slot 50 of 100 of a stack: an iteration overwrites it that does not run when the plan is checked.
+// An argument is in slot 50 of 100 of a stack: an iteration overwrites it that the check does not execute.
 module attributes {tsr.arena = 12800 : i64, tsr.axes = ["layer", "n"], tsr.phase = "tile"} {
   func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<3328>}) -> (!tsr.tensor<[layer: 100, n: 16], f32> {tsr.place = #tsr.place<128>}, !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<3328>}) {
     %stack = tsr.repeat [layer: 100] index %i keep (%v = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 100, n: 16], f32>) attributes {argPlaces = [#tsr.place<64>, #tsr.place<0>], tsr.places = [#tsr.place<128>]} {
@@ -17,7 +17,7 @@ module attributes {tsr.arena = 12800 : i64, tsr.axes = ["layer", "n"], tsr.phase
 
 // -----
 
-// So in a repeat inside, which steps from slot to slot of another stack.
+// The same in an inner repeat, which moves through the slots of another stack.
 module attributes {tsr.arena = 128000 : i64, tsr.axes = ["layer", "part", "n"], tsr.phase = "tile"} {
   func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64128>}) -> (!tsr.tensor<[layer: 40, part: 40, n: 16], f32> {tsr.place = #tsr.place<192>}, !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<64128>}) {
     %all = tsr.repeat [layer: 40] index %i keep (%v = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 40, part: 40, n: 16], f32>) attributes {argPlaces = [#tsr.place<64>, #tsr.place<0>], tsr.places = [#tsr.place<192>]} {

@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --tsr-schedule --tsr-verify-phase=phase=schedule | FileCheck %s
 
-// The check of the plan takes no longer for a long repeat than for a short one: forwards, backwards over what was stacked, and with
-// a repeat inside.
+// Checking the plan of a long repeat takes no longer than that of a short one: forwards, backwards over a stack, and with an inner
+// repeat.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["layer", "part", "n"], tsr.phase = "tile"} {
   func.func @step(%x: !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[n: 16], f32>, !tsr.tensor<[layer: 100000000, part: 1000000, n: 16], f32>) {

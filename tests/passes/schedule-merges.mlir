@@ -38,8 +38,10 @@ module attributes {tsr.axes = ["t", "e", "h"], tsr.phase = "tile"} {
 
 // -----
 
-// One that follows from another is not computed with it, and wide ones read their input seldom enough.
+// A GEMM that depends on another one is not fused with it, and wide ones reuse their input enough by themselves.
 // CHECK-LABEL: func.func @step
+// CHECK-NOT: tsr.launch
+// CHECK-COUNT-4: tsr.contract
 // CHECK-NOT: tsr.launch
 module attributes {tsr.axes = ["t", "e", "f", "w"], tsr.phase = "tile"} {
   func.func @step(%x: !tsr.tensor<[t: 64, e: 32], f32>, %u: !tsr.tensor<[e: 32, w: 1024], f32>, %v: !tsr.tensor<[e: 32, w: 1024], f32>, %m: !tsr.tensor<[e: 32, f: 32], f32>) -> (!tsr.tensor<[t: 64, w: 1024], f32>, !tsr.tensor<[t: 64, w: 1024], f32>, !tsr.tensor<[t: 64, f: 32], f32>) {
@@ -61,8 +63,11 @@ module attributes {tsr.axes = ["t", "e", "f", "w"], tsr.phase = "tile"} {
 
 // -----
 
-// A sum is taken up where it lies: not while it is another product's operand.
+// GEMMs that accumulate in place are not fused if one reads the accumulator of the other as an operand.
 // CHECK-LABEL: func.func @step
+// CHECK-NOT: tsr.launch
+// CHECK-NOT: tsr.reorder
+// CHECK-COUNT-2: tsr.contract
 // CHECK-NOT: tsr.launch
 // CHECK-NOT: tsr.reorder
 module attributes {tsr.axes = ["t", "e", "h"], tsr.phase = "tile"} {

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --tsr-schedule --tsr-verify-phase=phase=schedule | FileCheck %s
 
-// A scatter's result does not lie over its updates, though they have its type and die in it.
+// A scatter does not overwrite its updates, although they have the type of its result and die in it.
 module attributes {tsr.axes = ["vocab"], tsr.phase = "fuse"} {
   // CHECK-LABEL: func.func @evaluate
   func.func @evaluate(%x: !tsr.tensor<[vocab: 8], f32> {tsr.input = {name = "d.x", role = "data", data = "d", field = "x"}})

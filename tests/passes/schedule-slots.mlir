@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --split-input-file --tsr-schedule --tsr-verify-phase=phase=schedule | FileCheck %s
 
-// Three small stacks that the second repeat empties while it fills a large one share a buffer, a piece of each in a slot of 192
-// bytes, as many as a slot of the large one takes: it lies in what they leave, one slot behind.
+// Three small stacks that the second repeat empties while it fills a large one share a buffer, with a part of each in a slot of 192
+// bytes, the size of a slot of the large one. The large stack overlaps them, one slot behind.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["layer", "m", "n"], tsr.phase = "tile"} {
   func.func @step(%x: !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 4, m: 3, n: 16], f32>) {
@@ -45,7 +45,7 @@ module attributes {tsr.axes = ["layer", "m", "n"], tsr.phase = "tile"} {
 
 // -----
 
-// A piece of a slot may be a stack of a repeat inside: its own slots lie side by side as ever, forwards and backwards.
+// A part of a slot may be a stack of an inner repeat, whose own slots are adjacent, forwards and backwards.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["layer", "inner", "m", "n"], tsr.phase = "tile"} {
   func.func @step(%x: !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 4, m: 4, n: 16], f32>) {

@@ -6,14 +6,14 @@
 // CHECK: tsr.state @v {{.*}} at <24576>
 // CHECK: tsr.state @b {{.*}} at <49152>
 // CHECK-SAME: {{$}}
-// No copies: the saved layer input is carried by its own stack, one slot to the next.
+// No copies: the saved layer input is carried by its own stack, from slot to slot.
 // CHECK-NOT: tsr.reorder
 // CHECK: tsr.kernel "exp" {{.*}}at <[[STACK:[0-9]+]]>
 // CHECK: tsr.repeat [layer: 3] index {{.*}}arguments at <{{[0-9]+}}>, <[[STACK]], [2048]>, <0, [8192]>, <49152, [256]>, <24576, [8192]>
 // CHECK-SAME: at <[[LAST:[0-9]+]]>, <[[STACK]]>, <[[SAVED:[0-9]+]]>
-// What is saved is written into its stack by its producer.
+// The producer of a saved value writes it into its stack.
 // CHECK: tsr.contract {{.*}} bias {{.*}}at <[[SAVED]], [4096]>
-// Backwards the carried gradient stays where it is; the contraction adds to it.
+// In the backward pass the carried gradient stays in its place; the contraction accumulates into it.
 // CHECK: tsr.repeat [layer: 3] reverse {{.*}}arguments at <{{[0-9]+}}>, <[[D:[0-9]+]]>, <0, [8192]>, <24576, [8192]>, <[[STACK]], [2048]>, <[[SAVED]], [4096]>
 // CHECK: tsr.contract {{.*}} init {{.*}}at <[[D]]>
 // Parameters are updated in place.

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --tsr-simplify | FileCheck %s
 
-// The cube of a constant: a product of products of constants, which must not be regrouped for ever.
+// The cube of a constant: a product of products of constants, which must not be regrouped forever.
 module attributes {tsr.axes = ["batch"], tsr.phase = "parse"} {
   // CHECK-LABEL: func.func @evaluate
   func.func @evaluate() -> !tsr.tensor<[batch: 4], f32> {
@@ -12,8 +12,8 @@ module attributes {tsr.axes = ["batch"], tsr.phase = "parse"} {
     return %y : !tsr.tensor<[batch: 4], f32>
   }
 
-  // Constants are regrouped only where their product is a number like others: not 1e-50, and not 1e40. The reciprocal of 1e-39
-  // is beyond f32, that of 2e38 denormal.
+  // Constants are regrouped only if their product is a normal number: not 1e-50, and not 1e40. The reciprocal of 1e-39 overflows f32,
+  // that of 2e38 is subnormal.
   // CHECK-LABEL: func.func @predict
   func.func @predict(%x: !tsr.tensor<[batch: 4], f32>) -> (!tsr.tensor<[batch: 4], f32>, !tsr.tensor<[batch: 4], f32>, !tsr.tensor<[batch: 4], f32>, !tsr.tensor<[batch: 4], f32>, !tsr.tensor<[batch: 4], f32>) {
     // CHECK-DAG: %[[LOW:.*]] = tsr.constant 1.0e-25

@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --tsr-simplify --verify-diagnostics | FileCheck %s
 
 module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab"]} {
-  // Softmax as people write it, safe against overflow.
+  // Open-coded softmax, safe against overflow.
   // CHECK-LABEL: @softmax
   func.func @softmax(%x: !tsr.tensor<[batch: 3, in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32> {
     // CHECK-NEXT: %[[P:.*]] = tsr.softmax %arg0 over in as "p"
@@ -35,7 +35,7 @@ module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab
     return %p : !tsr.tensor<[batch: 3, in: 4], f32>
   }
 
-  // A sum over another axis makes no softmax.
+  // A sum over another axis is no softmax.
   // CHECK-LABEL: @notSoftmax
   func.func @notSoftmax(%x: !tsr.tensor<[batch: 4, in: 4], f32>, %y: !tsr.tensor<[batch: 4, in: 4], f32>) -> !tsr.tensor<[batch: 4, in: 4], f32> {
     // CHECK-NOT: tsr.softmax
@@ -69,7 +69,7 @@ module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab
     return %o : !tsr.tensor<[batch: 3, in: 4], f32>
   }
 
-  // Layer norm where rstd meets the gain first.
+  // Layer norm in which rstd is multiplied by the gain first.
   // CHECK-LABEL: @layerNormRegrouped
   func.func @layerNormRegrouped(%x: !tsr.tensor<[batch: 3, in: 4], f32>, %g: !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32> {
     // CHECK: %[[N:.*]]:2 = tsr.layer_norm
@@ -174,7 +174,7 @@ module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab
     return %o : !tsr.tensor<[seq: 5, hd: 4], f32>
   }
 
-  // What is added to the probabilities scales nothing: no attention, and a remark says so.
+  // An addition to the probabilities is no scaling: a remark says that this is no attention.
   // CHECK-LABEL: @added
   func.func @added(%q: !tsr.tensor<[seq: 5, hd: 4], f32>, %k: !tsr.tensor<[hd: 4, key: 5], f32>, %v: !tsr.tensor<[hd: 4, key: 5], f32>, %b: !tsr.tensor<[key: 5], f32>) -> !tsr.tensor<[seq: 5, hd: 4], f32> {
     // CHECK: tsr.softmax
@@ -199,7 +199,7 @@ module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab
     return %o, %p : !tsr.tensor<[seq: 5, hd: 4], f32>, !tsr.tensor<[seq: 5, key: 5], f32>
   }
 
-  // The probabilities are also the values: no attention, which would read what it replaces.
+  // The probabilities are also the values: an attention would read what it replaces.
   // CHECK-LABEL: @probabilitiesAreValues
   func.func @probabilitiesAreValues(%q: !tsr.tensor<[seq: 5, hd: 4], f32>, %k: !tsr.tensor<[hd: 4, key: 5], f32>, %b: !tsr.tensor<[key: 5], f32>) -> (!tsr.tensor<[seq: 5], f32>, !tsr.tensor<[seq: 5], f32>) {
     // CHECK-COUNT-2: tsr.softmax
@@ -216,7 +216,7 @@ module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab
     return %o, %w : !tsr.tensor<[seq: 5], f32>, !tsr.tensor<[seq: 5], f32>
   }
 
-  // A guard that brings an axis along is looked through by none.
+  // A guard that adds an axis is not looked through.
   // CHECK-LABEL: @guardWithAxes
   func.func @guardWithAxes(%x: !tsr.tensor<[in: 4], f32>, %y: !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32> {
     // CHECK-NOT: tsr.softmax
@@ -230,7 +230,7 @@ module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab
     return %p : !tsr.tensor<[batch: 3, in: 4], f32>
   }
 
-  // Each step of a mask's arithmetic is looked at once, however often it is used.
+  // Each op of a mask's arithmetic is visited once, however often it is used.
   // CHECK-LABEL: @deepMask
   func.func @deepMask(%q: !tsr.tensor<[seq: 5, hd: 4], f32>, %k: !tsr.tensor<[hd: 4, key: 5], f32>, %v: !tsr.tensor<[hd: 4, key: 5], f32>) -> !tsr.tensor<[seq: 5, hd: 4], f32> {
     // CHECK: tsr.attention

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --tsr-simplify | FileCheck %s
 
-// GELU by tanh is x times a logistic function; so is what people write for one.
+// GELU by tanh becomes x times a sigmoid; so do the usual spellings of a sigmoid.
 // CHECK-LABEL: func.func @gelu
 module attributes {tsr.axes = ["n"]} {
   func.func @gelu(%x: !tsr.tensor<[n: 4], f32>, %u: !tsr.tensor<[n: 4], f32>) -> (!tsr.tensor<[n: 4], f32>, !tsr.tensor<[n: 4], f32>) {

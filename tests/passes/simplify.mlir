@@ -25,7 +25,7 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
     return %d : !tsr.tensor<[in: 4], f32>
   }
 
-  // The difference with a constant integer is a sum, and chains of them are one.
+  // A difference with an integer constant becomes a sum, and chains of sums become one.
   // CHECK-LABEL: @integers
   func.func @integers(%n: !tsr.tensor<[], i32>) -> !tsr.tensor<[], i32> {
     // CHECK: %[[C:.*]] = tsr.constant -100{{$}}
@@ -37,7 +37,7 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
     return %b : !tsr.tensor<[], i32>
   }
 
-  // Broadcasts sink behind elementwise ops and vanish under sums.
+  // Broadcasts move after elementwise ops and vanish under sums.
   // CHECK-LABEL: @broadcasts
   func.func @broadcasts(%x: !tsr.tensor<[batch: 3], f32>, %y: !tsr.tensor<[batch: 3, in: 4], f32>) -> (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], f32>) {
     // CHECK: %[[FOUR:.*]] = tsr.constant 4.0
@@ -52,7 +52,7 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
     return %s, %m : !tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], f32>
   }
 
-  // Equal ops merge whatever their names; draws of two sites do not.
+  // Common subexpressions are eliminated whatever their names; draws of two sites are not equal.
   // CHECK-LABEL: @equal
   func.func @equal(%x: !tsr.tensor<[in: 4], f32>, %seed: !tsr.tensor<[], i64>, %step: !tsr.tensor<[], i32>) -> (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>) {
     // CHECK: %[[E:.*]] = tsr.exp %arg0
@@ -80,7 +80,7 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
     return %b : !tsr.tensor<[batch: 3, in: 8], f32>
   }
 
-  // A read at position + constant, within the axis, is a slice under another name; a guard that always holds goes.
+  // A read at position + constant, within the axis, is a slice under another name; a guard that always holds is removed.
   // CHECK-LABEL: @affine
   func.func @affine(%x: !tsr.tensor<[in: 4, place: 9], f32>) -> !tsr.tensor<[seq: 6, in: 4], f32> {
     // CHECK: %[[S:.*]] = tsr.slice %arg0 place from 2
@@ -108,7 +108,7 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
     return %g : !tsr.tensor<[seq: 6], f32>
   }
 
-  // A repeat keeps no unused stack, no carried value that nobody needs, no operand that is not read.
+  // A repeat loses unused stacks, unused carried values and operands that are never read.
   // CHECK-LABEL: @prune
   func.func @prune(%x: !tsr.tensor<[in: 4], f32>, %y: !tsr.tensor<[in: 4], f32>, %w: !tsr.tensor<[layer: 3, in: 4], f32>) -> !tsr.tensor<[in: 4], f32> {
     // CHECK: tsr.repeat [layer: 3] index %{{.*}} carry (%{{[a-z0-9]*}} = %arg0 : !tsr.tensor<[in: 4], f32>) slice (%{{[a-z0-9]*}} = %arg2 : !tsr.tensor<[layer: 3, in: 4], f32>) -> !tsr.tensor<[in: 4], f32>
@@ -123,7 +123,7 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
     return %r#0 : !tsr.tensor<[in: 4], f32>
   }
 
-  // A carried value that every round passes on is an invariant.
+  // A carried value that every iteration passes on unchanged becomes an invariant.
   // CHECK-LABEL: @passedOn
   func.func @passedOn(%x: !tsr.tensor<[in: 4], f32>, %y: !tsr.tensor<[in: 4], f32>) -> (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>) {
     // CHECK: %[[R:.*]] = tsr.repeat [layer: 3] index %{{.*}} carry (%{{[a-z0-9]*}} = %arg0 : !tsr.tensor<[in: 4], f32>) keep (%{{[a-z0-9]*}} = %arg1 :
@@ -135,7 +135,7 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
     return %r#0, %r#1 : !tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>
   }
 
-  // A chain of constants folds; regrouping it again and again would not end.
+  // A chain of constants folds; regrouping it again and again would not terminate.
   // CHECK-LABEL: @constantChain
   // CHECK-NOT: tsr.mul
   // CHECK: tsr.constant 0.3125

@@ -1,8 +1,8 @@
 // RUN: tessera-opt %s --split-input-file --tsr-verify-phase=phase=tile --verify-diagnostics
 
-// What a tiled op that someone has edited is refused for: code for it would compute something else.
+// Rules for tiled ops: code for those that break them would compute something else.
 
-// What another op reads must be stored.
+// A matrix that another op reads must be stored.
 module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>, !tsr.tensor<[head: 4, row: 32, col: 32], f32>) {
     // expected-error @below {{a matrix cannot be a result: it is not stored}}
@@ -21,7 +21,7 @@ module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = 
 
 // -----
 
-// Its loops could not stop at any column.
+// A kernel must be able to stop at any column.
 module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
     %t = tsr.tiled "scores" (%a = %q : !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %b = %k : !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %c = %v : !tsr.tensor<[head: 4, col: 32, out: 8], f32>) parallel ["head"] serial [] rows "row" columns "col" -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
@@ -40,7 +40,7 @@ module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = 
 
 // -----
 
-// Nothing is summed over heads.
+// A batch axis that no contraction sums over is parallel.
 module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
     // expected-error @below {{expected batch axis `head` to be parallel}}
@@ -59,7 +59,7 @@ module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = 
 
 // -----
 
-// An axis is missing.
+// All batch axes are listed.
 module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
     // expected-error @below {{expected the batch axes of its matrices as parallel and serial axes}}
@@ -78,7 +78,7 @@ module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = 
 
 // -----
 
-// The diagonal counts.
+// The upper limit must include all elements that affect a result.
 module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
     // expected-error @below {{elements above the upper limit affect a result}}
@@ -102,7 +102,7 @@ module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = 
 
 // -----
 
-// Nothing is known of what lies below the diagonal.
+// So must the lower limit.
 module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "fuse"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> (!tsr.tensor<[head: 4, row: 32, out: 8], f32>) {
     // expected-error @below {{elements below the lower limit affect a result}}

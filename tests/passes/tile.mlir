@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --split-input-file --tsr-fuse --tsr-tile="least-rows=2 least-products=1" --tsr-verify-phase=phase=tile | FileCheck %s
 
-// A matrix for each head, exponentials of what lies on and below the diagonal, and their product with other rows: one op. Above
-// the diagonal nothing counts. What stood in front of the last contraction and needs a result comes behind the op.
+// A matrix for each head, exponentials of its elements on and below the diagonal, and their product with other rows become one op.
+// Elements above the diagonal are not computed. An op before the last contraction that needs a result moves after the tiled op.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr.phase = "layout"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>)
@@ -28,7 +28,7 @@ module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr
 
 // -----
 
-// Someone else reads the matrix: it is stored.
+// If another op reads the matrix, it is stored.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr.phase = "layout"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>)
@@ -49,7 +49,7 @@ module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr
 
 // -----
 
-// One matrix for all heads on the right: the products of the heads are one large product.
+// If the right operand is the same for all heads, one large GEMM is better.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr.phase = "layout"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>)
@@ -65,7 +65,7 @@ module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr
 
 // -----
 
-// Another number than -inf leaves something of what it stands for: everything counts.
+// If masked elements are not -inf, all elements affect the result.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr.phase = "layout"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>)
@@ -85,7 +85,7 @@ module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr
 
 // -----
 
-// Comparisons joined by `and`, the other way round and of a difference, limit a band on both sides.
+// Comparisons joined by `and`, with swapped operands and of a difference, bound the band on both sides.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr.phase = "layout"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>)
@@ -109,7 +109,7 @@ module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr
 
 // -----
 
-// What is summed over rows and over an axis of the batch: that axis runs inside one thread.
+// A sum over rows and over a batch axis: that axis is serial.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr.phase = "layout"} {
   func.func @step(%q: !tsr.tensor<[head: 4, group: 3, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>)
@@ -125,7 +125,7 @@ module attributes {tsr.axes = ["head", "group", "row", "col", "hid", "out"], tsr
 
 // -----
 
-// Each step of a mask's arithmetic is looked at once, however often it is used.
+// Each op of a mask's arithmetic is visited once, however often it is used.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["head", "row", "col", "hid", "out"], tsr.phase = "layout"} {
   func.func @step(%q: !tsr.tensor<[head: 4, row: 32, hid: 8], f32>, %k: !tsr.tensor<[head: 4, col: 32, hid: 8], f32>, %v: !tsr.tensor<[head: 4, col: 32, out: 8], f32>) -> !tsr.tensor<[head: 4, row: 32, out: 8], f32> {

@@ -68,7 +68,7 @@ TEST(Offsets, RandomLifetimesNeverOverlap) {
   }
 }
 
-/// Runs the loop of two stacks that take turns: every slot that is read must not have been written over.
+/// Runs the loop of two stacks that share storage: every slot that is read must not have been written over.
 static void expectTurns(const Lifetime &old, int64_t atOld, const Lifetime &fresh, int64_t atFresh) {
   int64_t slots = old.emptied.slots, oldSlot = old.bytes / slots, newSlot = fresh.bytes / slots;
   for (int64_t step = 0; step < slots; ++step)
