@@ -20,7 +20,7 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// Enters the moments of an update: entries `PATH.m` …, zeros at first. Returns the arguments of `step` that they are.
+/// Adds the state of an update: entries `PATH.m` …, zero at first. Returns the arguments of `step` that hold it.
 static FailureOr<SmallVector<Value>> addMoments(UpdateOp update, NewState &state) {
   if (update->getParentOp() != state.getStep()) return update.emitOpError("expected to stand in the body of `step`");
   StateOp parameter = state.find(update.getState());

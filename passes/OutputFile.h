@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// Writes a text to a file; `-` is standard output, which is looked after at the end. Returns what went wrong, or an
+/// Writes a text to a file; `-` is standard output, which is checked at the end. Returns what went wrong, or an
 /// empty text. A file that cannot be written whole is removed.
 std::string writeOutputFile(const std::string &path, llvm::StringRef text);
 
@@ -19,7 +19,7 @@ public:
   explicit DumpFolder(std::string path) : path(std::move(path)) {}
 
   bool isWanted() const { return !path.empty(); }
-  /// Writes the file NAME, which may lie in a folder within. Fails if it cannot; `getProblem` says why.
+  /// Writes the file NAME, which may be in a subfolder. Fails if it cannot; `getProblem` says why.
   llvm::LogicalResult write(llvm::StringRef name, llvm::StringRef text);
   /// What could not be written; empty if all could.
   const std::string &getProblem() const { return problem; }

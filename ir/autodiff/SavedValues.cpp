@@ -53,7 +53,7 @@ bool SavedValues::isElementwise(Value value) {
 void SavedValues::need(Value value, bool isReadInMemory) {
   if (isAtHand(value)) return;
   Operation *op = value.getDefiningOp();
-  if (op && isView(op)) return need(op->getOperand(0), isReadInMemory);
+  if (isReshape(op)) return need(op->getOperand(0), isReadInMemory);
   if (isElementwise(value))
     (isReadInMemory ? stored : elementwise).insert(value);
   else
@@ -67,7 +67,7 @@ SavedValues::WayUp SavedValues::wayUp(Value value) {
     Value next = work.pop_back_val();
     Operation *op = next.getDefiningOp();
     if (isAtHand(next) || saved.contains(next) || again.contains(next)) continue;
-    if (op && isView(op)) {
+    if (isReshape(op)) {
       work.push_back(op->getOperand(0));
     } else if (isElementwise(next)) {
       if (way.computed.insert(next)) llvm::append_range(work, op->getOperands());

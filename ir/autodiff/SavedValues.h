@@ -4,6 +4,7 @@
 #define TESSERA_IR_SAVEDVALUES_H
 
 #include "ir/autodiff/ReverseMode.h"
+#include "ir/dialect/Reshape.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tessera {
@@ -12,7 +13,7 @@ namespace tessera {
 /// again.
 ///
 ///   1. At hand: what follows cheaply from constants, positions, draws, slices and invariants. Never saved.
-///   2. Views (rename, split, merge, broadcast) of a value are taken again.
+///   2. Reshapes (rename, split, merge, broadcast) of a value are repeated.
 ///   3. What is dear to compute (contractions, reductions, composites) and carried arguments are saved. On a GPU a contraction and the
 ///      bias that is added to it are one value: the library gives their sum, and what it would be without the bias lies nowhere.
 ///   4. An elementwise value is computed again where what that takes and is not yet saved has no more bytes than
@@ -26,11 +27,10 @@ public:
 
   /// Whether the adjoint computes the value of an op again; else it is saved. Says nothing of region arguments.
   bool isComputedAgain(mlir::Value value) {
-    return again.contains(value) || isAtHand(value) || isView(value.getDefiningOp());
+    return again.contains(value) || isAtHand(value) || isReshape(value.getDefiningOp());
   }
 
 private:
-  static bool isView(mlir::Operation *op) { return llvm::isa<RenameOp, SplitOp, MergeOp, BroadcastOp>(op); }
   bool isAtHand(mlir::Value value);
   bool isElementwise(mlir::Value value);
   bool isSumWithBias(AddOp add);

@@ -13,7 +13,7 @@
 namespace tessera {
 
 /// Whether an op is a view: its result is in its operand's buffer, given the memory orders of their types. The only
-/// predicate of that kind; see `isReshape` (passes/precision/Policy.h) for ops that keep the elements.
+/// predicate of that kind; `isReshape` (ir/dialect/Reshape.h) ignores storage.
 bool isStorageView(mlir::Operation *op);
 
 /// Bytes from the start of the operand's buffer to the start of the view.

@@ -200,8 +200,8 @@ void StoragePlan::placeCarried(RepeatOp repeat, unsigned i) {
   if (!tryEnter(repeat.getCarried()[i], cell)) copies.push_back(&repeat.getCarriedMutable()[i]);
 }
 
-/// The carried value is saved as it comes in: slot i of the stack is the argument of iteration i, and what is yielded
-/// goes into the next slot. Backwards the slots run the other way.
+/// The carried value is saved as it enters an iteration: slot i of the stack is the argument of iteration i, and what
+/// is yielded goes into the next slot. Backwards the slots run the other way.
 bool StoragePlan::placeCarriedStack(RepeatOp repeat, unsigned i, unsigned stacked) {
   Value result = repeat.getResult(i), stack = repeat.getResult(stacked);
   OpOperand &yielded = repeat.getYield()->getOpOperand(i);

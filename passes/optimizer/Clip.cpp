@@ -3,8 +3,8 @@
 //   norm = unscale * sqrt(sum over gradients of sum of squares)
 //   clipped = gradient * unscale * limit / max(norm, limit)
 //
-// A sum over a whole tensor is written in two steps, rows first, so that each step is a
-// loop over independent rows that can be cut over threads.
+// The sum over a whole tensor is two reductions, first along rows, then over the sums of the rows, so that the first
+// one is a parallel loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Rows of the first step: enough to keep the threads of a GPU busy, few enough that the second step is nothing.
+/// Rows of the first reduction: enough for the threads of a GPU, few enough that the second reduction is cheap.
 static constexpr int64_t enoughRows = 1024;
 
 /// Sum of the squares of all elements.

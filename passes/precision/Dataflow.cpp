@@ -64,7 +64,7 @@ SmallVector<Term> tessera::termsOf(Value gradient) {
     return {{repeat.getYield().getValues()[number], false}};
   }
   if (isa<AddOp, SubOp>(op)) return {{op->getOperand(0), true}, {op->getOperand(1), true}};
-  if (isa<NegOp, CastOp, ReorderOp>(op) || (isReshape(op) && !isa<BroadcastOp>(op)))
+  if (isa<NegOp, CastOp, ReorderOp>(op) || (movesElements(op) && !isa<BroadcastOp>(op)))
     return {{op->getOperand(0), false}};
   if (Value factor = scaledFactor(op)) return {{factor, true}};
   return {};

@@ -51,7 +51,7 @@ static Origin findOrigin(Value value) {
     Operation *op = value.getDefiningOp();
     if (Value behind = behindQuantization(value))
       value = behind;
-    else if (isa<CastOp, ReorderOp>(op) || isReshape(op))
+    else if (isa<CastOp, ReorderOp>(op) || movesElements(op))
       value = op->getOperand(0);
     else
       return origin;
@@ -61,7 +61,7 @@ static Origin findOrigin(Value value) {
 /// Whether the result of `user` is still a score if `value` is one: it moves, scales, masks or shifts it, or is part of
 /// a stable formula (softplus, the logarithm of a sigmoid).
 static bool propagatesScore(Operation *user, Value value) {
-  if (isa<CastOp, ReorderOp, NegOp, AbsOp, SigmoidOp, SelectOp>(user) || isReshape(user) || scaledFactor(user))
+  if (isa<CastOp, ReorderOp, NegOp, AbsOp, SigmoidOp, SelectOp>(user) || movesElements(user) || scaledFactor(user))
     return true;
   if (!isa<AddOp, SubOp, MaxOp, MinOp>(user)) return false;
   Value other = user->getOperand(user->getOperand(0) == value ? 1 : 0);

@@ -15,7 +15,7 @@ static bool isProduct(Value value) {
 
 /// The value before changes of shape.
 static Value behindReshapes(Value value) {
-  while (isReshape(value.getDefiningOp())) value = value.getDefiningOp()->getOperand(0);
+  while (movesElements(value.getDefiningOp())) value = value.getDefiningOp()->getOperand(0);
   return value;
 }
 
@@ -44,7 +44,7 @@ PrecisionPlan::PrecisionPlan(func::FuncOp function) {
 
 /// Whether the op's first result is an activation if an operand is.
 static bool passesActivationsOn(Operation *op) {
-  return isa<ElementwiseOpInterface, SoftmaxOp, LayerNormOp>(op) || isReshape(op);
+  return isa<ElementwiseOpInterface, SoftmaxOp, LayerNormOp>(op) || movesElements(op);
 }
 
 void PrecisionPlan::findActivations(func::FuncOp function) {
@@ -98,7 +98,7 @@ static int levelOf(Operation *op, const llvm::DenseMap<Value, int> &levels) {
 /// level.
 void PrecisionPlan::findSensitiveOps(Block &block) {
   auto runsInLoops = [](Operation *op) {
-    return isa<ElementwiseOpInterface, ReduceOp, SoftmaxOp>(op) || isReshape(op);
+    return isa<ElementwiseOpInterface, ReduceOp, SoftmaxOp>(op) || movesElements(op);
   };
   auto isLevelOf = [&](Value value, Operation *op) { return levels.lookup(value) == levelOf(op, levels); };
   for (Operation &op : block) {
@@ -203,7 +203,7 @@ bool PrecisionPlan::isYieldedLow(YieldOp yield, unsigned number) {
 bool PrecisionPlan::liesInMemory(Value value) {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (isReshape(user)) return liesInMemory(user->getResult(0));
+    if (movesElements(user)) return liesInMemory(user->getResult(0));
     if (auto repeat = dyn_cast<RepeatOp>(user)) {
       unsigned number = use.getOperandNumber();
       return number >= repeat.getCarried().size() || isCarriedLow(repeat, number);
@@ -220,7 +220,7 @@ bool PrecisionPlan::liesInMemory(Value value) {
 
 bool PrecisionPlan::isMadeLow(Value value) {
   Operation *op = value.getDefiningOp();
-  return !op || isProduct(value) || isReshape(op) || isa<RepeatOp>(op) || gathersOfLow.contains(op);
+  return !op || isProduct(value) || movesElements(op) || isa<RepeatOp>(op) || gathersOfLow.contains(op);
 }
 
 bool PrecisionPlan::wantsLow(OpOperand &use) {
@@ -235,7 +235,7 @@ bool PrecisionPlan::wantsLow(OpOperand &use) {
 
 bool PrecisionPlan::takesLow(OpOperand &use) {
   Operation *user = use.getOwner();
-  if (wantsLow(use) || isReshape(user)) return true;
+  if (wantsLow(use) || movesElements(user)) return true;
   if (isa<GatherOp>(user)) return use.getOperandNumber() == 0;
   auto repeat = dyn_cast<RepeatOp>(user);
   return repeat && use.getOperandNumber() >= repeat.getCarried().size();

@@ -11,16 +11,14 @@ static constexpr double firstLossScale = 65536;
 
 Arithmetic tessera::arithmeticOf(Operation *op) {
   if (isa<ContractOp, AttentionOp>(op)) return Arithmetic::Low;
-  if (isReshape(op) || isa<ConstantOp, IndexOp, CastOp, ReorderOp, GatherOp, RepeatOp, YieldOp, func::ReturnOp>(op))
+  if (movesElements(op) || isa<ConstantOp, IndexOp, CastOp, ReorderOp, GatherOp, RepeatOp, YieldOp, func::ReturnOp>(op))
     return Arithmetic::Moves;
   return Arithmetic::Full;
 }
 
-bool tessera::isReshape(Operation *op) {
-  return isa_and_nonnull<RenameOp, SplitOp, MergeOp, SliceOp, PadOp, BroadcastOp>(op);
-}
-
 unsigned tessera::lowOperands(Operation *op) { return isa<ContractOp>(op) ? 2 : isa<AttentionOp>(op) ? 3 : 0; }
+
+bool tessera::movesElements(Operation *op) { return isReshape(op) || isa_and_nonnull<SliceOp, PadOp>(op); }
 
 bool tessera::amplifiesRounding(Operation *op) { return isa<ExpOp, LogOp, SoftmaxOp>(op); }
 

@@ -3,7 +3,7 @@
 #ifndef TESSERA_PASSES_PRECISION_POLICY_H
 #define TESSERA_PASSES_PRECISION_POLICY_H
 
-#include "ir/dialect/Tsr.h"
+#include "ir/dialect/Reshape.h"
 #include <optional>
 
 namespace tessera {
@@ -18,8 +18,9 @@ enum class Arithmetic {
 /// The arithmetic of an op that `attrs::keep` does not exempt.
 Arithmetic arithmeticOf(mlir::Operation *op);
 
-/// Whether the op's result is the operand's numbers in another shape: one value, as far as types go.
-bool isReshape(mlir::Operation *op);
+/// Whether an op only moves elements of its first operand: a reshape, a slice or a pad. Operand and result then have
+/// the same element type.
+bool movesElements(mlir::Operation *op);
 
 /// How many operands, the first ones, an op with low-precision arithmetic reads in the low-precision type.
 unsigned lowOperands(mlir::Operation *op);

@@ -174,7 +174,7 @@ Twin Quantizer::makeTwin(Value &value, const Fp8Product &product, Fp8Role role) 
 /// Whether an op reads the value, in any shape, that will not read it in fp8.
 bool Quantizer::isReadOtherwise(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (isReshape(user)) return isReadOtherwise(user->getResult(0));
+    if (movesElements(user)) return isReadOtherwise(user->getResult(0));
     return !unfinished.contains(user);
   });
 }

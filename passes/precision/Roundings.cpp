@@ -24,7 +24,7 @@ struct Fate {
   void follow(Value value) {
     for (OpOperand &use : value.getUses()) {
       Operation *user = use.getOwner();
-      if (isReshape(user)) {
+      if (movesElements(user)) {
         follow(user->getResult(0));
       } else if (use.getOperandNumber() < lowOperands(user)) {
         reasons.insert(isa<AttentionOp>(user) ? "an attention reads it" : "a contraction multiplies it");

@@ -1,4 +1,4 @@
-//===- PruneRepeats.cpp - repeats that carry and stack only what is used --===//
+//===- PruneRepeats.cpp - unused values of repeats --===//
 //
 //   1. Constants that come in as invariants become constants of the body.
 //   2. A carried value that each round passes on as it came is an invariant.

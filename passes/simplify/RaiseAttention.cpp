@@ -73,7 +73,8 @@ static bool makesScores(Operation *op, Type type, StringRef key) {
          contract.getLhs().getType().hasAxis(key) != contract.getRhs().getType().hasAxis(key);
 }
 
-/// The operand of which the op gives a multiple, element by element, by what the others say; null if it does not.
+/// The operand of which the result is an elementwise multiple, with factors from the other operands; null if there is
+/// none.
 static OpOperand *scaledOperand(Operation *op, StringRef key) {
   OpOperand *scaled = nullptr;
   for (OpOperand &operand : op->getOpOperands()) {
@@ -115,7 +116,7 @@ bool AttentionCandidate::findScores() {
     if (isElementwise(op) && seen.insert(op)) llvm::append_range(work, llvm::reverse(op->getOperands()));
   }
   if (!scores) return false;
-  // Of what was seen, that which depends on the scores.
+  // The visited ops that depend on the scores.
   SmallVector<Operation *> ordered(seen.begin(), seen.end());
   llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   for (Operation *op : ordered)
