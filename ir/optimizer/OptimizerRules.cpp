@@ -7,6 +7,8 @@
 //   adam   g = g + decay w;  m = m + (g - m)(1 - beta1);  v = beta2 v + (1 - beta2) g g
 //          w = w - rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
 //   adamw  w = w (1 - rate decay), then adam without decay
+//   lion   w = w (1 - rate decay) - rate sign(beta1 m + (1 - beta1) g);  m = beta2 m + (1 - beta2) g
+//          (Chen et al., "Symbolic Discovery of Optimization Algorithms", 2023)
 //
 // State starts at zero, which makes PyTorch's special first step of momentum (u = g) the same formula.
 //
@@ -65,6 +67,16 @@ template <bool isDecoupled> static UpdateResults adam(const UpdateInputs &in) {
   return {b.sub(w, b.mul(b.div(m, scale), stepSize)), {m, v}};
 }
 
+static UpdateResults lion(const UpdateInputs &in) {
+  GraphBuilder &b = in.b;
+  Value rate = in.hyper("rate"), beta1 = in.hyper("beta1"), beta2 = in.hyper("beta2"), m = in.state[0];
+  auto interpolate = [&](Value beta) { return b.add(b.mul(m, beta), b.mul(in.gradient, in.complement(beta))); };
+  Value direction = interpolate(beta1), zero = b.scalar(0, tensorType(direction).getElementType());
+  Value negative = b.select(b.compare(Predicate::LT, direction, zero), b.neg(rate), zero);
+  Value step = b.select(b.compare(Predicate::GT, direction, zero), rate, negative);
+  return {b.sub(decayedParameter(in, rate), step), {interpolate(beta2)}};
+}
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
@@ -86,11 +98,18 @@ static constexpr OptimizerArgument adamArguments[] = {lr,
                                                       decay};
 static constexpr OptimizerState adamState[] = {{"m"}, {"v"}};
 
+static constexpr OptimizerArgument lionArguments[] = {lr,
+                                                      {"beta1", "beta1", 0.9, /*below=*/1, /*tuple=*/"betas"},
+                                                      {"beta2", "beta2", 0.99, /*below=*/1, /*tuple=*/"betas"},
+                                                      decay};
+static constexpr OptimizerState lionState[] = {{"m"}};
+
 ArrayRef<OptimizerRule> tessera::optimizerRules() {
   static const OptimizerRule rules[] = {
       {"sgd", sgdArguments, sgdState, sgd},
       {"adam", adamArguments, adamState, adam</*isDecoupled=*/false>},
       {"adamw", adamArguments, adamState, adam</*isDecoupled=*/true>},
+      {"lion", lionArguments, lionState, lion},
   };
   return rules;
 }

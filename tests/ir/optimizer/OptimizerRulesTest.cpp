@@ -120,6 +120,16 @@ TEST(OptimizerRules, AdamwDecouplesTheDecay) {
   });
 }
 
+TEST(OptimizerRules, LionStepsByTheSign) {
+  Hypers hypers = {{"rate", 0.1}, {"beta1", 0.5}, {"beta2", 0.75}, {"decay", 0.5}};
+  expectSteps(train("lion", hypers, 1), 1, [](double &w, Numbers &state, double g, int) {
+    double direction = 0.5 * state[0] + 0.5 * g;
+    int sign = (direction > 0) - (direction < 0); // 0 at the first step of the second element, whose gradient is 0
+    w = w - 0.1 * (sign + 0.5 * w);
+    state[0] = 0.75 * state[0] + 0.25 * g;
+  });
+}
+
 TEST(OptimizerRules, StateExistsWhereItsArgumentIsUsed) {
   auto all = [](llvm::StringRef) { return true; };
   auto none = [](llvm::StringRef) { return false; };
