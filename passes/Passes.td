@@ -26,10 +26,10 @@ def SimplifyPass : Tsr_ModulePass<"tsr-simplify"> {
     remark says what prevents it.
 
     ```
-    before   %t = tsr.reduce max %x over ["key"]
+    before   %t = tsr.reduce max %x over [key]
              %d = tsr.sub %x, %t
              %e = tsr.exp %d
-             %s = tsr.reduce sum %e over ["key"]
+             %s = tsr.reduce sum %e over [key]
              %p = tsr.div %e, %s
     after    %p = tsr.softmax %x over "key"
     ```
@@ -48,10 +48,10 @@ def DifferentiatePass : Tsr_ModulePass<"tsr-differentiate"> {
 
     ```
     before   %p = tsr.mul %x, %w
-             %loss = tsr.reduce sum %p over ["in"]
+             %loss = tsr.reduce sum %p over [in]
              %dw = tsr.gradient %loss wrt (%w)
     after    %p = tsr.mul %x, %w
-             %loss = tsr.reduce sum %p over ["in"]
+             %loss = tsr.reduce sum %p over [in]
              %one = tsr.seed
              %dp = tsr.broadcast %one
              %dw = tsr.mul %dp, %x
@@ -71,16 +71,16 @@ def PrecisionPass : Tsr_ModulePass<"tsr-precision"> {
     step with weight matrices get fp8 operands. Ops with `tsr.keep = f32` are exempt.
 
     ```
-    before   %h = tsr.contract %x, %w over ["in"]               x, w, h: f32
+    before   %h = tsr.contract %x, %w over [in]               x, w, h: f32
              %g = tsr.tanh %h
-             %y = tsr.contract %g, %v over ["out"]
+             %y = tsr.contract %g, %v over [out]
     after    %x.l = tsr.cast %x to bf16                         parameters: once a step, before all repeats
              %w.l = tsr.cast %w to bf16
-             %h.l = tsr.contract %x.l, %w.l over ["in"]         bf16, accumulated in f32
+             %h.l = tsr.contract %x.l, %w.l over [in]         bf16, accumulated in f32
              %h = tsr.cast %h.l to f32
              %g = tsr.tanh %h
              %g.l = tsr.cast %g to bf16                         the next contraction reads it from memory
-             %y.l = tsr.contract %g.l, %v.l over ["out"]
+             %y.l = tsr.contract %g.l, %v.l over [out]
     ```
 
     For an audit (`tsr.audit`) the step is cloned in f32 first, as the entry function `shadow`.
@@ -123,10 +123,10 @@ def ChunkPass : Tsr_ModulePass<"tsr-chunk"> {
     around every contraction with a large result, also inside repeats.
 
     ```
-    before   %l = tsr.contract %x, %w over ["embed"]                     [batch: 8, seq, vocab]
+    before   %l = tsr.contract %x, %w over [embed]                     [batch: 8, seq, vocab]
              …                                                           dl, loss
-             %dx = tsr.contract %dl, %w over ["vocab"]                   [batch: 8, seq, embed]
-             %dw = tsr.contract %dl, %x over ["batch", "seq"]            [vocab, embed]
+             %dx = tsr.contract %dl, %w over [vocab]                   [batch: 8, seq, embed]
+             %dw = tsr.contract %dl, %x over [batch, seq]              [vocab, embed]
     after    %dw, %dx', %loss' = tsr.repeat [batch_chunk: 4] carry (0) slice (%x') {
                the same on [batch: 2, …], %dw accumulated
              }
@@ -154,9 +154,9 @@ def LayoutPass : Tsr_ModulePass<"tsr-layout"> {
     and means nothing; afterwards it is the memory order, row-major and dense.
 
     ```
-    before   %s = tsr.contract %q, %k over ["hd"]
+    before   %s = tsr.contract %q, %k over [hd]
                   : ([batch, seq, head, hd], [batch, head, hd, key]) -> [batch, seq, head, key]
-    after    %s = tsr.contract %q, %k over ["hd"]
+    after    %s = tsr.contract %q, %k over [hd]
                   : ([batch, seq, head, hd], [batch, key, head, hd]) -> [batch, head, seq, key]
     ```
 
@@ -180,11 +180,11 @@ def FusePass : Tsr_ModulePass<"tsr-fuse"> {
 
     ```
     before   %a = tsr.exp %x
-             %s = tsr.reduce sum %a over ["key"]
+             %s = tsr.reduce sum %a over [key]
              %y = tsr.div %a, %s
-    after    %y, %s = tsr.kernel "softmax" (%0 = %x) parallel ["batch"] serial ["key"] {
+    after    %y, %s = tsr.kernel "softmax" (%0 = %x) parallel [batch] serial [key] {
                %a = tsr.exp %0
-               %s = tsr.reduce sum %a over ["key"]
+               %s = tsr.reduce sum %a over [key]
                %y = tsr.div %a, %s
                tsr.yield %y, %s
              }
@@ -211,10 +211,10 @@ def TilePass : Tsr_ModulePass<"tsr-tile"> {
     processes a block of rows at a time, so that the matrix is never materialised.
 
     ```
-    before   %s = tsr.contract %q, %k over ["hd"]
-             %p, %lse = tsr.kernel "softmax" (%s) parallel ["batch", "head", "seq"] serial ["key"] …
-             %o = tsr.contract %p, %v over ["key"]
-    after    %o, %lse = tsr.tiled "attention" (%q, %k, %v) parallel ["batch", "head"] serial [] rows "seq" columns "key"
+    before   %s = tsr.contract %q, %k over [hd]
+             %p, %lse = tsr.kernel "softmax" (%s) parallel [batch, head, seq] serial [key] …
+             %o = tsr.contract %p, %v over [key]
+    after    %o, %lse = tsr.tiled "attention" (%q, %k, %v) parallel [batch, head] rows seq columns key
                  upper 0 { the same three }
     ```
 
@@ -243,7 +243,7 @@ def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
     run at the same time, so their buffers overlap.
 
     ```
-    before   %y = tsr.kernel "gelu" (%a = %x : T) parallel ["batch"] … -> (T) { … }
+    before   %y = tsr.kernel "gelu" (%a = %x : T) parallel [batch] … -> (T) { … }
     after    the same with {tsr.places = [#tsr.place<4096>]}; tsr.arena = 123456 on the module
     ```
 

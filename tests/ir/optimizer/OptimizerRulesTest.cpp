@@ -1,6 +1,6 @@
 //===- OptimizerRulesTest.cpp - the table of optimizer rules --------------===//
 //
-// The formulas are compared, over a few steps, with the same rules written out in plain C++.
+// The formulas are compared, over a few steps, with the same rules in plain C++.
 //
 //===----------------------------------------------------------------------===//
 
