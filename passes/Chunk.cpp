@@ -13,6 +13,7 @@
 
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
+#include "ir/program/Target.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
@@ -332,16 +333,12 @@ static bool chunk(ContractOp contract, int64_t leastRows) {
   return false;
 }
 
-/// On a GPU a pass over a carried sum takes as long as some 200 rows of the contractions (by the data sheet of an H100,
-/// with contractions at 60 % of it; not measured): it should be few percent of them.
-static constexpr int64_t rowsOfGpu = 8192;
-
 namespace {
 struct ChunkPass : tessera::impl::ChunkPassBase<ChunkPass> {
   using ChunkPassBase::ChunkPassBase;
 
   void runOnOperation() override {
-    int64_t rows = isForGpu(getOperation()) ? std::max<int64_t>(leastRows, rowsOfGpu) : leastRows;
+    int64_t rows = leastRows > 0 ? leastRows : Target::of(getOperation()).leastChunkRows;
     SmallVector<Block *> blocks; // without the new repeats
     for (func::FuncOp function : entryFunctions(getOperation())) {
       blocks.push_back(&function.getBody().front());

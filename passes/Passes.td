@@ -141,8 +141,8 @@ def ChunkPass : Tsr_ModulePass<"tsr-chunk"> {
   }];
   let options = [Option<"leastBytes", "least-bytes", "int64_t", "67108864",
                         "size of the smallest result that is computed in chunks, in bytes">,
-                 Option<"leastRows", "least-rows", "int64_t", "256",
-                        "rows of a chunk at least, so that contractions run at full speed; 8192 on a GPU">];
+                 Option<"leastRows", "least-rows", "int64_t", "0",
+                        "rows of a chunk at least, so that contractions run at full speed; 0: as the target says">];
   let statistics = [Statistic<"resultsChunked", "results-chunked",
                               "contractions whose results are computed in chunks">];
 }
@@ -226,10 +226,11 @@ def TilePass : Tsr_ModulePass<"tsr-tile"> {
   }];
   let options = [Option<"leastRows", "least-rows", "int64_t", "16",
                         "rows of a matrix at least, so that packing the operands that all rows read pays off">,
-                 Option<"leastProducts", "least-products", "int64_t", "4",
-                        "matrices of a batch at least, on a CPU, so that all threads have work">,
-                 Option<"mostBytes", "most-bytes", "int64_t", "2097152",
-                        "bytes of an operand that one matrix reads whole at most, on a CPU, to stay in the cache">];
+                 Option<"leastProducts", "least-products", "int64_t", "0",
+                        "matrices of a batch at least, so that all threads have work; 0: as the target says">,
+                 Option<"mostBytes", "most-bytes", "int64_t", "0",
+                        "bytes of an operand that one matrix reads whole at most, to stay in the cache; 0: as the "
+                        "target says">];
   let statistics = [Statistic<"groupsTiled", "groups-tiled", "tiled ops created">];
 }
 

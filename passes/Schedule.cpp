@@ -7,10 +7,13 @@
 // 3. Place state at the start of the arena, in the order of the table.
 // 4. Pack the other buffers of each entry function after it by lifetime (`packBuffers`).
 // 5. Write the places on arguments, results, ops and repeats.
+// 6. Clear the mark of what the target cannot fuse, or computes faster one by one (`splitLaunches`, `splitGemms`). Memory
+//    was planned as if it were fused, so that no plan depends on speeds. Marks are final: code generation follows them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/program/Program.h"
+#include "ir/program/Target.h"
 #include "passes/Passes.h"
 #include "passes/analysis/Views.h"
 #include "passes/launch/HorizontalGemms.h"
@@ -164,6 +167,8 @@ static void writePlaces(func::FuncOp function, const StoragePlan &plan) {
 
 void SchedulePass::runOnOperation() {
   ModuleOp module = getOperation();
+  FailureOr<Target> target = Target::read(module);
+  if (failed(target)) return signalPassFailure();
   llvm::StringMap<int64_t> stateOffsets;
   int64_t stateBytes = placeState(module, stateOffsets), arena = stateBytes, bound = stateBytes;
   for (func::FuncOp function : entryFunctions(module)) {
@@ -171,12 +176,15 @@ void SchedulePass::runOnOperation() {
     if (failed(plan)) return signalPassFailure();
     // Not for `init`, which runs once, nor for an audit, which pairs the calls of two functions by their order.
     if (function.getName() != "init" && !hasShadow(module)) {
-      isForGpu(module) ? saveLaunches(function, *plan, stateBytes) : saveProducts(function, *plan, stateBytes);
+      if (target->fusesLaunches) saveLaunches(function, *plan, stateBytes);
+      if (target->mergesContractions) saveProducts(function, *plan, stateBytes);
       plan = StoragePlan(function);
     }
     auto [bytes, live] = packEntry(*plan, stateOffsets, stateBytes);
     arena = std::max(arena, bytes), bound = std::max(bound, live);
     writePlaces(function, *plan);
+    if (target->fusesLaunches) launchesSaved -= splitLaunches(function, *target);
+    if (target->mergesContractions) productsMerged -= splitGemms(function, *target);
   }
   module->setAttr(attrs::arena, Builder(module.getContext()).getI64IntegerAttr(arena));
   arenaBytes = arena, lowerBound = bound;

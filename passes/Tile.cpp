@@ -9,11 +9,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/program/Program.h"
+#include "ir/program/Target.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
-#include "passes/tile/GpuTiles.h"
+#include "passes/tile/RegisterTiles.h"
 #include "llvm/ADT/SetVector.h"
-#include <limits>
 
 namespace tessera {
 #define GEN_PASS_DEF_TILEPASS
@@ -82,21 +82,20 @@ namespace {
 struct TilePass : tessera::impl::TilePassBase<TilePass> {
   using Base::Base;
   void runOnOperation() override {
-    bool forGpu = isForGpu(getOperation());
+    Target target = Target::of(getOperation());
     SmallVector<Block *> blocks;
     getOperation().walk([&](Operation *op) {
       if (isa<RepeatOp, func::FuncOp>(op)) blocks.push_back(&op->getRegion(0).front());
     });
-    // A GPU block holds one tile of an operand at a time, and several blocks share the rows of one matrix.
-    TileLimits limits = forGpu ? TileLimits{leastRows, 1, std::numeric_limits<int64_t>::max()}
-                               : TileLimits{leastRows, leastProducts, mostBytes};
+    TileLimits limits{leastRows, leastProducts > 0 ? leastProducts : target.leastTiledMatrices,
+                      mostBytes > 0 ? mostBytes : target.mostTiledBytes};
     for (Block *block : blocks) {
       // Those that are moved are no longer in the block.
       auto makers = llvm::to_vector(block->getOps<ContractOp>());
       for (ContractOp maker : makers) {
         if (maker->getBlock() != block) continue;
         std::optional<TileGroup> group = findTileGroup(maker, limits);
-        if (!group || (forGpu && !runsOnGpu(*group))) continue;
+        if (!group || (target.tilesInRegisters && !fitsRegisters(*group))) continue;
         moveIntoTiledOp(*group);
         ++groupsTiled;
       }

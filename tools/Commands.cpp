@@ -1,11 +1,12 @@
 //===- Commands.cpp - what each command does ------------------------------===//
 
 #include "tools/Commands.h"
-#include "codegen/cpu/object/Target.h"
+#include "codegen/cpu/object/CpuTarget.h"
 #include "codegen/cuda/nvrtc/Nvrtc.h"
 #include "frontend/diagnostics/Diagnostics.h"
 #include "ir/program/ModuleText.h"
 #include "ir/program/Program.h"
+#include "ir/program/Target.h"
 #include "passes/Pipeline.h"
 #include "passes/memory/BufferList.h"
 #include "runtime/program/Payload.h"
@@ -84,6 +85,13 @@ static int checkOutputs(const CommandOptions &options, ArrayRef<std::string> inp
   return problem.empty() ? ExitDone : usage(problem);
 }
 
+/// What `--target` says, or else the module.
+static TargetOption targetOption(ModuleOp module, const CommandOptions &options) {
+  std::string problem; // found by `checkOptions`
+  StringRef recorded = Target::of(module).isGpu() ? "cuda" : "cpu";
+  return *TargetOption::parse(options.target.empty() ? recorded : StringRef(options.target), problem);
+}
+
 /// Reads the input as a module for the target. Prints errors; then there is no module.
 static Input readForTarget(MLIRContext &context, const CommandOptions &options) {
   Input input = readInput(context, options.input);
@@ -91,11 +99,8 @@ static Input readForTarget(MLIRContext &context, const CommandOptions &options) 
   if (int status = checkOutputs(options, input.files)) return {{}, status, {}};
   ModuleOp module = *input.module;
   if (!options.gemmEpilogues.empty()) setEpilogues(module, options.gemmEpilogues);
-  if (options.target.empty()) return input;
-  std::string problem;
-  TargetOption target = *TargetOption::parse(options.target, problem);
-  problem = setTarget(module, target);
-  if (problem.empty() && target.isGpu) (void)cudaOptions(target, module, options.useCache, problem);
+  if (failed(Target::read(module))) return {{}, ExitInput, {}};
+  std::string problem = setTarget(module, targetOption(module, options), options.codegen.march);
   if (problem.empty()) return input;
   return {{}, refuse(options.input.path + ": " + problem), {}};
 }
@@ -106,9 +111,8 @@ static CodegenOptions codegenOptions(ModuleOp module, const CommandOptions &opti
   codegen.dumps = dumps;
   codegen.timing = options.timing;
   std::string problem;
-  if (isForGpu(module))
-    codegen.cuda = cudaOptions(*TargetOption::parse(options.target.empty() ? "cuda" : options.target, problem), module,
-                               options.useCache, problem);
+  if (TargetOption target = targetOption(module, options); target.isGpu)
+    codegen.cuda = cudaOptions(target, module, options.useCache, problem);
   return codegen;
 }
 

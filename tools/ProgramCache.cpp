@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/ProgramCache.h"
-#include "codegen/cpu/object/Target.h"
+#include "codegen/cpu/object/CpuTarget.h"
 #include "codegen/cuda/nvrtc/Nvrtc.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -79,7 +79,7 @@ std::optional<CompiledProgram> ProgramCache::find() const {
   auto [digits, rest] = StringRef(*value).split('\n');
   size_t manifestSize;
   if (digits.getAsInteger(10, manifestSize) || manifestSize > rest.size()) return std::nullopt;
-  return CompiledProgram{rest.drop_front(manifestSize).str(), rest.take_front(manifestSize).str(), {}, {}};
+  return CompiledProgram{rest.drop_front(manifestSize).str(), rest.take_front(manifestSize).str(), {}};
 }
 
 std::string ProgramCache::store(const CompiledProgram &program) const {

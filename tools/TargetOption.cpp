@@ -1,8 +1,10 @@
 //===- TargetOption.cpp - the value of `--target` ---------------------------===//
 
 #include "tools/TargetOption.h"
+#include "codegen/cpu/object/CpuTarget.h"
 #include "codegen/cuda/nvrtc/Nvrtc.h"
 #include "ir/program/Program.h"
+#include "ir/program/Target.h"
 #include "passes/Pipeline.h"
 #include "passes/precision/Policy.h"
 #include "tools/ContentCache.h"
@@ -77,30 +79,37 @@ std::optional<CudaOptions> tessera::cudaOptions(const TargetOption &target, Modu
           (!nvrtc || nvrtc->supports(numberOf(usual))))
         options.architectures.push_back(usual.str());
   }
-  // Schedules are chosen for the newest.
-  int newest = 0;
-  for (const std::string &architecture : options.architectures) newest = std::max(newest, numberOf(architecture));
-  options.device = cuda::Device::of(newest);
   if (!useCache || cacheFolder().empty()) return options;
   ContentCache cache(cacheFolder() + "/cuda", maxCacheBytes);
   options.findCode = [cache](StringRef description) { return cache.read(ContentCache::keyFor(description)); };
   // A cache that cannot be written is not an error: the next compilation takes longer.
-  options.keepCode = [cache](StringRef description, StringRef code) {
+  options.storeCode = [cache](StringRef description, StringRef code) {
     (void)cache.write(ContentCache::keyFor(description), code);
   };
   return options;
 }
 
-std::string tessera::setTarget(ModuleOp module, const TargetOption &target) {
+/// The description of the device that code is made for.
+static Target describedTarget(const TargetOption &target, StringRef march, const std::optional<CudaOptions> &cuda) {
+  if (!target.isGpu) {
+    FailureOr<CpuTarget> processor = CpuTarget::get(march, llvm::nulls());
+    return Target::forProcessor(succeeded(processor) ? processor->cpu : "");
+  }
+  int newest = 0; // of several architectures, the one that has the most threads to feed
+  for (const std::string &architecture : cuda->architectures) newest = std::max(newest, numberOf(architecture));
+  return Target::forArchitecture(newest);
+}
+
+std::string tessera::setTarget(ModuleOp module, const TargetOption &target, StringRef march) {
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
-  bool isDecided = reached && phaseIndex(reached.getValue()) >= phaseIndex("precision");
-  if (isDecided && isForGpu(module) != target.isGpu)
+  auto hasReached = [&](StringRef phase) { return reached && phaseIndex(reached.getValue()) >= phaseIndex(phase); };
+  if (hasReached("precision") && Target::of(module).isGpu() != target.isGpu)
     return std::string("the module was taken through its phases for ") + (target.isGpu ? "a CPU" : "a GPU") +
            "; compile the model again, or leave out --target";
-  if (target.isGpu)
-    module->setAttr(attrs::target, StringAttr::get(module.getContext(), "cuda"));
-  else
-    module->removeAttr(attrs::target);
+  std::string problem;
+  std::optional<CudaOptions> cuda;
+  if (target.isGpu && !(cuda = cudaOptions(target, module, /*useCache=*/false, problem))) return problem;
+  if (!hasReached("schedule")) describedTarget(target, march, cuda).record(module);
   return "";
 }
 

@@ -21,9 +21,10 @@ struct TargetOption {
 std::optional<CudaOptions> cudaOptions(const TargetOption &target, mlir::ModuleOp module, bool useCache,
                                        std::string &problem);
 
-/// Sets the target of `module`. Returns an error message if its phases have already been run for another one, else an
-/// empty string.
-std::string setTarget(mlir::ModuleOp module, const TargetOption &target);
+/// Records in `module` what it is compiled for: the kind of target and the description of the device, for a CPU that of
+/// the processor `march`. Returns an error message if its phases have already been run for another kind, else an empty
+/// string. A scheduled module keeps the description that its launches were chosen for.
+std::string setTarget(mlir::ModuleOp module, const TargetOption &target, llvm::StringRef march);
 
 /// Sets the epilogues that `fuse` may add to contractions on a GPU: `bias` or `gelu`.
 void setEpilogues(mlir::ModuleOp module, llvm::StringRef epilogues);

@@ -29,6 +29,8 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
   command->add_option(
       "--target", options.target,
       "cpu (default), cuda, or cuda:ARCH,... for GPU architectures such as sm_90a (compute_90 for PTX)");
+  command->add_option("--march", options.codegen.march,
+                      "processor to generate code for, by LLVM's name (default: that of this machine)");
   command
       ->add_option("--gemm-epilogues", options.gemmEpilogues,
                    "epilogues of contractions on a GPU: bias, or gelu (default), which is bias, GELU and its gradient")
@@ -41,8 +43,6 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
 
 /// Options of commands that generate code.
 static void addCodeOptions(CLI::App *command, CommandOptions &options) {
-  command->add_option("--march", options.codegen.march,
-                      "processor to generate code for, by LLVM's name (default: that of this machine)");
   command
       ->add_option("--threads", options.codegen.threads,
                    "number of threads of the program (default: that of this machine)")

@@ -10,7 +10,7 @@
 
 #include "codegen/WorkSharing.h"
 #include "codegen/cpu/contraction/ContractionPlan.h"
-#include "codegen/cpu/object/Target.h"
+#include "codegen/cpu/object/CpuTarget.h"
 #include "ir/program/KernelFingerprint.h"
 #include "llvm/ADT/StringSet.h"
 #include <map>

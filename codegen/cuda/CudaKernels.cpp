@@ -51,19 +51,19 @@ static std::string wrapped(StringRef head, ArrayRef<std::string> words) {
   return text + line + "\n";
 }
 
-static std::string describe(const KernelSchedule &schedule, const KernelPlan &plan) {
-  std::string text = std::to_string(schedule.blocks()) + " blocks of " + std::to_string(schedule.block) + " threads";
-  if (schedule.vector > 1) text += ", " + std::to_string(schedule.vector) + " neighbours at a time";
-  if (schedule.team > 1)
+static std::string describe(const ThreadMapping &mapping, const KernelPlan &plan) {
+  std::string text = std::to_string(mapping.blocks()) + " blocks of " + std::to_string(mapping.block) + " threads";
+  if (mapping.vector > 1) text += ", " + std::to_string(mapping.vector) + " neighbours at a time";
+  if (mapping.group > 1)
     text +=
-        ", " + std::to_string(schedule.team) + " threads " + (schedule.strided ? "in a column " : "") + "for a point";
-  if (schedule.ownPositions > 0) text += ", each with " + std::to_string(schedule.ownPositions) + " positions";
-  if (schedule.kept > 0) text += ", its values kept in registers";
+        ", " + std::to_string(mapping.group) + " threads " + (mapping.strided ? "in a column " : "") + "for a point";
+  if (mapping.ownPositions > 0) text += ", each with " + std::to_string(mapping.ownPositions) + " positions";
+  if (mapping.kept > 0) text += ", its values kept in registers";
   if (plan.sweeps > 1) text += ", " + std::to_string(plan.sweeps) + " sweeps";
   return text;
 }
 
-std::string cuda::headComment(const KernelPlan &plan, const KernelSchedule &schedule) {
+std::string cuda::headComment(const KernelPlan &plan, const ThreadMapping &mapping) {
   KernelOp kernel = plan.kernel;
   std::string text = ("// " + kernel.getName() + "\n//\n").str();
   llvm::SmallSetVector<StringRef, 4> users;
@@ -80,7 +80,7 @@ std::string cuda::headComment(const KernelPlan &plan, const KernelSchedule &sche
   if (kernel.getNumOperands() > 0) text += wrapped("reads     ", types(kernel.getOperands()));
   text += wrapped("writes    ", types(kernel.getResults()));
   if (!ops.empty()) text += wrapped("computes  ", ops);
-  return text + "//   schedule   " + describe(schedule, plan) + "\n";
+  return text + "//   mapping    " + describe(mapping, plan) + "\n";
 }
 
 std::string cuda::firstLine(Block &block) {
@@ -120,18 +120,18 @@ FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel, ArrayRef<int64_
   if (auto it = written.find(key); it != written.end()) return it->second.front();
   FailureOr<KernelPlan> plan = planKernel(kernel, /*placement=*/nullptr, /*joinsSoftmax=*/true);
   if (failed(plan)) return failure();
-  KernelSchedule schedule = chooseSchedule(*plan, device, key.second);
+  ThreadMapping mapping = mapThreads(*plan, target, key.second);
   CudaKernel result;
   result.symbol = uniqueSymbol(kernel.getName());
-  KernelWriter writer(*plan, schedule);
+  KernelWriter writer(*plan, mapping);
   FailureOr<std::string> function = writer.write(result.symbol);
   if (failed(function)) return failure();
-  result.source = headComment(*plan, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
+  result.source = headComment(*plan, mapping) + "#include \"tessera.cuh\"\n\n" + *function;
   result.parameterTypes = writer.getParameterTypes();
   result.arguments = argumentsOf(kernel);
   result.line = firstLine(kernel.getBlock());
-  result.blocks = schedule.blocks();
-  result.threads = schedule.block;
+  result.blocks = mapping.blocks();
+  result.threads = mapping.block;
   const CudaKernel *added = add(std::move(result));
   written[std::move(key)] = {added};
   return added;
@@ -141,7 +141,7 @@ FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel, ArrayRef<int64_
 // Tiled ops
 //===----------------------------------------------------------------------===//
 
-static std::string tileComment(TiledOp tiled, const TileSchedule &schedule) {
+static std::string tileComment(TiledOp tiled, const TileMapping &mapping) {
   std::string text = ("// " + tiled.getName() + "\n//\n").str();
   SmallVector<std::string> ops, lines;
   for (Operation &op : tiled.getBlock().without_terminator()) {
@@ -154,11 +154,11 @@ static std::string tileComment(TiledOp tiled, const TileSchedule &schedule) {
   text += wrapped("reads     ", types(tiled.getOperands()));
   text += wrapped("writes    ", types(tiled.getResults()));
   text += wrapped("computes  ", ops);
-  return text + "//   schedule   " + std::to_string(schedule.blocks) + " blocks of " +
-         std::to_string(schedule.threads()) + " threads, each with " + std::to_string(schedule.ownLines) +
-         " lines of " + (schedule.ownsRows ? tiled.getRows() : tiled.getColumns()).str() + " and " +
-         std::to_string(schedule.otherLines) + " of " +
-         (schedule.ownsRows ? tiled.getColumns() : tiled.getRows()).str() + " at a time\n";
+  return text + "//   mapping    " + std::to_string(mapping.blocks) + " blocks of " +
+         std::to_string(mapping.threads()) + " threads, each with " + std::to_string(mapping.ownLines) + " lines of " +
+         (mapping.ownsRows ? tiled.getRows() : tiled.getColumns()).str() + " and " +
+         std::to_string(mapping.otherLines) + " of " + (mapping.ownsRows ? tiled.getColumns() : tiled.getRows()).str() +
+         " at a time\n";
 }
 
 FailureOr<SmallVector<const CudaKernel *>> CudaKernels::emit(TiledOp tiled, ArrayRef<int64_t> alignments) {
@@ -167,18 +167,18 @@ FailureOr<SmallVector<const CudaKernel *>> CudaKernels::emit(TiledOp tiled, Arra
   std::optional<MatrixAxes> axes = MatrixAxes::of(tiled);
   if (!axes) return tiled.emitError("has no matrix of its rows and columns");
   SmallVector<const CudaKernel *> launches;
-  for (const TileSchedule &schedule : tileSchedules(tiled, *axes)) {
+  for (const TileMapping &mapping : tileMappings(tiled, *axes)) {
     CudaKernel result;
     result.symbol = uniqueSymbol(tiled.getName());
-    TileWriter writer(tiled, *axes, schedule, key.second);
+    TileWriter writer(tiled, *axes, mapping, key.second);
     FailureOr<std::string> function = writer.write(result.symbol);
     if (failed(function)) return failure();
-    result.source = tileComment(tiled, schedule) + "#include \"tessera.cuh\"\n\n" + *function;
+    result.source = tileComment(tiled, mapping) + "#include \"tessera.cuh\"\n\n" + *function;
     result.parameterTypes = writer.getParameterTypes();
     result.arguments = argumentsOf(tiled);
     result.line = firstLine(tiled.getBlock());
-    result.blocks = schedule.blocks;
-    result.threads = schedule.threads();
+    result.blocks = mapping.blocks;
+    result.threads = mapping.threads();
     launches.push_back(add(std::move(result)));
   }
   return written[std::move(key)] = launches;

@@ -3,9 +3,9 @@
 #ifndef TESSERA_CODEGEN_CUDA_CUDAKERNELS_H
 #define TESSERA_CODEGEN_CUDA_CUDAKERNELS_H
 
-#include "codegen/KernelArgument.h"
-#include "codegen/cuda/writer/Schedule.h"
+#include "codegen/Backend.h"
 #include "ir/program/KernelFingerprint.h"
+#include "passes/kernel/ThreadMapping.h"
 #include "llvm/ADT/StringSet.h"
 #include <map>
 #include <memory>
@@ -34,7 +34,7 @@ struct CudaKernel {
 /// Writes each distinct kernel once.
 class CudaKernels {
 public:
-  explicit CudaKernels(Device device = {}) : device(std::move(device)) {}
+  explicit CudaKernels(const Target &target = *Target::named("h100")) : target(target) {}
 
   /// The function of `kernel`: written now, or that of an equal kernel. Fails with a message on the kernel or an op in it.
   /// `alignments`: what the addresses of operands, then results, are multiples of, in bytes; empty: of all that vectors ask for.
@@ -47,9 +47,6 @@ public:
   llvm::FailureOr<const CudaKernel *> emit(llvm::ArrayRef<KernelOp> members,
                                            llvm::ArrayRef<llvm::SmallVector<int64_t>> alignments);
 
-  /// How many of these kernels, from the first on, one launch can run: as blocks of one size, with the shared memory that there is.
-  size_t countTogether(llvm::ArrayRef<KernelOp> kernels) const;
-
   /// All distinct kernels, in the order they were written.
   const std::vector<std::shared_ptr<const CudaKernel>> &getKernels() const { return kernels; }
 
@@ -61,7 +58,7 @@ private:
   static void shareAlignments(std::vector<Key> &keys);
   static Key keyOf(KernelOp kernel, llvm::ArrayRef<int64_t> alignments);
 
-  Device device;
+  Target target;
   std::map<Key, llvm::SmallVector<const CudaKernel *>> written;
   std::map<std::vector<Key>, const CudaKernel *> together; ///< launches of several
   std::vector<std::shared_ptr<const CudaKernel>> kernels;
@@ -69,7 +66,7 @@ private:
 };
 
 /// The comment in front of a kernel's function.
-std::string headComment(const KernelPlan &plan, const KernelSchedule &schedule);
+std::string headComment(const KernelPlan &plan, const ThreadMapping &mapping);
 
 /// An op's operands, then its results.
 std::vector<KernelArgument> argumentsOf(mlir::Operation *op);

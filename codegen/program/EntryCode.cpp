@@ -24,11 +24,10 @@ namespace {
 
 class EntryEmitter {
 public:
-  EntryEmitter(func::FuncOp function, ModuleOp code, GemmTable &gemms, KernelEmitter emitKernel,
-               ContractionEmitter emitContraction, bool onDevice)
-      : function(function), gemms(gemms), emitKernel(emitKernel), emitContraction(emitContraction), onDevice(onDevice),
-        builder(code.getContext()), loc(builder.getUnknownLoc()),
-        pointer(LLVM::LLVMPointerType::get(code.getContext())), i64(builder.getI64Type()) {
+  EntryEmitter(func::FuncOp function, ModuleOp code, Backend &backend, KernelTable &kernels, GemmTable &gemms)
+      : function(function), backend(backend), kernels(kernels), gemms(gemms), builder(code.getContext()),
+        loc(builder.getUnknownLoc()), pointer(LLVM::LLVMPointerType::get(code.getContext())),
+        i64(builder.getI64Type()) {
     builder.setInsertionPointToEnd(code.getBody());
   }
 
@@ -39,9 +38,13 @@ private:
   LogicalResult emitOp(Operation *op);
   /// Of a tiled op, or of the kernels of a launch, called with their operands and results.
   LogicalResult emitKernelCall(Operation *first);
-  void callKernel(const KernelCall &call, ArrayRef<Value> addresses);
+  void callKernel(const EmittedKernel &kernel, uint32_t number, ArrayRef<Value> addresses);
   LogicalResult emitContract(ContractOp op);
   LogicalResult emitMerged(ArrayRef<Operation *> ops);
+  /// Enters a kernel that computes contractions; its number.
+  uint32_t addContraction(const EmittedKernel &kernel, ArrayRef<ContractOp> contractions) {
+    return kernels.add(kernel, workOf(contractions), function.getName(), runsPerCall(contractions.front()));
+  }
   /// Gives the result its place, and that place what the contraction adds to.
   LogicalResult prepareResult(ContractOp op);
   LogicalResult emitRepeat(RepeatOp op);
@@ -69,10 +72,9 @@ private:
   Value argumentArray(unsigned count);
 
   func::FuncOp function;
+  Backend &backend;
+  KernelTable &kernels;
   GemmTable &gemms;
-  KernelEmitter emitKernel;
-  ContractionEmitter emitContraction;
-  bool onDevice;
   OpBuilder builder;
   Location loc;
   Type pointer, i64;
@@ -152,25 +154,29 @@ LogicalResult EntryEmitter::emitKernelCall(Operation *first) {
     alignments.push_back(llvm::map_to_vector(own, [&](Value tensor) { return alignmentOf(places.lookup(tensor)); }));
     tensors.append(own);
   }
-  FailureOr<SmallVector<KernelCall>> calls = emitKernel(ops, alignments);
-  if (failed(calls)) return failure();
-  for (const KernelCall &call : *calls)
-    callKernel(call, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
+  FailureOr<SmallVector<EmittedKernel>> emitted = backend.emitKernels(ops, alignments);
+  if (failed(emitted)) return failure();
+  KernelWork share = workOf(ops).dividedBy(static_cast<int64_t>(emitted->size()));
+  for (auto [i, kernel] : llvm::enumerate(*emitted)) {
+    bool isPart = i + 1 < emitted->size();
+    uint32_t number = kernels.add(kernel, share, function.getName(), runsPerCall(first), isPart);
+    callKernel(kernel, number, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
+  }
   return success();
 }
 
-void EntryEmitter::callKernel(const KernelCall &call, ArrayRef<Value> addresses) {
+void EntryEmitter::callKernel(const EmittedKernel &kernel, uint32_t number, ArrayRef<Value> addresses) {
   Value array = argumentArray(addresses.size());
   for (auto [i, address] : llvm::enumerate(addresses)) {
     Value slot =
         LLVM::GEPOp::create(builder, loc, pointer, pointer, array, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
     LLVM::StoreOp::create(builder, loc, address, slot);
   }
-  if (call.number) return callRuntime(offsetof(TsrRuntime, launch), {constant32(*call.number), array});
-  Value kernel = LLVM::AddressOfOp::create(builder, loc, pointer, call.symbol);
-  const WorkSharing &sharing = call.sharing;
+  if (kernel.launch) return callRuntime(offsetof(TsrRuntime, launch), {constant32(number), array});
+  Value code = LLVM::AddressOfOp::create(builder, loc, pointer, kernel.symbol);
+  const WorkSharing &sharing = kernel.sharing;
   callRuntime(offsetof(TsrRuntime, parallelFor),
-              {kernel, array, constant(sharing.iterations), constant(sharing.grain), constant(sharing.piece)});
+              {code, array, constant(sharing.iterations), constant(sharing.grain), constant(sharing.piece)});
 }
 
 LogicalResult EntryEmitter::prepareResult(ContractOp op) {
@@ -196,9 +202,10 @@ LogicalResult EntryEmitter::emitMerged(ArrayRef<Operation *> ops) {
     }
     results.push_back(address(op.getResult()));
   }
-  std::optional<KernelCall> call = emitContraction(contractions, gemm, *merged);
-  if (!call) return ops.front()->emitError("is computed by a library, which computes contractions one by one");
-  callKernel(*call, llvm::to_vector(llvm::concat<Value>(a, b, biases, results)));
+  std::optional<EmittedKernel> kernel = backend.emitContraction(contractions, gemm, *merged);
+  if (!kernel) return ops.front()->emitError("is computed by a library, which computes contractions one by one");
+  callKernel(*kernel, addContraction(*kernel, contractions),
+             llvm::to_vector(llvm::concat<Value>(a, b, biases, results)));
   return success();
 }
 
@@ -213,9 +220,9 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
   Value bias = addressOrNull(isGrad ? Value(op.getExtra()) : Value(op.getBias()));
   std::optional<GemmDescription> description = describeGemm(op);
   if (!description) return op.emitError("is not a matrix product of strided operands; has `layout` run?");
-  if (std::optional<KernelCall> call = emitContraction({op}, *description, {})) {
+  if (std::optional<EmittedKernel> kernel = backend.emitContraction({op}, *description, {})) {
     auto [a, b] = gemmOperands(op, *description);
-    callKernel(*call, {address(a), address(b), bias, result});
+    callKernel(*kernel, addContraction(*kernel, {op}), {address(a), address(b), bias, result});
     return success();
   }
   FailureOr<GemmCall> call = gemms.add(op, *description);
@@ -275,7 +282,7 @@ LogicalResult EntryEmitter::emitRepeat(RepeatOp op) {
       op.getReverse() ? LLVM::SubOp::create(builder, loc, constant(count - 1), counter).getResult() : counter;
   inductions.push_back(induction);
   Value narrow = LLVM::TruncOp::create(builder, loc, builder.getI32Type(), induction);
-  if (onDevice)
+  if (backend.hasDeviceMemory())
     callRuntime(offsetof(TsrRuntime, setInt), {address(op.getInduction()), narrow});
   else
     LLVM::StoreOp::create(builder, loc, narrow, address(op.getInduction()));
@@ -345,69 +352,13 @@ LogicalResult EntryEmitter::emit() {
   return success();
 }
 
-LogicalResult tessera::emitEntry(func::FuncOp function, ModuleOp code, GemmTable &gemms, KernelEmitter emitKernel,
-                                 ContractionEmitter emitContraction, bool onDevice) {
-  return EntryEmitter(function, code, gemms, emitKernel, emitContraction, onDevice).emit();
+LogicalResult tessera::emitEntry(func::FuncOp function, ModuleOp code, Backend &backend, KernelTable &kernels,
+                                 GemmTable &gemms) {
+  return EntryEmitter(function, code, backend, kernels, gemms).emit();
 }
 
 void tessera::emitAbiVersion(ModuleOp code) {
   OpBuilder builder(code.getBodyRegion());
   LLVM::GlobalOp::create(builder, builder.getUnknownLoc(), builder.getI32Type(), /*isConstant=*/true,
                          LLVM::Linkage::External, TSR_SYMBOL_ABI_VERSION, builder.getI32IntegerAttr(TSR_ABI_VERSION));
-}
-
-void tessera::emitKernelTable(ModuleOp code, ArrayRef<std::string> kernels) {
-  if (kernels.empty()) return;
-  OpBuilder builder(code.getBodyRegion());
-  builder.setInsertionPointToEnd(code.getBody());
-  Location loc = builder.getUnknownLoc();
-  auto pointer = LLVM::LLVMPointerType::get(code.getContext());
-  auto type = LLVM::LLVMArrayType::get(pointer, kernels.size());
-  auto table = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true, LLVM::Linkage::External,
-                                      TSR_SYMBOL_KERNELS, Attribute());
-  builder.createBlock(&table.getInitializerRegion());
-  Value list = LLVM::UndefOp::create(builder, loc, type);
-  for (auto [i, name] : llvm::enumerate(kernels))
-    list = LLVM::InsertValueOp::create(builder, loc, list, LLVM::AddressOfOp::create(builder, loc, pointer, name),
-                                       static_cast<int64_t>(i));
-  LLVM::ReturnOp::create(builder, loc, list);
-}
-
-/// A constant global of bytes.
-static void emitBytes(OpBuilder &builder, ModuleOp code, StringRef name, StringRef bytes) {
-  Location loc = builder.getUnknownLoc();
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(code.getBody());
-  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
-  LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal, name,
-                         builder.getStringAttr(bytes), /*alignment=*/16);
-}
-
-void tessera::emitImageTable(ModuleOp code, ArrayRef<DeviceImage> images) {
-  OpBuilder builder(code.getBodyRegion());
-  Location loc = builder.getUnknownLoc();
-  for (auto [i, image] : llvm::enumerate(images)) {
-    emitBytes(builder, code, "tsr_image_" + std::to_string(i), image.code);
-    emitBytes(builder, code, "tsr_image_for_" + std::to_string(i), image.architecture + std::string(1, '\0'));
-  }
-  builder.setInsertionPointToEnd(code.getBody());
-  Type pointer = LLVM::LLVMPointerType::get(code.getContext()), i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  auto entry = LLVM::LLVMStructType::getLiteral(code.getContext(), {pointer, i32, i32, i64, pointer});
-  auto type = LLVM::LLVMArrayType::get(entry, images.size() + 1);
-  auto table = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true, LLVM::Linkage::External,
-                                      TSR_SYMBOL_IMAGES, Attribute());
-  builder.createBlock(&table.getInitializerRegion());
-  Value list = LLVM::ZeroOp::create(builder, loc, type);
-  auto set = [&](Value value, size_t image, int64_t field) {
-    list =
-        LLVM::InsertValueOp::create(builder, loc, list, value, ArrayRef<int64_t>{static_cast<int64_t>(image), field});
-  };
-  for (auto [i, image] : llvm::enumerate(images)) {
-    set(LLVM::AddressOfOp::create(builder, loc, pointer, "tsr_image_for_" + std::to_string(i)), i, 0);
-    set(LLVM::ConstantOp::create(builder, loc, i32, builder.getI32IntegerAttr(image.firstKernel)), i, 1);
-    set(LLVM::ConstantOp::create(builder, loc, i32, builder.getI32IntegerAttr(image.kernels)), i, 2);
-    set(LLVM::ConstantOp::create(builder, loc, i64, builder.getI64IntegerAttr(image.code.size())), i, 3);
-    set(LLVM::AddressOfOp::create(builder, loc, pointer, "tsr_image_" + std::to_string(i)), i, 4);
-  }
-  LLVM::ReturnOp::create(builder, loc, list);
 }

@@ -22,12 +22,12 @@ static runtime::GemmDescription forRuntime(const GemmDescription &d) {
 }
 
 FailureOr<GemmCall> GemmTable::add(ContractOp op, GemmDescription description) {
-  description.tf32 = tf32 && !isKept(op) && description.typeA == NumberType::F32;
+  description.tf32 = library.tf32 && !isKept(op) && description.typeA == NumberType::F32;
   Value a = description.swapped ? op.getRhs() : op.getLhs(), b = description.swapped ? op.getLhs() : op.getRhs();
   for (auto [i, entry] : llvm::enumerate(entries))
     if (entry.description == description) return GemmCall{static_cast<uint32_t>(i), a, b};
   runtime::GemmPlan plan{"", deviceWorkspace, "cublasLt", false};
-  if (threads) plan = runtime::planGemm(forRuntime(description), *threads);
+  if (!library.isOnDevice) plan = runtime::planGemm(forRuntime(description), threads);
   if (!plan.error.empty()) return op.emitError("the library refuses the contraction: ") << plan.error;
   if (plan.isReference)
     op.emitWarning("the library has only a slow loop for this contraction: ") << plan.implementation;

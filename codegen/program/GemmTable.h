@@ -3,8 +3,7 @@
 #ifndef TESSERA_CODEGEN_HOST_GEMMTABLE_H
 #define TESSERA_CODEGEN_HOST_GEMMTABLE_H
 
-#include "ir/dialect/Tsr.h"
-#include "passes/gemm/Gemm.h"
+#include "codegen/Backend.h"
 
 namespace tessera {
 
@@ -25,15 +24,8 @@ public:
     std::string implementation; ///< the library's name for what it will run
   };
 
-  /// For oneDNN. `threads`: as many as the program will run with; the library's workspace depends on it.
-  explicit GemmTable(int threads) : threads(threads) {}
-  /// For cuBLASLt, which is not asked now, but where the program runs.
-  /// `tf32`: what is not kept in f32 may be multiplied so.
-  static GemmTable forDevice(bool tf32) {
-    GemmTable table;
-    table.tf32 = tf32;
-    return table;
-  }
+  /// `threads`: as many as the program will run with; the workspace of a library on the host depends on it.
+  GemmTable(ContractionLibrary library, int threads) : library(library), threads(threads) {}
 
   /// Enters a contraction; an error on the op if the library cannot take it.
   llvm::FailureOr<GemmCall> add(ContractOp op, GemmDescription description);
@@ -43,10 +35,8 @@ public:
   int64_t workspaceBytes() const;
 
 private:
-  GemmTable() = default;
-
-  std::optional<int> threads; ///< none: for a device
-  bool tf32 = false;
+  ContractionLibrary library;
+  int threads;
   std::vector<Entry> entries;
 };
 

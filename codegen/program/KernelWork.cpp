@@ -80,3 +80,13 @@ KernelWork tessera::workOf(TiledOp tiled) {
   for (Value result : tiled.getResults()) work.written += tensorType(result).getNumBytes();
   return work;
 }
+
+KernelWork tessera::workOf(ArrayRef<Operation *> ops) {
+  if (auto tiled = dyn_cast<TiledOp>(ops.front())) return workOf(tiled);
+  KernelWork sum;
+  for (Operation *op : ops) {
+    KernelWork own = workOf(cast<KernelOp>(op));
+    sum.flops += own.flops, sum.read += own.read, sum.written += own.written;
+  }
+  return sum;
+}

@@ -33,7 +33,7 @@ private:
   void writeEntry(func::FuncOp function);
   void writeValue(NamedTensorType type, DictionaryAttr description, PlaceAttr place);
   void writeGemm(const GemmTable::Entry &entry);
-  void writeKernel(const ProgramFacts::Kernel &kernel);
+  void writeKernel(const KernelTable::Entry &kernel);
   void writePlan();
   void writeType(NamedTensorType type);
   void writeAttr(Attribute attr);
@@ -218,25 +218,25 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
   });
 }
 
-void ManifestWriter::writeKernel(const ProgramFacts::Kernel &kernel) {
+void ManifestWriter::writeKernel(const KernelTable::Entry &kernel) {
   json.object([&] {
-    json.attribute("name", kernel.symbol);
+    json.attribute("name", kernel.kernel.symbol);
     json.attribute("flops", kernel.work.flops);
     json.attribute("contracts", kernel.work.contracts);
     json.attribute("read", kernel.work.read);
     json.attribute("written", kernel.work.written);
-    if (kernel.blocks > 0) {
-      json.attribute("blocks", kernel.blocks);
-      json.attribute("threads", kernel.threads);
+    if (const std::optional<LaunchShape> &launch = kernel.kernel.launch) {
+      json.attribute("blocks", launch->blocks);
+      json.attribute("threads", launch->threads);
       json.attributeArray("arguments", [&] {
-        for (const KernelArgument &argument : kernel.arguments)
+        for (const KernelArgument &argument : launch->arguments)
           json.array([&] {
             json.value(argument.bytes);
             json.value(argument.isWritten);
           });
       });
       if (kernel.isPart) json.attribute("part", true);
-      if (!kernel.line.empty()) json.attribute("at", kernel.line);
+      if (!launch->line.empty()) json.attribute("at", launch->line);
     }
     json.attributeObject("calls", [&] {
       for (auto [entry, count] : kernel.calls) json.attribute(entry, count);
@@ -272,7 +272,7 @@ void ManifestWriter::write() {
       for (func::FuncOp function : entryFunctions(module)) writeEntry(function);
     });
     json.attributeArray("kernels", [&] {
-      for (const ProgramFacts::Kernel &kernel : facts.kernels) writeKernel(kernel);
+      for (const KernelTable::Entry &kernel : facts.kernels->getEntries()) writeKernel(kernel);
     });
     json.attributeArray("gemms", [&] {
       for (const GemmTable::Entry &entry : facts.gemms->getEntries()) writeGemm(entry);

@@ -1,13 +1,13 @@
 //===- SavedValues.cpp - what a repeat keeps for its backward pass --------===//
 
 #include "ir/autodiff/SavedValues.h"
-#include "ir/program/Program.h"
+#include "ir/program/Target.h"
 
 using namespace mlir;
 using namespace tessera;
 
 SavedValues::SavedValues(RepeatOp forward, Block &adjoint)
-    : forward(forward), addsBiases(isForGpu(forward->getParentOfType<ModuleOp>())) {
+    : forward(forward), givesBiasedSumsOnly(Target::of(forward).givesBiasedSumsOnly) {
   for (Operation &op : adjoint) {
     // Elementwise ops and reductions run in a loop that can compute its operands on the way.
     bool readsMemory = !isa<ElementwiseOpInterface, ReduceOp, BroadcastOp>(op);
@@ -45,7 +45,7 @@ bool SavedValues::isSumWithBias(AddOp add) {
 /// What a loop computes on its way, of 4. and 5.
 bool SavedValues::isElementwise(Value value) {
   Operation *op = value.getDefiningOp();
-  if (auto add = dyn_cast_or_null<AddOp>(op); add && addsBiases && isSumWithBias(add)) return false;
+  if (auto add = dyn_cast_or_null<AddOp>(op); add && givesBiasedSumsOnly && isSumWithBias(add)) return false;
   return isa_and_nonnull<ElementwiseOpInterface>(op);
 }
 

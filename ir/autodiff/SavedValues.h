@@ -14,8 +14,8 @@ namespace tessera {
 ///
 ///   1. At hand: what follows cheaply from constants, positions, draws, slices and invariants. Never saved.
 ///   2. Reshapes (rename, split, merge, broadcast) of a value are repeated.
-///   3. What is dear to compute (contractions, reductions, composites) and carried arguments are saved. On a GPU a contraction and the
-///      bias that is added to it are one value: the library gives their sum, and what it would be without the bias lies nowhere.
+///   3. What is expensive to compute (contractions, reductions, composites) and carried arguments are saved. Where the
+///      target's library computes biased sums only, a contraction and the bias that is added to it are one value.
 ///   4. An elementwise value is computed again where what that takes and is not yet saved has no more bytes than
 ///      the value itself. So of `gelu(x)` only x is saved, whatever its parts are.
 ///   5. One that the adjoint reads in memory (a contraction's operand) must be written there again, which is worth it only
@@ -44,7 +44,7 @@ private:
   void decideStored(mlir::Value value);
 
   RepeatOp forward;
-  bool addsBiases; ///< contractions add them
+  bool givesBiasedSumsOnly; ///< of the target
   llvm::DenseMap<mlir::Value, bool> atHand;
   llvm::SetVector<mlir::Value> elementwise; ///< needed, undecided, in the order of need
   llvm::SetVector<mlir::Value> stored;      ///< the same of those that are read in memory

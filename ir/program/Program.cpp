@@ -85,11 +85,6 @@ void tessera::copyKeep(Operation *from, Operation *to) {
 /// Files of the library that comes with the compiler: no user has a line in them.
 static bool isLibrary(StringRef file) { return file.starts_with("nn/"); }
 
-bool tessera::isForGpu(ModuleOp module) {
-  auto target = module->getAttrOfType<StringAttr>(attrs::target);
-  return target && target.getValue() == "cuda";
-}
-
 bool tessera::hasShadow(ModuleOp module) { return module.lookupSymbol<func::FuncOp>("shadow") != nullptr; }
 
 std::string tessera::userLine(Location loc) {

@@ -18,8 +18,9 @@ namespace attrs {
 inline constexpr llvm::StringLiteral axes = "tsr.axes";   ///< canonical axis order: array of strings
 inline constexpr llvm::StringLiteral model = "tsr.model"; ///< the model's name
 inline constexpr llvm::StringLiteral phase = "tsr.phase"; ///< the last phase that has run
-/// What the program is for: "cuda"; absent: a CPU. Phases from `differentiate` on look at it.
+// The device that the program is for (ir/program/Target.h). Phases from `differentiate` on ask for it.
 inline constexpr llvm::StringLiteral target = "tsr.target";
+inline constexpr llvm::StringLiteral device = "tsr.device";
 /// "bias": on a GPU contractions add biases, and have no other epilogues; absent: all that the library has.
 inline constexpr llvm::StringLiteral epilogues = "tsr.epilogues";
 inline constexpr llvm::StringLiteral data = "tsr.data"; ///< data sources: array of dictionaries, as in the manifest
@@ -42,9 +43,6 @@ inline constexpr llvm::StringLiteral launch = "tsr.launch";
 
 /// The entry functions in their fixed order: init, step, evaluate, predict, shadow; those the module has.
 llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module);
-
-/// Whether the program is for a GPU.
-bool isForGpu(mlir::ModuleOp module);
 
 /// Whether the program is for an audit of its precision: it has the entry function `shadow`, which is compared with `step` call by call.
 bool hasShadow(mlir::ModuleOp module);

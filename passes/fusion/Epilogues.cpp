@@ -17,6 +17,7 @@
 
 #include "ir/dialect/Gelu.h"
 #include "ir/program/Program.h"
+#include "ir/program/Target.h"
 #include "passes/analysis/Views.h"
 #include "passes/fusion/Prepare.h"
 #include "passes/gemm/Gemm.h"
@@ -318,7 +319,7 @@ static void takeGradient(ContractOp contract) {
 
 void tessera::absorbGelus(ModuleOp module) {
   // Not for an audit: `shadow` computes op by op, and its calls are paired with those of `step`.
-  if (!isForGpu(module) || module->hasAttr(attrs::epilogues) || hasShadow(module)) return;
+  if (!Target::of(module).hasGeluEpilogues || module->hasAttr(attrs::epilogues) || hasShadow(module)) return;
   for (auto take : {takeGelu, takeGradient}) {
     SmallVector<ContractOp> contracts;
     module.walk([&](ContractOp contract) { contracts.push_back(contract); });

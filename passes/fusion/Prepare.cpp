@@ -4,21 +4,13 @@
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
 #include "ir/program/Repeats.h"
+#include "ir/program/Target.h"
 #include "passes/analysis/Views.h"
 #include "passes/fusion/Groups.h"
 #include "passes/gemm/Gemm.h"
 
 using namespace mlir;
 using namespace tessera;
-
-namespace {
-/// A reduction is split if it has fewer than `fewParts` results, of at least `largePart` elements each.
-struct SplitLimits {
-  int64_t fewParts, largePart;
-};
-} // namespace
-/// Enough parts for a few threads, and for all threads of a GPU.
-static constexpr SplitLimits limitsOfCpu{64, 4096}, limitsOfGpu{4096, 1024};
 
 //===----------------------------------------------------------------------===//
 // Sources
@@ -197,7 +189,7 @@ private:
 /// result's type only, so if the sum is only rounded to the operands' type, the bias is rounded too.
 static Type biasTypeFor(ContractOp contract, AddOp add) {
   Type sum = add.getType().getElementType(), operand = contract.getLhs().getType().getElementType();
-  if (!isForGpu(contract->getParentOfType<ModuleOp>()) || operand == sum) return sum;
+  if (!Target::of(contract).roundsBiases || operand == sum) return sum;
   if (contract.getInit() || isKept(contract) || isKept(add)) return {};
   auto cast = add.getResult().hasOneUse() ? dyn_cast<CastOp>(*add.getResult().getUsers().begin()) : CastOp();
   return cast && cast.getType().getElementType() == operand ? operand : Type();
@@ -316,16 +308,16 @@ static bool splitReducedAxis(OpBuilder &builder, ReduceOp op) {
   return true;
 }
 
-static void splitReduction(ReduceOp op, const SplitLimits &limits) {
+static void splitReduction(ReduceOp op, const Target &target) {
   int64_t parts = op.getType().getNumElements(), part = op.getX().getType().getNumElements() / parts;
-  if (parts >= limits.fewParts || part < limits.largePart) return;
+  if (parts >= target.fewSums || part < target.longSum) return;
   OpBuilder builder(op);
   // Splitting an axis needs a stored operand: only if there is no other axis.
   if (op.getOver().size() == 1) {
     if (op.getX().getDefiningOp() && !isa<ContractOp, RepeatOp>(op.getX().getDefiningOp())) return;
     if (!splitReducedAxis(builder, op)) return;
   }
-  SmallVector<StringRef> kept = outerReducedAxes(op, limits.fewParts);
+  SmallVector<StringRef> kept = outerReducedAxes(op, target.fewSums);
   if (kept.empty()) return;
   NamedTensorType type = op.getX().getType();
   SmallVector<StringRef> first =
@@ -342,5 +334,6 @@ static void splitReduction(ReduceOp op, const SplitLimits &limits) {
 void tessera::splitLargeReductions(ModuleOp module) {
   SmallVector<ReduceOp> reductions;
   module.walk([&](ReduceOp op) { reductions.push_back(op); });
-  for (ReduceOp op : reductions) splitReduction(op, isForGpu(module) ? limitsOfGpu : limitsOfCpu);
+  Target target = Target::of(module);
+  for (ReduceOp op : reductions) splitReduction(op, target);
 }

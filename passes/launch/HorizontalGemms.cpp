@@ -10,7 +10,7 @@
 #include "passes/launch/HorizontalGemms.h"
 #include "ir/program/Program.h"
 #include "passes/analysis/Views.h"
-#include "passes/gemm/Gemm.h"
+#include "passes/gemm/ContractionSpeeds.h"
 #include "passes/launch/Launches.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -131,4 +131,17 @@ unsigned tessera::fuseGemmsHorizontally(func::FuncOp function, llvm::function_re
   GemmFuser fuser(function, isGood);
   fuser.take(groups);
   return fuser.countFused();
+}
+
+unsigned tessera::splitGemms(func::FuncOp function, const Target &target) {
+  unsigned split = 0;
+  function.walk([&](ContractOp contract) {
+    SmallVector<Operation *> ops = launchOf(contract);
+    std::optional<MergedProducts> merged = mergedProducts(ops);
+    if (ops.front() != contract || !merged || merged->count == 1) return;
+    if (isFasterMerged(*describeGemm(contract), *merged, target)) return;
+    for (Operation *op : ops) op->removeAttr(attrs::launch);
+    split += ops.size() - 1;
+  });
+  return split;
 }

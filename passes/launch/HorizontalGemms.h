@@ -10,13 +10,16 @@
 #ifndef TESSERA_PASSES_LAUNCH_HORIZONTALGEMMS_H
 #define TESSERA_PASSES_LAUNCH_HORIZONTALGEMMS_H
 
-#include "ir/dialect/Tsr.h"
+#include "ir/program/Target.h"
 
 namespace tessera {
 
 /// Fuses GEMMs in all blocks of a function's body, moving them. After each move `isGood` judges the function; what it
 /// rejects is undone. Returns the number of GEMMs saved.
 unsigned fuseGemmsHorizontally(mlir::func::FuncOp function, llvm::function_ref<bool()> isGood);
+
+/// Clears the mark of GEMMs that the target computes faster one by one. Returns by how many fewer GEMMs are saved.
+unsigned splitGemms(mlir::func::FuncOp function, const Target &target);
 
 } // namespace tessera
 

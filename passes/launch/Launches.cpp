@@ -19,6 +19,7 @@
 #include "passes/launch/Launches.h"
 #include "ir/program/Program.h"
 #include "passes/analysis/Views.h"
+#include "passes/launch/FusedLaunch.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -352,4 +353,28 @@ unsigned tessera::formLaunches(func::FuncOp function, const MemoryRoom &memory, 
   unsigned marked = 0;
   function.walk([&](KernelOp kernel) { marked += kernel->hasAttr(attrs::launch); });
   return marked - static_cast<unsigned>(launches);
+}
+
+unsigned tessera::splitLaunches(func::FuncOp function, const Target &target) {
+  std::vector<SmallVector<KernelOp>> launches;
+  function.walk([&](KernelOp kernel) {
+    if (!kernel->hasAttr(attrs::launch)) return;
+    if (!kernel->getPrevNode() || !isSameLaunch(kernel->getPrevNode(), kernel)) launches.emplace_back();
+    launches.back().push_back(kernel);
+  });
+  Builder builder(function.getContext());
+  int64_t number = 0;
+  unsigned split = 0;
+  for (ArrayRef<KernelOp> left : launches)
+    for (bool isFirst = true; !left.empty(); isFirst = false) {
+      size_t count = countFusible(left, target);
+      for (KernelOp kernel : left.take_front(count)) {
+        kernel->removeAttr(attrs::launch);
+        if (count > 1) kernel->setAttr(attrs::launch, builder.getI64IntegerAttr(number));
+      }
+      number += count > 1;
+      split += isFirst ? 0 : 1;
+      left = left.drop_front(count);
+    }
+  return split;
 }

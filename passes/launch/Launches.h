@@ -9,6 +9,7 @@
 #ifndef TESSERA_PASSES_LAUNCH_LAUNCHES_H
 #define TESSERA_PASSES_LAUNCH_LAUNCHES_H
 
+#include "ir/program/Target.h"
 #include "passes/analysis/LaunchGroups.h"
 
 namespace tessera {
@@ -25,6 +26,10 @@ struct MemoryRoom {
 /// Fuses kernels in all blocks of a function's body, moving them. After each move `isGood` judges the function; what it
 /// rejects is undone. Returns the number of launches saved.
 unsigned formLaunches(mlir::func::FuncOp function, const MemoryRoom &memory, llvm::function_ref<bool()> isGood);
+
+/// Divides launches that the target cannot run as one, and numbers all launches in their order. Returns by how many fewer kernels run
+/// in the launch of another.
+unsigned splitLaunches(mlir::func::FuncOp function, const Target &target);
 
 /// The order of the ops in all blocks of a function's body, without launches.
 class OpOrder {

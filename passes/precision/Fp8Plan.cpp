@@ -2,6 +2,7 @@
 
 #include "passes/precision/Fp8Plan.h"
 #include "ir/program/Program.h"
+#include "ir/program/Target.h"
 #include "passes/precision/Dataflow.h"
 #include "passes/precision/Policy.h"
 #include "llvm/ADT/MapVector.h"
@@ -80,10 +81,7 @@ static bool isScore(Value product) {
   return false;
 }
 
-/// cuBLASLt requires that the dimensions of fp8 matrices are multiples of this.
-static constexpr int64_t gpuStep = 16;
-
-/// Whether both operands have axes that the other one lacks; for a GPU also whether cuBLASLt has such a GEMM.
+/// Whether both operands have axes that the other one lacks, and the target's library has such an fp8 GEMM.
 static bool isMatrixProduct(ContractOp contract) {
   NamedTensorType lhs = contract.getLhs().getType(), rhs = contract.getRhs().getType();
   auto sizeOf = [](NamedTensorType x, llvm::function_ref<bool(StringRef)> counts) {
@@ -94,9 +92,9 @@ static bool isMatrixProduct(ContractOp contract) {
   };
   int64_t m = sizeOf(lhs, [&](StringRef name) { return !rhs.hasAxis(name); });
   int64_t n = sizeOf(rhs, [&](StringRef name) { return !lhs.hasAxis(name); });
-  if (!isForGpu(contract->getParentOfType<ModuleOp>())) return m > 1 && n > 1;
   int64_t k = sizeOf(lhs, [&](StringRef name) { return llvm::is_contained(names(contract.getOver()), name); });
-  return m % gpuStep == 0 && n % gpuStep == 0 && k % gpuStep == 0;
+  int64_t multiple = Target::of(contract).fp8Multiple;
+  return m > 1 && n > 1 && m % multiple == 0 && n % multiple == 0 && k % multiple == 0;
 }
 
 namespace {

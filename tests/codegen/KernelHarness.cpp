@@ -100,16 +100,17 @@ bool LoadedKernels::compile(StringRef march) {
 static constexpr int64_t mostPacked = 4;
 
 bool LoadedKernels::compileForCuda() {
-  cuda::Device small;
-  small.name = "small", small.multiprocessors = 1, small.threadsEach = 32, small.cacheBytes = 0;
+  const Target large = *Target::named("h100");
+  Target small = large;
+  small.multiprocessors = 1, small.threadsPerMultiprocessor = 32, small.cacheBytes = 0;
   struct Variant {
     std::string name;
-    cuda::Device device;
+    Target target;
     bool isPacked;
   };
-  for (const auto &[name, device, isPacked] :
-       {Variant{"large", {}, false}, Variant{"small", small, false}, Variant{"packed", small, true}}) {
-    cuda::CudaKernels written(device);
+  for (const auto &[name, target, isPacked] :
+       {Variant{"large", large, false}, Variant{"small", small, false}, Variant{"packed", small, true}}) {
+    cuda::CudaKernels written(target);
     llvm::StringMap<const cuda::CudaKernel *> renamed; // so that all are one library
     bool ok = true;
     int64_t left = isPacked ? mostPacked : std::numeric_limits<int64_t>::max();

@@ -7,6 +7,7 @@
 
 #include "KernelCheck.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/launch/FusedLaunch.h"
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -86,13 +87,13 @@ std::vector<Buffer> runOn(EmulatedKernels &emulated, const cuda::CudaKernel &ker
 /// Returns the text for the usual device.
 std::string checkTogether(ArrayRef<KernelText> texts) {
   Launch launch(texts);
-  cuda::Device small;
-  small.name = "small", small.multiprocessors = 1, small.threadsEach = 32, small.cacheBytes = 0;
+  Target small = *Target::named("h100");
+  small.multiprocessors = 1, small.threadsPerMultiprocessor = 32, small.cacheBytes = 0;
   std::string source;
-  for (const cuda::Device &device : {cuda::Device(), small})
+  for (const Target &target : {*Target::named("h100"), small})
     for (bool isPacked : {false, true}) {
-      cuda::CudaKernels written(device);
-      EXPECT_EQ(written.countTogether(launch.kernels), launch.kernels.size());
+      cuda::CudaKernels written(target);
+      EXPECT_EQ(countFusible(launch.kernels, target), launch.kernels.size());
       std::vector<SmallVector<int64_t>> alignments;
       std::vector<const cuda::CudaKernel *> alone;
       for (KernelOp kernel : launch.kernels) {
@@ -154,19 +155,19 @@ TEST(Launches, TwoSweepsBesideOthers) {
 }
 
 TEST(Launches, WhatOneCannotTakeIsCut) {
-  // A team of 1024 threads, and blocks of 128.
-  Launch teams({sums(40, 100, true), sums(40, 101, true), sums(2, 65536, true), sums(3, 65536, true)});
-  cuda::CudaKernels written;
-  EXPECT_EQ(written.countTogether(teams.kernels), 2U);
-  EXPECT_EQ(written.countTogether(ArrayRef(teams.kernels).drop_front(2)), 2U);
+  // A thread group of 1024, and blocks of 128.
+  Launch groups({sums(40, 100, true), sums(40, 101, true), sums(2, 65536, true), sums(3, 65536, true)});
+  Target target = *Target::named("h100");
+  EXPECT_EQ(countFusible(groups.kernels, target), 2U);
+  EXPECT_EQ(countFusible(ArrayRef(groups.kernels).drop_front(2), target), 2U);
   // Sums of columns exchange 8 KiB each.
   std::vector<KernelText> texts;
   for (int64_t i = 0; i < 10; ++i) texts.push_back(sums(512 + i, 1 << 19, false));
   Launch columns(texts);
-  EXPECT_EQ(written.countTogether(columns.kernels), 6U);
+  EXPECT_EQ(countFusible(columns.kernels, target), 6U);
   // Of equal ones there is one.
   texts.assign(10, sums(512, 1 << 19, false));
-  EXPECT_EQ(written.countTogether(Launch(texts).kernels), 10U);
+  EXPECT_EQ(countFusible(Launch(texts).kernels, target), 10U);
 }
 
 } // namespace

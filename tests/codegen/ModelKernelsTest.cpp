@@ -35,16 +35,13 @@ TEST(ModelKernels, Regression) { checkModel("01-regression.tsr", {}); }
 TEST(ModelKernels, Digits) { checkModel("02-digits.tsr", {}); }
 TEST(ModelKernels, ByteGpt) { checkModel("03-byte-gpt.tsr", {"depth=2", "heads=1", "head_size=8"}); }
 
-/// The launches of the kernels that run when `first` does, which is the first of them.
+/// The launch that `first` is the first kernel of.
 void emitLaunch(cuda::CudaKernels &kernels, KernelOp first) {
-  mlir::SmallVector<KernelOp> left;
-  for (mlir::Operation *op : launchOf(first)) left.push_back(mlir::cast<KernelOp>(op));
-  if (left.front() != first) return;
-  for (size_t count = 0; !left.empty(); left.erase(left.begin(), left.begin() + static_cast<ptrdiff_t>(count))) {
-    count = kernels.countTogether(left);
-    std::vector<mlir::SmallVector<int64_t>> alignments(count);
-    EXPECT_TRUE(mlir::succeeded(kernels.emit(mlir::ArrayRef(left).take_front(count), alignments)));
-  }
+  mlir::SmallVector<KernelOp> members;
+  for (mlir::Operation *op : launchOf(first)) members.push_back(mlir::cast<KernelOp>(op));
+  if (members.front() != first) return;
+  std::vector<mlir::SmallVector<int64_t>> alignments(members.size());
+  EXPECT_TRUE(mlir::succeeded(kernels.emit(members, alignments)));
 }
 
 /// All kernels of a model, at its full size, compile for GPUs, and none spills registers.

@@ -2,7 +2,7 @@
 
 #include "ModelText.h"
 #include "frontend/Frontend.h"
-#include "ir/program/Program.h"
+#include "ir/program/Target.h"
 #include "passes/Pipeline.h"
 
 using namespace tessera;
@@ -18,7 +18,7 @@ static std::string modelAfter(const std::string &phase, const std::string &path,
   diagnostics.printText(llvm::errs());
   PipelineOptions pipeline;
   pipeline.compileTo = phase;
-  if (module && forGpu) module->getOperation()->setAttr(attrs::target, mlir::StringAttr::get(&context, "cuda"));
+  if (module && forGpu) Target::named("h100")->record(*module);
   if (!module || failed(runPipeline(*module, pipeline))) return "";
   std::string text;
   llvm::raw_string_ostream out(text);

@@ -103,12 +103,12 @@ static std::vector<std::shared_ptr<const cuda::CudaKernel>> cudaKernels(const At
   MLIRContext context;
   OwningOpRef<ModuleOp> program = compileTo(context, modelText(attention), "parse", compute);
   if (!program) return {};
-  (*program)->setAttr(attrs::target, StringAttr::get(&context, "cuda"));
-  CodegenOptions options;
-  options.cuda = CudaOptions{{"sm_90a"}, cuda::Device(), /*compiles=*/false, {}, {}};
+  Target target = *Target::named("h100");
+  target.record(*program);
   if (failed(runPipeline(*program, {}))) return {};
-  FailureOr<CompiledProgram> compiled = generateProgram(*program, options);
-  return failed(compiled) ? std::vector<std::shared_ptr<const cuda::CudaKernel>>() : compiled->kernels;
+  CudaBackend backend(target, CudaOptions{{"sm_90a"}, /*compiles=*/false, {}, {}});
+  if (failed(generateProgram(*program, backend, {}))) return {};
+  return backend.getKernels();
 }
 
 /// The output is summed up in the sweep that finds the largest score; dropout changes nothing of that.

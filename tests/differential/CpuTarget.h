@@ -3,7 +3,7 @@
 #ifndef TESSERA_TESTS_RANDOM_CPUTARGET_H
 #define TESSERA_TESTS_RANDOM_CPUTARGET_H
 
-#include "tests/differential/Target.h"
+#include "tests/differential/Runner.h"
 #include <memory>
 
 namespace tessera::runtime {
@@ -13,7 +13,7 @@ class Program;
 namespace tessera::test {
 
 /// Compiles a scheduled module as `tessera compile` does and runs it in this process through the runtime.
-class CpuTarget : public Target {
+class CpuTarget : public Runner {
 public:
   explicit CpuTarget(int threads);
   ~CpuTarget() override;

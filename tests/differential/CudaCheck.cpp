@@ -10,20 +10,20 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::test;
 
-cuda::Device tessera::test::smallDevice() {
-  cuda::Device device;
-  device.name = "small", device.multiprocessors = 1, device.threadsEach = 32, device.cacheBytes = 0;
-  return device;
+Target tessera::test::smallDevice() {
+  Target target = *Target::named("h100");
+  target.multiprocessors = 1, target.threadsPerMultiprocessor = 32, target.cacheBytes = 0;
+  return target;
 }
 
-std::string tessera::test::checkOnCuda(ModuleOp program, OwningOpRef<ModuleOp> *result, const cuda::Device &device) {
-  program->setAttr(attrs::target, StringAttr::get(program.getContext(), "cuda"));
+std::string tessera::test::checkOnCuda(ModuleOp program, OwningOpRef<ModuleOp> *result, const Target &target) {
+  target.record(program);
   PipelineOptions toOptimize;
   toOptimize.compileTo = "optimize";
   if (failed(runPipeline(program, toOptimize))) return "optimize: fails";
   OwningOpRef<ModuleOp> scheduled = cast<ModuleOp>(program->clone());
   if (failed(runPipeline(*scheduled, {}))) return "schedule: fails";
-  CudaTarget cuda(device);
+  CudaTarget cuda;
   FailureOr<TargetError> error = judge(cuda, *scheduled, program);
   if (result) *result = std::move(scheduled);
   if (failed(error)) return "does not run";

@@ -3,7 +3,7 @@
 #ifndef TESSERA_TESTS_RANDOM_CUDACHECK_H
 #define TESSERA_TESTS_RANDOM_CUDACHECK_H
 
-#include "codegen/cuda/writer/Schedule.h"
+#include "ir/program/Target.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <string>
@@ -12,13 +12,13 @@ namespace tessera::test {
 
 /// Takes a program in phase `parse` through all phases as one for a GPU, runs its code (CudaTarget.h), and lets `judge`
 /// compare what it computes with the interpreter. Returns what is wrong; empty if nothing is. The program is left in
-/// phase `optimize`. `scheduled`, if given, receives the module whose code was run. `device`: what schedules are chosen
-/// by.
+/// phase `optimize`. `scheduled`, if given, receives the module whose code was run. `target`:
+/// the GPU.
 std::string checkOnCuda(mlir::ModuleOp program, mlir::OwningOpRef<mlir::ModuleOp> *scheduled = nullptr,
-                        const cuda::Device &device = {});
+                        const Target &target = *Target::named("h100"));
 
-/// One so small that small kernels get the schedules that large ones have elsewhere.
-cuda::Device smallDevice();
+/// A GPU so small that small kernels are mapped as large ones are elsewhere.
+Target smallDevice();
 
 } // namespace tessera::test
 

@@ -23,6 +23,7 @@ using namespace tessera::test;
 struct CudaTarget::Machine : TsrRuntime {
   MLIRContext *context;
   CompiledProgram program;
+  std::vector<std::shared_ptr<const cuda::CudaKernel>> written;
   std::unique_ptr<EmulatedKernels> kernels;
   std::vector<char> memory;
   char *arena = nullptr;
@@ -113,20 +114,20 @@ void CudaTarget::Machine::runGemm(const GemmDescription &d, const void *a, const
 // The target
 //===----------------------------------------------------------------------===//
 
-CudaTarget::CudaTarget(cuda::Device device) : device(std::move(device)) {}
+CudaTarget::CudaTarget() = default;
 CudaTarget::~CudaTarget() = default;
 
 LogicalResult CudaTarget::load(ModuleOp scheduled) {
   module = scheduled;
-  CodegenOptions options;
-  options.cuda = CudaOptions{{"sm_90a"}, device, /*compiles=*/false, {}, {}};
-  FailureOr<CompiledProgram> compiled = generateProgram(module, options);
+  CudaBackend backend(Target::of(module), CudaOptions{{"sm_90a"}, /*compiles=*/false, {}, {}});
+  FailureOr<CompiledProgram> compiled = generateProgram(module, backend, {});
   if (failed(compiled)) return failure();
   machine = std::make_unique<Machine>();
   machine->context = module.getContext();
   machine->program = std::move(*compiled);
-  machine->kernels = std::make_unique<EmulatedKernels>(llvm::map_to_vector(
-      machine->program.kernels, [](auto &kernel) -> const cuda::CudaKernel * { return kernel.get(); }));
+  machine->written = backend.getKernels();
+  machine->kernels = std::make_unique<EmulatedKernels>(
+      llvm::map_to_vector(machine->written, [](auto &kernel) -> const cuda::CudaKernel * { return kernel.get(); }));
   if (!machine->kernels->errors.empty()) return module.emitError(machine->kernels->errors);
   machine->library = loadLibrary(machine->program.object, machine->errors);
   if (!machine->library) return module.emitError("host code does not load: ") << machine->errors;
@@ -139,7 +140,7 @@ LogicalResult CudaTarget::load(ModuleOp scheduled) {
   machine->abiVersion = TSR_ABI_VERSION;
   machine->launch = [](TsrRuntime *self, uint32_t kernel, void *const *args) {
     Machine &machine = Machine::of(self);
-    const cuda::CudaKernel &launched = *machine.program.kernels[kernel];
+    const cuda::CudaKernel &launched = *machine.written[kernel];
     SmallVector<void *> arguments(args, args + launched.parameterTypes.size());
     std::string error = machine.kernels->run(launched, arguments);
     if (!error.empty() && machine.errors.empty()) machine.errors = error + "\n" + launched.source;

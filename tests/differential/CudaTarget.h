@@ -3,18 +3,16 @@
 #ifndef TESSERA_TESTS_RANDOM_CUDATARGET_H
 #define TESSERA_TESTS_RANDOM_CUDATARGET_H
 
-#include "codegen/cuda/writer/Schedule.h"
-#include "tests/differential/Target.h"
+#include "tests/differential/Runner.h"
 #include <memory>
 
 namespace tessera::test {
 
 /// Compiles a scheduled module as `tessera compile --target=cuda` does, but for machine code, and runs it in this
 /// process: entry functions as they are, kernels by Emulator.h, contractions by plain loops in f64, rounded once.
-class CudaTarget : public Target {
+class CudaTarget : public Runner {
 public:
-  /// `device`: what schedules are chosen by.
-  explicit CudaTarget(cuda::Device device = {});
+  CudaTarget();
   ~CudaTarget() override;
   llvm::StringRef getName() const override { return "cuda"; }
   llvm::LogicalResult load(mlir::ModuleOp scheduled) override;
@@ -22,7 +20,6 @@ public:
 
 private:
   struct Machine;
-  cuda::Device device;
   mlir::ModuleOp module;
   std::unique_ptr<Machine> machine;
 };

@@ -50,7 +50,7 @@ TEST_P(ExamplesCuda, ComputesWhatTheModelSays) {
   diagnostics.printText(llvm::errs());
   ASSERT_TRUE(module);
   if (std::string(compute) != "f32") setCompute(*module, compute);
-  EXPECT_EQ(checkOnCuda(*module, nullptr, isScheduledLarge ? smallDevice() : cuda::Device()), "");
+  EXPECT_EQ(checkOnCuda(*module, nullptr, isScheduledLarge ? smallDevice() : *Target::named("h100")), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -40,7 +40,7 @@ namespace {
 /// The program on a target, and its state.
 class Training {
 public:
-  Training(std::unique_ptr<Target> on, StringRef phase, StringRef compute) : target(std::move(on)) {
+  Training(std::unique_ptr<Runner> on, StringRef phase, StringRef compute) : target(std::move(on)) {
     module = compileTo(context, model, phase, compute);
     if (!module || failed(target->load(*module))) return;
     FailureOr<Values> first = target->run("init", makeInputs(module->lookupSymbol<func::FuncOp>("init"), 0));
@@ -76,7 +76,7 @@ public:
 private:
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
-  std::unique_ptr<Target> target;
+  std::unique_ptr<Runner> target;
   Values state;
 };
 } // namespace

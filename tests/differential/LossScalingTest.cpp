@@ -42,7 +42,7 @@ static bool isLearned(StringRef name) {
   return name.starts_with("state ") && !name.contains("step") && !name.contains("scale") && !name.contains("seed");
 }
 
-static void train(Target &target, ModuleOp module, int steps, int injected) {
+static void train(Runner &target, ModuleOp module, int steps, int injected) {
   ASSERT_TRUE(succeeded(target.load(module)));
   auto init = module.lookupSymbol<func::FuncOp>("init"), step = module.lookupSymbol<func::FuncOp>("step");
   FailureOr<Values> state = target.run("init", makeInputs(init, 0));
@@ -90,7 +90,7 @@ static void train(Target &target, ModuleOp module, int steps, int injected) {
 }
 
 /// 100 of 250 steps are not finite.
-static void trainFrom(StringRef phase, Target &&target) {
+static void trainFrom(StringRef phase, Runner &&target) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = compileTo(context, model, phase);
   ASSERT_TRUE(module);

@@ -29,7 +29,7 @@ train m {
 )";
 }
 
-static void expectToDrift(Target &target, ModuleOp module) {
+static void expectToDrift(Runner &target, ModuleOp module) {
   ASSERT_TRUE(succeeded(target.load(module)));
   auto init = module.lookupSymbol<func::FuncOp>("init"), step = module.lookupSymbol<func::FuncOp>("step");
   FailureOr<Values> state = target.run("init", makeInputs(init, 0));

@@ -23,7 +23,7 @@ TEST(RandomCuda, CodeComputesWhatTheProgramSays) {
     OwningOpRef<ModuleOp> program = makeRandomProgram(context, seed, Float32Type::get(&context), options().mlps),
                           scheduled;
     setCompute(*program, options().compute);
-    std::string wrong = checkOnCuda(*program, &scheduled, seed % 2 == 0 ? cuda::Device() : smallDevice());
+    std::string wrong = checkOnCuda(*program, &scheduled, seed % 2 == 0 ? *Target::named("h100") : smallDevice());
     if (scheduled)
       scheduled->walk([&](ContractOp contract) {
         if (contract.getEpilogue()) ++epilogues[*contract.getEpilogue()];

@@ -10,7 +10,7 @@
 #define TESSERA_TESTS_RANDOM_RANDOMGRAPH_H
 
 #include "mlir/IR/OwningOpRef.h"
-#include "tests/differential/Target.h"
+#include "tests/differential/Runner.h"
 #include <random>
 
 namespace tessera::test {

@@ -24,7 +24,7 @@
 #define TESSERA_CODEGEN_CPU_CONTRACTION_MATRIXFUNCTIONS_H
 
 #include "codegen/cpu/builder/Code.h"
-#include "codegen/cpu/object/Target.h"
+#include "codegen/cpu/object/CpuTarget.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/gemm/Gemm.h"
 #include <map>

@@ -25,8 +25,8 @@
 
 #include "codegen/WorkSharing.h"
 #include "codegen/cpu/builder/Code.h"
-#include "codegen/cpu/object/Target.h"
-#include "codegen/plan/KernelPlan.h"
+#include "codegen/cpu/object/CpuTarget.h"
+#include "passes/kernel/KernelPlan.h"
 
 namespace tessera {
 

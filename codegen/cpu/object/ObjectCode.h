@@ -3,7 +3,7 @@
 #ifndef TESSERA_CODEGEN_CPU_OBJECTCODE_H
 #define TESSERA_CODEGEN_CPU_OBJECTCODE_H
 
-#include "codegen/cpu/object/Target.h"
+#include "codegen/cpu/object/CpuTarget.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tessera {

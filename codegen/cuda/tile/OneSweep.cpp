@@ -87,7 +87,7 @@ std::optional<OneSweep> OneSweep::of(const KernelPlan &plan) {
 //===----------------------------------------------------------------------===//
 
 bool TileWriter::isOneSweep() const {
-  if (!reducing || kernels.size() != 1 || !schedule.ownsRows || sums.empty()) return false;
+  if (!reducing || kernels.size() != 1 || !mapping.ownsRows || sums.empty()) return false;
   KernelOp kernel = reducing->op;
   bool areRead = llvm::all_of(sums, [&](const Product &sum) { return sum.own.getDefiningOp() == kernel; });
   auto isReadBySums = [&](Value result) {

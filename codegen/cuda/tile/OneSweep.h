@@ -9,7 +9,7 @@
 #ifndef TESSERA_CODEGEN_CUDA_ONESWEEP_H
 #define TESSERA_CODEGEN_CUDA_ONESWEEP_H
 
-#include "codegen/plan/KernelPlan.h"
+#include "passes/kernel/KernelPlan.h"
 
 namespace tessera::cuda {
 

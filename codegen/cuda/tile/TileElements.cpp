@@ -39,7 +39,7 @@ void TileWriter::openElements() {
   ownLineName = unique(ownAxis().getName()), otherLineName = unique(otherAxis().getName());
   int64_t ownSize = ownAxis().getSize(), others = otherAxis().getSize();
   std::string ownLine = "own + 8 * (v / 2)", otherLine = "first + 8 * n + 2 * member + v % 2";
-  if (ownSize % schedule.ownLines != 0) ownLine = "tsr::clamp(" + ownLine + ", " + std::to_string(ownSize) + ")";
+  if (ownSize % mapping.ownLines != 0) ownLine = "tsr::clamp(" + ownLine + ", " + std::to_string(ownSize) + ")";
   text.line("const " + indexType + " " + ownLineName + " = " + ownLine + ";");
   if (hasOtherTail()) {
     text.line("const bool inside = " + otherLine + " < " + Twine(others) + ";");
@@ -184,7 +184,7 @@ void TileWriter::writeRowStep(unsigned stage) {
   enter(kernel);
   int64_t rows = axes.rows.getSize();
   std::string name = unique(axes.rows.getName()), line = "own + 8 * h";
-  bool hasTail = rows % schedule.ownLines != 0;
+  bool hasTail = rows % mapping.ownLines != 0;
   text.line("const " + indexType + " " + name + " = " +
             (hasTail ? "tsr::clamp(" + line + ", " + std::to_string(rows) + ")" : line) + ";");
   indices[kernel.rowsLoop()] = name;

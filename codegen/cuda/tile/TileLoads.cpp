@@ -7,7 +7,7 @@
 
 #include "codegen/cuda/tile/TileWriter.h"
 #include "codegen/cuda/writer/Scalars.h"
-#include "codegen/cuda/writer/Schedule.h"
+#include "passes/kernel/ThreadMapping.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -19,35 +19,35 @@ void TileWriter::declareTiles() {
     std::string name = unique(parameterFor(other) + "_tile");
     tileNames[other] = name;
     text.line("TSR_SHARED(" + scalarType(tensorType(other).getElementType()) + ", " + name + ", " +
-              Twine(schedule.stages * tileNumbers(other)) + ");");
+              Twine(mapping.stages * tileNumbers(other)) + ");");
   }
 }
 
 std::string TileWriter::tileStart(Value other) const {
-  return schedule.stages == 1 ? "" : stageName + " * " + std::to_string(tileNumbers(other)) + " + ";
+  return mapping.stages == 1 ? "" : stageName + " * " + std::to_string(tileNumbers(other)) + " + ";
 }
 
 /// Goes over the other lines that the band leaves, a tile at a time, of which `loaded` are brought.
 void TileWriter::openTiles(unsigned number, ArrayRef<Value> loaded) {
-  int64_t others = otherAxis().getSize(), lines = schedule.otherLines;
+  int64_t others = otherAxis().getSize(), lines = mapping.otherLines;
   // Of own line i: other lines from i + least to i + most.
   std::optional<int64_t> least, most;
-  if (schedule.ownsRows) {
+  if (mapping.ownsRows) {
     least = op.getLower(), most = op.getUpper();
   } else {
     if (op.getUpper()) least = -*op.getUpper();
     if (op.getLower()) most = -*op.getLower();
   }
-  std::string start = "0", end = std::to_string(others), base = "tile * " + std::to_string(schedule.ownLines);
+  std::string start = "0", end = std::to_string(others), base = "tile * " + std::to_string(mapping.ownLines);
   if (least)
     start = "tsr::clamp(" + base + " + " + std::to_string(*least) + ", " + std::to_string(others) + ") / " +
             std::to_string(lines) + " * " + std::to_string(lines);
   if (most)
-    end = "tsr::clamp(" + base + " + " + std::to_string(schedule.ownLines + *most) + ", " + std::to_string(others + 1) +
+    end = "tsr::clamp(" + base + " + " + std::to_string(mapping.ownLines + *most) + ", " + std::to_string(others + 1) +
           ")";
   std::string loop = "for (" + indexType + " first = ", step = "first += " + std::to_string(lines);
   bool isFirst = number == 1 && serialAxes.empty();
-  if (schedule.stages == 1) {
+  if (mapping.stages == 1) {
     text.open(loop + start + "; first < " + end + "; " + step + ")");
     frames.emplace_back();
     if (!isFirst || others > lines) text.line("tsr::sync_block(); // the tile before has been read");
@@ -89,8 +89,8 @@ void TileWriter::loadTile(Value other, StringRef firstLine, StringRef to) {
   bool isWide = extent % vector == 0 && isVector(other, stride, vector);
   int64_t width = isWide ? vector : 1, parts = padded(extent) / width;
   std::string element = scalarType(type.getElementType()).str(), zero = element + "(0.0f)";
-  text.open("for (int i = threadIdx.x; i < " + Twine(schedule.otherLines * parts) +
-            "; i += " + Twine(schedule.threads()) + ")");
+  text.open("for (int i = threadIdx.x; i < " + Twine(mapping.otherLines * parts) +
+            "; i += " + Twine(mapping.threads()) + ")");
   text.line("const int line = i / " + Twine(parts) + ", part = i % " + Twine(parts) +
             (width > 1 ? " * " + std::to_string(width) : "") + ";");
   SmallVector<std::string> conditions;

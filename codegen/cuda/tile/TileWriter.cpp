@@ -2,8 +2,8 @@
 
 #include "codegen/cuda/tile/TileWriter.h"
 #include "codegen/cuda/writer/Scalars.h"
-#include "codegen/cuda/writer/Schedule.h"
 #include "ir/program/Program.h"
+#include "passes/kernel/ThreadMapping.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -59,30 +59,30 @@ static TileNeeds needsOf(TiledOp op, const MatrixAxes &axes, bool ownsRows) {
   return needs;
 }
 
-SmallVector<TileSchedule> cuda::tileSchedules(TiledOp op, const MatrixAxes &axes) {
-  SmallVector<TileSchedule> schedules;
+SmallVector<TileMapping> cuda::tileMappings(TiledOp op, const MatrixAxes &axes) {
+  SmallVector<TileMapping> mappings;
   for (bool ownsRows : {true, false}) {
     TileNeeds needs = needsOf(op, axes, ownsRows);
     if (!needs.isLaunched) continue;
-    TileSchedule schedule;
-    schedule.ownsRows = ownsRows;
+    TileMapping mapping;
+    mapping.ownsRows = ownsRows;
     int64_t least = needs.elementBytes == 4 ? 8 : 16; // what a fragment of a matrix holds along the sum
-    while (schedule.otherLines > least && (needs.registers(schedule.otherLines) > fragmentRegisters ||
-                                           needs.sharedBytes(schedule.otherLines) > sharedBytes))
-      schedule.otherLines /= 2;
+    while (mapping.otherLines > least && (needs.registers(mapping.otherLines) > fragmentRegisters ||
+                                          needs.sharedBytes(mapping.otherLines) > sharedBytes))
+      mapping.otherLines /= 2;
     int64_t others = (ownsRows ? axes.columns : axes.rows).getSize();
-    if (others <= schedule.otherLines || 2 * needs.sharedBytes(schedule.otherLines) > sharedBytes) schedule.stages = 1;
+    if (others <= mapping.otherLines || 2 * needs.sharedBytes(mapping.otherLines) > sharedBytes) mapping.stages = 1;
     int64_t positions = 1;
     for (AxisAttr axis : axes.batch)
       if (ownsRows || !isSerial(op, axis)) positions *= axis.getSize();
-    schedule.blocks = positions * llvm::divideCeil((ownsRows ? axes.rows : axes.columns).getSize(), schedule.ownLines);
-    schedules.push_back(schedule);
+    mapping.blocks = positions * llvm::divideCeil((ownsRows ? axes.rows : axes.columns).getSize(), mapping.ownLines);
+    mappings.push_back(mapping);
   }
-  return schedules;
+  return mappings;
 }
 
-TileWriter::TileWriter(TiledOp op, const MatrixAxes &axes, const TileSchedule &schedule, ArrayRef<int64_t> alignments)
-    : op(op), axes(axes), schedule(schedule), alignments(alignments) {
+TileWriter::TileWriter(TiledOp op, const MatrixAxes &axes, const TileMapping &mapping, ArrayRef<int64_t> alignments)
+    : op(op), axes(axes), mapping(mapping), alignments(alignments) {
   for (const char *word :
        {"w",    "i",    "x",    "warp",  "group", "member", "own",      "first", "inside", "n",      "v",    "h",
         "line", "part", "step", "words", "left",  "right",  "position", "tile",  "out",    "number", "pair", "at"})
@@ -109,11 +109,11 @@ LogicalResult TileWriter::plan() {
     TiledContraction role = *tiledRole(contract, axes);
     Value x = contract->getOperand(role.x), y = contract->getOperand(role.y);
     if (role.role == TiledRole::MakesMatrix) {
-      if (schedule.ownsRows)
+      if (mapping.ownsRows)
         makers.push_back({contract, contract.getResult(), x, y, role.extent, role.ofX, role.ofY, {}});
       else
         makers.push_back({contract, contract.getResult(), y, x, role.extent, role.ofY, role.ofX, {}});
-    } else if ((role.role == TiledRole::SumsColumns) == schedule.ownsRows) {
+    } else if ((role.role == TiledRole::SumsColumns) == mapping.ownsRows) {
       sums.push_back({contract, contract.getResult(), x, y, role.extent, {}, role.ofY, role.ofResult});
     }
   }
@@ -171,18 +171,18 @@ void TileWriter::writeSignature(StringRef symbol) {
     addParameter(result, "out_" + std::to_string(i), /*isResult=*/true);
     list.push_back(parameterTypes.back() + "__restrict__ " + parameters.back());
   }
-  text.open("extern \"C\" __global__ void __launch_bounds__(" + Twine(schedule.threads()) + ", 2)\n" + symbol + "(" +
+  text.open("extern \"C\" __global__ void __launch_bounds__(" + Twine(mapping.threads()) + ", 2)\n" + symbol + "(" +
             llvm::join(list, ",\n    ") + ")");
 }
 
 /// Which lines the block owns, and of which position of the batch. A block that owns columns goes over the serial axes.
 void TileWriter::writePosition() {
-  int64_t count = llvm::divideCeil(ownAxis().getSize(), schedule.ownLines);
+  int64_t count = llvm::divideCeil(ownAxis().getSize(), mapping.ownLines);
   text.line("const int warp = threadIdx.x / 32, group = threadIdx.x % 32 / 4, member = threadIdx.x % 4;");
   std::string tile = count == 1 ? "0" : "blockIdx.x % " + std::to_string(count);
   text.line("const int tile = " + tile + ";");
   text.line("// A lane has own lines `own` and `own` + 8.");
-  text.line("const " + indexType + " own = tile * " + Twine(schedule.ownLines) + " + warp * 16 + group;");
+  text.line("const " + indexType + " own = tile * " + Twine(mapping.ownLines) + " + warp * 16 + group;");
   text.line("const int position = blockIdx.x" + Twine(count == 1 ? "" : " / " + std::to_string(count)) + ";");
   SmallVector<AxisAttr> inBlocks;
   for (AxisAttr axis : axes.batch) (isLooped(axis) ? serialAxes : inBlocks).push_back(axis);
@@ -254,7 +254,7 @@ void TileWriter::loadOwn(const Product &maker) {
       from + " + (" + batchOffset(tensorType(maker.own)) + " + " + times(maker.ofOwn.line, "line") + " + ";
   auto guarded = [&](StringRef part, const std::string &load, const std::string &none) {
     SmallVector<std::string> conditions;
-    if (ownAxis().getSize() % schedule.ownLines != 0)
+    if (ownAxis().getSize() % mapping.ownLines != 0)
       conditions.push_back("line < " + std::to_string(ownAxis().getSize()));
     if (padded(extent) != extent) conditions.push_back((part + " < " + Twine(extent)).str());
     return conditions.empty() ? load : llvm::join(conditions, " && ") + " ? " + load + " : " + none;
@@ -390,7 +390,7 @@ void TileWriter::writeSum(const Product &sum) {
     return;
   }
   text.line("#pragma unroll");
-  text.open("for (int step = 0; step < " + Twine(schedule.otherLines / 16) + "; ++step)");
+  text.open("for (int step = 0; step < " + Twine(mapping.otherLines / 16) + "; ++step)");
   text.line("tsr::FragmentA left;");
   text.line("#pragma unroll");
   text.line("for (int w = 0; w < 4; ++w)");
@@ -422,7 +422,7 @@ void TileWriter::storeSum(const Product &sum) {
     text.line("const " + indexType + " line = own + 8 * (v / 2);");
     text.line("const int part = 8 * n + 2 * member + v % 2;");
     SmallVector<std::string> conditions;
-    if (ownAxis().getSize() % schedule.ownLines != 0)
+    if (ownAxis().getSize() % mapping.ownLines != 0)
       conditions.push_back("line < " + std::to_string(ownAxis().getSize()));
     if (padded(sum.extent) != sum.extent) conditions.push_back("part < " + std::to_string(sum.extent));
     std::string place = batchOffset(type) + " + " + std::to_string(sum.ofResult.line) + " * line + part";

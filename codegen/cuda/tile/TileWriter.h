@@ -30,7 +30,7 @@
 namespace tessera::cuda {
 
 /// Sizes of the tiles of a launch.
-struct TileSchedule {
+struct TileMapping {
   bool ownsRows = true;
   int64_t ownLines = 64, otherLines = 64; ///< of a block; of a tile
   int64_t stages = 2; ///< tiles in shared memory: that which is looked at, and the next one on its way
@@ -40,7 +40,7 @@ struct TileSchedule {
 };
 
 /// The launches that a tiled op takes.
-llvm::SmallVector<TileSchedule> tileSchedules(TiledOp op, const MatrixAxes &axes);
+llvm::SmallVector<TileMapping> tileMappings(TiledOp op, const MatrixAxes &axes);
 
 /// Numbers of a line in fragments, and in shared memory: there lines start in other banks.
 inline int64_t padded(int64_t extent) { return llvm::alignTo(extent, 16); }
@@ -49,7 +49,7 @@ inline int64_t lineLength(int64_t extent) { return padded(extent) + 8; }
 class TileWriter : public ScopeWriter {
 public:
   /// `alignments`: of the addresses of operands, in bytes.
-  TileWriter(TiledOp op, const MatrixAxes &axes, const TileSchedule &schedule, llvm::ArrayRef<int64_t> alignments);
+  TileWriter(TiledOp op, const MatrixAxes &axes, const TileMapping &mapping, llvm::ArrayRef<int64_t> alignments);
 
   /// The function's text; fails with a message on an op for which there is no code.
   llvm::FailureOr<std::string> write(llvm::StringRef symbol);
@@ -83,7 +83,7 @@ private:
   void openTiles(unsigned number, llvm::ArrayRef<Value> loaded);
   void closeTiles();
   void loadTile(Value other, llvm::StringRef firstLine, llvm::StringRef to);
-  int64_t tileNumbers(Value other) const { return schedule.otherLines * lineLength(extents.lookup(other)); }
+  int64_t tileNumbers(Value other) const { return mapping.otherLines * lineLength(extents.lookup(other)); }
   /// Where the tile that is looked at begins, to be followed by an index in it.
   std::string tileStart(Value other) const;
   void writeMaker(const Product &maker);
@@ -113,22 +113,22 @@ private:
   /// Whether what reads the weights of a softmax are the launch's sums, and these read nothing else.
   bool isOneSweep() const;
   /// What the element loop calls the line of an element: its row's, or its column's.
-  llvm::StringRef lineName(bool isRow) const { return isRow == schedule.ownsRows ? ownLineName : otherLineName; }
+  llvm::StringRef lineName(bool isRow) const { return isRow == mapping.ownsRows ? ownLineName : otherLineName; }
   /// Whether the block goes over a batch axis by itself.
   bool isLooped(AxisAttr axis) const {
     TiledOp tiled = op;
-    return !schedule.ownsRows && llvm::is_contained(names(tiled.getSerial()), axis.getName());
+    return !mapping.ownsRows && llvm::is_contained(names(tiled.getSerial()), axis.getName());
   }
-  AxisAttr ownAxis() const { return schedule.ownsRows ? axes.rows : axes.columns; }
-  AxisAttr otherAxis() const { return schedule.ownsRows ? axes.columns : axes.rows; }
-  bool hasOtherTail() const { return otherAxis().getSize() % schedule.otherLines != 0; }
+  AxisAttr ownAxis() const { return mapping.ownsRows ? axes.rows : axes.columns; }
+  AxisAttr otherAxis() const { return mapping.ownsRows ? axes.columns : axes.rows; }
+  bool hasOtherTail() const { return otherAxis().getSize() % mapping.otherLines != 0; }
   /// Numbers along what is summed that a fragment of a value's type holds.
   static int64_t depthOf(Value value) { return tensorType(value).getElementType().isF32() ? 8 : 16; }
-  int64_t tilesOfOther() const { return schedule.otherLines / 8; }
+  int64_t tilesOfOther() const { return mapping.otherLines / 8; }
 
   TiledOp op;
   const MatrixAxes &axes;
-  const TileSchedule &schedule;
+  const TileMapping &mapping;
   llvm::ArrayRef<int64_t> alignments;
   std::vector<Inner> kernels;
   std::vector<Product> makers, sums;

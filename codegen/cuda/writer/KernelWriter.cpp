@@ -9,17 +9,17 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
-KernelWriter::KernelWriter(const KernelPlan &plan, const KernelSchedule &schedule) : plan(plan), schedule(schedule) {
+KernelWriter::KernelWriter(const KernelPlan &plan, const ThreadMapping &mapping) : plan(plan), mapping(mapping) {
   current = &plan;
   indices.resize(plan.sizes.size());
   KernelOp kernel = plan.kernel;
-  int64_t most = schedule.blocks() * schedule.pointsOfBlock() * schedule.vector;
+  int64_t most = mapping.blocks() * mapping.pointsOfBlock() * mapping.vector;
   for (int64_t size : plan.sizes) most = std::max(most, size);
   for (Value value :
        llvm::concat<Value>(SmallVector<Value>(kernel.getOperands()), SmallVector<Value>(kernel.getResults())))
     most = std::max(most, tensorType(value).getNumElements());
   if (std::max(most, largestPosition(plan)) >= largestInt) indexType = "tsr::i64";
-  isExact = schedule.points % schedule.pointsOfBlock() == 0;
+  isExact = mapping.points % mapping.pointsOfBlock() == 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -40,33 +40,33 @@ void KernelWriter::writeSignature(StringRef symbol, bool isPart) {
     addParameter(result, i == 0 ? "out" : "out_" + std::to_string(i), /*isResult=*/true);
     list.push_back(parameterTypes.back() + (mayAlias ? "" : "__restrict__ ") + parameters.back());
   }
-  std::string kind = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(schedule.block) + ")";
+  std::string kind = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(mapping.block) + ")";
   text.open(Twine(isPart ? "TSR_DEVICE void" : kind) + "\n" + symbol + "(" + llvm::join(list, ",\n    ") + ")");
 }
 
 /// Which point this thread computes. Teams whose threads work together do so to the end, on the last point where there is none for them,
 /// and write nothing.
 void KernelWriter::writePoint() {
-  int64_t team = schedule.team, stride = schedule.pointsOfBlock();
-  std::string own = team == 1          ? "threadIdx.x"
-                    : schedule.strided ? "threadIdx.x % " + std::to_string(stride)
-                                       : "threadIdx.x / " + std::to_string(team);
+  int64_t group = mapping.group, stride = mapping.pointsOfBlock();
+  std::string own = group == 1        ? "threadIdx.x"
+                    : mapping.strided ? "threadIdx.x % " + std::to_string(stride)
+                                      : "threadIdx.x / " + std::to_string(group);
   std::string block = indexType == "int" ? blockNumber : "tsr::i64(" + blockNumber + ")";
   std::string number = stride == 1 ? block : block + " * " + std::to_string(stride) + " + " + own;
-  if (team > 1)
-    text.line("const int lane = threadIdx.x " + Twine(schedule.strided ? "/ " : "% ") +
-              Twine(schedule.strided ? stride : team) + ";");
-  if (schedule.points == 1 && stride == 1) {
+  if (group > 1)
+    text.line("const int lane = threadIdx.x " + Twine(mapping.strided ? "/ " : "% ") +
+              Twine(mapping.strided ? stride : group) + ";");
+  if (mapping.points == 1 && stride == 1) {
     declareIndices(0, plan.parallelLoops, "0");
     return;
   }
-  std::string count = std::to_string(schedule.points);
-  if (isExact || team == 1) {
+  std::string count = std::to_string(mapping.points);
+  if (isExact || group == 1) {
     text.line("const " + indexType + " point = " + number + ";");
     if (!isExact) text.line("if (point >= " + count + ") return;");
   } else {
     text.line("const bool active = " + number + " < " + count + ";");
-    text.line("const " + indexType + " point = active ? " + number + " : " + std::to_string(schedule.points - 1) + ";");
+    text.line("const " + indexType + " point = active ? " + number + " : " + std::to_string(mapping.points - 1) + ";");
   }
   declareIndices(0, plan.parallelLoops, "point");
 }
@@ -101,7 +101,7 @@ void KernelWriter::writeRowStep(unsigned stage) {
   for (Value item : plan.items)
     if (isRow(item) && plan.stages.lookup(item) == stage && !isa_and_nonnull<ReduceOp>(item.getDefiningOp()))
       step.items.push_back(item);
-  step.storesOnce = schedule.team > 1;
+  step.storesOnce = mapping.group > 1;
   if (stage == plan.sweeps)
     for (unsigned result = 0; result < plan.writes.size(); ++result)
       if (!plan.isElementResult(result)) step.stores.push_back(result);
@@ -136,7 +136,7 @@ void KernelWriter::writeStep(const Step &step) {
       writeItem(item);
   }
   auto isOfLanes = [&](unsigned result) {
-    return schedule.vector > 1 && plan.writes[result].offset.coefficients[plan.vectorLoop] != 0;
+    return mapping.vector > 1 && plan.writes[result].offset.coefficients[plan.vectorLoop] != 0;
   };
   Step lanes = step;
   lanes.stores.clear(), lanes.reduces.clear();
@@ -145,13 +145,13 @@ void KernelWriter::writeStep(const Step &step) {
       lanes.stores.push_back(result);
       continue;
     }
-    std::string once = schedule.team == 1 ? "" : std::string("lane == 0") + (isExact ? "" : " && active");
+    std::string once = mapping.group == 1 ? "" : std::string("lane == 0") + (isExact ? "" : " && active");
     text.line((step.storesOnce ? "if (" + once + ") " : "") + element(plan.writes[result]) + " = " +
               use(plan.yield().getValues()[result]) + ";");
   }
   for (ReduceOp reduce : step.reduces) {
     // Along a serial vector every lane counts, even where all are equal.
-    if (schedule.vector > 1 && (plan.isVectorSerial() || isVector(reduce.getResult())))
+    if (mapping.vector > 1 && (plan.isVectorSerial() || isVector(reduce.getResult())))
       lanes.reduces.push_back(reduce);
     else
       writeAccumulation(reduce);
@@ -161,7 +161,7 @@ void KernelWriter::writeStep(const Step &step) {
 
 /// The part of a step that differs between neighbours: loads of all of them, a loop over them, stores of all of them.
 void KernelWriter::writeLanes(const Step &step, ArrayRef<Value> items) {
-  std::string vector = std::to_string(schedule.vector);
+  std::string vector = std::to_string(mapping.vector);
   SmallVector<Value> inLoop;
   for (Value item : items) {
     auto it = plan.reads.find(item);
@@ -222,7 +222,7 @@ void KernelWriter::writeLanes(const Step &step, ArrayRef<Value> items) {
       text.line(accumulators.lookup(reduce.getResult()) + ".add(" + it->second + ");");
   for (auto &[item, name] : left) know(item, {name, "", Many::PerLane});
   for (auto &[result, name] : stored)
-    text.line(once + (isStreaming(plan.writes[result], schedule) ? "tsr::store_streaming(" : "tsr::store(") +
+    text.line(once + (isStreaming(plan.writes[result], mapping) ? "tsr::store_streaming(" : "tsr::store(") +
               address(plan.writes[result]) + ", " + name + ");");
 }
 
@@ -236,10 +236,10 @@ void KernelWriter::writeRead(Value item) {
   bool isWide = isVector(item) && isVectorAccess(access);
   std::string load = element(access);
   if (isWide)
-    load = (isStreaming(access, schedule) ? "tsr::load_streaming<" : "tsr::load<") + std::to_string(schedule.vector) +
+    load = (isStreaming(access, mapping) ? "tsr::load_streaming<" : "tsr::load<") + std::to_string(mapping.vector) +
            ">(" + address(access) + ")";
   std::string zero = literal(0.0, access.element);
-  if (isWide) zero = "tsr::filled<" + std::to_string(schedule.vector) + ">(" + zero + ")";
+  if (isWide) zero = "tsr::filled<" + std::to_string(mapping.vector) + ">(" + zero + ")";
   if (!where.empty()) load = where + " ? " + load + " : " + zero;
   auto it = keptNames.find(item);
   if (it != keptNames.end()) {

@@ -1,11 +1,11 @@
 //===- KernelWriter.h - from a kernel's plan to CUDA C++ --------------------===//
 //
-// The generated function, for a team of threads at a point (codegen/cuda/writer/Schedule.h):
+// The generated function, for a thread group at a point (passes/kernel/ThreadMapping.h):
 //
 //   which point is it; values of the row that need no sweep
 //   for sweep in sweeps
 //     for serial vectors of this thread: accumulate, or write elements
-//     reduce over the team; values of the row that are known now
+//     reduce over the thread group; values of the row that are known now
 //   write row values
 //
 // Where a thread has several neighbours at once, loads and stores move them together, and a loop over `j` computes them one by
@@ -16,14 +16,14 @@
 #ifndef TESSERA_CODEGEN_CUDA_KERNELWRITER_H
 #define TESSERA_CODEGEN_CUDA_KERNELWRITER_H
 
-#include "codegen/cuda/writer/Schedule.h"
 #include "codegen/cuda/writer/ScopeWriter.h"
+#include "passes/kernel/ThreadMapping.h"
 
 namespace tessera::cuda {
 
 class KernelWriter : public ScopeWriter {
 public:
-  KernelWriter(const KernelPlan &plan, const KernelSchedule &schedule);
+  KernelWriter(const KernelPlan &plan, const ThreadMapping &mapping);
 
   /// The function's text; fails with a message on an op for which there is no code. `isPart`: of a launch that runs other kernels
   /// too; the function is given the number of its block.
@@ -35,7 +35,7 @@ private:
     llvm::SmallVector<Value> items;      ///< in order; those that are known already are left out
     llvm::SmallVector<ReduceOp> reduces; ///< to be accumulated
     llvm::SmallVector<unsigned> stores;  ///< results to be written
-    bool storesOnce = false;             ///< by one thread of the team
+    bool storesOnce = false;             ///< by one thread of the thread group
   };
 
   // KernelWriter.cpp: the function around the sweeps, items.
@@ -51,7 +51,7 @@ private:
   void openSerialLoops(const Sweep &sweep);
   void closeSerialLoops();
   void declareAccumulators(const Sweep &sweep);
-  void reduceOverTeam(const Sweep &sweep);
+  void reduceOverGroup(const Sweep &sweep);
   void writeAccumulation(ReduceOp reduce);
   /// Values that are read in several sweeps and stay in registers.
   void declareKept();
@@ -68,19 +68,19 @@ private:
   std::pair<std::string, std::string> positionOf();
   std::string offsetOf(llvm::StringRef position);
 
-  int64_t vectorOf(unsigned loop) const override { return isVectorLoop(loop) ? schedule.vector : 1; }
+  int64_t vectorOf(unsigned loop) const override { return isVectorLoop(loop) ? mapping.vector : 1; }
   /// Whether a value differs between the lanes of a vector.
-  bool isVector(Value item) const { return schedule.vector > 1 && (plan.varies.lookup(item) & plan.vectorMask()); }
+  bool isVector(Value item) const { return mapping.vector > 1 && (plan.varies.lookup(item) & plan.vectorMask()); }
   bool isRow(Value item) const { return (plan.varies.lookup(item) & ~plan.parallelMask()) == 0; }
-  bool isVectorLoop(unsigned loop) const { return schedule.vector > 1 && static_cast<int>(loop) == plan.vectorLoop; }
+  bool isVectorLoop(unsigned loop) const { return mapping.vector > 1 && static_cast<int>(loop) == plan.vectorLoop; }
   bool isVectorAccess(const Access &access) const {
-    return schedule.vector > 1 && cuda::isVectorAccess(plan, access, schedule);
+    return mapping.vector > 1 && tessera::isVectorAccess(plan, access, mapping);
   }
   /// Whether a value of a row is used elsewhere than in the step that computes it.
   bool isUsedLater(Value item) const;
 
   const KernelPlan &plan;
-  const KernelSchedule &schedule;
+  const ThreadMapping &mapping;
   std::string blockNumber = "blockIdx.x";
   bool isExact = true;                             ///< whether every thread of the grid has a point
   llvm::DenseMap<Value, std::string> accumulators; ///< by the reduction's result

@@ -20,28 +20,18 @@
 
 #include "codegen/cuda/CudaKernels.h"
 #include "codegen/cuda/writer/KernelWriter.h"
+#include "passes/launch/FusedLaunch.h"
 #include "llvm/ADT/StringExtras.h"
 #include <numeric>
-#include <set>
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
-/// Threads of a block of kernels without serial loops.
-static constexpr int64_t usualBlock = 256;
 /// Columns of a line of calls.
 static constexpr size_t lineLength = 110;
-/// What the number of a block may reach.
-static constexpr int64_t mostBlocks = (int64_t(1) << 31) - 1;
 
 namespace {
-/// A kernel of a launch.
-struct Member {
-  KernelPlan plan;
-  KernelSchedule schedule;
-};
-
 /// Equal kernels next to each other.
 struct Run {
   std::string function;
@@ -56,12 +46,12 @@ class LaunchWriter {
 public:
   LaunchWriter(std::string symbol, int64_t block) : symbol(std::move(symbol)), block(block) {}
 
-  LogicalResult add(Member &member);
+  LogicalResult add(MappedKernel &member);
   /// With the text and the blocks of what was added.
   CudaKernel take(StringRef title);
 
 private:
-  FailureOr<std::string> functionOf(const Member &member);
+  FailureOr<std::string> functionOf(const MappedKernel &member);
   void writeCall(Text &text, const Run &run, bool isLast) const;
 
   std::string symbol, parts;
@@ -73,55 +63,6 @@ private:
   CudaKernel result;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Which kernels fit together
-//===----------------------------------------------------------------------===//
-
-static FailureOr<Member> planMember(KernelOp kernel, const Device &device, ArrayRef<int64_t> alignments) {
-  FailureOr<KernelPlan> plan = planKernel(kernel, /*placement=*/nullptr, /*joinsSoftmax=*/true);
-  if (failed(plan)) return failure();
-  KernelSchedule schedule = chooseSchedule(*plan, device, alignments);
-  return Member{std::move(*plan), std::move(schedule)};
-}
-
-/// The largest block that a kernel with serial loops wants; the others do with any, but not with small ones.
-static int64_t commonBlock(ArrayRef<Member> members) {
-  int64_t block = 0;
-  for (const Member &member : members)
-    if (member.plan.parallelLoops < member.plan.sizes.size()) block = std::max(block, member.schedule.block);
-  bool hasOthers =
-      llvm::any_of(members, [](const Member &member) { return member.plan.parallelLoops == member.plan.sizes.size(); });
-  return hasOthers ? std::max(block, usualBlock) : block;
-}
-
-/// Whether no kernel with serial loops gets much larger blocks than it wants, and all of them together have the shared memory.
-static bool fitTogether(ArrayRef<Member> members) {
-  int64_t block = commonBlock(members), scratch = 0, blocks = 0;
-  std::set<KernelFingerprint> distinct;
-  for (const Member &member : members) {
-    bool hasSerial = member.plan.parallelLoops < member.plan.sizes.size();
-    if (member.plan.scatter || (block > usualBlock && hasSerial && member.schedule.block != block)) return false;
-    KernelSchedule schedule = withBlock(member.schedule, block);
-    if (distinct.insert(fingerprint(member.plan.kernel)).second) scratch += scratchBytes(member.plan, schedule);
-    blocks += schedule.blocks();
-  }
-  return scratch <= sharedBytes && blocks <= mostBlocks;
-}
-
-size_t CudaKernels::countTogether(ArrayRef<KernelOp> kernels) const {
-  std::vector<Member> members;
-  for (KernelOp kernel : kernels) {
-    SmallVector<int64_t> alignments(kernel->getNumOperands() + kernel->getNumResults(), vectorBytes);
-    FailureOr<Member> member = planMember(kernel, device, alignments);
-    if (failed(member)) break; // whoever emits it says why
-    members.push_back(std::move(*member));
-    if (fitTogether(members)) continue;
-    members.pop_back();
-    break;
-  }
-  return std::max<size_t>(members.size(), 1);
-}
 
 //===----------------------------------------------------------------------===//
 // The function
@@ -139,10 +80,10 @@ static std::string withoutComments(StringRef text) {
 }
 
 /// The name of a part, written now or before for a kernel with the same code: one of other axes, say.
-FailureOr<std::string> LaunchWriter::functionOf(const Member &member) {
+FailureOr<std::string> LaunchWriter::functionOf(const MappedKernel &member) {
   constexpr StringLiteral placeholder = "@";
   KernelOp kernel = member.plan.kernel;
-  KernelWriter writer(member.plan, member.schedule);
+  KernelWriter writer(member.plan, member.mapping);
   FailureOr<std::string> text = writer.write(placeholder, /*isPart=*/true);
   if (failed(text)) return failure();
   llvm::append_range(result.parameterTypes, writer.getParameterTypes());
@@ -152,15 +93,15 @@ FailureOr<std::string> LaunchWriter::functionOf(const Member &member) {
   for (char c : kernel.getName()) function += llvm::isAlnum(c) ? c : '_';
   while (!names.insert(function).second) function += "_"; // the same kernel, for other places
   text->replace(text->find(placeholder), placeholder.size(), function);
-  parts += "\n" + headComment(member.plan, member.schedule) + *text;
+  parts += "\n" + headComment(member.plan, member.mapping) + *text;
   return function;
 }
 
-LogicalResult LaunchWriter::add(Member &member) {
+LogicalResult LaunchWriter::add(MappedKernel &member) {
   KernelOp kernel = member.plan.kernel;
   auto argument = static_cast<int64_t>(result.parameterTypes.size());
-  member.schedule = withBlock(member.schedule, block);
-  int64_t blocks = member.schedule.blocks();
+  member.mapping = withBlock(member.mapping, block);
+  int64_t blocks = member.mapping.blocks();
   FailureOr<std::string> function = functionOf(member);
   if (failed(function)) return failure();
   llvm::append_range(result.arguments, argumentsOf(kernel));
@@ -241,16 +182,16 @@ FailureOr<const CudaKernel *> CudaKernels::emit(ArrayRef<KernelOp> ops, ArrayRef
   for (auto [kernel, known] : llvm::zip(ops, alignments)) keys.push_back(keyOf(kernel, known));
   shareAlignments(keys);
   if (auto it = together.find(keys); it != together.end()) return it->second;
-  std::vector<Member> members;
+  std::vector<MappedKernel> members;
   for (auto [kernel, key] : llvm::zip(ops, keys)) {
-    FailureOr<Member> member = planMember(kernel, device, key.second);
+    FailureOr<MappedKernel> member = MappedKernel::of(kernel, target, key.second);
     if (failed(member)) return failure();
     members.push_back(std::move(*member));
   }
   KernelOp leader = ops.front();
   std::string name = leader.getName().str(), others = std::to_string(ops.size() - 1);
   LaunchWriter writer(uniqueSymbol(name + "_and_" + others), commonBlock(members));
-  for (Member &member : members)
+  for (MappedKernel &member : members)
     if (failed(writer.add(member))) return failure();
   const CudaKernel *added = add(writer.take(name + " and " + others + " more kernels"));
   together[std::move(keys)] = added;

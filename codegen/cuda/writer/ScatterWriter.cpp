@@ -19,7 +19,7 @@ using namespace tessera;
 using namespace tessera::cuda;
 
 void KernelWriter::writeScatter() {
-  if (schedule.ownPositions > 0)
+  if (mapping.ownPositions > 0)
     writeScatterByPositions();
   else
     writeScatterByPoints();
@@ -114,12 +114,12 @@ void KernelWriter::writeScatterByPoints() {
   writePoint();
   ScatterAddOp scatter = plan.scatter;
   openFill();
-  text.open("for (" + indexType + " position = 0; position < " + Twine(schedule.positions) + "; ++position)");
+  text.open("for (" + indexType + " position = 0; position < " + Twine(mapping.positions) + "; ++position)");
   writeFill(offsetOf("position"));
   text.close();
   closeFill();
 
-  text.open("for (" + indexType + " s = 0; s < " + Twine(schedule.serialCount) + "; ++s)");
+  text.open("for (" + indexType + " s = 0; s < " + Twine(mapping.serialCount) + "; ++s)");
   declareIndices(plan.parallelLoops, plan.sizes.size(), "s");
   frames.emplace_back();
   writeWhatIsNeededFor(scatter->getOperands());
@@ -135,9 +135,9 @@ void KernelWriter::writeScatterByPoints() {
 /// What was found is read before the next barrier, which is in `count_chosen`, and written after it.
 void KernelWriter::writeScatterByPositions() {
   ScatterAddOp scatter = plan.scatter;
-  std::string block = std::to_string(schedule.block), points = std::to_string(schedule.points);
-  std::string own = std::to_string(schedule.ownPositions), type = indexType;
-  bool hasTail = schedule.positions % schedule.ownPositions != 0;
+  std::string block = std::to_string(mapping.block), points = std::to_string(mapping.points);
+  std::string own = std::to_string(mapping.ownPositions), type = indexType;
+  bool hasTail = mapping.positions % mapping.ownPositions != 0;
   auto openPoints = [&] {
     text.open("for (" + type + " point = threadIdx.x; point < " + points + "; point += " + block + ")");
     declareIndices(0, plan.parallelLoops, "point");
@@ -146,20 +146,20 @@ void KernelWriter::writeScatterByPositions() {
             (type == "int" ? "" : ")") + " * " + own + "; // of the positions that the block owns");
   openFill();
   text.open("for (" + type + " position = first; position < first + " + own +
-            (hasTail ? " && position < " + std::to_string(schedule.positions) : "") + "; ++position)");
+            (hasTail ? " && position < " + std::to_string(mapping.positions) : "") + "; ++position)");
   openPoints();
   writeFill(offsetOf("position"));
   text.close();
   text.close();
   closeFill();
 
-  text.line("TSR_SHARED(int, counts, " + Twine(schedule.block / 32) + ");");
+  text.line("TSR_SHARED(int, counts, " + Twine(mapping.block / 32) + ");");
   text.line("TSR_SHARED(" + type + ", found, " + block + ");");
   text.line("TSR_SHARED(" + type + ", found_at, " + block + ");");
-  std::string serial = std::to_string(schedule.serialCount);
+  std::string serial = std::to_string(mapping.serialCount);
   text.open("for (" + type + " start = 0; start < " + serial + "; start += " + block + ")");
   frames.emplace_back();
-  bool isWhole = schedule.serialCount % schedule.block == 0;
+  bool isWhole = mapping.serialCount % mapping.block == 0;
   std::string number = "start + threadIdx.x";
   text.line("const " + type +
             " s = " + (isWhole ? number : "tsr::clamp(" + type + "(" + number + "), " + serial + ")") + ";");
@@ -170,7 +170,7 @@ void KernelWriter::writeScatterByPositions() {
   text.line("const bool is_own = " + (isWhole ? "" : number + " < " + serial + " && ") + inside +
             " && position >= first && position < first + " + own + ";");
   text.line("int place;");
-  text.line("const int many = tsr::count_chosen<" + Twine(schedule.block / 32) + ">(is_own, counts, place);");
+  text.line("const int many = tsr::count_chosen<" + Twine(mapping.block / 32) + ">(is_own, counts, place);");
   text.line("if (is_own) found.set(place, s);");
   text.line("if (is_own) found_at.set(place, position);");
   text.line("tsr::sync_block();");

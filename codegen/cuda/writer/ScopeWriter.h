@@ -8,7 +8,7 @@
 #define TESSERA_CODEGEN_CUDA_SCOPEWRITER_H
 
 #include "codegen/cuda/writer/Text.h"
-#include "codegen/plan/KernelPlan.h"
+#include "passes/kernel/KernelPlan.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace tessera::cuda {

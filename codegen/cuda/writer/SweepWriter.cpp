@@ -1,7 +1,7 @@
 //===- SweepWriter.cpp - the serial loops of a kernel -----------------------===//
 //
-// Of the serial vectors of a point, a thread takes each `team`th. What it accumulates is then combined with the others' in an
-// order that depends on the schedule alone.
+// Of the serial vectors of a point, a thread takes each `group`th. What it accumulates is then combined with the others' in an
+// order that depends on the mapping alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,18 +17,18 @@ static constexpr int64_t unrolled = 4;
 
 static Type accumulatorOf(ReduceOp reduce) { return accumulatorType(reduce.getType().getElementType()); }
 
-/// What is read in several sweeps, if the schedule keeps it.
+/// What is read in several sweeps, if the mapping keeps it.
 void KernelWriter::declareKept() {
-  if (schedule.kept == 0) return;
+  if (mapping.kept == 0) return;
   for (Value item : readAgain(plan)) {
     const Access &access = plan.reads.find(item)->second;
     std::string type = scalarType(access.element).str();
     if (isVector(item) && isVectorAccess(access))
-      type = "tsr::vec<" + type + ", " + std::to_string(schedule.vector) + ">";
+      type = "tsr::vec<" + type + ", " + std::to_string(mapping.vector) + ">";
     else if (isVector(item))
       continue;
     std::string name = unique(parameters[access.argument] + "_kept");
-    text.line(type + " " + name + "[" + Twine(schedule.kept) + "];");
+    text.line(type + " " + name + "[" + Twine(mapping.kept) + "];");
     keptNames[item] = name;
   }
 }
@@ -41,7 +41,7 @@ void KernelWriter::declareAccumulators(const Sweep &sweep) {
     std::string name = unique(accumulator.name);
     accumulators[reduce.getResult()] = name;
     if (isVector(reduce.getResult()))
-      text.line("auto " + name + " = tsr::filled<" + Twine(schedule.vector) + ", " + type + ">(" + start + ");");
+      text.line("auto " + name + " = tsr::filled<" + Twine(mapping.vector) + ", " + type + ">(" + start + ");");
     else
       text.line(type + " " + name + " = " + start + ";");
   }
@@ -61,14 +61,14 @@ void KernelWriter::writeAccumulation(ReduceOp reduce) {
 
 void KernelWriter::openSerialLoops(const Sweep &sweep) {
   unsigned first = plan.parallelLoops, last = plan.sizes.size();
-  std::string count = std::to_string(schedule.serialCount), team = std::to_string(schedule.team);
-  bool everyoneWorks = isExact || schedule.team == 1;
-  if (schedule.kept > 0) {
+  std::string count = std::to_string(mapping.serialCount), group = std::to_string(mapping.group);
+  bool everyoneWorks = isExact || mapping.group == 1;
+  if (mapping.kept > 0) {
     text.flush("#pragma unroll");
-    text.open("for (int k = 0; k < " + Twine(schedule.kept) + "; ++k)");
-    text.line("const int s = " + Twine(schedule.team == 1 ? "k" : "lane + k * " + team) + ";");
+    text.open("for (int k = 0; k < " + Twine(mapping.kept) + "; ++k)");
+    text.line("const int s = " + Twine(mapping.group == 1 ? "k" : "lane + k * " + group) + ";");
     serialDepth = 1;
-    bool isWhole = schedule.kept * schedule.team == schedule.serialCount;
+    bool isWhole = mapping.kept * mapping.group == mapping.serialCount;
     if (!isWhole || !everyoneWorks) {
       std::string isThere = isWhole ? "active" : "s < " + count + (everyoneWorks ? "" : " && active");
       text.open("if (" + Twine(isThere) + ")");
@@ -76,10 +76,10 @@ void KernelWriter::openSerialLoops(const Sweep &sweep) {
     }
   } else {
     // Several reads are under way at a time.
-    if (schedule.serialCount >= unrolled * 2 * schedule.team) text.flush("#pragma unroll " + Twine(unrolled));
+    if (mapping.serialCount >= unrolled * 2 * mapping.group) text.flush("#pragma unroll " + Twine(unrolled));
     std::string end = everyoneWorks ? count : "(active ? " + count + " : 0)";
-    text.open("for (" + indexType + " s = " + (schedule.team == 1 ? "0" : "lane") + "; s < " + end + "; " +
-              (schedule.team == 1 ? "++s" : "s += " + team) + ")");
+    text.open("for (" + indexType + " s = " + (mapping.group == 1 ? "0" : "lane") + "; s < " + end + "; " +
+              (mapping.group == 1 ? "++s" : "s += " + group) + ")");
     serialDepth = 1;
   }
   declareIndices(first, last, "s");
@@ -89,23 +89,23 @@ void KernelWriter::closeSerialLoops() {
   for (; serialDepth > 0; --serialDepth) text.close();
 }
 
-void KernelWriter::reduceOverTeam(const Sweep &sweep) {
+void KernelWriter::reduceOverGroup(const Sweep &sweep) {
   for (ReduceOp reduce : sweep.reduces) {
     if (plan.isSoftmaxSum(reduce.getResult())) continue;
     std::string name = accumulators.lookup(reduce.getResult());
     Accumulator accumulator = accumulatorFor(plan, reduce);
     const std::string &type = accumulator.type, &op = accumulator.op;
-    std::string team = std::to_string(schedule.team);
+    std::string group = std::to_string(mapping.group);
     int64_t numbers =
-        schedule.strided ? schedule.block * (isVector(reduce.getResult()) ? schedule.vector : 1) : schedule.block / 32;
-    if (schedule.team > 1 && !schedule.strided && schedule.team <= 32) {
-      text.line(name + " = tsr::warp_reduce<" + op + ", " + team + ">(" + name + ");");
-    } else if (schedule.team > 1) {
+        mapping.strided ? mapping.block * (isVector(reduce.getResult()) ? mapping.vector : 1) : mapping.block / 32;
+    if (mapping.group > 1 && !mapping.strided && mapping.group <= 32) {
+      text.line(name + " = tsr::warp_reduce<" + op + ", " + group + ">(" + name + ");");
+    } else if (mapping.group > 1) {
       std::string scratch = unique(name + "_scratch");
       text.line("TSR_SHARED(" + type + ", " + scratch + ", " + Twine(numbers) + ");");
-      std::string function = schedule.strided ? "strided_reduce" : "block_reduce";
-      std::string stride = schedule.strided ? ", " + std::to_string(schedule.pointsOfBlock()) : "";
-      text.line(name + " = tsr::" + function + "<" + op + ", " + team + stride + ">(" + name + ", " + scratch + ");");
+      std::string function = mapping.strided ? "strided_reduce" : "block_reduce";
+      std::string stride = mapping.strided ? ", " + std::to_string(mapping.pointsOfBlock()) : "";
+      text.line(name + " = tsr::" + function + "<" + op + ", " + group + stride + ">(" + name + ", " + scratch + ");");
     }
     Type element = reduce.getType().getElementType();
     Known known{name, "", isVector(reduce.getResult()) ? Many::PerLane : Many::One};
@@ -138,5 +138,5 @@ void KernelWriter::writeSweep(unsigned number) {
   writeStep(step);
   frames.pop_back();
   closeSerialLoops();
-  reduceOverTeam(sweep);
+  reduceOverGroup(sweep);
 }

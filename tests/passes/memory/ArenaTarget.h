@@ -3,14 +3,14 @@
 #ifndef TESSERA_TESTS_MEMORY_ARENATARGET_H
 #define TESSERA_TESTS_MEMORY_ARENATARGET_H
 
-#include "tests/differential/Target.h"
+#include "tests/differential/Runner.h"
 
 namespace tessera::test {
 
 /// Runs a scheduled module as compiled code would: every op reads its operands' bytes from their places in one arena
 /// and writes its results to theirs. Values exist nowhere else, so buffers that overlap while both are needed give
 /// wrong numbers. The arena is full of garbage before each entry function, but for state and inputs.
-class ArenaTarget : public Target {
+class ArenaTarget : public Runner {
 public:
   llvm::StringRef getName() const override { return "arena"; }
   llvm::LogicalResult load(mlir::ModuleOp loaded) override;

@@ -1,6 +1,6 @@
 //===- Access.cpp - where an element lies, as a function of the loops -----===//
 
-#include "codegen/plan/Access.h"
+#include "passes/kernel/Access.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

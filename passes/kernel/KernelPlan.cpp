@@ -1,6 +1,6 @@
 //===- KernelPlan.cpp - loops, stages and addresses of a kernel -----------===//
 
-#include "codegen/plan/KernelPlan.h"
+#include "passes/kernel/KernelPlan.h"
 #include "llvm/ADT/SmallSet.h"
 #include <limits>
 

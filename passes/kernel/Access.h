@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_PLAN_ACCESS_H
-#define TESSERA_CODEGEN_PLAN_ACCESS_H
+#ifndef TESSERA_PASSES_KERNEL_ACCESS_H
+#define TESSERA_PASSES_KERNEL_ACCESS_H
 
 #include "ir/dialect/Tsr.h"
 #include <memory>
@@ -80,4 +80,4 @@ Expr linearize(NamedTensorType type, const AxisMap &positions, size_t loops, llv
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_PLAN_ACCESS_H
+#endif // TESSERA_PASSES_KERNEL_ACCESS_H

@@ -1,4 +1,4 @@
-//===- Target.h - what runs a program -------------------------------------===//
+//===- Runner.h - what runs a program -------------------------------------===//
 
 #ifndef TESSERA_TESTS_RANDOM_TARGET_H
 #define TESSERA_TESTS_RANDOM_TARGET_H
@@ -23,9 +23,9 @@ llvm::LogicalResult storeArguments(mlir::func::FuncOp entry, const Values &value
 Values fetchResults(mlir::func::FuncOp entry, llvm::function_ref<char *(int64_t)> arena);
 
 /// Something that runs the entry functions of a module: the interpreter, or the code of a back end.
-class Target {
+class Runner {
 public:
-  virtual ~Target() = default;
+  virtual ~Runner() = default;
   virtual llvm::StringRef getName() const = 0;
   /// Takes a module in the phase that the target wants; it outlives the runs.
   virtual llvm::LogicalResult load(mlir::ModuleOp module) = 0;
@@ -34,7 +34,7 @@ public:
 };
 
 /// The reference interpreter as a target.
-class InterpreterTarget : public Target {
+class InterpreterTarget : public Runner {
 public:
   explicit InterpreterTarget(Rounding rounding, uint64_t seed = 0) : rounding(rounding), interpreter(rounding, seed) {}
   llvm::StringRef getName() const override {
@@ -56,7 +56,7 @@ private:
 using Trace = std::map<std::string, TensorValue>;
 
 /// Runs the entry functions one after the other, feeding state back. Without `withSteps` no `step` is run.
-llvm::FailureOr<Trace> trace(Target &target, mlir::ModuleOp module, bool withSteps, unsigned draw = 0);
+llvm::FailureOr<Trace> trace(Runner &target, mlir::ModuleOp module, bool withSteps, unsigned draw = 0);
 
 /// Largest absolute value and largest difference of two tensors with the same axes in some order. NaNs are equal to
 /// each other and infinitely far from anything else.
@@ -77,7 +77,7 @@ struct TargetError {
 /// Runs a program on a target and returns the worst tensor by `error / allowed`, of the first run in which one is
 /// refused. `module` is in the phase that the target wants; `variants` are the same program in other phases: the first
 /// says what is right, and the rounding of all of them counts, since one order of operations may be exact by luck.
-llvm::FailureOr<TargetError> judge(Target &target, mlir::ModuleOp module, llvm::ArrayRef<mlir::ModuleOp> variants,
+llvm::FailureOr<TargetError> judge(Runner &target, mlir::ModuleOp module, llvm::ArrayRef<mlir::ModuleOp> variants,
                                    unsigned draw = 0);
 
 } // namespace tessera::test

@@ -1,6 +1,7 @@
-//===- Target.cpp - the processor that code is made for -------------------===//
+//===- CpuTarget.cpp - the processor that code is made for -------------------===//
 
-#include "codegen/cpu/object/Target.h"
+#include "codegen/cpu/object/CpuTarget.h"
+#include "ir/program/Target.h"
 #include "runtime/machine/CpuFeatures.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -47,7 +48,7 @@ llvm::FailureOr<CpuTarget> CpuTarget::get(llvm::StringRef march, llvm::raw_ostre
   info.reset(target->createMCSubtargetInfo(triple, result.cpu, result.features));
   for (const llvm::SubtargetFeatureKV &feature : info->getEnabledProcessorFeatures())
     if (!llvm::StringRef(feature.Key).starts_with("amx-")) result.instructionSets.push_back(feature.Key);
-  result.fetchesAcrossPages = llvm::StringRef(result.cpu).starts_with("znver");
+  result.fetchesAcrossPages = Target::forProcessor(result.cpu).prefetchesAcrossPages;
   result.floatLanes = 4;
   result.hasVectorScale = result.hasBf16Dot = result.hasAmx = false;
   if (triple.isX86()) {

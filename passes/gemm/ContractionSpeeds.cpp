@@ -1,6 +1,6 @@
-//===- Speeds.cpp - who computes a contraction faster ---------------------===//
+//===- ContractionSpeeds.cpp - who computes a contraction faster ----------===//
 
-#include "codegen/cpu/contraction/Speeds.h"
+#include "passes/gemm/ContractionSpeeds.h"
 #include <cmath>
 #include <limits>
 
@@ -10,34 +10,44 @@ namespace {
 struct Row {
   int64_t batch, m, n, k;
   bool transposedA, transposedB;
-  double generated, library; ///< GFLOP/s
+  double generated, library; ///< GFLOP/s of two threads
+};
+
+struct Speed {
+  double generated, library;
 };
 } // namespace
 
 static constexpr Row amd[] = {
-#include "codegen/cpu/contraction/SpeedsAmd.inc"
+#include "passes/gemm/SpeedsAmd.inc"
 };
 
 static constexpr Row intel[] = {
-#include "codegen/cpu/contraction/SpeedsIntel.inc"
+#include "passes/gemm/SpeedsIntel.inc"
 };
 
-static llvm::ArrayRef<Row> tableOf(const CpuTarget &target) {
-  if (target.fetchesAcrossPages) return amd;
-  return intel;
+static llvm::ArrayRef<Row> tableOf(const Target &target) {
+  switch (target.speeds) {
+  case SpeedTable::Amd:
+    return amd;
+  case SpeedTable::Intel:
+    return intel;
+  }
+  llvm_unreachable("no such table");
 }
 
 /// Differences below this are noise; the generated code has no library's call around it.
 static constexpr double worthALibrary = 1.03;
 
-/// How far two products are apart, in doublings of a size. A batch of few is as good as none.
+/// The distance between two contractions, in doublings of a size.
 static double distance(const Row &row, const GemmDescription &gemm) {
   auto doublings = [](double x, double y) { return std::abs(std::log2(x / y)); };
   return doublings(row.m, gemm.m()) + doublings(row.n, gemm.n()) + doublings(row.k, gemm.k()) +
          doublings(row.batch, gemm.batch()) / 2;
 }
 
-ContractionSpeed tessera::speedOf(const GemmDescription &gemm, const CpuTarget &target) {
+/// The speed of the nearest contraction in the table.
+static Speed speedOf(const GemmDescription &gemm, const Target &target) {
   bool transposedA = gemm.stridesA.back() != 1, transposedB = gemm.stridesB.back() != 1;
   const Row *nearest = nullptr;
   double least = std::numeric_limits<double>::infinity();
@@ -49,19 +59,20 @@ ContractionSpeed tessera::speedOf(const GemmDescription &gemm, const CpuTarget &
   return {nearest->generated, nearest->library};
 }
 
-bool tessera::isFasterMerged(const GemmDescription &gemm, const MergedProducts &merged, const CpuTarget &target) {
+bool tessera::isFasterMerged(const GemmDescription &gemm, const MergedProducts &merged, const Target &target) {
   if (gemm.typeA != NumberType::F32) return true;
   GemmDescription all = gemm;
   if (merged.shared == MergedProducts::B)
     all.dimsA[all.dimsA.size() - 2] *= merged.count, all.dimsC[all.dimsC.size() - 2] *= merged.count;
   else
     all.dimsB.back() *= merged.count, all.dimsC.back() *= merged.count;
-  ContractionSpeed one = speedOf(gemm, target);
-  return speedOf(all, target).generated >= std::max(one.generated, one.library);
+  Speed one = speedOf(gemm, target);
+  return speedOf(all, target).generated >=
+         double(target.mergedSpeedPercent) / 100 * std::max(one.generated, one.library);
 }
 
-bool tessera::isFasterGenerated(const GemmDescription &gemm, const CpuTarget &target) {
+bool tessera::isFasterGenerated(const GemmDescription &gemm, const Target &target) {
   if (gemm.typeA != NumberType::F32) return true;
-  ContractionSpeed speed = speedOf(gemm, target);
+  Speed speed = speedOf(gemm, target);
   return speed.library < worthALibrary * speed.generated;
 }

@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_PLAN_KERNELPLAN_H
-#define TESSERA_CODEGEN_PLAN_KERNELPLAN_H
+#ifndef TESSERA_PASSES_KERNEL_KERNELPLAN_H
+#define TESSERA_PASSES_KERNEL_KERNELPLAN_H
 
-#include "codegen/plan/Access.h"
+#include "passes/kernel/Access.h"
 
 namespace tessera {
 
@@ -88,4 +88,4 @@ Sweep planSweep(const KernelPlan &plan, unsigned number, llvm::function_ref<bool
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_PLAN_KERNELPLAN_H
+#endif // TESSERA_PASSES_KERNEL_KERNELPLAN_H

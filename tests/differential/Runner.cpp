@@ -1,6 +1,6 @@
-//===- Target.cpp - runs of whole programs --------------------------------===//
+//===- Runner.cpp - runs of whole programs --------------------------------===//
 
-#include "tests/differential/Target.h"
+#include "tests/differential/Runner.h"
 #include "ir/program/Program.h"
 #include "tests/differential/RandomGraph.h"
 #include "tests/support/TensorBytes.h"
@@ -46,7 +46,7 @@ FailureOr<Values> InterpreterTarget::run(StringRef entry, const Values &values) 
   return named;
 }
 
-FailureOr<Trace> tessera::test::trace(Target &target, ModuleOp module, bool withSteps, unsigned draw) {
+FailureOr<Trace> tessera::test::trace(Runner &target, ModuleOp module, bool withSteps, unsigned draw) {
   Trace trace;
   Values state;
   auto runEntry = [&](StringRef entry, unsigned number) -> LogicalResult {
@@ -157,7 +157,7 @@ static TargetError findWorst(const Trace &got, ArrayRef<RoundingSamples> samples
   return *worst;
 }
 
-FailureOr<TargetError> tessera::test::judge(Target &target, ModuleOp module, ArrayRef<ModuleOp> variants,
+FailureOr<TargetError> tessera::test::judge(Runner &target, ModuleOp module, ArrayRef<ModuleOp> variants,
                                             unsigned draw) {
   // The program as it was before the passes under test says what is right; each program's rounding is measured against
   // itself, so that a pass that changes the meaning does not pass for noise.

@@ -1,7 +1,7 @@
-//===- Target.h - the processor that code is made for ---------------------===//
+//===- CpuTarget.h - the processor that code is made for ---------------------===//
 
-#ifndef TESSERA_CODEGEN_CPU_TARGET_H
-#define TESSERA_CODEGEN_CPU_TARGET_H
+#ifndef TESSERA_CODEGEN_CPU_CPUTARGET_H
+#define TESSERA_CODEGEN_CPU_CPUTARGET_H
 
 #include "mlir/Support/LLVM.h"
 #include <string>
@@ -18,8 +18,7 @@ struct CpuTarget {
   bool hasVectorScale;                      ///< vectors times powers of two in one instruction
   bool hasBf16Dot;                          ///< sums of products of pairs of bf16, in f32, in one instruction
   bool hasAmx;                              ///< the same of whole matrices, in tile registers
-  /// Whether lines of a cache that lie pages apart, at one distance, are fetched ahead. AMD's processors do so; Intel's
-  /// stay within a page.
+  /// As the processor's description says (ir/program/Target.h).
   bool fetchesAcrossPages = false;
 
   /// What a program whose code multiplies on AMX uses besides `instructionSets`: few do, and others run without.
@@ -32,4 +31,4 @@ struct CpuTarget {
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_TARGET_H
+#endif // TESSERA_CODEGEN_CPU_CPUTARGET_H

@@ -1,6 +1,6 @@
-//===- GpuTiles.cpp - which groups run as tiles on a GPU ------------------===//
+//===- RegisterTiles.cpp - which groups run as tiles in registers ---------===//
 
-#include "passes/tile/GpuTiles.h"
+#include "passes/tile/RegisterTiles.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -18,7 +18,7 @@ static bool isMultiplied(Value value) {
   return element.isBF16() || element.isF16() || element.isF32();
 }
 
-bool tessera::runsOnGpu(const TileGroup &group) {
+bool tessera::fitsRegisters(const TileGroup &group) {
   if (group.axes.rows.getSize() < leastLines || group.axes.columns.getSize() < leastLines) return false;
   auto makerOf = [&](Value value) -> Operation * {
     Operation *op = value.getDefiningOp();

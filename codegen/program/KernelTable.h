@@ -1,0 +1,42 @@
+//===- KernelTable.h - the distinct kernels of a program ------------------===//
+
+#ifndef TESSERA_CODEGEN_PROGRAM_KERNELTABLE_H
+#define TESSERA_CODEGEN_PROGRAM_KERNELTABLE_H
+
+#include "codegen/Backend.h"
+#include "codegen/program/KernelWork.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace tessera {
+
+/// The manifest's list of kernels.
+class KernelTable {
+public:
+  struct Entry {
+    EmittedKernel kernel;
+    KernelWork work; ///< of one call
+    /// How often each entry function calls it.
+    llvm::MapVector<llvm::StringRef, int64_t> calls;
+    bool isPart = false; ///< a later launch completes the op
+  };
+
+  /// Enters `runs` calls in `function`; returns the kernel's number.
+  uint32_t add(const EmittedKernel &kernel, const KernelWork &work, llvm::StringRef function, int64_t runs,
+               bool isPart = false) {
+    auto [number, isNew] = numbers.try_emplace(kernel.symbol, entries.size());
+    if (isNew) entries.push_back({kernel, work, {}, isPart});
+    entries[number->second].calls[function] += runs;
+    return number->second;
+  }
+
+  llvm::ArrayRef<Entry> getEntries() const { return entries; }
+
+private:
+  std::vector<Entry> entries;
+  llvm::StringMap<uint32_t> numbers; ///< by symbol
+};
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_PROGRAM_KERNELTABLE_H

@@ -1,0 +1,149 @@
+//===- Target.cpp - the device that a program is for ----------------------===//
+
+#include "ir/program/Target.h"
+#include "ir/program/Program.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static constexpr int64_t mebi = 1 << 20;
+
+static Target cpu(StringRef name) {
+  Target target;
+  target.device = name;
+  return target;
+}
+
+/// AMD's processors since Zen prefetch across pages; Intel's stay within a page.
+static Target zen(StringRef name) {
+  Target target = cpu(name);
+  target.speeds = SpeedTable::Amd;
+  target.prefetchesAcrossPages = true;
+  return target;
+}
+
+/// With cuBLASLt. Numbers: CUDA C++ Programming Guide (compute capabilities), data sheets.
+static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int64_t cacheBytes) {
+  Target target;
+  target.device = name;
+  target.kind = Target::Kind::Gpu;
+  target.givesBiasedSumsOnly = target.roundsBiases = target.hasGeluEpilogues = true;
+  target.fp8Multiple = 16, target.sumsFp8Innermost = true;
+  // A pass over a carried sum takes as long as some 200 rows of the contractions (by the data sheet of an H100, with contractions at
+  // 60 % of its peak; not measured): it should be few percent of them.
+  target.leastChunkRows = 8192;
+  target.fewSums = 4096, target.longSum = 1024; // enough for a GPU full of threads
+  // A GPU holds one tile of an operand at a time, and has threads for the rows of one matrix.
+  target.leastTiledMatrices = 1, target.mostTiledBytes = std::numeric_limits<int64_t>::max();
+  target.tilesInRegisters = true;
+  target.fusesLaunches = true, target.mergesContractions = false;
+  target.multiprocessors = multiprocessors, target.threadsPerMultiprocessor = threads, target.cacheBytes = cacheBytes;
+  return target;
+}
+
+/// All descriptions; the first of a kind is its default.
+static ArrayRef<Target> descriptions() {
+  static const Target all[] = {cpu("x86"),
+                               zen("zen"),
+                               gpu("h100", 132, 2048, 50 * mebi),
+                               gpu("a100", 108, 2048, 40 * mebi),
+                               gpu("l40s", 142, 1536, 96 * mebi),
+                               gpu("b200", 148, 2048, 126 * mebi),
+                               gpu("rtx5090", 170, 1536, 96 * mebi)};
+  return all;
+}
+
+static const Target &defaultOf(Target::Kind kind) {
+  return *llvm::find_if(descriptions(), [&](const Target &target) { return target.kind == kind; });
+}
+
+/// Numbers that a module may record beside the name of a description.
+static constexpr std::pair<StringLiteral, int64_t Target::*> numbers[] = {
+    {"cache_bytes", &Target::cacheBytes},
+    {"merged_speed_percent", &Target::mergedSpeedPercent},
+    {"multiprocessors", &Target::multiprocessors},
+    {"threads_per_multiprocessor", &Target::threadsPerMultiprocessor}};
+static constexpr StringLiteral nameKey = "name", gpuKind = "cuda";
+
+std::optional<Target> Target::named(StringRef device) {
+  for (const Target &target : descriptions())
+    if (target.device == device) return target;
+  return std::nullopt;
+}
+
+Target Target::forProcessor(StringRef processor) { return *named(processor.starts_with("znver") ? "zen" : "x86"); }
+
+Target Target::forArchitecture(int architecture) {
+  if (architecture < 86) return *named("a100");
+  if (architecture < 90) return *named("l40s");
+  if (architecture < 100) return *named("h100");
+  if (architecture < 120) return *named("b200");
+  return *named("rtx5090");
+}
+
+/// Reads the attributes of a module; else says in `problem` what is wrong with them.
+static std::optional<Target> readTarget(ModuleOp module, std::string &problem) {
+  auto kind = module->getAttrOfType<StringAttr>(attrs::target);
+  if (kind && kind.getValue() != gpuKind) {
+    problem = ("expected `tsr.target` to be \"cuda\" or absent, got \"" + kind.getValue() + "\"").str();
+    return std::nullopt;
+  }
+  Target target = defaultOf(kind ? Target::Kind::Gpu : Target::Kind::Cpu);
+  Attribute recorded = module->getAttr(attrs::device);
+  if (!recorded) return target;
+  auto fields = dyn_cast<DictionaryAttr>(recorded);
+  auto name = fields ? fields.getAs<StringAttr>(nameKey) : dyn_cast<StringAttr>(recorded);
+  std::optional<Target> found = name ? Target::named(name.getValue()) : std::nullopt;
+  if (!found || found->kind != target.kind) {
+    problem = "expected `tsr.device` to name a description of the target:";
+    for (const Target &other : descriptions())
+      if (other.kind == target.kind) problem += " " + other.device.str();
+    return std::nullopt;
+  }
+  for (NamedAttribute field : fields ? fields.getValue() : ArrayRef<NamedAttribute>()) {
+    if (field.getName() == nameKey) continue;
+    const auto *number = llvm::find_if(numbers, [&](const auto &known) { return field.getName() == known.first; });
+    auto value = dyn_cast<IntegerAttr>(field.getValue());
+    if (number == std::end(numbers) || !value) {
+      problem = "`tsr.device`: `" + field.getName().str() + "` is not a number of a device";
+      return std::nullopt;
+    }
+    (*found).*(number->second) = value.getInt();
+  }
+  return found;
+}
+
+llvm::FailureOr<Target> Target::read(ModuleOp module) {
+  std::string problem;
+  if (std::optional<Target> target = readTarget(module, problem)) return *target;
+  return module.emitError(problem);
+}
+
+Target Target::of(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module) module = op->getParentOfType<ModuleOp>();
+  std::string problem;
+  std::optional<Target> target = module ? readTarget(module, problem) : std::nullopt;
+  return target ? *target : defaultOf(Kind::Cpu);
+}
+
+void Target::record(ModuleOp module) const {
+  Builder builder(module.getContext());
+  if (isGpu())
+    module->setAttr(attrs::target, builder.getStringAttr(gpuKind));
+  else
+    module->removeAttr(attrs::target);
+  Target plain = *named(device);
+  SmallVector<NamedAttribute> fields;
+  for (auto [name, number] : numbers)
+    if (this->*number != plain.*number)
+      fields.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(this->*number)));
+  if (fields.empty() && device == defaultOf(kind).device)
+    module->removeAttr(attrs::device);
+  else if (fields.empty())
+    module->setAttr(attrs::device, builder.getStringAttr(device));
+  else {
+    fields.push_back(builder.getNamedAttr(nameKey, builder.getStringAttr(device)));
+    module->setAttr(attrs::device, builder.getDictionaryAttr(fields));
+  }
+}

@@ -1,0 +1,96 @@
+//===- Target.h - the device that a program is for ------------------------===//
+//
+// The one description of a device. Phases and code generation ask it questions; none of them asks which device it is. The module
+// records what it was compiled for:
+//
+//   tsr.target = "cuda"                                   the kind of device; absent: a CPU
+//   tsr.device = "a100"                                   its description; absent: the first one of the kind in Target.cpp
+//   tsr.device = {name = "a100", multiprocessors = 16}    the same with other numbers
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_IR_PROGRAM_TARGET_H
+#define TESSERA_IR_PROGRAM_TARGET_H
+
+#include "ir/dialect/Tsr.h"
+#include <limits>
+
+namespace tessera {
+
+/// Measured speeds of contractions (passes/gemm/ContractionSpeeds.h).
+enum class SpeedTable { Intel, Amd };
+
+struct Target {
+  enum class Kind { Cpu, Gpu };
+
+  llvm::StringRef device; ///< the name of the description
+  Kind kind = Kind::Cpu;
+
+  // What the library for contractions can do.
+
+  /// A contraction and its bias are one value: the library gives their sum, and the sum without the bias lies nowhere.
+  bool givesBiasedSumsOnly = false;
+  /// A bias has the element type of the result, even where that has fewer bits than the sum.
+  bool roundsBiases = false;
+  /// GELU and its gradient are epilogues of contractions.
+  bool hasGeluEpilogues = false;
+  /// The dimensions of an fp8 contraction are multiples of this.
+  int64_t fp8Multiple = 1;
+  /// The operands of an fp8 contraction lie along the axes that are summed over.
+  bool sumsFp8Innermost = false;
+
+  // How work is cut.
+
+  /// Rows of a contraction beside which a pass over a carried sum takes little time.
+  int64_t leastChunkRows = 256;
+  /// A reduction to fewer elements than `fewSums`, each of at least `longSum` elements, goes in two steps.
+  int64_t fewSums = 64, longSum = 4096;
+  /// Matrices in a batch that give all threads work, where a tiled op sums over rows.
+  int64_t leastTiledMatrices = 4;
+  /// Bytes that a contraction in a tiled op may read whole.
+  int64_t mostTiledBytes = 2 << 20;
+  /// The matrices of a tiled op are held in the registers of matrix units.
+  bool tilesInRegisters = false;
+
+  // What runs together.
+
+  /// Independent kernels run in one horizontally fused launch.
+  bool fusesLaunches = false;
+  /// Independent contractions that share an operand run as one.
+  bool mergesContractions = true;
+  /// How fast merged contractions must be, in percent of the faster way to compute them one by one.
+  int64_t mergedSpeedPercent = 100;
+
+  // The processor.
+
+  SpeedTable speeds = SpeedTable::Intel;
+  /// Cache lines that lie pages apart, at one distance, are prefetched.
+  bool prefetchesAcrossPages = false;
+
+  // The GPU.
+
+  int64_t multiprocessors = 0;
+  int64_t threadsPerMultiprocessor = 0;
+  int64_t cacheBytes = 0; ///< of the cache that all multiprocessors share
+
+  bool isGpu() const { return kind == Kind::Gpu; }
+
+  /// The target of the module that is, or contains, `op`. What the module records must be known; see `read`.
+  static Target of(mlir::Operation *op);
+  /// The same; fails with a message on the module where it records an unknown kind, device or number.
+  static llvm::FailureOr<Target> read(mlir::ModuleOp module);
+
+  /// The description of that name.
+  static std::optional<Target> named(llvm::StringRef device);
+  /// The description that suits a processor, by LLVM's name.
+  static Target forProcessor(llvm::StringRef processor);
+  /// The description of a GPU of that architecture: 90 for sm_90a.
+  static Target forArchitecture(int architecture);
+
+  /// Records the target in the module. The first description of a kind leaves no `tsr.device`.
+  void record(mlir::ModuleOp module) const;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_IR_PROGRAM_TARGET_H

@@ -1,0 +1,70 @@
+//===- ThreadMapping.h - how the threads of a GPU share the points of a kernel ---===//
+//
+// An analysis: it changes nothing. `schedule` asks it which kernels fit in one launch; code generation follows it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PASSES_KERNEL_THREADMAPPING_H
+#define TESSERA_PASSES_KERNEL_THREADMAPPING_H
+
+#include "ir/program/Target.h"
+#include "passes/kernel/KernelPlan.h"
+
+namespace tessera {
+
+/// A thread moves at most so many bytes at once, from a multiple of them.
+inline constexpr int64_t vectorBytes = 16;
+
+/// Static shared memory of a block, in bytes.
+inline constexpr int64_t sharedBytes = 48 << 10;
+
+/// Threads of a block, unless a kernel asks for another size.
+inline constexpr int64_t usualBlock = 256;
+
+/// How the points of a kernel are mapped to threads. A *point* is an iteration of the parallel loops, or `vector` neighbouring ones
+/// where the vector loop is parallel. A *thread group* computes a point, and shares its serial loops.
+struct ThreadMapping {
+  int64_t block = usualBlock; ///< threads
+  int64_t vector = 1;         ///< neighbours along the vector loop that a thread computes at once
+  int64_t group = 1;          ///< threads of a point: a power of two
+  /// Whether the threads of a group are `block / group` apart, so that neighbouring threads work on neighbouring points; else the
+  /// threads of a group are neighbours.
+  bool strided = false;
+  int64_t kept = 0;        ///< serial vectors of a thread that stay in registers from one sweep to the next
+  int64_t points = 1;      ///< of the kernel
+  int64_t serialCount = 1; ///< serial vectors of a point
+  /// Of a scatter: positions of the result that a block owns, at all points; 0: a thread owns its point at all positions.
+  int64_t ownPositions = 0;
+  int64_t positions = 1;                 ///< of the result that a scatter adds at
+  llvm::SmallVector<int64_t> alignments; ///< of the arguments' addresses, in bytes: operands, then results
+  /// Of the arguments: whether they are accessed once and larger than the cache, so that accesses stream.
+  llvm::SmallVector<bool> streams;
+
+  int64_t pointsOfBlock() const { return block / group; }
+  int64_t blocks() const {
+    return ownPositions > 0 ? llvm::divideCeil(positions, ownPositions) : llvm::divideCeil(points, pointsOfBlock());
+  }
+};
+
+/// Values that more than one sweep loads from memory, in the plan's order.
+llvm::SmallVector<mlir::Value> readAgain(const KernelPlan &plan);
+
+/// `alignments`: of each operand's address, then each result's, in bytes.
+ThreadMapping mapThreads(const KernelPlan &plan, const Target &target, llvm::ArrayRef<int64_t> alignments);
+
+/// The same for blocks of another size, a power of two that is no smaller than a thread group. Sums keep their order.
+ThreadMapping withBlock(const ThreadMapping &mapping, int64_t block);
+
+/// Upper bound of the bytes of shared memory in which the threads of a block exchange partial results; of a kernel that does not
+/// scatter.
+int64_t scratchBytes(const KernelPlan &plan, const ThreadMapping &mapping);
+
+/// Whether an access streams past the cache: it moves whole words of 16 bytes of a tensor that streams.
+bool isStreaming(const Access &access, const ThreadMapping &mapping);
+
+/// Whether an access along the vector loop moves a whole vector at once: vectors start at a multiple of their size.
+bool isVectorAccess(const KernelPlan &plan, const Access &access, const ThreadMapping &mapping);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_KERNEL_THREADMAPPING_H
