@@ -1,0 +1,179 @@
+//===- BackendTest.cpp - the driver and its back ends -----------------------===//
+
+#include "codegen/Backend.h"
+#include "codegen/program/Program.h"
+#include "frontend/Frontend.h"
+#include "ir/program/Program.h"
+#include "ir/program/Target.h"
+#include "passes/Pipeline.h"
+#include "passes/launch/Launches.h"
+#include "llvm/Support/JSON.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+#include <map>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Writes a listing of what it is asked, and emits no code.
+class ListingBackend : public Backend {
+public:
+  bool hasDeviceMemory() const override { return true; }
+  int64_t workspaceAlignment() const override { return 64; }
+  ContractionLibrary getLibrary(ModuleOp) const override { return {true, false}; }
+  void begin(ModuleOp) override { list("begin"); }
+  FailureOr<SmallVector<EmittedKernel>> emitKernels(ArrayRef<Operation *> ops,
+                                                    ArrayRef<SmallVector<int64_t>> alignments) override {
+    EXPECT_EQ(ops.size(), alignments.size());
+    return SmallVector<EmittedKernel>{list(isa<TiledOp>(ops.front()) ? "tiled" : "kernels")};
+  }
+  std::optional<EmittedKernel> emitContraction(ArrayRef<ContractOp>, const GemmDescription &,
+                                               const MergedProducts &) override {
+    return list("contraction");
+  }
+  LogicalResult finish(StageLog &) override {
+    list("finish");
+    return success();
+  }
+  void describe(TargetDescription &target) const override { target.architectures = {"listing"}; }
+
+  std::vector<std::string> listing; ///< a word for each request
+
+private:
+  EmittedKernel list(const std::string &request) {
+    listing.push_back(request);
+    return {request + "_" + std::to_string(listing.size()), {}, LaunchShape()};
+  }
+};
+
+using Counts = std::map<std::string, int>;
+
+/// Launches, tiled ops and (merged) contractions of a scheduled module.
+Counts countRequests(ModuleOp module) {
+  Counts counts;
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    bool isFirst = !op->getPrevNode() || !isSameLaunch(op->getPrevNode(), op);
+    if (isFirst && isa<KernelOp>(op)) ++counts["kernels"];
+    if (isFirst && isa<ContractOp>(op)) ++counts["contraction"];
+    if (isa<TiledOp>(op)) ++counts["tiled"];
+    return isa<KernelOp, TiledOp>(op) ? WalkResult::skip() : WalkResult::advance();
+  });
+  return counts;
+}
+
+/// Kernels of the manifest, by the first word of their names.
+Counts countKernels(StringRef manifest) {
+  Counts counts;
+  auto json = llvm::json::parse(manifest);
+  EXPECT_TRUE(static_cast<bool>(json));
+  for (const llvm::json::Value &kernel : *json->getAsObject()->getArray("kernels"))
+    ++counts[kernel.getAsObject()->getString("name")->split('_').first.str()];
+  return counts;
+}
+
+OwningOpRef<ModuleOp> scheduledByteGpt(MLIRContext &context, const Target &target,
+                                       const std::vector<std::string> &sets = {}) {
+  context.loadDialect<TsrDialect, func::FuncDialect>();
+  FrontendOptions options;
+  options.sets = sets;
+  tessera::DiagnosticEngine diagnostics;
+  auto module = compileModel(context, std::string(TESSERA_SOURCE_DIR) + "/examples/03-byte-gpt.tsr", options,
+                             diagnostics);
+  diagnostics.printText(llvm::errs());
+  if (module) target.record(*module);
+  if (!module || failed(runPipeline(*module, {}))) return {};
+  return module;
+}
+
+std::string print(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  OpPrintingFlags flags;
+  flags.enableDebugInfo(true, false);
+  module->print(out, flags);
+  return text;
+}
+
+CodegenOptions codegenOptions() {
+  CodegenOptions options;
+  options.cuda = CudaOptions{{"sm_90a"}, /*compiles=*/false, {}, {}};
+  options.march = "x86-64-v3", options.threads = 2;
+  return options;
+}
+
+TEST(Backend, OneThatListsRequestsCompilesTheByteGpt) {
+  for (StringRef device : {"x86", "h100"}) {
+    MLIRContext context;
+    OwningOpRef<ModuleOp> module = scheduledByteGpt(context, *Target::named(device));
+    ASSERT_TRUE(module);
+    ListingBackend backend;
+    FailureOr<CompiledProgram> program = generateProgram(*module, backend, codegenOptions());
+    ASSERT_TRUE(succeeded(program));
+    Counts listed;
+    for (StringRef word : ArrayRef(backend.listing).drop_front().drop_back()) ++listed[word.str()];
+    EXPECT_EQ(backend.listing.front(), "begin");
+    EXPECT_EQ(backend.listing.back(), "finish");
+    for (const char *kind : {"kernels", "contraction", "tiled"}) EXPECT_GT(listed[kind], 0) << kind;
+    EXPECT_EQ(listed, countRequests(*module));
+    EXPECT_EQ(listed, countKernels(program->manifest));
+  }
+}
+
+/// A target that computes no merged contraction fast enough.
+Target withoutMerging() {
+  Target target = *Target::named("x86");
+  target.mergedSpeedPercent = 1000;
+  return target;
+}
+
+const std::vector<std::string> smallSets{"depth=2", "d.batch=8", "d.seq=32", "context=32"};
+
+bool hasLaunches(ModuleOp module) {
+  return module.walk([](Operation *op) { return WalkResult(failure(op->hasAttr(attrs::launch))); }).wasInterrupted();
+}
+
+TEST(Backend, CodeGenerationChangesNoIRAndADumpCompilesToTheSameBytes) {
+  for (const Target &target : {*Target::named("x86"), *Target::named("zen"), withoutMerging(), *Target::named("h100")}) {
+    MLIRContext context;
+    OwningOpRef<ModuleOp> module = scheduledByteGpt(context, target, smallSets);
+    ASSERT_TRUE(module);
+    EXPECT_EQ(hasLaunches(*module), target.mergedSpeedPercent == 100) << target.device.str();
+    std::string before = print(*module);
+    FailureOr<CompiledProgram> direct = generateProgram(*module, codegenOptions());
+    ASSERT_TRUE(succeeded(direct));
+    EXPECT_EQ(print(*module), before);
+
+    MLIRContext another;
+    another.loadDialect<TsrDialect, func::FuncDialect>();
+    OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(before, &another);
+    ASSERT_TRUE(parsed);
+    FailureOr<CompiledProgram> again = generateProgram(*parsed, codegenOptions());
+    ASSERT_TRUE(succeeded(again));
+    EXPECT_TRUE(direct->object == again->object) << target.device.str();
+    EXPECT_EQ(direct->manifest, again->manifest);
+  }
+}
+
+TEST(Backend, TheModuleRecordsItsTarget) {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  for (const char *device : {"x86", "zen", "h100", "a100", "l40s", "b200", "rtx5090"}) {
+    Target::named(device)->record(*module);
+    EXPECT_EQ(Target::of(*module).device.str(), device);
+  }
+  Target small = withoutMerging();
+  small.record(*module);
+  EXPECT_EQ(Target::of(*module).mergedSpeedPercent, 1000);
+  (*module)->setAttr(attrs::device, StringAttr::get(&context, "h100")); // of a GPU, for a CPU
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    message = diagnostic.str();
+    return success();
+  });
+  EXPECT_TRUE(failed(Target::read(*module)));
+  EXPECT_EQ(message, "expected `tsr.device` to name a description of the target: x86 zen");
+}
+
+} // namespace
