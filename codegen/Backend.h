@@ -1,7 +1,8 @@
 //===- Backend.h - what code generation asks of a target ------------------===//
 //
-// The driver (codegen/program/Program.cpp) walks the entry functions of a scheduled module and asks a back end for the code of each
-// launch, tiled op and contraction. The module is not changed: which ops run together is decided by `schedule`.
+// The driver (codegen/program/Program.cpp) walks the entry functions of a scheduled module and asks a back end for the
+// code of each launch, tiled op and contraction. The module is not changed: which ops run together is decided by
+// `schedule`.
 //
 //   begin(code)
 //     emitKernels(ops, alignments)        for each launch and each tiled op, in program order
@@ -70,14 +71,15 @@ public:
   /// Called first. Functions for the host and constants go into `code`, in the LLVM dialect.
   virtual void begin(mlir::ModuleOp code) = 0;
 
-  /// Emits (or finds) the kernels of a tiled op, or those of one launch, to be run in this order. Each is called with the operands and
-  /// results of the first op, then those of the next. `alignments`: what the addresses of an op's operands, then results, are multiples
-  /// of in every iteration, in bytes. Fails with a message on an op.
+  /// Emits (or finds) the kernels of a tiled op, or those of one launch, to be run in this order. Each is called with
+  /// the operands and results of the first op, then those of the next. `alignments`: what the addresses of an op's
+  /// operands, then results, are multiples of in every iteration, in bytes. Fails with a message on an op.
   virtual llvm::FailureOr<llvm::SmallVector<EmittedKernel>>
   emitKernels(llvm::ArrayRef<mlir::Operation *> ops, llvm::ArrayRef<llvm::SmallVector<int64_t>> alignments) = 0;
 
-  /// Emits (or finds) the kernel of a contraction, or of merged ones; none: the library computes it, which it cannot for merged ones.
-  /// The kernel is called with all a (one if it is shared), all b likewise, a bias for each b, and all c.
+  /// Emits (or finds) the kernel of a contraction, or of merged ones; none: the library computes it, which it cannot
+  /// for merged ones. The kernel is called with all a (one if it is shared), all b likewise, a bias for each b, and all
+  /// c.
   virtual std::optional<EmittedKernel> emitContraction(llvm::ArrayRef<ContractOp> contractions,
                                                        const GemmDescription &description,
                                                        const MergedProducts &merged) = 0;

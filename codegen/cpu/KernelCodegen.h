@@ -17,8 +17,8 @@
 
 namespace tessera {
 
-/// How a kernel's function is called. Its iterations are those of the collapsed parallel space; one is a point of P, or a tile of
-/// points along a parallel vector axis.
+/// How a kernel's function is called. Its iterations are those of the collapsed parallel space; one is a point of P, or
+/// a tile of points along a parallel vector axis.
 struct KernelInterface : WorkSharing {
   std::string name; ///< the symbol
 };

@@ -14,7 +14,8 @@ using namespace tessera;
 
 using Kernels = std::vector<std::shared_ptr<const cuda::CudaKernel>>;
 
-/// Kernels that are compiled together: reading the header and starting the compiler takes half of the time of one alone.
+/// Kernels that are compiled together: reading the header and starting the compiler takes half of the time of one
+/// alone.
 static constexpr size_t kernelsOfImage = 8;
 
 /// The source of an image.

@@ -19,8 +19,9 @@ struct DeviceHeader {
 /// `tessera.cuh`, which all kernels include, and what it includes.
 llvm::ArrayRef<DeviceHeader> deviceHeaders();
 
-/// A function of a program's CUDA code, and how it is launched: with the addresses of its operands, then of its results. One that runs
-/// several kernels is given those of each, as one `tsr::pointers`: behind each other in memory, they are what a launch reads.
+/// A function of a program's CUDA code, and how it is launched: with the addresses of its operands, then of its
+/// results. One that runs several kernels is given those of each, as one `tsr::pointers`: behind each other in memory,
+/// they are what a launch reads.
 struct CudaKernel {
   std::string symbol;
   std::string source; ///< a whole file
@@ -36,8 +37,9 @@ class CudaKernels {
 public:
   explicit CudaKernels(const Target &target = *Target::named("h100")) : target(target) {}
 
-  /// The function of `kernel`: written now, or that of an equal kernel. Fails with a message on the kernel or an op in it.
-  /// `alignments`: what the addresses of operands, then results, are multiples of, in bytes; empty: of all that vectors ask for.
+  /// The function of `kernel`: written now, or that of an equal kernel. Fails with a message on the kernel or an op in
+  /// it. `alignments`: what the addresses of operands, then results, are multiples of, in bytes; empty: of all that
+  /// vectors ask for.
   llvm::FailureOr<const CudaKernel *> emit(KernelOp kernel, llvm::ArrayRef<int64_t> alignments = {});
 
   /// The functions of a tiled op, to be launched in this order, each with its operands and results.

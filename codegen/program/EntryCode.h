@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-/// Emits `tsr_entry_NAME(TsrRuntime *, char *arena)` for `function` into `code`, in the LLVM dialect, with kernels of the back end.
-/// Enters kernels and library calls into the tables.
+/// Emits `tsr_entry_NAME(TsrRuntime *, char *arena)` for `function` into `code`, in the LLVM dialect, with kernels of
+/// the back end. Enters kernels and library calls into the tables.
 llvm::LogicalResult emitEntry(mlir::func::FuncOp function, mlir::ModuleOp code, Backend &backend, KernelTable &kernels,
                               GemmTable &gemms);
 

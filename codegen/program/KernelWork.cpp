@@ -59,8 +59,8 @@ KernelWork tessera::workOf(ArrayRef<ContractOp> contractions) {
   return work;
 }
 
-/// Multiply-adds of the elements in the band, and the op's own operands and results: what passes between its steps stays in
-/// caches, and its kernels' arithmetic is not counted, as it has no limit that could be told.
+/// Multiply-adds of the elements in the band, and the op's own operands and results: what passes between its steps
+/// stays in caches, and its kernels' arithmetic is not counted, as it has no limit that could be told.
 KernelWork tessera::workOf(TiledOp tiled) {
   KernelWork work;
   work.contracts = true;

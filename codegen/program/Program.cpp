@@ -1,7 +1,7 @@
 //===- Program.cpp - from a scheduled module to a program -----------------===//
 //
-//  1. Entry functions, which run on the host. The back end emits each kernel that they call, equal ones once; contractions that it
-//     leaves to a library are entered into the GEMM table.
+//  1. Entry functions, which run on the host. The back end emits each kernel that they call, equal ones once;
+//     contractions that it leaves to a library are entered into the GEMM table.
 //  2. What the back end adds: tables of kernels, machine code for a device.
 //  3. Object code in parts, on all cores, linked into a shared object that depends on nothing.
 //  4. The manifest, with the library's workspace and the threads' scratch memory behind the planned arena.

@@ -18,8 +18,9 @@ namespace tessera {
 ///      target's library computes biased sums only, a contraction and the bias that is added to it are one value.
 ///   4. An elementwise value is computed again where what that takes and is not yet saved has no more bytes than
 ///      the value itself. So of `gelu(x)` only x is saved, whatever its parts are.
-///   5. One that the adjoint reads in memory (a contraction's operand) must be written there again, which is worth it only
-///      where nothing more has to be saved for it: the sum with a bias behind a normalization, `gelu(x)` where x is saved.
+///   5. One that the adjoint reads in memory (a contraction's operand) must be written there again, which is worth it
+///      only where nothing more has to be saved for it: the sum with a bias behind a normalization, `gelu(x)` where x
+///      is saved.
 class SavedValues {
 public:
   /// `adjoint` holds the adjoint of the body of `forward`; it refers to values of the body.

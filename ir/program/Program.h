@@ -37,14 +37,16 @@ inline constexpr llvm::StringLiteral place = "tsr.place";   ///< #tsr.place, aft
 inline constexpr llvm::StringLiteral name = "tsr.name";     ///< the user's name with its scope: "h.attn.q"
 inline constexpr llvm::StringLiteral places = "tsr.places"; ///< one #tsr.place for each result, after `schedule`
 inline constexpr llvm::StringLiteral keep = "tsr.keep"; ///< the element type that `precision` must leave to the op: f32
-/// For a GPU, on kernels that follow each other in a block: one launch runs those of one number (i64); after `schedule`.
+/// For a GPU, on kernels that follow each other in a block: one launch runs those of one number (i64); after
+/// `schedule`.
 inline constexpr llvm::StringLiteral launch = "tsr.launch";
 } // namespace attrs
 
 /// The entry functions in their fixed order: init, step, evaluate, predict, shadow; those the module has.
 llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module);
 
-/// Whether the program is for an audit of its precision: it has the entry function `shadow`, which is compared with `step` call by call.
+/// Whether the program is for an audit of its precision: it has the entry function `shadow`, which is compared with
+/// `step` call by call.
 bool hasShadow(mlir::ModuleOp module);
 
 /// The state table in module order.

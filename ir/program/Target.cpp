@@ -29,8 +29,8 @@ static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int6
   target.kind = Target::Kind::Gpu;
   target.givesBiasedSumsOnly = target.roundsBiases = target.hasGeluEpilogues = true;
   target.fp8Multiple = 16, target.sumsFp8Innermost = true;
-  // A pass over a carried sum takes as long as some 200 rows of the contractions (by the data sheet of an H100, with contractions at
-  // 60 % of its peak; not measured): it should be few percent of them.
+  // A pass over a carried sum takes as long as some 200 rows of the contractions (by the data sheet of an H100, with
+  // contractions at 60 % of its peak; not measured): it should be few percent of them.
   target.leastChunkRows = 8192;
   target.fewSums = 4096, target.longSum = 1024; // enough for a GPU full of threads
   // A GPU holds one tile of an operand at a time, and has threads for the rows of one matrix.

@@ -1,11 +1,11 @@
 //===- Target.h - the device that a program is for ------------------------===//
 //
-// The one description of a device. Phases and code generation ask it questions; none of them asks which device it is. The module
-// records what it was compiled for:
+// The one description of a device. Phases and code generation ask it questions; none of them asks which device it is.
+// The module records what it was compiled for:
 //
 //   tsr.target = "cuda"                                   the kind of device; absent: a CPU
-//   tsr.device = "a100"                                   its description; absent: the first one of the kind in Target.cpp
-//   tsr.device = {name = "a100", multiprocessors = 16}    the same with other numbers
+//   tsr.device = "a100"                                   its description; absent: the first one of the kind in
+//   Target.cpp tsr.device = {name = "a100", multiprocessors = 16}    the same with other numbers
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
 //===- ContractionSpeeds.h - who computes a contraction faster ------------===//
 //
-// A table of contractions with the speeds of generated code and of the library, made by `contraction-bench --table`: timing while
-// compiling would make programs differ from one compilation to the next. A contraction that is not in the table has the speed of the
-// nearest one: sizes compare by their ratio, layouts must be equal. SpeedsAmd.inc was measured on a processor that prefetches across
-// pages (Zen 5), SpeedsIntel.inc on one that does not (with AMX).
+// A table of contractions with the speeds of generated code and of the library, made by `contraction-bench --table`:
+// timing while compiling would make programs differ from one compilation to the next. A contraction that is not in the
+// table has the speed of the nearest one: sizes compare by their ratio, layouts must be equal. SpeedsAmd.inc was
+// measured on a processor that prefetches across pages (Zen 5), SpeedsIntel.inc on one that does not (with AMX).
 //
 //===----------------------------------------------------------------------===//
 

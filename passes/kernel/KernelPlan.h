@@ -26,8 +26,8 @@ struct RowsPlacement {
   bool keepsRows = false; ///< the loop outside the columns, which are the vector loop, stays a loop of its own
 };
 
-/// Lanes over which a sum along the vector axis is spread, whatever the processor, so that its order does not depend on it. Where
-/// a part of the columns may run there are fewer: parts begin and end at multiples of them.
+/// Lanes over which a sum along the vector axis is spread, whatever the processor, so that its order does not depend on
+/// it. Where a part of the columns may run there are fewer: parts begin and end at multiples of them.
 inline constexpr int64_t reductionLanes = 64, columnStep = 32;
 
 struct KernelPlan {
@@ -68,10 +68,10 @@ struct KernelPlan {
   }
 };
 
-/// Plans a kernel; fails with a message where it is none that docs/ir.md describes. With a placement the vector loop, of
-/// which a part may run, stays a loop of its own, and so do the rows outside it. `joinsSoftmax`: a maximum and the sum of
-/// exponentials below it are found in one sweep, which corrects the sum where it finds a larger number (Milakov and Gimelshein,
-/// "Online normalizer calculation for softmax", 2018).
+/// Plans a kernel; fails with a message where it is none that docs/ir.md describes. With a placement the vector loop,
+/// of which a part may run, stays a loop of its own, and so do the rows outside it. `joinsSoftmax`: a maximum and the
+/// sum of exponentials below it are found in one sweep, which corrects the sum where it finds a larger number (Milakov
+/// and Gimelshein, "Online normalizer calculation for softmax", 2018).
 llvm::FailureOr<KernelPlan> planKernel(KernelOp kernel, const RowsPlacement *placement = nullptr,
                                        bool joinsSoftmax = false);
 
@@ -83,7 +83,8 @@ struct Sweep {
   llvm::SmallPtrSet<mlir::Value, 16> needed;
 };
 
-/// The reductions of a stage, in the last sweep also the element results, and all they need of what is not known before.
+/// The reductions of a stage, in the last sweep also the element results, and all they need of what is not known
+/// before.
 Sweep planSweep(const KernelPlan &plan, unsigned number, llvm::function_ref<bool(mlir::Value)> isKnown);
 
 } // namespace tessera

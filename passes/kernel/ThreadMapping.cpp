@@ -10,7 +10,8 @@ using namespace tessera;
 static constexpr int64_t vectorsEach = 8;
 /// 32-bit registers of a multiprocessor, and how many a thread can name.
 static constexpr int64_t registersEach = 65536, mostRegisters = 255;
-/// Of the registers of a thread, those that may hold a row from one sweep to the next: the rest is for what is computed.
+/// Of the registers of a thread, those that may hold a row from one sweep to the next: the rest is for what is
+/// computed.
 static int64_t keptRegisters(int64_t block) {
   return std::min<int64_t>(64, std::min(mostRegisters, registersEach / block) / 2);
 }
@@ -94,7 +95,8 @@ ThreadMapping tessera::withBlock(const ThreadMapping &mapping, int64_t block) {
   return result;
 }
 
-/// A thread group large enough that each of its threads has few vectors, and that there are threads for the whole target.
+/// A thread group large enough that each of its threads has few vectors, and that there are threads for the whole
+/// target.
 static void chooseGroup(const KernelPlan &plan, const Target &target, ThreadMapping &mapping) {
   int64_t enoughThreads = target.multiprocessors * target.threadsPerMultiprocessor / 2;
   auto isLong = [&] { return llvm::divideCeil(mapping.serialCount, mapping.group) > vectorsEach; };
@@ -127,7 +129,8 @@ SmallVector<Value> tessera::readAgain(const KernelPlan &plan) {
   return llvm::filter_to_vector(plan.items, [&](Value item) { return sweeps.lookup(item) > 1; });
 }
 
-/// Where all points add at the same positions, blocks own positions and look for what is theirs; else threads own points.
+/// Where all points add at the same positions, blocks own positions and look for what is theirs; else threads own
+/// points.
 static void mapScatter(const KernelPlan &plan, const Target &target, ThreadMapping &mapping) {
   mapping.block = 64;
   ScatterAddOp scatter = plan.scatter;
@@ -140,7 +143,8 @@ static void mapScatter(const KernelPlan &plan, const Target &target, ThreadMappi
   mapping.block = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), warp, usualBlock);
 }
 
-/// Results are written once; an operand is read once if the kernel has as many points as it has numbers, and one sweep reads it.
+/// Results are written once; an operand is read once if the kernel has as many points as it has numbers, and one sweep
+/// reads it.
 static void findStreams(const KernelPlan &plan, const Target &target, ThreadMapping &mapping) {
   KernelOp kernel = plan.kernel;
   int64_t points = 1;

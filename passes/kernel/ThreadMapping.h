@@ -21,19 +21,20 @@ inline constexpr int64_t sharedBytes = 48 << 10;
 /// Threads of a block, unless a kernel asks for another size.
 inline constexpr int64_t usualBlock = 256;
 
-/// How the points of a kernel are mapped to threads. A *point* is an iteration of the parallel loops, or `vector` neighbouring ones
-/// where the vector loop is parallel. A *thread group* computes a point, and shares its serial loops.
+/// How the points of a kernel are mapped to threads. A *point* is an iteration of the parallel loops, or `vector`
+/// neighbouring ones where the vector loop is parallel. A *thread group* computes a point, and shares its serial loops.
 struct ThreadMapping {
   int64_t block = usualBlock; ///< threads
   int64_t vector = 1;         ///< neighbours along the vector loop that a thread computes at once
   int64_t group = 1;          ///< threads of a point: a power of two
-  /// Whether the threads of a group are `block / group` apart, so that neighbouring threads work on neighbouring points; else the
-  /// threads of a group are neighbours.
+  /// Whether the threads of a group are `block / group` apart, so that neighbouring threads work on neighbouring
+  /// points; else the threads of a group are neighbours.
   bool strided = false;
   int64_t kept = 0;        ///< serial vectors of a thread that stay in registers from one sweep to the next
   int64_t points = 1;      ///< of the kernel
   int64_t serialCount = 1; ///< serial vectors of a point
-  /// Of a scatter: positions of the result that a block owns, at all points; 0: a thread owns its point at all positions.
+  /// Of a scatter: positions of the result that a block owns, at all points; 0: a thread owns its point at all
+  /// positions.
   int64_t ownPositions = 0;
   int64_t positions = 1;                 ///< of the result that a scatter adds at
   llvm::SmallVector<int64_t> alignments; ///< of the arguments' addresses, in bytes: operands, then results
@@ -55,8 +56,8 @@ ThreadMapping mapThreads(const KernelPlan &plan, const Target &target, llvm::Arr
 /// The same for blocks of another size, a power of two that is no smaller than a thread group. Sums keep their order.
 ThreadMapping withBlock(const ThreadMapping &mapping, int64_t block);
 
-/// Upper bound of the bytes of shared memory in which the threads of a block exchange partial results; of a kernel that does not
-/// scatter.
+/// Upper bound of the bytes of shared memory in which the threads of a block exchange partial results; of a kernel that
+/// does not scatter.
 int64_t scratchBytes(const KernelPlan &plan, const ThreadMapping &mapping);
 
 /// Whether an access streams past the cache: it moves whole words of 16 bytes of a tensor that streams.

@@ -17,8 +17,8 @@ llvm::FailureOr<MappedKernel> MappedKernel::of(KernelOp kernel, const Target &ta
   return MappedKernel{std::move(*plan), std::move(mapping)};
 }
 
-/// The largest block that a kernel with serial loops asks for. Kernels without serial loops run in blocks of any size, but slowly in
-/// small ones.
+/// The largest block that a kernel with serial loops asks for. Kernels without serial loops run in blocks of any size,
+/// but slowly in small ones.
 int64_t tessera::commonBlock(ArrayRef<MappedKernel> kernels) {
   int64_t block = 0;
   for (const MappedKernel &kernel : kernels)
@@ -28,7 +28,8 @@ int64_t tessera::commonBlock(ArrayRef<MappedKernel> kernels) {
   return hasOthers ? std::max(block, usualBlock) : block;
 }
 
-/// Whether no kernel with serial loops gets much larger blocks than it asks for, and the shared memory holds that of all kernels.
+/// Whether no kernel with serial loops gets much larger blocks than it asks for, and the shared memory holds that of
+/// all kernels.
 static bool fitTogether(ArrayRef<MappedKernel> kernels) {
   int64_t block = commonBlock(kernels), scratch = 0, blocks = 0;
   std::set<KernelFingerprint> distinct;

@@ -1,7 +1,7 @@
 //===- FusedLaunch.h - which kernels one launch of a GPU can run ----------===//
 //
-// The kernels of a horizontally fused launch run in different blocks of one grid. All blocks have one size, and the shared memory of a
-// block is that of all distinct kernels together.
+// The kernels of a horizontally fused launch run in different blocks of one grid. All blocks have one size, and the
+// shared memory of a block is that of all distinct kernels together.
 //
 //===----------------------------------------------------------------------===//
 

@@ -27,8 +27,8 @@ struct MemoryRoom {
 /// rejects is undone. Returns the number of launches saved.
 unsigned formLaunches(mlir::func::FuncOp function, const MemoryRoom &memory, llvm::function_ref<bool()> isGood);
 
-/// Divides launches that the target cannot run as one, and numbers all launches in their order. Returns by how many fewer kernels run
-/// in the launch of another.
+/// Divides launches that the target cannot run as one, and numbers all launches in their order. Returns by how many
+/// fewer kernels run in the launch of another.
 unsigned splitLaunches(mlir::func::FuncOp function, const Target &target);
 
 /// The order of the ops in all blocks of a function's body, without launches.

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Whether matrix units can compute the group with its matrices in registers: contractions of one float type, at most one kernel with
-/// reductions, and nothing but matrices passed on inside.
+/// Whether matrix units can compute the group with its matrices in registers: contractions of one float type, at most
+/// one kernel with reductions, and nothing but matrices passed on inside.
 bool fitsRegisters(const TileGroup &group);
 
 } // namespace tessera

@@ -5,10 +5,10 @@
 #include "frontend/Frontend.h"
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
+#include "mlir/Parser/Parser.h"
 #include "passes/Pipeline.h"
 #include "passes/launch/Launches.h"
 #include "llvm/Support/JSON.h"
-#include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
 #include <map>
 
@@ -79,8 +79,8 @@ OwningOpRef<ModuleOp> scheduledByteGpt(MLIRContext &context, const Target &targe
   FrontendOptions options;
   options.sets = sets;
   tessera::DiagnosticEngine diagnostics;
-  auto module = compileModel(context, std::string(TESSERA_SOURCE_DIR) + "/examples/03-byte-gpt.tsr", options,
-                             diagnostics);
+  auto module =
+      compileModel(context, std::string(TESSERA_SOURCE_DIR) + "/examples/03-byte-gpt.tsr", options, diagnostics);
   diagnostics.printText(llvm::errs());
   if (module) target.record(*module);
   if (!module || failed(runPipeline(*module, {}))) return {};
@@ -135,7 +135,8 @@ bool hasLaunches(ModuleOp module) {
 }
 
 TEST(Backend, CodeGenerationChangesNoIRAndADumpCompilesToTheSameBytes) {
-  for (const Target &target : {*Target::named("x86"), *Target::named("zen"), withoutMerging(), *Target::named("h100")}) {
+  for (const Target &target :
+       {*Target::named("x86"), *Target::named("zen"), withoutMerging(), *Target::named("h100")}) {
     MLIRContext context;
     OwningOpRef<ModuleOp> module = scheduledByteGpt(context, target, smallSets);
     ASSERT_TRUE(module);

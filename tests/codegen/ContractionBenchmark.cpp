@@ -1,9 +1,10 @@
 //===- ContractionBenchmark.cpp - generated contractions beside oneDNN ----===//
 //
-// contraction-bench [--from-memory] [--bf16 | --fp8] [--to-f32] [BATCH M N K LAYOUT]...: for each product the rate of the generated code
-// and of oneDNN, by turns, on as many threads as OMP_NUM_THREADS allows; medians. LAYOUT: NN, NT, TN or TT, T where an operand
-// lies transposed. `best` is oneDNN's fastest of all four. --from-memory: as for the table below. --bf16: of bf16, with a result
-// of bf16, or with --to-f32 of f32. --fp8: of e4m3, with a result of f32, beside oneDNN's of bf16. Without products: the products of GPT-2 124M, cubes, and small ones.
+// contraction-bench [--from-memory] [--bf16 | --fp8] [--to-f32] [BATCH M N K LAYOUT]...: for each product the rate of
+// the generated code and of oneDNN, by turns, on as many threads as OMP_NUM_THREADS allows; medians. LAYOUT: NN, NT, TN
+// or TT, T where an operand lies transposed. `best` is oneDNN's fastest of all four. --from-memory: as for the table
+// below. --bf16: of bf16, with a result of bf16, or with --to-f32 of f32. --fp8: of e4m3, with a result of f32, beside
+// oneDNN's of bf16. Without products: the products of GPT-2 124M, cubes, and small ones.
 //
 // contraction-bench --table: the rows of passes/gemm/SpeedsAmd.inc or SpeedsIntel.inc. There large operands come from
 // memory, as in a step of training, in which other kernels have run since they were made.

@@ -1,7 +1,7 @@
 //===- LaunchTest.cpp - several kernels in one launch ---------------------===//
 //
-// What kernels compute in one launch must be what they compute alone, to the bit: in blocks of another size, behind other
-// kernels, with their arguments found in a list.
+// What kernels compute in one launch must be what they compute alone, to the bit: in blocks of another size, behind
+// other kernels, with their arguments found in a list.
 //
 //===----------------------------------------------------------------------===//
 

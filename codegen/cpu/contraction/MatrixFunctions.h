@@ -11,12 +11,12 @@
 //
 // A row of the tile is several vectors of b's columns, times one number of a in all lanes.
 //
-// Panels consist of units of 32 bits: an f32 number, or where the processor multiplies pairs of bf16 and adds up in f32, the
-// numbers of two successive k. Numbers of other low types become one or the other where they are packed: those of eight bits are
-// numbers of bf16 too.
+// Panels consist of units of 32 bits: an f32 number, or where the processor multiplies pairs of bf16 and adds up in
+// f32, the numbers of two successive k. Numbers of other low types become one or the other where they are packed: those
+// of eight bits are numbers of bf16 too.
 //
-// With AMX a product of pairs is `amxProduct`: its tile of c stands in four of the processor's tile registers, and both operands come
-// in blocks of 16 units along K (Amx.h).
+// With AMX a product of pairs is `amxProduct`: its tile of c stands in four of the processor's tile registers, and both
+// operands come in blocks of 16 units along K (Amx.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,26 +95,27 @@ public:
   MatrixFunctions(mlir::ModuleOp module, const CpuTarget &target)
       : module(module), lanes(target.floatLanes), hasBf16Casts(target.hasBf16Dot) {}
 
-  /// void product(i64 units, ptr a, ptr b, ptr c, i64 ldc, ptr row, i64 columns), units ≥ 1. `masked`: only `columns` of b, c
-  /// and row exist; else all of the tile's. c is of `result`; f32 where the addend reads it.
+  /// void product(i64 units, ptr a, ptr b, ptr c, i64 ldc, ptr row, i64 columns), units ≥ 1. `masked`: only `columns`
+  /// of b, c and row exist; else all of the tile's. c is of `result`; f32 where the addend reads it.
   mlir::LLVM::LLVMFuncOp product(unsigned rows, unsigned vectors, bool masked, Addend addend, ProductStrides strides,
                                  PanelFormat format, NumberType result);
 
-  /// void amxProduct(i64 units, ptr a, ptr b, ptr c, i64 ldc, ptr row, i64 columns, i64 rows): as `product` for up to 16 or 32 rows
-  /// and columns, of which only those given exist in c and row. All of a's and b's tiles are read, so both are panels, or a has
-  /// whole tiles. `aStep` goes from block to block along K. The caller has configured the tiles (Amx.h).
+  /// void amxProduct(i64 units, ptr a, ptr b, ptr c, i64 ldc, ptr row, i64 columns, i64 rows): as `product` for up to
+  /// 16 or 32 rows and columns, of which only those given exist in c and row. All of a's and b's tiles are read, so
+  /// both are panels, or a has whole tiles. `aStep` goes from block to block along K. The caller has configured the
+  /// tiles (Amx.h).
   mlir::LLVM::LLVMFuncOp amxProduct(unsigned rowTiles, unsigned columnTiles, Addend addend, ProductStrides strides,
                                     NumberType result);
 
-  /// void pack(ptr source, i64 stride, i64 steps, i64 lines, ptr panels), steps ≥ 1, lines ≥ 1; stride and steps in numbers.
-  /// Panel p, at p · units · width, holds `width` lines: panel[k · width + i] = source[p · width + i, k], k counted in units.
-  /// `transposing`: k is contiguous in the source and `stride` goes from line to line; else lines are contiguous and it goes
-  /// from k to k. What stands beside `lines` is any number; beside an odd last k stands 0, and for AMX up to a block's end. Writes up to a vector beyond the last
-  /// panel.
+  /// void pack(ptr source, i64 stride, i64 steps, i64 lines, ptr panels), steps ≥ 1, lines ≥ 1; stride and steps in
+  /// numbers. Panel p, at p · units · width, holds `width` lines: panel[k · width + i] = source[p · width + i, k], k
+  /// counted in units. `transposing`: k is contiguous in the source and `stride` goes from line to line; else lines are
+  /// contiguous and it goes from k to k. What stands beside `lines` is any number; beside an odd last k stands 0, and
+  /// for AMX up to a block's end. Writes up to a vector beyond the last panel.
   mlir::LLVM::LLVMFuncOp pack(unsigned width, bool transposing, PanelFormat format);
 
-  /// The same for operand a of `amxProduct`, but `transposing` where lines are contiguous: a panel of 32 lines holds, for each 16
-  /// units of K, those of the first line, then of the next. Behind the last k stand zeros.
+  /// The same for operand a of `amxProduct`, but `transposing` where lines are contiguous: a panel of 32 lines holds,
+  /// for each 16 units of K, those of the first line, then of the next. Behind the last k stand zeros.
   mlir::LLVM::LLVMFuncOp packAmxRows(bool transposing, PanelFormat format);
 
   /// void round(ptr sums, i64 lds, ptr c, i64 ldc, i64 rows, i64 columns): c = sums, f32 rounded to the type.

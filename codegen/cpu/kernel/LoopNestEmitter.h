@@ -11,8 +11,8 @@
 //           accumulate, or write                    combine the lanes
 //       write row values                        write row values
 //
-// With the vector loop in S two rows are computed at once, by the same loops: one row after the other would leave the processor
-// waiting at the end of each sum.
+// With the vector loop in S two rows are computed at once, by the same loops: one row after the other would leave the
+// processor waiting at the end of each sum.
 //
 // A tile is several vectors ("chunks"); the last tile of a row may be shorter, and its last chunk masked. A tile
 // is computed chunk after chunk, so that registers hold the values of one chunk. A value is emitted in the outermost
@@ -40,8 +40,8 @@ public:
   /// Emits the function at the end of `module`; how its iterations are shared.
   llvm::FailureOr<WorkSharing> emit(mlir::ModuleOp module, llvm::StringRef symbol);
 
-  /// Emits a hidden function `void (ptr arguments, i64 firstRow, i64 lastRow, i64 firstColumn, i64 lastColumn)` that runs
-  /// for rows of the parallel loops outside the vector loop, and for a part of that loop: from a multiple of
+  /// Emits a hidden function `void (ptr arguments, i64 firstRow, i64 lastRow, i64 firstColumn, i64 lastColumn)` that
+  /// runs for rows of the parallel loops outside the vector loop, and for a part of that loop: from a multiple of
   /// `columnStep` to another, or to its end.
   llvm::LogicalResult emitForRows(mlir::ModuleOp module, llvm::StringRef symbol);
 
@@ -128,8 +128,8 @@ private:
   uint64_t open = 0;                  ///< loops that have an index now
   llvm::SmallVector<Chunk> chunks;    ///< of the current tile
   std::vector<Frame> frames;
-  /// Indices and frames of the rows that are computed at once, where there are several: the current row's are exchanged with
-  /// those above meanwhile.
+  /// Indices and frames of the rows that are computed at once, where there are several: the current row's are exchanged
+  /// with those above meanwhile.
   struct Row {
     llvm::SmallVector<Value> indices;
     std::vector<Frame> frames;

@@ -13,8 +13,8 @@
 
 using namespace tessera;
 
-/// The features that this machine has, less those that a program could not ask for when it starts: of a processor newer than
-/// `runtime/machine/CpuFeatures.cpp`.
+/// The features that this machine has, less those that a program could not ask for when it starts: of a processor newer
+/// than `runtime/machine/CpuFeatures.cpp`.
 static std::string hostFeatures() {
   llvm::SubtargetFeatures features;
   std::vector<std::pair<std::string, bool>> sorted;

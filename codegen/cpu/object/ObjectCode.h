@@ -13,9 +13,9 @@ struct ObjectCodeTimes {
   double translate = 0, optimize = 0, generate = 0;
 };
 
-/// Compiles a module of LLVM-dialect functions and globals to relocatable objects (ELF), which together need no library.
-/// Their number and bytes depend on the module only, not on the `threads` that work on them. If `text` is given it
-/// receives the optimised LLVM IR of the whole. Fails with a message on the module.
+/// Compiles a module of LLVM-dialect functions and globals to relocatable objects (ELF), which together need no
+/// library. Their number and bytes depend on the module only, not on the `threads` that work on them. If `text` is
+/// given it receives the optimised LLVM IR of the whole. Fails with a message on the module.
 llvm::FailureOr<std::vector<std::string>> compileToObjects(mlir::ModuleOp module, const CpuTarget &target, int threads,
                                                            std::string *text = nullptr,
                                                            ObjectCodeTimes *times = nullptr);

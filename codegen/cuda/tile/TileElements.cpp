@@ -1,7 +1,7 @@
 //===- TileElements.cpp - the kernels of a tiled op, element by element -----===//
 //
-// A lane has some elements of each tile of a matrix (tessera.cuh, FragmentC): in lines `own` and `own` + 8, two neighbours along the
-// other lines in each eight. Values of rows are kept for both lines, `[h]` or `[v / 2]`.
+// A lane has some elements of each tile of a matrix (tessera.cuh, FragmentC): in lines `own` and `own` + 8, two
+// neighbours along the other lines in each eight. Values of rows are kept for both lines, `[h]` or `[v / 2]`.
 //
 //===----------------------------------------------------------------------===//
 

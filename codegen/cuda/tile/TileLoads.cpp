@@ -1,7 +1,7 @@
 //===- TileLoads.cpp - the other operands of a tiled op, tile by tile -------===//
 //
-// A tile is copied to shared memory without going through registers. With two stages the next one is on its way while a tile is
-// looked at: one barrier a tile, behind which it is there and nobody reads the one that will be overwritten.
+// A tile is copied to shared memory without going through registers. With two stages the next one is on its way while a
+// tile is looked at: one barrier a tile, behind which it is there and nobody reads the one that will be overwritten.
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,7 +10,8 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
-/// 32-bit registers of a thread that fragments may take: the rest is for addresses and what is computed from element to element.
+/// 32-bit registers of a thread that fragments may take: the rest is for addresses and what is computed from element to
+/// element.
 static constexpr int64_t fragmentRegisters = 200;
 /// Of these, what f32 numbers are taken apart in, in front of a product.
 static constexpr int64_t splitRegisters = 52;

@@ -1,7 +1,8 @@
 //===- TileWriter.h - from a tiled op to CUDA C++ ---------------------------===//
 //
-// A launch of a tiled op (docs/ir.md, Tiled ops): its blocks *own* some lines of the matrices, rows or columns, and go over the
-// *other* lines a tile at a time. A warp has 16 own lines; a tile of a matrix is fragments in its registers and lies nowhere else.
+// A launch of a tiled op (docs/ir.md, Tiled ops): its blocks *own* some lines of the matrices, rows or columns, and go
+// over the *other* lines a tile at a time. A warp has 16 own lines; a tile of a matrix is fragments in its registers
+// and lies nowhere else.
 //
 //   own operands of the makers, as fragments
 //   for sweep in sweeps                          as many as the kernel with reductions has, or one
@@ -14,8 +15,8 @@
 //                                                (weights of a softmax need one sweep: OneSweep.h)
 //   write values of rows, and sums
 //
-// Sums over columns are computed where rows are owned, sums over rows where columns are: two launches where a tiled op has both. Each
-// makes the matrices anew; no two blocks write one result, so sums need no atomics and have one order.
+// Sums over columns are computed where rows are owned, sums over rows where columns are: two launches where a tiled op
+// has both. Each makes the matrices anew; no two blocks write one result, so sums need no atomics and have one order.
 //
 //===----------------------------------------------------------------------===//
 

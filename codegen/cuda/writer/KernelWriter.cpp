@@ -44,8 +44,8 @@ void KernelWriter::writeSignature(StringRef symbol, bool isPart) {
   text.open(Twine(isPart ? "TSR_DEVICE void" : kind) + "\n" + symbol + "(" + llvm::join(list, ",\n    ") + ")");
 }
 
-/// Which point this thread computes. Teams whose threads work together do so to the end, on the last point where there is none for them,
-/// and write nothing.
+/// Which point this thread computes. Teams whose threads work together do so to the end, on the last point where there
+/// is none for them, and write nothing.
 void KernelWriter::writePoint() {
   int64_t group = mapping.group, stride = mapping.pointsOfBlock();
   std::string own = group == 1        ? "threadIdx.x"

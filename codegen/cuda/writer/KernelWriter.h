@@ -8,8 +8,8 @@
 //     reduce over the thread group; values of the row that are known now
 //   write row values
 //
-// Where a thread has several neighbours at once, loads and stores move them together, and a loop over `j` computes them one by
-// one. A value that such a loop leaves to others is a `tsr::vec`.
+// Where a thread has several neighbours at once, loads and stores move them together, and a loop over `j` computes them
+// one by one. A value that such a loop leaves to others is a `tsr::vec`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ class KernelWriter : public ScopeWriter {
 public:
   KernelWriter(const KernelPlan &plan, const ThreadMapping &mapping);
 
-  /// The function's text; fails with a message on an op for which there is no code. `isPart`: of a launch that runs other kernels
-  /// too; the function is given the number of its block.
+  /// The function's text; fails with a message on an op for which there is no code. `isPart`: of a launch that runs
+  /// other kernels too; the function is given the number of its block.
   llvm::FailureOr<std::string> write(llvm::StringRef symbol, bool isPart = false);
 
 private:

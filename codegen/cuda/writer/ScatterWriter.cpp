@@ -1,11 +1,12 @@
 //===- ScatterWriter.cpp - kernels that add at positions --------------------===//
 //
-// docs/ir.md, Kernels, rule 4. Nothing is added by atomics: whoever owns a part of the result fills it, with zeros or with `init`, and
-// adds to it in the order of the serial loops. Updates out of range are dropped. The owner is
+// docs/ir.md, Kernels, rule 4. Nothing is added by atomics: whoever owns a part of the result fills it, with zeros or
+// with `init`, and adds to it in the order of the serial loops. Updates out of range are dropped. The owner is
 //
-//   a block      of some positions at all points, where all points add at the same positions (the gradient of an embedding). It reads
-//                all positions, as many at a time as it has threads, writes down which are its own, and adds those one after the other,
-//                a thread at each point
+//   a block      of some positions at all points, where all points add at the same positions (the gradient of an
+//   embedding). It reads
+//                all positions, as many at a time as it has threads, writes down which are its own, and adds those one
+//                after the other, a thread at each point
 //   a thread     of its point at all positions, elsewhere
 //
 //===----------------------------------------------------------------------===//

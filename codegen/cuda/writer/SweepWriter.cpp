@@ -1,7 +1,7 @@
 //===- SweepWriter.cpp - the serial loops of a kernel -----------------------===//
 //
-// Of the serial vectors of a point, a thread takes each `group`th. What it accumulates is then combined with the others' in an
-// order that depends on the mapping alone.
+// Of the serial vectors of a point, a thread takes each `group`th. What it accumulates is then combined with the
+// others' in an order that depends on the mapping alone.
 //
 //===----------------------------------------------------------------------===//
 

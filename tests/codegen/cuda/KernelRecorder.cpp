@@ -17,12 +17,12 @@ static constexpr uintptr_t vectorBytes = 16;
 namespace {
 /// Numbers as kernels name them, as the list does, and how far a GPU's may lie from the emulator's, relative to the largest: functions
 /// differ in their last bits, and a number that lies between two of a low type may be rounded to either.
-struct NumberType {
+struct EmulatedType {
   llvm::StringLiteral inKernels, name;
   double tolerance;
 };
 } // namespace
-static constexpr NumberType numberTypes[] = {
+static constexpr EmulatedType emulatedTypes[] = {
     {"float", "f32", 2e-5},    {"double", "f64", 1e-9},         {"tsr::bf16", "bf16", 1e-2},
     {"tsr::f16", "f16", 2e-3}, {"tsr::e4m3", "f8E4M3FN", 0.13}, {"tsr::e5m2", "f8E5M2", 0.26},
     {"bool", "i1", 0},         {"signed char", "i8", 0},        {"unsigned char", "i8", 0},
@@ -89,8 +89,9 @@ void KernelRecorder::record(const cuda::CudaKernel &kernel, llvm::ArrayRef<void 
   for (size_t i = 0; i < arguments.size(); ++i) {
     llvm::StringRef type = llvm::StringRef(kernel.parameterTypes[i]).trim(" *");
     type.consume_front("const ");
-    const auto *number = llvm::find_if(numberTypes, [&](const NumberType &known) { return known.inKernels == type; });
-    if (number == std::end(numberTypes)) llvm::report_fatal_error("no number type of this name is recorded: " + type);
+    const auto *number =
+        llvm::find_if(emulatedTypes, [&](const EmulatedType &known) { return known.inKernels == type; });
+    if (number == std::end(emulatedTypes)) llvm::report_fatal_error("no number type of this name is recorded: " + type);
     llvm::StringRef after(static_cast<const char *>(arguments[i]), before.bytes[i].size());
     auto same = static_cast<int64_t>(llvm::find(arguments, arguments[i]) - arguments.begin());
     bool isChanged = after != before.bytes[i];
