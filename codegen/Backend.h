@@ -81,8 +81,8 @@ public:
   /// for merged ones. The kernel is called with all a (one if it is shared), all b likewise, a bias for each b, and all
   /// c.
   virtual std::optional<EmittedKernel> emitContraction(llvm::ArrayRef<ContractOp> contractions,
-                                                       const GemmDescription &description,
-                                                       const MergedProducts &merged) = 0;
+                                                       const ContractionGemm &description,
+                                                       const FusedGemms &merged) = 0;
 
   /// Called last: emits what the kernels need besides, such as tables and machine code for a device.
   virtual llvm::LogicalResult finish(StageLog &log) = 0;

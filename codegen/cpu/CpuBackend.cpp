@@ -27,8 +27,7 @@ FailureOr<SmallVector<EmittedKernel>> CpuBackend::emitKernels(ArrayRef<Operation
 }
 
 std::optional<EmittedKernel> CpuBackend::emitContraction(ArrayRef<ContractOp> contractions,
-                                                         const GemmDescription &description,
-                                                         const MergedProducts &merged) {
+                                                         const ContractionGemm &description, const FusedGemms &merged) {
   if (merged.count == 1 && !isFasterGenerated(description, target)) return std::nullopt;
   return emitted(kernels->emit(description, merged, userName(contractions.front())));
 }

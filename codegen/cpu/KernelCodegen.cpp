@@ -19,7 +19,7 @@ std::string KernelCodegen::uniqueSymbol(StringRef name) {
   return candidate;
 }
 
-KernelInterface KernelCodegen::emit(const GemmDescription &contraction, const MergedProducts &merged, StringRef name) {
+KernelInterface KernelCodegen::emit(const ContractionGemm &contraction, const FusedGemms &merged, StringRef name) {
   for (const Contraction &known : contractions)
     if (known.description == contraction && known.merged == merged) return known.interface;
   ContractionPlan plan(contraction, merged, target);

@@ -34,7 +34,7 @@ public:
   llvm::FailureOr<KernelInterface> emit(KernelOp kernel);
 
   /// The function of a contraction, or of merged ones, called with what `emitContraction` says; `name` is the user's.
-  KernelInterface emit(const GemmDescription &contraction, const MergedProducts &merged, llvm::StringRef name);
+  KernelInterface emit(const ContractionGemm &contraction, const FusedGemms &merged, llvm::StringRef name);
 
   /// The function of a tiled op, called with its operands and results. Fails with a message on an op in it.
   llvm::FailureOr<KernelInterface> emit(TiledOp tiled);
@@ -56,8 +56,8 @@ private:
   MatrixFunctions matrixFunctions;
   std::map<KernelFingerprint, KernelInterface> emitted;
   struct Contraction {
-    GemmDescription description;
-    MergedProducts merged;
+    ContractionGemm description;
+    FusedGemms merged;
     KernelInterface interface;
   };
   std::vector<Contraction> contractions;

@@ -29,8 +29,8 @@ public:
   void begin(mlir::ModuleOp code) override { this->code = code; }
   llvm::FailureOr<llvm::SmallVector<EmittedKernel>>
   emitKernels(llvm::ArrayRef<mlir::Operation *> ops, llvm::ArrayRef<llvm::SmallVector<int64_t>> alignments) override;
-  std::optional<EmittedKernel> emitContraction(llvm::ArrayRef<ContractOp>, const GemmDescription &,
-                                               const MergedProducts &) override {
+  std::optional<EmittedKernel> emitContraction(llvm::ArrayRef<ContractOp>, const ContractionGemm &,
+                                               const FusedGemms &) override {
     return std::nullopt;
   }
   llvm::LogicalResult finish(StageLog &log) override;

@@ -187,10 +187,10 @@ LogicalResult EntryEmitter::prepareResult(ContractOp op) {
 }
 
 LogicalResult EntryEmitter::emitMerged(ArrayRef<Operation *> ops) {
-  std::optional<MergedProducts> merged = mergedProducts(ops);
+  std::optional<FusedGemms> merged = fusedGemms(ops);
   if (!merged) return ops.front()->emitError("shares no operand with what is computed with it; has `schedule` run?");
   auto contractions = llvm::map_to_vector(ops, [](Operation *op) { return cast<ContractOp>(op); });
-  GemmDescription gemm = *describeGemm(contractions.front());
+  ContractionGemm gemm = *describeGemm(contractions.front());
   SmallVector<Value> a, b, biases, results;
   for (ContractOp op : contractions) {
     if (failed(prepareResult(op))) return failure();
@@ -218,7 +218,7 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
   };
   bool isGrad = op.getEpilogue() == Epilogue::GeluGrad;
   Value bias = addressOrNull(isGrad ? Value(op.getExtra()) : Value(op.getBias()));
-  std::optional<GemmDescription> description = describeGemm(op);
+  std::optional<ContractionGemm> description = describeGemm(op);
   if (!description) return op.emitError("is not a matrix product of strided operands; has `layout` run?");
   if (std::optional<EmittedKernel> kernel = backend.emitContraction({op}, *description, {})) {
     auto [a, b] = gemmOperands(op, *description);

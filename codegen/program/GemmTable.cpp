@@ -11,7 +11,7 @@ using namespace tessera;
 static constexpr int64_t deviceWorkspace = 32 << 20;
 
 /// The description in the runtime's terms.
-static runtime::GemmDescription forRuntime(const GemmDescription &d) {
+static runtime::GemmDescription forRuntime(const ContractionGemm &d) {
   runtime::GemmDescription result;
   result.dimsA = d.dimsA, result.stridesA = d.stridesA;
   result.dimsB = d.dimsB, result.stridesB = d.stridesB;
@@ -21,8 +21,8 @@ static runtime::GemmDescription forRuntime(const GemmDescription &d) {
   return result;
 }
 
-FailureOr<GemmCall> GemmTable::add(ContractOp op, GemmDescription description) {
-  description.tf32 = library.tf32 && !isKept(op) && description.typeA == NumberType::F32;
+FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description) {
+  description.tf32 = library.tf32 && !isKept(op) && description.typeA == ElementType::F32;
   Value a = description.swapped ? op.getRhs() : op.getLhs(), b = description.swapped ? op.getLhs() : op.getRhs();
   for (auto [i, entry] : llvm::enumerate(entries))
     if (entry.description == description) return GemmCall{static_cast<uint32_t>(i), a, b};

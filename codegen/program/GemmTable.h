@@ -19,7 +19,7 @@ public:
   struct Entry {
     std::string name;
     std::string line; ///< of the model; empty if there is none
-    GemmDescription description;
+    ContractionGemm description;
     int64_t scratchBytes = 0;   ///< workspace the library asked for
     std::string implementation; ///< the library's name for what it will run
   };
@@ -28,7 +28,7 @@ public:
   GemmTable(ContractionLibrary library, int threads) : library(library), threads(threads) {}
 
   /// Enters a contraction; an error on the op if the library cannot take it.
-  llvm::FailureOr<GemmCall> add(ContractOp op, GemmDescription description);
+  llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description);
 
   llvm::ArrayRef<Entry> getEntries() const { return entries; }
   /// Bytes of workspace that the largest entry needs.

@@ -191,13 +191,13 @@ void ManifestWriter::writeEntry(func::FuncOp function) {
 }
 
 void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
-  const GemmDescription &d = entry.description;
+  const ContractionGemm &d = entry.description;
   json.object([&] {
     json.attribute("name", entry.name);
     if (!entry.line.empty()) json.attribute("at", entry.line);
-    json.attribute("type", numberTypeName(d.typeA));
-    if (d.typeB != d.typeA) json.attribute("type_b", numberTypeName(d.typeB));
-    if (d.resultType != NumberType::F32) json.attribute("result_type", numberTypeName(d.resultType));
+    json.attribute("type", elementTypeName(d.typeA));
+    if (d.typeB != d.typeA) json.attribute("type_b", elementTypeName(d.typeB));
+    if (d.resultType != ElementType::F32) json.attribute("result_type", elementTypeName(d.resultType));
     if (d.tf32) json.attribute("tf32", true);
     writeNumbers("dims_a", d.dimsA);
     writeNumbers("strides_a", d.stridesA);
@@ -209,7 +209,7 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
       writeNumbers("bias", *d.bias);
     else
       json.attribute("bias", nullptr);
-    if (d.biasType != NumberType::F32) json.attribute("bias_type", numberTypeName(d.biasType));
+    if (d.biasType != ElementType::F32) json.attribute("bias_type", elementTypeName(d.biasType));
     json.attribute("accumulate", d.accumulate);
     if (d.epilogue) json.attribute("epilogue", stringifyEpilogue(*d.epilogue));
     if (d.hasAux) json.attribute("aux", true);

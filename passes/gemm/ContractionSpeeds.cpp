@@ -40,14 +40,14 @@ static llvm::ArrayRef<Row> tableOf(const Target &target) {
 static constexpr double worthALibrary = 1.03;
 
 /// The distance between two contractions, in doublings of a size.
-static double distance(const Row &row, const GemmDescription &gemm) {
+static double distance(const Row &row, const ContractionGemm &gemm) {
   auto doublings = [](double x, double y) { return std::abs(std::log2(x / y)); };
   return doublings(row.m, gemm.m()) + doublings(row.n, gemm.n()) + doublings(row.k, gemm.k()) +
          doublings(row.batch, gemm.batch()) / 2;
 }
 
 /// The speed of the nearest contraction in the table.
-static Speed speedOf(const GemmDescription &gemm, const Target &target) {
+static Speed speedOf(const ContractionGemm &gemm, const Target &target) {
   bool transposedA = gemm.stridesA.back() != 1, transposedB = gemm.stridesB.back() != 1;
   const Row *nearest = nullptr;
   double least = std::numeric_limits<double>::infinity();
@@ -59,10 +59,10 @@ static Speed speedOf(const GemmDescription &gemm, const Target &target) {
   return {nearest->generated, nearest->library};
 }
 
-bool tessera::isFasterMerged(const GemmDescription &gemm, const MergedProducts &merged, const Target &target) {
-  if (gemm.typeA != NumberType::F32) return true;
-  GemmDescription all = gemm;
-  if (merged.shared == MergedProducts::B)
+bool tessera::isFasterMerged(const ContractionGemm &gemm, const FusedGemms &merged, const Target &target) {
+  if (gemm.typeA != ElementType::F32) return true;
+  ContractionGemm all = gemm;
+  if (merged.shared == FusedGemms::B)
     all.dimsA[all.dimsA.size() - 2] *= merged.count, all.dimsC[all.dimsC.size() - 2] *= merged.count;
   else
     all.dimsB.back() *= merged.count, all.dimsC.back() *= merged.count;
@@ -71,8 +71,8 @@ bool tessera::isFasterMerged(const GemmDescription &gemm, const MergedProducts &
          double(target.mergedSpeedPercent) / 100 * std::max(one.generated, one.library);
 }
 
-bool tessera::isFasterGenerated(const GemmDescription &gemm, const Target &target) {
-  if (gemm.typeA != NumberType::F32) return true;
+bool tessera::isFasterGenerated(const ContractionGemm &gemm, const Target &target) {
+  if (gemm.typeA != ElementType::F32) return true;
   Speed speed = speedOf(gemm, target);
   return speed.library < worthALibrary * speed.generated;
 }

@@ -16,10 +16,10 @@
 namespace tessera {
 
 /// Whether generated code computes merged contractions fast enough for the target, against computing them one by one.
-bool isFasterMerged(const GemmDescription &gemm, const MergedProducts &merged, const Target &target);
+bool isFasterMerged(const ContractionGemm &gemm, const FusedGemms &merged, const Target &target);
 
 /// Whether a contraction should be generated rather than left to the library.
-bool isFasterGenerated(const GemmDescription &gemm, const Target &target);
+bool isFasterGenerated(const ContractionGemm &gemm, const Target &target);
 
 } // namespace tessera
 

@@ -64,13 +64,6 @@ struct FusedGemms {
   bool operator==(const FusedGemms &) const = default;
 };
 
-// The names that code generation still uses.
-using GemmDescription = ContractionGemm;
-using MergedProducts = FusedGemms;
-using NumberType = ElementType;
-inline std::optional<ElementType> numberTypeOf(mlir::Type element) { return elementTypeOf(element); }
-inline llvm::StringRef numberTypeName(ElementType type) { return elementTypeName(type); }
-
 /// The types that decide whether a contraction is a GEMM.
 struct ContractTypes {
   NamedTensorType lhs, rhs, result, bias; ///< `bias`, or its gradient, may be null
@@ -97,10 +90,6 @@ bool canFuseHorizontally(const ContractionGemm &gemm, FusedGemms::Operand shared
 
 /// The horizontal fusion of the contractions of one launch; none if one of them is no GEMM, or they share no operand.
 std::optional<FusedGemms> fusedGemms(llvm::ArrayRef<mlir::Operation *> contractions);
-
-inline std::optional<FusedGemms> mergedProducts(llvm::ArrayRef<mlir::Operation *> contractions) {
-  return fusedGemms(contractions);
-}
 
 /// Whether cuBLASLt has epilogues with GELU for a contraction in its memory order: one that is not batched, whose
 /// result has its operands' type and rows of whole vectors.

@@ -137,7 +137,7 @@ unsigned tessera::splitGemms(func::FuncOp function, const Target &target) {
   unsigned split = 0;
   function.walk([&](ContractOp contract) {
     SmallVector<Operation *> ops = launchOf(contract);
-    std::optional<MergedProducts> merged = mergedProducts(ops);
+    std::optional<FusedGemms> merged = fusedGemms(ops);
     if (ops.front() != contract || !merged || merged->count == 1) return;
     if (isFasterMerged(*describeGemm(contract), *merged, target)) return;
     for (Operation *op : ops) op->removeAttr(attrs::launch);

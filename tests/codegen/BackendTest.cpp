@@ -29,8 +29,8 @@ public:
     EXPECT_EQ(ops.size(), alignments.size());
     return SmallVector<EmittedKernel>{list(isa<TiledOp>(ops.front()) ? "tiled" : "kernels")};
   }
-  std::optional<EmittedKernel> emitContraction(ArrayRef<ContractOp>, const GemmDescription &,
-                                               const MergedProducts &) override {
+  std::optional<EmittedKernel> emitContraction(ArrayRef<ContractOp>, const ContractionGemm &,
+                                               const FusedGemms &) override {
     return list("contraction");
   }
   LogicalResult finish(StageLog &) override {

@@ -46,10 +46,10 @@ private:
 struct Case {
   int64_t batch, m, n, k;
   std::string layout;
-  NumberType type = NumberType::F32, resultType = NumberType::F32;
+  ElementType type = ElementType::F32, resultType = ElementType::F32;
 
-  GemmDescription gemm(bool transposedA, bool transposedB) const {
-    GemmDescription result = denseGemm(batch, m, n, k, transposedA, transposedB);
+  ContractionGemm gemm(bool transposedA, bool transposedB) const {
+    ContractionGemm result = denseGemm(batch, m, n, k, transposedA, transposedB);
     result.typeA = result.typeB = type, result.resultType = resultType;
     return result;
   }
@@ -85,12 +85,12 @@ private:
   void *args[4] = {};
 };
 
-runtime::GemmDescription forLibrary(const GemmDescription &d) {
+runtime::GemmDescription forLibrary(const ContractionGemm &d) {
   runtime::GemmDescription result;
   result.dimsA = d.dimsA, result.stridesA = d.stridesA;
   result.dimsB = d.dimsB, result.stridesB = d.stridesB;
   result.dimsC = d.dimsC, result.stridesC = d.stridesC;
-  auto type = [](NumberType t) { return t == NumberType::F32 ? ElementType::F32 : ElementType::BF16; };
+  auto type = [](ElementType t) { return t == ElementType::F32 ? ElementType::F32 : ElementType::BF16; };
   result.type = type(d.typeA), result.resultType = type(d.resultType);
   return result;
 }
@@ -214,13 +214,13 @@ void printTable(runtime::Threads &threads) {
 int main(int argc, char **argv) {
   std::vector<Case> cases;
   bool fromMemory = false, toF32 = false;
-  NumberType type = NumberType::F32;
+  ElementType type = ElementType::F32;
   int next = 1;
   for (; next < argc && argv[next][0] == '-' && std::string(argv[next]) != "--table"; ++next) {
     std::string option = argv[next];
     fromMemory |= option == "--from-memory", toF32 |= option == "--to-f32";
-    if (option == "--bf16") type = NumberType::BF16;
-    if (option == "--fp8") type = NumberType::E4M3, toF32 = true;
+    if (option == "--bf16") type = ElementType::BF16;
+    if (option == "--fp8") type = ElementType::E4M3, toF32 = true;
   }
   for (int i = next; i + 4 < argc; i += 5)
     cases.push_back({atol(argv[i]), atol(argv[i + 1]), atol(argv[i + 2]), atol(argv[i + 3]), argv[i + 4]});
@@ -240,7 +240,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   for (Case &c : cases) {
-    c.type = type, c.resultType = toF32 ? NumberType::F32 : type;
+    c.type = type, c.resultType = toF32 ? ElementType::F32 : type;
     report(c, threads, fromMemory);
   }
   return 0;

@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::test;
 
-GemmDescription test::denseGemm(int64_t batch, int64_t m, int64_t n, int64_t k, bool transposedA, bool transposedB) {
-  GemmDescription gemm;
+ContractionGemm test::denseGemm(int64_t batch, int64_t m, int64_t n, int64_t k, bool transposedA, bool transposedB) {
+  ContractionGemm gemm;
   gemm.dimsA = {batch, m, k}, gemm.dimsB = {batch, k, n}, gemm.dimsC = {batch, m, n};
   gemm.stridesA = transposedA ? std::vector<int64_t>{m * k, 1, m} : std::vector<int64_t>{m * k, k, 1};
   gemm.stridesB = transposedB ? std::vector<int64_t>{k * n, 1, k} : std::vector<int64_t>{k * n, n, 1};
@@ -21,8 +21,8 @@ GemmDescription test::denseGemm(int64_t batch, int64_t m, int64_t n, int64_t k, 
   return gemm;
 }
 
-CompiledContraction::CompiledContraction(const GemmDescription &gemm, StringRef march,
-                                         llvm::function_ref<void(CpuTarget &)> adjust, const MergedProducts &merged) {
+CompiledContraction::CompiledContraction(const ContractionGemm &gemm, StringRef march,
+                                         llvm::function_ref<void(CpuTarget &)> adjust, const FusedGemms &merged) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<LLVM::LLVMDialect>();
   llvm::raw_string_ostream messages(error);

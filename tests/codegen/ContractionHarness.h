@@ -9,15 +9,15 @@
 namespace tessera::test {
 
 /// c [batch, M, N] = a [batch, M, K] · b [batch, K, N], dense; `transposedA`: a is stored [K, M], likewise b.
-GemmDescription denseGemm(int64_t batch, int64_t m, int64_t n, int64_t k, bool transposedA, bool transposedB);
+ContractionGemm denseGemm(int64_t batch, int64_t m, int64_t n, int64_t k, bool transposedA, bool transposedB);
 
 class CompiledContraction {
 public:
   /// `march`: LLVM's name of a processor, or native; `adjust` may change what is known of it. Check `error` afterwards: empty if
   /// all went well.
   explicit CompiledContraction(
-      const GemmDescription &gemm, llvm::StringRef march = "native",
-      llvm::function_ref<void(CpuTarget &)> adjust = [](CpuTarget &) {}, const MergedProducts &merged = {});
+      const ContractionGemm &gemm, llvm::StringRef march = "native",
+      llvm::function_ref<void(CpuTarget &)> adjust = [](CpuTarget &) {}, const FusedGemms &merged = {});
   ~CompiledContraction();
   CompiledContraction(const CompiledContraction &) = delete;
 

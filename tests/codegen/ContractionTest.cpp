@@ -22,39 +22,39 @@ uint16_t toBf16(float number) {
 
 float fromBf16(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 
-const llvm::fltSemantics &formatOf(NumberType type) {
-  return type == NumberType::E4M3 ? llvm::APFloat::Float8E4M3FN() : llvm::APFloat::Float8E5M2();
+const llvm::fltSemantics &formatOf(ElementType type) {
+  return type == ElementType::E4M3 ? llvm::APFloat::Float8E4M3FN() : llvm::APFloat::Float8E5M2();
 }
 
-uint8_t toFp8(NumberType type, float number) {
+uint8_t toFp8(ElementType type, float number) {
   llvm::APFloat value(number);
   bool losesInfo;
   value.convert(formatOf(type), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
   return static_cast<uint8_t>(value.bitcastToAPInt().getZExtValue());
 }
 
-float fromFp8(NumberType type, uint8_t bits) {
+float fromFp8(ElementType type, uint8_t bits) {
   return static_cast<float>(llvm::APFloat(formatOf(type), llvm::APInt(8, bits)).convertToDouble());
 }
 
 /// Numbers of a type, with a margin on both sides that must stay as it is.
 class Numbers {
 public:
-  Numbers(NumberType type, size_t count) : type(type), bytes((count + 2 * margin) * bytesOf(type), untouched) {}
+  Numbers(ElementType type, size_t count) : type(type), bytes((count + 2 * margin) * bytesOf(type), untouched) {}
   void *data() { return bytes.data() + margin * bytesOf(type); }
   size_t size() const { return bytes.size() / bytesOf(type) - 2 * margin; }
   float get(size_t i) {
-    if (type == NumberType::F32) return static_cast<float *>(data())[i];
+    if (type == ElementType::F32) return static_cast<float *>(data())[i];
     if (isFp8(type)) return fromFp8(type, static_cast<uint8_t *>(data())[i]);
-    return type == NumberType::BF16 ? fromBf16(static_cast<uint16_t *>(data())[i])
-                                    : static_cast<float>(static_cast<_Float16 *>(data())[i]);
+    return type == ElementType::BF16 ? fromBf16(static_cast<uint16_t *>(data())[i])
+                                     : static_cast<float>(static_cast<_Float16 *>(data())[i]);
   }
   void set(size_t i, float number) {
-    if (type == NumberType::F32)
+    if (type == ElementType::F32)
       static_cast<float *>(data())[i] = number;
     else if (isFp8(type))
       static_cast<uint8_t *>(data())[i] = toFp8(type, number);
-    else if (type == NumberType::BF16)
+    else if (type == ElementType::BF16)
       static_cast<uint16_t *>(data())[i] = toBf16(number);
     else
       static_cast<_Float16 *>(data())[i] = static_cast<_Float16>(number);
@@ -77,7 +77,7 @@ public:
 private:
   static constexpr size_t margin = 64;
   static constexpr char untouched = 0x7b;
-  NumberType type;
+  ElementType type;
   std::vector<char> bytes;
 };
 
@@ -88,7 +88,7 @@ int64_t extent(const std::vector<int64_t> &dims, const std::vector<int64_t> &str
 }
 
 /// c in double precision, with the absolute sums that bound its rounding.
-void reference(const GemmDescription &d, Numbers &aNumbers, Numbers &bNumbers, Numbers *biasNumbers, Numbers &cNumbers,
+void reference(const ContractionGemm &d, Numbers &aNumbers, Numbers &bNumbers, Numbers *biasNumbers, Numbers &cNumbers,
                std::vector<double> &result, std::vector<double> &magnitude) {
   int64_t batch = d.dimsC[0], m = d.dimsC[1], n = d.dimsC[2], k = d.dimsA[2];
   std::vector<float> a = aNumbers.all(), b = bNumbers.all(), c = cNumbers.all();
@@ -116,26 +116,26 @@ bool hasAmx() {
 
 /// Operands and result of one product, and what it has to give.
 struct Product {
-  Product(const GemmDescription &d, Numbers *sharedA, Numbers *sharedB, std::mt19937 &random)
+  Product(const ContractionGemm &d, Numbers *sharedA, Numbers *sharedB, std::mt19937 &random)
       : ownA(d.typeA, extent(d.dimsA, d.stridesA)), ownB(d.typeB, extent(d.dimsB, d.stridesB)),
-        c(d.resultType, extent(d.dimsC, d.stridesC)), bias(NumberType::F32, d.dimsC[2]), a(sharedA ? *sharedA : ownA),
+        c(d.resultType, extent(d.dimsC, d.stridesC)), bias(ElementType::F32, d.dimsC[2]), a(sharedA ? *sharedA : ownA),
         b(sharedB ? *sharedB : ownB), expected(c.size()), magnitude(c.size(), -1) {
     for (Numbers *numbers : {&ownA, &ownB, &c, &bias}) numbers->fill(random);
     reference(d, a, b, d.bias ? &bias : nullptr, c, expected, magnitude);
     before = c.all();
   }
-  void compare(const GemmDescription &d);
+  void compare(const ContractionGemm &d);
 
   Numbers ownA, ownB, c, bias, &a, &b;
   std::vector<double> expected, magnitude;
   std::vector<float> before;
 };
 
-void Product::compare(const GemmDescription &d) {
+void Product::compare(const ContractionGemm &d) {
   EXPECT_TRUE(c.isMarginIntact());
   // Half a unit in the last place of the result: 8 and 11 bits of mantissa.
-  double ulp = d.resultType == NumberType::F32 ? 0 : d.resultType == NumberType::BF16 ? 0x1p-8 : 0x1p-11;
-  double least = d.resultType == NumberType::F16 ? 0x1p-25 : 0; // below its normal numbers
+  double ulp = d.resultType == ElementType::F32 ? 0 : d.resultType == ElementType::BF16 ? 0x1p-8 : 0x1p-11;
+  double least = d.resultType == ElementType::F16 ? 0x1p-25 : 0; // below its normal numbers
   std::vector<float> got = c.all();
   for (size_t i = 0; i < c.size(); ++i) {
     if (magnitude[i] < 0) {
@@ -154,8 +154,8 @@ using Adjust = llvm::function_ref<void(CpuTarget &)>;
 constexpr auto asItIs = [](CpuTarget &) {};
 
 /// Runs a contraction, or merged ones, in `pieces` ranges and compares; returns all c.
-std::vector<float> run(const CompiledContraction &compiled, const GemmDescription &d, int pieces,
-                       const MergedProducts &merged) {
+std::vector<float> run(const CompiledContraction &compiled, const ContractionGemm &d, int pieces,
+                       const FusedGemms &merged) {
   EXPECT_EQ(compiled.error, "");
   if (!compiled.code) return {};
   std::mt19937 random(7);
@@ -190,8 +190,8 @@ std::vector<float> run(const CompiledContraction &compiled, const GemmDescriptio
 }
 
 /// The same of what is compiled for a processor; returns all c for comparisons of bits. What runs on AMX also runs without.
-std::vector<float> check(const GemmDescription &d, int pieces, const char *march = "native", Adjust adjust = asItIs,
-                         const MergedProducts &merged = {}) {
+std::vector<float> check(const ContractionGemm &d, int pieces, const char *march = "native", Adjust adjust = asItIs,
+                         const FusedGemms &merged = {}) {
   auto compiled = std::make_unique<CompiledContraction>(d, march, adjust, merged);
   bool usesAmx = compiled->usesAmx;
   std::vector<float> got = run(*compiled, d, pieces, merged);
@@ -208,26 +208,26 @@ std::vector<float> check(const GemmDescription &d, int pieces, const char *march
 }
 
 /// The same product of another number type, with a result of f32 or of that type.
-GemmDescription inType(GemmDescription d, NumberType type, bool isResultLow) {
+ContractionGemm inType(ContractionGemm d, ElementType type, bool isResultLow) {
   d.typeA = d.typeB = type;
   if (isResultLow) d.resultType = type;
   return d;
 }
 
 /// Both types of eight bits on both sides.
-void checkFp8(GemmDescription d, int pieces, const char *march = "native") {
-  for (NumberType a : {NumberType::E4M3, NumberType::E5M2}) {
-    d.typeA = a, d.typeB = a == NumberType::E4M3 ? NumberType::E5M2 : NumberType::E4M3;
-    SCOPED_TRACE(numberTypeName(d.typeA).str() + " and " + numberTypeName(d.typeB).str());
+void checkFp8(ContractionGemm d, int pieces, const char *march = "native") {
+  for (ElementType a : {ElementType::E4M3, ElementType::E5M2}) {
+    d.typeA = a, d.typeB = a == ElementType::E4M3 ? ElementType::E5M2 : ElementType::E4M3;
+    SCOPED_TRACE(elementTypeName(d.typeA).str() + " and " + elementTypeName(d.typeB).str());
     check(d, pieces, march);
   }
 }
 
-void checkLowTypes(const GemmDescription &d, int pieces, const char *march = "native") {
+void checkLowTypes(const ContractionGemm &d, int pieces, const char *march = "native") {
   checkFp8(d, pieces, march);
-  for (NumberType type : {NumberType::BF16, NumberType::F16})
+  for (ElementType type : {ElementType::BF16, ElementType::F16})
     for (bool isResultLow : {false, true}) {
-      SCOPED_TRACE(testing::Message() << numberTypeName(type).str() << (isResultLow ? ", rounded" : ", to f32"));
+      SCOPED_TRACE(testing::Message() << elementTypeName(type).str() << (isResultLow ? ", rounded" : ", to f32"));
       check(inType(d, type, isResultLow), pieces, march);
     }
 }
@@ -265,7 +265,7 @@ TEST(Contraction, WhateverIsFetchedAhead) {
   for (bool across : {false, true})
     for (bool transposedA : {false, true})
       for (int64_t n : {40, 200}) {
-        GemmDescription d = denseGemm(1, 600, n, 1300, transposedA, true);
+        ContractionGemm d = denseGemm(1, 600, n, 1300, transposedA, true);
         check(d, 2, "native", [&](CpuTarget &target) { target.fetchesAcrossPages = across; });
       }
 }
@@ -274,7 +274,7 @@ TEST(Contraction, BiasAndAccumulation) {
   for (bool accumulate : {false, true})
     for (bool bias : {false, true})
       for (int64_t k : {40, 600}) {
-        GemmDescription d = denseGemm(1, 50, 45, k, false, true);
+        ContractionGemm d = denseGemm(1, 50, 45, k, false, true);
         d.accumulate = accumulate;
         if (bias) d.bias = {0, 0, 1};
         SCOPED_TRACE(testing::Message() << "accumulate " << accumulate << ", bias " << bias << ", k " << k);
@@ -286,19 +286,19 @@ TEST(Contraction, BatchesAndStrides) {
   check(denseGemm(5, 20, 40, 30, false, true), 3);
   check(denseGemm(40, 33, 17, 12, true, false), 7);
   // Heads of attention: rows of one lie between those of others.
-  GemmDescription d = denseGemm(6, 30, 28, 16, false, true);
+  ContractionGemm d = denseGemm(6, 30, 28, 16, false, true);
   d.stridesA = {16, 96, 1}, d.stridesB = {16, 1, 96};
   check(d, 4);
   d.stridesC = {28, 28 * 6, 1};
   check(d, 4);
-  GemmDescription broadcast = denseGemm(4, 20, 40, 30, false, false);
+  ContractionGemm broadcast = denseGemm(4, 20, 40, 30, false, false);
   broadcast.dimsB[0] = 1;
   check(broadcast, 2);
 }
 
 /// Products that share an operand, as one: all tiles, blocks and packings of either.
 TEST(Contraction, Merged) {
-  for (auto shared : {MergedProducts::A, MergedProducts::B})
+  for (auto shared : {FusedGemms::A, FusedGemms::B})
     for (bool transposedA : {false, true})
       for (bool transposedB : {false, true})
         for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{29, 33, 19},
@@ -307,11 +307,11 @@ TEST(Contraction, Merged) {
                                {20, 500, 300},
                                {140, 96, 1100},
                                {500, 17, 1}})
-          for (NumberType type : {NumberType::F32, NumberType::BF16}) {
+          for (ElementType type : {ElementType::F32, ElementType::BF16}) {
             SCOPED_TRACE(testing::Message()
                          << m << " x " << n << " x " << k << (transposedA ? " T" : " N") << (transposedB ? "T" : "N")
-                         << ", shared " << shared << ", " << numberTypeName(type).str());
-            GemmDescription d = inType(denseGemm(1, m, n, k, transposedA, transposedB), type, k == 600);
+                         << ", shared " << shared << ", " << elementTypeName(type).str());
+            ContractionGemm d = inType(denseGemm(1, m, n, k, transposedA, transposedB), type, k == 600);
             check(d, 3, "native", asItIs, {3, shared});
             if (testing::Test::HasFailure()) return;
           }
@@ -321,18 +321,18 @@ TEST(Contraction, MergedWithBiasAndAccumulation) {
   for (bool accumulate : {false, true})
     for (bool hasBias : {false, true})
       for (int64_t k : {40, 600}) {
-        GemmDescription d = denseGemm(1, 50, 45, k, false, true);
+        ContractionGemm d = denseGemm(1, 50, 45, k, false, true);
         d.accumulate = accumulate;
         if (hasBias) d.bias = {0, 0, 1};
-        check(d, 2, "native", asItIs, {5, MergedProducts::A});
-        if (!hasBias) check(d, 2, "native", asItIs, {5, MergedProducts::B});
+        check(d, 2, "native", asItIs, {5, FusedGemms::A});
+        if (!hasBias) check(d, 2, "native", asItIs, {5, FusedGemms::B});
       }
 }
 
 TEST(Contraction, TheCutDoesNotChangeABitOfMergedProducts) {
-  for (auto shared : {MergedProducts::A, MergedProducts::B})
+  for (auto shared : {FusedGemms::A, FusedGemms::B})
     for (auto [m, n] : {std::pair<int64_t, int64_t>{300, 70}, {100, 200}}) {
-      GemmDescription d = denseGemm(1, m, n, 700, shared == MergedProducts::B, false);
+      ContractionGemm d = denseGemm(1, m, n, 700, shared == FusedGemms::B, false);
       std::vector<float> whole = check(d, 1, "native", asItIs, {3, shared});
       for (int pieces : {2, 3, 7}) EXPECT_EQ(check(d, pieces, "native", asItIs, {3, shared}), whole);
     }
@@ -341,7 +341,7 @@ TEST(Contraction, TheCutDoesNotChangeABitOfMergedProducts) {
 TEST(Contraction, TheCutDoesNotChangeABit) {
   for (bool transposedB : {false, true})
     for (auto [m, n] : {std::pair<int64_t, int64_t>{300, 200}, {100, 500}}) {
-      GemmDescription d = denseGemm(1, m, n, 700, false, transposedB);
+      ContractionGemm d = denseGemm(1, m, n, 700, false, transposedB);
       std::vector<float> whole = check(d, 1);
       for (int pieces : {2, 3, 7}) EXPECT_EQ(check(d, pieces), whole);
     }
@@ -365,24 +365,24 @@ TEST(Contraction, LowTypesInSeveralBlocks) {
     for (bool transposedB : {false, true}) {
       checkLowTypes(denseGemm(1, 300, 100, 1300, transposedA, transposedB), 3);
       checkLowTypes(denseGemm(1, 20, 700, 2049, transposedA, transposedB), 2);
-      check(inType(denseGemm(1, 800, 400, 4101, transposedA, transposedB), NumberType::BF16, true),
+      check(inType(denseGemm(1, 800, 400, 4101, transposedA, transposedB), ElementType::BF16, true),
             2); // rows, columns and K
       checkLowTypes(denseGemm(1, 500, 70, 1, transposedA, transposedB), 2);
     }
 }
 
 TEST(Contraction, LowTypesWithBiasAndInBatches) {
-  GemmDescription withBias = denseGemm(1, 50, 45, 600, false, true);
+  ContractionGemm withBias = denseGemm(1, 50, 45, 600, false, true);
   withBias.bias = {0, 0, 1};
   checkLowTypes(withBias, 2);
   for (int64_t k : {40, 600, 5000}) {
-    GemmDescription accumulating = denseGemm(1, 50, 45, k, true, false);
+    ContractionGemm accumulating = denseGemm(1, 50, 45, k, true, false);
     accumulating.accumulate = true;
-    check(inType(accumulating, NumberType::BF16, false), 2);
+    check(inType(accumulating, ElementType::BF16, false), 2);
   }
   checkLowTypes(denseGemm(5, 20, 40, 30, false, true), 3);
   checkLowTypes(denseGemm(40, 33, 17, 12, true, false), 7);
-  GemmDescription heads = denseGemm(6, 30, 28, 16, false, true);
+  ContractionGemm heads = denseGemm(6, 30, 28, 16, false, true);
   heads.stridesA = {16, 96, 1}, heads.stridesB = {16, 1, 96}, heads.stridesC = {28, 28 * 6, 1};
   checkLowTypes(heads, 4);
 }
@@ -398,8 +398,8 @@ TEST(Contraction, LowTypesOnOtherProcessors) {
 }
 
 TEST(Contraction, TheCutDoesNotChangeABitOfLowTypes) {
-  for (NumberType type : {NumberType::BF16, NumberType::F16, NumberType::E4M3}) {
-    GemmDescription d = inType(denseGemm(1, 300, 200, 4200, false, true), type, !isFp8(type));
+  for (ElementType type : {ElementType::BF16, ElementType::F16, ElementType::E4M3}) {
+    ContractionGemm d = inType(denseGemm(1, 300, 200, 4200, false, true), type, !isFp8(type));
     std::vector<float> whole = check(d, 1);
     for (int pieces : {2, 3, 7}) EXPECT_EQ(check(d, pieces), whole);
   }
@@ -407,7 +407,7 @@ TEST(Contraction, TheCutDoesNotChangeABitOfLowTypes) {
 
 /// Of 1 to 4 tile registers, in place and packed, in one block and in several along each axis.
 TEST(Contraction, OnAmx) {
-  GemmDescription square = inType(denseGemm(1, 64, 64, 64, false, false), NumberType::BF16, true);
+  ContractionGemm square = inType(denseGemm(1, 64, 64, 64, false, false), ElementType::BF16, true);
   { // code for a named processor is made on any machine
     CompiledContraction named(square, "sapphirerapids");
     EXPECT_EQ(named.error, "");
@@ -421,14 +421,14 @@ TEST(Contraction, OnAmx) {
       for (int64_t k : {31, 32, 33, 96})
         for (bool isResultLow : {false, true}) {
           SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << (isResultLow ? ", rounded" : ""));
-          check(inType(denseGemm(1, m, n, k, false, false), NumberType::BF16, isResultLow), 1);
+          check(inType(denseGemm(1, m, n, k, false, false), ElementType::BF16, isResultLow), 1);
           if (testing::Test::HasFailure()) return;
         }
-  GemmDescription large = denseGemm(1, 416, 800, 2112, false, true);
+  ContractionGemm large = denseGemm(1, 416, 800, 2112, false, true);
   large.bias = {0, 0, 1};
-  for (bool isResultLow : {false, true}) check(inType(large, NumberType::BF16, isResultLow), 3);
+  for (bool isResultLow : {false, true}) check(inType(large, ElementType::BF16, isResultLow), 3);
   large.accumulate = true;
-  check(inType(large, NumberType::BF16, false), 3);
+  check(inType(large, ElementType::BF16, false), 3);
 }
 
 TEST(Contraction, OtherVectorLengths) {

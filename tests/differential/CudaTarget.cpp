@@ -34,23 +34,23 @@ struct CudaTarget::Machine : TsrRuntime {
     if (library) dlclose(library);
   }
   static Machine &of(TsrRuntime *self) { return *static_cast<Machine *>(self); }
-  void runGemm(const GemmDescription &d, const void *a, const void *b, void *bias, void *aux, void *c);
-  Type elementType(NumberType type);
+  void runGemm(const ContractionGemm &d, const void *a, const void *b, void *bias, void *aux, void *c);
+  Type elementType(ElementType type);
   /// Numbers that lie behind one another at an address, and those that a matrix spans.
   TensorValue fetch(const void *address, Type element, int64_t count);
 };
 
-Type CudaTarget::Machine::elementType(NumberType type) {
+Type CudaTarget::Machine::elementType(ElementType type) {
   switch (type) {
-  case NumberType::F32:
+  case ElementType::F32:
     return Float32Type::get(context);
-  case NumberType::BF16:
+  case ElementType::BF16:
     return BFloat16Type::get(context);
-  case NumberType::F16:
+  case ElementType::F16:
     return Float16Type::get(context);
-  case NumberType::E4M3:
+  case ElementType::E4M3:
     return Float8E4M3FNType::get(context);
-  case NumberType::E5M2:
+  case ElementType::E5M2:
     return Float8E5M2Type::get(context);
   default:
     llvm_unreachable("contractions do not take this type");
@@ -67,7 +67,7 @@ static int64_t spanOf(ArrayRef<int64_t> dims, ArrayRef<int64_t> strides) {
   return span;
 }
 
-void CudaTarget::Machine::runGemm(const GemmDescription &d, const void *a, const void *b, void *bias, void *aux,
+void CudaTarget::Machine::runGemm(const ContractionGemm &d, const void *a, const void *b, void *bias, void *aux,
                                   void *c) {
   TensorValue left = fetch(a, elementType(d.typeA), spanOf(d.dimsA, d.stridesA));
   TensorValue right = fetch(b, elementType(d.typeB), spanOf(d.dimsB, d.stridesB));

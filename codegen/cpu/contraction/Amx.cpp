@@ -49,7 +49,7 @@ struct AmxProduct {
   Code &code;
   unsigned rowTiles, columnTiles;
   ProductStrides strides;
-  NumberType result;
+  ElementType result;
 
   /// Registers: sums, then a's, then b's.
   int sumOf(unsigned row, unsigned column) const { return int(2 * row + column); }
@@ -135,7 +135,7 @@ void AmxProduct::finish(Value sums, Addend addend, Value c, Value ldc, Value row
       Value sum = loadVector(code, sumAt(ofSums, j), lanes);
       numbers.push_back(addend != Addend::C ? code.fadd(sum, addends[j]) : sum);
     }
-    if (columnTiles == 2 && result == NumberType::BF16) return storePair(numbers[0], numbers[1], ofC, wideMask);
+    if (columnTiles == 2 && result == ElementType::BF16) return storePair(numbers[0], numbers[1], ofC, wideMask);
     for (unsigned j = 0; j < columnTiles; ++j)
       storeVector(code, numbers[j], numberAt(code, result, ofC, j * lanes), masks[j], result);
   });
@@ -150,10 +150,10 @@ void AmxProduct::storePair(Value low, Value high, Value address, Value mask) {
 }
 
 LLVM::LLVMFuncOp MatrixFunctions::amxProduct(unsigned rowTiles, unsigned columnTiles, Addend addend,
-                                             ProductStrides strides, NumberType result) {
+                                             ProductStrides strides, ElementType result) {
   std::string name = "tsr_amx_product_" + std::to_string(rowTiles) + "x" + std::to_string(columnTiles);
   name += addend == Addend::Row ? "_row" : addend == Addend::C ? "_c" : "_both";
-  if (result != NumberType::F32) name += "_to_" + numberTypeName(result).str();
+  if (result != ElementType::F32) name += "_to_" + elementTypeName(result).str();
   for (int64_t stride : {strides.aRow, strides.aStep, strides.bStep}) name += "_" + std::to_string(stride);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   hasAmxProducts = true;
@@ -188,7 +188,7 @@ LLVM::LLVMFuncOp MatrixFunctions::amxProduct(unsigned rowTiles, unsigned columnT
 //===----------------------------------------------------------------------===//
 
 AmxProducts::AmxProducts(MatrixFunctions &matrixFunctions, ProductStrides strides, int64_t rows, int64_t columns,
-                         Addend first, Addend later, NumberType result)
+                         Addend first, Addend later, ElementType result)
     : hasLater(first != later) {
   // Tiles of 32 are cut off from the first on; what is left may fit into one register.
   auto occurs = [](int64_t size, unsigned tiles) {

@@ -26,7 +26,7 @@ public:
   using Value = mlir::Value;
 
   AmxProducts(MatrixFunctions &functions, ProductStrides strides, int64_t rows, int64_t columns, Addend first,
-              Addend later, NumberType result);
+              Addend later, ElementType result);
 
   /// For at most 32 rows and columns.
   void call(Code &code, const ProductVariants::Operands &operands, Value rows, Value columns, Value isFirst) const;

@@ -75,7 +75,7 @@ private:
 
   ModuleOp module;
   const ContractionPlan &plan;
-  const GemmDescription &gemm = plan.gemm;
+  const ContractionGemm &gemm = plan.gemm;
   MatrixFunctions &functions;
   Code code;
   Value a, b, bias, c, zeros, panel, block, sums; ///< addresses; a, b and c of the current product of the batch
@@ -104,7 +104,7 @@ void ContractionEmitter::emit(StringRef symbol) {
   if (plan.sumRows) round = functions.round(gemm.resultType);
   Addend first = gemm.accumulate ? gemm.bias ? Addend::CPlusRow : Addend::C : Addend::Row;
   Addend later = plan.blockSteps >= plan.k ? first : Addend::C; // with one block of K no sum is taken up again
-  NumberType result = plan.sumRows ? NumberType::F32 : gemm.resultType;
+  ElementType result = plan.sumRows ? ElementType::F32 : gemm.resultType;
   if (plan.amx)
     amxProducts.emplace(functions, strides, gemm.m(), gemm.n(), first, later, result);
   else

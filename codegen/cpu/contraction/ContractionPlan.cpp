@@ -47,7 +47,7 @@ static int64_t evenBlocks(int64_t size, int64_t most, int64_t multiple) {
   return llvm::alignTo(llvm::divideCeil(size, blocks), multiple);
 }
 
-ContractionPlan::ContractionPlan(const GemmDescription &gemm, const MergedProducts &merged, const CpuTarget &target)
+ContractionPlan::ContractionPlan(const ContractionGemm &gemm, const FusedGemms &merged, const CpuTarget &target)
     : gemm(gemm), merged(merged), formatA(PanelFormat::of(target, gemm.typeA)),
       formatB(PanelFormat::of(target, gemm.typeB)), amx(target.hasAmx && formatA.pairs),
       tile(amx ? RegisterTile::ofAmx() : RegisterTile::of(target, gemm.n())), packsAllOfA(false) {
@@ -85,7 +85,7 @@ void ContractionPlan::cut(bool fetchesAcrossPages) {
     packsA = panels > manyPanels || (collides && (panels > fewPanels || units > shortSteps));
   packsB = bColumn != 1 || units > shortSteps || rowTiles > fewRowTiles;
   // In memory only whole pairs along K are units.
-  if (gemm.typeA != NumberType::F32) {
+  if (gemm.typeA != ElementType::F32) {
     packsA |= !formatA.isLikeMemory() || aStep != 1 || aRow % perUnit != 0 || k % perUnit != 0;
     packsB = true;
   }
@@ -101,7 +101,7 @@ void ContractionPlan::cut(bool fetchesAcrossPages) {
   rowsFirst = blockSteps >= k && llvm::alignTo(n, tile.columns()) * units <= smallB && rowTiles > fewRowTiles;
   packsBlockOfB = packsB && (m > blockRows || rowsFirst);
   if (packsBlockOfB) blockColumns = std::min(blockColumns, evenBlocks(n, packedColumns, tile.columns()));
-  if (gemm.resultType != NumberType::F32 && k > blockSteps)
+  if (gemm.resultType != ElementType::F32 && k > blockSteps)
     sumRows = std::min<int64_t>(llvm::alignTo(m, tile.rows),
                                 std::max(blockRows, columnBlock / blockColumns / blockRows * blockRows));
 }
@@ -109,7 +109,7 @@ void ContractionPlan::cut(bool fetchesAcrossPages) {
 void ContractionPlan::cutForAmx() {
   int64_t bytes = bytesOf(gemm.typeA);
   // In memory only whole tiles are tiles; rows that meet in the same lines of the cache are slow to read.
-  packsA = formatA.type != NumberType::BF16 || aStep != 1 || k % (2 * amxUnits) != 0 || gemm.m() % amxRows != 0 ||
+  packsA = formatA.type != ElementType::BF16 || aStep != 1 || k % (2 * amxUnits) != 0 || gemm.m() % amxRows != 0 ||
            aRow * bytes % lineBytes != 0 || aRow * bytes % worstStride == 0;
   packsB = packsBlockOfB = rowsFirst = true;
   int64_t blockUnits = evenBlocks(formatA.units(k), packsA ? amxSteps : amxStepsInPlace, amxUnits);
@@ -120,7 +120,7 @@ void ContractionPlan::cutForAmx() {
                      : packsA && !packsAllOfA                                   ? amxWideBlock
                                                                                 : amxBlock;
   blockColumns = evenBlocks(n, blockOfB / blockUnits, tile.columns());
-  if (gemm.resultType != NumberType::F32 && k > blockSteps)
+  if (gemm.resultType != ElementType::F32 && k > blockSteps)
     sumRows = std::min<int64_t>(llvm::alignTo(m, tile.rows),
                                 llvm::alignTo(std::max(blockRows, amxSums / blockColumns), blockRows));
 }

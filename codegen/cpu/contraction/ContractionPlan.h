@@ -38,8 +38,8 @@
 namespace tessera {
 
 struct ContractionPlan {
-  GemmDescription gemm; ///< of each of the merged products
-  MergedProducts merged;
+  ContractionGemm gemm; ///< of each of the merged products
+  FusedGemms merged;
   PanelFormat formatA, formatB;
   bool amx; ///< products are MatrixFunctions::amxProduct
   RegisterTile tile;
@@ -57,7 +57,7 @@ struct ContractionPlan {
   WorkSharing sharing;
   int64_t scratchBytes; ///< of one thread
 
-  ContractionPlan(const GemmDescription &gemm, const MergedProducts &merged, const CpuTarget &target);
+  ContractionPlan(const ContractionGemm &gemm, const FusedGemms &merged, const CpuTarget &target);
 
   /// Rows, or columns, from one of the merged products to the next.
   int64_t rowsOfOne() const { return m / (merged.mergesRows() ? merged.count : 1); }

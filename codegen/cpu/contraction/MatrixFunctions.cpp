@@ -35,17 +35,17 @@ Value tessera::loadVector(Code &code, Value address, unsigned lanes, Value mask)
   return code.make<LLVM::MaskedLoadOp>(type, address, mask, code.number(type, 0.0), /*alignment=*/4u);
 }
 
-static Type elementOf(Code &code, NumberType type) {
+static Type elementOf(Code &code, ElementType type) {
   switch (type) {
-  case NumberType::F32:
+  case ElementType::F32:
     return code.getF32Type();
-  case NumberType::BF16:
+  case ElementType::BF16:
     return code.getBF16Type();
-  case NumberType::F16:
+  case ElementType::F16:
     return code.getF16Type();
-  case NumberType::E4M3:
+  case ElementType::E4M3:
     return Float8E4M3FNType::get(code.getContext());
-  case NumberType::E5M2:
+  case ElementType::E5M2:
     return Float8E5M2Type::get(code.getContext());
   default:
     llvm_unreachable("contractions do not take this type");
@@ -53,45 +53,45 @@ static Type elementOf(Code &code, NumberType type) {
 }
 
 /// In memory low numbers are integers: every processor loads and stores vectors of those under a mask.
-static Type storageOf(Code &code, NumberType type) {
-  if (type == NumberType::F32) return code.getF32Type();
+static Type storageOf(Code &code, ElementType type) {
+  if (type == ElementType::F32) return code.getF32Type();
   return code.getIntegerType(8 * bytesOf(type));
 }
 
-Value tessera::numberAt(Code &code, NumberType type, Value base, Value offset) {
+Value tessera::numberAt(Code &code, ElementType type, Value base, Value offset) {
   return code.at(base, storageOf(code, type), offset);
 }
 
-Value tessera::numberAt(Code &code, NumberType type, Value base, int64_t offset) {
+Value tessera::numberAt(Code &code, ElementType type, Value base, int64_t offset) {
   return code.at(base, storageOf(code, type), offset);
 }
 
-static Value widen(Code &code, NumberType type, Value stored) {
-  if (type == NumberType::F32) return stored;
+static Value widen(Code &code, ElementType type, Value stored) {
+  if (type == ElementType::F32) return stored;
   if (isFp8(type)) return widenFp8(code, stored, elementOf(code, type));
   return code.floatCast(code.bitcast(stored, elementOf(code, type)), code.getF32Type());
 }
 
 /// Integers as they are stored.
-static Value loadStored(Code &code, NumberType type, Value address, unsigned lanes, Value mask) {
+static Value loadStored(Code &code, ElementType type, Value address, unsigned lanes, Value mask) {
   Type vector = Code::withLanes(storageOf(code, type), lanes);
   auto alignment = static_cast<unsigned>(bytesOf(type));
   if (!mask) return code.make<LLVM::LoadOp>(vector, address, alignment);
   return code.make<LLVM::MaskedLoadOp>(vector, address, mask, code.number(vector, 0.0), alignment);
 }
 
-Value tessera::loadBf16(Code &code, NumberType type, Value address, unsigned lanes, Value mask) {
+Value tessera::loadBf16(Code &code, ElementType type, Value address, unsigned lanes, Value mask) {
   Value stored = loadStored(code, type, address, lanes, mask);
   if (!isFp8(type)) return stored;
   return code.intCast(code.lshr(code.bitcast(widen(code, type, stored), code.getI32Type()), 16), code.getI16Type());
 }
 
-Value tessera::loadVector(Code &code, NumberType type, Value address, unsigned lanes, Value mask) {
+Value tessera::loadVector(Code &code, ElementType type, Value address, unsigned lanes, Value mask) {
   return widen(code, type, loadStored(code, type, address, lanes, mask));
 }
 
-void tessera::storeVector(Code &code, Value vector, Value address, Value mask, NumberType type) {
-  if (type != NumberType::F32) {
+void tessera::storeVector(Code &code, Value vector, Value address, Value mask, ElementType type) {
+  if (type != ElementType::F32) {
     vector = code.bitcast(code.floatCast(vector, elementOf(code, type)), storageOf(code, type));
   }
   auto alignment = static_cast<unsigned>(bytesOf(type));
@@ -182,7 +182,7 @@ LLVM::LLVMFuncOp MatrixFunctions::begin(Code &code, const std::string &name, Arr
 }
 
 /// Addresses of `count` rows.
-static SmallVector<Value> rowAddresses(Code &code, NumberType type, Value first, Value stride, unsigned count) {
+static SmallVector<Value> rowAddresses(Code &code, ElementType type, Value first, Value stride, unsigned count) {
   SmallVector<Value> addresses{first};
   while (addresses.size() < count) addresses.push_back(numberAt(code, type, addresses.back(), stride));
   return addresses;
@@ -199,11 +199,11 @@ static Value multiplyAdd(Code &code, PanelFormat format, Value x, Value y, Value
 }
 
 LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool masked, Addend addend,
-                                          ProductStrides strides, PanelFormat format, NumberType result) {
+                                          ProductStrides strides, PanelFormat format, ElementType result) {
   std::string name = "tsr_product_" + std::to_string(rows) + "x" + std::to_string(vectors) + (masked ? "_masked" : "");
   name += addend == Addend::Row ? "_row" : addend == Addend::C ? "_c" : "_both";
   if (format.pairs) name += "_pairs"; // panels of f32 are alike, whatever they were made of
-  if (result != NumberType::F32) name += "_to_" + numberTypeName(result).str();
+  if (result != ElementType::F32) name += "_to_" + elementTypeName(result).str();
   for (int64_t stride : {strides.aRow, strides.aStep, strides.bStep}) name += "_" + std::to_string(stride);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   Code code(UnknownLoc::get(module.getContext()));
@@ -265,8 +265,8 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
   return function;
 }
 
-LLVM::LLVMFuncOp MatrixFunctions::round(NumberType result) {
-  std::string name = "tsr_round_to_" + numberTypeName(result).str();
+LLVM::LLVMFuncOp MatrixFunctions::round(ElementType result) {
+  std::string name = "tsr_round_to_" + elementTypeName(result).str();
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   Code code(UnknownLoc::get(module.getContext()));
   Type pointer = code.pointer(), i64 = code.i64();

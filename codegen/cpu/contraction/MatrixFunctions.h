@@ -56,16 +56,16 @@ struct RegisterTile {
 
 /// How numbers of a type lie in packed panels, and are multiplied.
 struct PanelFormat {
-  NumberType type = NumberType::F32; ///< of the operand
-  bool pairs = false;                ///< units are pairs of successive k
-  bool amx = false;                  ///< as AMX reads pairs: whole blocks along K, zeros behind the last unit
+  ElementType type = ElementType::F32; ///< of the operand
+  bool pairs = false;                  ///< units are pairs of successive k
+  bool amx = false;                    ///< as AMX reads pairs: whole blocks along K, zeros behind the last unit
 
   /// Of one operand of a product; the other's has the same units.
-  static PanelFormat of(const CpuTarget &target, NumberType type) {
-    return {type, (type == NumberType::BF16 || isFp8(type)) && target.hasBf16Dot};
+  static PanelFormat of(const CpuTarget &target, ElementType type) {
+    return {type, (type == ElementType::BF16 || isFp8(type)) && target.hasBf16Dot};
   }
   /// Whether the operand lies in memory as in a panel, but for strides.
-  bool isLikeMemory() const { return type == (pairs ? NumberType::BF16 : NumberType::F32); }
+  bool isLikeMemory() const { return type == (pairs ? ElementType::BF16 : ElementType::F32); }
   int64_t perUnit() const { return pairs ? 2 : 1; }
   int64_t units(int64_t steps) const { return llvm::alignTo(llvm::divideCeil(steps, perUnit()), amx ? amxUnits : 1); }
   mlir::Value units(Code &code, mlir::Value steps) const {
@@ -98,14 +98,14 @@ public:
   /// void product(i64 units, ptr a, ptr b, ptr c, i64 ldc, ptr row, i64 columns), units ≥ 1. `masked`: only `columns`
   /// of b, c and row exist; else all of the tile's. c is of `result`; f32 where the addend reads it.
   mlir::LLVM::LLVMFuncOp product(unsigned rows, unsigned vectors, bool masked, Addend addend, ProductStrides strides,
-                                 PanelFormat format, NumberType result);
+                                 PanelFormat format, ElementType result);
 
   /// void amxProduct(i64 units, ptr a, ptr b, ptr c, i64 ldc, ptr row, i64 columns, i64 rows): as `product` for up to
   /// 16 or 32 rows and columns, of which only those given exist in c and row. All of a's and b's tiles are read, so
   /// both are panels, or a has whole tiles. `aStep` goes from block to block along K. The caller has configured the
   /// tiles (Amx.h).
   mlir::LLVM::LLVMFuncOp amxProduct(unsigned rowTiles, unsigned columnTiles, Addend addend, ProductStrides strides,
-                                    NumberType result);
+                                    ElementType result);
 
   /// void pack(ptr source, i64 stride, i64 steps, i64 lines, ptr panels), steps ≥ 1, lines ≥ 1; stride and steps in
   /// numbers. Panel p, at p · units · width, holds `width` lines: panel[k · width + i] = source[p · width + i, k], k
@@ -119,7 +119,7 @@ public:
   mlir::LLVM::LLVMFuncOp packAmxRows(bool transposing, PanelFormat format);
 
   /// void round(ptr sums, i64 lds, ptr c, i64 ldc, i64 rows, i64 columns): c = sums, f32 rounded to the type.
-  mlir::LLVM::LLVMFuncOp round(NumberType result);
+  mlir::LLVM::LLVMFuncOp round(ElementType result);
 
   /// Of every product, but for AMX's.
   static mlir::LLVM::LLVMFunctionType productType(Code &code);
@@ -139,17 +139,17 @@ private:
 /// Loads `lanes` f32 numbers from an address that need not be aligned; where `mask` is given, only those, and zeros.
 mlir::Value loadVector(Code &code, mlir::Value address, unsigned lanes, mlir::Value mask = {});
 /// The same of numbers of any type, made f32.
-mlir::Value loadVector(Code &code, NumberType type, mlir::Value address, unsigned lanes, mlir::Value mask = {});
+mlir::Value loadVector(Code &code, ElementType type, mlir::Value address, unsigned lanes, mlir::Value mask = {});
 /// Stores f32 numbers, rounded to the type.
 void storeVector(Code &code, mlir::Value vector, mlir::Value address, mlir::Value mask = {},
-                 NumberType type = NumberType::F32);
+                 ElementType type = ElementType::F32);
 
 /// The bits of bf16 numbers, into which those of eight bits turn.
-mlir::Value loadBf16(Code &code, NumberType type, mlir::Value address, unsigned lanes, mlir::Value mask);
+mlir::Value loadBf16(Code &code, ElementType type, mlir::Value address, unsigned lanes, mlir::Value mask);
 
 /// `base` plus `offset` numbers of a type.
-mlir::Value numberAt(Code &code, NumberType type, mlir::Value base, mlir::Value offset);
-mlir::Value numberAt(Code &code, NumberType type, mlir::Value base, int64_t offset);
+mlir::Value numberAt(Code &code, ElementType type, mlir::Value base, mlir::Value offset);
+mlir::Value numberAt(Code &code, ElementType type, mlir::Value base, int64_t offset);
 
 /// The transposed of a square of f32 vectors.
 llvm::SmallVector<mlir::Value> transpose(Code &code, llvm::ArrayRef<mlir::Value> rows);

@@ -18,7 +18,7 @@ SmallVector<unsigned> tessera::rowCounts(const RegisterTile &tile, ArrayRef<int6
 
 ProductVariants::ProductVariants(MatrixFunctions &matrixFunctions, const RegisterTile &tile, ProductStrides strides,
                                  ArrayRef<unsigned> rowCounts, int64_t columns, Addend first, Addend later,
-                                 PanelFormat format, NumberType result)
+                                 PanelFormat format, ElementType result)
     : tile(tile), counts(rowCounts), hasWhole(columns >= tile.columns()), hasMasked(columns % tile.columns() != 0),
       hasLater(first != later), functions(counts.size() * 4) {
   for (size_t i = 0; i < counts.size(); ++i)

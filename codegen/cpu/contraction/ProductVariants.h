@@ -23,7 +23,7 @@ public:
   /// no others.
   ProductVariants(MatrixFunctions &functions, const RegisterTile &tile, ProductStrides strides,
                   llvm::ArrayRef<unsigned> rowCounts, int64_t columns, Addend first, Addend later, PanelFormat format,
-                  NumberType result);
+                  ElementType result);
 
   /// The operands of `product`, see MatrixFunctions.h.
   struct Operands {

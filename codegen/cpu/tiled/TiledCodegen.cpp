@@ -53,8 +53,8 @@ private:
     return step.sums >= 0 ? TiledPlan::sumStride(step) : step.part->ofResult.line;
   }
   /// The type in which products write their sums.
-  static NumberType typeOfSums(const TiledStep &step) { return step.sums >= 0 ? NumberType::F32 : step.resultType; }
-  static NumberType typeOf(Value value) { return *numberTypeOf(tensorType(value).getElementType()); }
+  static ElementType typeOfSums(const TiledStep &step) { return step.sums >= 0 ? ElementType::F32 : step.resultType; }
+  static ElementType typeOf(Value value) { return *elementTypeOf(tensorType(value).getElementType()); }
 
   bool isInMemory(Value value) const { return !plan.slots.contains(value); }
   /// The address of a value in memory at the current position of the batch.
@@ -143,7 +143,7 @@ void TiledEmitter::chooseProducts() {
       products.back().emplace(
           functions, tile,
           ProductStrides{1, step.packsMatrix ? rows : stride, step.packsRows ? columns : step.part->ofY.line},
-          rowCounts(tile, {plan.columns}), step.part->extent, Addend::C, Addend::C, format, NumberType::F32);
+          rowCounts(tile, {plan.columns}), step.part->extent, Addend::C, Addend::C, format, ElementType::F32);
       break;
     }
   }

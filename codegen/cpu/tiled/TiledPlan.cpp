@@ -35,17 +35,17 @@ static bool packsRows(const TiledContraction &part, PanelFormat format) {
   bool isMaker = part.role == TiledRole::MakesMatrix;
   const TiledStrides &rows = isMaker ? part.ofX : part.ofY;
   if (rows.element != 1 || rows.line * bytesOf(format.type) % worstStride == 0) return true;
-  if (format.type == NumberType::F32) return false;
+  if (format.type == ElementType::F32) return false;
   return !isMaker || !format.pairs || rows.line % 2 != 0 || part.extent % 2 != 0;
 }
 
 /// Rows of a matrix are contiguous along its columns.
 static bool packsMatrix(const TiledContraction &part, PanelFormat format) {
-  if (part.role == TiledRole::MakesMatrix || format.type == NumberType::F32) return false;
+  if (part.role == TiledRole::MakesMatrix || format.type == ElementType::F32) return false;
   return part.role == TiledRole::SumsRows || !format.pairs;
 }
 
-static NumberType typeOf(Value value) { return *numberTypeOf(tensorType(value).getElementType()); }
+static ElementType typeOf(Value value) { return *elementTypeOf(tensorType(value).getElementType()); }
 
 void TiledPlan::planSteps(const CpuTarget &target) {
   for (Operation &inner : op.getBlock().without_terminator()) {
@@ -119,7 +119,7 @@ SmallVector<unsigned> TiledPlan::ownSerial(const TiledStep &step) const {
 /// Sums over rows are complete behind the last block of all positions, sums over columns behind the last block of K.
 void TiledPlan::placeSums() {
   for (TiledStep &step : steps) {
-    if (!step.part || step.part->role == TiledRole::MakesMatrix || step.resultType == NumberType::F32) continue;
+    if (!step.part || step.part->role == TiledRole::MakesMatrix || step.resultType == ElementType::F32) continue;
     int64_t lines = blockRows;
     if (step.part->role == TiledRole::SumsRows) {
       lines = columns;

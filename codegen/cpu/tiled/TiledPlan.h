@@ -39,7 +39,7 @@ struct TiledStep {
   bool packsRows = false;
   bool packsMatrix = false; ///< the operand that is a matrix
   PanelFormat format;       ///< of a contraction's operands
-  NumberType resultType = NumberType::F32;
+  ElementType resultType = ElementType::F32;
   int64_t packed = 0; ///< where operand y that all blocks read starts in scratch, in bytes
   int64_t sums = -1;  ///< where the sums of a low result stand in scratch, in bytes; -1: in the result
 };

@@ -45,7 +45,7 @@ static std::vector<double> contract(const ContractTypes &types, const TensorValu
 }
 
 /// What a library computes from the description.
-static std::vector<double> multiply(const GemmDescription &gemm, ArrayRef<double> a, ArrayRef<double> b, size_t size) {
+static std::vector<double> multiply(const ContractionGemm &gemm, ArrayRef<double> a, ArrayRef<double> b, size_t size) {
   std::vector<double> c(size, 1e30);
   size_t rank = gemm.dimsC.size();
   int64_t sum = gemm.dimsA[rank - 1], points = sum;
@@ -74,7 +74,7 @@ TEST_F(GemmTest, DescribesWhatTheContractionMeans) {
                         shuffled({{"x", 2}, {"y", 3}, {"m1", 2}, {"m2", 4}, {"n1", 3}, {"n2", 4}}, random),
                         NamedTensorType(),
                         {"k1", "k2"}};
-    std::optional<GemmDescription> gemm = describeGemm(types);
+    std::optional<ContractionGemm> gemm = describeGemm(types);
     if (!gemm) continue;
     ++described;
     EXPECT_EQ(gemm->stridesC.back(), 1);
@@ -98,7 +98,7 @@ TEST_F(GemmTest, EveryResultCandidateCanBeTriedOnDenseOperands) {
                         {"k1", "k2"}};
     ContractTypes first = types;
     first.result = resultCandidates(types, types.result).front();
-    std::optional<GemmDescription> gemm = describeGemm(first);
+    std::optional<ContractionGemm> gemm = describeGemm(first);
     ASSERT_TRUE(gemm) << "seed " << seed;
     EXPECT_EQ(gemm->dimsC, (std::vector<int64_t>{2, 8, 12}));
   }
