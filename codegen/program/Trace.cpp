@@ -34,8 +34,14 @@ private:
     if (auto constant = dyn_cast<ConstantOp>(op)) return std::isinf(constant.getNumber());
     if (isa<KernelOp, TiledOp, RepeatOp>(op))
       return isPossible(op->getRegion(0).front().getTerminator()->getOperand(result.getResultNumber()));
-    if (isa<ExpOp, TanhOp, SigmoidOp, ErfOp, CompareOp, ContractOp>(op)) return false;
+    if (isa<ContractOp>(op) || endsInfinity(op)) return false;
     return llvm::any_of(op->getOperands(), [&](Value operand) { return isPossible(operand); });
+  }
+
+  /// Whether a function of one number is finite where a mask is -inf, as exp is.
+  static bool endsInfinity(Operation *op) {
+    auto elementwise = dyn_cast<ElementwiseOpInterface>(op);
+    return elementwise && op->hasTrait<traits::IsUnaryFunction>() && std::isfinite(elementwise.applyScalar(-INFINITY));
   }
 
   llvm::DenseMap<Value, bool> known;
@@ -81,7 +87,7 @@ private:
   static bool isSuspect(Operation *op) {
     if (auto cast = dyn_cast<CastOp>(op)) // of a parameter: no line, and no surprise
       return cast.getType().getElementType().isF16() && !userLine(op->getLoc()).empty();
-    return isa<ExpOp, LogOp, SqrtOp, RsqrtOp, DivOp, PowOp, ContractOp>(op);
+    return op->hasTrait<traits::MakesNonFinite>();
   }
 
   /// The ops, in their order, that a result of a call is computed by. Of a kernel those that it follows from.

@@ -6,10 +6,18 @@ using namespace tessera;
 using llvm::StringRef;
 using llvm::Twine;
 
+/// Those that are no elementwise op of one number.
+static constexpr llvm::StringLiteral otherNames[] = {"cumsum", "f32",  "float", "int", "max",   "mean",    "min",
+                                                     "normal", "over", "pos",   "sum", "top_k", "uniform", "where"};
+
 llvm::ArrayRef<StringRef> tessera::builtinNames() {
-  static const StringRef names[] = {"abs",  "ceil", "cos",  "cumsum", "erf",  "exp",    "f32",     "float", "floor",
-                                    "int",  "log",  "max",  "mean",   "min",  "normal", "over",    "pos",   "rsqrt",
-                                    "sign", "sin",  "sqrt", "sum",    "tanh", "top_k",  "uniform", "where"};
+  static const std::vector<StringRef> names = [] {
+    std::vector<StringRef> all(std::begin(otherNames), std::end(otherNames));
+    for (const UnaryFunction &function : unaryFunctions())
+      if (!function.languageName.empty()) all.push_back(function.languageName);
+    llvm::sort(all);
+    return all;
+  }();
   return names;
 }
 
@@ -57,27 +65,8 @@ Value Builtins::call(StringRef name, const ast::CallExpr &call, const std::optio
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-mlir::Value Builtins::applyUnary(StringRef name, mlir::Value x) {
-  static const std::pair<StringRef, mlir::Value (*)(GraphBuilder &, mlir::Value)> table[] = {
-      {"exp", [](GraphBuilder &b, mlir::Value v) { return b.unary<ExpOp>(v); }},
-      {"log", [](GraphBuilder &b, mlir::Value v) { return b.unary<LogOp>(v); }},
-      {"sqrt", [](GraphBuilder &b, mlir::Value v) { return b.unary<SqrtOp>(v); }},
-      {"rsqrt", [](GraphBuilder &b, mlir::Value v) { return b.unary<RsqrtOp>(v); }},
-      {"tanh", [](GraphBuilder &b, mlir::Value v) { return b.unary<TanhOp>(v); }},
-      {"erf", [](GraphBuilder &b, mlir::Value v) { return b.unary<ErfOp>(v); }},
-      {"sin", [](GraphBuilder &b, mlir::Value v) { return b.unary<SinOp>(v); }},
-      {"cos", [](GraphBuilder &b, mlir::Value v) { return b.unary<CosOp>(v); }},
-      {"abs", [](GraphBuilder &b, mlir::Value v) { return b.unary<AbsOp>(v); }},
-      {"floor", [](GraphBuilder &b, mlir::Value v) { return b.unary<FloorOp>(v); }},
-      {"ceil", [](GraphBuilder &b, mlir::Value v) { return b.unary<CeilOp>(v); }},
-      {"sign", [](GraphBuilder &b, mlir::Value v) { return b.unary<SignOp>(v); }},
-  };
-  for (auto &[entry, build] : table)
-    if (entry == name) return build(B, x);
-  return {};
-}
-
 Value Builtins::unary(StringRef name, const ast::CallExpr &call) {
+  const UnaryFunction &function = *findLanguageFunction(name);
   auto args = evalArguments(call, 1, 1);
   if (!args) return Value();
   Value &x = args->front();
@@ -86,14 +75,14 @@ Value Builtins::unary(StringRef name, const ast::CallExpr &call) {
                   "`" + name + "` needs a number or tensor, got " + describe(x));
   if (x.isNumber()) {
     StringRef why;
-    if (std::optional<Number> folded = foldUnary(name, x.number, why)) return *folded;
+    if (std::optional<Number> folded = foldUnary(function, x.number, why)) return *folded;
     return failed(DiagnosticCode::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
   }
   Tensor result;
   result.level = Regions.level();
   result.closed = x.tensor.closed;
-  bool keepsIntegers = name == "abs" && x.tensor.element().isInteger(32);
-  result.value = applyUnary(name, Ops.materialize(x, keepsIntegers ? I32 : F32));
+  bool isInteger = function.takesIntegers && x.tensor.element().isInteger(32);
+  result.value = function.build(B, Ops.materialize(x, isInteger ? I32 : F32));
   return result;
 }
 
@@ -109,9 +98,10 @@ Value Builtins::cast(StringRef name, const ast::CallExpr &call) {
   if (!x.isArithmetic())
     return failed(DiagnosticCode::E0205, call.args[0].value->span,
                   "`" + name + "` needs a number or tensor, got " + describe(x));
-  StringRef why;
+  if (x.isNumber() && name != "int") return Number::ofFloat(x.number.asDouble());
   if (x.isNumber()) {
-    if (std::optional<Number> folded = foldUnary(name, x.number, why)) return *folded;
+    StringRef why;
+    if (std::optional<Number> folded = foldToInteger(x.number, why)) return *folded;
     return failed(DiagnosticCode::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
   }
   Tensor result;
@@ -152,11 +142,9 @@ Value Builtins::extremum(StringRef name, const ast::CallExpr &call) {
     if (v.isTensor()) return v.tensor.range;
     return v.number.isFloat() ? std::nullopt : std::optional(Interval{v.number.integer, v.number.integer});
   };
-  constexpr int64_t huge = INT32_MAX;
   if (type == I32) { // one side with bounds is enough for one bound: clamping proves reads
-    Interval ra = range(a).value_or(Interval{-huge, huge}), rb = range(b).value_or(Interval{-huge, huge});
-    result.range = isMax ? Interval{std::max(ra.low, rb.low), std::max(ra.high, rb.high)}
-                         : Interval{std::min(ra.low, rb.low), std::min(ra.high, rb.high)};
+    Interval ra = range(a).value_or(Interval::int32()), rb = range(b).value_or(Interval::int32());
+    result.range = isMax ? MaxOp::boundsOf(ra, rb) : MinOp::boundsOf(ra, rb);
   }
   return result;
 }

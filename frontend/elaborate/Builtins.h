@@ -20,7 +20,6 @@ private:
   std::optional<std::vector<Value>> evalArguments(const ast::CallExpr &call, unsigned min, unsigned max,
                                                   llvm::ArrayRef<llvm::StringRef> names = {});
   Value unary(llvm::StringRef name, const ast::CallExpr &call);
-  mlir::Value applyUnary(llvm::StringRef name, mlir::Value x);
   Value cast(llvm::StringRef name, const ast::CallExpr &call);
   Value extremum(llvm::StringRef name, const ast::CallExpr &call);
   Value where(const ast::CallExpr &call);

@@ -45,7 +45,7 @@ private:
   TrainingNames &Training;
 };
 
-/// Names of built-in functions, for suggestions.
+/// Names of all built-in functions, in alphabetical order.
 llvm::ArrayRef<llvm::StringRef> builtinNames();
 bool isBuiltin(llvm::StringRef name);
 

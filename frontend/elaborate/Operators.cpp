@@ -109,10 +109,9 @@ Value Operators::unary(const ast::UnaryExpr &expr, const Value &value) {
     if (!negate && !value.number.isBool())
       return failed(DiagnosticCode::E0217, expr.operand->span, "`not` needs bools, got " + describe(value));
     if (!negate) return Number::ofBool(value.number.integer == 0);
-    if (value.number.isFloat()) return Number::ofFloat(-value.number.real);
-    if (value.number.integer == INT64_MIN)
-      return failed(DiagnosticCode::E0220, expr.span, "the result does not fit 64 bits");
-    return Number::ofInt(-value.number.integer);
+    if (value.number.isFloat()) return Number::ofFloat(NegOp::valueAt(value.number.real));
+    if (std::optional<int64_t> result = NegOp::valueAtInteger(value.number.integer)) return Number::ofInt(*result);
+    return failed(DiagnosticCode::E0220, expr.span, "the result does not fit 64 bits");
   }
   Tensor result = value.tensor;
   result.forgetOrigin();
@@ -123,32 +122,13 @@ Value Operators::unary(const ast::UnaryExpr &expr, const Value &value) {
     return result;
   }
   result.value = B.neg(materialize(value, result.element().isInteger(1) ? I32 : result.element()));
-  if (result.range) result.range = Interval{-result.range->high, -result.range->low};
+  if (result.range) result.range = bounds::negated(*result.range);
   return result;
 }
 
 //===----------------------------------------------------------------------===//
 // Binary
 //===----------------------------------------------------------------------===//
-
-static std::optional<Predicate> predicateOf(BinaryOp op) {
-  switch (op) {
-  case BinaryOp::Eq:
-    return Predicate::EQ;
-  case BinaryOp::Ne:
-    return Predicate::NE;
-  case BinaryOp::Lt:
-    return Predicate::LT;
-  case BinaryOp::Le:
-    return Predicate::LE;
-  case BinaryOp::Gt:
-    return Predicate::GT;
-  case BinaryOp::Ge:
-    return Predicate::GE;
-  default:
-    return std::nullopt;
-  }
-}
 
 /// What is known of an integer: its bounds and whether it is a shifted position.
 static void inferPosition(BinaryOp op, const Value &a, const Value &b, Tensor &result) {
@@ -159,8 +139,8 @@ static void inferPosition(BinaryOp op, const Value &a, const Value &b, Tensor &r
   };
   std::optional<Interval> ra = range(a), rb = range(b);
   // `%` floors: whatever is on the left, the result lies in 0 … n - 1.
-  if (op == BinaryOp::Mod && rb && rb->low > 0 && !ra) ra = Interval{INT32_MIN, INT32_MAX};
-  if (ra && rb) result.range = intervalOf(op, *ra, *rb);
+  if (op == BinaryOp::Mod && rb && rb->low > 0 && !ra) ra = Interval::int32();
+  if (ra && rb) result.range = arithmeticOp(op).boundsOf(*ra, *rb);
   // pos + n, n + pos, pos - n
   const Value *position = a.isTensor() && a.tensor.affine && b.isNumber()                          ? &a
                           : b.isTensor() && b.tensor.affine && a.isNumber() && op == BinaryOp::Add ? &b
@@ -219,20 +199,7 @@ mlir::Value Operators::buildArithmetic(BinaryOp op, const Value &a, const Value 
   if (op == BinaryOp::Sub && type == I32 && b.isNumber())
     return B.add(materialize(a, type), materialize(Number::ofInt(-b.number.asInteger()), type));
   mlir::Value x = materialize(a, type), y = materialize(b, type);
-  switch (op) {
-  case BinaryOp::Add:
-    return B.add(x, y);
-  case BinaryOp::Sub:
-    return B.sub(x, y);
-  case BinaryOp::Mul:
-    return B.mul(x, y);
-  case BinaryOp::Div:
-    return B.div(x, y);
-  case BinaryOp::FloorDiv:
-    return B.binary<FloorDivOp>(x, y);
-  default:
-    return B.binary<ModOp>(x, y);
-  }
+  return arithmeticOp(op).build(B, x, y);
 }
 
 /// Small whole exponents are products, 0.5 is a square root: exact, and cheaper to differentiate.

@@ -31,9 +31,8 @@ static std::optional<Number> foldIntegers(BinaryOp op, int64_t a, int64_t b, Str
     break;
   case BinaryOp::FloorDiv:
   case BinaryOp::Mod: {
-    if (b == 0) return why = "division by zero", std::nullopt;
     if (b == -1) return op == BinaryOp::Mod ? Number::ofInt(0) : foldIntegers(BinaryOp::Sub, 0, a, why);
-    int64_t quotient = a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
+    int64_t quotient = floorDiv(a, b);
     result = op == BinaryOp::FloorDiv ? quotient : a - quotient * b;
     break;
   }
@@ -54,7 +53,7 @@ static std::optional<Number> finiteLike(double result, double lhs, double rhs, S
 
 static std::optional<Number> foldPower(Number lhs, Number rhs, StringRef &why) {
   if (lhs.asDouble() == 0 && rhs.asDouble() < 0) return why = "division by zero", std::nullopt;
-  double power = std::pow(lhs.asDouble(), rhs.asDouble());
+  double power = PowOp::valueAt(lhs.asDouble(), rhs.asDouble());
   if (std::isnan(power)) return why = "the power is not a real number", std::nullopt;
   bool whole = !lhs.isFloat() && !rhs.isFloat() && rhs.integer >= 0;
   if (!whole) return finiteLike(power, lhs.asDouble(), rhs.asDouble(), why);
@@ -62,120 +61,75 @@ static std::optional<Number> foldPower(Number lhs, Number rhs, StringRef &why) {
   return Number::ofInt(static_cast<int64_t>(power));
 }
 
-static bool compareNumbers(BinaryOp op, Number lhs, Number rhs) {
-  double a = lhs.asDouble(), b = rhs.asDouble();
+template <typename OpT> static constexpr ArithmeticOp entryOf() {
+  return {OpT::valueAt, OpT::boundsOf,
+          [](GraphBuilder &builder, mlir::Value lhs, mlir::Value rhs) { return builder.binary<OpT>(lhs, rhs); }};
+}
+
+const ArithmeticOp &tessera::arithmeticOp(BinaryOp op) {
+  static const std::pair<BinaryOp, ArithmeticOp> table[] = {
+      {BinaryOp::Add, entryOf<AddOp>()}, {BinaryOp::Sub, entryOf<SubOp>()},           {BinaryOp::Mul, entryOf<MulOp>()},
+      {BinaryOp::Div, entryOf<DivOp>()}, {BinaryOp::FloorDiv, entryOf<FloorDivOp>()}, {BinaryOp::Mod, entryOf<ModOp>()},
+      {BinaryOp::Pow, entryOf<PowOp>()},
+  };
+  for (auto &[entry, arithmetic] : table)
+    if (entry == op) return arithmetic;
+  llvm_unreachable("not an arithmetic operator");
+}
+
+std::optional<Predicate> tessera::predicateOf(BinaryOp op) {
   switch (op) {
   case BinaryOp::Eq:
-    return a == b;
+    return Predicate::EQ;
   case BinaryOp::Ne:
-    return a != b;
+    return Predicate::NE;
   case BinaryOp::Lt:
-    return a < b;
+    return Predicate::LT;
   case BinaryOp::Le:
-    return a <= b;
+    return Predicate::LE;
   case BinaryOp::Gt:
-    return a > b;
+    return Predicate::GT;
+  case BinaryOp::Ge:
+    return Predicate::GE;
   default:
-    return a >= b;
+    return std::nullopt;
   }
 }
 
 std::optional<Number> tessera::foldBinary(BinaryOp op, Number lhs, Number rhs, StringRef &why) {
   double a = lhs.asDouble(), b = rhs.asDouble();
-  switch (op) {
-  case BinaryOp::Or:
-    return Number::ofBool(a != 0 || b != 0);
-  case BinaryOp::And:
-    return Number::ofBool(a != 0 && b != 0);
-  case BinaryOp::Eq:
-  case BinaryOp::Ne:
-  case BinaryOp::Lt:
-  case BinaryOp::Le:
-  case BinaryOp::Gt:
-  case BinaryOp::Ge:
-    return Number::ofBool(compareNumbers(op, lhs, rhs));
-  case BinaryOp::Div:
-    if (b == 0) return why = "division by zero", std::nullopt;
-    return finiteLike(a / b, a, b, why);
-  case BinaryOp::Pow:
-    return foldPower(lhs, rhs, why);
-  default:
-    break;
-  }
-  if (!lhs.isFloat() && !rhs.isFloat()) return foldIntegers(op, lhs.integer, rhs.integer, why);
-  switch (op) {
-  case BinaryOp::Add:
-    return finiteLike(a + b, a, b, why);
-  case BinaryOp::Sub:
-    return finiteLike(a - b, a, b, why);
-  case BinaryOp::Mul:
-    return finiteLike(a * b, a, b, why);
-  default:
-    if (b == 0) return why = "division by zero", std::nullopt;
-    return finiteLike(op == BinaryOp::FloorDiv ? std::floor(a / b) : a - std::floor(a / b) * b, a, b, why);
-  }
+  if (op == BinaryOp::Or) return Number::ofBool(OrOp::valueAt(a, b) != 0);
+  if (op == BinaryOp::And) return Number::ofBool(AndOp::valueAt(a, b) != 0);
+  if (std::optional<Predicate> predicate = predicateOf(op)) return Number::ofBool(CompareOp::holds(*predicate, a, b));
+  if (op == BinaryOp::Pow) return foldPower(lhs, rhs, why);
+  bool divides = op == BinaryOp::Div || op == BinaryOp::FloorDiv || op == BinaryOp::Mod;
+  if (divides && b == 0) return why = "division by zero", std::nullopt;
+  // Integers are exact in 64 bits, which doubles do not hold.
+  if (op != BinaryOp::Div && !lhs.isFloat() && !rhs.isFloat()) return foldIntegers(op, lhs.integer, rhs.integer, why);
+  return finiteLike(arithmeticOp(op).evaluate(a, b), a, b, why);
 }
 
-std::optional<Number> tessera::foldUnary(StringRef function, Number x, StringRef &why) {
-  double v = x.asDouble();
-  auto real = [&](double result) -> std::optional<Number> {
-    if (std::isnan(result)) return why = "the argument is outside the function's domain", std::nullopt;
-    return finiteLike(result, v, 0, why);
-  };
-  if (function == "floor" || function == "ceil" || function == "int") {
-    double rounded = function == "floor" ? std::floor(v) : function == "ceil" ? std::ceil(v) : std::trunc(v);
-    if (!x.isFloat()) return Number::ofInt(x.integer);
-    if (!(std::fabs(rounded) < 9e15)) return why = "the result does not fit 64 bits", std::nullopt;
-    return Number::ofInt(static_cast<int64_t>(rounded));
-  }
-  if (function == "abs" && !x.isFloat()) {
-    if (x.integer == INT64_MIN) return why = "the result does not fit 64 bits", std::nullopt;
-    return Number::ofInt(std::abs(x.integer));
-  }
-  if (function == "sign" && !x.isFloat()) return Number::ofInt((x.integer > 0) - (x.integer < 0));
-  if (function == "rsqrt") return v > 0 ? real(1 / std::sqrt(v)) : real(std::nan(""));
-  if (function == "log" && v <= 0) return why = "the argument is outside the function's domain", std::nullopt;
-  static const std::pair<StringRef, double (*)(double)> table[] = {
-      {"exp", std::exp}, {"log", std::log}, {"sqrt", std::sqrt}, {"tanh", std::tanh},
-      {"erf", std::erf}, {"sin", std::sin}, {"cos", std::cos},   {"abs", std::fabs},
-  };
-  for (auto &[name, compute] : table)
-    if (name == function) return real(compute(v));
-  if (function == "sign") return Number::ofFloat((v > 0) - (v < 0));
-  return Number::ofFloat(v); // float, f32
+/// A float that is a whole number, as an integer.
+static std::optional<Number> toInteger(double whole, StringRef &why) {
+  if (!(std::fabs(whole) < 9e15)) return why = "the result does not fit 64 bits", std::nullopt;
+  return Number::ofInt(static_cast<int64_t>(whole));
 }
 
-static std::optional<Interval> hull(std::initializer_list<__int128> candidates) {
-  __int128 low = *candidates.begin(), high = low;
-  for (__int128 candidate : candidates) {
-    low = std::min(low, candidate);
-    high = std::max(high, candidate);
+std::optional<Number> tessera::foldUnary(const UnaryFunction &function, Number x, StringRef &why) {
+  if (!x.isFloat() && function.evaluateInteger) {
+    if (std::optional<int64_t> result = function.evaluateInteger(x.integer)) return Number::ofInt(*result);
+    return why = "the result does not fit 64 bits", std::nullopt;
   }
-  if (low < INT32_MIN || high > INT32_MAX) return std::nullopt;
-  return Interval{static_cast<int64_t>(low), static_cast<int64_t>(high)};
+  double argument = x.asDouble(), result = function.evaluate(argument);
+  if (function.roundsToInteger) return toInteger(result, why);
+  // A result that is infinite for a small argument is no overflow: the argument is a pole.
+  bool isPole = std::isinf(result) && std::fabs(argument) <= 1;
+  if (std::isnan(result) || isPole) return why = "the argument is outside the function's domain", std::nullopt;
+  return finiteLike(result, argument, 0, why);
 }
 
-std::optional<Interval> tessera::intervalOf(BinaryOp op, Interval lhs, Interval rhs) {
-  auto floorDiv = [](int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); };
-  __int128 a = lhs.low, b = lhs.high, c = rhs.low, d = rhs.high;
-  switch (op) {
-  case BinaryOp::Add:
-    return hull({a + c, b + d});
-  case BinaryOp::Sub:
-    return hull({a - d, b - c});
-  case BinaryOp::Mul:
-    return hull({a * c, a * d, b * c, b * d});
-  case BinaryOp::FloorDiv:
-    if (rhs.low <= 0) return std::nullopt;
-    return hull({floorDiv(lhs.low, rhs.low), floorDiv(lhs.low, rhs.high), floorDiv(lhs.high, rhs.low),
-                 floorDiv(lhs.high, rhs.high)});
-  case BinaryOp::Mod:
-    if (rhs.low <= 0) return std::nullopt;
-    if (lhs.low >= 0 && lhs.high < rhs.low) return lhs;
-    return Interval{0, rhs.high - 1};
-  default:
-    return std::nullopt;
-  }
+std::optional<Number> tessera::foldToInteger(Number x, StringRef &why) {
+  return x.isFloat() ? toInteger(std::trunc(x.real), why) : Number::ofInt(x.integer);
 }
 
 std::string tessera::describeAxes(NamedTensorType type) {

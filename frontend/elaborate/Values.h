@@ -10,7 +10,7 @@
 #define TESSERA_FRONTEND_VALUES_H
 
 #include "frontend/syntax/Ast.h"
-#include "ir/dialect/Tsr.h"
+#include "ir/dialect/UnaryFunction.h"
 #include <cmath>
 
 namespace tessera {
@@ -40,16 +40,24 @@ struct Number {
 /// Whether a number stays one in f32, rather than infinite or none at all.
 inline bool isFiniteF32(Number number) { return std::isfinite(static_cast<float>(number.asDouble())); }
 
-/// `-n` and `n1 op n2`; nothing for a result that is not a number (division by zero, overflow), with `why` set.
-std::optional<Number> foldBinary(ast::BinaryOp op, Number lhs, Number rhs, llvm::StringRef &why);
-std::optional<Number> foldUnary(llvm::StringRef function, Number x, llvm::StringRef &why);
-
-/// Bounds of an integer, both inclusive.
-struct Interval {
-  int64_t low = 0, high = 0;
+/// The op of the IR that an arithmetic operator stands for.
+struct ArithmeticOp {
+  double (*evaluate)(double lhs, double rhs);
+  /// Bounds of integer results.
+  std::optional<Interval> (*boundsOf)(Interval lhs, Interval rhs);
+  mlir::Value (*build)(GraphBuilder &builder, mlir::Value lhs, mlir::Value rhs);
 };
-/// The bounds of `lhs op rhs`, if they can be told and fit 32 bits.
-std::optional<Interval> intervalOf(ast::BinaryOp op, Interval lhs, Interval rhs);
+/// For `+`, `-`, `*`, `/`, `//`, `%` and `**`.
+const ArithmeticOp &arithmeticOp(ast::BinaryOp op);
+
+/// The predicate of a comparison operator; nothing for other operators.
+std::optional<Predicate> predicateOf(ast::BinaryOp op);
+
+// At compile time, by the evaluators of the ops. Nothing for a result that is not a number (division by zero, overflow), with `why` set.
+std::optional<Number> foldBinary(ast::BinaryOp op, Number lhs, Number rhs, llvm::StringRef &why);
+std::optional<Number> foldUnary(const UnaryFunction &function, Number x, llvm::StringRef &why);
+/// `int(x)`, rounded toward zero.
+std::optional<Number> foldToInteger(Number x, llvm::StringRef &why);
 
 /// `pos[axis] + offset`.
 struct Affine {

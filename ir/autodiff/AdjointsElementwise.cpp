@@ -1,13 +1,12 @@
 //===- AdjointsElementwise.cpp - reverse-mode derivatives, point by point -===//
 //
-// One formula an op; `d` is the gradient of the result, `y` the result itself.
-// An operand that was broadcast gets the sum over the axes it lacks. Forms with `y`
-// are preferred where the result is cheaper than recomputing from the operand.
+// Those of ops of one number stand in TsrElementwise.td. `d` is the gradient of the
+// result, `y` the result itself. An operand that was broadcast gets the sum over the
+// axes it lacks.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/dialect/GraphBuilder.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace tessera;
@@ -29,77 +28,7 @@ static std::optional<double> constantNumber(Value x) {
 }
 
 //===----------------------------------------------------------------------===//
-// Unary
-//===----------------------------------------------------------------------===//
-
-// d(-x) = -d
-void NegOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) { accumulate(0, b.neg(d[0])); }
-
-// d(exp x) = d y
-void ExpOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
-  accumulate(0, b.mul(d[0], getResult()));
-}
-
-// d(log x) = d / x
-void LogOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
-  accumulate(0, b.div(d[0], getX()));
-}
-
-// d(sqrt x) = d / 2y
-void SqrtOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
-  accumulate(0, b.div(b.mul(d[0], 0.5), getResult()));
-}
-
-// d(x^-1/2) = -d y^3 / 2
-void RsqrtOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
-  Value y = getResult();
-  accumulate(0, b.mul(b.mul(d[0], -0.5), b.mul(y, b.mul(y, y))));
-}
-
-// d(tanh x) = d (1 - y^2)
-void TanhOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
-  Value y = getResult(), one = b.scalar(1, getType().getElementType());
-  accumulate(0, b.mul(d[0], b.sub(one, b.mul(y, y))));
-}
-
-// d(sigmoid x) = d (y - y^2)
-void SigmoidOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
-  Value y = getResult();
-  accumulate(0, b.mul(d[0], b.sub(y, b.mul(y, y))));
-}
-
-// d(erf x) = d 2/sqrt(pi) exp(-x^2)
-void ErfOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
-  Value bell = b.exp(b.neg(b.mul(getX(), getX())));
-  accumulate(0, b.mul(d[0], b.mul(bell, 2 / std::sqrt(M_PI))));
-}
-
-// d(sin x) = d cos x
-void SinOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
-  accumulate(0, b.mul(d[0], b.unary<CosOp>(getX())));
-}
-
-// d(cos x) = -d sin x
-void CosOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
-  accumulate(0, b.neg(b.mul(d[0], b.unary<SinOp>(getX()))));
-}
-
-// d|x| = d sign x, so 0 at 0
-void AbsOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
-  accumulate(0, b.mul(d[0], b.unary<SignOp>(getX())));
-}
-
-// Floats only: integers have no gradient.
-void CastOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
-  if (needed(0)) accumulate(0, b.cast(d[0], getX().getType().getElementType()));
-}
-
-void ReorderOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
-  accumulate(0, ReorderOp::create(b, b.getLoc(), getX().getType(), d[0]));
-}
-
-//===----------------------------------------------------------------------===//
-// Binary and select
+// Two operands, and select
 //===----------------------------------------------------------------------===//
 
 void AddOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
@@ -174,4 +103,17 @@ void SelectOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumu
   Value zero = zeroLike(b, d[0]);
   if (needed(1)) flow(*this, b, accumulate, 1, b.select(getCondition(), d[0], zero));
   if (needed(2)) flow(*this, b, accumulate, 2, b.select(getCondition(), zero, d[0]));
+}
+
+//===----------------------------------------------------------------------===//
+// Type and order
+//===----------------------------------------------------------------------===//
+
+// Floats only: integers have no gradient.
+void CastOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
+  if (needed(0)) accumulate(0, b.cast(d[0], getX().getType().getElementType()));
+}
+
+void ReorderOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate accumulate) {
+  accumulate(0, ReorderOp::create(b, b.getLoc(), getX().getType(), d[0]));
 }

@@ -1,7 +1,7 @@
 //===- Assembly.cpp - how ops of the dialect print and parse --------------===//
 
 #include "ir/dialect/Assembly.h"
-#include "ir/program/Program.h"
+#include "ir/dialect/Attributes.h"
 #include "llvm/ADT/APFloat.h"
 
 using namespace mlir;

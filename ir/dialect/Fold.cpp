@@ -30,8 +30,7 @@ static bool isNumber(Attribute attr, double number) {
 }
 
 /// The result of `compute` on two constants, rounded to the type; null where an operand is not constant.
-static Attribute foldConstants(Attribute a, Attribute b, NamedTensorType type,
-                               function_ref<double(double, double)> compute) {
+static Attribute foldConstants(Attribute a, Attribute b, NamedTensorType type, double (*compute)(double, double)) {
   auto fa = dyn_cast_or_null<FloatAttr>(a), fb = dyn_cast_or_null<FloatAttr>(b);
   if (fa && fb) return FloatAttr::get(type.getElementType(), compute(fa.getValueAsDouble(), fb.getValueAsDouble()));
   auto ia = dyn_cast_or_null<IntegerAttr>(a), ib = dyn_cast_or_null<IntegerAttr>(b);
@@ -44,23 +43,23 @@ static Attribute foldConstants(Attribute a, Attribute b, NamedTensorType type,
 OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
   if (isNumber(adaptor.getRhs(), 0) && getLhs().getType() == getType()) return getLhs();
   if (isNumber(adaptor.getLhs(), 0) && getRhs().getType() == getType()) return getRhs();
-  return foldConstants(adaptor.getLhs(), adaptor.getRhs(), getType(), [](double a, double b) { return a + b; });
+  return foldConstants(adaptor.getLhs(), adaptor.getRhs(), getType(), valueAt);
 }
 
 OpFoldResult SubOp::fold(FoldAdaptor adaptor) {
   if (isNumber(adaptor.getRhs(), 0) && getLhs().getType() == getType()) return getLhs();
-  return foldConstants(adaptor.getLhs(), adaptor.getRhs(), getType(), [](double a, double b) { return a - b; });
+  return foldConstants(adaptor.getLhs(), adaptor.getRhs(), getType(), valueAt);
 }
 
 OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
   if (isNumber(adaptor.getRhs(), 1) && getLhs().getType() == getType()) return getLhs();
   if (isNumber(adaptor.getLhs(), 1) && getRhs().getType() == getType()) return getRhs();
-  return foldConstants(adaptor.getLhs(), adaptor.getRhs(), getType(), [](double a, double b) { return a * b; });
+  return foldConstants(adaptor.getLhs(), adaptor.getRhs(), getType(), valueAt);
 }
 
 OpFoldResult DivOp::fold(FoldAdaptor adaptor) {
   if (isNumber(adaptor.getRhs(), 1) && getLhs().getType() == getType()) return getLhs();
-  return foldConstants(adaptor.getLhs(), adaptor.getRhs(), getType(), [](double a, double b) { return a / b; });
+  return foldConstants(adaptor.getLhs(), adaptor.getRhs(), getType(), valueAt);
 }
 
 OpFoldResult CastOp::fold(FoldAdaptor) { return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult(); }

@@ -1,7 +1,7 @@
 //===- GraphBuilder.cpp - builds tsr ops with inferred types -------------------===//
 
 #include "ir/dialect/GraphBuilder.h"
-#include "ir/program/Program.h"
+#include "ir/dialect/Attributes.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -84,6 +84,10 @@ Value GraphBuilder::constant(double number, NamedTensorType type) {
 Value GraphBuilder::index(AxisAttr axis) { return IndexOp::create(*this, loc, type(axis, getI32Type())); }
 
 Value GraphBuilder::mul(Value x, double number) { return mul(x, scalar(number, tensorType(x).getElementType())); }
+Value GraphBuilder::oneMinus(Value x) {
+  Value one = scalar(1, tensorType(x).getElementType());
+  return sub(one, x);
+}
 Value GraphBuilder::add(Value x, double number) { return add(x, scalar(number, tensorType(x).getElementType())); }
 
 Value GraphBuilder::compare(Predicate predicate, Value a, Value b) {

@@ -82,6 +82,7 @@ public:
   /// x * number and x + number, with a constant of x's element type.
   mlir::Value mul(mlir::Value x, double number);
   mlir::Value add(mlir::Value x, double number);
+  mlir::Value oneMinus(mlir::Value x);
   mlir::Value compare(Predicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no);
   mlir::Value cast(mlir::Value x, mlir::Type elementType);

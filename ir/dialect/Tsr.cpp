@@ -1,12 +1,12 @@
 //===- Tsr.cpp - registration, attributes and types of the dialect --------===//
 
-#include "ir/dialect/Tsr.h"
 #include "ir/dialect/Assembly.h"
-#include "ir/interpreter/Interpreter.h"
-#include "ir/program/Program.h"
+#include "ir/dialect/Attributes.h"
+#include "ir/dialect/GraphBuilder.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tessera;

@@ -7,6 +7,8 @@
 #ifndef TESSERA_IR_TSR_H
 #define TESSERA_IR_TSR_H
 
+#include "ir/dialect/Interval.h"
+#include "ir/dialect/OpTraits.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -47,8 +49,15 @@ void nameArguments(mlir::Region &region, mlir::OpAsmSetValueNameFn setName);
 
 namespace tessera {
 
-/// Checks that the result's axes are the union of the operands' and that sizes agree.
-llvm::LogicalResult verifyElementwise(mlir::Operation *op);
+/// Verifies constraints C1 to C4 of `Tsr_ArithmeticOp`.
+llvm::LogicalResult verifyArithmeticOp(mlir::Operation *op);
+
+/// Evaluates an elementwise op at every point of its result, operands broadcast by name. Compiled with the interpreter.
+void evaluateElementwise(ElementwiseOpInterface op, llvm::ArrayRef<TensorValue> operands,
+                         llvm::MutableArrayRef<TensorValue> results);
+
+/// a - b floor(a / b), which has the sign of `b`.
+double floorRemainder(double a, double b);
 
 /// Suggests SSA names for the op's results: the last part of its `tsr.name`.
 void nameResults(mlir::Operation *op, mlir::OpAsmSetValueNameFn setName);

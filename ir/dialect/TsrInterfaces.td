@@ -14,6 +14,9 @@ def Tsr_ElementwiseInterface : OpInterface<"ElementwiseOpInterface"> {
   let methods = [
     InterfaceMethod<"The value at one point, from the operands' values there; booleans are 0 and 1.",
                     "double", "applyScalar", (ins "::llvm::ArrayRef<double>":$operands)>,
+    InterfaceMethod<"Bounds of an integer result, given those of the operands; nothing where none can be told.",
+                    "std::optional<::tessera::Interval>", "inferBounds",
+                    (ins "::llvm::ArrayRef<::tessera::Interval>":$operands), "", "return std::nullopt;">,
   ];
 }
 

@@ -1,152 +1,19 @@
 //===- TsrOps.td - operations of the tsr dialect --------------------------===//
+//
+// Elementwise ops stand in TsrElementwise.td.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TSR_OPS_TD
 #define TSR_OPS_TD
 
-include "ir/dialect/TsrDialect.td"
-include "ir/dialect/TsrInterfaces.td"
-include "mlir/Interfaces/ControlFlowInterfaces.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
-include "mlir/IR/BuiltinAttributeInterfaces.td"
-include "mlir/IR/OpAsmInterface.td"
-include "mlir/IR/SymbolInterfaces.td" // SymbolNameAttr
-include "mlir/IR/RegionKindInterface.td"
-
-class Tsr_TensorOf<string condition, string description>
-    : Type<CPred<"::llvm::isa<::tessera::NamedTensorType>($_self) && [](::mlir::Type e) { return " # condition #
-                 "; }(::llvm::cast<::tessera::NamedTensorType>($_self).getElementType())">,
-           description, "::tessera::NamedTensorType">;
-def Tsr_Tensor : Type<CPred<"::llvm::isa<::tessera::NamedTensorType>($_self)">, "named tensor", "::tessera::NamedTensorType">;
-def Tsr_FloatTensor : Tsr_TensorOf<"::llvm::isa<::mlir::FloatType>(e)", "named tensor of floats">;
-def Tsr_BoolTensor : Tsr_TensorOf<"e.isInteger(1)", "named tensor of i1">;
-def Tsr_IntTensor : Tsr_TensorOf<"e.isInteger(32) || e.isInteger(64)", "named tensor of i32 or i64">;
-def Tsr_NumberTensor : Tsr_TensorOf<"!e.isInteger(1)", "named tensor of numbers">;
-def Tsr_Scalar : Type<CPred<"::llvm::isa<::tessera::NamedTensorType>($_self) && ::llvm::cast<::tessera::NamedTensorType>($_self).isScalar()">,
-                      "named tensor without axes", "::tessera::NamedTensorType">;
-
-/// Results print under the user's name: %q for `tsr.name = "h.attn.q"`.
-class Tsr_Op<string opMnemonic, list<Trait> traits = []>
-    : Op<Tsr_Dialect, opMnemonic, [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>] # traits> {
-  code resultNames = [{
-    void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) { nameResults(getOperation(), setName); }
-  }];
-  let extraClassDefinition = resultNames;
-}
-
-/// An op without effects that the interpreter can run.
-class Tsr_PureOp<string opMnemonic, list<Trait> traits = []>
-    : Tsr_Op<opMnemonic, [Pure, DeclareOpInterfaceMethods<Tsr_EvaluateInterface>] # traits>;
-
-//===----------------------------------------------------------------------===//
-// Elementwise
-//===----------------------------------------------------------------------===//
-
-class Tsr_ElementwiseOp<string opMnemonic, list<Trait> traits = []>
-    : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>] # traits> {
-  let results = (outs Tsr_Tensor:$result);
-  let assemblyFormat = "operands `` custom<Notes>(attr-dict) `:` functional-type(operands, results)";
-  let hasVerifier = 1;
-  let extraClassDefinition = resultNames # [{
-    ::llvm::LogicalResult $cppClass::verify() { return verifyElementwise(getOperation()); }
-    ::llvm::LogicalResult $cppClass::evaluate(::llvm::ArrayRef<TensorValue> operands, ::llvm::MutableArrayRef<TensorValue> results,
-                                              Interpreter &) {
-      evaluateElementwise(*this, operands, results[0]);
-      return ::llvm::success();
-    }
-  }];
-}
-
-class Tsr_UnaryOp<string opMnemonic, Type type = Tsr_FloatTensor, list<Trait> traits = []> : Tsr_ElementwiseOp<opMnemonic, [AllTypesMatch<["x", "result"]>] # traits> {
-  let arguments = (ins type:$x);
-  let assemblyFormat = "$x `` custom<Notes>(attr-dict) `:` type($x)";
-}
-class Tsr_DifferentiableUnaryOp<string opMnemonic, Type type = Tsr_FloatTensor> : Tsr_UnaryOp<opMnemonic, type, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]>;
-
-class Tsr_BinaryOp<string opMnemonic, Type type = Tsr_NumberTensor, list<Trait> traits = []> : Tsr_ElementwiseOp<opMnemonic, traits> {
-  let arguments = (ins type:$lhs, type:$rhs);
-  let assemblyFormat = [{
-    $lhs `,` $rhs `` custom<Notes>(attr-dict) `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))
-  }];
-}
-class Tsr_DifferentiableBinaryOp<string opMnemonic, Type type = Tsr_NumberTensor, list<Trait> traits = []>
-    : Tsr_BinaryOp<opMnemonic, type, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>] # traits>;
-
-def Tsr_NegOp : Tsr_DifferentiableUnaryOp<"neg", Tsr_NumberTensor> { let summary = "negation"; }
-def Tsr_ExpOp : Tsr_DifferentiableUnaryOp<"exp"> { let summary = "exponential"; }
-def Tsr_LogOp : Tsr_DifferentiableUnaryOp<"log"> { let summary = "natural logarithm"; }
-def Tsr_SqrtOp : Tsr_DifferentiableUnaryOp<"sqrt"> { let summary = "square root"; }
-def Tsr_RsqrtOp : Tsr_DifferentiableUnaryOp<"rsqrt"> { let summary = "reciprocal of the square root"; }
-def Tsr_TanhOp : Tsr_DifferentiableUnaryOp<"tanh"> { let summary = "hyperbolic tangent"; }
-def Tsr_SigmoidOp : Tsr_DifferentiableUnaryOp<"sigmoid"> { let summary = "logistic function, 1 / (1 + exp(-x))"; }
-def Tsr_ErfOp : Tsr_DifferentiableUnaryOp<"erf"> { let summary = "error function"; }
-def Tsr_SinOp : Tsr_DifferentiableUnaryOp<"sin"> { let summary = "sine"; }
-def Tsr_CosOp : Tsr_DifferentiableUnaryOp<"cos"> { let summary = "cosine"; }
-def Tsr_AbsOp : Tsr_DifferentiableUnaryOp<"abs", Tsr_NumberTensor> { let summary = "absolute value; its gradient at zero is zero"; }
-def Tsr_FloorOp : Tsr_UnaryOp<"floor"> { let summary = "largest integer not above"; }
-def Tsr_CeilOp : Tsr_UnaryOp<"ceil"> { let summary = "smallest integer not below"; }
-def Tsr_SignOp : Tsr_UnaryOp<"sign"> { let summary = "-1, 0 or 1"; }
-def Tsr_NotOp : Tsr_UnaryOp<"not", Tsr_BoolTensor> { let summary = "logical not"; }
-
-def Tsr_AddOp : Tsr_DifferentiableBinaryOp<"add", Tsr_NumberTensor, [Commutative]> { let summary = "sum, broadcast by name"; let hasFolder = 1; }
-def Tsr_SubOp : Tsr_DifferentiableBinaryOp<"sub"> { let summary = "difference, broadcast by name"; let hasFolder = 1; }
-def Tsr_MulOp : Tsr_DifferentiableBinaryOp<"mul", Tsr_NumberTensor, [Commutative]> { let summary = "product, broadcast by name"; let hasFolder = 1; }
-def Tsr_DivOp : Tsr_DifferentiableBinaryOp<"div", Tsr_FloatTensor> { let summary = "quotient of floats, broadcast by name"; let hasFolder = 1; }
-def Tsr_MaxOp : Tsr_DifferentiableBinaryOp<"max"> { let summary = "larger of two; at a tie the gradient goes to the left side. NaN if either is NaN"; }
-def Tsr_MinOp : Tsr_DifferentiableBinaryOp<"min"> { let summary = "smaller of two; at a tie the gradient goes to the left side. NaN if either is NaN"; }
-def Tsr_PowOp : Tsr_DifferentiableBinaryOp<"pow", Tsr_FloatTensor> { let summary = "power; the gradient of the exponent is zero where the base is not positive"; }
-def Tsr_FloorDivOp : Tsr_BinaryOp<"floordiv"> { let summary = "quotient rounded down"; }
-def Tsr_ModOp : Tsr_DifferentiableBinaryOp<"mod"> { let summary = "remainder with the sign of the divisor: a - b floor(a / b)"; }
-def Tsr_AndOp : Tsr_BinaryOp<"and", Tsr_BoolTensor, [Commutative]> { let summary = "logical and"; }
-def Tsr_OrOp : Tsr_BinaryOp<"or", Tsr_BoolTensor, [Commutative]> { let summary = "logical or"; }
-
-def Tsr_CompareOp : Tsr_ElementwiseOp<"compare"> {
-  let summary = "comparison, broadcast by name; false if a side is NaN, but for `ne`";
-  let arguments = (ins Tsr_PredicateAttr:$predicate, Tsr_Tensor:$lhs, Tsr_Tensor:$rhs);
-  let results = (outs Tsr_BoolTensor:$result);
-  let assemblyFormat = [{
-    `` $predicate $lhs `,` $rhs `` custom<Notes>(attr-dict) `:` custom<CompareTypes>(type($lhs), type($rhs),
-    type($result))
-  }];
-}
-
-def Tsr_SelectOp : Tsr_ElementwiseOp<"select", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
-  let summary = "`yes` where the condition holds, else `no`; the side not selected gets zero gradient, even if it is NaN";
-  let arguments = (ins Tsr_BoolTensor:$condition, Tsr_Tensor:$yes, Tsr_Tensor:$no);
-  let assemblyFormat = [{
-    $condition `,` $yes `,` $no `` custom<Notes>(attr-dict) `:` custom<SelectTypes>(type($condition), type($yes),
-    type($no), type($result))
-  }];
-}
-
-def Tsr_CastOp : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
-  let summary = "change of element type: floats to integers round toward zero and saturate (NaN: 0), anything to i1 compares with zero";
-  let description = [{
-    Floats round to the nearest, ties to even. What is too large for f16 or bf16 becomes infinite; for the types of eight bits, infinity too
-    becomes the largest number, as on GPUs, and NaN stays NaN.
-  }];
-  let arguments = (ins Tsr_Tensor:$x);
-  let assemblyFormat = "$x `` custom<Notes>(attr-dict) `:` type($x) `to` type($result)";
-  let hasFolder = 1;
-}
-
-def Tsr_StochasticRoundOp : Tsr_ElementwiseOp<"stochastic_round"> {
-  let summary = "rounds to bf16, up or down at random";
-  let description = [{
-    Away from zero with the probability that `x` is near that neighbour, by `noise` in [0, 1): where the part of a bf16 step that x lies
-    beyond its lower neighbour, in 2^-16 steps, and floor(noise * 2^16) make 2^16. So sums of rounded numbers are right on
-    average, where rounding to the nearest would lose what is smaller than half a step. What bf16 holds stays as it is.
-  }];
-  let arguments = (ins Tsr_FloatTensor:$x, Tsr_FloatTensor:$noise);
-  let extraClassDefinition = resultNames # [{
-    ::llvm::LogicalResult $cppClass::verify() { return verifyElementwise(getOperation()); }
-  }];
-}
+include "ir/dialect/TsrElementwise.td"
 
 //===----------------------------------------------------------------------===//
 // Sources
 //===----------------------------------------------------------------------===//
 
-def Tsr_ConstantOp : Tsr_PureOp<"constant", [ConstantLike]> {
+def Tsr_ConstantOp : Tsr_PureOp<"constant", [ConstantLike, Tsr_MayBeInKernel]> {
   let summary = "the same number everywhere";
   let description = "The attribute is a float or integer attribute of the result's element type.";
   let arguments = (ins TypedAttrInterface:$value);
@@ -157,7 +24,7 @@ def Tsr_ConstantOp : Tsr_PureOp<"constant", [ConstantLike]> {
   let extraClassDeclaration = "/// The number, whatever its type.\n double getNumber();";
 }
 
-def Tsr_IndexOp : Tsr_PureOp<"index"> {
+def Tsr_IndexOp : Tsr_PureOp<"index", [Tsr_MayBeInKernel]> {
   let summary = "the position along an axis: 0, 1, 2, …";
   let description = "The result has exactly one axis and element type i32.";
   let results = (outs Tsr_IntTensor:$result);
@@ -165,7 +32,7 @@ def Tsr_IndexOp : Tsr_PureOp<"index"> {
   let hasVerifier = 1;
 }
 
-def Tsr_RandomOp : Tsr_PureOp<"random"> {
+def Tsr_RandomOp : Tsr_PureOp<"random", [Tsr_MayBeInKernel, Tsr_Approximated]> {
   let summary = "counter-based random numbers (Philox 4x32-10)";
   let description = [{
     Each element depends on `seed`, `step`, `site`, `salts` and its index (row-major in canonical order of the axes)
@@ -191,7 +58,8 @@ def Tsr_RandomOp : Tsr_PureOp<"random"> {
 // Contraction, reduction, broadcast
 //===----------------------------------------------------------------------===//
 
-def Tsr_ContractOp : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, DeclareOpInterfaceMethods<Tsr_CostInterface>, AttrSizedOperandSegments]> {
+def Tsr_ContractOp : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, DeclareOpInterfaceMethods<Tsr_CostInterface>, AttrSizedOperandSegments,
+                                               Tsr_MakesNonFinite]> {
   let summary = "sum of products over named axes";
   let description = [{
     `result = init + sum over "over" of lhs * rhs`. The axes summed over are in both operands; every other axis of an operand is in the
@@ -221,7 +89,7 @@ def Tsr_ContractOp : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_Adjoi
   }];
 }
 
-def Tsr_ReduceOp : Tsr_PureOp<"reduce", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
+def Tsr_ReduceOp : Tsr_PureOp<"reduce", [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
   let summary = "sum, maximum or minimum over named axes";
   let description = "At a tie the gradient of max and min is shared equally. `maxnum` is the largest number: NaN do not count, and without numbers it is -inf. Sums of i1 are not allowed: cast first.";
   let arguments = (ins Tsr_ReduceKindAttr:$kind, Tsr_NumberTensor:$x, StrArrayAttr:$over);
@@ -233,7 +101,7 @@ def Tsr_ReduceOp : Tsr_PureOp<"reduce", [DeclareOpInterfaceMethods<Tsr_AdjointIn
   let hasVerifier = 1;
 }
 
-def Tsr_BroadcastOp : Tsr_PureOp<"broadcast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
+def Tsr_BroadcastOp : Tsr_PureOp<"broadcast", [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
   let summary = "repeats the values along new axes";
   let arguments = (ins Tsr_Tensor:$x);
   let results = (outs Tsr_Tensor:$result);
@@ -246,7 +114,7 @@ def Tsr_BroadcastOp : Tsr_PureOp<"broadcast", [DeclareOpInterfaceMethods<Tsr_Adj
 // Axis operations
 //===----------------------------------------------------------------------===//
 
-class Tsr_AxisOp<string opMnemonic, list<Trait> traits = []> : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>] # traits> {
+class Tsr_AxisOp<string opMnemonic, list<Trait> traits = []> : Tsr_PureOp<opMnemonic, [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>] # traits> {
   let results = (outs Tsr_Tensor:$result);
   let hasVerifier = 1;
 }
@@ -273,7 +141,7 @@ def Tsr_MergeOp : Tsr_AxisOp<"merge"> {
     $x custom<Names>($axes) `into` custom<Name>($into) `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
   }];
 }
-def Tsr_ReorderOp : Tsr_AxisOp<"reorder", [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>]> {
+def Tsr_ReorderOp : Tsr_AxisOp<"reorder", [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>, Tsr_Linear, Tsr_PassesLogits]> {
   let summary = "the same values in another memory order";
   let description = "Made by `layout`; before it there are none.";
   let arguments = (ins Tsr_Tensor:$x);
@@ -322,11 +190,11 @@ def Tsr_ScatterAddOp : Tsr_AxisOp<"scatter_add", [AttrSizedOperandSegments]> {
 //===----------------------------------------------------------------------===//
 
 class Tsr_CompositeOp<string opMnemonic, list<Trait> traits = []>
-    : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, DeclareOpInterfaceMethods<Tsr_DecomposeInterface>] # traits> {
+    : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, DeclareOpInterfaceMethods<Tsr_DecomposeInterface>, Tsr_Approximated] # traits> {
   let hasVerifier = 1;
 }
 
-def Tsr_SoftmaxOp : Tsr_CompositeOp<"softmax", [AllTypesMatch<["x", "result"]>]> {
+def Tsr_SoftmaxOp : Tsr_CompositeOp<"softmax", [AllTypesMatch<["x", "result"]>, Tsr_RoundingSensitive]> {
   let summary = "exp(x - max) / sum(exp(x - max)) over an axis; 0 in a row that is -inf throughout";
   let arguments = (ins Tsr_FloatTensor:$x, StrAttr:$axis);
   let results = (outs Tsr_FloatTensor:$result);

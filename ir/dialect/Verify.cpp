@@ -43,24 +43,58 @@ static LogicalResult expectElementType(Operation *op, Type expected, Type got) {
   return op->emitOpError("expected element type ") << expected << ", got " << got;
 }
 
-LogicalResult tessera::verifyElementwise(Operation *op) {
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+/// C1 and C2.
+static LogicalResult verifyElementwiseAxes(Operation *op) {
   llvm::StringMap<int64_t> sizes;
   for (Value operand : op->getOperands())
     if (failed(unite(op, sizes, tensorType(operand)))) return failure();
-  NamedTensorType result = tensorType(op->getResult(0));
-  if (failed(expectAxes(op, sizes, result))) return failure();
-  if (isa<CastOp>(op)) return success();
-  for (Value operand : op->getOperands())
-    if (!isa<ReorderOp, SelectOp>(op) && failed(expectNoFp8(op, tensorType(operand)))) return failure();
-  if (isa<StochasticRoundOp>(op))
-    return expectElementType(op, BFloat16Type::get(op->getContext()), result.getElementType());
-  // The operands that carry values have one element type; so does the result, but for a comparison.
-  auto values = op->getOperands().drop_front(isa<SelectOp>(op) ? 1 : 0);
+  return expectAxes(op, sizes, tensorType(op->getResult(0)));
+}
+
+static LogicalResult expectOneElementType(Operation *op, ValueRange values) {
   Type element = tensorType(values.front()).getElementType();
   for (Value value : values)
     if (failed(expectElementType(op, element, tensorType(value).getElementType()))) return failure();
-  return isa<CompareOp>(op) ? success() : expectElementType(op, element, result.getElementType());
+  return success();
 }
+
+static LogicalResult expectNoFp8(Operation *op, ValueRange values) {
+  for (Value value : values)
+    if (failed(expectNoFp8(op, tensorType(value)))) return failure();
+  return success();
+}
+
+LogicalResult tessera::verifyArithmeticOp(Operation *op) {
+  SmallVector<Value> values(op->getOperands());
+  values.push_back(op->getResult(0));
+  return failure(failed(verifyElementwiseAxes(op)) || failed(expectNoFp8(op, op->getOperands())) ||
+                 failed(expectOneElementType(op, values)));
+}
+
+LogicalResult CompareOp::verify() {
+  return failure(failed(verifyElementwiseAxes(*this)) || failed(expectNoFp8(*this, getOperands())) ||
+                 failed(expectOneElementType(*this, getOperands())));
+}
+
+LogicalResult SelectOp::verify() {
+  return failure(failed(verifyElementwiseAxes(*this)) ||
+                 failed(expectOneElementType(*this, {getYes(), getNo(), getResult()})));
+}
+
+LogicalResult CastOp::verify() { return verifyElementwiseAxes(*this); }
+
+LogicalResult StochasticRoundOp::verify() {
+  return failure(failed(verifyElementwiseAxes(*this)) || failed(expectNoFp8(*this, getOperands())) ||
+                 failed(expectElementType(*this, BFloat16Type::get(getContext()), getType().getElementType())));
+}
+
+//===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
 
 LogicalResult ConstantOp::verify() {
   return expectElementType(*this, getType().getElementType(), cast<TypedAttr>(getValueAttr()).getType());
@@ -70,6 +104,10 @@ LogicalResult IndexOp::verify() {
   if (getType().getRank() != 1) return emitOpError("expected one axis, got ") << getType();
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Contraction, reduction, broadcast
+//===----------------------------------------------------------------------===//
 
 /// What an epilogue reads and gives beside the result.
 static LogicalResult verifyEpilogue(ContractOp op) {

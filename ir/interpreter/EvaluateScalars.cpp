@@ -1,68 +1,43 @@
 //===- EvaluateScalars.cpp - elementwise ops at one point -----------------===//
+//
+// Those whose evaluation is no expression in TsrElementwise.td.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ir/interpreter/Interpreter.h"
 #include "llvm/ADT/bit.h"
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace tessera;
 
-static constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
-
-double NegOp::applyScalar(ArrayRef<double> x) { return -x[0]; }
-double ExpOp::applyScalar(ArrayRef<double> x) { return std::exp(x[0]); }
-double LogOp::applyScalar(ArrayRef<double> x) { return std::log(x[0]); }
-double SqrtOp::applyScalar(ArrayRef<double> x) { return std::sqrt(x[0]); }
-double RsqrtOp::applyScalar(ArrayRef<double> x) { return 1 / std::sqrt(x[0]); }
-double TanhOp::applyScalar(ArrayRef<double> x) { return std::tanh(x[0]); }
-double SigmoidOp::applyScalar(ArrayRef<double> x) {
-  double e = std::exp(-std::abs(x[0]));
-  return (x[0] < 0 ? e : 1) / (1 + e);
+double tessera::floorRemainder(double a, double b) {
+  double remainder = std::fmod(a, b);
+  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
-double ErfOp::applyScalar(ArrayRef<double> x) { return std::erf(x[0]); }
-double SinOp::applyScalar(ArrayRef<double> x) { return std::sin(x[0]); }
-double CosOp::applyScalar(ArrayRef<double> x) { return std::cos(x[0]); }
-double AbsOp::applyScalar(ArrayRef<double> x) { return std::abs(x[0]); }
-double FloorOp::applyScalar(ArrayRef<double> x) { return std::floor(x[0]); }
-double CeilOp::applyScalar(ArrayRef<double> x) { return std::ceil(x[0]); }
-double SignOp::applyScalar(ArrayRef<double> x) { return std::isnan(x[0]) ? notANumber : (x[0] > 0) - (x[0] < 0); }
-double NotOp::applyScalar(ArrayRef<double> x) { return x[0] == 0; }
 
-double AddOp::applyScalar(ArrayRef<double> x) { return x[0] + x[1]; }
-double SubOp::applyScalar(ArrayRef<double> x) { return x[0] - x[1]; }
-double MulOp::applyScalar(ArrayRef<double> x) { return x[0] * x[1]; }
-double DivOp::applyScalar(ArrayRef<double> x) { return x[0] / x[1]; }
-double MaxOp::applyScalar(ArrayRef<double> x) { return std::isnan(x[0]) || x[0] >= x[1] ? x[0] : x[1]; }
-double MinOp::applyScalar(ArrayRef<double> x) { return std::isnan(x[0]) || x[0] <= x[1] ? x[0] : x[1]; }
-double PowOp::applyScalar(ArrayRef<double> x) { return std::pow(x[0], x[1]); }
-double FloorDivOp::applyScalar(ArrayRef<double> x) { return std::floor(x[0] / x[1]); }
-double ModOp::applyScalar(ArrayRef<double> x) {
-  double remainder = std::fmod(x[0], x[1]);
-  return remainder != 0 && (remainder < 0) != (x[1] < 0) ? remainder + x[1] : remainder;
-}
-double AndOp::applyScalar(ArrayRef<double> x) { return x[0] != 0 && x[1] != 0; }
-double OrOp::applyScalar(ArrayRef<double> x) { return x[0] != 0 || x[1] != 0; }
-
-double CompareOp::applyScalar(ArrayRef<double> x) {
-  switch (getPredicate()) {
+bool CompareOp::holds(Predicate predicate, double a, double b) {
+  switch (predicate) {
   case Predicate::EQ:
-    return x[0] == x[1];
+    return a == b;
   case Predicate::NE:
-    return x[0] != x[1];
+    return a != b;
   case Predicate::LT:
-    return x[0] < x[1];
+    return a < b;
   case Predicate::LE:
-    return x[0] <= x[1];
+    return a <= b;
   case Predicate::GT:
-    return x[0] > x[1];
+    return a > b;
   case Predicate::GE:
-    return x[0] >= x[1];
+    return a >= b;
   }
   llvm_unreachable("all predicates are handled");
 }
 
+double CompareOp::applyScalar(ArrayRef<double> x) { return holds(getPredicate(), x[0], x[1]); }
+
 double SelectOp::applyScalar(ArrayRef<double> x) { return x[0] != 0 ? x[1] : x[2]; }
+std::optional<Interval> SelectOp::inferBounds(ArrayRef<Interval> x) { return bounds::hull(x[1], x[2]); }
 
 double CastOp::applyScalar(ArrayRef<double> x) {
   Type to = getType().getElementType();
@@ -90,7 +65,7 @@ LogicalResult StochasticRoundOp::evaluate(ArrayRef<TensorValue> operands, Mutabl
   // In f64 nothing is rounded.
   bool isRounding = interpreter.partialRounding(getX().getType().getElementType()).interpreter != nullptr;
   if (isRounding)
-    evaluateElementwise(*this, operands, results[0]);
+    evaluateElementwise(*this, operands, results);
   else
     results[0].data = operands[0].reordered(results[0].type.withElementType(operands[0].type.getElementType())).data;
   return success();

@@ -59,9 +59,7 @@ static double drawFor(uint64_t key, uint64_t seed) {
 }
 
 std::optional<double> Interpreter::leaningOf(Operation &op) const {
-  bool isApproximated =
-      isa<ExpOp, LogOp, RsqrtOp, TanhOp, SigmoidOp, ErfOp, SinOp, CosOp, PowOp, RandomOp, DecomposeOpInterface>(op);
-  if (rounding != Rounding::Coarse || seed % 2 == 0 || !isApproximated) return std::nullopt;
+  if (rounding != Rounding::Coarse || seed % 2 == 0 || !op.hasTrait<traits::Approximated>()) return std::nullopt;
   return drawFor(llvm::xxh3_64bits(op.getName().getStringRef()), seed);
 }
 
@@ -133,7 +131,9 @@ FailureOr<SmallVector<TensorValue>> Interpreter::runBlock(Block &block, ArrayRef
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-void tessera::evaluateElementwise(ElementwiseOpInterface op, ArrayRef<TensorValue> operands, TensorValue &result) {
+void tessera::evaluateElementwise(ElementwiseOpInterface op, ArrayRef<TensorValue> operands,
+                                  MutableArrayRef<TensorValue> results) {
+  TensorValue &result = results[0];
   IterationSpace space(result.type.getAxes());
   space.add(result.type);
   for (const TensorValue &operand : operands) space.add(operand.type);

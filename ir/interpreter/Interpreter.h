@@ -82,9 +82,6 @@ inline double PartialRounding::operator()(double value) const {
   return interpreter ? interpreter->roundPartial(value) : value;
 }
 
-/// Evaluates an elementwise op at every point of the result, operands broadcast by name.
-void evaluateElementwise(ElementwiseOpInterface op, llvm::ArrayRef<TensorValue> operands, TensorValue &result);
-
 } // namespace tessera
 
 #endif // TESSERA_IR_INTERPRETER_H

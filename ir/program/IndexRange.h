@@ -4,20 +4,12 @@
 #define TESSERA_IR_INDEXRANGE_H
 
 #include "ir/dialect/Tsr.h"
-#include <optional>
 
 namespace tessera {
 
-/// All integers from `low` to `high`, both included.
-struct IndexRange {
-  int64_t low, high;
-  /// Whether every value is a position along an axis of the size.
-  bool isWithin(int64_t size) const { return low >= 0 && high < size; }
-};
-
 /// Bounds of an integer or boolean value, from constants, positions and arithmetic on them; nothing where they are not
-/// known.
-std::optional<IndexRange> indexRange(mlir::Value value);
+/// known or do not fit 32 bits.
+std::optional<Interval> indexRange(mlir::Value value);
 
 /// A value that equals the position along `axis` plus `offset`.
 struct ShiftedIndex {

@@ -69,19 +69,6 @@ void tessera::setResultAttrs(func::FuncOp function, StringRef name, ArrayRef<Att
   function.setAllResultAttrs(withAttribute(old, name, attributes));
 }
 
-StringRef tessera::userName(Operation *op) {
-  auto name = op->getAttrOfType<StringAttr>(attrs::name);
-  return name ? name.getValue() : StringRef();
-}
-
-void tessera::copyUserName(Operation *from, Operation *to) {
-  if (Attribute name = from->getAttr(attrs::name); name && !to->hasAttr(attrs::name)) to->setAttr(attrs::name, name);
-}
-
-void tessera::copyKeep(Operation *from, Operation *to) {
-  if (Attribute keep = from->getAttr(attrs::keep)) to->setAttr(attrs::keep, keep);
-}
-
 /// Files of the library that comes with the compiler: no user has a line in them.
 static bool isLibrary(StringRef file) { return file.starts_with("nn/"); }
 

@@ -66,9 +66,7 @@ static bool isRoundingOrBack(Operation *op) {
   return cast && isWide(cast.getX().getType().getElementType()) && isWide(cast.getType().getElementType());
 }
 
-static bool isSmooth(Operation *op) {
-  return isa<AddOp, SubOp, MulOp, DivOp, NegOp, PowOp, ExpOp, TanhOp, SigmoidOp>(op) || isRoundingOrBack(op);
-}
+static bool isSmooth(Operation *op) { return op->hasTrait<traits::Smooth>() || isRoundingOrBack(op); }
 
 namespace {
 /// Values as functions of some others, the leaves.

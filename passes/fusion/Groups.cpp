@@ -20,9 +20,7 @@ static constexpr int64_t smallSpace = 8192;
 // Single ops
 //===----------------------------------------------------------------------===//
 
-static bool isKernelOp(Operation *op) {
-  return !isa<ContractOp, RepeatOp, YieldOp, func::ReturnOp>(op) && !isStorageView(op);
-}
+static bool isKernelOp(Operation *op) { return op->hasTrait<traits::MayBeInKernel>() && !isStorageView(op); }
 
 /// Whether the value follows from constants, positions and draws alone.
 static bool followsFromSources(Value value, int depth) {

@@ -139,9 +139,8 @@ static bool isCarriedSum(Value x, AddOp add) {
 
 /// Whether a kernel would consume the sum without storing it.
 static bool isUsedByKernels(AddOp add) {
-  return llvm::any_of(add.getResult().getUsers(), [](Operation *user) {
-    return !isa<ContractOp, RepeatOp, YieldOp, func::ReturnOp>(user) && !isStorageView(user);
-  });
+  return llvm::any_of(add.getResult().getUsers(),
+                      [](Operation *user) { return user->hasTrait<traits::MayBeInKernel>() && !isStorageView(user); });
 }
 
 /// Whether the contraction should add to `x` in place: `x` is an accumulator that this repeat carries, or another

@@ -211,7 +211,7 @@ LogicalResult Planner::findReads() {
         type = type.withAxes(llvm::map_to_vector(names(*canonical),
                                                  [&](StringRef name) { return type.getAxes()[type.findAxis(name)]; }));
       plan.positions[&op] = linearize(type, point, loops);
-    } else if (!isa<ElementwiseOpInterface, BroadcastOp, ConstantOp, ReduceOp, ScatterAddOp>(op)) {
+    } else if (!op.hasTrait<traits::MayBeInKernel>()) {
       return op.emitError("has no place in a kernel");
     }
   }

@@ -63,9 +63,10 @@ SmallVector<Term> tessera::termsOf(Value gradient) {
     if (number < repeat.getCarried().size()) return termsOfCarried(repeat, number);
     return {{repeat.getYield().getValues()[number], false}};
   }
-  if (isa<AddOp, SubOp>(op)) return {{op->getOperand(0), true}, {op->getOperand(1), true}};
-  if (isa<NegOp, CastOp, ReorderOp>(op) || (movesElements(op) && !isa<BroadcastOp>(op)))
-    return {{op->getOperand(0), false}};
+  if (op->hasTrait<traits::Linear>())
+    return llvm::map_to_vector(op->getOperands(),
+                               [&](Value operand) { return Term{operand, op->getNumOperands() > 1}; });
+  if (movesElements(op) && !isa<BroadcastOp>(op)) return {{op->getOperand(0), false}};
   if (Value factor = scaledFactor(op)) return {{factor, true}};
   return {};
 }

@@ -62,9 +62,9 @@ static Origin findOrigin(Value value) {
 /// Whether the result of `user` is still a score if `value` is one: it moves, scales, masks or shifts it, or is part of
 /// a stable formula (softplus, the logarithm of a sigmoid).
 static bool propagatesScore(Operation *user, Value value) {
-  if (isa<CastOp, ReorderOp, NegOp, AbsOp, SigmoidOp, SelectOp>(user) || movesElements(user) || scaledFactor(user))
-    return true;
-  if (!isa<AddOp, SubOp, MaxOp, MinOp>(user)) return false;
+  if (movesElements(user) || scaledFactor(user)) return true;
+  if (!user->hasTrait<traits::PassesLogits>()) return false;
+  if (user->getNumOperands() != 2) return true;
   Value other = user->getOperand(user->getOperand(0) == value ? 1 : 0);
   return tensorType(other).getRank() < tensorType(value).getRank();
 }
@@ -75,7 +75,7 @@ static bool isScore(Value product) {
   scores.insert(product);
   for (unsigned next = 0; next < scores.size(); ++next)
     for (Operation *user : scores[next].getUsers()) {
-      if (amplifiesRounding(user) || isa<CrossEntropyOp>(user)) return true;
+      if (user->hasTrait<traits::RoundingSensitive>() || isa<CrossEntropyOp>(user)) return true;
       if (propagatesScore(user, scores[next])) scores.insert(user->getResult(0));
     }
   return false;

@@ -105,7 +105,7 @@ void PrecisionPlan::findSensitiveOps(Block &block) {
     bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
       return sensitiveOps.contains(operand.getDefiningOp()) && isLevelOf(operand, &op);
     });
-    if (amplifiesRounding(&op) || (runsInLoops(&op) && follows)) sensitiveOps.insert(&op);
+    if (op.hasTrait<traits::RoundingSensitive>() || (runsInLoops(&op) && follows)) sensitiveOps.insert(&op);
   }
   for (Operation &op : llvm::reverse(block)) {
     if (!runsInLoops(&op) || op.use_empty()) continue;

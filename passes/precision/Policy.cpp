@@ -20,8 +20,6 @@ unsigned tessera::lowOperands(Operation *op) { return isa<ContractOp>(op) ? 2 : 
 
 bool tessera::movesElements(Operation *op) { return isReshape(op) || isa_and_nonnull<SliceOp, PadOp>(op); }
 
-bool tessera::amplifiesRounding(Operation *op) { return isa<ExpOp, LogOp, SoftmaxOp>(op); }
-
 ComputeSettings ComputeSettings::of(ModuleOp module) {
   ComputeSettings result;
   auto settings = module->getAttrOfType<DictionaryAttr>(attrs::settings);

@@ -25,10 +25,6 @@ bool movesElements(mlir::Operation *op);
 /// How many operands, the first ones, an op with low-precision arithmetic reads in the low-precision type.
 unsigned lowOperands(mlir::Operation *op);
 
-/// Whether an op is rounding-sensitive: it amplifies the rounding error of its operand, as exponentials do where it is
-/// large, and logarithms where it is small.
-bool amplifiesRounding(mlir::Operation *op);
-
 /// What the settings `compute(…)` of a module ask for.
 struct ComputeSettings {
   mlir::Type low;    ///< of contractions and of stored values; null: everything is f32

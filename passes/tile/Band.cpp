@@ -18,13 +18,6 @@ struct Position {
   int64_t rows = 0, columns = 0, constant = 0;
 };
 
-/// A range of diagonals: low ≤ column - row ≤ high.
-struct DiagonalRange {
-  int64_t low = INT64_MIN, high = INT64_MAX;
-  bool contains(const DiagonalRange &other) const { return low <= other.low && other.high <= high; }
-  bool meets(const DiagonalRange &other) const { return low <= other.high && other.low <= high; }
-};
-
 class BandFinder {
 public:
   BandFinder(ArrayRef<Operation *> ops, const MatrixAxes &axes) : ops(ops), axes(axes) {}
@@ -33,10 +26,12 @@ public:
 private:
   std::optional<Position> positionOf(Value value);
   std::optional<Position> findPosition(Operation *op);
-  std::optional<DiagonalRange> diagonalsOf(CompareOp compare);
-  bool holdsOutside(const DiagonalRange &outside);
-  bool kernelHolds(KernelOp kernel, const DiagonalRange &outside);
-  Known follow(Operation *op, const DiagonalRange &outside);
+  /// Of column - row where the condition holds.
+  std::optional<Interval> diagonalsOf(CompareOp compare);
+  bool holdsOutside(const Interval &outside);
+  bool kernelHolds(KernelOp kernel, const Interval &outside);
+  Known follow(Operation *op, const Interval &outside);
+  Known evaluateKnown(ElementwiseOpInterface op) const;
   Known knownOf(Value value) const { return known.lookup(value); }
 
   ArrayRef<Operation *> ops;
@@ -78,7 +73,7 @@ std::optional<Position> BandFinder::findPosition(Operation *op) {
 }
 
 /// The diagonals on which the comparison holds; none if it does not compare column - row with a constant.
-std::optional<DiagonalRange> BandFinder::diagonalsOf(CompareOp compare) {
+std::optional<Interval> BandFinder::diagonalsOf(CompareOp compare) {
   auto a = positionOf(compare.getLhs()), b = positionOf(compare.getRhs());
   if (!a || !b) return std::nullopt;
   Position difference{a->rows - b->rows, a->columns - b->columns, a->constant - b->constant};
@@ -88,43 +83,71 @@ std::optional<DiagonalRange> BandFinder::diagonalsOf(CompareOp compare) {
   int64_t limit = flipped ? difference.constant : -difference.constant;
   switch (compare.getPredicate()) {
   case Predicate::LT:
-    return flipped ? DiagonalRange{limit + 1, INT64_MAX} : DiagonalRange{INT64_MIN, limit - 1};
+    return flipped ? Interval{limit + 1, INT64_MAX} : Interval{INT64_MIN, limit - 1};
   case Predicate::LE:
-    return flipped ? DiagonalRange{limit, INT64_MAX} : DiagonalRange{INT64_MIN, limit};
+    return flipped ? Interval{limit, INT64_MAX} : Interval{INT64_MIN, limit};
   case Predicate::GT:
-    return flipped ? DiagonalRange{INT64_MIN, limit - 1} : DiagonalRange{limit + 1, INT64_MAX};
+    return flipped ? Interval{INT64_MIN, limit - 1} : Interval{limit + 1, INT64_MAX};
   case Predicate::GE:
-    return flipped ? DiagonalRange{INT64_MIN, limit} : DiagonalRange{limit, INT64_MAX};
+    return flipped ? Interval{INT64_MIN, limit} : Interval{limit, INT64_MAX};
   case Predicate::EQ:
-    return DiagonalRange{limit, limit};
+    return Interval{limit, limit};
   case Predicate::NE:
     return std::nullopt;
   }
   llvm_unreachable("all predicates are listed");
 }
 
-static Known ofConstant(ConstantOp constant) {
-  double number = constant.getNumber();
-  if (constant.getType().getElementType().isInteger(1)) return number != 0 ? Known::True : Known::False;
+static Known ofNumber(double number, Type element) {
+  if (element.isInteger(1)) return number != 0 ? Known::True : Known::False;
   if (number == 0) return Known::Zero;
   if (number == -INFINITY) return Known::NegativeInfinity;
   return number > 0 && std::isfinite(number) ? Known::Positive : Known::Nothing;
 }
 
-Known BandFinder::follow(Operation *op, const DiagonalRange &outside) {
+static Known ofConstant(ConstantOp constant) {
+  return ofNumber(constant.getNumber(), constant.getType().getElementType());
+}
+
+/// The value that is known, if it is one number.
+static std::optional<double> numberOf(Known known) {
+  switch (known) {
+  case Known::False:
+  case Known::Zero:
+    return 0;
+  case Known::True:
+    return 1;
+  case Known::NegativeInfinity:
+    return -INFINITY;
+  case Known::Nothing:
+  case Known::Positive:
+    return std::nullopt;
+  }
+  llvm_unreachable("all cases are listed");
+}
+
+/// What is known of the result where each operand is one known number.
+Known BandFinder::evaluateKnown(ElementwiseOpInterface op) const {
+  SmallVector<double> numbers;
+  for (Value operand : op->getOperands()) {
+    std::optional<double> number = numberOf(knownOf(operand));
+    if (!number) return Known::Nothing;
+    numbers.push_back(*number);
+  }
+  return ofNumber(op.applyScalar(numbers), tensorType(op->getResult(0)).getElementType());
+}
+
+Known BandFinder::follow(Operation *op, const Interval &outside) {
   auto operand = [&](unsigned i) { return knownOf(op->getOperand(i)); };
   auto either = [&](Known what) { return operand(0) == what || operand(1) == what; };
   auto both = [&](Known what) { return operand(0) == what && operand(1) == what; };
   return llvm::TypeSwitch<Operation *, Known>(op)
       .Case<ConstantOp>(ofConstant)
       .Case<CompareOp>([&](CompareOp compare) {
-        std::optional<DiagonalRange> holds = diagonalsOf(compare);
+        std::optional<Interval> holds = diagonalsOf(compare);
         if (!holds) return Known::Nothing;
         if (holds->contains(outside)) return Known::True;
-        return holds->meets(outside) ? Known::Nothing : Known::False;
-      })
-      .Case<NotOp>([&](auto) {
-        return operand(0) == Known::True ? Known::False : operand(0) == Known::False ? Known::True : Known::Nothing;
+        return holds->intersects(outside) ? Known::Nothing : Known::False;
       })
       .Case<AndOp>([&](auto) {
         return either(Known::False) ? Known::False : both(Known::True) ? Known::True : Known::Nothing;
@@ -154,22 +177,17 @@ Known BandFinder::follow(Operation *op, const DiagonalRange &outside) {
         if (operand(0) == Known::NegativeInfinity || operand(1) == Known::Zero) return operand(0);
         return Known::Nothing;
       })
-      .Case<NegOp>([&](auto) { return operand(0) == Known::Zero ? Known::Zero : Known::Nothing; })
-      .Case<ExpOp>([&](auto) {
-        return operand(0) == Known::NegativeInfinity ? Known::Zero
-               : operand(0) == Known::Zero           ? Known::Positive
-                                                     : Known::Nothing;
-      })
       .Case<CastOp>([&](auto) {
         if (operand(0) == Known::False) return Known::Zero;
         return operand(0) == Known::True ? Known::Positive : operand(0);
       })
       .Case<BroadcastOp>([&](auto) { return operand(0); })
+      .Case<ElementwiseOpInterface>([&](auto elementwise) { return evaluateKnown(elementwise); })
       .Default([](auto) { return Known::Nothing; });
 }
 
 /// Whether what a kernel sums or compares outside the band is neutral. Notes what is known of its results.
-bool BandFinder::kernelHolds(KernelOp kernel, const DiagonalRange &outside) {
+bool BandFinder::kernelHolds(KernelOp kernel, const Interval &outside) {
   for (auto [operand, argument] : llvm::zip(kernel.getInputs(), kernel.getBlock().getArguments()))
     known[argument] = knownOf(operand);
   for (Operation &op : kernel.getBlock().without_terminator()) {
@@ -187,7 +205,7 @@ bool BandFinder::kernelHolds(KernelOp kernel, const DiagonalRange &outside) {
   return true;
 }
 
-bool BandFinder::holdsOutside(const DiagonalRange &outside) {
+bool BandFinder::holdsOutside(const Interval &outside) {
   known.clear();
   for (Operation *member : ops) {
     if (auto kernel = dyn_cast<KernelOp>(member)) {
@@ -205,7 +223,7 @@ Band BandFinder::find() {
   std::set<int64_t> uppers, lowers; // candidates, the narrowest band first
   for (Operation *member : ops)
     member->walk([&](CompareOp compare) {
-      std::optional<DiagonalRange> holds = diagonalsOf(compare);
+      std::optional<Interval> holds = diagonalsOf(compare);
       if (!holds) return;
       // A comparison may select the elements that matter, or those that do not.
       if (holds->high != INT64_MAX) uppers.insert(holds->high), lowers.insert(-holds->high - 1);

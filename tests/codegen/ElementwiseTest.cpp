@@ -1,6 +1,7 @@
 //===- ElementwiseTest.cpp - one-op kernels against the interpreter -------===//
 
 #include "KernelCheck.h"
+#include "ir/dialect/UnaryFunction.h"
 #include <gtest/gtest.h>
 
 using namespace tessera::test;
@@ -40,6 +41,11 @@ TEST(Elementwise, UnaryFloat) {
     checkUnary(name, "f32", {.low = -5, .high = 5});
   for (const char *name : {"log", "sqrt", "rsqrt"}) checkUnary(name, "f32", {.low = 0.01, .high = 50});
   for (const char *name : {"neg", "exp", "abs", "floor", "ceil", "sign"}) checkUnary(name, "f64", {.tolerance = 1e-14});
+}
+
+TEST(Elementwise, EveryUnaryFunction) {
+  for (const UnaryFunction &function : unaryFunctions())
+    checkUnary(function.op.str(), "f32", {.low = function.sampleLow, .high = function.sampleHigh});
 }
 
 TEST(Elementwise, UnaryIntegerAndBoolean) {

@@ -1,43 +1,19 @@
 //===- VectorMathTest.cpp - accuracy of elementary functions --------------===//
 //
-// Every 1021st f32 of all signs and magnitudes, denormals, infinities and NaN
+// Every 1021st f32 of all signs and magnitudes, subnormals, infinities and NaN
 // included, against libm in f64. The bounds are those that codegen/cpu/builder/VectorMath.h states.
 //
 //===----------------------------------------------------------------------===//
 
 #include "KernelCheck.h"
+#include "tests/support/Ulps.h"
 #include <cmath>
-#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace tessera;
 using namespace tessera::test;
 
 namespace {
-
-constexpr unsigned step = 1021;
-
-std::vector<float> allMagnitudes() {
-  std::vector<float> numbers{0.0f, -0.0f,     1.0f,       -1.0f,     INFINITY,     -INFINITY,
-                             NAN,  0x1p-149f, -0x1p-149f, 0x1p-126f, 3.4028235e38f};
-  for (uint64_t bits = 0; bits < (uint64_t(1) << 32); bits += step) {
-    auto word = static_cast<uint32_t>(bits);
-    float x;
-    std::memcpy(&x, &word, 4);
-    numbers.push_back(x);
-  }
-  return numbers;
-}
-
-/// The error of `got` in units of the last place of an f32 near `exact`.
-double ulps(float got, double exact) {
-  auto rounded = static_cast<float>(exact);
-  if (std::isnan(exact)) return std::isnan(got) ? 0 : INFINITY;
-  if (std::isinf(got) || std::isinf(rounded))
-    return got == rounded ? 0 : std::abs(exact) > 3.4028234e38 && std::abs(got) > 3.40282e38 ? 1 : INFINITY;
-  double unit = std::ldexp(1.0, std::max(exact == 0 ? -149 : std::ilogb(exact) - 23, -149));
-  return std::abs(got - exact) / unit;
-}
 
 /// Largest error of a unary op on each vector width.
 void expectAccuracy(const char *op, double (*reference)(double), double bound) {

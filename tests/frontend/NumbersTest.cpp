@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Frontend.h"
+#include "ir/dialect/UnaryFunction.h"
 #include "ir/interpreter/Interpreter.h"
 #include "ir/program/Program.h"
 #include "passes/Pipeline.h"
@@ -116,6 +117,21 @@ TEST(Numbers, AFactorMayStandInAProductMoreThanOnce) {
   EXPECT_DOUBLE_EQ(metric(results, "scaled"), 2 * (1 + 4 + 9 + 16));
   EXPECT_DOUBLE_EQ(metric(results, "fourth"), 1 + 16 + 81 + 256);
   EXPECT_DOUBLE_EQ(metric(results, "placed"), 1 + 8 + 27 + 64);
+}
+
+TEST(Numbers, FunctionsOfConstantsAreThoseOfTensors) {
+  std::string items = "  loss l = mean[batch](m(d.x))\n  let x = d.y * 0 + 0.75\n";
+  for (const UnaryFunction &function : unaryFunctions())
+    if (std::string name = function.languageName.str(); !name.empty())
+      items += "  metric tensor_" + name + " = mean[batch](" + name + "(x))\n  metric constant_" + name + " = " + name +
+               "(0.75)\n";
+  Compiled model(withItems(items));
+  NamedNumbers results = model.run("evaluate", Rows);
+  for (const UnaryFunction &function : unaryFunctions())
+    if (std::string name = function.languageName.str(); !name.empty()) {
+      EXPECT_NEAR(metric(results, "tensor_" + name), function.evaluate(0.75), 1e-12) << name;
+      EXPECT_NEAR(metric(results, "constant_" + name), function.evaluate(0.75), 1e-6) << name;
+    }
 }
 
 TEST(Numbers, ElseIfChoosesAmongSeveral) {

@@ -1,6 +1,7 @@
 //===- Samples.cpp - random instances of simple ops -----------------------===//
 
 #include "tests/ir/Samples.h"
+#include "ir/dialect/UnaryFunction.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -59,9 +60,9 @@ Value Sample::awayFromZero(const Axes &axes, double low, double high) {
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-template <typename OpT> static void addUnary(SampleTable &table, double low, double high) {
-  table[OpT::getOperationName().str()] = [=](Sample &s) -> SmallVector<Value> {
-    return {s.unary<OpT>(s.input(s.someAxes(), low, high))};
+static void addUnary(SampleTable &table, const UnaryFunction &function) {
+  table["tsr." + function.op.str()] = [&function](Sample &s) -> SmallVector<Value> {
+    return {function.build(s, s.input(s.someAxes(), function.sampleLow, function.sampleHigh))};
   };
 }
 
@@ -75,17 +76,8 @@ template <typename OpT> static void addBinary(SampleTable &table) {
 }
 
 void tessera::test::addElementwiseSamples(SampleTable &table) {
-  addUnary<NegOp>(table, -2, 2);
-  addUnary<ExpOp>(table, -2, 2);
-  addUnary<LogOp>(table, 0.3, 3);
-  addUnary<SqrtOp>(table, 0.3, 3);
-  addUnary<RsqrtOp>(table, 0.3, 3);
-  addUnary<TanhOp>(table, -2, 2);
-  addUnary<SigmoidOp>(table, -3, 3);
-  addUnary<ErfOp>(table, -2, 2);
-  addUnary<SinOp>(table, -4, 4);
-  addUnary<CosOp>(table, -4, 4);
-  addUnary<AbsOp>(table, -2, 2);
+  for (const UnaryFunction &function : unaryFunctions())
+    if (function.isDifferentiable) addUnary(table, function);
   addBinary<AddOp>(table);
   addBinary<SubOp>(table);
   addBinary<MulOp>(table);

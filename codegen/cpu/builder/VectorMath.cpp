@@ -87,7 +87,7 @@ static Value atLeast(Code &code, Value x, double low) {
 /// From here down exp(x) is 0.
 static double lowestExponent(Value x) { return isF32(x) ? -104 : -746; }
 
-Value tessera::emitExp(Code &code, Value x) {
+static Value emitExp(Code &code, Value x) {
   double highest = isF32(x) ? 89 : 710; // from here on it is infinity
   auto [value, power] = reducedExp(code, atMost(code, atLeast(code, x, lowestExponent(x)), highest));
   return scaleByPower(code, value, power);
@@ -157,7 +157,7 @@ static Value copySign(Code &code, Value magnitude, Value sign) {
 }
 
 /// x + x³ P(x²) near zero, 1 - 2 / (exp(2|x|) + 1) elsewhere.
-Value tessera::emitTanh(Code &code, Value x) {
+static Value emitTanh(Code &code, Value x) {
   if (!isF32(x)) return {};
   Value square = code.fmul(x, x), size = code.fabs(x);
   Value near = polynomial(
@@ -170,7 +170,7 @@ Value tessera::emitTanh(Code &code, Value x) {
 }
 
 /// With e = exp(-|x|): 1 / (1 + e), and e / (1 + e) below zero, where the other would lose what is small.
-Value tessera::emitSigmoid(Code &code, Value x) {
+static Value emitSigmoid(Code &code, Value x) {
   Value one = code.number(x.getType(), 1.0), below = code.make<LLVM::FNegOp>(code.fabs(x));
   auto [value, power] = reducedExp(code, atLeast(code, below, lowestExponent(x)));
   Value e = scaleByPower(code, value, power);
@@ -178,7 +178,7 @@ Value tessera::emitSigmoid(Code &code, Value x) {
 }
 
 /// x + x P(x²) near zero, 1 - exp(Q(|x|)) elsewhere.
-Value tessera::emitErf(Code &code, Value x) {
+static Value emitErf(Code &code, Value x) {
   if (!isF32(x)) return {};
   Value square = code.fmul(x, x), size = code.fabs(x);
   auto step = [&](Value sum, Value by, double c) { return code.fma(sum, by, code.number(x.getType(), c)); };
@@ -251,12 +251,12 @@ static Value emitSinShifted(Code &code, Value x, int64_t shift) {
   return sinOfQuadrant(code, single, code.add(reduced[1], shift));
 }
 
-Value tessera::emitSin(Code &code, Value x) {
+static Value emitSin(Code &code, Value x) {
   // The reduction turns -0 into +0.
   Value result = emitSinShifted(code, x, 0);
   return result ? code.select(code.fcmp(Pred::oeq, x, 0.0), x, result) : Value();
 }
-Value tessera::emitCos(Code &code, Value x) { return emitSinShifted(code, x, 1); }
+static Value emitCos(Code &code, Value x) { return emitSinShifted(code, x, 1); }
 
 Value tessera::emitCosTurns(Code &code, Value x) {
   auto [n, integer] = nearest(code, x, 4.0);
@@ -269,7 +269,7 @@ Value tessera::emitCosTurns(Code &code, Value x) {
 //===----------------------------------------------------------------------===//
 
 Value tessera::emitSqrt(Code &code, Value x) { return code.make<LLVM::SqrtOp>(x); }
-Value tessera::emitRsqrt(Code &code, Value x) { return code.fdiv(code.number(x.getType(), 1.0), emitSqrt(code, x)); }
+static Value emitRsqrt(Code &code, Value x) { return code.fdiv(code.number(x.getType(), 1.0), emitSqrt(code, x)); }
 
 /// |a|^b = exp(b log |a|) in f64, then the rules for signs, zeros and ones.
 Value tessera::emitPow(Code &code, Value base, Value exponent) {
@@ -325,4 +325,17 @@ Value tessera::emitFloatMod(Code &code, Value x, Value y) {
   Value opposite = code.bitXor(code.fcmp(Pred::olt, r, zero), code.fcmp(Pred::olt, b, zero));
   Value result = code.select(opposite, code.fadd(r, b), r);
   return code.floatCast(code.select(isZero, copySign(code, zero, a), result), Code::element(x));
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+ArrayRef<ElementaryFunction> tessera::elementaryFunctions() {
+  static constexpr ElementaryFunction table[] = {
+      {"exp", emitExp, 18},    {"log", emitLog, 24},   {"sqrt", emitSqrt, 4},
+      {"rsqrt", emitRsqrt, 8}, {"tanh", emitTanh, 36}, {"sigmoid", emitSigmoid, 22},
+      {"erf", emitErf, 40},    {"sin", emitSin, 40},   {"cos", emitCos, 40},
+  };
+  return table;
 }

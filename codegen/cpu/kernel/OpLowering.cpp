@@ -1,6 +1,7 @@
 //===- OpLowering.cpp - code of each elementwise op -----------------------===//
 //
-// One entry of the table below is one op. Numeric conventions (NaN in max and
+// One entry of the table below is one op; elementary functions have theirs in
+// VectorMath.cpp. Numeric conventions (NaN in max and
 // min, rounding of quotients, comparisons) are those of the interpreter.
 //
 //===----------------------------------------------------------------------===//
@@ -30,13 +31,13 @@ static bool isFloat(Value x) { return isa<FloatType>(Code::element(x)); }
 // Helpers of single ops
 //===----------------------------------------------------------------------===//
 
-static Value larger(Code &code, Value a, Value b) {
+static Value emitLarger(Code &code, Value a, Value b) {
   if (!isFloat(a)) return code.smax(a, b);
   Value chosen = code.select(code.fcmp(FPred::ogt, a, b), a, b); // b if either is NaN
   return code.select(code.isNaN(a), a, chosen);
 }
 
-static Value smaller(Code &code, Value a, Value b) {
+static Value emitSmaller(Code &code, Value a, Value b) {
   if (!isFloat(a)) return code.smin(a, b);
   Value chosen = code.select(code.fcmp(FPred::olt, a, b), a, b);
   return code.select(code.isNaN(a), a, chosen);
@@ -174,15 +175,6 @@ static Value emitStochasticRound(Code &code, Value x, Value noise) {
 }
 
 static void addUnary(Table &table) {
-  addFunction<ExpOp, emitExp>(table, 18);
-  addFunction<LogOp, emitLog>(table, 24);
-  addFunction<SqrtOp, emitSqrt>(table, 4);
-  addFunction<RsqrtOp, emitRsqrt>(table, 8);
-  addFunction<TanhOp, emitTanh>(table, 36);
-  addFunction<SigmoidOp, emitSigmoid>(table, 22);
-  addFunction<ErfOp, emitErf>(table, 40);
-  addFunction<SinOp, emitSin>(table, 40);
-  addFunction<CosOp, emitCos>(table, 40);
   addFunction<SignOp, emitSign>(table, 4);
   add<NegOp>(table, 1, [](Code &code, NegOp, Values v) -> Value {
     if (isFloat(v[0])) return code.make<LLVM::FNegOp>(v[0]);
@@ -206,8 +198,8 @@ static void addBinary(Table &table) {
   addPair<AddOp, LLVM::FAddOp, LLVM::AddOp>(table);
   addPair<SubOp, LLVM::FSubOp, LLVM::SubOp>(table);
   addPair<MulOp, LLVM::FMulOp, LLVM::MulOp>(table);
-  addFunction<MaxOp, larger>(table, 3);
-  addFunction<MinOp, smaller>(table, 3);
+  addFunction<MaxOp, emitLarger>(table, 3);
+  addFunction<MinOp, emitSmaller>(table, 3);
   addFunction<FloorDivOp, emitFloorDiv>(table, 16);
   addFunction<ModOp, emitMod>(table, 20);
   add<DivOp>(table, 4, [](Code &code, DivOp, Values v) -> Value { return code.fdiv(v[0], v[1]); });
@@ -233,9 +225,19 @@ static const Table &lowerings() {
   return table;
 }
 
+/// The elementary function that an op is; null if it is none.
+static const ElementaryFunction *findElementary(Operation *op) {
+  StringRef mnemonic = op->getName().stripDialect();
+  for (const ElementaryFunction &function : elementaryFunctions())
+    if (function.op == mnemonic) return &function;
+  return nullptr;
+}
+
 Value tessera::lowerElementwise(Code &code, Operation *op, Values operands) {
   auto it = lowerings().find(op->getName().getTypeID());
-  return it == lowerings().end() ? Value() : it->second.lower(code, op, operands);
+  if (it != lowerings().end()) return it->second.lower(code, op, operands);
+  const ElementaryFunction *function = findElementary(op);
+  return function ? function->emit(code, operands[0]) : Value();
 }
 
 unsigned tessera::instructionEstimate(Operation *op) {
@@ -243,7 +245,9 @@ unsigned tessera::instructionEstimate(Operation *op) {
   if (auto cast = dyn_cast<CastOp>(op))
     if (isFp8(cast.getType().getElementType()) || isFp8(cast.getX().getType().getElementType())) return 20;
   auto it = lowerings().find(op->getName().getTypeID());
-  return it == lowerings().end() ? 2 : it->second.instructions;
+  if (it != lowerings().end()) return it->second.instructions;
+  const ElementaryFunction *function = findElementary(op);
+  return function ? function->instructions : 2;
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,11 +259,11 @@ Value tessera::combine(Code &code, ReduceKind kind, Value a, Value b) {
   case ReduceKind::Sum:
     return isFloat(a) ? code.fadd(a, b) : code.add(a, b);
   case ReduceKind::Max:
-    return larger(code, a, b);
+    return emitLarger(code, a, b);
   case ReduceKind::Min:
-    return smaller(code, a, b);
+    return emitSmaller(code, a, b);
   case ReduceKind::MaxNum: // what has been accumulated is no NaN: one instruction
-    return isFloat(a) ? code.select(code.fcmp(LLVM::FCmpPredicate::ogt, b, a), b, a) : larger(code, a, b);
+    return isFloat(a) ? code.select(code.fcmp(LLVM::FCmpPredicate::ogt, b, a), b, a) : emitLarger(code, a, b);
   }
   llvm_unreachable("all kinds are handled");
 }

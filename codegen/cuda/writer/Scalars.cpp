@@ -97,29 +97,9 @@ std::string cuda::castTo(StringRef expression, Type from, Type to) {
   return wideType == to ? wide : call(scalarType(to), wide);
 }
 
-/// Functions of tessera.cuh.
-static StringRef functionOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, StringRef>(op)
-      .Case<ExpOp>([](auto) { return "tsr::exp"; })
-      .Case<LogOp>([](auto) { return "tsr::log"; })
-      .Case<SqrtOp>([](auto) { return "tsr::sqrt"; })
-      .Case<RsqrtOp>([](auto) { return "tsr::rsqrt"; })
-      .Case<TanhOp>([](auto) { return "tsr::tanh"; })
-      .Case<SigmoidOp>([](auto) { return "tsr::sigmoid"; })
-      .Case<ErfOp>([](auto) { return "tsr::erf"; })
-      .Case<SinOp>([](auto) { return "tsr::sin"; })
-      .Case<CosOp>([](auto) { return "tsr::cos"; })
-      .Case<AbsOp>([](auto) { return "tsr::abs"; })
-      .Case<FloorOp>([](auto) { return "tsr::floor"; })
-      .Case<CeilOp>([](auto) { return "tsr::ceil"; })
-      .Case<SignOp>([](auto) { return "tsr::sign"; })
-      .Case<MaxOp>([](auto) { return "tsr::max"; })
-      .Case<MinOp>([](auto) { return "tsr::min"; })
-      .Case<PowOp>([](auto) { return "tsr::pow"; })
-      .Case<FloorDivOp>([](auto) { return "tsr::floordiv"; })
-      .Case<ModOp>([](auto) { return "tsr::mod"; })
-      .Case<StochasticRoundOp>([](auto) { return "tsr::stochastic_round"; })
-      .Default(StringRef());
+/// An op that C++ has no operator for is a function of its name in device/numbers.cuh.
+static std::string functionOf(Operation *op) {
+  return isa<ElementwiseOpInterface>(op) ? "tsr::" + op->getName().stripDialect().str() : "";
 }
 
 static StringRef operatorOf(Operation *op) {
@@ -177,9 +157,9 @@ std::string cuda::elementwise(Operation *op, ArrayRef<std::string> operands) {
     std::string expression = (wide[0] + " " + symbol + " " + wide[1]).str();
     return isa<CompareOp>(op) ? expression : rounded(expression);
   }
-  StringRef function = functionOf(op);
+  std::string function = functionOf(op);
   if (function.empty()) return "";
-  std::string call = (function + "(" + llvm::join(wide, ", ") + ")").str();
+  std::string call = function + "(" + llvm::join(wide, ", ") + ")";
   return isa<StochasticRoundOp>(op) ? call : rounded(call);
 }
 

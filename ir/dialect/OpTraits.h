@@ -1,0 +1,25 @@
+//===- OpTraits.h - properties of ops that passes ask for -----------------===//
+//
+// The C++ side of TsrTraits.td, where each trait is described.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_IR_OPTRAITS_H
+#define TESSERA_IR_OPTRAITS_H
+
+#include "mlir/IR/OpDefinition.h"
+
+namespace tessera::traits {
+
+template <typename OpT> struct MayBeInKernel : mlir::OpTrait::TraitBase<OpT, MayBeInKernel> {};
+template <typename OpT> struct Smooth : mlir::OpTrait::TraitBase<OpT, Smooth> {};
+template <typename OpT> struct Linear : mlir::OpTrait::TraitBase<OpT, Linear> {};
+template <typename OpT> struct RoundingSensitive : mlir::OpTrait::TraitBase<OpT, RoundingSensitive> {};
+template <typename OpT> struct Approximated : mlir::OpTrait::TraitBase<OpT, Approximated> {};
+template <typename OpT> struct MakesNonFinite : mlir::OpTrait::TraitBase<OpT, MakesNonFinite> {};
+template <typename OpT> struct PassesLogits : mlir::OpTrait::TraitBase<OpT, PassesLogits> {};
+template <typename OpT> struct IsUnaryFunction : mlir::OpTrait::TraitBase<OpT, IsUnaryFunction> {};
+
+} // namespace tessera::traits
+
+#endif // TESSERA_IR_OPTRAITS_H
