@@ -142,6 +142,14 @@ def Tsr_LogOp : Tsr_DifferentiableUnaryOp<"log", "std::log(x)", "b.div(d, x)",
   let sampleHigh = "3";
 }
 
+def Tsr_Log1pOp : Tsr_DifferentiableUnaryOp<"log1p", "std::log1p(x)", "b.div(d, b.add(x, 1))",
+    [Tsr_Smooth, Tsr_RoundingSensitive, Tsr_Approximated, Tsr_MakesNonFinite]> {
+  let summary = "natural logarithm of 1 + x, accurate near zero";
+  let languageName = "log1p";
+  let sampleLow = "-0.7";
+  let sampleHigh = "2";
+}
+
 def Tsr_SqrtOp : Tsr_DifferentiableUnaryOp<"sqrt", "std::sqrt(x)", "b.div(b.mul(d, 0.5), y)", [Tsr_Smooth, Tsr_MakesNonFinite]> {
   let summary = "square root";
   let languageName = "sqrt";

@@ -42,6 +42,7 @@ void expectAccuracy(const char *op, double (*reference)(double), double bound) {
 
 TEST(VectorMath, Exp) { expectAccuracy("exp", std::exp, 0.9); }
 TEST(VectorMath, Log) { expectAccuracy("log", std::log, 0.9); }
+TEST(VectorMath, Log1p) { expectAccuracy("log1p", std::log1p, 1.5); }
 static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 TEST(VectorMath, Sigmoid) { expectAccuracy("sigmoid", sigmoid, 2.1); }
 TEST(VectorMath, Tanh) { expectAccuracy("tanh", std::tanh, 1.3); }

@@ -148,6 +148,17 @@ Value tessera::emitLog(Code &code, Value x) {
   return code.select(code.fcmp(Pred::oeq, x, 0.0), code.number(type, -infinity), result);
 }
 
+/// With u = 1 + x rounded: log(u) + (x - (u - 1)) / u, where the second term is the first order of what the rounding lost. The
+/// difference is exact below 2^mantissa; above it, and where u is 0 or less, the term does not count.
+static Value emitLog1p(Code &code, Value x) {
+  double smallest = isF32(x) ? 0x1p-24 : 0x1p-53; // below, the result is x
+  Value u = code.fadd(x, 1.0);
+  Value lost = code.fdiv(code.fsub(x, code.fadd(u, -1.0)), u);
+  Value isExact = code.bitAnd(code.fcmp(Pred::ogt, x, -1.0), code.fcmp(Pred::olt, x, 1 / smallest));
+  Value result = code.fadd(emitLog(code, u), code.select(isExact, lost, code.number(x.getType(), 0.0)));
+  return code.select(code.fcmp(Pred::olt, code.fabs(x), smallest), x, result);
+}
+
 //===----------------------------------------------------------------------===//
 // tanh, sigmoid, erf
 //===----------------------------------------------------------------------===//
@@ -333,9 +344,9 @@ Value tessera::emitFloatMod(Code &code, Value x, Value y) {
 
 ArrayRef<ElementaryFunction> tessera::elementaryFunctions() {
   static constexpr ElementaryFunction table[] = {
-      {"exp", emitExp, 18},    {"log", emitLog, 24},   {"sqrt", emitSqrt, 4},
-      {"rsqrt", emitRsqrt, 8}, {"tanh", emitTanh, 36}, {"sigmoid", emitSigmoid, 22},
-      {"erf", emitErf, 40},    {"sin", emitSin, 40},   {"cos", emitCos, 40},
+      {"exp", emitExp, 18},    {"log", emitLog, 24},   {"log1p", emitLog1p, 36},     {"sqrt", emitSqrt, 4},
+      {"rsqrt", emitRsqrt, 8}, {"tanh", emitTanh, 36}, {"sigmoid", emitSigmoid, 22}, {"erf", emitErf, 40},
+      {"sin", emitSin, 40},    {"cos", emitCos, 40},
   };
   return table;
 }

@@ -234,6 +234,7 @@ template <int N, typename T> TSR_DEVICE vec<T, N> filled(T x) {
 #endif
 TSR_FUNCTION(exp)
 TSR_FUNCTION(log)
+TSR_FUNCTION(log1p)
 TSR_FUNCTION(sqrt)
 TSR_FUNCTION(tanh)
 TSR_FUNCTION(erf)
