@@ -134,6 +134,12 @@ def Tsr_ExpOp : Tsr_DifferentiableUnaryOp<"exp", "std::exp(x)", "b.mul(d, y)",
   let languageName = "exp";
 }
 
+def Tsr_Expm1Op : Tsr_DifferentiableUnaryOp<"expm1", "std::expm1(x)", "b.mul(d, b.add(y, 1))",
+    [Tsr_Smooth, Tsr_RoundingSensitive, Tsr_Approximated, Tsr_MakesNonFinite]> {
+  let summary = "exp(x) - 1, accurate near zero";
+  let languageName = "expm1";
+}
+
 def Tsr_LogOp : Tsr_DifferentiableUnaryOp<"log", "std::log(x)", "b.div(d, x)",
     [Tsr_Smooth, Tsr_RoundingSensitive, Tsr_Approximated, Tsr_MakesNonFinite]> {
   let summary = "natural logarithm";

@@ -41,6 +41,8 @@ TEST(Elementwise, UnaryFloat) {
     checkUnary(name, "f32", {.low = -5, .high = 5});
   for (const char *name : {"log", "sqrt", "rsqrt"}) checkUnary(name, "f32", {.low = 0.01, .high = 50});
   for (const char *name : {"neg", "exp", "abs", "floor", "ceil", "sign"}) checkUnary(name, "f64", {.tolerance = 1e-14});
+  checkUnary("expm1", "f64", {.low = -3, .high = 3, .tolerance = 1e-14});
+  checkUnary("expm1", "f64", {.low = -1e-9, .high = 1e-9, .tolerance = 1e-14});
   checkUnary("log1p", "f64", {.low = -0.9, .high = 3, .tolerance = 1e-14});
   checkUnary("log1p", "f64", {.low = -1e-9, .high = 1e-9, .tolerance = 1e-14});
 }

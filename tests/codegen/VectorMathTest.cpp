@@ -41,6 +41,7 @@ void expectAccuracy(const char *op, double (*reference)(double), double bound) {
 }
 
 TEST(VectorMath, Exp) { expectAccuracy("exp", std::exp, 0.9); }
+TEST(VectorMath, Expm1) { expectAccuracy("expm1", std::expm1, 1.5); }
 TEST(VectorMath, Log) { expectAccuracy("log", std::log, 0.9); }
 TEST(VectorMath, Log1p) { expectAccuracy("log1p", std::log1p, 1.5); }
 static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }

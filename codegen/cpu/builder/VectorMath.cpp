@@ -60,20 +60,29 @@ static SmallVector<Value> repeatWhereAny(Code &code, Value condition, int64_t ro
 // exp, log
 //===----------------------------------------------------------------------===//
 
-/// exp(r) and n with exp(x) = 2^n exp(r), n = round(x / ln 2), |r| ≤ ln 2 / 2.
-static std::pair<Value, Value> reducedExp(Code &code, Value x) {
+/// r and n with x = n ln 2 + r, n = round(x / ln 2), |r| ≤ ln 2 / 2.
+static std::pair<Value, Value> reduceExponent(Code &code, Value x) {
   bool single = isF32(x);
   auto [n, power] = nearest(code, x, 1 / ln2);
   double ln2High = single ? 6.93145752e-1 : 0x1.62e42fefa3800p-1,
          ln2Low = single ? 1.42860677e-6 : 0x1.ef35793c76730p-45;
   Value r = code.fma(n, code.number(x.getType(), -ln2High), x);
   r = code.fma(n, code.number(x.getType(), -ln2Low), r);
-  if (single)
-    return {polynomial(code, r, {1.37805939e-3, 8.37312452e-3, 4.16695364e-2, 1.66664720e-1, 4.99999851e-1, 1, 1}),
-            power};
+  return {r, power};
+}
+
+/// The coefficients of exp(r) for |r| ≤ ln 2 / 2, highest first; the last two are 1.
+static SmallVector<double> expCoefficients(Value x) {
+  if (isF32(x)) return {1.37805939e-3, 8.37312452e-3, 4.16695364e-2, 1.66664720e-1, 4.99999851e-1, 1, 1};
   SmallVector<double> taylor;
   for (int k = 13; k >= 0; --k) taylor.push_back(1 / std::tgamma(k + 1.0));
-  return {polynomial(code, r, taylor), power};
+  return taylor;
+}
+
+/// exp(r) and n with exp(x) = 2^n exp(r).
+static std::pair<Value, Value> reducedExp(Code &code, Value x) {
+  auto [r, power] = reduceExponent(code, x);
+  return {polynomial(code, r, expCoefficients(x)), power};
 }
 
 /// The smaller or larger of `x` and a number; NaN stays.
@@ -91,6 +100,21 @@ static Value emitExp(Code &code, Value x) {
   double highest = isF32(x) ? 89 : 710; // from here on it is infinity
   auto [value, power] = reducedExp(code, atMost(code, atLeast(code, x, lowestExponent(x)), highest));
   return scaleByPower(code, value, power);
+}
+
+/// With x = n ln 2 + r: 2^n expm1(r) + 2^n - 1, as twice a half, so that 2^(n - 1) is normal wherever the result is finite. In the
+/// polynomial of expm1(r) the first term stays exact.
+static Value emitExpm1(Code &code, Value x) {
+  bool single = isF32(x);
+  double smallest = single ? 0x1p-24 : 0x1p-53;                    // below, the result is x
+  double lowest = single ? -18 : -38, highest = single ? 89 : 710; // from there on it is -1, and infinity
+  auto [r, n] = reduceExponent(code, atMost(code, atLeast(code, x, lowest), highest));
+  SmallVector<double> coefficients = expCoefficients(x);
+  Value tail = polynomial(code, r, ArrayRef(coefficients).drop_back(2));
+  Value small = code.fma(code.fmul(r, r), tail, r);
+  Value half = code.bitcast(code.shl(code.add(n, single ? 126 : 1022), single ? 23 : 52), Code::element(x));
+  Value result = code.fma(half, small, code.fadd(half, -0.5));
+  return code.select(code.fcmp(Pred::olt, code.fabs(x), smallest), x, code.fadd(result, result));
 }
 
 /// exp(x) for |x| ≤ 80, f32: the exponent bits cannot overflow. Garbage for NaN.
@@ -344,9 +368,9 @@ Value tessera::emitFloatMod(Code &code, Value x, Value y) {
 
 ArrayRef<ElementaryFunction> tessera::elementaryFunctions() {
   static constexpr ElementaryFunction table[] = {
-      {"exp", emitExp, 18},    {"log", emitLog, 24},   {"log1p", emitLog1p, 36},     {"sqrt", emitSqrt, 4},
-      {"rsqrt", emitRsqrt, 8}, {"tanh", emitTanh, 36}, {"sigmoid", emitSigmoid, 22}, {"erf", emitErf, 40},
-      {"sin", emitSin, 40},    {"cos", emitCos, 40},
+      {"exp", emitExp, 18},  {"expm1", emitExpm1, 22}, {"log", emitLog, 24},   {"log1p", emitLog1p, 36},
+      {"sqrt", emitSqrt, 4}, {"rsqrt", emitRsqrt, 8},  {"tanh", emitTanh, 36}, {"sigmoid", emitSigmoid, 22},
+      {"erf", emitErf, 40},  {"sin", emitSin, 40},     {"cos", emitCos, 40},
   };
   return table;
 }

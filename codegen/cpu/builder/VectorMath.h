@@ -6,10 +6,10 @@
 //
 // Largest errors in units in the last place (f32), measured by tests/codegen/VectorMathTest.cpp over all magnitudes:
 //
-//   exp 0.9, log 0.9, log1p 1.5, tanh 1.3, sigmoid 2.1, erf 1, sin and cos 1.5, sqrt 0.5, rsqrt 1.5, pow 1 (through f64)
+//   exp 0.9, expm1 1.5, log 0.9, log1p 1.5, tanh 1.3, sigmoid 2.1, erf 1, sin and cos 1.5, sqrt 0.5, rsqrt 1.5, pow 1 (through f64)
 //
 // Denormal arguments and results are exact to the same bound; infinities, zeros and NaN give what C's libm gives.
-// f64: exp, log, log1p, sigmoid, pow (about 1e-15 relative), sqrt, rsqrt. The others return a null value.
+// f64: exp, expm1, log, log1p, sigmoid, pow (about 1e-15 relative), sqrt, rsqrt. The others return a null value.
 //
 //===----------------------------------------------------------------------===//
 

@@ -233,6 +233,7 @@ template <int N, typename T> TSR_DEVICE vec<T, N> filled(T x) {
   TSR_DEVICE double name(double x) { return __builtin_##name(x); }
 #endif
 TSR_FUNCTION(exp)
+TSR_FUNCTION(expm1)
 TSR_FUNCTION(log)
 TSR_FUNCTION(log1p)
 TSR_FUNCTION(sqrt)
