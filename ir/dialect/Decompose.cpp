@@ -1,4 +1,4 @@
-//===- Decompose.cpp - composites written out -----------------------------===//
+//===- Decompose.cpp - decompositions of composites -----------------------------===//
 //
 // Forms that neither overflow nor turn a wholly masked row into NaN: exponents
 // are taken relative to the row's maximum, and relative to 0 where that is -inf.

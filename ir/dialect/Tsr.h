@@ -65,7 +65,7 @@ void nameResults(mlir::Operation *op, mlir::OpAsmSetValueNameFn setName);
 /// The type of a value that is known to be a named tensor.
 inline NamedTensorType tensorType(mlir::Value value) { return llvm::cast<NamedTensorType>(value.getType()); }
 
-/// Whether the type is an 8-bit float type: e4m3 (without infinities) or e5m2.
+/// Whether the type is one of the fp8 types: e4m3 (without infinities) or e5m2.
 inline bool isFp8(mlir::Type type) { return llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(type); }
 
 /// The largest finite number of a float type.

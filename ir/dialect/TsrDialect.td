@@ -39,13 +39,16 @@ def Tsr_PlaceAttr : Tsr_Attr<"Place", "place"> {
   let summary = "where a buffer lies in the arena";
   let description = [{
     The address is `offset + sum(strides[d] * i[d])` bytes from the start of the arena, where `i[d]` is the induction
-    value of the enclosing repeat at depth `d`, outermost first. `#tsr.place<1024>` has no strides: the buffer lies still.
+    value of the enclosing repeat at depth `d`, outermost first. `#tsr.place<1024>` has no strides: the buffer lies
+    still.
 
-    A stack with `slot` does not lie in one piece: slot `i` of its outermost axis lies `i * slot` bytes from its start, with pieces
-    of other stacks in between. Only repeats, slot by slot, use such a stack.
+    A stack with `slot` does not lie in one piece: slot `i` of its outermost axis lies `i * slot` bytes from its
+    start, with pieces of other stacks in between. Only repeats, slot by slot, use such a stack.
   }];
-  let parameters = (ins "int64_t":$offset, OptionalArrayRefParameter<"int64_t">:$strides, DefaultValuedParameter<"int64_t", "0">:$slot);
-  let builders = [AttrBuilder<(ins "int64_t":$offset, "::llvm::ArrayRef<int64_t>":$strides, CArg<"int64_t", "0">:$slot), [{
+  let parameters = (ins "int64_t":$offset, OptionalArrayRefParameter<"int64_t">:$strides,
+                        DefaultValuedParameter<"int64_t", "0">:$slot);
+  let builders = [AttrBuilder<(ins "int64_t":$offset, "::llvm::ArrayRef<int64_t>":$strides, CArg<"int64_t",
+                                   "0">:$slot), [{
     return $_get($_ctxt, offset, strides, slot);
   }]>];
   let skipDefaultBuilders = 1;
@@ -86,10 +89,11 @@ def Tsr_NamedTensor : TypeDef<Tsr_Dialect, "NamedTensor"> {
     module's canonical order (`tsr.axes`), afterwards in memory order, outermost first. A scalar has no axes:
     `!tsr.tensor<[], f32>`.
 
-    Element types: f64, f32, bf16, f16, i64, i32, i1.
+    Element types: f64, f32, bf16, f16, f8E4M3FN, f8E5M2, i64, i32, i1.
   }];
   let parameters = (ins ArrayRefParameter<"AxisAttr">:$axes, "::mlir::Type":$elementType);
-  let builders = [TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<AxisAttr>":$axes, "::mlir::Type":$elementType), [{
+  let builders = [TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<AxisAttr>":$axes,
+                                                      "::mlir::Type":$elementType), [{
     return $_get(elementType.getContext(), axes, elementType);
   }]>];
   let hasCustomAssemblyFormat = 1;

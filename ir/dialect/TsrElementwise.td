@@ -1,8 +1,9 @@
 //===- TsrElementwise.td - elementwise ops --------------------------------===//
 //
-// One entry holds all that the compiler knows of an elementwise op: how it is evaluated (the interpreter and every place that folds
-// constants), its gradient, its name in the model language, and its traits (TsrTraits.td). What the two targets need stands beside
-// the code that they emit: codegen/cpu/builder/VectorMath.cpp or codegen/cpu/kernel/OpLowering.cpp, and codegen/cuda/device/numbers.cuh.
+// One entry holds all that the compiler knows of an elementwise op: how it is evaluated (the interpreter and every
+// place that folds constants), its gradient, its name in the model language, and its traits (TsrTraits.td). What the
+// two targets need stands beside the code that they emit: codegen/cpu/builder/VectorMath.cpp or
+// codegen/cpu/kernel/OpLowering.cpp, and codegen/cuda/device/numbers.cuh.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +19,8 @@ include "ir/dialect/TsrOpBase.td"
 /// The value of the result at a point depends only on the operands' values there. Operands broadcast by name.
 /// C1: operands that share an axis agree in its size. C2: the result's axes are the union of the operands' axes.
 class Tsr_ElementwiseOp<string opMnemonic, list<Trait> traits = [], list<string> methods = []>
-    : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface, methods>, Tsr_MayBeInKernel] # traits> {
+    : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface, methods>, Tsr_MayBeInKernel]
+        # traits> {
   let results = (outs Tsr_Tensor:$result);
   let assemblyFormat = "operands `` custom<Notes>(attr-dict) `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -53,7 +55,8 @@ class Tsr_UnaryOp<string opMnemonic, string evaluation, list<Trait> traits = []>
   bit roundsToInteger = 0;
   /// Tensors of integers are operands too.
   bit takesIntegers = 0;
-  /// Where tests sample the function: neither it nor its derivative is extreme between these two, and the function is smooth.
+  /// Where tests sample the function: neither it nor its derivative is extreme between these two, and the function is
+  /// smooth.
   string sampleLow = "-2";
   string sampleHigh = "2";
 
@@ -78,8 +81,9 @@ class Tsr_UnaryOp<string opMnemonic, string evaluation, list<Trait> traits = []>
   let extraClassDefinition = resultNames # evaluateByPoint # verifyArithmetic # evaluatePoints;
 }
 
-/// `gradient` is a C++ expression: the gradient of the operand, of a GraphBuilder `b`, the gradient `d` of the result, the operand `x`
-/// and the result `y`. Forms with `y` are preferred where the result is cheaper to have than to compute from the operand.
+/// `gradient` is a C++ expression: the gradient of the operand, of a GraphBuilder `b`, the gradient `d` of the
+/// result, the operand `x` and the result `y`. Forms with `y` are preferred where the result is cheaper to have than
+/// to compute from the operand.
 class Tsr_DifferentiableUnaryOp<string opMnemonic, string evaluation, string gradient, list<Trait> traits = []>
     : Tsr_UnaryOp<opMnemonic, evaluation, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>] # traits> {
   let extraClassDefinition = resultNames # evaluateByPoint # verifyArithmetic # evaluatePoints # [{
@@ -91,8 +95,8 @@ class Tsr_DifferentiableUnaryOp<string opMnemonic, string evaluation, string gra
   }];
 }
 
-/// An op of two numbers. `evaluation` is a C++ expression of `double a` and `double b`; `bounds`, of two `Interval`s of these names, is
-/// an optional interval for integers (Interval.h).
+/// An op of two numbers. `evaluation` is a C++ expression of `double a` and `double b`; `bounds`, of two `Interval`s
+/// of these names, is an optional interval for integers (Interval.h).
 class Tsr_BinaryOp<string opMnemonic, string evaluation, string bounds = "std::nullopt", list<Trait> traits = []>
     : Tsr_ArithmeticOp<opMnemonic, traits, ["inferBounds"]> {
   let arguments = (ins Tsr_NumberTensor:$lhs, Tsr_NumberTensor:$rhs);
@@ -114,7 +118,8 @@ class Tsr_BinaryOp<string opMnemonic, string evaluation, string bounds = "std::n
     }
   }];
 }
-class Tsr_DifferentiableBinaryOp<string opMnemonic, string evaluation, string bounds = "std::nullopt", list<Trait> traits = []>
+class Tsr_DifferentiableBinaryOp<string opMnemonic, string evaluation, string bounds = "std::nullopt",
+    list<Trait> traits = []>
     : Tsr_BinaryOp<opMnemonic, evaluation, bounds, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>] # traits>;
 
 //===----------------------------------------------------------------------===//
@@ -156,7 +161,8 @@ def Tsr_Log1pOp : Tsr_DifferentiableUnaryOp<"log1p", "std::log1p(x)", "b.div(d, 
   let sampleHigh = "2";
 }
 
-def Tsr_SqrtOp : Tsr_DifferentiableUnaryOp<"sqrt", "std::sqrt(x)", "b.div(b.mul(d, 0.5), y)", [Tsr_Smooth, Tsr_MakesNonFinite]> {
+def Tsr_SqrtOp
+    : Tsr_DifferentiableUnaryOp<"sqrt", "std::sqrt(x)", "b.div(b.mul(d, 0.5), y)", [Tsr_Smooth, Tsr_MakesNonFinite]> {
   let summary = "square root";
   let languageName = "sqrt";
   let sampleLow = "0.3";
@@ -171,7 +177,9 @@ def Tsr_RsqrtOp : Tsr_DifferentiableUnaryOp<"rsqrt", "1 / std::sqrt(x)", "b.mul(
   let sampleHigh = "3";
 }
 
-def Tsr_TanhOp : Tsr_DifferentiableUnaryOp<"tanh", "std::tanh(x)", "b.mul(d, b.oneMinus(b.mul(y, y)))", [Tsr_Smooth, Tsr_Approximated]> {
+def Tsr_TanhOp
+    : Tsr_DifferentiableUnaryOp<"tanh", "std::tanh(x)", "b.mul(d, b.oneMinus(b.mul(y, y)))",
+      [Tsr_Smooth, Tsr_Approximated]> {
   let summary = "hyperbolic tangent";
   let languageName = "tanh";
 }
@@ -189,14 +197,17 @@ def Tsr_ErfOp : Tsr_DifferentiableUnaryOp<"erf", "std::erf(x)",
   let languageName = "erf";
 }
 
-def Tsr_SinOp : Tsr_DifferentiableUnaryOp<"sin", "std::sin(x)", "b.mul(d, b.unary<CosOp>(x))", [Tsr_Smooth, Tsr_Approximated]> {
+def Tsr_SinOp
+    : Tsr_DifferentiableUnaryOp<"sin", "std::sin(x)", "b.mul(d, b.unary<CosOp>(x))", [Tsr_Smooth, Tsr_Approximated]> {
   let summary = "sine";
   let languageName = "sin";
   let sampleLow = "-4";
   let sampleHigh = "4";
 }
 
-def Tsr_CosOp : Tsr_DifferentiableUnaryOp<"cos", "std::cos(x)", "b.neg(b.mul(d, b.unary<SinOp>(x)))", [Tsr_Smooth, Tsr_Approximated]> {
+def Tsr_CosOp
+    : Tsr_DifferentiableUnaryOp<"cos", "std::cos(x)", "b.neg(b.mul(d, b.unary<SinOp>(x)))",
+      [Tsr_Smooth, Tsr_Approximated]> {
   let summary = "cosine";
   let languageName = "cos";
   let sampleLow = "-4";
@@ -243,12 +254,16 @@ def Tsr_NotOp : Tsr_ArithmeticOp<"not", [AllTypesMatch<["x", "result"]>]> {
 // Two operands
 //===----------------------------------------------------------------------===//
 
-def Tsr_AddOp : Tsr_DifferentiableBinaryOp<"add", "a + b", "bounds::sum(a, b)", [Commutative, Tsr_Smooth, Tsr_Linear, Tsr_PassesLogits]> {
+def Tsr_AddOp
+    : Tsr_DifferentiableBinaryOp<"add", "a + b", "bounds::sum(a, b)",
+      [Commutative, Tsr_Smooth, Tsr_Linear, Tsr_PassesLogits]> {
   let summary = "sum, broadcast by name";
   let hasFolder = 1;
 }
 
-def Tsr_SubOp : Tsr_DifferentiableBinaryOp<"sub", "a - b", "bounds::difference(a, b)", [Tsr_Smooth, Tsr_Linear, Tsr_PassesLogits]> {
+def Tsr_SubOp
+    : Tsr_DifferentiableBinaryOp<"sub", "a - b", "bounds::difference(a, b)",
+      [Tsr_Smooth, Tsr_Linear, Tsr_PassesLogits]> {
   let summary = "difference, broadcast by name";
   let hasFolder = 1;
 }
@@ -264,15 +279,20 @@ def Tsr_DivOp : Tsr_DifferentiableBinaryOp<"div", "a / b", "std::nullopt", [Tsr_
   let hasFolder = 1;
 }
 
-def Tsr_MaxOp : Tsr_DifferentiableBinaryOp<"max", "std::isnan(a) || a >= b ? a : b", "bounds::larger(a, b)", [Tsr_PassesLogits]> {
+def Tsr_MaxOp
+    : Tsr_DifferentiableBinaryOp<"max", "std::isnan(a) || a >= b ? a : b", "bounds::larger(a, b)", [Tsr_PassesLogits]> {
   let summary = "larger of two; at a tie the gradient goes to the left side. NaN if either is NaN";
 }
 
-def Tsr_MinOp : Tsr_DifferentiableBinaryOp<"min", "std::isnan(a) || a <= b ? a : b", "bounds::smaller(a, b)", [Tsr_PassesLogits]> {
+def Tsr_MinOp
+    : Tsr_DifferentiableBinaryOp<"min", "std::isnan(a) || a <= b ? a : b", "bounds::smaller(a, b)",
+      [Tsr_PassesLogits]> {
   let summary = "smaller of two; at a tie the gradient goes to the left side. NaN if either is NaN";
 }
 
-def Tsr_PowOp : Tsr_DifferentiableBinaryOp<"pow", "std::pow(a, b)", "std::nullopt", [Tsr_Smooth, Tsr_Approximated, Tsr_MakesNonFinite]> {
+def Tsr_PowOp
+    : Tsr_DifferentiableBinaryOp<"pow", "std::pow(a, b)", "std::nullopt",
+      [Tsr_Smooth, Tsr_Approximated, Tsr_MakesNonFinite]> {
   let summary = "power; the gradient of the exponent is zero where the base is not positive";
   let arguments = (ins Tsr_FloatTensor:$lhs, Tsr_FloatTensor:$rhs);
 }
@@ -311,8 +331,11 @@ def Tsr_CompareOp : Tsr_ElementwiseOp<"compare"> {
   let extraClassDeclaration = "static bool holds(Predicate predicate, double a, double b);";
 }
 
-def Tsr_SelectOp : Tsr_ElementwiseOp<"select", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_PassesLogits], ["inferBounds"]> {
-  let summary = "`yes` where the condition holds, else `no`; the side not selected gets zero gradient, even if it is NaN";
+def Tsr_SelectOp
+    : Tsr_ElementwiseOp<"select", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_PassesLogits],
+      ["inferBounds"]> {
+  let summary = "`yes` where the condition holds, else `no`; the side not selected gets zero gradient, "
+                "even if it is NaN";
   let description = "C3: `yes`, `no` and the result have one element type.";
   let arguments = (ins Tsr_BoolTensor:$condition, Tsr_Tensor:$yes, Tsr_Tensor:$no);
   let assemblyFormat = [{
@@ -321,11 +344,13 @@ def Tsr_SelectOp : Tsr_ElementwiseOp<"select", [DeclareOpInterfaceMethods<Tsr_Ad
   }];
 }
 
-def Tsr_CastOp : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_Linear, Tsr_PassesLogits]> {
-  let summary = "change of element type: floats to integers round toward zero and saturate (NaN: 0), anything to i1 compares with zero";
+def Tsr_CastOp
+    : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_Linear, Tsr_PassesLogits]> {
+  let summary = "change of element type: floats to integers round toward zero and saturate (NaN: 0), "
+                "anything to i1 compares with zero";
   let description = [{
-    Floats round to the nearest, ties to even. What is too large for f16 or bf16 becomes infinite; for the fp8 types, infinity too
-    becomes the largest finite value, as on GPUs, and NaN stays NaN.
+    Floats round to the nearest, ties to even. What is too large for f16 or bf16 becomes infinite; for the fp8 types,
+    infinity too becomes the largest finite value, as on GPUs, and NaN stays NaN.
   }];
   let arguments = (ins Tsr_Tensor:$x);
   let assemblyFormat = "$x `` custom<Notes>(attr-dict) `:` type($x) `to` type($result)";
@@ -335,10 +360,11 @@ def Tsr_CastOp : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_Adjoin
 def Tsr_StochasticRoundOp : Tsr_ElementwiseOp<"stochastic_round"> {
   let summary = "rounds to bf16, up or down at random";
   let description = [{
-    The magnitude of `x` lies between two neighbours in bf16. It is rounded to the upper one with a probability that is the distance
-    from the lower one, as a fraction of the distance between the two: where that fraction, in units of 2^-16, and floor(noise * 2^16)
-    add up to 2^16 or more. `noise` is in [0, 1). So sums of rounded values are right on average, where rounding to the nearest would
-    lose what is smaller than half a unit in the last place. What bf16 holds stays as it is.
+    The magnitude of `x` lies between two neighbours in bf16. It is rounded to the upper one with a probability that
+    is the distance from the lower one, as a fraction of the distance between the two: where that fraction, in units
+    of 2^-16, and floor(noise * 2^16) add up to 2^16 or more. `noise` is in [0, 1). So sums of rounded values are
+    right on average, where rounding to the nearest would lose what is smaller than half a unit in the last place.
+    What bf16 holds stays as it is.
 
     C3: `x` and `noise` are floats, none of the fp8 types. C4: the result is bf16.
   }];

@@ -44,15 +44,16 @@ def Tsr_EvaluateInterface : OpInterface<"EvaluateOpInterface"> {
     InterfaceMethod<"Computes the results. Result tensors arrive with their axes set and values zero.",
                     "::llvm::LogicalResult", "evaluate",
                     (ins "::llvm::ArrayRef<::tessera::TensorValue>":$operands,
-                         "::llvm::MutableArrayRef<::tessera::TensorValue>":$results, "::tessera::Interpreter &":$interpreter)>,
+                         "::llvm::MutableArrayRef<::tessera::TensorValue>":$results,
+                             "::tessera::Interpreter &":$interpreter)>,
   ];
 }
 
 def Tsr_DecomposeInterface : OpInterface<"DecomposeOpInterface"> {
   let cppNamespace = "::tessera";
-  let description = "A composite: long-hand mathematics under one name. It can be written out again.";
+  let description = "A composite: mathematics under one name, with a decomposition into primitive ops.";
   let methods = [
-    InterfaceMethod<"Builds the long-hand form at the builder's insertion point and returns one value for each result.",
+    InterfaceMethod<"Builds the decomposition at the builder's insertion point and returns one value for each result.",
                     "::llvm::SmallVector<::mlir::Value>", "decompose", (ins "::tessera::GraphBuilder &":$builder)>,
   ];
 }

@@ -17,12 +17,15 @@ class Tsr_TensorOf<string condition, string description>
     : Type<CPred<"::llvm::isa<::tessera::NamedTensorType>($_self) && [](::mlir::Type e) { return " # condition #
                  "; }(::llvm::cast<::tessera::NamedTensorType>($_self).getElementType())">,
            description, "::tessera::NamedTensorType">;
-def Tsr_Tensor : Type<CPred<"::llvm::isa<::tessera::NamedTensorType>($_self)">, "named tensor", "::tessera::NamedTensorType">;
+def Tsr_Tensor
+    : Type<CPred<"::llvm::isa<::tessera::NamedTensorType>($_self)">, "named tensor", "::tessera::NamedTensorType">;
 def Tsr_FloatTensor : Tsr_TensorOf<"::llvm::isa<::mlir::FloatType>(e)", "named tensor of floats">;
 def Tsr_BoolTensor : Tsr_TensorOf<"e.isInteger(1)", "named tensor of i1">;
 def Tsr_IntTensor : Tsr_TensorOf<"e.isInteger(32) || e.isInteger(64)", "named tensor of i32 or i64">;
 def Tsr_NumberTensor : Tsr_TensorOf<"!e.isInteger(1)", "named tensor of integers or floats">;
-def Tsr_Scalar : Type<CPred<"::llvm::isa<::tessera::NamedTensorType>($_self) && ::llvm::cast<::tessera::NamedTensorType>($_self).isScalar()">,
+def Tsr_Scalar
+    : Type<CPred<"::llvm::isa<::tessera::NamedTensorType>($_self) && "
+                 "::llvm::cast<::tessera::NamedTensorType>($_self).isScalar()">,
                       "named tensor without axes", "::tessera::NamedTensorType">;
 
 /// Results print under the user's name: %q for `tsr.name = "h.attn.q"`.

@@ -11,28 +11,30 @@ include "mlir/IR/OpBase.td"
 
 class Tsr_Trait<string name> : NativeOpTrait<name> { let cppNamespace = "::tessera::traits"; }
 
-/// `fuse` may take the op into a kernel. Both back ends have code for it: from the values of its operands at a point, or (views,
-/// reductions, gather, scatter_add) as a way to read, accumulate or write.
+/// `fuse` may take the op into a kernel. Both back ends have code for it: from the values of its operands at a point,
+/// or (views, reductions, gather, scatter_add) as a way to read, accumulate or write.
 def Tsr_MayBeInKernel : Tsr_Trait<"MayBeInKernel">;
 
-/// Infinitely often differentiable wherever it is defined: formulas of such ops are equal if they agree at enough points.
+/// Infinitely often differentiable wherever it is defined: formulas of such ops are equal if they agree at enough
+/// points.
 def Tsr_Smooth : Tsr_Trait<"Smooth">;
 
 /// Linear in its operands taken together: what enters a sum of gradients may pass through it.
 def Tsr_Linear : Tsr_Trait<"Linear">;
 
-/// Amplifies rounding errors: a function that changes so fast that rounding a large operand to reduced precision changes the
-/// result by a multiple.
+/// Amplifies rounding errors: a function that changes so fast that rounding a large operand to reduced precision
+/// changes the result by a multiple.
 def Tsr_RoundingSensitive : Tsr_Trait<"RoundingSensitive">;
 
-/// Targets compute the op by approximations of their own, in the cost class of transcendental functions. Rounding errors of its
-/// results may be correlated, and are not reproduced between targets.
+/// Targets compute the op by approximations of their own, in the cost class of transcendental functions. Rounding
+/// errors of its results may be correlated, and are not reproduced between targets.
 def Tsr_Approximated : Tsr_Trait<"Approximated">;
 
 /// May give infinity or NaN for finite operands that are not extreme: a pole, the end of a domain, fast growth.
 def Tsr_MakesNonFinite : Tsr_Trait<"MakesNonFinite">;
 
-/// Logits that pass through the op are logits still: a loss or a rounding-sensitive op behind it sees their rounding errors.
+/// Logits that pass through the op are logits still: a loss or a rounding-sensitive op behind it sees their rounding
+/// errors.
 def Tsr_PassesLogits : Tsr_Trait<"PassesLogits">;
 
 /// An op of one number with an entry in the table of UnaryFunction.h.

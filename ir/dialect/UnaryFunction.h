@@ -7,14 +7,14 @@
 
 namespace tessera {
 
-/// What is known of an elementwise op of one number without an instance of it. `TsrElementwise.td` is the source of all of it.
+/// What is known of an elementwise op of one number without an instance of it. TsrElementwise.td says all of it.
 struct UnaryFunction {
   /// The op's mnemonic: "exp".
   llvm::StringRef op;
   /// The function's name in the model language; empty: users have none.
   llvm::StringRef languageName;
   double (*evaluate)(double x);
-  /// The value for a 64-bit integer known at compile time, nothing where it does not fit; null: the function is of floats.
+  /// The value for a 64-bit integer known at compile time, nothing where it does not fit; null: only for floats.
   std::optional<int64_t> (*evaluateInteger)(int64_t x);
   /// Whether the value is an integer, and is of that type where it is known at compile time.
   bool roundsToInteger;

@@ -1,4 +1,8 @@
 //===- Verify.cpp - verifiers of tsr ops ----------------------------------===//
+//
+// C1, C2, … are the constraints in the description of the op (TsrOps.td, TsrElementwise.td).
+//
+//===----------------------------------------------------------------------===//
 
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/dialect/Tsr.h"
@@ -109,7 +113,7 @@ LogicalResult IndexOp::verify() {
 // Contraction, reduction, broadcast
 //===----------------------------------------------------------------------===//
 
-/// What an epilogue reads and gives beside the result.
+/// C7 to C10.
 static LogicalResult verifyEpilogue(ContractOp op) {
   std::optional<Epilogue> epilogue = op.getEpilogue();
   if (!epilogue && (op.getAux() || op.getExtra()))
@@ -133,10 +137,12 @@ static LogicalResult verifyEpilogue(ContractOp op) {
 }
 
 LogicalResult ContractOp::verify() {
+  // C1.
   Type lhs = getLhs().getType().getElementType(), rhs = getRhs().getType().getElementType();
   if (!(isFp8(lhs) && isFp8(rhs)) && failed(expectElementType(*this, lhs, rhs))) return failure();
   if (isFp8(lhs) && !getType().getElementType().isF32())
-    return emitOpError("expected a result in f32 of operands in eight bits, got ") << getType().getElementType();
+    return emitOpError("expected a result in f32 of fp8 operands, got ") << getType().getElementType();
+  // C2, C3.
   llvm::StringMap<int64_t> sizes;
   if (failed(::unite(*this, sizes, getLhs().getType())) || failed(::unite(*this, sizes, getRhs().getType())))
     return failure();
@@ -145,6 +151,7 @@ LogicalResult ContractOp::verify() {
       return emitOpError("expected axis `") << name << "` in both operands";
     sizes.erase(name);
   }
+  // C5, C6.
   if (getInit() && getInit().getType() != getType())
     return emitOpError("expected init of type ") << getType() << ", got " << getInit().getType();
   if (getBias())
@@ -152,6 +159,7 @@ LogicalResult ContractOp::verify() {
       if (!sizes.count(axis.getName()))
         return emitOpError("bias has axis `") << axis.getName() << "` that the result lacks";
   if (failed(verifyEpilogue(*this))) return failure();
+  // C4.
   return expectAxes(*this, sizes, getType());
 }
 

@@ -50,7 +50,7 @@ double tessera::roundTo(double value, Type elementType) {
   return number.convertToDouble();
 }
 
-/// A number in [0, 1) that `seed` and `key` give: SplitMix64 (Steele, Lea and Flood, 2014) of both.
+/// A hash of `seed` and `key` in [0, 1): SplitMix64 (Steele, Lea and Flood, 2014) of both.
 static double drawFor(uint64_t key, uint64_t seed) {
   uint64_t z = key + (seed + 1) * 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -58,20 +58,20 @@ static double drawFor(uint64_t key, uint64_t seed) {
   return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-std::optional<double> Interpreter::leaningOf(Operation &op) const {
+std::optional<double> Interpreter::commonDrawFor(Operation &op) const {
   if (rounding != Rounding::Coarse || seed % 2 == 0 || !op.hasTrait<traits::Approximated>()) return std::nullopt;
   return drawFor(llvm::xxh3_64bits(op.getName().getStringRef()), seed);
 }
 
-/// One of the two neighbours of a number in a float type with two bits less, each as probable as it is near. Equal
-/// numbers go the same way, as they do in a target: their errors add up, where independent ones would cancel.
+/// One of the two neighbours of a value in a float type with two mantissa bits less, each as probable as it is near.
+/// Equal values are rounded in one direction, as on a target: their errors add up, where independent ones would cancel.
 double Interpreter::roundCoarsely(double value, const llvm::fltSemantics &semantics) {
   constexpr int bitsLess = 2;
   if (value == 0 || !std::isfinite(value)) return value;
   int precision = llvm::APFloat::semanticsPrecision(semantics);
   int exponent = std::max(std::ilogb(value), llvm::APFloat::semanticsMinExponent(semantics));
   double scaled = std::ldexp(value, precision - bitsLess - 1 - exponent), below = std::floor(scaled);
-  bool up = leaning.value_or(drawFor(llvm::bit_cast<uint64_t>(value), seed)) < scaled - below;
+  bool up = commonDraw.value_or(drawFor(llvm::bit_cast<uint64_t>(value), seed)) < scaled - below;
   double rounded = std::ldexp(below + up, exponent - (precision - bitsLess - 1));
   double largest = llvm::APFloat::getLargest(semantics).convertToDouble();
   return std::abs(rounded) > largest ? std::copysign(std::numeric_limits<double>::infinity(), value) : rounded;
@@ -112,17 +112,17 @@ FailureOr<SmallVector<TensorValue>> Interpreter::runBlock(Block &block, ArrayRef
 
   for (Operation &op : block.without_terminator()) {
     auto evaluated = dyn_cast<EvaluateOpInterface>(op);
-    if (!evaluated) return op.emitOpError("cannot be interpreted: a pass must write it out first");
+    if (!evaluated) return op.emitOpError("cannot be interpreted: a pass must replace it first");
     auto results =
         llvm::map_to_vector(op.getResultTypes(), [](Type t) { return TensorValue(cast<NamedTensorType>(t)); });
-    leaning = leaningOf(op);
+    commonDraw = commonDrawFor(op);
     if (failed(evaluated.evaluate(valuesOf(op.getOperands()), results, *this))) return failure();
-    leaning = leaningOf(op); // a region's ops had theirs
+    commonDraw = commonDrawFor(op); // a region's ops had theirs
     for (auto [result, value] : llvm::zip(op.getResults(), results)) {
       round(value);
       values[result] = std::move(value);
     }
-    leaning.reset();
+    commonDraw.reset();
   }
   return valuesOf(block.getTerminator()->getOperands());
 }

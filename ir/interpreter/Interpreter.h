@@ -26,12 +26,12 @@ struct TensorValue {
 
 /// How results are rounded.
 enum class Rounding {
-  Double, ///< every float is computed and kept in f64
+  Double, ///< every float is computed and held in f64
   Types,  ///< every result is rounded to its element type
-  Coarse, ///< arguments and results are held in a type with two bits of mantissa less, rounded up or down at random, so
-          ///< that errors are sampled which are four times those of the type. Equal numbers go the same way, as they do
-          ///< in a target; with an odd seed all results of one kind of function (exp, tanh …) lean to the same side,
-          ///< as those of a target's approximation may
+  Coarse, ///< arguments and results are held in a type with two mantissa bits less, rounded up or down at random:
+          ///< samples of errors four times those of the type. Equal values are rounded in one direction, as on a
+          ///< target. With an odd seed the rounding errors of all results of an approximated function (exp, tanh …)
+          ///< are correlated, as those of a target's approximation may be
 };
 
 class Interpreter;
@@ -69,13 +69,13 @@ public:
   double roundPartial(double value);
 
 private:
-  /// The draw for all results of an op, if they lean to one side.
-  std::optional<double> leaningOf(mlir::Operation &op) const;
+  /// The draw for all results of an op, if their rounding errors are correlated.
+  std::optional<double> commonDrawFor(mlir::Operation &op) const;
   double roundCoarsely(double value, const llvm::fltSemantics &semantics);
 
   Rounding rounding;
   uint64_t seed;
-  std::optional<double> leaning; ///< the draw for all results of the op at work, where its results lean to one side
+  std::optional<double> commonDraw; ///< for all results of the current op, if their rounding errors are correlated
 };
 
 inline double PartialRounding::operator()(double value) const {

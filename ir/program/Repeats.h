@@ -15,12 +15,12 @@ mlir::BlockArgument addInvariant(RepeatOp repeat, mlir::Value operand);
 /// Another operand beside the one that `like`, a slice or an invariant, stands for.
 mlir::BlockArgument addLike(RepeatOp repeat, mlir::BlockArgument like, mlir::Value operand);
 
-/// A value of the function's body inside `block`, which stands in repeats: a slice in those whose axis the value has, an invariant
-/// in the others. Null if something else than repeats is around the block.
+/// A value of the function's body inside `block`, which stands in repeats: a slice in those whose axis the value has,
+/// an invariant in the others. Null if something else than repeats is around the block.
 mlir::Value importInto(mlir::Block *block, mlir::Value value);
 
-/// The repeat with values of its body stacked as further results. A new op with the old one's body takes its place; handles to the old op
-/// and to its results are stale.
+/// The repeat with values of its body stacked as further results. A new op with the old one's body takes its place;
+/// handles to the old op and to its results are stale.
 RepeatOp addStacked(RepeatOp repeat, mlir::ValueRange values);
 
 } // namespace tessera

@@ -330,5 +330,5 @@ TEST(Structure, WhatAPassMustWriteOutIsRefused) {
   std::string message;
   mlir::ScopedDiagnosticHandler handler(function.getContext(), [&](mlir::Diagnostic &d) { message = d.str(); });
   EXPECT_TRUE(mlir::failed(Interpreter().run(function, x)));
-  EXPECT_EQ(message, "'tsr.gradient' op cannot be interpreted: a pass must write it out first");
+  EXPECT_EQ(message, "'tsr.gradient' op cannot be interpreted: a pass must replace it first");
 }

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --split-input-file --verify-diagnostics
 
-// What the verifier refuses, and how it says so.
+// What the verifier refuses, and how it says so. C1, C2, … are the constraints in the description of the op that the case is of.
 
 // Axis names are unique within a tensor.
 // expected-error @below {{axis `a` stands twice}}
@@ -20,7 +20,7 @@ func.func private @f(!tsr.tensor<[a: 2], i8>)
 
 // -----
 
-// Sizes of an axis agree.
+// C1: Sizes of an axis agree.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>, %x1: !tsr.tensor<[batch: 4], f32>) {
   // expected-error @below {{'tsr.add' op axis `batch` has size 3 and size 4}}
   %r0 = tsr.add %x0, %x1 : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 4], f32>) -> !tsr.tensor<[batch: 3], f32>
@@ -29,7 +29,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>, %x1: !tsr.tensor<[batch: 4], f32
 
 // -----
 
-// The result of an elementwise op has no axis of its own.
+// C2: The result of an elementwise op has no axis of its own.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.add' op result has axis `in` that no operand gives it}}
   %r0 = tsr.add %x0, %x0 : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
@@ -38,7 +38,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 
 // -----
 
-// The result of an elementwise op has all axes.
+// C2: The result of an elementwise op has all axes.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.mul' op expected 2 axes in the result, got}}
   tsr.mul %x0, %x1 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32>
@@ -47,7 +47,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[batch: 
 
 // -----
 
-// The size of an axis of the result is that of the operands.
+// C2: The size of an axis of the result is that of the operands.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.add' op expected size 3 for axis `batch` of the result, got 4}}
   tsr.add %x0, %x0 : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 4], f32>
@@ -56,7 +56,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 
 // -----
 
-// There are no implicit casts.
+// C3: There are no implicit casts.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>, %x1: !tsr.tensor<[batch: 3], bf16>) {
   // expected-error @below {{'tsr.add' op expected element type 'f32', got 'bf16'}}
   tsr.add %x0, %x1 : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], bf16>) -> !tsr.tensor<[batch: 3], f32>
@@ -65,7 +65,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>, %x1: !tsr.tensor<[batch: 3], bf1
 
 // -----
 
-// Nor in the values of a select.
+// C3: Nor in the values of a select.
 func.func @f(%x0: !tsr.tensor<[batch: 3], i1>, %x1: !tsr.tensor<[batch: 3], f32>, %x2: !tsr.tensor<[batch: 3], i32>) {
   // expected-error @below {{'tsr.select' op expected element type 'f32', got 'i32'}}
   tsr.select %x0, %x1, %x2 : (!tsr.tensor<[batch: 3], i1>, !tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], i32>) -> !tsr.tensor<[batch: 3], f32>
@@ -92,7 +92,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], i32>) {
 
 // -----
 
-// A constant has the element type of its result.
+// C1: A constant has the element type of its result.
 func.func @f() {
   // expected-error @below {{'tsr.constant' op expected element type 'f32', got 'i32'}}
   tsr.constant 1 : i32 -> !tsr.tensor<[batch: 3], f32>
@@ -101,7 +101,7 @@ func.func @f() {
 
 // -----
 
-// An index has one axis.
+// C1: An index has one axis.
 func.func @f() {
   // expected-error @below {{'tsr.index' op expected one axis, got}}
   tsr.index : !tsr.tensor<[a: 2, b: 3], i32>
@@ -110,7 +110,7 @@ func.func @f() {
 
 // -----
 
-// A contraction sums over axes of both operands.
+// C3: A contraction sums over axes of both operands.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>) {
   // expected-error @below {{'tsr.contract' op expected axis `batch` in both operands}}
   tsr.contract %x0, %x1 over ["batch"] : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[in: 4, out: 2], f32>
@@ -119,7 +119,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, 
 
 // -----
 
-// A contraction keeps all other axes.
+// C4: A contraction has all other axes.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>) {
   // expected-error @below {{'tsr.contract' op expected 2 axes in the result, got}}
   tsr.contract %x0, %x1 over ["in"] : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[out: 2], f32>
@@ -128,7 +128,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, 
 
 // -----
 
-// `init` has the type of the result.
+// C5: `init` has the type of the result.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>, %x2: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.contract' op expected init of type}}
   tsr.contract %x0, %x1 over ["in"] init %x2 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
@@ -137,7 +137,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, 
 
 // -----
 
-// `bias` has axes of the result only.
+// C6: `bias` has axes of the result only.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>, %x2: !tsr.tensor<[vocab: 7], f32>) {
   // expected-error @below {{'tsr.contract' op bias has axis `vocab` that the result lacks}}
   tsr.contract %x0, %x1 over ["in"] bias %x2 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[vocab: 7], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
@@ -146,7 +146,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, 
 
 // -----
 
-// Only an epilogue has a second result.
+// C7: Only an epilogue has a second result.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>) {
   // expected-error @below {{'tsr.contract' op has `aux` or a second result, and no epilogue}}
   %0, %1 = tsr.contract %x0, %x1 over ["in"] : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> (!tsr.tensor<[batch: 3, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>)
@@ -155,7 +155,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, 
 
 // -----
 
-// GELU is taken of a product, not of a sum with a matrix.
+// C8: GELU is taken of a product, not of a sum with a matrix.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>, %x2: !tsr.tensor<[batch: 3, out: 2], f32>) {
   // expected-error @below {{'tsr.contract' op has an epilogue and `init`}}
   tsr.contract %x0, %x1 over ["in"] init %x2 epilogue gelu : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
@@ -164,7 +164,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, 
 
 // -----
 
-// GELU needs no other matrix.
+// C9: GELU needs no other matrix.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>, %x2: !tsr.tensor<[batch: 3, out: 2], f32>) {
   // expected-error @below {{'tsr.contract' op reads `aux`, which GELU does not need}}
   tsr.contract %x0, %x1 over ["in"] epilogue gelu aux %x2 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
@@ -173,7 +173,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, 
 
 // -----
 
-// The sum has the type of the result.
+// C9: The sum has the type of the result.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>) {
   // expected-error @below {{'tsr.contract' op expected the sum in the type of the result}}
   %0, %1 = tsr.contract %x0, %x1 over ["in"] epilogue gelu : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> (!tsr.tensor<[batch: 3, out: 2], f32>, !tsr.tensor<[out: 2], f32>)
@@ -182,7 +182,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, 
 
 // -----
 
-// The derivative is taken somewhere.
+// C10: The derivative is taken somewhere.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>) {
   // expected-error @below {{'tsr.contract' op expected `aux` of the result's type}}
   tsr.contract %x0, %x1 over ["in"] epilogue gelu_grad : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
@@ -191,7 +191,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, 
 
 // -----
 
-// A gradient has no bias.
+// C10: A gradient has no bias.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>, %x2: !tsr.tensor<[out: 2], f32>, %x3: !tsr.tensor<[batch: 3, out: 2], f32>) {
   // expected-error @below {{'tsr.contract' op has a bias, and GELU's gradient as its epilogue}}
   tsr.contract %x0, %x1 over ["in"] bias %x2 epilogue gelu_grad aux %x3 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>) -> !tsr.tensor<[batch: 3, out: 2], f32>
@@ -200,7 +200,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, 
 
 // -----
 
-// The gradient of a bias has axes of the result only.
+// C10: The gradient of a bias has axes of the result only.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, out: 2], f32>, %x2: !tsr.tensor<[batch: 3, out: 2], f32>) {
   // expected-error @below {{'tsr.contract' op the bias' gradient has axis `vocab` that the result lacks}}
   %0, %1 = tsr.contract %x0, %x1 over ["in"] epilogue gelu_grad aux %x2 : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[batch: 3, out: 2], f32>) -> (!tsr.tensor<[batch: 3, out: 2], f32>, !tsr.tensor<[vocab: 7], f32>)
@@ -209,7 +209,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[in: 4, 
 
 // -----
 
-// A reduction is over axes of its operand.
+// C1: A reduction is over axes of its operand.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.reduce' op operand has no axis `in`}}
   tsr.reduce sum %x0 over ["in"] : !tsr.tensor<[batch: 3], f32> -> !tsr.tensor<[batch: 3], f32>
@@ -218,7 +218,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 
 // -----
 
-// A reduction keeps the element type.
+// C3: A reduction has the element type of its operand.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
   // expected-error @below {{'tsr.reduce' op expected element type 'f32', got 'f64'}}
   tsr.reduce sum %x0 over ["in"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f64>
@@ -227,7 +227,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
 
 // -----
 
-// A broadcast loses no axis.
+// C1: A broadcast loses no axis.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
   // expected-error @below {{'tsr.broadcast' op result loses axis `in: 4`}}
   tsr.broadcast %x0 : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f32>
@@ -236,7 +236,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
 
 // -----
 
-// A rename does not make one name of two.
+// C3: A rename does not make one name of two.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
   // expected-error @below {{'tsr.rename' op two axes would be called `in`}}
   tsr.rename %x0 ["batch"] to ["in"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, in: 4], f32>
@@ -245,7 +245,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
 
 // -----
 
-// A rename is of axes that are there.
+// C2: A rename is of axes that are there.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.rename' op operand has no axis `in`}}
   tsr.rename %x0 ["in"] to ["out"] : !tsr.tensor<[batch: 3], f32> -> !tsr.tensor<[batch: 3], f32>
@@ -254,7 +254,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 
 // -----
 
-// A rename has as many names on both sides.
+// C1: A rename has as many names on both sides.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.rename' op expected as many new names as old ones}}
   tsr.rename %x0 ["batch"] to [] : !tsr.tensor<[batch: 3], f32> -> !tsr.tensor<[batch: 3], f32>
@@ -263,7 +263,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 
 // -----
 
-// A split keeps the number of elements.
+// C1: A split leaves the number of elements as it is.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
   // expected-error @below {{'tsr.split' op expected size 6 for axis `in` of the result, got 4}}
   tsr.split %x0 "in" into ["head", "out"] : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, head: 3, out: 2], f32>
@@ -272,7 +272,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
 
 // -----
 
-// A merge is of axes that are there.
+// C1: A merge is of axes that are there.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
   // expected-error @below {{'tsr.merge' op no axis `out`}}
   tsr.merge %x0 ["in", "out"] into "head" : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, head: 8], f32>
@@ -281,7 +281,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
 
 // -----
 
-// A reorder keeps all axes.
+// C1: A reorder loses no axis.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
   // expected-error @below {{'tsr.reorder' op expected 2 axes in the result, got}}
   tsr.reorder %x0 : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3], f32>
@@ -290,7 +290,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
 
 // -----
 
-// A slice stays within its operand.
+// C1: A slice stays within its operand.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
   // expected-error @below {{'tsr.slice' op positions 3 to 5 leave axis `in` of size 4}}
   tsr.slice %x0 "in" from 3 : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, in: 2], f32>
@@ -299,7 +299,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
 
 // -----
 
-// A slice touches one axis.
+// C2: A slice touches one axis.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
   // expected-error @below {{'tsr.slice' op expected size 3 for axis `batch` of the result, got 2}}
   tsr.slice %x0 "in" from 0 : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 2, in: 2], f32>
@@ -308,7 +308,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
 
 // -----
 
-// A pad holds its operand.
+// C1: A pad holds its operand.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.pad' op positions 2 to 5 leave axis `batch` of size 4}}
   tsr.pad %x0 "batch" at 2 : !tsr.tensor<[batch: 3], f32> -> !tsr.tensor<[batch: 4], f32>
@@ -317,7 +317,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 
 // -----
 
-// A gather has an index for each axis.
+// C1: A gather has an index for each axis.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[seq: 5], i32>) {
   // expected-error @below {{'tsr.gather' op expected one index for each axis read at positions}}
   tsr.gather %x0[["batch", "in"] = %x1] : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[seq: 5], i32>) -> !tsr.tensor<[seq: 5], f32>
@@ -326,7 +326,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[seq: 5]
 
 // -----
 
-// A gather reads along axes that are there.
+// C2: A gather reads along axes that are there.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[seq: 5], i32>) {
   // expected-error @below {{'tsr.gather' op operand has no axis `out`}}
   tsr.gather %x0[["out"] = %x1] : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[seq: 5], i32>) -> !tsr.tensor<[batch: 3, seq: 5, in: 4], f32>
@@ -371,7 +371,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 
 // -----
 
-// `rstd` has the axes that are left.
+// C2: `rstd` has the axes that are left.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
   // expected-error @below {{'tsr.layer_norm' op expected 1 axes in the result, got}}
   tsr.layer_norm %x0 over ["in"] epsilon 1.0e-5 : !tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[], f32>
@@ -389,7 +389,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[batch: 
 
 // -----
 
-// The region of an attention takes the score and the captures.
+// C1: The region of an attention takes the score and the captures.
 func.func @f(%x0: !tsr.tensor<[seq: 5, in: 4], f32>, %x1: !tsr.tensor<[key: 5, in: 4], f32>) {
   // expected-error @below {{'tsr.attention' op expected the score and the captures as region arguments}}
   tsr.attention %x0, %x1, %x1 hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>) {
@@ -401,7 +401,7 @@ func.func @f(%x0: !tsr.tensor<[seq: 5, in: 4], f32>, %x1: !tsr.tensor<[key: 5, i
 
 // -----
 
-// The region of an attention yields scores.
+// C3: The region of an attention yields scores.
 func.func @f(%x0: !tsr.tensor<[seq: 5, in: 4], f32>, %x1: !tsr.tensor<[key: 5, in: 4], f32>) {
   // expected-error @below {{'tsr.attention' op expected the region to yield scores of type}}
   tsr.attention %x0, %x1, %x1 hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>) {
@@ -414,7 +414,7 @@ func.func @f(%x0: !tsr.tensor<[seq: 5, in: 4], f32>, %x1: !tsr.tensor<[key: 5, i
 
 // -----
 
-// A carried value keeps its type.
+// C5: A carried value does not change its type.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.repeat' op carried value 0 changes type}}
   tsr.repeat [layer: 2] index %i carry (%c = %x0 : !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[], f32> {
@@ -426,7 +426,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 
 // -----
 
-// A sliced operand has the axis of the repeat.
+// C3: A sliced operand has the axis of the repeat.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.repeat' op expected a sliced operand with axis `layer: 2`, got}}
   tsr.repeat [layer: 2] index %i slice (%c = %x0 : !tsr.tensor<[batch: 3], f32>) {
@@ -437,7 +437,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 
 // -----
 
-// A repeat yields one value a result.
+// C4: A repeat yields one value a result.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.repeat' op yields 0 values for 1 results}}
   tsr.repeat [layer: 2] index %i carry (%c = %x0 : !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32> {
@@ -448,7 +448,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 
 // -----
 
-// A stacked result has the axis of the repeat.
+// C6: A stacked result has the axis of the repeat.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.repeat' op stacked result 0 of type}}
   tsr.repeat [layer: 2] index %i keep (%c = %x0 : !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32> {
@@ -459,7 +459,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 
 // -----
 
-// A kernel yields what it returns.
+// C2: A kernel yields what it returns.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.kernel' op yields other types than its results}}
   tsr.kernel "k" (%a = %x0 : !tsr.tensor<[batch: 3], f32>) parallel ["batch"] serial [] -> (!tsr.tensor<[batch: 3], f32>) {
@@ -470,7 +470,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 
 // -----
 
-// A gradient has the type of its value.
+// C1: A gradient has the type of its value.
 func.func @f(%x0: !tsr.tensor<[], f32>, %x1: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.gradient' op expected a gradient of the type of each value}}
   tsr.gradient %x0 wrt (%x1) : (!tsr.tensor<[], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
@@ -520,7 +520,7 @@ func.func @reduction_of_eight_bits(%x: !tsr.tensor<[a: 2], f8E5M2>) {
 // -----
 
 func.func @contraction_to_eight_bits(%x: !tsr.tensor<[a: 2], f8E4M3FN>) {
-  // expected-error @+1 {{expected a result in f32 of operands in eight bits, got 'f8E4M3FN'}}
+  // expected-error @+1 {{expected a result in f32 of fp8 operands, got 'f8E4M3FN'}}
   %y = tsr.contract %x, %x over ["a"] : (!tsr.tensor<[a: 2], f8E4M3FN>, !tsr.tensor<[a: 2], f8E4M3FN>) -> !tsr.tensor<[], f8E4M3FN>
   return
 }
