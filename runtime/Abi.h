@@ -1,9 +1,8 @@
 //===- Abi.h - the contract between compiled code and the runtime ---------===//
 //
-// A training program is the launcher (this runtime) with a payload appended to
-// it. The payload is a shared object made by the compiler plus a manifest in
-// JSON. The shared object has no dependencies: all it needs of the machine it
-// is given as a table of C function pointers.
+// A training program is the launcher (this runtime) with a payload appended to it. The payload is a shared object
+// made by the compiler and a manifest in JSON. The shared object has no dependencies: it reaches the runtime through
+// a table of C function pointers only.
 //
 // File layout of a training program:
 //
@@ -29,8 +28,8 @@ extern "C" {
 ///
 ///   X(enumerator, value, bytes, exponent bits, mantissa bits, name, name in safetensors files)
 ///
-/// `name` is that of manifests. Integers have no exponent bits. Files hold the values (the GPU's remembered
-/// algorithms), so new types come last. `runtime/base/ElementType.h` makes the C++ enumeration and its table of this list.
+/// `name` is that of manifests. Integers have no exponent bits. Files contain the values (GemmSearch.h), so new types
+/// come last. `runtime/base/ElementType.h` makes the C++ enumeration and its table from this list.
 #define TSR_ELEMENT_TYPES(X)                                                                                           \
   X(F32, 0, 4, 8, 23, "f32", "F32")                                                                                    \
   X(BF16, 1, 2, 8, 7, "bf16", "BF16")                                                                                  \
@@ -47,52 +46,54 @@ extern "C" {
 typedef enum TsrElementType { TSR_ELEMENT_TYPES(TSR_ENUMERATOR) } TsrElementType;
 #undef TSR_ENUMERATOR
 
-/// A generated kernel: works on the iterations [begin, end) of its parallel
-/// space. `args` are the addresses of its operands, then of its results; `scratch`
-/// is memory that no other thread uses meanwhile, of the size the manifest names, 64-byte aligned.
+/// A generated kernel. It computes the iterations [begin, end) of its parallel space. `args` are the addresses of its
+/// operands, then of its results. `scratch` is memory of this thread alone, of the size that the manifest gives,
+/// 64-byte aligned.
 typedef void (*TsrKernel)(void *const *args, int64_t begin, int64_t end, void *scratch);
 
-/// What compiled code may ask of the runtime. `self` is always the first argument.
+/// The functions of the runtime that compiled code calls. `self` is always the first argument.
 typedef struct TsrRuntime {
   uint32_t abiVersion;
   uint32_t threads;
-  /// Runs `kernel` over [0, iterations), cut into one contiguous range for each thread, every range but the last a multiple of
-  /// `grain`. Returns when all are done. Unless `piece` is 0, a thread that is done takes over pieces of at least so many
-  /// iterations from the end of another one's range: what a kernel computes does not depend on where it is cut.
+  /// Runs `kernel` over [0, iterations), split into one contiguous range for each thread; every range but the last is
+  /// a multiple of `grain`. Returns when all are done. Unless `piece` is 0 there is work stealing: an idle thread
+  /// takes blocks of at least `piece` iterations from the end of another thread's range. Results do not depend on
+  /// where a range is split.
   void (*parallelFor)(struct TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain,
                       int64_t piece);
-  /// Runs entry `gemm` of the manifest's list of contractions: c = a·b, or
-  /// c += a·b where the entry says accumulate. `bias` and `aux` are null unless the entry has them; which of them is read and which
-  /// is written, its epilogue says. If the library fails, the runtime notes it and reports it when the entry function has returned:
-  /// nothing is thrown through compiled code.
+  /// Runs entry `gemm` of the manifest's list of contractions: c = a·b, or c += a·b if the entry says `accumulate`.
+  /// `bias` and `aux` are null unless the entry has them; its epilogue says which of them is read and which is
+  /// written. If the library fails, the runtime notes it and throws when the entry function has returned: no
+  /// exception crosses compiled code.
   void (*gemm)(struct TsrRuntime *self, uint32_t gemm, const void *a, const void *b, void *bias, void *aux, void *c);
-  /// Copies `bytes` bytes between buffers that do not overlap; in parallel where that pays.
+  /// Copies `bytes` bytes between buffers that do not overlap, with several threads if that is faster.
   void (*copy)(struct TsrRuntime *self, void *dst, const void *src, int64_t bytes);
   /// Sets `bytes` bytes to zero.
   void (*zero)(struct TsrRuntime *self, void *dst, int64_t bytes);
-  /// In programs for a GPU, whose arena is memory of the device; what is called here runs there, in order, when the entry function has
-  /// returned. Launches entry `kernel` of the manifest's list of kernels; `args` are the addresses of its operands, then of its results.
+  /// In programs for a GPU, whose arena is device memory: work issued here runs on the device, in order, after the
+  /// entry function has returned. Launches entry `kernel` of the manifest's list of kernels; `args` are the addresses
+  /// of its operands, then of its results.
   void (*launch)(struct TsrRuntime *self, uint32_t kernel, void *const *args);
-  /// In programs for a GPU: writes a number into the arena.
+  /// In programs for a GPU: writes an integer into the arena.
   void (*setInt)(struct TsrRuntime *self, void *dst, int32_t value);
 } TsrRuntime;
 
-/// An entry function: init, step, evaluate or predict. Everything it reads and
-/// writes lies in the arena, at the offsets that the manifest names.
+/// An entry function: init, step, shadow, evaluate or predict. All that it reads and writes is in the arena, at the
+/// offsets that the manifest gives.
 typedef void (*TsrEntry)(TsrRuntime *runtime, char *arena);
 
-/// Machine code of some kernels for one kind of GPU.
+/// Machine code of some kernels for one GPU architecture.
 typedef struct TsrImage {
   const char *architecture; ///< sm_90a: a cubin; compute_90: PTX
-  uint32_t firstKernel;     ///< of the manifest's list
-  uint32_t kernels;         ///< so many, from that one on
+  uint32_t firstKernel;     ///< index in the manifest's list
+  uint32_t kernels;         ///< their number
   uint64_t bytes;
   const void *code;
 } TsrImage;
 
-/// Symbols of the shared object: `tsr_abi_version` (uint32_t), `tsr_kernels` (TsrKernel[], one for each entry of the
-/// manifest's list of kernels, in its order) and, for each entry function E of the manifest, `tsr_entry_E` (TsrEntry).
-/// In programs for a GPU `tsr_images` (TsrImage[], up to one without an architecture) stands in place of `tsr_kernels`.
+/// Symbols of the shared object: `tsr_abi_version` (uint32_t), `tsr_kernels` (TsrKernel[], in the order of the
+/// manifest's list of kernels) and, for each entry function E of the manifest, `tsr_entry_E` (TsrEntry). Programs for
+/// a GPU have `tsr_images` (TsrImage[], ended by one without an architecture) instead of `tsr_kernels`.
 #define TSR_SYMBOL_ABI_VERSION "tsr_abi_version"
 #define TSR_SYMBOL_KERNELS "tsr_kernels"
 #define TSR_SYMBOL_IMAGES "tsr_images"

@@ -4,7 +4,7 @@
 #include "codegen/cuda/ImageTable.h"
 #include "codegen/cuda/nvrtc/Nvrtc.h"
 #include "passes/precision/Policy.h"
-#include "runtime/base/AvailableCores.h"
+#include "runtime/machine/AvailableCores.h"
 #include <atomic>
 #include <mutex>
 #include <thread>

@@ -2,7 +2,7 @@
 
 #include "codegen/program/GemmTable.h"
 #include "ir/program/Program.h"
-#include "runtime/machine/Gemm.h"
+#include "runtime/machine/OnednnGemm.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -11,11 +11,11 @@ using namespace tessera;
 static constexpr int64_t deviceWorkspace = 32 << 20;
 
 /// The description in the runtime's terms.
-static runtime::GemmDescription forRuntime(const ContractionGemm &d) {
-  runtime::GemmDescription result;
-  result.dimsA = d.dimsA, result.stridesA = d.stridesA;
-  result.dimsB = d.dimsB, result.stridesB = d.stridesB;
-  result.dimsC = d.dimsC, result.stridesC = d.stridesC;
+static runtime::GemmSpec forRuntime(const ContractionGemm &d) {
+  runtime::GemmSpec result;
+  result.a.dims = d.dimsA, result.a.strides = d.stridesA;
+  result.b.dims = d.dimsB, result.b.strides = d.stridesB;
+  result.c.dims = d.dimsC, result.c.strides = d.stridesC;
   result.bias = d.bias;
   result.accumulate = d.accumulate;
   return result;

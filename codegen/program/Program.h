@@ -5,7 +5,7 @@
 
 #include "codegen/cuda/CudaBackend.h"
 #include "codegen/program/Manifest.h"
-#include "runtime/base/AvailableCores.h"
+#include "runtime/machine/AvailableCores.h"
 
 namespace tessera {
 

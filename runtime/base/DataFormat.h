@@ -1,4 +1,4 @@
-//===- DataFormat.h - the formats of training data and their arguments --------===//
+//===- DataFormat.h - the formats of training data and their arguments ----===//
 //
 // The one table of data formats. The frontend reads it for what a model file may
 // say of its data, the runtime for how it reads the files; both spell the

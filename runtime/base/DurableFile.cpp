@@ -1,4 +1,4 @@
-//===- DurableFile.cpp - files that survive a crash ---------------------------===//
+//===- DurableFile.cpp - files that survive a crash -----------------------===//
 
 #include "runtime/base/DurableFile.h"
 
@@ -22,7 +22,7 @@ void failSystem(const std::string &what, const std::string &path) {
 DurableFile::DurableFile(const std::string &path, std::optional<mode_t> mode) : path(path) {
   fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode.value_or(0666) & 0777);
   if (fd < 0) failSystem("create", path);
-  if (mode) fchmod(fd, *mode & 07777); // whatever the umask; where that is not allowed, what open() gave stays
+  if (mode) fchmod(fd, *mode & 07777); // regardless of the umask; if it fails, the mode of open() stays
 }
 
 DurableFile::~DurableFile() {

@@ -1,7 +1,7 @@
-//===- DurableFile.h - files that survive a crash -----------------------------===//
+//===- DurableFile.h - files that survive a crash -------------------------===//
 
-#ifndef TESSERA_RUNTIME_CHECKPOINT_DURABLEFILE_H
-#define TESSERA_RUNTIME_CHECKPOINT_DURABLEFILE_H
+#ifndef TESSERA_RUNTIME_BASE_DURABLEFILE_H
+#define TESSERA_RUNTIME_BASE_DURABLEFILE_H
 
 #include "runtime/base/Error.h"
 
@@ -14,25 +14,25 @@
 
 namespace tessera::runtime {
 
-/// The disk is full, or what this user or a file may take of it.
+/// The disk is full, or a quota or file size limit is reached.
 class DiskFull : public Error {
 public:
   using Error::Error;
 };
 
-/// Bytes of a file that one hash guards.
+/// Bytes of a file that one hash covers.
 inline constexpr size_t chunkBytes = 16 << 20;
 
-/// A new file, written from front to back, hashed chunk by chunk on the way.
+/// A new file, written sequentially and hashed in chunks.
 class DurableFile {
 public:
-  /// `mode`: of the file, instead of what the umask leaves.
+  /// `mode`: the file's mode, instead of the umask's default.
   explicit DurableFile(const std::string &path, std::optional<mode_t> mode = std::nullopt);
   ~DurableFile();
   DurableFile(const DurableFile &) = delete;
 
   void append(const void *bytes, size_t size);
-  /// Writes what is buffered, fsyncs and closes.
+  /// Writes what is buffered, calls fsync and closes.
   void commit();
 
   uint64_t size() const { return total; }
@@ -49,14 +49,14 @@ private:
   std::vector<uint64_t> chunkHashes;
 };
 
-/// Puts a file in the place of `path` in one step: `write` fills a temporary one beside it and commits it. Whatever
-/// goes wrong, the old file stays and no other is left. The new one has the old one's mode.
+/// Replaces the file at `path` atomically: `write` fills and commits a temporary file beside it. On any error the old
+/// file stays and the temporary one is removed. The new file has the old one's mode.
 void replaceFile(const std::string &path, const std::function<void(DurableFile &)> &write);
 
-/// XXH64 of each chunk of what lies in memory.
+/// XXH64 of each chunk of `bytes`.
 std::vector<uint64_t> hashChunks(std::string_view bytes);
 
-/// Makes the names in a folder durable.
+/// Makes the names in a folder durable (fsync of the folder).
 void syncFolder(const std::string &path);
 
 /// Throws DiskFull or Error for the current errno.
@@ -64,4 +64,4 @@ void syncFolder(const std::string &path);
 
 } // namespace tessera::runtime
 
-#endif // TESSERA_RUNTIME_CHECKPOINT_DURABLEFILE_H
+#endif // TESSERA_RUNTIME_BASE_DURABLEFILE_H

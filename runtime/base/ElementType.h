@@ -1,4 +1,4 @@
-//===- ElementType.h - the element types of tensors and matrices --------------===//
+//===- ElementType.h - the element types of tensors and matrices ----------===//
 //
 // The C++ side of the list in `runtime/Abi.h`. The compiler includes this header
 // too: it needs the C++ standard library only.

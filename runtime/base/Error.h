@@ -1,13 +1,12 @@
-//===- Error.h - what stops a training program --------------------------------===//
+//===- Error.h - errors of a training program -----------------------------===//
 //
-// Every failure of the runtime is an `Error`: a sentence that says what is
-// wrong and what to do, and the exit status that goes with it. Only `main`
-// turns one into text and a status.
+// Every failure of the runtime is an `Error`: a message that says what is wrong and what to do, and the exit status.
+// Only `runLauncher` prints it and returns the status.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_RUNTIME_ERROR_H
-#define TESSERA_RUNTIME_ERROR_H
+#ifndef TESSERA_RUNTIME_BASE_ERROR_H
+#define TESSERA_RUNTIME_BASE_ERROR_H
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,23 +18,23 @@
 namespace tessera::runtime {
 
 /// Exit status of a training program.
-enum class ExitCode : int {
+enum class ExitStatus : int {
   Done = 0,
   Fault = 1,    ///< the data, checkpoint or option is at fault
   Usage = 2,    ///< the command line is at fault
-  Diverged = 3, ///< not finite for too long
-  // 4: a rank or device was lost; no program has several yet
+  Diverged = 3, ///< not finite for too many steps
+  // 4 is for a lost rank or device; programs have one rank yet
   Stopped = 75 ///< stopped and saved
 };
 
 class Error : public std::runtime_error {
 public:
-  explicit Error(std::string message, ExitCode code = ExitCode::Fault)
+  explicit Error(std::string message, ExitStatus code = ExitStatus::Fault)
       : std::runtime_error(std::move(message)), code(code) {}
-  ExitCode exitCode() const { return code; }
+  ExitStatus exitStatus() const { return code; }
 
 private:
-  ExitCode code;
+  ExitStatus code;
 };
 
 /// Throws an Error with status 1.
@@ -45,10 +44,10 @@ template <typename... Args> [[noreturn]] void fail(fmt::format_string<Args...> f
 
 /// Throws an Error with status 2.
 template <typename... Args> [[noreturn]] void failUsage(fmt::format_string<Args...> format, Args &&...args) {
-  throw Error(fmt::format(format, std::forward<Args>(args)...), ExitCode::Usage);
+  throw Error(fmt::format(format, std::forward<Args>(args)...), ExitStatus::Usage);
 }
 
-/// A line on standard error. Whether anybody can read it changes nothing.
+/// Prints a line to standard error. Failures of the write are ignored.
 template <typename... Args> void warn(fmt::format_string<Args...> format, Args &&...args) {
   std::string line = fmt::format(format, std::forward<Args>(args)...) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
@@ -56,4 +55,4 @@ template <typename... Args> void warn(fmt::format_string<Args...> format, Args &
 
 } // namespace tessera::runtime
 
-#endif // TESSERA_RUNTIME_ERROR_H
+#endif // TESSERA_RUNTIME_BASE_ERROR_H

@@ -1,4 +1,4 @@
-//===- Hash.cpp - the hash that guards checkpoints ----------------------------===//
+//===- Hash.cpp - the hash of checkpoints ---------------------------------===//
 //
 // XXH64 after its specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
 //

@@ -1,4 +1,4 @@
-//===- Json.cpp - strict JSON from files that may come from strangers ---------===//
+//===- Json.cpp - strict JSON, safe for untrusted files -------------------===//
 
 #include "runtime/base/Json.h"
 
@@ -29,8 +29,8 @@ static void checkDepth(std::string_view text, const std::string &where, size_t b
 }
 
 namespace {
-/// Looks for a key that occurs twice in one object. (A callback of the parser could, but with one it takes the square of
-/// an object's size.)
+/// Looks for a key that occurs twice in one object. (The parser's callback could do that, but takes quadratic time in
+/// the size of an object.)
 class KeyWatch final : public nlohmann::json_sax<nlohmann::json> {
 public:
   std::string duplicate;
@@ -50,7 +50,7 @@ public:
     if (!keys.back().insert(name).second && duplicate.empty()) duplicate = name;
     return true;
   }
-  /// The parser itself says what is wrong.
+  /// The parser throws its own message.
   bool parse_error(size_t, const std::string &, const nlohmann::detail::exception &) override { return false; }
 
 private:

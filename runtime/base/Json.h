@@ -1,7 +1,7 @@
-//===- Json.h - strict JSON from files that may come from strangers -----------===//
+//===- Json.h - strict JSON, safe for untrusted files ---------------------===//
 
-#ifndef TESSERA_RUNTIME_JSON_H
-#define TESSERA_RUNTIME_JSON_H
+#ifndef TESSERA_RUNTIME_BASE_JSON_H
+#define TESSERA_RUNTIME_BASE_JSON_H
 
 #include "runtime/base/Error.h"
 
@@ -12,27 +12,26 @@
 
 namespace tessera::runtime {
 
-/// Keeps the order of keys, so that what is written has one form.
+/// Preserves the order of keys, so that the output is deterministic.
 using Json = nlohmann::ordered_json;
 
-/// Parses one JSON value. Bounds the nesting before parsing and refuses
-/// duplicate keys. Throws an Error naming `where` and the byte; `base` is the
-/// offset of `text` in that file.
+/// Parses one JSON value. Limits the nesting depth before it parses, and rejects duplicate keys. Throws an Error that
+/// names `where` and the byte; `base` is the offset of `text` in that file.
 Json parseJson(std::string_view text, const std::string &where, size_t base = 0, int maxDepth = 16);
 
-/// The text of a value. A path may hold any bytes: those that are not UTF-8 become U+FFFD.
+/// Serialises a value. Bytes of a path that are not UTF-8 become U+FFFD.
 std::string dumpJson(const Json &value, int indent = -1);
 
-/// A name from a file for a message: the beginning, without bytes that would steer a terminal.
+/// A name from an untrusted file, for a message: shortened, without control characters.
 std::string printable(std::string_view text, size_t longest = 200);
 
-/// The value as it reads when it was written with dumpJson.
+/// The value as it is read after dumpJson() has written it.
 Json asWritten(const Json &value);
 
-/// The same, with sorted keys: an object of n keys takes n log n time, where Json takes the square.
+/// Like parseJson(), with sorted keys: an object of n keys takes O(n log n) time; Json takes O(n²).
 nlohmann::json parseSortedJson(std::string_view text, const std::string &where, size_t base = 0, int maxDepth = 16);
 
-/// Member `key` of an object; an Error naming `where` if it is missing.
+/// Member `key` of an object. Throws an Error that names `where` if it is missing.
 template <typename AnyJson> const AnyJson &member(const AnyJson &object, const char *key, const std::string &where) {
   if (!object.is_object()) fail("{}: expected an object", where);
   auto found = object.find(key);
@@ -53,4 +52,4 @@ template <typename AnyJson> std::string asString(const AnyJson &value, const std
 
 } // namespace tessera::runtime
 
-#endif // TESSERA_RUNTIME_JSON_H
+#endif // TESSERA_RUNTIME_BASE_JSON_H

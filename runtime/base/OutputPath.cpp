@@ -1,4 +1,4 @@
-//===- OutputPath.cpp - where a file that is asked for really goes ------------===//
+//===- OutputPath.cpp - resolves the path of an output file ---------------===//
 
 #include "runtime/base/OutputPath.h"
 
@@ -10,11 +10,11 @@ namespace tessera::runtime {
 
 OutputPath findOutput(const std::string &path) {
   struct stat info;
-  // First, since what /dev/stdout links to in the end may have no name.
+  // First, since the final target of /dev/stdout may have no name.
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     return {path, S_ISDIR(info.st_mode) ? OutputPath::Folder : OutputPath::Special};
   OutputPath output{path, OutputPath::New};
-  // Link by link, so that one to a file that is yet to be made is followed too.
+  // Link by link, so that a link to a file that does not exist yet is followed too.
   for (int links = 0; links < 40; ++links) {
     char target[PATH_MAX];
     ssize_t length = readlink(output.path.c_str(), target, sizeof(target));

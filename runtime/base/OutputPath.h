@@ -1,13 +1,12 @@
-//===- OutputPath.h - where a file that is asked for really goes --------------===//
+//===- OutputPath.h - resolves the path of an output file -----------------===//
 //
-// What is written under a temporary name and renamed must not take the place
-// of a device, a pipe or a link. Used by the compiler too: depends on nothing
-// but the C++ library and throws nothing.
+// A file that is written under a temporary name and renamed must not replace a device, a pipe or a link. The compiler
+// uses this too: it depends on the C++ library only and throws nothing.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_RUNTIME_OUTPUTPATH_H
-#define TESSERA_RUNTIME_OUTPUTPATH_H
+#ifndef TESSERA_RUNTIME_BASE_OUTPUTPATH_H
+#define TESSERA_RUNTIME_BASE_OUTPUTPATH_H
 
 #include <string>
 
@@ -15,10 +14,10 @@ namespace tessera::runtime {
 
 struct OutputPath {
   enum Kind {
-    New,    ///< nothing is there
-    File,   ///< a regular file, which a rename may replace
-    Folder, ///< nothing can be written there
-    Special ///< a device, a pipe, a socket: only opening and writing it makes sense
+    New,    ///< does not exist
+    File,   ///< a regular file, which rename may replace
+    Folder, ///< a folder, or in a place that cannot be written
+    Special ///< a device, a pipe, a socket: opened and written, never replaced
   };
   std::string path; ///< with links followed
   Kind kind = New;
@@ -30,4 +29,4 @@ OutputPath findOutput(const std::string &path);
 
 } // namespace tessera::runtime
 
-#endif // TESSERA_RUNTIME_OUTPUTPATH_H
+#endif // TESSERA_RUNTIME_BASE_OUTPUTPATH_H

@@ -1,4 +1,4 @@
-//===- AxisOrder.cpp - memory order and canonical order -----------------------===//
+//===- AxisOrder.cpp - memory order and canonical order -------------------===//
 
 #include "runtime/checkpoint/AxisOrder.h"
 
@@ -9,9 +9,9 @@ namespace tessera::runtime {
 
 bool isCanonical(const StateEntry &entry) {
   std::vector<std::string> memory, canonical;
-  for (const Axis &axis : entry.axes)
+  for (const AxisSpec &axis : entry.axes)
     if (axis.size > 1) memory.push_back(axis.name);
-  for (const Axis &axis : entry.canonicalAxes())
+  for (const AxisSpec &axis : entry.canonicalAxes())
     if (axis.size > 1) canonical.push_back(axis.name);
   return memory == canonical;
 }
@@ -27,10 +27,10 @@ static std::vector<int64_t> memoryStrides(const StateEntry &entry) {
   return strides;
 }
 
-/// Walks the elements [first, end) of the canonical order, in runs along the innermost canonical axis. Calls
-/// visit(byte offset in memory, element of the canonical order, elements, byte stride in memory) for each run.
+/// Visits the elements [first, end) of the canonical order, in runs along the innermost canonical axis: visit(byte
+/// offset in memory, element of the canonical order, elements, byte stride in memory).
 template <typename Visit> static void forEachRun(const StateEntry &entry, int64_t first, int64_t end, Visit visit) {
-  std::vector<Axis> axes = entry.canonicalAxes();
+  std::vector<AxisSpec> axes = entry.canonicalAxes();
   std::vector<int64_t> strides = memoryStrides(entry), index(axes.size(), 0);
   int64_t memory = 0;
   for (int64_t i = axes.size(), rest = first; i-- > 0; rest /= axes[i].size)

@@ -1,4 +1,4 @@
-//===- AxisOrder.h - memory order and canonical order -------------------------===//
+//===- AxisOrder.h - memory order and canonical order ---------------------===//
 
 #ifndef TESSERA_RUNTIME_CHECKPOINT_AXISORDER_H
 #define TESSERA_RUNTIME_CHECKPOINT_AXISORDER_H

@@ -1,6 +1,6 @@
-//===- Checkpoint.cpp - saving and loading a run ------------------------------===//
+//===- Checkpoint.cpp - saving and loading a run --------------------------===//
 //
-// Saving, so that a crash at any point leaves the earlier checkpoints whole:
+// Saves such that a crash at any point leaves earlier checkpoints intact:
 //   1. make a folder with a temporary name
 //   2. write both tensor files, fsync each
 //   3. write manifest.json, fsync it and the folder
@@ -51,7 +51,7 @@ static Json writeTensors(const std::string &folder, const char *name, const std:
   return {{"name", name}, {"bytes", file.size()}, {"chunk_hashes", hashes}};
 }
 
-/// Closes the manifest with a hash of all bytes before the hash itself.
+/// Closes the manifest with a hash of all bytes before that hash.
 static std::string sealManifest(const Json &manifest) {
   std::string text = dumpJson(manifest, 1);
   text.resize(text.size() - 2); // "\n}"
@@ -73,7 +73,7 @@ static void writeFiles(const std::string &folder, const CheckpointInfo &info, co
   Json state = Json::array();
   for (const StateEntry &entry : manifest.state) {
     Json shape = Json::array();
-    for (const Axis &axis : entry.canonicalAxes()) shape.push_back({axis.name, axis.size});
+    for (const AxisSpec &axis : entry.canonicalAxes()) shape.push_back({axis.name, axis.size});
     state.push_back(
         {{"path", entry.path}, {"kind", entry.kind}, {"type", elementTypeName(entry.type)}, {"axes", shape}});
   }
@@ -87,7 +87,7 @@ static void writeFiles(const std::string &folder, const CheckpointInfo &info, co
   syncFolder(folder);
 }
 
-/// Renames a folder, taking the place of a damaged one of the same name.
+/// Renames a folder; replaces a damaged one of the same name.
 static void commitFolder(const std::string &temporary, const std::string &final) {
   if (rename(temporary.c_str(), final.c_str()) == 0) return;
   bool exists = errno == EEXIST || errno == ENOTEMPTY;
@@ -95,7 +95,8 @@ static void commitFolder(const std::string &temporary, const std::string &final)
   std::string old = temporary;
   if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, final.c_str(), RENAME_EXCHANGE) != 0) {
     if (errno != EINVAL && errno != ENOSYS) failSystem("commit the checkpoint", final);
-    // A file system that cannot exchange: for a moment neither has the name, and the one before is the newest.
+    // File systems without RENAME_EXCHANGE: for a moment neither folder has the name, and the previous checkpoint is
+    // the newest.
     old = temporary + "-old";
     if (rename(final.c_str(), old.c_str()) != 0 || rename(temporary.c_str(), final.c_str()) != 0)
       failSystem("commit the checkpoint", final);
@@ -130,8 +131,8 @@ template <typename... Args> [[noreturn]] static void damaged(fmt::format_string<
   throw CheckpointDamaged(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// Opens a file of a checkpoint. One that is missing, empty or no file is damage; one that the system will not give (it
-/// may be there and whole) stops the run.
+/// Opens a file of a checkpoint. A missing or empty file is damage. A file that cannot be read (it may be intact)
+/// stops the run.
 static MappedFile openPart(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) {
@@ -142,7 +143,7 @@ static MappedFile openPart(const std::string &path) {
   return MappedFile(path);
 }
 
-/// Runs `read`, for which bytes that make no sense are damage.
+/// Runs `read`; malformed contents are damage.
 template <typename Read> static auto orDamaged(Read read) {
   try {
     return read();
@@ -169,7 +170,7 @@ static Json readManifest(const std::string &folder) {
   return manifest;
 }
 
-/// Checks a tensor file against what the manifest says of it.
+/// Compares a tensor file with the manifest's hashes.
 static void checkHashes(const std::string &path, const char *name, const MappedFile &file, const Json &manifest) {
   const Json *record = nullptr;
   for (const Json &file : member(manifest, "files", path))
@@ -234,7 +235,7 @@ static CheckpointInfo readInfo(const Json &json, const std::string &path) {
   info.evaluated = member(json, "evaluated", path).get<bool>();
   info.data = asString(member(json, "data", path), path);
   info.settings = member(json, "settings", path);
-  // Later additions: a checkpoint without them is read all the same.
+  // Added later: checkpoints of older programs lack them.
   info.batch = json.value("batch", int64_t(0));
   info.threads = json.value("threads", 0);
   info.program = json.value("program", "");

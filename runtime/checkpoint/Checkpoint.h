@@ -1,9 +1,8 @@
-//===- Checkpoint.h - saving and loading a run --------------------------------===//
+//===- Checkpoint.h - saving and loading a run ----------------------------===//
 //
-// A checkpoint is a folder: `model.safetensors` (parameters and other state of
-// the model), `optimizer.safetensors` (moments, counters, scales) and
-// `manifest.json` (what it is, and a hash of every chunk of both). It is
-// written under a temporary name and committed by a rename.
+// A checkpoint is a folder: `model.safetensors` (parameters and other state of the model), `optimizer.safetensors`
+// (moments, counters, scales) and `manifest.json` (position, seed, settings, and a hash of every chunk of both
+// files). It is written under a temporary name and committed by a rename.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +17,7 @@
 
 namespace tessera::runtime {
 
-/// What a checkpoint says beside its tensors.
+/// The manifest of a checkpoint.
 struct CheckpointInfo {
   std::string model;
   int64_t step = 0;
@@ -28,36 +27,36 @@ struct CheckpointInfo {
   std::string data;              ///< the data files, as one line
   int64_t batch = 0;             ///< rows a step; 0: not recorded
   int threads = 0;               ///< 0: not recorded, or a GPU's
-  std::string program;           ///< Program::hash(); empty: not recorded
-  std::string resumedFrom;       ///< what --resume named when this branch began; empty: it began at step 0
+  std::string program;           ///< LoadedProgram::hash(); empty: not recorded
+  std::string resumedFrom;       ///< the checkpoint that --resume named for this branch; empty: it began at step 0
   Json sources = Json::object(); ///< rows, file sizes and sequence length of each training source; empty: not recorded
   Json settings = Json::object();
 };
 
-/// A checkpoint is not whole; an older one may be.
+/// A checkpoint is damaged; an older one may be intact.
 class CheckpointDamaged : public Error {
 public:
   using Error::Error;
 };
 
-/// Where an entry's bytes lie, in memory order.
+/// The address of an entry's bytes, in memory order.
 using StateAddress = std::function<char *(const StateEntry &)>;
 
-/// Writes a checkpoint into `folder` and returns its path. Throws DiskFull if
-/// there is no room; whatever happens, earlier checkpoints stay whole.
+/// Writes a checkpoint into `folder` and returns its path. Throws DiskFull if there is no space. Earlier checkpoints
+/// stay intact in any case.
 std::string saveCheckpoint(const CheckpointFolder &folder, const CheckpointInfo &info, const Manifest &manifest,
                            const StateAddress &address);
 
-/// Verifies every hash, then loads the whole state. Throws CheckpointDamaged
-/// if it is not whole (a file is missing, cut short, or does not match its hash; nothing was loaded
-/// then), Error if the system will not read it or if it belongs to a program with another state table.
+/// Verifies every hash, then loads the whole state. Throws CheckpointDamaged, with nothing loaded, if a file is
+/// missing, truncated or does not match its hash; Error if a file cannot be read, or if the checkpoint belongs to a
+/// program with another state table.
 CheckpointInfo loadCheckpoint(const std::string &path, const Manifest &manifest, const StateAddress &address);
 
-/// Whether the manifest is there with its hash, and the files in the sizes it says. Reads none of the tensors.
+/// Whether the manifest exists with its hash, and the files with the sizes it says. Does not read the tensors.
 bool looksWhole(const std::string &path);
 
-/// Verifies and loads the model only, from a checkpoint (throws as loadCheckpoint) or a safetensors file.
-/// Every tensor must have its entry and every entry its tensor, and all numbers must be finite.
+/// Verifies and loads the model only, from a checkpoint (throws as loadCheckpoint) or a safetensors file. Tensors and
+/// entries must correspond one to one, and all elements must be finite.
 void loadModel(const std::string &path, const Manifest &manifest, const StateAddress &address);
 
 } // namespace tessera::runtime

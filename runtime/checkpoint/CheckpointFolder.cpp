@@ -1,4 +1,4 @@
-//===- CheckpointFolder.cpp - the checkpoints of one run ----------------------===//
+//===- CheckpointFolder.cpp - the checkpoints of one run ------------------===//
 
 #include "runtime/checkpoint/CheckpointFolder.h"
 
@@ -24,7 +24,7 @@ CheckpointFolder::CheckpointFolder(std::string path) : folder(std::move(path)) {
 
 CheckpointFolder::~CheckpointFolder() { unlock(); }
 
-/// Makes a folder and those it lies in, each name durable in the one above.
+/// Creates a folder and its ancestors; makes each name durable in its parent.
 static void createFolders(const fs::path &path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return;
@@ -95,7 +95,7 @@ int CheckpointFolder::abandonAfter(int64_t step) {
 }
 
 void CheckpointFolder::remove(int64_t step) {
-  // Renamed first: a deletion cut short must not look like a checkpoint.
+  // Renamed first: an incomplete deletion must not look like a checkpoint.
   std::string doomed = fmt::format("{}/{}delete-{}", folder, temporaryPrefix, checkpointName(step));
   std::error_code error;
   fs::rename(pathOf(step), doomed, error);

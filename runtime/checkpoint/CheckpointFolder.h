@@ -1,4 +1,4 @@
-//===- CheckpointFolder.h - the checkpoints of one run ------------------------===//
+//===- CheckpointFolder.h - the checkpoints of one run --------------------===//
 
 #ifndef TESSERA_RUNTIME_CHECKPOINT_CHECKPOINTFOLDER_H
 #define TESSERA_RUNTIME_CHECKPOINT_CHECKPOINTFOLDER_H
@@ -9,7 +9,7 @@
 
 namespace tessera::runtime {
 
-/// Names that start so are never checkpoints: half written, or half deleted.
+/// Prefix of folders that are not checkpoints: incomplete, or being deleted.
 inline constexpr const char *temporaryPrefix = ".tmp-";
 
 /// "step-00001000".
@@ -24,22 +24,22 @@ public:
 
   const std::string &path() const { return folder; }
 
-  /// Creates the folder if need be, locks it against other runs until
-  /// destruction, and removes what a crash left behind. Throws an Error if another process has it.
+  /// Creates the folder if needed, locks it against other runs until destruction, and removes what a crash left.
+  /// Throws an Error if another process holds the lock.
   void lock();
 
-  /// Makes the folder and its lock again if somebody removed or replaced it since lock().
+  /// Creates the folder and its lock again if they were removed or replaced since lock().
   void lockAgain();
 
-  /// The steps there are checkpoints of, ascending; none if the folder is missing.
+  /// The steps of all checkpoints, ascending; none if the folder is missing.
   std::vector<int64_t> steps() const;
   std::string pathOf(int64_t step) const { return folder + "/" + checkpointName(step); }
 
-  /// Renames the checkpoints behind `step` to "abandoned-step-N": a run that goes on from `step` writes that part anew,
-  /// and what another branch (or damage) left there must not be taken for it. Returns how many.
+  /// Renames the checkpoints after `step` to "abandoned-step-N": a run that resumes at `step` computes those steps
+  /// again, and must not take over what another branch (or damage) left. Returns their number.
   int abandonAfter(int64_t step);
 
-  /// Deletes all but the newest `count` up to `saved`, which stays whatever else is there. Only whole ones count.
+  /// Deletes all but the newest `count` intact checkpoints up to `saved`, which is never deleted.
   void keepNewest(int64_t count, int64_t saved);
 
 private:

@@ -1,8 +1,7 @@
-//===- Safetensors.cpp - weights as people exchange them ----------------------===//
+//===- Safetensors.cpp - reads and writes safetensors files ---------------===//
 //
-// Layout: header length (8 bytes, little endian) | header (JSON: name →
-// {dtype, shape, data_offsets}) | numbers. The numbers of the tensors tile the
-// rest of the file.
+// Layout: header length (8 bytes, little endian) | header (JSON: name → {dtype, shape, data_offsets}) | data. The
+// tensors cover the data without gaps and overlaps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +20,8 @@ static ElementType fileType(const std::string &name, const std::string &where) {
   fail("{}: the element type {} is not supported", where, printable(name, 40));
 }
 
-/// A third of the limit of the reference implementation: parsed, a header takes about ten times its length of memory,
-/// and the largest models have a few MB of it.
+/// A third of the reference implementation's limit. A parsed header takes about ten times its length of memory; the
+/// largest models have headers of a few MB.
 static constexpr uint64_t longestHeader = 32 << 20;
 
 static SafeTensor readEntry(const std::string &path, const std::string &name, const nlohmann::json &entry,
@@ -79,7 +78,7 @@ SafetensorsFile::SafetensorsFile(MappedFile mapped) : file(std::move(mapped)) {
   if (length <= file.size() - 8 && length > longestHeader)
     fail("{}: byte 0: the header has {} bytes, at most {} are read; are these weights?", path, length, longestHeader);
   if (length > file.size() - 8)
-    fail("{}: byte 0: the header has {} bytes, the file has {} behind its length", path, length, file.size() - 8);
+    fail("{}: byte 0: the header has {} bytes, the file has {} after its length", path, length, file.size() - 8);
   std::string_view header = file.text().substr(8, length), numbers = file.text().substr(8 + length);
   if (!header.starts_with('{')) fail("{}: byte 8: expected '{{'", path);
   nlohmann::json json = parseSortedJson(header, path, 8, /*maxDepth=*/4);
@@ -100,7 +99,7 @@ const SafeTensor *SafetensorsFile::find(const std::string &name) const {
   return found == list.end() ? nullptr : &*found;
 }
 
-/// Bytes of a tensor that are brought into canonical order at a time.
+/// Bytes of a tensor that are copied to canonical order at a time.
 static constexpr int64_t pieceBytes = 1 << 20;
 
 void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &entries,
@@ -109,7 +108,7 @@ void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &
   int64_t offset = 0;
   for (const StateEntry *entry : entries) {
     Json shape = Json::array();
-    for (const Axis &axis : entry->canonicalAxes()) shape.push_back(axis.size);
+    for (const AxisSpec &axis : entry->canonicalAxes()) shape.push_back(axis.size);
     header[entry->path] = {{"dtype", infoOf(entry->type).safetensorsName},
                            {"shape", shape},
                            {"data_offsets", {offset, offset + entry->bytes}}};
@@ -120,7 +119,7 @@ void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &
   uint64_t length = text.size();
   file.append(&length, 8);
   file.append(text.data(), text.size());
-  // In pieces: saving a large tensor takes no memory worth counting.
+  // In blocks: saving a large tensor takes little memory.
   std::vector<char> piece(pieceBytes);
   for (const StateEntry *entry : entries) {
     if (isCanonical(*entry)) {
@@ -137,17 +136,17 @@ void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &
   file.commit();
 }
 
-/// Whether a file may hold a tensor in this type that the program holds in another one.
+/// Whether a tensor of this type may be converted on loading.
 static bool isConvertible(ElementType type) { return type == ElementType::F32 || type == ElementType::BF16; }
 
 void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry, bool mayConvert) {
   std::vector<int64_t> expected;
-  for (const Axis &axis : entry.canonicalAxes()) expected.push_back(axis.size);
+  for (const AxisSpec &axis : entry.canonicalAxes()) expected.push_back(axis.size);
   if (tensor.shape != expected)
     fail("{}: '{}' has the shape [{}], the program was compiled for {}; use weights of that shape or compile again",
          file.path(), tensor.name, fmt::join(tensor.shape, ", "), formatAxes(entry.canonicalAxes()));
   if (tensor.type != entry.type && !(mayConvert && isConvertible(tensor.type) && isConvertible(entry.type)))
-    fail("{}: '{}' is of type {}, the program keeps it as {}; convert the file first", file.path(), tensor.name,
+    fail("{}: '{}' is of type {}, the program expects {}; convert the file first", file.path(), tensor.name,
          infoOf(tensor.type).safetensorsName, elementTypeName(entry.type));
 }
 
@@ -164,13 +163,13 @@ void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor) {
     std::vector<int64_t> place(tensor.shape.size());
     for (int64_t axis = place.size() - 1, rest = i; axis >= 0; rest /= tensor.shape[axis--])
       place[axis] = rest % tensor.shape[axis];
-    fail("{}: '{}' at [{}] (byte {}) is {}, and nothing finite comes of it; take weights from before that happened",
-         file.path(), printable(tensor.name), fmt::join(place, ", "), tensor.data - file.bytes().data() + i * size,
+    fail("{}: '{}' at [{}] (byte {}) is {}, which makes all results non-finite; use earlier weights", file.path(),
+         printable(tensor.name), fmt::join(place, ", "), tensor.data - file.bytes().data() + i * size,
          isNan ? "a NaN" : "infinite");
   }
 }
 
-/// bf16 is the upper half of f32; to the nearest, ties to even.
+/// bf16 is the upper half of f32; rounds to nearest, ties to even.
 static uint16_t toBf16(float number) {
   uint32_t bits;
   memcpy(&bits, &number, 4);

@@ -1,10 +1,10 @@
-//===- Safetensors.h - weights as people exchange them ------------------------===//
+//===- Safetensors.h - reads and writes safetensors files -----------------===//
 
 #ifndef TESSERA_RUNTIME_CHECKPOINT_SAFETENSORS_H
 #define TESSERA_RUNTIME_CHECKPOINT_SAFETENSORS_H
 
 #include "runtime/base/DurableFile.h"
-#include "runtime/data/MappedFile.h"
+#include "runtime/base/MappedFile.h"
 #include "runtime/program/Manifest.h"
 
 #include <functional>
@@ -20,9 +20,8 @@ struct SafeTensor {
   int64_t bytes = 0;
 };
 
-/// A safetensors file, mapped. Files may come from strangers: everything is
-/// checked before anything is used (header length, nesting, duplicates, sizes
-/// against shapes, gaps and overlaps, end of file).
+/// A safetensors file, mapped. Safe for untrusted files: everything is checked before it is used (header length,
+/// nesting, duplicates, sizes against shapes, gaps and overlaps, end of file).
 class SafetensorsFile {
 public:
   explicit SafetensorsFile(const std::string &path) : SafetensorsFile(MappedFile(path)) {}
@@ -37,19 +36,20 @@ private:
   std::vector<SafeTensor> list;
 };
 
-/// Writes state entries, named by path, in canonical axis order. `address`
-/// gives an entry's bytes in memory order. Commits the file.
+/// Writes state entries, named by path, in canonical axis order. `address` returns an entry's bytes in memory order.
+/// Commits the file.
 void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &entries,
                       const std::function<const char *(const StateEntry &)> &address);
 
-/// Throws an Error where a tensor's type or shape differ from an entry's. `mayConvert`: f32 may stand for bf16, and the other way.
+/// Throws an Error if a tensor's type or shape differ from an entry's. `mayConvert`: f32 and bf16 are
+/// interchangeable.
 void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry,
                  bool mayConvert = false);
 
-/// Throws an Error that names the first number of a tensor that is a NaN or infinite.
+/// Throws an Error that names the first non-finite element of a tensor.
 void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor);
 
-/// Numbers of f32 as bf16, rounded to the nearest, or of bf16 as f32.
+/// Converts f32 to bf16, rounded to nearest, or bf16 to f32.
 std::vector<char> convertNumbers(const char *data, int64_t count, ElementType from, ElementType to);
 
 } // namespace tessera::runtime

@@ -1,8 +1,8 @@
-//===- CommandLine.cpp - parsing, and turning errors into messages ------------===//
+//===- CommandLine.cpp - parses the command line and reports errors -------===//
 
-#include "runtime/base/SmallBlocks.h"
 #include "runtime/commands/Options.h"
-#include "runtime/program/Program.h"
+#include "runtime/machine/LoadedProgram.h"
+#include "runtime/machine/StepAllocator.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace tessera::runtime {
 
-/// A whole number within bounds. CLI11's own checks take it for a fraction, and name bounds as such.
+/// An integer within bounds. CLI11's own check accepts fractions, and its message does not name the bounds.
 static CLI::Validator wholeNumber(int64_t least, int64_t most = INT64_MAX) {
   auto check = [=](std::string &text) {
     int64_t number = 0;
@@ -55,30 +55,32 @@ static void addCheckpointOption(CLI::App *command, Options &options) {
 }
 
 static void addTrain(CLI::App &app, Options &options) {
-  CLI::App *train = app.add_subcommand("train", "train, or go on training");
+  CLI::App *train = app.add_subcommand("train", "train, or resume training");
   train->add_option("--data", options.data, "PATH, val=PATH, SOURCE=PATH, SOURCE.val=PATH, FIELD=PATH")
       ->allow_extra_args(false);
-  train->add_option("--steps", options.steps, "stop after this step; schedules keep their length")
+  train->add_option("--steps", options.train.steps, "stop after this step; schedules keep their length")
       ->check(wholeNumber(0));
-  train->add_option("--seed", options.seed, "of initialisation and shuffling; default 1337")->check(wholeNumber(0));
-  train->add_option("--checkpoint-dir", options.checkpointDir,
-                    "where checkpoints go; default: ./NAME-checkpoints if the model file says save(...), else none");
-  train->add_option("--resume", options.resume, "auto (default), never, or a checkpoint");
-  train->add_option("--init", options.init, "start from these weights (safetensors or checkpoint)");
+  train->add_option("--seed", options.seed, "seed of initialisation and shuffling; default 1337")
+      ->check(wholeNumber(0));
+  train->add_option("--checkpoint-dir", options.train.checkpointDir,
+                    "folder of checkpoints; default: ./NAME-checkpoints if the model file says save(...), else none");
+  train->add_option("--resume", options.train.resume, "auto (default), never, or a checkpoint");
+  train->add_option("--init", options.train.init, "start from these weights (safetensors or checkpoint)");
   train->add_option("--set", options.set, "NAME=VALUE: change a training setting")->allow_extra_args(false);
-  train->add_option("--log-every", options.logEvery, "steps between lines where there is no terminal")
+  train->add_option("--log-every", options.train.logEvery, "steps between progress lines if there is no terminal")
       ->check(wholeNumber(1));
-  train->add_option("--metrics", options.metrics, "write a JSON object a line to FILE, or - for standard output");
-  train->add_option("--profile", options.profile, "write the time of each kernel and contraction in a step to FILE");
+  train->add_option("--metrics", options.train.metrics, "write JSON lines to FILE, or - for standard output");
+  train->add_option("--profile", options.train.profile,
+                    "write the time of each kernel and contraction in a step to FILE");
   train
       ->add_flag_callback(
-          "--audit-precision", [&options] { options.auditSteps = 3; },
-          "compare some steps with f32 and say which values are farthest off; saves nothing")
+          "--audit-precision", [&options] { options.train.auditSteps = 3; },
+          "compare some steps with f32 and list the values with the largest errors; saves nothing")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  train->add_option("--tensorboard", options.tensorboard, "write scalars for TensorBoard to this folder");
-  train->add_option("--skip-batches", options.skipBatches, "leave out so many batches")->check(wholeNumber(0));
-  train->add_flag("--overfit-batch", options.overfitBatch, "train on the first batch for ever");
-  train->add_flag("--quiet", options.quiet, "only warnings and errors");
+  train->add_option("--tensorboard", options.train.tensorboard, "write scalars for TensorBoard to this folder");
+  train->add_option("--skip-batches", options.train.skipBatches, "skip this many batches")->check(wholeNumber(0));
+  train->add_flag("--overfit-batch", options.train.overfitBatch, "train on the first batch only");
+  train->add_flag("--quiet", options.train.quiet, "only warnings and errors");
   addMachineOptions(train, options);
 }
 
@@ -86,29 +88,34 @@ static void addOthers(CLI::App &app, Options &options) {
   CLI::App *eval = app.add_subcommand("eval", "losses and metrics over the validation data");
   eval->add_option("--data", options.data, "data to evaluate instead")->allow_extra_args(false);
   CLI::App *generate = app.add_subcommand("generate", "continue a text");
-  generate->add_option("--prompt", options.prompt, "text to begin with");
-  generate->add_option("--prompt-tokens", options.promptTokens, "tokens to begin with, as numbers");
-  generate->add_option("--length", options.length, "tokens to generate; default 256")->check(wholeNumber(0));
-  generate->add_option("--temperature", options.temperature, "0: always the likeliest")->check(realNumber(0, HUGE_VAL));
-  generate->add_option("--top-k", options.topK, "of the K likeliest only")->check(wholeNumber(0));
-  generate->add_option("--top-p", options.topP, "of those that hold this probability")->check(realNumber(0, 1));
-  generate->add_option("--seed", options.seed, "of the draws; default 1337")->check(wholeNumber(0));
-  generate->add_option("--tokenizer", options.tokenizer, "not supported yet");
-  CLI::App *info = app.add_subcommand("info", "state table, plan and memory; runs nothing");
-  info->add_option("--data", options.data, "data whose memory to count, as for train")->allow_extra_args(false);
+  generate->add_option("--prompt", options.generate.prompt, "text to begin with");
+  generate->add_option("--prompt-tokens", options.generate.promptTokens, "tokens to begin with, as integers");
+  generate->add_option("--length", options.generate.length, "tokens to generate; default 256")->check(wholeNumber(0));
+  generate->add_option("--temperature", options.generate.temperature, "0: always the most likely token")
+      ->check(realNumber(0, HUGE_VAL));
+  generate->add_option("--top-k", options.generate.topK, "sample from the K most likely tokens")->check(wholeNumber(0));
+  generate
+      ->add_option("--top-p", options.generate.topP,
+                   "sample from the most likely tokens that have this total probability")
+      ->check(realNumber(0, 1));
+  generate->add_option("--seed", options.seed, "seed of sampling; default 1337")->check(wholeNumber(0));
+  generate->add_option("--tokenizer", options.generate.tokenizer, "not supported yet");
+  CLI::App *info = app.add_subcommand("info", "show state table, plan and memory; runs nothing");
+  info->add_option("--data", options.data, "data whose memory is counted, as for train")->allow_extra_args(false);
   CLI::App *exporting = app.add_subcommand("export", "write the parameters of a checkpoint");
   exporting->add_option("weights", options.weights, "FILE.safetensors")->required();
   CLI::App *importing = app.add_subcommand("import", "make a checkpoint of step 0 from weights");
   importing->add_option("weights", options.weights, "FILE.safetensors")->required();
-  importing->add_option("-o,--checkpoint-dir", options.output, "where to; default: ./NAME-checkpoints");
-  importing->add_option("--seed", options.seed, "of what the file does not hold; default 1337")->check(wholeNumber(0));
+  importing->add_option("-o,--checkpoint-dir", options.output, "folder of the checkpoint; default: ./NAME-checkpoints");
+  importing->add_option("--seed", options.seed, "seed of state that is not in the file; default 1337")
+      ->check(wholeNumber(0));
   for (CLI::App *command : {exporting, importing}) command->add_option("--map", options.map, "not supported yet");
   for (CLI::App *command : {eval, generate, exporting}) addCheckpointOption(command, options);
   for (CLI::App *command : {eval, generate, info, exporting, importing}) addMachineOptions(command, options);
 }
 
 static void refuseWhatIsMissing(const Options &options) {
-  if (!options.tokenizer.empty()) failUsage("--tokenizer is not supported yet; use --prompt-tokens");
+  if (!options.generate.tokenizer.empty()) failUsage("--tokenizer is not supported yet; use --prompt-tokens");
   if (!options.map.empty()) failUsage("--map is not supported yet; rename the tensors to the paths that 'info' lists");
   for (const char *name :
        {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE"}) {
@@ -117,7 +124,7 @@ static void refuseWhatIsMissing(const Options &options) {
   }
 }
 
-/// An empty path is a variable of the shell that is not set; it must not mean that the option was not given.
+/// An empty path is an unset variable of the shell; it must not count as a missing option.
 static void refuseEmptyValues(CLI::App &command) {
   for (const char *name : {"--checkpoint-dir", "--resume", "--init", "--metrics", "--profile", "--tensorboard",
                            "--checkpoint", "--tokenizer", "--map", "weights"})
@@ -132,10 +139,10 @@ static void refuseUnknownCommand(const CLI::App &app, int argc, char **argv) {
   std::vector<std::string> names;
   for (const CLI::App *command : app.get_subcommands({})) names.push_back(command->get_name());
   if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
-  failUsage("there is no command '{}'; there are {}", argv[1], fmt::join(names, ", "));
+  failUsage("unknown command '{}'; expected one of {}", argv[1], fmt::join(names, ", "));
 }
 
-static ExitCode runCommand(const std::string &name, Program &program, const Options &options) {
+static ExitStatus runCommand(const std::string &name, LoadedProgram &program, const Options &options) {
   if (name == "train") return runTrain(program, options);
   if (name == "eval") return runEvaluate(program, options);
   if (name == "generate") return runGenerate(program, options);
@@ -155,11 +162,11 @@ static int parseAndRun(int argc, char **argv, Payload payload, const std::string
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &e) {
-    return app.exit(e) == 0 ? 0 : static_cast<int>(ExitCode::Usage);
+    return app.exit(e) == 0 ? 0 : static_cast<int>(ExitStatus::Usage);
   }
   refuseWhatIsMissing(options);
-  Program program(std::move(payload), programFile);
-  ExitCode code = runCommand(app.get_subcommands()[0]->get_name(), program, options);
+  LoadedProgram program(std::move(payload), programFile);
+  ExitStatus code = runCommand(app.get_subcommands()[0]->get_name(), program, options);
   return static_cast<int>(code);
 }
 
@@ -176,23 +183,24 @@ static int loadAndRun(int argc, char **argv, const std::string &programFile) {
   }
   warn("This is the Tessera launcher: the runtime of training programs, without a program.\n"
        "`tessera compile MODEL.tsr -o PROGRAM` makes one.");
-  return static_cast<int>(ExitCode::Usage);
+  return static_cast<int>(ExitStatus::Usage);
 }
 
-/// A closed standard stream would be the number of the next file opened: what is printed would land in it.
+/// If a standard stream is closed, the next file opened would get its descriptor, and output would be written into
+/// it.
 static void openStandardStreams() {
   for (int fd : {0, 1, 2})
-    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) _exit(static_cast<int>(ExitCode::Fault));
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) _exit(static_cast<int>(ExitStatus::Fault));
 }
 
-/// Standard output is where results go: one that could not be written is an error. (`train` only talks there.)
+/// Results are written to standard output: failing to is an error. (`train` only prints progress there.)
 static int finishOutput(int status) {
   bool good = std::fflush(stdout) == 0;
   int code = good ? 0 : errno;
   if (good && !std::ferror(stdout)) return status;
   warn("error: cannot write to standard output{}{}; the result is not whole", code ? ": " : "",
        code ? strerror(code) : "");
-  return status == 0 ? static_cast<int>(ExitCode::Fault) : status;
+  return status == 0 ? static_cast<int>(ExitStatus::Fault) : status;
 }
 
 int runLauncher(int argc, char **argv, const std::string &programFile) {
@@ -203,15 +211,15 @@ int runLauncher(int argc, char **argv, const std::string &programFile) {
   } catch (const Error &e) {
     std::fflush(stdout);
     warn("error: {}", e.what());
-    status = static_cast<int>(e.exitCode());
+    status = static_cast<int>(e.exitStatus());
   } catch (const std::exception &e) {
     std::fflush(stdout);
     warn("error: {}", e.what());
-    status = static_cast<int>(ExitCode::Fault);
+    status = static_cast<int>(ExitStatus::Fault);
   }
   status = finishOutput(status);
   if (const char *count = getenv("TESSERA_COUNT_ALLOCATIONS"); count && count[0] == '1')
-    warn("allocations inside steps: {}", smallblocks::stepAllocations());
+    warn("allocations inside steps: {}", stepallocator::stepAllocations());
   return status;
 }
 

@@ -1,12 +1,12 @@
-//===- Evaluate.cpp - the command `eval` --------------------------------------===//
+//===- Evaluate.cpp - the command `eval` ----------------------------------===//
 
-#include "runtime/base/PlainNan.h"
+#include "runtime/base/UnsignedNan.h"
 #include "runtime/commands/Session.h"
 #include "runtime/train/Evaluation.h"
 
 namespace tessera::runtime {
 
-ExitCode runEvaluate(Program &program, const Options &options) {
+ExitStatus runEvaluate(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   DataFiles files(manifest.data, options.data, Split::Val);
   program.start(options.threads, options.bind);
@@ -14,10 +14,10 @@ ExitCode runEvaluate(Program &program, const Options &options) {
   Evaluation evaluation(program, files, Split::Val);
   EvaluationResult result = *evaluation.run();
   fmt::print("checkpoint {}\nrows {}\n", loaded, result.rows);
-  for (const auto &[name, value] : result.losses) fmt::print("{} {:.9g}\n", name, plainNan(value));
-  for (const auto &[name, value] : result.metrics) fmt::print("{} {:.9g}\n", name, plainNan(value));
-  if (result.losses.size() > 1) fmt::print("total {:.9g}\n", plainNan(result.total));
-  return ExitCode::Done;
+  for (const auto &[name, value] : result.losses) fmt::print("{} {:.9g}\n", name, unsignedNan(value));
+  for (const auto &[name, value] : result.metrics) fmt::print("{} {:.9g}\n", name, unsignedNan(value));
+  if (result.losses.size() > 1) fmt::print("total {:.9g}\n", unsignedNan(result.total));
+  return ExitStatus::Done;
 }
 
 } // namespace tessera::runtime

@@ -1,8 +1,8 @@
-//===- Generate.cpp - the command `generate` ----------------------------------===//
+//===- Generate.cpp - the command `generate` ------------------------------===//
 //
-// `predict` gives scores [batch, seq, vocab] for a window of tokens. While the
-// text is shorter than the window it is padded on the right, and the scores at
-// its last position count; then the window slides. Each token costs one whole call.
+// `predict` computes scores [batch, seq, vocab] for a window of tokens. While the text is shorter than the window it
+// is padded on the right, and the scores at its last position count; then the window slides. Each token costs one
+// call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,19 +17,19 @@
 namespace tessera::runtime {
 
 namespace {
-/// Draws tokens from scores.
+/// Samples tokens from scores.
 class Sampler {
 public:
   Sampler(const Options &options, int64_t vocabulary)
       : options(options), state(options.seed.value_or(defaultSeed)), order(vocabulary), weights(vocabulary) {}
 
   int32_t draw(const float *scores) {
-    if (options.temperature == 0) return std::max_element(scores, scores + order.size()) - scores;
+    if (options.generate.temperature == 0) return std::max_element(scores, scores + order.size()) - scores;
     size_t kept = rank(scores);
     double sum = 0;
     for (size_t i = 0; i < kept; ++i)
-      sum += weights[i] = std::exp((scores[order[i]] - scores[order[0]]) / options.temperature);
-    if (options.topP < 1) kept = cutAtProbability(kept, sum);
+      sum += weights[i] = std::exp((scores[order[i]] - scores[order[0]]) / options.generate.temperature);
+    if (options.generate.topP < 1) kept = cutAtProbability(kept, sum);
     state = mix64(state);
     double point = static_cast<double>(state >> 11) * 0x1p-53 * std::accumulate(&weights[0], &weights[kept], 0.0);
     for (size_t i = 0; i < kept; ++i)
@@ -38,20 +38,20 @@ public:
   }
 
 private:
-  /// Orders tokens by falling score; how many --top-k leaves.
+  /// Sorts tokens by descending score; returns how many --top-k retains.
   size_t rank(const float *scores) {
     std::iota(order.begin(), order.end(), 0);
-    size_t kept = options.topK > 0 ? std::min<size_t>(options.topK, order.size()) : order.size();
+    size_t kept = options.generate.topK > 0 ? std::min<size_t>(options.generate.topK, order.size()) : order.size();
     std::partial_sort(order.begin(), order.begin() + kept, order.end(),
                       [&](int32_t a, int32_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
     return kept;
   }
 
-  /// The smallest number of tokens that hold the probability --top-p.
+  /// The smallest number of tokens with a total probability of --top-p.
   size_t cutAtProbability(size_t kept, double sum) const {
     double reached = 0;
     for (size_t i = 0; i < kept; ++i)
-      if ((reached += weights[i]) >= options.topP * sum) return i + 1;
+      if ((reached += weights[i]) >= options.generate.topP * sum) return i + 1;
     return kept;
   }
 
@@ -80,12 +80,12 @@ static std::vector<int32_t> parseTokens(const std::string &text) {
 }
 
 static std::vector<int32_t> readPrompt(const Options &options, bool isText, int64_t vocabulary) {
-  if (!options.promptTokens.empty() && !options.prompt.empty())
+  if (!options.generate.promptTokens.empty() && !options.generate.prompt.empty())
     failUsage("--prompt and --prompt-tokens exclude each other");
-  std::vector<int32_t> tokens = parseTokens(options.promptTokens);
-  if (!options.prompt.empty() && !isText)
+  std::vector<int32_t> tokens = parseTokens(options.generate.promptTokens);
+  if (!options.generate.prompt.empty() && !isText)
     failUsage("this model reads tokens of a vocabulary of {}; give --prompt-tokens IDS", vocabulary);
-  for (unsigned char byte : options.prompt) tokens.push_back(byte);
+  for (unsigned char byte : options.generate.prompt) tokens.push_back(byte);
   if (tokens.empty()) tokens.push_back(isText ? '\n' : 0);
   for (int32_t token : tokens)
     if (token < 0 || token >= vocabulary)
@@ -93,7 +93,7 @@ static std::vector<int32_t> readPrompt(const Options &options, bool isText, int6
   return tokens;
 }
 
-static void checkPredict(const Value *argument, const Value *result) {
+static void checkPredict(const ValueSpec *argument, const ValueSpec *result) {
   bool fits = argument && result && argument->axes.size() == 2 && argument->type == ElementType::I32 &&
               result->axes.size() == 3 && result->type == ElementType::F32 && result->axes[0] == argument->axes[0] &&
               result->axes[1] == argument->axes[1];
@@ -108,10 +108,10 @@ static void printToken(int32_t token, bool isText, bool first) {
   std::fflush(stdout);
 }
 
-ExitCode runGenerate(Program &program, const Options &options) {
+ExitStatus runGenerate(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   const EntryFunction &entry = manifest.entry("predict");
-  const Value *argument = entry.input("argument"), *result = entry.output("result");
+  const ValueSpec *argument = entry.input("argument"), *result = entry.output("result");
   checkPredict(argument, result);
   int64_t rows = argument->axes[0].size, window = argument->axes[1].size, vocabulary = result->axes[2].size;
   bool isText = vocabulary == 256 || (!manifest.data.empty() && manifest.data[0].format == DataFormat::Text);
@@ -120,10 +120,10 @@ ExitCode runGenerate(Program &program, const Options &options) {
   program.start(options.threads, options.bind);
   loadParameters(program, options);
   Sampler sampler(options, vocabulary);
-  if (isText) fmt::print("{}", options.prompt);
+  if (isText) fmt::print("{}", options.generate.prompt);
   auto *input = reinterpret_cast<int32_t *>(program.at(argument->offset));
   auto *scores = reinterpret_cast<const float *>(program.at(result->offset));
-  for (int64_t i = 0; i < options.length; ++i) {
+  for (int64_t i = 0; i < options.generate.length; ++i) {
     int64_t have = std::min<int64_t>(tokens.size(), window);
     for (int64_t row = 0; row < rows; ++row) {
       std::fill_n(input + row * window, window, 0);
@@ -134,7 +134,7 @@ ExitCode runGenerate(Program &program, const Options &options) {
     printToken(tokens.back(), isText, i == 0);
   }
   fmt::print("\n");
-  return ExitCode::Done;
+  return ExitStatus::Done;
 }
 
 } // namespace tessera::runtime

@@ -1,10 +1,11 @@
-//===- Info.cpp - the command `info` ------------------------------------------===//
+//===- Info.cpp - the command `info` --------------------------------------===//
 
-#include "runtime/base/SmallBlocks.h"
 #include "runtime/commands/Session.h"
 #include "runtime/cuda/Transfers.h"
 #include "runtime/data/DataSource.h"
 #include "runtime/machine/MachineMemory.h"
+#include "runtime/machine/OnednnGemm.h"
+#include "runtime/machine/StepAllocator.h"
 
 #include <algorithm>
 
@@ -27,17 +28,16 @@ static int64_t stepBatchBytes(const Manifest &manifest) {
   int64_t bytes = 0;
   auto step = manifest.entries.find("step");
   if (step == manifest.entries.end()) return 0;
-  for (const Value &value : step->second.inputs)
+  for (const ValueSpec &value : step->second.inputs)
     if (value.role == "data") bytes += value.bytes;
   return bytes;
 }
 
-/// Bytes that reading the data holds beside mapped files, for training and for evaluation; nothing where the files are
-/// not there.
+/// Bytes that readers hold beside mapped files, for training and for evaluation; none if the files are missing.
 static std::optional<int64_t> heldDataBytes(const Manifest &manifest, const Options &options) {
   try {
     DataFiles files(manifest.data, options.data);
-    DataSet training, validation; // open at the same time, as in training: they share what they can
+    DataSet training, validation; // open at the same time, as in training: they share memory
     auto step = manifest.entries.find("step"), evaluate = manifest.entries.find("evaluate");
     if (step != manifest.entries.end()) training = openDataSet(manifest, step->second, files, Split::Train);
     if (evaluate != manifest.entries.end() && hasValidation(manifest, evaluate->second, files))
@@ -53,8 +53,8 @@ static std::optional<int64_t> heldDataBytes(const Manifest &manifest, const Opti
   }
 }
 
-/// An allowance for what the driver's context, loaded code and cuBLASLt take beside the arena; not measured. A program that starts asks
-/// for what is free behind them.
+/// An estimate of what the driver's context, loaded code and cuBLASLt allocate beside the arena; not measured. A
+/// program that starts checks the free memory after these allocations.
 static constexpr int64_t usualContextBytes = int64_t(640) << 20;
 
 static void printGpuMemory(const Manifest &manifest) {
@@ -69,7 +69,7 @@ static void printGpuMemory(const Manifest &manifest) {
 
 static void printMemory(const Manifest &manifest, const Options &options) {
   if (manifest.isForGpu()) return printGpuMemory(manifest);
-  int64_t batches = 2 * stepBatchBytes(manifest), pool = smallblocks::regionBytes;
+  int64_t batches = 2 * stepBatchBytes(manifest), pool = stepallocator::regionBytes;
   std::optional<int64_t> held = heldDataBytes(manifest, options);
   AvailableMemory available = availableMemory();
   fmt::print("memory (bytes)\n");
@@ -80,16 +80,16 @@ static void printMemory(const Manifest &manifest, const Options &options) {
   if (held)
     fmt::print("  {:<32} {:>15}\n", "data held in memory", *held);
   else
-    fmt::print("  {:<32} {:>15}  the files are not there: see --data\n", "data held in memory", "?");
+    fmt::print("  {:<32} {:>15}  the files do not exist: see --data\n", "data held in memory", "?");
   fmt::print("  {:<32} {:>15}  beside mapped data files\n", "total",
              manifest.arenaBytes + batches + pool + held.value_or(0));
   fmt::print("  {:<32} {:>15}  {}\n\n", "available", available.bytes, available.limit);
 }
 
-/// Kernels, contractions and written numbers of a list of calls.
-static int64_t countLaunches(const std::vector<TraceStep> &trace) {
+/// Kernels, contractions and stored elements of a list of calls.
+static int64_t countLaunches(const std::vector<TracedCall> &trace) {
   int64_t count = 0;
-  for (const TraceStep &step : trace) count += step.repeats ? step.repeats * (countLaunches(step.body) + 1) : 1;
+  for (const TracedCall &step : trace) count += step.repeats ? step.repeats * (countLaunches(step.body) + 1) : 1;
   return count;
 }
 
@@ -112,17 +112,17 @@ static void printPlan(const Manifest &manifest) {
              manifest.gemms.size());
   if (auto step = manifest.entries.find("step"); manifest.isForGpu() && step != manifest.entries.end()) {
     int64_t launches = countLaunches(step->second.trace);
-    for (const KernelSpec &kernel : manifest.kernels) // of ops that take several
+    for (const KernelSpec &kernel : manifest.kernels) // the launches of ops with several
       if (auto calls = kernel.calls.find("step"); kernel.isPart && calls != kernel.calls.end())
         launches += calls->second;
     fmt::print("{} launches in a step, one of a graph\n", launches);
   }
-  for (const GemmDescription &gemm : manifest.gemms) {
+  for (const GemmSpec &gemm : manifest.gemms) {
     GemmPlan plan{"", 0, "cublasLt", false};
     if (!manifest.isForGpu()) plan = planGemm(gemm, manifest.threads);
     bool isGelu = gemm.epilogue == GemmEpilogue::Gelu, isGrad = gemm.epilogue == GemmEpilogue::GeluGrad;
-    fmt::print("  {:<32} [{}] x [{}]{}{}{}  {}\n", gemm.name, fmt::join(gemm.dimsA, ", "), fmt::join(gemm.dimsB, ", "),
-               gemm.bias && !isGrad ? " + bias" : "", gemm.accumulate ? " + c" : "",
+    fmt::print("  {:<32} [{}] x [{}]{}{}{}  {}\n", gemm.name, fmt::join(gemm.a.dims, ", "),
+               fmt::join(gemm.b.dims, ", "), gemm.bias && !isGrad ? " + bias" : "", gemm.accumulate ? " + c" : "",
                isGelu   ? ", gelu"
                : isGrad ? ", gradient of gelu"
                         : "",
@@ -130,7 +130,7 @@ static void printPlan(const Manifest &manifest) {
   }
 }
 
-ExitCode runInfo(Program &program, const Options &options) {
+ExitStatus runInfo(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   if (manifest.isForGpu())
     fmt::print("model {}\ncompiled by {} for GPUs: {}\n\n", manifest.model, manifest.compiler,
@@ -147,7 +147,7 @@ ExitCode runInfo(Program &program, const Options &options) {
                data.splits.count("train") ? fmt::format("{}", fmt::join(data.splits.at("train"), " ")) : "by field",
                data.valFraction > 0 ? fmt::format("the last {:g} of it", data.valFraction) : "as named");
   fmt::print("settings {}\n", dumpJson(manifest.settings));
-  return ExitCode::Done;
+  return ExitStatus::Done;
 }
 
 } // namespace tessera::runtime

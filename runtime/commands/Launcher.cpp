@@ -1,4 +1,4 @@
-//===- Launcher.cpp - main() of every training program ------------------------===//
+//===- Launcher.cpp - main() of every training program --------------------===//
 
 #include "runtime/commands/Options.h"
 

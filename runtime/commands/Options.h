@@ -1,4 +1,4 @@
-//===- Options.h - the command line of a training program ---------------------===//
+//===- Options.h - the command line of a training program -----------------===//
 
 #ifndef TESSERA_RUNTIME_COMMANDS_OPTIONS_H
 #define TESSERA_RUNTIME_COMMANDS_OPTIONS_H
@@ -11,41 +11,48 @@
 
 namespace tessera::runtime {
 
-/// What was typed, of all commands.
-struct Options {
-  // train
-  std::vector<std::string> data, set;
+/// Options of `train` alone.
+struct TrainOptions {
   std::optional<int64_t> steps;
-  std::optional<uint64_t> seed;
   std::string checkpointDir, resume = "auto", init, metrics, profile;
   int64_t logEvery = 0, skipBatches = 0;
   int64_t auditSteps = 0; ///< steps to compare with f32; 0: train
   bool quiet = false, overfitBatch = false;
-  int threads = 0;
-  bool bind = false;
-  // eval, generate, export
-  std::string checkpoint;
-  // generate
+  std::string tensorboard;
+};
+
+/// Options of `generate` alone.
+struct GenerateOptions {
   std::string prompt, promptTokens;
   int64_t length = 256, topK = 0;
   double temperature = 1, topP = 1;
-  // export, import
-  std::string weights, output;
-  // accepted, and refused with a reason
-  std::string tensorboard, tokenizer, map;
+  std::string tokenizer; ///< not supported: refused with a reason
 };
 
-class Program;
+/// The command line of all commands.
+struct Options {
+  TrainOptions train;
+  GenerateOptions generate;
+  std::vector<std::string> data, set;
+  std::optional<uint64_t> seed;
+  int threads = 0;
+  bool bind = false;
+  std::string checkpoint;      ///< of eval, generate and export
+  std::string weights, output; ///< of export and import
+  std::string map;             ///< not supported: refused with a reason
+};
 
-ExitCode runTrain(Program &program, const Options &options);
-ExitCode runEvaluate(Program &program, const Options &options);
-ExitCode runGenerate(Program &program, const Options &options);
-ExitCode runInfo(Program &program, const Options &options);
-ExitCode runExport(Program &program, const Options &options);
-ExitCode runImport(Program &program, const Options &options);
+class LoadedProgram;
 
-/// Everything a launcher does: reads the payload at the end of `programFile`,
-/// parses the command line, runs the command, prints errors. Returns the exit status.
+ExitStatus runTrain(LoadedProgram &program, const Options &options);
+ExitStatus runEvaluate(LoadedProgram &program, const Options &options);
+ExitStatus runGenerate(LoadedProgram &program, const Options &options);
+ExitStatus runInfo(LoadedProgram &program, const Options &options);
+ExitStatus runExport(LoadedProgram &program, const Options &options);
+ExitStatus runImport(LoadedProgram &program, const Options &options);
+
+/// The main function of a launcher: reads the payload at the end of `programFile`, parses the command line, runs the
+/// command, prints errors. Returns the exit status.
 int runLauncher(int argc, char **argv, const std::string &programFile);
 
 } // namespace tessera::runtime

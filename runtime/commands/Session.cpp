@@ -1,4 +1,4 @@
-//===- Session.cpp - what all commands do first -------------------------------===//
+//===- Session.cpp - what commands have in common -------------------------===//
 
 #include "runtime/commands/Session.h"
 
@@ -12,18 +12,18 @@ std::string defaultCheckpointFolder(const Manifest &manifest) {
   return fmt::format("./{}-checkpoints", manifest.model);
 }
 
-StateAddress stateIn(Program &program) {
+StateAddress stateIn(LoadedProgram &program) {
   return [&program](const StateEntry &entry) { return program.at(entry.offset); };
 }
 
-void initialise(Program &program, uint64_t seed) {
+void initialise(LoadedProgram &program, uint64_t seed) {
   const EntryFunction &entry = program.manifest().entry("init");
-  if (const Value *input = entry.input("seed")) program.write<int64_t>(*input, static_cast<int64_t>(seed));
+  if (const ValueSpec *input = entry.input("seed")) program.write<int64_t>(*input, static_cast<int64_t>(seed));
   program.call("init");
 }
 
-/// Gives the checkpoints of a folder to `load`, newest first, until one is whole. Returns its path; nothing if there
-/// are none.
+/// Calls `load` for the checkpoints of a folder, newest first, until one is intact. Returns its path; none if there
+/// are no checkpoints.
 template <typename Load> static std::optional<std::string> tryNewest(const CheckpointFolder &folder, Load load) {
   std::vector<int64_t> steps = folder.steps();
   for (size_t i = steps.size(); i-- > 0;) {
@@ -38,7 +38,7 @@ template <typename Load> static std::optional<std::string> tryNewest(const Check
   return std::nullopt;
 }
 
-std::optional<CheckpointInfo> loadNewest(Program &program, const CheckpointFolder &folder) {
+std::optional<CheckpointInfo> loadNewest(LoadedProgram &program, const CheckpointFolder &folder) {
   CheckpointInfo info;
   auto load = [&](const std::string &path) {
     info = loadCheckpoint(path, program.manifest(), stateIn(program)), program.pushState();
@@ -54,9 +54,9 @@ bool isFolderOfCheckpoints(const std::string &path, const char *option) {
   return true;
 }
 
-std::string loadModelFrom(Program &program, const std::string &path, const char *option) {
+std::string loadModelFrom(LoadedProgram &program, const std::string &path, const char *option) {
   auto load = [&](const std::string &one) {
-    program.pullState(); // the file does not hold all of it
+    program.pullState(); // the file does not contain the whole state
     loadModel(one, program.manifest(), stateIn(program));
     program.pushState();
   };
@@ -65,9 +65,9 @@ std::string loadModelFrom(Program &program, const std::string &path, const char 
   return path;
 }
 
-std::string loadParameters(Program &program, const Options &options) {
+std::string loadParameters(LoadedProgram &program, const Options &options) {
   std::string path = options.checkpoint.empty() ? defaultCheckpointFolder(program.manifest()) : options.checkpoint;
-  // State that is not in the file (a step counter) starts as it does in training.
+  // State that is not in the file (a step counter) is initialised as for training.
   if (program.manifest().hasEntry("init")) initialise(program, defaultSeed);
   return loadModelFrom(program, path, "--checkpoint");
 }

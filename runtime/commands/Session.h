@@ -1,11 +1,11 @@
-//===- Session.h - what all commands do first ---------------------------------===//
+//===- Session.h - what commands have in common ---------------------------===//
 
 #ifndef TESSERA_RUNTIME_COMMANDS_SESSION_H
 #define TESSERA_RUNTIME_COMMANDS_SESSION_H
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/commands/Options.h"
-#include "runtime/program/Program.h"
+#include "runtime/machine/LoadedProgram.h"
 
 namespace tessera::runtime {
 
@@ -15,25 +15,26 @@ inline constexpr uint64_t defaultSeed = 1337;
 std::string defaultCheckpointFolder(const Manifest &manifest);
 
 /// The address of a state entry in the program's arena.
-StateAddress stateIn(Program &program);
+StateAddress stateIn(LoadedProgram &program);
 
 /// Runs `init` with a seed.
-void initialise(Program &program, uint64_t seed);
+void initialise(LoadedProgram &program, uint64_t seed);
 
-/// Loads the newest whole checkpoint of a folder; warns of each that is damaged. Nothing if the folder has none.
+/// Loads the newest intact checkpoint of a folder; warns about damaged ones. None if the folder has no checkpoints.
 /// Throws an Error if all are damaged, or if one belongs to another model.
-std::optional<CheckpointInfo> loadNewest(Program &program, const CheckpointFolder &folder);
+std::optional<CheckpointInfo> loadNewest(LoadedProgram &program, const CheckpointFolder &folder);
 
-/// Loads the parameters for eval, generate and export: from --checkpoint (a
-/// checkpoint, a folder of them, or a safetensors file), else from the default folder. Returns what was loaded.
-std::string loadParameters(Program &program, const Options &options);
+/// Loads the parameters for eval, generate and export: from --checkpoint (a checkpoint, a folder of them, or a
+/// safetensors file), else from the default folder. Returns the path.
+std::string loadParameters(LoadedProgram &program, const Options &options);
 
-/// Whether `path` is a folder of checkpoints, not one itself or a file. Throws an Error that names `option` if nothing,
-/// or no checkpoint, is there.
+/// Whether `path` is a folder of checkpoints rather than a checkpoint or a file. Throws an Error that names `option`
+/// if it does not exist or contains no checkpoint.
 bool isFolderOfCheckpoints(const std::string &path, const char *option);
 
-/// Loads the model from a checkpoint, a safetensors file, or the newest whole checkpoint of a folder. Returns which.
-std::string loadModelFrom(Program &program, const std::string &path, const char *option);
+/// Loads the model from a checkpoint, a safetensors file, or the newest intact checkpoint of a folder. Returns the
+/// path.
+std::string loadModelFrom(LoadedProgram &program, const std::string &path, const char *option);
 
 } // namespace tessera::runtime
 

@@ -1,4 +1,4 @@
-//===- Weights.cpp - the commands `export` and `import` -----------------------===//
+//===- Weights.cpp - the commands `export` and `import` -------------------===//
 
 #include "runtime/base/OutputPath.h"
 #include "runtime/checkpoint/Safetensors.h"
@@ -9,7 +9,7 @@
 
 namespace tessera::runtime {
 
-ExitCode runExport(Program &program, const Options &options) {
+ExitStatus runExport(LoadedProgram &program, const Options &options) {
   OutputPath output = findOutput(options.weights);
   if (!output.canBeReplaced()) fail("cannot write weights to {}: not a regular file", options.weights);
   program.start(options.threads, options.bind);
@@ -20,10 +20,10 @@ ExitCode runExport(Program &program, const Options &options) {
   program.pullState();
   replaceFile(output.path, [&](DurableFile &file) { writeSafetensors(file, entries, stateIn(program)); });
   fmt::print("wrote {} ({} tensors of {})\n", options.weights, entries.size(), loaded);
-  return ExitCode::Done;
+  return ExitStatus::Done;
 }
 
-ExitCode runImport(Program &program, const Options &options) {
+ExitStatus runImport(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   CheckpointFolder folder(options.output.empty() ? defaultCheckpointFolder(manifest) : options.output);
   auto refuseUsed = [&] {
@@ -38,10 +38,10 @@ ExitCode runImport(Program &program, const Options &options) {
   initialise(program, info.seed);
   loadModelFrom(program, options.weights, "import");
   program.pullState();
-  folder.lock(); // not before: weights that are refused leave no folder
+  folder.lock(); // only now: rejected weights must not leave a folder
   refuseUsed();
   fmt::print("wrote {}\n", saveCheckpoint(folder, info, manifest, stateIn(program)));
-  return ExitCode::Done;
+  return ExitStatus::Done;
 }
 
 } // namespace tessera::runtime

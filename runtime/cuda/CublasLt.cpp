@@ -1,4 +1,4 @@
-//===- CublasLt.cpp - the part of cuBLASLt's interface that is used -----------===//
+//===- CublasLt.cpp - the part of cuBLASLt's interface that is used -------===//
 
 #include "runtime/cuda/CublasLt.h"
 

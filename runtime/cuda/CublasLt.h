@@ -1,6 +1,7 @@
-//===- CublasLt.h - the part of cuBLASLt's interface that is used -------------===//
+//===- CublasLt.h - the part of cuBLASLt's interface that is used ---------===//
 //
-// Declared here as cublasLt.h and library_types.h of CUDA 13 do, so that the runtime is the same on machines with and without CUDA.
+// The declarations follow cublasLt.h and library_types.h of CUDA 13. They are repeated here so that the runtime is
+// built the same way on machines with and without CUDA.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +40,7 @@ inline constexpr int layoutBatchCount = 5, layoutBatchStride = 6;
 inline constexpr int preferenceWorkspace = 1;
 inline constexpr int preferenceAlignments[] = {5, 6, 7, 8}; ///< of a, b, c, d, in bytes
 
-/// The library, opened once: in $TESSERA_CUBLASLT if that is set.
+/// The library, opened once: in $TESSERA_CUBLASLT if that is set. Large because: it is a table of functions.
 struct CublasLt {
   static const CublasLt &get();
   /// Throws an Error if `status` is one.

@@ -1,4 +1,4 @@
-//===- Dependencies.cpp - which work must wait for which ----------------------===//
+//===- Dependencies.cpp - which work must wait for which ------------------===//
 
 #include "runtime/cuda/Dependencies.h"
 
@@ -16,13 +16,13 @@ void Dependencies::splitAt(DevicePointer at) {
   segments.emplace(at, std::move(upper));
 }
 
-void Dependencies::touch(const Access &access, uint32_t piece, std::vector<bool> &needed) {
+void Dependencies::touch(const MemoryAccess &access, uint32_t item, std::vector<bool> &needed) {
   if (access.bytes <= 0) return;
   DevicePointer end = access.address + static_cast<DevicePointer>(access.bytes);
   splitAt(access.address);
   splitAt(end);
   auto need = [&](uint32_t other) {
-    if (other != piece) needed[other] = true;
+    if (other != item) needed[other] = true;
   };
   for (DevicePointer at = access.address; at < end;) {
     auto it = segments.lower_bound(at);
@@ -35,9 +35,9 @@ void Dependencies::touch(const Access &access, uint32_t piece, std::vector<bool>
     if (access.isWrite) {
       for (uint32_t reader : segment.readers) need(reader);
       segment.readers.clear();
-      segment.writer = piece;
-    } else if (segment.readers.empty() || segment.readers.back() != piece) {
-      segment.readers.push_back(piece);
+      segment.writer = item;
+    } else if (segment.readers.empty() || segment.readers.back() != item) {
+      segment.readers.push_back(item);
     }
     at = segment.end;
   }
@@ -58,10 +58,10 @@ std::vector<uint32_t> Dependencies::withoutImplied(const std::vector<bool> &need
   return kept;
 }
 
-std::vector<uint32_t> Dependencies::add(const std::vector<Access> &accesses) {
-  auto piece = static_cast<uint32_t>(before.size());
-  std::vector<bool> needed(piece);
-  for (const Access &access : accesses) touch(access, piece, needed);
+std::vector<uint32_t> Dependencies::add(const std::vector<MemoryAccess> &accesses) {
+  auto item = static_cast<uint32_t>(before.size());
+  std::vector<bool> needed(item);
+  for (const MemoryAccess &access : accesses) touch(access, item, needed);
   return withoutImplied(needed);
 }
 

@@ -1,8 +1,8 @@
-//===- Dependencies.h - which work must wait for which ------------------------===//
+//===- Dependencies.h - the order that work items need --------------------===//
 //
-// What an entry function asks for has an order, but most of it reads and writes other bytes than its neighbours do. Two pieces of
-// work need their order only where one writes what the other touches; where nothing of that kind lies between them, the device may
-// run them side by side.
+// An entry function issues its work in an order, but most work items access other bytes than the items around them.
+// Two items must be ordered only if one writes bytes that the other accesses; the device may run all others
+// concurrently.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 
 namespace tessera::runtime::cuda {
 
-/// Bytes that a piece of work reads or writes.
-struct Access {
+/// Bytes that a work item reads or writes.
+struct MemoryAccess {
   DevicePointer address;
   int64_t bytes;
   bool isWrite;
@@ -26,12 +26,12 @@ struct Access {
 
 class Dependencies {
 public:
-  /// Adds a piece of work; the first has number 0. Returns the numbers of earlier ones that it must wait for, but for those that
-  /// another of them waits for already.
-  std::vector<uint32_t> add(const std::vector<Access> &accesses);
+  /// Adds a work item; the first has number 0. Returns the earlier items that it must wait for, without those that
+  /// another one of them waits for already.
+  std::vector<uint32_t> add(const std::vector<MemoryAccess> &accesses);
 
 private:
-  /// Bytes that all work so far has touched alike.
+  /// A range of bytes that every item so far accesses as a whole or not at all.
   struct Segment {
     DevicePointer end;
     int64_t writer = -1;           ///< the last one; -1: none
@@ -40,13 +40,13 @@ private:
   /// By first byte. Segments do not overlap.
   using Segments = std::map<DevicePointer, Segment>;
 
-  /// Has a segment begin at `at`, if one lies across it.
+  /// Splits the segment that contains `at`, so that one begins there.
   void splitAt(DevicePointer at);
-  void touch(const Access &access, uint32_t piece, std::vector<bool> &needed);
+  void touch(const MemoryAccess &access, uint32_t item, std::vector<bool> &needed);
   std::vector<uint32_t> withoutImplied(const std::vector<bool> &needed);
 
   Segments segments;
-  std::vector<std::vector<bool>> before; ///< of each piece: all that it waits for, directly or not
+  std::vector<std::vector<bool>> before; ///< by item: all that it waits for, directly or indirectly
 };
 
 } // namespace tessera::runtime::cuda

@@ -1,4 +1,4 @@
-//===- Driver.cpp - the part of CUDA's driver interface that is used ----------===//
+//===- Driver.cpp - the part of CUDA's driver interface that is used ------===//
 
 #include "runtime/cuda/Driver.h"
 

@@ -1,7 +1,7 @@
-//===- Driver.h - the part of CUDA's driver interface that is used ------------===//
+//===- Driver.h - the part of CUDA's driver interface that is used --------===//
 //
-// Declared here as the driver's documentation does, so that the runtime is the same on machines with and without CUDA. Names are
-// those of the driver without `cu`.
+// The declarations follow the driver's documentation. They are repeated here so that the runtime is built the same
+// way on machines with and without CUDA. Names are those of the driver without `cu`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,8 @@ using Graph = struct GraphHandle *;
 using GraphNode = struct GraphNodeHandle *;
 using GraphExec = struct GraphExecHandle *;
 
-/// The driver, opened once: libcuda.so.1, in $TESSERA_CUDA_DRIVER if that is set.
+/// The driver, opened once: libcuda.so.1, in $TESSERA_CUDA_DRIVER if that is set. Large because: it is a table of
+/// functions.
 struct Driver {
   static const Driver &get();
 
@@ -66,7 +67,7 @@ struct Driver {
   int (*streamWaitEvent)(Stream stream, Event event, unsigned flags);
   int (*streamBeginCapture)(Stream stream, int mode);
   int (*streamEndCapture)(Stream stream, Graph *graph);
-  /// `nodes`: those that the next piece of recorded work will wait for.
+  /// `nodes`: the dependencies of the next captured node.
   int (*streamGetCaptureInfo)(Stream stream, int *state, uint64_t *number, Graph *graph, const GraphNode **nodes,
                               size_t *count);
   int (*streamUpdateCaptureDependencies)(Stream stream, GraphNode *nodes, size_t count, unsigned flags);

@@ -1,4 +1,4 @@
-//===- GemmSearch.cpp - which of cuBLASLt's algorithms is fastest here --------===//
+//===- GemmSearch.cpp - which of cuBLASLt's algorithms is fastest here ----===//
 
 #include "runtime/cuda/GemmSearch.h"
 
@@ -20,7 +20,7 @@ constexpr int mostAlgorithms = 8;
 constexpr int timedRuns = 4;
 /// What another algorithm must save to be taken instead of the library's favourite: times vary by themselves.
 constexpr double leastGain = 0.02;
-/// A program starts so much later, at most, the first time.
+/// The longest time that the search may add to the first start of a program.
 constexpr std::chrono::seconds longestSearch(20);
 
 using Clock = std::chrono::steady_clock;
@@ -40,16 +40,16 @@ std::optional<MatmulAlgorithm> fromText(const std::string &text) {
   return algorithm;
 }
 
-const char *epilogueName(const GemmDescription &d) {
+const char *epilogueName(const GemmSpec &d) {
   if (d.epilogue == GemmEpilogue::None) return "";
   if (d.epilogue == GemmEpilogue::GeluGrad) return "; gradient of gelu";
   return d.hasAux ? "; gelu and sum" : "; gelu";
 }
 
-/// Memory for the operands of a contraction, as far from 256 bytes as an alignment says.
+/// Memory for the operands of a contraction, at exactly the given alignment.
 class Scratch {
 public:
-  Scratch(const GemmDescription &d, const ProductAlignment &alignment, Stream stream) {
+  Scratch(const GemmSpec &d, const GemmAlignment &alignment, Stream stream) {
     auto take = [&](DevicePointer &operand, const std::vector<int64_t> &dims, const std::vector<int64_t> &strides,
                     ElementType type, uint32_t multiple) {
       int64_t last = 0;
@@ -58,17 +58,17 @@ public:
       DevicePointer block = 0;
       if (driver.memAlloc(&block, bytes) != 0) return isWhole = false;
       blocks.push_back(block);
-      // A small positive number in every type.
+      // A small positive value in every type.
       if (driver.memsetD8Async(block, 0x3c, bytes, stream) != 0) return isWhole = false;
       operand = block + multiple;
       return true;
     };
-    bool taken = take(operands.a, d.dimsA, d.stridesA, d.type, alignment[0]) &&
-                 take(operands.b, d.dimsB, d.stridesB, d.typeB.value_or(d.type), alignment[1]) &&
-                 take(operands.c, d.dimsC, d.stridesC, d.resultType, alignment[3]) &&
-                 (!d.hasAux || take(operands.aux, d.dimsC, d.stridesC, d.resultType, alignment[4]));
+    bool taken = take(operands.a, d.a.dims, d.a.strides, d.a.type, alignment[0]) &&
+                 take(operands.b, d.b.dims, d.b.strides, d.b.type, alignment[1]) &&
+                 take(operands.c, d.c.dims, d.c.strides, d.c.type, alignment[3]) &&
+                 (!d.hasAux || take(operands.aux, d.c.dims, d.c.strides, d.c.type, alignment[4]));
     if (taken && d.bias) {
-      std::vector<int64_t> dims(d.dimsC.end() - static_cast<int64_t>(d.bias->size()), d.dimsC.end());
+      std::vector<int64_t> dims(d.c.dims.end() - static_cast<int64_t>(d.bias->size()), d.c.dims.end());
       take(operands.bias, dims, *d.bias, d.biasType, alignment[2]);
     }
   }
@@ -78,7 +78,7 @@ public:
   Scratch(const Scratch &) = delete;
 
   bool isWhole = true;
-  ProductOperands operands;
+  GemmAddresses operands;
 
 private:
   const Driver &driver = Driver::get();
@@ -95,7 +95,7 @@ public:
   }
   Timer(const Timer &) = delete;
 
-  /// Milliseconds that the work of `run` takes on the device.
+  /// The time of the work of `run` on the device, in milliseconds.
   template <typename Run> double time(Run run) {
     driver.check(driver.eventRecord(start, stream), "an event");
     run();
@@ -112,8 +112,8 @@ private:
   Event start = nullptr, end = nullptr;
 };
 
-/// Milliseconds of one run, the fastest of some; none where the library, which suggested the algorithm, does not run it.
-std::optional<double> measure(const Product &product, const ProductOperands &operands, DevicePointer workspace,
+/// The shortest of several times of a run in milliseconds; none if cuBLASLt does not run the algorithm after all.
+std::optional<double> measure(const CublasGemm &product, const GemmAddresses &operands, DevicePointer workspace,
                               Stream stream) {
   Timer timer(stream);
   bool isRefused = false;
@@ -131,8 +131,8 @@ std::optional<double> measure(const Product &product, const ProductOperands &ope
   return isRefused ? std::nullopt : std::optional(fastest);
 }
 
-/// The fastest of the algorithms that the library suggests; none where there is no memory to try them.
-std::optional<MatmulAlgorithm> fastest(Product &product, const ProductAlignment &alignment, DevicePointer workspace,
+/// The fastest of the suggested algorithms; none if there is no memory to measure them.
+std::optional<MatmulAlgorithm> fastest(CublasGemm &product, const GemmAlignment &alignment, DevicePointer workspace,
                                        Stream stream) {
   std::vector<MatmulAlgorithm> algorithms = product.suggest(alignment, mostAlgorithms);
   if (algorithms.size() == 1) return algorithms.front();
@@ -154,19 +154,19 @@ GemmSearch::GemmSearch(std::string file, std::string device) : file(std::move(fi
   platform = fmt::format("{}, cuBLASLt {}", device, CublasLt::get().getVersion());
 }
 
-/// Everything that the library decides by.
-std::string GemmSearch::keyOf(const Product &product, const ProductAlignment &alignment) const {
-  const GemmDescription &d = product.description();
+/// Everything on which cuBLASLt's suggestions depend.
+std::string GemmSearch::keyOf(const CublasGemm &product, const GemmAlignment &alignment) const {
+  const GemmSpec &d = product.description();
   auto list = [](const std::vector<int64_t> &numbers) { return fmt::format("{}", fmt::join(numbers, " ")); };
   auto number = [](ElementType type) { return static_cast<int>(type); };
   return fmt::format("{}: types {} {} {}{}; a {} by {}; b {} by {}; c {} by {}; bias {} of {}; added {}{}; aligned {}",
-                     platform, number(d.type), number(d.typeB.value_or(d.type)), number(d.resultType),
-                     d.tf32 ? " tf32" : "", list(d.dimsA), list(d.stridesA), list(d.dimsB), list(d.stridesB),
-                     list(d.dimsC), list(d.stridesC), d.bias ? list(*d.bias) : "none", number(d.biasType), d.accumulate,
+                     platform, number(d.a.type), number(d.b.type), number(d.c.type), d.tf32 ? " tf32" : "",
+                     list(d.a.dims), list(d.a.strides), list(d.b.dims), list(d.b.strides), list(d.c.dims),
+                     list(d.c.strides), d.bias ? list(*d.bias) : "none", number(d.biasType), d.accumulate,
                      epilogueName(d), fmt::join(alignment, " "));
 }
 
-/// A file that cannot be read, or holds something else, is as good as none: it is written again.
+/// A file that cannot be read or parsed is replaced.
 std::map<std::string, std::string> GemmSearch::read() const {
   std::map<std::string, std::string> found;
   std::ifstream in(file);
@@ -196,29 +196,29 @@ bool GemmSearch::write(const std::map<std::string, std::string> &algorithms) con
   return true;
 }
 
-int GemmSearch::chooseFor(std::vector<Product> &products, const ProductUses &uses, DevicePointer workspace,
+int GemmSearch::chooseFor(std::vector<CublasGemm> &products, const GemmUses &uses, DevicePointer workspace,
                           Stream stream) {
   if (file.empty()) return 0;
   std::map<std::string, std::string> known = read(), found;
-  auto isKnown = [&](const std::pair<size_t, ProductAlignment> &use) {
+  auto isKnown = [&](const std::pair<size_t, GemmAlignment> &use) {
     auto it = known.find(keyOf(products[use.first], use.second));
     std::optional<MatmulAlgorithm> algorithm = it == known.end() ? std::nullopt : fromText(it->second);
     return algorithm && products[use.first].choose(use.second, *algorithm);
   };
-  ProductUses missing;
+  GemmUses missing;
   for (const auto &use : uses)
     if (!isKnown(use)) missing.insert(use);
-  // What cannot be remembered would be another choice, and other bits, the next time.
+  // A choice that cannot be recorded might differ next time, and with it the bits of the results.
   if (missing.empty() || !write(known)) return 0;
   Clock::time_point start = Clock::now();
   for (const auto &[number, alignment] : missing) {
-    Product &product = products[number];
+    CublasGemm &product = products[number];
     std::optional<MatmulAlgorithm> best;
     if (Clock::now() - start < longestSearch) best = fastest(product, alignment, workspace, stream);
     if (!best) best = product.suggest(alignment, 1).front();
     found[keyOf(product, alignment)] = toText(*best);
   }
-  // Another process may have been faster: its choices stand.
+  // Another process may have finished first: its choices have precedence.
   known = read();
   known.merge(found);
   bool isRemembered = write(known);

@@ -1,4 +1,4 @@
-//===- Library.cpp - shared libraries of CUDA, opened when they are needed ----===//
+//===- Library.cpp - shared libraries of CUDA, opened when they are needed -===//
 
 #include "runtime/cuda/Library.h"
 

@@ -1,4 +1,4 @@
-//===- Library.h - shared libraries of CUDA, opened when they are needed ------===//
+//===- Library.h - shared libraries of CUDA, opened when they are needed --===//
 
 #ifndef TESSERA_RUNTIME_CUDA_LIBRARY_H
 #define TESSERA_RUNTIME_CUDA_LIBRARY_H
@@ -11,8 +11,9 @@ namespace tessera::runtime::cuda {
 
 class Library {
 public:
-  /// Opens the first of `names` that there is: in the folder that the environment variable `variable` names if it is set, else where
-  /// the loader looks and in the usual folder of the CUDA Toolkit. Throws an Error that ends with `advice`.
+  /// Opens the first of `names` that exists: in the folder that the environment variable `variable` names if it is
+  /// set, else on the loader's path and in the usual folder of the CUDA Toolkit. Throws an Error that ends with
+  /// `advice`.
   Library(const char *variable, const std::vector<std::string> &names, const char *advice);
 
   /// Sets `function` to the library's function of that name; throws an Error if it has none.

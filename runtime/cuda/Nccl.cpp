@@ -1,4 +1,4 @@
-//===- Nccl.cpp - ranks that exchange numbers ---------------------------------===//
+//===- Nccl.cpp - collectives over NCCL -----------------------------------===//
 
 #include "runtime/cuda/Nccl.h"
 
@@ -12,7 +12,7 @@ namespace tessera::runtime::cuda {
 namespace {
 using Comm = NcclComm *;
 
-// As nccl.h declares them (compared with those of NCCL 2.27.5 and 2.28.9). Its enumerations are ints.
+// As declared in nccl.h of NCCL 2.27.5 and 2.28.9. Its enumerations are ints.
 static_assert(sizeof(UniqueId) == 128 && alignof(UniqueId) == 1, "ncclUniqueId is passed by value");
 constexpr int success = 0, inProgress = 7; // ncclResult_t
 
@@ -41,13 +41,13 @@ int libraryType(ElementType type) {
   return 0;
 }
 
-int libraryReduction(Reduction reduction) {
+int libraryReduction(ReductionKind reduction) {
   switch (reduction) {
-  case Reduction::Sum:
+  case ReductionKind::Sum:
     return 0;
-  case Reduction::Max:
+  case ReductionKind::Max:
     return 2;
-  case Reduction::Average:
+  case ReductionKind::Average:
     return 4;
   }
   return 0;
@@ -67,7 +67,7 @@ struct Nccl {
     return library;
   }
 
-  /// What a status means: the library's word for it, and its last message if it has one.
+  /// The meaning of a status: NCCL's name for it, and its last message if there is one.
   std::string describe(int status, Comm comm) const {
     const char *message = getLastError ? getLastError(comm) : nullptr;
     if (!message || !*message) return fmt::format("NCCL: {}", getErrorString(status));
@@ -75,7 +75,7 @@ struct Nccl {
   }
 
   const char *(*getErrorString)(int status);
-  const char *(*getLastError)(Comm comm); ///< null: an old library has none
+  const char *(*getLastError)(Comm comm); ///< null: older versions lack it
   int (*getUniqueId)(UniqueId *id);
   int (*commInitRank)(Comm *comm, int ranks, UniqueId id, int rank);
   int (*commDestroy)(Comm comm);
@@ -163,14 +163,14 @@ void Communicator::require(int status, const char *function, std::string_view na
 //===----------------------------------------------------------------------===//
 
 void Communicator::allReduce(std::string_view name, DevicePointer from, DevicePointer to, int64_t count,
-                             ElementType type, Reduction reduction, Stream stream) {
+                             ElementType type, ReductionKind reduction, Stream stream) {
   require(Nccl::get().allReduce(pointer(from), pointer(to), sizeOf(count), libraryType(type),
                                 libraryReduction(reduction), handle, stream),
           "allReduce", name);
 }
 
 void Communicator::reduceScatter(std::string_view name, DevicePointer from, DevicePointer to, int64_t count,
-                                 ElementType type, Reduction reduction, Stream stream) {
+                                 ElementType type, ReductionKind reduction, Stream stream) {
   require(Nccl::get().reduceScatter(pointer(from), pointer(to), sizeOf(count), libraryType(type),
                                     libraryReduction(reduction), handle, stream),
           "reduceScatter", name);

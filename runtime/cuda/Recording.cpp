@@ -1,4 +1,4 @@
-//===- Recording.cpp - an entry function as a graph ---------------------------===//
+//===- Recording.cpp - an entry function as a graph -----------------------===//
 
 #include "runtime/cuda/Recording.h"
 
@@ -27,7 +27,7 @@ std::vector<GraphNode> Recording::current() const {
   return {nodes, nodes + count};
 }
 
-void Recording::add(const std::vector<Access> &accesses, const std::function<void()> &work) {
+void Recording::add(const std::vector<MemoryAccess> &accesses, const std::function<void()> &work) {
   if (inOrder) return work();
   std::vector<GraphNode> nodes;
   for (uint32_t piece : dependencies.add(accesses)) nodes.insert(nodes.end(), ends[piece].begin(), ends[piece].end());

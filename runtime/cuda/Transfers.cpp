@@ -1,4 +1,4 @@
-//===- Transfers.cpp - inputs and outputs on their way ------------------------===//
+//===- Transfers.cpp - copies of inputs and outputs that overlap with computation -===//
 
 #include "runtime/cuda/Transfers.h"
 
@@ -8,16 +8,16 @@
 
 namespace tessera::runtime::cuda {
 
-/// What values are aligned to in the staging memory, as in the arena.
+/// Alignment of values in the staging buffer, as in the arena.
 static constexpr int64_t valueAlignment = 64;
 
-static int64_t alignedBytes(const Value &value) {
+static int64_t alignedBytes(const ValueSpec &value) {
   return (value.bytes + valueAlignment - 1) / valueAlignment * valueAlignment;
 }
 
-static int64_t sumOf(const std::vector<Value> &values) {
+static int64_t sumOf(const std::vector<ValueSpec> &values) {
   int64_t bytes = 0;
-  for (const Value &value : values) bytes += alignedBytes(value);
+  for (const ValueSpec &value : values) bytes += alignedBytes(value);
   return bytes;
 }
 
@@ -49,7 +49,7 @@ void Transfers::sendInputs(const EntryFunction &entry) {
   if (entry.inputs.empty()) return;
   driver.check(driver.streamWaitEvent(upload, taken, 0), "cannot wait for an event");
   DevicePointer at = staging;
-  for (const Value &input : entry.inputs) {
+  for (const ValueSpec &input : entry.inputs) {
     driver.check(driver.memcpyHtoDAsync(at, mirror + input.offset, input.bytes, upload),
                  "cannot copy input " + input.name);
     at += alignedBytes(input);
@@ -57,7 +57,7 @@ void Transfers::sendInputs(const EntryFunction &entry) {
   driver.check(driver.eventRecord(sent, upload), "an event");
   driver.check(driver.streamWaitEvent(stream, sent, 0), "cannot wait for an event");
   at = staging;
-  for (const Value &input : entry.inputs) {
+  for (const ValueSpec &input : entry.inputs) {
     driver.check(driver.memcpyDtoDAsync(arena + input.offset, at, input.bytes, stream),
                  "cannot copy input " + input.name);
     at += alignedBytes(input);
@@ -76,7 +76,7 @@ void Transfers::fetchOutputs(const EntryFunction &entry) {
     slot.bytes = bytes;
   }
   char *at = slot.memory;
-  for (const Value &output : entry.outputs) {
+  for (const ValueSpec &output : entry.outputs) {
     driver.check(driver.memcpyDtoHAsync(at, arena + output.offset, output.bytes, stream),
                  "cannot copy output " + output.name);
     at += alignedBytes(output);
@@ -88,7 +88,7 @@ void Transfers::fetchOutputs(const EntryFunction &entry) {
 
 void Transfers::showOutputs() {
   const char *at = slots[nextWaited].memory;
-  for (const Value &output : calls.front()->outputs) {
+  for (const ValueSpec &output : calls.front()->outputs) {
     memcpy(mirror + output.offset, at, output.bytes);
     at += alignedBytes(output);
   }

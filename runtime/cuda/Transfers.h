@@ -1,8 +1,8 @@
-//===- Transfers.h - inputs and outputs on their way while the device computes ===//
+//===- Transfers.h - copies of inputs and outputs that overlap with computation -===//
 //
-// A call's inputs go to the device while the call before it runs: over a stream of their own, to memory beside the arena, from where
-// the call takes them when it begins. Its outputs go to one of two places of pinned memory, so that the host can read those of one
-// call while the next one runs.
+// The inputs of a call are copied to the device while the previous call runs: on a stream of their own, to a staging
+// buffer outside the arena, from which the call copies them when it begins. Its outputs are copied to one of two
+// pinned buffers, so that the host can read those of one call while the next one runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,32 +16,32 @@
 
 namespace tessera::runtime::cuda {
 
-/// Calls that may be under way at a time.
+/// Calls that may be in flight at a time.
 inline constexpr size_t callsAhead = 2;
 
 class Transfers {
 public:
-  /// Bytes of the device beside the arena that calls of an entry function take.
+  /// Bytes of the staging buffer that calls of an entry function need.
   static int64_t bytesFor(const EntryFunction &entry);
 
-  /// `arena` of the device, and `mirror`, where the host sees it. `stream`: that which computes. For calls of entry functions that take
-  /// `bytes` at most.
+  /// `bytes`: capacity of the staging buffer. `arena` is the device's, `mirror` the host's copy of it; `stream` is
+  /// the one that computes.
   Transfers(int64_t bytes, DevicePointer arena, char *mirror, Stream stream);
   ~Transfers();
   Transfers(const Transfers &) = delete;
   Transfers &operator=(const Transfers &) = delete;
 
-  /// Has what the stream is asked for next find the inputs in the arena. On return the host may write the next ones.
+  /// Work that is enqueued after this finds the inputs in the arena. On return the host may write the next ones.
   void sendInputs(const EntryFunction &entry);
 
-  /// Has the outputs fetched when what the stream was asked for is done.
+  /// Copies the outputs to the host when all work on the stream so far is done.
   void fetchOutputs(const EntryFunction &entry);
 
-  /// Bytes of inputs that there is room for.
+  /// Bytes of inputs that the staging buffer holds.
   int64_t capacity() const { return bytes; }
 
-  /// Calls whose outputs were asked for and not waited for.
-  size_t underWay() const { return calls.size(); }
+  /// Calls in flight: fetchOutputs() without waitForOutputs().
+  size_t inFlight() const { return calls.size(); }
 
   /// Waits for the outputs of the oldest call; then the host sees them. `describe(entry)` begins an error's message.
   template <typename Describe> void waitForOutputs(Describe describe) {
@@ -59,12 +59,12 @@ private:
   void showOutputs();
 
   const Driver &driver = Driver::get();
-  int64_t bytes; ///< of the staging memory
+  int64_t bytes; ///< of the staging buffer
   DevicePointer arena;
   char *mirror;
   Stream stream, upload = nullptr;
   DevicePointer staging = 0;
-  Event sent = nullptr, taken = nullptr; ///< the inputs have come to the staging memory; they were taken from there
+  Event sent = nullptr, taken = nullptr; ///< the inputs are in the staging buffer; in the arena
   Slot slots[callsAhead];
   size_t nextFilled = 0, nextWaited = 0; ///< slots
   std::deque<const EntryFunction *> calls;

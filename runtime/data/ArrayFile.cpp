@@ -1,4 +1,4 @@
-//===- ArrayFile.cpp - npy and IDX files --------------------------------------===//
+//===- ArrayFile.cpp - npy and IDX files ----------------------------------===//
 
 #include "runtime/data/ArrayFile.h"
 
@@ -15,7 +15,7 @@ int64_t ArrayFile::rowElements() const {
   return elements;
 }
 
-/// Bytes of an array's numbers.
+/// Bytes of an array's elements.
 static int64_t numberBytes(const std::string &path, const ArrayFile &array) {
   int64_t expected = array.format.bytes;
   for (int64_t size : array.shape)
@@ -24,7 +24,7 @@ static int64_t numberBytes(const std::string &path, const ArrayFile &array) {
   return expected;
 }
 
-/// Checks that the numbers fill the rest of the file exactly.
+/// Checks that the elements fill the rest of the file exactly.
 static void checkSize(const ArrayFile &array) {
   int64_t expected = numberBytes(array.file.path(), array), have = array.file.size() - array.firstByte;
   if (have != expected)
@@ -38,7 +38,7 @@ static void checkSize(const ArrayFile &array) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Reads the few forms that the header's dict takes.
+/// Parses the subset of Python dicts that occurs in npy headers.
 class NpyHeader {
 public:
   NpyHeader(const MappedFile &file, size_t begin, size_t size)
@@ -60,7 +60,7 @@ public:
         stop("unexpected key");
       if (!accept(',') && peek() != '}') stop("expected ',' or '}'");
     }
-    if (peek() != 0) stop("text behind the header");
+    if (peek() != 0) stop("text after the header");
     if (!haveType || !haveOrder || !haveShape) stop("the header lacks descr, fortran_order or shape");
     if (array.shape.empty()) stop("the array is a single number, expected rows");
   }
@@ -149,7 +149,7 @@ ArrayFile openNpy(const std::string &path) {
 // IDX: 0, 0, type, number of dimensions, sizes as big-endian 32 bit
 //===----------------------------------------------------------------------===//
 
-/// Reads what stands before the numbers.
+/// Reads the header.
 static void readIdxHeader(const std::string &path, std::string_view header, ArrayFile &array) {
   auto *bytes = reinterpret_cast<const unsigned char *>(header.data());
   size_t size = header.size();

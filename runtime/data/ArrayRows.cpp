@@ -1,7 +1,7 @@
-//===- ArrayRows.cpp - rows of npy and IDX files ------------------------------===//
+//===- ArrayRows.cpp - rows of npy and IDX files --------------------------===//
 
 #include "runtime/base/Error.h"
-#include "runtime/base/PlainNan.h"
+#include "runtime/base/UnsignedNan.h"
 #include "runtime/data/ArrayFile.h"
 #include "runtime/data/RowReader.h"
 #include "runtime/data/SharedFiles.h"
@@ -14,7 +14,7 @@
 namespace tessera::runtime {
 
 namespace {
-/// One field: files one behind the other.
+/// One field; its files are concatenated.
 struct FieldArrays {
   FieldRequest request;
   std::vector<std::shared_ptr<const ArrayFile>> files;
@@ -78,7 +78,7 @@ ArrayRows::ArrayRows(const DataSpec &spec, const SplitPaths &paths, Portion port
   }
 }
 
-/// One stored number, whatever its format.
+/// An element of any format.
 static double loadNumber(const unsigned char *src, NumberFormat format) {
   uint64_t bits = 0;
   for (int i = 0; i < format.bytes; ++i)
@@ -90,7 +90,7 @@ static double loadNumber(const unsigned char *src, NumberFormat format) {
   return static_cast<double>(static_cast<int64_t>(bits << unused) >> unused);
 }
 
-/// NaN and infinity are refused: one of them makes every loss after it worthless.
+/// NaN and infinity are rejected: one of them makes all later losses meaningless.
 static void copyFloats(const ArrayFile &array, size_t firstByte, int64_t count, int64_t row, float *dst) {
   const unsigned char *src = array.file.data() + firstByte;
   NumberFormat format = array.format;
@@ -104,7 +104,7 @@ static void copyFloats(const ArrayFile &array, size_t firstByte, int64_t count, 
   for (int64_t i = 0; i < count; ++i)
     if (!std::isfinite(dst[i]))
       fail("{}: byte {} (row {}): value {} is not a finite f32 number", array.file.path(), firstByte + i * format.bytes,
-           row, plainNan(loadNumber(src + i * format.bytes, format)));
+           row, unsignedNan(loadNumber(src + i * format.bytes, format)));
 }
 
 static void copyIntegers(const ArrayFile &array, size_t firstByte, const FieldRequest &request, int64_t row,
@@ -117,7 +117,7 @@ static void copyIntegers(const ArrayFile &array, size_t firstByte, const FieldRe
     double value = loadNumber(src + i * format.bytes, format);
     if (value != std::floor(value) || !(value >= lowest && value < limit))
       fail("{}: byte {} (row {}): value {} is out of range, the model takes whole numbers from {} to {}",
-           array.file.path(), firstByte + i * format.bytes, row, plainNan(value), static_cast<int64_t>(lowest),
+           array.file.path(), firstByte + i * format.bytes, row, unsignedNan(value), static_cast<int64_t>(lowest),
            static_cast<int64_t>(limit) - 1);
     dst[i] = static_cast<int32_t>(value);
   }

@@ -1,10 +1,10 @@
-//===- BatchLoader.cpp - batches, ready when a step wants them ----------------===//
+//===- BatchLoader.cpp - loads batches in the background ------------------===//
 
 #include "runtime/data/BatchLoader.h"
 
-#include "runtime/base/Threads.h"
-#include "runtime/data/MappedFile.h"
+#include "runtime/base/MappedFile.h"
 #include "runtime/data/Permutation.h"
+#include "runtime/machine/Threads.h"
 
 #include <algorithm>
 #include <csignal>
@@ -18,7 +18,7 @@ void fillTrainingBatch(const DataSet &set, uint64_t seed, int64_t number, char *
     int64_t rows = reader.rows();
     for (int64_t i = 0; i < set.batch; ++i) {
       int64_t position = number * set.batch + i, row = position % rows;
-      // Each source has a shuffle of its own; a permutation is cheap to make.
+      // Each source has a permutation of its own; constructing one is cheap.
       if (set.shuffle[source]) row = Permutation(rows, seed + 0x51ed27 * source, position / rows)(row);
       for (size_t k = 0; k < set.inputs.size(); ++k)
         if (set.inputs[k].source == source)
@@ -41,8 +41,8 @@ int64_t fillOrderedBatch(const DataSet &set, int64_t number, char *const *target
   int64_t real = std::clamp<int64_t>(orderedRows(set) - number * set.batch, 0, set.batch);
   for (size_t k = 0; k < set.inputs.size(); ++k) {
     const BatchInput &input = set.inputs[k];
-    // The last row fills up the batch: what a row of the data makes of the model's arithmetic is finite, so that a
-    // weight of 0 takes it out, and it changes no maximum.
+    // The last row pads the batch: computing on a real row yields finite values, so that a weight of 0 removes it,
+    // and it does not change a maximum.
     for (int64_t i = 0; i < set.batch; ++i) {
       int64_t row = number * set.batch + std::min(i, real - 1);
       if (real > 0) set.readers[input.source]->read(row, input.request, targets[k] + i * input.rowBytes);
@@ -62,10 +62,10 @@ BatchLoader::BatchLoader(const DataSet &set, uint64_t seed, int64_t first, bool 
       at += input.value->bytes;
     }
   }
-  // Signals are for the main thread.
+  // The main thread handles signals.
   sigset_t all, before;
   sigfillset(&all);
-  sigdelset(&all, SIGBUS); // of its own reads
+  sigdelset(&all, SIGBUS); // raised by this thread's own reads
   pthread_sigmask(SIG_SETMASK, &all, &before);
   thread = std::thread([this] {
     unbindThisThread();
@@ -92,7 +92,7 @@ void BatchLoader::fillForEver() {
       if (stopping) return;
     }
     try {
-      // Reading allocates nothing, so that nothing is lost by the jump out of a read.
+      // Reading allocates nothing, so the longjmp out of a read leaks nothing.
       withMappedFiles([&] { fillTrainingBatch(set, seed, nextNumber, buffer.targets.data()); });
     } catch (...) {
       std::lock_guard lock(mutex);
@@ -113,7 +113,7 @@ void BatchLoader::takeInto(char *arena) {
   Buffer &buffer = buffers[taking];
   {
     std::unique_lock lock(mutex);
-    // A batch that was filled before the failure is still handed out.
+    // Batches that were filled before the failure are still returned.
     changed.wait(lock, [&] { return buffer.full || failure; });
     if (!buffer.full) std::rethrow_exception(failure);
   }

@@ -1,9 +1,8 @@
-//===- BatchLoader.h - batches, ready when a step wants them ------------------===//
+//===- BatchLoader.h - loads batches in the background --------------------===//
 //
-// A thread fills one buffer while the step reads the other. Which rows a batch
-// holds depends on its number, the seed and the data only: batch n takes rows
-// n·B to n·B + B - 1 of an endless sequence of epochs, each shuffled by its
-// own permutation. So a position is one number, and resuming is exact.
+// A thread fills one buffer while the step reads the other. The rows of a batch depend on its number, the seed and
+// the data only: batch n takes rows n·B to n·B + B - 1 of an endless sequence of epochs, each shuffled by its own
+// permutation. So the data position is one number, and resuming is exact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +21,8 @@ namespace tessera::runtime {
 /// Fills batch `number` of the endless shuffled sequence. `targets` are the addresses of the set's inputs.
 void fillTrainingBatch(const DataSet &set, uint64_t seed, int64_t number, char *const *targets);
 
-/// Fills batch `number` of one pass in order. Rows behind the last repeat it. Returns the number of real rows.
+/// Fills batch `number` of one pass in order. The last row is repeated as padding. Returns the number of rows without
+/// padding.
 int64_t fillOrderedBatch(const DataSet &set, int64_t number, char *const *targets);
 
 /// Batches of one ordered pass: all rows, the last batch partial. A pass over several sources ends with the shortest.
@@ -30,11 +30,11 @@ int64_t orderedBatches(const DataSet &set);
 
 class BatchLoader {
 public:
-  /// Starts the thread at batch `first`; `repeatFirst` hands out that batch for ever.
+  /// Starts the thread at batch `first`; with `repeatFirst` every batch is that one.
   BatchLoader(const DataSet &set, uint64_t seed, int64_t first, bool repeatFirst = false);
   ~BatchLoader();
 
-  /// Waits for the next batch and copies it into the arena that starts at `arena`. Throws what the thread met.
+  /// Waits for the next batch and copies it into the arena at `arena`. Rethrows an error of the thread.
   void takeInto(char *arena);
 
 private:

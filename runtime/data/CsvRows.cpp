@@ -1,13 +1,13 @@
-//===- CsvRows.cpp - numbers in comma-separated lines -------------------------===//
+//===- CsvRows.cpp - rows of comma-separated values -----------------------===//
 //
-// Read once at the start: the columns that are asked for are kept as numbers
-// of their final type, so that memory stays within a small multiple of the file.
+// Parsed once at the start: the requested columns are stored in their final type, so that memory stays within a small
+// multiple of the file's size.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/Error.h"
-#include "runtime/base/PlainNan.h"
-#include "runtime/data/MappedFile.h"
+#include "runtime/base/MappedFile.h"
+#include "runtime/base/UnsignedNan.h"
 #include "runtime/data/RowReader.h"
 #include "runtime/data/SharedFiles.h"
 
@@ -54,7 +54,7 @@ private:
       while (!endOfLine() && text[at] != ',') ++at;
       return {text.substr(begin, at - begin), begin};
     }
-    // A quoted number has no quotes inside; in a quoted word they come in pairs.
+    // A quoted number contains no quotes; in other quoted fields they are doubled.
     for (++at; !atEnd(); ++at) {
       if (text[at] == '\n') break;
       if (text[at] != '"') continue;
@@ -110,7 +110,8 @@ static bool parseNumber(std::string_view text, double &value) {
   text = trim(text);
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  // Out of range: a number too small for a double is 0, one too large is infinite (and refused where it is kept).
+  // Out of range: a number too small for a double is 0, one too large is infinite (and rejected if its column is
+  // read).
   if (error == std::errc::result_out_of_range)
     value = std::strtod(std::string(text).c_str(), nullptr);
   else if (error != std::errc())
@@ -118,7 +119,7 @@ static bool parseNumber(std::string_view text, double &value) {
   return stop == text.data() + text.size() && !text.empty();
 }
 
-/// Behind a message about a line that looks as if something else than commas stood between its columns.
+/// Appended to the message about a line that seems to use another separator.
 static const char *hintAtCommas(const Fields &fields) {
   bool isOther = fields[0].first.find_first_of(";\t") != std::string_view::npos;
   return isOther ? "; columns are separated by commas" : "";
@@ -148,7 +149,7 @@ static void keepLine(const Fields &fields, const MappedFile &file, size_t line, 
         double limit = request.of > 0 ? static_cast<double>(request.of) : 2147483648.0;
         if (value != std::floor(value) || value >= limit || value < (request.of > 0 ? 0 : -2147483648.0))
           fail("{}: line {}, byte {}: value {} is out of range, the model takes whole numbers from 0 to {}",
-               file.path(), line, byte, plainNan(value), static_cast<int64_t>(limit) - 1);
+               file.path(), line, byte, unsignedNan(value), static_cast<int64_t>(limit) - 1);
         int32_t number = static_cast<int32_t>(value);
         memcpy(bytes, &number, 4);
       }

@@ -1,9 +1,9 @@
-//===- DataSource.cpp - where a program's batches come from -------------------===//
+//===- DataSource.cpp - the data of a program -----------------------------===//
 
 #include "runtime/data/DataSource.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/data/MappedFile.h"
+#include "runtime/base/MappedFile.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -31,7 +31,7 @@ DataFiles::DataFiles(const std::vector<DataSpec> &specs, const std::vector<std::
   for (const std::string &option : options) apply(specs, option, unnamed, replaced);
 }
 
-/// Where `word` is among dot-separated words; removes it.
+/// Removes `word` from dot-separated words, and returns whether it was there.
 static bool takeWord(std::vector<std::string> &words, const std::string &word) {
   auto found = std::find(words.begin(), words.end(), word);
   if (found == words.end()) return false;
@@ -112,7 +112,7 @@ std::vector<int64_t> DataFiles::trainingSizes(const std::string &source) const {
   return sizes;
 }
 
-/// What patterns stand for; nothing if one of them matches nothing.
+/// Expands patterns; empty if one of them matches nothing.
 static std::vector<std::string> filesOf(const std::vector<std::string> &patterns) {
   try {
     return expandPatterns(patterns);
@@ -168,8 +168,9 @@ static std::unique_ptr<RowReader> openRows(const DataSpec &spec, const DataFiles
   fail("data '{}': unknown format", spec.name);
 }
 
-/// Rows are copied as they lie in the files: the batch axis must be outermost, the rest in the order of the field.
-static void checkOrder(const DataSpec &spec, const Value &value) {
+/// Rows are copied as they are stored in the files: the batch axis must be outermost, the others in the order of the
+/// field.
+static void checkOrder(const DataSpec &spec, const ValueSpec &value) {
   if (value.axes.empty() || (!spec.batchAxis.empty() && value.axes[0].name != spec.batchAxis))
     fail("manifest: the outermost axis of data input '{}' is not the batch axis '{}'", value.name, spec.batchAxis);
   for (const FieldSpec &field : spec.fields)
@@ -182,7 +183,7 @@ static void checkOrder(const DataSpec &spec, const Value &value) {
 DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files, Split split) {
   DataSet set;
   std::vector<std::vector<FieldRequest>> requests;
-  for (const Value &value : entry.inputs) {
+  for (const ValueSpec &value : entry.inputs) {
     if (value.role != "data") continue;
     if (!manifest.dataNamed(value.data))
       fail("manifest: input '{}' reads the unknown source '{}'", value.name, value.data);
@@ -210,7 +211,7 @@ void DataSet::addHeld(HeldMemory &held) const {
 
 ValidationSources validationSources(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files) {
   ValidationSources sources;
-  for (const Value &value : entry.inputs) {
+  for (const ValueSpec &value : entry.inputs) {
     const DataSpec *spec = value.role == "data" ? manifest.dataNamed(value.data) : nullptr;
     if (!spec) continue;
     bool has = spec->valFraction > 0 || !files.paths(spec->name, Split::Val).empty();

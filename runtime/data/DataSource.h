@@ -1,7 +1,7 @@
-//===- DataSource.h - where a program's batches come from ---------------------===//
+//===- DataSource.h - the data of a program -------------------------------===//
 //
-// Joins what the model file says of its data with what the command line
-// replaces, and opens the readers of a split.
+// Combines the data description of the model file with the options of the command line, and opens the readers of a
+// split.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,11 +14,11 @@
 
 namespace tessera::runtime {
 
-/// The files of all data sources after the command line had its say.
+/// The files of all data sources, after the options are applied.
 class DataFiles {
 public:
-  /// `options` are the values of --data: PATH, val=PATH, SOURCE=PATH, SOURCE.val=PATH, FIELD=PATH, val.FIELD=PATH.
-  /// One that names no split is of `unnamed`; for evaluation alone (`unnamed` is Val) training files are refused.
+  /// `options` are the values of --data: PATH, val=PATH, SOURCE=PATH, SOURCE.val=PATH, FIELD=PATH, val.FIELD=PATH. An
+  /// option without a split applies to `unnamed`; if that is Val (evaluation), training files are refused.
   DataFiles(const std::vector<DataSpec> &specs, const std::vector<std::string> &options, Split unnamed = Split::Train);
 
   /// The files of a split of a source, by field; empty if it has none.
@@ -30,7 +30,7 @@ public:
   /// Whether the file that `path` names is one of them.
   bool has(const std::string &path) const;
 
-  /// All of it as one line, to see whether it changed between runs.
+  /// All paths as one line, to detect changes between runs.
   std::string describe() const;
 
 private:
@@ -39,9 +39,9 @@ private:
   std::map<std::string, SplitPaths> train, val;
 };
 
-/// One input of an entry function that batches fill.
+/// A data input of an entry function.
 struct BatchInput {
-  const Value *value = nullptr;
+  const ValueSpec *value = nullptr;
   size_t source = 0, request = 0; ///< which reader, and which of its requests
   int64_t rowBytes = 0;
 };
@@ -54,7 +54,7 @@ struct DataSet {
   std::vector<bool> shuffle; ///< by reader
   int64_t batch = 0;         ///< rows that one call takes
 
-  /// Adds the memory that the readers take beside mapped files.
+  /// Adds the memory of the readers, without mapped files.
   void addHeld(HeldMemory &held) const;
 };
 

@@ -1,4 +1,4 @@
-//===- Permutation.cpp - a shuffle that is computed, not stored ---------------===//
+//===- Permutation.cpp - a permutation that is computed, not stored -------===//
 
 #include "runtime/data/Permutation.h"
 
@@ -23,9 +23,9 @@ Permutation::Permutation(uint64_t size, uint64_t seed, uint64_t epoch) : size(si
 }
 
 uint64_t Permutation::operator()(uint64_t position) const {
-  // From outside the walk may never land inside.
+  // From a position outside, the cycle walk might never end.
   assert(position < size && "position behind the end of an epoch");
-  // The domain is below 4 × size, so that the walk takes under 4 rounds on average.
+  // The domain is smaller than 4 × size, so that the cycle walk takes less than 4 rounds on average.
   do {
     uint64_t left = position >> halfBits, right = position & mask;
     for (uint64_t key : keys) {

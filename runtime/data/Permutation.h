@@ -1,4 +1,4 @@
-//===- Permutation.h - a shuffle that is computed, not stored -----------------===//
+//===- Permutation.h - a permutation that is computed, not stored ---------===//
 
 #ifndef TESSERA_RUNTIME_DATA_PERMUTATION_H
 #define TESSERA_RUNTIME_DATA_PERMUTATION_H
@@ -7,9 +7,8 @@
 
 namespace tessera::runtime {
 
-/// A permutation of [0, size), keyed by seed and epoch: a four-round Feistel
-/// network over the next even power of two, walked until it lands inside.
-/// Uses no memory and no state: any position is found at once.
+/// A permutation of [0, size), keyed by seed and epoch: a four-round Feistel network over the next even power of two,
+/// with cycle walking. It takes no memory; any position is computed in constant expected time.
 class Permutation {
 public:
   Permutation(uint64_t size, uint64_t seed, uint64_t epoch);
@@ -21,7 +20,7 @@ private:
   uint64_t keys[4];
 };
 
-/// A good mix of 64 bits (splitmix64's finaliser).
+/// Mixes 64 bits (the finaliser of splitmix64).
 uint64_t mix64(uint64_t value);
 
 } // namespace tessera::runtime

@@ -1,8 +1,7 @@
-//===- RowReader.h - what every data format becomes: rows ---------------------===//
+//===- RowReader.h - the rows of a data source, in any format -------------===//
 //
-// A row is what one sample of a batch is filled with. A reader knows how many
-// there are and writes any of them, field by field, into memory of the types
-// that the entry function declared. Reading allocates nothing.
+// A row is one sample of a batch. A reader knows the number of rows and writes any of them, field by field, into
+// memory of the types that the entry function declares. Reading does not allocate.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +15,7 @@
 
 namespace tessera::runtime {
 
-/// What an entry function wants of one field.
+/// A field as an entry function requests it.
 struct FieldRequest {
   std::string field;
   ElementType type = ElementType::I32;
@@ -26,22 +25,22 @@ struct FieldRequest {
 
 enum class Split { Train, Val };
 
-/// Files of one split, by field; "" for formats that keep all fields in the same files.
+/// Files of one split, by field; "" for formats with all fields in the same files.
 using SplitPaths = std::map<std::string, std::vector<std::string>>;
 
-/// Which part of the files: all of them, or all but a tail, or that tail.
+/// A part of the rows: all of them, all but a tail, or that tail.
 struct Portion {
   enum Kind { All, Head, Tail } kind = All;
-  double tail = 0; ///< the tail's fraction
+  double tail = 0; ///< the fraction that is the tail
 
-  /// The part of `count` consecutive things that it stands for.
+  /// The range of this part among `count` rows.
   std::pair<int64_t, int64_t> of(int64_t count) const {
     int64_t cut = count - static_cast<int64_t>(static_cast<double>(count) * tail);
     if (kind == Head) return {0, cut};
     if (kind == Tail) return {cut, count};
     return {0, count};
   }
-  /// What an empty part of `count` rows comes from and what to do; empty if that is not the fraction.
+  /// Why this part of `count` rows is empty, and what to do; empty if the fraction is not the reason.
   std::string whyEmpty(int64_t count, const char *rows) const {
     if (kind == All || count == 0) return "";
     return kind == Tail
@@ -52,17 +51,17 @@ struct Portion {
   }
 };
 
-/// Bytes by address, so that what several readers share counts once.
+/// Bytes by address, so that memory that readers share counts once.
 using HeldMemory = std::map<const void *, int64_t>;
 
 class RowReader {
 public:
   virtual ~RowReader() = default;
   virtual int64_t rows() const = 0;
-  /// Writes field `request` (an index into the requests) of row `row` to `dst`.
-  /// Throws an Error naming file and byte or row where a value is out of range.
+  /// Writes field `request` (an index into the requests) of row `row` to `dst`. Throws an Error that names file and
+  /// byte or row if a value is out of range.
   virtual void read(int64_t row, size_t request, void *dst) const = 0;
-  /// Adds the memory taken beside mapped files: tables read, files inflated.
+  /// Adds the memory beside mapped files: parsed tables, inflated files.
   virtual void addHeld(HeldMemory &) const {}
 };
 

@@ -1,4 +1,4 @@
-//===- SharedFiles.h - what several readers hold, held once -------------------===//
+//===- SharedFiles.h - files that several readers share -------------------===//
 
 #ifndef TESSERA_RUNTIME_DATA_SHAREDFILES_H
 #define TESSERA_RUNTIME_DATA_SHAREDFILES_H
@@ -11,11 +11,11 @@
 
 namespace tessera::runtime {
 
-/// What was made of files while somebody holds it: the training and the validation part of one source read the same. Not
-/// for several threads.
+/// Parsed contents of files, as long as they are in use: the training and the validation part of a source read the
+/// same ones. Not thread-safe.
 template <typename Content> class SharedFiles {
 public:
-  /// What `make` gives for a key, made anew only if nobody holds it.
+  /// The content for a key; calls `make` if no one holds it.
   template <typename Make> std::shared_ptr<const Content> get(const std::string &key, Make make) {
     std::shared_ptr<const Content> content = known[key].lock();
     if (!content) known[key] = content = std::make_shared<const Content>(make());
@@ -26,7 +26,7 @@ private:
   std::map<std::string, std::weak_ptr<const Content>> known;
 };
 
-/// A path and which state of the file it names.
+/// A path together with the version of the file (size, time).
 inline std::string fileKey(const std::string &path) {
   struct stat info = {};
   if (stat(path.c_str(), &info) != 0) return path;

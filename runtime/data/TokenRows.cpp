@@ -1,13 +1,12 @@
-//===- TokenRows.cpp - text and token files -----------------------------------===//
+//===- TokenRows.cpp - text and token files -------------------------------===//
 //
-// A file is a run of values of one width: bytes of text, or 16- or 32-bit
-// tokens behind an optional header of 256 × int32 as llm.c writes it
-// (magic, version, count).
+// A file is a sequence of values of one width: bytes of text, or 16- or 32-bit tokens after an optional header of 256
+// × int32 in llm.c's format (magic, version, count).
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/Error.h"
-#include "runtime/data/MappedFile.h"
+#include "runtime/base/MappedFile.h"
 #include "runtime/data/RowReader.h"
 
 #include <algorithm>
@@ -17,7 +16,7 @@
 namespace tessera::runtime {
 
 namespace {
-/// Consecutive values of one file, and where its windows stand among all.
+/// Consecutive values of one file, and the index of its first window.
 struct Segment {
   size_t file = 0;
   int64_t firstByte = 0, count = 0, firstWindow = 0;
@@ -53,7 +52,7 @@ private:
 
 static constexpr int64_t headerBytes = 256 * 4;
 
-/// 32-bit tokens read as 16-bit ones are every other value 0: wrong, and nothing would say so.
+/// In 32-bit tokens read as 16-bit ones every other value is 0: wrong, and otherwise unnoticed.
 void TokenRows::refuseWideTokens(const MappedFile &file) const {
   size_t looked = std::min<size_t>(file.size() / 2, 4096);
   bool allZero = looked >= 64, evenZero = true;

@@ -1,4 +1,4 @@
-//===- Arena.cpp - the one block of memory a program takes --------------------===//
+//===- Arena.cpp - the memory of a program --------------------------------===//
 
 #include "runtime/machine/Arena.h"
 
@@ -27,9 +27,9 @@ Arena::Arena(int64_t wanted, Threads &threads) : bytes(std::max<int64_t>(wanted,
   void *block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (block == MAP_FAILED) fail("cannot take {} ({} bytes) of memory: {}", formatBytes(bytes), bytes, strerror(errno));
   memory = static_cast<char *>(block);
-  madvise(memory, bytes, MADV_HUGEPAGE); // an advice: nothing depends on it
+  madvise(memory, bytes, MADV_HUGEPAGE); // only a hint: failure is harmless
   void *args[] = {memory};
-  // In grains of a huge page, so that a thread touches what it will mostly use.
+  // In grains of a huge page, so that each thread touches the part it will mostly use (NUMA first touch).
   threads.parallelFor(touchPages, args, (bytes + pageBytes - 1) / pageBytes, 512);
 }
 

@@ -1,19 +1,19 @@
-//===- Arena.h - the one block of memory a program takes ----------------------===//
+//===- Arena.h - the memory of a program ----------------------------------===//
 
-#ifndef TESSERA_RUNTIME_ARENA_H
-#define TESSERA_RUNTIME_ARENA_H
+#ifndef TESSERA_RUNTIME_MACHINE_ARENA_H
+#define TESSERA_RUNTIME_MACHINE_ARENA_H
 
-#include "runtime/base/Threads.h"
+#include "runtime/machine/Threads.h"
 
 #include <cstddef>
 
 namespace tessera::runtime {
 
-/// Zeroed memory, taken from the system and touched in its constructor; 4096-byte aligned.
+/// Zeroed memory, mapped and touched in the constructor; 4096-byte aligned.
 class Arena {
 public:
-  /// Checks `bytes` against what the machine and the cgroup have left before
-  /// touching anything. Throws an Error with both figures.
+  /// Compares `bytes` with what the machine and the cgroup have available before it touches anything. Throws an Error
+  /// with both figures.
   Arena(int64_t bytes, Threads &threads);
   ~Arena();
   Arena(const Arena &) = delete;
@@ -29,4 +29,4 @@ private:
 
 } // namespace tessera::runtime
 
-#endif // TESSERA_RUNTIME_ARENA_H
+#endif // TESSERA_RUNTIME_MACHINE_ARENA_H

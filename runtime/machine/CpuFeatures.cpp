@@ -1,8 +1,8 @@
-//===- CpuFeatures.cpp - does this processor run that code --------------------===//
+//===- CpuFeatures.cpp - checks the processor's instruction sets ----------===//
 //
-// The processor itself is asked, by the instruction CPUID (Intel, "Software Developer's Manual", volume 2A; AMD, "Architecture
-// Programmer's Manual", volume 3, appendix E). The kernel's list in /proc/cpuinfo lacks what is newer than the kernel. Whether the
-// system saves the registers that a feature needs stands in XCR0.
+// Uses CPUID (Intel, "Software Developer's Manual", volume 2A; AMD, "Architecture Programmer's Manual", volume 3,
+// appendix E): the list in /proc/cpuinfo lacks features that are newer than the kernel. XCR0 says whether the system
+// saves the registers that a feature needs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace tessera::runtime {
 namespace {
 enum Register { EAX, EBX, ECX, EDX };
 
-/// Parts of the registers' state, as bits of XCR0.
+/// Register states, as bits of XCR0.
 enum State : unsigned { Sse = 0x2, Avx = 0x6, Avx512 = 0xe6, Tiles = 0x60000 };
 
 struct Feature {
@@ -35,7 +35,7 @@ struct Feature {
 };
 } // namespace
 
-/// All that generated code may use.
+/// All features that generated code may use.
 static constexpr Feature known[] = {
     {"sse", 1, 0, EDX, 25, Sse},
     {"sse2", 1, 0, EDX, 26, Sse},
@@ -90,7 +90,7 @@ static constexpr Feature known[] = {
     {"fma4", 0x80000001, 0, ECX, 16, Avx},
 };
 
-/// A word of what the processor says of itself; 0 where it has no such leaf.
+/// A register of a CPUID leaf; 0 if the processor lacks the leaf.
 static unsigned ask(unsigned leaf, unsigned subleaf, Register reg) {
   unsigned words[4] = {0, 0, 0, 0};
   if (!__get_cpuid_count(leaf, subleaf, &words[EAX], &words[EBX], &words[ECX], &words[EDX])) return 0;
@@ -98,7 +98,7 @@ static unsigned ask(unsigned leaf, unsigned subleaf, Register reg) {
   return words[reg];
 }
 
-/// The states that the system saves; SSE's alone where it does not say.
+/// The states that the system saves; SSE's alone if XCR0 cannot be read.
 static unsigned savedStates() {
   constexpr unsigned osxsave = 27;
   if (!(ask(1, 0, ECX) >> osxsave & 1)) return Sse;
@@ -107,8 +107,8 @@ static unsigned savedStates() {
   return low;
 }
 
-/// Whether the kernel lets this process use AMX's tile registers, whose state it saves for those only that have asked (Linux,
-/// Documentation/arch/x86/xstate.rst). Holds for all threads, from now on.
+/// Whether the kernel lets this process use AMX's tile registers, whose state it saves only for processes that
+/// requested it (Linux, Documentation/arch/x86/xstate.rst). Requests it, for all threads.
 static bool maySaveTiles() {
   constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   static const bool isGranted = syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
@@ -123,8 +123,8 @@ static bool isThere(const std::string &name) {
          (savedStates() & feature->state) == feature->state && (feature->state != Tiles || maySaveTiles());
 }
 
-/// Whether generated code may use instructions of a feature. Others, of the system (`shstk`) or masked by the kernel for its own
-/// reasons (`rdseed`), say nothing about whether a program runs.
+/// Whether generated code may use instructions of a feature. Features of the system (`shstk`), and those that the
+/// kernel masks for other reasons (`rdseed`), do not matter.
 static bool isUsedByCode(const std::string &name) {
   for (const char *prefix : {"sse", "ssse", "avx", "amx", "fma", "f16c", "bmi", "lzcnt", "popcnt", "movbe", "aes",
                              "vaes", "pclmul", "vpclmul", "gfni", "sha", "adx"})
@@ -135,7 +135,7 @@ static bool isUsedByCode(const std::string &name) {
 #else
 
 static bool isThere(const std::string &) { return true; }
-/// Elsewhere nothing is asked.
+/// Other architectures have no check.
 static bool isUsedByCode(const std::string &) { return false; }
 
 #endif

@@ -1,11 +1,11 @@
-//===- CpuMachine.cpp - programs on the cores of a processor ------------------===//
+//===- CpuMachine.cpp - programs on the cores of a processor --------------===//
 
 #include "runtime/machine/Machine.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/base/SmallBlocks.h"
 #include "runtime/machine/Arena.h"
-#include "runtime/machine/Gemm.h"
+#include "runtime/machine/OnednnGemm.h"
+#include "runtime/machine/StepAllocator.h"
 
 #include <dlfcn.h>
 #include <map>
@@ -13,22 +13,21 @@
 namespace tessera::runtime {
 
 namespace {
-/// What compiled code sees, and what the callbacks need.
+/// The functions that compiled code calls, and their state.
 struct Table : TsrRuntime {
   Threads *pool = nullptr;
-  std::vector<Gemm> *gemms = nullptr;
+  std::vector<OnednnGemm> *gemms = nullptr;
   void *workspace = nullptr;
   Profile *profile = nullptr;                 ///< null: off
   std::function<void()> afterCall;            ///< of a kernel or contraction; empty: off
   std::map<TsrKernel, int64_t> kernelNumbers; ///< while profiling
-  /// The first failure inside an entry function. Compiled code has no unwind
-  /// tables: nothing may be thrown through it.
+  /// The first failure inside an entry function. Compiled code has no unwind tables: no exception may cross it.
   const char *failure = nullptr;
   char failureText[256] = {};
 
   static Table &of(TsrRuntime *self) { return *static_cast<Table *>(self); }
 
-  /// Runs `work`, and notes its time if there is a profile.
+  /// Runs `work`, and times it if there is a profile.
   template <typename Work, typename Which> void timed(Profile::Kind kind, Which which, Work work) {
     if (!profile) return work();
     auto start = Profile::Clock::now();
@@ -90,7 +89,7 @@ private:
   const Manifest &manifest;
   Threads pool;
   std::unique_ptr<Arena> arena, extraWorkspace, extraScratch;
-  std::vector<Gemm> gemms;
+  std::vector<OnednnGemm> gemms;
   const TsrKernel *kernels = nullptr;
   Table table;
 };
@@ -109,7 +108,7 @@ CpuMachine::CpuMachine(const Manifest &manifest, const MachineOptions &options)
 
 void CpuMachine::prepareGemms() {
   int64_t needed = 0;
-  for (const GemmDescription &gemm : manifest.gemms) {
+  for (const GemmSpec &gemm : manifest.gemms) {
     try {
       gemms.emplace_back(gemm);
     } catch (const std::exception &e) {
@@ -129,7 +128,7 @@ void CpuMachine::prepareGemms() {
   table.workspace = extraWorkspace ? extraWorkspace->base() : at(manifest.workspaceOffset);
 }
 
-/// More threads than the program was compiled for have theirs outside of the arena.
+/// If there are more threads than the program was compiled for, their scratch memory is outside of the arena.
 void CpuMachine::prepareScratch() {
   if (pool.count() <= manifest.threads) return pool.setScratch(at(manifest.scratchOffset), manifest.scratchBytes);
   extraScratch = std::make_unique<Arena>(pool.count() * manifest.scratchBytes, pool);

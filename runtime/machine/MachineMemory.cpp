@@ -1,4 +1,4 @@
-//===- MachineMemory.cpp - how much memory there is to take -------------------===//
+//===- MachineMemory.cpp - the memory available to this process -----------===//
 
 #include "runtime/machine/MachineMemory.h"
 
@@ -12,7 +12,7 @@
 
 namespace tessera::runtime {
 
-/// The number in a one-number file; nothing for "max" or a missing file.
+/// The number in a file that holds one; none for "max" or a missing file.
 static std::optional<int64_t> readNumber(const std::string &path) {
   std::ifstream file(path);
   int64_t value;
@@ -20,7 +20,7 @@ static std::optional<int64_t> readNumber(const std::string &path) {
   return std::nullopt;
 }
 
-/// The number behind `key` in a file of lines "key value".
+/// The number that follows `key` in a file of lines "key value".
 static int64_t readKey(const std::string &path, const std::string &key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -32,7 +32,7 @@ static int64_t readKey(const std::string &path, const std::string &key) {
   return 0;
 }
 
-/// Considers a cgroup folder and all above it: each may have a limit.
+/// Considers a cgroup and all its ancestors: each may have a limit.
 static void considerCgroup(const std::string &root, std::string folder, bool unified, AvailableMemory &available) {
   const char *limitFile = unified ? "/memory.max" : "/memory.limit_in_bytes";
   const char *usedFile = unified ? "/memory.current" : "/memory.usage_in_bytes";
@@ -40,7 +40,7 @@ static void considerCgroup(const std::string &root, std::string folder, bool uni
     std::string path = root + (folder == "/" ? "" : folder);
     if (auto limit = readNumber(path + limitFile)) {
       int64_t used = readNumber(path + usedFile).value_or(0);
-      // Pages of files that nobody uses are given back before anybody is killed.
+      // Clean page cache is reclaimed before the kernel kills a process.
       int64_t cache = readKey(path + "/memory.stat", unified ? "inactive_file" : "total_inactive_file");
       int64_t left = std::max<int64_t>(0, *limit - std::max<int64_t>(0, used - cache));
       if (left < available.bytes) available = {left, "the cgroup " + path};

@@ -1,14 +1,14 @@
-//===- MachineMemory.h - how much memory there is to take ---------------------===//
+//===- MachineMemory.h - the memory available to this process -------------===//
 
-#ifndef TESSERA_RUNTIME_MACHINEMEMORY_H
-#define TESSERA_RUNTIME_MACHINEMEMORY_H
+#ifndef TESSERA_RUNTIME_MACHINE_MACHINEMEMORY_H
+#define TESSERA_RUNTIME_MACHINE_MACHINEMEMORY_H
 
 #include <cstdint>
 #include <string>
 
 namespace tessera::runtime {
 
-/// Bytes that this process may still take, and what limits it.
+/// Bytes that this process may still allocate, and what limits it.
 struct AvailableMemory {
   int64_t bytes = 0;
   std::string limit; ///< "the machine" or "the cgroup /sys/fs/cgroup/..."
@@ -21,4 +21,4 @@ std::string formatBytes(int64_t bytes);
 
 } // namespace tessera::runtime
 
-#endif // TESSERA_RUNTIME_MACHINEMEMORY_H
+#endif // TESSERA_RUNTIME_MACHINE_MACHINEMEMORY_H

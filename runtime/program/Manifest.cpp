@@ -1,4 +1,4 @@
-//===- Manifest.cpp - what a training program says of itself ------------------===//
+//===- Manifest.cpp - the manifest of a training program ------------------===//
 
 #include "runtime/program/Manifest.h"
 
@@ -16,27 +16,27 @@ ElementType parseElementType(const std::string &name, const std::string &where) 
   fail("{}: unknown element type '{}'", where, name);
 }
 
-std::string formatAxes(const std::vector<Axis> &axes) {
+std::string formatAxes(const std::vector<AxisSpec> &axes) {
   std::string text = "[";
-  for (const Axis &axis : axes) text += fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", axis.name, axis.size);
+  for (const AxisSpec &axis : axes) text += fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", axis.name, axis.size);
   return text + "]";
 }
 
-std::vector<Axis> StateEntry::canonicalAxes() const {
-  std::vector<Axis> result;
+std::vector<AxisSpec> StateEntry::canonicalAxes() const {
+  std::vector<AxisSpec> result;
   for (const std::string &name : canonical)
-    result.push_back(*std::find_if(axes.begin(), axes.end(), [&](const Axis &axis) { return axis.name == name; }));
+    result.push_back(*std::find_if(axes.begin(), axes.end(), [&](const AxisSpec &axis) { return axis.name == name; }));
   return result;
 }
 
-const Value *EntryFunction::input(const std::string &role) const {
-  auto found = std::find_if(inputs.begin(), inputs.end(), [&](const Value &v) { return v.role == role; });
+const ValueSpec *EntryFunction::input(const std::string &role) const {
+  auto found = std::find_if(inputs.begin(), inputs.end(), [&](const ValueSpec &v) { return v.role == role; });
   return found == inputs.end() ? nullptr : &*found;
 }
 
-const Value *EntryFunction::output(const std::string &role, const std::string &name) const {
+const ValueSpec *EntryFunction::output(const std::string &role, const std::string &name) const {
   auto found = std::find_if(outputs.begin(), outputs.end(),
-                            [&](const Value &v) { return v.role == role && (name.empty() || v.name == name); });
+                            [&](const ValueSpec &v) { return v.role == role && (name.empty() || v.name == name); });
   return found == outputs.end() ? nullptr : &*found;
 }
 
@@ -74,8 +74,8 @@ static std::string stringOr(const Json &object, const char *key, const char *mis
   return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : missing;
 }
 
-static std::vector<Axis> readAxes(const Json &list) {
-  std::vector<Axis> axes;
+static std::vector<AxisSpec> readAxes(const Json &list) {
+  std::vector<AxisSpec> axes;
   for (const Json &axis : list) {
     if (!axis.is_array() || axis.size() != 2) fail("{}: expected an axis as [name, size], got {}", where, axis.dump());
     axes.push_back({asString(axis[0], where), asInteger(axis[1], where)});
@@ -84,11 +84,11 @@ static std::vector<Axis> readAxes(const Json &list) {
   return axes;
 }
 
-/// Checks that [offset, offset + bytes) lies in the arena and that bytes agree with the axes.
-static void checkRegion(const std::string &name, ElementType type, const std::vector<Axis> &axes, int64_t offset,
+/// Checks that [offset, offset + bytes) is in the arena and that `bytes` agrees with the axes.
+static void checkRegion(const std::string &name, ElementType type, const std::vector<AxisSpec> &axes, int64_t offset,
                         int64_t bytes, int64_t arena) {
   int64_t expected = bytesOf(type);
-  for (const Axis &axis : axes)
+  for (const AxisSpec &axis : axes)
     if (__builtin_mul_overflow(expected, axis.size, &expected)) fail("{}: '{}' overflows", where, name);
   if (expected != bytes) fail("{}: '{}' has {} bytes, its axes need {}", where, name, bytes, expected);
   if (offset < 0 || bytes > arena || offset > arena - bytes) fail("{}: '{}' lies outside of the arena", where, name);
@@ -106,15 +106,15 @@ static StateEntry readState(const Json &json, int64_t arena) {
   entry.bytes = integerAt(json, "bytes");
   checkRegion(entry.path, entry.type, entry.axes, entry.offset, entry.bytes, arena);
   std::vector<std::string> memory, canonical = entry.canonical;
-  for (const Axis &axis : entry.axes) memory.push_back(axis.name);
+  for (const AxisSpec &axis : entry.axes) memory.push_back(axis.name);
   std::sort(memory.begin(), memory.end());
   std::sort(canonical.begin(), canonical.end());
   if (memory != canonical) fail("{}: the axes of '{}' and its canonical order differ", where, entry.path);
   return entry;
 }
 
-static Value readValue(const Json &json, int64_t arena) {
-  Value value;
+static ValueSpec readValue(const Json &json, int64_t arena) {
+  ValueSpec value;
   value.name = stringAt(json, "name");
   value.role = stringAt(json, "role");
   value.data = stringOr(json, "data", "");
@@ -155,17 +155,17 @@ static GemmEpilogue readEpilogue(const Json &json) {
   fail("{}: contractions with the epilogue '{}' are not supported", where, name);
 }
 
-static GemmDescription readGemm(const Json &json) {
+static GemmSpec readGemm(const Json &json) {
   auto numbers = [&](const char *key) { return member(json, key, where).get<std::vector<int64_t>>(); };
-  GemmDescription gemm;
+  GemmSpec gemm;
   gemm.name = stringAt(json, "name");
   gemm.line = json.value("at", "");
-  gemm.type = readGemmType(json, "type", "f32");
-  if (json.contains("type_b")) gemm.typeB = readGemmType(json, "type_b", "f32");
-  gemm.resultType = readGemmType(json, "result_type", "f32");
-  gemm.dimsA = numbers("dims_a"), gemm.stridesA = numbers("strides_a");
-  gemm.dimsB = numbers("dims_b"), gemm.stridesB = numbers("strides_b");
-  gemm.dimsC = numbers("dims_c"), gemm.stridesC = numbers("strides_c");
+  gemm.a.type = readGemmType(json, "type", "f32");
+  gemm.b.type = readGemmType(json, "type_b", elementTypeName(gemm.a.type));
+  gemm.c.type = readGemmType(json, "result_type", "f32");
+  gemm.a.dims = numbers("dims_a"), gemm.a.strides = numbers("strides_a");
+  gemm.b.dims = numbers("dims_b"), gemm.b.strides = numbers("strides_b");
+  gemm.c.dims = numbers("dims_c"), gemm.c.strides = numbers("strides_c");
   if (json.contains("bias") && !json["bias"].is_null()) gemm.bias = json["bias"].get<std::vector<int64_t>>();
   gemm.biasType = readGemmType(json, "bias_type", "f32");
   gemm.accumulate = json.value("accumulate", false);
@@ -248,7 +248,7 @@ static void readTarget(const Json &target, Manifest &manifest) {
     fail("this launcher runs programs for the targets 'cpu' and 'cuda', not '{}'", kind);
 }
 
-/// A region of the arena that holds `count` times so many bytes; nothing where the key is missing.
+/// Reads a region of the arena, `count` times its `bytes` long; nothing if the key is missing.
 static void readRegion(const Json &arena, const char *key, int64_t size, int64_t count, int64_t &offset,
                        int64_t &bytes) {
   if (!arena.contains(key) || arena[key].is_null()) return;

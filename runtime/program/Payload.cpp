@@ -1,4 +1,4 @@
-//===- Payload.cpp - what the compiler appends to the launcher ----------------===//
+//===- Payload.cpp - the payload of a training program --------------------===//
 
 #include "runtime/program/Payload.h"
 
@@ -22,7 +22,7 @@ uint64_t hashFnv1a(std::string_view bytes) {
   return hash;
 }
 
-/// The position behind the JSON string that opens at `at`, or npos.
+/// The position after the JSON string that begins at `at`, or npos.
 static size_t skipString(std::string_view text, size_t at) {
   for (size_t i = at + 1; i < text.size(); ++i) {
     if (text[i] == '\\')
@@ -38,7 +38,7 @@ static size_t skipSpace(std::string_view text, size_t at) {
   return at;
 }
 
-/// The position behind the array that opens at `at`, or npos.
+/// The position after the array that begins at `at`, or npos.
 static size_t skipArray(std::string_view text, size_t at) {
   int depth = 0;
   while (at < text.size()) {
@@ -121,14 +121,14 @@ static bool readAll(int fd, char *bytes, size_t size, uint64_t offset) {
   return true;
 }
 
-/// Half of a hash that costs a small part of a millisecond; never 0.
+/// Half of a fast hash; never 0.
 static uint32_t hashPayload(std::string_view object, std::string_view manifest) {
   uint64_t both[] = {hashXxh64(object.data(), object.size()), hashXxh64(manifest.data(), manifest.size())};
   return std::max<uint32_t>(1, static_cast<uint32_t>(hashXxh64(both, sizeof(both))));
 }
 
 static bool writeProgram(int fd, std::string_view launcher, std::string_view object, std::string_view manifest) {
-  // The object starts on a page so that tools which look at it see an aligned file.
+  // Page-aligned, so that tools see an aligned ELF file.
   std::string gap((4096 - launcher.size() % 4096) % 4096, '\0');
   TsrTrailer trailer = {};
   memcpy(trailer.magic, TSR_TRAILER_MAGIC, sizeof(trailer.magic));
@@ -144,7 +144,7 @@ static bool writeProgram(int fd, std::string_view launcher, std::string_view obj
          writeAll(fd, reinterpret_cast<const char *>(&trailer), sizeof(trailer));
 }
 
-/// Reads the launcher into `bytes` and checks the manifest. Returns an empty string, or what is wrong.
+/// Reads the launcher into `bytes` and checks the manifest. Returns an error message, or an empty string.
 static std::string readParts(const std::string &launcher, std::string_view manifest, std::string &bytes) {
   Descriptor source(open(launcher.c_str(), O_RDONLY | O_CLOEXEC));
   if (source < 0) return describeErrno("cannot open the launcher", launcher);
@@ -186,7 +186,7 @@ std::string writeTrainingProgram(const std::string &launcher, std::string_view o
   return "";
 }
 
-/// What is wrong with the trailer of a file of `size` bytes; empty if nothing is.
+/// Checks the trailer of a file of `size` bytes. Returns an error message, or an empty string.
 static std::string checkTrailer(const TsrTrailer &trailer, uint64_t size) {
   if (trailer.abiVersion != TSR_ABI_VERSION)
     return "the program was compiled for ABI version " + std::to_string(trailer.abiVersion) + ", its launcher has " +
@@ -200,7 +200,8 @@ static std::string checkTrailer(const TsrTrailer &trailer, uint64_t size) {
   return "";
 }
 
-/// Whether a file goes on behind its ELF part, which ends with the table of sections: a launcher with a part of a payload.
+/// Whether a file continues after its ELF part, which ends with the section table: a launcher with a truncated
+/// payload.
 static bool hasMoreThanElf(int fd, uint64_t size) {
   Elf64_Ehdr header;
   if (!readAll(fd, reinterpret_cast<char *>(&header), sizeof(header), 0) ||

@@ -1,12 +1,12 @@
-//===- Payload.h - what the compiler appends to the launcher ------------------===//
+//===- Payload.h - the payload of a training program ----------------------===//
 //
-// Writes and reads the file layout of `Abi.h`. Used by the compiler too:
-// depends on nothing but the C++ library and throws nothing.
+// Writes and reads the file layout of `Abi.h`. The compiler uses this too: it depends on the C++ library only and
+// throws nothing.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_RUNTIME_PAYLOAD_H
-#define TESSERA_RUNTIME_PAYLOAD_H
+#ifndef TESSERA_RUNTIME_PROGRAM_PAYLOAD_H
+#define TESSERA_RUNTIME_PROGRAM_PAYLOAD_H
 
 #include <cstdint>
 #include <string>
@@ -17,19 +17,18 @@ namespace tessera::runtime {
 /// FNV-1a, 64 bit.
 uint64_t hashFnv1a(std::string_view bytes);
 
-/// The text of the value of the manifest's top-level key `state`, exactly as
-/// written; empty if there is none. Scans brackets and strings only.
+/// The text of the value of the manifest's top-level key `state`, as written; empty if there is none. Scans brackets
+/// and strings only.
 std::string_view findStateTable(std::string_view manifest);
 
-/// Appends a shared object and a manifest to a copy of the launcher and makes
-/// the result executable. The file is written under a temporary name beside
-/// `program` and renamed, so that a crash leaves no half program; links are
-/// followed, and what is not a regular file is refused. The trailer's state hash is that of
-/// `findStateTable(manifest)`. Returns an empty string, or what went wrong.
+/// Writes a copy of the launcher with a shared object and a manifest appended, and makes it executable. The file is
+/// written under a temporary name beside `program` and renamed, so that a crash leaves no partial program. Links are
+/// followed; what is not a regular file is refused. The trailer's state hash is that of `findStateTable(manifest)`.
+/// Returns an error message, or an empty string.
 [[nodiscard]] std::string writeTrainingProgram(const std::string &launcher, std::string_view object,
                                                std::string_view manifest, const std::string &program);
 
-/// The same into an open file, which is left as it is after an error.
+/// Like that, into an open file. After an error the file has undefined contents.
 [[nodiscard]] std::string writeTrainingProgram(const std::string &launcher, std::string_view object,
                                                std::string_view manifest, int file);
 
@@ -41,10 +40,10 @@ struct Payload {
 
 enum class PayloadStatus { Found, None, Broken };
 
-/// Reads the payload at the end of `program` and checks magic, ABI version,
-/// offsets, sizes and hashes. `message` says what is wrong where the result is Broken.
+/// Reads the payload at the end of `program` and checks magic, ABI version, offsets, sizes and hashes. If the result
+/// is Broken, `message` says why.
 PayloadStatus readPayload(const std::string &program, Payload &payload, std::string &message);
 
 } // namespace tessera::runtime
 
-#endif // TESSERA_RUNTIME_PAYLOAD_H
+#endif // TESSERA_RUNTIME_PROGRAM_PAYLOAD_H

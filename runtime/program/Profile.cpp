@@ -1,4 +1,4 @@
-//===- Profile.cpp - how long each kernel and library call takes --------------===//
+//===- Profile.cpp - the time of each kernel and library call -------------===//
 
 #include "runtime/program/Profile.h"
 
@@ -21,7 +21,7 @@ void Profile::endStep(Clock::duration time) {
   steps.push_back(std::chrono::duration<double>(time).count());
 }
 
-/// Of all values but the first, which pays for cold caches and pages.
+/// The median of all values but the first, which includes cold caches and page faults.
 static double laterMedian(std::vector<double> values) {
   if (values.size() > 1) values.erase(values.begin());
   if (values.empty()) return 0;
@@ -36,16 +36,16 @@ static int64_t product(const std::vector<int64_t> &numbers) {
   return result;
 }
 
-static void describeContraction(const GemmDescription &gemm, Json &row) {
-  int64_t result = product(gemm.dimsC);
+static void describeContraction(const GemmSpec &gemm, Json &row) {
+  int64_t result = product(gemm.c.dims);
   row["name"] = gemm.name;
-  row["a"] = gemm.dimsA, row["b"] = gemm.dimsB;
-  row["flops"] = 2 * result * gemm.dimsA.back();
+  row["a"] = gemm.a.dims, row["b"] = gemm.b.dims;
+  row["flops"] = 2 * result * gemm.a.dims.back();
   bool writesAux = gemm.epilogue == GemmEpilogue::Gelu && gemm.hasAux;
-  bool readsResult = gemm.accumulate || gemm.epilogue == GemmEpilogue::GeluGrad; // as many numbers
-  int64_t resultBytes = result * bytesOf(gemm.resultType);
-  row["read"] = product(gemm.dimsA) * bytesOf(gemm.type) +
-                product(gemm.dimsB) * bytesOf(gemm.typeB.value_or(gemm.type)) + (readsResult ? resultBytes : 0);
+  bool readsResult = gemm.accumulate || gemm.epilogue == GemmEpilogue::GeluGrad; // c or aux
+  int64_t resultBytes = result * bytesOf(gemm.c.type);
+  row["read"] = product(gemm.a.dims) * bytesOf(gemm.a.type) + product(gemm.b.dims) * bytesOf(gemm.b.type) +
+                (readsResult ? resultBytes : 0);
   row["written"] = resultBytes * (writesAux ? 2 : 1);
 }
 

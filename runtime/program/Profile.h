@@ -1,14 +1,13 @@
-//===- Profile.h - how long each kernel and library call takes ----------------===//
+//===- Profile.h - the time of each kernel and library call ---------------===//
 //
-// Compiled code reaches the runtime through one table of functions; the profile
-// is what those functions note while it is on. A step's times are added up for
-// each kernel, contraction and copy, and written with the work that the manifest
-// knows of them, so that a reader can set them against the machine's limits.
+// Compiled code reaches the runtime through one table of functions, which time their calls while there is a profile.
+// The times of a step are summed for each kernel, contraction and copy, and written with the work that the manifest
+// states, for comparison with the machine's peak rates.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_RUNTIME_PROFILE_H
-#define TESSERA_RUNTIME_PROFILE_H
+#ifndef TESSERA_RUNTIME_PROGRAM_PROFILE_H
+#define TESSERA_RUNTIME_PROGRAM_PROFILE_H
 
 #include "runtime/program/Manifest.h"
 
@@ -24,13 +23,13 @@ public:
 
   using Clock = std::chrono::steady_clock;
 
-  /// Adds a call. `which`: the number in the manifest's list of kernels or contractions; bytes of a copy.
+  /// Adds a call. `which`: the index in the manifest's list of kernels or contractions, or the bytes of a copy.
   void add(Kind kind, int64_t which, Clock::duration time);
 
-  /// Ends a step that took `time` in all; what was added since the last one belongs to it.
+  /// Ends a step that took `time`; it consists of the calls since the last one.
   void endStep(Clock::duration time);
 
-  /// The record of docs/profile.md: medians over the steps but the first.
+  /// The record of docs/profile.md: medians over all steps but the first.
   Json describe(const Manifest &manifest) const;
 
 private:
@@ -46,4 +45,4 @@ private:
 
 } // namespace tessera::runtime
 
-#endif // TESSERA_RUNTIME_PROFILE_H
+#endif // TESSERA_RUNTIME_PROGRAM_PROFILE_H

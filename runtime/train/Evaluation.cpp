@@ -1,13 +1,13 @@
-//===- Evaluation.cpp - losses and metrics over a data set --------------------===//
+//===- Evaluation.cpp - losses and metrics over a data set ----------------===//
 
 #include "runtime/train/Evaluation.h"
 
+#include "runtime/base/MappedFile.h"
 #include "runtime/data/BatchLoader.h"
-#include "runtime/data/MappedFile.h"
 
 namespace tessera::runtime {
 
-Evaluation::Evaluation(Program &program, const DataFiles &files, Split split)
+Evaluation::Evaluation(LoadedProgram &program, const DataFiles &files, Split split)
     : program(program), entry(program.manifest().entry("evaluate")),
       set(openDataSet(program.manifest(), entry, files, split)) {
   for (const BatchInput &input : set.inputs) targets.push_back(program.at(input.value->offset));
@@ -15,11 +15,11 @@ Evaluation::Evaluation(Program &program, const DataFiles &files, Split split)
 
 std::optional<EvaluationResult> Evaluation::run(int64_t maxBatches, const std::function<bool()> &stop) {
   struct Sum {
-    const Value *value, *count;
+    const ValueSpec *value, *count;
     double sum = 0, weight = 0;
   };
   std::vector<Sum> sums;
-  for (const Value &value : entry.outputs)
+  for (const ValueSpec &value : entry.outputs)
     if (value.role == "loss" || value.role == "metric") sums.push_back({&value, entry.output("count", value.name)});
   int64_t batches = orderedBatches(set);
   if (maxBatches > 0) batches = std::min(batches, maxBatches);
@@ -28,17 +28,17 @@ std::optional<EvaluationResult> Evaluation::run(int64_t maxBatches, const std::f
     if (stop && stop()) return std::nullopt;
     int64_t real = 0;
     withMappedFiles([&] { real = fillOrderedBatch(set, batch, targets.data()); });
-    if (const Value *weight = entry.input("weight")) {
+    if (const ValueSpec *weight = entry.input("weight")) {
       auto *weights = reinterpret_cast<float *>(program.at(weight->offset));
       for (int64_t i = 0; i < weight->elements(); ++i) weights[i] = i < real ? 1.0f : 0.0f;
     }
-    if (const Value *number = entry.input("batch_number"))
+    if (const ValueSpec *number = entry.input("batch_number"))
       *reinterpret_cast<int32_t *>(program.at(number->offset)) = static_cast<int32_t>(batch);
     program.call("evaluate");
     result.rows += real;
     for (Sum &sum : sums) {
       double count = sum.count ? program.readScalar(*sum.count) : static_cast<double>(real);
-      // A batch of which nothing counts has no value.
+      // A batch without any weight has no value.
       if (count != 0) sum.sum += program.readScalar(*sum.value) * count, sum.weight += count;
     }
   }

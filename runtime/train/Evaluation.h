@@ -1,10 +1,10 @@
-//===- Evaluation.h - losses and metrics over a data set ----------------------===//
+//===- Evaluation.h - losses and metrics over a data set ------------------===//
 
 #ifndef TESSERA_RUNTIME_TRAIN_EVALUATION_H
 #define TESSERA_RUNTIME_TRAIN_EVALUATION_H
 
 #include "runtime/data/DataSource.h"
-#include "runtime/program/Program.h"
+#include "runtime/machine/LoadedProgram.h"
 
 #include <functional>
 
@@ -21,13 +21,13 @@ struct EvaluationResult {
 /// Runs the entry function `evaluate` over a split in order.
 class Evaluation {
 public:
-  Evaluation(Program &program, const DataFiles &files, Split split);
+  Evaluation(LoadedProgram &program, const DataFiles &files, Split split);
 
-  /// At most `maxBatches` batches; 0: all. Nothing if `stop` (asked before each batch) says so.
+  /// At most `maxBatches` batches; 0: all. None if `stop`, called before each batch, returns true.
   std::optional<EvaluationResult> run(int64_t maxBatches = 0, const std::function<bool()> &stop = nullptr);
 
 private:
-  Program &program;
+  LoadedProgram &program;
   const EntryFunction &entry;
   DataSet set;
   std::vector<char *> targets;

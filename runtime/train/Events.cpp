@@ -1,4 +1,4 @@
-//===- Events.cpp - the record of a run for TensorBoard ----------------------===//
+//===- Events.cpp - writes a run for TensorBoard --------------------------===//
 
 #include "runtime/train/Events.h"
 
@@ -57,10 +57,10 @@ static uint32_t crc32c(const std::string &bytes) {
   return ~crc;
 }
 
-/// A checksum of data that may hold checksums itself is masked (tensorflow/core/lib/hash/crc32c.h).
+/// CRC of data that may contain CRCs is masked (tensorflow/core/lib/hash/crc32c.h).
 static uint32_t maskedCrc(const std::string &bytes) { return std::rotr(crc32c(bytes), 15) + 0xA282EAD8u; }
 
-/// Length, its checksum, the bytes, theirs.
+/// Length, its CRC, the bytes, their CRC.
 static std::string tfRecord(const std::string &bytes) {
   std::string length, result;
   putBytes(length, static_cast<uint64_t>(bytes.size()));
@@ -71,7 +71,7 @@ static std::string tfRecord(const std::string &bytes) {
   return result;
 }
 
-/// An `Event` of this moment.
+/// An `Event` with the current time.
 static std::string newEvent(int64_t step) {
   std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   std::string event;
@@ -82,7 +82,7 @@ static std::string newEvent(int64_t step) {
   return event;
 }
 
-/// One `Summary.Value`; what is not finite has no number in a record.
+/// One `Summary.Value`. Values that are null in a record (not finite) become NaN.
 static void putScalar(std::string &summary, const std::string &tag, const Json &number) {
   std::string value;
   putBytesField(value, 1, tag);
@@ -91,14 +91,14 @@ static void putScalar(std::string &summary, const std::string &tag, const Json &
   putBytesField(summary, 1, value);
 }
 
-/// A record's losses and metrics by their names, and what else is worth a curve.
+/// Losses and metrics of a record by name, and the other scalars.
 static std::string summaryOf(const Json &record) {
   std::string summary, split = record["split"].get<std::string>() + "/";
   for (const char *key : {"losses", "metrics"})
     for (const auto &[name, number] : record[key].items()) putScalar(summary, split + name, number);
   for (const char *key : {"rate", "grad_norm", "loss_scale", "skipped"})
     if (record.contains(key)) putScalar(summary, split + key, record[key]);
-  // The sum of losses says more than a loss only where there are several.
+  // The total differs from the loss only if there are several.
   if (record["losses"].size() > 1) putScalar(summary, split + "total", record["total"]);
   return summary;
 }
@@ -117,14 +117,14 @@ void EventWriter::open(const std::string &wanted, int64_t atStep) {
     fail("cannot write to the folder {} of --tensorboard: {}", folder, strerror(errno));
 }
 
-/// The first record is at hand.
+/// Called with the first record.
 void EventWriter::begin() {
   char host[256] = "localhost";
   gethostname(host, sizeof(host) - 1);
   for (char &c : host)
     if (c == '/') c = '-';
   auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
-  // TensorBoard reads a folder's files in the order of their names.
+  // TensorBoard reads the files of a folder in the order of their names.
   int fd = -1;
   std::string path;
   for (int number = 0; fd < 0 && number < 100; ++number) {
@@ -143,7 +143,7 @@ void EventWriter::begin() {
   put(version);
   std::string start = newEvent(step == 0 ? 0 : step + 1), log;
   putTag(log, 1, Varint); // SessionLog.status
-  putVarint(log, 1);      // START: what comes later in earlier files, from this step on, is void
+  putVarint(log, 1);      // START: discards events of earlier files from this step on
   putBytesField(start, 7, log);
   put(start);
 }

@@ -1,4 +1,4 @@
-//===- Events.h - the record of a run for TensorBoard ------------------------===//
+//===- Events.h - writes a run for TensorBoard ----------------------------===//
 //
 // A file of events: records framed as TFRecords, each a `tensorflow.Event` in the wire format of protocol buffers. Only
 // scalars are written. The fields are those of tensorflow/core/util/event.proto and framework/summary.proto.
@@ -13,13 +13,13 @@
 
 namespace tessera::runtime {
 
-/// Writes the numbers of records (`docs/metrics.md`) as scalars called `SPLIT/NAME`. Without a folder it writes nothing.
+/// Writes the scalars of records (`docs/metrics.md`) under names `SPLIT/NAME`. Without a folder it writes nothing.
 class EventWriter {
 public:
-  /// For a run that starts at `step`. Makes the folder; with the first record a file of its own in it, which tells
-  /// TensorBoard that what earlier files hold from the next step on is void.
+  /// For a run that starts at `step`. Creates the folder; the first record creates a file in it, which tells
+  /// TensorBoard to discard events of earlier files from the next step on.
   void open(const std::string &folder, int64_t step);
-  /// Others can read a record within about a second.
+  /// Flushed at least once a second.
   void write(const Json &record);
   void sync();
 
@@ -30,7 +30,7 @@ private:
   std::string folder;
   int64_t step = 0;
   RecordFile file;
-  bool failed = false; ///< there is no file, which was said
+  bool failed = false; ///< the file cannot be written; a warning was printed
 };
 
 } // namespace tessera::runtime

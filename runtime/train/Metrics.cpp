@@ -1,4 +1,4 @@
-//===- Metrics.cpp - the record of a run, one JSON object a line --------------===//
+//===- Metrics.cpp - writes the metrics of a run as JSON lines ------------===//
 
 #include "runtime/train/Metrics.h"
 
@@ -16,7 +16,7 @@ namespace tessera::runtime {
 
 Json jsonNumber(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-/// Whether an earlier record belongs to the part of the run that a checkpoint at `step` holds.
+/// Whether a checkpoint at `step` includes the step of this record.
 static bool isBefore(const std::string &line, int64_t step, bool evaluated) {
   Json record = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!record.is_object() || !record.contains("step") || !record["step"].is_number_integer()) return false;
@@ -25,7 +25,7 @@ static bool isBefore(const std::string &line, int64_t step, bool evaluated) {
   return at < step || (at == step && step > 0 && (isTraining || evaluated));
 }
 
-/// Rewrites the file without what lies behind the checkpoint; a line cut short by a crash goes too.
+/// Truncates the file after the records of the checkpoint's part; removes an incomplete last line too.
 static void cutBack(const std::string &path, int64_t step, bool evaluated) {
   std::ifstream old(path);
   if (!old) fail("cannot read the metrics file {}: {}", path, strerror(errno));
@@ -36,22 +36,22 @@ static void cutBack(const std::string &path, int64_t step, bool evaluated) {
   });
 }
 
-/// Refuses a file that begins with something else than a record: cutting back would erase it.
+/// Refuses a file that does not begin with a record: truncating would destroy it.
 static void refuseOtherContent(const std::string &path) {
   std::ifstream file(path);
   std::string line;
   if (!file || !std::getline(file, line)) return;
-  bool isCutShort = file.eof() && line.starts_with("{\"step\":"); // by a crash, while the first record was written
+  bool isCutShort = file.eof() && line.starts_with("{\"step\":"); // by a crash during the first write
   Json record = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (isCutShort || (record.is_object() && record.contains("step"))) return;
-  fail("{} is no metrics file: its first line is not a JSON object with \"step\", and --metrics would erase it; name "
-       "another file, or delete this one",
+  fail("{} is not a metrics file: its first line is not a JSON object with \"step\", and --metrics would erase it; "
+       "name another file, or delete this one",
        path);
 }
 
 static int openMetrics(const std::string &path) {
   int fd = openToAppend(path);
-  if (fd < 0 && errno == ENXIO) fail("cannot open the metrics file {}: nobody reads this pipe", path);
+  if (fd < 0 && errno == ENXIO) fail("cannot open the metrics file {}: the pipe has no reader", path);
   if (fd < 0) fail("cannot open the metrics file {}: {}", path, strerror(errno));
   return fd;
 }
@@ -66,7 +66,7 @@ void MetricsWriter::open(const std::string &wanted, int64_t atStep, bool isEvalu
   file.take(openMetrics(output.path), "the metrics file " + path);
 }
 
-/// The first record is at hand: from now on the file is of this run.
+/// Called with the first record: from now on the file belongs to this run.
 void MetricsWriter::begin() {
   begun = true;
   if (cuts) try {
@@ -74,7 +74,7 @@ void MetricsWriter::begin() {
       cutBack(target, step, evaluated);
       file.take(openMetrics(target), "the metrics file " + path);
     } catch (const std::exception &e) {
-      warn("warning: {}; {} keeps the lines behind step {}", e.what(), path, step);
+      warn("warning: {}; {} still contains the lines after step {}", e.what(), path, step);
     }
   for (const Json &record : announced) put(record);
 }

@@ -1,4 +1,4 @@
-//===- Metrics.h - the record of a run, one JSON object a line ----------------===//
+//===- Metrics.h - writes the metrics of a run as JSON lines --------------===//
 
 #ifndef TESSERA_RUNTIME_TRAIN_METRICS_H
 #define TESSERA_RUNTIME_TRAIN_METRICS_H
@@ -11,17 +11,17 @@ namespace tessera::runtime {
 /// Writes records as `docs/metrics.md` describes. Without a path it writes nothing.
 class MetricsWriter {
 public:
-  /// Opens `path` ("-" is standard output) for a run that starts at `step`. With the first record, not before, what an
-  /// earlier run recorded behind it is cut off (devices and pipes are only written). `evaluated`: the evaluation at
-  /// `step` itself stays. Throws an Error if a file is there that is none of records.
+  /// Opens `path` ("-" is standard output) for a run that starts at `step`. The first record truncates the file after
+  /// what an earlier run recorded up to `step` (devices and pipes are only written). `evaluated`: the evaluation at
+  /// `step` itself stays. Throws an Error if the file exists and does not hold records.
   void open(const std::string &path, int64_t step, bool evaluated);
 
-  /// A record to be written right before the first of write().
+  /// A record that precedes the first one of write().
   void announce(Json record) { announced.push_back(std::move(record)); }
 
-  /// Others can read a record within about a second.
+  /// Flushed at least once a second.
   void write(const Json &record);
-  /// Makes all records durable; done before a checkpoint is committed.
+  /// Makes all records durable. Called before a checkpoint is committed.
   void sync();
 
 private:
@@ -30,13 +30,13 @@ private:
 
   std::string path;
   std::vector<Json> announced;
-  int64_t step = 0;       ///< to cut back to
+  int64_t step = 0;       ///< records of later steps are removed
   bool evaluated = false; ///< the evaluation at `step` stays
   bool begun = false, cuts = false;
   RecordFile file;
 };
 
-/// A number, or null if it is not finite: JSON has no word for those.
+/// A number, or null if it is not finite, which JSON cannot express.
 Json jsonNumber(double value);
 
 } // namespace tessera::runtime

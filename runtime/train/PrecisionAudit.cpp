@@ -1,4 +1,4 @@
-//===- PrecisionAudit.cpp - how far a step in a low type is from one in f32 ---===//
+//===- PrecisionAudit.cpp - compares a reduced-precision step with f32 ----===//
 
 #include "runtime/train/PrecisionAudit.h"
 #include "runtime/data/BatchLoader.h"
@@ -20,24 +20,24 @@ class PrecisionAudit {
 public:
   explicit PrecisionAudit(const char *arena) : arena(arena) {}
 
-  /// Before the calls of `shadow`, and between those and the calls of `step`. `lossScale`: that of the step, 1 without.
+  /// Called before those of `shadow`, and between those and the calls of `step`. `lossScale`: that of the step, or 1.
   void beginStep(double lossScale);
   void endShadow() { seen.clear(); }
-  void seeShadow(const TraceStep &step, const std::vector<int64_t> &turns);
-  void seeStep(const TraceStep &step, const std::vector<int64_t> &turns);
+  void seeShadow(const TracedCall &step, const std::vector<int64_t> &turns);
+  void seeStep(const TracedCall &step, const std::vector<int64_t> &turns);
 
-  /// The results with the largest errors, largest first, as lines of a table; with how many were compared.
+  /// A table of the results with the largest errors, in descending order, and the number of results.
   std::string table() const;
 
 private:
   struct Row {
     std::string name, sources, type;
-    double error = 0;  ///< the largest: norm of the difference by norm, of the samples
-    std::string where; ///< turns of the loops around it
+    double error = 0;  ///< the largest one: norm of the difference over the norm, of the samples
+    std::string where; ///< the iteration indices of the loops around it
     int64_t count = 0;
   };
-  std::string keyOf(const TraceStep::Result &result, const std::vector<int64_t> &turns);
-  std::vector<double> sample(const TraceStep::Result &result, const std::vector<int64_t> &turns) const;
+  std::string keyOf(const TracedCall::Result &result, const std::vector<int64_t> &turns);
+  std::vector<double> sample(const TracedCall::Result &result, const std::vector<int64_t> &turns) const;
 
   const char *arena;
   double scale = 1;
@@ -78,9 +78,9 @@ static double numberAt(ElementType type, const char *address) {
   }
 }
 
-/// Elements at places that follow from the axes' names and sizes alone: the same in any memory order.
-std::vector<double> PrecisionAudit::sample(const TraceStep::Result &result, const std::vector<int64_t> &turns) const {
-  std::vector<std::pair<Axis, int64_t>> axes; // with strides, by name
+/// Samples at positions that depend on the axes' names and sizes only, so that they agree for any memory order.
+std::vector<double> PrecisionAudit::sample(const TracedCall::Result &result, const std::vector<int64_t> &turns) const {
+  std::vector<std::pair<AxisSpec, int64_t>> axes; // with strides, by name
   int64_t stride = 1;
   for (size_t i = result.axes.size(); i-- > 0;) {
     axes.push_back({result.axes[i], stride});
@@ -91,7 +91,7 @@ std::vector<double> PrecisionAudit::sample(const TraceStep::Result &result, cons
   int64_t count = result.count(), taken = std::min(count, samplesOfResult);
   std::vector<double> numbers;
   for (int64_t i = 0; i < taken; ++i) {
-    // Of the elements in the order of names every n-th, and some beside it: no power of two meets only one column.
+    // Every n-th element in the order of the names, with offsets that avoid sampling one column only.
     auto rest = static_cast<int64_t>((static_cast<__int128>(i) * count / taken + i * 7919 % (count / taken)) % count);
     int64_t offset = 0;
     for (size_t axis = axes.size(); axis-- > 0;) {
@@ -103,19 +103,19 @@ std::vector<double> PrecisionAudit::sample(const TraceStep::Result &result, cons
   return numbers;
 }
 
-static std::string lineOf(const TraceStep::Result &result) {
+static std::string lineOf(const TracedCall::Result &result) {
   return result.from.empty() ? "" : result.from.back().second;
 }
 
-/// What has neither name nor line (the norm, scales) has no counterpart that could be told.
-static bool isComparable(const TraceStep::Result &result) {
+/// Results with neither name nor line (the norm, scales) cannot be matched.
+static bool isComparable(const TracedCall::Result &result) {
   return isFloat(result.type) && !result.mayBeInfinite && !(result.name.empty() && lineOf(result).empty());
 }
 
-/// What tells a result apart in both entry functions: names, lines and axes, and which one of several that are equal.
-std::string PrecisionAudit::keyOf(const TraceStep::Result &result, const std::vector<int64_t> &turns) {
+/// The key that matches a result in both entry functions: names, lines, axes, and an index among equal ones.
+std::string PrecisionAudit::keyOf(const TracedCall::Result &result, const std::vector<int64_t> &turns) {
   std::vector<std::string> axes;
-  for (const Axis &axis : result.axes) axes.push_back(fmt::format("{}:{}", axis.name, axis.size));
+  for (const AxisSpec &axis : result.axes) axes.push_back(fmt::format("{}:{}", axis.name, axis.size));
   std::sort(axes.begin(), axes.end());
   std::string key = fmt::format("{}|{}|{}|{}|{}", result.name, result.op, lineOf(result), fmt::join(axes, ","),
                                 fmt::join(turns, ","));
@@ -128,18 +128,19 @@ void PrecisionAudit::beginStep(double lossScale) {
   reference.clear();
 }
 
-void PrecisionAudit::seeShadow(const TraceStep &step, const std::vector<int64_t> &turns) {
-  for (const TraceStep::Result &result : step.results)
+void PrecisionAudit::seeShadow(const TracedCall &step, const std::vector<int64_t> &turns) {
+  for (const TracedCall::Result &result : step.results)
     if (isComparable(result)) reference[keyOf(result, turns)] = sample(result, turns);
 }
 
-void PrecisionAudit::seeStep(const TraceStep &step, const std::vector<int64_t> &turns) {
-  for (const TraceStep::Result &result : step.results) {
+void PrecisionAudit::seeStep(const TracedCall &step, const std::vector<int64_t> &turns) {
+  for (const TracedCall::Result &result : step.results) {
     if (!isComparable(result)) continue;
     auto found = reference.find(keyOf(result, turns));
     if (found == reference.end()) continue;
     std::vector<double> numbers = sample(result, turns);
-    // Gradients are scaled, sums of their squares twice, other values are not: which it is shows in the numbers.
+    // Gradients are scaled by the loss scale, sums of their squares by its square, other values not at all; the
+    // samples show which.
     double norm = 0, differences[3] = {};
     for (size_t i = 0; i < numbers.size(); ++i) {
       double expected = found->second[i], factor = 1;
@@ -174,7 +175,7 @@ std::string PrecisionAudit::table() const {
   return text;
 }
 
-std::string auditPrecision(Program &program, const DataSet &set, uint64_t seed, int64_t position, int64_t steps) {
+std::string auditPrecision(LoadedProgram &program, const DataSet &set, uint64_t seed, int64_t position, int64_t steps) {
   const Manifest &manifest = program.manifest();
   if (!manifest.hasEntry("shadow"))
     fail("this program has no step in f32 to compare with; compile it with --audit-precision and a low --precision");
@@ -183,12 +184,12 @@ std::string auditPrecision(Program &program, const DataSet &set, uint64_t seed, 
   PrecisionAudit audit(program.at(0));
   for (int64_t number = 0; number < steps; ++number) {
     loader.takeInto(program.at(0));
-    // The entry functions share memory: the batch is kept while the first of them runs.
+    // The entry functions share memory: the batch is copied before the first of them runs.
     std::map<std::string, std::vector<char>> batch;
-    for (const Value &input : step.inputs)
+    for (const ValueSpec &input : step.inputs)
       batch[input.name].assign(program.at(input.offset), program.at(input.offset) + input.bytes);
     auto give = [&](const EntryFunction &function) {
-      for (const Value &input : function.inputs)
+      for (const ValueSpec &input : function.inputs)
         memcpy(program.at(input.offset), batch.at(input.name).data(), input.bytes);
     };
     const StateEntry *scale = manifest.stateAt("loss_scale");

@@ -1,4 +1,4 @@
-//===- ProfileFile.cpp - where the profile goes -------------------------------===//
+//===- ProfileFile.cpp - the file of --profile ----------------------------===//
 
 #include "runtime/train/ProfileFile.h"
 
@@ -17,10 +17,10 @@ void ProfileFile::open(const std::string &path) {
   if (output.kind == OutputPath::Special) {
     special = openToAppend(output.path);
     if (special < 0)
-      fail("cannot write --profile {}: {}", path, errno == ENXIO ? "nobody reads this pipe" : strerror(errno));
+      fail("cannot write --profile {}: {}", path, errno == ENXIO ? "the pipe has no reader" : strerror(errno));
     return;
   }
-  // It is written beside its place and renamed: the folder counts, not an old file.
+  // It is written under a temporary name and renamed: the folder must be writable, not an old file.
   size_t slash = output.path.rfind('/');
   std::string folder = slash == std::string::npos ? "." : output.path.substr(0, slash + 1);
   if (access(folder.c_str(), W_OK | X_OK) != 0)
@@ -31,7 +31,7 @@ ProfileFile::~ProfileFile() {
   if (special >= 0) close(special);
 }
 
-/// A second signal ends the process if nobody reads.
+/// A second signal ends the process if the pipe has no reader.
 static void writeAll(int fd, const std::string &text, const std::string &path) {
   for (size_t done = 0; done < text.size();) {
     ssize_t written = ::write(fd, text.data() + done, text.size() - done);

@@ -1,4 +1,4 @@
-//===- ProfileFile.h - where the profile goes ---------------------------------===//
+//===- ProfileFile.h - the file of --profile ------------------------------===//
 
 #ifndef TESSERA_RUNTIME_TRAIN_PROFILEFILE_H
 #define TESSERA_RUNTIME_TRAIN_PROFILEFILE_H
@@ -7,16 +7,16 @@
 
 namespace tessera::runtime {
 
-/// The file of --profile: looked for before training, written behind it.
+/// The file of --profile: checked before training, written after it.
 class ProfileFile {
 public:
   ProfileFile() = default;
   ~ProfileFile();
   ProfileFile(const ProfileFile &) = delete;
 
-  /// Follows links. A device or a pipe is opened, and written later; what cannot be written is an Error.
+  /// Follows links. Opens a device or a pipe, to be written later. Throws an Error if it cannot be written.
   void open(const std::string &path);
-  /// Warns, and returns false, if it cannot be written after all.
+  /// Returns false, after a warning, if it cannot be written.
   bool write(const std::string &text);
 
 private:

@@ -1,9 +1,9 @@
-//===- Progress.cpp - what a person sees of a run -----------------------------===//
+//===- Progress.cpp - shows the progress of a run -------------------------===//
 
 #include "runtime/train/Progress.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/base/PlainNan.h"
+#include "runtime/base/UnsignedNan.h"
 #include "runtime/machine/MachineMemory.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace tessera::runtime {
 std::string formatValues(const NamedValues &values) {
   std::string text;
   for (const auto &[name, value] : values)
-    text += fmt::format("{}{} {:.5g}", text.empty() ? "" : ", ", name, plainNan(value));
+    text += fmt::format("{}{} {:.5g}", text.empty() ? "" : ", ", name, unsignedNan(value));
   return text;
 }
 
@@ -35,7 +35,7 @@ Progress::Progress(Plan plan)
     : plan(plan), terminal(isatty(fileno(plan.out))), begun(Clock::now()), lastShown(begun),
       lastShownStep(plan.firstStep) {}
 
-/// What fits on one line: a longer one would wrap, and its first part would stay.
+/// Shortens a line to the terminal's width: a longer one would wrap and could not be overwritten.
 static std::string cutToTerminal(const std::string &line, std::FILE *out) {
   winsize size = {};
   if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return line;
@@ -47,7 +47,7 @@ static std::string cutToTerminal(const std::string &line, std::FILE *out) {
   return line;
 }
 
-/// Nobody may be there to read it any more: that is no reason to stop.
+/// A closed terminal or pipe is no reason to stop.
 void Progress::print(const std::string &text) {
   std::fwrite(text.data(), 1, text.size(), plan.out);
   std::fflush(plan.out);
@@ -64,8 +64,8 @@ void Progress::clearLine() {
 std::string Progress::describe(const StepReport &report, double seconds) const {
   std::string line = fmt::format("step {}/{}  {}", report.step, plan.lastStep, formatValues(report.losses));
   if (!report.metrics.empty()) line += "  " + formatValues(report.metrics);
-  if (report.hasRate) line += fmt::format("  rate {:.3g}", plainNan(report.rate));
-  if (report.hasGradNorm) line += fmt::format("  norm {:.3g}", plainNan(report.gradNorm));
+  if (report.hasRate) line += fmt::format("  rate {:.3g}", unsignedNan(report.rate));
+  if (report.hasGradNorm) line += fmt::format("  norm {:.3g}", unsignedNan(report.gradNorm));
   if (report.lossScale) line += fmt::format("  scale {:g}", *report.lossScale);
   if (!report.finite) line += "  not finite, skipped";
   line += fmt::format("  {} {}/s", formatCount(plan.perStep / seconds), plan.unit);

@@ -1,4 +1,4 @@
-//===- Progress.h - what a person sees of a run -------------------------------===//
+//===- Progress.h - shows the progress of a run ---------------------------===//
 
 #ifndef TESSERA_RUNTIME_TRAIN_PROGRESS_H
 #define TESSERA_RUNTIME_TRAIN_PROGRESS_H
@@ -11,13 +11,13 @@
 
 namespace tessera::runtime {
 
-/// On a terminal one line that is overwritten, else a plain line every so many steps.
+/// On a terminal one line that is overwritten, elsewhere a line every few steps.
 class Progress {
 public:
   struct Plan {
     int64_t firstStep = 0, lastStep = 0;
-    int64_t logEvery = 0; ///< steps between plain lines; 0: about a hundred in a run, and one every ten seconds
-    double perStep = 0;   ///< tokens or samples that one step takes
+    int64_t logEvery = 0; ///< steps between plain lines; 0: about a hundred lines a run, at least one every ten seconds
+    double perStep = 0;   ///< tokens or samples of a step
     const char *unit = "samples";
     double flops = 0; ///< of one step
     int64_t arenaBytes = 0;
@@ -28,12 +28,12 @@ public:
   ~Progress();
 
   void step(const StepReport &report);
-  /// Time that went into something else: it counts neither in the speed nor in the ETA.
+  /// Excludes time from throughput and ETA.
   void leaveOut(std::chrono::steady_clock::duration time) { lastShown += time; }
   void evaluation(int64_t step, const char *split, const EvaluationResult &result);
-  /// A line that stays; shown even if quiet.
+  /// A line that is not overwritten; shown even if quiet.
   void say(const std::string &line);
-  /// A line that stays unless quiet.
+  /// A line that is not overwritten; not shown if quiet.
   void note(const std::string &line);
 
 private:

@@ -1,4 +1,4 @@
-//===- RecordFile.cpp - a file of whole records -------------------------------===//
+//===- RecordFile.cpp - a file of complete records ------------------------===//
 
 #include "runtime/train/RecordFile.h"
 
@@ -16,7 +16,7 @@
 
 namespace tessera::runtime {
 
-/// What is kept of records that cannot be written; tens of thousands of steps.
+/// Limit of the records that wait for disk space: tens of thousands of steps.
 static constexpr size_t longestKept = 16 << 20;
 
 int openToAppend(const std::string &path, bool exclusive) {
@@ -54,13 +54,13 @@ void RecordFile::append(std::string_view record) {
   if (!regular || now - flushed >= std::chrono::seconds(1)) flush();
 }
 
-/// Whether a write of PIPE_BUF bytes would not wait.
+/// Whether a write of PIPE_BUF bytes would not block.
 bool RecordFile::takesMore() const {
   pollfd wanted = {fd, POLLOUT, 0};
   return poll(&wanted, 1, 0) > 0;
 }
 
-/// Where the next write goes.
+/// The position of the next write.
 static off_t position(int fd) {
   struct stat info;
   bool appends = fcntl(fd, F_GETFL) & O_APPEND;
@@ -68,20 +68,20 @@ static off_t position(int fd) {
   return lseek(fd, 0, SEEK_CUR);
 }
 
-/// Cuts a file that ends at `end` off at `keep`.
+/// Truncates a file of `end` bytes to `keep`.
 static bool takeBack(int fd, off_t end, off_t keep) {
   struct stat info;
   return fstat(fd, &info) == 0 && info.st_size == end && ftruncate(fd, keep) == 0 && lseek(fd, keep, SEEK_SET) == keep;
 }
 
-/// Forgets what was written.
+/// Removes what was written from the buffer.
 void RecordFile::drop(size_t bytes) {
   kept.erase(0, bytes);
   ends.erase(ends.begin(), std::upper_bound(ends.begin(), ends.end(), bytes));
   for (size_t &end : ends) end -= bytes;
 }
 
-/// Writes what is kept, and takes a part of a record back where that can be. False, and errno, if something is left.
+/// Writes the buffer; takes back an incomplete record if possible. Returns false and sets errno if something is left.
 bool RecordFile::writeKept() {
   off_t begin = regular ? position(fd) : -1;
   size_t done = 0;
@@ -115,11 +115,11 @@ bool RecordFile::flush() {
     return true;
   }
   int code = errno;
-  if (code == EINTR || code == EAGAIN) return true; // the reader takes its time
+  if (code == EINTR || code == EAGAIN) return true; // the reader is slow
   if (code == EPIPE) unread = true, drop(kept.size());
   if (!std::exchange(warned, true))
     warn("warning: cannot write {}: {}; {}", name, strerror(code),
-         unread ? "nothing more is written to it" : "what belongs there is kept and written when that can be done");
+         unread ? "nothing more is written to it" : "records are buffered and written when that is possible");
   errno = code;
   return false;
 }

@@ -1,4 +1,4 @@
-//===- RecordFile.h - a file of whole records ---------------------------------===//
+//===- RecordFile.h - a file of complete records --------------------------===//
 
 #ifndef TESSERA_RUNTIME_TRAIN_RECORDFILE_H
 #define TESSERA_RUNTIME_TRAIN_RECORDFILE_H
@@ -11,24 +11,24 @@
 
 namespace tessera::runtime {
 
-/// Appends records to an open file. A record that the disk has no room for is taken back whole, kept, and written when
-/// there is room: what follows is never glued to a part of it.
+/// Appends records to an open file. If the disk is full, an incomplete record is taken back, buffered, and written
+/// when there is space: a record never follows a part of another one.
 class RecordFile {
 public:
   RecordFile() = default;
   ~RecordFile();
   RecordFile(const RecordFile &) = delete;
 
-  /// Takes over the open `file`, of which messages speak as `name`. What is kept for a file it had before is written to
-  /// this one. Standard output stays open behind it.
+  /// Takes over the open `file`; messages call it `name`. Records that are still buffered for an earlier file are
+  /// written to this one. Standard output stays open.
   void take(int file, std::string name);
   explicit operator bool() const { return fd >= 0; }
 
-  /// Others can read the record within about a second, or as soon as flush() returns.
+  /// Flushed at least once a second, and by flush().
   void append(std::string_view record);
-  /// Writes what is kept; warns the first time that it cannot, and returns whether it could.
+  /// Writes the buffer. Returns whether that succeeded; warns about the first failure.
   bool flush();
-  /// The same, and makes it durable; warns every time.
+  /// Like flush(), and makes the file durable; warns about every failure.
   void sync();
 
 private:
@@ -39,17 +39,17 @@ private:
 
   int fd = -1;
   std::string name;
-  bool regular = false;     ///< neither a device nor a pipe: what was written can be taken back, and made durable
-  bool interrupted = false; ///< a signal came while a reader was waited for: now only what it takes at once is written
+  bool regular = false;     ///< neither a device nor a pipe: can be truncated and synced
+  bool interrupted = false; ///< by a signal, while it waited for a reader: from now on writes do not block
   bool warned = false, unread = false;
   std::string kept;
   std::vector<size_t> ends; ///< of the records in it
-  int64_t lost = 0;         ///< records that there was no room to keep
+  int64_t lost = 0;         ///< records that did not fit into the buffer
   std::chrono::steady_clock::time_point flushed;
 };
 
-/// Opens `path` to append to it, `exclusive`: only if nothing is there. A pipe that nobody reads is an error and not
-/// waited for. Returns -1 and sets errno if that cannot be.
+/// Opens `path` for appending; `exclusive`: only if it does not exist. A pipe without a reader is an error. Returns
+/// -1 and sets errno on failure.
 int openToAppend(const std::string &path, bool exclusive = false);
 
 } // namespace tessera::runtime

@@ -1,4 +1,4 @@
-//===- RunRecord.h - what is written down of a run ----------------------------===//
+//===- RunRecord.h - metrics and events of a run --------------------------===//
 
 #ifndef TESSERA_RUNTIME_TRAIN_RUNRECORD_H
 #define TESSERA_RUNTIME_TRAIN_RUNRECORD_H
@@ -8,7 +8,7 @@
 
 namespace tessera::runtime {
 
-/// One record, as a line of the metrics file and as an event for TensorBoard; either, both or none.
+/// Writes records to the metrics file and to TensorBoard's events; either, both or none.
 class RunRecord {
 public:
   void open(const std::string &metricsPath, const std::string &eventsFolder, int64_t step, bool evaluated) {
@@ -16,7 +16,7 @@ public:
     events.open(eventsFolder, step);
     metrics.open(metricsPath, step, evaluated);
   }
-  /// Whether anybody reads what is written: else it need not be made.
+  /// Whether records are written anywhere.
   explicit operator bool() const { return isWanted; }
   void announce(Json note) { metrics.announce(std::move(note)); }
   void write(const Json &record) {

@@ -1,4 +1,4 @@
-//===- Settings.cpp - what a run may change without compiling -----------------===//
+//===- Settings.cpp - settings that need no recompilation -----------------===//
 
 #include "runtime/train/Settings.h"
 
@@ -32,7 +32,7 @@ std::string nearestWord(const std::string &word, const std::vector<std::string> 
   return best;
 }
 
-/// Settings that every program has, whether its model file mentions them or not.
+/// Settings of every program, whether its model file mentions them or not.
 static const Json &builtinSettings() {
   static const Json settings = {{"evaluate", {{"every", 0}, {"on", "val"}, {"batches", 0}}},
                                 {"save", {{"every", 0}, {"keep", 0}, {"minutes", 0.0}}},

@@ -1,4 +1,4 @@
-//===- Settings.h - what a run may change without compiling -------------------===//
+//===- Settings.h - settings that need no recompilation -------------------===//
 
 #ifndef TESSERA_RUNTIME_TRAIN_SETTINGS_H
 #define TESSERA_RUNTIME_TRAIN_SETTINGS_H
@@ -7,14 +7,14 @@
 
 namespace tessera::runtime {
 
-/// Training settings by address ("evaluate.every"): those of the model file,
-/// some overridden on the command line. None affects a shape.
+/// Training settings by address ("evaluate.every"): those of the model file, overridden by the command line. None
+/// affects a shape.
 class Settings {
 public:
   explicit Settings(Json settings) : values(std::move(settings)) {}
 
-  /// Applies "NAME=VALUE". Throws a usage Error for an unknown name, with the
-  /// nearest known one, or a value of the wrong kind.
+  /// Applies "NAME=VALUE". Throws a usage Error for an unknown name, with the nearest known one, and for a value of
+  /// the wrong kind.
   void set(const std::string &assignment);
 
   int64_t integer(const std::string &name, int64_t missing) const;

@@ -1,13 +1,13 @@
-//===- Signals.h - requests from outside a run --------------------------------===//
+//===- Signals.h - signals that stop or save a run ------------------------===//
 
 #ifndef TESSERA_RUNTIME_TRAIN_SIGNALS_H
 #define TESSERA_RUNTIME_TRAIN_SIGNALS_H
 
 namespace tessera::runtime {
 
-/// Catches SIGINT, SIGTERM and SIGHUP (finish the step, save, stop; a second SIGINT or SIGTERM, a second later or more, ends the
-/// process at once)
-/// and SIGUSR1 (save and go on) while it lives; none of them if it was ignored before.
+/// While it lives, SIGINT, SIGTERM and SIGHUP finish the step, save and stop (a second SIGINT or SIGTERM, at least a
+/// second later, ends the process at once), and SIGUSR1 saves and continues. Signals that were ignored before stay
+/// ignored.
 class Signals {
 public:
   Signals();
@@ -15,7 +15,7 @@ public:
 
   /// The signal that asked to stop, or 0.
   int stopRequested() const;
-  /// Whether a save was asked for since the last was made.
+  /// Whether a save was requested since the last one.
   bool saveRequested() const;
   void clearSaveRequest();
 };

@@ -1,4 +1,4 @@
-//===- StepReport.cpp - the numbers of a step ---------------------------------===//
+//===- StepReport.cpp - the results of a step -----------------------------===//
 
 #include "runtime/train/StepReport.h"
 
@@ -8,10 +8,10 @@
 
 namespace tessera::runtime {
 
-StepReport readReport(const Program &program, const EntryFunction &entry, int64_t step) {
+StepReport readReport(const LoadedProgram &program, const EntryFunction &entry, int64_t step) {
   StepReport report;
   report.step = step;
-  for (const Value &value : entry.outputs) {
+  for (const ValueSpec &value : entry.outputs) {
     double number = program.readScalar(value);
     if (value.role == "loss")
       report.losses.emplace_back(value.name, number);

@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ContractionHarness.h"
-#include "runtime/base/Threads.h"
-#include "runtime/machine/Gemm.h"
+#include "runtime/machine/OnednnGemm.h"
+#include "runtime/machine/Threads.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -85,13 +85,13 @@ private:
   void *args[4] = {};
 };
 
-runtime::GemmDescription forLibrary(const ContractionGemm &d) {
-  runtime::GemmDescription result;
-  result.dimsA = d.dimsA, result.stridesA = d.stridesA;
-  result.dimsB = d.dimsB, result.stridesB = d.stridesB;
-  result.dimsC = d.dimsC, result.stridesC = d.stridesC;
+runtime::GemmSpec forLibrary(const ContractionGemm &d) {
+  runtime::GemmSpec result;
+  result.a.dims = d.dimsA, result.a.strides = d.stridesA;
+  result.b.dims = d.dimsB, result.b.strides = d.stridesB;
+  result.c.dims = d.dimsC, result.c.strides = d.stridesC;
   auto type = [](ElementType t) { return t == ElementType::F32 ? ElementType::F32 : ElementType::BF16; };
-  result.type = type(d.typeA), result.resultType = type(d.resultType);
+  result.a.type = result.b.type = type(d.typeA), result.c.type = type(d.resultType);
   return result;
 }
 
@@ -124,7 +124,7 @@ Rates rates(const Case &c, runtime::Threads &threads, bool allLayouts, bool from
   threads.setScratch(reinterpret_cast<char *>(scratch.data), ours.scratchBytes);
   int same = (c.layout[0] == 'T' ? 2 : 0) + (c.layout[1] == 'T' ? 1 : 0);
   std::vector<double> times, library[4];
-  std::vector<std::pair<int, runtime::Gemm>> gemms;
+  std::vector<std::pair<int, runtime::OnednnGemm>> gemms;
   int64_t workspaceBytes = 0;
   for (int i = 0; i < 4; ++i) {
     if (!allLayouts && i != same) continue;

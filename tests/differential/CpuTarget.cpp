@@ -3,7 +3,7 @@
 #include "tests/differential/CpuTarget.h"
 #include "codegen/program/Program.h"
 #include "ir/program/Program.h"
-#include "runtime/program/Program.h"
+#include "runtime/machine/LoadedProgram.h"
 #include "tests/support/TensorBytes.h"
 
 using namespace mlir;
@@ -20,7 +20,7 @@ LogicalResult CpuTarget::load(ModuleOp scheduled) {
   FailureOr<CompiledProgram> compiled = generateProgram(module, options);
   if (failed(compiled)) return failure();
   try {
-    program = std::make_unique<runtime::Program>(runtime::Payload{compiled->object, compiled->manifest});
+    program = std::make_unique<runtime::LoadedProgram>(runtime::Payload{compiled->object, compiled->manifest});
     program->start(threads);
   } catch (const std::exception &error) {
     return module.emitError(error.what());

@@ -7,7 +7,7 @@
 #include <memory>
 
 namespace tessera::runtime {
-class Program;
+class LoadedProgram;
 }
 
 namespace tessera::test {
@@ -24,7 +24,7 @@ public:
 private:
   int threads;
   mlir::ModuleOp module;
-  std::unique_ptr<runtime::Program> program;
+  std::unique_ptr<runtime::LoadedProgram> program;
 };
 
 } // namespace tessera::test

@@ -1,4 +1,4 @@
-//===- TemporaryFolder.h - a folder that goes when the test ends --------------===//
+//===- TemporaryFolder.h - a folder that goes when the test ends ----------===//
 
 #ifndef TESSERA_TESTS_RUNTIME_TEMPORARYFOLDER_H
 #define TESSERA_TESTS_RUNTIME_TEMPORARYFOLDER_H

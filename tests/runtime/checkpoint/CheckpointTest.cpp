@@ -1,12 +1,15 @@
-// A damaged checkpoint is found out, whatever byte is wrong; saving never harms what is there.
+// Damage of any byte is detected; saving never harms existing checkpoints.
 
 #include "runtime/checkpoint/Checkpoint.h"
-#include "../TemporaryFolder.h"
 #include "runtime/base/DurableFile.h"
+#include "runtime/base/Hash.h"
+#include "tests/runtime/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <fstream>
+#include <functional>
 #include <numeric>
 #include <sys/resource.h>
 
@@ -80,7 +83,7 @@ TEST_F(Checkpoints, EveryFlippedBitAndTruncationIsDetected) {
   EXPECT_NO_THROW(loadCheckpoint(path, manifest, address(memory)));
 }
 
-TEST_F(Checkpoints, WhatTheSystemWillNotReadIsNotDamage) {
+TEST_F(Checkpoints, UnreadableFilesAreNotDamage) {
   folder.lock();
   std::string path = saveCheckpoint(folder, info, manifest, address(memory)), model = path + "/model.safetensors";
   fs::remove(model);
@@ -95,11 +98,50 @@ TEST_F(Checkpoints, WhatTheSystemWillNotReadIsNotDamage) {
   }
 }
 
-TEST_F(Checkpoints, PositionsBelowZeroAreRefused) {
+TEST_F(Checkpoints, NegativePositionsAreRefused) {
   folder.lock();
   info.position = -1;
   std::string path = saveCheckpoint(folder, info, manifest, address(memory));
   EXPECT_THROW(loadCheckpoint(path, manifest, address(memory)), CheckpointDamaged);
+}
+
+/// Replaces the manifest of the checkpoint at `path` by what `change` makes of it, with a valid hash.
+void rewriteManifest(const std::string &path, const std::function<void(Json &)> &change) {
+  std::string file = path + "/manifest.json";
+  std::ifstream stream(file);
+  Json json = Json::parse(stream);
+  json.erase("hash");
+  change(json);
+  std::string text = dumpJson(json, 1);
+  text.resize(text.size() - 2); // "\n}"
+  text += fmt::format(",\n \"hash\": \"{:016x}\"\n}}\n", hashXxh64(text.data(), text.size()));
+  std::ofstream(file) << text;
+}
+
+TEST_F(Checkpoints, OtherFormatsAreRefusedByVersion) {
+  folder.lock();
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  rewriteManifest(path, [](Json &json) { json["format"] = 7; });
+  try {
+    loadCheckpoint(path, manifest, address(memory));
+    FAIL();
+  } catch (const CheckpointDamaged &) {
+    FAIL() << "not damaged, but of another version";
+  } catch (const Error &e) {
+    EXPECT_EQ(std::string(e.what()), path + ": a checkpoint of format 7, this program reads 1");
+  }
+}
+
+TEST_F(Checkpoints, OlderOnesWithoutLaterKeysAreLoaded) {
+  folder.lock();
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  rewriteManifest(path, [](Json &json) {
+    for (const char *later : {"batch", "threads", "program", "sources", "resumed_from"}) json.erase(later);
+  });
+  CheckpointInfo loaded = loadCheckpoint(path, manifest, address(memory));
+  EXPECT_EQ(loaded.step, info.step);
+  EXPECT_EQ(loaded.batch, 0);
+  EXPECT_EQ(loaded.program, "");
 }
 
 TEST_F(Checkpoints, ChangedShapeIsRefused) {
@@ -118,7 +160,7 @@ TEST_F(Checkpoints, ChangedShapeIsRefused) {
   EXPECT_THROW(loadCheckpoint(path, manifest, address(memory)), Error);
 }
 
-TEST_F(Checkpoints, KeepsTheNewest) {
+TEST_F(Checkpoints, RetainsTheNewest) {
   folder.lock();
   for (int64_t step : {1, 2, 30, 4}) {
     info.step = step;
@@ -128,7 +170,7 @@ TEST_F(Checkpoints, KeepsTheNewest) {
   EXPECT_EQ(folder.steps(), (std::vector<int64_t>{4, 30}));
 }
 
-TEST_F(Checkpoints, KeepsTheOneJustSavedAndCountsWholeOnes) {
+TEST_F(Checkpoints, RetainsTheLastSavedAndCountsIntactOnes) {
   folder.lock();
   for (int64_t step : {1, 2, 3, 4, 90}) {
     info.step = step;
@@ -141,7 +183,7 @@ TEST_F(Checkpoints, KeepsTheOneJustSavedAndCountsWholeOnes) {
   EXPECT_EQ(folder.steps(), (std::vector<int64_t>{4, 90}));
 }
 
-TEST_F(Checkpoints, AbandonsWhatLiesBehindAStep) {
+TEST_F(Checkpoints, RenamesLaterCheckpoints) {
   folder.lock();
   for (int round = 0; round < 2; ++round) {
     for (int64_t step : {1, 5, 9}) {
@@ -175,7 +217,7 @@ TEST_F(Checkpoints, LockRemovesLeftoversAndExcludesOthers) {
   EXPECT_THROW(other.lock(), Error);
 }
 
-TEST(CheckpointFolder, IsMadeWithThoseItLiesIn) {
+TEST(CheckpointFolder, IsCreatedWithItsParents) {
   TemporaryFolder temporary;
   CheckpointFolder folder(temporary / "a/b/c/");
   folder.lock();
@@ -190,7 +232,7 @@ TEST(DurableFile, FullDisk) {
   EXPECT_THROW(file.commit(), DiskFull);
 }
 
-TEST(DurableFile, FileSizeLimitIsAFullDisk) {
+TEST(DurableFile, FileSizeLimitCountsAsFullDisk) {
   TemporaryFolder folder;
   auto before = std::signal(SIGXFSZ, SIG_IGN);
   rlimit old, low;

@@ -1,9 +1,9 @@
-// What is written is read again; what is not exactly right is refused.
+// Files round-trip; malformed files are refused.
 
 #include "runtime/checkpoint/Safetensors.h"
-#include "../TemporaryFolder.h"
 #include "runtime/base/Hash.h"
 #include "runtime/checkpoint/AxisOrder.h"
+#include "tests/runtime/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ TEST(AxisOrder, RoundTrip) {
   EXPECT_EQ(back, memory);
 }
 
-TEST_F(Safetensors, WritesWhatItReads) {
+TEST_F(Safetensors, RoundTrip) {
   StateEntry w{"w", "weight", ElementType::F32, {{"a", 2}, {"b", 3}}, {"b", "a"}, 0, 24};
   StateEntry step{"step", "counter", ElementType::I32, {}, {}, 0, 4};
   float numbers[] = {1, 2, 3, 4, 5, 6};
@@ -113,7 +113,7 @@ TEST_F(Safetensors, IsStrict) {
   expectError(safetensors("", ""), "expected '{'");
 }
 
-TEST_F(Safetensors, ManyTensorsTakeNoSquareOfTime) {
+TEST_F(Safetensors, ManyTensorsTakeLinearTime) {
   std::string header = "{", numbers(50'000 * 4, 'x');
   for (int i = 0; i < 50'000; ++i)
     header += fmt::format(R"({}"layer.{}.w":{{"dtype":"F32","shape":[1],"data_offsets":[{},{}]}})", i ? "," : "", i,

@@ -1,4 +1,4 @@
-// Which work must wait for which: small cases by hand, and random work against the definition.
+// Small cases, and random work items against the definition.
 
 #include "runtime/cuda/Dependencies.h"
 
@@ -11,8 +11,8 @@ namespace {
 
 using Numbers = std::vector<uint32_t>;
 
-Access read(DevicePointer address, int64_t bytes) { return {address, bytes, false}; }
-Access write(DevicePointer address, int64_t bytes) { return {address, bytes, true}; }
+MemoryAccess read(DevicePointer address, int64_t bytes) { return {address, bytes, false}; }
+MemoryAccess write(DevicePointer address, int64_t bytes) { return {address, bytes, true}; }
 
 TEST(Dependencies, ReadersWaitForTheWriterAndNotForEachOther) {
   Dependencies work;
@@ -22,7 +22,7 @@ TEST(Dependencies, ReadersWaitForTheWriterAndNotForEachOther) {
   EXPECT_EQ(work.add({read(150, 8), write(308, 8)}), Numbers{});
 }
 
-TEST(Dependencies, AWriterWaitsForAllReaders) {
+TEST(Dependencies, WriterWaitsForAllReaders) {
   Dependencies work;
   work.add({write(0, 64)});
   work.add({read(0, 16)});
@@ -31,35 +31,35 @@ TEST(Dependencies, AWriterWaitsForAllReaders) {
   EXPECT_EQ(work.add({read(0, 64)}), Numbers{3});
 }
 
-TEST(Dependencies, WhatIsImpliedIsLeftOut) {
+TEST(Dependencies, ImpliedDependenciesAreOmitted) {
   Dependencies work;
   work.add({write(0, 8)});
   work.add({read(0, 8), write(8, 8)});
   EXPECT_EQ(work.add({read(0, 8), read(8, 8), write(16, 8)}), Numbers{1});
 }
 
-TEST(Dependencies, InPlaceIsNoDependenceOnOneself) {
+TEST(Dependencies, InPlaceItemDoesNotWaitForItself) {
   Dependencies work;
   EXPECT_EQ(work.add({read(0, 8), write(0, 8)}), Numbers{});
   EXPECT_EQ(work.add({read(0, 8), write(0, 8)}), Numbers{0});
   EXPECT_EQ(work.add({read(64, 0), write(0, 0)}), Numbers{});
 }
 
-bool conflict(const std::vector<Access> &first, const std::vector<Access> &second) {
-  for (const Access &a : first)
-    for (const Access &b : second)
+bool conflict(const std::vector<MemoryAccess> &first, const std::vector<MemoryAccess> &second) {
+  for (const MemoryAccess &a : first)
+    for (const MemoryAccess &b : second)
       if ((a.isWrite || b.isWrite) && a.address < b.address + b.bytes && b.address < a.address + a.bytes) return true;
   return false;
 }
 
-TEST(Dependencies, RandomWorkIsOrderedExactlyWhereItConflicts) {
+TEST(Dependencies, RandomWorkIsOrderedIfAndOnlyIfItConflicts) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
     Dependencies work;
-    std::vector<std::vector<Access>> pieces;
+    std::vector<std::vector<MemoryAccess>> pieces;
     std::vector<std::vector<bool>> waits; // by what add() returned, directly or not
     for (uint32_t piece = 0; piece < 60; ++piece) {
-      std::vector<Access> accesses;
+      std::vector<MemoryAccess> accesses;
       for (unsigned i = 0; i <= random() % 3; ++i)
         accesses.push_back({random() % 200, static_cast<int64_t>(1 + random() % 30), random() % 3 == 0});
       std::vector<bool> all(piece), expected(piece);

@@ -1,4 +1,4 @@
-// Every kind of error of ranks that exchange numbers, and what it says.
+// Every kind of error of collectives, with its message.
 
 #include "tests/runtime/TemporaryFolder.h"
 #include "tests/runtime/cuda/NcclFixture.h"
@@ -10,10 +10,10 @@ namespace {
 
 class NcclErrors : public NcclFixture {};
 
-TEST_F(NcclErrors, MismatchInAGraphIsSeenByCheck) {
+TEST_F(NcclErrors, CheckReportsMismatchInAGraph) {
   Texts errors = onRanks(2, [](Rank &rank) {
     GraphExec graph = record(rank, [&] {
-      rank.communicator.allReduce("x", rank.from, rank.to, 4 + rank.rank(), ElementType::F32, Reduction::Sum,
+      rank.communicator.allReduce("x", rank.from, rank.to, 4 + rank.rank(), ElementType::F32, ReductionKind::Sum,
                                   rank.stream);
     });
     rank.communicator.check();
@@ -32,7 +32,7 @@ TEST_F(NcclErrors, GraphThatOutlivesTheCommunicator) {
   auto rank = std::make_unique<Rank>(0, 1, Communicator::makeId());
   const Driver &driver = rank->driver;
   GraphExec graph = record(*rank, [&] {
-    rank->communicator.allReduce("x", rank->from, rank->to, 4, ElementType::F32, Reduction::Sum, rank->stream);
+    rank->communicator.allReduce("x", rank->from, rank->to, 4, ElementType::F32, ReductionKind::Sum, rank->stream);
   });
   testing::internal::CaptureStderr();
   rank.reset();
@@ -99,9 +99,9 @@ TEST_F(NcclErrors, FailingFunctions) {
       {"ncclCommInitRank", "cannot connect rank 2 of 3 with the others", [] { Communicator(2, 3, UniqueId()); }},
       {"ncclCommGetAsyncError", "what rank 0 of 1 exchanges with the others failed", [&] { communicator.check(); }},
       {"ncclAllReduce", "allReduce 'x' on rank 0 of 1",
-       [&] { communicator.allReduce("x", rank.from, rank.to, 4, type, Reduction::Sum, rank.stream); }},
+       [&] { communicator.allReduce("x", rank.from, rank.to, 4, type, ReductionKind::Sum, rank.stream); }},
       {"ncclReduceScatter", "reduceScatter 'x' on rank 0 of 1",
-       [&] { communicator.reduceScatter("x", rank.from, rank.to, 4, type, Reduction::Sum, rank.stream); }},
+       [&] { communicator.reduceScatter("x", rank.from, rank.to, 4, type, ReductionKind::Sum, rank.stream); }},
       {"ncclAllGather", "allGather 'x' on rank 0 of 1",
        [&] { communicator.allGather("x", rank.from, rank.to, 4, type, rank.stream); }},
       {"ncclBroadcast", "broadcast 'x' on rank 0 of 1",
@@ -126,7 +126,7 @@ TEST_F(NcclErrors, WrongArguments) {
   Rank rank(0, 1, Communicator::makeId());
   auto reduce = [&](DevicePointer from, DevicePointer to, int64_t count) {
     return errorOf(
-        [&] { rank.communicator.allReduce("x", from, to, count, ElementType::BF16, Reduction::Max, rank.stream); });
+        [&] { rank.communicator.allReduce("x", from, to, count, ElementType::BF16, ReductionKind::Max, rank.stream); });
   };
   std::string start = "allReduce 'x' on rank 0 of 1: NCCL: invalid argument: ncclAllReduce of ";
   EXPECT_EQ(reduce(0, rank.to, 4), start + "4 bf16, max: what it reads is not the device's memory");
@@ -157,12 +157,12 @@ TEST_F(NcclErrors, RanksThatDisagree) {
   expectMismatch(
       [](Rank &rank) {
         ElementType type = rank.rank() == 1 ? ElementType::BF16 : ElementType::F32;
-        rank.communicator.reduceScatter("w", rank.from, rank.to, 4, type, Reduction::Sum, rank.stream);
+        rank.communicator.reduceScatter("w", rank.from, rank.to, 4, type, ReductionKind::Sum, rank.stream);
       },
       "reduceScatter 'w'", "rank 0 calls ncclReduceScatter of 4 f32, sum, rank 1 ncclReduceScatter of 4 bf16, sum");
   expectMismatch(
       [](Rank &rank) {
-        Reduction reduction = rank.rank() == 1 ? Reduction::Average : Reduction::Max;
+        ReductionKind reduction = rank.rank() == 1 ? ReductionKind::Average : ReductionKind::Max;
         rank.communicator.allReduce("w", rank.from, rank.to, 4, ElementType::U8, reduction, rank.stream);
       },
       "allReduce 'w'", "rank 0 calls ncclAllReduce of 4 u8, max, rank 1 ncclAllReduce of 4 u8, average");
@@ -182,10 +182,10 @@ TEST_F(NcclErrors, RanksThatDisagree) {
       "group 'swap'", "rank 0 calls ncclSend of 4 f16 to rank 1, rank 1 ncclRecv of 3 f16 from rank 0");
 }
 
-TEST_F(NcclErrors, RankThatIsGone) {
+TEST_F(NcclErrors, LostRank) {
   Texts errors = onRanks(3, [](Rank &rank) {
     if (rank.rank() == 1) fail("out of data");
-    rank.communicator.allReduce("loss", rank.from, rank.to, 1, ElementType::F32, Reduction::Sum, rank.stream);
+    rank.communicator.allReduce("loss", rank.from, rank.to, 1, ElementType::F32, ReductionKind::Sum, rank.stream);
   });
   EXPECT_EQ(errors[1], "out of data");
   for (int rank : {0, 2}) {
@@ -207,9 +207,9 @@ TEST_F(NcclErrors, GroupThatFails) {
                         "reads is not the device's memory";
   auto callBoth = [&](bool mayGoOn) {
     Communicator::Group group(rank.communicator, "both");
-    rank.communicator.allReduce("x", rank.from, rank.to, 4, type, Reduction::Sum, rank.stream);
+    rank.communicator.allReduce("x", rank.from, rank.to, 4, type, ReductionKind::Sum, rank.stream);
     try {
-      rank.communicator.allReduce("y", 0, rank.to, 4, type, Reduction::Sum, rank.stream);
+      rank.communicator.allReduce("y", 0, rank.to, 4, type, ReductionKind::Sum, rank.stream);
     } catch (const Error &error) {
       EXPECT_EQ(error.what(), refused);
       if (!mayGoOn) throw;
@@ -219,7 +219,7 @@ TEST_F(NcclErrors, GroupThatFails) {
   EXPECT_EQ(errorOf([&] { callBoth(false); }), refused);
   EXPECT_EQ(errorOf([&] { callBoth(true); }).rfind("group 'both' on rank 0 of 1: NCCL: invalid argument", 0), 0u);
   EXPECT_EQ(rank.get(rank.to, type, 4), Numbers(4, 9)); // nothing was started
-  rank.communicator.allReduce("x", rank.from, rank.to, 4, type, Reduction::Sum, rank.stream);
+  rank.communicator.allReduce("x", rank.from, rank.to, 4, type, ReductionKind::Sum, rank.stream);
   EXPECT_EQ(rank.get(rank.to, type, 4), valuesOf(type, 0, 4)); // and no group is open
 }
 

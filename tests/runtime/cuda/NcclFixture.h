@@ -1,4 +1,4 @@
-//===- NcclFixture.h - ranks as threads, on the fake libraries ----------------===//
+//===- NcclFixture.h - ranks as threads, on the fake libraries ------------===//
 
 #ifndef TESSERA_TESTS_RUNTIME_CUDA_NCCLFIXTURE_H
 #define TESSERA_TESTS_RUNTIME_CUDA_NCCLFIXTURE_H

@@ -1,4 +1,4 @@
-// The numbers of every collective, for one rank and for four; collectives in groups and in graphs.
+// Results of every collective, for one rank and for four; collectives in groups and in graphs.
 
 #include "tests/runtime/cuda/NcclFixture.h"
 
@@ -12,10 +12,10 @@ namespace {
 
 constexpr ElementType allTypes[] = {ElementType::F32, ElementType::BF16, ElementType::F16, ElementType::I32,
                                     ElementType::U8};
-constexpr Reduction allReductions[] = {Reduction::Sum, Reduction::Max, Reduction::Average};
+constexpr ReductionKind allReductions[] = {ReductionKind::Sum, ReductionKind::Max, ReductionKind::Average};
 
 /// Of elements from `first` on.
-Numbers reduced(ElementType type, Reduction reduction, int ranks, int64_t count, int64_t first = 0) {
+Numbers reduced(ElementType type, ReductionKind reduction, int ranks, int64_t count, int64_t first = 0) {
   Numbers numbers;
   for (int64_t i = first; i < first + count; ++i) {
     double sum = 0, largest = -INFINITY;
@@ -24,7 +24,7 @@ Numbers reduced(ElementType type, Reduction reduction, int ranks, int64_t count,
       largest = std::max(largest, valueOf(type, rank, i));
     }
     double average = isInteger(type) ? std::trunc(sum / ranks) : sum / ranks;
-    numbers.push_back(reduction == Reduction::Sum ? sum : reduction == Reduction::Max ? largest : average);
+    numbers.push_back(reduction == ReductionKind::Sum ? sum : reduction == ReductionKind::Max ? largest : average);
   }
   return numbers;
 }
@@ -46,27 +46,27 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(OneAndFour, NcclRanks, testing::Values(1, 4));
 
-TEST_P(NcclRanks, KnowTheirNumbers) {
+TEST_P(NcclRanks, HaveNumbers) {
   EXPECT_EQ(onRanks(ranks, [&](Rank &rank) { EXPECT_EQ(rank.communicator.ranks(), ranks); }), Texts(ranks));
 }
 
 TEST_P(NcclRanks, AllReduce) {
   withAllTypes([&](Rank &rank, ElementType type) {
-    for (Reduction reduction : allReductions) {
+    for (ReductionKind reduction : allReductions) {
       rank.put(rank.from, type, valuesOf(type, rank.rank(), 7));
       rank.communicator.allReduce("x", rank.from, rank.to, 7, type, reduction, rank.stream);
       EXPECT_EQ(rank.get(rank.to, type, 7), reduced(type, reduction, ranks, 7));
       rank.communicator.allReduce("in place", rank.from, rank.from, 7, type, reduction, rank.stream);
       EXPECT_EQ(rank.get(rank.from, type, 7), reduced(type, reduction, ranks, 7));
     }
-    rank.communicator.allReduce("nothing", rank.from, rank.to, 0, type, Reduction::Sum, rank.stream);
+    rank.communicator.allReduce("nothing", rank.from, rank.to, 0, type, ReductionKind::Sum, rank.stream);
     rank.communicator.check();
   });
 }
 
 TEST_P(NcclRanks, ReduceScatter) {
   withAllTypes([&](Rank &rank, ElementType type) {
-    for (Reduction reduction : allReductions) {
+    for (ReductionKind reduction : allReductions) {
       Numbers expected = reduced(type, reduction, ranks, 3, 3 * rank.rank());
       rank.put(rank.from, type, valuesOf(type, rank.rank(), 3 * ranks));
       rank.communicator.reduceScatter("x", rank.from, rank.to, 3, type, reduction, rank.stream);
@@ -148,13 +148,13 @@ TEST_P(NcclRanks, GroupOfManyCollectives) {
       Communicator::Group inner(rank.communicator, "of one layer");
       for (int64_t i = 0; i < 8; ++i)
         rank.communicator.allReduce("x", Rank::offset(rank.from, type, i), Rank::offset(rank.to, type, i), 1, type,
-                                    Reduction::Sum, rank.stream);
+                                    ReductionKind::Sum, rank.stream);
       rank.put(rank.to, type, Numbers(8, 9));
       inner.end();
       EXPECT_EQ(rank.get(rank.to, type, 8), Numbers(8, 9)); // not yet
     }
     group.end();
-    EXPECT_EQ(rank.get(rank.to, type, 8), reduced(type, Reduction::Sum, ranks, 8));
+    EXPECT_EQ(rank.get(rank.to, type, 8), reduced(type, ReductionKind::Sum, ranks, 8));
   });
 }
 
@@ -166,7 +166,7 @@ TEST_P(NcclRanks, InAGraph) {
   withAllTypes([&](Rank &rank, ElementType type) {
     rank.put(rank.to, type, Numbers(4, 9));
     GraphExec graph = record(rank, [&] {
-      rank.communicator.allReduce("x", rank.from, rank.to, 4, type, Reduction::Sum, rank.stream);
+      rank.communicator.allReduce("x", rank.from, rank.to, 4, type, ReductionKind::Sum, rank.stream);
       Communicator::Group group(rank.communicator, "two more");
       for (int i = 1; i < 3; ++i)
         rank.communicator.broadcast("y", rank.to, Rank::offset(rank.to, type, 4 * i), 4, type, 0, rank.stream);
@@ -178,7 +178,7 @@ TEST_P(NcclRanks, InAGraph) {
       rank.driver.check(rank.driver.graphLaunch(graph, rank.stream), "launch");
       for (int64_t block = 0; block < 3; ++block)
         EXPECT_EQ(rank.get(Rank::offset(rank.to, type, 4 * block), type, 4),
-                  reduced(type, Reduction::Sum, ranks, 4, first));
+                  reduced(type, ReductionKind::Sum, ranks, 4, first));
     }
     rank.driver.graphExecDestroy(graph);
   });

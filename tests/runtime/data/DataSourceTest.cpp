@@ -1,9 +1,9 @@
-// Every format, whole and broken.
+// Every format, with valid and malformed files.
 
-#include "../TemporaryFolder.h"
 #include "runtime/base/Error.h"
+#include "runtime/base/MappedFile.h"
 #include "runtime/data/BatchLoader.h"
-#include "runtime/data/MappedFile.h"
+#include "tests/runtime/TemporaryFolder.h"
 
 #include <array>
 #include <gtest/gtest.h>
@@ -256,7 +256,7 @@ TEST_F(Data, Idx) {
   EXPECT_NE(error(idxFile(7, {3}, "abc")).find("byte 2: unknown element type"), std::string::npos);
   EXPECT_NE(error(images.substr(0, 9)).find("cut short"), std::string::npos);
   EXPECT_NE(error(gzip(images).substr(0, 20)).find("gzip data damaged or cut short"), std::string::npos);
-  EXPECT_NE(error(gzip(images) + "x").find("behind the end"), std::string::npos);
+  EXPECT_NE(error(gzip(images) + "x").find("after the end"), std::string::npos);
   std::string halves = gzip(images.substr(0, 17)) + gzip(images.substr(17));
   auto joined = open(openArrayRows, Idx, folder.write("i", halves), fields);
   EXPECT_EQ(row<float>(*joined, 2, 0, 4), (std::vector<float>{8, 9, 10, 255}));
@@ -267,7 +267,7 @@ TEST_F(Data, Idx) {
   mutate(openArrayRows, Idx, gzip(images), fields);
 }
 
-TEST_F(Data, NumbersThatAreNotFiniteAreRefused) {
+TEST_F(Data, NonFiniteValuesAreRefused) {
   float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   FieldRequest x{"x", ElementType::F32, 2, 0};
   for (float bad : {nan, infinity, -infinity}) {
@@ -290,7 +290,7 @@ TEST_F(Data, NumbersThatAreNotFiniteAreRefused) {
   EXPECT_EQ(row<float>(*open(openCsvRows, Csv, small, {x}), 0, 0, 2), (std::vector<float>{0, 0}));
 }
 
-TEST_F(Data, BothPartsOfASourceHoldItOnce) {
+TEST_F(Data, PartsOfASourceShareMemory) {
   auto heldBy = [](const RowReader &head, const RowReader &tail) {
     HeldMemory held;
     head.addHeld(held);
@@ -316,7 +316,7 @@ TEST_F(Data, BothPartsOfASourceHoldItOnce) {
   EXPECT_EQ(row<float>(*open(openCsvRows, Csv, path, x), 0, 0, 4), (std::vector<float>{9, 9, 9, 9}));
 }
 
-TEST_F(Data, WideTokensAreNotReadAsNarrowOnes) {
+TEST_F(Data, WideTokensAreNotReadAsNarrowTokens) {
   std::vector<uint32_t> wide(1000, 7);
   std::string path = folder.write("t", bytesOf(wide));
   std::string said = errorOf([&] { open(openTokenRows, Tokens, path, tokenFields()); });
@@ -328,7 +328,7 @@ TEST_F(Data, WideTokensAreNotReadAsNarrowOnes) {
   EXPECT_EQ(open(openTokenRows, Tokens, path, tokenFields())->rows(), 499);
 }
 
-TEST_F(Data, PathsThatExistAreNoPatterns) {
+TEST_F(Data, ExistingPathsAreNotPatterns) {
   for (const char *name : {"a[1].t", "a1.t"}) folder.write(name, "x");
   EXPECT_EQ(expandPatterns({folder / "a[1].t"}), std::vector<std::string>{folder / "a[1].t"});
   EXPECT_EQ(expandPatterns({folder / "a[12].t"}), std::vector<std::string>{folder / "a1.t"});
@@ -336,7 +336,7 @@ TEST_F(Data, PathsThatExistAreNoPatterns) {
   EXPECT_NE(errorOf([&] { MappedFile file(folder / "fifo"); }).find("not a regular file"), std::string::npos);
 }
 
-TEST_F(Data, AFileCutShortUnderAReadIsAnError) {
+TEST_F(Data, FileTruncatedDuringAReadIsAnError) {
   std::string path = folder.write("t", std::string(1 << 20, 'a'));
   auto reader = open(openTokenRows, Text, path, tokenFields());
   fs::resize_file(path, 5000);
@@ -348,7 +348,7 @@ TEST_F(Data, AFileCutShortUnderAReadIsAnError) {
   EXPECT_EXIT(row<int32_t>(*reader, 100'000, 0, 4), testing::ExitedWithCode(1), "byte 400000: the file was cut short");
 }
 
-TEST_F(Data, AnyNumberOfFilesMayBeCutShort) {
+TEST_F(Data, TruncationIsDetectedInAnyOfManyFiles) {
   std::vector<MappedFile> others;
   std::string other = folder.write("other", "x");
   for (int i = 0; i < 300; ++i) others.emplace_back(other);
@@ -359,7 +359,7 @@ TEST_F(Data, AnyNumberOfFilesMayBeCutShort) {
   EXPECT_NE(said.find("t: byte 400000: the file was cut short"), std::string::npos) << said;
 }
 
-TEST_F(Data, GzipIsReadByNoFormatThatReadsBytes) {
+TEST_F(Data, GzipIsRefusedByUncompressedFormats) {
   std::string path = folder.write("t.gz", gzip(std::string(1000, 'a')));
   spec.fields = {{"x", {}, 0, {}}};
   for (DataFormat format : {Text, Tokens, Csv}) {
@@ -370,7 +370,7 @@ TEST_F(Data, GzipIsReadByNoFormatThatReadsBytes) {
   }
 }
 
-TEST_F(Data, APartWithoutRowsSaysWhy) {
+TEST_F(Data, EmptyPartIsExplained) {
   spec.fields = {{"x", {}, 0, {}}};
   Portion tail{Portion::Tail, 0.1};
   std::vector<FieldRequest> one = {{"x", ElementType::F32, 1, 0}};
@@ -431,7 +431,7 @@ TEST_F(Batches, EpochsVisitEveryRowOnce) {
   }
 }
 
-TEST_F(Batches, AnyPositionIsFoundAgain) {
+TEST_F(Batches, CanStartAtAnyPosition) {
   DataSet set = openSet(Split::Train);
   BatchLoader whole(set, 9, 0);
   for (int batch = 0; batch < 12; ++batch) {
@@ -454,7 +454,7 @@ TEST_F(Batches, OrderedPassPadsTheLastBatch) {
   for (int i = 4; i < 12; ++i) EXPECT_EQ(tokens[i], tokens[i % 4]); // the last row once more
 }
 
-TEST_F(Batches, InputsMustLieAsTheDataDo) {
+TEST_F(Batches, InputsHaveTheOrderOfTheData) {
   EXPECT_NO_THROW(openSet(Split::Train));
   manifest.data[0].fields = {{"tokens", {{"place", 4}}, 0, {}}};
   EXPECT_THROW(openSet(Split::Train), Error);

@@ -1,0 +1,320 @@
+//===- CublasGemm.cpp - a contraction computed by cuBLASLt ----------------===//
+//
+// cuBLASLt's matrices are column-major: c [M, N], row-major, is its [N, M]. So b is its first operand and a its
+// second:
+//
+//   cᵀ [N, M] = bᵀ [N, K] · aᵀ [K, M]
+//
+// cuBLASLt transposes operands in the other order. Batch dimensions with one common stride in all operands are
+// merged. The longest of the rest is cuBLASLt's batch; the others are loops over calls.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/CublasGemm.h"
+
+#include "runtime/base/Error.h"
+
+#include <numeric>
+
+namespace tessera::runtime::cuda {
+
+namespace {
+/// Larger alignments make no difference to cuBLASLt.
+constexpr uint32_t largestAlignment = 256;
+
+/// cudaDataType_t.
+int libraryType(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return 0;
+  case ElementType::BF16:
+    return 14;
+  case ElementType::F16:
+    return 2;
+  case ElementType::E4M3:
+    return 28;
+  case ElementType::E5M2:
+    return 29;
+  case ElementType::F64:
+  case ElementType::I32:
+  case ElementType::I64:
+  case ElementType::I1:
+  case ElementType::U8:
+    fail("cuBLASLt: contractions of {} are not supported", elementTypeName(type));
+  }
+  return 0;
+}
+
+/// A batch dimension: its size, and the strides of a, b, c and bias along it, in elements.
+struct BatchDim {
+  int64_t size, a, b, c, bias;
+};
+
+/// Whether `outer` continues where `inner` ends, so that both are one dimension.
+bool isOne(const BatchDim &outer, const BatchDim &inner) {
+  return outer.a == inner.a * inner.size && outer.b == inner.b * inner.size && outer.c == inner.c * inner.size &&
+         outer.bias == inner.bias * inner.size;
+}
+
+/// An operand as cuBLASLt sees it: `columns` columns of `rows` contiguous elements, perhaps to be transposed.
+struct Operand {
+  int64_t rows, columns, leading;
+  bool isTransposed;
+
+  /// From a row-major [outer, inner] with these strides, whose transpose is the operand.
+  static Operand of(int64_t outer, int64_t inner, int64_t outerStride, int64_t innerStride) {
+    if (innerStride == 1 || inner == 1) return {inner, outer, outer == 1 ? inner : outerStride, false};
+    return {outer, inner, innerStride, true};
+  }
+};
+} // namespace
+
+struct CublasGemm::Impl {
+  const CublasLt &library = CublasLt::get();
+  GemmSpec description;
+  MatmulDesc desc = nullptr;
+  MatrixLayout layoutA = nullptr, layoutB = nullptr,
+               layoutC = nullptr; ///< in the order of cuBLASLt's operands: layoutA is that of b
+  /// An algorithm and its workspace.
+  struct Choice {
+    MatmulAlgorithm algorithm;
+    size_t workspaceBytes;
+  };
+  mutable std::map<GemmAlignment, Choice> choices;
+  int64_t workspaceLimit = 0;
+  std::vector<BatchDim> loops; ///< loops over calls
+
+  ~Impl() {
+    if (desc) library.matmulDescDestroy(desc);
+    for (MatrixLayout layout : {layoutA, layoutB, layoutC})
+      if (layout) library.layoutDestroy(layout);
+  }
+  BatchDim chooseBatch();
+  MatrixLayout makeLayout(ElementType type, const Operand &operand, int64_t count, int64_t stride);
+  std::vector<MatmulHeuristic> suggest(const GemmAlignment &alignment, int most) const;
+  const Choice &choiceFor(const GemmAlignment &alignment) const;
+  /// Suggestions depend on the alignment of the addresses only.
+  void setPlaces(DevicePointer bias, DevicePointer aux) const {
+    auto set = [&](int attribute, DevicePointer place, const char *what) {
+      library.check(library.matmulDescSetAttribute(desc, attribute, &place, sizeof place), what);
+    };
+    if (description.bias) set(descBiasPointer, bias, "bias");
+    if (description.hasAux) set(descAuxPointer, aux, "auxiliary matrix");
+  }
+};
+
+/// cublasLtEpilogue_t.
+int epilogueOf(const GemmSpec &d) {
+  switch (d.epilogue) {
+  case GemmEpilogue::None:
+    return d.bias ? epilogueBias : epilogueDefault;
+  case GemmEpilogue::Gelu:
+    return epilogueGelu | (d.bias ? epilogueBias : 0) | (d.hasAux ? epilogueAux : 0);
+  case GemmEpilogue::GeluGrad:
+    return epilogueGeluGradient | epilogueAux | (d.bias ? epilogueBiasGradient : 0);
+  }
+  return epilogueDefault;
+}
+
+/// The end of a message about sizes.
+const char *adviceFor(const GemmSpec &d) {
+  if (d.epilogue == GemmEpilogue::None) return "";
+  return d.epilogue == GemmEpilogue::Gelu
+             ? " followed by GELU; compile the program with --gemm-epilogues=bias"
+             : " followed by GELU's gradient; compile the program with --gemm-epilogues=bias";
+}
+
+/// The batch dimension of one library call; the others become `loops`.
+BatchDim CublasGemm::Impl::chooseBatch() {
+  const GemmSpec &d = description;
+  size_t rank = d.c.dims.size();
+  for (size_t i = 0; i + 2 < rank; ++i) {
+    if (d.c.dims[i] == 1) continue;
+    BatchDim dim{d.c.dims[i], d.a.dims[i] == 1 ? 0 : d.a.strides[i], d.b.dims[i] == 1 ? 0 : d.b.strides[i],
+                 d.c.strides[i], 0};
+    if (d.bias && d.bias->size() + i >= rank) dim.bias = (*d.bias)[i + d.bias->size() - rank];
+    if (!loops.empty() && isOne(loops.back(), dim)) {
+      dim.size *= loops.back().size;
+      loops.back() = dim;
+    } else {
+      loops.push_back(dim);
+    }
+  }
+  auto longest = loops.end();
+  for (auto it = loops.begin(); it != loops.end(); ++it) {
+    // A batch of cuBLASLt cannot have different biases.
+    if (it->bias == 0 && (longest == loops.end() || it->size > longest->size)) longest = it;
+  }
+  if (longest == loops.end()) return {1, 0, 0, 0, 0};
+  BatchDim batch = *longest;
+  loops.erase(longest);
+  return batch;
+}
+
+MatrixLayout CublasGemm::Impl::makeLayout(ElementType type, const Operand &operand, int64_t count, int64_t stride) {
+  MatrixLayout layout = nullptr;
+  library.check(library.layoutCreate(&layout, libraryType(type), operand.rows, operand.columns, operand.leading),
+                "cannot describe a matrix");
+  auto number = static_cast<int32_t>(count);
+  library.check(library.layoutSetAttribute(layout, layoutBatchCount, &number, sizeof number), "batch count");
+  library.check(library.layoutSetAttribute(layout, layoutBatchStride, &stride, sizeof stride), "batch stride");
+  return layout;
+}
+
+std::vector<MatmulHeuristic> CublasGemm::Impl::suggest(const GemmAlignment &alignment, int most) const {
+  MatmulPreference preference = nullptr;
+  library.check(library.preferenceCreate(&preference), "cannot describe a search");
+  auto set = [&](int attribute, auto value) {
+    library.check(library.preferenceSetAttribute(preference, attribute, &value, sizeof value), "a search's attribute");
+  };
+  set(preferenceWorkspace, static_cast<uint64_t>(workspaceLimit));
+  auto [a, b, bias, c, aux] = alignment;
+  const uint32_t inLibrary[] = {b, a, c, c};
+  for (size_t i = 0; i < std::size(inLibrary); ++i) set(preferenceAlignments[i], inLibrary[i]);
+  setPlaces(bias, aux);
+  std::vector<MatmulHeuristic> found(static_cast<size_t>(most));
+  int count = 0;
+  int status = library.getHeuristic(library.handle, desc, layoutA, layoutB, layoutC, layoutC, preference, most,
+                                    found.data(), &count);
+  library.preferenceDestroy(preference);
+  found.resize(status == 0 ? static_cast<size_t>(count) : 0);
+  std::erase_if(found, [](const MatmulHeuristic &one) { return one.status != 0; });
+  if (found.empty())
+    fail("cuBLASLt has no algorithm for the contraction '{}' [{}] x [{}]{}", description.name,
+         fmt::join(description.a.dims, ", "), fmt::join(description.b.dims, ", "), adviceFor(description));
+  return found;
+}
+
+const CublasGemm::Impl::Choice &CublasGemm::Impl::choiceFor(const GemmAlignment &alignment) const {
+  auto it = choices.find(alignment);
+  if (it == choices.end()) {
+    MatmulHeuristic best = suggest(alignment, 1).front();
+    it = choices.emplace(alignment, Choice{best.algorithm, best.workspaceBytes}).first;
+  }
+  return it->second;
+}
+
+CublasGemm::CublasGemm(const GemmSpec &d, int64_t workspaceBytes) : impl(std::make_unique<Impl>()) {
+  impl->description = d;
+  impl->workspaceLimit = workspaceBytes;
+  const CublasLt &library = impl->library;
+  size_t rank = d.c.dims.size();
+  int64_t m = d.c.dims[rank - 2], n = d.c.dims[rank - 1], k = d.a.dims[rank - 1];
+  BatchDim batch = impl->chooseBatch();
+  Operand first = Operand::of(k, n, d.b.strides[rank - 2], d.b.strides[rank - 1]);
+  Operand second = Operand::of(m, k, d.a.strides[rank - 2], d.a.strides[rank - 1]);
+  Operand result{n, m, m == 1 ? n : d.c.strides[rank - 2], false};
+  impl->layoutA = impl->makeLayout(d.b.type, first, batch.size, batch.b);
+  impl->layoutB = impl->makeLayout(d.a.type, second, batch.size, batch.a);
+  impl->layoutC = impl->makeLayout(d.c.type, result, batch.size, batch.c);
+
+  library.check(library.matmulDescCreate(&impl->desc, d.tf32 ? compute32FFastTF32 : compute32F, real32F),
+                "cannot describe a product");
+  auto set = [&](int attribute, auto value) {
+    library.check(library.matmulDescSetAttribute(impl->desc, attribute, &value, sizeof value), "a product's attribute");
+  };
+  set(descTransA, first.isTransposed ? operationTranspose : operationNone);
+  set(descTransB, second.isTransposed ? operationTranspose : operationNone);
+  if (d.epilogue != GemmEpilogue::None && (batch.size != 1 || !impl->loops.empty()))
+    fail("contraction '{}': only contractions without loops over batches may be followed by GELU", d.name);
+  set(descEpilogue, epilogueOf(d));
+  if (d.bias) set(descBiasType, libraryType(d.biasType));
+  if (d.hasAux) set(descAuxLeading, result.leading);
+  // Contractions that are rejected for any alignment are rejected here.
+  GemmAlignment best;
+  best.fill(largestAlignment);
+  impl->suggest(best, 1);
+}
+
+CublasGemm::~CublasGemm() = default;
+CublasGemm::CublasGemm(CublasGemm &&) noexcept = default;
+
+void CublasGemm::forget(const GemmAlignment &alignment) { impl->choices.erase(alignment); }
+
+int64_t CublasGemm::calls() const {
+  int64_t count = 1;
+  for (const BatchDim &loop : impl->loops) count *= loop.size;
+  return count;
+}
+
+const GemmSpec &CublasGemm::description() const { return impl->description; }
+
+GemmAlignment CublasGemm::alignmentOf(const GemmAddresses &operands) const {
+  const GemmSpec &d = impl->description;
+  int64_t bytesA = bytesOf(d.a.type), bytesB = bytesOf(d.b.type), bytesC = bytesOf(d.c.type);
+  std::array<uint64_t, 5> divisors = {operands.a, operands.b, d.bias ? operands.bias : 0, operands.c,
+                                      d.hasAux ? operands.aux : 0};
+  for (const BatchDim &loop : impl->loops) {
+    const int64_t steps[] = {loop.a * bytesA, loop.b * bytesB, loop.bias * bytesOf(d.biasType), loop.c * bytesC};
+    for (size_t i = 0; i < std::size(steps); ++i)
+      divisors[i] = std::gcd(divisors[i], static_cast<uint64_t>(std::abs(steps[i])));
+  }
+  GemmAlignment result;
+  for (size_t i = 0; i < divisors.size(); ++i)
+    result[i] = static_cast<uint32_t>(std::gcd(divisors[i], uint64_t(largestAlignment)));
+  return result;
+}
+
+std::vector<MatmulAlgorithm> CublasGemm::suggest(const GemmAlignment &alignment, int most) const {
+  std::vector<MatmulAlgorithm> algorithms;
+  for (const MatmulHeuristic &found : impl->suggest(alignment, most)) algorithms.push_back(found.algorithm);
+  return algorithms;
+}
+
+bool CublasGemm::choose(const GemmAlignment &alignment, const MatmulAlgorithm &algorithm) {
+  MatmulHeuristic answer{};
+  impl->setPlaces(alignment[2], alignment[4]);
+  int status = impl->library.checkAlgorithm(impl->library.handle, impl->desc, impl->layoutA, impl->layoutB,
+                                            impl->layoutC, impl->layoutC, &algorithm, &answer);
+  if (status != 0 || answer.workspaceBytes > static_cast<size_t>(impl->workspaceLimit)) return false;
+  impl->choices[alignment] = {algorithm, answer.workspaceBytes};
+  return true;
+}
+
+/// Bytes from the first element of a tensor to its last. `dims` may be longer than `strides`, which belong to the
+/// last ones.
+static int64_t extentOf(const std::vector<int64_t> &dims, const std::vector<int64_t> &strides, ElementType type) {
+  int64_t last = 0;
+  for (size_t i = 0; i < strides.size(); ++i) last += (dims[i + dims.size() - strides.size()] - 1) * strides[i];
+  return (last + 1) * bytesOf(type);
+}
+
+std::vector<MemoryAccess> CublasGemm::accesses(const GemmAddresses &operands, DevicePointer workspace) const {
+  const GemmSpec &d = impl->description;
+  auto needed = static_cast<int64_t>(impl->choiceFor(alignmentOf(operands)).workspaceBytes);
+  std::vector<MemoryAccess> result = {{operands.a, extentOf(d.a.dims, d.a.strides, d.a.type), false},
+                                      {operands.b, extentOf(d.b.dims, d.b.strides, d.b.type), false},
+                                      {operands.c, extentOf(d.c.dims, d.c.strides, d.c.type), true},
+                                      {workspace, needed, true}};
+  if (d.bias)
+    result.push_back({operands.bias, extentOf(d.c.dims, *d.bias, d.biasType), d.epilogue == GemmEpilogue::GeluGrad});
+  if (d.hasAux)
+    result.push_back({operands.aux, extentOf(d.c.dims, d.c.strides, d.c.type), d.epilogue == GemmEpilogue::Gelu});
+  return result;
+}
+
+void CublasGemm::run(const GemmAddresses &operands, DevicePointer workspace, Stream stream) const {
+  const CublasLt &library = impl->library;
+  const GemmSpec &d = impl->description;
+  const Impl::Choice &choice = impl->choiceFor(alignmentOf(operands));
+  const float one = 1, added = d.accumulate ? 1.0f : 0.0f;
+  int64_t bytesA = bytesOf(d.a.type), bytesB = bytesOf(d.b.type), bytesC = bytesOf(d.c.type);
+  for (int64_t call = 0; call < calls(); ++call) {
+    int64_t rest = call, inA = 0, inB = 0, inC = 0, inBias = 0;
+    for (size_t i = impl->loops.size(); i-- > 0;) {
+      const BatchDim &loop = impl->loops[i];
+      int64_t at = rest % loop.size;
+      rest /= loop.size;
+      inA += at * loop.a, inB += at * loop.b, inC += at * loop.c, inBias += at * loop.bias;
+    }
+    impl->setPlaces(operands.bias + inBias * bytesOf(d.biasType), operands.aux);
+    auto pointer = [](DevicePointer base, int64_t bytes) { return reinterpret_cast<void *>(base + bytes); };
+    void *result = pointer(operands.c, inC * bytesC);
+    int status = library.matmul(library.handle, impl->desc, &one, pointer(operands.b, inB * bytesB), impl->layoutA,
+                                pointer(operands.a, inA * bytesA), impl->layoutB, &added, result, impl->layoutC, result,
+                                impl->layoutC, &choice.algorithm, pointer(workspace, 0), choice.workspaceBytes, stream);
+    if (status != 0) fail("contraction '{}': cuBLASLt: {}", d.name, library.getStatusString(status));
+  }
+}
+
+} // namespace tessera::runtime::cuda

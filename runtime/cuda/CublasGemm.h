@@ -1,0 +1,57 @@
+//===- CublasGemm.h - a contraction computed by cuBLASLt -------------------------------===//
+
+#ifndef TESSERA_RUNTIME_CUDA_CUBLASGEMM_H
+#define TESSERA_RUNTIME_CUDA_CUBLASGEMM_H
+
+#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/Dependencies.h"
+#include "runtime/program/GemmSpec.h"
+
+#include <array>
+#include <map>
+
+namespace tessera::runtime::cuda {
+
+/// Addresses of a contraction's operands on the device. `bias` and `aux` are ignored if the contraction has none.
+struct GemmAddresses {
+  DevicePointer a = 0, b = 0, bias = 0, c = 0, aux = 0;
+};
+
+/// Alignment in bytes of a, b, bias, c and aux, at most 256. The choice of algorithms depends on it.
+using GemmAlignment = std::array<uint32_t, 5>;
+
+/// A contraction of the manifest, prepared: one or several library calls on parts of its operands.
+class CublasGemm {
+public:
+  /// `workspaceBytes`: the size of the workspace. Throws an Error that names the contraction if cuBLASLt rejects it.
+  CublasGemm(const GemmSpec &description, int64_t workspaceBytes);
+  ~CublasGemm();
+  CublasGemm(CublasGemm &&) noexcept;
+
+  void run(const GemmAddresses &operands, DevicePointer workspace, Stream stream) const;
+
+  /// What a run accesses: operands and workspace.
+  std::vector<MemoryAccess> accesses(const GemmAddresses &operands, DevicePointer workspace) const;
+
+  /// Library calls that one run makes.
+  int64_t calls() const;
+  const GemmSpec &description() const;
+
+  /// The alignment that holds for the operands of all library calls of a run.
+  GemmAlignment alignmentOf(const GemmAddresses &operands) const;
+  /// The algorithms that cuBLASLt suggests, best first.
+  std::vector<MatmulAlgorithm> suggest(const GemmAlignment &alignment, int most) const;
+  /// Runs with operands of this alignment use this algorithm from now on; without a choice they use the first
+  /// suggestion. Returns false if cuBLASLt rejects the algorithm.
+  bool choose(const GemmAlignment &alignment, const MatmulAlgorithm &algorithm);
+  /// Removes the choice for this alignment.
+  void forget(const GemmAlignment &alignment);
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace tessera::runtime::cuda
+
+#endif // TESSERA_RUNTIME_CUDA_CUBLASGEMM_H

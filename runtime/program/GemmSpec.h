@@ -1,0 +1,50 @@
+//===- GemmSpec.h - a contraction that a library computes -----------------===//
+//
+// An entry of the manifest's list of contractions. The compiler fills one in too, to ask oneDNN what it would run.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_PROGRAM_GEMMSPEC_H
+#define TESSERA_RUNTIME_PROGRAM_GEMMSPEC_H
+
+#include "runtime/base/ElementType.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::runtime {
+
+/// What a GPU computes from the accumulators before it stores them. GELU is its tanh form.
+enum class GemmEpilogue {
+  None,
+  Gelu,    ///< c = GELU(accumulator); `aux`, if there is one, becomes the accumulator
+  GeluGrad ///< c = accumulator · GELU'(aux); `bias`, if there is one, becomes the sum of c along M
+};
+
+/// An operand or the result. Strides are in elements.
+struct GemmMatrix {
+  ElementType type = ElementType::F32;
+  std::vector<int64_t> dims, strides;
+};
+
+/// c [batch..., M, N] = a [batch..., M, K] · b [batch..., K, N], plus bias, plus c itself where `accumulate`.
+/// All three have the same rank; a batch dimension of size 1 is broadcast. Accumulators are f32.
+struct GemmSpec {
+  std::string name;
+  std::string line; ///< of the model file; empty: not known
+  GemmMatrix a, b;  ///< of one type, or of two fp8 types
+  GemmMatrix c;
+  /// Strides of the bias, aligned with the last dimensions of c; zero: broadcast along that dimension.
+  std::optional<std::vector<int64_t>> bias;
+  ElementType biasType = ElementType::F32;
+  bool accumulate = false;
+  GemmEpilogue epilogue = GemmEpilogue::None;
+  bool hasAux = false; ///< there is a matrix of the type and the strides of c
+  bool tf32 = false;   ///< a GPU may round f32 operands to tf32 (10 mantissa bits)
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_PROGRAM_GEMMSPEC_H

@@ -1,0 +1,17 @@
+//===- RunDifferences.h - how a run differs from the one it resumes ------------===//
+
+#ifndef TESSERA_RUNTIME_TRAIN_RUNDIFFERENCES_H
+#define TESSERA_RUNTIME_TRAIN_RUNDIFFERENCES_H
+
+#include "runtime/checkpoint/Checkpoint.h"
+
+namespace tessera::runtime {
+
+/// Compares the checkpoint at `path` with the run that begins now. Returns a sentence for each difference with which
+/// the run can resume; throws an Error for the others.
+std::vector<std::string> differencesSince(const CheckpointInfo &saved, const CheckpointInfo &now,
+                                          const std::string &path);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_TRAIN_RUNDIFFERENCES_H

@@ -1,0 +1,43 @@
+//===- RunOutput.cpp - what a run shows and writes beside its checkpoints -===//
+
+#include "runtime/train/RunOutput.h"
+
+namespace tessera::runtime {
+
+void RunOutput::openProfile(const std::string &path, LoadedProgram &program) {
+  profileFile.open(path);
+  profile = &program.startProfile();
+}
+
+bool RunOutput::writeProfile(const Manifest &manifest) {
+  return !profile || profileFile.write(dumpJson(profile->describe(manifest)) + "\n");
+}
+
+void RunOutput::step(const StepReport &report) {
+  progress->step(report);
+  if (!records) return;
+  Json json = recordOf(report);
+  json[unit] = static_cast<int64_t>(unitsPerStep * static_cast<double>(report.step));
+  json["seconds"] = secondsSinceStart();
+  records.write(json);
+}
+
+void RunOutput::evaluation(int64_t step, const char *split, const EvaluationResult &result) {
+  progress->evaluation(step, split, result);
+  records.write({{"step", step},
+                 {"split", split},
+                 {"losses", namedNumbers(result.losses)},
+                 {"metrics", namedNumbers(result.metrics)},
+                 {"total", jsonNumber(result.total)},
+                 {"rows", result.rows},
+                 {"seconds", secondsSinceStart()}});
+}
+
+void RunOutput::showDifferences(int64_t step) {
+  for (const std::string &difference : differences) {
+    progress->say("note: " + difference);
+    records.announce({{"step", step}, {"split", "note"}, {"note", difference}});
+  }
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,169 @@
+// The launcher: checkpoints, resuming, and the metrics of resumed runs.
+
+#include "LauncherFixture.h"
+#include "runtime/train/RunDifferences.h"
+
+using namespace tessera::tests;
+
+namespace {
+
+class LauncherResume : public LauncherFixture {};
+
+TEST_F(LauncherResume, ResumedRunEqualsUninterrupted) {
+  ASSERT_EQ(run("train --checkpoint-dir a --metrics a.jsonl").status, 0);
+  ASSERT_EQ(run("train --checkpoint-dir again").status, 0);
+  expectEqualCheckpoints("a", "again", 40);
+  for (int steps : {1, 17, 30, 40})
+    ASSERT_EQ(run(fmt::format("train --checkpoint-dir b --metrics b.jsonl --steps {}", steps)).status, 0);
+  expectEqualCheckpoints("a", "b", 40);
+  EXPECT_EQ(run("train --checkpoint-dir c --seed 7").status, 0);
+  EXPECT_NE(readFile(checkpoint("a", 40) + "/model.safetensors"), readFile(checkpoint("c", 40) + "/model.safetensors"));
+  EXPECT_FALSE(fs::exists(checkpoint("a", 10))); // keep = 3
+  EXPECT_TRUE(fs::exists(checkpoint("a", 20)));
+}
+
+TEST_F(LauncherResume, ResumesFromANamedCheckpoint) {
+  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
+  Outcome other = run("train --checkpoint-dir b --resume a/step-00000030 --metrics m.jsonl --set save.every=7");
+  EXPECT_EQ(other.status, 0) << other.output;
+  EXPECT_NE(readFile(folder / "m.jsonl").find("the settings changed"), std::string::npos);
+  expectEqualCheckpoints("a", "b", 40);
+}
+
+TEST_F(LauncherResume, SameCommandResumesItsOwnBranch) {
+  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
+  std::string resume = "train --checkpoint-dir b --resume a/step-00000020 --skip-batches 3 --steps ";
+  ASSERT_EQ(run(resume + "25").status, 0);
+  Outcome again = run(resume + "31");
+  EXPECT_NE(again.output.find("resumed at step 25"), std::string::npos) << again.output;
+  EXPECT_NE(run("train --checkpoint-dir b --steps 32").output.find("resumed at step 31"), std::string::npos);
+  fs::remove_all(folder / "a"); // not needed any more
+  EXPECT_NE(run(resume + "40").output.find("resumed at step 32"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(readFile(checkpoint("b", 40) + "/manifest.json"))["position"], 43);
+  Outcome other = run("train --checkpoint-dir b --resume a/step-00000030");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_NE(other.output.find("choose another --checkpoint-dir"), std::string::npos) << other.output;
+}
+
+TEST_F(LauncherResume, OtherModelsAndBatchesAreRefusedAndOtherDifferencesNoted) {
+  ASSERT_EQ(run("train --checkpoint-dir a --steps 10").status, 0);
+  programWith({{R"("model": "line")", R"("model": "curve")"}});
+  Outcome model = run("train --checkpoint-dir a", "", "other");
+  EXPECT_EQ(model.status, 1);
+  EXPECT_NE(model.output.find("is of the model 'line', this program is 'curve'; --init"), std::string::npos)
+      << model.output;
+  programWith({{R"(["batch", 4])", R"(["batch", 2])"},
+               {R"("offset": 320, "bytes": 48)", R"("offset": 320, "bytes": 24)"},
+               {R"("offset": 384, "bytes": 32)", R"("offset": 384, "bytes": 16)"},
+               {R"("offset": 768, "bytes": 16)", R"("offset": 768, "bytes": 8)"}});
+  Outcome batch = run("train --checkpoint-dir a", "", "other");
+  EXPECT_EQ(batch.status, 1);
+  EXPECT_NE(batch.output.find("with 4 rows a batch, this program takes 2"), std::string::npos) << batch.output;
+  Outcome noted = run("train --checkpoint-dir a --steps 12", "", "line");
+  EXPECT_EQ(noted.output.find("note:"), std::string::npos) << noted.output;
+  programWith({{"by hand", "by feet"}});
+  folder.write("line.csv", csvLines(60));
+  noted = run("train --checkpoint-dir a --steps 14 --metrics m.jsonl", "", "other");
+  EXPECT_EQ(noted.status, 0) << noted.output;
+  EXPECT_NE(noted.output.find("was recompiled"), std::string::npos) << noted.output;
+  EXPECT_NE(noted.output.find("what source 'd' holds changed from {\"rows\":40"), std::string::npos) << noted.output;
+  EXPECT_NE(readFile(folder / "m.jsonl").find("was recompiled"), std::string::npos);
+}
+
+TEST_F(LauncherResume, OtherThreadsAreNotedAndOtherSequencesRefused) {
+  ASSERT_EQ(run("train --checkpoint-dir a --steps 10 --threads 2").status, 0);
+  Outcome threads = run("train --checkpoint-dir a --steps 12 --threads 1 --metrics m.jsonl");
+  EXPECT_EQ(threads.status, 0);
+  EXPECT_NE(threads.output.find("resumes with 1 threads, the checkpoint was made with 2"), std::string::npos)
+      << threads.output;
+  EXPECT_NE(readFile(folder / "m.jsonl").find("--threads 2 avoids that"), std::string::npos);
+  CheckpointInfo saved, now;
+  saved.batch = now.batch = 4;
+  saved.sources["d"] = {{"rows", 10}, {"bytes", {100}}, {"seq", 8}};
+  now.sources["d"] = {{"rows", 20}, {"bytes", {100}}, {"seq", 4}};
+  EXPECT_THROW(differencesSince(saved, now, "c"), Error);
+  saved.sources["d"].erase("seq"); // of before it was recorded
+  EXPECT_EQ(differencesSince(saved, now, "c").size(), 1u);
+}
+
+TEST_F(LauncherResume, KilledRunsLoseNothing) {
+  std::string untilSaved = "for i in $(seq 1000); do sleep 0.01; grep -q ^saved log && break; done; ";
+  for (const char *after : {"0", "0.003", "0.011", "0.024"})
+    whileRunning(untilSaved + "sleep " + after + "; kill -9 $p", "--set save.every=7");
+  CheckpointFolder saved(folder / "a");
+  ASSERT_FALSE(saved.steps().empty());
+  int64_t end = saved.steps().back() + 9;
+  std::string rest = fmt::format("--steps {} --quiet", end);
+  ASSERT_EQ(run("train --checkpoint-dir a " + rest).status, 0);
+  ASSERT_EQ(run("train --checkpoint-dir b " + rest).status, 0);
+  expectEqualCheckpoints("a", "b", end);
+  for (auto &entry : fs::directory_iterator(folder / "a"))
+    EXPECT_FALSE(entry.path().filename().string().starts_with(".tmp-")) << entry.path();
+}
+
+TEST_F(LauncherResume, DamagedCheckpointFallsBack) {
+  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
+  ASSERT_EQ(run("train --checkpoint-dir b").status, 0);
+  std::string path = checkpoint("a", 40) + "/model.safetensors", bytes = readFile(path);
+  bytes[bytes.size() - 3] ^= 4;
+  std::ofstream(path, std::ios::binary) << bytes;
+  Outcome resumed = run("train --checkpoint-dir a");
+  EXPECT_EQ(resumed.status, 0) << resumed.output;
+  EXPECT_NE(resumed.output.find("resumed at step 30"), std::string::npos) << resumed.output;
+  expectEqualCheckpoints("a", "b", 40);
+}
+
+TEST_F(LauncherResume, AllCommandsFallBackToIntactCheckpoints) {
+  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
+  ASSERT_EQ(run("export good.safetensors --checkpoint a/step-00000030").status, 0);
+  fs::resize_file(checkpoint("a", 40) + "/model.safetensors", 50);
+  ASSERT_EQ(run("export fallen.safetensors --checkpoint a").status, 0);
+  EXPECT_EQ(readFile(folder / "good.safetensors"), readFile(folder / "fallen.safetensors"));
+  Outcome init = run("train --init a --steps 0 --checkpoint-dir b");
+  ASSERT_EQ(init.status, 0) << init.output;
+  EXPECT_EQ(readFile(folder / "good.safetensors"), readFile(checkpoint("b", 0) + "/model.safetensors"));
+  EXPECT_EQ(run("train --init a/step-00000040 --steps 0 --checkpoint-dir c").status, 1);
+  Outcome resumed = run("train --resume a --checkpoint-dir c");
+  EXPECT_NE(resumed.output.find("resumed at step 30"), std::string::npos) << resumed.output;
+  Outcome missing = run("train --init nowhere --checkpoint-dir d");
+  EXPECT_NE(missing.output.find("--init nowhere"), std::string::npos) << missing.output;
+}
+
+TEST_F(LauncherResume, AbandonedBranchIsNotResumed) {
+  ASSERT_EQ(run("train --checkpoint-dir a --set save.keep=2").status, 0); // 30 and 40 are left
+  std::string rest = "train --checkpoint-dir a --resume a/step-00000030 --steps 37 --set save.keep=2";
+  Outcome branch = run(rest + " --set save.every=3");
+  ASSERT_EQ(branch.status, 0) << branch.output;
+  EXPECT_NE(branch.output.find("abandoned"), std::string::npos) << branch.output;
+  EXPECT_EQ(CheckpointFolder(folder / "a").steps(), (std::vector<int64_t>{36, 37}));
+  EXPECT_TRUE(fs::exists(folder / "a/abandoned-step-00000040"));
+  EXPECT_NE(run("train --checkpoint-dir a").output.find("resumed at step 37"), std::string::npos);
+}
+
+TEST_F(LauncherResume, MetricsAreTruncatedToTheCheckpoint) {
+  ASSERT_EQ(run("train --checkpoint-dir a --metrics whole.jsonl").status, 0);
+  ASSERT_EQ(run("train --checkpoint-dir b --metrics cut.jsonl --steps 35").status, 0);
+  fs::remove_all(checkpoint("b", 35));
+  std::ofstream(folder / "cut.jsonl", std::ios::app) << "{\"step\":36,\"spl";
+  ASSERT_EQ(run("train --checkpoint-dir b --metrics cut.jsonl").status, 0);
+  auto withoutTime = [&](const std::string &name) {
+    std::string text;
+    std::ifstream file(folder / name);
+    for (std::string line; std::getline(file, line);) {
+      auto record = nlohmann::json::parse(line);
+      record.erase("seconds");
+      text += record.dump() + "\n";
+    }
+    return text;
+  };
+  EXPECT_EQ(withoutTime("whole.jsonl"), withoutTime("cut.jsonl"));
+}
+
+TEST_F(LauncherResume, FolderInUseIsRefused) {
+  whileRunning(*shared / "line" + " train --checkpoint-dir a > second 2>&1; echo status $? >> second; kill -9 $p");
+  std::string second = readFile(folder / "second");
+  EXPECT_NE(second.find("in use by another run"), std::string::npos) << second;
+  EXPECT_NE(second.find("status 1"), std::string::npos) << second;
+}
+
+} // namespace

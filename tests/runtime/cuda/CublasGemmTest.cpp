@@ -1,0 +1,219 @@
+// Contractions with epilogues, computed by the fake library, against plain loops.
+
+#include "runtime/base/Error.h"
+#include "runtime/cuda/GemmSearch.h"
+#include "tests/codegen/cuda/FakeDevice.h"
+#include "tests/runtime/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <functional>
+#include <vector>
+
+namespace tessera::tests {
+
+using namespace runtime;
+using namespace runtime::cuda;
+using test::fromBf16, test::toBf16;
+
+namespace {
+
+constexpr int64_t rows = 3, columns = 16, depth = 5;
+constexpr size_t bytesEach = 4096;
+
+double gelu(double x) { return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }
+/// By differences.
+double slopeOfGelu(double x) { return (gelu(x + 1e-4) - gelu(x - 1e-4)) / 2e-4; }
+
+GemmSpec describe(ElementType type, GemmEpilogue epilogue, bool hasBias, bool hasAux) {
+  GemmSpec d;
+  d.name = "mlp";
+  d.a.type = d.b.type = d.c.type = d.biasType = type;
+  d.a.dims = {rows, depth}, d.a.strides = {depth, 1};
+  d.b.dims = {depth, columns}, d.b.strides = {1, depth};
+  d.c.dims = {rows, columns}, d.c.strides = {columns, 1};
+  if (hasBias) d.bias = {0, 1};
+  d.epilogue = epilogue;
+  d.hasAux = hasAux;
+  return d;
+}
+
+class CublasGemmEpilogues : public testing::TestWithParam<ElementType> {
+protected:
+  void SetUp() override {
+    setenv("TESSERA_CUDA_DRIVER", TESSERA_FAKE_CUDA, 1);
+    setenv("TESSERA_CUBLASLT", TESSERA_FAKE_CUDA, 1);
+    const Driver &driver = Driver::get();
+    driver.check(driver.streamCreate(&stream, streamNonBlocking), "a stream");
+    DevicePointer *all[] = {&at.a, &at.b, &at.bias, &at.c, &at.aux, &workspace};
+    for (DevicePointer *place : all) driver.check(driver.memAlloc(place, bytesEach), "memory");
+    allocated = at;
+    put(at.a, valuesOf(rows * depth, 7)), put(at.b, valuesOf(columns * depth, 5)), put(at.bias, valuesOf(columns, 3));
+    put(at.aux, valuesOf(rows * columns, 11)), put(at.c, std::vector<double>(rows * columns, NAN));
+  }
+  void TearDown() override {
+    const Driver &driver = Driver::get();
+    for (DevicePointer place : {allocated.a, allocated.b, allocated.bias, allocated.c, allocated.aux, workspace})
+      driver.memFree(place);
+    driver.streamDestroy(stream);
+  }
+
+  /// Numbers that every type has, of both signs.
+  static std::vector<double> valuesOf(int64_t count, int64_t step) {
+    std::vector<double> values;
+    for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<double>(i * step % 13 - 6) * 0.25);
+    return values;
+  }
+  void put(DevicePointer place, const std::vector<double> &values) {
+    std::vector<char> bytes(values.size() * 4);
+    for (size_t i = 0; i < values.size(); ++i) write(bytes.data(), i, values[i]);
+    const Driver &driver = Driver::get();
+    driver.check(driver.memcpyHtoDAsync(place, bytes.data(), values.size() * bytesOf(GetParam()), stream), "put");
+    driver.check(driver.streamSynchronize(stream), "put");
+  }
+  std::vector<double> get(DevicePointer place, int64_t count) {
+    std::vector<char> bytes(static_cast<size_t>(count) * 4);
+    const Driver &driver = Driver::get();
+    driver.check(driver.memcpyDtoHAsync(bytes.data(), place, count * bytesOf(GetParam()), stream), "get");
+    driver.check(driver.streamSynchronize(stream), "get");
+    std::vector<double> values;
+    for (int64_t i = 0; i < count; ++i) values.push_back(read(bytes.data(), i));
+    return values;
+  }
+  static void write(char *bytes, size_t i, double value) {
+    if (GetParam() == ElementType::F32) reinterpret_cast<float *>(bytes)[i] = static_cast<float>(value);
+    if (GetParam() == ElementType::BF16)
+      reinterpret_cast<unsigned short *>(bytes)[i] = toBf16(static_cast<float>(value));
+    if (GetParam() == ElementType::F16) reinterpret_cast<_Float16 *>(bytes)[i] = static_cast<_Float16>(value);
+  }
+  static double read(const char *bytes, int64_t i) {
+    if (GetParam() == ElementType::F32) return reinterpret_cast<const float *>(bytes)[i];
+    if (GetParam() == ElementType::BF16) return fromBf16(reinterpret_cast<const unsigned short *>(bytes)[i]);
+    return static_cast<double>(reinterpret_cast<const _Float16 *>(bytes)[i]);
+  }
+  void run(const GemmSpec &d) {
+    CublasGemm(d, bytesEach).run(at, workspace, stream);
+    Driver::get().check(Driver::get().streamSynchronize(stream), "a contraction");
+  }
+  /// a · b, without a bias.
+  static double sumAt(int64_t row, int64_t column) {
+    std::vector<double> a = valuesOf(rows * depth, 7), b = valuesOf(columns * depth, 5);
+    double sum = 0;
+    for (int64_t k = 0; k < depth; ++k) sum += a[row * depth + k] * b[column * depth + k];
+    return sum;
+  }
+  static void expectNear(const std::vector<double> &got, const std::function<double(int64_t, int64_t)> &expected) {
+    double tolerance = GetParam() == ElementType::F32 ? 1e-6 : GetParam() == ElementType::F16 ? 1e-3 : 8e-3;
+    for (int64_t i = 0; i < static_cast<int64_t>(got.size()); ++i) {
+      double want = expected(i / columns, i % columns);
+      EXPECT_NEAR(got[i], want, tolerance * (1 + std::abs(want))) << i / columns << ", " << i % columns;
+    }
+  }
+  std::string errorOf(const GemmSpec &d) {
+    try {
+      run(d);
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  Stream stream = nullptr;
+  GemmAddresses at, allocated;
+  DevicePointer workspace = 0;
+};
+
+TEST_P(CublasGemmEpilogues, GeluWithAux) {
+  run(describe(GetParam(), GemmEpilogue::Gelu, true, true));
+  std::vector<double> bias = valuesOf(columns, 3);
+  auto sum = [&](int64_t row, int64_t column) { return sumAt(row, column) + bias[column]; };
+  expectNear(get(at.aux, rows * columns), sum);
+  expectNear(get(at.c, rows * columns), [&](int64_t row, int64_t column) { return gelu(sum(row, column)); });
+}
+
+TEST_P(CublasGemmEpilogues, Gelu) {
+  std::vector<double> before = get(at.aux, rows * columns);
+  run(describe(GetParam(), GemmEpilogue::Gelu, false, false));
+  expectNear(get(at.c, rows * columns), [](int64_t row, int64_t column) { return gelu(sumAt(row, column)); });
+  EXPECT_EQ(get(at.aux, rows * columns), before);
+}
+
+TEST_P(CublasGemmEpilogues, Gradient) {
+  std::vector<double> points = valuesOf(rows * columns, 11), bias = get(at.bias, columns);
+  auto expected = [&](int64_t row, int64_t column) {
+    return sumAt(row, column) * slopeOfGelu(points[row * columns + column]);
+  };
+  run(describe(GetParam(), GemmEpilogue::GeluGrad, false, true));
+  expectNear(get(at.c, rows * columns), expected);
+  EXPECT_EQ(get(at.bias, columns), bias);
+  run(describe(GetParam(), GemmEpilogue::GeluGrad, true, true));
+  expectNear(get(at.bias, columns), [&](int64_t, int64_t column) {
+    double sum = 0;
+    for (int64_t row = 0; row < rows; ++row) sum += expected(row, column);
+    return sum;
+  });
+}
+
+/// Also that the alignment of the matrix beside the result is looked at.
+TEST_P(CublasGemmEpilogues, RejectedByCublasLt) {
+  GemmSpec d = describe(GetParam(), GemmEpilogue::Gelu, false, true);
+  EXPECT_EQ(CublasGemm(d, bytesEach).alignmentOf(at)[4] % 16, 0u);
+  at.aux += 8;
+  EXPECT_EQ(CublasGemm(d, bytesEach).alignmentOf(at)[4], 8u);
+  std::string refused = "cuBLASLt has no algorithm for the contraction 'mlp' [3, 5] x [5, 16] followed by GELU; "
+                        "compile the program with --gemm-epilogues=bias";
+  EXPECT_EQ(errorOf(d), refused);
+  at.aux -= 8;
+  EXPECT_EQ(errorOf(d), "");
+  d.b.dims[1] = d.c.dims[1] = 12, d.c.strides[0] = 12;
+  refused.replace(refused.find("16]"), 2, "12");
+  EXPECT_EQ(errorOf(d), refused);
+  d.hasAux = false;
+  EXPECT_EQ(errorOf(d), "");
+  d.epilogue = GemmEpilogue::None;
+  EXPECT_EQ(errorOf(d), "");
+}
+
+TEST_P(CublasGemmEpilogues, LoopsOverBatchesAreRefused) {
+  GemmSpec d = describe(GetParam(), GemmEpilogue::Gelu, false, false);
+  for (auto *dims : {&d.a.dims, &d.b.dims, &d.c.dims}) dims->insert(dims->begin(), 2);
+  d.a.strides.insert(d.a.strides.begin(), rows * depth), d.b.strides.insert(d.b.strides.begin(), columns * depth);
+  d.c.strides.insert(d.c.strides.begin(), rows * columns);
+  EXPECT_EQ(errorOf(d), "contraction 'mlp': only contractions without loops over batches may be followed by GELU");
+}
+
+/// An epilogue is another search.
+TEST_P(CublasGemmEpilogues, HaveTheirOwnSearch) {
+  TemporaryFolder folder;
+  std::string file = folder / "gemms.json";
+  auto search = [&](const GemmSpec &d) {
+    std::vector<CublasGemm> products;
+    products.emplace_back(d, bytesEach);
+    GemmUses uses = {{0, products[0].alignmentOf(at)}};
+    return GemmSearch(file, "GPU").chooseFor(products, uses, workspace, stream);
+  };
+  GemmSpec kinds[] = {
+      describe(GetParam(), GemmEpilogue::None, false, false), describe(GetParam(), GemmEpilogue::Gelu, false, false),
+      describe(GetParam(), GemmEpilogue::Gelu, false, true), describe(GetParam(), GemmEpilogue::GeluGrad, false, true)};
+  void *library = dlopen((std::string(TESSERA_FAKE_CUDA) + "/libcublasLt.so.13").c_str(), RTLD_NOW);
+  auto productsTaken = reinterpret_cast<int (*)()>(dlsym(library, "fakeProductsTaken"));
+  for (const GemmSpec &d : kinds) {
+    int before = productsTaken();
+    EXPECT_EQ(search(d), 1);
+    EXPECT_GT(productsTaken(), before + 1) << "no algorithms were compared";
+  }
+  for (const GemmSpec &d : kinds) EXPECT_EQ(search(d), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, CublasGemmEpilogues,
+                         testing::Values(ElementType::F32, ElementType::BF16, ElementType::F16), [](const auto &info) {
+                           return info.param == ElementType::F32    ? "f32"
+                                  : info.param == ElementType::BF16 ? "bf16"
+                                                                    : "fp16";
+                         });
+
+} // namespace
+} // namespace tessera::tests

@@ -1,0 +1,153 @@
+// Every iteration runs exactly once, on all threads, in the documented ranges.
+
+#include "runtime/machine/Threads.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <sched.h>
+#include <set>
+#include <thread>
+#include <vector>
+
+using namespace tessera::runtime;
+
+namespace {
+
+struct Trace {
+  std::vector<std::atomic<int>> visits;
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  std::vector<Range> ranges;
+  explicit Trace(int64_t size) : visits(size) {}
+};
+
+void visit(void *const *args, int64_t begin, int64_t end, void *) {
+  Trace &trace = *static_cast<Trace *>(args[0]);
+  for (int64_t i = begin; i < end; ++i) trace.visits[i] += 1;
+  std::lock_guard lock(trace.mutex);
+  trace.threads.insert(std::this_thread::get_id());
+  trace.ranges.push_back({begin, end});
+}
+
+TEST(Threads, AllTakePart) {
+  for (int count : {1, 2, 3, 4}) EXPECT_EQ(Threads(count).countRunning(), count);
+}
+
+/// A product that is subnormal, and one of a subnormal number.
+void multiplySmall(void *const *args, int64_t begin, int64_t end, void *) {
+  volatile float small = 1e-30f, subnormal = 1e-40f, large = 1e30f;
+  for (int64_t i = begin; i < end; ++i) {
+    static_cast<float *>(args[0])[i] = small * 1e-10f;
+    static_cast<float *>(args[1])[i] = subnormal * large;
+  }
+}
+
+TEST(Threads, SubnormalNumbersAreZero) {
+  for (int count : {1, 2, 3}) {
+    Threads threads(count);
+    std::vector<float> made(64, 1), read(64, 1);
+    void *args[] = {made.data(), read.data()};
+    threads.parallelFor(multiplySmall, args, 64, 1);
+    EXPECT_EQ(made, std::vector<float>(64)) << count;
+    EXPECT_EQ(read, std::vector<float>(64)) << count;
+  }
+}
+
+/// Notes on which processors the calling thread may run.
+void noteProcessors(void *const *args, int64_t begin, int64_t, void *) {
+  sched_getaffinity(0, sizeof(cpu_set_t), static_cast<cpu_set_t *>(args[0]) + begin);
+}
+
+TEST(Threads, EachIsPinnedToOneProcessor) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  int count = std::min(2, CPU_COUNT(&before));
+  Threads threads(count);
+  ASSERT_TRUE(threads.bind());
+  cpu_set_t own[2];
+  void *args[] = {own};
+  threads.parallelFor(noteProcessors, args, count, 1);
+  for (int i = 0; i < count; ++i) EXPECT_EQ(CPU_COUNT(&own[i]), 1);
+  if (count == 2) {
+    EXPECT_FALSE(CPU_EQUAL(&own[0], &own[1]));
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+  EXPECT_FALSE(Threads(CPU_COUNT(&before) + 1).bind());
+}
+
+TEST(Threads, ParallelForCoversEachIndexOnce) {
+  for (int count : {1, 2, 3, 4}) {
+    Threads threads(count);
+    for (int64_t iterations : {0, 1, 7, 64, 1000, 1001})
+      for (auto [grain, piece] :
+           {std::pair<int64_t, int64_t>{1, 0}, {1, 1}, {3, 0}, {3, 3}, {3, 10}, {64, 64}, {5000, 1}}) {
+        Trace trace(iterations);
+        void *args[] = {&trace};
+        threads.parallelFor(visit, args, iterations, grain, piece);
+        for (int64_t i = 0; i < iterations; ++i) ASSERT_EQ(trace.visits[i], 1) << i;
+        for (Range range : trace.ranges) {
+          EXPECT_EQ(range.begin % grain, 0);
+          EXPECT_TRUE(range.end % grain == 0 || range.end == iterations);
+        }
+        if (iterations >= count * grain) {
+          EXPECT_EQ(trace.threads.size(), static_cast<size_t>(count));
+        }
+      }
+  }
+}
+
+/// The thread with the first iteration waits until all that others may take has been taken.
+void waitForOthers(void *const *args, int64_t begin, int64_t end, void *) {
+  std::atomic<int64_t> &done = *static_cast<std::atomic<int64_t> *>(args[0]);
+  int64_t iterations = *static_cast<int64_t *>(args[1]);
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (begin == 0 && done + end < iterations && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  done += end - begin;
+}
+
+TEST(Threads, IdleThreadsStealWork) {
+  Threads threads(2);
+  int64_t iterations = 160;
+  std::atomic<int64_t> done = 0;
+  void *args[] = {&done, &iterations};
+  auto start = std::chrono::steady_clock::now();
+  threads.parallelFor(waitForOthers, args, iterations, 1, 1);
+  EXPECT_EQ(done, iterations);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+TEST(Threads, RangesDifferByAtMostOneGrain) {
+  for (int threads = 1; threads < 9; ++threads)
+    for (int64_t iterations = 0; iterations < 100; ++iterations)
+      for (int64_t grain : {1, 2, 7}) {
+        int64_t at = 0, smallest = INT64_MAX, largest = 0;
+        for (int t = 0; t < threads; ++t) {
+          Range range = threadRange(iterations, grain, t, threads);
+          ASSERT_EQ(range.begin, at);
+          at = range.end;
+          int64_t chunks = (range.end - range.begin + grain - 1) / grain;
+          smallest = std::min(smallest, chunks), largest = std::max(largest, chunks);
+        }
+        ASSERT_EQ(at, iterations);
+        ASSERT_LE(largest - smallest, 1);
+      }
+}
+
+TEST(Threads, CopyAndZero) {
+  Threads threads(2);
+  for (int64_t size : {0, 1, 100, 1 << 20, (1 << 20) + 13}) {
+    std::vector<char> from(size + 1, 'x'), to(size + 1, 'o');
+    threads.copy(to.data(), from.data(), size);
+    EXPECT_EQ(std::count(to.begin(), to.end(), 'x'), size);
+    threads.zero(to.data(), size);
+    EXPECT_EQ(std::count(to.begin(), to.end(), 0), size);
+    EXPECT_EQ(to[size], 'o');
+  }
+}
+
+} // namespace

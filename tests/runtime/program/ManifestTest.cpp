@@ -1,0 +1,76 @@
+// Regions outside of the arena, and sizes that disagree with axes, are refused.
+
+#include "runtime/program/Manifest.h"
+#include "runtime/Abi.h"
+#include "runtime/base/Error.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using namespace tessera::runtime;
+
+namespace {
+
+std::string withState(const std::string &entry) {
+  return R"({"abi": 6, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256}, "entries": {}, "state": [)" +
+         entry + "]}";
+}
+
+std::string errorOf(const std::string &text) {
+  try {
+    parseManifest(text);
+  } catch (const Error &e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Manifest, AcceptsState) {
+  Manifest m = parseManifest(withState(R"({"path": "w", "kind": "weight", "type": "f32", "axes": [["a", 2], ["b", 3]],
+                                           "canonical": ["b", "a"], "offset": 64, "bytes": 24})"));
+  EXPECT_EQ(formatAxes(m.state[0].canonicalAxes()), "[b: 3, a: 2]");
+  EXPECT_TRUE(m.stateAt("w"));
+  EXPECT_FALSE(m.stateAt("v"));
+}
+
+TEST(Manifest, RefusesInconsistentSizes) {
+  auto state = [](const char *axes, const char *canonical, int offset, int bytes) {
+    return withState(fmt::format(R"({{"path": "w", "kind": "weight", "type": "f32", "axes": {}, "canonical": {},
+                                     "offset": {}, "bytes": {}}})",
+                                 axes, canonical, offset, bytes));
+  };
+  EXPECT_EQ(errorOf(state(R"([["a", 2]])", R"(["a"])", 0, 8)), "");
+  EXPECT_NE(errorOf(state(R"([["a", 2]])", R"(["a"])", 0, 12)), "");
+  EXPECT_NE(errorOf(state(R"([["a", 2]])", R"(["a"])", 252, 8)), "");
+  EXPECT_NE(errorOf(state(R"([["a", 2]])", R"(["a"])", -4, 8)), "");
+  EXPECT_NE(errorOf(state(R"([["a", 2]])", R"(["a"])", 2, 8)), "");
+  EXPECT_NE(errorOf(state(R"([["a", 2]])", R"(["b"])", 0, 8)), "");
+  EXPECT_NE(errorOf(state(R"([["a", 4611686018427387904], ["b", 4611686018427387904]])", R"(["a", "b"])", 0, 0)), "");
+  EXPECT_NE(errorOf("[1, 2"), "");
+  EXPECT_NE(errorOf(std::string(10000, '[')), "");
+}
+
+TEST(Manifest, NamesTheVersionOfOtherPrograms) {
+  for (uint32_t abi : {TSR_ABI_VERSION - 1, TSR_ABI_VERSION + 1})
+    EXPECT_EQ(
+        errorOf(fmt::format("{{\"abi\": {}}}", abi)),
+        fmt::format("manifest: ABI version {}, this launcher has {}; compile the program again", abi, TSR_ABI_VERSION));
+}
+
+TEST(Manifest, ReadsEveryDataFormat) {
+  auto withFormat = [](std::string_view format) {
+    return fmt::format(R"({{"abi": {}, "model": "m", "target": {{"kind": "cpu"}}, "arena": {{"bytes": 0}}, "state": [],
+                           "entries": {{}}, "data": [{{"name": "d", "format": "{}"}}]}})",
+                       TSR_ABI_VERSION, format);
+  };
+  for (const DataFormatInfo &info : dataFormats)
+    EXPECT_EQ(parseManifest(withFormat(info.name)).data[0].format, info.format);
+  EXPECT_EQ(errorOf(withFormat("parquet")), "manifest: data 'd' has the unknown format 'parquet'");
+}
+
+TEST(Manifest, ReadsEveryElementType) {
+  for (const ElementTypeInfo &info : elementTypes) EXPECT_EQ(parseElementType(info.name, "x"), info.type);
+  EXPECT_THROW(parseElementType("f31", "x"), Error);
+}
+
+} // namespace

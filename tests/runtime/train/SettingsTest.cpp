@@ -1,0 +1,25 @@
+// Settings of the command line override those of the model file; unknown names and wrong values are refused.
+
+#include "runtime/train/Settings.h"
+#include "runtime/base/Error.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera::runtime;
+
+namespace {
+
+TEST(Settings, OverridesAndSuggests) {
+  Settings settings(Json::parse(R"({"evaluate": {"every": 250}, "save": null})"));
+  settings.set("evaluate.every=10");
+  settings.set("save.keep=2");
+  EXPECT_EQ(settings.integer("evaluate.every", 0), 10);
+  EXPECT_EQ(settings.integer("save.keep", 0), 2);
+  EXPECT_EQ(settings.integer("save.every", 7), 7);
+  for (const char *bad : {"evaluate.every", "evaluate.every=x", "evaluate.every=-1", "evaluate.every=1.5", "every=1"})
+    EXPECT_THROW(settings.set(bad), Error) << bad;
+  EXPECT_EQ(nearestWord("sve.keep", {"save.keep", "stop.after"}), "save.keep");
+  EXPECT_EQ(nearestWord("colour", {"save.keep", "stop.after"}), "");
+}
+
+} // namespace
