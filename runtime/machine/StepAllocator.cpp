@@ -8,6 +8,7 @@
 
 #include "runtime/machine/StepAllocator.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
@@ -18,6 +19,8 @@ namespace tessera::runtime::stepallocator {
 static constexpr size_t pageBytes = 64 << 10;
 static constexpr size_t pages = regionBytes / pageBytes;
 static constexpr size_t smallest = 64, classes = 10; // 64 bytes to 32 KiB
+/// Blocks are aligned to their size up to this, the alignment of the region.
+static constexpr size_t largestAlignment = 4096;
 
 namespace {
 struct FreeBlock {
@@ -80,8 +83,8 @@ static bool refill(size_t sizeClass) {
 
 void *tryTake(size_t size, size_t alignment) {
   if (stepDepth.load(std::memory_order_relaxed) == 0) return nullptr;
-  size_t sizeClass = classOf(size);
-  if (region.memory && sizeClass < classes && alignment <= 64) {
+  size_t sizeClass = classOf(std::max(size, alignment));
+  if (region.memory && sizeClass < classes && alignment <= largestAlignment) {
     SpinLock guard(lock);
     if (region.free[sizeClass] || refill(sizeClass)) {
       FreeBlock *block = region.free[sizeClass];

@@ -25,7 +25,7 @@ void reserve();
 void beginStep();
 void endStep();
 
-/// A block of at least `size` bytes, 64-byte aligned. Null if no step is running, or if the region cannot serve the
+/// A block of at least `size` bytes, aligned to 64 bytes or to `alignment`, whichever is more. Null if no step is running, or if the region cannot serve the
 /// request, which is then counted.
 void *tryTake(size_t size, size_t alignment);
 

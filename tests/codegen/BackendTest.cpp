@@ -169,7 +169,7 @@ TEST(Backend, TheModuleRecordsItsTarget) {
   EXPECT_EQ(Target::of(*module).mergedSpeedPercent, 1000);
   (*module)->setAttr(attrs::device, StringAttr::get(&context, "h100")); // of a GPU, for a CPU
   std::string message;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     message = diagnostic.str();
     return success();
   });

@@ -218,7 +218,7 @@ ContractionGemm inType(ContractionGemm d, ElementType type, bool isResultLow) {
 void checkFp8(ContractionGemm d, int pieces, const char *march = "native") {
   for (ElementType a : {ElementType::E4M3, ElementType::E5M2}) {
     d.typeA = a, d.typeB = a == ElementType::E4M3 ? ElementType::E5M2 : ElementType::E4M3;
-    SCOPED_TRACE(elementTypeName(d.typeA).str() + " and " + elementTypeName(d.typeB).str());
+    SCOPED_TRACE(std::string(elementTypeName(d.typeA)) + " and " + std::string(elementTypeName(d.typeB)));
     check(d, pieces, march);
   }
 }
@@ -227,7 +227,8 @@ void checkLowTypes(const ContractionGemm &d, int pieces, const char *march = "na
   checkFp8(d, pieces, march);
   for (ElementType type : {ElementType::BF16, ElementType::F16})
     for (bool isResultLow : {false, true}) {
-      SCOPED_TRACE(testing::Message() << elementTypeName(type).str() << (isResultLow ? ", rounded" : ", to f32"));
+      SCOPED_TRACE(testing::Message() << std::string(elementTypeName(type))
+                                      << (isResultLow ? ", rounded" : ", to f32"));
       check(inType(d, type, isResultLow), pieces, march);
     }
 }
@@ -310,7 +311,7 @@ TEST(Contraction, Merged) {
           for (ElementType type : {ElementType::F32, ElementType::BF16}) {
             SCOPED_TRACE(testing::Message()
                          << m << " x " << n << " x " << k << (transposedA ? " T" : " N") << (transposedB ? "T" : "N")
-                         << ", shared " << shared << ", " << elementTypeName(type).str());
+                         << ", shared " << shared << ", " << std::string(elementTypeName(type)));
             ContractionGemm d = inType(denseGemm(1, m, n, k, transposedA, transposedB), type, k == 600);
             check(d, 3, "native", asItIs, {3, shared});
             if (testing::Test::HasFailure()) return;

@@ -99,10 +99,19 @@ static Value roundToBf16(Code &code, Value x) {
   return code.bitcast(code.intCast(result, code.getI16Type()), code.getBF16Type());
 }
 
+/// The inverse. LLVM would narrow a comparison of an `fpext` to one of bf16, for which it then calls the same function.
+static Value extendBf16(Code &code, Value x) {
+  Type i32 = code.getI32Type();
+  Value bits = code.intCast(code.bitcast(x, code.getI16Type()), i32);
+  Value upper = code.make<LLVM::ShlOp>(bits, code.integer(bits.getType(), 16));
+  return code.bitcast(upper, code.getF32Type());
+}
+
 Value Code::floatCast(Value x, Type to) {
   unsigned from = element(x).getIntOrFloatBitWidth(), width = to.getIntOrFloatBitWidth();
   if (element(x) == to) return x;
   if (from == width) return floatCast(floatCast(x, getF32Type()), to); // bf16 and f16
+  if (element(x).isBF16() && !hasBf16Casts) return floatCast(extendBf16(*this, x), to);
   if (from < width) return make<LLVM::FPExtOp>(like(x, to), x);
   if (!to.isBF16() || hasBf16Casts) return make<LLVM::FPTruncOp>(like(x, to), x);
   return roundToBf16(*this, floatCast(x, getF32Type()));

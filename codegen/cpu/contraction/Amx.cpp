@@ -153,7 +153,7 @@ LLVM::LLVMFuncOp MatrixFunctions::amxProduct(unsigned rowTiles, unsigned columnT
                                              ProductStrides strides, ElementType result) {
   std::string name = "tsr_amx_product_" + std::to_string(rowTiles) + "x" + std::to_string(columnTiles);
   name += addend == Addend::Row ? "_row" : addend == Addend::C ? "_c" : "_both";
-  if (result != ElementType::F32) name += "_to_" + elementTypeName(result).str();
+  if (result != ElementType::F32) name += "_to_" + std::string(elementTypeName(result));
   for (int64_t stride : {strides.aRow, strides.aStep, strides.bStep}) name += "_" + std::to_string(stride);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   hasAmxProducts = true;

@@ -203,7 +203,7 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
   std::string name = "tsr_product_" + std::to_string(rows) + "x" + std::to_string(vectors) + (masked ? "_masked" : "");
   name += addend == Addend::Row ? "_row" : addend == Addend::C ? "_c" : "_both";
   if (format.pairs) name += "_pairs"; // panels of f32 are alike, whatever they were made of
-  if (result != ElementType::F32) name += "_to_" + elementTypeName(result).str();
+  if (result != ElementType::F32) name += "_to_" + std::string(elementTypeName(result));
   for (int64_t stride : {strides.aRow, strides.aStep, strides.bStep}) name += "_" + std::to_string(stride);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   Code code(UnknownLoc::get(module.getContext()));
@@ -266,7 +266,7 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
 }
 
 LLVM::LLVMFuncOp MatrixFunctions::round(ElementType result) {
-  std::string name = "tsr_round_to_" + elementTypeName(result).str();
+  std::string name = "tsr_round_to_" + std::string(elementTypeName(result));
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   Code code(UnknownLoc::get(module.getContext()));
   Type pointer = code.pointer(), i64 = code.i64();

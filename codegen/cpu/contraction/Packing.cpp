@@ -8,7 +8,7 @@ using namespace tessera;
 /// What tells functions for one format of operands from those for others.
 static std::string suffixOf(PanelFormat format) {
   if (format.type == ElementType::F32) return "";
-  return "_" + elementTypeName(format.type).str() + (format.amx ? "_amx" : format.pairs ? "_pairs" : "");
+  return "_" + std::string(elementTypeName(format.type)) + (format.amx ? "_amx" : format.pairs ? "_pairs" : "");
 }
 
 /// Packs lines of an operand in one format.

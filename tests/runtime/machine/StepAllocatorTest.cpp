@@ -52,6 +52,23 @@ TEST(StepAllocator, BlocksDoNotOverlapAndAreReused) {
   }
 }
 
+TEST(StepAllocator, BlocksAreAlignedToPagesOnRequest) {
+  stepallocator::reserve();
+  stepallocator::StepScope scope;
+  uint64_t before = stepallocator::stepAllocations();
+  for (size_t alignment : {64, 128, 1024, 4096})
+    for (size_t size : {1, 100, 5000, 16640}) {
+      void *block = stepallocator::tryTake(size, alignment);
+      ASSERT_NE(block, nullptr);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % alignment, 0u);
+      EXPECT_GE(stepallocator::blockSize(block), size);
+      EXPECT_TRUE(stepallocator::tryGive(block));
+    }
+  EXPECT_EQ(stepallocator::stepAllocations(), before);
+  EXPECT_EQ(stepallocator::tryTake(100, 8192), nullptr);
+  EXPECT_GT(stepallocator::stepAllocations(), before);
+}
+
 TEST(StepAllocator, LargeRequestsAreCounted) {
   stepallocator::reserve();
   stepallocator::StepScope scope;
