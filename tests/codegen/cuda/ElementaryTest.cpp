@@ -1,7 +1,7 @@
 //===- ElementaryTest.cpp - functions of numbers.cuh against the interpreter -===//
 //
-// Each elementwise op of one number is a function of its name. On the CPU's twin of the header: names, signs, domains and special
-// values are those of the interpreter; the accuracy of CUDA's own functions is what its manual states.
+// Each unary elementwise op is a function of its name. This tests the header as compiled for the CPU: names, signs,
+// domains and special values are those of the interpreter; the accuracy of CUDA's own functions is in its manual.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,9 @@ namespace {
 
 std::string textFor(const std::string &function, size_t count) {
   std::string size = std::to_string(count);
-  return "#include \"tessera.cuh\"\nextern \"C\" __global__ void __launch_bounds__(1)\n" + function +
-         "(const float *x, float *y) { for (int i = 0; i < " + size +
-         "; ++i) y[i] = " + (function == "neg" ? "-x[i]" : "tsr::" + function + "(x[i])") + "; }\n";
+  return "#include \"tessera.cuh\"\nextern \"C\" __global__ void __launch_bounds__(32)\n" + function +
+         "(const float *x, float *y) { for (int i = threadIdx.x; i < " + size +
+         "; i += 32) y[i] = " + (function == "neg" ? "-x[i]" : "tsr::" + function + "(x[i])") + "; }\n";
 }
 
 TEST(Elementary, FunctionsAreThoseOfTheInterpreter) {
@@ -28,7 +28,7 @@ TEST(Elementary, FunctionsAreThoseOfTheInterpreter) {
   for (const UnaryFunction &function : unaryFunctions()) {
     std::string name = function.op.str();
     cuda::CudaKernel kernel{name, textFor(name, x.size()),        {"const float *", "float *"}, 1,
-                            1,    {{bytes, false}, {bytes, true}}};
+                            32,   {{bytes, false}, {bytes, true}}};
     EmulatedKernels loaded({&kernel});
     ASSERT_EQ(loaded.errors, "") << name;
     ASSERT_EQ(loaded.run(kernel, {x.data(), y.data()}), "") << name;
