@@ -100,7 +100,9 @@ static Input readForTarget(MLIRContext &context, const CommandOptions &options) 
   ModuleOp module = *input.module;
   if (!options.gemmEpilogues.empty()) setEpilogues(module, options.gemmEpilogues);
   if (failed(Target::read(module))) return {{}, ExitInput, {}};
-  std::string problem = setTarget(module, targetOption(module, options), options.codegen.march);
+  // A dump for a GPU goes on for the device that it names, unless a target is given.
+  bool keepsDevice = options.target.empty() && Target::of(module).isGpu();
+  std::string problem = setTarget(module, targetOption(module, options), options.codegen.march, keepsDevice);
   if (problem.empty()) return input;
   return {{}, refuse(options.input.path + ": " + problem), {}};
 }

@@ -100,7 +100,7 @@ static Target describedTarget(const TargetOption &target, StringRef march, const
   return Target::forArchitecture(newest);
 }
 
-std::string tessera::setTarget(ModuleOp module, const TargetOption &target, StringRef march) {
+std::string tessera::setTarget(ModuleOp module, const TargetOption &target, StringRef march, bool keepsDevice) {
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
   auto hasReached = [&](StringRef phase) { return reached && phaseIndex(reached.getValue()) >= phaseIndex(phase); };
   if (hasReached("precision") && Target::of(module).isGpu() != target.isGpu)
@@ -109,7 +109,7 @@ std::string tessera::setTarget(ModuleOp module, const TargetOption &target, Stri
   std::string problem;
   std::optional<CudaOptions> cuda;
   if (target.isGpu && !(cuda = cudaOptions(target, module, /*useCache=*/false, problem))) return problem;
-  if (!hasReached("schedule")) describedTarget(target, march, cuda).record(module);
+  if (!hasReached("schedule") && !keepsDevice) describedTarget(target, march, cuda).record(module);
   return "";
 }
 
