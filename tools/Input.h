@@ -22,7 +22,7 @@ struct InputOptions {
 };
 
 /// Exit statuses of the compiler.
-enum ExitStatus { ExitDone = 0, ExitInput = 1, ExitUsage = 2, ExitInternal = 70 };
+enum CommandStatus { ExitDone = 0, ExitInput = 1, ExitUsage = 2, ExitInternal = 70 };
 
 /// Added to them by `tessera train`, to distinguish them from the exit statuses of the training program.
 inline constexpr int ExitTrainShift = 64;

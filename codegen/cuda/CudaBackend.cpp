@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/CudaBackend.h"
 #include "codegen/cuda/ImageTable.h"
+#include "codegen/cuda/device/DeviceHeaders.h"
 #include "codegen/cuda/nvrtc/Nvrtc.h"
 #include "passes/precision/Policy.h"
 #include "runtime/machine/AvailableCores.h"

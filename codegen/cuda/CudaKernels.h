@@ -12,13 +12,6 @@
 
 namespace tessera::cuda {
 
-struct DeviceHeader {
-  llvm::StringLiteral name, text;
-};
-
-/// `tessera.cuh`, which all kernels include, and what it includes.
-llvm::ArrayRef<DeviceHeader> deviceHeaders();
-
 /// A function of a program's CUDA code, and how it is launched: with the addresses of its operands, then of its
 /// results. One that runs several kernels is given those of each, as one `tsr::pointers`: behind each other in memory,
 /// they are what a launch reads.

@@ -10,22 +10,22 @@ using namespace tessera;
 // Expressions
 //===----------------------------------------------------------------------===//
 
-Expr Expr::scaled(int64_t factor) const {
-  Expr result = *this;
+LinearIndex LinearIndex::scaled(int64_t factor) const {
+  LinearIndex result = *this;
   for (int64_t &c : result.coefficients) c *= factor;
   result.constant *= factor;
   for (Term &term : result.terms) term = {term.coefficient * factor, std::make_shared<Nonlinear>(*term.value)};
   return result;
 }
 
-Expr &Expr::operator+=(const Expr &other) {
+LinearIndex &LinearIndex::operator+=(const LinearIndex &other) {
   for (size_t i = 0; i < coefficients.size(); ++i) coefficients[i] += other.coefficients[i];
   constant += other.constant;
   terms.append(other.terms.begin(), other.terms.end());
   return *this;
 }
 
-uint64_t Expr::loops(llvm::function_ref<uint64_t(Value)> varies) const {
+uint64_t LinearIndex::loops(llvm::function_ref<uint64_t(Value)> varies) const {
   uint64_t mask = 0;
   for (size_t i = 0; i < coefficients.size(); ++i)
     if (coefficients[i] != 0) mask |= uint64_t(1) << i;
@@ -34,7 +34,7 @@ uint64_t Expr::loops(llvm::function_ref<uint64_t(Value)> varies) const {
   return mask;
 }
 
-void Expr::forEach(llvm::function_ref<void(Expr &)> visit) {
+void LinearIndex::forEach(llvm::function_ref<void(LinearIndex &)> visit) {
   visit(*this);
   for (Term &term : terms)
     if (!term.value->position) term.value->inner.forEach(visit);
@@ -46,17 +46,17 @@ uint64_t Access::loops(llvm::function_ref<uint64_t(Value)> varies) const {
   return mask;
 }
 
-void Access::forEachExpr(llvm::function_ref<void(Expr &)> visit) {
+void Access::forEachIndex(llvm::function_ref<void(LinearIndex &)> visit) {
   offset.forEach(visit);
   for (Extent &range : ranges) range.expr.forEach(visit);
 }
 
 /// floor(e / divisor) mod modulus, for e that is not negative; affine where everything divides.
-static Expr divideAndWrap(const Expr &e, int64_t divisor, int64_t modulus) {
+static LinearIndex divideAndWrap(const LinearIndex &e, int64_t divisor, int64_t modulus) {
   auto divides = [&](int64_t by) {
     return e.terms.empty() && llvm::all_of(e.coefficients, [&](int64_t c) { return c % by == 0; });
   };
-  Expr result(e.coefficients.size());
+  LinearIndex result(e.coefficients.size());
   if (modulus == 0 && divides(divisor)) {
     for (size_t i = 0; i < e.coefficients.size(); ++i) result.coefficients[i] = e.coefficients[i] / divisor;
     result.constant = e.constant / divisor;
@@ -70,12 +70,13 @@ static Expr divideAndWrap(const Expr &e, int64_t divisor, int64_t modulus) {
   return result;
 }
 
-Expr tessera::linearize(NamedTensorType type, const AxisMap &positions, size_t loops) {
+LinearIndex tessera::linearize(NamedTensorType type, const AxisMap &positions, size_t loops) {
   return linearize(type, positions, loops, type.getStrides());
 }
 
-Expr tessera::linearize(NamedTensorType type, const AxisMap &positions, size_t loops, ArrayRef<int64_t> strides) {
-  Expr offset(loops);
+LinearIndex tessera::linearize(NamedTensorType type, const AxisMap &positions, size_t loops,
+                               ArrayRef<int64_t> strides) {
+  LinearIndex offset(loops);
   for (auto [axis, stride] : llvm::zip(type.getAxes(), strides)) {
     auto it = positions.find(axis.getName());
     assert(it != positions.end() && "every axis has a position");
@@ -101,13 +102,13 @@ struct Resolver {
   void through(SliceOp op) { positions.find(op.getAxis())->second.constant += op.getOffset(); }
 
   void through(PadOp op) {
-    Expr &position = positions.find(op.getAxis())->second;
+    LinearIndex &position = positions.find(op.getAxis())->second;
     position.constant -= op.getOffset();
     ranges.push_back({position.scaled(1), op.getX().getType().getSize(op.getAxis())});
   }
 
   void through(RenameOp op) {
-    SmallVector<std::pair<StringRef, Expr>> moved;
+    SmallVector<std::pair<StringRef, LinearIndex>> moved;
     for (auto [from, to] : llvm::zip(names(op.getFrom()), names(op.getTo()))) {
       moved.emplace_back(from, positions.find(to)->second);
       positions.erase(to);
@@ -116,7 +117,7 @@ struct Resolver {
   }
 
   void through(SplitOp op) {
-    Expr position(loops);
+    LinearIndex position(loops);
     for (StringRef part : names(op.getInto())) {
       position = position.scaled(op.getType().getSize(part));
       position += positions.find(part)->second;
@@ -126,7 +127,7 @@ struct Resolver {
   }
 
   void through(MergeOp op) {
-    Expr merged = positions.find(op.getInto())->second;
+    LinearIndex merged = positions.find(op.getInto())->second;
     positions.erase(op.getInto());
     SmallVector<StringRef> parts = names(op.getAxes());
     NamedTensorType type = op.getX().getType();
@@ -138,7 +139,7 @@ struct Resolver {
     for (StringRef part : llvm::reverse(parts)) {
       int64_t size = type.getSize(part);
       if (adjacent)
-        positions.insert_or_assign(part, part == parts.back() ? merged : Expr(loops));
+        positions.insert_or_assign(part, part == parts.back() ? merged : LinearIndex(loops));
       else
         positions.insert_or_assign(part, divideAndWrap(merged, inner, part == parts.front() ? 0 : size));
       inner *= size;
@@ -147,9 +148,9 @@ struct Resolver {
 
   void through(GatherOp op) {
     for (auto [axis, indices] : llvm::zip(names(op.getAxes()), op.getIndices())) {
-      Expr position(loops);
+      LinearIndex position(loops);
       int64_t extent = op.getX().getType().getSize(axis);
-      position.terms.push_back({1, std::make_shared<Nonlinear>(Nonlinear{Expr(loops), 1, 0, indices, extent})});
+      position.terms.push_back({1, std::make_shared<Nonlinear>(Nonlinear{LinearIndex(loops), 1, 0, indices, extent})});
       positions.insert_or_assign(axis, position);
     }
   }

@@ -19,7 +19,7 @@ namespace tessera {
 struct Nonlinear;
 
 /// sum of coefficients[i] · index of loop i + constant + sum of coefficient · term.
-struct Expr {
+struct LinearIndex {
   struct Term {
     int64_t coefficient;
     std::shared_ptr<Nonlinear> value;
@@ -28,19 +28,19 @@ struct Expr {
   int64_t constant = 0;
   llvm::SmallVector<Term, 1> terms;
 
-  explicit Expr(size_t loops = 0) : coefficients(loops, 0) {}
+  explicit LinearIndex(size_t loops = 0) : coefficients(loops, 0) {}
   /// A copy that shares no terms with this one, times `factor`.
-  Expr scaled(int64_t factor) const;
-  Expr &operator+=(const Expr &other);
+  LinearIndex scaled(int64_t factor) const;
+  LinearIndex &operator+=(const LinearIndex &other);
   /// Bit i is set if the expression varies with loop i; `varies` tells that of positions.
   uint64_t loops(llvm::function_ref<uint64_t(mlir::Value)> varies) const;
   /// Calls `visit` with this expression and those inside its terms.
-  void forEach(llvm::function_ref<void(Expr &)> visit);
+  void forEach(llvm::function_ref<void(LinearIndex &)> visit);
 };
 
 /// Either floor(inner / divisor) mod modulus, or an index tensor's element brought into [0, extent).
 struct Nonlinear {
-  Expr inner;
+  LinearIndex inner;
   int64_t divisor = 1;
   int64_t modulus = 0; ///< 0: none
   mlir::Value position;
@@ -49,7 +49,7 @@ struct Nonlinear {
 
 /// The condition 0 ≤ expr < extent.
 struct Extent {
-  Expr expr;
+  LinearIndex expr;
   int64_t extent;
 };
 
@@ -57,15 +57,15 @@ struct Extent {
 struct Access {
   unsigned argument = 0; ///< operands, then results
   mlir::Type element;
-  Expr offset; ///< in elements
+  LinearIndex offset; ///< in elements
   llvm::SmallVector<Extent, 1> ranges;
 
   uint64_t loops(llvm::function_ref<uint64_t(mlir::Value)> varies) const;
-  void forEachExpr(llvm::function_ref<void(Expr &)> visit);
+  void forEachIndex(llvm::function_ref<void(LinearIndex &)> visit);
 };
 
 /// Positions along axes, by name.
-using AxisMap = llvm::StringMap<Expr>;
+using AxisMap = llvm::StringMap<LinearIndex>;
 
 /// Whether the op reads its operand `x` elsewhere than at the current point.
 bool isView(mlir::Operation *op);
@@ -75,8 +75,8 @@ bool isView(mlir::Operation *op);
 llvm::FailureOr<Access> resolveAccess(mlir::Value value, const AxisMap &positions, size_t loops);
 
 /// Row-major offset of `positions` in a tensor of type `type`; or with `strides`, one for each of its axes.
-Expr linearize(NamedTensorType type, const AxisMap &positions, size_t loops);
-Expr linearize(NamedTensorType type, const AxisMap &positions, size_t loops, llvm::ArrayRef<int64_t> strides);
+LinearIndex linearize(NamedTensorType type, const AxisMap &positions, size_t loops);
+LinearIndex linearize(NamedTensorType type, const AxisMap &positions, size_t loops, llvm::ArrayRef<int64_t> strides);
 
 } // namespace tessera
 

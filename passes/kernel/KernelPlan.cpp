@@ -31,7 +31,7 @@ private:
   LogicalResult findDependences();
   void findAliases();
 
-  void forEachExpr(llvm::function_ref<void(Expr &)> visit);
+  void forEachIndex(llvm::function_ref<void(LinearIndex &)> visit);
   uint64_t loopsOf(Operation *op);
   /// Gives an access at `positions` the strides that the placement says, if it says any.
   void place(Access &access, Type type, const AxisMap &positions);
@@ -85,7 +85,7 @@ LogicalResult Planner::findLoops() {
     plan.sizes.push_back(loop.second);
     if (i < parallel) ++plan.parallelLoops;
   }
-  for (auto &loop : loops) point.insert_or_assign(loop.first, Expr(plan.sizes.size()));
+  for (auto &loop : loops) point.insert_or_assign(loop.first, LinearIndex(plan.sizes.size()));
   for (auto [i, axis] : llvm::enumerate(plan.loopNames)) point.find(axis)->second.coefficients[i] = 1;
   return success();
 }
@@ -120,10 +120,10 @@ void Planner::chooseVectorLoop() {
   plan.vectorLoop = best;
 }
 
-void Planner::forEachExpr(llvm::function_ref<void(Expr &)> visit) {
-  for (auto &[value, access] : plan.reads) access.forEachExpr(visit);
+void Planner::forEachIndex(llvm::function_ref<void(LinearIndex &)> visit) {
+  for (auto &[value, access] : plan.reads) access.forEachIndex(visit);
   for (auto &[op, expr] : plan.positions) expr.forEach(visit);
-  for (Access &access : plan.writes) access.forEachExpr(visit);
+  for (Access &access : plan.writes) access.forEachIndex(visit);
 }
 
 /// Rotates the vector loop to the end of its kind.
@@ -133,7 +133,7 @@ void Planner::moveVectorLoopLast() {
   auto rotate = [&](auto &list) { std::rotate(list.begin() + from, list.begin() + from + 1, list.begin() + to + 1); };
   rotate(plan.sizes);
   rotate(plan.loopNames);
-  forEachExpr([&](Expr &e) { rotate(e.coefficients); });
+  forEachIndex([&](LinearIndex &e) { rotate(e.coefficients); });
   plan.vectorLoop = to;
 }
 
@@ -143,7 +143,7 @@ void Planner::mergeWithNext(unsigned outer) {
   plan.sizes.erase(plan.sizes.begin() + outer);
   plan.loopNames[outer + 1] = plan.loopNames[outer] + "_" + plan.loopNames[outer + 1];
   plan.loopNames.erase(plan.loopNames.begin() + outer);
-  forEachExpr([&](Expr &e) { e.coefficients.erase(e.coefficients.begin() + outer); });
+  forEachIndex([&](LinearIndex &e) { e.coefficients.erase(e.coefficients.begin() + outer); });
   if (outer < plan.parallelLoops) --plan.parallelLoops;
   if (plan.vectorLoop > static_cast<int>(outer)) --plan.vectorLoop;
 }
@@ -158,7 +158,7 @@ void Planner::mergeLoops() {
     if (plan.isVectorSerial() && static_cast<int>(inner) == plan.vectorLoop && plan.sizes[inner] % plan.sumLanes() != 0)
       continue;
     bool asOne = true;
-    forEachExpr([&](Expr &e) { asOne &= e.coefficients[outer] == e.coefficients[inner] * plan.sizes[inner]; });
+    forEachIndex([&](LinearIndex &e) { asOne &= e.coefficients[outer] == e.coefficients[inner] * plan.sizes[inner]; });
     if (asOne) mergeWithNext(outer);
   }
 }
@@ -230,7 +230,7 @@ LogicalResult Planner::findWrites() {
     access.element = tensorType(result).getElementType();
     AxisMap positions = point;
     SmallVector<StringRef> scattered = plan.scatter ? names(plan.scatter.getAxes()) : SmallVector<StringRef>();
-    for (StringRef axis : scattered) positions.insert_or_assign(axis, Expr(plan.sizes.size()));
+    for (StringRef axis : scattered) positions.insert_or_assign(axis, LinearIndex(plan.sizes.size()));
     access.offset = linearize(tensorType(result), positions, plan.sizes.size());
     place(access, result.getType(), positions);
     plan.writes.push_back(access);

@@ -41,10 +41,10 @@ struct KernelPlan {
   /// What is computed, in an order in which operands come first: operands read at the current point, then the values of
   /// the region.
   llvm::SmallVector<mlir::Value> items;
-  llvm::DenseMap<mlir::Value, Access> reads;         ///< items that are read from memory
-  llvm::DenseMap<mlir::Operation *, Expr> positions; ///< element number for `index` and `random`
-  std::vector<Access> writes;                        ///< one a result
-  llvm::DenseMap<mlir::Value, uint64_t> varies;      ///< bit i: along loop i
+  llvm::DenseMap<mlir::Value, Access> reads;                ///< items that are read from memory
+  llvm::DenseMap<mlir::Operation *, LinearIndex> positions; ///< element number for `index` and `random`
+  std::vector<Access> writes;                               ///< one a result
+  llvm::DenseMap<mlir::Value, uint64_t> varies;             ///< bit i: along loop i
   llvm::DenseMap<mlir::Value, unsigned> stages;
   unsigned sweeps = 0; ///< over the serial loops
   /// Sums of exp(x - max of x), computed in the sweep that finds the largest: by the sum's value the maximum's.

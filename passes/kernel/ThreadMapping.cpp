@@ -27,10 +27,10 @@ static int64_t bytesOf(Type element) { return std::max<int64_t>(element.getIntOr
 // Vectors
 //===----------------------------------------------------------------------===//
 
-static bool variesAlongVector(const KernelPlan &plan, const Expr &expr, bool termsOnly) {
+static bool variesAlongVector(const KernelPlan &plan, const LinearIndex &expr, bool termsOnly) {
   auto varies = [&](Value value) { return plan.varies.lookup(value); };
   if (!termsOnly) return expr.loops(varies) & plan.vectorMask();
-  Expr terms(expr.coefficients.size());
+  LinearIndex terms(expr.coefficients.size());
   terms.terms = expr.terms;
   return terms.loops(varies) & plan.vectorMask();
 }
@@ -50,7 +50,7 @@ bool tessera::isVectorAccess(const KernelPlan &plan, const Access &access, const
   for (auto [loop, coefficient] : llvm::enumerate(access.offset.coefficients))
     if (static_cast<int>(loop) != plan.vectorLoop && !divides(coefficient)) return false;
   return divides(access.offset.constant) &&
-         llvm::all_of(access.offset.terms, [&](const Expr::Term &term) { return divides(term.coefficient); });
+         llvm::all_of(access.offset.terms, [&](const LinearIndex::Term &term) { return divides(term.coefficient); });
 }
 
 /// Neighbours that make 16 bytes of the narrowest numbers which lie along the vector loop.

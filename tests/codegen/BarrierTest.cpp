@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelCheck.h"
+#include "codegen/cuda/device/DeviceHeaders.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
 

@@ -95,14 +95,16 @@ private:
   void emitStore(const Access &access, Value value, unsigned chunk, Value extraOffset = {});
   void emitResult(unsigned result, unsigned chunk);
   /// The expression at lane 0 of a chunk, without the terms that vary along the vector loop.
-  Value scalarPart(const Expr &expr, unsigned chunk);
+  Value scalarPart(const LinearIndex &expr, unsigned chunk);
   /// The terms that vary along the vector loop, summed, as a vector; null if there are none.
-  Value vectorTerms(const Expr &expr, unsigned chunk);
+  Value vectorTerms(const LinearIndex &expr, unsigned chunk);
   /// The whole expression, a vector if it varies along the vector loop.
-  Value emitExpr(const Expr &expr, unsigned chunk);
+  Value emitExpr(const LinearIndex &expr, unsigned chunk);
   Value emitTerm(const Nonlinear &term, unsigned chunk);
-  int64_t vectorStride(const Expr &expr) const { return plan.vectorLoop < 0 ? 0 : expr.coefficients[plan.vectorLoop]; }
-  bool variesAlongVector(const Expr &expr) const;
+  int64_t vectorStride(const LinearIndex &expr) const {
+    return plan.vectorLoop < 0 ? 0 : expr.coefficients[plan.vectorLoop];
+  }
+  bool variesAlongVector(const LinearIndex &expr) const;
   Value chunkMask(unsigned chunk);
   /// Where the access exists: a scalar, a vector, or null for everywhere.
   Value rangeMask(const Access &access, unsigned chunk);

@@ -43,11 +43,11 @@ static Value both(Code &code, Value a, Value b) {
 // Expressions
 //===----------------------------------------------------------------------===//
 
-bool LoopNestEmitter::variesAlongVector(const Expr &expr) const {
+bool LoopNestEmitter::variesAlongVector(const LinearIndex &expr) const {
   return expr.loops([&](Value v) { return plan.varies.lookup(v); }) & plan.vectorMask();
 }
 
-static bool termVaries(const Nonlinear &term, llvm::function_ref<bool(const Expr &)> varies,
+static bool termVaries(const Nonlinear &term, llvm::function_ref<bool(const LinearIndex &)> varies,
                        llvm::function_ref<bool(Value)> isVector) {
   return term.position ? isVector(term.position) : varies(term.inner);
 }
@@ -69,7 +69,7 @@ Value LoopNestEmitter::emitTerm(const Nonlinear &term, unsigned chunk) {
   return term.modulus ? code.urem(quotient, term.modulus) : quotient;
 }
 
-Value LoopNestEmitter::scalarPart(const Expr &expr, unsigned chunk) {
+Value LoopNestEmitter::scalarPart(const LinearIndex &expr, unsigned chunk) {
   Value sum;
   auto addTo = [&](Value x) { sum = sum ? code.add(sum, x) : x; };
   int64_t constant = expr.constant;
@@ -79,20 +79,20 @@ Value LoopNestEmitter::scalarPart(const Expr &expr, unsigned chunk) {
     addTo(code.mul(indices[loop], c));
     if (static_cast<int>(loop) == plan.vectorLoop) constant += c * chunks[chunk].offset;
   }
-  for (const Expr::Term &term : expr.terms) {
+  for (const LinearIndex::Term &term : expr.terms) {
     bool varies = termVaries(
-        *term.value, [&](const Expr &e) { return variesAlongVector(e); }, [&](Value v) { return isVector(v); });
+        *term.value, [&](const LinearIndex &e) { return variesAlongVector(e); }, [&](Value v) { return isVector(v); });
     if (!varies) addTo(code.mul(emitTerm(*term.value, chunk), term.coefficient));
   }
   if (!sum) return code.index(constant);
   return code.add(sum, constant);
 }
 
-Value LoopNestEmitter::vectorTerms(const Expr &expr, unsigned chunk) {
+Value LoopNestEmitter::vectorTerms(const LinearIndex &expr, unsigned chunk) {
   Value sum;
-  for (const Expr::Term &term : expr.terms) {
+  for (const LinearIndex::Term &term : expr.terms) {
     bool varies = termVaries(
-        *term.value, [&](const Expr &e) { return variesAlongVector(e); }, [&](Value v) { return isVector(v); });
+        *term.value, [&](const LinearIndex &e) { return variesAlongVector(e); }, [&](Value v) { return isVector(v); });
     if (!varies) continue;
     Value value = emitTerm(*term.value, chunk);
     bool small = term.value->position && llvm::isInt<32>(term.value->extent * std::abs(term.coefficient));
@@ -107,7 +107,7 @@ Value LoopNestEmitter::vectorTerms(const Expr &expr, unsigned chunk) {
   return sum;
 }
 
-Value LoopNestEmitter::emitExpr(const Expr &expr, unsigned chunk) {
+Value LoopNestEmitter::emitExpr(const LinearIndex &expr, unsigned chunk) {
   Value scalar = scalarPart(expr, chunk);
   if (!variesAlongVector(expr)) return scalar;
   Value result = code.splat(scalar, lanes);

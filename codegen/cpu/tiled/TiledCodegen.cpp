@@ -11,7 +11,7 @@ using namespace tessera;
 namespace {
 
 /// [from, to), of rows or columns.
-struct Span {
+struct DynamicRange {
   Value from, to;
 };
 
@@ -29,16 +29,16 @@ private:
   void setPosition(Value number);
   /// Operands in memory of iteration `number`.
   SmallVector<Ahead> operandsOf(Value number);
-  void emitBlock(Span rows);
-  Span countedColumns(Span rows);
-  Span columnSteps(Span columns);
+  void emitBlock(DynamicRange rows);
+  DynamicRange countedColumns(DynamicRange rows);
+  DynamicRange columnSteps(DynamicRange columns);
   void clear(const TiledStep &sumOverRows);
   void packWhole(const TiledStep &step);
-  void emitMaker(size_t number, Span rows, Span columns);
-  void emitSumOverColumns(size_t number, Span rows, Span columns);
-  void emitSumOverRows(size_t number, Span rows, Span columns, Span steps);
-  void clearEdges(Value matrix, int64_t width, Span rows, Span columns, bool isLowToo);
-  void emitKernel(size_t number, Span rows, Span columns);
+  void emitMaker(size_t number, DynamicRange rows, DynamicRange columns);
+  void emitSumOverColumns(size_t number, DynamicRange rows, DynamicRange columns);
+  void emitSumOverRows(size_t number, DynamicRange rows, DynamicRange columns, DynamicRange steps);
+  void clearEdges(Value matrix, int64_t width, DynamicRange rows, DynamicRange columns, bool isLowToo);
+  void emitKernel(size_t number, DynamicRange rows, DynamicRange columns);
 
   /// For each position of the axes, outermost first.
   void forEachPosition(ArrayRef<unsigned> axes, llvm::function_ref<void()> body);
@@ -68,7 +68,7 @@ private:
     return numberAt(code, typeOf(matrix), matrixRow(matrix, row), column);
   }
   Value inScratch(int64_t offset) { return code.at(scratch, code.getI8Type(), offset); }
-  Value length(Span span) { return code.sub(span.to, span.from); }
+  Value length(DynamicRange span) { return code.sub(span.to, span.from); }
 
   ModuleOp module;
   TiledPlan &plan;
@@ -245,8 +245,8 @@ void TiledEmitter::emitIteration(Value number) {
 }
 
 /// Columns that count in one of the rows; one at least, since results that sum over columns are written in any case.
-Span TiledEmitter::countedColumns(Span rows) {
-  Span columns{code.index(0), code.index(plan.columns)};
+DynamicRange TiledEmitter::countedColumns(DynamicRange rows) {
+  DynamicRange columns{code.index(0), code.index(plan.columns)};
   if (std::optional<int64_t> lower = plan.op.getLower())
     columns.from = code.smax(code.smin(code.add(rows.from, *lower), plan.columns - 1), 0);
   if (std::optional<int64_t> upper = plan.op.getUpper()) // the last row's column, and one
@@ -255,15 +255,15 @@ Span TiledEmitter::countedColumns(Span rows) {
 }
 
 /// The same in whole steps of the kernels' loops.
-Span TiledEmitter::columnSteps(Span columns) {
+DynamicRange TiledEmitter::columnSteps(DynamicRange columns) {
   return {code.bitAnd(columns.from, -columnStep),
           code.smin(code.bitAnd(code.add(columns.to, columnStep - 1), -columnStep), plan.columns)};
 }
 
 /// Kernels run in whole steps, so contractions make what they read. What kernels make outside the band is zero and need not
 /// be summed.
-void TiledEmitter::emitBlock(Span rows) {
-  Span counted = countedColumns(rows), steps = columnSteps(counted);
+void TiledEmitter::emitBlock(DynamicRange rows) {
+  DynamicRange counted = countedColumns(rows), steps = columnSteps(counted);
   for (auto [number, step] : llvm::enumerate(plan.steps)) {
     if (!step.part)
       emitKernel(number, rows, steps);
@@ -353,7 +353,7 @@ void TiledEmitter::roundSums(const TiledStep &step) {
   });
 }
 
-void TiledEmitter::emitMaker(size_t number, Span rows, Span columns) {
+void TiledEmitter::emitMaker(size_t number, DynamicRange rows, DynamicRange columns) {
   const TiledStep &step = plan.steps[number];
   const TiledContraction &part = *step.part;
   Value matrix = step.op->getResult(0), operand = step.op->getOperand(part.x);
@@ -377,7 +377,7 @@ void TiledEmitter::emitMaker(size_t number, Span rows, Span columns) {
   });
 }
 
-void TiledEmitter::emitSumOverColumns(size_t number, Span rows, Span columns) {
+void TiledEmitter::emitSumOverColumns(size_t number, DynamicRange rows, DynamicRange columns) {
   const TiledStep &step = plan.steps[number];
   const TiledContraction &part = *step.part;
   PanelFormat format = step.format;
@@ -416,7 +416,7 @@ void TiledEmitter::emitSumOverColumns(size_t number, Span rows, Span columns) {
 }
 
 /// Tiles start at multiples of their rows: what they read beside the columns that kernels have made must be zero.
-void TiledEmitter::clearEdges(Value matrix, int64_t width, Span rows, Span columns, bool isLowToo) {
+void TiledEmitter::clearEdges(Value matrix, int64_t width, DynamicRange rows, DynamicRange columns, bool isLowToo) {
   Value isLow = code.icmp(LLVM::ICmpPredicate::sgt, columns.from, code.index(0));
   code.loop(code.index(0), length(rows), 1, [&](Value row) {
     for (int64_t j = 0; j < width; j += plan.lanes) {
@@ -430,7 +430,7 @@ void TiledEmitter::clearEdges(Value matrix, int64_t width, Span rows, Span colum
   });
 }
 
-void TiledEmitter::emitSumOverRows(size_t number, Span rows, Span columns, Span steps) {
+void TiledEmitter::emitSumOverRows(size_t number, DynamicRange rows, DynamicRange columns, DynamicRange steps) {
   const TiledStep &step = plan.steps[number];
   const TiledContraction &part = *step.part;
   Value matrix = step.op->getOperand(part.x), y = step.op->getOperand(part.y), count = length(rows);
@@ -461,7 +461,7 @@ void TiledEmitter::emitSumOverRows(size_t number, Span rows, Span columns, Span 
 // Kernels
 //===----------------------------------------------------------------------===//
 
-void TiledEmitter::emitKernel(size_t number, Span rows, Span columns) {
+void TiledEmitter::emitKernel(size_t number, DynamicRange rows, DynamicRange columns) {
   auto kernel = cast<KernelOp>(plan.steps[number].op);
   unsigned count = 0;
   auto pass = [&](Value value) {

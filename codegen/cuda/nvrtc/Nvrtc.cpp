@@ -1,7 +1,7 @@
 //===- Nvrtc.cpp - CUDA C++ to machine code ---------------------------------===//
 
 #include "codegen/cuda/nvrtc/Nvrtc.h"
-#include "codegen/cuda/CudaKernels.h"
+#include "codegen/cuda/device/DeviceHeaders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Regex.h"

@@ -168,7 +168,7 @@ std::string ScopeWriter::term(const Nonlinear &term) {
   return term.divisor == 1 && term.modulus == 0 ? result : "(" + result + ")";
 }
 
-std::string ScopeWriter::expression(const Expr &expr) {
+std::string ScopeWriter::expression(const LinearIndex &expr) {
   SmallVector<std::string> parts;
   auto add = [&](int64_t coefficient, const std::string &factor) {
     parts.push_back(coefficient == 1 ? factor : std::to_string(coefficient) + " * " + factor);
@@ -180,7 +180,7 @@ std::string ScopeWriter::expression(const Expr &expr) {
                      : isLane                   ? indices[loop] + " + j"
                                                 : indices[loop]);
   }
-  for (const Expr::Term &part : expr.terms) add(part.coefficient, term(*part.value));
+  for (const LinearIndex::Term &part : expr.terms) add(part.coefficient, term(*part.value));
   if (expr.constant != 0 || parts.empty()) parts.push_back(std::to_string(expr.constant));
   return llvm::join(parts, " + ");
 }

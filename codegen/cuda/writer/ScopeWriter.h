@@ -50,7 +50,7 @@ protected:
   void fail(mlir::Operation *op);
 
   // Places of elements, in loops of the current plan.
-  std::string expression(const Expr &expr);
+  std::string expression(const LinearIndex &expr);
   std::string term(const Nonlinear &term);
   /// The condition under which an access exists; empty: always.
   std::string condition(const Access &access);

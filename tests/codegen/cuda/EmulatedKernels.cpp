@@ -1,6 +1,7 @@
 //===- EmulatedKernels.cpp - generated CUDA kernels in this process ---------===//
 
 #include "tests/codegen/cuda/EmulatedKernels.h"
+#include "codegen/cuda/device/DeviceHeaders.h"
 #include "tests/codegen/cuda/Emulator.h"
 #include "tests/codegen/cuda/KernelRecorder.h"
 #include "llvm/Support/FileSystem.h"
