@@ -56,7 +56,6 @@ private:
 
   // One kind of op each.
   void growUnary();
-  void growSmoothFunction();
   void growBinary();
   void growDense();
   void growMlp();

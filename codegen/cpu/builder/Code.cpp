@@ -74,6 +74,9 @@ Value Code::splat(Value value, unsigned count) {
   if (!count || lanes(value)) return value;
   if (auto constant = value.getDefiningOp<LLVM::ConstantOp>())
     return makeConstant(*this, withLanes(value.getType(), count), cast<TypedAttr>(constant.getValue()));
+  // Where the processor has no bf16, LLVM inserts a bf16 element by way of f32, and calls a missing function to round.
+  if (value.getType().isBF16() && !hasBf16Casts)
+    return bitcast(splat(bitcast(value, getI16Type()), count), getBF16Type());
   Type type = withLanes(value.getType(), count);
   Value poison = make<LLVM::PoisonOp>(type);
   Value first = make<LLVM::InsertElementOp>(type, poison, value, integer(getI32Type(), 0));
