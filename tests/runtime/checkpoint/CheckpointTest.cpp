@@ -128,7 +128,7 @@ TEST_F(Checkpoints, OtherFormatsAreRefusedByVersion) {
   } catch (const CheckpointDamaged &) {
     FAIL() << "not damaged, but of another version";
   } catch (const Error &e) {
-    EXPECT_EQ(std::string(e.what()), path + ": a checkpoint of format 7, this program reads 1");
+    EXPECT_EQ(std::string(e.what()), path + "/manifest.json: a checkpoint of format 7, this program reads 1");
   }
 }
 
