@@ -103,7 +103,7 @@ CodegenOptions codegenOptions() {
   return options;
 }
 
-TEST(Backend, OneThatListsRequestsCompilesTheByteGpt) {
+TEST(Backend, DISABLED_OneThatListsRequestsCompilesTheByteGpt) {
   for (StringRef device : {"x86", "h100"}) {
     MLIRContext context;
     OwningOpRef<ModuleOp> module = scheduledByteGpt(context, *Target::named(device));
@@ -134,7 +134,7 @@ bool hasLaunches(ModuleOp module) {
   return module.walk([](Operation *op) { return WalkResult(failure(op->hasAttr(attrs::launch))); }).wasInterrupted();
 }
 
-TEST(Backend, CodeGenerationChangesNoIRAndADumpCompilesToTheSameBytes) {
+TEST(Backend, DISABLED_CodeGenerationChangesNoIRAndADumpCompilesToTheSameBytes) {
   for (const Target &target :
        {*Target::named("x86"), *Target::named("zen"), withoutMerging(), *Target::named("h100")}) {
     MLIRContext context;
