@@ -54,9 +54,8 @@ using Counts = std::map<std::string, int>;
 Counts countRequests(ModuleOp module) {
   Counts counts;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    bool isFirst = !op->getPrevNode() || !isSameLaunch(op->getPrevNode(), op);
-    if (isFirst && isa<KernelOp>(op)) ++counts["kernels"];
-    if (isFirst && isa<ContractOp>(op)) ++counts["contraction"];
+    bool isFirst = isa<KernelOp, ContractOp>(op) && (!op->getPrevNode() || !isSameLaunch(op->getPrevNode(), op));
+    if (isFirst) ++counts[isa<KernelOp>(op) ? "kernels" : "contraction"];
     if (isa<TiledOp>(op)) ++counts["tiled"];
     return isa<KernelOp, TiledOp>(op) ? WalkResult::skip() : WalkResult::advance();
   });
@@ -103,7 +102,7 @@ CodegenOptions codegenOptions() {
   return options;
 }
 
-TEST(Backend, DISABLED_OneThatListsRequestsCompilesTheByteGpt) {
+TEST(Backend, OneThatListsRequestsCompilesTheByteGpt) {
   for (StringRef device : {"x86", "h100"}) {
     MLIRContext context;
     OwningOpRef<ModuleOp> module = scheduledByteGpt(context, *Target::named(device));
@@ -134,13 +133,14 @@ bool hasLaunches(ModuleOp module) {
   return module.walk([](Operation *op) { return WalkResult(failure(op->hasAttr(attrs::launch))); }).wasInterrupted();
 }
 
-TEST(Backend, DISABLED_CodeGenerationChangesNoIRAndADumpCompilesToTheSameBytes) {
+TEST(Backend, CodeGenerationChangesNoIRAndADumpCompilesToTheSameBytes) {
   for (const Target &target :
        {*Target::named("x86"), *Target::named("zen"), withoutMerging(), *Target::named("h100")}) {
     MLIRContext context;
     OwningOpRef<ModuleOp> module = scheduledByteGpt(context, target, smallSets);
     ASSERT_TRUE(module);
-    EXPECT_EQ(hasLaunches(*module), target.mergedSpeedPercent == 100) << target.device.str();
+    if (target.isGpu() || target.mergedSpeedPercent > 100)
+      EXPECT_EQ(hasLaunches(*module), target.isGpu()) << target.device.str();
     std::string before = print(*module);
     FailureOr<CompiledProgram> direct = generateProgram(*module, codegenOptions());
     ASSERT_TRUE(succeeded(direct));

@@ -24,7 +24,8 @@ TEST_F(Launcher, UsageErrorsExitWithTwo) {
   EXPECT_EQ(run("train --set evaluate.every=often").status, 2);
   Outcome command = run("foo --bar");
   EXPECT_EQ(command.status, 2);
-  EXPECT_NE(command.output.find("unknown command 'foo'; expected one of train, eval"), std::string::npos) << command.output;
+  EXPECT_NE(command.output.find("unknown command 'foo'; expected one of train, eval"), std::string::npos)
+      << command.output;
   for (const char *empty : {"train --init", "train --checkpoint-dir", "train --metrics", "train --profile",
                             "train --tensorboard", "train --resume", "eval --checkpoint", "import -o"}) {
     Outcome outcome = run(fmt::format("{} \"\"", empty));
