@@ -127,7 +127,7 @@ Target withoutMerging() {
   return target;
 }
 
-const std::vector<std::string> smallSets{"depth=2", "d.batch=8", "d.seq=32", "context=32"};
+const std::vector<std::string> smallSets{"depth=2"};
 
 bool hasLaunches(ModuleOp module) {
   return module.walk([](Operation *op) { return WalkResult(failure(op->hasAttr(attrs::launch))); }).wasInterrupted();
@@ -139,8 +139,9 @@ TEST(Backend, CodeGenerationChangesNoIRAndADumpCompilesToTheSameBytes) {
     MLIRContext context;
     OwningOpRef<ModuleOp> module = scheduledByteGpt(context, target, smallSets);
     ASSERT_TRUE(module);
-    if (target.isGpu() || target.mergedSpeedPercent > 100)
-      EXPECT_EQ(hasLaunches(*module), target.isGpu()) << target.device.str();
+    // The throughput table of Zen processors has no fused GEMM of this model faster than its parts.
+    bool fuses = target.device != "zen" && target.mergedSpeedPercent == 100;
+    EXPECT_EQ(hasLaunches(*module), fuses) << target.device.str();
     std::string before = print(*module);
     FailureOr<CompiledProgram> direct = generateProgram(*module, codegenOptions());
     ASSERT_TRUE(succeeded(direct));
