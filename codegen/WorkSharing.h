@@ -10,8 +10,8 @@ namespace tessera {
 /// What `TsrRuntime::parallelFor` is called with.
 struct WorkSharing {
   int64_t iterations = 0;
-  int64_t grain = 1; ///< iterations that a thread takes at least, and a multiple of which each takes
-  int64_t piece = 0; ///< iterations worth taking over from a thread that is behind; 0: none are
+  int64_t grain = 1;      ///< iterations that a thread takes at least; each range is a multiple of it
+  int64_t stealGrain = 0; ///< iterations that an idle thread takes at least from another one; 0: no work stealing
 };
 
 } // namespace tessera

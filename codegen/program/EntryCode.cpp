@@ -176,7 +176,7 @@ void EntryEmitter::callKernel(const EmittedKernel &kernel, uint32_t number, Arra
   Value code = LLVM::AddressOfOp::create(builder, loc, pointer, kernel.symbol);
   const WorkSharing &sharing = kernel.sharing;
   callRuntime(offsetof(TsrRuntime, parallelFor),
-              {code, array, constant(sharing.iterations), constant(sharing.grain), constant(sharing.piece)});
+              {code, array, constant(sharing.iterations), constant(sharing.grain), constant(sharing.stealGrain)});
 }
 
 LogicalResult EntryEmitter::prepareResult(ContractOp op) {

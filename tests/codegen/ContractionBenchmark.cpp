@@ -135,8 +135,9 @@ Rates rates(const Case &c, runtime::Threads &threads, bool allLayouts, bool from
   const WorkSharing &sharing = ours.interface;
   int rounds = std::clamp<int>(4e11 / 5 / flops, 7, 25);
   for (int round = 0; round < rounds; ++round) {
-    measure(times, flops,
-            [&] { threads.parallelFor(ours.code, operands.next(), sharing.iterations, sharing.grain, sharing.piece); });
+    measure(times, flops, [&] {
+      threads.parallelFor(ours.code, operands.next(), sharing.iterations, sharing.grain, sharing.stealGrain);
+    });
     for (auto &[i, gemm] : gemms)
       measure(library[i], flops, [&] {
         void **set = operands.next();

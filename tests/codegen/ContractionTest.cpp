@@ -267,7 +267,7 @@ TEST(Contraction, WhateverIsFetchedAhead) {
     for (bool transposedA : {false, true})
       for (int64_t n : {40, 200}) {
         ContractionGemm d = denseGemm(1, 600, n, 1300, transposedA, true);
-        check(d, 2, "native", [&](CpuTarget &target) { target.fetchesAcrossPages = across; });
+        check(d, 2, "native", [&](CpuTarget &target) { target.prefetchesAcrossPages = across; });
       }
 }
 

@@ -11,8 +11,8 @@ static constexpr int64_t bytesOfNaN = 0x7f; ///< in both formats
 
 /// e5m2 is the upper half of f16. e4m3 has an exponent of one bit less, and another bias: shifted into place, its bits are
 /// those of an f16 that is 2^8 times smaller, without normal numbers becoming subnormal ones or the other way round.
-Value tessera::widenFp8(Code &code, Value bytes, Type from) {
-  Type i16 = Code::like(bytes, code.getI16Type()), f32 = code.getF32Type();
+Value tessera::widenFp8(CodeBuilder &code, Value bytes, Type from) {
+  Type i16 = CodeBuilder::like(bytes, code.getI16Type()), f32 = code.getF32Type();
   Value bits = code.make<LLVM::ZExtOp>(i16, bytes);
   if (isa<Float8E5M2Type>(from)) return code.floatCast(code.bitcast(code.shl(bits, 8), code.getF16Type()), f32);
   Value magnitude = code.bitAnd(bits, 0x7f), sign = code.shl(code.bitAnd(bits, 0x80), 8);
@@ -22,7 +22,7 @@ Value tessera::widenFp8(Code &code, Value bytes, Type from) {
   return code.select(isNaN, code.number(number.getType(), std::numeric_limits<double>::quiet_NaN()), number);
 }
 
-Value tessera::roundToFp8(Code &code, Value x, Type to) {
+Value tessera::roundToFp8(CodeBuilder &code, Value x, Type to) {
   const llvm::fltSemantics &format = cast<FloatType>(to).getFloatSemantics();
   int mantissa = static_cast<int>(llvm::APFloat::semanticsPrecision(format)) - 1;
   int least = llvm::APFloat::semanticsMinExponent(format); // of normal numbers

@@ -13,22 +13,24 @@ using namespace mlir;
 using namespace tessera;
 using Pred = LLVM::FCmpPredicate;
 
-static bool isF32(Value x) { return Code::element(x).isF32(); }
+static bool isF32(Value x) { return CodeBuilder::element(x).isF32(); }
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 static constexpr double ln2 = 0.693147180559945309417;
 
 /// Horner's rule, highest coefficient first.
-static Value polynomial(Code &code, Value x, ArrayRef<double> coefficients) {
+static Value polynomial(CodeBuilder &code, Value x, ArrayRef<double> coefficients) {
   Value sum = code.number(x.getType(), coefficients.front());
   for (double c : coefficients.drop_front()) sum = code.fma(sum, x, code.number(x.getType(), c));
   return sum;
 }
 
-static Type bitsOf(Code &code, Value x) { return code.getIntegerType(Code::element(x).getIntOrFloatBitWidth()); }
+static Type bitsOf(CodeBuilder &code, Value x) {
+  return code.getIntegerType(CodeBuilder::element(x).getIntOrFloatBitWidth());
+}
 
 /// The integer nearest to x · factor as a float and as the integer itself, where that is small. Garbage, not poison,
 /// for NaN.
-static std::pair<Value, Value> nearest(Code &code, Value x, double factor) {
+static std::pair<Value, Value> nearest(CodeBuilder &code, Value x, double factor) {
   double magic = isF32(x) ? 0x1.8p23 : 0x1.8p52; // The sum's last bit counts ones.
   Value shifted = code.fma(x, code.number(x.getType(), factor), code.number(x.getType(), magic));
   Value integer =
@@ -37,21 +39,21 @@ static std::pair<Value, Value> nearest(Code &code, Value x, double factor) {
 }
 
 /// x · 2^n in one rounding, for |n| up to twice the exponent range: one instruction, or two exact powers of two.
-static Value scaleByPower(Code &code, Value x, Value n) {
-  if (code.hasVectorScale && isF32(x) && Code::lanes(x)) // The op for it takes a scalar n only.
+static Value scaleByPower(CodeBuilder &code, Value x, Value n) {
+  if (code.hasVectorScale && isF32(x) && CodeBuilder::lanes(x)) // The op for it takes a scalar n only.
     return code.make<LLVM::CallIntrinsicOp>(x.getType(), code.getStringAttr("llvm.ldexp"), ValueRange{x, n})
         .getResult(0);
   unsigned mantissa = isF32(x) ? 23 : 52, bias = isF32(x) ? 127 : 1023;
-  auto power = [&](Value e) { return code.bitcast(code.shl(code.add(e, bias), mantissa), Code::element(x)); };
+  auto power = [&](Value e) { return code.bitcast(code.shl(code.add(e, bias), mantissa), CodeBuilder::element(x)); };
   Value half = code.ashr(n, 1);
   return code.fmul(code.fmul(x, power(half)), power(code.sub(n, half)));
 }
 
 /// `values` after some rounds of `body` if the condition holds in any lane, which is rare; else as they are.
-static SmallVector<Value> repeatWhereAny(Code &code, Value condition, int64_t rounds, ValueRange values,
-                                         Code::LoopBody body) {
+static SmallVector<Value> repeatWhereAny(CodeBuilder &code, Value condition, int64_t rounds, ValueRange values,
+                                         CodeBuilder::LoopBody body) {
   Value any = condition;
-  if (Code::lanes(condition)) any = code.make<LLVM::vector_reduce_or>(code.getI1Type(), condition);
+  if (CodeBuilder::lanes(condition)) any = code.make<LLVM::vector_reduce_or>(code.getI1Type(), condition);
   Value upper = code.select(any, code.index(rounds), code.index(0));
   return code.loop(code.index(0), upper, 1, values, /*runsAtLeastOnce=*/false, body);
 }
@@ -61,7 +63,7 @@ static SmallVector<Value> repeatWhereAny(Code &code, Value condition, int64_t ro
 //===----------------------------------------------------------------------===//
 
 /// r and n with x = n ln 2 + r, n = round(x / ln 2), |r| ≤ ln 2 / 2.
-static std::pair<Value, Value> reduceExponent(Code &code, Value x) {
+static std::pair<Value, Value> reduceExponent(CodeBuilder &code, Value x) {
   bool single = isF32(x);
   auto [n, power] = nearest(code, x, 1 / ln2);
   double ln2High = single ? 6.93145752e-1 : 0x1.62e42fefa3800p-1,
@@ -80,23 +82,23 @@ static SmallVector<double> expCoefficients(Value x) {
 }
 
 /// exp(r) and n with exp(x) = 2^n exp(r).
-static std::pair<Value, Value> reducedExp(Code &code, Value x) {
+static std::pair<Value, Value> reducedExp(CodeBuilder &code, Value x) {
   auto [r, power] = reduceExponent(code, x);
   return {polynomial(code, r, expCoefficients(x)), power};
 }
 
 /// The smaller or larger of `x` and a number; NaN stays.
-static Value atMost(Code &code, Value x, double high) {
+static Value atMost(CodeBuilder &code, Value x, double high) {
   return code.select(code.fcmp(Pred::ogt, x, high), code.number(x.getType(), high), x);
 }
-static Value atLeast(Code &code, Value x, double low) {
+static Value atLeast(CodeBuilder &code, Value x, double low) {
   return code.select(code.fcmp(Pred::olt, x, low), code.number(x.getType(), low), x);
 }
 
 /// From here down exp(x) is 0.
 static double lowestExponent(Value x) { return isF32(x) ? -104 : -746; }
 
-static Value emitExp(Code &code, Value x) {
+static Value emitExp(CodeBuilder &code, Value x) {
   double highest = isF32(x) ? 89 : 710; // from here on it is infinity
   auto [value, power] = reducedExp(code, atMost(code, atLeast(code, x, lowestExponent(x)), highest));
   return scaleByPower(code, value, power);
@@ -104,7 +106,7 @@ static Value emitExp(Code &code, Value x) {
 
 /// With x = n ln 2 + r: 2^n expm1(r) + 2^n - 1, as twice a half, so that 2^(n - 1) is normal wherever the result is finite. In the
 /// polynomial of expm1(r) the first term stays exact.
-static Value emitExpm1(Code &code, Value x) {
+static Value emitExpm1(CodeBuilder &code, Value x) {
   bool single = isF32(x);
   double smallest = single ? 0x1p-24 : 0x1p-53;                    // below, the result is x
   double lowest = single ? -18 : -38, highest = single ? 89 : 710; // from there on it is -1, and infinity
@@ -112,20 +114,20 @@ static Value emitExpm1(Code &code, Value x) {
   SmallVector<double> coefficients = expCoefficients(x);
   Value tail = polynomial(code, r, ArrayRef(coefficients).drop_back(2));
   Value small = code.fma(code.fmul(r, r), tail, r);
-  Value half = code.bitcast(code.shl(code.add(n, single ? 126 : 1022), single ? 23 : 52), Code::element(x));
+  Value half = code.bitcast(code.shl(code.add(n, single ? 126 : 1022), single ? 23 : 52), CodeBuilder::element(x));
   Value result = code.fma(half, small, code.fadd(half, -0.5));
   return code.select(code.fcmp(Pred::olt, code.fabs(x), smallest), x, code.fadd(result, result));
 }
 
 /// exp(x) for |x| ≤ 80, f32: the exponent bits cannot overflow. Garbage for NaN.
-static Value emitSmallExp(Code &code, Value x) {
+static Value emitSmallExp(CodeBuilder &code, Value x) {
   auto [value, power] = reducedExp(code, x);
   Value bits = code.add(code.bitcast(value, bitsOf(code, x)), code.shl(power, 23));
-  return code.bitcast(bits, Code::element(x));
+  return code.bitcast(bits, CodeBuilder::element(x));
 }
 
 /// log1p(f) for f in [-1/3, 1/3], f32.
-static Value log1pSmall(Code &code, Value f) {
+static Value log1pSmall(CodeBuilder &code, Value f) {
   Value square = code.fmul(f, f);
   Value even = polynomial(code, square, {-0.130310059, -0.121483512, -0.166846126, -0.249996200});
   Value odd = polynomial(code, square, {0.140869141, 0.139814854, 0.200120345});
@@ -136,7 +138,7 @@ static Value log1pSmall(Code &code, Value f) {
 }
 
 /// log(1 + f) = 2 atanh(s) with s = f / (2 + f), as a series; f64.
-static Value log1pSeries(Code &code, Value f) {
+static Value log1pSeries(CodeBuilder &code, Value f) {
   Value s = code.fdiv(f, code.fadd(f, 2.0));
   SmallVector<double> series;
   for (int k = 12; k >= 1; --k) series.push_back(2.0 / (2 * k + 1));
@@ -146,7 +148,7 @@ static Value log1pSeries(Code &code, Value f) {
 }
 
 /// log(x) = e ln 2 + log(m), m in [2/3, 4/3).
-Value tessera::emitLog(Code &code, Value x) {
+Value tessera::emitLog(CodeBuilder &code, Value x) {
   bool single = isF32(x);
   Type type = x.getType(), bits = bitsOf(code, x);
   unsigned mantissa = single ? 23 : 52;
@@ -155,7 +157,7 @@ Value tessera::emitLog(Code &code, Value x) {
   Value word = code.bitcast(scaled, bits);
   int64_t twoThirds = single ? 0x3f2aaaab : 0x3fe5555555555555;
   Value e = code.ashr(code.sub(word, code.integer(word.getType(), twoThirds)), mantissa);
-  Value m = code.bitcast(code.sub(word, code.shl(e, mantissa)), Code::element(x));
+  Value m = code.bitcast(code.sub(word, code.shl(e, mantissa)), CodeBuilder::element(x));
   Value exponent = code.make<LLVM::SIToFPOp>(type, e);
   exponent = code.select(denormal, code.fadd(exponent, -static_cast<double>(mantissa)), exponent);
   Value f = code.fadd(m, -1.0);
@@ -174,7 +176,7 @@ Value tessera::emitLog(Code &code, Value x) {
 
 /// With u = 1 + x rounded: log(u) + (x - (u - 1)) / u, where the second term is the first order of what the rounding lost. The
 /// difference is exact below 2^mantissa; above it, and where u is 0 or less, the term does not count.
-static Value emitLog1p(Code &code, Value x) {
+static Value emitLog1p(CodeBuilder &code, Value x) {
   double smallest = isF32(x) ? 0x1p-24 : 0x1p-53; // below, the result is x
   Value u = code.fadd(x, 1.0);
   Value lost = code.fdiv(code.fsub(x, code.fadd(u, -1.0)), u);
@@ -187,12 +189,12 @@ static Value emitLog1p(Code &code, Value x) {
 // tanh, sigmoid, erf
 //===----------------------------------------------------------------------===//
 
-static Value copySign(Code &code, Value magnitude, Value sign) {
+static Value copySign(CodeBuilder &code, Value magnitude, Value sign) {
   return code.make<LLVM::CopySignOp>(magnitude.getType(), magnitude, sign);
 }
 
 /// x + x³ P(x²) near zero, 1 - 2 / (exp(2|x|) + 1) elsewhere.
-static Value emitTanh(Code &code, Value x) {
+static Value emitTanh(CodeBuilder &code, Value x) {
   if (!isF32(x)) return {};
   Value square = code.fmul(x, x), size = code.fabs(x);
   Value near = polynomial(
@@ -205,7 +207,7 @@ static Value emitTanh(Code &code, Value x) {
 }
 
 /// With e = exp(-|x|): 1 / (1 + e), and e / (1 + e) below zero, where the other would lose what is small.
-static Value emitSigmoid(Code &code, Value x) {
+static Value emitSigmoid(CodeBuilder &code, Value x) {
   Value one = code.number(x.getType(), 1.0), below = code.make<LLVM::FNegOp>(code.fabs(x));
   auto [value, power] = reducedExp(code, atLeast(code, below, lowestExponent(x)));
   Value e = scaleByPower(code, value, power);
@@ -213,7 +215,7 @@ static Value emitSigmoid(Code &code, Value x) {
 }
 
 /// x + x P(x²) near zero, 1 - exp(Q(|x|)) elsewhere.
-static Value emitErf(Code &code, Value x) {
+static Value emitErf(CodeBuilder &code, Value x) {
   if (!isF32(x)) return {};
   Value square = code.fmul(x, x), size = code.fabs(x);
   auto step = [&](Value sum, Value by, double c) { return code.fma(sum, by, code.number(x.getType(), c)); };
@@ -235,7 +237,7 @@ static Value emitErf(Code &code, Value x) {
 //===----------------------------------------------------------------------===//
 
 /// sin(r + quadrant · pi/2) for |r| ≤ pi/4; `quadrant` is an i32.
-static Value sinOfQuadrant(Code &code, Value r, Value quadrant) {
+static Value sinOfQuadrant(CodeBuilder &code, Value r, Value quadrant) {
   Value square = code.fmul(r, r);
   Value sine = polynomial(code, square, {2.86567956e-6, -1.98559923e-4, 8.33338592e-3, -1.66666672e-1});
   sine = code.fma(sine, code.fmul(r, square), r);
@@ -248,7 +250,7 @@ static Value sinOfQuadrant(Code &code, Value r, Value quadrant) {
 }
 
 /// x less n · pi/2 and n, for |x| ≤ 2^30 in f64: there n · pi/2 is exact enough for every f32.
-static std::pair<Value, Value> reduceSmallAngle(Code &code, Value x) {
+static std::pair<Value, Value> reduceSmallAngle(CodeBuilder &code, Value x) {
   auto [n, integer] = nearest(code, x, 0.63661977236758134308);
   Value r = code.fma(n, code.number(x.getType(), -1.57079632679489655800), x);
   r = code.fma(n, code.number(x.getType(), -6.12323399573676603587e-17), r);
@@ -257,9 +259,9 @@ static std::pair<Value, Value> reduceSmallAngle(Code &code, Value x) {
 
 /// The same for every f32 in f64 (Payne and Hanek). Its product with 29 bits of 2/pi is exact, and so is what is left of that
 /// without multiples of four quadrants. Whole quadrants leave the sum after each part, so that small ones are not lost.
-static std::pair<Value, Value> reduceLargeAngle(Code &code, Value x) {
+static std::pair<Value, Value> reduceLargeAngle(CodeBuilder &code, Value x) {
   Type type = x.getType();
-  Value sum = code.number(type, 0.0), quadrant = code.integer(Code::like(x, code.getI32Type()), 0);
+  Value sum = code.number(type, 0.0), quadrant = code.integer(CodeBuilder::like(x, code.getI32Type()), 0);
   for (double bits : {0x1.45f306dp-1, 0x1.9391054p-30, 0x1.4fe13abp-59, 0x1.d1f534dp-88, 0x1.b81b6c5p-117,
                       0x1.5993c4p-148, 0x1.c820ff2p-175}) {
     Value turns = code.fmul(x, bits);
@@ -273,9 +275,9 @@ static std::pair<Value, Value> reduceLargeAngle(Code &code, Value x) {
 }
 
 /// sin(x + shift · pi/2), reduced in f64.
-static Value emitSinShifted(Code &code, Value x, int64_t shift) {
+static Value emitSinShifted(CodeBuilder &code, Value x, int64_t shift) {
   if (!isF32(x)) return {};
-  Value wide = code.make<LLVM::FPExtOp>(Code::like(x, code.getF64Type()), x);
+  Value wide = code.make<LLVM::FPExtOp>(CodeBuilder::like(x, code.getF64Type()), x);
   auto [r, quadrant] = reduceSmallAngle(code, wide);
   Value isLarge = code.fcmp(Pred::ogt, code.fabs(x), 0x1p30);
   SmallVector<Value> reduced = repeatWhereAny(code, isLarge, 1, {r, quadrant}, [&](Value, ValueRange small) {
@@ -286,14 +288,14 @@ static Value emitSinShifted(Code &code, Value x, int64_t shift) {
   return sinOfQuadrant(code, single, code.add(reduced[1], shift));
 }
 
-static Value emitSin(Code &code, Value x) {
+static Value emitSin(CodeBuilder &code, Value x) {
   // The reduction turns -0 into +0.
   Value result = emitSinShifted(code, x, 0);
   return result ? code.select(code.fcmp(Pred::oeq, x, 0.0), x, result) : Value();
 }
-static Value emitCos(Code &code, Value x) { return emitSinShifted(code, x, 1); }
+static Value emitCos(CodeBuilder &code, Value x) { return emitSinShifted(code, x, 1); }
 
-Value tessera::emitCosTurns(Code &code, Value x) {
+Value tessera::emitCosTurns(CodeBuilder &code, Value x) {
   auto [n, integer] = nearest(code, x, 4.0);
   Value r = code.fma(n, code.number(x.getType(), -0.25), x); // exact
   return sinOfQuadrant(code, code.fmul(r, 6.28318530717958647693), code.add(integer, 1));
@@ -303,12 +305,14 @@ Value tessera::emitCosTurns(Code &code, Value x) {
 // Powers
 //===----------------------------------------------------------------------===//
 
-Value tessera::emitSqrt(Code &code, Value x) { return code.make<LLVM::SqrtOp>(x); }
-static Value emitRsqrt(Code &code, Value x) { return code.fdiv(code.number(x.getType(), 1.0), emitSqrt(code, x)); }
+Value tessera::emitSqrt(CodeBuilder &code, Value x) { return code.make<LLVM::SqrtOp>(x); }
+static Value emitRsqrt(CodeBuilder &code, Value x) {
+  return code.fdiv(code.number(x.getType(), 1.0), emitSqrt(code, x));
+}
 
 /// |a|^b = exp(b log |a|) in f64, then the rules for signs, zeros and ones.
-Value tessera::emitPow(Code &code, Value base, Value exponent) {
-  Type type = base.getType(), f64 = Code::like(base, code.getF64Type());
+Value tessera::emitPow(CodeBuilder &code, Value base, Value exponent) {
+  Type type = base.getType(), f64 = CodeBuilder::like(base, code.getF64Type());
   bool single = isF32(base);
   Value a = single ? code.make<LLVM::FPExtOp>(f64, base).getResult() : base;
   Value b = single ? code.make<LLVM::FPExtOp>(f64, exponent).getResult() : exponent;
@@ -336,12 +340,12 @@ Value tessera::emitPow(Code &code, Value base, Value exponent) {
 
 /// In f64 a - b trunc(a / b) is exact for quotients below 2^52, except that it may be one b off, which is put right with the
 /// sign. A larger quotient loses its upper 52 bits in each round.
-Value tessera::emitFloatMod(Code &code, Value x, Value y) {
-  Type f64 = Code::like(x, code.getF64Type());
+Value tessera::emitFloatMod(CodeBuilder &code, Value x, Value y) {
+  Type f64 = CodeBuilder::like(x, code.getF64Type());
   Value a = code.floatCast(x, code.getF64Type()), b = code.floatCast(y, code.getF64Type());
   Value zero = code.number(f64, 0.0);
   // Any number that is larger than all others leaves them as they are.
-  double beyond = Code::element(x).isF64() ? 0x1.fffffffffffffp1023 : 0x1p200;
+  double beyond = CodeBuilder::element(x).isF64() ? 0x1.fffffffffffffp1023 : 0x1p200;
   Value isInfinite = code.fcmp(Pred::oeq, code.fabs(b), infinity);
   Value divisor = code.select(isInfinite, code.number(f64, beyond), b);
   auto truncated = [&](Value dividend) -> Value {
@@ -352,14 +356,14 @@ Value tessera::emitFloatMod(Code &code, Value x, Value y) {
   };
   Value quotient = truncated(a), first = rest(a, quotient);
   Value isLarge = code.fcmp(Pred::ogt, code.fabs(quotient), 0x1p52);
-  int64_t rounds = Code::element(x).isF64() ? 19 : 5; // the largest quotient of two f32 is 2^277
+  int64_t rounds = CodeBuilder::element(x).isF64() ? 19 : 5; // the largest quotient of two f32 is 2^277
   Value r = repeatWhereAny(code, isLarge, rounds, first, [&](Value, ValueRange left) {
     return SmallVector<Value>{code.select(isLarge, rest(left[0], truncated(left[0])), left[0])};
   })[0];
   Value isZero = code.fcmp(Pred::oeq, r, zero);
   Value opposite = code.bitXor(code.fcmp(Pred::olt, r, zero), code.fcmp(Pred::olt, b, zero));
   Value result = code.select(opposite, code.fadd(r, b), r);
-  return code.floatCast(code.select(isZero, copySign(code, zero, a), result), Code::element(x));
+  return code.floatCast(code.select(isZero, copySign(code, zero, a), result), CodeBuilder::element(x));
 }
 
 //===----------------------------------------------------------------------===//

@@ -16,27 +16,27 @@
 #ifndef TESSERA_CODEGEN_CPU_VECTORMATH_H
 #define TESSERA_CODEGEN_CPU_VECTORMATH_H
 
-#include "codegen/cpu/builder/Code.h"
+#include "codegen/cpu/builder/CodeBuilder.h"
 
 namespace tessera {
 
 /// An elementary function of one number.
 struct ElementaryFunction {
   llvm::StringLiteral op; ///< the elementwise op that it is, by its mnemonic
-  mlir::Value (*emit)(Code &code, mlir::Value x);
+  mlir::Value (*emit)(CodeBuilder &code, mlir::Value x);
   unsigned instructions; ///< about as many, for a vector in f32
 };
 /// All of them; one more needs an entry here and no declaration.
 llvm::ArrayRef<ElementaryFunction> elementaryFunctions();
 
-mlir::Value emitLog(Code &code, mlir::Value x);
-mlir::Value emitSqrt(Code &code, mlir::Value x);
+mlir::Value emitLog(CodeBuilder &code, mlir::Value x);
+mlir::Value emitSqrt(CodeBuilder &code, mlir::Value x);
 /// cos(2 pi x) for |x| ≤ 2^21, f32.
-mlir::Value emitCosTurns(Code &code, mlir::Value x);
-mlir::Value emitPow(Code &code, mlir::Value base, mlir::Value exponent);
+mlir::Value emitCosTurns(CodeBuilder &code, mlir::Value x);
+mlir::Value emitPow(CodeBuilder &code, mlir::Value base, mlir::Value exponent);
 /// x - y floor(x / y) with the sign of y, exact before it is rounded; where x is a multiple of y, a zero with the sign of x. In f64
 /// for quotients below 2^1023.
-mlir::Value emitFloatMod(Code &code, mlir::Value x, mlir::Value y);
+mlir::Value emitFloatMod(CodeBuilder &code, mlir::Value x, mlir::Value y);
 
 } // namespace tessera
 

@@ -5,14 +5,14 @@
 using namespace mlir;
 using namespace tessera;
 
-Ahead tessera::partOf(Code &code, const Ahead &ahead, Value number, Value parts) {
+Ahead tessera::partOf(CodeBuilder &code, const Ahead &ahead, Value number, Value parts) {
   Value share = code.make<LLVM::UDivOp>(code.add(ahead.pieces, code.add(parts, -1)), parts);
   Value from = code.mul(number, share);
   return {code.at(ahead.start, code.getI8Type(), code.mul(from, ahead.stride)), ahead.stride, ahead.lines,
           code.smax(code.smin(code.sub(ahead.pieces, from), share), 0)}; // the last parts may be empty
 }
 
-void tessera::prefetch(Code &code, const Ahead &ahead) {
+void tessera::prefetch(CodeBuilder &code, const Ahead &ahead) {
   auto fetch = [&](Value address) {
     IntegerAttr toRead = code.getI32IntegerAttr(0), secondLevel = code.getI32IntegerAttr(2),
                 data = code.getI32IntegerAttr(1);

@@ -8,7 +8,7 @@
 #ifndef TESSERA_CODEGEN_CPU_CONTRACTION_AHEAD_H
 #define TESSERA_CODEGEN_CPU_CONTRACTION_AHEAD_H
 
-#include "codegen/cpu/builder/Code.h"
+#include "codegen/cpu/builder/CodeBuilder.h"
 
 namespace tessera {
 
@@ -23,8 +23,8 @@ struct Ahead {
 };
 
 /// Part `number` of `parts` of it, counted from 0.
-Ahead partOf(Code &code, const Ahead &ahead, mlir::Value number, mlir::Value parts);
-void prefetch(Code &code, const Ahead &ahead);
+Ahead partOf(CodeBuilder &code, const Ahead &ahead, mlir::Value number, mlir::Value parts);
+void prefetch(CodeBuilder &code, const Ahead &ahead);
 
 } // namespace tessera
 

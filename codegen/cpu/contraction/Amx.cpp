@@ -11,18 +11,18 @@ using namespace tessera;
 
 static constexpr int64_t rowBytes = 64;
 
-static void emit(Code &code, const char *name, ValueRange arguments) {
+static void emit(CodeBuilder &code, const char *name, ValueRange arguments) {
   code.make<LLVM::CallIntrinsicOp>(code.getStringAttr("llvm.x86." + std::string(name)), arguments);
 }
 
-static Value numberOf(Code &code, int tile) { return code.integer(code.getI8Type(), tile); }
+static Value numberOf(CodeBuilder &code, int tile) { return code.integer(code.getI8Type(), tile); }
 
 /// `isOnce`: what is read drives nothing else out of the first level cache.
-static void loadTile(Code &code, int tile, Value address, int64_t strideBytes, bool isOnce) {
+static void loadTile(CodeBuilder &code, int tile, Value address, int64_t strideBytes, bool isOnce) {
   emit(code, isOnce ? "tileloaddt164" : "tileloadd64", {numberOf(code, tile), address, code.index(strideBytes)});
 }
 
-void tessera::configureTiles(Code &code) {
+void tessera::configureTiles(CodeBuilder &code) {
   // The palette, then the bytes of a row of each tile from byte 16 on, then their rows from byte 48 on.
   constexpr int64_t words[8] = {1, 0, 0x0040004000400040, 0x0040004000400040, 0, 0, 0x1010101010101010, 0};
   Value configuration = code.make<LLVM::AllocaOp>(code.pointer(), code.i64(), code.index(8), /*alignment=*/8);
@@ -31,7 +31,7 @@ void tessera::configureTiles(Code &code) {
   emit(code, "ldtilecfg", configuration);
 }
 
-void tessera::releaseTiles(Code &code) { emit(code, "tilerelease", {}); }
+void tessera::releaseTiles(CodeBuilder &code) { emit(code, "tilerelease", {}); }
 
 //===----------------------------------------------------------------------===//
 // The product
@@ -46,7 +46,7 @@ static constexpr int64_t rowsAtOnce = 4;
 namespace {
 /// The body of one product.
 struct AmxProduct {
-  Code &code;
+  CodeBuilder &code;
   unsigned rowTiles, columnTiles;
   ProductStrides strides;
   ElementType result;
@@ -94,7 +94,7 @@ void AmxProduct::finish(Value sums, Addend addend, Value c, Value ldc, Value row
   unsigned lanes = amxUnits;
   int64_t width = columnTiles * amxUnits;
   auto masked = [&](unsigned count, int64_t first = 0) { // which of so many columns exist
-    return code.icmp(LLVM::ICmpPredicate::slt, code.iota(Code::withLanes(code.getI32Type(), count), first),
+    return code.icmp(LLVM::ICmpPredicate::slt, code.iota(CodeBuilder::withLanes(code.getI32Type(), count), first),
                      code.splat(code.intCast(columns, code.getI32Type()), count));
   };
   SmallVector<Value> masks, addends;
@@ -143,7 +143,7 @@ void AmxProduct::finish(Value sums, Addend addend, Value c, Value ldc, Value row
 
 /// Two vectors rounded to bf16 in one.
 void AmxProduct::storePair(Value low, Value high, Value address, Value mask) {
-  Type numbers = Code::withLanes(code.getBF16Type(), 2 * amxUnits);
+  Type numbers = CodeBuilder::withLanes(code.getBF16Type(), 2 * amxUnits);
   auto intrinsic = code.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512");
   Value rounded = code.make<LLVM::CallIntrinsicOp>(numbers, intrinsic, ValueRange{high, low}).getResult(0);
   code.make<LLVM::MaskedStoreOp>(code.bitcast(rounded, code.getI16Type()), address, mask, /*alignment=*/2u);
@@ -157,7 +157,7 @@ LLVM::LLVMFuncOp MatrixFunctions::amxProduct(unsigned rowTiles, unsigned columnT
   for (int64_t stride : {strides.aRow, strides.aStep, strides.bStep}) name += "_" + std::to_string(stride);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
   hasAmxProducts = true;
-  Code code(UnknownLoc::get(module.getContext()));
+  CodeBuilder code(UnknownLoc::get(module.getContext()));
   auto function = begin(code, name, amxProductType(code).getParams());
   auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
   Value units = argument(0), c = argument(3), ldc = argument(4), rows = argument(7);
@@ -204,7 +204,7 @@ AmxProducts::AmxProducts(MatrixFunctions &matrixFunctions, ProductStrides stride
               matrixFunctions.amxProduct(rowTiles, columnTiles, isLater ? later : first, strides, result);
 }
 
-void AmxProducts::call(Code &code, const ProductVariants::Operands &operands, Value rows, Value columns,
+void AmxProducts::call(CodeBuilder &code, const ProductVariants::Operands &operands, Value rows, Value columns,
                        Value isFirst) const {
   Value chosen;
   // What no size asks for stays null, and is never chosen.

@@ -16,9 +16,9 @@
 namespace tessera {
 
 /// All tile registers, 16 rows of 64 bytes each. Emitted at a function's entry.
-void configureTiles(Code &code);
+void configureTiles(CodeBuilder &code);
 /// Gives them back: the system saves nothing of them any more.
-void releaseTiles(Code &code);
+void releaseTiles(CodeBuilder &code);
 
 /// Products for c of any number of rows and columns (as ProductVariants).
 class AmxProducts {
@@ -29,7 +29,8 @@ public:
               Addend later, ElementType result);
 
   /// For at most 32 rows and columns.
-  void call(Code &code, const ProductVariants::Operands &operands, Value rows, Value columns, Value isFirst) const;
+  void call(CodeBuilder &code, const ProductVariants::Operands &operands, Value rows, Value columns,
+            Value isFirst) const;
 
 private:
   bool hasLater;

@@ -77,7 +77,7 @@ private:
   const ContractionPlan &plan;
   const ContractionGemm &gemm = plan.gemm;
   MatrixFunctions &functions;
-  Code code;
+  CodeBuilder code;
   Value a, b, bias, c, zeros, panel, block, sums; ///< addresses; a, b and c of the current product of the batch
   Value arguments;                                ///< addresses of all operands
   int64_t firstB, firstBias, firstC;              ///< among them
@@ -120,7 +120,7 @@ void ContractionEmitter::emit(StringRef symbol) {
   if (plan.amx) configureTiles(code);
   zeros = scratch;
   for (unsigned j = 0; j < tile.vectors; ++j)
-    storeVector(code, code.number(Code::withLanes(code.getF32Type(), tile.lanes), 0.0),
+    storeVector(code, code.number(CodeBuilder::withLanes(code.getF32Type(), tile.lanes), 0.0),
                 code.at(zeros, code.getF32Type(), j * tile.lanes));
   panel = code.at(scratch, code.getI8Type(), plan.panelOffset());
   block = code.at(scratch, code.getI8Type(), plan.blockOffset());

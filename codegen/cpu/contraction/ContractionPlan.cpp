@@ -61,7 +61,7 @@ ContractionPlan::ContractionPlan(const ContractionGemm &gemm, const FusedGemms &
 
   int64_t panels = llvm::divideCeil(n, tile.columns()), rowTiles = llvm::divideCeil(m, tile.rows);
   splitRows = m > n;
-  amx ? cutForAmx() : cut(target.fetchesAcrossPages);
+  amx ? cutForAmx() : cut(target.prefetchesAcrossPages);
   partSize = splitRows ? tile.rows : tile.columns();
   parts = splitRows ? rowTiles : panels;
   if (batch >= manyProducts) partSize *= parts, parts = 1;
@@ -73,14 +73,14 @@ ContractionPlan::ContractionPlan(const ContractionGemm &gemm, const FusedGemms &
   scratchBytes = sumsOffset() + sumRows * blockColumns * 4;
 }
 
-void ContractionPlan::cut(bool fetchesAcrossPages) {
+void ContractionPlan::cut(bool prefetchesAcrossPages) {
   int64_t panels = llvm::divideCeil(n, tile.columns()), rowTiles = llvm::divideCeil(m, tile.rows);
   int64_t units = formatA.units(k), perUnit = formatA.perUnit(), bytes = bytesOf(gemm.typeA);
   // Where neighbours in a column are neighbours in memory, a tile reads one or two lines of the cache for each k, as it would from
   // a panel; but from one k to the next they are far apart.
   bool collides = aStep != 1 || aRow * bytes % worstStride == 0;
   if (aRow == 1)
-    packsA = !fetchesAcrossPages && (panels > fewPanels || (panels > 1 && aStep * bytes >= farApart));
+    packsA = !prefetchesAcrossPages && (panels > fewPanels || (panels > 1 && aStep * bytes >= farApart));
   else
     packsA = panels > manyPanels || (collides && (panels > fewPanels || units > shortSteps));
   packsB = bColumn != 1 || units > shortSteps || rowTiles > fewRowTiles;
@@ -92,7 +92,7 @@ void ContractionPlan::cut(bool fetchesAcrossPages) {
   // Long blocks pay where c does not wait in the second level cache, and where what is packed lies along K. Not for a that is
   // read in place across its rows.
   bool isLong = aStep == 1 && (bColumn != 1 || m > rowBlock / shortSteps);
-  int64_t most = !isLong ? shortSteps : fetchesAcrossPages ? longSteps : longStepsInPages;
+  int64_t most = !isLong ? shortSteps : prefetchesAcrossPages ? longSteps : longStepsInPages;
   int64_t blockUnits = evenBlocks(units, most, tile.lanes);
   blockSteps = blockUnits * perUnit;
   blockRows = evenBlocks(m, std::max<int64_t>((isLong ? longRowBlock : rowBlock) / blockUnits, tile.rows), tile.rows);

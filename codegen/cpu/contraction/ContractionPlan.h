@@ -69,7 +69,7 @@ struct ContractionPlan {
   int64_t sumsOffset() const;
 
 private:
-  void cut(bool fetchesAcrossPages);
+  void cut(bool prefetchesAcrossPages);
   void cutForAmx();
 };
 

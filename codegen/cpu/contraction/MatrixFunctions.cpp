@@ -29,13 +29,13 @@ RegisterTile RegisterTile::of(const CpuTarget &target, int64_t columns) {
 // Vectors
 //===----------------------------------------------------------------------===//
 
-Value tessera::loadVector(Code &code, Value address, unsigned lanes, Value mask) {
-  Type type = Code::withLanes(code.getF32Type(), lanes);
+Value tessera::loadVector(CodeBuilder &code, Value address, unsigned lanes, Value mask) {
+  Type type = CodeBuilder::withLanes(code.getF32Type(), lanes);
   if (!mask) return code.make<LLVM::LoadOp>(type, address, /*alignment=*/4);
   return code.make<LLVM::MaskedLoadOp>(type, address, mask, code.number(type, 0.0), /*alignment=*/4u);
 }
 
-static Type elementOf(Code &code, ElementType type) {
+static Type elementOf(CodeBuilder &code, ElementType type) {
   switch (type) {
   case ElementType::F32:
     return code.getF32Type();
@@ -53,44 +53,44 @@ static Type elementOf(Code &code, ElementType type) {
 }
 
 /// In memory low numbers are integers: every processor loads and stores vectors of those under a mask.
-static Type storageOf(Code &code, ElementType type) {
+static Type storageOf(CodeBuilder &code, ElementType type) {
   if (type == ElementType::F32) return code.getF32Type();
   return code.getIntegerType(8 * bytesOf(type));
 }
 
-Value tessera::numberAt(Code &code, ElementType type, Value base, Value offset) {
+Value tessera::numberAt(CodeBuilder &code, ElementType type, Value base, Value offset) {
   return code.at(base, storageOf(code, type), offset);
 }
 
-Value tessera::numberAt(Code &code, ElementType type, Value base, int64_t offset) {
+Value tessera::numberAt(CodeBuilder &code, ElementType type, Value base, int64_t offset) {
   return code.at(base, storageOf(code, type), offset);
 }
 
-static Value widen(Code &code, ElementType type, Value stored) {
+static Value widen(CodeBuilder &code, ElementType type, Value stored) {
   if (type == ElementType::F32) return stored;
   if (isFp8(type)) return widenFp8(code, stored, elementOf(code, type));
   return code.floatCast(code.bitcast(stored, elementOf(code, type)), code.getF32Type());
 }
 
 /// Integers as they are stored.
-static Value loadStored(Code &code, ElementType type, Value address, unsigned lanes, Value mask) {
-  Type vector = Code::withLanes(storageOf(code, type), lanes);
+static Value loadStored(CodeBuilder &code, ElementType type, Value address, unsigned lanes, Value mask) {
+  Type vector = CodeBuilder::withLanes(storageOf(code, type), lanes);
   auto alignment = static_cast<unsigned>(bytesOf(type));
   if (!mask) return code.make<LLVM::LoadOp>(vector, address, alignment);
   return code.make<LLVM::MaskedLoadOp>(vector, address, mask, code.number(vector, 0.0), alignment);
 }
 
-Value tessera::loadBf16(Code &code, ElementType type, Value address, unsigned lanes, Value mask) {
+Value tessera::loadBf16(CodeBuilder &code, ElementType type, Value address, unsigned lanes, Value mask) {
   Value stored = loadStored(code, type, address, lanes, mask);
   if (!isFp8(type)) return stored;
   return code.intCast(code.lshr(code.bitcast(widen(code, type, stored), code.getI32Type()), 16), code.getI16Type());
 }
 
-Value tessera::loadVector(Code &code, ElementType type, Value address, unsigned lanes, Value mask) {
+Value tessera::loadVector(CodeBuilder &code, ElementType type, Value address, unsigned lanes, Value mask) {
   return widen(code, type, loadStored(code, type, address, lanes, mask));
 }
 
-void tessera::storeVector(Code &code, Value vector, Value address, Value mask, ElementType type) {
+void tessera::storeVector(CodeBuilder &code, Value vector, Value address, Value mask, ElementType type) {
   if (type != ElementType::F32) {
     vector = code.bitcast(code.floatCast(vector, elementOf(code, type)), storageOf(code, type));
   }
@@ -103,8 +103,8 @@ void tessera::storeVector(Code &code, Value vector, Value address, Value mask, E
 
 /// Numbers of the first vector and of the second (counted on from the lanes), picked within each four lanes: `picks` for
 /// each of four, with 4 and more for the second.
-static Value shuffleFours(Code &code, Value a, Value b, std::array<int, 4> picks) {
-  int lanes = Code::lanes(a);
+static Value shuffleFours(CodeBuilder &code, Value a, Value b, std::array<int, 4> picks) {
+  int lanes = CodeBuilder::lanes(a);
   SmallVector<int32_t> mask;
   for (int four = 0; four < lanes; four += 4)
     for (int pick : picks) mask.push_back(pick < 4 ? four + pick : lanes + four + pick - 4);
@@ -112,8 +112,8 @@ static Value shuffleFours(Code &code, Value a, Value b, std::array<int, 4> picks
 }
 
 /// Whole fours: every second one of `a`, from `first` on, then those of `b`.
-static Value everySecondFour(Code &code, Value a, Value b, int first) {
-  int lanes = Code::lanes(a);
+static Value everySecondFour(CodeBuilder &code, Value a, Value b, int first) {
+  int lanes = CodeBuilder::lanes(a);
   SmallVector<int32_t> mask;
   for (int source : {0, lanes})
     for (int four = first * 4; four < lanes; four += 8)
@@ -122,7 +122,7 @@ static Value everySecondFour(Code &code, Value a, Value b, int first) {
 }
 
 /// Within each four lanes first, four rows at a time, as instructions that stay in 128 bits do it; then fours change places.
-SmallVector<Value> tessera::transpose(Code &code, ArrayRef<Value> rows) {
+SmallVector<Value> tessera::transpose(CodeBuilder &code, ArrayRef<Value> rows) {
   unsigned lanes = rows.size(), fours = lanes / 4;
   std::vector<SmallVector<Value>> column(4); // column[c][g]: rows 4g … 4g + 3 at columns c, 4 + c, 8 + c …
   for (unsigned g = 0; g < fours; ++g) {
@@ -158,19 +158,19 @@ SmallVector<Value> tessera::transpose(Code &code, ArrayRef<Value> rows) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-LLVM::LLVMFunctionType MatrixFunctions::productType(Code &code) {
+LLVM::LLVMFunctionType MatrixFunctions::productType(CodeBuilder &code) {
   Type pointer = code.pointer(), i64 = code.i64();
   return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()),
                                      {i64, pointer, pointer, pointer, i64, pointer, i64});
 }
 
-LLVM::LLVMFunctionType MatrixFunctions::amxProductType(Code &code) {
+LLVM::LLVMFunctionType MatrixFunctions::amxProductType(CodeBuilder &code) {
   SmallVector<Type> arguments(productType(code).getParams());
   arguments.push_back(code.i64());
   return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), arguments);
 }
 
-LLVM::LLVMFuncOp MatrixFunctions::begin(Code &code, const std::string &name, ArrayRef<Type> arguments) {
+LLVM::LLVMFuncOp MatrixFunctions::begin(CodeBuilder &code, const std::string &name, ArrayRef<Type> arguments) {
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), arguments);
   code.hasBf16Casts = hasBf16Casts;
   code.setInsertionPointToEnd(module.getBody());
@@ -182,18 +182,18 @@ LLVM::LLVMFuncOp MatrixFunctions::begin(Code &code, const std::string &name, Arr
 }
 
 /// Addresses of `count` rows.
-static SmallVector<Value> rowAddresses(Code &code, ElementType type, Value first, Value stride, unsigned count) {
+static SmallVector<Value> rowAddresses(CodeBuilder &code, ElementType type, Value first, Value stride, unsigned count) {
   SmallVector<Value> addresses{first};
   while (addresses.size() < count) addresses.push_back(numberAt(code, type, addresses.back(), stride));
   return addresses;
 }
 
 /// sum + x · y, lane by lane; of pairs the sum of two products.
-static Value multiplyAdd(Code &code, PanelFormat format, Value x, Value y, Value sum) {
+static Value multiplyAdd(CodeBuilder &code, PanelFormat format, Value x, Value y, Value sum) {
   if (!format.pairs) return code.fma(x, y, sum);
-  Type pairs = Code::withLanes(code.getBF16Type(), 2 * Code::lanes(sum));
+  Type pairs = CodeBuilder::withLanes(code.getBF16Type(), 2 * CodeBuilder::lanes(sum));
   auto asPairs = [&](Value value) -> Value { return code.make<LLVM::BitcastOp>(pairs, value); };
-  auto intrinsic = code.getStringAttr("llvm.x86.avx512bf16.dpbf16ps." + std::to_string(32 * Code::lanes(sum)));
+  auto intrinsic = code.getStringAttr("llvm.x86.avx512bf16.dpbf16ps." + std::to_string(32 * CodeBuilder::lanes(sum)));
   return code.make<LLVM::CallIntrinsicOp>(sum.getType(), intrinsic, ValueRange{sum, asPairs(x), asPairs(y)})
       .getResult(0);
 }
@@ -206,7 +206,7 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
   if (result != ElementType::F32) name += "_to_" + std::string(elementTypeName(result));
   for (int64_t stride : {strides.aRow, strides.aStep, strides.bStep}) name += "_" + std::to_string(stride);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
-  Code code(UnknownLoc::get(module.getContext()));
+  CodeBuilder code(UnknownLoc::get(module.getContext()));
   Type i64 = code.i64(), f32 = code.getF32Type();
   auto function = begin(code, name, productType(code).getParams());
   auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
@@ -215,7 +215,7 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
   SmallVector<Value> masks(vectors);
   if (masked)
     for (unsigned j = 0; j < vectors; ++j)
-      masks[j] = code.icmp(LLVM::ICmpPredicate::slt, code.iota(Code::withLanes(i64, lanes), j * lanes),
+      masks[j] = code.icmp(LLVM::ICmpPredicate::slt, code.iota(CodeBuilder::withLanes(i64, lanes), j * lanes),
                            code.splat(argument(6), lanes));
   bool direct = strides.bStep != static_cast<int64_t>(vectors * lanes);
   auto sumUp = [&](ValueRange carried, Value from, Value to, bool runsAtLeastOnce) {
@@ -235,7 +235,7 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
       return next;
     });
   };
-  SmallVector<Value> carried(rows * vectors, code.number(Code::withLanes(f32, lanes), 0.0));
+  SmallVector<Value> carried(rows * vectors, code.number(CodeBuilder::withLanes(f32, lanes), 0.0));
   carried.push_back(a), carried.push_back(b);
   // c is on its way from memory during the last steps: what is fetched earlier may be driven out by a and b again.
   Value early = code.smax(code.add(steps, -stepsToFetch), 0);
@@ -268,7 +268,7 @@ LLVM::LLVMFuncOp MatrixFunctions::product(unsigned rows, unsigned vectors, bool 
 LLVM::LLVMFuncOp MatrixFunctions::round(ElementType result) {
   std::string name = "tsr_round_to_" + std::string(elementTypeName(result));
   if (auto it = functions.find(name); it != functions.end()) return it->second;
-  Code code(UnknownLoc::get(module.getContext()));
+  CodeBuilder code(UnknownLoc::get(module.getContext()));
   Type pointer = code.pointer(), i64 = code.i64();
   auto function = begin(code, name, {pointer, i64, pointer, i64, i64, i64});
   auto argument = [&](unsigned i) { return function.getBody().getArgument(i); };
@@ -282,7 +282,7 @@ LLVM::LLVMFuncOp MatrixFunctions::round(ElementType result) {
     };
     code.loop(code.index(0), whole, lanes, [&](Value column) { copy(column, {}); });
     code.when(code.icmp(LLVM::ICmpPredicate::slt, whole, columns), [&] {
-      copy(whole, code.icmp(LLVM::ICmpPredicate::slt, code.iota(Code::withLanes(i64, lanes), 0),
+      copy(whole, code.icmp(LLVM::ICmpPredicate::slt, code.iota(CodeBuilder::withLanes(i64, lanes), 0),
                             code.splat(code.sub(columns, whole), lanes)));
     });
   });

@@ -23,7 +23,7 @@
 #ifndef TESSERA_CODEGEN_CPU_CONTRACTION_MATRIXFUNCTIONS_H
 #define TESSERA_CODEGEN_CPU_CONTRACTION_MATRIXFUNCTIONS_H
 
-#include "codegen/cpu/builder/Code.h"
+#include "codegen/cpu/builder/CodeBuilder.h"
 #include "codegen/cpu/object/CpuTarget.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/gemm/Gemm.h"
@@ -68,12 +68,12 @@ struct PanelFormat {
   bool isLikeMemory() const { return type == (pairs ? ElementType::BF16 : ElementType::F32); }
   int64_t perUnit() const { return pairs ? 2 : 1; }
   int64_t units(int64_t steps) const { return llvm::alignTo(llvm::divideCeil(steps, perUnit()), amx ? amxUnits : 1); }
-  mlir::Value units(Code &code, mlir::Value steps) const {
+  mlir::Value units(CodeBuilder &code, mlir::Value steps) const {
     if (amx) return code.bitAnd(code.add(filledUnits(code, steps), amxUnits - 1), -amxUnits);
     return filledUnits(code, steps);
   }
   /// Those that hold numbers.
-  mlir::Value filledUnits(Code &code, mlir::Value steps) const {
+  mlir::Value filledUnits(CodeBuilder &code, mlir::Value steps) const {
     return pairs ? code.udiv(code.add(steps, 1), 2) : steps;
   }
 };
@@ -122,13 +122,13 @@ public:
   mlir::LLVM::LLVMFuncOp round(ElementType result);
 
   /// Of every product, but for AMX's.
-  static mlir::LLVM::LLVMFunctionType productType(Code &code);
-  static mlir::LLVM::LLVMFunctionType amxProductType(Code &code);
+  static mlir::LLVM::LLVMFunctionType productType(CodeBuilder &code);
+  static mlir::LLVM::LLVMFunctionType amxProductType(CodeBuilder &code);
   /// Whether any function uses AMX.
   bool usesAmx() const { return hasAmxProducts; }
 
 private:
-  mlir::LLVM::LLVMFuncOp begin(Code &code, const std::string &name, llvm::ArrayRef<mlir::Type> arguments);
+  mlir::LLVM::LLVMFuncOp begin(CodeBuilder &code, const std::string &name, llvm::ArrayRef<mlir::Type> arguments);
 
   mlir::ModuleOp module;
   unsigned lanes;
@@ -137,22 +137,22 @@ private:
 };
 
 /// Loads `lanes` f32 numbers from an address that need not be aligned; where `mask` is given, only those, and zeros.
-mlir::Value loadVector(Code &code, mlir::Value address, unsigned lanes, mlir::Value mask = {});
+mlir::Value loadVector(CodeBuilder &code, mlir::Value address, unsigned lanes, mlir::Value mask = {});
 /// The same of numbers of any type, made f32.
-mlir::Value loadVector(Code &code, ElementType type, mlir::Value address, unsigned lanes, mlir::Value mask = {});
+mlir::Value loadVector(CodeBuilder &code, ElementType type, mlir::Value address, unsigned lanes, mlir::Value mask = {});
 /// Stores f32 numbers, rounded to the type.
-void storeVector(Code &code, mlir::Value vector, mlir::Value address, mlir::Value mask = {},
+void storeVector(CodeBuilder &code, mlir::Value vector, mlir::Value address, mlir::Value mask = {},
                  ElementType type = ElementType::F32);
 
 /// The bits of bf16 numbers, into which those of eight bits turn.
-mlir::Value loadBf16(Code &code, ElementType type, mlir::Value address, unsigned lanes, mlir::Value mask);
+mlir::Value loadBf16(CodeBuilder &code, ElementType type, mlir::Value address, unsigned lanes, mlir::Value mask);
 
 /// `base` plus `offset` numbers of a type.
-mlir::Value numberAt(Code &code, ElementType type, mlir::Value base, mlir::Value offset);
-mlir::Value numberAt(Code &code, ElementType type, mlir::Value base, int64_t offset);
+mlir::Value numberAt(CodeBuilder &code, ElementType type, mlir::Value base, mlir::Value offset);
+mlir::Value numberAt(CodeBuilder &code, ElementType type, mlir::Value base, int64_t offset);
 
 /// The transposed of a square of f32 vectors.
-llvm::SmallVector<mlir::Value> transpose(Code &code, llvm::ArrayRef<mlir::Value> rows);
+llvm::SmallVector<mlir::Value> transpose(CodeBuilder &code, llvm::ArrayRef<mlir::Value> rows);
 
 } // namespace tessera
 

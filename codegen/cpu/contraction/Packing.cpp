@@ -14,7 +14,7 @@ static std::string suffixOf(PanelFormat format) {
 /// Packs lines of an operand in one format.
 namespace {
 struct Packer {
-  Code &code;
+  CodeBuilder &code;
   PanelFormat format;
   unsigned width, lanes;
 
@@ -44,7 +44,7 @@ void Packer::fetch(Value address) {
 
 /// Pairs of bf16 in the lanes of f32.
 Value Packer::joined(Value low, Value high) {
-  Type i32 = Code::like(low, code.getI32Type());
+  Type i32 = CodeBuilder::like(low, code.getI32Type());
   low = code.make<LLVM::ZExtOp>(i32, low), high = code.make<LLVM::ZExtOp>(i32, high);
   Value shifted = code.make<LLVM::ShlOp>(high, code.integer(i32, 16));
   return code.bitcast(code.bitOr(low, shifted), code.getF32Type());
@@ -60,7 +60,7 @@ Value Packer::unitsOfLines(Value first, Value second, unsigned column, Value mas
 /// Successive units of one line; of none, a single one.
 Value Packer::unitsOfLine(Value address, unsigned count) {
   if (!format.pairs) return loadVector(code, format.type, address, count);
-  Type unit = Code::withLanes(code.getF32Type(), count);
+  Type unit = CodeBuilder::withLanes(code.getF32Type(), count);
   if (format.isLikeMemory()) return code.make<LLVM::LoadOp>(unit, address, /*alignment=*/2);
   return code.make<LLVM::BitcastOp>(unit, loadBf16(code, format.type, address, 2 * std::max(count, 1u), {}));
 }
@@ -73,7 +73,8 @@ void Packer::copy(Value source, Value stride, Value steps, Value lines, Value pa
   Value wholeMask = rest < lanes ? code.prefixMask(lanes, rest) : Value();
   SmallVector<Value> lastMasks;
   for (unsigned j = 0; j < vectors; ++j)
-    lastMasks.push_back(code.icmp(LLVM::ICmpPredicate::slt, code.iota(Code::withLanes(code.i64(), lanes), j * lanes),
+    lastMasks.push_back(code.icmp(LLVM::ICmpPredicate::slt,
+                                  code.iota(CodeBuilder::withLanes(code.i64(), lanes), j * lanes),
                                   code.splat(code.sub(lines, lastLine), lanes)));
   Value units = format.filledUnits(code, steps), panelSize = code.mul(format.units(code, steps), width);
   // Ascending in k: a vector that reaches beyond its row is followed by the next row. `isLast`: no row follows, but the next
@@ -157,7 +158,7 @@ void Packer::transposePanel(Value source, Value stride, Value steps, Value lines
 /// Zeros from the last number's unit to the end of each panel.
 void Packer::clearBehind(Value steps, Value lines, Value panels) {
   Value units = format.units(code, steps), filled = format.filledUnits(code, steps);
-  Value zeros = code.number(Code::withLanes(code.getF32Type(), lanes), 0.0);
+  Value zeros = code.number(CodeBuilder::withLanes(code.getF32Type(), lanes), 0.0);
   code.loop(code.index(0), lines, width, [&](Value line) {
     Value panel = unitAt(panels, code.mul(line, units));
     code.loop(code.mul(filled, width), code.mul(units, width), lanes,
@@ -174,7 +175,7 @@ void Packer::copyAmxColumns(Value source, Value stride, Value steps, Value lines
   constexpr int64_t stepsOfBlock = 2 * amxUnits;
   Value advance = code.mul(stride, stepsOfBlock), panelSize = code.mul(format.units(code, steps), width);
   auto existing = [&](Value count, unsigned first) {
-    return code.icmp(LLVM::ICmpPredicate::slt, code.iota(Code::withLanes(code.i64(), lanes), first),
+    return code.icmp(LLVM::ICmpPredicate::slt, code.iota(CodeBuilder::withLanes(code.i64(), lanes), first),
                      code.splat(count, lanes));
   };
   auto copyBlock = [&](Value from, Value to, ArrayRef<Value> masks, Value left) {
@@ -225,7 +226,7 @@ void Packer::copyAmxRow(Value source, Value steps, Value panel) {
   constexpr int64_t stepsOfBlock = 2 * amxUnits;
   auto copyBlock = [&](Value from, Value to, Value mask) {
     Value numbers = loadBf16(code, format.type, from, stepsOfBlock, mask);
-    storeVector(code, code.make<LLVM::BitcastOp>(Code::withLanes(code.getF32Type(), amxUnits), numbers), to);
+    storeVector(code, code.make<LLVM::BitcastOp>(CodeBuilder::withLanes(code.getF32Type(), amxUnits), numbers), to);
   };
   Value whole = code.bitAnd(steps, -stepsOfBlock);
   SmallVector<Value> rest = code.loop(code.index(0), whole, stepsOfBlock, {source, panel}, false,
@@ -235,7 +236,7 @@ void Packer::copyAmxRow(Value source, Value steps, Value panel) {
                                       });
   code.when(code.icmp(LLVM::ICmpPredicate::slt, whole, steps), [&] {
     copyBlock(rest[0], rest[1],
-              code.icmp(LLVM::ICmpPredicate::slt, code.iota(Code::withLanes(code.i64(), stepsOfBlock), 0),
+              code.icmp(LLVM::ICmpPredicate::slt, code.iota(CodeBuilder::withLanes(code.i64(), stepsOfBlock), 0),
                         code.splat(code.sub(steps, whole), stepsOfBlock)));
   });
 }
@@ -245,7 +246,7 @@ void Packer::copyAmxRow(Value source, Value steps, Value panel) {
 void Packer::transposeAmxRows(Value source, Value stride, Value steps, Value lines, Value panel) {
   SmallVector<Value> exists; // which rows do
   for (int64_t first : {int64_t(0), amxRows})
-    exists.push_back(code.icmp(LLVM::ICmpPredicate::slt, code.iota(Code::withLanes(code.i64(), amxRows), first),
+    exists.push_back(code.icmp(LLVM::ICmpPredicate::slt, code.iota(CodeBuilder::withLanes(code.i64(), amxRows), first),
                                code.splat(lines, amxRows)));
   constexpr int64_t stepsOfBlock = 2 * amxUnits;
   Value advance = code.mul(stride, stepsOfBlock);
@@ -280,7 +281,7 @@ void Packer::transposeAmxRows(Value source, Value stride, Value steps, Value lin
             [&] { transposeBlock(rest[0], rest[1], code.sub(steps, whole)); });
 }
 
-static LLVM::LLVMFunctionType packType(Code &code) {
+static LLVM::LLVMFunctionType packType(CodeBuilder &code) {
   Type pointer = code.pointer(), i64 = code.i64();
   return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(code.getContext()), {pointer, i64, i64, i64, pointer});
 }
@@ -300,7 +301,7 @@ static PackArguments packArguments(LLVM::LLVMFuncOp function) {
 LLVM::LLVMFuncOp MatrixFunctions::packAmxRows(bool transposing, PanelFormat format) {
   std::string name = (transposing ? "tsr_pack_rows_transposing" : "tsr_pack_rows") + suffixOf(format);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
-  Code code(UnknownLoc::get(module.getContext()));
+  CodeBuilder code(UnknownLoc::get(module.getContext()));
   auto function = begin(code, name, packType(code).getParams());
   auto [source, stride, steps, lines, panels] = packArguments(function);
   constexpr int64_t width = 2 * amxRows;
@@ -321,7 +322,7 @@ LLVM::LLVMFuncOp MatrixFunctions::packAmxRows(bool transposing, PanelFormat form
 LLVM::LLVMFuncOp MatrixFunctions::pack(unsigned width, bool transposing, PanelFormat format) {
   std::string name = (transposing ? "tsr_pack_transposing_" : "tsr_pack_") + std::to_string(width) + suffixOf(format);
   if (auto it = functions.find(name); it != functions.end()) return it->second;
-  Code code(UnknownLoc::get(module.getContext()));
+  CodeBuilder code(UnknownLoc::get(module.getContext()));
   auto function = begin(code, name, packType(code).getParams());
   auto [source, stride, steps, lines, panels] = packArguments(function);
   Packer packer{code, format, width, lanes};

@@ -29,7 +29,8 @@ ProductVariants::ProductVariants(MatrixFunctions &matrixFunctions, const Registe
                                                            strides, format, result);
 }
 
-void ProductVariants::call(Code &code, const Operands &operands, Value rows, Value columns, Value isFirst) const {
+void ProductVariants::call(CodeBuilder &code, const Operands &operands, Value rows, Value columns,
+                           Value isFirst) const {
   auto addressOf = [&](size_t i, bool masked, bool later) -> Value {
     LLVM::LLVMFuncOp function = functions[(i * 2 + masked) * 2 + later];
     return code.make<LLVM::AddressOfOp>(code.pointer(), function.getSymName());

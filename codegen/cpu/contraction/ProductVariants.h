@@ -31,7 +31,7 @@ public:
   };
   /// Calls the product for a tile of so many rows, one of the row counts, and columns, at most the tile's. `isFirst` may be
   /// null where `first` and `later` are equal.
-  void call(Code &code, const Operands &operands, Value rows, Value columns, Value isFirst) const;
+  void call(CodeBuilder &code, const Operands &operands, Value rows, Value columns, Value isFirst) const;
 
 private:
   mlir::LLVM::LLVMFuncOp &at(size_t rows, bool masked, bool later) {

@@ -78,7 +78,7 @@ WorkSharing LoopNestEmitter::sharing() const {
   // A thread is worth waking for some microseconds of work.
   constexpr int64_t leastWork = 1 << 16;
   int64_t each = std::max<int64_t>(1, points / result.iterations * work);
-  result.grain = result.piece = std::clamp<int64_t>(leastWork / each, 1, result.iterations);
+  result.grain = result.stealGrain = std::clamp<int64_t>(leastWork / each, 1, result.iterations);
   return result;
 }
 

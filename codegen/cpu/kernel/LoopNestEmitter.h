@@ -24,7 +24,7 @@
 #define TESSERA_CODEGEN_CPU_LOOPNESTEMITTER_H
 
 #include "codegen/WorkSharing.h"
-#include "codegen/cpu/builder/Code.h"
+#include "codegen/cpu/builder/CodeBuilder.h"
 #include "codegen/cpu/object/CpuTarget.h"
 #include "passes/kernel/KernelPlan.h"
 
@@ -119,7 +119,7 @@ private:
   Value firstColumn, lastColumn;
 
   const KernelPlan &plan;
-  Code code;
+  CodeBuilder code;
   unsigned lanes = 0; ///< of a chunk; 0 for scalar code
   unsigned tileChunks = 1;
   unsigned rowsAtOnce = 1;

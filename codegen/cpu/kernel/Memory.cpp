@@ -19,20 +19,20 @@ static Type memoryType(Type element) {
 }
 static unsigned alignment(Type memory) { return memory.getIntOrFloatBitWidth() / 8; }
 
-static Value fromMemory(Code &code, Value x, Type element) {
+static Value fromMemory(CodeBuilder &code, Value x, Type element) {
   if (memoryType(element) == element || isFp8(element)) return x; // numbers of eight bits are bytes in registers too
   if (isa<FloatType>(element)) return code.bitcast(x, element);
   return code.icmp(Pred::ne, x, code.integer(x.getType(), 0));
 }
-static Value toMemory(Code &code, Value x) {
-  Type element = Code::element(x), memory = memoryType(element);
+static Value toMemory(CodeBuilder &code, Value x) {
+  Type element = CodeBuilder::element(x), memory = memoryType(element);
   if (memory == element) return x;
   if (isa<FloatType>(element)) return code.bitcast(x, memory);
-  return code.make<LLVM::ZExtOp>(Code::like(x, code.getI8Type()), x);
+  return code.make<LLVM::ZExtOp>(CodeBuilder::like(x, code.getI8Type()), x);
 }
 
 /// The conjunction of two masks, each a scalar, a vector or null.
-static Value both(Code &code, Value a, Value b) {
+static Value both(CodeBuilder &code, Value a, Value b) {
   if (!a || !b) return a ? a : b;
   Value masks[] = {a, b};
   code.unify(masks);
@@ -57,13 +57,13 @@ Value LoopNestEmitter::emitTerm(const Nonlinear &term, unsigned chunk) {
     Value position = get(term.position, chunk);
     position = code.smax(position, code.integer(position.getType(), 0));
     position = code.smin(position, code.integer(position.getType(), term.extent - 1));
-    return Code::lanes(position) ? position : code.intCast(position, code.i64());
+    return CodeBuilder::lanes(position) ? position : code.intCast(position, code.i64());
   }
   Value inner = emitExpr(term.inner, chunk);
   int64_t largest = term.inner.constant;
   for (auto [c, size] : llvm::zip(term.inner.coefficients, plan.sizes)) largest += std::abs(c) * (size - 1);
   // There is no vector instruction for the high half of a 64-bit product, which a quotient needs.
-  if (Code::lanes(inner) && term.inner.terms.empty() && llvm::isInt<32>(largest))
+  if (CodeBuilder::lanes(inner) && term.inner.terms.empty() && llvm::isInt<32>(largest))
     inner = code.intCast(inner, code.getI32Type());
   Value quotient = code.udiv(inner, term.divisor);
   return term.modulus ? code.urem(quotient, term.modulus) : quotient;
@@ -155,7 +155,7 @@ Value LoopNestEmitter::emitLoad(const Access &access, unsigned chunk, bool vecto
   }
   mask = both(code, mask, chunkMask(chunk));
   if (mask) mask = code.splat(mask, lanes);
-  Type type = Code::withLanes(memory, lanes);
+  Type type = CodeBuilder::withLanes(memory, lanes);
   Value address = code.at(base, memory, offset), terms = vectorTerms(access.offset, chunk);
   int64_t stride = vectorStride(access.offset);
   if (!terms && stride == 1 && !mask) return fromMemory(code, load(type, address), access.element);
@@ -165,9 +165,9 @@ Value LoopNestEmitter::emitLoad(const Access &access, unsigned chunk, bool vecto
                       access.element);
   Value lanesOffset = terms;
   if (stride != 0 || !terms) {
-    bool small = (!terms || Code::element(terms).isInteger(32)) && llvm::isInt<32>(stride * lanes);
+    bool small = (!terms || CodeBuilder::element(terms).isInteger(32)) && llvm::isInt<32>(stride * lanes);
     Type number = small ? Type(code.getI32Type()) : code.i64();
-    Value own = code.mul(code.iota(Code::withLanes(number, lanes), 0), stride);
+    Value own = code.mul(code.iota(CodeBuilder::withLanes(number, lanes), 0), stride);
     lanesOffset = terms ? code.add(code.intCast(terms, number), own) : own;
   }
   if (!mask) mask = code.prefixMask(lanes, lanes);
@@ -196,7 +196,7 @@ void LoopNestEmitter::emitStore(const Access &access, Value value, unsigned chun
     return;
   }
   Type number = llvm::isInt<32>(stride * lanes) ? Type(code.getI32Type()) : code.i64();
-  Value pointers = code.at(address, memory, code.mul(code.iota(Code::withLanes(number, lanes), 0), stride));
+  Value pointers = code.at(address, memory, code.mul(code.iota(CodeBuilder::withLanes(number, lanes), 0), stride));
   code.make<LLVM::masked_scatter>(value, pointers, mask ? mask : code.prefixMask(lanes, lanes), alignment(memory));
 }
 

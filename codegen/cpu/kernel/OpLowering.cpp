@@ -19,45 +19,45 @@ using IPred = LLVM::ICmpPredicate;
 namespace {
 using Values = ArrayRef<Value>;
 struct Entry {
-  std::function<Value(Code &, Operation *, Values)> lower;
+  std::function<Value(CodeBuilder &, Operation *, Values)> lower;
   unsigned instructions;
 };
 using Table = llvm::DenseMap<TypeID, Entry>;
 } // namespace
 
-static bool isFloat(Value x) { return isa<FloatType>(Code::element(x)); }
+static bool isFloat(Value x) { return isa<FloatType>(CodeBuilder::element(x)); }
 
 //===----------------------------------------------------------------------===//
 // Helpers of single ops
 //===----------------------------------------------------------------------===//
 
-static Value emitLarger(Code &code, Value a, Value b) {
+static Value emitLarger(CodeBuilder &code, Value a, Value b) {
   if (!isFloat(a)) return code.smax(a, b);
   Value chosen = code.select(code.fcmp(FPred::ogt, a, b), a, b); // b if either is NaN
   return code.select(code.isNaN(a), a, chosen);
 }
 
-static Value emitSmaller(Code &code, Value a, Value b) {
+static Value emitSmaller(CodeBuilder &code, Value a, Value b) {
   if (!isFloat(a)) return code.smin(a, b);
   Value chosen = code.select(code.fcmp(FPred::olt, a, b), a, b);
   return code.select(code.isNaN(a), a, chosen);
 }
 
-static Value floor(Code &code, Value x) { return code.make<LLVM::FFloorOp>(x.getType(), x); }
+static Value floor(CodeBuilder &code, Value x) { return code.make<LLVM::FFloorOp>(x.getType(), x); }
 
 /// The divisor, with 1 in place of 0, which would stop the program.
-static Value safeDivisor(Code &code, Value b) {
+static Value safeDivisor(CodeBuilder &code, Value b) {
   Value zero = code.icmp(IPred::eq, b, code.integer(b.getType(), 0));
   return code.select(zero, code.integer(b.getType(), 1), b);
 }
 
 /// Rounds down. Through f64, which holds every i32 and whose quotients are then close enough; i64 divides lane by lane.
-static Value floorQuotient(Code &code, Value a, Value b) {
+static Value floorQuotient(CodeBuilder &code, Value a, Value b) {
   b = safeDivisor(code, b);
-  if (Code::element(a).isInteger(32) && !b.getDefiningOp<LLVM::ConstantOp>()) {
-    Type f64 = Code::like(a, code.getF64Type());
+  if (CodeBuilder::element(a).isInteger(32) && !b.getDefiningOp<LLVM::ConstantOp>()) {
+    Type f64 = CodeBuilder::like(a, code.getF64Type());
     Value quotient = code.fdiv(code.make<LLVM::SIToFPOp>(f64, a), code.make<LLVM::SIToFPOp>(f64, b));
-    Value wide = code.make<LLVM::FPToSIOp>(Code::like(a, code.getI64Type()), floor(code, quotient));
+    Value wide = code.make<LLVM::FPToSIOp>(CodeBuilder::like(a, code.getI64Type()), floor(code, quotient));
     return code.intCast(wide, code.getI32Type());
   }
   // The one quotient that does not fit: the lowest number by -1. Negating it instead wraps around.
@@ -73,18 +73,18 @@ static Value floorQuotient(Code &code, Value a, Value b) {
   return code.select(isMinusOne, code.sub(zero, a), rounded);
 }
 
-static Value emitFloorDiv(Code &code, Value a, Value b) {
+static Value emitFloorDiv(CodeBuilder &code, Value a, Value b) {
   if (isFloat(a)) return floor(code, code.fdiv(a, b));
   return floorQuotient(code, a, b);
 }
 
 /// a - b floor(a / b)
-static Value emitMod(Code &code, Value a, Value b) {
+static Value emitMod(CodeBuilder &code, Value a, Value b) {
   if (isFloat(a)) return emitFloatMod(code, a, b);
   return code.sub(a, code.mul(floorQuotient(code, a, b), safeDivisor(code, b)));
 }
 
-static Value emitSign(Code &code, Value x) {
+static Value emitSign(CodeBuilder &code, Value x) {
   Value one = code.number(x.getType(), 1.0), zero = code.number(x.getType(), 0.0),
         minus = code.number(x.getType(), -1.0);
   Value result = code.select(code.fcmp(FPred::ogt, x, zero), one, zero);
@@ -92,16 +92,16 @@ static Value emitSign(Code &code, Value x) {
   return code.select(code.isNaN(x), x, result);
 }
 
-static Value emitCompare(Code &code, Predicate predicate, Value a, Value b) {
+static Value emitCompare(CodeBuilder &code, Predicate predicate, Value a, Value b) {
   static constexpr FPred ofFloats[] = {FPred::oeq, FPred::une, FPred::olt, FPred::ole, FPred::ogt, FPred::oge};
   static constexpr IPred ofIntegers[] = {IPred::eq, IPred::ne, IPred::slt, IPred::sle, IPred::sgt, IPred::sge};
   static constexpr IPred ofBooleans[] = {IPred::eq, IPred::ne, IPred::ult, IPred::ule, IPred::ugt, IPred::uge};
   auto i = static_cast<unsigned>(predicate);
   if (isFloat(a)) return code.fcmp(ofFloats[i], a, b);
-  return code.icmp(Code::element(a).isInteger(1) ? ofBooleans[i] : ofIntegers[i], a, b);
+  return code.icmp(CodeBuilder::element(a).isInteger(1) ? ofBooleans[i] : ofIntegers[i], a, b);
 }
 
-static Value emitCast(Code &code, Value x, Type from, Type to) {
+static Value emitCast(CodeBuilder &code, Value x, Type from, Type to) {
   if (from == to) return x;
   if (isFp8(from)) return emitCast(code, widenFp8(code, x, from), code.getF32Type(), to);
   if (isFp8(to)) return roundToFp8(code, emitCast(code, x, from, code.getF32Type()), to);
@@ -109,7 +109,7 @@ static Value emitCast(Code &code, Value x, Type from, Type to) {
   if (isLow(from) && !isa<FloatType>(to))
     return emitCast(code, code.floatCast(x, code.getF32Type()), code.getF32Type(), to);
   if (isLow(to) && !isa<FloatType>(from)) return code.floatCast(emitCast(code, x, from, code.getF32Type()), to);
-  Type type = Code::like(x, to);
+  Type type = CodeBuilder::like(x, to);
   Value zero = code.number(x.getType(), 0.0);
   if (isa<FloatType>(from)) {
     if (to.isInteger(1)) return code.fcmp(FPred::une, x, zero);
@@ -127,7 +127,7 @@ static Value emitCast(Code &code, Value x, Type from, Type to) {
 }
 
 /// Small whole exponents are products, as exact as any power.
-static Value emitPowOp(Code &code, PowOp op, Values v) {
+static Value emitPowOp(CodeBuilder &code, PowOp op, Values v) {
   if (auto exponent = op.getRhs().getDefiningOp<ConstantOp>()) {
     if (exponent.getNumber() == 1) return v[0];
     if (exponent.getNumber() == 2) return code.fmul(v[0], v[0]);
@@ -142,12 +142,13 @@ static Value emitPowOp(Code &code, PowOp op, Values v) {
 
 template <typename OpT, typename Fn> static void add(Table &table, unsigned instructions, Fn lower) {
   table[TypeID::get<OpT>()] = {
-      [lower](Code &code, Operation *op, Values v) -> Value { return lower(code, cast<OpT>(op), v); }, instructions};
+      [lower](CodeBuilder &code, Operation *op, Values v) -> Value { return lower(code, cast<OpT>(op), v); },
+      instructions};
 }
 
 /// A float instruction for floats, an integer instruction for integers.
 template <typename OpT, typename FloatOp, typename IntOp> static void addPair(Table &table) {
-  add<OpT>(table, 1, [](Code &code, OpT, Values v) -> Value {
+  add<OpT>(table, 1, [](CodeBuilder &code, OpT, Values v) -> Value {
     if (isFloat(v[0])) return code.make<FloatOp>(v[0], v[1]);
     return code.make<IntOp>(v[0], v[1]);
   });
@@ -155,8 +156,8 @@ template <typename OpT, typename FloatOp, typename IntOp> static void addPair(Ta
 
 /// A function of one or two values.
 template <typename OpT, auto function> static void addFunction(Table &table, unsigned instructions) {
-  add<OpT>(table, instructions, [](Code &code, OpT, Values v) -> Value {
-    if constexpr (std::is_invocable_v<decltype(function), Code &, Value, Value>)
+  add<OpT>(table, instructions, [](CodeBuilder &code, OpT, Values v) -> Value {
+    if constexpr (std::is_invocable_v<decltype(function), CodeBuilder &, Value, Value>)
       return function(code, v[0], v[1]);
     else
       return function(code, v[0]);
@@ -164,8 +165,8 @@ template <typename OpT, auto function> static void addFunction(Table &table, uns
 }
 
 /// The bits of f32 with 16 random ones added at the lower end: a carry rounds away from zero.
-static Value emitStochasticRound(Code &code, Value x, Value noise) {
-  Type i32 = Code::like(x, code.getI32Type());
+static Value emitStochasticRound(CodeBuilder &code, Value x, Value noise) {
+  Type i32 = CodeBuilder::like(x, code.getI32Type());
   Value drawn = code.make<LLVM::FPToSIOp>(i32, code.fmul(noise, code.number(noise.getType(), 65536.0)));
   Value bits = code.bitcast(x, code.getI32Type()), exponent = code.integer(i32, 0x7f800000);
   Value isFinite = code.icmp(IPred::ne, code.bitAnd(bits, exponent), exponent);
@@ -176,20 +177,21 @@ static Value emitStochasticRound(Code &code, Value x, Value noise) {
 
 static void addUnary(Table &table) {
   addFunction<SignOp, emitSign>(table, 4);
-  add<NegOp>(table, 1, [](Code &code, NegOp, Values v) -> Value {
+  add<NegOp>(table, 1, [](CodeBuilder &code, NegOp, Values v) -> Value {
     if (isFloat(v[0])) return code.make<LLVM::FNegOp>(v[0]);
     return code.sub(code.integer(v[0].getType(), 0), v[0]);
   });
-  add<AbsOp>(table, 1, [](Code &code, AbsOp, Values v) -> Value {
+  add<AbsOp>(table, 1, [](CodeBuilder &code, AbsOp, Values v) -> Value {
     if (isFloat(v[0])) return code.fabs(v[0]);
     return code.smax(v[0], code.sub(code.integer(v[0].getType(), 0), v[0]));
   });
-  add<FloorOp>(table, 1, [](Code &code, FloorOp, Values v) -> Value { return floor(code, v[0]); });
-  add<CeilOp>(table, 1,
-              [](Code &code, CeilOp, Values v) -> Value { return code.make<LLVM::FCeilOp>(v[0].getType(), v[0]); });
-  add<NotOp>(table, 1, [](Code &code, NotOp, Values v) -> Value { return code.bitXor(v[0], 1); });
+  add<FloorOp>(table, 1, [](CodeBuilder &code, FloorOp, Values v) -> Value { return floor(code, v[0]); });
+  add<CeilOp>(table, 1, [](CodeBuilder &code, CeilOp, Values v) -> Value {
+    return code.make<LLVM::FCeilOp>(v[0].getType(), v[0]);
+  });
+  add<NotOp>(table, 1, [](CodeBuilder &code, NotOp, Values v) -> Value { return code.bitXor(v[0], 1); });
   addFunction<StochasticRoundOp, emitStochasticRound>(table, 6);
-  add<CastOp>(table, 2, [](Code &code, CastOp op, Values v) -> Value {
+  add<CastOp>(table, 2, [](CodeBuilder &code, CastOp op, Values v) -> Value {
     return emitCast(code, v[0], op.getX().getType().getElementType(), op.getType().getElementType());
   });
 }
@@ -202,17 +204,17 @@ static void addBinary(Table &table) {
   addFunction<MinOp, emitSmaller>(table, 3);
   addFunction<FloorDivOp, emitFloorDiv>(table, 16);
   addFunction<ModOp, emitMod>(table, 20);
-  add<DivOp>(table, 4, [](Code &code, DivOp, Values v) -> Value { return code.fdiv(v[0], v[1]); });
-  add<PowOp>(table, 120, [](Code &code, PowOp op, Values v) -> Value { return emitPowOp(code, op, v); });
-  add<AndOp>(table, 1, [](Code &code, AndOp, Values v) -> Value { return code.bitAnd(v[0], v[1]); });
-  add<OrOp>(table, 1, [](Code &code, OrOp, Values v) -> Value { return code.bitOr(v[0], v[1]); });
-  add<CompareOp>(table, 1, [](Code &code, CompareOp op, Values v) -> Value {
+  add<DivOp>(table, 4, [](CodeBuilder &code, DivOp, Values v) -> Value { return code.fdiv(v[0], v[1]); });
+  add<PowOp>(table, 120, [](CodeBuilder &code, PowOp op, Values v) -> Value { return emitPowOp(code, op, v); });
+  add<AndOp>(table, 1, [](CodeBuilder &code, AndOp, Values v) -> Value { return code.bitAnd(v[0], v[1]); });
+  add<OrOp>(table, 1, [](CodeBuilder &code, OrOp, Values v) -> Value { return code.bitOr(v[0], v[1]); });
+  add<CompareOp>(table, 1, [](CodeBuilder &code, CompareOp op, Values v) -> Value {
     return emitCompare(code, op.getPredicate(), v[0], v[1]);
   });
-  add<SelectOp>(table, 1, [](Code &code, SelectOp, Values v) -> Value { return code.select(v[0], v[1], v[2]); });
+  add<SelectOp>(table, 1, [](CodeBuilder &code, SelectOp, Values v) -> Value { return code.select(v[0], v[1], v[2]); });
   // Another order of the axes or more of them: at a point the value is the same.
-  add<ReorderOp>(table, 0, [](Code &, ReorderOp, Values v) -> Value { return v[0]; });
-  add<BroadcastOp>(table, 0, [](Code &, BroadcastOp, Values v) -> Value { return v[0]; });
+  add<ReorderOp>(table, 0, [](CodeBuilder &, ReorderOp, Values v) -> Value { return v[0]; });
+  add<BroadcastOp>(table, 0, [](CodeBuilder &, BroadcastOp, Values v) -> Value { return v[0]; });
 }
 
 static const Table &lowerings() {
@@ -233,7 +235,7 @@ static const ElementaryFunction *findElementary(Operation *op) {
   return nullptr;
 }
 
-Value tessera::lowerElementwise(Code &code, Operation *op, Values operands) {
+Value tessera::lowerElementwise(CodeBuilder &code, Operation *op, Values operands) {
   auto it = lowerings().find(op->getName().getTypeID());
   if (it != lowerings().end()) return it->second.lower(code, op, operands);
   const ElementaryFunction *function = findElementary(op);
@@ -254,7 +256,7 @@ unsigned tessera::instructionEstimate(Operation *op) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-Value tessera::combine(Code &code, ReduceKind kind, Value a, Value b) {
+Value tessera::combine(CodeBuilder &code, ReduceKind kind, Value a, Value b) {
   switch (kind) {
   case ReduceKind::Sum:
     return isFloat(a) ? code.fadd(a, b) : code.add(a, b);
@@ -268,7 +270,7 @@ Value tessera::combine(Code &code, ReduceKind kind, Value a, Value b) {
   llvm_unreachable("all kinds are handled");
 }
 
-Value tessera::neutral(Code &code, ReduceKind kind, Type type) {
+Value tessera::neutral(CodeBuilder &code, ReduceKind kind, Type type) {
   switch (kind) {
   case ReduceKind::Sum:
     return code.number(type, 0.0);

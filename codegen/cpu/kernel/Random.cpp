@@ -14,20 +14,20 @@ using namespace tessera;
 static constexpr uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
 static constexpr uint32_t weyl0 = 0x9E3779B9, weyl1 = 0xBB67AE85;
 
-static Value lowWord(Code &code, Value wide) { return code.intCast(wide, code.getI32Type()); }
-static Value highWord(Code &code, Value wide) { return lowWord(code, code.lshr(wide, 32)); }
+static Value lowWord(CodeBuilder &code, Value wide) { return code.intCast(wide, code.getI32Type()); }
+static Value highWord(CodeBuilder &code, Value wide) { return lowWord(code, code.lshr(wide, 32)); }
 
 /// High and low words of the product of each word and a constant. A 64-bit multiplication takes words from even lanes,
 /// so vectors are multiplied twice: as they are, and with odd lanes moved to even ones.
-static std::pair<Value, Value> wideProduct(Code &code, Value word, uint32_t multiplier) {
+static std::pair<Value, Value> wideProduct(CodeBuilder &code, Value word, uint32_t multiplier) {
   auto times = [&](Value wide) { return code.mul(wide, static_cast<int64_t>(multiplier)); };
-  unsigned lanes = Code::lanes(word);
+  unsigned lanes = CodeBuilder::lanes(word);
   if (lanes == 0) {
     Value product = times(code.make<LLVM::ZExtOp>(code.i64(), word));
     return {highWord(code, product), lowWord(code, product)};
   }
   constexpr int64_t lowBits = 0xFFFFFFFF;
-  Type pairs = Code::withLanes(code.i64(), lanes / 2), words = word.getType();
+  Type pairs = CodeBuilder::withLanes(code.i64(), lanes / 2), words = word.getType();
   Value both = code.make<LLVM::BitcastOp>(pairs, word);
   Value even = times(code.bitAnd(both, lowBits)), odd = times(code.lshr(both, 32));
   Value high = code.bitOr(code.lshr(even, 32), code.bitAnd(odd, ~lowBits));
@@ -36,8 +36,8 @@ static std::pair<Value, Value> wideProduct(Code &code, Value word, uint32_t mult
 }
 
 /// Ten rounds on the counter; the first two words of the result.
-static std::pair<Value, Value> philox(Code &code, std::array<Value, 4> counter, std::array<Value, 2> key) {
-  unsigned lanes = Code::lanes(counter[0]);
+static std::pair<Value, Value> philox(CodeBuilder &code, std::array<Value, 4> counter, std::array<Value, 2> key) {
+  unsigned lanes = CodeBuilder::lanes(counter[0]);
   auto wrapped = [](uint32_t x) { return static_cast<int64_t>(static_cast<int32_t>(x)); };
   for (int round = 0; round < 10; ++round) {
     auto [high0, low0] = wideProduct(code, counter[0], multiplier0);
@@ -51,14 +51,14 @@ static std::pair<Value, Value> philox(Code &code, std::array<Value, 4> counter, 
 }
 
 /// The upper 24 bits of a word, plus `offset`, as a fraction of 2^24.
-static Value fraction(Code &code, Value word, int64_t offset, Type element) {
+static Value fraction(CodeBuilder &code, Value word, int64_t offset, Type element) {
   Value bits = code.add(code.lshr(word, 8), offset);
-  return code.fmul(code.make<LLVM::SIToFPOp>(Code::like(word, element), bits), 0x1p-24);
+  return code.fmul(code.make<LLVM::SIToFPOp>(CodeBuilder::like(word, element), bits), 0x1p-24);
 }
 
 /// Draws of lanes; `words` are the seed (i64), the step and the site mixed with its salts (i32).
-static Value drawLanes(Code &code, Distribution distribution, Value index, ValueRange words) {
-  unsigned lanes = Code::lanes(index);
+static Value drawLanes(CodeBuilder &code, Distribution distribution, Value index, ValueRange words) {
+  unsigned lanes = CodeBuilder::lanes(index);
   std::array<Value, 4> counter = {lowWord(code, index), highWord(code, index), code.splat(words[1], lanes),
                                   code.splat(words[2], lanes)};
   auto [w0, w1] = philox(code, counter, {lowWord(code, words[0]), highWord(code, words[0])});
@@ -69,13 +69,13 @@ static Value drawLanes(Code &code, Distribution distribution, Value index, Value
 }
 
 /// The function of the module that draws lanes.
-static LLVM::LLVMFuncOp drawFunction(Code &code, Distribution distribution, Type index) {
+static LLVM::LLVMFuncOp drawFunction(CodeBuilder &code, Distribution distribution, Type index) {
   auto module = code.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  std::string name = ("tsr_draw_" + stringifyDistribution(distribution) + "_" + Twine(Code::lanes(index))).str();
+  std::string name = ("tsr_draw_" + stringifyDistribution(distribution) + "_" + Twine(CodeBuilder::lanes(index))).str();
   if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(name)) return known;
   OpBuilder::InsertionGuard guard(code);
   code.setInsertionPointToEnd(module.getBody());
-  Type result = Code::withLanes(code.getF32Type(), Code::lanes(index));
+  Type result = CodeBuilder::withLanes(code.getF32Type(), CodeBuilder::lanes(index));
   auto type = LLVM::LLVMFunctionType::get(result, {index, code.i64(), code.getI32Type(), code.getI32Type()});
   auto function = code.make<LLVM::LLVMFuncOp>(name, type);
   function.setVisibility_(LLVM::Visibility::Hidden);
@@ -86,7 +86,7 @@ static LLVM::LLVMFuncOp drawFunction(Code &code, Distribution distribution, Type
   return function;
 }
 
-Value tessera::lowerRandom(Code &code, RandomOp op, Value index, ArrayRef<Value> operands, bool calls) {
+Value tessera::lowerRandom(CodeBuilder &code, RandomOp op, Value index, ArrayRef<Value> operands, bool calls) {
   auto word = [&](Value x) { return code.intCast(x, code.getI32Type()); };
   Value seed = code.intCast(operands[0], code.i64());
   Value mixed = code.integer(code.getI32Type(), static_cast<int32_t>(op.getSite()));
@@ -105,5 +105,5 @@ Value tessera::lowerRandom(Code &code, RandomOp op, Value index, ArrayRef<Value>
     result = drawLanes(code, op.getDistribution(), index, words);
   }
   if (type.isF32()) return result;
-  return type.isF64() ? code.make<LLVM::FPExtOp>(Code::like(result, type), result).getResult() : Value();
+  return type.isF64() ? code.make<LLVM::FPExtOp>(CodeBuilder::like(result, type), result).getResult() : Value();
 }

@@ -114,7 +114,7 @@ void LoopNestEmitter::emitScatterAdd() {
 
     Access target = write;
     Value base = arguments[write.argument];
-    if (!Code::lanes(offset)) {
+    if (!CodeBuilder::lanes(offset)) {
       arguments[write.argument] = code.at(base, write.element, offset);
       Value old = emitLoad(target, chunk, vectorStride(target.offset) != 0);
       SmallVector<Value> both{old, update};

@@ -23,7 +23,7 @@ void LoopNestEmitter::emitSweep(unsigned number) {
   forEachRow([&](unsigned) {
     for (auto [reduce, slots] : llvm::zip(sweep.reduces, sweep.slots)) {
       bool vector = plan.isVectorSerial() || isVector(reduce.getX());
-      Type type = Code::withLanes(reduce.getType().getElementType(), vector ? lanes : 0);
+      Type type = CodeBuilder::withLanes(reduce.getType().getElementType(), vector ? lanes : 0);
       accumulators.append(slots, neutral(code, reduce.getKind(), type));
     }
   });
@@ -109,7 +109,7 @@ SmallVector<Value> LoopNestEmitter::emitSerialBody(const Sweep &sweep, ValueRang
       ReduceOp reduce = constReduce; // MLIR's accessors are not const
       Value &accumulator = results[first + (slots == 1 ? 0 : chunk)];
       first += slots;
-      bool vector = Code::lanes(accumulator);
+      bool vector = CodeBuilder::lanes(accumulator);
       if (!vector && chunk > 0) continue; // one value for the whole tile
       Value x = code.splat(get(reduce.getX(), chunk), vector ? lanes : 0);
       Value sum = combine(code, reduce.getKind(), accumulator, x);
@@ -131,7 +131,7 @@ Value LoopNestEmitter::combineLanes(ReduceKind kind, MutableArrayRef<Value> accu
     accumulators = accumulators.take_front(half);
   }
   Value vector = accumulators.front();
-  for (int32_t half = Code::lanes(vector) / 2; half > 0; half /= 2) {
+  for (int32_t half = CodeBuilder::lanes(vector) / 2; half > 0; half /= 2) {
     SmallVector<int32_t> low, high;
     for (int32_t i = 0; i < half; ++i) {
       low.push_back(i);

@@ -48,7 +48,7 @@ llvm::FailureOr<CpuTarget> CpuTarget::get(llvm::StringRef march, llvm::raw_ostre
   info.reset(target->createMCSubtargetInfo(triple, result.cpu, result.features));
   for (const llvm::SubtargetFeatureKV &feature : info->getEnabledProcessorFeatures())
     if (!llvm::StringRef(feature.Key).starts_with("amx-")) result.instructionSets.push_back(feature.Key);
-  result.fetchesAcrossPages = Target::forProcessor(result.cpu).prefetchesAcrossPages;
+  result.prefetchesAcrossPages = Target::forProcessor(result.cpu).prefetchesAcrossPages;
   result.floatLanes = 4;
   result.hasVectorScale = result.hasBf16Dot = result.hasAmx = false;
   if (triple.isX86()) {

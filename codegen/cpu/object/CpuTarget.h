@@ -19,7 +19,7 @@ struct CpuTarget {
   bool hasBf16Dot;                          ///< sums of products of pairs of bf16, in f32, in one instruction
   bool hasAmx;                              ///< the same of whole matrices, in tile registers
   /// As the processor's description says (ir/program/Target.h).
-  bool fetchesAcrossPages = false;
+  bool prefetchesAcrossPages = false;
 
   /// What a program whose code multiplies on AMX uses besides `instructionSets`: few do, and others run without.
   static constexpr const char *amxInstructionSets[] = {"amx-tile", "amx-bf16"};

@@ -73,7 +73,7 @@ private:
   ModuleOp module;
   TiledPlan &plan;
   MatrixFunctions &functions;
-  Code code;
+  CodeBuilder code;
   Value scratch, kernelArguments, zeroVector;
   llvm::DenseMap<Value, Value> bases;                   ///< of values in memory
   SmallVector<Value> positions;                         ///< along the batch axes
@@ -105,7 +105,7 @@ LogicalResult TiledEmitter::emit(StringRef symbol, const CpuTarget &target) {
   };
   llvm::for_each(plan.op.getBlock().getArguments(), load);
   llvm::for_each(plan.op.getBlock().getTerminator()->getOperands(), load);
-  zeroVector = code.number(Code::withLanes(code.getF32Type(), plan.lanes), 0.0);
+  zeroVector = code.number(CodeBuilder::withLanes(code.getF32Type(), plan.lanes), 0.0);
   for (int64_t j = 0; j < plan.zeros; j += plan.lanes)
     storeVector(code, zeroVector, code.at(scratch, code.getF32Type(), j));
   positions.resize(plan.axes.batch.size());

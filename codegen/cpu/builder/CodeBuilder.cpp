@@ -1,21 +1,21 @@
-//===- Code.cpp - builds scalar and vector code in the LLVM dialect -------===//
+//===- CodeBuilder.cpp - builds scalar and vector code in the LLVM dialect -===//
 
-#include "codegen/cpu/builder/Code.h"
+#include "codegen/cpu/builder/CodeBuilder.h"
 
 using namespace mlir;
 using namespace tessera;
 
-unsigned Code::lanes(Type type) {
+unsigned CodeBuilder::lanes(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return vector ? vector.getNumElements() : 0;
 }
 
-Type Code::element(Type type) {
+Type CodeBuilder::element(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return vector ? vector.getElementType() : type;
 }
 
-Type Code::withLanes(Type type, unsigned lanes) {
+Type CodeBuilder::withLanes(Type type, unsigned lanes) {
   return lanes ? VectorType::get({static_cast<int64_t>(lanes)}, element(type)) : element(type);
 }
 
@@ -23,23 +23,23 @@ Type Code::withLanes(Type type, unsigned lanes) {
 // Constants
 //===----------------------------------------------------------------------===//
 
-static Value makeConstant(Code &code, Type type, TypedAttr scalar) {
+static Value makeConstant(CodeBuilder &code, Type type, TypedAttr scalar) {
   if (auto vector = dyn_cast<VectorType>(type))
     return code.make<LLVM::ConstantOp>(type, DenseElementsAttr::get(vector, static_cast<Attribute>(scalar)));
   return code.make<LLVM::ConstantOp>(type, scalar);
 }
 
-Value Code::integer(Type type, int64_t number) {
+Value CodeBuilder::integer(Type type, int64_t number) {
   unsigned width = element(type).getIntOrFloatBitWidth();
   return makeConstant(*this, type, getIntegerAttr(element(type), APInt(64, number).trunc(width)));
 }
 
-Value Code::number(Type type, double number) {
+Value CodeBuilder::number(Type type, double number) {
   if (isa<FloatType>(element(type))) return makeConstant(*this, type, getFloatAttr(element(type), number));
   return integer(type, static_cast<int64_t>(number));
 }
 
-Value Code::iota(Type type, int64_t first) {
+Value CodeBuilder::iota(Type type, int64_t first) {
   if (!lanes(type)) return integer(type, first);
   SmallVector<APInt> numbers;
   for (unsigned i = 0; i < lanes(type); ++i)
@@ -47,20 +47,20 @@ Value Code::iota(Type type, int64_t first) {
   return make<LLVM::ConstantOp>(type, DenseIntElementsAttr::get(cast<VectorType>(type), numbers));
 }
 
-Value Code::prefixMask(unsigned lanes, unsigned active) {
+Value CodeBuilder::prefixMask(unsigned lanes, unsigned active) {
   SmallVector<bool> bits(lanes, false);
   std::fill_n(bits.begin(), active, true);
   auto type = cast<VectorType>(withLanes(getI1Type(), lanes));
   return make<LLVM::ConstantOp>(type, DenseElementsAttr::get(type, ArrayRef<bool>(bits)));
 }
 
-Value Code::lowest(Type type) {
+Value CodeBuilder::lowest(Type type) {
   if (isa<FloatType>(element(type))) return number(type, -std::numeric_limits<double>::infinity());
   unsigned width = element(type).getIntOrFloatBitWidth();
   return integer(type, APInt::getSignedMinValue(width).getSExtValue());
 }
 
-Value Code::highest(Type type) {
+Value CodeBuilder::highest(Type type) {
   if (isa<FloatType>(element(type))) return number(type, std::numeric_limits<double>::infinity());
   unsigned width = element(type).getIntOrFloatBitWidth();
   return integer(type, APInt::getSignedMaxValue(width).getSExtValue());
@@ -70,7 +70,7 @@ Value Code::highest(Type type) {
 // Values
 //===----------------------------------------------------------------------===//
 
-Value Code::splat(Value value, unsigned count) {
+Value CodeBuilder::splat(Value value, unsigned count) {
   if (!count || lanes(value)) return value;
   if (auto constant = value.getDefiningOp<LLVM::ConstantOp>())
     return makeConstant(*this, withLanes(value.getType(), count), cast<TypedAttr>(constant.getValue()));
@@ -83,14 +83,14 @@ Value Code::splat(Value value, unsigned count) {
   return make<LLVM::ShuffleVectorOp>(first, poison, SmallVector<int32_t>(count, 0));
 }
 
-void Code::unify(MutableArrayRef<Value> values) {
+void CodeBuilder::unify(MutableArrayRef<Value> values) {
   unsigned count = 0;
   for (Value value : values) count = std::max(count, lanes(value));
   for (Value &value : values) value = splat(value, count);
 }
 
 /// bf16 is the upper half of f32. Where no instruction rounds, LLVM would call a function that is not there.
-static Value roundToBf16(Code &code, Value x) {
+static Value roundToBf16(CodeBuilder &code, Value x) {
   Type i32 = code.getI32Type();
   Value bits = code.bitcast(x, i32);
   auto number = [&](int64_t n) { return code.integer(bits.getType(), n); };
@@ -103,14 +103,14 @@ static Value roundToBf16(Code &code, Value x) {
 }
 
 /// The inverse. LLVM would narrow a comparison of an `fpext` to one of bf16, for which it then calls the same function.
-static Value extendBf16(Code &code, Value x) {
+static Value extendBf16(CodeBuilder &code, Value x) {
   Type i32 = code.getI32Type();
   Value bits = code.intCast(code.bitcast(x, code.getI16Type()), i32);
   Value upper = code.make<LLVM::ShlOp>(bits, code.integer(bits.getType(), 16));
   return code.bitcast(upper, code.getF32Type());
 }
 
-Value Code::floatCast(Value x, Type to) {
+Value CodeBuilder::floatCast(Value x, Type to) {
   unsigned from = element(x).getIntOrFloatBitWidth(), width = to.getIntOrFloatBitWidth();
   if (element(x) == to) return x;
   if (from == width) return floatCast(floatCast(x, getF32Type()), to); // bf16 and f16
@@ -120,19 +120,19 @@ Value Code::floatCast(Value x, Type to) {
   return roundToBf16(*this, floatCast(x, getF32Type()));
 }
 
-Value Code::intCast(Value x, Type to) {
+Value CodeBuilder::intCast(Value x, Type to) {
   unsigned from = element(x).getIntOrFloatBitWidth(), width = to.getIntOrFloatBitWidth();
   if (from == width) return x;
   if (from < width) return make<LLVM::SExtOp>(like(x, to), x);
   return make<LLVM::TruncOp>(like(x, to), x);
 }
 
-Value Code::at(Value base, Type type, Value offset) {
+Value CodeBuilder::at(Value base, Type type, Value offset) {
   Type result = withLanes(pointer(), lanes(offset));
   return make<LLVM::GEPOp>(result, type, base, ArrayRef<LLVM::GEPArg>{offset});
 }
 
-Value Code::at(Value base, Type type, int64_t offset) {
+Value CodeBuilder::at(Value base, Type type, int64_t offset) {
   if (offset == 0) return base;
   if (llvm::isInt<32>(offset))
     return make<LLVM::GEPOp>(pointer(), type, base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
@@ -143,7 +143,7 @@ Value Code::at(Value base, Type type, int64_t offset) {
 // Control flow
 //===----------------------------------------------------------------------===//
 
-Block *Code::newBlock(TypeRange arguments) {
+Block *CodeBuilder::newBlock(TypeRange arguments) {
   OpBuilder::InsertionGuard guard(*this);
   Region *region = getInsertionBlock()->getParent();
   return createBlock(region, region->end(), arguments, SmallVector<Location>(arguments.size(), loc));
@@ -153,8 +153,8 @@ Block *Code::newBlock(TypeRange arguments) {
 ///
 ///   before: lower < upper ? head(lower, carried) : exit(carried)
 ///   head(i, carried): … i + step < upper ? head(i + step, carried') : exit(carried')
-SmallVector<Value> Code::loop(Value lower, Value upper, int64_t step, ValueRange carried, bool runsAtLeastOnce,
-                              LoopBody body) {
+SmallVector<Value> CodeBuilder::loop(Value lower, Value upper, int64_t step, ValueRange carried, bool runsAtLeastOnce,
+                                     LoopBody body) {
   SmallVector<Type> types{lower.getType()};
   llvm::append_range(types, carried.getTypes());
   SmallVector<Value> first{lower};
@@ -179,14 +179,14 @@ SmallVector<Value> Code::loop(Value lower, Value upper, int64_t step, ValueRange
   return llvm::to_vector_of<Value>(exit->getArguments());
 }
 
-void Code::loop(Value lower, Value upper, int64_t step, llvm::function_ref<void(Value)> body) {
+void CodeBuilder::loop(Value lower, Value upper, int64_t step, llvm::function_ref<void(Value)> body) {
   loop(lower, upper, step, {}, /*runsAtLeastOnce=*/false, [&](Value index, ValueRange) -> SmallVector<Value> {
     body(index);
     return {};
   });
 }
 
-void Code::when(Value condition, llvm::function_ref<void()> body) {
+void CodeBuilder::when(Value condition, llvm::function_ref<void()> body) {
   Block *before = getInsertionBlock();
   Block *inside = newBlock();
   setInsertionPointToEnd(inside);

@@ -1,4 +1,4 @@
-//===- Code.h - builds scalar and vector code in the LLVM dialect ---------===//
+//===- CodeBuilder.h - builds scalar and vector code in the LLVM dialect ---===//
 //
 // Generated kernels consist of LLVM-dialect ops on scalars and on builtin
 // vectors. No conversion pass stands between them and LLVM IR: a kernel is
@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CPU_CODE_H
-#define TESSERA_CODEGEN_CPU_CODE_H
+#ifndef TESSERA_CODEGEN_CPU_CODEBUILDER_H
+#define TESSERA_CODEGEN_CPU_CODEBUILDER_H
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
@@ -19,12 +19,12 @@
 namespace tessera {
 
 /// An OpBuilder for LLVM-dialect code at one location.
-class Code : public mlir::OpBuilder {
+class CodeBuilder : public mlir::OpBuilder {
 public:
   using Value = mlir::Value;
   using Type = mlir::Type;
 
-  explicit Code(mlir::Location loc) : OpBuilder(loc.getContext()), loc(loc) {}
+  explicit CodeBuilder(mlir::Location loc) : OpBuilder(loc.getContext()), loc(loc) {}
 
   /// Whether the processor scales f32 vectors by powers of two in one instruction (AVX-512); elsewhere that is a call.
   bool hasVectorScale = false;
@@ -150,4 +150,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_CODE_H
+#endif // TESSERA_CODEGEN_CPU_CODEBUILDER_H
