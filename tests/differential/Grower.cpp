@@ -1,6 +1,7 @@
 //===- Grower.cpp - grows a forward pass op by op -------------------------===//
 
 #include "tests/differential/Grower.h"
+#include "ir/dialect/UnaryFunction.h"
 #include <cmath>
 #include <limits>
 
@@ -98,38 +99,41 @@ Value Grower::positions(StringRef name, int64_t size) { return b.index(axis(b.ge
 // Elementwise
 //===----------------------------------------------------------------------===//
 
+/// Of a value brought to where the function is sampled.
+void Grower::growSmoothFunction() {
+  static const auto functions = llvm::filter_to_vector<32>(
+      unaryFunctions(), [](const UnaryFunction &f) { return f.isDifferentiable && f.isSmooth; });
+  const UnaryFunction &function = functions[choose.integer(0, functions.size() - 1)];
+  auto [x, bound] = any();
+  double middle = (function.sampleLow + function.sampleHigh) / 2,
+         reach = (function.sampleHigh - function.sampleLow) / 2;
+  double largest = 0;
+  constexpr int steps = 64;
+  for (int i = -steps; i <= steps; ++i)
+    largest = std::max(largest, std::abs(function.evaluate(middle + reach * i / steps)));
+  Value inside = b.add(b.mul(x, reach / std::max(1.0, bound)), middle);
+  add(function.build(b, inside), largest);
+}
+
 void Grower::growUnary() {
   auto [x, bound] = any();
-  Value positive = b.add(b.mul(x, x), 0.5);
-  double square = bound * bound + 0.5;
-  switch (choose.integer(0, 12)) {
+  switch (choose.integer(0, 9)) {
   case 0:
-    return add(b.unary<TanhOp>(x), 1);
-  case 1:
-    return add(b.unary<ErfOp>(x), 1);
-  case 2:
-    return add(b.unary<SinOp>(x), 1);
-  case 3:
-    return add(b.unary<CosOp>(x), 1);
-  case 4:
-    return add(b.neg(x), bound);
-  case 5:
     return add(b.unary<AbsOp>(x), bound);
-  case 6:
-    return add(b.exp(b.mul(x, 1 / std::max(1.0, bound))), 2.8);
-  case 7:
-    return add(b.sqrt(positive), std::sqrt(square));
-  case 8:
-    return add(b.rsqrt(positive), 1.5);
-  case 9:
-    return add(b.log(positive), 0.7 + std::log(square));
-  case 10:
+  case 1:
     return add(b.max(x, number(0)), bound);
-  case 11:
-    return add(b.unary<SigmoidOp>(x), 1);
-  default: // GELU by tanh, as models write it.
+  case 2: { // GELU by tanh, as models write it.
     Value inner = b.mul(b.add(x, b.mul(b.mul(b.mul(x, x), x), 0.044715)), 0.7978845608028654);
     return add(b.mul(b.mul(x, b.add(b.unary<TanhOp>(inner), 1)), 0.5), bound);
+  }
+  case 3: {
+    Value positive = b.add(b.mul(x, x), 0.5);
+    double square = bound * bound + 0.5;
+    if (choose.oneIn(2)) return add(b.rsqrt(positive), 1.5);
+    return add(b.log(positive), 0.7 + std::log(square));
+  }
+  default:
+    return growSmoothFunction();
   }
 }
 

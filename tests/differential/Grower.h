@@ -56,6 +56,7 @@ private:
 
   // One kind of op each.
   void growUnary();
+  void growSmoothFunction();
   void growBinary();
   void growDense();
   void growMlp();

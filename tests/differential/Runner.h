@@ -63,10 +63,11 @@ llvm::FailureOr<Trace> trace(Runner &target, mlir::ModuleOp module, bool withSte
 double maxNorm(const TensorValue &value);
 double maxDifference(const TensorValue &a, const TensorValue &b);
 
-/// How a target is judged on a tensor: by its error, and the error that rounding causes in the interpreter where every
-/// number is held with two bits less than its type has (`Rounding::Coarse`, so about four times the error of the type's
-/// own rounding where errors grow linearly, and as much as they grow where they do not), both in the largest absolute
-/// difference from the interpreter in f64. `floor` is 4 units in the last place of the tensor's largest number.
+/// How a target is judged on a tensor: by its error, and the error that rounding causes in the interpreter, both in the
+/// largest absolute difference from the interpreter in f64. Rounding is sampled with all values held with two mantissa
+/// bits less than their types have (`Rounding::Coarse`, so about four times the error of the type's own rounding where
+/// errors grow linearly, and as much as they grow where they do not), and once with the type's own rounding to nearest.
+/// `floor` is 4 units in the last place of the tensor's largest element.
 struct TargetError {
   std::string tensor;
   double error = 0, rounding = 0, floor = 0, norm = 0;
