@@ -46,10 +46,10 @@ private:
     return llvm::all_of(contract.getType().getAxes(), [&](AxisAttr a) { return type.hasAxis(a.getName()); });
   }
   bool add(Operation *op);
-  bool addMakers(Operation *op);
+  bool addProducers(Operation *op);
   void markTowardsWide();
   bool addPathsBetween();
-  bool worksOnRows(Operation *op) const;
+  bool canRunInParts(Operation *op) const;
   bool isSumOverRows(Operation *op) const;
   bool hasValidResults();
   NamedTensorType part(NamedTensorType type) const;
@@ -92,34 +92,29 @@ bool Chunk::isSumOverRows(Operation *op) const {
   return other && !other.getInit() && !other.getBias() && sums(other.getOver());
 }
 
-/// Whether the op treats the positions along the axis independently, or sums over them.
-bool Chunk::worksOnRows(Operation *op) const {
+/// Whether the op can be computed one range of the axis at a time: positions are independent, or summed over.
+bool Chunk::canRunInParts(Operation *op) const {
   if (isSumOverRows(op)) return true;
   bool touches = llvm::any_of(op->getOperands(), [&](Value v) { return hasAxis(v); }) ||
                  llvm::any_of(op->getResults(), [&](Value v) { return hasAxis(v); });
   if (!touches) return op->getNumRegions() == 0;
-  if (isa<ElementwiseOpInterface, BroadcastOp, ConstantOp>(op)) return true;
-  if (auto reduce = dyn_cast<ReduceOp>(op)) return hasAxis(reduce.getResult());
-  if (auto other = dyn_cast<ContractOp>(op)) return hasAxis(other.getResult());
-  if (auto softmax = dyn_cast<SoftmaxOp>(op)) return softmax.getAxis() != axis.getName();
-  if (auto loss = dyn_cast<CrossEntropyOp>(op)) return loss.getAxis() != axis.getName();
-  auto gather = dyn_cast<GatherOp>(op);
-  return gather && !llvm::is_contained(names(gather.getAxes()), axis.getName());
+  auto parallel = dyn_cast<ParallelAxisOpInterface>(op);
+  return parallel && parallel.isParallelAlong(axis.getName());
 }
 
 /// Adds an op, and the producers of its wide operands.
 bool Chunk::add(Operation *op) {
   if (!ops.insert(op)) return true;
-  return worksOnRows(op) && addMakers(op);
+  return canRunInParts(op) && addProducers(op);
 }
 
 /// A wide operand should not be stored to be sliced: its producer joins. Sources are cheap to recompute.
-bool Chunk::addMakers(Operation *op) {
+bool Chunk::addProducers(Operation *op) {
   for (Value operand : op->getOperands()) {
-    Operation *maker = operand.getDefiningOp();
-    if (maker && isa<ConstantOp>(maker) && hasAxis(operand) && !add(maker)) return false;
+    Operation *producer = operand.getDefiningOp();
+    if (producer && isa<ConstantOp>(producer) && hasAxis(operand) && !add(producer)) return false;
     if (!isWide(operand)) continue;
-    if (!maker || maker->getBlock() != contract->getBlock() || !add(maker)) return false;
+    if (!producer || producer->getBlock() != contract->getBlock() || !add(producer)) return false;
   }
   return true;
 }
@@ -146,13 +141,14 @@ bool Chunk::addPathsBetween() {
     SmallVector<Operation *> between;
     for (Operation &op : *contract->getBlock()) {
       bool follows = llvm::any_of(op.getOperands(), [&](Value v) {
-        Operation *maker = v.getDefiningOp();
-        return maker && (ops.contains(maker) || after.contains(maker));
+        Operation *producer = v.getDefiningOp();
+        return producer && (ops.contains(producer) || after.contains(producer));
       });
       if (follows && !ops.contains(&op)) after.insert(&op);
       if (!ops.contains(&op)) continue;
       for (Value operand : op.getOperands())
-        if (Operation *maker = operand.getDefiningOp(); maker && after.contains(maker)) between.push_back(maker);
+        if (Operation *producer = operand.getDefiningOp(); producer && after.contains(producer))
+          between.push_back(producer);
     }
     if (between.empty()) return true;
     for (Operation *op : between)

@@ -1,14 +1,15 @@
 //===- Fuse.cpp - the driver of `tsr-fuse` --------------------------------===//
 //
 // 1. Prepare (fusion/Prepare.h, fusion/Epilogues.cpp): fold axis ops of constants; expand contractions that are no
-//    GEMMs; move additions, roundings and, for a GPU, GELU and its gradient into contractions; split large reductions.
-// 2. Every op of a block that computes is a cluster of its own (fusion/Groups.cpp). Sources, broadcasts, pads and inner
-//    slices are not: they are recomputed in each kernel that uses them, and stored only where a GEMM, a repeat, a view
-//    or the terminator reads them.
+//    GEMMs; move additions, roundings and, where the target has such epilogues, GELU and its gradient into
+//    contractions; split large reductions.
+// 2. Make a cluster of each op of a block that computes (fusion/Groups.cpp). Sources, broadcasts, pads and inner slices
+//    have none: each kernel that uses them recomputes them. They are stored only where a GEMM, a repeat, a view or the
+//    terminator reads them.
 // 3. Merge clusters, never creating a cycle: (a) elementwise ops that only a reduction uses go into it; (b) producers
 //    and consumers over the same space, and row values with the reduction along the row; (c) reductions over the same
-//    space that read the same tensor. A reduction of outer axes (the gradient of a bias) takes nothing that others use
-//    too: it accesses memory column by column.
+//    space that read the same tensor. Ops with other users are not merged into a reduction of outer axes (the gradient
+//    of a bias), since it accesses memory column by column.
 // 4. Order the groups topologically and build the kernels (fusion/Kernels.cpp): parallel axes are those not reduced;
 //    axes are in the order in which most operands are stored; the vector axis is the one along which most bytes are
 //    contiguous.

@@ -19,8 +19,8 @@ include "ir/dialect/TsrOpBase.td"
 /// The value of the result at a point depends only on the operands' values there. Operands broadcast by name.
 /// C1: operands that share an axis agree in its size. C2: the result's axes are the union of the operands' axes.
 class Tsr_ElementwiseOp<string opMnemonic, list<Trait> traits = [], list<string> methods = []>
-    : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface, methods>, Tsr_MayBeInKernel]
-        # traits> {
+    : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface, methods>, Tsr_MayBeInKernel,
+                              Tsr_ParallelAxisInterface] # traits> {
   let results = (outs Tsr_Tensor:$result);
   let assemblyFormat = "operands `` custom<Notes>(attr-dict) `:` functional-type(operands, results)";
   let hasVerifier = 1;

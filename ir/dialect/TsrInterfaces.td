@@ -64,4 +64,15 @@ def Tsr_CostInterface : OpInterface<"CostOpInterface"> {
   let methods = [InterfaceMethod<"Floating-point operations; a multiply-add counts as two.", "int64_t", "getFlops">];
 }
 
+def Tsr_ParallelAxisInterface : OpInterface<"ParallelAxisOpInterface"> {
+  let cppNamespace = "::tessera";
+  let description = "An op that may be applied to ranges of an axis separately, as `chunk` does.";
+  let methods = [
+    InterfaceMethod<[{
+      Whether results at a position of the axis depend, of operands that have the axis, only on the elements at that
+      position.
+    }], "bool", "isParallelAlong", (ins "::llvm::StringRef":$axis), "", "return true;">,
+  ];
+}
+
 #endif // TSR_INTERFACES_TD

@@ -13,7 +13,8 @@ include "ir/dialect/TsrElementwise.td"
 // Sources
 //===----------------------------------------------------------------------===//
 
-def Tsr_ConstantOp : Tsr_PureOp<"constant", [ConstantLike, Tsr_MayBeInKernel]> {
+def Tsr_ConstantOp
+    : Tsr_PureOp<"constant", [ConstantLike, Tsr_MayBeInKernel, Tsr_IsSource, Tsr_ParallelAxisInterface]> {
   let summary = "a splat: all elements have one value";
   let description = "C1: `value` is a float or integer attribute of the result's element type.";
   let arguments = (ins TypedAttrInterface:$value);
@@ -24,7 +25,7 @@ def Tsr_ConstantOp : Tsr_PureOp<"constant", [ConstantLike, Tsr_MayBeInKernel]> {
   let extraClassDeclaration = "/// The value as a double, whatever its type.\n double getNumber();";
 }
 
-def Tsr_IndexOp : Tsr_PureOp<"index", [Tsr_MayBeInKernel]> {
+def Tsr_IndexOp : Tsr_PureOp<"index", [Tsr_MayBeInKernel, Tsr_IsSource]> {
   let summary = "the position along an axis: 0, 1, 2, …";
   let description = "C1: the result has exactly one axis.";
   let results = (outs Tsr_IntTensor:$result);
@@ -32,7 +33,7 @@ def Tsr_IndexOp : Tsr_PureOp<"index", [Tsr_MayBeInKernel]> {
   let hasVerifier = 1;
 }
 
-def Tsr_RandomOp : Tsr_PureOp<"random", [Tsr_MayBeInKernel, Tsr_Approximated]> {
+def Tsr_RandomOp : Tsr_PureOp<"random", [Tsr_MayBeInKernel, Tsr_IsSource, Tsr_Approximated]> {
   let summary = "counter-based random draws (Philox 4x32-10)";
   let description = [{
     Each element depends on `seed`, `step`, `site`, `salts` and its index (row-major in canonical order of the axes)
@@ -62,8 +63,9 @@ def Tsr_RandomOp : Tsr_PureOp<"random", [Tsr_MayBeInKernel, Tsr_Approximated]> {
 
 def Tsr_ContractOp
     : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>,
-      DeclareOpInterfaceMethods<Tsr_CostInterface>, AttrSizedOperandSegments,
-                                               Tsr_MakesNonFinite]> {
+                             DeclareOpInterfaceMethods<Tsr_CostInterface>,
+                             DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>,
+                             AttrSizedOperandSegments, Tsr_MakesNonFinite]> {
   let summary = "sum of products over named axes";
   let description = [{
     `result = init + bias + sum over "over" of lhs * rhs`. `fuse` adds `init` and `bias`; before it there are none.
@@ -107,7 +109,9 @@ def Tsr_ContractOp
   }];
 }
 
-def Tsr_ReduceOp : Tsr_PureOp<"reduce", [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
+def Tsr_ReduceOp
+    : Tsr_PureOp<"reduce", [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>,
+                            DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>]> {
   let summary = "sum, maximum or minimum over named axes";
   let description = [{
     At a tie the gradient of `max` and `min` is shared equally. `maxnum` is the maximum of the elements that are not
@@ -125,7 +129,9 @@ def Tsr_ReduceOp : Tsr_PureOp<"reduce", [Tsr_MayBeInKernel, DeclareOpInterfaceMe
   let hasVerifier = 1;
 }
 
-def Tsr_BroadcastOp : Tsr_PureOp<"broadcast", [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
+def Tsr_BroadcastOp
+    : Tsr_PureOp<"broadcast", [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>,
+                               Tsr_ParallelAxisInterface]> {
   let summary = "repeats the elements along new axes";
   let description = "C1: the result has all axes of the operand, in their sizes. C2: both have one element type.";
   let arguments = (ins Tsr_Tensor:$x);
@@ -145,7 +151,7 @@ class Tsr_AxisOp<string opMnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-def Tsr_RenameOp : Tsr_AxisOp<"rename"> {
+def Tsr_RenameOp : Tsr_AxisOp<"rename", [Tsr_IndexTransform]> {
   let summary = "gives axes other names";
   let description = [{
     `from[i]` becomes `to[i]`; all at once, so names may be swapped.
@@ -158,7 +164,7 @@ def Tsr_RenameOp : Tsr_AxisOp<"rename"> {
     $x custom<Names>($from) `to` custom<Names>($to) `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
   }];
 }
-def Tsr_SplitOp : Tsr_AxisOp<"split"> {
+def Tsr_SplitOp : Tsr_AxisOp<"split", [Tsr_IndexTransform]> {
   let summary = "splits an axis into several, major first";
   let description = "C1: the product of the sizes is that of the axis. C2: other axes, and the element type, stay.";
   let arguments = (ins Tsr_Tensor:$x, StrAttr:$axis, StrArrayAttr:$into);
@@ -166,7 +172,7 @@ def Tsr_SplitOp : Tsr_AxisOp<"split"> {
     $x custom<Name>($axis) `into` custom<Names>($into) `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
   }];
 }
-def Tsr_MergeOp : Tsr_AxisOp<"merge"> {
+def Tsr_MergeOp : Tsr_AxisOp<"merge", [Tsr_IndexTransform]> {
   let summary = "merges axes into one, major first";
   let description = "C1: the size is the product of the sizes. C2: other axes, and the element type, stay.";
   let arguments = (ins Tsr_Tensor:$x, StrArrayAttr:$axes, StrAttr:$into);
@@ -175,13 +181,14 @@ def Tsr_MergeOp : Tsr_AxisOp<"merge"> {
   }];
 }
 def Tsr_ReorderOp
-    : Tsr_AxisOp<"reorder", [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>, Tsr_Linear, Tsr_PassesLogits]> {
+    : Tsr_AxisOp<"reorder", [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>, Tsr_ParallelAxisInterface, Tsr_Linear,
+                             Tsr_PassesLogits]> {
   let summary = "the same elements in another memory order";
   let description = "Made by `layout`; before it there are none. C1: axes, their sizes and the element type stay.";
   let arguments = (ins Tsr_Tensor:$x);
   let assemblyFormat = "$x `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)";
 }
-def Tsr_SliceOp : Tsr_AxisOp<"slice"> {
+def Tsr_SliceOp : Tsr_AxisOp<"slice", [Tsr_IndexTransform]> {
   let summary = "elements offset, offset + 1, … of an axis; as many as the result has";
   let description = [{
     C1: both have the axis, and the range lies within the operand's. C2: other axes, and the element type, stay.
@@ -191,7 +198,7 @@ def Tsr_SliceOp : Tsr_AxisOp<"slice"> {
     $x custom<Name>($axis) `from` $offset `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
   }];
 }
-def Tsr_PadOp : Tsr_AxisOp<"pad"> {
+def Tsr_PadOp : Tsr_AxisOp<"pad", [Tsr_IndexTransform]> {
   let summary = "places the operand at `offset` along an axis of zeros; adjoint of slice";
   let description = [{
     C1: both have the axis, and the range lies within the result's. C2: other axes, and the element type, stay.
@@ -201,7 +208,9 @@ def Tsr_PadOp : Tsr_AxisOp<"pad"> {
     $x custom<Name>($axis) `at` $offset `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
   }];
 }
-def Tsr_GatherOp : Tsr_AxisOp<"gather"> {
+def Tsr_GatherOp
+    : Tsr_AxisOp<"gather", [Tsr_IndexTransform,
+                            DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>]> {
   let summary = "reads at positions: `result[…] = x[axes[k] = indices[k][…]]`";
   let description = [{
     An index out of range reads the nearest element; a read with `else` is a gather under a select.
@@ -242,7 +251,9 @@ class Tsr_CompositeOp<string opMnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-def Tsr_SoftmaxOp : Tsr_CompositeOp<"softmax", [AllTypesMatch<["x", "result"]>, Tsr_RoundingSensitive]> {
+def Tsr_SoftmaxOp
+    : Tsr_CompositeOp<"softmax", [AllTypesMatch<["x", "result"]>, Tsr_RoundingSensitive,
+                                  DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>]> {
   let summary = "exp(x - max) / sum(exp(x - max)) over an axis; 0 in a row that is -inf throughout";
   let description = "C1: the operand has the axis, and no fp8 type.";
   let arguments = (ins Tsr_FloatTensor:$x, StrAttr:$axis);
@@ -264,7 +275,8 @@ def Tsr_LayerNormOp : Tsr_CompositeOp<"layer_norm", [AllTypesMatch<["x", "result
   }];
 }
 
-def Tsr_CrossEntropyOp : Tsr_CompositeOp<"cross_entropy"> {
+def Tsr_CrossEntropyOp
+    : Tsr_CompositeOp<"cross_entropy", [DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>]> {
   let summary = "log(sum(exp(logits))) - logits[axis = label]";
   let description = [{
     In nats. The backward pass reads `lse`, the log-sum-exp.

@@ -15,6 +15,14 @@ class Tsr_Trait<string name> : NativeOpTrait<name> { let cppNamespace = "::tesse
 /// or (views, reductions, gather, scatter_add) as a way to read, accumulate or write.
 def Tsr_MayBeInKernel : Tsr_Trait<"MayBeInKernel">;
 
+/// Computes elements from attributes, positions and scalars alone: cheaper to recompute than to store.
+def Tsr_IsSource : Tsr_Trait<"IsSource">;
+
+/// Each element of the result is an element of the first operand at other indices, or a padding zero. In a kernel such
+/// an op computes nothing. It is a way to address the operand, which must be in memory (`resolveAccess` of
+/// passes/kernel/Access.h).
+def Tsr_IndexTransform : Tsr_Trait<"IndexTransform">;
+
 /// Infinitely often differentiable wherever it is defined: formulas of such ops are equal if they agree at enough
 /// points.
 def Tsr_Smooth : Tsr_Trait<"Smooth">;

@@ -1,4 +1,4 @@
-//===- CheckKernels.cpp - what holds after `fuse` -----------------------------------===//
+//===- CheckKernels.cpp - what holds after `fuse` -------------------------===//
 
 #include "passes/fusion/CheckKernels.h"
 #include "passes/analysis/Views.h"
@@ -61,7 +61,7 @@ LogicalResult KernelChecker::checkOp(Operation &op) {
   return success();
 }
 
-/// A value without all axes would be written by several iterations.
+/// Several iterations would write a value that lacks axes.
 LogicalResult KernelChecker::checkYield(Value value) {
   if (value.getDefiningOp<ScatterAddOp>()) return success();
   NamedTensorType type = tensorType(value);

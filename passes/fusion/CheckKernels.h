@@ -1,4 +1,4 @@
-//===- CheckKernels.h - what holds after `fuse` ---------------------------------===//
+//===- CheckKernels.h - what holds after `fuse` ---------------------------===//
 
 #ifndef TESSERA_PASSES_FUSION_CHECKKERNELS_H
 #define TESSERA_PASSES_FUSION_CHECKKERNELS_H
@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Checks that every op outside kernels is a kernel, a GEMM, a repeat or a view, and that each kernel satisfies the
-/// rules of docs/ir.md.
+/// Checks that every op outside kernels is a GEMM, a repeat, a tiled op or a view, and that each kernel obeys the rules
+/// of docs/ir.md.
 llvm::LogicalResult checkKernels(mlir::ModuleOp module);
 
 } // namespace tessera

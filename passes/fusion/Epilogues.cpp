@@ -9,8 +9,8 @@
 //            %s = tsr.reduce sum %g over rows
 //   after    %g, %s = tsr.contract %a, %b epilogue gelu_grad aux %x
 //
-// GELU can be spelled in many ways, and even more so its gradient after differentiation and `simplify`. So both are
-// recognised by what they compute: values that follow from %x (and %d) alone, by smooth arithmetic and constants, are
+// GELU can be spelled in many ways, and after differentiation and `simplify` its gradient in even more. So both are
+// recognised by what they compute: values that depend on %x (and %d) alone, by smooth arithmetic and constants, are
 // evaluated at sample points and compared with GELU.
 //
 //===----------------------------------------------------------------------===//
@@ -41,96 +41,97 @@ static constexpr double factors[] = {1, -2.5, 0.3};
 /// Constants are rounded to f32.
 static constexpr double tolerance = 2e-6;
 
-using Numbers = SmallVector<double>;
+/// The values of a formula at the sample points.
+using Samples = SmallVector<double>;
 
-/// GELU at the points, and its gradient for each factor.
-static bool isGelu(ArrayRef<double> numbers) {
-  for (auto [x, y] : llvm::zip_equal(ArrayRef(points), numbers))
+static bool isGelu(ArrayRef<double> samples) {
+  for (auto [x, y] : llvm::zip_equal(ArrayRef(points), samples))
     if (!(std::abs(y - gelu(x)) <= tolerance * std::abs(x))) return false;
   return true;
 }
 
-static bool isGeluGradient(ArrayRef<double> numbers) {
-  for (size_t i = 0; i < numbers.size(); ++i) {
+/// The gradient is sampled at all points for each factor.
+static bool isGeluGradient(ArrayRef<double> samples) {
+  for (size_t i = 0; i < samples.size(); ++i) {
     double factor = factors[i / pointCount];
-    if (!(std::abs(numbers[i] - factor * geluDerivative(points[i % pointCount])) <= tolerance * std::abs(factor)))
+    if (!(std::abs(samples[i] - factor * geluDerivative(points[i % pointCount])) <= tolerance * std::abs(factor)))
       return false;
   }
   return true;
 }
 
-/// Whether an op casts between the types in which values are computed and stored. An epilogue does not round there.
-static bool isRoundingOrBack(Operation *op) {
+/// Whether an op rounds to a type in which values are stored, or widens again. An epilogue does not round in between.
+static bool isStorageCast(Operation *op) {
   auto cast = dyn_cast<CastOp>(op);
-  auto isWide = [](Type element) { return element.isF32() || element.isBF16() || element.isF16(); };
-  return cast && isWide(cast.getX().getType().getElementType()) && isWide(cast.getType().getElementType());
+  auto isStorageType = [](Type element) { return element.isF32() || element.isBF16() || element.isF16(); };
+  return cast && isStorageType(cast.getX().getType().getElementType()) &&
+         isStorageType(cast.getType().getElementType());
 }
 
-static bool isSmooth(Operation *op) { return op->hasTrait<traits::Smooth>() || isRoundingOrBack(op); }
+static bool isSmooth(Operation *op) { return op->hasTrait<traits::Smooth>() || isStorageCast(op); }
 
 namespace {
-/// Values as functions of some others, the leaves.
-class Formulas {
+/// Samples values as functions of some others, the leaves.
+class FormulaSampler {
 public:
-  /// Evaluated at so many points.
-  explicit Formulas(size_t count) : count(count) {}
+  explicit FormulaSampler(size_t count) : count(count) {}
 
-  void setLeaf(Value leaf, Numbers numbers) { known[leaf] = std::move(numbers); }
+  void setLeaf(Value leaf, Samples samples) { known[leaf] = std::move(samples); }
 
-  /// The samples of a value; null if it follows from other values too, or if `tsr.keep` exempts an op.
-  const Numbers *find(Value value, int depth = 0) {
-    constexpr int mostOps = 64; // in a chain
+  /// The samples of a value; null if it depends on other values too, or if `tsr.keep` exempts an op.
+  const Samples *find(Value value, int depth = 0) {
+    constexpr int mostOps = 64; // of a chain
     auto [it, isNew] = known.try_emplace(value);
     if (isNew)
-      if (std::optional<Numbers> numbers = depth < mostOps ? compute(value, depth) : std::nullopt)
-        known[value] = std::move(*numbers);
-    const Numbers &found = known[value];
+      if (std::optional<Samples> samples = depth < mostOps ? compute(value, depth) : std::nullopt)
+        known[value] = std::move(*samples);
+    const Samples &found = known[value];
     return found.empty() ? nullptr : &found;
   }
 
 private:
-  std::optional<Numbers> compute(Value value, int depth) {
+  std::optional<Samples> compute(Value value, int depth) {
     Operation *op = value.getDefiningOp();
-    if (auto constant = dyn_cast_or_null<ConstantOp>(op)) return Numbers(count, constant.getNumber());
+    if (auto constant = dyn_cast_or_null<ConstantOp>(op)) return Samples(count, constant.getNumber());
     if (!op || !isSmooth(op) || isKept(op)) return std::nullopt;
-    SmallVector<Numbers> operands;
+    SmallVector<Samples> operands;
     for (Value operand : op->getOperands()) {
-      const Numbers *numbers = find(operand, depth + 1);
-      if (!numbers) return std::nullopt;
-      operands.push_back(*numbers);
+      const Samples *samples = find(operand, depth + 1);
+      if (!samples) return std::nullopt;
+      operands.push_back(*samples);
     }
-    Numbers result;
+    Samples result;
     for (size_t i = 0; i < count; ++i) {
-      SmallVector<double> at = llvm::map_to_vector(operands, [&](const Numbers &numbers) { return numbers[i]; });
+      SmallVector<double> at = llvm::map_to_vector(operands, [&](const Samples &samples) { return samples[i]; });
       result.push_back(cast<ElementwiseOpInterface>(op).applyScalar(at));
     }
     return result;
   }
 
-  size_t count;
-  llvm::DenseMap<Value, Numbers> known; ///< empty: not known
+  size_t count;                         ///< of points
+  llvm::DenseMap<Value, Samples> known; ///< empty: not a function of the leaves
 };
 } // namespace
 
 /// The points, repeated for each factor.
-static Numbers pointsForFactors() {
-  Numbers numbers;
-  for (size_t i = 0; i < std::size(factors); ++i) llvm::append_range(numbers, points);
-  return numbers;
+static Samples pointsForFactors() {
+  Samples samples;
+  for (size_t i = 0; i < std::size(factors); ++i) llvm::append_range(samples, points);
+  return samples;
 }
 
 /// Each factor, repeated for all points.
-static Numbers factorsForPoints() {
-  Numbers numbers;
-  for (double factor : factors) numbers.append(pointCount, factor);
-  return numbers;
+static Samples factorsForPoints() {
+  Samples samples;
+  for (double factor : factors) samples.append(pointCount, factor);
+  return samples;
 }
 
 //===----------------------------------------------------------------------===//
-// Where values go
+// Uses of values
 //===----------------------------------------------------------------------===//
 
-/// The values that are `value` rounded to `type`, if it has no other users; `value` itself if it has that type.
+/// `value` itself if it has that type; else its casts to `type`, if it has no other users.
 static SmallVector<Value> castsTo(Value value, NamedTensorType type) {
   if (value.getType() == type) return {value};
   SmallVector<Value> rounded;
@@ -141,7 +142,7 @@ static SmallVector<Value> castsTo(Value value, NamedTensorType type) {
   return rounded;
 }
 
-/// Whether a value is stored, however ops are grouped into kernels.
+/// Whether a value is in memory, however ops are grouped into kernels.
 static bool isStored(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || isa<ContractOp, RepeatOp>(op) || isStorageView(op)) return true;
@@ -150,9 +151,8 @@ static bool isStored(Value value) {
   });
 }
 
-/// The values that the result of an epilogue replaces; empty if the epilogue would store a value that need not be
-/// stored.
-static SmallVector<Value> replacedBy(Value value, NamedTensorType type) {
+/// The values that the result of an epilogue replaces; empty if they need not be stored.
+static SmallVector<Value> valuesReplacedBy(Value value, NamedTensorType type) {
   SmallVector<Value> replaced = castsTo(value, type);
   return llvm::any_of(replaced, isStored) ? replaced : SmallVector<Value>();
 }
@@ -160,7 +160,7 @@ static SmallVector<Value> replacedBy(Value value, NamedTensorType type) {
 /// Limits of the search. GELU's gradient, with roundings, has some thirty values.
 static constexpr unsigned mostValues = 64, mostOthers = 16;
 
-/// The values, in order, that follow from a contraction's result by smooth arithmetic and have its axes.
+/// The values that are computed from a contraction's result by smooth arithmetic and have its axes, in program order.
 static llvm::SetVector<Value> valuesFrom(ContractOp contract) {
   llvm::SetVector<Value> values;
   values.insert(contract.getResult());
@@ -209,20 +209,20 @@ static ContractOp withEpilogue(Operation *before, ContractOp contract, Epilogue 
   return made;
 }
 
-static bool takesEpilogue(ContractOp contract) {
+static bool canHaveEpilogue(ContractOp contract) {
   return !contract.getEpilogue() && !contract.getInit() && !isKept(contract) &&
          mayHaveEpilogue(contractTypes(contract));
 }
 
-static void takeGelu(ContractOp contract) {
-  if (!takesEpilogue(contract)) return;
-  Formulas formulas(pointCount);
-  formulas.setLeaf(contract.getResult(), Numbers(std::begin(points), std::end(points)));
+static void absorbGelu(ContractOp contract) {
+  if (!canHaveEpilogue(contract)) return;
+  FormulaSampler sampler(pointCount);
+  sampler.setLeaf(contract.getResult(), Samples(std::begin(points), std::end(points)));
   SmallVector<Value> replaced;
   for (Value value : valuesFrom(contract)) {
-    const Numbers *numbers = formulas.find(value);
-    if (!numbers || !isGelu(*numbers)) continue;
-    replaced = replacedBy(value, contract.getType());
+    const Samples *samples = sampler.find(value);
+    if (!samples || !isGelu(*samples)) continue;
+    replaced = valuesReplacedBy(value, contract.getType());
     break;
   }
   if (replaced.empty()) return;
@@ -243,8 +243,8 @@ static void takeGelu(ContractOp contract) {
 // Its gradient
 //===----------------------------------------------------------------------===//
 
-/// The values that a formula may contain besides `product` and constants: tensors of `type` that are stored.
-static llvm::SetVector<Value> othersIn(const llvm::SetVector<Value> &formula, Value product, NamedTensorType type) {
+/// The tensors of `type` in memory that a formula depends on, besides `product`.
+static llvm::SetVector<Value> storedLeaves(const llvm::SetVector<Value> &formula, Value product, NamedTensorType type) {
   llvm::SetVector<Value> seen, others;
   seen.insert(formula.begin(), formula.end());
   for (unsigned i = 0; i < seen.size() && others.size() < mostOthers; ++i)
@@ -260,8 +260,8 @@ static llvm::SetVector<Value> othersIn(const llvm::SetVector<Value> &formula, Va
 namespace {
 /// A contraction's result times the derivative of GELU.
 struct GeluGradient {
-  Value value;                ///< as it is computed
-  SmallVector<Value> results; ///< as it is stored
+  Value value;                ///< before it is rounded
+  SmallVector<Value> results; ///< as stored
   Value at;                   ///< the operand of GELU
 };
 } // namespace
@@ -269,22 +269,22 @@ struct GeluGradient {
 static std::optional<GeluGradient> findGradient(ContractOp contract) {
   Value product = contract.getResult();
   llvm::SetVector<Value> formula = valuesFrom(contract);
-  for (Value at : othersIn(formula, product, contract.getType())) {
-    Formulas formulas(pointCount * std::size(factors));
-    formulas.setLeaf(at, pointsForFactors());
-    formulas.setLeaf(product, factorsForPoints());
+  for (Value at : storedLeaves(formula, product, contract.getType())) {
+    FormulaSampler sampler(pointCount * std::size(factors));
+    sampler.setLeaf(at, pointsForFactors());
+    sampler.setLeaf(product, factorsForPoints());
     for (Value value : formula) {
-      const Numbers *numbers = formulas.find(value);
-      if (!numbers || !isGeluGradient(*numbers) || !leadsOnlyTo(value, product, formula)) continue;
-      if (SmallVector<Value> results = replacedBy(value, contract.getType()); !results.empty())
+      const Samples *samples = sampler.find(value);
+      if (!samples || !isGeluGradient(*samples) || !leadsOnlyTo(value, product, formula)) continue;
+      if (SmallVector<Value> results = valuesReplacedBy(value, contract.getType()); !results.empty())
         return GeluGradient{value, results, at};
     }
   }
   return std::nullopt;
 }
 
-/// The sum over rows of an epilogue's result, if cuBLASLt can compute it too: only in f32, since it would round the
-/// sum.
+/// The sum over rows of an epilogue's result, if cuBLASLt can compute it too: only in f32, since it rounds the sum to
+/// the result's type.
 static ReduceOp findSumOfRows(Value gradient, const ContractTypes &types) {
   if (!types.result.getElementType().isF32()) return {};
   for (Operation *user : gradient.getUsers()) {
@@ -297,8 +297,8 @@ static ReduceOp findSumOfRows(Value gradient, const ContractTypes &types) {
   return {};
 }
 
-static void takeGradient(ContractOp contract) {
-  if (!takesEpilogue(contract) || contract.getBias()) return;
+static void absorbGeluGradient(ContractOp contract) {
+  if (!canHaveEpilogue(contract) || contract.getBias()) return;
   std::optional<GeluGradient> gradient = findGradient(contract);
   if (!gradient) return;
   Block &block = *contract->getBlock();
@@ -316,11 +316,11 @@ static void takeGradient(ContractOp contract) {
 }
 
 void tessera::absorbGelus(ModuleOp module) {
-  // Not for an audit: `shadow` computes op by op, and its calls are paired with those of `step`.
+  // Not in an audit: `shadow` computes op by op, and its calls are paired with those of `step`.
   if (!Target::of(module).hasGeluEpilogues || module->hasAttr(attrs::epilogues) || hasShadow(module)) return;
-  for (auto take : {takeGelu, takeGradient}) {
+  for (auto absorb : {absorbGelu, absorbGeluGradient}) {
     SmallVector<ContractOp> contracts;
     module.walk([&](ContractOp contract) { contracts.push_back(contract); });
-    for (ContractOp contract : contracts) take(contract);
+    for (ContractOp contract : contracts) absorb(contract);
   }
 }

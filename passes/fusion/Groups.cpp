@@ -1,4 +1,4 @@
-//===- Groups.cpp - which ops run as one kernel --------------------------------===//
+//===- Groups.cpp - which ops run as one kernel ---------------------------===//
 
 #include "passes/fusion/Groups.h"
 #include "ir/dialect/GraphBuilder.h"
@@ -11,9 +11,9 @@ using namespace tessera;
 
 /// A kernel holds at most this many ops: beyond it registers spill and compile time grows.
 static constexpr size_t maxOps = 96;
-/// A chain from sources alone is recomputed up to this depth.
+/// A chain of ops that depends on sources alone is recomputed up to this depth.
 static constexpr int maxSourceDepth = 6;
-/// Loop nests of fewer points cost less than a call: they are merged wherever possible.
+/// Loop nests of fewer points cost less than a call. They are merged wherever possible.
 static constexpr int64_t smallSpace = 8192;
 
 //===----------------------------------------------------------------------===//
@@ -22,13 +22,13 @@ static constexpr int64_t smallSpace = 8192;
 
 static bool isKernelOp(Operation *op) { return op->hasTrait<traits::MayBeInKernel>() && !isStorageView(op); }
 
-/// Whether the value follows from constants, positions and draws alone.
-static bool followsFromSources(Value value, int depth) {
+/// Whether the value depends on sources alone.
+static bool dependsOnSources(Value value, int depth) {
   Operation *op = value.getDefiningOp();
   if (!op || depth > maxSourceDepth) return false;
-  if (isa<ConstantOp, IndexOp, RandomOp>(op)) return true;
+  if (op->hasTrait<traits::IsSource>()) return true;
   if (!isa<BroadcastOp>(op) && !(isa<ElementwiseOpInterface>(op) && !isa<ReorderOp>(op))) return false;
-  return llvm::all_of(op->getOperands(), [&](Value operand) { return followsFromSources(operand, depth + 1); });
+  return llvm::all_of(op->getOperands(), [&](Value operand) { return dependsOnSources(operand, depth + 1); });
 }
 
 bool tessera::isWidening(Operation *op) {
@@ -40,17 +40,17 @@ bool tessera::isWidening(Operation *op) {
 }
 
 bool tessera::isRecomputed(Operation *op) {
-  if (isa<ConstantOp, IndexOp, RandomOp, BroadcastOp, PadOp>(op) || isWidening(op)) return true;
+  if (op->hasTrait<traits::IsSource>() || isa<BroadcastOp, PadOp>(op) || isWidening(op)) return true;
   if (isa<SliceOp>(op)) return !isStorageView(op);
-  return op->getNumResults() == 1 && followsFromSources(op->getResult(0), 0);
+  return op->getNumResults() == 1 && dependsOnSources(op->getResult(0), 0);
 }
 
 bool tessera::readsFromMemory(OpOperand &use) {
   Operation *op = use.getOwner();
   if (!isKernelOp(op)) return true;
-  if (isa<SliceOp, PadOp, RenameOp, SplitOp, MergeOp, ReorderOp, RandomOp>(op)) return true;
+  if (op->hasTrait<traits::IndexTransform>()) return use.getOperandNumber() == 0;
   if (auto scatter = dyn_cast<ScatterAddOp>(op)) return use.get() == scatter.getInit();
-  return isa<GatherOp>(op) && use.getOperandNumber() == 0;
+  return isa<ReorderOp, RandomOp>(op);
 }
 
 /// The loop nest of an op alone: all axes it visits.
@@ -62,7 +62,7 @@ static NamedTensorType visitedType(Operation *op) {
 
 using Axes = SmallVector<AxisAttr>;
 
-/// The axes by name. With their sizes: slices of one tensor have axes of one name, but are different loops.
+/// The axes, sorted by name. Sizes count too: slices of a tensor have axes of one name that are different loops.
 static Axes sortedAxes(NamedTensorType type) {
   Axes result(type.getAxes());
   llvm::sort(result, [](AxisAttr a, AxisAttr b) { return a.getName() < b.getName(); });
@@ -86,7 +86,7 @@ namespace {
 /// An op that is a cluster of its own until it is merged. Recomputed ops are nodes only if their value must be stored.
 struct Node {
   Operation *op;
-  SmallVector<std::pair<int, bool>> inputs; ///< producers; true if the value must be stored in between
+  SmallVector<std::pair<int, bool>> inputs; ///< producers; true if the value must be in memory in between
   SmallVector<int> users;
 };
 
@@ -95,8 +95,8 @@ struct Cluster {
   SmallVector<int> nodes; ///< ascending
   Axes space, serial;     ///< sorted
   bool isKernel = false;
-  bool isClosed = false;      ///< is never merged
-  bool sweepsColumns = false; ///< reduces outer axes: only values without other users may join
+  bool isClosed = false;      ///< never merged
+  bool sweepsColumns = false; ///< reduces outer axes: only values without other users are merged into it
 };
 
 class Grouping {
@@ -114,9 +114,9 @@ private:
   bool tryMerge(int a, int b);
   bool canMerge(const Cluster &a, const Cluster &b) const;
   bool hasMemoryEdge(const Cluster &from, int to) const;
-  bool meetInRowsOnly(const Cluster &a, const Cluster &b) const;
-  /// Marks what can be reached from `first` among the clusters that rank below `last`. False if `last` can be reached
-  /// through one of them.
+  bool shareOnlyRowValues(const Cluster &a, const Cluster &b) const;
+  /// Marks the clusters that can be reached from `first` and rank below `last`. False if `last` can be reached through
+  /// one of them.
   bool findBetween(int first, int last);
   void reorder(int first, int last, int merged);
   SmallVector<int> orderClusters();
@@ -128,11 +128,11 @@ private:
   DenseMap<Operation *, int> nodeOf;
   std::vector<Cluster> clusters; ///< by the id of their first node; merged ones are empty
   std::vector<int> clusterOf;
-  /// A topological order of the clusters, kept up as they merge: a search between two of them stays between their
+  /// A topological order of the clusters, updated as they merge. A search between two of them stays between their
   /// ranks. Ranks of clusters that were merged away are empty (-1).
   std::vector<int> rankOf, atRank;
-  std::vector<int> seenIn; ///< the search that came by a cluster last
-  int round = 0;
+  std::vector<int> visitedBy; ///< the last search that visited a cluster
+  int search = 0;
 };
 
 } // namespace
@@ -170,8 +170,8 @@ void Grouping::buildNodes() {
   }
 }
 
-/// Whether an op gathers a few elements of a large temporary (the logits of the labels). As a kernel of its own it can
-/// run early, and the next reader can overwrite the temporary.
+/// Whether an op gathers a few elements of a large temporary, such as the logits of the labels. In a separate kernel it
+/// can run early, so that the next reader may overwrite the temporary.
 static bool picksFromTemporary(Operation *op) {
   auto gather = dyn_cast<GatherOp>(op);
   return gather && gather.getX().getDefiningOp() &&
@@ -196,7 +196,7 @@ void Grouping::makeClusters() {
     }
     clusters.push_back(cluster);
     for (std::vector<int> *list : {&clusterOf, &rankOf, &atRank}) list->push_back(i);
-    seenIn.push_back(0);
+    visitedBy.push_back(0);
   }
 }
 
@@ -209,12 +209,12 @@ bool Grouping::canMerge(const Cluster &a, const Cluster &b) const {
   auto isScatter = [&](const Cluster &c) {
     return llvm::any_of(c.nodes, [&](int n) { return isa<ScatterAddOp>(nodes[n].op); });
   };
-  // docs/ir.md, rule 4: only what computes its updates and indices joins a scatter.
+  // docs/ir.md, Kernels, rule 4: only ops that compute its updates and indices may be in the kernel of a scatter.
   if ((isScatter(a) && !b.serial.empty()) || (isScatter(b) && !a.serial.empty())) return false;
   if (a.serial.empty() == b.serial.empty()) return a.space == b.space && a.serial == b.serial;
   const Cluster &reducing = a.serial.empty() ? b : a, &pointwise = a.serial.empty() ? a : b;
   if (pointwise.space == reducing.space) return true;
-  // Row values: what follows from a reduction, or goes into one.
+  // Row values: computed from a reduction, or read by one.
   return !isScatter(reducing) && pointwise.space == minus(reducing.space, reducing.serial);
 }
 
@@ -225,26 +225,25 @@ bool Grouping::hasMemoryEdge(const Cluster &from, int to) const {
   return false;
 }
 
-/// Whether clusters over one large space have nothing of that space in common, only values of its rows (a backward pass
-/// that starts from a row's statistics). One kernel would read and write as much as two do, and prolong
-/// lifetimes.
-bool Grouping::meetInRowsOnly(const Cluster &a, const Cluster &b) const {
+/// Whether two clusters over one large space share row values only, such as the statistics that a backward pass starts
+/// from. One kernel would move as many bytes as two, and lengthen lifetimes.
+bool Grouping::shareOnlyRowValues(const Cluster &a, const Cluster &b) const {
   if (a.space != b.space || a.serial == b.serial) return false;
   int64_t points = 1;
   for (AxisAttr axis : a.space) points *= axis.getSize();
   if (points < smallSpace) return false;
-  // A low-precision value that is widened wherever it is used is one value.
+  // A low-precision value is one value, however often it is widened.
   auto rootOf = [](Value value) {
     auto cast = value.getDefiningOp<CastOp>();
     return cast && isRecomputed(cast) ? cast.getX() : value;
   };
-  llvm::SmallPtrSet<Value, 16> elements; // values of the whole space that `a` reads or makes
-  auto note = [&](Value value) {
+  llvm::SmallPtrSet<Value, 16> elements; // values of the whole space that `a` reads or computes
+  auto add = [&](Value value) {
     if (sortedAxes(tensorType(value)) == a.space) elements.insert(rootOf(value));
   };
   for (int n : a.nodes) {
-    llvm::for_each(nodes[n].op->getOperands(), note);
-    llvm::for_each(nodes[n].op->getResults(), note);
+    llvm::for_each(nodes[n].op->getOperands(), add);
+    llvm::for_each(nodes[n].op->getResults(), add);
   }
   auto isCommon = [&](Value value) {
     value = rootOf(value);
@@ -257,15 +256,15 @@ bool Grouping::meetInRowsOnly(const Cluster &a, const Cluster &b) const {
 }
 
 bool Grouping::findBetween(int first, int last) {
-  ++round;
+  ++search;
   SmallVector<int> reachable{first};
   for (size_t next = 0; next < reachable.size(); ++next)
     for (int n : clusters[reachable[next]].nodes)
       for (int user : nodes[n].users) {
         int cluster = clusterOf[user];
         if (cluster == last && next > 0) return false;
-        if (rankOf[cluster] >= rankOf[last] || seenIn[cluster] == round || cluster == first) continue;
-        seenIn[cluster] = round;
+        if (rankOf[cluster] >= rankOf[last] || visitedBy[cluster] == search || cluster == first) continue;
+        visitedBy[cluster] = search;
         reachable.push_back(cluster);
       }
   return true;
@@ -276,7 +275,7 @@ void Grouping::reorder(int first, int last, int merged) {
   SmallVector<int> before, after;
   for (int rank = rankOf[first]; rank <= rankOf[last]; ++rank)
     if (int cluster = atRank[rank]; cluster >= 0 && cluster != first && cluster != last)
-      (seenIn[cluster] == round ? after : before).push_back(cluster);
+      (visitedBy[cluster] == search ? after : before).push_back(cluster);
   before.push_back(merged);
   llvm::append_range(before, after);
   int rank = rankOf[first], end = rankOf[last];
@@ -290,7 +289,7 @@ void Grouping::reorder(int first, int last, int merged) {
 bool Grouping::tryMerge(int a, int b) {
   if (a == b || !canMerge(clusters[a], clusters[b]) || hasMemoryEdge(clusters[a], b) || hasMemoryEdge(clusters[b], a))
     return false;
-  // A third cluster between the two would then both follow from the merged one and go into it.
+  // A third cluster between the two would both depend on the merged one and be read by it.
   int first = rankOf[a] < rankOf[b] ? a : b, last = first == a ? b : a;
   if (!findBetween(first, last)) return false;
   if (b < a) std::swap(a, b);
@@ -308,7 +307,7 @@ bool Grouping::tryMerge(int a, int b) {
   return true;
 }
 
-/// Pulls elementwise ops that only a reduction (or a scatter) uses into it.
+/// Merges elementwise ops into the reduction or scatter that alone uses them.
 void Grouping::absorbSoleProducers() {
   for (int i = 0, e = nodes.size(); i < e; ++i) {
     if (!isa<ReduceOp, ScatterAddOp>(nodes[i].op)) continue;
@@ -329,7 +328,7 @@ void Grouping::absorbSoleProducers() {
   }
 }
 
-/// Joins producers to consumers, in program order.
+/// Merges producers with consumers, in program order.
 void Grouping::mergeAlongEdges() {
   for (bool changed = true; changed;) {
     changed = false;
@@ -337,16 +336,16 @@ void Grouping::mergeAlongEdges() {
       for (auto [producer, inMemory] : nodes[i].inputs) {
         int a = clusterOf[producer], b = clusterOf[i];
         if (inMemory || a == b) continue;
-        // Elementwise ops with other users are not merged into a reduction of outer axes: column access is slow.
+        // Elementwise ops with other users are not merged into a reduction of outer axes: access by columns is slow.
         bool inColumns = clusters[a].sweepsColumns || clusters[b].sweepsColumns;
         if (inColumns && clusters[a].space == clusters[b].space) continue;
-        if (meetInRowsOnly(clusters[a], clusters[b])) continue;
+        if (shareOnlyRowValues(clusters[a], clusters[b])) continue;
         changed |= tryMerge(a, b);
       }
   }
 }
 
-/// Joins reductions over the same space that read the same tensor.
+/// Merges reductions over the same space that read the same tensor.
 void Grouping::mergeSiblings() {
   DenseMap<Value, SmallVector<int>> readers;
   SmallVector<Value> read; // in program order
@@ -399,7 +398,8 @@ SmallVector<int> Grouping::orderClusters() {
   return result;
 }
 
-/// Orders the axes of a kernel like most of the tensors that it reads and writes in full; reduced axes inside.
+/// Orders the axes of a kernel as in most of the tensors that it reads or writes as a whole. Reduced axes are
+/// innermost.
 void Grouping::chooseSpace(const Cluster &cluster, Group &group) {
   if (auto scatter = dyn_cast<ScatterAddOp>(group.ops.back())) {
     SmallVector<AxisAttr> serial;

@@ -1,4 +1,4 @@
-//===- Groups.h - which ops run as one kernel ---------------------------------===//
+//===- Groups.h - which ops run as one kernel -----------------------------===//
 
 #ifndef TESSERA_PASSES_FUSION_GROUPS_H
 #define TESSERA_PASSES_FUSION_GROUPS_H
@@ -7,11 +7,11 @@
 
 namespace tessera {
 
-/// A future kernel, or an op that stays as it is (a contraction, a repeat, a view).
+/// The ops of a future kernel, or one op that does not become one (a contraction, a repeat, a view).
 struct Group {
   llvm::SmallVector<mlir::Operation *> ops;  ///< in program order
   llvm::SmallVector<AxisAttr> space;         ///< all axes of the loop nest, outermost first
-  llvm::SmallVector<llvm::StringRef> serial; ///< those that its reductions reduce
+  llvm::SmallVector<llvm::StringRef> serial; ///< those that its reductions sum over
   bool isKernel = false;
 };
 
@@ -23,14 +23,14 @@ struct FusionPlan {
 /// Groups the ops of a block; changes nothing.
 FusionPlan planFusion(mlir::Block &block);
 
-/// Whether an op is recomputed inside each kernel that uses it instead of being stored: sources, broadcasts, casts
-/// from a low-precision type, and what follows from sources alone.
+/// Whether each kernel that uses an op's result recomputes it, so that it is not stored: sources, broadcasts, pads,
+/// inner slices, casts from a low-precision type, and short chains of ops that depend on sources alone.
 bool isRecomputed(mlir::Operation *op);
 
 /// Whether an op is a cast from a narrower float type.
 bool isWidening(mlir::Operation *op);
 
-/// Whether the op reads this operand at other positions than the current point, so that it must be stored.
+/// Whether the op reads this operand at other positions than the current point, so that it must be in memory.
 bool readsFromMemory(mlir::OpOperand &use);
 
 } // namespace tessera

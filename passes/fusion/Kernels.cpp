@@ -13,13 +13,13 @@ using namespace tessera;
 //===----------------------------------------------------------------------===//
 
 /// Replaces characters that names of functions and files must not contain.
-static std::string cleaned(StringRef text) {
+static std::string sanitized(StringRef text) {
   std::string result;
   for (char c : text) result += isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' ? c : '_';
   return result;
 }
 
-/// The name of a group: that of the last op with a name, which is closest to the result.
+/// The name of the last op that has one, since it is closest to the result; else the kind of the main op.
 static std::string nameOf(const Group &group) {
   auto kindOf = [](Operation *op) {
     std::string kind = op->getName().stripDialect().str();
@@ -27,7 +27,7 @@ static std::string nameOf(const Group &group) {
     return kind;
   };
   for (Operation *op : llvm::reverse(group.ops))
-    if (StringRef name = userName(op); !name.empty()) return cleaned(name);
+    if (StringRef name = userName(op); !name.empty()) return sanitized(name);
   std::string kind = kindOf(group.ops.back());
   for (Operation *op : group.ops)
     if (isa<ReduceOp, GatherOp, ScatterAddOp>(op)) kind = kindOf(op);
@@ -52,7 +52,7 @@ void KernelNames::assign(KernelOp kernel, StringRef wanted) {
 // Vector axis
 //===----------------------------------------------------------------------===//
 
-/// The axis along which most bytes are contiguous; among equals the innermost.
+/// The axis along which most bytes are contiguous; the innermost of several.
 static StringRef chooseVectorAxis(KernelOp kernel, const Group &group) {
   StringRef best;
   int64_t bestBytes = -1;
@@ -84,7 +84,7 @@ public:
   KernelOp build();
 
 private:
-  Value inside(OpOperand &use);
+  Value regionValue(OpOperand &use);
   Operation *clone(Operation *op);
   bool isMember(Operation *op) const { return op && llvm::is_contained(group.ops, op); }
   bool isStored(Value value) const;
@@ -99,8 +99,8 @@ private:
 
 } // namespace
 
-/// The value that stands for an operand in the region: computed there, or an argument.
-Value KernelBuilder::inside(OpOperand &use) {
+/// The value of an operand in the region: computed there, or an argument.
+Value KernelBuilder::regionValue(OpOperand &use) {
   Value value = use.get();
   Operation *producer = value.getDefiningOp();
   bool inMemory = readsFromMemory(use);
@@ -109,7 +109,7 @@ Value KernelBuilder::inside(OpOperand &use) {
     if (Value known = mapping.lookupOrNull(value)) return known;
     return clone(producer)->getResult(0);
   }
-  // From memory: one argument for each value. A member may read the same value from memory and as a region value.
+  // There is one argument for each value in memory. An op may read one value both from memory and from the region.
   auto it = llvm::find(inputs, value);
   if (it != inputs.end()) return body->getArgument(it - inputs.begin());
   inputs.push_back(value);
@@ -117,7 +117,8 @@ Value KernelBuilder::inside(OpOperand &use) {
 }
 
 Operation *KernelBuilder::clone(Operation *op) {
-  SmallVector<Value> operands = llvm::map_to_vector(op->getOpOperands(), [&](OpOperand &use) { return inside(use); });
+  SmallVector<Value> operands =
+      llvm::map_to_vector(op->getOpOperands(), [&](OpOperand &use) { return regionValue(use); });
   Operation *copy = op->clone();
   copy->setOperands(operands);
   copy->removeAttr(attrs::name);
@@ -173,11 +174,11 @@ SmallVector<KernelOp> tessera::applyFusion(Block &block, const FusionPlan &plan,
   auto remap = [&](Operation *op) {
     for (OpOperand &use : op->getOpOperands()) use.set(outside.lookupOrDefault(use.get()));
   };
-  SmallVector<Operation *> kept;
+  SmallVector<Operation *> others; // ops outside kernels
   for (const Group &group : plan.groups) {
     if (!group.isKernel) {
       group.ops.front()->moveBefore(terminator);
-      kept.push_back(group.ops.front());
+      others.push_back(group.ops.front());
       continue;
     }
     KernelOp kernel = KernelBuilder(group, builder, outside).build();
@@ -185,9 +186,9 @@ SmallVector<KernelOp> tessera::applyFusion(Block &block, const FusionPlan &plan,
     for (Operation *op : llvm::reverse(group.ops)) copyUserName(op, kernel);
     kernels.push_back(kernel);
   }
-  for (Operation *op : kept) remap(op);
+  for (Operation *op : others) remap(op);
   remap(terminator);
   for (Operation *op : llvm::reverse(old))
-    if (!llvm::is_contained(kept, op)) op->erase();
+    if (!llvm::is_contained(others, op)) op->erase();
   return kernels;
 }

@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// Names kernels after the user's names and the ops; one name for each distinct body.
+/// Names kernels after the user's names, or else their ops. Kernels with equal bodies have one name.
 class KernelNames {
 public:
   /// Sets the name of a kernel whose region is complete.
@@ -21,7 +21,7 @@ private:
   llvm::StringMap<unsigned> taken;
 };
 
-/// Rewrites a block according to the plan. Returns the kernels.
+/// Rewrites a block as planned and returns its kernels.
 llvm::SmallVector<KernelOp> applyFusion(mlir::Block &block, const FusionPlan &plan, KernelNames &names);
 
 } // namespace tessera

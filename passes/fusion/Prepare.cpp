@@ -2,6 +2,7 @@
 
 #include "passes/fusion/Prepare.h"
 #include "ir/dialect/GraphBuilder.h"
+#include "ir/dialect/Reshape.h"
 #include "ir/program/Program.h"
 #include "ir/program/Repeats.h"
 #include "ir/program/Target.h"
@@ -16,14 +17,14 @@ using namespace tessera;
 // Sources
 //===----------------------------------------------------------------------===//
 
-/// The source that computes an axis op of a source directly, or null.
+/// A source that computes what an op computes of a source; null if there is none.
 static Value foldIntoSource(Operation *op) {
   OpBuilder builder(op);
   if (auto seed = dyn_cast<SeedOp>(op)) {
     auto one = builder.getFloatAttr(tensorType(seed.getResult()).getElementType(), 1.0);
     return ConstantOp::create(builder, op->getLoc(), seed.getResult().getType(), one);
   }
-  if (!isa<RenameOp, SplitOp, MergeOp, SliceOp, BroadcastOp, ReorderOp>(op)) return {};
+  if (!isReshape(op) && !isa<SliceOp, ReorderOp>(op)) return {};
   if (auto constant = op->getOperand(0).getDefiningOp<ConstantOp>())
     return ConstantOp::create(builder, op->getLoc(), tensorType(op->getResult(0)), constant.getValueAttr());
   if (isa<RenameOp>(op) && op->getOperand(0).getDefiningOp<IndexOp>())
@@ -67,8 +68,8 @@ void tessera::sinkWideningCasts(ModuleOp module) {
     if (!isWidening(cast)) continue;
     for (OpOperand &use : llvm::make_early_inc_range(cast->getUses())) {
       Operation *user = use.getOwner();
-      if (!isa<GatherOp, SliceOp, PadOp, RenameOp, SplitOp, MergeOp, ReorderOp>(user) || use.getOperandNumber() != 0)
-        continue;
+      bool movesElements = user->hasTrait<traits::IndexTransform>() || isa<ReorderOp>(user);
+      if (!movesElements || use.getOperandNumber() != 0) continue;
       OpBuilder builder(user->getContext());
       builder.setInsertionPointAfter(user);
       Value moved = user->getResult(0);
@@ -116,38 +117,38 @@ void tessera::expandSmallContractions(ModuleOp module) {
   });
 }
 
-/// The contraction that an operand of an addition is, if nothing else uses it and the addition keeps its type.
-static ContractOp soleContraction(AddOp add, unsigned operand) {
+/// An operand of an addition, if it is a contraction of the sum's type that has no other use.
+static ContractOp contractionAddedBy(AddOp add, unsigned operand) {
   auto contract = add->getOperand(operand).getDefiningOp<ContractOp>();
   if (!contract || !contract->hasOneUse() || contract.getType() != add.getResult().getType()) return {};
   return contract;
 }
 
-/// Whether all uses of `x` but the addition come before it, so that its storage is free afterwards.
-static bool diesIn(Value x, AddOp add) {
+/// Whether the addition is the last use of `x`, so that the sum may have its storage.
+static bool isLastUse(Value x, AddOp add) {
   return llvm::all_of(x.getUsers(), [&](Operation *user) {
     return user == add || (user->getBlock() == add->getBlock() && user->isBeforeInBlock(add) && !isStorageView(user));
   });
 }
 
-/// Whether `x` is a carried argument of this repeat, and the sum is yielded for it.
+/// Whether `x` is a carried argument of the enclosing repeat, and the sum is its next value.
 static bool isCarriedSum(Value x, AddOp add) {
   auto repeat = dyn_cast<RepeatOp>(add->getParentOp());
   if (!repeat || !llvm::is_contained(repeat.getCarriedArgs(), x) || !add.getResult().hasOneUse()) return false;
   return repeat.getYield().getValues()[cast<BlockArgument>(x).getArgNumber() - 1] == add.getResult();
 }
 
-/// Whether a kernel would consume the sum without storing it.
+/// Whether a kernel would use the sum without storing it.
 static bool isUsedByKernels(AddOp add) {
   return llvm::any_of(add.getResult().getUsers(),
                       [](Operation *user) { return user->hasTrait<traits::MayBeInKernel>() && !isStorageView(user); });
 }
 
-/// Whether the contraction should add to `x` in place: `x` is an accumulator that this repeat carries, or another
-/// contraction, or a residual stream that a kernel has written and nothing reads afterwards, where the sum would be a
-/// kernel of its own.
+/// Whether the contraction should add to `x` in place. `x` is an accumulator that the repeat carries, or another
+/// contraction. Or it is a residual stream that a kernel has written and no op reads afterwards, if the sum would
+/// otherwise need a kernel.
 static bool isAccumulator(Value x, AddOp add) {
-  if (x.getType() != add.getResult().getType() || !diesIn(x, add)) return false;
+  if (x.getType() != add.getResult().getType() || !isLastUse(x, add)) return false;
   if (x.getDefiningOp<ContractOp>()) return x.hasOneUse();
   if (isCarriedSum(x, add)) return true;
   Operation *producer = x.getDefiningOp();
@@ -156,36 +157,37 @@ static bool isAccumulator(Value x, AddOp add) {
 }
 
 namespace {
-/// Biases rounded to low-precision types, each once: outside the repeats that slice it or have it as an invariant.
+/// Biases rounded to low-precision types. Each is rounded once, outside the repeats that slice it or have it as an
+/// invariant.
 class RoundedBiases {
 public:
-  Value of(Value bias, Type low) {
-    if (Value known = twins.lookup({bias, low})) return known;
-    Value made = make(bias, low); // may insert other entries
-    return twins[{bias, low}] = made;
+  Value get(Value bias, Type type) {
+    if (Value known = rounded.lookup({bias, type})) return known;
+    Value result = round(bias, type); // may insert other entries
+    return rounded[{bias, type}] = result;
   }
 
 private:
-  Value make(Value bias, Type low) {
+  Value round(Value bias, Type type) {
     if (auto argument = dyn_cast<BlockArgument>(bias)) {
       auto repeat = dyn_cast<RepeatOp>(argument.getOwner()->getParentOp());
       // Sliced and invariant arguments follow the index and the carried ones.
       if (repeat && argument.getArgNumber() > repeat.getCarried().size())
-        return addLike(repeat, argument, of(repeat->getOperand(argument.getArgNumber() - 1), low));
+        return addLike(repeat, argument, get(repeat->getOperand(argument.getArgNumber() - 1), type));
     }
     OpBuilder builder(bias.getContext());
     builder.setInsertionPointAfterValue(bias);
-    auto cast = CastOp::create(builder, bias.getLoc(), tensorType(bias).withElementType(low), bias);
+    auto cast = CastOp::create(builder, bias.getLoc(), tensorType(bias).withElementType(type), bias);
     if (Operation *op = bias.getDefiningOp()) copyUserName(op, cast);
     return cast;
   }
 
-  llvm::DenseMap<std::pair<Value, Type>, Value> twins;
+  llvm::DenseMap<std::pair<Value, Type>, Value> rounded;
 };
 } // namespace
 
-/// The type in which the target's library adds a bias to `contract`; null if it does not. cuBLASLt has biases of the
-/// result's type only, so if the sum is only rounded to the operands' type, the bias is rounded too.
+/// The type in which the target's library adds a bias to `contract`; null if it cannot. cuBLASLt only takes biases of
+/// the result's type. So if the only use of the sum is a rounding to the operands' type, the bias is rounded too.
 static Type biasTypeFor(ContractOp contract, AddOp add) {
   Type sum = add.getType().getElementType(), operand = contract.getLhs().getType().getElementType();
   if (!Target::of(contract).roundsBiases || operand == sum) return sum;
@@ -196,7 +198,7 @@ static Type biasTypeFor(ContractOp contract, AddOp add) {
 
 static bool absorb(AddOp add, RoundedBiases &roundedBiases) {
   for (unsigned side : {1u, 0u}) {
-    ContractOp contract = soleContraction(add, side);
+    ContractOp contract = contractionAddedBy(add, side);
     if (!contract) continue;
     Value other = add->getOperand(1 - side);
     ContractTypes types = contractTypes(contract);
@@ -211,7 +213,7 @@ static bool absorb(AddOp add, RoundedBiases &roundedBiases) {
       asBias = asBias && describeGemm(types).has_value();
     }
     if (!asInit && !asBias) continue;
-    if (asBias && biasType != tensorType(other).getElementType()) other = roundedBiases.of(other, biasType);
+    if (asBias && biasType != tensorType(other).getElementType()) other = roundedBiases.get(other, biasType);
     contract->moveBefore(add); // `other` may be defined after it
     (asInit ? contract.getInitMutable() : contract.getBiasMutable()).assign(other);
     add.getResult().replaceAllUsesWith(contract.getResult());
@@ -221,14 +223,14 @@ static bool absorb(AddOp add, RoundedBiases &roundedBiases) {
   return false;
 }
 
-/// The gradient of a table that is also a matrix: the scatter adds to the result of the contraction.
+/// The gradient of an embedding table that is also a weight matrix: the scatter adds to the contraction's result.
 static bool absorbIntoScatter(AddOp add) {
   for (unsigned side : {1u, 0u}) {
     auto scatter = add->getOperand(side).getDefiningOp<ScatterAddOp>();
     Value other = add->getOperand(1 - side);
     bool isSole = scatter && scatter.getResult().hasOneUse() && !scatter.getInit() &&
                   scatter.getType() == add.getResult().getType();
-    if (!isSole || other.getType() != scatter.getType() || !diesIn(other, add)) continue;
+    if (!isSole || other.getType() != scatter.getType() || !isLastUse(other, add)) continue;
     if (!isCarriedSum(other, add) && !isa_and_nonnull<ContractOp, RepeatOp>(other.getDefiningOp())) continue;
     scatter->moveBefore(add);
     scatter.getInitMutable().assign(other);
@@ -265,22 +267,21 @@ void tessera::absorbRoundings(ModuleOp module) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// The reduced axes that the first reduction leaves: the outermost ones, as few as give enough parts.
+/// The axes that the second reduction sums over: the outermost reduced ones, no more than give enough sums.
 static SmallVector<StringRef> outerReducedAxes(ReduceOp op, int64_t fewParts) {
   NamedTensorType type = op.getX().getType();
   int64_t parts = op.getType().getNumElements();
-  SmallVector<StringRef> over = names(op.getOver()), kept;
+  SmallVector<StringRef> over = names(op.getOver()), outer;
   for (AxisAttr axis : type.getAxes()) {
-    if (parts >= fewParts || kept.size() + 1 == over.size()) break;
+    if (parts >= fewParts || outer.size() + 1 == over.size()) break;
     if (!llvm::is_contained(over, axis.getName())) continue;
-    kept.push_back(axis.getName());
+    outer.push_back(axis.getName());
     parts *= axis.getSize();
   }
-  return kept;
+  return outer;
 }
 
-/// Splits the single reduced axis of a reduction in two, so that there is an outer one. Returns whether it can be
-/// split.
+/// Splits the only axis that a reduction sums over in two, so that there is an outer one. False if no size fits.
 static bool splitReducedAxis(OpBuilder &builder, ReduceOp op) {
   NamedTensorType type = op.getX().getType();
   StringRef name = names(op.getOver()).front();
@@ -311,23 +312,23 @@ static void splitReduction(ReduceOp op, const Target &target) {
   int64_t parts = op.getType().getNumElements(), part = op.getX().getType().getNumElements() / parts;
   if (parts >= target.fewSums || part < target.longSum) return;
   OpBuilder builder(op);
-  // Splitting an axis needs a stored operand: only if there is no other axis.
+  // An axis is split only if there is no other one, since that needs an operand in memory.
   if (op.getOver().size() == 1) {
     if (op.getX().getDefiningOp() && !isa<ContractOp, RepeatOp>(op.getX().getDefiningOp())) return;
     if (!splitReducedAxis(builder, op)) return;
   }
-  SmallVector<StringRef> kept = outerReducedAxes(op, target.fewSums);
-  if (kept.empty()) return;
+  SmallVector<StringRef> outer = outerReducedAxes(op, target.fewSums);
+  if (outer.empty()) return;
   NamedTensorType type = op.getX().getType();
   SmallVector<StringRef> first =
-      llvm::filter_to_vector(names(op.getOver()), [&](StringRef n) { return !llvm::is_contained(kept, n); });
+      llvm::filter_to_vector(names(op.getOver()), [&](StringRef n) { return !llvm::is_contained(outer, n); });
   auto axes =
       llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return !llvm::is_contained(first, a.getName()); });
   auto partial = ReduceOp::create(builder, op.getLoc(), type.withAxes(axes), op.getKind(), op.getX(),
                                   builder.getStrArrayAttr(first));
   copyUserName(op, partial);
   op.getXMutable().assign(partial.getResult());
-  op.setOverAttr(builder.getStrArrayAttr(kept));
+  op.setOverAttr(builder.getStrArrayAttr(outer));
 }
 
 void tessera::splitLargeReductions(ModuleOp module) {
