@@ -58,7 +58,7 @@ static std::string describe(const ThreadMapping &mapping, const KernelPlan &plan
     text +=
         ", " + std::to_string(mapping.group) + " threads " + (mapping.strided ? "in a column " : "") + "for a point";
   if (mapping.ownPositions > 0) text += ", each with " + std::to_string(mapping.ownPositions) + " positions";
-  if (mapping.kept > 0) text += ", its values kept in registers";
+  if (mapping.registerVectors > 0) text += ", its values kept in registers";
   if (plan.sweeps > 1) text += ", " + std::to_string(plan.sweeps) + " sweeps";
   return text;
 }
@@ -118,7 +118,7 @@ const CudaKernel *CudaKernels::add(CudaKernel kernel) {
 FailureOr<const CudaKernel *> CudaKernels::emit(KernelOp kernel, ArrayRef<int64_t> alignments) {
   Key key = keyOf(kernel, alignments);
   if (auto it = written.find(key); it != written.end()) return it->second.front();
-  FailureOr<KernelPlan> plan = planKernel(kernel, /*placement=*/nullptr, /*joinsSoftmax=*/true);
+  FailureOr<KernelPlan> plan = planKernel(kernel, /*placement=*/nullptr, /*onlineSoftmax=*/true);
   if (failed(plan)) return failure();
   ThreadMapping mapping = mapThreads(*plan, target, key.second);
   CudaKernel result;

@@ -1,4 +1,4 @@
-//===- Access.cpp - where an element lies, as a function of the loops -----===//
+//===- Access.cpp - the address of an element as a function of the loops --===//
 
 #include "passes/kernel/Access.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -86,14 +86,12 @@ LinearIndex tessera::linearize(NamedTensorType type, const AxisMap &positions, s
 }
 
 //===----------------------------------------------------------------------===//
-// Views: from positions in the result to positions in the operand
+// From positions in the result to positions in the operand
 //===----------------------------------------------------------------------===//
-
-bool tessera::isView(Operation *op) { return isa<SliceOp, PadOp, RenameOp, SplitOp, MergeOp, GatherOp>(op); }
 
 namespace {
 
-/// Walks from a view to the block argument behind it; `positions` are those in the value reached.
+/// Walks from a value to the block argument that it is read from. `positions` are those in the value reached.
 struct Resolver {
   AxisMap positions;
   size_t loops;
@@ -131,7 +129,7 @@ struct Resolver {
     positions.erase(op.getInto());
     SmallVector<StringRef> parts = names(op.getAxes());
     NamedTensorType type = op.getX().getType();
-    // Axes adjacent in memory: the whole position along the last one has the same offset.
+    // If the axes are adjacent in memory, the whole position along the last one gives the same offset.
     bool adjacent = isa<BlockArgument>(op.getX());
     for (size_t i = 0; adjacent && i + 1 < parts.size(); ++i)
       adjacent = type.findAxis(parts[i]) + 1 == type.findAxis(parts[i + 1]);
@@ -162,14 +160,15 @@ FailureOr<Access> tessera::resolveAccess(Value value, const AxisMap &positions, 
   Resolver resolver{positions, loops, {}};
   bool first = true;
   while (Operation *op = value.getDefiningOp()) {
-    if (isa<GatherOp>(op) && !first) return op->emitError("a gather under another view has no code");
+    if (isa<GatherOp>(op) && !first) return op->emitError("cannot be read at other positions than the current point");
     if (isa<ReorderOp, BroadcastOp>(op)) {
       value = op->getOperand(0);
       continue;
     }
-    if (!isView(op)) return op->emitError("expected a kernel operand under slice, pad, rename, split, merge or gather");
+    if (!op->hasTrait<traits::IndexTransform>())
+      return op->emitError("expected a kernel operand, got a computed value, where other positions are read");
     llvm::TypeSwitch<Operation *>(op).Case<SliceOp, PadOp, RenameOp, SplitOp, MergeOp, GatherOp>(
-        [&](auto view) { resolver.through(view); });
+        [&](auto transform) { resolver.through(transform); });
     value = op->getOperand(0);
     first = false;
   }

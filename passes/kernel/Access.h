@@ -1,10 +1,9 @@
-//===- Access.h - where an element lies, as a function of the loops -------===//
+//===- Access.h - the address of an element as a function of the loops ----===//
 //
-// A kernel reads block arguments at the current point, or through views (slice,
-// pad, rename, split, merge, gather). All of them are one thing: an offset into the
-// argument, and conditions under which the element exists (outside them it is zero).
-// An offset is affine in the loop indices, plus terms that are not: rounded quotients
-// (from merged axes) and positions read from index tensors.
+// A kernel reads block arguments at the current point, or through ops that transform indices (slice, pad, rename,
+// split, merge, gather). Both are one thing: an offset into the argument, and conditions under which the element exists
+// (outside them it is zero). An offset is affine in the loop indices, plus terms that are not: rounded quotients (from
+// merged axes) and positions read from index tensors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,13 +31,13 @@ struct LinearIndex {
   /// A copy that shares no terms with this one, times `factor`.
   LinearIndex scaled(int64_t factor) const;
   LinearIndex &operator+=(const LinearIndex &other);
-  /// Bit i is set if the expression varies with loop i; `varies` tells that of positions.
+  /// Bit i is set if the expression varies with loop i; `varies` returns the same of a position.
   uint64_t loops(llvm::function_ref<uint64_t(mlir::Value)> varies) const;
   /// Calls `visit` with this expression and those inside its terms.
   void forEach(llvm::function_ref<void(LinearIndex &)> visit);
 };
 
-/// Either floor(inner / divisor) mod modulus, or an index tensor's element brought into [0, extent).
+/// Either floor(inner / divisor) mod modulus, or an index tensor's element clamped to [0, extent).
 struct Nonlinear {
   LinearIndex inner;
   int64_t divisor = 1;
@@ -67,11 +66,8 @@ struct Access {
 /// Positions along axes, by name.
 using AxisMap = llvm::StringMap<LinearIndex>;
 
-/// Whether the op reads its operand `x` elsewhere than at the current point.
-bool isView(mlir::Operation *op);
-
-/// The element of `value` at `positions`: `value` is a block argument or views of one. Fails with a message on what is
-/// computed.
+/// The element of `value` at `positions`, where `value` is a block argument, or one under ops that transform indices.
+/// Fails with a message on a computed value.
 llvm::FailureOr<Access> resolveAccess(mlir::Value value, const AxisMap &positions, size_t loops);
 
 /// Row-major offset of `positions` in a tensor of type `type`; or with `strides`, one for each of its axes.

@@ -18,22 +18,22 @@ public:
   }
   LogicalResult run();
   KernelPlan plan;
-  bool joinsSoftmax = false;
+  bool onlineSoftmax = false;
 
 private:
   LogicalResult findLoops();
   LogicalResult findReads();
   LogicalResult findWrites();
   void chooseVectorLoop();
-  void mergeLoops();
-  void mergeWithNext(unsigned outer);
+  void collapseLoops();
+  void collapseWithNext(unsigned outer);
   void moveVectorLoopLast();
   LogicalResult findDependences();
   void findAliases();
 
   void forEachIndex(llvm::function_ref<void(LinearIndex &)> visit);
   uint64_t loopsOf(Operation *op);
-  /// Gives an access at `positions` the strides that the placement says, if it says any.
+  /// Gives an access at `positions` the strides of the placement, if it has any.
   void place(Access &access, Type type, const AxisMap &positions);
 
   KernelOp kernel;
@@ -57,13 +57,13 @@ bool KernelPlan::isElementResult(unsigned result) const {
 
 LogicalResult Planner::findLoops() {
   llvm::StringMap<int64_t> sizes;
-  auto note = [&](Value value) {
+  auto addAxes = [&](Value value) {
     for (AxisAttr axis : tensorType(value).getAxes()) sizes.try_emplace(axis.getName(), axis.getSize());
   };
   for (Operation &op : block.without_terminator())
-    if (!isView(&op)) llvm::for_each(op.getOperands(), note);
-  for (Operation &op : block.without_terminator()) llvm::for_each(op.getResults(), note);
-  for (Value value : plan.yield().getValues()) note(value);
+    if (!op.hasTrait<traits::IndexTransform>()) llvm::for_each(op.getOperands(), addAxes);
+  for (Operation &op : block.without_terminator()) llvm::for_each(op.getResults(), addAxes);
+  for (Value value : plan.yield().getValues()) addAxes(value);
 
   SmallVector<std::pair<StringRef, int64_t>> loops;
   auto collect = [&](ArrayAttr list) -> LogicalResult {
@@ -81,18 +81,18 @@ LogicalResult Planner::findLoops() {
 
   for (auto [i, loop] : llvm::enumerate(loops)) {
     if (loop.second == 1) continue;
-    plan.loopNames.push_back(loop.first.str());
-    plan.sizes.push_back(loop.second);
-    if (i < parallel) ++plan.parallelLoops;
+    plan.loops.names.push_back(loop.first.str());
+    plan.loops.sizes.push_back(loop.second);
+    if (i < parallel) ++plan.loops.parallelCount;
   }
-  for (auto &loop : loops) point.insert_or_assign(loop.first, LinearIndex(plan.sizes.size()));
-  for (auto [i, axis] : llvm::enumerate(plan.loopNames)) point.find(axis)->second.coefficients[i] = 1;
+  for (auto &loop : loops) point.insert_or_assign(loop.first, LinearIndex(plan.loops.sizes.size()));
+  for (auto [i, axis] : llvm::enumerate(plan.loops.names)) point.find(axis)->second.coefficients[i] = 1;
   return success();
 }
 
-/// The axis asked for if it has a loop, else the one along which most accesses are contiguous.
+/// The axis that the kernel names, if it has a loop; else the one along which most accesses are contiguous.
 void Planner::chooseVectorLoop() {
-  size_t count = plan.sizes.size();
+  size_t count = plan.loops.sizes.size();
   SmallVector<int64_t> contiguous(count, 0);
   auto countIn = [&](const Access &access) {
     for (size_t i = 0; i < count; ++i) contiguous[i] += access.offset.coefficients[i] == 1;
@@ -102,22 +102,22 @@ void Planner::chooseVectorLoop() {
   for (const Access &access : plan.writes) countIn(access);
   int best = -1;
   for (size_t i = 0; i < count; ++i) {
-    // Updates along a serial axis may meet at one position: those kernels are vectorised along a parallel axis only.
-    if (plan.scatter && i >= plan.parallelLoops) continue;
-    if (kernel.getVector() && plan.loopNames[i] == *kernel.getVector()) best = i;
+    // Updates along a serial axis may have the same position: only a parallel axis is vectorised.
+    if (plan.scatter && i >= plan.loops.parallelCount) continue;
+    if (kernel.getVector() && plan.loops.names[i] == *kernel.getVector()) best = i;
   }
   for (size_t i = 0; best < 0 && i < count; ++i) {
-    if (plan.scatter && i >= plan.parallelLoops) continue;
+    if (plan.scatter && i >= plan.loops.parallelCount) continue;
     if (contiguous[i] == 0) continue;
     auto better = [&](size_t a, size_t b) {
-      return std::tuple(contiguous[a], plan.sizes[a]) > std::tuple(contiguous[b], plan.sizes[b]);
+      return std::tuple(contiguous[a], plan.loops.sizes[a]) > std::tuple(contiguous[b], plan.loops.sizes[b]);
     };
     bool isBest = true;
     for (size_t j = 0; j < count; ++j)
-      if (j != i && !(plan.scatter && j >= plan.parallelLoops) && better(j, i)) isBest = false;
+      if (j != i && !(plan.scatter && j >= plan.loops.parallelCount) && better(j, i)) isBest = false;
     if (isBest) best = i;
   }
-  plan.vectorLoop = best;
+  plan.loops.vector = best;
 }
 
 void Planner::forEachIndex(llvm::function_ref<void(LinearIndex &)> visit) {
@@ -128,38 +128,41 @@ void Planner::forEachIndex(llvm::function_ref<void(LinearIndex &)> visit) {
 
 /// Rotates the vector loop to the end of its kind.
 void Planner::moveVectorLoopLast() {
-  if (plan.vectorLoop < 0) return;
-  unsigned from = plan.vectorLoop, to = (plan.isVectorParallel() ? plan.parallelLoops : plan.sizes.size()) - 1;
+  if (plan.loops.vector < 0) return;
+  unsigned from = plan.loops.vector,
+           to = (plan.loops.isVectorParallel() ? plan.loops.parallelCount : plan.loops.sizes.size()) - 1;
   auto rotate = [&](auto &list) { std::rotate(list.begin() + from, list.begin() + from + 1, list.begin() + to + 1); };
-  rotate(plan.sizes);
-  rotate(plan.loopNames);
+  rotate(plan.loops.sizes);
+  rotate(plan.loops.names);
   forEachIndex([&](LinearIndex &e) { rotate(e.coefficients); });
-  plan.vectorLoop = to;
+  plan.loops.vector = to;
 }
 
-/// Makes loops `outer` and `outer + 1` one.
-void Planner::mergeWithNext(unsigned outer) {
-  plan.sizes[outer + 1] *= plan.sizes[outer];
-  plan.sizes.erase(plan.sizes.begin() + outer);
-  plan.loopNames[outer + 1] = plan.loopNames[outer] + "_" + plan.loopNames[outer + 1];
-  plan.loopNames.erase(plan.loopNames.begin() + outer);
+/// Collapses loops `outer` and `outer + 1`.
+void Planner::collapseWithNext(unsigned outer) {
+  plan.loops.sizes[outer + 1] *= plan.loops.sizes[outer];
+  plan.loops.sizes.erase(plan.loops.sizes.begin() + outer);
+  plan.loops.names[outer + 1] = plan.loops.names[outer] + "_" + plan.loops.names[outer + 1];
+  plan.loops.names.erase(plan.loops.names.begin() + outer);
   forEachIndex([&](LinearIndex &e) { e.coefficients.erase(e.coefficients.begin() + outer); });
-  if (outer < plan.parallelLoops) --plan.parallelLoops;
-  if (plan.vectorLoop > static_cast<int>(outer)) --plan.vectorLoop;
+  if (outer < plan.loops.parallelCount) --plan.loops.parallelCount;
+  if (plan.loops.vector > static_cast<int>(outer)) --plan.loops.vector;
 }
 
-void Planner::mergeLoops() {
-  int rowsEnd = plan.isVectorParallel() ? plan.vectorLoop : static_cast<int>(plan.parallelLoops);
-  for (int outer = static_cast<int>(plan.sizes.size()) - 2; outer >= 0; --outer) {
+void Planner::collapseLoops() {
+  int rowsEnd = plan.loops.isVectorParallel() ? plan.loops.vector : static_cast<int>(plan.loops.parallelCount);
+  for (int outer = static_cast<int>(plan.loops.sizes.size()) - 2; outer >= 0; --outer) {
     unsigned inner = outer + 1;
-    if (inner == plan.parallelLoops || (placement && static_cast<int>(inner) == plan.vectorLoop)) continue;
-    if (placement && placement->keepsRows && static_cast<int>(inner) + 1 == rowsEnd) continue;
-    // Keeps the order of a sum: see `sumLanes`.
-    if (plan.isVectorSerial() && static_cast<int>(inner) == plan.vectorLoop && plan.sizes[inner] % plan.sumLanes() != 0)
+    if (inner == plan.loops.parallelCount || (placement && static_cast<int>(inner) == plan.loops.vector)) continue;
+    if (placement && placement->separatesRows && static_cast<int>(inner) + 1 == rowsEnd) continue;
+    // The order of a sum must not change: see `sumLanes`.
+    if (plan.loops.isVectorSerial() && static_cast<int>(inner) == plan.loops.vector &&
+        plan.loops.sizes[inner] % plan.sumLanes() != 0)
       continue;
-    bool asOne = true;
-    forEachIndex([&](LinearIndex &e) { asOne &= e.coefficients[outer] == e.coefficients[inner] * plan.sizes[inner]; });
-    if (asOne) mergeWithNext(outer);
+    bool isAffine = true; // in the collapsed index
+    forEachIndex(
+        [&](LinearIndex &e) { isAffine &= e.coefficients[outer] == e.coefficients[inner] * plan.loops.sizes[inner]; });
+    if (isAffine) collapseWithNext(outer);
   }
 }
 
@@ -170,28 +173,30 @@ void Planner::mergeLoops() {
 void Planner::place(Access &access, Type type, const AxisMap &positions) {
   if (!placement || placement->strides[access.argument].empty()) return;
   access.offset =
-      linearize(cast<NamedTensorType>(type), positions, plan.sizes.size(), placement->strides[access.argument]);
+      linearize(cast<NamedTensorType>(type), positions, plan.loops.sizes.size(), placement->strides[access.argument]);
 }
 
 LogicalResult Planner::findReads() {
-  size_t loops = plan.sizes.size();
-  auto readsAtPoint = [&](Value value) {
+  size_t loops = plan.loops.sizes.size();
+  auto addRead = [&](Value value) {
     if (isa<BlockArgument>(value)) readAtPoint.insert(value);
   };
   for (Operation &op : block) {
     if (auto scatter = dyn_cast<ScatterAddOp>(op)) {
       plan.scatter = scatter;
-      readsAtPoint(scatter.getUpdates());
-      llvm::for_each(scatter.getIndices(), readsAtPoint);
+      addRead(scatter.getUpdates());
+      llvm::for_each(scatter.getIndices(), addRead);
       continue;
     }
-    llvm::for_each(isView(&op) ? op.getOperands().drop_front() : ValueRange(op.getOperands()), readsAtPoint);
+    ValueRange operands = op.getOperands();
+    llvm::for_each(op.hasTrait<traits::IndexTransform>() ? operands.drop_front() : operands, addRead);
   }
   for (BlockArgument argument : block.getArguments()) {
     if (!readAtPoint.contains(argument)) continue;
     for (AxisAttr axis : tensorType(argument).getAxes())
       if (!point.contains(axis.getName()))
-        return kernel.emitError("operand read at each point has axis `") << axis.getName() << "`, which is no loop";
+        return kernel.emitError("expected a loop along axis `")
+               << axis.getName() << "` of an operand read at each point";
     plan.items.push_back(argument);
     plan.reads[argument] = *resolveAccess(argument, point, loops);
     place(plan.reads[argument], argument.getType(), point);
@@ -199,7 +204,7 @@ LogicalResult Planner::findReads() {
   for (Operation &op : block.without_terminator()) {
     if (op.getNumResults() != 1) return op.emitError("expected one result in a kernel");
     plan.items.push_back(op.getResult(0));
-    if (isView(&op)) {
+    if (op.hasTrait<traits::IndexTransform>()) {
       FailureOr<Access> access = resolveAccess(op.getResult(0), point, loops);
       if (failed(access)) return failure();
       plan.reads[op.getResult(0)] = *access;
@@ -212,16 +217,16 @@ LogicalResult Planner::findReads() {
                                                  [&](StringRef name) { return type.getAxes()[type.findAxis(name)]; }));
       plan.positions[&op] = linearize(type, point, loops);
     } else if (!op.hasTrait<traits::MayBeInKernel>()) {
-      return op.emitError("has no place in a kernel");
+      return op.emitError("cannot be in a kernel");
     }
   }
   return success();
 }
 
-/// A result of `scatter_add` has axes that are no loops: the emitter adds positions along them.
+/// A result of `scatter_add` also has axes without loops. The emitter adds the positions along them.
 LogicalResult Planner::findWrites() {
   for (auto [i, result] : llvm::enumerate(kernel.getResults())) {
-    // Else several iterations would write one element, which one of them may have to read first.
+    // Else several iterations would write one element, and one of them may still have to read it.
     for (StringRef axis : names(kernel.getParallel()))
       if (!tensorType(result).hasAxis(axis))
         return kernel.emitError("result ") << i << " lacks the parallel axis `" << axis << "`";
@@ -230,8 +235,8 @@ LogicalResult Planner::findWrites() {
     access.element = tensorType(result).getElementType();
     AxisMap positions = point;
     SmallVector<StringRef> scattered = plan.scatter ? names(plan.scatter.getAxes()) : SmallVector<StringRef>();
-    for (StringRef axis : scattered) positions.insert_or_assign(axis, LinearIndex(plan.sizes.size()));
-    access.offset = linearize(tensorType(result), positions, plan.sizes.size());
+    for (StringRef axis : scattered) positions.insert_or_assign(axis, LinearIndex(plan.loops.sizes.size()));
+    access.offset = linearize(tensorType(result), positions, plan.loops.sizes.size());
     place(access, result.getType(), positions);
     plan.writes.push_back(access);
   }
@@ -248,19 +253,20 @@ uint64_t Planner::loopsOf(Operation *op) {
   uint64_t mask = 0;
   if (auto it = plan.positions.find(op); it != plan.positions.end()) mask = it->second.loops(varies);
   for (Value operand : op->getOperands()) mask |= varies(operand);
-  return isa<ReduceOp, ScatterAddOp>(op) ? mask & plan.parallelMask() : mask;
+  return isa<ReduceOp, ScatterAddOp>(op) ? mask & plan.loops.parallelMask() : mask;
 }
 
-/// Of a sum of exp(x - shift) the maximum of x, where shift is that maximum, or 0 where it is -infinity.
-static Value maximumBeside(ReduceOp sum) {
+/// The maximum of x that belongs to a sum of exp(x - shift), where shift is that maximum, or 0 where it is -infinity;
+/// else null.
+static Value softmaxMaximum(ReduceOp sum) {
   auto exp = sum.getX().getDefiningOp<ExpOp>();
   auto difference = exp ? exp.getX().getDefiningOp<SubOp>() : SubOp();
   auto shift = difference ? difference.getRhs().getDefiningOp<SelectOp>() : SelectOp();
   if (sum.getKind() != ReduceKind::Sum || !shift) return {};
-  auto isConstant = [](Value value, double number) {
+  auto isConstant = [](Value value, double expected) {
     auto constant = value.getDefiningOp<ConstantOp>();
     auto attr = constant ? dyn_cast<FloatAttr>(constant.getValue()) : FloatAttr();
-    return attr && attr.getValueAsDouble() == number;
+    return attr && attr.getValueAsDouble() == expected;
   };
   auto max = shift->getOperand(2).getDefiningOp<ReduceOp>();
   auto isLowest = shift->getOperand(0).getDefiningOp<CompareOp>();
@@ -292,7 +298,7 @@ LogicalResult Planner::findDependences() {
     unsigned stage = 0;
     for (Value operand : op->getOperands()) stage = std::max(stage, plan.stages.lookup(operand));
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
-      if (Value max = joinsSoftmax ? maximumBeside(reduce) : Value(); max && !plan.softmaxSumOf(max)) {
+      if (Value max = onlineSoftmax ? softmaxMaximum(reduce) : Value(); max && !plan.softmaxSumOf(max)) {
         plan.softmaxSums[item] = max;
         stage = plan.stages.lookup(max);
       } else {
@@ -312,12 +318,13 @@ LogicalResult Planner::findDependences() {
   return success();
 }
 
-/// docs/ir.md: a result may take the storage of an operand of its type that is read only at the current point.
+/// docs/ir.md: a result may share the storage of an operand of its type that is read only at the current point.
 void Planner::findAliases() {
   for (BlockArgument argument : block.getArguments()) {
     bool sameType = llvm::is_contained(kernel.getResultTypes(), argument.getType());
-    bool onlyAtPoint = llvm::none_of(argument.getUsers(),
-                                     [&](Operation *user) { return isView(user) && user->getOperand(0) == argument; });
+    bool onlyAtPoint = llvm::none_of(argument.getUsers(), [&](Operation *user) {
+      return user->hasTrait<traits::IndexTransform>() && user->getOperand(0) == argument;
+    });
     plan.mayAliasResult.push_back(sameType && onlyAtPoint);
   }
 }
@@ -336,7 +343,7 @@ Sweep tessera::planSweep(const KernelPlan &plan, unsigned number, llvm::function
     auto reduce = dyn_cast_if_present<ReduceOp>(item.getDefiningOp());
     if (!reduce || plan.stages.lookup(item) != number) continue;
     sweep.reduces.push_back(reduce);
-    if (!plan.isSoftmaxSum(item)) need(reduce.getX()); // else the maximum has what it needs
+    if (!plan.isSoftmaxSum(item)) need(reduce.getX()); // else the maximum needs the same
   }
   if (sweep.writesElements)
     for (auto [i, value] : llvm::enumerate(plan.yield().getValues()))
@@ -352,14 +359,14 @@ LogicalResult Planner::run() {
   if (failed(findLoops()) || failed(findReads()) || failed(findWrites())) return failure();
   chooseVectorLoop();
   moveVectorLoopLast();
-  mergeLoops();
+  collapseLoops();
   findAliases();
   return findDependences();
 }
 
-FailureOr<KernelPlan> tessera::planKernel(KernelOp kernel, const RowsPlacement *placement, bool joinsSoftmax) {
+FailureOr<KernelPlan> tessera::planKernel(KernelOp kernel, const RowsPlacement *placement, bool onlineSoftmax) {
   Planner planner(kernel, placement);
-  planner.joinsSoftmax = joinsSoftmax;
+  planner.onlineSoftmax = onlineSoftmax;
   if (failed(planner.run())) return failure();
   return std::move(planner.plan);
 }

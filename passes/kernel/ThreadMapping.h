@@ -1,6 +1,6 @@
-//===- ThreadMapping.h - how the threads of a GPU share the points of a kernel ---===//
+//===- ThreadMapping.h - which GPU thread computes which points -----------===//
 //
-// An analysis: it changes nothing. `schedule` asks it which kernels fit in one launch; code generation follows it.
+// This analysis changes nothing. `schedule` asks it which kernels fit in one launch; code generation follows it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,33 +12,33 @@
 
 namespace tessera {
 
-/// A thread moves at most so many bytes at once, from a multiple of them.
+/// The widest access of a thread, in bytes; its address is a multiple of them.
 inline constexpr int64_t vectorBytes = 16;
 
 /// Static shared memory of a block, in bytes.
 inline constexpr int64_t sharedBytes = 48 << 10;
 
 /// Threads of a block, unless a kernel asks for another size.
-inline constexpr int64_t usualBlock = 256;
+inline constexpr int64_t defaultBlock = 256;
 
 /// How the points of a kernel are mapped to threads. A *point* is an iteration of the parallel loops, or `vector`
-/// neighbouring ones where the vector loop is parallel. A *thread group* computes a point, and shares its serial loops.
+/// consecutive ones where the vector loop is parallel. A *thread group* computes a point and shares its serial loops.
 struct ThreadMapping {
-  int64_t block = usualBlock; ///< threads
-  int64_t vector = 1;         ///< neighbours along the vector loop that a thread computes at once
-  int64_t group = 1;          ///< threads of a point: a power of two
-  /// Whether the threads of a group are `block / group` apart, so that neighbouring threads work on neighbouring
-  /// points; else the threads of a group are neighbours.
+  int64_t block = defaultBlock; ///< threads
+  int64_t vector = 1;           ///< consecutive elements along the vector loop that a thread computes at once
+  int64_t group = 1;            ///< threads of a point: a power of two
+  /// Whether the threads of a group are `block / group` apart, so that adjacent threads work on adjacent points. Else
+  /// the threads of a group are adjacent.
   bool strided = false;
-  int64_t kept = 0;        ///< serial vectors of a thread that stay in registers from one sweep to the next
-  int64_t points = 1;      ///< of the kernel
-  int64_t serialCount = 1; ///< serial vectors of a point
+  int64_t registerVectors = 0; ///< serial vectors that a thread holds in registers from one sweep to the next
+  int64_t points = 1;          ///< of the kernel
+  int64_t serialCount = 1;     ///< serial vectors of a point
   /// Of a scatter: positions of the result that a block owns, at all points; 0: a thread owns its point at all
   /// positions.
   int64_t ownPositions = 0;
   int64_t positions = 1;                 ///< of the result that a scatter adds at
   llvm::SmallVector<int64_t> alignments; ///< of the arguments' addresses, in bytes: operands, then results
-  /// Of the arguments: whether they are accessed once and larger than the cache, so that accesses stream.
+  /// For each argument: whether it is accessed once and is larger than the cache, so that accesses are streaming.
   llvm::SmallVector<bool> streams;
 
   int64_t pointsOfBlock() const { return block / group; }
@@ -48,19 +48,20 @@ struct ThreadMapping {
 };
 
 /// Values that more than one sweep loads from memory, in the plan's order.
-llvm::SmallVector<mlir::Value> readAgain(const KernelPlan &plan);
+llvm::SmallVector<mlir::Value> repeatedlyRead(const KernelPlan &plan);
 
 /// `alignments`: of each operand's address, then each result's, in bytes.
 ThreadMapping mapThreads(const KernelPlan &plan, const Target &target, llvm::ArrayRef<int64_t> alignments);
 
-/// The same for blocks of another size, a power of two that is no smaller than a thread group. Sums keep their order.
+/// The same for blocks of another size, a power of two that is no smaller than a thread group. The order of sums does
+/// not change.
 ThreadMapping withBlock(const ThreadMapping &mapping, int64_t block);
 
-/// Upper bound of the bytes of shared memory in which the threads of a block exchange partial results; of a kernel that
-/// does not scatter.
+/// Upper bound of the shared memory, in bytes, in which the threads of a block exchange partial results. Of kernels
+/// without a scatter.
 int64_t scratchBytes(const KernelPlan &plan, const ThreadMapping &mapping);
 
-/// Whether an access streams past the cache: it moves whole words of 16 bytes of a tensor that streams.
+/// Whether an access is streaming: it moves whole 16-byte words of a tensor that streams.
 bool isStreaming(const Access &access, const ThreadMapping &mapping);
 
 /// Whether an access along the vector loop moves a whole vector at once: vectors start at a multiple of their size.

@@ -11,7 +11,7 @@ using namespace tessera;
 static constexpr int64_t mostBlocks = (int64_t(1) << 31) - 1;
 
 llvm::FailureOr<MappedKernel> MappedKernel::of(KernelOp kernel, const Target &target, ArrayRef<int64_t> alignments) {
-  FailureOr<KernelPlan> plan = planKernel(kernel, /*placement=*/nullptr, /*joinsSoftmax=*/true);
+  FailureOr<KernelPlan> plan = planKernel(kernel, /*placement=*/nullptr, /*onlineSoftmax=*/true);
   if (failed(plan)) return failure();
   ThreadMapping mapping = mapThreads(*plan, target, alignments);
   return MappedKernel{std::move(*plan), std::move(mapping)};
@@ -22,10 +22,9 @@ llvm::FailureOr<MappedKernel> MappedKernel::of(KernelOp kernel, const Target &ta
 int64_t tessera::commonBlock(ArrayRef<MappedKernel> kernels) {
   int64_t block = 0;
   for (const MappedKernel &kernel : kernels)
-    if (kernel.plan.parallelLoops < kernel.plan.sizes.size()) block = std::max(block, kernel.mapping.block);
-  bool hasOthers = llvm::any_of(
-      kernels, [](const MappedKernel &kernel) { return kernel.plan.parallelLoops == kernel.plan.sizes.size(); });
-  return hasOthers ? std::max(block, usualBlock) : block;
+    if (kernel.plan.loops.hasSerial()) block = std::max(block, kernel.mapping.block);
+  bool hasOthers = llvm::any_of(kernels, [](const MappedKernel &kernel) { return !kernel.plan.loops.hasSerial(); });
+  return hasOthers ? std::max(block, defaultBlock) : block;
 }
 
 /// Whether no kernel with serial loops gets much larger blocks than it asks for, and the shared memory holds that of
@@ -34,8 +33,8 @@ static bool fitTogether(ArrayRef<MappedKernel> kernels) {
   int64_t block = commonBlock(kernels), scratch = 0, blocks = 0;
   std::set<KernelFingerprint> distinct;
   for (const MappedKernel &kernel : kernels) {
-    bool hasSerial = kernel.plan.parallelLoops < kernel.plan.sizes.size();
-    if (kernel.plan.scatter || (block > usualBlock && hasSerial && kernel.mapping.block != block)) return false;
+    bool hasSerial = kernel.plan.loops.hasSerial();
+    if (kernel.plan.scatter || (block > defaultBlock && hasSerial && kernel.mapping.block != block)) return false;
     ThreadMapping mapping = withBlock(kernel.mapping, block);
     if (distinct.insert(fingerprint(kernel.plan.kernel)).second) scratch += scratchBytes(kernel.plan, mapping);
     blocks += mapping.blocks();

@@ -56,7 +56,7 @@ private:
     return constant && constant.getNumber() == 0;
   }
   /// Whether all numbers of a row share it.
-  bool isOfRow(Value value) const { return (plan.varies.lookup(value) & ~plan.parallelMask()) == 0; }
+  bool isOfRow(Value value) const { return (plan.varies.lookup(value) & ~plan.loops.parallelMask()) == 0; }
 
   const KernelPlan &plan;
   const OneSweep &softmax;

@@ -16,7 +16,7 @@ using namespace tessera::cuda;
 void TileWriter::enter(Inner &kernel) {
   inner = &kernel;
   current = &kernel.plan;
-  indices.assign(kernel.plan.sizes.size(), "");
+  indices.assign(kernel.plan.loops.sizes.size(), "");
   std::copy(kernel.batch.begin(), kernel.batch.end(), indices.begin());
 }
 

@@ -99,8 +99,8 @@ LogicalResult TileWriter::plan() {
     if (auto kernel = dyn_cast<KernelOp>(step)) {
       RowsPlacement placement;
       placement.strides.resize(kernel.getNumOperands() + kernel.getNumResults());
-      placement.keepsRows = true;
-      FailureOr<KernelPlan> planned = planKernel(kernel, &placement, /*joinsSoftmax=*/true);
+      placement.separatesRows = true;
+      FailureOr<KernelPlan> planned = planKernel(kernel, &placement, /*onlineSoftmax=*/true);
       if (llvm::failed(planned)) return failure();
       kernels.push_back({kernel, std::move(*planned), {}});
       if (largestPosition(kernels.back().plan) >= largestInt) indexType = "tsr::i64";
@@ -204,7 +204,7 @@ void TileWriter::writePosition() {
 void TileWriter::declareBatch(StringRef number) {
   for (Inner &kernel : kernels) {
     current = &kernel.plan;
-    indices.assign(kernel.plan.sizes.size(), "");
+    indices.assign(kernel.plan.loops.sizes.size(), "");
     declareIndices(0, kernel.rowsLoop(), number);
     kernel.batch.assign(indices.begin(), indices.begin() + kernel.rowsLoop());
   }

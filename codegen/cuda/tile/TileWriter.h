@@ -61,7 +61,9 @@ private:
     KernelOp op;
     KernelPlan plan;
     llvm::SmallVector<std::string> batch;
-    unsigned rowsLoop() const { return plan.isVectorParallel() ? plan.vectorLoop - 1 : plan.parallelLoops - 1; }
+    unsigned rowsLoop() const {
+      return plan.loops.isVectorParallel() ? plan.loops.vector - 1 : plan.loops.parallelCount - 1;
+    }
   };
   /// A contraction inside, by own and other lines.
   struct Product {

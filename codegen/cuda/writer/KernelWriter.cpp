@@ -11,10 +11,10 @@ using namespace tessera::cuda;
 
 KernelWriter::KernelWriter(const KernelPlan &plan, const ThreadMapping &mapping) : plan(plan), mapping(mapping) {
   current = &plan;
-  indices.resize(plan.sizes.size());
+  indices.resize(plan.loops.sizes.size());
   KernelOp kernel = plan.kernel;
   int64_t most = mapping.blocks() * mapping.pointsOfBlock() * mapping.vector;
-  for (int64_t size : plan.sizes) most = std::max(most, size);
+  for (int64_t size : plan.loops.sizes) most = std::max(most, size);
   for (Value value :
        llvm::concat<Value>(SmallVector<Value>(kernel.getOperands()), SmallVector<Value>(kernel.getResults())))
     most = std::max(most, tensorType(value).getNumElements());
@@ -57,7 +57,7 @@ void KernelWriter::writePoint() {
     text.line("const int lane = threadIdx.x " + Twine(mapping.strided ? "/ " : "% ") +
               Twine(mapping.strided ? stride : group) + ";");
   if (mapping.points == 1 && stride == 1) {
-    declareIndices(0, plan.parallelLoops, "0");
+    declareIndices(0, plan.loops.parallelCount, "0");
     return;
   }
   std::string count = std::to_string(mapping.points);
@@ -68,7 +68,7 @@ void KernelWriter::writePoint() {
     text.line("const bool active = " + number + " < " + count + ";");
     text.line("const " + indexType + " point = active ? " + number + " : " + std::to_string(mapping.points - 1) + ";");
   }
-  declareIndices(0, plan.parallelLoops, "point");
+  declareIndices(0, plan.loops.parallelCount, "point");
 }
 
 FailureOr<std::string> KernelWriter::write(StringRef symbol, bool isPart) {
@@ -136,7 +136,7 @@ void KernelWriter::writeStep(const Step &step) {
       writeItem(item);
   }
   auto isOfLanes = [&](unsigned result) {
-    return mapping.vector > 1 && plan.writes[result].offset.coefficients[plan.vectorLoop] != 0;
+    return mapping.vector > 1 && plan.writes[result].offset.coefficients[plan.loops.vector] != 0;
   };
   Step lanes = step;
   lanes.stores.clear(), lanes.reduces.clear();
@@ -151,7 +151,7 @@ void KernelWriter::writeStep(const Step &step) {
   }
   for (ReduceOp reduce : step.reduces) {
     // Along a serial vector every lane counts, even where all are equal.
-    if (mapping.vector > 1 && (plan.isVectorSerial() || isVector(reduce.getResult())))
+    if (mapping.vector > 1 && (plan.loops.isVectorSerial() || isVector(reduce.getResult())))
       lanes.reduces.push_back(reduce);
     else
       writeAccumulation(reduce);

@@ -70,9 +70,9 @@ private:
 
   int64_t vectorOf(unsigned loop) const override { return isVectorLoop(loop) ? mapping.vector : 1; }
   /// Whether a value differs between the lanes of a vector.
-  bool isVector(Value item) const { return mapping.vector > 1 && (plan.varies.lookup(item) & plan.vectorMask()); }
-  bool isRow(Value item) const { return (plan.varies.lookup(item) & ~plan.parallelMask()) == 0; }
-  bool isVectorLoop(unsigned loop) const { return mapping.vector > 1 && static_cast<int>(loop) == plan.vectorLoop; }
+  bool isVector(Value item) const { return mapping.vector > 1 && (plan.varies.lookup(item) & plan.loops.vectorMask()); }
+  bool isRow(Value item) const { return (plan.varies.lookup(item) & ~plan.loops.parallelMask()) == 0; }
+  bool isVectorLoop(unsigned loop) const { return mapping.vector > 1 && static_cast<int>(loop) == plan.loops.vector; }
   bool isVectorAccess(const Access &access) const {
     return mapping.vector > 1 && tessera::isVectorAccess(plan, access, mapping);
   }

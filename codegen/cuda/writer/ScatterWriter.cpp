@@ -121,7 +121,7 @@ void KernelWriter::writeScatterByPoints() {
   closeFill();
 
   text.open("for (" + indexType + " s = 0; s < " + Twine(mapping.serialCount) + "; ++s)");
-  declareIndices(plan.parallelLoops, plan.sizes.size(), "s");
+  declareIndices(plan.loops.parallelCount, plan.loops.sizes.size(), "s");
   frames.emplace_back();
   writeWhatIsNeededFor(scatter->getOperands());
   auto [inside, position] = positionOf();
@@ -141,7 +141,7 @@ void KernelWriter::writeScatterByPositions() {
   bool hasTail = mapping.positions % mapping.ownPositions != 0;
   auto openPoints = [&] {
     text.open("for (" + type + " point = threadIdx.x; point < " + points + "; point += " + block + ")");
-    declareIndices(0, plan.parallelLoops, "point");
+    declareIndices(0, plan.loops.parallelCount, "point");
   };
   text.line("const " + type + " first = " + (type == "int" ? "" : "tsr::i64(") + blockNumber +
             (type == "int" ? "" : ")") + " * " + own + "; // of the positions that the block owns");
@@ -164,7 +164,7 @@ void KernelWriter::writeScatterByPositions() {
   std::string number = "start + threadIdx.x";
   text.line("const " + type +
             " s = " + (isWhole ? number : "tsr::clamp(" + type + "(" + number + "), " + serial + ")") + ";");
-  declareIndices(plan.parallelLoops, plan.sizes.size(), "s");
+  declareIndices(plan.loops.parallelCount, plan.loops.sizes.size(), "s");
   writeWhatIsNeededFor(scatter.getIndices());
   auto [inside, position] = positionOf();
   text.line("const " + type + " position = " + position + ";");
@@ -178,7 +178,7 @@ void KernelWriter::writeScatterByPositions() {
   frames.pop_back();
   text.open("for (int i = 0; i < many; ++i)");
   text.line("const " + type + " s = found.get(i), position = found_at.get(i);");
-  declareIndices(plan.parallelLoops, plan.sizes.size(), "s");
+  declareIndices(plan.loops.parallelCount, plan.loops.sizes.size(), "s");
   openPoints();
   frames.emplace_back();
   writeWhatIsNeededFor(scatter.getUpdates());

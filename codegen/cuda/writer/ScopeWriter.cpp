@@ -83,7 +83,8 @@ int64_t cuda::largestPosition(const KernelPlan &plan) {
   int64_t most = 0;
   for (auto &[op, expr] : plan.positions) {
     int64_t reach = expr.constant;
-    for (auto [coefficient, size] : llvm::zip(expr.coefficients, plan.sizes)) reach += std::abs(coefficient) * size;
+    for (auto [coefficient, size] : llvm::zip(expr.coefficients, plan.loops.sizes))
+      reach += std::abs(coefficient) * size;
     most = std::max(most, reach);
   }
   return most;
@@ -205,7 +206,7 @@ std::string ScopeWriter::address(const Access &access) {
 void ScopeWriter::declareIndices(unsigned first, unsigned last, StringRef number) {
   int64_t inner = 1;
   for (unsigned loop = last; loop-- > first;) {
-    int64_t vector = vectorOf(loop), count = current->sizes[loop] / vector;
+    int64_t vector = vectorOf(loop), count = current->loops.sizes[loop] / vector;
     std::string index = number.str();
     if (inner != 1) index += " / " + std::to_string(inner);
     if (loop != first) index += " % " + std::to_string(count);
@@ -215,7 +216,7 @@ void ScopeWriter::declareIndices(unsigned first, unsigned last, StringRef number
       indices[loop] = number.str();
       continue;
     }
-    indices[loop] = unique(current->loopNames[loop]);
+    indices[loop] = unique(current->loops.names[loop]);
     text.line("const " + indexType + " " + indices[loop] + " = " + index + ";");
   }
 }

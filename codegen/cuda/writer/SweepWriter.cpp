@@ -19,8 +19,8 @@ static Type accumulatorOf(ReduceOp reduce) { return accumulatorType(reduce.getTy
 
 /// What is read in several sweeps, if the mapping keeps it.
 void KernelWriter::declareKept() {
-  if (mapping.kept == 0) return;
-  for (Value item : readAgain(plan)) {
+  if (mapping.registerVectors == 0) return;
+  for (Value item : repeatedlyRead(plan)) {
     const Access &access = plan.reads.find(item)->second;
     std::string type = scalarType(access.element).str();
     if (isVector(item) && isVectorAccess(access))
@@ -28,7 +28,7 @@ void KernelWriter::declareKept() {
     else if (isVector(item))
       continue;
     std::string name = unique(parameters[access.argument] + "_kept");
-    text.line(type + " " + name + "[" + Twine(mapping.kept) + "];");
+    text.line(type + " " + name + "[" + Twine(mapping.registerVectors) + "];");
     keptNames[item] = name;
   }
 }
@@ -60,15 +60,15 @@ void KernelWriter::writeAccumulation(ReduceOp reduce) {
 }
 
 void KernelWriter::openSerialLoops(const Sweep &sweep) {
-  unsigned first = plan.parallelLoops, last = plan.sizes.size();
+  unsigned first = plan.loops.parallelCount, last = plan.loops.sizes.size();
   std::string count = std::to_string(mapping.serialCount), group = std::to_string(mapping.group);
   bool everyoneWorks = isExact || mapping.group == 1;
-  if (mapping.kept > 0) {
+  if (mapping.registerVectors > 0) {
     text.flush("#pragma unroll");
-    text.open("for (int k = 0; k < " + Twine(mapping.kept) + "; ++k)");
+    text.open("for (int k = 0; k < " + Twine(mapping.registerVectors) + "; ++k)");
     text.line("const int s = " + Twine(mapping.group == 1 ? "k" : "lane + k * " + group) + ";");
     serialDepth = 1;
-    bool isWhole = mapping.kept * mapping.group == mapping.serialCount;
+    bool isWhole = mapping.registerVectors * mapping.group == mapping.serialCount;
     if (!isWhole || !everyoneWorks) {
       std::string isThere = isWhole ? "active" : "s < " + count + (everyoneWorks ? "" : " && active");
       text.open("if (" + Twine(isThere) + ")");
