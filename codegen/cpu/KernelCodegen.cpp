@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// `name` as a C identifier, with a number where it is taken.
+/// `name` as a C identifier, with a number if it is taken.
 std::string KernelCodegen::uniqueSymbol(StringRef name) {
   std::string symbol = "tsr_kernel_";
   for (char c : name) symbol += llvm::isAlnum(c) ? c : '_';
@@ -19,15 +19,15 @@ std::string KernelCodegen::uniqueSymbol(StringRef name) {
   return candidate;
 }
 
-KernelInterface KernelCodegen::emit(const ContractionGemm &contraction, const FusedGemms &merged, StringRef name) {
+KernelInterface KernelCodegen::emit(const ContractionGemm &contraction, const FusedGemms &fused, StringRef name) {
   for (const Contraction &known : contractions)
-    if (known.description == contraction && known.merged == merged) return known.interface;
-  ContractionPlan plan(contraction, merged, target);
+    if (known.description == contraction && known.fused == fused) return known.interface;
+  ContractionPlan plan(contraction, fused, target);
   KernelInterface result{plan.sharing, uniqueSymbol(name.empty() ? "contract" : name)};
   emitContraction(code, result.name, plan, matrixFunctions);
   scratch = std::max(scratch, plan.scratchBytes);
   symbols.push_back(result.name);
-  contractions.push_back({contraction, merged, result});
+  contractions.push_back({contraction, fused, result});
   return result;
 }
 
@@ -51,7 +51,7 @@ FailureOr<KernelInterface> KernelCodegen::emit(TiledOp tiled) {
   KernelFingerprint print = fingerprint(tiled);
   if (auto it = emitted.find(print); it != emitted.end()) return it->second;
   std::optional<MatrixAxes> axes = MatrixAxes::of(tiled);
-  if (!axes) return tiled.emitError("has no matrix of its rows and columns");
+  if (!axes) return tiled.emitError("expected an op with a matrix of its rows and columns");
   TiledPlan plan(tiled, *axes, target);
   KernelInterface result{plan.sharing, uniqueSymbol(tiled.getName())};
   if (failed(emitTiled(code, result.name, plan, matrixFunctions, target))) return failure();

@@ -1,7 +1,7 @@
 //===- KernelCodegen.h - from tsr.kernel to a function --------------------===//
 //
-// Input: kernels after `fuse` (docs/ir.md, Kernels); their types are memory orders, row-major and dense. Output:
-// LLVM-dialect functions of type TsrKernel (runtime/Abi.h), one for each distinct kernel, for ObjectCode.h to compile.
+// Input: kernels after `fuse` (docs/ir.md, Kernels), whose types are memory orders, row-major and dense. Output:
+// LLVM-dialect functions of type TsrKernel (runtime/Abi.h), one for each distinct kernel, which ObjectCode.h compiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 
 namespace tessera {
 
-/// How a kernel's function is called. Its iterations are those of the collapsed parallel space; one is a point of P, or
-/// a tile of points along a parallel vector axis.
+/// How a kernel's function is called. Its iterations are those of the collapsed parallel space: points, or tiles of
+/// points along a parallel vector axis.
 struct KernelInterface : WorkSharing {
   std::string name; ///< the symbol
 };
@@ -29,23 +29,24 @@ public:
   KernelCodegen(mlir::ModuleOp code, CpuTarget target)
       : code(code), target(std::move(target)), matrixFunctions(code, this->target) {}
 
-  /// The function of `kernel`: made now, or the one of an equal kernel. Fails with a message on the kernel or an op in
-  /// it.
+  /// The function of `kernel`, emitted now or for an equal kernel before. Fails with a message on the kernel or an op
+  /// in it.
   llvm::FailureOr<KernelInterface> emit(KernelOp kernel);
 
-  /// The function of a contraction, or of merged ones, called with what `emitContraction` says; `name` is the user's.
-  KernelInterface emit(const ContractionGemm &contraction, const FusedGemms &merged, llvm::StringRef name);
+  /// The function of a contraction, or of fused GEMMs, called with the arguments of `Backend::emitContraction`; `name`
+  /// is the user's.
+  KernelInterface emit(const ContractionGemm &contraction, const FusedGemms &fused, llvm::StringRef name);
 
   /// The function of a tiled op, called with its operands and results. Fails with a message on an op in it.
   llvm::FailureOr<KernelInterface> emit(TiledOp tiled);
 
-  /// Bytes of scratch that a thread needs for any of the kernels so far.
+  /// Bytes of scratch memory that a thread needs for any of the kernels so far.
   int64_t scratchBytes() const { return scratch; }
 
   /// Whether any of them uses AMX.
   bool usesAmx() const { return matrixFunctions.usesAmx(); }
 
-  /// The symbols of all distinct kernels, in the order they were made.
+  /// The symbols of all distinct kernels, in the order in which they were emitted.
   llvm::ArrayRef<std::string> getSymbols() const { return symbols; }
 
 private:
@@ -57,7 +58,7 @@ private:
   std::map<KernelFingerprint, KernelInterface> emitted;
   struct Contraction {
     ContractionGemm description;
-    FusedGemms merged;
+    FusedGemms fused;
     KernelInterface interface;
   };
   std::vector<Contraction> contractions;

@@ -226,7 +226,7 @@ TEST(Views, ScatterAddRows) {
   }
 }
 
-/// More positions than a block of threads reads at once, in a low type, with updates that are computed.
+/// More positions than a block of threads reads at once, in a low-precision type, with computed updates.
 TEST(Views, ScatterAddManyRows) {
   std::string u = "[row: 700, embed: 9], bf16", i = "[row: 700], i32", y = "[vocab: 33, embed: 9], f32",
               w = "[row: 700, embed: 9], f32";
@@ -279,7 +279,7 @@ TEST(Views, WhatIsNoKernelIsRefusedWithAMessage) {
                     op("%e", "exp %x : " + T(x)) +
                         op("%s", "slice %e \"col\" from 1 : " + T(x) + " -> " + T("[row: 5, col: 5], f32")),
                     {{"%s", "[row: 5, col: 5], f32"}}}),
-            "expected a kernel operand under slice, pad, rename, split, merge or gather\n");
+            "expected a kernel operand, got a computed value, where other positions are read\n");
   std::string wide = "[row: 5], f64";
   EXPECT_EQ(errors({{{"x", wide}}, "\"row\"", "", "row", op("%y", "erf %x : " + T(wide)), {{"%y", wide}}}),
             "has no code on the CPU for element type 'f64'\n");

@@ -74,7 +74,7 @@ Value CodeBuilder::splat(Value value, unsigned count) {
   if (!count || lanes(value)) return value;
   if (auto constant = value.getDefiningOp<LLVM::ConstantOp>())
     return makeConstant(*this, withLanes(value.getType(), count), cast<TypedAttr>(constant.getValue()));
-  // Where the processor has no bf16, LLVM inserts a bf16 element by way of f32, and calls a missing function to round.
+  // Without bf16 instructions LLVM inserts a bf16 element by way of f32, and calls a missing function to round it.
   if (value.getType().isBF16() && !hasBf16Casts)
     return bitcast(splat(bitcast(value, getI16Type()), count), getBF16Type());
   Type type = withLanes(value.getType(), count);
@@ -89,15 +89,15 @@ void CodeBuilder::unify(MutableArrayRef<Value> values) {
   for (Value &value : values) value = splat(value, count);
 }
 
-/// bf16 is the upper half of f32. Where no instruction rounds, LLVM would call a function that is not there.
+/// bf16 is the upper half of f32. Where no instruction rounds, LLVM would call a function that does not exist.
 static Value roundToBf16(CodeBuilder &code, Value x) {
   Type i32 = code.getI32Type();
   Value bits = code.bitcast(x, i32);
-  auto number = [&](int64_t n) { return code.integer(bits.getType(), n); };
-  auto upper = [&](Value v) -> Value { return code.make<LLVM::LShrOp>(v, number(16)); };
-  Value isOdd = code.bitAnd(upper(bits), number(1));
-  Value rounded = upper(code.add(bits, code.add(isOdd, number(0x7fff))));
-  Value quiet = code.bitOr(upper(bits), number(0x40)); // a NaN must not become infinite
+  auto constant = [&](int64_t n) { return code.integer(bits.getType(), n); };
+  auto upper = [&](Value v) -> Value { return code.make<LLVM::LShrOp>(v, constant(16)); };
+  Value isOdd = code.bitAnd(upper(bits), constant(1));
+  Value rounded = upper(code.add(bits, code.add(isOdd, constant(0x7fff))));
+  Value quiet = code.bitOr(upper(bits), constant(0x40)); // a NaN must not become infinite
   Value result = code.select(code.isNaN(x), quiet, rounded);
   return code.bitcast(code.intCast(result, code.getI16Type()), code.getBF16Type());
 }

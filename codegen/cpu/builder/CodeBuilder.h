@@ -1,11 +1,10 @@
 //===- CodeBuilder.h - builds scalar and vector code in the LLVM dialect ---===//
 //
-// Generated kernels consist of LLVM-dialect ops on scalars and on builtin
-// vectors. No conversion pass stands between them and LLVM IR: a kernel is
-// final as it is emitted, which is why forty of them cost milliseconds.
+// Generated kernels consist of LLVM-dialect ops on scalars and on builtin vectors. They are translated to LLVM IR as
+// they are, without conversion passes, so that forty kernels take milliseconds.
 //
-// Most functions take scalars and vectors alike. Where one operand is a scalar and
-// another a vector, `unify` repeats the scalar.
+// Most functions take scalars as well as vectors. Where one operand is a scalar and another a vector, `unify` repeats
+// the scalar.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +18,7 @@
 namespace tessera {
 
 /// An OpBuilder for LLVM-dialect code at one location.
+/// Large because: a builder has one method for each instruction that it builds.
 class CodeBuilder : public mlir::OpBuilder {
 public:
   using Value = mlir::Value;
@@ -38,12 +38,12 @@ public:
   // Types.
   Type pointer() { return mlir::LLVM::LLVMPointerType::get(getContext()); }
   Type i64() { return getI64Type(); }
-  /// Of every kernel: TsrKernel in runtime/Abi.h.
+  /// The type of kernels: TsrKernel in runtime/Abi.h.
   mlir::LLVM::LLVMFunctionType kernelType() {
     return mlir::LLVM::LLVMFunctionType::get(mlir::LLVM::LLVMVoidType::get(getContext()),
                                              {pointer(), i64(), i64(), pointer()});
   }
-  /// Of a kernel's loops for some rows and columns: LoopNestEmitter::emitForRows.
+  /// The type of a kernel's loops for a range of rows and columns: LoopNestEmitter::emitForRows.
   mlir::LLVM::LLVMFunctionType rowsType() {
     return mlir::LLVM::LLVMFunctionType::get(mlir::LLVM::LLVMVoidType::get(getContext()),
                                              {pointer(), i64(), i64(), i64(), i64()});
@@ -57,7 +57,7 @@ public:
   /// The type of `value` with another element type.
   static Type like(Value value, Type element) { return withLanes(element, lanes(value)); }
 
-  // Constants; of a vector type: in every lane.
+  // Constants. Those of a vector type have the same value in every lane.
   Value integer(Type type, int64_t number);
   Value number(Type type, double number);
   Value index(int64_t number) { return integer(i64(), number); }
@@ -65,13 +65,13 @@ public:
   Value iota(Type type, int64_t first);
   /// True in the first `active` lanes.
   Value prefixMask(unsigned lanes, unsigned active);
-  /// The largest, smallest, or neutral value of a type.
+  // The lowest and the highest value of a type.
   Value lowest(Type type);
   Value highest(Type type);
 
   /// Repeats a scalar in each of `lanes` lanes; a vector stays as it is.
   Value splat(Value value, unsigned lanes);
-  /// Repeats whichever is scalar among values if another is a vector.
+  /// Repeats the scalars among the values if another value is a vector.
   void unify(llvm::MutableArrayRef<Value> values);
 
   // Arithmetic on floats.
@@ -84,7 +84,7 @@ public:
   Value fcmp(mlir::LLVM::FCmpPredicate predicate, Value a, Value b) {
     return make<mlir::LLVM::FCmpOp>(predicate, a, b);
   }
-  /// With a number of the operand's type on the right.
+  // With a constant of the operand's type on the right.
   Value fadd(Value a, double b) { return fadd(a, number(a.getType(), b)); }
   Value fmul(Value a, double b) { return fmul(a, number(a.getType(), b)); }
   Value fcmp(mlir::LLVM::FCmpPredicate predicate, Value a, double b) {
@@ -106,7 +106,7 @@ public:
   Value shl(Value a, int64_t b) { return make<mlir::LLVM::ShlOp>(a, integer(a.getType(), b)); }
   Value lshr(Value a, int64_t b) { return make<mlir::LLVM::LShrOp>(a, integer(a.getType(), b)); }
   Value ashr(Value a, int64_t b) { return make<mlir::LLVM::AShrOp>(a, integer(a.getType(), b)); }
-  /// Quotient and remainder of values that are not negative.
+  // Quotient and remainder of nonnegative values.
   Value udiv(Value a, int64_t b) {
     return b == 1 ? a : make<mlir::LLVM::UDivOp>(a, integer(a.getType(), b)).getResult();
   }
@@ -131,10 +131,9 @@ public:
   Value at(Value base, Type type, int64_t offset);
   Value f32At(Value base, Value offset) { return at(base, getF32Type(), offset); }
 
-  // Control flow. Code always ends the current block; these continue in a new one.
+  // Control flow. Each of these ends the current block and continues in a new one.
   using LoopBody = llvm::function_ref<llvm::SmallVector<Value>(Value index, mlir::ValueRange carried)>;
-  /// for (i = lower; i < upper; i += step) carried = body(i, carried). Without `runsAtLeastOnce` a test stands before
-  /// it.
+  /// for (i = lower; i < upper; i += step) carried = body(i, carried). Unless it `runsAtLeastOnce`, a test precedes it.
   llvm::SmallVector<Value> loop(Value lower, Value upper, int64_t step, mlir::ValueRange carried, bool runsAtLeastOnce,
                                 LoopBody body);
   /// for (i = lower; i < upper; i += step) body(i).

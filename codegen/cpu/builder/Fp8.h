@@ -1,6 +1,6 @@
-//===- Fp8.h - numbers of eight bits in generated code --------------------===//
+//===- Fp8.h - fp8 values in generated code -------------------------------===//
 //
-// No processor has arithmetic in them: they are moved as bytes (i8) and computed with in f32.
+// Processors have no fp8 arithmetic. Values are moved as bytes (i8), and arithmetic is in f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,11 +11,11 @@
 
 namespace tessera {
 
-/// The f32 numbers that bytes of the float type `from` (e4m3 or e5m2) stand for; scalar or vector.
+/// Converts bytes of the float type `from` (e4m3 or e5m2) to f32; scalar or vector.
 mlir::Value widenFp8(CodeBuilder &code, mlir::Value bytes, mlir::Type from);
 
-/// f32 rounded to the nearest number of the float type `to`, ties to even, as bytes. What is too large becomes the largest number,
-/// infinity too; NaN stays NaN.
+/// Rounds f32 to the nearest value of the float type `to`, ties to even, as bytes. Larger values, and infinity,
+/// saturate. NaN stays NaN.
 mlir::Value roundToFp8(CodeBuilder &code, mlir::Value x, mlir::Type to);
 
 } // namespace tessera

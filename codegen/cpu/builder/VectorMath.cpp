@@ -1,8 +1,7 @@
 //===- VectorMath.cpp - elementary functions without libm -----------------===//
 //
-// The polynomials for f32 are minimax fits published by N. Juffa (exp, log, erf,
-// sin, cos) and S. Moshier's Cephes (tanh); those for f64 are Taylor series cut off
-// below half an ulp.
+// The polynomials for f32 are minimax fits published by N. Juffa (exp, log, erf, sin, cos) and those of S. Moshier's
+// Cephes (tanh). Those for f64 are Taylor series, cut off below half an ulp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,10 +27,10 @@ static Type bitsOf(CodeBuilder &code, Value x) {
   return code.getIntegerType(CodeBuilder::element(x).getIntOrFloatBitWidth());
 }
 
-/// The integer nearest to x · factor as a float and as the integer itself, where that is small. Garbage, not poison,
-/// for NaN.
+/// The integer nearest to x · factor, as a float and as an integer, if that is small. For NaN it is arbitrary, not
+/// poison.
 static std::pair<Value, Value> nearest(CodeBuilder &code, Value x, double factor) {
-  double magic = isF32(x) ? 0x1.8p23 : 0x1.8p52; // The sum's last bit counts ones.
+  double magic = isF32(x) ? 0x1.8p23 : 0x1.8p52; // The unit in the last place of the sum is 1.
   Value shifted = code.fma(x, code.number(x.getType(), factor), code.number(x.getType(), magic));
   Value integer =
       code.sub(code.bitcast(shifted, bitsOf(code, x)), code.bitcast(code.number(x.getType(), magic), bitsOf(code, x)));
@@ -40,7 +39,7 @@ static std::pair<Value, Value> nearest(CodeBuilder &code, Value x, double factor
 
 /// x · 2^n in one rounding, for |n| up to twice the exponent range: one instruction, or two exact powers of two.
 static Value scaleByPower(CodeBuilder &code, Value x, Value n) {
-  if (code.hasVectorScale && isF32(x) && CodeBuilder::lanes(x)) // The op for it takes a scalar n only.
+  if (code.hasVectorScale && isF32(x) && CodeBuilder::lanes(x)) // LLVM::LdexpOp takes a scalar n only.
     return code.make<LLVM::CallIntrinsicOp>(x.getType(), code.getStringAttr("llvm.ldexp"), ValueRange{x, n})
         .getResult(0);
   unsigned mantissa = isF32(x) ? 23 : 52, bias = isF32(x) ? 127 : 1023;
@@ -49,7 +48,7 @@ static Value scaleByPower(CodeBuilder &code, Value x, Value n) {
   return code.fmul(code.fmul(x, power(half)), power(code.sub(n, half)));
 }
 
-/// `values` after some rounds of `body` if the condition holds in any lane, which is rare; else as they are.
+/// `values` after `rounds` iterations of `body` if the condition holds in any lane, which is rare; else `values`.
 static SmallVector<Value> repeatWhereAny(CodeBuilder &code, Value condition, int64_t rounds, ValueRange values,
                                          CodeBuilder::LoopBody body) {
   Value any = condition;
@@ -87,7 +86,7 @@ static std::pair<Value, Value> reducedExp(CodeBuilder &code, Value x) {
   return {polynomial(code, r, expCoefficients(x)), power};
 }
 
-/// The smaller or larger of `x` and a number; NaN stays.
+/// The smaller or larger of `x` and a bound; NaN stays.
 static Value atMost(CodeBuilder &code, Value x, double high) {
   return code.select(code.fcmp(Pred::ogt, x, high), code.number(x.getType(), high), x);
 }
@@ -104,8 +103,8 @@ static Value emitExp(CodeBuilder &code, Value x) {
   return scaleByPower(code, value, power);
 }
 
-/// With x = n ln 2 + r: 2^n expm1(r) + 2^n - 1, as twice a half, so that 2^(n - 1) is normal wherever the result is finite. In the
-/// polynomial of expm1(r) the first term stays exact.
+/// With x = n ln 2 + r: 2^n expm1(r) + 2^n - 1, computed as twice its half, so that 2^(n - 1) is normal wherever the
+/// result is finite. The first term of the polynomial of expm1(r) is exact.
 static Value emitExpm1(CodeBuilder &code, Value x) {
   bool single = isF32(x);
   double smallest = single ? 0x1p-24 : 0x1p-53;                    // below, the result is x
@@ -119,7 +118,7 @@ static Value emitExpm1(CodeBuilder &code, Value x) {
   return code.select(code.fcmp(Pred::olt, code.fabs(x), smallest), x, code.fadd(result, result));
 }
 
-/// exp(x) for |x| ≤ 80, f32: the exponent bits cannot overflow. Garbage for NaN.
+/// exp(x) for |x| ≤ 80, f32: the exponent bits cannot overflow. For NaN it is arbitrary.
 static Value emitSmallExp(CodeBuilder &code, Value x) {
   auto [value, power] = reducedExp(code, x);
   Value bits = code.add(code.bitcast(value, bitsOf(code, x)), code.shl(power, 23));
@@ -152,14 +151,14 @@ Value tessera::emitLog(CodeBuilder &code, Value x) {
   bool single = isF32(x);
   Type type = x.getType(), bits = bitsOf(code, x);
   unsigned mantissa = single ? 23 : 52;
-  Value denormal = code.fcmp(Pred::olt, x, single ? 0x1p-126 : 0x1p-1022);
-  Value scaled = code.select(denormal, code.fmul(x, std::ldexp(1.0, mantissa)), x);
+  Value isSubnormal = code.fcmp(Pred::olt, x, single ? 0x1p-126 : 0x1p-1022);
+  Value scaled = code.select(isSubnormal, code.fmul(x, std::ldexp(1.0, mantissa)), x);
   Value word = code.bitcast(scaled, bits);
   int64_t twoThirds = single ? 0x3f2aaaab : 0x3fe5555555555555;
   Value e = code.ashr(code.sub(word, code.integer(word.getType(), twoThirds)), mantissa);
   Value m = code.bitcast(code.sub(word, code.shl(e, mantissa)), CodeBuilder::element(x));
   Value exponent = code.make<LLVM::SIToFPOp>(type, e);
-  exponent = code.select(denormal, code.fadd(exponent, -static_cast<double>(mantissa)), exponent);
+  exponent = code.select(isSubnormal, code.fadd(exponent, -static_cast<double>(mantissa)), exponent);
   Value f = code.fadd(m, -1.0);
   Value result;
   if (single) {
@@ -168,14 +167,14 @@ Value tessera::emitLog(CodeBuilder &code, Value x) {
     Value low = code.fma(exponent, code.number(type, 0x1.ef35793c76730p-45), log1pSeries(code, f));
     result = code.fma(exponent, code.number(type, 0x1.62e42fefa3800p-1), low);
   }
-  // +inf and NaN are their own results; below zero there is none.
+  // log(+inf) = +inf, log(NaN) = NaN; below zero the result is NaN.
   result = code.select(code.fcmp(Pred::olt, x, infinity), result, code.fadd(x, x));
   result = code.select(code.fcmp(Pred::olt, x, 0.0), code.number(type, std::nan("")), result);
   return code.select(code.fcmp(Pred::oeq, x, 0.0), code.number(type, -infinity), result);
 }
 
-/// With u = 1 + x rounded: log(u) + (x - (u - 1)) / u, where the second term is the first order of what the rounding lost. The
-/// difference is exact below 2^mantissa; above it, and where u is 0 or less, the term does not count.
+/// With u = 1 + x rounded: log(u) + (x - (u - 1)) / u. The second term corrects the rounding error to first order. The
+/// difference is exact below 2^mantissa; above it, and where u is 0 or less, the term is left out.
 static Value emitLog1p(CodeBuilder &code, Value x) {
   double smallest = isF32(x) ? 0x1p-24 : 0x1p-53; // below, the result is x
   Value u = code.fadd(x, 1.0);
@@ -206,7 +205,7 @@ static Value emitTanh(CodeBuilder &code, Value x) {
   return code.select(code.fcmp(Pred::oge, size, 0.625), copySign(code, far, x), near); // NaN stays in `near`
 }
 
-/// With e = exp(-|x|): 1 / (1 + e), and e / (1 + e) below zero, where the other would lose what is small.
+/// With e = exp(-|x|): 1 / (1 + e), and e / (1 + e) below zero, which is accurate for small results.
 static Value emitSigmoid(CodeBuilder &code, Value x) {
   Value one = code.number(x.getType(), 1.0), below = code.make<LLVM::FNegOp>(code.fabs(x));
   auto [value, power] = reducedExp(code, atLeast(code, below, lowestExponent(x)));
@@ -257,16 +256,17 @@ static std::pair<Value, Value> reduceSmallAngle(CodeBuilder &code, Value x) {
   return {r, code.intCast(integer, code.getI32Type())};
 }
 
-/// The same for every f32 in f64 (Payne and Hanek). Its product with 29 bits of 2/pi is exact, and so is what is left of that
-/// without multiples of four quadrants. Whole quadrants leave the sum after each part, so that small ones are not lost.
+/// The same for every f32 in f64 (Payne and Hanek). The product of x and 29 bits of 2/pi is exact, and so is the
+/// product modulo four quadrants. Whole quadrants are subtracted after each term, so that the sum stays small and
+/// accurate.
 static std::pair<Value, Value> reduceLargeAngle(CodeBuilder &code, Value x) {
   Type type = x.getType();
   Value sum = code.number(type, 0.0), quadrant = code.integer(CodeBuilder::like(x, code.getI32Type()), 0);
   for (double bits : {0x1.45f306dp-1, 0x1.9391054p-30, 0x1.4fe13abp-59, 0x1.d1f534dp-88, 0x1.b81b6c5p-117,
                       0x1.5993c4p-148, 0x1.c820ff2p-175}) {
-    Value turns = code.fmul(x, bits);
-    Value whole = code.make<LLVM::FFloorOp>(type, code.fmul(turns, 0.25));
-    sum = code.fadd(sum, code.fma(whole, code.number(type, -4.0), turns));
+    Value quadrants = code.fmul(x, bits);
+    Value whole = code.make<LLVM::FFloorOp>(type, code.fmul(quadrants, 0.25));
+    sum = code.fadd(sum, code.fma(whole, code.number(type, -4.0), quadrants));
     auto [n, integer] = nearest(code, sum, 1);
     sum = code.fsub(sum, n);
     quadrant = code.add(quadrant, code.intCast(integer, code.getI32Type()));
@@ -338,13 +338,13 @@ Value tessera::emitPow(CodeBuilder &code, Value base, Value exponent) {
 // Remainders
 //===----------------------------------------------------------------------===//
 
-/// In f64 a - b trunc(a / b) is exact for quotients below 2^52, except that it may be one b off, which is put right with the
-/// sign. A larger quotient loses its upper 52 bits in each round.
+/// In f64 a - b trunc(a / b) is exact for quotients below 2^52, except that it may be off by one b, which the
+/// correction of the sign also corrects. Each round removes the upper 52 bits of a larger quotient.
 Value tessera::emitFloatMod(CodeBuilder &code, Value x, Value y) {
   Type f64 = CodeBuilder::like(x, code.getF64Type());
   Value a = code.floatCast(x, code.getF64Type()), b = code.floatCast(y, code.getF64Type());
   Value zero = code.number(f64, 0.0);
-  // Any number that is larger than all others leaves them as they are.
+  // The remainder by an infinite divisor is that by any divisor larger than all dividends.
   double beyond = CodeBuilder::element(x).isF64() ? 0x1.fffffffffffffp1023 : 0x1p200;
   Value isInfinite = code.fcmp(Pred::oeq, code.fabs(b), infinity);
   Value divisor = code.select(isInfinite, code.number(f64, beyond), b);

@@ -1,17 +1,13 @@
-//===- Memory.cpp - loads and stores of a kernel --------------------------===//
-//
-// Along the vector loop an access is constant (one scalar load), contiguous (a vector load) or neither (a gather).
-// Lanes past the end of a row, and elements that a pad adds, are masked: they read as zero and are not written.
-//
-//===----------------------------------------------------------------------===//
+//===- AccessEmitter.cpp - addresses, loads and stores of a kernel --------===//
 
-#include "codegen/cpu/kernel/LoopNestEmitter.h"
+#include "codegen/cpu/kernel/AccessEmitter.h"
 
 using namespace mlir;
 using namespace tessera;
 using Pred = LLVM::ICmpPredicate;
 
-/// How a type lies in memory: booleans are bytes; low floats are integers, of which every processor moves vectors.
+/// The type in memory. Booleans are bytes. Low-precision floats are integers, since every processor moves vectors of
+/// those.
 static Type memoryType(Type element) {
   if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() <= 16)
     return IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth());
@@ -20,7 +16,7 @@ static Type memoryType(Type element) {
 static unsigned alignment(Type memory) { return memory.getIntOrFloatBitWidth() / 8; }
 
 static Value fromMemory(CodeBuilder &code, Value x, Type element) {
-  if (memoryType(element) == element || isFp8(element)) return x; // numbers of eight bits are bytes in registers too
+  if (memoryType(element) == element || isFp8(element)) return x; // fp8 values are bytes in registers too
   if (isa<FloatType>(element)) return code.bitcast(x, element);
   return code.icmp(Pred::ne, x, code.integer(x.getType(), 0));
 }
@@ -43,60 +39,54 @@ static Value both(CodeBuilder &code, Value a, Value b) {
 // Expressions
 //===----------------------------------------------------------------------===//
 
-bool LoopNestEmitter::variesAlongVector(const LinearIndex &expr) const {
-  return expr.loops([&](Value v) { return plan.varies.lookup(v); }) & plan.vectorMask();
+bool AccessEmitter::variesAlongVector(const LinearIndex &expr) const {
+  return expr.loops([&](Value position) { return plan.varies.lookup(position); }) & plan.loops.vectorMask();
 }
 
-static bool termVaries(const Nonlinear &term, llvm::function_ref<bool(const LinearIndex &)> varies,
-                       llvm::function_ref<bool(Value)> isVector) {
-  return term.position ? isVector(term.position) : varies(term.inner);
+bool AccessEmitter::variesAlongVector(const Nonlinear &term) const {
+  return term.position ? plan.variesAlongVector(term.position) : variesAlongVector(term.inner);
 }
 
-Value LoopNestEmitter::emitTerm(const Nonlinear &term, unsigned chunk) {
+Value AccessEmitter::emitTerm(const Nonlinear &term, unsigned chunk) {
   if (term.position) {
-    Value position = get(term.position, chunk);
+    Value position = state.lookup(term.position, chunk);
     position = code.smax(position, code.integer(position.getType(), 0));
     position = code.smin(position, code.integer(position.getType(), term.extent - 1));
     return CodeBuilder::lanes(position) ? position : code.intCast(position, code.i64());
   }
-  Value inner = emitExpr(term.inner, chunk);
+  Value inner = emitExpression(term.inner, chunk);
   int64_t largest = term.inner.constant;
-  for (auto [c, size] : llvm::zip(term.inner.coefficients, plan.sizes)) largest += std::abs(c) * (size - 1);
-  // There is no vector instruction for the high half of a 64-bit product, which a quotient needs.
+  for (auto [c, size] : llvm::zip(term.inner.coefficients, plan.loops.sizes)) largest += std::abs(c) * (size - 1);
+  // A quotient needs the high half of a product, for which there is no vector instruction in 64 bits.
   if (CodeBuilder::lanes(inner) && term.inner.terms.empty() && llvm::isInt<32>(largest))
     inner = code.intCast(inner, code.getI32Type());
   Value quotient = code.udiv(inner, term.divisor);
   return term.modulus ? code.urem(quotient, term.modulus) : quotient;
 }
 
-Value LoopNestEmitter::scalarPart(const LinearIndex &expr, unsigned chunk) {
+Value AccessEmitter::scalarPart(const LinearIndex &expr, unsigned chunk) {
   Value sum;
   auto addTo = [&](Value x) { sum = sum ? code.add(sum, x) : x; };
   int64_t constant = expr.constant;
-  // Outer loops first, so that inner loops add to what does not change in them.
+  // Outer loops first, so that inner loops add to a loop-invariant sum.
   for (auto [loop, c] : llvm::enumerate(expr.coefficients)) {
     if (c == 0) continue;
-    addTo(code.mul(indices[loop], c));
-    if (static_cast<int>(loop) == plan.vectorLoop) constant += c * chunks[chunk].offset;
+    addTo(code.mul(state.indices[loop], c));
+    if (plan.loops.isVector(loop)) constant += c * state.chunks[chunk].offset;
   }
-  for (const LinearIndex::Term &term : expr.terms) {
-    bool varies = termVaries(
-        *term.value, [&](const LinearIndex &e) { return variesAlongVector(e); }, [&](Value v) { return isVector(v); });
-    if (!varies) addTo(code.mul(emitTerm(*term.value, chunk), term.coefficient));
-  }
+  for (const LinearIndex::Term &term : expr.terms)
+    if (!variesAlongVector(*term.value)) addTo(code.mul(emitTerm(*term.value, chunk), term.coefficient));
   if (!sum) return code.index(constant);
   return code.add(sum, constant);
 }
 
-Value LoopNestEmitter::vectorTerms(const LinearIndex &expr, unsigned chunk) {
+Value AccessEmitter::vectorTerms(const LinearIndex &expr, unsigned chunk) {
   Value sum;
   for (const LinearIndex::Term &term : expr.terms) {
-    bool varies = termVaries(
-        *term.value, [&](const LinearIndex &e) { return variesAlongVector(e); }, [&](Value v) { return isVector(v); });
-    if (!varies) continue;
+    if (!variesAlongVector(*term.value)) continue;
     Value value = emitTerm(*term.value, chunk);
-    bool small = term.value->position && llvm::isInt<32>(term.value->extent * std::abs(term.coefficient));
-    if (!small) value = code.intCast(value, code.i64());
+    bool isSmall = term.value->position && llvm::isInt<32>(term.value->extent * std::abs(term.coefficient));
+    if (!isSmall) value = code.intCast(value, code.i64());
     value = code.mul(value, term.coefficient);
     if (sum && sum.getType() != value.getType()) {
       sum = code.intCast(sum, code.i64());
@@ -107,7 +97,7 @@ Value LoopNestEmitter::vectorTerms(const LinearIndex &expr, unsigned chunk) {
   return sum;
 }
 
-Value LoopNestEmitter::emitExpr(const LinearIndex &expr, unsigned chunk) {
+Value AccessEmitter::emitExpression(const LinearIndex &expr, unsigned chunk) {
   Value scalar = scalarPart(expr, chunk);
   if (!variesAlongVector(expr)) return scalar;
   Value result = code.splat(scalar, lanes);
@@ -120,16 +110,16 @@ Value LoopNestEmitter::emitExpr(const LinearIndex &expr, unsigned chunk) {
 // Masks
 //===----------------------------------------------------------------------===//
 
-Value LoopNestEmitter::chunkMask(unsigned chunk) {
-  if (lanes == 0 || chunks[chunk].active == lanes) return {};
-  return code.prefixMask(lanes, chunks[chunk].active);
+Value AccessEmitter::chunkMask(unsigned chunk) {
+  if (lanes == 0 || state.chunks[chunk].active == lanes) return {};
+  return code.prefixMask(lanes, state.chunks[chunk].active);
 }
 
-Value LoopNestEmitter::rangeMask(const Access &access, unsigned chunk) {
+Value AccessEmitter::rangeMask(const Access &access, unsigned chunk) {
   Value mask;
   for (const Extent &range : access.ranges) {
-    Value at = emitExpr(range.expr, chunk);
-    // Unsigned: what is below zero is large.
+    Value at = emitExpression(range.expr, chunk);
+    // Compared as unsigned: negative positions are large.
     mask = both(code, mask, code.icmp(Pred::ult, at, code.integer(at.getType(), range.extent)));
   }
   return mask;
@@ -139,16 +129,22 @@ Value LoopNestEmitter::rangeMask(const Access &access, unsigned chunk) {
 // Loads and stores
 //===----------------------------------------------------------------------===//
 
-Value LoopNestEmitter::emitLoad(const Access &access, unsigned chunk, bool vector) {
+void AccessEmitter::loadArguments(Value list) {
+  unsigned count = plan.mayAliasResult.size() + plan.writes.size();
+  for (unsigned i = 0; i < count; ++i)
+    arguments.push_back(code.make<LLVM::LoadOp>(code.pointer(), code.at(list, code.pointer(), i)));
+}
+
+Value AccessEmitter::emitLoad(const Access &access, Value base, unsigned chunk, bool isVector) {
   Type memory = memoryType(access.element);
   bool isConstant = access.argument < plan.mayAliasResult.size() && !plan.mayAliasResult[access.argument];
-  Value base = arguments[access.argument], mask = rangeMask(access, chunk);
+  Value mask = rangeMask(access, chunk);
   Value offset = scalarPart(access.offset, chunk);
   auto load = [&](Type type, Value address) -> Value {
     return code.make<LLVM::LoadOp>(type, address, alignment(memory), /*isVolatile=*/false, /*isNonTemporal=*/false,
                                    isConstant);
   };
-  if (!vector) {
+  if (!isVector) {
     if (mask) offset = code.select(mask, offset, code.index(0));
     Value x = fromMemory(code, load(memory, code.at(base, memory, offset)), access.element);
     return mask ? code.select(mask, x, code.number(x.getType(), 0.0)) : x;
@@ -165,10 +161,10 @@ Value LoopNestEmitter::emitLoad(const Access &access, unsigned chunk, bool vecto
                       access.element);
   Value lanesOffset = terms;
   if (stride != 0 || !terms) {
-    bool small = (!terms || CodeBuilder::element(terms).isInteger(32)) && llvm::isInt<32>(stride * lanes);
-    Type number = small ? Type(code.getI32Type()) : code.i64();
-    Value own = code.mul(code.iota(CodeBuilder::withLanes(number, lanes), 0), stride);
-    lanesOffset = terms ? code.add(code.intCast(terms, number), own) : own;
+    bool isSmall = (!terms || CodeBuilder::element(terms).isInteger(32)) && llvm::isInt<32>(stride * lanes);
+    Type index = isSmall ? Type(code.getI32Type()) : code.i64();
+    Value own = code.mul(code.iota(CodeBuilder::withLanes(index, lanes), 0), stride);
+    lanesOffset = terms ? code.add(code.intCast(terms, index), own) : own;
   }
   if (!mask) mask = code.prefixMask(lanes, lanes);
   Value pointers = code.at(address, memory, lanesOffset);
@@ -176,11 +172,11 @@ Value LoopNestEmitter::emitLoad(const Access &access, unsigned chunk, bool vecto
   return fromMemory(code, x, access.element);
 }
 
-void LoopNestEmitter::emitStore(const Access &access, Value value, unsigned chunk, Value extraOffset) {
+void AccessEmitter::emitStore(const Access &access, Value base, Value value, unsigned chunk, Value extraOffset) {
   Type memory = memoryType(access.element);
   Value offset = scalarPart(access.offset, chunk);
   if (extraOffset) offset = code.add(offset, extraOffset);
-  Value address = code.at(arguments[access.argument], memory, offset);
+  Value address = code.at(base, memory, offset);
   int64_t stride = vectorStride(access.offset);
   if (stride == 0) {
     code.make<LLVM::StoreOp>(toMemory(code, value), address, alignment(memory));
@@ -195,13 +191,7 @@ void LoopNestEmitter::emitStore(const Access &access, Value value, unsigned chun
       code.make<LLVM::StoreOp>(value, address, alignment(memory));
     return;
   }
-  Type number = llvm::isInt<32>(stride * lanes) ? Type(code.getI32Type()) : code.i64();
-  Value pointers = code.at(address, memory, code.mul(code.iota(CodeBuilder::withLanes(number, lanes), 0), stride));
+  Type index = llvm::isInt<32>(stride * lanes) ? Type(code.getI32Type()) : code.i64();
+  Value pointers = code.at(address, memory, code.mul(code.iota(CodeBuilder::withLanes(index, lanes), 0), stride));
   code.make<LLVM::masked_scatter>(value, pointers, mask ? mask : code.prefixMask(lanes, lanes), alignment(memory));
-}
-
-void LoopNestEmitter::emitResult(unsigned result, unsigned chunk) {
-  const Access &access = plan.writes[result];
-  if (chunk > 0 && vectorStride(access.offset) == 0) return; // the same value in all chunks
-  emitStore(access, get(plan.yield().getValues()[result], chunk), chunk);
 }

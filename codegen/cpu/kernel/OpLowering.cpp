@@ -1,8 +1,7 @@
 //===- OpLowering.cpp - code of each elementwise op -----------------------===//
 //
-// One entry of the table below is one op; elementary functions have theirs in
-// VectorMath.cpp. Numeric conventions (NaN in max and
-// min, rounding of quotients, comparisons) are those of the interpreter.
+// The table below has one entry for each op, except for elementary functions, whose table is in VectorMath.cpp. Numeric
+// conventions (NaN in max and min, rounding of quotients, comparisons) are those of the interpreter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,13 +44,14 @@ static Value emitSmaller(CodeBuilder &code, Value a, Value b) {
 
 static Value floor(CodeBuilder &code, Value x) { return code.make<LLVM::FFloorOp>(x.getType(), x); }
 
-/// The divisor, with 1 in place of 0, which would stop the program.
+/// The divisor, with 1 in place of 0, which would trap.
 static Value safeDivisor(CodeBuilder &code, Value b) {
   Value zero = code.icmp(IPred::eq, b, code.integer(b.getType(), 0));
   return code.select(zero, code.integer(b.getType(), 1), b);
 }
 
-/// Rounds down. Through f64, which holds every i32 and whose quotients are then close enough; i64 divides lane by lane.
+/// A quotient, rounded down. For i32 by way of f64, which represents every i32 and is precise enough; i64 is divided
+/// lane by lane.
 static Value floorQuotient(CodeBuilder &code, Value a, Value b) {
   b = safeDivisor(code, b);
   if (CodeBuilder::element(a).isInteger(32) && !b.getDefiningOp<LLVM::ConstantOp>()) {
@@ -60,7 +60,7 @@ static Value floorQuotient(CodeBuilder &code, Value a, Value b) {
     Value wide = code.make<LLVM::FPToSIOp>(CodeBuilder::like(a, code.getI64Type()), floor(code, quotient));
     return code.intCast(wide, code.getI32Type());
   }
-  // The one quotient that does not fit: the lowest number by -1. Negating it instead wraps around.
+  // One quotient overflows: that of the lowest value and -1. Negation wraps around instead.
   Value minusOne = code.integer(b.getType(), -1);
   Value isMinusOne = code.icmp(IPred::eq, b, minusOne);
   Value divisor = code.select(isMinusOne, code.integer(b.getType(), 1), b);
@@ -105,15 +105,16 @@ static Value emitCast(CodeBuilder &code, Value x, Type from, Type to) {
   if (from == to) return x;
   if (isFp8(from)) return emitCast(code, widenFp8(code, x, from), code.getF32Type(), to);
   if (isFp8(to)) return roundToFp8(code, emitCast(code, x, from, code.getF32Type()), to);
-  auto isLow = [](Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32; };
-  if (isLow(from) && !isa<FloatType>(to))
+  auto isLowPrecision = [](Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32; };
+  if (isLowPrecision(from) && !isa<FloatType>(to))
     return emitCast(code, code.floatCast(x, code.getF32Type()), code.getF32Type(), to);
-  if (isLow(to) && !isa<FloatType>(from)) return code.floatCast(emitCast(code, x, from, code.getF32Type()), to);
+  if (isLowPrecision(to) && !isa<FloatType>(from))
+    return code.floatCast(emitCast(code, x, from, code.getF32Type()), to);
   Type type = CodeBuilder::like(x, to);
   Value zero = code.number(x.getType(), 0.0);
   if (isa<FloatType>(from)) {
     if (to.isInteger(1)) return code.fcmp(FPred::une, x, zero);
-    if (!isa<FloatType>(to)) // Saturates, so that no cast is undefined.
+    if (!isa<FloatType>(to)) // saturates, so that every cast is defined
       return code.make<LLVM::CallIntrinsicOp>(type, code.getStringAttr("llvm.fptosi.sat"), ValueRange{x}).getResult(0);
     return code.floatCast(x, to);
   }
@@ -126,7 +127,7 @@ static Value emitCast(CodeBuilder &code, Value x, Type from, Type to) {
   return code.intCast(x, to);
 }
 
-/// Small whole exponents are products, as exact as any power.
+/// Powers with the exponents 1, 2 and -1 are at most one operation, which is as accurate.
 static Value emitPowOp(CodeBuilder &code, PowOp op, Values v) {
   if (auto exponent = op.getRhs().getDefiningOp<ConstantOp>()) {
     if (exponent.getNumber() == 1) return v[0];
@@ -164,7 +165,7 @@ template <typename OpT, auto function> static void addFunction(Table &table, uns
   });
 }
 
-/// The bits of f32 with 16 random ones added at the lower end: a carry rounds away from zero.
+/// Adds 16 random bits to the lower end of the f32's bits. A carry rounds away from zero.
 static Value emitStochasticRound(CodeBuilder &code, Value x, Value noise) {
   Type i32 = CodeBuilder::like(x, code.getI32Type());
   Value drawn = code.make<LLVM::FPToSIOp>(i32, code.fmul(noise, code.number(noise.getType(), 65536.0)));
@@ -212,7 +213,7 @@ static void addBinary(Table &table) {
     return emitCompare(code, op.getPredicate(), v[0], v[1]);
   });
   add<SelectOp>(table, 1, [](CodeBuilder &code, SelectOp, Values v) -> Value { return code.select(v[0], v[1], v[2]); });
-  // Another order of the axes or more of them: at a point the value is the same.
+  // These change the order of axes, or add axes. The value at a point is the same.
   add<ReorderOp>(table, 0, [](CodeBuilder &, ReorderOp, Values v) -> Value { return v[0]; });
   add<BroadcastOp>(table, 0, [](CodeBuilder &, BroadcastOp, Values v) -> Value { return v[0]; });
 }
@@ -227,7 +228,7 @@ static const Table &lowerings() {
   return table;
 }
 
-/// The elementary function that an op is; null if it is none.
+/// The elementary function of an op; null if it has none.
 static const ElementaryFunction *findElementary(Operation *op) {
   StringRef mnemonic = op->getName().stripDialect();
   for (const ElementaryFunction &function : elementaryFunctions())
@@ -264,7 +265,7 @@ Value tessera::combine(CodeBuilder &code, ReduceKind kind, Value a, Value b) {
     return emitLarger(code, a, b);
   case ReduceKind::Min:
     return emitSmaller(code, a, b);
-  case ReduceKind::MaxNum: // what has been accumulated is no NaN: one instruction
+  case ReduceKind::MaxNum: // the accumulator is never NaN, so one instruction suffices
     return isFloat(a) ? code.select(code.fcmp(LLVM::FCmpPredicate::ogt, b, a), b, a) : emitLarger(code, a, b);
   }
   llvm_unreachable("all kinds are handled");

@@ -8,22 +8,22 @@
 
 namespace tessera {
 
-/// Code of an elementwise op at one point or at several lanes. Operands have equal lane counts; booleans are i1. Null
-/// if there is no code for the op on this element type.
+/// Emits an elementwise op at one point or at several lanes. Operands have equal lane counts; booleans are i1. Returns
+/// null if the op has no code for this element type.
 mlir::Value lowerElementwise(CodeBuilder &code, mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
 
-/// Rough cost of an op in vector instructions, to size tiles by.
+/// A rough estimate of an op's cost in vector instructions, for the size of tiles.
 unsigned instructionEstimate(mlir::Operation *op);
 
-/// sum, larger or smaller of two values, as `reduce` combines them. NaN wins.
+/// Combines two values as `reduce` does: their sum, maximum or minimum. NaN propagates, except in `maxnum`.
 mlir::Value combine(CodeBuilder &code, ReduceKind kind, mlir::Value a, mlir::Value b);
-/// The value that `combine` leaves other values as they are with.
+/// The identity of `combine`.
 mlir::Value neutral(CodeBuilder &code, ReduceKind kind, mlir::Type type);
 
-/// Draws of lanes whose global element indices (i64) are `index`; `operands` are seed, step and salts, all scalars. With `calls` one
-/// function of the module draws for all.
+/// Draws for lanes whose global element indices (i64) are `index`. `operands` are seed, step and salts, all scalars. If
+/// `isCalled`, one function of the module draws for all such ops.
 mlir::Value lowerRandom(CodeBuilder &code, RandomOp op, mlir::Value index, llvm::ArrayRef<mlir::Value> operands,
-                        bool calls);
+                        bool isCalled);
 
 } // namespace tessera
 

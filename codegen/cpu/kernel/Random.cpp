@@ -17,8 +17,8 @@ static constexpr uint32_t weyl0 = 0x9E3779B9, weyl1 = 0xBB67AE85;
 static Value lowWord(CodeBuilder &code, Value wide) { return code.intCast(wide, code.getI32Type()); }
 static Value highWord(CodeBuilder &code, Value wide) { return lowWord(code, code.lshr(wide, 32)); }
 
-/// High and low words of the product of each word and a constant. A 64-bit multiplication takes words from even lanes,
-/// so vectors are multiplied twice: as they are, and with odd lanes moved to even ones.
+/// High and low words of the product of each word and a constant. A 64-bit multiplication reads the words in even
+/// lanes, so vectors are multiplied twice: as they are, and with odd lanes moved to even ones.
 static std::pair<Value, Value> wideProduct(CodeBuilder &code, Value word, uint32_t multiplier) {
   auto times = [&](Value wide) { return code.mul(wide, static_cast<int64_t>(multiplier)); };
   unsigned lanes = CodeBuilder::lanes(word);
@@ -56,7 +56,7 @@ static Value fraction(CodeBuilder &code, Value word, int64_t offset, Type elemen
   return code.fmul(code.make<LLVM::SIToFPOp>(CodeBuilder::like(word, element), bits), 0x1p-24);
 }
 
-/// Draws of lanes; `words` are the seed (i64), the step and the site mixed with its salts (i32).
+/// Draws for lanes. `words` are the seed (i64), the step and the site mixed with its salts (i32).
 static Value drawLanes(CodeBuilder &code, Distribution distribution, Value index, ValueRange words) {
   unsigned lanes = CodeBuilder::lanes(index);
   std::array<Value, 4> counter = {lowWord(code, index), highWord(code, index), code.splat(words[1], lanes),
@@ -68,7 +68,7 @@ static Value drawLanes(CodeBuilder &code, Distribution distribution, Value index
   return code.fmul(radius, emitCosTurns(code, fraction(code, w1, 0, single)));
 }
 
-/// The function of the module that draws lanes.
+/// The function of the module that draws for lanes.
 static LLVM::LLVMFuncOp drawFunction(CodeBuilder &code, Distribution distribution, Type index) {
   auto module = code.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   std::string name = ("tsr_draw_" + stringifyDistribution(distribution) + "_" + Twine(CodeBuilder::lanes(index))).str();
@@ -86,7 +86,7 @@ static LLVM::LLVMFuncOp drawFunction(CodeBuilder &code, Distribution distributio
   return function;
 }
 
-Value tessera::lowerRandom(CodeBuilder &code, RandomOp op, Value index, ArrayRef<Value> operands, bool calls) {
+Value tessera::lowerRandom(CodeBuilder &code, RandomOp op, Value index, ArrayRef<Value> operands, bool isCalled) {
   auto word = [&](Value x) { return code.intCast(x, code.getI32Type()); };
   Value seed = code.intCast(operands[0], code.i64());
   Value mixed = code.integer(code.getI32Type(), static_cast<int32_t>(op.getSite()));
@@ -97,7 +97,7 @@ Value tessera::lowerRandom(CodeBuilder &code, RandomOp op, Value index, ArrayRef
   SmallVector<Value> words{seed, word(operands[1]), mixed};
   Type type = op.getType().getElementType();
   Value result;
-  if (calls) {
+  if (isCalled) {
     LLVM::LLVMFuncOp function = drawFunction(code, op.getDistribution(), index.getType());
     words.insert(words.begin(), index);
     result = code.make<LLVM::CallOp>(function, words).getResult();

@@ -2,9 +2,9 @@
 //
 // docs/ir.md, Kernels, rule 4. A row of the parallel loops owns its part of the result at all positions. It first fills
 // that part, with zeros or with `init`, then runs the serial loops in order and adds. The tiles of a row are innermost
-// in both, so that memory is walked in order and a position is looked up once for all of them.
+// in both, so that memory is accessed in order and each position is read once for all tiles.
 //
-// An update out of range adds -0 to element 0: that changes no number, not even -0.
+// An update out of range adds -0 to element 0. That changes no value, not even -0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,23 +20,21 @@ void LoopNestEmitter::emitScatterRows(Value from, Value to) {
   emitScatterAdds(from, to);
 }
 
-/// Fills the row's part of the result. Where `init` has the result's storage it is there already.
+/// Fills the row's part of the result, unless `init` shares the result's storage.
 void LoopNestEmitter::emitScatterInit(Value from, Value to) {
   ScatterAddOp scatter = plan.scatter;
   NamedTensorType type = scatter.getType();
   Access write = plan.writes.front(), read = write;
   auto init = dyn_cast_if_present<BlockArgument>(scatter.getInit());
   if (init) read.argument = init.getArgNumber();
-  auto tile = [&](Value extra) {
-    for (unsigned chunk = 0; chunk < chunks.size(); ++chunk) {
+  auto fillTile = [&](Value extra) {
+    for (unsigned chunk = 0; chunk < state.chunks.size(); ++chunk) {
       Value value = code.number(write.element, 0.0);
       if (init) {
-        Value base = arguments[read.argument];
-        arguments[read.argument] = code.at(base, write.element, extra);
-        value = emitLoad(read, chunk, vectorStride(read.offset) != 0);
-        arguments[read.argument] = base;
+        Value base = code.at(memory.getArgument(read.argument), write.element, extra);
+        value = memory.emitLoad(read, base, chunk, memory.vectorStride(read.offset) != 0);
       }
-      emitStore(write, value, chunk, extra);
+      memory.emitStore(write, memory.getArgument(write.argument), value, chunk, extra);
     }
   };
   SmallVector<StringRef> axes = names(scatter.getAxes());
@@ -45,9 +43,9 @@ void LoopNestEmitter::emitScatterInit(Value from, Value to) {
     if (llvm::is_contained(axes, axis.getName())) loops.push_back({axis.getSize(), stride});
   std::function<void(size_t, Value)> fill = [&](size_t depth, Value extra) {
     if (depth == loops.size()) {
-      if (plan.isVectorParallel()) return emitTiles(from, to, [&] { tile(extra); });
-      chunks = {{0, 1}};
-      return tile(extra);
+      if (plan.loops.isVectorParallel()) return emitTiles(from, to, [&] { fillTile(extra); });
+      state.chunks = {{0, 1}};
+      return fillTile(extra);
     }
     code.loop(code.index(0), code.index(loops[depth].first), 1, {}, true,
               [&](Value index, ValueRange) -> SmallVector<Value> {
@@ -57,36 +55,36 @@ void LoopNestEmitter::emitScatterInit(Value from, Value to) {
   };
   auto all = [&] { fill(0, code.index(0)); };
   if (!init) return all();
-  code.when(code.icmp(Pred::ne, arguments[init.getArgNumber()], arguments[write.argument]), all);
+  code.when(code.icmp(Pred::ne, memory.getArgument(init.getArgNumber()), memory.getArgument(write.argument)), all);
 }
 
 /// Runs the serial loops in order and adds the updates of the row's tiles.
 void LoopNestEmitter::emitScatterAdds(Value from, Value to) {
   std::function<void(unsigned)> nest = [&](unsigned loop) {
-    if (loop == plan.sizes.size()) {
+    if (loop == plan.loops.sizes.size()) {
       auto add = [&] {
-        frames.emplace_back();
+        state.frames.emplace_back();
         emitKnown(0, nullptr);
         emitScatterAdd();
-        frames.pop_back();
+        state.frames.pop_back();
       };
-      if (plan.isVectorParallel()) return emitTiles(from, to, add);
-      chunks = {{0, 1}};
+      if (plan.loops.isVectorParallel()) return emitTiles(from, to, add);
+      state.chunks = {{0, 1}};
       return add();
     }
-    code.loop(code.index(0), code.index(plan.sizes[loop]), 1, {}, true,
+    code.loop(code.index(0), code.index(plan.loops.sizes[loop]), 1, {}, true,
               [&](Value index, ValueRange) -> SmallVector<Value> {
-                frames.emplace_back();
-                indices[loop] = index;
-                open |= uint64_t(1) << loop;
+                state.frames.emplace_back();
+                state.indices[loop] = index;
+                state.openLoops |= uint64_t(1) << loop;
                 emitKnown(0, nullptr);
                 nest(loop + 1);
-                open &= ~(uint64_t(1) << loop);
-                frames.pop_back();
+                state.openLoops &= ~(uint64_t(1) << loop);
+                state.frames.pop_back();
                 return {};
               });
   };
-  nest(plan.parallelLoops);
+  nest(plan.loops.parallelCount);
 }
 
 /// Adds one tile of updates.
@@ -95,10 +93,10 @@ void LoopNestEmitter::emitScatterAdd() {
   NamedTensorType type = scatter.getType();
   Access write = plan.writes.front();
   bool isFloat = isa<FloatType>(write.element);
-  for (unsigned chunk = 0; chunk < chunks.size(); ++chunk) {
+  for (unsigned chunk = 0; chunk < state.chunks.size(); ++chunk) {
     Value offset, inRange; // of the position, in elements
     for (auto [axis, index] : llvm::zip(names(scatter.getAxes()), scatter.getIndices())) {
-      Value position = get(index, chunk);
+      Value position = state.lookup(index, chunk);
       Value inside = code.icmp(Pred::ult, position, code.integer(position.getType(), type.getSize(axis)));
       Value part = code.mul(code.intCast(position, code.i64()), type.getStrides()[type.findAxis(axis)]);
       SmallVector<Value> pair{offset ? offset : part, part, inRange ? inRange : inside, inside};
@@ -107,30 +105,28 @@ void LoopNestEmitter::emitScatterAdd() {
       offset = offset ? code.add(pair[0], pair[1]) : part;
     }
     offset = code.select(inRange, offset, code.integer(offset.getType(), 0));
-    Value update = get(scatter.getUpdates(), chunk);
+    Value update = state.lookup(scatter.getUpdates(), chunk);
     SmallVector<Value> sides{inRange, update, code.number(update.getType(), isFloat ? -0.0 : 0.0)};
     code.unify(sides);
     update = code.select(sides[0], sides[1], sides[2]);
 
-    Access target = write;
-    Value base = arguments[write.argument];
+    Value base = memory.getArgument(write.argument);
     if (!CodeBuilder::lanes(offset)) {
-      arguments[write.argument] = code.at(base, write.element, offset);
-      Value old = emitLoad(target, chunk, vectorStride(target.offset) != 0);
+      base = code.at(base, write.element, offset);
+      Value old = memory.emitLoad(write, base, chunk, memory.vectorStride(write.offset) != 0);
       SmallVector<Value> both{old, update};
       code.unify(both);
-      emitStore(target, combine(code, ReduceKind::Sum, both[0], both[1]), chunk);
-      arguments[write.argument] = base;
+      memory.emitStore(write, base, combine(code, ReduceKind::Sum, both[0], both[1]), chunk);
       continue;
     }
-    // A position for each lane. Lanes lie in different columns of the result, so none meet.
-    Value column = code.mul(code.iota(offset.getType(), 0), vectorStride(target.offset));
-    Value pointers = code.at(code.at(base, write.element, scalarPart(target.offset, chunk)), write.element,
+    // Each lane has a position. The lanes are in different columns of the result, so no two add to one element.
+    Value column = code.mul(code.iota(offset.getType(), 0), memory.vectorStride(write.offset));
+    Value pointers = code.at(code.at(base, write.element, memory.scalarPart(write.offset, chunk)), write.element,
                              code.add(offset, column));
-    Value mask = chunkMask(chunk);
-    if (!mask) mask = code.prefixMask(lanes, lanes);
+    Value mask = memory.chunkMask(chunk);
+    if (!mask) mask = code.prefixMask(tile.lanes, tile.lanes);
     unsigned align = write.element.getIntOrFloatBitWidth() / 8;
-    update = code.splat(update, lanes);
+    update = code.splat(update, tile.lanes);
     Value old = code.make<LLVM::masked_gather>(update.getType(), pointers, mask,
                                                ValueRange{code.number(update.getType(), 0.0)}, align);
     code.make<LLVM::masked_scatter>(combine(code, ReduceKind::Sum, old, update), pointers, mask, align);

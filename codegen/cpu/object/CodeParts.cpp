@@ -1,4 +1,4 @@
-//===- CodeParts.cpp - a module of code, cut for several threads -----------===//
+//===- CodeParts.cpp - a module of code, divided for several threads ------===//
 
 #include "codegen/cpu/object/CodeParts.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -10,13 +10,13 @@
 using namespace mlir;
 using namespace tessera;
 
-/// More would balance better on many cores, but each brings a target machine and a context of its own.
+/// More parts would balance better on many cores, but each needs its own target machine and context.
 static constexpr size_t maxParts = 16;
 
-/// Operations that are worth a part: some milliseconds of code generation.
+/// The smallest part, in operations: some milliseconds of code generation.
 static constexpr size_t leastOps = 512;
 
-/// How long an op of the module takes to compile, in operations.
+/// The cost of compiling a function or global, in operations.
 static size_t costOf(Operation &op) {
   size_t cost = 0;
   op.walk([&](Operation *) { ++cost; });
@@ -33,7 +33,7 @@ std::vector<CodePart> tessera::divideCode(ModuleOp code) {
   size_t total = std::accumulate(costs.begin(), costs.end(), size_t(0));
   size_t count = std::clamp<size_t>(total / leastOps, 1, maxParts);
 
-  // The longest first, each to the part that has least: no part is left with much more than the others.
+  // The longest first, each to the part with the smallest load, so that no part gets much more than the others.
   std::vector<size_t> order(members.size()), loads(count), partOf(members.size());
   std::iota(order.begin(), order.end(), size_t(0));
   llvm::sort(order, [&](size_t a, size_t b) { return std::pair(costs[b], a) < std::pair(costs[a], b); });
@@ -47,16 +47,16 @@ std::vector<CodePart> tessera::divideCode(ModuleOp code) {
   return parts;
 }
 
-/// Makes a symbol of one object one that the other objects see, and nobody else.
-template <typename Op> static void showToLinker(Op op) {
+/// Makes a symbol visible to the linker, for the other objects of the program, but does not export it.
+template <typename Op> static void makeVisibleToLinker(Op op) {
   if (op.getLinkage() != LLVM::Linkage::Internal && op.getLinkage() != LLVM::Linkage::Private) return;
   op.setLinkage(LLVM::Linkage::External);
   op.setVisibility_(LLVM::Visibility::Hidden);
 }
 
-static void showToLinker(Operation *op) {
-  if (auto function = dyn_cast<LLVM::LLVMFuncOp>(op)) showToLinker(function);
-  if (auto global = dyn_cast<LLVM::GlobalOp>(op)) showToLinker(global);
+static void makeVisibleToLinker(Operation *op) {
+  if (auto function = dyn_cast<LLVM::LLVMFuncOp>(op)) makeVisibleToLinker(function);
+  if (auto global = dyn_cast<LLVM::GlobalOp>(op)) makeVisibleToLinker(global);
 }
 
 OwningOpRef<ModuleOp> tessera::makePartModule(ModuleOp code, const CodePart &part) {
@@ -67,7 +67,7 @@ OwningOpRef<ModuleOp> tessera::makePartModule(ModuleOp code, const CodePart &par
   SymbolTable symbols(code);
   llvm::SetVector<Operation *> used;
   for (Operation *member : part) {
-    showToLinker(builder.clone(*member));
+    makeVisibleToLinker(builder.clone(*member));
     if (auto uses = SymbolTable::getSymbolUses(member))
       for (SymbolTable::SymbolUse use : *uses)
         if (Operation *symbol = symbols.lookup(use.getSymbolRef().getRootReference())) used.insert(symbol);
@@ -76,7 +76,7 @@ OwningOpRef<ModuleOp> tessera::makePartModule(ModuleOp code, const CodePart &par
     if (llvm::is_contained(part, symbol)) continue;
     Operation *declaration = builder.insert(symbol->cloneWithoutRegions());
     if (auto global = dyn_cast<LLVM::GlobalOp>(declaration)) global.removeValueAttr();
-    showToLinker(declaration);
+    makeVisibleToLinker(declaration);
   }
   return module;
 }

@@ -1,8 +1,7 @@
-//===- CodeParts.h - a module of code, cut for several threads -------------===//
+//===- CodeParts.h - a module of code, divided for several threads --------===//
 //
-// Functions are compiled one by one, so a module may be cut between them. How it
-// is cut depends on nothing but the module: however many threads there are, the
-// bytes of the program are the same.
+// Functions are compiled independently, so a module may be divided between them. The parts depend on the module only,
+// not on the number of threads, and so do the bytes of the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +17,12 @@ namespace tessera {
 /// The functions and globals of one part, in the order that they have in the module.
 using CodePart = std::vector<mlir::Operation *>;
 
-/// Divides the functions and globals of an LLVM-dialect module into parts of about the same work: one if there is
-/// little to do, else at most sixteen.
+/// Divides the functions and globals of an LLVM-dialect module into parts of about the same work: one for a small
+/// module, at most sixteen for others.
 std::vector<CodePart> divideCode(mlir::ModuleOp code);
 
-/// A module that defines what is in `part` and declares what that refers to in others. A symbol that was the module's
-/// own (internal, private) is visible to the linker here, but hidden: no program exports it.
+/// A module that defines the members of `part` and declares the symbols of other parts that they use. An internal or
+/// private symbol becomes visible to the linker, but hidden: the program does not export it.
 mlir::OwningOpRef<mlir::ModuleOp> makePartModule(mlir::ModuleOp code, const CodePart &part);
 
 } // namespace tessera

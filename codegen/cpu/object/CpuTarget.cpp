@@ -1,4 +1,4 @@
-//===- CpuTarget.cpp - the processor that code is made for -------------------===//
+//===- CpuTarget.cpp - the processor that code is generated for -----------===//
 
 #include "codegen/cpu/object/CpuTarget.h"
 #include "ir/program/Target.h"
@@ -13,8 +13,8 @@
 
 using namespace tessera;
 
-/// The features that this machine has, less those that a program could not ask for when it starts: of a processor newer
-/// than `runtime/machine/CpuFeatures.cpp`.
+/// The features of this machine, without those that a program cannot check when it starts, since
+/// `runtime/machine/CpuFeatures.cpp` does not know them.
 static std::string hostFeatures() {
   llvm::SubtargetFeatures features;
   std::vector<std::pair<std::string, bool>> sorted;
@@ -41,7 +41,7 @@ llvm::FailureOr<CpuTarget> CpuTarget::get(llvm::StringRef march, llvm::raw_ostre
   std::string problem;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
   if (!target) return errors << problem << "\n", llvm::failure();
-  // LLVM itself would print a line for each time that an unknown one is asked for.
+  // Checked first, since LLVM prints a line whenever an unknown processor is used.
   std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, "", ""));
   if (!info || !info->isCPUStringValid(result.cpu))
     return errors << "unknown processor `" << march << "`\n", llvm::failure();

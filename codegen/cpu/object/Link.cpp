@@ -1,7 +1,7 @@
 //===- Link.cpp - objects to a shared object, with LLD as a library -------===//
 //
-// LLD reads and writes files. Inputs are given as files in memory, under their
-// names in /proc; the output is a pipe, since LLD would rename a file.
+// LLD reads and writes files. The inputs are files in memory, by their names in /proc. The output is a pipe, since LLD
+// would rename a file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ LLD_HAS_DRIVER(elf)
 
 using namespace llvm;
 
-/// A file in memory that holds `bytes`; -1 if there is none to be had.
+/// A file in memory that holds `bytes`; -1 if it cannot be created.
 static int makeMemoryFile(StringRef bytes) {
   int file = memfd_create("tessera-object", MFD_CLOEXEC);
   if (file < 0) return -1;
@@ -32,7 +32,7 @@ static int makeMemoryFile(StringRef bytes) {
 }
 
 namespace {
-/// A pipe that is written to under a name, and read as that goes on.
+/// A pipe that is written by name and read by a thread meanwhile.
 class OutputPipe {
 public:
   OutputPipe() {
@@ -43,7 +43,7 @@ public:
 
   explicit operator bool() const { return isOpen; }
   std::string getPath() const { return "/proc/self/fd/" + std::to_string(ends[1]); }
-  /// What was written, once nobody writes any more.
+  /// Ends the output and returns what was written.
   std::string finish() {
     if (!reader.joinable()) return "";
     close(ends[1]);

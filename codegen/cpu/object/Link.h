@@ -9,8 +9,7 @@
 namespace tessera {
 
 /// Links relocatable objects into a shared object that depends on no library, and returns its bytes. Fails with LLD's
-/// messages on `errors`, also where a symbol is undefined. Not to be called from two threads at once: LLD has global
-/// state.
+/// messages on `errors`, also where a symbol is undefined. Not safe for concurrent calls: LLD has global state.
 llvm::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<std::string> objects, llvm::raw_ostream &errors);
 
 } // namespace tessera

@@ -1,12 +1,12 @@
-//===- ObjectCode.cpp - from LLVM-dialect functions to objects -------------===//
+//===- ObjectCode.cpp - from LLVM-dialect functions to objects ------------===//
 //
-// Kernels arrive vectorised and with their loops in order, so the optimiser's task is small: fold addresses, share
-// what is equal, move out of loops what does not change in them. The passes that would vectorise, unroll or recognise
-// library calls are left out; the last would be wrong, since the object is linked against nothing. No fast-math flag
-// is set and nothing is contracted: fused operations are those that were emitted as such.
+// Kernels are already vectorised and their loops ordered. So the optimiser only folds addresses, eliminates common
+// subexpressions and hoists loop-invariant code. Passes that vectorise, unroll or recognise library calls are left out;
+// the last would be wrong, since the object links against no library. No fast-math flag is set and no operations are
+// contracted: only those that were emitted as fused are.
 //
-// All passes work on one function at a time, so the parts of a module (CodeParts.h) give the code that the whole would.
-// Parts are translated one after the other, since MLIR's context serves one thread here, and compiled by a pool while
+// All passes work on one function at a time, so the parts of a module (CodeParts.h) give the same code as the whole.
+// Parts are translated one by one, since an MLIR context serves one thread here. A pool of threads compiles them while
 // the next are translated.
 //
 //===----------------------------------------------------------------------===//
@@ -36,7 +36,7 @@
 using namespace tessera;
 
 namespace {
-/// Adds the time until it goes out of scope to a number.
+/// Adds the time until it goes out of scope to `seconds`.
 class Stopwatch {
 public:
   explicit Stopwatch(double *seconds) : seconds(seconds), start(std::chrono::steady_clock::now()) {}
@@ -62,7 +62,7 @@ static std::unique_ptr<llvm::TargetMachine> makeMachine(const CpuTarget &target)
                                                                          llvm::CodeGenOptLevel::Default));
 }
 
-/// What clang's driver would put on each function.
+/// The attributes that clang's driver would set on each function.
 static void addAttributes(llvm::Module &module, const CpuTarget &target) {
   std::string width = std::to_string(target.floatLanes * 32);
   for (llvm::Function &function : module) {
@@ -110,12 +110,12 @@ static bool generate(llvm::Module &module, llvm::TargetMachine &machine, std::st
 }
 
 namespace {
-/// A part on its way to an object. What it is made of is its own, so that threads share nothing.
-struct PartInWork {
+/// The compilation of a part. Threads share no state of it.
+struct PartCompilation {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::TargetMachine> machine;
-  std::string object; ///< empty until it is made
+  std::string object; ///< empty until it is compiled
   ObjectCodeTimes times;
 
   bool translate(mlir::ModuleOp source, const CpuTarget &target);
@@ -124,7 +124,7 @@ struct PartInWork {
 };
 } // namespace
 
-bool PartInWork::translate(mlir::ModuleOp source, const CpuTarget &target) {
+bool PartCompilation::translate(mlir::ModuleOp source, const CpuTarget &target) {
   Stopwatch watch(&times.translate);
   module = mlir::translateModuleToLLVMIR(source, context, "tessera");
   machine = makeMachine(target);
@@ -135,21 +135,21 @@ bool PartInWork::translate(mlir::ModuleOp source, const CpuTarget &target) {
   return true;
 }
 
-void PartInWork::optimize() {
+void PartCompilation::optimize() {
   Stopwatch watch(&times.optimize);
   ::optimize(*module, *machine);
 }
 
-void PartInWork::compile() {
+void PartCompilation::compile() {
   optimize();
   Stopwatch watch(&times.generate);
   generate(*module, *machine, object);
-  module.reset(); // as large as the object is small, and others wait for memory
+  module.reset(); // large, and no longer needed
 }
 
-/// The optimised LLVM IR of the whole module, for people to read.
+/// The optimised LLVM IR of the whole module, for a dump.
 static bool printOptimized(mlir::ModuleOp module, const CpuTarget &target, std::string &text) {
-  PartInWork whole;
+  PartCompilation whole;
   if (!whole.translate(module, target)) return false;
   whole.optimize();
   llvm::raw_string_ostream out(text);
@@ -169,18 +169,18 @@ llvm::FailureOr<std::vector<std::string>> tessera::compileToObjects(mlir::Module
   };
   if (text && !printOptimized(module, target, *text)) return cannotTranslate();
 
-  std::deque<PartInWork> parts;
+  std::deque<PartCompilation> parts;
   {
     llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads));
     for (const CodePart &members : divideCode(module)) {
-      PartInWork &part = parts.emplace_back();
+      PartCompilation &part = parts.emplace_back();
       if (!part.translate(*makePartModule(module, members), target)) return cannotTranslate();
       pool.async([&part] { part.compile(); });
     }
     pool.wait();
   }
   std::vector<std::string> objects;
-  for (PartInWork &part : parts) {
+  for (PartCompilation &part : parts) {
     if (part.object.empty()) return module.emitError("cannot emit an object for ") << target.triple;
     objects.push_back(std::move(part.object));
     if (!times) continue;
