@@ -1,12 +1,12 @@
 //===- Backend.h - what code generation asks of a target ------------------===//
 //
 // The driver (codegen/program/Program.cpp) walks the entry functions of a scheduled module and asks a back end for the
-// code of each launch, tiled op and contraction. The module is not changed: which ops run together is decided by
-// `schedule`.
+// code of each launch, tiled op and contraction. It does not change the module: `schedule` has decided which ops run
+// together.
 //
 //   begin(code)
 //     emitKernels(ops, alignments)        for each launch and each tiled op, in program order
-//     emitContraction(contractions)       for each contraction, or each group of merged ones
+//     emitContraction(contractions)       for each contraction, or each group of horizontally fused GEMMs
 //   finish(log)
 //   describe(target), scratchBytes()
 //
@@ -32,15 +32,15 @@ struct KernelArgument {
 struct LaunchShape {
   int64_t blocks = 1, threads = 1;
   std::vector<KernelArgument> arguments;
-  std::string line; ///< of the model; empty: none
+  std::string line; ///< of the model file; may be empty
 };
 
-/// A kernel that a back end has emitted. Equal kernels have one symbol.
+/// A kernel that a back end has emitted. Equal kernels share one symbol.
 struct EmittedKernel {
   std::string symbol;
-  /// Of a function in the host's code: how threads share its iterations.
+  /// How threads share the iterations, if the kernel is a function in the host's code.
   WorkSharing sharing;
-  /// Of a kernel on a device, which is launched by its number in the manifest; none: a function in the host's code.
+  /// How the kernel is launched, if it runs on a device. It is launched by its number in the manifest.
   std::optional<LaunchShape> launch;
 };
 
@@ -48,7 +48,7 @@ struct EmittedKernel {
 struct TargetDescription {
   std::vector<std::string> architectures; ///< of GPUs: sm_90a; empty for a program that runs on the CPU
   std::string march;                      ///< LLVM's name of the processor
-  std::vector<std::string> features;      ///< instruction sets that the code may use, in LLVM's names
+  std::vector<std::string> features;      ///< instruction sets that the code may use, by LLVM's names
   int threads = 1;
 };
 
@@ -71,23 +71,22 @@ public:
   /// Called first. Functions for the host and constants go into `code`, in the LLVM dialect.
   virtual void begin(mlir::ModuleOp code) = 0;
 
-  /// Emits (or finds) the kernels of a tiled op, or those of one launch, to be run in this order. Each is called with
-  /// the operands and results of the first op, then those of the next. `alignments`: what the addresses of an op's
-  /// operands, then results, are multiples of in every iteration, in bytes. Fails with a message on an op.
+  /// Emits (or finds) the kernels of a tiled op, or those of one launch, in the order in which they run. Each is called
+  /// with the operands and results of the first op, then those of the next. `alignments`: of the addresses of each op's
+  /// operands, then results, in bytes, in every iteration. Fails with a message on an op.
   virtual llvm::FailureOr<llvm::SmallVector<EmittedKernel>>
   emitKernels(llvm::ArrayRef<mlir::Operation *> ops, llvm::ArrayRef<llvm::SmallVector<int64_t>> alignments) = 0;
 
-  /// Emits (or finds) the kernel of a contraction, or of merged ones; none: the library computes it, which it cannot
-  /// for merged ones. The kernel is called with all a (one if it is shared), all b likewise, a bias for each b, and all
-  /// c.
+  /// Emits (or finds) the kernel of a contraction, or of fused GEMMs. Returns none if the library computes it, which it
+  /// cannot do for fused GEMMs. The kernel is called with each a (one if it is shared), each b likewise, a bias for
+  /// each b, and each c.
   virtual std::optional<EmittedKernel> emitContraction(llvm::ArrayRef<ContractOp> contractions,
-                                                       const ContractionGemm &description,
-                                                       const FusedGemms &merged) = 0;
+                                                       const ContractionGemm &description, const FusedGemms &fused) = 0;
 
-  /// Called last: emits what the kernels need besides, such as tables and machine code for a device.
+  /// Called last: emits what else the kernels need, such as tables and machine code for a device.
   virtual llvm::LogicalResult finish(StageLog &log) = 0;
 
-  /// Adds what the back end knows; the host's processor and threads are there.
+  /// Adds what the back end knows. The host's processor and threads are already set.
   virtual void describe(TargetDescription &target) const = 0;
   /// Scratch memory that the kernels need for each thread, in bytes.
   virtual int64_t scratchBytes() const { return 0; }

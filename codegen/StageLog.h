@@ -8,13 +8,13 @@
 
 namespace tessera {
 
-/// Prints the time of each stage of code generation, and writes what `--dump-dir` asks for.
+/// Prints the time of each stage of code generation, and writes the dumps that `--dump-dir` requests.
 class StageLog {
 public:
   /// `dumps` may be null.
   StageLog(DumpFolder *dumps, bool timing) : dumps(dumps), timing(timing), last(std::chrono::steady_clock::now()) {}
 
-  /// A stage is over.
+  /// Called at the end of a stage.
   void finishStage(llvm::StringRef name);
   bool isDumping() const { return dumps && dumps->isWanted(); }
   llvm::LogicalResult dump(llvm::StringRef file, llvm::StringRef text);

@@ -17,7 +17,8 @@ FailureOr<std::unique_ptr<Backend>> tessera::chooseBackend(ModuleOp module, cons
     break;
   case Target::Kind::Gpu:
     if (!options.cuda || options.cuda->architectures.empty())
-      return module.emitError("NVRTC compiles for none of the usual GPUs; name one: --target=cuda:sm_90a");
+      return module.emitError(
+          "expected a GPU architecture, got none that NVRTC compiles for by default; name one: --target=cuda:sm_90a");
     backend = std::make_unique<CudaBackend>(*target, *options.cuda);
     break;
   }

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// The back end for the target that `module` records. Fails with a message on the module if the options do not suit it.
+/// The back end for the target that `module` records. Fails with a message on the module if the options do not fit.
 llvm::FailureOr<std::unique_ptr<Backend>> chooseBackend(mlir::ModuleOp module, const CpuTarget &host,
                                                         const CodegenOptions &options);
 

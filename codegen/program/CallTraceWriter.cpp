@@ -1,6 +1,6 @@
-//===- Trace.cpp - what each call of an entry function writes ---------------===//
+//===- CallTraceWriter.cpp - the values that calls write, for the manifest ===//
 
-#include "codegen/program/Trace.h"
+#include "codegen/program/CallTraceWriter.h"
 #include "ir/program/Program.h"
 #include "passes/launch/Launches.h"
 #include "llvm/Support/raw_ostream.h"
@@ -10,12 +10,13 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-/// Values that may be infinite though nothing is wrong: what follows from an infinite constant (a mask) by ops through which infinity
-/// passes. Exponentials and comparisons end it.
-class Infinities {
+/// Finds values that may be infinite without being wrong: those computed from an infinite constant (a mask) by ops that
+/// propagate infinity. Exponentials and comparisons do not.
+class InfinityAnalysis {
 public:
-  bool isPossible(Value value) {
-    auto [it, isNew] = known.try_emplace(value, false); // a carried value in its own circle: as its start
+  bool mayBeInfinite(Value value) {
+    auto [it, isNew] =
+        known.try_emplace(value, false); // a carried value that depends on itself: like its initial value
     if (!isNew) return it->second;
     bool result = find(value);
     return known[value] = result;
@@ -27,19 +28,19 @@ private:
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       Operation *parent = argument.getOwner()->getParentOp();
       int number = static_cast<int>(argument.getArgNumber()) - (isa<RepeatOp>(parent) ? 1 : 0);
-      return !isa<func::FuncOp>(parent) && number >= 0 && isPossible(parent->getOperand(number));
+      return !isa<func::FuncOp>(parent) && number >= 0 && mayBeInfinite(parent->getOperand(number));
     }
     auto result = cast<OpResult>(value);
     Operation *op = result.getOwner();
     if (auto constant = dyn_cast<ConstantOp>(op)) return std::isinf(constant.getNumber());
     if (isa<KernelOp, TiledOp, RepeatOp>(op))
-      return isPossible(op->getRegion(0).front().getTerminator()->getOperand(result.getResultNumber()));
-    if (isa<ContractOp>(op) || endsInfinity(op)) return false;
-    return llvm::any_of(op->getOperands(), [&](Value operand) { return isPossible(operand); });
+      return mayBeInfinite(op->getRegion(0).front().getTerminator()->getOperand(result.getResultNumber()));
+    if (isa<ContractOp>(op) || absorbsInfinity(op)) return false;
+    return llvm::any_of(op->getOperands(), [&](Value operand) { return mayBeInfinite(operand); });
   }
 
-  /// Whether a function of one number is finite where a mask is -inf, as exp is.
-  static bool endsInfinity(Operation *op) {
+  /// Whether a unary function is finite where a mask is -inf, as exp is.
+  static bool absorbsInfinity(Operation *op) {
     auto elementwise = dyn_cast<ElementwiseOpInterface>(op);
     return elementwise && op->hasTrait<traits::IsUnaryFunction>() && std::isfinite(elementwise.applyScalar(-INFINITY));
   }
@@ -47,9 +48,9 @@ private:
   llvm::DenseMap<Value, bool> known;
 };
 
-class TraceWriter {
+class CallTraceWriter {
 public:
-  explicit TraceWriter(llvm::json::OStream &json) : json(json) {}
+  explicit CallTraceWriter(llvm::json::OStream &json) : json(json) {}
 
   void writeBlock(Block &block) {
     for (Operation &op : block) {
@@ -67,7 +68,7 @@ public:
   }
 
 private:
-  /// Of one op, or of the kernels of a launch: then each result has the name of its own.
+  /// A call of one op, or of the kernels of a launch. In a launch each result has the name of its kernel.
   void writeCall(ArrayRef<Operation *> ops) {
     json.object([&] {
       json.attribute("name", ops.size() == 1 ? userName(ops.front()) : "");
@@ -75,7 +76,7 @@ private:
         for (Operation *op : ops) {
           auto places = op->getAttrOfType<ArrayAttr>(attrs::places);
           for (OpResult result : op->getResults())
-            if (!isFp8(tensorType(result).getElementType())) // scaled, and infinite numbers are cut off
+            if (!isFp8(tensorType(result).getElementType())) // scaled; infinity saturates
               writeResult(result, cast<PlaceAttr>(places[result.getResultNumber()]),
                           ops.size() == 1 ? "" : userName(op));
         }
@@ -83,15 +84,15 @@ private:
     });
   }
 
-  /// Whether an op can make a number that is not finite of finite ones that are not extreme.
-  static bool isSuspect(Operation *op) {
-    if (auto cast = dyn_cast<CastOp>(op)) // of a parameter: no line, and no surprise
+  /// Whether an op may compute a non-finite value from finite operands that are not extreme.
+  static bool mayMakeNonFinite(Operation *op) {
+    if (auto cast = dyn_cast<CastOp>(op)) // a cast without a line is that of a parameter
       return cast.getType().getElementType().isF16() && !userLine(op->getLoc()).empty();
     return op->hasTrait<traits::MakesNonFinite>();
   }
 
-  /// The ops, in their order, that a result of a call is computed by. Of a kernel those that it follows from.
-  static SmallVector<Operation *> makersOf(OpResult result) {
+  /// The ops that compute a result of a call, in program order. In a kernel, those that the result depends on.
+  static SmallVector<Operation *> contributingOps(OpResult result) {
     Operation *call = result.getOwner();
     if (!isa<KernelOp, TiledOp>(call)) return {call};
     llvm::SmallPtrSet<Operation *, 16> needed;
@@ -103,31 +104,31 @@ private:
     for (Operation &op : call->getRegion(0).front()) {
       if (!needed.contains(&op)) continue;
       if (isa<KernelOp>(op)) // in a tiled op
-        for (OpResult inner : op.getResults()) llvm::append_range(order, makersOf(inner));
+        for (OpResult inner : op.getResults()) llvm::append_range(order, contributingOps(inner));
       else
         order.push_back(&op);
     }
     return order;
   }
 
-  /// The suspects among them; else the last that computes.
+  /// The contributing ops that may have made a value non-finite; else the last that is neither a cast nor a constant.
   static SmallVector<Operation *> sourcesOf(OpResult result) {
     constexpr unsigned most = 4;
-    SmallVector<Operation *> makers = makersOf(result), suspects;
-    for (Operation *op : makers) {
+    SmallVector<Operation *> ops = contributingOps(result), suspects;
+    for (Operation *op : ops) {
       auto isSame = [&](Operation *other) {
         return op->getName() == other->getName() && op->getLoc() == other->getLoc();
       };
-      if (isSuspect(op) && suspects.size() < most && llvm::none_of(suspects, isSame)) suspects.push_back(op);
+      if (mayMakeNonFinite(op) && suspects.size() < most && llvm::none_of(suspects, isSame)) suspects.push_back(op);
     }
     if (!suspects.empty()) return suspects;
-    for (Operation *op : llvm::reverse(makers))
+    for (Operation *op : llvm::reverse(ops))
       if (!isa<CastOp, ConstantOp>(op)) return {op};
     return {result.getOwner()};
   }
 
-  /// The contraction of numbers of eight bits that an op divides by its scales.
-  static Value behindScales(Operation *op) {
+  /// The contraction of fp8 values whose scales an op divides out; null if there is none.
+  static Value unscaledContraction(Operation *op) {
     if (!isa_and_nonnull<MulOp>(op)) return {};
     for (Value value : op->getOperands()) {
       auto argument = dyn_cast<BlockArgument>(value);
@@ -139,8 +140,8 @@ private:
     return {};
   }
 
-  /// The sum in front of GELU is that of a contraction without it.
-  static std::string nameOf(ContractOp contract, bool isExtra) {
+  /// The extra result of a GELU epilogue is the sum before GELU, so its name has no epilogue.
+  static std::string describe(ContractOp contract, bool isExtra) {
     std::string name = "contract";
     if (contract.getInit()) name += " init";
     if (contract.getBias()) name += " bias";
@@ -149,8 +150,8 @@ private:
     return name;
   }
 
-  /// The op that gives a result, inside kernels and in front of roundings; of a contraction with what it adds to.
-  static std::string makerOf(OpResult result) {
+  /// The op that computes a result, inside kernels and before roundings. A contraction is named with its addends.
+  static std::string producerOf(OpResult result) {
     Value value = result;
     while (true) {
       Operation *op = value.getDefiningOp();
@@ -158,12 +159,12 @@ private:
         value = op->getRegion(0).front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
       else if (isa_and_nonnull<CastOp>(op))
         value = op->getOperand(0);
-      else if (Value sum = behindScales(op))
+      else if (Value sum = unscaledContraction(op))
         value = sum;
       else if (!op)
         return "argument";
       else if (auto contract = dyn_cast<ContractOp>(op))
-        return nameOf(contract, cast<OpResult>(value).getResultNumber() > 0);
+        return describe(contract, cast<OpResult>(value).getResultNumber() > 0);
       else
         return op->getName().stripDialect().str();
     }
@@ -173,7 +174,7 @@ private:
     NamedTensorType type = tensorType(result);
     json.object([&] {
       if (!name.empty()) json.attribute("name", name);
-      json.attribute("op", makerOf(result));
+      json.attribute("op", producerOf(result));
       json.attributeArray("from", [&] {
         for (Operation *op : sourcesOf(result))
           json.object([&] {
@@ -195,15 +196,15 @@ private:
       json.attributeArray("strides", [&] {
         for (int64_t stride : place.getStrides()) json.value(stride);
       });
-      json.attribute("infinite", infinities.isPossible(result));
+      json.attribute("infinite", infinities.mayBeInfinite(result));
     });
   }
 
   llvm::json::OStream &json;
-  Infinities infinities;
+  InfinityAnalysis infinities;
 };
 } // namespace
 
-void tessera::writeTrace(func::FuncOp function, llvm::json::OStream &json) {
-  json.attributeArray("trace", [&] { TraceWriter(json).writeBlock(function.getBody().front()); });
+void tessera::writeCallTrace(func::FuncOp function, llvm::json::OStream &json) {
+  json.attributeArray("trace", [&] { CallTraceWriter(json).writeBlock(function.getBody().front()); });
 }

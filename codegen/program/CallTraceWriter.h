@@ -1,17 +1,17 @@
-//===- Trace.h - what each call of an entry function writes, for the manifest ---===//
+//===- CallTraceWriter.h - the values that calls write, for the manifest --===//
 
-#ifndef TESSERA_CODEGEN_HOST_TRACE_H
-#define TESSERA_CODEGEN_HOST_TRACE_H
+#ifndef TESSERA_CODEGEN_PROGRAM_CALLTRACEWRITER_H
+#define TESSERA_CODEGEN_PROGRAM_CALLTRACEWRITER_H
 
 #include "ir/dialect/Tsr.h"
 #include "llvm/Support/JSON.h"
 
 namespace tessera {
 
-/// Writes the calls of kernels and contractions of a scheduled function, in their order, as the array `trace` of
-/// docs/manifest.md: for each result the op it comes from, the user's line, and where it lies.
-void writeTrace(mlir::func::FuncOp function, llvm::json::OStream &json);
+/// Writes the calls of kernels and contractions of a scheduled function, in program order, as the array `trace` of
+/// docs/manifest.md. Each result has the op that computes it, the user's lines, and its place in the arena.
+void writeCallTrace(mlir::func::FuncOp function, llvm::json::OStream &json);
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_HOST_TRACE_H
+#endif // TESSERA_CODEGEN_PROGRAM_CALLTRACEWRITER_H

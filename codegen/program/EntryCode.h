@@ -1,7 +1,7 @@
 //===- EntryCode.h - the code of entry functions --------------------------===//
 //
-// An entry function of a scheduled module becomes one C function that runs
-// kernels, library calls and loops in order, all at fixed addresses in the arena.
+// An entry function of a scheduled module becomes one C function that runs kernels, library calls and loops in order,
+// all with fixed addresses in the arena.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-/// Emits `tsr_entry_NAME(TsrRuntime *, char *arena)` for `function` into `code`, in the LLVM dialect, with kernels of
-/// the back end. Enters kernels and library calls into the tables.
+/// Emits `tsr_entry_NAME(TsrRuntime *, char *arena)` for `function` into `code`, in the LLVM dialect. The back end
+/// emits the kernels. Kernels and library calls are entered into the tables.
 llvm::LogicalResult emitEntry(mlir::func::FuncOp function, mlir::ModuleOp code, Backend &backend, KernelTable &kernels,
                               GemmTable &gemms);
 

@@ -7,10 +7,10 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Bytes of workspace that cuBLASLt may use: what NVIDIA recommends for Hopper and later.
+/// Bytes of workspace that cuBLASLt may use, as NVIDIA recommends for Hopper and later.
 static constexpr int64_t deviceWorkspace = 32 << 20;
 
-/// The description in the runtime's terms.
+/// The description in the form of the runtime.
 static runtime::GemmSpec forRuntime(const ContractionGemm &d) {
   runtime::GemmSpec result;
   result.a.dims = d.dimsA, result.a.strides = d.stridesA;
@@ -28,9 +28,9 @@ FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description) {
     if (entry.description == description) return GemmCall{static_cast<uint32_t>(i), a, b};
   runtime::GemmPlan plan{"", deviceWorkspace, "cublasLt", false};
   if (!library.isOnDevice) plan = runtime::planGemm(forRuntime(description), threads);
-  if (!plan.error.empty()) return op.emitError("the library refuses the contraction: ") << plan.error;
+  if (!plan.error.empty()) return op.emitError("oneDNN cannot compute the contraction: ") << plan.error;
   if (plan.isReference)
-    op.emitWarning("the library has only a slow loop for this contraction: ") << plan.implementation;
+    op.emitWarning("oneDNN has only its slow reference implementation for this contraction: ") << plan.implementation;
   Entry entry;
   entry.name = userName(op).str();
   entry.line = userLine(op.getLoc());

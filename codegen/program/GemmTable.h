@@ -1,13 +1,13 @@
 //===- GemmTable.h - the contractions that a library computes -------------===//
 
-#ifndef TESSERA_CODEGEN_HOST_GEMMTABLE_H
-#define TESSERA_CODEGEN_HOST_GEMMTABLE_H
+#ifndef TESSERA_CODEGEN_PROGRAM_GEMMTABLE_H
+#define TESSERA_CODEGEN_PROGRAM_GEMMTABLE_H
 
 #include "codegen/Backend.h"
 
 namespace tessera {
 
-/// A contraction as a call: entry `index` of the table on operands a and b.
+/// A contraction as a call: entry `index` of the table with the operands a and b.
 struct GemmCall {
   uint32_t index;
   mlir::Value a, b;
@@ -20,14 +20,14 @@ public:
     std::string name;
     std::string line; ///< of the model; empty if there is none
     ContractionGemm description;
-    int64_t scratchBytes = 0;   ///< workspace the library asked for
-    std::string implementation; ///< the library's name for what it will run
+    int64_t scratchBytes = 0;   ///< workspace that the library needs
+    std::string implementation; ///< as the library names it
   };
 
-  /// `threads`: as many as the program will run with; the workspace of a library on the host depends on it.
+  /// `threads`: with which the program will run. The workspace of a library on the host depends on them.
   GemmTable(ContractionLibrary library, int threads) : library(library), threads(threads) {}
 
-  /// Enters a contraction; an error on the op if the library cannot take it.
+  /// Enters a contraction. Fails with a message on the op if the library cannot compute it.
   llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description);
 
   llvm::ArrayRef<Entry> getEntries() const { return entries; }
@@ -42,4 +42,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_HOST_GEMMTABLE_H
+#endif // TESSERA_CODEGEN_PROGRAM_GEMMTABLE_H

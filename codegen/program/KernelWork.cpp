@@ -1,4 +1,4 @@
-//===- KernelWork.cpp - arithmetic and bytes of a kernel ----------------------===//
+//===- KernelWork.cpp - arithmetic and bytes of a kernel ------------------===//
 
 #include "codegen/program/KernelWork.h"
 #include "passes/analysis/Views.h"
@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Arithmetic of an op; sources and views do none.
+/// Operations of an op. Sources and views have none.
 static int64_t flopsOf(Operation *op) {
   if (auto cost = dyn_cast<CostOpInterface>(op)) return cost.getFlops();
   if (auto reduce = dyn_cast<ReduceOp>(op)) return reduce.getX().getType().getNumElements();
@@ -15,7 +15,7 @@ static int64_t flopsOf(Operation *op) {
   return isa<ElementwiseOpInterface>(op) ? tensorType(op->getResult(0)).getNumElements() : 0;
 }
 
-/// Bytes that one use takes out of an operand.
+/// Bytes of an operand that one use reads.
 static int64_t bytesRead(OpOperand &use) {
   Operation *op = use.getOwner();
   int64_t all = tensorType(use.get()).getNumBytes();
@@ -47,8 +47,8 @@ KernelWork tessera::workOf(KernelOp kernel) {
 
 KernelWork tessera::workOf(ArrayRef<ContractOp> contractions) {
   KernelWork work;
-  work.contracts = true;
-  llvm::SmallDenseSet<std::pair<Value, int64_t>> read; // through any view
+  work.isContraction = true;
+  llvm::SmallDenseSet<std::pair<Value, int64_t>> read; // buffers and offsets: views of one are the same
   for (ContractOp contraction : contractions) {
     work.flops += cast<CostOpInterface>(contraction.getOperation()).getFlops();
     for (Value operand : contraction->getOperands())
@@ -59,11 +59,11 @@ KernelWork tessera::workOf(ArrayRef<ContractOp> contractions) {
   return work;
 }
 
-/// Multiply-adds of the elements in the band, and the op's own operands and results: what passes between its steps
-/// stays in caches, and its kernels' arithmetic is not counted, as it has no limit that could be told.
+/// Counts the multiply-adds of the elements in the band, and the op's own operands and results: values between its ops
+/// stay in caches. The arithmetic of its kernels is not counted, since it is not multiply-adds.
 KernelWork tessera::workOf(TiledOp tiled) {
   KernelWork work;
-  work.contracts = true;
+  work.isContraction = true;
   for (Operation &op : tiled.getBlock().without_terminator()) {
     auto contract = dyn_cast<ContractOp>(op);
     if (!contract) continue;

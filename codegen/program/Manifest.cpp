@@ -1,11 +1,11 @@
 //===- Manifest.cpp - writes a program's manifest -------------------------===//
 //
-// One function a section of docs/manifest.md, in its order.
+// There is one function for each section of docs/manifest.md, in the same order.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/program/Manifest.h"
-#include "codegen/program/Trace.h"
+#include "codegen/program/CallTraceWriter.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
 #include "passes/memory/BufferList.h"
@@ -21,8 +21,8 @@ namespace {
 
 class ManifestWriter {
 public:
-  ManifestWriter(ModuleOp module, const ProgramFacts &facts, llvm::raw_ostream &out)
-      : module(module), facts(facts), order(module), json(out) {}
+  ManifestWriter(ModuleOp module, const CodegenSummary &summary, llvm::raw_ostream &out)
+      : module(module), summary(summary), order(module), json(out) {}
   void write();
 
 private:
@@ -37,10 +37,10 @@ private:
   void writePlan();
   void writeType(NamedTensorType type);
   void writeAttr(Attribute attr);
-  void writeNumbers(StringRef key, ArrayRef<int64_t> numbers);
+  void writeIntegers(StringRef key, ArrayRef<int64_t> numbers);
 
   ModuleOp module;
-  const ProgramFacts &facts;
+  const CodegenSummary &summary;
   AxisOrder order;
   OStream json;
 };
@@ -65,7 +65,7 @@ void ManifestWriter::writeType(NamedTensorType type) {
   });
 }
 
-/// An attribute of the module as the JSON value it stands for.
+/// An attribute of the module as a JSON value.
 void ManifestWriter::writeAttr(Attribute attr) {
   if (auto dictionary = dyn_cast<DictionaryAttr>(attr))
     return json.object([&] {
@@ -87,43 +87,43 @@ void ManifestWriter::writeAttr(Attribute attr) {
   json.value(nullptr);
 }
 
-void ManifestWriter::writeNumbers(StringRef key, ArrayRef<int64_t> numbers) {
+void ManifestWriter::writeIntegers(StringRef key, ArrayRef<int64_t> integers) {
   json.attributeArray(key, [&] {
-    for (int64_t number : numbers) json.value(number);
+    for (int64_t integer : integers) json.value(integer);
   });
 }
 
 void ManifestWriter::writeTarget() {
   json.attributeObject("target", [&] {
-    bool isCuda = !facts.target.architectures.empty();
+    bool isCuda = !summary.target.architectures.empty();
     json.attribute("kind", isCuda ? "cuda" : "cpu");
     if (isCuda)
       json.attributeArray("architectures", [&] {
-        for (const std::string &architecture : facts.target.architectures) json.value(architecture);
+        for (const std::string &architecture : summary.target.architectures) json.value(architecture);
       });
-    json.attribute("march", facts.target.march);
+    json.attribute("march", summary.target.march);
     json.attributeArray("features", [&] {
-      for (const std::string &feature : facts.target.features) json.value(feature);
+      for (const std::string &feature : summary.target.features) json.value(feature);
     });
-    json.attribute("threads", facts.target.threads);
+    json.attribute("threads", summary.target.threads);
   });
 }
 
 void ManifestWriter::writeArena() {
   json.attributeObject("arena", [&] {
-    json.attribute("bytes", facts.arenaBytes);
+    json.attribute("bytes", summary.arenaBytes);
     json.attributeObject("workspace", [&] {
-      json.attribute("offset", facts.workspaceOffset);
-      json.attribute("bytes", facts.gemms->workspaceBytes());
+      json.attribute("offset", summary.workspaceOffset);
+      json.attribute("bytes", summary.gemms->workspaceBytes());
     });
     json.attributeObject("scratch", [&] {
-      json.attribute("offset", facts.scratchOffset);
-      json.attribute("bytes", facts.scratchBytes);
+      json.attribute("offset", summary.scratchOffset);
+      json.attribute("bytes", summary.scratchBytes);
     });
   });
 }
 
-/// The axes of a state entry in the order that files have.
+/// The axes of a state entry in the order of checkpoint files.
 SmallVector<StringRef> ManifestWriter::fileOrder(StateOp state) {
   if (ArrayAttr declared = state.getOrderAttr()) return names(declared);
   SmallVector<AxisAttr> canonical(state.getTensorType().getAxes());
@@ -150,7 +150,7 @@ void ManifestWriter::writeState() {
 void ManifestWriter::writeValue(NamedTensorType type, DictionaryAttr description, PlaceAttr place) {
   json.object([&] {
     for (NamedAttribute entry : description) {
-      if (entry.getName() == "order") continue; // the axes below stand in it
+      if (entry.getName() == "order") continue; // the axes below are in this order
       json.attributeBegin(entry.getName().getValue());
       writeAttr(entry.getValue());
       json.attributeEnd();
@@ -161,7 +161,7 @@ void ManifestWriter::writeValue(NamedTensorType type, DictionaryAttr description
   });
 }
 
-/// Floating-point operations of a block; what stands in a repeat counts for each iteration.
+/// Floating-point operations of a block. The body of a repeat counts once for each iteration.
 static int64_t countFlops(Block &block) {
   int64_t flops = 0;
   for (Operation &op : block) {
@@ -186,7 +186,7 @@ void ManifestWriter::writeEntry(func::FuncOp function) {
                      function.getResultAttrOfType<PlaceAttr>(i, attrs::place));
     });
     json.attribute("flops", countFlops(function.getBody().front()));
-    if (function.getName() == "step" || function.getName() == "shadow") writeTrace(function, json);
+    if (function.getName() == "step" || function.getName() == "shadow") writeCallTrace(function, json);
   });
 }
 
@@ -199,14 +199,14 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
     if (d.typeB != d.typeA) json.attribute("type_b", elementTypeName(d.typeB));
     if (d.resultType != ElementType::F32) json.attribute("result_type", elementTypeName(d.resultType));
     if (d.tf32) json.attribute("tf32", true);
-    writeNumbers("dims_a", d.dimsA);
-    writeNumbers("strides_a", d.stridesA);
-    writeNumbers("dims_b", d.dimsB);
-    writeNumbers("strides_b", d.stridesB);
-    writeNumbers("dims_c", d.dimsC);
-    writeNumbers("strides_c", d.stridesC);
+    writeIntegers("dims_a", d.dimsA);
+    writeIntegers("strides_a", d.stridesA);
+    writeIntegers("dims_b", d.dimsB);
+    writeIntegers("strides_b", d.stridesB);
+    writeIntegers("dims_c", d.dimsC);
+    writeIntegers("strides_c", d.stridesC);
     if (d.bias)
-      writeNumbers("bias", *d.bias);
+      writeIntegers("bias", *d.bias);
     else
       json.attribute("bias", nullptr);
     if (d.biasType != ElementType::F32) json.attribute("bias_type", elementTypeName(d.biasType));
@@ -222,7 +222,7 @@ void ManifestWriter::writeKernel(const KernelTable::Entry &kernel) {
   json.object([&] {
     json.attribute("name", kernel.kernel.symbol);
     json.attribute("flops", kernel.work.flops);
-    json.attribute("contracts", kernel.work.contracts);
+    json.attribute("contracts", kernel.work.isContraction);
     json.attribute("read", kernel.work.read);
     json.attribute("written", kernel.work.written);
     if (const std::optional<LaunchShape> &launch = kernel.kernel.launch) {
@@ -272,10 +272,10 @@ void ManifestWriter::write() {
       for (func::FuncOp function : entryFunctions(module)) writeEntry(function);
     });
     json.attributeArray("kernels", [&] {
-      for (const KernelTable::Entry &kernel : facts.kernels->getEntries()) writeKernel(kernel);
+      for (const KernelTable::Entry &kernel : summary.kernels->getEntries()) writeKernel(kernel);
     });
     json.attributeArray("gemms", [&] {
-      for (const GemmTable::Entry &entry : facts.gemms->getEntries()) writeGemm(entry);
+      for (const GemmTable::Entry &entry : summary.gemms->getEntries()) writeGemm(entry);
     });
     for (StringRef key : {attrs::data, attrs::settings})
       if (Attribute attr = module->getAttr(key)) {
@@ -287,9 +287,9 @@ void ManifestWriter::write() {
   });
 }
 
-std::string tessera::writeManifest(ModuleOp module, const ProgramFacts &facts) {
+std::string tessera::writeManifest(ModuleOp module, const CodegenSummary &summary) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  ManifestWriter(module, facts, out).write();
+  ManifestWriter(module, summary, out).write();
   return text;
 }

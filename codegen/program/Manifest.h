@@ -1,27 +1,27 @@
 //===- Manifest.h - writes a program's manifest ---------------------------===//
 
-#ifndef TESSERA_CODEGEN_HOST_MANIFEST_H
-#define TESSERA_CODEGEN_HOST_MANIFEST_H
+#ifndef TESSERA_CODEGEN_PROGRAM_MANIFEST_H
+#define TESSERA_CODEGEN_PROGRAM_MANIFEST_H
 
 #include "codegen/program/GemmTable.h"
 #include "codegen/program/KernelTable.h"
 
 namespace tessera {
 
-/// What code generation adds to the scheduled module.
-struct ProgramFacts {
+/// What the manifest says of a program besides the scheduled module.
+struct CodegenSummary {
   TargetDescription target;
   const KernelTable *kernels = nullptr;
   const GemmTable *gemms = nullptr;
   int64_t arenaBytes = 0;      ///< with the workspace
   int64_t workspaceOffset = 0; ///< in the arena
-  int64_t scratchOffset = 0;   ///< in the arena: `threads` times `scratchBytes`
+  int64_t scratchOffset = 0;   ///< in the arena; each of the `threads` has `scratchBytes`
   int64_t scratchBytes = 0;
 };
 
 /// The manifest of docs/manifest.md as text, with keys in a fixed order.
-std::string writeManifest(mlir::ModuleOp module, const ProgramFacts &facts);
+std::string writeManifest(mlir::ModuleOp module, const CodegenSummary &summary);
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_HOST_MANIFEST_H
+#endif // TESSERA_CODEGEN_PROGRAM_MANIFEST_H

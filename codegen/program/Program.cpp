@@ -1,10 +1,10 @@
 //===- Program.cpp - from a scheduled module to a program -----------------===//
 //
-//  1. Entry functions, which run on the host. The back end emits each kernel that they call, equal ones once;
-//     contractions that it leaves to a library are entered into the GEMM table.
-//  2. What the back end adds: tables of kernels, machine code for a device.
-//  3. Object code in parts, on all cores, linked into a shared object that depends on nothing.
-//  4. The manifest, with the library's workspace and the threads' scratch memory behind the planned arena.
+//  1. Emit the entry functions, which run on the host. The back end emits each kernel that they call, equal ones once.
+//     Contractions that it leaves to a library are entered into the GEMM table.
+//  2. Let the back end add tables of kernels and machine code for a device.
+//  3. Compile object code in parts, on all cores, and link a shared object that depends on no library.
+//  4. Write the manifest. The library's workspace and the threads' scratch memory follow the planned arena.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,13 +31,13 @@ static FailureOr<std::string> makeObject(ModuleOp code, const CpuTarget &host, S
   return shared;
 }
 
-/// Lays out the memory behind the planned arena.
-static void placeWorkspace(ProgramFacts &facts, int64_t plannedBytes, const Backend &backend) {
+/// Lays out the memory that follows the planned arena.
+static void placeWorkspace(CodegenSummary &summary, int64_t plannedBytes, const Backend &backend) {
   int64_t alignment = backend.workspaceAlignment();
-  facts.workspaceOffset = llvm::alignTo(plannedBytes, alignment);
-  facts.scratchOffset = facts.workspaceOffset + llvm::alignTo(facts.gemms->workspaceBytes(), alignment);
-  facts.scratchBytes = llvm::alignTo(backend.scratchBytes(), alignment);
-  facts.arenaBytes = facts.scratchOffset + facts.target.threads * facts.scratchBytes;
+  summary.workspaceOffset = llvm::alignTo(plannedBytes, alignment);
+  summary.scratchOffset = summary.workspaceOffset + llvm::alignTo(summary.gemms->workspaceBytes(), alignment);
+  summary.scratchBytes = llvm::alignTo(backend.scratchBytes(), alignment);
+  summary.arenaBytes = summary.scratchOffset + summary.target.threads * summary.scratchBytes;
 }
 
 static FailureOr<CompiledProgram> generate(ModuleOp module, Backend &backend, const CpuTarget &host,
@@ -60,12 +60,12 @@ static FailureOr<CompiledProgram> generate(ModuleOp module, Backend &backend, co
   FailureOr<std::string> object = makeObject(*code, host, log);
   if (failed(object)) return failure();
 
-  ProgramFacts facts;
-  facts.target = {{}, host.cpu, host.instructionSets, options.threads};
-  backend.describe(facts.target);
-  facts.kernels = &kernels, facts.gemms = &gemms;
-  placeWorkspace(facts, planned.getInt(), backend);
-  CompiledProgram program{std::move(*object), writeManifest(module, facts), gemms.getEntries().vec()};
+  CodegenSummary summary;
+  summary.target = {{}, host.cpu, host.instructionSets, options.threads};
+  backend.describe(summary.target);
+  summary.kernels = &kernels, summary.gemms = &gemms;
+  placeWorkspace(summary, planned.getInt(), backend);
+  CompiledProgram program{std::move(*object), writeManifest(module, summary), gemms.getEntries().vec()};
   if (failed(log.dump("manifest.json", program.manifest))) return failure();
   log.finishStage("manifest");
   return program;

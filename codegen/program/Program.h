@@ -10,10 +10,10 @@
 namespace tessera {
 
 struct CodegenOptions {
-  std::optional<CudaOptions> cuda;         ///< for a module whose target is a GPU
+  std::optional<CudaOptions> cuda;         ///< needed if the module's target is a GPU
   std::string march = "native";            ///< LLVM's name of a processor, or native
-  int threads = runtime::availableCores(); ///< threads the program will run with
-  DumpFolder *dumps = nullptr;             ///< write code and manifest here; null: do not
+  int threads = runtime::availableCores(); ///< with which the program will run
+  DumpFolder *dumps = nullptr;             ///< where code and manifest are written; may be null
   bool timing = false;                     ///< print the time of each stage to standard error
 };
 
@@ -21,12 +21,12 @@ struct CodegenOptions {
 struct CompiledProgram {
   std::string object;
   std::string manifest;
-  std::vector<GemmTable::Entry> gemms; ///< where it was made just now
+  std::vector<GemmTable::Entry> gemms; ///< empty if the program comes from the cache
 };
 
-/// Generates code for a scheduled module, which stays as it is. Errors are reported on the module's ops.
+/// Generates code for a scheduled module, which does not change. Errors are reported on the module's ops.
 llvm::FailureOr<CompiledProgram> generateProgram(mlir::ModuleOp module, const CodegenOptions &options);
-/// The same with a back end of one's own.
+/// The same with the caller's back end.
 llvm::FailureOr<CompiledProgram> generateProgram(mlir::ModuleOp module, Backend &backend,
                                                  const CodegenOptions &options);
 

@@ -120,8 +120,8 @@ TEST(Backend, OneThatListsRequestsCompilesTheByteGpt) {
   }
 }
 
-/// A target that computes no merged contraction fast enough.
-Target withoutMerging() {
+/// A target on which horizontally fused GEMMs never pay.
+Target withoutFusedGemms() {
   Target target = *Target::named("x86");
   target.mergedSpeedPercent = 1000;
   return target;
@@ -135,7 +135,7 @@ bool hasLaunches(ModuleOp module) {
 
 TEST(Backend, CodeGenerationChangesNoIRAndADumpCompilesToTheSameBytes) {
   for (const Target &target :
-       {*Target::named("x86"), *Target::named("zen"), withoutMerging(), *Target::named("h100")}) {
+       {*Target::named("x86"), *Target::named("zen"), withoutFusedGemms(), *Target::named("h100")}) {
     MLIRContext context;
     OwningOpRef<ModuleOp> module = scheduledByteGpt(context, target, smallSets);
     ASSERT_TRUE(module);
@@ -165,7 +165,7 @@ TEST(Backend, TheModuleRecordsItsTarget) {
     Target::named(device)->record(*module);
     EXPECT_EQ(Target::of(*module).device.str(), device);
   }
-  Target small = withoutMerging();
+  Target small = withoutFusedGemms();
   small.record(*module);
   EXPECT_EQ(Target::of(*module).mergedSpeedPercent, 1000);
   (*module)->setAttr(attrs::device, StringAttr::get(&context, "h100")); // of a GPU, for a CPU

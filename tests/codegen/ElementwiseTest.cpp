@@ -151,8 +151,9 @@ TEST(Elementwise, CastOfLowTypes) {
         }
 }
 
-/// All numbers of a type of eight bits, what lies half-way between neighbours and beside that, and what is beyond.
-std::vector<double> everyNumberAndTie(const llvm::fltSemantics &format) {
+/// All values of an fp8 type, the midpoints between adjacent ones and values next to the midpoints, and values out of
+/// range.
+std::vector<double> everyValueAndTie(const llvm::fltSemantics &format) {
   std::vector<double> numbers{INFINITY, -INFINITY, NAN, 0.0, -0.0, 1e30, -1e30, 1e-30, -1e-30};
   std::vector<double> finite;
   for (unsigned bits = 0; bits < 128; ++bits)
@@ -172,7 +173,7 @@ std::vector<double> everyNumberAndTie(const llvm::fltSemantics &format) {
 TEST(Elementwise, NumbersOfEightBits) {
   for (auto [name, format] :
        {std::pair("f8E4M3FN", &llvm::APFloat::Float8E4M3FN()), std::pair("f8E5M2", &llvm::APFloat::Float8E5M2())}) {
-    std::vector<double> numbers = everyNumberAndTie(*format);
+    std::vector<double> numbers = everyValueAndTie(*format);
     std::string axes = "[col: " + std::to_string(numbers.size()) + "], ", wide = axes + "f32", low = axes + name;
     KernelText text{{{"x", wide}},
                     "\"col\"",
