@@ -1,4 +1,4 @@
-//===- BackendTest.cpp - the driver and its back ends -----------------------===//
+//===- BackendTest.cpp - the driver and its back ends ---------------------===//
 
 #include "codegen/Backend.h"
 #include "codegen/program/Program.h"
@@ -17,7 +17,7 @@ using namespace tessera;
 
 namespace {
 
-/// Writes a listing of what it is asked, and emits no code.
+/// Lists the requests of the driver, and emits no code.
 class ListingBackend : public Backend {
 public:
   bool hasDeviceMemory() const override { return true; }
@@ -39,7 +39,7 @@ public:
   }
   void describe(TargetDescription &target) const override { target.architectures = {"listing"}; }
 
-  std::vector<std::string> listing; ///< a word for each request
+  std::vector<std::string> listing; ///< one word for each request
 
 private:
   EmittedKernel list(const std::string &request) {
@@ -50,7 +50,7 @@ private:
 
 using Counts = std::map<std::string, int>;
 
-/// Launches, tiled ops and (merged) contractions of a scheduled module.
+/// Launches, tiled ops, contractions and groups of fused GEMMs of a scheduled module.
 Counts countRequests(ModuleOp module) {
   Counts counts;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -1,4 +1,4 @@
-//===- CodePartsTest.cpp - code that is cut for several threads -----------===//
+//===- CodePartsTest.cpp - code that is divided for several threads -------===//
 
 #include "codegen/cpu/object/CodeParts.h"
 #include "KernelHarness.h"

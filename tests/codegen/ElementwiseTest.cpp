@@ -18,7 +18,7 @@ void checkUnary(const std::string &name, const std::string &element, CheckOption
   }
 }
 
-/// z = x op y, with y of the same shape, of one axis, and a scalar.
+/// z = x op y, where y has the shape of x, one axis, or none.
 void checkBinary(const std::string &name, const std::string &element, const std::string &resultElement,
                  CheckOptions options = {}) {
   std::string x = "[row: 5, col: 37], " + element, z = "[row: 5, col: 37], " + resultElement;
@@ -133,7 +133,7 @@ TEST(Elementwise, Cast) {
       std::string x = std::string("[col: 83], ") + from, z = std::string("[col: 83], ") + to;
       check({{{"x", x}}, "\"col\"", "", "col", op("%z", "cast %x : " + T(x) + " to " + T(z)), {{"%z", z}}},
             {.highInteger = 3});
-      // Beyond i32: what does not fit saturates.
+      // Values beyond the range of i32 saturate.
       if (from[0] == 'f' && std::string(to) == "i32")
         check({{{"x", x}}, "\"col\"", "", "col", op("%z", "cast %x : " + T(x) + " to " + T(z)), {{"%z", z}}},
               {.low = -1e10, .high = 1e10});
@@ -154,47 +154,47 @@ TEST(Elementwise, CastOfLowTypes) {
 /// All values of an fp8 type, the midpoints between adjacent ones and values next to the midpoints, and values out of
 /// range.
 std::vector<double> everyValueAndTie(const llvm::fltSemantics &format) {
-  std::vector<double> numbers{INFINITY, -INFINITY, NAN, 0.0, -0.0, 1e30, -1e30, 1e-30, -1e-30};
+  std::vector<double> values{INFINITY, -INFINITY, NAN, 0.0, -0.0, 1e30, -1e30, 1e-30, -1e-30};
   std::vector<double> finite;
   for (unsigned bits = 0; bits < 128; ++bits)
     if (llvm::APFloat number(format, llvm::APInt(8, bits)); number.isFinite())
       finite.push_back(number.convertToDouble());
-  finite.push_back(2 * finite.back() - finite[finite.size() - 2]); // where the next one would be
+  finite.push_back(2 * finite.back() - finite[finite.size() - 2]); // where the next value would be
   for (size_t i = 0; i < finite.size(); ++i)
     for (double sign : {1.0, -1.0}) {
-      numbers.push_back(sign * finite[i]);
+      values.push_back(sign * finite[i]);
       if (i == 0) continue;
       auto tie = static_cast<float>((finite[i - 1] + finite[i]) / 2);
-      for (float x : {tie, std::nextafter(tie, 0.0f), std::nextafter(tie, INFINITY)}) numbers.push_back(sign * x);
+      for (float x : {tie, std::nextafter(tie, 0.0f), std::nextafter(tie, INFINITY)}) values.push_back(sign * x);
     }
-  return numbers;
+  return values;
 }
 
-TEST(Elementwise, NumbersOfEightBits) {
+TEST(Elementwise, Fp8Values) {
   for (auto [name, format] :
        {std::pair("f8E4M3FN", &llvm::APFloat::Float8E4M3FN()), std::pair("f8E5M2", &llvm::APFloat::Float8E5M2())}) {
-    std::vector<double> numbers = everyValueAndTie(*format);
-    std::string axes = "[col: " + std::to_string(numbers.size()) + "], ", wide = axes + "f32", low = axes + name;
+    std::vector<double> values = everyValueAndTie(*format);
+    std::string axes = "[col: " + std::to_string(values.size()) + "], ", wide = axes + "f32", narrow = axes + name;
     KernelText text{{{"x", wide}},
                     "\"col\"",
                     "",
                     "col",
-                    op("%y", "cast %x : " + T(wide) + " to " + T(low)) +
-                        op("%z", "cast %y : " + T(low) + " to " + T(wide)),
-                    {{"%y", low}, {"%z", wide}}};
+                    op("%y", "cast %x : " + T(wide) + " to " + T(narrow)) +
+                        op("%z", "cast %y : " + T(narrow) + " to " + T(wide)),
+                    {{"%y", narrow}, {"%z", wide}}};
     for (const char *march : {"native", "x86-64-v3"}) {
       LoadedKernels loaded(text.str(), march);
       ASSERT_EQ(loaded.errors, "");
       TensorValue x(tensorType(loaded.kernel().op.getOperand(0)));
-      x.data.assign(numbers.begin(), numbers.end());
+      x.data.assign(values.begin(), values.end());
       Type type = tensorType(loaded.kernel().op.getResult(0)).getElementType();
       std::vector<TensorValue> results = loaded.run(loaded.kernel(), {x}, 1, {});
       for (const TensorValue &result : results)
-        for (size_t i = 0; i < numbers.size(); ++i) {
-          double expected = roundTo(numbers[i], type), got = result.data[i];
+        for (size_t i = 0; i < values.size(); ++i) {
+          double expected = roundTo(values[i], type), got = result.data[i];
           ASSERT_TRUE(std::isnan(expected) ? std::isnan(got)
                                            : expected == got && std::signbit(expected) == std::signbit(got))
-              << numbers[i] << " became " << got << ", expected " << expected << " on " << march;
+              << values[i] << " became " << got << ", expected " << expected << " on " << march;
         }
     }
   }

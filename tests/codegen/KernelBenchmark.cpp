@@ -1,9 +1,8 @@
 //===- KernelBenchmark.cpp - speed of generated kernels -------------------===//
 //
-// codegen-bench: medians over repeated runs, on one thread and on two, and the time
-// to compile forty kernels. Not a test: times vary with the machine's load. With
-// --code it prints the kernels' LLVM IR instead, with a model file it compiles that
-// model's kernels.
+// codegen-bench: medians over repeated runs, on one thread and on two, and the time to compile forty kernels. This is
+// no test, since times depend on the machine's load. With --code it prints the kernels' LLVM IR instead. With a model
+// file it compiles that model's kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +22,7 @@ bool showCode = false;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-/// Appends binary and other ops with types to a kernel's body.
+/// Appends ops with their types to a kernel's body.
 struct Body {
   std::string text;
   void op(const std::string &result, const std::string &what) { text += test::op(result, what); }
@@ -197,8 +196,7 @@ void bench(const char *name, const KernelText &text, double bytes, std::vector<i
   }
 }
 
-/// Compiles the kernels of a module. The processor's time is what counts: the steps are measured by the clock on the
-/// wall.
+/// Compiles the kernels of a module. The total is processor time; the stages are measured in wall-clock time.
 void benchCompile(const std::string &text) {
   for (int i = 0; i < 3; ++i) {
     std::clock_t start = std::clock();
@@ -212,7 +210,7 @@ void benchCompile(const std::string &text) {
   }
 }
 
-/// Forty distinct kernels: those above in other sizes.
+/// Forty distinct kernels: those above with other sizes.
 void benchCompileTime() {
   std::string text;
   const KernelText kinds[] = {geluTanh(),  geluErf(),      softmax(), layerNorm(),

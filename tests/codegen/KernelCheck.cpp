@@ -1,4 +1,4 @@
-//===- KernelCheck.cpp - writes kernels and compares them with the oracle -===//
+//===- KernelCheck.cpp - kernels as text, compared with the interpreter ---===//
 
 #include "KernelCheck.h"
 #include "tests/codegen/cuda/KernelRecorder.h"
@@ -64,7 +64,7 @@ void test::checkKernel(LoadedKernels &loaded, LoadedKernels::Kernel &kernel, con
   ASSERT_EQ(loaded.errors, "") << text;
   for (size_t i = 0; i < whole.size(); ++i)
     compare(whole[i], (*expected)[i], options.tolerance, text + "\nresult " + std::to_string(i));
-  // Where threads cut the iterations depends on who is done first.
+  // Work stealing decides where threads divide the iterations.
   for (int pieces : kernel.isCuda() ? std::vector<int>() : std::vector<int>{2, 3, 7}) {
     std::vector<TensorValue> results = loaded.run(kernel, arguments, pieces, options.inPlace);
     ASSERT_EQ(loaded.errors, "") << text;
@@ -76,7 +76,7 @@ void test::checkKernel(LoadedKernels &loaded, LoadedKernels::Kernel &kernel, con
 
 void test::check(const KernelText &text, const CheckOptions &options) {
   for (llvm::StringRef march : {"native", "x86-64-v3", "cuda"}) {
-    if (KernelRecorder::get() && march != "cuda") continue; // the others were checked elsewhere
+    if (KernelRecorder::get() && march != "cuda") continue; // the recorder needs CUDA only
     LoadedKernels loaded(text.str(), march);
     ASSERT_EQ(loaded.errors, "") << text.str();
     SCOPED_TRACE(march.str());

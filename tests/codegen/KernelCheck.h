@@ -1,4 +1,4 @@
-//===- KernelCheck.h - writes kernels and compares them with the oracle ---===//
+//===- KernelCheck.h - kernels as text, compared with the interpreter -----===//
 
 #ifndef TESSERA_TESTS_CODEGEN_KERNELCHECK_H
 #define TESSERA_TESTS_CODEGEN_KERNELCHECK_H
@@ -23,14 +23,14 @@ struct KernelText {
 struct CheckOptions {
   double low = -2, high = 2;
   int64_t highInteger = 100;
-  double tolerance = 4e-6;       ///< relative to the largest number of the tensor
-  std::vector<int> inPlace = {}; ///< for each result: the operand whose storage it takes, or -1
+  double tolerance = 4e-6;       ///< relative to the largest element of the tensor
+  std::vector<int> inPlace = {}; ///< for each result: the operand whose storage it shares, or -1
 };
 
-/// Runs the kernel for both vector widths, whole and in pieces, and compares with the interpreter.
+/// Runs the kernel for both vector widths, as a whole and in ranges of iterations, and compares with the interpreter.
 void check(const KernelText &text, const CheckOptions &options = {});
 
-/// Runs one loaded kernel on random numbers, whole and in pieces, and compares with the interpreter.
+/// Runs a loaded kernel on random elements, as a whole and in ranges of iterations, and compares with the interpreter.
 void checkKernel(LoadedKernels &loaded, LoadedKernels::Kernel &kernel, const CheckOptions &options);
 
 /// One line of a kernel's body: `result = tsr.text`.

@@ -1,7 +1,7 @@
 //===- LaunchTest.cpp - several kernels in one launch ---------------------===//
 //
-// What kernels compute in one launch must be what they compute alone, to the bit: in blocks of another size, behind
-// other kernels, with their arguments found in a list.
+// In one launch kernels must compute the same bits as alone, although blocks have another size, other kernels precede
+// them, and arguments are read from a list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace tessera::test;
 
 namespace {
 
-/// `y = exp(x) * x`, in a name of its own for each size.
+/// `y = exp(x) * x`, with a different name for each size.
 KernelText elementwise(int64_t size, const std::string &element = "f32") {
   std::string type = "[n: " + std::to_string(size) + "], " + element;
   return {{{"x", type}},
@@ -42,7 +42,7 @@ KernelText sums(int64_t rows, int64_t columns, bool ofRows, const std::string &k
       {{"%s", result}}};
 }
 
-/// What is left of each row behind its largest number: two sweeps.
+/// Each row minus its maximum: two sweeps.
 KernelText belowLargest(int64_t rows, int64_t columns) {
   std::string type = "[row: " + std::to_string(rows) + ", col: " + std::to_string(columns) + "], f32";
   std::string row = "[row: " + std::to_string(rows) + "], f32";
@@ -69,7 +69,7 @@ struct Launch {
   SmallVector<KernelOp> kernels;
 };
 
-/// Runs `kernel` on numbers that `seed` tells; the memory afterwards, margins and operands too.
+/// Runs `kernel` on random elements from `seed`. Returns the memory afterwards, with margins and operands.
 std::vector<Buffer> runOn(EmulatedKernels &emulated, const cuda::CudaKernel &kernel, ArrayRef<KernelOp> ops,
                           bool isPacked, unsigned seed) {
   std::vector<Buffer> buffers;
@@ -84,7 +84,7 @@ std::vector<Buffer> runOn(EmulatedKernels &emulated, const cuda::CudaKernel &ker
   return buffers;
 }
 
-/// Returns the text for the usual device.
+/// Returns the text for the default device.
 std::string checkTogether(ArrayRef<KernelText> texts) {
   Launch launch(texts);
   Target small = *Target::named("h100");
@@ -134,7 +134,7 @@ TEST(Launches, EqualKernelsAreOneFunction) {
   std::string text = checkTogether({elementwise(1000), elementwise(77), elementwise(77), elementwise(77)});
   EXPECT_EQ(count(text, "TSR_DEVICE void"), 2) << text;
   EXPECT_EQ(count(text, "::part_"), 2) << text;
-  // Without a tail the text does not tell the size.
+  // Without a tail the text does not depend on the size.
   text = checkTogether({elementwise(512), elementwise(256), elementwise(256)});
   EXPECT_EQ(count(text, "TSR_DEVICE void"), 1) << text;
   EXPECT_EQ(count(text, "::part_"), 2) << text;
@@ -165,7 +165,7 @@ TEST(Launches, WhatOneCannotTakeIsCut) {
   for (int64_t i = 0; i < 10; ++i) texts.push_back(sums(512 + i, 1 << 19, false));
   Launch columns(texts);
   EXPECT_EQ(countFusible(columns.kernels, target), 6U);
-  // Of equal ones there is one.
+  // Equal kernels are emitted once.
   texts.assign(10, sums(512, 1 << 19, false));
   EXPECT_EQ(countFusible(Launch(texts).kernels, target), 10U);
 }

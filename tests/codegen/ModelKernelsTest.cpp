@@ -1,7 +1,7 @@
 //===- ModelKernelsTest.cpp - all kernels of whole models -----------------===//
 //
-// The example models go through every phase up to `fuse`, at small sizes; each kernel that
-// comes out is compiled, run on random numbers and compared with the interpreter.
+// The example models go through every phase up to `fuse`, at small sizes. Each kernel is compiled, run on random
+// elements and compared with the interpreter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ TEST(ModelKernels, Regression) { checkModel("01-regression.tsr", {}); }
 TEST(ModelKernels, Digits) { checkModel("02-digits.tsr", {}); }
 TEST(ModelKernels, ByteGpt) { checkModel("03-byte-gpt.tsr", {"depth=2", "heads=1", "head_size=8"}); }
 
-/// The launch that `first` is the first kernel of.
+/// The launch whose first kernel is `first`.
 void emitLaunch(cuda::CudaKernels &kernels, KernelOp first) {
   mlir::SmallVector<KernelOp> members;
   for (mlir::Operation *op : launchOf(first)) members.push_back(mlir::cast<KernelOp>(op));

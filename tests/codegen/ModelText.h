@@ -8,10 +8,9 @@
 
 namespace tessera::test {
 
-/// The module after `fuse` that the model file at `path` becomes, as text; the empty string after errors, which are
-/// printed.
+/// The module of the model file at `path` after `fuse`, as text. Errors are printed, and the result is empty.
 std::string fusedModel(const std::string &path, const std::vector<std::string> &sets);
-/// The same after `schedule`, as a program for a GPU.
+/// The same after `schedule` for a GPU.
 std::string gpuModel(const std::string &path, const std::vector<std::string> &sets);
 
 } // namespace tessera::test

@@ -1,7 +1,7 @@
 //===- ShapesTest.cpp - kernels with reductions, in every shape -----------===//
 //
-// Rows reduced along memory, columns across it, everything to a scalar; several
-// sweeps; sizes below, at and between multiples of the vectors.
+// Reductions along contiguous rows, along columns, and of all elements; several sweeps; sizes below, at and between
+// multiples of the vectors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -110,7 +110,7 @@ TEST(Shapes, Softmax) {
 
 TEST(Shapes, SoftmaxInPlace) { check(softmax(6, 193, "col"), {.inPlace = {0}}); }
 
-/// Roots of numbers below zero are NaN, in some rows all of them.
+/// Square roots of negative elements are NaN; in some rows all are.
 TEST(Shapes, NaNInMaxima) {
   for (int cols : {1, 10, 193})
     for (const char *vector : {"row", "col", ""}) {

@@ -1,7 +1,7 @@
 //===- VectorMathTest.cpp - accuracy of elementary functions --------------===//
 //
-// Every 1021st f32 of all signs and magnitudes, subnormals, infinities and NaN
-// included, against libm in f64. The bounds are those that codegen/cpu/builder/VectorMath.h states.
+// Every 1021st f32 of all signs and magnitudes, including subnormals, infinities and NaN, is compared with libm in f64.
+// The bounds are those of codegen/cpu/builder/VectorMath.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,23 +17,23 @@ namespace {
 
 /// Largest error of a unary op on each vector width.
 void expectAccuracy(const char *op, double (*reference)(double), double bound) {
-  std::vector<float> numbers = allMagnitudes();
+  std::vector<float> inputs = allMagnitudes();
   for (const char *march : {"native", "x86-64-v3"}) {
-    std::string type = "[n: " + std::to_string(numbers.size()) + "], f32";
+    std::string type = "[n: " + std::to_string(inputs.size()) + "], f32";
     LoadedKernels loaded(
         KernelText{
             {{"x", type}}, "\"n\"", "", "n", test::op("%y", std::string(op) + " %x : " + T(type)), {{"%y", type}}}
             .str(),
         march);
     ASSERT_EQ(loaded.errors, "");
-    std::vector<float> results(numbers.size());
-    void *addresses[] = {numbers.data(), results.data()};
+    std::vector<float> results(inputs.size());
+    void *addresses[] = {inputs.data(), results.data()};
     loaded.kernel().code(addresses, 0, loaded.kernel().interface.iterations, nullptr);
     double worst = 0;
     float at = 0;
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      double error = ulps(results[i], reference(numbers[i]));
-      if (error > worst) worst = error, at = numbers[i];
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      double error = ulps(results[i], reference(inputs[i]));
+      if (error > worst) worst = error, at = inputs[i];
     }
     EXPECT_LE(worst, bound) << op << "(" << at << ") on " << march;
     printf("  %-6s %-10s %.3f ulp, at %a\n", op, march, worst, at);
@@ -55,9 +55,9 @@ TEST(VectorMath, Rsqrt) {
   expectAccuracy("rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1.5);
 }
 
-/// Exactly what the interpreter computes, for pairs of all signs and magnitudes.
+/// Bitwise equal to the interpreter for pairs of all signs and magnitudes.
 TEST(VectorMath, Mod) {
-  std::vector<float> numbers = allMagnitudes(), left, right;
+  std::vector<float> inputs = allMagnitudes(), left, right;
   std::vector<float> special{0.0f, -0.0f, 1.0f, -1.0f,    3.0f,  -7.0f,    0x1p-149f, 0x1.8p-140f, 1e-30f,
                              0.1f, -0.3f, 1e9f, -3.3e20f, 3e38f, INFINITY, -INFINITY, NAN,         493827156.0f};
   for (float a : special)
@@ -65,7 +65,7 @@ TEST(VectorMath, Mod) {
   std::mt19937 random(5);
   std::uniform_real_distribution<float> near(-50, 50);
   for (int i = 0; i < 200000; ++i) {
-    left.push_back(numbers[random() % numbers.size()]), right.push_back(numbers[random() % numbers.size()]);
+    left.push_back(inputs[random() % inputs.size()]), right.push_back(inputs[random() % inputs.size()]);
     float b = near(random);
     left.push_back(b * static_cast<float>(random() % 100)), right.push_back(b);
   }

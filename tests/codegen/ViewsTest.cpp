@@ -104,7 +104,7 @@ TEST(Views, GatherRows) {
   std::string x = "[vocab: 50, embed: 37], f32", i = "[batch: 3, seq: 5], i32",
               y = "[batch: 3, seq: 5, embed: 37], f32";
   std::string body = op("%y", "gather %x [[\"vocab\"] = %i] : (" + T(x) + ", " + T(i) + ") -> " + T(y));
-  for (const char *vector : {"embed", "seq", "batch"}) // 100 > 50: some are out of range
+  for (const char *vector : {"embed", "seq", "batch"}) // indices up to 100 for 50 positions: some are out of range
     check({{{"x", x}, {"i", i}}, "\"batch\", \"seq\", \"embed\"", "", vector, body, {{"%y", y}}});
 }
 
@@ -164,7 +164,7 @@ TEST(Views, Random) {
     }
 }
 
-/// Where there is other work the draws stand among it.
+/// In a kernel with other work the draws are inline.
 TEST(Views, RandomBesideOtherWork) {
   std::string s = "[], i64", c = "[], i32", y = "[row: 5, col: 37], f32";
   for (const char *distribution : {"uniform", "normal"})
@@ -179,7 +179,7 @@ TEST(Views, RandomBesideOtherWork) {
              {{"%y", y}}});
 }
 
-/// Kernels that only draw, each at a site of its own, have one function that draws.
+/// Kernels that only draw, each at its own site, share one function that draws.
 TEST(Views, RandomIsShared) {
   std::string s = "[], i64", c = "[], i32", text;
   for (int site : {1, 2, 3}) {
@@ -241,7 +241,7 @@ TEST(Views, ScatterAddManyRows) {
 }
 
 TEST(Views, ScatterAddOneEachRow) {
-  // The label's part of the logits' gradient.
+  // The term of the label in the gradient of the logits.
   std::string u = "[batch: 23], f32", i = "[batch: 23], i32", y = "[batch: 23, vocab: 20], f32", e = "[batch: 23], f32";
   for (const char *vector : {"batch", ""})
     check({{{"u", u}, {"i", i}},
