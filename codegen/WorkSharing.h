@@ -10,8 +10,8 @@ namespace tessera {
 /// What `TsrRuntime::parallelFor` is called with.
 struct WorkSharing {
   int64_t iterations = 0;
-  int64_t grain = 1;      ///< iterations that a thread takes at least; each range is a multiple of it
-  int64_t stealGrain = 0; ///< iterations that an idle thread takes at least from another one; 0: no work stealing
+  int64_t grain = 1;      ///< the fewest iterations of a thread; ranges are multiples of it
+  int64_t stealGrain = 0; ///< the fewest iterations that an idle thread steals; 0: no work stealing
 };
 
 } // namespace tessera

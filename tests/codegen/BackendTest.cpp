@@ -102,7 +102,7 @@ CodegenOptions codegenOptions() {
   return options;
 }
 
-TEST(Backend, OneThatListsRequestsCompilesTheByteGpt) {
+TEST(Backend, AListingBackendCompilesTheByteGpt) {
   for (StringRef device : {"x86", "h100"}) {
     MLIRContext context;
     OwningOpRef<ModuleOp> module = scheduledByteGpt(context, *Target::named(device));

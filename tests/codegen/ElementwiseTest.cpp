@@ -140,7 +140,7 @@ TEST(Elementwise, Cast) {
     }
 }
 
-TEST(Elementwise, CastOfLowTypes) {
+TEST(Elementwise, CastOfLowPrecisionTypes) {
   for (const char *low : {"bf16", "f16", "f8E4M3FN", "f8E5M2"})
     for (const char *other : {"f32", "bf16", "f16", "f8E4M3FN", "f8E5M2", "i32"})
       for (auto [from, to] : {std::pair(low, other), std::pair(other, low)})
@@ -212,7 +212,7 @@ TEST(Elementwise, TransposedOperand) {
   check({{{"y", y}}, "\"row\", \"col\"", "", "col", op("%z", "reorder %y : " + T(y) + " -> " + T(x)), {{"%z", x}}});
 }
 
-TEST(Elementwise, ResultTakesTheStorageOfAnOperand) {
+TEST(Elementwise, ResultInTheStorageOfAnOperand) {
   std::string x = "[row: 5, col: 37], f32";
   check({{{"x", x}, {"y", x}},
          "\"row\", \"col\"",

@@ -43,7 +43,7 @@ KernelText sums(int64_t rows, int64_t columns, bool ofRows, const std::string &k
 }
 
 /// Each row minus its maximum: two sweeps.
-KernelText belowLargest(int64_t rows, int64_t columns) {
+KernelText minusMaximum(int64_t rows, int64_t columns) {
   std::string type = "[row: " + std::to_string(rows) + ", col: " + std::to_string(columns) + "], f32";
   std::string row = "[row: " + std::to_string(rows) + "], f32";
   return {{{"x", type}},
@@ -147,14 +147,14 @@ TEST(Launches, SumsOverThreadsOfABlock) {
 
 TEST(Launches, ColumnsAndRowsAndPoints) {
   checkTogether({sums(512, 96, false), sums(33, 31, false), sums(40, 100, true), elementwise(700), sums(512, 96, false),
-                 belowLargest(5, 300)});
+                 minusMaximum(5, 300)});
 }
 
-TEST(Launches, TwoSweepsBesideOthers) {
-  checkTogether({belowLargest(2, 4096), elementwise(77), belowLargest(2, 4096), sums(2, 4096, true)});
+TEST(Launches, TwoSweepsInOneLaunch) {
+  checkTogether({minusMaximum(2, 4096), elementwise(77), minusMaximum(2, 4096), sums(2, 4096, true)});
 }
 
-TEST(Launches, WhatOneCannotTakeIsCut) {
+TEST(Launches, KernelsThatDoNotFitTogetherAreDivided) {
   // A thread group of 1024, and blocks of 128.
   Launch groups({sums(40, 100, true), sums(40, 101, true), sums(2, 65536, true), sums(3, 65536, true)});
   Target target = *Target::named("h100");

@@ -137,7 +137,7 @@ TEST(Shapes, LayerNormForward) {
   }
 }
 
-TEST(Shapes, ElementResultBesideReduction) {
+TEST(Shapes, ElementResultAndReduction) {
   std::string x = matrix(9, 70), c = vectorOf("col", 70);
   for (const char *vector : {"col", "row"})
     check({{{"x", x}},
@@ -148,7 +148,7 @@ TEST(Shapes, ElementResultBesideReduction) {
            {{"%e", x}, {"%s", c}}});
 }
 
-TEST(Shapes, ReductionOfWhatVariesAlongOneSerialAxis) {
+TEST(Shapes, ReductionOfAValueWithOneSerialAxis) {
   std::string x = "[a: 3, b: 5, c: 20], f32", y = "[b: 5], f32";
   std::string body = op("%e", "exp %y : " + T(y)) + op("%z", binary("mul", "%x", x, "%e", y, x)) +
                      op("%w", "broadcast %e : " + T(y) + " -> " + T(x)) +

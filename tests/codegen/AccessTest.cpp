@@ -1,4 +1,4 @@
-//===- ViewsTest.cpp - kernels that address memory, draw, and scatter -----===//
+//===- AccessTest.cpp - kernels that address memory, draw, and scatter ----===//
 
 #include "KernelCheck.h"
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@ using namespace tessera::test;
 
 namespace {
 
-TEST(Views, Slice) {
+TEST(Access, Slice) {
   std::string x = "[row: 9, col: 80], f32", y = "[row: 4, col: 37], f32";
   for (const char *vector : {"row", "col"})
     check({{{"x", "[row: 9, col: 37], f32"}},
@@ -31,7 +31,7 @@ TEST(Views, Slice) {
          {{"%w", y}}});
 }
 
-TEST(Views, Pad) {
+TEST(Access, Pad) {
   std::string x = "[row: 4, col: 21], f32", y = "[row: 4, col: 80], f32", z = "[row: 11, col: 21], f32";
   for (const char *vector : {"row", "col"}) {
     check({{{"x", x}},
@@ -56,7 +56,7 @@ TEST(Views, Pad) {
          {{"%y", padded}}});
 }
 
-TEST(Views, Rename) {
+TEST(Access, Rename) {
   std::string x = "[a: 7, b: 7], f32", y = "[b: 7, a: 7], f32";
   check({{{"x", x}},
          "\"a\", \"b\"",
@@ -73,7 +73,7 @@ TEST(Views, Rename) {
          {{"%y", z}}});
 }
 
-TEST(Views, SplitAndMerge) {
+TEST(Access, SplitAndMerge) {
   std::string x = "[row: 5, col: 48], f32", y = "[row: 5, head: 3, hidden: 16], f32",
               t = "[head: 3, row: 5, hidden: 16], f32";
   for (const char *vector : {"row", "head", "hidden"}) {
@@ -100,7 +100,7 @@ TEST(Views, SplitAndMerge) {
              {{"%y", x}}});
 }
 
-TEST(Views, GatherRows) {
+TEST(Access, GatherRows) {
   std::string x = "[vocab: 50, embed: 37], f32", i = "[batch: 3, seq: 5], i32",
               y = "[batch: 3, seq: 5, embed: 37], f32";
   std::string body = op("%y", "gather %x [[\"vocab\"] = %i] : (" + T(x) + ", " + T(i) + ") -> " + T(y));
@@ -108,7 +108,7 @@ TEST(Views, GatherRows) {
     check({{{"x", x}, {"i", i}}, "\"batch\", \"seq\", \"embed\"", "", vector, body, {{"%y", y}}});
 }
 
-TEST(Views, GatherByLane) {
+TEST(Access, GatherByLane) {
   std::string x = "[batch: 9, vocab: 50], f32", i = "[batch: 9], i64", y = "[batch: 9], f32";
   check({{{"x", x}, {"i", i}},
          "\"batch\"",
@@ -118,7 +118,7 @@ TEST(Views, GatherByLane) {
          {{"%y", y}}});
 }
 
-TEST(Views, GatherInsideReduction) {
+TEST(Access, GatherInsideReduction) {
   // Cross entropy: log-sum-exp minus the logit of the label.
   std::string x = "[batch: 9, vocab: 50], f32", i = "[batch: 9], i32", r = "[batch: 9], f32";
   std::string body = op("%m", "reduce max %x over [\"vocab\"] : " + T(x) + " -> " + T(r)) +
@@ -130,7 +130,7 @@ TEST(Views, GatherInsideReduction) {
   check({{{"x", x}, {"i", i}}, "\"batch\"", "\"vocab\"", "vocab", body, {{"%loss", r}, {"%lse", r}}});
 }
 
-TEST(Views, IndexAndCausalMask) {
+TEST(Access, IndexAndCausalMask) {
   std::string q = "[query: 7], i32", k = "[key: 21], i32", b = "[query: 7, key: 21], i1",
               x = "[query: 7, key: 21], f32";
   std::string body = op("%q", "index : " + T(q)) + op("%k", "index : " + T(k)) +
@@ -141,7 +141,7 @@ TEST(Views, IndexAndCausalMask) {
     check({{{"x", x}}, "\"query\", \"key\"", "", vector, body, {{"%y", x}}});
 }
 
-TEST(Views, Random) {
+TEST(Access, Random) {
   for (const char *distribution : {"uniform", "normal"})
     for (const char *vector : {"row", "col", ""}) {
       std::string s = "[], i64", c = "[], i32", y = "[row: 5, col: 37], f32";
@@ -165,7 +165,7 @@ TEST(Views, Random) {
 }
 
 /// In a kernel with other work the draws are inline.
-TEST(Views, RandomBesideOtherWork) {
+TEST(Access, RandomInAKernelWithOtherOps) {
   std::string s = "[], i64", c = "[], i32", y = "[row: 5, col: 37], f32";
   for (const char *distribution : {"uniform", "normal"})
     for (const char *vector : {"row", "col", ""})
@@ -180,7 +180,7 @@ TEST(Views, RandomBesideOtherWork) {
 }
 
 /// Kernels that only draw, each at its own site, share one function that draws.
-TEST(Views, RandomIsShared) {
+TEST(Access, DrawingKernelsShareAFunction) {
   std::string s = "[], i64", c = "[], i32", text;
   for (int site : {1, 2, 3}) {
     std::string y = "[n: " + std::to_string(64 * site) + "], f32";
@@ -203,7 +203,7 @@ TEST(Views, RandomIsShared) {
   for (LoadedKernels::Kernel &kernel : loaded.kernels) checkKernel(loaded, kernel, {});
 }
 
-TEST(Views, ScatterAddRows) {
+TEST(Access, ScatterAddRows) {
   std::string u = "[batch: 3, seq: 15, embed: 37], f32", i = "[batch: 3, seq: 15], i32",
               y = "[vocab: 20, embed: 37], f32";
   std::string types = " : (" + T(u) + ", " + T(i);
@@ -227,7 +227,7 @@ TEST(Views, ScatterAddRows) {
 }
 
 /// More positions than a block of threads reads at once, in a low-precision type, with computed updates.
-TEST(Views, ScatterAddManyRows) {
+TEST(Access, ScatterAddManyRows) {
   std::string u = "[row: 700, embed: 9], bf16", i = "[row: 700], i32", y = "[vocab: 33, embed: 9], f32",
               w = "[row: 700, embed: 9], f32";
   check({{{"u", u}, {"i", i}},
@@ -240,7 +240,7 @@ TEST(Views, ScatterAddManyRows) {
         {.highInteger = 36});
 }
 
-TEST(Views, ScatterAddOneEachRow) {
+TEST(Access, ScatterAddOneEachRow) {
   // The term of the label in the gradient of the logits.
   std::string u = "[batch: 23], f32", i = "[batch: 23], i32", y = "[batch: 23, vocab: 20], f32", e = "[batch: 23], f32";
   for (const char *vector : {"batch", ""})
@@ -254,7 +254,7 @@ TEST(Views, ScatterAddOneEachRow) {
           {.highInteger = 25});
 }
 
-TEST(Views, ScatterAddWithComputedPositionsAlongTwoAxes) {
+TEST(Access, ScatterAddWithComputedPositionsAlongTwoAxes) {
   std::string u = "[n: 40], i32", i = "[n: 40], i64", y = "[a: 6, b: 7], i32";
   check({{{"u", u}, {"i", i}, {"j", i}},
          "",
@@ -265,7 +265,7 @@ TEST(Views, ScatterAddWithComputedPositionsAlongTwoAxes) {
         {.highInteger = 8});
 }
 
-TEST(Views, WhatIsNoKernelIsRefusedWithAMessage) {
+TEST(Access, InvalidKernelsAreRefused) {
   std::string x = "[row: 5, col: 7], f32", r = "[row: 5], f32";
   auto errors = [](const KernelText &text) { return LoadedKernels(text.str()).errors; };
   EXPECT_EQ(
@@ -280,6 +280,15 @@ TEST(Views, WhatIsNoKernelIsRefusedWithAMessage) {
                         op("%s", "slice %e \"col\" from 1 : " + T(x) + " -> " + T("[row: 5, col: 5], f32")),
                     {{"%s", "[row: 5, col: 5], f32"}}}),
             "expected a kernel operand, got a computed value, where other positions are read\n");
+  std::string i = "[n: 4], i32", gathered = "[n: 4, col: 7], f32", sliced = "[n: 4, col: 5], f32";
+  EXPECT_EQ(errors({{{"x", x}, {"i", i}},
+                    "\"n\", \"col\"",
+                    "",
+                    "col",
+                    op("%g", "gather %x [[\"row\"] = %i] : (" + T(x) + ", " + T(i) + ") -> " + T(gathered)) +
+                        op("%s", "slice %g \"col\" from 1 : " + T(gathered) + " -> " + T(sliced)),
+                    {{"%s", sliced}}}),
+            "cannot be read at other positions than the current point\n");
   std::string wide = "[row: 5], f64";
   EXPECT_EQ(errors({{{"x", wide}}, "\"row\"", "", "row", op("%y", "erf %x : " + T(wide)), {{"%y", wide}}}),
             "has no code on the CPU for element type 'f64'\n");
