@@ -14,7 +14,7 @@ LinearIndex LinearIndex::scaled(int64_t factor) const {
   LinearIndex result = *this;
   for (int64_t &c : result.coefficients) c *= factor;
   result.constant *= factor;
-  for (Term &term : result.terms) term = {term.coefficient * factor, std::make_shared<Nonlinear>(*term.value)};
+  for (Term &term : result.terms) term = {term.coefficient * factor, std::make_shared<NonlinearTerm>(*term.value)};
   return result;
 }
 
@@ -42,13 +42,13 @@ void LinearIndex::forEach(llvm::function_ref<void(LinearIndex &)> visit) {
 
 uint64_t Access::loops(llvm::function_ref<uint64_t(Value)> varies) const {
   uint64_t mask = offset.loops(varies);
-  for (const Extent &range : ranges) mask |= range.expr.loops(varies);
+  for (const IndexCondition &range : ranges) mask |= range.expr.loops(varies);
   return mask;
 }
 
 void Access::forEachIndex(llvm::function_ref<void(LinearIndex &)> visit) {
   offset.forEach(visit);
-  for (Extent &range : ranges) range.expr.forEach(visit);
+  for (IndexCondition &range : ranges) range.expr.forEach(visit);
 }
 
 /// floor(e / divisor) mod modulus, for e that is not negative; affine where everything divides.
@@ -66,15 +66,15 @@ static LinearIndex divideAndWrap(const LinearIndex &e, int64_t divisor, int64_t 
     result.constant = e.constant / divisor % modulus;
     return result;
   }
-  result.terms.push_back({1, std::make_shared<Nonlinear>(Nonlinear{e, divisor, modulus, Value(), 0})});
+  result.terms.push_back({1, std::make_shared<NonlinearTerm>(NonlinearTerm{e, divisor, modulus, Value(), 0})});
   return result;
 }
 
-LinearIndex tessera::linearize(NamedTensorType type, const AxisMap &positions, size_t loops) {
+LinearIndex tessera::linearize(NamedTensorType type, const AxisPositions &positions, size_t loops) {
   return linearize(type, positions, loops, type.getStrides());
 }
 
-LinearIndex tessera::linearize(NamedTensorType type, const AxisMap &positions, size_t loops,
+LinearIndex tessera::linearize(NamedTensorType type, const AxisPositions &positions, size_t loops,
                                ArrayRef<int64_t> strides) {
   LinearIndex offset(loops);
   for (auto [axis, stride] : llvm::zip(type.getAxes(), strides)) {
@@ -93,9 +93,9 @@ namespace {
 
 /// Walks from a value to the block argument that it is read from. `positions` are those in the value reached.
 struct Resolver {
-  AxisMap positions;
+  AxisPositions positions;
   size_t loops;
-  SmallVector<Extent, 1> ranges;
+  SmallVector<IndexCondition, 1> ranges;
 
   void through(SliceOp op) { positions.find(op.getAxis())->second.constant += op.getOffset(); }
 
@@ -148,7 +148,8 @@ struct Resolver {
     for (auto [axis, indices] : llvm::zip(names(op.getAxes()), op.getIndices())) {
       LinearIndex position(loops);
       int64_t extent = op.getX().getType().getSize(axis);
-      position.terms.push_back({1, std::make_shared<Nonlinear>(Nonlinear{LinearIndex(loops), 1, 0, indices, extent})});
+      position.terms.push_back(
+          {1, std::make_shared<NonlinearTerm>(NonlinearTerm{LinearIndex(loops), 1, 0, indices, extent})});
       positions.insert_or_assign(axis, position);
     }
   }
@@ -156,7 +157,7 @@ struct Resolver {
 
 } // namespace
 
-FailureOr<Access> tessera::resolveAccess(Value value, const AxisMap &positions, size_t loops) {
+FailureOr<Access> tessera::resolveAccess(Value value, const AxisPositions &positions, size_t loops) {
   Resolver resolver{positions, loops, {}};
   bool first = true;
   while (Operation *op = value.getDefiningOp()) {

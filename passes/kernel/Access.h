@@ -15,13 +15,13 @@
 
 namespace tessera {
 
-struct Nonlinear;
+struct NonlinearTerm;
 
 /// sum of coefficients[i] · index of loop i + constant + sum of coefficient · term.
 struct LinearIndex {
   struct Term {
     int64_t coefficient;
-    std::shared_ptr<Nonlinear> value;
+    std::shared_ptr<NonlinearTerm> value;
   };
   llvm::SmallVector<int64_t, 6> coefficients;
   int64_t constant = 0;
@@ -38,7 +38,7 @@ struct LinearIndex {
 };
 
 /// Either floor(inner / divisor) mod modulus, or an index tensor's element clamped to [0, extent).
-struct Nonlinear {
+struct NonlinearTerm {
   LinearIndex inner;
   int64_t divisor = 1;
   int64_t modulus = 0; ///< 0: none
@@ -47,7 +47,7 @@ struct Nonlinear {
 };
 
 /// The condition 0 ≤ expr < extent.
-struct Extent {
+struct IndexCondition {
   LinearIndex expr;
   int64_t extent;
 };
@@ -57,22 +57,23 @@ struct Access {
   unsigned argument = 0; ///< operands, then results
   mlir::Type element;
   LinearIndex offset; ///< in elements
-  llvm::SmallVector<Extent, 1> ranges;
+  llvm::SmallVector<IndexCondition, 1> ranges;
 
   uint64_t loops(llvm::function_ref<uint64_t(mlir::Value)> varies) const;
   void forEachIndex(llvm::function_ref<void(LinearIndex &)> visit);
 };
 
 /// Positions along axes, by name.
-using AxisMap = llvm::StringMap<LinearIndex>;
+using AxisPositions = llvm::StringMap<LinearIndex>;
 
 /// The element of `value` at `positions`, where `value` is a block argument, or one under ops that transform indices.
 /// Fails with a message on a computed value.
-llvm::FailureOr<Access> resolveAccess(mlir::Value value, const AxisMap &positions, size_t loops);
+llvm::FailureOr<Access> resolveAccess(mlir::Value value, const AxisPositions &positions, size_t loops);
 
 /// Row-major offset of `positions` in a tensor of type `type`; or with `strides`, one for each of its axes.
-LinearIndex linearize(NamedTensorType type, const AxisMap &positions, size_t loops);
-LinearIndex linearize(NamedTensorType type, const AxisMap &positions, size_t loops, llvm::ArrayRef<int64_t> strides);
+LinearIndex linearize(NamedTensorType type, const AxisPositions &positions, size_t loops);
+LinearIndex linearize(NamedTensorType type, const AxisPositions &positions, size_t loops,
+                      llvm::ArrayRef<int64_t> strides);
 
 } // namespace tessera
 

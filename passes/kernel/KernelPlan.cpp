@@ -34,12 +34,12 @@ private:
   void forEachIndex(llvm::function_ref<void(LinearIndex &)> visit);
   uint64_t loopsOf(Operation *op);
   /// Gives an access at `positions` the strides of the placement, if it has any.
-  void place(Access &access, Type type, const AxisMap &positions);
+  void place(Access &access, Type type, const AxisPositions &positions);
 
   KernelOp kernel;
   Block &block;
   const RowsPlacement *placement;
-  AxisMap point; ///< the current point: each axis at its loop's index
+  AxisPositions point; ///< the current point: each axis at its loop's index
   llvm::SmallPtrSet<Value, 8> readAtPoint;
 };
 
@@ -170,7 +170,7 @@ void Planner::collapseLoops() {
 // Reads and writes
 //===----------------------------------------------------------------------===//
 
-void Planner::place(Access &access, Type type, const AxisMap &positions) {
+void Planner::place(Access &access, Type type, const AxisPositions &positions) {
   if (!placement || placement->strides[access.argument].empty()) return;
   access.offset =
       linearize(cast<NamedTensorType>(type), positions, plan.loops.sizes.size(), placement->strides[access.argument]);
@@ -233,7 +233,7 @@ LogicalResult Planner::findWrites() {
     Access access;
     access.argument = kernel.getNumOperands() + i;
     access.element = tensorType(result).getElementType();
-    AxisMap positions = point;
+    AxisPositions positions = point;
     SmallVector<StringRef> scattered = plan.scatter ? names(plan.scatter.getAxes()) : SmallVector<StringRef>();
     for (StringRef axis : scattered) positions.insert_or_assign(axis, LinearIndex(plan.loops.sizes.size()));
     access.offset = linearize(tensorType(result), positions, plan.loops.sizes.size());

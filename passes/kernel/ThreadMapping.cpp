@@ -38,7 +38,8 @@ static bool variesAlongVector(const KernelPlan &plan, const LinearIndex &expr, b
 static bool isContiguous(const KernelPlan &plan, const Access &access) {
   if (plan.loops.vector < 0 || access.offset.coefficients[plan.loops.vector] != 1) return false;
   if (variesAlongVector(plan, access.offset, /*termsOnly=*/true)) return false;
-  return llvm::none_of(access.ranges, [&](const Extent &range) { return variesAlongVector(plan, range.expr, false); });
+  return llvm::none_of(access.ranges,
+                       [&](const IndexCondition &range) { return variesAlongVector(plan, range.expr, false); });
 }
 
 bool tessera::isVectorAccess(const KernelPlan &plan, const Access &access, const ThreadMapping &mapping) {

@@ -43,11 +43,11 @@ bool AccessEmitter::variesAlongVector(const LinearIndex &expr) const {
   return expr.loops([&](Value position) { return plan.varies.lookup(position); }) & plan.loops.vectorMask();
 }
 
-bool AccessEmitter::variesAlongVector(const Nonlinear &term) const {
+bool AccessEmitter::variesAlongVector(const NonlinearTerm &term) const {
   return term.position ? plan.variesAlongVector(term.position) : variesAlongVector(term.inner);
 }
 
-Value AccessEmitter::emitTerm(const Nonlinear &term, unsigned chunk) {
+Value AccessEmitter::emitTerm(const NonlinearTerm &term, unsigned chunk) {
   if (term.position) {
     Value position = state.lookup(term.position, chunk);
     position = code.smax(position, code.integer(position.getType(), 0));
@@ -117,7 +117,7 @@ Value AccessEmitter::chunkMask(unsigned chunk) {
 
 Value AccessEmitter::rangeMask(const Access &access, unsigned chunk) {
   Value mask;
-  for (const Extent &range : access.ranges) {
+  for (const IndexCondition &range : access.ranges) {
     Value at = emitExpression(range.expr, chunk);
     // Compared as unsigned: negative positions are large.
     mask = both(code, mask, code.icmp(Pred::ult, at, code.integer(at.getType(), range.extent)));

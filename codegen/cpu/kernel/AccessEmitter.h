@@ -42,8 +42,8 @@ public:
 
 private:
   bool variesAlongVector(const LinearIndex &expr) const;
-  bool variesAlongVector(const Nonlinear &term) const;
-  Value emitTerm(const Nonlinear &term, unsigned chunk);
+  bool variesAlongVector(const NonlinearTerm &term) const;
+  Value emitTerm(const NonlinearTerm &term, unsigned chunk);
   /// The sum of the terms that vary along the vector loop, a vector; null if there are none.
   Value vectorTerms(const LinearIndex &expr, unsigned chunk);
   /// Where the access exists: a scalar, a vector, or null for everywhere.

@@ -161,7 +161,7 @@ void ScopeWriter::writeRead(Value item) {
 // Places of elements
 //===----------------------------------------------------------------------===//
 
-std::string ScopeWriter::term(const Nonlinear &term) {
+std::string ScopeWriter::term(const NonlinearTerm &term) {
   if (term.position) return "tsr::clamp(" + use(term.position) + ", " + std::to_string(term.extent) + ")";
   std::string result = "(" + expression(term.inner) + ")";
   if (term.divisor != 1) result += " / " + std::to_string(term.divisor);
@@ -188,7 +188,7 @@ std::string ScopeWriter::expression(const LinearIndex &expr) {
 
 std::string ScopeWriter::condition(const Access &access) {
   SmallVector<std::string> parts;
-  for (const Extent &range : access.ranges)
+  for (const IndexCondition &range : access.ranges)
     parts.push_back("tsr::is_inside(" + expression(range.expr) + ", " + std::to_string(range.extent) + ")");
   return llvm::join(parts, " && ");
 }

@@ -51,7 +51,7 @@ protected:
 
   // Places of elements, in loops of the current plan.
   std::string expression(const LinearIndex &expr);
-  std::string term(const Nonlinear &term);
+  std::string term(const NonlinearTerm &term);
   /// The condition under which an access exists; empty: always.
   std::string condition(const Access &access);
   std::string element(const Access &access); ///< `x[…]`
