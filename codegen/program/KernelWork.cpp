@@ -19,7 +19,7 @@ static int64_t flopsOf(Operation *op) {
 static int64_t bytesRead(OpOperand &use) {
   Operation *op = use.getOwner();
   int64_t all = tensorType(use.get()).getNumBytes();
-  if (isa<GatherOp, SliceOp>(op) && use.getOperandNumber() == 0)
+  if (op->hasTrait<traits::IndexTransform>() && use.getOperandNumber() == 0)
     return std::min(all, tensorType(op->getResult(0)).getNumBytes());
   if (auto scatter = dyn_cast<ScatterAddOp>(op); scatter && use.get() == scatter.getInit())
     return std::min(all, scatter.getUpdates().getType().getNumBytes());

@@ -14,6 +14,7 @@ namespace tessera::traits {
 template <typename OpT> struct MayBeInKernel : mlir::OpTrait::TraitBase<OpT, MayBeInKernel> {};
 template <typename OpT> struct IsSource : mlir::OpTrait::TraitBase<OpT, IsSource> {};
 template <typename OpT> struct IndexTransform : mlir::OpTrait::TraitBase<OpT, IndexTransform> {};
+template <typename OpT> struct PointwiseIdentity : mlir::OpTrait::TraitBase<OpT, PointwiseIdentity> {};
 template <typename OpT> struct Smooth : mlir::OpTrait::TraitBase<OpT, Smooth> {};
 template <typename OpT> struct Linear : mlir::OpTrait::TraitBase<OpT, Linear> {};
 template <typename OpT> struct RoundingSensitive : mlir::OpTrait::TraitBase<OpT, RoundingSensitive> {};

@@ -131,7 +131,7 @@ def Tsr_ReduceOp
 
 def Tsr_BroadcastOp
     : Tsr_PureOp<"broadcast", [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>,
-                               Tsr_ParallelAxisInterface]> {
+                               Tsr_ParallelAxisInterface, Tsr_PointwiseIdentity]> {
   let summary = "repeats the elements along new axes";
   let description = "C1: the result has all axes of the operand, in their sizes. C2: both have one element type.";
   let arguments = (ins Tsr_Tensor:$x);
@@ -181,8 +181,8 @@ def Tsr_MergeOp : Tsr_AxisOp<"merge", [Tsr_IndexTransform]> {
   }];
 }
 def Tsr_ReorderOp
-    : Tsr_AxisOp<"reorder", [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>, Tsr_ParallelAxisInterface, Tsr_Linear,
-                             Tsr_PassesLogits]> {
+    : Tsr_AxisOp<"reorder", [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>, Tsr_ParallelAxisInterface,
+                             Tsr_PointwiseIdentity, Tsr_Linear, Tsr_PassesLogits]> {
   let summary = "the same elements in another memory order";
   let description = "Made by `layout`; before it there are none. C1: axes, their sizes and the element type stay.";
   let arguments = (ins Tsr_Tensor:$x);

@@ -23,6 +23,9 @@ def Tsr_IsSource : Tsr_Trait<"IsSource">;
 /// passes/kernel/Access.h).
 def Tsr_IndexTransform : Tsr_Trait<"IndexTransform">;
 
+/// At each point the result is the operand: the op changes the order of axes or adds axes.
+def Tsr_PointwiseIdentity : Tsr_Trait<"PointwiseIdentity">;
+
 /// Infinitely often differentiable wherever it is defined: formulas of such ops are equal if they agree at enough
 /// points.
 def Tsr_Smooth : Tsr_Trait<"Smooth">;

@@ -162,7 +162,7 @@ FailureOr<Access> tessera::resolveAccess(Value value, const AxisPositions &posit
   bool first = true;
   while (Operation *op = value.getDefiningOp()) {
     if (isa<GatherOp>(op) && !first) return op->emitError("cannot be read at other positions than the current point");
-    if (isa<ReorderOp, BroadcastOp>(op)) {
+    if (op->hasTrait<traits::PointwiseIdentity>()) {
       value = op->getOperand(0);
       continue;
     }

@@ -144,7 +144,7 @@ void OrderPlanner::planRepeat(RepeatOp op) {
 static bool isWeak(Value value, int depth = 0) {
   constexpr int deepest = 6;
   Operation *op = value.getDefiningOp();
-  if (isa_and_present<ConstantOp, IndexOp, RandomOp, BroadcastOp>(op)) return true;
+  if (op && (op->hasTrait<traits::IsSource>() || isa<BroadcastOp>(op))) return true;
   return isa_and_present<ElementwiseOpInterface>(op) && depth < deepest &&
          llvm::all_of(op->getOperands(), [&](Value operand) { return isWeak(operand, depth + 1); });
 }

@@ -213,9 +213,6 @@ static void addBinary(Table &table) {
     return emitCompare(code, op.getPredicate(), v[0], v[1]);
   });
   add<SelectOp>(table, 1, [](CodeBuilder &code, SelectOp, Values v) -> Value { return code.select(v[0], v[1], v[2]); });
-  // These change the order of axes, or add axes. The value at a point is the same.
-  add<ReorderOp>(table, 0, [](CodeBuilder &, ReorderOp, Values v) -> Value { return v[0]; });
-  add<BroadcastOp>(table, 0, [](CodeBuilder &, BroadcastOp, Values v) -> Value { return v[0]; });
 }
 
 static const Table &lowerings() {
@@ -237,6 +234,7 @@ static const ElementaryFunction *findElementary(Operation *op) {
 }
 
 Value tessera::lowerElementwise(CodeBuilder &code, Operation *op, Values operands) {
+  if (op->hasTrait<traits::PointwiseIdentity>()) return operands[0];
   auto it = lowerings().find(op->getName().getTypeID());
   if (it != lowerings().end()) return it->second.lower(code, op, operands);
   const ElementaryFunction *function = findElementary(op);
@@ -244,6 +242,7 @@ Value tessera::lowerElementwise(CodeBuilder &code, Operation *op, Values operand
 }
 
 unsigned tessera::instructionEstimate(Operation *op) {
+  if (op->hasTrait<traits::PointwiseIdentity>()) return 0;
   if (isa<RandomOp>(op)) return 120;
   if (auto cast = dyn_cast<CastOp>(op))
     if (isFp8(cast.getType().getElementType()) || isFp8(cast.getX().getType().getElementType())) return 20;

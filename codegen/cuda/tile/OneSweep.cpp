@@ -25,7 +25,7 @@ public:
   bool find(Value value, SmallVector<Value> &factors) const {
     if (value == softmax.exponential) return true;
     Operation *op = value.getDefiningOp();
-    if (isa_and_nonnull<BroadcastOp, ReorderOp>(op) || isRounding(op)) return find(op->getOperand(0), factors);
+    if (op && (op->hasTrait<traits::PointwiseIdentity>() || isRounding(op))) return find(op->getOperand(0), factors);
     if (isa_and_nonnull<SelectOp>(op) && !dependent.contains(op->getOperand(0)))
       for (unsigned side : {1u, 2u})
         if (isZero(op->getOperand(3 - side))) return find(op->getOperand(side), factors);

@@ -136,7 +136,7 @@ static std::string power(PowOp op, StringRef base, StringRef exponent) {
 std::string cuda::elementwise(Operation *op, ArrayRef<std::string> operands) {
   Type element = tensorType(op->getResult(0)).getElementType();
   auto typeOf = [&](unsigned i) { return tensorType(op->getOperand(i)).getElementType(); };
-  if (isa<ReorderOp, BroadcastOp>(op)) return operands[0];
+  if (op->hasTrait<traits::PointwiseIdentity>()) return operands[0];
   if (isa<CastOp>(op)) return castTo(operands[0], typeOf(0), element);
   if (isa<SelectOp>(op)) return operands[0] + " ? " + operands[1] + " : " + operands[2];
   if (isa<NotOp>(op)) return "!" + operands[0];

@@ -122,7 +122,7 @@ void ScopeWriter::writeItem(Value item) {
   Operation *op = item.getDefiningOp();
   if (auto constant = dyn_cast<ConstantOp>(op))
     return know(item, {literal(constant.getValue(), tensorType(item).getElementType()), ""});
-  if (isa<ReorderOp, BroadcastOp>(op)) return know(item, {use(op->getOperand(0)), ""});
+  if (op->hasTrait<traits::PointwiseIdentity>()) return know(item, {use(op->getOperand(0)), ""});
   std::string value = computed(op);
   if (value.empty()) {
     fail(op);
