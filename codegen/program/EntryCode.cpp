@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/program/EntryCode.h"
-#include "codegen/program/EntryBuilder.h"
+#include "codegen/program/EntryFunctionBuilder.h"
 #include "ir/program/Program.h"
 #include "passes/analysis/Views.h"
 #include "passes/launch/Launches.h"
@@ -65,7 +65,7 @@ private:
   Backend &backend;
   KernelTable &kernels;
   GemmTable &gemms;
-  EntryBuilder code;
+  EntryFunctionBuilder code;
   DenseMap<Value, PlaceAttr> places;
   SmallVector<Value> inductions; ///< induction values (i64) of the enclosing repeats, outermost first
 };

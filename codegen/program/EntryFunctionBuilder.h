@@ -1,11 +1,11 @@
-//===- EntryBuilder.h - builds the C function of an entry -----------------===//
+//===- EntryFunctionBuilder.h - builds the C function of an entry ---------===//
 //
 // The function calls the runtime through its table (`TsrRuntime`), with addresses in the arena. Loops run in it.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_PROGRAM_ENTRYBUILDER_H
-#define TESSERA_CODEGEN_PROGRAM_ENTRYBUILDER_H
+#ifndef TESSERA_CODEGEN_PROGRAM_ENTRYFUNCTIONBUILDER_H
+#define TESSERA_CODEGEN_PROGRAM_ENTRYFUNCTIONBUILDER_H
 
 #include "codegen/Backend.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -13,12 +13,12 @@
 namespace tessera {
 
 /// Builds `void tsr_entry_NAME(TsrRuntime *, char *arena)` in the LLVM dialect.
-class EntryBuilder {
+class EntryFunctionBuilder {
 public:
   using Value = mlir::Value;
 
   /// Begins the function at the end of `code`.
-  EntryBuilder(mlir::ModuleOp code, llvm::StringRef name);
+  EntryFunctionBuilder(mlir::ModuleOp code, llvm::StringRef name);
 
   /// The address of a place, at the iterations `inductions` of the enclosing repeats.
   Value address(PlaceAttr place, llvm::ArrayRef<Value> inductions);
@@ -58,4 +58,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_PROGRAM_ENTRYBUILDER_H
+#endif // TESSERA_CODEGEN_PROGRAM_ENTRYFUNCTIONBUILDER_H

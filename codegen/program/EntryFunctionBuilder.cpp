@@ -1,12 +1,12 @@
-//===- EntryBuilder.cpp - builds the C function of an entry ---------------===//
+//===- EntryFunctionBuilder.cpp - builds the C function of an entry -------===//
 
-#include "codegen/program/EntryBuilder.h"
+#include "codegen/program/EntryFunctionBuilder.h"
 #include "runtime/Abi.h"
 
 using namespace mlir;
 using namespace tessera;
 
-EntryBuilder::EntryBuilder(ModuleOp code, StringRef name)
+EntryFunctionBuilder::EntryFunctionBuilder(ModuleOp code, StringRef name)
     : builder(code.getContext()), loc(builder.getUnknownLoc()), pointer(LLVM::LLVMPointerType::get(code.getContext())),
       i64(builder.getI64Type()) {
   builder.setInsertionPointToEnd(code.getBody());
@@ -19,7 +19,7 @@ EntryBuilder::EntryBuilder(ModuleOp code, StringRef name)
   arguments = LLVM::AllocaOp::create(builder, loc, pointer, pointer, constant(1));
 }
 
-void EntryBuilder::finish() {
+void EntryFunctionBuilder::finish() {
   LLVM::ReturnOp::create(builder, loc, ValueRange{});
   arguments.getArraySize().getDefiningOp<LLVM::ConstantOp>().setValueAttr(builder.getI64IntegerAttr(mostArguments));
 }
@@ -28,15 +28,15 @@ void EntryBuilder::finish() {
 // Values
 //===----------------------------------------------------------------------===//
 
-Value EntryBuilder::constant(int64_t number) {
+Value EntryFunctionBuilder::constant(int64_t number) {
   return LLVM::ConstantOp::create(builder, loc, i64, builder.getI64IntegerAttr(number));
 }
 
-Value EntryBuilder::constant32(uint32_t number) {
+Value EntryFunctionBuilder::constant32(uint32_t number) {
   return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(number));
 }
 
-Value EntryBuilder::address(PlaceAttr place, ArrayRef<Value> inductions) {
+Value EntryFunctionBuilder::address(PlaceAttr place, ArrayRef<Value> inductions) {
   Value result = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), arena,
                                      ArrayRef<Value>{constant(place.getOffset())});
   for (auto [stride, induction] : llvm::zip(place.getStrides(), inductions)) {
@@ -47,18 +47,20 @@ Value EntryBuilder::address(PlaceAttr place, ArrayRef<Value> inductions) {
   return result;
 }
 
-Value EntryBuilder::truncateToI32(Value x) { return LLVM::TruncOp::create(builder, loc, builder.getI32Type(), x); }
+Value EntryFunctionBuilder::truncateToI32(Value x) {
+  return LLVM::TruncOp::create(builder, loc, builder.getI32Type(), x);
+}
 
 //===----------------------------------------------------------------------===//
 // Calls of the runtime
 //===----------------------------------------------------------------------===//
 
-Value EntryBuilder::argumentArray(unsigned count) {
+Value EntryFunctionBuilder::argumentArray(unsigned count) {
   mostArguments = std::max(mostArguments, count);
   return arguments.getResult();
 }
 
-void EntryBuilder::callRuntime(size_t field, ArrayRef<Value> arguments) {
+void EntryFunctionBuilder::callRuntime(size_t field, ArrayRef<Value> arguments) {
   Value slot = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), runtime,
                                    ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(field)});
   SmallVector<Value> operands{LLVM::LoadOp::create(builder, loc, pointer, slot), runtime};
@@ -68,7 +70,7 @@ void EntryBuilder::callRuntime(size_t field, ArrayRef<Value> arguments) {
   LLVM::CallOp::create(builder, loc, type, operands);
 }
 
-void EntryBuilder::callKernel(const EmittedKernel &kernel, uint32_t number, ArrayRef<Value> addresses) {
+void EntryFunctionBuilder::callKernel(const EmittedKernel &kernel, uint32_t number, ArrayRef<Value> addresses) {
   Value array = argumentArray(addresses.size());
   for (auto [i, address] : llvm::enumerate(addresses)) {
     Value slot =
@@ -82,15 +84,15 @@ void EntryBuilder::callKernel(const EmittedKernel &kernel, uint32_t number, Arra
               {code, array, constant(sharing.iterations), constant(sharing.grain), constant(sharing.stealGrain)});
 }
 
-void EntryBuilder::callGemm(uint32_t number, Value a, Value b, Value bias, Value aux, Value result) {
+void EntryFunctionBuilder::callGemm(uint32_t number, Value a, Value b, Value bias, Value aux, Value result) {
   callRuntime(offsetof(TsrRuntime, gemm), {constant32(number), a, b, bias, aux, result});
 }
 
-void EntryBuilder::copy(Value to, Value from, int64_t bytes) {
+void EntryFunctionBuilder::copy(Value to, Value from, int64_t bytes) {
   callRuntime(offsetof(TsrRuntime, copy), {to, from, constant(bytes)});
 }
 
-void EntryBuilder::storeInt(Value address, Value value, bool isOnDevice) {
+void EntryFunctionBuilder::storeInt(Value address, Value value, bool isOnDevice) {
   if (isOnDevice)
     callRuntime(offsetof(TsrRuntime, setInt), {address, value});
   else
@@ -105,7 +107,7 @@ void EntryBuilder::storeInt(Value address, Value value, bool isOnDevice) {
 ///
 ///   before: head(0)
 ///   head(i): body(reverse ? count - 1 - i : i); i + 1 < count ? head(i + 1) : exit
-LogicalResult EntryBuilder::loop(int64_t count, bool reverse, llvm::function_ref<LogicalResult(Value)> body) {
+LogicalResult EntryFunctionBuilder::loop(int64_t count, bool reverse, llvm::function_ref<LogicalResult(Value)> body) {
   // Two constants that no op uses, but that count as work when a module is divided into parts (CodeParts.h). Without
   // them the functions of most objects would be in another order: remove them together with a change of generated code.
   constant(0), constant(count - 1);
