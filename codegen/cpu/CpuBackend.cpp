@@ -27,9 +27,9 @@ FailureOr<SmallVector<EmittedKernel>> CpuBackend::emitKernels(ArrayRef<Operation
 }
 
 std::optional<EmittedKernel> CpuBackend::emitContraction(ArrayRef<ContractOp> contractions,
-                                                         const ContractionGemm &description, const FusedGemms &merged) {
-  if (merged.count == 1 && !isFasterGenerated(description, target)) return std::nullopt;
-  return emitted(kernels->emit(description, merged, userName(contractions.front())));
+                                                         const ContractionGemm &description, const FusedGemms &fused) {
+  if (fused.count == 1 && !isFasterGenerated(description, target)) return std::nullopt;
+  return emitted(kernels->emit(description, fused, userName(contractions.front())));
 }
 
 /// Emits `tsr_kernels`, the addresses of the kernels of those names; none if there are none.

@@ -21,7 +21,7 @@ public:
   llvm::FailureOr<llvm::SmallVector<EmittedKernel>>
   emitKernels(llvm::ArrayRef<mlir::Operation *> ops, llvm::ArrayRef<llvm::SmallVector<int64_t>> alignments) override;
   std::optional<EmittedKernel> emitContraction(llvm::ArrayRef<ContractOp> contractions,
-                                               const ContractionGemm &description, const FusedGemms &merged) override;
+                                               const ContractionGemm &description, const FusedGemms &fused) override;
   llvm::LogicalResult finish(StageLog &log) override;
   void describe(TargetDescription &description) const override;
   int64_t scratchBytes() const override { return kernels->scratchBytes(); }

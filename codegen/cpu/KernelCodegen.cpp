@@ -19,15 +19,15 @@ std::string KernelCodegen::uniqueSymbol(StringRef name) {
   return candidate;
 }
 
-KernelInterface KernelCodegen::emit(const ContractionGemm &contraction, const FusedGemms &merged, StringRef name) {
+KernelInterface KernelCodegen::emit(const ContractionGemm &contraction, const FusedGemms &fused, StringRef name) {
   for (const Contraction &known : contractions)
-    if (known.description == contraction && known.merged == merged) return known.interface;
-  ContractionPlan plan(contraction, merged, target);
-  KernelInterface result{plan.sharing, uniqueSymbol(name.empty() ? "contract" : name)};
+    if (known.description == contraction && known.fused == fused) return known.interface;
+  ContractionPlan plan(contraction, fused, target);
+  KernelInterface result{plan.threads.sharing, uniqueSymbol(name.empty() ? "contract" : name)};
   emitContraction(code, result.name, plan, matrixFunctions);
-  scratch = std::max(scratch, plan.scratchBytes);
+  scratch = std::max(scratch, plan.scratch.bytes);
   symbols.push_back(result.name);
-  contractions.push_back({contraction, merged, result});
+  contractions.push_back({contraction, fused, result});
   return result;
 }
 

@@ -33,8 +33,9 @@ public:
   /// it.
   llvm::FailureOr<KernelInterface> emit(KernelOp kernel);
 
-  /// The function of a contraction, or of merged ones, called with what `emitContraction` says; `name` is the user's.
-  KernelInterface emit(const ContractionGemm &contraction, const FusedGemms &merged, llvm::StringRef name);
+  /// The function of a contraction, or of horizontally fused GEMMs, called with what `emitContraction` says; `name` is
+  /// the user's.
+  KernelInterface emit(const ContractionGemm &contraction, const FusedGemms &fused, llvm::StringRef name);
 
   /// The function of a tiled op, called with its operands and results. Fails with a message on an op in it.
   llvm::FailureOr<KernelInterface> emit(TiledOp tiled);
@@ -57,7 +58,7 @@ private:
   std::map<KernelFingerprint, KernelInterface> emitted;
   struct Contraction {
     ContractionGemm description;
-    FusedGemms merged;
+    FusedGemms fused;
     KernelInterface interface;
   };
   std::vector<Contraction> contractions;

@@ -195,8 +195,8 @@ LogicalResult EntryEmitter::emitMerged(ArrayRef<Operation *> ops) {
   for (ContractOp op : contractions) {
     if (failed(prepareResult(op))) return failure();
     auto [ownA, ownB] = gemmOperands(op, gemm);
-    if (a.empty() || !merged->mergesColumns()) a.push_back(address(ownA));
-    if (b.empty() || !merged->mergesRows()) {
+    if (a.empty() || !merged->fusesColumns()) a.push_back(address(ownA));
+    if (b.empty() || !merged->fusesRows()) {
       b.push_back(address(ownB));
       biases.push_back(op.getBias() ? address(op.getBias()) : LLVM::ZeroOp::create(builder, loc, pointer).getResult());
     }

@@ -96,7 +96,7 @@ static Dim collapse(ArrayRef<Dim> dims, SmallVectorImpl<Dim> &rest) {
 }
 
 /// Joins adjacent batch dimensions; they are in the order of c.
-static SmallVector<Dim> joinNeighbours(ArrayRef<Dim> dims) {
+static SmallVector<Dim> joinAdjacent(ArrayRef<Dim> dims) {
   SmallVector<Dim> joined;
   for (const Dim &dim : dims) {
     if (!joined.empty() && continues(joined.back(), dim)) {
@@ -141,7 +141,7 @@ static std::optional<ContractionGemm> describe(const ContractTypes &types, bool 
     dims.push_back(stride ? size : 1);
     strides.push_back(stride);
   };
-  for (const Dim &dim : joinNeighbours(groups.batch)) {
+  for (const Dim &dim : joinAdjacent(groups.batch)) {
     add(gemm.dimsA, gemm.stridesA, dim.size, dim.strideA);
     add(gemm.dimsB, gemm.stridesB, dim.size, dim.strideB);
     add(gemm.dimsC, gemm.stridesC, dim.size, dim.strideC);

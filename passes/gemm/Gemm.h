@@ -59,8 +59,8 @@ struct FusedGemms {
   int64_t count = 1;
   Operand shared = A; ///< each GEMM has its own other operand and c
 
-  bool mergesRows() const { return count > 1 && shared == B; }
-  bool mergesColumns() const { return count > 1 && shared == A; }
+  bool fusesRows() const { return count > 1 && shared == B; }
+  bool fusesColumns() const { return count > 1 && shared == A; }
   bool operator==(const FusedGemms &) const = default;
 };
 
