@@ -16,8 +16,8 @@ namespace {
 
 constexpr int functions = 12;
 
-/// Functions `f0(x)` to `f11(x)`, long enough for several parts. Each calls `helper`, which no other module may see, and
-/// adds 1 a hundred times; `helper(x)` adds `own`, a constant of this module. `table` has all their addresses.
+/// Functions `f0(x)` to `f11(x)`, long enough for several parts. Each calls `helper`, which no other module may see,
+/// and adds 1 a hundred times; `helper(x)` adds `own`, a constant of this module. `table` has all their addresses.
 std::string moduleText() {
   std::string text = "llvm.mlir.global private constant @own(1000 : i64) : i64\n";
   for (int i = 0; i < functions; ++i) {

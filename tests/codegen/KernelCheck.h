@@ -23,14 +23,14 @@ struct KernelText {
 struct CheckOptions {
   double low = -2, high = 2;
   int64_t highInteger = 100;
-  double tolerance = 4e-6;       ///< relative to the largest number of the tensor
-  std::vector<int> inPlace = {}; ///< for each result: the operand whose storage it takes, or -1
+  double tolerance = 4e-6;       ///< relative to the largest value of the tensor
+  std::vector<int> inPlace = {}; ///< for each result: the operand whose storage it reuses, or -1
 };
 
-/// Runs the kernel for both vector widths, whole and in pieces, and compares with the interpreter.
+/// Compiles the kernel for both vector widths and CUDA, runs it whole and in ranges, and compares with the interpreter.
 void check(const KernelText &text, const CheckOptions &options = {});
 
-/// Runs one loaded kernel on random numbers, whole and in pieces, and compares with the interpreter.
+/// Runs one loaded kernel on random values, whole and in ranges, and compares with the interpreter.
 void checkKernel(LoadedKernels &loaded, LoadedKernels::Kernel &kernel, const CheckOptions &options);
 
 /// One line of a kernel's body: `result = tsr.text`.
