@@ -207,7 +207,7 @@ void ContractionEmitter::emitRowTilesOutside(IndexRange rows, IndexRange columns
   });
 }
 
-/// Prefetches are spread over all micro-kernels: more of them at once would stall.
+/// Prefetches are spread over all calls of micro-kernels: more at once would stall.
 void ContractionEmitter::emitAmxRowBlock(IndexRange rows, IndexRange columns, DepthBlock block,
                                          ArrayRef<SharedPrefetch> prefetches) {
   int64_t width = plan.tile.columns(), height = plan.tile.rows;
@@ -217,9 +217,9 @@ void ContractionEmitter::emitAmxRowBlock(IndexRange rows, IndexRange columns, De
       Value number = code.udiv(code.sub(column, columns.from), width);
       for (const SharedPrefetch &each : prefetches) {
         Value tilesBefore = code.udiv(code.sub(tile.from, each.rows.from), height);
-        Value microKernels = code.mul(tilesIn(each.rows, height), panelCount);
+        Value calls = code.mul(tilesIn(each.rows, height), panelCount);
         Value before = code.add(code.mul(tilesBefore, panelCount), number);
-        prefetch(code, shareOf(code, each.region, before, microKernels));
+        prefetch(code, shareOf(code, each.region, before, calls));
       }
       Value packedRow = code.sub(tile.from, plan.packing.allOfA ? firstRow : rows.from);
       Value panel = panels.panelOfB(columns, column, block);

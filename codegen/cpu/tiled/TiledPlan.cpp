@@ -53,8 +53,7 @@ void TiledPlan::planStages(const CpuTarget &target) {
     stage.op = &inner;
     if (auto contract = dyn_cast<ContractOp>(inner)) {
       stage.contraction = tiledRole(contract, axes);
-      stage.tile = RegisterTile::of(
-          target, stage.contraction->role == TiledRole::MakesMatrix ? columns : stage.contraction->extent);
+      stage.tile = RegisterTile::of(target, stage.is(TiledRole::MakesMatrix) ? columns : stage.contraction->extent);
       stage.format = PanelFormat::of(target, typeOf(contract.getLhs()));
       stage.resultType = typeOf(contract.getResult());
       stage.packsRows = packsRows(*stage.contraction, stage.format);
@@ -68,7 +67,7 @@ void TiledPlan::planStages(const CpuTarget &target) {
 void TiledPlan::chooseBlock() {
   int64_t tileRows = 1, matrices = 0;
   for (const TiledStage &stage : stages) {
-    if (stage.contraction && stage.contraction->role == TiledRole::MakesMatrix) tileRows = stage.tile.rows;
+    if (stage.is(TiledRole::MakesMatrix)) tileRows = stage.tile.rows;
     for (Value result : stage.op->getResults()) matrices += axes.isMatrix(tensorType(result));
   }
   // About half of the matrices reuse the slots of others.
