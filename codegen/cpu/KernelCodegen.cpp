@@ -23,9 +23,9 @@ KernelInterface KernelCodegen::emit(const ContractionGemm &contraction, const Fu
   for (const Contraction &known : contractions)
     if (known.description == contraction && known.fused == fused) return known.interface;
   ContractionPlan plan(contraction, fused, target);
-  KernelInterface result{plan.sharing, uniqueSymbol(name.empty() ? "contract" : name)};
+  KernelInterface result{plan.threads.sharing, uniqueSymbol(name.empty() ? "contract" : name)};
   emitContraction(code, result.name, plan, matrixFunctions);
-  scratch = std::max(scratch, plan.scratchBytes);
+  scratch = std::max(scratch, plan.scratch.bytes);
   symbols.push_back(result.name);
   contractions.push_back({contraction, fused, result});
   return result;

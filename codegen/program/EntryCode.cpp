@@ -140,8 +140,8 @@ LogicalResult EntryEmitter::emitFusedGemms(ArrayRef<Operation *> ops) {
   for (ContractOp op : contractions) {
     if (failed(prepareResult(op))) return failure();
     auto [ownA, ownB] = gemmOperands(op, gemm);
-    if (a.empty() || !fused->mergesColumns()) a.push_back(address(ownA));
-    if (b.empty() || !fused->mergesRows()) {
+    if (a.empty() || !fused->fusesColumns()) a.push_back(address(ownA));
+    if (b.empty() || !fused->fusesRows()) {
       b.push_back(address(ownB));
       biases.push_back(addressOrNull(op.getBias()));
     }

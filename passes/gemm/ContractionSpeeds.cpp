@@ -1,4 +1,4 @@
-//===- ContractionSpeeds.cpp - who computes a contraction faster ----------===//
+//===- ContractionSpeeds.cpp - throughput tables of contractions ----------===//
 
 #include "passes/gemm/ContractionSpeeds.h"
 #include <cmath>
@@ -10,11 +10,11 @@ namespace {
 struct Row {
   int64_t batch, m, n, k;
   bool transposedA, transposedB;
-  double generated, library; ///< GFLOP/s of two threads
+  double generated, oneDnn; ///< GFLOP/s with two threads
 };
 
 struct Speed {
-  double generated, library;
+  double generated, oneDnn;
 };
 } // namespace
 
@@ -36,8 +36,8 @@ static llvm::ArrayRef<Row> tableOf(const Target &target) {
   llvm_unreachable("no such table");
 }
 
-/// Differences below this are noise; the generated code has no library's call around it.
-static constexpr double worthALibrary = 1.03;
+/// How much faster oneDNN must be: smaller differences are noise, and calling it has a cost.
+static constexpr double oneDnnMargin = 1.03;
 
 /// The distance between two contractions, in doublings of a size.
 static double distance(const Row &row, const ContractionGemm &gemm) {
@@ -46,33 +46,33 @@ static double distance(const Row &row, const ContractionGemm &gemm) {
          doublings(row.batch, gemm.batch()) / 2;
 }
 
-/// The speed of the nearest contraction in the table.
+/// The throughput of the nearest contraction in the table.
 static Speed speedOf(const ContractionGemm &gemm, const Target &target) {
   bool transposedA = gemm.stridesA.back() != 1, transposedB = gemm.stridesB.back() != 1;
   const Row *nearest = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const Row &row : tableOf(target)) {
     if (row.transposedA != transposedA || row.transposedB != transposedB) continue;
-    double apart = distance(row, gemm);
-    if (apart < least) least = apart, nearest = &row;
+    double current = distance(row, gemm);
+    if (current < least) least = current, nearest = &row;
   }
-  return {nearest->generated, nearest->library};
+  return {nearest->generated, nearest->oneDnn};
 }
 
-bool tessera::isFasterMerged(const ContractionGemm &gemm, const FusedGemms &merged, const Target &target) {
+bool tessera::isFasterFused(const ContractionGemm &gemm, const FusedGemms &fused, const Target &target) {
   if (gemm.typeA != ElementType::F32) return true;
   ContractionGemm all = gemm;
-  if (merged.shared == FusedGemms::B)
-    all.dimsA[all.dimsA.size() - 2] *= merged.count, all.dimsC[all.dimsC.size() - 2] *= merged.count;
+  if (fused.shared == FusedGemms::B)
+    all.dimsA[all.dimsA.size() - 2] *= fused.count, all.dimsC[all.dimsC.size() - 2] *= fused.count;
   else
-    all.dimsB.back() *= merged.count, all.dimsC.back() *= merged.count;
+    all.dimsB.back() *= fused.count, all.dimsC.back() *= fused.count;
   Speed one = speedOf(gemm, target);
   return speedOf(all, target).generated >=
-         double(target.mergedSpeedPercent) / 100 * std::max(one.generated, one.library);
+         double(target.mergedSpeedPercent) / 100 * std::max(one.generated, one.oneDnn);
 }
 
 bool tessera::isFasterGenerated(const ContractionGemm &gemm, const Target &target) {
   if (gemm.typeA != ElementType::F32) return true;
   Speed speed = speedOf(gemm, target);
-  return speed.library < worthALibrary * speed.generated;
+  return speed.oneDnn < oneDnnMargin * speed.generated;
 }

@@ -1,9 +1,10 @@
-//===- ContractionSpeeds.h - who computes a contraction faster ------------===//
+//===- ContractionSpeeds.h - throughput tables of contractions ------------===//
 //
-// A table of contractions with the speeds of generated code and of the library, made by `contraction-bench --table`:
-// timing while compiling would make programs differ from one compilation to the next. A contraction that is not in the
-// table has the speed of the nearest one: sizes compare by their ratio, layouts must be equal. SpeedsAmd.inc was
-// measured on a processor that prefetches across pages (Zen 5), SpeedsIntel.inc on one that does not (with AMX).
+// Tables of contractions with the measured throughput of generated code and of oneDNN. `contraction-bench --table`
+// prints them. (Measuring at compile time would make programs differ from one compilation to the next.) A contraction
+// that is not in the table has the throughput of the nearest one: sizes are compared by their ratio, layouts must be
+// equal. SpeedsAmd.inc was measured on a processor that prefetches across pages (Zen 5), SpeedsIntel.inc on one that
+// does not (with AMX).
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +16,11 @@
 
 namespace tessera {
 
-/// Whether generated code computes merged contractions fast enough for the target, against computing them one by one.
-bool isFasterMerged(const ContractionGemm &gemm, const FusedGemms &merged, const Target &target);
+/// Whether generated code computes horizontally fused GEMMs fast enough for the target, compared with computing them
+/// one by one.
+bool isFasterFused(const ContractionGemm &gemm, const FusedGemms &fused, const Target &target);
 
-/// Whether a contraction should be generated rather than left to the library.
+/// Whether a contraction should be computed by generated code rather than by oneDNN.
 bool isFasterGenerated(const ContractionGemm &gemm, const Target &target);
 
 } // namespace tessera

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Below this many multiply-adds the call of a GEMM costs more than the work.
+/// With fewer multiply-adds, calling a GEMM costs more than the work.
 static constexpr int64_t tinyContraction = 2048;
 
 namespace {
@@ -16,8 +16,8 @@ struct Dim {
   int64_t size, strideA, strideB, strideC;
 };
 
-/// The axes of a contraction by group, with `a` the operand that brings M.
-struct Groups {
+/// The axes of a contraction by group. M is in operand `a`.
+struct AxisGroups {
   SmallVector<Dim> batch, m, n, k;
 };
 } // namespace
@@ -59,9 +59,9 @@ static int64_t strideOf(NamedTensorType type, StringRef name) {
   return at < 0 ? 0 : type.getStrides()[at];
 }
 
-/// Axes of size 1 have no stride to agree on: they are left out.
-static Groups groupAxes(const ContractTypes &types, NamedTensorType a, NamedTensorType b) {
-  Groups groups;
+/// Axes of size 1 are left out, since any stride fits them.
+static AxisGroups groupAxes(const ContractTypes &types, NamedTensorType a, NamedTensorType b) {
+  AxisGroups groups;
   auto dim = [&](AxisAttr axis) {
     return Dim{axis.getSize(), strideOf(a, axis.getName()), strideOf(b, axis.getName()),
                strideOf(types.result, axis.getName())};
@@ -76,13 +76,14 @@ static Groups groupAxes(const ContractTypes &types, NamedTensorType a, NamedTens
   return groups;
 }
 
-/// Whether `outer` continues `inner` in every tensor, so that the two are one dimension.
+/// Whether the strides of `outer` continue those of `inner` in every tensor, so that the two are one dimension.
 static bool continues(const Dim &outer, const Dim &inner) {
   return outer.strideA == inner.strideA * inner.size && outer.strideB == inner.strideB * inner.size &&
          outer.strideC == inner.strideC * inner.size;
 }
 
-/// Joins dimensions, outermost first, into one from the innermost outwards; what does not join goes to `rest`.
+/// Joins dimensions, which are outermost first, from the innermost one outwards. Those that cannot be joined are appended
+/// to `rest`.
 static Dim collapse(ArrayRef<Dim> dims, SmallVectorImpl<Dim> &rest) {
   if (dims.empty()) return {1, 1, 1, 1};
   Dim joined = dims.back();
@@ -96,7 +97,7 @@ static Dim collapse(ArrayRef<Dim> dims, SmallVectorImpl<Dim> &rest) {
 }
 
 /// Joins adjacent batch dimensions; they are in the order of c.
-static SmallVector<Dim> joinNeighbours(ArrayRef<Dim> dims) {
+static SmallVector<Dim> joinAdjacent(ArrayRef<Dim> dims) {
   SmallVector<Dim> joined;
   for (const Dim &dim : dims) {
     if (!joined.empty() && continues(joined.back(), dim)) {
@@ -119,7 +120,7 @@ static bool variesAlongN(NamedTensorType bias, const ContractTypes &types, Named
 
 static std::optional<ContractionGemm> describe(const ContractTypes &types, bool swapped) {
   NamedTensorType a = swapped ? types.rhs : types.lhs, b = swapped ? types.lhs : types.rhs;
-  Groups groups = groupAxes(types, a, b);
+  AxisGroups groups = groupAxes(types, a, b);
   // The strides of a tensor that lacks an axis are 0, which continue each other.
   SmallVector<Dim> unjoinedN, unjoinedK;
   Dim m = collapse(groups.m, groups.batch);
@@ -141,7 +142,7 @@ static std::optional<ContractionGemm> describe(const ContractTypes &types, bool 
     dims.push_back(stride ? size : 1);
     strides.push_back(stride);
   };
-  for (const Dim &dim : joinNeighbours(groups.batch)) {
+  for (const Dim &dim : joinAdjacent(groups.batch)) {
     add(gemm.dimsA, gemm.stridesA, dim.size, dim.strideA);
     add(gemm.dimsB, gemm.stridesB, dim.size, dim.strideB);
     add(gemm.dimsC, gemm.stridesC, dim.size, dim.strideC);
@@ -149,7 +150,7 @@ static std::optional<ContractionGemm> describe(const ContractTypes &types, bool 
   add(gemm.dimsA, gemm.stridesA, m.size, m.strideA), add(gemm.dimsA, gemm.stridesA, k.size, k.strideA);
   add(gemm.dimsB, gemm.stridesB, k.size, k.strideB), add(gemm.dimsB, gemm.stridesB, n.size, n.strideB);
   add(gemm.dimsC, gemm.stridesC, m.size, m.strideC), add(gemm.dimsC, gemm.stridesC, n.size, n.strideC);
-  // A dimension of size 1 has any stride; libraries want the one that a dense matrix would have.
+  // A dimension of size 1 may have any stride. Libraries expect the stride of a dense matrix.
   auto densify = [](ArrayRef<int64_t> dims, MutableArrayRef<int64_t> strides) {
     size_t rows = dims.size() - 2, columns = dims.size() - 1;
     if (dims[columns] == 1 && strides[rows] != 1) strides[columns] = 1;
@@ -214,9 +215,9 @@ std::optional<FusedGemms> tessera::fusedGemms(ArrayRef<Operation *> contractions
 }
 
 bool tessera::mayHaveEpilogue(const ContractTypes &types) {
-  // What the auxiliary matrix' leading dimension must be a multiple of.
-  constexpr int64_t vector = 8;
+  // The leading dimension of the auxiliary matrix must be a multiple of this.
+  constexpr int64_t multiple = 8;
   std::optional<ContractionGemm> gemm = describeGemm(types);
   return gemm && gemm->dimsC.size() == 2 && !isFp8(gemm->typeA) && gemm->resultType == gemm->typeA &&
-         gemm->n() % vector == 0 && gemm->stridesC.front() % vector == 0;
+         gemm->n() % multiple == 0 && gemm->stridesC.front() % multiple == 0;
 }

@@ -26,9 +26,9 @@ std::optional<ElementType> elementTypeOf(mlir::Type element);
 /// c [batch..., M, N] = a [batch..., M, K] · b [batch..., K, N]. All three have the same rank; a batch dimension of
 /// size 1 is broadcast. Strides are in elements. c has unit stride on N, a and b on one of their last two dimensions.
 struct ContractionGemm {
-  /// Of a and b: the same, or two fp8 types. Accumulators are f32.
+  /// Of a and b: the same type, or two fp8 types. Accumulators are f32.
   ElementType typeA = ElementType::F32, typeB = ElementType::F32;
-  ElementType resultType = ElementType::F32; ///< of c: f32, or that of a and b if it has 16 bits
+  ElementType resultType = ElementType::F32; ///< of c: f32, or the type of a and b if that has 16 bits
   std::vector<int64_t> dimsA, stridesA;
   std::vector<int64_t> dimsB, stridesB;
   std::vector<int64_t> dimsC, stridesC;
@@ -59,8 +59,8 @@ struct FusedGemms {
   int64_t count = 1;
   Operand shared = A; ///< each GEMM has its own other operand and c
 
-  bool mergesRows() const { return count > 1 && shared == B; }
-  bool mergesColumns() const { return count > 1 && shared == A; }
+  bool fusesRows() const { return count > 1 && shared == B; }
+  bool fusesColumns() const { return count > 1 && shared == A; }
   bool operator==(const FusedGemms &) const = default;
 };
 
@@ -70,14 +70,14 @@ struct ContractTypes {
   llvm::SmallVector<llvm::StringRef> over;
 };
 
-/// The types of a contraction as it is now.
+/// The types of a contraction in its current memory order.
 ContractTypes contractTypes(ContractOp contract);
 
 /// Whether a contraction should be a GEMM: it has a supported element type and axes in both M and N, and is not tiny.
 /// Others become kernels that multiply and accumulate. Does not consider memory orders.
 bool isGemmShaped(const ContractTypes &types);
 
-/// The GEMM that computes a contraction in its memory order; none if no GEMM does.
+/// The GEMM that computes a contraction in its memory order; none if no GEMM can.
 std::optional<ContractionGemm> describeGemm(const ContractTypes &types);
 std::optional<ContractionGemm> describeGemm(ContractOp contract);
 
@@ -88,7 +88,8 @@ std::pair<mlir::Value, mlir::Value> gemmOperands(ContractOp contract, const Cont
 /// no epilogue; and where rows are fused there is no bias, which varies along N.
 bool canFuseHorizontally(const ContractionGemm &gemm, FusedGemms::Operand shared);
 
-/// The horizontal fusion of the contractions of one launch; none if one of them is no GEMM, or they share no operand.
+/// The horizontal fusion of the contractions of one launch; none if one of them is not a GEMM, or if they share no
+/// operand.
 std::optional<FusedGemms> fusedGemms(llvm::ArrayRef<mlir::Operation *> contractions);
 
 /// Whether cuBLASLt has epilogues with GELU for a contraction in its memory order: one that is not batched, whose

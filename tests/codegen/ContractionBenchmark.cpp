@@ -1,13 +1,17 @@
-//===- ContractionBenchmark.cpp - generated contractions beside oneDNN ----===//
+//===- ContractionBenchmark.cpp - throughput of contractions and of oneDNN ===//
 //
-// contraction-bench [--from-memory] [--bf16 | --fp8] [--to-f32] [BATCH M N K LAYOUT]...: for each product the rate of
-// the generated code and of oneDNN, by turns, on as many threads as OMP_NUM_THREADS allows; medians. LAYOUT: NN, NT, TN
-// or TT, T where an operand lies transposed. `best` is oneDNN's fastest of all four. --from-memory: as for the table
-// below. --bf16: of bf16, with a result of bf16, or with --to-f32 of f32. --fp8: of e4m3, with a result of f32, beside
-// oneDNN's of bf16. Without products: the products of GPT-2 124M, cubes, and small ones.
+// contraction-bench [--from-memory] [--bf16 | --fp8] [--to-f32] [BATCH M N K LAYOUT]...
+//   Prints the throughput of the generated code and of oneDNN for each contraction: medians of interleaved
+//   measurements, with as many threads as OMP_NUM_THREADS says. LAYOUT is NN, NT, TN or TT, with T for a transposed
+//   operand. `best` is oneDNN's fastest layout. Without contractions: those of GPT-2 124M, cubes, and small ones.
+//     --from-memory   operands come from memory, as for the table below
+//     --bf16          operands and result are bf16
+//     --fp8           operands are e4m3 and the result is f32, compared with oneDNN's bf16
+//     --to-f32        the result is f32
 //
-// contraction-bench --table: the rows of passes/gemm/SpeedsAmd.inc or SpeedsIntel.inc. There large operands come from
-// memory, as in a step of training, in which other kernels have run since they were made.
+// contraction-bench --table
+//   Prints the rows of passes/gemm/SpeedsAmd.inc or SpeedsIntel.inc. Large operands come from memory, as in a training
+//   step, where other kernels run between the one that writes a tensor and the one that reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +30,7 @@ namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-/// Memory as the arena gives it: in huge pages, touched.
+/// Memory like the arena's: huge pages, already mapped.
 class Memory {
 public:
   explicit Memory(int64_t floats) : bytes((floats * 4 + (4 << 20)) >> 21 << 21) {
@@ -53,11 +57,11 @@ struct Case {
     result.typeA = result.typeB = type, result.resultType = resultType;
     return result;
   }
-  /// Of one number; the library multiplies bf16 where ours are shorter.
+  /// Bytes of an element. Memory suffices for oneDNN too, which multiplies bf16 instead of fp8.
   int64_t operandBytes() const { return std::max<int64_t>(2, bytesOf(type)); }
 };
 
-/// Operands and result of a product; of large ones so many sets that none is in a cache when its turn comes again.
+/// Operands and result of a contraction. Large ones have so many sets that no set is in a cache when it is used again.
 class Operands {
 public:
   Operands(const Case &c, bool fromMemory)
@@ -67,7 +71,7 @@ public:
 
   /// a, b, no bias, c.
   void **next() {
-    float *start = memory.data + turn++ % sets * (sizes[0] + sizes[1] + sizes[2] + 3 * gap);
+    float *start = memory.data + uses++ % sets * (sizes[0] + sizes[1] + sizes[2] + 3 * gap);
     args[0] = start, args[1] = start + sizes[0] + gap, args[3] = start + sizes[0] + sizes[1] + 2 * gap;
     return args;
   }
@@ -79,13 +83,13 @@ private:
     return fromMemory && bytes >= large ? std::max<int64_t>(caches / bytes, 1) + 1 : 1;
   }
 
-  static constexpr int64_t gap = 64; // numbers
-  int64_t sizes[3], sets, turn = 0;  // in numbers of four bytes
+  static constexpr int64_t gap = 64; // as the sizes, in units of four bytes
+  int64_t sizes[3], sets, uses = 0;
   Memory memory;
   void *args[4] = {};
 };
 
-runtime::GemmSpec forLibrary(const ContractionGemm &d) {
+runtime::GemmSpec forOneDnn(const ContractionGemm &d) {
   runtime::GemmSpec result;
   result.a.dims = d.dimsA, result.a.strides = d.stridesA;
   result.b.dims = d.dimsB, result.b.strides = d.stridesB;
@@ -95,7 +99,7 @@ runtime::GemmSpec forLibrary(const ContractionGemm &d) {
   return result;
 }
 
-template <typename Run> void measure(std::vector<double> &seconds, double flops, Run run) {
+template <typename Run> void timeCalls(std::vector<double> &seconds, double flops, Run run) {
   int calls = std::max<int>(1, 2e8 / flops);
   double start = now();
   for (int i = 0; i < calls; ++i) run();
@@ -107,56 +111,57 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// GFLOP/s of the generated code, of the library, and of the library in its fastest layout.
-struct Rates {
-  double own = 0, library = 0, best = 0;
+/// GFLOP/s of the generated code, of oneDNN, and of oneDNN in its fastest layout.
+struct Throughputs {
+  double generated = 0, oneDnn = 0, best = 0;
 };
 
-Rates rates(const Case &c, runtime::Threads &threads, bool allLayouts, bool fromMemory) {
+Throughputs measure(const Case &c, runtime::Threads &threads, bool allLayouts, bool fromMemory) {
   double flops = 2.0 * c.batch * c.m * c.n * c.k;
   Operands operands(c, fromMemory);
-  CompiledContraction ours(c.gemm(c.layout[0] == 'T', c.layout[1] == 'T'));
-  if (!ours.error.empty()) {
-    fprintf(stderr, "%s\n", ours.error.c_str());
+  CompiledContraction compiled(c.gemm(c.layout[0] == 'T', c.layout[1] == 'T'));
+  if (!compiled.error.empty()) {
+    fprintf(stderr, "%s\n", compiled.error.c_str());
     exit(1);
   }
-  Memory scratch(threads.count() * ours.scratchBytes / 4 + 64);
-  threads.setScratch(reinterpret_cast<char *>(scratch.data), ours.scratchBytes);
+  Memory scratch(threads.count() * compiled.scratchBytes / 4 + 64);
+  threads.setScratch(reinterpret_cast<char *>(scratch.data), compiled.scratchBytes);
   int same = (c.layout[0] == 'T' ? 2 : 0) + (c.layout[1] == 'T' ? 1 : 0);
-  std::vector<double> times, library[4];
+  std::vector<double> times, oneDnn[4];
   std::vector<std::pair<int, runtime::OnednnGemm>> gemms;
   int64_t workspaceBytes = 0;
   for (int i = 0; i < 4; ++i) {
     if (!allLayouts && i != same) continue;
-    gemms.emplace_back(i, forLibrary(c.gemm(i & 2, i & 1)));
+    gemms.emplace_back(i, forOneDnn(c.gemm(i & 2, i & 1)));
     workspaceBytes = std::max(workspaceBytes, gemms.back().second.scratchBytes());
   }
   Memory workspace(workspaceBytes / 4 + 64);
-  const WorkSharing &sharing = ours.interface;
+  const WorkSharing &sharing = compiled.interface;
   int rounds = std::clamp<int>(4e11 / 5 / flops, 7, 25);
   for (int round = 0; round < rounds; ++round) {
-    measure(times, flops, [&] {
-      threads.parallelFor(ours.code, operands.next(), sharing.iterations, sharing.grain, sharing.stealGrain);
+    timeCalls(times, flops, [&] {
+      threads.parallelFor(compiled.code, operands.next(), sharing.iterations, sharing.grain, sharing.stealGrain);
     });
     for (auto &[i, gemm] : gemms)
-      measure(library[i], flops, [&] {
+      timeCalls(oneDnn[i], flops, [&] {
         void **set = operands.next();
         gemm.run(set[0], set[1], nullptr, set[3], workspace.data);
       });
   }
-  double best = median(library[same]);
-  for (auto &list : library)
+  double best = median(oneDnn[same]);
+  for (auto &list : oneDnn)
     if (!list.empty()) best = std::min(best, median(list));
-  return {flops / median(times) / 1e9, flops / median(library[same]) / 1e9, flops / best / 1e9};
+  return {flops / median(times) / 1e9, flops / median(oneDnn[same]) / 1e9, flops / best / 1e9};
 }
 
 void report(const Case &c, runtime::Threads &threads, bool fromMemory) {
-  Rates r = rates(c, threads, true, fromMemory);
-  printf("%4ld x %5ld %5ld %5ld %s  ours %4.0f  oneDNN %4.0f  best %4.0f GFLOP/s   ratio %.2f  to best %.2f\n", c.batch,
-         c.m, c.n, c.k, c.layout.c_str(), r.own, r.library, r.best, r.own / r.library, r.own / r.best);
+  Throughputs r = measure(c, threads, true, fromMemory);
+  printf("%4ld x %5ld %5ld %5ld %s  generated %4.0f  oneDNN %4.0f  best %4.0f GFLOP/s   ratio %.2f  to best %.2f\n",
+         c.batch, c.m, c.n, c.k, c.layout.c_str(), r.generated, r.oneDnn, r.best, r.generated / r.oneDnn,
+         r.generated / r.best);
 }
 
-/// Sizes by factors of four, long ones of each of the three, and those between the matrices of a transformer.
+/// Sizes that differ by factors of four, long ones along each of the three axes, and those in a transformer.
 void printTable(runtime::Threads &threads) {
   std::vector<Case> cases;
   for (const char *layout : {"NN", "NT", "TN", "TT"}) {
@@ -181,7 +186,7 @@ void printTable(runtime::Threads &threads) {
         cases.push_back({32, m, k, m, layout});
       }
   }
-  // A transformer's own: forward, gradients of activations and of weights, for 4096 tokens.
+  // A transformer with 4096 tokens: forward pass, gradients of activations and of weights.
   for (auto [width, wide] : {std::pair<int64_t, int64_t>{128, 128},
                              {128, 512},
                              {256, 256},
@@ -196,17 +201,17 @@ void printTable(runtime::Threads &threads) {
       if (width != wide)
         cases.push_back(ofWeights ? Case{1, wide, width, 4096, layout} : Case{1, 4096, width, wide, layout});
     }
-  // Twice, minutes apart: a machine that others use too is slow for seconds at times.
-  std::vector<Rates> best(cases.size());
+  // Twice, minutes apart: a shared machine may be slow for some seconds.
+  std::vector<Throughputs> best(cases.size());
   for (int pass = 0; pass < 2; ++pass)
     for (size_t i = 0; i < cases.size(); ++i) {
-      Rates r = rates(cases[i], threads, false, true);
-      best[i] = {std::max(best[i].own, r.own), std::max(best[i].library, r.library), 0};
+      Throughputs r = measure(cases[i], threads, false, true);
+      best[i] = {std::max(best[i].generated, r.generated), std::max(best[i].oneDnn, r.oneDnn), 0};
     }
   for (size_t i = 0; i < cases.size(); ++i) {
     const Case &c = cases[i];
     printf("{%ld, %ld, %ld, %ld, %d, %d, %.0f, %.0f},\n", c.batch, c.m, c.n, c.k, c.layout[0] == 'T',
-           c.layout[1] == 'T', best[i].own, best[i].library);
+           c.layout[1] == 'T', best[i].generated, best[i].oneDnn);
   }
 }
 

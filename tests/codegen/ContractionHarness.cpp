@@ -22,7 +22,7 @@ ContractionGemm test::denseGemm(int64_t batch, int64_t m, int64_t n, int64_t k, 
 }
 
 CompiledContraction::CompiledContraction(const ContractionGemm &gemm, StringRef march,
-                                         llvm::function_ref<void(CpuTarget &)> adjust, const FusedGemms &merged) {
+                                         llvm::function_ref<void(CpuTarget &)> adjust, const FusedGemms &fused) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<LLVM::LLVMDialect>();
   llvm::raw_string_ostream messages(error);
@@ -31,7 +31,7 @@ CompiledContraction::CompiledContraction(const ContractionGemm &gemm, StringRef 
   adjust(*target);
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   KernelCodegen codegen(*module, *target);
-  interface = codegen.emit(gemm, merged, "contraction");
+  interface = codegen.emit(gemm, fused, "contraction");
   scratchBytes = codegen.scratchBytes();
   usesAmx = codegen.usesAmx();
   if (failed(verify(*module))) {

@@ -13,11 +13,11 @@ ContractionGemm denseGemm(int64_t batch, int64_t m, int64_t n, int64_t k, bool t
 
 class CompiledContraction {
 public:
-  /// `march`: LLVM's name of a processor, or native; `adjust` may change what is known of it. Check `error` afterwards: empty if
-  /// all went well.
+  /// `march` is LLVM's name of a processor, or `native`. `adjust` may change the description of the processor. Check
+  /// `error` afterwards: it is empty on success.
   explicit CompiledContraction(
       const ContractionGemm &gemm, llvm::StringRef march = "native",
-      llvm::function_ref<void(CpuTarget &)> adjust = [](CpuTarget &) {}, const FusedGemms &merged = {});
+      llvm::function_ref<void(CpuTarget &)> adjust = [](CpuTarget &) {}, const FusedGemms &fused = {});
   ~CompiledContraction();
   CompiledContraction(const CompiledContraction &) = delete;
 

@@ -64,13 +64,13 @@ void test::checkKernel(LoadedKernels &loaded, LoadedKernels::Kernel &kernel, con
   ASSERT_EQ(loaded.errors, "") << text;
   for (size_t i = 0; i < whole.size(); ++i)
     compare(whole[i], (*expected)[i], options.tolerance, text + "\nresult " + std::to_string(i));
-  // Work stealing decides where threads divide the iterations.
-  for (int pieces : kernel.isCuda() ? std::vector<int>() : std::vector<int>{2, 3, 7}) {
-    std::vector<TensorValue> results = loaded.run(kernel, arguments, pieces, options.inPlace);
+  // How threads share the iterations depends on their speed: work stealing.
+  for (int ranges : kernel.isCuda() ? std::vector<int>() : std::vector<int>{2, 3, 7}) {
+    std::vector<TensorValue> results = loaded.run(kernel, arguments, ranges, options.inPlace);
     ASSERT_EQ(loaded.errors, "") << text;
     for (size_t i = 0; i < results.size(); ++i)
       ASSERT_EQ(std::memcmp(results[i].data.data(), whole[i].data.data(), whole[i].data.size() * sizeof(double)), 0)
-          << text << "\nresult " << i << " is another one in " << pieces << " pieces";
+          << text << "\nresult " << i << " differs if computed in " << ranges << " ranges";
   }
 }
 

@@ -96,7 +96,7 @@ bool LoadedKernels::compile(StringRef march) {
   return llvm::all_of(kernels, [](const Kernel &kernel) { return kernel.code != nullptr; });
 }
 
-/// Texts with many kernels have many that access memory alike.
+/// In a text with many kernels, many access memory in the same way: so many are compiled for packed arguments.
 static constexpr int64_t mostPacked = 4;
 
 bool LoadedKernels::compileForCuda() {
@@ -111,7 +111,7 @@ bool LoadedKernels::compileForCuda() {
   for (const auto &[name, target, isPacked] :
        {Variant{"large", large, false}, Variant{"small", small, false}, Variant{"packed", small, true}}) {
     cuda::CudaKernels written(target);
-    llvm::StringMap<const cuda::CudaKernel *> renamed; // so that all are one library
+    llvm::StringMap<const cuda::CudaKernel *> renamed; // unique, so that all variants are one library
     bool ok = true;
     int64_t left = isPacked ? mostPacked : std::numeric_limits<int64_t>::max();
     module->walk([&](KernelOp op) {
@@ -141,16 +141,16 @@ bool LoadedKernels::compileForCuda() {
   return errors.empty();
 }
 
-/// Runs a kernel; what is wrong, or an empty string.
-std::string LoadedKernels::call(Kernel &kernel, ArrayRef<void *> addresses, int pieces) {
+/// Runs a kernel. Returns an error, or an empty string.
+std::string LoadedKernels::call(Kernel &kernel, ArrayRef<void *> addresses, int ranges) {
   if (kernel.isCuda()) return emulated->run(*kernel.emulated, addresses);
   int64_t n = kernel.interface.iterations;
-  for (int piece = pieces - 1; piece >= 0; --piece)
-    kernel.code(addresses.data(), n * piece / pieces, n * (piece + 1) / pieces, nullptr);
+  for (int range = ranges - 1; range >= 0; --range)
+    kernel.code(addresses.data(), n * range / ranges, n * (range + 1) / ranges, nullptr);
   return "";
 }
 
-std::vector<TensorValue> LoadedKernels::run(Kernel &kernel, ArrayRef<TensorValue> arguments, int pieces,
+std::vector<TensorValue> LoadedKernels::run(Kernel &kernel, ArrayRef<TensorValue> arguments, int ranges,
                                             ArrayRef<int> inPlace) {
   std::vector<Buffer> buffers;
   for (const TensorValue &argument : arguments) buffers.emplace_back(argument, kernel.isPacked);
@@ -162,7 +162,7 @@ std::vector<TensorValue> LoadedKernels::run(Kernel &kernel, ArrayRef<TensorValue
   for (Buffer &buffer : buffers) addresses.push_back(buffer.data());
   for (auto [result, operand] : llvm::enumerate(inPlace))
     if (operand >= 0) addresses[arguments.size() + result] = addresses[operand];
-  errors += call(kernel, addresses, pieces);
+  errors += call(kernel, addresses, ranges);
 
   std::vector<TensorValue> results;
   for (size_t i = 0; i < buffers.size(); ++i) {

@@ -1,7 +1,7 @@
 //===- KernelHarness.h - compiles kernels and runs them in this process ---===//
 //
-// A kernel given as text is compiled to an object, linked, loaded with dlopen and
-// called; the interpreter runs the same text. Tests compare the two.
+// A kernel that is given as text is compiled to an object, linked, loaded with dlopen and called. The interpreter runs
+// the same text. Tests compare the two.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,9 +25,9 @@ struct Buffer {
   NamedTensorType type;
   std::vector<char> bytes; ///< with a margin of `margin` bytes on both sides, to find writes outside
 
-  size_t shift = 0; ///< of the first element, behind the margin
+  size_t shift = 0; ///< of the first element, after the margin
   static constexpr size_t margin = 64;
-  /// `isPacked`: the first element lies at no multiple of more than its own size.
+  /// `isPacked`: the first element is aligned to its own size only.
   explicit Buffer(NamedTensorType type, bool isPacked = false);
   explicit Buffer(const TensorValue &value, bool isPacked = false);
   char *data() { return bytes.data() + margin + shift; }
@@ -37,8 +37,9 @@ struct Buffer {
 /// A module of functions, each with one kernel, compiled and loaded.
 class LoadedKernels {
 public:
-  /// Compiles the kernels of `text` for `march`: a processor, or `cuda`, which is emulated: for a large device, for one so small that
-  /// small kernels get the schedules of large ones, and for arguments that lie at no multiple of vectors. Check `errors` afterwards: empty if all went well.
+  /// Compiles the kernels of `text` for `march`: a processor, or `cuda`, which is emulated. For CUDA there are three
+  /// variants: for a large device; for one so small that small kernels get the thread mappings of large ones; and for
+  /// arguments that are aligned to elements only. Check `errors` afterwards: it is empty on success.
   explicit LoadedKernels(llvm::StringRef text, llvm::StringRef march = "native");
   ~LoadedKernels();
   LoadedKernels(const LoadedKernels &) = delete;
@@ -49,16 +50,16 @@ public:
     KernelInterface interface;
     TsrKernel code = nullptr;                   ///< for a processor
     const cuda::CudaKernel *emulated = nullptr; ///< for CUDA
-    bool isPacked = false;                      ///< arguments lie at no multiple of more than an element
+    bool isPacked = false;                      ///< arguments are aligned to elements only
 
     bool isCuda() const { return emulated != nullptr; }
     llvm::StringRef symbol() const { return isCuda() ? emulated->symbol : interface.name; }
   };
   Kernel &kernel(unsigned i = 0) { return kernels[i]; }
 
-  /// Runs a kernel over its iterations in `pieces` pieces, the last ones first, as threads would. `inPlace[i]` is the
-  /// operand whose storage result i takes, or -1.
-  std::vector<TensorValue> run(Kernel &kernel, llvm::ArrayRef<TensorValue> arguments, int pieces = 1,
+  /// Runs the iterations of a kernel in `ranges` ranges, the last ones first, as threads would. `inPlace[i]` is the
+  /// operand whose storage result i reuses, or -1.
+  std::vector<TensorValue> run(Kernel &kernel, llvm::ArrayRef<TensorValue> arguments, int ranges = 1,
                                llvm::ArrayRef<int> inPlace = {});
 
   std::string errors, text, llvmText;
@@ -69,7 +70,7 @@ public:
 private:
   bool compile(llvm::StringRef march);
   bool compileForCuda();
-  std::string call(Kernel &kernel, llvm::ArrayRef<void *> addresses, int pieces);
+  std::string call(Kernel &kernel, llvm::ArrayRef<void *> addresses, int ranges);
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::OwningOpRef<mlir::ModuleOp> code;
@@ -78,7 +79,7 @@ private:
   std::unique_ptr<EmulatedKernels> emulated;
 };
 
-/// Random numbers for a tensor: floats in [low, high), integers in [0, highInteger), booleans.
+/// A tensor of random elements: floats in [low, high), integers in [0, highInteger), booleans.
 TensorValue randomTensor(NamedTensorType type, std::mt19937 &random, double low = -2, double high = 2,
                          int64_t highInteger = 100);
 

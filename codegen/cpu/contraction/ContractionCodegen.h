@@ -7,8 +7,9 @@
 
 namespace tessera {
 
-/// Emits a function of type TsrKernel that computes a contraction. Its arguments are a, b, bias (null without one) and c; of merged
-/// products all a, which are one if it is shared, then all b likewise, a bias for each b, and all c.
+/// Emits a function of type TsrKernel that computes a contraction. Its arguments are a, b, bias (null if there is none)
+/// and c. For horizontally fused GEMMs they are all a (one if it is shared), all b likewise, a bias for each b, and all
+/// c.
 void emitContraction(mlir::ModuleOp module, llvm::StringRef symbol, const ContractionPlan &plan,
                      MatrixFunctions &functions);
 

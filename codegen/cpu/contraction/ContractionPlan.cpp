@@ -1,137 +1,161 @@
-//===- ContractionPlan.cpp - how a contraction is cut into tiles ----------===//
+//===- ContractionPlan.cpp - blocking and packing of a contraction --------===//
 
 #include "codegen/cpu/contraction/ContractionPlan.h"
-#include "codegen/cpu/contraction/Ahead.h"
+#include "codegen/cpu/contraction/Prefetch.h"
 
 using namespace mlir;
 using namespace tessera;
 
-// Sizes of blocks in units, which have 32 bits, for caches of 48 KiB, 1 MiB and more: measured on one processor, and flat around these.
+// Sizes of blocks are in units of 32 bits, for caches of 48 KiB (L1) and 1 MiB and more (L2). They were measured on one
+// processor; the speed changes little around them.
 
-/// Steps of K in a long block: those go over c less often than short ones, whose panel of b stays in the first level cache. The
-/// second number is of processors that fetch ahead within a page only.
-static constexpr int64_t longSteps = 1024, longStepsInPages = 512;
+/// Depth of a long block of K. Long blocks read and write c less often than short ones, whose panel of b stays in the
+/// L1 cache. The second value is for processors whose hardware prefetcher stops at the end of a page.
+static constexpr int64_t longDepth = 1024, longDepthWithinPages = 512;
 /// Of a, with short and with long blocks of K.
 static constexpr int64_t rowBlock = 96 * 1024, longRowBlock = 192 * 1024;
 /// Of c, between two blocks of K.
 static constexpr int64_t columnBlock = 256 * 1024;
-/// A whole b that stays in the second level cache.
+/// A whole b that stays in the L2 cache.
 static constexpr int64_t smallB = 96 * 1024;
-/// Columns of b, not elements, where it is packed for several blocks of rows.
+/// Columns of b, not units, where it is packed for several blocks of rows.
 static constexpr int64_t packedColumns = 1024;
-/// Packing a pays from so many panels of b that meet a row of it, if rows collide and if not; packing b from so many tiles of
-/// rows that meet a panel.
+/// Packing a pays from so many panels of b that read a row of it: if rows have conflict misses, and if not. Packing b
+/// pays from so many tiles of rows that read a panel.
 static constexpr int64_t fewPanels = 4, manyPanels = 32, fewRowTiles = 8;
-/// Bytes from one k to the next, half a page, that are too many to be fetched ahead where that stays within a page.
+/// Bytes from one k to the next, half a page, that are too many for a hardware prefetcher that stops at the end of a
+/// page.
 static constexpr int64_t farApart = 2048;
-/// Who takes over a piece of c packs the operand that all of c shares for it again: a few percent (estimated) of the
+/// A thread that steals iterations packs the operand that all of c shares once more: a few percent (estimated) of the
 /// work on so many rows or columns.
 static constexpr int64_t worthPacking = 128;
-/// With so many products in a batch, threads share whole ones.
-static constexpr int64_t manyProducts = 16;
+/// With so many GEMMs in a batch, threads share whole ones.
+static constexpr int64_t manyGemms = 16;
 
-// For AMX, and 2 MiB in the second level cache.
+// For AMX, with an L2 cache of 2 MiB.
 
-/// Times as fast as vectors.
+/// How many times as fast as vectors it is.
 static constexpr int64_t amxSpeed = 8;
-/// Steps of K in a block: longer ones go over c less often, where a is not packed again for each block of columns.
-static constexpr int64_t amxSteps = 512, amxStepsInPlace = 1024;
-/// Of b; where a is packed again for each block of columns; and of a whole b that stays in the cache.
+/// Depth of a block of K. Deeper blocks read and write c less often, where a is not packed again for each block of
+/// columns.
+static constexpr int64_t amxDepth = 512, amxDepthInPlace = 1024;
+/// Of b; of b where a is packed again for each block of columns; and of a whole b that stays in the cache.
 static constexpr int64_t amxBlock = 128 * 1024, amxWideBlock = 256 * 1024, amxSmallB = 320 * 1024;
-/// Of a that is packed, and of sums.
+/// Of a that is packed, and of partial sums.
 static constexpr int64_t amxRowBlock = 128 * 1024, amxSums = 128 * 1024;
 
-/// As many blocks as `most` asks for, of equal size but for rounding up to `multiple`.
+/// The size of blocks: as few blocks as `most` allows, all of the same size, rounded up to `multiple`.
 static int64_t evenBlocks(int64_t size, int64_t most, int64_t multiple) {
   int64_t blocks = llvm::divideCeil(size, std::max(most, multiple));
   return llvm::alignTo(llvm::divideCeil(size, blocks), multiple);
 }
 
-ContractionPlan::ContractionPlan(const ContractionGemm &gemm, const FusedGemms &merged, const CpuTarget &target)
-    : gemm(gemm), merged(merged), formatA(PanelFormat::of(target, gemm.typeA)),
-      formatB(PanelFormat::of(target, gemm.typeB)), amx(target.hasAmx && formatA.pairs),
-      tile(amx ? RegisterTile::ofAmx() : RegisterTile::of(target, gemm.n())), packsAllOfA(false) {
-  formatA.amx = formatB.amx = amx;
-  size_t rank = gemm.dimsC.size(), rows = rank - 2, columns = rank - 1;
-  m = gemm.m(), n = gemm.n(), k = gemm.k(), batch = gemm.batch();
-  if (merged.mergesRows()) m = llvm::alignTo(m, tile.rows) * merged.count;
-  if (merged.mergesColumns()) n = llvm::alignTo(n, tile.columns()) * merged.count;
-  aRow = gemm.stridesA[rows], aStep = gemm.stridesA[columns];
-  bStep = gemm.stridesB[rows], bColumn = gemm.stridesB[columns], cRow = gemm.stridesC[rows];
-
-  int64_t panels = llvm::divideCeil(n, tile.columns()), rowTiles = llvm::divideCeil(m, tile.rows);
-  splitRows = m > n;
-  amx ? cutForAmx() : cut(target.prefetchesAcrossPages);
-  partSize = splitRows ? tile.rows : tile.columns();
-  parts = splitRows ? rowTiles : panels;
-  if (batch >= manyProducts) partSize *= parts, parts = 1;
-  int64_t iterations = batch * parts, work = std::max<int64_t>(1, batch * m * n * k / iterations);
-  int64_t grain = std::clamp<int64_t>((amx ? amxSpeed : 1) * leastWork / work, 1, iterations);
-  bool packsShared = parts > 1 && (splitRows ? packsB : packsA);
-  int64_t leastParts = packsShared ? llvm::divideCeil((amx ? amxSpeed : 1) * worthPacking, partSize) : 1;
-  sharing = {iterations, grain, std::max(grain, leastParts)};
-  scratchBytes = sumsOffset() + sumRows * blockColumns * 4;
+PlannedGemm::PlannedGemm(const ContractionGemm &gemm, const FusedGemms &fused, const RegisterTile &tile)
+    : each(gemm), rows(gemm.m(), tile.rows, fused.fusesRows() ? fused.count : 1),
+      columns(gemm.n(), tile.columns(), fused.fusesColumns() ? fused.count : 1), k(gemm.k()), batch(gemm.batch()) {
+  size_t row = gemm.dimsC.size() - 2, column = row + 1;
+  aRow = gemm.stridesA[row], aK = gemm.stridesA[column];
+  bK = gemm.stridesB[row], bColumn = gemm.stridesB[column];
+  cRow = gemm.stridesC[row];
 }
 
-void ContractionPlan::cut(bool prefetchesAcrossPages) {
-  int64_t panels = llvm::divideCeil(n, tile.columns()), rowTiles = llvm::divideCeil(m, tile.rows);
-  int64_t units = formatA.units(k), perUnit = formatA.perUnit(), bytes = bytesOf(gemm.typeA);
-  // Where neighbours in a column are neighbours in memory, a tile reads one or two lines of the cache for each k, as it would from
-  // a panel; but from one k to the next they are far apart.
-  bool collides = aStep != 1 || aRow * bytes % worstStride == 0;
-  if (aRow == 1)
-    packsA = !prefetchesAcrossPages && (panels > fewPanels || (panels > 1 && aStep * bytes >= farApart));
-  else
-    packsA = panels > manyPanels || (collides && (panels > fewPanels || units > shortSteps));
-  packsB = bColumn != 1 || units > shortSteps || rowTiles > fewRowTiles;
-  // In memory only whole pairs along K are units.
-  if (gemm.typeA != ElementType::F32) {
-    packsA |= !formatA.isLikeMemory() || aStep != 1 || aRow % perUnit != 0 || k % perUnit != 0;
-    packsB = true;
+ContractionPlan::ContractionPlan(const ContractionGemm &description, const FusedGemms &fused, const CpuTarget &target)
+    : amx(target.hasAmx && PanelFormat::of(target, description.typeA).pairs),
+      tile(amx ? RegisterTile::ofAmx() : RegisterTile::of(target, description.n())), gemm(description, fused, tile) {
+  packing.formatA = PanelFormat::of(target, description.typeA);
+  packing.formatB = PanelFormat::of(target, description.typeB);
+  packing.formatA.amx = packing.formatB.amx = amx;
+  if (amx) {
+    chooseForAmx();
+  } else {
+    choosePacking(target.prefetchesAcrossPages);
+    chooseBlocks(target.prefetchesAcrossPages);
   }
-  // Long blocks pay where c does not wait in the second level cache, and where what is packed lies along K. Not for a that is
-  // read in place across its rows.
-  bool isLong = aStep == 1 && (bColumn != 1 || m > rowBlock / shortSteps);
-  int64_t most = !isLong ? shortSteps : prefetchesAcrossPages ? longSteps : longStepsInPages;
+  shareWork();
+  layOutScratch();
+}
+
+void ContractionPlan::choosePacking(bool prefetchesAcrossPages) {
+  const PanelFormat &format = packing.formatA;
+  int64_t units = format.units(gemm.k), perUnit = format.perUnit(), bytes = bytesOf(gemm.each.typeA);
+  // If the elements of a column are contiguous, a tile reads one or two cache lines for each k, as it would from a
+  // panel; but these are far apart from one k to the next.
+  bool hasConflicts = gemm.aK != 1 || gemm.aRow * bytes % conflictStride == 0;
+  if (gemm.aRow == 1)
+    packing.a = !prefetchesAcrossPages && (panels() > fewPanels || (panels() > 1 && gemm.aK * bytes >= farApart));
+  else
+    packing.a = panels() > manyPanels || (hasConflicts && (panels() > fewPanels || units > shortDepth));
+  packing.b = gemm.bColumn != 1 || units > shortDepth || rowTiles() > fewRowTiles;
+  // An operand that is not packed must consist of whole units, which may be pairs along K.
+  if (gemm.each.typeA != ElementType::F32) {
+    packing.a |= !format.isLikeMemory() || gemm.aK != 1 || gemm.aRow % perUnit != 0 || gemm.k % perUnit != 0;
+    packing.b = true;
+  }
+}
+
+void ContractionPlan::chooseBlocks(bool prefetchesAcrossPages) {
+  int64_t m = gemm.rows.total(), n = gemm.columns.total(), units = packing.formatA.units(gemm.k);
+  // Long blocks pay if c does not stay in the L2 cache, and if what is packed is contiguous along K. They do not pay
+  // for an a that is read in place across its rows.
+  bool isLong = gemm.aK == 1 && (gemm.bColumn != 1 || m > rowBlock / shortDepth);
+  int64_t most = !isLong ? shortDepth : prefetchesAcrossPages ? longDepth : longDepthWithinPages;
   int64_t blockUnits = evenBlocks(units, most, tile.lanes);
-  blockSteps = blockUnits * perUnit;
-  blockRows = evenBlocks(m, std::max<int64_t>((isLong ? longRowBlock : rowBlock) / blockUnits, tile.rows), tile.rows);
-  blockColumns = k > blockSteps ? evenBlocks(n, columnBlock / std::min(m, blockRows), tile.columns())
-                                : llvm::alignTo(n, tile.columns());
-  rowsFirst = blockSteps >= k && llvm::alignTo(n, tile.columns()) * units <= smallB && rowTiles > fewRowTiles;
-  packsBlockOfB = packsB && (m > blockRows || rowsFirst);
-  if (packsBlockOfB) blockColumns = std::min(blockColumns, evenBlocks(n, packedColumns, tile.columns()));
-  if (gemm.resultType != ElementType::F32 && k > blockSteps)
-    sumRows = std::min<int64_t>(llvm::alignTo(m, tile.rows),
-                                std::max(blockRows, columnBlock / blockColumns / blockRows * blockRows));
+  int64_t allColumns = llvm::alignTo(n, tile.columns());
+  blocks.depth = blockUnits * packing.formatA.perUnit();
+  blocks.rows = evenBlocks(m, std::max<int64_t>((isLong ? longRowBlock : rowBlock) / blockUnits, tile.rows), tile.rows);
+  blocks.columns =
+      gemm.k > blocks.depth ? evenBlocks(n, columnBlock / std::min(m, blocks.rows), tile.columns()) : allColumns;
+  blocks.rowTilesOutside = blocks.depth >= gemm.k && allColumns * units <= smallB && rowTiles() > fewRowTiles;
+  packing.wholeBlocksOfB = packing.b && (m > blocks.rows || blocks.rowTilesOutside);
+  if (packing.wholeBlocksOfB) blocks.columns = std::min(blocks.columns, evenBlocks(n, packedColumns, tile.columns()));
+  if (writesLowPrecisionInBlocks())
+    blocks.partialRows = std::min<int64_t>(
+        llvm::alignTo(m, tile.rows), std::max(blocks.rows, columnBlock / blocks.columns / blocks.rows * blocks.rows));
 }
 
-void ContractionPlan::cutForAmx() {
-  int64_t bytes = bytesOf(gemm.typeA);
-  // In memory only whole tiles are tiles; rows that meet in the same lines of the cache are slow to read.
-  packsA = formatA.type != ElementType::BF16 || aStep != 1 || k % (2 * amxUnits) != 0 || gemm.m() % amxRows != 0 ||
-           aRow * bytes % lineBytes != 0 || aRow * bytes % worstStride == 0;
-  packsB = packsBlockOfB = rowsFirst = true;
-  int64_t blockUnits = evenBlocks(formatA.units(k), packsA ? amxSteps : amxStepsInPlace, amxUnits);
-  blockSteps = blockUnits * formatA.perUnit();
-  blockRows = packsA ? evenBlocks(m, amxRowBlock / blockUnits, tile.rows) : tile.rows;
-  packsAllOfA = packsA && blockSteps >= k && blockRows >= m;
+void ContractionPlan::chooseForAmx() {
+  int64_t m = gemm.rows.total(), n = gemm.columns.total(), rowBytes = gemm.aRow * bytesOf(gemm.each.typeA);
+  // Read in place, a must consist of whole tiles. Rows that map to the same cache sets are slow to read.
+  packing.a = packing.formatA.type != ElementType::BF16 || gemm.aK != 1 || gemm.k % (2 * amxUnits) != 0 ||
+              gemm.each.m() % amxRows != 0 || rowBytes % lineBytes != 0 || rowBytes % conflictStride == 0;
+  packing.b = packing.wholeBlocksOfB = blocks.rowTilesOutside = true;
+  int64_t blockUnits = evenBlocks(packing.formatA.units(gemm.k), packing.a ? amxDepth : amxDepthInPlace, amxUnits);
+  blocks.depth = blockUnits * packing.formatA.perUnit();
+  blocks.rows = packing.a ? evenBlocks(m, amxRowBlock / blockUnits, tile.rows) : tile.rows;
+  packing.allOfA = packing.a && blocks.depth >= gemm.k && blocks.rows >= m;
   int64_t blockOfB = llvm::alignTo(n, tile.columns()) * blockUnits <= amxSmallB ? amxSmallB
-                     : packsA && !packsAllOfA                                   ? amxWideBlock
+                     : packing.a && !packing.allOfA                             ? amxWideBlock
                                                                                 : amxBlock;
-  blockColumns = evenBlocks(n, blockOfB / blockUnits, tile.columns());
-  if (gemm.resultType != ElementType::F32 && k > blockSteps)
-    sumRows = std::min<int64_t>(llvm::alignTo(m, tile.rows),
-                                llvm::alignTo(std::max(blockRows, amxSums / blockColumns), blockRows));
+  blocks.columns = evenBlocks(n, blockOfB / blockUnits, tile.columns());
+  if (writesLowPrecisionInBlocks())
+    blocks.partialRows = std::min<int64_t>(llvm::alignTo(m, tile.rows),
+                                           llvm::alignTo(std::max(blocks.rows, amxSums / blocks.columns), blocks.rows));
 }
 
-int64_t ContractionPlan::blockOffset() const {
-  // A pack writes up to a vector behind its panel.
-  int64_t panel = packsB ? formatB.units(blockSteps) * (packsBlockOfB ? blockColumns : tile.columns()) + tile.lanes : 0;
-  return llvm::alignTo(panelOffset() + panel * 4, 64);
+void ContractionPlan::shareWork() {
+  int64_t m = gemm.rows.total(), n = gemm.columns.total(), speed = amx ? amxSpeed : 1;
+  threads.splitsRows = m > n;
+  threads.extent = threads.splitsRows ? tile.rows : tile.columns();
+  threads.perGemm = threads.splitsRows ? rowTiles() : panels();
+  if (gemm.batch >= manyGemms) threads.extent *= threads.perGemm, threads.perGemm = 1;
+  int64_t iterations = gemm.batch * threads.perGemm;
+  int64_t work = std::max<int64_t>(1, gemm.batch * m * n * gemm.k / iterations);
+  int64_t grain = std::clamp<int64_t>(speed * leastWork / work, 1, iterations);
+  bool packsShared = threads.perGemm > 1 && (threads.splitsRows ? packing.b : packing.a);
+  int64_t leastStolen = packsShared ? llvm::divideCeil(speed * worthPacking, threads.extent) : 1;
+  threads.sharing = {iterations, grain, std::max(grain, leastStolen)};
 }
 
-int64_t ContractionPlan::sumsOffset() const {
-  int64_t block = packsA ? formatA.units(blockSteps) * blockRows + tile.lanes : 0;
-  return llvm::alignTo(blockOffset() + block * 4, 64);
+void ContractionPlan::layOutScratch() {
+  constexpr int64_t unitBytes = 4;
+  // Packing writes up to a vector beyond the last panel.
+  auto panelUnits = [&](const PanelFormat &format, int64_t lines) {
+    return format.units(blocks.depth) * lines + int64_t(tile.lanes);
+  };
+  int64_t b = packing.b ? panelUnits(packing.formatB, packing.wholeBlocksOfB ? blocks.columns : tile.columns()) : 0;
+  int64_t a = packing.a ? panelUnits(packing.formatA, blocks.rows) : 0;
+  scratch.panelsOfB = llvm::alignTo(tile.columns() * unitBytes, lineBytes);
+  scratch.panelsOfA = llvm::alignTo(scratch.panelsOfB + b * unitBytes, lineBytes);
+  scratch.partialSums = llvm::alignTo(scratch.panelsOfA + a * unitBytes, lineBytes);
+  scratch.bytes = scratch.partialSums + blocks.partialRows * blocks.columns * unitBytes;
 }

@@ -1,30 +1,32 @@
-//===- ContractionPlan.h - how a contraction is cut into tiles ------------===//
+//===- ContractionPlan.h - blocking and packing of a contraction ----------===//
 //
-// c [batch, M, N] += a [batch, M, K] · b [batch, K, N]. Threads share rows or columns of c, whichever leaves them the smaller
-// operand to pack each for itself. A thread goes over its part as
+// c [batch, M, N] += a [batch, M, K] · b [batch, K, N]. Threads share the rows or the columns of c, whichever leaves
+// the smaller operand for every thread to pack for itself. Each thread runs
 //
-//   for block of columns, as many as stay in the cache of c between two blocks of K
-//     for block of K: pack b's part, if several blocks of rows read it
-//       for block of rows, of which a's part stays in the second level cache: pack it
-//         for panel of b, which stays in the first level: pack it, if no other block of rows does
-//           for tile of rows: product
+//   for block of columns, so many that c stays in the cache between two blocks of K
+//     for block of K: pack the block of b, if several blocks of rows read it
+//       for block of rows, whose part of a fits into the L2 cache: pack it
+//         for panel of b, which fits into the L1 cache: pack it, unless its block is packed
+//           for tile of rows: micro-kernel
 //
-// Where all of b stays in the second level cache the two inner loops change places (`rowsFirst`), so that c is passed row
-// by row and not in pieces of a panel's width.
+// If all of b fits into the L2 cache, the two inner loops are interchanged (`CacheBlocks::rowTilesOutside`), so that c
+// is traversed by rows and not by panels.
 //
-// A c of a low type takes its sums when they are complete. If there are several blocks of K, a thread adds up in its scratch
-// memory, for as many rows as stay in the second level cache, and the two loops over blocks of K and of rows run inside one over
-// these.
+// A c of a low-precision type is written once, with complete sums. If there are several blocks of K, a thread
+// accumulates in f32 in its scratch memory, for as many rows as fit into the L2 cache. The loops over blocks of K and
+// of rows then run inside a loop over these.
 //
-// b is read where it lies if that is seldom and its rows are contiguous; a also if few panels meet its rows, or if its columns are
-// contiguous, however often, where the processor fetches ahead from one k to the next.
-// What comes next is fetched meanwhile (Ahead.h).
+// b is read in place if it is read a few times only and its rows are contiguous. a is read in place if few panels read
+// each of its rows; or, however often it is read, if its columns are contiguous and the processor prefetches from one k
+// to the next. What the next block reads is prefetched (OperandPrefetch.h).
 //
-// With AMX, which multiplies ten times as fast, packing and reading again cost more: blocks of b are a quarter of the second
-// level cache or more, tiles of rows meet all of their panels, and a is read in place wherever its rows are whole blocks along K.
+// AMX multiplies ten times as fast, so packing and reading again cost more. Blocks of b are a quarter of the L2 cache
+// or more, a tile of rows is multiplied by all of their panels, and a is read in place if its rows are whole blocks
+// along K.
 //
-// Merged products, which share a (or b), are one product with the columns (or rows) of all of them, one behind the other and each
-// filled up to whole tiles: only addresses know to which one a column (or row) belongs.
+// Horizontally fused GEMMs, which share a (or b), are one GEMM with the columns (or rows) of all of them: one GEMM
+// after the other, each padded to whole tiles. Only addresses depend on the GEMM that a column (or row) belongs to
+// (ContractionOperands.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,40 +39,82 @@
 
 namespace tessera {
 
-struct ContractionPlan {
-  ContractionGemm gemm; ///< of each of the merged products
-  FusedGemms merged;
+/// The rows, or the columns, of c. Those of horizontally fused GEMMs follow each other, each GEMM's padded to whole
+/// tiles, so that no tile has rows of two GEMMs.
+struct FusedAxis {
+  int64_t size;   ///< of one GEMM
+  int64_t padded; ///< from the first index of one GEMM to that of the next; `size` if there is one only
+  int64_t gemms;  ///< how many are fused along this axis
+
+  FusedAxis(int64_t size, int64_t tile, int64_t gemms)
+      : size(size), padded(gemms > 1 ? llvm::alignTo(size, tile) : size), gemms(gemms) {}
+  bool isFused() const { return gemms > 1; }
+  int64_t total() const { return padded * gemms; }
+};
+
+/// The GEMM that a plan is for. Strides are in elements.
+struct PlannedGemm {
+  ContractionGemm each; ///< of the horizontally fused ones
+  FusedAxis rows, columns;
+  int64_t k, batch; ///< `batch`: of all batch dimensions together
+  int64_t aRow, aK; ///< strides of a, from row to row and from k to k
+  int64_t bK, bColumn, cRow;
+
+  PlannedGemm(const ContractionGemm &gemm, const FusedGemms &fused, const RegisterTile &tile);
+};
+
+/// Which operands are copied into panels, and when. An operand that is not packed has the strides that the micro-kernel
+/// needs.
+struct OperandPacking {
   PanelFormat formatA, formatB;
-  bool amx; ///< products are MatrixFunctions::amxProduct
-  RegisterTile tile;
-  int64_t m, n, k, batch;                      ///< sizes, of merged products together; `batch` of all batch dimensions
-  int64_t aRow, aStep, bStep, bColumn, cRow;   ///< strides in elements
-  int64_t blockRows, blockColumns, blockSteps; ///< of the loops above
-  bool splitRows;                              ///< threads share rows; else columns
-  bool packsA, packsB;
-  int64_t sumRows = 0; ///< rows whose sums stand in the scratch memory; 0: c takes them up itself
-  bool rowsFirst;      ///< all panels for a tile of rows, then the next tile
-  bool packsAllOfA;    ///< before the first block of columns, for all of them
-  bool packsBlockOfB;  ///< b's part of a whole block of columns at once; else panel by panel, where it is used
-  int64_t parts;       ///< iterations in one product of the batch: tiles of rows or panels of columns
-  int64_t partSize;    ///< rows or columns of one
+  bool a = false, b = false;   ///< whether the operand is packed
+  bool allOfA = false;         ///< before the first block of columns, for all of them; else block by block
+  bool wholeBlocksOfB = false; ///< a block of columns at once; else panel by panel, just before use
+};
+
+/// Sizes of the blocks that loops go through (MC, NC and KC in the literature), in rows, columns and elements along K.
+/// Rows and columns are whole tiles.
+struct CacheBlocks {
+  int64_t rows = 0, columns = 0, depth = 0;
+  int64_t partialRows = 0;      ///< rows of c whose partial sums are in scratch memory; 0: c holds them itself
+  bool rowTilesOutside = false; ///< the loop over tiles of rows is outside the loop over panels of b
+};
+
+/// How threads share c. An iteration is a tile of rows or a panel of columns of one GEMM of the batch, or all of them
+/// in a large batch.
+struct ThreadPartition {
+  bool splitsRows = false; ///< iterations are rows; else columns
+  int64_t perGemm = 1;     ///< iterations in one GEMM of the batch
+  int64_t extent = 0;      ///< rows or columns of one iteration
   WorkSharing sharing;
-  int64_t scratchBytes; ///< of one thread
+};
 
-  ContractionPlan(const ContractionGemm &gemm, const FusedGemms &merged, const CpuTarget &target);
+/// Offsets in the scratch memory of a thread, in bytes. It starts with a row of zeros.
+struct ScratchLayout {
+  int64_t panelsOfB = 0, panelsOfA = 0, partialSums = 0;
+  int64_t bytes = 0; ///< of all
+};
 
-  /// Rows, or columns, from one of the merged products to the next.
-  int64_t rowsOfOne() const { return m / (merged.mergesRows() ? merged.count : 1); }
-  int64_t columnsOfOne() const { return n / (merged.mergesColumns() ? merged.count : 1); }
+struct ContractionPlan {
+  bool amx; ///< micro-kernels are MatrixFunctions::amxMicroKernel
+  RegisterTile tile;
+  PlannedGemm gemm;
+  OperandPacking packing;
+  CacheBlocks blocks;
+  ThreadPartition threads;
+  ScratchLayout scratch;
 
-  // Offsets in the scratch memory, in bytes.
-  int64_t panelOffset() const { return llvm::alignTo(int64_t(tile.columns()) * 4, 64); } ///< behind a row of zeros
-  int64_t blockOffset() const;
-  int64_t sumsOffset() const;
+  ContractionPlan(const ContractionGemm &description, const FusedGemms &fused, const CpuTarget &target);
 
 private:
-  void cut(bool prefetchesAcrossPages);
-  void cutForAmx();
+  int64_t panels() const { return llvm::divideCeil(gemm.columns.total(), tile.columns()); }
+  int64_t rowTiles() const { return llvm::divideCeil(gemm.rows.total(), tile.rows); }
+  bool writesLowPrecisionInBlocks() const { return gemm.each.resultType != ElementType::F32 && gemm.k > blocks.depth; }
+  void choosePacking(bool prefetchesAcrossPages);
+  void chooseBlocks(bool prefetchesAcrossPages);
+  void chooseForAmx();
+  void shareWork();
+  void layOutScratch();
 };
 
 } // namespace tessera

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Emits a function of type TsrKernel that runs a tiled op. Its arguments are the op's operands, then its results. Kernels in
-/// it become functions of their own, named after `symbol`. Fails with a message on an op.
+/// Emits a function of type TsrKernel that computes a tiled op. Its arguments are the op's operands, then its results.
+/// Kernels in it become functions of their own, with names that begin with `symbol`. Fails with a message on an op.
 llvm::LogicalResult emitTiled(mlir::ModuleOp module, llvm::StringRef symbol, TiledPlan &plan,
                               MatrixFunctions &functions, const CpuTarget &target);
 

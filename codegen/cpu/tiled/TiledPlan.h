@@ -1,22 +1,22 @@
-//===- TiledPlan.h - how a tiled op runs and what it keeps ----------------===//
+//===- TiledPlan.h - stages and scratch memory of a tiled op --------------===//
 //
-// One call of the generated function computes, for some positions of the parallel batch axes,
+// One iteration of the generated function computes, for one position along the parallel batch axes,
 //
-//   results that sum over rows: 0
-//   for position of the serial batch axes
-//     pack what every block of rows reads whole (keys and values of a head)
+//   set results that sum over rows to 0
+//   for position along the serial batch axes
+//     pack the operands that every block of rows reads whole (keys and values of an attention head)
 //     for block of rows
-//       for step: a contraction by register tiles, or a kernel's loops over the block's rows
+//       for stage: a contraction by micro-kernels, or a kernel's loops over the rows of the block
 //
-// A thread's scratch memory holds
+// The scratch memory of a thread has
 //
-//   zeros     a row that products start from
-//   packed    the operands packed above, one behind the other
+//   zeros     a row that micro-kernels add
+//   packed    the operands packed above, one after the other
 //   block     an operand packed for one block of rows
-//   matrix    the block's rows of a matrix of a low type, packed where they are no panel as they lie
-//   sums      of results of a low type, which take their sums when they are complete
-//   slots     the block's rows of the matrices, and of row values that no one else reads. A row of a matrix is longer than its
-//             columns, so that rows do not meet in the same lines of a cache.
+//   matrix    the block's rows of a low-precision matrix, if they must be packed
+//   sums      f32 sums for low-precision results, which are written when they are complete
+//   slots     the block's rows of the matrices, and of row values that only the op itself reads. Rows of a matrix are
+//             padded, to prevent conflict misses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,49 +29,54 @@
 
 namespace tessera {
 
-/// A contraction or a kernel in the order in which they run.
-struct TiledStep {
+/// A contraction or a kernel, in the order in which they run.
+struct TiledStage {
   mlir::Operation *op;
-  std::optional<TiledContraction> part; ///< of a contraction
+  std::optional<TiledContraction> contraction; ///< none: a kernel
   RegisterTile tile;
-  /// Whether the operand that lies in memory by rows (x of a maker, y of a sum over rows) is packed for each block; else it is
-  /// read where it is.
+  /// Whether the operand that is in memory by rows (x if the matrix is computed, y of a sum over rows) is packed for
+  /// each block; else it is read in place.
   bool packsRows = false;
-  bool packsMatrix = false; ///< the operand that is a matrix
-  PanelFormat format;       ///< of a contraction's operands
+  bool packsMatrix = false; ///< whether the operand that is a matrix is packed for each block
+  PanelFormat format;       ///< of the operands of a contraction
   ElementType resultType = ElementType::F32;
-  int64_t packed = 0; ///< where operand y that all blocks read starts in scratch, in bytes
-  int64_t sums = -1;  ///< where the sums of a low result stand in scratch, in bytes; -1: in the result
+  int64_t packed = 0; ///< offset of operand y, which all blocks read, in the scratch memory, in bytes
+  int64_t sums = -1;  ///< offset of the sums of a low-precision result, in bytes; -1: the result holds them
+
+  bool is(TiledRole role) const { return contraction && contraction->role == role; }
 };
 
-/// Values of one row of the batch that the op makes and reads itself.
+/// The rows of one block of a value that the op computes and reads itself.
 struct TiledSlot {
-  int64_t offset;    ///< in scratch, in bytes
+  int64_t offset;    ///< in the scratch memory, in bytes
   int64_t rowStride; ///< in elements
 };
 
 struct TiledPlan {
   TiledOp op;
   MatrixAxes axes;
-  llvm::SmallVector<unsigned> parallel, serial; ///< axes of the batch, outermost first
+  llvm::SmallVector<unsigned> parallel, serial; ///< the batch axes, outermost first
   int64_t rows, columns;
-  unsigned lanes;    ///< f32 numbers in a vector
-  int64_t zeros = 0; ///< numbers in the row of zeros: those of the widest tile
+  unsigned lanes;    ///< of an f32 vector
+  int64_t zeros = 0; ///< elements in the row of zeros: the columns of the widest tile
   int64_t blockRows = 0;
-  llvm::SmallVector<TiledStep> steps;
+  llvm::SmallVector<TiledStage> stages;
   llvm::DenseMap<mlir::Value, TiledSlot> slots;
   int64_t blockOffset = 0, matrixOffset = 0; ///< of what is packed for a block of rows
-  /// Threads share the blocks of one position too where positions are few: every group takes each `groups`th block.
+  /// Where there are few positions, threads share the blocks of one position too: group g computes every `groups`th
+  /// block from block g on.
   int64_t groups = 1;
   WorkSharing sharing;
   int64_t scratchBytes = 0;
 
   TiledPlan(TiledOp op, const MatrixAxes &axes, const CpuTarget &target);
 
-  /// Numbers from one row of sums to the next.
-  static int64_t sumStride(const TiledStep &step) { return llvm::alignTo(step.part->extent, step.tile.lanes); }
-  /// Axes of the serial batch that the step's result has.
-  llvm::SmallVector<unsigned> ownSerial(const TiledStep &step) const;
+  /// Elements from one row of sums to the next.
+  static int64_t sumStride(const TiledStage &stage) {
+    return llvm::alignTo(stage.contraction->extent, stage.tile.lanes);
+  }
+  /// The serial axes that the result of a stage has.
+  llvm::SmallVector<unsigned> serialAxesOf(const TiledStage &stage) const;
   int64_t blocks() const { return llvm::divideCeil(rows, blockRows); }
   bool isBand() { return op.getLower().has_value() || op.getUpper().has_value(); }
   /// Lengths of the blocks: whole ones and the last.
@@ -80,15 +85,16 @@ struct TiledPlan {
   }
 
 private:
-  void planSteps(const CpuTarget &target);
+  void planStages(const CpuTarget &target);
   void chooseBlock();
   void placePacked();
   void placeSums();
   void placeSlots();
-  int64_t slotToTakeOver(mlir::OpResult result) const;
-  bool diesIn(mlir::Value value, mlir::Operation *op) const;
-  /// Whether a result of the step already lies at an offset of the scratch memory.
-  bool holdsResultOf(mlir::Operation *op, int64_t offset) const;
+  int64_t slotToReuse(mlir::OpResult result) const;
+  /// Whether `op` is the last stage that reads a value.
+  bool isLastRead(mlir::Value value, mlir::Operation *op) const;
+  /// Whether a result of `op` has the slot at an offset.
+  bool isSlotOfResult(mlir::Operation *op, int64_t offset) const;
   void shareWork();
 };
 

@@ -1,6 +1,6 @@
-//===- ProductVariants.cpp - one product for tiles of any shape ------------===//
+//===- MicroKernels.cpp - calls of micro-kernels for tiles of any shape ----===//
 
-#include "codegen/cpu/contraction/ProductVariants.h"
+#include "codegen/cpu/contraction/MicroKernels.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -16,23 +16,23 @@ SmallVector<unsigned> tessera::rowCounts(const RegisterTile &tile, ArrayRef<int6
   return counts;
 }
 
-ProductVariants::ProductVariants(MatrixFunctions &matrixFunctions, const RegisterTile &tile, ProductStrides strides,
-                                 ArrayRef<unsigned> rowCounts, int64_t columns, Addend first, Addend later,
-                                 PanelFormat format, ElementType result)
+VectorMicroKernels::VectorMicroKernels(MatrixFunctions &matrixFunctions, const RegisterTile &tile,
+                                       MicroKernelStrides strides, ArrayRef<unsigned> rowCounts, int64_t columns,
+                                       Addend first, Addend later, PanelFormat format, ElementType result)
     : tile(tile), counts(rowCounts), hasWhole(columns >= tile.columns()), hasMasked(columns % tile.columns() != 0),
       hasLater(first != later), functions(counts.size() * 4) {
   for (size_t i = 0; i < counts.size(); ++i)
     for (bool masked : {false, true})
       for (bool isLater : {false, true})
         if ((masked ? hasMasked : hasWhole) && (!isLater || hasLater))
-          at(i, masked, isLater) = matrixFunctions.product(counts[i], tile.vectors, masked, isLater ? later : first,
-                                                           strides, format, result);
+          functions[slotOf(i, masked, isLater)] = matrixFunctions.microKernel(
+              counts[i], tile.vectors, masked, isLater ? later : first, strides, format, result);
 }
 
-void ProductVariants::call(CodeBuilder &code, const Operands &operands, Value rows, Value columns,
-                           Value isFirst) const {
+void VectorMicroKernels::call(CodeBuilder &code, const Operands &operands, Value rows, Value columns,
+                              Value isFirst) const {
   auto addressOf = [&](size_t i, bool masked, bool later) -> Value {
-    LLVM::LLVMFuncOp function = functions[(i * 2 + masked) * 2 + later];
+    LLVM::LLVMFuncOp function = functions[slotOf(i, masked, later)];
     return code.make<LLVM::AddressOfOp>(code.pointer(), function.getSymName());
   };
   auto byColumns = [&](size_t i, bool later) {
@@ -50,6 +50,6 @@ void ProductVariants::call(CodeBuilder &code, const Operands &operands, Value ro
     chosen = code.select(isThis, byBlock(i), chosen);
   }
   code.make<LLVM::CallOp>(
-      MatrixFunctions::productType(code),
+      MatrixFunctions::microKernelType(code),
       ValueRange{chosen, operands.units, operands.a, operands.b, operands.c, operands.cStride, operands.row, columns});
 }
