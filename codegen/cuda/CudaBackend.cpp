@@ -15,8 +15,8 @@ using namespace tessera;
 
 using Kernels = std::vector<std::shared_ptr<const cuda::CudaKernel>>;
 
-/// Kernels that are compiled together: reading the header and starting the compiler takes half of the time of one
-/// alone.
+/// Kernels that are compiled together: if a kernel is compiled alone, half of the time is for the device header and the
+/// start of the compiler.
 static constexpr size_t kernelsOfImage = 8;
 
 /// The source of an image.
@@ -53,7 +53,7 @@ static FailureOr<std::vector<DeviceImage>> compileKernels(Location loc, const Ke
       cuda::Compilation result = nvrtc->compile(source, name, image.architecture);
       std::lock_guard lock(mutex);
       if (result.code.empty() && problem.empty())
-        problem = "NVRTC refuses kernels for " + image.architecture + "\n" + cuda::explain(result.log, source);
+        problem = "NVRTC rejects kernels for " + image.architecture + "\n" + cuda::explain(result.log, source);
       else if (options.storeCode && !result.code.empty())
         options.storeCode(description, result.code);
       image.code = std::move(result.code);
@@ -67,7 +67,7 @@ static FailureOr<std::vector<DeviceImage>> compileKernels(Location loc, const Ke
   return images;
 }
 
-/// The kernels as files, with the header that they include.
+/// Writes the kernels to files, with the headers that they include.
 static LogicalResult dumpKernels(const Kernels &kernels, StageLog &log) {
   if (!log.isDumping()) return success();
   for (const cuda::DeviceHeader &header : cuda::deviceHeaders())

@@ -9,11 +9,11 @@
 
 namespace tessera {
 
-/// For a program that runs on a GPU.
+/// Options of the generation of CUDA code.
 struct CudaOptions {
   std::vector<std::string> architectures; ///< sm_90a: machine code; compute_90: PTX
-  bool compiles = true;                   ///< false: kernels stay text
-  /// Machine code that was made before, by a text that decides it; may be empty.
+  bool compiles = true;                   ///< false: kernels are not compiled
+  /// Look up and store machine code by a text that determines it; may be empty.
   std::function<std::optional<std::string>(llvm::StringRef)> findCode;
   std::function<void(llvm::StringRef, llvm::StringRef)> storeCode;
 };

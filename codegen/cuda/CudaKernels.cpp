@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
-/// `name` as a C identifier, with a number where it is taken.
+/// `name` as a C identifier, with a number if it is taken.
 std::string CudaKernels::uniqueSymbol(StringRef name) {
   std::string symbol = "tsr_";
   for (char c : name) symbol += llvm::isAlnum(c) ? c : '_';
@@ -23,7 +23,7 @@ std::string CudaKernels::uniqueSymbol(StringRef name) {
 }
 
 //===----------------------------------------------------------------------===//
-// The comment in front of a kernel
+// The comment before a kernel
 //===----------------------------------------------------------------------===//
 
 static std::string describe(NamedTensorType type) {
@@ -53,12 +53,12 @@ static std::string wrapped(StringRef head, ArrayRef<std::string> words) {
 
 static std::string describe(const ThreadMapping &mapping, const KernelPlan &plan) {
   std::string text = std::to_string(mapping.blocks()) + " blocks of " + std::to_string(mapping.block) + " threads";
-  if (mapping.vector > 1) text += ", " + std::to_string(mapping.vector) + " neighbours at a time";
+  if (mapping.vector > 1) text += ", " + std::to_string(mapping.vector) + " consecutive elements at a time";
   if (mapping.group > 1)
     text +=
         ", " + std::to_string(mapping.group) + " threads " + (mapping.strided ? "in a column " : "") + "for a point";
   if (mapping.ownPositions > 0) text += ", each with " + std::to_string(mapping.ownPositions) + " positions";
-  if (mapping.registerVectors > 0) text += ", its values kept in registers";
+  if (mapping.registerVectors > 0) text += ", its values stay in registers";
   if (plan.sweeps > 1) text += ", " + std::to_string(plan.sweeps) + " sweeps";
   return text;
 }
@@ -99,7 +99,7 @@ std::vector<KernelArgument> cuda::argumentsOf(Operation *op) {
   return arguments;
 }
 
-/// The alignments of all arguments of an op, as far as accesses differ by them.
+/// The alignments of all arguments of an op, at most that of the largest vector.
 static SmallVector<int64_t> argumentAlignments(Operation *op, ArrayRef<int64_t> known) {
   SmallVector<int64_t> result(op->getNumOperands() + op->getNumResults(), vectorBytes);
   for (auto [own, alignment] : llvm::zip(result, known)) own = std::gcd(alignment, vectorBytes);
@@ -170,7 +170,9 @@ FailureOr<SmallVector<const CudaKernel *>> CudaKernels::emit(TiledOp tiled, Arra
   for (const TileMapping &mapping : tileMappings(tiled, *axes)) {
     CudaKernel result;
     result.symbol = uniqueSymbol(tiled.getName());
-    TileWriter writer(tiled, *axes, mapping, key.second);
+    FailureOr<TilePlan> plan = TilePlan::of(tiled, *axes, mapping);
+    if (failed(plan)) return failure();
+    TileWriter writer(*plan, key.second);
     FailureOr<std::string> function = writer.write(result.symbol);
     if (failed(function)) return failure();
     result.source = tileComment(tiled, mapping) + "#include \"tessera.cuh\"\n\n" + *function;

@@ -12,17 +12,16 @@
 
 namespace tessera::cuda {
 
-/// A function of a program's CUDA code, and how it is launched: with the addresses of its operands, then of its
-/// results. One that runs several kernels is given those of each, as one `tsr::pointers`: behind each other in memory,
-/// they are what a launch reads.
+/// A function of a program's CUDA code, and its launch. The arguments are the addresses of its operands, then of its
+/// results. A horizontally fused launch has those of all its kernels, in one `tsr::pointers`.
 struct CudaKernel {
   std::string symbol;
   std::string source; ///< a whole file
   std::vector<std::string> parameterTypes;
   int64_t blocks = 1, threads = 1;
   std::vector<KernelArgument> arguments;
-  std::string line; ///< of the model, that its first op comes from; empty if none does
-  bool isOfSeveral = false;
+  std::string line; ///< of the model that its first op comes from; empty if there is none
+  bool isHorizontallyFused = false;
 };
 
 /// Writes each distinct kernel once.
@@ -30,15 +29,14 @@ class CudaKernels {
 public:
   explicit CudaKernels(const Target &target = *Target::named("h100")) : target(target) {}
 
-  /// The function of `kernel`: written now, or that of an equal kernel. Fails with a message on the kernel or an op in
-  /// it. `alignments`: what the addresses of operands, then results, are multiples of, in bytes; empty: of all that
-  /// vectors ask for.
+  /// The function of `kernel`, which equal kernels share. Fails with a message on the kernel or an op in it.
+  /// `alignments`: those of the addresses of operands, then results, in bytes; empty: all are aligned to vectors.
   llvm::FailureOr<const CudaKernel *> emit(KernelOp kernel, llvm::ArrayRef<int64_t> alignments = {});
 
-  /// The functions of a tiled op, to be launched in this order, each with its operands and results.
+  /// The functions of a tiled op in the order of their launches. Each gets all operands and results.
   llvm::FailureOr<llvm::SmallVector<const CudaKernel *>> emit(TiledOp tiled, llvm::ArrayRef<int64_t> alignments = {});
 
-  /// The function that runs several kernels in one launch; `alignments` of each.
+  /// The function of a horizontally fused launch; `alignments` of each kernel.
   llvm::FailureOr<const CudaKernel *> emit(llvm::ArrayRef<KernelOp> members,
                                            llvm::ArrayRef<llvm::SmallVector<int64_t>> alignments);
 
@@ -48,25 +46,25 @@ public:
 private:
   std::string uniqueSymbol(llvm::StringRef name);
   const CudaKernel *add(CudaKernel kernel);
-  /// What a function is written for: the kernel, and the alignments of its arguments.
+  /// A function is generated for a kernel and the alignments of its arguments.
   using Key = std::pair<KernelFingerprint, llvm::SmallVector<int64_t>>;
   static void shareAlignments(std::vector<Key> &keys);
   static Key keyOf(KernelOp kernel, llvm::ArrayRef<int64_t> alignments);
 
   Target target;
   std::map<Key, llvm::SmallVector<const CudaKernel *>> written;
-  std::map<std::vector<Key>, const CudaKernel *> together; ///< launches of several
+  std::map<std::vector<Key>, const CudaKernel *> fusedLaunches;
   std::vector<std::shared_ptr<const CudaKernel>> kernels;
   llvm::StringSet<> taken;
 };
 
-/// The comment in front of a kernel's function.
+/// The comment before a kernel's function.
 std::string headComment(const KernelPlan &plan, const ThreadMapping &mapping);
 
 /// An op's operands, then its results.
 std::vector<KernelArgument> argumentsOf(mlir::Operation *op);
 
-/// The line of the model that the first op of a block comes from which has one; else empty.
+/// The first line of the model that an op of a block comes from; empty if there is none.
 std::string firstLine(mlir::Block &block);
 
 } // namespace tessera::cuda

@@ -1,4 +1,4 @@
-//===- LaunchWriter.cpp - several kernels in one launch --------------------===//
+//===- LaunchWriter.cpp - horizontally fused launches -----------------------===//
 //
 //   namespace of_tsr_add_and_2 {
 //   TSR_DEVICE void part_add(const unsigned block, const float *in, …) { … }
@@ -10,11 +10,11 @@
 //       return of_tsr_add_and_2::part_add(block, at[0], at[1], at[2]);
 //     }
 //     block -= 12;
-//     const int own = 3 + block / 6 * 2;      // two equal kernels of 6 blocks each: where the arguments of each are
+//     const int own = 3 + block / 6 * 2;      // two equal kernels of 6 blocks each: the first argument of each
 //     of_tsr_add_and_2::part_exp(block % 6, at[own], at[own + 1]);
 //   }
 //
-// All threads of a block take one way, so kernels may wait at barriers. Equal kernels are compiled once.
+// All threads of a block run the same part, so kernels may have barriers. Equal kernels are compiled once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,27 +28,27 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
-/// Columns of a line of calls.
+/// Columns of a line of arguments.
 static constexpr size_t lineLength = 110;
 
 namespace {
-/// Equal kernels next to each other.
+/// Consecutive equal kernels.
 struct Run {
   std::string function;
-  int64_t argument;  ///< number of their first
+  int64_t argument;  ///< the number of the first one
   int64_t arguments; ///< of each
   int64_t blocks;    ///< of each
   int64_t count = 1;
 };
 
-/// Writes a launch's function: its parts, then the calls.
+/// Writes the function of a launch: its parts, then their calls.
 class LaunchWriter {
 public:
   LaunchWriter(std::string symbol, int64_t block) : symbol(std::move(symbol)), block(block) {}
 
   LogicalResult add(MappedKernel &member);
-  /// With the text and the blocks of what was added.
-  CudaKernel take(StringRef title);
+  /// The launch of all kernels that were added.
+  CudaKernel finish(StringRef title);
 
 private:
   FailureOr<std::string> functionOf(const MappedKernel &member);
@@ -56,7 +56,7 @@ private:
 
   std::string symbol, parts;
   int64_t block;
-  llvm::StringMap<std::string> functions; ///< by their code
+  llvm::StringMap<std::string> functions; ///< by code
   llvm::StringSet<> names;
   std::vector<Run> runs;
   SmallVector<std::string> lines; ///< of the model
@@ -68,7 +68,7 @@ private:
 // The function
 //===----------------------------------------------------------------------===//
 
-/// C++ without what stands behind `//`: where in the model it comes from.
+/// C++ without its comments, which say where in the model a kernel comes from.
 static std::string withoutComments(StringRef text) {
   std::string result;
   while (!text.empty()) {
@@ -79,7 +79,7 @@ static std::string withoutComments(StringRef text) {
   return result;
 }
 
-/// The name of a part, written now or before for a kernel with the same code: one of other axes, say.
+/// The name of a part. Kernels with the same code share one, even if their axes have different names.
 FailureOr<std::string> LaunchWriter::functionOf(const MappedKernel &member) {
   constexpr StringLiteral placeholder = "@";
   KernelOp kernel = member.plan.kernel;
@@ -91,7 +91,7 @@ FailureOr<std::string> LaunchWriter::functionOf(const MappedKernel &member) {
   if (!function.empty()) return function;
   function = "part_";
   for (char c : kernel.getName()) function += llvm::isAlnum(c) ? c : '_';
-  while (!names.insert(function).second) function += "_"; // the same kernel, for other places
+  while (!names.insert(function).second) function += "_"; // another mapping of an equal kernel
   text->replace(text->find(placeholder), placeholder.size(), function);
   parts += "\n" + headComment(member.plan, member.mapping) + *text;
   return function;
@@ -114,7 +114,7 @@ LogicalResult LaunchWriter::add(MappedKernel &member) {
   return success();
 }
 
-/// The last run takes all blocks that are left.
+/// The last run has all remaining blocks, so it needs no condition.
 void LaunchWriter::writeCall(Text &text, const Run &run, bool isLast) const {
   std::string each = std::to_string(run.blocks), number = "block";
   std::string all = run.count > 1 ? std::to_string(run.count) + " * " + each : each;
@@ -142,7 +142,7 @@ void LaunchWriter::writeCall(Text &text, const Run &run, bool isLast) const {
   text.line("block -= " + all + ";");
 }
 
-CudaKernel LaunchWriter::take(StringRef title) {
+CudaKernel LaunchWriter::finish(StringRef title) {
   Text text;
   text.open("extern \"C\" __global__ void __launch_bounds__(" + Twine(block) + ")\n" + symbol +
             "(const __grid_constant__ tsr::pointers<" + Twine(result.parameterTypes.size()) + "> at)");
@@ -161,12 +161,13 @@ CudaKernel LaunchWriter::take(StringRef title) {
   result.symbol = symbol;
   if (!lines.empty()) result.line = lines.front();
   if (lines.size() > 1) result.line += " and " + std::to_string(lines.size() - 1) + " other places";
-  result.isOfSeveral = true;
+  result.isHorizontallyFused = true;
   result.threads = block;
   return std::move(result);
 }
 
-/// Equal kernels are written for the worst of their places: so there is one function for them, with its shared memory.
+/// Equal kernels of a launch are generated for their least alignments: so they share one function and its shared
+/// memory.
 void CudaKernels::shareAlignments(std::vector<Key> &keys) {
   std::map<KernelFingerprint, SmallVector<int64_t>> shared;
   for (const auto &[kernel, alignments] : keys) {
@@ -181,7 +182,7 @@ FailureOr<const CudaKernel *> CudaKernels::emit(ArrayRef<KernelOp> ops, ArrayRef
   std::vector<Key> keys;
   for (auto [kernel, known] : llvm::zip(ops, alignments)) keys.push_back(keyOf(kernel, known));
   shareAlignments(keys);
-  if (auto it = together.find(keys); it != together.end()) return it->second;
+  if (auto it = fusedLaunches.find(keys); it != fusedLaunches.end()) return it->second;
   std::vector<MappedKernel> members;
   for (auto [kernel, key] : llvm::zip(ops, keys)) {
     FailureOr<MappedKernel> member = MappedKernel::of(kernel, target, key.second);
@@ -193,7 +194,7 @@ FailureOr<const CudaKernel *> CudaKernels::emit(ArrayRef<KernelOp> ops, ArrayRef
   LaunchWriter writer(uniqueSymbol(name + "_and_" + others), commonBlock(members));
   for (MappedKernel &member : members)
     if (failed(writer.add(member))) return failure();
-  const CudaKernel *added = add(writer.take(name + " and " + others + " more kernels"));
-  together[std::move(keys)] = added;
+  const CudaKernel *added = add(writer.finish(name + " and " + others + " more kernels"));
+  fusedLaunches[std::move(keys)] = added;
   return added;
 }

@@ -3,7 +3,7 @@
 // One entry holds all that the compiler knows of an elementwise op: how it is evaluated (the interpreter and every
 // place that folds constants), its gradient, its name in the model language, and its traits (TsrTraits.td). What the
 // two targets need stands beside the code that they emit: codegen/cpu/builder/VectorMath.cpp or
-// codegen/cpu/kernel/OpLowering.cpp, and codegen/cuda/device/numbers.cuh.
+// codegen/cpu/kernel/OpLowering.cpp, and codegen/cuda/device/scalars.cuh.
 //
 //===----------------------------------------------------------------------===//
 

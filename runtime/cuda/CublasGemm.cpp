@@ -51,7 +51,7 @@ struct BatchDim {
 };
 
 /// Whether `outer` continues where `inner` ends, so that both are one dimension.
-bool isOne(const BatchDim &outer, const BatchDim &inner) {
+bool areContiguous(const BatchDim &outer, const BatchDim &inner) {
   return outer.a == inner.a * inner.size && outer.b == inner.b * inner.size && outer.c == inner.c * inner.size &&
          outer.bias == inner.bias * inner.size;
 }
@@ -133,7 +133,7 @@ BatchDim CublasGemm::Impl::chooseBatch() {
     BatchDim dim{d.c.dims[i], d.a.dims[i] == 1 ? 0 : d.a.strides[i], d.b.dims[i] == 1 ? 0 : d.b.strides[i],
                  d.c.strides[i], 0};
     if (d.bias && d.bias->size() + i >= rank) dim.bias = (*d.bias)[i + d.bias->size() - rank];
-    if (!loops.empty() && isOne(loops.back(), dim)) {
+    if (!loops.empty() && areContiguous(loops.back(), dim)) {
       dim.size *= loops.back().size;
       loops.back() = dim;
     } else {
@@ -155,8 +155,8 @@ MatrixLayout CublasGemm::Impl::makeLayout(ElementType type, const Operand &opera
   MatrixLayout layout = nullptr;
   library.check(library.layoutCreate(&layout, libraryType(type), operand.rows, operand.columns, operand.leading),
                 "cannot describe a matrix");
-  auto number = static_cast<int32_t>(count);
-  library.check(library.layoutSetAttribute(layout, layoutBatchCount, &number, sizeof number), "batch count");
+  auto batches = static_cast<int32_t>(count);
+  library.check(library.layoutSetAttribute(layout, layoutBatchCount, &batches, sizeof batches), "batch count");
   library.check(library.layoutSetAttribute(layout, layoutBatchStride, &stride, sizeof stride), "batch stride");
   return layout;
 }
@@ -165,7 +165,8 @@ std::vector<MatmulHeuristic> CublasGemm::Impl::suggest(const GemmAlignment &alig
   MatmulPreference preference = nullptr;
   library.check(library.preferenceCreate(&preference), "cannot describe a search");
   auto set = [&](int attribute, auto value) {
-    library.check(library.preferenceSetAttribute(preference, attribute, &value, sizeof value), "a search's attribute");
+    library.check(library.preferenceSetAttribute(preference, attribute, &value, sizeof value),
+                  "an attribute of a search");
   };
   set(preferenceWorkspace, static_cast<uint64_t>(workspaceLimit));
   auto [a, b, bias, c, aux] = alignment;
@@ -209,9 +210,10 @@ CublasGemm::CublasGemm(const GemmSpec &d, int64_t workspaceBytes) : impl(std::ma
   impl->layoutC = impl->makeLayout(d.c.type, result, batch.size, batch.c);
 
   library.check(library.matmulDescCreate(&impl->desc, d.tf32 ? compute32FFastTF32 : compute32F, real32F),
-                "cannot describe a product");
+                "cannot describe a GEMM");
   auto set = [&](int attribute, auto value) {
-    library.check(library.matmulDescSetAttribute(impl->desc, attribute, &value, sizeof value), "a product's attribute");
+    library.check(library.matmulDescSetAttribute(impl->desc, attribute, &value, sizeof value),
+                  "an attribute of a GEMM");
   };
   set(descTransA, first.isTransposed ? operationTranspose : operationNone);
   set(descTransB, second.isTransposed ? operationTranspose : operationNone);

@@ -99,16 +99,16 @@ private:
   };
 
   void openDevice();
-  void takeArena();
+  void allocateArena();
   /// Refuses a program for which the device has too little memory.
   void requireFree(size_t needed) const;
   /// Finds the fastest algorithm for each contraction that entry functions run.
   void chooseAlgorithms(void *library);
   DevicePointer workspace() const { return arena + static_cast<DevicePointer>(manifest.workspaceOffset); }
-  void takeMirror();
+  void reserveMirror();
   void pinValues();
   bool isEager() const { return afterCall || profiling.profile || switches.eager; }
-  /// Runs or records `work`, and notes a failure. `accesses` returns what it accesses.
+  /// Runs or records `work`; a failure is recorded. `accesses` returns the bytes that it reads and writes.
   template <typename Accesses, typename Work>
   void perform(Profile::Kind kind, int64_t which, const std::string &name, Accesses accesses, Work work);
   /// The beginning of the message of an error of a whole call.
@@ -117,8 +117,8 @@ private:
   Transfers &transfersFor(const EntryFunction &entry);
   /// Throws unless all calls are finished.
   void requireQuiet() const;
-  /// Calls the observer; a failure is noted.
-  void tellObserver();
+  /// Calls the observer; a failure is recorded.
+  void notifyObserver();
   void launch(uint32_t kernel, void *const *args);
   void runCode(const EntryFunction &entry, TsrEntry code);
   /// The graph of `entry`, recorded at its first call.
@@ -152,8 +152,8 @@ CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options
   contractions.choices = options.gemmChoices;
   switches = {isSet("TESSERA_CUDA_EAGER"), isSet("TESSERA_CUDA_IN_ORDER")};
   openDevice();
-  takeArena();
-  takeMirror();
+  allocateArena();
+  reserveMirror();
   pinValues();
   for (const GemmSpec &gemm : manifest.gemms) contractions.gemms.emplace_back(gemm, manifest.workspaceBytes);
 
@@ -173,7 +173,7 @@ CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options
         Profile::Kind::Contraction, gemm, withLine("contraction '" + description.name + "'", description.line),
         [&] { return cublas.accesses(operands, machine.workspace()); },
         [&] { cublas.run(operands, machine.workspace(), machine.stream); });
-    machine.tellObserver();
+    machine.notifyObserver();
   };
   table.copy = [](TsrRuntime *runtime, void *dst, const void *src, int64_t bytes) {
     CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
@@ -218,7 +218,7 @@ void CudaMachine::openDevice() {
   Context context = nullptr;
   driver.check(driver.devicePrimaryCtxRetain(&context, device.number), "cannot use " + device.name);
   driver.check(driver.ctxSetCurrent(context), "cannot use " + device.name);
-  driver.check(driver.streamCreate(&stream, streamNonBlocking), "cannot make a stream");
+  driver.check(driver.streamCreate(&stream, streamNonBlocking), "cannot create a stream");
 }
 
 void CudaMachine::requireFree(size_t needed) const {
@@ -230,17 +230,17 @@ void CudaMachine::requireFree(size_t needed) const {
          needed, device.name, free, total);
 }
 
-void CudaMachine::takeArena() {
+void CudaMachine::allocateArena() {
   auto bytes = static_cast<size_t>(manifest.arenaBytes);
   requireFree(bytes);
-  driver.check(driver.memAlloc(&arena, std::max<size_t>(bytes, 1)), fmt::format("cannot take {} bytes", bytes));
+  driver.check(driver.memAlloc(&arena, std::max<size_t>(bytes, 1)), fmt::format("cannot allocate {} bytes", bytes));
   driver.check(driver.memsetD8Async(arena, 0, bytes, stream), "cannot clear the arena");
 }
 
-void CudaMachine::takeMirror() {
+void CudaMachine::reserveMirror() {
   void *memory = mmap(nullptr, std::max<int64_t>(manifest.arenaBytes, 1), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) fail("cannot take {} bytes of address space", manifest.arenaBytes);
+  if (memory == MAP_FAILED) fail("cannot reserve {} bytes of address space", manifest.arenaBytes);
   mirror.memory = static_cast<char *>(memory);
 }
 
@@ -326,19 +326,19 @@ template <typename Accesses, typename Work>
 void CudaMachine::perform(Profile::Kind kind, int64_t which, const std::string &name, Accesses accesses, Work work) {
   if (table.failure) return;
   try {
-    TimedCall now{kind, which, nullptr, nullptr};
+    TimedCall timed{kind, which, nullptr, nullptr};
     if (profiling.profile) {
-      driver.check(driver.eventCreate(&now.start, 0), "an event");
-      driver.check(driver.eventCreate(&now.end, 0), "an event");
-      driver.check(driver.eventRecord(now.start, stream), "an event");
+      driver.check(driver.eventCreate(&timed.start, 0), "an event");
+      driver.check(driver.eventCreate(&timed.end, 0), "an event");
+      driver.check(driver.eventRecord(timed.start, stream), "an event");
     }
     if (recording)
       recording->add(accesses(), work);
     else
       work();
     if (profiling.profile) {
-      driver.check(driver.eventRecord(now.end, stream), "an event");
-      profiling.calls.push_back(now);
+      driver.check(driver.eventRecord(timed.end, stream), "an event");
+      profiling.calls.push_back(timed);
     }
     if (isEager() && !profiling.profile) synchronize(name);
   } catch (const std::exception &error) {
@@ -346,7 +346,7 @@ void CudaMachine::perform(Profile::Kind kind, int64_t which, const std::string &
   }
 }
 
-void CudaMachine::tellObserver() {
+void CudaMachine::notifyObserver() {
   if (!afterCall || table.failure) return;
   try {
     afterCall();
@@ -371,7 +371,7 @@ void CudaMachine::launch(uint32_t number, void *const *args) {
                                      nullptr),
                  withLine("cannot launch kernel " + kernel.name, kernel.line));
   });
-  if (!kernel.isPart) tellObserver();
+  if (!kernel.isPart) notifyObserver();
 }
 
 //===----------------------------------------------------------------------===//
@@ -428,15 +428,15 @@ Transfers &CudaMachine::transfersFor(const EntryFunction &entry) {
 
 void CudaMachine::startCall(const EntryFunction &entry, TsrEntry code) {
   if (isEager()) return call(entry, code);
-  Transfers &ways = transfersFor(entry);
-  if (ways.inFlight() == callsAhead) fail("{} calls are in flight; finish one first", callsAhead);
+  Transfers &current = transfersFor(entry);
+  if (current.inFlight() == maxCallsInFlight) fail("{} calls are in flight; finish one first", maxCallsInFlight);
   GraphExec graph = graphOf(entry, code);
   try {
-    ways.sendInputs(entry);
+    current.sendInputs(entry);
     driver.check(driver.graphLaunch(graph, stream), "cannot run entry function " + entry.name);
-    ways.fetchOutputs(entry);
+    current.fetchOutputs(entry);
   } catch (const std::exception &error) {
-    if (ways.inFlight() == 0) throw;
+    if (current.inFlight() == 0) throw;
     fail("{}: {}", failureOf(entry), error.what()); // the previous call is more likely the cause
   }
 }

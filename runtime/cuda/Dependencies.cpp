@@ -1,4 +1,4 @@
-//===- Dependencies.cpp - which work must wait for which ------------------===//
+//===- Dependencies.cpp - the order that work items need ------------------===//
 
 #include "runtime/cuda/Dependencies.h"
 
@@ -44,18 +44,18 @@ void Dependencies::touch(const MemoryAccess &access, uint32_t item, std::vector<
 }
 
 std::vector<uint32_t> Dependencies::withoutImplied(const std::vector<bool> &needed) {
-  std::vector<uint32_t> kept;
+  std::vector<uint32_t> direct;
   std::vector<bool> all(needed.size());
   for (size_t i = needed.size(); i-- > 0;) {
     if (!needed[i] || all[i]) continue;
-    kept.push_back(static_cast<uint32_t>(i));
+    direct.push_back(static_cast<uint32_t>(i));
     all[i] = true;
     for (size_t j = 0; j < before[i].size(); ++j)
       if (before[i][j]) all[j] = true;
   }
-  std::reverse(kept.begin(), kept.end());
+  std::reverse(direct.begin(), direct.end());
   before.push_back(std::move(all));
-  return kept;
+  return direct;
 }
 
 std::vector<uint32_t> Dependencies::add(const std::vector<MemoryAccess> &accesses) {

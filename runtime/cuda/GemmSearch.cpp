@@ -1,4 +1,4 @@
-//===- GemmSearch.cpp - which of cuBLASLt's algorithms is fastest here ----===//
+//===- GemmSearch.cpp - measures which algorithm of cuBLASLt is fastest ---===//
 
 #include "runtime/cuda/GemmSearch.h"
 
@@ -18,9 +18,9 @@ namespace {
 constexpr int mostAlgorithms = 8;
 /// Timed runs of each, of which the fastest counts.
 constexpr int timedRuns = 4;
-/// What another algorithm must save to be taken instead of the library's favourite: times vary by themselves.
+/// The relative gain for which an algorithm replaces the library's first suggestion: measured times vary.
 constexpr double leastGain = 0.02;
-/// The longest time that the search may add to the first start of a program.
+/// Bound of the time that the search adds to the first start of a program.
 constexpr std::chrono::seconds longestSearch(20);
 
 using Clock = std::chrono::steady_clock;
@@ -50,26 +50,26 @@ const char *epilogueName(const GemmSpec &d) {
 class Scratch {
 public:
   Scratch(const GemmSpec &d, const GemmAlignment &alignment, Stream stream) {
-    auto take = [&](DevicePointer &operand, const std::vector<int64_t> &dims, const std::vector<int64_t> &strides,
-                    ElementType type, uint32_t multiple) {
+    auto allocate = [&](DevicePointer &operand, const std::vector<int64_t> &dims, const std::vector<int64_t> &strides,
+                        ElementType type, uint32_t multiple) {
       int64_t last = 0;
       for (size_t i = 0; i < dims.size(); ++i) last += (dims[i] - 1) * std::abs(strides[i]);
       size_t bytes = static_cast<size_t>((last + 1) * bytesOf(type)) + 2 * multiple;
       DevicePointer block = 0;
-      if (driver.memAlloc(&block, bytes) != 0) return isWhole = false;
+      if (driver.memAlloc(&block, bytes) != 0) return isComplete = false;
       blocks.push_back(block);
       // A small positive value in every type.
-      if (driver.memsetD8Async(block, 0x3c, bytes, stream) != 0) return isWhole = false;
+      if (driver.memsetD8Async(block, 0x3c, bytes, stream) != 0) return isComplete = false;
       operand = block + multiple;
       return true;
     };
-    bool taken = take(operands.a, d.a.dims, d.a.strides, d.a.type, alignment[0]) &&
-                 take(operands.b, d.b.dims, d.b.strides, d.b.type, alignment[1]) &&
-                 take(operands.c, d.c.dims, d.c.strides, d.c.type, alignment[3]) &&
-                 (!d.hasAux || take(operands.aux, d.c.dims, d.c.strides, d.c.type, alignment[4]));
-    if (taken && d.bias) {
+    bool isAllocated = allocate(operands.a, d.a.dims, d.a.strides, d.a.type, alignment[0]) &&
+                       allocate(operands.b, d.b.dims, d.b.strides, d.b.type, alignment[1]) &&
+                       allocate(operands.c, d.c.dims, d.c.strides, d.c.type, alignment[3]) &&
+                       (!d.hasAux || allocate(operands.aux, d.c.dims, d.c.strides, d.c.type, alignment[4]));
+    if (isAllocated && d.bias) {
       std::vector<int64_t> dims(d.c.dims.end() - static_cast<int64_t>(d.bias->size()), d.c.dims.end());
-      take(operands.bias, dims, *d.bias, d.biasType, alignment[2]);
+      allocate(operands.bias, dims, *d.bias, d.biasType, alignment[2]);
     }
   }
   ~Scratch() {
@@ -77,7 +77,7 @@ public:
   }
   Scratch(const Scratch &) = delete;
 
-  bool isWhole = true;
+  bool isComplete = true;
   GemmAddresses operands;
 
 private:
@@ -113,36 +113,36 @@ private:
 };
 
 /// The shortest of several times of a run in milliseconds; none if cuBLASLt does not run the algorithm after all.
-std::optional<double> measure(const CublasGemm &product, const GemmAddresses &operands, DevicePointer workspace,
+std::optional<double> measure(const CublasGemm &gemm, const GemmAddresses &operands, DevicePointer workspace,
                               Stream stream) {
   Timer timer(stream);
-  bool isRefused = false;
+  bool isRejected = false;
   double fastest = HUGE_VAL;
-  for (int i = 0; i <= timedRuns && !isRefused; ++i) {
+  for (int i = 0; i <= timedRuns && !isRejected; ++i) {
     double time = timer.time([&] {
       try {
-        product.run(operands, workspace, stream);
+        gemm.run(operands, workspace, stream);
       } catch (const Error &) {
-        isRefused = true;
+        isRejected = true;
       }
     });
     if (i > 0) fastest = std::min(fastest, time); // the first one warms up
   }
-  return isRefused ? std::nullopt : std::optional(fastest);
+  return isRejected ? std::nullopt : std::optional(fastest);
 }
 
 /// The fastest of the suggested algorithms; none if there is no memory to measure them.
-std::optional<MatmulAlgorithm> fastest(CublasGemm &product, const GemmAlignment &alignment, DevicePointer workspace,
+std::optional<MatmulAlgorithm> fastest(CublasGemm &gemm, const GemmAlignment &alignment, DevicePointer workspace,
                                        Stream stream) {
-  std::vector<MatmulAlgorithm> algorithms = product.suggest(alignment, mostAlgorithms);
+  std::vector<MatmulAlgorithm> algorithms = gemm.suggest(alignment, mostAlgorithms);
   if (algorithms.size() == 1) return algorithms.front();
-  Scratch scratch(product.description(), alignment, stream);
-  if (!scratch.isWhole) return std::nullopt;
+  Scratch scratch(gemm.description(), alignment, stream);
+  if (!scratch.isComplete) return std::nullopt;
   std::optional<MatmulAlgorithm> best;
   double bestTime = HUGE_VAL;
   for (const MatmulAlgorithm &algorithm : algorithms) {
-    if (!product.choose(alignment, algorithm)) continue;
-    std::optional<double> time = measure(product, scratch.operands, workspace, stream);
+    if (!gemm.choose(alignment, algorithm)) continue;
+    std::optional<double> time = measure(gemm, scratch.operands, workspace, stream);
     if (!time || (best && *time > bestTime * (1 - leastGain))) continue;
     best = algorithm, bestTime = *time;
   }
@@ -155,9 +155,9 @@ GemmSearch::GemmSearch(std::string file, std::string device) : file(std::move(fi
 }
 
 /// Everything on which cuBLASLt's suggestions depend.
-std::string GemmSearch::keyOf(const CublasGemm &product, const GemmAlignment &alignment) const {
-  const GemmSpec &d = product.description();
-  auto list = [](const std::vector<int64_t> &numbers) { return fmt::format("{}", fmt::join(numbers, " ")); };
+std::string GemmSearch::keyOf(const CublasGemm &gemm, const GemmAlignment &alignment) const {
+  const GemmSpec &d = gemm.description();
+  auto list = [](const std::vector<int64_t> &values) { return fmt::format("{}", fmt::join(values, " ")); };
   auto number = [](ElementType type) { return static_cast<int>(type); };
   return fmt::format("{}: types {} {} {}{}; a {} by {}; b {} by {}; c {} by {}; bias {} of {}; added {}{}; aligned {}",
                      platform, number(d.a.type), number(d.b.type), number(d.c.type), d.tf32 ? " tf32" : "",
@@ -196,14 +196,14 @@ bool GemmSearch::write(const std::map<std::string, std::string> &algorithms) con
   return true;
 }
 
-int GemmSearch::chooseFor(std::vector<CublasGemm> &products, const GemmUses &uses, DevicePointer workspace,
+int GemmSearch::chooseFor(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace,
                           Stream stream) {
   if (file.empty()) return 0;
   std::map<std::string, std::string> known = read(), found;
   auto isKnown = [&](const std::pair<size_t, GemmAlignment> &use) {
-    auto it = known.find(keyOf(products[use.first], use.second));
+    auto it = known.find(keyOf(gemms[use.first], use.second));
     std::optional<MatmulAlgorithm> algorithm = it == known.end() ? std::nullopt : fromText(it->second);
-    return algorithm && products[use.first].choose(use.second, *algorithm);
+    return algorithm && gemms[use.first].choose(use.second, *algorithm);
   };
   GemmUses missing;
   for (const auto &use : uses)
@@ -212,18 +212,18 @@ int GemmSearch::chooseFor(std::vector<CublasGemm> &products, const GemmUses &use
   if (missing.empty() || !write(known)) return 0;
   Clock::time_point start = Clock::now();
   for (const auto &[number, alignment] : missing) {
-    CublasGemm &product = products[number];
+    CublasGemm &gemm = gemms[number];
     std::optional<MatmulAlgorithm> best;
-    if (Clock::now() - start < longestSearch) best = fastest(product, alignment, workspace, stream);
-    if (!best) best = product.suggest(alignment, 1).front();
-    found[keyOf(product, alignment)] = toText(*best);
+    if (Clock::now() - start < longestSearch) best = fastest(gemm, alignment, workspace, stream);
+    if (!best) best = gemm.suggest(alignment, 1).front();
+    found[keyOf(gemm, alignment)] = toText(*best);
   }
   // Another process may have finished first: its choices have precedence.
   known = read();
   known.merge(found);
-  bool isRemembered = write(known);
+  bool isRecorded = write(known);
   for (const auto &use : missing)
-    if (!isRemembered || !isKnown(use)) products[use.first].forget(use.second);
+    if (!isRecorded || !isKnown(use)) gemms[use.first].forget(use.second);
   return static_cast<int>(missing.size());
 }
 

@@ -29,10 +29,10 @@ public:
   /// own and recorded. If time or memory for that run out, cuBLASLt's first suggestion is recorded. If the file
   /// cannot be written, nothing is measured, and the first suggestion is used. Returns the number of uses without a
   /// record.
-  int chooseFor(std::vector<CublasGemm> &products, const GemmUses &uses, DevicePointer workspace, Stream stream);
+  int chooseFor(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace, Stream stream);
 
 private:
-  std::string keyOf(const CublasGemm &product, const GemmAlignment &alignment) const;
+  std::string keyOf(const CublasGemm &gemm, const GemmAlignment &alignment) const;
   /// Algorithms in hexadecimal, by key.
   std::map<std::string, std::string> read() const;
   bool write(const std::map<std::string, std::string> &algorithms) const;

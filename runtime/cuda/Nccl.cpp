@@ -16,7 +16,7 @@ using Comm = NcclComm *;
 static_assert(sizeof(UniqueId) == 128 && alignof(UniqueId) == 1, "ncclUniqueId is passed by value");
 constexpr int success = 0, inProgress = 7; // ncclResult_t
 
-/// ncclDataType_t. fp8 came with NCCL 2.24 only.
+/// ncclDataType_t. fp8 needs NCCL 2.24.
 int libraryType(ElementType type) {
   switch (type) {
   case ElementType::F32:
@@ -124,15 +124,14 @@ UniqueId Communicator::makeId() {
   const Nccl &nccl = Nccl::get();
   UniqueId id;
   int status = nccl.getUniqueId(&id);
-  if (status != success) fail("cannot make an id that ranks find each other by: {}", nccl.describe(status, nullptr));
+  if (status != success) fail("cannot create an id for a communicator: {}", nccl.describe(status, nullptr));
   return id;
 }
 
 Communicator::Communicator(int rank, int ranks, const UniqueId &id) : ownRank(rank), rankCount(ranks) {
   const Nccl &nccl = Nccl::get();
   int status = nccl.commInitRank(&handle, ranks, id, rank);
-  if (status != success)
-    fail("cannot connect rank {} of {} with the others: {}", rank, ranks, nccl.describe(status, nullptr));
+  if (status != success) fail("cannot connect rank {} of {}: {}", rank, ranks, nccl.describe(status, nullptr));
 }
 
 Communicator::~Communicator() {
@@ -141,7 +140,7 @@ Communicator::~Communicator() {
   bool isWhole = status == success && failure == success;
   status = isWhole ? nccl.commDestroy(handle) : nccl.commAbort(handle);
   if (status != success)
-    warn("rank {} of {} does not part from the others as it should: {}", ownRank, rankCount,
+    warn("rank {} of {} cannot leave its communicator in order: {}", ownRank, rankCount,
          nccl.describe(status, nullptr));
 }
 
@@ -150,7 +149,7 @@ void Communicator::check() const {
   int failure = success, status = nccl.commGetAsyncError(handle, &failure);
   if (status == success && failure != inProgress) status = failure;
   if (status != success)
-    fail("what rank {} of {} exchanges with the others failed: {}", ownRank, rankCount, nccl.describe(status, handle));
+    fail("communication of rank {} of {} failed: {}", ownRank, rankCount, nccl.describe(status, handle));
 }
 
 void Communicator::require(int status, const char *function, std::string_view name) const {

@@ -30,7 +30,7 @@ std::vector<GraphNode> Recording::current() const {
 void Recording::add(const std::vector<MemoryAccess> &accesses, const std::function<void()> &work) {
   if (inOrder) return work();
   std::vector<GraphNode> nodes;
-  for (uint32_t piece : dependencies.add(accesses)) nodes.insert(nodes.end(), ends[piece].begin(), ends[piece].end());
+  for (uint32_t item : dependencies.add(accesses)) nodes.insert(nodes.end(), ends[item].begin(), ends[item].end());
   driver.check(driver.streamUpdateCaptureDependencies(stream, nodes.data(), nodes.size(), captureSetDependencies),
                "cannot record entry function " + name);
   work();
@@ -44,7 +44,7 @@ GraphExec Recording::finish() {
   GraphExec executable = nullptr;
   int status = driver.graphInstantiate(&executable, graph, 0);
   driver.graphDestroy(graph);
-  driver.check(status, "cannot make a graph of entry function " + name);
+  driver.check(status, "cannot instantiate the graph of entry function " + name);
   return executable;
 }
 

@@ -25,10 +25,10 @@ int64_t Transfers::bytesFor(const EntryFunction &entry) { return sumOf(entry.inp
 
 Transfers::Transfers(int64_t bytes, DevicePointer arena, char *mirror, Stream stream)
     : bytes(bytes), arena(arena), mirror(mirror), stream(stream) {
-  driver.check(driver.streamCreate(&upload, streamNonBlocking), "cannot make a stream");
+  driver.check(driver.streamCreate(&upload, streamNonBlocking), "cannot create a stream");
   if (bytes > 0)
     driver.check(driver.memAlloc(&staging, static_cast<size_t>(bytes)),
-                 fmt::format("cannot take {} bytes for inputs", bytes));
+                 fmt::format("cannot allocate {} bytes for inputs", bytes));
   for (Event *event : {&sent, &taken, &slots[0].done, &slots[1].done})
     driver.check(driver.eventCreate(event, eventDisableTiming), "an event");
 }
@@ -72,7 +72,7 @@ void Transfers::fetchOutputs(const EntryFunction &entry) {
     if (slot.memory) driver.memFreeHost(slot.memory);
     slot.memory = nullptr;
     driver.check(driver.memHostAlloc(reinterpret_cast<void **>(&slot.memory), bytes, 0),
-                 fmt::format("cannot take {} bytes of pinned memory", bytes));
+                 fmt::format("cannot allocate {} bytes of pinned memory", bytes));
     slot.bytes = bytes;
   }
   char *at = slot.memory;
@@ -82,7 +82,7 @@ void Transfers::fetchOutputs(const EntryFunction &entry) {
     at += alignedBytes(output);
   }
   driver.check(driver.eventRecord(slot.done, stream), "an event");
-  nextFilled = (nextFilled + 1) % callsAhead;
+  nextFilled = (nextFilled + 1) % maxCallsInFlight;
   calls.push_back(&entry);
 }
 
@@ -92,7 +92,7 @@ void Transfers::showOutputs() {
     memcpy(mirror + output.offset, at, output.bytes);
     at += alignedBytes(output);
   }
-  nextWaited = (nextWaited + 1) % callsAhead;
+  nextWaited = (nextWaited + 1) % maxCallsInFlight;
   calls.pop_front();
 }
 

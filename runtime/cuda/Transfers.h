@@ -17,7 +17,7 @@
 namespace tessera::runtime::cuda {
 
 /// Calls that may be in flight at a time.
-inline constexpr size_t callsAhead = 2;
+inline constexpr size_t maxCallsInFlight = 2;
 
 class Transfers {
 public:
@@ -65,7 +65,7 @@ private:
   Stream stream, upload = nullptr;
   DevicePointer staging = 0;
   Event sent = nullptr, taken = nullptr; ///< the inputs are in the staging buffer; in the arena
-  Slot slots[callsAhead];
+  Slot slots[maxCallsInFlight];
   size_t nextFilled = 0, nextWaited = 0; ///< slots
   std::deque<const EntryFunction *> calls;
 };

@@ -1,4 +1,4 @@
-//===- DeviceHeaders.h - what generated kernels include -------------------===//
+//===- DeviceHeaders.h - the headers that generated kernels include ---------===//
 
 #ifndef TESSERA_CODEGEN_CUDA_DEVICE_DEVICEHEADERS_H
 #define TESSERA_CODEGEN_CUDA_DEVICE_DEVICEHEADERS_H
@@ -12,7 +12,7 @@ struct DeviceHeader {
   llvm::StringLiteral name, text;
 };
 
-/// `tessera.cuh`, which all kernels include, and what it includes.
+/// `tessera.cuh`, which all kernels include, and the headers that it includes.
 llvm::ArrayRef<DeviceHeader> deviceHeaders();
 
 } // namespace tessera::cuda

@@ -1,4 +1,4 @@
-//===- matrices.cuh - products of small matrices by a warp --------------===//
+//===- matrices.cuh - matrix products of a warp ---------------------------===//
 
 #ifndef TESSERA_DEVICE_MATRICES_CUH
 #define TESSERA_DEVICE_MATRICES_CUH
@@ -8,25 +8,32 @@
 namespace tsr {
 
 //===----------------------------------------------------------------------===//
-// Products of small matrices by a warp (PTX: mma.sync m16n8k16 and m16n8k8, ldmatrix). Lane l is member t = l % 4 of group g = l / 4.
+// Matrix products of a warp (PTX: mma.sync m16n8k16 and m16n8k8, ldmatrix). Lane l is member t = l % 4 of group
+// g = l / 4.
 //===----------------------------------------------------------------------===//
 
-/// Of a [16, 16] of low floats: word w holds row g + 8 (w % 2), columns 2 t + 8 (w / 2) and the next; the first in the lower half. Of
-/// a [16, 8] of f32: word w holds row g + 8 (w % 2), column 2 t + w / 2. The instruction calls that column t + 4 (w / 2); what is
-/// summed may be numbered in any way that both operands share.
+/// The fragment of a lane of an operand a.
+///
+/// - a [16, 16] of 16-bit elements: word w holds row g + 8 (w % 2), columns 2 t + 8 (w / 2) and the next one; the first
+///   is in the lower half.
+/// - a [16, 8] of f32: word w holds row g + 8 (w % 2), column 2 t + w / 2. The instruction calls that column
+///   t + 4 (w / 2). The summed axis may have any order that both operands share.
 struct FragmentA {
   unsigned words[4];
 };
-/// Of b [16, 8] of low floats: word w holds rows 2 t + 8 w and the next of column g. Of b [8, 8] of f32: row 2 t + w of column g.
+/// The fragment of a lane of an operand b.
+///
+/// - b [16, 8] of 16-bit elements: word w holds rows 2 t + 8 w and the next one of column g.
+/// - b [8, 8] of f32: word w holds row 2 t + w of column g.
 struct FragmentB {
   unsigned words[2];
 };
-/// Of c [16, 8]: value v is row g + 8 (v / 2), column 2 t + v % 2.
+/// The fragment of a lane of the accumulators c [16, 8]: value v is in row g + 8 (v / 2), column 2 t + v % 2.
 struct FragmentC {
   float values[4];
 };
 
-/// Two low floats as a word.
+/// Two 16-bit elements as a word.
 template <typename T> TSR_DEVICE unsigned packed(T low, T high) {
   return static_cast<unsigned>(low.bits) | static_cast<unsigned>(high.bits) << 16;
 }
@@ -36,7 +43,7 @@ template <typename T> TSR_DEVICE T half_of(unsigned word, int half) {
   return x;
 }
 
-/// c += a b, of low floats, added up in f32.
+/// c += a b for 16-bit elements, accumulated in f32.
 template <typename T> TSR_DEVICE void multiply_add(FragmentC &c, const FragmentA &a, const FragmentB &b);
 #ifdef __CUDACC__
 #define TSR_MMA(T, type)                                                                                               \
@@ -71,11 +78,12 @@ template <typename T> void multiply_add(FragmentC &c, const FragmentA &a, const 
 }
 #endif
 
-/// The nearest number with ten bits behind the point, halves away from zero.
+/// The nearest value with ten mantissa bits; ties round away from zero.
 TSR_DEVICE unsigned to_tf32(float x) {
 #ifdef __CUDACC__
   unsigned bits;
-  // Volatile, so that it stays in its loop: what is read in every round would be kept twice, and there are no registers for that.
+  // Volatile, so that the compiler does not hoist it: loop-invariant operands would be in registers twice, and there
+  // are not enough registers.
   asm volatile("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
   return bits;
 #else
@@ -84,7 +92,7 @@ TSR_DEVICE unsigned to_tf32(float x) {
 #endif
 }
 
-/// c += a b of tf32 numbers, m16n8k8.
+/// c += a b for tf32 elements (m16n8k8).
 TSR_DEVICE void multiply_add_tf32(FragmentC &c, const unsigned (&a)[4], const unsigned (&b)[2]) {
 #ifdef __CUDACC__
   asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
@@ -106,27 +114,29 @@ TSR_DEVICE void multiply_add_tf32(FragmentC &c, const unsigned (&a)[4], const un
 #endif
 }
 
-/// x as high + low. Of what tf32 rounds to infinity, from 3.4026e38 on, and of infinity itself NaN becomes.
-TSR_DEVICE void take_apart(float x, unsigned &high, unsigned &low) {
+/// x = high + low, both in tf32. If x is infinite, or rounds to infinity in tf32 (from 3.4026e38 on), the sum is NaN.
+TSR_DEVICE void split_tf32(float x, unsigned &high, unsigned &low) {
   high = to_tf32(x);
   low = to_tf32(x - float_of(high));
 }
 
-/// c += a b of f32 numbers, each as the sum of two tf32 numbers, without the product of the lower ones: products are exact to 2^-21 or
-/// so (NVIDIA CUTLASS, "3xTF32"); matrix units cut off what they add up.
+/// c += a b for f32 elements. Each element is the sum of two tf32 values, and the product of the low ones is left out:
+/// the relative error of a product is about 2^-21 (NVIDIA CUTLASS, "3xTF32"). Matrix units truncate when they
+/// accumulate.
 template <> TSR_DEVICE void multiply_add<float>(FragmentC &c, const FragmentA &a, const FragmentB &b) {
   unsigned high_a[4], low_a[4], high_b[2], low_b[2];
 #pragma unroll
-  for (int w = 0; w < 4; ++w) take_apart(float_of(a.words[w]), high_a[w], low_a[w]);
+  for (int w = 0; w < 4; ++w) split_tf32(float_of(a.words[w]), high_a[w], low_a[w]);
 #pragma unroll
-  for (int w = 0; w < 2; ++w) take_apart(float_of(b.words[w]), high_b[w], low_b[w]);
+  for (int w = 0; w < 2; ++w) split_tf32(float_of(b.words[w]), high_b[w], low_b[w]);
   multiply_add_tf32(c, low_a, high_b);
   multiply_add_tf32(c, high_a, low_b);
   multiply_add_tf32(c, high_a, high_b);
 }
 
-/// Four matrices [8, 8] of 16-bit numbers out of shared memory: lane l says where row l % 8 of matrix l / 8 starts, at a multiple of 8
-/// numbers. Word m holds numbers 2 t and 2 t + 1 of row g of matrix m; of column g with `Transposed`.
+/// Loads four matrices [8, 8] of 16-bit elements from shared memory. Lane l passes where row l % 8 of matrix l / 8
+/// starts, a multiple of 8 elements. Word m holds elements 2 t and 2 t + 1 of row g of matrix m; of column g with
+/// `Transposed`.
 template <bool Transposed, typename T> TSR_DEVICE void load_matrices(unsigned (&words)[4], Shared<T> from, int row) {
 #ifdef __CUDACC__
   if (Transposed)
@@ -141,13 +151,13 @@ template <bool Transposed, typename T> TSR_DEVICE void load_matrices(unsigned (&
   int rows[32];
   emulation::collect(&row, sizeof row, rows);
   const int group = threadIdx.x % 32 / 4, member = threadIdx.x % 4;
-  if (row % 8 != 0) emulation::fail("a row of a matrix starts at no multiple of 8 numbers");
+  if (row % 8 != 0) emulation::fail("a row of a matrix starts at an index that is not a multiple of 8");
   for (int m = 0; m < 4; ++m) {
-    auto number = [&](int half) {
+    auto element = [&](int half) {
       return Transposed ? from.get(rows[8 * m + 2 * member + half] + group)
                         : from.get(rows[8 * m + group] + 2 * member + half);
     };
-    words[m] = packed(number(0), number(1));
+    words[m] = packed(element(0), element(1));
   }
 #endif
 }

@@ -1,14 +1,15 @@
-//===- tessera.cuh - what generated kernels are written with ----------------===//
+//===- tessera.cuh - the device functions of generated kernels ------------===//
 //
-// Generated kernels are plain C++ but for what stands in these headers: number types, vector loads and stores, reductions over the
-// threads of a block, products by a warp, random numbers. Every vendor intrinsic and every line of assembly is in one of them, with a
-// twin for the CPU beside it, so that the same kernels run in tests on a machine without a GPU (`emulation.h`).
+// Generated kernels are plain C++ and the functions of these headers: element types, vector loads and stores,
+// reductions over the threads of a block, matrix products of a warp, random draws. All vendor intrinsics and all
+// assembly are here, each with an equivalent for the CPU, so that the same kernels run in tests on a machine without a
+// GPU (`emulation.h`).
 //
-// Rules that make that possible: all 32 lanes of a warp reach every warp operation; shared memory is reached through
-// `tsr::Shared` only; no block waits for another.
+// Kernels follow three rules that the emulation needs: all 32 lanes of a warp execute every warp operation; shared
+// memory is accessed through `tsr::Shared` only; no block waits for another one.
 //
 //===----------------------------------------------------------------------===//
 
 #include "matrices.cuh"
-#include "numbers.cuh"
+#include "scalars.cuh"
 #include "threads.cuh"

@@ -1,13 +1,14 @@
-//===- threads.cuh - shared memory, and reductions over threads ---------===//
+//===- threads.cuh - shared memory and reductions over threads ------------===//
 
 #ifndef TESSERA_DEVICE_THREADS_CUH
 #define TESSERA_DEVICE_THREADS_CUH
 
-#include "numbers.cuh"
+#include "scalars.cuh"
 
 namespace tsr {
 
-/// What a launch of several kernels is given: the addresses of the operands and results of the first, then of the second, and so on.
+/// The arguments of a horizontally fused launch: the addresses of the operands and results of the first kernel, then of
+/// the second one, and so on.
 template <int N> struct pointers {
   struct pointer {
     void *address;
@@ -30,12 +31,12 @@ struct Max {
 struct Min {
   template <typename T> static TSR_DEVICE T combine(T a, T b) { return min(a, b); }
 };
-struct MaxNum { ///< `a` is no NaN
+struct MaxNum { ///< ignores NaN; `a` must not be NaN
   template <typename T> static TSR_DEVICE T combine(T a, T b) { return b > a ? b : a; }
 };
 
-/// The largest of some numbers, and the sum of their exponentials below it: of exp(x - max), or of exp(x) while the largest is
-/// -infinity. No number has been added yet in `none`.
+/// An online softmax: the maximum of the elements so far, and the sum of exp(x - max); of exp(x) while the maximum is
+/// -infinity. `none` has no elements yet.
 template <typename T> struct Softmax {
   T max, sum;
   static TSR_DEVICE Softmax none() { return {T(-infinity()), T(0)}; }
@@ -66,7 +67,7 @@ public:
   explicit TSR_DEVICE Shared(T *memory) : memory(memory) {}
   TSR_DEVICE T get(int i) const { return memory[i]; }
   TSR_DEVICE void set(int i, T x) { memory[i] = x; }
-  /// `N` neighbours, from a multiple of their size.
+  /// `N` consecutive elements, from a multiple of their size.
   template <int N> TSR_DEVICE vec<T, N> get_vector(int i) const { return load<N>(memory + i); }
   template <int N> TSR_DEVICE void set_vector(int i, const vec<T, N> &x) { store(memory + i, x); }
   /// For instructions that read shared memory.
@@ -75,8 +76,8 @@ public:
 private:
   T *memory;
 };
-/// Begins to copy 16 bytes to shared memory, both at a multiple of them; zeros where there is nothing to copy. What was copied is there
-/// for the thread when it has waited, for the block behind a barrier after that (PTX: cp.async).
+/// Starts to copy 16 bytes to shared memory; zeros if nothing `exists` there. Both addresses are multiples of 16 bytes.
+/// The thread sees the copy after `wait_for_copies`, the block after a barrier that follows (PTX: cp.async).
 template <int N, typename T> TSR_DEVICE void start_copy(Shared<T> to, int i, const T *from, bool exists) {
   static_assert(N * sizeof(T) == 16);
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
@@ -91,7 +92,7 @@ TSR_DEVICE void wait_for_copies() { asm volatile("cp.async.wait_all;" : : : "mem
 
 template <typename T> TSR_DEVICE T shuffle_xor(T x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 TSR_DEVICE void sync_block() { __syncthreads(); }
-/// Bit l: what lane l brings.
+/// Bit l is the argument of lane l.
 TSR_DEVICE unsigned ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
 TSR_DEVICE int count_bits(unsigned bits) { return __popc(bits); }
 #endif
@@ -100,59 +101,61 @@ template <typename T> TSR_DEVICE Softmax<T> shuffle_xor(Softmax<T> x, int mask) 
   return {shuffle_xor(x.max, mask), shuffle_xor(x.sum, mask)};
 }
 
-/// The values of `Team` neighbouring lanes (a power of two, 32 at most) as one, in each of them.
-template <typename Op, int Team, typename T> TSR_DEVICE T warp_reduce(T x) {
+/// Combines the values of `Group` adjacent lanes (a power of two, at most 32). All of them get the result.
+template <typename Op, int Group, typename T> TSR_DEVICE T warp_reduce(T x) {
 #pragma unroll
-  for (int mask = Team / 2; mask > 0; mask /= 2) x = Op::combine(x, shuffle_xor(x, mask));
+  for (int mask = Group / 2; mask > 0; mask /= 2) x = Op::combine(x, shuffle_xor(x, mask));
   return x;
 }
 
-/// Has `Team` lanes that share a softmax's numbers agree on the largest, of these and the ones before. The sum of a lane counts what
-/// it has added itself. Returns what else was summed up with such exponentials is to be multiplied by.
-template <int Team, typename T, int N> TSR_DEVICE T advance(Softmax<T> &softmax, const vec<T, N> &x) {
+/// Raises the maximum of a softmax whose elements `Group` lanes share to that of `x` in all of them. The sum of a lane
+/// covers the elements that the lane itself has added. Returns the factor by which other accumulators with such
+/// exponentials must be multiplied.
+template <int Group, typename T, int N> TSR_DEVICE T advance(Softmax<T> &softmax, const vec<T, N> &x) {
   T largest = softmax.max;
 #pragma unroll
   for (int i = 0; i < N; ++i) largest = x[i] > largest ? x[i] : largest;
-  largest = warp_reduce<MaxNum, Team>(largest);
+  largest = warp_reduce<MaxNum, Group>(largest);
   const T scale = largest > softmax.max ? exp(softmax.max - largest) : T(1);
   softmax.max = largest;
   softmax.sum *= scale;
   return scale;
 }
 
-/// The values of `Team` neighbouring threads (a multiple of 32) as one, in each of them. `scratch` has a number for each warp of
-/// the block.
-template <typename Op, int Team, typename T> TSR_DEVICE T block_reduce(T x, Shared<T> scratch) {
+/// Combines the values of `Group` adjacent threads (a multiple of 32). All of them get the result. `scratch` has an
+/// element for each warp of the block.
+template <typename Op, int Group, typename T> TSR_DEVICE T block_reduce(T x, Shared<T> scratch) {
   x = warp_reduce<Op, 32>(x);
   if (threadIdx.x % 32 == 0) scratch.set(threadIdx.x / 32, x);
   sync_block();
-  const int first = threadIdx.x / Team * (Team / 32);
+  const int first = threadIdx.x / Group * (Group / 32);
   x = scratch.get(first);
-  for (int i = 1; i < Team / 32; ++i) x = Op::combine(x, scratch.get(first + i));
+  for (int i = 1; i < Group / 32; ++i) x = Op::combine(x, scratch.get(first + i));
   return x;
 }
 
-/// The values of `Team` threads that stand `Stride` apart as one, in each of them. `scratch` has `N` numbers for each thread.
-template <typename Op, int Team, int Stride, int N, typename T>
+/// Combines the values of `Group` threads that are `Stride` apart. All of them get the result. `scratch` has `N`
+/// elements for each thread.
+template <typename Op, int Group, int Stride, int N, typename T>
 TSR_DEVICE vec<T, N> strided_reduce(vec<T, N> x, Shared<T> scratch) {
 #pragma unroll
-  for (int j = 0; j < N; ++j) scratch.set(j * (Team * Stride) + threadIdx.x, x[j]);
+  for (int j = 0; j < N; ++j) scratch.set(j * (Group * Stride) + threadIdx.x, x[j]);
   sync_block();
 #pragma unroll
   for (int j = 0; j < N; ++j) {
-    const int own = j * (Team * Stride) + threadIdx.x % Stride;
+    const int own = j * (Group * Stride) + threadIdx.x % Stride;
     x[j] = scratch.get(own);
-    for (int i = 1; i < Team; ++i) x[j] = Op::combine(x[j], scratch.get(own + i * Stride));
+    for (int i = 1; i < Group; ++i) x[j] = Op::combine(x[j], scratch.get(own + i * Stride));
   }
   return x;
 }
 
-template <typename Op, int Team, int Stride, typename T> TSR_DEVICE T strided_reduce(T x, Shared<T> scratch) {
-  return strided_reduce<Op, Team, Stride>(filled<1>(x), scratch)[0];
+template <typename Op, int Group, int Stride, typename T> TSR_DEVICE T strided_reduce(T x, Shared<T> scratch) {
+  return strided_reduce<Op, Group, Stride>(filled<1>(x), scratch)[0];
 }
 
-/// How many threads of a block of `Warps` warps are chosen; `place` becomes the number of those in front of this one. `counts` has a
-/// number for each warp.
+/// Returns how many threads of a block of `Warps` warps are chosen; `place` becomes the number of chosen threads before
+/// this one. `counts` has an element for each warp.
 template <int Warps> TSR_DEVICE int count_chosen(bool chosen, Shared<int> counts, int &place) {
   const unsigned lanes = ballot(chosen);
   if (threadIdx.x % 32 == 0) counts.set(threadIdx.x / 32, count_bits(lanes));

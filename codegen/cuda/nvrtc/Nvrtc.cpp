@@ -12,7 +12,7 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::cuda;
 
-/// The part of NVRTC's C interface that is used; the same in all versions since 11.2.
+/// The functions of NVRTC that are used. They are the same in all versions since 11.2.
 struct Nvrtc::Functions {
   using Program = void *;
   int (*version)(int *major, int *minor);
@@ -33,7 +33,8 @@ struct Nvrtc::Functions {
 Nvrtc::Nvrtc(std::unique_ptr<Functions> functions) : functions(std::move(functions)) {}
 Nvrtc::~Nvrtc() = default;
 
-/// In $CUDA_HOME if that is set; else where the loader looks, and where a CUDA Toolkit usually lies.
+/// Opens the library: in $CUDA_HOME if that is set, else on the path of the loader or in the usual folder of the CUDA
+/// Toolkit.
 static void *openLibrary() {
   std::vector<std::string> candidates;
   for (const char *version : {"13", "12"}) {
@@ -50,7 +51,7 @@ static void *openLibrary() {
   return nullptr;
 }
 
-/// Which file a function of a library comes from; empty if that is not known.
+/// Identifies the file that a function comes from; empty if it is unknown.
 static std::string fileOf(int (*function)(int *, int *)) {
   Dl_info found;
   SmallString<256> path;
@@ -120,10 +121,10 @@ Compilation Nvrtc::compile(StringRef source, StringRef name, StringRef architect
   }
   if (functions->createProgram(&program, text.c_str(), file.c_str(), static_cast<int>(headers.size()), headers.data(),
                                headerNames.data()) != 0) {
-    result.log = "NVRTC takes no source";
+    result.log = "NVRTC does not accept the source";
     return result;
   }
-  // What a sum is must not depend on which products the compiler fuses into it.
+  // The value of a sum must not depend on which products the compiler fuses into it.
   const char *options[] = {target.c_str(), "--std=c++17", "--fmad=false", "--ptxas-options=-v",
                            "--device-as-default-execution-space"};
   bool isPtx = architecture.starts_with("compute");

@@ -1,6 +1,7 @@
 //===- Nvrtc.h - CUDA C++ to machine code -----------------------------------===//
 //
-// NVRTC is opened at run time: compiling for a GPU needs neither a GPU, nor its driver, nor CUDA where Tessera was built.
+// NVRTC is opened at run time. Compiling for a GPU needs neither a GPU nor its driver, and building Tessera does not
+// need CUDA.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,30 +16,30 @@
 
 namespace tessera::cuda {
 
-/// What became of a source.
+/// The result of compiling a source.
 struct Compilation {
-  std::string code; ///< a cubin, or PTX; empty where there are errors
-  std::string log;  ///< errors, and what ptxas says of registers and spills
+  std::string code; ///< a cubin or PTX; empty if there are errors
+  std::string log;  ///< errors, and registers and spills reported by ptxas
 };
 
-/// Bytes that ptxas says a kernel spills, stores and loads together.
+/// Bytes of spill stores and loads that ptxas reports.
 int64_t spilledBytes(llvm::StringRef log);
 
-/// `log`, with each line of the source that it names, and the line of the model behind it.
+/// `log` with each line of the source that it names, and the line of the model that it comes from.
 std::string explain(llvm::StringRef log, llvm::StringRef source);
 
 class Nvrtc {
 public:
-  /// The library, opened once. Null with a message in `error` that says what is missing.
+  /// The library, opened once. Null if it cannot be opened, with a message in `error`.
   static const Nvrtc *get(std::string &error);
 
-  /// Machine code of `source` for an architecture: sm_90a; or PTX for compute_90. May be called from several threads.
+  /// Compiles `source` to machine code (sm_90a) or PTX (compute_90). Thread-safe.
   Compilation compile(llvm::StringRef source, llvm::StringRef name, llvm::StringRef architecture) const;
 
-  /// Whether it compiles for an architecture: 90 for sm_90a.
+  /// Whether it supports an architecture: 90 for sm_90a.
   bool supports(int architecture) const { return llvm::is_contained(architectures, architecture); }
 
-  /// What the library is known by: the version, and which file it is, of what size and when it was changed.
+  /// Identifies the library: its version, and the path, size and modification time of its file.
   const std::string &getIdentity() const { return identity; }
 
 private:

@@ -1,4 +1,4 @@
-//===- KernelWriter.cpp - from a kernel's plan to CUDA C++ ------------------===//
+//===- KernelWriter.cpp - a kernel as CUDA C++ ------------------------------===//
 
 #include "codegen/cuda/writer/KernelWriter.h"
 #include "codegen/cuda/writer/Scalars.h"
@@ -44,8 +44,8 @@ void KernelWriter::writeSignature(StringRef symbol, bool isPart) {
   text.open(Twine(isPart ? "TSR_DEVICE void" : kind) + "\n" + symbol + "(" + llvm::join(list, ",\n    ") + ")");
 }
 
-/// Which point this thread computes. Teams whose threads work together do so to the end, on the last point where there
-/// is none for them, and write nothing.
+/// The point of this thread. A thread group for which there is no point computes the last one without storing it: its
+/// threads must reach all barriers.
 void KernelWriter::writePoint() {
   int64_t group = mapping.group, stride = mapping.pointsOfBlock();
   std::string own = group == 1        ? "threadIdx.x"
@@ -78,16 +78,16 @@ FailureOr<std::string> KernelWriter::write(StringRef symbol, bool isPart) {
   if (plan.scatter) {
     writeScatter();
   } else if (plan.sweeps == 0) {
-    Step all;
+    Segment all;
     all.items = plan.items;
     for (unsigned result = 0; result < plan.writes.size(); ++result) all.stores.push_back(result);
-    writeStep(all);
+    writeSegment(all);
   } else {
-    writeRowStep(0);
-    declareKept();
+    writeRowStage(0);
+    declareRetained();
     for (unsigned number = 1; number <= plan.sweeps; ++number) {
       writeSweep(number);
-      writeRowStep(number);
+      writeRowStage(number);
     }
   }
   text.close();
@@ -95,21 +95,21 @@ FailureOr<std::string> KernelWriter::write(StringRef symbol, bool isPart) {
   return text.str();
 }
 
-/// Values of the row that are known after `stage` sweeps; after the last one the row's results are written.
-void KernelWriter::writeRowStep(unsigned stage) {
-  Step step;
+/// The row values that are known after `stage` sweeps; after the last one, stores the row's results.
+void KernelWriter::writeRowStage(unsigned stage) {
+  Segment segment;
   for (Value item : plan.items)
     if (isRow(item) && plan.stages.lookup(item) == stage && !isa_and_nonnull<ReduceOp>(item.getDefiningOp()))
-      step.items.push_back(item);
-  step.storesOnce = mapping.group > 1;
+      segment.items.push_back(item);
+  segment.storesOnce = mapping.group > 1;
   if (stage == plan.sweeps)
     for (unsigned result = 0; result < plan.writes.size(); ++result)
-      if (!plan.isElementResult(result)) step.stores.push_back(result);
-  writeStep(step);
+      if (!plan.isElementResult(result)) segment.stores.push_back(result);
+  writeSegment(segment);
 }
 
 //===----------------------------------------------------------------------===//
-// Steps
+// Segments
 //===----------------------------------------------------------------------===//
 
 bool KernelWriter::isUsedLater(Value item) const {
@@ -126,31 +126,31 @@ bool KernelWriter::isUsedLater(Value item) const {
   return false;
 }
 
-void KernelWriter::writeStep(const Step &step) {
+void KernelWriter::writeSegment(const Segment &segment) {
   SmallVector<Value> vectors;
-  for (Value item : step.items) {
-    if (isKnown(item)) continue;
+  for (Value item : segment.items) {
+    if (isBound(item)) continue;
     if (isVector(item))
       vectors.push_back(item);
     else
       writeItem(item);
   }
-  auto isOfLanes = [&](unsigned result) {
+  auto isPerLane = [&](unsigned result) {
     return mapping.vector > 1 && plan.writes[result].offset.coefficients[plan.loops.vector] != 0;
   };
-  Step lanes = step;
+  Segment lanes = segment;
   lanes.stores.clear(), lanes.reduces.clear();
-  for (unsigned result : step.stores) {
-    if (isOfLanes(result)) {
+  for (unsigned result : segment.stores) {
+    if (isPerLane(result)) {
       lanes.stores.push_back(result);
       continue;
     }
     std::string once = mapping.group == 1 ? "" : std::string("lane == 0") + (isExact ? "" : " && active");
-    text.line((step.storesOnce ? "if (" + once + ") " : "") + element(plan.writes[result]) + " = " +
+    text.line((segment.storesOnce ? "if (" + once + ") " : "") + element(plan.writes[result]) + " = " +
               use(plan.yield().getValues()[result]) + ";");
   }
-  for (ReduceOp reduce : step.reduces) {
-    // Along a serial vector every lane counts, even where all are equal.
+  for (ReduceOp reduce : segment.reduces) {
+    // Along a serial vector every lane is accumulated, even if all are equal.
     if (mapping.vector > 1 && (plan.loops.isVectorSerial() || isVector(reduce.getResult())))
       lanes.reduces.push_back(reduce);
     else
@@ -159,8 +159,8 @@ void KernelWriter::writeStep(const Step &step) {
   if (!vectors.empty() || !lanes.stores.empty() || !lanes.reduces.empty()) writeLanes(lanes, vectors);
 }
 
-/// The part of a step that differs between neighbours: loads of all of them, a loop over them, stores of all of them.
-void KernelWriter::writeLanes(const Step &step, ArrayRef<Value> items) {
+/// The part of a segment that differs between the lanes of a vector: vector loads, a loop over lanes, vector stores.
+void KernelWriter::writeLanes(const Segment &segment, ArrayRef<Value> items) {
   std::string vector = std::to_string(mapping.vector);
   SmallVector<Value> inLoop;
   for (Value item : items) {
@@ -170,25 +170,25 @@ void KernelWriter::writeLanes(const Step &step, ArrayRef<Value> items) {
     else
       inLoop.push_back(item);
   }
-  if (inLoop.empty() && step.stores.empty() && step.reduces.empty()) return;
-  llvm::DenseMap<Value, std::string> left; // to later steps
+  if (inLoop.empty() && segment.stores.empty() && segment.reduces.empty()) return;
+  llvm::DenseMap<Value, std::string> arrays; // of values that later segments use
   for (Value item : inLoop) {
     if (!isUsedLater(item) || isa_and_nonnull<ConstantOp>(item.getDefiningOp())) continue;
-    left[item] = nameOf(item);
-    text.line("tsr::vec<" + scalarType(tensorType(item).getElementType()) + ", " + vector + "> " + left[item] + ";");
+    arrays[item] = nameOf(item);
+    text.line("tsr::vec<" + scalarType(tensorType(item).getElementType()) + ", " + vector + "> " + arrays[item] + ";");
   }
-  SmallVector<std::pair<unsigned, std::string>> stored; // as vectors
-  for (unsigned result : step.stores) {
+  SmallVector<std::pair<unsigned, std::string>> stored; // results that are stored as vectors
+  for (unsigned result : segment.stores) {
     if (!isVectorAccess(plan.writes[result])) continue;
     stored.emplace_back(result, unique(parameters[plan.writes[result].argument] + "_" + vector));
     text.line("tsr::vec<" + scalarType(plan.writes[result].element) + ", " + vector + "> " + stored.back().second +
               ";");
   }
-  // Numbers of a row whose exponentials are added up: all at once, so that the sum is corrected once.
-  llvm::DenseMap<Value, std::string> together;
-  for (ReduceOp reduce : step.reduces) {
+  // Elements whose exponentials are summed are added together, so that the sum is corrected once.
+  llvm::DenseMap<Value, std::string> softmaxElements;
+  for (ReduceOp reduce : segment.reduces) {
     if (!plan.softmaxSumOf(reduce.getResult()) || isVector(reduce.getResult())) continue;
-    std::string &name = together[reduce.getResult()] = unique("numbers");
+    std::string &name = softmaxElements[reduce.getResult()] = unique("numbers");
     text.line("tsr::vec<" + scalarType(reduce.getType().getElementType()) + ", " + vector + "> " + name + ";");
   }
   text.flush("#pragma unroll");
@@ -197,16 +197,16 @@ void KernelWriter::writeLanes(const Step &step, ArrayRef<Value> items) {
   inLane = true;
   for (Value item : inLoop) {
     writeItem(item);
-    if (auto it = left.find(item); it != left.end()) text.line(it->second + "[j] = " + use(item) + ";");
+    if (auto it = arrays.find(item); it != arrays.end()) text.line(it->second + "[j] = " + use(item) + ";");
   }
-  for (ReduceOp reduce : step.reduces) {
-    if (auto it = together.find(reduce.getResult()); it != together.end())
+  for (ReduceOp reduce : segment.reduces) {
+    if (auto it = softmaxElements.find(reduce.getResult()); it != softmaxElements.end())
       text.line(it->second + "[j] = " + use(reduce.getX()) + ";");
     else
       writeAccumulation(reduce);
   }
-  std::string once = step.storesOnce ? std::string("if (lane == 0") + (isExact ? ") " : " && active) ") : "";
-  for (unsigned result : step.stores) {
+  std::string once = segment.storesOnce ? std::string("if (lane == 0") + (isExact ? ") " : " && active) ") : "";
+  for (unsigned result : segment.stores) {
     std::string value = use(plan.yield().getValues()[result]);
     auto it = llvm::find_if(stored, [&](auto &entry) { return entry.first == result; });
     if (it != stored.end())
@@ -217,10 +217,10 @@ void KernelWriter::writeLanes(const Step &step, ArrayRef<Value> items) {
   inLane = false;
   frames.pop_back();
   text.close();
-  for (ReduceOp reduce : step.reduces)
-    if (auto it = together.find(reduce.getResult()); it != together.end())
+  for (ReduceOp reduce : segment.reduces)
+    if (auto it = softmaxElements.find(reduce.getResult()); it != softmaxElements.end())
       text.line(accumulators.lookup(reduce.getResult()) + ".add(" + it->second + ");");
-  for (auto &[item, name] : left) know(item, {name, "", Many::PerLane});
+  for (auto &[item, name] : arrays) bind(item, {name, "", Multiplicity::PerLane});
   for (auto &[result, name] : stored)
     text.line(once + (isStreaming(plan.writes[result], mapping) ? "tsr::store_streaming(" : "tsr::store(") +
               address(plan.writes[result]) + ", " + name + ");");
@@ -241,14 +241,14 @@ void KernelWriter::writeRead(Value item) {
   std::string zero = literal(0.0, access.element);
   if (isWide) zero = "tsr::filled<" + std::to_string(mapping.vector) + ">(" + zero + ")";
   if (!where.empty()) load = where + " ? " + load + " : " + zero;
-  auto it = keptNames.find(item);
-  if (it != keptNames.end()) {
+  auto it = retainedNames.find(item);
+  if (it != retainedNames.end()) {
     text.line(it->second + "[k] = " + load + ";");
-    keptLoaded.insert(item);
-    return know(item, {it->second + "[k]", "", isWide ? Many::PerLane : Many::One});
+    retainedLoaded.insert(item);
+    return bind(item, {it->second + "[k]", "", isWide ? Multiplicity::PerLane : Multiplicity::One});
   }
   if (!isWide) return declare(item, load);
   std::string name = nameOf(item);
   text.line("const auto " + name + " = " + load + ";");
-  know(item, {name, "", Many::PerLane});
+  bind(item, {name, "", Multiplicity::PerLane});
 }

@@ -1,15 +1,15 @@
-//===- KernelWriter.h - from a kernel's plan to CUDA C++ --------------------===//
+//===- KernelWriter.h - a kernel as CUDA C++ --------------------------------===//
 //
-// The generated function, for a thread group at a point (passes/kernel/ThreadMapping.h):
+// The generated function, for the thread group of a point (passes/kernel/ThreadMapping.h):
 //
-//   which point is it; values of the row that need no sweep
+//   the indices of the point; row values that need no sweep
 //   for sweep in sweeps
-//     for serial vectors of this thread: accumulate, or write elements
-//     reduce over the thread group; values of the row that are known now
-//   write row values
+//     for serial vectors of this thread: accumulate, or store elements
+//     reduce over the thread group; row values that are known now
+//   store row values
 //
-// Where a thread has several neighbours at once, loads and stores move them together, and a loop over `j` computes them
-// one by one. A value that such a loop leaves to others is a `tsr::vec`.
+// If a thread computes several consecutive points, loads and stores move them together, and a loop over `j` computes
+// them one by one. A value that is used outside such a loop is a `tsr::vec`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,25 +25,25 @@ class KernelWriter : public ScopeWriter {
 public:
   KernelWriter(const KernelPlan &plan, const ThreadMapping &mapping);
 
-  /// The function's text; fails with a message on an op for which there is no code. `isPart`: of a launch that runs
-  /// other kernels too; the function is given the number of its block.
+  /// The function's text; fails with a message on an op for which there is no code. `isPart`: the function is a part of
+  /// a horizontally fused launch, which passes it the number of its block.
   llvm::FailureOr<std::string> write(llvm::StringRef symbol, bool isPart = false);
 
 private:
-  /// What is computed at one place, and what is done with it.
-  struct Step {
-    llvm::SmallVector<Value> items;      ///< in order; those that are known already are left out
-    llvm::SmallVector<ReduceOp> reduces; ///< to be accumulated
-    llvm::SmallVector<unsigned> stores;  ///< results to be written
-    bool storesOnce = false;             ///< by one thread of the thread group
+  /// A segment of straight-line code: values that it computes, and what it does with them.
+  struct Segment {
+    llvm::SmallVector<Value> items;      ///< in order; values in scope are skipped
+    llvm::SmallVector<ReduceOp> reduces; ///< reductions to which it adds
+    llvm::SmallVector<unsigned> stores;  ///< results that it stores
+    bool storesOnce = false;             ///< one thread of the thread group stores
   };
 
   // KernelWriter.cpp: the function around the sweeps, items.
   void writeSignature(llvm::StringRef symbol, bool isPart);
   void writePoint();
-  void writeRowStep(unsigned stage);
-  void writeStep(const Step &step);
-  void writeLanes(const Step &step, llvm::ArrayRef<Value> items);
+  void writeRowStage(unsigned stage);
+  void writeSegment(const Segment &segment);
+  void writeLanes(const Segment &segment, llvm::ArrayRef<Value> items);
   void writeRead(Value item) override;
 
   // SweepWriter.cpp: the serial loops.
@@ -53,8 +53,8 @@ private:
   void declareAccumulators(const Sweep &sweep);
   void reduceOverGroup(const Sweep &sweep);
   void writeAccumulation(ReduceOp reduce);
-  /// Values that are read in several sweeps and stay in registers.
-  void declareKept();
+  /// Declares arrays for values that several sweeps read and that stay in registers.
+  void declareRetained();
 
   // ScatterWriter.cpp: kernels of rule 4 (docs/ir.md).
   void writeScatter();
@@ -64,7 +64,7 @@ private:
   void writeFill(llvm::StringRef place);
   void closeFill();
   void writeAddition(llvm::StringRef place);
-  void writeWhatIsNeededFor(mlir::ValueRange roots);
+  void writeDependenciesOf(mlir::ValueRange roots);
   std::pair<std::string, std::string> positionOf();
   std::string offsetOf(llvm::StringRef position);
 
@@ -76,16 +76,16 @@ private:
   bool isVectorAccess(const Access &access) const {
     return mapping.vector > 1 && tessera::isVectorAccess(plan, access, mapping);
   }
-  /// Whether a value of a row is used elsewhere than in the step that computes it.
+  /// Whether a row value is used outside the segment that computes it.
   bool isUsedLater(Value item) const;
 
   const KernelPlan &plan;
   const ThreadMapping &mapping;
   std::string blockNumber = "blockIdx.x";
-  bool isExact = true;                             ///< whether every thread of the grid has a point
-  llvm::DenseMap<Value, std::string> accumulators; ///< by the reduction's result
-  llvm::DenseMap<Value, std::string> keptNames;    ///< arrays of what stays in registers between sweeps
-  llvm::SmallPtrSet<Value, 4> keptLoaded;          ///< of those, what a sweep has loaded
+  bool isExact = true;                              ///< whether every thread of the grid has a point
+  llvm::DenseMap<Value, std::string> accumulators;  ///< by the reduction's result
+  llvm::DenseMap<Value, std::string> retainedNames; ///< arrays of values that stay in registers between sweeps
+  llvm::SmallPtrSet<Value, 4> retainedLoaded;       ///< those that a sweep has loaded
   unsigned serialDepth = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- Scalars.cpp - numbers and ops as C++ expressions ---------------------===//
+//===- Scalars.cpp - element types, literals and ops as C++ expressions -----===//
 
 #include "codegen/cuda/writer/Scalars.h"
 #include "llvm/ADT/StringExtras.h"
@@ -25,10 +25,10 @@ StringRef cuda::scalarType(Type element) {
   return element.isInteger(64) ? "tsr::i64" : "int";
 }
 
-static bool isLowFloat(Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32; }
+static bool isLowPrecision(Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32; }
 
 Type cuda::accumulatorType(Type element) {
-  return isLowFloat(element) ? Type(Float32Type::get(element.getContext())) : element;
+  return isLowPrecision(element) ? Type(Float32Type::get(element.getContext())) : element;
 }
 
 int64_t cuda::bytesOf(Type element) { return std::max<int64_t>(element.getIntOrFloatBitWidth() / 8, 1); }
@@ -37,7 +37,7 @@ int64_t cuda::bytesOf(Type element) { return std::max<int64_t>(element.getIntOrF
 // Literals
 //===----------------------------------------------------------------------===//
 
-/// The shortest decimal that gives the number back.
+/// The shortest decimal that is parsed as the same number.
 static std::string decimal(double number, bool isSingle) {
   std::string text;
   for (int digits = 1; digits <= 17; ++digits) {
@@ -50,30 +50,29 @@ static std::string decimal(double number, bool isSingle) {
   return isSingle ? text + "f" : text;
 }
 
-static std::string wholeLiteral(int64_t number, Type element) {
+static std::string integerLiteral(int64_t number, Type element) {
   if (element.isInteger(1)) return number ? "true" : "false";
   int64_t lowest = element.isInteger(64) ? INT64_MIN : INT32_MIN;
   std::string suffix = element.isInteger(64) ? "ll" : "";
-  if (number == lowest)
-    return "(" + std::to_string(number + 1) + suffix + " - 1)"; // its digits are no number of the type
+  if (number == lowest) return "(" + std::to_string(number + 1) + suffix + " - 1)"; // its digits alone exceed the type
   std::string text = std::to_string(number) + suffix;
   return number < 0 ? "(" + text + ")" : text;
 }
 
 std::string cuda::literal(double number, Type element) {
-  if (isa<IntegerType>(element)) return wholeLiteral(static_cast<int64_t>(number), element);
+  if (isa<IntegerType>(element)) return integerLiteral(static_cast<int64_t>(number), element);
   std::string text = std::isnan(number)   ? "tsr::not_a_number()"
                      : std::isinf(number) ? (number < 0 ? "-tsr::infinity()" : "tsr::infinity()")
                                           : decimal(number, !element.isF64());
   if (element.isF64() && !std::isfinite(number)) return "double(" + text + ")";
-  if (isLowFloat(element)) return (scalarType(element) + "(" + text + ")").str();
+  if (isLowPrecision(element)) return (scalarType(element) + "(" + text + ")").str();
   return text.front() == '-' ? "(" + text + ")" : text;
 }
 
 std::string cuda::literal(Attribute number, Type element) {
   if (auto integer = dyn_cast<IntegerAttr>(number)) {
     int64_t whole = integer.getValue().getSExtValue();
-    return wholeLiteral(element.isInteger(1) ? whole != 0 : whole, element);
+    return integerLiteral(element.isInteger(1) ? whole != 0 : whole, element);
   }
   return literal(cast<FloatAttr>(number).getValueAsDouble(), element);
 }
@@ -85,7 +84,7 @@ std::string cuda::literal(Attribute number, Type element) {
 std::string cuda::castTo(StringRef expression, Type from, Type to) {
   if (from == to) return expression.str();
   auto call = [](StringRef function, const Twine &argument) { return (function + "(" + argument + ")").str(); };
-  std::string wide = isLowFloat(from) ? call("float", expression) : expression.str();
+  std::string wide = isLowPrecision(from) ? call("float", expression) : expression.str();
   Type wideType = accumulatorType(from);
   if (to.isInteger(1)) return "(" + wide + " != 0)";
   if (isa<IntegerType>(to)) {
@@ -93,11 +92,11 @@ std::string cuda::castTo(StringRef expression, Type from, Type to) {
     return call(to.isInteger(64) ? "tsr::i64" : "int", wide);
   }
   if (from == to) return wide;
-  if (isLowFloat(to)) return call(scalarType(to), wideType.isF32() ? wide : call("float", wide));
+  if (isLowPrecision(to)) return call(scalarType(to), wideType.isF32() ? wide : call("float", wide));
   return wideType == to ? wide : call(scalarType(to), wide);
 }
 
-/// An op that C++ has no operator for is a function of its name in device/numbers.cuh.
+/// An op without a C++ operator is the function of its name in device/scalars.cuh.
 static std::string functionOf(Operation *op) {
   return isa<ElementwiseOpInterface>(op) ? "tsr::" + op->getName().stripDialect().str() : "";
 }
@@ -116,13 +115,13 @@ static StringRef operatorOf(Operation *op) {
       .Default(StringRef());
 }
 
-/// Signed sums and products wrap around: through unsigned numbers, where that is defined.
+/// Signed sums and products wrap around: they are computed with unsigned integers, for which C++ defines that.
 static std::string wrapping(StringRef symbol, StringRef a, StringRef b, Type element) {
   StringRef wide = element.isInteger(64) ? "unsigned long long" : "unsigned";
   return (cuda::scalarType(element) + "((" + wide + ")" + a + " " + symbol + " (" + wide + ")" + b + ")").str();
 }
 
-/// Small whole exponents are products, as exact as any power.
+/// Powers with exponents 1, 2 and -1 are products and quotients, which are as accurate as `pow`.
 static std::string power(PowOp op, StringRef base, StringRef exponent) {
   if (auto constant = op.getRhs().getDefiningOp<ConstantOp>()) {
     if (constant.getNumber() == 1) return base.str();
@@ -140,12 +139,12 @@ std::string cuda::elementwise(Operation *op, ArrayRef<std::string> operands) {
   if (isa<CastOp>(op)) return castTo(operands[0], typeOf(0), element);
   if (isa<SelectOp>(op)) return operands[0] + " ? " + operands[1] + " : " + operands[2];
   if (isa<NotOp>(op)) return "!" + operands[0];
-  // Arithmetic on low floats: in f32, rounded.
+  // Arithmetic on low-precision types is done in f32 and rounded.
   SmallVector<std::string> wide;
   for (auto [i, operand] : llvm::enumerate(operands))
     wide.push_back(castTo(operand, typeOf(i), accumulatorType(typeOf(i))));
   auto rounded = [&](const std::string &expression) {
-    return isLowFloat(element) ? (scalarType(element) + "(" + expression + ")").str() : expression;
+    return isLowPrecision(element) ? (scalarType(element) + "(" + expression + ")").str() : expression;
   };
   if (isa<NegOp>(op)) {
     if (isa<IntegerType>(element)) return wrapping("-", "0", wide[0], element);
@@ -186,9 +185,9 @@ std::string cuda::neutral(ReduceKind kind, Type element) {
     return literal(0.0, element);
   case ReduceKind::Max:
   case ReduceKind::MaxNum:
-    return isFloat ? literal(-INFINITY, element) : wholeLiteral(-largest - 1, element);
+    return isFloat ? literal(-INFINITY, element) : integerLiteral(-largest - 1, element);
   case ReduceKind::Min:
-    return isFloat ? literal(INFINITY, element) : wholeLiteral(largest, element);
+    return isFloat ? literal(INFINITY, element) : integerLiteral(largest, element);
   }
   llvm_unreachable("all kinds are handled");
 }

@@ -1,13 +1,12 @@
-//===- ScatterWriter.cpp - kernels that add at positions --------------------===//
+//===- ScatterWriter.cpp - kernels that scatter -----------------------------===//
 //
-// docs/ir.md, Kernels, rule 4. Nothing is added by atomics: whoever owns a part of the result fills it, with zeros or
-// with `init`, and adds to it in the order of the serial loops. Updates out of range are dropped. The owner is
+// docs/ir.md, Kernels, rule 4. There are no atomics: the owner of a part of the result fills it, with zeros or with
+// `init`, and adds to it in the order of the serial loops. Updates out of range are dropped. The owner is
 //
-//   a block      of some positions at all points, where all points add at the same positions (the gradient of an
-//   embedding). It reads
-//                all positions, as many at a time as it has threads, writes down which are its own, and adds those one
-//                after the other, a thread at each point
-//   a thread     of its point at all positions, elsewhere
+//   a block      that owns some positions at all points, if all points add at the same positions (the gradient of an
+//                embedding). It reads all positions, as many at a time as it has threads, collects its own in shared
+//                memory, and adds these updates one after the other, one thread for each point;
+//   a thread     that owns its point at all positions, in other kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +36,8 @@ void KernelWriter::writeAddition(StringRef place) {
   text.line(element + " = " + castTo(sum, wide, write.element) + ";");
 }
 
-/// Values that `roots` are computed from and that are not known yet, in order.
-void KernelWriter::writeWhatIsNeededFor(ValueRange roots) {
+/// Computes `roots` and the values that they depend on, as far as they are not in scope.
+void KernelWriter::writeDependenciesOf(ValueRange roots) {
   llvm::SmallPtrSet<Value, 8> needed;
   for (Value item : llvm::reverse(plan.items)) {
     Operation *op = item.getDefiningOp();
@@ -49,13 +48,13 @@ void KernelWriter::writeWhatIsNeededFor(ValueRange roots) {
       continue;
     if (!isa_and_nonnull<ScatterAddOp>(op)) needed.insert(item);
   }
-  Step step;
+  Segment segment;
   for (Value item : plan.items)
-    if (needed.contains(item)) step.items.push_back(item);
-  writeStep(step);
+    if (needed.contains(item)) segment.items.push_back(item);
+  writeSegment(segment);
 }
 
-/// The condition that all indices are inside, and the number of the position, row-major.
+/// The condition that all indices are in range, and the number of the position in row-major order.
 std::pair<std::string, std::string> KernelWriter::positionOf() {
   ScatterAddOp scatter = plan.scatter;
   SmallVector<std::string> inside, parts;
@@ -72,7 +71,7 @@ std::pair<std::string, std::string> KernelWriter::positionOf() {
   return {llvm::join(inside, " && "), llvm::join(parts, " + ")};
 }
 
-/// The offset of a position, given its number, behind that of the point.
+/// The offset of a position, given its number, at the current point.
 std::string KernelWriter::offsetOf(StringRef position) {
   ScatterAddOp scatter = plan.scatter;
   NamedTensorType type = scatter.getType();
@@ -85,8 +84,8 @@ std::string KernelWriter::offsetOf(StringRef position) {
     if (i != 0) index = (within != 1 ? "(" + index + ")" : index) + " % " + std::to_string(type.getSize(axes[i]));
     within *= type.getSize(axes[i]);
     int64_t stride = type.getStrides()[type.findAxis(axes[i])];
-    bool isPlain = index == position;
-    offset += " + " + (stride == 1 ? "" : std::to_string(stride) + " * ") + (isPlain ? index : "(" + index + ")");
+    bool isSimple = index == position;
+    offset += " + " + (stride == 1 ? "" : std::to_string(stride) + " * ") + (isSimple ? index : "(" + index + ")");
   }
   return offset;
 }
@@ -97,7 +96,7 @@ void KernelWriter::openFill() {
     text.open("if (" + parameters[init.getArgNumber()] + " != " + parameters[plan.writes.front().argument] + ")");
 }
 
-/// Fills one element of what is owned.
+/// Fills one element that the thread or block owns.
 void KernelWriter::writeFill(StringRef place) {
   ScatterAddOp scatter = plan.scatter;
   const Access &write = plan.writes.front();
@@ -123,7 +122,7 @@ void KernelWriter::writeScatterByPoints() {
   text.open("for (" + indexType + " s = 0; s < " + Twine(mapping.serialCount) + "; ++s)");
   declareIndices(plan.loops.parallelCount, plan.loops.sizes.size(), "s");
   frames.emplace_back();
-  writeWhatIsNeededFor(scatter->getOperands());
+  writeDependenciesOf(scatter->getOperands());
   auto [inside, position] = positionOf();
   text.open("if (" + inside + ")");
   text.line("const " + indexType + " position = " + position + ";");
@@ -133,7 +132,7 @@ void KernelWriter::writeScatterByPoints() {
   text.close();
 }
 
-/// What was found is read before the next barrier, which is in `count_chosen`, and written after it.
+/// The barrier in `count_chosen` separates the reads of the collected positions from the next writes.
 void KernelWriter::writeScatterByPositions() {
   ScatterAddOp scatter = plan.scatter;
   std::string block = std::to_string(mapping.block), points = std::to_string(mapping.points);
@@ -165,7 +164,7 @@ void KernelWriter::writeScatterByPositions() {
   text.line("const " + type +
             " s = " + (isWhole ? number : "tsr::clamp(" + type + "(" + number + "), " + serial + ")") + ";");
   declareIndices(plan.loops.parallelCount, plan.loops.sizes.size(), "s");
-  writeWhatIsNeededFor(scatter.getIndices());
+  writeDependenciesOf(scatter.getIndices());
   auto [inside, position] = positionOf();
   text.line("const " + type + " position = " + position + ";");
   text.line("const bool is_own = " + (isWhole ? "" : number + " < " + serial + " && ") + inside +
@@ -181,7 +180,7 @@ void KernelWriter::writeScatterByPositions() {
   declareIndices(plan.loops.parallelCount, plan.loops.sizes.size(), "s");
   openPoints();
   frames.emplace_back();
-  writeWhatIsNeededFor(scatter.getUpdates());
+  writeDependenciesOf(scatter.getUpdates());
   writeAddition(offsetOf("position"));
   frames.pop_back();
   text.close();

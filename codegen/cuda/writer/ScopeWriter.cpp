@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
-/// What a name in a kernel must not be: words of C++ that a model may use as names, and names that the writer gives.
+/// Names that values cannot have: keywords of C++ that a model may use as names, and names that the writers use.
 static constexpr llvm::StringLiteral reserved[] = {
     // clang-format off
     "asm", "typedef", "typeid", "alignas", "alignof", "decltype", "constexpr", "noexcept", "nullptr", "wchar_t",
@@ -43,24 +43,24 @@ std::string ScopeWriter::unique(StringRef wanted) {
   return name;
 }
 
-/// What a value is called: after the user's name if it lies in memory, else after its op.
+/// The name of a value: by the user's name of an operand, else by its op.
 std::string ScopeWriter::nameOf(Value item) {
   if (Operation *op = item.getDefiningOp()) return unique(op->getName().stripDialect());
   return unique(parameterOf(cast<BlockArgument>(item).getArgNumber()) + "_at");
 }
 
-bool ScopeWriter::isKnown(Value item) const {
+bool ScopeWriter::isBound(Value item) const {
   return llvm::any_of(frames, [&](const Frame &frame) { return frame.contains(item); });
 }
 
 std::string ScopeWriter::use(Value item) const {
   for (const Frame &frame : llvm::reverse(frames))
     if (auto it = frame.find(item); it != frame.end())
-      return it->second.before +
-             (it->second.many == Many::PerLane  ? "[" + laneIndex + "]"
-              : it->second.many == Many::PerRow ? "[" + rowIndex + "]"
-                                                : "") +
-             it->second.after;
+      return it->second.prefix +
+             (it->second.multiplicity == Multiplicity::PerLane  ? "[" + laneIndex + "]"
+              : it->second.multiplicity == Multiplicity::PerRow ? "[" + rowIndex + "]"
+                                                                : "") +
+             it->second.suffix;
   llvm_unreachable("operands are written before their users");
 }
 
@@ -90,7 +90,6 @@ int64_t cuda::largestPosition(const KernelPlan &plan) {
   return most;
 }
 
-/// The last part of the user's name of what a value is.
 StringRef cuda::memoryName(Value value, StringRef other) {
   StringRef name;
   if (Operation *op = value.getDefiningOp()) name = userName(op);
@@ -114,15 +113,15 @@ void ScopeWriter::declare(Value item, const Twine &expression) {
   std::string comment = line.empty() || line == lastLine ? "" : " // " + line;
   if (!line.empty()) lastLine = line;
   text.line("const " + scalarType(tensorType(item).getElementType()) + " " + name + " = " + expression + ";" + comment);
-  know(item, {name, ""});
+  bind(item, {name, ""});
 }
 
 void ScopeWriter::writeItem(Value item) {
   if (current->reads.contains(item)) return writeRead(item);
   Operation *op = item.getDefiningOp();
   if (auto constant = dyn_cast<ConstantOp>(op))
-    return know(item, {literal(constant.getValue(), tensorType(item).getElementType()), ""});
-  if (op->hasTrait<traits::PointwiseIdentity>()) return know(item, {use(op->getOperand(0)), ""});
+    return bind(item, {literal(constant.getValue(), tensorType(item).getElementType()), ""});
+  if (op->hasTrait<traits::PointwiseIdentity>()) return bind(item, {use(op->getOperand(0)), ""});
   std::string value = computed(op);
   if (value.empty()) {
     fail(op);
@@ -158,7 +157,7 @@ void ScopeWriter::writeRead(Value item) {
 }
 
 //===----------------------------------------------------------------------===//
-// Places of elements
+// Addresses of elements
 //===----------------------------------------------------------------------===//
 
 std::string ScopeWriter::term(const NonlinearTerm &term) {

@@ -1,6 +1,6 @@
 //===- ScopeWriter.h - values of kernels as C++ in nested scopes ------------===//
 //
-// What all writers of CUDA code share: names, what is known in which scope, places of elements, ops as expressions.
+// The base of all writers of CUDA code: names, the values in scope, addresses of elements, ops as expressions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,24 +22,24 @@ public:
 
 protected:
   using Value = mlir::Value;
-  /// Numbers that a value has where it is known.
-  enum class Many { One, PerLane, PerRow };
-  /// How a value is written where it is used: in front of and behind the number of the lane or row, if it has one.
-  struct Known {
-    std::string before, after;
-    Many many = Many::One;
+  /// Whether the C++ name of a value is a scalar, or an array over the lanes of a vector or the rows of a lane.
+  enum class Multiplicity { One, PerLane, PerRow };
+  /// How a use of a value is written: `prefix`, the index of the lane or row if it has one, `suffix`.
+  struct Binding {
+    std::string prefix, suffix;
+    Multiplicity multiplicity = Multiplicity::One;
   };
-  using Frame = llvm::DenseMap<Value, Known>;
+  using Frame = llvm::DenseMap<Value, Binding>;
 
   ScopeWriter();
 
   // Names and scopes.
   std::string unique(llvm::StringRef wanted);
   std::string nameOf(Value item);
-  bool isKnown(Value item) const;
+  bool isBound(Value item) const;
   std::string use(Value item) const;
-  void know(Value item, Known known) { frames.back()[item] = std::move(known); }
-  /// A parameter for an operand (named after what it is) or a result.
+  void bind(Value item, Binding binding) { frames.back()[item] = std::move(binding); }
+  /// Adds a parameter for an operand or a result.
   void addParameter(Value value, llvm::StringRef name, bool isResult);
 
   // Items.
@@ -49,46 +49,48 @@ protected:
   void declare(Value item, const llvm::Twine &expression);
   void fail(mlir::Operation *op);
 
-  // Places of elements, in loops of the current plan.
+  // Addresses of elements, in the loops of the current plan.
   std::string expression(const LinearIndex &expr);
   std::string term(const NonlinearTerm &term);
-  /// The condition under which an access exists; empty: always.
+  /// The condition under which an access is inside its tensor; empty if it always is.
   std::string condition(const Access &access);
   std::string element(const Access &access); ///< `x[…]`
   std::string address(const Access &access); ///< `x + …`
-  /// Declares the indices of loops [first, last), of which `number` counts the points, or vectors, row-major.
+  /// Declares the indices of loops [first, last). `number` counts their points, or vectors, in row-major order.
   void declareIndices(unsigned first, unsigned last, llvm::StringRef number);
-  /// Neighbours along a loop that one thread has at once, and whether the code now is that of one of them.
+  /// Consecutive points along a loop that one thread computes together.
   virtual int64_t vectorOf(unsigned loop) const { return 1; }
-  /// What a parameter of the current plan is called.
+  /// The name of a parameter of the current plan.
   virtual std::string parameterOf(unsigned argument) const { return parameters[argument]; }
 
   const KernelPlan *current = nullptr;
   Text text;
   std::string indexType = "int";
-  bool failed = false, inLane = false;
-  std::string laneIndex = "j", rowIndex = "h"; ///< of values that there are many of
+  bool failed = false;
+  bool inLane = false;                         ///< the current code is in a loop over the lanes of a vector
+  std::string laneIndex = "j", rowIndex = "h"; ///< of values with that multiplicity
   std::vector<Frame> frames;
   llvm::StringSet<> taken;
   llvm::SmallVector<std::string> parameters, parameterTypes; ///< operands, then results
-  llvm::SmallVector<std::string> indices; ///< of the loops; of a vector loop: where the vector starts
-  std::string lastLine;                   ///< of the model, that a comment named
+  llvm::SmallVector<std::string> indices;                    ///< by loop; of a vector loop: the start of the vector
+  std::string lastLine;                                      ///< of the model that a comment has named
 };
 
-/// Largest number that an index may reach as an int.
+/// Indices below this are ints.
 inline constexpr int64_t largestInt = int64_t(1) << 31;
 
-/// What a reduction is accumulated in, and how two of them become one.
+/// The variable of a reduction, and the class that combines two of them.
 struct Accumulator {
   std::string name, type, start, op;
 };
-/// Of a reduction that is no sum of a softmax; a maximum has that sum beside it if the plan says so.
+/// The accumulator of a reduction that is not the sum of a softmax. That of a maximum includes such a sum if the plan
+/// joins them.
 Accumulator accumulatorFor(const KernelPlan &plan, ReduceOp reduce);
 
-/// The largest number of an element that a draw or an index of the plan reaches.
+/// A bound of the positions that random draws and indices of the plan reach.
 int64_t largestPosition(const KernelPlan &plan);
 
-/// The last part of the user's name of what a value is.
+/// The last part of the user's name of a value; `other` if it has none.
 llvm::StringRef memoryName(mlir::Value value, llvm::StringRef other);
 
 } // namespace tessera::cuda

@@ -1,7 +1,7 @@
 //===- SweepWriter.cpp - the serial loops of a kernel -----------------------===//
 //
-// Of the serial vectors of a point, a thread takes each `group`th. What it accumulates is then combined with the
-// others' in an order that depends on the mapping alone.
+// A thread processes every `group`th serial vector of its point. The threads of a group then combine what they have
+// accumulated, in an order that depends on the mapping alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,13 +12,13 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
-/// Rounds of a long serial loop that the compiler takes together.
+/// The factor by which the compiler unrolls a long serial loop.
 static constexpr int64_t unrolled = 4;
 
 static Type accumulatorOf(ReduceOp reduce) { return accumulatorType(reduce.getType().getElementType()); }
 
-/// What is read in several sweeps, if the mapping keeps it.
-void KernelWriter::declareKept() {
+/// A mapping may retain all values that several sweeps read, or none.
+void KernelWriter::declareRetained() {
   if (mapping.registerVectors == 0) return;
   for (Value item : repeatedlyRead(plan)) {
     const Access &access = plan.reads.find(item)->second;
@@ -29,7 +29,7 @@ void KernelWriter::declareKept() {
       continue;
     std::string name = unique(parameters[access.argument] + "_kept");
     text.line(type + " " + name + "[" + Twine(mapping.registerVectors) + "];");
-    keptNames[item] = name;
+    retainedNames[item] = name;
   }
 }
 
@@ -62,22 +62,22 @@ void KernelWriter::writeAccumulation(ReduceOp reduce) {
 void KernelWriter::openSerialLoops(const Sweep &sweep) {
   unsigned first = plan.loops.parallelCount, last = plan.loops.sizes.size();
   std::string count = std::to_string(mapping.serialCount), group = std::to_string(mapping.group);
-  bool everyoneWorks = isExact || mapping.group == 1;
+  bool allActive = isExact || mapping.group == 1;
   if (mapping.registerVectors > 0) {
     text.flush("#pragma unroll");
     text.open("for (int k = 0; k < " + Twine(mapping.registerVectors) + "; ++k)");
     text.line("const int s = " + Twine(mapping.group == 1 ? "k" : "lane + k * " + group) + ";");
     serialDepth = 1;
     bool isWhole = mapping.registerVectors * mapping.group == mapping.serialCount;
-    if (!isWhole || !everyoneWorks) {
-      std::string isThere = isWhole ? "active" : "s < " + count + (everyoneWorks ? "" : " && active");
-      text.open("if (" + Twine(isThere) + ")");
+    if (!isWhole || !allActive) {
+      std::string condition = isWhole ? "active" : "s < " + count + (allActive ? "" : " && active");
+      text.open("if (" + Twine(condition) + ")");
       serialDepth = 2;
     }
   } else {
-    // Several reads are under way at a time.
+    // Unrolling issues several loads before the first is used.
     if (mapping.serialCount >= unrolled * 2 * mapping.group) text.flush("#pragma unroll " + Twine(unrolled));
-    std::string end = everyoneWorks ? count : "(active ? " + count + " : 0)";
+    std::string end = allActive ? count : "(active ? " + count + " : 0)";
     text.open("for (" + indexType + " s = " + (mapping.group == 1 ? "0" : "lane") + "; s < " + end + "; " +
               (mapping.group == 1 ? "++s" : "s += " + group) + ")");
     serialDepth = 1;
@@ -96,46 +96,47 @@ void KernelWriter::reduceOverGroup(const Sweep &sweep) {
     Accumulator accumulator = accumulatorFor(plan, reduce);
     const std::string &type = accumulator.type, &op = accumulator.op;
     std::string group = std::to_string(mapping.group);
-    int64_t numbers =
+    int64_t scratchElements =
         mapping.strided ? mapping.block * (isVector(reduce.getResult()) ? mapping.vector : 1) : mapping.block / 32;
     if (mapping.group > 1 && !mapping.strided && mapping.group <= 32) {
       text.line(name + " = tsr::warp_reduce<" + op + ", " + group + ">(" + name + ");");
     } else if (mapping.group > 1) {
       std::string scratch = unique(name + "_scratch");
-      text.line("TSR_SHARED(" + type + ", " + scratch + ", " + Twine(numbers) + ");");
+      text.line("TSR_SHARED(" + type + ", " + scratch + ", " + Twine(scratchElements) + ");");
       std::string function = mapping.strided ? "strided_reduce" : "block_reduce";
       std::string stride = mapping.strided ? ", " + std::to_string(mapping.pointsOfBlock()) : "";
       text.line(name + " = tsr::" + function + "<" + op + ", " + group + stride + ">(" + name + ", " + scratch + ");");
     }
     Type element = reduce.getType().getElementType();
-    Known known{name, "", isVector(reduce.getResult()) ? Many::PerLane : Many::One};
+    Binding binding{name, "", isVector(reduce.getResult()) ? Multiplicity::PerLane : Multiplicity::One};
     if (Value sum = plan.softmaxSumOf(reduce.getResult())) {
-      know(sum, {name, ".sum", known.many});
-      known.after = ".max";
+      bind(sum, {name, ".sum", binding.multiplicity});
+      binding.suffix = ".max";
     }
-    if (element != accumulatorOf(reduce)) known.before = (scalarType(element) + "(" + name).str(), known.after = ")";
-    know(reduce.getResult(), known);
+    if (element != accumulatorOf(reduce))
+      binding.prefix = (scalarType(element) + "(" + name).str(), binding.suffix = ")";
+    bind(reduce.getResult(), binding);
   }
 }
 
 void KernelWriter::writeSweep(unsigned number) {
-  Sweep sweep = planSweep(plan, number, [&](Value value) { return isRow(value) && isKnown(value); });
+  Sweep sweep = planSweep(plan, number, [&](Value value) { return isRow(value) && isBound(value); });
   declareAccumulators(sweep);
   openSerialLoops(sweep);
   frames.emplace_back();
-  Step step;
+  Segment segment;
   for (Value item : plan.items) {
     if (!sweep.needed.contains(item)) continue;
-    if (keptLoaded.contains(item))
-      know(item, {keptNames.lookup(item) + "[k]", "", isVector(item) ? Many::PerLane : Many::One});
+    if (retainedLoaded.contains(item))
+      bind(item, {retainedNames.lookup(item) + "[k]", "", isVector(item) ? Multiplicity::PerLane : Multiplicity::One});
     else
-      step.items.push_back(item);
+      segment.items.push_back(item);
   }
-  step.reduces = sweep.reduces;
+  segment.reduces = sweep.reduces;
   if (sweep.writesElements)
     for (unsigned result = 0; result < plan.writes.size(); ++result)
-      if (plan.isElementResult(result)) step.stores.push_back(result);
-  writeStep(step);
+      if (plan.isElementResult(result)) segment.stores.push_back(result);
+  writeSegment(segment);
   frames.pop_back();
   closeSerialLoops();
   reduceOverGroup(sweep);

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// Text that grows by lines; blocks are indented by two.
+/// Text that grows by lines; blocks are indented by two columns.
 class Text {
 public:
   void line(const llvm::Twine &content) {
@@ -16,7 +16,7 @@ public:
     text += content.str();
     text += '\n';
   }
-  /// A line that belongs to no block: `#pragma`.
+  /// A line that is not indented: `#pragma`.
   void flush(const llvm::Twine &content) { text += content.str() + "\n"; }
   /// `head {`, until `close`.
   void open(const llvm::Twine &head) {

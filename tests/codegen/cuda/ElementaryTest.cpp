@@ -1,4 +1,4 @@
-//===- ElementaryTest.cpp - functions of numbers.cuh against the interpreter -===//
+//===- ElementaryTest.cpp - functions of scalars.cuh against the interpreter -===//
 //
 // Each unary elementwise op is a function of its name. This tests the header as compiled for the CPU: names, signs,
 // domains and special values are those of the interpreter; the accuracy of CUDA's own functions is in its manual.

@@ -13,10 +13,10 @@
 using namespace tessera;
 using namespace tessera::test;
 
-/// A function that takes the arguments as a launch does.
+/// A function that receives its arguments in the form of a launch.
 static std::string trampoline(const cuda::CudaKernel &kernel) {
   std::string text = "extern \"C\" void emulated_" + kernel.symbol + "(void **arguments) {\n  " + kernel.symbol + "(";
-  if (kernel.isOfSeveral)
+  if (kernel.isHorizontallyFused)
     return text + "*(tsr::pointers<" + std::to_string(kernel.parameterTypes.size()) + "> *)arguments);\n}\n";
   for (size_t i = 0; i < kernel.parameterTypes.size(); ++i)
     text += (i ? ", (" : "(") + kernel.parameterTypes[i] + ")arguments[" + std::to_string(i) + "]";
@@ -26,7 +26,7 @@ static std::string trampoline(const cuda::CudaKernel &kernel) {
 EmulatedKernels::EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernels, llvm::StringRef threads) {
   llvm::SmallString<128> folder;
   if (llvm::sys::fs::createUniqueDirectory("tessera-cuda", folder)) {
-    errors = "cannot make a folder for temporary files";
+    errors = "cannot create a folder for temporary files";
     return;
   }
   std::string base = folder.str().str(), source = base + "/kernels.cpp", shared = base + "/kernels.so",
@@ -54,7 +54,7 @@ EmulatedKernels::EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernel
   std::optional<llvm::StringRef> redirects[] = {std::nullopt, llvm::StringRef(log), llvm::StringRef(log)};
   if (llvm::sys::ExecuteAndWait(TESSERA_CXX, arguments, std::nullopt, redirects) != 0) {
     auto text = llvm::MemoryBuffer::getFile(log);
-    errors = text ? (*text)->getBuffer().take_front(4000).str() : "the compiler does not run";
+    errors = text ? (*text)->getBuffer().take_front(4000).str() : "cannot run the compiler";
   } else if (!(library = dlopen(shared.c_str(), RTLD_NOW | RTLD_LOCAL))) {
     errors = dlerror();
   }
@@ -70,7 +70,7 @@ std::string EmulatedKernels::run(const cuda::CudaKernel &kernel, llvm::ArrayRef<
   if (!function) return "no function " + kernel.symbol;
   KernelRecorder *recorder = KernelRecorder::get();
   KernelRecorder::Before before;
-  if (recorder) before = recorder->look(kernel, arguments);
+  if (recorder) before = recorder->snapshot(kernel, arguments);
   std::string error = emulate(kernel.blocks, static_cast<int>(kernel.threads), [&] { function(arguments.data()); });
   if (recorder && error.empty()) recorder->record(kernel, arguments, before);
   return error;

@@ -7,15 +7,15 @@
 
 namespace tessera::test {
 
-/// CUDA kernels, compiled by the compiler that built this test and loaded; run by Emulator.h.
+/// CUDA kernels, compiled by the compiler that built this test, loaded, and run by Emulator.h.
 class EmulatedKernels {
 public:
-  /// Check `errors` afterwards. `threads`: another text for threads.cuh.
+  /// Check `errors` afterwards. `threads` replaces the text of threads.cuh.
   explicit EmulatedKernels(llvm::ArrayRef<const cuda::CudaKernel *> kernels, llvm::StringRef threads = "");
   ~EmulatedKernels();
   EmulatedKernels(const EmulatedKernels &) = delete;
 
-  /// Runs one of the kernels on the addresses of its operands and results. What is wrong, or an empty string.
+  /// Runs one of the kernels on the addresses of its operands and results. Returns an error, or an empty string.
   std::string run(const cuda::CudaKernel &kernel, llvm::ArrayRef<void *> arguments);
 
   std::string errors;

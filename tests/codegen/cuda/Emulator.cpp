@@ -19,7 +19,7 @@ Position tsr::emulation::threadIdx, tsr::emulation::blockIdx;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Somewhere to go on: a stack whose top holds the registers that a call preserves.
+/// A suspended fiber: a stack whose top holds the registers that a call preserves.
 #if defined(__x86_64__)
 using Context = void *;
 extern "C" void tsr_switch_fiber(Context *from, Context to);
@@ -47,8 +47,8 @@ tsr_switch_fiber:
 )");
 void switchFiber(Context &from, Context &to) { tsr_switch_fiber(&from, to); }
 void prepare(Context &context, char *stack, size_t bytes, void (*entry)()) {
-  auto top =
-      reinterpret_cast<void **>(stack + bytes) - 3; // where `entry` finds its return address, 8 beyond a multiple of 16
+  // The return address of `entry` is 8 bytes above a multiple of 16.
+  auto top = reinterpret_cast<void **>(stack + bytes) - 3;
   top[0] = nullptr;
   *--top = reinterpret_cast<void *>(entry);
   for (int saved = 0; saved < 6; ++saved) *--top = nullptr;
@@ -75,18 +75,18 @@ struct Thread {
   Context context;
   State state = State::Ready;
   unsigned number = 0;
-  int declared = 0; ///< bytes of shared memory that it has declared
-  char brought[64]; ///< to an operation of the warp
-  /// Copies to shared memory that were started: where to, and what.
+  int declared = 0;      ///< bytes of shared memory that it has declared
+  char contribution[64]; ///< to an operation of the warp
+  /// Copies to shared memory that were started: offset and content.
   std::vector<std::pair<int, std::array<char, 16>>> copies;
 };
 
-/// Who used a byte of shared memory in the epoch between two barriers.
+/// The threads that accessed a byte of shared memory since the last barrier.
 struct Shadow {
-  static constexpr int nobody = -1, several = -2;
-  int writer = nobody, reader = nobody;
+  static constexpr int none = -1, several = -2;
+  int writer = none, reader = none;
   int64_t writeEpoch = -1, readEpoch = -1;
-  bool isOnItsWay = false; ///< by a copy that nobody has waited for
+  bool isPending = false; ///< the destination of a copy that is not finished
 };
 
 //===----------------------------------------------------------------------===//
@@ -99,19 +99,19 @@ public:
   ~Block() { munmap(stacks, count * stackBytes); }
   void run();
 
-  // Called by the thread that runs now.
+  // Called by the current thread.
   int declareShared(int bytes);
   void readShared(int offset, void *to, int bytes);
-  void writeShared(int offset, const void *from, int bytes, bool isOnItsWay = false);
+  void writeShared(int offset, const void *from, int bytes, bool isPending = false);
   void wait(State state);
   Thread &now() { return *current; }
-  /// What a lane of this thread's warp brought to the last operation of the warp.
+  /// The contribution of a lane of this thread's warp to the last operation of the warp.
   const char *fromLane(int lane) const { return collected[current->number / warpSize][lane]; }
-  /// Ends the run: with wrong numbers this thread might write anywhere.
+  /// Ends the run: with undefined values this thread might write anywhere.
   [[noreturn]] void fail(const std::string &what) {
     if (error.empty()) error = what;
     wait(State::Done);
-    __builtin_trap(); // nobody goes on with it
+    __builtin_trap(); // it is never resumed
   }
   [[noreturn]] void runThread();
 
@@ -125,8 +125,9 @@ private:
   const std::function<void()> &body;
   char *stacks;
   std::vector<Thread> threads;
-  /// By warp and lane: as it was when all lanes had met. A lane may come to the next operation before others have looked.
-  std::vector<std::array<char[sizeof(Thread::brought)], warpSize>> collected;
+  /// The contributions by warp and lane, copied when all lanes had arrived: a lane may reach the next operation before
+  /// the others have read them.
+  std::vector<std::array<char[sizeof(Thread::contribution)], warpSize>> collected;
   Thread *current = nullptr;
   Context scheduler;
   std::vector<char> shared;
@@ -157,7 +158,7 @@ void Block::wait(State state) {
   tsr::emulation::threadIdx.x = current->number;
 }
 
-/// One block: threads run until all wait, then those go on that have what they waited for.
+/// Runs one block: threads run until all wait; then those resume whose condition is met.
 void Block::run() {
   std::fill(shared.begin(), shared.end(), static_cast<char>(0xff)); // NaN in every float type
   std::fill(shadow.begin(), shadow.end(), Shadow());
@@ -180,7 +181,7 @@ void Block::run() {
   } while (releaseWaiting());
 }
 
-/// False where all threads are done.
+/// Returns false if no thread can resume: all are done, or there is a deadlock.
 bool Block::releaseWaiting() {
   int done = 0, atBarrier = 0;
   bool released = false;
@@ -196,14 +197,14 @@ bool Block::releaseWaiting() {
     for (int lane = 0; lane < warpSize; ++lane) all &= threads[first + lane].state == State::AtWarpOperation;
     if (!all) continue;
     for (int lane = 0; lane < warpSize; ++lane) {
-      std::memcpy(collected[first / warpSize][lane], threads[first + lane].brought, sizeof(Thread::brought));
+      std::memcpy(collected[first / warpSize][lane], threads[first + lane].contribution, sizeof(Thread::contribution));
       threads[first + lane].state = State::Ready;
     }
     released = true;
   }
   if (!released)
     error = std::to_string(done) + " threads are done, " + std::to_string(atBarrier) + " wait at a barrier, " +
-            std::to_string(count - done - atBarrier) + " at an operation of their warp: they do not meet";
+            std::to_string(count - done - atBarrier) + " at an operation of their warp: they never meet";
   return released;
 }
 
@@ -223,46 +224,46 @@ int Block::declareShared(int bytes) {
 
 void Block::readShared(int offset, void *to, int bytes) {
   std::memset(to, 0xff, bytes);
-  if (offset < 0 || offset + bytes > current->declared) fail("shared memory is read outside what is declared");
+  if (offset < 0 || offset + bytes > current->declared) fail("shared memory is read outside the declared arrays");
   std::memcpy(to, shared.data() + offset, bytes);
   int self = static_cast<int>(current->number);
   for (int i = offset; i < offset + bytes; ++i) {
     Shadow &byte = shadow[i];
-    if (byte.isOnItsWay)
+    if (byte.isPending)
       fail("race: " + threadName(self) + " reads what " + threadName(byte.writer) +
-           " has begun to copy, without a wait");
-    if (byte.writer != Shadow::nobody && byte.writer != self && byte.writeEpoch == epoch)
-      fail("race: " + threadName(self) + " reads what " + threadName(byte.writer) + " wrote before a barrier");
+           " has started to copy, without a wait");
+    if (byte.writer != Shadow::none && byte.writer != self && byte.writeEpoch == epoch)
+      fail("race: " + threadName(self) + " reads what " + threadName(byte.writer) + " wrote, without a barrier");
     byte.reader =
-        byte.readEpoch == epoch && byte.reader != self && byte.reader != Shadow::nobody ? Shadow::several : self;
+        byte.readEpoch == epoch && byte.reader != self && byte.reader != Shadow::none ? Shadow::several : self;
     byte.readEpoch = epoch;
   }
 }
 
-void Block::writeShared(int offset, const void *from, int bytes, bool isOnItsWay) {
-  if (offset < 0 || offset + bytes > current->declared) fail("shared memory is written outside what is declared");
+void Block::writeShared(int offset, const void *from, int bytes, bool isPending) {
+  if (offset < 0 || offset + bytes > current->declared) fail("shared memory is written outside the declared arrays");
   std::memcpy(shared.data() + offset, from, bytes);
   int self = static_cast<int>(current->number);
   for (int i = offset; i < offset + bytes; ++i) {
     Shadow &byte = shadow[i];
-    if (byte.writer != Shadow::nobody && byte.writer != self && byte.writeEpoch == epoch)
-      fail("race: " + threadName(self) + " and " + threadName(byte.writer) + " write the same place");
-    if (byte.reader != Shadow::nobody && byte.reader != self && byte.readEpoch == epoch)
-      fail("race: " + threadName(self) + " writes what another thread read before a barrier");
+    if (byte.writer != Shadow::none && byte.writer != self && byte.writeEpoch == epoch)
+      fail("race: " + threadName(self) + " and " + threadName(byte.writer) + " write the same byte without a barrier");
+    if (byte.reader != Shadow::none && byte.reader != self && byte.readEpoch == epoch)
+      fail("race: " + threadName(self) + " writes what another thread read, without a barrier");
     byte.writer = self;
     byte.writeEpoch = epoch;
-    byte.isOnItsWay = isOnItsWay;
+    byte.isPending = isPending;
   }
 }
 
 //===----------------------------------------------------------------------===//
-// What kernels call
+// The functions that kernels call
 //===----------------------------------------------------------------------===//
 
 void tsr::emulation::check_address(const void *address, int bytes) {
   int aligned = bytes < 16 ? bytes : 16;
   if (reinterpret_cast<uintptr_t>(address) % aligned != 0)
-    block->fail(std::to_string(bytes) + " bytes are moved at an address that is no multiple of " +
+    block->fail(std::to_string(bytes) + " bytes are accessed at an address that is not a multiple of " +
                 std::to_string(aligned));
 }
 int tsr::emulation::declare_shared(int bytes) { return block->declareShared(bytes); }
@@ -270,10 +271,10 @@ void tsr::emulation::read_shared(int offset, void *to, int bytes) { block->readS
 void tsr::emulation::write_shared(int offset, const void *from, int bytes) { block->writeShared(offset, from, bytes); }
 void tsr::emulation::start_copy(int offset, const void *from, int bytes) {
   std::array<char, 16> content, none;
-  if (bytes != static_cast<int>(content.size())) block->fail("a copy to shared memory is of another size");
+  if (bytes != static_cast<int>(content.size())) block->fail("a copy to shared memory has another size than 16 bytes");
   std::memcpy(content.data(), from, content.size());
   none.fill(static_cast<char>(0xff));
-  block->writeShared(offset, none.data(), bytes, /*isOnItsWay=*/true);
+  block->writeShared(offset, none.data(), bytes, /*isPending=*/true);
   block->now().copies.emplace_back(offset, content);
 }
 void tsr::emulation::wait_for_copies() {
@@ -284,8 +285,8 @@ void tsr::emulation::wait_for_copies() {
 void tsr::emulation::sync_block() { block->wait(State::AtBarrier); }
 void tsr::emulation::fail(const char *what) { block->fail(what); }
 void tsr::emulation::collect(const void *own, int bytes, void *all) {
-  if (bytes > static_cast<int>(sizeof(Thread::brought))) block->fail("a lane brings too much");
-  std::memcpy(block->now().brought, own, bytes);
+  if (bytes > static_cast<int>(sizeof(Thread::contribution))) block->fail("the value of a lane is too large");
+  std::memcpy(block->now().contribution, own, bytes);
   block->wait(State::AtWarpOperation);
   for (int lane = 0; lane < warpSize; ++lane)
     std::memcpy(static_cast<char *>(all) + lane * bytes, block->fromLane(lane), bytes);
@@ -297,7 +298,8 @@ unsigned long long tsr::emulation::shuffle_xor(unsigned long long bits, int mask
 }
 
 std::string tessera::test::emulate(int64_t blocks, int threads, const std::function<void()> &thread) {
-  if (threads % warpSize != 0) return "a block of " + std::to_string(threads) + " threads is no number of whole warps";
+  if (threads % warpSize != 0)
+    return "a block of " + std::to_string(threads) + " threads does not consist of whole warps";
   auto owned = std::make_unique<Block>(threads, thread);
   block = owned.get();
   for (int64_t i = 0; i < blocks && block->error.empty(); ++i) {

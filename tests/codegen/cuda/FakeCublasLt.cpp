@@ -1,8 +1,8 @@
-//===- FakeCublasLt.cpp - products of matrices for the fake device ------------===//
+//===- FakeCublasLt.cpp - cuBLASLt for the fake device ----------------------===//
 //
-// Plain loops in f64. What the real library refuses is an error here too: matrices that do not fit, biases that it does not have,
-// numbers of eight bits that do not lie along what is summed, operands that lie worse than the algorithm was chosen for, GELU whose
-// auxiliary matrix is missing or lies at no multiple of its vectors.
+// GEMMs are plain loops in f64. What the real library rejects is an error here too: matrices whose sizes do not match,
+// unsupported biases, fp8 operands that are not contiguous along the summed axis, operands with less alignment than the
+// algorithm was chosen for, and GELU with an auxiliary matrix that is missing or misaligned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,11 +31,11 @@ struct FakeDesc {
   bool hasAux() const { return epilogue & 128; }
   bool hasBiasGradient() const { return epilogue & 16; }
 };
-/// What an algorithm was chosen for: the least alignments of a, b, c and d in bytes.
+/// The conditions of a choice of algorithms: the least alignments of a, b, c and d in bytes.
 struct FakePreference {
   uint32_t alignments[4] = {256, 256, 256, 256};
 };
-/// As the library's results: of an algorithm 64 bytes, then its workspace and what it is worth.
+/// Has the layout of the library's results: 64 bytes for an algorithm, then its workspace and its rating.
 struct FakeHeuristic {
   uint64_t number; ///< from 1
   uint32_t alignments[4];
@@ -81,16 +81,16 @@ void write(void *base, int type, int64_t i, double number) {
   if (type == 2) static_cast<_Float16 *>(base)[i] = static_cast<_Float16>(x);
   if (type == 14) static_cast<unsigned short *>(base)[i] = toBf16(x);
 }
-/// Whether the library has such a product: of eight bits only where both operands lie along what is summed, with dimensions that are
-/// multiples of 16.
-bool isMultiplied(const FakeDesc &desc, const FakeLayout &a, const FakeLayout &b, const FakeLayout &d) {
+/// Whether the library supports a GEMM of these types. fp8 operands must be contiguous along the summed axis, with
+/// dimensions that are multiples of 16.
+bool isSupported(const FakeDesc &desc, const FakeLayout &a, const FakeLayout &b, const FakeLayout &d) {
   if (bytesOf(a.type) != 1) return true;
   bool areMultiples =
       a.rows % 16 == 0 && d.rows % 16 == 0 && d.columns % 16 == 0 && a.leading % 16 == 0 && b.leading % 16 == 0;
   return desc.transA && !desc.transB && areMultiples && !(a.type == 29 && b.type == 29);
 }
-/// Whether the library has such an epilogue, with a bias and an auxiliary matrix at such places.
-bool isFollowed(const FakeDesc &desc, const FakeLayout &a, const FakeLayout &d) {
+/// Whether the library supports an epilogue, with a bias and an auxiliary matrix at these addresses.
+bool isEpilogueSupported(const FakeDesc &desc, const FakeLayout &a, const FakeLayout &d) {
   static const std::set<int> known = {1, 4, 32, 32 | 4, 32 | 128, 32 | 128 | 4, 64 | 128, 64 | 128 | 16};
   if (!known.count(desc.epilogue)) return false;
   bool readsVector = desc.hasBias() || desc.hasBiasGradient();
@@ -109,14 +109,14 @@ double geluDerivative(double x) {
   double s = logistic(x);
   return s + x * s * (1 - s) * 1.5957691216057308 * (1 + 3 * 0.044715 * x * x);
 }
-/// Element (row, column) of op(matrix), in one product of a batch.
+/// Element (row, column) of op(matrix), in one GEMM of a batch.
 double element(const void *base, const FakeLayout &layout, int transposed, int64_t batch, int64_t row, int64_t column) {
   if (transposed) std::swap(row, column);
   return read(base, layout.type, batch * layout.stride + column * layout.leading + row);
 }
 } // namespace
 
-EXPORT const char *cublasLtGetStatusString(int) { return "as the fake library says"; }
+EXPORT const char *cublasLtGetStatusString(int) { return "an error of the fake library"; }
 EXPORT int cublasLtCreate(void **handle) { return *handle = nullptr, 0; }
 EXPORT int cublasLtMatmulDescCreate(void **desc, int compute, int scale) {
   return *desc = new FakeDesc, (compute == 68 || compute == 77) && scale == 0 ? 0 : 7;
@@ -158,7 +158,7 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, void *descHandle, void *layout
   auto &ofA = *static_cast<FakeLayout *>(layoutA), &ofB = *static_cast<FakeLayout *>(layoutB);
   auto &ofD = *static_cast<FakeLayout *>(layoutD);
   auto &desc = *static_cast<FakeDesc *>(descHandle);
-  if (!isMultiplied(desc, ofA, ofB, ofD) || !isFollowed(desc, ofA, ofD)) return 15;
+  if (!isSupported(desc, ofA, ofB, ofD) || !isEpilogueSupported(desc, ofA, ofD)) return 15;
   for (; *found < wanted && *found < algorithms; ++*found) {
     FakeHeuristic result{};
     result.number = static_cast<uint64_t>(*found) + 1;
@@ -175,9 +175,9 @@ EXPORT int cublasLtMatmulAlgoCheck(void *, void *, void *, void *, void *, void 
   return answer.number >= 1 && answer.number <= algorithms ? 0 : 15;
 }
 EXPORT size_t cublasLtGetVersion() { return 130000; }
-/// Of this library only: products that it has taken.
-static int productsTaken = 0;
-EXPORT int fakeProductsTaken() { return productsTaken; }
+/// A count of GEMMs, which the real library does not have.
+static int gemmCount = 0;
+EXPORT int fakeGemmCount() { return gemmCount; }
 EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const void *a, void *layoutA, const void *b,
                           void *layoutB, const void *beta, const void *c, void *layoutC, void *d, void *layoutD,
                           const void *algorithm, void *, size_t, void *stream) {
@@ -199,11 +199,11 @@ EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const voi
   if (desc.hasAux()) fits = fits && isOnDevice(address(desc.aux), lastOf(ofAux));
   if (desc.hasBias() || desc.hasBiasGradient())
     fits = fits && isOnDevice(address(desc.bias), rows * bytesOf(desc.biasType));
-  // A result over what the epilogue reads would be another one.
+  // The result must not overwrite what the epilogue reads.
   bool isApart = !desc.isGradient() || address(desc.aux) + lastOf(ofAux) <= address(d) ||
                  address(d) + lastOf(ofD) <= address(desc.aux);
-  if (!fits || !isApart || !isFollowed(desc, ofA, ofD)) return 7;
-  ++productsTaken;
+  if (!fits || !isApart || !isEpilogueSupported(desc, ofA, ofD)) return 7;
+  ++gemmCount;
   return enqueue(stream, [=] {
     std::vector<double> sums(static_cast<size_t>(rows), 0.0);
     for (int64_t batch = 0; batch < ofD.batch; ++batch)

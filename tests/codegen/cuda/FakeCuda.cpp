@@ -1,11 +1,11 @@
-//===- FakeCuda.cpp - CUDA's libraries on a machine without a GPU -----------===//
+//===- FakeCuda.cpp - CUDA libraries for a machine without a GPU ------------===//
 //
-// One library that stands for four: libnvrtc (the compiler that built the tests makes code for the emulator of it), libcuda (memory
-// is the process's own, kernels run by Emulator.h; streams are in FakeStreams.cpp), and in FakeCublasLt.cpp and FakeNccl.cpp
-// libcublasLt and libnccl. With it the whole way of a program for a GPU can be gone, from the model to trained weights.
+// One library replaces four: libnvrtc (the compiler that built the tests compiles kernels for the emulator), libcuda
+// (device memory is memory of the process, kernels run in Emulator.h, streams are in FakeStreams.cpp), libcublasLt
+// (FakeCublasLt.cpp) and libnccl (FakeNccl.cpp). So tests cover a program for a GPU from the model to trained weights.
 //
-// Only what Tessera calls is here. What a real library would refuse is refused: a graph launched while its stream records, work
-// behind the end of an allocation.
+// Only functions that Tessera calls are here. What a real library rejects is rejected: a graph that is launched while
+// its stream records, accesses beyond the end of an allocation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ std::string trimmed(const std::string &text) {
   return first == std::string::npos ? "" : text.substr(first, last - first + 1);
 }
 
-/// Functions that take their arguments as a launch does, for the kernels of a source.
+/// For each kernel of a source a function that receives its arguments in the form of a launch.
 std::string trampolines(const std::string &source) {
   std::string text;
   for (size_t at = source.find("__global__"); at != std::string::npos; at = source.find("__global__", at + 1)) {
@@ -50,13 +50,13 @@ std::string trampolines(const std::string &source) {
     std::string name = trimmed(source.substr(bounds + 1, open - bounds - 1)), call, parameter;
     std::istringstream list(source.substr(open + 1, close - open - 1));
     int count = 0;
-    // A launch of several kernels has one parameter: pointers, behind each other in memory.
-    size_t together = source.find("tsr::pointers<", open);
-    if (together < close) {
-      count = atoi(source.c_str() + source.find('<', together) + 1);
+    // A horizontally fused launch has one parameter, an array of pointers.
+    size_t array = source.find("tsr::pointers<", open);
+    if (array < close) {
+      count = atoi(source.c_str() + source.find('<', array) + 1);
       call = "*(tsr::pointers<" + std::to_string(count) + ">*)parameters[0]";
     }
-    for (; together > close && std::getline(list, parameter, ','); ++count) {
+    for (; array > close && std::getline(list, parameter, ','); ++count) {
       std::string type = parameter.substr(0, parameter.rfind('*') + 1); // all are pointers
       call += (count ? ", *(" : "*(") + type + "*)parameters[" + std::to_string(count) + "]";
     }
@@ -158,7 +158,7 @@ EXPORT int cuGetErrorName(int error, const char **text) {
                                  : "CUDA_ERROR_INVALID_VALUE";
   return 0;
 }
-EXPORT int cuGetErrorString(int, const char **text) { return *text = "as the fake driver says", 0; }
+EXPORT int cuGetErrorString(int, const char **text) { return *text = "an error of the fake driver", 0; }
 EXPORT int cuDeviceGetCount(int *count) { return *count = getenv("FAKE_CUDA_NO_DEVICE") ? 0 : 1, 0; }
 EXPORT int cuDeviceGet(int *device, int number) { return *device = number, 0; }
 EXPORT int cuDeviceGetName(char *name, int length, int) { return snprintf(name, length, "Fake GPU"), 0; }
@@ -223,7 +223,7 @@ EXPORT int cuMemsetD32Async(unsigned long long to, unsigned value, size_t count,
 }
 
 EXPORT int cuModuleLoadData(void **module, const void *image) {
-  // What the emulator exports must be there for all: kernels are loaded later.
+  // Kernels, which are loaded later, use the symbols of the emulator.
   Dl_info self;
   if (dladdr(reinterpret_cast<void *>(&cuModuleLoadData), &self)) dlopen(self.dli_fname, RTLD_NOW | RTLD_GLOBAL);
   int file = memfd_create("kernel", MFD_CLOEXEC);
@@ -231,7 +231,7 @@ EXPORT int cuModuleLoadData(void **module, const void *image) {
   if (file < 0 || write(file, image, size) != size) return invalidValue;
   *module = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!*module) fprintf(stderr, "fake CUDA: %s\n", dlerror());
-  // The file stays open: the loader takes a path that it has seen for the library it has loaded from there.
+  // The file stays open: the loader would take another file with the same path for this one.
   return *module ? 0 : invalidValue;
 }
 EXPORT int cuModuleUnload(void *module) { return dlclose(module), 0; }
@@ -245,7 +245,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsign
                           unsigned blockY, unsigned blockZ, unsigned, void *stream, void **parameters, void **) {
   if (gridX == 0 || blockX == 0 || blockX > 1024 || gridY * gridZ * blockY * blockZ != 1) return invalidValue;
   FakeFunction code = *static_cast<FakeFunction *>(function);
-  std::vector<void *> values; // a launch keeps what its parameters are now
+  std::vector<void *> values; // the parameters at the time of the launch
   for (int i = 0; i < code.parameters; ++i) values.push_back(*static_cast<void **>(parameters[i]));
   return enqueue(stream, [=]() mutable {
     std::vector<void *> addresses;

@@ -1,4 +1,4 @@
-//===- FakeDevice.h - what the parts of the fake libraries share ------------===//
+//===- FakeDevice.h - declarations that the fake libraries share ------------===//
 
 #ifndef TESSERA_TESTS_CUDA_FAKEDEVICE_H
 #define TESSERA_TESTS_CUDA_FAKEDEVICE_H
@@ -10,28 +10,29 @@
 
 namespace tessera::test {
 
-/// What a stream reports after work of it failed.
+/// The status of a stream after its work failed.
 inline constexpr int launchFailed = 719;
 
-/// Has the stream do the work when somebody waits for it, or records it. What the stream has to report: 0, or what failed in it first.
+/// Adds work to a stream, which runs it when the host or another stream waits for it; records the work if the stream
+/// is recording. Returns the status of the stream: 0, or that of its first failure.
 int enqueue(void *stream, std::function<int()> work);
 
-/// What the stream was asked for runs now, unless it records. What the stream has to report.
+/// Runs all work of the stream now, unless it is recording. Returns the status of the stream.
 int runNow(void *stream);
 
-/// Whether these bytes lie in one allocation of the device.
+/// Whether these bytes are in one allocation of the device.
 bool isOnDevice(unsigned long long address, size_t bytes);
 
-/// bf16 is the upper half of f32; to the nearest, ties to even.
-inline unsigned short toBf16(float number) {
+/// bf16 is the upper half of f32, rounded to nearest, ties to even.
+inline unsigned short toBf16(float value) {
   unsigned bits;
-  memcpy(&bits, &number, 4);
-  return number != number ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  memcpy(&bits, &value, 4);
+  return value != value ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 inline float fromBf16(unsigned short upper) {
   unsigned bits = static_cast<unsigned>(upper) << 16;
-  float number;
-  return memcpy(&number, &bits, 4), number;
+  float value;
+  return memcpy(&value, &bits, 4), value;
 }
 
 } // namespace tessera::test

@@ -1,12 +1,12 @@
-//===- FakeNccl.cpp - NCCL on a machine without a GPU -------------------------===//
+//===- FakeNccl.cpp - NCCL for a machine without a GPU ----------------------===//
 //
-// A part of the library that FakeCuda.cpp begins: libnccl for ranks that are threads of one process. They meet by their
-// id; each collective waits for all ranks, in its stream's order, also where a graph holds it. Sums are made in f64 and
-// rounded once.
+// A part of the library that FakeCuda.cpp describes: libnccl for ranks that are threads of one process. They find each
+// other by their id. Each collective waits for all ranks, in the order of its stream, also in a graph. Sums are
+// computed in f64 and rounded once.
 //
-// What would hang or do damage with the real library is found here: ranks that ask for different things, memory that is
-// not the device's, a rank that is gone or does not come, a graph that outlives its communicator. FAKE_NCCL_FAIL names
-// a function that shall fail.
+// Errors that hang or corrupt memory with the real library are detected: mismatched calls, memory that is not the
+// device's, a rank that has left or never arrives, a graph that outlives its communicator. FAKE_NCCL_FAIL names a
+// function that fails.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,23 +45,23 @@ struct Id {
 std::mutex lastErrorMutex;
 char lastError[1024];
 
-/// Notes what went wrong, for ncclGetLastError.
+/// Records an error for ncclGetLastError.
 int failed(int status, const std::string &message) {
   std::lock_guard lock(lastErrorMutex);
   snprintf(lastError, sizeof lastError, "%s", message.c_str());
   return status;
 }
 
-bool shallFail(const std::string &function) {
+bool isToldToFail(const std::string &function) {
   const char *name = getenv("FAKE_NCCL_FAIL");
   return name && function == name && failed(systemError, function + " fails, as FAKE_NCCL_FAIL asks");
 }
 
 //===----------------------------------------------------------------------===//
-// Numbers
+// Elements
 //===----------------------------------------------------------------------===//
 
-/// 0: no such type.
+/// 0 for an unknown type.
 size_t bytesOf(int type) { return type == f32 || type == i32 ? 4 : type == bf16 || type == f16 ? 2 : type == u8; }
 
 const char *nameOf(int type) {
@@ -83,30 +83,30 @@ double read(const char *from, int type, size_t i) {
   }
 }
 
-void write(char *to, int type, size_t i, double number) {
+void write(char *to, int type, size_t i, double value) {
   switch (type) {
   case f32:
-    reinterpret_cast<float *>(to)[i] = static_cast<float>(number);
+    reinterpret_cast<float *>(to)[i] = static_cast<float>(value);
     return;
   case bf16:
-    reinterpret_cast<unsigned short *>(to)[i] = toBf16(static_cast<float>(number));
+    reinterpret_cast<unsigned short *>(to)[i] = toBf16(static_cast<float>(value));
     return;
   case f16:
-    reinterpret_cast<_Float16 *>(to)[i] = static_cast<_Float16>(number);
+    reinterpret_cast<_Float16 *>(to)[i] = static_cast<_Float16>(value);
     return;
   case i32:
-    reinterpret_cast<int32_t *>(to)[i] = static_cast<int32_t>(static_cast<int64_t>(number));
+    reinterpret_cast<int32_t *>(to)[i] = static_cast<int32_t>(static_cast<int64_t>(value));
     return;
   default:
-    reinterpret_cast<unsigned char *>(to)[i] = static_cast<unsigned char>(static_cast<int64_t>(number));
+    reinterpret_cast<unsigned char *>(to)[i] = static_cast<unsigned char>(static_cast<int64_t>(value));
   }
 }
 
 //===----------------------------------------------------------------------===//
-// Meetings
+// Rendezvous
 //===----------------------------------------------------------------------===//
 
-/// What a rank asks for.
+/// The call of a rank.
 struct Call {
   std::string function;
   const char *from = nullptr;
@@ -127,9 +127,9 @@ struct Call {
   }
 };
 
-/// Ranks that wait for each other, and what each asks for: all in their order, or a sender and a receiver, which may be
-/// one rank.
-struct Meeting {
+/// Ranks that wait for each other, with the call of each: all ranks in their order, or a sender and a receiver, which
+/// may be the same rank.
+struct Rendezvous {
   std::vector<int> ranks;
   std::vector<std::optional<Call>> calls;
   bool isOver = false;
@@ -141,17 +141,17 @@ struct Meeting {
 
 /// All communicators of one id.
 struct World {
-  int ranks = 0, came = 0;
+  int ranks = 0, arrived = 0;
   std::mutex mutex;
   std::condition_variable changed;
-  std::map<std::string, std::shared_ptr<Meeting>> meetings;
-  std::vector<bool> isGone;
-  int failure = success; ///< of one is of all, and stays
+  std::map<std::string, std::shared_ptr<Rendezvous>> openRendezvous;
+  std::vector<bool> hasLeft;
+  int failure = success; ///< the first one; all ranks see it
 
-  /// One that the meeting waits for and that has gone; -1: none. With the mutex.
-  int lostRank(const Meeting &meeting) const {
-    for (size_t seat = 0; seat < meeting.ranks.size(); ++seat)
-      if (isGone[meeting.ranks[seat]] && !meeting.calls[seat]) return meeting.ranks[seat];
+  /// A rank that has left before its call; -1: none. The mutex must be held.
+  int lostRank(const Rendezvous &rendezvous) const {
+    for (size_t seat = 0; seat < rendezvous.ranks.size(); ++seat)
+      if (hasLeft[rendezvous.ranks[seat]] && !rendezvous.calls[seat]) return rendezvous.ranks[seat];
     return -1;
   }
 };
@@ -159,7 +159,7 @@ struct World {
 struct Communicator {
   std::shared_ptr<World> world;
   int rank;
-  std::map<std::string, int> meetings; ///< how many of a kind have begun
+  std::map<std::string, int> counts; ///< of calls so far, by kind
 };
 using CommunicatorPointer = std::shared_ptr<Communicator>;
 
@@ -171,13 +171,13 @@ double reduced(const std::vector<std::optional<Call>> &calls, size_t i) {
   const Call &first = *calls[0];
   double result = read(first.from, first.type, i);
   for (size_t rank = 1; rank < calls.size(); ++rank) {
-    double number = read(calls[rank]->from, first.type, i);
-    result = first.operation == maximum ? std::max(result, number) : result + number;
+    double value = read(calls[rank]->from, first.type, i);
+    result = first.operation == maximum ? std::max(result, value) : result + value;
   }
   return first.operation == average ? result / static_cast<double>(calls.size()) : result;
 }
 
-/// What all get; of ncclReduceScatter each a block.
+/// The result of all ranks; each gets a block of that of ncclReduceScatter.
 std::vector<char> resultOf(const std::vector<std::optional<Call>> &calls) {
   const Call &first = *calls[0];
   size_t size = bytesOf(first.type);
@@ -197,32 +197,32 @@ std::vector<char> resultOf(const std::vector<std::optional<Call>> &calls) {
   return result;
 }
 
-/// All have come: does what they ask for.
-int hold(const Meeting &meeting) {
-  const Call &first = *meeting.calls[0];
-  for (size_t seat = 1; seat < meeting.calls.size(); ++seat)
-    if (!meeting.calls[seat]->agreesWith(first))
-      return failed(invalidUsage, "rank " + std::to_string(meeting.ranks[0]) + " calls " + first.text() + ", rank " +
-                                      std::to_string(meeting.ranks[seat]) + " " + meeting.calls[seat]->text());
-  std::vector<char> result = resultOf(meeting.calls);
+/// Executes the calls, when all ranks have arrived.
+int execute(const Rendezvous &rendezvous) {
+  const Call &first = *rendezvous.calls[0];
+  for (size_t seat = 1; seat < rendezvous.calls.size(); ++seat)
+    if (!rendezvous.calls[seat]->agreesWith(first))
+      return failed(invalidUsage, "rank " + std::to_string(rendezvous.ranks[0]) + " calls " + first.text() + ", rank " +
+                                      std::to_string(rendezvous.ranks[seat]) + " " + rendezvous.calls[seat]->text());
+  std::vector<char> result = resultOf(rendezvous.calls);
   bool isScattered = first.function == "ncclReduceScatter";
-  size_t block = result.size() / (isScattered ? meeting.calls.size() : 1);
-  for (size_t seat = 0; seat < meeting.calls.size(); ++seat)
-    if (char *to = meeting.calls[seat]->to) std::copy_n(result.data() + (isScattered ? seat * block : 0), block, to);
+  size_t block = result.size() / (isScattered ? rendezvous.calls.size() : 1);
+  for (size_t seat = 0; seat < rendezvous.calls.size(); ++seat)
+    if (char *to = rendezvous.calls[seat]->to) std::copy_n(result.data() + (isScattered ? seat * block : 0), block, to);
   return success;
 }
 
-/// A call on its way through a stream. A graph runs it many times.
+/// A call in a stream. A graph may run it many times.
 struct Pending {
   CommunicatorPointer communicator;
   Call call;
-  std::shared_ptr<Meeting> meeting;
+  std::shared_ptr<Rendezvous> rendezvous;
 
   int post();
   int wait();
 };
 
-/// Comes to the meeting; who comes last holds it.
+/// Joins the rendezvous. The last rank executes the calls.
 int Pending::post() {
   World &world = *communicator->world;
   std::lock_guard lock(world.mutex);
@@ -236,17 +236,17 @@ int Pending::post() {
     ranks = seat == 0 ? std::vector{rank, call.peer} : std::vector{call.peer, rank};
     kind = std::to_string(ranks[0]) + " to " + std::to_string(ranks[1]);
   }
-  // A rank that sends to itself begins a meeting of a kind twice.
-  int number = communicator->meetings[(call.isMessage() ? call.function : "") + kind]++;
+  // The send and the receive of a rank to itself have separate counts.
+  int number = communicator->counts[(call.isMessage() ? call.function : "") + kind]++;
   std::string name = kind + ", number " + std::to_string(number);
-  std::shared_ptr<Meeting> &place = world.meetings[name];
-  if (!place) place = std::make_shared<Meeting>(Meeting{ranks, {ranks.size(), std::nullopt}});
-  meeting = place;
-  meeting->calls[seat] = call;
-  if (meeting->isComplete()) {
-    world.failure = hold(*meeting);
-    meeting->isOver = true;
-    world.meetings.erase(name);
+  std::shared_ptr<Rendezvous> &place = world.openRendezvous[name];
+  if (!place) place = std::make_shared<Rendezvous>(Rendezvous{ranks, {ranks.size(), std::nullopt}});
+  rendezvous = place;
+  rendezvous->calls[seat] = call;
+  if (rendezvous->isComplete()) {
+    world.failure = execute(*rendezvous);
+    rendezvous->isOver = true;
+    world.openRendezvous.erase(name);
     world.changed.notify_all();
   }
   return world.failure ? launchFailed : 0;
@@ -256,11 +256,11 @@ int Pending::wait() {
   World &world = *communicator->world;
   std::unique_lock lock(world.mutex);
   bool isInTime = world.changed.wait_for(
-      lock, patience, [&] { return meeting->isOver || world.failure || world.lostRank(*meeting) >= 0; });
+      lock, patience, [&] { return rendezvous->isOver || world.failure || world.lostRank(*rendezvous) >= 0; });
   if (world.failure) return launchFailed;
-  if (meeting->isOver) return 0;
-  std::string what = "rank " + std::to_string(communicator->rank) + " waits in vain in " + call.text();
-  if (isInTime) what = "rank " + std::to_string(world.lostRank(*meeting)) + " is gone; " + what;
+  if (rendezvous->isOver) return 0;
+  std::string what = "rank " + std::to_string(communicator->rank) + " waits without end in " + call.text();
+  if (isInTime) what = "rank " + std::to_string(world.lostRank(*rendezvous)) + " has left; " + what;
   world.failure = failed(remoteError, what);
   world.changed.notify_all();
   return launchFailed;
@@ -277,12 +277,12 @@ struct Group {
 };
 thread_local Group group;
 
-/// All calls come to their meetings before one waits.
+/// All calls join before one waits.
 int start(const std::vector<std::pair<void *, std::shared_ptr<Pending>>> &calls) {
   int failure = success;
   auto run = [&](int (Pending::*step)()) {
     for (auto &[stream, pending] : calls)
-      // A rank waits for the others, who do not wait for its stream.
+      // Runs now: the other ranks do not wait for this stream.
       if ((enqueue(stream, [pending = pending, step] { return ((*pending).*step)(); }) || runNow(stream)) && !failure) {
         World &world = *pending->communicator->world;
         std::lock_guard lock(world.mutex);
@@ -299,7 +299,7 @@ bool isMemory(const void *memory, size_t bytes, int type) {
   return address % bytesOf(type) == 0 && (bytes == 0 || isOnDevice(address, bytes));
 }
 
-/// What is wrong with a call by itself.
+/// An error in a call, apart from the other ranks; empty if there is none.
 std::string faultOf(const Communicator &communicator, const Call &call) {
   if (bytesOf(call.type) == 0) return "type " + std::to_string(call.type);
   if (call.operation != -1 && call.operation != sum && call.operation != maximum && call.operation != average)
@@ -319,7 +319,7 @@ std::string faultOf(const Communicator &communicator, const Call &call) {
 int begin(void *handle, const Call &call, void *stream) {
   auto &communicator = *static_cast<CommunicatorPointer *>(handle);
   int status = success;
-  if (shallFail(call.function))
+  if (isToldToFail(call.function))
     status = systemError;
   else if (std::string fault = faultOf(*communicator, call); !fault.empty())
     status = failed(invalidArgument, call.text() + ": " + fault);
@@ -331,16 +331,16 @@ int begin(void *handle, const Call &call, void *stream) {
   return success;
 }
 
-/// The rank goes; who waits for it learns so.
+/// The rank leaves. Ranks that wait for it get an error.
 int leave(void *handle, bool aborts) {
   std::unique_ptr<CommunicatorPointer> communicator(static_cast<CommunicatorPointer *>(handle));
   World &world = *(*communicator)->world;
   std::lock_guard lock(world.mutex);
-  world.isGone[(*communicator)->rank] = true;
+  world.hasLeft[(*communicator)->rank] = true;
   world.changed.notify_all();
   if (communicator->use_count() > 1)
-    return failed(invalidUsage, "a graph holds collectives of the communicator: the library would wait for ever");
-  if (world.failure && !aborts) return failed(invalidUsage, "destroyed after an error: the library may wait for ever");
+    return failed(invalidUsage, "a graph contains collectives of the communicator: the library would hang");
+  if (world.failure && !aborts) return failed(invalidUsage, "destroyed after an error: the library may hang");
   return success;
 }
 } // namespace
@@ -371,13 +371,13 @@ EXPORT const char *ncclGetLastError(void *) {
 
 EXPORT int ncclGetUniqueId(Id *id) {
   static std::atomic<int> made = 0;
-  if (shallFail("ncclGetUniqueId")) return systemError;
+  if (isToldToFail("ncclGetUniqueId")) return systemError;
   *id = {};
   snprintf(id->bytes, sizeof id->bytes, "fake NCCL, number %d", ++made);
   return success;
 }
 EXPORT int ncclCommInitRank(void **handle, int ranks, Id id, int rank) {
-  if (shallFail("ncclCommInitRank")) return systemError;
+  if (isToldToFail("ncclCommInitRank")) return systemError;
   if (rank < 0 || rank >= ranks) return failed(invalidArgument, "no rank " + std::to_string(rank));
   std::shared_ptr<World> world;
   {
@@ -387,20 +387,20 @@ EXPORT int ncclCommInitRank(void **handle, int ranks, Id id, int rank) {
     world = place;
   }
   std::unique_lock lock(world->mutex);
-  if (world->ranks == 0) world->ranks = ranks, world->isGone.resize(ranks);
-  if (world->ranks != ranks || world->came == ranks)
+  if (world->ranks == 0) world->ranks = ranks, world->hasLeft.resize(ranks);
+  if (world->ranks != ranks || world->arrived == ranks)
     return failed(invalidUsage, "the id is for " + std::to_string(world->ranks) + " ranks");
-  ++world->came;
+  ++world->arrived;
   world->changed.notify_all();
-  if (!world->changed.wait_for(lock, patience, [&] { return world->came == ranks; }))
-    return failed(remoteError, "only " + std::to_string(world->came) + " ranks have come");
+  if (!world->changed.wait_for(lock, patience, [&] { return world->arrived == ranks; }))
+    return failed(remoteError, "only " + std::to_string(world->arrived) + " ranks have arrived");
   *handle = new CommunicatorPointer(new Communicator{world, rank, {}});
   return success;
 }
 EXPORT int ncclCommDestroy(void *handle) { return leave(handle, false); }
 EXPORT int ncclCommAbort(void *handle) { return leave(handle, true); }
 EXPORT int ncclCommGetAsyncError(void *handle, int *status) {
-  if (shallFail("ncclCommGetAsyncError")) return systemError;
+  if (isToldToFail("ncclCommGetAsyncError")) return systemError;
   World &world = *(*static_cast<CommunicatorPointer *>(handle))->world;
   std::lock_guard lock(world.mutex);
   *status = world.failure;
@@ -429,7 +429,7 @@ EXPORT int ncclRecv(char *to, size_t count, int type, int peer, void *handle, vo
 }
 
 EXPORT int ncclGroupStart() {
-  if (shallFail("ncclGroupStart")) return systemError;
+  if (isToldToFail("ncclGroupStart")) return systemError;
   return ++group.depth, success;
 }
 EXPORT int ncclGroupEnd() {
@@ -438,5 +438,5 @@ EXPORT int ncclGroupEnd() {
   Group ended = std::move(group);
   group = Group();
   if (ended.failure) return ended.failure;
-  return shallFail("ncclGroupEnd") ? systemError : start(ended.calls);
+  return isToldToFail("ncclGroupEnd") ? systemError : start(ended.calls);
 }

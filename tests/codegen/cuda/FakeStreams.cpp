@@ -1,9 +1,8 @@
 //===- FakeStreams.cpp - streams, events and graphs of the fake device --------===//
 //
-// Everything runs as late as it may: a stream does what it was asked for when somebody waits for it, and of two streams the one that
-// nobody waits for does nothing. FAKE_CUDA_SOON=N: but stream number N, from 1, does everything at once. What a program reads or writes
-// too early is therefore wrong here, and not once in a while. The nodes of a graph run in another order at each launch, as far as their
-// dependencies allow.
+// All work runs as late as possible: a stream runs its work when the host or another stream waits for it. With
+// FAKE_CUDA_SOON=N, stream N (from 1) runs its work at once. So a program that reads or writes too early fails in every
+// run, not in some. The nodes of a graph run in a different order at each launch, as far as their dependencies allow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,11 +30,11 @@ using FakeGraph = std::vector<FakeNode>;
 
 struct FakeStream {
   std::deque<Work> queue;
-  uint64_t asked = 0, done = 0; ///< pieces of work
-  int failure = 0;              ///< of what ran; stays
-  bool isSoon = false;          ///< does everything at once
+  uint64_t enqueued = 0, done = 0; ///< counts of work items
+  int failure = 0;                 ///< the first one
+  bool isSoon = false;             ///< runs its work at once
   std::unique_ptr<FakeGraph> recorded;
-  /// What the next recorded piece depends on: numbers of nodes, from 1, as handles.
+  /// The dependencies of the next recorded node: numbers of nodes, from 1, as handles.
   std::vector<void *> current;
 
   void runUntil(uint64_t position) {
@@ -48,7 +47,7 @@ struct FakeStream {
   }
 };
 
-/// A moment of a stream.
+/// A position in the work of a stream.
 struct FakeEvent {
   FakeStream *stream = nullptr; ///< null: never recorded
   uint64_t position = 0;
@@ -59,7 +58,7 @@ struct FakeGraphExec {
   FakeGraph graph;
   unsigned launches = 0;
 
-  /// Some order that keeps the dependencies: of the first launch the latest nodes first, then by chance.
+  /// An order that satisfies the dependencies: at the first launch the latest nodes first, later a random one.
   std::vector<size_t> order() {
     std::mt19937 random(launches++);
     std::vector<size_t> waitsFor(graph.size()), ready, order;
@@ -89,8 +88,8 @@ int tessera::test::enqueue(void *handle, Work work) {
   auto &stream = *static_cast<FakeStream *>(handle);
   if (!stream.recorded) {
     stream.queue.push_back(std::move(work));
-    ++stream.asked;
-    if (stream.isSoon) stream.runUntil(stream.asked);
+    ++stream.enqueued;
+    if (stream.isSoon) stream.runUntil(stream.enqueued);
     return stream.failure;
   }
   FakeNode node{std::move(work), {}};
@@ -102,7 +101,7 @@ int tessera::test::enqueue(void *handle, Work work) {
 
 int tessera::test::runNow(void *handle) {
   auto &stream = *static_cast<FakeStream *>(handle);
-  if (!stream.recorded) stream.runUntil(stream.asked);
+  if (!stream.recorded) stream.runUntil(stream.enqueued);
   return stream.failure;
 }
 
@@ -165,7 +164,7 @@ EXPORT int cuEventDestroy_v2(void *event) { return delete static_cast<FakeEvent 
 EXPORT int cuEventRecord(void *event, void *handle) {
   auto &stream = *static_cast<FakeStream *>(handle);
   if (stream.recorded) return invalidValue;
-  return *static_cast<FakeEvent *>(event) = {&stream, stream.asked}, 0;
+  return *static_cast<FakeEvent *>(event) = {&stream, stream.enqueued}, 0;
 }
 EXPORT int cuEventSynchronize(void *event) { return static_cast<FakeEvent *>(event)->wait(); }
 EXPORT int cuEventElapsedTime(float *milliseconds, void *, void *) { return *milliseconds = 1, 0; }

@@ -1,8 +1,9 @@
-//===- FragmentTest.cpp - which lane holds what of a small matrix -----------===//
+//===- FragmentTest.cpp - which lane holds which elements of a matrix -------===//
 //
-// The tables below are written as the PTX manual gives them (Parallel Thread Execution ISA: "Matrix Fragments for mma.m16n8k16 with
-// floating point type", "Matrix Fragments for mma.m16n8k8", "ldmatrix"), by number of the element in a fragment; tessera.cuh says the same by words. Elements are laid
-// out by the tables, multiplied by the twin of the instruction, and compared with the product of the matrices.
+// The tables below are written as in the PTX manual (Parallel Thread Execution ISA: "Matrix Fragments for mma.m16n8k16
+// with floating point type", "Matrix Fragments for mma.m16n8k8", "ldmatrix"): by number of the element in a fragment.
+// matrices.cuh describes the same by words of a fragment. The tests lay out elements by the tables, multiply them with
+// the emulation of the instruction, and compare with the product of the matrices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,7 @@ using namespace tessera::test;
 
 namespace {
 
-/// Where an element of a fragment stands in its matrix.
+/// The position of an element of a fragment in its matrix.
 struct Place {
   int row, column;
 };
@@ -37,7 +38,7 @@ Place ofC(int lane, int i) {
   return {i < 2 ? groupID : groupID + 8, threadIDInGroup * 2 + (i & 0x1)};
 }
 
-/// Of m16n8k8 with .tf32 operands.
+/// For m16n8k8 with .tf32 operands.
 Place ofNarrowA(int lane, int i) {
   int groupID = lane >> 2, threadIDInGroup = lane % 4;
   int row = i == 0 || i == 2 ? groupID : groupID + 8;
@@ -69,8 +70,9 @@ multiply(const TYPE *a, const TYPE *b, const int *places_a, const int *places_b,
   tsr::FragmentA x;
   tsr::FragmentB y;
   tsr::FragmentC sum;
-  for (int w = 0; w < 4; ++w) x.words[w] = tsr::packed(a[places_a[8 * lane + 2 * w]], a[places_a[8 * lane + 2 * w + 1]]);
-  for (int w = 0; w < 2; ++w) y.words[w] = tsr::packed(b[places_b[4 * lane + 2 * w]], b[places_b[4 * lane + 2 * w + 1]]);
+  const int *at_a = places_a + 8 * lane, *at_b = places_b + 4 * lane;
+  for (int w = 0; w < 4; ++w) x.words[w] = tsr::packed(a[at_a[2 * w]], a[at_a[2 * w + 1]]);
+  for (int w = 0; w < 2; ++w) y.words[w] = tsr::packed(b[at_b[2 * w]], b[at_b[2 * w + 1]]);
   for (int v = 0; v < 4; ++v) sum.values[v] = c[places_c[4 * lane + v]];
   tsr::multiply_add<TYPE>(sum, x, y);
   for (int v = 0; v < 4; ++v) c[places_c[4 * lane + v]] = sum.values[v];
@@ -104,7 +106,7 @@ cuda::CudaKernel kernel(const std::string &symbol, const std::string &source, st
   return {symbol, source, std::move(types), 1, 32, std::move(arguments)};
 }
 
-/// Small whole numbers are exact in every type.
+/// The bits of a small integer, which is exact in every type.
 uint16_t bitsOf(float x, bool isBf16) {
   if (isBf16) return std::bit_cast<uint32_t>(x) >> 16;
   return std::bit_cast<uint16_t>(static_cast<_Float16>(x));
@@ -138,7 +140,7 @@ TEST_P(Fragments, AreThoseOfThePtxManual) {
     for (int i = 0; i < 4; ++i) placesB.push_back(8 * ofB(lane, i).row + ofB(lane, i).column);
     for (int i = 0; i < 4; ++i) placesC.push_back(8 * ofC(lane, i).row + ofC(lane, i).column);
   }
-  // Each element of a matrix is somebody's, and nobody else's.
+  // Each element of a matrix is in exactly one fragment.
   EXPECT_EQ(std::set<int>(placesA.begin(), placesA.end()).size(), 256u);
   EXPECT_EQ(std::set<int>(placesB.begin(), placesB.end()).size(), 128u);
   EXPECT_EQ(std::set<int>(placesC.begin(), placesC.end()).size(), 128u);

@@ -1,4 +1,4 @@
-//===- KernelRecorder.cpp - emulated kernels, kept for a machine with a GPU ---===//
+//===- KernelRecorder.cpp - records emulated kernels for a machine with a GPU -===//
 
 #include "tests/codegen/cuda/KernelRecorder.h"
 #include "llvm/Support/FileSystem.h"
@@ -9,14 +9,15 @@
 using namespace tessera;
 using namespace tessera::test;
 
-/// Bytes of all arguments of a kernel that is worth recording: what is found in large tensors is found in small ones.
+/// The largest arguments that are recorded, in bytes for a kernel: small tensors show the same errors as large ones.
 static constexpr int64_t mostBytes = 48 << 10;
-/// Addresses matter up to the largest vector.
+/// The alignment of arguments that is reproduced: that of the largest vector.
 static constexpr uintptr_t vectorBytes = 16;
 
 namespace {
-/// Numbers as kernels name them, as the list does, and how far a GPU's may lie from the emulator's, relative to the largest: functions
-/// differ in their last bits, and a number that lies between two of a low type may be rounded to either.
+/// An element type, by its names in kernels and in the list. `tolerance` bounds the difference between a GPU and the
+/// emulator, relative to the largest element: functions differ in their last bits, and a value close to the middle
+/// between two low-precision values may be rounded to either.
 struct EmulatedType {
   llvm::StringLiteral inKernels, name;
   double tolerance;
@@ -28,7 +29,7 @@ static constexpr EmulatedType emulatedTypes[] = {
     {"bool", "i1", 0},         {"signed char", "i8", 0},        {"unsigned char", "i8", 0},
     {"int", "i32", 0},         {"tsr::i64", "i64", 0},
 };
-/// Of f32 sums of products of low numbers, which were rounded once more on the way.
+/// For f32 sums of products of low-precision values, because an intermediate result was rounded too.
 static constexpr double productTolerance = 2e-3;
 
 KernelRecorder *KernelRecorder::get() {
@@ -53,12 +54,12 @@ int64_t KernelRecorder::store(llvm::StringRef bytes) {
   return offset;
 }
 
-KernelRecorder::Before KernelRecorder::look(const cuda::CudaKernel &kernel, llvm::ArrayRef<void *> arguments) {
+KernelRecorder::Before KernelRecorder::snapshot(const cuda::CudaKernel &kernel, llvm::ArrayRef<void *> arguments) {
   Before before;
   int64_t sum = 0;
   for (const KernelArgument &argument : kernel.arguments) sum += argument.bytes;
   if (sum > mostBytes || kernel.arguments.size() != arguments.size()) return before;
-  // Arguments are apart from each other, or the same.
+  // Arguments are disjoint or identical.
   for (size_t i = 0; i < arguments.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
       auto first = reinterpret_cast<uintptr_t>(arguments[j]), second = reinterpret_cast<uintptr_t>(arguments[i]);
@@ -72,9 +73,9 @@ KernelRecorder::Before KernelRecorder::look(const cuda::CudaKernel &kernel, llvm
   return before;
 }
 
-/// The kernel's source with another symbol; of a launch of several the namespace of its parts is named after it too.
+/// The kernel's source with another symbol. The namespace of a horizontally fused launch is named after it too.
 static std::string renamed(const cuda::CudaKernel &kernel, const std::string &symbol) {
-  std::string source = kernel.source, name = kernel.isOfSeveral ? kernel.symbol : kernel.symbol + "(";
+  std::string source = kernel.source, name = kernel.isHorizontallyFused ? kernel.symbol : kernel.symbol + "(";
   for (size_t at = source.find(name); at != std::string::npos; at = source.find(name, at + symbol.size()))
     source.replace(at, kernel.symbol.size(), symbol);
   return source;
@@ -82,26 +83,26 @@ static std::string renamed(const cuda::CudaKernel &kernel, const std::string &sy
 
 void KernelRecorder::record(const cuda::CudaKernel &kernel, llvm::ArrayRef<void *> arguments, const Before &before) {
   if (before.bytes.empty()) return;
-  // Symbols of other programs that a test compiles may be the same.
+  // Several programs of a test may use the same symbol.
   std::string symbol = kernel.symbol + "_c" + std::to_string(seen.size()), source = renamed(kernel, symbol);
   bool isProduct = llvm::StringRef(source).contains("multiply_add<");
   llvm::json::Array list;
   for (size_t i = 0; i < arguments.size(); ++i) {
     llvm::StringRef type = llvm::StringRef(kernel.parameterTypes[i]).trim(" *");
     type.consume_front("const ");
-    const auto *number =
+    const auto *element =
         llvm::find_if(emulatedTypes, [&](const EmulatedType &known) { return known.inKernels == type; });
-    if (number == std::end(emulatedTypes)) llvm::report_fatal_error("no number type of this name is recorded: " + type);
+    if (element == std::end(emulatedTypes)) llvm::report_fatal_error("no element type has this name: " + type);
     llvm::StringRef after(static_cast<const char *>(arguments[i]), before.bytes[i].size());
     auto same = static_cast<int64_t>(llvm::find(arguments, arguments[i]) - arguments.begin());
     bool isChanged = after != before.bytes[i];
     list.push_back(
-        llvm::json::Object{{"type", number->name},
+        llvm::json::Object{{"type", element->name},
                            {"bytes", static_cast<int64_t>(after.size())},
                            {"offset", store(before.bytes[i])},
                            {"shift", static_cast<int64_t>(reinterpret_cast<uintptr_t>(arguments[i]) % vectorBytes)},
                            {"expected", isChanged ? store(after) : -1},
-                           {"tolerance", isProduct && number->name == "f32" ? productTolerance : number->tolerance},
+                           {"tolerance", isProduct && element->name == "f32" ? productTolerance : element->tolerance},
                            {"same_as", same < static_cast<int64_t>(i) ? same : -1}});
   }
   this->list << llvm::json::Value(llvm::json::Object{{"name", kernel.symbol},

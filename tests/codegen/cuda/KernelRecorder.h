@@ -1,7 +1,7 @@
-//===- KernelRecorder.h - emulated kernels, kept for a machine with a GPU ---===//
+//===- KernelRecorder.h - records emulated kernels for a machine with a GPU -===//
 //
-// With $TESSERA_RECORD_KERNELS set, each distinct kernel that a test runs on the emulator is written to that folder: its text, the
-// launch, what memory held before and after. bench/gpu/kernel_check.py runs it on a GPU and compares.
+// If $TESSERA_RECORD_KERNELS is set, each distinct kernel that a test runs on the emulator is written to that folder:
+// its text, the launch, and its arguments before and after. bench/gpu/kernel_check.py runs it on a GPU and compares.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,16 +16,16 @@ namespace tessera::test {
 
 class KernelRecorder {
 public:
-  /// Null unless kernels are to be recorded.
+  /// Null if kernels are not recorded.
   static KernelRecorder *get();
 
-  /// What a kernel found in memory.
+  /// The arguments of a kernel before a launch.
   struct Before {
     std::vector<std::string> bytes; ///< of each argument; empty: this launch is not recorded
   };
-  /// To be called before a launch; kernels that were recorded already, and those with much data, are left out.
-  Before look(const cuda::CudaKernel &kernel, llvm::ArrayRef<void *> arguments);
-  /// To be called after it.
+  /// Called before a launch. Kernels that are recorded already, and those with large arguments, are left out.
+  Before snapshot(const cuda::CudaKernel &kernel, llvm::ArrayRef<void *> arguments);
+  /// Called after the launch.
   void record(const cuda::CudaKernel &kernel, llvm::ArrayRef<void *> arguments, const Before &before);
 
 private:
@@ -34,7 +34,7 @@ private:
 
   std::error_code error;
   llvm::raw_fd_ostream list, data;
-  std::set<std::string> seen; ///< symbols and texts
+  std::set<std::string> seen; ///< symbols with texts
 };
 
 } // namespace tessera::test

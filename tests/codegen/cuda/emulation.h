@@ -1,7 +1,7 @@
-//===- emulation.h - what tessera.cuh needs of a machine without a GPU ------===//
+//===- emulation.h - the device functions of tessera.cuh on a CPU ---------===//
 //
-// Included by tessera.cuh where the compiler is none for CUDA. The functions are in Emulator.cpp, in the process that loads the
-// compiled kernels.
+// Included by tessera.cuh if the compiler is not a CUDA compiler. The functions are in Emulator.cpp, in the process
+// that loads the compiled kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,26 +17,27 @@ namespace tsr::emulation {
 struct Position {
   unsigned x = 0, y = 0, z = 0;
 };
-extern Position threadIdx, blockIdx; ///< of the thread that runs now
+extern Position threadIdx, blockIdx; ///< of the current thread
 
-/// Notes an access whose address is no multiple of its size (16 bytes at most).
+/// Reports an access whose address is not a multiple of its size (at most 16 bytes).
 void check_address(const void *address, int bytes);
-/// The next array in the block's shared memory: all threads declare the same ones in one order. Its offset in bytes.
+/// Returns the offset in bytes of the next array in the block's shared memory. All threads declare the same arrays in
+/// the same order.
 int declare_shared(int bytes);
 void read_shared(int offset, void *to, int bytes);
 void write_shared(int offset, const void *from, int bytes);
-/// What is copied is no value until the thread has waited.
+/// The destination is undefined until the thread has waited.
 void start_copy(int offset, const void *from, int bytes);
 void wait_for_copies();
 void sync_block();
-/// Notes that something is wrong.
+/// Reports an error and ends the run.
 void fail(const char *what);
 inline void check_offset(int i, int count) {
-  if (i % count != 0) fail("a vector in shared memory starts at no multiple of its size");
+  if (i % count != 0) fail("a vector in shared memory starts at an index that is not a multiple of its size");
 }
-/// What each lane of the warp brings, in each of them; at most 64 bytes of each.
+/// Gathers a value of each lane of the warp, at most 64 bytes each; all lanes get all values.
 void collect(const void *own, int bytes, void *all);
-/// What the lane whose number differs by the bits of `mask` brings.
+/// The value of the lane whose number differs in the bits of `mask`.
 unsigned long long shuffle_xor(unsigned long long bits, int mask);
 
 } // namespace tsr::emulation

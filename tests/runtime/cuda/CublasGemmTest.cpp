@@ -25,7 +25,7 @@ constexpr int64_t rows = 3, columns = 16, depth = 5;
 constexpr size_t bytesEach = 4096;
 
 double gelu(double x) { return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }
-/// By differences.
+/// By finite differences.
 double slopeOfGelu(double x) { return (gelu(x + 1e-4) - gelu(x - 1e-4)) / 2e-4; }
 
 GemmSpec describe(ElementType type, GemmEpilogue epilogue, bool hasBias, bool hasAux) {
@@ -61,7 +61,7 @@ protected:
     driver.streamDestroy(stream);
   }
 
-  /// Numbers that every type has, of both signs.
+  /// Values of both signs that are exact in every type.
   static std::vector<double> valuesOf(int64_t count, int64_t step) {
     std::vector<double> values;
     for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<double>(i * step % 13 - 6) * 0.25);
@@ -157,7 +157,7 @@ TEST_P(CublasGemmEpilogues, Gradient) {
   });
 }
 
-/// Also that the alignment of the matrix beside the result is looked at.
+/// Among others because the auxiliary matrix is misaligned.
 TEST_P(CublasGemmEpilogues, RejectedByCublasLt) {
   GemmSpec d = describe(GetParam(), GemmEpilogue::Gelu, false, true);
   EXPECT_EQ(CublasGemm(d, bytesEach).alignmentOf(at)[4] % 16, 0u);
@@ -177,7 +177,7 @@ TEST_P(CublasGemmEpilogues, RejectedByCublasLt) {
   EXPECT_EQ(errorOf(d), "");
 }
 
-TEST_P(CublasGemmEpilogues, LoopsOverBatchesAreRefused) {
+TEST_P(CublasGemmEpilogues, LoopsOverBatchesAreRejected) {
   GemmSpec d = describe(GetParam(), GemmEpilogue::Gelu, false, false);
   for (auto *dims : {&d.a.dims, &d.b.dims, &d.c.dims}) dims->insert(dims->begin(), 2);
   d.a.strides.insert(d.a.strides.begin(), rows * depth), d.b.strides.insert(d.b.strides.begin(), columns * depth);
@@ -185,7 +185,7 @@ TEST_P(CublasGemmEpilogues, LoopsOverBatchesAreRefused) {
   EXPECT_EQ(errorOf(d), "contraction 'mlp': only contractions without loops over batches may be followed by GELU");
 }
 
-/// An epilogue is another search.
+/// Contractions with different epilogues are searched separately.
 TEST_P(CublasGemmEpilogues, HaveTheirOwnSearch) {
   TemporaryFolder folder;
   std::string file = folder / "gemms.json";
@@ -199,11 +199,11 @@ TEST_P(CublasGemmEpilogues, HaveTheirOwnSearch) {
       describe(GetParam(), GemmEpilogue::None, false, false), describe(GetParam(), GemmEpilogue::Gelu, false, false),
       describe(GetParam(), GemmEpilogue::Gelu, false, true), describe(GetParam(), GemmEpilogue::GeluGrad, false, true)};
   void *library = dlopen((std::string(TESSERA_FAKE_CUDA) + "/libcublasLt.so.13").c_str(), RTLD_NOW);
-  auto productsTaken = reinterpret_cast<int (*)()>(dlsym(library, "fakeProductsTaken"));
+  auto gemmCount = reinterpret_cast<int (*)()>(dlsym(library, "fakeGemmCount"));
   for (const GemmSpec &d : kinds) {
-    int before = productsTaken();
+    int before = gemmCount();
     EXPECT_EQ(search(d), 1);
-    EXPECT_GT(productsTaken(), before + 1) << "no algorithms were compared";
+    EXPECT_GT(gemmCount(), before + 1) << "no algorithms were compared";
   }
   for (const GemmSpec &d : kinds) EXPECT_EQ(search(d), 0);
 }

@@ -56,26 +56,26 @@ TEST(Dependencies, RandomWorkIsOrderedIfAndOnlyIfItConflicts) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
     Dependencies work;
-    std::vector<std::vector<MemoryAccess>> pieces;
+    std::vector<std::vector<MemoryAccess>> items;
     std::vector<std::vector<bool>> waits; // by what add() returned, directly or not
-    for (uint32_t piece = 0; piece < 60; ++piece) {
+    for (uint32_t item = 0; item < 60; ++item) {
       std::vector<MemoryAccess> accesses;
       for (unsigned i = 0; i <= random() % 3; ++i)
         accesses.push_back({random() % 200, static_cast<int64_t>(1 + random() % 30), random() % 3 == 0});
-      std::vector<bool> all(piece), expected(piece);
+      std::vector<bool> all(item), expected(item);
       Numbers direct = work.add(accesses);
       for (uint32_t other : direct) {
         for (uint32_t next : direct) EXPECT_FALSE(next < other && waits[other][next]) << "implied: " << next;
         all[other] = true;
         for (uint32_t i = 0; i < other; ++i) all[i] = all[i] || waits[other][i];
       }
-      for (uint32_t other = 0; other < piece; ++other) {
-        if (!conflict(pieces[other], accesses)) continue;
+      for (uint32_t other = 0; other < item; ++other) {
+        if (!conflict(items[other], accesses)) continue;
         expected[other] = true;
         for (uint32_t i = 0; i < other; ++i) expected[i] = expected[i] || waits[other][i];
       }
-      EXPECT_EQ(all, expected) << "seed " << seed << ", piece " << piece;
-      pieces.push_back(accesses);
+      EXPECT_EQ(all, expected) << "seed " << seed << ", item " << item;
+      items.push_back(accesses);
       waits.push_back(all);
     }
   }

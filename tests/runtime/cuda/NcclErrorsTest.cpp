@@ -23,7 +23,7 @@ TEST_F(NcclErrors, CheckReportsMismatchInAGraph) {
     rank.communicator.check();
   });
   for (int rank = 0; rank < 2; ++rank)
-    EXPECT_EQ(errors[rank], fmt::format("what rank {} of 2 exchanges with the others failed: NCCL: invalid usage: rank "
+    EXPECT_EQ(errors[rank], fmt::format("communication of rank {} of 2 failed: NCCL: invalid usage: rank "
                                         "0 calls ncclAllReduce of 4 f32, sum, rank 1 ncclAllReduce of 5 f32, sum",
                                         rank));
 }
@@ -37,14 +37,14 @@ TEST_F(NcclErrors, GraphThatOutlivesTheCommunicator) {
   testing::internal::CaptureStderr();
   rank.reset();
   std::string warning = testing::internal::GetCapturedStderr();
-  EXPECT_NE(warning.find("rank 0 of 1 does not part from the others as it should: NCCL: invalid usage: a graph holds "
-                         "collectives of the communicator: the library would wait for ever\n"),
+  EXPECT_NE(warning.find("rank 0 of 1 cannot leave its communicator in order: NCCL: invalid usage: a graph contains "
+                         "collectives of the communicator: the library would hang\n"),
             std::string::npos)
       << warning;
   driver.graphExecDestroy(graph);
 }
 
-/// Makes an id in a process of its own, which has not opened the library.
+/// Creates an id in a new process, which has not opened the library.
 [[noreturn]] void makeIdAndExit(const std::string &folder) {
   setenv("TESSERA_NCCL", folder.c_str(), 1);
   fmt::print(stderr, "{}\n", errorOf([] { Communicator::makeId(); }));
@@ -58,7 +58,7 @@ TEST(NcclLibrary, Missing) {
               "^cannot open libnccl.so.2: install NCCL, or name its folder in TESSERA_NCCL\n$");
 }
 
-/// Makes a libnccl.so.2 in which `functions` fail.
+/// Creates a libnccl.so.2 in which `functions` fail.
 void compileStub(const TemporaryFolder &folder, const Texts &functions) {
   std::string code = "const char *ncclGetErrorString(int status) { return \"as the stub says\"; }\n";
   for (const std::string &function : functions) code += fmt::format("int {}() {{ return 3; }}\n", function);
@@ -82,7 +82,7 @@ TEST(NcclLibrary, WithoutLastError) {
                        "ncclCommGetAsyncError", "ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "ncclBroadcast",
                        "ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd"});
   EXPECT_EXIT(makeIdAndExit(folder.path), testing::ExitedWithCode(0),
-              "^cannot make an id that ranks find each other by: NCCL: as the stub says\n$");
+              "^cannot create an id for a communicator: NCCL: as the stub says\n$");
 }
 
 TEST_F(NcclErrors, FailingFunctions) {
@@ -95,9 +95,9 @@ TEST_F(NcclErrors, FailingFunctions) {
     std::function<void()> body;
   };
   std::vector<Case> cases = {
-      {"ncclGetUniqueId", "cannot make an id that ranks find each other by", [] { Communicator::makeId(); }},
+      {"ncclGetUniqueId", "cannot create an id for a communicator", [] { Communicator::makeId(); }},
       {"ncclCommInitRank", "cannot connect rank 2 of 3 with the others", [] { Communicator(2, 3, UniqueId()); }},
-      {"ncclCommGetAsyncError", "what rank 0 of 1 exchanges with the others failed", [&] { communicator.check(); }},
+      {"ncclCommGetAsyncError", "communication of rank 0 of 1 failed", [&] { communicator.check(); }},
       {"ncclAllReduce", "allReduce 'x' on rank 0 of 1",
        [&] { communicator.allReduce("x", rank.from, rank.to, 4, type, ReductionKind::Sum, rank.stream); }},
       {"ncclReduceScatter", "reduceScatter 'x' on rank 0 of 1",
@@ -137,13 +137,13 @@ TEST_F(NcclErrors, WrongArguments) {
   rank.communicator.check();
 }
 
-/// Three ranks of which each calls what `body` says.
+/// Runs `body` on three ranks.
 void expectMismatch(const std::function<void(Rank &)> &body, const std::string &function, const std::string &text) {
   testing::internal::CaptureStderr();
   Texts errors = onRanks(3, body);
   std::string warning = testing::internal::GetCapturedStderr();
   // The communicators are stopped, not destroyed.
-  EXPECT_EQ(warning.find("does not part"), std::string::npos) << warning;
+  EXPECT_EQ(warning.find("cannot leave"), std::string::npos) << warning;
   for (int rank = 0; rank < 3; ++rank)
     EXPECT_EQ(errors[rank], fmt::format("{} on rank {} of 3: NCCL: invalid usage: {}", function, rank, text));
 }
@@ -190,7 +190,7 @@ TEST_F(NcclErrors, LostRank) {
   EXPECT_EQ(errors[1], "out of data");
   for (int rank : {0, 2}) {
     EXPECT_EQ(errors[rank].rfind(fmt::format("allReduce 'loss' on rank {} of 3: NCCL: remote process exited or there "
-                                             "was a network error: rank 1 is gone",
+                                             "was a network error: rank 1 has left",
                                              rank),
                                  0),
               0u)
@@ -202,7 +202,7 @@ TEST_F(NcclErrors, GroupThatFails) {
   Rank rank(0, 1, Communicator::makeId());
   ElementType type = ElementType::F32;
   rank.put(rank.from, type, valuesOf(type, 0, 4));
-  rank.put(rank.to, type, Numbers(4, 9));
+  rank.put(rank.to, type, Values(4, 9));
   std::string refused = "allReduce 'y' on rank 0 of 1: NCCL: invalid argument: ncclAllReduce of 4 f32, sum: what it "
                         "reads is not the device's memory";
   auto callBoth = [&](bool mayGoOn) {
@@ -218,7 +218,7 @@ TEST_F(NcclErrors, GroupThatFails) {
   };
   EXPECT_EQ(errorOf([&] { callBoth(false); }), refused);
   EXPECT_EQ(errorOf([&] { callBoth(true); }).rfind("group 'both' on rank 0 of 1: NCCL: invalid argument", 0), 0u);
-  EXPECT_EQ(rank.get(rank.to, type, 4), Numbers(4, 9)); // nothing was started
+  EXPECT_EQ(rank.get(rank.to, type, 4), Values(4, 9)); // nothing was started
   rank.communicator.allReduce("x", rank.from, rank.to, 4, type, ReductionKind::Sum, rank.stream);
   EXPECT_EQ(rank.get(rank.to, type, 4), valuesOf(type, 0, 4)); // and no group is open
 }

@@ -22,73 +22,73 @@ using namespace runtime;
 using namespace runtime::cuda;
 using test::fromBf16, test::toBf16;
 
-using Numbers = std::vector<double>;
+using Values = std::vector<double>;
 using Texts = std::vector<std::string>;
 
 inline bool isInteger(ElementType type) { return type == ElementType::I32 || type == ElementType::U8; }
 
-template <typename T> std::string bytesAs(const Numbers &numbers) {
-  std::vector<T> typed(numbers.begin(), numbers.end());
+template <typename T> std::string bytesAs(const Values &values) {
+  std::vector<T> typed(values.begin(), values.end());
   return {reinterpret_cast<const char *>(typed.data()), typed.size() * sizeof(T)};
 }
-template <typename T> Numbers numbersAs(const std::string &bytes) {
+template <typename T> Values valuesAs(const std::string &bytes) {
   std::vector<T> typed(bytes.size() / sizeof(T));
   memcpy(typed.data(), bytes.data(), bytes.size());
   return {typed.begin(), typed.end()};
 }
 
-inline std::string encode(ElementType type, const Numbers &numbers) {
+inline std::string encode(ElementType type, const Values &values) {
   switch (type) {
   case ElementType::F32:
-    return bytesAs<float>(numbers);
+    return bytesAs<float>(values);
   case ElementType::BF16: {
-    Numbers bits;
-    for (double number : numbers) bits.push_back(toBf16(static_cast<float>(number)));
+    Values bits;
+    for (double value : values) bits.push_back(toBf16(static_cast<float>(value)));
     return bytesAs<uint16_t>(bits);
   }
   case ElementType::F16:
-    return bytesAs<_Float16>(numbers);
+    return bytesAs<_Float16>(values);
   case ElementType::I32:
-    return bytesAs<int32_t>(numbers);
+    return bytesAs<int32_t>(values);
   case ElementType::U8:
-    return bytesAs<uint8_t>(numbers);
+    return bytesAs<uint8_t>(values);
   default:
     ADD_FAILURE() << "no test exchanges " << elementTypeName(type);
     return "";
   }
 }
 
-inline Numbers decode(ElementType type, const std::string &bytes) {
+inline Values decode(ElementType type, const std::string &bytes) {
   switch (type) {
   case ElementType::F32:
-    return numbersAs<float>(bytes);
+    return valuesAs<float>(bytes);
   case ElementType::BF16: {
-    Numbers numbers = numbersAs<uint16_t>(bytes);
-    for (double &number : numbers) number = fromBf16(static_cast<uint16_t>(number));
-    return numbers;
+    Values values = valuesAs<uint16_t>(bytes);
+    for (double &value : values) value = fromBf16(static_cast<uint16_t>(value));
+    return values;
   }
   case ElementType::F16:
-    return numbersAs<_Float16>(bytes);
+    return valuesAs<_Float16>(bytes);
   case ElementType::I32:
-    return numbersAs<int32_t>(bytes);
+    return valuesAs<int32_t>(bytes);
   case ElementType::U8:
-    return numbersAs<uint8_t>(bytes);
+    return valuesAs<uint8_t>(bytes);
   default:
     ADD_FAILURE() << "no test exchanges " << elementTypeName(type);
     return {};
   }
 }
 
-/// Element i of what a rank gives. Exact in every type, as are sums and averages over four ranks.
+/// Element i of the operand of a rank. Exact in every type, as are sums and averages over four ranks.
 inline double valueOf(ElementType type, int rank, int64_t i) {
   if (type == ElementType::U8) return static_cast<double>((4 - rank) * i);
   return static_cast<double>((4 - rank) * (i - 3)) * (isInteger(type) ? 1 : 0.25);
 }
 
-inline Numbers valuesOf(ElementType type, int rank, int64_t count, int64_t first = 0) {
-  Numbers numbers;
-  for (int64_t i = first; i < first + count; ++i) numbers.push_back(valueOf(type, rank, i));
-  return numbers;
+inline Values valuesOf(ElementType type, int rank, int64_t count, int64_t first = 0) {
+  Values values;
+  for (int64_t i = first; i < first + count; ++i) values.push_back(valueOf(type, rank, i));
+  return values;
 }
 
 /// A communicator with a stream and memory of its own.
@@ -107,20 +107,20 @@ struct Rank {
   Rank(const Rank &) = delete;
 
   int rank() const { return communicator.rank(); }
-  void put(DevicePointer at, ElementType type, const Numbers &numbers) {
-    std::string text = encode(type, numbers);
+  void put(DevicePointer at, ElementType type, const Values &values) {
+    std::string text = encode(type, values);
     driver.check(driver.memcpyHtoDAsync(at, text.data(), text.size(), stream), "put");
     driver.check(driver.streamSynchronize(stream), "put");
   }
-  Numbers get(DevicePointer at, ElementType type, int64_t count) {
+  Values get(DevicePointer at, ElementType type, int64_t count) {
     std::string text(encode(type, {0}).size() * count, 0);
     driver.check(driver.memcpyDtoHAsync(text.data(), at, text.size(), stream), "get");
     driver.check(driver.streamSynchronize(stream), "get");
     return decode(type, text);
   }
-  /// `numbers` numbers further.
-  static DevicePointer offset(DevicePointer at, ElementType type, int64_t numbers) {
-    return at + encode(type, {0}).size() * numbers;
+  /// The address of element `count` at `at`.
+  static DevicePointer offset(DevicePointer at, ElementType type, int64_t count) {
+    return at + encode(type, {0}).size() * count;
   }
 
   const Driver &driver = Driver::get();
@@ -129,7 +129,7 @@ struct Rank {
   DevicePointer from = 0, to = 0;
 };
 
-/// Runs `body` on each of `ranks` threads. What went wrong, by rank; "" where nothing did.
+/// Runs `body` on each of `ranks` threads. Returns the error of each rank, or "".
 inline Texts onRanks(int ranks, const std::function<void(Rank &)> &body) {
   UniqueId id = Communicator::makeId();
   Texts errors(ranks);
@@ -147,7 +147,7 @@ inline Texts onRanks(int ranks, const std::function<void(Rank &)> &body) {
   return errors;
 }
 
-/// What `work` puts on the rank's stream, as a graph.
+/// The work that `work` enqueues on the rank's stream, as a graph.
 inline GraphExec record(Rank &rank, const std::function<void()> &work) {
   const Driver &driver = rank.driver;
   Graph graph = nullptr;
@@ -160,7 +160,7 @@ inline GraphExec record(Rank &rank, const std::function<void()> &work) {
   return executable;
 }
 
-/// What `body` throws.
+/// The message of the error that `body` throws.
 inline std::string errorOf(const std::function<void()> &body) {
   try {
     body();
@@ -177,7 +177,7 @@ struct Variable {
   const char *name;
 };
 
-/// For tests of what ranks exchange: the fake libraries are opened.
+/// Opens the fake libraries for tests of collectives.
 class NcclFixture : public testing::Test {
 protected:
   Variable driver{"TESSERA_CUDA_DRIVER", TESSERA_FAKE_CUDA}, library{"TESSERA_NCCL", TESSERA_FAKE_CUDA};

@@ -15,8 +15,8 @@ constexpr ElementType allTypes[] = {ElementType::F32, ElementType::BF16, Element
 constexpr ReductionKind allReductions[] = {ReductionKind::Sum, ReductionKind::Max, ReductionKind::Average};
 
 /// Of elements from `first` on.
-Numbers reduced(ElementType type, ReductionKind reduction, int ranks, int64_t count, int64_t first = 0) {
-  Numbers numbers;
+Values reduced(ElementType type, ReductionKind reduction, int ranks, int64_t count, int64_t first = 0) {
+  Values values;
   for (int64_t i = first; i < first + count; ++i) {
     double sum = 0, largest = -INFINITY;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -24,19 +24,19 @@ Numbers reduced(ElementType type, ReductionKind reduction, int ranks, int64_t co
       largest = std::max(largest, valueOf(type, rank, i));
     }
     double average = isInteger(type) ? std::trunc(sum / ranks) : sum / ranks;
-    numbers.push_back(reduction == ReductionKind::Sum ? sum : reduction == ReductionKind::Max ? largest : average);
+    values.push_back(reduction == ReductionKind::Sum ? sum : reduction == ReductionKind::Max ? largest : average);
   }
-  return numbers;
+  return values;
 }
 
 //===----------------------------------------------------------------------===//
-// Numbers
+// Collectives
 //===----------------------------------------------------------------------===//
 
 class NcclRanks : public NcclFixture, public testing::WithParamInterface<int> {
 protected:
   int ranks = GetParam();
-  /// Runs `body` on all ranks with every type; nothing may go wrong.
+  /// Runs `body` on all ranks with every type, and expects no error.
   void withAllTypes(const std::function<void(Rank &, ElementType)> &body) {
     for (ElementType type : allTypes) {
       SCOPED_TRACE(static_cast<int>(type));
@@ -67,7 +67,7 @@ TEST_P(NcclRanks, AllReduce) {
 TEST_P(NcclRanks, ReduceScatter) {
   withAllTypes([&](Rank &rank, ElementType type) {
     for (ReductionKind reduction : allReductions) {
-      Numbers expected = reduced(type, reduction, ranks, 3, 3 * rank.rank());
+      Values expected = reduced(type, reduction, ranks, 3, 3 * rank.rank());
       rank.put(rank.from, type, valuesOf(type, rank.rank(), 3 * ranks));
       rank.communicator.reduceScatter("x", rank.from, rank.to, 3, type, reduction, rank.stream);
       EXPECT_EQ(rank.get(rank.to, type, 3), expected);
@@ -80,14 +80,14 @@ TEST_P(NcclRanks, ReduceScatter) {
 
 TEST_P(NcclRanks, AllGather) {
   withAllTypes([&](Rank &rank, ElementType type) {
-    Numbers expected;
+    Values expected;
     for (int other = 0; other < ranks; ++other)
       for (double number : valuesOf(type, other, 5)) expected.push_back(number);
     rank.put(rank.from, type, valuesOf(type, rank.rank(), 5));
     rank.communicator.allGather("x", rank.from, rank.to, 5, type, rank.stream);
     EXPECT_EQ(rank.get(rank.to, type, 5 * ranks), expected);
 
-    rank.put(rank.to, type, Numbers(5 * ranks, 9));
+    rank.put(rank.to, type, Values(5 * ranks, 9));
     DevicePointer place = Rank::offset(rank.to, type, 5 * rank.rank());
     rank.put(place, type, valuesOf(type, rank.rank(), 5));
     rank.communicator.allGather("in place", place, rank.to, 5, type, rank.stream);
@@ -113,10 +113,10 @@ TEST_P(NcclRanks, Ring) {
     int next = (rank.rank() + 1) % ranks, before = (rank.rank() + ranks - 1) % ranks;
     rank.put(rank.from, type, valuesOf(type, rank.rank(), 5));
     for (int round = 0; round < 3; ++round) {
-      rank.put(rank.to, type, Numbers(5, 9));
+      rank.put(rank.to, type, Values(5, 9));
       Communicator::Group group(rank.communicator, "ring");
       rank.communicator.send("forwards", rank.from, 5, type, next, rank.stream);
-      rank.communicator.receive("from behind", rank.to, 5, type, before, rank.stream);
+      rank.communicator.receive("from previous", rank.to, 5, type, before, rank.stream);
       group.end();
       EXPECT_EQ(rank.get(rank.to, type, 5), valuesOf(type, before, 5));
     }
@@ -141,7 +141,7 @@ TEST_F(NcclTwoRanks, SendWithoutGroup) {
 
 TEST_P(NcclRanks, GroupOfManyCollectives) {
   withAllTypes([&](Rank &rank, ElementType type) {
-    Numbers values = valuesOf(type, rank.rank(), 8);
+    Values values = valuesOf(type, rank.rank(), 8);
     rank.put(rank.from, type, values);
     Communicator::Group group(rank.communicator, "gradients");
     {
@@ -149,9 +149,9 @@ TEST_P(NcclRanks, GroupOfManyCollectives) {
       for (int64_t i = 0; i < 8; ++i)
         rank.communicator.allReduce("x", Rank::offset(rank.from, type, i), Rank::offset(rank.to, type, i), 1, type,
                                     ReductionKind::Sum, rank.stream);
-      rank.put(rank.to, type, Numbers(8, 9));
+      rank.put(rank.to, type, Values(8, 9));
       inner.end();
-      EXPECT_EQ(rank.get(rank.to, type, 8), Numbers(8, 9)); // not yet
+      EXPECT_EQ(rank.get(rank.to, type, 8), Values(8, 9)); // not yet
     }
     group.end();
     EXPECT_EQ(rank.get(rank.to, type, 8), reduced(type, ReductionKind::Sum, ranks, 8));
@@ -164,7 +164,7 @@ TEST_P(NcclRanks, GroupOfManyCollectives) {
 
 TEST_P(NcclRanks, InAGraph) {
   withAllTypes([&](Rank &rank, ElementType type) {
-    rank.put(rank.to, type, Numbers(4, 9));
+    rank.put(rank.to, type, Values(4, 9));
     GraphExec graph = record(rank, [&] {
       rank.communicator.allReduce("x", rank.from, rank.to, 4, type, ReductionKind::Sum, rank.stream);
       Communicator::Group group(rank.communicator, "two more");
@@ -172,7 +172,7 @@ TEST_P(NcclRanks, InAGraph) {
         rank.communicator.broadcast("y", rank.to, Rank::offset(rank.to, type, 4 * i), 4, type, 0, rank.stream);
       group.end();
     });
-    EXPECT_EQ(rank.get(rank.to, type, 4), Numbers(4, 9)); // only recorded
+    EXPECT_EQ(rank.get(rank.to, type, 4), Values(4, 9)); // only recorded
     for (int64_t first : {0, 2, 4}) {
       rank.put(rank.from, type, valuesOf(type, rank.rank(), 4, first));
       rank.driver.check(rank.driver.graphLaunch(graph, rank.stream), "launch");

@@ -1,7 +1,7 @@
-//===- numbers.cuh - number types, functions of numbers, random draws ---===//
+//===- scalars.cuh - element types, vectors, functions, random draws ------===//
 
-#ifndef TESSERA_DEVICE_NUMBERS_CUH
-#define TESSERA_DEVICE_NUMBERS_CUH
+#ifndef TESSERA_DEVICE_SCALARS_CUH
+#define TESSERA_DEVICE_SCALARS_CUH
 
 #ifdef __CUDACC__
 #define TSR_DEVICE __device__ __forceinline__
@@ -36,7 +36,7 @@ TSR_DEVICE float infinity() { return float_of(0x7f800000u); }
 TSR_DEVICE float not_a_number() { return float_of(0x7fc00000u); }
 
 //===----------------------------------------------------------------------===//
-// Low floats. Conversions round to the nearest, ties to even; arithmetic is done in f32.
+// Low-precision types. Conversions round to nearest, ties to even; arithmetic is done in f32.
 //===----------------------------------------------------------------------===//
 
 struct bf16 {
@@ -74,8 +74,8 @@ struct f16 {
   }
 };
 
-/// Eight bits: `Mantissa` of them behind the point, exponents biased by `Bias`. What is too large becomes the largest number, infinity
-/// too (OCP 8-bit floating point, with saturation); only NaN stays NaN.
+/// 8-bit floats with `Mantissa` mantissa bits and an exponent bias of `Bias` (OCP 8-bit floating point). Conversions
+/// saturate: large values and infinity become the largest finite value. NaN stays NaN.
 template <int Mantissa, int Bias, unsigned Largest> struct fp8 {
   unsigned char bits;
   fp8() = default;
@@ -90,9 +90,9 @@ template <int Mantissa, int Bias, unsigned Largest> struct fp8 {
       rounded = magnitude + (1u << (shift - 1)) - 1 + (magnitude >> shift & 1);
       rounded = (rounded >> shift) - (static_cast<unsigned>(127 - Bias) << Mantissa);
       rounded = rounded > Largest ? Largest : rounded;
-    } else { // subnormal: adding a number whose last bit is the smallest step rounds to it
-      float step = float_of(static_cast<unsigned>(128 - Bias + 23 - Mantissa) << 23);
-      rounded = bits_of(float_of(magnitude) + step) - bits_of(step);
+    } else { // subnormal: adding a value whose last bit is one unit of the result rounds to that unit
+      float anchor = float_of(static_cast<unsigned>(128 - Bias + 23 - Mantissa) << 23);
+      rounded = bits_of(float_of(magnitude) + anchor) - bits_of(anchor);
     }
     bits = static_cast<unsigned char>(sign | rounded);
   }
@@ -111,7 +111,7 @@ using e4m3 = fp8<3, 7, 0x7e>;
 using e5m2 = fp8<2, 15, 0x7b>;
 
 //===----------------------------------------------------------------------===//
-// Vectors: neighbours in memory, moved as one
+// Vectors: consecutive elements, moved at once
 //===----------------------------------------------------------------------===//
 
 template <typename T, int N> struct vec {
@@ -139,7 +139,7 @@ template <> struct Word<16> {
 };
 #endif
 
-/// `N` numbers from an address that is a multiple of their size, 16 bytes an access at most.
+/// `N` elements from an address that is a multiple of their size, at most 16 bytes per access.
 template <int N, typename T> TSR_DEVICE vec<T, N> load(const T *from) {
   vec<T, N> result;
 #ifdef __CUDACC__
@@ -157,7 +157,7 @@ template <int N, typename T> TSR_DEVICE vec<T, N> load(const T *from) {
   return result;
 }
 
-/// The same of what nobody will find in the cache again: it makes room there first. At least 16 bytes (PTX: ld.global.cs).
+/// The same for data that is accessed once: it is evicted from the cache first. At least 16 bytes (PTX: ld.global.cs).
 template <int N, typename T> TSR_DEVICE vec<T, N> load_streaming(const T *from) {
 #ifdef __CUDACC__
   static_assert(N * sizeof(T) % 16 == 0);
@@ -193,7 +193,7 @@ template <int N, typename T> TSR_DEVICE void store(T *to, const vec<T, N> &x) {
 #endif
 }
 
-/// As `load_streaming` (PTX: st.global.cs).
+/// The counterpart of `load_streaming` (PTX: st.global.cs).
 template <int N, typename T> TSR_DEVICE void store_streaming(T *to, const vec<T, N> &x) {
 #ifdef __CUDACC__
   static_assert(N * sizeof(T) % 16 == 0);
@@ -220,7 +220,7 @@ template <int N, typename T> TSR_DEVICE vec<T, N> filled(T x) {
 }
 
 //===----------------------------------------------------------------------===//
-// Functions of numbers. Conventions (NaN, ties, rounding of quotients) are those of docs/ir.md.
+// Elementwise functions. Conventions (NaN, ties, rounding of quotients) are those of docs/ir.md.
 //===----------------------------------------------------------------------===//
 
 #ifdef __CUDACC__
@@ -247,14 +247,14 @@ TSR_FUNCTION(ceil)
 
 TSR_DEVICE float rsqrt(float x) { return 1.0f / sqrt(x); }
 TSR_DEVICE double rsqrt(double x) { return 1.0 / sqrt(x); }
-/// In both tails exact: exp of what is not positive only.
+/// Accurate in both tails: exp is computed of arguments that are not positive.
 template <typename T> TSR_DEVICE T sigmoid(T x) {
   T e = exp(x < T(0) ? x : -x);
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
 template <typename T> TSR_DEVICE T abs(T x) { return x < T(0) ? -x : x == T(0) ? T(0) : x; }
 template <typename T> TSR_DEVICE T sign(T x) { return x != x ? x : static_cast<T>((x > T(0)) - (x < T(0))); }
-/// NaN if either is.
+/// NaN if either operand is.
 template <typename T> TSR_DEVICE T max(T a, T b) { return a != a || a > b ? a : b; }
 template <typename T> TSR_DEVICE T min(T a, T b) { return a != a || a < b ? a : b; }
 
@@ -282,7 +282,7 @@ TSR_DEVICE double mod(double a, double b) {
   double r = remainder_of(a, b);
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
-/// Quotients of integers round down. A divisor of 0 counts as 1; the lowest number by -1 wraps around.
+/// Quotients of integers round down. A divisor of 0 counts as 1; the lowest value divided by -1 wraps around.
 template <typename T, typename Unsigned> TSR_DEVICE T floor_quotient(T a, T b) {
   if (b == 0) b = 1;
   if (b == -1) return static_cast<T>(0 - static_cast<Unsigned>(a));
@@ -312,7 +312,7 @@ template <typename Float> TSR_DEVICE i64 to_long(Float x) {
   return static_cast<i64>(x);
 }
 
-/// bf16, up or down at random: f32's bits with 16 random ones added at the lower end.
+/// Rounds to bf16, up or down at random: adds 16 random bits to those that are cut off.
 TSR_DEVICE bf16 stochastic_round(float x, float noise) {
   unsigned bits = bits_of(x);
   if ((bits & 0x7f800000u) != 0x7f800000u) bits += static_cast<unsigned>(static_cast<int>(noise * 65536.0f));
@@ -321,7 +321,7 @@ TSR_DEVICE bf16 stochastic_round(float x, float noise) {
   return result;
 }
 
-/// An index brought into [0, extent).
+/// The index nearest to `index` in [0, extent).
 template <typename T> TSR_DEVICE T clamp(T index, int extent) {
   return index < 0 ? 0 : index >= extent ? extent - 1 : index;
 }
@@ -343,7 +343,7 @@ TSR_DEVICE unsigned high_product(unsigned a, unsigned b) {
 #endif
 }
 
-/// The site's number, with the salts so far.
+/// The number of a random site, mixed with one more salt.
 TSR_DEVICE unsigned salted(unsigned mixed, unsigned salt) { return (mixed ^ salt) * 0x9E3779B1u + 0x7F4A7C15u; }
 
 TSR_DEVICE Draw philox(unsigned long long index, unsigned long long seed, unsigned step, unsigned mixed) {
@@ -371,4 +371,4 @@ TSR_DEVICE float normal(Draw draw) {
 
 } // namespace tsr
 
-#endif // TESSERA_DEVICE_NUMBERS_CUH
+#endif // TESSERA_DEVICE_SCALARS_CUH

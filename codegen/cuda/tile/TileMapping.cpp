@@ -1,0 +1,79 @@
+//===- TileMapping.cpp - sizes of the tiles of a tiled op's launches --------===//
+
+#include "codegen/cuda/tile/TileMapping.h"
+#include "passes/kernel/ThreadMapping.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::cuda;
+
+/// 32-bit registers of a thread that fragments may take. The others hold addresses and the values of one element.
+static constexpr int64_t fragmentRegisters = 200;
+/// Of these, the registers in which f32 operands are split into two tf32 values before a matrix product.
+static constexpr int64_t splitRegisters = 52;
+
+namespace {
+/// What a launch holds in registers and in shared memory.
+struct TileDemand {
+  bool isLaunched = false;
+  int64_t lasting = 0; ///< registers of own operands and of sums
+  int64_t perLine = 0; ///< registers of matrices for each other line, times 4
+  int64_t contractions = 0, extent = 0, elementBytes = 2;
+
+  int64_t registers(int64_t otherLines) const { return lasting + perLine * otherLines / 4; }
+  /// An upper bound: each contraction reads one tile at most.
+  int64_t sharedBytes(int64_t otherLines) const {
+    return contractions * otherLines * sharedLineStride(extent) * elementBytes;
+  }
+};
+} // namespace
+
+static TileDemand demandOf(TiledOp op, const MatrixAxes &axes, bool ownsRows) {
+  TileDemand demand;
+  llvm::SmallPtrSet<Value, 4> own, weights;
+  for (Operation &inner : op.getBlock().without_terminator()) {
+    auto contract = dyn_cast<ContractOp>(inner);
+    if (!contract) {
+      // Row values are results of the launch that owns rows.
+      for (Value result : inner.getResults()) demand.isLaunched |= ownsRows && !axes.isMatrix(tensorType(result));
+      continue;
+    }
+    TiledContraction role = *tiledRole(contract, axes);
+    int64_t bytes = contract.getLhs().getType().getElementBytes(), extent = paddedExtent(role.extent);
+    demand.elementBytes = std::max(demand.elementBytes, bytes);
+    demand.extent = std::max(demand.extent, role.extent);
+    ++demand.contractions;
+    if (role.role == TiledRole::MakesMatrix) {
+      if (own.insert(contract->getOperand(ownsRows ? role.x : role.y)).second) demand.lasting += extent * bytes / 8;
+      demand.perLine += 2;
+    } else if ((role.role == TiledRole::SumsColumns) == ownsRows) {
+      demand.isLaunched = true;
+      demand.lasting += extent / 2;
+      if (weights.insert(contract->getOperand(role.x)).second) demand.perLine += bytes / 2;
+    }
+  }
+  if (demand.elementBytes == 4) demand.lasting += splitRegisters;
+  return demand;
+}
+
+SmallVector<TileMapping> cuda::tileMappings(TiledOp op, const MatrixAxes &axes) {
+  SmallVector<TileMapping> mappings;
+  for (bool ownsRows : {true, false}) {
+    TileDemand demand = demandOf(op, axes, ownsRows);
+    if (!demand.isLaunched) continue;
+    TileMapping mapping;
+    mapping.ownsRows = ownsRows;
+    int64_t least = demand.elementBytes == 4 ? 8 : 16; // the depth of a fragment
+    while (mapping.otherLines > least && (demand.registers(mapping.otherLines) > fragmentRegisters ||
+                                          demand.sharedBytes(mapping.otherLines) > sharedBytes))
+      mapping.otherLines /= 2;
+    int64_t others = (ownsRows ? axes.columns : axes.rows).getSize();
+    if (others <= mapping.otherLines || 2 * demand.sharedBytes(mapping.otherLines) > sharedBytes) mapping.stages = 1;
+    int64_t positions = 1;
+    for (AxisAttr axis : axes.batch)
+      if (ownsRows || !llvm::is_contained(names(op.getSerial()), axis.getName())) positions *= axis.getSize();
+    mapping.blocks = positions * llvm::divideCeil((ownsRows ? axes.rows : axes.columns).getSize(), mapping.ownLines);
+    mappings.push_back(mapping);
+  }
+  return mappings;
+}

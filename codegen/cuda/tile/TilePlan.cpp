@@ -1,0 +1,78 @@
+//===- TilePlan.cpp - what one launch of a tiled op computes ----------------===//
+
+#include "codegen/cuda/tile/TilePlan.h"
+#include "codegen/cuda/writer/ScopeWriter.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::cuda;
+
+bool TileKernel::isRowValue(Value value) const {
+  uint64_t columns = uint64_t(1) << (rowsLoop() + 1);
+  return (plan.varies.lookup(value) & columns) == 0;
+}
+
+LogicalResult TilePlan::addKernel(KernelOp kernel) {
+  RowsPlacement placement;
+  placement.strides.resize(kernel.getNumOperands() + kernel.getNumResults());
+  placement.separatesRows = true;
+  FailureOr<KernelPlan> planned = planKernel(kernel, &placement, /*onlineSoftmax=*/true);
+  if (failed(planned)) return failure();
+  has64BitIndices |= largestPosition(*planned) >= largestInt;
+  kernels.push_back({kernel, std::move(*planned)});
+  return success();
+}
+
+/// A launch that owns rows computes the sums over columns, one that owns columns those over rows.
+void TilePlan::addContraction(ContractOp contract) {
+  TiledContraction role = *tiledRole(contract, axes);
+  Value x = contract->getOperand(role.x), y = contract->getOperand(role.y);
+  if (role.role == TiledRole::MakesMatrix) {
+    if (mapping.ownsRows)
+      matrices.push_back({contract, contract.getResult(), x, y, role.extent, role.ofX, role.ofY, {}});
+    else
+      matrices.push_back({contract, contract.getResult(), y, x, role.extent, role.ofY, role.ofX, {}});
+  } else if ((role.role == TiledRole::SumsColumns) == mapping.ownsRows) {
+    sums.push_back({contract, contract.getResult(), x, y, role.extent, {}, role.ofY, role.ofResult});
+  }
+}
+
+const TileKernel *TilePlan::reducingKernel() const {
+  auto it = llvm::find_if(kernels, [](const TileKernel &kernel) { return kernel.plan.sweeps > 0; });
+  return it == kernels.end() ? nullptr : &*it;
+}
+
+/// Whether the results of the one kernel are read by the launch's sums only, and these read no other matrices.
+bool TilePlan::allowsOnlineSoftmax() const {
+  if (kernels.size() != 1 || !reducingKernel() || !mapping.ownsRows || sums.empty()) return false;
+  KernelOp kernel = kernels.front().op;
+  auto isReadBySums = [&](Value result) {
+    return !isMatrix(result) || llvm::all_of(result.getUsers(), llvm::IsaPred<ContractOp>);
+  };
+  return llvm::all_of(sums, [&](const TileContraction &sum) { return sum.own.getDefiningOp() == kernel; }) &&
+         llvm::all_of(kernel.getResults(), isReadBySums);
+}
+
+FailureOr<TilePlan> TilePlan::of(TiledOp op, const MatrixAxes &axes, const TileMapping &mapping) {
+  TilePlan plan;
+  plan.op = op;
+  plan.axes = axes;
+  plan.mapping = mapping;
+  for (AxisAttr axis : axes.batch) {
+    bool isSerial = !mapping.ownsRows && llvm::is_contained(names(op.getSerial()), axis.getName());
+    (isSerial ? plan.serialAxes : plan.blockAxes).push_back(axis);
+  }
+  for (Operation &inner : op.getBlock().without_terminator()) {
+    if (auto contract = dyn_cast<ContractOp>(inner))
+      plan.addContraction(contract);
+    else if (failed(plan.addKernel(cast<KernelOp>(inner))))
+      return failure();
+  }
+  for (Value value : llvm::concat<Value>(SmallVector<Value>(op.getInputs()), SmallVector<Value>(op.getResults())))
+    plan.has64BitIndices |= tensorType(value).getNumElements() >= largestInt;
+  if (plan.allowsOnlineSoftmax()) plan.online = OnlineSoftmax::of(plan.kernels.front().plan);
+  for (const auto *list : {&plan.matrices, &plan.sums})
+    for (const TileContraction &contraction : *list)
+      plan.sharedOperands[contraction.other] = {contraction.extent, contraction.ofOther};
+  return plan;
+}
