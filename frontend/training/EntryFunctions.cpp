@@ -101,7 +101,7 @@ ClipOp EntryFunctions::buildClip(llvm::ArrayRef<mlir::Value> gradients) {
   NameScope named(Calls, "clip");
   auto clip = ClipOp::create(B, B.getLoc(), types, gradients, limit, /*unscale=*/mlir::Value());
   if (E.float32.contains("gradients") && E.float32.isReduced())
-    clip->setAttr(attrs::keep, mlir::TypeAttr::get(mlir::Float32Type::get(&Context)));
+    clip->setAttr(attrs::precision, mlir::TypeAttr::get(mlir::Float32Type::get(&Context)));
   return clip;
 }
 

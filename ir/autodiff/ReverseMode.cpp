@@ -112,12 +112,12 @@ void ReverseMode::run() { // 3.
 }
 
 /// The ops of an adjoint are named after the op they belong to, and kept in f32 if it is.
-static void labelOps(Operation *previous, Block &block, Block::iterator end, StringAttr name, Attribute keep) {
+static void labelOps(Operation *previous, Block &block, Block::iterator end, StringAttr name, Attribute precision) {
   auto begin = previous ? std::next(previous->getIterator()) : block.begin();
   for (Operation &op : llvm::make_range(begin, end)) {
     if (isa<ConstantOp>(op)) continue;
     if (name && !op.hasAttr(attrs::name)) op.setAttr(attrs::name, name);
-    if (keep) op.setAttr(attrs::keep, keep);
+    if (precision) op.setAttr(attrs::precision, precision);
   }
 }
 
@@ -135,7 +135,7 @@ void ReverseMode::visit(Operation *op) {
   SmallVector<Value> operands(op->getOperands());
   StringRef name = userName(op);
   StringAttr gradientName = name.empty() ? StringAttr() : builder.getStringAttr(name + ".grad");
-  Attribute keep = op->getAttr(attrs::keep);
+  Attribute precision = op->getAttr(attrs::precision);
   Location outer = builder.getLoc();
   builder.setLoc(op->getLoc());
   Block *block = builder.getInsertionBlock();
@@ -144,6 +144,6 @@ void ReverseMode::visit(Operation *op) {
   adjoint.buildAdjoint(
       builder, incoming, [&](unsigned i) { return active.contains(operands[i]); },
       [&](unsigned i, Value gradient) { accumulate(operands[i], gradient); });
-  labelOps(previous, *block, builder.getInsertionPoint(), gradientName, keep);
+  labelOps(previous, *block, builder.getInsertionPoint(), gradientName, precision);
   builder.setLoc(outer);
 }

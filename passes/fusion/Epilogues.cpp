@@ -77,7 +77,7 @@ public:
 
   void setLeaf(Value leaf, Numbers numbers) { known[leaf] = std::move(numbers); }
 
-  /// The samples of a value; null if it follows from other values too, or if `tsr.keep` exempts an op.
+  /// The samples of a value; null if it follows from other values too, or if `tsr.precision` exempts an op.
   const Numbers *find(Value value, int depth = 0) {
     constexpr int mostOps = 64; // in a chain
     auto [it, isNew] = known.try_emplace(value);
@@ -92,7 +92,7 @@ private:
   std::optional<Numbers> compute(Value value, int depth) {
     Operation *op = value.getDefiningOp();
     if (auto constant = dyn_cast_or_null<ConstantOp>(op)) return Numbers(count, constant.getNumber());
-    if (!op || !isSmooth(op) || isKept(op)) return std::nullopt;
+    if (!op || !isSmooth(op) || staysInF32(op)) return std::nullopt;
     SmallVector<Numbers> operands;
     for (Value operand : op->getOperands()) {
       const Numbers *numbers = find(operand, depth + 1);
@@ -210,7 +210,7 @@ static ContractOp withEpilogue(Operation *before, ContractOp contract, Epilogue 
 }
 
 static bool takesEpilogue(ContractOp contract) {
-  return !contract.getEpilogue() && !contract.getInit() && !isKept(contract) &&
+  return !contract.getEpilogue() && !contract.getInit() && !staysInF32(contract) &&
          mayHaveEpilogue(contractTypes(contract));
 }
 
@@ -289,7 +289,7 @@ static ReduceOp findSumOfRows(Value gradient, const ContractTypes &types) {
   if (!types.result.getElementType().isF32()) return {};
   for (Operation *user : gradient.getUsers()) {
     auto sum = dyn_cast<ReduceOp>(user);
-    if (!sum || sum.getKind() != ReduceKind::Sum || isKept(sum)) continue;
+    if (!sum || sum.getKind() != ReduceKind::Sum || staysInF32(sum)) continue;
     ContractTypes withSum = types;
     withSum.bias = sum.getType();
     if (mayHaveEpilogue(withSum)) return sum;

@@ -33,8 +33,8 @@ static LogicalResult checkProduct(Operation *op, Type low, const Fp8Products &fp
     if (isFp8(element)) continue;
     if (isPlanned) return op->emitOpError("expected fp8 operands, got ") << element;
     bool isLow = element == low;
-    if (low && !isKept(op) && !isLow) return op->emitOpError("expected ") << low << " operands, got " << element;
-    if (isLow && isKept(op)) return op->emitOpError("expected f32 operands by tsr.keep, got ") << low;
+    if (low && !staysInF32(op) && !isLow) return op->emitOpError("expected ") << low << " operands, got " << element;
+    if (isLow && staysInF32(op)) return op->emitOpError("expected f32 operands by tsr.precision, got ") << low;
   }
   return success();
 }

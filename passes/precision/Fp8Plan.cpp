@@ -144,7 +144,8 @@ void Fp8Planner::findMatrices() {
     use.products.push_back(contract);
     bool isForward = !isGradient(contract.getResult());
     use.isMultiplied |= isForward;
-    use.isExcluded |= isKept(contract) || (isForward && (!isMatrixProduct(contract) || isScore(contract.getResult())));
+    use.isExcluded |=
+        staysInF32(contract) || (isForward && (!isMatrixProduct(contract) || isScore(contract.getResult())));
   });
   for (auto &[argument, use] : matrices)
     for (ContractOp contract : use.products)
@@ -159,7 +160,7 @@ void Fp8Planner::findGradientsOf(BlockArgument parameter, Value gradient) {
   for (unsigned next = 0; next < work.size(); ++next) {
     if (auto contract = work[next].getDefiningOp<ContractOp>()) {
       bool isLhs = isGradient(contract.getLhs()), isRhs = isGradient(contract.getRhs());
-      if (isLhs == isRhs || isKept(contract) || !isMatrixProduct(contract)) continue;
+      if (isLhs == isRhs || staysInF32(contract) || !isMatrixProduct(contract)) continue;
       auto roleOf = [](bool is) { return is ? Fp8Role::Gradient : Fp8Role::Activation; };
       products[contract] = {contract, {roleOf(isLhs), roleOf(isRhs)}, matrices[parameter].stacks};
       continue;

@@ -67,7 +67,7 @@ void PrecisionPlan::findSumsOfGradients(func::FuncOp function) {
   };
   function.walk([&](Operation *op) {
     if (auto clip = dyn_cast<ClipOp>(op))
-      for (Value gradient : clip.getGradients()) mark(gradient, isKept(clip));
+      for (Value gradient : clip.getGradients()) mark(gradient, staysInF32(clip));
     if (auto update = dyn_cast<UpdateOp>(op)) mark(update.getGradient(), true);
   });
   while (!work.empty()) {
@@ -122,7 +122,7 @@ void PrecisionPlan::findSensitiveOps(Block &block) {
 
 /// Whether the value must be f32.
 bool PrecisionPlan::isExempt(Value value) {
-  return !activations.contains(value) || sumsOfGradients.contains(value) || isKept(value.getDefiningOp());
+  return !activations.contains(value) || sumsOfGradients.contains(value) || staysInF32(value.getDefiningOp());
 }
 
 bool PrecisionPlan::isLow(Value value) {
@@ -168,35 +168,35 @@ bool PrecisionPlan::decideResultOfProduct(OpResult result) {
   return !isRoundingSensitive(result) && !isPartOfSum(result);
 }
 
-/// Whether all users need f32: rounding-sensitive functions, ops that `tsr.keep` exempts, the caller.
+/// Whether all users need f32: rounding-sensitive functions, ops that `tsr.precision` exempts, the caller.
 bool PrecisionPlan::isRoundingSensitive(Value product) {
   return llvm::all_of(product.getUsers(), [&](Operation *user) {
     bool isSensitiveHere = sensitiveOps.contains(user) && levels.lookup(product) == levelOf(user, levels);
-    return isSensitiveHere || isa<func::ReturnOp>(user) || (isKept(user) && arithmeticOf(user) == Arithmetic::Full);
+    return isSensitiveHere || isa<func::ReturnOp>(user) || (staysInF32(user) && arithmeticOf(user) == Arithmetic::Full);
   });
 }
 
 /// Whether the value is only added to a bias, or to another contraction, by an op that the contraction can absorb.
 bool PrecisionPlan::isPartOfSum(Value product) {
   auto add = product.hasOneUse() ? dyn_cast<AddOp>(*product.user_begin()) : AddOp();
-  if (!add || isKept(add) || add.getType() != product.getType()) return false;
+  if (!add || staysInF32(add) || add.getType() != product.getType()) return false;
   Value other = add.getLhs() == product ? add.getRhs() : add.getLhs();
   if (tensorType(other).getRank() < add.getType().getRank()) return !activations.contains(other);
   auto isTerm = [&](Value value) {
     return value.hasOneUse() && (isProduct(value) || isa_and_nonnull<AddOp>(value.getDefiningOp()));
   };
-  return isTerm(other) && !isKept(other.getDefiningOp());
+  return isTerm(other) && !staysInF32(other.getDefiningOp());
 }
 
 bool PrecisionPlan::isCarriedLow(RepeatOp repeat, unsigned number) {
   return !isExempt(argumentOf(repeat, number)) &&
-         !isKept(behindReshapes(repeat.getYield().getValues()[number]).getDefiningOp());
+         !staysInF32(behindReshapes(repeat.getYield().getValues()[number]).getDefiningOp());
 }
 
 bool PrecisionPlan::isYieldedLow(YieldOp yield, unsigned number) {
   auto repeat = cast<RepeatOp>(yield->getParentOp());
   if (number < repeat.getCarried().size()) return isCarriedLow(repeat, number);
-  return !isExempt(repeat.getResult(number)) && !isKept(behindReshapes(yield.getValues()[number]).getDefiningOp());
+  return !isExempt(repeat.getResult(number)) && !staysInF32(behindReshapes(yield.getValues()[number]).getDefiningOp());
 }
 
 /// Whether an op reads the value from memory, in the low-precision type if the value has it.
@@ -211,7 +211,7 @@ bool PrecisionPlan::liesInMemory(Value value) {
     if (auto yield = dyn_cast<YieldOp>(user))
       return isa<RepeatOp>(yield->getParentOp()) && isYieldedLow(yield, use.getOperandNumber());
     if (isa<GatherOp>(user)) return use.getOperandNumber() == 0;
-    if (use.getOperandNumber() < lowOperands(user)) return !isKept(user);
+    if (use.getOperandNumber() < lowOperands(user)) return !staysInF32(user);
     // What follows from the block's arguments alone can be recomputed where it is read.
     int level = levels.lookup(value);
     return level > 0 && user->getNumResults() > 0 && levelOf(user, levels) > level;
@@ -225,7 +225,7 @@ bool PrecisionPlan::isMadeLow(Value value) {
 
 bool PrecisionPlan::wantsLow(OpOperand &use) {
   Operation *user = use.getOwner();
-  if (use.getOperandNumber() < lowOperands(user)) return !isKept(user);
+  if (use.getOperandNumber() < lowOperands(user)) return !staysInF32(user);
   if (auto repeat = dyn_cast<RepeatOp>(user))
     return use.getOperandNumber() < repeat.getCarried().size() && isCarriedLow(repeat, use.getOperandNumber());
   if (auto yield = dyn_cast<YieldOp>(user))

@@ -11,8 +11,8 @@
 //   gradients    of parameters, where they are sums: over micro-batches, over the uses of a parameter, over the rows of
 //   a
 //                batch. One that a single contraction computes is treated like the gradient of an activation. All are
-//                f32 where `tsr.keep` exempts `tsr.clip`
-//   kept         results of ops that `tsr.keep` exempts
+//                f32 where `tsr.precision` exempts `tsr.clip`
+//   kept         results of ops that `tsr.precision` exempts
 //   sensitive    results of contractions from which only exponentials and logarithms follow (the scores of an attention
 //   in
 //                the backward pass): 8 mantissa bits would change a probability by percents

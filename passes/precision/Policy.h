@@ -15,7 +15,7 @@ enum class Arithmetic {
   Moves, ///< computes nothing: elements pass through unchanged, or are constants
 };
 
-/// The arithmetic of an op that `attrs::keep` does not exempt.
+/// The arithmetic of an op that `attrs::precision` does not exempt.
 Arithmetic arithmeticOf(mlir::Operation *op);
 
 /// Whether an op only moves elements of its first operand: a reshape, a slice or a pad. Operand and result then have
