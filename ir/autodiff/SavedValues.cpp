@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace tessera;
 
 SavedValues::SavedValues(RepeatOp forward, Block &adjoint)
-    : forward(forward), givesBiasedSumsOnly(Target::of(forward).givesBiasedSumsOnly) {
+    : forward(forward), givesBiasedSumsOnly(Target::of(forward).library.givesBiasedSumsOnly) {
   for (Operation &op : adjoint) {
     // Elementwise ops and reductions run in a loop that can compute its operands on the way.
     bool readsMemory = !isa<ElementwiseOpInterface, ReduceOp, BroadcastOp>(op);

@@ -317,7 +317,7 @@ static void takeGradient(ContractOp contract) {
 
 void tessera::absorbGelus(ModuleOp module) {
   // Not for an audit: `shadow` computes op by op, and its calls are paired with those of `step`.
-  if (!Target::of(module).hasGeluEpilogues || module->hasAttr(attrs::epilogues) || hasShadow(module)) return;
+  if (!Target::of(module).library.hasGeluEpilogues || module->hasAttr(attrs::epilogues) || hasShadow(module)) return;
   for (auto take : {takeGelu, takeGradient}) {
     SmallVector<ContractOp> contracts;
     module.walk([&](ContractOp contract) { contracts.push_back(contract); });

@@ -98,7 +98,7 @@ ThreadMapping tessera::withBlock(const ThreadMapping &mapping, int64_t block) {
 /// A thread group large enough that each of its threads has few vectors, and that there are threads for the whole
 /// target.
 static void chooseGroup(const KernelPlan &plan, const Target &target, ThreadMapping &mapping) {
-  int64_t enoughThreads = target.multiprocessors * target.threadsPerMultiprocessor / 2;
+  int64_t enoughThreads = target.gpu.multiprocessors * target.gpu.threadsPerMultiprocessor / 2;
   auto isLong = [&] { return llvm::divideCeil(mapping.serialCount, mapping.group) > vectorsEach; };
   if (plan.isVectorSerial()) {
     mapping.group = std::min<int64_t>(warp, llvm::PowerOf2Ceil(mapping.serialCount));
@@ -106,7 +106,7 @@ static void chooseGroup(const KernelPlan &plan, const Target &target, ThreadMapp
       mapping.group *= 2;
     mapping.block = std::max(mapping.group, usualBlock / 2);
     while (mapping.block > warp && mapping.block > mapping.group &&
-           mapping.points * mapping.group < target.multiprocessors * mapping.block)
+           mapping.points * mapping.group < target.gpu.multiprocessors * mapping.block)
       mapping.block /= 2;
     return;
   }
@@ -115,7 +115,7 @@ static void chooseGroup(const KernelPlan &plan, const Target &target, ThreadMapp
   while (mapping.group < usualBlock / warp && isLong() && mapping.points * mapping.group < enoughThreads)
     mapping.group *= 2;
   auto isTooLarge = [&] { return scratchBytes(plan, mapping) > sharedBytes; };
-  while (mapping.pointsOfBlock() > warp && mapping.points * mapping.group < target.multiprocessors * mapping.block)
+  while (mapping.pointsOfBlock() > warp && mapping.points * mapping.group < target.gpu.multiprocessors * mapping.block)
     mapping.block /= 2;
   while (mapping.group > 1 && isTooLarge()) mapping.group /= 2, mapping.block /= 2;
 }
@@ -138,7 +138,7 @@ static void mapScatter(const KernelPlan &plan, const Target &target, ThreadMappi
                                 [&](Value index) { return (plan.varies.lookup(index) & plan.parallelMask()) != 0; });
   for (StringRef axis : names(scatter.getAxes())) mapping.positions *= scatter.getType().getSize(axis);
   if (!isShared || mapping.serialCount == 1) return;
-  mapping.ownPositions = llvm::divideCeil(mapping.positions, target.multiprocessors * scatterBlocks);
+  mapping.ownPositions = llvm::divideCeil(mapping.positions, target.gpu.multiprocessors * scatterBlocks);
   int64_t wanted = std::max(mapping.points, std::min(mapping.serialCount, usualBlock));
   mapping.block = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), warp, usualBlock);
 }
@@ -150,7 +150,7 @@ static void findStreams(const KernelPlan &plan, const Target &target, ThreadMapp
   int64_t points = 1;
   for (int64_t size : plan.sizes) points *= size;
   for (Type type : llvm::concat<const Type>(kernel->getOperandTypes(), kernel->getResultTypes()))
-    mapping.streams.push_back(cast<NamedTensorType>(type).getNumBytes() > target.cacheBytes);
+    mapping.streams.push_back(cast<NamedTensorType>(type).getNumBytes() > target.gpu.cacheBytes);
   for (auto [streams, operand] : llvm::zip(mapping.streams, kernel.getOperands()))
     streams = streams && tensorType(operand).getNumElements() == points;
   if (mapping.kept > 0) return;
@@ -163,7 +163,7 @@ bool tessera::isStreaming(const Access &access, const ThreadMapping &mapping) {
 
 static void layOut(const KernelPlan &plan, const Target &target, ThreadMapping &mapping) {
   mapping.vector = plan.scatter ? 1 : chooseVector(plan);
-  int64_t enoughPoints = target.multiprocessors * target.threadsPerMultiprocessor / 4;
+  int64_t enoughPoints = target.gpu.multiprocessors * target.gpu.threadsPerMultiprocessor / 4;
   bool hasSerial = plan.parallelLoops < plan.sizes.size();
   while (plan.isVectorParallel() && mapping.vector > 1 && countPoints(plan, true) / mapping.vector < enoughPoints)
     mapping.vector /= 2;

@@ -93,7 +93,7 @@ static bool isMatrixProduct(ContractOp contract) {
   int64_t m = sizeOf(lhs, [&](StringRef name) { return !rhs.hasAxis(name); });
   int64_t n = sizeOf(rhs, [&](StringRef name) { return !lhs.hasAxis(name); });
   int64_t k = sizeOf(lhs, [&](StringRef name) { return llvm::is_contained(names(contract.getOver()), name); });
-  int64_t multiple = Target::of(contract).fp8Multiple;
+  int64_t multiple = Target::of(contract).library.fp8Multiple;
   return m > 1 && n > 1 && m % multiple == 0 && n % multiple == 0 && k % multiple == 0;
 }
 
