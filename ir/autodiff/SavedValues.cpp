@@ -1,4 +1,4 @@
-//===- SavedValues.cpp - what a repeat keeps for its backward pass --------===//
+//===- SavedValues.cpp - what a repeat saves for its backward pass --------===//
 
 #include "ir/autodiff/SavedValues.h"
 #include "ir/program/Target.h"
@@ -25,9 +25,9 @@ bool SavedValues::isAtHand(Value value) {
     return argument.getArgNumber() == 0 || argument.getArgNumber() > forward.getCarried().size();
   if (auto it = atHand.find(value); it != atHand.end()) return it->second;
   Operation *op = value.getDefiningOp();
-  bool isCheap = isa<ElementwiseOpInterface, ConstantOp, IndexOp, RandomOp, BroadcastOp, RenameOp, SplitOp, MergeOp,
-                     SliceOp, PadOp>(op) &&
-                 llvm::all_of(op->getOperands(), [&](Value operand) { return isAtHand(operand); });
+  bool isCheap =
+      (isa<ElementwiseOpInterface>(op) || op->hasTrait<traits::IsSource>() || op->hasTrait<traits::MovesElements>()) &&
+      llvm::all_of(op->getOperands(), [&](Value operand) { return isAtHand(operand); });
   atHand[value] = isCheap;
   return isCheap;
 }

@@ -1,4 +1,4 @@
-//===- SavedValues.h - what a repeat keeps for its backward pass ----------===//
+//===- SavedValues.h - what a repeat saves for its backward pass ----------===//
 
 #ifndef TESSERA_IR_SAVEDVALUES_H
 #define TESSERA_IR_SAVEDVALUES_H
@@ -12,7 +12,8 @@ namespace tessera {
 /// Decides, for each value of a repeat's body that the adjoint of the body reads, whether it is saved or computed
 /// again.
 ///
-///   1. At hand: what follows cheaply from constants, positions, draws, slices and invariants. Never saved.
+///   1. At hand: what elementwise ops, and ops that move elements, compute from constants, positions, draws, slices and
+///      invariants. Never saved.
 ///   2. Reshapes (rename, split, merge, broadcast) of a value are repeated.
 ///   3. What is expensive to compute (contractions, reductions, composites) and carried arguments are saved. Where the
 ///      target's library computes biased sums only, a contraction and the bias that is added to it are one value.

@@ -345,7 +345,8 @@ def Tsr_SelectOp
 }
 
 def Tsr_CastOp
-    : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_Linear, Tsr_PassesLogits]> {
+    : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_Linear, Tsr_PassesLogits,
+      Tsr_HasNoArithmetic]> {
   let summary = "change of element type: floats to integers round toward zero and saturate (NaN: 0), "
                 "anything to i1 compares with zero";
   let description = [{

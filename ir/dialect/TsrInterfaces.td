@@ -64,4 +64,15 @@ def Tsr_CostInterface : OpInterface<"CostOpInterface"> {
   let methods = [InterfaceMethod<"Floating-point operations; a multiply-add counts as two.", "int64_t", "getFlops">];
 }
 
+def Tsr_MultiplyInterface : OpInterface<"MultiplyOpInterface"> {
+  let cppNamespace = "::tessera";
+  let description = [{
+    An op that matrix units can run: it multiplies elements that may have a low-precision type, and accumulates in f32.
+    The first result has the sums.
+  }];
+  let methods = [
+    InterfaceMethod<"How many operands, the first ones, are multiplied.", "unsigned", "getNumFactors">
+  ];
+}
+
 #endif // TSR_INTERFACES_TD

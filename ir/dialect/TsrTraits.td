@@ -37,6 +37,19 @@ def Tsr_MakesNonFinite : Tsr_Trait<"MakesNonFinite">;
 /// errors.
 def Tsr_PassesLogits : Tsr_Trait<"PassesLogits">;
 
+/// The elements of the result are those of the operand, under another shape.
+def Tsr_IsReshape : Tsr_Trait<"IsReshape">;
+
+/// The elements of the result are elements of the first operand, or zeros, and have its type.
+def Tsr_MovesElements : Tsr_Trait<"MovesElements">;
+
+/// Computes its elements from their positions alone, or has one value: no operand is a tensor.
+def Tsr_IsSource : Tsr_Trait<"IsSource">;
+
+/// Computes nothing: elements are constants, positions or elements of the operands. `precision` may give such an op any
+/// element type.
+def Tsr_HasNoArithmetic : Tsr_Trait<"HasNoArithmetic">;
+
 /// An op of one number with an entry in the table of UnaryFunction.h.
 def Tsr_IsUnaryFunction : Tsr_Trait<"IsUnaryFunction">;
 

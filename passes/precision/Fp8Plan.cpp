@@ -175,7 +175,7 @@ std::vector<Fp8Product> Fp8Planner::run() {
   });
   findParameters();
   findMatrices();
-  auto isLow = [&](BlockArgument argument) {
+  auto isQuantized = [&](BlockArgument argument) {
     auto it = matrices.find(argument);
     return it != matrices.end() && it->second.isMultiplied && !it->second.isExcluded;
   };
@@ -183,14 +183,14 @@ std::vector<Fp8Product> Fp8Planner::run() {
     std::optional<unsigned> side = weightSide(contract);
     if (!side) return;
     Origin origin = findOrigin(contract->getOperand(*side));
-    if (!isLow(origin.argument)) return;
+    if (!isQuantized(origin.argument)) return;
     Fp8Product product{contract, {Fp8Role::Weight, Fp8Role::Weight}, matrices[origin.argument].stacks};
     product.roles[1 - *side] = isGradient(contract->getOperand(1 - *side)) ? Fp8Role::Gradient : Fp8Role::Activation;
     products[contract] = product;
   });
   step.walk([&](UpdateOp update) {
     Origin origin = findOrigin(update.getParameter());
-    if (!origin.argument || !isLow(origin.argument)) return;
+    if (!origin.argument || !isQuantized(origin.argument)) return;
     Value gradient = update.getGradient();
     if (auto clip = gradient.getDefiningOp<ClipOp>())
       gradient = clip.getGradients()[cast<OpResult>(gradient).getResultNumber()];

@@ -161,7 +161,7 @@ private:
   /// Whether the value follows from positions, constants and draws.
   bool isSource(Value value) {
     Operation *op = value.getDefiningOp();
-    if (isa_and_nonnull<ConstantOp, IndexOp, RandomOp>(op)) return true;
+    if (op && op->hasTrait<traits::IsSource>()) return true;
     if (!isElementwise(op)) return false;
     if (auto known = sources.find(op); known != sources.end()) return known->second;
     bool result = llvm::all_of(op->getOperands(), [&](Value operand) { return isSource(operand); });
