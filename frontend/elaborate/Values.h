@@ -49,11 +49,14 @@ struct ArithmeticOp {
 };
 /// For `+`, `-`, `*`, `/`, `//`, `%` and `**`.
 const ArithmeticOp &arithmeticOp(ast::BinaryOp op);
+/// For the functions `max` and `min`.
+const ArithmeticOp &extremumOp(llvm::StringRef name);
 
 /// The predicate of a comparison operator; nothing for other operators.
 std::optional<Predicate> predicateOf(ast::BinaryOp op);
 
-// At compile time, by the evaluators of the ops. Nothing for a result that is not a number (division by zero, overflow), with `why` set.
+// At compile time, by the evaluators of the ops. Nothing for a result that is not a number (division by zero,
+// overflow), with `why` set.
 std::optional<Number> foldBinary(ast::BinaryOp op, Number lhs, Number rhs, llvm::StringRef &why);
 std::optional<Number> foldUnary(const UnaryFunction &function, Number x, llvm::StringRef &why);
 /// `int(x)`, rounded toward zero.
