@@ -1,6 +1,6 @@
 //===- ModuleDiff.cpp - what differs between two modules ------------------===//
 //
-// Ops of an entry function are matched in three rounds, each in the order of the text:
+// Ops of an entry function are matched in four rounds, each in the order of the text:
 //
 //   1. ops that are the same: user's name, kind, nest of regions, types, attributes, and the producers of the operands
 //      by name and kind;
@@ -8,8 +8,8 @@
 //   3. ops with one name and kind: they have moved to another nest;
 //   4. ops of one kind, types and attributes: they have moved under another name, or into or out of a kernel.
 //
-// Rounds 2 and 3 leave out ops without a name of their own: which of a hundred unnamed products became which other one
-// cannot be told.
+// Rounds 2 and 3 leave out ops without a name of their own: nothing tells which of a hundred unnamed multiplications
+// became which other one.
 //
 //===----------------------------------------------------------------------===//
 
