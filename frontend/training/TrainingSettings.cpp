@@ -148,7 +148,7 @@ void TrainingSettings::readSetting(const ast::CallExpr &call) {
       return;
     }
   if (call.args.empty())
-    error(DiagnosticCode::E0408, call.span, "`" + group + "` says nothing without arguments")
+    error(DiagnosticCode::E0408, call.span, "`" + group + "` needs at least one argument")
         .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
   for (auto [i, arg] : llvm::enumerate(call.args)) readArgument(group, arg, /*isFirst=*/i == 0);
 }

@@ -182,7 +182,7 @@ TEST_F(Data, TokenHeaders) {
   EXPECT_NE(error(tokenFile(20240520, 1, 7, numbers)).find("byte 1036"), std::string::npos);
   EXPECT_NE(error(tokenFile(20240520, 1, -1, numbers)).find("byte 8"), std::string::npos);
   EXPECT_NE(error(tokenFile(20240520, 1, 2147483647, numbers)).find("the file has 1036 bytes"), std::string::npos);
-  EXPECT_NE(error(tokenFile(20240520, 1, 6, numbers).substr(0, 100)).find("byte 100: the header is cut short"),
+  EXPECT_NE(error(tokenFile(20240520, 1, 6, numbers).substr(0, 100)).find("byte 100: the header is truncated"),
             std::string::npos);
   EXPECT_NE(error("abc").find("not a multiple of 2"), std::string::npos);
   EXPECT_NE(error("").find("byte 0: the file is empty"), std::string::npos);
@@ -254,13 +254,13 @@ TEST_F(Data, Idx) {
   };
   EXPECT_NE(error(idxFile(8, {0x7fffffff, 0x7fffffff, 0x7fffffff}, "")).find("overflow"), std::string::npos);
   EXPECT_NE(error(idxFile(7, {3}, "abc")).find("byte 2: unknown element type"), std::string::npos);
-  EXPECT_NE(error(images.substr(0, 9)).find("cut short"), std::string::npos);
-  EXPECT_NE(error(gzip(images).substr(0, 20)).find("gzip data damaged or cut short"), std::string::npos);
+  EXPECT_NE(error(images.substr(0, 9)).find("truncated"), std::string::npos);
+  EXPECT_NE(error(gzip(images).substr(0, 20)).find("gzip data damaged or truncated"), std::string::npos);
   EXPECT_NE(error(gzip(images) + "x").find("after the end"), std::string::npos);
   std::string halves = gzip(images.substr(0, 17)) + gzip(images.substr(17));
   auto joined = open(openArrayRows, Idx, folder.write("i", halves), fields);
   EXPECT_EQ(row<float>(*joined, 2, 0, 4), (std::vector<float>{8, 9, 10, 255}));
-  EXPECT_NE(error(gzip(images + "more")).find("speaks of 28 bytes, inflated it has more"), std::string::npos);
+  EXPECT_NE(error(gzip(images + "more")).find("claims 28 bytes, the inflated data are more"), std::string::npos);
   EXPECT_NE(error(gzip(idxFile(8, {1 << 20, 2, 2}, "few"))).find("the file has 3"), std::string::npos);
   EXPECT_NE(error(gzip(std::string(100'000, 'x'))).find("not an IDX file"), std::string::npos);
   mutate(openArrayRows, Idx, images, fields);
@@ -343,9 +343,9 @@ TEST_F(Data, FileTruncatedDuringAReadIsAnError) {
   EXPECT_EQ(row<int32_t>(*reader, 0, 0, 4)[0], 'a');
   for (int round = 0; round < 2; ++round) {
     std::string said = errorOf([&] { readUnderGuard(*reader, 100'000); });
-    EXPECT_NE(said.find("t: byte 400000: the file was cut short"), std::string::npos) << said;
+    EXPECT_NE(said.find("t: byte 400000: the file was truncated"), std::string::npos) << said;
   }
-  EXPECT_EXIT(row<int32_t>(*reader, 100'000, 0, 4), testing::ExitedWithCode(1), "byte 400000: the file was cut short");
+  EXPECT_EXIT(row<int32_t>(*reader, 100'000, 0, 4), testing::ExitedWithCode(1), "byte 400000: the file was truncated");
 }
 
 TEST_F(Data, TruncationIsDetectedInAnyOfManyFiles) {
@@ -356,7 +356,7 @@ TEST_F(Data, TruncationIsDetectedInAnyOfManyFiles) {
   auto reader = open(openTokenRows, Text, path, tokenFields());
   fs::resize_file(path, 5000);
   std::string said = errorOf([&] { readUnderGuard(*reader, 100'000); });
-  EXPECT_NE(said.find("t: byte 400000: the file was cut short"), std::string::npos) << said;
+  EXPECT_NE(said.find("t: byte 400000: the file was truncated"), std::string::npos) << said;
 }
 
 TEST_F(Data, GzipIsRefusedByUncompressedFormats) {
@@ -478,7 +478,7 @@ TEST_F(Batches, DataOptions) {
   EXPECT_THROW(describe({"e=x"}), Error);
   EXPECT_THROW(describe({"val="}), Error);
   std::string twice = errorOf([&] { describe({"d=x", "y"}); });
-  EXPECT_NE(twice.find("x was named for the same before; several files are one pattern: --data '{x,y}'"),
+  EXPECT_NE(twice.find("x already names these files; name several files by one pattern: --data '{x,y}'"),
             std::string::npos)
       << twice;
   manifest.data.push_back(manifest.data[0]);
