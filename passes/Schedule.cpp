@@ -65,7 +65,7 @@ static MemoryRoom roomOf(func::FuncOp function, const StoragePlan &plan, int64_t
   MemoryRoom memory;
   memory.slack = std::max(most / growthOfKernel, littleBytes);
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isInsideStep(op)) return;
+    if (isInsideKernel(op)) return;
     int64_t live = 0;
     for (const Lifetime &lifetime : lifetimes)
       if (lifetime.start <= line.at(op) && line.at(op) <= lifetime.end) live += lifetime.bytes;
@@ -158,7 +158,7 @@ static void writePlaces(func::FuncOp function, const StoragePlan &plan) {
   Builder builder(function.getContext());
   setArgumentAttrs(function, attrs::place, placesOf(function.getArguments()));
   function.getBody().walk([&](Operation *op) {
-    if (isInsideStep(op)) return;
+    if (isInsideKernel(op)) return;
     if (op->getNumResults()) op->setAttr(attrs::places, builder.getArrayAttr(placesOf(op->getResults())));
     if (auto repeat = dyn_cast<RepeatOp>(op))
       repeat.setArgPlacesAttr(builder.getArrayAttr(placesOf(repeat.getBlock().getArguments())));

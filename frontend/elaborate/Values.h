@@ -47,7 +47,7 @@ struct ArithmeticOp {
   std::optional<Interval> (*boundsOf)(Interval lhs, Interval rhs);
   mlir::Value (*build)(GraphBuilder &builder, mlir::Value lhs, mlir::Value rhs);
 };
-/// For `+`, `-`, `*`, `/`, `//`, `%` and `**`.
+/// For `+`, `-`, `*`, `/`, `//`, `%` and `^`.
 const ArithmeticOp &arithmeticOp(ast::BinaryOp op);
 /// For the functions `max` and `min`.
 const ArithmeticOp &extremumOp(llvm::StringRef name);

@@ -13,8 +13,8 @@
 //       carry (%dy = %dy0, %acc = 0) slice (%x = %xs, %h = %hs, %w = %W) invariant (%m = %m0)
 //       { …; yield %dx, %acc + %dm, %dw }
 //
-//   1. Find the active operands: those that depend on an operand whose gradient is needed, and on which a result with
-//      a gradient depends.
+//   1. Find the active operands (ReverseMode.h): those that depend on an operand whose gradient is needed, and on which
+//      a result with a gradient depends.
 //   2. Build the adjoint of the body in a block of its own; it refers to values of the forward body.
 //   3. Resolve each such value: the backward repeat has the induction value, slices and invariants itself; what
 //      SavedValues.h decides to recompute is cloned (with the site and the salts of draws); the rest is saved as
@@ -134,20 +134,20 @@ private:
 //===----------------------------------------------------------------------===//
 
 ActiveOperands::ActiveOperands(RepeatOp forward, ValueRange gradients, Needed needed) {
-  ValueSet reached = reachedInRepeat(forward, needed);
-  ValueSet reaching = reachingInRepeat(forward, [&](unsigned i) { return gradients[i] != nullptr; });
+  ValueSet varied = variedInRepeat(forward, needed);
+  ValueSet useful = usefulInRepeat(forward, [&](unsigned i) { return gradients[i] != nullptr; });
   unsigned numCarried = forward.getCarried().size(), numSliced = forward.getSliced().size();
   for (unsigned i = 0, e = forward->getNumOperands(); i < e; ++i) {
     BlockArgument argument = argumentOf(forward, i);
-    if (!reached.contains(argument) || !reaching.contains(argument)) {
+    if (!varied.contains(argument) || !useful.contains(argument)) {
       // A carried result may have a gradient that the argument of the next iteration does not pass on; the last
       // iteration still needs it.
-      if (i >= numCarried || !gradients[i] || !reached.contains(forward.getYield().getValues()[i])) continue;
+      if (i >= numCarried || !gradients[i] || !varied.contains(forward.getYield().getValues()[i])) continue;
     }
     (i < numCarried ? carried : i < numCarried + numSliced ? sliced : accumulated).push_back(i);
   }
   for (unsigned i = numCarried, e = forward->getNumResults(); i < e; ++i)
-    if (gradients[i] && reached.contains(forward.getYield().getValues()[i])) seeds.push_back(i);
+    if (gradients[i] && varied.contains(forward.getYield().getValues()[i])) seeds.push_back(i);
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,7 +212,7 @@ Value CaptureResolver::resolve(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     result = resolveArgument(argument);
   else
-    result = savedValues.isComputedAgain(value) ? recompute(value.getDefiningOp(), value) : save(value);
+    result = savedValues.isRecomputed(value) ? recompute(value.getDefiningOp(), value) : save(value);
   resolved[value] = result;
   return result;
 }

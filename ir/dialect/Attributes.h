@@ -36,7 +36,8 @@ inline constexpr llvm::StringLiteral name = "tsr.name";     ///< the user's name
 inline constexpr llvm::StringLiteral places = "tsr.places"; ///< one #tsr.place for each result, after `schedule`
 /// f32: the phase `precision` leaves the op and its results in f32.
 inline constexpr llvm::StringLiteral precision = "tsr.precision";
-/// For a GPU, on adjacent kernels of a block: those of one number (i64) run in one launch; after `schedule`.
+/// On adjacent ops of a block that are horizontally fused, kernels on a GPU or GEMMs on a CPU: the number (i64) of
+/// their group. After `schedule`.
 inline constexpr llvm::StringLiteral launch = "tsr.launch";
 } // namespace attrs
 

@@ -60,7 +60,7 @@ def Tsr_DecomposeInterface : OpInterface<"DecomposeOpInterface"> {
 
 def Tsr_CostInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::tessera";
-  let description = "Arithmetic work of an op, for plans and for `info`.";
+  let description = "Arithmetic work of an op, for plans and for `info`. Only contractions count.";
   let methods = [InterfaceMethod<"Floating-point operations; a multiply-add counts as two.", "int64_t", "getFlops">];
 }
 

@@ -1,6 +1,7 @@
 //===- TsrTraits.td - properties of ops that passes ask for ---------------===//
 //
-// An op opts in to each of them. `OpTraits.h` has their C++ side; `op->hasTrait<traits::NAME>()` asks.
+// An op, or the class of an op, opts in to each of them. `OpTraits.h` has their C++ side;
+// `op->hasTrait<traits::NAME>()` asks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +51,7 @@ def Tsr_IsSource : Tsr_Trait<"IsSource">;
 /// element type.
 def Tsr_HasNoArithmetic : Tsr_Trait<"HasNoArithmetic">;
 
-/// An op of one number with an entry in the table of UnaryFunction.h.
+/// An op of one operand with an entry in the table of UnaryFunction.h.
 def Tsr_IsUnaryFunction : Tsr_Trait<"IsUnaryFunction">;
 
 #endif // TSR_TRAITS_TD

@@ -49,7 +49,7 @@ int64_t runsPerCall(mlir::Operation *op);
 std::string userLine(mlir::Location loc);
 
 /// Whether an op is part of a kernel or of a tiled op: its values have no buffers of their own.
-inline bool isInsideStep(mlir::Operation *op) { return llvm::isa<KernelOp, TiledOp>(op->getParentOp()); }
+inline bool isInsideKernel(mlir::Operation *op) { return llvm::isa<KernelOp, TiledOp>(op->getParentOp()); }
 
 } // namespace tessera
 

@@ -24,7 +24,7 @@ public:
         add(nameIn(output), "output", function.getResultAttr(i, attrs::place),
             cast<NamedTensorType>(function.getResultTypes()[i]));
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (!isInsideStep(op) && !isStorageView(op)) addResults(op);
+      if (!isInsideKernel(op) && !isStorageView(op)) addResults(op);
     });
   }
 
