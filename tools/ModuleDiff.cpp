@@ -299,8 +299,10 @@ static bool printOps(func::FuncOp before, func::FuncOp after, raw_ostream &out) 
     if (!text.empty())
       body << "  ~ " << (entry.name.empty() ? "(no name)" : entry.name) << ": " << entry.kind << ": " << text << "\n";
   }
-  bool isOtherwise = lines.empty() && !OperationEquivalence::isRegionEquivalentTo(
-                                          &before.getBody(), &after.getBody(), OperationEquivalence::IgnoreLocations);
+  // The section of arguments says how these differ.
+  bool isOtherwise = lines.empty() && before.getArgumentTypes() == after.getArgumentTypes() &&
+                     !OperationEquivalence::isRegionEquivalentTo(&before.getBody(), &after.getBody(),
+                                                                 OperationEquivalence::IgnoreLocations);
   if (lines.empty() && !isOtherwise) return false;
   out << after.getName() << ": "
       << (isOtherwise ? "the same ops in another order, or on other operands of the same kinds"
