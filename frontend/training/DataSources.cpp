@@ -7,9 +7,6 @@ using namespace tessera;
 using llvm::StringRef;
 using llvm::Twine;
 
-// An argument of the table that `readScalar` does not handle fails the build.
-#pragma clang diagnostic error "-Wswitch"
-
 static constexpr unsigned MaxFields = 250;
 
 /// The argument, if it is one that the set has.

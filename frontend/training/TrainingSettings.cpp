@@ -1,6 +1,7 @@
 //===- TrainingSettings.cpp - settings of the training description ----------===//
 
 #include "frontend/training/TrainingSettings.h"
+#include "frontend/Frontend.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace tessera;
@@ -40,6 +41,12 @@ static const SettingInfo *findInfo(StringRef group, StringRef name) {
   for (const SettingInfo &info : Table)
     if (info.group == group && (name.empty() || info.name == name)) return &info;
   return nullptr;
+}
+
+std::vector<std::string> tessera::computeTypes() {
+  llvm::SmallVector<StringRef> types;
+  findInfo("compute", "type")->words.split(types, ' ');
+  return {types.begin(), types.end()};
 }
 
 static std::vector<StringRef> groupNames() {
