@@ -263,7 +263,7 @@ static size_t printUnmatched(char sign, ArrayRef<OpEntry> entries, raw_ostream &
   return count;
 }
 
-/// One line for the ops of each nest that stood in another one, or under another name. Returns how many there are.
+/// One line for the ops of each nest that were in another one, or had another name. Returns how many there are.
 static size_t printMoved(ArrayRef<OpEntry> entries, raw_ostream &out) {
   llvm::MapVector<StringRef, llvm::MapVector<StringRef, size_t>> byNest;
   size_t count = 0;

@@ -171,7 +171,7 @@ Value Reductions::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
 // Means
 //===----------------------------------------------------------------------===//
 
-/// The weights of rows along those of the axes that rows lie along: 1 for each row, 0 for padding. Null if there are no
+/// The weights of rows along those of the axes that count rows: 1 for each row, 0 for padding. Null if there are no
 /// such axes, and outside `evaluate`.
 mlir::Value Reductions::rowWeightsAlong(llvm::ArrayRef<StringRef> axes) {
   mlir::Value weights;

@@ -71,7 +71,7 @@ struct Affine {
 /// A value of the IR with what is known about it.
 struct Tensor {
   mlir::Value value;
-  unsigned level = 0;            ///< how many repeats it lies inside of
+  unsigned level = 0;            ///< the number of repeats around it
   bool closed = false;           ///< computed from positions and numbers only
   std::optional<Interval> range; ///< of integers
   std::optional<Affine> affine;  ///< set if it is a shifted position

@@ -63,7 +63,7 @@ static std::vector<StringRef> argumentsOf(StringRef group) {
   return names;
 }
 
-/// Evaluates a setting: words stand for themselves, everything else is a closed expression.
+/// Evaluates a setting: a word is text, everything else is a closed expression.
 static Value wordsOf(const ast::Expr &expr) {
   Value value = Value::ofKind(Value::Kind::Text);
   if (auto *ref = llvm::dyn_cast<ast::RefExpr>(&expr)) {

@@ -12,7 +12,7 @@ using namespace tessera;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Names are made of the axes, and of the element type unless it is f32. MLIR numbers types that share a name.
+/// A name consists of the axes, and of the element type unless it is f32. MLIR numbers types that share a name.
 struct TypeAliases : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
 

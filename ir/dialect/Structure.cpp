@@ -184,7 +184,7 @@ static void printLoops(OpAsmPrinter &printer, Operation *op, ArrayAttr parallel,
 }
 
 /// Attributes and the region of an op whose region arguments stand for its operands, and which yields its results. The
-/// types of these may stand in front: `-> (T, …)`.
+/// types of these may precede the region: `-> (T, …)`.
 static ParseResult parseBody(OpAsmParser &parser, BindingList &inputs, OperationState &result) {
   SmallVector<Type> results;
   SMLoc loc = parser.getCurrentLocation();

@@ -34,8 +34,8 @@ def Tsr_Approximated : Tsr_Trait<"Approximated">;
 /// May give infinity or NaN for finite operands that are not extreme: a pole, the end of a domain, fast growth.
 def Tsr_MakesNonFinite : Tsr_Trait<"MakesNonFinite">;
 
-/// Logits that pass through the op are logits still: a loss or a rounding-sensitive op behind it sees their rounding
-/// errors.
+/// The op passes the rounding errors of its operand on: logits remain logits, and a loss or a rounding-sensitive op
+/// that follows is affected by how they are rounded.
 def Tsr_PassesLogits : Tsr_Trait<"PassesLogits">;
 
 /// The elements of the result are those of the operand, under another shape.

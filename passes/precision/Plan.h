@@ -2,7 +2,7 @@
 //
 // A value has the low-precision type if it is an activation, or the gradient of one, and is stored in memory. Then all
 // of its users read the rounded value, even those in the kernel that computes it. So results do not depend on how ops
-// are fused, and the backward pass sees the values that the forward pass saw.
+// are fused, and the backward pass reads the values that the forward pass read.
 //
 // Values in f32:
 //
