@@ -39,7 +39,7 @@ class Contender:
         """Runs until the clock was read `skip + blocks` times after the first block; `skip` of them are not counted."""
         with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryFile("w+") as errors:
             turn = Turn(os.getloadavg()[0])
-            # A session of its own: the compilers that it starts end with it. A line is to come when it is printed.
+            # A session of its own: the compilers that it starts end with it. Lines are not buffered.
             process = subprocess.Popen(
                 ["stdbuf", "-oL", *self.command] if self.own_clock else self.command,
                 cwd=self.folder or empty, env=dict(os.environ, OMP_NUM_THREADS=str(threads), **self.environment),

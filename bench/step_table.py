@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sets a step's profile against the limits of the machine.
+"""Compares the profile of a step with the limits of the machine.
 
 usage: step_table.py PROFILE.json --limits LIMITS.json [--least 0.002] [--markdown]
 
@@ -29,7 +29,7 @@ def limit_of(row, limits):
 
 
 def cells(row, step, limits):
-    """What stands below HEAD for a row of a step that takes `step` seconds."""
+    """The columns under HEAD for a row of a step that takes `step` seconds."""
     seconds, calls = row["seconds"], row["calls"]
     one, by = limit_of(row, limits)
     shape = f" {row['a']}·{row['b']}" if "a" in row else ""

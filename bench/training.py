@@ -29,7 +29,7 @@ import step_table
 from contenders import Contender
 from workloads import WORKLOADS
 
-# glibc gives every large block back to the system and faults it in anew at the next step, unless told not to.
+# By default glibc returns every large block to the system, and faults it in again at the next step.
 KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "100000000000", "MALLOC_TOP_PAD_": "1000000000"}
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -133,7 +133,7 @@ def profiled(program, workload, options, scratch, seconds):
     after = machine_limits(options, scratch)
     with open(file) as written:
         profile = json.load(written)
-    # What the machine can do is the better of both.
+    # The limits are the better of both.
     limits = {name: max(before[name], after[name]) for name in before}
     return {"profile": profile, "limits": limits, "limits_before": before, "limits_after": after}
 

@@ -9,7 +9,7 @@ include(AddLLVM)
 include(AddMLIR)
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS}) # mlir-tblgen takes its search path from here
 
-set(TESSERA_WARNINGS -Wall -Wextra -Wno-unused-parameter -Werror=return-type)
+set(TESSERA_WARNINGS -Wall -Wextra -Wno-unused-parameter -Werror=return-type -Werror=switch)
 
 # Everything that is compiled against MLIR: the compiler's own libraries.
 # tessera_compiler_library(NAME SOURCES... [DEPENDS target...] [LINK library...] [PCH header | PCH_OF library])
@@ -40,6 +40,6 @@ function(tessera_runtime_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
-  target_compile_options(${name} PRIVATE ${TESSERA_WARNINGS} -Werror=switch)
+  target_compile_options(${name} PRIVATE ${TESSERA_WARNINGS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()

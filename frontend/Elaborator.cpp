@@ -16,7 +16,7 @@ struct OpLabeller : mlir::OpBuilder::Listener {
     if (!llvm::isa<TsrDialect>(op->getDialect()) || llvm::isa<ConstantOp, IndexOp, YieldOp, StateOp>(op)) return;
     if (!Calls.opName().empty()) op->setAttr(attrs::name, mlir::StringAttr::get(op->getContext(), Calls.opName()));
     if (Float32.isReduced() && Calls.isFloat32())
-      op->setAttr(attrs::keep, mlir::TypeAttr::get(mlir::Float32Type::get(op->getContext())));
+      op->setAttr(attrs::precision, mlir::TypeAttr::get(mlir::Float32Type::get(op->getContext())));
   }
   const CallStack &Calls;
   const Float32Names &Float32;

@@ -28,6 +28,9 @@ mlir::OwningOpRef<mlir::ModuleOp> compileModelText(mlir::MLIRContext &context, l
 bool checkModel(mlir::MLIRContext &context, llvm::StringRef path, const FrontendOptions &options,
                 DiagnosticEngine &diagnostics);
 
+/// The types that `compute(TYPE)` accepts.
+std::vector<std::string> computeTypes();
+
 } // namespace tessera
 
 #endif // TESSERA_FRONTEND_FRONTEND_H

@@ -40,7 +40,7 @@ static void decomposeComposites(ModuleOp module) {
       for (Operation *part = before ? before->getNextNode() : &op->getBlock()->front(); part != op;
            part = part->getNextNode()) {
         if (!part->hasAttr(attrs::name)) part->setAttr(attrs::name, builder.getStringAttr(name));
-        if (isa<ContractOp>(part)) copyKeep(op, part);
+        if (isa<ContractOp>(part)) copyPrecision(op, part);
       }
       op->replaceAllUsesWith(values);
       op->erase();

@@ -68,7 +68,7 @@ def PrecisionPass : Tsr_ModulePass<"tsr-precision"> {
     Under `compute(bf16)` or `compute(fp16)`, contractions multiply low-precision elements and accumulate in f32, and
     activations are stored in the low-precision type. All other arithmetic is in f32, in registers: a value is rounded
     where it is stored and nowhere else. Under `compute(fp8)` the same holds with bf16, and then the contractions of the
-    step with weight matrices get fp8 operands. Ops with `tsr.keep = f32` are exempt.
+    step with weight matrices get fp8 operands. Ops with `tsr.precision = f32` are exempt.
 
     ```
     before   %h = tsr.contract %x, %w over [in]               x, w, h: f32

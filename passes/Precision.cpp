@@ -29,14 +29,14 @@ struct PrecisionPass : tessera::impl::PrecisionPassBase<PrecisionPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     ComputeSettings settings = ComputeSettings::of(module);
-    if (settings.low && module->hasAttr(attrs::audit)) addShadow(module);
+    if (settings.reducedType && module->hasAttr(attrs::audit)) addShadow(module);
     if (failed(scaleLoss(module, settings))) return signalPassFailure(); // 1.
-    if (!settings.low) return;
-    if (settings.hasLowWeights && failed(reduceWeightPrecision(module))) return signalPassFailure();
+    if (!settings.reducedType) return;
+    if (settings.reducesWeights && failed(reduceWeightPrecision(module))) return signalPassFailure();
     for (func::FuncOp function : entryFunctions(module)) {
-      if (function.getName() == "init") continue; // parameters are f32
-      PrecisionPlan plan(function);               // 2.
-      insertCasts(function, plan, settings.low);  // 3.
+      if (function.getName() == "init") continue;        // parameters are f32
+      PrecisionPlan plan(function);                      // 2.
+      insertCasts(function, plan, settings.reducedType); // 3.
     }
     if (settings.fp8) quantizeProducts(module, settings); // 4.
   }

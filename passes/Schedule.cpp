@@ -7,8 +7,9 @@
 // 3. Place state at the start of the arena, in the order of the table.
 // 4. Pack the other buffers of each entry function after it by lifetime (`packBuffers`).
 // 5. Write the places on arguments, results, ops and repeats.
-// 6. Clear the mark of what the target cannot fuse, or computes faster one by one (`splitLaunches`, `splitGemms`). Memory
-//    was planned as if it were fused, so that no plan depends on speeds. Marks are final: code generation follows them.
+// 6. Clear the mark of what the target cannot fuse, or computes faster one by one (`splitLaunches`, `splitGemms`).
+//    Memory was planned as if it were fused, so that no plan depends on speeds. Marks are final: code generation
+//    follows them.
 //
 //===----------------------------------------------------------------------===//
 

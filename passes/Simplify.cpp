@@ -33,17 +33,17 @@ namespace {
 /// The replacement of an op inherits its name, so that dumps and kernels show the user's names. Ops that a pattern
 /// creates are exempt from reduced precision if the op that it matched is.
 struct LabelKeeper : RewriterBase::Listener {
-  void notifyPatternBegin(const Pattern &, Operation *op) override { keep = op->getAttr(attrs::keep); }
-  void notifyPatternEnd(const Pattern &, LogicalResult) override { keep = {}; }
+  void notifyPatternBegin(const Pattern &, Operation *op) override { precision = op->getAttr(attrs::precision); }
+  void notifyPatternEnd(const Pattern &, LogicalResult) override { precision = {}; }
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    if (keep && !op->hasTrait<OpTrait::ConstantLike>()) op->setAttr(attrs::keep, keep);
+    if (precision && !op->hasTrait<OpTrait::ConstantLike>()) op->setAttr(attrs::precision, precision);
   }
   void notifyOperationReplaced(Operation *op, ValueRange replacement) override {
     Operation *heir = replacement.empty() ? nullptr : replacement.front().getDefiningOp();
     if (heir && !heir->hasTrait<OpTrait::ConstantLike>()) copyUserName(op, heir);
   }
 
-  Attribute keep; ///< of the op that a pattern works on
+  Attribute precision; ///< of the op that a pattern works on
 };
 } // namespace
 

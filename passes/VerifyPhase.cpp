@@ -38,7 +38,7 @@ static LogicalResult verifyCanonicalAxes(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-/// There is no op of the given types.
+/// There is no op of the given types or interfaces.
 template <typename... OpTs> static LogicalResult verifyNone(ModuleOp module, StringRef phase) {
   WalkResult result = module.walk([&](Operation *op) {
     if (!isa<OpTs...>(op)) return WalkResult::advance();
@@ -56,9 +56,7 @@ static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
   if (index >= phaseIndex("precision") && index < phaseIndex("layout") && failed(checkPrecision(module)))
     return failure();
   if (index >= phaseIndex("optimize") && failed(verifyNone<ClipOp, UpdateOp>(module, phase))) return failure();
-  if (index >= phaseIndex("layout") &&
-      failed(verifyNone<SoftmaxOp, LayerNormOp, CrossEntropyOp, AttentionOp>(module, phase)))
-    return failure();
+  if (index >= phaseIndex("layout") && failed(verifyNone<DecomposeOpInterface>(module, phase))) return failure();
   if (index >= phaseIndex("layout") && failed(checkLayout(module))) return failure();
   if (index >= phaseIndex("fuse") && failed(checkKernels(module))) return failure();
   if (index >= phaseIndex("tile") && failed(checkTiles(module))) return failure();

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 preset=${1:-release}
 targets=("${@:2}")
 
-# Without build.ninja no configuration has succeeded yet: start over, with nothing remembered of those that failed.
+# Without build.ninja no configuration has succeeded yet: start over, without the cache of those that failed.
 fresh=()
 [ -e "build/$preset/build.ninja" ] || fresh=(--fresh)
 cmake --preset "$preset" -Wno-dev "${fresh[@]}"

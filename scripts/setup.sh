@@ -3,7 +3,7 @@
 #
 #   usage: scripts/setup.sh [--build] [PACKAGE ...]      --build: only what building needs; PACKAGE: in addition
 #
-# LLVM 22 comes from Debian's security suite, which a Debian 12 has switched on from the start. CUDA is not needed.
+# LLVM 22 is in Debian's security suite, which is enabled by default. CUDA is not needed.
 set -euo pipefail
 
 for_building=(

@@ -23,7 +23,7 @@ rm -f "$results"
 # LLVM's libraries are not instrumented: they take memory from pools that LLVM's headers, compiled into our code,
 # poison. (Calls through pointers are not checked: CUDA's libraries are opened, and their types declared, here.)
 [ "$preset" != asan ] || export ASAN_OPTIONS="allow_user_poisoning=0:${ASAN_OPTIONS:-}"
-# Whole outputs are kept: count_tests.py reads the summaries that GoogleTest and lit print.
+# Outputs are not truncated: count_tests.py reads the summaries that GoogleTest and lit print.
 ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --timeout 900 -j "$(nproc)" \
   --test-output-size-passed 10000000 --test-output-size-failed 10000000 --output-junit "$results" "$@" || true
 [ -f "$results" ] || give_up "ctest wrote no results"

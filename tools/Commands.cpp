@@ -100,7 +100,7 @@ static Input readForTarget(MLIRContext &context, const CommandOptions &options) 
   ModuleOp module = *input.module;
   if (!options.gemmEpilogues.empty()) setEpilogues(module, options.gemmEpilogues);
   if (failed(Target::read(module))) return {{}, ExitInput, {}};
-  // A dump for a GPU goes on for the device that it names, unless a target is given.
+  // A dump for a GPU is compiled for the device that it names, unless a target is given.
   bool keepsDevice = options.target.empty() && Target::of(module).isGpu();
   std::string problem = setTarget(module, targetOption(module, options), options.codegen.march, keepsDevice);
   if (problem.empty()) return input;
@@ -237,7 +237,7 @@ int tessera::runCompile(const CommandOptions &options) {
   return ExitDone;
 }
 
-/// Becomes the program, which runs from a file in memory and so leaves nothing behind. Returns only if it cannot.
+/// Becomes the program, which runs from a file in memory and so leaves no file. Returns only if it cannot.
 static int startTraining(const CompiledProgram &program, const CommandOptions &options) {
   int file = memfd_create("tessera-program", MFD_CLOEXEC);
   if (file < 0) return refuse(llvm::Twine("cannot make a file in memory: ") + strerror(errno));

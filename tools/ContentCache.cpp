@@ -21,7 +21,7 @@ using namespace tessera;
 
 static constexpr StringLiteral magic = "tessera cache 1\n";
 
-/// Ends of the names of files that the cache made; what else lies in the folder is not its own.
+/// Ends of the names of files that the cache made; other files in the folder are not its own.
 static constexpr StringLiteral suffix = ".entry", temporarySuffix = ".entry-tmp";
 
 /// A file that has its temporary name for so long was left by a process that was ended.

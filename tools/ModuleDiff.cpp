@@ -1,6 +1,6 @@
 //===- ModuleDiff.cpp - what differs between two modules ------------------===//
 //
-// Ops of an entry function are matched in three rounds, each in the order of the text:
+// Ops of an entry function are matched in four rounds, each in the order of the text:
 //
 //   1. ops that are the same: user's name, kind, nest of regions, types, attributes, and the producers of the operands
 //      by name and kind;
@@ -8,8 +8,8 @@
 //   3. ops with one name and kind: they have moved to another nest;
 //   4. ops of one kind, types and attributes: they have moved under another name, or into or out of a kernel.
 //
-// Rounds 2 and 3 leave out ops without a name of their own: which of a hundred unnamed products became which other one
-// cannot be told.
+// Rounds 2 and 3 leave out ops without a name of their own: nothing tells which of a hundred unnamed multiplications
+// became which other one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -263,7 +263,7 @@ static size_t printUnmatched(char sign, ArrayRef<OpEntry> entries, raw_ostream &
   return count;
 }
 
-/// One line for the ops of each nest that stood in another one, or under another name. Returns how many there are.
+/// One line for the ops of each nest that were in another one, or had another name. Returns how many there are.
 static size_t printMoved(ArrayRef<OpEntry> entries, raw_ostream &out) {
   llvm::MapVector<StringRef, llvm::MapVector<StringRef, size_t>> byNest;
   size_t count = 0;
@@ -299,8 +299,10 @@ static bool printOps(func::FuncOp before, func::FuncOp after, raw_ostream &out) 
     if (!text.empty())
       body << "  ~ " << (entry.name.empty() ? "(no name)" : entry.name) << ": " << entry.kind << ": " << text << "\n";
   }
-  bool isOtherwise = lines.empty() && !OperationEquivalence::isRegionEquivalentTo(
-                                          &before.getBody(), &after.getBody(), OperationEquivalence::IgnoreLocations);
+  // The section of arguments says how these differ.
+  bool isOtherwise = lines.empty() && before.getArgumentTypes() == after.getArgumentTypes() &&
+                     !OperationEquivalence::isRegionEquivalentTo(&before.getBody(), &after.getBody(),
+                                                                 OperationEquivalence::IgnoreLocations);
   if (lines.empty() && !isOtherwise) return false;
   out << after.getName() << ": "
       << (isOtherwise ? "the same ops in another order, or on other operands of the same kinds"

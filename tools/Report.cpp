@@ -31,19 +31,18 @@ static void writePrecision(llvm::raw_ostream &out, ModuleOp module) {
   ComputeSettings settings = ComputeSettings::of(module);
   out << "<h2>Precision</h2>\n";
   auto step = module.lookupSymbol<func::FuncOp>("step");
-  if (!settings.low || !step) {
+  if (!settings.reducedType || !step) {
     out << "<p>Everything is computed in f32.</p>\n";
     return;
   }
-  std::string low;
-  llvm::raw_string_ostream(low) << settings.low;
+  std::string type;
+  llvm::raw_string_ostream(type) << settings.reducedType;
   SavedBytes saved = countSaved(step);
-  out << "<p>Contractions multiply " << low << " values and accumulate in f32; values in memory are " << low
+  out << "<p>Contractions multiply " << type << " values and accumulate in f32; values in memory are " << type
       << " where this table says so. Everything else is f32.";
   if (settings.fp8)
     out << " GEMMs with weight matrices multiply fp8 values, scaled to the range of the type: e4m3 in the forward "
-           "pass, "
-           "e5m2 for gradients.";
+           "pass, e5m2 for gradients.";
   if (settings.lossScale)
     out << " The loss is scaled by " << *settings.lossScale
         << (settings.isDynamic ? " at first; the scale adapts while training." : ".");

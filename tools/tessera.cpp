@@ -1,5 +1,6 @@
 //===- tessera.cpp - the compiler's command line --------------------------===//
 
+#include "frontend/Frontend.h"
 #include "frontend/diagnostics/Diagnostics.h"
 #include "tools/Commands.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,9 +14,8 @@ using namespace tessera;
 /// Options of every command that reads a model.
 static void addInputOptions(CLI::App *command, CommandOptions &options) {
   command->add_option("MODEL", options.input.path, "model file (.tsr), or a dumped module (.mlir)")->required();
-  command
-      ->add_option("--precision", options.input.precision, "f32, tf32, bf16, fp16 or fp8; short for --set compute=TYPE")
-      ->check(CLI::IsMember({"f32", "tf32", "bf16", "fp16", "fp8"}));
+  command->add_option("--precision", options.input.precision, "type to compute in; short for --set compute=TYPE")
+      ->check(CLI::IsMember(computeTypes()));
   command->add_option("--set", options.input.sets, "NAME=VALUE: override a hyperparameter or a training setting")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

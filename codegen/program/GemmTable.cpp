@@ -22,7 +22,7 @@ static runtime::GemmSpec forRuntime(const ContractionGemm &d) {
 }
 
 FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description) {
-  description.tf32 = library.tf32 && !isKept(op) && description.typeA == ElementType::F32;
+  description.tf32 = library.tf32 && !staysInF32(op) && description.typeA == ElementType::F32;
   Value a = description.swapped ? op.getRhs() : op.getLhs(), b = description.swapped ? op.getLhs() : op.getRhs();
   for (auto [i, entry] : llvm::enumerate(entries))
     if (entry.description == description) return GemmCall{static_cast<uint32_t>(i), a, b};

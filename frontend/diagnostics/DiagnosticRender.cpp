@@ -70,7 +70,7 @@ static std::vector<std::string> underlineRows(LabelsOfLine labels) {
   LabelsOfLine worded;
   llvm::copy_if(labels, std::back_inserter(worded), [](const PlacedLabel &l) { return !l.text.empty(); });
   if (worded.empty()) return {marks};
-  // The rightmost words stand beside the underline, if nothing else follows it.
+  // The rightmost label is printed beside the underline, if nothing else follows it.
   PlacedLabel last = worded.back();
   if (last.column + last.width >= marks.size()) {
     marks += " " + last.text.str();

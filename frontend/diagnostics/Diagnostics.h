@@ -85,14 +85,14 @@ public:
   /// An error that concerns no place in a file, such as a wrong `--set`.
   DiagnosticBuilder error(DiagnosticCode code, const llvm::Twine &message);
 
-  /// Adds a help to the messages behind the first `count`.
+  /// Adds a help to the messages after the first `count`.
   void helpSince(size_t count, const llvm::Twine &text);
 
   bool hasErrors() const { return Errors > 0; }
   /// Whether there are errors, all of them in what the command line says, such as `--set`.
   bool blamesCommandLine() const;
   unsigned errorCount() const { return Errors; }
-  /// True once so many errors were found that more would help nobody.
+  /// Whether so many errors were found that more would not help.
   bool isFull() const { return Errors >= MaxErrors; }
   const std::deque<Diagnostic> &all() const { return Messages; }
 

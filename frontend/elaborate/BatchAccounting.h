@@ -33,7 +33,7 @@ public:
   /// Parts along an axis that is like `batch` meet only parts along `batch`, so that such reductions depend on how the
   /// batch is cut.
   void noteReduction(mlir::Value value, llvm::ArrayRef<llvm::StringRef> over, OfParts parts, Span span);
-  /// Whoever reads the positions of rows sees those of a part.
+  /// Positions of rows are those within a part.
   void noteRowPositions(llvm::StringRef axis, Span span);
   /// A mean over rows that weigh differently, `count` together; `weights` are those of the model file, or null if only
   /// padding is left out.
@@ -42,7 +42,7 @@ public:
   /// What the value of a loss or metric weighs in the mean over all batches: the weights of the means that it is
   /// computed from. Null: its rows.
   mlir::Value countOf(mlir::Value value, const ast::Bind &bind) const;
-  /// How the parts of a batch make up this loss or metric; marks the reductions that it is made of as logged.
+  /// How the parts of a batch combine to this loss or metric; marks the reductions in it as logged.
   OfParts partsOfLog(mlir::Value value, const ast::Bind &bind);
   /// Warns of reductions over the batch that make up no loss or metric: each part is reduced for itself.
   void warnOfReductions() const;

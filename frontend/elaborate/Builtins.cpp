@@ -6,7 +6,7 @@ using namespace tessera;
 using llvm::StringRef;
 using llvm::Twine;
 
-/// Those that are no elementwise op of one number.
+/// The built-in functions that are not elementwise ops of one operand.
 static constexpr llvm::StringLiteral otherNames[] = {"cumsum", "f32",  "float", "int", "max",   "mean",    "min",
                                                      "normal", "over", "pos",   "sum", "top_k", "uniform", "where"};
 
@@ -23,9 +23,8 @@ llvm::ArrayRef<StringRef> tessera::builtinNames() {
 
 bool tessera::isBuiltin(StringRef name) { return llvm::is_contained(builtinNames(), name); }
 
-/// Evaluates the arguments of a built-in function, by position or by the names given; as many as `min` to `max`.
-std::optional<std::vector<Value>> Builtins::evalArguments(const ast::CallExpr &call, unsigned min, unsigned max,
-                                                          llvm::ArrayRef<StringRef> names) {
+/// Evaluates the arguments of a built-in function, all by position; as many as `min` to `max`.
+std::optional<std::vector<Value>> Builtins::evalArguments(const ast::CallExpr &call, unsigned min, unsigned max) {
   if (call.args.size() < min || call.args.size() > max) {
     error(DiagnosticCode::E0206, call.span,
           "`" + call.callee.text + "` takes " + Twine(min) +
@@ -36,13 +35,27 @@ std::optional<std::vector<Value>> Builtins::evalArguments(const ast::CallExpr &c
   std::vector<Value> values(call.args.size());
   for (unsigned i = 0; i < call.args.size(); ++i) {
     const ast::Argument &arg = call.args[i];
-    if (!arg.name.text.empty() && (i >= names.size() || names[i] != arg.name.text)) {
+    if (!arg.name.text.empty()) {
       error(DiagnosticCode::E0206, arg.name.span,
             "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
       return std::nullopt;
     }
     values[i] = Eval.eval(*arg.value);
     if (values[i].isError()) return std::nullopt;
+  }
+  return values;
+}
+
+/// Evaluates the `count` operands of an elementwise function: numbers or tensors.
+std::optional<std::vector<Value>> Builtins::evalOperands(StringRef name, const ast::CallExpr &call, unsigned count) {
+  std::optional<std::vector<Value>> values = evalArguments(call, count, count);
+  for (unsigned i = 0; values && i < count; ++i) {
+    const Value &value = (*values)[i];
+    if (value.isArithmetic()) continue;
+    error(DiagnosticCode::E0205, call.args[i].value->span,
+          "`" + name + "` needs " + (count == 1 ? "a number or tensor" : "numbers or tensors") + ", got " +
+              describe(value));
+    return std::nullopt;
   }
   return values;
 }
@@ -67,12 +80,9 @@ Value Builtins::call(StringRef name, const ast::CallExpr &call, const std::optio
 
 Value Builtins::unary(StringRef name, const ast::CallExpr &call) {
   const UnaryFunction &function = *findLanguageFunction(name);
-  auto args = evalArguments(call, 1, 1);
+  auto args = evalOperands(name, call, 1);
   if (!args) return Value();
   Value &x = args->front();
-  if (!x.isArithmetic())
-    return failed(DiagnosticCode::E0205, call.args[0].value->span,
-                  "`" + name + "` needs a number or tensor, got " + describe(x));
   if (x.isNumber()) {
     StringRef why;
     if (std::optional<Number> folded = foldUnary(function, x.number, why)) return *folded;
@@ -86,18 +96,15 @@ Value Builtins::unary(StringRef name, const ast::CallExpr &call) {
   return result;
 }
 
-/// `f32(…)` keeps what its argument computes in f32, whatever type the model computes in.
+/// `f32(…)` exempts what its argument computes from reduced precision.
 Value Builtins::cast(StringRef name, const ast::CallExpr &call) {
   std::optional<std::vector<Value>> args;
   {
     CallStack::Float32Scope float32(Calls, name == "f32");
-    args = evalArguments(call, 1, 1);
+    args = evalOperands(name, call, 1);
   }
   if (!args) return Value();
   Value &x = args->front();
-  if (!x.isArithmetic())
-    return failed(DiagnosticCode::E0205, call.args[0].value->span,
-                  "`" + name + "` needs a number or tensor, got " + describe(x));
   if (x.isNumber() && name != "int") return Number::ofFloat(x.number.asDouble());
   if (x.isNumber()) {
     StringRef why;
@@ -118,17 +125,13 @@ Value Builtins::extremum(StringRef name, const ast::CallExpr &call) {
   if (call.args.size() == 1)
     return failed(DiagnosticCode::E0207, call.callee.span,
                   "`" + name + "` of one value needs the axes to reduce: `" + name + "[…](x)`");
-  auto args = evalArguments(call, 2, 2);
+  auto args = evalOperands(name, call, 2);
   if (!args) return Value();
   Value &a = (*args)[0], &b = (*args)[1];
-  for (unsigned i = 0; i < 2; ++i)
-    if (!(*args)[i].isArithmetic())
-      return failed(DiagnosticCode::E0205, call.args[i].value->span,
-                    "`" + name + "` needs numbers or tensors, got " + describe((*args)[i]));
-  bool isMax = name == "max";
-  if (a.isNumber() && b.isNumber()) {
-    bool first = isMax ? a.number.asDouble() >= b.number.asDouble() : a.number.asDouble() <= b.number.asDouble();
-    return first ? a : b;
+  const ArithmeticOp &op = extremumOp(name);
+  if (a.isNumber() && b.isNumber()) { // an operand, since the evaluator's doubles do not hold all integers
+    double first = a.number.asDouble();
+    return op.evaluate(first, b.number.asDouble()) == first ? a : b;
   }
   if (!Ops.checkAxes({{&a, call.args[0].value->span}, {&b, call.args[1].value->span}}, name)) return Value();
   mlir::Type type = Ops.commonType({&a, &b});
@@ -137,26 +140,22 @@ Value Builtins::extremum(StringRef name, const ast::CallExpr &call) {
   result.level = Regions.level();
   result.closed = (a.isNumber() || a.tensor.closed) && (b.isNumber() || b.tensor.closed);
   mlir::Value x = Ops.materialize(a, type), y = Ops.materialize(b, type);
-  result.value = isMax ? B.max(x, y) : B.min(x, y);
+  result.value = op.build(B, x, y);
   auto range = [](const Value &v) -> std::optional<Interval> {
     if (v.isTensor()) return v.tensor.range;
     return v.number.isFloat() ? std::nullopt : std::optional(Interval{v.number.integer, v.number.integer});
   };
   if (type == I32) { // one side with bounds is enough for one bound: clamping proves reads
     Interval ra = range(a).value_or(Interval::int32()), rb = range(b).value_or(Interval::int32());
-    result.range = isMax ? MaxOp::boundsOf(ra, rb) : MinOp::boundsOf(ra, rb);
+    result.range = op.boundsOf(ra, rb);
   }
   return result;
 }
 
 Value Builtins::where(const ast::CallExpr &call) {
-  auto args = evalArguments(call, 3, 3);
+  auto args = evalOperands("where", call, 3);
   if (!args) return Value();
   Value &condition = (*args)[0], &yes = (*args)[1], &no = (*args)[2];
-  for (unsigned i = 0; i < 3; ++i)
-    if (!(*args)[i].isArithmetic())
-      return failed(DiagnosticCode::E0205, call.args[i].value->span,
-                    "`where` needs numbers or tensors, got " + describe((*args)[i]));
   if (condition.isNumber() && !condition.number.isBool())
     return failed(DiagnosticCode::E0217, call.args[0].value->span,
                   "the condition of `where` must be true or false, got " + describe(condition));
@@ -184,13 +183,10 @@ Value Builtins::where(const ast::CallExpr &call) {
 Value Builtins::over(const ast::CallExpr &call) {
   if (!call.axes)
     return failed(DiagnosticCode::E0207, call.callee.span, "`over` needs the axes to repeat along: `over[a](x)`");
-  auto args = evalArguments(call, 1, 1);
+  auto args = evalOperands("over", call, 1);
   auto axes = Scope.resolveAxes(*call.axes);
   if (!args || !axes) return Value();
   Value &x = args->front();
-  if (!x.isArithmetic())
-    return failed(DiagnosticCode::E0205, call.args[0].value->span,
-                  "`over` needs a number or tensor, got " + describe(x));
   mlir::Value value = Ops.materialize(x, Ops.commonType({&x}));
   llvm::SmallVector<AxisAttr> all(tensorType(value).getAxes());
   for (const AxisRef &ref : *axes) {

@@ -17,8 +17,8 @@ public:
   Value call(llvm::StringRef name, const ast::CallExpr &call, const std::optional<std::vector<AxisRef>> &axes);
 
 private:
-  std::optional<std::vector<Value>> evalArguments(const ast::CallExpr &call, unsigned min, unsigned max,
-                                                  llvm::ArrayRef<llvm::StringRef> names = {});
+  std::optional<std::vector<Value>> evalArguments(const ast::CallExpr &call, unsigned min, unsigned max);
+  std::optional<std::vector<Value>> evalOperands(llvm::StringRef name, const ast::CallExpr &call, unsigned count);
   Value unary(llvm::StringRef name, const ast::CallExpr &call);
   Value cast(llvm::StringRef name, const ast::CallExpr &call);
   Value extremum(llvm::StringRef name, const ast::CallExpr &call);

@@ -29,7 +29,7 @@ public:
   std::string uniqueAxisName(llvm::StringRef name, int64_t size, bool isRows,
                              llvm::function_ref<bool(llvm::StringRef)> isTaken);
 
-  /// Whether the rows of a batch lie along the axis: `batch`, and dims declared like it.
+  /// Whether the axis counts the rows of a batch: `batch`, and dims declared like it.
   bool isRowAxis(llvm::StringRef name) const { return name == "batch" || RowAxes.contains(name); }
   bool hasRowAxis(llvm::ArrayRef<llvm::StringRef> axes) const {
     return llvm::any_of(axes, [&](llvm::StringRef axis) { return isRowAxis(axis); });

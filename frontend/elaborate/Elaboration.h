@@ -1,9 +1,9 @@
 //===- Elaboration.h - the parts that turn the language into IR -------------===//
 //
 // Functions are templates over axes and are expanded at each call; one walk
-// checks a program and builds its IR. The walk is apart by state: the stack of
-// calls, the entry function, the regions in it, names, parameters, and the
-// evaluation of expressions.
+// checks a program and builds its IR. Each part of the walk owns some of the
+// state: the stack of calls, the entry function, the regions in it, names,
+// parameters, the evaluation of expressions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,8 @@ struct ExpressionParts {
   Expressions expressions;
 };
 
-/// All parts, each with its own state. They refer to one another, so an elaboration stays where it is.
+/// All parts, each with its own state. They hold references to each other, so an elaboration can be neither
+/// copied nor moved.
 struct Elaboration {
   Elaboration(const ElaborationContext &context, TrainingNames &training);
   Elaboration(const Elaboration &) = delete;

@@ -28,7 +28,7 @@ public:
 
   mlir::Value stateArgument(llvm::StringRef path, NamedTensorType type);
   mlir::Value inputArgument(llvm::StringRef name, NamedTensorType type, mlir::DictionaryAttr attr);
-  /// An input whose name says all of it.
+  /// An input whose role is its name: `seed`, `weight`.
   mlir::Value plainInput(llvm::StringRef name, NamedTensorType type);
   /// `step` or `seed`.
   mlir::Value counter(llvm::StringRef name);
@@ -39,7 +39,7 @@ public:
                  const std::optional<std::vector<AxisRef>> &order = std::nullopt);
   void addStateResult(mlir::Value value, llvm::StringRef path);
 
-  /// The number of a random draw: of the path and how many draws came before at that path.
+  /// The site of the next random draw at a path (`tsr.random`): a hash of the path and a counter.
   int32_t nextSite(llvm::StringRef path);
 
 private:

@@ -320,8 +320,8 @@ mlir::Value Expressions::nextValue(const ast::RepeatExpr &expr, unsigned index, 
   before.value = initial;
   error(DiagnosticCode::E0226, span, "`" + name + "` changes from one layer to the next")
       .label(expr.carried[index].value->span, "begins as " + describe(Value(before)))
-      .label(span, "goes on as " + describe(value))
-      .help("a carried value keeps its axes and type");
+      .label(span, "the next layer gets " + describe(value))
+      .help("a carried value has the same axes and type in every layer");
   return {};
 }
 

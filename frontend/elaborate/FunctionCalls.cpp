@@ -155,7 +155,7 @@ bool FunctionCalls::matchAxes(const ast::Param &param, const Tensor &tensor, Spa
   return false;
 }
 
-/// `x[…] in d`: the values must lie in 0 … size(d) - 1; data is checked when it is read.
+/// `x[…] in d`: the values must be in 0 … size(d) - 1; data is checked when it is read.
 bool FunctionCalls::matchRange(const ast::Param &param, Tensor &tensor, Span span, int64_t below) {
   if (!tensor.element().isInteger(32)) {
     error(DiagnosticCode::E0217, span,
@@ -169,9 +169,9 @@ bool FunctionCalls::matchRange(const ast::Param &param, Tensor &tensor, Span spa
   }
   if (tensor.range && tensor.range->low >= 0 && tensor.range->high < below) return true;
   auto message = error(DiagnosticCode::E0216, span,
-                       "`" + param.name.text + "` must lie in `" + param.within.text + "`: 0 … " + Twine(below - 1));
+                       "`" + param.name.text + "` must be in `" + param.within.text + "`: 0 … " + Twine(below - 1));
   if (tensor.range)
-    message.label(span, "lies in " + Twine(tensor.range->low) + " … " + Twine(tensor.range->high));
+    message.label(span, "is in " + Twine(tensor.range->low) + " … " + Twine(tensor.range->high));
   else
     message.label(span, "no bounds are known");
   return false;

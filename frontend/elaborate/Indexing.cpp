@@ -174,7 +174,7 @@ void Indexing::reportOutOfRange(const ast::Bind &bind, const Value &value, int64
   std::optional<Interval> range = rangeOf(value);
   auto message = error(DiagnosticCode::E0216, bind.value->span,
                        "the position may be out of range: `" + bind.name.text + "` has size " + Twine(size));
-  message.label(bind.value->span, range ? "lies in " + std::to_string(range->low) + " … " + std::to_string(range->high)
+  message.label(bind.value->span, range ? "is in " + std::to_string(range->low) + " … " + std::to_string(range->high)
                                         : std::string("no bounds are known"));
   message.help("say what is read outside: `[" + bind.name.text + " = " + Engine.sources().text(bind.value->span) +
                " else 0]`");

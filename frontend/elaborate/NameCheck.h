@@ -7,15 +7,14 @@
 
 namespace tessera {
 
-/// Functions are checked where they are called. What nobody calls, and the branch that a static `if` leaves out, would
-/// never be looked at; here their names, axes and calls are resolved, without types. Only what would be wrong in every
-/// expansion is reported.
+/// Checks functions that are never called, and branches that a static `if` leaves out: their names, axes and calls are
+/// resolved, without types. Only what would be wrong in every expansion is reported.
 class NameCheck : ElaborationPart {
 public:
   NameCheck(CallStack &calls, Names &names, EntryBuilder &entry, Dims &dims, Lets &lets, Evaluator &evaluator)
       : ElaborationPart(calls), Scope(names), Entry(entry), Sizes(dims), FileLets(lets), Eval(evaluator) {}
 
-  /// Checks what the entries have not looked at: dims, lets, and the names in bodies.
+  /// Checks what no entry has expanded: dims, lets, and the names in bodies.
   void run();
 
 private:

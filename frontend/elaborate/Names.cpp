@@ -1,4 +1,4 @@
-//===- Names.cpp - what names mean where the elaboration stands -------------===//
+//===- Names.cpp - what names mean at the place being elaborated ------------===//
 
 #include "frontend/elaborate/Names.h"
 

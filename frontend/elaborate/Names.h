@@ -1,4 +1,4 @@
-//===- Names.h - what names mean where the elaboration stands ---------------===//
+//===- Names.h - what names mean at the place being elaborated --------------===//
 
 #ifndef TESSERA_FRONTEND_NAMES_H
 #define TESSERA_FRONTEND_NAMES_H

@@ -138,7 +138,7 @@ static void inferPosition(BinaryOp op, const Value &a, const Value &b, Tensor &r
     return Interval{v.number.integer, v.number.integer};
   };
   std::optional<Interval> ra = range(a), rb = range(b);
-  // `%` floors: whatever is on the left, the result lies in 0 … n - 1.
+  // `%` floors: whatever is on the left, the result is in 0 … n - 1.
   if (op == BinaryOp::Mod && rb && rb->low > 0 && !ra) ra = Interval::int32();
   if (ra && rb) result.range = arithmeticOp(op).boundsOf(*ra, *rb);
   // pos + n, n + pos, pos - n

@@ -1,8 +1,8 @@
 //===- Reductions.cpp - reductions, and sums of products -------------------===//
 //
-// A union of axes may form among the factors directly under a `sum`; such a
-// sum becomes binary contractions. With three and more factors the pair whose
-// product is smallest is contracted first.
+// The factors directly under a `sum`, as in `sum[a](x * w * b)`, may have
+// different axes. Such a sum becomes binary contractions; the pair with the
+// smallest product is contracted first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,8 +43,8 @@ public:
   }
 
 private:
-  /// The axes of the sum that no factor has but this pair, which becomes factor `pair`. (A value may be several
-  /// factors: they are told apart by where they stand.)
+  /// The axes of the sum that occur in this pair only, which becomes factor `pair`. (Factors are compared by index,
+  /// since one value may be several of them.)
   llvm::SmallVector<StringRef> summedNow(mlir::Value a, mlir::Value b, unsigned pair) {
     llvm::SmallVector<StringRef> names;
     for (StringRef name : Over) {
@@ -171,7 +171,7 @@ Value Reductions::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
 // Means
 //===----------------------------------------------------------------------===//
 
-/// The weights of rows along those of the axes that rows lie along: 1 for each row, 0 for padding. Null if there are no
+/// The weights of rows along those of the axes that count rows: 1 for each row, 0 for padding. Null if there are no
 /// such axes, and outside `evaluate`.
 mlir::Value Reductions::rowWeightsAlong(llvm::ArrayRef<StringRef> axes) {
   mlir::Value weights;

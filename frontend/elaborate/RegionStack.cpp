@@ -68,7 +68,8 @@ void RegionStack::push(AxisRef axis, bool isMicro) {
   continueAtLevel();
 }
 
-/// Losses of the body add up over the repeat, of metrics the mean is shown; micro-batches have been scaled to add up.
+/// After a repeat a loss is the sum over its iterations, and a metric the mean. Over micro-batches both are sums, since
+/// the means of each have been scaled.
 std::vector<mlir::Value> RegionStack::pop(llvm::ArrayRef<mlir::Value> next) {
   AxisAttr along = axis(&Context, Regions.back().axis.name, Regions.back().axis.size);
   llvm::SmallVector<mlir::Value> yielded(next);

@@ -21,8 +21,8 @@ struct LogEntry {
   mlir::Value value;
   mlir::Value count; ///< its weight; null for the number of rows
   Span span;
-  Span call;              ///< of the function that it stands in
-  Span modelCall;         ///< of the model that it stands in
+  Span call;              ///< of the function around it
+  Span modelCall;         ///< of the model around it
   unsigned expansion = 0; ///< which expansion of the model that is; 0 outside
   OfParts parts = OfParts::Mean;
 };

@@ -77,6 +77,11 @@ const ArithmeticOp &tessera::arithmeticOp(BinaryOp op) {
   llvm_unreachable("not an arithmetic operator");
 }
 
+const ArithmeticOp &tessera::extremumOp(StringRef name) {
+  static const ArithmeticOp max = entryOf<MaxOp>(), min = entryOf<MinOp>();
+  return name == "max" ? max : min;
+}
+
 std::optional<Predicate> tessera::predicateOf(BinaryOp op) {
   switch (op) {
   case BinaryOp::Eq:

@@ -47,13 +47,16 @@ struct ArithmeticOp {
   std::optional<Interval> (*boundsOf)(Interval lhs, Interval rhs);
   mlir::Value (*build)(GraphBuilder &builder, mlir::Value lhs, mlir::Value rhs);
 };
-/// For `+`, `-`, `*`, `/`, `//`, `%` and `**`.
+/// For `+`, `-`, `*`, `/`, `//`, `%` and `^`.
 const ArithmeticOp &arithmeticOp(ast::BinaryOp op);
+/// For the functions `max` and `min`.
+const ArithmeticOp &extremumOp(llvm::StringRef name);
 
 /// The predicate of a comparison operator; nothing for other operators.
 std::optional<Predicate> predicateOf(ast::BinaryOp op);
 
-// At compile time, by the evaluators of the ops. Nothing for a result that is not a number (division by zero, overflow), with `why` set.
+// At compile time, by the evaluators of the ops. Nothing for a result that is not a number (division by zero,
+// overflow), with `why` set.
 std::optional<Number> foldBinary(ast::BinaryOp op, Number lhs, Number rhs, llvm::StringRef &why);
 std::optional<Number> foldUnary(const UnaryFunction &function, Number x, llvm::StringRef &why);
 /// `int(x)`, rounded toward zero.
@@ -68,7 +71,7 @@ struct Affine {
 /// A value of the IR with what is known about it.
 struct Tensor {
   mlir::Value value;
-  unsigned level = 0;            ///< how many repeats it lies inside of
+  unsigned level = 0;            ///< the number of repeats around it
   bool closed = false;           ///< computed from positions and numbers only
   std::optional<Interval> range; ///< of integers
   std::optional<Affine> affine;  ///< set if it is a shifted position

@@ -197,13 +197,13 @@ FileScope *Loader::loadUsed(const ast::Use &use, StringRef fromName) {
   llvm::SmallVector<StringRef> parts;
   StringRef(use.file).split(parts, '/');
   if (path::is_absolute(use.file) || llvm::is_contained(parts, ".."))
-    return refuse(DiagnosticCode::E0803, "`" + use.file + "` lies outside the model's folder");
+    return refuse(DiagnosticCode::E0803, "`" + use.file + "` is outside the model's folder");
   llvm::SmallString<256> full(Folder), real, realFolder;
   path::append(full, use.file);
   if (llvm::sys::fs::real_path(full, real) || llvm::sys::fs::real_path(Folder.empty() ? "." : Folder, realFolder))
     return refuse(DiagnosticCode::E0804, "cannot find `" + use.file + "`");
   if (!real.str().starts_with((realFolder + "/").str()))
-    return refuse(DiagnosticCode::E0803, "`" + use.file + "` lies outside the model's folder");
+    return refuse(DiagnosticCode::E0803, "`" + use.file + "` is outside the model's folder");
   if (FileScope *known = Loaded.lookup(real)) {
     if (llvm::is_contained(Loading, known))
       return refuse(DiagnosticCode::E0805, "`" + use.file + "` uses this file, directly or through others");

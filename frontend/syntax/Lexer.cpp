@@ -150,7 +150,7 @@ bool Lexer::continuesStatement() const {
   }
 }
 
-/// Where the text goes on after blank lines and comments.
+/// Where the text continues after blank lines and comments.
 size_t Lexer::nextLine() const {
   StringRef rest = Text.substr(Pos);
   while (true) {

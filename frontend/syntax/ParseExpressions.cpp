@@ -353,7 +353,7 @@ ExprPtr Parser::parseIf() {
   Token first = take();
   auto node = std::make_unique<IfExpr>(first.span);
   if (!(node->condition = parseExpr()) || !parseBlock(node->thenBlock)) return nullptr;
-  if (!expectWord("else", "after the block: an `if` has a value on both sides") || !parseElse(node->elseBlock))
+  if (!expectWord("else", "after the block: both branches of an `if` have a value") || !parseElse(node->elseBlock))
     return nullptr;
   node->height = std::max(node->thenBlock.height, node->elseBlock.height) + 1;
   const Expr *condition = node->condition.get();

@@ -11,7 +11,7 @@ namespace tessera {
 /// How deep expressions and blocks may nest.
 inline constexpr unsigned MaxNesting = 256;
 
-/// Parses a file of `diagnostics.sources()`. After an error the parser goes on with the next statement, so that the
+/// Parses a file of `diagnostics.sources()`. After an error the parser continues with the next statement, so that the
 /// tree holds everything that could be understood; check `diagnostics.hasErrors()` before elaborating it.
 ast::File parseFile(unsigned file, DiagnosticEngine &diagnostics);
 

@@ -7,9 +7,6 @@ using namespace tessera;
 using llvm::StringRef;
 using llvm::Twine;
 
-// An argument of the table that `readScalar` does not handle fails the build.
-#pragma clang diagnostic error "-Wswitch"
-
 static constexpr unsigned MaxFields = 250;
 
 /// The argument, if it is one that the set has.
@@ -366,7 +363,7 @@ mlir::Value DataSources::inputOf(const SourceDescription &source, const SourceFi
   axes.push_back(axis(&Context, "batch", rows));
   for (const AxisRef &ref : field.axes) axes.push_back(axis(&Context, ref.name, ref.size));
   std::string name = source.name + "." + field.name;
-  auto order = llvm::map_to_vector(axes, [](AxisAttr axis) { return axis.getName(); }); // rows as they lie in the file
+  auto order = llvm::map_to_vector(axes, [](AxisAttr axis) { return axis.getName(); }); // the order of the file
   auto info = B.getDictionaryAttr(
       {B.getNamedAttr("name", B.getStringAttr(name)), B.getNamedAttr("role", B.getStringAttr("data")),
        B.getNamedAttr("data", B.getStringAttr(source.name)), B.getNamedAttr("field", B.getStringAttr(field.name)),
@@ -403,7 +400,7 @@ Value DataSources::field(const Value &data, const ast::Name &name, Span span) {
   }
   if (!E.entry.isOpen() || E.entry.isPredict())
     return failed(DiagnosticCode::E0219, source.span, "data is not known at compile time");
-  // Only `step` sees the whole batch, and splits it; everything else works on the part that the model is built for.
+  // Only `step` reads the whole batch, and splits it; everything else works on the part that the model is built for.
   bool isSplit = E.regions.isInMicro();
   Tensor tensor;
   tensor.level = isSplit ? 1 : 0;

@@ -67,7 +67,7 @@ std::vector<mlir::Value> EntryFunctions::buildGradients() {
 }
 
 /// The loop over micro-batches: gradients and losses are carried sums. What it carries is known only when the body has
-/// found the parameters, so the sums' initial values are built last, in front of all that the body uses.
+/// found the parameters, so the sums' initial values are built last, before all that the body uses.
 std::vector<mlir::Value> EntryFunctions::buildMicroBatches() {
   Rules.read(); // outside the loop: learning rates do not depend on the micro-batch
   mlir::Block *entry = E.entry.block();
@@ -101,7 +101,7 @@ ClipOp EntryFunctions::buildClip(llvm::ArrayRef<mlir::Value> gradients) {
   NameScope named(Calls, "clip");
   auto clip = ClipOp::create(B, B.getLoc(), types, gradients, limit, /*unscale=*/mlir::Value());
   if (E.float32.contains("gradients") && E.float32.isReduced())
-    clip->setAttr(attrs::keep, mlir::TypeAttr::get(mlir::Float32Type::get(&Context)));
+    clip->setAttr(attrs::precision, mlir::TypeAttr::get(mlir::Float32Type::get(&Context)));
   return clip;
 }
 

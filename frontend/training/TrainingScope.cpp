@@ -70,7 +70,7 @@ Value TrainingScope::evalLet(StringRef name, const ast::Definition &definition) 
   Value value;
   {
     NameScope named(Calls, definition.names[0].text.str());
-    // In a scope of its own: what stands around the use hides none of its names.
+    // In a scope of its own: names around the use hide none of its names.
     std::vector<llvm::StringMap<Value>> scopes = std::exchange(frame().scopes, {});
     frame().scopes.emplace_back();
     evalLetsOf(*definition.value);

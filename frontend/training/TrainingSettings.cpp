@@ -1,6 +1,7 @@
 //===- TrainingSettings.cpp - settings of the training description ----------===//
 
 #include "frontend/training/TrainingSettings.h"
+#include "frontend/Frontend.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace tessera;
@@ -42,6 +43,12 @@ static const SettingInfo *findInfo(StringRef group, StringRef name) {
   return nullptr;
 }
 
+std::vector<std::string> tessera::computeTypes() {
+  llvm::SmallVector<StringRef> types;
+  findInfo("compute", "type")->words.split(types, ' ');
+  return {types.begin(), types.end()};
+}
+
 static std::vector<StringRef> groupNames() {
   std::vector<StringRef> names;
   for (const SettingInfo &info : Table)
@@ -56,7 +63,7 @@ static std::vector<StringRef> argumentsOf(StringRef group) {
   return names;
 }
 
-/// Evaluates a setting: words stand for themselves, everything else is a closed expression.
+/// Evaluates a setting: a word is text, everything else is a closed expression.
 static Value wordsOf(const ast::Expr &expr) {
   Value value = Value::ofKind(Value::Kind::Text);
   if (auto *ref = llvm::dyn_cast<ast::RefExpr>(&expr)) {
@@ -148,7 +155,7 @@ void TrainingSettings::readSetting(const ast::CallExpr &call) {
       return;
     }
   if (call.args.empty())
-    error(DiagnosticCode::E0408, call.span, "`" + group + "` says nothing without arguments")
+    error(DiagnosticCode::E0408, call.span, "`" + group + "` needs at least one argument")
         .help("its arguments are " + llvm::join(argumentsOf(group), ", "));
   for (auto [i, arg] : llvm::enumerate(call.args)) readArgument(group, arg, /*isFirst=*/i == 0);
 }

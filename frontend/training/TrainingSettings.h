@@ -24,7 +24,7 @@ public:
   /// Reads the settings, then adds those that only `--set` names.
   void read();
   const Setting *find(llvm::StringRef group, llvm::StringRef name) const;
-  /// The value of an addressed argument, and where it stands: what `--set` says, or else the expression.
+  /// The value of an addressed argument and its span: those of `--set`, or else those of the expression.
   std::pair<Value, Span> valueOf(llvm::StringRef group, llvm::StringRef name, const ast::Expr &value);
   /// What `--set` reaches: GROUP.NAME.
   static std::vector<std::string> addresses();

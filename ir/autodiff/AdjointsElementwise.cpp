@@ -1,6 +1,6 @@
 //===- AdjointsElementwise.cpp - reverse-mode derivatives, point by point -===//
 //
-// Those of ops of one number stand in TsrElementwise.td. `d` is the gradient of the
+// Those of ops of one operand are in TsrElementwise.td. `d` is the gradient of the
 // result, `y` the result itself. An operand that was broadcast gets the sum over the
 // axes it lacks.
 //

@@ -4,22 +4,22 @@
 // carried argument itself, h: a value of the body):
 //
 //   %y, %xs, %hs = tsr.repeat [layer: 12] index %i
-//       carry (%x = %x0) slice (%w = %W) keep (%m = %m0)
+//       carry (%x = %x0) slice (%w = %W) invariant (%m = %m0)
 //       { …; yield %y', %x, %h }
 //
 // Backward:
 //
 //   %dx0, %dm0, %dW = tsr.repeat [layer: 12] reverse index %i
-//       carry (%dy = %dy0, %acc = 0) slice (%x = %xs, %h = %hs, %w = %W) keep (%m = %m0)
+//       carry (%dy = %dy0, %acc = 0) slice (%x = %xs, %h = %hs, %w = %W) invariant (%m = %m0)
 //       { …; yield %dx, %acc + %dm, %dw }
 //
-//   1. Which carried values, slices and invariants take part: those that depend on an operand whose gradient is
-//      needed, and on which a result with a gradient depends.
+//   1. Find the active operands (ReverseMode.h): those that depend on an operand whose gradient is needed, and on which
+//      a result with a gradient depends.
 //   2. Build the adjoint of the body in a block of its own; it refers to values of the forward body.
 //   3. Resolve each such value: the backward repeat has the induction value, slices and invariants itself; what
-//      SavedValues.h decides to recompute is cloned (with the site and the salts of draws); the rest is saved as stacked
-//      results.
-//   4. Rebuild the forward repeat with the stacked results, and make the backward one.
+//      SavedValues.h decides to recompute is cloned (with the site and the salts of draws); the rest is saved as
+//      stacked results.
+//   4. Rebuild the forward repeat with the stacked results, and create the backward one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,120 +34,163 @@ using namespace tessera;
 using Needed = function_ref<bool(unsigned)>;
 using Accumulate = function_ref<void(unsigned, Value)>;
 
+/// The region argument of a repeat that stands for an operand.
+static BlockArgument argumentOf(RepeatOp repeat, unsigned operand) {
+  return repeat.getBlock().getArgument(1 + operand);
+}
+
 namespace {
-/// One use of `RepeatOp::buildAdjoint`.
-class RepeatAdjoint {
+/// What of the forward repeat has a gradient, in numbers of its operands and results.
+struct ActiveOperands {
+  ActiveOperands(RepeatOp forward, ValueRange gradients, Needed needed);
+
+  SmallVector<unsigned> carried;     ///< carried operands whose gradient is carried
+  SmallVector<unsigned> accumulated; ///< invariants whose gradient is accumulated
+  SmallVector<unsigned> sliced;      ///< sliced operands that may get a gradient
+  SmallVector<unsigned> seeds;       ///< stacked results that have a gradient
+};
+
+/// The backward repeat while its region is built.
+class BackwardRepeat {
 public:
-  RepeatAdjoint(GraphBuilder &builder, RepeatOp forward)
-      : b(builder), forward(forward), axis(forward.getAxis()), block(new Block) {
-    block->addArgument(forward.getInduction().getType(), b.getLoc());
+  BackwardRepeat(GraphBuilder &builder, Type induction) : loc(builder.getLoc()) { block->addArgument(induction, loc); }
+
+  /// Each adds an operand of the repeat, and returns the region argument that stands for it.
+  BlockArgument addCarried(Value operand) {
+    carried.push_back(operand);
+    return block->insertArgument(carried.size(), operand.getType(), loc);
+  }
+  BlockArgument addSliced(Value operand, Type sliceType) {
+    sliced.push_back(operand);
+    return block->insertArgument(carried.size() + sliced.size(), sliceType, loc);
+  }
+  BlockArgument addInvariant(Value operand) {
+    invariants.push_back(operand);
+    return block->addArgument(operand.getType(), loc);
   }
 
-  void build(ValueRange gradients, Needed needed, Accumulate accumulate);
+  Block *block = new Block; ///< the repeat takes it over
+  SmallVector<Value> carried, sliced, invariants;
 
 private:
-  void plan(ValueRange gradients, Needed needed);
-  void addGradientArguments(ValueRange gradients);
-  void buildBody();
-  void resolveCaptures();
-  Value resolve(Value value);
-  Value clone(Operation *op, Value result);
-  Value save(Value value);
-  void rebuildForward();
-  RepeatOp createBackward();
+  Location loc;
+};
 
-  Value addSliced(Value operand, Type sliceType);
-  Value zeros(Type type) { return b.constant(0, cast<NamedTensorType>(type)); }
-  BlockArgument argument(unsigned operand) { return forward.getBlock().getArgument(1 + operand); }
+/// Replaces the values of the forward body that the adjoint of the body reads.
+class CaptureResolver {
+public:
+  CaptureResolver(GraphBuilder &builder, RepeatOp forward, BackwardRepeat &backward)
+      : b(builder), forward(forward), backward(backward), savedValues(forward, *backward.block),
+        firstOp(&backward.block->front()) {}
+  void run();
+  /// The forward repeat with what is saved as stacked results, which become operands of the backward repeat.
+  RepeatOp rebuildForward();
+
+private:
+  Value resolve(Value value);
+  Value resolveArgument(BlockArgument argument);
+  Value recompute(Operation *op, Value result);
+  Value save(Value value);
 
   GraphBuilder &b;
   RepeatOp forward;
-  AxisAttr axis;
-  Block *block; ///< of the backward repeat, which takes it over
-
-  // The plan, in numbers of operands and results of the forward repeat.
-  SmallVector<unsigned> carriedBack;  ///< carried operands whose gradient is carried
-  SmallVector<unsigned> accumulated;  ///< invariants whose gradient is accumulated
-  SmallVector<unsigned> slicedBack;   ///< sliced operands that may get a gradient
-  SmallVector<unsigned> stackedSeeds; ///< stacked results that have a gradient
-
-  // Operands of the backward repeat, in the order of its region's arguments.
-  SmallVector<Value> carried, sliced, invariants;
-  SmallVector<unsigned> stackedBack;                      ///< those of `slicedBack` that got one
-  SmallVector<Value> saved;                               ///< values of the body to stack
-  SmallVector<std::pair<unsigned, unsigned>> savedSlices; ///< where in `sliced` the stack of a result of `forward` goes
+  BackwardRepeat &backward;
+  SavedValues savedValues;
+  Operation *firstOp; ///< of the adjoint; clones go before it
   DenseMap<Value, Value> resolved;
-  std::optional<SavedValues> savedValues;
-  Operation *firstOp = nullptr; ///< of the adjoint; clones go before it
+  SmallVector<Value> saved;                               ///< values of the body to stack
+  SmallVector<std::pair<unsigned, unsigned>> savedSlices; ///< (sliced operand of `backward`, result of `forward`)
+};
+
+/// One use of `RepeatOp::buildAdjoint`.
+class RepeatAdjoint {
+public:
+  RepeatAdjoint(GraphBuilder &builder, RepeatOp forward, ValueRange gradients, Needed needed)
+      : b(builder), forward(forward), active(forward, gradients, needed),
+        backward(builder, forward.getInduction().getType()) {
+    addGradientArguments(gradients);
+  }
+
+  void build(Needed needed, Accumulate accumulate);
+
+private:
+  void addGradientArguments(ValueRange gradients);
+  void buildBody();
+  void yieldGradients(const ReverseMode &reverse);
+  RepeatOp createBackward();
+
+  Value zeros(Type type) { return b.constant(0, cast<NamedTensorType>(type)); }
+
+  GraphBuilder &b;
+  RepeatOp forward;
+  ActiveOperands active;
+  BackwardRepeat backward;
+  SmallVector<unsigned> stackedGradients; ///< those of `active.sliced` that got a gradient
 };
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// 1. What takes part
+// 1. Active operands
 //===----------------------------------------------------------------------===//
 
-void RepeatAdjoint::plan(ValueRange gradients, Needed needed) {
-  ValueSet reached = reachedInRepeat(forward, needed);
-  ValueSet reaching = reachingInRepeat(forward, [&](unsigned i) { return gradients[i] != nullptr; });
+ActiveOperands::ActiveOperands(RepeatOp forward, ValueRange gradients, Needed needed) {
+  ValueSet varied = variedInRepeat(forward, needed);
+  ValueSet useful = usefulInRepeat(forward, [&](unsigned i) { return gradients[i] != nullptr; });
   unsigned numCarried = forward.getCarried().size(), numSliced = forward.getSliced().size();
   for (unsigned i = 0, e = forward->getNumOperands(); i < e; ++i) {
-    if (!reached.contains(argument(i)) || !reaching.contains(argument(i))) {
-      // A carried result may have a gradient that the next round's argument does not pass on; the last round still
-      // needs it.
-      if (i >= numCarried || !gradients[i] || !reached.contains(forward.getYield().getValues()[i])) continue;
+    BlockArgument argument = argumentOf(forward, i);
+    if (!varied.contains(argument) || !useful.contains(argument)) {
+      // A carried result may have a gradient that the argument of the next iteration does not pass on; the last
+      // iteration still needs it.
+      if (i >= numCarried || !gradients[i] || !varied.contains(forward.getYield().getValues()[i])) continue;
     }
-    (i < numCarried ? carriedBack : i < numCarried + numSliced ? slicedBack : accumulated).push_back(i);
+    (i < numCarried ? carried : i < numCarried + numSliced ? sliced : accumulated).push_back(i);
   }
   for (unsigned i = numCarried, e = forward->getNumResults(); i < e; ++i)
-    if (gradients[i] && reached.contains(forward.getYield().getValues()[i])) stackedSeeds.push_back(i);
+    if (gradients[i] && varied.contains(forward.getYield().getValues()[i])) seeds.push_back(i);
 }
 
 //===----------------------------------------------------------------------===//
 // 2. The adjoint of the body
 //===----------------------------------------------------------------------===//
 
-Value RepeatAdjoint::addSliced(Value operand, Type sliceType) {
-  sliced.push_back(operand);
-  return block->insertArgument(carried.size() + sliced.size(), sliceType, b.getLoc());
-}
-
 void RepeatAdjoint::addGradientArguments(ValueRange gradients) {
-  auto addCarried = [&](Value operand) {
-    carried.push_back(operand);
-    block->addArgument(operand.getType(), b.getLoc());
-  };
-  for (unsigned i : carriedBack) addCarried(gradients[i] ? gradients[i] : zeros(forward->getOperand(i).getType()));
-  for (unsigned i : accumulated) addCarried(zeros(forward->getOperand(i).getType()));
-  for (unsigned i : stackedSeeds) addSliced(gradients[i], forward.getYield().getValues()[i].getType());
+  for (unsigned i : active.carried)
+    backward.addCarried(gradients[i] ? gradients[i] : zeros(forward->getOperand(i).getType()));
+  for (unsigned i : active.accumulated) backward.addCarried(zeros(forward->getOperand(i).getType()));
+  for (unsigned i : active.seeds) backward.addSliced(gradients[i], forward.getYield().getValues()[i].getType());
 }
 
 void RepeatAdjoint::buildBody() {
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToEnd(block);
+  b.setInsertionPointToEnd(backward.block);
   SmallVector<Value> wrt;
-  for (ArrayRef<unsigned> operands : {ArrayRef(carriedBack), ArrayRef(accumulated), ArrayRef(slicedBack)})
-    for (unsigned i : operands) wrt.push_back(argument(i));
+  for (ArrayRef<unsigned> operands : {ArrayRef(active.carried), ArrayRef(active.accumulated), ArrayRef(active.sliced)})
+    for (unsigned i : operands) wrt.push_back(argumentOf(forward, i));
   ReverseMode reverse(b, opsOf(forward.getBlock()), wrt);
   ValueRange yields = forward.getYield().getValues();
-  for (auto [n, i] : llvm::enumerate(carriedBack)) reverse.accumulate(yields[i], block->getArgument(1 + n));
-  for (auto [n, i] : llvm::enumerate(stackedSeeds))
-    reverse.accumulate(yields[i], block->getArgument(1 + carried.size() + n));
+  for (auto [n, i] : llvm::enumerate(active.carried)) reverse.accumulate(yields[i], backward.block->getArgument(1 + n));
+  for (auto [n, i] : llvm::enumerate(active.seeds))
+    reverse.accumulate(yields[i], backward.block->getArgument(1 + backward.carried.size() + n));
   reverse.run();
+  yieldGradients(reverse);
+}
 
+void RepeatAdjoint::yieldGradients(const ReverseMode &reverse) {
   SmallVector<Value> results;
   unsigned next = 0;
-  for (unsigned i : carriedBack) {
+  for (unsigned i : active.carried) {
     Value gradient = reverse.getGradient(next++);
-    results.push_back(gradient ? gradient : zeros(argument(i).getType()));
+    results.push_back(gradient ? gradient : zeros(argumentOf(forward, i).getType()));
   }
-  for (unsigned n = 0; n < accumulated.size(); ++n) {
-    Value sum = block->getArgument(1 + carriedBack.size() + n), gradient = reverse.getGradient(next++);
+  for (unsigned n = 0; n < active.accumulated.size(); ++n) {
+    Value sum = backward.block->getArgument(1 + active.carried.size() + n), gradient = reverse.getGradient(next++);
     results.push_back(gradient ? b.add(sum, gradient) : sum);
   }
-  for (unsigned i : slicedBack)
+  for (unsigned i : active.sliced)
     if (Value gradient = reverse.getGradient(next++)) {
       results.push_back(gradient);
-      stackedBack.push_back(i);
+      stackedGradients.push_back(i);
     }
   YieldOp::create(b, b.getLoc(), results);
 }
@@ -156,41 +199,35 @@ void RepeatAdjoint::buildBody() {
 // 3. Values of the forward body
 //===----------------------------------------------------------------------===//
 
-void RepeatAdjoint::resolveCaptures() {
-  savedValues.emplace(forward, *block);
-  SmallVector<Operation *> ops = llvm::map_to_vector(*block, [](Operation &op) { return &op; });
-  firstOp = ops.front();
+void CaptureResolver::run() {
+  SmallVector<Operation *> ops = llvm::map_to_vector(*backward.block, [](Operation &op) { return &op; });
   for (Operation *op : ops)
     for (OpOperand &operand : op->getOpOperands())
       if (operand.get().getParentBlock() == &forward.getBlock()) operand.set(resolve(operand.get()));
 }
 
-Value RepeatAdjoint::resolve(Value value) {
+Value CaptureResolver::resolve(Value value) {
   if (Value known = resolved.lookup(value)) return known;
   Value result;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    unsigned number = argument.getArgNumber(), numCarried = forward.getCarried().size();
-    if (number == 0) {
-      result = block->getArgument(0);
-    } else if (number <= numCarried) {
-      result = save(value);
-    } else if (Value operand = forward->getOperand(number - 1); number <= numCarried + forward.getSliced().size()) {
-      result = addSliced(operand, value.getType());
-    } else {
-      invariants.push_back(operand);
-      result = block->addArgument(value.getType(), b.getLoc());
-    }
-  } else if (Operation *op = value.getDefiningOp(); savedValues->isComputedAgain(value)) {
-    result = clone(op, value);
-  } else {
-    result = save(value);
-  }
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    result = resolveArgument(argument);
+  else
+    result = savedValues.isRecomputed(value) ? recompute(value.getDefiningOp(), value) : save(value);
   resolved[value] = result;
   return result;
 }
 
-/// Computes the value again in the backward body.
-Value RepeatAdjoint::clone(Operation *op, Value result) {
+Value CaptureResolver::resolveArgument(BlockArgument argument) {
+  unsigned number = argument.getArgNumber(), numCarried = forward.getCarried().size();
+  if (number == 0) return backward.block->getArgument(0);
+  if (number <= numCarried) return save(argument);
+  Value operand = forward->getOperand(number - 1);
+  if (number <= numCarried + forward.getSliced().size()) return backward.addSliced(operand, argument.getType());
+  return backward.addInvariant(operand);
+}
+
+/// Clones an op into the backward body.
+Value CaptureResolver::recompute(Operation *op, Value result) {
   IRMapping map;
   for (Value operand : op->getOperands()) map.map(operand, resolve(operand));
   OpBuilder::InsertionGuard guard(b);
@@ -199,7 +236,7 @@ Value RepeatAdjoint::clone(Operation *op, Value result) {
 }
 
 /// Stacks the value in the forward repeat, or finds that it is stacked already.
-Value RepeatAdjoint::save(Value value) {
+Value CaptureResolver::save(Value value) {
   unsigned numCarried = forward.getCarried().size();
   ValueRange stacked = forward.getYield().getValues().drop_front(numCarried);
   unsigned result = numCarried + (llvm::find(stacked, value) - stacked.begin());
@@ -207,44 +244,45 @@ Value RepeatAdjoint::save(Value value) {
     result += saved.size();
     saved.push_back(value);
   }
-  savedSlices.push_back({sliced.size(), result});
-  return addSliced(Value(), value.getType()); // The operand is known once the forward repeat has been rebuilt.
+  savedSlices.push_back({backward.sliced.size(), result});
+  return backward.addSliced(Value(), value.getType()); // The operand is known once the forward repeat is rebuilt.
 }
 
 //===----------------------------------------------------------------------===//
 // 4. Both repeats
 //===----------------------------------------------------------------------===//
 
-void RepeatAdjoint::rebuildForward() {
-  forward = addStacked(forward, saved);
-  for (auto [slot, result] : savedSlices) sliced[slot] = forward->getResult(result);
+RepeatOp CaptureResolver::rebuildForward() {
+  RepeatOp rebuilt = addStacked(forward, saved);
+  for (auto [slot, result] : savedSlices) backward.sliced[slot] = rebuilt->getResult(result);
+  return rebuilt;
 }
 
 RepeatOp RepeatAdjoint::createBackward() {
-  SmallVector<Type> types = llvm::map_to_vector(carried, [](Value v) { return v.getType(); });
-  for (unsigned i : stackedBack) types.push_back(forward->getOperand(i).getType());
-  auto backward =
-      RepeatOp::create(b, b.getLoc(), types, axis, !forward.getReverse(), carried, sliced, invariants, ArrayAttr());
-  backward.getBody().push_back(block);
-  return backward;
+  SmallVector<Type> types = llvm::map_to_vector(backward.carried, [](Value v) { return v.getType(); });
+  for (unsigned i : stackedGradients) types.push_back(forward->getOperand(i).getType());
+  auto repeat = RepeatOp::create(b, b.getLoc(), types, forward.getAxis(), !forward.getReverse(), backward.carried,
+                                 backward.sliced, backward.invariants, ArrayAttr());
+  repeat.getBody().push_back(backward.block);
+  return repeat;
 }
 
-void RepeatAdjoint::build(ValueRange gradients, Needed needed, Accumulate accumulate) {
-  plan(gradients, needed);         // 1.
-  addGradientArguments(gradients); // 2.
+void RepeatAdjoint::build(Needed needed, Accumulate accumulate) {
   buildBody();
-  resolveCaptures(); // 3.
-  rebuildForward();  // 4.
-  RepeatOp backward = createBackward();
+  CaptureResolver captures(b, forward, backward);
+  captures.run();
+  forward = captures.rebuildForward();
+  RepeatOp repeat = createBackward();
 
   unsigned next = 0;
-  for (ArrayRef<unsigned> operands : {ArrayRef(carriedBack), ArrayRef(accumulated), ArrayRef(stackedBack)})
+  for (ArrayRef<unsigned> operands :
+       {ArrayRef(active.carried), ArrayRef(active.accumulated), ArrayRef(stackedGradients)})
     for (unsigned i : operands) {
-      Value gradient = backward->getResult(next++);
+      Value gradient = repeat->getResult(next++);
       if (needed(i)) accumulate(i, gradient);
     }
 }
 
 void RepeatOp::buildAdjoint(GraphBuilder &b, ValueRange gradients, Needed needed, Accumulate accumulate) {
-  RepeatAdjoint(b, *this).build(gradients, needed, accumulate);
+  RepeatAdjoint(b, *this, gradients, needed).build(needed, accumulate);
 }

@@ -32,61 +32,61 @@ Value tessera::clampIndex(GraphBuilder &builder, Value index, int64_t size) {
 // Activity
 //===----------------------------------------------------------------------===//
 
-void tessera::addReached(ArrayRef<Operation *> ops, ValueSet &reached) {
+void tessera::addVaried(ArrayRef<Operation *> ops, ValueSet &varied) {
   for (Operation *op : ops) {
     if (!isa<AdjointOpInterface>(op)) continue;
-    auto isReached = [&](unsigned i) { return reached.contains(op->getOperand(i)); };
-    if (llvm::none_of(op->getOperands(), [&](Value v) { return reached.contains(v); })) continue;
+    auto isVaried = [&](unsigned i) { return varied.contains(op->getOperand(i)); };
+    if (llvm::none_of(op->getOperands(), [&](Value v) { return varied.contains(v); })) continue;
     auto repeat = dyn_cast<RepeatOp>(op);
-    ValueSet inside = repeat ? reachedInRepeat(repeat, isReached) : ValueSet();
+    ValueSet inside = repeat ? variedInRepeat(repeat, isVaried) : ValueSet();
     for (OpResult result : op->getResults())
       if (hasGradient(result) && (!repeat || inside.contains(repeat.getYield().getValues()[result.getResultNumber()])))
-        reached.insert(result);
+        varied.insert(result);
   }
 }
 
-void tessera::addReaching(ArrayRef<Operation *> ops, ValueSet &reaching) {
+void tessera::addUseful(ArrayRef<Operation *> ops, ValueSet &useful) {
   for (Operation *op : llvm::reverse(ops)) {
     if (!isa<AdjointOpInterface>(op)) continue;
-    auto isWanted = [&](unsigned i) { return reaching.contains(op->getResult(i)); };
-    if (llvm::none_of(op->getResults(), [&](Value v) { return reaching.contains(v); })) continue;
+    auto isUseful = [&](unsigned i) { return useful.contains(op->getResult(i)); };
+    if (llvm::none_of(op->getResults(), [&](Value v) { return useful.contains(v); })) continue;
     auto repeat = dyn_cast<RepeatOp>(op);
-    ValueSet inside = repeat ? reachingInRepeat(repeat, isWanted) : ValueSet();
+    ValueSet inside = repeat ? usefulInRepeat(repeat, isUseful) : ValueSet();
     for (OpOperand &operand : op->getOpOperands())
       if (hasGradient(operand.get()) &&
           (!repeat || inside.contains(repeat.getBlock().getArgument(1 + operand.getOperandNumber()))))
-        reaching.insert(operand.get());
+        useful.insert(operand.get());
   }
 }
 
-ValueSet tessera::reachedInRepeat(RepeatOp repeat, function_ref<bool(unsigned)> isOperandReached) {
-  ValueSet reached;
+ValueSet tessera::variedInRepeat(RepeatOp repeat, function_ref<bool(unsigned)> isOperandVaried) {
+  ValueSet varied;
   for (unsigned i = 0, e = repeat->getNumOperands(); i < e; ++i)
-    if (BlockArgument argument = repeat.getBlock().getArgument(1 + i); isOperandReached(i) && hasGradient(argument))
-      reached.insert(argument);
+    if (BlockArgument argument = repeat.getBlock().getArgument(1 + i); isOperandVaried(i) && hasGradient(argument))
+      varied.insert(argument);
   SmallVector<Operation *> ops = opsOf(repeat.getBlock());
   for (bool isChanged = true; isChanged;) {
     isChanged = false;
-    addReached(ops, reached);
+    addVaried(ops, varied);
     for (auto [argument, yielded] : llvm::zip(repeat.getCarriedArgs(), repeat.getYield().getValues()))
-      if (reached.contains(yielded)) isChanged |= reached.insert(argument).second;
+      if (varied.contains(yielded)) isChanged |= varied.insert(argument).second;
   }
-  return reached;
+  return varied;
 }
 
-ValueSet tessera::reachingInRepeat(RepeatOp repeat, function_ref<bool(unsigned)> isResultWanted) {
-  ValueSet reaching;
+ValueSet tessera::usefulInRepeat(RepeatOp repeat, function_ref<bool(unsigned)> isResultUseful) {
+  ValueSet useful;
   ValueRange yielded = repeat.getYield().getValues();
   for (auto [i, value] : llvm::enumerate(yielded))
-    if (isResultWanted(i) && hasGradient(value)) reaching.insert(value);
+    if (isResultUseful(i) && hasGradient(value)) useful.insert(value);
   SmallVector<Operation *> ops = opsOf(repeat.getBlock());
   for (bool isChanged = true; isChanged;) {
     isChanged = false;
-    addReaching(ops, reaching);
+    addUseful(ops, useful);
     for (auto [argument, value] : llvm::zip(repeat.getCarriedArgs(), yielded))
-      if (reaching.contains(argument)) isChanged |= reaching.insert(value).second;
+      if (useful.contains(argument)) isChanged |= useful.insert(value).second;
   }
-  return reaching;
+  return useful;
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,12 +94,12 @@ ValueSet tessera::reachingInRepeat(RepeatOp repeat, function_ref<bool(unsigned)>
 //===----------------------------------------------------------------------===//
 
 ReverseMode::ReverseMode(GraphBuilder &builder, ArrayRef<Operation *> ops, ValueRange wrt)
-    : builder(builder), ops(ops), wrt(wrt), found(wrt.size()), active(wrt.begin(), wrt.end()) {
-  addReached(this->ops, active); // 1.
+    : builder(builder), ops(ops), wrt(wrt), found(wrt.size()), varied(wrt.begin(), wrt.end()) {
+  addVaried(this->ops, varied); // 1.
 }
 
 void ReverseMode::accumulate(Value value, Value gradient) { // 2.
-  if (!active.contains(value)) return;
+  if (!varied.contains(value)) return;
   assert(value.getType() == gradient.getType() && "a gradient has the type of its value");
   Value &sum = gradients[value];
   sum = sum ? builder.add(sum, gradient) : gradient;
@@ -112,12 +112,12 @@ void ReverseMode::run() { // 3.
 }
 
 /// The ops of an adjoint are named after the op they belong to, and kept in f32 if it is.
-static void labelOps(Operation *previous, Block &block, Block::iterator end, StringAttr name, Attribute keep) {
+static void labelOps(Operation *previous, Block &block, Block::iterator end, StringAttr name, Attribute precision) {
   auto begin = previous ? std::next(previous->getIterator()) : block.begin();
   for (Operation &op : llvm::make_range(begin, end)) {
     if (isa<ConstantOp>(op)) continue;
     if (name && !op.hasAttr(attrs::name)) op.setAttr(attrs::name, name);
-    if (keep) op.setAttr(attrs::keep, keep);
+    if (precision) op.setAttr(attrs::precision, precision);
   }
 }
 
@@ -135,15 +135,15 @@ void ReverseMode::visit(Operation *op) {
   SmallVector<Value> operands(op->getOperands());
   StringRef name = userName(op);
   StringAttr gradientName = name.empty() ? StringAttr() : builder.getStringAttr(name + ".grad");
-  Attribute keep = op->getAttr(attrs::keep);
+  Attribute precision = op->getAttr(attrs::precision);
   Location outer = builder.getLoc();
   builder.setLoc(op->getLoc());
   Block *block = builder.getInsertionBlock();
   auto point = builder.getInsertionPoint();
   Operation *previous = point == block->begin() ? nullptr : &*std::prev(point);
   adjoint.buildAdjoint(
-      builder, incoming, [&](unsigned i) { return active.contains(operands[i]); },
+      builder, incoming, [&](unsigned i) { return varied.contains(operands[i]); },
       [&](unsigned i, Value gradient) { accumulate(operands[i], gradient); });
-  labelOps(previous, *block, builder.getInsertionPoint(), gradientName, keep);
+  labelOps(previous, *block, builder.getInsertionPoint(), gradientName, precision);
   builder.setLoc(outer);
 }

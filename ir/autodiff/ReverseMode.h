@@ -5,6 +5,9 @@
 // of `attention` over the score region. What it knows of an op is its
 // AdjointOpInterface; ops without it are constants.
 //
+// Varied values depend on a value whose gradient is wanted; useful values are
+// those that a value with a gradient depends on; active values are both.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_IR_REVERSEMODE_H
@@ -17,22 +20,22 @@ namespace tessera {
 /// Whether gradients may flow into the value at all: floats have them, integers and booleans do not.
 bool hasGradient(mlir::Value value);
 
-/// Which values a gradient can pass. Membership only: never iterated over, so hash order decides nothing.
+/// A set of values. Membership only: never iterated over, so hash order decides nothing.
 using ValueSet = llvm::DenseSet<mlir::Value>;
 
-/// Adds to `reached` every float value of `ops` (in program order) that depends on a value in it through differentiable
+/// Adds to `varied` every float value of `ops` (in program order) that depends on a value in it through differentiable
 /// ops.
-void addReached(llvm::ArrayRef<mlir::Operation *> ops, ValueSet &reached);
+void addVaried(llvm::ArrayRef<mlir::Operation *> ops, ValueSet &varied);
 
-/// Adds to `reaching` every float operand of `ops` on which a value in it depends through differentiable ops.
-void addReaching(llvm::ArrayRef<mlir::Operation *> ops, ValueSet &reaching);
+/// Adds to `useful` every float operand of `ops` on which a value in it depends through differentiable ops.
+void addUseful(llvm::ArrayRef<mlir::Operation *> ops, ValueSet &useful);
 
 /// The same inside a repeat, to a fixed point over its carried values: which region arguments and values of the body
-/// depend on the operands that `isOperandReached` names.
-ValueSet reachedInRepeat(RepeatOp repeat, llvm::function_ref<bool(unsigned)> isOperandReached);
+/// depend on the operands that `isOperandVaried` names.
+ValueSet variedInRepeat(RepeatOp repeat, llvm::function_ref<bool(unsigned)> isOperandVaried);
 
-/// Which region arguments and values of the body the results that `isResultWanted` names depend on.
-ValueSet reachingInRepeat(RepeatOp repeat, llvm::function_ref<bool(unsigned)> isResultWanted);
+/// Which region arguments and values of the body the results that `isResultUseful` names depend on.
+ValueSet usefulInRepeat(RepeatOp repeat, llvm::function_ref<bool(unsigned)> isResultUseful);
 
 /// The ops of a block but its terminator, in program order.
 llvm::SmallVector<mlir::Operation *> opsOf(mlir::Block &block);
@@ -44,7 +47,7 @@ public:
   /// Gradients are wanted of `wrt`; values that depend on none of them get none.
   ReverseMode(GraphBuilder &builder, llvm::ArrayRef<mlir::Operation *> ops, mlir::ValueRange wrt);
 
-  /// Adds to the gradient of a value; ignored where the value is not active.
+  /// Adds to the gradient of a value; ignored where the value is not varied.
   void accumulate(mlir::Value value, mlir::Value gradient);
 
   /// Visits every op that has a gradient to pass on. Call once, after seeding with `accumulate`.
@@ -60,11 +63,11 @@ private:
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SmallVector<mlir::Value> wrt;
   llvm::SmallVector<mlir::Value> found;
-  ValueSet active;
+  ValueSet varied;
   llvm::DenseMap<mlir::Value, mlir::Value> gradients;
 };
 
-/// `index` moved into [0, size); itself where it is known to lie there.
+/// `index` moved into [0, size); itself where it is known to be there.
 mlir::Value clampIndex(GraphBuilder &builder, mlir::Value index, int64_t size);
 
 } // namespace tessera

@@ -12,7 +12,7 @@ using namespace tessera;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Names are made of the axes, and of the element type unless it is f32. MLIR numbers types that share a name.
+/// A name consists of the axes, and of the element type unless it is f32. MLIR numbers types that share a name.
 struct TypeAliases : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
 
@@ -244,8 +244,15 @@ static SmallVector<NamedAttribute> printNameAndPlaces(OpAsmPrinter &printer, Arr
   return rest;
 }
 
+/// Gives attributes of dumps of earlier versions their present names.
+static void renameEarlier(NamedAttrList &attributes) {
+  if (Attribute value = attributes.erase("tsr.keep")) attributes.set(attrs::precision, value);
+}
+
 ParseResult tessera::parseNotes(OpAsmParser &parser, NamedAttrList &attributes) {
-  return failure(parseNameAndPlaces(parser, attributes) || parser.parseOptionalAttrDict(attributes));
+  if (parseNameAndPlaces(parser, attributes) || parser.parseOptionalAttrDict(attributes)) return failure();
+  renameEarlier(attributes);
+  return success();
 }
 
 void tessera::printNotes(OpAsmPrinter &printer, Operation *op, DictionaryAttr) {
@@ -253,7 +260,9 @@ void tessera::printNotes(OpAsmPrinter &printer, Operation *op, DictionaryAttr) {
 }
 
 ParseResult tessera::parseNotesBeforeRegion(OpAsmParser &parser, NamedAttrList &attributes) {
-  return failure(parseNameAndPlaces(parser, attributes) || parser.parseOptionalAttrDictWithKeyword(attributes));
+  if (parseNameAndPlaces(parser, attributes) || parser.parseOptionalAttrDictWithKeyword(attributes)) return failure();
+  renameEarlier(attributes);
+  return success();
 }
 
 void tessera::printNotesBeforeRegion(OpAsmPrinter &printer, Operation *, ArrayRef<NamedAttribute> attributes) {

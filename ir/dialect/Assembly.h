@@ -23,7 +23,7 @@ std::string literal(mlir::Attribute value);
 /// What SSA values of constants are called: `c0.5`, `c-inf`.
 std::string constantName(mlir::Attribute value);
 
-/// Names of axes and others that are identifiers stand without quotes: `embed`, `[batch, seq]`. Quotes may be there.
+/// Names of axes and others that are identifiers print without quotes: `embed`, `[batch, seq]`. Quotes may be there.
 mlir::ParseResult parseName(mlir::OpAsmParser &parser, mlir::StringAttr &name);
 void printName(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::StringAttr name);
 mlir::ParseResult parseNames(mlir::OpAsmParser &parser, mlir::ArrayAttr &names);
@@ -66,7 +66,7 @@ mlir::ParseResult parseReduceTypes(mlir::OpAsmParser &parser, mlir::ArrayAttr ov
 void printReduceTypes(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::ArrayAttr over, NamedTensorType x,
                       NamedTensorType result);
 
-/// `0.5 -> T`, and `0.5` for a scalar of f32, i32 or i1; or `0.5 : f32 -> T`. Notes stand in front of the arrow.
+/// `0.5 -> T`, and `0.5` for a scalar of f32, i32 or i1; or `0.5 : f32 -> T`. Notes precede the arrow.
 mlir::ParseResult parseSplat(mlir::OpAsmParser &parser, mlir::TypedAttr &value, mlir::NamedAttrList &attributes,
                              mlir::Type &result);
 void printSplat(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Attribute value, mlir::DictionaryAttr,

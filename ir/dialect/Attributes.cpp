@@ -15,6 +15,6 @@ void tessera::copyUserName(Operation *from, Operation *to) {
   if (Attribute name = from->getAttr(attrs::name); name && !to->hasAttr(attrs::name)) to->setAttr(attrs::name, name);
 }
 
-void tessera::copyKeep(Operation *from, Operation *to) {
-  if (Attribute keep = from->getAttr(attrs::keep)) to->setAttr(attrs::keep, keep);
+void tessera::copyPrecision(Operation *from, Operation *to) {
+  if (Attribute precision = from->getAttr(attrs::precision)) to->setAttr(attrs::precision, precision);
 }

@@ -34,8 +34,10 @@ inline constexpr llvm::StringLiteral place = "tsr.place";   ///< #tsr.place, aft
 // On ops.
 inline constexpr llvm::StringLiteral name = "tsr.name";     ///< the user's name with its scope: "h.attn.q"
 inline constexpr llvm::StringLiteral places = "tsr.places"; ///< one #tsr.place for each result, after `schedule`
-inline constexpr llvm::StringLiteral keep = "tsr.keep"; ///< the element type that `precision` must leave to the op: f32
-/// For a GPU, on adjacent kernels of a block: those of one number (i64) run in one launch; after `schedule`.
+/// f32: the phase `precision` leaves the op and its results in f32.
+inline constexpr llvm::StringLiteral precision = "tsr.precision";
+/// On adjacent ops of a block that are horizontally fused, kernels on a GPU or GEMMs on a CPU: the number (i64) of
+/// their group. After `schedule`.
 inline constexpr llvm::StringLiteral launch = "tsr.launch";
 } // namespace attrs
 
@@ -45,11 +47,11 @@ llvm::StringRef userName(mlir::Operation *op);
 /// Gives `to` the user's name of `from`, if it has none itself.
 void copyUserName(mlir::Operation *from, mlir::Operation *to);
 
-/// Whether `precision` must leave the op and its results in f32.
-inline bool isKept(mlir::Operation *op) { return op && op->hasAttr(attrs::keep); }
+/// Whether the op and its results are exempt from reduced precision.
+inline bool staysInF32(mlir::Operation *op) { return op && op->hasAttr(attrs::precision); }
 
-/// Has `precision` leave `to` alone if it must leave `from` alone.
-void copyKeep(mlir::Operation *from, mlir::Operation *to);
+/// Exempts `to` from reduced precision if `from` is exempt.
+void copyPrecision(mlir::Operation *from, mlir::Operation *to);
 
 } // namespace tessera
 

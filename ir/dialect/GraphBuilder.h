@@ -31,6 +31,7 @@ private:
 };
 
 /// An OpBuilder for tsr ops: location and canonical axis order are part of its state.
+/// Large because: a builder, with one method for each kind of op.
 class GraphBuilder : public mlir::OpBuilder {
 public:
   using Names = llvm::ArrayRef<llvm::StringRef>;

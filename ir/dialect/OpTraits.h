@@ -21,6 +21,9 @@ template <typename OpT> struct RoundingSensitive : mlir::OpTrait::TraitBase<OpT,
 template <typename OpT> struct Approximated : mlir::OpTrait::TraitBase<OpT, Approximated> {};
 template <typename OpT> struct MakesNonFinite : mlir::OpTrait::TraitBase<OpT, MakesNonFinite> {};
 template <typename OpT> struct PassesLogits : mlir::OpTrait::TraitBase<OpT, PassesLogits> {};
+template <typename OpT> struct IsReshape : mlir::OpTrait::TraitBase<OpT, IsReshape> {};
+template <typename OpT> struct MovesElements : mlir::OpTrait::TraitBase<OpT, MovesElements> {};
+template <typename OpT> struct HasNoArithmetic : mlir::OpTrait::TraitBase<OpT, HasNoArithmetic> {};
 template <typename OpT> struct IsUnaryFunction : mlir::OpTrait::TraitBase<OpT, IsUnaryFunction> {};
 
 } // namespace tessera::traits

@@ -3,7 +3,7 @@
 // Region arguments print beside the operands they stand for:
 //
 //   %y = tsr.repeat [layer: 12] index %i
-//       carry (%x = %x0 : T) slice (%w = %W : T) keep (%m = %m0 : T) -> T
+//       carry (%x = %x0 : T) slice (%w = %W : T) invariant (%m = %m0 : T) -> T
 //       arguments at <0>, <64> NOTES { … }
 //   %y = tsr.kernel "softmax" (%a = %x : T) parallel [batch] serial [key] vector key NOTES { … }
 //   %y = tsr.tiled "attention" (%a = %x : T) parallel [batch] rows seq columns key upper 0 NOTES { … }
@@ -65,7 +65,10 @@ ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseKeyword("index") || parser.parseArgument(induction)) return failure();
   if (succeeded(parser.parseOptionalKeyword("carry")) && carried.parse(parser)) return failure();
   if (succeeded(parser.parseOptionalKeyword("slice")) && sliced.parse(parser)) return failure();
-  if (succeeded(parser.parseOptionalKeyword("keep")) && invariants.parse(parser)) return failure();
+  // Dumps of earlier versions have `keep`.
+  bool hasInvariants =
+      succeeded(parser.parseOptionalKeyword("invariant")) || succeeded(parser.parseOptionalKeyword("keep"));
+  if (hasInvariants && invariants.parse(parser)) return failure();
   SmallVector<Type> results;
   if (parser.parseOptionalArrowTypeList(results)) return failure();
   if (succeeded(parser.parseOptionalKeyword("arguments")) &&
@@ -109,7 +112,7 @@ void RepeatOp::print(OpAsmPrinter &printer) {
   };
   section("carry", getCarriedArgs(), getCarried());
   section("slice", getSlicedArgs(), getSliced());
-  section("keep", getInvariantArgs(), getInvariants());
+  section("invariant", getInvariantArgs(), getInvariants());
   printer.printOptionalArrowTypeList(getResultTypes());
   SmallVector<NamedAttribute> notes(getOperation()->getDiscardableAttrDictionary().getValue());
   if (ArrayAttr places = getArgPlacesAttr(); arePlaces(places)) {
@@ -181,7 +184,7 @@ static void printLoops(OpAsmPrinter &printer, Operation *op, ArrayAttr parallel,
 }
 
 /// Attributes and the region of an op whose region arguments stand for its operands, and which yields its results. The
-/// types of these may stand in front: `-> (T, …)`.
+/// types of these may precede the region: `-> (T, …)`.
 static ParseResult parseBody(OpAsmParser &parser, BindingList &inputs, OperationState &result) {
   SmallVector<Type> results;
   SMLoc loc = parser.getCurrentLocation();

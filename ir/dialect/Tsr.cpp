@@ -60,7 +60,7 @@ SmallVector<StringRef> tessera::names(ArrayAttr attr) {
 }
 
 //===----------------------------------------------------------------------===//
-// Axes: `name: size`, in angle brackets when they stand alone
+// Axes: `name: size`, in angle brackets outside of types
 //===----------------------------------------------------------------------===//
 
 static FailureOr<AxisAttr> parseAxis(AsmParser &parser) {

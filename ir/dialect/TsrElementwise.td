@@ -1,9 +1,10 @@
 //===- TsrElementwise.td - elementwise ops --------------------------------===//
 //
-// One entry holds all that the compiler knows of an elementwise op: how it is evaluated (the interpreter and every
-// place that folds constants), its gradient, its name in the model language, and its traits (TsrTraits.td). What the
-// two targets need stands beside the code that they emit: codegen/cpu/builder/VectorMath.cpp or
-// codegen/cpu/kernel/OpLowering.cpp, and codegen/cuda/device/scalars.cuh.
+// One entry holds what passes know of an elementwise op: how it is evaluated (by the interpreter and wherever constants
+// are folded) and its traits (TsrTraits.td); for an op of one operand also its gradient and its name in the model
+// language. The gradients of other ops are in ir/autodiff/AdjointsElementwise.cpp. What the two targets need is beside
+// the code that they emit: codegen/cpu/builder/VectorMath.cpp or codegen/cpu/kernel/OpLowering.cpp, and
+// codegen/cuda/device/scalars.cuh.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +42,7 @@ class Tsr_ArithmeticOp<string opMnemonic, list<Trait> traits = [], list<string> 
   let extraClassDefinition = resultNames # evaluateByPoint # verifyArithmetic;
 }
 
-/// An op of one number. `evaluation` is a C++ expression of `double x`.
+/// An op of one operand. `evaluation` is a C++ expression of `double x`.
 class Tsr_UnaryOp<string opMnemonic, string evaluation, list<Trait> traits = []>
     : Tsr_ArithmeticOp<opMnemonic, [AllTypesMatch<["x", "result"]>, Tsr_IsUnaryFunction] # traits> {
   let arguments = (ins Tsr_FloatTensor:$x);
@@ -95,7 +96,7 @@ class Tsr_DifferentiableUnaryOp<string opMnemonic, string evaluation, string gra
   }];
 }
 
-/// An op of two numbers. `evaluation` is a C++ expression of `double a` and `double b`; `bounds`, of two `Interval`s
+/// An op of two operands. `evaluation` is a C++ expression of `double a` and `double b`; `bounds`, of two `Interval`s
 /// of these names, is an optional interval for integers (Interval.h).
 class Tsr_BinaryOp<string opMnemonic, string evaluation, string bounds = "std::nullopt", list<Trait> traits = []>
     : Tsr_ArithmeticOp<opMnemonic, traits, ["inferBounds"]> {
@@ -345,7 +346,8 @@ def Tsr_SelectOp
 }
 
 def Tsr_CastOp
-    : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_Linear, Tsr_PassesLogits]> {
+    : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_Linear, Tsr_PassesLogits,
+      Tsr_HasNoArithmetic]> {
   let summary = "change of element type: floats to integers round toward zero and saturate (NaN: 0), "
                 "anything to i1 compares with zero";
   let description = [{

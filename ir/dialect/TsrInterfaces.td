@@ -60,7 +60,7 @@ def Tsr_DecomposeInterface : OpInterface<"DecomposeOpInterface"> {
 
 def Tsr_CostInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::tessera";
-  let description = "Arithmetic work of an op, for plans and for `info`.";
+  let description = "Arithmetic work of an op, for plans and for `info`. Only contractions count.";
   let methods = [InterfaceMethod<"Floating-point operations; a multiply-add counts as two.", "int64_t", "getFlops">];
 }
 
@@ -72,6 +72,17 @@ def Tsr_ParallelAxisInterface : OpInterface<"ParallelAxisOpInterface"> {
       Whether results at a position of the axis depend, of operands that have the axis, only on the elements at that
       position.
     }], "bool", "isParallelAlong", (ins "::llvm::StringRef":$axis), "", "return true;">,
+  ];
+}
+
+def Tsr_MultiplyInterface : OpInterface<"MultiplyOpInterface"> {
+  let cppNamespace = "::tessera";
+  let description = [{
+    An op that matrix units can run: it multiplies elements that may have a low-precision type, and accumulates in f32.
+    The first result has the sums.
+  }];
+  let methods = [
+    InterfaceMethod<"How many operands, the first ones, are multiplied.", "unsigned", "getNumFactors">
   ];
 }
 

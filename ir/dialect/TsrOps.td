@@ -1,6 +1,6 @@
 //===- TsrOps.td - operations of the tsr dialect --------------------------===//
 //
-// Elementwise ops stand in TsrElementwise.td.
+// Elementwise ops are in TsrElementwise.td, those of training in TsrTraining.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,13 +8,15 @@
 #define TSR_OPS_TD
 
 include "ir/dialect/TsrElementwise.td"
+include "ir/dialect/TsrTraining.td"
 
 //===----------------------------------------------------------------------===//
 // Sources
 //===----------------------------------------------------------------------===//
 
 def Tsr_ConstantOp
-    : Tsr_PureOp<"constant", [ConstantLike, Tsr_MayBeInKernel, Tsr_IsSource, Tsr_ParallelAxisInterface]> {
+    : Tsr_PureOp<"constant", [ConstantLike, Tsr_MayBeInKernel, Tsr_IsSource, Tsr_HasNoArithmetic,
+                              Tsr_ParallelAxisInterface]> {
   let summary = "a splat: all elements have one value";
   let description = "C1: `value` is a float or integer attribute of the result's element type.";
   let arguments = (ins TypedAttrInterface:$value);
@@ -25,7 +27,7 @@ def Tsr_ConstantOp
   let extraClassDeclaration = "/// The value as a double, whatever its type.\n double getNumber();";
 }
 
-def Tsr_IndexOp : Tsr_PureOp<"index", [Tsr_MayBeInKernel, Tsr_IsSource]> {
+def Tsr_IndexOp : Tsr_PureOp<"index", [Tsr_MayBeInKernel, Tsr_IsSource, Tsr_HasNoArithmetic]> {
   let summary = "the position along an axis: 0, 1, 2, …";
   let description = "C1: the result has exactly one axis.";
   let results = (outs Tsr_IntTensor:$result);
@@ -65,7 +67,7 @@ def Tsr_ContractOp
     : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>,
                              DeclareOpInterfaceMethods<Tsr_CostInterface>,
                              DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>,
-                             AttrSizedOperandSegments, Tsr_MakesNonFinite]> {
+                             Tsr_MultiplyInterface, AttrSizedOperandSegments, Tsr_MakesNonFinite]> {
   let summary = "sum of products over named axes";
   let description = [{
     `result = init + bias + sum over "over" of lhs * rhs`. `fuse` adds `init` and `bias`; before it there are none.
@@ -106,6 +108,7 @@ def Tsr_ContractOp
   let extraClassDeclaration = [{
     /// Of the result, not of `extra`.
     NamedTensorType getType() { return getResult().getType(); }
+    unsigned getNumFactors() { return 2; }
   }];
 }
 
@@ -131,7 +134,8 @@ def Tsr_ReduceOp
 
 def Tsr_BroadcastOp
     : Tsr_PureOp<"broadcast", [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>,
-                               Tsr_ParallelAxisInterface, Tsr_PointwiseIdentity]> {
+                               Tsr_ParallelAxisInterface, Tsr_PointwiseIdentity, Tsr_IsReshape, Tsr_MovesElements,
+                               Tsr_HasNoArithmetic]> {
   let summary = "repeats the elements along new axes";
   let description = "C1: the result has all axes of the operand, in their sizes. C2: both have one element type.";
   let arguments = (ins Tsr_Tensor:$x);
@@ -150,8 +154,10 @@ class Tsr_AxisOp<string opMnemonic, list<Trait> traits = []>
   let results = (outs Tsr_Tensor:$result);
   let hasVerifier = 1;
 }
+class Tsr_MoveOp<string opMnemonic, list<Trait> traits = []>
+    : Tsr_AxisOp<opMnemonic, [Tsr_IndexTransform, Tsr_MovesElements, Tsr_HasNoArithmetic] # traits>;
 
-def Tsr_RenameOp : Tsr_AxisOp<"rename", [Tsr_IndexTransform]> {
+def Tsr_RenameOp : Tsr_MoveOp<"rename", [Tsr_IsReshape]> {
   let summary = "gives axes other names";
   let description = [{
     `from[i]` becomes `to[i]`; all at once, so names may be swapped.
@@ -164,7 +170,7 @@ def Tsr_RenameOp : Tsr_AxisOp<"rename", [Tsr_IndexTransform]> {
     $x custom<Names>($from) `to` custom<Names>($to) `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
   }];
 }
-def Tsr_SplitOp : Tsr_AxisOp<"split", [Tsr_IndexTransform]> {
+def Tsr_SplitOp : Tsr_MoveOp<"split", [Tsr_IsReshape]> {
   let summary = "splits an axis into several, major first";
   let description = "C1: the product of the sizes is that of the axis. C2: other axes, and the element type, stay.";
   let arguments = (ins Tsr_Tensor:$x, StrAttr:$axis, StrArrayAttr:$into);
@@ -172,7 +178,7 @@ def Tsr_SplitOp : Tsr_AxisOp<"split", [Tsr_IndexTransform]> {
     $x custom<Name>($axis) `into` custom<Names>($into) `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
   }];
 }
-def Tsr_MergeOp : Tsr_AxisOp<"merge", [Tsr_IndexTransform]> {
+def Tsr_MergeOp : Tsr_MoveOp<"merge", [Tsr_IsReshape]> {
   let summary = "merges axes into one, major first";
   let description = "C1: the size is the product of the sizes. C2: other axes, and the element type, stay.";
   let arguments = (ins Tsr_Tensor:$x, StrArrayAttr:$axes, StrAttr:$into);
@@ -182,13 +188,13 @@ def Tsr_MergeOp : Tsr_AxisOp<"merge", [Tsr_IndexTransform]> {
 }
 def Tsr_ReorderOp
     : Tsr_AxisOp<"reorder", [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>, Tsr_ParallelAxisInterface,
-                             Tsr_PointwiseIdentity, Tsr_Linear, Tsr_PassesLogits]> {
+                             Tsr_PointwiseIdentity, Tsr_Linear, Tsr_PassesLogits, Tsr_HasNoArithmetic]> {
   let summary = "the same elements in another memory order";
   let description = "Made by `layout`; before it there are none. C1: axes, their sizes and the element type stay.";
   let arguments = (ins Tsr_Tensor:$x);
   let assemblyFormat = "$x `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)";
 }
-def Tsr_SliceOp : Tsr_AxisOp<"slice", [Tsr_IndexTransform]> {
+def Tsr_SliceOp : Tsr_MoveOp<"slice"> {
   let summary = "elements offset, offset + 1, … of an axis; as many as the result has";
   let description = [{
     C1: both have the axis, and the range lies within the operand's. C2: other axes, and the element type, stay.
@@ -198,7 +204,7 @@ def Tsr_SliceOp : Tsr_AxisOp<"slice", [Tsr_IndexTransform]> {
     $x custom<Name>($axis) `from` $offset `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
   }];
 }
-def Tsr_PadOp : Tsr_AxisOp<"pad", [Tsr_IndexTransform]> {
+def Tsr_PadOp : Tsr_MoveOp<"pad"> {
   let summary = "places the operand at `offset` along an axis of zeros; adjoint of slice";
   let description = [{
     C1: both have the axis, and the range lies within the result's. C2: other axes, and the element type, stay.
@@ -209,7 +215,7 @@ def Tsr_PadOp : Tsr_AxisOp<"pad", [Tsr_IndexTransform]> {
   }];
 }
 def Tsr_GatherOp
-    : Tsr_AxisOp<"gather", [Tsr_IndexTransform,
+    : Tsr_AxisOp<"gather", [Tsr_IndexTransform, Tsr_HasNoArithmetic,
                             DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>]> {
   let summary = "reads at positions: `result[…] = x[axes[k] = indices[k][…]]`";
   let description = [{
@@ -291,7 +297,7 @@ def Tsr_CrossEntropyOp
   }];
 }
 
-def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlock]> {
+def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlock, Tsr_MultiplyInterface]> {
   let summary = "softmax over `key` of score(q · k), contracted with v";
   let description = [{
     The first region maps the scores q · k (contracted over `hidden`), and the `captures`, to the scores that softmax
@@ -316,9 +322,10 @@ def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlo
     custom<Notes>(attr-dict) `:` functional-type(operands, results) $score (`weight` $weight^)?
   }];
   let extraClassDeclaration = [{
+    unsigned getNumFactors() { return 3; }
     /// Inlines one of the regions, applied to `x` and the captures, at the builder's insertion point; its ops are
     /// appended to `ops`. An absent region leaves `x` as it is.
-    ::mlir::Value writeOut(GraphBuilder &builder, ::mlir::Region &region, ::mlir::Value x,
+    ::mlir::Value inlineRegion(GraphBuilder &builder, ::mlir::Region &region, ::mlir::Value x,
         ::llvm::SmallVectorImpl<::mlir::Operation *> *ops = nullptr);
   }];
 }
@@ -354,7 +361,7 @@ def Tsr_StateOp : Tsr_Op<"state"> {
   }];
 }
 
-def Tsr_YieldOp : Tsr_Op<"yield", [Pure, Terminator, ReturnLike]> {
+def Tsr_YieldOp : Tsr_Op<"yield", [Pure, Terminator, ReturnLike, Tsr_HasNoArithmetic]> {
   let summary = "ends the region of a repeat, an attention, a kernel or a tiled op";
   let arguments = (ins Variadic<Tsr_Tensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
@@ -362,7 +369,7 @@ def Tsr_YieldOp : Tsr_Op<"yield", [Pure, Terminator, ReturnLike]> {
 
 def Tsr_RepeatOp
     : Tsr_PureOp<"repeat", [IsolatedFromAbove, SingleBlock, AttrSizedOperandSegments,
-      DeclareOpInterfaceMethods<Tsr_AdjointInterface>]> {
+      DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_HasNoArithmetic]> {
   let summary = "a stack of equal layers: a loop along an axis";
   let description = [{
     Runs the region for i = 0 … size - 1 of `axis` (from the last to the first where `reverse` is set). Region
@@ -449,63 +456,6 @@ def Tsr_TiledOp : Tsr_PureOp<"tiled", [IsolatedFromAbove, SingleBlock]> {
         setName); }
     /// Elements of a matrix that count, of `rows` times `columns`.
     int64_t countedElements(int64_t rows, int64_t columns);
-  }];
-}
-
-//===----------------------------------------------------------------------===//
-// Training: gone after `differentiate` and `optimize`
-//===----------------------------------------------------------------------===//
-
-def Tsr_GradientOp : Tsr_Op<"gradient", [Pure]> {
-  let summary = "gradients of a scalar with respect to values of the same block";
-  let description = [{
-    Made by `parse`, replaced by `differentiate`. C1: there is one result for each value of `wrt`, of its type.
-  }];
-  let arguments = (ins Tsr_Scalar:$loss, Variadic<Tsr_FloatTensor>:$wrt);
-  let results = (outs Variadic<Tsr_FloatTensor>:$gradients);
-  let assemblyFormat = "$loss `wrt` `(` $wrt `)` `` custom<Notes>(attr-dict) `:` functional-type(operands, results)";
-  let hasVerifier = 1;
-}
-
-def Tsr_SeedOp : Tsr_PureOp<"seed"> {
-  let summary = "the gradient of the loss with respect to itself: 1";
-  let description = "Made by `differentiate`; loss scaling (`precision`) multiplies it by the scale.";
-  let results = (outs Tsr_Scalar:$result);
-  let assemblyFormat = "`` custom<Notes>(attr-dict) `:` type($result)";
-}
-
-def Tsr_ClipOp : Tsr_Op<"clip", [Pure, AttrSizedOperandSegments]> {
-  let summary = "scales all gradients by min(1, limit / global norm)";
-  let description = [{
-    Made by `parse`, replaced by `optimize`. Results: the clipped gradients, then their global norm (the square root
-    of the sum of all squares, before clipping). Without a `limit` operand the gradients pass as they are and only the
-    norm is computed. `unscale`, the reciprocal of a loss scale, is a factor of all gradients, the norm's too.
-  }];
-  let arguments = (ins Variadic<Tsr_FloatTensor>:$gradients, Optional<Tsr_Scalar>:$limit,
-                       Optional<Tsr_Scalar>:$unscale);
-  let results = (outs Variadic<Tsr_FloatTensor>:$clipped, Tsr_Scalar:$norm);
-  let assemblyFormat = [{
-    `(` $gradients `)` (`limit` $limit^)? (`unscale` $unscale^)? `` custom<Notes>(attr-dict) `:`
-    functional-type(operands, results)
-  }];
-}
-
-def Tsr_UpdateOp : Tsr_Op<"update", [Pure]> {
-  let summary = "one optimizer step of one parameter";
-  let description = [{
-    Made by `parse`, replaced by `optimize`, which also adds the optimizer's state. `rule` is an entry of the table in
-    `ir/optimizer/OptimizerRules.cpp`, `hypers` are the scalars that it takes, in any order, named by `names`; what is
-    absent there is 0. `step` is the number of finished steps (i32), `norm` the global gradient norm: where it is not
-    finite the parameter stays as it is.
-  }];
-  let arguments = (ins StrAttr:$rule, FlatSymbolRefAttr:$state, UnitAttr:$nesterov, Tsr_FloatTensor:$parameter,
-                       Tsr_FloatTensor:$gradient, Tsr_Scalar:$step, Tsr_Scalar:$norm,
-                       Variadic<Tsr_Scalar>:$hypers, StrArrayAttr:$names);
-  let results = (outs Tsr_FloatTensor:$result);
-  let hasVerifier = 1;
-  let assemblyFormat = [{
-    $rule $state (`nesterov` $nesterov^)? $parameter `gradient` $gradient `step` $step `norm` $norm `hypers`
-    custom<Names>($names) `(` $hypers `)` `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
   }];
 }
 

@@ -1,6 +1,7 @@
 //===- TsrTraits.td - properties of ops that passes ask for ---------------===//
 //
-// An op opts in to each of them. `OpTraits.h` has their C++ side; `op->hasTrait<traits::NAME>()` asks.
+// An op, or the class of an op, opts in to each of them. `OpTraits.h` has their C++ side;
+// `op->hasTrait<traits::NAME>()` asks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,11 +45,21 @@ def Tsr_Approximated : Tsr_Trait<"Approximated">;
 /// May give infinity or NaN for finite operands that are not extreme: a pole, the end of a domain, fast growth.
 def Tsr_MakesNonFinite : Tsr_Trait<"MakesNonFinite">;
 
-/// Logits that pass through the op are logits still: a loss or a rounding-sensitive op behind it sees their rounding
-/// errors.
+/// The op passes the rounding errors of its operand on: logits remain logits, and a loss or a rounding-sensitive op
+/// that follows is affected by how they are rounded.
 def Tsr_PassesLogits : Tsr_Trait<"PassesLogits">;
 
-/// An op of one number with an entry in the table of UnaryFunction.h.
+/// The elements of the result are those of the operand, under another shape.
+def Tsr_IsReshape : Tsr_Trait<"IsReshape">;
+
+/// The elements of the result are elements of the first operand, or zeros, and have its type.
+def Tsr_MovesElements : Tsr_Trait<"MovesElements">;
+
+/// Computes nothing: elements are constants, positions or elements of the operands. `precision` may give such an op any
+/// element type.
+def Tsr_HasNoArithmetic : Tsr_Trait<"HasNoArithmetic">;
+
+/// An op of one operand with an entry in the table of UnaryFunction.h.
 def Tsr_IsUnaryFunction : Tsr_Trait<"IsUnaryFunction">;
 
 #endif // TSR_TRAITS_TD

@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// What is known of an elementwise op of one number without an instance of it. TsrElementwise.td says all of it.
+/// What is known of an elementwise op of one operand without an instance of it. TsrElementwise.td says all of it.
 struct UnaryFunction {
   /// The op's mnemonic: "exp".
   llvm::StringRef op;

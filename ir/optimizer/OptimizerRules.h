@@ -19,8 +19,8 @@ namespace tessera {
 struct OptimizerArgument {
   llvm::StringRef name;           ///< in the model file
   llvm::StringRef irName;         ///< in `tsr.update`: of a hyperparameter, or of a unit attribute if it is a flag
-  std::optional<double> fallback; ///< its value where it is not given; none: it must be given, and is not in a tuple
-  double below = infinity;        ///< a constant lies in [0, below)
+  std::optional<double> fallback; ///< its value if it is not given; none: it is required, and not in a tuple
+  double below = infinity;        ///< a constant is in [0, below)
   llvm::StringRef tuple = {};     ///< it may also be given as an element of this tuple: `betas` of `beta1`, `beta2`
   bool isFlag = false;
 

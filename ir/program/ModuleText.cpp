@@ -16,7 +16,7 @@ struct Gap {
 };
 } // namespace
 
-/// The gaps of a line behind its indentation. In a signature those in front of arguments, of results and of the arrow
+/// The gaps of a line after its indentation. In a signature those before arguments, before results and before the arrow
 /// are forced.
 static SmallVector<Gap> findGaps(StringRef line, bool isSignature) {
   SmallVector<Gap> gaps;

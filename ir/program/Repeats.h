@@ -15,7 +15,7 @@ mlir::BlockArgument addInvariant(RepeatOp repeat, mlir::Value operand);
 /// Another operand beside the one that `like`, a slice or an invariant, stands for.
 mlir::BlockArgument addLike(RepeatOp repeat, mlir::BlockArgument like, mlir::Value operand);
 
-/// A value of the function's body inside `block`, which stands in repeats: a slice in those whose axis the value has,
+/// A value of the function's body inside `block`, which is in repeats: a slice in those whose axis the value has,
 /// an invariant in the others. Null if something else than repeats is around the block.
 mlir::Value importInto(mlir::Block *block, mlir::Value value);
 

@@ -27,8 +27,12 @@ static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int6
   Target target;
   target.device = name;
   target.kind = Target::Kind::Gpu;
-  target.givesBiasedSumsOnly = target.roundsBiases = target.hasGeluEpilogues = true;
-  target.fp8Multiple = 16, target.sumsFp8Innermost = true;
+  target.library = {.givesBiasedSumsOnly = true,
+                    .roundsBiases = true,
+                    .hasGeluEpilogues = true,
+                    .fp8Multiple = 16,
+                    .sumsFp8Innermost = true};
+  target.gpu = {multiprocessors, threads, cacheBytes};
   // A pass over a carried sum takes as long as some 200 rows of the contractions (by the data sheet of an H100, with
   // contractions at 60 % of its peak; not measured): it should be few percent of them.
   target.leastChunkRows = 8192;
@@ -37,7 +41,6 @@ static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int6
   target.leastTiledMatrices = 1, target.mostTiledBytes = std::numeric_limits<int64_t>::max();
   target.tilesInRegisters = true;
   target.fusesLaunches = true, target.mergesContractions = false;
-  target.multiprocessors = multiprocessors, target.threadsPerMultiprocessor = threads, target.cacheBytes = cacheBytes;
   return target;
 }
 
@@ -58,11 +61,11 @@ static const Target &defaultOf(Target::Kind kind) {
 }
 
 /// Numbers that a module may record beside the name of a description.
-static constexpr std::pair<StringLiteral, int64_t Target::*> numbers[] = {
-    {"cache_bytes", &Target::cacheBytes},
-    {"merged_speed_percent", &Target::mergedSpeedPercent},
-    {"multiprocessors", &Target::multiprocessors},
-    {"threads_per_multiprocessor", &Target::threadsPerMultiprocessor}};
+static constexpr std::pair<StringLiteral, int64_t &(*)(Target &)> numbers[] = {
+    {"cache_bytes", [](Target &target) -> int64_t & { return target.gpu.cacheBytes; }},
+    {"merged_speed_percent", [](Target &target) -> int64_t & { return target.mergedSpeedPercent; }},
+    {"multiprocessors", [](Target &target) -> int64_t & { return target.gpu.multiprocessors; }},
+    {"threads_per_multiprocessor", [](Target &target) -> int64_t & { return target.gpu.threadsPerMultiprocessor; }}};
 static constexpr StringLiteral nameKey = "name", gpuKind = "cuda";
 
 std::optional<Target> Target::named(StringRef device) {
@@ -108,7 +111,7 @@ static std::optional<Target> readTarget(ModuleOp module, std::string &problem) {
       problem = "`tsr.device`: `" + field.getName().str() + "` is not a number of a device";
       return std::nullopt;
     }
-    (*found).*(number->second) = value.getInt();
+    number->second(*found) = value.getInt();
   }
   return found;
 }
@@ -133,11 +136,11 @@ void Target::record(ModuleOp module) const {
     module->setAttr(attrs::target, builder.getStringAttr(gpuKind));
   else
     module->removeAttr(attrs::target);
-  Target plain = *named(device);
+  Target own = *this, plain = *named(device);
   SmallVector<NamedAttribute> fields;
   for (auto [name, number] : numbers)
-    if (this->*number != plain.*number)
-      fields.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(this->*number)));
+    if (number(own) != number(plain))
+      fields.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(number(own))));
   if (fields.empty() && device == defaultOf(kind).device)
     module->removeAttr(attrs::device);
   else if (fields.empty())

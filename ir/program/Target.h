@@ -4,8 +4,8 @@
 // The module records what it was compiled for:
 //
 //   tsr.target = "cuda"                                   the kind of device; absent: a CPU
-//   tsr.device = "a100"                                   its description; absent: the first one of the kind in
-//   Target.cpp tsr.device = {name = "a100", multiprocessors = 16}    the same with other numbers
+//   tsr.device = "a100"                                   its description; absent: the first one of the kind
+//   tsr.device = {name = "a100", multiprocessors = 16}    the same with other numbers
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,15 +20,9 @@ namespace tessera {
 /// Measured speeds of contractions (passes/gemm/ContractionSpeeds.h).
 enum class SpeedTable { Intel, Amd };
 
-struct Target {
-  enum class Kind { Cpu, Gpu };
-
-  llvm::StringRef device; ///< the name of the description
-  Kind kind = Kind::Cpu;
-
-  // What the library for contractions can do.
-
-  /// A contraction and its bias are one value: the library gives their sum, and the sum without the bias lies nowhere.
+/// What the GEMM library of a device can do.
+struct GemmLibrary {
+  /// A contraction and its bias are one value: the library stores their sum, and the sum without the bias nowhere.
   bool givesBiasedSumsOnly = false;
   /// A bias has the element type of the result, even where that has fewer bits than the sum.
   bool roundsBiases = false;
@@ -36,14 +30,30 @@ struct Target {
   bool hasGeluEpilogues = false;
   /// The dimensions of an fp8 contraction are multiples of this.
   int64_t fp8Multiple = 1;
-  /// The operands of an fp8 contraction lie along the axes that are summed over.
+  /// The axes that an fp8 contraction sums over are innermost in both operands.
   bool sumsFp8Innermost = false;
+};
 
-  // How work is cut.
+/// The sizes of a GPU.
+struct GpuSizes {
+  int64_t multiprocessors = 0;
+  int64_t threadsPerMultiprocessor = 0;
+  int64_t cacheBytes = 0; ///< of the cache that all multiprocessors share
+};
+
+struct Target {
+  enum class Kind { Cpu, Gpu };
+
+  llvm::StringRef device; ///< the name of the description
+  Kind kind = Kind::Cpu;
+  GemmLibrary library;
+  GpuSizes gpu; ///< all 0 for a CPU
+
+  // How work is divided.
 
   /// Rows of a contraction beside which a pass over a carried sum takes little time.
   int64_t leastChunkRows = 256;
-  /// A reduction to fewer elements than `fewSums`, each of at least `longSum` elements, goes in two steps.
+  /// A reduction to fewer elements than `fewSums`, each of at least `longSum` elements, is computed by two kernels.
   int64_t fewSums = 64, longSum = 4096;
   /// Matrices in a batch that give all threads work, where a tiled op sums over rows.
   int64_t leastTiledMatrices = 4;
@@ -56,22 +66,16 @@ struct Target {
 
   /// Independent kernels run in one horizontally fused launch.
   bool fusesLaunches = false;
-  /// Independent contractions that share an operand run as one.
+  /// Independent GEMMs that share an operand are fused horizontally.
   bool mergesContractions = true;
-  /// How fast merged contractions must be, in percent of the faster way to compute them one by one.
+  /// How fast horizontally fused GEMMs must be, in percent of the faster way to compute them one by one.
   int64_t mergedSpeedPercent = 100;
 
   // The processor.
 
   SpeedTable speeds = SpeedTable::Intel;
-  /// Cache lines that lie pages apart, at one distance, are prefetched.
+  /// Cache lines at a constant distance of several pages are prefetched.
   bool prefetchesAcrossPages = false;
-
-  // The GPU.
-
-  int64_t multiprocessors = 0;
-  int64_t threadsPerMultiprocessor = 0;
-  int64_t cacheBytes = 0; ///< of the cache that all multiprocessors share
 
   bool isGpu() const { return kind == Kind::Gpu; }
 

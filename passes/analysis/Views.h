@@ -19,7 +19,7 @@ bool isStorageView(mlir::Operation *op);
 /// Bytes from the start of the operand's buffer to the start of the view.
 int64_t viewOffset(mlir::Operation *view);
 
-/// The value that owns the buffer, behind all views.
+/// The value that owns the buffer, before all views.
 mlir::Value viewRoot(mlir::Value value);
 
 /// Bytes from the start of `viewRoot(value)` to the start of `value`.

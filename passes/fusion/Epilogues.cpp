@@ -78,7 +78,7 @@ public:
 
   void setLeaf(Value leaf, Samples samples) { known[leaf] = std::move(samples); }
 
-  /// The samples of a value; null if it depends on other values too, or if `tsr.keep` exempts an op.
+  /// The samples of a value; null if it depends on other values too, or if `tsr.precision` exempts an op.
   const Samples *find(Value value, int depth = 0) {
     constexpr int mostOps = 64; // of a chain
     auto [it, isNew] = known.try_emplace(value);
@@ -93,7 +93,7 @@ private:
   std::optional<Samples> compute(Value value, int depth) {
     Operation *op = value.getDefiningOp();
     if (auto constant = dyn_cast_or_null<ConstantOp>(op)) return Samples(count, constant.getNumber());
-    if (!op || !isSmooth(op) || isKept(op)) return std::nullopt;
+    if (!op || !isSmooth(op) || staysInF32(op)) return std::nullopt;
     SmallVector<Samples> operands;
     for (Value operand : op->getOperands()) {
       const Samples *samples = find(operand, depth + 1);
@@ -210,7 +210,7 @@ static ContractOp withEpilogue(Operation *before, ContractOp contract, Epilogue 
 }
 
 static bool canHaveEpilogue(ContractOp contract) {
-  return !contract.getEpilogue() && !contract.getInit() && !isKept(contract) &&
+  return !contract.getEpilogue() && !contract.getInit() && !staysInF32(contract) &&
          mayHaveEpilogue(contractTypes(contract));
 }
 
@@ -289,7 +289,7 @@ static ReduceOp findSumOfRows(Value gradient, const ContractTypes &types) {
   if (!types.result.getElementType().isF32()) return {};
   for (Operation *user : gradient.getUsers()) {
     auto sum = dyn_cast<ReduceOp>(user);
-    if (!sum || sum.getKind() != ReduceKind::Sum || isKept(sum)) continue;
+    if (!sum || sum.getKind() != ReduceKind::Sum || staysInF32(sum)) continue;
     ContractTypes withSum = types;
     withSum.bias = sum.getType();
     if (mayHaveEpilogue(withSum)) return sum;
@@ -317,7 +317,7 @@ static void absorbGeluGradient(ContractOp contract) {
 
 void tessera::absorbGelus(ModuleOp module) {
   // Not in an audit: `shadow` computes op by op, and its calls are paired with those of `step`.
-  if (!Target::of(module).hasGeluEpilogues || module->hasAttr(attrs::epilogues) || hasShadow(module)) return;
+  if (!Target::of(module).library.hasGeluEpilogues || module->hasAttr(attrs::epilogues) || hasShadow(module)) return;
   for (auto absorb : {absorbGelu, absorbGeluGradient}) {
     SmallVector<ContractOp> contracts;
     module.walk([&](ContractOp contract) { contracts.push_back(contract); });

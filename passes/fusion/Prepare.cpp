@@ -190,8 +190,8 @@ private:
 /// the result's type. So if the only use of the sum is a rounding to the operands' type, the bias is rounded too.
 static Type biasTypeFor(ContractOp contract, AddOp add) {
   Type sum = add.getType().getElementType(), operand = contract.getLhs().getType().getElementType();
-  if (!Target::of(contract).roundsBiases || operand == sum) return sum;
-  if (contract.getInit() || isKept(contract) || isKept(add)) return {};
+  if (!Target::of(contract).library.roundsBiases || operand == sum) return sum;
+  if (contract.getInit() || staysInF32(contract) || staysInF32(add)) return {};
   auto cast = add.getResult().hasOneUse() ? dyn_cast<CastOp>(*add.getResult().getUsers().begin()) : CastOp();
   return cast && cast.getType().getElementType() == operand ? operand : Type();
 }

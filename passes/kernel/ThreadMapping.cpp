@@ -97,7 +97,7 @@ ThreadMapping tessera::withBlock(const ThreadMapping &mapping, int64_t block) {
 
 /// Makes the thread group so large that each thread has few vectors and that all multiprocessors have threads.
 static void chooseGroup(const KernelPlan &plan, const Target &target, ThreadMapping &mapping) {
-  int64_t enoughThreads = target.multiprocessors * target.threadsPerMultiprocessor / 2;
+  int64_t enoughThreads = target.gpu.multiprocessors * target.gpu.threadsPerMultiprocessor / 2;
   auto isLong = [&] { return llvm::divideCeil(mapping.serialCount, mapping.group) > vectorsEach; };
   if (plan.loops.isVectorSerial()) {
     mapping.group = std::min<int64_t>(warp, llvm::PowerOf2Ceil(mapping.serialCount));
@@ -105,7 +105,7 @@ static void chooseGroup(const KernelPlan &plan, const Target &target, ThreadMapp
       mapping.group *= 2;
     mapping.block = std::max(mapping.group, defaultBlock / 2);
     while (mapping.block > warp && mapping.block > mapping.group &&
-           mapping.points * mapping.group < target.multiprocessors * mapping.block)
+           mapping.points * mapping.group < target.gpu.multiprocessors * mapping.block)
       mapping.block /= 2;
     return;
   }
@@ -114,7 +114,7 @@ static void chooseGroup(const KernelPlan &plan, const Target &target, ThreadMapp
   while (mapping.group < defaultBlock / warp && isLong() && mapping.points * mapping.group < enoughThreads)
     mapping.group *= 2;
   auto isTooLarge = [&] { return scratchBytes(plan, mapping) > sharedBytes; };
-  while (mapping.pointsOfBlock() > warp && mapping.points * mapping.group < target.multiprocessors * mapping.block)
+  while (mapping.pointsOfBlock() > warp && mapping.points * mapping.group < target.gpu.multiprocessors * mapping.block)
     mapping.block /= 2;
   while (mapping.group > 1 && isTooLarge()) mapping.group /= 2, mapping.block /= 2;
 }
@@ -137,7 +137,7 @@ static void mapScatter(const KernelPlan &plan, const Target &target, ThreadMappi
       scatter.getIndices(), [&](Value index) { return (plan.varies.lookup(index) & plan.loops.parallelMask()) != 0; });
   for (StringRef axis : names(scatter.getAxes())) mapping.positions *= scatter.getType().getSize(axis);
   if (!isShared || mapping.serialCount == 1) return;
-  mapping.ownPositions = llvm::divideCeil(mapping.positions, target.multiprocessors * scatterBlocks);
+  mapping.ownPositions = llvm::divideCeil(mapping.positions, target.gpu.multiprocessors * scatterBlocks);
   int64_t wanted = std::max(mapping.points, std::min(mapping.serialCount, defaultBlock));
   mapping.block = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), warp, defaultBlock);
 }
@@ -149,7 +149,7 @@ static void findStreams(const KernelPlan &plan, const Target &target, ThreadMapp
   int64_t points = 1;
   for (int64_t size : plan.loops.sizes) points *= size;
   for (Type type : llvm::concat<const Type>(kernel->getOperandTypes(), kernel->getResultTypes()))
-    mapping.streams.push_back(cast<NamedTensorType>(type).getNumBytes() > target.cacheBytes);
+    mapping.streams.push_back(cast<NamedTensorType>(type).getNumBytes() > target.gpu.cacheBytes);
   for (auto [streams, operand] : llvm::zip(mapping.streams, kernel.getOperands()))
     streams = streams && tensorType(operand).getNumElements() == points;
   if (mapping.registerVectors > 0) return;
@@ -162,7 +162,7 @@ bool tessera::isStreaming(const Access &access, const ThreadMapping &mapping) {
 
 static void chooseMapping(const KernelPlan &plan, const Target &target, ThreadMapping &mapping) {
   mapping.vector = plan.scatter ? 1 : chooseVector(plan);
-  int64_t enoughPoints = target.multiprocessors * target.threadsPerMultiprocessor / 4;
+  int64_t enoughPoints = target.gpu.multiprocessors * target.gpu.threadsPerMultiprocessor / 4;
   while (plan.loops.isVectorParallel() && mapping.vector > 1 && countPoints(plan, true) / mapping.vector < enoughPoints)
     mapping.vector /= 2;
   divideByVector(plan, mapping);

@@ -279,7 +279,7 @@ void OrderPlanner::planContract(ContractOp op) {
   if (types.lhs.getNumElements() < types.rhs.getNumElements())
     std::swap(attempts[1], attempts[2]); // reorder the smaller operand
   // fp8 GEMMs of cuBLASLt need the summed axes innermost in both operands.
-  if (Target::of(module).sumsFp8Innermost && types.lhs.getElementBytes() == 1) {
+  if (Target::of(module).library.sumsFp8Innermost && types.lhs.getElementBytes() == 1) {
     NamedTensorType lhs = dense(types.lhs, types.rhs, /*sumsInnermost=*/true);
     attempts.assign({{lhs, dense(types.rhs, lhs, /*sumsInnermost=*/true)}});
   }

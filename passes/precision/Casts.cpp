@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/precision/Casts.h"
+#include "ir/dialect/Reshape.h"
 #include "ir/program/Repeats.h"
 
 using namespace mlir;
@@ -17,19 +18,19 @@ using namespace tessera;
 namespace {
 class CastInserter {
 public:
-  CastInserter(func::FuncOp function, PrecisionPlan &plan, Type low)
-      : function(function), plan(plan), low(low), module(function->getParentOfType<ModuleOp>()) {}
+  CastInserter(func::FuncOp function, PrecisionPlan &plan, Type reduced)
+      : function(function), plan(plan), reduced(reduced), module(function->getParentOfType<ModuleOp>()) {}
   void run();
 
 private:
-  void lower(Value value);
+  void reduce(Value value);
   Value cast(Value value, Type element);
-  Value loweredTwin(Value value);
-  NamedTensorType lowType(Value value) { return tensorType(value).withElementType(low); }
+  Value reducedTwin(Value value);
+  NamedTensorType reducedType(Value value) { return tensorType(value).withElementType(reduced); }
 
   func::FuncOp function;
   PrecisionPlan &plan;
-  Type low;
+  Type reduced;
   ModuleOp module;
   llvm::DenseMap<Value, Value> twins; ///< low-precision copies of f32 values
 };
@@ -63,60 +64,61 @@ Value CastInserter::cast(Value value, Type element) {
 }
 
 /// 1.
-void CastInserter::lower(Value value) {
+void CastInserter::reduce(Value value) {
   SmallVector<OpOperand *> uses = llvm::map_to_vector(value.getUses(), [](OpOperand &use) { return &use; });
   Type wide = tensorType(value).getElementType();
-  Value lowered = value, widened;
-  if (plan.isMadeLow(value))
-    value.setType(lowType(value));
+  Value narrow = value, widened;
+  if (plan.isComputedReduced(value))
+    value.setType(reducedType(value));
   else
-    lowered = cast(value, low);
+    narrow = cast(value, reduced);
   for (OpOperand *use : uses) {
-    if (plan.takesLow(*use)) {
-      use->set(lowered);
+    if (plan.acceptsReduced(*use)) {
+      use->set(narrow);
       continue;
     }
-    if (!widened) widened = cast(lowered, wide);
+    if (!widened) widened = cast(narrow, wide);
     use->set(widened);
   }
 }
 
 /// The value in the low-precision type.
-Value CastInserter::loweredTwin(Value value) {
-  if (tensorType(value).getElementType() == low) return value;
+Value CastInserter::reducedTwin(Value value) {
+  if (tensorType(value).getElementType() == reduced) return value;
   if (Value known = twins.lookup(value)) return known;
   Value twin;
   Operation *op = value.getDefiningOp();
   auto argument = dyn_cast<BlockArgument>(value);
   auto repeat = argument ? dyn_cast<RepeatOp>(argument.getOwner()->getParentOp()) : RepeatOp();
   if (repeat && argument.getArgNumber() > repeat.getCarried().size()) {
-    twin = addLike(repeat, argument, loweredTwin(repeat->getOperand(argument.getArgNumber() - 1)));
-  } else if (isa_and_nonnull<RenameOp, SplitOp, MergeOp, BroadcastOp>(op)) {
-    twin = reshapeLike(op, loweredTwin(op->getOperand(0)));
+    twin = addLike(repeat, argument, reducedTwin(repeat->getOperand(argument.getArgNumber() - 1)));
+  } else if (isReshape(op)) {
+    twin = reshapeLike(op, reducedTwin(op->getOperand(0)));
   } else {
-    twin = cast(value, low);
+    twin = cast(value, reduced);
   }
   return twins[value] = twin;
 }
 
 void CastInserter::run() {
-  SmallVector<Value> lows;
+  SmallVector<Value> reducedValues;
   SmallVector<OpOperand *> wanted;
   auto note = [&](Value value) {
-    if (plan.isLow(value)) lows.push_back(value);
+    if (plan.isReduced(value)) reducedValues.push_back(value);
   };
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     llvm::for_each(op->getResults(), note);
     if (isa<RepeatOp>(op)) llvm::for_each(op->getRegion(0).getArguments(), note);
     for (OpOperand &use : op->getOpOperands())
-      if (plan.wantsLow(use)) wanted.push_back(&use);
+      if (plan.needsReduced(use)) wanted.push_back(&use);
   });
-  // Decisions depend on uses, so all are made before the first cast; isMadeLow and takesLow follow from them.
-  for (Value value : lows) lower(value);
+  // Decisions depend on uses, so all are made before the first cast; isComputedReduced and acceptsReduced follow from
+  // them.
+  for (Value value : reducedValues) reduce(value);
   for (OpOperand *use : wanted)
-    if (tensorType(use->get()).getElementType() != low) use->set(loweredTwin(use->get()));
+    if (tensorType(use->get()).getElementType() != reduced) use->set(reducedTwin(use->get()));
 }
 
-void tessera::insertCasts(func::FuncOp function, PrecisionPlan &plan, Type low) {
-  CastInserter(function, plan, low).run();
+void tessera::insertCasts(func::FuncOp function, PrecisionPlan &plan, Type reduced) {
+  CastInserter(function, plan, reduced).run();
 }

@@ -14,8 +14,8 @@ GraphBuilder builderAfter(mlir::ModuleOp module, mlir::Value value);
 /// The same rename, split, merge or broadcast of another operand. The result has the element type of that operand.
 mlir::Value reshapeLike(mlir::Operation *reshape, mlir::Value operand);
 
-/// Gives the values that the plan selects the low-precision type `low`, and casts where types would not match.
-void insertCasts(mlir::func::FuncOp function, PrecisionPlan &plan, mlir::Type low);
+/// Gives the values that the plan selects the type `reduced`, and casts where types would not match.
+void insertCasts(mlir::func::FuncOp function, PrecisionPlan &plan, mlir::Type reduced);
 
 } // namespace tessera
 

@@ -24,41 +24,43 @@ struct Fp8Products {
 };
 } // namespace
 
-static LogicalResult checkProduct(Operation *op, Type low, const Fp8Products &fp8) {
+static LogicalResult checkProduct(Operation *op, Type reduced, const Fp8Products &fp8) {
   bool isPlanned = fp8.contracts.contains(op);
-  for (unsigned i = 0; i < lowOperands(op); ++i) {
+  for (unsigned i = 0; i < numFactors(op); ++i) {
     Type element = elementOf(op->getOperand(i));
     if (isFp8(element) && !isPlanned && fp8.isComplete)
-      return op->emitOpError("expected ") << low << " operands, got " << element;
+      return op->emitOpError("expected ") << reduced << " operands, got " << element;
     if (isFp8(element)) continue;
     if (isPlanned) return op->emitOpError("expected fp8 operands, got ") << element;
-    bool isLow = element == low;
-    if (low && !isKept(op) && !isLow) return op->emitOpError("expected ") << low << " operands, got " << element;
-    if (isLow && isKept(op)) return op->emitOpError("expected f32 operands by tsr.keep, got ") << low;
+    bool isReduced = element == reduced;
+    if (reduced && !staysInF32(op) && !isReduced)
+      return op->emitOpError("expected ") << reduced << " operands, got " << element;
+    if (isReduced && staysInF32(op)) return op->emitOpError("expected f32 operands by tsr.precision, got ") << reduced;
   }
   return success();
 }
 
 LogicalResult tessera::checkPrecision(ModuleOp module) {
   ComputeSettings settings = ComputeSettings::of(module);
-  Type low = settings.low;
+  Type reduced = settings.reducedType;
   auto step = module.lookupSymbol<func::FuncOp>("step");
   Fp8Products fp8 = step && settings.fp8 ? Fp8Products(step) : Fp8Products();
   auto isNarrow = [](Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32; };
   WalkResult result = module.walk([&](Operation *op) {
     if (isa<StochasticRoundOp>(op)) return WalkResult::advance(); // rounds f32 to bf16, by definition
     auto state = dyn_cast<StateOp>(op);
-    bool mayBeLow = state && settings.hasLowWeights && state.getKind() == "weight";
-    if (state && !mayBeLow && isNarrow(state.getTensorType().getElementType()))
+    bool mayBeReduced = state && settings.reducesWeights && state.getKind() == "weight";
+    if (state && !mayBeReduced && isNarrow(state.getTensorType().getElementType()))
       return op->emitOpError("expected state in f32, got ") << state.getTensorType().getElementType(),
              WalkResult::interrupt();
     if (!isa<TsrDialect>(op->getDialect()) || isa<YieldOp>(op)) return WalkResult::advance();
     switch (arithmeticOf(op)) {
-    case Arithmetic::Low:
-      return failed(checkProduct(op, low, fp8)) ? WalkResult::interrupt() : WalkResult::advance();
-    case Arithmetic::Moves:
+    case Arithmetic::Reduced:
+      return failed(checkProduct(op, reduced, fp8)) ? WalkResult::interrupt() : WalkResult::advance();
+    case Arithmetic::None:
       for (Value value : op->getResults())
-        if (Type element = elementOf(value); isNarrow(element) && element != low && !(isFp8(element) && settings.fp8))
+        if (Type element = elementOf(value);
+            isNarrow(element) && element != reduced && !(isFp8(element) && settings.fp8))
           return op->emitOpError("unexpected element type ") << element, WalkResult::interrupt();
       return WalkResult::advance();
     case Arithmetic::Full:

@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-/// Checks each op against the policy: contractions and attentions have low-precision operands unless `tsr.keep` exempts
-/// them, all other arithmetic is in f32, and so are state and the operands of updates. Without a low-precision type
-/// everything is f32.
+/// Checks each op against the policy: contractions and attentions have low-precision operands unless `tsr.precision`
+/// exempts them, all other arithmetic is in f32, and so are state and the operands of updates. Without a low-precision
+/// type everything is f32.
 llvm::LogicalResult checkPrecision(mlir::ModuleOp module);
 
 } // namespace tessera

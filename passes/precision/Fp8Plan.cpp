@@ -93,7 +93,7 @@ static bool isMatrixProduct(ContractOp contract) {
   int64_t m = sizeOf(lhs, [&](StringRef name) { return !rhs.hasAxis(name); });
   int64_t n = sizeOf(rhs, [&](StringRef name) { return !lhs.hasAxis(name); });
   int64_t k = sizeOf(lhs, [&](StringRef name) { return llvm::is_contained(names(contract.getOver()), name); });
-  int64_t multiple = Target::of(contract).fp8Multiple;
+  int64_t multiple = Target::of(contract).library.fp8Multiple;
   return m > 1 && n > 1 && m % multiple == 0 && n % multiple == 0 && k % multiple == 0;
 }
 
@@ -144,7 +144,8 @@ void Fp8Planner::findMatrices() {
     use.products.push_back(contract);
     bool isForward = !isGradient(contract.getResult());
     use.isMultiplied |= isForward;
-    use.isExcluded |= isKept(contract) || (isForward && (!isMatrixProduct(contract) || isScore(contract.getResult())));
+    use.isExcluded |=
+        staysInF32(contract) || (isForward && (!isMatrixProduct(contract) || isScore(contract.getResult())));
   });
   for (auto &[argument, use] : matrices)
     for (ContractOp contract : use.products)
@@ -159,7 +160,7 @@ void Fp8Planner::findGradientsOf(BlockArgument parameter, Value gradient) {
   for (unsigned next = 0; next < work.size(); ++next) {
     if (auto contract = work[next].getDefiningOp<ContractOp>()) {
       bool isLhs = isGradient(contract.getLhs()), isRhs = isGradient(contract.getRhs());
-      if (isLhs == isRhs || isKept(contract) || !isMatrixProduct(contract)) continue;
+      if (isLhs == isRhs || staysInF32(contract) || !isMatrixProduct(contract)) continue;
       auto roleOf = [](bool is) { return is ? Fp8Role::Gradient : Fp8Role::Activation; };
       products[contract] = {contract, {roleOf(isLhs), roleOf(isRhs)}, matrices[parameter].stacks};
       continue;
@@ -174,7 +175,7 @@ std::vector<Fp8Product> Fp8Planner::run() {
   });
   findParameters();
   findMatrices();
-  auto isLow = [&](BlockArgument argument) {
+  auto isQuantized = [&](BlockArgument argument) {
     auto it = matrices.find(argument);
     return it != matrices.end() && it->second.isMultiplied && !it->second.isExcluded;
   };
@@ -182,14 +183,14 @@ std::vector<Fp8Product> Fp8Planner::run() {
     std::optional<unsigned> side = weightSide(contract);
     if (!side) return;
     Origin origin = findOrigin(contract->getOperand(*side));
-    if (!isLow(origin.argument)) return;
+    if (!isQuantized(origin.argument)) return;
     Fp8Product product{contract, {Fp8Role::Weight, Fp8Role::Weight}, matrices[origin.argument].stacks};
     product.roles[1 - *side] = isGradient(contract->getOperand(1 - *side)) ? Fp8Role::Gradient : Fp8Role::Activation;
     products[contract] = product;
   });
   step.walk([&](UpdateOp update) {
     Origin origin = findOrigin(update.getParameter());
-    if (!origin.argument || !isLow(origin.argument)) return;
+    if (!origin.argument || !isQuantized(origin.argument)) return;
     Value gradient = update.getGradient();
     if (auto clip = gradient.getDefiningOp<ClipOp>())
       gradient = clip.getGradients()[cast<OpResult>(gradient).getResultNumber()];

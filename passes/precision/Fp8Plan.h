@@ -5,12 +5,11 @@
 // the pass decides for weight matrices:
 //
 //   fp8     parameters that are contracted with an activation: in the forward pass, in the gradient of the activation,
-//   and
-//           in the contractions that compute the gradient of the matrix
+//           and in the contractions that compute the gradient of the matrix
 //   not     those whose contraction leads to a softmax, a cross entropy, an exponential or a logarithm, with nothing in
 //           between but a bias, a factor, a mask or parts of a stable formula: scores, of which single ones matter.
-//           Matrices with one use that `tsr.keep` exempts. Contractions of two activations (an attention). For a GPU:
-//           matrices whose dimensions are no multiples of 16
+//           Matrices with one use that `tsr.precision` exempts. Contractions of two activations (an attention). For a
+//           GPU: matrices whose dimensions are not multiples of 16
 //
 //===----------------------------------------------------------------------===//
 

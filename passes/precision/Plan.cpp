@@ -10,7 +10,7 @@ using namespace tessera;
 /// Whether a value is the main result of a contraction or an attention: not a log-sum-exp.
 static bool isProduct(Value value) {
   auto result = dyn_cast<OpResult>(value);
-  return result && isa<ContractOp, AttentionOp>(result.getOwner()) && result.getResultNumber() == 0;
+  return result && isa<MultiplyOpInterface>(result.getOwner()) && result.getResultNumber() == 0;
 }
 
 /// The value before changes of shape.
@@ -49,7 +49,7 @@ static bool passesActivationsOn(Operation *op) {
 
 void PrecisionPlan::findActivations(func::FuncOp function) {
   activations = followForwards(function, [](Operation *op, bool isOperandFound) -> ValueRange {
-    bool makes = isa<ContractOp, AttentionOp, GatherOp>(op) || (isOperandFound && passesActivationsOn(op));
+    bool makes = isa<MultiplyOpInterface, GatherOp>(op) || (isOperandFound && passesActivationsOn(op));
     return makes && isFloat(op->getResult(0)) ? op->getResults().take_front() : ValueRange();
   });
 }
@@ -67,7 +67,7 @@ void PrecisionPlan::findSumsOfGradients(func::FuncOp function) {
   };
   function.walk([&](Operation *op) {
     if (auto clip = dyn_cast<ClipOp>(op))
-      for (Value gradient : clip.getGradients()) mark(gradient, isKept(clip));
+      for (Value gradient : clip.getGradients()) mark(gradient, staysInF32(clip));
     if (auto update = dyn_cast<UpdateOp>(op)) mark(update.getGradient(), true);
   });
   while (!work.empty()) {
@@ -81,7 +81,7 @@ void PrecisionPlan::findLevels(Block &block) {
   for (Operation &op : block) {
     int level = 0;
     for (Value operand : op.getOperands()) level = std::max(level, levels.lookup(operand));
-    level += isa<ContractOp, AttentionOp, GatherOp, ScatterAddOp, RepeatOp>(op);
+    level += isa<MultiplyOpInterface, GatherOp, ScatterAddOp, RepeatOp>(op);
     for (Value result : op.getResults()) levels[result] = level;
   }
 }
@@ -122,15 +122,15 @@ void PrecisionPlan::findSensitiveOps(Block &block) {
 
 /// Whether the value must be f32.
 bool PrecisionPlan::isExempt(Value value) {
-  return !activations.contains(value) || sumsOfGradients.contains(value) || isKept(value.getDefiningOp());
+  return !activations.contains(value) || sumsOfGradients.contains(value) || staysInF32(value.getDefiningOp());
 }
 
-bool PrecisionPlan::isLow(Value value) {
+bool PrecisionPlan::isReduced(Value value) {
   value = behindReshapes(value);
   auto [it, isNew] = decided.try_emplace(value, false);
   if (!isNew) return it->second;
-  bool isLow = decide(value);
-  return decided[value] = isLow;
+  bool isReduced = decide(value);
+  return decided[value] = isReduced;
 }
 
 bool PrecisionPlan::decide(Value value) {
@@ -139,17 +139,17 @@ bool PrecisionPlan::decide(Value value) {
     int operand = operandOf(argument);
     if (!repeat || operand < 0) return false;
     bool isCarried = operand < static_cast<int>(repeat.getCarried().size());
-    return isCarried ? isCarriedLow(repeat, operand) : isLow(repeat->getOperand(operand));
+    return isCarried ? isCarriedReduced(repeat, operand) : isReduced(repeat->getOperand(operand));
   }
   auto result = cast<OpResult>(value);
   if (auto repeat = dyn_cast<RepeatOp>(result.getOwner())) {
     unsigned number = result.getResultNumber();
-    if (number < repeat.getCarried().size()) return isCarriedLow(repeat, number);
-    return isYieldedLow(repeat.getYield(), number);
+    if (number < repeat.getCarried().size()) return isCarriedReduced(repeat, number);
+    return isYieldedReduced(repeat.getYield(), number);
   }
   if (isExempt(value)) return false;
-  if (auto gather = dyn_cast<GatherOp>(result.getOwner()); gather && isLow(gather.getX())) {
-    gathersOfLow.insert(gather);
+  if (auto gather = dyn_cast<GatherOp>(result.getOwner()); gather && isReduced(gather.getX())) {
+    reducedGathers.insert(gather);
     return true;
   }
   if (isProduct(value)) return decideResultOfProduct(result);
@@ -168,35 +168,35 @@ bool PrecisionPlan::decideResultOfProduct(OpResult result) {
   return !isRoundingSensitive(result) && !isPartOfSum(result);
 }
 
-/// Whether all users need f32: rounding-sensitive functions, ops that `tsr.keep` exempts, the caller.
+/// Whether all users need f32: rounding-sensitive functions, ops that `tsr.precision` exempts, the caller.
 bool PrecisionPlan::isRoundingSensitive(Value product) {
   return llvm::all_of(product.getUsers(), [&](Operation *user) {
     bool isSensitiveHere = sensitiveOps.contains(user) && levels.lookup(product) == levelOf(user, levels);
-    return isSensitiveHere || isa<func::ReturnOp>(user) || (isKept(user) && arithmeticOf(user) == Arithmetic::Full);
+    return isSensitiveHere || isa<func::ReturnOp>(user) || (staysInF32(user) && arithmeticOf(user) == Arithmetic::Full);
   });
 }
 
 /// Whether the value is only added to a bias, or to another contraction, by an op that the contraction can absorb.
 bool PrecisionPlan::isPartOfSum(Value product) {
   auto add = product.hasOneUse() ? dyn_cast<AddOp>(*product.user_begin()) : AddOp();
-  if (!add || isKept(add) || add.getType() != product.getType()) return false;
+  if (!add || staysInF32(add) || add.getType() != product.getType()) return false;
   Value other = add.getLhs() == product ? add.getRhs() : add.getLhs();
   if (tensorType(other).getRank() < add.getType().getRank()) return !activations.contains(other);
   auto isTerm = [&](Value value) {
     return value.hasOneUse() && (isProduct(value) || isa_and_nonnull<AddOp>(value.getDefiningOp()));
   };
-  return isTerm(other) && !isKept(other.getDefiningOp());
+  return isTerm(other) && !staysInF32(other.getDefiningOp());
 }
 
-bool PrecisionPlan::isCarriedLow(RepeatOp repeat, unsigned number) {
+bool PrecisionPlan::isCarriedReduced(RepeatOp repeat, unsigned number) {
   return !isExempt(argumentOf(repeat, number)) &&
-         !isKept(behindReshapes(repeat.getYield().getValues()[number]).getDefiningOp());
+         !staysInF32(behindReshapes(repeat.getYield().getValues()[number]).getDefiningOp());
 }
 
-bool PrecisionPlan::isYieldedLow(YieldOp yield, unsigned number) {
+bool PrecisionPlan::isYieldedReduced(YieldOp yield, unsigned number) {
   auto repeat = cast<RepeatOp>(yield->getParentOp());
-  if (number < repeat.getCarried().size()) return isCarriedLow(repeat, number);
-  return !isExempt(repeat.getResult(number)) && !isKept(behindReshapes(yield.getValues()[number]).getDefiningOp());
+  if (number < repeat.getCarried().size()) return isCarriedReduced(repeat, number);
+  return !isExempt(repeat.getResult(number)) && !staysInF32(behindReshapes(yield.getValues()[number]).getDefiningOp());
 }
 
 /// Whether an op reads the value from memory, in the low-precision type if the value has it.
@@ -206,36 +206,36 @@ bool PrecisionPlan::liesInMemory(Value value) {
     if (movesElements(user)) return liesInMemory(user->getResult(0));
     if (auto repeat = dyn_cast<RepeatOp>(user)) {
       unsigned number = use.getOperandNumber();
-      return number >= repeat.getCarried().size() || isCarriedLow(repeat, number);
+      return number >= repeat.getCarried().size() || isCarriedReduced(repeat, number);
     }
     if (auto yield = dyn_cast<YieldOp>(user))
-      return isa<RepeatOp>(yield->getParentOp()) && isYieldedLow(yield, use.getOperandNumber());
+      return isa<RepeatOp>(yield->getParentOp()) && isYieldedReduced(yield, use.getOperandNumber());
     if (isa<GatherOp>(user)) return use.getOperandNumber() == 0;
-    if (use.getOperandNumber() < lowOperands(user)) return !isKept(user);
+    if (use.getOperandNumber() < numFactors(user)) return !staysInF32(user);
     // What follows from the block's arguments alone can be recomputed where it is read.
     int level = levels.lookup(value);
     return level > 0 && user->getNumResults() > 0 && levelOf(user, levels) > level;
   });
 }
 
-bool PrecisionPlan::isMadeLow(Value value) {
+bool PrecisionPlan::isComputedReduced(Value value) {
   Operation *op = value.getDefiningOp();
-  return !op || isProduct(value) || movesElements(op) || isa<RepeatOp>(op) || gathersOfLow.contains(op);
+  return !op || isProduct(value) || movesElements(op) || isa<RepeatOp>(op) || reducedGathers.contains(op);
 }
 
-bool PrecisionPlan::wantsLow(OpOperand &use) {
+bool PrecisionPlan::needsReduced(OpOperand &use) {
   Operation *user = use.getOwner();
-  if (use.getOperandNumber() < lowOperands(user)) return !isKept(user);
+  if (use.getOperandNumber() < numFactors(user)) return !staysInF32(user);
   if (auto repeat = dyn_cast<RepeatOp>(user))
-    return use.getOperandNumber() < repeat.getCarried().size() && isCarriedLow(repeat, use.getOperandNumber());
+    return use.getOperandNumber() < repeat.getCarried().size() && isCarriedReduced(repeat, use.getOperandNumber());
   if (auto yield = dyn_cast<YieldOp>(user))
-    return isa<RepeatOp>(yield->getParentOp()) && isYieldedLow(yield, use.getOperandNumber());
+    return isa<RepeatOp>(yield->getParentOp()) && isYieldedReduced(yield, use.getOperandNumber());
   return false;
 }
 
-bool PrecisionPlan::takesLow(OpOperand &use) {
+bool PrecisionPlan::acceptsReduced(OpOperand &use) {
   Operation *user = use.getOwner();
-  if (wantsLow(use) || movesElements(user)) return true;
+  if (needsReduced(use) || movesElements(user)) return true;
   if (isa<GatherOp>(user)) return use.getOperandNumber() == 0;
   auto repeat = dyn_cast<RepeatOp>(user);
   return repeat && use.getOperandNumber() >= repeat.getCarried().size();

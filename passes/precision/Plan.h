@@ -2,20 +2,18 @@
 //
 // A value has the low-precision type if it is an activation, or the gradient of one, and is stored in memory. Then all
 // of its users read the rounded value, even those in the kernel that computes it. So results do not depend on how ops
-// are fused, and the backward pass sees the values that the forward pass saw.
+// are fused, and the backward pass reads the values that the forward pass read.
 //
 // Values in f32:
 //
 //   statistics   what follows from reductions, constants, parameters and data by elementwise ops: means, log-sum-exps,
 //                rates. There is one for each row, and its rounding error would affect the whole row
 //   gradients    of parameters, where they are sums: over micro-batches, over the uses of a parameter, over the rows of
-//   a
-//                batch. One that a single contraction computes is treated like the gradient of an activation. All are
-//                f32 where `tsr.keep` exempts `tsr.clip`
-//   kept         results of ops that `tsr.keep` exempts
+//                a batch. One that a single contraction computes is treated like the gradient of an activation. All are
+//                f32 where `tsr.precision` exempts `tsr.clip`
+//   exempt       results of ops that `tsr.precision` exempts
 //   sensitive    results of contractions from which only exponentials and logarithms follow (the scores of an attention
-//   in
-//                the backward pass): 8 mantissa bits would change a probability by percents
+//                in the backward pass): 8 mantissa bits would change a probability by percents
 //   sums         of contractions, and a contraction's result before a bias: the sum is rounded
 //   internal     values that only ops of the same kernel read: they are never stored
 //
@@ -37,14 +35,14 @@ public:
   explicit PrecisionPlan(mlir::func::FuncOp function);
 
   /// Whether the value has the low-precision type.
-  bool isLow(mlir::Value value);
+  bool isReduced(mlir::Value value);
   /// Whether the producer of a low-precision value computes it in that type: a contraction, an attention, a repeat, a
   /// change of shape. Otherwise its result must be cast.
-  bool isMadeLow(mlir::Value value);
+  bool isComputedReduced(mlir::Value value);
   /// Whether an operand is read in the low-precision type if its value has it.
-  bool takesLow(mlir::OpOperand &use);
+  bool acceptsReduced(mlir::OpOperand &use);
   /// Whether an operand must have the low-precision type.
-  bool wantsLow(mlir::OpOperand &use);
+  bool needsReduced(mlir::OpOperand &use);
 
 private:
   using Value = mlir::Value;
@@ -61,15 +59,15 @@ private:
   bool isRoundingSensitive(Value product);
   bool isPartOfSum(Value product);
   bool liesInMemory(Value value);
-  bool isCarriedLow(RepeatOp repeat, unsigned number);
-  bool isYieldedLow(YieldOp yield, unsigned number);
+  bool isCarriedReduced(RepeatOp repeat, unsigned number);
+  bool isYieldedReduced(YieldOp yield, unsigned number);
   bool isExempt(Value value);
 
   Values activations, sumsOfGradients;
   llvm::DenseMap<Value, int> levels;
   llvm::DenseSet<Operation *> sensitiveOps; ///< that lead only to, or follow from, exponentials and logarithms
   llvm::DenseMap<Value, bool> decided;
-  llvm::DenseSet<Operation *> gathersOfLow; ///< whose results have the type of the table
+  llvm::DenseSet<Operation *> reducedGathers; ///< whose results have the type of the table
 };
 
 } // namespace tessera

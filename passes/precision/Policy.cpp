@@ -10,15 +10,17 @@ using namespace tessera;
 static constexpr double firstLossScale = 65536;
 
 Arithmetic tessera::arithmeticOf(Operation *op) {
-  if (isa<ContractOp, AttentionOp>(op)) return Arithmetic::Low;
-  if (movesElements(op) || isa<ConstantOp, IndexOp, CastOp, ReorderOp, GatherOp, RepeatOp, YieldOp, func::ReturnOp>(op))
-    return Arithmetic::Moves;
+  if (isa<MultiplyOpInterface>(op)) return Arithmetic::Reduced;
+  if (op->hasTrait<traits::HasNoArithmetic>() || isa<func::ReturnOp>(op)) return Arithmetic::None;
   return Arithmetic::Full;
 }
 
-unsigned tessera::lowOperands(Operation *op) { return isa<ContractOp>(op) ? 2 : isa<AttentionOp>(op) ? 3 : 0; }
+unsigned tessera::numFactors(Operation *op) {
+  auto multiply = dyn_cast<MultiplyOpInterface>(op);
+  return multiply ? multiply.getNumFactors() : 0;
+}
 
-bool tessera::movesElements(Operation *op) { return isReshape(op) || isa_and_nonnull<SliceOp, PadOp>(op); }
+bool tessera::movesElements(Operation *op) { return op && op->hasTrait<traits::MovesElements>(); }
 
 ComputeSettings ComputeSettings::of(ModuleOp module) {
   ComputeSettings result;
@@ -29,10 +31,10 @@ ComputeSettings ComputeSettings::of(ModuleOp module) {
   Builder b(module.getContext());
   result.tf32 = type == "tf32";
   result.fp8 = type == "fp8";
-  if (type == "bf16" || type == "fp8") result.low = b.getBF16Type();
-  if (type == "fp16") result.low = b.getF16Type();
+  if (type == "bf16" || type == "fp8") result.reducedType = b.getBF16Type();
+  if (type == "fp16") result.reducedType = b.getF16Type();
   auto weights = compute.getAs<StringAttr>("weights");
-  result.hasLowWeights = weights && weights == "bf16";
+  result.reducesWeights = weights && weights == "bf16";
   if (auto scale = compute.getAs<FloatAttr>("scale")) {
     result.lossScale = scale.getValueAsDouble();
   } else if (type == "fp16") {

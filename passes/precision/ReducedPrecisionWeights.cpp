@@ -23,33 +23,33 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-class WeightLowering {
+class WeightReduction {
 public:
-  explicit WeightLowering(ModuleOp module) : module(module), low(BFloat16Type::get(module.getContext())) {
+  explicit WeightReduction(ModuleOp module) : module(module), reduced(BFloat16Type::get(module.getContext())) {
     for (StateOp state : stateTable(module))
       if (state.getKind() == "weight" && state.getTensorType().getElementType().isF32()) paths.insert(state.getPath());
   }
   LogicalResult run();
 
 private:
-  void lowerArguments(func::FuncOp function);
-  LogicalResult lowerResults(func::FuncOp function);
+  void reduceArguments(func::FuncOp function);
+  LogicalResult reduceResults(func::FuncOp function);
   Value drawFor(GraphBuilder &b, func::FuncOp step, StringRef path, NamedTensorType type);
 
   ModuleOp module;
-  Type low;
+  Type reduced;
   llvm::StringSet<> paths; ///< of weights
 };
 } // namespace
 
-void WeightLowering::lowerArguments(func::FuncOp function) {
+void WeightReduction::reduceArguments(func::FuncOp function) {
   Block &block = function.getBody().front();
   for (BlockArgument argument : block.getArguments()) {
     if (!paths.contains(argumentState(function, argument.getArgNumber()))) continue;
     GraphBuilder b(module, argument.getLoc());
     b.setInsertionPointToStart(&block);
     NamedTensorType type = tensorType(argument);
-    argument.setType(type.withElementType(low));
+    argument.setType(type.withElementType(reduced));
     Value wide = b.cast(argument, type.getElementType());
     argument.replaceAllUsesExcept(wide, wide.getDefiningOp());
   }
@@ -72,14 +72,14 @@ static Value counterOf(func::FuncOp step, StringRef path) {
 }
 
 /// Random numbers for one parameter. The site is a hash of its path, different from the sites of the model's draws.
-Value WeightLowering::drawFor(GraphBuilder &b, func::FuncOp step, StringRef path, NamedTensorType type) {
+Value WeightReduction::drawFor(GraphBuilder &b, func::FuncOp step, StringRef path, NamedTensorType type) {
   Value count = counterOf(step, "step"), seed = counterOf(step, "seed");
   if (!count || !seed) return {};
   auto site = static_cast<int32_t>(llvm::xxh3_64bits(("round " + path).str()) & 0x7fffffff);
   return b.random(Distribution::Uniform, site, seed, count, {}, type);
 }
 
-LogicalResult WeightLowering::lowerResults(func::FuncOp function) {
+LogicalResult WeightReduction::reduceResults(func::FuncOp function) {
   Operation *end = function.getBody().front().getTerminator();
   for (OpOperand &use : end->getOpOperands()) {
     StringRef path = resultState(function, use.getOperandNumber());
@@ -88,23 +88,23 @@ LogicalResult WeightLowering::lowerResults(func::FuncOp function) {
     GraphBuilder b(end);
     if (Operation *maker = use.get().getDefiningOp()) b.setLoc(maker->getLoc());
     if (function.getName() != "step") {
-      use.set(b.cast(use.get(), low));
+      use.set(b.cast(use.get(), reduced));
       continue;
     }
     Value noise = drawFor(b, function, path, type);
     if (!noise)
       return end->emitOpError("expected the counters `step` and `seed` in the state table, for stochastic rounding");
-    use.set(StochasticRoundOp::create(b, b.getLoc(), type.withElementType(low), use.get(), noise));
+    use.set(StochasticRoundOp::create(b, b.getLoc(), type.withElementType(reduced), use.get(), noise));
   }
   return success();
 }
 
-LogicalResult WeightLowering::run() {
+LogicalResult WeightReduction::run() {
   for (StateOp state : stateTable(module))
-    if (paths.contains(state.getPath())) state.setType(state.getTensorType().withElementType(low));
+    if (paths.contains(state.getPath())) state.setType(state.getTensorType().withElementType(reduced));
   for (func::FuncOp function : entryFunctions(module)) {
-    lowerArguments(function);
-    if (failed(lowerResults(function))) return failure();
+    reduceArguments(function);
+    if (failed(reduceResults(function))) return failure();
     Block &block = function.getBody().front();
     function.setType(
         FunctionType::get(module.getContext(), block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
@@ -112,4 +112,4 @@ LogicalResult WeightLowering::run() {
   return success();
 }
 
-LogicalResult tessera::reduceWeightPrecision(ModuleOp module) { return WeightLowering(module).run(); }
+LogicalResult tessera::reduceWeightPrecision(ModuleOp module) { return WeightReduction(module).run(); }

@@ -10,14 +10,14 @@
 using namespace mlir;
 using namespace tessera;
 
-static bool isLow(Value value) {
+static bool isReduced(Value value) {
   Type element = tensorType(value).getElementType();
   return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
 }
 
 namespace {
 /// How a low-precision value is used.
-struct Fate {
+struct Usage {
   llvm::SmallSetVector<StringRef, 4> reasons;
   int64_t slots = 1;
 
@@ -26,7 +26,7 @@ struct Fate {
       Operation *user = use.getOwner();
       if (movesElements(user)) {
         follow(user->getResult(0));
-      } else if (use.getOperandNumber() < lowOperands(user)) {
+      } else if (use.getOperandNumber() < numFactors(user)) {
         reasons.insert(isa<AttentionOp>(user) ? "an attention reads it" : "a contraction multiplies it");
       } else if (auto repeat = dyn_cast<RepeatOp>(user)) {
         follow(repeat.getBlock().getArgument(use.getOperandNumber() + 1));
@@ -53,14 +53,14 @@ static Value unroundedOf(CastOp cast) {
   Value value = behindQuantization(cast.getResult());
   if (!value) value = cast.getX();
   auto widened = value.getDefiningOp<CastOp>();
-  return widened && isLow(widened.getX()) ? widened.getX() : value;
+  return widened && isReduced(widened.getX()) ? widened.getX() : value;
 }
 
 std::vector<RoundingSite> tessera::listRoundings(func::FuncOp function) {
   std::vector<RoundingSite> list;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    bool makes = isa<CastOp>(op) ? !isLow(op->getOperand(0)) : lowOperands(op) > 0;
-    if (!makes || !isLow(op->getResult(0))) return;
+    bool makes = isa<CastOp>(op) ? !isReduced(op->getOperand(0)) : numFactors(op) > 0;
+    if (!makes || !isReduced(op->getResult(0))) return;
     RoundingSite rounding;
     auto cast = dyn_cast<CastOp>(op);
     Value source = cast ? unroundedOf(cast) : op->getResult(0);
@@ -74,15 +74,15 @@ std::vector<RoundingSite> tessera::listRoundings(func::FuncOp function) {
         StringRef state = argumentState(owner, argument.getArgNumber());
         if (!state.empty()) rounding.name = state.str(), rounding.op = "parameter";
       }
-    Fate fate;
-    fate.follow(op->getResult(0));
-    rounding.why = llvm::join(fate.reasons, "; ");
+    Usage usage;
+    usage.follow(op->getResult(0));
+    rounding.why = llvm::join(usage.reasons, "; ");
     rounding.times = runsPerCall(op);
     int64_t full = tensorType(source).getElementBytes() * rounding.type.getNumElements();
     if (!cast) full = 4 * rounding.type.getNumElements();
     // A parameter's low-precision copy is stored in addition to the parameter.
     rounding.bytesSaved =
-        rounding.op == "parameter" ? -rounding.type.getNumBytes() : fate.slots * (full - rounding.type.getNumBytes());
+        rounding.op == "parameter" ? -rounding.type.getNumBytes() : usage.slots * (full - rounding.type.getNumBytes());
     list.push_back(std::move(rounding));
   });
   return list;
@@ -99,7 +99,7 @@ SavedBytes tessera::countSaved(func::FuncOp function) {
       if (!isSaved) continue;
       NamedTensorType type = tensorType(result);
       saved.bytes += type.getNumBytes();
-      saved.inF32 += isLow(result) ? 4 * type.getNumElements() : type.getNumBytes();
+      saved.inF32 += isReduced(result) ? 4 * type.getNumElements() : type.getNumBytes();
     }
   });
   return saved;

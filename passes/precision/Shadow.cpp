@@ -13,11 +13,11 @@ void tessera::addShadow(ModuleOp module) {
   shadow.setName("shadow");
   module.push_back(shadow);
   SmallVector<UpdateOp> updates;
-  auto keep = TypeAttr::get(Float32Type::get(module.getContext()));
+  auto f32 = TypeAttr::get(Float32Type::get(module.getContext()));
   shadow.walk([&](Operation *op) {
     if (auto update = dyn_cast<UpdateOp>(op)) updates.push_back(update);
     if (isa<TsrDialect>(op->getDialect()) && !isa<YieldOp>(op) && !op->hasTrait<OpTrait::ConstantLike>())
-      op->setAttr(attrs::keep, keep);
+      op->setAttr(attrs::precision, f32);
   });
   // Outputs alone are returned: no state.
   Operation *end = shadow.getBody().front().getTerminator();

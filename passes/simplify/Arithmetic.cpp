@@ -114,7 +114,7 @@ static bool isNormal(double number, Type type) {
 struct SimplifyMul : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  /// Whether the product of two constants may stand for both.
+  /// Whether the product of two constants may replace both.
   static bool canRegroup(Value c, Value d) {
     return isNormal(*constantNumber(c) * *constantNumber(d), tensorType(c).getElementType());
   }

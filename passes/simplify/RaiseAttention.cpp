@@ -202,7 +202,7 @@ void AttentionCandidate::raise() {
     return remark("an op other than a scaling is between the softmax and the contraction with the values");
   if (!findScores())
     return remark("expected scores from a contraction through elementwise ops that preserve their axes");
-  if (isKept(scores) != isKept(output))
+  if (staysInF32(scores) != staysInF32(output))
     return remark("only one of the contractions for scores and values is exempt from reduced precision");
   if (!isPrivate()) return remark("scores or probabilities are used elsewhere");
   bool isLeftKey = scores.getLhs().getType().hasAxis(key);

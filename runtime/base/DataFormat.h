@@ -93,7 +93,7 @@ inline constexpr auto dataFormats = [] {
   });
 }();
 
-/// The fields of a format that gives them: the values of a row, and for each the one behind it.
+/// The fields of a format that defines them: the values of a row, and for each the one after it.
 inline constexpr const char *tokensField = "tokens", *nextField = "next";
 
 constexpr const DataFormatInfo &infoOf(DataFormat format) { return dataFormats[static_cast<size_t>(format)]; }

@@ -55,7 +55,7 @@ static void onBusError(int signal, siginfo_t *info, void *) {
     return begin && at >= begin && at < begin + region.size;
   };
   if (const MappedRegion *region = findRegion(holds)) {
-    snprintf(lostFile, sizeof(lostFile), "%s: byte %zu: the file was cut short or cannot be read any more",
+    snprintf(lostFile, sizeof(lostFile), "%s: byte %zu: the file was truncated or cannot be read any more",
              region->path, static_cast<size_t>(at - region->begin));
     if (jumpTarget) siglongjmp(*jumpTarget, 1);
     dprintf(STDERR_FILENO, "error: %s\n", lostFile);
@@ -183,7 +183,7 @@ public:
       if (status == Z_STREAM_END)
         beginMember();
       else if (status != Z_OK)
-        fail("{}: byte {}: gzip data damaged or cut short", name, stream.next_in - begin);
+        fail("{}: byte {}: gzip data damaged or truncated", name, stream.next_in - begin);
     }
     return done;
   }
@@ -221,7 +221,7 @@ void MappedFile::inflateWhole(const SizeFromHeader &inflatedSize) {
   }
   unsigned char extra;
   if (inflated.size() > total || (inflated.size() == total && inflater.read(&extra, 1) > 0))
-    fail("{}: its header speaks of {} bytes, inflated it has more", name, total);
+    fail("{}: its header claims {} bytes, the inflated data are more", name, total);
   bytes = inflated.data();
   count = inflated.size();
 }

@@ -158,7 +158,7 @@ static Json readManifest(const std::string &folder) {
   std::string path = folder + "/" + manifestFile;
   MappedFile file = openPart(path);
   std::string_view text = file.text();
-  if (text.size() < sealBytes) damaged("{}: byte {}: the file is cut short", path, text.size());
+  if (text.size() < sealBytes) damaged("{}: byte {}: the file is truncated", path, text.size());
   std::string_view content = text.substr(0, text.size() - sealBytes);
   if (text.substr(content.size()) !=
       fmt::format(",\n \"hash\": \"{:016x}\"\n}}\n", hashXxh64(content.data(), content.size())))
@@ -177,7 +177,7 @@ static void checkHashes(const std::string &path, const char *name, const MappedF
     if (member(file, "name", path) == name) record = &file;
   if (!record) damaged("{}: the manifest does not list this file", path);
   if (static_cast<int64_t>(file.size()) != asInteger(member(*record, "bytes", path), path))
-    damaged("{}: byte {}: the file is cut short or too long", path, file.size());
+    damaged("{}: byte {}: the file is truncated or too long", path, file.size());
   std::vector<uint64_t> hashes = hashChunks(file.text());
   const Json &expected = member(*record, "chunk_hashes", path);
   for (size_t i = 0; i < hashes.size(); ++i)
@@ -230,7 +230,7 @@ static CheckpointInfo readInfo(const Json &json, const std::string &path) {
   info.step = asInteger(member(json, "step", path), path);
   info.position = asInteger(member(json, "position", path), path);
   if (info.step < 0 || info.position < 0)
-    fail("{}: step {} and data position {} are not of a run", path, info.step, info.position);
+    fail("{}: expected a step and a data position of at least 0, got {} and {}", path, info.step, info.position);
   info.seed = member(json, "seed", path).get<uint64_t>();
   info.evaluated = member(json, "evaluated", path).get<bool>();
   info.data = asString(member(json, "data", path), path);

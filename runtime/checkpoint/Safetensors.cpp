@@ -42,7 +42,7 @@ static SafeTensor readEntry(const std::string &path, const std::string &name, co
   if (!offsets.is_array() || offsets.size() != 2) fail("{}: expected data_offsets [begin, end]", where);
   int64_t begin = asInteger(offsets[0], where), end = asInteger(offsets[1], where);
   if (begin < 0 || begin > end || end > static_cast<int64_t>(numbers.size()))
-    fail("{}: the offsets [{}, {}] lie outside of the file's {} bytes of numbers (from byte {})", where, begin, end,
+    fail("{}: the offsets [{}, {}] are outside of the file's {} bytes of elements (from byte {})", where, begin, end,
          numbers.size(), base);
   if (end - begin != expected)
     fail("{}: {} bytes at byte {}, its shape needs {}", where, end - begin, base + begin, expected);
@@ -72,7 +72,7 @@ static void checkTiling(const std::string &path, std::vector<SafeTensor> tensors
 SafetensorsFile::SafetensorsFile(MappedFile mapped) : file(std::move(mapped)) {
   const std::string &path = file.path();
   if (file.size() < 8)
-    fail("{}: byte {}: the file is cut short, expected a header length of 8 bytes", path, file.size());
+    fail("{}: byte {}: the file is truncated, expected a header length of 8 bytes", path, file.size());
   uint64_t length;
   memcpy(&length, file.data(), 8);
   if (length <= file.size() - 8 && length > longestHeader)

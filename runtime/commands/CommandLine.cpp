@@ -45,7 +45,7 @@ static CLI::Validator realNumber(double least, double most) {
 static void addMachineOptions(CLI::App *command, Options &options) {
   command->add_option("--threads", options.threads, "threads; default: what the program was compiled for")
       ->check(wholeNumber(1, 4096));
-  command->add_flag("--bind", options.bind, "keep each thread on a processor of its own");
+  command->add_flag("--bind", options.bind, "pin each thread to its own processor");
 }
 
 static void addCheckpointOption(CLI::App *command, Options &options) {
@@ -58,7 +58,7 @@ static void addTrain(CLI::App &app, Options &options) {
   CLI::App *train = app.add_subcommand("train", "train, or resume training");
   train->add_option("--data", options.data, "PATH, val=PATH, SOURCE=PATH, SOURCE.val=PATH, FIELD=PATH")
       ->allow_extra_args(false);
-  train->add_option("--steps", options.train.steps, "stop after this step; schedules keep their length")
+  train->add_option("--steps", options.train.steps, "stop after this step; the lengths of schedules stay the same")
       ->check(wholeNumber(0));
   train->add_option("--seed", options.seed, "seed of initialisation and shuffling; default 1337")
       ->check(wholeNumber(0));

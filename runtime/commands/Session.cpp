@@ -34,7 +34,7 @@ template <typename Load> static std::optional<std::string> tryNewest(const Check
       warn("warning: {}{}", e.what(), i > 0 ? "; taking the checkpoint before it" : "");
     }
   }
-  if (!steps.empty()) fail("no checkpoint in {} is whole; start again in another --checkpoint-dir", folder.path());
+  if (!steps.empty()) fail("all checkpoints in {} are damaged; start again in another --checkpoint-dir", folder.path());
   return std::nullopt;
 }
 

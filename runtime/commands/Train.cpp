@@ -231,7 +231,8 @@ void Training::resumeAt(const CheckpointInfo &saved, const std::string &path, in
   checkpoints.lastGood = checkpoints.last = path;
   int64_t counted = program.readCounter("step", step);
   if (counted != step)
-    fail("the checkpoint of step {} holds the state of step {}: its files were mixed by hand", step, counted);
+    fail("the checkpoint of step {} holds the state of step {}: its files are from different checkpoints", step,
+         counted);
 }
 
 void Training::openOutputs() {

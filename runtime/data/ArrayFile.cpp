@@ -28,7 +28,7 @@ static int64_t numberBytes(const std::string &path, const ArrayFile &array) {
 static void checkSize(const ArrayFile &array) {
   int64_t expected = numberBytes(array.file.path(), array), have = array.file.size() - array.firstByte;
   if (have != expected)
-    fail("{}: byte {}: the shape [{}] needs {} bytes of numbers, the file has {}", array.file.path(),
+    fail("{}: byte {}: the shape [{}] needs {} bytes of elements, the file has {}", array.file.path(),
          array.firstByte + std::min(have, expected), fmt::join(array.shape, ", "), expected, have);
   if (expected == 0) fail("{}: the array is empty", array.file.path());
 }
@@ -134,7 +134,7 @@ ArrayFile openNpy(const std::string &path) {
   int version = bytes[6];
   if (version < 1 || version > 3) fail("{}: byte 6: npy version {} is not supported", path, version);
   size_t prefix = version == 1 ? 10 : 12;
-  if (size < prefix) fail("{}: byte {}: the header is cut short", path, size);
+  if (size < prefix) fail("{}: byte {}: the header is truncated", path, size);
   size_t length = bytes[8] | bytes[9] << 8;
   if (version > 1) length |= static_cast<size_t>(bytes[10]) << 16 | static_cast<size_t>(bytes[11]) << 24;
   if (length > size - prefix)
@@ -179,7 +179,7 @@ static void readIdxHeader(const std::string &path, std::string_view header, Arra
   size_t dimensions = bytes[3];
   if (dimensions == 0) fail("{}: byte 3: the array has no dimensions", path);
   array.firstByte = 4 + 4 * dimensions;
-  if (array.firstByte > size) fail("{}: byte {}: the header is cut short", path, size);
+  if (array.firstByte > size) fail("{}: byte {}: the header is truncated", path, size);
   for (size_t i = 0; i < dimensions; ++i) {
     const unsigned char *p = bytes + 4 + 4 * i;
     array.shape.push_back(static_cast<int64_t>(p[0]) << 24 | p[1] << 16 | p[2] << 8 | p[3]);

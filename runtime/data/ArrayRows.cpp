@@ -48,7 +48,7 @@ static FieldArrays openField(const DataSpec &spec, const std::vector<std::string
         opened.get(infoOf(spec.format).name + fileKey(path), [&] { return isNpy ? openNpy(path) : openIdx(path); }));
     const ArrayFile &array = *field.files.back();
     if (array.rowElements() != field.request.elements)
-      fail("{}: a row has {} numbers (shape [{}]), field '{}.{}' takes {}", path, array.rowElements(),
+      fail("{}: a row has {} elements (shape [{}]), field '{}.{}' takes {}", path, array.rowElements(),
            fmt::join(array.shape, ", "), spec.name, field.request.field, field.request.elements);
     field.firstRow.push_back(field.rows);
     field.rows += array.rows();

@@ -95,7 +95,7 @@ void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &opt
   bool isForVal = isVal || (!isTrain && unnamed == Split::Val);
   std::vector<std::string> &paths = (isForVal ? val : train)[spec->name][field];
   if (!replaced.insert(&paths).second)
-    failUsage("--data {}: {} was named for the same before; several files are one pattern: --data '{}{{{},{}}}'",
+    failUsage("--data {}: {} already names these files; name several files by one pattern: --data '{}{{{},{}}}'",
               option, paths[0], hasKey ? option.substr(0, option.find('=') + 1) : "", paths[0], path);
   paths = {path};
 }

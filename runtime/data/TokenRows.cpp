@@ -86,7 +86,7 @@ TokenRows::Format TokenRows::formatOfTokens(const MappedFile &file) const {
   int32_t version = has16 ? 1 : 7;
   int64_t width = has16 ? 2 : 4;
   if (size < headerBytes)
-    fail("{}: byte {}: the header is cut short: {} bytes, expected {}", file.path(), size, size, headerBytes);
+    fail("{}: byte {}: the header is truncated: {} bytes, expected {}", file.path(), size, size, headerBytes);
   if (header[1] != version) fail("{}: byte 4: expected version {}, got {}", file.path(), version, header[1]);
   int64_t count = header[2], expected = headerBytes + count * width;
   if (count <= 0) fail("{}: byte 8: the header says {} tokens", file.path(), count);

@@ -133,9 +133,14 @@ double LoadedProgram::readScalar(const ValueSpec &value) const {
     return read<int64_t>(value);
   case ElementType::I1:
     return read<uint8_t>(value);
-  default:
-    fail("output '{}' has the type {}, which is not a scalar type", value.name, elementTypeName(value.type));
+  case ElementType::BF16:
+  case ElementType::F16:
+  case ElementType::E4M3:
+  case ElementType::E5M2:
+  case ElementType::U8:
+    break;
   }
+  fail("output '{}': expected f32, f64, i32, i64 or i1, got {}", value.name, elementTypeName(value.type));
 }
 
 int64_t LoadedProgram::readCounter(const std::string &path, int64_t missing) const {

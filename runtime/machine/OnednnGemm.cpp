@@ -29,9 +29,22 @@ static dnnl::stream &cpuStream() {
 }
 
 static dnnl::memory::data_type libraryType(ElementType type) {
-  if (type != ElementType::F32 && type != ElementType::BF16)
-    throw std::runtime_error("on the CPU the library computes contractions of f32 and bf16 only");
-  return type == ElementType::BF16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+  switch (type) {
+  case ElementType::F32:
+    return dnnl::memory::data_type::f32;
+  case ElementType::BF16:
+    return dnnl::memory::data_type::bf16;
+  case ElementType::F16:
+  case ElementType::E4M3:
+  case ElementType::E5M2:
+  case ElementType::F64:
+  case ElementType::I32:
+  case ElementType::I64:
+  case ElementType::I1:
+  case ElementType::U8:
+    break;
+  }
+  throw std::runtime_error("oneDNN: expected a contraction of f32 or bf16, got " + std::string(elementTypeName(type)));
 }
 
 static dnnl::memory::desc operandDesc(const std::vector<int64_t> &dims, const std::vector<int64_t> &strides,

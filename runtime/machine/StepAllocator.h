@@ -25,8 +25,8 @@ void reserve();
 void beginStep();
 void endStep();
 
-/// A block of at least `size` bytes, aligned to 64 bytes or to `alignment`, whichever is more. Null if no step is running, or if the region cannot serve the
-/// request, which is then counted.
+/// A block of at least `size` bytes, aligned to 64 bytes or to `alignment`, whichever is more. Null if no step is
+/// running, or if the region cannot serve the request, which is then counted.
 void *tryTake(size_t size, size_t alignment);
 
 /// Frees a block of the region. Returns false if `block` is not in it.

@@ -59,7 +59,7 @@ std::string describeSources(const std::vector<std::pair<std::string, std::string
 }
 
 std::string NonFinite::describe() const {
-  std::string text = fmt::format("{} from {}", isNaN ? "NaN" : "an infinite number", describeSources(from));
+  std::string text = fmt::format("{} from {}", isNaN ? "NaN" : "infinity", describeSources(from));
   return name.empty() ? text : text + fmt::format(" in `{}`", name);
 }
 

@@ -77,7 +77,7 @@ struct NonFinite {
   std::vector<std::pair<std::string, std::string>> from;
   bool isNaN = false;
 
-  /// "an infinite number from contract at model.tsr:31:7 in `h.mlp`".
+  /// "infinity from contract at model.tsr:31:7 in `h.mlp`".
   std::string describe() const;
 };
 

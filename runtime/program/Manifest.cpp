@@ -91,7 +91,7 @@ static void checkRegion(const std::string &name, ElementType type, const std::ve
   for (const AxisSpec &axis : axes)
     if (__builtin_mul_overflow(expected, axis.size, &expected)) fail("{}: '{}' overflows", where, name);
   if (expected != bytes) fail("{}: '{}' has {} bytes, its axes need {}", where, name, bytes, expected);
-  if (offset < 0 || bytes > arena || offset > arena - bytes) fail("{}: '{}' lies outside of the arena", where, name);
+  if (offset < 0 || bytes > arena || offset > arena - bytes) fail("{}: '{}' is outside of the arena", where, name);
   if (offset % bytesOf(type) != 0) fail("{}: '{}' is not aligned", where, name);
 }
 
@@ -221,7 +221,7 @@ static KernelSpec readKernel(const Json &json) {
   if (json.contains("arguments"))
     for (const Json &argument : json["arguments"]) {
       if (!argument.is_array() || argument.size() != 2 || !argument[1].is_boolean())
-        fail("{}: an argument of kernel '{}' is not its bytes and whether it is written", where, kernel.name);
+        fail("{}: expected each argument of kernel '{}' as [bytes, is written]", where, kernel.name);
       kernel.arguments.push_back({asInteger(argument[0], where), argument[1].get<bool>()});
     }
   kernel.isPart = json.value("part", false);
@@ -257,7 +257,7 @@ static void readRegion(const Json &arena, const char *key, int64_t size, int64_t
   int64_t all = 0;
   if (offset < 0 || bytes < 0 || __builtin_mul_overflow(bytes, std::max<int64_t>(count, 1), &all) || all > size ||
       offset > size - all)
-    fail("{}: the {} lies outside of the arena", where, key);
+    fail("{}: the {} is outside of the arena", where, key);
 }
 
 static Manifest readManifest(const Json &json) {

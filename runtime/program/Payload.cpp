@@ -223,7 +223,7 @@ PayloadStatus readPayload(const std::string &program, Payload &payload, std::str
       !readAll(fd, reinterpret_cast<char *>(&trailer), sizeof(trailer), size - sizeof(trailer)) ||
       memcmp(trailer.magic, TSR_TRAILER_MAGIC, sizeof(trailer.magic)) != 0) {
     if (!hasMoreThanElf(fd, size)) return PayloadStatus::None;
-    message = "the program file is cut short; compile or copy it again";
+    message = "the program file is truncated; compile or copy it again";
     return PayloadStatus::Broken;
   }
   message = checkTrailer(trailer, size);

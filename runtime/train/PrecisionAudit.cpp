@@ -73,9 +73,15 @@ static double numberAt(ElementType type, const char *address) {
     memcpy(&number, &bits, 4);
     return number;
   }
-  default:
-    return 0;
+  case ElementType::E4M3:
+  case ElementType::E5M2:
+  case ElementType::I32:
+  case ElementType::I64:
+  case ElementType::I1:
+  case ElementType::U8:
+    break;
   }
+  fail("a precision audit does not compare values of type {}", elementTypeName(type));
 }
 
 /// Samples at positions that depend on the axes' names and sizes only, so that they agree for any memory order.
@@ -107,9 +113,10 @@ static std::string lineOf(const TracedCall::Result &result) {
   return result.from.empty() ? "" : result.from.back().second;
 }
 
-/// Results with neither name nor line (the norm, scales) cannot be matched.
+/// Results with neither name nor line (the norm, scales) cannot be matched, and the f32 step has no fp8 values.
 static bool isComparable(const TracedCall::Result &result) {
-  return isFloat(result.type) && !result.mayBeInfinite && !(result.name.empty() && lineOf(result).empty());
+  return isFloat(result.type) && !isFp8(result.type) && !result.mayBeInfinite &&
+         !(result.name.empty() && lineOf(result).empty());
 }
 
 /// The key that matches a result in both entry functions: names, lines, axes, and an index among equal ones.
@@ -178,7 +185,8 @@ std::string PrecisionAudit::table() const {
 std::string auditPrecision(LoadedProgram &program, const DataSet &set, uint64_t seed, int64_t position, int64_t steps) {
   const Manifest &manifest = program.manifest();
   if (!manifest.hasEntry("shadow"))
-    fail("this program has no step in f32 to compare with; compile it with --audit-precision and a low --precision");
+    fail("this program has no step in f32 to compare with; compile it with --audit-precision and a low-precision "
+         "type, such as --precision bf16");
   const EntryFunction &step = manifest.entry("step"), &shadow = manifest.entry("shadow");
   BatchLoader loader(set, seed, position);
   PrecisionAudit audit(program.at(0));

@@ -65,7 +65,7 @@ void Settings::set(const std::string &assignment) {
   if (equals == std::string::npos) failUsage("--set {}: expected NAME=VALUE", assignment);
   std::string name = assignment.substr(0, equals), text = assignment.substr(equals + 1);
   if (name == "compute" || name.starts_with("compute."))
-    failUsage("--set {}: what a program computes in is compiled into it; compile again with --precision", assignment);
+    failUsage("--set {}: the program was compiled for one precision; compile again with --precision", assignment);
   std::vector<std::string> names;
   collectNames(builtinSettings(), "", names);
   collectNames(values, "", names);

@@ -102,7 +102,7 @@ static constexpr int64_t mostPacked = 4;
 bool LoadedKernels::compileForCuda() {
   const Target large = *Target::named("h100");
   Target small = large;
-  small.multiprocessors = 1, small.threadsPerMultiprocessor = 32, small.cacheBytes = 0;
+  small.gpu = {.multiprocessors = 1, .threadsPerMultiprocessor = 32, .cacheBytes = 0};
   struct Variant {
     std::string name;
     Target target;

@@ -88,7 +88,7 @@ std::vector<Buffer> runOn(EmulatedKernels &emulated, const cuda::CudaKernel &ker
 std::string checkTogether(ArrayRef<KernelText> texts) {
   Launch launch(texts);
   Target small = *Target::named("h100");
-  small.multiprocessors = 1, small.threadsPerMultiprocessor = 32, small.cacheBytes = 0;
+  small.gpu = {.multiprocessors = 1, .threadsPerMultiprocessor = 32, .cacheBytes = 0};
   std::string source;
   for (const Target &target : {*Target::named("h100"), small})
     for (bool isPacked : {false, true}) {

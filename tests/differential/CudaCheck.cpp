@@ -12,7 +12,7 @@ using namespace tessera::test;
 
 Target tessera::test::smallDevice() {
   Target target = *Target::named("h100");
-  target.multiprocessors = 1, target.threadsPerMultiprocessor = 32, target.cacheBytes = 0;
+  target.gpu = {.multiprocessors = 1, .threadsPerMultiprocessor = 32, .cacheBytes = 0};
   return target;
 }
 

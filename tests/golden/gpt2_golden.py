@@ -3,17 +3,17 @@
 
 usage: gpt2_golden.py [CASE ...]        rewrites CASE.json beside this file; all cases unless some are named
 
-Needs PyTorch (2.9.1 was used) and nothing else; make_weights.py gives the start weights and the data. The models are
-written out from their formulas with einsum, one einsum an axis-named contraction, and not from torch.nn's modules, so that each
-line can be read beside the model file. The small cases run in f64 too: where f32 differs from f64 is how far the type's own
-rounding carries, and the tolerance of the comparison follows from it.
+Needs PyTorch (2.9.1 was used) and nothing else; make_weights.py makes the start weights and the data. The models do not
+use torch.nn's modules. They spell their formulas out, with one einsum for each contraction, so that each line can be
+compared with a line of the model file. The small cases run in f64 too: the difference between f32 and f64 is the effect
+of rounding, and the tolerance of the comparison follows from it.
 
 A case that ends in -bf16 is the same under PyTorch's autocast to bf16, with f32 parameters.
 
-GPT-2: f32, no dropout, layer_norm's epsilon 1e-5, gelu in its tanh form, head tied to wte; the loss is the mean over batch and
-seq. The gradient is clipped to a global norm of 1 (grad_norm is the norm before that); then AdamW with betas 0.9 and 0.95,
-epsilon 1e-8, decay 0.1 on weights, none on biases and gains. The perceptron takes plain gradient descent.
-A step's loss is that of its batch before the step's update.
+GPT-2: f32, no dropout, layer_norm's epsilon 1e-5, gelu in its tanh form, head tied to wte; the loss is the mean over
+batch and seq. The gradient is clipped to a global norm of 1 (grad_norm is the norm before that); then AdamW with betas
+0.9 and 0.95, epsilon 1e-8, decay 0.1 on weights, none on biases and gains. The perceptron trains by plain gradient
+descent. A step's loss is that of its batch before the step's update.
 """
 
 import json
@@ -100,7 +100,7 @@ def perceptron_batches(case):
 
 
 class Adamw:
-    """Written out, so that the order of decay, bias correction and epsilon is on view."""
+    """Open-coded, so that the order of decay, bias correction and epsilon can be seen."""
 
     def __init__(self, w, rate):
         self.rate = rate

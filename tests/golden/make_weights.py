@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Start weights and data of the golden runs, made from integers alone: the same bits on every machine, without any library.
+"""Start weights and data of the golden runs, made from integers: the same bits on every machine, without any library.
 
-usage: make_weights.py CASE FOLDER      writes FOLDER/CASE.safetensors and FOLDER/CASE.bin (tokens) or FOLDER/CASE.csv (rows)
+usage: make_weights.py CASE FOLDER    writes FOLDER/CASE.safetensors and FOLDER/CASE.bin (tokens) or .csv (rows)
        make_weights.py --list
 
 The formula. Element i (row-major, in the shape listed below) of the tensor called `name` is
@@ -10,12 +10,12 @@ The formula. Element i (row-major, in the shape listed below) of the tensor call
     h = hash32(crc32(name) + j * 0x9E3779B1 mod 2^32)       see hash32
     w = base + std * sqrt(3) * ((h >> 8) / 2^23 - 1)        computed in f64, rounded once to f32
 
-so w is uniform around `base` with standard deviation `std`. The scales are those of GPT-2's initialisation, except that biases
-are not zero and gains not one: a program that mixes them up must not get away with it.
+so w is uniform around `base` with standard deviation `std`. The scales are those of GPT-2's initialisation, except that
+biases are not zero and gains not one, so that a program that confuses two of them has other losses.
 
-Token i of a token file is floor(vocab * (h / 2^32)^3) with h = hash32(crc32("tokens") + i * 0x9E3779B1): low numbers are
-common, as in text, so that there is something to learn. Batches are read in file order, not shuffled: row r of the run holds
-tokens r * seq to r * seq + seq, the last one only as a target.
+Token i of a token file is floor(vocab * (h / 2^32)^3) with h = hash32(crc32("tokens") + i * 0x9E3779B1): small numbers
+are common, as in text, so that there is something to learn. Batches are read in file order, not shuffled: row r of the
+run holds tokens r * seq to r * seq + seq, the last one only as a target.
 """
 
 import array

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Trains one golden case for ten steps with the compiler at hand and compares losses and gradient norms with the stored ones.
+"""Trains one golden case for ten steps and compares losses and gradient norms with the stored ones.
 
 usage: run.py CASE TESSERA FOLDER      TESSERA: the compiler; FOLDER: where weights, data and the program are written
 
 CASE-bf16 computes in bf16 and is compared with PyTorch's autocast: losses within 0.02, norms within 2 %.
 
-The tolerance of f32, 1e-5, stands between what f32's rounding does to these losses (2e-7 in the small cases, see `losses_f64` in
-their JSON files; 1.4e-6 in five steps of gpt2-124m) and the least that a mistake does: in gpt2-tiny, erf for tanh in GELU
-moves one by 3e-5, no decay by 1.5e-3, decay of biases and gains by 1.7e-3, betas (0.9, 0.999) by 3e-3, no clipping by 4e-2.
+The tolerance of f32, 1e-5, is between the effect of f32's rounding on these losses (2e-7 in the small cases, see
+`losses_f64` in their JSON files; 1.4e-6 in five steps of gpt2-124m) and the smallest effect of a mistake: in gpt2-tiny,
+erf for tanh in GELU changes a loss by 3e-5, no decay by 1.5e-3, decay of biases and gains by 1.7e-3, betas (0.9, 0.999)
+by 3e-3, no clipping by 4e-2.
 """
 
 import json

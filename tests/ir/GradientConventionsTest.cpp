@@ -68,7 +68,7 @@ TEST(GradientConventions, TheSideNotSelectedGetsZeroEvenIfItIsNaN) {
   // y = x > 0 ? log(x) : 0 has a clean gradient; so has one whose other side is NaN.
   std::string body = R"(%zero = tsr.constant 0.0 : f64 -> !tsr.tensor<[], f64>
     %c = tsr.compare gt %x0, %zero : (!tsr.tensor<[a: 2], f64>, !tsr.tensor<[], f64>) -> !tsr.tensor<[a: 2], i1>
-    %y = tsr.select %c, %x0, %x1 : (!tsr.tensor<[a: 2], i1>, !tsr.tensor<[a: 2], f64>, !tsr.tensor<[a: 2], f64>) -> !tsr.tensor<[a: 2], f64>)";
+    %y = tsr.select %c, %x0, %x1 : <[a: 2], i1>, <[a: 2], f64>)";
   double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(gradients(body, {{1, -1}, {nan, 5}}), (Numbers{{1, 0}, {0, 1}}));
 }
@@ -85,7 +85,8 @@ TEST(GradientConventions, AReadOutOfRangePassesItsGradientToTheNearestElement) {
   std::string body = R"(%i = tsr.index : !tsr.tensor<[a: 2], i32>
     %two = tsr.constant 2 : i32 -> !tsr.tensor<[], i32>
     %j = tsr.mul %i, %two : (!tsr.tensor<[a: 2], i32>, !tsr.tensor<[], i32>) -> !tsr.tensor<[a: 2], i32>
-    %y = tsr.gather %x0[["a"] = %j] : (!tsr.tensor<[a: 2], f64>, !tsr.tensor<[a: 2], i32>) -> !tsr.tensor<[a: 2], f64>)";
+    %y = tsr.gather %x0[["a"] = %j]
+        : (!tsr.tensor<[a: 2], f64>, !tsr.tensor<[a: 2], i32>) -> !tsr.tensor<[a: 2], f64>)";
   EXPECT_EQ(gradients(body, {{1, 2}}), (Numbers{{1, 1}}));
 }
 

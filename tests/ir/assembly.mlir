@@ -30,12 +30,12 @@ func.func @types(%x: !tsr.tensor<[b: 3, n: 4], f32>, %y: !tsr.tensor<[n: 4], f32
   return
 }
 
-// The user's name and the places stand without braces; what is left keeps them.
+// The user's name and the places print without braces, other attributes in braces.
 // CHECK-LABEL: func.func @notes
 func.func @notes(%x: !tsr.tensor<[n: 4], f32>) {
-  // CHECK-COUNT-2: tsr.exp %arg0 as "h.e" at <64> {tsr.keep = f32} : <[n: 4], f32>
-  %0 = tsr.exp %x {tsr.keep = f32, tsr.name = "h.e", tsr.places = [#tsr.place<64>]} : <[n: 4], f32>
-  %1 = tsr.exp %x as "h.e" at <64> {tsr.keep = f32} : <[n: 4], f32>
+  // CHECK-COUNT-2: tsr.exp %arg0 as "h.e" at <64> {tsr.precision = f32} : <[n: 4], f32>
+  %0 = tsr.exp %x {tsr.precision = f32, tsr.name = "h.e", tsr.places = [#tsr.place<64>]} : <[n: 4], f32>
+  %1 = tsr.exp %x as "h.e" at <64> {tsr.precision = f32} : <[n: 4], f32>
   // CHECK-COUNT-2: = tsr.kernel "k" (%a = %arg0 : !tsr.tensor<[n: 4], f32>) parallel [n] vector n as "h.k" at <0> attributes {tsr.launch = 1 : i64} {
   %2 = tsr.kernel "k" (%v = %x : !tsr.tensor<[n: 4], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 4], f32>) attributes {tsr.launch = 1 : i64, tsr.name = "h.k", tsr.places = [#tsr.place<0>]} {
     %r = tsr.neg %v : <[n: 4], f32>
@@ -50,6 +50,22 @@ func.func @notes(%x: !tsr.tensor<[n: 4], f32>) {
     tsr.yield %v : !tsr.tensor<[n: 4], f32>
   }
   %5 = tsr.repeat [layer: 2] index %i carry (%v = %x : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[n: 4], f32> arguments at <64>, <0, [8]> at <0> {
+    tsr.yield %v : !tsr.tensor<[n: 4], f32>
+  }
+  return
+}
+
+// Spellings of earlier versions: an attribute and a keyword had other names.
+// CHECK-LABEL: func.func @earlier
+func.func @earlier(%x: !tsr.tensor<[n: 4], f32>) {
+  // CHECK-COUNT-2: tsr.exp %arg0 {tsr.precision = f32} : <[n: 4], f32>
+  %0 = tsr.exp %x {tsr.keep = f32} : <[n: 4], f32>
+  %1 = tsr.exp %x {tsr.precision = f32} : <[n: 4], f32>
+  // CHECK-COUNT-2: tsr.repeat [layer: 2] index %{{.*}} invariant (%{{.*}} = %arg0 : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[layer: 2, n: 4], f32> attributes {tsr.precision = f32} {
+  %2 = tsr.repeat [layer: 2] index %i keep (%v = %x : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[layer: 2, n: 4], f32> attributes {tsr.keep = f32} {
+    tsr.yield %v : !tsr.tensor<[n: 4], f32>
+  }
+  %3 = tsr.repeat [layer: 2] index %i invariant (%v = %x : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[layer: 2, n: 4], f32> attributes {tsr.precision = f32} {
     tsr.yield %v : !tsr.tensor<[n: 4], f32>
   }
   return

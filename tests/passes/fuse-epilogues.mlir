@@ -246,7 +246,7 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
     return %y : !y
   }
 
-  // `tsr.keep` exempts an op.
+  // `tsr.precision` exempts an op.
   // CHECK-LABEL: func.func @kept
   // CHECK-NOT: epilogue
   // CHECK: return
@@ -259,7 +259,7 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
     %2 = tsr.mul %cube, %cubic : (!f, !c) -> !f
     %3 = tsr.add %s, %2 : (!f, !f) -> !f
     %4 = tsr.mul %3, %scale : (!f, !c) -> !f
-    %5 = tsr.sigmoid %4 {tsr.keep = f32} : !f
+    %5 = tsr.sigmoid %4 {tsr.precision = f32} : !f
     %g = tsr.mul %s, %5 : (!f, !f) -> !f
     %y = tsr.contract %g, %v over ["ff"] : (!f, !v) -> !y
     return %y : !y

@@ -22,11 +22,11 @@ module attributes {tsr.axes = ["batch"], tsr.settings = {compute = {type = "bf16
 
 // -----
 
-// A contraction that `tsr.keep` exempts has f32 operands.
+// A contraction that `tsr.precision` exempts has f32 operands.
 module attributes {tsr.axes = ["batch", "in"], tsr.settings = {compute = {type = "bf16"}}} {
   func.func @evaluate(%x: !tsr.tensor<[batch: 8, in: 4], bf16>, %w: !tsr.tensor<[in: 4], bf16>) -> !tsr.tensor<[batch: 8], bf16> {
-    // expected-error @+1 {{expected f32 operands by tsr.keep, got 'bf16'}}
-    %y = tsr.contract %x, %w over ["in"] {tsr.keep = f32} : (!tsr.tensor<[batch: 8, in: 4], bf16>, !tsr.tensor<[in: 4], bf16>) -> !tsr.tensor<[batch: 8], bf16>
+    // expected-error @+1 {{expected f32 operands by tsr.precision, got 'bf16'}}
+    %y = tsr.contract %x, %w over ["in"] {tsr.precision = f32} : (!tsr.tensor<[batch: 8, in: 4], bf16>, !tsr.tensor<[in: 4], bf16>) -> !tsr.tensor<[batch: 8], bf16>
     return %y : !tsr.tensor<[batch: 8], bf16>
   }
 }

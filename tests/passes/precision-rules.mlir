@@ -32,7 +32,7 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "diff
 // -----
 
 // A residual connection is stored, because there is a contraction between its two readers; both read the rounded value. Scores that
-// only an exponential reads stay in f32, a bias is added before rounding, and ops with `tsr.keep` are exempt.
+// only an exponential reads stay in f32, a bias is added before rounding, and ops with `tsr.precision` are exempt.
 module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "differentiate", tsr.settings = {compute = {type = "bf16"}}} {
   // CHECK-LABEL: func.func @evaluate
   func.func @evaluate(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %w: !tsr.tensor<[in: 4, out: 4], f32>, %b: !tsr.tensor<[out: 4], f32>)
@@ -58,8 +58,8 @@ module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "differentiate
     %h = tsr.add %s, %s : (!tsr.tensor<[batch: 8, out: 4], f32>, !tsr.tensor<[batch: 8, out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
     %e = tsr.exp %h : !tsr.tensor<[batch: 8, out: 4], f32>
     %n = tsr.reduce sum %e over ["out"] : !tsr.tensor<[batch: 8, out: 4], f32> -> !tsr.tensor<[batch: 8], f32>
-    // CHECK: tsr.contract %arg0, %{{.*}} over [in] {tsr.keep = f32} : {{.*}}f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
-    %k = tsr.contract %x, %v over ["in"] {tsr.keep = f32} : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+    // CHECK: tsr.contract %arg0, %{{.*}} over [in] {tsr.precision = f32} : {{.*}}f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+    %k = tsr.contract %x, %v over ["in"] {tsr.precision = f32} : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
     return %sum, %n, %k : !tsr.tensor<[batch: 8, out: 4], f32>, !tsr.tensor<[batch: 8], f32>, !tsr.tensor<[batch: 8, out: 4], f32>
   }
 }

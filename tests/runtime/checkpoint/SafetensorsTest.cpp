@@ -87,7 +87,7 @@ TEST_F(Safetensors, IsStrict) {
   };
   expectError(safetensors(R"({"a\u001b[31m":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", eight),
               R"(tensor 'a\x1b[31m')");
-  expectError("1234567", "byte 7: the file is cut short");
+  expectError("1234567", "byte 7: the file is truncated");
   expectError(std::string(8, '\xff') + a, "byte 0: the header has 18446744073709551615 bytes");
   expectError(safetensors(a, eight + "y"), "belong to no tensor");
   expectError(safetensors(a, "1234567"), "outside");

@@ -282,8 +282,8 @@ TEST_F(Launcher, DamagedProgramIsRefused) {
     bytes[bytes.rfind(part) + 9] ^= 1;
     expectRefused(bytes, "damaged");
   }
-  expectRefused(good.substr(0, good.size() - 5), "cut short");
-  expectRefused(good.substr(0, good.size() - 4000), "cut short");
+  expectRefused(good.substr(0, good.size() - 5), "truncated");
+  expectRefused(good.substr(0, good.size() - 4000), "truncated");
 }
 
 } // namespace

@@ -1,8 +1,8 @@
 // Every format, with valid and malformed files.
 
+#include "runtime/data/DataSource.h"
 #include "runtime/base/Error.h"
 #include "runtime/base/MappedFile.h"
-#include "runtime/data/BatchLoader.h"
 #include "tests/runtime/TemporaryFolder.h"
 
 #include <array>
@@ -182,7 +182,7 @@ TEST_F(Data, TokenHeaders) {
   EXPECT_NE(error(tokenFile(20240520, 1, 7, numbers)).find("byte 1036"), std::string::npos);
   EXPECT_NE(error(tokenFile(20240520, 1, -1, numbers)).find("byte 8"), std::string::npos);
   EXPECT_NE(error(tokenFile(20240520, 1, 2147483647, numbers)).find("the file has 1036 bytes"), std::string::npos);
-  EXPECT_NE(error(tokenFile(20240520, 1, 6, numbers).substr(0, 100)).find("byte 100: the header is cut short"),
+  EXPECT_NE(error(tokenFile(20240520, 1, 6, numbers).substr(0, 100)).find("byte 100: the header is truncated"),
             std::string::npos);
   EXPECT_NE(error("abc").find("not a multiple of 2"), std::string::npos);
   EXPECT_NE(error("").find("byte 0: the file is empty"), std::string::npos);
@@ -254,13 +254,13 @@ TEST_F(Data, Idx) {
   };
   EXPECT_NE(error(idxFile(8, {0x7fffffff, 0x7fffffff, 0x7fffffff}, "")).find("overflow"), std::string::npos);
   EXPECT_NE(error(idxFile(7, {3}, "abc")).find("byte 2: unknown element type"), std::string::npos);
-  EXPECT_NE(error(images.substr(0, 9)).find("cut short"), std::string::npos);
-  EXPECT_NE(error(gzip(images).substr(0, 20)).find("gzip data damaged or cut short"), std::string::npos);
+  EXPECT_NE(error(images.substr(0, 9)).find("truncated"), std::string::npos);
+  EXPECT_NE(error(gzip(images).substr(0, 20)).find("gzip data damaged or truncated"), std::string::npos);
   EXPECT_NE(error(gzip(images) + "x").find("after the end"), std::string::npos);
   std::string halves = gzip(images.substr(0, 17)) + gzip(images.substr(17));
   auto joined = open(openArrayRows, Idx, folder.write("i", halves), fields);
   EXPECT_EQ(row<float>(*joined, 2, 0, 4), (std::vector<float>{8, 9, 10, 255}));
-  EXPECT_NE(error(gzip(images + "more")).find("speaks of 28 bytes, inflated it has more"), std::string::npos);
+  EXPECT_NE(error(gzip(images + "more")).find("claims 28 bytes, the inflated data are more"), std::string::npos);
   EXPECT_NE(error(gzip(idxFile(8, {1 << 20, 2, 2}, "few"))).find("the file has 3"), std::string::npos);
   EXPECT_NE(error(gzip(std::string(100'000, 'x'))).find("not an IDX file"), std::string::npos);
   mutate(openArrayRows, Idx, images, fields);
@@ -343,9 +343,9 @@ TEST_F(Data, FileTruncatedDuringAReadIsAnError) {
   EXPECT_EQ(row<int32_t>(*reader, 0, 0, 4)[0], 'a');
   for (int round = 0; round < 2; ++round) {
     std::string said = errorOf([&] { readUnderGuard(*reader, 100'000); });
-    EXPECT_NE(said.find("t: byte 400000: the file was cut short"), std::string::npos) << said;
+    EXPECT_NE(said.find("t: byte 400000: the file was truncated"), std::string::npos) << said;
   }
-  EXPECT_EXIT(row<int32_t>(*reader, 100'000, 0, 4), testing::ExitedWithCode(1), "byte 400000: the file was cut short");
+  EXPECT_EXIT(row<int32_t>(*reader, 100'000, 0, 4), testing::ExitedWithCode(1), "byte 400000: the file was truncated");
 }
 
 TEST_F(Data, TruncationIsDetectedInAnyOfManyFiles) {
@@ -356,7 +356,7 @@ TEST_F(Data, TruncationIsDetectedInAnyOfManyFiles) {
   auto reader = open(openTokenRows, Text, path, tokenFields());
   fs::resize_file(path, 5000);
   std::string said = errorOf([&] { readUnderGuard(*reader, 100'000); });
-  EXPECT_NE(said.find("t: byte 400000: the file was cut short"), std::string::npos) << said;
+  EXPECT_NE(said.find("t: byte 400000: the file was truncated"), std::string::npos) << said;
 }
 
 TEST_F(Data, GzipIsRefusedByUncompressedFormats) {
@@ -386,113 +386,6 @@ TEST_F(Data, EmptyPartIsExplained) {
 TEST_F(Data, MutatedTokenFiles) {
   std::vector<uint16_t> numbers(50, 7);
   mutate(openTokenRows, Tokens, tokenFile(20240520, 1, 50, bytesOf(numbers)), tokenFields(50257));
-}
-
-//===----------------------------------------------------------------------===//
-// Batches
-//===----------------------------------------------------------------------===//
-
-class Batches : public Data {
-protected:
-  void SetUp() override {
-    std::string text;
-    for (int i = 0; i < 41; ++i) text += char(i); // 10 sequences of 4
-    manifest.data = {{"d", Text, "batch", 4, 16, {{"train", {folder.write("t", text)}}}, 0.2, true, {}}};
-    entry.inputs = {{"d.tokens", "data", "d", "tokens", ElementType::I32, {{"batch", 3}, {"seq", 4}}, 256, 0, 48},
-                    {"d.next", "data", "d", "next", ElementType::I32, {{"batch", 3}, {"seq", 4}}, 256, 64, 48}};
-    manifest.entries["step"] = entry;
-  }
-  DataSet openSet(Split split) { return openDataSet(manifest, entry, DataFiles(manifest.data, {}), split); }
-  std::vector<int32_t> taken(BatchLoader &loader) {
-    std::vector<int32_t> arena(32);
-    loader.takeInto(reinterpret_cast<char *>(arena.data()));
-    return arena;
-  }
-  Manifest manifest;
-  EntryFunction entry;
-};
-
-TEST_F(Batches, EpochsVisitEveryRowOnce) {
-  DataSet set = openSet(Split::Train);
-  ASSERT_EQ(set.readers[0]->rows(), 8);
-  BatchLoader loader(set, 1, 0);
-  std::vector<int> first;
-  for (int batch = 0; batch < 8; ++batch) {
-    std::vector<int32_t> arena = taken(loader);
-    for (int i = 0; i < 3; ++i) {
-      EXPECT_EQ(arena[i * 4] + 1, arena[16 + i * 4]);
-      first.push_back(arena[i * 4] / 4);
-    }
-  }
-  for (int epoch = 0; epoch < 3; ++epoch) {
-    std::vector<int> rows(first.begin() + epoch * 8, first.begin() + epoch * 8 + 8);
-    std::sort(rows.begin(), rows.end());
-    EXPECT_EQ(rows, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
-  }
-}
-
-TEST_F(Batches, CanStartAtAnyPosition) {
-  DataSet set = openSet(Split::Train);
-  BatchLoader whole(set, 9, 0);
-  for (int batch = 0; batch < 12; ++batch) {
-    std::vector<int32_t> expected = taken(whole);
-    BatchLoader resumed(set, 9, batch);
-    EXPECT_EQ(taken(resumed), expected);
-    BatchLoader stuck(set, 9, batch, /*repeatFirst=*/true);
-    taken(stuck);
-    EXPECT_EQ(taken(stuck), expected);
-  }
-}
-
-TEST_F(Batches, OrderedPassPadsTheLastBatch) {
-  DataSet set = openSet(Split::Val);
-  ASSERT_EQ(set.readers[0]->rows(), 1);
-  std::vector<int32_t> tokens(12, -1), next(12, -1);
-  char *targets[] = {reinterpret_cast<char *>(tokens.data()), reinterpret_cast<char *>(next.data())};
-  EXPECT_EQ(orderedBatches(set), 1);
-  EXPECT_EQ(fillOrderedBatch(set, 0, targets), 1);
-  for (int i = 4; i < 12; ++i) EXPECT_EQ(tokens[i], tokens[i % 4]); // the last row once more
-}
-
-TEST_F(Batches, InputsHaveTheOrderOfTheData) {
-  EXPECT_NO_THROW(openSet(Split::Train));
-  manifest.data[0].fields = {{"tokens", {{"place", 4}}, 0, {}}};
-  EXPECT_THROW(openSet(Split::Train), Error);
-  manifest.data[0].fields.clear();
-  manifest.data[0].batchAxis = "seq";
-  EXPECT_THROW(openSet(Split::Train), Error);
-}
-
-TEST_F(Batches, ErrorsReachTheCaller) {
-  entry.inputs[0].of = entry.inputs[1].of = 20;
-  DataSet set = openSet(Split::Train);
-  BatchLoader loader(set, 1, 0);
-  EXPECT_THROW(for (int i = 0; i < 10; ++i) taken(loader), Error);
-}
-
-TEST_F(Batches, DataOptions) {
-  auto describe = [&](std::vector<std::string> options) { return DataFiles(manifest.data, options).describe(); };
-  EXPECT_EQ(describe({"x.txt"}), "d=x.txt");
-  EXPECT_EQ(describe({"x.txt", "val=y"}), "d=x.txt d.val=y");
-  EXPECT_EQ(describe({"d=x.txt", "d.val=dir/y=1"}), "d=x.txt d.val=dir/y=1");
-  EXPECT_THROW(describe({"e=x"}), Error);
-  EXPECT_THROW(describe({"val="}), Error);
-  std::string twice = errorOf([&] { describe({"d=x", "y"}); });
-  EXPECT_NE(twice.find("x was named for the same before; several files are one pattern: --data '{x,y}'"),
-            std::string::npos)
-      << twice;
-  manifest.data.push_back(manifest.data[0]);
-  manifest.data[1].name = "e";
-  EXPECT_THROW(describe({"x.txt"}), Error);
-  manifest.data = {
-      {"d", Idx, "batch", 0, 16, {}, 0, true, {{"x", {}, 0, {{"train", {"a"}}}}, {"y", {}, 0, {{"train", {"b"}}}}}}};
-  EXPECT_EQ(describe({"x=i", "val.y=j"}), "d.x=i d.y=b d.val.y=j");
-  EXPECT_THROW(describe({"i"}), Error);
-  manifest.data[0].fields[1].name = "interval";
-  auto evaluated = [&](const std::string &option) { return DataFiles(manifest.data, {option}, Split::Val).describe(); };
-  for (const char *option : {"interval=j", "val.interval=j", "d.interval=j"})
-    EXPECT_EQ(evaluated(option), "d.interval=b d.x=a d.val.interval=j");
-  EXPECT_THROW(evaluated("train.x=j"), Error);
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- LowWeightsTest.cpp - parameters in bf16, rounded at random -----------===//
+//===- ReducedPrecisionWeightsTest.cpp - weights in bf16, rounded at random -===//
 
 #include "tests/differential/CompiledModel.h"
 #include "tests/differential/CpuCheck.h"
@@ -59,7 +59,7 @@ static void expectToDrift(Runner &target, ModuleOp module) {
   EXPECT_NEAR(mean, 1 - steps * rate, 5 * 1.7e-4);
 }
 
-TEST(LowWeights, MoveOnAverageByWhatTheNearestNumberWouldLose) {
+TEST(ReducedPrecisionWeights, MoveOnAverageByWhatTheNearestNumberWouldLose) {
   MLIRContext context;
   OwningOpRef<ModuleOp> optimized = compileTo(context, driftingModel(), "optimize");
   ASSERT_TRUE(optimized);
@@ -71,7 +71,7 @@ TEST(LowWeights, MoveOnAverageByWhatTheNearestNumberWouldLose) {
   expectToDrift(cpu, *scheduled);
 }
 
-TEST(LowWeights, TrainOnTheCpuAsInTheInterpreter) {
+TEST(ReducedPrecisionWeights, TrainOnTheCpuAsInTheInterpreter) {
   MLIRContext context;
   OwningOpRef<ModuleOp> optimized = compileTo(context, R"(
 use nn: relu, layer_norm
@@ -99,7 +99,7 @@ train m {
 }
 
 /// Weights are stored in bf16 alone: there is neither a bf16 copy nor a master copy.
-TEST(LowWeights, AreAllThatThereIsOfThem) {
+TEST(ReducedPrecisionWeights, AreAllThatThereIsOfThem) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = compileTo(context, driftingModel(), "precision");
   ASSERT_TRUE(module);
