@@ -9,6 +9,7 @@
 #include "codegen/program/EntryCode.h"
 #include "ir/program/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/analysis/Views.h"
 #include "passes/launch/Launches.h"
 #include "runtime/Abi.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -321,9 +322,8 @@ LogicalResult EntryEmitter::emitOp(Operation *op) {
       .Case<func::ReturnOp>([&](auto op) { return emitReturn(op); })
       .Case<YieldOp>([](auto) { return success(); })
       .Case<ReorderOp>([&](auto copy) { return emitCopyOp(copy); })
-      // Views: other types of storage that is there already.
-      .Case<RenameOp, SplitOp, MergeOp, SliceOp>([&](auto view) { return placeResults(view); })
-      .Default([](Operation *other) {
+      .Default([&](Operation *other) -> LogicalResult {
+        if (isStorageView(other)) return placeResults(other);
         return other->emitError("is neither a kernel, a tiled op, a contraction, a repeat nor a view; has `fuse` run?");
       });
 }

@@ -83,11 +83,11 @@ private:
     });
   }
 
-  /// Whether an op can make a number that is not finite of finite ones that are not extreme.
+  /// Whether the result of an op may be non-finite for finite operands of ordinary magnitude.
   static bool isSuspect(Operation *op) {
     if (auto cast = dyn_cast<CastOp>(op)) // of a parameter: no line, and no surprise
       return cast.getType().getElementType().isF16() && !userLine(op->getLoc()).empty();
-    return op->hasTrait<traits::MakesNonFinite>();
+    return op->hasTrait<traits::MayBeNonFinite>();
   }
 
   /// The ops, in their order, that a result of a call is computed by. Of a kernel those that it follows from.

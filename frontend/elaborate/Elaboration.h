@@ -1,9 +1,9 @@
-//===- Elaboration.h - the parts that turn the language into IR -------------===//
+//===- Elaboration.h - from the syntax tree to IR ---------------------------===//
 //
 // Functions are templates over axes and are expanded at each call; one walk
-// checks a program and builds its IR. The walk is apart by state: the stack of
-// calls, the entry function, the regions in it, names, parameters, and the
-// evaluation of expressions.
+// checks a program and builds its IR. The walk is divided by the state that it
+// needs: the stack of calls, the entry function, the regions in it, names,
+// parameters, and the evaluation of expressions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-/// The operators, reads and calls that expressions are made of. Each part evaluates its operands through `Evaluator`.
-struct ExpressionParts {
+/// The evaluation of expressions, by kind. Each component evaluates its operands through `Evaluator`.
+struct ExpressionComponents {
   Operators operators;
   Reductions reductions;
   Builtins builtins;
@@ -24,12 +24,13 @@ struct ExpressionParts {
   Expressions expressions;
 };
 
-/// All parts, each with its own state. They refer to one another, so an elaboration stays where it is.
+/// All components, each with its own state. They hold references to each other, so that an elaboration can be neither
+/// copied nor moved.
 struct Elaboration {
-  Elaboration(const ElaborationContext &context, TrainingNames &training);
+  Elaboration(const ElaborationInputs &context, TrainingNames &training);
   Elaboration(const Elaboration &) = delete;
 
-  /// Begins an entry function; what holds for one entry only is forgotten.
+  /// Begins an entry function, and clears what belongs to the one before.
   void beginEntry(llvm::StringRef name);
 
   CallStack calls;
@@ -38,11 +39,11 @@ struct Elaboration {
   Hypers hypers;
   Dims dims;
   Lets lets;
-  Names names;
+  NameResolver names;
   ParameterTable parameters;
   BatchAccounting batches;
   Float32Names float32;
-  ExpressionParts parts;
+  ExpressionComponents exprs;
 };
 
 } // namespace tessera

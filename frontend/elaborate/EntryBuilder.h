@@ -9,17 +9,17 @@
 namespace tessera {
 
 /// Builds one entry function at a time: its arguments, made where they are first used, and its results.
-class EntryBuilder : ElaborationPart {
+class EntryBuilder : ElaborationComponent {
 public:
-  explicit EntryBuilder(CallStack &calls) : ElaborationPart(calls) {}
+  explicit EntryBuilder(CallStack &calls) : ElaborationComponent(calls) {}
 
   void begin(llvm::StringRef name);
   /// Puts the arguments in order (parameters as listed, counters, inputs) and gives the function its type.
   void finish(llvm::ArrayRef<llvm::StringRef> parameters);
-  /// Leaves the function as it is; until the next one begins, everything must be known at compile time.
-  void close() { Block = nullptr; }
+  /// Ends the function. Until the next one begins, all values must be known at compile time.
+  void end() { Block = nullptr; }
 
-  bool isOpen() const { return Block; }
+  bool isActive() const { return Block; }
   bool isPredict() const { return Name == "predict"; }
   bool isEvaluate() const { return Name == "evaluate"; }
   /// The value of `training` in the language.
@@ -28,7 +28,7 @@ public:
 
   mlir::Value stateArgument(llvm::StringRef path, NamedTensorType type);
   mlir::Value inputArgument(llvm::StringRef name, NamedTensorType type, mlir::DictionaryAttr attr);
-  /// An input whose name says all of it.
+  /// An input whose role is its name: `seed`, `weight`, `batch_number`.
   mlir::Value plainInput(llvm::StringRef name, NamedTensorType type);
   /// `step` or `seed`.
   mlir::Value counter(llvm::StringRef name);
@@ -39,7 +39,8 @@ public:
                  const std::optional<std::vector<AxisRef>> &order = std::nullopt);
   void addStateResult(mlir::Value value, llvm::StringRef path);
 
-  /// The number of a random draw: of the path and how many draws came before at that path.
+  /// The site of the next random draw at this path (`tsr.random`): a hash of the path and of the number of draws before
+  /// it.
   int32_t nextSite(llvm::StringRef path);
 
 private:
@@ -56,7 +57,7 @@ private:
 /// The names of axes in the order of the list, as an attribute.
 mlir::ArrayAttr axisNameList(GraphBuilder &builder, llvm::ArrayRef<AxisRef> axes);
 
-/// A number for a path that stays the same when other parameters come and go (FNV-1a, 31 bits).
+/// A hash of a path, which does not depend on other parameters (FNV-1a, 31 bits).
 int32_t stableHash(llvm::StringRef text);
 
 } // namespace tessera

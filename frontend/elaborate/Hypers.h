@@ -10,9 +10,9 @@
 namespace tessera {
 
 /// The hypers of the program with their values: the defaults, then presets, then `--set`.
-class Hypers : ElaborationPart {
+class Hypers : ElaborationComponent {
 public:
-  Hypers(CallStack &calls, Evaluator &evaluator) : ElaborationPart(calls), Eval(evaluator) {}
+  Hypers(CallStack &calls, Evaluator &evaluator) : ElaborationComponent(calls), Eval(evaluator) {}
 
   /// Computes all values, and sorts the `--set` options that address settings into `settings`.
   void resolve(const FrontendOptions &options, SettingOverrides &settings);

@@ -1,28 +1,27 @@
-//===- NameCheck.h - names in what no expansion has reached -----------------===//
+//===- NameCheck.h - names in functions that are never expanded -------------===//
 
 #ifndef TESSERA_FRONTEND_NAMECHECK_H
 #define TESSERA_FRONTEND_NAMECHECK_H
 
-#include "frontend/elaborate/Names.h"
+#include "frontend/elaborate/NameResolver.h"
 
 namespace tessera {
 
-/// Functions are checked where they are called. What nobody calls, and the branch that a static `if` leaves out, would
-/// never be looked at; here their names, axes and calls are resolved, without types. Only what would be wrong in every
-/// expansion is reported.
-class NameCheck : ElaborationPart {
+/// Checks functions that are never called, and branches that a static `if` leaves out. Their names, axes and calls are
+/// resolved; types are not. It reports only what is wrong in every expansion.
+class NameCheck : ElaborationComponent {
 public:
-  NameCheck(CallStack &calls, Names &names, EntryBuilder &entry, Dims &dims, Lets &lets, Evaluator &evaluator)
-      : ElaborationPart(calls), Scope(names), Entry(entry), Sizes(dims), FileLets(lets), Eval(evaluator) {}
+  NameCheck(CallStack &calls, NameResolver &names, EntryBuilder &entry, Dims &dims, Lets &lets, Evaluator &evaluator)
+      : ElaborationComponent(calls), Resolver(names), Entry(entry), Sizes(dims), FileLets(lets), Eval(evaluator) {}
 
-  /// Checks what the entries have not looked at: dims, lets, and the names in bodies.
+  /// Checks what the entry functions did not use: dims, lets, and the names in bodies.
   void run();
 
 private:
   void checkDims();
   void checkFile(const FileScope &file);
 
-  Names &Scope;
+  NameResolver &Resolver;
   EntryBuilder &Entry;
   Dims &Sizes;
   Lets &FileLets;

@@ -100,20 +100,20 @@ struct AttentionAdjoint {
     return spread ? b.mul(p, spread) : Value();
   }
 
-  /// A region, written out.
-  struct WrittenOut {
+  /// One of the regions, inlined.
+  struct InlinedRegion {
     Value from, result;
     SmallVector<Operation *> ops;
   };
-  WrittenOut writeOut(Region &region, Value x) {
-    WrittenOut out{x, {}, {}};
-    out.result = op.writeOut(b, region, x, &out.ops);
+  InlinedRegion inlineRegion(Region &region, Value x) {
+    InlinedRegion out{x, {}, {}};
+    out.result = op.inlineRegion(b, region, x, &out.ops);
     return out;
   }
 
   /// The gradient of what a region started from, given that of its result; null where nothing flows back. Accumulates
   /// those of captures.
-  Value flowBack(const WrittenOut &region, Value gradient, bool wantsStart) {
+  Value flowBack(const InlinedRegion &region, Value gradient, bool wantsStart) {
     if (!gradient || region.result == region.from) return gradient;
     SmallVector<Value> wrt;
     SmallVector<unsigned> operands; // of the attention
@@ -131,9 +131,9 @@ struct AttentionAdjoint {
   }
 
   void build(Value dout, Value dlse) {
-    WrittenOut scores = writeOut(op.getScore(), b.contract(op.getQ(), op.getK(), names(op.getHidden())));
+    InlinedRegion scores = inlineRegion(op.getScore(), b.contract(op.getQ(), op.getK(), names(op.getHidden())));
     Value p = probabilities(scores.result);
-    WrittenOut weights = writeOut(op.getWeight(), p);
+    InlinedRegion weights = inlineRegion(op.getWeight(), p);
     if (dout && needed(2)) accumulate(2, contractTo(weights.result, dout, op.getV().getType()));
 
     bool needsScores = needed(0) || needed(1);

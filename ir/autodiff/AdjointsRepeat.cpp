@@ -4,13 +4,13 @@
 // carried argument itself, h: a value of the body):
 //
 //   %y, %xs, %hs = tsr.repeat [layer: 12] index %i
-//       carry (%x = %x0) slice (%w = %W) keep (%m = %m0)
+//       carry (%x = %x0) slice (%w = %W) invariant (%m = %m0)
 //       { …; yield %y', %x, %h }
 //
 // Backward:
 //
 //   %dx0, %dm0, %dW = tsr.repeat [layer: 12] reverse index %i
-//       carry (%dy = %dy0, %acc = 0) slice (%x = %xs, %h = %hs, %w = %W) keep (%m = %m0)
+//       carry (%dy = %dy0, %acc = 0) slice (%x = %xs, %h = %hs, %w = %W) invariant (%m = %m0)
 //       { …; yield %dx, %acc + %dm, %dw }
 //
 //   1. Which carried values, slices and invariants take part: those that depend on an operand whose gradient is
@@ -87,19 +87,19 @@ private:
 //===----------------------------------------------------------------------===//
 
 void RepeatAdjoint::plan(ValueRange gradients, Needed needed) {
-  ValueSet reached = reachedInRepeat(forward, needed);
-  ValueSet reaching = reachingInRepeat(forward, [&](unsigned i) { return gradients[i] != nullptr; });
+  ValueSet varied = variedInRepeat(forward, needed);
+  ValueSet useful = usefulInRepeat(forward, [&](unsigned i) { return gradients[i] != nullptr; });
   unsigned numCarried = forward.getCarried().size(), numSliced = forward.getSliced().size();
   for (unsigned i = 0, e = forward->getNumOperands(); i < e; ++i) {
-    if (!reached.contains(argument(i)) || !reaching.contains(argument(i))) {
+    if (!varied.contains(argument(i)) || !useful.contains(argument(i))) {
       // A carried result may have a gradient that the next round's argument does not pass on; the last round still
       // needs it.
-      if (i >= numCarried || !gradients[i] || !reached.contains(forward.getYield().getValues()[i])) continue;
+      if (i >= numCarried || !gradients[i] || !varied.contains(forward.getYield().getValues()[i])) continue;
     }
     (i < numCarried ? carriedBack : i < numCarried + numSliced ? slicedBack : accumulated).push_back(i);
   }
   for (unsigned i = numCarried, e = forward->getNumResults(); i < e; ++i)
-    if (gradients[i] && reached.contains(forward.getYield().getValues()[i])) stackedSeeds.push_back(i);
+    if (gradients[i] && varied.contains(forward.getYield().getValues()[i])) stackedSeeds.push_back(i);
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,7 +180,7 @@ Value RepeatAdjoint::resolve(Value value) {
       invariants.push_back(operand);
       result = block->addArgument(value.getType(), b.getLoc());
     }
-  } else if (Operation *op = value.getDefiningOp(); savedValues->isComputedAgain(value)) {
+  } else if (Operation *op = value.getDefiningOp(); savedValues->isRecomputed(value)) {
     result = clone(op, value);
   } else {
     result = save(value);
@@ -189,7 +189,7 @@ Value RepeatAdjoint::resolve(Value value) {
   return result;
 }
 
-/// Computes the value again in the backward body.
+/// Recomputes the value in the backward body.
 Value RepeatAdjoint::clone(Operation *op, Value result) {
   IRMapping map;
   for (Value operand : op->getOperands()) map.map(operand, resolve(operand));

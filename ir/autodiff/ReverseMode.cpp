@@ -1,10 +1,10 @@
 //===- ReverseMode.cpp - gradients of a sequence of ops -------------------===//
 //
-//   1. Activity: mark every float value that depends on `wrt` through differentiable ops.
-//   2. Seed: the caller accumulates the gradients it knows.
-//   3. Walk the ops backward. When an op is met, all users of its results have
-//      been met, so the results' gradients are complete; the op's adjoint turns them
-//      into contributions to its operands, which add up in the order of the walk.
+//   1. Find the varied values: floats that depend on `wrt` through differentiable ops.
+//   2. The caller accumulates the gradients that it knows.
+//   3. Walk the ops backward. All users of an op's results come before the op, so that
+//      the results' gradients are complete; the op's adjoint turns them into
+//      contributions to its operands, which are summed in the order of the walk.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,61 +32,61 @@ Value tessera::clampIndex(GraphBuilder &builder, Value index, int64_t size) {
 // Activity
 //===----------------------------------------------------------------------===//
 
-void tessera::addReached(ArrayRef<Operation *> ops, ValueSet &reached) {
+void tessera::addVaried(ArrayRef<Operation *> ops, ValueSet &varied) {
   for (Operation *op : ops) {
     if (!isa<AdjointOpInterface>(op)) continue;
-    auto isReached = [&](unsigned i) { return reached.contains(op->getOperand(i)); };
-    if (llvm::none_of(op->getOperands(), [&](Value v) { return reached.contains(v); })) continue;
+    auto isVaried = [&](unsigned i) { return varied.contains(op->getOperand(i)); };
+    if (llvm::none_of(op->getOperands(), [&](Value v) { return varied.contains(v); })) continue;
     auto repeat = dyn_cast<RepeatOp>(op);
-    ValueSet inside = repeat ? reachedInRepeat(repeat, isReached) : ValueSet();
+    ValueSet inside = repeat ? variedInRepeat(repeat, isVaried) : ValueSet();
     for (OpResult result : op->getResults())
       if (hasGradient(result) && (!repeat || inside.contains(repeat.getYield().getValues()[result.getResultNumber()])))
-        reached.insert(result);
+        varied.insert(result);
   }
 }
 
-void tessera::addReaching(ArrayRef<Operation *> ops, ValueSet &reaching) {
+void tessera::addUseful(ArrayRef<Operation *> ops, ValueSet &useful) {
   for (Operation *op : llvm::reverse(ops)) {
     if (!isa<AdjointOpInterface>(op)) continue;
-    auto isWanted = [&](unsigned i) { return reaching.contains(op->getResult(i)); };
-    if (llvm::none_of(op->getResults(), [&](Value v) { return reaching.contains(v); })) continue;
+    auto isUseful = [&](unsigned i) { return useful.contains(op->getResult(i)); };
+    if (llvm::none_of(op->getResults(), [&](Value v) { return useful.contains(v); })) continue;
     auto repeat = dyn_cast<RepeatOp>(op);
-    ValueSet inside = repeat ? reachingInRepeat(repeat, isWanted) : ValueSet();
+    ValueSet inside = repeat ? usefulInRepeat(repeat, isUseful) : ValueSet();
     for (OpOperand &operand : op->getOpOperands())
       if (hasGradient(operand.get()) &&
           (!repeat || inside.contains(repeat.getBlock().getArgument(1 + operand.getOperandNumber()))))
-        reaching.insert(operand.get());
+        useful.insert(operand.get());
   }
 }
 
-ValueSet tessera::reachedInRepeat(RepeatOp repeat, function_ref<bool(unsigned)> isOperandReached) {
-  ValueSet reached;
+ValueSet tessera::variedInRepeat(RepeatOp repeat, function_ref<bool(unsigned)> isOperandVaried) {
+  ValueSet varied;
   for (unsigned i = 0, e = repeat->getNumOperands(); i < e; ++i)
-    if (BlockArgument argument = repeat.getBlock().getArgument(1 + i); isOperandReached(i) && hasGradient(argument))
-      reached.insert(argument);
+    if (BlockArgument argument = repeat.getBlock().getArgument(1 + i); isOperandVaried(i) && hasGradient(argument))
+      varied.insert(argument);
   SmallVector<Operation *> ops = opsOf(repeat.getBlock());
   for (bool isChanged = true; isChanged;) {
     isChanged = false;
-    addReached(ops, reached);
+    addVaried(ops, varied);
     for (auto [argument, yielded] : llvm::zip(repeat.getCarriedArgs(), repeat.getYield().getValues()))
-      if (reached.contains(yielded)) isChanged |= reached.insert(argument).second;
+      if (varied.contains(yielded)) isChanged |= varied.insert(argument).second;
   }
-  return reached;
+  return varied;
 }
 
-ValueSet tessera::reachingInRepeat(RepeatOp repeat, function_ref<bool(unsigned)> isResultWanted) {
-  ValueSet reaching;
+ValueSet tessera::usefulInRepeat(RepeatOp repeat, function_ref<bool(unsigned)> isResultUseful) {
+  ValueSet useful;
   ValueRange yielded = repeat.getYield().getValues();
   for (auto [i, value] : llvm::enumerate(yielded))
-    if (isResultWanted(i) && hasGradient(value)) reaching.insert(value);
+    if (isResultUseful(i) && hasGradient(value)) useful.insert(value);
   SmallVector<Operation *> ops = opsOf(repeat.getBlock());
   for (bool isChanged = true; isChanged;) {
     isChanged = false;
-    addReaching(ops, reaching);
+    addUseful(ops, useful);
     for (auto [argument, value] : llvm::zip(repeat.getCarriedArgs(), yielded))
-      if (reaching.contains(argument)) isChanged |= reaching.insert(value).second;
+      if (useful.contains(argument)) isChanged |= useful.insert(value).second;
   }
-  return reaching;
+  return useful;
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,12 +94,12 @@ ValueSet tessera::reachingInRepeat(RepeatOp repeat, function_ref<bool(unsigned)>
 //===----------------------------------------------------------------------===//
 
 ReverseMode::ReverseMode(GraphBuilder &builder, ArrayRef<Operation *> ops, ValueRange wrt)
-    : builder(builder), ops(ops), wrt(wrt), found(wrt.size()), active(wrt.begin(), wrt.end()) {
-  addReached(this->ops, active); // 1.
+    : builder(builder), ops(ops), wrt(wrt), found(wrt.size()), varied(wrt.begin(), wrt.end()) {
+  addVaried(this->ops, varied); // 1.
 }
 
 void ReverseMode::accumulate(Value value, Value gradient) { // 2.
-  if (!active.contains(value)) return;
+  if (!varied.contains(value)) return;
   assert(value.getType() == gradient.getType() && "a gradient has the type of its value");
   Value &sum = gradients[value];
   sum = sum ? builder.add(sum, gradient) : gradient;
@@ -142,7 +142,7 @@ void ReverseMode::visit(Operation *op) {
   auto point = builder.getInsertionPoint();
   Operation *previous = point == block->begin() ? nullptr : &*std::prev(point);
   adjoint.buildAdjoint(
-      builder, incoming, [&](unsigned i) { return active.contains(operands[i]); },
+      builder, incoming, [&](unsigned i) { return varied.contains(operands[i]); },
       [&](unsigned i, Value gradient) { accumulate(operands[i], gradient); });
   labelOps(previous, *block, builder.getInsertionPoint(), gradientName, keep);
   builder.setLoc(outer);

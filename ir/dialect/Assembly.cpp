@@ -185,6 +185,18 @@ void tessera::printNames(OpAsmPrinter &printer, Operation *, ArrayAttr names) {
   printer << "]";
 }
 
+ParseResult tessera::parseFlags(OpAsmParser &parser, ArrayAttr &flags) {
+  SmallVector<StringRef> keywords;
+  for (StringRef keyword; succeeded(parser.parseOptionalKeyword(&keyword));) keywords.push_back(keyword);
+  if (!keywords.empty()) flags = parser.getBuilder().getStrArrayAttr(keywords);
+  return success();
+}
+
+void tessera::printFlags(OpAsmPrinter &printer, Operation *, ArrayAttr flags) {
+  if (!flags) return;
+  for (StringRef flag : flags.getAsValueRange<StringAttr>()) printer << " " << flag;
+}
+
 //===----------------------------------------------------------------------===//
 // Notes
 //===----------------------------------------------------------------------===//

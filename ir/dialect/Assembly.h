@@ -23,11 +23,15 @@ std::string literal(mlir::Attribute value);
 /// What SSA values of constants are called: `c0.5`, `c-inf`.
 std::string constantName(mlir::Attribute value);
 
-/// Names of axes and others that are identifiers stand without quotes: `embed`, `[batch, seq]`. Quotes may be there.
+/// Names of axes, and others that are identifiers, print without quotes: `embed`, `[batch, seq]`. Quotes parse too.
 mlir::ParseResult parseName(mlir::OpAsmParser &parser, mlir::StringAttr &name);
 void printName(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::StringAttr name);
 mlir::ParseResult parseNames(mlir::OpAsmParser &parser, mlir::ArrayAttr &names);
 void printNames(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::ArrayAttr names);
+
+/// Flags as keywords: `nesterov`. Without flags there is no text.
+mlir::ParseResult parseFlags(mlir::OpAsmParser &parser, mlir::ArrayAttr &flags);
+void printFlags(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::ArrayAttr flags);
 
 /// Places without their mnemonic: `<0>, <4096, [8192]>`.
 mlir::ParseResult parsePlaces(mlir::OpAsmParser &parser, mlir::ArrayAttr &places);

@@ -35,7 +35,8 @@ inline constexpr llvm::StringLiteral place = "tsr.place";   ///< #tsr.place, aft
 inline constexpr llvm::StringLiteral name = "tsr.name";     ///< the user's name with its scope: "h.attn.q"
 inline constexpr llvm::StringLiteral places = "tsr.places"; ///< one #tsr.place for each result, after `schedule`
 inline constexpr llvm::StringLiteral keep = "tsr.keep"; ///< the element type that `precision` must leave to the op: f32
-/// For a GPU, on adjacent kernels of a block: those of one number (i64) run in one launch; after `schedule`.
+/// On adjacent ops of a block that are fused horizontally, kernels (GPU) or GEMMs (CPU): the number of their group, an
+/// i64; after `schedule`.
 inline constexpr llvm::StringLiteral launch = "tsr.launch";
 } // namespace attrs
 

@@ -58,7 +58,7 @@ SmallVector<Value> CrossEntropyOp::decompose(GraphBuilder &b) {
   return {b.sub(lse, picked), b.broadcast(lse, getLse().getType())};
 }
 
-Value AttentionOp::writeOut(GraphBuilder &b, Region &region, Value x, SmallVectorImpl<Operation *> *ops) {
+Value AttentionOp::inlineRegion(GraphBuilder &b, Region &region, Value x, SmallVectorImpl<Operation *> *ops) {
   if (region.empty()) return x;
   Block &block = region.front();
   IRMapping map;
@@ -73,8 +73,8 @@ Value AttentionOp::writeOut(GraphBuilder &b, Region &region, Value x, SmallVecto
 
 SmallVector<Value> AttentionOp::decompose(GraphBuilder &b) {
   Type element = getLse().getType().getElementType();
-  Value scores = writeOut(b, getScore(), b.contract(getQ(), getK(), names(getHidden()), element));
+  Value scores = inlineRegion(b, getScore(), b.contract(getQ(), getK(), names(getHidden()), element));
   Exponentials e = exponentials(b, scores, getKey());
-  Value weights = b.cast(writeOut(b, getWeight(), normalise(b, e)), getV().getType().getElementType());
+  Value weights = b.cast(inlineRegion(b, getWeight(), normalise(b, e)), getV().getType().getElementType());
   return {b.contract(weights, getV(), getKey(), getResult().getType().getElementType()), logSumExp(b, e)};
 }

@@ -16,9 +16,10 @@ template <typename OpT> struct Smooth : mlir::OpTrait::TraitBase<OpT, Smooth> {}
 template <typename OpT> struct Linear : mlir::OpTrait::TraitBase<OpT, Linear> {};
 template <typename OpT> struct RoundingSensitive : mlir::OpTrait::TraitBase<OpT, RoundingSensitive> {};
 template <typename OpT> struct Approximated : mlir::OpTrait::TraitBase<OpT, Approximated> {};
-template <typename OpT> struct MakesNonFinite : mlir::OpTrait::TraitBase<OpT, MakesNonFinite> {};
-template <typename OpT> struct PassesLogits : mlir::OpTrait::TraitBase<OpT, PassesLogits> {};
+template <typename OpT> struct MayBeNonFinite : mlir::OpTrait::TraitBase<OpT, MayBeNonFinite> {};
+template <typename OpT> struct PassesRoundingErrors : mlir::OpTrait::TraitBase<OpT, PassesRoundingErrors> {};
 template <typename OpT> struct IsUnaryFunction : mlir::OpTrait::TraitBase<OpT, IsUnaryFunction> {};
+template <typename OpT> struct IsBinaryFunction : mlir::OpTrait::TraitBase<OpT, IsBinaryFunction> {};
 
 } // namespace tessera::traits
 

@@ -1,10 +1,10 @@
 //===- Structure.cpp - printing and parsing of repeat, kernel and tiled ---===//
 //
-// Region arguments print beside the operands they stand for:
+// Region arguments print beside the operands that they stand for:
 //
 //   %y = tsr.repeat [layer: 12] index %i
-//       carry (%x = %x0 : T) slice (%w = %W : T) keep (%m = %m0 : T) -> T
-//       arguments at <0>, <64> NOTES { … }
+//       carry (%x = %x0 : T) slice (%w = %W : T) invariant (%m = %m0 : T) -> T
+//       arguments at <0>, <64> NOTES { … }          (`keep`, the keyword of earlier versions, parses too)
 //   %y = tsr.kernel "softmax" (%a = %x : T) parallel [batch] serial [key] vector key NOTES { … }
 //   %y = tsr.tiled "attention" (%a = %x : T) parallel [batch] rows seq columns key upper 0 NOTES { … }
 //
@@ -65,7 +65,9 @@ ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseKeyword("index") || parser.parseArgument(induction)) return failure();
   if (succeeded(parser.parseOptionalKeyword("carry")) && carried.parse(parser)) return failure();
   if (succeeded(parser.parseOptionalKeyword("slice")) && sliced.parse(parser)) return failure();
-  if (succeeded(parser.parseOptionalKeyword("keep")) && invariants.parse(parser)) return failure();
+  bool hasInvariants =
+      succeeded(parser.parseOptionalKeyword("invariant")) || succeeded(parser.parseOptionalKeyword("keep"));
+  if (hasInvariants && invariants.parse(parser)) return failure();
   SmallVector<Type> results;
   if (parser.parseOptionalArrowTypeList(results)) return failure();
   if (succeeded(parser.parseOptionalKeyword("arguments")) &&
@@ -109,7 +111,7 @@ void RepeatOp::print(OpAsmPrinter &printer) {
   };
   section("carry", getCarriedArgs(), getCarried());
   section("slice", getSlicedArgs(), getSliced());
-  section("keep", getInvariantArgs(), getInvariants());
+  section("invariant", getInvariantArgs(), getInvariants());
   printer.printOptionalArrowTypeList(getResultTypes());
   SmallVector<NamedAttribute> notes(getOperation()->getDiscardableAttrDictionary().getValue());
   if (ArrayAttr places = getArgPlacesAttr(); arePlaces(places)) {

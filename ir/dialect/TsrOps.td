@@ -1,6 +1,6 @@
 //===- TsrOps.td - operations of the tsr dialect --------------------------===//
 //
-// Elementwise ops stand in TsrElementwise.td.
+// Elementwise ops are in TsrElementwise.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ def Tsr_RandomOp : Tsr_PureOp<"random", [Tsr_MayBeInKernel, Tsr_Approximated]> {
   let description = [{
     Each element depends on `seed`, `step`, `site`, `salts` and its index (row-major in canonical order of the axes)
     only, so that draws are the same under any layout, fusion, recomputation and sharding. `site` is a stable hash of
-    the place in the model that draws; `salts` are the induction values of the enclosing repeats. `canonical` lists
+    the draw's path in the model; `salts` are the induction values of the enclosing repeats. `canonical` lists
     the axes in the order that the index follows: as declared, for initial values; `layout` sets it where it is not
     set.
 
@@ -63,7 +63,7 @@ def Tsr_RandomOp : Tsr_PureOp<"random", [Tsr_MayBeInKernel, Tsr_Approximated]> {
 def Tsr_ContractOp
     : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>,
       DeclareOpInterfaceMethods<Tsr_CostInterface>, AttrSizedOperandSegments,
-                                               Tsr_MakesNonFinite]> {
+                                               Tsr_MayBeNonFinite]> {
   let summary = "sum of products over named axes";
   let description = [{
     `result = init + bias + sum over "over" of lhs * rhs`. `fuse` adds `init` and `bias`; before it there are none.
@@ -102,7 +102,7 @@ def Tsr_ContractOp
         over, EpilogueAttr());
   }]>];
   let extraClassDeclaration = [{
-    /// Of the result, not of `extra`.
+    /// The type of the result; `extra` may have another one.
     NamedTensorType getType() { return getResult().getType(); }
   }];
 }
@@ -175,7 +175,8 @@ def Tsr_MergeOp : Tsr_AxisOp<"merge"> {
   }];
 }
 def Tsr_ReorderOp
-    : Tsr_AxisOp<"reorder", [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>, Tsr_Linear, Tsr_PassesLogits]> {
+    : Tsr_AxisOp<"reorder",
+      [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>, Tsr_Linear, Tsr_PassesRoundingErrors]> {
   let summary = "the same elements in another memory order";
   let description = "Made by `layout`; before it there are none. C1: axes, their sizes and the element type stay.";
   let arguments = (ins Tsr_Tensor:$x);
@@ -306,7 +307,7 @@ def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlo
   let extraClassDeclaration = [{
     /// Inlines one of the regions, applied to `x` and the captures, at the builder's insertion point; its ops are
     /// appended to `ops`. An absent region leaves `x` as it is.
-    ::mlir::Value writeOut(GraphBuilder &builder, ::mlir::Region &region, ::mlir::Value x,
+    ::mlir::Value inlineRegion(GraphBuilder &builder, ::mlir::Region &region, ::mlir::Value x,
         ::llvm::SmallVectorImpl<::mlir::Operation *> *ops = nullptr);
   }];
 }
@@ -321,8 +322,8 @@ def Tsr_StateOp : Tsr_Op<"state"> {
     The path (`h.attn.wq`) names a checkpoint's entry; it is no symbol, since a parameter may be called `step` like
     the entry function. Kinds: weight, bias, gain (parameters), moment (optimizer state), counter (`step`: i32,
     `seed`: i64), scale (the largest magnitude in a tensor, from which its scale follows). `order` lists the axes as
-    files have them, outermost first: as the model declares them, axes of enclosing repeats in front; without it,
-    files have canonical order. Entry functions take and return state by arguments and results tagged `tsr.state =
+    files have them, outermost first: axes of enclosing repeats, then as the model declares them. Without it, files
+    have canonical order. Entry functions take and return state by arguments and results tagged `tsr.state =
     @path`.
   }];
   let arguments = (ins SymbolNameAttr:$path, StrAttr:$kind, TypeAttrOf<Tsr_Tensor>:$type,
@@ -386,9 +387,9 @@ def Tsr_RepeatOp
 def Tsr_KernelOp : Tsr_PureOp<"kernel", [IsolatedFromAbove, SingleBlock]> {
   let summary = "ops that run as one generated loop nest";
   let description = [{
-    Made by `fuse`, consumed by `emit`. The region is a plain subgraph over tensors: block arguments are the operands
-    in memory, yielded values are stored, everything between stays in registers. `parallel` are the axes of the loops
-    that are distributed over threads, outermost first; `serial` the axes of the inner loops, over which all
+    Made by `fuse`, consumed by code generation. The region is a plain subgraph over tensors: block arguments are the
+    operands in memory, yielded values are stored, all values between stay in registers. `parallel` are the axes of
+    the loops that are distributed over threads, outermost first; `serial` the axes of the inner loops, over which all
     reductions of the kernel reduce; `vector` is the axis along which the code is vectorised (one of either), absent
     for scalar code.
 
@@ -412,11 +413,11 @@ def Tsr_KernelOp : Tsr_PureOp<"kernel", [IsolatedFromAbove, SingleBlock]> {
 def Tsr_TiledOp : Tsr_PureOp<"tiled", [IsolatedFromAbove, SingleBlock]> {
   let summary = "contractions and kernels that run for some rows of a matrix at a time";
   let description = [{
-    Made by `tile`, consumed by `emit`. The region is a plain subgraph over whole tensors: its meaning does not depend
-    on how it is executed. Its matrices (values with the axes `batch`, then `rows`, then `columns`, such as the scores
-    of an attention) are computed, read and discarded a block of rows at a time; they are never materialised. The
-    batch axes in `parallel` are distributed over threads; those in `serial` are inner loops, since results are summed
-    over them. All else in the region has all of `parallel`.
+    Made by `tile`, consumed by code generation. The region is a plain subgraph over whole tensors: its meaning does
+    not depend on how it is executed. Its matrices (values with the axes `batch`, then `rows`, then `columns`, such as
+    the scores of an attention) are computed, read and discarded a block of rows at a time; they are never
+    materialised. The batch axes in `parallel` are distributed over threads; those in `serial` are inner loops, since
+    results are summed over them. All other values in the region have all of `parallel`.
 
     `lower` and `upper` are the band: only elements with lower ≤ column - row ≤ upper affect a result, and no others
     need be computed. No limit where absent.
@@ -441,7 +442,7 @@ def Tsr_TiledOp : Tsr_PureOp<"tiled", [IsolatedFromAbove, SingleBlock]> {
 }
 
 //===----------------------------------------------------------------------===//
-// Training: gone after `differentiate` and `optimize`
+// Training: `gradient` until `differentiate`, `clip` and `update` until `optimize`
 //===----------------------------------------------------------------------===//
 
 def Tsr_GradientOp : Tsr_Op<"gradient", [Pure]> {
@@ -453,13 +454,6 @@ def Tsr_GradientOp : Tsr_Op<"gradient", [Pure]> {
   let results = (outs Variadic<Tsr_FloatTensor>:$gradients);
   let assemblyFormat = "$loss `wrt` `(` $wrt `)` `` custom<Notes>(attr-dict) `:` functional-type(operands, results)";
   let hasVerifier = 1;
-}
-
-def Tsr_SeedOp : Tsr_PureOp<"seed"> {
-  let summary = "the gradient of the loss with respect to itself: 1";
-  let description = "Made by `differentiate`; loss scaling (`precision`) multiplies it by the scale.";
-  let results = (outs Tsr_Scalar:$result);
-  let assemblyFormat = "`` custom<Notes>(attr-dict) `:` type($result)";
 }
 
 def Tsr_ClipOp : Tsr_Op<"clip", [Pure, AttrSizedOperandSegments]> {
@@ -479,22 +473,36 @@ def Tsr_ClipOp : Tsr_Op<"clip", [Pure, AttrSizedOperandSegments]> {
 }
 
 def Tsr_UpdateOp : Tsr_Op<"update", [Pure]> {
-  let summary = "one optimizer step of one parameter";
+  let summary = "the update of one parameter by an optimizer";
   let description = [{
     Made by `parse`, replaced by `optimize`, which also adds the optimizer's state. `rule` is an entry of the table in
-    `ir/optimizer/OptimizerRules.cpp`, `hypers` are the scalars that it takes, in any order, named by `names`; what is
-    absent there is 0. `step` is the number of finished steps (i32), `norm` the global gradient norm: where it is not
-    finite the parameter stays as it is.
+    `ir/optimizer/OptimizerRules.cpp`. `hypers` are its arguments that are scalars, in any order, named by `names`; an
+    absent one is 0. `flags` are its flags that are set; they print as keywords after the state. `step` is the number
+    of finished steps (i32), `norm` the global gradient norm: if it is not finite, the parameter does not change.
   }];
-  let arguments = (ins StrAttr:$rule, FlatSymbolRefAttr:$state, UnitAttr:$nesterov, Tsr_FloatTensor:$parameter,
-                       Tsr_FloatTensor:$gradient, Tsr_Scalar:$step, Tsr_Scalar:$norm,
+  let arguments = (ins StrAttr:$rule, FlatSymbolRefAttr:$state, OptionalAttr<StrArrayAttr>:$flags,
+                       Tsr_FloatTensor:$parameter, Tsr_FloatTensor:$gradient, Tsr_Scalar:$step, Tsr_Scalar:$norm,
                        Variadic<Tsr_Scalar>:$hypers, StrArrayAttr:$names);
   let results = (outs Tsr_FloatTensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = [{
-    $rule $state (`nesterov` $nesterov^)? $parameter `gradient` $gradient `step` $step `norm` $norm `hypers`
+    $rule $state `` custom<Flags>($flags) $parameter `gradient` $gradient `step` $step `norm` $norm `hypers`
     custom<Names>($names) `(` $hypers `)` `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// The backward pass: from `differentiate` until `fuse`
+//===----------------------------------------------------------------------===//
+
+def Tsr_SeedOp : Tsr_PureOp<"seed"> {
+  let summary = "the gradient of the loss with respect to itself: 1";
+  let description = [{
+    Made by `differentiate`. With a loss scale, `precision` multiplies it by the scale. `fuse` replaces
+    it by a constant. Until then it is an op of its own, by which `precision` finds where the backward pass begins.
+  }];
+  let results = (outs Tsr_Scalar:$result);
+  let assemblyFormat = "`` custom<Notes>(attr-dict) `:` type($result)";
 }
 
 #endif // TSR_OPS_TD

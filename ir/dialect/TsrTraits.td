@@ -1,6 +1,7 @@
 //===- TsrTraits.td - properties of ops that passes ask for ---------------===//
 //
-// An op opts in to each of them. `OpTraits.h` has their C++ side; `op->hasTrait<traits::NAME>()` asks.
+// An op opts in to each of them, in its entry; families of one kind (axis ops, composites) by their base class.
+// `OpTraits.h` has their C++ side; `op->hasTrait<traits::NAME>()` asks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,33 +12,38 @@ include "mlir/IR/OpBase.td"
 
 class Tsr_Trait<string name> : NativeOpTrait<name> { let cppNamespace = "::tessera::traits"; }
 
-/// `fuse` may take the op into a kernel. Both back ends have code for it: from the values of its operands at a point,
-/// or (views, reductions, gather, scatter_add) as a way to read, accumulate or write.
+/// `fuse` may take the op into a kernel. Both back ends have code for it: from the values of its operands at one
+/// position, or (axis ops, reductions) as a way to read, accumulate or write.
 def Tsr_MayBeInKernel : Tsr_Trait<"MayBeInKernel">;
 
-/// Infinitely often differentiable wherever it is defined: formulas of such ops are equal if they agree at enough
-/// points.
+/// Infinitely often differentiable wherever it is defined. `simplify` recognises formulas of such ops by their values
+/// at some points.
 def Tsr_Smooth : Tsr_Trait<"Smooth">;
 
-/// Linear in its operands taken together: what enters a sum of gradients may pass through it.
+/// Linear in its operands taken together, so that it may be moved through a sum of gradients.
 def Tsr_Linear : Tsr_Trait<"Linear">;
 
-/// Amplifies rounding errors: a function that changes so fast that rounding a large operand to reduced precision
-/// changes the result by a multiple.
+/// Precision: the op amplifies the rounding error of its operand. Rounding a large operand to reduced precision changes
+/// the result by a factor.
 def Tsr_RoundingSensitive : Tsr_Trait<"RoundingSensitive">;
 
-/// Targets compute the op by approximations of their own, in the cost class of transcendental functions. Rounding
-/// errors of its results may be correlated, and are not reproduced between targets.
+/// Each target computes the op by its own approximation, at the cost of a transcendental function. Rounding errors of
+/// its results may be correlated, and differ between targets.
 def Tsr_Approximated : Tsr_Trait<"Approximated">;
 
-/// May give infinity or NaN for finite operands that are not extreme: a pole, the end of a domain, fast growth.
-def Tsr_MakesNonFinite : Tsr_Trait<"MakesNonFinite">;
+/// The result may be infinity or NaN for finite operands of ordinary magnitude: at a pole, outside the domain, by fast
+/// growth, or (a contraction) because a sum of many products leaves the range of a low-precision type. When a program
+/// diverges it suspects these ops.
+def Tsr_MayBeNonFinite : Tsr_Trait<"MayBeNonFinite">;
 
-/// Logits that pass through the op are logits still: a loss or a rounding-sensitive op behind it sees their rounding
-/// errors.
-def Tsr_PassesLogits : Tsr_Trait<"PassesLogits">;
+/// Precision: a loss or a rounding-sensitive op that reads the result sees the rounding errors of the operand
+/// (`isScore` in passes/precision/Fp8Plan.cpp). A sum with a value of lower rank, such as a bias, passes them too.
+def Tsr_PassesRoundingErrors : Tsr_Trait<"PassesRoundingErrors">;
 
-/// An op of one number with an entry in the table of UnaryFunction.h.
+/// An op of one operand with an entry in the table of UnaryFunction.h. Its base class adds the trait.
 def Tsr_IsUnaryFunction : Tsr_Trait<"IsUnaryFunction">;
+
+/// An op of two operands with an entry in the table of BinaryFunction.h. Its base class adds the trait.
+def Tsr_IsBinaryFunction : Tsr_Trait<"IsBinaryFunction">;
 
 #endif // TSR_TRAITS_TD

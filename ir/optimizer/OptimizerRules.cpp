@@ -191,7 +191,10 @@ Value UpdateInputs::hyper(StringRef irName) const { return b.cast(findHyper(upda
 
 bool UpdateInputs::isUsed(StringRef irName) const { return isHyperUsed(update, irName); }
 
-bool UpdateInputs::hasFlag(StringRef irName) const { return update->hasAttr(irName); }
+bool UpdateInputs::hasFlag(StringRef irName) const {
+  ArrayAttr flags = update.getFlagsAttr();
+  return flags && llvm::is_contained(names(flags), irName);
+}
 
 Value UpdateInputs::stepNumber() const { return b.add(b.cast(update.getStep(), element), 1); }
 
@@ -210,7 +213,8 @@ LogicalResult UpdateOp::verify() {
   for (const OptimizerArgument &argument : rule->arguments)
     if (argument.isRequired() && !seen.contains(argument.irName))
       return emitOpError("rule `") << getRule() << "` needs `" << argument.irName << "`";
-  if (getNesterov() && !rule->findIrArgument(getNesterovAttrName()))
-    return emitOpError("rule `") << getRule() << "` has no flag `nesterov`";
+  for (StringRef flag : getFlagsAttr() ? names(getFlagsAttr()) : SmallVector<StringRef>())
+    if (const OptimizerArgument *argument = rule->findIrArgument(flag); !argument || !argument->isFlag)
+      return emitOpError("rule `") << getRule() << "` has no flag `" << flag << "`";
   return success();
 }

@@ -1,8 +1,8 @@
 //===- OptimizerRules.h - the table of optimizer rules --------------------===//
 //
-// One entry a rule: its arguments, the state that it adds to each parameter, and its formula. The frontend reads the
-// arguments as the model file names them, the verifier of `tsr.update` as the IR does, and the pass `optimize` builds
-// state and formula. A new rule is an entry in OptimizerRules.cpp.
+// One entry for each rule: its arguments, the state that it adds to each parameter, and its formula. The frontend reads
+// the arguments by their names in model files, the verifier of `tsr.update` by those in the IR, and the pass `optimize`
+// builds state and formula. A new rule is an entry in OptimizerRules.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,9 @@ namespace tessera {
 /// An argument of a rule: a scalar, or a flag that is true or false.
 struct OptimizerArgument {
   llvm::StringRef name;           ///< in the model file
-  llvm::StringRef irName;         ///< in `tsr.update`: of a hyperparameter, or of a unit attribute if it is a flag
-  std::optional<double> fallback; ///< its value where it is not given; none: it must be given, and is not in a tuple
-  double below = infinity;        ///< a constant lies in [0, below)
+  llvm::StringRef irName;         ///< in `tsr.update`, where hyperparameters are operands and flags are keywords
+  std::optional<double> fallback; ///< the default; absent: the argument is required. Elements of tuples have defaults
+  double below = infinity;        ///< a constant is in [0, below)
   llvm::StringRef tuple = {};     ///< it may also be given as an element of this tuple: `betas` of `beta1`, `beta2`
   bool isFlag = false;
 

@@ -4,8 +4,8 @@
 // The module records what it was compiled for:
 //
 //   tsr.target = "cuda"                                   the kind of device; absent: a CPU
-//   tsr.device = "a100"                                   its description; absent: the first one of the kind in
-//   Target.cpp tsr.device = {name = "a100", multiprocessors = 16}    the same with other numbers
+//   tsr.device = "a100"                                   its description; absent: the first of the kind in Target.cpp
+//   tsr.device = {name = "a100", multiprocessors = 16}    the same, with other values of some fields
 //
 //===----------------------------------------------------------------------===//
 

@@ -131,9 +131,9 @@ Value ProgramMaker::update(Level &level, Choices &choices, StringRef name, Value
     names = {"rate", "beta1", "beta2", "epsilon", "decay"};
   }
   bool nesterov = rule == "sgd" && choices.oneIn(3);
-  return UpdateOp::create(b, b.getLoc(), old.getType(), b.getStringAttr(rule),
-                          FlatSymbolRefAttr::get(b.getContext(), name), nesterov ? b.getUnitAttr() : UnitAttr(), old,
-                          gradient, level.step(), norm, hypers, b.strings(names));
+  return UpdateOp::create(
+      b, b.getLoc(), old.getType(), b.getStringAttr(rule), FlatSymbolRefAttr::get(b.getContext(), name),
+      nesterov ? b.strings({"nesterov"}) : ArrayAttr(), old, gradient, level.step(), norm, hypers, b.strings(names));
 }
 
 void ProgramMaker::makeStep() {

@@ -297,7 +297,7 @@ TEST(Structure, RepeatCarriesSlicesAndStacks) {
   TextProgram program(R"(func.func @f(%x: !tsr.tensor<[], f32>, %w: !tsr.tensor<[l: 3], f32>, %m: !tsr.tensor<[], f32>)
       -> (!tsr.tensor<[], f32>, !tsr.tensor<[l: 3], f32>) {
     %y, %ys = tsr.repeat [l: 3] index %i carry (%c = %x : !tsr.tensor<[], f32>) slice (%s = %w : !tsr.tensor<[l: 3], f32>)
-        keep (%k = %m : !tsr.tensor<[], f32>) -> (!tsr.tensor<[], f32>, !tsr.tensor<[l: 3], f32>) {
+        invariant (%k = %m : !tsr.tensor<[], f32>) -> (!tsr.tensor<[], f32>, !tsr.tensor<[l: 3], f32>) {
       %a = tsr.mul %c, %k : (!tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[], f32>
       %b = tsr.add %a, %s : (!tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[], f32>
       tsr.yield %b, %c : !tsr.tensor<[], f32>, !tsr.tensor<[], f32>

@@ -3,7 +3,7 @@
 // RUN: tessera-opt %s | FileCheck %s
 // RUN: tessera-opt %s | tessera-opt | FileCheck %s
 
-// Operands and result of one type: it stands once. A result as large as an operand is left out; any other is there.
+// Operands and result of one type: it prints once. A result as large as an operand is left out; any other is there.
 // CHECK-LABEL: func.func @types
 func.func @types(%x: !tsr.tensor<[b: 3, n: 4], f32>, %y: !tsr.tensor<[n: 4], f32>, %z: !tsr.tensor<[b: 3], f32>) {
   // CHECK-COUNT-2: tsr.mul %arg0, %arg0 : <[b: 3, n: 4], f32>{{$}}
@@ -30,7 +30,8 @@ func.func @types(%x: !tsr.tensor<[b: 3, n: 4], f32>, %y: !tsr.tensor<[n: 4], f32
   return
 }
 
-// The user's name and the places stand without braces; what is left keeps them.
+// The user's name and the places print without braces; other attributes have them. Invariants of a repeat have the
+// keyword `invariant`; `keep` is that of earlier versions.
 // CHECK-LABEL: func.func @notes
 func.func @notes(%x: !tsr.tensor<[n: 4], f32>) {
   // CHECK-COUNT-2: tsr.exp %arg0 as "h.e" at <64> {tsr.keep = f32} : <[n: 4], f32>
@@ -50,6 +51,13 @@ func.func @notes(%x: !tsr.tensor<[n: 4], f32>) {
     tsr.yield %v : !tsr.tensor<[n: 4], f32>
   }
   %5 = tsr.repeat [layer: 2] index %i carry (%v = %x : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[n: 4], f32> arguments at <64>, <0, [8]> at <0> {
+    tsr.yield %v : !tsr.tensor<[n: 4], f32>
+  }
+  // CHECK-COUNT-2: tsr.repeat [layer: 2] index %{{.*}} invariant (%{{.*}} = %arg0 : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[layer: 2, n: 4], f32> {
+  %6 = tsr.repeat [layer: 2] index %i keep (%v = %x : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[layer: 2, n: 4], f32> {
+    tsr.yield %v : !tsr.tensor<[n: 4], f32>
+  }
+  %7 = tsr.repeat [layer: 2] index %i invariant (%v = %x : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[layer: 2, n: 4], f32> {
     tsr.yield %v : !tsr.tensor<[n: 4], f32>
   }
   return
@@ -78,7 +86,7 @@ func.func @constants(%x: !tsr.tensor<[n: 4], f32>) {
   %7 = tsr.constant true -> <[], i1>
   // CHECK-NEXT: tsr.constant -0.0{{$}}
   %8 = tsr.constant -0.0
-  // Infinities have no literal: their bits stand with the type.
+  // Infinities have no literal: their bits print with the type.
   // CHECK-NEXT: %c-inf = tsr.constant 0xFF800000 : f32{{$}}
   %9 = tsr.constant 0xFF800000 : f32 -> <[], f32>
   return

@@ -451,7 +451,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 // C6: A stacked result has the axis of the repeat.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.repeat' op stacked result 0 of type}}
-  tsr.repeat [layer: 2] index %i keep (%c = %x0 : !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32> {
+  tsr.repeat [layer: 2] index %i invariant (%c = %x0 : !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32> {
     tsr.yield %c : !tsr.tensor<[batch: 3], f32>
   }
   return

@@ -127,8 +127,8 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
 
   // CHECK-LABEL: func.func @structure
   func.func @structure(%x: !tsr.tensor<[batch: 3], f32>, %w: !tsr.tensor<[layer: 2, batch: 3], f32>, %m: !tsr.tensor<[batch: 3], f32>) {
-    // CHECK: tsr.repeat [layer: 2] index %{{.*}} carry (%{{.*}} = %arg0 : !tsr.tensor<[batch: 3], f32>) slice (%{{.*}} = %arg1 : !tsr.tensor<[layer: 2, batch: 3], f32>) keep (%{{.*}} = %arg2 : !tsr.tensor<[batch: 3], f32>) -> (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[layer: 2, batch: 3], f32>) {
-    %y, %ys = tsr.repeat [layer: 2] index %i carry (%c = %x : !tsr.tensor<[batch: 3], f32>) slice (%s = %w : !tsr.tensor<[layer: 2, batch: 3], f32>) keep (%k = %m : !tsr.tensor<[batch: 3], f32>) -> (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[layer: 2, batch: 3], f32>) {
+    // CHECK: tsr.repeat [layer: 2] index %{{.*}} carry (%{{.*}} = %arg0 : !tsr.tensor<[batch: 3], f32>) slice (%{{.*}} = %arg1 : !tsr.tensor<[layer: 2, batch: 3], f32>) invariant (%{{.*}} = %arg2 : !tsr.tensor<[batch: 3], f32>) -> (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[layer: 2, batch: 3], f32>) {
+    %y, %ys = tsr.repeat [layer: 2] index %i carry (%c = %x : !tsr.tensor<[batch: 3], f32>) slice (%s = %w : !tsr.tensor<[layer: 2, batch: 3], f32>) invariant (%k = %m : !tsr.tensor<[batch: 3], f32>) -> (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[layer: 2, batch: 3], f32>) {
       %a = tsr.mul %c, %s : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32>
       %b = tsr.add %a, %k : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32>
       // CHECK: tsr.yield %{{.*}}, %{{.*}} : !tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>

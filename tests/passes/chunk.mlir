@@ -8,7 +8,7 @@ module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize
       -> (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) {
     // CHECK: %[[ZERO:.*]] = tsr.constant 0.0 -> <[vocab: 5, embed: 3], f32>
     // CHECK: %[[ROWS:.*]] = tsr.split %arg0 batch into [batch_chunk, batch] {{.*}} -> <[batch_chunk: 2, batch: 2, embed: 3], f32>
-    // CHECK: %[[OUT:.*]]:2 = tsr.repeat [batch_chunk: 2] index {{.*}} carry (%[[SUM:.*]] = %[[ZERO]] {{.*}} slice (%[[PART:.*]] = %[[ROWS]] {{.*}} keep (%[[W:.*]] = %arg1
+    // CHECK: %[[OUT:.*]]:2 = tsr.repeat [batch_chunk: 2] index {{.*}} carry (%[[SUM:.*]] = %[[ZERO]] {{.*}} slice (%[[PART:.*]] = %[[ROWS]] {{.*}} invariant (%[[W:.*]] = %arg1
     // CHECK: %[[L:.*]] = tsr.contract %[[PART]], %[[W]] over [embed] {{.*}} -> !tsr.tensor<[batch: 2, vocab: 5], f32>
     %l = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
     // CHECK: %[[E:.*]] = tsr.exp %[[L]]
@@ -93,7 +93,7 @@ module attributes {tsr.axes = ["micro", "batch", "vocab", "embed"], tsr.phase = 
       -> (!tsr.tensor<[vocab: 5, embed: 3], f32>, !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>) {
     %zero = tsr.constant 0.0 : f32 -> !tsr.tensor<[vocab: 5, embed: 3], f32>
     // CHECK: tsr.repeat [micro: 2] index {{.*}} carry (%[[SUM:[^ ]*]] = {{.*}} slice (%[[X:[^ ]*]] = %arg0
-    %sum, %all = tsr.repeat [micro: 2] index %i carry (%s = %zero : !tsr.tensor<[vocab: 5, embed: 3], f32>) slice (%m = %x : !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>) keep (%v = %w : !tsr.tensor<[vocab: 5, embed: 3], f32>) -> (!tsr.tensor<[vocab: 5, embed: 3], f32>, !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>) {
+    %sum, %all = tsr.repeat [micro: 2] index %i carry (%s = %zero : !tsr.tensor<[vocab: 5, embed: 3], f32>) slice (%m = %x : !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>) invariant (%v = %w : !tsr.tensor<[vocab: 5, embed: 3], f32>) -> (!tsr.tensor<[vocab: 5, embed: 3], f32>, !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>) {
       // CHECK-NOT: tsr.constant
       // CHECK: %[[ROWS:.*]] = tsr.split %[[X]] batch
       // CHECK: %[[OUT:.*]]:2 = tsr.repeat [batch_chunk: 2] index {{.*}} carry (%[[PART:[^ ]*]] = %[[SUM]] {{.*}} slice ({{.*}} = %[[ROWS]]

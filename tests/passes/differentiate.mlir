@@ -58,7 +58,7 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "simp
     // CHECK: tsr.random uniform site 7 {{.*}} salts %[[I]]
     // CHECK: tsr.tanh
     // CHECK: tsr.contract {{.*}} over [batch]
-    %y = tsr.repeat [layer: 3] index %i carry (%c = %x : !tsr.tensor<[batch: 8, in: 4], f32>) slice (%v = %w : !tsr.tensor<[layer: 3, in: 4, out: 4], f32>) keep (%k = %b : !tsr.tensor<[out: 4], f32>, %s = %seed : !tsr.tensor<[], i64>, %t = %step : !tsr.tensor<[], i32>) -> !tsr.tensor<[batch: 8, in: 4], f32> {
+    %y = tsr.repeat [layer: 3] index %i carry (%c = %x : !tsr.tensor<[batch: 8, in: 4], f32>) slice (%v = %w : !tsr.tensor<[layer: 3, in: 4, out: 4], f32>) invariant (%k = %b : !tsr.tensor<[out: 4], f32>, %s = %seed : !tsr.tensor<[], i64>, %t = %step : !tsr.tensor<[], i32>) -> !tsr.tensor<[batch: 8, in: 4], f32> {
       %half = tsr.constant 0.5 : f32 -> !tsr.tensor<[], f32>
       %zero = tsr.constant 0.0 : f32 -> !tsr.tensor<[], f32>
       %r = tsr.random uniform site 7 seed %s step %t salts %i : (!tsr.tensor<[], i64>, !tsr.tensor<[], i32>, !tsr.tensor<[], i32>) -> !tsr.tensor<[batch: 8, out: 4], f32>

@@ -114,7 +114,7 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
     // CHECK: tsr.repeat [layer: 3] index %{{.*}} carry (%{{[a-z0-9]*}} = %arg0 : !tsr.tensor<[in: 4], f32>) slice (%{{[a-z0-9]*}} = %arg2 : !tsr.tensor<[layer: 3, in: 4], f32>) -> !tsr.tensor<[in: 4], f32>
     // CHECK-NOT: tsr.exp
     // CHECK: tsr.yield %{{[a-z0-9]*}} : !tsr.tensor<[in: 4], f32>
-    %r:3 = tsr.repeat [layer: 3] index %i carry (%a = %x : !tsr.tensor<[in: 4], f32>, %b = %y : !tsr.tensor<[in: 4], f32>) slice (%v = %w : !tsr.tensor<[layer: 3, in: 4], f32>) keep (%k = %y : !tsr.tensor<[in: 4], f32>) -> (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[layer: 3, in: 4], f32>) {
+    %r:3 = tsr.repeat [layer: 3] index %i carry (%a = %x : !tsr.tensor<[in: 4], f32>, %b = %y : !tsr.tensor<[in: 4], f32>) slice (%v = %w : !tsr.tensor<[layer: 3, in: 4], f32>) invariant (%k = %y : !tsr.tensor<[in: 4], f32>) -> (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[layer: 3, in: 4], f32>) {
       %m = tsr.mul %a, %v : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[in: 4], f32>
       %e = tsr.exp %b : !tsr.tensor<[in: 4], f32>
       %s = tsr.add %e, %k : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[in: 4], f32>
@@ -126,7 +126,7 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
   // A carried value that every iteration passes on unchanged becomes an invariant.
   // CHECK-LABEL: @passedOn
   func.func @passedOn(%x: !tsr.tensor<[in: 4], f32>, %y: !tsr.tensor<[in: 4], f32>) -> (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>) {
-    // CHECK: %[[R:.*]] = tsr.repeat [layer: 3] index %{{.*}} carry (%{{[a-z0-9]*}} = %arg0 : !tsr.tensor<[in: 4], f32>) keep (%{{[a-z0-9]*}} = %arg1 :
+    // CHECK: %[[R:.*]] = tsr.repeat [layer: 3] index %{{.*}} carry (%{{[a-z0-9]*}} = %arg0 : !tsr.tensor<[in: 4], f32>) invariant (%{{[a-z0-9]*}} = %arg1 :
     // CHECK: return %[[R]], %arg1
     %r:2 = tsr.repeat [layer: 3] index %i carry (%a = %x : !tsr.tensor<[in: 4], f32>, %b = %y : !tsr.tensor<[in: 4], f32>) -> (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>) {
       %m = tsr.mul %a, %b : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[in: 4], f32>
