@@ -1,15 +1,12 @@
 //===- VectorMath.h - elementary functions without libm -------------------===//
 //
 // The code of a training program is linked against nothing, so elementary functions are polynomials, written once for
-// scalars and vectors. All are free of rounding that could differ between machines: where a multiplication and an
-// addition are fused, it is said (`fma`). Branches stand only before what is rare: angles beyond 2^30, quotients beyond 2^52.
+// scalars and vectors. Their rounding is the same on all machines: a multiplication and an addition are fused only by an
+// explicit `fma`. Branches guard rare cases only: angles beyond 2^30, quotients beyond 2^52.
 //
-// Largest errors in units in the last place (f32), measured by tests/codegen/VectorMathTest.cpp over all magnitudes:
-//
-//   exp 0.9, expm1 1.5, log 0.9, log1p 1.5, tanh 1.3, sigmoid 2.1, erf 1, sin and cos 1.5, sqrt 0.5, rsqrt 1.5, pow 1 (through f64)
-//
-// Denormal arguments and results are exact to the same bound; infinities, zeros and NaN give what C's libm gives.
-// f64: exp, expm1, log, log1p, sigmoid, pow (about 1e-15 relative), sqrt, rsqrt. The others return a null value.
+// `maxUlps` is the largest error over all magnitudes. Subnormal arguments and results have the same bound; infinities,
+// zeros and NaN give what C's libm gives. The error of pow, which is computed in f64, is at most 1 ulp. In f64 there are
+// exp, expm1, log, log1p, sigmoid, pow (about 1e-15 relative), sqrt and rsqrt; the others return a null value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,11 +17,12 @@
 
 namespace tessera {
 
-/// An elementary function of one number.
+/// An elementary function of one element.
 struct ElementaryFunction {
   llvm::StringLiteral op; ///< the elementwise op that it is, by its mnemonic
   mlir::Value (*emit)(CodeBuilder &code, mlir::Value x);
-  unsigned instructions; ///< about as many, for a vector in f32
+  unsigned instructions; ///< for a vector in f32, approximately
+  double maxUlps; ///< largest error in f32, in units in the last place; tests/codegen/VectorMathTest.cpp checks it
 };
 /// All of them; one more needs an entry here and no declaration.
 llvm::ArrayRef<ElementaryFunction> elementaryFunctions();
