@@ -102,7 +102,7 @@ def OptimizePass : Tsr_ModulePass<"tsr-optimize"> {
 
     ```
     before   %c, %norm = tsr.clip(%g) limit %limit
-             %w1 = tsr.update "adamw" @w %w gradient %c step %step norm %norm hypers [rate, …](%rate, …)
+             %w1 = tsr.update "adamw" @w %w gradient %c step %step norm %norm arguments [rate, …](%rate, …)
     after    %norm = sqrt(sum of all squares)                   @w.m and @w.v are state
              %c = %g * (%limit / max(%norm, %limit))
              %finite = %norm < inf

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_BATCHACCOUNTING_H
-#define TESSERA_FRONTEND_BATCHACCOUNTING_H
+#ifndef TESSERA_FRONTEND_ELABORATE_BATCHACCOUNTING_H
+#define TESSERA_FRONTEND_ELABORATE_BATCHACCOUNTING_H
 
 #include "frontend/elaborate/CallStack.h"
 
@@ -69,4 +69,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_BATCHACCOUNTING_H
+#endif // TESSERA_FRONTEND_ELABORATE_BATCHACCOUNTING_H

@@ -1,7 +1,7 @@
 //===- Builtins.h - functions that are not written in the language ----------===//
 
-#ifndef TESSERA_FRONTEND_BUILTINS_H
-#define TESSERA_FRONTEND_BUILTINS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_BUILTINS_H
+#define TESSERA_FRONTEND_ELABORATE_BUILTINS_H
 
 #include "frontend/elaborate/Reductions.h"
 
@@ -36,4 +36,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_BUILTINS_H
+#endif // TESSERA_FRONTEND_ELABORATE_BUILTINS_H

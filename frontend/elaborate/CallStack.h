@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_CALLSTACK_H
-#define TESSERA_FRONTEND_CALLSTACK_H
+#ifndef TESSERA_FRONTEND_ELABORATE_CALLSTACK_H
+#define TESSERA_FRONTEND_ELABORATE_CALLSTACK_H
 
 #include "frontend/elaborate/Values.h"
 #include "frontend/names/Declarations.h"
@@ -158,4 +158,4 @@ protected:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_CALLSTACK_H
+#endif // TESSERA_FRONTEND_ELABORATE_CALLSTACK_H

@@ -1,7 +1,7 @@
 //===- Dims.h - the sizes and names of axes ---------------------------------===//
 
-#ifndef TESSERA_FRONTEND_DIMS_H
-#define TESSERA_FRONTEND_DIMS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_DIMS_H
+#define TESSERA_FRONTEND_ELABORATE_DIMS_H
 
 #include "frontend/elaborate/Evaluator.h"
 #include "llvm/ADT/StringSet.h"
@@ -63,4 +63,4 @@ std::vector<std::string> canonicalAxisOrder(const Declarations &program);
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_DIMS_H
+#endif // TESSERA_FRONTEND_ELABORATE_DIMS_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_ELABORATION_H
-#define TESSERA_FRONTEND_ELABORATION_H
+#ifndef TESSERA_FRONTEND_ELABORATE_ELABORATION_H
+#define TESSERA_FRONTEND_ELABORATE_ELABORATION_H
 
 #include "frontend/elaborate/Expressions.h"
 
@@ -48,4 +48,4 @@ struct Elaboration {
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_ELABORATION_H
+#endif // TESSERA_FRONTEND_ELABORATE_ELABORATION_H

@@ -1,7 +1,7 @@
 //===- EntryBuilder.h - the entry function being built ----------------------===//
 
-#ifndef TESSERA_FRONTEND_ENTRYBUILDER_H
-#define TESSERA_FRONTEND_ENTRYBUILDER_H
+#ifndef TESSERA_FRONTEND_ELABORATE_ENTRYBUILDER_H
+#define TESSERA_FRONTEND_ELABORATE_ENTRYBUILDER_H
 
 #include "frontend/elaborate/CallStack.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -62,4 +62,4 @@ int32_t stableHash(llvm::StringRef text);
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_ENTRYBUILDER_H
+#endif // TESSERA_FRONTEND_ELABORATE_ENTRYBUILDER_H

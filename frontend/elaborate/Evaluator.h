@@ -1,7 +1,7 @@
 //===- Evaluator.h - the values of expressions ------------------------------===//
 
-#ifndef TESSERA_FRONTEND_EVALUATOR_H
-#define TESSERA_FRONTEND_EVALUATOR_H
+#ifndef TESSERA_FRONTEND_ELABORATE_EVALUATOR_H
+#define TESSERA_FRONTEND_ELABORATE_EVALUATOR_H
 
 #include "frontend/elaborate/CallStack.h"
 
@@ -23,4 +23,4 @@ public:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_EVALUATOR_H
+#endif // TESSERA_FRONTEND_ELABORATE_EVALUATOR_H

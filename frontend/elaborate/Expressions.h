@@ -1,7 +1,7 @@
 //===- Expressions.h - expressions, blocks, statements ----------------------===//
 
-#ifndef TESSERA_FRONTEND_EXPRESSIONS_H
-#define TESSERA_FRONTEND_EXPRESSIONS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_EXPRESSIONS_H
+#define TESSERA_FRONTEND_ELABORATE_EXPRESSIONS_H
 
 #include "frontend/elaborate/FunctionCalls.h"
 
@@ -52,4 +52,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_EXPRESSIONS_H
+#endif // TESSERA_FRONTEND_ELABORATE_EXPRESSIONS_H

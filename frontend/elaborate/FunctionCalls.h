@@ -1,7 +1,7 @@
 //===- FunctionCalls.h - calls of functions and of the model ----------------===//
 
-#ifndef TESSERA_FRONTEND_FUNCTIONCALLS_H
-#define TESSERA_FRONTEND_FUNCTIONCALLS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_FUNCTIONCALLS_H
+#define TESSERA_FRONTEND_ELABORATE_FUNCTIONCALLS_H
 
 #include "frontend/elaborate/Builtins.h"
 #include "frontend/elaborate/Float32Names.h"
@@ -53,4 +53,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_FUNCTIONCALLS_H
+#endif // TESSERA_FRONTEND_ELABORATE_FUNCTIONCALLS_H

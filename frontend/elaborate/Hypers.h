@@ -1,7 +1,7 @@
 //===- Hypers.h - hyperparameters, presets, --set ---------------------------===//
 
-#ifndef TESSERA_FRONTEND_HYPERS_H
-#define TESSERA_FRONTEND_HYPERS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_HYPERS_H
+#define TESSERA_FRONTEND_ELABORATE_HYPERS_H
 
 #include "frontend/elaborate/Evaluator.h"
 #include "frontend/elaborate/FrontendOptions.h"
@@ -38,4 +38,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_HYPERS_H
+#endif // TESSERA_FRONTEND_ELABORATE_HYPERS_H

@@ -1,7 +1,7 @@
 //===- Indexing.h - `as`, and reads at positions ----------------------------===//
 
-#ifndef TESSERA_FRONTEND_INDEXING_H
-#define TESSERA_FRONTEND_INDEXING_H
+#ifndef TESSERA_FRONTEND_ELABORATE_INDEXING_H
+#define TESSERA_FRONTEND_ELABORATE_INDEXING_H
 
 #include "frontend/elaborate/NameResolver.h"
 #include "frontend/elaborate/Operators.h"
@@ -55,4 +55,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_INDEXING_H
+#endif // TESSERA_FRONTEND_ELABORATE_INDEXING_H

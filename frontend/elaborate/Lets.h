@@ -1,7 +1,7 @@
 //===- Lets.h - the lets of files -------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_LETS_H
-#define TESSERA_FRONTEND_LETS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_LETS_H
+#define TESSERA_FRONTEND_ELABORATE_LETS_H
 
 #include "frontend/elaborate/Evaluator.h"
 #include "llvm/ADT/DenseSet.h"
@@ -33,4 +33,4 @@ inline bool fitsTuple(const ast::Definition &definition, const LanguageValue &va
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_LETS_H
+#endif // TESSERA_FRONTEND_ELABORATE_LETS_H

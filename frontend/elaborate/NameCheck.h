@@ -1,7 +1,7 @@
 //===- NameCheck.h - names in functions that are never expanded -------------===//
 
-#ifndef TESSERA_FRONTEND_NAMECHECK_H
-#define TESSERA_FRONTEND_NAMECHECK_H
+#ifndef TESSERA_FRONTEND_ELABORATE_NAMECHECK_H
+#define TESSERA_FRONTEND_ELABORATE_NAMECHECK_H
 
 #include "frontend/elaborate/NameResolver.h"
 
@@ -30,4 +30,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_NAMECHECK_H
+#endif // TESSERA_FRONTEND_ELABORATE_NAMECHECK_H

@@ -1,7 +1,7 @@
 //===- Operators.h - arithmetic, comparison, logic --------------------------===//
 
-#ifndef TESSERA_FRONTEND_OPERATORS_H
-#define TESSERA_FRONTEND_OPERATORS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_OPERATORS_H
+#define TESSERA_FRONTEND_ELABORATE_OPERATORS_H
 
 #include "frontend/elaborate/RegionStack.h"
 
@@ -36,4 +36,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_OPERATORS_H
+#endif // TESSERA_FRONTEND_ELABORATE_OPERATORS_H

@@ -1,7 +1,7 @@
 //===- ParameterTable.h - the parameters of the model -----------------------===//
 
-#ifndef TESSERA_FRONTEND_PARAMETERTABLE_H
-#define TESSERA_FRONTEND_PARAMETERTABLE_H
+#ifndef TESSERA_FRONTEND_ELABORATE_PARAMETERTABLE_H
+#define TESSERA_FRONTEND_ELABORATE_PARAMETERTABLE_H
 
 #include "frontend/elaborate/NameResolver.h"
 
@@ -61,4 +61,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_PARAMETERTABLE_H
+#endif // TESSERA_FRONTEND_ELABORATE_PARAMETERTABLE_H

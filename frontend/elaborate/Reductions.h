@@ -1,7 +1,7 @@
 //===- Reductions.h - reductions, and sums of products ----------------------===//
 
-#ifndef TESSERA_FRONTEND_REDUCTIONS_H
-#define TESSERA_FRONTEND_REDUCTIONS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_REDUCTIONS_H
+#define TESSERA_FRONTEND_ELABORATE_REDUCTIONS_H
 
 #include "frontend/elaborate/NameResolver.h"
 #include "frontend/elaborate/Operators.h"
@@ -49,4 +49,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_REDUCTIONS_H
+#endif // TESSERA_FRONTEND_ELABORATE_REDUCTIONS_H

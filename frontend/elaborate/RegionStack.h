@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_REGIONSTACK_H
-#define TESSERA_FRONTEND_REGIONSTACK_H
+#ifndef TESSERA_FRONTEND_ELABORATE_REGIONSTACK_H
+#define TESSERA_FRONTEND_ELABORATE_REGIONSTACK_H
 
 #include "frontend/elaborate/BatchAccounting.h"
 #include "frontend/elaborate/EntryBuilder.h"
@@ -92,4 +92,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_REGIONSTACK_H
+#endif // TESSERA_FRONTEND_ELABORATE_REGIONSTACK_H

@@ -1,7 +1,7 @@
 //===- TrainingNames.h - what the training description adds to names --------===//
 
-#ifndef TESSERA_FRONTEND_TRAININGNAMES_H
-#define TESSERA_FRONTEND_TRAININGNAMES_H
+#ifndef TESSERA_FRONTEND_ELABORATE_TRAININGNAMES_H
+#define TESSERA_FRONTEND_ELABORATE_TRAININGNAMES_H
 
 #include "frontend/elaborate/Values.h"
 
@@ -22,4 +22,4 @@ public:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_TRAININGNAMES_H
+#endif // TESSERA_FRONTEND_ELABORATE_TRAININGNAMES_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_VALUES_H
-#define TESSERA_FRONTEND_VALUES_H
+#ifndef TESSERA_FRONTEND_ELABORATE_VALUES_H
+#define TESSERA_FRONTEND_ELABORATE_VALUES_H
 
 #include "frontend/syntax/Ast.h"
 #include "ir/dialect/BinaryFunction.h"
@@ -132,4 +132,4 @@ std::string describeAxes(NamedTensorType type);
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_VALUES_H
+#endif // TESSERA_FRONTEND_ELABORATE_VALUES_H

@@ -1,7 +1,7 @@
 //===- DataSources.h - the data of the training description -----------------===//
 
-#ifndef TESSERA_FRONTEND_DATASOURCES_H
-#define TESSERA_FRONTEND_DATASOURCES_H
+#ifndef TESSERA_FRONTEND_TRAINING_DATASOURCES_H
+#define TESSERA_FRONTEND_TRAINING_DATASOURCES_H
 
 #include "frontend/training/TrainingSettings.h"
 #include "runtime/base/DataFormat.h"
@@ -83,4 +83,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_DATASOURCES_H
+#endif // TESSERA_FRONTEND_TRAINING_DATASOURCES_H

@@ -112,18 +112,18 @@ void EntryFunctions::buildUpdates(llvm::ArrayRef<mlir::Value> gradients) {
   for (auto [trained, gradient] : llvm::zip(Rules.trained(), clip.getClipped())) {
     auto &[parameter, choice] = trained;
     NameScope named(Calls, parameter->path);
-    llvm::SmallVector<mlir::Value> hypers;
+    llvm::SmallVector<mlir::Value> arguments;
     llvm::SmallVector<StringRef> names;
-    for (auto &[name, value] : choice->hypers) {
+    for (auto &[name, value] : choice->arguments) {
       names.push_back(name);
-      hypers.push_back(E.exprs.operators.materialize(value, F32));
+      arguments.push_back(E.exprs.operators.materialize(value, F32));
     }
-    rate = rate ? rate : hypers.front();
+    rate = rate ? rate : arguments.front();
     auto state = mlir::FlatSymbolRefAttr::get(&Context, parameter->path);
     mlir::ArrayAttr flags = choice->flags.empty() ? mlir::ArrayAttr() : B.strings(choice->flags);
     auto update = UpdateOp::create(B, B.getLoc(), parameter->type, B.getStringAttr(choice->rule->name), state, flags,
                                    E.parameters.value(*parameter, 0).tensor.value, gradient, step, clip.getNorm(),
-                                   hypers, B.strings(names));
+                                   arguments, B.strings(names));
     E.entry.addStateResult(update.getResult(), parameter->path);
   }
   E.entry.addStateResult(B.add(step, B.scalar(1, I32)), "step");

@@ -1,7 +1,7 @@
 //===- EntryFunctions.h - step, evaluate, predict, init ---------------------===//
 
-#ifndef TESSERA_FRONTEND_ENTRYFUNCTIONS_H
-#define TESSERA_FRONTEND_ENTRYFUNCTIONS_H
+#ifndef TESSERA_FRONTEND_TRAINING_ENTRYFUNCTIONS_H
+#define TESSERA_FRONTEND_TRAINING_ENTRYFUNCTIONS_H
 
 #include "frontend/training/ParameterRules.h"
 #include "frontend/training/TrainingScope.h"
@@ -45,4 +45,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_ENTRYFUNCTIONS_H
+#endif // TESSERA_FRONTEND_TRAINING_ENTRYFUNCTIONS_H

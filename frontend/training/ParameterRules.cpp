@@ -11,8 +11,8 @@ using llvm::Twine;
 //===----------------------------------------------------------------------===//
 
 bool RuleChoice::isUsed(StringRef irName) const {
-  auto found = llvm::find_if(hypers, [&](auto &hyper) { return hyper.first == irName; });
-  return found != hypers.end() && !(found->second.isNumber() && found->second.number.asDouble() == 0);
+  auto found = llvm::find_if(arguments, [&](auto &hyper) { return hyper.first == irName; });
+  return found != arguments.end() && !(found->second.isNumber() && found->second.number.asDouble() == 0);
 }
 
 static std::vector<StringRef> ruleNames() {
@@ -50,7 +50,7 @@ bool ParameterRules::giveArgument(const OptimizerArgument &argument, const Langu
     return refuse("`" + argument.name + "` = " + value.number.str() +
                   (std::isfinite(argument.below) ? " is not in [0, " + Twine(static_cast<int>(argument.below)) + ")"
                                                  : Twine(" is not a finite number from 0")));
-  choice.hypers.push_back({argument.irName, value});
+  choice.arguments.push_back({argument.irName, value});
   return true;
 }
 
@@ -99,7 +99,7 @@ bool ParameterRules::readArgument(const ast::Argument &arg, RuleChoice &choice, 
 
 /// Puts the arguments in the order of the table, with the defaults of those that are not given.
 bool ParameterRules::completeArguments(const ast::CallExpr &call, RuleChoice &choice) {
-  auto given = std::exchange(choice.hypers, {});
+  auto given = std::exchange(choice.arguments, {});
   for (const OptimizerArgument &argument : choice.rule->arguments) {
     if (argument.isFlag) continue;
     auto found = llvm::find_if(given, [&](auto &pair) { return pair.first == argument.irName; });
@@ -108,7 +108,7 @@ bool ParameterRules::completeArguments(const ast::CallExpr &call, RuleChoice &ch
           .help("add `" + argument.name + " = 1e-3`");
       return false;
     }
-    choice.hypers.push_back(
+    choice.arguments.push_back(
         {argument.irName, found == given.end() ? LanguageValue(Number::ofFloat(*argument.fallback)) : found->second});
   }
   return true;

@@ -1,7 +1,7 @@
 //===- ParameterRules.h - which rule trains which parameter -----------------===//
 
-#ifndef TESSERA_FRONTEND_PARAMETERRULES_H
-#define TESSERA_FRONTEND_PARAMETERRULES_H
+#ifndef TESSERA_FRONTEND_TRAINING_PARAMETERRULES_H
+#define TESSERA_FRONTEND_TRAINING_PARAMETERRULES_H
 
 #include "frontend/elaborate/Elaboration.h"
 #include "ir/optimizer/OptimizerRules.h"
@@ -12,8 +12,8 @@ namespace tessera {
 struct RuleChoice {
   const ast::OptimizeItem *item = nullptr;
   const OptimizerRule *rule = nullptr;
-  std::vector<std::pair<llvm::StringRef, LanguageValue>> hypers; ///< by their names in the IR
-  llvm::SmallVector<llvm::StringRef> flags;                      ///< those that are true, by their names in the IR
+  std::vector<std::pair<llvm::StringRef, LanguageValue>> arguments; ///< by their names in the IR
+  llvm::SmallVector<llvm::StringRef> flags;                         ///< those that are true, by their names in the IR
 
   /// Whether the hyperparameter is not the constant 0.
   bool isUsed(llvm::StringRef irName) const;
@@ -54,4 +54,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_PARAMETERRULES_H
+#endif // TESSERA_FRONTEND_TRAINING_PARAMETERRULES_H

@@ -1,7 +1,7 @@
 //===- TrainingScope.h - the names of the training description --------------===//
 
-#ifndef TESSERA_FRONTEND_TRAININGSCOPE_H
-#define TESSERA_FRONTEND_TRAININGSCOPE_H
+#ifndef TESSERA_FRONTEND_TRAINING_TRAININGSCOPE_H
+#define TESSERA_FRONTEND_TRAINING_TRAININGSCOPE_H
 
 #include "frontend/training/DataSources.h"
 
@@ -46,4 +46,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_TRAININGSCOPE_H
+#endif // TESSERA_FRONTEND_TRAINING_TRAININGSCOPE_H

@@ -1,7 +1,7 @@
 //===- TrainingSettings.h - settings of the training description ------------===//
 
-#ifndef TESSERA_FRONTEND_TRAININGSETTINGS_H
-#define TESSERA_FRONTEND_TRAININGSETTINGS_H
+#ifndef TESSERA_FRONTEND_TRAINING_TRAININGSETTINGS_H
+#define TESSERA_FRONTEND_TRAINING_TRAININGSETTINGS_H
 
 #include "frontend/elaborate/Elaboration.h"
 
@@ -47,4 +47,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_TRAININGSETTINGS_H
+#endif // TESSERA_FRONTEND_TRAINING_TRAININGSETTINGS_H

@@ -197,6 +197,16 @@ void tessera::printFlags(OpAsmPrinter &printer, Operation *, ArrayAttr flags) {
   for (StringRef flag : flags.getAsValueRange<StringAttr>()) printer << " " << flag;
 }
 
+ParseResult tessera::parseRuleArguments(OpAsmParser &parser, ArrayAttr &names) {
+  if (failed(parser.parseOptionalKeyword("hypers")) && parser.parseKeyword("arguments")) return failure();
+  return parseNames(parser, names);
+}
+
+void tessera::printRuleArguments(OpAsmPrinter &printer, Operation *op, ArrayAttr names) {
+  printer << "arguments ";
+  printNames(printer, op, names);
+}
+
 //===----------------------------------------------------------------------===//
 // Notes
 //===----------------------------------------------------------------------===//

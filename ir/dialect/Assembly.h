@@ -33,6 +33,10 @@ void printNames(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::ArrayAtt
 mlir::ParseResult parseFlags(mlir::OpAsmParser &parser, mlir::ArrayAttr &flags);
 void printFlags(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::ArrayAttr flags);
 
+/// The names of an optimizer rule's arguments: `arguments [rate, decay]`. Earlier versions have the keyword `hypers`.
+mlir::ParseResult parseRuleArguments(mlir::OpAsmParser &parser, mlir::ArrayAttr &names);
+void printRuleArguments(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::ArrayAttr names);
+
 /// Places without their mnemonic: `<0>, <4096, [8192]>`.
 mlir::ParseResult parsePlaces(mlir::OpAsmParser &parser, mlir::ArrayAttr &places);
 void printPlaces(mlir::OpAsmPrinter &printer, mlir::ArrayAttr places);

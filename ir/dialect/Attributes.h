@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IR_ATTRIBUTES_H
-#define TESSERA_IR_ATTRIBUTES_H
+#ifndef TESSERA_IR_DIALECT_ATTRIBUTES_H
+#define TESSERA_IR_DIALECT_ATTRIBUTES_H
 
 #include "mlir/IR/Operation.h"
 
@@ -54,4 +54,4 @@ void copyKeep(mlir::Operation *from, mlir::Operation *to);
 
 } // namespace tessera
 
-#endif // TESSERA_IR_ATTRIBUTES_H
+#endif // TESSERA_IR_DIALECT_ATTRIBUTES_H

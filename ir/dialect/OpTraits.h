@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IR_OPTRAITS_H
-#define TESSERA_IR_OPTRAITS_H
+#ifndef TESSERA_IR_DIALECT_OPTRAITS_H
+#define TESSERA_IR_DIALECT_OPTRAITS_H
 
 #include "mlir/IR/OpDefinition.h"
 
@@ -23,4 +23,4 @@ template <typename OpT> struct IsBinaryFunction : mlir::OpTrait::TraitBase<OpT, 
 
 } // namespace tessera::traits
 
-#endif // TESSERA_IR_OPTRAITS_H
+#endif // TESSERA_IR_DIALECT_OPTRAITS_H

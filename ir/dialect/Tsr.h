@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IR_TSR_H
-#define TESSERA_IR_TSR_H
+#ifndef TESSERA_IR_DIALECT_TSR_H
+#define TESSERA_IR_DIALECT_TSR_H
 
 #include "ir/dialect/Interval.h"
 #include "ir/dialect/OpTraits.h"
@@ -76,4 +76,4 @@ llvm::SmallVector<llvm::StringRef> names(mlir::ArrayAttr attr);
 
 } // namespace tessera
 
-#endif // TESSERA_IR_TSR_H
+#endif // TESSERA_IR_DIALECT_TSR_H

@@ -476,18 +476,18 @@ def Tsr_UpdateOp : Tsr_Op<"update", [Pure]> {
   let summary = "the update of one parameter by an optimizer";
   let description = [{
     Made by `parse`, replaced by `optimize`, which also adds the optimizer's state. `rule` is an entry of the table in
-    `ir/optimizer/OptimizerRules.cpp`. `hypers` are its arguments that are scalars, in any order, named by `names`; an
+    `ir/optimizer/OptimizerRules.cpp`. `values` are its arguments that are scalars, in any order, named by `names`; an
     absent one is 0. `flags` are its flags that are set; they print as keywords after the state. `step` is the number
     of finished steps (i32), `norm` the global gradient norm: if it is not finite, the parameter does not change.
   }];
   let arguments = (ins StrAttr:$rule, FlatSymbolRefAttr:$state, OptionalAttr<StrArrayAttr>:$flags,
                        Tsr_FloatTensor:$parameter, Tsr_FloatTensor:$gradient, Tsr_Scalar:$step, Tsr_Scalar:$norm,
-                       Variadic<Tsr_Scalar>:$hypers, StrArrayAttr:$names);
+                       Variadic<Tsr_Scalar>:$values, StrArrayAttr:$names);
   let results = (outs Tsr_FloatTensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = [{
-    $rule $state `` custom<Flags>($flags) $parameter `gradient` $gradient `step` $step `norm` $norm `hypers`
-    custom<Names>($names) `(` $hypers `)` `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
+    $rule $state `` custom<Flags>($flags) $parameter `gradient` $gradient `step` $step `norm` $norm
+    custom<RuleArguments>($names) `(` $values `)` `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
   }];
 }
 

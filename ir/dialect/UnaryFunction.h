@@ -1,7 +1,7 @@
 //===- UnaryFunction.h - the elementwise ops of one operand, as a table ---===//
 
-#ifndef TESSERA_IR_UNARYFUNCTION_H
-#define TESSERA_IR_UNARYFUNCTION_H
+#ifndef TESSERA_IR_DIALECT_UNARYFUNCTION_H
+#define TESSERA_IR_DIALECT_UNARYFUNCTION_H
 
 #include "ir/dialect/GraphBuilder.h"
 
@@ -34,4 +34,4 @@ const UnaryFunction *findUnaryFunction(llvm::StringRef name);
 
 } // namespace tessera
 
-#endif // TESSERA_IR_UNARYFUNCTION_H
+#endif // TESSERA_IR_DIALECT_UNARYFUNCTION_H

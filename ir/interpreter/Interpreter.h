@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IR_INTERPRETER_H
-#define TESSERA_IR_INTERPRETER_H
+#ifndef TESSERA_IR_INTERPRETER_INTERPRETER_H
+#define TESSERA_IR_INTERPRETER_INTERPRETER_H
 
 #include "ir/dialect/Tsr.h"
 
@@ -84,4 +84,4 @@ inline double PartialRounding::operator()(double value) const {
 
 } // namespace tessera
 
-#endif // TESSERA_IR_INTERPRETER_H
+#endif // TESSERA_IR_INTERPRETER_INTERPRETER_H

@@ -47,7 +47,7 @@ public:
   const llvm::ArrayRef<mlir::Value> state;
 
   /// A hyperparameter, by its name in the IR, cast to the parameter's element type.
-  mlir::Value hyper(llvm::StringRef irName) const;
+  mlir::Value scalar(llvm::StringRef irName) const;
   /// Whether the hyperparameter is given, and not the constant 0.
   bool isUsed(llvm::StringRef irName) const;
   bool hasFlag(llvm::StringRef irName) const;
@@ -89,7 +89,7 @@ llvm::ArrayRef<OptimizerRule> optimizerRules();
 const OptimizerRule *findOptimizerRule(llvm::StringRef name);
 
 /// Whether a hyperparameter of the update is given, and not the constant 0.
-bool isHyperUsed(UpdateOp update, llvm::StringRef irName);
+bool isArgumentUsed(UpdateOp update, llvm::StringRef irName);
 
 } // namespace tessera
 

@@ -1,7 +1,7 @@
 //===- Repeats.h - more operands and results of repeats -------------------===//
 
-#ifndef TESSERA_IR_REPEATS_H
-#define TESSERA_IR_REPEATS_H
+#ifndef TESSERA_IR_PROGRAM_REPEATS_H
+#define TESSERA_IR_PROGRAM_REPEATS_H
 
 #include "ir/dialect/GraphBuilder.h"
 
@@ -25,4 +25,4 @@ RepeatOp addStacked(RepeatOp repeat, mlir::ValueRange values);
 
 } // namespace tessera
 
-#endif // TESSERA_IR_REPEATS_H
+#endif // TESSERA_IR_PROGRAM_REPEATS_H

@@ -63,6 +63,17 @@ func.func @notes(%x: !tsr.tensor<[n: 4], f32>) {
   return
 }
 
+// Flags of an update are keywords after the state; the keyword before its arguments was `hypers` in earlier versions.
+// CHECK-LABEL: func.func @update
+func.func @update(%w: !tsr.tensor<[n: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
+  // CHECK-COUNT-2: tsr.update "sgd" @w nesterov %arg0 gradient %arg0 step %arg1 norm %arg2 arguments [rate](%arg2) :
+  %0 = tsr.update "sgd" @w nesterov %w gradient %w step %s norm %r hypers ["rate"](%r) : (!tsr.tensor<[n: 4], f32>, !tsr.tensor<[n: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[n: 4], f32>
+  %1 = tsr.update "sgd" @w nesterov %w gradient %w step %s norm %r arguments [rate](%r) : (!tsr.tensor<[n: 4], f32>, !tsr.tensor<[n: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[n: 4], f32>
+  // CHECK: tsr.update "sgd" @w %arg0 gradient %arg0 step %arg1 norm %arg2 arguments [rate](%arg2) :
+  %2 = tsr.update "sgd" @w %w gradient %w step %s norm %r arguments [rate](%r) : (!tsr.tensor<[n: 4], f32>, !tsr.tensor<[n: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[n: 4], f32>
+  return
+}
+
 // Constants print with as few digits as identify them, and their values are named for them.
 // CHECK-LABEL: func.func @constants
 func.func @constants(%x: !tsr.tensor<[n: 4], f32>) {
