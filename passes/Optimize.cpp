@@ -22,7 +22,7 @@ using namespace tessera;
 
 /// Adds the state of an update: entries `PATH.m` …, zero at first. Returns the arguments of `step` that hold it.
 static FailureOr<SmallVector<Value>> addMoments(UpdateOp update, NewState &state) {
-  if (update->getParentOp() != state.getStep()) return update.emitOpError("expected to stand in the body of `step`");
+  if (update->getParentOp() != state.getStep()) return update.emitOpError("expected in the body of `step`");
   StateOp parameter = state.find(update.getState());
   if (!parameter) return update.emitOpError("no state is called `") << update.getState() << "`";
   const OptimizerRule *rule = findOptimizerRule(update.getRule());

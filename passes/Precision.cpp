@@ -32,7 +32,7 @@ struct PrecisionPass : tessera::impl::PrecisionPassBase<PrecisionPass> {
     if (settings.low && module->hasAttr(attrs::audit)) addShadow(module);
     if (failed(scaleLoss(module, settings))) return signalPassFailure(); // 1.
     if (!settings.low) return;
-    if (settings.hasLowWeights && failed(reduceWeightPrecision(module))) return signalPassFailure();
+    if (settings.hasLowPrecisionWeights && failed(reduceWeightPrecision(module))) return signalPassFailure();
     for (func::FuncOp function : entryFunctions(module)) {
       if (function.getName() == "init") continue; // parameters are f32
       PrecisionPlan plan(function);               // 2.

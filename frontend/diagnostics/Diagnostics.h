@@ -92,7 +92,7 @@ public:
   /// Whether there are errors, all of them in what the command line says, such as `--set`.
   bool blamesCommandLine() const;
   unsigned errorCount() const { return Errors; }
-  /// True once so many errors were found that more would help nobody.
+  /// Whether so many errors were reported that more would not help.
   bool isFull() const { return Errors >= MaxErrors; }
   const std::deque<Diagnostic> &all() const { return Messages; }
 

@@ -21,7 +21,7 @@ struct Span {
   unsigned begin = 0;
   unsigned end = 0;
 
-  /// The smallest span that covers this one and `other`, which lies in the same file.
+  /// The smallest span that covers this one and `other`, of the same file.
   Span to(Span other) const { return {file, begin, other.end > end ? other.end : end}; }
   bool operator==(const Span &other) const = default;
 };
@@ -73,7 +73,7 @@ private:
   std::vector<std::unique_ptr<SourceFile>> Files;
 };
 
-/// A model file has at most so many bytes: offsets are 32 bits, and nobody writes larger ones by hand.
+/// A model file has at most so many bytes: offsets are 32 bits, and files written by hand are smaller.
 inline constexpr size_t MaxFileSize = 4 << 20;
 
 /// Reads a regular file or a pipe up to `limit` bytes. Null if that cannot be done; then `problem` says why.

@@ -1,7 +1,7 @@
 //===- CallStack.h - the calls that the elaboration is inside of ------------===//
 //
-// Functions are expanded at each call. The stack of frames says where the
-// elaboration stands: which names are visible, what ops are called, and which
+// Functions are expanded at each call. The stack of frames is the current
+// position of the elaboration: which names are visible, what ops are called, and which
 // calls a message must mention.
 //
 //===----------------------------------------------------------------------===//

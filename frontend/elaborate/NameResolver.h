@@ -21,7 +21,7 @@ public:
 
   LanguageValue lookup(const ast::Name &name);
   std::optional<AxisRef> resolveAxis(const ast::Name &name);
-  /// The axes of a list; `..` stands for the axes of `all` not named, where `all` is given.
+  /// The axes of a list; `..` means the axes of `all` that are not named, if `all` is given.
   std::optional<std::vector<AxisRef>> resolveAxes(const ast::Axes &axes, const Tensor *all = nullptr);
 
   bool define(const ast::Name &name, LanguageValue value);

@@ -172,8 +172,8 @@ LanguageValue Reductions::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef
 // Means
 //===----------------------------------------------------------------------===//
 
-/// The weights of rows along those of the axes that rows lie along: 1 for each row, 0 for padding. Null if there are no
-/// such axes, and outside `evaluate`.
+/// The weights of samples along those of the axes that are axes of samples: 1 for each sample, 0 for padding. Null if
+/// there are no such axes, and outside `evaluate`.
 mlir::Value Reductions::sampleWeightsAlong(llvm::ArrayRef<StringRef> axes) {
   mlir::Value weights;
   if (!SampleWeights) return weights;

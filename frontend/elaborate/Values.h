@@ -41,7 +41,7 @@ struct Number {
 /// Whether a number stays one in f32, rather than infinite or none at all.
 inline bool isFiniteF32(Number number) { return std::isfinite(static_cast<float>(number.asDouble())); }
 
-/// The op of the IR that an arithmetic operator stands for.
+/// The op of an arithmetic operator.
 /// For `+`, `-`, `*`, `/`, `//`, `%` and `^`.
 const BinaryFunction &arithmeticOp(ast::BinaryOp op);
 

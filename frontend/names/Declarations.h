@@ -58,7 +58,7 @@ struct Declarations {
   const FileScope &main() const { return *files.front(); }
 };
 
-/// Reads and collects. `path` is where the model file lies, so that used files are found beside it; empty for a text
+/// Reads and collects. `path` is that of the model file; used files are in its folder. It is empty for a text
 /// that is in no file. After errors the result is what could be collected.
 Declarations loadProgram(unsigned file, llvm::StringRef path, DiagnosticEngine &diagnostics);
 

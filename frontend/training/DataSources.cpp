@@ -372,7 +372,7 @@ mlir::Value DataSources::inputOf(const SourceDescription &source, const SourceFi
   axes.push_back(axis(&Context, batchAxis, rows));
   for (const AxisRef &ref : field.axes) axes.push_back(axis(&Context, ref.name, ref.size));
   std::string name = source.name + "." + field.name;
-  auto order = llvm::map_to_vector(axes, [](AxisAttr axis) { return axis.getName(); }); // rows as they lie in the file
+  auto order = llvm::map_to_vector(axes, [](AxisAttr axis) { return axis.getName(); }); // as in the file
   auto info = B.getDictionaryAttr(
       {B.getNamedAttr("name", B.getStringAttr(name)), B.getNamedAttr("role", B.getStringAttr("data")),
        B.getNamedAttr("data", B.getStringAttr(source.name)), B.getNamedAttr("field", B.getStringAttr(field.name)),

@@ -178,7 +178,7 @@ void EntryFunctions::buildEvaluate() {
   finish();
 }
 
-/// The input of the entry for a parameter of the model; an error value stands for its default.
+/// The input of the entry function for a parameter of the model; an error value means its default.
 std::optional<LanguageValue> EntryFunctions::predictArgument(const ast::Param &param) {
   if (!param.axes) {
     if (param.fallback) return LanguageValue();

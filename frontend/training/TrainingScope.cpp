@@ -70,7 +70,7 @@ LanguageValue TrainingScope::evalLet(StringRef name, const ast::Definition &defi
   LanguageValue value;
   {
     NameScope named(Calls, definition.names[0].text.str());
-    // In a scope of its own: what stands around the use hides none of its names.
+    // In a scope of its own: names at the use do not hide its names.
     std::vector<llvm::StringMap<LanguageValue>> scopes = std::exchange(frame().scopes, {});
     frame().scopes.emplace_back();
     evalLetsOf(*definition.value);

@@ -56,7 +56,7 @@ static std::vector<StringRef> argumentsOf(StringRef group) {
   return names;
 }
 
-/// Evaluates a setting: words stand for themselves, everything else is a closed expression.
+/// Evaluates a setting: a name is a text, any other expression must be known at compile time.
 static LanguageValue wordsOf(const ast::Expr &expr) {
   LanguageValue value = LanguageValue::ofKind(LanguageValue::Kind::Text);
   if (auto *ref = llvm::dyn_cast<ast::RefExpr>(&expr)) {

@@ -98,7 +98,7 @@ void GatherOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumu
   accumulate(0, b.select(isRead, d[0], b.scalar(0, type.getElementType())));
 }
 
-/// Whether all indices lie on their axes; null where that is known.
+/// Whether all indices are in range; null where that is known.
 static Value inRange(GraphBuilder &b, ArrayRef<StringRef> axes, ValueRange indices, NamedTensorType type) {
   Value all;
   auto require = [&](Value condition) { all = all ? b.logicalAnd(all, condition) : condition; };

@@ -44,7 +44,7 @@ void printPlaces(mlir::OpAsmPrinter &printer, mlir::ArrayAttr places);
 bool arePlaces(mlir::Attribute attribute);
 
 /// Notes: `as "h.attn.q" at <0>, <4096> {others}` for the attributes `tsr.name`, `tsr.places` and all others that the
-/// assembly format does not name. In front of a region, `attributes {others}`.
+/// assembly format does not name. Before a region, `attributes {others}`.
 mlir::ParseResult parseNotes(mlir::OpAsmParser &parser, mlir::NamedAttrList &attributes);
 void printNotes(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::DictionaryAttr);
 mlir::ParseResult parseNotesBeforeRegion(mlir::OpAsmParser &parser, mlir::NamedAttrList &attributes);
@@ -74,7 +74,7 @@ mlir::ParseResult parseReduceTypes(mlir::OpAsmParser &parser, mlir::ArrayAttr ov
 void printReduceTypes(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::ArrayAttr over, NamedTensorType x,
                       NamedTensorType result);
 
-/// `0.5 -> T`, and `0.5` for a scalar of f32, i32 or i1; or `0.5 : f32 -> T`. Notes stand in front of the arrow.
+/// `0.5 -> T`, and `0.5` for a scalar of f32, i32 or i1; or `0.5 : f32 -> T`. Notes come before the arrow.
 mlir::ParseResult parseSplat(mlir::OpAsmParser &parser, mlir::TypedAttr &value, mlir::NamedAttrList &attributes,
                              mlir::Type &result);
 void printSplat(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Attribute value, mlir::DictionaryAttr,

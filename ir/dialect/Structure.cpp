@@ -1,6 +1,6 @@
 //===- Structure.cpp - printing and parsing of repeat, kernel and tiled ---===//
 //
-// Region arguments print beside the operands that they stand for:
+// Region arguments print beside their operands:
 //
 //   %y = tsr.repeat [layer: 12] index %i
 //       carry (%x = %x0 : T) slice (%w = %W : T) invariant (%m = %m0 : T) -> T
@@ -182,8 +182,8 @@ static void printLoops(OpAsmPrinter &printer, Operation *op, ArrayAttr parallel,
   printNames(printer, op, serial);
 }
 
-/// Attributes and the region of an op whose region arguments stand for its operands, and which yields its results. The
-/// types of these may stand in front: `-> (T, …)`.
+/// Attributes and the region of an op with a region argument for each operand, which yields its results. The types of
+/// the results may come first: `-> (T, …)`.
 static ParseResult parseBody(OpAsmParser &parser, BindingList &inputs, OperationState &result) {
   SmallVector<Type> results;
   SMLoc loc = parser.getCurrentLocation();

@@ -185,7 +185,7 @@ def Tsr_ReorderOp
 def Tsr_SliceOp : Tsr_AxisOp<"slice"> {
   let summary = "elements offset, offset + 1, … of an axis; as many as the result has";
   let description = [{
-    C1: both have the axis, and the range lies within the operand's. C2: other axes, and the element type, stay.
+    C1: both have the axis, and the range is within the operand's. C2: other axes, and the element type, stay.
   }];
   let arguments = (ins Tsr_Tensor:$x, StrAttr:$axis, I64Attr:$offset);
   let assemblyFormat = [{
@@ -195,7 +195,7 @@ def Tsr_SliceOp : Tsr_AxisOp<"slice"> {
 def Tsr_PadOp : Tsr_AxisOp<"pad"> {
   let summary = "places the operand at `offset` along an axis of zeros; adjoint of slice";
   let description = [{
-    C1: both have the axis, and the range lies within the result's. C2: other axes, and the element type, stay.
+    C1: both have the axis, and the range is within the result's. C2: other axes, and the element type, stay.
   }];
   let arguments = (ins Tsr_Tensor:$x, StrAttr:$axis, I64Attr:$offset);
   let assemblyFormat = [{

@@ -224,7 +224,7 @@ static LogicalResult verifyMerge(Operation *op, NamedTensorType split, ArrayRef<
 LogicalResult SplitOp::verify() { return verifyMerge(*this, getType(), names(getInto()), getAxis(), getX().getType()); }
 LogicalResult MergeOp::verify() { return verifyMerge(*this, getX().getType(), names(getAxes()), getInto(), getType()); }
 
-/// `small` lies within `large` along `name`, from `offset`; their other axes are equal.
+/// `small` is within `large` along `name`, from `offset`; their other axes are equal.
 static LogicalResult verifyWithin(Operation *op, NamedTensorType small, NamedTensorType large, StringRef name,
                                   int64_t offset) {
   if (!small.hasAxis(name) || !large.hasAxis(name)) return op->emitOpError("no axis `") << name << "`";

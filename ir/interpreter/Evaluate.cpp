@@ -43,7 +43,7 @@ static SmallVector<AxisAttr> axesNamed(NamedTensorType type, ArrayAttr list) {
 LogicalResult ContractOp::evaluate(Operands operands, Results results, Interpreter &interpreter) {
   const TensorValue &lhs = operands[0], &rhs = operands[1];
   TensorValue &result = results[0];
-  // Optional operands stand in the order init, bias, aux; of bias and aux there is one at most.
+  // Optional operands are in the order init, bias, aux; there is at most one of bias and aux.
   const TensorValue *init = getInit() ? &operands[2] : nullptr;
   const TensorValue *bias = getBias() ? &operands.back() : nullptr;
   const TensorValue *aux = getAux() ? &operands.back() : nullptr;
@@ -52,7 +52,7 @@ LogicalResult ContractOp::evaluate(Operands operands, Results results, Interpret
   if (extra) llvm::fill(extra->data, 0);
   PartialRounding partial = interpreter.partialRounding(result.type.getElementType());
 
-  // Where the pairs that are summed lie, from the first of them.
+  // The offsets of the pairs that are summed, from the first of them.
   std::vector<std::pair<int64_t, int64_t>> pairs;
   IterationSpace inner(axesNamed(lhs.type, getOver()));
   inner.add(lhs.type).add(rhs.type).forEach([&](ArrayRef<int64_t> at) { pairs.emplace_back(at[0], at[1]); });

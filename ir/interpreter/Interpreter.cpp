@@ -63,7 +63,7 @@ std::optional<double> Interpreter::commonDrawFor(Operation &op) const {
   return drawFor(llvm::xxh3_64bits(op.getName().getStringRef()), seed);
 }
 
-/// One of the two neighbours of a value in a float type with two mantissa bits less, each as probable as it is near.
+/// One of the two adjacent values in a float type with two mantissa bits less, each with a probability by its distance.
 /// Equal values are rounded in one direction, as on a target: their errors add up, where independent ones would cancel.
 double Interpreter::roundCoarsely(double value, const llvm::fltSemantics &semantics) {
   constexpr int bitsLess = 2;

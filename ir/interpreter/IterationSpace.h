@@ -1,7 +1,7 @@
 //===- IterationSpace.h - loops over named axes ---------------------------===//
 //
 // The interpreter's only loop: it visits every point of a space of named axes
-// and keeps, for each tensor, where its element at that point lies. A tensor
+// and holds, for each tensor, the offset of its element at that point. A tensor
 // that lacks an axis does not move along it, which is broadcasting by name.
 //
 //===----------------------------------------------------------------------===//

@@ -86,7 +86,7 @@ std::string tessera::userLine(Location loc) {
   }
   auto file = dyn_cast<FileLineColLoc>(loc);
   if (!file || isLibrary(file.getFilename().getValue())) return "";
-  // Without folders: equal input gives equal programs, wherever it lies.
+  // Without folders: equal input gives equal programs in any folder.
   StringRef name = llvm::sys::path::filename(file.getFilename().getValue());
   return (name + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
 }

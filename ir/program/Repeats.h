@@ -12,11 +12,11 @@ mlir::BlockArgument addSliced(RepeatOp repeat, mlir::Value operand);
 /// Another invariant operand.
 mlir::BlockArgument addInvariant(RepeatOp repeat, mlir::Value operand);
 
-/// Another operand beside the one that `like`, a slice or an invariant, stands for.
+/// Another operand of the kind of `like`, the region argument of a slice or an invariant.
 mlir::BlockArgument addLike(RepeatOp repeat, mlir::BlockArgument like, mlir::Value operand);
 
-/// A value of the function's body inside `block`, which stands in repeats: a slice in those whose axis the value has,
-/// an invariant in the others. Null if something else than repeats is around the block.
+/// A value of the function's body inside `block`, which is nested in repeats: a slice in those whose axis the value
+/// has, an invariant in the others. Null if the block is nested in another op.
 mlir::Value importInto(mlir::Block *block, mlir::Value value);
 
 /// The repeat with values of its body stacked as further results. A new op with the old one's body takes its place;

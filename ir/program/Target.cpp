@@ -120,7 +120,7 @@ static std::optional<Target> readTarget(ModuleOp module, std::string &problem) {
         llvm::find_if(recordedFields, [&](const auto &known) { return field.getName() == known.first; });
     auto value = dyn_cast<IntegerAttr>(field.getValue());
     if (number == std::end(recordedFields) || !value) {
-      problem = "`tsr.device`: `" + field.getName().str() + "` is not a number of a device";
+      problem = "`tsr.device`: `" + field.getName().str() + "` is not a field of a device";
       return std::nullopt;
     }
     (*found).*(number->second) = value.getInt();

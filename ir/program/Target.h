@@ -28,7 +28,7 @@ struct Target {
 
   // What the library for contractions can do.
 
-  /// A contraction and its bias are one value: the library gives their sum, and the sum without the bias lies nowhere.
+  /// A contraction and its bias are one value: the library computes their sum, and does not store it without the bias.
   bool givesBiasedSumsOnly = false;
   /// A bias has the element type of the result, even where that has fewer bits than the sum.
   bool roundsBiases = false;
@@ -36,18 +36,18 @@ struct Target {
   bool hasGeluEpilogues = false;
   /// The dimensions of an fp8 contraction are multiples of this.
   int64_t fp8Multiple = 1;
-  /// The operands of an fp8 contraction lie along the axes that are summed over.
+  /// The operands of an fp8 contraction are contiguous along the axes that are summed over.
   bool sumsFp8Innermost = false;
 
-  // How work is cut.
+  // How work is divided.
 
-  /// Rows of a contraction beside which a pass over a carried sum takes little time.
+  /// Rows of a contraction from which on it takes much longer than a pass over a carried sum.
   int64_t leastChunkRows = 256;
-  /// A reduction to fewer elements than `fewSums`, each of at least `longSum` elements, goes in two steps.
+  /// A reduction to fewer elements than `fewSums`, each of at least `longSum` elements, is split in two.
   int64_t fewSums = 64, longSum = 4096;
-  /// Matrices in a batch that give all threads work, where a tiled op sums over rows.
+  /// Matrices of a batch that give all threads work, if a tiled op sums over rows.
   int64_t leastTiledMatrices = 4;
-  /// Bytes that a contraction in a tiled op may read whole.
+  /// The largest operand that a contraction in a tiled op may read whole, in bytes.
   int64_t mostTiledBytes = 2 << 20;
   /// The matrices of a tiled op are held in the registers of matrix units.
   bool tilesInRegisters = false;
@@ -64,7 +64,7 @@ struct Target {
   // The processor.
 
   SpeedTable speeds = SpeedTable::Intel;
-  /// Cache lines that lie pages apart, at one distance, are prefetched.
+  /// Cache lines at a constant distance of several pages are prefetched.
   bool prefetchesAcrossPages = false;
 
   // The GPU.
@@ -77,7 +77,7 @@ struct Target {
 
   /// The target of the module that is, or contains, `op`. What the module records must be known; see `read`.
   static Target of(mlir::Operation *op);
-  /// The same; fails with a message on the module where it records an unknown kind, device or number.
+  /// The same; fails with a message on the module where it records an unknown kind, device or field.
   static llvm::FailureOr<Target> read(mlir::ModuleOp module);
 
   /// The description of that name.

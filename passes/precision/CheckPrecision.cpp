@@ -48,7 +48,7 @@ LogicalResult tessera::checkPrecision(ModuleOp module) {
   WalkResult result = module.walk([&](Operation *op) {
     if (isa<StochasticRoundOp>(op)) return WalkResult::advance(); // rounds f32 to bf16, by definition
     auto state = dyn_cast<StateOp>(op);
-    bool mayBeLow = state && settings.hasLowWeights && state.getKind() == "weight";
+    bool mayBeLow = state && settings.hasLowPrecisionWeights && state.getKind() == "weight";
     if (state && !mayBeLow && isNarrow(state.getTensorType().getElementType()))
       return op->emitOpError("expected state in f32, got ") << state.getTensorType().getElementType(),
              WalkResult::interrupt();

@@ -32,7 +32,7 @@ ComputeSettings ComputeSettings::of(ModuleOp module) {
   if (type == "bf16" || type == "fp8") result.low = b.getBF16Type();
   if (type == "fp16") result.low = b.getF16Type();
   auto weights = compute.getAs<StringAttr>("weights");
-  result.hasLowWeights = weights && weights == "bf16";
+  result.hasLowPrecisionWeights = weights && weights == "bf16";
   if (auto scale = compute.getAs<FloatAttr>("scale")) {
     result.lossScale = scale.getValueAsDouble();
   } else if (type == "fp16") {

@@ -33,7 +33,7 @@ struct ComputeSettings {
   /// Factor of the loss, so that gradients do not underflow; absent: none. If `isDynamic`, the initial value.
   std::optional<double> lossScale;
   bool isDynamic = false;
-  bool hasLowWeights = false; ///< parameters of the kind `weight` are bf16, without a master copy
+  bool hasLowPrecisionWeights = false; ///< parameters of the kind `weight` are bf16, without a master copy
 
   static ComputeSettings of(mlir::ModuleOp module);
 };

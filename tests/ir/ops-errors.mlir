@@ -3,7 +3,7 @@
 // What the verifier refuses, and how it says so. C1, C2, … are the constraints in the description of the op that the case is of.
 
 // Axis names are unique within a tensor.
-// expected-error @below {{axis `a` stands twice}}
+// expected-error @below {{axis `a` occurs twice}}
 func.func private @f(!tsr.tensor<[a: 2, a: 3], f32>)
 
 // -----

@@ -1,8 +1,8 @@
-//===- LowWeightsTest.cpp - parameters in bf16, rounded at random -----------===//
+//===- ReducedPrecisionWeightsTest.cpp - parameters in bf16, rounded at random -----------===//
 
 #include "tests/differential/CompiledModel.h"
 #include "tests/differential/CpuCheck.h"
-#include "tests/differential/CpuTarget.h"
+#include "tests/differential/CpuRunner.h"
 #include "tests/differential/RandomGraph.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -29,10 +29,10 @@ train m {
 )";
 }
 
-static void expectToDrift(Runner &target, ModuleOp module) {
-  ASSERT_TRUE(succeeded(target.load(module)));
+static void expectToDrift(Runner &runner, ModuleOp module) {
+  ASSERT_TRUE(succeeded(runner.load(module)));
   auto init = module.lookupSymbol<func::FuncOp>("init"), step = module.lookupSymbol<func::FuncOp>("step");
-  FailureOr<Values> state = target.run("init", makeInputs(init, 0));
+  FailureOr<Values> state = runner.run("init", makeInputs(init, 0));
   ASSERT_TRUE(succeeded(state));
   Values values = *state;
   for (auto &[name, value] : makeInputs(step, 1)) values[name] = value;
@@ -40,7 +40,7 @@ static void expectToDrift(Runner &target, ModuleOp module) {
   constexpr int steps = 64;
   constexpr double rate = 0x1p-12;
   for (int i = 0; i < steps; ++i) {
-    FailureOr<Values> next = target.run("step", values);
+    FailureOr<Values> next = runner.run("step", values);
     ASSERT_TRUE(succeeded(next));
     for (auto &[name, value] : *next)
       if (StringRef(name).starts_with("state ")) values[name] = value;
@@ -59,19 +59,19 @@ static void expectToDrift(Runner &target, ModuleOp module) {
   EXPECT_NEAR(mean, 1 - steps * rate, 5 * 1.7e-4);
 }
 
-TEST(LowWeights, MoveOnAverageByWhatTheNearestNumberWouldLose) {
+TEST(ReducedPrecisionWeights, MoveOnAverageByWhatTheNearestNumberWouldLose) {
   MLIRContext context;
   OwningOpRef<ModuleOp> optimized = compileTo(context, driftingModel(), "optimize");
   ASSERT_TRUE(optimized);
-  InterpreterTarget interpreter(Rounding::Types);
+  InterpreterRunner interpreter(Rounding::Types);
   expectToDrift(interpreter, *optimized);
   OwningOpRef<ModuleOp> scheduled = compileTo(context, driftingModel(), "schedule");
   ASSERT_TRUE(scheduled);
-  CpuTarget cpu(2);
+  CpuRunner cpu(2);
   expectToDrift(cpu, *scheduled);
 }
 
-TEST(LowWeights, TrainOnTheCpuAsInTheInterpreter) {
+TEST(ReducedPrecisionWeights, TrainOnTheCpuAsInTheInterpreter) {
   MLIRContext context;
   OwningOpRef<ModuleOp> optimized = compileTo(context, R"(
 use nn: relu, layer_norm
@@ -99,7 +99,7 @@ train m {
 }
 
 /// Weights are stored in bf16 alone: there is neither a bf16 copy nor a master copy.
-TEST(LowWeights, AreAllThatThereIsOfThem) {
+TEST(ReducedPrecisionWeights, AreAllThatThereIsOfThem) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = compileTo(context, driftingModel(), "precision");
   ASSERT_TRUE(module);
