@@ -261,7 +261,7 @@ def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
   let statistics = [Statistic<"copiesInserted", "copies-inserted", "copies that no choice of places avoids">,
                     Statistic<"arenaBytes", "arena-bytes", "size of the arena, in bytes">,
                     Statistic<"launchesSaved", "launches-saved", "kernels that run in the launch of another kernel">,
-                    Statistic<"productsMerged", "products-merged",
+                    Statistic<"gemmsFused", "gemms-fused",
                               "GEMMs that are fused horizontally with another one">,
                     Statistic<"lowerBound", "lower-bound", "peak live memory, in bytes">];
 }

@@ -16,9 +16,9 @@
 //   1. Which carried values, slices and invariants take part: those that depend on an operand whose gradient is
 //      needed, and on which a result with a gradient depends.
 //   2. Build the adjoint of the body in a block of its own; it refers to values of the forward body.
-//   3. Resolve each such value: the backward repeat has the induction value, slices and invariants itself; what
-//      SavedValues.h decides to recompute is cloned (with the site and the salts of draws); the rest is saved as stacked
-//      results.
+//   3. Resolve each such value: the backward repeat has the induction value, slices and invariants itself; ops that
+//      SavedValues.h decides to recompute are cloned (with the site and the salts of draws); other values are saved as
+//      stacked results.
 //   4. Rebuild the forward repeat with the stacked results, and make the backward one.
 //
 //===----------------------------------------------------------------------===//

@@ -29,8 +29,8 @@ void addVaried(llvm::ArrayRef<mlir::Operation *> ops, ValueSet &varied);
 /// Adds to `useful` every operand of `ops` on which a value in it depends.
 void addUseful(llvm::ArrayRef<mlir::Operation *> ops, ValueSet &useful);
 
-/// The varied region arguments and values of a repeat's body, where `isOperandVaried` names the varied operands: a fixed
-/// point over the carried values.
+/// The varied region arguments and values of a repeat's body, where `isOperandVaried` names the varied operands: a
+/// fixed point over the carried values.
 ValueSet variedInRepeat(RepeatOp repeat, llvm::function_ref<bool(unsigned)> isOperandVaried);
 
 /// The useful region arguments and values of the body, where `isResultUseful` names the useful results.

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Whether the elements of an op's result are those of its operand, under another shape: it computes nothing, and can be
-/// repeated for free. Says nothing about storage: see `isStorageView` in passes/analysis/Views.h.
+/// Whether the elements of an op's result are those of its operand, under another shape: it computes nothing, and can
+/// be recomputed at no cost. Says nothing about storage: see `isStorageView` in passes/analysis/Views.h.
 inline bool isReshape(mlir::Operation *op) {
   return llvm::isa_and_nonnull<RenameOp, SplitOp, MergeOp, BroadcastOp>(op);
 }

@@ -36,7 +36,7 @@ static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int6
   // A GPU holds one tile of an operand at a time, and has threads for the rows of one matrix.
   target.leastTiledMatrices = 1, target.mostTiledBytes = std::numeric_limits<int64_t>::max();
   target.tilesInRegisters = true;
-  target.fusesLaunches = true, target.mergesContractions = false;
+  target.fusesLaunches = true, target.fusesGemms = false;
   target.multiprocessors = multiprocessors, target.threadsPerMultiprocessor = threads, target.cacheBytes = cacheBytes;
   return target;
 }
@@ -60,7 +60,7 @@ static const Target &defaultOf(Target::Kind kind) {
 /// Fields that a module may record beside the name of a description.
 static constexpr std::pair<StringLiteral, int64_t Target::*> recordedFields[] = {
     {"cache_bytes", &Target::cacheBytes},
-    {"merged_speed_percent", &Target::mergedSpeedPercent},
+    {"fused_speed_percent", &Target::fusedSpeedPercent},
     {"multiprocessors", &Target::multiprocessors},
     {"threads_per_multiprocessor", &Target::threadsPerMultiprocessor}};
 static constexpr StringLiteral nameKey = "name";

@@ -54,12 +54,12 @@ struct Target {
 
   // What runs together.
 
-  /// Independent kernels run in one horizontally fused launch.
+  /// Independent kernels are fused horizontally: they run in one launch.
   bool fusesLaunches = false;
-  /// Independent contractions that share an operand run as one.
-  bool mergesContractions = true;
-  /// How fast merged contractions must be, in percent of the faster way to compute them one by one.
-  int64_t mergedSpeedPercent = 100;
+  /// Independent GEMMs with a common operand are fused horizontally.
+  bool fusesGemms = true;
+  /// How fast horizontally fused GEMMs must be, in percent of the faster way to compute them one by one.
+  int64_t fusedSpeedPercent = 100;
 
   // The processor.
 

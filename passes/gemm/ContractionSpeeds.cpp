@@ -59,7 +59,7 @@ static Speed speedOf(const ContractionGemm &gemm, const Target &target) {
   return {nearest->generated, nearest->library};
 }
 
-bool tessera::isFasterMerged(const ContractionGemm &gemm, const FusedGemms &merged, const Target &target) {
+bool tessera::isFasterFused(const ContractionGemm &gemm, const FusedGemms &merged, const Target &target) {
   if (gemm.typeA != ElementType::F32) return true;
   ContractionGemm all = gemm;
   if (merged.shared == FusedGemms::B)
@@ -68,7 +68,7 @@ bool tessera::isFasterMerged(const ContractionGemm &gemm, const FusedGemms &merg
     all.dimsB.back() *= merged.count, all.dimsC.back() *= merged.count;
   Speed one = speedOf(gemm, target);
   return speedOf(all, target).generated >=
-         double(target.mergedSpeedPercent) / 100 * std::max(one.generated, one.library);
+         double(target.fusedSpeedPercent) / 100 * std::max(one.generated, one.library);
 }
 
 bool tessera::isFasterGenerated(const ContractionGemm &gemm, const Target &target) {

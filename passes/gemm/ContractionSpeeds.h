@@ -16,7 +16,7 @@
 namespace tessera {
 
 /// Whether generated code computes merged contractions fast enough for the target, against computing them one by one.
-bool isFasterMerged(const ContractionGemm &gemm, const FusedGemms &merged, const Target &target);
+bool isFasterFused(const ContractionGemm &gemm, const FusedGemms &merged, const Target &target);
 
 /// Whether a contraction should be generated rather than left to the library.
 bool isFasterGenerated(const ContractionGemm &gemm, const Target &target);

@@ -139,7 +139,7 @@ unsigned tessera::splitGemms(func::FuncOp function, const Target &target) {
     SmallVector<Operation *> ops = launchOf(contract);
     std::optional<FusedGemms> merged = fusedGemms(ops);
     if (ops.front() != contract || !merged || merged->count == 1) return;
-    if (isFasterMerged(*describeGemm(contract), *merged, target)) return;
+    if (isFasterFused(*describeGemm(contract), *merged, target)) return;
     for (Operation *op : ops) op->removeAttr(attrs::launch);
     split += ops.size() - 1;
   });

@@ -1,12 +1,12 @@
 //===- VectorMath.h - elementary functions without libm -------------------===//
 //
 // The code of a training program is linked against nothing, so elementary functions are polynomials, written once for
-// scalars and vectors. Their rounding is the same on all machines: a multiplication and an addition are fused only by an
-// explicit `fma`. Branches guard rare cases only: angles beyond 2^30, quotients beyond 2^52.
+// scalars and vectors. Their rounding is the same on all machines: a multiplication and an addition are fused only by
+// an explicit `fma`. Branches guard rare cases only: angles beyond 2^30, quotients beyond 2^52.
 //
 // `maxUlps` is the largest error over all magnitudes. Subnormal arguments and results have the same bound; infinities,
-// zeros and NaN give what C's libm gives. The error of pow, which is computed in f64, is at most 1 ulp. In f64 there are
-// exp, expm1, log, log1p, sigmoid, pow (about 1e-15 relative), sqrt and rsqrt; the others return a null value.
+// zeros and NaN give what C's libm gives. The error of pow, which is computed in f64, is at most 1 ulp. In f64 there
+// are exp, expm1, log, log1p, sigmoid, pow (about 1e-15 relative), sqrt and rsqrt; the others return a null value.
 //
 //===----------------------------------------------------------------------===//
 
