@@ -330,14 +330,14 @@ void DataSources::describe() {
   for (const ast::TrainItem &item : Declared.train->items)
     if (auto *data = std::get_if<ast::DataItem>(&item.node)) describeSource(*data);
   if (Engine.hasErrors()) return;
-  unsigned parts = E.batches.microBatchCount();
+  unsigned count = E.batches.microBatchCount();
   for (SourceDescription &source : Sources) {
-    if (source.batch % parts != 0) {
+    if (source.batch % count != 0) {
       error(DiagnosticCode::E0409, source.span,
-            "a batch of " + Twine(source.batch) + " rows cannot be split into " + Twine(parts) + " equal parts");
+            "a batch of " + Twine(source.batch) + " rows cannot be split into " + Twine(count) + " equal parts");
       return;
     }
-    E.dims.giveSize(batchAxis, source.batch / parts, source.span);
+    E.dims.giveSize(batchAxis, source.batch / count, source.span);
   }
 }
 
@@ -388,11 +388,11 @@ mlir::Value DataSources::sliceOf(const SourceDescription &source, const SourceFi
   mlir::OpBuilder::InsertionGuard guard(B);
   B.setInsertionPointToEnd(E.entry.block());
   std::string along = microAxis(Declared);
-  mlir::Value parts = B.split(batch, batchAxis,
-                              {axis(&Context, along, E.batches.microBatchCount()),
-                               axis(&Context, batchAxis, source.batch / E.batches.microBatchCount())});
-  auto type = tensorType(parts).withAxes(B.without(tensorType(parts), StringRef(along)));
-  return slice = micro.addSliced(parts, type, B.getLoc());
+  mlir::Value microBatches = B.split(batch, batchAxis,
+                                     {axis(&Context, along, E.batches.microBatchCount()),
+                                      axis(&Context, batchAxis, source.batch / E.batches.microBatchCount())});
+  auto type = tensorType(microBatches).withAxes(B.without(tensorType(microBatches), StringRef(along)));
+  return slice = micro.addSliced(microBatches, type, B.getLoc());
 }
 
 LanguageValue DataSources::field(const LanguageValue &data, const ast::Name &name, Span span) {

@@ -16,7 +16,7 @@ struct SettingInfo {
   SettingType type;
   bool atRunTime;         ///< goes into the manifest
   StringRef words = "";   ///< the possible ones, separated by spaces; empty if any
-  bool inBatches = false; ///< counts batches, where `evaluate` works on the parts that `accumulate` makes of them
+  bool inBatches = false; ///< counts batches, where `evaluate` runs on micro-batches
 };
 } // namespace
 
