@@ -23,7 +23,7 @@ struct OpLabeller : mlir::OpBuilder::Listener {
 };
 } // namespace
 
-static mlir::ModuleOp emptyModule(mlir::MLIRContext &context, const SourceProgram &program) {
+static mlir::ModuleOp emptyModule(mlir::MLIRContext &context, const Declarations &program) {
   auto module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
   llvm::SmallVector<mlir::Attribute> order;
   for (const std::string &name : canonicalAxisOrder(program)) order.push_back(mlir::StringAttr::get(&context, name));
@@ -31,12 +31,12 @@ static mlir::ModuleOp emptyModule(mlir::MLIRContext &context, const SourceProgra
   return module;
 }
 
-Elaborator::Elaborator(mlir::MLIRContext &context, const SourceProgram &program, const FrontendOptions &options,
+Elaborator::Elaborator(mlir::MLIRContext &context, const Declarations &program, const FrontendOptions &options,
                        DiagnosticEngine &diagnostics)
-    : Program(program), Options(options), Engine(diagnostics), Module(emptyModule(context, program)),
-      B(*Module, mlir::UnknownLoc::get(&context)), Context{program, diagnostics, *Module, B}, Parts(Context, Training),
-      Overrides(diagnostics), Settings(Parts, Overrides), Data(Parts, Settings, Overrides), Training(Parts, Data),
-      Entries(Parts, Training, Data, Settings) {}
+    : Declared(program), Options(options), Engine(diagnostics), Module(emptyModule(context, program)),
+      B(*Module, mlir::UnknownLoc::get(&context)), Inputs{program, diagnostics, *Module, B}, State(Inputs, Training),
+      Overrides(diagnostics), Settings(State, Overrides), Data(State, Settings, Overrides), Training(State, Data),
+      Entries(State, Training, Data, Settings) {}
 
 //===----------------------------------------------------------------------===//
 // Checks
@@ -45,11 +45,11 @@ Elaborator::Elaborator(mlir::MLIRContext &context, const SourceProgram &program,
 /// Whether there is something to compile, and the training is of the model.
 bool Elaborator::checkDescription() {
   // A file with neither model nor training has been refused, except by `check`.
-  if (!Program.train || (Program.model && Program.train->model.text == Program.model->name.text))
+  if (!Declared.train || (Declared.model && Declared.train->model.text == Declared.model->name.text))
     return !Engine.hasErrors();
-  auto message = Engine.error(DiagnosticCode::E0401, Program.train->model.span,
-                              "no model is called `" + Program.train->model.text + "`");
-  if (Program.model) message.help("did you mean `" + Program.model->name.text + "`?");
+  auto message = Engine.error(DiagnosticCode::E0401, Declared.train->model.span,
+                              "no model is called `" + Declared.train->model.text + "`");
+  if (Declared.model) message.help("did you mean `" + Declared.model->name.text + "`?");
   return false;
 }
 
@@ -58,13 +58,13 @@ void Elaborator::checkModelAlone(NameCheck &nameCheck) {
   Entries.buildPredict();
   if (!Engine.hasErrors()) nameCheck.run();
   if (!Engine.hasErrors() && !Options.checkOnly)
-    Engine.error(DiagnosticCode::E0401, Program.model->name.span, "the model has no training")
-        .help("add `train " + Program.model->name.text + " { … }`");
+    Engine.error(DiagnosticCode::E0401, Declared.model->name.span, "the model has no training")
+        .help("add `train " + Declared.model->name.text + " { … }`");
 }
 
 void Elaborator::reportUnusedOverrides() {
   std::vector<StringRef> known;
-  for (auto &entry : Program.hypers) known.push_back(entry.first);
+  for (auto &entry : Declared.hypers) known.push_back(entry.first);
   unsigned hypers = known.size();
   std::vector<std::string> addresses = TrainingSettings::addresses();
   llvm::append_range(addresses, Data.addresses());
@@ -105,28 +105,28 @@ void Elaborator::buildEntries() {
 /// The state before all functions, and what the description says of the run.
 void Elaborator::addStateTable() {
   B.setInsertionPointToStart(Module->getBody());
-  for (auto &[path, parameter] : Parts.parameters.all())
+  for (auto &[path, parameter] : State.parameters.all())
     StateOp::create(B, B.getLoc(), path, ast::spelling(parameter->kind), parameter->type, PlaceAttr(),
                     B.strings(parameter->order));
   StateOp::create(B, B.getLoc(), "step", "counter", B.scalarType(B.getI32Type()), PlaceAttr());
   StateOp::create(B, B.getLoc(), "seed", "counter", B.scalarType(B.getI64Type()), PlaceAttr());
-  (*Module)->setAttr(attrs::model, B.getStringAttr(Program.model->name.text));
+  (*Module)->setAttr(attrs::model, B.getStringAttr(Declared.model->name.text));
   (*Module)->setAttr(attrs::phase, B.getStringAttr("parse"));
   (*Module)->setAttr(attrs::data, Data.attribute());
   (*Module)->setAttr(attrs::settings, Settings.attribute());
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
-  OpLabeller labeller(Parts.calls, Parts.float32);
+  OpLabeller labeller(State.calls, State.float32);
   B.setListener(&labeller);
-  NameCheck nameCheck(Parts.calls, Parts.names, Parts.entry, Parts.dims, Parts.lets, Parts.parts.expressions);
-  Parts.hypers.resolve(Options, Overrides);
-  if (!Program.model && !Program.train) { // functions for other files
+  NameCheck nameCheck(State.calls, State.names, State.entry, State.dims, State.lets, State.exprs.expressions);
+  State.hypers.resolve(Options, Overrides);
+  if (!Declared.model && !Declared.train) { // functions for other files
     if (!Engine.hasErrors()) nameCheck.run();
     return {};
   }
   if (!checkDescription()) return {};
-  if (!Program.train) return checkModelAlone(nameCheck), nullptr;
+  if (!Declared.train) return checkModelAlone(nameCheck), nullptr;
   Settings.read();
   Data.describe();
   reportUnusedOverrides();

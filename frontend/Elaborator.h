@@ -12,7 +12,7 @@ class NameCheck;
 /// Checks a program and builds its module: hypers, settings, data, then the entry functions.
 class Elaborator {
 public:
-  Elaborator(mlir::MLIRContext &context, const SourceProgram &program, const FrontendOptions &options,
+  Elaborator(mlir::MLIRContext &context, const Declarations &program, const FrontendOptions &options,
              DiagnosticEngine &diagnostics);
 
   /// Builds the module; null after errors.
@@ -26,13 +26,13 @@ private:
   void addStateTable();
   bool verify();
 
-  const SourceProgram &Program;
+  const Declarations &Declared;
   const FrontendOptions &Options;
   DiagnosticEngine &Engine;
   mlir::OwningOpRef<mlir::ModuleOp> Module;
   GraphBuilder B;
-  ElaborationContext Context;
-  Elaboration Parts;
+  ElaborationInputs Inputs;
+  Elaboration State;
   SettingOverrides Overrides;
   TrainingSettings Settings;
   DataSources Data;

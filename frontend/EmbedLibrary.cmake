@@ -1,6 +1,6 @@
 # Writes the sources of the library nn into a C++ file: cmake -DOUTPUT=… -DFILES=a;b -P EmbedLibrary.cmake
 
-set(text "// Made by EmbedLibrary.cmake from frontend/nn/.\n#include \"frontend/names/Scope.h\"\n\n")
+set(text "// Made by EmbedLibrary.cmake from frontend/nn/.\n#include \"frontend/names/Declarations.h\"\n\n")
 string(APPEND text "static const tessera::LibraryFile Files[] = {\n")
 foreach(file IN LISTS FILES)
   file(READ "${file}" content)

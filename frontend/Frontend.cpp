@@ -2,7 +2,7 @@
 
 #include "frontend/Frontend.h"
 #include "frontend/Elaborator.h"
-#include "frontend/names/Scope.h"
+#include "frontend/names/Declarations.h"
 
 using namespace tessera;
 using llvm::StringRef;
@@ -18,7 +18,7 @@ static std::optional<unsigned> readModel(StringRef path, DiagnosticEngine &diagn
 
 static mlir::OwningOpRef<mlir::ModuleOp> compile(mlir::MLIRContext &context, unsigned file, StringRef path,
                                                  const FrontendOptions &options, DiagnosticEngine &diagnostics) {
-  SourceProgram program = loadProgram(file, path, diagnostics);
+  Declarations program = loadProgram(file, path, diagnostics);
   if (!diagnostics.hasErrors() && !program.model && !program.train)
     diagnostics.error(DiagnosticCode::E0401, Span{file, 0, 0},
                       "the file has no `model` and no `train`: there is nothing to compile");
@@ -43,7 +43,7 @@ bool tessera::checkModel(mlir::MLIRContext &context, StringRef path, const Front
                          DiagnosticEngine &diagnostics) {
   std::optional<unsigned> file = readModel(path, diagnostics);
   if (!file) return false;
-  SourceProgram program = loadProgram(*file, path, diagnostics);
+  Declarations program = loadProgram(*file, path, diagnostics);
   if (diagnostics.hasErrors()) return false;
   context.loadDialect<TsrDialect, mlir::func::FuncDialect>();
   FrontendOptions checking = options;

@@ -27,7 +27,7 @@ static FailureOr<SmallVector<Value>> addMoments(UpdateOp update, NewState &state
   if (!parameter) return update.emitOpError("no state is called `") << update.getState() << "`";
   const OptimizerRule *rule = findOptimizerRule(update.getRule());
   SmallVector<Value> arguments;
-  for (StringRef name : rule->stateNames([&](StringRef irName) { return isHyperUsed(update, irName); })) {
+  for (StringRef name : rule->stateNames([&](StringRef irName) { return isArgumentUsed(update, irName); })) {
     std::string path = (update.getState() + "." + name).str();
     if (state.find(path)) return update.emitOpError("two states would be called `") << path << "`";
     arguments.push_back(state.add(path, "moment", update.getGradient().getType(), parameter.getOrderAttr(),

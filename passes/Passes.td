@@ -1,7 +1,8 @@
 //===- Passes.td - the phases of the compiler -----------------------------===//
 //
-// passes/Pipeline.cpp says in which order the passes run, and why;
-// docs/ir.md lists what holds after each of them.
+// passes/Pipeline.cpp says in which order the passes run, and why; docs/ir.md
+// lists what holds after each of them. Samples of IR are as it prints, but for
+// types, which are left out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +22,9 @@ def SimplifyPass : Tsr_ModulePass<"tsr-simplify"> {
     infinity included), cancels axis ops, moves broadcasts out of elementwise ops, eliminates common subexpressions of a
     block, and removes unused results, carried values and operands of repeats. No rewrite looks at the user's names.
 
-    Before `differentiate` it also raises softmax, layer norm, cross entropy and attention that are spelled out in
-    primitive ops, because the composites have better adjoints than their parts. Where attention is nearly matched, a
-    remark says what prevents it.
+    Before `differentiate` it also raises softmax, layer norm, cross entropy and attention that are open-coded, because
+    the composites have better adjoints than their primitive ops. Where attention is nearly matched, a remark says what
+    prevents it.
 
     ```
     before   %t = tsr.reduce max %x over [key]
@@ -31,7 +32,7 @@ def SimplifyPass : Tsr_ModulePass<"tsr-simplify"> {
              %e = tsr.exp %d
              %s = tsr.reduce sum %e over [key]
              %p = tsr.div %e, %s
-    after    %p = tsr.softmax %x over "key"
+    after    %p = tsr.softmax %x over key
     ```
 
     Requires: nothing; it may run at any point before `layout`. Ensures: no dead op, no two equal ops in a block, no op
@@ -42,14 +43,14 @@ def SimplifyPass : Tsr_ModulePass<"tsr-simplify"> {
 def DifferentiatePass : Tsr_ModulePass<"tsr-differentiate"> {
   let summary = "replaces tsr.gradient by the reverse-mode program";
   let description = [{
-    Reverse-mode automatic differentiation of the block that contains each `tsr.gradient`. Each op brings its adjoint;
-    the adjoint of a repeat is a reversed repeat, and the values that it reads are stacked results of the forward repeat
-    or recomputed (`ir/autodiff/SavedValues.h`).
+    Reverse-mode automatic differentiation of the block that contains each `tsr.gradient`. Each op builds its
+    adjoint; the adjoint of a repeat is a reversed repeat, and the values that it reads are stacked results of the
+    forward repeat or recomputed (`ir/autodiff/SavedValues.h`).
 
     ```
     before   %p = tsr.mul %x, %w
              %loss = tsr.reduce sum %p over [in]
-             %dw = tsr.gradient %loss wrt (%w)
+             %dw = tsr.gradient %loss wrt(%w)
     after    %p = tsr.mul %x, %w
              %loss = tsr.reduce sum %p over [in]
              %one = tsr.seed
@@ -100,8 +101,8 @@ def OptimizePass : Tsr_ModulePass<"tsr-optimize"> {
     parameters and state stay as they are.
 
     ```
-    before   %c, %norm = tsr.clip (%g) limit %limit
-             %w1 = tsr.update "adamw" @w %w gradient %c step %step norm %norm hypers ["rate", …] (%rate, …)
+    before   %c, %norm = tsr.clip(%g) limit %limit
+             %w1 = tsr.update "adamw" @w %w gradient %c step %step norm %norm arguments [rate, …](%rate, …)
     after    %norm = sqrt(sum of all squares)                   @w.m and @w.v are state
              %c = %g * (%limit / max(%norm, %limit))
              %finite = %norm < inf
@@ -127,10 +128,10 @@ def ChunkPass : Tsr_ModulePass<"tsr-chunk"> {
              …                                                           dl, loss
              %dx = tsr.contract %dl, %w over [vocab]                   [batch: 8, seq, embed]
              %dw = tsr.contract %dl, %x over [batch, seq]              [vocab, embed]
-    after    %dw, %dx', %loss' = tsr.repeat [batch_chunk: 4] carry (0) slice (%x') {
-               the same on [batch: 2, …], %dw accumulated
+    after    %dw, %dxs, %losses = tsr.repeat [batch_chunk: 4] index %i carry (%sum = %zero) slice (%rows = %xs) {
+               the same on [batch: 2, …], %dw accumulated in %sum
              }
-             %dx = tsr.merge %dx' ["batch_chunk", "batch"] into "batch"
+             %dx = tsr.merge %dxs [batch_chunk, batch] into batch
     ```
 
     Sums over the chunked axis are accumulated in the order of the rows, as before. A chunk costs one pass over each
@@ -154,10 +155,10 @@ def LayoutPass : Tsr_ModulePass<"tsr-layout"> {
     and means nothing; afterwards it is the memory order, row-major and dense.
 
     ```
-    before   %s = tsr.contract %q, %k over [hd]
-                  : ([batch, seq, head, hd], [batch, head, hd, key]) -> [batch, seq, head, key]
-    after    %s = tsr.contract %q, %k over [hd]
-                  : ([batch, seq, head, hd], [batch, key, head, hd]) -> [batch, head, seq, key]
+    before   %s = tsr.contract %q, %k over [hd]       axes: ([batch, seq, head, hd], [batch, head, hd, key])
+                                                           -> [batch, seq, head, key]
+    after    %s = tsr.contract %q, %k over [hd]       axes: ([batch, seq, head, hd], [batch, key, head, hd])
+                                                           -> [batch, head, seq, key]
     ```
 
     State has one order in all functions: canonical, with the axes of repeats outermost. Inputs and outputs have the
@@ -182,22 +183,23 @@ def FusePass : Tsr_ModulePass<"tsr-fuse"> {
     before   %a = tsr.exp %x
              %s = tsr.reduce sum %a over [key]
              %y = tsr.div %a, %s
-    after    %y, %s = tsr.kernel "softmax" (%0 = %x) parallel [batch] serial [key] {
-               %a = tsr.exp %0
-               %s = tsr.reduce sum %a over [key]
-               %y = tsr.div %a, %s
-               tsr.yield %y, %s
+    after    %y, %s = tsr.kernel "softmax" (%a = %x) parallel [batch] serial [key] vector key {
+               %0 = tsr.exp %a
+               %1 = tsr.reduce sum %0 over [key]
+               %2 = tsr.div %0, %1
+               tsr.yield %2, %1
              }
     ```
 
     Contractions take in what a GEMM can do besides: accumulation into an operand, a bias, rounding of the result, and
-    on a GPU GELU and its gradient. Contractions that are no GEMMs become a product and a sum. Reductions of many
+    on a GPU GELU and its gradient. Contractions that are no GEMMs become a multiplication and a sum. Reductions of many
     elements to few results are split in two by shape alone, so that the first one is parallel and the order of
-    summation is fixed. Sources (constants, positions, draws) and broadcasts are recomputed in each kernel that uses
-    them.
+    summation is fixed. Ops that cost little (`isRecomputed` in `passes/fusion/Groups.h`) are recomputed in each kernel
+    that uses them. `tsr.seed` becomes a constant.
 
     Requires: `layout`. Ensures: every op of a block is a kernel that satisfies the rules of docs/ir.md, a contraction
-    that `describeGemm` describes, a repeat, a view or the terminator. Equal kernels have one name.
+    that `describeGemm` describes, a repeat, a view or the terminator. There is no `tsr.seed`. Equal kernels have one
+    name.
   }];
   let statistics = [Statistic<"kernelsMade", "kernels-made", "kernels created">,
                     Statistic<"opsFused", "ops-fused", "ops inside kernels">];
@@ -212,9 +214,9 @@ def TilePass : Tsr_ModulePass<"tsr-tile"> {
 
     ```
     before   %s = tsr.contract %q, %k over [hd]
-             %p, %lse = tsr.kernel "softmax" (%s) parallel [batch, head, seq] serial [key] …
+             %p, %lse = tsr.kernel "softmax" (%a = %s) parallel [batch, head, seq] serial [key] vector key { … }
              %o = tsr.contract %p, %v over [key]
-    after    %o, %lse = tsr.tiled "attention" (%q, %k, %v) parallel [batch, head] rows seq columns key
+    after    %o, %lse = tsr.tiled "attention" (%a = %q, %b = %k, %c = %v) parallel [batch, head] rows seq columns key
                  upper 0 { the same three }
     ```
 
@@ -237,19 +239,21 @@ def TilePass : Tsr_ModulePass<"tsr-tile"> {
 def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
   let summary = "gives every buffer an offset in one arena, and fuses independent kernels or GEMMs horizontally";
   let description = [{
-    Decides which values share storage: state is updated in place, results overwrite operands that die, carried values
-    stay in one place, stacked results are written by their producers. Where two values would collide, an operand is
-    copied (a `tsr.reorder` that changes no order). State is at the start of the arena, at the same offsets for all
-    entry functions. The other buffers of each entry function are packed after it by lifetime; entry functions do not
-    run at the same time, so their buffers overlap.
+    Decides which values share storage: state is updated in place, results overwrite operands at the end of their
+    lifetimes, carried values have one place, stacked results are written by their producers. Where two values would
+    collide, an operand is copied (a `tsr.reorder` that changes no order). State is at the start of the arena, at the
+    same offsets for all entry functions. The other buffers of each entry function are packed after it by lifetime;
+    entry functions do not run at the same time, so their buffers overlap.
 
     ```
-    before   %y = tsr.kernel "gelu" (%a = %x : T) parallel [batch] … -> (T) { … }
-    after    the same with {tsr.places = [#tsr.place<4096>]}; tsr.arena = 123456 on the module
+    before   %y = tsr.kernel "gelu" (%a = %x) parallel [batch] vector batch { … }
+    after    %y = tsr.kernel "gelu" (%a = %x) parallel [batch] vector batch at <4096> { … }
+             and tsr.arena = 123456 on the module
     ```
 
-    On a GPU, independent kernels are moved next to each other to run in one launch (`tsr.launch`); on a CPU, GEMMs with
-    a common operand are, to be computed by one function. Neither may cost a copy or more than a little memory.
+    Fuses horizontally: on a GPU independent kernels, which then run in one launch; on a CPU GEMMs with a common
+    operand, which one function then computes (docs/ir.md, "Horizontal fusion"). The ops of a group become adjacent and
+    get one number, `tsr.launch`. Neither may cost a copy or more than a little memory.
 
     Requires: `fuse`. Ensures: every value has a place, and each op finds at its operands' places exactly the bytes that
     were written for them; the verify pass proves it by executing each entry function on symbols.
@@ -257,7 +261,7 @@ def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
   let statistics = [Statistic<"copiesInserted", "copies-inserted", "copies that no choice of places avoids">,
                     Statistic<"arenaBytes", "arena-bytes", "size of the arena, in bytes">,
                     Statistic<"launchesSaved", "launches-saved", "kernels that run in the launch of another kernel">,
-                    Statistic<"productsMerged", "products-merged",
+                    Statistic<"gemmsFused", "gemms-fused",
                               "GEMMs that are fused horizontally with another one">,
                     Statistic<"lowerBound", "lower-bound", "peak live memory, in bytes">];
 }

@@ -32,9 +32,9 @@ using namespace tessera;
 
 /// Each round resolves all collisions it finds; copies collide with nothing, so few rounds suffice.
 static constexpr int maxRounds = 16;
-/// Horizontal fusion may increase the memory of an entry function by this fraction (1 / growth) in total, and by 1 /
-/// growthOfKernel through one kernel.
-static constexpr int64_t growth = 1024, growthOfKernel = 4096;
+/// Horizontal fusion may increase the memory of an entry function to 1 + 1 / growthDivisor of what it was, and one kernel
+/// may by 1 / kernelGrowthDivisor.
+static constexpr int64_t growthDivisor = 1024, kernelGrowthDivisor = 4096;
 /// An increase of so many bytes is always allowed.
 static constexpr int64_t littleBytes = 64 << 10;
 
@@ -42,8 +42,8 @@ namespace {
 struct SchedulePass : tessera::impl::SchedulePassBase<SchedulePass> {
   void runOnOperation() override;
   FailureOr<StoragePlan> planStorage(func::FuncOp function);
-  void saveLaunches(func::FuncOp function, const StoragePlan &before, int64_t stateBytes);
-  void saveProducts(func::FuncOp function, const StoragePlan &before, int64_t stateBytes);
+  void fuseKernels(func::FuncOp function, const StoragePlan &before, int64_t stateBytes);
+  void fuseGemms(func::FuncOp function, const StoragePlan &before, int64_t stateBytes);
 };
 } // namespace
 
@@ -63,7 +63,7 @@ static MemoryRoom roomOf(func::FuncOp function, const StoragePlan &plan, int64_t
   Timeline line(function);
   SmallVector<Lifetime> lifetimes = plan.lifetimes();
   MemoryRoom memory;
-  memory.slack = std::max(most / growthOfKernel, littleBytes);
+  memory.slack = std::max(most / kernelGrowthDivisor, littleBytes);
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isInsideKernel(op)) return;
     int64_t live = 0;
@@ -83,7 +83,7 @@ class MemoryLimit {
 public:
   MemoryLimit(func::FuncOp function, const StoragePlan &before, int64_t stateBytes)
       : function(function), most(liveBytesBound(before.lifetimes())), packedBefore(packed(before)),
-        more(std::max((stateBytes + most) / growth, littleBytes)) {}
+        more(std::max((stateBytes + most) / growthDivisor, littleBytes)) {}
 
   /// Compares peak live memory; with `isPacked`, which takes longer, the size of the packed arena too.
   bool holds(bool isPacked) const {
@@ -103,28 +103,28 @@ private:
 
 /// Fuses kernels of a function whose storage is planned, where that needs neither copies nor more memory. Candidates
 /// are judged by peak live memory; if packing then needs more, again by packing.
-void SchedulePass::saveLaunches(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
+void SchedulePass::fuseKernels(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
   MemoryLimit limit(function, before, stateBytes);
   OpOrder order(function);
   MemoryRoom memory = roomOf(function, before, limit.getMost());
-  unsigned saved = formLaunches(function, memory, [&] { return limit.holds(false); });
-  if (saved > 0 && !limit.holds(true)) {
+  unsigned fused = formLaunches(function, memory, [&] { return limit.holds(false); });
+  if (fused > 0 && !limit.holds(true)) {
     order.restore();
-    saved = formLaunches(function, memory, [&] { return limit.holds(true); });
+    fused = formLaunches(function, memory, [&] { return limit.holds(true); });
   }
-  launchesSaved += saved;
+  launchesSaved += fused;
 }
 
 /// The same for GEMMs on a CPU.
-void SchedulePass::saveProducts(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
+void SchedulePass::fuseGemms(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
   MemoryLimit limit(function, before, stateBytes);
   OpOrder order(function);
-  unsigned merged = fuseGemmsHorizontally(function, [&] { return limit.holds(false); });
-  if (merged > 0 && !limit.holds(true)) {
+  unsigned fused = fuseGemmsHorizontally(function, [&] { return limit.holds(false); });
+  if (fused > 0 && !limit.holds(true)) {
     order.restore();
-    merged = fuseGemmsHorizontally(function, [&] { return limit.holds(true); });
+    fused = fuseGemmsHorizontally(function, [&] { return limit.holds(true); });
   }
-  productsMerged += merged;
+  gemmsFused += fused;
 }
 
 /// Gives state its places and returns the bytes it takes.
@@ -177,15 +177,15 @@ void SchedulePass::runOnOperation() {
     if (failed(plan)) return signalPassFailure();
     // Not for `init`, which runs once, nor for an audit, which pairs the calls of two functions by their order.
     if (function.getName() != "init" && !hasShadow(module)) {
-      if (target->fusesLaunches) saveLaunches(function, *plan, stateBytes);
-      if (target->mergesContractions) saveProducts(function, *plan, stateBytes);
+      if (target->fusesLaunches) fuseKernels(function, *plan, stateBytes);
+      if (target->fusesGemms) fuseGemms(function, *plan, stateBytes);
       plan = StoragePlan(function);
     }
     auto [bytes, live] = packEntry(*plan, stateOffsets, stateBytes);
     arena = std::max(arena, bytes), bound = std::max(bound, live);
     writePlaces(function, *plan);
     if (target->fusesLaunches) launchesSaved -= splitLaunches(function, *target);
-    if (target->mergesContractions) productsMerged -= splitGemms(function, *target);
+    if (target->fusesGemms) gemmsFused -= splitGemms(function, *target);
   }
   module->setAttr(attrs::arena, Builder(module.getContext()).getI64IntegerAttr(arena));
   arenaBytes = arena, lowerBound = bound;

@@ -23,7 +23,7 @@ using namespace tessera;
 /// More rounds than any program needs; each goes through all patterns to their own fixed point.
 static constexpr int maxRounds = 10;
 
-/// Whether there is no backward pass yet.
+/// Whether there is no backward pass yet: the module is as `parse` left it, or written by hand without a phase.
 static bool isBeforeDifferentiate(ModuleOp module) {
   auto phase = module->getAttrOfType<StringAttr>(attrs::phase);
   return !phase || phase == "parse";

@@ -48,9 +48,26 @@ template <typename... OpTs> static LogicalResult verifyNone(ModuleOp module, Str
   return failure(result.wasInterrupted());
 }
 
+/// What a phase introduces does not exist before it.
+static LogicalResult verifyBefore(ModuleOp module, int index) {
+  auto check = [&](Operation *op, bool isIntroduced, StringRef phase) -> LogicalResult {
+    if (!isIntroduced || index >= phaseIndex(phase)) return success();
+    return op->emitOpError("must not exist before ") << phase;
+  };
+  WalkResult result = module.walk([&](Operation *op) {
+    bool isAllowed = succeeded(check(op, isa<ReorderOp>(op), "layout")) &&
+                     succeeded(check(op, isa<KernelOp>(op), "fuse")) && succeeded(check(op, isa<TiledOp>(op), "tile"));
+    return isAllowed ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (index < phaseIndex("schedule") && module->hasAttr(attrs::arena))
+    return module.emitError("`tsr.arena` must not exist before schedule");
+  return failure(result.wasInterrupted());
+}
+
 static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
   int index = phaseIndex(phase);
   if (index < 0) return module.emitError("unknown phase `") << phase << "`";
+  if (failed(verifyBefore(module, index))) return failure();
   if (index < phaseIndex("layout") && failed(verifyCanonicalAxes(module))) return failure();
   if (index >= phaseIndex("differentiate") && failed(verifyNone<GradientOp>(module, phase))) return failure();
   if (index >= phaseIndex("precision") && index < phaseIndex("layout") && failed(checkPrecision(module)))
@@ -58,6 +75,7 @@ static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
   if (index >= phaseIndex("optimize") && failed(verifyNone<ClipOp, UpdateOp>(module, phase))) return failure();
   if (index >= phaseIndex("layout") && failed(verifyNone<DecomposeOpInterface>(module, phase))) return failure();
   if (index >= phaseIndex("layout") && failed(checkLayout(module))) return failure();
+  if (index >= phaseIndex("fuse") && failed(verifyNone<SeedOp>(module, phase))) return failure();
   if (index >= phaseIndex("fuse") && failed(checkKernels(module))) return failure();
   if (index >= phaseIndex("tile") && failed(checkTiles(module))) return failure();
   if (index >= phaseIndex("schedule") && failed(checkPlan(module))) return failure();

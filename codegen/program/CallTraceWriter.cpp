@@ -88,7 +88,7 @@ private:
   static bool mayMakeNonFinite(Operation *op) {
     if (auto cast = dyn_cast<CastOp>(op)) // a cast without a line is that of a parameter
       return cast.getType().getElementType().isF16() && !userLine(op->getLoc()).empty();
-    return op->hasTrait<traits::MakesNonFinite>();
+    return op->hasTrait<traits::MayBeNonFinite>();
   }
 
   /// The ops that compute a result of a call, in program order. In a kernel, those that the result depends on.

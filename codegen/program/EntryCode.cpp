@@ -9,6 +9,7 @@
 #include "codegen/program/EntryCode.h"
 #include "codegen/program/EntryFunctionBuilder.h"
 #include "ir/program/Program.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/analysis/Views.h"
 #include "passes/launch/Launches.h"
 #include "runtime/Abi.h"
@@ -238,8 +239,9 @@ LogicalResult EntryEmitter::emitOp(Operation *op) {
       .Case<func::ReturnOp>([&](auto op) { return emitReturn(op); })
       .Case<YieldOp>([](auto) { return success(); })
       .Case<ReorderOp>([&](auto copy) { return emitCopyOp(copy); })
-      .Default([](Operation *other) {
-        return other->emitError("expected a kernel, a tiled op, a contraction, a repeat or a view; has `fuse` run?");
+      .Default([&](Operation *other) -> LogicalResult {
+        if (isStorageView(other)) return placeResults(other);
+        return other->emitError("is neither a kernel, a tiled op, a contraction, a repeat nor a view; has `fuse` run?");
       });
 }
 

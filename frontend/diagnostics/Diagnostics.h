@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_DIAGNOSTICS_H
-#define TESSERA_FRONTEND_DIAGNOSTICS_H
+#ifndef TESSERA_FRONTEND_DIAGNOSTICS_DIAGNOSTICS_H
+#define TESSERA_FRONTEND_DIAGNOSTICS_DIAGNOSTICS_H
 
 #include "frontend/diagnostics/Source.h"
 #include "llvm/ADT/Twine.h"
@@ -120,4 +120,4 @@ llvm::StringRef nearestName(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_DIAGNOSTICS_H
+#endif // TESSERA_FRONTEND_DIAGNOSTICS_DIAGNOSTICS_H

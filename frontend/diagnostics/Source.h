@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_SOURCE_H
-#define TESSERA_FRONTEND_SOURCE_H
+#ifndef TESSERA_FRONTEND_DIAGNOSTICS_SOURCE_H
+#define TESSERA_FRONTEND_DIAGNOSTICS_SOURCE_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -84,4 +84,4 @@ unsigned countCodePoints(llvm::StringRef text);
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_SOURCE_H
+#endif // TESSERA_FRONTEND_DIAGNOSTICS_SOURCE_H

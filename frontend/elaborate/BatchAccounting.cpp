@@ -12,14 +12,16 @@ void BatchAccounting::beginEntry() {
   WeightedMeans.clear();
 }
 
-void BatchAccounting::noteReduction(mlir::Value value, llvm::ArrayRef<StringRef> over, OfParts parts, Span span) {
-  if (!isAccumulating() || !Sizes.hasRowAxis(over)) return;
-  bool isBatchAlone = llvm::none_of(over, [&](StringRef axis) { return axis != "batch" && Sizes.isRowAxis(axis); });
-  Reductions.push_back({value, isBatchAlone ? parts : OfParts::Neither, span});
+void BatchAccounting::noteReduction(mlir::Value value, llvm::ArrayRef<StringRef> over, BatchReduction reduction,
+                                    Span span) {
+  if (!isAccumulating() || !Sizes.hasSampleAxis(over)) return;
+  bool isBatchAlone =
+      llvm::none_of(over, [&](StringRef axis) { return axis != batchAxis && Sizes.isSampleAxis(axis); });
+  Reductions.push_back({value, isBatchAlone ? reduction : BatchReduction::Other, span});
 }
 
-void BatchAccounting::noteRowPositions(StringRef axis, Span span) {
-  if (isAccumulating() && Sizes.isRowAxis(axis)) Reductions.push_back({{}, OfParts::Neither, span});
+void BatchAccounting::noteSamplePositions(StringRef axis, Span span) {
+  if (isAccumulating() && Sizes.isSampleAxis(axis)) Reductions.push_back({{}, BatchReduction::Other, span});
 }
 
 void BatchAccounting::noteWeightedMean(mlir::Value value, mlir::Value count, mlir::Value weights) {
@@ -47,19 +49,19 @@ mlir::Value BatchAccounting::countOf(mlir::Value value, const ast::Bind &bind) c
     mlir::Operation *op = seen[next].getDefiningOp();
     if (!op || op->getNumRegions() > 0) continue;
     for (mlir::Value operand : op->getOperands()) {
-      auto hasRows = [&](AxisAttr axis) { return Sizes.isRowAxis(axis.getName()); };
+      auto hasRows = [&](AxisAttr axis) { return Sizes.isSampleAxis(axis.getName()); };
       if (llvm::none_of(tensorType(operand).getAxes(), hasRows)) seen.insert(operand);
     }
   }
   return first ? first->count : mlir::Value();
 }
 
-/// Looks through what is linear; anything else is averaged.
-OfParts BatchAccounting::partsOf(mlir::Value value) {
+/// Follows linear ops; any other value is averaged.
+BatchReduction BatchAccounting::reductionOf(mlir::Value value) {
   for (Reduction &reduction : Reductions)
-    if (reduction.value == value && reduction.parts != OfParts::Neither) {
+    if (reduction.value == value && reduction.kind != BatchReduction::Other) {
       reduction.isLogged = true;
-      return reduction.parts;
+      return reduction.kind;
     }
   mlir::Operation *op = value.getDefiningOp();
   auto isConstant = [](mlir::Value v) { return llvm::isa_and_nonnull<ConstantOp>(v.getDefiningOp()); };
@@ -67,30 +69,30 @@ OfParts BatchAccounting::partsOf(mlir::Value value) {
   auto isFloat = [](mlir::Value v) { return llvm::isa<mlir::FloatType>(tensorType(v).getElementType()); };
   bool isCast = llvm::isa_and_nonnull<CastOp>(op) && isFloat(value) && isFloat(op->getOperand(0));
   if (llvm::isa_and_nonnull<NegOp>(op) || isCast || (reduce && reduce.getKind() == ReduceKind::Sum))
-    return partsOf(op->getOperand(0));
+    return reductionOf(op->getOperand(0));
   if (llvm::isa_and_nonnull<AddOp, SubOp>(op)) {
-    OfParts lhs = partsOf(op->getOperand(0)), rhs = partsOf(op->getOperand(1));
-    return lhs == rhs ? lhs : OfParts::Neither;
+    BatchReduction lhs = reductionOf(op->getOperand(0)), rhs = reductionOf(op->getOperand(1));
+    return lhs == rhs ? lhs : BatchReduction::Other;
   }
-  if (llvm::isa_and_nonnull<MulOp, DivOp>(op) && isConstant(op->getOperand(1))) return partsOf(op->getOperand(0));
-  if (llvm::isa_and_nonnull<MulOp>(op) && isConstant(op->getOperand(0))) return partsOf(op->getOperand(1));
-  return OfParts::Mean;
+  if (llvm::isa_and_nonnull<MulOp, DivOp>(op) && isConstant(op->getOperand(1))) return reductionOf(op->getOperand(0));
+  if (llvm::isa_and_nonnull<MulOp>(op) && isConstant(op->getOperand(0))) return reductionOf(op->getOperand(1));
+  return BatchReduction::Mean;
 }
 
-OfParts BatchAccounting::partsOfLog(mlir::Value value, const ast::Bind &bind) {
-  if (!isAccumulating()) return OfParts::Mean;
-  OfParts parts = partsOf(value);
-  if (parts == OfParts::Neither)
+BatchReduction BatchAccounting::reductionOfLogged(mlir::Value value, const ast::Bind &bind) {
+  if (!isAccumulating()) return BatchReduction::Mean;
+  BatchReduction reduction = reductionOf(value);
+  if (reduction == BatchReduction::Other)
     error(DiagnosticCode::E0412, bind.value->span,
           "under `accumulate`, `" + bind.name.text + "` adds a sum over `batch` to a value that is not one")
         .help("log them separately, or make both means: `mean[batch](…)`");
-  else if (parts == OfParts::Sum && Sizes.isBatchSizeRead())
+  else if (reduction == BatchReduction::Sum && Sizes.isBatchSizeRead())
     error(DiagnosticCode::E0412, bind.value->span,
           "`" + bind.name.text +
               "` is a sum over `batch`, and the program uses the size of `batch` as a number, which under "
               "`accumulate` is the size of a part")
         .help("write `mean[batch](…)` instead of dividing by the size");
-  return parts;
+  return reduction;
 }
 
 void BatchAccounting::warnOfReductions() const {

@@ -1,13 +1,13 @@
-//===- BatchAccounting.h - how batches and their parts make up a loss -------===//
+//===- BatchAccounting.h - how micro-batches and batches combine -------===//
 //
-// Under `accumulate` a batch is cut into parts, and `evaluate` weighs the
-// batches of a split. Both need to know how a loss or metric was reduced over
-// the rows of a batch.
+// Under `accumulate` a batch is cut into micro-batches, and `evaluate` weights
+// the batches of a split. Both need to know how a loss or metric was reduced over
+// the samples of a batch.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_BATCHACCOUNTING_H
-#define TESSERA_FRONTEND_BATCHACCOUNTING_H
+#ifndef TESSERA_FRONTEND_ELABORATE_BATCHACCOUNTING_H
+#define TESSERA_FRONTEND_ELABORATE_BATCHACCOUNTING_H
 
 #include "frontend/elaborate/CallStack.h"
 
@@ -15,45 +15,45 @@ namespace tessera {
 
 class Dims;
 
-/// How the value of a batch comes about from those of its parts, under accumulation.
-enum class OfParts { Mean, Sum, Neither };
+/// How the values of micro-batches combine to that of the batch, under accumulation. Other: they do not.
+enum class BatchReduction { Mean, Sum, Other };
 
-/// Records the reductions over the rows of a batch, in the entry being built.
-class BatchAccounting : ElaborationPart {
+/// Records the reductions over the samples of a batch, in the entry function being built.
+class BatchAccounting : ElaborationComponent {
 public:
-  BatchAccounting(CallStack &calls, const Dims &sizes) : ElaborationPart(calls), Sizes(sizes) {}
+  BatchAccounting(CallStack &calls, const Dims &sizes) : ElaborationComponent(calls), Sizes(sizes) {}
 
   void beginEntry();
 
-  /// Into how many parts `accumulate` cuts a batch; 1 without it.
-  unsigned parts() const { return Parts; }
-  void setParts(unsigned parts) { Parts = parts; }
-  bool isAccumulating() const { return Parts > 1; }
+  /// The number of micro-batches that `accumulate` cuts a batch into; 1 without it.
+  unsigned microBatchCount() const { return MicroBatchCount; }
+  void setMicroBatchCount(unsigned count) { MicroBatchCount = count; }
+  bool isAccumulating() const { return MicroBatchCount > 1; }
 
-  /// Parts along an axis that is like `batch` meet only parts along `batch`, so that such reductions depend on how the
-  /// batch is cut.
-  void noteReduction(mlir::Value value, llvm::ArrayRef<llvm::StringRef> over, OfParts parts, Span span);
-  /// Positions of rows are those within a part.
-  void noteRowPositions(llvm::StringRef axis, Span span);
-  /// A mean over rows that weigh differently, `count` together; `weights` are those of the model file, or null if only
-  /// padding is left out.
+  /// Records a reduction over `over`. Over another axis that is like `batch`, its result depends on how the batch is
+  /// cut, because a micro-batch has only its own samples along both.
+  void noteReduction(mlir::Value value, llvm::ArrayRef<llvm::StringRef> over, BatchReduction reduction, Span span);
+  /// Records that positions along an axis of samples are read: they are positions in the micro-batch.
+  void noteSamplePositions(llvm::StringRef axis, Span span);
+  /// Records a mean over samples with different weights, whose sum is `count`; `weights` are those of the model file,
+  /// or null if only padding is left out.
   void noteWeightedMean(mlir::Value value, mlir::Value count, mlir::Value weights);
 
-  /// What the value of a loss or metric weighs in the mean over all batches: the weights of the means that it is
-  /// computed from. Null: its rows.
+  /// The weight of a loss or metric in the mean over all batches: the sum of weights of the mean that it is computed
+  /// from. Null: the number of samples.
   mlir::Value countOf(mlir::Value value, const ast::Bind &bind) const;
-  /// How the parts of a batch combine to this loss or metric; marks the reductions in it as logged.
-  OfParts partsOfLog(mlir::Value value, const ast::Bind &bind);
-  /// Warns of reductions over the batch that make up no loss or metric: each part is reduced for itself.
+  /// How a loss or metric combines over micro-batches. Marks the reductions that it is computed from as logged.
+  BatchReduction reductionOfLogged(mlir::Value value, const ast::Bind &bind);
+  /// Warns of reductions over the batch that no loss or metric is a sum of: each micro-batch is reduced separately.
   void warnOfReductions() const;
 
 private:
-  OfParts partsOf(mlir::Value value);
+  BatchReduction reductionOf(mlir::Value value);
 
-  /// A value that a reduction over `batch` made; or another use of its rows' positions, without a value.
+  /// The result of a reduction over `batch`; without a value, another use of its positions.
   struct Reduction {
     mlir::Value value;
-    OfParts parts = OfParts::Mean;
+    BatchReduction kind = BatchReduction::Mean;
     Span span;
     bool isLogged = false; ///< a loss or metric is this value, or a sum of such values with factors
   };
@@ -62,11 +62,11 @@ private:
   };
 
   const Dims &Sizes;
-  unsigned Parts = 1;
+  unsigned MicroBatchCount = 1;
   std::vector<Reduction> Reductions;
   std::vector<WeightedMean> WeightedMeans;
 };
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_BATCHACCOUNTING_H
+#endif // TESSERA_FRONTEND_ELABORATE_BATCHACCOUNTING_H

@@ -6,14 +6,19 @@ using namespace tessera;
 using llvm::StringRef;
 using llvm::Twine;
 
-/// The built-in functions that are not elementwise ops of one operand.
-static constexpr llvm::StringLiteral otherNames[] = {"cumsum", "f32",  "float", "int", "max",   "mean",    "min",
-                                                     "normal", "over", "pos",   "sum", "top_k", "uniform", "where"};
+/// Built-in functions that are more, or less, than an elementwise op of one or two operands.
+static constexpr llvm::StringLiteral otherNames[] = {"cumsum", "f32", "float", "int",   "mean",    "normal",
+                                                     "over",   "pos", "sum",   "top_k", "uniform", "where"};
+
+/// Whether the name, with axes behind it, is a reduction. Without axes `max` and `min` are functions of two values.
+static bool isReduction(StringRef name) { return name == "sum" || name == "mean" || name == "max" || name == "min"; }
 
 llvm::ArrayRef<StringRef> tessera::builtinNames() {
   static const std::vector<StringRef> names = [] {
     std::vector<StringRef> all(std::begin(otherNames), std::end(otherNames));
     for (const UnaryFunction &function : unaryFunctions())
+      if (!function.languageName.empty()) all.push_back(function.languageName);
+    for (const BinaryFunction &function : binaryFunctions())
       if (!function.languageName.empty()) all.push_back(function.languageName);
     llvm::sort(all);
     return all;
@@ -24,7 +29,7 @@ llvm::ArrayRef<StringRef> tessera::builtinNames() {
 bool tessera::isBuiltin(StringRef name) { return llvm::is_contained(builtinNames(), name); }
 
 /// Evaluates the arguments of a built-in function, all by position; as many as `min` to `max`.
-std::optional<std::vector<Value>> Builtins::evalArguments(const ast::CallExpr &call, unsigned min, unsigned max) {
+std::optional<std::vector<LanguageValue>> Builtins::evalArguments(const ast::CallExpr &call, unsigned min, unsigned max) {
   if (call.args.size() < min || call.args.size() > max) {
     error(DiagnosticCode::E0206, call.span,
           "`" + call.callee.text + "` takes " + Twine(min) +
@@ -32,7 +37,7 @@ std::optional<std::vector<Value>> Builtins::evalArguments(const ast::CallExpr &c
               ", got " + Twine(call.args.size()));
     return std::nullopt;
   }
-  std::vector<Value> values(call.args.size());
+  std::vector<LanguageValue> values(call.args.size());
   for (unsigned i = 0; i < call.args.size(); ++i) {
     const ast::Argument &arg = call.args[i];
     if (!arg.name.text.empty()) {
@@ -47,10 +52,10 @@ std::optional<std::vector<Value>> Builtins::evalArguments(const ast::CallExpr &c
 }
 
 /// Evaluates the `count` operands of an elementwise function: numbers or tensors.
-std::optional<std::vector<Value>> Builtins::evalOperands(StringRef name, const ast::CallExpr &call, unsigned count) {
-  std::optional<std::vector<Value>> values = evalArguments(call, count, count);
+std::optional<std::vector<LanguageValue>> Builtins::evalOperands(StringRef name, const ast::CallExpr &call, unsigned count) {
+  std::optional<std::vector<LanguageValue>> values = evalArguments(call, count, count);
   for (unsigned i = 0; values && i < count; ++i) {
-    const Value &value = (*values)[i];
+    const LanguageValue &value = (*values)[i];
     if (value.isArithmetic()) continue;
     error(DiagnosticCode::E0205, call.args[i].value->span,
           "`" + name + "` needs " + (count == 1 ? "a number or tensor" : "numbers or tensors") + ", got " +
@@ -60,29 +65,29 @@ std::optional<std::vector<Value>> Builtins::evalOperands(StringRef name, const a
   return values;
 }
 
-Value Builtins::call(StringRef name, const ast::CallExpr &call, const std::optional<std::vector<AxisRef>> &axes) {
-  bool reduces = name == "sum" || name == "mean" || ((name == "max" || name == "min") && (call.axes || axes));
-  if (reduces) return AxisReductions.reduce(name, call, axes);
+LanguageValue Builtins::call(StringRef name, const ast::CallExpr &call,
+                             const std::optional<std::vector<AxisRef>> &axes) {
+  const BinaryFunction *ofTwo = findBinaryFunction(name);
+  if (isReduction(name) && (call.axes || axes || !ofTwo)) return AxisReductions.reduce(name, call, axes);
   if (name == "over") return over(call);
   if (name == "pos") return failed(DiagnosticCode::E0206, call.span, "`pos` is not called: write `pos[seq]`");
   if (name == "uniform" || name == "normal") return random(name, call);
   if (name == "top_k" || name == "cumsum") return unsupported(call.callee.span, "`" + name + "` is");
   if (call.axes) return failed(DiagnosticCode::E0207, call.axes->span, "`" + name + "` takes no axes");
   if (name == "where") return where(call);
-  if (name == "max" || name == "min") return extremum(name, call);
   if (name == "float" || name == "f32" || name == "int") return cast(name, call);
-  return unary(name, call);
+  return ofTwo ? binary(*ofTwo, call) : unary(*findUnaryFunction(name), call);
 }
 
 //===----------------------------------------------------------------------===//
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-Value Builtins::unary(StringRef name, const ast::CallExpr &call) {
-  const UnaryFunction &function = *findLanguageFunction(name);
+LanguageValue Builtins::unary(const UnaryFunction &function, const ast::CallExpr &call) {
+  StringRef name = function.languageName;
   auto args = evalOperands(name, call, 1);
-  if (!args) return Value();
-  Value &x = args->front();
+  if (!args) return LanguageValue();
+  LanguageValue &x = args->front();
   if (x.isNumber()) {
     StringRef why;
     if (std::optional<Number> folded = foldUnary(function, x.number, why)) return *folded;
@@ -90,21 +95,21 @@ Value Builtins::unary(StringRef name, const ast::CallExpr &call) {
   }
   Tensor result;
   result.level = Regions.level();
-  result.closed = x.tensor.closed;
+  result.isPositional = x.tensor.isPositional;
   bool isInteger = function.takesIntegers && x.tensor.element().isInteger(32);
   result.value = function.build(B, Ops.materialize(x, isInteger ? I32 : F32));
   return result;
 }
 
-/// `f32(…)` exempts what its argument computes from reduced precision.
-Value Builtins::cast(StringRef name, const ast::CallExpr &call) {
-  std::optional<std::vector<Value>> args;
+/// `f32(…)` keeps what its argument computes in f32, whatever type the model computes in.
+LanguageValue Builtins::cast(StringRef name, const ast::CallExpr &call) {
+  std::optional<std::vector<LanguageValue>> args;
   {
     CallStack::Float32Scope float32(Calls, name == "f32");
     args = evalOperands(name, call, 1);
   }
-  if (!args) return Value();
-  Value &x = args->front();
+  if (!args) return LanguageValue();
+  LanguageValue &x = args->front();
   if (x.isNumber() && name != "int") return Number::ofFloat(x.number.asDouble());
   if (x.isNumber()) {
     StringRef why;
@@ -113,49 +118,49 @@ Value Builtins::cast(StringRef name, const ast::CallExpr &call) {
   }
   Tensor result;
   result.level = Regions.level();
-  result.closed = x.tensor.closed;
+  result.isPositional = x.tensor.isPositional;
   result.value = Ops.materialize(x, name == "int" ? I32 : F32);
   if (name == "int" && x.tensor.element().isInteger())
     result.range = x.tensor.element().isInteger(1) ? Interval{0, 1} : x.tensor.range;
   return result;
 }
 
-/// `max(a, b)` and `min(a, b)`.
-Value Builtins::extremum(StringRef name, const ast::CallExpr &call) {
-  if (call.args.size() == 1)
+/// `max(a, b)`
+LanguageValue Builtins::binary(const BinaryFunction &function, const ast::CallExpr &call) {
+  StringRef name = function.languageName;
+  if (call.args.size() == 1 && isReduction(name))
     return failed(DiagnosticCode::E0207, call.callee.span,
                   "`" + name + "` of one value needs the axes to reduce: `" + name + "[…](x)`");
   auto args = evalOperands(name, call, 2);
-  if (!args) return Value();
-  Value &a = (*args)[0], &b = (*args)[1];
-  const ArithmeticOp &op = extremumOp(name);
-  if (a.isNumber() && b.isNumber()) { // an operand, since the evaluator's doubles do not hold all integers
-    double first = a.number.asDouble();
-    return op.evaluate(first, b.number.asDouble()) == first ? a : b;
+  if (!args) return LanguageValue();
+  LanguageValue &a = (*args)[0], &b = (*args)[1];
+  if (a.isNumber() && b.isNumber()) {
+    StringRef why;
+    if (std::optional<Number> folded = foldCall(function, a.number, b.number, why)) return *folded;
+    return failed(DiagnosticCode::E0220, call.span,
+                  "`" + name + "(" + a.number.str() + ", " + b.number.str() + ")`: " + why);
   }
-  if (!Ops.checkAxes({{&a, call.args[0].value->span}, {&b, call.args[1].value->span}}, name)) return Value();
-  mlir::Type type = Ops.commonType({&a, &b});
+  if (!Ops.checkAxes({{&a, call.args[0].value->span}, {&b, call.args[1].value->span}}, name)) return LanguageValue();
+  mlir::Type type = function.takesIntegers ? Ops.commonType({&a, &b}) : F32;
   if (type == I1) type = I32;
   Tensor result;
   result.level = Regions.level();
-  result.closed = (a.isNumber() || a.tensor.closed) && (b.isNumber() || b.tensor.closed);
+  result.isPositional = (a.isNumber() || a.tensor.isPositional) && (b.isNumber() || b.tensor.isPositional);
   mlir::Value x = Ops.materialize(a, type), y = Ops.materialize(b, type);
-  result.value = op.build(B, x, y);
-  auto range = [](const Value &v) -> std::optional<Interval> {
+  result.value = function.build(B, x, y);
+  auto range = [](const LanguageValue &v) -> std::optional<Interval> {
     if (v.isTensor()) return v.tensor.range;
     return v.number.isFloat() ? std::nullopt : std::optional(Interval{v.number.integer, v.number.integer});
   };
-  if (type == I32) { // one side with bounds is enough for one bound: clamping proves reads
-    Interval ra = range(a).value_or(Interval::int32()), rb = range(b).value_or(Interval::int32());
-    result.range = op.boundsOf(ra, rb);
-  }
+  if (type == I32) // one operand with bounds is enough for one bound of `max` or `min`: clamping makes reads valid
+    result.range = function.boundsOf(range(a).value_or(Interval::int32()), range(b).value_or(Interval::int32()));
   return result;
 }
 
-Value Builtins::where(const ast::CallExpr &call) {
+LanguageValue Builtins::where(const ast::CallExpr &call) {
   auto args = evalOperands("where", call, 3);
-  if (!args) return Value();
-  Value &condition = (*args)[0], &yes = (*args)[1], &no = (*args)[2];
+  if (!args) return LanguageValue();
+  LanguageValue &condition = (*args)[0], &yes = (*args)[1], &no = (*args)[2];
   if (condition.isNumber() && !condition.number.isBool())
     return failed(DiagnosticCode::E0217, call.args[0].value->span,
                   "the condition of `where` must be true or false, got " + describe(condition));
@@ -166,12 +171,12 @@ Value Builtins::where(const ast::CallExpr &call) {
   if (!Ops.checkAxes(
           {{&condition, call.args[0].value->span}, {&yes, call.args[1].value->span}, {&no, call.args[2].value->span}},
           "where"))
-    return Value();
+    return LanguageValue();
   mlir::Type type = Ops.commonType({&yes, &no});
   Tensor result;
   result.level = Regions.level();
-  result.closed = true;
-  for (const Value &value : *args) result.closed &= value.isNumber() || value.tensor.closed;
+  result.isPositional = true;
+  for (const LanguageValue &value : *args) result.isPositional &= value.isNumber() || value.tensor.isPositional;
   result.value = B.select(Ops.materialize(condition, I1), Ops.materialize(yes, type), Ops.materialize(no, type));
   return result;
 }
@@ -180,13 +185,13 @@ Value Builtins::where(const ast::CallExpr &call) {
 // Axes, positions, random numbers
 //===----------------------------------------------------------------------===//
 
-Value Builtins::over(const ast::CallExpr &call) {
+LanguageValue Builtins::over(const ast::CallExpr &call) {
   if (!call.axes)
     return failed(DiagnosticCode::E0207, call.callee.span, "`over` needs the axes to repeat along: `over[a](x)`");
   auto args = evalOperands("over", call, 1);
-  auto axes = Scope.resolveAxes(*call.axes);
-  if (!args || !axes) return Value();
-  Value &x = args->front();
+  auto axes = Resolver.resolveAxes(*call.axes);
+  if (!args || !axes) return LanguageValue();
+  LanguageValue &x = args->front();
   mlir::Value value = Ops.materialize(x, Ops.commonType({&x}));
   llvm::SmallVector<AxisAttr> all(tensorType(value).getAxes());
   for (const AxisRef &ref : *axes) {
@@ -196,23 +201,24 @@ Value Builtins::over(const ast::CallExpr &call) {
   }
   Tensor result;
   result.level = Regions.level();
-  result.closed = x.isNumber() || x.tensor.closed;
+  result.isPositional = x.isNumber() || x.tensor.isPositional;
   result.range = x.isTensor() ? x.tensor.range : std::nullopt;
   result.value = B.broadcast(value, B.type(all, tensorType(value).getElementType()));
   return result;
 }
 
-Value Builtins::random(StringRef name, const ast::CallExpr &call) {
-  if (!Entry.isOpen()) return failed(DiagnosticCode::E0219, call.span, "random numbers are not known at compile time");
+LanguageValue Builtins::random(StringRef name, const ast::CallExpr &call) {
+  if (!Entry.isActive())
+    return failed(DiagnosticCode::E0219, call.span, "random numbers are not known at compile time");
   std::vector<AxisRef> axes;
   if (call.axes) {
-    auto resolved = Scope.resolveAxes(*call.axes);
-    if (!resolved) return Value();
+    auto resolved = Resolver.resolveAxes(*call.axes);
+    if (!resolved) return LanguageValue();
     axes = std::move(*resolved);
   }
   bool isNormal = name == "normal";
   auto args = evalArguments(call, 0, isNormal ? 1 : 0);
-  if (!args) return Value();
+  if (!args) return LanguageValue();
   llvm::SmallVector<AxisAttr> attrs;
   for (const AxisRef &ref : axes) attrs.push_back(axis(&Context, ref.name, ref.size));
   mlir::Value seed = Regions.importCounter("seed"), step = Regions.importCounter("step");
@@ -221,7 +227,7 @@ Value Builtins::random(StringRef name, const ast::CallExpr &call) {
   result.value = B.random(isNormal ? Distribution::Normal : Distribution::Uniform, Entry.nextSite(frame().path), seed,
                           step, Regions.salts(), B.type(attrs, F32));
   if (args->empty()) return result;
-  Value &deviation = args->front();
+  LanguageValue &deviation = args->front();
   if (!deviation.isNumber())
     return failed(DiagnosticCode::E0219, call.args[0].value->span,
                   "the deviation must be known at compile time, got " + describe(deviation));

@@ -1,34 +1,35 @@
 //===- Builtins.h - functions that are not written in the language ----------===//
 
-#ifndef TESSERA_FRONTEND_BUILTINS_H
-#define TESSERA_FRONTEND_BUILTINS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_BUILTINS_H
+#define TESSERA_FRONTEND_ELABORATE_BUILTINS_H
 
 #include "frontend/elaborate/Reductions.h"
 
 namespace tessera {
 
-class Builtins : ElaborationPart {
+class Builtins : ElaborationComponent {
 public:
-  Builtins(CallStack &calls, EntryBuilder &entry, RegionStack &regions, Names &names, Operators &operators,
+  Builtins(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names, Operators &operators,
            Reductions &reductions, Evaluator &evaluator)
-      : ElaborationPart(calls), Entry(entry), Regions(regions), Scope(names), Ops(operators),
+      : ElaborationComponent(calls), Entry(entry), Regions(regions), Resolver(names), Ops(operators),
         AxisReductions(reductions), Eval(evaluator) {}
 
-  Value call(llvm::StringRef name, const ast::CallExpr &call, const std::optional<std::vector<AxisRef>> &axes);
+  LanguageValue call(llvm::StringRef name, const ast::CallExpr &call, const std::optional<std::vector<AxisRef>> &axes);
 
 private:
-  std::optional<std::vector<Value>> evalArguments(const ast::CallExpr &call, unsigned min, unsigned max);
-  std::optional<std::vector<Value>> evalOperands(llvm::StringRef name, const ast::CallExpr &call, unsigned count);
-  Value unary(llvm::StringRef name, const ast::CallExpr &call);
-  Value cast(llvm::StringRef name, const ast::CallExpr &call);
-  Value extremum(llvm::StringRef name, const ast::CallExpr &call);
-  Value where(const ast::CallExpr &call);
-  Value over(const ast::CallExpr &call);
-  Value random(llvm::StringRef name, const ast::CallExpr &call);
+  std::optional<std::vector<LanguageValue>> evalArguments(const ast::CallExpr &call, unsigned min, unsigned max);
+  std::optional<std::vector<LanguageValue>> evalOperands(llvm::StringRef name, const ast::CallExpr &call,
+                                                         unsigned count);
+  LanguageValue unary(const UnaryFunction &function, const ast::CallExpr &call);
+  LanguageValue cast(llvm::StringRef name, const ast::CallExpr &call);
+  LanguageValue binary(const BinaryFunction &function, const ast::CallExpr &call);
+  LanguageValue where(const ast::CallExpr &call);
+  LanguageValue over(const ast::CallExpr &call);
+  LanguageValue random(llvm::StringRef name, const ast::CallExpr &call);
 
   EntryBuilder &Entry;
   RegionStack &Regions;
-  Names &Scope;
+  NameResolver &Resolver;
   Operators &Ops;
   Reductions &AxisReductions;
   Evaluator &Eval;
@@ -36,4 +37,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_BUILTINS_H
+#endif // TESSERA_FRONTEND_ELABORATE_BUILTINS_H

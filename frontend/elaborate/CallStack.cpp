@@ -27,19 +27,19 @@ CallStack::FrameScope::~FrameScope() {
   Calls.OpName = std::move(SavedName);
 }
 
-CallStack::PlaceScope::PlaceScope(CallStack &calls, Span span)
-    : Calls(calls), SavedPlace(std::exchange(calls.Place, span)), SavedLocation(calls.Context.builder.getLoc()) {
-  Calls.Context.builder.setLoc(Calls.locate(span));
+CallStack::SpanScope::SpanScope(CallStack &calls, Span span)
+    : Calls(calls), SavedSpan(std::exchange(calls.CurrentSpan, span)), SavedLocation(calls.Inputs.builder.getLoc()) {
+  Calls.Inputs.builder.setLoc(Calls.locate(span));
 }
 
-CallStack::PlaceScope::~PlaceScope() {
-  Calls.Context.builder.setLoc(SavedLocation);
-  Calls.Place = SavedPlace;
+CallStack::SpanScope::~SpanScope() {
+  Calls.Inputs.builder.setLoc(SavedLocation);
+  Calls.CurrentSpan = SavedSpan;
 }
 
-ElaborationPart::ElaborationPart(CallStack &calls)
-    : Calls(calls), Program(calls.context().program), Engine(calls.context().diagnostics),
-      Context(*calls.context().builder.getContext()), B(calls.context().builder), F32(B.getF32Type()),
+ElaborationComponent::ElaborationComponent(CallStack &calls)
+    : Calls(calls), Declared(calls.inputs().declarations), Engine(calls.inputs().diagnostics),
+      Context(*calls.inputs().builder.getContext()), B(calls.inputs().builder), F32(B.getF32Type()),
       I32(B.getI32Type()), I64(B.getI64Type()), I1(B.getI1Type()) {}
 
 //===----------------------------------------------------------------------===//
@@ -47,7 +47,7 @@ ElaborationPart::ElaborationPart(CallStack &calls)
 //===----------------------------------------------------------------------===//
 
 DiagnosticBuilder CallStack::error(DiagnosticCode code, Span span, const Twine &message) const {
-  DiagnosticEngine &engine = Context.diagnostics;
+  DiagnosticEngine &engine = Inputs.diagnostics;
   Frame *frame = Current;
   Span place = span;
   while (frame && frame->caller && engine.sources()[place.file].isLibrary()) {
@@ -74,12 +74,12 @@ bool CallStack::checkElements(NamedTensorType type, Span span) const {
 
 void CallStack::noteDims(DiagnosticBuilder &message, llvm::ArrayRef<AxisAttr> axes) const {
   for (AxisAttr axis : axes) {
-    auto found = Context.program.dims.find(axis.getName());
-    if (found == Context.program.dims.end()) continue;
+    auto found = Inputs.declarations.dims.find(axis.getName());
+    if (found == Inputs.declarations.dims.end()) continue;
     const ast::DimSize &size = *found->second.size;
     std::string text = ("`" + axis.getName() + "` = " + Twine(axis.getSize())).str();
     if (size.size && !llvm::isa<ast::NumberExpr>(*size.size))
-      text += (" (" + Context.diagnostics.sources().text(size.size->span) + ")").str();
+      text += (" (" + Inputs.diagnostics.sources().text(size.size->span) + ")").str();
     message.note(text + ", declared", size.name.span);
   }
 }
@@ -99,16 +99,16 @@ std::vector<StringRef> CallStack::visibleAxes() const {
     for (auto &entry : Current->axes) names.push_back(entry.first());
     for (auto &entry : Current->rests) names.push_back(entry.first());
   }
-  for (auto &entry : Context.program.dims) names.push_back(entry.first);
+  for (auto &entry : Inputs.declarations.dims) names.push_back(entry.first);
   llvm::sort(names);
   return names;
 }
 
 mlir::Location CallStack::locate(Span span) const {
-  const SourceFiles &sources = Context.diagnostics.sources();
+  const SourceFiles &sources = Inputs.diagnostics.sources();
   LineColumn at = sources.position(span);
   mlir::Location here =
-      mlir::FileLineColLoc::get(Context.builder.getContext(), sources[span.file].name(), at.line, at.column);
+      mlir::FileLineColLoc::get(Inputs.builder.getContext(), sources[span.file].name(), at.line, at.column);
   if (Current && Current->callLocation) return mlir::CallSiteLoc::get(here, *Current->callLocation);
   return here;
 }

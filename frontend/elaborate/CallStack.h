@@ -6,19 +6,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_CALLSTACK_H
-#define TESSERA_FRONTEND_CALLSTACK_H
+#ifndef TESSERA_FRONTEND_ELABORATE_CALLSTACK_H
+#define TESSERA_FRONTEND_ELABORATE_CALLSTACK_H
 
 #include "frontend/elaborate/Values.h"
-#include "frontend/names/Scope.h"
+#include "frontend/names/Declarations.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace tessera {
 
-/// What every part of an elaboration works on.
-struct ElaborationContext {
-  const SourceProgram &program;
+/// What all components of an elaboration need.
+struct ElaborationInputs {
+  const Declarations &declarations;
   DiagnosticEngine &diagnostics;
   mlir::ModuleOp module;
   GraphBuilder &builder;
@@ -39,7 +39,7 @@ struct Frame {
   llvm::StringMap<AxisRef> axes;               ///< axis parameters and local dims by the names used here
   llvm::StringMap<std::vector<AxisRef>> rests; ///< `r..`
   llvm::StringMap<AxisRef> locals;             ///< local dims by their name in the IR
-  std::vector<llvm::StringMap<Value>> scopes;
+  std::vector<llvm::StringMap<LanguageValue>> scopes;
   llvm::StringMap<Span> labels; ///< of calls in this body
 
   /// A frame at the top level of a file.
@@ -51,9 +51,9 @@ struct Frame {
 /// The stack of frames, with the messages and locations that depend on it.
 class CallStack {
 public:
-  explicit CallStack(const ElaborationContext &context) : Context(context) {}
+  explicit CallStack(const ElaborationInputs &inputs) : Inputs(inputs) {}
 
-  const ElaborationContext &context() const { return Context; }
+  const ElaborationInputs &inputs() const { return Inputs; }
   bool isEmpty() const { return !Current; }
   Frame *current() const { return Current; }
   Frame &frame() const { return *Current; }
@@ -62,7 +62,7 @@ public:
   /// Whether what is computed here stays in f32: by a setting or by `f32(…)`.
   bool isFloat32() const { return Float32Depth > 0 || (Current && Current->isFloat32); }
   /// The expression being evaluated.
-  Span place() const { return Place; }
+  Span currentSpan() const { return CurrentSpan; }
 
   /// Inside the library the message points to the call in the user's file; notes name the calls around the place.
   DiagnosticBuilder error(DiagnosticCode code, Span span, const llvm::Twine &message) const;
@@ -98,15 +98,15 @@ public:
     std::string Saved;
   };
 
-  /// Sets place and location of an expression for as long as it lives.
-  class PlaceScope {
+  /// Sets the span and location of an expression for as long as it lives.
+  class SpanScope {
   public:
-    PlaceScope(CallStack &calls, Span span);
-    ~PlaceScope();
+    SpanScope(CallStack &calls, Span span);
+    ~SpanScope();
 
   private:
     CallStack &Calls;
-    Span SavedPlace;
+    Span SavedSpan;
     mlir::Location SavedLocation;
   };
 
@@ -122,34 +122,34 @@ public:
   };
 
 private:
-  const ElaborationContext &Context;
+  const ElaborationInputs &Inputs;
   Frame *Current = nullptr;
   std::string OpName;
   unsigned Float32Depth = 0; ///< of `f32(…)`
-  Span Place;
+  Span CurrentSpan;
 };
 
-/// Base of the parts of an elaboration: what all of them work on, and how they report errors.
-class ElaborationPart {
+/// Base of the components of an elaboration: what all of them need, and how they report errors.
+class ElaborationComponent {
 protected:
   using FrameScope = CallStack::FrameScope;
   using NameScope = CallStack::NameScope;
 
-  explicit ElaborationPart(CallStack &calls);
+  explicit ElaborationComponent(CallStack &calls);
 
   DiagnosticBuilder error(DiagnosticCode code, Span span, const llvm::Twine &message) const {
     return Calls.error(code, span, message);
   }
-  Value failed(DiagnosticCode code, Span span, const llvm::Twine &message) const {
-    return error(code, span, message), Value();
+  LanguageValue failed(DiagnosticCode code, Span span, const llvm::Twine &message) const {
+    return error(code, span, message), LanguageValue();
   }
-  Value unsupported(Span span, const llvm::Twine &what) const {
+  LanguageValue unsupported(Span span, const llvm::Twine &what) const {
     return failed(DiagnosticCode::E0701, span, what + " not supported yet");
   }
   Frame &frame() const { return Calls.frame(); }
 
   CallStack &Calls;
-  const SourceProgram &Program;
+  const Declarations &Declared;
   DiagnosticEngine &Engine;
   mlir::MLIRContext &Context;
   GraphBuilder &B;
@@ -158,4 +158,4 @@ protected:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_CALLSTACK_H
+#endif // TESSERA_FRONTEND_ELABORATE_CALLSTACK_H

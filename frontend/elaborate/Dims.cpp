@@ -49,7 +49,7 @@ struct AxisNames {
 };
 } // namespace
 
-std::string tessera::microAxis(const SourceProgram &program) {
+std::string tessera::microAxis(const Declarations &program) {
   std::string name = "micro";
   while (program.dims.count(name)) name += "_";
   return name;
@@ -57,7 +57,7 @@ std::string tessera::microAxis(const SourceProgram &program) {
 
 /// Canonical order: axes that are repeated along first, so that a stack's layers are contiguous, then the dims of the
 /// program in the order of their declaration, then those of functions.
-std::vector<std::string> tessera::canonicalAxisOrder(const SourceProgram &program) {
+std::vector<std::string> tessera::canonicalAxisOrder(const Declarations &program) {
   std::vector<std::string> order;
   AxisNames names;
   for (auto &file : program.files)
@@ -81,12 +81,12 @@ std::string Dims::uniqueAxisName(StringRef name, int64_t size, bool isRows,
                                  llvm::function_ref<bool(StringRef)> isTaken) {
   for (unsigned suffix = 1;; ++suffix) {
     std::string candidate = suffix == 1 ? name.str() : (name + "_" + Twine(suffix)).str();
-    bool taken = Program.dims.count(candidate) || isTaken(candidate);
+    bool taken = Declared.dims.count(candidate) || isTaken(candidate);
     auto known = LocalSizes.find(candidate);
-    if (known != LocalSizes.end()) taken |= known->second != size || RowAxes.contains(candidate) != isRows;
+    if (known != LocalSizes.end()) taken |= known->second != size || SampleAxes.contains(candidate) != isRows;
     if (taken) continue;
     LocalSizes[candidate] = size;
-    if (isRows) RowAxes.insert(candidate);
+    if (isRows) SampleAxes.insert(candidate);
     return candidate;
   }
 }
@@ -99,11 +99,11 @@ void Dims::beginEntry() {
   Sizes.clear();
   Overrides.clear();
   LocalSizes.clear();
-  RowAxes.clear();
+  SampleAxes.clear();
 }
 
 void Dims::giveSize(StringRef dim, int64_t size, Span span) {
-  if (!Program.dims.count(dim)) {
+  if (!Declared.dims.count(dim)) {
     error(DiagnosticCode::E0204, span, "the data gives a size to `" + dim + "`, which is not a dim")
         .help("declare it: `dim " + dim + "`");
     return;
@@ -114,7 +114,7 @@ void Dims::giveSize(StringRef dim, int64_t size, Span span) {
         .label(entry->second.second, "the other one");
 }
 
-std::optional<int64_t> Dims::checkedSize(const Value &value, Span span, StringRef name) {
+std::optional<int64_t> Dims::checkedSize(const LanguageValue &value, Span span, StringRef name) {
   if (value.isError()) return std::nullopt;
   if (!value.isNumber()) {
     error(DiagnosticCode::E0219, span,
@@ -138,7 +138,7 @@ std::optional<int64_t> Dims::size(StringRef name, Span use) {
     error(DiagnosticCode::E0222, use, "the size of `" + name + "` depends on itself");
     return std::nullopt;
   }
-  const DimDecl &decl = Program.dims.find(name)->second;
+  const DimDecl &decl = Declared.dims.find(name)->second;
   Frame frame = Frame::ofFile(*decl.file);
   std::optional<int64_t> size;
   {
@@ -155,9 +155,9 @@ std::optional<int64_t> Dims::computeSize(const DimDecl &decl, Span use) {
   StringRef name = dim.name.text;
   if (dim.kind == ast::DimSize::Kind::Equal) return checkedSize(Eval.eval(*dim.size), dim.size->span, name);
   if (dim.kind == ast::DimSize::Kind::Like) {
-    if (Program.dims.count(dim.like.text)) {
+    if (Declared.dims.count(dim.like.text)) {
       std::optional<int64_t> size = this->size(dim.like.text, dim.like.span);
-      if (isRowAxis(dim.like.text)) RowAxes.insert(name);
+      if (isSampleAxis(dim.like.text)) SampleAxes.insert(name);
       return size;
     }
     Calls.reportUnknownAxis(dim.like);
@@ -167,10 +167,10 @@ std::optional<int64_t> Dims::computeSize(const DimDecl &decl, Span use) {
   if (dim.size && !(bound = checkedSize(Eval.eval(*dim.size), dim.size->span, name))) return std::nullopt;
   auto given = DataSizes.find(name);
   if (given == DataSizes.end()) {
-    if (!Program.train) return bound ? std::min<int64_t>(*bound, 8) : 8; // only checked, never run
+    if (!Declared.train) return bound ? std::min<int64_t>(*bound, 8) : 8; // only checked, never run
     error(DiagnosticCode::E0222, use, "the dim `" + name + "` has no size")
         .label(dim.name.span, "declared without a size")
-        .help(name == "batch" || name == "seq"
+        .help(name == batchAxis || name == seqAxis
                   ? "write `" + name + " = …` in the data description, or `dim " + name + " = …`"
                   : "write `dim " + name + " = …`; data gives sizes to `batch` and `seq` only");
     return std::nullopt;

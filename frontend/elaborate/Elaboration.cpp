@@ -1,22 +1,22 @@
-//===- Elaboration.cpp - the parts that turn the language into IR -----------===//
+//===- Elaboration.cpp - from the syntax tree to IR -------------------------===//
 
 #include "frontend/elaborate/Elaboration.h"
 
 using namespace tessera;
 
-Elaboration::Elaboration(const ElaborationContext &context, TrainingNames &training)
-    : calls(context), entry(calls), regions(calls, entry), hypers(calls, parts.expressions),
-      dims(calls, parts.expressions), lets(calls, parts.expressions),
-      names(calls, entry, regions, hypers, dims, lets, parts.expressions, training),
-      parameters(calls, entry, regions, names, parts.expressions), batches(calls, dims),
-      parts{
+Elaboration::Elaboration(const ElaborationInputs &context, TrainingNames &training)
+    : calls(context), entry(calls), regions(calls, entry), hypers(calls, exprs.expressions),
+      dims(calls, exprs.expressions), lets(calls, exprs.expressions),
+      names(calls, entry, regions, hypers, dims, lets, exprs.expressions, training),
+      parameters(calls, entry, regions, names, exprs.expressions), batches(calls, dims),
+      exprs{
           Operators(calls, regions),
-          Reductions(calls, entry, regions, names, dims, parts.operators, batches, parts.expressions),
-          Builtins(calls, entry, regions, names, parts.operators, parts.reductions, parts.expressions),
-          Indexing(calls, entry, regions, names, parts.operators, batches, parts.expressions),
-          FunctionCalls(calls, regions, names, parameters, parts.operators, parts.builtins, parts.indexing, float32,
-                        training, parts.expressions),
-          Expressions(calls, entry, regions, names, parameters, parts.operators, parts.indexing, parts.functions,
+          Reductions(calls, entry, regions, names, dims, exprs.operators, batches, exprs.expressions),
+          Builtins(calls, entry, regions, names, exprs.operators, exprs.reductions, exprs.expressions),
+          Indexing(calls, entry, regions, names, exprs.operators, batches, exprs.expressions),
+          FunctionCalls(calls, regions, names, parameters, exprs.operators, exprs.builtins, exprs.indexing, float32,
+                        training, exprs.expressions),
+          Expressions(calls, entry, regions, names, parameters, exprs.operators, exprs.indexing, exprs.functions,
                       batches, training),
       } {}
 
@@ -26,5 +26,5 @@ void Elaboration::beginEntry(llvm::StringRef name) {
   dims.beginEntry();
   lets.beginEntry();
   batches.beginEntry();
-  parts.reductions.setRowWeights(nullptr);
+  exprs.reductions.setSampleWeights(nullptr);
 }

@@ -1,4 +1,4 @@
-//===- Elaboration.h - the parts that turn the language into IR -------------===//
+//===- Elaboration.h - from the syntax tree to IR ---------------------------===//
 //
 // Functions are templates over axes and are expanded at each call; one walk
 // checks a program and builds its IR. Each part of the walk owns some of the
@@ -7,15 +7,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_ELABORATION_H
-#define TESSERA_FRONTEND_ELABORATION_H
+#ifndef TESSERA_FRONTEND_ELABORATE_ELABORATION_H
+#define TESSERA_FRONTEND_ELABORATE_ELABORATION_H
 
 #include "frontend/elaborate/Expressions.h"
 
 namespace tessera {
 
-/// The operators, reads and calls that expressions are made of. Each part evaluates its operands through `Evaluator`.
-struct ExpressionParts {
+/// The evaluation of expressions, by kind. Each component evaluates its operands through `Evaluator`.
+struct ExpressionComponents {
   Operators operators;
   Reductions reductions;
   Builtins builtins;
@@ -27,10 +27,10 @@ struct ExpressionParts {
 /// All parts, each with its own state. They hold references to each other, so an elaboration can be neither
 /// copied nor moved.
 struct Elaboration {
-  Elaboration(const ElaborationContext &context, TrainingNames &training);
+  Elaboration(const ElaborationInputs &context, TrainingNames &training);
   Elaboration(const Elaboration &) = delete;
 
-  /// Begins an entry function; what holds for one entry only is forgotten.
+  /// Begins an entry function, and clears what belongs to the one before.
   void beginEntry(llvm::StringRef name);
 
   CallStack calls;
@@ -39,13 +39,13 @@ struct Elaboration {
   Hypers hypers;
   Dims dims;
   Lets lets;
-  Names names;
+  NameResolver names;
   ParameterTable parameters;
   BatchAccounting batches;
   Float32Names float32;
-  ExpressionParts parts;
+  ExpressionComponents exprs;
 };
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_ELABORATION_H
+#endif // TESSERA_FRONTEND_ELABORATE_ELABORATION_H

@@ -19,7 +19,7 @@ mlir::ArrayAttr tessera::axisNameList(GraphBuilder &builder, llvm::ArrayRef<Axis
 void EntryBuilder::begin(StringRef name) {
   auto type = mlir::FunctionType::get(&Context, {}, {});
   Function = mlir::func::FuncOp::create(mlir::UnknownLoc::get(&Context), name, type);
-  mlir::ModuleOp module = Calls.context().module;
+  mlir::ModuleOp module = Calls.inputs().module;
   module.push_back(Function);
   Block = Function.addEntryBlock();
   Name = name.str();
@@ -129,5 +129,5 @@ void EntryBuilder::finish(llvm::ArrayRef<StringRef> parameters) {
   Function.setType(mlir::FunctionType::get(&Context, types, resultTypes));
   Function.setArgAttrsAttr(mlir::ArrayAttr::get(&Context, argAttrs));
   Function.setResAttrsAttr(mlir::ArrayAttr::get(&Context, resultAttrs));
-  close();
+  end();
 }

@@ -1,7 +1,7 @@
 //===- EntryBuilder.h - the entry function being built ----------------------===//
 
-#ifndef TESSERA_FRONTEND_ENTRYBUILDER_H
-#define TESSERA_FRONTEND_ENTRYBUILDER_H
+#ifndef TESSERA_FRONTEND_ELABORATE_ENTRYBUILDER_H
+#define TESSERA_FRONTEND_ELABORATE_ENTRYBUILDER_H
 
 #include "frontend/elaborate/CallStack.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -9,17 +9,17 @@
 namespace tessera {
 
 /// Builds one entry function at a time: its arguments, made where they are first used, and its results.
-class EntryBuilder : ElaborationPart {
+class EntryBuilder : ElaborationComponent {
 public:
-  explicit EntryBuilder(CallStack &calls) : ElaborationPart(calls) {}
+  explicit EntryBuilder(CallStack &calls) : ElaborationComponent(calls) {}
 
   void begin(llvm::StringRef name);
   /// Puts the arguments in order (parameters as listed, counters, inputs) and gives the function its type.
   void finish(llvm::ArrayRef<llvm::StringRef> parameters);
-  /// Leaves the function as it is; until the next one begins, everything must be known at compile time.
-  void close() { Block = nullptr; }
+  /// Ends the function. Until the next one begins, all values must be known at compile time.
+  void end() { Block = nullptr; }
 
-  bool isOpen() const { return Block; }
+  bool isActive() const { return Block; }
   bool isPredict() const { return Name == "predict"; }
   bool isEvaluate() const { return Name == "evaluate"; }
   /// The value of `training` in the language.
@@ -56,9 +56,9 @@ private:
 /// The names of axes in the order of the list, as an attribute.
 mlir::ArrayAttr axisNameList(GraphBuilder &builder, llvm::ArrayRef<AxisRef> axes);
 
-/// A number for a path that stays the same when other parameters come and go (FNV-1a, 31 bits).
+/// A hash of a path, which does not depend on other parameters (FNV-1a, 31 bits).
 int32_t stableHash(llvm::StringRef text);
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_ENTRYBUILDER_H
+#endif // TESSERA_FRONTEND_ELABORATE_ENTRYBUILDER_H

@@ -6,14 +6,14 @@ using namespace tessera;
 using llvm::StringRef;
 using llvm::Twine;
 
-Value Evaluator::evalIn(Frame &frame, const ast::Expr &expr) {
+LanguageValue Evaluator::evalIn(Frame &frame, const ast::Expr &expr) {
   FrameScope scope(Calls, frame);
   return eval(expr);
 }
 
-std::optional<Number> Evaluator::closed(const ast::Expr &expr, const Twine &what, StringRef otherwise) {
+std::optional<Number> Evaluator::evalConstant(const ast::Expr &expr, const Twine &what, StringRef otherwise) {
   std::string description = what.str();
-  Value value = eval(expr);
+  LanguageValue value = eval(expr);
   if (value.isNumber()) return value.number;
   if (value.isTensor()) {
     auto message =

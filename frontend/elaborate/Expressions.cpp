@@ -12,8 +12,8 @@ static constexpr unsigned MaxDepth = 700;
 static constexpr unsigned MaxEvaluated = 150'000;
 static constexpr unsigned MaxRepeatDepth = 8;
 
-Value Expressions::eval(const ast::Expr &expr) {
-  if (GaveUp || Engine.isFull()) return Value();
+LanguageValue Expressions::eval(const ast::Expr &expr) {
+  if (GaveUp || Engine.isFull()) return LanguageValue();
   if (++Evaluated > MaxEvaluated || Depth >= MaxDepth) {
     GaveUp = true;
     bool tooDeep = Depth >= MaxDepth;
@@ -22,14 +22,14 @@ Value Expressions::eval(const ast::Expr &expr) {
                           : "the program is too large when all calls are expanded");
   }
   ++Depth;
-  CallStack::PlaceScope place(Calls, expr.span);
-  Value value = dispatch(expr);
-  if (value.isTensor() && !Calls.checkElements(value.tensor.type(), expr.span)) value = Value();
+  CallStack::SpanScope span(Calls, expr.span);
+  LanguageValue value = dispatch(expr);
+  if (value.isTensor() && !Calls.checkElements(value.tensor.type(), expr.span)) value = LanguageValue();
   --Depth;
   return value;
 }
 
-Value Expressions::dispatch(const ast::Expr &expr) {
+LanguageValue Expressions::dispatch(const ast::Expr &expr) {
   using Kind = ast::Expr::Kind;
   switch (expr.kind) {
   case Kind::Number: {
@@ -37,7 +37,7 @@ Value Expressions::dispatch(const ast::Expr &expr) {
     return number.integer ? Number::ofInt(*number.integer) : Number::ofFloat(number.value);
   }
   case Kind::String: {
-    Value value = Value::ofKind(Value::Kind::Text);
+    LanguageValue value = LanguageValue::ofKind(LanguageValue::Kind::Text);
     value.text = llvm::cast<ast::StringExpr>(expr).value;
     return value;
   }
@@ -47,7 +47,7 @@ Value Expressions::dispatch(const ast::Expr &expr) {
     return Functions.call(llvm::cast<ast::CallExpr>(expr));
   case Kind::Unary: {
     auto &unary = llvm::cast<ast::UnaryExpr>(expr);
-    Value operand = eval(*unary.operand);
+    LanguageValue operand = eval(*unary.operand);
     return operand.isError() ? operand : Ops.unary(unary, operand);
   }
   case Kind::Binary:
@@ -74,36 +74,36 @@ Value Expressions::dispatch(const ast::Expr &expr) {
 // Blocks and statements
 //===----------------------------------------------------------------------===//
 
-Value Expressions::evalBlock(const ast::Block &block) {
+LanguageValue Expressions::evalBlock(const ast::Block &block) {
   frame().scopes.emplace_back();
   llvm::StringMap<AxisRef> outer = frame().axes;
   bool ok = true;
   for (auto &stmt : block.statements) ok &= evalStatement(*stmt);
   // After a wrong statement the result may still hold mistakes of its own: names that failed are known as errors.
-  Value result = block.result ? eval(*block.result) : Value();
+  LanguageValue result = block.result ? eval(*block.result) : LanguageValue();
   frame().scopes.pop_back();
   bool isBody = frame().function && &block == &frame().function->body;
   for (auto &[name, axis] : frame().axes)
     if (!isBody && !outer.count(name) && result.isTensor() && result.tensor.type().hasAxis(axis.name))
       result = failed(DiagnosticCode::E0221, block.result->span, "the local dim `" + name + "` escapes from its block");
   frame().axes = std::move(outer);
-  return ok ? result : Value();
+  return ok ? result : LanguageValue();
 }
 
 bool Expressions::evalStatement(const ast::Stmt &stmt) {
   if (auto *let = std::get_if<ast::LetStmt>(&stmt.node)) return evalLet(*let);
   if (auto *dims = std::get_if<ast::DimStmt>(&stmt.node)) {
     bool ok = true;
-    for (const ast::DimSize &dim : dims->sizes) ok &= Scope.declareLocalDim(dim);
+    for (const ast::DimSize &dim : dims->sizes) ok &= Resolver.declareLocalDim(dim);
     return ok;
   }
   if (auto *log = std::get_if<ast::LogStmt>(&stmt.node)) return evalLog(*log);
   if (auto *param = std::get_if<ast::ParamStmt>(&stmt.node)) {
     if (param->kind != ast::ParamKind::State) return Parameters.declare(*param);
-    return unsupported(stmt.span, "`state` is"), Scope.defineAsWrong(param->names), false;
+    return unsupported(stmt.span, "`state` is"), Resolver.defineAsWrong(param->names), false;
   }
   if (auto *part = std::get_if<ast::PartStmt>(&stmt.node))
-    return unsupported(stmt.span, "`part` is"), Scope.defineAsWrong(part->name), false;
+    return unsupported(stmt.span, "`part` is"), Resolver.defineAsWrong(part->name), false;
   if (std::holds_alternative<ast::AssignStmt>(stmt.node)) return unsupported(stmt.span, "`:=` is"), false;
   error(DiagnosticCode::E0205, stmt.span, "`expect` belongs into a test");
   return false;
@@ -112,7 +112,7 @@ bool Expressions::evalStatement(const ast::Stmt &stmt) {
 bool Expressions::evalLet(const ast::LetStmt &let) {
   bool ok = true;
   for (const ast::Definition &definition : let.definitions) {
-    Value value;
+    LanguageValue value;
     {
       NameScope named(Calls, frame().pathOf(definition.names[0].text));
       value = eval(*definition.value);
@@ -123,16 +123,17 @@ bool Expressions::evalLet(const ast::LetStmt &let) {
   return ok;
 }
 
-bool Expressions::bindDefinition(const ast::Definition &definition, Value value) {
-  if (!definition.isTuple) return Scope.define(definition.names[0], std::move(value));
+bool Expressions::bindDefinition(const ast::Definition &definition, LanguageValue value) {
+  if (!definition.isTuple) return Resolver.define(definition.names[0], std::move(value));
   bool fits = fitsTuple(definition, value);
   if (!fits && !value.isError())
     error(DiagnosticCode::E0227, definition.value->span,
           "expected a tuple of " + Twine(definition.names.size()) + " elements, got " + describe(value) +
-              (value.kind == Value::Kind::Tuple ? " of " + std::to_string(value.elements.size()) : std::string()));
+              (value.kind == LanguageValue::Kind::Tuple ? " of " + std::to_string(value.elements.size())
+                                                        : std::string()));
   bool ok = fits;
   for (unsigned i = 0; i < definition.names.size(); ++i)
-    ok &= Scope.define(definition.names[i], fits ? value.elements[i].second : Value());
+    ok &= Resolver.define(definition.names[i], fits ? value.elements[i].second : LanguageValue());
   return ok;
 }
 
@@ -140,7 +141,7 @@ bool Expressions::evalLog(const ast::LogStmt &log) {
   bool ok = true;
   for (const ast::Bind &bind : log.binds) {
     std::string name = frame().pathOf(bind.name.text);
-    Value value;
+    LanguageValue value;
     {
       NameScope named(Calls, name);
       value = eval(*bind.value);
@@ -158,13 +159,13 @@ bool Expressions::evalLog(const ast::LogStmt &log) {
       ok = false;
       continue;
     }
-    LogEntry entry{name, log.isLoss, Ops.materialize(value, F32), {}, bind.name.span, frame().callSite, {}};
+    LoggedScalar entry{name, log.isLoss, Ops.materialize(value, F32), {}, bind.name.span, frame().callSite, {}};
     if (Entry.isEvaluate()) entry.count = Batches.countOf(entry.value, bind);
     entry.expansion = frame().expansion;
-    entry.parts = Batches.partsOfLog(entry.value, bind);
+    entry.reduction = Batches.reductionOfLogged(entry.value, bind);
     for (Frame *outer = Calls.current(); outer && outer->expansion; outer = outer->caller)
       entry.modelCall = outer->callSite;
-    ok &= Regions.addLog(std::move(entry));
+    ok &= Regions.addLoggedScalar(std::move(entry));
   }
   return ok;
 }
@@ -173,27 +174,27 @@ bool Expressions::evalLog(const ast::LogStmt &log) {
 // Names, fields, tuples, if
 //===----------------------------------------------------------------------===//
 
-Value Expressions::evalRef(const ast::RefExpr &expr) {
-  Value value = Scope.lookup(expr.name);
+LanguageValue Expressions::evalRef(const ast::RefExpr &expr) {
+  LanguageValue value = Resolver.lookup(expr.name);
   if (!expr.axes || value.isError()) return value;
-  if (value.kind != Value::Kind::Function) {
+  if (value.kind != LanguageValue::Kind::Function) {
     error(DiagnosticCode::E0114, expr.axes->span, "brackets after a value need `axis = position`")
         .label(expr.name.span, "this is " + describe(value))
         .help("read at a position with `" + expr.name.text + "[seq = 3]`");
-    return Value();
+    return LanguageValue();
   }
-  std::optional<std::vector<AxisRef>> axes = Scope.resolveAxes(*expr.axes);
-  if (!axes) return Value();
+  std::optional<std::vector<AxisRef>> axes = Resolver.resolveAxes(*expr.axes);
+  if (!axes) return LanguageValue();
   if (!value.function.declaration && value.function.name == "pos") return Reads.position(*axes, expr);
   value.function.axes = std::move(*axes);
   return value;
 }
 
-Value Expressions::evalField(const ast::FieldExpr &expr) {
-  Value base = eval(*expr.base);
-  if (base.isError()) return Value();
-  if (base.kind == Value::Kind::Data) return Training.dataField(base, expr.field, expr.span);
-  if (base.kind != Value::Kind::Tuple)
+LanguageValue Expressions::evalField(const ast::FieldExpr &expr) {
+  LanguageValue base = eval(*expr.base);
+  if (base.isError()) return LanguageValue();
+  if (base.kind == LanguageValue::Kind::Data) return Training.dataField(base, expr.field, expr.span);
+  if (base.kind != LanguageValue::Kind::Tuple)
     return failed(DiagnosticCode::E0227, expr.field.span,
                   "only tuples and data have fields; this is " + describe(base));
   std::vector<StringRef> names;
@@ -204,14 +205,14 @@ Value Expressions::evalField(const ast::FieldExpr &expr) {
   auto message = error(DiagnosticCode::E0227, expr.field.span, "the tuple has no element `" + expr.field.text + "`");
   if (StringRef nearest = nearestName(expr.field.text, names); !nearest.empty())
     message.help("did you mean `" + nearest + "`?");
-  return Value();
+  return LanguageValue();
 }
 
-Value Expressions::evalTuple(const ast::TupleExpr &expr) {
-  Value tuple = Value::ofKind(Value::Kind::Tuple);
+LanguageValue Expressions::evalTuple(const ast::TupleExpr &expr) {
+  LanguageValue tuple = LanguageValue::ofKind(LanguageValue::Kind::Tuple);
   for (const ast::Argument &element : expr.elements) {
-    Value value = eval(*element.value);
-    if (value.isError()) return Value();
+    LanguageValue value = eval(*element.value);
+    if (value.isError()) return LanguageValue();
     for (auto &[name, other] : tuple.elements)
       if (!name.empty() && name == element.name.text)
         return failed(DiagnosticCode::E0202, element.name.span, "the tuple has two elements `" + name + "`");
@@ -220,10 +221,10 @@ Value Expressions::evalTuple(const ast::TupleExpr &expr) {
   return tuple;
 }
 
-Value Expressions::evalIf(const ast::IfExpr &expr) {
+LanguageValue Expressions::evalIf(const ast::IfExpr &expr) {
   std::optional<Number> condition =
-      closed(*expr.condition, "the condition of `if`", "`where(condition, a, b)` chooses when the program runs");
-  if (!condition) return Value();
+      evalConstant(*expr.condition, "the condition of `if`", "`where(condition, a, b)` chooses when the program runs");
+  if (!condition) return LanguageValue();
   if (!condition->isBool())
     return failed(DiagnosticCode::E0217, expr.condition->span,
                   "the condition of `if` must be true or false, got the number " + condition->str());
@@ -231,14 +232,14 @@ Value Expressions::evalIf(const ast::IfExpr &expr) {
 }
 
 /// `and`, `or`: what the left side decides at compile time leaves the right side unread.
-Value Expressions::evalBinary(const ast::BinaryExpr &expr) {
+LanguageValue Expressions::evalBinary(const ast::BinaryExpr &expr) {
   bool isOr = expr.op == ast::BinaryOp::Or;
-  Value lhs = eval(*expr.lhs);
+  LanguageValue lhs = eval(*expr.lhs);
   if ((isOr || expr.op == ast::BinaryOp::And) && lhs.isNumber() && lhs.number.isBool() &&
       (lhs.number.integer != 0) == isOr)
     return Number::ofBool(isOr);
-  Value rhs = eval(*expr.rhs);
-  if (lhs.isError() || rhs.isError()) return Value();
+  LanguageValue rhs = eval(*expr.rhs);
+  if (lhs.isError() || rhs.isError()) return LanguageValue();
   return Ops.binary(expr.op, expr.opSpan, expr.lhs->span, expr.rhs->span, lhs, rhs);
 }
 
@@ -247,13 +248,13 @@ Value Expressions::evalBinary(const ast::BinaryExpr &expr) {
 //===----------------------------------------------------------------------===//
 
 /// Evaluates what a repeat starts with; numbers become scalars.
-bool Expressions::evalCarried(const ast::RepeatExpr &expr, std::vector<Value> &initial) {
+bool Expressions::evalCarried(const ast::RepeatExpr &expr, std::vector<LanguageValue> &initial) {
   bool ok = true;
   for (const ast::Bind &bind : expr.carried) {
-    Value value = eval(*bind.value);
+    LanguageValue value = eval(*bind.value);
     if (!value.isError() && !value.isArithmetic()) {
       error(DiagnosticCode::E0226, bind.value->span, "a repeat carries tensors, got " + describe(value));
-      value = Value();
+      value = LanguageValue();
     }
     if (value.isNumber()) value = Ops.materializeScalar(value);
     ok &= !value.isError();
@@ -262,12 +263,12 @@ bool Expressions::evalCarried(const ast::RepeatExpr &expr, std::vector<Value> &i
   return ok;
 }
 
-bool Expressions::checkRepeat(const ast::RepeatExpr &expr, const AxisRef &axis, llvm::ArrayRef<Value> initial) {
+bool Expressions::checkRepeat(const ast::RepeatExpr &expr, const AxisRef &axis, llvm::ArrayRef<LanguageValue> initial) {
   auto refuse = [&](DiagnosticCode code, Span span, const Twine &message) { return error(code, span, message), false; };
-  if (!Entry.isOpen()) return refuse(DiagnosticCode::E0219, expr.span, "`repeat` is not known at compile time");
+  if (!Entry.isActive()) return refuse(DiagnosticCode::E0219, expr.span, "`repeat` is not known at compile time");
   if (Regions.level() >= MaxRepeatDepth)
     return refuse(DiagnosticCode::E0601, expr.span, "repeats nest deeper than " + Twine(MaxRepeatDepth));
-  Batches.noteRowPositions(axis.name, expr.axis.span);
+  Batches.noteSamplePositions(axis.name, expr.axis.span);
   for (const RepeatRegion &outer : Regions.regions())
     if (outer.axis == axis)
       return refuse(DiagnosticCode::E0212, expr.axis.span,
@@ -279,10 +280,10 @@ bool Expressions::checkRepeat(const ast::RepeatExpr &expr, const AxisRef &axis, 
   return true;
 }
 
-Value Expressions::evalRepeat(const ast::RepeatExpr &expr) {
-  std::optional<AxisRef> axis = Scope.resolveAxis(expr.axis);
-  std::vector<Value> initial;
-  if (!evalCarried(expr, initial) || !axis || !checkRepeat(expr, *axis, initial)) return Value();
+LanguageValue Expressions::evalRepeat(const ast::RepeatExpr &expr) {
+  std::optional<AxisRef> axis = Resolver.resolveAxis(expr.axis);
+  std::vector<LanguageValue> initial;
+  if (!evalCarried(expr, initial) || !axis || !checkRepeat(expr, *axis, initial)) return LanguageValue();
   Regions.push(*axis, /*isMicro=*/false);
   frame().scopes.emplace_back();
   bool ok = true;
@@ -290,19 +291,19 @@ Value Expressions::evalRepeat(const ast::RepeatExpr &expr) {
     Tensor carried;
     carried.value = Regions.innermost().addCarried(value.tensor.value, B.getLoc());
     carried.level = Regions.level();
-    ok &= Scope.define(bind.name, carried);
+    ok &= Resolver.define(bind.name, carried);
   }
-  Value result = evalBlock(expr.body);
+  LanguageValue result = evalBlock(expr.body);
   frame().scopes.pop_back();
-  return finishRepeat(expr, ok ? std::move(result) : Value());
+  return finishRepeat(expr, ok ? std::move(result) : LanguageValue());
 }
 
 /// The next value of what is carried at `index`, out of the body's result; null after an error.
-mlir::Value Expressions::nextValue(const ast::RepeatExpr &expr, unsigned index, const Value &result) {
+mlir::Value Expressions::nextValue(const ast::RepeatExpr &expr, unsigned index, const LanguageValue &result) {
   StringRef name = expr.carried[index].name.text;
   bool isSingle = expr.carried.size() == 1;
-  Value value = isSingle && result.kind != Value::Kind::Tuple ? result : Value();
-  if (result.kind == Value::Kind::Tuple)
+  LanguageValue value = isSingle && result.kind != LanguageValue::Kind::Tuple ? result : LanguageValue();
+  if (result.kind == LanguageValue::Kind::Tuple)
     for (auto &[element, each] : result.elements)
       if (element == name) value = each;
   Span span = expr.body.result ? expr.body.result->span : expr.body.span;
@@ -326,7 +327,7 @@ mlir::Value Expressions::nextValue(const ast::RepeatExpr &expr, unsigned index, 
 }
 
 /// Matches what the body returns with what is carried, and closes the region.
-Value Expressions::finishRepeat(const ast::RepeatExpr &expr, const Value &result) {
+LanguageValue Expressions::finishRepeat(const ast::RepeatExpr &expr, const LanguageValue &result) {
   std::vector<mlir::Value> next;
   bool ok = !result.isError();
   for (unsigned i = 0; i < expr.carried.size() && ok; ++i) {
@@ -338,8 +339,8 @@ Value Expressions::finishRepeat(const ast::RepeatExpr &expr, const Value &result
     next.assign(unchanged.begin(), unchanged.end());
   }
   std::vector<mlir::Value> results = Regions.pop(next);
-  if (!ok) return Value();
-  Value tuple = Value::ofKind(Value::Kind::Tuple);
+  if (!ok) return LanguageValue();
+  LanguageValue tuple = LanguageValue::ofKind(LanguageValue::Kind::Tuple);
   for (unsigned i = 0; i < results.size(); ++i) {
     Tensor tensor;
     tensor.value = results[i];

@@ -1,7 +1,7 @@
 //===- Expressions.h - expressions, blocks, statements ----------------------===//
 
-#ifndef TESSERA_FRONTEND_EXPRESSIONS_H
-#define TESSERA_FRONTEND_EXPRESSIONS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_EXPRESSIONS_H
+#define TESSERA_FRONTEND_ELABORATE_EXPRESSIONS_H
 
 #include "frontend/elaborate/FunctionCalls.h"
 
@@ -10,36 +10,36 @@ namespace tessera {
 /// Walks the tree: evaluates expressions, and executes the statements of blocks.
 class Expressions : public Evaluator {
 public:
-  Expressions(CallStack &calls, EntryBuilder &entry, RegionStack &regions, Names &names, ParameterTable &parameters,
-              Operators &operators, Indexing &indexing, FunctionCalls &functions, BatchAccounting &batches,
-              TrainingNames &training)
-      : Evaluator(calls), Entry(entry), Regions(regions), Scope(names), Parameters(parameters), Ops(operators),
+  Expressions(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names,
+              ParameterTable &parameters, Operators &operators, Indexing &indexing, FunctionCalls &functions,
+              BatchAccounting &batches, TrainingNames &training)
+      : Evaluator(calls), Entry(entry), Regions(regions), Resolver(names), Parameters(parameters), Ops(operators),
         Reads(indexing), Functions(functions), Batches(batches), Training(training) {}
 
-  Value eval(const ast::Expr &expr) override;
-  Value evalBlock(const ast::Block &block) override;
+  LanguageValue eval(const ast::Expr &expr) override;
+  LanguageValue evalBlock(const ast::Block &block) override;
   /// A loss or metric: a scalar of the current level.
   bool evalLog(const ast::LogStmt &log);
 
 private:
-  Value dispatch(const ast::Expr &expr);
+  LanguageValue dispatch(const ast::Expr &expr);
   bool evalStatement(const ast::Stmt &stmt);
   bool evalLet(const ast::LetStmt &let);
-  bool bindDefinition(const ast::Definition &definition, Value value);
-  Value evalRef(const ast::RefExpr &expr);
-  Value evalField(const ast::FieldExpr &expr);
-  Value evalTuple(const ast::TupleExpr &expr);
-  Value evalIf(const ast::IfExpr &expr);
-  Value evalBinary(const ast::BinaryExpr &expr);
-  Value evalRepeat(const ast::RepeatExpr &expr);
-  bool evalCarried(const ast::RepeatExpr &expr, std::vector<Value> &initial);
-  bool checkRepeat(const ast::RepeatExpr &expr, const AxisRef &axis, llvm::ArrayRef<Value> initial);
-  Value finishRepeat(const ast::RepeatExpr &expr, const Value &result);
-  mlir::Value nextValue(const ast::RepeatExpr &expr, unsigned index, const Value &result);
+  bool bindDefinition(const ast::Definition &definition, LanguageValue value);
+  LanguageValue evalRef(const ast::RefExpr &expr);
+  LanguageValue evalField(const ast::FieldExpr &expr);
+  LanguageValue evalTuple(const ast::TupleExpr &expr);
+  LanguageValue evalIf(const ast::IfExpr &expr);
+  LanguageValue evalBinary(const ast::BinaryExpr &expr);
+  LanguageValue evalRepeat(const ast::RepeatExpr &expr);
+  bool evalCarried(const ast::RepeatExpr &expr, std::vector<LanguageValue> &initial);
+  bool checkRepeat(const ast::RepeatExpr &expr, const AxisRef &axis, llvm::ArrayRef<LanguageValue> initial);
+  LanguageValue finishRepeat(const ast::RepeatExpr &expr, const LanguageValue &result);
+  mlir::Value nextValue(const ast::RepeatExpr &expr, unsigned index, const LanguageValue &result);
 
   EntryBuilder &Entry;
   RegionStack &Regions;
-  Names &Scope;
+  NameResolver &Resolver;
   ParameterTable &Parameters;
   Operators &Ops;
   Indexing &Reads;
@@ -52,4 +52,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_EXPRESSIONS_H
+#endif // TESSERA_FRONTEND_ELABORATE_EXPRESSIONS_H

@@ -1,7 +1,7 @@
 //===- Float32Names.h - what is computed in f32 by name ---------------------===//
 
-#ifndef TESSERA_FRONTEND_FLOAT32NAMES_H
-#define TESSERA_FRONTEND_FLOAT32NAMES_H
+#ifndef TESSERA_FRONTEND_ELABORATE_FLOAT32NAMES_H
+#define TESSERA_FRONTEND_ELABORATE_FLOAT32NAMES_H
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -40,4 +40,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_FLOAT32NAMES_H
+#endif // TESSERA_FRONTEND_ELABORATE_FLOAT32NAMES_H

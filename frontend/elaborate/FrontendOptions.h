@@ -1,7 +1,7 @@
 //===- FrontendOptions.h - what the command line says about a model ---------===//
 
-#ifndef TESSERA_FRONTEND_FRONTENDOPTIONS_H
-#define TESSERA_FRONTEND_FRONTENDOPTIONS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_FRONTENDOPTIONS_H
+#define TESSERA_FRONTEND_ELABORATE_FRONTENDOPTIONS_H
 
 #include <string>
 #include <vector>
@@ -16,4 +16,4 @@ struct FrontendOptions {
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_FRONTENDOPTIONS_H
+#endif // TESSERA_FRONTEND_ELABORATE_FRONTENDOPTIONS_H

@@ -8,13 +8,13 @@ using llvm::Twine;
 
 static constexpr unsigned MaxCallDepth = 64;
 
-Value FunctionCalls::call(const ast::CallExpr &call) {
+LanguageValue FunctionCalls::call(const ast::CallExpr &call) {
   StringRef name = call.callee.text;
-  bool isModel = Program.model && frame().isTraining && Program.model->name.text == name;
+  bool isModel = Declared.model && frame().isTraining && Declared.model->name.text == name;
   if (isModel) return callModel(call);
-  Value callee = Scope.lookup(call.callee);
+  LanguageValue callee = Resolver.lookup(call.callee);
   if (callee.isError()) return callee;
-  if (callee.kind != Value::Kind::Function)
+  if (callee.kind != LanguageValue::Kind::Function)
     return failed(DiagnosticCode::E0205, call.callee.span,
                   "`" + name + "` is " + describe(callee) + ", not a function");
   if (callee.function.declaration) return callFunction(callee.function, call);
@@ -30,7 +30,7 @@ bool FunctionCalls::bindAxes(const FunctionValue &function, const ast::CallExpr 
   std::vector<AxisRef> given;
   if (function.axes) given = *function.axes;
   if (call.axes) {
-    std::optional<std::vector<AxisRef>> axes = Scope.resolveAxes(*call.axes);
+    std::optional<std::vector<AxisRef>> axes = Resolver.resolveAxes(*call.axes);
     if (!axes) return false;
     given = std::move(*axes);
   }
@@ -72,8 +72,8 @@ void FunctionCalls::reportNoParameter(llvm::ArrayRef<ast::Param> params, const a
 /// Evaluates the arguments in the caller's frame and puts them in the order of the parameters; a parameter left out
 /// gets an error value here and its fallback later.
 bool FunctionCalls::bindArguments(llvm::ArrayRef<ast::Param> params, const ast::CallExpr &call,
-                                  std::vector<Value> &values) {
-  values.assign(params.size(), Value::none());
+                                  std::vector<LanguageValue> &values) {
+  values.assign(params.size(), LanguageValue::none());
   std::vector<bool> given(params.size(), false);
   bool ok = true;
   for (unsigned i = 0; i < call.args.size(); ++i) {
@@ -101,7 +101,7 @@ bool FunctionCalls::bindArguments(llvm::ArrayRef<ast::Param> params, const ast::
             "`" + call.callee.text + "` needs an argument for `" + params[i].name.text + "`");
       ok = false;
     } else if (!given[i]) {
-      values[i] = Value(); // the fallback, evaluated in the function
+      values[i] = LanguageValue(); // the fallback, evaluated in the function
     }
   return ok;
 }
@@ -114,7 +114,7 @@ bool FunctionCalls::takeAxis(const ast::Param &param, const AxisRef &wanted, con
   FrameScope caller(Calls, *callee.caller);
   auto message = error(DiagnosticCode::E0208, span,
                        found == rest.end() ? "`" + param.name.text + "` needs the axis `" + wanted.name + "`, got " +
-                                                 describe(Value(tensor))
+                                                 describe(LanguageValue(tensor))
                                            : "`" + param.name.text + "` needs `" + wanted.name + "` of size " +
                                                  Twine(wanted.size) + ", got " + Twine(found->size));
   if (!Engine.sources()[param.span.file].isLibrary()) message.label(param.span, "the parameter");
@@ -134,14 +134,14 @@ bool FunctionCalls::matchAxes(const ast::Param &param, const Tensor &tensor, Spa
       restName = axis.name.text;
       continue;
     }
-    std::optional<AxisRef> wanted = Scope.resolveAxis(axis.name);
+    std::optional<AxisRef> wanted = Resolver.resolveAxis(axis.name);
     if (!wanted || !takeAxis(param, *wanted, tensor, span, callee, rest)) return false;
   }
   if (!open && !rest.empty()) {
     FrameScope caller(Calls, *callee.caller);
-    auto message =
-        error(DiagnosticCode::E0208, span,
-              "`" + param.name.text + "` takes no axis `" + rest.front().name + "`, got " + describe(Value(tensor)));
+    auto message = error(DiagnosticCode::E0208, span,
+                         "`" + param.name.text + "` takes no axis `" + rest.front().name + "`, got " +
+                             describe(LanguageValue(tensor)));
     if (!Engine.sources()[param.span.file].isLibrary())
       message.label(param.span, "the parameter has exactly these axes");
     message.help("`..` in the brackets accepts any other axes");
@@ -159,7 +159,8 @@ bool FunctionCalls::matchAxes(const ast::Param &param, const Tensor &tensor, Spa
 bool FunctionCalls::matchRange(const ast::Param &param, Tensor &tensor, Span span, int64_t below) {
   if (!tensor.element().isInteger(32)) {
     error(DiagnosticCode::E0217, span,
-          "`" + param.name.text + "` needs integers in `" + param.within.text + "`, got " + describe(Value(tensor)));
+          "`" + param.name.text + "` needs integers in `" + param.within.text + "`, got " +
+              describe(LanguageValue(tensor)));
     return false;
   }
   if (!tensor.range && tensor.input >= 0) {
@@ -178,10 +179,10 @@ bool FunctionCalls::matchRange(const ast::Param &param, Tensor &tensor, Span spa
 }
 
 /// A parameter with axes takes a tensor; a number becomes a scalar.
-bool FunctionCalls::matchTensor(const ast::Param &param, Value &value, Span span, Frame &callee) {
+bool FunctionCalls::matchTensor(const ast::Param &param, LanguageValue &value, Span span, Frame &callee) {
   if (value.isNumber()) {
     Tensor scalar = Ops.materializeScalar(value);
-    scalar.closed = true;
+    scalar.isPositional = true;
     if (!value.number.isFloat()) scalar.range = Interval{value.number.integer, value.number.integer};
     value = scalar;
   }
@@ -194,17 +195,17 @@ bool FunctionCalls::matchTensor(const ast::Param &param, Value &value, Span span
   std::optional<AxisRef> within;
   {
     FrameScope scope(Calls, callee);
-    within = Scope.resolveAxis(param.within);
+    within = Resolver.resolveAxis(param.within);
   }
   return within && matchRange(param, value.tensor, span, within->size);
 }
 
 /// Binds a value in the callee's frame; called in the caller's.
-bool FunctionCalls::bindParam(const ast::Param &param, Value value, Span span, Frame &callee) {
+bool FunctionCalls::bindParam(const ast::Param &param, LanguageValue value, Span span, Frame &callee) {
   if (value.isError()) { // left out: the fallback
     FrameScope scope(Calls, callee);
     value = Eval.eval(*param.fallback);
-    return !value.isError() && Scope.define(param.name, std::move(value));
+    return !value.isError() && Resolver.define(param.name, std::move(value));
   }
   if (param.axes && !matchTensor(param, value, span, callee)) return false;
   if (!param.axes && value.isTensor() && !value.tensor.type().isScalar()) {
@@ -213,10 +214,10 @@ bool FunctionCalls::bindParam(const ast::Param &param, Value value, Span span, F
     return false;
   }
   FrameScope scope(Calls, callee);
-  return Scope.define(param.name, std::move(value));
+  return Resolver.define(param.name, std::move(value));
 }
 
-bool FunctionCalls::escapes(const Value &value, const Frame &callee, Span span) {
+bool FunctionCalls::escapes(const LanguageValue &value, const Frame &callee, Span span) {
   for (auto &[name, element] : value.elements)
     if (escapes(element, callee, span)) return true;
   if (!value.isTensor()) return false;
@@ -264,9 +265,9 @@ static Span spanOfArgument(const ast::CallExpr &call, const ast::Param &param, u
   return call.span;
 }
 
-Value FunctionCalls::callFunction(const FunctionValue &function, const ast::CallExpr &call) {
+LanguageValue FunctionCalls::callFunction(const FunctionValue &function, const ast::CallExpr &call) {
   const ast::Function &declaration = *function.declaration;
-  if (!checkDepth(declaration, call) || !checkLabel(call)) return Value();
+  if (!checkDepth(declaration, call) || !checkLabel(call)) return LanguageValue();
   Frame callee = Frame::ofFile(*function.file);
   callee.function = &declaration;
   callee.caller = Calls.current();
@@ -277,34 +278,34 @@ Value FunctionCalls::callFunction(const FunctionValue &function, const ast::Call
   callee.path = frame().pathOf(call.label.text.empty() ? declaration.name.text : call.label.text);
   bool isNamed = Float32.contains(declaration.name.text), isPath = Float32.contains(callee.path);
   callee.isFloat32 = frame().isFloat32 || isNamed || isPath;
-  std::vector<Value> values;
-  if (!bindAxes(function, call, callee) || !bindArguments(declaration.params, call, values)) return Value();
+  std::vector<LanguageValue> values;
+  if (!bindAxes(function, call, callee) || !bindArguments(declaration.params, call, values)) return LanguageValue();
   for (auto [i, param] : llvm::enumerate(declaration.params))
-    if (!bindParam(param, std::move(values[i]), spanOfArgument(call, param, i), callee)) return Value();
+    if (!bindParam(param, std::move(values[i]), spanOfArgument(call, param, i), callee)) return LanguageValue();
   FrameScope scope(Calls, callee);
-  Value result = Eval.evalBlock(declaration.body);
+  LanguageValue result = Eval.evalBlock(declaration.body);
   Span span = declaration.body.result ? declaration.body.result->span : declaration.body.span;
-  return escapes(result, callee, span) ? Value() : result;
+  return escapes(result, callee, span) ? LanguageValue() : result;
 }
 
 //===----------------------------------------------------------------------===//
 // The model
 //===----------------------------------------------------------------------===//
 
-Value FunctionCalls::callModel(const ast::CallExpr &call) {
+LanguageValue FunctionCalls::callModel(const ast::CallExpr &call) {
   if (call.axes) return failed(DiagnosticCode::E0207, call.axes->span, "a model is called without brackets");
-  std::vector<Value> values;
-  if (!bindArguments(Program.model->params, call, values)) return Value();
-  for (auto [param, value] : llvm::zip(Program.model->params, values))
+  std::vector<LanguageValue> values;
+  if (!bindArguments(Declared.model->params, call, values)) return LanguageValue();
+  for (auto [param, value] : llvm::zip(Declared.model->params, values))
     Reads.noteModelArgument(param, value.isTensor() && value.tensor.element().isInteger(32));
   return expandModel(std::move(values), &call);
 }
 
-Value FunctionCalls::expandModel(std::vector<Value> arguments, const ast::CallExpr *call) {
-  const ast::Model &model = *Program.model;
+LanguageValue FunctionCalls::expandModel(std::vector<LanguageValue> arguments, const ast::CallExpr *call) {
+  const ast::Model &model = *Declared.model;
   if (model.outputs.size() != 1 || !model.outputs[0].name.text.empty())
     return unsupported(model.name.span, "models with named outputs are");
-  Frame callee = Frame::ofFile(Program.main());
+  Frame callee = Frame::ofFile(Declared.main());
   callee.caller = Calls.current();
   callee.mayHaveParameters = true;
   callee.expansion = ++Expansions;
@@ -315,13 +316,13 @@ Value FunctionCalls::expandModel(std::vector<Value> arguments, const ast::CallEx
   Parameters.beginExpansion();
   for (unsigned i = 0; i < arguments.size(); ++i) {
     Span span = call && i < call->args.size() ? call->args[i].value->span : model.params[i].span;
-    if (!bindParam(model.params[i], std::move(arguments[i]), span, callee)) return Value();
+    if (!bindParam(model.params[i], std::move(arguments[i]), span, callee)) return LanguageValue();
   }
   FrameScope scope(Calls, callee);
-  Value result = Eval.evalBlock(model.body);
+  LanguageValue result = Eval.evalBlock(model.body);
   if (result.isError()) return result;
-  std::optional<std::vector<AxisRef>> axes = Scope.resolveAxes(model.outputs[0].axes);
-  if (!axes) return Value();
+  std::optional<std::vector<AxisRef>> axes = Resolver.resolveAxes(model.outputs[0].axes);
+  if (!axes) return LanguageValue();
   Span span = model.body.result ? model.body.result->span : model.body.span;
   if (result.isNumber()) {
     Tensor scalar;
@@ -335,5 +336,5 @@ Value FunctionCalls::expandModel(std::vector<Value> arguments, const ast::CallEx
   error(DiagnosticCode::E0225, span, "the model's result is not what it declares")
       .label(span, "returns " + describe(result))
       .label(model.outputs[0].axes.span, "declared here");
-  return Value();
+  return LanguageValue();
 }

@@ -1,7 +1,7 @@
 //===- FunctionCalls.h - calls of functions and of the model ----------------===//
 
-#ifndef TESSERA_FRONTEND_FUNCTIONCALLS_H
-#define TESSERA_FRONTEND_FUNCTIONCALLS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_FUNCTIONCALLS_H
+#define TESSERA_FRONTEND_ELABORATE_FUNCTIONCALLS_H
 
 #include "frontend/elaborate/Builtins.h"
 #include "frontend/elaborate/Float32Names.h"
@@ -11,36 +11,36 @@
 namespace tessera {
 
 /// Binds the arguments of calls and expands the bodies of functions and of the model.
-class FunctionCalls : ElaborationPart {
+class FunctionCalls : ElaborationComponent {
 public:
-  FunctionCalls(CallStack &calls, RegionStack &regions, Names &names, ParameterTable &parameters, Operators &operators,
-                Builtins &builtins, Indexing &indexing, Float32Names &float32, TrainingNames &training,
-                Evaluator &evaluator)
-      : ElaborationPart(calls), Regions(regions), Scope(names), Parameters(parameters), Ops(operators),
+  FunctionCalls(CallStack &calls, RegionStack &regions, NameResolver &names, ParameterTable &parameters,
+                Operators &operators, Builtins &builtins, Indexing &indexing, Float32Names &float32,
+                TrainingNames &training, Evaluator &evaluator)
+      : ElaborationComponent(calls), Regions(regions), Resolver(names), Parameters(parameters), Ops(operators),
         BuiltinCalls(builtins), Reads(indexing), Float32(float32), Training(training), Eval(evaluator) {}
 
-  Value call(const ast::CallExpr &call);
+  LanguageValue call(const ast::CallExpr &call);
   /// Builds the model's body on these arguments. Calling the model again shares its parameters.
-  Value expandModel(std::vector<Value> arguments, const ast::CallExpr *call);
+  LanguageValue expandModel(std::vector<LanguageValue> arguments, const ast::CallExpr *call);
 
 private:
-  Value callFunction(const FunctionValue &function, const ast::CallExpr &call);
-  Value callModel(const ast::CallExpr &call);
+  LanguageValue callFunction(const FunctionValue &function, const ast::CallExpr &call);
+  LanguageValue callModel(const ast::CallExpr &call);
   bool checkDepth(const ast::Function &function, const ast::CallExpr &call);
   bool checkLabel(const ast::CallExpr &call);
   bool bindAxes(const FunctionValue &function, const ast::CallExpr &call, Frame &callee);
-  bool bindArguments(llvm::ArrayRef<ast::Param> params, const ast::CallExpr &call, std::vector<Value> &values);
+  bool bindArguments(llvm::ArrayRef<ast::Param> params, const ast::CallExpr &call, std::vector<LanguageValue> &values);
   void reportNoParameter(llvm::ArrayRef<ast::Param> params, const ast::CallExpr &call, const ast::Argument &arg);
-  bool bindParam(const ast::Param &param, Value value, Span span, Frame &callee);
-  bool matchTensor(const ast::Param &param, Value &value, Span span, Frame &callee);
+  bool bindParam(const ast::Param &param, LanguageValue value, Span span, Frame &callee);
+  bool matchTensor(const ast::Param &param, LanguageValue &value, Span span, Frame &callee);
   bool matchAxes(const ast::Param &param, const Tensor &tensor, Span span, Frame &callee);
   bool takeAxis(const ast::Param &param, const AxisRef &wanted, const Tensor &tensor, Span span, Frame &callee,
                 std::vector<AxisRef> &rest);
   bool matchRange(const ast::Param &param, Tensor &tensor, Span span, int64_t below);
-  bool escapes(const Value &value, const Frame &callee, Span span);
+  bool escapes(const LanguageValue &value, const Frame &callee, Span span);
 
   RegionStack &Regions;
-  Names &Scope;
+  NameResolver &Resolver;
   ParameterTable &Parameters;
   Operators &Ops;
   Builtins &BuiltinCalls;
@@ -53,4 +53,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_FUNCTIONCALLS_H
+#endif // TESSERA_FRONTEND_ELABORATE_FUNCTIONCALLS_H

@@ -28,8 +28,8 @@ std::optional<Number> Hypers::parseSet(StringRef name, StringRef text) {
   unsigned file = Engine.sources().add(text, ("<--set " + name + ">").str());
   ast::ExprPtr expr = parseExpression(file, Engine);
   if (!expr) return std::nullopt;
-  Frame frame = Frame::ofFile(Program.main());
-  Value value = Eval.evalIn(frame, *expr);
+  Frame frame = Frame::ofFile(Declared.main());
+  LanguageValue value = Eval.evalIn(frame, *expr);
   if (value.isNumber()) return value.number;
   if (!value.isError())
     Engine.error(DiagnosticCode::E0502, expr->span, "expected a number for `" + name + "`, got " + describe(value));
@@ -53,10 +53,10 @@ void Hypers::hypersOf(const ast::Expr &expr, std::vector<StringRef> &hypers, llv
     auto *ref = llvm::dyn_cast<ast::RefExpr>(&each);
     if (!ref || !seen.insert(ref->name.text).second) return;
     StringRef name = ref->name.text;
-    if (Program.hypers.count(name)) hypers.push_back(name);
-    if (auto dim = Program.dims.find(name); dim != Program.dims.end() && dim->second.size->size)
+    if (Declared.hypers.count(name)) hypers.push_back(name);
+    if (auto dim = Declared.dims.find(name); dim != Declared.dims.end() && dim->second.size->size)
       hypersOf(*dim->second.size->size, hypers, seen);
-    if (auto let = Program.main().lets.find(name); let != Program.main().lets.end())
+    if (auto let = Declared.main().lets.find(name); let != Declared.main().lets.end())
       hypersOf(*let->second.definition->value, hypers, seen);
   });
 }
@@ -84,9 +84,9 @@ void Hypers::sortSets(llvm::ArrayRef<std::string> sets, SettingOverrides &settin
     auto [name, text] = StringRef(set).split('=');
     if (name.empty() || name.size() == set.size() || text.empty())
       Engine.error(DiagnosticCode::E0505, "malformed `--set " + set + "`").help("write `--set NAME=VALUE`");
-    else if (auto dim = Program.dims.find(name); !Program.hypers.count(name) && dim != Program.dims.end())
+    else if (auto dim = Declared.dims.find(name); !Declared.hypers.count(name) && dim != Declared.dims.end())
       refuseDim(name, dim->second);
-    else if (!Program.hypers.count(name))
+    else if (!Declared.hypers.count(name))
       settings.add(name, text);
   }
 }
@@ -98,13 +98,13 @@ void Hypers::sortSets(llvm::ArrayRef<std::string> sets, SettingOverrides &settin
 std::vector<const ast::Preset *> Hypers::findPresets(llvm::ArrayRef<std::string> names) {
   std::vector<const ast::Preset *> presets;
   for (const std::string &name : names) {
-    auto found = Program.presets.find(name);
-    if (found != Program.presets.end()) {
+    auto found = Declared.presets.find(name);
+    if (found != Declared.presets.end()) {
       presets.push_back(found->second);
       continue;
     }
     std::vector<StringRef> known;
-    for (auto &entry : Program.presets) known.push_back(entry.first);
+    for (auto &entry : Declared.presets) known.push_back(entry.first);
     auto message = Engine.error(DiagnosticCode::E0503, "unknown preset `" + name + "`");
     message.help(known.empty() ? "the file declares no presets" : "the file declares " + llvm::join(known, ", "));
   }
@@ -115,14 +115,14 @@ std::vector<const ast::Preset *> Hypers::findPresets(llvm::ArrayRef<std::string>
 void Hypers::applyPresets(StringRef name, const HyperDecl &decl, llvm::ArrayRef<const ast::Preset *> chosen) {
   Number initial = Values[name];
   std::vector<const ast::Preset *> all;
-  for (auto &entry : Program.presets)
+  for (auto &entry : Declared.presets)
     if (!llvm::is_contained(chosen, entry.second)) all.push_back(entry.second);
   unsigned firstChosen = all.size();
   llvm::append_range(all, chosen);
   for (auto [index, preset] : llvm::enumerate(all))
     for (const ast::Bind &bind : preset->binds) {
       if (bind.name.text != name) continue;
-      std::optional<Number> other = Eval.closed(*bind.value, "the preset's value of `" + name + "`");
+      std::optional<Number> other = Eval.evalConstant(*bind.value, "the preset's value of `" + name + "`");
       bool fits = other && convert(*other, initial);
       if (fits && index >= firstChosen)
         Values[name] = *other;
@@ -134,12 +134,12 @@ void Hypers::applyPresets(StringRef name, const HyperDecl &decl, llvm::ArrayRef<
 }
 
 void Hypers::checkPresetNames() {
-  for (auto &[name, preset] : Program.presets)
+  for (auto &[name, preset] : Declared.presets)
     for (const ast::Bind &bind : preset->binds) {
-      if (Program.hypers.count(bind.name.text)) continue;
+      if (Declared.hypers.count(bind.name.text)) continue;
       auto message = Engine.error(DiagnosticCode::E0501, bind.name.span, "no hyper is called `" + bind.name.text + "`");
       std::vector<StringRef> known;
-      for (auto &entry : Program.hypers) known.push_back(entry.first);
+      for (auto &entry : Declared.hypers) known.push_back(entry.first);
       if (StringRef nearest = nearestName(bind.name.text, known); !nearest.empty())
         message.help("did you mean `" + nearest + "`?");
     }
@@ -148,10 +148,10 @@ void Hypers::checkPresetNames() {
 void Hypers::resolve(const FrontendOptions &options, SettingOverrides &settings) {
   sortSets(options.sets, settings);
   std::vector<const ast::Preset *> presets = findPresets(options.presets);
-  for (auto &[name, decl] : Program.hypers) {
+  for (auto &[name, decl] : Declared.hypers) {
     Frame frame = Frame::ofFile(*decl.file);
     FrameScope scope(Calls, frame);
-    std::optional<Number> value = Eval.closed(*decl.bind->value, "the default of `" + name + "`");
+    std::optional<Number> value = Eval.evalConstant(*decl.bind->value, "the default of `" + name + "`");
     if (!value) continue;
     Values[name] = *value;
     applyPresets(name, decl, presets);

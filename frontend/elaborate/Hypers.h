@@ -1,7 +1,7 @@
 //===- Hypers.h - hyperparameters, presets, --set ---------------------------===//
 
-#ifndef TESSERA_FRONTEND_HYPERS_H
-#define TESSERA_FRONTEND_HYPERS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_HYPERS_H
+#define TESSERA_FRONTEND_ELABORATE_HYPERS_H
 
 #include "frontend/elaborate/Evaluator.h"
 #include "frontend/elaborate/FrontendOptions.h"
@@ -10,9 +10,9 @@
 namespace tessera {
 
 /// The hypers of the program with their values: the defaults, then presets, then `--set`.
-class Hypers : ElaborationPart {
+class Hypers : ElaborationComponent {
 public:
-  Hypers(CallStack &calls, Evaluator &evaluator) : ElaborationPart(calls), Eval(evaluator) {}
+  Hypers(CallStack &calls, Evaluator &evaluator) : ElaborationComponent(calls), Eval(evaluator) {}
 
   /// Computes all values, and sorts the `--set` options that address settings into `settings`.
   void resolve(const FrontendOptions &options, SettingOverrides &settings);
@@ -38,4 +38,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_HYPERS_H
+#endif // TESSERA_FRONTEND_ELABORATE_HYPERS_H

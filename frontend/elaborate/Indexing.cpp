@@ -22,11 +22,11 @@ bool Indexing::renameAxes(const ast::AsExpr &expr, Tensor &x) {
   llvm::SmallVector<std::string> from, to;
   for (const ast::Renaming &renaming : expr.renamings) {
     if (renaming.from.size() != 1 || renaming.to.size() != 1) continue;
-    std::optional<AxisRef> old = Scope.resolveAxis(renaming.from[0]), fresh = Scope.resolveAxis(renaming.to[0]);
+    std::optional<AxisRef> old = Resolver.resolveAxis(renaming.from[0]), fresh = Resolver.resolveAxis(renaming.to[0]);
     if (!old || !fresh) return false;
     if (!x.type().hasAxis(old->name)) {
       error(DiagnosticCode::E0211, renaming.from[0].span,
-            "the value has no axis `" + renaming.from[0].text + "`: it is " + describe(Value(x)));
+            "the value has no axis `" + renaming.from[0].text + "`: it is " + describe(LanguageValue(x)));
       return false;
     }
     if (x.type().getSize(old->name) != fresh->size) {
@@ -43,25 +43,25 @@ bool Indexing::renameAxes(const ast::AsExpr &expr, Tensor &x) {
     bool twice = llvm::count(to, to[i]) > 1 || llvm::count(from, from[i]) > 1;
     if (!stays && !twice) continue;
     error(DiagnosticCode::E0213, expr.span,
-          "the result would have the axis `" + to[i] + "` twice: the value is " + describe(Value(x)));
+          "the result would have the axis `" + to[i] + "` twice: the value is " + describe(LanguageValue(x)));
     return false;
   }
   if (from != to) x.value = B.rename(x.value, llvm::to_vector_of<StringRef>(from), llvm::to_vector_of<StringRef>(to));
   return true;
 }
 
-Value Indexing::evalAs(const ast::AsExpr &expr) {
-  Value value = Eval.eval(*expr.base);
+LanguageValue Indexing::evalAs(const ast::AsExpr &expr) {
+  LanguageValue value = Eval.eval(*expr.base);
   if (value.isError()) return value;
   if (!value.isTensor())
     return failed(DiagnosticCode::E0205, expr.base->span,
                   "only a tensor has axes to rename; this is " + describe(value));
   Tensor x = value.tensor;
-  if (!renameAxes(expr, x)) return Value();
+  if (!renameAxes(expr, x)) return LanguageValue();
   for (const ast::Renaming &renaming : expr.renamings)
     if (renaming.from.size() != 1 || renaming.to.size() != 1) {
       x = splitOrMerge(x, renaming);
-      if (!x.value) return Value();
+      if (!x.value) return LanguageValue();
     }
   x.forgetOrigin();
   return x;
@@ -71,10 +71,11 @@ Value Indexing::evalAs(const ast::AsExpr &expr) {
 std::optional<llvm::SmallVector<AxisRef>> Indexing::axesFrom(const Tensor &x, const ast::Renaming &renaming) {
   llvm::SmallVector<AxisRef> from;
   for (const ast::Name &name : renaming.from) {
-    std::optional<AxisRef> axis = Scope.resolveAxis(name);
+    std::optional<AxisRef> axis = Resolver.resolveAxis(name);
     if (!axis) return std::nullopt;
     if (!x.type().hasAxis(axis->name)) {
-      error(DiagnosticCode::E0211, name.span, "the value has no axis `" + name.text + "`: it is " + describe(Value(x)));
+      error(DiagnosticCode::E0211, name.span,
+            "the value has no axis `" + name.text + "`: it is " + describe(LanguageValue(x)));
       return std::nullopt;
     }
     from.push_back(*axis);
@@ -87,11 +88,11 @@ std::optional<llvm::SmallVector<AxisRef>> Indexing::axesTo(const Tensor &x, cons
                                                            llvm::ArrayRef<AxisRef> from) {
   llvm::SmallVector<AxisRef> to;
   for (const ast::Name &name : renaming.to) {
-    std::optional<AxisRef> axis = Scope.resolveAxis(name);
+    std::optional<AxisRef> axis = Resolver.resolveAxis(name);
     if (!axis) return std::nullopt;
     if ((x.type().hasAxis(axis->name) && !llvm::is_contained(from, *axis)) || llvm::is_contained(to, *axis)) {
       error(DiagnosticCode::E0213, name.span,
-            "the result would have the axis `" + name.text + "` twice: the value is " + describe(Value(x)));
+            "the result would have the axis `" + name.text + "` twice: the value is " + describe(LanguageValue(x)));
       return std::nullopt;
     }
     to.push_back(*axis);
@@ -133,19 +134,19 @@ Tensor Indexing::splitOrMerge(Tensor x, const ast::Renaming &renaming) {
 // Reading at positions
 //===----------------------------------------------------------------------===//
 
-static std::optional<Interval> rangeOf(const Value &value) {
+static std::optional<Interval> rangeOf(const LanguageValue &value) {
   if (value.isTensor()) return value.tensor.range;
   return Interval{value.number.asInteger(), value.number.asInteger()};
 }
 
 /// `pos[a]`; inside `repeat[a]` it is the number of the layer.
-Value Indexing::position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr) {
+LanguageValue Indexing::position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr) {
   if (axes.size() != 1) return failed(DiagnosticCode::E0207, expr.axes->span, "`pos` takes one axis");
-  if (!Entry.isOpen()) return failed(DiagnosticCode::E0219, expr.span, "positions are not known at compile time");
-  Batches.noteRowPositions(axes[0].name, expr.span);
+  if (!Entry.isActive()) return failed(DiagnosticCode::E0219, expr.span, "positions are not known at compile time");
+  Batches.noteSamplePositions(axes[0].name, expr.span);
   Tensor result;
   result.level = Regions.level();
-  result.closed = true;
+  result.isPositional = true;
   result.range = Interval{0, axes[0].size - 1};
   for (unsigned l = 0; l < Regions.level(); ++l)
     if (Regions.region(l).axis == axes[0]) {
@@ -158,7 +159,7 @@ Value Indexing::position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr)
 }
 
 /// Whether the value of `axis = e` is an integer.
-bool Indexing::checkPosition(const ast::Bind &bind, const Value &value) {
+bool Indexing::checkPosition(const ast::Bind &bind, const LanguageValue &value) {
   bool isInteger = value.isNumber() ? !value.number.isFloat() : value.isTensor() && value.tensor.element().isInteger();
   if (isInteger) return true;
   auto message =
@@ -170,7 +171,7 @@ bool Indexing::checkPosition(const ast::Bind &bind, const Value &value) {
   return false;
 }
 
-void Indexing::reportOutOfRange(const ast::Bind &bind, const Value &value, int64_t size) {
+void Indexing::reportOutOfRange(const ast::Bind &bind, const LanguageValue &value, int64_t size) {
   std::optional<Interval> range = rangeOf(value);
   auto message = error(DiagnosticCode::E0216, bind.value->span,
                        "the position may be out of range: `" + bind.name.text + "` has size " + Twine(size));
@@ -185,12 +186,12 @@ void Indexing::reportOutOfRange(const ast::Bind &bind, const Value &value, int64
 
 bool Indexing::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std::vector<Position> &positions) {
   for (const ast::Bind &bind : expr.positions) {
-    std::optional<AxisRef> axis = Scope.resolveAxis(bind.name);
-    Value value = Eval.eval(*bind.value);
+    std::optional<AxisRef> axis = Resolver.resolveAxis(bind.name);
+    LanguageValue value = Eval.eval(*bind.value);
     if (!axis || value.isError()) return false;
     if (!x.type().hasAxis(axis->name)) {
       error(DiagnosticCode::E0211, bind.name.span, "the value has no axis `" + bind.name.text + "`")
-          .label(expr.base->span, "this is " + describe(Value(x)));
+          .label(expr.base->span, "this is " + describe(LanguageValue(x)));
       return false;
     }
     if (llvm::any_of(positions, [&](const Position &p) { return p.axis == *axis; })) {
@@ -199,7 +200,7 @@ bool Indexing::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std::v
     }
     if (!checkPosition(bind, value)) return false;
     if (value.isTensor() && value.tensor.element().isInteger(1)) value.tensor.value = B.cast(value.tensor.value, I32);
-    Batches.noteRowPositions(axis->name, bind.name.span);
+    Batches.noteSamplePositions(axis->name, bind.name.span);
     axis->size = x.type().getSize(axis->name);
     std::optional<Interval> range = rangeOf(value);
     bool proven = range && range->low >= 0 && range->high < axis->size;
@@ -209,15 +210,15 @@ bool Indexing::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std::v
   return true;
 }
 
-Value Indexing::evalIndex(const ast::IndexExpr &expr) {
-  Value base = Eval.eval(*expr.base);
+LanguageValue Indexing::evalIndex(const ast::IndexExpr &expr) {
+  LanguageValue base = Eval.eval(*expr.base);
   if (base.isError()) return base;
   if (!base.isTensor())
     return failed(DiagnosticCode::E0205, expr.base->span,
                   "only a tensor is read at positions; this is " + describe(base));
   std::vector<Position> positions;
-  if (!evalPositions(expr, base.tensor, positions)) return Value();
-  Value otherwise = Number::ofInt(0);
+  if (!evalPositions(expr, base.tensor, positions)) return LanguageValue();
+  LanguageValue otherwise = Number::ofInt(0);
   if (expr.otherwise) {
     otherwise = Eval.eval(*expr.otherwise);
     if (otherwise.isError()) return otherwise;
@@ -229,12 +230,13 @@ Value Indexing::evalIndex(const ast::IndexExpr &expr) {
                     "the value after `else` must be a scalar, got " + describe(otherwise));
   }
   if (positions.size() == 1)
-    if (std::optional<Value> shifted = readShifted(base.tensor, positions[0], otherwise)) return *shifted;
+    if (std::optional<LanguageValue> shifted = readShifted(base.tensor, positions[0], otherwise)) return *shifted;
   return readAt(base.tensor, positions, otherwise);
 }
 
 /// A read at `n` or at `pos[b] + c`, as a slice; nothing if it is another kind.
-std::optional<Value> Indexing::readShifted(const Tensor &x, const Position &position, const Value &otherwise) {
+std::optional<LanguageValue> Indexing::readShifted(const Tensor &x, const Position &position,
+                                                   const LanguageValue &otherwise) {
   Tensor result = x;
   result.forgetOrigin();
   StringRef from = position.axis.name;
@@ -264,7 +266,7 @@ std::optional<Value> Indexing::readShifted(const Tensor &x, const Position &posi
   return result;
 }
 
-Value Indexing::readAt(const Tensor &x, llvm::ArrayRef<Position> positions, const Value &otherwise) {
+LanguageValue Indexing::readAt(const Tensor &x, llvm::ArrayRef<Position> positions, const LanguageValue &otherwise) {
   llvm::SmallVector<StringRef> axes;
   llvm::SmallVector<mlir::Value> indices;
   mlir::Value inside;
@@ -286,9 +288,9 @@ Value Indexing::readAt(const Tensor &x, llvm::ArrayRef<Position> positions, cons
   }
   Tensor result;
   result.level = Regions.level();
-  result.closed = x.closed && llvm::all_of(positions, [](const Position &p) {
-                    return p.value.isNumber() || p.value.tensor.closed;
-                  });
+  result.isPositional = x.isPositional && llvm::all_of(positions, [](const Position &p) {
+                          return p.value.isNumber() || p.value.tensor.isPositional;
+                        });
   result.value = B.gather(x.value, axes, indices);
   if (!inside) {
     result.range = x.range;

@@ -1,25 +1,25 @@
 //===- Indexing.h - `as`, and reads at positions ----------------------------===//
 
-#ifndef TESSERA_FRONTEND_INDEXING_H
-#define TESSERA_FRONTEND_INDEXING_H
+#ifndef TESSERA_FRONTEND_ELABORATE_INDEXING_H
+#define TESSERA_FRONTEND_ELABORATE_INDEXING_H
 
-#include "frontend/elaborate/Names.h"
+#include "frontend/elaborate/NameResolver.h"
 #include "frontend/elaborate/Operators.h"
 
 namespace tessera {
 
 /// Renames, splits and merges axes, and reads tensors at positions.
-class Indexing : ElaborationPart {
+class Indexing : ElaborationComponent {
 public:
-  Indexing(CallStack &calls, EntryBuilder &entry, RegionStack &regions, Names &names, Operators &operators,
+  Indexing(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names, Operators &operators,
            BatchAccounting &batches, Evaluator &evaluator)
-      : ElaborationPart(calls), Entry(entry), Regions(regions), Scope(names), Ops(operators), Batches(batches),
+      : ElaborationComponent(calls), Entry(entry), Regions(regions), Resolver(names), Ops(operators), Batches(batches),
         Eval(evaluator) {}
 
-  Value evalAs(const ast::AsExpr &expr);
-  Value evalIndex(const ast::IndexExpr &expr);
+  LanguageValue evalAs(const ast::AsExpr &expr);
+  LanguageValue evalIndex(const ast::IndexExpr &expr);
   /// `pos[a]`; inside `repeat[a]` it is the number of the layer.
-  Value position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr);
+  LanguageValue position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr);
 
   /// Notes that the training gives a parameter of the model integers, to explain errors in `predict`.
   void noteModelArgument(const ast::Param &param, bool isInteger) { ModelIntegers[&param] = isInteger; }
@@ -28,7 +28,7 @@ private:
   /// One `axis = e` of a read.
   struct Position {
     AxisRef axis;
-    Value value;
+    LanguageValue value;
     Span span;
     bool proven = false; ///< never out of range
   };
@@ -39,14 +39,14 @@ private:
   std::optional<llvm::SmallVector<AxisRef>> axesTo(const Tensor &x, const ast::Renaming &renaming,
                                                    llvm::ArrayRef<AxisRef> from);
   bool evalPositions(const ast::IndexExpr &expr, const Tensor &x, std::vector<Position> &positions);
-  bool checkPosition(const ast::Bind &bind, const Value &value);
-  void reportOutOfRange(const ast::Bind &bind, const Value &value, int64_t size);
-  std::optional<Value> readShifted(const Tensor &x, const Position &position, const Value &otherwise);
-  Value readAt(const Tensor &x, llvm::ArrayRef<Position> positions, const Value &otherwise);
+  bool checkPosition(const ast::Bind &bind, const LanguageValue &value);
+  void reportOutOfRange(const ast::Bind &bind, const LanguageValue &value, int64_t size);
+  std::optional<LanguageValue> readShifted(const Tensor &x, const Position &position, const LanguageValue &otherwise);
+  LanguageValue readAt(const Tensor &x, llvm::ArrayRef<Position> positions, const LanguageValue &otherwise);
 
   EntryBuilder &Entry;
   RegionStack &Regions;
-  Names &Scope;
+  NameResolver &Resolver;
   Operators &Ops;
   BatchAccounting &Batches;
   Evaluator &Eval;
@@ -55,4 +55,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_INDEXING_H
+#endif // TESSERA_FRONTEND_ELABORATE_INDEXING_H

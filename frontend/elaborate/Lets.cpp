@@ -6,9 +6,9 @@ using namespace tessera;
 using llvm::StringRef;
 using llvm::Twine;
 
-Value Lets::compute(const FileScope &file, const ast::Definition &definition) {
+LanguageValue Lets::compute(const FileScope &file, const ast::Definition &definition) {
   Frame frame = Frame::ofFile(file);
-  Value value = Eval.evalIn(frame, *definition.value);
+  LanguageValue value = Eval.evalIn(frame, *definition.value);
   if (value.isTensor())
     return failed(DiagnosticCode::E0219, definition.value->span,
                   "a `let` outside functions must be known at compile time, got " + describe(value));
@@ -18,13 +18,13 @@ Value Lets::compute(const FileScope &file, const ast::Definition &definition) {
   return value;
 }
 
-Value Lets::find(const FileScope &file, StringRef name, const LetDecl &let) {
+LanguageValue Lets::find(const FileScope &file, StringRef name, const LetDecl &let) {
   const ast::Definition *definition = let.definition;
   auto known = Values.find(definition);
   if (known == Values.end()) {
     if (!InProgress.insert(definition).second)
       return failed(DiagnosticCode::E0201, definition->names[0].span, "the value of `" + name + "` depends on itself");
-    Value value = compute(file, *definition);
+    LanguageValue value = compute(file, *definition);
     InProgress.erase(definition);
     known = Values.try_emplace(definition, std::move(value)).first;
   }

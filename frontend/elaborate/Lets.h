@@ -1,7 +1,7 @@
 //===- Lets.h - the lets of files -------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_LETS_H
-#define TESSERA_FRONTEND_LETS_H
+#ifndef TESSERA_FRONTEND_ELABORATE_LETS_H
+#define TESSERA_FRONTEND_ELABORATE_LETS_H
 
 #include "frontend/elaborate/Evaluator.h"
 #include "llvm/ADT/DenseSet.h"
@@ -9,28 +9,28 @@
 namespace tessera {
 
 /// The lets outside functions, which are known at compile time.
-class Lets : ElaborationPart {
+class Lets : ElaborationComponent {
 public:
-  Lets(CallStack &calls, Evaluator &evaluator) : ElaborationPart(calls), Eval(evaluator) {}
+  Lets(CallStack &calls, Evaluator &evaluator) : ElaborationComponent(calls), Eval(evaluator) {}
 
   /// Forgets the values of the entry before: they may depend on sizes and on `training`.
   void beginEntry() { Values.clear(); }
 
-  Value find(const FileScope &file, llvm::StringRef name, const LetDecl &let);
+  LanguageValue find(const FileScope &file, llvm::StringRef name, const LetDecl &let);
 
 private:
-  Value compute(const FileScope &file, const ast::Definition &definition);
+  LanguageValue compute(const FileScope &file, const ast::Definition &definition);
 
   Evaluator &Eval;
-  llvm::DenseMap<const ast::Definition *, Value> Values;
+  llvm::DenseMap<const ast::Definition *, LanguageValue> Values;
   llvm::DenseSet<const ast::Definition *> InProgress;
 };
 
 /// Whether the value can be taken apart into the names of the definition.
-inline bool fitsTuple(const ast::Definition &definition, const Value &value) {
-  return value.kind == Value::Kind::Tuple && value.elements.size() == definition.names.size();
+inline bool fitsTuple(const ast::Definition &definition, const LanguageValue &value) {
+  return value.kind == LanguageValue::Kind::Tuple && value.elements.size() == definition.names.size();
 }
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_LETS_H
+#endif // TESSERA_FRONTEND_ELABORATE_LETS_H

@@ -8,10 +8,10 @@ using llvm::Twine;
 
 namespace {
 /// Resolves the names in one body.
-class BodyCheck : ElaborationPart {
+class BodyCheck : ElaborationComponent {
 public:
-  BodyCheck(CallStack &calls, Names &names, const FileScope &file)
-      : ElaborationPart(calls), Scope(names), Here(fileFrame(file)), Entered(calls, Here) {}
+  BodyCheck(CallStack &calls, NameResolver &names, const FileScope &file)
+      : ElaborationComponent(calls), Resolver(names), Here(fileFrame(file)), Entered(calls, Here) {}
 
   void check(const std::vector<ast::Param> &params, const ast::Axes *axes, const ast::Block &body);
 
@@ -30,12 +30,12 @@ private:
   void checkArguments(const ast::CallExpr &call, const ast::Function &function);
   void resolve(const ast::Name &name);
   void resolveAxis(const ast::Name &name);
-  void define(const ast::Name &name) { Here.scopes.back().try_emplace(name.text, Value()); }
+  void define(const ast::Name &name) { Here.scopes.back().try_emplace(name.text, LanguageValue()); }
   void visitIf(const ast::ExprPtr &expr) {
     if (expr) visit(*expr);
   }
 
-  Names &Scope;
+  NameResolver &Resolver;
   Frame Here;
   FrameScope Entered;
 };
@@ -63,17 +63,17 @@ void BodyCheck::check(const std::vector<ast::Param> &params, const ast::Axes *ax
 //===----------------------------------------------------------------------===//
 
 void BodyCheck::resolve(const ast::Name &name) {
-  bool known = Here.axes.count(name.text) || Here.rests.count(name.text) || Program.dims.count(name.text) ||
-               Program.hypers.count(name.text) || Here.file->lets.count(name.text) ||
+  bool known = Here.axes.count(name.text) || Here.rests.count(name.text) || Declared.dims.count(name.text) ||
+               Declared.hypers.count(name.text) || Here.file->lets.count(name.text) ||
                Here.file->functions.count(name.text) || isBuiltin(name.text) ||
                llvm::is_contained({"training", "true", "false", "inf", "pi", "none", "step"}, name.text) ||
                llvm::any_of(Here.scopes, [&](auto &scope) { return scope.count(name.text) > 0; });
-  if (!known) Scope.lookup(name); // says so
+  if (!known) Resolver.lookup(name); // says so
 }
 
 void BodyCheck::resolveAxis(const ast::Name &name) {
-  bool known = Here.axes.count(name.text) || Here.rests.count(name.text) || Program.dims.count(name.text);
-  if (!known) Scope.resolveAxis(name); // says so
+  bool known = Here.axes.count(name.text) || Here.rests.count(name.text) || Declared.dims.count(name.text);
+  if (!known) Resolver.resolveAxis(name); // says so
 }
 
 void BodyCheck::visit(const ast::Axes &axes) {
@@ -216,7 +216,7 @@ void BodyCheck::checkArguments(const ast::CallExpr &call, const ast::Function &f
 //===----------------------------------------------------------------------===//
 
 void NameCheck::checkDims() {
-  for (auto &[name, decl] : Program.dims) {
+  for (auto &[name, decl] : Declared.dims) {
     const ast::DimSize &dim = *decl.size;
     Frame frame = Frame::ofFile(*decl.file);
     FrameScope scope(Calls, frame);
@@ -224,8 +224,8 @@ void NameCheck::checkDims() {
       Sizes.size(name, dim.name.span);
     else if (dim.kind == ast::DimSize::Kind::AtMost)
       Sizes.checkedSize(Eval.eval(*dim.size), dim.size->span, name);
-    else if (dim.kind == ast::DimSize::Kind::Like && !Program.dims.count(dim.like.text))
-      Scope.resolveAxis(dim.like);
+    else if (dim.kind == ast::DimSize::Kind::Like && !Declared.dims.count(dim.like.text))
+      Resolver.resolveAxis(dim.like);
   }
 }
 
@@ -235,10 +235,10 @@ void NameCheck::checkFile(const FileScope &file) {
       for (const ast::Definition &definition : let->definitions)
         FileLets.find(file, definition.names[0].text, file.lets.lookup(definition.names[0].text));
     if (auto *function = std::get_if<ast::Function>(&declaration.node))
-      BodyCheck(Calls, Scope, file)
+      BodyCheck(Calls, Resolver, file)
           .check(function->params, function->axes ? &*function->axes : nullptr, function->body);
     if (auto *model = std::get_if<ast::Model>(&declaration.node))
-      BodyCheck(Calls, Scope, file).check(model->params, nullptr, model->body);
+      BodyCheck(Calls, Resolver, file).check(model->params, nullptr, model->body);
     if (std::holds_alternative<ast::Test>(declaration.node))
       Engine.warning(DiagnosticCode::E0701, {declaration.span.file, declaration.span.begin, declaration.span.begin + 4},
                      "this version neither runs nor checks tests");
@@ -246,8 +246,8 @@ void NameCheck::checkFile(const FileScope &file) {
 }
 
 void NameCheck::run() {
-  Entry.close();
+  Entry.end();
   checkDims();
-  for (auto &file : Program.files)
+  for (auto &file : Declared.files)
     if (!file->isLibrary) checkFile(*file);
 }

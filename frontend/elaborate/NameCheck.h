@@ -1,18 +1,18 @@
-//===- NameCheck.h - names in what no expansion has reached -----------------===//
+//===- NameCheck.h - names in functions that are never expanded -------------===//
 
-#ifndef TESSERA_FRONTEND_NAMECHECK_H
-#define TESSERA_FRONTEND_NAMECHECK_H
+#ifndef TESSERA_FRONTEND_ELABORATE_NAMECHECK_H
+#define TESSERA_FRONTEND_ELABORATE_NAMECHECK_H
 
-#include "frontend/elaborate/Names.h"
+#include "frontend/elaborate/NameResolver.h"
 
 namespace tessera {
 
-/// Checks functions that are never called, and branches that a static `if` leaves out: their names, axes and calls are
-/// resolved, without types. Only what would be wrong in every expansion is reported.
-class NameCheck : ElaborationPart {
+/// Checks functions that are never called, and branches that a static `if` leaves out. Their names, axes and calls are
+/// resolved; types are not. It reports only what is wrong in every expansion.
+class NameCheck : ElaborationComponent {
 public:
-  NameCheck(CallStack &calls, Names &names, EntryBuilder &entry, Dims &dims, Lets &lets, Evaluator &evaluator)
-      : ElaborationPart(calls), Scope(names), Entry(entry), Sizes(dims), FileLets(lets), Eval(evaluator) {}
+  NameCheck(CallStack &calls, NameResolver &names, EntryBuilder &entry, Dims &dims, Lets &lets, Evaluator &evaluator)
+      : ElaborationComponent(calls), Resolver(names), Entry(entry), Sizes(dims), FileLets(lets), Eval(evaluator) {}
 
   /// Checks what no entry has expanded: dims, lets, and the names in bodies.
   void run();
@@ -21,7 +21,7 @@ private:
   void checkDims();
   void checkFile(const FileScope &file);
 
-  Names &Scope;
+  NameResolver &Resolver;
   EntryBuilder &Entry;
   Dims &Sizes;
   Lets &FileLets;
@@ -30,4 +30,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_NAMECHECK_H
+#endif // TESSERA_FRONTEND_ELABORATE_NAMECHECK_H

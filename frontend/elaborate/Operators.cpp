@@ -7,9 +7,9 @@ using ast::BinaryOp;
 using llvm::StringRef;
 using llvm::Twine;
 
-mlir::Type Operators::commonType(llvm::ArrayRef<const Value *> values, bool isFloat) {
+mlir::Type Operators::commonType(llvm::ArrayRef<const LanguageValue *> values, bool isFloat) {
   unsigned rank = isFloat ? 2 : 0;
-  for (const Value *value : values) {
+  for (const LanguageValue *value : values) {
     if (value->isNumber())
       rank = std::max(rank, value->number.isFloat() ? 2u : value->number.isBool() ? 0u : 1u);
     else if (value->isTensor())
@@ -18,17 +18,17 @@ mlir::Type Operators::commonType(llvm::ArrayRef<const Value *> values, bool isFl
   return rank == 2 ? F32 : rank == 1 ? I32 : I1;
 }
 
-mlir::Value Operators::materialize(const Value &value, mlir::Type element) {
+mlir::Value Operators::materialize(const LanguageValue &value, mlir::Type element) {
   if (value.isNumber()) {
     Number number = value.number;
     if (element == I32 && (number.asDouble() < INT32_MIN || number.asDouble() > INT32_MAX)) {
-      error(DiagnosticCode::E0220, Calls.place(),
+      error(DiagnosticCode::E0220, Calls.currentSpan(),
             "the number " + number.str() + " does not fit 32 bits, which integers in tensors have")
           .help("compute in floats: `float(…)` of the other side, or a number with a point");
       number = Number::ofInt(0);
     }
     if (element == F32 && std::isfinite(number.asDouble()) && !isFiniteF32(number))
-      error(DiagnosticCode::E0220, Calls.place(),
+      error(DiagnosticCode::E0220, Calls.currentSpan(),
             "the number " + number.str() + " does not fit f32, which floats in tensors have")
           .help("the largest is 3.4e38; infinity is written `inf`");
     return B.scalar(number.asDouble(), element);
@@ -36,7 +36,7 @@ mlir::Value Operators::materialize(const Value &value, mlir::Type element) {
   return B.cast(value.tensor.value, element);
 }
 
-Tensor Operators::materializeScalar(const Value &number) {
+Tensor Operators::materializeScalar(const LanguageValue &number) {
   Tensor scalar;
   scalar.value = materialize(number, commonType({&number}));
   scalar.level = Regions.level();
@@ -59,15 +59,15 @@ bool Operators::checkSameSizes(const Tensor &a, const Tensor &b, Span span) {
 }
 
 /// One operand must have all axes, or all must be computed from positions.
-bool Operators::checkAxes(llvm::ArrayRef<std::pair<const Value *, Span>> operands, StringRef what) {
+bool Operators::checkAxes(llvm::ArrayRef<std::pair<const LanguageValue *, Span>> operands, StringRef what) {
   llvm::SmallVector<NamedTensorType> types;
-  bool allClosed = true;
+  bool arePositional = true;
   for (auto &[value, span] : operands)
     if (value->isTensor()) {
       types.push_back(value->tensor.type());
-      allClosed &= value->tensor.closed;
+      arePositional &= value->tensor.isPositional;
     }
-  if (types.size() < 2 || allClosed) return true;
+  if (types.size() < 2 || arePositional) return true;
   for (NamedTensorType large : types)
     if (llvm::all_of(types, [&](NamedTensorType small) { return contains(large, small); })) return true;
   auto message = error(
@@ -101,7 +101,7 @@ bool Operators::checkAxes(llvm::ArrayRef<std::pair<const Value *, Span>> operand
 // Unary
 //===----------------------------------------------------------------------===//
 
-Value Operators::unary(const ast::UnaryExpr &expr, const Value &value) {
+LanguageValue Operators::unary(const ast::UnaryExpr &expr, const LanguageValue &value) {
   bool negate = expr.op == ast::UnaryOp::Negate;
   if (!value.isArithmetic())
     return failed(DiagnosticCode::E0205, expr.operand->span, "expected a number or tensor, got " + describe(value));
@@ -131,8 +131,8 @@ Value Operators::unary(const ast::UnaryExpr &expr, const Value &value) {
 //===----------------------------------------------------------------------===//
 
 /// What is known of an integer: its bounds and whether it is a shifted position.
-static void inferPosition(BinaryOp op, const Value &a, const Value &b, Tensor &result) {
-  auto range = [](const Value &v) -> std::optional<Interval> {
+static void inferPosition(BinaryOp op, const LanguageValue &a, const LanguageValue &b, Tensor &result) {
+  auto range = [](const LanguageValue &v) -> std::optional<Interval> {
     if (v.isTensor()) return v.tensor.range;
     if (v.number.isFloat() || std::abs(v.number.integer) > INT32_MAX) return std::nullopt;
     return Interval{v.number.integer, v.number.integer};
@@ -142,9 +142,9 @@ static void inferPosition(BinaryOp op, const Value &a, const Value &b, Tensor &r
   if (op == BinaryOp::Mod && rb && rb->low > 0 && !ra) ra = Interval::int32();
   if (ra && rb) result.range = arithmeticOp(op).boundsOf(*ra, *rb);
   // pos + n, n + pos, pos - n
-  const Value *position = a.isTensor() && a.tensor.affine && b.isNumber()                          ? &a
-                          : b.isTensor() && b.tensor.affine && a.isNumber() && op == BinaryOp::Add ? &b
-                                                                                                   : nullptr;
+  const LanguageValue *position = a.isTensor() && a.tensor.affine && b.isNumber()                          ? &a
+                                  : b.isTensor() && b.tensor.affine && a.isNumber() && op == BinaryOp::Add ? &b
+                                                                                                           : nullptr;
   if (position && (op == BinaryOp::Add || op == BinaryOp::Sub) && result.range) {
     int64_t n = (position == &a ? b : a).number.integer;
     result.affine =
@@ -152,10 +152,11 @@ static void inferPosition(BinaryOp op, const Value &a, const Value &b, Tensor &r
   }
 }
 
-Value Operators::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, const Value &a, const Value &b) {
+LanguageValue Operators::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, const LanguageValue &a,
+                                const LanguageValue &b) {
   for (auto [value, span] : {std::pair(&a, lhsSpan), std::pair(&b, rhsSpan)})
     if (!value->isArithmetic())
-      return failed(value->kind == Value::Kind::Function ? DiagnosticCode::E0228 : DiagnosticCode::E0205, span,
+      return failed(value->kind == LanguageValue::Kind::Function ? DiagnosticCode::E0228 : DiagnosticCode::E0205, span,
                     "`" + spelling(op) + "` needs numbers or tensors, got " + describe(*value));
   bool isLogic = op == BinaryOp::And || op == BinaryOp::Or;
   if (isLogic && commonType({&a, &b}) != I1)
@@ -167,11 +168,11 @@ Value Operators::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, co
     return failed(DiagnosticCode::E0220, opSpan,
                   "`" + a.number.str() + " " + spelling(op) + " " + b.number.str() + "`: " + why);
   }
-  if (a.isTensor() && b.isTensor() && !checkSameSizes(a.tensor, b.tensor, opSpan)) return Value();
-  if (!checkAxes({{&a, lhsSpan}, {&b, rhsSpan}}, spelling(op))) return Value();
+  if (a.isTensor() && b.isTensor() && !checkSameSizes(a.tensor, b.tensor, opSpan)) return LanguageValue();
+  if (!checkAxes({{&a, lhsSpan}, {&b, rhsSpan}}, spelling(op))) return LanguageValue();
   Tensor result;
   result.level = Regions.level();
-  result.closed = (a.isNumber() || a.tensor.closed) && (b.isNumber() || b.tensor.closed);
+  result.isPositional = (a.isNumber() || a.tensor.isPositional) && (b.isNumber() || b.tensor.isPositional);
   if (std::optional<Predicate> predicate = predicateOf(op)) {
     mlir::Type type = commonType({&a, &b});
     result.value = B.compare(*predicate, materialize(a, type), materialize(b, type));
@@ -191,7 +192,7 @@ Value Operators::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, co
   return result;
 }
 
-mlir::Value Operators::buildArithmetic(BinaryOp op, const Value &a, const Value &b) {
+mlir::Value Operators::buildArithmetic(BinaryOp op, const LanguageValue &a, const LanguageValue &b) {
   if (op == BinaryOp::Pow) return buildPower(a, b);
   mlir::Type type = commonType({&a, &b}, /*isFloat=*/op == BinaryOp::Div);
   if (type == I1) type = I32;
@@ -203,7 +204,7 @@ mlir::Value Operators::buildArithmetic(BinaryOp op, const Value &a, const Value 
 }
 
 /// Small whole exponents are products, 0.5 is a square root: exact, and cheaper to differentiate.
-mlir::Value Operators::buildPower(const Value &a, const Value &b) {
+mlir::Value Operators::buildPower(const LanguageValue &a, const LanguageValue &b) {
   mlir::Value base = materialize(a, F32);
   if (b.isNumber() && a.isTensor()) {
     double exponent = b.number.asDouble();

@@ -12,7 +12,7 @@ std::vector<StringRef> ParameterTable::paths() const {
   return paths;
 }
 
-Value ParameterTable::value(const Parameter &parameter, unsigned atLevel) {
+LanguageValue ParameterTable::value(const Parameter &parameter, unsigned atLevel) {
   mlir::Value value = Entry.stateArgument(parameter.path, parameter.type);
   for (unsigned l = 0; l < atLevel; ++l) {
     RepeatRegion &inner = Regions.region(l);
@@ -44,8 +44,8 @@ bool ParameterTable::readDistribution(const ast::CallExpr &call, Parameter &para
         .help(isNormal ? "write `normal(0.02)`" : "write `uniform(-0.1, 0.1)`");
     return false;
   }
-  std::optional<Number> first = Eval.closed(*call.args[0].value, "an initial value");
-  std::optional<Number> second = isNormal ? first : Eval.closed(*call.args[1].value, "an initial value");
+  std::optional<Number> first = Eval.evalConstant(*call.args[0].value, "an initial value");
+  std::optional<Number> second = isNormal ? first : Eval.evalConstant(*call.args[1].value, "an initial value");
   if (!first || !second) return false;
   double low = isNormal ? 0 : first->asDouble();
   if (!(low <= second->asDouble()) || !isFiniteF32(*first) || !isFiniteF32(*second)) {
@@ -72,7 +72,7 @@ bool ParameterTable::readInitialValue(const ast::ParamStmt &stmt, Parameter &par
   if (call && (call->callee.text == "normal" || call->callee.text == "uniform"))
     return readDistribution(*call, parameter);
   size_t before = Engine.all().size();
-  std::optional<Number> value = Eval.closed(*stmt.init, "an initial value");
+  std::optional<Number> value = Eval.evalConstant(*stmt.init, "an initial value");
   if (!value) {
     Engine.helpSince(before, "initial values are `normal(deviation)`, `uniform(low, high)` or a number");
     return false;
@@ -91,7 +91,7 @@ bool ParameterTable::readInitialValue(const ast::ParamStmt &stmt, Parameter &par
 
 bool ParameterTable::declare(const ast::ParamStmt &stmt) {
   if (build(stmt)) return true;
-  Scope.defineAsWrong(stmt.names);
+  Resolver.defineAsWrong(stmt.names);
   return false;
 }
 
@@ -123,7 +123,7 @@ bool ParameterTable::build(const ast::ParamStmt &stmt) {
     error(DiagnosticCode::E0302, stmt.names[0].span, "parameters belong to a model; this call is outside of one");
     return false;
   }
-  std::optional<std::vector<AxisRef>> axes = Scope.resolveAxes(stmt.axes);
+  std::optional<std::vector<AxisRef>> axes = Resolver.resolveAxes(stmt.axes);
   if (!axes) return false;
   llvm::SmallVector<AxisAttr> attrs;
   for (const RepeatRegion &outer : Regions.regions()) {
@@ -156,7 +156,7 @@ bool ParameterTable::build(const ast::ParamStmt &stmt) {
             "the shape of `" + parameter.path + "` depends on the size of the batch");
       return false;
     }
-    ok &= Scope.define(name, value(*known->second, Regions.level()));
+    ok &= Resolver.define(name, value(*known->second, Regions.level()));
   }
   return ok;
 }

@@ -1,9 +1,9 @@
 //===- ParameterTable.h - the parameters of the model -----------------------===//
 
-#ifndef TESSERA_FRONTEND_PARAMETERTABLE_H
-#define TESSERA_FRONTEND_PARAMETERTABLE_H
+#ifndef TESSERA_FRONTEND_ELABORATE_PARAMETERTABLE_H
+#define TESSERA_FRONTEND_ELABORATE_PARAMETERTABLE_H
 
-#include "frontend/elaborate/Names.h"
+#include "frontend/elaborate/NameResolver.h"
 
 namespace tessera {
 
@@ -19,10 +19,10 @@ struct Parameter {
 };
 
 /// The parameters in the order of their first declaration; every entry finds the same ones.
-class ParameterTable : ElaborationPart {
+class ParameterTable : ElaborationComponent {
 public:
-  ParameterTable(CallStack &calls, EntryBuilder &entry, RegionStack &regions, Names &names, Evaluator &evaluator)
-      : ElaborationPart(calls), Entry(entry), Regions(regions), Scope(names), Eval(evaluator) {}
+  ParameterTable(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names, Evaluator &evaluator)
+      : ElaborationComponent(calls), Entry(entry), Regions(regions), Resolver(names), Eval(evaluator) {}
 
   /// Declares the names of a statement in the current frame.
   bool declare(const ast::ParamStmt &stmt);
@@ -30,7 +30,7 @@ public:
   void beginExpansion() { DeclaredPaths.clear(); }
 
   /// The parameter at a level: an argument of the entry, and in each repeat a slice of the stack outside.
-  Value value(const Parameter &parameter, unsigned atLevel);
+  LanguageValue value(const Parameter &parameter, unsigned atLevel);
 
   const llvm::MapVector<llvm::StringRef, std::unique_ptr<Parameter>> &all() const { return Parameters; }
   const Parameter *find(llvm::StringRef path) const {
@@ -53,7 +53,7 @@ private:
 
   EntryBuilder &Entry;
   RegionStack &Regions;
-  Names &Scope;
+  NameResolver &Resolver;
   Evaluator &Eval;
   llvm::MapVector<llvm::StringRef, std::unique_ptr<Parameter>> Parameters;
   llvm::StringMap<Declared> DeclaredPaths; ///< in this expansion of the model
@@ -61,4 +61,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_PARAMETERTABLE_H
+#endif // TESSERA_FRONTEND_ELABORATE_PARAMETERTABLE_H

@@ -43,13 +43,13 @@ public:
   }
 
 private:
-  /// The axes of the sum that occur in this pair only, which becomes factor `pair`. (Factors are compared by index,
-  /// since one value may be several of them.)
-  llvm::SmallVector<StringRef> summedNow(mlir::Value a, mlir::Value b, unsigned pair) {
+  /// The axes of the sum that of all factors only `a` and `b` have. Their contraction replaces the factor at
+  /// `keptIndex`. (Factors are compared by index: one value may occur twice.)
+  llvm::SmallVector<StringRef> summedNow(mlir::Value a, mlir::Value b, unsigned keptIndex) {
     llvm::SmallVector<StringRef> names;
     for (StringRef name : Over) {
       bool elsewhere = false;
-      for (unsigned k = 0; k < Factors.size(); ++k) elsewhere |= k != pair && tensorType(Factors[k]).hasAxis(name);
+      for (unsigned k = 0; k < Factors.size(); ++k) elsewhere |= k != keptIndex && tensorType(Factors[k]).hasAxis(name);
       if (!elsewhere && (tensorType(a).hasAxis(name) || tensorType(b).hasAxis(name))) names.push_back(name);
     }
     return names;
@@ -85,7 +85,7 @@ std::optional<Number> Reductions::evalFactors(llvm::ArrayRef<const ast::Expr *> 
   Number scale = Number::ofInt(1);
   bool ok = true;
   for (const ast::Expr *factor : factors) {
-    Value value = Eval.eval(*factor);
+    LanguageValue value = Eval.eval(*factor);
     ok &= !value.isError();
     if (value.isNumber()) {
       StringRef why;
@@ -113,7 +113,7 @@ std::optional<llvm::SmallVector<AxisRef>> Reductions::axesOfSum(const ast::CallE
     for (AxisAttr axis : united) over.push_back({axis.getName().str(), axis.getSize()});
     return over;
   }
-  auto axes = Scope.resolveAxes(*call.axes);
+  auto axes = Resolver.resolveAxes(*call.axes);
   if (!axes) return std::nullopt;
   for (const AxisRef &axis : *axes) {
     over.push_back(axis);
@@ -127,26 +127,27 @@ std::optional<llvm::SmallVector<AxisRef>> Reductions::axesOfSum(const ast::CallE
 }
 
 /// `sum[…](a * b * …)`.
-Value Reductions::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const ast::Expr *> exprs) {
+LanguageValue Reductions::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const ast::Expr *> exprs) {
   std::vector<Factor> factors;
   std::optional<Number> scale = evalFactors(exprs, factors);
-  if (!scale) return Value();
+  if (!scale) return LanguageValue();
   if (factors.empty()) return failed(DiagnosticCode::E0211, call.span, "a number has no axes to sum over");
-  llvm::SmallVector<const Value *> values;
+  llvm::SmallVector<const LanguageValue *> values;
   for (unsigned i = 0; i < factors.size(); ++i) {
     values.push_back(&factors[i].value);
     for (unsigned k = 0; k < i; ++k)
-      if (!Ops.checkSameSizes(factors[k].value.tensor, factors[i].value.tensor, factors[i].span)) return Value();
+      if (!Ops.checkSameSizes(factors[k].value.tensor, factors[i].value.tensor, factors[i].span))
+        return LanguageValue();
   }
   mlir::Type type = Ops.commonType(values, scale->isFloat());
   if (type == I1) type = I32;
   llvm::SmallVector<mlir::Value> operands;
-  for (const Value *value : values) operands.push_back(Ops.materialize(*value, type));
+  for (const LanguageValue *value : values) operands.push_back(Ops.materialize(*value, type));
   auto axes = axesOfSum(call, factors);
-  if (!axes) return Value();
+  if (!axes) return LanguageValue();
   llvm::SmallVector<StringRef> over;
   for (const AxisRef &axis : *axes) over.push_back(axis.name);
-  if (mlir::Value rows = rowWeightsAlong(over)) {
+  if (mlir::Value rows = sampleWeightsAlong(over)) {
     if (type != F32)
       for (mlir::Value &operand : operands) operand = B.cast(operand, F32);
     type = F32;
@@ -154,7 +155,7 @@ Value Reductions::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
   }
   Tensor result;
   result.level = Regions.level();
-  result.closed = llvm::all_of(values, [](const Value *v) { return v->tensor.closed; });
+  result.isPositional = llvm::all_of(values, [](const LanguageValue *v) { return v->tensor.isPositional; });
   if (type == F32) {
     result.value = ProductContraction(B, operands, over).build();
   } else {
@@ -163,7 +164,7 @@ Value Reductions::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
     result.value = B.sum(product, over);
   }
   if (scale->asDouble() != 1) result.value = B.mul(result.value, Ops.materialize(*scale, type));
-  Batches.noteReduction(result.value, over, OfParts::Sum, call.span);
+  Batches.noteReduction(result.value, over, BatchReduction::Sum, call.span);
   return result;
 }
 
@@ -171,15 +172,15 @@ Value Reductions::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const a
 // Means
 //===----------------------------------------------------------------------===//
 
-/// The weights of rows along those of the axes that count rows: 1 for each row, 0 for padding. Null if there are no
-/// such axes, and outside `evaluate`.
-mlir::Value Reductions::rowWeightsAlong(llvm::ArrayRef<StringRef> axes) {
+/// The weights of samples along those of the axes that are axes of samples: 1 for each sample, 0 for padding. Null if
+/// there are no such axes, and outside `evaluate`.
+mlir::Value Reductions::sampleWeightsAlong(llvm::ArrayRef<StringRef> axes) {
   mlir::Value weights;
-  if (!RowWeights) return weights;
+  if (!SampleWeights) return weights;
   for (StringRef axis : axes) {
-    if (!Sizes.isRowAxis(axis)) continue;
-    mlir::Value along = Regions.import(RowWeights, 0);
-    if (axis != "batch") along = B.rename(along, {"batch"}, {axis});
+    if (!Sizes.isSampleAxis(axis)) continue;
+    mlir::Value along = Regions.import(SampleWeights, 0);
+    if (axis != batchAxis) along = B.rename(along, {batchAxis}, {axis});
     weights = weights ? B.mul(weights, along) : along;
   }
   return weights;
@@ -187,8 +188,8 @@ mlir::Value Reductions::rowWeightsAlong(llvm::ArrayRef<StringRef> axes) {
 
 /// The weighted sum divided by the sum of the weights over the axes of the mean. Of no weight at all the mean is 0;
 /// weights may add up to less than 1.
-Value Reductions::weightedMean(mlir::Value value, llvm::ArrayRef<StringRef> over, mlir::Value weight,
-                               mlir::Value mask) {
+LanguageValue Reductions::weightedMean(mlir::Value value, llvm::ArrayRef<StringRef> over, mlir::Value weight,
+                                       mlir::Value mask) {
   llvm::SmallVector<StringRef> shared;
   double factor = 1;
   for (StringRef name : over) {
@@ -208,7 +209,7 @@ Value Reductions::weightedMean(mlir::Value value, llvm::ArrayRef<StringRef> over
   return result;
 }
 
-Value Reductions::mean(const Tensor &x, llvm::ArrayRef<StringRef> over, const Value *mask, Span span) {
+LanguageValue Reductions::mean(const Tensor &x, llvm::ArrayRef<StringRef> over, const LanguageValue *mask, Span span) {
   mlir::Value value = B.cast(x.value, F32), weight;
   if (mask) {
     if (!mask->isTensor())
@@ -219,10 +220,11 @@ Value Reductions::mean(const Tensor &x, llvm::ArrayRef<StringRef> over, const Va
         return failed(DiagnosticCode::E0210, span,
                       "the weights have the axis `" + axis.getName() + "`, which the value does not have");
     weight = Ops.materialize(*mask, F32);
-    if (Batches.isAccumulating() && Sizes.hasRowAxis(over)) return unsupported(span, "`where =` under accumulation is");
+    if (Batches.isAccumulating() && Sizes.hasSampleAxis(over))
+      return unsupported(span, "`where =` under accumulation is");
   }
-  if (mlir::Value rows = rowWeightsAlong(over)) weight = weight ? B.mul(weight, rows) : rows;
-  Value result;
+  if (mlir::Value rows = sampleWeightsAlong(over)) weight = weight ? B.mul(weight, rows) : rows;
+  LanguageValue result;
   if (weight) {
     result = weightedMean(value, over, weight, mask ? mask->tensor.value : mlir::Value());
   } else {
@@ -231,7 +233,7 @@ Value Reductions::mean(const Tensor &x, llvm::ArrayRef<StringRef> over, const Va
     mean.value = B.mean(value, over);
     result = mean;
   }
-  Batches.noteReduction(result.tensor.value, over, OfParts::Mean, span);
+  Batches.noteReduction(result.tensor.value, over, BatchReduction::Mean, span);
   return result;
 }
 
@@ -247,28 +249,30 @@ mlir::Value Reductions::identityOf(ReduceKind kind, mlir::Value like) {
   return B.scalar(isMax ? -INFINITY : INFINITY, element);
 }
 
-Value Reductions::reduceBy(ReduceKind kind, const Tensor &x, llvm::ArrayRef<StringRef> over, Span span) {
+LanguageValue Reductions::reduceBy(ReduceKind kind, const Tensor &x, llvm::ArrayRef<StringRef> over, Span span) {
   Tensor result;
   result.level = Regions.level();
-  result.closed = x.closed;
+  result.isPositional = x.isPositional;
   mlir::Value value = x.element().isInteger(1) ? B.cast(x.value, I32) : x.value;
-  if (mlir::Value rows = rowWeightsAlong(over)) {
+  if (mlir::Value rows = sampleWeightsAlong(over)) {
     if (kind == ReduceKind::Sum)
       value = B.mul(B.cast(value, F32), rows);
     else
       value = B.select(B.compare(Predicate::NE, rows, B.scalar(0, F32)), value, identityOf(kind, value));
   }
   result.value = B.reduce(kind, value, over);
-  Batches.noteReduction(result.value, over, kind == ReduceKind::Sum ? OfParts::Sum : OfParts::Neither, span);
+  Batches.noteReduction(result.value, over, kind == ReduceKind::Sum ? BatchReduction::Sum : BatchReduction::Other,
+                        span);
   if (kind != ReduceKind::Sum) result.range = x.range;
   return result;
 }
 
-Value Reductions::reduce(StringRef name, const ast::CallExpr &call, const std::optional<std::vector<AxisRef>> &given) {
+LanguageValue Reductions::reduce(StringRef name, const ast::CallExpr &call,
+                                 const std::optional<std::vector<AxisRef>> &given) {
   if (!call.axes && !given) {
     error(DiagnosticCode::E0207, call.callee.span, "`" + name + "` needs the axes to reduce")
         .help("write `" + name + "[a, b](x)`; `..` is all of them");
-    return Value();
+    return LanguageValue();
   }
   bool isMean = name == "mean";
   if (call.args.empty() || call.args.size() > (isMean ? 2 : 1) || !call.args[0].name.text.empty() ||
@@ -278,12 +282,12 @@ Value Reductions::reduce(StringRef name, const ast::CallExpr &call, const std::o
   llvm::SmallVector<const ast::Expr *> factors;
   collectFactors(*call.args[0].value, factors);
   if (name == "sum" && factors.size() > 1 && call.axes) return sumOfProduct(call, factors);
-  Value x = Eval.eval(*call.args[0].value);
+  LanguageValue x = Eval.eval(*call.args[0].value);
   if (x.isError()) return x;
   if (!x.isTensor())
     return failed(DiagnosticCode::E0211, call.args[0].value->span, describe(x) + " has no axes to reduce");
-  std::optional<std::vector<AxisRef>> axes = call.axes ? Scope.resolveAxes(*call.axes, &x.tensor) : given;
-  if (!axes) return Value();
+  std::optional<std::vector<AxisRef>> axes = call.axes ? Resolver.resolveAxes(*call.axes, &x.tensor) : given;
+  if (!axes) return LanguageValue();
   llvm::SmallVector<StringRef> over;
   for (const AxisRef &axis : *axes) {
     over.push_back(axis.name);
@@ -291,11 +295,11 @@ Value Reductions::reduce(StringRef name, const ast::CallExpr &call, const std::o
     error(DiagnosticCode::E0211, call.axes ? call.axes->span : call.callee.span,
           "the value has no axis `" + axis.name + "`")
         .label(call.args[0].value->span, "this is " + describe(x));
-    return Value();
+    return LanguageValue();
   }
   if (isMean) {
-    Value mask;
-    if (call.args.size() == 2 && (mask = Eval.eval(*call.args[1].value)).isError()) return Value();
+    LanguageValue mask;
+    if (call.args.size() == 2 && (mask = Eval.eval(*call.args[1].value)).isError()) return LanguageValue();
     return mean(x.tensor, over, call.args.size() == 2 ? &mask : nullptr, call.span);
   }
   ReduceKind kind = name == "sum" ? ReduceKind::Sum : name == "max" ? ReduceKind::Max : ReduceKind::Min;

@@ -30,7 +30,7 @@ mlir::Value RepeatRegion::addSliced(mlir::Value stacked, NamedTensorType type, m
 
 void RegionStack::beginEntry() {
   Regions.clear();
-  EntryLogs.clear();
+  EntryScalars.clear();
   continueAtLevel();
 }
 
@@ -75,7 +75,7 @@ std::vector<mlir::Value> RegionStack::pop(llvm::ArrayRef<mlir::Value> next) {
   llvm::SmallVector<mlir::Value> yielded(next);
   llvm::SmallVector<mlir::Type> types;
   for (mlir::Value value : next) types.push_back(value.getType());
-  for (const LogEntry &log : Regions.back().logs) {
+  for (const LoggedScalar &log : Regions.back().loggedScalars) {
     yielded.push_back(log.value);
     types.push_back(B.withAxis(tensorType(log.value), along));
   }
@@ -87,12 +87,12 @@ std::vector<mlir::Value> RegionStack::pop(llvm::ArrayRef<mlir::Value> next) {
                                  inner.invariants, /*argPlaces=*/nullptr);
   repeat.getBody().push_back(inner.block);
   std::vector<mlir::Value> results(repeat.getResults().begin(), repeat.getResults().begin() + next.size());
-  for (auto [log, stacked] : llvm::zip(inner.logs, repeat.getResults().drop_front(next.size()))) {
-    LogEntry outside = log;
-    bool adds = log.isLoss || inner.isMicro;
-    outside.value = adds ? B.sum(stacked, {along.getName()}) : B.mean(stacked, {along.getName()});
+  for (auto [log, stacked] : llvm::zip(inner.loggedScalars, repeat.getResults().drop_front(next.size()))) {
+    LoggedScalar outside = log;
+    bool isSum = log.isLoss || inner.isMicro;
+    outside.value = isSum ? B.sum(stacked, {along.getName()}) : B.mean(stacked, {along.getName()});
     outside.count = nullptr;
-    addLog(std::move(outside));
+    addLoggedScalar(std::move(outside));
   }
   return results;
 }
@@ -101,8 +101,8 @@ std::vector<mlir::Value> RegionStack::pop(llvm::ArrayRef<mlir::Value> next) {
 // Losses and metrics
 //===----------------------------------------------------------------------===//
 
-bool RegionStack::addLog(LogEntry entry) {
-  for (const LogEntry &other : logs()) {
+bool RegionStack::addLoggedScalar(LoggedScalar entry) {
+  for (const LoggedScalar &other : loggedScalars()) {
     if (other.name != entry.name) continue;
     if (!(other.span == entry.span))
       error(DiagnosticCode::E0202, entry.span, "two losses or metrics are called `" + entry.name + "`")
@@ -112,7 +112,7 @@ bool RegionStack::addLog(LogEntry entry) {
             "`" + entry.name + "` would be logged twice: the model is called twice")
           .label(other.modelCall, "first called here")
           .label(entry.span, "logged in each call")
-          .help("call the model once and name its result: `let y = " + Program.model->name.text + "(…)`");
+          .help("call the model once and name its result: `let y = " + Declared.model->name.text + "(…)`");
     else
       error(DiagnosticCode::E0202, entry.call, "`" + entry.name + "` would be logged twice: two calls have one path")
           .label(other.call, "first called here")
@@ -120,6 +120,6 @@ bool RegionStack::addLog(LogEntry entry) {
           .help("label one of the calls: `second: …(…)`");
     return false;
   }
-  logs().push_back(std::move(entry));
+  loggedScalars().push_back(std::move(entry));
   return true;
 }

@@ -6,25 +6,25 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_REGIONSTACK_H
-#define TESSERA_FRONTEND_REGIONSTACK_H
+#ifndef TESSERA_FRONTEND_ELABORATE_REGIONSTACK_H
+#define TESSERA_FRONTEND_ELABORATE_REGIONSTACK_H
 
 #include "frontend/elaborate/BatchAccounting.h"
 #include "frontend/elaborate/EntryBuilder.h"
 
 namespace tessera {
 
-/// A named scalar: a loss or a metric.
-struct LogEntry {
+/// A loss or a metric: a named scalar that is an output of the entry function.
+struct LoggedScalar {
   std::string name;
   bool isLoss = true;
   mlir::Value value;
-  mlir::Value count; ///< its weight; null for the number of rows
+  mlir::Value count; ///< its weight; null for the number of samples
   Span span;
   Span call;              ///< of the function around it
   Span modelCall;         ///< of the model around it
   unsigned expansion = 0; ///< which expansion of the model that is; 0 outside
-  OfParts parts = OfParts::Mean;
+  BatchReduction reduction = BatchReduction::Mean;
 };
 
 /// The body of a repeat, while it is built.
@@ -35,7 +35,7 @@ struct RepeatRegion {
   std::vector<mlir::Value> carried, sliced, invariants; ///< operands of the repeat
   llvm::DenseMap<mlir::Value, mlir::Value> captured;
   llvm::StringMap<mlir::Value> slices; ///< of parameters and data, by name
-  std::vector<LogEntry> logs;
+  std::vector<LoggedScalar> loggedScalars;
 
   mlir::Value induction() const { return block->getArgument(0); }
   /// The arguments of the block that hold what is carried.
@@ -46,9 +46,9 @@ struct RepeatRegion {
   mlir::Value addSliced(mlir::Value stacked, NamedTensorType type, mlir::Location location);
 };
 
-class RegionStack : ElaborationPart {
+class RegionStack : ElaborationComponent {
 public:
-  RegionStack(CallStack &calls, EntryBuilder &entry) : ElaborationPart(calls), Entry(entry) {}
+  RegionStack(CallStack &calls, EntryBuilder &entry) : ElaborationComponent(calls), Entry(entry) {}
 
   /// Forgets the entry before.
   void beginEntry();
@@ -73,23 +73,23 @@ public:
   llvm::SmallVector<mlir::Value> salts();
 
   void push(AxisRef axis, bool isMicro);
-  /// Ends the region: yields `next` and the logs, builds the repeat, returns its carried results.
+  /// Ends the region: yields `next`, losses and metrics, builds the repeat, returns its carried results.
   std::vector<mlir::Value> pop(llvm::ArrayRef<mlir::Value> next);
 
   /// Losses and metrics at the current level.
-  std::vector<LogEntry> &logs() { return Regions.empty() ? EntryLogs : Regions.back().logs; }
+  std::vector<LoggedScalar> &loggedScalars() { return Regions.empty() ? EntryScalars : Regions.back().loggedScalars; }
   /// Enters a loss or metric at the current level. Each has a name of its own: where a body is expanded twice, its
   /// losses would silently count twice.
-  bool addLog(LogEntry entry);
+  bool addLoggedScalar(LoggedScalar entry);
 
 private:
   void continueAtLevel() { B.setInsertionPointToEnd(block(level())); }
 
   EntryBuilder &Entry;
   std::vector<RepeatRegion> Regions;
-  std::vector<LogEntry> EntryLogs;
+  std::vector<LoggedScalar> EntryScalars;
 };
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_REGIONSTACK_H
+#endif // TESSERA_FRONTEND_ELABORATE_REGIONSTACK_H

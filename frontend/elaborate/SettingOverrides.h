@@ -1,7 +1,7 @@
 //===- SettingOverrides.h - settings on the command line --------------------===//
 
-#ifndef TESSERA_FRONTEND_SETTINGOVERRIDES_H
-#define TESSERA_FRONTEND_SETTINGOVERRIDES_H
+#ifndef TESSERA_FRONTEND_ELABORATE_SETTINGOVERRIDES_H
+#define TESSERA_FRONTEND_ELABORATE_SETTINGOVERRIDES_H
 
 #include "frontend/diagnostics/Diagnostics.h"
 #include "frontend/syntax/Parser.h"
@@ -38,4 +38,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_SETTINGOVERRIDES_H
+#endif // TESSERA_FRONTEND_ELABORATE_SETTINGOVERRIDES_H

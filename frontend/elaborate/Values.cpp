@@ -61,25 +61,17 @@ static std::optional<Number> foldPower(Number lhs, Number rhs, StringRef &why) {
   return Number::ofInt(static_cast<int64_t>(power));
 }
 
-template <typename OpT> static constexpr ArithmeticOp entryOf() {
-  return {OpT::valueAt, OpT::boundsOf,
-          [](GraphBuilder &builder, mlir::Value lhs, mlir::Value rhs) { return builder.binary<OpT>(lhs, rhs); }};
-}
-
-const ArithmeticOp &tessera::arithmeticOp(BinaryOp op) {
-  static const std::pair<BinaryOp, ArithmeticOp> table[] = {
-      {BinaryOp::Add, entryOf<AddOp>()}, {BinaryOp::Sub, entryOf<SubOp>()},           {BinaryOp::Mul, entryOf<MulOp>()},
-      {BinaryOp::Div, entryOf<DivOp>()}, {BinaryOp::FloorDiv, entryOf<FloorDivOp>()}, {BinaryOp::Mod, entryOf<ModOp>()},
-      {BinaryOp::Pow, entryOf<PowOp>()},
+const BinaryFunction &tessera::arithmeticOp(BinaryOp op) {
+  static const std::pair<BinaryOp, StringRef> table[] = {
+      {BinaryOp::Add, AddOp::getOperationName()},           {BinaryOp::Sub, SubOp::getOperationName()},
+      {BinaryOp::Mul, MulOp::getOperationName()},           {BinaryOp::Div, DivOp::getOperationName()},
+      {BinaryOp::FloorDiv, FloorDivOp::getOperationName()}, {BinaryOp::Mod, ModOp::getOperationName()},
+      {BinaryOp::Pow, PowOp::getOperationName()},
   };
-  for (auto &[entry, arithmetic] : table)
-    if (entry == op) return arithmetic;
-  llvm_unreachable("not an arithmetic operator");
-}
-
-const ArithmeticOp &tessera::extremumOp(StringRef name) {
-  static const ArithmeticOp max = entryOf<MaxOp>(), min = entryOf<MinOp>();
-  return name == "max" ? max : min;
+  const auto *entry = llvm::find_if(table, [&](const auto &entry) { return entry.first == op; });
+  assert(entry != std::end(table) && "expected an arithmetic operator");
+  StringRef mnemonic = entry->second.split('.').second;
+  return *llvm::find_if(binaryFunctions(), [&](const BinaryFunction &function) { return function.op == mnemonic; });
 }
 
 std::optional<Predicate> tessera::predicateOf(BinaryOp op) {
@@ -114,6 +106,14 @@ std::optional<Number> tessera::foldBinary(BinaryOp op, Number lhs, Number rhs, S
   return finiteLike(arithmeticOp(op).evaluate(a, b), a, b, why);
 }
 
+std::optional<Number> tessera::foldCall(const BinaryFunction &function, Number lhs, Number rhs, StringRef &why) {
+  double a = lhs.asDouble(), b = rhs.asDouble(), result = function.evaluate(a, b);
+  if (function.takesIntegers && result == a) return lhs;
+  if (function.takesIntegers && result == b) return rhs;
+  if (std::isnan(result)) return why = "the arguments are outside the function's domain", std::nullopt;
+  return finiteLike(result, a, b, why);
+}
+
 /// A float that is a whole number, as an integer.
 static std::optional<Number> toInteger(double whole, StringRef &why) {
   if (!(std::fabs(whole) < 9e15)) return why = "the result does not fit 64 bits", std::nullopt;
@@ -143,27 +143,27 @@ std::string tessera::describeAxes(NamedTensorType type) {
   return text + "]";
 }
 
-std::string tessera::describe(const Value &value) {
+std::string tessera::describe(const LanguageValue &value) {
   switch (value.kind) {
-  case Value::Kind::Number:
+  case LanguageValue::Kind::Number:
     return "the number " + value.number.str();
-  case Value::Kind::Tensor: {
+  case LanguageValue::Kind::Tensor: {
     mlir::Type element = value.tensor.element();
     std::string kind = element.isInteger(1) ? "bools" : element.isInteger() ? "integers" : "floats";
     return value.tensor.type().isScalar() ? "a scalar of type " + kind.substr(0, kind.size() - 1)
                                           : kind + " " + describeAxes(value.tensor.type());
   }
-  case Value::Kind::Function:
+  case LanguageValue::Kind::Function:
     return ("the function `" + value.function.name + "`").str();
-  case Value::Kind::Tuple:
+  case LanguageValue::Kind::Tuple:
     return "a tuple";
-  case Value::Kind::Data:
+  case LanguageValue::Kind::Data:
     return "a data source";
-  case Value::Kind::Text:
+  case LanguageValue::Kind::Text:
     return "text";
-  case Value::Kind::None:
+  case LanguageValue::Kind::None:
     return "`none`";
-  case Value::Kind::Error:
+  case LanguageValue::Kind::Error:
     break;
   }
   return "an erroneous value";

@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_VALUES_H
-#define TESSERA_FRONTEND_VALUES_H
+#ifndef TESSERA_FRONTEND_ELABORATE_VALUES_H
+#define TESSERA_FRONTEND_ELABORATE_VALUES_H
 
 #include "frontend/syntax/Ast.h"
+#include "ir/dialect/BinaryFunction.h"
 #include "ir/dialect/UnaryFunction.h"
 #include <cmath>
 
@@ -40,17 +41,9 @@ struct Number {
 /// Whether a number stays one in f32, rather than infinite or none at all.
 inline bool isFiniteF32(Number number) { return std::isfinite(static_cast<float>(number.asDouble())); }
 
-/// The op of the IR that an arithmetic operator stands for.
-struct ArithmeticOp {
-  double (*evaluate)(double lhs, double rhs);
-  /// Bounds of integer results.
-  std::optional<Interval> (*boundsOf)(Interval lhs, Interval rhs);
-  mlir::Value (*build)(GraphBuilder &builder, mlir::Value lhs, mlir::Value rhs);
-};
+/// The op of an arithmetic operator.
 /// For `+`, `-`, `*`, `/`, `//`, `%` and `^`.
-const ArithmeticOp &arithmeticOp(ast::BinaryOp op);
-/// For the functions `max` and `min`.
-const ArithmeticOp &extremumOp(llvm::StringRef name);
+const BinaryFunction &arithmeticOp(ast::BinaryOp op);
 
 /// The predicate of a comparison operator; nothing for other operators.
 std::optional<Predicate> predicateOf(ast::BinaryOp op);
@@ -59,6 +52,8 @@ std::optional<Predicate> predicateOf(ast::BinaryOp op);
 // overflow), with `why` set.
 std::optional<Number> foldBinary(ast::BinaryOp op, Number lhs, Number rhs, llvm::StringRef &why);
 std::optional<Number> foldUnary(const UnaryFunction &function, Number x, llvm::StringRef &why);
+/// Of a function that is called by its name. A result that is one of the operands has its type, as that of `max`.
+std::optional<Number> foldCall(const BinaryFunction &function, Number lhs, Number rhs, llvm::StringRef &why);
 /// `int(x)`, rounded toward zero.
 std::optional<Number> foldToInteger(Number x, llvm::StringRef &why);
 
@@ -71,8 +66,8 @@ struct Affine {
 /// A value of the IR with what is known about it.
 struct Tensor {
   mlir::Value value;
-  unsigned level = 0;            ///< the number of repeats around it
-  bool closed = false;           ///< computed from positions and numbers only
+  unsigned level = 0;            ///< how many repeats it is inside of
+  bool isPositional = false;     ///< computed from positions and constants only
   std::optional<Interval> range; ///< of integers
   std::optional<Affine> affine;  ///< set if it is a shifted position
   int input = -1;                ///< index of the data field that it is; -1 if it is none
@@ -101,24 +96,25 @@ struct FunctionValue {
   std::optional<std::vector<AxisRef>> axes;
 };
 
-struct Value {
-  /// Error: a message has been given; whatever uses the value stays silent.
+/// The value of an expression of the language. `mlir::Value` is a value of the IR.
+struct LanguageValue {
+  /// Error: a message has been reported; uses of the value report none.
   enum class Kind { Error, Number, Tensor, Function, Tuple, Data, Text, None };
   Kind kind = Kind::Error;
   Number number;
   Tensor tensor;
   FunctionValue function;
-  std::vector<std::pair<std::string, Value>> elements; ///< of a tuple; names may be empty
+  std::vector<std::pair<std::string, LanguageValue>> elements; ///< of a tuple; names may be empty
   unsigned data = 0;
   std::string text;
 
-  Value() = default;
-  Value(Number n) : kind(Kind::Number), number(n) {}
-  Value(Tensor t) : kind(t.value ? Kind::Tensor : Kind::Error), tensor(std::move(t)) {}
-  Value(FunctionValue f) : kind(Kind::Function), function(std::move(f)) {}
-  static Value none() { return ofKind(Kind::None); }
-  static Value ofKind(Kind kind) {
-    Value value;
+  LanguageValue() = default;
+  LanguageValue(Number n) : kind(Kind::Number), number(n) {}
+  LanguageValue(Tensor t) : kind(t.value ? Kind::Tensor : Kind::Error), tensor(std::move(t)) {}
+  LanguageValue(FunctionValue f) : kind(Kind::Function), function(std::move(f)) {}
+  static LanguageValue none() { return ofKind(Kind::None); }
+  static LanguageValue ofKind(Kind kind) {
+    LanguageValue value;
     value.kind = kind;
     return value;
   }
@@ -130,10 +126,10 @@ struct Value {
 };
 
 /// "a tensor [batch, seq]", "a number", … for messages.
-std::string describe(const Value &value);
+std::string describe(const LanguageValue &value);
 /// "[batch, seq]".
 std::string describeAxes(NamedTensorType type);
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_VALUES_H
+#endif // TESSERA_FRONTEND_ELABORATE_VALUES_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_AST_H
-#define TESSERA_FRONTEND_AST_H
+#ifndef TESSERA_FRONTEND_SYNTAX_AST_H
+#define TESSERA_FRONTEND_SYNTAX_AST_H
 
 #include "frontend/diagnostics/Source.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -332,4 +332,4 @@ struct File {
 
 } // namespace tessera::ast
 
-#endif // TESSERA_FRONTEND_AST_H
+#endif // TESSERA_FRONTEND_SYNTAX_AST_H

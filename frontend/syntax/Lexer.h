@@ -1,7 +1,7 @@
 //===- Lexer.h - text to tokens --------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_LEXER_H
-#define TESSERA_FRONTEND_LEXER_H
+#ifndef TESSERA_FRONTEND_SYNTAX_LEXER_H
+#define TESSERA_FRONTEND_SYNTAX_LEXER_H
 
 #include "frontend/diagnostics/Diagnostics.h"
 #include <vector>
@@ -61,4 +61,4 @@ bool isReserved(llvm::StringRef word);
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_LEXER_H
+#endif // TESSERA_FRONTEND_SYNTAX_LEXER_H

@@ -1,7 +1,7 @@
 //===- Parser.h - tokens to a syntax tree ----------------------------------===//
 
-#ifndef TESSERA_FRONTEND_PARSER_H
-#define TESSERA_FRONTEND_PARSER_H
+#ifndef TESSERA_FRONTEND_SYNTAX_PARSER_H
+#define TESSERA_FRONTEND_SYNTAX_PARSER_H
 
 #include "frontend/diagnostics/Diagnostics.h"
 #include "frontend/syntax/Ast.h"
@@ -20,4 +20,4 @@ ast::ExprPtr parseExpression(unsigned file, DiagnosticEngine &diagnostics);
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_PARSER_H
+#endif // TESSERA_FRONTEND_SYNTAX_PARSER_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_PARSERIMPL_H
-#define TESSERA_FRONTEND_PARSERIMPL_H
+#ifndef TESSERA_FRONTEND_SYNTAX_PARSERIMPL_H
+#define TESSERA_FRONTEND_SYNTAX_PARSERIMPL_H
 
 #include "frontend/syntax/Lexer.h"
 #include "frontend/syntax/Parser.h"
@@ -125,4 +125,4 @@ std::string unescape(llvm::StringRef literal);
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_PARSERIMPL_H
+#endif // TESSERA_FRONTEND_SYNTAX_PARSERIMPL_H

@@ -29,7 +29,7 @@ static std::vector<StringRef> namesOf(DataArguments arguments) {
 }
 
 DataSources::DataSources(Elaboration &elaboration, TrainingSettings &settings, SettingOverrides &overrides)
-    : ElaborationPart(elaboration.calls), E(elaboration), Settings(settings), Overrides(overrides) {}
+    : ElaborationComponent(elaboration.calls), E(elaboration), Settings(settings), Overrides(overrides) {}
 
 std::vector<std::string> DataSources::addresses() const {
   std::vector<std::string> addresses;
@@ -60,7 +60,7 @@ bool DataSources::readPaths(const ast::Expr &expr, std::vector<std::string> &pat
 
 bool DataSources::readFieldNumber(SourceField &field, DataArgument argument, const ast::Expr &expr) {
   bool isColumn = argument == DataArgument::Column;
-  std::optional<Number> number = E.parts.expressions.closed(expr, isColumn ? "a column" : "the bound");
+  std::optional<Number> number = E.exprs.expressions.evalConstant(expr, isColumn ? "a column" : "the bound");
   if (!number) return false;
   int64_t low = isColumn ? 0 : 1, high = isColumn ? 1'000'000 : INT32_MAX;
   if (!number->isWhole() || number->asInteger() < low || number->asInteger() > high) {
@@ -119,7 +119,7 @@ bool DataSources::describeField(SourceDescription &source, const ast::Argument &
     std::optional<std::vector<AxisRef>> axes = E.names.resolveAxes(*call->axes);
     if (!axes) return false;
     field.axes = std::move(*axes);
-    if (llvm::any_of(field.axes, [](const AxisRef &axis) { return axis.name == "batch"; })) {
+    if (llvm::any_of(field.axes, [](const AxisRef &axis) { return axis.name == batchAxis; })) {
       error(DiagnosticCode::E0212, call->axes->span, "`" + arg.name.text + "` has the axis `batch` by itself")
           .help("name the axes within a row only");
       return false;
@@ -139,7 +139,7 @@ void DataSources::addSequenceFields(SourceDescription &source) {
     field.name = name;
     field.isInteger = true;
     if (source.info().values) field.below = source.info().values;
-    field.axes = {{"seq", source.seq}};
+    field.axes = {{seqAxis.str(), source.seq}};
     source.fields.push_back(field);
   }
 }
@@ -148,7 +148,11 @@ void DataSources::addSequenceFields(SourceDescription &source) {
 // Sources
 //===----------------------------------------------------------------------===//
 
-bool DataSources::readScalar(SourceDescription &source, DataArgument argument, const Value &value, Span span) {
+// Without a case for each argument the build fails.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch"
+
+bool DataSources::readScalar(SourceDescription &source, DataArgument argument, const LanguageValue &value, Span span) {
   StringRef name = infoOf(argument).name;
   auto refuse = [&](const Twine &expected) {
     if (!value.isError())
@@ -162,7 +166,7 @@ bool DataSources::readScalar(SourceDescription &source, DataArgument argument, c
     std::optional<int64_t> size = E.dims.checkedSize(value, span, name);
     if (!size) return false;
     (argument == DataArgument::Batch ? source.batch : source.seq) = *size;
-    if (argument == DataArgument::Seq) E.dims.giveSize("seq", *size, span);
+    if (argument == DataArgument::Seq) E.dims.giveSize(seqAxis, *size, span);
     return true;
   }
   case DataArgument::Shuffle:
@@ -187,6 +191,8 @@ bool DataSources::readScalar(SourceDescription &source, DataArgument argument, c
   }
   llvm_unreachable("not a scalar of a source");
 }
+
+#pragma GCC diagnostic pop
 
 bool DataSources::reportUnknownArgument(const SourceDescription &source, const ast::Argument &arg) {
   StringRef name = arg.name.text, format = source.info().name;
@@ -235,7 +241,7 @@ bool DataSources::readOverrides(SourceDescription &source) {
     std::optional<DataArgument> setting = settingNamed(override.name(), source.info());
     if (override.group() != source.name || Overrides.isUsed(override) || !setting) continue;
     ast::ExprPtr expr = Overrides.use(override);
-    if (!expr || !readScalar(source, *setting, E.parts.expressions.eval(*expr), expr->span)) return false;
+    if (!expr || !readScalar(source, *setting, E.exprs.expressions.eval(*expr), expr->span)) return false;
   }
   return true;
 }
@@ -316,19 +322,19 @@ void DataSources::describeSource(const ast::DataItem &item) {
 }
 
 void DataSources::describe() {
-  Frame frame = Frame::ofFile(Program.main());
+  Frame frame = Frame::ofFile(Declared.main());
   FrameScope scope(Calls, frame);
-  for (const ast::TrainItem &item : Program.train->items)
+  for (const ast::TrainItem &item : Declared.train->items)
     if (auto *data = std::get_if<ast::DataItem>(&item.node)) describeSource(*data);
   if (Engine.hasErrors()) return;
-  unsigned parts = E.batches.parts();
+  unsigned count = E.batches.microBatchCount();
   for (SourceDescription &source : Sources) {
-    if (source.batch % parts != 0) {
+    if (source.batch % count != 0) {
       error(DiagnosticCode::E0409, source.span,
-            "a batch of " + Twine(source.batch) + " rows cannot be split into " + Twine(parts) + " equal parts");
+            "a batch of " + Twine(source.batch) + " rows cannot be split into " + Twine(count) + " equal parts");
       return;
     }
-    E.dims.giveSize("batch", source.batch / parts, source.span);
+    E.dims.giveSize(batchAxis, source.batch / count, source.span);
   }
 }
 
@@ -360,7 +366,7 @@ void DataSources::setInputBounds() {
 /// A batch of so many rows, an input of the entry.
 mlir::Value DataSources::inputOf(const SourceDescription &source, const SourceField &field, int64_t rows) {
   llvm::SmallVector<AxisAttr> axes;
-  axes.push_back(axis(&Context, "batch", rows));
+  axes.push_back(axis(&Context, batchAxis, rows));
   for (const AxisRef &ref : field.axes) axes.push_back(axis(&Context, ref.name, ref.size));
   std::string name = source.name + "." + field.name;
   auto order = llvm::map_to_vector(axes, [](AxisAttr axis) { return axis.getName(); }); // the order of the file
@@ -378,15 +384,15 @@ mlir::Value DataSources::sliceOf(const SourceDescription &source, const SourceFi
   if (slice) return slice;
   mlir::OpBuilder::InsertionGuard guard(B);
   B.setInsertionPointToEnd(E.entry.block());
-  std::string along = microAxis(Program);
-  mlir::Value parts =
-      B.split(batch, "batch",
-              {axis(&Context, along, E.batches.parts()), axis(&Context, "batch", source.batch / E.batches.parts())});
-  auto type = tensorType(parts).withAxes(B.without(tensorType(parts), StringRef(along)));
-  return slice = micro.addSliced(parts, type, B.getLoc());
+  std::string along = microAxis(Declared);
+  mlir::Value microBatches = B.split(batch, batchAxis,
+                                     {axis(&Context, along, E.batches.microBatchCount()),
+                                      axis(&Context, batchAxis, source.batch / E.batches.microBatchCount())});
+  auto type = tensorType(microBatches).withAxes(B.without(tensorType(microBatches), StringRef(along)));
+  return slice = micro.addSliced(microBatches, type, B.getLoc());
 }
 
-Value DataSources::field(const Value &data, const ast::Name &name, Span span) {
+LanguageValue DataSources::field(const LanguageValue &data, const ast::Name &name, Span span) {
   const SourceDescription &source = Sources[data.data];
   auto field = llvm::find_if(source.fields, [&](const SourceField &f) { return f.name == name.text; });
   if (field == source.fields.end()) {
@@ -396,15 +402,15 @@ Value DataSources::field(const Value &data, const ast::Name &name, Span span) {
     message.note("its fields are " + llvm::join(names, ", "));
     if (StringRef nearest = nearestName(name.text, names); !nearest.empty())
       message.help("did you mean `" + nearest + "`?");
-    return Value();
+    return LanguageValue();
   }
-  if (!E.entry.isOpen() || E.entry.isPredict())
+  if (!E.entry.isActive() || E.entry.isPredict())
     return failed(DiagnosticCode::E0219, source.span, "data is not known at compile time");
   // Only `step` reads the whole batch, and splits it; everything else works on the part that the model is built for.
   bool isSplit = E.regions.isInMicro();
   Tensor tensor;
   tensor.level = isSplit ? 1 : 0;
-  tensor.value = inputOf(source, *field, isSplit ? source.batch : source.batch / E.batches.parts());
+  tensor.value = inputOf(source, *field, isSplit ? source.batch : source.batch / E.batches.microBatchCount());
   if (isSplit) tensor.value = sliceOf(source, *field, tensor.value);
   tensor.input = inputOfField(data.data, field - source.fields.begin());
   if (field->below) tensor.range = Interval{0, *field->below - 1};
@@ -453,8 +459,8 @@ mlir::ArrayAttr DataSources::attribute() const {
     mlir::NamedAttrList entry;
     entry.set(data_keys::name, b.getStringAttr(source.name));
     entry.set(data_keys::format, b.getStringAttr(source.info().name));
-    entry.set(data_keys::batch, axisAttribute(b, "batch", source.batch));
-    if (isSequence) entry.set(data_keys::seq, axisAttribute(b, "seq", source.seq));
+    entry.set(data_keys::batch, axisAttribute(b, batchAxis, source.batch));
+    if (isSequence) entry.set(data_keys::seq, axisAttribute(b, seqAxis, source.seq));
     entry.set(data_keys::splits, splitsAttribute(b, source.train, source.val));
     entry.set(data_keys::valFraction, b.getF64FloatAttr(source.valFraction));
     if (source.width) entry.set(data_keys::width, b.getI64IntegerAttr(source.width));

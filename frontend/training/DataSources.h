@@ -1,7 +1,7 @@
 //===- DataSources.h - the data of the training description -----------------===//
 
-#ifndef TESSERA_FRONTEND_DATASOURCES_H
-#define TESSERA_FRONTEND_DATASOURCES_H
+#ifndef TESSERA_FRONTEND_TRAINING_DATASOURCES_H
+#define TESSERA_FRONTEND_TRAINING_DATASOURCES_H
 
 #include "frontend/training/TrainingSettings.h"
 #include "runtime/base/DataFormat.h"
@@ -35,7 +35,7 @@ struct SourceDescription {
 };
 
 /// Reads the data descriptions, and makes their fields inputs of the entries.
-class DataSources : ElaborationPart {
+class DataSources : ElaborationComponent {
 public:
   DataSources(Elaboration &elaboration, TrainingSettings &settings, SettingOverrides &overrides);
 
@@ -48,7 +48,7 @@ public:
   /// The index of a source; nothing if there is none of the name.
   std::optional<unsigned> find(llvm::StringRef name) const;
   /// A field of a source as a tensor of the current level.
-  Value field(const Value &data, const ast::Name &field, Span span);
+  LanguageValue field(const LanguageValue &data, const ast::Name &field, Span span);
   /// The field that `Tensor::input` names holds integers less than `below`.
   void requireBelow(int input, int64_t below);
   /// Enters the bounds of all fields in the entry being built; they may be found after an input was first read.
@@ -62,7 +62,7 @@ private:
   bool readArguments(SourceDescription &source, const ast::CallExpr &call);
   bool readArgument(SourceDescription &source, const ast::Argument &arg);
   bool reportUnknownArgument(const SourceDescription &source, const ast::Argument &arg);
-  bool readScalar(SourceDescription &source, DataArgument argument, const Value &value, Span span);
+  bool readScalar(SourceDescription &source, DataArgument argument, const LanguageValue &value, Span span);
   bool readOverrides(SourceDescription &source);
   bool readPaths(const ast::Expr &expr, std::vector<std::string> &paths);
   bool describeField(SourceDescription &source, const ast::Argument &arg);
@@ -83,4 +83,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_DATASOURCES_H
+#endif // TESSERA_FRONTEND_TRAINING_DATASOURCES_H

@@ -19,7 +19,7 @@ void EntryFunctions::finish() {
 
 /// The frame of the training description.
 Frame EntryFunctions::trainingFrame() {
-  Frame frame = Frame::ofFile(Program.main());
+  Frame frame = Frame::ofFile(Declared.main());
   frame.isTraining = true;
   frame.isFloat32 = E.float32.contains("loss");
   return frame;
@@ -29,18 +29,18 @@ Frame EntryFunctions::trainingFrame() {
 // step
 //===----------------------------------------------------------------------===//
 
-mlir::Value EntryFunctions::totalLoss(llvm::ArrayRef<LogEntry> entries) {
+mlir::Value EntryFunctions::totalLoss(llvm::ArrayRef<LoggedScalar> entries) {
   mlir::Value total;
-  for (const LogEntry &log : entries)
+  for (const LoggedScalar &log : entries)
     if (log.isLoss) total = total ? B.add(total, log.value) : log.value;
   return total;
 }
 
 /// Whether there is a loss and something to train.
-bool EntryFunctions::checkTrainable(llvm::ArrayRef<LogEntry> logs) {
+bool EntryFunctions::checkTrainable(llvm::ArrayRef<LoggedScalar> logs) {
   if (Engine.hasErrors()) return false;
-  Span span = Program.train->model.span;
-  if (llvm::none_of(logs, [](const LogEntry &log) { return log.isLoss; }))
+  Span span = Declared.train->model.span;
+  if (llvm::none_of(logs, [](const LoggedScalar &log) { return log.isLoss; }))
     error(DiagnosticCode::E0403, span, "training without a loss").help("add `loss name = mean[batch](…)`");
   else if (E.parameters.all().empty())
     error(DiagnosticCode::E0405, span, "the model has no parameters to train, or no loss depends on it");
@@ -49,7 +49,7 @@ bool EntryFunctions::checkTrainable(llvm::ArrayRef<LogEntry> logs) {
 
 /// The gradients of the losses of the current level for all trained parameters, in their order.
 std::vector<mlir::Value> EntryFunctions::lossGradients() {
-  mlir::Value total = totalLoss(E.regions.logs());
+  mlir::Value total = totalLoss(E.regions.loggedScalars());
   llvm::SmallVector<mlir::Value> parameters;
   for (const ParameterRules::Trained &trained : Rules.trained())
     parameters.push_back(E.parameters.value(*trained.parameter, E.regions.level()).tensor.value);
@@ -59,8 +59,8 @@ std::vector<mlir::Value> EntryFunctions::lossGradients() {
 }
 
 std::vector<mlir::Value> EntryFunctions::buildGradients() {
-  Training.evalLogs(/*isTraining=*/true);
-  if (!checkTrainable(E.regions.logs())) return {};
+  Training.evalLossesAndMetrics(/*isTraining=*/true);
+  if (!checkTrainable(E.regions.loggedScalars())) return {};
   Rules.read();
   if (!Engine.hasErrors()) Rules.assign();
   return Engine.hasErrors() ? std::vector<mlir::Value>() : lossGradients();
@@ -72,9 +72,9 @@ std::vector<mlir::Value> EntryFunctions::buildMicroBatches() {
   Rules.read(); // outside the loop: learning rates do not depend on the micro-batch
   mlir::Block *entry = E.entry.block();
   mlir::Operation *lastRate = entry->empty() ? nullptr : &entry->back();
-  E.regions.push({microAxis(Program), E.batches.parts()}, /*isMicro=*/true);
-  Training.evalLogs(/*isTraining=*/true);
-  if (checkTrainable(E.regions.logs())) Rules.assign();
+  E.regions.push({microAxis(Declared), E.batches.microBatchCount()}, /*isMicro=*/true);
+  Training.evalLossesAndMetrics(/*isTraining=*/true);
+  if (checkTrainable(E.regions.loggedScalars())) Rules.assign();
   if (Engine.hasErrors()) return E.regions.pop({});
   {
     mlir::OpBuilder::InsertionGuard guard(B);
@@ -85,8 +85,8 @@ std::vector<mlir::Value> EntryFunctions::buildMicroBatches() {
     for (const ParameterRules::Trained &trained : Rules.trained())
       E.regions.innermost().addCarried(B.constant(0, trained.parameter->type), B.getLoc());
   }
-  for (LogEntry &log : E.regions.logs()) // what each part adds to the losses and metrics of the batch
-    if (log.parts == OfParts::Mean) log.value = B.mul(log.value, 1.0 / E.batches.parts());
+  for (LoggedScalar &log : E.regions.loggedScalars()) // a mean over the batch is the sum of scaled means
+    if (log.reduction == BatchReduction::Mean) log.value = B.mul(log.value, 1.0 / E.batches.microBatchCount());
   std::vector<mlir::Value> sums;
   for (auto [gradient, sum] : llvm::zip(lossGradients(), E.regions.innermost().carriedArguments()))
     sums.push_back(B.add(sum, gradient));
@@ -112,18 +112,18 @@ void EntryFunctions::buildUpdates(llvm::ArrayRef<mlir::Value> gradients) {
   for (auto [trained, gradient] : llvm::zip(Rules.trained(), clip.getClipped())) {
     auto &[parameter, choice] = trained;
     NameScope named(Calls, parameter->path);
-    llvm::SmallVector<mlir::Value> hypers;
+    llvm::SmallVector<mlir::Value> arguments;
     llvm::SmallVector<StringRef> names;
-    for (auto &[name, value] : choice->hypers) {
+    for (auto &[name, value] : choice->arguments) {
       names.push_back(name);
-      hypers.push_back(E.parts.operators.materialize(value, F32));
+      arguments.push_back(E.exprs.operators.materialize(value, F32));
     }
-    rate = rate ? rate : hypers.front();
+    rate = rate ? rate : arguments.front();
     auto state = mlir::FlatSymbolRefAttr::get(&Context, parameter->path);
-    auto update = UpdateOp::create(B, B.getLoc(), parameter->type, B.getStringAttr(choice->rule->name), state,
-                                   /*nesterov=*/mlir::UnitAttr(), E.parameters.value(*parameter, 0).tensor.value,
-                                   gradient, step, clip.getNorm(), hypers, B.strings(names));
-    for (StringRef flag : choice->flags) update->setAttr(flag, B.getUnitAttr());
+    mlir::ArrayAttr flags = choice->flags.empty() ? mlir::ArrayAttr() : B.strings(choice->flags);
+    auto update = UpdateOp::create(B, B.getLoc(), parameter->type, B.getStringAttr(choice->rule->name), state, flags,
+                                   E.parameters.value(*parameter, 0).tensor.value, gradient, step, clip.getNorm(),
+                                   arguments, B.strings(names));
     E.entry.addStateResult(update.getResult(), parameter->path);
   }
   E.entry.addStateResult(B.add(step, B.scalar(1, I32)), "step");
@@ -131,8 +131,9 @@ void EntryFunctions::buildUpdates(llvm::ArrayRef<mlir::Value> gradients) {
 }
 
 void EntryFunctions::addStepOutputs(mlir::Value rate, mlir::Value norm) {
-  for (const LogEntry &log : E.regions.logs()) E.entry.addOutput(log.value, log.name, log.isLoss ? "loss" : "metric");
-  E.entry.addOutput(totalLoss(E.regions.logs()), "total", "total");
+  for (const LoggedScalar &log : E.regions.loggedScalars())
+    E.entry.addOutput(log.value, log.name, log.isLoss ? "loss" : "metric");
+  E.entry.addOutput(totalLoss(E.regions.loggedScalars()), "total", "total");
   E.entry.addOutput(rate, "rate", "rate");
   E.entry.addOutput(norm, "grad_norm", "grad_norm");
   // Only a finite number minus itself is zero.
@@ -159,27 +160,28 @@ void EntryFunctions::buildEvaluate() {
   Frame frame = trainingFrame();
   FrameScope scope(Calls, frame);
   mlir::Value weights;
-  if (Program.dims.count("batch"))
-    if (std::optional<int64_t> rows = E.dims.size("batch", Program.train->span))
-      weights = E.entry.plainInput("weight", B.type({axis(&Context, "batch", *rows)}, F32));
-  E.parts.reductions.setRowWeights(weights);
-  Training.evalLogs(/*isTraining=*/false);
+  if (Declared.dims.count(batchAxis))
+    if (std::optional<int64_t> rows = E.dims.size(batchAxis, Declared.train->span))
+      weights = E.entry.plainInput("weight", B.type({axis(&Context, batchAxis, *rows)}, F32));
+  E.exprs.reductions.setSampleWeights(weights);
+  Training.evalLossesAndMetrics(/*isTraining=*/false);
   if (Engine.hasErrors()) return;
-  mlir::Value rowCount = weights ? B.sum(weights, {"batch"}) : B.scalar(1, F32);
-  for (const LogEntry &log : E.regions.logs()) {
-    // The entry works on a part of the batch; of sums the mean over the parts is the part's share of the batch's.
-    bool isSum = log.parts == OfParts::Sum && E.batches.isAccumulating();
-    mlir::Value value = isSum ? B.mul(log.value, E.batches.parts()) : log.value;
+  mlir::Value sampleCount = weights ? B.sum(weights, {batchAxis}) : B.scalar(1, F32);
+  for (const LoggedScalar &log : E.regions.loggedScalars()) {
+    // `evaluate` runs on one micro-batch. A sum over it is scaled by their number, so that the mean over micro-batches
+    // is the sum over the batch.
+    bool isSum = log.reduction == BatchReduction::Sum && E.batches.isAccumulating();
+    mlir::Value value = isSum ? B.mul(log.value, E.batches.microBatchCount()) : log.value;
     E.entry.addOutput(value, log.name, log.isLoss ? "loss" : "metric");
-    E.entry.addOutput(log.count ? log.count : rowCount, log.name, "count");
+    E.entry.addOutput(log.count ? log.count : sampleCount, log.name, "count");
   }
   finish();
 }
 
-/// The input of the entry for a parameter of the model; an error value stands for its default.
-std::optional<Value> EntryFunctions::predictArgument(const ast::Param &param) {
+/// The input of the entry function for a parameter of the model; an error value means its default.
+std::optional<LanguageValue> EntryFunctions::predictArgument(const ast::Param &param) {
   if (!param.axes) {
-    if (param.fallback) return Value();
+    if (param.fallback) return LanguageValue();
     error(DiagnosticCode::E0206, param.span,
           "the model's parameter `" + param.name.text + "` has neither axes nor a default")
         .help("to predict, the model is given tensors only: write `" + param.name.text + "[…]`, or a default")
@@ -209,18 +211,18 @@ std::optional<Value> EntryFunctions::predictArgument(const ast::Param &param) {
 
 void EntryFunctions::buildPredict() {
   begin("predict");
-  E.dims.overrideSize("batch", 1);
-  Frame frame = Frame::ofFile(Program.main());
+  E.dims.overrideSize(batchAxis, 1);
+  Frame frame = Frame::ofFile(Declared.main());
   FrameScope scope(Calls, frame);
-  std::vector<Value> arguments;
-  for (const ast::Param &param : Program.model->params) {
-    std::optional<Value> argument = predictArgument(param);
+  std::vector<LanguageValue> arguments;
+  for (const ast::Param &param : Declared.model->params) {
+    std::optional<LanguageValue> argument = predictArgument(param);
     if (!argument) return;
     arguments.push_back(std::move(*argument));
   }
-  Value result = E.parts.functions.expandModel(std::move(arguments), nullptr);
+  LanguageValue result = E.exprs.functions.expandModel(std::move(arguments), nullptr);
   if (!result.isTensor()) return;
-  E.entry.addOutput(result.tensor.value, "result", "result", E.names.resolveAxes(Program.model->outputs[0].axes));
+  E.entry.addOutput(result.tensor.value, "result", "result", E.names.resolveAxes(Declared.model->outputs[0].axes));
   finish();
 }
 

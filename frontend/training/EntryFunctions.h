@@ -1,7 +1,7 @@
 //===- EntryFunctions.h - step, evaluate, predict, init ---------------------===//
 
-#ifndef TESSERA_FRONTEND_ENTRYFUNCTIONS_H
-#define TESSERA_FRONTEND_ENTRYFUNCTIONS_H
+#ifndef TESSERA_FRONTEND_TRAINING_ENTRYFUNCTIONS_H
+#define TESSERA_FRONTEND_TRAINING_ENTRYFUNCTIONS_H
 
 #include "frontend/training/ParameterRules.h"
 #include "frontend/training/TrainingScope.h"
@@ -9,10 +9,10 @@
 namespace tessera {
 
 /// Builds the entry functions: `step` first, which finds the parameters.
-class EntryFunctions : ElaborationPart {
+class EntryFunctions : ElaborationComponent {
 public:
   EntryFunctions(Elaboration &elaboration, TrainingScope &scope, DataSources &data, const TrainingSettings &settings)
-      : ElaborationPart(elaboration.calls), E(elaboration), Training(scope), Data(data), Settings(settings),
+      : ElaborationComponent(elaboration.calls), E(elaboration), Training(scope), Data(data), Settings(settings),
         Rules(elaboration) {}
 
   void buildStep();
@@ -28,12 +28,12 @@ private:
   std::vector<mlir::Value> buildGradients();
   std::vector<mlir::Value> buildMicroBatches();
   std::vector<mlir::Value> lossGradients();
-  bool checkTrainable(llvm::ArrayRef<LogEntry> logs);
-  mlir::Value totalLoss(llvm::ArrayRef<LogEntry> logs);
+  bool checkTrainable(llvm::ArrayRef<LoggedScalar> logs);
+  mlir::Value totalLoss(llvm::ArrayRef<LoggedScalar> logs);
   ClipOp buildClip(llvm::ArrayRef<mlir::Value> gradients);
   void buildUpdates(llvm::ArrayRef<mlir::Value> gradients);
   void addStepOutputs(mlir::Value rate, mlir::Value norm);
-  std::optional<Value> predictArgument(const ast::Param &param);
+  std::optional<LanguageValue> predictArgument(const ast::Param &param);
   mlir::Value initialValue(const Parameter &parameter, mlir::Value seed, mlir::Value zero);
 
   Elaboration &E;
@@ -45,4 +45,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_ENTRYFUNCTIONS_H
+#endif // TESSERA_FRONTEND_TRAINING_ENTRYFUNCTIONS_H

@@ -11,8 +11,8 @@ using llvm::Twine;
 //===----------------------------------------------------------------------===//
 
 bool RuleChoice::isUsed(StringRef irName) const {
-  auto found = llvm::find_if(hypers, [&](auto &hyper) { return hyper.first == irName; });
-  return found != hypers.end() && !(found->second.isNumber() && found->second.number.asDouble() == 0);
+  auto found = llvm::find_if(arguments, [&](auto &hyper) { return hyper.first == irName; });
+  return found != arguments.end() && !(found->second.isNumber() && found->second.number.asDouble() == 0);
 }
 
 static std::vector<StringRef> ruleNames() {
@@ -34,7 +34,7 @@ static std::string argumentList(const OptimizerRule &rule) {
 }
 
 /// Enters an argument, which must be a scalar and, where it is a number, in bounds.
-bool ParameterRules::giveArgument(const OptimizerArgument &argument, const Value &value, Span span,
+bool ParameterRules::giveArgument(const OptimizerArgument &argument, const LanguageValue &value, Span span,
                                   RuleChoice &choice) {
   bool isScalar = value.isNumber() || (value.isTensor() && value.tensor.type().isScalar());
   auto refuse = [&](const Twine &message) { return error(DiagnosticCode::E0407, span, message), false; };
@@ -50,18 +50,18 @@ bool ParameterRules::giveArgument(const OptimizerArgument &argument, const Value
     return refuse("`" + argument.name + "` = " + value.number.str() +
                   (std::isfinite(argument.below) ? " is not in [0, " + Twine(static_cast<int>(argument.below)) + ")"
                                                  : Twine(" is not a finite number from 0")));
-  choice.hypers.push_back({argument.irName, value});
+  choice.arguments.push_back({argument.irName, value});
   return true;
 }
 
 /// `betas = (0.9, 0.95)`.
-bool ParameterRules::readTuple(const ast::Argument &arg, const Value &value, RuleChoice &choice,
+bool ParameterRules::readTuple(const ast::Argument &arg, const LanguageValue &value, RuleChoice &choice,
                                llvm::StringSet<> &seen) {
   StringRef tuple = arg.name.text;
   llvm::SmallVector<const OptimizerArgument *> elements;
   for (const OptimizerArgument &argument : choice.rule->arguments)
     if (argument.tuple == tuple) elements.push_back(&argument);
-  if (value.kind != Value::Kind::Tuple || value.elements.size() != elements.size()) {
+  if (value.kind != LanguageValue::Kind::Tuple || value.elements.size() != elements.size()) {
     std::vector<std::string> values;
     for (const OptimizerArgument *element : elements) values.push_back(Number::ofFloat(*element->fallback).str());
     error(DiagnosticCode::E0407, arg.value->span,
@@ -84,7 +84,7 @@ bool ParameterRules::readArgument(const ast::Argument &arg, RuleChoice &choice, 
   StringRef name = arg.name.text;
   if (!name.empty() && !seen.insert(name).second)
     return error(DiagnosticCode::E0407, arg.name.span, "`" + name + "` is given twice"), false;
-  Value value = E.parts.expressions.eval(*arg.value);
+  LanguageValue value = E.exprs.expressions.eval(*arg.value);
   if (value.isError()) return false;
   bool isTuple = llvm::any_of(rule.arguments, [&](const OptimizerArgument &a) { return a.tuple == name; });
   if (!name.empty() && isTuple) return readTuple(arg, value, choice, seen);
@@ -99,7 +99,7 @@ bool ParameterRules::readArgument(const ast::Argument &arg, RuleChoice &choice, 
 
 /// Puts the arguments in the order of the table, with the defaults of those that are not given.
 bool ParameterRules::completeArguments(const ast::CallExpr &call, RuleChoice &choice) {
-  auto given = std::exchange(choice.hypers, {});
+  auto given = std::exchange(choice.arguments, {});
   for (const OptimizerArgument &argument : choice.rule->arguments) {
     if (argument.isFlag) continue;
     auto found = llvm::find_if(given, [&](auto &pair) { return pair.first == argument.irName; });
@@ -108,8 +108,8 @@ bool ParameterRules::completeArguments(const ast::CallExpr &call, RuleChoice &ch
           .help("add `" + argument.name + " = 1e-3`");
       return false;
     }
-    choice.hypers.push_back(
-        {argument.irName, found == given.end() ? Value(Number::ofFloat(*argument.fallback)) : found->second});
+    choice.arguments.push_back(
+        {argument.irName, found == given.end() ? LanguageValue(Number::ofFloat(*argument.fallback)) : found->second});
   }
   return true;
 }
@@ -136,7 +136,7 @@ bool ParameterRules::readChoice(RuleChoice &choice) {
 
 void ParameterRules::read() {
   Choices.clear();
-  for (const ast::TrainItem &item : Program.train->items)
+  for (const ast::TrainItem &item : Declared.train->items)
     if (auto *optimize = std::get_if<ast::OptimizeItem>(&item.node)) {
       Choices.emplace_back().item = optimize;
       readChoice(Choices.back());
@@ -218,7 +218,7 @@ void ParameterRules::assign() {
   for (auto [choice, entry] : llvm::zip(chosen, E.parameters.all()))
     if (choice->rule) Assigned.push_back({entry.second.get(), choice});
   if (Assigned.empty())
-    error(DiagnosticCode::E0405, Program.train->model.span, "every parameter is frozen: nothing would be trained")
+    error(DiagnosticCode::E0405, Declared.train->model.span, "every parameter is frozen: nothing would be trained")
         .help("select some with another rule: " + llvm::join(ruleNames(), ", "));
   checkStateNames();
 }

@@ -1,7 +1,7 @@
 //===- ParameterRules.h - which rule trains which parameter -----------------===//
 
-#ifndef TESSERA_FRONTEND_PARAMETERRULES_H
-#define TESSERA_FRONTEND_PARAMETERRULES_H
+#ifndef TESSERA_FRONTEND_TRAINING_PARAMETERRULES_H
+#define TESSERA_FRONTEND_TRAINING_PARAMETERRULES_H
 
 #include "frontend/elaborate/Elaboration.h"
 #include "ir/optimizer/OptimizerRules.h"
@@ -12,17 +12,17 @@ namespace tessera {
 struct RuleChoice {
   const ast::OptimizeItem *item = nullptr;
   const OptimizerRule *rule = nullptr;
-  std::vector<std::pair<llvm::StringRef, Value>> hypers; ///< by their names in the IR
-  llvm::SmallVector<llvm::StringRef> flags;              ///< those that are true, by their names in the IR
+  std::vector<std::pair<llvm::StringRef, LanguageValue>> arguments; ///< by their names in the IR
+  llvm::SmallVector<llvm::StringRef> flags;                         ///< those that are true, by their names in the IR
 
   /// Whether the hyperparameter is not the constant 0.
   bool isUsed(llvm::StringRef irName) const;
 };
 
 /// Reads the rules, and assigns one to each parameter.
-class ParameterRules : ElaborationPart {
+class ParameterRules : ElaborationComponent {
 public:
-  explicit ParameterRules(Elaboration &elaboration) : ElaborationPart(elaboration.calls), E(elaboration) {}
+  explicit ParameterRules(Elaboration &elaboration) : ElaborationComponent(elaboration.calls), E(elaboration) {}
 
   /// Evaluates the rules of the description at the current level.
   void read();
@@ -40,8 +40,8 @@ public:
 private:
   bool readChoice(RuleChoice &choice);
   bool readArgument(const ast::Argument &arg, RuleChoice &choice, llvm::StringSet<> &seen);
-  bool readTuple(const ast::Argument &arg, const Value &value, RuleChoice &choice, llvm::StringSet<> &seen);
-  bool giveArgument(const OptimizerArgument &argument, const Value &value, Span span, RuleChoice &choice);
+  bool readTuple(const ast::Argument &arg, const LanguageValue &value, RuleChoice &choice, llvm::StringSet<> &seen);
+  bool giveArgument(const OptimizerArgument &argument, const LanguageValue &value, Span span, RuleChoice &choice);
   bool completeArguments(const ast::CallExpr &call, RuleChoice &choice);
   std::vector<const RuleChoice *> choiceOfEach();
   void reportNoMatch(const ast::PathPattern &pattern);
@@ -54,4 +54,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_PARAMETERRULES_H
+#endif // TESSERA_FRONTEND_TRAINING_PARAMETERRULES_H

@@ -12,7 +12,7 @@ using llvm::Twine;
 //===----------------------------------------------------------------------===//
 
 void TrainingScope::declare(const ast::Name &name, const ast::Definition &definition, unsigned element) {
-  if (Program.dims.count(name.text))
+  if (Declared.dims.count(name.text))
     Engine.error(DiagnosticCode::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name");
   else if (Data.find(name.text))
     Engine.error(DiagnosticCode::E0202, name.span,
@@ -22,7 +22,7 @@ void TrainingScope::declare(const ast::Name &name, const ast::Definition &defini
 }
 
 void TrainingScope::declare() {
-  for (const ast::TrainItem &item : Program.train->items)
+  for (const ast::TrainItem &item : Declared.train->items)
     if (auto *let = std::get_if<ast::LetStmt>(&item.node))
       for (const ast::Definition &definition : let->definitions)
         for (auto [element, name] : llvm::enumerate(definition.names)) declare(name, definition, element);
@@ -64,17 +64,17 @@ void TrainingScope::evalLetsOf(const ast::Expr &expr) {
   }
 }
 
-Value TrainingScope::evalLet(StringRef name, const ast::Definition &definition) {
+LanguageValue TrainingScope::evalLet(StringRef name, const ast::Definition &definition) {
   if (!InProgress.insert(&definition).second)
     return failed(DiagnosticCode::E0201, definition.names[0].span, "the value of `" + name + "` depends on itself");
-  Value value;
+  LanguageValue value;
   {
     NameScope named(Calls, definition.names[0].text.str());
-    // In a scope of its own: names around the use hide none of its names.
-    std::vector<llvm::StringMap<Value>> scopes = std::exchange(frame().scopes, {});
+    // In a scope of its own: names at the use do not hide its names.
+    std::vector<llvm::StringMap<LanguageValue>> scopes = std::exchange(frame().scopes, {});
     frame().scopes.emplace_back();
     evalLetsOf(*definition.value);
-    value = E.parts.expressions.eval(*definition.value);
+    value = E.exprs.expressions.eval(*definition.value);
     frame().scopes = std::move(scopes);
   }
   InProgress.erase(&definition);
@@ -85,29 +85,29 @@ Value TrainingScope::evalLet(StringRef name, const ast::Definition &definition) 
 }
 
 /// The value of a let that has been evaluated at this level or around it; null if it has not.
-const Value *TrainingScope::findValue(const ast::Definition &definition) const {
+const LanguageValue *TrainingScope::findValue(const ast::Definition &definition) const {
   for (unsigned level = 0; level <= E.regions.level(); ++level)
     if (auto known = Values.find({E.regions.block(level), &definition}); known != Values.end()) return &known->second;
   return nullptr;
 }
 
-std::optional<Value> TrainingScope::lookup(StringRef name) {
+std::optional<LanguageValue> TrainingScope::lookup(StringRef name) {
   if (std::optional<unsigned> source = Data.find(name)) {
-    Value value = Value::ofKind(Value::Kind::Data);
+    LanguageValue value = LanguageValue::ofKind(LanguageValue::Kind::Data);
     value.data = *source;
     return value;
   }
   auto let = Lets.find(name);
   if (let == Lets.end()) return std::nullopt;
   auto [definition, element] = let->second;
-  const Value *known = findValue(*definition);
+  const LanguageValue *known = findValue(*definition);
   if (!known) {
     bool isInProgress = InProgress.count(definition);
-    Value evaluated = evalLet(name, *definition);
+    LanguageValue evaluated = evalLet(name, *definition);
     if (isInProgress) return evaluated;
     known = &(Values[{E.regions.block(E.regions.level()), definition}] = std::move(evaluated));
   }
-  Value value = definition->isTuple && !known->isError() ? known->elements[element].second : *known;
+  LanguageValue value = definition->isTuple && !known->isError() ? known->elements[element].second : *known;
   if (value.isTensor()) value.tensor = E.regions.here(value.tensor);
   return value;
 }
@@ -117,17 +117,17 @@ std::optional<Value> TrainingScope::lookup(StringRef name) {
 //===----------------------------------------------------------------------===//
 
 void TrainingScope::evalUnusedLets() {
-  for (const ast::TrainItem &item : Program.train->items)
+  for (const ast::TrainItem &item : Declared.train->items)
     if (auto *let = std::get_if<ast::LetStmt>(&item.node))
       for (const ast::Definition &definition : let->definitions)
         if (!findValue(definition)) lookup(definition.names[0].text);
 }
 
-void TrainingScope::evalLogs(bool isTraining) {
-  for (const ast::TrainItem &item : Program.train->items)
+void TrainingScope::evalLossesAndMetrics(bool isTraining) {
+  for (const ast::TrainItem &item : Declared.train->items)
     if (auto *log = std::get_if<ast::LogStmt>(&item.node)) {
       for (const ast::Bind &bind : log->binds) evalLetsOf(*bind.value);
-      E.parts.expressions.evalLog(*log);
+      E.exprs.expressions.evalLog(*log);
     }
   if (!isTraining) return;
   E.batches.warnOfReductions();

@@ -1,7 +1,7 @@
 //===- TrainingScope.h - the names of the training description --------------===//
 
-#ifndef TESSERA_FRONTEND_TRAININGSCOPE_H
-#define TESSERA_FRONTEND_TRAININGSCOPE_H
+#ifndef TESSERA_FRONTEND_TRAINING_TRAININGSCOPE_H
+#define TESSERA_FRONTEND_TRAINING_TRAININGSCOPE_H
 
 #include "frontend/training/DataSources.h"
 
@@ -9,41 +9,41 @@ namespace tessera {
 
 /// The lets and data sources of the training description. Lets are evaluated where they are first needed: a learning
 /// rate outside the loop over micro-batches, logits inside.
-class TrainingScope : public TrainingNames, ElaborationPart {
+class TrainingScope : public TrainingNames, ElaborationComponent {
 public:
   TrainingScope(Elaboration &elaboration, DataSources &data)
-      : ElaborationPart(elaboration.calls), E(elaboration), Data(data) {}
+      : ElaborationComponent(elaboration.calls), E(elaboration), Data(data) {}
 
   /// Collects the names of the description.
   void declare();
   /// Forgets the values of the entry before.
   void beginEntry() { Values.clear(); }
 
-  std::optional<Value> lookup(llvm::StringRef name) override;
-  Value dataField(const Value &data, const ast::Name &field, Span span) override {
+  std::optional<LanguageValue> lookup(llvm::StringRef name) override;
+  LanguageValue dataField(const LanguageValue &data, const ast::Name &field, Span span) override {
     return Data.field(data, field, span);
   }
   void requireBelow(int input, int64_t below) override { Data.requireBelow(input, below); }
 
   /// Evaluates the losses and metrics of the description. In training, lets that none of them needs are evaluated too,
   /// so that they are checked.
-  void evalLogs(bool isTraining);
+  void evalLossesAndMetrics(bool isTraining);
 
 private:
   void declare(const ast::Name &name, const ast::Definition &definition, unsigned element);
   void evalLetsOf(const ast::Expr &expr);
   void evalUnusedLets();
-  const Value *findValue(const ast::Definition &definition) const;
-  Value evalLet(llvm::StringRef name, const ast::Definition &definition);
+  const LanguageValue *findValue(const ast::Definition &definition) const;
+  LanguageValue evalLet(llvm::StringRef name, const ast::Definition &definition);
 
   Elaboration &E;
   DataSources &Data;
   llvm::StringMap<std::pair<const ast::Definition *, unsigned>> Lets;
   /// By the block that they were evaluated in.
-  llvm::DenseMap<std::pair<mlir::Block *, const ast::Definition *>, Value> Values;
+  llvm::DenseMap<std::pair<mlir::Block *, const ast::Definition *>, LanguageValue> Values;
   llvm::DenseSet<const ast::Definition *> InProgress;
 };
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_TRAININGSCOPE_H
+#endif // TESSERA_FRONTEND_TRAINING_TRAININGSCOPE_H

@@ -17,7 +17,7 @@ struct SettingInfo {
   SettingType type;
   bool atRunTime;         ///< goes into the manifest
   StringRef words = "";   ///< the possible ones, separated by spaces; empty if any
-  bool inBatches = false; ///< counts batches, where `evaluate` works on the parts that `accumulate` makes of them
+  bool inBatches = false; ///< counts batches, where `evaluate` runs on micro-batches
 };
 } // namespace
 
@@ -63,48 +63,48 @@ static std::vector<StringRef> argumentsOf(StringRef group) {
   return names;
 }
 
-/// Evaluates a setting: a word is text, everything else is a closed expression.
-static Value wordsOf(const ast::Expr &expr) {
-  Value value = Value::ofKind(Value::Kind::Text);
+/// Evaluates a setting: a name is a text, any other expression must be known at compile time.
+static LanguageValue wordsOf(const ast::Expr &expr) {
+  LanguageValue value = LanguageValue::ofKind(LanguageValue::Kind::Text);
   if (auto *ref = llvm::dyn_cast<ast::RefExpr>(&expr)) {
     value.text = ref->name.text.str();
     return value;
   }
   if (auto *field = llvm::dyn_cast<ast::FieldExpr>(&expr)) { // a path: h.attn
-    Value base = wordsOf(*field->base);
-    if (base.kind != Value::Kind::Text) return Value();
+    LanguageValue base = wordsOf(*field->base);
+    if (base.kind != LanguageValue::Kind::Text) return LanguageValue();
     value.text = base.text + "." + field->field.text.str();
     return value;
   }
   auto *tuple = llvm::dyn_cast<ast::TupleExpr>(&expr);
-  if (!tuple) return Value();
-  value.kind = Value::Kind::Tuple;
+  if (!tuple) return LanguageValue();
+  value.kind = LanguageValue::Kind::Tuple;
   for (const ast::Argument &element : tuple->elements) {
-    Value word = wordsOf(*element.value);
-    if (word.kind != Value::Kind::Text) return Value();
+    LanguageValue word = wordsOf(*element.value);
+    if (word.kind != LanguageValue::Kind::Text) return LanguageValue();
     value.elements.push_back({"", word});
   }
   return value;
 }
 
-std::pair<Value, Span> TrainingSettings::valueOf(StringRef group, StringRef name, const ast::Expr &value) {
+std::pair<LanguageValue, Span> TrainingSettings::valueOf(StringRef group, StringRef name, const ast::Expr &value) {
   const SettingInfo *info = findInfo(group, name);
   bool isWord = info && (info->type == SettingType::Word || info->type == SettingType::Words);
   bool isFirst = info && info == findInfo(group, "");
-  auto evaluate = [&](const ast::Expr &expr) { return isWord ? wordsOf(expr) : E.parts.expressions.eval(expr); };
+  auto evaluate = [&](const ast::Expr &expr) { return isWord ? wordsOf(expr) : E.exprs.expressions.eval(expr); };
   for (const SettingOverrides::Override &override : Overrides.all())
     if (override.key == (group + "." + name).str() || (isFirst && override.key == group)) {
       ast::ExprPtr parsed = Overrides.use(override);
-      if (!parsed) return {Value(), value.span};
+      if (!parsed) return {LanguageValue(), value.span};
       return {evaluate(*parsed), parsed->span};
     }
   return {evaluate(value), value.span};
 }
 
-bool TrainingSettings::check(StringRef group, StringRef name, const Value &value, Span span) {
+bool TrainingSettings::check(StringRef group, StringRef name, const LanguageValue &value, Span span) {
   const SettingInfo &info = *findInfo(group, name);
   auto wrong = [&](const Twine &expected) {
-    std::string got = value.kind == Value::Kind::Text ? "`" + value.text + "`" : describe(value);
+    std::string got = value.kind == LanguageValue::Kind::Text ? "`" + value.text + "`" : describe(value);
     error(DiagnosticCode::E0409, span,
           "expected " + expected + " for `" + group + "." + name + "`" + (value.isError() ? "" : ", got " + got));
     return false;
@@ -121,12 +121,12 @@ bool TrainingSettings::check(StringRef group, StringRef name, const Value &value
   case SettingType::Word: {
     llvm::SmallVector<StringRef> words;
     info.words.split(words, ' ');
-    if (value.kind != Value::Kind::Text || !llvm::is_contained(words, value.text))
+    if (value.kind != LanguageValue::Kind::Text || !llvm::is_contained(words, value.text))
       return wrong("one of " + llvm::join(words, ", "));
     return true;
   }
   case SettingType::Words:
-    if (value.kind != Value::Kind::Text && value.kind != Value::Kind::Tuple)
+    if (value.kind != LanguageValue::Kind::Text && value.kind != LanguageValue::Kind::Tuple)
       return wrong("a name, or several in parentheses");
     return true;
   }
@@ -192,16 +192,16 @@ void TrainingSettings::readPrecision() {
         .help("parameters in bf16 are for models that compute in bf16");
   std::vector<StringRef> names;
   if (const Setting *listed = find("compute", "f32")) {
-    if (listed->value.kind == Value::Kind::Text) names.push_back(listed->value.text);
+    if (listed->value.kind == LanguageValue::Kind::Text) names.push_back(listed->value.text);
     for (auto &[name, word] : listed->value.elements) names.push_back(word.text);
   }
   E.float32.set(std::move(names), type && type->value.text != "f32");
 }
 
 void TrainingSettings::read() {
-  Frame frame = Frame::ofFile(Program.main());
+  Frame frame = Frame::ofFile(Declared.main());
   FrameScope scope(Calls, frame);
-  for (const ast::TrainItem &item : Program.train->items)
+  for (const ast::TrainItem &item : Declared.train->items)
     if (auto *setting = std::get_if<ast::SettingItem>(&item.node)) {
       if (auto *call = llvm::dyn_cast<ast::CallExpr>(setting->call.get()))
         readSetting(*call);
@@ -215,7 +215,7 @@ void TrainingSettings::read() {
   }
   readPrecision();
   if (const Setting *accumulate = find("accumulate", "count"))
-    E.batches.setParts(std::min<int64_t>(accumulate->value.number.asInteger(), INT32_MAX));
+    E.batches.setMicroBatchCount(std::min<int64_t>(accumulate->value.number.asInteger(), INT32_MAX));
 }
 
 void TrainingSettings::checkFloat32Names() {
@@ -239,10 +239,11 @@ mlir::DictionaryAttr TrainingSettings::attribute() const {
     if (!info.atRunTime) continue;
     mlir::Attribute value;
     if (info.type == SettingType::Count)
-      value = b.getI64IntegerAttr(setting.value.number.asInteger() * (info.inBatches ? E.batches.parts() : 1));
+      value =
+          b.getI64IntegerAttr(setting.value.number.asInteger() * (info.inBatches ? E.batches.microBatchCount() : 1));
     else if (info.type == SettingType::Positive)
       value = b.getF64FloatAttr(setting.value.number.asDouble());
-    else if (setting.value.kind == Value::Kind::Text)
+    else if (setting.value.kind == LanguageValue::Kind::Text)
       value = b.getStringAttr(setting.value.text);
     else {
       llvm::SmallVector<mlir::Attribute> words;

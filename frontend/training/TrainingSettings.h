@@ -1,7 +1,7 @@
 //===- TrainingSettings.h - settings of the training description ------------===//
 
-#ifndef TESSERA_FRONTEND_TRAININGSETTINGS_H
-#define TESSERA_FRONTEND_TRAININGSETTINGS_H
+#ifndef TESSERA_FRONTEND_TRAINING_TRAININGSETTINGS_H
+#define TESSERA_FRONTEND_TRAINING_TRAININGSETTINGS_H
 
 #include "frontend/elaborate/Elaboration.h"
 
@@ -10,22 +10,22 @@ namespace tessera {
 /// Where the value of a setting comes from: the model file or `--set`.
 struct Setting {
   std::string group, name;
-  Value value;
+  LanguageValue value;
   Span span;
 };
 
 /// Reads the settings. Each is a call, so it has an address: `evaluate(every = 250)` is `evaluate.every`, and
 /// `--set evaluate.every=100` overrides it.
-class TrainingSettings : ElaborationPart {
+class TrainingSettings : ElaborationComponent {
 public:
   TrainingSettings(Elaboration &elaboration, SettingOverrides &overrides)
-      : ElaborationPart(elaboration.calls), E(elaboration), Overrides(overrides) {}
+      : ElaborationComponent(elaboration.calls), E(elaboration), Overrides(overrides) {}
 
   /// Reads the settings, then adds those that only `--set` names.
   void read();
   const Setting *find(llvm::StringRef group, llvm::StringRef name) const;
-  /// The value of an addressed argument and its span: those of `--set`, or else those of the expression.
-  std::pair<Value, Span> valueOf(llvm::StringRef group, llvm::StringRef name, const ast::Expr &value);
+  /// The value of an addressed argument, and where it stands: what `--set` says, or else the expression.
+  std::pair<LanguageValue, Span> valueOf(llvm::StringRef group, llvm::StringRef name, const ast::Expr &value);
   /// What `--set` reaches: GROUP.NAME.
   static std::vector<std::string> addresses();
   /// Whatever is listed to be computed in f32 must exist: a misspelled name would change results silently.
@@ -37,7 +37,7 @@ private:
   void readSetting(const ast::CallExpr &call);
   void readArgument(llvm::StringRef group, const ast::Argument &arg, bool isFirst);
   void add(llvm::StringRef group, llvm::StringRef name, const ast::Expr &value);
-  bool check(llvm::StringRef group, llvm::StringRef name, const Value &value, Span span);
+  bool check(llvm::StringRef group, llvm::StringRef name, const LanguageValue &value, Span span);
   void readPrecision();
 
   Elaboration &E;
@@ -47,4 +47,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_TRAININGSETTINGS_H
+#endif // TESSERA_FRONTEND_TRAINING_TRAININGSETTINGS_H

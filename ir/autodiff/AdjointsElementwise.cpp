@@ -14,14 +14,14 @@ using namespace tessera;
 using Needed = function_ref<bool(unsigned)>;
 using Accumulate = function_ref<void(unsigned, Value)>;
 
-/// Hands a gradient on the result's axes to an operand.
+/// Accumulates a gradient on the result's axes for an operand.
 static void flow(Operation *op, GraphBuilder &b, Accumulate accumulate, unsigned operand, Value gradient) {
   accumulate(operand, b.sumTo(gradient, tensorType(op->getOperand(operand))));
 }
 
 static Value zeroLike(GraphBuilder &b, Value x) { return b.scalar(0, tensorType(x).getElementType()); }
 
-/// The number of a constant operand.
+/// The value of a constant operand.
 static std::optional<double> constantNumber(Value x) {
   auto constant = x.getDefiningOp<ConstantOp>();
   return constant ? std::optional(constant.getNumber()) : std::nullopt;

@@ -1,10 +1,10 @@
 //===- ReverseMode.cpp - gradients of a sequence of ops -------------------===//
 //
-//   1. Activity: mark every float value that depends on `wrt` through differentiable ops.
-//   2. Seed: the caller accumulates the gradients it knows.
-//   3. Walk the ops backward. When an op is met, all users of its results have
-//      been met, so the results' gradients are complete; the op's adjoint turns them
-//      into contributions to its operands, which add up in the order of the walk.
+//   1. Find the varied values: floats that depend on `wrt` through differentiable ops.
+//   2. The caller accumulates the gradients that it knows.
+//   3. Walk the ops backward. All users of an op's results come before the op, so that
+//      the results' gradients are complete; the op's adjoint turns them into
+//      contributions to its operands, which are summed in the order of the walk.
 //
 //===----------------------------------------------------------------------===//
 

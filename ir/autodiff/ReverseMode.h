@@ -2,7 +2,7 @@
 //
 // The engine of reverse-mode differentiation: `differentiate` runs it over the
 // block of a `tsr.gradient`, the adjoint of `repeat` over a body, the adjoint
-// of `attention` over the score region. What it knows of an op is its
+// of `attention` over the score region. It asks ops for their
 // AdjointOpInterface; ops without it are constants.
 //
 // Varied values depend on a value whose gradient is wanted; useful values are
@@ -10,50 +10,52 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IR_REVERSEMODE_H
-#define TESSERA_IR_REVERSEMODE_H
+#ifndef TESSERA_IR_AUTODIFF_REVERSEMODE_H
+#define TESSERA_IR_AUTODIFF_REVERSEMODE_H
 
 #include "ir/dialect/GraphBuilder.h"
 
 namespace tessera {
 
-/// Whether gradients may flow into the value at all: floats have them, integers and booleans do not.
+/// Whether the value can have a gradient: floats can, integers and booleans cannot.
 bool hasGradient(mlir::Value value);
 
 /// A set of values. Membership only: never iterated over, so hash order decides nothing.
 using ValueSet = llvm::DenseSet<mlir::Value>;
 
-/// Adds to `varied` every float value of `ops` (in program order) that depends on a value in it through differentiable
-/// ops.
+// Activity, in the usual terms: a value is *varied* if it depends on an input of the differentiation, *useful* if an
+// output depends on it, and active if both hold. Dependence is through differentiable ops and float values only.
+
+/// Adds to `varied` every value of `ops` (in program order) that depends on a value in it.
 void addVaried(llvm::ArrayRef<mlir::Operation *> ops, ValueSet &varied);
 
-/// Adds to `useful` every float operand of `ops` on which a value in it depends through differentiable ops.
+/// Adds to `useful` every operand of `ops` on which a value in it depends.
 void addUseful(llvm::ArrayRef<mlir::Operation *> ops, ValueSet &useful);
 
-/// The same inside a repeat, to a fixed point over its carried values: which region arguments and values of the body
-/// depend on the operands that `isOperandVaried` names.
+/// The varied region arguments and values of a repeat's body, where `isOperandVaried` names the varied operands: a
+/// fixed point over the carried values.
 ValueSet variedInRepeat(RepeatOp repeat, llvm::function_ref<bool(unsigned)> isOperandVaried);
 
-/// Which region arguments and values of the body the results that `isResultUseful` names depend on.
+/// The useful region arguments and values of the body, where `isResultUseful` names the useful results.
 ValueSet usefulInRepeat(RepeatOp repeat, llvm::function_ref<bool(unsigned)> isResultUseful);
 
-/// The ops of a block but its terminator, in program order.
+/// The ops of a block without its terminator, in program order.
 llvm::SmallVector<mlir::Operation *> opsOf(mlir::Block &block);
 
 /// Propagates gradients from the last op of a sequence to the first. Adjoint ops are built at the builder's insertion
 /// point.
 class ReverseMode {
 public:
-  /// Gradients are wanted of `wrt`; values that depend on none of them get none.
+  /// Computes gradients with respect to `wrt`. Values that depend on none of them get none.
   ReverseMode(GraphBuilder &builder, llvm::ArrayRef<mlir::Operation *> ops, mlir::ValueRange wrt);
 
   /// Adds to the gradient of a value; ignored where the value is not varied.
   void accumulate(mlir::Value value, mlir::Value gradient);
 
-  /// Visits every op that has a gradient to pass on. Call once, after seeding with `accumulate`.
+  /// Visits every op that has a gradient to pass on. Call once, after `accumulate` for the outputs.
   void run();
 
-  /// The gradient of the `i`th value of `wrt`; null where nothing flows into it.
+  /// The gradient of the `i`th value of `wrt`; null if no gradient was accumulated.
   mlir::Value getGradient(unsigned i) const { return found[i]; }
 
 private:
@@ -72,4 +74,4 @@ mlir::Value clampIndex(GraphBuilder &builder, mlir::Value index, int64_t size);
 
 } // namespace tessera
 
-#endif // TESSERA_IR_REVERSEMODE_H
+#endif // TESSERA_IR_AUTODIFF_REVERSEMODE_H

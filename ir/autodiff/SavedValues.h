@@ -1,7 +1,7 @@
 //===- SavedValues.h - what a repeat saves for its backward pass ----------===//
 
-#ifndef TESSERA_IR_SAVEDVALUES_H
-#define TESSERA_IR_SAVEDVALUES_H
+#ifndef TESSERA_IR_AUTODIFF_SAVEDVALUES_H
+#define TESSERA_IR_AUTODIFF_SAVEDVALUES_H
 
 #include "ir/autodiff/ReverseMode.h"
 #include "ir/dialect/Reshape.h"
@@ -54,4 +54,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_IR_SAVEDVALUES_H
+#endif // TESSERA_IR_AUTODIFF_SAVEDVALUES_H

@@ -185,6 +185,28 @@ void tessera::printNames(OpAsmPrinter &printer, Operation *, ArrayAttr names) {
   printer << "]";
 }
 
+ParseResult tessera::parseFlags(OpAsmParser &parser, ArrayAttr &flags) {
+  SmallVector<StringRef> keywords;
+  for (StringRef keyword; succeeded(parser.parseOptionalKeyword(&keyword));) keywords.push_back(keyword);
+  if (!keywords.empty()) flags = parser.getBuilder().getStrArrayAttr(keywords);
+  return success();
+}
+
+void tessera::printFlags(OpAsmPrinter &printer, Operation *, ArrayAttr flags) {
+  if (!flags) return;
+  for (StringRef flag : flags.getAsValueRange<StringAttr>()) printer << " " << flag;
+}
+
+ParseResult tessera::parseRuleArguments(OpAsmParser &parser, ArrayAttr &names) {
+  if (failed(parser.parseOptionalKeyword("hypers")) && parser.parseKeyword("arguments")) return failure();
+  return parseNames(parser, names);
+}
+
+void tessera::printRuleArguments(OpAsmPrinter &printer, Operation *op, ArrayAttr names) {
+  printer << "arguments ";
+  printNames(printer, op, names);
+}
+
 //===----------------------------------------------------------------------===//
 // Notes
 //===----------------------------------------------------------------------===//

@@ -29,6 +29,14 @@ void printName(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::StringAtt
 mlir::ParseResult parseNames(mlir::OpAsmParser &parser, mlir::ArrayAttr &names);
 void printNames(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::ArrayAttr names);
 
+/// Flags as keywords: `nesterov`. Without flags there is no text.
+mlir::ParseResult parseFlags(mlir::OpAsmParser &parser, mlir::ArrayAttr &flags);
+void printFlags(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::ArrayAttr flags);
+
+/// The names of an optimizer rule's arguments: `arguments [rate, decay]`. Earlier versions have the keyword `hypers`.
+mlir::ParseResult parseRuleArguments(mlir::OpAsmParser &parser, mlir::ArrayAttr &names);
+void printRuleArguments(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::ArrayAttr names);
+
 /// Places without their mnemonic: `<0>, <4096, [8192]>`.
 mlir::ParseResult parsePlaces(mlir::OpAsmParser &parser, mlir::ArrayAttr &places);
 void printPlaces(mlir::OpAsmPrinter &printer, mlir::ArrayAttr places);
@@ -36,7 +44,7 @@ void printPlaces(mlir::OpAsmPrinter &printer, mlir::ArrayAttr places);
 bool arePlaces(mlir::Attribute attribute);
 
 /// Notes: `as "h.attn.q" at <0>, <4096> {others}` for the attributes `tsr.name`, `tsr.places` and all others that the
-/// assembly format does not name. In front of a region, `attributes {others}`.
+/// assembly format does not name. Before a region, `attributes {others}`.
 mlir::ParseResult parseNotes(mlir::OpAsmParser &parser, mlir::NamedAttrList &attributes);
 void printNotes(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::DictionaryAttr);
 mlir::ParseResult parseNotesBeforeRegion(mlir::OpAsmParser &parser, mlir::NamedAttrList &attributes);

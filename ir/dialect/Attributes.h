@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IR_ATTRIBUTES_H
-#define TESSERA_IR_ATTRIBUTES_H
+#ifndef TESSERA_IR_DIALECT_ATTRIBUTES_H
+#define TESSERA_IR_DIALECT_ATTRIBUTES_H
 
 #include "mlir/IR/Operation.h"
 
@@ -55,4 +55,4 @@ void copyPrecision(mlir::Operation *from, mlir::Operation *to);
 
 } // namespace tessera
 
-#endif // TESSERA_IR_ATTRIBUTES_H
+#endif // TESSERA_IR_DIALECT_ATTRIBUTES_H

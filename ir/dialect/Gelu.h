@@ -1,7 +1,7 @@
 //===- Gelu.h - GELU in its tanh form, at one point -----------------------===//
 
-#ifndef TESSERA_IR_GELU_H
-#define TESSERA_IR_GELU_H
+#ifndef TESSERA_IR_DIALECT_GELU_H
+#define TESSERA_IR_DIALECT_GELU_H
 
 #include <cmath>
 
@@ -25,4 +25,4 @@ inline double geluDerivative(double x) {
 
 } // namespace tessera
 
-#endif // TESSERA_IR_GELU_H
+#endif // TESSERA_IR_DIALECT_GELU_H

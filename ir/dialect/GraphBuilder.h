@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IR_GRAPHBUILDER_H
-#define TESSERA_IR_GRAPHBUILDER_H
+#ifndef TESSERA_IR_DIALECT_GRAPHBUILDER_H
+#define TESSERA_IR_DIALECT_GRAPHBUILDER_H
 
 #include "ir/dialect/Tsr.h"
 
@@ -122,4 +122,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_IR_GRAPHBUILDER_H
+#endif // TESSERA_IR_DIALECT_GRAPHBUILDER_H

@@ -1,7 +1,7 @@
 //===- Interval.h - interval arithmetic on integers -----------------------===//
 
-#ifndef TESSERA_IR_INTERVAL_H
-#define TESSERA_IR_INTERVAL_H
+#ifndef TESSERA_IR_DIALECT_INTERVAL_H
+#define TESSERA_IR_DIALECT_INTERVAL_H
 
 #include <cstdint>
 #include <optional>
@@ -48,4 +48,4 @@ int64_t floorDiv(int64_t a, int64_t b);
 
 } // namespace tessera
 
-#endif // TESSERA_IR_INTERVAL_H
+#endif // TESSERA_IR_DIALECT_INTERVAL_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IR_OPTRAITS_H
-#define TESSERA_IR_OPTRAITS_H
+#ifndef TESSERA_IR_DIALECT_OPTRAITS_H
+#define TESSERA_IR_DIALECT_OPTRAITS_H
 
 #include "mlir/IR/OpDefinition.h"
 
@@ -19,13 +19,14 @@ template <typename OpT> struct Smooth : mlir::OpTrait::TraitBase<OpT, Smooth> {}
 template <typename OpT> struct Linear : mlir::OpTrait::TraitBase<OpT, Linear> {};
 template <typename OpT> struct RoundingSensitive : mlir::OpTrait::TraitBase<OpT, RoundingSensitive> {};
 template <typename OpT> struct Approximated : mlir::OpTrait::TraitBase<OpT, Approximated> {};
-template <typename OpT> struct MakesNonFinite : mlir::OpTrait::TraitBase<OpT, MakesNonFinite> {};
-template <typename OpT> struct PassesLogits : mlir::OpTrait::TraitBase<OpT, PassesLogits> {};
+template <typename OpT> struct MayBeNonFinite : mlir::OpTrait::TraitBase<OpT, MayBeNonFinite> {};
+template <typename OpT> struct PassesRoundingErrors : mlir::OpTrait::TraitBase<OpT, PassesRoundingErrors> {};
 template <typename OpT> struct IsReshape : mlir::OpTrait::TraitBase<OpT, IsReshape> {};
 template <typename OpT> struct MovesElements : mlir::OpTrait::TraitBase<OpT, MovesElements> {};
 template <typename OpT> struct HasNoArithmetic : mlir::OpTrait::TraitBase<OpT, HasNoArithmetic> {};
 template <typename OpT> struct IsUnaryFunction : mlir::OpTrait::TraitBase<OpT, IsUnaryFunction> {};
+template <typename OpT> struct IsBinaryFunction : mlir::OpTrait::TraitBase<OpT, IsBinaryFunction> {};
 
 } // namespace tessera::traits
 
-#endif // TESSERA_IR_OPTRAITS_H
+#endif // TESSERA_IR_DIALECT_OPTRAITS_H

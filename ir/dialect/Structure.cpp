@@ -1,6 +1,6 @@
 //===- Structure.cpp - printing and parsing of repeat, kernel and tiled ---===//
 //
-// Region arguments print beside the operands they stand for:
+// Region arguments print beside their operands:
 //
 //   %y = tsr.repeat [layer: 12] index %i
 //       carry (%x = %x0 : T) slice (%w = %W : T) invariant (%m = %m0 : T) -> T

@@ -116,7 +116,7 @@ LogicalResult NamedTensorType::verify(function_ref<InFlightDiagnostic()> emitErr
                        << elementType;
   llvm::StringSet<> seen;
   for (AxisAttr axis : axes) {
-    if (!seen.insert(axis.getName()).second) return emitError() << "axis `" << axis.getName() << "` stands twice";
+    if (!seen.insert(axis.getName()).second) return emitError() << "axis `" << axis.getName() << "` occurs twice";
     if (axis.getSize() < 1)
       return emitError() << "expected a positive size for axis `" << axis.getName() << "`, got " << axis.getSize();
   }

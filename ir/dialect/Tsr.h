@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IR_TSR_H
-#define TESSERA_IR_TSR_H
+#ifndef TESSERA_IR_DIALECT_TSR_H
+#define TESSERA_IR_DIALECT_TSR_H
 
 #include "ir/dialect/Interval.h"
 #include "ir/dialect/OpTraits.h"
@@ -40,7 +40,7 @@ struct TensorValue;
 #include "ir/dialect/TsrInterfaces.h.inc"
 
 namespace tessera {
-/// Suggests the SSA names %a, %b, … for the arguments of a region. `(%a = %operand : T)` says what they stand for.
+/// Suggests the SSA names %a, %b, … for the arguments of a region. `(%a = %operand : T)` shows their operands.
 void nameArguments(mlir::Region &region, mlir::OpAsmSetValueNameFn setName);
 } // namespace tessera
 
@@ -68,7 +68,7 @@ inline NamedTensorType tensorType(mlir::Value value) { return llvm::cast<NamedTe
 /// Whether the type is one of the fp8 types: e4m3 (without infinities) or e5m2.
 inline bool isFp8(mlir::Type type) { return llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(type); }
 
-/// The largest finite number of a float type.
+/// The largest finite value of a float type.
 double largestOf(mlir::Type floatType);
 
 /// The names in an array of string attributes.
@@ -76,4 +76,4 @@ llvm::SmallVector<llvm::StringRef> names(mlir::ArrayAttr attr);
 
 } // namespace tessera
 
-#endif // TESSERA_IR_TSR_H
+#endif // TESSERA_IR_DIALECT_TSR_H

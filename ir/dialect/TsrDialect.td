@@ -36,7 +36,7 @@ def Tsr_AxisAttr : Tsr_Attr<"Axis", "axis"> {
 }
 
 def Tsr_PlaceAttr : Tsr_Attr<"Place", "place"> {
-  let summary = "the address of a buffer in the arena";
+  let summary = "the address of a value in the arena";
   let description = [{
     The address is `offset + sum(strides[d] * i[d])` bytes from the start of the arena, where `i[d]` is the induction
     value of the enclosing repeat at depth `d`, outermost first. `#tsr.place<1024>` has no strides: the address is the
@@ -85,7 +85,7 @@ def Tsr_NamedTensor : TypeDef<Tsr_Dialect, "NamedTensor"> {
   let mnemonic = "tensor";
   let summary = "a tensor whose axes have names";
   let description = [{
-    `!tsr.tensor<[batch: 8, seq: 1024], f32>`. Axis names are unique. Until the `layout` phase the axes stand in the
+    `!tsr.tensor<[batch: 8, seq: 1024], f32>`. Axis names are unique. Until the `layout` phase the axes are in the
     module's canonical order (`tsr.axes`), afterwards in memory order, outermost first. A scalar has no axes:
     `!tsr.tensor<[], f32>`.
 

@@ -17,11 +17,12 @@ include "ir/dialect/TsrOpBase.td"
 // Classes
 //===----------------------------------------------------------------------===//
 
-/// The value of the result at a point depends only on the operands' values there. Operands broadcast by name.
+/// Each element of the result depends only on the operands' elements at the same position. Operands broadcast by name.
+/// An entry without the trait MayBeInKernel runs in no kernel: then no program can contain the op after `fuse`.
 /// C1: operands that share an axis agree in its size. C2: the result's axes are the union of the operands' axes.
 class Tsr_ElementwiseOp<string opMnemonic, list<Trait> traits = [], list<string> methods = []>
-    : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface, methods>, Tsr_MayBeInKernel,
-                              Tsr_ParallelAxisInterface] # traits> {
+    : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface, methods>, Tsr_ParallelAxisInterface]
+        # traits> {
   let results = (outs Tsr_Tensor:$result);
   let assemblyFormat = "operands `` custom<Notes>(attr-dict) `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -48,16 +49,17 @@ class Tsr_UnaryOp<string opMnemonic, string evaluation, list<Trait> traits = []>
   let arguments = (ins Tsr_FloatTensor:$x);
   let assemblyFormat = "$x `` custom<Notes>(attr-dict) `:` type($x)";
 
-  /// The function's name in the model language; without one users have none.
+  /// The name of the function in the model language; empty: model files cannot call it.
   string languageName = "";
-  /// Of functions of integers too: a C++ expression of `int64_t x`, std::nullopt where the value does not fit.
+  /// For integers known at compile time: a C++ expression of `int64_t x`, std::nullopt where the value does not fit.
+  /// Empty: they are converted to floats.
   string integerEvaluation = "";
-  /// The value is an integer: known at compile time, it is one in the model language too.
+  /// The value is a whole number. Known at compile time, it is an integer in the model language.
   bit roundsToInteger = 0;
-  /// Tensors of integers are operands too.
+  /// Tensors of integers may be operands.
   bit takesIntegers = 0;
-  /// Where tests sample the function: neither it nor its derivative is extreme between these two, and the function is
-  /// smooth.
+  /// Tests sample the operand between these two. There the function is smooth, and neither it nor its derivative is
+  /// extreme.
   string sampleLow = "-2";
   string sampleHigh = "2";
 
@@ -99,14 +101,32 @@ class Tsr_DifferentiableUnaryOp<string opMnemonic, string evaluation, string gra
 /// An op of two operands. `evaluation` is a C++ expression of `double a` and `double b`; `bounds`, of two `Interval`s
 /// of these names, is an optional interval for integers (Interval.h).
 class Tsr_BinaryOp<string opMnemonic, string evaluation, string bounds = "std::nullopt", list<Trait> traits = []>
-    : Tsr_ArithmeticOp<opMnemonic, traits, ["inferBounds"]> {
+    : Tsr_ArithmeticOp<opMnemonic, [Tsr_IsBinaryFunction] # traits, ["inferBounds"]> {
   let arguments = (ins Tsr_NumberTensor:$lhs, Tsr_NumberTensor:$rhs);
   let assemblyFormat = [{
     $lhs `,` $rhs `` custom<Notes>(attr-dict) `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))
   }];
+
+  /// The name of the function in the model language; empty: model files cannot call it.
+  string languageName = "";
+  /// Tensors of integers may be operands.
+  bit takesIntegers = 1;
+  /// Tests sample the operands between these bounds, where the function is smooth and neither it nor a derivative is
+  /// extreme. If `rhsHasEitherSign`, the bounds of the right operand are those of its magnitude.
+  string lhsSampleLow = "-2";
+  string lhsSampleHigh = "2";
+  string rhsSampleLow = "-2";
+  string rhsSampleHigh = "2";
+  bit rhsHasEitherSign = 0;
+
   let extraClassDeclaration = [{
     static double valueAt(double a, double b);
     static std::optional<Interval> boundsOf(Interval a, Interval b);
+    static constexpr bool takesIntegers = }] # !if(takesIntegers, "true", "false") # [{;
+    static constexpr double lhsSampleLow = }] # lhsSampleLow # ", lhsSampleHigh = " # lhsSampleHigh # [{;
+    static constexpr double rhsSampleLow = }] # rhsSampleLow # ", rhsSampleHigh = " # rhsSampleHigh # [{;
+    static constexpr bool rhsHasEitherSign = }] # !if(rhsHasEitherSign, "true", "false") # [{;
+    static constexpr ::llvm::StringLiteral languageName = "}] # languageName # [{";
   }];
   let extraClassDefinition = resultNames # evaluateByPoint # verifyArithmetic # [{
     double $cppClass::valueAt(double a, double b) { return }] # evaluation # [{; }
@@ -119,6 +139,8 @@ class Tsr_BinaryOp<string opMnemonic, string evaluation, string bounds = "std::n
     }
   }];
 }
+
+/// The entry has no gradient: `buildAdjoint` is in ir/autodiff/AdjointsElementwise.cpp.
 class Tsr_DifferentiableBinaryOp<string opMnemonic, string evaluation, string bounds = "std::nullopt",
     list<Trait> traits = []>
     : Tsr_BinaryOp<opMnemonic, evaluation, bounds, [DeclareOpInterfaceMethods<Tsr_AdjointInterface>] # traits>;
@@ -127,7 +149,8 @@ class Tsr_DifferentiableBinaryOp<string opMnemonic, string evaluation, string bo
 // One operand
 //===----------------------------------------------------------------------===//
 
-def Tsr_NegOp : Tsr_DifferentiableUnaryOp<"neg", "-x", "b.neg(d)", [Tsr_Smooth, Tsr_Linear, Tsr_PassesLogits]> {
+def Tsr_NegOp : Tsr_DifferentiableUnaryOp<"neg", "-x", "b.neg(d)",
+    [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_Linear, Tsr_PassesRoundingErrors]> {
   let summary = "negation";
   let arguments = (ins Tsr_NumberTensor:$x);
   let integerEvaluation = "x == INT64_MIN ? std::nullopt : std::optional(-x)";
@@ -135,19 +158,19 @@ def Tsr_NegOp : Tsr_DifferentiableUnaryOp<"neg", "-x", "b.neg(d)", [Tsr_Smooth, 
 }
 
 def Tsr_ExpOp : Tsr_DifferentiableUnaryOp<"exp", "std::exp(x)", "b.mul(d, y)",
-    [Tsr_Smooth, Tsr_RoundingSensitive, Tsr_Approximated, Tsr_MakesNonFinite]> {
+    [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_RoundingSensitive, Tsr_Approximated, Tsr_MayBeNonFinite]> {
   let summary = "exponential";
   let languageName = "exp";
 }
 
 def Tsr_Expm1Op : Tsr_DifferentiableUnaryOp<"expm1", "std::expm1(x)", "b.mul(d, b.add(y, 1))",
-    [Tsr_Smooth, Tsr_RoundingSensitive, Tsr_Approximated, Tsr_MakesNonFinite]> {
+    [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_RoundingSensitive, Tsr_Approximated, Tsr_MayBeNonFinite]> {
   let summary = "exp(x) - 1, accurate near zero";
   let languageName = "expm1";
 }
 
 def Tsr_LogOp : Tsr_DifferentiableUnaryOp<"log", "std::log(x)", "b.div(d, x)",
-    [Tsr_Smooth, Tsr_RoundingSensitive, Tsr_Approximated, Tsr_MakesNonFinite]> {
+    [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_RoundingSensitive, Tsr_Approximated, Tsr_MayBeNonFinite]> {
   let summary = "natural logarithm";
   let languageName = "log";
   let sampleLow = "0.3";
@@ -155,7 +178,7 @@ def Tsr_LogOp : Tsr_DifferentiableUnaryOp<"log", "std::log(x)", "b.div(d, x)",
 }
 
 def Tsr_Log1pOp : Tsr_DifferentiableUnaryOp<"log1p", "std::log1p(x)", "b.div(d, b.add(x, 1))",
-    [Tsr_Smooth, Tsr_RoundingSensitive, Tsr_Approximated, Tsr_MakesNonFinite]> {
+    [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_RoundingSensitive, Tsr_Approximated, Tsr_MayBeNonFinite]> {
   let summary = "natural logarithm of 1 + x, accurate near zero";
   let languageName = "log1p";
   let sampleLow = "-0.7";
@@ -163,7 +186,8 @@ def Tsr_Log1pOp : Tsr_DifferentiableUnaryOp<"log1p", "std::log1p(x)", "b.div(d, 
 }
 
 def Tsr_SqrtOp
-    : Tsr_DifferentiableUnaryOp<"sqrt", "std::sqrt(x)", "b.div(b.mul(d, 0.5), y)", [Tsr_Smooth, Tsr_MakesNonFinite]> {
+    : Tsr_DifferentiableUnaryOp<"sqrt", "std::sqrt(x)", "b.div(b.mul(d, 0.5), y)",
+      [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_MayBeNonFinite]> {
   let summary = "square root";
   let languageName = "sqrt";
   let sampleLow = "0.3";
@@ -171,7 +195,7 @@ def Tsr_SqrtOp
 }
 
 def Tsr_RsqrtOp : Tsr_DifferentiableUnaryOp<"rsqrt", "1 / std::sqrt(x)", "b.mul(b.mul(d, -0.5), b.mul(y, b.mul(y, y)))",
-    [Tsr_Smooth, Tsr_Approximated, Tsr_MakesNonFinite]> {
+    [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_Approximated, Tsr_MayBeNonFinite]> {
   let summary = "reciprocal of the square root";
   let languageName = "rsqrt";
   let sampleLow = "0.3";
@@ -180,26 +204,28 @@ def Tsr_RsqrtOp : Tsr_DifferentiableUnaryOp<"rsqrt", "1 / std::sqrt(x)", "b.mul(
 
 def Tsr_TanhOp
     : Tsr_DifferentiableUnaryOp<"tanh", "std::tanh(x)", "b.mul(d, b.oneMinus(b.mul(y, y)))",
-      [Tsr_Smooth, Tsr_Approximated]> {
+      [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_Approximated]> {
   let summary = "hyperbolic tangent";
   let languageName = "tanh";
 }
 
 def Tsr_SigmoidOp : Tsr_DifferentiableUnaryOp<"sigmoid", "(x < 0 ? std::exp(x) : 1) / (1 + std::exp(-std::abs(x)))",
-    "b.mul(d, b.sub(y, b.mul(y, y)))", [Tsr_Smooth, Tsr_Approximated, Tsr_PassesLogits]> {
+    "b.mul(d, b.sub(y, b.mul(y, y)))", [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_Approximated, Tsr_PassesRoundingErrors]> {
   let summary = "logistic function, 1 / (1 + exp(-x))";
   let sampleLow = "-3";
   let sampleHigh = "3";
 }
 
 def Tsr_ErfOp : Tsr_DifferentiableUnaryOp<"erf", "std::erf(x)",
-    "b.mul(d, b.mul(b.exp(b.neg(b.mul(x, x))), 2 / std::sqrt(M_PI)))", [Tsr_Smooth, Tsr_Approximated]> {
+    "b.mul(d, b.mul(b.exp(b.neg(b.mul(x, x))), 2 / std::sqrt(M_PI)))",
+    [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_Approximated]> {
   let summary = "error function";
   let languageName = "erf";
 }
 
 def Tsr_SinOp
-    : Tsr_DifferentiableUnaryOp<"sin", "std::sin(x)", "b.mul(d, b.unary<CosOp>(x))", [Tsr_Smooth, Tsr_Approximated]> {
+    : Tsr_DifferentiableUnaryOp<"sin", "std::sin(x)", "b.mul(d, b.unary<CosOp>(x))",
+      [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_Approximated]> {
   let summary = "sine";
   let languageName = "sin";
   let sampleLow = "-4";
@@ -208,14 +234,15 @@ def Tsr_SinOp
 
 def Tsr_CosOp
     : Tsr_DifferentiableUnaryOp<"cos", "std::cos(x)", "b.neg(b.mul(d, b.unary<SinOp>(x)))",
-      [Tsr_Smooth, Tsr_Approximated]> {
+      [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_Approximated]> {
   let summary = "cosine";
   let languageName = "cos";
   let sampleLow = "-4";
   let sampleHigh = "4";
 }
 
-def Tsr_AbsOp : Tsr_DifferentiableUnaryOp<"abs", "std::abs(x)", "b.mul(d, b.unary<SignOp>(x))", [Tsr_PassesLogits]> {
+def Tsr_AbsOp : Tsr_DifferentiableUnaryOp<"abs", "std::abs(x)", "b.mul(d, b.unary<SignOp>(x))",
+    [Tsr_MayBeInKernel, Tsr_PassesRoundingErrors]> {
   let summary = "absolute value; its gradient at zero is zero";
   let arguments = (ins Tsr_NumberTensor:$x);
   let languageName = "abs";
@@ -223,27 +250,27 @@ def Tsr_AbsOp : Tsr_DifferentiableUnaryOp<"abs", "std::abs(x)", "b.mul(d, b.unar
   let takesIntegers = 1;
 }
 
-def Tsr_FloorOp : Tsr_UnaryOp<"floor", "std::floor(x)"> {
+def Tsr_FloorOp : Tsr_UnaryOp<"floor", "std::floor(x)", [Tsr_MayBeInKernel]> {
   let summary = "largest integer not above";
   let languageName = "floor";
   let integerEvaluation = "x";
   let roundsToInteger = 1;
 }
 
-def Tsr_CeilOp : Tsr_UnaryOp<"ceil", "std::ceil(x)"> {
+def Tsr_CeilOp : Tsr_UnaryOp<"ceil", "std::ceil(x)", [Tsr_MayBeInKernel]> {
   let summary = "smallest integer not below";
   let languageName = "ceil";
   let integerEvaluation = "x";
   let roundsToInteger = 1;
 }
 
-def Tsr_SignOp : Tsr_UnaryOp<"sign", "std::isnan(x) ? x : (x > 0) - (x < 0)"> {
+def Tsr_SignOp : Tsr_UnaryOp<"sign", "std::isnan(x) ? x : (x > 0) - (x < 0)", [Tsr_MayBeInKernel]> {
   let summary = "-1, 0 or 1";
   let languageName = "sign";
   let integerEvaluation = "(x > 0) - (x < 0)";
 }
 
-def Tsr_NotOp : Tsr_ArithmeticOp<"not", [AllTypesMatch<["x", "result"]>]> {
+def Tsr_NotOp : Tsr_ArithmeticOp<"not", [Tsr_MayBeInKernel, AllTypesMatch<["x", "result"]>]> {
   let summary = "logical not";
   let arguments = (ins Tsr_BoolTensor:$x);
   let assemblyFormat = "$x `` custom<Notes>(attr-dict) `:` type($x)";
@@ -257,70 +284,89 @@ def Tsr_NotOp : Tsr_ArithmeticOp<"not", [AllTypesMatch<["x", "result"]>]> {
 
 def Tsr_AddOp
     : Tsr_DifferentiableBinaryOp<"add", "a + b", "bounds::sum(a, b)",
-      [Commutative, Tsr_Smooth, Tsr_Linear, Tsr_PassesLogits]> {
+      [Tsr_MayBeInKernel, Commutative, Tsr_Smooth, Tsr_Linear, Tsr_PassesRoundingErrors]> {
   let summary = "sum, broadcast by name";
   let hasFolder = 1;
 }
 
 def Tsr_SubOp
     : Tsr_DifferentiableBinaryOp<"sub", "a - b", "bounds::difference(a, b)",
-      [Tsr_Smooth, Tsr_Linear, Tsr_PassesLogits]> {
+      [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_Linear, Tsr_PassesRoundingErrors]> {
   let summary = "difference, broadcast by name";
   let hasFolder = 1;
 }
 
-def Tsr_MulOp : Tsr_DifferentiableBinaryOp<"mul", "a * b", "bounds::product(a, b)", [Commutative, Tsr_Smooth]> {
+def Tsr_MulOp : Tsr_DifferentiableBinaryOp<"mul", "a * b", "bounds::product(a, b)",
+    [Tsr_MayBeInKernel, Commutative, Tsr_Smooth]> {
   let summary = "product, broadcast by name";
   let hasFolder = 1;
 }
 
-def Tsr_DivOp : Tsr_DifferentiableBinaryOp<"div", "a / b", "std::nullopt", [Tsr_Smooth, Tsr_MakesNonFinite]> {
+def Tsr_DivOp : Tsr_DifferentiableBinaryOp<"div", "a / b", "std::nullopt",
+    [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_MayBeNonFinite]> {
   let summary = "quotient of floats, broadcast by name";
   let arguments = (ins Tsr_FloatTensor:$lhs, Tsr_FloatTensor:$rhs);
+  let takesIntegers = 0;
+  let rhsSampleLow = "0.5";
+  let rhsHasEitherSign = 1;
   let hasFolder = 1;
 }
 
 def Tsr_MaxOp
-    : Tsr_DifferentiableBinaryOp<"max", "std::isnan(a) || a >= b ? a : b", "bounds::larger(a, b)", [Tsr_PassesLogits]> {
+    : Tsr_DifferentiableBinaryOp<"max", "std::isnan(a) || a >= b ? a : b", "bounds::larger(a, b)",
+      [Tsr_MayBeInKernel, Tsr_PassesRoundingErrors]> {
   let summary = "larger of two; at a tie the gradient goes to the left side. NaN if either is NaN";
+  let languageName = "max";
 }
 
 def Tsr_MinOp
     : Tsr_DifferentiableBinaryOp<"min", "std::isnan(a) || a <= b ? a : b", "bounds::smaller(a, b)",
-      [Tsr_PassesLogits]> {
+      [Tsr_MayBeInKernel, Tsr_PassesRoundingErrors]> {
   let summary = "smaller of two; at a tie the gradient goes to the left side. NaN if either is NaN";
+  let languageName = "min";
 }
 
 def Tsr_PowOp
     : Tsr_DifferentiableBinaryOp<"pow", "std::pow(a, b)", "std::nullopt",
-      [Tsr_Smooth, Tsr_Approximated, Tsr_MakesNonFinite]> {
+      [Tsr_MayBeInKernel, Tsr_Smooth, Tsr_Approximated, Tsr_MayBeNonFinite]> {
   let summary = "power; the gradient of the exponent is zero where the base is not positive";
   let arguments = (ins Tsr_FloatTensor:$lhs, Tsr_FloatTensor:$rhs);
+  let takesIntegers = 0;
+  let lhsSampleLow = "0.3";
 }
 
-def Tsr_FloorDivOp : Tsr_BinaryOp<"floordiv", "std::floor(a / b)", "bounds::floorQuotient(a, b)"> {
+def Tsr_FloorDivOp : Tsr_BinaryOp<"floordiv", "std::floor(a / b)", "bounds::floorQuotient(a, b)", [Tsr_MayBeInKernel]> {
   let summary = "quotient rounded down";
 }
 
-def Tsr_ModOp : Tsr_DifferentiableBinaryOp<"mod", "floorRemainder(a, b)", "bounds::remainder(a, b)"> {
+def Tsr_ModOp : Tsr_DifferentiableBinaryOp<"mod", "floorRemainder(a, b)", "bounds::remainder(a, b)",
+    [Tsr_MayBeInKernel]> {
   let summary = "remainder with the sign of the divisor: a - b floor(a / b)";
+  // Quotients between 3.1 and 3.7, and their negatives: the function jumps at whole ones.
+  let lhsSampleLow = "3.3";
+  let lhsSampleHigh = "3.7";
+  let rhsSampleLow = "1";
+  let rhsSampleHigh = "1.05";
+  let rhsHasEitherSign = 1;
 }
 
-def Tsr_AndOp : Tsr_BinaryOp<"and", "a != 0 && b != 0", "std::nullopt", [Commutative]> {
+def Tsr_AndOp : Tsr_BinaryOp<"and", "a != 0 && b != 0", "std::nullopt", [Tsr_MayBeInKernel, Commutative]> {
   let summary = "logical and";
   let arguments = (ins Tsr_BoolTensor:$lhs, Tsr_BoolTensor:$rhs);
+  let takesIntegers = 0;
 }
 
-def Tsr_OrOp : Tsr_BinaryOp<"or", "a != 0 || b != 0", "std::nullopt", [Commutative]> {
+def Tsr_OrOp : Tsr_BinaryOp<"or", "a != 0 || b != 0", "std::nullopt", [Tsr_MayBeInKernel, Commutative]> {
   let summary = "logical or";
   let arguments = (ins Tsr_BoolTensor:$lhs, Tsr_BoolTensor:$rhs);
+  let takesIntegers = 0;
 }
 
 //===----------------------------------------------------------------------===//
 // Other element types
 //===----------------------------------------------------------------------===//
 
-def Tsr_CompareOp : Tsr_ElementwiseOp<"compare"> {
+def Tsr_CompareOp : Tsr_ElementwiseOp<"compare", [Tsr_MayBeInKernel]> {
   let summary = "comparison, broadcast by name; false if a side is NaN, but for `ne`";
   let description = "C3: both sides have one element type. C4: it is none of the fp8 types.";
   let arguments = (ins Tsr_PredicateAttr:$predicate, Tsr_Tensor:$lhs, Tsr_Tensor:$rhs);
@@ -333,7 +379,8 @@ def Tsr_CompareOp : Tsr_ElementwiseOp<"compare"> {
 }
 
 def Tsr_SelectOp
-    : Tsr_ElementwiseOp<"select", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_PassesLogits],
+    : Tsr_ElementwiseOp<"select",
+      [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_PassesRoundingErrors],
       ["inferBounds"]> {
   let summary = "`yes` where the condition holds, else `no`; the side not selected gets zero gradient, "
                 "even if it is NaN";
@@ -346,8 +393,8 @@ def Tsr_SelectOp
 }
 
 def Tsr_CastOp
-    : Tsr_ElementwiseOp<"cast", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_Linear, Tsr_PassesLogits,
-      Tsr_HasNoArithmetic]> {
+    : Tsr_ElementwiseOp<"cast", [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_Linear,
+      Tsr_PassesRoundingErrors, Tsr_HasNoArithmetic]> {
   let summary = "change of element type: floats to integers round toward zero and saturate (NaN: 0), "
                 "anything to i1 compares with zero";
   let description = [{
@@ -359,14 +406,14 @@ def Tsr_CastOp
   let hasFolder = 1;
 }
 
-def Tsr_StochasticRoundOp : Tsr_ElementwiseOp<"stochastic_round"> {
+def Tsr_StochasticRoundOp : Tsr_ElementwiseOp<"stochastic_round", [Tsr_MayBeInKernel]> {
   let summary = "rounds to bf16, up or down at random";
   let description = [{
-    The magnitude of `x` lies between two neighbours in bf16. It is rounded to the upper one with a probability that
-    is the distance from the lower one, as a fraction of the distance between the two: where that fraction, in units
-    of 2^-16, and floor(noise * 2^16) add up to 2^16 or more. `noise` is in [0, 1). So sums of rounded values are
-    right on average, where rounding to the nearest would lose what is smaller than half a unit in the last place.
-    What bf16 holds stays as it is.
+    The magnitude of `x` is between two consecutive values of bf16. It is rounded to the upper one with a probability
+    that is the distance from the lower one, as a fraction of the distance between the two: where the sum of that
+    fraction, in units of 2^-16, and floor(noise * 2^16) is 2^16 or more. `noise` is in [0, 1). So sums of rounded
+    values are right on average, where rounding to the nearest would lose what is smaller than half a unit in the last
+    place. A value of bf16 does not change.
 
     C3: `x` and `noise` are floats, none of the fp8 types. C4: the result is bf16.
   }];

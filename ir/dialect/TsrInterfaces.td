@@ -8,13 +8,13 @@ include "mlir/IR/OpBase.td"
 def Tsr_ElementwiseInterface : OpInterface<"ElementwiseOpInterface"> {
   let cppNamespace = "::tessera";
   let description = [{
-    An op whose result at a point depends only on its operands at that point. Operands broadcast by name: the result's
-    axes are the union of the operands' axes.
+    An op of which each result element depends only on the operands' elements at the same position. Operands broadcast
+    by name: the result's axes are the union of the operands' axes.
   }];
   let methods = [
-    InterfaceMethod<"The value at one point, from the operands' values there; booleans are 0 and 1.",
+    InterfaceMethod<"The result element at one position, from the operands' elements there; booleans are 0 and 1.",
                     "double", "applyScalar", (ins "::llvm::ArrayRef<double>":$operands)>,
-    InterfaceMethod<"Bounds of an integer result, given those of the operands; nothing where none can be told.",
+    InterfaceMethod<"Bounds of an integer result, given those of the operands; nothing if none are known.",
                     "std::optional<::tessera::Interval>", "inferBounds",
                     (ins "::llvm::ArrayRef<::tessera::Interval>":$operands), "", "return std::nullopt;">,
   ];
@@ -24,13 +24,13 @@ def Tsr_AdjointInterface : OpInterface<"AdjointOpInterface"> {
   let cppNamespace = "::tessera";
   let description = [{
     A differentiable op. Ops with floating-point results that lack it are constants to differentiation (comparisons,
-    positions, draws).
+    positions, random draws).
   }];
   let methods = [
     InterfaceMethod<[{
-      Builds the adjoint at the builder's insertion point. `gradients` has one value for each result, null where
-      nothing flows back. Hands each operand's gradient, of exactly the operand's type, to `accumulate`; several
-      calls for one operand add up. `needed` says for each operand whether its gradient is wanted.
+      Builds the adjoint at the builder's insertion point. `gradients` has one value for each result, null for a result
+      without a gradient. Passes each operand's gradient, of exactly the operand's type, to `accumulate`, which sums
+      several calls for one operand. `needed` says for each operand whether its gradient is wanted.
     }], "void", "buildAdjoint", (ins "::tessera::GraphBuilder &":$builder, "::mlir::ValueRange":$gradients,
         "::llvm::function_ref<bool(unsigned)>":$needed,
         "::llvm::function_ref<void(unsigned, ::mlir::Value)>":$accumulate)>,
@@ -51,7 +51,7 @@ def Tsr_EvaluateInterface : OpInterface<"EvaluateOpInterface"> {
 
 def Tsr_DecomposeInterface : OpInterface<"DecomposeOpInterface"> {
   let cppNamespace = "::tessera";
-  let description = "A composite: mathematics under one name, with a decomposition into primitive ops.";
+  let description = "A composite: an op with a decomposition into primitive ops. After `layout` there is none.";
   let methods = [
     InterfaceMethod<"Builds the decomposition at the builder's insertion point and returns one value for each result.",
                     "::llvm::SmallVector<::mlir::Value>", "decompose", (ins "::tessera::GraphBuilder &":$builder)>,
@@ -60,7 +60,7 @@ def Tsr_DecomposeInterface : OpInterface<"DecomposeOpInterface"> {
 
 def Tsr_CostInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::tessera";
-  let description = "Arithmetic work of an op, for plans and for `info`. Only contractions count.";
+  let description = "Arithmetic work, for plans and for `info`. Contractions implement it; other ops count as none.";
   let methods = [InterfaceMethod<"Floating-point operations; a multiply-add counts as two.", "int64_t", "getFlops">];
 }
 

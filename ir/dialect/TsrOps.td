@@ -40,7 +40,7 @@ def Tsr_RandomOp : Tsr_PureOp<"random", [Tsr_MayBeInKernel, Tsr_IsSource, Tsr_Ap
   let description = [{
     Each element depends on `seed`, `step`, `site`, `salts` and its index (row-major in canonical order of the axes)
     only, so that draws are the same under any layout, fusion, recomputation and sharding. `site` is a stable hash of
-    the place in the model that draws; `salts` are the induction values of the enclosing repeats. `canonical` lists
+    the draw's path in the model; `salts` are the induction values of the enclosing repeats. `canonical` lists
     the axes in the order that the index follows: as declared, for initial values; `layout` sets it where it is not
     set.
 
@@ -67,7 +67,7 @@ def Tsr_ContractOp
     : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>,
                              DeclareOpInterfaceMethods<Tsr_CostInterface>,
                              DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>,
-                             Tsr_MultiplyInterface, AttrSizedOperandSegments, Tsr_MakesNonFinite]> {
+                             Tsr_MultiplyInterface, AttrSizedOperandSegments, Tsr_MayBeNonFinite]> {
   let summary = "sum of products over named axes";
   let description = [{
     `result = init + bias + sum over "over" of lhs * rhs`. `fuse` adds `init` and `bias`; before it there are none.
@@ -106,7 +106,7 @@ def Tsr_ContractOp
         over, EpilogueAttr());
   }]>];
   let extraClassDeclaration = [{
-    /// Of the result, not of `extra`.
+    /// The type of the result; `extra` may have another one.
     NamedTensorType getType() { return getResult().getType(); }
     unsigned getNumFactors() { return 2; }
   }];
@@ -188,7 +188,7 @@ def Tsr_MergeOp : Tsr_MoveOp<"merge", [Tsr_IsReshape]> {
 }
 def Tsr_ReorderOp
     : Tsr_AxisOp<"reorder", [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>, Tsr_ParallelAxisInterface,
-                             Tsr_PointwiseIdentity, Tsr_Linear, Tsr_PassesLogits, Tsr_HasNoArithmetic]> {
+                             Tsr_PointwiseIdentity, Tsr_Linear, Tsr_PassesRoundingErrors, Tsr_HasNoArithmetic]> {
   let summary = "the same elements in another memory order";
   let description = "Made by `layout`; before it there are none. C1: axes, their sizes and the element type stay.";
   let arguments = (ins Tsr_Tensor:$x);
@@ -197,7 +197,7 @@ def Tsr_ReorderOp
 def Tsr_SliceOp : Tsr_MoveOp<"slice"> {
   let summary = "elements offset, offset + 1, … of an axis; as many as the result has";
   let description = [{
-    C1: both have the axis, and the range lies within the operand's. C2: other axes, and the element type, stay.
+    C1: both have the axis, and the range is within the operand's. C2: other axes, and the element type, stay.
   }];
   let arguments = (ins Tsr_Tensor:$x, StrAttr:$axis, I64Attr:$offset);
   let assemblyFormat = [{
@@ -207,7 +207,7 @@ def Tsr_SliceOp : Tsr_MoveOp<"slice"> {
 def Tsr_PadOp : Tsr_MoveOp<"pad"> {
   let summary = "places the operand at `offset` along an axis of zeros; adjoint of slice";
   let description = [{
-    C1: both have the axis, and the range lies within the result's. C2: other axes, and the element type, stay.
+    C1: both have the axis, and the range is within the result's. C2: other axes, and the element type, stay.
   }];
   let arguments = (ins Tsr_Tensor:$x, StrAttr:$axis, I64Attr:$offset);
   let assemblyFormat = [{
@@ -340,8 +340,8 @@ def Tsr_StateOp : Tsr_Op<"state"> {
     The path (`h.attn.wq`) names a checkpoint's entry; it is no symbol, since a parameter may be called `step` like
     the entry function. Kinds: weight, bias, gain (parameters), moment (optimizer state), counter (`step`: i32,
     `seed`: i64), scale (the largest magnitude in a tensor, from which its scale follows). `order` lists the axes as
-    files have them, outermost first: as the model declares them, axes of enclosing repeats in front; without it,
-    files have canonical order. Entry functions take and return state by arguments and results tagged `tsr.state =
+    files have them, outermost first: axes of enclosing repeats, then as the model declares them. Without it, files
+    have canonical order. Entry functions take and return state by arguments and results tagged `tsr.state =
     @path`.
   }];
   let arguments = (ins SymbolNameAttr:$path, StrAttr:$kind, TypeAttrOf<Tsr_Tensor>:$type,
@@ -405,9 +405,9 @@ def Tsr_RepeatOp
 def Tsr_KernelOp : Tsr_PureOp<"kernel", [IsolatedFromAbove, SingleBlock]> {
   let summary = "ops that run as one generated loop nest";
   let description = [{
-    Made by `fuse`, consumed by `emit`. The region is a plain subgraph over tensors: block arguments are the operands
-    in memory, yielded values are stored, everything between stays in registers. `parallel` are the axes of the loops
-    that are distributed over threads, outermost first; `serial` the axes of the inner loops, over which all
+    Made by `fuse`, consumed by code generation. The region is a plain subgraph over tensors: block arguments are the
+    operands in memory, yielded values are stored, all values between stay in registers. `parallel` are the axes of
+    the loops that are distributed over threads, outermost first; `serial` the axes of the inner loops, over which all
     reductions of the kernel reduce; `vector` is the axis along which the code is vectorised (one of either), absent
     for scalar code.
 
@@ -431,11 +431,11 @@ def Tsr_KernelOp : Tsr_PureOp<"kernel", [IsolatedFromAbove, SingleBlock]> {
 def Tsr_TiledOp : Tsr_PureOp<"tiled", [IsolatedFromAbove, SingleBlock]> {
   let summary = "contractions and kernels that run for some rows of a matrix at a time";
   let description = [{
-    Made by `tile`, consumed by `emit`. The region is a plain subgraph over whole tensors: its meaning does not depend
-    on how it is executed. Its matrices (values with the axes `batch`, then `rows`, then `columns`, such as the scores
-    of an attention) are computed, read and discarded a block of rows at a time; they are never materialised. The
-    batch axes in `parallel` are distributed over threads; those in `serial` are inner loops, since results are summed
-    over them. All else in the region has all of `parallel`.
+    Made by `tile`, consumed by code generation. The region is a plain subgraph over whole tensors: its meaning does
+    not depend on how it is executed. Its matrices (values with the axes `batch`, then `rows`, then `columns`, such as
+    the scores of an attention) are computed, read and discarded a block of rows at a time; they are never
+    materialised. The batch axes in `parallel` are distributed over threads; those in `serial` are inner loops, since
+    results are summed over them. All other values in the region have all of `parallel`.
 
     `lower` and `upper` are the band: only elements with lower ≤ column - row ≤ upper affect a result, and no others
     need be computed. No limit where absent.

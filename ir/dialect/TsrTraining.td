@@ -1,13 +1,13 @@
-//===- TsrTraining.td - gradients and updates -----------------------------===//
-//
-// `parse` makes these ops, `differentiate` and `optimize` replace them. The seed alone remains.
-//
-//===----------------------------------------------------------------------===//
+//===- TsrTraining.td - gradients, updates, the backward pass -------------===//
 
 #ifndef TSR_TRAINING_TD
 #define TSR_TRAINING_TD
 
 include "ir/dialect/TsrOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Training: `gradient` until `differentiate`, `clip` and `update` until `optimize`
+//===----------------------------------------------------------------------===//
 
 def Tsr_GradientOp : Tsr_Op<"gradient", [Pure]> {
   let summary = "gradients of a scalar with respect to values of the same block";
@@ -18,13 +18,6 @@ def Tsr_GradientOp : Tsr_Op<"gradient", [Pure]> {
   let results = (outs Variadic<Tsr_FloatTensor>:$gradients);
   let assemblyFormat = "$loss `wrt` `(` $wrt `)` `` custom<Notes>(attr-dict) `:` functional-type(operands, results)";
   let hasVerifier = 1;
-}
-
-def Tsr_SeedOp : Tsr_PureOp<"seed"> {
-  let summary = "the gradient of the loss with respect to itself: 1";
-  let description = "Made by `differentiate`; loss scaling (`precision`) multiplies it by the scale.";
-  let results = (outs Tsr_Scalar:$result);
-  let assemblyFormat = "`` custom<Notes>(attr-dict) `:` type($result)";
 }
 
 def Tsr_ClipOp : Tsr_Op<"clip", [Pure, AttrSizedOperandSegments]> {
@@ -44,22 +37,36 @@ def Tsr_ClipOp : Tsr_Op<"clip", [Pure, AttrSizedOperandSegments]> {
 }
 
 def Tsr_UpdateOp : Tsr_Op<"update", [Pure]> {
-  let summary = "one optimizer step of one parameter";
+  let summary = "the update of one parameter by an optimizer";
   let description = [{
     Made by `parse`, replaced by `optimize`, which also adds the optimizer's state. `rule` is an entry of the table in
-    `ir/optimizer/OptimizerRules.cpp`, `hypers` are the scalars that it takes, in any order, named by `names`; what is
-    absent there is 0. `step` is the number of finished steps (i32), `norm` the global gradient norm: where it is not
-    finite the parameter stays as it is.
+    `ir/optimizer/OptimizerRules.cpp`. `values` are its arguments that are scalars, in any order, named by `names`; an
+    absent one is 0. `flags` are its flags that are set; they print as keywords after the state. `step` is the number
+    of finished steps (i32), `norm` the global gradient norm: if it is not finite, the parameter does not change.
   }];
-  let arguments = (ins StrAttr:$rule, FlatSymbolRefAttr:$state, UnitAttr:$nesterov, Tsr_FloatTensor:$parameter,
-                       Tsr_FloatTensor:$gradient, Tsr_Scalar:$step, Tsr_Scalar:$norm,
-                       Variadic<Tsr_Scalar>:$hypers, StrArrayAttr:$names);
+  let arguments = (ins StrAttr:$rule, FlatSymbolRefAttr:$state, OptionalAttr<StrArrayAttr>:$flags,
+                       Tsr_FloatTensor:$parameter, Tsr_FloatTensor:$gradient, Tsr_Scalar:$step, Tsr_Scalar:$norm,
+                       Variadic<Tsr_Scalar>:$values, StrArrayAttr:$names);
   let results = (outs Tsr_FloatTensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = [{
-    $rule $state (`nesterov` $nesterov^)? $parameter `gradient` $gradient `step` $step `norm` $norm `hypers`
-    custom<Names>($names) `(` $hypers `)` `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
+    $rule $state `` custom<Flags>($flags) $parameter `gradient` $gradient `step` $step `norm` $norm
+    custom<RuleArguments>($names) `(` $values `)` `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// The backward pass: from `differentiate` until `fuse`
+//===----------------------------------------------------------------------===//
+
+def Tsr_SeedOp : Tsr_PureOp<"seed"> {
+  let summary = "the gradient of the loss with respect to itself: 1";
+  let description = [{
+    Made by `differentiate`. With a loss scale, `precision` multiplies it by the scale. `fuse` replaces
+    it by a constant. Until then it is an op of its own, by which `precision` finds where the backward pass begins.
+  }];
+  let results = (outs Tsr_Scalar:$result);
+  let assemblyFormat = "`` custom<Notes>(attr-dict) `:` type($result)";
 }
 
 #endif // TSR_TRAINING_TD

@@ -12,8 +12,8 @@ include "mlir/IR/OpBase.td"
 
 class Tsr_Trait<string name> : NativeOpTrait<name> { let cppNamespace = "::tessera::traits"; }
 
-/// `fuse` may take the op into a kernel. Both back ends have code for it: from the values of its operands at a point,
-/// or (views, reductions, gather, scatter_add) as a way to read, accumulate or write.
+/// `fuse` may take the op into a kernel. Both back ends have code for it: from the values of its operands at one
+/// position, or (axis ops, reductions) as a way to read, accumulate or write.
 def Tsr_MayBeInKernel : Tsr_Trait<"MayBeInKernel">;
 
 /// Computes elements from attributes, positions and scalars alone: cheaper to recompute than to store.
@@ -31,23 +31,25 @@ def Tsr_PointwiseIdentity : Tsr_Trait<"PointwiseIdentity">;
 /// points.
 def Tsr_Smooth : Tsr_Trait<"Smooth">;
 
-/// Linear in its operands taken together: what enters a sum of gradients may pass through it.
+/// Linear in its operands taken together, so that it may be moved through a sum of gradients.
 def Tsr_Linear : Tsr_Trait<"Linear">;
 
-/// Amplifies rounding errors: a function that changes so fast that rounding a large operand to reduced precision
-/// changes the result by a multiple.
+/// Precision: the op amplifies the rounding error of its operand. Rounding a large operand to reduced precision changes
+/// the result by a factor.
 def Tsr_RoundingSensitive : Tsr_Trait<"RoundingSensitive">;
 
-/// Targets compute the op by approximations of their own, in the cost class of transcendental functions. Rounding
-/// errors of its results may be correlated, and are not reproduced between targets.
+/// Each target computes the op by its own approximation, at the cost of a transcendental function. Rounding errors of
+/// its results may be correlated, and differ between targets.
 def Tsr_Approximated : Tsr_Trait<"Approximated">;
 
-/// May give infinity or NaN for finite operands that are not extreme: a pole, the end of a domain, fast growth.
-def Tsr_MakesNonFinite : Tsr_Trait<"MakesNonFinite">;
+/// The result may be infinity or NaN for finite operands of ordinary magnitude: at a pole, outside the domain, by fast
+/// growth, or (a contraction) because a sum of many products leaves the range of a low-precision type. When a program
+/// diverges it suspects these ops.
+def Tsr_MayBeNonFinite : Tsr_Trait<"MayBeNonFinite">;
 
-/// The op passes the rounding errors of its operand on: logits remain logits, and a loss or a rounding-sensitive op
-/// that follows is affected by how they are rounded.
-def Tsr_PassesLogits : Tsr_Trait<"PassesLogits">;
+/// Precision: a loss or a rounding-sensitive op that reads the result sees the rounding errors of the operand
+/// (`isScore` in passes/precision/Fp8Plan.cpp). A sum with a value of lower rank, such as a bias, passes them too.
+def Tsr_PassesRoundingErrors : Tsr_Trait<"PassesRoundingErrors">;
 
 /// The elements of the result are those of the operand, under another shape.
 def Tsr_IsReshape : Tsr_Trait<"IsReshape">;
@@ -61,5 +63,8 @@ def Tsr_HasNoArithmetic : Tsr_Trait<"HasNoArithmetic">;
 
 /// An op of one operand with an entry in the table of UnaryFunction.h.
 def Tsr_IsUnaryFunction : Tsr_Trait<"IsUnaryFunction">;
+
+/// An op of two operands with an entry in the table of BinaryFunction.h. Its base class adds the trait.
+def Tsr_IsBinaryFunction : Tsr_Trait<"IsBinaryFunction">;
 
 #endif // TSR_TRAITS_TD

@@ -28,7 +28,7 @@ ArrayRef<UnaryFunction> tessera::unaryFunctions() {
   return functions;
 }
 
-const UnaryFunction *tessera::findLanguageFunction(StringRef name) {
+const UnaryFunction *tessera::findUnaryFunction(StringRef name) {
   for (const UnaryFunction &function : unaryFunctions())
     if (!name.empty() && function.languageName == name) return &function;
   return nullptr;

@@ -1,7 +1,7 @@
 //===- UnaryFunction.h - the elementwise ops of one operand, as a table ---===//
 
-#ifndef TESSERA_IR_UNARYFUNCTION_H
-#define TESSERA_IR_UNARYFUNCTION_H
+#ifndef TESSERA_IR_DIALECT_UNARYFUNCTION_H
+#define TESSERA_IR_DIALECT_UNARYFUNCTION_H
 
 #include "ir/dialect/GraphBuilder.h"
 
@@ -11,17 +11,17 @@ namespace tessera {
 struct UnaryFunction {
   /// The op's mnemonic: "exp".
   llvm::StringRef op;
-  /// The function's name in the model language; empty: users have none.
+  /// The name of the function in the model language; empty: model files cannot call it.
   llvm::StringRef languageName;
   double (*evaluate)(double x);
   /// The value for a 64-bit integer known at compile time, nothing where it does not fit; null: only for floats.
   std::optional<int64_t> (*evaluateInteger)(int64_t x);
-  /// Whether the value is an integer, and is of that type where it is known at compile time.
+  /// Whether the value is a whole number. Known at compile time, it is an integer in the model language.
   bool roundsToInteger;
-  /// Whether tensors of integers are operands too.
+  /// Whether tensors of integers may be operands.
   bool takesIntegers;
   bool isDifferentiable, isSmooth;
-  /// Where tests sample the function: there neither it nor its derivative is extreme.
+  /// Bounds between which tests sample the operand: there neither the function nor its derivative is extreme.
   double sampleLow, sampleHigh;
   mlir::Value (*build)(GraphBuilder &builder, mlir::Value x);
 };
@@ -29,9 +29,9 @@ struct UnaryFunction {
 /// All of them, in the order of their mnemonics.
 llvm::ArrayRef<UnaryFunction> unaryFunctions();
 
-/// The function that users call by this name; null if there is none.
-const UnaryFunction *findLanguageFunction(llvm::StringRef name);
+/// The function of that name in the model language; null if there is none.
+const UnaryFunction *findUnaryFunction(llvm::StringRef name);
 
 } // namespace tessera
 
-#endif // TESSERA_IR_UNARYFUNCTION_H
+#endif // TESSERA_IR_DIALECT_UNARYFUNCTION_H

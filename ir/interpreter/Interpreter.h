@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IR_INTERPRETER_H
-#define TESSERA_IR_INTERPRETER_H
+#ifndef TESSERA_IR_INTERPRETER_INTERPRETER_H
+#define TESSERA_IR_INTERPRETER_INTERPRETER_H
 
 #include "ir/dialect/Tsr.h"
 
 namespace tessera {
 
-/// A tensor with its numbers, row-major in the order of the type's axes.
+/// A tensor with its elements, row-major in the order of the type's axes.
 /// Integers and booleans are held as doubles too (exact up to 2^53).
 struct TensorValue {
   NamedTensorType type;
@@ -20,7 +20,7 @@ struct TensorValue {
 
   TensorValue() = default;
   explicit TensorValue(NamedTensorType type) : type(type), data(type.getNumElements(), 0.0) {}
-  /// The same numbers in the axis order of `to`, which has the same axes in some order.
+  /// The same elements in the axis order of `to`, which has the same axes in some order.
   TensorValue reordered(NamedTensorType to) const;
 };
 
@@ -59,7 +59,7 @@ public:
   /// structure ops come back here. An op without meaning to the interpreter (gradient, clip, update) is an error.
   llvm::FailureOr<llvm::SmallVector<TensorValue>> runBlock(mlir::Block &block, llvm::ArrayRef<TensorValue> arguments);
 
-  /// Rounds the numbers to the element type, if this interpreter does so.
+  /// Rounds the elements to the element type, if this interpreter does so.
   void round(TensorValue &value);
 
   /// How partial results of an op on this element type are rounded.
@@ -84,4 +84,4 @@ inline double PartialRounding::operator()(double value) const {
 
 } // namespace tessera
 
-#endif // TESSERA_IR_INTERPRETER_H
+#endif // TESSERA_IR_INTERPRETER_INTERPRETER_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IR_ITERATIONSPACE_H
-#define TESSERA_IR_ITERATIONSPACE_H
+#ifndef TESSERA_IR_INTERPRETER_ITERATIONSPACE_H
+#define TESSERA_IR_INTERPRETER_ITERATIONSPACE_H
 
 #include "ir/dialect/Tsr.h"
 
@@ -55,4 +55,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_IR_ITERATIONSPACE_H
+#endif // TESSERA_IR_INTERPRETER_ITERATIONSPACE_H

@@ -29,13 +29,13 @@ using namespace tessera;
 
 /// The gradient with the decay added to it.
 static Value decayedGradient(const UpdateInputs &in) {
-  return in.isUsed("decay") ? in.b.add(in.gradient, in.b.mul(in.parameter, in.hyper("decay"))) : in.gradient;
+  return in.isUsed("decay") ? in.b.add(in.gradient, in.b.mul(in.parameter, in.scalar("decay"))) : in.gradient;
 }
 
 /// The parameter with the decay, times the rate, taken off.
 static Value decayedParameter(const UpdateInputs &in, Value rate) {
   if (!in.isUsed("decay")) return in.parameter;
-  return in.b.mul(in.parameter, in.complement(in.b.mul(rate, in.hyper("decay"))));
+  return in.b.mul(in.parameter, in.complement(in.b.mul(rate, in.scalar("decay"))));
 }
 
 static UpdateResults sgd(const UpdateInputs &in) {
@@ -43,18 +43,18 @@ static UpdateResults sgd(const UpdateInputs &in) {
   Value direction = decayedGradient(in);
   SmallVector<Value> state;
   if (!in.state.empty()) {
-    Value momentum = in.hyper("momentum");
+    Value momentum = in.scalar("momentum");
     Value buffer = b.add(b.mul(in.state[0], momentum), direction);
     direction = in.hasFlag("nesterov") ? b.add(direction, b.mul(buffer, momentum)) : buffer;
     state.push_back(buffer);
   }
-  return {b.sub(in.parameter, b.mul(direction, in.hyper("rate"))), state};
+  return {b.sub(in.parameter, b.mul(direction, in.scalar("rate"))), state};
 }
 
 template <bool isDecoupled> static UpdateResults adam(const UpdateInputs &in) {
   GraphBuilder &b = in.b;
   Value g = isDecoupled ? in.gradient : decayedGradient(in);
-  Value rate = in.hyper("rate"), beta1 = in.hyper("beta1"), beta2 = in.hyper("beta2");
+  Value rate = in.scalar("rate"), beta1 = in.scalar("beta1"), beta2 = in.scalar("beta2");
   Value w = isDecoupled ? decayedParameter(in, rate) : in.parameter;
   // Scalars of the step; equal for all parameters with these hyperparameters.
   Value t = in.stepNumber();
@@ -63,13 +63,13 @@ template <bool isDecoupled> static UpdateResults adam(const UpdateInputs &in) {
 
   Value m = b.add(in.state[0], b.mul(b.sub(g, in.state[0]), in.complement(beta1)));
   Value v = b.add(b.mul(in.state[1], beta2), b.mul(b.mul(g, g), in.complement(beta2)));
-  Value scale = b.add(b.div(b.sqrt(v), correction), in.hyper("epsilon"));
+  Value scale = b.add(b.div(b.sqrt(v), correction), in.scalar("epsilon"));
   return {b.sub(w, b.mul(b.div(m, scale), stepSize)), {m, v}};
 }
 
 static UpdateResults lion(const UpdateInputs &in) {
   GraphBuilder &b = in.b;
-  Value rate = in.hyper("rate"), beta1 = in.hyper("beta1"), beta2 = in.hyper("beta2"), m = in.state[0];
+  Value rate = in.scalar("rate"), beta1 = in.scalar("beta1"), beta2 = in.scalar("beta2"), m = in.state[0];
   auto interpolate = [&](Value beta) { return b.add(b.mul(m, beta), b.mul(in.gradient, in.complement(beta))); };
   Value direction = interpolate(beta1), zero = b.scalar(0, tensorType(direction).getElementType());
   Value negative = b.select(b.compare(Predicate::LT, direction, zero), b.neg(rate), zero);
@@ -170,16 +170,16 @@ std::string OptimizerRule::signature() const {
 }
 
 /// The hyperparameter of that name; null where the update has none.
-static Value findHyper(UpdateOp update, StringRef irName) {
-  for (auto [given, value] : llvm::zip(names(update.getNames()), update.getHypers()))
+static Value findScalar(UpdateOp update, StringRef irName) {
+  for (auto [given, value] : llvm::zip(names(update.getNames()), update.getValues()))
     if (given == irName) return value;
   return {};
 }
 
-bool tessera::isHyperUsed(UpdateOp update, StringRef irName) {
-  Value hyper = findHyper(update, irName);
-  if (!hyper) return false;
-  auto constant = hyper.getDefiningOp<ConstantOp>();
+bool tessera::isArgumentUsed(UpdateOp update, StringRef irName) {
+  Value scalar = findScalar(update, irName);
+  if (!scalar) return false;
+  auto constant = scalar.getDefiningOp<ConstantOp>();
   return !constant || constant.getNumber() != 0;
 }
 
@@ -187,11 +187,14 @@ UpdateInputs::UpdateInputs(GraphBuilder &b, UpdateOp update, ArrayRef<Value> sta
     : b(b), parameter(update.getParameter()), gradient(update.getGradient()), state(state), update(update),
       element(update.getParameter().getType().getElementType()) {}
 
-Value UpdateInputs::hyper(StringRef irName) const { return b.cast(findHyper(update, irName), element); }
+Value UpdateInputs::scalar(StringRef irName) const { return b.cast(findScalar(update, irName), element); }
 
-bool UpdateInputs::isUsed(StringRef irName) const { return isHyperUsed(update, irName); }
+bool UpdateInputs::isUsed(StringRef irName) const { return isArgumentUsed(update, irName); }
 
-bool UpdateInputs::hasFlag(StringRef irName) const { return update->hasAttr(irName); }
+bool UpdateInputs::hasFlag(StringRef irName) const {
+  ArrayAttr flags = update.getFlagsAttr();
+  return flags && llvm::is_contained(names(flags), irName);
+}
 
 Value UpdateInputs::stepNumber() const { return b.add(b.cast(update.getStep(), element), 1); }
 
@@ -199,7 +202,7 @@ LogicalResult UpdateOp::verify() {
   const OptimizerRule *rule = findOptimizerRule(getRule());
   if (!rule) return emitOpError("unknown optimizer rule `") << getRule() << "`";
   SmallVector<StringRef> given = names(getNames());
-  if (given.size() != getHypers().size()) return emitOpError("expected one name for each hyperparameter");
+  if (given.size() != getValues().size()) return emitOpError("expected one name for each hyperparameter");
   llvm::StringSet<> seen;
   for (StringRef name : given) {
     const OptimizerArgument *argument = rule->findIrArgument(name);
@@ -210,7 +213,8 @@ LogicalResult UpdateOp::verify() {
   for (const OptimizerArgument &argument : rule->arguments)
     if (argument.isRequired() && !seen.contains(argument.irName))
       return emitOpError("rule `") << getRule() << "` needs `" << argument.irName << "`";
-  if (getNesterov() && !rule->findIrArgument(getNesterovAttrName()))
-    return emitOpError("rule `") << getRule() << "` has no flag `nesterov`";
+  for (StringRef flag : getFlagsAttr() ? names(getFlagsAttr()) : SmallVector<StringRef>())
+    if (const OptimizerArgument *argument = rule->findIrArgument(flag); !argument || !argument->isFlag)
+      return emitOpError("rule `") << getRule() << "` has no flag `" << flag << "`";
   return success();
 }

@@ -1,8 +1,8 @@
 //===- OptimizerRules.h - the table of optimizer rules --------------------===//
 //
-// One entry a rule: its arguments, the state that it adds to each parameter, and its formula. The frontend reads the
-// arguments as the model file names them, the verifier of `tsr.update` as the IR does, and the pass `optimize` builds
-// state and formula. A new rule is an entry in OptimizerRules.cpp.
+// One entry for each rule: its arguments, the state that it adds to each parameter, and its formula. The frontend reads
+// the arguments by their names in model files, the verifier of `tsr.update` by those in the IR, and the pass `optimize`
+// builds state and formula. A new rule is an entry in OptimizerRules.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ public:
   const llvm::ArrayRef<mlir::Value> state;
 
   /// A hyperparameter, by its name in the IR, cast to the parameter's element type.
-  mlir::Value hyper(llvm::StringRef irName) const;
+  mlir::Value scalar(llvm::StringRef irName) const;
   /// Whether the hyperparameter is given, and not the constant 0.
   bool isUsed(llvm::StringRef irName) const;
   bool hasFlag(llvm::StringRef irName) const;
@@ -89,7 +89,7 @@ llvm::ArrayRef<OptimizerRule> optimizerRules();
 const OptimizerRule *findOptimizerRule(llvm::StringRef name);
 
 /// Whether a hyperparameter of the update is given, and not the constant 0.
-bool isHyperUsed(UpdateOp update, llvm::StringRef irName);
+bool isArgumentUsed(UpdateOp update, llvm::StringRef irName);
 
 } // namespace tessera
 

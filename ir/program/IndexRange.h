@@ -1,7 +1,7 @@
 //===- IndexRange.h - what values an index can have -----------------------===//
 
-#ifndef TESSERA_IR_INDEXRANGE_H
-#define TESSERA_IR_INDEXRANGE_H
+#ifndef TESSERA_IR_PROGRAM_INDEXRANGE_H
+#define TESSERA_IR_PROGRAM_INDEXRANGE_H
 
 #include "ir/dialect/Tsr.h"
 
@@ -22,4 +22,4 @@ std::optional<ShiftedIndex> matchShiftedIndex(mlir::Value value);
 
 } // namespace tessera
 
-#endif // TESSERA_IR_INDEXRANGE_H
+#endif // TESSERA_IR_PROGRAM_INDEXRANGE_H

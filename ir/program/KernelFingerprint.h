@@ -1,7 +1,7 @@
 //===- KernelFingerprint.h - which kernels are the same code --------------===//
 
-#ifndef TESSERA_IR_KERNELFINGERPRINT_H
-#define TESSERA_IR_KERNELFINGERPRINT_H
+#ifndef TESSERA_IR_PROGRAM_KERNELFINGERPRINT_H
+#define TESSERA_IR_PROGRAM_KERNELFINGERPRINT_H
 
 #include "ir/dialect/Tsr.h"
 #include <vector>
@@ -16,4 +16,4 @@ KernelFingerprint fingerprint(TiledOp tiled);
 
 } // namespace tessera
 
-#endif // TESSERA_IR_KERNELFINGERPRINT_H
+#endif // TESSERA_IR_PROGRAM_KERNELFINGERPRINT_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IR_PROGRAM_H
-#define TESSERA_IR_PROGRAM_H
+#ifndef TESSERA_IR_PROGRAM_PROGRAM_H
+#define TESSERA_IR_PROGRAM_PROGRAM_H
 
 #include "ir/dialect/Attributes.h"
 #include "ir/dialect/Tsr.h"
@@ -53,4 +53,4 @@ inline bool isInsideKernel(mlir::Operation *op) { return llvm::isa<KernelOp, Til
 
 } // namespace tessera
 
-#endif // TESSERA_IR_PROGRAM_H
+#endif // TESSERA_IR_PROGRAM_PROGRAM_H

@@ -1,7 +1,7 @@
 //===- Repeats.h - more operands and results of repeats -------------------===//
 
-#ifndef TESSERA_IR_REPEATS_H
-#define TESSERA_IR_REPEATS_H
+#ifndef TESSERA_IR_PROGRAM_REPEATS_H
+#define TESSERA_IR_PROGRAM_REPEATS_H
 
 #include "ir/dialect/GraphBuilder.h"
 
@@ -12,7 +12,7 @@ mlir::BlockArgument addSliced(RepeatOp repeat, mlir::Value operand);
 /// Another invariant operand.
 mlir::BlockArgument addInvariant(RepeatOp repeat, mlir::Value operand);
 
-/// Another operand beside the one that `like`, a slice or an invariant, stands for.
+/// Another operand of the kind of `like`, the region argument of a slice or an invariant.
 mlir::BlockArgument addLike(RepeatOp repeat, mlir::BlockArgument like, mlir::Value operand);
 
 /// A value of the function's body inside `block`, which is in repeats: a slice in those whose axis the value has,
@@ -25,4 +25,4 @@ RepeatOp addStacked(RepeatOp repeat, mlir::ValueRange values);
 
 } // namespace tessera
 
-#endif // TESSERA_IR_REPEATS_H
+#endif // TESSERA_IR_PROGRAM_REPEATS_H

@@ -40,7 +40,7 @@ static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int6
   // A GPU holds one tile of an operand at a time, and has threads for the rows of one matrix.
   target.leastTiledMatrices = 1, target.mostTiledBytes = std::numeric_limits<int64_t>::max();
   target.tilesInRegisters = true;
-  target.fusesLaunches = true, target.mergesContractions = false;
+  target.fusesLaunches = true, target.fusesGemms = false;
   return target;
 }
 
@@ -60,13 +60,24 @@ static const Target &defaultOf(Target::Kind kind) {
   return *llvm::find_if(descriptions(), [&](const Target &target) { return target.kind == kind; });
 }
 
-/// Numbers that a module may record beside the name of a description.
-static constexpr std::pair<StringLiteral, int64_t &(*)(Target &)> numbers[] = {
+/// Fields that a module may record beside the name of a description.
+static constexpr std::pair<StringLiteral, int64_t &(*)(Target &)> recordedFields[] = {
     {"cache_bytes", [](Target &target) -> int64_t & { return target.gpu.cacheBytes; }},
-    {"merged_speed_percent", [](Target &target) -> int64_t & { return target.mergedSpeedPercent; }},
+    {"fused_speed_percent", [](Target &target) -> int64_t & { return target.fusedSpeedPercent; }},
     {"multiprocessors", [](Target &target) -> int64_t & { return target.gpu.multiprocessors; }},
     {"threads_per_multiprocessor", [](Target &target) -> int64_t & { return target.gpu.threadsPerMultiprocessor; }}};
-static constexpr StringLiteral nameKey = "name", gpuKind = "cuda";
+static constexpr StringLiteral nameKey = "name";
+
+/// The kinds as `tsr.target` names them. A module without the attribute is for a CPU.
+static constexpr std::pair<Target::Kind, StringLiteral> recordedKinds[] = {{Target::Kind::Gpu, "cuda"}};
+
+/// The kind that `recorded` names.
+static std::optional<Target::Kind> kindOf(StringAttr recorded) {
+  if (!recorded) return Target::Kind::Cpu;
+  for (auto [kind, name] : recordedKinds)
+    if (recorded.getValue() == name) return kind;
+  return std::nullopt;
+}
 
 std::optional<Target> Target::named(StringRef device) {
   for (const Target &target : descriptions())
@@ -86,12 +97,15 @@ Target Target::forArchitecture(int architecture) {
 
 /// Reads the attributes of a module; else says in `problem` what is wrong with them.
 static std::optional<Target> readTarget(ModuleOp module, std::string &problem) {
-  auto kind = module->getAttrOfType<StringAttr>(attrs::target);
-  if (kind && kind.getValue() != gpuKind) {
-    problem = ("expected `tsr.target` to be \"cuda\" or absent, got \"" + kind.getValue() + "\"").str();
+  auto recordedKind = module->getAttrOfType<StringAttr>(attrs::target);
+  std::optional<Target::Kind> kind = kindOf(recordedKind);
+  if (!kind) {
+    problem = "expected `tsr.target` to be ";
+    for (auto [known, name] : recordedKinds) problem += ("\"" + name + "\" or ").str();
+    problem += ("absent, got \"" + recordedKind.getValue() + "\"").str();
     return std::nullopt;
   }
-  Target target = defaultOf(kind ? Target::Kind::Gpu : Target::Kind::Cpu);
+  Target target = defaultOf(*kind);
   Attribute recorded = module->getAttr(attrs::device);
   if (!recorded) return target;
   auto fields = dyn_cast<DictionaryAttr>(recorded);
@@ -105,10 +119,11 @@ static std::optional<Target> readTarget(ModuleOp module, std::string &problem) {
   }
   for (NamedAttribute field : fields ? fields.getValue() : ArrayRef<NamedAttribute>()) {
     if (field.getName() == nameKey) continue;
-    const auto *number = llvm::find_if(numbers, [&](const auto &known) { return field.getName() == known.first; });
+    const auto *number =
+        llvm::find_if(recordedFields, [&](const auto &known) { return field.getName() == known.first; });
     auto value = dyn_cast<IntegerAttr>(field.getValue());
-    if (number == std::end(numbers) || !value) {
-      problem = "`tsr.device`: `" + field.getName().str() + "` is not a number of a device";
+    if (number == std::end(recordedFields) || !value) {
+      problem = "`tsr.device`: `" + field.getName().str() + "` is not a field of a device";
       return std::nullopt;
     }
     number->second(*found) = value.getInt();
@@ -132,15 +147,14 @@ Target Target::of(Operation *op) {
 
 void Target::record(ModuleOp module) const {
   Builder builder(module.getContext());
-  if (isGpu())
-    module->setAttr(attrs::target, builder.getStringAttr(gpuKind));
-  else
-    module->removeAttr(attrs::target);
+  module->removeAttr(attrs::target);
+  for (auto [recorded, name] : recordedKinds)
+    if (recorded == kind) module->setAttr(attrs::target, builder.getStringAttr(name));
   Target own = *this, plain = *named(device);
   SmallVector<NamedAttribute> fields;
-  for (auto [name, number] : numbers)
-    if (number(own) != number(plain))
-      fields.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(number(own))));
+  for (auto [name, field] : recordedFields)
+    if (field(own) != field(plain))
+      fields.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(field(own))));
   if (fields.empty() && device == defaultOf(kind).device)
     module->removeAttr(attrs::device);
   else if (fields.empty())

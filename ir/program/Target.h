@@ -51,25 +51,25 @@ struct Target {
 
   // How work is divided.
 
-  /// Rows of a contraction beside which a pass over a carried sum takes little time.
+  /// Rows of a contraction from which on it takes much longer than a pass over a carried sum.
   int64_t leastChunkRows = 256;
   /// A reduction to fewer elements than `fewSums`, each of at least `longSum` elements, is computed by two kernels.
   int64_t fewSums = 64, longSum = 4096;
-  /// Matrices in a batch that give all threads work, where a tiled op sums over rows.
+  /// Matrices of a batch that give all threads work, if a tiled op sums over rows.
   int64_t leastTiledMatrices = 4;
-  /// Bytes that a contraction in a tiled op may read whole.
+  /// The largest operand that a contraction in a tiled op may read whole, in bytes.
   int64_t mostTiledBytes = 2 << 20;
   /// The matrices of a tiled op are held in the registers of matrix units.
   bool tilesInRegisters = false;
 
   // What runs together.
 
-  /// Independent kernels run in one horizontally fused launch.
+  /// Independent kernels are fused horizontally: they run in one launch.
   bool fusesLaunches = false;
-  /// Independent GEMMs that share an operand are fused horizontally.
-  bool mergesContractions = true;
+  /// Independent GEMMs with a common operand are fused horizontally.
+  bool fusesGemms = true;
   /// How fast horizontally fused GEMMs must be, in percent of the faster way to compute them one by one.
-  int64_t mergedSpeedPercent = 100;
+  int64_t fusedSpeedPercent = 100;
 
   // The processor.
 
@@ -81,7 +81,7 @@ struct Target {
 
   /// The target of the module that is, or contains, `op`. What the module records must be known; see `read`.
   static Target of(mlir::Operation *op);
-  /// The same; fails with a message on the module where it records an unknown kind, device or number.
+  /// The same; fails with a message on the module where it records an unknown kind, device or field.
   static llvm::FailureOr<Target> read(mlir::ModuleOp module);
 
   /// The description of that name.

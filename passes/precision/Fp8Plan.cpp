@@ -63,7 +63,7 @@ static Origin findOrigin(Value value) {
 /// a stable formula (softplus, the logarithm of a sigmoid).
 static bool propagatesScore(Operation *user, Value value) {
   if (movesElements(user) || scaledFactor(user)) return true;
-  if (!user->hasTrait<traits::PassesLogits>()) return false;
+  if (!user->hasTrait<traits::PassesRoundingErrors>()) return false;
   if (user->getNumOperands() != 2) return true;
   Value other = user->getOperand(user->getOperand(0) == value ? 1 : 0);
   return tensorType(other).getRank() < tensorType(value).getRank();

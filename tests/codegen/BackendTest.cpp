@@ -123,7 +123,7 @@ TEST(Backend, AListingBackendCompilesTheByteGpt) {
 /// A target on which horizontally fused GEMMs never pay.
 Target withoutFusedGemms() {
   Target target = *Target::named("x86");
-  target.mergedSpeedPercent = 1000;
+  target.fusedSpeedPercent = 1000;
   return target;
 }
 
@@ -140,7 +140,7 @@ TEST(Backend, CodeGenerationChangesNoIRAndADumpCompilesToTheSameBytes) {
     OwningOpRef<ModuleOp> module = scheduledByteGpt(context, target, smallSets);
     ASSERT_TRUE(module);
     // The throughput table of Zen processors has no fused GEMM of this model faster than its parts.
-    bool fuses = target.device != "zen" && target.mergedSpeedPercent == 100;
+    bool fuses = target.device != "zen" && target.fusedSpeedPercent == 100;
     EXPECT_EQ(hasLaunches(*module), fuses) << target.device.str();
     std::string before = print(*module);
     FailureOr<CompiledProgram> direct = generateProgram(*module, codegenOptions());
@@ -167,7 +167,7 @@ TEST(Backend, TheModuleRecordsItsTarget) {
   }
   Target small = withoutFusedGemms();
   small.record(*module);
-  EXPECT_EQ(Target::of(*module).mergedSpeedPercent, 1000);
+  EXPECT_EQ(Target::of(*module).fusedSpeedPercent, 1000);
   (*module)->setAttr(attrs::device, StringAttr::get(&context, "h100")); // of a GPU, for a CPU
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/cpu/builder/VectorMath.h"
 #include "KernelCheck.h"
+#include "ir/dialect/UnaryFunction.h"
 #include "tests/support/Ulps.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -40,19 +42,13 @@ void expectAccuracy(const char *op, double (*reference)(double), double bound) {
   }
 }
 
-TEST(VectorMath, Exp) { expectAccuracy("exp", std::exp, 0.9); }
-TEST(VectorMath, Expm1) { expectAccuracy("expm1", std::expm1, 1.5); }
-TEST(VectorMath, Log) { expectAccuracy("log", std::log, 0.9); }
-TEST(VectorMath, Log1p) { expectAccuracy("log1p", std::log1p, 1.5); }
-static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-TEST(VectorMath, Sigmoid) { expectAccuracy("sigmoid", sigmoid, 2.1); }
-TEST(VectorMath, Tanh) { expectAccuracy("tanh", std::tanh, 1.3); }
-TEST(VectorMath, Erf) { expectAccuracy("erf", std::erf, 1); }
-TEST(VectorMath, Sin) { expectAccuracy("sin", std::sin, 1.5); }
-TEST(VectorMath, Cos) { expectAccuracy("cos", std::cos, 1.5); }
-TEST(VectorMath, Sqrt) { expectAccuracy("sqrt", std::sqrt, 0.5); }
-TEST(VectorMath, Rsqrt) {
-  expectAccuracy("rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1.5);
+TEST(VectorMath, EveryFunctionOfTheTable) {
+  for (const ElementaryFunction &function : elementaryFunctions()) {
+    const UnaryFunction *reference =
+        llvm::find_if(unaryFunctions(), [&](const UnaryFunction &unary) { return unary.op == function.op; });
+    ASSERT_NE(reference, unaryFunctions().end()) << function.op.str();
+    expectAccuracy(function.op.data(), reference->evaluate, function.maxUlps);
+  }
 }
 
 /// Bitwise equal to the interpreter for pairs of all signs and magnitudes.

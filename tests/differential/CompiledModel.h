@@ -1,7 +1,7 @@
 //===- CompiledModel.h - a model's text as a module after some phase --------===//
 
-#ifndef TESSERA_TESTS_RANDOM_COMPILEDMODEL_H
-#define TESSERA_TESTS_RANDOM_COMPILEDMODEL_H
+#ifndef TESSERA_TESTS_DIFFERENTIAL_COMPILEDMODEL_H
+#define TESSERA_TESTS_DIFFERENTIAL_COMPILEDMODEL_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -15,4 +15,4 @@ mlir::OwningOpRef<mlir::ModuleOp> compileTo(mlir::MLIRContext &context, llvm::St
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_RANDOM_COMPILEDMODEL_H
+#endif // TESSERA_TESTS_DIFFERENTIAL_COMPILEDMODEL_H

@@ -2,7 +2,7 @@
 
 #include "tests/differential/CpuCheck.h"
 #include "passes/Pipeline.h"
-#include "tests/differential/CpuTarget.h"
+#include "tests/differential/CpuRunner.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -12,8 +12,8 @@ using namespace tessera::test;
 std::string tessera::test::checkOnCpu(ModuleOp optimized, int threads, OwningOpRef<ModuleOp> *scheduled) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>(optimized->clone());
   if (failed(runPipeline(*module, {}))) return "schedule: fails";
-  CpuTarget cpu(threads);
-  FailureOr<TargetError> error = judge(cpu, *module, optimized);
+  CpuRunner cpu(threads);
+  FailureOr<RunnerError> error = judge(cpu, *module, optimized);
   if (scheduled) *scheduled = std::move(module);
   if (failed(error)) return "does not run";
   if (error->isAccepted()) return "";

@@ -1,7 +1,7 @@
 //===- CpuCheck.h - a program as CPU code against the interpreter ---------===//
 
-#ifndef TESSERA_TESTS_RANDOM_CPUCHECK_H
-#define TESSERA_TESTS_RANDOM_CPUCHECK_H
+#ifndef TESSERA_TESTS_DIFFERENTIAL_CPUCHECK_H
+#define TESSERA_TESTS_DIFFERENTIAL_CPUCHECK_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
@@ -15,4 +15,4 @@ std::string checkOnCpu(mlir::ModuleOp optimized, int threads, mlir::OwningOpRef<
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_RANDOM_CPUCHECK_H
+#endif // TESSERA_TESTS_DIFFERENTIAL_CPUCHECK_H

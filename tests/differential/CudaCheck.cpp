@@ -3,7 +3,7 @@
 #include "tests/differential/CudaCheck.h"
 #include "ir/program/Program.h"
 #include "passes/Pipeline.h"
-#include "tests/differential/CudaTarget.h"
+#include "tests/differential/CudaRunner.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -23,8 +23,8 @@ std::string tessera::test::checkOnCuda(ModuleOp program, OwningOpRef<ModuleOp> *
   if (failed(runPipeline(program, toOptimize))) return "optimize: fails";
   OwningOpRef<ModuleOp> scheduled = cast<ModuleOp>(program->clone());
   if (failed(runPipeline(*scheduled, {}))) return "schedule: fails";
-  CudaTarget cuda;
-  FailureOr<TargetError> error = judge(cuda, *scheduled, program);
+  CudaRunner cuda;
+  FailureOr<RunnerError> error = judge(cuda, *scheduled, program);
   if (result) *result = std::move(scheduled);
   if (failed(error)) return "does not run";
   if (error->isAccepted()) return "";

@@ -1,7 +1,7 @@
 //===- CudaCheck.h - a program as emulated CUDA code against the interpreter ---===//
 
-#ifndef TESSERA_TESTS_RANDOM_CUDACHECK_H
-#define TESSERA_TESTS_RANDOM_CUDACHECK_H
+#ifndef TESSERA_TESTS_DIFFERENTIAL_CUDACHECK_H
+#define TESSERA_TESTS_DIFFERENTIAL_CUDACHECK_H
 
 #include "ir/program/Target.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -10,7 +10,7 @@
 
 namespace tessera::test {
 
-/// Takes a program in phase `parse` through all phases as one for a GPU, runs its code (CudaTarget.h), and lets `judge`
+/// Takes a program in phase `parse` through all phases as one for a GPU, runs its code (CudaRunner.h), and lets `judge`
 /// compare what it computes with the interpreter. Returns what is wrong; empty if nothing is. The program is left in
 /// phase `optimize`. `scheduled`, if given, receives the module whose code was run. `target`:
 /// the GPU.
@@ -22,4 +22,4 @@ Target smallDevice();
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_RANDOM_CUDACHECK_H
+#endif // TESSERA_TESTS_DIFFERENTIAL_CUDACHECK_H

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/differential/CompiledModel.h"
-#include "tests/differential/CpuTarget.h"
+#include "tests/differential/CpuRunner.h"
 #include "tests/differential/RandomGraph.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -37,13 +37,13 @@ train m {
 )";
 
 namespace {
-/// The program on a target, and its state.
+/// A program with its runner and its state.
 class Training {
 public:
-  Training(std::unique_ptr<Runner> on, StringRef phase, StringRef compute) : target(std::move(on)) {
+  Training(std::unique_ptr<Runner> on, StringRef phase, StringRef compute) : runner(std::move(on)) {
     module = compileTo(context, model, phase, compute);
-    if (!module || failed(target->load(*module))) return;
-    FailureOr<Values> first = target->run("init", makeInputs(module->lookupSymbol<func::FuncOp>("init"), 0));
+    if (!module || failed(runner->load(*module))) return;
+    FailureOr<Values> first = runner->run("init", makeInputs(module->lookupSymbol<func::FuncOp>("init"), 0));
     if (succeeded(first)) state = *first;
   }
   bool isReady() const { return !state.empty(); }
@@ -67,7 +67,7 @@ public:
   TensorValue &weights() { return state.at("state w"); }
 
   ::testing::AssertionResult run() {
-    FailureOr<Values> next = target->run("step", state);
+    FailureOr<Values> next = runner->run("step", state);
     if (failed(next)) return ::testing::AssertionFailure() << "the step does not run";
     for (auto &[name, value] : *next) state[name] = value;
     return ::testing::AssertionSuccess();
@@ -76,7 +76,7 @@ public:
 private:
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
-  std::unique_ptr<Runner> target;
+  std::unique_ptr<Runner> runner;
   Values state;
 };
 } // namespace
@@ -119,18 +119,18 @@ static void followLargestNumber(Training &training) {
 }
 
 TEST(Fp8Scales, FollowTheLargestNumberInTheInterpreter) {
-  Training training(std::make_unique<InterpreterTarget>(Rounding::Types), "optimize", "fp8");
+  Training training(std::make_unique<InterpreterRunner>(Rounding::Types), "optimize", "fp8");
   followLargestNumber(training);
 }
 
 TEST(Fp8Scales, FollowTheLargestNumberOnTheCpu) {
-  Training training(std::make_unique<CpuTarget>(2), "schedule", "fp8");
+  Training training(std::make_unique<CpuRunner>(2), "schedule", "fp8");
   followLargestNumber(training);
 }
 
 /// The losses over the first and the last of many batches.
 static std::pair<double, double> learn(StringRef compute) {
-  Training training(std::make_unique<CpuTarget>(2), "schedule", compute);
+  Training training(std::make_unique<CpuRunner>(2), "schedule", compute);
   if (!training.isReady()) return {NAN, NAN};
   double first = 0, last = 0;
   for (int number = 0; number < 400; ++number) {

@@ -1,7 +1,7 @@
 //===- Grower.h - grows a forward pass op by op ---------------------------===//
 
-#ifndef TESSERA_TESTS_RANDOM_GROWER_H
-#define TESSERA_TESTS_RANDOM_GROWER_H
+#ifndef TESSERA_TESTS_DIFFERENTIAL_GROWER_H
+#define TESSERA_TESTS_DIFFERENTIAL_GROWER_H
 
 #include "tests/differential/Level.h"
 
@@ -87,4 +87,4 @@ private:
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_RANDOM_GROWER_H
+#endif // TESSERA_TESTS_DIFFERENTIAL_GROWER_H

@@ -1,7 +1,7 @@
 //===- Level.h - a function or a repeat body under construction -----------===//
 
-#ifndef TESSERA_TESTS_RANDOM_LEVEL_H
-#define TESSERA_TESTS_RANDOM_LEVEL_H
+#ifndef TESSERA_TESTS_DIFFERENTIAL_LEVEL_H
+#define TESSERA_TESTS_DIFFERENTIAL_LEVEL_H
 
 #include "ir/dialect/GraphBuilder.h"
 #include "tests/differential/RandomGraph.h"
@@ -80,4 +80,4 @@ private:
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_RANDOM_LEVEL_H
+#endif // TESSERA_TESTS_DIFFERENTIAL_LEVEL_H

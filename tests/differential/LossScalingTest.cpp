@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/differential/CompiledModel.h"
-#include "tests/differential/CpuTarget.h"
+#include "tests/differential/CpuRunner.h"
 #include "tests/differential/RandomGraph.h"
 #include "gtest/gtest.h"
 #include <limits>
@@ -42,10 +42,10 @@ static bool isLearned(StringRef name) {
   return name.starts_with("state ") && !name.contains("step") && !name.contains("scale") && !name.contains("seed");
 }
 
-static void train(Runner &target, ModuleOp module, int steps, int injected) {
-  ASSERT_TRUE(succeeded(target.load(module)));
+static void train(Runner &runner, ModuleOp module, int steps, int injected) {
+  ASSERT_TRUE(succeeded(runner.load(module)));
   auto init = module.lookupSymbol<func::FuncOp>("init"), step = module.lookupSymbol<func::FuncOp>("step");
-  FailureOr<Values> state = target.run("init", makeInputs(init, 0));
+  FailureOr<Values> state = runner.run("init", makeInputs(init, 0));
   ASSERT_TRUE(succeeded(state));
   EXPECT_EQ(numberOf(*state, "state loss_scale"), 65536);
 
@@ -62,7 +62,7 @@ static void train(Runner &target, ModuleOp module, int steps, int injected) {
       std::vector<double> &data = values.at(choices.oneIn(2) ? "input d.x" : "input d.y").data;
       data[choices.integer(0, static_cast<int>(data.size()) - 1)] = bad[choices.integer(0, 2)];
     }
-    FailureOr<Values> next = target.run("step", values);
+    FailureOr<Values> next = runner.run("step", values);
     ASSERT_TRUE(succeeded(next));
     skipped += isBad, learned += !isBad;
     clean = isBad ? 0 : clean + 1;
@@ -90,34 +90,34 @@ static void train(Runner &target, ModuleOp module, int steps, int injected) {
 }
 
 /// 100 of 250 steps are not finite.
-static void trainFrom(StringRef phase, Runner &&target) {
+static void trainFrom(StringRef phase, Runner &&runner) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = compileTo(context, model, phase);
   ASSERT_TRUE(module);
-  train(target, *module, 250, 100);
+  train(runner, *module, 250, 100);
 }
 
 TEST(LossScaling, AStepThatIsNotFiniteChangesNothingInTheInterpreter) {
-  trainFrom("optimize", InterpreterTarget(Rounding::Types));
+  trainFrom("optimize", InterpreterRunner(Rounding::Types));
 }
 
-TEST(LossScaling, AStepThatIsNotFiniteChangesNothingOnTheCpu) { trainFrom("schedule", CpuTarget(2)); }
+TEST(LossScaling, AStepThatIsNotFiniteChangesNothingOnTheCpu) { trainFrom("schedule", CpuRunner(2)); }
 
 /// After 2000 clean steps the scale doubles.
 TEST(LossScaling, GrowsAgain) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = compileTo(context, model, "schedule");
   ASSERT_TRUE(module);
-  CpuTarget target(2);
-  ASSERT_TRUE(succeeded(target.load(*module)));
+  CpuRunner runner(2);
+  ASSERT_TRUE(succeeded(runner.load(*module)));
   auto init = module->lookupSymbol<func::FuncOp>("init"), step = module->lookupSymbol<func::FuncOp>("step");
-  FailureOr<Values> state = target.run("init", makeInputs(init, 0));
+  FailureOr<Values> state = runner.run("init", makeInputs(init, 0));
   ASSERT_TRUE(succeeded(state));
   Values values = *state;
   for (auto &[name, value] : makeInputs(step, 1)) values[name] = value;
   values.at("state clean_steps").data[0] = 1998;
   for (double expected : {65536.0, 131072.0, 131072.0}) {
-    FailureOr<Values> next = target.run("step", values);
+    FailureOr<Values> next = runner.run("step", values);
     ASSERT_TRUE(succeeded(next));
     EXPECT_EQ(numberOf(*next, "state loss_scale"), expected);
     for (auto &[name, value] : *next)

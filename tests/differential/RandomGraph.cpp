@@ -121,19 +121,19 @@ Value ProgramMaker::update(Level &level, Choices &choices, StringRef name, Value
   Value decay = number(choices.oneIn(2) ? 0.1 : 0);
   Parameter parameter = shapes.parameters[name.str()];
   Value old = level.parameter(name.str(), parameter.type.getAxes(), parameter.scale);
-  SmallVector<Value> hypers;
+  SmallVector<Value> arguments;
   SmallVector<StringRef> names;
   if (rule == "sgd") {
-    hypers = {rate, number(choices.oneIn(2) ? 0.9 : 0), decay};
+    arguments = {rate, number(choices.oneIn(2) ? 0.9 : 0), decay};
     names = {"rate", "momentum", "decay"};
   } else {
-    hypers = {rate, number(0.9), number(0.95), number(1e-3), decay};
+    arguments = {rate, number(0.9), number(0.95), number(1e-3), decay};
     names = {"rate", "beta1", "beta2", "epsilon", "decay"};
   }
   bool nesterov = rule == "sgd" && choices.oneIn(3);
-  return UpdateOp::create(b, b.getLoc(), old.getType(), b.getStringAttr(rule),
-                          FlatSymbolRefAttr::get(b.getContext(), name), nesterov ? b.getUnitAttr() : UnitAttr(), old,
-                          gradient, level.step(), norm, hypers, b.strings(names));
+  return UpdateOp::create(
+      b, b.getLoc(), old.getType(), b.getStringAttr(rule), FlatSymbolRefAttr::get(b.getContext(), name),
+      nesterov ? b.strings({"nesterov"}) : ArrayAttr(), old, gradient, level.step(), norm, arguments, b.strings(names));
 }
 
 void ProgramMaker::makeStep() {

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_TESTS_RANDOM_RANDOMGRAPH_H
-#define TESSERA_TESTS_RANDOM_RANDOMGRAPH_H
+#ifndef TESSERA_TESTS_DIFFERENTIAL_RANDOMGRAPH_H
+#define TESSERA_TESTS_DIFFERENTIAL_RANDOMGRAPH_H
 
 #include "mlir/IR/OwningOpRef.h"
 #include "tests/differential/Runner.h"
@@ -40,4 +40,4 @@ Values makeInputs(mlir::func::FuncOp entry, unsigned draw);
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_RANDOM_RANDOMGRAPH_H
+#endif // TESSERA_TESTS_DIFFERENTIAL_RANDOMGRAPH_H

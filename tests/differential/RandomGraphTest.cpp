@@ -49,9 +49,9 @@ private:
   std::string checkGradients(ModuleOp optimized);
   FailureOr<double> lossAt(const Values &values);
   FailureOr<Trace> interpret(ModuleOp module, bool withSteps) {
-    InterpreterTarget target(Rounding::Double);
-    if (failed(target.load(module))) return failure();
-    return trace(target, module, withSteps);
+    InterpreterRunner runner(Rounding::Double);
+    if (failed(runner.load(module))) return failure();
+    return trace(runner, module, withSteps);
   }
 
   MLIRContext context;
@@ -143,9 +143,9 @@ std::string ProgramCheck::checkPhases(const Trace &parsed, const Trace &optimize
 }
 
 FailureOr<double> ProgramCheck::lossAt(const Values &values) {
-  InterpreterTarget target(Rounding::Double);
-  if (failed(target.load(*program))) return failure();
-  auto results = target.run("evaluate", values);
+  InterpreterRunner runner(Rounding::Double);
+  if (failed(runner.load(*program))) return failure();
+  auto results = runner.run("evaluate", values);
   if (failed(results)) return failure();
   return results->at("output loss").data[0];
 }
@@ -153,13 +153,13 @@ FailureOr<double> ProgramCheck::lossAt(const Values &values) {
 /// Along a random direction the loss changes by the product of gradient and direction. At a kink it need not: three
 /// directions are tried, and one must agree.
 std::string ProgramCheck::checkGradients(ModuleOp optimized) {
-  InterpreterTarget target(Rounding::Double);
-  if (failed(target.load(optimized))) return "optimize: not loaded";
+  InterpreterRunner runner(Rounding::Double);
+  if (failed(runner.load(optimized))) return "optimize: not loaded";
   auto step = optimized.lookupSymbol<func::FuncOp>("step");
-  auto values = target.run("init", makeInputs(optimized.lookupSymbol<func::FuncOp>("init"), 0));
+  auto values = runner.run("init", makeInputs(optimized.lookupSymbol<func::FuncOp>("init"), 0));
   if (failed(values)) return "init: cannot be interpreted";
   for (auto &[name, value] : makeInputs(step, 1)) (*values)[name] = value;
-  auto results = target.run("step", *values);
+  auto results = runner.run("step", *values);
   if (failed(results)) return "optimize: step cannot be interpreted";
 
   std::string wrong;
@@ -215,12 +215,12 @@ TEST(RandomGraphs, EveryPhaseKeepsWhatTheProgramComputes) {
 namespace {
 /// The rounding interpreter on a program of its own, whichever it is given; `loss` is off by `error`, relative to the
 /// larger of it and 1.
-class Substitute : public InterpreterTarget {
+class Substitute : public InterpreterRunner {
 public:
-  explicit Substitute(ModuleOp own, double error) : InterpreterTarget(Rounding::Types), own(own), error(error) {}
-  LogicalResult load(ModuleOp) override { return InterpreterTarget::load(own); }
+  explicit Substitute(ModuleOp own, double error) : InterpreterRunner(Rounding::Types), own(own), error(error) {}
+  LogicalResult load(ModuleOp) override { return InterpreterRunner::load(own); }
   FailureOr<Values> run(StringRef entry, const Values &values) override {
-    FailureOr<Values> results = InterpreterTarget::run(entry, values);
+    FailureOr<Values> results = InterpreterRunner::run(entry, values);
     if (succeeded(results))
       if (auto loss = results->find("output loss"); loss != results->end())
         loss->second.data[0] += error * std::max(1.0, std::abs(loss->second.data[0]));
@@ -246,8 +246,8 @@ TEST(RandomGraphs, TheCriterionAcceptsRoundingAndNothingElse) {
     ASSERT_TRUE(succeeded(runPipeline(*fused, phase))) << "seed " << seed;
 
     auto accepts = [&](ModuleOp module, ModuleOp judged, double error) {
-      Substitute target(judged, error);
-      FailureOr<TargetError> worst = judge(target, module, {});
+      Substitute runner(judged, error);
+      FailureOr<RunnerError> worst = judge(runner, module, {});
       if (failed(worst)) return ADD_FAILURE() << "seed " << seed << ": does not run", false;
       return worst->isAccepted();
     };

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_TESTS_RANDOM_RANDOMMAIN_H
-#define TESSERA_TESTS_RANDOM_RANDOMMAIN_H
+#ifndef TESSERA_TESTS_DIFFERENTIAL_RANDOMMAIN_H
+#define TESSERA_TESTS_DIFFERENTIAL_RANDOMMAIN_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <string>
@@ -29,4 +29,4 @@ void forEachSeed(llvm::function_ref<void(unsigned)> visit);
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_RANDOM_RANDOMMAIN_H
+#endif // TESSERA_TESTS_DIFFERENTIAL_RANDOMMAIN_H

@@ -2,7 +2,7 @@
 
 #include "tests/differential/CompiledModel.h"
 #include "tests/differential/CpuCheck.h"
-#include "tests/differential/CpuTarget.h"
+#include "tests/differential/CpuRunner.h"
 #include "tests/differential/RandomGraph.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -29,10 +29,10 @@ train m {
 )";
 }
 
-static void expectToDrift(Runner &target, ModuleOp module) {
-  ASSERT_TRUE(succeeded(target.load(module)));
+static void expectToDrift(Runner &runner, ModuleOp module) {
+  ASSERT_TRUE(succeeded(runner.load(module)));
   auto init = module.lookupSymbol<func::FuncOp>("init"), step = module.lookupSymbol<func::FuncOp>("step");
-  FailureOr<Values> state = target.run("init", makeInputs(init, 0));
+  FailureOr<Values> state = runner.run("init", makeInputs(init, 0));
   ASSERT_TRUE(succeeded(state));
   Values values = *state;
   for (auto &[name, value] : makeInputs(step, 1)) values[name] = value;
@@ -40,7 +40,7 @@ static void expectToDrift(Runner &target, ModuleOp module) {
   constexpr int steps = 64;
   constexpr double rate = 0x1p-12;
   for (int i = 0; i < steps; ++i) {
-    FailureOr<Values> next = target.run("step", values);
+    FailureOr<Values> next = runner.run("step", values);
     ASSERT_TRUE(succeeded(next));
     for (auto &[name, value] : *next)
       if (StringRef(name).starts_with("state ")) values[name] = value;
@@ -63,11 +63,11 @@ TEST(ReducedPrecisionWeights, MoveOnAverageByWhatTheNearestNumberWouldLose) {
   MLIRContext context;
   OwningOpRef<ModuleOp> optimized = compileTo(context, driftingModel(), "optimize");
   ASSERT_TRUE(optimized);
-  InterpreterTarget interpreter(Rounding::Types);
+  InterpreterRunner interpreter(Rounding::Types);
   expectToDrift(interpreter, *optimized);
   OwningOpRef<ModuleOp> scheduled = compileTo(context, driftingModel(), "schedule");
   ASSERT_TRUE(scheduled);
-  CpuTarget cpu(2);
+  CpuRunner cpu(2);
   expectToDrift(cpu, *scheduled);
 }
 

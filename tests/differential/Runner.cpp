@@ -29,7 +29,7 @@ std::string tessera::test::resultName(func::FuncOp entry, unsigned i) {
                        : ("state " + state).str();
 }
 
-FailureOr<Values> InterpreterTarget::run(StringRef entry, const Values &values) {
+FailureOr<Values> InterpreterRunner::run(StringRef entry, const Values &values) {
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   SmallVector<TensorValue> arguments;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
@@ -46,14 +46,14 @@ FailureOr<Values> InterpreterTarget::run(StringRef entry, const Values &values) 
   return named;
 }
 
-FailureOr<Trace> tessera::test::trace(Runner &target, ModuleOp module, bool withSteps, unsigned draw) {
+FailureOr<Trace> tessera::test::trace(Runner &runner, ModuleOp module, bool withSteps, unsigned draw) {
   Trace trace;
   Values state;
   auto runEntry = [&](StringRef entry, unsigned number) -> LogicalResult {
     auto function = module.lookupSymbol<func::FuncOp>(entry);
     Values values = makeInputs(function, 10 * draw + number);
     values.insert(state.begin(), state.end());
-    FailureOr<Values> results = target.run(entry, values);
+    FailureOr<Values> results = runner.run(entry, values);
     if (failed(results)) return failure();
     for (auto &[name, value] : *results) {
       trace[(entry + " " + Twine(number) + ": " + name).str()] = value;
@@ -129,7 +129,7 @@ private:
   }
 
   LogicalResult run(Rounding rounding, unsigned seed, Trace &result) {
-    InterpreterTarget interpreter(rounding, seed);
+    InterpreterRunner interpreter(rounding, seed);
     if (failed(interpreter.load(program))) return failure();
     FailureOr<Trace> run = trace(interpreter, program, true, draw);
     if (succeeded(run)) result = std::move(*run);
@@ -145,16 +145,16 @@ private:
 
 /// The tensor of `got` that is furthest from what is allowed; of those refused, one of the first run that has any,
 /// since what is wrong there makes wrong what follows.
-static TargetError findWorst(const Trace &got, ArrayRef<RoundingSamples> samples) {
-  std::optional<TargetError> worst;
-  auto rank = [](const TargetError &error) {
+static RunnerError findWorst(const Trace &got, ArrayRef<RoundingSamples> samples) {
+  std::optional<RunnerError> worst;
+  auto rank = [](const RunnerError &error) {
     double ratio = error.error / std::max(error.allowed(), 1e-300);
     return error.isAccepted() ? std::pair(-1000, ratio) : std::pair(-runNumber(error.tensor), ratio);
   };
   for (auto &[name, value] : samples.front().getExact()) {
     auto it = got.find(name);
-    if (it == got.end()) return TargetError{name + " is missing", std::numeric_limits<double>::infinity()};
-    TargetError error{name, maxDifference(value, it->second), 0,
+    if (it == got.end()) return RunnerError{name + " is missing", std::numeric_limits<double>::infinity()};
+    RunnerError error{name, maxDifference(value, it->second), 0,
                       4 * unitOf(value.type.getElementType()) * maxNorm(value), maxNorm(value)};
     for (const RoundingSamples &program : samples) error.rounding = std::max(error.rounding, program.error(name));
     if (!worst || rank(error) > rank(*worst)) worst = error;
@@ -162,7 +162,7 @@ static TargetError findWorst(const Trace &got, ArrayRef<RoundingSamples> samples
   return *worst;
 }
 
-FailureOr<TargetError> tessera::test::judge(Runner &target, ModuleOp module, ArrayRef<ModuleOp> variants,
+FailureOr<RunnerError> tessera::test::judge(Runner &runner, ModuleOp module, ArrayRef<ModuleOp> variants,
                                             unsigned draw) {
   // The program as it was before the passes under test says what is right; each program's rounding is measured against
   // itself, so that a pass that changes the meaning does not pass for noise.
@@ -172,7 +172,7 @@ FailureOr<TargetError> tessera::test::judge(Runner &target, ModuleOp module, Arr
   for (RoundingSamples &program : samples)
     if (failed(program.computeExact()) || failed(program.addNearest())) return failure();
   FailureOr<Trace> got = failure();
-  if (failed(target.load(module)) || failed(got = trace(target, module, true, draw))) return failure();
+  if (failed(runner.load(module)) || failed(got = trace(runner, module, true, draw))) return failure();
 
   // A few samples accept most programs. Where a number lies near a kink, it takes many until one falls on the other
   // side of it, too.
@@ -181,7 +181,7 @@ FailureOr<TargetError> tessera::test::judge(Runner &target, ModuleOp module, Arr
     for (RoundingSamples &program : samples)
       if (failed(program.addRandom(seed))) return failure();
     if (seed + 1 < few) continue;
-    TargetError worst = findWorst(*got, samples);
+    RunnerError worst = findWorst(*got, samples);
     if (worst.isAccepted() || seed + 1 == many) return worst;
   }
 }

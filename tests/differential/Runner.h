@@ -1,7 +1,7 @@
 //===- Runner.h - what runs a program -------------------------------------===//
 
-#ifndef TESSERA_TESTS_RANDOM_TARGET_H
-#define TESSERA_TESTS_RANDOM_TARGET_H
+#ifndef TESSERA_TESTS_DIFFERENTIAL_RUNNER_H
+#define TESSERA_TESTS_DIFFERENTIAL_RUNNER_H
 
 #include "ir/interpreter/Interpreter.h"
 #include <map>
@@ -27,16 +27,16 @@ class Runner {
 public:
   virtual ~Runner() = default;
   virtual llvm::StringRef getName() const = 0;
-  /// Takes a module in the phase that the target wants; it outlives the runs.
+  /// Takes a module in the phase that the runner needs; it outlives the runs.
   virtual llvm::LogicalResult load(mlir::ModuleOp module) = 0;
   /// Runs an entry function; `values` has at least what it takes. Returns what it returns, axes in any order.
   virtual llvm::FailureOr<Values> run(llvm::StringRef entry, const Values &values) = 0;
 };
 
-/// The reference interpreter as a target.
-class InterpreterTarget : public Runner {
+/// Runs the reference interpreter.
+class InterpreterRunner : public Runner {
 public:
-  explicit InterpreterTarget(Rounding rounding, uint64_t seed = 0) : rounding(rounding), interpreter(rounding, seed) {}
+  explicit InterpreterRunner(Rounding rounding, uint64_t seed = 0) : rounding(rounding), interpreter(rounding, seed) {}
   llvm::StringRef getName() const override {
     return rounding == Rounding::Double ? "interpreter" : "rounding interpreter";
   }
@@ -56,31 +56,31 @@ private:
 using Trace = std::map<std::string, TensorValue>;
 
 /// Runs the entry functions one after the other, feeding state back. Without `withSteps` no `step` is run.
-llvm::FailureOr<Trace> trace(Runner &target, mlir::ModuleOp module, bool withSteps, unsigned draw = 0);
+llvm::FailureOr<Trace> trace(Runner &runner, mlir::ModuleOp module, bool withSteps, unsigned draw = 0);
 
 /// Largest absolute value and largest difference of two tensors with the same axes in some order. NaNs are equal to
 /// each other and infinitely far from anything else.
 double maxNorm(const TensorValue &value);
 double maxDifference(const TensorValue &a, const TensorValue &b);
 
-/// How a target is judged on a tensor: by its error, and the error that rounding causes in the interpreter, both in the
+/// How a runner is judged on a tensor: by its error, and the error that rounding causes in the interpreter, both in the
 /// largest absolute difference from the interpreter in f64. Rounding is sampled with all values held with two mantissa
 /// bits less than their types have (`Rounding::Coarse`, so about four times the error of the type's own rounding where
 /// errors grow linearly, and as much as they grow where they do not), and once with the type's own rounding to nearest.
 /// `floor` is 4 units in the last place of the tensor's largest element.
-struct TargetError {
+struct RunnerError {
   std::string tensor;
   double error = 0, rounding = 0, floor = 0, norm = 0;
   double allowed() const { return rounding + floor; }
   bool isAccepted() const { return error <= allowed(); }
 };
 
-/// Runs a program on a target and returns the worst tensor by `error / allowed`, of the first run in which one is
-/// refused. `module` is in the phase that the target wants; `variants` are the same program in other phases: the first
+/// Runs a program with a runner and returns the worst tensor by `error / allowed`, of the first run in which one is
+/// refused. `module` is in the phase that the runner needs; `variants` are the same program in other phases: the first
 /// says what is right, and the rounding of all of them counts, since one order of operations may be exact by luck.
-llvm::FailureOr<TargetError> judge(Runner &target, mlir::ModuleOp module, llvm::ArrayRef<mlir::ModuleOp> variants,
+llvm::FailureOr<RunnerError> judge(Runner &runner, mlir::ModuleOp module, llvm::ArrayRef<mlir::ModuleOp> variants,
                                    unsigned draw = 0);
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_RANDOM_TARGET_H
+#endif // TESSERA_TESTS_DIFFERENTIAL_RUNNER_H

@@ -59,9 +59,9 @@ module attributes {tsr.model = "perceptron", tsr.axes = ["batch", "pixel", "hidd
     %b2 = tsr.constant 0.999 : f32 -> !s
     %eps = tsr.constant 1.0e-8 : f32 -> !s
     %decay = tsr.constant 0.01 : f32 -> !s
-    %up2 = tsr.update "adamw" @up %up gradient %c#0 step %step norm %c#3 hypers ["rate", "beta1", "beta2", "epsilon", "decay"] (%rate, %b1, %b2, %eps, %decay) : (!W, !W, !i, !s, !s, !s, !s, !s, !s) -> !W
-    %bb2 = tsr.update "adamw" @b %b gradient %c#1 step %step norm %c#3 hypers ["rate", "beta1", "beta2", "epsilon", "decay"] (%rate, %b1, %b2, %eps, %decay) : (!b, !b, !i, !s, !s, !s, !s, !s, !s) -> !b
-    %down2 = tsr.update "adamw" @down %down gradient %c#2 step %step norm %c#3 hypers ["rate", "beta1", "beta2", "epsilon", "decay"] (%rate, %b1, %b2, %eps, %decay) : (!V, !V, !i, !s, !s, !s, !s, !s, !s) -> !V
+    %up2 = tsr.update "adamw" @up %up gradient %c#0 step %step norm %c#3 arguments ["rate", "beta1", "beta2", "epsilon", "decay"] (%rate, %b1, %b2, %eps, %decay) : (!W, !W, !i, !s, !s, !s, !s, !s, !s) -> !W
+    %bb2 = tsr.update "adamw" @b %b gradient %c#1 step %step norm %c#3 arguments ["rate", "beta1", "beta2", "epsilon", "decay"] (%rate, %b1, %b2, %eps, %decay) : (!b, !b, !i, !s, !s, !s, !s, !s, !s) -> !b
+    %down2 = tsr.update "adamw" @down %down gradient %c#2 step %step norm %c#3 arguments ["rate", "beta1", "beta2", "epsilon", "decay"] (%rate, %b1, %b2, %eps, %decay) : (!V, !V, !i, !s, !s, !s, !s, !s, !s) -> !V
     %one = tsr.constant 1 : i32 -> !i
     %step2 = tsr.add %step, %one : (!i, !i) -> !i
     return %up2, %bb2, %down2, %step2, %loss, %c#3 : !W, !b, !V, !i, !s, !s

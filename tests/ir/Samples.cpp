@@ -1,6 +1,7 @@
 //===- Samples.cpp - random instances of simple ops -----------------------===//
 
 #include "tests/ir/Samples.h"
+#include "ir/dialect/BinaryFunction.h"
 #include "ir/dialect/UnaryFunction.h"
 #include <algorithm>
 
@@ -67,35 +68,22 @@ static void addUnary(SampleTable &table, const UnaryFunction &function) {
 }
 
 /// Two operands, each with some axes; sometimes one value is both.
-template <typename OpT> static void addBinary(SampleTable &table) {
-  table[OpT::getOperationName().str()] = [](Sample &s) -> SmallVector<Value> {
-    Value lhs = s.input(s.someAxes());
-    Value rhs = s.integer(0, 5) ? s.input(s.someAxes()) : lhs;
-    return {s.binary<OpT>(lhs, rhs)};
+static void addBinary(SampleTable &table, const BinaryFunction &function) {
+  table["tsr." + function.op.str()] = [&function](Sample &s) -> SmallVector<Value> {
+    double low = function.rhsSampleLow, high = function.rhsSampleHigh;
+    Value lhs = s.input(s.someAxes(), function.lhsSampleLow, function.lhsSampleHigh);
+    if (function.rhsHasEitherSign) return {function.build(s, lhs, s.awayFromZero(s.someAxes(), low, high))};
+    bool mayBeSame = low <= function.lhsSampleLow && function.lhsSampleHigh <= high;
+    Value rhs = mayBeSame && s.integer(0, 5) == 0 ? lhs : s.input(s.someAxes(), low, high);
+    return {function.build(s, lhs, rhs)};
   };
 }
 
 void tessera::test::addElementwiseSamples(SampleTable &table) {
   for (const UnaryFunction &function : unaryFunctions())
     if (function.isDifferentiable) addUnary(table, function);
-  addBinary<AddOp>(table);
-  addBinary<SubOp>(table);
-  addBinary<MulOp>(table);
-  addBinary<MaxOp>(table);
-  addBinary<MinOp>(table);
-  table["tsr.div"] = [](Sample &s) -> SmallVector<Value> {
-    Value lhs = s.input(s.someAxes());
-    return {s.div(lhs, s.awayFromZero(s.someAxes(), 0.5, 2))};
-  };
-  table["tsr.mod"] =
-      [](Sample &s) -> SmallVector<Value> { // quotients away from integers: 3.1 to 3.7, and their negatives
-    Value lhs = s.input(s.someAxes(), 3.3, 3.7);
-    return {s.binary<ModOp>(lhs, s.awayFromZero(s.someAxes(), 1, 1.05))};
-  };
-  table["tsr.pow"] = [](Sample &s) -> SmallVector<Value> {
-    Value base = s.input(s.someAxes(), 0.3, 2);
-    return {s.pow(base, s.input(s.someAxes()))};
-  };
+  for (const BinaryFunction &function : binaryFunctions())
+    if (function.isDifferentiable) addBinary(table, function);
   table["tsr.select"] = [](Sample &s) -> SmallVector<Value> {
     Value condition = s.compare(Predicate::LT, s.input(s.someAxes()), s.input(s.someAxes()));
     Value yes = s.input(s.someAxes());

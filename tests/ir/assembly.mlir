@@ -3,7 +3,7 @@
 // RUN: tessera-opt %s | FileCheck %s
 // RUN: tessera-opt %s | tessera-opt | FileCheck %s
 
-// Operands and result of one type: it stands once. A result as large as an operand is left out; any other is there.
+// Operands and result of one type: it prints once. A result as large as an operand is left out; any other is there.
 // CHECK-LABEL: func.func @types
 func.func @types(%x: !tsr.tensor<[b: 3, n: 4], f32>, %y: !tsr.tensor<[n: 4], f32>, %z: !tsr.tensor<[b: 3], f32>) {
   // CHECK-COUNT-2: tsr.mul %arg0, %arg0 : <[b: 3, n: 4], f32>{{$}}
@@ -52,6 +52,24 @@ func.func @notes(%x: !tsr.tensor<[n: 4], f32>) {
   %5 = tsr.repeat [layer: 2] index %i carry (%v = %x : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[n: 4], f32> arguments at <64>, <0, [8]> at <0> {
     tsr.yield %v : !tsr.tensor<[n: 4], f32>
   }
+  // CHECK-COUNT-2: tsr.repeat [layer: 2] index %{{.*}} invariant (%{{.*}} = %arg0 : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[layer: 2, n: 4], f32> {
+  %6 = tsr.repeat [layer: 2] index %i keep (%v = %x : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[layer: 2, n: 4], f32> {
+    tsr.yield %v : !tsr.tensor<[n: 4], f32>
+  }
+  %7 = tsr.repeat [layer: 2] index %i invariant (%v = %x : !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[layer: 2, n: 4], f32> {
+    tsr.yield %v : !tsr.tensor<[n: 4], f32>
+  }
+  return
+}
+
+// Flags of an update are keywords after the state; the keyword before its arguments was `hypers` in earlier versions.
+// CHECK-LABEL: func.func @update
+func.func @update(%w: !tsr.tensor<[n: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
+  // CHECK-COUNT-2: tsr.update "sgd" @w nesterov %arg0 gradient %arg0 step %arg1 norm %arg2 arguments [rate](%arg2) :
+  %0 = tsr.update "sgd" @w nesterov %w gradient %w step %s norm %r hypers ["rate"](%r) : (!tsr.tensor<[n: 4], f32>, !tsr.tensor<[n: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[n: 4], f32>
+  %1 = tsr.update "sgd" @w nesterov %w gradient %w step %s norm %r arguments [rate](%r) : (!tsr.tensor<[n: 4], f32>, !tsr.tensor<[n: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[n: 4], f32>
+  // CHECK: tsr.update "sgd" @w %arg0 gradient %arg0 step %arg1 norm %arg2 arguments [rate](%arg2) :
+  %2 = tsr.update "sgd" @w %w gradient %w step %s norm %r arguments [rate](%r) : (!tsr.tensor<[n: 4], f32>, !tsr.tensor<[n: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[n: 4], f32>
   return
 }
 
@@ -94,7 +112,7 @@ func.func @constants(%x: !tsr.tensor<[n: 4], f32>) {
   %7 = tsr.constant true -> <[], i1>
   // CHECK-NEXT: tsr.constant -0.0{{$}}
   %8 = tsr.constant -0.0
-  // Infinities have no literal: their bits stand with the type.
+  // Infinities have no literal: their bits print with the type.
   // CHECK-NEXT: %c-inf = tsr.constant 0xFF800000 : f32{{$}}
   %9 = tsr.constant 0xFF800000 : f32 -> <[], f32>
   return

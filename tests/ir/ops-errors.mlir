@@ -3,7 +3,7 @@
 // What the verifier refuses, and how it says so. C1, C2, … are the constraints in the description of the op that the case is of.
 
 // Axis names are unique within a tensor.
-// expected-error @below {{axis `a` stands twice}}
+// expected-error @below {{axis `a` occurs twice}}
 func.func private @f(!tsr.tensor<[a: 2, a: 3], f32>)
 
 // -----
@@ -530,7 +530,7 @@ func.func @contraction_to_eight_bits(%x: !tsr.tensor<[a: 2], f8E4M3FN>) {
 // The rule of an update is in the table of rules.
 func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
   // expected-error @below {{'tsr.update' op unknown optimizer rule `lamb`}}
-  tsr.update "lamb" @w %w gradient %w step %s norm %r hypers ["rate"](%r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  tsr.update "lamb" @w %w gradient %w step %s norm %r arguments ["rate"](%r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
   return
 }
 
@@ -539,7 +539,7 @@ func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.t
 // A hyperparameter whose default is not 0 must be given.
 func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
   // expected-error @below {{'tsr.update' op rule `adam` needs `beta1`}}
-  tsr.update "adam" @w %w gradient %w step %s norm %r hypers ["rate"](%r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  tsr.update "adam" @w %w gradient %w step %s norm %r arguments ["rate"](%r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
   return
 }
 
@@ -548,7 +548,7 @@ func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.t
 // A rule takes its own hyperparameters only.
 func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
   // expected-error @below {{'tsr.update' op rule `sgd` has no hyperparameter `beta1`}}
-  tsr.update "sgd" @w %w gradient %w step %s norm %r hypers ["rate", "beta1"](%r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  tsr.update "sgd" @w %w gradient %w step %s norm %r arguments ["rate", "beta1"](%r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
   return
 }
 
@@ -557,7 +557,7 @@ func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.t
 // A hyperparameter is given once.
 func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
   // expected-error @below {{'tsr.update' op hyperparameter `decay` is given twice}}
-  tsr.update "sgd" @w %w gradient %w step %s norm %r hypers ["rate", "decay", "decay"](%r, %r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  tsr.update "sgd" @w %w gradient %w step %s norm %r arguments ["rate", "decay", "decay"](%r, %r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
   return
 }
 
@@ -566,7 +566,7 @@ func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.t
 // Each hyperparameter has a name.
 func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
   // expected-error @below {{'tsr.update' op expected one name for each hyperparameter}}
-  tsr.update "sgd" @w %w gradient %w step %s norm %r hypers ["rate"](%r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  tsr.update "sgd" @w %w gradient %w step %s norm %r arguments ["rate"](%r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
   return
 }
 
@@ -575,7 +575,7 @@ func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.t
 // A flag is not a hyperparameter.
 func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
   // expected-error @below {{'tsr.update' op rule `sgd` has no hyperparameter `nesterov`}}
-  tsr.update "sgd" @w %w gradient %w step %s norm %r hypers ["rate", "nesterov"](%r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  tsr.update "sgd" @w %w gradient %w step %s norm %r arguments ["rate", "nesterov"](%r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
   return
 }
 
@@ -584,6 +584,6 @@ func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.t
 // A rule takes its own flags only.
 func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.tensor<[], f32>) {
   // expected-error @below {{'tsr.update' op rule `adamw` has no flag `nesterov`}}
-  tsr.update "adamw" @w nesterov %w gradient %w step %s norm %r hypers ["rate", "beta1", "beta2", "epsilon"](%r, %r, %r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+  tsr.update "adamw" @w nesterov %w gradient %w step %s norm %r arguments ["rate", "beta1", "beta2", "epsilon"](%r, %r, %r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
   return
 }

@@ -152,8 +152,8 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
     %g = tsr.gradient %loss wrt (%w) : (!tsr.tensor<[], f32>, !tsr.tensor<[in: 4, out: 2], f32>) -> !tsr.tensor<[in: 4, out: 2], f32>
     // CHECK: tsr.clip(%[[G]]) limit %arg0 :
     %clipped, %norm = tsr.clip (%g) limit %loss : (!tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[], f32>) -> (!tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[], f32>)
-    // CHECK: tsr.update "sgd" @w %arg1 gradient %{{.*}} step %arg2 norm %{{.*}} hypers [rate](%arg0) :
-    %new = tsr.update "sgd" @w %w gradient %clipped step %step norm %norm hypers ["rate"] (%loss) : (!tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4, out: 2], f32>
+    // CHECK: tsr.update "sgd" @w %arg1 gradient %{{.*}} step %arg2 norm %{{.*}} arguments [rate](%arg0) :
+    %new = tsr.update "sgd" @w %w gradient %clipped step %step norm %norm arguments ["rate"] (%loss) : (!tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4, out: 2], f32>
     return
   }
 }

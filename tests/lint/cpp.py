@@ -25,6 +25,19 @@ def rule_long(tree):
             yield path, 1, f"{len(lines)} lines: split it, or say `Long because: …` in the first {TOP_LINES}"
 
 
+# guards ---------------------------------------------------------------------------------------------------------------
+
+GUARD = re.compile(r"^#ifndef (\w+)\n#define \1$", re.M)
+
+
+def rule_guards(tree):
+    for path in tree.ending(".h"):
+        text = tree.text(path) or ""
+        found, expected = GUARD.search(text), "TESSERA_" + re.sub(r"\W", "_", path).upper()
+        if found and found.group(1) != expected:
+            yield path, text[: found.start()].count("\n") + 1, f"expected the guard {expected}, got {found.group(1)}"
+
+
 # format ---------------------------------------------------------------------------------------------------------------
 
 

@@ -53,6 +53,33 @@ def rule_paths(tree):
                 yield path, number, f"`{word}` does not exist"
 
 
+# quotes ---------------------------------------------------------------------------------------------------------------
+
+RECIPES = "docs/adding.md"
+
+
+def fenced_blocks(text):
+    """(line number, text) of each block of code."""
+    start, block = None, []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.lstrip().startswith("```"):
+            if start:
+                yield start, "\n".join(block)
+            start, block = (None, []) if start else (number, [])
+        elif start:
+            block.append(line)
+
+
+def rule_quotes(tree):
+    if RECIPES not in tree.files:
+        return
+    sources = [" ".join((tree.text(f) or "").split()) for f in tree.product(*CPP, ".td")]
+    for number, block in fenced_blocks(tree.text(RECIPES)):
+        words = " ".join(block.split())
+        if not any(words in source for source in sources):
+            yield RECIPES, number, "no source contains this code"
+
+
 # machine --------------------------------------------------------------------------------------------------------------
 
 PUBLIC_ROOTS = "bin data dev etc lib lib64 no nonexistent opt path proc run sbin sys tmp usr var".split()

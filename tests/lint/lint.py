@@ -8,6 +8,8 @@ cannot run
   anchors     a case with CHECK-NOT lines has a positive CHECK line too, so that it fails on empty output
   test-names  names of GoogleTest suites and tests are spelled LikeThis
   paths       paths that documents name exist
+  quotes      code that docs/adding.md quotes is in the sources
+  guards      include guards follow the path of their file
   machine     no path of somebody's machine
   columns     no line over 120 columns in sources and scripts, over 160 in Markdown
   phrases     no phrase that docs/glossary.md rejects in documents, comments and messages

@@ -180,6 +180,21 @@ class LintTest(unittest.TestCase):
             self.breaches("pass-docs", {"passes/Passes.td": text}), [("passes/Passes.td", 4), ("passes/Passes.td", 7)]
         )
 
+    def test_quotes(self):
+        files = {
+            "docs/adding.md": "```\nint x =\n    1;\n```\ntext\n```cpp\nint y;\n```\n",
+            "ir/A.cpp": "static int x = 1;\n",
+        }
+        self.assertEqual(self.breaches("quotes", files), [("docs/adding.md", 6)])
+
+    def test_guards(self):
+        files = {
+            "ir/a/B.h": "// B\n\n#ifndef TESSERA_IR_A_B_H\n#define TESSERA_IR_A_B_H\n#endif\n",
+            "ir/C.h": "// C\n#ifndef TESSERA_C_H\n#define TESSERA_C_H\n#endif\n",
+            "ir/D.h": "#pragma once\n",
+        }
+        self.assertEqual(self.breaches("guards", files), [("ir/C.h", 2)])
+
     def test_format(self):
         if not shutil.which("clang-format-22"):
             self.skipTest("clang-format-22 is not installed")

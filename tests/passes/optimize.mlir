@@ -42,7 +42,7 @@ module attributes {tsr.model = "adamw", tsr.axes = ["in", "out"], tsr.phase = "d
     %eps = tsr.constant 1.0e-8 : f32 -> !tsr.tensor<[], f32>
     %decay = tsr.constant 0.1 : f32 -> !tsr.tensor<[], f32>
     %c, %norm = tsr.clip(%g) limit %limit : (!tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[], f32>) -> (!tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[], f32>)
-    %n = tsr.update "adamw" @w %w gradient %c step %step norm %norm hypers ["rate", "beta1", "beta2", "epsilon", "decay"](%rate, %b1, %b2, %eps, %decay) : (!tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4, out: 2], f32>
+    %n = tsr.update "adamw" @w %w gradient %c step %step norm %norm arguments ["rate", "beta1", "beta2", "epsilon", "decay"](%rate, %b1, %b2, %eps, %decay) : (!tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4, out: 2], f32>
     return %n, %norm : !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[], f32>
   }
 }
@@ -63,7 +63,7 @@ module attributes {tsr.model = "sgd", tsr.axes = ["in"], tsr.phase = "differenti
     %rate = tsr.constant 0.1 : f32 -> !tsr.tensor<[], f32>
     %zero = tsr.constant 0.0 : f32 -> !tsr.tensor<[], f32>
     %c, %norm = tsr.clip(%g) : (!tsr.tensor<[in: 4], f32>) -> (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[], f32>)
-    %n = tsr.update "sgd" @w %w gradient %c step %step norm %norm hypers ["rate", "momentum", "decay"](%rate, %zero, %zero) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+    %n = tsr.update "sgd" @w %w gradient %c step %step norm %norm arguments ["rate", "momentum", "decay"](%rate, %zero, %zero) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
     return %n : !tsr.tensor<[in: 4], f32>
   }
 }
@@ -84,7 +84,7 @@ module attributes {tsr.model = "nesterov", tsr.axes = ["in"], tsr.phase = "diffe
     %rate = tsr.constant 0.1 : f32 -> !tsr.tensor<[], f32>
     %mu = tsr.constant 0.9 : f32 -> !tsr.tensor<[], f32>
     %c, %norm = tsr.clip(%g) : (!tsr.tensor<[in: 4], f32>) -> (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[], f32>)
-    %n = tsr.update "sgd" @w nesterov %w gradient %c step %step norm %norm hypers ["rate", "momentum"](%rate, %mu) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+    %n = tsr.update "sgd" @w nesterov %w gradient %c step %step norm %norm arguments ["rate", "momentum"](%rate, %mu) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
     return %n : !tsr.tensor<[in: 4], f32>
   }
 }

@@ -119,7 +119,7 @@ module attributes {tsr.axes = ["batch", "in"], tsr.phase = "differentiate", tsr.
     %g = tsr.mul %x, %seed : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
     %c, %norm = tsr.clip(%g) : (!tsr.tensor<[in: 4], f32>) -> (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[], f32>)
     %rate = tsr.constant 1.000000e-01 : f32 -> !tsr.tensor<[], f32>
-    %next = tsr.update "sgd" @w %w gradient %c step %step norm %norm hypers ["rate"](%rate) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
+    %next = tsr.update "sgd" @w %w gradient %c step %step norm %norm arguments ["rate"](%rate) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
     %one = tsr.constant 1 : i32 -> !tsr.tensor<[], i32>
     %more = tsr.add %step, %one : (!tsr.tensor<[], i32>, !tsr.tensor<[], i32>) -> !tsr.tensor<[], i32>
     return %next, %more, %norm : !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>

@@ -372,9 +372,10 @@ Value tessera::emitFloatMod(CodeBuilder &code, Value x, Value y) {
 
 ArrayRef<ElementaryFunction> tessera::elementaryFunctions() {
   static constexpr ElementaryFunction table[] = {
-      {"exp", emitExp, 18},  {"expm1", emitExpm1, 22}, {"log", emitLog, 24},   {"log1p", emitLog1p, 36},
-      {"sqrt", emitSqrt, 4}, {"rsqrt", emitRsqrt, 8},  {"tanh", emitTanh, 36}, {"sigmoid", emitSigmoid, 22},
-      {"erf", emitErf, 40},  {"sin", emitSin, 40},     {"cos", emitCos, 40},
+      {"exp", emitExp, 18, 0.9},     {"expm1", emitExpm1, 22, 1.5},     {"log", emitLog, 24, 0.9},
+      {"log1p", emitLog1p, 36, 1.5}, {"sqrt", emitSqrt, 4, 0.5},        {"rsqrt", emitRsqrt, 8, 1.5},
+      {"tanh", emitTanh, 36, 1.3},   {"sigmoid", emitSigmoid, 22, 2.1}, {"erf", emitErf, 40, 1},
+      {"sin", emitSin, 40, 1.5},     {"cos", emitCos, 40, 1.5},
   };
   return table;
 }

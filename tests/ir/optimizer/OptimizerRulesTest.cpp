@@ -40,7 +40,7 @@ std::unique_ptr<TextProgram> makeProgram(const std::string &rule, const Hypers &
       " {tsr.input = {name = \"g\", role = \"data\"}}, %t: !tsr.tensor<[], i32>, %norm: " + scalar + ") -> (" + vector +
       " {tsr.state = @w}) {\n" + constants + "%n = tsr.update \"" + rule +
       "\" @w %w gradient %g step %t norm %norm "
-      "hypers [" +
+      "arguments [" +
       names + "](" + values + ") : (" + vector + ", " + vector + ", !tsr.tensor<[], i32>, " + scalar + types + ") -> " +
       vector + "\nreturn %n : " + vector + "\n}\n}");
   mlir::PassManager passes(program->getModule()->getContext());

@@ -26,7 +26,7 @@ TEST(Arena, RandomProgramsReadWhatTheyWrote) {
     MLIRContext context;
     OwningOpRef<ModuleOp> module = makeRandomProgram(context, seed, Float64Type::get(&context));
     ASSERT_TRUE(succeeded(runPipeline(*module, {}))) << "seed " << seed;
-    InterpreterTarget interpreter(Rounding::Double);
+    InterpreterRunner interpreter(Rounding::Double);
     ArenaTarget arena;
     ASSERT_TRUE(succeeded(interpreter.load(*module)) && succeeded(arena.load(*module)));
     FailureOr<Trace> expected = trace(interpreter, *module, true), got = trace(arena, *module, true);

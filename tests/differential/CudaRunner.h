@@ -1,7 +1,7 @@
-//===- CudaTarget.h - generated CUDA code as a target, emulated -------------===//
+//===- CudaRunner.h - runs generated CUDA code, emulated -------------===//
 
-#ifndef TESSERA_TESTS_RANDOM_CUDATARGET_H
-#define TESSERA_TESTS_RANDOM_CUDATARGET_H
+#ifndef TESSERA_TESTS_DIFFERENTIAL_CUDARUNNER_H
+#define TESSERA_TESTS_DIFFERENTIAL_CUDARUNNER_H
 
 #include "tests/differential/Runner.h"
 #include <memory>
@@ -10,10 +10,10 @@ namespace tessera::test {
 
 /// Compiles a scheduled module as `tessera compile --target=cuda` does, but for machine code, and runs it in this
 /// process: entry functions as they are, kernels by Emulator.h, contractions by plain loops in f64, rounded once.
-class CudaTarget : public Runner {
+class CudaRunner : public Runner {
 public:
-  CudaTarget();
-  ~CudaTarget() override;
+  CudaRunner();
+  ~CudaRunner() override;
   llvm::StringRef getName() const override { return "cuda"; }
   llvm::LogicalResult load(mlir::ModuleOp scheduled) override;
   llvm::FailureOr<Values> run(llvm::StringRef entry, const Values &values) override;
@@ -26,4 +26,4 @@ private:
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_RANDOM_CUDATARGET_H
+#endif // TESSERA_TESTS_DIFFERENTIAL_CUDARUNNER_H

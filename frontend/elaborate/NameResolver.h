@@ -1,7 +1,7 @@
 //===- Names.h - what names mean at the place being elaborated --------------===//
 
-#ifndef TESSERA_FRONTEND_NAMES_H
-#define TESSERA_FRONTEND_NAMES_H
+#ifndef TESSERA_FRONTEND_ELABORATE_NAMERESOLVER_H
+#define TESSERA_FRONTEND_ELABORATE_NAMERESOLVER_H
 
 #include "frontend/elaborate/Dims.h"
 #include "frontend/elaborate/Hypers.h"
@@ -12,27 +12,27 @@
 namespace tessera {
 
 /// Resolves and declares names of values and axes in the current frame.
-class Names : ElaborationPart {
+class NameResolver : ElaborationComponent {
 public:
-  Names(CallStack &calls, EntryBuilder &entry, RegionStack &regions, Hypers &hypers, Dims &dims, Lets &lets,
-        Evaluator &evaluator, TrainingNames &training)
-      : ElaborationPart(calls), Entry(entry), Regions(regions), ProgramHypers(hypers), Sizes(dims), FileLets(lets),
+  NameResolver(CallStack &calls, EntryBuilder &entry, RegionStack &regions, Hypers &hypers, Dims &dims, Lets &lets,
+               Evaluator &evaluator, TrainingNames &training)
+      : ElaborationComponent(calls), Entry(entry), Regions(regions), ProgramHypers(hypers), Sizes(dims), FileLets(lets),
         Eval(evaluator), Training(training) {}
 
-  Value lookup(const ast::Name &name);
+  LanguageValue lookup(const ast::Name &name);
   std::optional<AxisRef> resolveAxis(const ast::Name &name);
-  /// The axes of a list; `..` stands for the axes of `all` not named, where `all` is given.
+  /// The axes of a list; `..` means the axes of `all` that are not named, if `all` is given.
   std::optional<std::vector<AxisRef>> resolveAxes(const ast::Axes &axes, const Tensor *all = nullptr);
 
-  bool define(const ast::Name &name, Value value);
+  bool define(const ast::Name &name, LanguageValue value);
   /// Names whose declaration was wrong are known all the same, so that their uses cause no further messages.
   void defineAsWrong(llvm::ArrayRef<ast::Name> names);
   bool declareLocalDim(const ast::DimSize &dim);
 
 private:
-  Value lookupInProgram(const ast::Name &name);
-  Value lookupBuiltin(const ast::Name &name);
-  Value reportUnknown(const ast::Name &name);
+  LanguageValue lookupInProgram(const ast::Name &name);
+  LanguageValue lookupBuiltin(const ast::Name &name);
+  LanguageValue reportUnknown(const ast::Name &name);
   bool isDim(const ast::Name &name) const;
   std::vector<llvm::StringRef> visibleNames() const;
 
@@ -51,4 +51,4 @@ bool isBuiltin(llvm::StringRef name);
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_NAMES_H
+#endif // TESSERA_FRONTEND_ELABORATE_NAMERESOLVER_H

@@ -1,6 +1,6 @@
-//===- CudaTarget.cpp - generated CUDA code as a target, emulated -----------===//
+//===- CudaRunner.cpp - runs generated CUDA code, emulated -----------===//
 
-#include "tests/differential/CudaTarget.h"
+#include "tests/differential/CudaRunner.h"
 #include "codegen/program/Program.h"
 #include "ir/dialect/Gelu.h"
 #include "ir/program/Program.h"
@@ -20,7 +20,7 @@ using namespace tessera::test;
 //===----------------------------------------------------------------------===//
 
 /// What entry functions see; its arena is memory of this process.
-struct CudaTarget::Machine : TsrRuntime {
+struct CudaRunner::Machine : TsrRuntime {
   MLIRContext *context;
   CompiledProgram program;
   std::vector<std::shared_ptr<const cuda::CudaKernel>> written;
@@ -40,7 +40,7 @@ struct CudaTarget::Machine : TsrRuntime {
   TensorValue fetch(const void *address, Type element, int64_t count);
 };
 
-Type CudaTarget::Machine::elementType(ElementType type) {
+Type CudaRunner::Machine::elementType(ElementType type) {
   switch (type) {
   case ElementType::F32:
     return Float32Type::get(context);
@@ -57,7 +57,7 @@ Type CudaTarget::Machine::elementType(ElementType type) {
   }
 }
 
-TensorValue CudaTarget::Machine::fetch(const void *address, Type element, int64_t count) {
+TensorValue CudaRunner::Machine::fetch(const void *address, Type element, int64_t count) {
   return fetchTensor(NamedTensorType::get(context, AxisAttr::get(context, "x", count), element), address);
 }
 
@@ -67,7 +67,7 @@ static int64_t spanOf(ArrayRef<int64_t> dims, ArrayRef<int64_t> strides) {
   return span;
 }
 
-void CudaTarget::Machine::runGemm(const ContractionGemm &d, const void *a, const void *b, void *bias, void *aux,
+void CudaRunner::Machine::runGemm(const ContractionGemm &d, const void *a, const void *b, void *bias, void *aux,
                                   void *c) {
   TensorValue left = fetch(a, elementType(d.typeA), spanOf(d.dimsA, d.stridesA));
   TensorValue right = fetch(b, elementType(d.typeB), spanOf(d.dimsB, d.stridesB));
@@ -111,13 +111,13 @@ void CudaTarget::Machine::runGemm(const ContractionGemm &d, const void *a, const
 }
 
 //===----------------------------------------------------------------------===//
-// The target
+// The runner
 //===----------------------------------------------------------------------===//
 
-CudaTarget::CudaTarget() = default;
-CudaTarget::~CudaTarget() = default;
+CudaRunner::CudaRunner() = default;
+CudaRunner::~CudaRunner() = default;
 
-LogicalResult CudaTarget::load(ModuleOp scheduled) {
+LogicalResult CudaRunner::load(ModuleOp scheduled) {
   module = scheduled;
   CudaBackend backend(Target::of(module), CudaOptions{{"sm_90a"}, /*compiles=*/false, {}, {}});
   FailureOr<CompiledProgram> compiled = generateProgram(module, backend, {});
@@ -155,7 +155,7 @@ LogicalResult CudaTarget::load(ModuleOp scheduled) {
   return success();
 }
 
-FailureOr<Values> CudaTarget::run(StringRef entry, const Values &values) {
+FailureOr<Values> CudaRunner::run(StringRef entry, const Values &values) {
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   auto arena = [&](int64_t offset) { return machine->arena + offset; };
   if (failed(storeArguments(function, values, arena))) return failure();

@@ -1,4 +1,4 @@
-//===- Scope.h - what the files of a program declare -----------------------===//
+//===- Declarations.h - what the files of a program declare ----------------===//
 //
 // Reads the model file and the files it uses, and collects their declarations
 // by name. Functions and lets belong to their file; dims and hypers are names
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_FRONTEND_SCOPE_H
-#define TESSERA_FRONTEND_SCOPE_H
+#ifndef TESSERA_FRONTEND_NAMES_DECLARATIONS_H
+#define TESSERA_FRONTEND_NAMES_DECLARATIONS_H
 
 #include "frontend/diagnostics/Diagnostics.h"
 #include "frontend/syntax/Ast.h"
@@ -47,7 +47,7 @@ struct DimDecl {
 };
 
 /// All files of a program with their declarations.
-struct SourceProgram {
+struct Declarations {
   std::vector<std::unique_ptr<FileScope>> files; ///< the model file is the first
   llvm::MapVector<llvm::StringRef, HyperDecl> hypers;
   llvm::MapVector<llvm::StringRef, DimDecl> dims;
@@ -60,7 +60,7 @@ struct SourceProgram {
 
 /// Reads and collects. `path` is that of the model file, so that used files are found beside it; empty for a text
 /// that is in no file. After errors the result is what could be collected.
-SourceProgram loadProgram(unsigned file, llvm::StringRef path, DiagnosticEngine &diagnostics);
+Declarations loadProgram(unsigned file, llvm::StringRef path, DiagnosticEngine &diagnostics);
 
 /// One file of the library `nn`.
 struct LibraryFile {
@@ -72,4 +72,4 @@ llvm::ArrayRef<LibraryFile> nnLibrary();
 
 } // namespace tessera
 
-#endif // TESSERA_FRONTEND_SCOPE_H
+#endif // TESSERA_FRONTEND_NAMES_DECLARATIONS_H

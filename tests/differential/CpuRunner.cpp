@@ -1,6 +1,6 @@
-//===- CpuTarget.cpp - generated CPU code as a target ---------------------===//
+//===- CpuRunner.cpp - runs generated CPU code ---------------------===//
 
-#include "tests/differential/CpuTarget.h"
+#include "tests/differential/CpuRunner.h"
 #include "codegen/program/Program.h"
 #include "ir/program/Program.h"
 #include "runtime/machine/LoadedProgram.h"
@@ -10,10 +10,10 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::test;
 
-CpuTarget::CpuTarget(int threads) : threads(threads) {}
-CpuTarget::~CpuTarget() = default;
+CpuRunner::CpuRunner(int threads) : threads(threads) {}
+CpuRunner::~CpuRunner() = default;
 
-LogicalResult CpuTarget::load(ModuleOp scheduled) {
+LogicalResult CpuRunner::load(ModuleOp scheduled) {
   module = scheduled;
   CodegenOptions options;
   options.threads = threads;
@@ -28,7 +28,7 @@ LogicalResult CpuTarget::load(ModuleOp scheduled) {
   return success();
 }
 
-FailureOr<Values> CpuTarget::run(StringRef entry, const Values &values) {
+FailureOr<Values> CpuRunner::run(StringRef entry, const Values &values) {
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   auto arena = [&](int64_t offset) { return program->at(offset); };
   if (failed(storeArguments(function, values, arena))) return failure();

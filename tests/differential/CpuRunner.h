@@ -1,7 +1,7 @@
-//===- CpuTarget.h - generated CPU code as a target -----------------------===//
+//===- CpuRunner.h - runs generated CPU code -----------------------===//
 
-#ifndef TESSERA_TESTS_RANDOM_CPUTARGET_H
-#define TESSERA_TESTS_RANDOM_CPUTARGET_H
+#ifndef TESSERA_TESTS_DIFFERENTIAL_CPURUNNER_H
+#define TESSERA_TESTS_DIFFERENTIAL_CPURUNNER_H
 
 #include "tests/differential/Runner.h"
 #include <memory>
@@ -13,10 +13,10 @@ class LoadedProgram;
 namespace tessera::test {
 
 /// Compiles a scheduled module as `tessera compile` does and runs it in this process through the runtime.
-class CpuTarget : public Runner {
+class CpuRunner : public Runner {
 public:
-  explicit CpuTarget(int threads);
-  ~CpuTarget() override;
+  explicit CpuRunner(int threads);
+  ~CpuRunner() override;
   llvm::StringRef getName() const override { return "cpu"; }
   llvm::LogicalResult load(mlir::ModuleOp scheduled) override;
   llvm::FailureOr<Values> run(llvm::StringRef entry, const Values &values) override;
@@ -29,4 +29,4 @@ private:
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_RANDOM_CPUTARGET_H
+#endif // TESSERA_TESTS_DIFFERENTIAL_CPURUNNER_H

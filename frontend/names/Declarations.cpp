@@ -1,6 +1,6 @@
-//===- Scope.cpp - reads a program's files, collects their declarations ----===//
+//===- Declarations.cpp - reads the files, collects their declarations ------===//
 
-#include "frontend/names/Scope.h"
+#include "frontend/names/Declarations.h"
 #include "frontend/syntax/Parser.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -18,7 +18,7 @@ public:
 
   void loadMain(unsigned file);
   void checkFunctions();
-  SourceProgram Program;
+  Declarations Loaded;
 
 private:
   FileScope &addFile(unsigned file, bool isLibrary);
@@ -51,8 +51,8 @@ private:
 } // namespace
 
 FileScope &Loader::addFile(unsigned file, bool isLibrary) {
-  Program.files.push_back(std::make_unique<FileScope>());
-  FileScope &scope = *Program.files.back();
+  Loaded.files.push_back(std::make_unique<FileScope>());
+  FileScope &scope = *Loaded.files.back();
   scope.isLibrary = isLibrary;
   scope.tree = parseFile(file, Engine);
   return scope;
@@ -68,7 +68,7 @@ bool Loader::declare(FileScope &scope, const ast::Name &name) {
 }
 
 bool Loader::onlyInMain(FileScope &scope, Span span, StringRef what) {
-  if (&scope == Program.files.front().get()) return true;
+  if (&scope == Loaded.files.front().get()) return true;
   Engine.error(DiagnosticCode::E0806, span, "a used file cannot hold " + what)
       .help("only the file that is compiled describes a model and its training");
   return false;
@@ -76,16 +76,16 @@ bool Loader::onlyInMain(FileScope &scope, Span span, StringRef what) {
 
 void Loader::collect(FileScope &scope, const ast::Hyper &hyper) {
   for (const ast::Bind &bind : hyper.binds)
-    if (declare(scope, bind.name) && !Program.hypers.insert({bind.name.text, {&bind, &scope}}).second)
+    if (declare(scope, bind.name) && !Loaded.hypers.insert({bind.name.text, {&bind, &scope}}).second)
       Engine.error(DiagnosticCode::E0202, bind.name.span, "two files declare the hyper `" + bind.name.text + "`")
           .label(bind.name.span, "declared again")
-          .label(Program.hypers[bind.name.text].bind->name.span, "first declared here");
+          .label(Loaded.hypers[bind.name.text].bind->name.span, "first declared here");
 }
 
 void Loader::collect(FileScope &scope, const ast::DimStmt &dims) {
   for (const ast::DimSize &size : dims.sizes) {
     if (!declare(scope, size.name)) continue;
-    auto [entry, isNew] = Program.dims.insert({size.name.text, {&size, &scope}});
+    auto [entry, isNew] = Loaded.dims.insert({size.name.text, {&size, &scope}});
     if (isNew || size.kind == ast::DimSize::Kind::FromInputs) continue;
     // A used file may leave a dim's size to the model file, not the other way round.
     if (entry->second.size->kind == ast::DimSize::Kind::FromInputs)
@@ -109,28 +109,28 @@ void Loader::collect(FileScope &scope, const ast::Function &function) {
 }
 
 void Loader::collect(FileScope &scope, const ast::Preset &preset) {
-  if (onlyInMain(scope, preset.name.span, "a preset") && !Program.presets.insert({preset.name.text, &preset}).second)
+  if (onlyInMain(scope, preset.name.span, "a preset") && !Loaded.presets.insert({preset.name.text, &preset}).second)
     Engine.error(DiagnosticCode::E0202, preset.name.span, "the preset `" + preset.name.text + "` is declared twice");
 }
 
 void Loader::collect(FileScope &scope, const ast::Model &model) {
   if (!onlyInMain(scope, model.name.span, "a model") || !declare(scope, model.name)) return;
-  if (Program.model)
+  if (Loaded.model)
     Engine.error(DiagnosticCode::E0202, model.name.span, "a file describes one model")
         .label(model.name.span, "a second one")
-        .label(Program.model->name.span, "the first one");
+        .label(Loaded.model->name.span, "the first one");
   else
-    Program.model = &model;
+    Loaded.model = &model;
 }
 
 void Loader::collect(FileScope &scope, const ast::Train &train) {
   if (!onlyInMain(scope, train.span, "a training description")) return;
-  if (Program.train)
+  if (Loaded.train)
     Engine.error(DiagnosticCode::E0202, train.model.span, "a file describes one training")
         .label(train.model.span, "a second one")
-        .label(Program.train->model.span, "the first one");
+        .label(Loaded.train->model.span, "the first one");
   else
-    Program.train = &train;
+    Loaded.train = &train;
 }
 
 void Loader::collect(FileScope &scope) {
@@ -255,7 +255,7 @@ void Loader::checkParams(const std::vector<ast::Param> &params, const ast::Axes 
   llvm::StringMap<Span> seen;
   auto check = [&](const ast::Name &name, bool mayRepeat) {
     if (name.text.empty()) return;
-    if (auto dim = Program.dims.find(name.text); dim != Program.dims.end()) {
+    if (auto dim = Loaded.dims.find(name.text); dim != Loaded.dims.end()) {
       Engine.error(DiagnosticCode::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name")
           .label(name.span, "this would hide it")
           .label(dim->second.size->name.span, "the dim")
@@ -279,7 +279,7 @@ void Loader::checkParams(const std::vector<ast::Param> &params, const ast::Axes 
 }
 
 void Loader::checkFunctions() {
-  for (auto &file : Program.files) {
+  for (auto &file : Loaded.files) {
     if (file->isLibrary) continue;
     for (const ast::Declaration &declaration : file->tree.declarations) {
       if (auto *function = std::get_if<ast::Function>(&declaration.node))
@@ -289,9 +289,9 @@ void Loader::checkFunctions() {
   }
 }
 
-SourceProgram tessera::loadProgram(unsigned file, StringRef path, DiagnosticEngine &diagnostics) {
+Declarations tessera::loadProgram(unsigned file, StringRef path, DiagnosticEngine &diagnostics) {
   Loader loader(path, diagnostics);
   loader.loadMain(file);
   loader.checkFunctions();
-  return std::move(loader.Program);
+  return std::move(loader.Loaded);
 }

@@ -1,12 +1,12 @@
 //===- Names.cpp - what names mean at the place being elaborated ------------===//
 
-#include "frontend/elaborate/Names.h"
+#include "frontend/elaborate/NameResolver.h"
 
 using namespace tessera;
 using llvm::StringRef;
 using llvm::Twine;
 
-std::vector<StringRef> Names::visibleNames() const {
+std::vector<StringRef> NameResolver::visibleNames() const {
   std::vector<StringRef> names = Calls.visibleAxes();
   if (!Calls.isEmpty()) {
     for (auto &scope : frame().scopes)
@@ -14,7 +14,7 @@ std::vector<StringRef> Names::visibleNames() const {
     for (auto &entry : frame().file->functions) names.push_back(entry.first());
     for (auto &entry : frame().file->lets) names.push_back(entry.first());
   }
-  for (auto &entry : Program.hypers) names.push_back(entry.first);
+  for (auto &entry : Declared.hypers) names.push_back(entry.first);
   llvm::append_range(names, builtinNames());
   llvm::sort(names);
   return names;
@@ -24,15 +24,15 @@ std::vector<StringRef> Names::visibleNames() const {
 // Values
 //===----------------------------------------------------------------------===//
 
-Value Names::lookup(const ast::Name &name) {
+LanguageValue NameResolver::lookup(const ast::Name &name) {
   for (auto scope = frame().scopes.rbegin(); scope != frame().scopes.rend(); ++scope)
     if (auto found = scope->find(name.text); found != scope->end()) {
-      Value value = found->second;
+      LanguageValue value = found->second;
       if (value.isTensor()) value.tensor = Regions.here(value.tensor);
       return value;
     }
   if (frame().isTraining)
-    if (std::optional<Value> value = Training.lookup(name.text)) return *value;
+    if (std::optional<LanguageValue> value = Training.lookup(name.text)) return *value;
   if (auto axis = frame().axes.find(name.text); axis != frame().axes.end()) {
     Sizes.noteSizeRead(axis->second.name);
     return Number::ofInt(axis->second.size);
@@ -48,17 +48,17 @@ Value Names::lookup(const ast::Name &name) {
   return lookupInProgram(name);
 }
 
-Value Names::lookupInProgram(const ast::Name &name) {
+LanguageValue NameResolver::lookupInProgram(const ast::Name &name) {
   const FileScope &file = *frame().file;
   if (!file.isLibrary) {
-    if (Program.dims.count(name.text)) {
+    if (Declared.dims.count(name.text)) {
       std::optional<int64_t> size = Sizes.size(name.text, name.span);
       Sizes.noteSizeRead(name.text);
-      return size ? Value(Number::ofInt(*size)) : Value();
+      return size ? LanguageValue(Number::ofInt(*size)) : LanguageValue();
     }
-    if (Program.hypers.count(name.text)) {
+    if (Declared.hypers.count(name.text)) {
       if (std::optional<Number> value = ProgramHypers.find(name.text)) return *value;
-      return Engine.hasErrors() ? Value()
+      return Engine.hasErrors() ? LanguageValue()
                                 : failed(DiagnosticCode::E0201, name.span,
                                          "the hyper `" + name.text + "` is used before it is declared");
     }
@@ -69,14 +69,14 @@ Value Names::lookupInProgram(const ast::Name &name) {
   return lookupBuiltin(name);
 }
 
-Value Names::lookupBuiltin(const ast::Name &name) {
+LanguageValue NameResolver::lookupBuiltin(const ast::Name &name) {
   if (name.text == "training") return Number::ofBool(Entry.isTraining());
   if (name.text == "true" || name.text == "false") return Number::ofBool(name.text == "true");
   if (name.text == "inf") return Number::ofFloat(INFINITY);
   if (name.text == "pi") return Number::ofFloat(M_PI);
-  if (name.text == "none") return Value::none();
+  if (name.text == "none") return LanguageValue::none();
   if (name.text == "step") {
-    if (!Entry.isOpen()) return failed(DiagnosticCode::E0219, name.span, "`step` is not known at compile time");
+    if (!Entry.isActive()) return failed(DiagnosticCode::E0219, name.span, "`step` is not known at compile time");
     Tensor step;
     step.value = Regions.importCounter("step");
     step.level = Regions.level();
@@ -86,12 +86,12 @@ Value Names::lookupBuiltin(const ast::Name &name) {
   return reportUnknown(name);
 }
 
-Value Names::reportUnknown(const ast::Name &name) {
-  if (Program.model && name.text == Program.model->name.text) {
+LanguageValue NameResolver::reportUnknown(const ast::Name &name) {
+  if (Declared.model && name.text == Declared.model->name.text) {
     error(DiagnosticCode::E0205, name.span, "`" + name.text + "` is the model: only the training description calls it")
-        .label(Program.model->name.span, "the model")
+        .label(Declared.model->name.span, "the model")
         .help("put the shared code into a function: `fn … { … }`");
-    return Value();
+    return LanguageValue();
   }
   auto message = error(DiagnosticCode::E0201, name.span, "unknown name `" + name.text + "`");
   StringRef nearest = nearestName(name.text, visibleNames());
@@ -100,23 +100,23 @@ Value Names::reportUnknown(const ast::Name &name) {
     if (library.text.contains(("\nfn " + name.text + "[").str()) ||
         library.text.contains(("\nfn " + name.text + "(").str()))
       message.help("it is in the library: `use nn: " + name.text + "`");
-  return Value();
+  return LanguageValue();
 }
 
 //===----------------------------------------------------------------------===//
 // Declarations
 //===----------------------------------------------------------------------===//
 
-bool Names::isDim(const ast::Name &name) const {
+bool NameResolver::isDim(const ast::Name &name) const {
   return frame().axes.count(name.text) || frame().rests.count(name.text) ||
-         (!frame().file->isLibrary && Program.dims.count(name.text));
+         (!frame().file->isLibrary && Declared.dims.count(name.text));
 }
 
-bool Names::define(const ast::Name &name, Value value) {
+bool NameResolver::define(const ast::Name &name, LanguageValue value) {
   if (isDim(name)) {
     auto message =
         error(DiagnosticCode::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name");
-    if (auto dim = Program.dims.find(name.text); dim != Program.dims.end())
+    if (auto dim = Declared.dims.find(name.text); dim != Declared.dims.end())
       message.label(name.span, "this would hide it").label(dim->second.size->name.span, "the dim");
     message.help("choose another name");
     return false;
@@ -126,11 +126,11 @@ bool Names::define(const ast::Name &name, Value value) {
   return false;
 }
 
-void Names::defineAsWrong(llvm::ArrayRef<ast::Name> names) {
-  for (const ast::Name &name : names) frame().scopes.back().try_emplace(name.text, Value());
+void NameResolver::defineAsWrong(llvm::ArrayRef<ast::Name> names) {
+  for (const ast::Name &name : names) frame().scopes.back().try_emplace(name.text, LanguageValue());
 }
 
-bool Names::declareLocalDim(const ast::DimSize &dim) {
+bool NameResolver::declareLocalDim(const ast::DimSize &dim) {
   if (!frame().function) {
     // A model's own dims would be the program's: declare them there.
     error(DiagnosticCode::E0205, dim.span, "dims of a model are declared at the top of the file");
@@ -159,7 +159,7 @@ bool Names::declareLocalDim(const ast::DimSize &dim) {
       if (frame->locals.count(name)) return true;
     return llvm::any_of(Regions.regions(), [&](const RepeatRegion &region) { return region.axis.name == name; });
   };
-  AxisRef axis{Sizes.uniqueAxisName(dim.name.text, *size, Sizes.isRowAxis(like), isTaken), *size};
+  AxisRef axis{Sizes.uniqueAxisName(dim.name.text, *size, Sizes.isSampleAxis(like), isTaken), *size};
   frame().axes[dim.name.text] = axis;
   frame().locals[axis.name] = axis;
   return true;
@@ -169,9 +169,9 @@ bool Names::declareLocalDim(const ast::DimSize &dim) {
 // Axes
 //===----------------------------------------------------------------------===//
 
-std::optional<AxisRef> Names::resolveAxis(const ast::Name &name) {
+std::optional<AxisRef> NameResolver::resolveAxis(const ast::Name &name) {
   if (auto axis = frame().axes.find(name.text); axis != frame().axes.end()) return axis->second;
-  if (!frame().file->isLibrary && Program.dims.count(name.text)) {
+  if (!frame().file->isLibrary && Declared.dims.count(name.text)) {
     std::optional<int64_t> size = Sizes.size(name.text, name.span);
     return size ? std::optional(AxisRef{name.text.str(), *size}) : std::nullopt;
   }
@@ -182,7 +182,7 @@ std::optional<AxisRef> Names::resolveAxis(const ast::Name &name) {
   return std::nullopt;
 }
 
-std::optional<std::vector<AxisRef>> Names::resolveAxes(const ast::Axes &axes, const Tensor *all) {
+std::optional<std::vector<AxisRef>> NameResolver::resolveAxes(const ast::Axes &axes, const Tensor *all) {
   std::vector<AxisRef> result;
   bool wantsRest = false;
   auto add = [&](const AxisRef &axis, Span span) {
