@@ -82,8 +82,8 @@ static bool continues(const Dim &outer, const Dim &inner) {
          outer.strideC == inner.strideC * inner.size;
 }
 
-/// Joins dimensions, which are outermost first, from the innermost one outwards. Those that cannot be joined are appended
-/// to `rest`.
+/// Joins dimensions, which are outermost first, from the innermost one outwards. Those that cannot be joined are
+/// appended to `rest`.
 static Dim collapse(ArrayRef<Dim> dims, SmallVectorImpl<Dim> &rest) {
   if (dims.empty()) return {1, 1, 1, 1};
   Dim joined = dims.back();
