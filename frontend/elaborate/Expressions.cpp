@@ -320,7 +320,7 @@ mlir::Value Expressions::nextValue(const ast::RepeatExpr &expr, unsigned index, 
   Tensor before;
   before.value = initial;
   error(DiagnosticCode::E0226, span, "`" + name + "` changes from one layer to the next")
-      .label(expr.carried[index].value->span, "begins as " + describe(Value(before)))
+      .label(expr.carried[index].value->span, "begins as " + describe(LanguageValue(before)))
       .label(span, "the next layer gets " + describe(value))
       .help("a carried value has the same axes and type in every layer");
   return {};

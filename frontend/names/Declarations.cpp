@@ -43,7 +43,7 @@ private:
   DiagnosticEngine &Engine;
   StringRef Folder;
   bool IsFile = false;
-  llvm::StringMap<FileScope *> Loaded; ///< used files by their real path
+  llvm::StringMap<FileScope *> FilesByPath; ///< used files by their real path
   std::vector<FileScope *> Loading;
   std::vector<FileScope *> Library;
   llvm::DenseMap<const FileScope *, llvm::StringMap<Span>> Names; ///< declared in each file
@@ -204,7 +204,7 @@ FileScope *Loader::loadUsed(const ast::Use &use, StringRef fromName) {
     return refuse(DiagnosticCode::E0804, "cannot find `" + use.file + "`");
   if (!real.str().starts_with((realFolder + "/").str()))
     return refuse(DiagnosticCode::E0803, "`" + use.file + "` is outside the model's folder");
-  if (FileScope *known = Loaded.lookup(real)) {
+  if (FileScope *known = FilesByPath.lookup(real)) {
     if (llvm::is_contained(Loading, known))
       return refuse(DiagnosticCode::E0805, "`" + use.file + "` uses this file, directly or through others");
     return known;
@@ -212,9 +212,9 @@ FileScope *Loader::loadUsed(const ast::Use &use, StringRef fromName) {
   std::string problem;
   std::unique_ptr<llvm::MemoryBuffer> buffer = readTextFile(full, MaxFileSize + 1, problem);
   if (!buffer) return refuse(DiagnosticCode::E0804, "cannot read `" + use.file + "`: " + problem);
-  if (Loaded.size() >= 64) return refuse(DiagnosticCode::E0804, "more than 64 files are used");
+  if (FilesByPath.size() >= 64) return refuse(DiagnosticCode::E0804, "more than 64 files are used");
   FileScope &scope = addFile(Engine.sources().add(std::move(buffer), full), false);
-  Loaded[real] = &scope;
+  FilesByPath[real] = &scope;
   Loading.push_back(&scope);
   collect(scope);
   resolveUses(scope);
@@ -243,7 +243,7 @@ void Loader::loadMain(unsigned file) {
   FileScope &scope = addFile(file, false);
   llvm::SmallString<256> real;
   if (IsFile && !llvm::sys::fs::real_path(Engine.sources()[file].name(), real)) {
-    Loaded[real] = &scope;
+    FilesByPath[real] = &scope;
     Loading.push_back(&scope);
   }
   collect(scope);
