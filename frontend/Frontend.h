@@ -8,8 +8,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
-#include <string>
-#include <vector>
 
 namespace tessera {
 
@@ -27,9 +25,6 @@ mlir::OwningOpRef<mlir::ModuleOp> compileModelText(mlir::MLIRContext &context, l
 /// use, is checked as far as that goes without calls.
 bool checkModel(mlir::MLIRContext &context, llvm::StringRef path, const FrontendOptions &options,
                 DiagnosticEngine &diagnostics);
-
-/// The types that `compute(TYPE)` accepts.
-std::vector<std::string> computeTypes();
 
 } // namespace tessera
 

@@ -32,7 +32,7 @@ using namespace tessera;
 
 /// Each round resolves all collisions it finds; copies collide with nothing, so few rounds suffice.
 static constexpr int maxRounds = 16;
-/// Horizontal fusion may increase the memory of an entry function to 1 + 1 / growthDivisor of what it was, and one kernel
+/// Horizontal fusion may increase the memory of an entry function by 1 / growthDivisor of what it was, and one kernel
 /// may by 1 / kernelGrowthDivisor.
 static constexpr int64_t growthDivisor = 1024, kernelGrowthDivisor = 4096;
 /// An increase of so many bytes is always allowed.

@@ -29,7 +29,8 @@ llvm::ArrayRef<StringRef> tessera::builtinNames() {
 bool tessera::isBuiltin(StringRef name) { return llvm::is_contained(builtinNames(), name); }
 
 /// Evaluates the arguments of a built-in function, all by position; as many as `min` to `max`.
-std::optional<std::vector<LanguageValue>> Builtins::evalArguments(const ast::CallExpr &call, unsigned min, unsigned max) {
+std::optional<std::vector<LanguageValue>> Builtins::evalArguments(const ast::CallExpr &call, unsigned min,
+                                                                  unsigned max) {
   if (call.args.size() < min || call.args.size() > max) {
     error(DiagnosticCode::E0206, call.span,
           "`" + call.callee.text + "` takes " + Twine(min) +
@@ -52,7 +53,8 @@ std::optional<std::vector<LanguageValue>> Builtins::evalArguments(const ast::Cal
 }
 
 /// Evaluates the `count` operands of an elementwise function: numbers or tensors.
-std::optional<std::vector<LanguageValue>> Builtins::evalOperands(StringRef name, const ast::CallExpr &call, unsigned count) {
+std::optional<std::vector<LanguageValue>> Builtins::evalOperands(StringRef name, const ast::CallExpr &call,
+                                                                 unsigned count) {
   std::optional<std::vector<LanguageValue>> values = evalArguments(call, count, count);
   for (unsigned i = 0; values && i < count; ++i) {
     const LanguageValue &value = (*values)[i];

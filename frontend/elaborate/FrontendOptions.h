@@ -14,6 +14,9 @@ struct FrontendOptions {
   bool checkOnly = false;           ///< a model without a training description is fine
 };
 
+/// The types that `compute(TYPE)` and `--set compute=TYPE` accept.
+std::vector<std::string> computeTypes();
+
 } // namespace tessera
 
 #endif // TESSERA_FRONTEND_ELABORATE_FRONTENDOPTIONS_H

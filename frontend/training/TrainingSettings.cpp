@@ -1,7 +1,7 @@
 //===- TrainingSettings.cpp - settings of the training description ----------===//
 
 #include "frontend/training/TrainingSettings.h"
-#include "frontend/Frontend.h"
+#include "frontend/elaborate/FrontendOptions.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace tessera;

@@ -153,8 +153,7 @@ void Target::record(ModuleOp module) const {
   Target own = *this, plain = *named(device);
   SmallVector<NamedAttribute> fields;
   for (auto [name, field] : recordedFields)
-    if (field(own) != field(plain))
-      fields.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(field(own))));
+    if (field(own) != field(plain)) fields.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(field(own))));
   if (fields.empty() && device == defaultOf(kind).device)
     module->removeAttr(attrs::device);
   else if (fields.empty())

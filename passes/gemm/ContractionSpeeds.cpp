@@ -67,8 +67,7 @@ bool tessera::isFasterFused(const ContractionGemm &gemm, const FusedGemms &fused
   else
     all.dimsB.back() *= fused.count, all.dimsC.back() *= fused.count;
   Speed one = speedOf(gemm, target);
-  return speedOf(all, target).generated >=
-         double(target.fusedSpeedPercent) / 100 * std::max(one.generated, one.oneDnn);
+  return speedOf(all, target).generated >= double(target.fusedSpeedPercent) / 100 * std::max(one.generated, one.oneDnn);
 }
 
 bool tessera::isFasterGenerated(const ContractionGemm &gemm, const Target &target) {

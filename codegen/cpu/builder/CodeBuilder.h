@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CPU_CODEBUILDER_H
-#define TESSERA_CODEGEN_CPU_CODEBUILDER_H
+#ifndef TESSERA_CODEGEN_CPU_BUILDER_CODEBUILDER_H
+#define TESSERA_CODEGEN_CPU_BUILDER_CODEBUILDER_H
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
@@ -149,4 +149,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_CODEBUILDER_H
+#endif // TESSERA_CODEGEN_CPU_BUILDER_CODEBUILDER_H

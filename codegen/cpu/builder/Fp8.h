@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CPU_FP8_H
-#define TESSERA_CODEGEN_CPU_FP8_H
+#ifndef TESSERA_CODEGEN_CPU_BUILDER_FP8_H
+#define TESSERA_CODEGEN_CPU_BUILDER_FP8_H
 
 #include "codegen/cpu/builder/CodeBuilder.h"
 
@@ -20,4 +20,4 @@ mlir::Value roundToFp8(CodeBuilder &code, mlir::Value x, mlir::Type to);
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_FP8_H
+#endif // TESSERA_CODEGEN_CPU_BUILDER_FP8_H

@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CPU_VECTORMATH_H
-#define TESSERA_CODEGEN_CPU_VECTORMATH_H
+#ifndef TESSERA_CODEGEN_CPU_BUILDER_VECTORMATH_H
+#define TESSERA_CODEGEN_CPU_BUILDER_VECTORMATH_H
 
 #include "codegen/cpu/builder/CodeBuilder.h"
 
@@ -42,4 +42,4 @@ mlir::Value emitFloatMod(CodeBuilder &code, mlir::Value x, mlir::Value y);
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_VECTORMATH_H
+#endif // TESSERA_CODEGEN_CPU_BUILDER_VECTORMATH_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CPU_ACCESSEMITTER_H
-#define TESSERA_CODEGEN_CPU_ACCESSEMITTER_H
+#ifndef TESSERA_CODEGEN_CPU_KERNEL_ACCESSEMITTER_H
+#define TESSERA_CODEGEN_CPU_KERNEL_ACCESSEMITTER_H
 
 #include "codegen/cpu/builder/CodeBuilder.h"
 #include "codegen/cpu/kernel/LoopState.h"
@@ -58,4 +58,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_ACCESSEMITTER_H
+#endif // TESSERA_CODEGEN_CPU_KERNEL_ACCESSEMITTER_H

@@ -19,8 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CPU_LOOPNESTEMITTER_H
-#define TESSERA_CODEGEN_CPU_LOOPNESTEMITTER_H
+#ifndef TESSERA_CODEGEN_CPU_KERNEL_LOOPNESTEMITTER_H
+#define TESSERA_CODEGEN_CPU_KERNEL_LOOPNESTEMITTER_H
 
 #include "codegen/WorkSharing.h"
 #include "codegen/cpu/kernel/AccessEmitter.h"
@@ -102,4 +102,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_LOOPNESTEMITTER_H
+#endif // TESSERA_CODEGEN_CPU_KERNEL_LOOPNESTEMITTER_H

@@ -1,7 +1,7 @@
 //===- LoopState.h - what is known inside the open loops of a kernel ------===//
 
-#ifndef TESSERA_CODEGEN_CPU_LOOPSTATE_H
-#define TESSERA_CODEGEN_CPU_LOOPSTATE_H
+#ifndef TESSERA_CODEGEN_CPU_KERNEL_LOOPSTATE_H
+#define TESSERA_CODEGEN_CPU_KERNEL_LOOPSTATE_H
 
 #include "passes/kernel/KernelPlan.h"
 
@@ -60,4 +60,4 @@ struct LoopState {
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_LOOPSTATE_H
+#endif // TESSERA_CODEGEN_CPU_KERNEL_LOOPSTATE_H

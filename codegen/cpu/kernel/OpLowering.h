@@ -1,7 +1,7 @@
 //===- OpLowering.h - code of each elementwise op -------------------------===//
 
-#ifndef TESSERA_CODEGEN_CPU_OPLOWERING_H
-#define TESSERA_CODEGEN_CPU_OPLOWERING_H
+#ifndef TESSERA_CODEGEN_CPU_KERNEL_OPLOWERING_H
+#define TESSERA_CODEGEN_CPU_KERNEL_OPLOWERING_H
 
 #include "codegen/cpu/builder/CodeBuilder.h"
 #include "ir/dialect/Tsr.h"
@@ -27,4 +27,4 @@ mlir::Value lowerRandom(CodeBuilder &code, RandomOp op, mlir::Value index, llvm:
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_OPLOWERING_H
+#endif // TESSERA_CODEGEN_CPU_KERNEL_OPLOWERING_H

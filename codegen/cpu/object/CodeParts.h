@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CPU_CODEPARTS_H
-#define TESSERA_CODEGEN_CPU_CODEPARTS_H
+#ifndef TESSERA_CODEGEN_CPU_OBJECT_CODEPARTS_H
+#define TESSERA_CODEGEN_CPU_OBJECT_CODEPARTS_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -27,4 +27,4 @@ mlir::OwningOpRef<mlir::ModuleOp> makePartModule(mlir::ModuleOp code, const Code
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_CODEPARTS_H
+#endif // TESSERA_CODEGEN_CPU_OBJECT_CODEPARTS_H

@@ -1,7 +1,7 @@
 //===- CpuTarget.h - the processor that code is generated for -------------===//
 
-#ifndef TESSERA_CODEGEN_CPU_CPUTARGET_H
-#define TESSERA_CODEGEN_CPU_CPUTARGET_H
+#ifndef TESSERA_CODEGEN_CPU_OBJECT_CPUTARGET_H
+#define TESSERA_CODEGEN_CPU_OBJECT_CPUTARGET_H
 
 #include "mlir/Support/LLVM.h"
 #include <string>
@@ -31,4 +31,4 @@ struct CpuTarget {
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_CPUTARGET_H
+#endif // TESSERA_CODEGEN_CPU_OBJECT_CPUTARGET_H

@@ -1,7 +1,7 @@
 //===- Link.h - objects to a shared object, with LLD as a library ---------===//
 
-#ifndef TESSERA_CODEGEN_CPU_LINK_H
-#define TESSERA_CODEGEN_CPU_LINK_H
+#ifndef TESSERA_CODEGEN_CPU_OBJECT_LINK_H
+#define TESSERA_CODEGEN_CPU_OBJECT_LINK_H
 
 #include "mlir/Support/LLVM.h"
 #include <string>
@@ -14,4 +14,4 @@ llvm::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<std::string> object
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_LINK_H
+#endif // TESSERA_CODEGEN_CPU_OBJECT_LINK_H

@@ -1,7 +1,7 @@
 //===- ObjectCode.h - from LLVM-dialect functions to objects --------------===//
 
-#ifndef TESSERA_CODEGEN_CPU_OBJECTCODE_H
-#define TESSERA_CODEGEN_CPU_OBJECTCODE_H
+#ifndef TESSERA_CODEGEN_CPU_OBJECT_OBJECTCODE_H
+#define TESSERA_CODEGEN_CPU_OBJECT_OBJECTCODE_H
 
 #include "codegen/cpu/object/CpuTarget.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -22,4 +22,4 @@ llvm::FailureOr<std::vector<std::string>> compileToObjects(mlir::ModuleOp module
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CPU_OBJECTCODE_H
+#endif // TESSERA_CODEGEN_CPU_OBJECT_OBJECTCODE_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CUDA_NVRTC_H
-#define TESSERA_CODEGEN_CUDA_NVRTC_H
+#ifndef TESSERA_CODEGEN_CUDA_NVRTC_NVRTC_H
+#define TESSERA_CODEGEN_CUDA_NVRTC_NVRTC_H
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/STLExtras.h"
@@ -53,4 +53,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CODEGEN_CUDA_NVRTC_H
+#endif // TESSERA_CODEGEN_CUDA_NVRTC_NVRTC_H

@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CUDA_KERNELWRITER_H
-#define TESSERA_CODEGEN_CUDA_KERNELWRITER_H
+#ifndef TESSERA_CODEGEN_CUDA_WRITER_KERNELWRITER_H
+#define TESSERA_CODEGEN_CUDA_WRITER_KERNELWRITER_H
 
 #include "codegen/cuda/writer/ScopeWriter.h"
 #include "passes/kernel/ThreadMapping.h"
@@ -91,4 +91,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CODEGEN_CUDA_KERNELWRITER_H
+#endif // TESSERA_CODEGEN_CUDA_WRITER_KERNELWRITER_H

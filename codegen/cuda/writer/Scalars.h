@@ -1,7 +1,7 @@
 //===- Scalars.h - element types, literals and ops as C++ expressions -------===//
 
-#ifndef TESSERA_CODEGEN_CUDA_SCALARS_H
-#define TESSERA_CODEGEN_CUDA_SCALARS_H
+#ifndef TESSERA_CODEGEN_CUDA_WRITER_SCALARS_H
+#define TESSERA_CODEGEN_CUDA_WRITER_SCALARS_H
 
 #include "ir/dialect/Tsr.h"
 #include <string>
@@ -31,4 +31,4 @@ std::string neutral(ReduceKind kind, mlir::Type element);
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CODEGEN_CUDA_SCALARS_H
+#endif // TESSERA_CODEGEN_CUDA_WRITER_SCALARS_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CUDA_SCOPEWRITER_H
-#define TESSERA_CODEGEN_CUDA_SCOPEWRITER_H
+#ifndef TESSERA_CODEGEN_CUDA_WRITER_SCOPEWRITER_H
+#define TESSERA_CODEGEN_CUDA_WRITER_SCOPEWRITER_H
 
 #include "codegen/cuda/writer/Text.h"
 #include "passes/kernel/KernelPlan.h"
@@ -95,4 +95,4 @@ llvm::StringRef memoryName(mlir::Value value, llvm::StringRef other);
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CODEGEN_CUDA_SCOPEWRITER_H
+#endif // TESSERA_CODEGEN_CUDA_WRITER_SCOPEWRITER_H

@@ -1,7 +1,7 @@
 //===- Text.h - lines of C++ ------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CUDA_TEXT_H
-#define TESSERA_CODEGEN_CUDA_TEXT_H
+#ifndef TESSERA_CODEGEN_CUDA_WRITER_TEXT_H
+#define TESSERA_CODEGEN_CUDA_WRITER_TEXT_H
 
 #include "llvm/ADT/Twine.h"
 #include <string>
@@ -36,4 +36,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_CUDA_TEXT_H
+#endif // TESSERA_CODEGEN_CUDA_WRITER_TEXT_H

@@ -1,7 +1,7 @@
 //===- EmulatedKernels.h - generated CUDA kernels in this process -----------===//
 
-#ifndef TESSERA_TESTS_CUDA_EMULATEDKERNELS_H
-#define TESSERA_TESTS_CUDA_EMULATEDKERNELS_H
+#ifndef TESSERA_TESTS_CODEGEN_CUDA_EMULATEDKERNELS_H
+#define TESSERA_TESTS_CODEGEN_CUDA_EMULATEDKERNELS_H
 
 #include "codegen/cuda/CudaKernels.h"
 
@@ -26,4 +26,4 @@ private:
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_CUDA_EMULATEDKERNELS_H
+#endif // TESSERA_TESTS_CODEGEN_CUDA_EMULATEDKERNELS_H

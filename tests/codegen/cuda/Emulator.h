@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_TESTS_CUDA_EMULATOR_H
-#define TESSERA_TESTS_CUDA_EMULATOR_H
+#ifndef TESSERA_TESTS_CODEGEN_CUDA_EMULATOR_H
+#define TESSERA_TESTS_CODEGEN_CUDA_EMULATOR_H
 
 #include <cstdint>
 #include <functional>
@@ -25,4 +25,4 @@ std::string emulate(int64_t blocks, int threads, const std::function<void()> &th
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_CUDA_EMULATOR_H
+#endif // TESSERA_TESTS_CODEGEN_CUDA_EMULATOR_H

@@ -1,7 +1,7 @@
 //===- FakeDevice.h - declarations that the fake libraries share ------------===//
 
-#ifndef TESSERA_TESTS_CUDA_FAKEDEVICE_H
-#define TESSERA_TESTS_CUDA_FAKEDEVICE_H
+#ifndef TESSERA_TESTS_CODEGEN_CUDA_FAKEDEVICE_H
+#define TESSERA_TESTS_CODEGEN_CUDA_FAKEDEVICE_H
 
 #include <cstring>
 #include <functional>
@@ -37,4 +37,4 @@ inline float fromBf16(unsigned short upper) {
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_CUDA_FAKEDEVICE_H
+#endif // TESSERA_TESTS_CODEGEN_CUDA_FAKEDEVICE_H

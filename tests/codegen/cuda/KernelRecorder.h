@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_TESTS_CUDA_KERNELRECORDER_H
-#define TESSERA_TESTS_CUDA_KERNELRECORDER_H
+#ifndef TESSERA_TESTS_CODEGEN_CUDA_KERNELRECORDER_H
+#define TESSERA_TESTS_CODEGEN_CUDA_KERNELRECORDER_H
 
 #include "codegen/cuda/CudaKernels.h"
 #include "llvm/Support/raw_ostream.h"
@@ -39,4 +39,4 @@ private:
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_CUDA_KERNELRECORDER_H
+#endif // TESSERA_TESTS_CODEGEN_CUDA_KERNELRECORDER_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_TESTS_CUDA_EMULATION_H
-#define TESSERA_TESTS_CUDA_EMULATION_H
+#ifndef TESSERA_TESTS_CODEGEN_CUDA_EMULATION_H
+#define TESSERA_TESTS_CODEGEN_CUDA_EMULATION_H
 
 #define __global__
 #define __launch_bounds__(...)
@@ -105,4 +105,4 @@ inline int count_bits(unsigned bits) { return __builtin_popcount(bits); }
 
 } // namespace tsr
 
-#endif // TESSERA_TESTS_CUDA_EMULATION_H
+#endif // TESSERA_TESTS_CODEGEN_CUDA_EMULATION_H

@@ -1,7 +1,7 @@
 //===- ArenaTarget.h - the interpreter through an arena ----------------------===//
 
-#ifndef TESSERA_TESTS_MEMORY_ARENATARGET_H
-#define TESSERA_TESTS_MEMORY_ARENATARGET_H
+#ifndef TESSERA_TESTS_PASSES_MEMORY_ARENATARGET_H
+#define TESSERA_TESTS_PASSES_MEMORY_ARENATARGET_H
 
 #include "tests/differential/Runner.h"
 
@@ -33,4 +33,4 @@ private:
 
 } // namespace tessera::test
 
-#endif // TESSERA_TESTS_MEMORY_ARENATARGET_H
+#endif // TESSERA_TESTS_PASSES_MEMORY_ARENATARGET_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_TESTS_RUNTIME_LAUNCHERFIXTURE_H
-#define TESSERA_TESTS_RUNTIME_LAUNCHERFIXTURE_H
+#ifndef TESSERA_TESTS_RUNTIME_COMMANDS_LAUNCHERFIXTURE_H
+#define TESSERA_TESTS_RUNTIME_COMMANDS_LAUNCHERFIXTURE_H
 
 #include "runtime/checkpoint/CheckpointFolder.h"
 #include "runtime/checkpoint/Safetensors.h"
@@ -169,4 +169,4 @@ protected:
 
 } // namespace tessera::tests
 
-#endif // TESSERA_TESTS_RUNTIME_LAUNCHERFIXTURE_H
+#endif // TESSERA_TESTS_RUNTIME_COMMANDS_LAUNCHERFIXTURE_H
