@@ -87,6 +87,7 @@ static int run(int argc, char **argv) {
   addPhaseOptions(train, options);
   addCodeOptions(train, options);
   train->allow_extras();
+  train->footer("Every other option is passed to the program; `PROGRAM train --help` lists them.");
 
   CLI::App *check = app.add_subcommand("check", "parse and type-check a model");
   addInputOptions(check, options);

@@ -42,11 +42,20 @@ static CLI::Validator realNumber(double least, double most) {
   return CLI::Validator(check, "");
 }
 
-static void addMachineOptions(CLI::App *command, Options &options) {
+static void addThreadsOption(CLI::App *command, Options &options) {
   command->add_option("--threads", options.threads, "threads; default: what the program was compiled for")
       ->check(wholeNumber(1, 4096));
+}
+
+/// Options of commands that compute.
+static void addMachineOptions(CLI::App *command, Options &options) {
+  addThreadsOption(command, options);
   command->add_flag("--bind", options.bind, "pin each thread to its own processor");
 }
+
+/// What precedes the `=` in a value of `--data`.
+static constexpr const char *dataForms =
+    "PATH or KEY=PATH; KEY is a source, train or val, and a field, those that are needed, joined by dots";
 
 static void addCheckpointOption(CLI::App *command, Options &options) {
   command->add_option(
@@ -56,9 +65,9 @@ static void addCheckpointOption(CLI::App *command, Options &options) {
 
 static void addTrain(CLI::App &app, Options &options) {
   CLI::App *train = app.add_subcommand("train", "train, or resume training");
-  train->add_option("--data", options.data, "PATH, val=PATH, SOURCE=PATH, SOURCE.val=PATH, FIELD=PATH")
-      ->allow_extra_args(false);
-  train->add_option("--steps", options.train.steps, "stop after this step; the lengths of schedules stay the same")
+  train->add_option("--data", options.data, dataForms)->allow_extra_args(false);
+  train
+      ->add_option("--steps", options.train.steps, "stop after this step, counted from step 0; schedules do not change")
       ->check(wholeNumber(0));
   train->add_option("--seed", options.seed, "seed of initialisation and shuffling; default 1337")
       ->check(wholeNumber(0));
@@ -80,7 +89,7 @@ static void addTrain(CLI::App &app, Options &options) {
   train->add_option("--tensorboard", options.train.tensorboard, "write scalars for TensorBoard to this folder");
   train->add_option("--skip-batches", options.train.skipBatches, "skip this many batches")->check(wholeNumber(0));
   train->add_flag("--overfit-batch", options.train.overfitBatch, "train on the first batch only");
-  train->add_flag("--quiet", options.train.quiet, "only warnings and errors");
+  train->add_flag("--quiet", options.train.quiet, "print neither progress nor evaluations");
   addMachineOptions(train, options);
 }
 
@@ -111,7 +120,8 @@ static void addOthers(CLI::App &app, Options &options) {
       ->check(wholeNumber(0));
   for (CLI::App *command : {exporting, importing}) command->add_option("--map", options.map, "not supported yet");
   for (CLI::App *command : {eval, generate, exporting}) addCheckpointOption(command, options);
-  for (CLI::App *command : {eval, generate, info, exporting, importing}) addMachineOptions(command, options);
+  for (CLI::App *command : {eval, generate, exporting, importing}) addMachineOptions(command, options);
+  addThreadsOption(info, options); // computes nothing
 }
 
 static void refuseWhatIsMissing(const Options &options) {

@@ -115,9 +115,20 @@ private:
 };
 } // namespace
 
+/// The number of micro-batches of a batch, of which `evaluate` takes one.
+static int64_t microBatchesOf(const Manifest &manifest) {
+  if (!manifest.hasEntry("evaluate")) return 1;
+  auto rowsOf = [&](const char *entry) {
+    const ValueSpec *input = manifest.entry(entry).input("data");
+    return input && !input->axes.empty() ? std::max<int64_t>(1, input->axes[0].size) : 1;
+  };
+  return std::max<int64_t>(1, rowsOf("step") / rowsOf("evaluate"));
+}
+
 Training::Training(LoadedProgram &program, const Options &options)
     : program(program), options(options), entry(program.manifest().entry("step")),
-      settings(program.manifest().settings), files(program.manifest().data, options.data) {
+      settings(program.manifest().settings, microBatchesOf(program.manifest())),
+      files(program.manifest().data, options.data) {
   for (const std::string &assignment : options.set) settings.set(assignment);
   findLength();
   set = openDataSet(manifest(), entry, files, Split::Train);

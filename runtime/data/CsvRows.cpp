@@ -147,9 +147,11 @@ static void keepLine(const Fields &fields, const MappedFile &file, size_t line, 
         memcpy(bytes, &number, 4);
       } else {
         double limit = request.of > 0 ? static_cast<double>(request.of) : 2147483648.0;
-        if (value != std::floor(value) || value >= limit || value < (request.of > 0 ? 0 : -2147483648.0))
-          fail("{}: line {}, byte {}: value {} is out of range, the model takes whole numbers from 0 to {}",
-               file.path(), line, byte, unsignedNan(value), static_cast<int64_t>(limit) - 1);
+        double lowest = request.of > 0 ? 0 : -2147483648.0;
+        if (value != std::floor(value) || value >= limit || value < lowest)
+          fail("{}: line {}, byte {}: value {} is out of range, the model takes whole numbers from {} to {}",
+               file.path(), line, byte, unsignedNan(value), static_cast<int64_t>(lowest),
+               static_cast<int64_t>(limit) - 1);
         int32_t number = static_cast<int32_t>(value);
         memcpy(bytes, &number, 4);
       }

@@ -86,7 +86,10 @@ void Settings::set(const std::string &assignment) {
   if (name == "evaluate.on" && value != "val" && value != "train")
     failUsage("--set {}: expected val or train", assignment);
   if (value.is_number() && value.get<double>() < 0) failUsage("--set {}: expected a value of at least 0", assignment);
-  values[pointer] = value;
+  int64_t count = 0;
+  if (name == "evaluate.batches" && __builtin_mul_overflow(value.get<int64_t>(), microBatches, &count))
+    failUsage("--set {}: too many batches", assignment);
+  values[pointer] = name == "evaluate.batches" ? Json(count) : value;
 }
 
 int64_t Settings::integer(const std::string &name, int64_t missing) const {

@@ -11,10 +11,12 @@ namespace tessera::runtime {
 /// affects a shape.
 class Settings {
 public:
-  explicit Settings(Json settings) : values(std::move(settings)) {}
+  /// `microBatches` of a batch: `evaluate` works on them, so the manifest counts `evaluate.batches` in them.
+  explicit Settings(Json settings, int64_t microBatches = 1)
+      : values(std::move(settings)), microBatches(microBatches) {}
 
-  /// Applies "NAME=VALUE". Throws a usage Error for an unknown name, with the nearest known one, and for a value of
-  /// the wrong kind.
+  /// Applies "NAME=VALUE", which means the same as for the compiler. Throws a usage Error for an unknown name, with the
+  /// nearest known one, and for a value of the wrong kind.
   void set(const std::string &assignment);
 
   int64_t integer(const std::string &name, int64_t missing) const;
@@ -26,6 +28,7 @@ public:
 private:
   const Json *find(const std::string &name) const;
   Json values;
+  int64_t microBatches;
 };
 
 /// The candidate nearest to `word` by edit distance; empty if none is near.

@@ -205,6 +205,13 @@ TEST_F(Data, Csv) {
   EXPECT_NE(error("1,2,3\n1,2\n").find("line 2, byte 6: expected 3 columns as above, got 2"), std::string::npos);
   EXPECT_NE(error("1,2,3\n3,2,1\n").find("value 3 is out of range"), std::string::npos);
   EXPECT_NE(error("1,2,3\n0.5,2,1\n").find("out of range"), std::string::npos);
+  std::vector<FieldRequest> unbounded = {{"y", ElementType::I32, 1, 0}};
+  auto reader = open(openCsvRows, Csv, folder.write("c", "-5\n"), unbounded);
+  EXPECT_EQ(row<int32_t>(*reader, 0, 0, 1), (std::vector<int32_t>{-5}));
+  EXPECT_NE(errorOf([&] {
+              open(openCsvRows, Csv, folder.write("c", "0.5\n"), unbounded);
+            }).find("whole numbers from -2147483648 to 2147483647"),
+            std::string::npos);
   EXPECT_NE(error("1,2,\"3\n").find("not closed"), std::string::npos);
   EXPECT_NE(error("1,2\n").find("takes columns 1 to 2"), std::string::npos);
   EXPECT_NE(error("a,b,c\n").find("no rows"), std::string::npos);

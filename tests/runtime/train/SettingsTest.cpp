@@ -22,4 +22,15 @@ TEST(Settings, OverridesAndSuggests) {
   EXPECT_EQ(nearestWord("colour", {"save.keep", "stop.after"}), "");
 }
 
+/// The compiler multiplies `evaluate.batches` by the micro-batches of a batch; so does `--set`.
+TEST(Settings, CountsBatchesLikeTheCompiler) {
+  Settings settings(Json::parse(R"({"evaluate": {"batches": 160}})"), /*microBatches=*/8);
+  EXPECT_EQ(settings.integer("evaluate.batches", 0), 160);
+  settings.set("evaluate.batches=3");
+  EXPECT_EQ(settings.integer("evaluate.batches", 0), 24);
+  settings.set("evaluate.every=10");
+  EXPECT_EQ(settings.integer("evaluate.every", 0), 10);
+  EXPECT_THROW(settings.set("evaluate.batches=9223372036854775807"), Error);
+}
+
 } // namespace
