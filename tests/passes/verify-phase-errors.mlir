@@ -29,6 +29,6 @@ module attributes {tsr.arena = 64 : i64} {
 
 func.func @step(%x: !tsr.tensor<[n: 4], f32>, %l: !tsr.tensor<[], f32>) -> !tsr.tensor<[], f32> {
   // expected-error @below {{must not exist after differentiate}}
-  %y = tsr.gradient %l wrt(%l) : (!tsr.tensor<[], f32>) -> !tsr.tensor<[], f32>
+  %y = tsr.gradient %l wrt(%l) : (!tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[], f32>
   return %y : !tsr.tensor<[], f32>
 }
