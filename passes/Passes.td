@@ -253,7 +253,7 @@ def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
 
     Fuses horizontally: on a GPU independent kernels, which then run in one launch; on a CPU GEMMs with a common
     operand, which one function then computes (docs/ir.md, "Horizontal fusion"). The ops of a group become adjacent and
-    get one number, `tsr.launch`. Neither may cost a copy or more than a little memory.
+    get one number, `tsr.group`. Neither may cost a copy or more than a little memory.
 
     Requires: `fuse`. Ensures: every value has a place, and each op finds at its operands' places exactly the bytes that
     were written for them; the verify pass proves it by executing each entry function on symbols.

@@ -268,7 +268,9 @@ static SmallVector<NamedAttribute> printNameAndPlaces(OpAsmPrinter &printer, Arr
 
 /// Gives attributes of dumps of earlier versions their present names.
 static void renameEarlier(NamedAttrList &attributes) {
-  if (Attribute value = attributes.erase("tsr.keep")) attributes.set(attrs::precision, value);
+  for (auto [earlier, name] : {std::pair(StringLiteral("tsr.keep"), attrs::precision),
+                               std::pair(StringLiteral("tsr.launch"), attrs::fusionGroup)})
+    if (Attribute value = attributes.erase(earlier)) attributes.set(name, value);
 }
 
 ParseResult tessera::parseNotes(OpAsmParser &parser, NamedAttrList &attributes) {

@@ -38,7 +38,7 @@ inline constexpr llvm::StringLiteral places = "tsr.places"; ///< one #tsr.place 
 inline constexpr llvm::StringLiteral precision = "tsr.precision";
 /// On adjacent ops of a block that are horizontally fused, kernels on a GPU or GEMMs on a CPU: the number (i64) of
 /// their group. After `schedule`.
-inline constexpr llvm::StringLiteral launch = "tsr.launch";
+inline constexpr llvm::StringLiteral fusionGroup = "tsr.group";
 } // namespace attrs
 
 /// The user's name of an op, or the empty string.

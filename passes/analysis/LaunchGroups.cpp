@@ -7,8 +7,8 @@ using namespace mlir;
 using namespace tessera;
 
 bool tessera::isSameLaunch(Operation *op, Operation *other) {
-  auto number = op->getAttrOfType<IntegerAttr>(attrs::launch);
-  return number && number == other->getAttr(attrs::launch) && op->getBlock() == other->getBlock();
+  auto number = op->getAttrOfType<IntegerAttr>(attrs::fusionGroup);
+  return number && number == other->getAttr(attrs::fusionGroup) && op->getBlock() == other->getBlock();
 }
 
 SmallVector<Operation *> tessera::launchOf(Operation *op) {

@@ -1,6 +1,6 @@
 //===- LaunchGroups.h - ops that are executed together --------------------===//
 //
-// `schedule` marks horizontally fused ops with one number, `tsr.launch`: kernels on a GPU, GEMMs with a common operand
+// `schedule` marks horizontally fused ops with one number, `tsr.group`: kernels on a GPU, GEMMs with a common operand
 // on a CPU. They are adjacent in their block and have no order among themselves.
 //
 //===----------------------------------------------------------------------===//

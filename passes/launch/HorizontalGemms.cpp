@@ -1,8 +1,8 @@
 //===- HorizontalGemms.cpp - horizontal fusion of GEMMs -------------------===//
 //
-//   before   %q = tsr.contract %x, %wq …              after   %q = tsr.contract %x, %wq … {tsr.launch = 0}
+//   before   %q = tsr.contract %x, %wq …              after   %q = tsr.contract %x, %wq … {tsr.group = 0}
 //            %past = tsr.rename %x …                          %past = tsr.rename %x …
-//            %k = tsr.contract %past, %wk …                   %k = tsr.contract %past, %wk … {tsr.launch = 0}
+//            %k = tsr.contract %past, %wk …                   %k = tsr.contract %past, %wk … {tsr.group = 0}
 //            …                                                …
 //
 //===----------------------------------------------------------------------===//
@@ -87,7 +87,7 @@ static void fuse(const Group &group, int64_t number) {
       advanceViews(group[i], group.front());
       group[i]->moveAfter(group[i - 1]);
     }
-    group[i]->setAttr(attrs::launch, builder.getI64IntegerAttr(number));
+    group[i]->setAttr(attrs::fusionGroup, builder.getI64IntegerAttr(number));
   }
 }
 
@@ -140,7 +140,7 @@ unsigned tessera::splitGemms(func::FuncOp function, const Target &target) {
     std::optional<FusedGemms> merged = fusedGemms(ops);
     if (ops.front() != contract || !merged || merged->count == 1) return;
     if (isFasterFused(*describeGemm(contract), *merged, target)) return;
-    for (Operation *op : ops) op->removeAttr(attrs::launch);
+    for (Operation *op : ops) op->removeAttr(attrs::fusionGroup);
     split += ops.size() - 1;
   });
   return split;

@@ -3,7 +3,7 @@
 // The projections of one input to queries, keys and values are narrow GEMMs that each read the whole input; so are
 // their gradients. Fused, they read it once and share its packed panels. The matrices need not be adjacent: the columns
 // (or rows) of the fused GEMM come from several matrices. Such contractions of a block are moved next to each other and
-// marked with one number, `tsr.launch`.
+// marked with one number, `tsr.group`.
 //
 //===----------------------------------------------------------------------===//
 

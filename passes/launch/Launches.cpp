@@ -1,9 +1,9 @@
 //===- Launches.cpp - horizontal fusion of kernels ------------------------===//
 //
-//   before   %a = tsr.kernel "sum" (%da) …       after   %a = tsr.kernel "sum" (%da) … {tsr.launch = 0}
-//            %c = tsr.kernel "add" (%a) …                %b = tsr.kernel "sum" (%db) … {tsr.launch = 0}
-//            %b = tsr.kernel "sum" (%db) …               %c = tsr.kernel "add" (%a) … {tsr.launch = 1}
-//            %d = tsr.kernel "add" (%b) …                %d = tsr.kernel "add" (%b) … {tsr.launch = 1}
+//   before   %a = tsr.kernel "sum" (%da) …       after   %a = tsr.kernel "sum" (%da) … {tsr.group = 0}
+//            %c = tsr.kernel "add" (%a) …                %b = tsr.kernel "sum" (%db) … {tsr.group = 0}
+//            %b = tsr.kernel "sum" (%db) …               %c = tsr.kernel "add" (%a) … {tsr.group = 1}
+//            %d = tsr.kernel "add" (%b) …                %d = tsr.kernel "add" (%b) … {tsr.group = 1}
 //
 // List scheduling of each block, in program order. A kernel is deferred until
 //
@@ -285,11 +285,11 @@ static void write(Block &block, ArrayRef<Operation *> order, ArrayRef<SmallVecto
   Builder builder(block.getParentOp()->getContext());
   for (Operation *op : order) {
     op->moveBefore(&block, block.end());
-    op->removeAttr(attrs::launch);
+    op->removeAttr(attrs::fusionGroup);
   }
   for (auto [i, launch] : llvm::enumerate(launches))
     for (Operation *op : launch)
-      op->setAttr(attrs::launch, builder.getI64IntegerAttr(number + static_cast<int64_t>(i)));
+      op->setAttr(attrs::fusionGroup, builder.getI64IntegerAttr(number + static_cast<int64_t>(i)));
 }
 
 /// Calls `take` with all of `launches`; if it refuses, with each half, recursively. So a few bad launches cost a
@@ -351,14 +351,14 @@ unsigned tessera::formLaunches(func::FuncOp function, const MemoryRoom &memory, 
   for (Block *block : blocksOf(function))
     launches += static_cast<int64_t>(formInBlock(*block, memory, launches, isGood));
   unsigned marked = 0;
-  function.walk([&](KernelOp kernel) { marked += kernel->hasAttr(attrs::launch); });
+  function.walk([&](KernelOp kernel) { marked += kernel->hasAttr(attrs::fusionGroup); });
   return marked - static_cast<unsigned>(launches);
 }
 
 unsigned tessera::splitLaunches(func::FuncOp function, const Target &target) {
   std::vector<SmallVector<KernelOp>> launches;
   function.walk([&](KernelOp kernel) {
-    if (!kernel->hasAttr(attrs::launch)) return;
+    if (!kernel->hasAttr(attrs::fusionGroup)) return;
     if (!kernel->getPrevNode() || !isSameLaunch(kernel->getPrevNode(), kernel)) launches.emplace_back();
     launches.back().push_back(kernel);
   });
@@ -369,8 +369,8 @@ unsigned tessera::splitLaunches(func::FuncOp function, const Target &target) {
     for (bool isFirst = true; !left.empty(); isFirst = false) {
       size_t count = countFusible(left, target);
       for (KernelOp kernel : left.take_front(count)) {
-        kernel->removeAttr(attrs::launch);
-        if (count > 1) kernel->setAttr(attrs::launch, builder.getI64IntegerAttr(number));
+        kernel->removeAttr(attrs::fusionGroup);
+        if (count > 1) kernel->setAttr(attrs::fusionGroup, builder.getI64IntegerAttr(number));
       }
       number += count > 1;
       split += isFirst ? 0 : 1;

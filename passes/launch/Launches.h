@@ -1,7 +1,7 @@
 //===- Launches.h - horizontal fusion of kernels --------------------------===//
 //
 // On a GPU a launch takes some microseconds, longer than most small kernels run. So independent kernels of a block are
-// moved next to each other and marked with one number, `tsr.launch`: one launch computes them. (On a CPU GEMMs are
+// moved next to each other and marked with one number, `tsr.group`: one launch computes them. (On a CPU GEMMs are
 // fused, see HorizontalGemms.h.)
 //
 //===----------------------------------------------------------------------===//

@@ -130,7 +130,7 @@ Target withoutFusedGemms() {
 const std::vector<std::string> smallSets{"depth=2"};
 
 bool hasLaunches(ModuleOp module) {
-  return module.walk([](Operation *op) { return WalkResult(failure(op->hasAttr(attrs::launch))); }).wasInterrupted();
+  return module.walk([](Operation *op) { return WalkResult(failure(op->hasAttr(attrs::fusionGroup))); }).wasInterrupted();
 }
 
 TEST(Backend, CodeGenerationChangesNoIRAndADumpCompilesToTheSameBytes) {

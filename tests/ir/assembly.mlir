@@ -36,12 +36,12 @@ func.func @notes(%x: !tsr.tensor<[n: 4], f32>) {
   // CHECK-COUNT-2: tsr.exp %arg0 as "h.e" at <64> {tsr.precision = f32} : <[n: 4], f32>
   %0 = tsr.exp %x {tsr.precision = f32, tsr.name = "h.e", tsr.places = [#tsr.place<64>]} : <[n: 4], f32>
   %1 = tsr.exp %x as "h.e" at <64> {tsr.precision = f32} : <[n: 4], f32>
-  // CHECK-COUNT-2: = tsr.kernel "k" (%a = %arg0 : !tsr.tensor<[n: 4], f32>) parallel [n] vector n as "h.k" at <0> attributes {tsr.launch = 1 : i64} {
+  // CHECK-COUNT-2: = tsr.kernel "k" (%a = %arg0 : !tsr.tensor<[n: 4], f32>) parallel [n] vector n as "h.k" at <0> attributes {tsr.group = 1 : i64} {
   %2 = tsr.kernel "k" (%v = %x : !tsr.tensor<[n: 4], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 4], f32>) attributes {tsr.launch = 1 : i64, tsr.name = "h.k", tsr.places = [#tsr.place<0>]} {
     %r = tsr.neg %v : <[n: 4], f32>
     tsr.yield %r : !tsr.tensor<[n: 4], f32>
   }
-  %3 = tsr.kernel "k" (%v = %x : !tsr.tensor<[n: 4], f32>) parallel [n] vector n as "h.k" at <0> attributes {tsr.launch = 1 : i64} {
+  %3 = tsr.kernel "k" (%v = %x : !tsr.tensor<[n: 4], f32>) parallel [n] vector n as "h.k" at <0> attributes {tsr.group = 1 : i64} {
     %r = tsr.neg %v : <[n: 4], f32>
     tsr.yield %r : !tsr.tensor<[n: 4], f32>
   }

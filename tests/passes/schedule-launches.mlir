@@ -4,10 +4,10 @@
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile", tsr.target = "cuda"} {
   func.func @step(%x: !tsr.tensor<[m: 32, n: 64], f32>, %y: !tsr.tensor<[m: 64, n: 64], f32>) -> (!tsr.tensor<[], f32>, !tsr.tensor<[], f32>) {
-    // CHECK: tsr.kernel "large" {{.*}}tsr.launch = 0
-    // CHECK: tsr.kernel "small" {{.*}}tsr.launch = 0
-    // CHECK: tsr.kernel "rest_of_large" {{.*}}tsr.launch = 1
-    // CHECK: tsr.kernel "rest_of_small" {{.*}}tsr.launch = 1
+    // CHECK: tsr.kernel "large" {{.*}}tsr.group = 0
+    // CHECK: tsr.kernel "small" {{.*}}tsr.group = 0
+    // CHECK: tsr.kernel "rest_of_large" {{.*}}tsr.group = 1
+    // CHECK: tsr.kernel "rest_of_small" {{.*}}tsr.group = 1
     %a = tsr.kernel "small" (%p = %x : !tsr.tensor<[m: 32, n: 64], f32>) parallel ["m"] serial ["n"] vector "n" -> (!tsr.tensor<[m: 32], f32>) {
       %r = tsr.reduce sum %p over ["n"] : !tsr.tensor<[m: 32, n: 64], f32> -> !tsr.tensor<[m: 32], f32>
       tsr.yield %r : !tsr.tensor<[m: 32], f32>
@@ -32,7 +32,7 @@ module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile", tsr.target = "cuda
 
 // On a CPU no kernel is moved.
 // CHECK-LABEL: func.func @step
-// CHECK-NOT: tsr.launch
+// CHECK-NOT: tsr.group
 // CHECK: tsr.kernel "small"
 // CHECK: tsr.kernel "rest_of_small"
 module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile"} {
@@ -61,8 +61,8 @@ module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile"} {
 
 // Fused updates still overwrite their weights in place.
 // CHECK-LABEL: func.func @step
-// CHECK: tsr.kernel "update" {{.*}} at <0> attributes {tsr.launch = 0 : i64}
-// CHECK: tsr.kernel "update" {{.*}} at <16384> attributes {tsr.launch = 0 : i64}
+// CHECK: tsr.kernel "update" {{.*}} at <0> attributes {tsr.group = 0 : i64}
+// CHECK: tsr.kernel "update" {{.*}} at <16384> attributes {tsr.group = 0 : i64}
 module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile", tsr.target = "cuda"} {
   tsr.state @w "weight" !tsr.tensor<[m: 64, n: 64], f32>
   tsr.state @v "weight" !tsr.tensor<[m: 64, n: 64], f32>
@@ -83,7 +83,7 @@ module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile", tsr.target = "cuda
 
 // The average reads the weight that the update overwrites: in one launch they would need a copy of it.
 // CHECK-LABEL: func.func @step
-// CHECK-NOT: tsr.launch
+// CHECK-NOT: tsr.group
 // CHECK-NOT: tsr.reorder
 // CHECK: return
 module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile", tsr.target = "cuda"} {
@@ -107,10 +107,10 @@ module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile", tsr.target = "cuda
 // A small kernel is fused with an earlier one. A kernel whose operand would raise peak live memory is not deferred to be fused with a
 // later one.
 // CHECK-LABEL: func.func @step
-// CHECK: tsr.kernel "first" {{.*}}tsr.launch = 0
-// CHECK: tsr.kernel "scalars" {{.*}}tsr.launch = 0
+// CHECK: tsr.kernel "first" {{.*}}tsr.group = 0
+// CHECK: tsr.kernel "scalars" {{.*}}tsr.group = 0
 // CHECK: tsr.kernel "sum"
-// CHECK-NOT: tsr.launch
+// CHECK-NOT: tsr.group
 // CHECK: return
 module attributes {tsr.axes = ["m", "n"], tsr.phase = "tile", tsr.target = "cuda"} {
   func.func @step(%x: !tsr.tensor<[m: 2048, n: 2048], f32>, %z: !tsr.tensor<[m: 2048], f32>) -> (!tsr.tensor<[m: 2048], f32>, !tsr.tensor<[m: 2048], f32>, !tsr.tensor<[m: 2048], f32>) {

@@ -3,10 +3,10 @@
 // Contractions of one input are computed as one: they are put next to each other, the views that they read through in front.
 // CHECK-LABEL: func.func @step
 // CHECK: tsr.rename
-// CHECK-NEXT: %[[Q:.*]] = tsr.contract {{.*}}tsr.launch = 0
-// CHECK-NEXT: %[[K:.*]] = tsr.contract {{.*}}tsr.launch = 0
+// CHECK-NEXT: %[[Q:.*]] = tsr.contract {{.*}}tsr.group = 0
+// CHECK-NEXT: %[[K:.*]] = tsr.contract {{.*}}tsr.group = 0
 // CHECK-NEXT: tsr.contract %[[Q]], %[[K]]
-// CHECK-NOT: tsr.launch
+// CHECK-NOT: tsr.group
 module attributes {tsr.axes = ["t", "s", "e", "h"], tsr.phase = "tile"} {
   func.func @step(%x: !tsr.tensor<[t: 64, e: 32], f32>, %wq: !tsr.tensor<[e: 32, h: 16], f32>, %wk: !tsr.tensor<[e: 32, h: 16], f32>) -> !tsr.tensor<[t: 64, s: 64], f32> {
     %q = tsr.contract %x, %wq over ["e"] : (!tsr.tensor<[t: 64, e: 32], f32>, !tsr.tensor<[e: 32, h: 16], f32>) -> !tsr.tensor<[t: 64, h: 16], f32>
@@ -21,8 +21,8 @@ module attributes {tsr.axes = ["t", "s", "e", "h"], tsr.phase = "tile"} {
 
 // Gradients of weights share the other operand; what stands between them does not matter.
 // CHECK-LABEL: func.func @step
-// CHECK: tsr.contract %{{.*}}, %[[X:.*]] over [t] {{.*}}{tsr.launch = 0
-// CHECK-NEXT: tsr.contract %{{.*}}, %[[X]] over [t] {{.*}}{tsr.launch = 0
+// CHECK: tsr.contract %{{.*}}, %[[X:.*]] over [t] {{.*}}{tsr.group = 0
+// CHECK-NEXT: tsr.contract %{{.*}}, %[[X]] over [t] {{.*}}{tsr.group = 0
 // CHECK-NEXT: tsr.kernel
 module attributes {tsr.axes = ["t", "e", "h"], tsr.phase = "tile"} {
   func.func @step(%x: !tsr.tensor<[t: 64, e: 32], f32>, %dq: !tsr.tensor<[t: 64, h: 16], f32>, %dk: !tsr.tensor<[t: 64, h: 16], f32>) -> (!tsr.tensor<[h: 16, e: 32], f32>, !tsr.tensor<[h: 16], f32>, !tsr.tensor<[h: 16, e: 32], f32>) {
@@ -40,9 +40,9 @@ module attributes {tsr.axes = ["t", "e", "h"], tsr.phase = "tile"} {
 
 // A GEMM that depends on another one is not fused with it, and wide ones reuse their input enough by themselves.
 // CHECK-LABEL: func.func @step
-// CHECK-NOT: tsr.launch
+// CHECK-NOT: tsr.group
 // CHECK-COUNT-4: tsr.contract
-// CHECK-NOT: tsr.launch
+// CHECK-NOT: tsr.group
 module attributes {tsr.axes = ["t", "e", "f", "w"], tsr.phase = "tile"} {
   func.func @step(%x: !tsr.tensor<[t: 64, e: 32], f32>, %u: !tsr.tensor<[e: 32, w: 1024], f32>, %v: !tsr.tensor<[e: 32, w: 1024], f32>, %m: !tsr.tensor<[e: 32, f: 32], f32>) -> (!tsr.tensor<[t: 64, w: 1024], f32>, !tsr.tensor<[t: 64, w: 1024], f32>, !tsr.tensor<[t: 64, f: 32], f32>) {
     %a = tsr.contract %x, %u over ["e"] : (!tsr.tensor<[t: 64, e: 32], f32>, !tsr.tensor<[e: 32, w: 1024], f32>) -> !tsr.tensor<[t: 64, w: 1024], f32>
@@ -65,10 +65,10 @@ module attributes {tsr.axes = ["t", "e", "f", "w"], tsr.phase = "tile"} {
 
 // GEMMs that accumulate in place are not fused if one reads the accumulator of the other as an operand.
 // CHECK-LABEL: func.func @step
-// CHECK-NOT: tsr.launch
+// CHECK-NOT: tsr.group
 // CHECK-NOT: tsr.reorder
 // CHECK-COUNT-2: tsr.contract
-// CHECK-NOT: tsr.launch
+// CHECK-NOT: tsr.group
 // CHECK-NOT: tsr.reorder
 module attributes {tsr.axes = ["t", "e", "h"], tsr.phase = "tile"} {
   func.func @step(%x: !tsr.tensor<[t: 32, e: 32], f32>, %w: !tsr.tensor<[e: 32, h: 16], f32>, %s: !tsr.tensor<[t: 32, h: 16], f32>) -> (!tsr.tensor<[t: 32, h: 16], f32>, !tsr.tensor<[t: 32, h: 16], f32>) {
