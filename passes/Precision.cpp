@@ -2,7 +2,8 @@
 //
 // 1. Where gradients need it, scale the loss (precision/LossScaling.cpp). Under `weights = bf16`, hold the weights in
 //    bf16 (precision/ReducedPrecisionWeights.cpp).
-// 2. Decide which values have the low-precision type (precision/Plan.h), from what ops are (precision/Policy.h).
+// 2. Decide which values have the low-precision type (precision/PrecisionPlan.h), by what ops are
+//    (precision/Policy.h).
 // 3. Change their types and cast where types would not match, parameters once a step (precision/Casts.cpp).
 // 4. Under `compute(fp8)`, quantize the operands of the step's contractions with weight matrices (precision/Fp8Plan.h,
 //    precision/Quantize.cpp).

@@ -4,11 +4,11 @@
 #include "ir/program/Program.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
-#include "passes/fusion/CheckKernels.h"
-#include "passes/layout/CheckLayout.h"
-#include "passes/memory/CheckPlan.h"
-#include "passes/precision/CheckPrecision.h"
-#include "passes/tile/CheckTiles.h"
+#include "passes/fusion/VerifyKernels.h"
+#include "passes/layout/VerifyLayout.h"
+#include "passes/memory/VerifyPlaces.h"
+#include "passes/precision/VerifyPrecision.h"
+#include "passes/tile/VerifyTiles.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_VERIFYPHASEPASS
@@ -70,15 +70,15 @@ static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
   if (failed(verifyBefore(module, index))) return failure();
   if (index < phaseIndex("layout") && failed(verifyCanonicalAxes(module))) return failure();
   if (index >= phaseIndex("differentiate") && failed(verifyNone<GradientOp>(module, phase))) return failure();
-  if (index >= phaseIndex("precision") && index < phaseIndex("layout") && failed(checkPrecision(module)))
+  if (index >= phaseIndex("precision") && index < phaseIndex("layout") && failed(verifyPrecision(module)))
     return failure();
   if (index >= phaseIndex("optimize") && failed(verifyNone<ClipOp, UpdateOp>(module, phase))) return failure();
   if (index >= phaseIndex("layout") && failed(verifyNone<DecomposeOpInterface>(module, phase))) return failure();
-  if (index >= phaseIndex("layout") && failed(checkLayout(module))) return failure();
+  if (index >= phaseIndex("layout") && failed(verifyLayout(module))) return failure();
   if (index >= phaseIndex("fuse") && failed(verifyNone<SeedOp>(module, phase))) return failure();
-  if (index >= phaseIndex("fuse") && failed(checkKernels(module))) return failure();
-  if (index >= phaseIndex("tile") && failed(checkTiles(module))) return failure();
-  if (index >= phaseIndex("schedule") && failed(checkPlan(module))) return failure();
+  if (index >= phaseIndex("fuse") && failed(verifyKernels(module))) return failure();
+  if (index >= phaseIndex("tile") && failed(verifyTiles(module))) return failure();
+  if (index >= phaseIndex("schedule") && failed(verifyPlaces(module))) return failure();
   return success();
 }
 

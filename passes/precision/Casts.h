@@ -4,7 +4,7 @@
 #define TESSERA_PASSES_PRECISION_CASTS_H
 
 #include "ir/dialect/GraphBuilder.h"
-#include "passes/precision/Plan.h"
+#include "passes/precision/PrecisionPlan.h"
 
 namespace tessera {
 

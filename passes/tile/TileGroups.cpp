@@ -1,7 +1,7 @@
 //===- TileGroups.cpp - which ops become a tiled op -----------------------===//
 
 #include "passes/tile/TileGroups.h"
-#include "passes/tile/CheckTiles.h"
+#include "passes/tile/VerifyTiles.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

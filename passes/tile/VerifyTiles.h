@@ -1,7 +1,7 @@
-//===- CheckTiles.h - what holds of tiled ops -------------------------------===//
+//===- VerifyTiles.h - what holds of tiled ops -------------------------------===//
 
-#ifndef TESSERA_PASSES_TILE_CHECKTILES_H
-#define TESSERA_PASSES_TILE_CHECKTILES_H
+#ifndef TESSERA_PASSES_TILE_VERIFYTILES_H
+#define TESSERA_PASSES_TILE_VERIFYTILES_H
 
 #include "passes/tile/TiledContraction.h"
 
@@ -18,8 +18,8 @@ bool mayPass(mlir::Operation *maker, mlir::OpOperand &use, const MatrixAxes &axe
 bool sumsOver(ContractOp contract, AxisAttr batchAxis);
 
 /// Checks each tiled op by the rules of docs/ir.md.
-llvm::LogicalResult checkTiles(mlir::ModuleOp module);
+llvm::LogicalResult verifyTiles(mlir::ModuleOp module);
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_TILE_CHECKTILES_H
+#endif // TESSERA_PASSES_TILE_VERIFYTILES_H

@@ -1,6 +1,6 @@
-//===- Plan.cpp - which values have the low-precision type ----------------===//
+//===- PrecisionPlan.cpp - which values have the low-precision type ----------------===//
 
-#include "passes/precision/Plan.h"
+#include "passes/precision/PrecisionPlan.h"
 #include "passes/precision/Dataflow.h"
 #include "passes/precision/Policy.h"
 

@@ -1,6 +1,6 @@
-//===- CheckTiles.cpp - what holds of tiled ops ---------------------------===//
+//===- VerifyTiles.cpp - what holds of tiled ops ---------------------------===//
 
-#include "passes/tile/CheckTiles.h"
+#include "passes/tile/VerifyTiles.h"
 #include "passes/tile/Band.h"
 
 using namespace mlir;
@@ -85,7 +85,7 @@ static LogicalResult checkTiled(TiledOp tiled) {
   return failure(failed(checkBatch(tiled, *axes)) || failed(checkBand(tiled, *axes)));
 }
 
-LogicalResult tessera::checkTiles(ModuleOp module) {
+LogicalResult tessera::verifyTiles(ModuleOp module) {
   WalkResult result = module.walk(
       [](TiledOp tiled) { return failed(checkTiled(tiled)) ? WalkResult::interrupt() : WalkResult::advance(); });
   return failure(result.wasInterrupted());

@@ -1,4 +1,4 @@
-//===- CheckPlan.cpp - proves that a scheduled program reads what was written ===//
+//===- VerifyPlaces.cpp - proves that a scheduled program reads what was written ===//
 //
 // Memory is a map from ranges of bytes to the write that produced them. A value is a list of ranges of such writes: a
 // stacked result consists of the writes of all iterations, a slice is a part of that list. The ops of a launch run at
@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/memory/CheckPlan.h"
+#include "passes/memory/VerifyPlaces.h"
 #include "ir/program/Program.h"
 #include "passes/analysis/LaunchGroups.h"
 #include "passes/analysis/Views.h"
@@ -405,7 +405,7 @@ LogicalResult PlanChecker::run() {
   return runBlock(function.getBody().front());
 }
 
-LogicalResult tessera::checkPlan(ModuleOp module) {
+LogicalResult tessera::verifyPlaces(ModuleOp module) {
   auto arena = module->getAttrOfType<IntegerAttr>(attrs::arena);
   if (!arena) return module.emitError("expected `tsr.arena`; has `schedule` run?");
   int64_t end = 0;

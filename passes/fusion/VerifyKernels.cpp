@@ -1,6 +1,6 @@
-//===- CheckKernels.cpp - what holds after `fuse` -------------------------===//
+//===- VerifyKernels.cpp - what holds after `fuse` -------------------------===//
 
-#include "passes/fusion/CheckKernels.h"
+#include "passes/fusion/VerifyKernels.h"
 #include "passes/analysis/Views.h"
 #include "passes/fusion/Groups.h"
 #include "passes/gemm/Gemm.h"
@@ -110,7 +110,7 @@ static LogicalResult checkBlock(Block &block) {
   return success();
 }
 
-LogicalResult tessera::checkKernels(ModuleOp module) {
+LogicalResult tessera::verifyKernels(ModuleOp module) {
   WalkResult result = module.walk([&](func::FuncOp function) {
     return failed(checkBlock(function.getBody().front())) ? WalkResult::interrupt() : WalkResult::advance();
   });

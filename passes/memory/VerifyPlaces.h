@@ -1,7 +1,7 @@
-//===- CheckPlan.h - proves that a scheduled program reads what was written ---------===//
+//===- VerifyPlaces.h - proves that a scheduled program reads what was written ---------===//
 
-#ifndef TESSERA_PASSES_MEMORY_CHECKPLAN_H
-#define TESSERA_PASSES_MEMORY_CHECKPLAN_H
+#ifndef TESSERA_PASSES_MEMORY_VERIFYPLACES_H
+#define TESSERA_PASSES_MEMORY_VERIFYPLACES_H
 
 #include "ir/dialect/Tsr.h"
 
@@ -11,8 +11,8 @@ namespace tessera {
 /// at its operands' places, exactly the bytes that were written for them. It follows that no two live buffers overlap,
 /// state ends in its own place, and all accesses are within the arena. Fails with an error at the op that reads wrong
 /// bytes.
-llvm::LogicalResult checkPlan(mlir::ModuleOp module);
+llvm::LogicalResult verifyPlaces(mlir::ModuleOp module);
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_MEMORY_CHECKPLAN_H
+#endif // TESSERA_PASSES_MEMORY_VERIFYPLACES_H

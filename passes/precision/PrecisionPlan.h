@@ -1,4 +1,4 @@
-//===- Plan.h - which values have the low-precision type ------------------===//
+//===- PrecisionPlan.h - which values have the low-precision type ------------------===//
 //
 // A value has the low-precision type if it is an activation, or the gradient of one, and is stored in memory. Then all
 // of its users read the rounded value, even those in the kernel that computes it. So results do not depend on how ops
@@ -23,8 +23,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_PASSES_PRECISION_PLAN_H
-#define TESSERA_PASSES_PRECISION_PLAN_H
+#ifndef TESSERA_PASSES_PRECISION_PRECISIONPLAN_H
+#define TESSERA_PASSES_PRECISION_PRECISIONPLAN_H
 
 #include "ir/program/Program.h"
 
@@ -72,4 +72,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_PRECISION_PLAN_H
+#endif // TESSERA_PASSES_PRECISION_PRECISIONPLAN_H

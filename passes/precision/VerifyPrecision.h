@@ -1,7 +1,7 @@
-//===- CheckPrecision.h - what holds after the phase `precision` ----------===//
+//===- VerifyPrecision.h - what holds after the phase `precision` ----------===//
 
-#ifndef TESSERA_PASSES_PRECISION_CHECKPRECISION_H
-#define TESSERA_PASSES_PRECISION_CHECKPRECISION_H
+#ifndef TESSERA_PASSES_PRECISION_VERIFYPRECISION_H
+#define TESSERA_PASSES_PRECISION_VERIFYPRECISION_H
 
 #include "ir/dialect/Tsr.h"
 
@@ -10,8 +10,8 @@ namespace tessera {
 /// Checks each op against the policy: contractions and attentions have low-precision operands unless `tsr.precision`
 /// exempts them, all other arithmetic is in f32, and so are state and the operands of updates. Without a low-precision
 /// type everything is f32.
-llvm::LogicalResult checkPrecision(mlir::ModuleOp module);
+llvm::LogicalResult verifyPrecision(mlir::ModuleOp module);
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_PRECISION_CHECKPRECISION_H
+#endif // TESSERA_PASSES_PRECISION_VERIFYPRECISION_H

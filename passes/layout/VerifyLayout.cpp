@@ -1,6 +1,6 @@
-//===- CheckLayout.cpp - what holds after `layout` --------------------------------===//
+//===- VerifyLayout.cpp - what holds after `layout` --------------------------------===//
 
-#include "passes/layout/CheckLayout.h"
+#include "passes/layout/VerifyLayout.h"
 #include "ir/program/Program.h"
 #include "passes/analysis/Views.h"
 #include "passes/gemm/Gemm.h"
@@ -36,7 +36,7 @@ static LogicalResult checkRepeat(RepeatOp repeat) {
   return success();
 }
 
-LogicalResult tessera::checkLayout(ModuleOp module) {
+LogicalResult tessera::verifyLayout(ModuleOp module) {
   if (failed(checkState(module))) return failure();
   WalkResult result = module.walk([&](Operation *op) {
     if (auto repeat = dyn_cast<RepeatOp>(op); repeat && failed(checkRepeat(repeat))) return WalkResult::interrupt();

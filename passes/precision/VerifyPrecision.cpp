@@ -1,6 +1,6 @@
-//===- CheckPrecision.cpp - what holds after the phase `precision` ----------===//
+//===- VerifyPrecision.cpp - what holds after the phase `precision` ----------===//
 
-#include "passes/precision/CheckPrecision.h"
+#include "passes/precision/VerifyPrecision.h"
 #include "ir/program/Program.h"
 #include "passes/precision/Fp8Plan.h"
 #include "passes/precision/Policy.h"
@@ -40,7 +40,7 @@ static LogicalResult checkProduct(Operation *op, Type reduced, const Fp8Products
   return success();
 }
 
-LogicalResult tessera::checkPrecision(ModuleOp module) {
+LogicalResult tessera::verifyPrecision(ModuleOp module) {
   ComputeSettings settings = ComputeSettings::of(module);
   Type reduced = settings.reducedType;
   auto step = module.lookupSymbol<func::FuncOp>("step");

@@ -1,7 +1,7 @@
-//===- CheckLayout.h - what holds after `layout` --------------------------------===//
+//===- VerifyLayout.h - what holds after `layout` --------------------------------===//
 
-#ifndef TESSERA_PASSES_LAYOUT_CHECKLAYOUT_H
-#define TESSERA_PASSES_LAYOUT_CHECKLAYOUT_H
+#ifndef TESSERA_PASSES_LAYOUT_VERIFYLAYOUT_H
+#define TESSERA_PASSES_LAYOUT_VERIFYLAYOUT_H
 
 #include "ir/dialect/Tsr.h"
 
@@ -10,8 +10,8 @@ namespace tessera {
 /// Checks that contractions of the shape of a GEMM are GEMMs, that renames, splits and merges outside kernels are
 /// views, that repeats slice and stack along the outermost axis, and that state has one type in the table and in all
 /// entry functions.
-llvm::LogicalResult checkLayout(mlir::ModuleOp module);
+llvm::LogicalResult verifyLayout(mlir::ModuleOp module);
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_LAYOUT_CHECKLAYOUT_H
+#endif // TESSERA_PASSES_LAYOUT_VERIFYLAYOUT_H
