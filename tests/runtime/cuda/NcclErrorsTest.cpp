@@ -96,7 +96,7 @@ TEST_F(NcclErrors, FailingFunctions) {
   };
   std::vector<Case> cases = {
       {"ncclGetUniqueId", "cannot create an id for a communicator", [] { Communicator::makeId(); }},
-      {"ncclCommInitRank", "cannot connect rank 2 of 3 with the others", [] { Communicator(2, 3, UniqueId()); }},
+      {"ncclCommInitRank", "cannot connect rank 2 of 3", [] { Communicator(2, 3, UniqueId()); }},
       {"ncclCommGetAsyncError", "communication of rank 0 of 1 failed", [&] { communicator.check(); }},
       {"ncclAllReduce", "allReduce 'x' on rank 0 of 1",
        [&] { communicator.allReduce("x", rank.from, rank.to, 4, type, ReductionKind::Sum, rank.stream); }},
@@ -122,7 +122,7 @@ TEST_F(NcclErrors, FailingFunctions) {
 
 TEST_F(NcclErrors, WrongArguments) {
   EXPECT_EQ(errorOf([] { Communicator(3, 3, Communicator::makeId()); }),
-            "cannot connect rank 3 of 3 with the others: NCCL: invalid argument: no rank 3");
+            "cannot connect rank 3 of 3: NCCL: invalid argument: no rank 3");
   Rank rank(0, 1, Communicator::makeId());
   auto reduce = [&](DevicePointer from, DevicePointer to, int64_t count) {
     return errorOf(

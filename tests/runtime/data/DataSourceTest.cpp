@@ -240,7 +240,7 @@ TEST_F(Data, Npy) {
   EXPECT_NE(error(npyFile("<f4", "(9223372036854775807, 2)", "")).find("overflow"), std::string::npos);
   EXPECT_NE(error(npyFile("<f4", "(4611686018427387904, 4)", "")).find("overflow"), std::string::npos);
   EXPECT_NE(error(npyFile("|O", "(2, 2)", "")).find("unsupported element type"), std::string::npos);
-  EXPECT_NE(error(npyFile("<f4", "(2, 3)", std::string(24, 'x'))).find("a row has 3 numbers"), std::string::npos);
+  EXPECT_NE(error(npyFile("<f4", "(2, 3)", std::string(24, 'x'))).find("a row has 3 elements"), std::string::npos);
   EXPECT_NE(error("hello").find("not an npy file"), std::string::npos);
   mutate(openArrayRows, Npy, floats, real);
 }
