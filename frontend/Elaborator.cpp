@@ -11,15 +11,15 @@ using llvm::StringRef;
 namespace {
 /// Gives each op the user's name for what is being computed, and marks those that stay in f32.
 struct OpLabeller : mlir::OpBuilder::Listener {
-  OpLabeller(const CallStack &calls, const Float32Names &float32) : Calls(calls), Float32(float32) {}
+  OpLabeller(const CallStack &calls, const Float32Names &float32) : calls(calls), float32(float32) {}
   void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override {
     if (!llvm::isa<TsrDialect>(op->getDialect()) || llvm::isa<ConstantOp, IndexOp, YieldOp, StateOp>(op)) return;
-    if (!Calls.opName().empty()) op->setAttr(attrs::name, mlir::StringAttr::get(op->getContext(), Calls.opName()));
-    if (Float32.isReduced() && Calls.isFloat32())
+    if (!calls.opName().empty()) op->setAttr(attrs::name, mlir::StringAttr::get(op->getContext(), calls.opName()));
+    if (float32.isReduced() && calls.isFloat32())
       op->setAttr(attrs::precision, mlir::TypeAttr::get(mlir::Float32Type::get(op->getContext())));
   }
-  const CallStack &Calls;
-  const Float32Names &Float32;
+  const CallStack &calls;
+  const Float32Names &float32;
 };
 } // namespace
 
@@ -33,10 +33,10 @@ static mlir::ModuleOp emptyModule(mlir::MLIRContext &context, const Declarations
 
 Elaborator::Elaborator(mlir::MLIRContext &context, const Declarations &program, const FrontendOptions &options,
                        DiagnosticEngine &diagnostics)
-    : Declared(program), Options(options), Engine(diagnostics), Module(emptyModule(context, program)),
-      B(*Module, mlir::UnknownLoc::get(&context)), Inputs{program, diagnostics, *Module, B}, State(Inputs, Training),
-      Overrides(diagnostics), Settings(State, Overrides), Data(State, Settings, Overrides), Training(State, Data),
-      Entries(State, Training, Data, Settings) {}
+    : declared(program), options(options), diagnostics(diagnostics), module(emptyModule(context, program)),
+      builder(*module, mlir::UnknownLoc::get(&context)), inputs{program, diagnostics, *module, builder},
+      state(inputs, training), overrides(diagnostics), settings(state, overrides), data(state, settings, overrides),
+      training(state, data), entries(state, training, data, settings) {}
 
 //===----------------------------------------------------------------------===//
 // Checks
@@ -45,33 +45,33 @@ Elaborator::Elaborator(mlir::MLIRContext &context, const Declarations &program, 
 /// Whether there is something to compile, and the training is of the model.
 bool Elaborator::checkDescription() {
   // A file with neither model nor training has been refused, except by `check`.
-  if (!Declared.train || (Declared.model && Declared.train->model.text == Declared.model->name.text))
-    return !Engine.hasErrors();
-  auto message = Engine.error(DiagnosticCode::E0401, Declared.train->model.span,
-                              "no model is called `" + Declared.train->model.text + "`");
-  if (Declared.model) message.help("did you mean `" + Declared.model->name.text + "`?");
+  if (!declared.train || (declared.model && declared.train->model.text == declared.model->name.text))
+    return !diagnostics.hasErrors();
+  auto message = diagnostics.error(DiagnosticCode::E0401, declared.train->model.span,
+                                   "no model is called `" + declared.train->model.text + "`");
+  if (declared.model) message.help("did you mean `" + declared.model->name.text + "`?");
   return false;
 }
 
 /// Without a training description the model is checked by itself.
 void Elaborator::checkModelAlone(NameCheck &nameCheck) {
-  Entries.buildPredict();
-  if (!Engine.hasErrors()) nameCheck.run();
-  if (!Engine.hasErrors() && !Options.checkOnly)
-    Engine.error(DiagnosticCode::E0401, Declared.model->name.span, "the model has no training")
-        .help("add `train " + Declared.model->name.text + " { … }`");
+  entries.buildPredict();
+  if (!diagnostics.hasErrors()) nameCheck.run();
+  if (!diagnostics.hasErrors() && !options.checkOnly)
+    diagnostics.error(DiagnosticCode::E0401, declared.model->name.span, "the model has no training")
+        .help("add `train " + declared.model->name.text + " { … }`");
 }
 
 void Elaborator::reportUnusedOverrides() {
   std::vector<StringRef> known;
-  for (auto &entry : Declared.hypers) known.push_back(entry.first);
+  for (auto &entry : declared.hypers) known.push_back(entry.first);
   unsigned hypers = known.size();
   std::vector<std::string> addresses = TrainingSettings::addresses();
-  llvm::append_range(addresses, Data.addresses());
+  llvm::append_range(addresses, data.addresses());
   llvm::append_range(known, addresses);
-  for (const SettingOverrides::Override &override : Overrides.all()) {
-    if (Overrides.isUsed(override)) continue;
-    auto message = Engine.error(DiagnosticCode::E0501, "nothing is called `" + override.key + "`");
+  for (const SettingOverrides::Override &override : overrides.all()) {
+    if (overrides.isUsed(override)) continue;
+    auto message = diagnostics.error(DiagnosticCode::E0501, "nothing is called `" + override.key + "`");
     if (StringRef nearest = nearestName(override.key, known); !nearest.empty())
       message.help("did you mean `" + nearest + "`?");
     else
@@ -82,10 +82,10 @@ void Elaborator::reportUnusedOverrides() {
 
 bool Elaborator::verify() {
   std::string reasons;
-  mlir::ScopedDiagnosticHandler handler(B.getContext(),
+  mlir::ScopedDiagnosticHandler handler(builder.getContext(),
                                         [&](mlir::Diagnostic &reason) { reasons += reason.str() + "; "; });
-  if (mlir::succeeded(mlir::verify(*Module))) return true;
-  Engine.error(DiagnosticCode::E0901, "internal error: the module that was built is not valid: " + reasons);
+  if (mlir::succeeded(mlir::verify(*module))) return true;
+  diagnostics.error(DiagnosticCode::E0901, "internal error: the module that was built is not valid: " + reasons);
   return false;
 }
 
@@ -97,47 +97,47 @@ void Elaborator::buildEntries() {
   using Build = void (EntryFunctions::*)();
   for (Build build : {&EntryFunctions::buildStep, &EntryFunctions::buildEvaluate, &EntryFunctions::buildPredict,
                       &EntryFunctions::buildInit}) {
-    if (Engine.hasErrors()) return;
-    (Entries.*build)();
+    if (diagnostics.hasErrors()) return;
+    (entries.*build)();
   }
 }
 
 /// The state before all functions, and what the description says of the run.
 void Elaborator::addStateTable() {
-  B.setInsertionPointToStart(Module->getBody());
-  for (auto &[path, parameter] : State.parameters.all())
-    StateOp::create(B, B.getLoc(), path, ast::spelling(parameter->kind), parameter->type, PlaceAttr(),
-                    B.strings(parameter->order));
-  StateOp::create(B, B.getLoc(), "step", "counter", B.scalarType(B.getI32Type()), PlaceAttr());
-  StateOp::create(B, B.getLoc(), "seed", "counter", B.scalarType(B.getI64Type()), PlaceAttr());
-  (*Module)->setAttr(attrs::model, B.getStringAttr(Declared.model->name.text));
-  (*Module)->setAttr(attrs::phase, B.getStringAttr("parse"));
-  (*Module)->setAttr(attrs::data, Data.attribute());
-  (*Module)->setAttr(attrs::settings, Settings.attribute());
+  builder.setInsertionPointToStart(module->getBody());
+  for (auto &[path, parameter] : state.parameters.all())
+    StateOp::create(builder, builder.getLoc(), path, ast::spelling(parameter->kind), parameter->type, PlaceAttr(),
+                    builder.strings(parameter->order));
+  StateOp::create(builder, builder.getLoc(), "step", "counter", builder.scalarType(builder.getI32Type()), PlaceAttr());
+  StateOp::create(builder, builder.getLoc(), "seed", "counter", builder.scalarType(builder.getI64Type()), PlaceAttr());
+  (*module)->setAttr(attrs::model, builder.getStringAttr(declared.model->name.text));
+  (*module)->setAttr(attrs::phase, builder.getStringAttr("parse"));
+  (*module)->setAttr(attrs::data, data.attribute());
+  (*module)->setAttr(attrs::settings, settings.attribute());
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
-  OpLabeller labeller(State.calls, State.float32);
-  B.setListener(&labeller);
-  NameCheck nameCheck(State.calls, State.names, State.entry, State.dims, State.lets, State.exprs.expressions);
-  State.hypers.resolve(Options, Overrides);
-  if (!Declared.model && !Declared.train) { // functions for other files
-    if (!Engine.hasErrors()) nameCheck.run();
+  OpLabeller labeller(state.calls, state.float32);
+  builder.setListener(&labeller);
+  NameCheck nameCheck(state.calls, state.names, state.entry, state.dims, state.lets, state.exprs.expressions);
+  state.hypers.resolve(options, overrides);
+  if (!declared.model && !declared.train) { // functions for other files
+    if (!diagnostics.hasErrors()) nameCheck.run();
     return {};
   }
   if (!checkDescription()) return {};
-  if (!Declared.train) return checkModelAlone(nameCheck), nullptr;
-  Settings.read();
-  Data.describe();
+  if (!declared.train) return checkModelAlone(nameCheck), nullptr;
+  settings.read();
+  data.describe();
   reportUnusedOverrides();
-  if (Engine.hasErrors()) return {};
-  Training.declare();
+  if (diagnostics.hasErrors()) return {};
+  training.declare();
   buildEntries();
-  if (!Engine.hasErrors()) nameCheck.run(), Settings.checkFloat32Names();
-  if (Engine.hasErrors()) return {};
+  if (!diagnostics.hasErrors()) nameCheck.run(), settings.checkFloat32Names();
+  if (diagnostics.hasErrors()) return {};
   // init first, then as built.
-  Module->lookupSymbol<mlir::func::FuncOp>("init")->moveBefore(&Module->getBody()->front());
+  module->lookupSymbol<mlir::func::FuncOp>("init")->moveBefore(&module->getBody()->front());
   addStateTable();
-  B.setListener(nullptr);
-  return verify() ? std::move(Module) : nullptr;
+  builder.setListener(nullptr);
+  return verify() ? std::move(module) : nullptr;
 }

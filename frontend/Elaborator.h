@@ -26,18 +26,18 @@ private:
   void addStateTable();
   bool verify();
 
-  const Declarations &Declared;
-  const FrontendOptions &Options;
-  DiagnosticEngine &Engine;
-  mlir::OwningOpRef<mlir::ModuleOp> Module;
-  GraphBuilder B;
-  ElaborationInputs Inputs;
-  Elaboration State;
-  SettingOverrides Overrides;
-  TrainingSettings Settings;
-  DataSources Data;
-  TrainingScope Training;
-  EntryFunctions Entries;
+  const Declarations &declared;
+  const FrontendOptions &options;
+  DiagnosticEngine &diagnostics;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  GraphBuilder builder;
+  ElaborationInputs inputs;
+  Elaboration state;
+  SettingOverrides overrides;
+  TrainingSettings settings;
+  DataSources data;
+  TrainingScope training;
+  EntryFunctions entries;
 };
 
 } // namespace tessera

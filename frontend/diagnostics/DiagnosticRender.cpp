@@ -169,16 +169,16 @@ void tessera::printDiagnosticJson(const Diagnostic &diagnostic, const SourceFile
 }
 
 void DiagnosticEngine::printText(llvm::raw_ostream &os) const {
-  for (const Diagnostic &diagnostic : Messages) {
-    printDiagnostic(diagnostic, Files, os);
+  for (const Diagnostic &diagnostic : messages) {
+    printDiagnostic(diagnostic, files, os);
     os << "\n";
   }
-  if (Errors > MaxErrors) os << "note: " << Errors - MaxErrors << " more errors are not shown\n";
+  if (errors > MaxErrors) os << "note: " << errors - MaxErrors << " more errors are not shown\n";
 }
 
 void DiagnosticEngine::printJson(llvm::raw_ostream &os) const {
-  for (const Diagnostic &diagnostic : Messages) {
-    printDiagnosticJson(diagnostic, Files, os);
+  for (const Diagnostic &diagnostic : messages) {
+    printDiagnosticJson(diagnostic, files, os);
     os << "\n";
   }
 }

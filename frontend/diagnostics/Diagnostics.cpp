@@ -24,41 +24,41 @@ const DiagnosticCodeInfo *tessera::findDiagnosticCode(StringRef name) {
 }
 
 DiagnosticBuilder &DiagnosticBuilder::label(Span span, const Twine &text) {
-  for (DiagnosticLabel &existing : D.labels)
+  for (DiagnosticLabel &existing : diagnostic.labels)
     if (existing.span == span && existing.text.empty()) return existing.text = text.str(), *this;
-  D.labels.push_back({span, text.str()});
+  diagnostic.labels.push_back({span, text.str()});
   return *this;
 }
 
 DiagnosticBuilder DiagnosticEngine::report(Diagnostic diagnostic) {
   bool isError = diagnostic.severity == Severity::Error;
   // A function is checked once for each call: its own mistakes are told once.
-  for (const Diagnostic &earlier : Messages) {
+  for (const Diagnostic &earlier : messages) {
     bool sameCode = earlier.code == diagnostic.code && earlier.message == diagnostic.message;
     if (sameCode && !earlier.labels.empty() && !diagnostic.labels.empty() &&
         earlier.labels[0].span == diagnostic.labels[0].span)
-      return DiagnosticBuilder(Dropped = std::move(diagnostic));
+      return DiagnosticBuilder(dropped = std::move(diagnostic));
   }
   if (isFull()) {
-    Errors += isError;
-    return DiagnosticBuilder(Dropped = std::move(diagnostic));
+    errors += isError;
+    return DiagnosticBuilder(dropped = std::move(diagnostic));
   }
-  Errors += isError;
-  Messages.push_back(std::move(diagnostic));
-  return DiagnosticBuilder(Messages.back());
+  errors += isError;
+  messages.push_back(std::move(diagnostic));
+  return DiagnosticBuilder(messages.back());
 }
 
 void DiagnosticEngine::helpSince(size_t count, const Twine &text) {
-  for (size_t i = count; i < Messages.size(); ++i) DiagnosticBuilder(Messages[i]).help(text);
+  for (size_t i = count; i < messages.size(); ++i) DiagnosticBuilder(messages[i]).help(text);
 }
 
 bool DiagnosticEngine::blamesCommandLine() const {
   // Texts of options are sources of their own; messages on hypers and presets without a place are about options too.
   auto isOfOption = [&](const Diagnostic &message) {
     return message.labels.empty() ? diagnosticCodeInfo(message.code).name.starts_with("E05")
-                                  : Files[message.labels[0].span.file].name().starts_with("<--");
+                                  : files[message.labels[0].span.file].name().starts_with("<--");
   };
-  return hasErrors() && llvm::all_of(Messages, [&](const Diagnostic &message) {
+  return hasErrors() && llvm::all_of(messages, [&](const Diagnostic &message) {
            return message.severity == Severity::Warning || isOfOption(message);
          });
 }

@@ -62,23 +62,27 @@ struct Diagnostic {
 /// Adds to a message just reported: `engine.error(…).label(…).help(…)`.
 class DiagnosticBuilder {
 public:
-  explicit DiagnosticBuilder(Diagnostic &diagnostic) : D(diagnostic) {}
+  explicit DiagnosticBuilder(Diagnostic &diagnostic) : diagnostic(diagnostic) {}
 
   /// Points at a further place, or says something about the first one.
   DiagnosticBuilder &label(Span span, const llvm::Twine &text);
-  DiagnosticBuilder &note(const llvm::Twine &text) { return D.notes.push_back({text.str(), std::nullopt}), *this; }
-  DiagnosticBuilder &note(const llvm::Twine &text, Span span) { return D.notes.push_back({text.str(), span}), *this; }
-  DiagnosticBuilder &help(const llvm::Twine &text) { return D.helps.push_back(text.str()), *this; }
+  DiagnosticBuilder &note(const llvm::Twine &text) {
+    return diagnostic.notes.push_back({text.str(), std::nullopt}), *this;
+  }
+  DiagnosticBuilder &note(const llvm::Twine &text, Span span) {
+    return diagnostic.notes.push_back({text.str(), span}), *this;
+  }
+  DiagnosticBuilder &help(const llvm::Twine &text) { return diagnostic.helps.push_back(text.str()), *this; }
 
 private:
-  Diagnostic &D;
+  Diagnostic &diagnostic;
 };
 
 /// Collects the messages of one compilation and owns the sources they point into.
 class DiagnosticEngine {
 public:
-  SourceFiles &sources() { return Files; }
-  const SourceFiles &sources() const { return Files; }
+  SourceFiles &sources() { return files; }
+  const SourceFiles &sources() const { return files; }
 
   DiagnosticBuilder error(DiagnosticCode code, Span span, const llvm::Twine &message);
   DiagnosticBuilder warning(DiagnosticCode code, Span span, const llvm::Twine &message);
@@ -88,13 +92,13 @@ public:
   /// Adds a help to the messages after the first `count`.
   void helpSince(size_t count, const llvm::Twine &text);
 
-  bool hasErrors() const { return Errors > 0; }
+  bool hasErrors() const { return errors > 0; }
   /// Whether there are errors, all of them in what the command line says, such as `--set`.
   bool blamesCommandLine() const;
-  unsigned errorCount() const { return Errors; }
+  unsigned errorCount() const { return errors; }
   /// Whether so many errors were found that more would not help.
-  bool isFull() const { return Errors >= MaxErrors; }
-  const std::deque<Diagnostic> &all() const { return Messages; }
+  bool isFull() const { return errors >= MaxErrors; }
+  const std::deque<Diagnostic> &all() const { return messages; }
 
   void printText(llvm::raw_ostream &os) const;
   /// One JSON object a line.
@@ -104,10 +108,10 @@ private:
   DiagnosticBuilder report(Diagnostic diagnostic);
 
   static constexpr unsigned MaxErrors = 50;
-  SourceFiles Files;
-  std::deque<Diagnostic> Messages;
-  Diagnostic Dropped; ///< where duplicates and messages beyond the limit go
-  unsigned Errors = 0;
+  SourceFiles files;
+  std::deque<Diagnostic> messages;
+  Diagnostic dropped; ///< where duplicates and messages beyond the limit go
+  unsigned errors = 0;
 };
 
 /// The text form of one message.

@@ -37,21 +37,21 @@ class SourceFile {
 public:
   SourceFile(std::unique_ptr<llvm::MemoryBuffer> buffer, std::string name, bool isLibrary);
 
-  llvm::StringRef name() const { return Name; }
-  llvm::StringRef text() const { return Buffer->getBuffer(); }
+  llvm::StringRef name() const { return fileName; }
+  llvm::StringRef text() const { return buffer->getBuffer(); }
   /// Whether the file is part of the standard library, so that messages point to the caller's line instead.
-  bool isLibrary() const { return IsLibrary; }
+  bool isLibrary() const { return isOfLibrary; }
   /// Whether it is a file of the user, and not a text of the command line, say, which are called `<…>`.
-  bool isOnDisk() const { return !IsLibrary && !name().starts_with("<"); }
+  bool isOnDisk() const { return !isOfLibrary && !name().starts_with("<"); }
   /// The text of a line, counted from one, without its end.
   llvm::StringRef line(unsigned number) const;
   LineColumn position(unsigned offset) const;
 
 private:
-  std::unique_ptr<llvm::MemoryBuffer> Buffer;
-  std::string Name;
-  bool IsLibrary;
-  std::vector<unsigned> LineStarts;
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  std::string fileName;
+  bool isOfLibrary;
+  std::vector<unsigned> lineStarts;
 };
 
 /// All files of one compilation.
@@ -62,15 +62,15 @@ public:
   /// Copies a text; returns its index.
   unsigned add(llvm::StringRef text, llvm::StringRef name, bool isLibrary = false);
 
-  const SourceFile &operator[](unsigned file) const { return *Files[file]; }
-  unsigned size() const { return Files.size(); }
-  llvm::StringRef text(Span span) const { return Files[span.file]->text().slice(span.begin, span.end); }
-  LineColumn position(Span span) const { return Files[span.file]->position(span.begin); }
+  const SourceFile &operator[](unsigned file) const { return *files[file]; }
+  unsigned size() const { return files.size(); }
+  llvm::StringRef text(Span span) const { return files[span.file]->text().slice(span.begin, span.end); }
+  LineColumn position(Span span) const { return files[span.file]->position(span.begin); }
   /// `file:line:column` of the beginning of a span.
   std::string describe(Span span) const;
 
 private:
-  std::vector<std::unique_ptr<SourceFile>> Files;
+  std::vector<std::unique_ptr<SourceFile>> files;
 };
 
 /// A model file has at most so many bytes: offsets have 32 bits, and a larger file was not written by hand.

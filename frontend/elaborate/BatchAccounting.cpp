@@ -8,24 +8,24 @@ using namespace tessera;
 using llvm::StringRef;
 
 void BatchAccounting::beginEntry() {
-  Reductions.clear();
-  WeightedMeans.clear();
+  reductions.clear();
+  weightedMeans.clear();
 }
 
 void BatchAccounting::noteReduction(mlir::Value value, llvm::ArrayRef<StringRef> over, BatchReduction reduction,
                                     Span span) {
-  if (!isAccumulating() || !Sizes.hasSampleAxis(over)) return;
+  if (!isAccumulating() || !sizes.hasSampleAxis(over)) return;
   bool isBatchAlone =
-      llvm::none_of(over, [&](StringRef axis) { return axis != batchAxis && Sizes.isSampleAxis(axis); });
-  Reductions.push_back({value, isBatchAlone ? reduction : BatchReduction::Other, span});
+      llvm::none_of(over, [&](StringRef axis) { return axis != batchAxis && sizes.isSampleAxis(axis); });
+  reductions.push_back({value, isBatchAlone ? reduction : BatchReduction::Other, span});
 }
 
 void BatchAccounting::noteSamplePositions(StringRef axis, Span span) {
-  if (isAccumulating() && Sizes.isSampleAxis(axis)) Reductions.push_back({{}, BatchReduction::Other, span});
+  if (isAccumulating() && sizes.isSampleAxis(axis)) reductions.push_back({{}, BatchReduction::Other, span});
 }
 
 void BatchAccounting::noteWeightedMean(mlir::Value value, mlir::Value count, mlir::Value weights) {
-  WeightedMeans.push_back({value, count, weights});
+  weightedMeans.push_back({value, count, weights});
 }
 
 mlir::Value BatchAccounting::countOf(mlir::Value value, const ast::Bind &bind) const {
@@ -33,10 +33,10 @@ mlir::Value BatchAccounting::countOf(mlir::Value value, const ast::Bind &bind) c
   seen.insert(value);
   const WeightedMean *first = nullptr;
   for (size_t next = 0; next < seen.size(); ++next) {
-    auto mean = llvm::find_if(WeightedMeans, [&](const WeightedMean &m) { return m.value == seen[next]; });
-    if (mean != WeightedMeans.end()) {
+    auto mean = llvm::find_if(weightedMeans, [&](const WeightedMean &m) { return m.value == seen[next]; });
+    if (mean != weightedMeans.end()) {
       if (first && first->weights != mean->weights) {
-        Engine
+        diagnostics
             .warning(DiagnosticCode::E0413, bind.value->span,
                      "`" + bind.name.text +
                          "` combines means with different weights, so evaluation weights each batch by its rows")
@@ -49,7 +49,7 @@ mlir::Value BatchAccounting::countOf(mlir::Value value, const ast::Bind &bind) c
     mlir::Operation *op = seen[next].getDefiningOp();
     if (!op || op->getNumRegions() > 0) continue;
     for (mlir::Value operand : op->getOperands()) {
-      auto hasRows = [&](AxisAttr axis) { return Sizes.isSampleAxis(axis.getName()); };
+      auto hasRows = [&](AxisAttr axis) { return sizes.isSampleAxis(axis.getName()); };
       if (llvm::none_of(tensorType(operand).getAxes(), hasRows)) seen.insert(operand);
     }
   }
@@ -58,7 +58,7 @@ mlir::Value BatchAccounting::countOf(mlir::Value value, const ast::Bind &bind) c
 
 /// Follows linear ops; any other value is averaged.
 BatchReduction BatchAccounting::reductionOf(mlir::Value value) {
-  for (Reduction &reduction : Reductions)
+  for (Reduction &reduction : reductions)
     if (reduction.value == value && reduction.kind != BatchReduction::Other) {
       reduction.isLogged = true;
       return reduction.kind;
@@ -86,7 +86,7 @@ BatchReduction BatchAccounting::reductionOfLogged(mlir::Value value, const ast::
     error(DiagnosticCode::E0412, bind.value->span,
           "under `accumulate`, `" + bind.name.text + "` adds a sum over `batch` to a value that is not one")
         .help("log them separately, or make both means: `mean[batch](…)`");
-  else if (reduction == BatchReduction::Sum && Sizes.isBatchSizeRead())
+  else if (reduction == BatchReduction::Sum && sizes.isBatchSizeRead())
     error(DiagnosticCode::E0412, bind.value->span,
           "`" + bind.name.text +
               "` is a sum over `batch`, and the program uses the size of `batch` as a number, which under "
@@ -96,9 +96,9 @@ BatchReduction BatchAccounting::reductionOfLogged(mlir::Value value, const ast::
 }
 
 void BatchAccounting::warnOfReductions() const {
-  for (const Reduction &reduction : Reductions)
+  for (const Reduction &reduction : reductions)
     if (!reduction.isLogged)
-      Engine
+      diagnostics
           .warning(DiagnosticCode::E0412, reduction.span,
                    reduction.value
                        ? "under `accumulate` this reduces each part of the batch separately"

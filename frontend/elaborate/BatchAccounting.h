@@ -21,14 +21,14 @@ enum class BatchReduction { Mean, Sum, Other };
 /// Records the reductions over the samples of a batch, in the entry function being built.
 class BatchAccounting : ElaborationComponent {
 public:
-  BatchAccounting(CallStack &calls, const Dims &sizes) : ElaborationComponent(calls), Sizes(sizes) {}
+  BatchAccounting(CallStack &calls, const Dims &sizes) : ElaborationComponent(calls), sizes(sizes) {}
 
   void beginEntry();
 
   /// The number of micro-batches that `accumulate` cuts a batch into; 1 without it.
-  unsigned microBatchCount() const { return MicroBatchCount; }
-  void setMicroBatchCount(unsigned count) { MicroBatchCount = count; }
-  bool isAccumulating() const { return MicroBatchCount > 1; }
+  unsigned microBatchCount() const { return microBatches; }
+  void setMicroBatchCount(unsigned count) { microBatches = count; }
+  bool isAccumulating() const { return microBatches > 1; }
 
   /// Records a reduction over `over`. Over another axis that is like `batch`, its result depends on how the batch is
   /// cut, because a micro-batch has only its own samples along both.
@@ -61,10 +61,10 @@ private:
     mlir::Value value, count, weights;
   };
 
-  const Dims &Sizes;
-  unsigned MicroBatchCount = 1;
-  std::vector<Reduction> Reductions;
-  std::vector<WeightedMean> WeightedMeans;
+  const Dims &sizes;
+  unsigned microBatches = 1;
+  std::vector<Reduction> reductions;
+  std::vector<WeightedMean> weightedMeans;
 };
 
 } // namespace tessera

@@ -46,7 +46,7 @@ std::optional<std::vector<LanguageValue>> Builtins::evalArguments(const ast::Cal
             "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
       return std::nullopt;
     }
-    values[i] = Eval.eval(*arg.value);
+    values[i] = evaluator.eval(*arg.value);
     if (values[i].isError()) return std::nullopt;
   }
   return values;
@@ -70,7 +70,7 @@ std::optional<std::vector<LanguageValue>> Builtins::evalOperands(StringRef name,
 LanguageValue Builtins::call(StringRef name, const ast::CallExpr &call,
                              const std::optional<std::vector<AxisRef>> &axes) {
   const BinaryFunction *ofTwo = findBinaryFunction(name);
-  if (isReduction(name) && (call.axes || axes || !ofTwo)) return AxisReductions.reduce(name, call, axes);
+  if (isReduction(name) && (call.axes || axes || !ofTwo)) return axisReductions.reduce(name, call, axes);
   if (name == "over") return over(call);
   if (name == "pos") return failed(DiagnosticCode::E0206, call.span, "`pos` is not called: write `pos[seq]`");
   if (name == "uniform" || name == "normal") return random(name, call);
@@ -96,10 +96,10 @@ LanguageValue Builtins::unary(const UnaryFunction &function, const ast::CallExpr
     return failed(DiagnosticCode::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
   }
   Tensor result;
-  result.level = Regions.level();
+  result.level = regions.level();
   result.isPositional = x.tensor.isPositional;
   bool isInteger = function.takesIntegers && x.tensor.element().isInteger(32);
-  result.value = function.build(B, Ops.materialize(x, isInteger ? I32 : F32));
+  result.value = function.build(builder, ops.materialize(x, isInteger ? i32 : f32));
   return result;
 }
 
@@ -107,7 +107,7 @@ LanguageValue Builtins::unary(const UnaryFunction &function, const ast::CallExpr
 LanguageValue Builtins::cast(StringRef name, const ast::CallExpr &call) {
   std::optional<std::vector<LanguageValue>> args;
   {
-    CallStack::Float32Scope float32(Calls, name == "f32");
+    CallStack::Float32Scope float32(calls, name == "f32");
     args = evalOperands(name, call, 1);
   }
   if (!args) return LanguageValue();
@@ -119,9 +119,9 @@ LanguageValue Builtins::cast(StringRef name, const ast::CallExpr &call) {
     return failed(DiagnosticCode::E0220, call.span, "`" + name + "(" + x.number.str() + ")`: " + why);
   }
   Tensor result;
-  result.level = Regions.level();
+  result.level = regions.level();
   result.isPositional = x.tensor.isPositional;
-  result.value = Ops.materialize(x, name == "int" ? I32 : F32);
+  result.value = ops.materialize(x, name == "int" ? i32 : f32);
   if (name == "int" && x.tensor.element().isInteger())
     result.range = x.tensor.element().isInteger(1) ? Interval{0, 1} : x.tensor.range;
   return result;
@@ -142,19 +142,19 @@ LanguageValue Builtins::binary(const BinaryFunction &function, const ast::CallEx
     return failed(DiagnosticCode::E0220, call.span,
                   "`" + name + "(" + a.number.str() + ", " + b.number.str() + ")`: " + why);
   }
-  if (!Ops.checkAxes({{&a, call.args[0].value->span}, {&b, call.args[1].value->span}}, name)) return LanguageValue();
-  mlir::Type type = function.takesIntegers ? Ops.commonType({&a, &b}) : F32;
-  if (type == I1) type = I32;
+  if (!ops.checkAxes({{&a, call.args[0].value->span}, {&b, call.args[1].value->span}}, name)) return LanguageValue();
+  mlir::Type type = function.takesIntegers ? ops.commonType({&a, &b}) : f32;
+  if (type == i1) type = i32;
   Tensor result;
-  result.level = Regions.level();
+  result.level = regions.level();
   result.isPositional = (a.isNumber() || a.tensor.isPositional) && (b.isNumber() || b.tensor.isPositional);
-  mlir::Value x = Ops.materialize(a, type), y = Ops.materialize(b, type);
-  result.value = function.build(B, x, y);
+  mlir::Value x = ops.materialize(a, type), y = ops.materialize(b, type);
+  result.value = function.build(builder, x, y);
   auto range = [](const LanguageValue &v) -> std::optional<Interval> {
     if (v.isTensor()) return v.tensor.range;
     return v.number.isFloat() ? std::nullopt : std::optional(Interval{v.number.integer, v.number.integer});
   };
-  if (type == I32) // one operand with bounds is enough for one bound of `max` or `min`: clamping makes reads valid
+  if (type == i32) // one operand with bounds is enough for one bound of `max` or `min`: clamping makes reads valid
     result.range = function.boundsOf(range(a).value_or(Interval::int32()), range(b).value_or(Interval::int32()));
   return result;
 }
@@ -170,16 +170,16 @@ LanguageValue Builtins::where(const ast::CallExpr &call) {
   if (condition.isTensor() && !condition.tensor.element().isInteger(1))
     return failed(DiagnosticCode::E0217, call.args[0].value->span,
                   "the condition of `where` must be bools, got " + describe(condition));
-  if (!Ops.checkAxes(
+  if (!ops.checkAxes(
           {{&condition, call.args[0].value->span}, {&yes, call.args[1].value->span}, {&no, call.args[2].value->span}},
           "where"))
     return LanguageValue();
-  mlir::Type type = Ops.commonType({&yes, &no});
+  mlir::Type type = ops.commonType({&yes, &no});
   Tensor result;
-  result.level = Regions.level();
+  result.level = regions.level();
   result.isPositional = true;
   for (const LanguageValue &value : *args) result.isPositional &= value.isNumber() || value.tensor.isPositional;
-  result.value = B.select(Ops.materialize(condition, I1), Ops.materialize(yes, type), Ops.materialize(no, type));
+  result.value = builder.select(ops.materialize(condition, i1), ops.materialize(yes, type), ops.materialize(no, type));
   return result;
 }
 
@@ -191,30 +191,30 @@ LanguageValue Builtins::over(const ast::CallExpr &call) {
   if (!call.axes)
     return failed(DiagnosticCode::E0207, call.callee.span, "`over` needs the axes to repeat along: `over[a](x)`");
   auto args = evalOperands("over", call, 1);
-  auto axes = Resolver.resolveAxes(*call.axes);
+  auto axes = resolver.resolveAxes(*call.axes);
   if (!args || !axes) return LanguageValue();
   LanguageValue &x = args->front();
-  mlir::Value value = Ops.materialize(x, Ops.commonType({&x}));
+  mlir::Value value = ops.materialize(x, ops.commonType({&x}));
   llvm::SmallVector<AxisAttr> all(tensorType(value).getAxes());
   for (const AxisRef &ref : *axes) {
     if (tensorType(value).hasAxis(ref.name))
       return failed(DiagnosticCode::E0212, call.axes->span, "the value has the axis `" + ref.name + "` already");
-    all.push_back(axis(&Context, ref.name, ref.size));
+    all.push_back(axis(&context, ref.name, ref.size));
   }
   Tensor result;
-  result.level = Regions.level();
+  result.level = regions.level();
   result.isPositional = x.isNumber() || x.tensor.isPositional;
   result.range = x.isTensor() ? x.tensor.range : std::nullopt;
-  result.value = B.broadcast(value, B.type(all, tensorType(value).getElementType()));
+  result.value = builder.broadcast(value, builder.type(all, tensorType(value).getElementType()));
   return result;
 }
 
 LanguageValue Builtins::random(StringRef name, const ast::CallExpr &call) {
-  if (!Entry.isActive())
+  if (!entry.isActive())
     return failed(DiagnosticCode::E0219, call.span, "random numbers are not known at compile time");
   std::vector<AxisRef> axes;
   if (call.axes) {
-    auto resolved = Resolver.resolveAxes(*call.axes);
+    auto resolved = resolver.resolveAxes(*call.axes);
     if (!resolved) return LanguageValue();
     axes = std::move(*resolved);
   }
@@ -222,17 +222,17 @@ LanguageValue Builtins::random(StringRef name, const ast::CallExpr &call) {
   auto args = evalArguments(call, 0, isNormal ? 1 : 0);
   if (!args) return LanguageValue();
   llvm::SmallVector<AxisAttr> attrs;
-  for (const AxisRef &ref : axes) attrs.push_back(axis(&Context, ref.name, ref.size));
-  mlir::Value seed = Regions.importCounter("seed"), step = Regions.importCounter("step");
+  for (const AxisRef &ref : axes) attrs.push_back(axis(&context, ref.name, ref.size));
+  mlir::Value seed = regions.importCounter("seed"), step = regions.importCounter("step");
   Tensor result;
-  result.level = Regions.level();
-  result.value = B.random(isNormal ? Distribution::Normal : Distribution::Uniform, Entry.nextSite(frame().path), seed,
-                          step, Regions.salts(), B.type(attrs, F32));
+  result.level = regions.level();
+  result.value = builder.random(isNormal ? Distribution::Normal : Distribution::Uniform, entry.nextSite(frame().path),
+                                seed, step, regions.salts(), builder.type(attrs, f32));
   if (args->empty()) return result;
   LanguageValue &deviation = args->front();
   if (!deviation.isNumber())
     return failed(DiagnosticCode::E0219, call.args[0].value->span,
                   "the deviation must be known at compile time, got " + describe(deviation));
-  result.value = B.mul(result.value, deviation.number.asDouble());
+  result.value = builder.mul(result.value, deviation.number.asDouble());
   return result;
 }

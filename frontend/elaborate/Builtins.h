@@ -11,8 +11,8 @@ class Builtins : ElaborationComponent {
 public:
   Builtins(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names, Operators &operators,
            Reductions &reductions, Evaluator &evaluator)
-      : ElaborationComponent(calls), Entry(entry), Regions(regions), Resolver(names), Ops(operators),
-        AxisReductions(reductions), Eval(evaluator) {}
+      : ElaborationComponent(calls), entry(entry), regions(regions), resolver(names), ops(operators),
+        axisReductions(reductions), evaluator(evaluator) {}
 
   LanguageValue call(llvm::StringRef name, const ast::CallExpr &call, const std::optional<std::vector<AxisRef>> &axes);
 
@@ -27,12 +27,12 @@ private:
   LanguageValue over(const ast::CallExpr &call);
   LanguageValue random(llvm::StringRef name, const ast::CallExpr &call);
 
-  EntryBuilder &Entry;
-  RegionStack &Regions;
-  NameResolver &Resolver;
-  Operators &Ops;
-  Reductions &AxisReductions;
-  Evaluator &Eval;
+  EntryBuilder &entry;
+  RegionStack &regions;
+  NameResolver &resolver;
+  Operators &ops;
+  Reductions &axisReductions;
+  Evaluator &evaluator;
 };
 
 } // namespace tessera

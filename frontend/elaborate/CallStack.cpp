@@ -19,36 +19,36 @@ Frame Frame::ofFile(const FileScope &file) {
 //===----------------------------------------------------------------------===//
 
 CallStack::FrameScope::FrameScope(CallStack &calls, Frame &frame)
-    : Calls(calls), SavedFrame(std::exchange(calls.Current, &frame)),
-      SavedName(std::exchange(calls.OpName, frame.path)) {}
+    : calls(calls), savedFrame(std::exchange(calls.innermost, &frame)),
+      savedName(std::exchange(calls.currentName, frame.path)) {}
 
 CallStack::FrameScope::~FrameScope() {
-  Calls.Current = SavedFrame;
-  Calls.OpName = std::move(SavedName);
+  calls.innermost = savedFrame;
+  calls.currentName = std::move(savedName);
 }
 
 CallStack::SpanScope::SpanScope(CallStack &calls, Span span)
-    : Calls(calls), SavedSpan(std::exchange(calls.CurrentSpan, span)), SavedLocation(calls.Inputs.builder.getLoc()) {
-  Calls.Inputs.builder.setLoc(Calls.locate(span));
+    : calls(calls), savedSpan(std::exchange(calls.exprSpan, span)), savedLocation(calls.shared.builder.getLoc()) {
+  calls.shared.builder.setLoc(calls.locate(span));
 }
 
 CallStack::SpanScope::~SpanScope() {
-  Calls.Inputs.builder.setLoc(SavedLocation);
-  Calls.CurrentSpan = SavedSpan;
+  calls.shared.builder.setLoc(savedLocation);
+  calls.exprSpan = savedSpan;
 }
 
 ElaborationComponent::ElaborationComponent(CallStack &calls)
-    : Calls(calls), Declared(calls.inputs().declarations), Engine(calls.inputs().diagnostics),
-      Context(*calls.inputs().builder.getContext()), B(calls.inputs().builder), F32(B.getF32Type()),
-      I32(B.getI32Type()), I64(B.getI64Type()), I1(B.getI1Type()) {}
+    : calls(calls), declared(calls.inputs().declarations), diagnostics(calls.inputs().diagnostics),
+      context(*calls.inputs().builder.getContext()), builder(calls.inputs().builder), f32(builder.getF32Type()),
+      i32(builder.getI32Type()), i64(builder.getI64Type()), i1(builder.getI1Type()) {}
 
 //===----------------------------------------------------------------------===//
 // Messages
 //===----------------------------------------------------------------------===//
 
 DiagnosticBuilder CallStack::error(DiagnosticCode code, Span span, const Twine &message) const {
-  DiagnosticEngine &engine = Inputs.diagnostics;
-  Frame *frame = Current;
+  DiagnosticEngine &engine = shared.diagnostics;
+  Frame *frame = innermost;
   Span place = span;
   while (frame && frame->caller && engine.sources()[place.file].isLibrary()) {
     place = frame->callSite;
@@ -74,12 +74,12 @@ bool CallStack::checkElements(NamedTensorType type, Span span) const {
 
 void CallStack::noteDims(DiagnosticBuilder &message, llvm::ArrayRef<AxisAttr> axes) const {
   for (AxisAttr axis : axes) {
-    auto found = Inputs.declarations.dims.find(axis.getName());
-    if (found == Inputs.declarations.dims.end()) continue;
+    auto found = shared.declarations.dims.find(axis.getName());
+    if (found == shared.declarations.dims.end()) continue;
     const ast::DimSize &size = *found->second.size;
     std::string text = ("`" + axis.getName() + "` = " + Twine(axis.getSize())).str();
     if (size.size && !llvm::isa<ast::NumberExpr>(*size.size))
-      text += (" (" + Inputs.diagnostics.sources().text(size.size->span) + ")").str();
+      text += (" (" + shared.diagnostics.sources().text(size.size->span) + ")").str();
     message.note(text + ", declared", size.name.span);
   }
 }
@@ -95,20 +95,20 @@ void CallStack::reportUnknownAxis(const ast::Name &name) const {
 
 std::vector<StringRef> CallStack::visibleAxes() const {
   std::vector<StringRef> names;
-  if (Current) {
-    for (auto &entry : Current->axes) names.push_back(entry.first());
-    for (auto &entry : Current->rests) names.push_back(entry.first());
+  if (innermost) {
+    for (auto &entry : innermost->axes) names.push_back(entry.first());
+    for (auto &entry : innermost->rests) names.push_back(entry.first());
   }
-  for (auto &entry : Inputs.declarations.dims) names.push_back(entry.first);
+  for (auto &entry : shared.declarations.dims) names.push_back(entry.first);
   llvm::sort(names);
   return names;
 }
 
 mlir::Location CallStack::locate(Span span) const {
-  const SourceFiles &sources = Inputs.diagnostics.sources();
+  const SourceFiles &sources = shared.diagnostics.sources();
   LineColumn at = sources.position(span);
   mlir::Location here =
-      mlir::FileLineColLoc::get(Inputs.builder.getContext(), sources[span.file].name(), at.line, at.column);
-  if (Current && Current->callLocation) return mlir::CallSiteLoc::get(here, *Current->callLocation);
+      mlir::FileLineColLoc::get(shared.builder.getContext(), sources[span.file].name(), at.line, at.column);
+  if (innermost && innermost->callLocation) return mlir::CallSiteLoc::get(here, *innermost->callLocation);
   return here;
 }

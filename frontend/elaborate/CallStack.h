@@ -51,18 +51,18 @@ struct Frame {
 /// The stack of frames, with the messages and locations that depend on it.
 class CallStack {
 public:
-  explicit CallStack(const ElaborationInputs &inputs) : Inputs(inputs) {}
+  explicit CallStack(const ElaborationInputs &inputs) : shared(inputs) {}
 
-  const ElaborationInputs &inputs() const { return Inputs; }
-  bool isEmpty() const { return !Current; }
-  Frame *current() const { return Current; }
-  Frame &frame() const { return *Current; }
+  const ElaborationInputs &inputs() const { return shared; }
+  bool isEmpty() const { return !innermost; }
+  Frame *current() const { return innermost; }
+  Frame &frame() const { return *innermost; }
   /// What new ops are called: the path and the name of the `let`.
-  const std::string &opName() const { return OpName; }
+  const std::string &opName() const { return currentName; }
   /// Whether what is computed here stays in f32: by a setting or by `f32(…)`.
-  bool isFloat32() const { return Float32Depth > 0 || (Current && Current->isFloat32); }
+  bool isFloat32() const { return float32Depth > 0 || (innermost && innermost->isFloat32); }
   /// The expression being evaluated.
-  Span currentSpan() const { return CurrentSpan; }
+  Span currentSpan() const { return exprSpan; }
 
   /// Inside the library the message points to the call in the user's file; notes name the calls around the place.
   DiagnosticBuilder error(DiagnosticCode code, Span span, const llvm::Twine &message) const;
@@ -82,20 +82,21 @@ public:
     ~FrameScope();
 
   private:
-    CallStack &Calls;
-    Frame *SavedFrame;
-    std::string SavedName;
+    CallStack &calls;
+    Frame *savedFrame;
+    std::string savedName;
   };
 
   /// Names ops for as long as it lives.
   class NameScope {
   public:
-    NameScope(CallStack &calls, std::string name) : Calls(calls), Saved(std::exchange(calls.OpName, std::move(name))) {}
-    ~NameScope() { Calls.OpName = std::move(Saved); }
+    NameScope(CallStack &calls, std::string name)
+        : calls(calls), saved(std::exchange(calls.currentName, std::move(name))) {}
+    ~NameScope() { calls.currentName = std::move(saved); }
 
   private:
-    CallStack &Calls;
-    std::string Saved;
+    CallStack &calls;
+    std::string saved;
   };
 
   /// Sets the span and location of an expression for as long as it lives.
@@ -105,28 +106,28 @@ public:
     ~SpanScope();
 
   private:
-    CallStack &Calls;
-    Span SavedSpan;
-    mlir::Location SavedLocation;
+    CallStack &calls;
+    Span savedSpan;
+    mlir::Location savedLocation;
   };
 
   /// Everything computed while it lives stays in f32, if `isActive`.
   class Float32Scope {
   public:
-    Float32Scope(CallStack &calls, bool isActive) : Calls(calls), IsActive(isActive) { Calls.Float32Depth += IsActive; }
-    ~Float32Scope() { Calls.Float32Depth -= IsActive; }
+    Float32Scope(CallStack &calls, bool isActive) : calls(calls), isActive(isActive) { calls.float32Depth += isActive; }
+    ~Float32Scope() { calls.float32Depth -= isActive; }
 
   private:
-    CallStack &Calls;
-    bool IsActive;
+    CallStack &calls;
+    bool isActive;
   };
 
 private:
-  const ElaborationInputs &Inputs;
-  Frame *Current = nullptr;
-  std::string OpName;
-  unsigned Float32Depth = 0; ///< of `f32(…)`
-  Span CurrentSpan;
+  const ElaborationInputs &shared;
+  Frame *innermost = nullptr;
+  std::string currentName;
+  unsigned float32Depth = 0; ///< of `f32(…)`
+  Span exprSpan;
 };
 
 /// Base of the components of an elaboration: what all of them need, and how they report errors.
@@ -138,7 +139,7 @@ protected:
   explicit ElaborationComponent(CallStack &calls);
 
   DiagnosticBuilder error(DiagnosticCode code, Span span, const llvm::Twine &message) const {
-    return Calls.error(code, span, message);
+    return calls.error(code, span, message);
   }
   LanguageValue failed(DiagnosticCode code, Span span, const llvm::Twine &message) const {
     return error(code, span, message), LanguageValue();
@@ -146,14 +147,14 @@ protected:
   LanguageValue unsupported(Span span, const llvm::Twine &what) const {
     return failed(DiagnosticCode::E0701, span, what + " not supported yet");
   }
-  Frame &frame() const { return Calls.frame(); }
+  Frame &frame() const { return calls.frame(); }
 
-  CallStack &Calls;
-  const Declarations &Declared;
-  DiagnosticEngine &Engine;
-  mlir::MLIRContext &Context;
-  GraphBuilder &B;
-  mlir::Type F32, I32, I64, I1;
+  CallStack &calls;
+  const Declarations &declared;
+  DiagnosticEngine &diagnostics;
+  mlir::MLIRContext &context;
+  GraphBuilder &builder;
+  mlir::Type f32, i32, i64, i1;
 };
 
 } // namespace tessera

@@ -81,12 +81,12 @@ std::string Dims::uniqueAxisName(StringRef name, int64_t size, bool isRows,
                                  llvm::function_ref<bool(StringRef)> isTaken) {
   for (unsigned suffix = 1;; ++suffix) {
     std::string candidate = suffix == 1 ? name.str() : (name + "_" + Twine(suffix)).str();
-    bool taken = Declared.dims.count(candidate) || isTaken(candidate);
-    auto known = LocalSizes.find(candidate);
-    if (known != LocalSizes.end()) taken |= known->second != size || SampleAxes.contains(candidate) != isRows;
+    bool taken = declared.dims.count(candidate) || isTaken(candidate);
+    auto known = localSizes.find(candidate);
+    if (known != localSizes.end()) taken |= known->second != size || sampleAxes.contains(candidate) != isRows;
     if (taken) continue;
-    LocalSizes[candidate] = size;
-    if (isRows) SampleAxes.insert(candidate);
+    localSizes[candidate] = size;
+    if (isRows) sampleAxes.insert(candidate);
     return candidate;
   }
 }
@@ -96,19 +96,19 @@ std::string Dims::uniqueAxisName(StringRef name, int64_t size, bool isRows,
 //===----------------------------------------------------------------------===//
 
 void Dims::beginEntry() {
-  Sizes.clear();
-  Overrides.clear();
-  LocalSizes.clear();
-  SampleAxes.clear();
+  sizes.clear();
+  overrides.clear();
+  localSizes.clear();
+  sampleAxes.clear();
 }
 
 void Dims::giveSize(StringRef dim, int64_t size, Span span) {
-  if (!Declared.dims.count(dim)) {
+  if (!declared.dims.count(dim)) {
     error(DiagnosticCode::E0204, span, "the data gives a size to `" + dim + "`, which is not a dim")
         .help("declare it: `dim " + dim + "`");
     return;
   }
-  auto [entry, isNew] = DataSizes.insert({dim, {size, span}});
+  auto [entry, isNew] = dataSizes.insert({dim, {size, span}});
   if (!isNew && entry->second.first != size)
     error(DiagnosticCode::E0410, span, "two data sources give `" + dim + "` different sizes")
         .label(entry->second.second, "the other one");
@@ -132,42 +132,42 @@ std::optional<int64_t> Dims::checkedSize(const LanguageValue &value, Span span, 
 }
 
 std::optional<int64_t> Dims::size(StringRef name, Span use) {
-  if (auto override = Overrides.find(name); override != Overrides.end()) return override->second;
-  if (auto known = Sizes.find(name); known != Sizes.end()) return known->second;
-  if (!InProgress.insert(name).second) {
+  if (auto override = overrides.find(name); override != overrides.end()) return override->second;
+  if (auto known = sizes.find(name); known != sizes.end()) return known->second;
+  if (!inProgress.insert(name).second) {
     error(DiagnosticCode::E0222, use, "the size of `" + name + "` depends on itself");
     return std::nullopt;
   }
-  const DimDecl &decl = Declared.dims.find(name)->second;
+  const DimDecl &decl = declared.dims.find(name)->second;
   Frame frame = Frame::ofFile(*decl.file);
   std::optional<int64_t> size;
   {
-    FrameScope scope(Calls, frame);
+    FrameScope scope(calls, frame);
     size = computeSize(decl, use);
   }
-  InProgress.erase(name);
-  Sizes[name] = size;
+  inProgress.erase(name);
+  sizes[name] = size;
   return size;
 }
 
 std::optional<int64_t> Dims::computeSize(const DimDecl &decl, Span use) {
   const ast::DimSize &dim = *decl.size;
   StringRef name = dim.name.text;
-  if (dim.kind == ast::DimSize::Kind::Equal) return checkedSize(Eval.eval(*dim.size), dim.size->span, name);
+  if (dim.kind == ast::DimSize::Kind::Equal) return checkedSize(evaluator.eval(*dim.size), dim.size->span, name);
   if (dim.kind == ast::DimSize::Kind::Like) {
-    if (Declared.dims.count(dim.like.text)) {
+    if (declared.dims.count(dim.like.text)) {
       std::optional<int64_t> size = this->size(dim.like.text, dim.like.span);
-      if (isSampleAxis(dim.like.text)) SampleAxes.insert(name);
+      if (isSampleAxis(dim.like.text)) sampleAxes.insert(name);
       return size;
     }
-    Calls.reportUnknownAxis(dim.like);
+    calls.reportUnknownAxis(dim.like);
     return std::nullopt;
   }
   std::optional<int64_t> bound;
-  if (dim.size && !(bound = checkedSize(Eval.eval(*dim.size), dim.size->span, name))) return std::nullopt;
-  auto given = DataSizes.find(name);
-  if (given == DataSizes.end()) {
-    if (!Declared.train) return bound ? std::min<int64_t>(*bound, 8) : 8; // only checked, never run
+  if (dim.size && !(bound = checkedSize(evaluator.eval(*dim.size), dim.size->span, name))) return std::nullopt;
+  auto given = dataSizes.find(name);
+  if (given == dataSizes.end()) {
+    if (!declared.train) return bound ? std::min<int64_t>(*bound, 8) : 8; // only checked, never run
     error(DiagnosticCode::E0222, use, "the dim `" + name + "` has no size")
         .label(dim.name.span, "declared without a size")
         .help(name == batchAxis || name == seqAxis

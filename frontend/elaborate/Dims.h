@@ -15,7 +15,7 @@ inline constexpr llvm::StringLiteral batchAxis = "batch", seqAxis = "seq";
 /// The dims of the program with their sizes, and the names that local dims of functions have in the IR.
 class Dims : ElaborationComponent {
 public:
-  Dims(CallStack &calls, Evaluator &evaluator) : ElaborationComponent(calls), Eval(evaluator) {}
+  Dims(CallStack &calls, Evaluator &evaluator) : ElaborationComponent(calls), evaluator(evaluator) {}
 
   /// Clears the sizes and local dims of the entry before.
   void beginEntry();
@@ -26,7 +26,7 @@ public:
   /// Sets the size of a dim that the data description determines.
   void giveSize(llvm::StringRef dim, int64_t size, Span span);
   /// In the entry being built the dim has another size: `batch` in `predict`.
-  void overrideSize(llvm::StringRef dim, int64_t size) { Overrides[dim] = size; }
+  void overrideSize(llvm::StringRef dim, int64_t size) { overrides[dim] = size; }
 
   /// A name for a local dim that differs from every dim of the program, of enclosing calls and repeats, and from local
   /// dims of another size.
@@ -34,25 +34,25 @@ public:
                              llvm::function_ref<bool(llvm::StringRef)> isTaken);
 
   /// Whether the axis is one of samples: `batch`, and dims that are declared like it.
-  bool isSampleAxis(llvm::StringRef name) const { return name == batchAxis || SampleAxes.contains(name); }
+  bool isSampleAxis(llvm::StringRef name) const { return name == batchAxis || sampleAxes.contains(name); }
   bool hasSampleAxis(llvm::ArrayRef<llvm::StringRef> axes) const {
     return llvm::any_of(axes, [&](llvm::StringRef axis) { return isSampleAxis(axis); });
   }
   /// Records that the size of an axis is used as a number.
-  void noteSizeRead(llvm::StringRef axis) { BatchSizeRead |= axis == batchAxis; }
-  bool isBatchSizeRead() const { return BatchSizeRead; }
+  void noteSizeRead(llvm::StringRef axis) { batchSizeRead |= axis == batchAxis; }
+  bool isBatchSizeRead() const { return batchSizeRead; }
 
 private:
   std::optional<int64_t> computeSize(const DimDecl &decl, Span use);
 
-  Evaluator &Eval;
-  llvm::StringMap<std::optional<int64_t>> Sizes;
-  llvm::StringSet<> InProgress;
-  llvm::MapVector<llvm::StringRef, std::pair<int64_t, Span>> DataSizes;
-  llvm::StringMap<int64_t> Overrides;
-  llvm::StringMap<int64_t> LocalSizes; ///< sizes under which names of local dims are taken
-  llvm::StringSet<> SampleAxes;        ///< those that are declared like `batch`
-  bool BatchSizeRead = false;          ///< by any entry
+  Evaluator &evaluator;
+  llvm::StringMap<std::optional<int64_t>> sizes;
+  llvm::StringSet<> inProgress;
+  llvm::MapVector<llvm::StringRef, std::pair<int64_t, Span>> dataSizes;
+  llvm::StringMap<int64_t> overrides;
+  llvm::StringMap<int64_t> localSizes; ///< sizes under which names of local dims are taken
+  llvm::StringSet<> sampleAxes;        ///< those that are declared like `batch`
+  bool batchSizeRead = false;          ///< by any entry
 };
 
 /// The name of the axis that `accumulate` cuts the batch along; no dim has it.

@@ -17,18 +17,18 @@ mlir::ArrayAttr tessera::axisNameList(GraphBuilder &builder, llvm::ArrayRef<Axis
 }
 
 void EntryBuilder::begin(StringRef name) {
-  auto type = mlir::FunctionType::get(&Context, {}, {});
-  Function = mlir::func::FuncOp::create(mlir::UnknownLoc::get(&Context), name, type);
-  mlir::ModuleOp module = Calls.inputs().module;
-  module.push_back(Function);
-  Block = Function.addEntryBlock();
-  Name = name.str();
-  StateArguments.clear();
-  InputArguments.clear();
-  ArgumentAttrs.clear();
-  Results.clear();
-  ResultAttrs.clear();
-  DrawsAt.clear();
+  auto type = mlir::FunctionType::get(&context, {}, {});
+  function = mlir::func::FuncOp::create(mlir::UnknownLoc::get(&context), name, type);
+  mlir::ModuleOp module = calls.inputs().module;
+  module.push_back(function);
+  body = function.addEntryBlock();
+  entryName = name.str();
+  stateArguments.clear();
+  inputArguments.clear();
+  argumentAttrs.clear();
+  results.clear();
+  resultAttrs.clear();
+  drawsAt.clear();
 }
 
 //===----------------------------------------------------------------------===//
@@ -36,46 +36,46 @@ void EntryBuilder::begin(StringRef name) {
 //===----------------------------------------------------------------------===//
 
 mlir::Value EntryBuilder::stateArgument(StringRef path, NamedTensorType type) {
-  mlir::Value &argument = StateArguments[path];
+  mlir::Value &argument = stateArguments[path];
   if (!argument) {
-    argument = Block->addArgument(type, mlir::UnknownLoc::get(&Context));
+    argument = body->addArgument(type, mlir::UnknownLoc::get(&context));
     mlir::NamedAttrList list;
-    list.set(attrs::state, mlir::FlatSymbolRefAttr::get(&Context, path));
-    ArgumentAttrs.push_back(list);
+    list.set(attrs::state, mlir::FlatSymbolRefAttr::get(&context, path));
+    argumentAttrs.push_back(list);
   }
   return argument;
 }
 
 mlir::Value EntryBuilder::inputArgument(StringRef name, NamedTensorType type, mlir::DictionaryAttr attr) {
-  mlir::Value &argument = InputArguments[name];
+  mlir::Value &argument = inputArguments[name];
   if (!argument) {
-    argument = Block->addArgument(type, mlir::UnknownLoc::get(&Context));
+    argument = body->addArgument(type, mlir::UnknownLoc::get(&context));
     mlir::NamedAttrList list;
     list.set(attrs::input, attr);
-    ArgumentAttrs.push_back(list);
+    argumentAttrs.push_back(list);
   }
   return argument;
 }
 
 mlir::Value EntryBuilder::plainInput(StringRef name, NamedTensorType type) {
-  auto attr = B.getDictionaryAttr(
-      {B.getNamedAttr("name", B.getStringAttr(name)), B.getNamedAttr("role", B.getStringAttr(name))});
+  auto attr = builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(name)),
+                                         builder.getNamedAttr("role", builder.getStringAttr(name))});
   return inputArgument(name, type, attr);
 }
 
 mlir::Value EntryBuilder::counter(StringRef name) {
-  return stateArgument(name, B.scalarType(name == "step" ? I32 : I64));
+  return stateArgument(name, builder.scalarType(name == "step" ? i32 : i64));
 }
 
 void EntryBuilder::setInputBound(StringRef name, int64_t below) {
-  mlir::Value argument = InputArguments.lookup(name);
+  mlir::Value argument = inputArguments.lookup(name);
   if (!argument) return;
-  mlir::NamedAttrList &list = ArgumentAttrs[llvm::cast<mlir::BlockArgument>(argument).getArgNumber()];
+  mlir::NamedAttrList &list = argumentAttrs[llvm::cast<mlir::BlockArgument>(argument).getArgNumber()];
   auto info = llvm::cast<mlir::DictionaryAttr>(list.get(attrs::input));
   if (!info.get("data")) return;
   mlir::NamedAttrList extended(info);
-  extended.set("of", B.getI64IntegerAttr(below));
-  list.set(attrs::input, extended.getDictionary(&Context));
+  extended.set("of", builder.getI64IntegerAttr(below));
+  list.set(attrs::input, extended.getDictionary(&context));
 }
 
 //===----------------------------------------------------------------------===//
@@ -84,30 +84,30 @@ void EntryBuilder::setInputBound(StringRef name, int64_t below) {
 
 void EntryBuilder::addOutput(mlir::Value value, StringRef name, StringRef role,
                              const std::optional<std::vector<AxisRef>> &order) {
-  Results.push_back(value);
+  results.push_back(value);
   mlir::NamedAttrList tag, list;
-  tag.set("name", B.getStringAttr(name));
-  tag.set("role", B.getStringAttr(role));
-  if (order) tag.set("order", axisNameList(B, *order));
-  list.set(attrs::output, tag.getDictionary(&Context));
-  ResultAttrs.push_back(list);
+  tag.set("name", builder.getStringAttr(name));
+  tag.set("role", builder.getStringAttr(role));
+  if (order) tag.set("order", axisNameList(builder, *order));
+  list.set(attrs::output, tag.getDictionary(&context));
+  resultAttrs.push_back(list);
 }
 
 void EntryBuilder::addStateResult(mlir::Value value, StringRef path) {
-  Results.push_back(value);
+  results.push_back(value);
   mlir::NamedAttrList list;
-  list.set(attrs::state, mlir::FlatSymbolRefAttr::get(&Context, path));
-  ResultAttrs.push_back(list);
+  list.set(attrs::state, mlir::FlatSymbolRefAttr::get(&context, path));
+  resultAttrs.push_back(list);
 }
 
-int32_t EntryBuilder::nextSite(StringRef path) { return stableHash((path + "#" + llvm::Twine(DrawsAt[path]++)).str()); }
+int32_t EntryBuilder::nextSite(StringRef path) { return stableHash((path + "#" + llvm::Twine(drawsAt[path]++)).str()); }
 
 void EntryBuilder::finish(llvm::ArrayRef<StringRef> parameters) {
-  mlir::func::ReturnOp::create(B, B.getLoc(), Results);
-  unsigned count = Block->getNumArguments();
+  mlir::func::ReturnOp::create(builder, builder.getLoc(), results);
+  unsigned count = body->getNumArguments();
   std::vector<unsigned> order;
   auto append = [&](StringRef path) {
-    if (mlir::Value argument = StateArguments.lookup(path))
+    if (mlir::Value argument = stateArguments.lookup(path))
       order.push_back(llvm::cast<mlir::BlockArgument>(argument).getArgNumber());
   };
   llvm::for_each(parameters, append);
@@ -115,19 +115,19 @@ void EntryBuilder::finish(llvm::ArrayRef<StringRef> parameters) {
   append("seed");
   for (unsigned i = 0; i < count; ++i)
     if (!llvm::is_contained(order, i)) order.push_back(i);
-  llvm::SmallVector<mlir::Type> types, resultTypes(mlir::ValueRange(Results).getTypes());
-  llvm::SmallVector<mlir::Attribute> argAttrs, resultAttrs;
+  llvm::SmallVector<mlir::Type> types, resultTypes(mlir::ValueRange(results).getTypes());
+  llvm::SmallVector<mlir::Attribute> argAttrs, resAttrs;
   for (unsigned i : order) {
-    mlir::BlockArgument old = Block->getArgument(i);
-    mlir::Value fresh = Block->addArgument(old.getType(), old.getLoc());
+    mlir::BlockArgument old = body->getArgument(i);
+    mlir::Value fresh = body->addArgument(old.getType(), old.getLoc());
     old.replaceAllUsesWith(fresh);
     types.push_back(old.getType());
-    argAttrs.push_back(ArgumentAttrs[i].getDictionary(&Context));
+    argAttrs.push_back(argumentAttrs[i].getDictionary(&context));
   }
-  Block->eraseArguments(0, count);
-  for (mlir::NamedAttrList &list : ResultAttrs) resultAttrs.push_back(list.getDictionary(&Context));
-  Function.setType(mlir::FunctionType::get(&Context, types, resultTypes));
-  Function.setArgAttrsAttr(mlir::ArrayAttr::get(&Context, argAttrs));
-  Function.setResAttrsAttr(mlir::ArrayAttr::get(&Context, resultAttrs));
+  body->eraseArguments(0, count);
+  for (mlir::NamedAttrList &list : resultAttrs) resAttrs.push_back(list.getDictionary(&context));
+  function.setType(mlir::FunctionType::get(&context, types, resultTypes));
+  function.setArgAttrsAttr(mlir::ArrayAttr::get(&context, argAttrs));
+  function.setResAttrsAttr(mlir::ArrayAttr::get(&context, resAttrs));
   end();
 }

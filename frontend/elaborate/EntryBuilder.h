@@ -17,14 +17,14 @@ public:
   /// Puts the arguments in order (parameters as listed, counters, inputs) and gives the function its type.
   void finish(llvm::ArrayRef<llvm::StringRef> parameters);
   /// Ends the function. Until the next one begins, all values must be known at compile time.
-  void end() { Block = nullptr; }
+  void end() { body = nullptr; }
 
-  bool isActive() const { return Block; }
-  bool isPredict() const { return Name == "predict"; }
-  bool isEvaluate() const { return Name == "evaluate"; }
+  bool isActive() const { return body; }
+  bool isPredict() const { return entryName == "predict"; }
+  bool isEvaluate() const { return entryName == "evaluate"; }
   /// The value of `training` in the language.
-  bool isTraining() const { return Name == "step" || Name == "init"; }
-  mlir::Block *block() const { return Block; }
+  bool isTraining() const { return entryName == "step" || entryName == "init"; }
+  mlir::Block *block() const { return body; }
 
   mlir::Value stateArgument(llvm::StringRef path, NamedTensorType type);
   mlir::Value inputArgument(llvm::StringRef name, NamedTensorType type, mlir::DictionaryAttr attr);
@@ -43,14 +43,14 @@ public:
   int32_t nextSite(llvm::StringRef path);
 
 private:
-  mlir::func::FuncOp Function;
-  std::string Name;
-  mlir::Block *Block = nullptr;
-  llvm::StringMap<mlir::Value> StateArguments, InputArguments;
-  std::vector<mlir::NamedAttrList> ArgumentAttrs;
-  std::vector<mlir::Value> Results;
-  std::vector<mlir::NamedAttrList> ResultAttrs;
-  llvm::StringMap<unsigned> DrawsAt; ///< random draws so far at each path
+  mlir::func::FuncOp function;
+  std::string entryName;
+  mlir::Block *body = nullptr;
+  llvm::StringMap<mlir::Value> stateArguments, inputArguments;
+  std::vector<mlir::NamedAttrList> argumentAttrs;
+  std::vector<mlir::Value> results;
+  std::vector<mlir::NamedAttrList> resultAttrs;
+  llvm::StringMap<unsigned> drawsAt; ///< random draws so far at each path
 };
 
 /// The names of axes in the order of the list, as an attribute.

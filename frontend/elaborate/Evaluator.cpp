@@ -7,7 +7,7 @@ using llvm::StringRef;
 using llvm::Twine;
 
 LanguageValue Evaluator::evalIn(Frame &frame, const ast::Expr &expr) {
-  FrameScope scope(Calls, frame);
+  FrameScope scope(calls, frame);
   return eval(expr);
 }
 

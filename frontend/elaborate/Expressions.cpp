@@ -13,19 +13,19 @@ static constexpr unsigned MaxEvaluated = 150'000;
 static constexpr unsigned MaxRepeatDepth = 8;
 
 LanguageValue Expressions::eval(const ast::Expr &expr) {
-  if (GaveUp || Engine.isFull()) return LanguageValue();
-  if (++Evaluated > MaxEvaluated || Depth >= MaxDepth) {
-    GaveUp = true;
-    bool tooDeep = Depth >= MaxDepth;
+  if (gaveUp || diagnostics.isFull()) return LanguageValue();
+  if (++evaluated > MaxEvaluated || depth >= MaxDepth) {
+    gaveUp = true;
+    bool tooDeep = depth >= MaxDepth;
     return failed(tooDeep ? DiagnosticCode::E0601 : DiagnosticCode::E0602, expr.span,
                   tooDeep ? "expressions and calls nest too deep"
                           : "the program is too large when all calls are expanded");
   }
-  ++Depth;
-  CallStack::SpanScope span(Calls, expr.span);
+  ++depth;
+  CallStack::SpanScope span(calls, expr.span);
   LanguageValue value = dispatch(expr);
-  if (value.isTensor() && !Calls.checkElements(value.tensor.type(), expr.span)) value = LanguageValue();
-  --Depth;
+  if (value.isTensor() && !calls.checkElements(value.tensor.type(), expr.span)) value = LanguageValue();
+  --depth;
   return value;
 }
 
@@ -44,22 +44,22 @@ LanguageValue Expressions::dispatch(const ast::Expr &expr) {
   case Kind::Ref:
     return evalRef(llvm::cast<ast::RefExpr>(expr));
   case Kind::Call:
-    return Functions.call(llvm::cast<ast::CallExpr>(expr));
+    return functions.call(llvm::cast<ast::CallExpr>(expr));
   case Kind::Unary: {
     auto &unary = llvm::cast<ast::UnaryExpr>(expr);
     LanguageValue operand = eval(*unary.operand);
-    return operand.isError() ? operand : Ops.unary(unary, operand);
+    return operand.isError() ? operand : ops.unary(unary, operand);
   }
   case Kind::Binary:
     return evalBinary(llvm::cast<ast::BinaryExpr>(expr));
   case Kind::Index:
-    return Reads.evalIndex(llvm::cast<ast::IndexExpr>(expr));
+    return reads.evalIndex(llvm::cast<ast::IndexExpr>(expr));
   case Kind::Into:
     return unsupported(expr.span, "`into` is");
   case Kind::Field:
     return evalField(llvm::cast<ast::FieldExpr>(expr));
   case Kind::As:
-    return Reads.evalAs(llvm::cast<ast::AsExpr>(expr));
+    return reads.evalAs(llvm::cast<ast::AsExpr>(expr));
   case Kind::Tuple:
     return evalTuple(llvm::cast<ast::TupleExpr>(expr));
   case Kind::Repeat:
@@ -94,16 +94,16 @@ bool Expressions::evalStatement(const ast::Stmt &stmt) {
   if (auto *let = std::get_if<ast::LetStmt>(&stmt.node)) return evalLet(*let);
   if (auto *dims = std::get_if<ast::DimStmt>(&stmt.node)) {
     bool ok = true;
-    for (const ast::DimSize &dim : dims->sizes) ok &= Resolver.declareLocalDim(dim);
+    for (const ast::DimSize &dim : dims->sizes) ok &= resolver.declareLocalDim(dim);
     return ok;
   }
   if (auto *log = std::get_if<ast::LogStmt>(&stmt.node)) return evalLog(*log);
   if (auto *param = std::get_if<ast::ParamStmt>(&stmt.node)) {
-    if (param->kind != ast::ParamKind::State) return Parameters.declare(*param);
-    return unsupported(stmt.span, "`state` is"), Resolver.defineAsWrong(param->names), false;
+    if (param->kind != ast::ParamKind::State) return parameters.declare(*param);
+    return unsupported(stmt.span, "`state` is"), resolver.defineAsWrong(param->names), false;
   }
   if (auto *part = std::get_if<ast::PartStmt>(&stmt.node))
-    return unsupported(stmt.span, "`part` is"), Resolver.defineAsWrong(part->name), false;
+    return unsupported(stmt.span, "`part` is"), resolver.defineAsWrong(part->name), false;
   if (std::holds_alternative<ast::AssignStmt>(stmt.node)) return unsupported(stmt.span, "`:=` is"), false;
   error(DiagnosticCode::E0205, stmt.span, "`expect` belongs into a test");
   return false;
@@ -114,7 +114,7 @@ bool Expressions::evalLet(const ast::LetStmt &let) {
   for (const ast::Definition &definition : let.definitions) {
     LanguageValue value;
     {
-      NameScope named(Calls, frame().pathOf(definition.names[0].text));
+      NameScope named(calls, frame().pathOf(definition.names[0].text));
       value = eval(*definition.value);
     }
     ok &= !value.isError();
@@ -124,7 +124,7 @@ bool Expressions::evalLet(const ast::LetStmt &let) {
 }
 
 bool Expressions::bindDefinition(const ast::Definition &definition, LanguageValue value) {
-  if (!definition.isTuple) return Resolver.define(definition.names[0], std::move(value));
+  if (!definition.isTuple) return resolver.define(definition.names[0], std::move(value));
   bool fits = fitsTuple(definition, value);
   if (!fits && !value.isError())
     error(DiagnosticCode::E0227, definition.value->span,
@@ -133,7 +133,7 @@ bool Expressions::bindDefinition(const ast::Definition &definition, LanguageValu
                                                         : std::string()));
   bool ok = fits;
   for (unsigned i = 0; i < definition.names.size(); ++i)
-    ok &= Resolver.define(definition.names[i], fits ? value.elements[i].second : LanguageValue());
+    ok &= resolver.define(definition.names[i], fits ? value.elements[i].second : LanguageValue());
   return ok;
 }
 
@@ -143,7 +143,7 @@ bool Expressions::evalLog(const ast::LogStmt &log) {
     std::string name = frame().pathOf(bind.name.text);
     LanguageValue value;
     {
-      NameScope named(Calls, name);
+      NameScope named(calls, name);
       value = eval(*bind.value);
     }
     if (value.isError()) {
@@ -159,13 +159,13 @@ bool Expressions::evalLog(const ast::LogStmt &log) {
       ok = false;
       continue;
     }
-    LoggedScalar entry{name, log.isLoss, Ops.materialize(value, F32), {}, bind.name.span, frame().callSite, {}};
-    if (Entry.isEvaluate()) entry.count = Batches.countOf(entry.value, bind);
-    entry.expansion = frame().expansion;
-    entry.reduction = Batches.reductionOfLogged(entry.value, bind);
-    for (Frame *outer = Calls.current(); outer && outer->expansion; outer = outer->caller)
-      entry.modelCall = outer->callSite;
-    ok &= Regions.addLoggedScalar(std::move(entry));
+    LoggedScalar logged{name, log.isLoss, ops.materialize(value, f32), {}, bind.name.span, frame().callSite, {}};
+    if (entry.isEvaluate()) logged.count = batches.countOf(logged.value, bind);
+    logged.expansion = frame().expansion;
+    logged.reduction = batches.reductionOfLogged(logged.value, bind);
+    for (Frame *outer = calls.current(); outer && outer->expansion; outer = outer->caller)
+      logged.modelCall = outer->callSite;
+    ok &= regions.addLoggedScalar(std::move(logged));
   }
   return ok;
 }
@@ -175,7 +175,7 @@ bool Expressions::evalLog(const ast::LogStmt &log) {
 //===----------------------------------------------------------------------===//
 
 LanguageValue Expressions::evalRef(const ast::RefExpr &expr) {
-  LanguageValue value = Resolver.lookup(expr.name);
+  LanguageValue value = resolver.lookup(expr.name);
   if (!expr.axes || value.isError()) return value;
   if (value.kind != LanguageValue::Kind::Function) {
     error(DiagnosticCode::E0114, expr.axes->span, "brackets after a value need `axis = position`")
@@ -183,9 +183,9 @@ LanguageValue Expressions::evalRef(const ast::RefExpr &expr) {
         .help("read at a position with `" + expr.name.text + "[seq = 3]`");
     return LanguageValue();
   }
-  std::optional<std::vector<AxisRef>> axes = Resolver.resolveAxes(*expr.axes);
+  std::optional<std::vector<AxisRef>> axes = resolver.resolveAxes(*expr.axes);
   if (!axes) return LanguageValue();
-  if (!value.function.declaration && value.function.name == "pos") return Reads.position(*axes, expr);
+  if (!value.function.declaration && value.function.name == "pos") return reads.position(*axes, expr);
   value.function.axes = std::move(*axes);
   return value;
 }
@@ -193,7 +193,7 @@ LanguageValue Expressions::evalRef(const ast::RefExpr &expr) {
 LanguageValue Expressions::evalField(const ast::FieldExpr &expr) {
   LanguageValue base = eval(*expr.base);
   if (base.isError()) return LanguageValue();
-  if (base.kind == LanguageValue::Kind::Data) return Training.dataField(base, expr.field, expr.span);
+  if (base.kind == LanguageValue::Kind::Data) return training.dataField(base, expr.field, expr.span);
   if (base.kind != LanguageValue::Kind::Tuple)
     return failed(DiagnosticCode::E0227, expr.field.span,
                   "only tuples and data have fields; this is " + describe(base));
@@ -240,7 +240,7 @@ LanguageValue Expressions::evalBinary(const ast::BinaryExpr &expr) {
     return Number::ofBool(isOr);
   LanguageValue rhs = eval(*expr.rhs);
   if (lhs.isError() || rhs.isError()) return LanguageValue();
-  return Ops.binary(expr.op, expr.opSpan, expr.lhs->span, expr.rhs->span, lhs, rhs);
+  return ops.binary(expr.op, expr.opSpan, expr.lhs->span, expr.rhs->span, lhs, rhs);
 }
 
 //===----------------------------------------------------------------------===//
@@ -256,7 +256,7 @@ bool Expressions::evalCarried(const ast::RepeatExpr &expr, std::vector<LanguageV
       error(DiagnosticCode::E0226, bind.value->span, "a repeat carries tensors, got " + describe(value));
       value = LanguageValue();
     }
-    if (value.isNumber()) value = Ops.materializeScalar(value);
+    if (value.isNumber()) value = ops.materializeScalar(value);
     ok &= !value.isError();
     initial.push_back(std::move(value));
   }
@@ -265,11 +265,11 @@ bool Expressions::evalCarried(const ast::RepeatExpr &expr, std::vector<LanguageV
 
 bool Expressions::checkRepeat(const ast::RepeatExpr &expr, const AxisRef &axis, llvm::ArrayRef<LanguageValue> initial) {
   auto refuse = [&](DiagnosticCode code, Span span, const Twine &message) { return error(code, span, message), false; };
-  if (!Entry.isActive()) return refuse(DiagnosticCode::E0219, expr.span, "`repeat` is not known at compile time");
-  if (Regions.level() >= MaxRepeatDepth)
+  if (!entry.isActive()) return refuse(DiagnosticCode::E0219, expr.span, "`repeat` is not known at compile time");
+  if (regions.level() >= MaxRepeatDepth)
     return refuse(DiagnosticCode::E0601, expr.span, "repeats nest deeper than " + Twine(MaxRepeatDepth));
-  Batches.noteSamplePositions(axis.name, expr.axis.span);
-  for (const RepeatRegion &outer : Regions.regions())
+  batches.noteSamplePositions(axis.name, expr.axis.span);
+  for (const RepeatRegion &outer : regions.regions())
     if (outer.axis == axis)
       return refuse(DiagnosticCode::E0212, expr.axis.span,
                     "an enclosing repeat runs along `" + axis.name + "` already");
@@ -281,17 +281,17 @@ bool Expressions::checkRepeat(const ast::RepeatExpr &expr, const AxisRef &axis, 
 }
 
 LanguageValue Expressions::evalRepeat(const ast::RepeatExpr &expr) {
-  std::optional<AxisRef> axis = Resolver.resolveAxis(expr.axis);
+  std::optional<AxisRef> axis = resolver.resolveAxis(expr.axis);
   std::vector<LanguageValue> initial;
   if (!evalCarried(expr, initial) || !axis || !checkRepeat(expr, *axis, initial)) return LanguageValue();
-  Regions.push(*axis, /*isMicro=*/false);
+  regions.push(*axis, /*isMicro=*/false);
   frame().scopes.emplace_back();
   bool ok = true;
   for (auto [bind, value] : llvm::zip(expr.carried, initial)) {
     Tensor carried;
-    carried.value = Regions.innermost().addCarried(value.tensor.value, B.getLoc());
-    carried.level = Regions.level();
-    ok &= Resolver.define(bind.name, carried);
+    carried.value = regions.innermost().addCarried(value.tensor.value, builder.getLoc());
+    carried.level = regions.level();
+    ok &= resolver.define(bind.name, carried);
   }
   LanguageValue result = evalBlock(expr.body);
   frame().scopes.pop_back();
@@ -313,9 +313,9 @@ mlir::Value Expressions::nextValue(const ast::RepeatExpr &expr, unsigned index, 
                        : "several carried values are returned as a named tuple: `(" + name + " = …, …)`");
     return {};
   }
-  mlir::Value initial = Regions.innermost().carried[index];
+  mlir::Value initial = regions.innermost().carried[index];
   auto type = tensorType(initial);
-  mlir::Value built = Ops.materialize(value, value.isNumber() ? type.getElementType() : value.tensor.element());
+  mlir::Value built = ops.materialize(value, value.isNumber() ? type.getElementType() : value.tensor.element());
   if (built.getType() == type) return built;
   Tensor before;
   before.value = initial;
@@ -335,16 +335,16 @@ LanguageValue Expressions::finishRepeat(const ast::RepeatExpr &expr, const Langu
     ok = next.back() != nullptr;
   }
   if (!ok) {
-    auto unchanged = Regions.innermost().carriedArguments();
+    auto unchanged = regions.innermost().carriedArguments();
     next.assign(unchanged.begin(), unchanged.end());
   }
-  std::vector<mlir::Value> results = Regions.pop(next);
+  std::vector<mlir::Value> results = regions.pop(next);
   if (!ok) return LanguageValue();
   LanguageValue tuple = LanguageValue::ofKind(LanguageValue::Kind::Tuple);
   for (unsigned i = 0; i < results.size(); ++i) {
     Tensor tensor;
     tensor.value = results[i];
-    tensor.level = Regions.level();
+    tensor.level = regions.level();
     tuple.elements.push_back({expr.carried[i].name.text.str(), tensor});
   }
   return results.size() == 1 ? tuple.elements[0].second : tuple;

@@ -13,8 +13,8 @@ public:
   Expressions(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names,
               ParameterTable &parameters, Operators &operators, Indexing &indexing, FunctionCalls &functions,
               BatchAccounting &batches, TrainingNames &training)
-      : Evaluator(calls), Entry(entry), Regions(regions), Resolver(names), Parameters(parameters), Ops(operators),
-        Reads(indexing), Functions(functions), Batches(batches), Training(training) {}
+      : Evaluator(calls), entry(entry), regions(regions), resolver(names), parameters(parameters), ops(operators),
+        reads(indexing), functions(functions), batches(batches), training(training) {}
 
   LanguageValue eval(const ast::Expr &expr) override;
   LanguageValue evalBlock(const ast::Block &block) override;
@@ -37,17 +37,17 @@ private:
   LanguageValue finishRepeat(const ast::RepeatExpr &expr, const LanguageValue &result);
   mlir::Value nextValue(const ast::RepeatExpr &expr, unsigned index, const LanguageValue &result);
 
-  EntryBuilder &Entry;
-  RegionStack &Regions;
-  NameResolver &Resolver;
-  ParameterTable &Parameters;
-  Operators &Ops;
-  Indexing &Reads;
-  FunctionCalls &Functions;
-  BatchAccounting &Batches;
-  TrainingNames &Training;
-  unsigned Depth = 0, Evaluated = 0; ///< expressions around this one, and all so far
-  bool GaveUp = false;
+  EntryBuilder &entry;
+  RegionStack &regions;
+  NameResolver &resolver;
+  ParameterTable &parameters;
+  Operators &ops;
+  Indexing &reads;
+  FunctionCalls &functions;
+  BatchAccounting &batches;
+  TrainingNames &training;
+  unsigned depth = 0, evaluated = 0; ///< expressions around this one, and all so far
+  bool gaveUp = false;
 };
 
 } // namespace tessera

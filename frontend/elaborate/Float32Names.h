@@ -14,28 +14,28 @@ namespace tessera {
 class Float32Names {
 public:
   void set(std::vector<llvm::StringRef> names, bool isReduced) {
-    Names = std::move(names);
-    IsReduced = isReduced;
+    listed = std::move(names);
+    usesReduced = isReduced;
   }
   /// Whether the model computes in reduced precision somewhere, so that it matters what stays in f32.
-  bool isReduced() const { return IsReduced; }
+  bool isReduced() const { return usesReduced; }
   /// Whether the name is listed; remembers that something is called so.
   bool contains(llvm::StringRef name) {
-    if (!llvm::is_contained(Names, name)) return false;
-    Found.insert(name);
+    if (!llvm::is_contained(listed, name)) return false;
+    found.insert(name);
     return true;
   }
   /// The listed names that nothing is called by.
   std::vector<llvm::StringRef> unknown() const {
     std::vector<llvm::StringRef> unknown;
-    llvm::copy_if(Names, std::back_inserter(unknown), [&](llvm::StringRef name) { return !Found.contains(name); });
+    llvm::copy_if(listed, std::back_inserter(unknown), [&](llvm::StringRef name) { return !found.contains(name); });
     return unknown;
   }
 
 private:
-  std::vector<llvm::StringRef> Names;
-  llvm::StringSet<> Found;
-  bool IsReduced = false;
+  std::vector<llvm::StringRef> listed;
+  llvm::StringSet<> found;
+  bool usesReduced = false;
 };
 
 } // namespace tessera

@@ -10,16 +10,16 @@ static constexpr unsigned MaxCallDepth = 64;
 
 LanguageValue FunctionCalls::call(const ast::CallExpr &call) {
   StringRef name = call.callee.text;
-  bool isModel = Declared.model && frame().isTraining && Declared.model->name.text == name;
+  bool isModel = declared.model && frame().isTraining && declared.model->name.text == name;
   if (isModel) return callModel(call);
-  LanguageValue callee = Resolver.lookup(call.callee);
+  LanguageValue callee = resolver.lookup(call.callee);
   if (callee.isError()) return callee;
   if (callee.kind != LanguageValue::Kind::Function)
     return failed(DiagnosticCode::E0205, call.callee.span,
                   "`" + name + "` is " + describe(callee) + ", not a function");
   if (callee.function.declaration) return callFunction(callee.function, call);
   std::optional<std::vector<AxisRef>> axes = callee.function.axes;
-  return BuiltinCalls.call(callee.function.name, call, axes);
+  return builtinCalls.call(callee.function.name, call, axes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -30,7 +30,7 @@ bool FunctionCalls::bindAxes(const FunctionValue &function, const ast::CallExpr 
   std::vector<AxisRef> given;
   if (function.axes) given = *function.axes;
   if (call.axes) {
-    std::optional<std::vector<AxisRef>> axes = Resolver.resolveAxes(*call.axes);
+    std::optional<std::vector<AxisRef>> axes = resolver.resolveAxes(*call.axes);
     if (!axes) return false;
     given = std::move(*axes);
   }
@@ -40,10 +40,10 @@ bool FunctionCalls::bindAxes(const FunctionValue &function, const ast::CallExpr 
                          "`" + function.name + "` works on " + Twine(wanted) + (wanted == 1 ? " axis" : " axes") +
                              ", got " + Twine(given.size()));
     if (wanted && !function.file->isLibrary) message.label(function.declaration->axes->span, "declared here");
-    message.help(wanted
-                     ? Twine("call it as `") + function.name + Engine.sources().text(function.declaration->axes->span) +
-                           "(…)`, with your axes in the brackets"
-                     : Twine("call it without brackets: `") + function.name + "(…)`");
+    message.help(wanted ? Twine("call it as `") + function.name +
+                              diagnostics.sources().text(function.declaration->axes->span) +
+                              "(…)`, with your axes in the brackets"
+                        : Twine("call it without brackets: `") + function.name + "(…)`");
     return false;
   }
   for (unsigned i = 0; i < wanted; ++i) {
@@ -92,7 +92,7 @@ bool FunctionCalls::bindArguments(llvm::ArrayRef<ast::Param> params, const ast::
       continue;
     }
     given[index] = true;
-    values[index] = Eval.eval(*arg.value);
+    values[index] = evaluator.eval(*arg.value);
     ok &= !values[index].isError();
   }
   for (unsigned i = 0; i < params.size(); ++i)
@@ -111,13 +111,13 @@ bool FunctionCalls::takeAxis(const ast::Param &param, const AxisRef &wanted, con
                              Frame &callee, std::vector<AxisRef> &rest) {
   auto found = llvm::find(rest, wanted);
   if (found != rest.end() && found->size == wanted.size) return rest.erase(found), true;
-  FrameScope caller(Calls, *callee.caller);
+  FrameScope caller(calls, *callee.caller);
   auto message = error(DiagnosticCode::E0208, span,
                        found == rest.end() ? "`" + param.name.text + "` needs the axis `" + wanted.name + "`, got " +
                                                  describe(LanguageValue(tensor))
                                            : "`" + param.name.text + "` needs `" + wanted.name + "` of size " +
                                                  Twine(wanted.size) + ", got " + Twine(found->size));
-  if (!Engine.sources()[param.span.file].isLibrary()) message.label(param.span, "the parameter");
+  if (!diagnostics.sources()[param.span.file].isLibrary()) message.label(param.span, "the parameter");
   return false;
 }
 
@@ -127,22 +127,22 @@ bool FunctionCalls::matchAxes(const ast::Param &param, const Tensor &tensor, Spa
   for (AxisAttr axis : tensor.type().getAxes()) rest.push_back({axis.getName().str(), axis.getSize()});
   bool open = false;
   StringRef restName;
-  FrameScope scope(Calls, callee);
+  FrameScope scope(calls, callee);
   for (const ast::AxisItem &axis : param.axes->list) {
     if (axis.isRest) {
       open = true;
       restName = axis.name.text;
       continue;
     }
-    std::optional<AxisRef> wanted = Resolver.resolveAxis(axis.name);
+    std::optional<AxisRef> wanted = resolver.resolveAxis(axis.name);
     if (!wanted || !takeAxis(param, *wanted, tensor, span, callee, rest)) return false;
   }
   if (!open && !rest.empty()) {
-    FrameScope caller(Calls, *callee.caller);
+    FrameScope caller(calls, *callee.caller);
     auto message = error(DiagnosticCode::E0208, span,
                          "`" + param.name.text + "` takes no axis `" + rest.front().name + "`, got " +
                              describe(LanguageValue(tensor)));
-    if (!Engine.sources()[param.span.file].isLibrary())
+    if (!diagnostics.sources()[param.span.file].isLibrary())
       message.label(param.span, "the parameter has exactly these axes");
     message.help("`..` in the brackets accepts any other axes");
     return false;
@@ -164,7 +164,7 @@ bool FunctionCalls::matchRange(const ast::Param &param, Tensor &tensor, Span spa
     return false;
   }
   if (!tensor.range && tensor.input >= 0) {
-    Training.requireBelow(tensor.input, below);
+    training.requireBelow(tensor.input, below);
     tensor.range = Interval{0, below - 1};
     return true;
   }
@@ -181,7 +181,7 @@ bool FunctionCalls::matchRange(const ast::Param &param, Tensor &tensor, Span spa
 /// A parameter with axes takes a tensor; a number becomes a scalar.
 bool FunctionCalls::matchTensor(const ast::Param &param, LanguageValue &value, Span span, Frame &callee) {
   if (value.isNumber()) {
-    Tensor scalar = Ops.materializeScalar(value);
+    Tensor scalar = ops.materializeScalar(value);
     scalar.isPositional = true;
     if (!value.number.isFloat()) scalar.range = Interval{value.number.integer, value.number.integer};
     value = scalar;
@@ -194,8 +194,8 @@ bool FunctionCalls::matchTensor(const ast::Param &param, LanguageValue &value, S
   if (param.within.text.empty()) return true;
   std::optional<AxisRef> within;
   {
-    FrameScope scope(Calls, callee);
-    within = Resolver.resolveAxis(param.within);
+    FrameScope scope(calls, callee);
+    within = resolver.resolveAxis(param.within);
   }
   return within && matchRange(param, value.tensor, span, within->size);
 }
@@ -203,9 +203,9 @@ bool FunctionCalls::matchTensor(const ast::Param &param, LanguageValue &value, S
 /// Binds a value in the callee's frame; called in the caller's.
 bool FunctionCalls::bindParam(const ast::Param &param, LanguageValue value, Span span, Frame &callee) {
   if (value.isError()) { // left out: the fallback
-    FrameScope scope(Calls, callee);
-    value = Eval.eval(*param.fallback);
-    return !value.isError() && Resolver.define(param.name, std::move(value));
+    FrameScope scope(calls, callee);
+    value = evaluator.eval(*param.fallback);
+    return !value.isError() && resolver.define(param.name, std::move(value));
   }
   if (param.axes && !matchTensor(param, value, span, callee)) return false;
   if (!param.axes && value.isTensor() && !value.tensor.type().isScalar()) {
@@ -213,8 +213,8 @@ bool FunctionCalls::bindParam(const ast::Param &param, LanguageValue value, Span
         .help("a tensor parameter is declared with its axes: `" + param.name.text + "[..]`");
     return false;
   }
-  FrameScope scope(Calls, callee);
-  return Resolver.define(param.name, std::move(value));
+  FrameScope scope(calls, callee);
+  return resolver.define(param.name, std::move(value));
 }
 
 bool FunctionCalls::escapes(const LanguageValue &value, const Frame &callee, Span span) {
@@ -234,7 +234,7 @@ bool FunctionCalls::escapes(const LanguageValue &value, const Frame &callee, Spa
 
 bool FunctionCalls::checkDepth(const ast::Function &function, const ast::CallExpr &call) {
   unsigned depth = 0;
-  for (Frame *frame = Calls.current(); frame; frame = frame->caller, ++depth)
+  for (Frame *frame = calls.current(); frame; frame = frame->caller, ++depth)
     if (frame->function == &function) {
       error(DiagnosticCode::E0224, call.callee.span,
             "`" + function.name.text + "` calls itself, directly or through others");
@@ -270,20 +270,20 @@ LanguageValue FunctionCalls::callFunction(const FunctionValue &function, const a
   if (!checkDepth(declaration, call) || !checkLabel(call)) return LanguageValue();
   Frame callee = Frame::ofFile(*function.file);
   callee.function = &declaration;
-  callee.caller = Calls.current();
+  callee.caller = calls.current();
   callee.callSite = call.span;
-  callee.callLocation = Calls.locate(call.span);
+  callee.callLocation = calls.locate(call.span);
   callee.mayHaveParameters = frame().mayHaveParameters;
   callee.expansion = frame().expansion;
   callee.path = frame().pathOf(call.label.text.empty() ? declaration.name.text : call.label.text);
-  bool isNamed = Float32.contains(declaration.name.text), isPath = Float32.contains(callee.path);
+  bool isNamed = float32.contains(declaration.name.text), isPath = float32.contains(callee.path);
   callee.isFloat32 = frame().isFloat32 || isNamed || isPath;
   std::vector<LanguageValue> values;
   if (!bindAxes(function, call, callee) || !bindArguments(declaration.params, call, values)) return LanguageValue();
   for (auto [i, param] : llvm::enumerate(declaration.params))
     if (!bindParam(param, std::move(values[i]), spanOfArgument(call, param, i), callee)) return LanguageValue();
-  FrameScope scope(Calls, callee);
-  LanguageValue result = Eval.evalBlock(declaration.body);
+  FrameScope scope(calls, callee);
+  LanguageValue result = evaluator.evalBlock(declaration.body);
   Span span = declaration.body.result ? declaration.body.result->span : declaration.body.span;
   return escapes(result, callee, span) ? LanguageValue() : result;
 }
@@ -295,39 +295,39 @@ LanguageValue FunctionCalls::callFunction(const FunctionValue &function, const a
 LanguageValue FunctionCalls::callModel(const ast::CallExpr &call) {
   if (call.axes) return failed(DiagnosticCode::E0207, call.axes->span, "a model is called without brackets");
   std::vector<LanguageValue> values;
-  if (!bindArguments(Declared.model->params, call, values)) return LanguageValue();
-  for (auto [param, value] : llvm::zip(Declared.model->params, values))
-    Reads.noteModelArgument(param, value.isTensor() && value.tensor.element().isInteger(32));
+  if (!bindArguments(declared.model->params, call, values)) return LanguageValue();
+  for (auto [param, value] : llvm::zip(declared.model->params, values))
+    reads.noteModelArgument(param, value.isTensor() && value.tensor.element().isInteger(32));
   return expandModel(std::move(values), &call);
 }
 
 LanguageValue FunctionCalls::expandModel(std::vector<LanguageValue> arguments, const ast::CallExpr *call) {
-  const ast::Model &model = *Declared.model;
+  const ast::Model &model = *declared.model;
   if (model.outputs.size() != 1 || !model.outputs[0].name.text.empty())
     return unsupported(model.name.span, "models with named outputs are");
-  Frame callee = Frame::ofFile(Declared.main());
-  callee.caller = Calls.current();
+  Frame callee = Frame::ofFile(declared.main());
+  callee.caller = calls.current();
   callee.mayHaveParameters = true;
-  callee.expansion = ++Expansions;
+  callee.expansion = ++expansions;
   if (call) {
     callee.callSite = call->span;
-    callee.callLocation = Calls.locate(call->span);
+    callee.callLocation = calls.locate(call->span);
   }
-  Parameters.beginExpansion();
+  parameters.beginExpansion();
   for (unsigned i = 0; i < arguments.size(); ++i) {
     Span span = call && i < call->args.size() ? call->args[i].value->span : model.params[i].span;
     if (!bindParam(model.params[i], std::move(arguments[i]), span, callee)) return LanguageValue();
   }
-  FrameScope scope(Calls, callee);
-  LanguageValue result = Eval.evalBlock(model.body);
+  FrameScope scope(calls, callee);
+  LanguageValue result = evaluator.evalBlock(model.body);
   if (result.isError()) return result;
-  std::optional<std::vector<AxisRef>> axes = Resolver.resolveAxes(model.outputs[0].axes);
+  std::optional<std::vector<AxisRef>> axes = resolver.resolveAxes(model.outputs[0].axes);
   if (!axes) return LanguageValue();
   Span span = model.body.result ? model.body.result->span : model.body.span;
   if (result.isNumber()) {
     Tensor scalar;
-    scalar.value = Ops.materialize(result, F32);
-    scalar.level = Regions.level();
+    scalar.value = ops.materialize(result, f32);
+    scalar.level = regions.level();
     result = scalar;
   }
   bool same = result.isTensor() && result.tensor.type().getRank() == static_cast<int64_t>(axes->size());

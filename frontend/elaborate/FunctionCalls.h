@@ -16,8 +16,8 @@ public:
   FunctionCalls(CallStack &calls, RegionStack &regions, NameResolver &names, ParameterTable &parameters,
                 Operators &operators, Builtins &builtins, Indexing &indexing, Float32Names &float32,
                 TrainingNames &training, Evaluator &evaluator)
-      : ElaborationComponent(calls), Regions(regions), Resolver(names), Parameters(parameters), Ops(operators),
-        BuiltinCalls(builtins), Reads(indexing), Float32(float32), Training(training), Eval(evaluator) {}
+      : ElaborationComponent(calls), regions(regions), resolver(names), parameters(parameters), ops(operators),
+        builtinCalls(builtins), reads(indexing), float32(float32), training(training), evaluator(evaluator) {}
 
   LanguageValue call(const ast::CallExpr &call);
   /// Builds the model's body on these arguments. Calling the model again shares its parameters.
@@ -39,16 +39,16 @@ private:
   bool matchRange(const ast::Param &param, Tensor &tensor, Span span, int64_t below);
   bool escapes(const LanguageValue &value, const Frame &callee, Span span);
 
-  RegionStack &Regions;
-  NameResolver &Resolver;
-  ParameterTable &Parameters;
-  Operators &Ops;
-  Builtins &BuiltinCalls;
-  Indexing &Reads;
-  Float32Names &Float32;
-  TrainingNames &Training;
-  Evaluator &Eval;
-  unsigned Expansions = 0; ///< of the model, so far
+  RegionStack &regions;
+  NameResolver &resolver;
+  ParameterTable &parameters;
+  Operators &ops;
+  Builtins &builtinCalls;
+  Indexing &reads;
+  Float32Names &float32;
+  TrainingNames &training;
+  Evaluator &evaluator;
+  unsigned expansions = 0; ///< of the model, so far
 };
 
 } // namespace tessera

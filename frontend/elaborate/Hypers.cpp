@@ -25,25 +25,27 @@ static bool convert(Number &value, Number like) {
 
 /// The value of `--set NAME=VALUE` for a hyper: a closed expression.
 std::optional<Number> Hypers::parseSet(StringRef name, StringRef text) {
-  unsigned file = Engine.sources().add(text, ("<--set " + name + ">").str());
-  ast::ExprPtr expr = parseExpression(file, Engine);
+  unsigned file = diagnostics.sources().add(text, ("<--set " + name + ">").str());
+  ast::ExprPtr expr = parseExpression(file, diagnostics);
   if (!expr) return std::nullopt;
-  Frame frame = Frame::ofFile(Declared.main());
-  LanguageValue value = Eval.evalIn(frame, *expr);
+  Frame frame = Frame::ofFile(declared.main());
+  LanguageValue value = evaluator.evalIn(frame, *expr);
   if (value.isNumber()) return value.number;
   if (!value.isError())
-    Engine.error(DiagnosticCode::E0502, expr->span, "expected a number for `" + name + "`, got " + describe(value));
+    diagnostics.error(DiagnosticCode::E0502, expr->span,
+                      "expected a number for `" + name + "`, got " + describe(value));
   return std::nullopt;
 }
 
 void Hypers::applySet(StringRef name, StringRef text, const ast::Bind &bind) {
   std::optional<Number> value = parseSet(name, text);
   if (!value) return;
-  Number &current = Values[name];
+  Number &current = values[name];
   if (convert(*value, current))
     current = *value;
   else
-    Engine.error(DiagnosticCode::E0502, "expected " + typeName(current) + " for `" + name + "`, got " + value->str())
+    diagnostics
+        .error(DiagnosticCode::E0502, "expected " + typeName(current) + " for `" + name + "`, got " + value->str())
         .note("`" + name + "` is declared", bind.name.span);
 }
 
@@ -53,22 +55,22 @@ void Hypers::hypersOf(const ast::Expr &expr, std::vector<StringRef> &hypers, llv
     auto *ref = llvm::dyn_cast<ast::RefExpr>(&each);
     if (!ref || !seen.insert(ref->name.text).second) return;
     StringRef name = ref->name.text;
-    if (Declared.hypers.count(name)) hypers.push_back(name);
-    if (auto dim = Declared.dims.find(name); dim != Declared.dims.end() && dim->second.size->size)
+    if (declared.hypers.count(name)) hypers.push_back(name);
+    if (auto dim = declared.dims.find(name); dim != declared.dims.end() && dim->second.size->size)
       hypersOf(*dim->second.size->size, hypers, seen);
-    if (auto let = Declared.main().lets.find(name); let != Declared.main().lets.end())
+    if (auto let = declared.main().lets.find(name); let != declared.main().lets.end())
       hypersOf(*let->second.definition->value, hypers, seen);
   });
 }
 
 /// Dims are derived: says what to set instead.
 void Hypers::refuseDim(StringRef name, const DimDecl &dim) {
-  auto message = Engine.error(DiagnosticCode::E0504, "`" + name + "` is a dim and cannot be set");
+  auto message = diagnostics.error(DiagnosticCode::E0504, "`" + name + "` is a dim and cannot be set");
   message.note("declared", dim.size->span);
   std::vector<StringRef> hypers;
   llvm::StringSet<> seen;
   if (dim.size->size) hypersOf(*dim.size->size, hypers, seen);
-  StringRef size = dim.size->size ? Engine.sources().text(dim.size->size->span) : "";
+  StringRef size = dim.size->size ? diagnostics.sources().text(dim.size->size->span) : "";
   if (!hypers.empty())
     message.help("set what it is computed from: " + llvm::join(hypers, ", "));
   else if (!size.empty())
@@ -83,10 +85,10 @@ void Hypers::sortSets(llvm::ArrayRef<std::string> sets, SettingOverrides &settin
   for (const std::string &set : sets) {
     auto [name, text] = StringRef(set).split('=');
     if (name.empty() || name.size() == set.size() || text.empty())
-      Engine.error(DiagnosticCode::E0505, "malformed `--set " + set + "`").help("write `--set NAME=VALUE`");
-    else if (auto dim = Declared.dims.find(name); !Declared.hypers.count(name) && dim != Declared.dims.end())
+      diagnostics.error(DiagnosticCode::E0505, "malformed `--set " + set + "`").help("write `--set NAME=VALUE`");
+    else if (auto dim = declared.dims.find(name); !declared.hypers.count(name) && dim != declared.dims.end())
       refuseDim(name, dim->second);
-    else if (!Declared.hypers.count(name))
+    else if (!declared.hypers.count(name))
       settings.add(name, text);
   }
 }
@@ -98,14 +100,14 @@ void Hypers::sortSets(llvm::ArrayRef<std::string> sets, SettingOverrides &settin
 std::vector<const ast::Preset *> Hypers::findPresets(llvm::ArrayRef<std::string> names) {
   std::vector<const ast::Preset *> presets;
   for (const std::string &name : names) {
-    auto found = Declared.presets.find(name);
-    if (found != Declared.presets.end()) {
+    auto found = declared.presets.find(name);
+    if (found != declared.presets.end()) {
       presets.push_back(found->second);
       continue;
     }
     std::vector<StringRef> known;
-    for (auto &entry : Declared.presets) known.push_back(entry.first);
-    auto message = Engine.error(DiagnosticCode::E0503, "unknown preset `" + name + "`");
+    for (auto &entry : declared.presets) known.push_back(entry.first);
+    auto message = diagnostics.error(DiagnosticCode::E0503, "unknown preset `" + name + "`");
     message.help(known.empty() ? "the file declares no presets" : "the file declares " + llvm::join(known, ", "));
   }
   return presets;
@@ -113,19 +115,19 @@ std::vector<const ast::Preset *> Hypers::findPresets(llvm::ArrayRef<std::string>
 
 /// Presets that are not chosen are checked too, before those that are.
 void Hypers::applyPresets(StringRef name, const HyperDecl &decl, llvm::ArrayRef<const ast::Preset *> chosen) {
-  Number initial = Values[name];
+  Number initial = values[name];
   std::vector<const ast::Preset *> all;
-  for (auto &entry : Declared.presets)
+  for (auto &entry : declared.presets)
     if (!llvm::is_contained(chosen, entry.second)) all.push_back(entry.second);
   unsigned firstChosen = all.size();
   llvm::append_range(all, chosen);
   for (auto [index, preset] : llvm::enumerate(all))
     for (const ast::Bind &bind : preset->binds) {
       if (bind.name.text != name) continue;
-      std::optional<Number> other = Eval.evalConstant(*bind.value, "the preset's value of `" + name + "`");
+      std::optional<Number> other = evaluator.evalConstant(*bind.value, "the preset's value of `" + name + "`");
       bool fits = other && convert(*other, initial);
       if (fits && index >= firstChosen)
-        Values[name] = *other;
+        values[name] = *other;
       else if (other && !fits)
         error(DiagnosticCode::E0502, bind.value->span,
               "expected " + typeName(initial) + " for `" + name + "`, got " + other->str())
@@ -134,12 +136,13 @@ void Hypers::applyPresets(StringRef name, const HyperDecl &decl, llvm::ArrayRef<
 }
 
 void Hypers::checkPresetNames() {
-  for (auto &[name, preset] : Declared.presets)
+  for (auto &[name, preset] : declared.presets)
     for (const ast::Bind &bind : preset->binds) {
-      if (Declared.hypers.count(bind.name.text)) continue;
-      auto message = Engine.error(DiagnosticCode::E0501, bind.name.span, "no hyper is called `" + bind.name.text + "`");
+      if (declared.hypers.count(bind.name.text)) continue;
+      auto message =
+          diagnostics.error(DiagnosticCode::E0501, bind.name.span, "no hyper is called `" + bind.name.text + "`");
       std::vector<StringRef> known;
-      for (auto &entry : Declared.hypers) known.push_back(entry.first);
+      for (auto &entry : declared.hypers) known.push_back(entry.first);
       if (StringRef nearest = nearestName(bind.name.text, known); !nearest.empty())
         message.help("did you mean `" + nearest + "`?");
     }
@@ -148,12 +151,12 @@ void Hypers::checkPresetNames() {
 void Hypers::resolve(const FrontendOptions &options, SettingOverrides &settings) {
   sortSets(options.sets, settings);
   std::vector<const ast::Preset *> presets = findPresets(options.presets);
-  for (auto &[name, decl] : Declared.hypers) {
+  for (auto &[name, decl] : declared.hypers) {
     Frame frame = Frame::ofFile(*decl.file);
-    FrameScope scope(Calls, frame);
-    std::optional<Number> value = Eval.evalConstant(*decl.bind->value, "the default of `" + name + "`");
+    FrameScope scope(calls, frame);
+    std::optional<Number> value = evaluator.evalConstant(*decl.bind->value, "the default of `" + name + "`");
     if (!value) continue;
-    Values[name] = *value;
+    values[name] = *value;
     applyPresets(name, decl, presets);
     for (const std::string &set : options.sets)
       if (auto [key, text] = StringRef(set).split('='); key == name && !text.empty()) applySet(name, text, *decl.bind);

@@ -12,14 +12,14 @@ namespace tessera {
 /// The hypers of the program with their values: the defaults, then presets, then `--set`.
 class Hypers : ElaborationComponent {
 public:
-  Hypers(CallStack &calls, Evaluator &evaluator) : ElaborationComponent(calls), Eval(evaluator) {}
+  Hypers(CallStack &calls, Evaluator &evaluator) : ElaborationComponent(calls), evaluator(evaluator) {}
 
   /// Computes all values, and sorts the `--set` options that address settings into `settings`.
   void resolve(const FrontendOptions &options, SettingOverrides &settings);
   /// The value of a hyper; nothing until it is resolved.
   std::optional<Number> find(llvm::StringRef name) const {
-    auto found = Values.find(name);
-    return found == Values.end() ? std::nullopt : std::optional(found->second);
+    auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional(found->second);
   }
 
 private:
@@ -32,8 +32,8 @@ private:
   std::optional<Number> parseSet(llvm::StringRef name, llvm::StringRef text);
   void checkPresetNames();
 
-  Evaluator &Eval;
-  llvm::StringMap<Number> Values;
+  Evaluator &evaluator;
+  llvm::StringMap<Number> values;
 };
 
 } // namespace tessera

@@ -22,7 +22,7 @@ bool Indexing::renameAxes(const ast::AsExpr &expr, Tensor &x) {
   llvm::SmallVector<std::string> from, to;
   for (const ast::Renaming &renaming : expr.renamings) {
     if (renaming.from.size() != 1 || renaming.to.size() != 1) continue;
-    std::optional<AxisRef> old = Resolver.resolveAxis(renaming.from[0]), fresh = Resolver.resolveAxis(renaming.to[0]);
+    std::optional<AxisRef> old = resolver.resolveAxis(renaming.from[0]), fresh = resolver.resolveAxis(renaming.to[0]);
     if (!old || !fresh) return false;
     if (!x.type().hasAxis(old->name)) {
       error(DiagnosticCode::E0211, renaming.from[0].span,
@@ -46,12 +46,13 @@ bool Indexing::renameAxes(const ast::AsExpr &expr, Tensor &x) {
           "the result would have the axis `" + to[i] + "` twice: the value is " + describe(LanguageValue(x)));
     return false;
   }
-  if (from != to) x.value = B.rename(x.value, llvm::to_vector_of<StringRef>(from), llvm::to_vector_of<StringRef>(to));
+  if (from != to)
+    x.value = builder.rename(x.value, llvm::to_vector_of<StringRef>(from), llvm::to_vector_of<StringRef>(to));
   return true;
 }
 
 LanguageValue Indexing::evalAs(const ast::AsExpr &expr) {
-  LanguageValue value = Eval.eval(*expr.base);
+  LanguageValue value = evaluator.eval(*expr.base);
   if (value.isError()) return value;
   if (!value.isTensor())
     return failed(DiagnosticCode::E0205, expr.base->span,
@@ -71,7 +72,7 @@ LanguageValue Indexing::evalAs(const ast::AsExpr &expr) {
 std::optional<llvm::SmallVector<AxisRef>> Indexing::axesFrom(const Tensor &x, const ast::Renaming &renaming) {
   llvm::SmallVector<AxisRef> from;
   for (const ast::Name &name : renaming.from) {
-    std::optional<AxisRef> axis = Resolver.resolveAxis(name);
+    std::optional<AxisRef> axis = resolver.resolveAxis(name);
     if (!axis) return std::nullopt;
     if (!x.type().hasAxis(axis->name)) {
       error(DiagnosticCode::E0211, name.span,
@@ -88,7 +89,7 @@ std::optional<llvm::SmallVector<AxisRef>> Indexing::axesTo(const Tensor &x, cons
                                                            llvm::ArrayRef<AxisRef> from) {
   llvm::SmallVector<AxisRef> to;
   for (const ast::Name &name : renaming.to) {
-    std::optional<AxisRef> axis = Resolver.resolveAxis(name);
+    std::optional<AxisRef> axis = resolver.resolveAxis(name);
     if (!axis) return std::nullopt;
     if ((x.type().hasAxis(axis->name) && !llvm::is_contained(from, *axis)) || llvm::is_contained(to, *axis)) {
       error(DiagnosticCode::E0213, name.span,
@@ -120,12 +121,12 @@ Tensor Indexing::splitOrMerge(Tensor x, const ast::Renaming &renaming) {
            Tensor();
   if (from->size() == 1) {
     llvm::SmallVector<AxisAttr> into;
-    for (const AxisRef &part : *to) into.push_back(axis(&Context, part.name, part.size));
-    x.value = B.split(x.value, from->front().name, into);
+    for (const AxisRef &part : *to) into.push_back(axis(&context, part.name, part.size));
+    x.value = builder.split(x.value, from->front().name, into);
   } else {
     llvm::SmallVector<StringRef> names;
     for (const AxisRef &part : *from) names.push_back(part.name);
-    x.value = B.merge(x.value, names, to->front().name);
+    x.value = builder.merge(x.value, names, to->front().name);
   }
   return x;
 }
@@ -142,18 +143,18 @@ static std::optional<Interval> rangeOf(const LanguageValue &value) {
 /// `pos[a]`; inside `repeat[a]` it is the number of the layer.
 LanguageValue Indexing::position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr) {
   if (axes.size() != 1) return failed(DiagnosticCode::E0207, expr.axes->span, "`pos` takes one axis");
-  if (!Entry.isActive()) return failed(DiagnosticCode::E0219, expr.span, "positions are not known at compile time");
-  Batches.noteSamplePositions(axes[0].name, expr.span);
+  if (!entry.isActive()) return failed(DiagnosticCode::E0219, expr.span, "positions are not known at compile time");
+  batches.noteSamplePositions(axes[0].name, expr.span);
   Tensor result;
-  result.level = Regions.level();
+  result.level = regions.level();
   result.isPositional = true;
   result.range = Interval{0, axes[0].size - 1};
-  for (unsigned l = 0; l < Regions.level(); ++l)
-    if (Regions.region(l).axis == axes[0]) {
-      result.value = Regions.import(Regions.region(l).induction(), l + 1);
+  for (unsigned l = 0; l < regions.level(); ++l)
+    if (regions.region(l).axis == axes[0]) {
+      result.value = regions.import(regions.region(l).induction(), l + 1);
       return result;
     }
-  result.value = B.index(axis(&Context, axes[0].name, axes[0].size));
+  result.value = builder.index(axis(&context, axes[0].name, axes[0].size));
   result.affine = Affine{axes[0].name, 0};
   return result;
 }
@@ -164,10 +165,10 @@ bool Indexing::checkPosition(const ast::Bind &bind, const LanguageValue &value) 
   if (isInteger) return true;
   auto message =
       error(DiagnosticCode::E0217, bind.value->span, "a position must be an integer, got " + describe(value));
-  for (auto &[param, isInteger] : ModelIntegers)
-    if (isInteger && Entry.isPredict() && param->within.text.empty())
+  for (auto &[param, isInteger] : modelIntegers)
+    if (isInteger && entry.isPredict() && param->within.text.empty())
       message.label(param->span, "integers, when training")
-          .help("declare their bound: `" + Engine.sources().text(param->span) + " in " + bind.name.text + "`");
+          .help("declare their bound: `" + diagnostics.sources().text(param->span) + " in " + bind.name.text + "`");
   return false;
 }
 
@@ -177,7 +178,7 @@ void Indexing::reportOutOfRange(const ast::Bind &bind, const LanguageValue &valu
                        "the position may be out of range: `" + bind.name.text + "` has size " + Twine(size));
   message.label(bind.value->span, range ? "is in " + std::to_string(range->low) + " … " + std::to_string(range->high)
                                         : std::string("no bounds are known"));
-  message.help("say what is read outside: `[" + bind.name.text + " = " + Engine.sources().text(bind.value->span) +
+  message.help("say what is read outside: `[" + bind.name.text + " = " + diagnostics.sources().text(bind.value->span) +
                " else 0]`");
   if (value.isTensor() && !range)
     message.help("or declare bounds where it comes from: `in " + bind.name.text +
@@ -186,8 +187,8 @@ void Indexing::reportOutOfRange(const ast::Bind &bind, const LanguageValue &valu
 
 bool Indexing::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std::vector<Position> &positions) {
   for (const ast::Bind &bind : expr.positions) {
-    std::optional<AxisRef> axis = Resolver.resolveAxis(bind.name);
-    LanguageValue value = Eval.eval(*bind.value);
+    std::optional<AxisRef> axis = resolver.resolveAxis(bind.name);
+    LanguageValue value = evaluator.eval(*bind.value);
     if (!axis || value.isError()) return false;
     if (!x.type().hasAxis(axis->name)) {
       error(DiagnosticCode::E0211, bind.name.span, "the value has no axis `" + bind.name.text + "`")
@@ -199,8 +200,9 @@ bool Indexing::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std::v
       return false;
     }
     if (!checkPosition(bind, value)) return false;
-    if (value.isTensor() && value.tensor.element().isInteger(1)) value.tensor.value = B.cast(value.tensor.value, I32);
-    Batches.noteSamplePositions(axis->name, bind.name.span);
+    if (value.isTensor() && value.tensor.element().isInteger(1))
+      value.tensor.value = builder.cast(value.tensor.value, i32);
+    batches.noteSamplePositions(axis->name, bind.name.span);
     axis->size = x.type().getSize(axis->name);
     std::optional<Interval> range = rangeOf(value);
     bool proven = range && range->low >= 0 && range->high < axis->size;
@@ -211,7 +213,7 @@ bool Indexing::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std::v
 }
 
 LanguageValue Indexing::evalIndex(const ast::IndexExpr &expr) {
-  LanguageValue base = Eval.eval(*expr.base);
+  LanguageValue base = evaluator.eval(*expr.base);
   if (base.isError()) return base;
   if (!base.isTensor())
     return failed(DiagnosticCode::E0205, expr.base->span,
@@ -220,7 +222,7 @@ LanguageValue Indexing::evalIndex(const ast::IndexExpr &expr) {
   if (!evalPositions(expr, base.tensor, positions)) return LanguageValue();
   LanguageValue otherwise = Number::ofInt(0);
   if (expr.otherwise) {
-    otherwise = Eval.eval(*expr.otherwise);
+    otherwise = evaluator.eval(*expr.otherwise);
     if (otherwise.isError()) return otherwise;
     if (!otherwise.isArithmetic())
       return failed(DiagnosticCode::E0205, expr.otherwise->span,
@@ -242,7 +244,7 @@ std::optional<LanguageValue> Indexing::readShifted(const Tensor &x, const Positi
   StringRef from = position.axis.name;
   if (position.value.isNumber() && position.proven && x.element().isIntOrFloat() && !x.element().isInteger(1)) {
     int64_t at = position.value.number.asInteger();
-    result.value = B.sum(B.slice(x.value, from, at, 1), {from});
+    result.value = builder.sum(builder.slice(x.value, from, at, 1), {from});
     return result;
   }
   if (!position.value.isTensor() || !position.value.tensor.affine) return std::nullopt;
@@ -252,17 +254,17 @@ std::optional<LanguageValue> Indexing::readShifted(const Tensor &x, const Positi
   int64_t size = position.axis.size, reads = position.value.tensor.type().getSize(to);
   int64_t low = std::max<int64_t>(0, -affine.offset), high = std::min(reads, size - affine.offset);
   if (high <= low) return std::nullopt;
-  if (high - low < size) result.value = B.slice(result.value, from, low + affine.offset, high - low);
-  if (to != from) result.value = B.rename(result.value, {from}, {to});
+  if (high - low < size) result.value = builder.slice(result.value, from, low + affine.offset, high - low);
+  if (to != from) result.value = builder.rename(result.value, {from}, {to});
   if (high - low == reads) return result;
   if (x.element().isInteger(1)) return std::nullopt;
   result.range.reset();
-  result.value = B.pad(result.value, to, low, reads);
+  result.value = builder.pad(result.value, to, low, reads);
   if (otherwise.isNumber() && otherwise.number.asDouble() == 0) return result;
-  mlir::Value index = B.index(axis(&Context, to, reads));
-  mlir::Value inside = B.logicalAnd(B.compare(Predicate::GE, index, B.scalar(low, I32)),
-                                    B.compare(Predicate::LT, index, B.scalar(high, I32)));
-  result.value = B.select(inside, result.value, Ops.materialize(otherwise, result.element()));
+  mlir::Value index = builder.index(axis(&context, to, reads));
+  mlir::Value inside = builder.logicalAnd(builder.compare(Predicate::GE, index, builder.scalar(low, i32)),
+                                          builder.compare(Predicate::LT, index, builder.scalar(high, i32)));
+  result.value = builder.select(inside, result.value, ops.materialize(otherwise, result.element()));
   return result;
 }
 
@@ -270,7 +272,7 @@ LanguageValue Indexing::readAt(const Tensor &x, llvm::ArrayRef<Position> positio
   llvm::SmallVector<StringRef> axes;
   llvm::SmallVector<mlir::Value> indices;
   mlir::Value inside;
-  auto require = [&](mlir::Value condition) { inside = inside ? B.logicalAnd(inside, condition) : condition; };
+  auto require = [&](mlir::Value condition) { inside = inside ? builder.logicalAnd(inside, condition) : condition; };
   for (const Position &position : positions) axes.push_back(position.axis.name);
   for (const Position &position : positions) {
     if (position.value.isTensor()) {
@@ -279,24 +281,24 @@ LanguageValue Indexing::readAt(const Tensor &x, llvm::ArrayRef<Position> positio
             !llvm::is_contained(axes, axis.getName()))
           return failed(DiagnosticCode::E0208, position.span, "the axis `" + axis.getName() + "` differs in size");
     }
-    mlir::Value index = Ops.materialize(position.value, I32);
+    mlir::Value index = ops.materialize(position.value, i32);
     indices.push_back(index);
     std::optional<Interval> range = rangeOf(position.value);
-    if (!range || range->low < 0) require(B.compare(Predicate::GE, index, B.scalar(0, I32)));
+    if (!range || range->low < 0) require(builder.compare(Predicate::GE, index, builder.scalar(0, i32)));
     if (!range || range->high >= position.axis.size)
-      require(B.compare(Predicate::LT, index, B.scalar(position.axis.size, I32)));
+      require(builder.compare(Predicate::LT, index, builder.scalar(position.axis.size, i32)));
   }
   Tensor result;
-  result.level = Regions.level();
+  result.level = regions.level();
   result.isPositional = x.isPositional && llvm::all_of(positions, [](const Position &p) {
                           return p.value.isNumber() || p.value.tensor.isPositional;
                         });
-  result.value = B.gather(x.value, axes, indices);
+  result.value = builder.gather(x.value, axes, indices);
   if (!inside) {
     result.range = x.range;
     return result;
   }
-  mlir::Type element = Ops.commonType({&otherwise}, false) == F32 && x.element() != F32 ? F32 : x.element();
-  result.value = B.select(inside, B.cast(result.value, element), Ops.materialize(otherwise, element));
+  mlir::Type element = ops.commonType({&otherwise}, false) == f32 && x.element() != f32 ? f32 : x.element();
+  result.value = builder.select(inside, builder.cast(result.value, element), ops.materialize(otherwise, element));
   return result;
 }

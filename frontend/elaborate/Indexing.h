@@ -13,8 +13,8 @@ class Indexing : ElaborationComponent {
 public:
   Indexing(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names, Operators &operators,
            BatchAccounting &batches, Evaluator &evaluator)
-      : ElaborationComponent(calls), Entry(entry), Regions(regions), Resolver(names), Ops(operators), Batches(batches),
-        Eval(evaluator) {}
+      : ElaborationComponent(calls), entry(entry), regions(regions), resolver(names), ops(operators), batches(batches),
+        evaluator(evaluator) {}
 
   LanguageValue evalAs(const ast::AsExpr &expr);
   LanguageValue evalIndex(const ast::IndexExpr &expr);
@@ -22,7 +22,7 @@ public:
   LanguageValue position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr);
 
   /// Notes that the training gives a parameter of the model integers, to explain errors in `predict`.
-  void noteModelArgument(const ast::Param &param, bool isInteger) { ModelIntegers[&param] = isInteger; }
+  void noteModelArgument(const ast::Param &param, bool isInteger) { modelIntegers[&param] = isInteger; }
 
 private:
   /// One `axis = e` of a read.
@@ -44,13 +44,13 @@ private:
   std::optional<LanguageValue> readShifted(const Tensor &x, const Position &position, const LanguageValue &otherwise);
   LanguageValue readAt(const Tensor &x, llvm::ArrayRef<Position> positions, const LanguageValue &otherwise);
 
-  EntryBuilder &Entry;
-  RegionStack &Regions;
-  NameResolver &Resolver;
-  Operators &Ops;
-  BatchAccounting &Batches;
-  Evaluator &Eval;
-  llvm::MapVector<const ast::Param *, bool> ModelIntegers;
+  EntryBuilder &entry;
+  RegionStack &regions;
+  NameResolver &resolver;
+  Operators &ops;
+  BatchAccounting &batches;
+  Evaluator &evaluator;
+  llvm::MapVector<const ast::Param *, bool> modelIntegers;
 };
 
 } // namespace tessera

@@ -8,7 +8,7 @@ using llvm::Twine;
 
 LanguageValue Lets::compute(const FileScope &file, const ast::Definition &definition) {
   Frame frame = Frame::ofFile(file);
-  LanguageValue value = Eval.evalIn(frame, *definition.value);
+  LanguageValue value = evaluator.evalIn(frame, *definition.value);
   if (value.isTensor())
     return failed(DiagnosticCode::E0219, definition.value->span,
                   "a `let` outside functions must be known at compile time, got " + describe(value));
@@ -20,13 +20,13 @@ LanguageValue Lets::compute(const FileScope &file, const ast::Definition &defini
 
 LanguageValue Lets::find(const FileScope &file, StringRef name, const LetDecl &let) {
   const ast::Definition *definition = let.definition;
-  auto known = Values.find(definition);
-  if (known == Values.end()) {
-    if (!InProgress.insert(definition).second)
+  auto known = values.find(definition);
+  if (known == values.end()) {
+    if (!inProgress.insert(definition).second)
       return failed(DiagnosticCode::E0201, definition->names[0].span, "the value of `" + name + "` depends on itself");
     LanguageValue value = compute(file, *definition);
-    InProgress.erase(definition);
-    known = Values.try_emplace(definition, std::move(value)).first;
+    inProgress.erase(definition);
+    known = values.try_emplace(definition, std::move(value)).first;
   }
   if (definition->isTuple && !known->second.isError()) return known->second.elements[let.element].second;
   return known->second;

@@ -11,19 +11,19 @@ namespace tessera {
 /// The lets outside functions, which are known at compile time.
 class Lets : ElaborationComponent {
 public:
-  Lets(CallStack &calls, Evaluator &evaluator) : ElaborationComponent(calls), Eval(evaluator) {}
+  Lets(CallStack &calls, Evaluator &evaluator) : ElaborationComponent(calls), evaluator(evaluator) {}
 
   /// Forgets the values of the entry before: they may depend on sizes and on `training`.
-  void beginEntry() { Values.clear(); }
+  void beginEntry() { values.clear(); }
 
   LanguageValue find(const FileScope &file, llvm::StringRef name, const LetDecl &let);
 
 private:
   LanguageValue compute(const FileScope &file, const ast::Definition &definition);
 
-  Evaluator &Eval;
-  llvm::DenseMap<const ast::Definition *, LanguageValue> Values;
-  llvm::DenseSet<const ast::Definition *> InProgress;
+  Evaluator &evaluator;
+  llvm::DenseMap<const ast::Definition *, LanguageValue> values;
+  llvm::DenseSet<const ast::Definition *> inProgress;
 };
 
 /// Whether the value can be taken apart into the names of the definition.

@@ -11,7 +11,7 @@ namespace {
 class BodyCheck : ElaborationComponent {
 public:
   BodyCheck(CallStack &calls, NameResolver &names, const FileScope &file)
-      : ElaborationComponent(calls), Resolver(names), Here(fileFrame(file)), Entered(calls, Here) {}
+      : ElaborationComponent(calls), resolver(names), here(fileFrame(file)), entered(calls, here) {}
 
   void check(const std::vector<ast::Param> &params, const ast::Axes *axes, const ast::Block &body);
 
@@ -30,25 +30,25 @@ private:
   void checkArguments(const ast::CallExpr &call, const ast::Function &function);
   void resolve(const ast::Name &name);
   void resolveAxis(const ast::Name &name);
-  void define(const ast::Name &name) { Here.scopes.back().try_emplace(name.text, LanguageValue()); }
+  void define(const ast::Name &name) { here.scopes.back().try_emplace(name.text, LanguageValue()); }
   void visitIf(const ast::ExprPtr &expr) {
     if (expr) visit(*expr);
   }
 
-  NameResolver &Resolver;
-  Frame Here;
-  FrameScope Entered;
+  NameResolver &resolver;
+  Frame here;
+  FrameScope entered;
 };
 } // namespace
 
 void BodyCheck::check(const std::vector<ast::Param> &params, const ast::Axes *axes, const ast::Block &body) {
   if (axes)
-    for (const ast::AxisItem &axis : axes->list) Here.axes[axis.name.text] = {axis.name.text.str(), 1};
+    for (const ast::AxisItem &axis : axes->list) here.axes[axis.name.text] = {axis.name.text.str(), 1};
   for (const ast::Param &param : params)
     if (param.axes)
       for (const ast::AxisItem &axis : param.axes->list)
-        if (axis.isRest && !axis.name.text.empty()) Here.rests[axis.name.text];
-  Here.scopes.emplace_back();
+        if (axis.isRest && !axis.name.text.empty()) here.rests[axis.name.text];
+  here.scopes.emplace_back();
   for (const ast::Param &param : params) {
     if (param.axes) visit(*param.axes);
     if (!param.within.text.empty()) resolveAxis(param.within);
@@ -63,17 +63,17 @@ void BodyCheck::check(const std::vector<ast::Param> &params, const ast::Axes *ax
 //===----------------------------------------------------------------------===//
 
 void BodyCheck::resolve(const ast::Name &name) {
-  bool known = Here.axes.count(name.text) || Here.rests.count(name.text) || Declared.dims.count(name.text) ||
-               Declared.hypers.count(name.text) || Here.file->lets.count(name.text) ||
-               Here.file->functions.count(name.text) || isBuiltin(name.text) ||
+  bool known = here.axes.count(name.text) || here.rests.count(name.text) || declared.dims.count(name.text) ||
+               declared.hypers.count(name.text) || here.file->lets.count(name.text) ||
+               here.file->functions.count(name.text) || isBuiltin(name.text) ||
                llvm::is_contained({"training", "true", "false", "inf", "pi", "none", "step"}, name.text) ||
-               llvm::any_of(Here.scopes, [&](auto &scope) { return scope.count(name.text) > 0; });
-  if (!known) Resolver.lookup(name); // says so
+               llvm::any_of(here.scopes, [&](auto &scope) { return scope.count(name.text) > 0; });
+  if (!known) resolver.lookup(name); // says so
 }
 
 void BodyCheck::resolveAxis(const ast::Name &name) {
-  bool known = Here.axes.count(name.text) || Here.rests.count(name.text) || Declared.dims.count(name.text);
-  if (!known) Resolver.resolveAxis(name); // says so
+  bool known = here.axes.count(name.text) || here.rests.count(name.text) || declared.dims.count(name.text);
+  if (!known) resolver.resolveAxis(name); // says so
 }
 
 void BodyCheck::visit(const ast::Axes &axes) {
@@ -88,12 +88,12 @@ void BodyCheck::visit(const ast::Axes &axes) {
 //===----------------------------------------------------------------------===//
 
 void BodyCheck::visit(const ast::Block &block) {
-  llvm::StringMap<AxisRef> outer = Here.axes;
-  Here.scopes.emplace_back();
+  llvm::StringMap<AxisRef> outer = here.axes;
+  here.scopes.emplace_back();
   for (auto &stmt : block.statements) visit(*stmt);
   visitIf(block.result);
-  Here.scopes.pop_back();
-  Here.axes = std::move(outer);
+  here.scopes.pop_back();
+  here.axes = std::move(outer);
 }
 
 void BodyCheck::visit(const ast::Stmt &stmt) {
@@ -101,7 +101,7 @@ void BodyCheck::visit(const ast::Stmt &stmt) {
     for (const ast::DimSize &size : dims->sizes) {
       if (size.kind == ast::DimSize::Kind::Like) resolveAxis(size.like);
       visitIf(size.size);
-      Here.axes[size.name.text] = {size.name.text.str(), 1};
+      here.axes[size.name.text] = {size.name.text.str(), 1};
     }
   if (auto *let = std::get_if<ast::LetStmt>(&stmt.node))
     for (const ast::Definition &definition : let->definitions) {
@@ -165,10 +165,10 @@ void BodyCheck::visit(const ast::Expr &expr) {
   } else if (auto *repeat = llvm::dyn_cast<ast::RepeatExpr>(&expr)) {
     resolveAxis(repeat->axis);
     for (const ast::Bind &bind : repeat->carried) visitIf(bind.value);
-    Here.scopes.emplace_back();
+    here.scopes.emplace_back();
     for (const ast::Bind &bind : repeat->carried) define(bind.name);
     visit(repeat->body);
-    Here.scopes.pop_back();
+    here.scopes.pop_back();
   } else if (auto *choice = llvm::dyn_cast<ast::IfExpr>(&expr)) {
     visitIf(choice->condition);
     visit(choice->thenBlock);
@@ -180,9 +180,9 @@ void BodyCheck::visit(const ast::CallExpr &call) {
   resolve(call.callee);
   if (call.axes) visit(*call.axes);
   for (const ast::Argument &arg : call.args) visitIf(arg.value);
-  for (auto &scope : Here.scopes)
+  for (auto &scope : here.scopes)
     if (scope.count(call.callee.text)) return;
-  if (auto found = Here.file->functions.find(call.callee.text); found != Here.file->functions.end())
+  if (auto found = here.file->functions.find(call.callee.text); found != here.file->functions.end())
     checkArguments(call, *found->second.function);
 }
 
@@ -216,16 +216,16 @@ void BodyCheck::checkArguments(const ast::CallExpr &call, const ast::Function &f
 //===----------------------------------------------------------------------===//
 
 void NameCheck::checkDims() {
-  for (auto &[name, decl] : Declared.dims) {
+  for (auto &[name, decl] : declared.dims) {
     const ast::DimSize &dim = *decl.size;
     Frame frame = Frame::ofFile(*decl.file);
-    FrameScope scope(Calls, frame);
+    FrameScope scope(calls, frame);
     if (dim.kind == ast::DimSize::Kind::Equal)
-      Sizes.size(name, dim.name.span);
+      sizes.size(name, dim.name.span);
     else if (dim.kind == ast::DimSize::Kind::AtMost)
-      Sizes.checkedSize(Eval.eval(*dim.size), dim.size->span, name);
-    else if (dim.kind == ast::DimSize::Kind::Like && !Declared.dims.count(dim.like.text))
-      Resolver.resolveAxis(dim.like);
+      sizes.checkedSize(evaluator.eval(*dim.size), dim.size->span, name);
+    else if (dim.kind == ast::DimSize::Kind::Like && !declared.dims.count(dim.like.text))
+      resolver.resolveAxis(dim.like);
   }
 }
 
@@ -233,21 +233,22 @@ void NameCheck::checkFile(const FileScope &file) {
   for (const ast::Declaration &declaration : file.tree.declarations) {
     if (auto *let = std::get_if<ast::LetStmt>(&declaration.node))
       for (const ast::Definition &definition : let->definitions)
-        FileLets.find(file, definition.names[0].text, file.lets.lookup(definition.names[0].text));
+        fileLets.find(file, definition.names[0].text, file.lets.lookup(definition.names[0].text));
     if (auto *function = std::get_if<ast::Function>(&declaration.node))
-      BodyCheck(Calls, Resolver, file)
+      BodyCheck(calls, resolver, file)
           .check(function->params, function->axes ? &*function->axes : nullptr, function->body);
     if (auto *model = std::get_if<ast::Model>(&declaration.node))
-      BodyCheck(Calls, Resolver, file).check(model->params, nullptr, model->body);
+      BodyCheck(calls, resolver, file).check(model->params, nullptr, model->body);
     if (std::holds_alternative<ast::Test>(declaration.node))
-      Engine.warning(DiagnosticCode::E0701, {declaration.span.file, declaration.span.begin, declaration.span.begin + 4},
-                     "this version neither runs nor checks tests");
+      diagnostics.warning(DiagnosticCode::E0701,
+                          {declaration.span.file, declaration.span.begin, declaration.span.begin + 4},
+                          "this version neither runs nor checks tests");
   }
 }
 
 void NameCheck::run() {
-  Entry.end();
+  entry.end();
   checkDims();
-  for (auto &file : Declared.files)
+  for (auto &file : declared.files)
     if (!file->isLibrary) checkFile(*file);
 }

@@ -12,7 +12,7 @@ namespace tessera {
 class NameCheck : ElaborationComponent {
 public:
   NameCheck(CallStack &calls, NameResolver &names, EntryBuilder &entry, Dims &dims, Lets &lets, Evaluator &evaluator)
-      : ElaborationComponent(calls), Resolver(names), Entry(entry), Sizes(dims), FileLets(lets), Eval(evaluator) {}
+      : ElaborationComponent(calls), resolver(names), entry(entry), sizes(dims), fileLets(lets), evaluator(evaluator) {}
 
   /// Checks what no entry has expanded: dims, lets, and the names in bodies.
   void run();
@@ -21,11 +21,11 @@ private:
   void checkDims();
   void checkFile(const FileScope &file);
 
-  NameResolver &Resolver;
-  EntryBuilder &Entry;
-  Dims &Sizes;
-  Lets &FileLets;
-  Evaluator &Eval;
+  NameResolver &resolver;
+  EntryBuilder &entry;
+  Dims &sizes;
+  Lets &fileLets;
+  Evaluator &evaluator;
 };
 
 } // namespace tessera

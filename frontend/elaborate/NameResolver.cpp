@@ -7,14 +7,14 @@ using llvm::StringRef;
 using llvm::Twine;
 
 std::vector<StringRef> NameResolver::visibleNames() const {
-  std::vector<StringRef> names = Calls.visibleAxes();
-  if (!Calls.isEmpty()) {
+  std::vector<StringRef> names = calls.visibleAxes();
+  if (!calls.isEmpty()) {
     for (auto &scope : frame().scopes)
-      for (auto &entry : scope) names.push_back(entry.first());
-    for (auto &entry : frame().file->functions) names.push_back(entry.first());
-    for (auto &entry : frame().file->lets) names.push_back(entry.first());
+      for (auto &known : scope) names.push_back(known.first());
+    for (auto &known : frame().file->functions) names.push_back(known.first());
+    for (auto &known : frame().file->lets) names.push_back(known.first());
   }
-  for (auto &entry : Declared.hypers) names.push_back(entry.first);
+  for (auto &known : declared.hypers) names.push_back(known.first);
   llvm::append_range(names, builtinNames());
   llvm::sort(names);
   return names;
@@ -28,20 +28,20 @@ LanguageValue NameResolver::lookup(const ast::Name &name) {
   for (auto scope = frame().scopes.rbegin(); scope != frame().scopes.rend(); ++scope)
     if (auto found = scope->find(name.text); found != scope->end()) {
       LanguageValue value = found->second;
-      if (value.isTensor()) value.tensor = Regions.here(value.tensor);
+      if (value.isTensor()) value.tensor = regions.here(value.tensor);
       return value;
     }
   if (frame().isTraining)
-    if (std::optional<LanguageValue> value = Training.lookup(name.text)) return *value;
+    if (std::optional<LanguageValue> value = training.lookup(name.text)) return *value;
   if (auto axis = frame().axes.find(name.text); axis != frame().axes.end()) {
-    Sizes.noteSizeRead(axis->second.name);
+    sizes.noteSizeRead(axis->second.name);
     return Number::ofInt(axis->second.size);
   }
   if (auto rest = frame().rests.find(name.text); rest != frame().rests.end()) {
     int64_t product = 1;
     for (const AxisRef &axis : rest->second) {
       product *= axis.size;
-      Sizes.noteSizeRead(axis.name);
+      sizes.noteSizeRead(axis.name);
     }
     return Number::ofInt(product);
   }
@@ -51,35 +51,35 @@ LanguageValue NameResolver::lookup(const ast::Name &name) {
 LanguageValue NameResolver::lookupInProgram(const ast::Name &name) {
   const FileScope &file = *frame().file;
   if (!file.isLibrary) {
-    if (Declared.dims.count(name.text)) {
-      std::optional<int64_t> size = Sizes.size(name.text, name.span);
-      Sizes.noteSizeRead(name.text);
+    if (declared.dims.count(name.text)) {
+      std::optional<int64_t> size = sizes.size(name.text, name.span);
+      sizes.noteSizeRead(name.text);
       return size ? LanguageValue(Number::ofInt(*size)) : LanguageValue();
     }
-    if (Declared.hypers.count(name.text)) {
-      if (std::optional<Number> value = ProgramHypers.find(name.text)) return *value;
-      return Engine.hasErrors() ? LanguageValue()
-                                : failed(DiagnosticCode::E0201, name.span,
-                                         "the hyper `" + name.text + "` is used before it is declared");
+    if (declared.hypers.count(name.text)) {
+      if (std::optional<Number> value = programHypers.find(name.text)) return *value;
+      return diagnostics.hasErrors() ? LanguageValue()
+                                     : failed(DiagnosticCode::E0201, name.span,
+                                              "the hyper `" + name.text + "` is used before it is declared");
     }
   }
-  if (auto let = file.lets.find(name.text); let != file.lets.end()) return FileLets.find(file, name.text, let->second);
+  if (auto let = file.lets.find(name.text); let != file.lets.end()) return fileLets.find(file, name.text, let->second);
   if (auto function = file.functions.find(name.text); function != file.functions.end())
     return FunctionValue{function->second.function->name.text, function->second.function, function->second.file, {}};
   return lookupBuiltin(name);
 }
 
 LanguageValue NameResolver::lookupBuiltin(const ast::Name &name) {
-  if (name.text == "training") return Number::ofBool(Entry.isTraining());
+  if (name.text == "training") return Number::ofBool(entry.isTraining());
   if (name.text == "true" || name.text == "false") return Number::ofBool(name.text == "true");
   if (name.text == "inf") return Number::ofFloat(INFINITY);
   if (name.text == "pi") return Number::ofFloat(M_PI);
   if (name.text == "none") return LanguageValue::none();
   if (name.text == "step") {
-    if (!Entry.isActive()) return failed(DiagnosticCode::E0219, name.span, "`step` is not known at compile time");
+    if (!entry.isActive()) return failed(DiagnosticCode::E0219, name.span, "`step` is not known at compile time");
     Tensor step;
-    step.value = Regions.importCounter("step");
-    step.level = Regions.level();
+    step.value = regions.importCounter("step");
+    step.level = regions.level();
     return step;
   }
   if (isBuiltin(name.text)) return FunctionValue{name.text, nullptr, frame().file, {}};
@@ -87,9 +87,9 @@ LanguageValue NameResolver::lookupBuiltin(const ast::Name &name) {
 }
 
 LanguageValue NameResolver::reportUnknown(const ast::Name &name) {
-  if (Declared.model && name.text == Declared.model->name.text) {
+  if (declared.model && name.text == declared.model->name.text) {
     error(DiagnosticCode::E0205, name.span, "`" + name.text + "` is the model: only the training description calls it")
-        .label(Declared.model->name.span, "the model")
+        .label(declared.model->name.span, "the model")
         .help("put the shared code into a function: `fn … { … }`");
     return LanguageValue();
   }
@@ -109,14 +109,14 @@ LanguageValue NameResolver::reportUnknown(const ast::Name &name) {
 
 bool NameResolver::isDim(const ast::Name &name) const {
   return frame().axes.count(name.text) || frame().rests.count(name.text) ||
-         (!frame().file->isLibrary && Declared.dims.count(name.text));
+         (!frame().file->isLibrary && declared.dims.count(name.text));
 }
 
 bool NameResolver::define(const ast::Name &name, LanguageValue value) {
   if (isDim(name)) {
     auto message =
         error(DiagnosticCode::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name");
-    if (auto dim = Declared.dims.find(name.text); dim != Declared.dims.end())
+    if (auto dim = declared.dims.find(name.text); dim != declared.dims.end())
       message.label(name.span, "this would hide it").label(dim->second.size->name.span, "the dim");
     message.help("choose another name");
     return false;
@@ -148,18 +148,18 @@ bool NameResolver::declareLocalDim(const ast::DimSize &dim) {
   if (dim.kind == ast::DimSize::Kind::Like) {
     if (std::optional<AxisRef> axis = resolveAxis(dim.like)) size = axis->size, like = axis->name;
   } else if (dim.kind == ast::DimSize::Kind::Equal) {
-    size = Sizes.checkedSize(Eval.eval(*dim.size), dim.size->span, dim.name.text);
+    size = sizes.checkedSize(evaluator.eval(*dim.size), dim.size->span, dim.name.text);
   } else {
     error(DiagnosticCode::E0222, dim.span, "a function's own dim needs a size")
         .help("write `dim " + dim.name.text + " = …` or `like …`");
   }
   if (!size) return false;
   auto isTaken = [&](StringRef name) {
-    for (Frame *frame = Calls.current(); frame; frame = frame->caller)
+    for (Frame *frame = calls.current(); frame; frame = frame->caller)
       if (frame->locals.count(name)) return true;
-    return llvm::any_of(Regions.regions(), [&](const RepeatRegion &region) { return region.axis.name == name; });
+    return llvm::any_of(regions.regions(), [&](const RepeatRegion &region) { return region.axis.name == name; });
   };
-  AxisRef axis{Sizes.uniqueAxisName(dim.name.text, *size, Sizes.isSampleAxis(like), isTaken), *size};
+  AxisRef axis{sizes.uniqueAxisName(dim.name.text, *size, sizes.isSampleAxis(like), isTaken), *size};
   frame().axes[dim.name.text] = axis;
   frame().locals[axis.name] = axis;
   return true;
@@ -171,14 +171,14 @@ bool NameResolver::declareLocalDim(const ast::DimSize &dim) {
 
 std::optional<AxisRef> NameResolver::resolveAxis(const ast::Name &name) {
   if (auto axis = frame().axes.find(name.text); axis != frame().axes.end()) return axis->second;
-  if (!frame().file->isLibrary && Declared.dims.count(name.text)) {
-    std::optional<int64_t> size = Sizes.size(name.text, name.span);
+  if (!frame().file->isLibrary && declared.dims.count(name.text)) {
+    std::optional<int64_t> size = sizes.size(name.text, name.span);
     return size ? std::optional(AxisRef{name.text.str(), *size}) : std::nullopt;
   }
   if (frame().rests.count(name.text))
     error(DiagnosticCode::E0205, name.span, "`" + name.text + "` stands for several axes; one is needed here");
   else
-    Calls.reportUnknownAxis(name);
+    calls.reportUnknownAxis(name);
   return std::nullopt;
 }
 

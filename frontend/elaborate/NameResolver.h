@@ -16,8 +16,8 @@ class NameResolver : ElaborationComponent {
 public:
   NameResolver(CallStack &calls, EntryBuilder &entry, RegionStack &regions, Hypers &hypers, Dims &dims, Lets &lets,
                Evaluator &evaluator, TrainingNames &training)
-      : ElaborationComponent(calls), Entry(entry), Regions(regions), ProgramHypers(hypers), Sizes(dims), FileLets(lets),
-        Eval(evaluator), Training(training) {}
+      : ElaborationComponent(calls), entry(entry), regions(regions), programHypers(hypers), sizes(dims), fileLets(lets),
+        evaluator(evaluator), training(training) {}
 
   LanguageValue lookup(const ast::Name &name);
   std::optional<AxisRef> resolveAxis(const ast::Name &name);
@@ -36,13 +36,13 @@ private:
   bool isDim(const ast::Name &name) const;
   std::vector<llvm::StringRef> visibleNames() const;
 
-  EntryBuilder &Entry;
-  RegionStack &Regions;
-  Hypers &ProgramHypers;
-  Dims &Sizes;
-  Lets &FileLets;
-  Evaluator &Eval;
-  TrainingNames &Training;
+  EntryBuilder &entry;
+  RegionStack &regions;
+  Hypers &programHypers;
+  Dims &sizes;
+  Lets &fileLets;
+  Evaluator &evaluator;
+  TrainingNames &training;
 };
 
 /// Names of all built-in functions, in alphabetical order.

@@ -15,31 +15,31 @@ mlir::Type Operators::commonType(llvm::ArrayRef<const LanguageValue *> values, b
     else if (value->isTensor())
       rank = std::max(rank, value->tensor.element().isInteger(1) ? 0u : value->tensor.element().isInteger() ? 1u : 2u);
   }
-  return rank == 2 ? F32 : rank == 1 ? I32 : I1;
+  return rank == 2 ? f32 : rank == 1 ? i32 : i1;
 }
 
 mlir::Value Operators::materialize(const LanguageValue &value, mlir::Type element) {
   if (value.isNumber()) {
     Number number = value.number;
-    if (element == I32 && (number.asDouble() < INT32_MIN || number.asDouble() > INT32_MAX)) {
-      error(DiagnosticCode::E0220, Calls.currentSpan(),
+    if (element == i32 && (number.asDouble() < INT32_MIN || number.asDouble() > INT32_MAX)) {
+      error(DiagnosticCode::E0220, calls.currentSpan(),
             "the number " + number.str() + " does not fit 32 bits, which integers in tensors have")
           .help("compute in floats: `float(…)` of the other side, or a number with a point");
       number = Number::ofInt(0);
     }
-    if (element == F32 && std::isfinite(number.asDouble()) && !isFiniteF32(number))
-      error(DiagnosticCode::E0220, Calls.currentSpan(),
+    if (element == f32 && std::isfinite(number.asDouble()) && !isFiniteF32(number))
+      error(DiagnosticCode::E0220, calls.currentSpan(),
             "the number " + number.str() + " does not fit f32, which floats in tensors have")
           .help("the largest is 3.4e38; infinity is written `inf`");
-    return B.scalar(number.asDouble(), element);
+    return builder.scalar(number.asDouble(), element);
   }
-  return B.cast(value.tensor.value, element);
+  return builder.cast(value.tensor.value, element);
 }
 
 Tensor Operators::materializeScalar(const LanguageValue &number) {
   Tensor scalar;
   scalar.value = materialize(number, commonType({&number}));
-  scalar.level = Regions.level();
+  scalar.level = regions.level();
   return scalar;
 }
 
@@ -81,14 +81,14 @@ bool Operators::checkAxes(llvm::ArrayRef<std::pair<const LanguageValue *, Span>>
       for (AxisAttr axis : value->tensor.type().getAxes())
         if (!contains(types.front(), value->tensor.type().withAxes({axis}))) missing.push_back(axis);
     }
-  Calls.noteDims(message, missing);
+  calls.noteDims(message, missing);
   // In a product the axis that both sides have is the one to sum over.
   if (what == "*" && types.size() == 2)
     for (AxisAttr axis : types.front().getAxes())
       if (types.back().hasAxis(axis.getName())) {
         message.help("sum over what both sides have: `sum[" + axis.getName() + "](" +
-                     Engine.sources().text(operands.front().second) + " * " +
-                     Engine.sources().text(operands.back().second) + ")`");
+                     diagnostics.sources().text(operands.front().second) + " * " +
+                     diagnostics.sources().text(operands.back().second) + ")`");
         return false;
       }
   if (!missing.empty())
@@ -118,10 +118,10 @@ LanguageValue Operators::unary(const ast::UnaryExpr &expr, const LanguageValue &
   if (!negate) {
     if (!result.element().isInteger(1))
       return failed(DiagnosticCode::E0217, expr.operand->span, "`not` needs bools, got " + describe(value));
-    result.value = B.unary<NotOp>(result.value);
+    result.value = builder.unary<NotOp>(result.value);
     return result;
   }
-  result.value = B.neg(materialize(value, result.element().isInteger(1) ? I32 : result.element()));
+  result.value = builder.neg(materialize(value, result.element().isInteger(1) ? i32 : result.element()));
   if (result.range) result.range = bounds::negated(*result.range);
   return result;
 }
@@ -159,7 +159,7 @@ LanguageValue Operators::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhs
       return failed(value->kind == LanguageValue::Kind::Function ? DiagnosticCode::E0228 : DiagnosticCode::E0205, span,
                     "`" + spelling(op) + "` needs numbers or tensors, got " + describe(*value));
   bool isLogic = op == BinaryOp::And || op == BinaryOp::Or;
-  if (isLogic && commonType({&a, &b}) != I1)
+  if (isLogic && commonType({&a, &b}) != i1)
     return failed(DiagnosticCode::E0217, opSpan,
                   "`" + spelling(op) + "` needs bools, got " + describe(a) + " and " + describe(b));
   if (a.isNumber() && b.isNumber()) {
@@ -171,17 +171,17 @@ LanguageValue Operators::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhs
   if (a.isTensor() && b.isTensor() && !checkSameSizes(a.tensor, b.tensor, opSpan)) return LanguageValue();
   if (!checkAxes({{&a, lhsSpan}, {&b, rhsSpan}}, spelling(op))) return LanguageValue();
   Tensor result;
-  result.level = Regions.level();
+  result.level = regions.level();
   result.isPositional = (a.isNumber() || a.tensor.isPositional) && (b.isNumber() || b.tensor.isPositional);
   if (std::optional<Predicate> predicate = predicateOf(op)) {
     mlir::Type type = commonType({&a, &b});
-    result.value = B.compare(*predicate, materialize(a, type), materialize(b, type));
+    result.value = builder.compare(*predicate, materialize(a, type), materialize(b, type));
     result.range = Interval{0, 1};
     return result;
   }
   if (isLogic) {
-    mlir::Value x = materialize(a, I1), y = materialize(b, I1);
-    result.value = op == BinaryOp::And ? B.logicalAnd(x, y) : B.binary<OrOp>(x, y);
+    mlir::Value x = materialize(a, i1), y = materialize(b, i1);
+    result.value = op == BinaryOp::And ? builder.logicalAnd(x, y) : builder.binary<OrOp>(x, y);
     return result;
   }
   bool byZero = b.isNumber() && b.number.asDouble() == 0;
@@ -195,29 +195,29 @@ LanguageValue Operators::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhs
 mlir::Value Operators::buildArithmetic(BinaryOp op, const LanguageValue &a, const LanguageValue &b) {
   if (op == BinaryOp::Pow) return buildPower(a, b);
   mlir::Type type = commonType({&a, &b}, /*isFloat=*/op == BinaryOp::Div);
-  if (type == I1) type = I32;
+  if (type == i1) type = i32;
   // Integers: x - c is x + (-c), the form that shifted positions have everywhere.
-  if (op == BinaryOp::Sub && type == I32 && b.isNumber())
-    return B.add(materialize(a, type), materialize(Number::ofInt(-b.number.asInteger()), type));
+  if (op == BinaryOp::Sub && type == i32 && b.isNumber())
+    return builder.add(materialize(a, type), materialize(Number::ofInt(-b.number.asInteger()), type));
   mlir::Value x = materialize(a, type), y = materialize(b, type);
-  return arithmeticOp(op).build(B, x, y);
+  return arithmeticOp(op).build(builder, x, y);
 }
 
 /// Small whole exponents are products, 0.5 is a square root: exact, and cheaper to differentiate.
 mlir::Value Operators::buildPower(const LanguageValue &a, const LanguageValue &b) {
-  mlir::Value base = materialize(a, F32);
+  mlir::Value base = materialize(a, f32);
   if (b.isNumber() && a.isTensor()) {
     double exponent = b.number.asDouble();
-    if (exponent == 0.5) return B.sqrt(base);
-    if (exponent == -0.5) return B.rsqrt(base);
+    if (exponent == 0.5) return builder.sqrt(base);
+    if (exponent == -0.5) return builder.rsqrt(base);
     if (exponent == 1) return base;
-    if (exponent == 2) return B.mul(base, base);
-    if (exponent == 3) return B.mul(B.mul(base, base), base);
+    if (exponent == 2) return builder.mul(base, base);
+    if (exponent == 3) return builder.mul(builder.mul(base, base), base);
     if (exponent == 4) {
-      mlir::Value square = B.mul(base, base);
-      return B.mul(square, square);
+      mlir::Value square = builder.mul(base, base);
+      return builder.mul(square, square);
     }
-    if (exponent == -1) return B.div(B.scalar(1, F32), base);
+    if (exponent == -1) return builder.div(builder.scalar(1, f32), base);
   }
-  return B.pow(base, materialize(b, F32));
+  return builder.pow(base, materialize(b, f32));
 }

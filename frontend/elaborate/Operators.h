@@ -10,7 +10,7 @@ namespace tessera {
 /// The operators of the language on values, and the rules for types and axes of operands.
 class Operators : ElaborationComponent {
 public:
-  Operators(CallStack &calls, RegionStack &regions) : ElaborationComponent(calls), Regions(regions) {}
+  Operators(CallStack &calls, RegionStack &regions) : ElaborationComponent(calls), regions(regions) {}
 
   LanguageValue unary(const ast::UnaryExpr &expr, const LanguageValue &operand);
   LanguageValue binary(ast::BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, const LanguageValue &a,
@@ -31,7 +31,7 @@ private:
   mlir::Value buildArithmetic(ast::BinaryOp op, const LanguageValue &a, const LanguageValue &b);
   mlir::Value buildPower(const LanguageValue &a, const LanguageValue &b);
 
-  RegionStack &Regions;
+  RegionStack &regions;
 };
 
 } // namespace tessera

@@ -8,20 +8,20 @@ using llvm::Twine;
 
 std::vector<StringRef> ParameterTable::paths() const {
   std::vector<StringRef> paths;
-  for (auto &entry : Parameters) paths.push_back(entry.first);
+  for (auto &known : parameters) paths.push_back(known.first);
   return paths;
 }
 
 LanguageValue ParameterTable::value(const Parameter &parameter, unsigned atLevel) {
-  mlir::Value value = Entry.stateArgument(parameter.path, parameter.type);
+  mlir::Value value = entry.stateArgument(parameter.path, parameter.type);
   for (unsigned l = 0; l < atLevel; ++l) {
-    RepeatRegion &inner = Regions.region(l);
+    RepeatRegion &inner = regions.region(l);
     mlir::Value &known = inner.slices[parameter.path];
     if (!known && inner.isMicro) {
-      known = inner.addInvariant(value, B.getLoc());
+      known = inner.addInvariant(value, builder.getLoc());
     } else if (!known) {
-      auto type = tensorType(value).withAxes(B.without(tensorType(value), StringRef(inner.axis.name)));
-      known = inner.addSliced(value, type, B.getLoc());
+      auto type = tensorType(value).withAxes(builder.without(tensorType(value), StringRef(inner.axis.name)));
+      known = inner.addSliced(value, type, builder.getLoc());
     }
     value = known;
   }
@@ -44,12 +44,12 @@ bool ParameterTable::readDistribution(const ast::CallExpr &call, Parameter &para
         .help(isNormal ? "write `normal(0.02)`" : "write `uniform(-0.1, 0.1)`");
     return false;
   }
-  std::optional<Number> first = Eval.evalConstant(*call.args[0].value, "an initial value");
-  std::optional<Number> second = isNormal ? first : Eval.evalConstant(*call.args[1].value, "an initial value");
+  std::optional<Number> first = evaluator.evalConstant(*call.args[0].value, "an initial value");
+  std::optional<Number> second = isNormal ? first : evaluator.evalConstant(*call.args[1].value, "an initial value");
   if (!first || !second) return false;
   double low = isNormal ? 0 : first->asDouble();
   if (!(low <= second->asDouble()) || !isFiniteF32(*first) || !isFiniteF32(*second)) {
-    error(DiagnosticCode::E0303, call.span, "`" + Engine.sources().text(call.span) + "` is not a distribution")
+    error(DiagnosticCode::E0303, call.span, "`" + diagnostics.sources().text(call.span) + "` is not a distribution")
         .help(isNormal ? "the standard deviation is a finite f32 value, 0 or above"
                        : "the bounds are finite f32 values, the lower one first");
     return false;
@@ -71,10 +71,10 @@ bool ParameterTable::readInitialValue(const ast::ParamStmt &stmt, Parameter &par
   auto *call = llvm::dyn_cast<ast::CallExpr>(stmt.init.get());
   if (call && (call->callee.text == "normal" || call->callee.text == "uniform"))
     return readDistribution(*call, parameter);
-  size_t before = Engine.all().size();
-  std::optional<Number> value = Eval.evalConstant(*stmt.init, "an initial value");
+  size_t before = diagnostics.all().size();
+  std::optional<Number> value = evaluator.evalConstant(*stmt.init, "an initial value");
   if (!value) {
-    Engine.helpSince(before, "initial values are `normal(deviation)`, `uniform(low, high)` or a number");
+    diagnostics.helpSince(before, "initial values are `normal(deviation)`, `uniform(low, high)` or a number");
     return false;
   }
   if (!isFiniteF32(*value)) {
@@ -91,7 +91,7 @@ bool ParameterTable::readInitialValue(const ast::ParamStmt &stmt, Parameter &par
 
 bool ParameterTable::declare(const ast::ParamStmt &stmt) {
   if (build(stmt)) return true;
-  Resolver.defineAsWrong(stmt.names);
+  resolver.defineAsWrong(stmt.names);
   return false;
 }
 
@@ -102,15 +102,15 @@ bool ParameterTable::checkPath(const std::string &path, const ast::Name &name) {
         .help("choose another name");
     return false;
   }
-  Declared declared{name.span, {}};
-  for (Frame *frame = Calls.current(); frame && frame->function; frame = frame->caller)
-    declared.calls.insert(declared.calls.begin(), {frame->callSite, frame->function->name.text});
-  auto [seen, isFirst] = DeclaredPaths.try_emplace(path, declared);
+  Declared place{name.span, {}};
+  for (Frame *frame = calls.current(); frame && frame->function; frame = frame->caller)
+    place.calls.insert(place.calls.begin(), {frame->callSite, frame->function->name.text});
+  auto [seen, isFirst] = declaredPaths.try_emplace(path, place);
   if (isFirst) return true;
   // The calls whose labels or names should differ are those where the two ways part.
   auto [second, first] =
-      std::mismatch(declared.calls.begin(), declared.calls.end(), seen->second.calls.begin(), seen->second.calls.end());
-  bool part = second != declared.calls.end() && first != seen->second.calls.end();
+      std::mismatch(place.calls.begin(), place.calls.end(), seen->second.calls.begin(), seen->second.calls.end());
+  bool part = second != place.calls.end() && first != seen->second.calls.end();
   error(DiagnosticCode::E0301, part ? second->first : name.span, "two parameters have the path `" + path + "`")
       .label(part ? second->first : name.span, "second")
       .label(part ? first->first : seen->second.span, "first")
@@ -123,20 +123,20 @@ bool ParameterTable::build(const ast::ParamStmt &stmt) {
     error(DiagnosticCode::E0302, stmt.names[0].span, "parameters belong to a model; this call is outside of one");
     return false;
   }
-  std::optional<std::vector<AxisRef>> axes = Resolver.resolveAxes(stmt.axes);
+  std::optional<std::vector<AxisRef>> axes = resolver.resolveAxes(stmt.axes);
   if (!axes) return false;
   llvm::SmallVector<AxisAttr> attrs;
-  for (const RepeatRegion &outer : Regions.regions()) {
+  for (const RepeatRegion &outer : regions.regions()) {
     if (outer.isMicro) continue;
-    attrs.push_back(axis(&Context, outer.axis.name, outer.axis.size));
+    attrs.push_back(axis(&context, outer.axis.name, outer.axis.size));
     if (!llvm::is_contained(*axes, outer.axis)) continue;
     error(DiagnosticCode::E0212, stmt.axes.span,
           "parameters inside `repeat[" + outer.axis.name + "]` get the axis `" + outer.axis.name + "` by themselves");
     return false;
   }
-  for (const AxisRef &ref : *axes) attrs.push_back(axis(&Context, ref.name, ref.size));
-  NamedTensorType type = B.type(attrs, F32);
-  if (!Calls.checkElements(type, stmt.axes.span)) return false;
+  for (const AxisRef &ref : *axes) attrs.push_back(axis(&context, ref.name, ref.size));
+  NamedTensorType type = builder.type(attrs, f32);
+  if (!calls.checkElements(type, stmt.axes.span)) return false;
   bool ok = true;
   for (const ast::Name &name : stmt.names) {
     Parameter parameter;
@@ -146,17 +146,17 @@ bool ParameterTable::build(const ast::ParamStmt &stmt) {
     parameter.order = llvm::map_to_vector(attrs, [](AxisAttr a) { return a.getName(); });
     parameter.declared = name.span;
     if (!readInitialValue(stmt, parameter) || !checkPath(parameter.path, name)) return false;
-    auto known = Parameters.find(parameter.path);
-    if (known == Parameters.end()) {
+    auto known = parameters.find(parameter.path);
+    if (known == parameters.end()) {
       auto owned = std::make_unique<Parameter>(parameter);
       StringRef key = owned->path;
-      known = Parameters.insert({key, std::move(owned)}).first;
+      known = parameters.insert({key, std::move(owned)}).first;
     } else if (known->second->type != parameter.type) {
       error(DiagnosticCode::E0303, stmt.axes.span,
             "the shape of `" + parameter.path + "` depends on the size of the batch");
       return false;
     }
-    ok &= Resolver.define(name, value(*known->second, Regions.level()));
+    ok &= resolver.define(name, value(*known->second, regions.level()));
   }
   return ok;
 }

@@ -22,20 +22,20 @@ struct Parameter {
 class ParameterTable : ElaborationComponent {
 public:
   ParameterTable(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names, Evaluator &evaluator)
-      : ElaborationComponent(calls), Entry(entry), Regions(regions), Resolver(names), Eval(evaluator) {}
+      : ElaborationComponent(calls), entry(entry), regions(regions), resolver(names), evaluator(evaluator) {}
 
   /// Declares the names of a statement in the current frame.
   bool declare(const ast::ParamStmt &stmt);
   /// The model's body is expanded once more: paths must differ within an expansion only.
-  void beginExpansion() { DeclaredPaths.clear(); }
+  void beginExpansion() { declaredPaths.clear(); }
 
   /// The parameter at a level: an argument of the entry, and in each repeat a slice of the stack outside.
   LanguageValue value(const Parameter &parameter, unsigned atLevel);
 
-  const llvm::MapVector<llvm::StringRef, std::unique_ptr<Parameter>> &all() const { return Parameters; }
+  const llvm::MapVector<llvm::StringRef, std::unique_ptr<Parameter>> &all() const { return parameters; }
   const Parameter *find(llvm::StringRef path) const {
-    auto found = Parameters.find(path);
-    return found == Parameters.end() ? nullptr : found->second.get();
+    auto found = parameters.find(path);
+    return found == parameters.end() ? nullptr : found->second.get();
   }
   std::vector<llvm::StringRef> paths() const;
 
@@ -51,12 +51,12 @@ private:
     std::vector<std::pair<Span, llvm::StringRef>> calls;
   };
 
-  EntryBuilder &Entry;
-  RegionStack &Regions;
-  NameResolver &Resolver;
-  Evaluator &Eval;
-  llvm::MapVector<llvm::StringRef, std::unique_ptr<Parameter>> Parameters;
-  llvm::StringMap<Declared> DeclaredPaths; ///< in this expansion of the model
+  EntryBuilder &entry;
+  RegionStack &regions;
+  NameResolver &resolver;
+  Evaluator &evaluator;
+  llvm::MapVector<llvm::StringRef, std::unique_ptr<Parameter>> parameters;
+  llvm::StringMap<Declared> declaredPaths; ///< in this expansion of the model
 };
 
 } // namespace tessera

@@ -27,19 +27,19 @@ namespace {
 class ProductContraction {
 public:
   ProductContraction(GraphBuilder &builder, llvm::SmallVector<mlir::Value> factors, llvm::ArrayRef<StringRef> over)
-      : B(builder), Factors(std::move(factors)), Over(over) {}
+      : builder(builder), factors(std::move(factors)), over(over) {}
 
   mlir::Value build() {
-    while (Factors.size() > 1) {
+    while (factors.size() > 1) {
       auto [i, j] = cheapestPair();
-      mlir::Value b = Factors[j], a = Factors[i];
-      Factors.erase(Factors.begin() + j);
+      mlir::Value b = factors[j], a = factors[i];
+      factors.erase(factors.begin() + j);
       llvm::SmallVector<StringRef> here = summedNow(a, b, i);
-      Factors[i] = B.contract(a, b, here);
+      factors[i] = builder.contract(a, b, here);
     }
     llvm::SmallVector<StringRef> left;
-    llvm::copy_if(Over, std::back_inserter(left), [&](StringRef name) { return tensorType(Factors[0]).hasAxis(name); });
-    return B.sum(Factors[0], left);
+    llvm::copy_if(over, std::back_inserter(left), [&](StringRef name) { return tensorType(factors[0]).hasAxis(name); });
+    return builder.sum(factors[0], left);
   }
 
 private:
@@ -47,9 +47,9 @@ private:
   /// `keptIndex`. (Factors are compared by index: one value may occur twice.)
   llvm::SmallVector<StringRef> summedNow(mlir::Value a, mlir::Value b, unsigned keptIndex) {
     llvm::SmallVector<StringRef> names;
-    for (StringRef name : Over) {
+    for (StringRef name : over) {
       bool elsewhere = false;
-      for (unsigned k = 0; k < Factors.size(); ++k) elsewhere |= k != keptIndex && tensorType(Factors[k]).hasAxis(name);
+      for (unsigned k = 0; k < factors.size(); ++k) elsewhere |= k != keptIndex && tensorType(factors[k]).hasAxis(name);
       if (!elsewhere && (tensorType(a).hasAxis(name) || tensorType(b).hasAxis(name))) names.push_back(name);
     }
     return names;
@@ -58,10 +58,10 @@ private:
   std::pair<unsigned, unsigned> cheapestPair() {
     std::pair<unsigned, unsigned> best{0, 1};
     double least = -1;
-    for (unsigned i = 0; i < Factors.size(); ++i)
-      for (unsigned j = i + 1; j < Factors.size(); ++j) {
+    for (unsigned i = 0; i < factors.size(); ++i)
+      for (unsigned j = i + 1; j < factors.size(); ++j) {
         double cost = 1;
-        for (AxisAttr axis : B.unite({tensorType(Factors[i]), tensorType(Factors[j])})) cost *= axis.getSize();
+        for (AxisAttr axis : builder.unite({tensorType(factors[i]), tensorType(factors[j])})) cost *= axis.getSize();
         if (least < 0 || cost < least) {
           least = cost;
           best = {i, j};
@@ -70,9 +70,9 @@ private:
     return best;
   }
 
-  GraphBuilder &B;
-  llvm::SmallVector<mlir::Value> Factors;
-  llvm::ArrayRef<StringRef> Over;
+  GraphBuilder &builder;
+  llvm::SmallVector<mlir::Value> factors;
+  llvm::ArrayRef<StringRef> over;
 };
 } // namespace
 
@@ -85,7 +85,7 @@ std::optional<Number> Reductions::evalFactors(llvm::ArrayRef<const ast::Expr *> 
   Number scale = Number::ofInt(1);
   bool ok = true;
   for (const ast::Expr *factor : factors) {
-    LanguageValue value = Eval.eval(*factor);
+    LanguageValue value = evaluator.eval(*factor);
     ok &= !value.isError();
     if (value.isNumber()) {
       StringRef why;
@@ -108,12 +108,12 @@ std::optional<llvm::SmallVector<AxisRef>> Reductions::axesOfSum(const ast::CallE
   llvm::SmallVector<NamedTensorType> types;
   for (const Factor &factor : factors) types.push_back(factor.value.tensor.type());
   llvm::SmallVector<AxisRef> over;
-  llvm::SmallVector<AxisAttr> united = B.unite(types);
+  llvm::SmallVector<AxisAttr> united = builder.unite(types);
   if (call.axes->list.size() == 1 && call.axes->list[0].isRest && call.axes->list[0].name.text.empty()) {
     for (AxisAttr axis : united) over.push_back({axis.getName().str(), axis.getSize()});
     return over;
   }
-  auto axes = Resolver.resolveAxes(*call.axes);
+  auto axes = resolver.resolveAxes(*call.axes);
   if (!axes) return std::nullopt;
   for (const AxisRef &axis : *axes) {
     over.push_back(axis);
@@ -136,35 +136,35 @@ LanguageValue Reductions::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef
   for (unsigned i = 0; i < factors.size(); ++i) {
     values.push_back(&factors[i].value);
     for (unsigned k = 0; k < i; ++k)
-      if (!Ops.checkSameSizes(factors[k].value.tensor, factors[i].value.tensor, factors[i].span))
+      if (!ops.checkSameSizes(factors[k].value.tensor, factors[i].value.tensor, factors[i].span))
         return LanguageValue();
   }
-  mlir::Type type = Ops.commonType(values, scale->isFloat());
-  if (type == I1) type = I32;
+  mlir::Type type = ops.commonType(values, scale->isFloat());
+  if (type == i1) type = i32;
   llvm::SmallVector<mlir::Value> operands;
-  for (const LanguageValue *value : values) operands.push_back(Ops.materialize(*value, type));
+  for (const LanguageValue *value : values) operands.push_back(ops.materialize(*value, type));
   auto axes = axesOfSum(call, factors);
   if (!axes) return LanguageValue();
   llvm::SmallVector<StringRef> over;
   for (const AxisRef &axis : *axes) over.push_back(axis.name);
   if (mlir::Value rows = sampleWeightsAlong(over)) {
-    if (type != F32)
-      for (mlir::Value &operand : operands) operand = B.cast(operand, F32);
-    type = F32;
+    if (type != f32)
+      for (mlir::Value &operand : operands) operand = builder.cast(operand, f32);
+    type = f32;
     operands.push_back(rows);
   }
   Tensor result;
-  result.level = Regions.level();
+  result.level = regions.level();
   result.isPositional = llvm::all_of(values, [](const LanguageValue *v) { return v->tensor.isPositional; });
-  if (type == F32) {
-    result.value = ProductContraction(B, operands, over).build();
+  if (type == f32) {
+    result.value = ProductContraction(builder, operands, over).build();
   } else {
     mlir::Value product = operands.front();
-    for (mlir::Value operand : llvm::drop_begin(operands)) product = B.mul(product, operand);
-    result.value = B.sum(product, over);
+    for (mlir::Value operand : llvm::drop_begin(operands)) product = builder.mul(product, operand);
+    result.value = builder.sum(product, over);
   }
-  if (scale->asDouble() != 1) result.value = B.mul(result.value, Ops.materialize(*scale, type));
-  Batches.noteReduction(result.value, over, BatchReduction::Sum, call.span);
+  if (scale->asDouble() != 1) result.value = builder.mul(result.value, ops.materialize(*scale, type));
+  batches.noteReduction(result.value, over, BatchReduction::Sum, call.span);
   return result;
 }
 
@@ -176,12 +176,12 @@ LanguageValue Reductions::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef
 /// there are no such axes, and outside `evaluate`.
 mlir::Value Reductions::sampleWeightsAlong(llvm::ArrayRef<StringRef> axes) {
   mlir::Value weights;
-  if (!SampleWeights) return weights;
+  if (!sampleWeights) return weights;
   for (StringRef axis : axes) {
-    if (!Sizes.isSampleAxis(axis)) continue;
-    mlir::Value along = Regions.import(SampleWeights, 0);
-    if (axis != batchAxis) along = B.rename(along, {batchAxis}, {axis});
-    weights = weights ? B.mul(weights, along) : along;
+    if (!sizes.isSampleAxis(axis)) continue;
+    mlir::Value along = regions.import(sampleWeights, 0);
+    if (axis != batchAxis) along = builder.rename(along, {batchAxis}, {axis});
+    weights = weights ? builder.mul(weights, along) : along;
   }
   return weights;
 }
@@ -198,19 +198,19 @@ LanguageValue Reductions::weightedMean(mlir::Value value, llvm::ArrayRef<StringR
     else
       factor *= tensorType(value).getSize(name);
   }
-  mlir::Value count = B.sum(weight, shared);
-  if (factor != 1) count = B.mul(count, factor);
-  mlir::Value total = B.sum(B.mul(value, weight), over);
-  mlir::Value isEmpty = B.compare(Predicate::EQ, count, B.scalar(0, F32));
+  mlir::Value count = builder.sum(weight, shared);
+  if (factor != 1) count = builder.mul(count, factor);
+  mlir::Value total = builder.sum(builder.mul(value, weight), over);
+  mlir::Value isEmpty = builder.compare(Predicate::EQ, count, builder.scalar(0, f32));
   Tensor result;
-  result.level = Regions.level();
-  result.value = B.div(total, B.select(isEmpty, B.scalar(1, F32), count));
-  if (Entry.isEvaluate() && tensorType(count).isScalar()) Batches.noteWeightedMean(result.value, count, mask);
+  result.level = regions.level();
+  result.value = builder.div(total, builder.select(isEmpty, builder.scalar(1, f32), count));
+  if (entry.isEvaluate() && tensorType(count).isScalar()) batches.noteWeightedMean(result.value, count, mask);
   return result;
 }
 
 LanguageValue Reductions::mean(const Tensor &x, llvm::ArrayRef<StringRef> over, const LanguageValue *mask, Span span) {
-  mlir::Value value = B.cast(x.value, F32), weight;
+  mlir::Value value = builder.cast(x.value, f32), weight;
   if (mask) {
     if (!mask->isTensor())
       return failed(DiagnosticCode::E0217, span,
@@ -219,21 +219,21 @@ LanguageValue Reductions::mean(const Tensor &x, llvm::ArrayRef<StringRef> over, 
       if (!x.type().hasAxis(axis.getName()))
         return failed(DiagnosticCode::E0210, span,
                       "the weights have the axis `" + axis.getName() + "`, which the value does not have");
-    weight = Ops.materialize(*mask, F32);
-    if (Batches.isAccumulating() && Sizes.hasSampleAxis(over))
+    weight = ops.materialize(*mask, f32);
+    if (batches.isAccumulating() && sizes.hasSampleAxis(over))
       return unsupported(span, "`where =` under accumulation is");
   }
-  if (mlir::Value rows = sampleWeightsAlong(over)) weight = weight ? B.mul(weight, rows) : rows;
+  if (mlir::Value rows = sampleWeightsAlong(over)) weight = weight ? builder.mul(weight, rows) : rows;
   LanguageValue result;
   if (weight) {
     result = weightedMean(value, over, weight, mask ? mask->tensor.value : mlir::Value());
   } else {
     Tensor mean;
-    mean.level = Regions.level();
-    mean.value = B.mean(value, over);
+    mean.level = regions.level();
+    mean.value = builder.mean(value, over);
     result = mean;
   }
-  Batches.noteReduction(result.tensor.value, over, BatchReduction::Mean, span);
+  batches.noteReduction(result.tensor.value, over, BatchReduction::Mean, span);
   return result;
 }
 
@@ -245,23 +245,24 @@ LanguageValue Reductions::mean(const Tensor &x, llvm::ArrayRef<StringRef> over, 
 mlir::Value Reductions::identityOf(ReduceKind kind, mlir::Value like) {
   bool isMax = kind == ReduceKind::Max;
   mlir::Type element = tensorType(like).getElementType();
-  if (element.isInteger()) return B.scalar(isMax ? INT32_MIN : INT32_MAX, element);
-  return B.scalar(isMax ? -INFINITY : INFINITY, element);
+  if (element.isInteger()) return builder.scalar(isMax ? INT32_MIN : INT32_MAX, element);
+  return builder.scalar(isMax ? -INFINITY : INFINITY, element);
 }
 
 LanguageValue Reductions::reduceBy(ReduceKind kind, const Tensor &x, llvm::ArrayRef<StringRef> over, Span span) {
   Tensor result;
-  result.level = Regions.level();
+  result.level = regions.level();
   result.isPositional = x.isPositional;
-  mlir::Value value = x.element().isInteger(1) ? B.cast(x.value, I32) : x.value;
+  mlir::Value value = x.element().isInteger(1) ? builder.cast(x.value, i32) : x.value;
   if (mlir::Value rows = sampleWeightsAlong(over)) {
     if (kind == ReduceKind::Sum)
-      value = B.mul(B.cast(value, F32), rows);
+      value = builder.mul(builder.cast(value, f32), rows);
     else
-      value = B.select(B.compare(Predicate::NE, rows, B.scalar(0, F32)), value, identityOf(kind, value));
+      value =
+          builder.select(builder.compare(Predicate::NE, rows, builder.scalar(0, f32)), value, identityOf(kind, value));
   }
-  result.value = B.reduce(kind, value, over);
-  Batches.noteReduction(result.value, over, kind == ReduceKind::Sum ? BatchReduction::Sum : BatchReduction::Other,
+  result.value = builder.reduce(kind, value, over);
+  batches.noteReduction(result.value, over, kind == ReduceKind::Sum ? BatchReduction::Sum : BatchReduction::Other,
                         span);
   if (kind != ReduceKind::Sum) result.range = x.range;
   return result;
@@ -282,11 +283,11 @@ LanguageValue Reductions::reduce(StringRef name, const ast::CallExpr &call,
   llvm::SmallVector<const ast::Expr *> factors;
   collectFactors(*call.args[0].value, factors);
   if (name == "sum" && factors.size() > 1 && call.axes) return sumOfProduct(call, factors);
-  LanguageValue x = Eval.eval(*call.args[0].value);
+  LanguageValue x = evaluator.eval(*call.args[0].value);
   if (x.isError()) return x;
   if (!x.isTensor())
     return failed(DiagnosticCode::E0211, call.args[0].value->span, describe(x) + " has no axes to reduce");
-  std::optional<std::vector<AxisRef>> axes = call.axes ? Resolver.resolveAxes(*call.axes, &x.tensor) : given;
+  std::optional<std::vector<AxisRef>> axes = call.axes ? resolver.resolveAxes(*call.axes, &x.tensor) : given;
   if (!axes) return LanguageValue();
   llvm::SmallVector<StringRef> over;
   for (const AxisRef &axis : *axes) {
@@ -299,7 +300,7 @@ LanguageValue Reductions::reduce(StringRef name, const ast::CallExpr &call,
   }
   if (isMean) {
     LanguageValue mask;
-    if (call.args.size() == 2 && (mask = Eval.eval(*call.args[1].value)).isError()) return LanguageValue();
+    if (call.args.size() == 2 && (mask = evaluator.eval(*call.args[1].value)).isError()) return LanguageValue();
     return mean(x.tensor, over, call.args.size() == 2 ? &mask : nullptr, call.span);
   }
   ReduceKind kind = name == "sum" ? ReduceKind::Sum : name == "max" ? ReduceKind::Max : ReduceKind::Min;

@@ -13,14 +13,14 @@ class Reductions : ElaborationComponent {
 public:
   Reductions(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names, Dims &dims,
              Operators &operators, BatchAccounting &batches, Evaluator &evaluator)
-      : ElaborationComponent(calls), Entry(entry), Regions(regions), Resolver(names), Sizes(dims), Ops(operators),
-        Batches(batches), Eval(evaluator) {}
+      : ElaborationComponent(calls), entry(entry), regions(regions), resolver(names), sizes(dims), ops(operators),
+        batches(batches), evaluator(evaluator) {}
 
   LanguageValue reduce(llvm::StringRef name, const ast::CallExpr &call,
                        const std::optional<std::vector<AxisRef>> &given);
 
   /// The weights of the samples of a batch in `evaluate`, along `batch`; null in other entries.
-  void setSampleWeights(mlir::Value weights) { SampleWeights = weights; }
+  void setSampleWeights(mlir::Value weights) { sampleWeights = weights; }
 
 private:
   struct Factor {
@@ -37,14 +37,14 @@ private:
   mlir::Value identityOf(ReduceKind kind, mlir::Value like);
   mlir::Value sampleWeightsAlong(llvm::ArrayRef<llvm::StringRef> axes);
 
-  EntryBuilder &Entry;
-  RegionStack &Regions;
-  NameResolver &Resolver;
-  Dims &Sizes;
-  Operators &Ops;
-  BatchAccounting &Batches;
-  Evaluator &Eval;
-  mlir::Value SampleWeights;
+  EntryBuilder &entry;
+  RegionStack &regions;
+  NameResolver &resolver;
+  Dims &sizes;
+  Operators &ops;
+  BatchAccounting &batches;
+  Evaluator &evaluator;
+  mlir::Value sampleWeights;
 };
 
 } // namespace tessera

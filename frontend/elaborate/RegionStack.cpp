@@ -29,15 +29,15 @@ mlir::Value RepeatRegion::addSliced(mlir::Value stacked, NamedTensorType type, m
 //===----------------------------------------------------------------------===//
 
 void RegionStack::beginEntry() {
-  Regions.clear();
-  EntryScalars.clear();
+  stack.clear();
+  entryScalars.clear();
   continueAtLevel();
 }
 
 mlir::Value RegionStack::import(mlir::Value value, unsigned fromLevel) {
-  for (unsigned l = fromLevel; l < Regions.size(); ++l) {
-    mlir::Value &captured = Regions[l].captured[value];
-    if (!captured) captured = Regions[l].addInvariant(value, value.getLoc());
+  for (unsigned l = fromLevel; l < stack.size(); ++l) {
+    mlir::Value &captured = stack[l].captured[value];
+    if (!captured) captured = stack[l].addInvariant(value, value.getLoc());
     value = captured;
   }
   return value;
@@ -53,44 +53,44 @@ Tensor RegionStack::here(Tensor tensor) {
 
 llvm::SmallVector<mlir::Value> RegionStack::salts() {
   llvm::SmallVector<mlir::Value> values;
-  for (unsigned l = 0; l < Regions.size(); ++l) values.push_back(import(Regions[l].induction(), l + 1));
-  if (!Entry.isEvaluate()) return values;
-  values.push_back(import(Entry.plainInput("batch_number", B.scalarType(I32)), 0));
+  for (unsigned l = 0; l < stack.size(); ++l) values.push_back(import(stack[l].induction(), l + 1));
+  if (!entry.isEvaluate()) return values;
+  values.push_back(import(entry.plainInput("batch_number", builder.scalarType(i32)), 0));
   return values;
 }
 
 void RegionStack::push(AxisRef axis, bool isMicro) {
-  RepeatRegion &inner = Regions.emplace_back();
+  RepeatRegion &inner = stack.emplace_back();
   inner.axis = std::move(axis);
   inner.isMicro = isMicro;
   inner.block = new mlir::Block();
-  inner.block->addArgument(B.scalarType(I32), B.getLoc());
+  inner.block->addArgument(builder.scalarType(i32), builder.getLoc());
   continueAtLevel();
 }
 
 /// After a repeat a loss is the sum over its iterations, and a metric the mean. Over micro-batches both are sums, since
 /// the means of each have been scaled.
 std::vector<mlir::Value> RegionStack::pop(llvm::ArrayRef<mlir::Value> next) {
-  AxisAttr along = axis(&Context, Regions.back().axis.name, Regions.back().axis.size);
+  AxisAttr along = axis(&context, stack.back().axis.name, stack.back().axis.size);
   llvm::SmallVector<mlir::Value> yielded(next);
   llvm::SmallVector<mlir::Type> types;
   for (mlir::Value value : next) types.push_back(value.getType());
-  for (const LoggedScalar &log : Regions.back().loggedScalars) {
+  for (const LoggedScalar &log : stack.back().loggedScalars) {
     yielded.push_back(log.value);
-    types.push_back(B.withAxis(tensorType(log.value), along));
+    types.push_back(builder.withAxis(tensorType(log.value), along));
   }
-  YieldOp::create(B, B.getLoc(), yielded);
-  RepeatRegion inner = std::move(Regions.back());
-  Regions.pop_back();
+  YieldOp::create(builder, builder.getLoc(), yielded);
+  RepeatRegion inner = std::move(stack.back());
+  stack.pop_back();
   continueAtLevel();
-  auto repeat = RepeatOp::create(B, B.getLoc(), types, along, /*reverse=*/nullptr, inner.carried, inner.sliced,
-                                 inner.invariants, /*argPlaces=*/nullptr);
+  auto repeat = RepeatOp::create(builder, builder.getLoc(), types, along, /*reverse=*/nullptr, inner.carried,
+                                 inner.sliced, inner.invariants, /*argPlaces=*/nullptr);
   repeat.getBody().push_back(inner.block);
   std::vector<mlir::Value> results(repeat.getResults().begin(), repeat.getResults().begin() + next.size());
   for (auto [log, stacked] : llvm::zip(inner.loggedScalars, repeat.getResults().drop_front(next.size()))) {
     LoggedScalar outside = log;
     bool isSum = log.isLoss || inner.isMicro;
-    outside.value = isSum ? B.sum(stacked, {along.getName()}) : B.mean(stacked, {along.getName()});
+    outside.value = isSum ? builder.sum(stacked, {along.getName()}) : builder.mean(stacked, {along.getName()});
     outside.count = nullptr;
     addLoggedScalar(std::move(outside));
   }
@@ -101,25 +101,25 @@ std::vector<mlir::Value> RegionStack::pop(llvm::ArrayRef<mlir::Value> next) {
 // Losses and metrics
 //===----------------------------------------------------------------------===//
 
-bool RegionStack::addLoggedScalar(LoggedScalar entry) {
+bool RegionStack::addLoggedScalar(LoggedScalar scalar) {
   for (const LoggedScalar &other : loggedScalars()) {
-    if (other.name != entry.name) continue;
-    if (!(other.span == entry.span))
-      error(DiagnosticCode::E0202, entry.span, "two losses or metrics are called `" + entry.name + "`")
+    if (other.name != scalar.name) continue;
+    if (!(other.span == scalar.span))
+      error(DiagnosticCode::E0202, scalar.span, "two losses or metrics are called `" + scalar.name + "`")
           .label(other.span, "the first one");
-    else if (other.expansion != entry.expansion)
-      error(DiagnosticCode::E0202, entry.modelCall,
-            "`" + entry.name + "` would be logged twice: the model is called twice")
+    else if (other.expansion != scalar.expansion)
+      error(DiagnosticCode::E0202, scalar.modelCall,
+            "`" + scalar.name + "` would be logged twice: the model is called twice")
           .label(other.modelCall, "first called here")
-          .label(entry.span, "logged in each call")
-          .help("call the model once and name its result: `let y = " + Declared.model->name.text + "(…)`");
+          .label(scalar.span, "logged in each call")
+          .help("call the model once and name its result: `let y = " + declared.model->name.text + "(…)`");
     else
-      error(DiagnosticCode::E0202, entry.call, "`" + entry.name + "` would be logged twice: two calls have one path")
+      error(DiagnosticCode::E0202, scalar.call, "`" + scalar.name + "` would be logged twice: two calls have one path")
           .label(other.call, "first called here")
-          .label(entry.span, "logged in each call")
+          .label(scalar.span, "logged in each call")
           .help("label one of the calls: `second: …(…)`");
     return false;
   }
-  loggedScalars().push_back(std::move(entry));
+  loggedScalars().push_back(std::move(scalar));
   return true;
 }

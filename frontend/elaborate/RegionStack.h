@@ -48,27 +48,27 @@ struct RepeatRegion {
 
 class RegionStack : ElaborationComponent {
 public:
-  RegionStack(CallStack &calls, EntryBuilder &entry) : ElaborationComponent(calls), Entry(entry) {}
+  RegionStack(CallStack &calls, EntryBuilder &entry) : ElaborationComponent(calls), entry(entry) {}
 
   /// Forgets the entry before.
   void beginEntry();
 
   /// How many repeats surround what is built.
-  unsigned level() const { return Regions.size(); }
-  llvm::ArrayRef<RepeatRegion> regions() const { return Regions; }
-  RepeatRegion &region(unsigned level) { return Regions[level]; }
-  RepeatRegion &innermost() { return Regions.back(); }
+  unsigned level() const { return stack.size(); }
+  llvm::ArrayRef<RepeatRegion> regions() const { return stack; }
+  RepeatRegion &region(unsigned level) { return stack[level]; }
+  RepeatRegion &innermost() { return stack.back(); }
   /// The block at a level; 0 is the entry's.
-  mlir::Block *block(unsigned level) const { return level ? Regions[level - 1].block : Entry.block(); }
+  mlir::Block *block(unsigned level) const { return level ? stack[level - 1].block : entry.block(); }
   /// Whether the loop over micro-batches is among the regions.
-  bool isInMicro() const { return !Regions.empty() && Regions.front().isMicro; }
+  bool isInMicro() const { return !stack.empty() && stack.front().isMicro; }
 
   /// Makes a value of an outer level available at the current one, as an invariant of each repeat between.
   mlir::Value import(mlir::Value value, unsigned fromLevel);
   /// The tensor at the current level.
   Tensor here(Tensor tensor);
   /// A value of the entry (a parameter, a counter) at the current level.
-  mlir::Value importCounter(llvm::StringRef name) { return import(Entry.counter(name), 0); }
+  mlir::Value importCounter(llvm::StringRef name) { return import(entry.counter(name), 0); }
   /// What random draws inside repeats, and in the batches of an evaluation, are told apart by.
   llvm::SmallVector<mlir::Value> salts();
 
@@ -77,17 +77,17 @@ public:
   std::vector<mlir::Value> pop(llvm::ArrayRef<mlir::Value> next);
 
   /// Losses and metrics at the current level.
-  std::vector<LoggedScalar> &loggedScalars() { return Regions.empty() ? EntryScalars : Regions.back().loggedScalars; }
+  std::vector<LoggedScalar> &loggedScalars() { return stack.empty() ? entryScalars : stack.back().loggedScalars; }
   /// Enters a loss or metric at the current level. Each has a name of its own: where a body is expanded twice, its
   /// losses would silently count twice.
-  bool addLoggedScalar(LoggedScalar entry);
+  bool addLoggedScalar(LoggedScalar scalar);
 
 private:
-  void continueAtLevel() { B.setInsertionPointToEnd(block(level())); }
+  void continueAtLevel() { builder.setInsertionPointToEnd(block(level())); }
 
-  EntryBuilder &Entry;
-  std::vector<RepeatRegion> Regions;
-  std::vector<LoggedScalar> EntryScalars;
+  EntryBuilder &entry;
+  std::vector<RepeatRegion> stack;
+  std::vector<LoggedScalar> entryScalars;
 };
 
 } // namespace tessera

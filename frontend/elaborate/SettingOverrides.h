@@ -13,7 +13,7 @@ namespace tessera {
 /// their setting.
 class SettingOverrides {
 public:
-  explicit SettingOverrides(DiagnosticEngine &engine) : Engine(engine) {}
+  explicit SettingOverrides(DiagnosticEngine &diagnostics) : diagnostics(diagnostics) {}
 
   struct Override {
     std::string key, text;
@@ -21,19 +21,19 @@ public:
     llvm::StringRef name() const { return llvm::StringRef(key).split('.').second; }
   };
 
-  void add(llvm::StringRef key, llvm::StringRef text) { Overrides.push_back({key.str(), text.str()}); }
-  llvm::ArrayRef<Override> all() const { return Overrides; }
-  bool isUsed(const Override &override) const { return Used.contains(override.key); }
+  void add(llvm::StringRef key, llvm::StringRef text) { overrides.push_back({key.str(), text.str()}); }
+  llvm::ArrayRef<Override> all() const { return overrides; }
+  bool isUsed(const Override &override) const { return used.contains(override.key); }
   /// Marks the option as used and parses its value; null after errors.
   ast::ExprPtr use(const Override &override) {
-    Used.insert(override.key);
-    return parseExpression(Engine.sources().add(override.text, "<--set " + override.key + ">"), Engine);
+    used.insert(override.key);
+    return parseExpression(diagnostics.sources().add(override.text, "<--set " + override.key + ">"), diagnostics);
   }
 
 private:
-  DiagnosticEngine &Engine;
-  std::vector<Override> Overrides;
-  llvm::StringSet<> Used;
+  DiagnosticEngine &diagnostics;
+  std::vector<Override> overrides;
+  llvm::StringSet<> used;
 };
 
 } // namespace tessera

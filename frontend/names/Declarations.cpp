@@ -14,11 +14,11 @@ namespace {
 class Loader {
 public:
   Loader(StringRef path, DiagnosticEngine &diagnostics)
-      : Engine(diagnostics), Folder(llvm::sys::path::parent_path(path)) {}
+      : diagnostics(diagnostics), folder(llvm::sys::path::parent_path(path)) {}
 
   void loadMain(unsigned file);
   void checkFunctions();
-  Declarations Loaded;
+  Declarations loaded;
 
 private:
   FileScope &addFile(unsigned file, bool isLibrary);
@@ -40,58 +40,58 @@ private:
   bool declare(FileScope &scope, const ast::Name &name);
   bool onlyInMain(FileScope &scope, Span span, StringRef what);
 
-  DiagnosticEngine &Engine;
-  StringRef Folder;
-  bool IsFile = false;
-  llvm::StringMap<FileScope *> FilesByPath; ///< used files by their real path
-  std::vector<FileScope *> Loading;
-  std::vector<FileScope *> Library;
-  llvm::DenseMap<const FileScope *, llvm::StringMap<Span>> Names; ///< declared in each file
+  DiagnosticEngine &diagnostics;
+  StringRef folder;
+  bool isFile = false;
+  llvm::StringMap<FileScope *> filesByPath; ///< used files by their real path
+  std::vector<FileScope *> loading;
+  std::vector<FileScope *> libraryFiles;
+  llvm::DenseMap<const FileScope *, llvm::StringMap<Span>> names; ///< declared in each file
 };
 } // namespace
 
 FileScope &Loader::addFile(unsigned file, bool isLibrary) {
-  Loaded.files.push_back(std::make_unique<FileScope>());
-  FileScope &scope = *Loaded.files.back();
+  loaded.files.push_back(std::make_unique<FileScope>());
+  FileScope &scope = *loaded.files.back();
   scope.isLibrary = isLibrary;
-  scope.tree = parseFile(file, Engine);
+  scope.tree = parseFile(file, diagnostics);
   return scope;
 }
 
 bool Loader::declare(FileScope &scope, const ast::Name &name) {
-  auto [entry, isNew] = Names[&scope].try_emplace(name.text, name.span);
+  auto [entry, isNew] = names[&scope].try_emplace(name.text, name.span);
   if (!isNew)
-    Engine.error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice")
+    diagnostics.error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice")
         .label(name.span, "declared again")
         .label(entry->second, "first declared here");
   return isNew;
 }
 
 bool Loader::onlyInMain(FileScope &scope, Span span, StringRef what) {
-  if (&scope == Loaded.files.front().get()) return true;
-  Engine.error(DiagnosticCode::E0806, span, "a used file cannot hold " + what)
+  if (&scope == loaded.files.front().get()) return true;
+  diagnostics.error(DiagnosticCode::E0806, span, "a used file cannot hold " + what)
       .help("only the file that is compiled describes a model and its training");
   return false;
 }
 
 void Loader::collect(FileScope &scope, const ast::Hyper &hyper) {
   for (const ast::Bind &bind : hyper.binds)
-    if (declare(scope, bind.name) && !Loaded.hypers.insert({bind.name.text, {&bind, &scope}}).second)
-      Engine.error(DiagnosticCode::E0202, bind.name.span, "two files declare the hyper `" + bind.name.text + "`")
+    if (declare(scope, bind.name) && !loaded.hypers.insert({bind.name.text, {&bind, &scope}}).second)
+      diagnostics.error(DiagnosticCode::E0202, bind.name.span, "two files declare the hyper `" + bind.name.text + "`")
           .label(bind.name.span, "declared again")
-          .label(Loaded.hypers[bind.name.text].bind->name.span, "first declared here");
+          .label(loaded.hypers[bind.name.text].bind->name.span, "first declared here");
 }
 
 void Loader::collect(FileScope &scope, const ast::DimStmt &dims) {
   for (const ast::DimSize &size : dims.sizes) {
     if (!declare(scope, size.name)) continue;
-    auto [entry, isNew] = Loaded.dims.insert({size.name.text, {&size, &scope}});
+    auto [entry, isNew] = loaded.dims.insert({size.name.text, {&size, &scope}});
     if (isNew || size.kind == ast::DimSize::Kind::FromInputs) continue;
     // A used file may leave a dim's size to the model file, not the other way round.
     if (entry->second.size->kind == ast::DimSize::Kind::FromInputs)
       entry->second = {&size, &scope};
     else
-      Engine.error(DiagnosticCode::E0202, size.name.span, "two files give the dim `" + size.name.text + "` a size")
+      diagnostics.error(DiagnosticCode::E0202, size.name.span, "two files give the dim `" + size.name.text + "` a size")
           .label(size.name.span, "declared again")
           .label(entry->second.size->name.span, "first declared here")
           .help("write `dim " + size.name.text + "` without a size in the used file");
@@ -109,28 +109,29 @@ void Loader::collect(FileScope &scope, const ast::Function &function) {
 }
 
 void Loader::collect(FileScope &scope, const ast::Preset &preset) {
-  if (onlyInMain(scope, preset.name.span, "a preset") && !Loaded.presets.insert({preset.name.text, &preset}).second)
-    Engine.error(DiagnosticCode::E0202, preset.name.span, "the preset `" + preset.name.text + "` is declared twice");
+  if (onlyInMain(scope, preset.name.span, "a preset") && !loaded.presets.insert({preset.name.text, &preset}).second)
+    diagnostics.error(DiagnosticCode::E0202, preset.name.span,
+                      "the preset `" + preset.name.text + "` is declared twice");
 }
 
 void Loader::collect(FileScope &scope, const ast::Model &model) {
   if (!onlyInMain(scope, model.name.span, "a model") || !declare(scope, model.name)) return;
-  if (Loaded.model)
-    Engine.error(DiagnosticCode::E0202, model.name.span, "a file describes one model")
+  if (loaded.model)
+    diagnostics.error(DiagnosticCode::E0202, model.name.span, "a file describes one model")
         .label(model.name.span, "a second one")
-        .label(Loaded.model->name.span, "the first one");
+        .label(loaded.model->name.span, "the first one");
   else
-    Loaded.model = &model;
+    loaded.model = &model;
 }
 
 void Loader::collect(FileScope &scope, const ast::Train &train) {
   if (!onlyInMain(scope, train.span, "a training description")) return;
-  if (Loaded.train)
-    Engine.error(DiagnosticCode::E0202, train.model.span, "a file describes one training")
+  if (loaded.train)
+    diagnostics.error(DiagnosticCode::E0202, train.model.span, "a file describes one training")
         .label(train.model.span, "a second one")
-        .label(Loaded.train->model.span, "the first one");
+        .label(loaded.train->model.span, "the first one");
   else
-    Loaded.train = &train;
+    loaded.train = &train;
 }
 
 void Loader::collect(FileScope &scope) {
@@ -158,26 +159,26 @@ void Loader::take(FileScope &scope, const ast::Name &name, FunctionDecl found, l
     if (declare(scope, name)) scope.functions[name.text] = found;
     return;
   }
-  auto message = Engine.error(DiagnosticCode::E0802, name.span, from + " has no function `" + name.text + "`");
+  auto message = diagnostics.error(DiagnosticCode::E0802, name.span, from + " has no function `" + name.text + "`");
   StringRef nearest = nearestName(name.text, offered);
   if (!nearest.empty()) message.help("did you mean `" + nearest + "`?");
 }
 
 void Loader::useLibrary(FileScope &scope, const ast::Use &use) {
   if (use.library.text != "nn") {
-    Engine.error(DiagnosticCode::E0801, use.source, "unknown library `" + use.library.text + "`")
+    diagnostics.error(DiagnosticCode::E0801, use.source, "unknown library `" + use.library.text + "`")
         .help("the library is called `nn`; a file is named in quotes: `use \"" + use.library.text + ".tsr\": …`");
     return;
   }
-  if (Library.empty())
+  if (libraryFiles.empty())
     for (const LibraryFile &file : nnLibrary()) {
-      FileScope &library = addFile(Engine.sources().add(file.text, file.name, /*isLibrary=*/true), true);
+      FileScope &library = addFile(diagnostics.sources().add(file.text, file.name, /*isLibrary=*/true), true);
       collect(library);
-      Library.push_back(&library);
+      libraryFiles.push_back(&library);
     }
   std::vector<StringRef> offered;
   llvm::StringMap<FunctionDecl> functions;
-  for (FileScope *library : Library)
+  for (FileScope *library : libraryFiles)
     for (auto &entry : library->functions) {
       offered.push_back(entry.first());
       functions[entry.first()] = entry.second;
@@ -189,36 +190,36 @@ void Loader::useLibrary(FileScope &scope, const ast::Use &use) {
 /// Finds the file of a `use`: below the model's folder, also when links are followed.
 FileScope *Loader::loadUsed(const ast::Use &use, StringRef fromName) {
   auto refuse = [&](DiagnosticCode code, const Twine &message) {
-    Engine.error(code, use.source, message);
+    diagnostics.error(code, use.source, message);
     return nullptr;
   };
   namespace path = llvm::sys::path;
-  if (!IsFile) return refuse(DiagnosticCode::E0804, "a text that is in no file cannot use files");
+  if (!isFile) return refuse(DiagnosticCode::E0804, "a text that is in no file cannot use files");
   llvm::SmallVector<StringRef> parts;
   StringRef(use.file).split(parts, '/');
   if (path::is_absolute(use.file) || llvm::is_contained(parts, ".."))
     return refuse(DiagnosticCode::E0803, "`" + use.file + "` is outside the model's folder");
-  llvm::SmallString<256> full(Folder), real, realFolder;
+  llvm::SmallString<256> full(folder), real, realFolder;
   path::append(full, use.file);
-  if (llvm::sys::fs::real_path(full, real) || llvm::sys::fs::real_path(Folder.empty() ? "." : Folder, realFolder))
+  if (llvm::sys::fs::real_path(full, real) || llvm::sys::fs::real_path(folder.empty() ? "." : folder, realFolder))
     return refuse(DiagnosticCode::E0804, "cannot find `" + use.file + "`");
   if (!real.str().starts_with((realFolder + "/").str()))
     return refuse(DiagnosticCode::E0803, "`" + use.file + "` is outside the model's folder");
-  if (FileScope *known = FilesByPath.lookup(real)) {
-    if (llvm::is_contained(Loading, known))
+  if (FileScope *known = filesByPath.lookup(real)) {
+    if (llvm::is_contained(loading, known))
       return refuse(DiagnosticCode::E0805, "`" + use.file + "` uses this file, directly or through others");
     return known;
   }
   std::string problem;
   std::unique_ptr<llvm::MemoryBuffer> buffer = readTextFile(full, MaxFileSize + 1, problem);
   if (!buffer) return refuse(DiagnosticCode::E0804, "cannot read `" + use.file + "`: " + problem);
-  if (FilesByPath.size() >= 64) return refuse(DiagnosticCode::E0804, "more than 64 files are used");
-  FileScope &scope = addFile(Engine.sources().add(std::move(buffer), full), false);
-  FilesByPath[real] = &scope;
-  Loading.push_back(&scope);
+  if (filesByPath.size() >= 64) return refuse(DiagnosticCode::E0804, "more than 64 files are used");
+  FileScope &scope = addFile(diagnostics.sources().add(std::move(buffer), full), false);
+  filesByPath[real] = &scope;
+  loading.push_back(&scope);
   collect(scope);
   resolveUses(scope);
-  Loading.pop_back();
+  loading.pop_back();
   return &scope;
 }
 
@@ -239,12 +240,12 @@ void Loader::resolveUses(FileScope &scope) {
 }
 
 void Loader::loadMain(unsigned file) {
-  IsFile = Engine.sources()[file].isOnDisk();
+  isFile = diagnostics.sources()[file].isOnDisk();
   FileScope &scope = addFile(file, false);
   llvm::SmallString<256> real;
-  if (IsFile && !llvm::sys::fs::real_path(Engine.sources()[file].name(), real)) {
-    FilesByPath[real] = &scope;
-    Loading.push_back(&scope);
+  if (isFile && !llvm::sys::fs::real_path(diagnostics.sources()[file].name(), real)) {
+    filesByPath[real] = &scope;
+    loading.push_back(&scope);
   }
   collect(scope);
   resolveUses(scope);
@@ -255,8 +256,9 @@ void Loader::checkParams(const std::vector<ast::Param> &params, const ast::Axes 
   llvm::StringMap<Span> seen;
   auto check = [&](const ast::Name &name, bool mayRepeat) {
     if (name.text.empty()) return;
-    if (auto dim = Loaded.dims.find(name.text); dim != Loaded.dims.end()) {
-      Engine.error(DiagnosticCode::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name")
+    if (auto dim = loaded.dims.find(name.text); dim != loaded.dims.end()) {
+      diagnostics
+          .error(DiagnosticCode::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name")
           .label(name.span, "this would hide it")
           .label(dim->second.size->name.span, "the dim")
           .help("choose another name");
@@ -264,7 +266,7 @@ void Loader::checkParams(const std::vector<ast::Param> &params, const ast::Axes 
     }
     auto [entry, isNew] = seen.try_emplace(name.text, name.span);
     if (!isNew && !mayRepeat)
-      Engine.error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice")
+      diagnostics.error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice")
           .label(name.span, "declared again")
           .label(entry->second, "first declared here");
   };
@@ -279,7 +281,7 @@ void Loader::checkParams(const std::vector<ast::Param> &params, const ast::Axes 
 }
 
 void Loader::checkFunctions() {
-  for (auto &file : Loaded.files) {
+  for (auto &file : loaded.files) {
     if (file->isLibrary) continue;
     for (const ast::Declaration &declaration : file->tree.declarations) {
       if (auto *function = std::get_if<ast::Function>(&declaration.node))
@@ -293,5 +295,5 @@ Declarations tessera::loadProgram(unsigned file, StringRef path, DiagnosticEngin
   Loader loader(path, diagnostics);
   loader.loadMain(file);
   loader.checkFunctions();
-  return std::move(loader.Loaded);
+  return std::move(loader.loaded);
 }

@@ -63,13 +63,13 @@ namespace {
 class Lexer {
 public:
   Lexer(unsigned file, DiagnosticEngine &diagnostics)
-      : Engine(diagnostics), File(file), Text(diagnostics.sources()[file].text()) {}
+      : diagnostics(diagnostics), file(file), source(diagnostics.sources()[file].text()) {}
 
   std::vector<Token> run();
 
 private:
-  char peek(size_t ahead = 0) const { return Pos + ahead < Text.size() ? Text[Pos + ahead] : '\0'; }
-  Span spanFrom(size_t begin) const { return {File, unsigned(begin), unsigned(Pos)}; }
+  char peek(size_t ahead = 0) const { return pos + ahead < source.size() ? source[pos + ahead] : '\0'; }
+  Span spanFrom(size_t begin) const { return {file, unsigned(begin), unsigned(pos)}; }
   void push(TokenKind kind, size_t begin, StringRef text);
   void skipComment();
   void lexNewline();
@@ -81,14 +81,14 @@ private:
   bool continuesStatement() const;
   size_t nextLine() const;
 
-  DiagnosticEngine &Engine;
-  unsigned File;
-  StringRef Text;
-  size_t Pos = 0;
-  std::vector<Token> Tokens;
-  std::vector<TokenKind> Open; ///< brackets not yet closed
-  size_t StatementBegin = 0;   ///< the token that the current statement begins with
-  size_t DocBegin = StringRef::npos, DocEnd = 0;
+  DiagnosticEngine &diagnostics;
+  unsigned file;
+  StringRef source;
+  size_t pos = 0;
+  std::vector<Token> tokens;
+  std::vector<TokenKind> open; ///< brackets not yet closed
+  size_t statementBegin = 0;   ///< the token that the current statement begins with
+  size_t docBegin = StringRef::npos, docEnd = 0;
 };
 } // namespace
 
@@ -97,28 +97,28 @@ static bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_'; }
 
 void Lexer::push(TokenKind kind, size_t begin, StringRef text) {
   Token token{kind, spanFrom(begin), text, ""};
-  if (DocBegin != StringRef::npos && kind != TokenKind::Separator) {
-    token.doc = Text.slice(DocBegin, DocEnd);
-    DocBegin = StringRef::npos;
+  if (docBegin != StringRef::npos && kind != TokenKind::Separator) {
+    token.doc = source.slice(docBegin, docEnd);
+    docBegin = StringRef::npos;
   }
-  Tokens.push_back(token);
+  tokens.push_back(token);
   if (kind == TokenKind::Separator || kind == TokenKind::LeftBrace || kind == TokenKind::RightBrace)
-    StatementBegin = Tokens.size();
+    statementBegin = tokens.size();
 }
 
 void Lexer::skipComment() {
-  size_t begin = Pos;
-  Pos = std::min(Text.find('\n', Pos), Text.size());
-  bool ownLine = Tokens.empty() || Text.slice(0, begin).rtrim(" \t").ends_with("\n");
-  if (!Text.substr(begin).starts_with("##") || !ownLine) return;
-  if (DocBegin == StringRef::npos) DocBegin = begin;
-  DocEnd = Pos;
+  size_t begin = pos;
+  pos = std::min(source.find('\n', pos), source.size());
+  bool ownLine = tokens.empty() || source.slice(0, begin).rtrim(" \t").ends_with("\n");
+  if (!source.substr(begin).starts_with("##") || !ownLine) return;
+  if (docBegin == StringRef::npos) docBegin = begin;
+  docEnd = pos;
 }
 
 /// Whether the last token asks for more, so that a newline after it means nothing.
 bool Lexer::continuesStatement() const {
-  if (Tokens.empty()) return true;
-  const Token &last = Tokens.back();
+  if (tokens.empty()) return true;
+  const Token &last = tokens.back();
   switch (last.kind) {
   case TokenKind::Separator:
   case TokenKind::Comma:
@@ -142,7 +142,7 @@ bool Lexer::continuesStatement() const {
     return true;
   case TokenKind::Star:
     // `optimize sgd(…) on *` and `on **` end with a star that is no operator.
-    return Tokens[StatementBegin].text != "optimize";
+    return tokens[statementBegin].text != "optimize";
   case TokenKind::Name:
     return llvm::is_contained({"and", "or", "not", "as", "into", "in", "like"}, last.text);
   default:
@@ -152,88 +152,89 @@ bool Lexer::continuesStatement() const {
 
 /// Where the text continues after blank lines and comments.
 size_t Lexer::nextLine() const {
-  StringRef rest = Text.substr(Pos);
+  StringRef rest = source.substr(pos);
   while (true) {
     rest = rest.ltrim();
-    if (!rest.starts_with("#")) return rest.begin() - Text.begin();
+    if (!rest.starts_with("#")) return rest.begin() - source.begin();
     rest = rest.substr(std::min(rest.find('\n'), rest.size()));
   }
 }
 
 void Lexer::lexNewline() {
-  size_t begin = Pos++;
-  if (Tokens.empty() || Tokens.back().kind == TokenKind::Separator) return;
+  size_t begin = pos++;
+  if (tokens.empty() || tokens.back().kind == TokenKind::Separator) return;
   size_t next = nextLine();
-  StringRef word = Text.substr(next).take_while(isNamePart);
-  StringRef rest = Text.substr(next + word.size()).ltrim(" \t");
-  if (!Open.empty() && Open.back() != TokenKind::LeftBrace) {
+  StringRef word = source.substr(next).take_while(isNamePart);
+  StringRef rest = source.substr(next + word.size()).ltrim(" \t");
+  if (!open.empty() && open.back() != TokenKind::LeftBrace) {
     // A statement cannot begin inside brackets: one was left open. Closing it here keeps the error to one line.
     bool named = !rest.empty() && (isNameStart(rest[0]) || (word == "let" && rest[0] == '('));
     if (!beginsStatement(word) || !named) {
-      Pos = next;
+      pos = next;
       return;
     }
-    while (!Open.empty() && Open.back() != TokenKind::LeftBrace) Open.pop_back();
+    while (!open.empty() && open.back() != TokenKind::LeftBrace) open.pop_back();
     push(TokenKind::Separator, begin, "\n");
   } else if (word == "else" || continuesStatement()) {
-    Pos = next;
+    pos = next;
   } else {
     push(TokenKind::Separator, begin, "\n");
   }
 }
 
 void Lexer::lexNumber() {
-  size_t begin = Pos;
+  size_t begin = pos;
   auto digits = [&] {
-    while (llvm::isDigit(peek()) || (peek() == '_' && llvm::isDigit(peek(1)))) ++Pos;
+    while (llvm::isDigit(peek()) || (peek() == '_' && llvm::isDigit(peek(1)))) ++pos;
   };
   digits();
   if (peek() == '.' && llvm::isDigit(peek(1))) {
-    ++Pos;
+    ++pos;
     digits();
   }
   bool signedExponent = (peek(1) == '-' || peek(1) == '+') && llvm::isDigit(peek(2));
   if ((peek() == 'e' || peek() == 'E') && (llvm::isDigit(peek(1)) || signedExponent)) {
-    Pos += signedExponent ? 2 : 1;
+    pos += signedExponent ? 2 : 1;
     digits();
   }
   if (isNamePart(peek())) {
-    size_t wrong = Pos;
-    while (isNamePart(peek())) ++Pos;
-    Engine.error(DiagnosticCode::E0103, spanFrom(begin), "malformed number `" + Text.slice(begin, Pos) + "`")
+    size_t wrong = pos;
+    while (isNamePart(peek())) ++pos;
+    diagnostics.error(DiagnosticCode::E0103, spanFrom(begin), "malformed number `" + source.slice(begin, pos) + "`")
         .label(spanFrom(wrong), "not part of a number")
         .help("numbers look like 12, 50_257, 0.02 or 6e-4; a name cannot begin with a digit");
   }
-  push(TokenKind::Number, begin, Text.slice(begin, Pos));
+  push(TokenKind::Number, begin, source.slice(begin, pos));
 }
 
 void Lexer::lexString() {
-  size_t begin = Pos++;
-  while (Pos < Text.size() && peek() != '"' && peek() != '\n') Pos += peek() == '\\' && peek(1) != '\n' ? 2 : 1;
-  Pos = std::min(Pos, Text.size());
-  StringRef content = Text.slice(begin + 1, Pos);
+  size_t begin = pos++;
+  while (pos < source.size() && peek() != '"' && peek() != '\n') pos += peek() == '\\' && peek(1) != '\n' ? 2 : 1;
+  pos = std::min(pos, source.size());
+  StringRef content = source.slice(begin + 1, pos);
   if (peek() == '"')
-    ++Pos;
+    ++pos;
   else
-    Engine.error(DiagnosticCode::E0102, spanFrom(begin), "unterminated string")
+    diagnostics.error(DiagnosticCode::E0102, spanFrom(begin), "unterminated string")
         .help("close it with `\"` on the same line");
   push(TokenKind::String, begin, content);
 }
 
 void Lexer::lexName() {
-  size_t begin = Pos;
-  while (isNamePart(peek())) ++Pos;
-  push(TokenKind::Name, begin, Text.slice(begin, Pos));
+  size_t begin = pos;
+  while (isNamePart(peek())) ++pos;
+  push(TokenKind::Name, begin, source.slice(begin, pos));
 }
 
 void Lexer::lexUnknown() {
-  size_t begin = Pos++;
-  while (Pos < Text.size() && (static_cast<unsigned char>(peek()) & 0xC0) == 0x80) ++Pos;
-  StringRef text = Text.slice(begin, Pos);
+  size_t begin = pos++;
+  while (pos < source.size() && (static_cast<unsigned char>(peek()) & 0xC0) == 0x80) ++pos;
+  StringRef text = source.slice(begin, pos);
   bool printable = text.size() > 1 || llvm::isPrint(text[0]);
-  auto message = Engine.error(DiagnosticCode::E0101, spanFrom(begin),
-                              printable ? "unexpected character `" + text + "`"
-                                        : "unexpected byte 0x" + llvm::utohexstr(static_cast<unsigned char>(text[0])));
+  auto message =
+      diagnostics.error(DiagnosticCode::E0101, spanFrom(begin),
+                        printable ? "unexpected character `" + text + "`"
+                                  : "unexpected byte 0x" + llvm::utohexstr(static_cast<unsigned char>(text[0])));
   if (text == "−" || text == "–") message.help("write `-`");
   if (text == "×" || text == "·") message.help("write `*`");
   if (text == "!") message.help("write `not`");
@@ -258,25 +259,25 @@ void Lexer::lexPunctuation() {
       {"/", TokenKind::Slash},       {"%", TokenKind::Percent},       {"^", TokenKind::Caret},
       {"<", TokenKind::Less},        {">", TokenKind::Greater},       {";", TokenKind::Separator},
   };
-  StringRef rest = Text.substr(Pos);
+  StringRef rest = source.substr(pos);
   for (const Entry &entry : entries) {
     if (!rest.starts_with(entry.text)) continue;
-    size_t begin = Pos;
-    Pos += entry.text.size();
+    size_t begin = pos;
+    pos += entry.text.size();
     switch (entry.kind) {
     case TokenKind::LeftParen:
     case TokenKind::LeftBracket:
     case TokenKind::LeftBrace:
-      Open.push_back(entry.kind);
+      open.push_back(entry.kind);
       break;
     case TokenKind::RightBrace:
       // A brace closes whatever was left open inside it.
-      while (!Open.empty() && Open.back() != TokenKind::LeftBrace) Open.pop_back();
+      while (!open.empty() && open.back() != TokenKind::LeftBrace) open.pop_back();
       [[fallthrough]];
     case TokenKind::RightParen:
     case TokenKind::RightBracket:
-      if (!Open.empty() && (entry.kind == TokenKind::RightBrace || Open.back() != TokenKind::LeftBrace))
-        Open.pop_back();
+      if (!open.empty() && (entry.kind == TokenKind::RightBrace || open.back() != TokenKind::LeftBrace))
+        open.pop_back();
       break;
     default:
       break;
@@ -287,19 +288,19 @@ void Lexer::lexPunctuation() {
 }
 
 std::vector<Token> Lexer::run() {
-  if (Text.size() > MaxFileSize) {
+  if (source.size() > MaxFileSize) {
     // Without a place: its line may be all of the file.
-    Engine.error(DiagnosticCode::E0104, "`" + Engine.sources()[File].name() + "` is too large")
+    diagnostics.error(DiagnosticCode::E0104, "`" + diagnostics.sources()[file].name() + "` is too large")
         .help("a model file has at most 4 MiB; is this data?");
-    Pos = Text.size();
+    pos = source.size();
   }
-  if (Text.starts_with("\xEF\xBB\xBF")) Pos = 3;
-  while (Pos < Text.size() && !Engine.isFull()) {
+  if (source.starts_with("\xEF\xBB\xBF")) pos = 3;
+  while (pos < source.size() && !diagnostics.isFull()) {
     char c = peek();
     if (c == '\n')
       lexNewline();
     else if (c == ' ' || c == '\t' || c == '\r')
-      ++Pos;
+      ++pos;
     else if (c == '#')
       skipComment();
     else if (llvm::isDigit(c))
@@ -311,10 +312,10 @@ std::vector<Token> Lexer::run() {
     else
       lexPunctuation();
   }
-  Pos = Text.size();
-  if (!Tokens.empty() && Tokens.back().kind != TokenKind::Separator) push(TokenKind::Separator, Pos, "");
-  push(TokenKind::EndOfFile, Pos, "");
-  return std::move(Tokens);
+  pos = source.size();
+  if (!tokens.empty() && tokens.back().kind != TokenKind::Separator) push(TokenKind::Separator, pos, "");
+  push(TokenKind::EndOfFile, pos, "");
+  return std::move(tokens);
 }
 
 std::vector<Token> tessera::lex(unsigned file, DiagnosticEngine &diagnostics) { return Lexer(file, diagnostics).run(); }

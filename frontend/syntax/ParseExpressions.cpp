@@ -73,7 +73,7 @@ ExprPtr Parser::parseBinary(unsigned minPrecedence) {
     std::optional<Operator> op = binaryOperator(peek());
     if (!op || op->precedence < minPrecedence) break;
     if (op->precedence == ComparisonPrecedence && compared) {
-      Engine.error(DiagnosticCode::E0113, peek().span, "comparisons cannot be chained")
+      diagnostics.error(DiagnosticCode::E0113, peek().span, "comparisons cannot be chained")
           .help("write `a < b and b < c` instead of `a < b < c`");
       return nullptr;
     }
@@ -124,7 +124,7 @@ ExprPtr Parser::parsePostfix() {
   while (expr) {
     if (at(TokenKind::LeftBracket)) {
       if (!startsIndex()) {
-        Engine.error(DiagnosticCode::E0114, peek().span, "brackets after a value need `axis = position`")
+        diagnostics.error(DiagnosticCode::E0114, peek().span, "brackets after a value need `axis = position`")
             .label(expr->span, "a value")
             .help("read at a position with `x[seq = 3]`; rename an axis with `x as [seq -> key]`");
         return nullptr;
@@ -156,7 +156,7 @@ ExprPtr Parser::parseIndex(ExprPtr base) {
   if (!parseBinds(node->positions)) return nullptr;
   if (acceptWord("else") && !(node->otherwise = parseExpr())) return nullptr;
   if (!expect(TokenKind::RightBracket, "after the positions")) return nullptr;
-  Span span = base->span.to(Tokens[Pos - 1].span);
+  Span span = base->span.to(tokens[pos - 1].span);
   for (const Bind &bind : node->positions) node->height = std::max(node->height, bind.value->height + 1);
   const Expr *child = base.get(), *otherwise = node->otherwise.get();
   node->base = std::move(base);
@@ -169,7 +169,7 @@ ExprPtr Parser::parseInto(ExprPtr base) {
   if (!startsIndex()) return unexpected("`[axis = position]` after `into`"), nullptr;
   take();
   if (!parseBinds(node->positions) || !expect(TokenKind::RightBracket, "after the positions")) return nullptr;
-  Span span = base->span.to(Tokens[Pos - 1].span);
+  Span span = base->span.to(tokens[pos - 1].span);
   for (const Bind &bind : node->positions) node->height = std::max(node->height, bind.value->height + 1);
   const Expr *child = base.get();
   node->base = std::move(base);
@@ -195,13 +195,13 @@ ExprPtr Parser::parseAs(ExprPtr base) {
       return nullptr;
     renaming.span = since(first);
     if (renaming.from.size() > 1 && renaming.to.size() > 1) {
-      Engine.error(DiagnosticCode::E0115, renaming.span, "either side of `->` may be a group, not both")
+      diagnostics.error(DiagnosticCode::E0115, renaming.span, "either side of `->` may be a group, not both")
           .help("merge first, then split: `x as [(a, b) -> c] as [c -> (d, e)]`");
       return nullptr;
     }
   } while (accept(TokenKind::Comma));
   if (!expect(TokenKind::RightBracket, "after the renamings")) return nullptr;
-  Span span = base->span.to(Tokens[Pos - 1].span);
+  Span span = base->span.to(tokens[pos - 1].span);
   const Expr *child = base.get();
   node->base = std::move(base);
   return finish(std::move(node), span, {child});
@@ -228,7 +228,7 @@ ExprPtr Parser::parseNumber() {
   if (looksInteger && !StringRef(digits).getAsInteger(10, integer)) node->integer = integer;
   bool malformed = StringRef(digits).getAsDouble(node->value, /*AllowInexact=*/true);
   if ((looksInteger && !node->integer) || (!malformed && !std::isfinite(node->value)))
-    Engine.error(DiagnosticCode::E0106, token.span, "number is too large");
+    diagnostics.error(DiagnosticCode::E0106, token.span, "number is too large");
   return node;
 }
 
@@ -298,7 +298,7 @@ bool Parser::parseArguments(std::vector<Argument> &args) {
       arg.name = takeWord();
       take();
     } else if (!args.empty() && !args.back().name.text.empty()) {
-      Engine.error(DiagnosticCode::E0116, peek().span, "a positional argument cannot follow a named one")
+      diagnostics.error(DiagnosticCode::E0116, peek().span, "a positional argument cannot follow a named one")
           .label(args.back().name.span, "named here");
       return false;
     }
@@ -313,12 +313,12 @@ ExprPtr Parser::parseParenthesised() {
   Token first = take();
   auto node = std::make_unique<TupleExpr>(first.span);
   if (!parseArguments(node->elements)) return nullptr;
-  bool trailingComma = Tokens[Pos - 1].kind == TokenKind::Comma;
+  bool trailingComma = tokens[pos - 1].kind == TokenKind::Comma;
   if (!expect(TokenKind::RightParen, "to close the parenthesis")) return nullptr;
   if (node->elements.size() == 1 && node->elements[0].name.text.empty() && !trailingComma)
     return std::move(node->elements[0].value);
   if (node->elements.empty()) {
-    Engine.error(DiagnosticCode::E0117, since(first), "empty parentheses");
+    diagnostics.error(DiagnosticCode::E0117, since(first), "empty parentheses");
     return nullptr;
   }
   for (const Argument &element : node->elements) node->height = std::max(node->height, element.value->height + 1);

@@ -17,11 +17,11 @@ bool Parser::isStatement() const {
 bool Parser::parseBlock(Block &block, bool wantsResult) {
   Token first = peek();
   if (!expect(TokenKind::LeftBrace, "and a block") || !enter()) return false;
-  unsigned outerTallest = std::exchange(Tallest, 1);
+  unsigned outerTallest = std::exchange(tallest, 1);
   llvm::scope_exit guard([&] {
     leave();
-    block.height = Tallest;
-    Tallest = std::max(outerTallest, Tallest);
+    block.height = tallest;
+    tallest = std::max(outerTallest, tallest);
   });
   while (!at(TokenKind::RightBrace) && !at(TokenKind::EndOfFile)) {
     if (accept(TokenKind::Separator)) continue;
@@ -43,17 +43,17 @@ bool Parser::parseBlockEntry(Block &block) {
   Token first = peek();
   if (block.result) {
     // What looked like the result was not the last entry.
-    Engine.error(DiagnosticCode::E0120, block.result->span, "the value of this expression is not used")
+    diagnostics.error(DiagnosticCode::E0120, block.result->span, "the value of this expression is not used")
         .help("name it with `let`, or remove it; only a block's last entry is its result");
     block.result = nullptr;
   }
   if (at(TokenKind::Name) && peek(1).kind == TokenKind::Assign && !isReserved(peek().text)) {
-    Engine.error(DiagnosticCode::E0110, peek().span, "`" + peek().text + "` is given a value without `let`")
+    diagnostics.error(DiagnosticCode::E0110, peek().span, "`" + peek().text + "` is given a value without `let`")
         .help("write `let " + peek().text + " = …`; a name is given a value once");
     return false;
   }
   if (atWord("return") && (peek(1).kind == TokenKind::Name || peek(1).kind == TokenKind::Number)) {
-    Engine.error(DiagnosticCode::E0110, peek().span, "the language has no `return`")
+    diagnostics.error(DiagnosticCode::E0110, peek().span, "the language has no `return`")
         .help("a block's last entry is its result: write the expression alone");
     return false;
   }
@@ -68,7 +68,7 @@ bool Parser::parseBlockEntry(Block &block) {
 void Parser::checkBlockEnd(Block &block, bool wantsResult) {
   if (wantsResult && !block.result) {
     Span end{block.span.file, block.span.end - 1, block.span.end};
-    Engine.error(DiagnosticCode::E0121, end, "the block ends without a result")
+    diagnostics.error(DiagnosticCode::E0121, end, "the block ends without a result")
         .label(end, "expected an expression before this")
         .help("the last entry of a block is the expression that it returns");
   }
@@ -153,7 +153,7 @@ bool Parser::parseParamStmt(ParamStmt &stmt) {
   if (!at(TokenKind::LeftBracket)) return unexpected("`[` and the axes of the " + word);
   if (!parseAxes(stmt.axes)) return false;
   if (at(TokenKind::Comma)) {
-    Engine.error(DiagnosticCode::E0112, peek().span, "a `" + word + "` statement declares one shape")
+    diagnostics.error(DiagnosticCode::E0112, peek().span, "a `" + word + "` statement declares one shape")
         .help("begin a new statement: `" + word + " …`");
     return false;
   }

@@ -13,7 +13,7 @@ using llvm::Twine;
 
 Token Parser::take() {
   Token token = peek();
-  if (Pos + 1 < Tokens.size()) ++Pos;
+  if (pos + 1 < tokens.size()) ++pos;
   return token;
 }
 
@@ -31,13 +31,13 @@ bool Parser::acceptWord(StringRef word) {
 
 /// Always false, so that callers can return it.
 bool Parser::unexpected(const Twine &expected) {
-  if (GaveUp) return false;
+  if (gaveUp) return false;
   const Token &token = peek();
   std::string got = at(TokenKind::Name) ? ("`" + token.text + "`").str() : describe(token.kind).str();
   if (at(TokenKind::Number) || at(TokenKind::String)) got += (" `" + token.text.substr(0, 40) + "`").str();
-  auto message = Engine.error(DiagnosticCode::E0110, token.span, "expected " + expected + ", got " + got);
+  auto message = diagnostics.error(DiagnosticCode::E0110, token.span, "expected " + expected + ", got " + got);
   // What other languages write.
-  auto before = [&](size_t count) { return Pos >= count ? Tokens[Pos - count].kind : TokenKind::EndOfFile; };
+  auto before = [&](size_t count) { return pos >= count ? tokens[pos - count].kind : TokenKind::EndOfFile; };
   bool isComment = at(TokenKind::Name) && before(1) == TokenKind::Name && before(2) == TokenKind::SlashSlash;
   if (at(TokenKind::SlashSlash) || isComment) message.help("comments begin with `#`; `//` divides and rounds down");
   if (at(TokenKind::Star) && before(1) == TokenKind::Star) message.help("powers are written `x ^ 2`");
@@ -60,7 +60,7 @@ Name Parser::takeWord() {
 bool Parser::expectName(Name &name, const Twine &what) {
   if (!at(TokenKind::Name)) return unexpected(what);
   if (isReserved(peek().text)) {
-    Engine
+    diagnostics
         .error(DiagnosticCode::E0111, peek().span,
                "`" + peek().text + "` is a word of the language and cannot be a name")
         .help("choose another name, such as `" + peek().text + "_`");
@@ -106,17 +106,17 @@ bool Parser::endStatement() {
 }
 
 bool Parser::tooDeep(Span span) {
-  Engine.error(DiagnosticCode::E0105, span, "nesting is deeper than " + Twine(MaxNesting))
+  diagnostics.error(DiagnosticCode::E0105, span, "nesting is deeper than " + Twine(MaxNesting))
       .help("name parts of the expression with `let`; a chain such as `a + b + …` counts as nested too");
   // The rest would only repeat the message.
-  Pos = Tokens.size() - 1;
-  GaveUp = true;
+  pos = tokens.size() - 1;
+  gaveUp = true;
   return false;
 }
 
 bool Parser::enter() {
-  if (++Depth <= MaxNesting) return true;
-  --Depth;
+  if (++depth <= MaxNesting) return true;
+  --depth;
   return tooDeep(peek().span);
 }
 
@@ -126,11 +126,11 @@ bool Parser::enter() {
 
 std::vector<Declaration> Parser::parseDeclarations() {
   std::vector<Declaration> declarations;
-  while (!at(TokenKind::EndOfFile) && !Engine.isFull()) {
+  while (!at(TokenKind::EndOfFile) && !diagnostics.isFull()) {
     if (accept(TokenKind::Separator)) continue;
-    size_t before = Pos;
+    size_t before = pos;
     if (parseDeclaration(declarations) && endStatement()) continue;
-    if (Pos == before) take();
+    if (pos == before) take();
     skipDeclaration();
   }
   return declarations;
@@ -241,7 +241,7 @@ bool Parser::parseParam(Param &param) {
   Token first = peek();
   if (!expectName(param.name, "a parameter's name")) return false;
   if (at(TokenKind::Colon)) {
-    Engine.error(DiagnosticCode::E0110, peek().span, "axes follow the name without `:`")
+    diagnostics.error(DiagnosticCode::E0110, peek().span, "axes follow the name without `:`")
         .help("write `" + param.name.text + "[…]`, or `" + param.name.text + "` alone for a number");
     return false;
   }

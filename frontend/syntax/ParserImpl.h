@@ -17,14 +17,14 @@ namespace tessera {
 /// Large because: one method for each rule of the grammar.
 class Parser {
 public:
-  Parser(unsigned file, DiagnosticEngine &diagnostics) : Engine(diagnostics), Tokens(lex(file, diagnostics)) {}
+  Parser(unsigned file, DiagnosticEngine &diagnostics) : diagnostics(diagnostics), tokens(lex(file, diagnostics)) {}
 
   std::vector<ast::Declaration> parseDeclarations();
   ast::ExprPtr parseWholeExpression();
 
 private:
   // Tokens
-  const Token &peek(unsigned ahead = 0) const { return Tokens[std::min<size_t>(Pos + ahead, Tokens.size() - 1)]; }
+  const Token &peek(unsigned ahead = 0) const { return tokens[std::min<size_t>(pos + ahead, tokens.size() - 1)]; }
   bool at(TokenKind kind) const { return peek().kind == kind; }
   bool atWord(llvm::StringRef word) const { return at(TokenKind::Name) && peek().text == word; }
   Token take();
@@ -36,14 +36,14 @@ private:
   /// A name where any word will do, such as an argument's: `evaluate(on = val)`.
   ast::Name takeWord();
   bool unexpected(const llvm::Twine &expected);
-  Span since(const Token &first) const { return first.span.to(Tokens[Pos ? Pos - 1 : 0].span); }
+  Span since(const Token &first) const { return first.span.to(tokens[pos ? pos - 1 : 0].span); }
 
   // Recovery
   void skipStatement();
   void skipDeclaration();
   bool endStatement();
   bool enter();
-  void leave() { --Depth; }
+  void leave() { --depth; }
   bool tooDeep(Span span);
 
   // Declarations
@@ -99,12 +99,12 @@ private:
   ast::ExprPtr finish(std::unique_ptr<T> node, Span span, std::initializer_list<const ast::Expr *> children);
   ast::ExprPtr makeBinary(ast::BinaryOp op, Span opSpan, ast::ExprPtr lhs, ast::ExprPtr rhs);
 
-  DiagnosticEngine &Engine;
-  std::vector<Token> Tokens;
-  size_t Pos = 0;
-  bool GaveUp = false; ///< nesting was too deep
-  unsigned Depth = 0;
-  unsigned Tallest = 0; ///< height of the tallest expression of the block being parsed
+  DiagnosticEngine &diagnostics;
+  std::vector<Token> tokens;
+  size_t pos = 0;
+  bool gaveUp = false; ///< nesting was too deep
+  unsigned depth = 0;
+  unsigned tallest = 0; ///< height of the tallest expression of the block being parsed
 };
 
 template <typename T>
@@ -112,7 +112,7 @@ ast::ExprPtr Parser::finish(std::unique_ptr<T> node, Span span, std::initializer
   node->span = span;
   for (const ast::Expr *child : children)
     if (child) node->height = std::max(node->height, child->height + 1);
-  Tallest = std::max(Tallest, node->height);
+  tallest = std::max(tallest, node->height);
   if (node->height > MaxNesting) {
     tooDeep(span);
     return nullptr;

@@ -29,11 +29,11 @@ static std::vector<StringRef> namesOf(DataArguments arguments) {
 }
 
 DataSources::DataSources(Elaboration &elaboration, TrainingSettings &settings, SettingOverrides &overrides)
-    : ElaborationComponent(elaboration.calls), E(elaboration), Settings(settings), Overrides(overrides) {}
+    : ElaborationComponent(elaboration.calls), elaboration(elaboration), settings(settings), overrides(overrides) {}
 
 std::vector<std::string> DataSources::addresses() const {
   std::vector<std::string> addresses;
-  for (const SourceDescription &source : Sources)
+  for (const SourceDescription &source : sources)
     for (StringRef name : namesOf(source.info().arguments))
       if (settingNamed(name, source.info())) addresses.push_back(source.name + "." + name.str());
   return addresses;
@@ -60,7 +60,7 @@ bool DataSources::readPaths(const ast::Expr &expr, std::vector<std::string> &pat
 
 bool DataSources::readFieldNumber(SourceField &field, DataArgument argument, const ast::Expr &expr) {
   bool isColumn = argument == DataArgument::Column;
-  std::optional<Number> number = E.exprs.expressions.evalConstant(expr, isColumn ? "a column" : "the bound");
+  std::optional<Number> number = elaboration.exprs.expressions.evalConstant(expr, isColumn ? "a column" : "the bound");
   if (!number) return false;
   int64_t low = isColumn ? 0 : 1, high = isColumn ? 1'000'000 : INT32_MAX;
   if (!number->isWhole() || number->asInteger() < low || number->asInteger() > high) {
@@ -116,7 +116,7 @@ bool DataSources::describeField(SourceDescription &source, const ast::Argument &
   field.span = call->span;
   field.isInteger = call->callee.text == "int";
   if (call->axes) {
-    std::optional<std::vector<AxisRef>> axes = E.names.resolveAxes(*call->axes);
+    std::optional<std::vector<AxisRef>> axes = elaboration.names.resolveAxes(*call->axes);
     if (!axes) return false;
     field.axes = std::move(*axes);
     if (llvm::any_of(field.axes, [](const AxisRef &axis) { return axis.name == batchAxis; })) {
@@ -163,10 +163,10 @@ bool DataSources::readScalar(SourceDescription &source, DataArgument argument, c
   switch (argument) {
   case DataArgument::Batch:
   case DataArgument::Seq: {
-    std::optional<int64_t> size = E.dims.checkedSize(value, span, name);
+    std::optional<int64_t> size = elaboration.dims.checkedSize(value, span, name);
     if (!size) return false;
     (argument == DataArgument::Batch ? source.batch : source.seq) = *size;
-    if (argument == DataArgument::Seq) E.dims.giveSize(seqAxis, *size, span);
+    if (argument == DataArgument::Seq) elaboration.dims.giveSize(seqAxis, *size, span);
     return true;
   }
   case DataArgument::Shuffle:
@@ -216,7 +216,7 @@ bool DataSources::readArgument(SourceDescription &source, const ast::Argument &a
   if (argument == DataArgument::Train) return readPaths(*arg.value, source.train);
   if (argument == DataArgument::Val && format.hasFiles() && isPath) return readPaths(*arg.value, source.val);
   if (std::optional<DataArgument> setting = settingNamed(name, format)) {
-    auto [value, span] = Settings.valueOf(source.name, name, *arg.value);
+    auto [value, span] = settings.valueOf(source.name, name, *arg.value);
     return readScalar(source, *setting, value, span);
   }
   if (!format.isSequence() && llvm::isa<ast::CallExpr>(*arg.value)) return describeField(source, arg);
@@ -237,11 +237,11 @@ bool DataSources::readArguments(SourceDescription &source, const ast::CallExpr &
 
 /// What the description does not give, or gives as files, `--set` may.
 bool DataSources::readOverrides(SourceDescription &source) {
-  for (const SettingOverrides::Override &override : Overrides.all()) {
+  for (const SettingOverrides::Override &override : overrides.all()) {
     std::optional<DataArgument> setting = settingNamed(override.name(), source.info());
-    if (override.group() != source.name || Overrides.isUsed(override) || !setting) continue;
-    ast::ExprPtr expr = Overrides.use(override);
-    if (!expr || !readScalar(source, *setting, E.exprs.expressions.eval(*expr), expr->span)) return false;
+    if (override.group() != source.name || overrides.isUsed(override) || !setting) continue;
+    ast::ExprPtr expr = overrides.use(override);
+    if (!expr || !readScalar(source, *setting, elaboration.exprs.expressions.eval(*expr), expr->span)) return false;
   }
   return true;
 }
@@ -286,7 +286,7 @@ void DataSources::warnOfOverlaps(const SourceDescription &source) {
   for (auto [i, field] : llvm::enumerate(source.fields))
     for (const SourceField &earlier : llvm::ArrayRef(source.fields).take_front(i))
       if (field.column && earlier.column && *field.column < end(earlier) && *earlier.column < end(field))
-        Engine
+        diagnostics
             .warning(DiagnosticCode::E0410, field.span,
                      "`" + field.name + "` shares columns with `" + earlier.name + "`")
             .label(field.span, columns(field))
@@ -318,23 +318,23 @@ void DataSources::describeSource(const ast::DataItem &item) {
   if (!readArguments(source, *call) || !readOverrides(source) || !checkComplete(source)) return;
   if (source.info().isSequence()) addSequenceFields(source);
   warnOfOverlaps(source);
-  Sources.push_back(std::move(source));
+  sources.push_back(std::move(source));
 }
 
 void DataSources::describe() {
-  Frame frame = Frame::ofFile(Declared.main());
-  FrameScope scope(Calls, frame);
-  for (const ast::TrainItem &item : Declared.train->items)
+  Frame frame = Frame::ofFile(declared.main());
+  FrameScope scope(calls, frame);
+  for (const ast::TrainItem &item : declared.train->items)
     if (auto *data = std::get_if<ast::DataItem>(&item.node)) describeSource(*data);
-  if (Engine.hasErrors()) return;
-  unsigned count = E.batches.microBatchCount();
-  for (SourceDescription &source : Sources) {
+  if (diagnostics.hasErrors()) return;
+  unsigned count = elaboration.batches.microBatchCount();
+  for (SourceDescription &source : sources) {
     if (source.batch % count != 0) {
       error(DiagnosticCode::E0409, source.span,
             "a batch of " + Twine(source.batch) + " rows cannot be split into " + Twine(count) + " equal parts");
       return;
     }
-    E.dims.giveSize(batchAxis, source.batch / count, source.span);
+    elaboration.dims.giveSize(batchAxis, source.batch / count, source.span);
   }
 }
 
@@ -343,7 +343,7 @@ void DataSources::describe() {
 //===----------------------------------------------------------------------===//
 
 std::optional<unsigned> DataSources::find(StringRef name) const {
-  for (auto [i, source] : llvm::enumerate(Sources))
+  for (auto [i, source] : llvm::enumerate(sources))
     if (source.name == name) return i;
   return std::nullopt;
 }
@@ -353,47 +353,49 @@ static int inputOfField(unsigned source, unsigned field) { return static_cast<in
 static_assert(MaxFields < 256, "the index of a field has 8 bits");
 
 void DataSources::requireBelow(int input, int64_t below) {
-  SourceField &field = Sources[input >> 8].fields[input & 255];
+  SourceField &field = sources[input >> 8].fields[input & 255];
   field.below = std::min(field.below.value_or(below), below);
 }
 
 void DataSources::setInputBounds() {
-  for (const SourceDescription &source : Sources)
+  for (const SourceDescription &source : sources)
     for (const SourceField &field : source.fields)
-      if (field.below) E.entry.setInputBound(source.name + "." + field.name, *field.below);
+      if (field.below) elaboration.entry.setInputBound(source.name + "." + field.name, *field.below);
 }
 
 /// A batch of so many rows, an input of the entry.
 mlir::Value DataSources::inputOf(const SourceDescription &source, const SourceField &field, int64_t rows) {
   llvm::SmallVector<AxisAttr> axes;
-  axes.push_back(axis(&Context, batchAxis, rows));
-  for (const AxisRef &ref : field.axes) axes.push_back(axis(&Context, ref.name, ref.size));
+  axes.push_back(axis(&context, batchAxis, rows));
+  for (const AxisRef &ref : field.axes) axes.push_back(axis(&context, ref.name, ref.size));
   std::string name = source.name + "." + field.name;
   auto order = llvm::map_to_vector(axes, [](AxisAttr axis) { return axis.getName(); }); // the order of the file
-  auto info = B.getDictionaryAttr(
-      {B.getNamedAttr("name", B.getStringAttr(name)), B.getNamedAttr("role", B.getStringAttr("data")),
-       B.getNamedAttr("data", B.getStringAttr(source.name)), B.getNamedAttr("field", B.getStringAttr(field.name)),
-       B.getNamedAttr("order", B.getStrArrayAttr(order))});
-  return E.entry.inputArgument(name, B.type(axes, field.isInteger ? I32 : F32), info);
+  auto info = builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(name)),
+                                         builder.getNamedAttr("role", builder.getStringAttr("data")),
+                                         builder.getNamedAttr("data", builder.getStringAttr(source.name)),
+                                         builder.getNamedAttr("field", builder.getStringAttr(field.name)),
+                                         builder.getNamedAttr("order", builder.getStrArrayAttr(order))});
+  return elaboration.entry.inputArgument(name, builder.type(axes, field.isInteger ? i32 : f32), info);
 }
 
 /// The part of the batch that the loop over micro-batches is at.
 mlir::Value DataSources::sliceOf(const SourceDescription &source, const SourceField &field, mlir::Value batch) {
-  RepeatRegion &micro = E.regions.region(0);
+  RepeatRegion &micro = elaboration.regions.region(0);
   mlir::Value &slice = micro.slices["<data>" + source.name + "." + field.name];
   if (slice) return slice;
-  mlir::OpBuilder::InsertionGuard guard(B);
-  B.setInsertionPointToEnd(E.entry.block());
-  std::string along = microAxis(Declared);
-  mlir::Value microBatches = B.split(batch, batchAxis,
-                                     {axis(&Context, along, E.batches.microBatchCount()),
-                                      axis(&Context, batchAxis, source.batch / E.batches.microBatchCount())});
-  auto type = tensorType(microBatches).withAxes(B.without(tensorType(microBatches), StringRef(along)));
-  return slice = micro.addSliced(microBatches, type, B.getLoc());
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(elaboration.entry.block());
+  std::string along = microAxis(declared);
+  mlir::Value microBatches =
+      builder.split(batch, batchAxis,
+                    {axis(&context, along, elaboration.batches.microBatchCount()),
+                     axis(&context, batchAxis, source.batch / elaboration.batches.microBatchCount())});
+  auto type = tensorType(microBatches).withAxes(builder.without(tensorType(microBatches), StringRef(along)));
+  return slice = micro.addSliced(microBatches, type, builder.getLoc());
 }
 
 LanguageValue DataSources::field(const LanguageValue &data, const ast::Name &name, Span span) {
-  const SourceDescription &source = Sources[data.data];
+  const SourceDescription &source = sources[data.data];
   auto field = llvm::find_if(source.fields, [&](const SourceField &f) { return f.name == name.text; });
   if (field == source.fields.end()) {
     std::vector<StringRef> names;
@@ -404,17 +406,17 @@ LanguageValue DataSources::field(const LanguageValue &data, const ast::Name &nam
       message.help("did you mean `" + nearest + "`?");
     return LanguageValue();
   }
-  if (!E.entry.isActive() || E.entry.isPredict())
+  if (!elaboration.entry.isActive() || elaboration.entry.isPredict())
     return failed(DiagnosticCode::E0219, source.span, "data is not known at compile time");
   // Only `step` reads the whole batch, and splits it; everything else works on the part that the model is built for.
-  bool isSplit = E.regions.isInMicro();
+  bool isSplit = elaboration.regions.isInMicro();
   Tensor tensor;
   tensor.level = isSplit ? 1 : 0;
-  tensor.value = inputOf(source, *field, isSplit ? source.batch : source.batch / E.batches.microBatchCount());
+  tensor.value = inputOf(source, *field, isSplit ? source.batch : source.batch / elaboration.batches.microBatchCount());
   if (isSplit) tensor.value = sliceOf(source, *field, tensor.value);
   tensor.input = inputOfField(data.data, field - source.fields.begin());
   if (field->below) tensor.range = Interval{0, *field->below - 1};
-  return E.regions.here(tensor);
+  return elaboration.regions.here(tensor);
 }
 
 //===----------------------------------------------------------------------===//
@@ -449,9 +451,9 @@ static mlir::Attribute fieldAttribute(mlir::Builder &b, const SourceField &field
 }
 
 mlir::ArrayAttr DataSources::attribute() const {
-  mlir::Builder b(&Context);
-  llvm::SmallVector<mlir::Attribute> sources;
-  for (const SourceDescription &source : Sources) {
+  mlir::Builder b(&context);
+  llvm::SmallVector<mlir::Attribute> entries;
+  for (const SourceDescription &source : sources) {
     bool isSequence = source.info().isSequence();
     llvm::SmallVector<mlir::Attribute> fields;
     if (!isSequence)
@@ -466,7 +468,7 @@ mlir::ArrayAttr DataSources::attribute() const {
     if (source.width) entry.set(data_keys::width, b.getI64IntegerAttr(source.width));
     entry.set(data_keys::shuffle, b.getBoolAttr(source.shuffle));
     entry.set(data_keys::fields, b.getArrayAttr(fields));
-    sources.push_back(entry.getDictionary(&Context));
+    entries.push_back(entry.getDictionary(&context));
   }
-  return b.getArrayAttr(sources);
+  return b.getArrayAttr(entries);
 }

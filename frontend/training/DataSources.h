@@ -41,7 +41,7 @@ public:
 
   /// Reads all data descriptions; afterwards every dim has its size.
   void describe();
-  llvm::ArrayRef<SourceDescription> all() const { return Sources; }
+  llvm::ArrayRef<SourceDescription> all() const { return sources; }
   /// What `--set` reaches: SOURCE.ARGUMENT.
   std::vector<std::string> addresses() const;
 
@@ -75,10 +75,10 @@ private:
   mlir::Value inputOf(const SourceDescription &source, const SourceField &field, int64_t rows);
   mlir::Value sliceOf(const SourceDescription &source, const SourceField &field, mlir::Value batch);
 
-  Elaboration &E;
-  TrainingSettings &Settings;
-  SettingOverrides &Overrides;
-  std::vector<SourceDescription> Sources;
+  Elaboration &elaboration;
+  TrainingSettings &settings;
+  SettingOverrides &overrides;
+  std::vector<SourceDescription> sources;
 };
 
 } // namespace tessera

@@ -8,20 +8,20 @@ using llvm::StringRef;
 using llvm::Twine;
 
 void EntryFunctions::begin(StringRef name) {
-  E.beginEntry(name);
-  Training.beginEntry();
+  elaboration.beginEntry(name);
+  training.beginEntry();
 }
 
 void EntryFunctions::finish() {
-  Data.setInputBounds();
-  E.entry.finish(E.parameters.paths());
+  data.setInputBounds();
+  elaboration.entry.finish(elaboration.parameters.paths());
 }
 
 /// The frame of the training description.
 Frame EntryFunctions::trainingFrame() {
-  Frame frame = Frame::ofFile(Declared.main());
+  Frame frame = Frame::ofFile(declared.main());
   frame.isTraining = true;
-  frame.isFloat32 = E.float32.contains("loss");
+  frame.isFloat32 = elaboration.float32.contains("loss");
   return frame;
 }
 
@@ -32,121 +32,124 @@ Frame EntryFunctions::trainingFrame() {
 mlir::Value EntryFunctions::totalLoss(llvm::ArrayRef<LoggedScalar> entries) {
   mlir::Value total;
   for (const LoggedScalar &log : entries)
-    if (log.isLoss) total = total ? B.add(total, log.value) : log.value;
+    if (log.isLoss) total = total ? builder.add(total, log.value) : log.value;
   return total;
 }
 
 /// Whether there is a loss and something to train.
 bool EntryFunctions::checkTrainable(llvm::ArrayRef<LoggedScalar> logs) {
-  if (Engine.hasErrors()) return false;
-  Span span = Declared.train->model.span;
+  if (diagnostics.hasErrors()) return false;
+  Span span = declared.train->model.span;
   if (llvm::none_of(logs, [](const LoggedScalar &log) { return log.isLoss; }))
     error(DiagnosticCode::E0403, span, "training without a loss").help("add `loss name = mean[batch](…)`");
-  else if (E.parameters.all().empty())
+  else if (elaboration.parameters.all().empty())
     error(DiagnosticCode::E0405, span, "the model has no parameters to train, or no loss depends on it");
-  return !Engine.hasErrors();
+  return !diagnostics.hasErrors();
 }
 
 /// The gradients of the losses of the current level for all trained parameters, in their order.
 std::vector<mlir::Value> EntryFunctions::lossGradients() {
-  mlir::Value total = totalLoss(E.regions.loggedScalars());
+  mlir::Value total = totalLoss(elaboration.regions.loggedScalars());
   llvm::SmallVector<mlir::Value> parameters;
-  for (const ParameterRules::Trained &trained : Rules.trained())
-    parameters.push_back(E.parameters.value(*trained.parameter, E.regions.level()).tensor.value);
+  for (const ParameterRules::Trained &trained : rules.trained())
+    parameters.push_back(elaboration.parameters.value(*trained.parameter, elaboration.regions.level()).tensor.value);
   llvm::SmallVector<mlir::Type> types(mlir::ValueRange(parameters).getTypes());
-  auto gradient = GradientOp::create(B, B.getLoc(), types, total, parameters);
+  auto gradient = GradientOp::create(builder, builder.getLoc(), types, total, parameters);
   return {gradient.getResults().begin(), gradient.getResults().end()};
 }
 
 std::vector<mlir::Value> EntryFunctions::buildGradients() {
-  Training.evalLossesAndMetrics(/*isTraining=*/true);
-  if (!checkTrainable(E.regions.loggedScalars())) return {};
-  Rules.read();
-  if (!Engine.hasErrors()) Rules.assign();
-  return Engine.hasErrors() ? std::vector<mlir::Value>() : lossGradients();
+  training.evalLossesAndMetrics(/*isTraining=*/true);
+  if (!checkTrainable(elaboration.regions.loggedScalars())) return {};
+  rules.read();
+  if (!diagnostics.hasErrors()) rules.assign();
+  return diagnostics.hasErrors() ? std::vector<mlir::Value>() : lossGradients();
 }
 
 /// The loop over micro-batches: gradients and losses are carried sums. What it carries is known only when the body has
 /// found the parameters, so the sums' initial values are built last, before all that the body uses.
 std::vector<mlir::Value> EntryFunctions::buildMicroBatches() {
-  Rules.read(); // outside the loop: learning rates do not depend on the micro-batch
-  mlir::Block *entry = E.entry.block();
+  rules.read(); // outside the loop: learning rates do not depend on the micro-batch
+  mlir::Block *entry = elaboration.entry.block();
   mlir::Operation *lastRate = entry->empty() ? nullptr : &entry->back();
-  E.regions.push({microAxis(Declared), E.batches.microBatchCount()}, /*isMicro=*/true);
-  Training.evalLossesAndMetrics(/*isTraining=*/true);
-  if (checkTrainable(E.regions.loggedScalars())) Rules.assign();
-  if (Engine.hasErrors()) return E.regions.pop({});
+  elaboration.regions.push({microAxis(declared), elaboration.batches.microBatchCount()}, /*isMicro=*/true);
+  training.evalLossesAndMetrics(/*isTraining=*/true);
+  if (checkTrainable(elaboration.regions.loggedScalars())) rules.assign();
+  if (diagnostics.hasErrors()) return elaboration.regions.pop({});
   {
-    mlir::OpBuilder::InsertionGuard guard(B);
+    mlir::OpBuilder::InsertionGuard guard(builder);
     if (lastRate)
-      B.setInsertionPointAfter(lastRate);
+      builder.setInsertionPointAfter(lastRate);
     else
-      B.setInsertionPointToStart(entry);
-    for (const ParameterRules::Trained &trained : Rules.trained())
-      E.regions.innermost().addCarried(B.constant(0, trained.parameter->type), B.getLoc());
+      builder.setInsertionPointToStart(entry);
+    for (const ParameterRules::Trained &trained : rules.trained())
+      elaboration.regions.innermost().addCarried(builder.constant(0, trained.parameter->type), builder.getLoc());
   }
-  for (LoggedScalar &log : E.regions.loggedScalars()) // a mean over the batch is the sum of scaled means
-    if (log.reduction == BatchReduction::Mean) log.value = B.mul(log.value, 1.0 / E.batches.microBatchCount());
+  for (LoggedScalar &log : elaboration.regions.loggedScalars()) // a mean over the batch is the sum of scaled means
+    if (log.reduction == BatchReduction::Mean)
+      log.value = builder.mul(log.value, 1.0 / elaboration.batches.microBatchCount());
   std::vector<mlir::Value> sums;
-  for (auto [gradient, sum] : llvm::zip(lossGradients(), E.regions.innermost().carriedArguments()))
-    sums.push_back(B.add(sum, gradient));
-  return E.regions.pop(sums);
+  for (auto [gradient, sum] : llvm::zip(lossGradients(), elaboration.regions.innermost().carriedArguments()))
+    sums.push_back(builder.add(sum, gradient));
+  return elaboration.regions.pop(sums);
 }
 
 ClipOp EntryFunctions::buildClip(llvm::ArrayRef<mlir::Value> gradients) {
   mlir::Value limit;
-  if (const Setting *clip = Settings.find("clip", "norm")) limit = B.scalar(clip->value.number.asDouble(), F32);
+  if (const Setting *clip = settings.find("clip", "norm")) limit = builder.scalar(clip->value.number.asDouble(), f32);
   llvm::SmallVector<mlir::Type> types(mlir::ValueRange(gradients).getTypes());
-  types.push_back(B.scalarType(F32));
-  NameScope named(Calls, "clip");
-  auto clip = ClipOp::create(B, B.getLoc(), types, gradients, limit, /*unscale=*/mlir::Value());
-  if (E.float32.contains("gradients") && E.float32.isReduced())
-    clip->setAttr(attrs::precision, mlir::TypeAttr::get(mlir::Float32Type::get(&Context)));
+  types.push_back(builder.scalarType(f32));
+  NameScope named(calls, "clip");
+  auto clip = ClipOp::create(builder, builder.getLoc(), types, gradients, limit, /*unscale=*/mlir::Value());
+  if (elaboration.float32.contains("gradients") && elaboration.float32.isReduced())
+    clip->setAttr(attrs::precision, mlir::TypeAttr::get(mlir::Float32Type::get(&context)));
   return clip;
 }
 
 void EntryFunctions::buildUpdates(llvm::ArrayRef<mlir::Value> gradients) {
-  mlir::Value step = E.entry.counter("step");
+  mlir::Value step = elaboration.entry.counter("step");
   ClipOp clip = buildClip(gradients);
   mlir::Value rate;
-  for (auto [trained, gradient] : llvm::zip(Rules.trained(), clip.getClipped())) {
+  for (auto [trained, gradient] : llvm::zip(rules.trained(), clip.getClipped())) {
     auto &[parameter, choice] = trained;
-    NameScope named(Calls, parameter->path);
+    NameScope named(calls, parameter->path);
     llvm::SmallVector<mlir::Value> arguments;
     llvm::SmallVector<StringRef> names;
     for (auto &[name, value] : choice->arguments) {
       names.push_back(name);
-      arguments.push_back(E.exprs.operators.materialize(value, F32));
+      arguments.push_back(elaboration.exprs.operators.materialize(value, f32));
     }
     rate = rate ? rate : arguments.front();
-    auto state = mlir::FlatSymbolRefAttr::get(&Context, parameter->path);
-    mlir::ArrayAttr flags = choice->flags.empty() ? mlir::ArrayAttr() : B.strings(choice->flags);
-    auto update = UpdateOp::create(B, B.getLoc(), parameter->type, B.getStringAttr(choice->rule->name), state, flags,
-                                   E.parameters.value(*parameter, 0).tensor.value, gradient, step, clip.getNorm(),
-                                   arguments, B.strings(names));
-    E.entry.addStateResult(update.getResult(), parameter->path);
+    auto state = mlir::FlatSymbolRefAttr::get(&context, parameter->path);
+    mlir::ArrayAttr flags = choice->flags.empty() ? mlir::ArrayAttr() : builder.strings(choice->flags);
+    auto update =
+        UpdateOp::create(builder, builder.getLoc(), parameter->type, builder.getStringAttr(choice->rule->name), state,
+                         flags, elaboration.parameters.value(*parameter, 0).tensor.value, gradient, step,
+                         clip.getNorm(), arguments, builder.strings(names));
+    elaboration.entry.addStateResult(update.getResult(), parameter->path);
   }
-  E.entry.addStateResult(B.add(step, B.scalar(1, I32)), "step");
+  elaboration.entry.addStateResult(builder.add(step, builder.scalar(1, i32)), "step");
   addStepOutputs(rate, clip.getNorm());
 }
 
 void EntryFunctions::addStepOutputs(mlir::Value rate, mlir::Value norm) {
-  for (const LoggedScalar &log : E.regions.loggedScalars())
-    E.entry.addOutput(log.value, log.name, log.isLoss ? "loss" : "metric");
-  E.entry.addOutput(totalLoss(E.regions.loggedScalars()), "total", "total");
-  E.entry.addOutput(rate, "rate", "rate");
-  E.entry.addOutput(norm, "grad_norm", "grad_norm");
+  for (const LoggedScalar &log : elaboration.regions.loggedScalars())
+    elaboration.entry.addOutput(log.value, log.name, log.isLoss ? "loss" : "metric");
+  elaboration.entry.addOutput(totalLoss(elaboration.regions.loggedScalars()), "total", "total");
+  elaboration.entry.addOutput(rate, "rate", "rate");
+  elaboration.entry.addOutput(norm, "grad_norm", "grad_norm");
   // Only a finite number minus itself is zero.
-  mlir::Value zero = B.scalar(0, F32);
-  E.entry.addOutput(B.cast(B.compare(Predicate::EQ, B.sub(norm, norm), zero), I32), "finite", "finite");
+  mlir::Value zero = builder.scalar(0, f32);
+  elaboration.entry.addOutput(builder.cast(builder.compare(Predicate::EQ, builder.sub(norm, norm), zero), i32),
+                              "finite", "finite");
 }
 
 void EntryFunctions::buildStep() {
   begin("step");
   Frame frame = trainingFrame();
-  FrameScope scope(Calls, frame);
-  std::vector<mlir::Value> gradients = E.batches.isAccumulating() ? buildMicroBatches() : buildGradients();
-  if (Engine.hasErrors()) return;
+  FrameScope scope(calls, frame);
+  std::vector<mlir::Value> gradients = elaboration.batches.isAccumulating() ? buildMicroBatches() : buildGradients();
+  if (diagnostics.hasErrors()) return;
   buildUpdates(gradients);
   finish();
 }
@@ -158,22 +161,22 @@ void EntryFunctions::buildStep() {
 void EntryFunctions::buildEvaluate() {
   begin("evaluate");
   Frame frame = trainingFrame();
-  FrameScope scope(Calls, frame);
+  FrameScope scope(calls, frame);
   mlir::Value weights;
-  if (Declared.dims.count(batchAxis))
-    if (std::optional<int64_t> rows = E.dims.size(batchAxis, Declared.train->span))
-      weights = E.entry.plainInput("weight", B.type({axis(&Context, batchAxis, *rows)}, F32));
-  E.exprs.reductions.setSampleWeights(weights);
-  Training.evalLossesAndMetrics(/*isTraining=*/false);
-  if (Engine.hasErrors()) return;
-  mlir::Value sampleCount = weights ? B.sum(weights, {batchAxis}) : B.scalar(1, F32);
-  for (const LoggedScalar &log : E.regions.loggedScalars()) {
+  if (declared.dims.count(batchAxis))
+    if (std::optional<int64_t> rows = elaboration.dims.size(batchAxis, declared.train->span))
+      weights = elaboration.entry.plainInput("weight", builder.type({axis(&context, batchAxis, *rows)}, f32));
+  elaboration.exprs.reductions.setSampleWeights(weights);
+  training.evalLossesAndMetrics(/*isTraining=*/false);
+  if (diagnostics.hasErrors()) return;
+  mlir::Value sampleCount = weights ? builder.sum(weights, {batchAxis}) : builder.scalar(1, f32);
+  for (const LoggedScalar &log : elaboration.regions.loggedScalars()) {
     // `evaluate` runs on one micro-batch. A sum over it is scaled by their number, so that the mean over micro-batches
     // is the sum over the batch.
-    bool isSum = log.reduction == BatchReduction::Sum && E.batches.isAccumulating();
-    mlir::Value value = isSum ? B.mul(log.value, E.batches.microBatchCount()) : log.value;
-    E.entry.addOutput(value, log.name, log.isLoss ? "loss" : "metric");
-    E.entry.addOutput(log.count ? log.count : sampleCount, log.name, "count");
+    bool isSum = log.reduction == BatchReduction::Sum && elaboration.batches.isAccumulating();
+    mlir::Value value = isSum ? builder.mul(log.value, elaboration.batches.microBatchCount()) : log.value;
+    elaboration.entry.addOutput(value, log.name, log.isLoss ? "loss" : "metric");
+    elaboration.entry.addOutput(log.count ? log.count : sampleCount, log.name, "count");
   }
   finish();
 }
@@ -188,64 +191,65 @@ std::optional<LanguageValue> EntryFunctions::predictArgument(const ast::Param &p
         .help("`hyper` declares a number that can be set");
     return std::nullopt;
   }
-  std::optional<std::vector<AxisRef>> axes = E.names.resolveAxes(*param.axes);
+  std::optional<std::vector<AxisRef>> axes = elaboration.names.resolveAxes(*param.axes);
   if (!axes) return std::nullopt;
   llvm::SmallVector<AxisAttr> attrs;
-  for (const AxisRef &ref : *axes) attrs.push_back(axis(&Context, ref.name, ref.size));
+  for (const AxisRef &ref : *axes) attrs.push_back(axis(&context, ref.name, ref.size));
   mlir::NamedAttrList info;
-  info.set("order", axisNameList(B, *axes));
-  info.set("name", B.getStringAttr(param.name.text));
-  info.set("role", B.getStringAttr("argument"));
+  info.set("order", axisNameList(builder, *axes));
+  info.set("name", builder.getStringAttr(param.name.text));
+  info.set("role", builder.getStringAttr("argument"));
   Tensor tensor;
   bool isInteger = !param.within.text.empty();
   if (isInteger) {
-    std::optional<AxisRef> within = E.names.resolveAxis(param.within);
+    std::optional<AxisRef> within = elaboration.names.resolveAxis(param.within);
     if (!within) return std::nullopt;
-    info.set("of", B.getI64IntegerAttr(within->size));
+    info.set("of", builder.getI64IntegerAttr(within->size));
     tensor.range = Interval{0, within->size - 1};
   }
-  tensor.value =
-      E.entry.inputArgument(param.name.text, B.type(attrs, isInteger ? I32 : F32), info.getDictionary(&Context));
+  tensor.value = elaboration.entry.inputArgument(param.name.text, builder.type(attrs, isInteger ? i32 : f32),
+                                                 info.getDictionary(&context));
   return tensor;
 }
 
 void EntryFunctions::buildPredict() {
   begin("predict");
-  E.dims.overrideSize(batchAxis, 1);
-  Frame frame = Frame::ofFile(Declared.main());
-  FrameScope scope(Calls, frame);
+  elaboration.dims.overrideSize(batchAxis, 1);
+  Frame frame = Frame::ofFile(declared.main());
+  FrameScope scope(calls, frame);
   std::vector<LanguageValue> arguments;
-  for (const ast::Param &param : Declared.model->params) {
+  for (const ast::Param &param : declared.model->params) {
     std::optional<LanguageValue> argument = predictArgument(param);
     if (!argument) return;
     arguments.push_back(std::move(*argument));
   }
-  LanguageValue result = E.exprs.functions.expandModel(std::move(arguments), nullptr);
+  LanguageValue result = elaboration.exprs.functions.expandModel(std::move(arguments), nullptr);
   if (!result.isTensor()) return;
-  E.entry.addOutput(result.tensor.value, "result", "result", E.names.resolveAxes(Declared.model->outputs[0].axes));
+  elaboration.entry.addOutput(result.tensor.value, "result", "result",
+                              elaboration.names.resolveAxes(declared.model->outputs[0].axes));
   finish();
 }
 
 /// Draws are keyed by the parameter's path, so that one more layer changes no other value.
 mlir::Value EntryFunctions::initialValue(const Parameter &parameter, mlir::Value seed, mlir::Value zero) {
-  if (parameter.distribution.empty()) return B.constant(parameter.low, parameter.type);
+  if (parameter.distribution.empty()) return builder.constant(parameter.low, parameter.type);
   bool isNormal = parameter.distribution == "normal";
-  mlir::Value value = B.random(isNormal ? Distribution::Normal : Distribution::Uniform, stableHash(parameter.path),
-                               seed, zero, {}, parameter.type);
-  value.getDefiningOp<RandomOp>().setCanonicalAttr(B.strings(parameter.order));
-  value = B.mul(value, isNormal ? parameter.high : parameter.high - parameter.low);
-  return isNormal ? value : B.add(value, parameter.low);
+  mlir::Value value = builder.random(isNormal ? Distribution::Normal : Distribution::Uniform,
+                                     stableHash(parameter.path), seed, zero, {}, parameter.type);
+  value.getDefiningOp<RandomOp>().setCanonicalAttr(builder.strings(parameter.order));
+  value = builder.mul(value, isNormal ? parameter.high : parameter.high - parameter.low);
+  return isNormal ? value : builder.add(value, parameter.low);
 }
 
 void EntryFunctions::buildInit() {
   begin("init");
-  mlir::Value seed = E.entry.plainInput("seed", B.scalarType(I64));
-  mlir::Value zero = B.scalar(0, I32);
-  for (auto &[path, parameter] : E.parameters.all()) {
-    NameScope named(Calls, path.str());
-    E.entry.addStateResult(initialValue(*parameter, seed, zero), path);
+  mlir::Value seed = elaboration.entry.plainInput("seed", builder.scalarType(i64));
+  mlir::Value zero = builder.scalar(0, i32);
+  for (auto &[path, parameter] : elaboration.parameters.all()) {
+    NameScope named(calls, path.str());
+    elaboration.entry.addStateResult(initialValue(*parameter, seed, zero), path);
   }
-  E.entry.addStateResult(zero, "step");
-  E.entry.addStateResult(seed, "seed");
+  elaboration.entry.addStateResult(zero, "step");
+  elaboration.entry.addStateResult(seed, "seed");
   finish();
 }

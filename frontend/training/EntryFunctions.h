@@ -12,8 +12,8 @@ namespace tessera {
 class EntryFunctions : ElaborationComponent {
 public:
   EntryFunctions(Elaboration &elaboration, TrainingScope &scope, DataSources &data, const TrainingSettings &settings)
-      : ElaborationComponent(elaboration.calls), E(elaboration), Training(scope), Data(data), Settings(settings),
-        Rules(elaboration) {}
+      : ElaborationComponent(elaboration.calls), elaboration(elaboration), training(scope), data(data),
+        settings(settings), rules(elaboration) {}
 
   void buildStep();
   void buildEvaluate();
@@ -36,11 +36,11 @@ private:
   std::optional<LanguageValue> predictArgument(const ast::Param &param);
   mlir::Value initialValue(const Parameter &parameter, mlir::Value seed, mlir::Value zero);
 
-  Elaboration &E;
-  TrainingScope &Training;
-  DataSources &Data;
-  const TrainingSettings &Settings;
-  ParameterRules Rules;
+  Elaboration &elaboration;
+  TrainingScope &training;
+  DataSources &data;
+  const TrainingSettings &settings;
+  ParameterRules rules;
 };
 
 } // namespace tessera

@@ -84,7 +84,7 @@ bool ParameterRules::readArgument(const ast::Argument &arg, RuleChoice &choice, 
   StringRef name = arg.name.text;
   if (!name.empty() && !seen.insert(name).second)
     return error(DiagnosticCode::E0407, arg.name.span, "`" + name + "` is given twice"), false;
-  LanguageValue value = E.exprs.expressions.eval(*arg.value);
+  LanguageValue value = elaboration.exprs.expressions.eval(*arg.value);
   if (value.isError()) return false;
   bool isTuple = llvm::any_of(rule.arguments, [&](const OptimizerArgument &a) { return a.tuple == name; });
   if (!name.empty() && isTuple) return readTuple(arg, value, choice, seen);
@@ -135,11 +135,11 @@ bool ParameterRules::readChoice(RuleChoice &choice) {
 }
 
 void ParameterRules::read() {
-  Choices.clear();
-  for (const ast::TrainItem &item : Declared.train->items)
+  choices.clear();
+  for (const ast::TrainItem &item : declared.train->items)
     if (auto *optimize = std::get_if<ast::OptimizeItem>(&item.node)) {
-      Choices.emplace_back().item = optimize;
-      readChoice(Choices.back());
+      choices.emplace_back().item = optimize;
+      readChoice(choices.back());
     }
 }
 
@@ -176,9 +176,9 @@ static bool selects(const ast::PathPattern &pattern, const Parameter &parameter)
 }
 
 void ParameterRules::reportNoMatch(const ast::PathPattern &pattern) {
-  StringRef text = Engine.sources().text(pattern.span);
+  StringRef text = diagnostics.sources().text(pattern.span);
   auto message = error(DiagnosticCode::E0406, pattern.span, "no parameter matches `" + text + "`");
-  std::vector<StringRef> paths = E.parameters.paths();
+  std::vector<StringRef> paths = elaboration.parameters.paths();
   if (StringRef nearest = nearestName(text, paths); !nearest.empty())
     message.help("did you mean `" + nearest + "`?");
   else if (!paths.empty())
@@ -188,11 +188,11 @@ void ParameterRules::reportNoMatch(const ast::PathPattern &pattern) {
 
 /// The last rule that selects a parameter wins; every parameter needs one.
 std::vector<const RuleChoice *> ParameterRules::choiceOfEach() {
-  std::vector<const RuleChoice *> chosen(E.parameters.all().size(), nullptr);
-  for (const RuleChoice &choice : Choices)
+  std::vector<const RuleChoice *> chosen(elaboration.parameters.all().size(), nullptr);
+  for (const RuleChoice &choice : choices)
     for (const ast::PathPattern &pattern : choice.item->selection) {
       bool isFound = false;
-      for (auto [index, entry] : llvm::enumerate(E.parameters.all()))
+      for (auto [index, entry] : llvm::enumerate(elaboration.parameters.all()))
         if (selects(pattern, *entry.second)) {
           chosen[index] = &choice;
           isFound = true;
@@ -200,10 +200,10 @@ std::vector<const RuleChoice *> ParameterRules::choiceOfEach() {
       bool isKind = llvm::any_of(
           std::initializer_list<ast::ParamKind>{ast::ParamKind::Weight, ast::ParamKind::Bias, ast::ParamKind::Gain},
           [&](ast::ParamKind kind) { return selectsKind(pattern, kind); });
-      if (!isFound && !isKind && !Engine.hasErrors()) reportNoMatch(pattern);
+      if (!isFound && !isKind && !diagnostics.hasErrors()) reportNoMatch(pattern);
     }
-  for (auto [choice, entry] : llvm::zip(chosen, E.parameters.all()))
-    if (!choice && !Engine.hasErrors())
+  for (auto [choice, entry] : llvm::zip(chosen, elaboration.parameters.all()))
+    if (!choice && !diagnostics.hasErrors())
       error(DiagnosticCode::E0405, entry.second->declared,
             "no `optimize` selects the " + ast::spelling(entry.second->kind) + " `" + entry.first + "`")
           .help("add `optimize adamw(lr = …) on " + ast::spelling(entry.second->kind) +
@@ -213,22 +213,22 @@ std::vector<const RuleChoice *> ParameterRules::choiceOfEach() {
 
 void ParameterRules::assign() {
   std::vector<const RuleChoice *> chosen = choiceOfEach();
-  if (Engine.hasErrors()) return;
-  Assigned.clear();
-  for (auto [choice, entry] : llvm::zip(chosen, E.parameters.all()))
-    if (choice->rule) Assigned.push_back({entry.second.get(), choice});
-  if (Assigned.empty())
-    error(DiagnosticCode::E0405, Declared.train->model.span, "every parameter is frozen: nothing would be trained")
+  if (diagnostics.hasErrors()) return;
+  assigned.clear();
+  for (auto [choice, entry] : llvm::zip(chosen, elaboration.parameters.all()))
+    if (choice->rule) assigned.push_back({entry.second.get(), choice});
+  if (assigned.empty())
+    error(DiagnosticCode::E0405, declared.train->model.span, "every parameter is frozen: nothing would be trained")
         .help("select some with another rule: " + llvm::join(ruleNames(), ", "));
   checkStateNames();
 }
 
 /// A rule's state of a parameter `w` has the path `w.m` or the like; no parameter may have it.
 void ParameterRules::checkStateNames() {
-  for (const Trained &trained : Assigned) {
+  for (const Trained &trained : assigned) {
     auto isUsed = [&](StringRef irName) { return trained.choice->isUsed(irName); };
     for (StringRef state : trained.choice->rule->stateNames(isUsed)) {
-      const Parameter *other = E.parameters.find((trained.parameter->path + "." + state).str());
+      const Parameter *other = elaboration.parameters.find((trained.parameter->path + "." + state).str());
       if (!other) continue;
       error(DiagnosticCode::E0301, other->declared,
             "the path of this " + ast::spelling(other->kind) + ", `" + other->path +

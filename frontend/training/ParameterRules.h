@@ -22,7 +22,8 @@ struct RuleChoice {
 /// Reads the rules, and assigns one to each parameter.
 class ParameterRules : ElaborationComponent {
 public:
-  explicit ParameterRules(Elaboration &elaboration) : ElaborationComponent(elaboration.calls), E(elaboration) {}
+  explicit ParameterRules(Elaboration &elaboration)
+      : ElaborationComponent(elaboration.calls), elaboration(elaboration) {}
 
   /// Evaluates the rules of the description at the current level.
   void read();
@@ -35,7 +36,7 @@ public:
     const RuleChoice *choice;
   };
   /// In the order of the parameters.
-  llvm::ArrayRef<Trained> trained() const { return Assigned; }
+  llvm::ArrayRef<Trained> trained() const { return assigned; }
 
 private:
   bool readChoice(RuleChoice &choice);
@@ -47,9 +48,9 @@ private:
   void reportNoMatch(const ast::PathPattern &pattern);
   void checkStateNames();
 
-  Elaboration &E;
-  std::vector<RuleChoice> Choices;
-  std::vector<Trained> Assigned;
+  Elaboration &elaboration;
+  std::vector<RuleChoice> choices;
+  std::vector<Trained> assigned;
 };
 
 } // namespace tessera

@@ -12,17 +12,18 @@ using llvm::Twine;
 //===----------------------------------------------------------------------===//
 
 void TrainingScope::declare(const ast::Name &name, const ast::Definition &definition, unsigned element) {
-  if (Declared.dims.count(name.text))
-    Engine.error(DiagnosticCode::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name");
-  else if (Data.find(name.text))
-    Engine.error(DiagnosticCode::E0202, name.span,
-                 "`" + name.text + "` is declared twice: a data source has this name");
-  else if (!Lets.try_emplace(name.text, &definition, element).second)
-    Engine.error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice");
+  if (declared.dims.count(name.text))
+    diagnostics.error(DiagnosticCode::E0203, name.span,
+                      "`" + name.text + "` is a dim, and nothing may hide a dim's name");
+  else if (sources.find(name.text))
+    diagnostics.error(DiagnosticCode::E0202, name.span,
+                      "`" + name.text + "` is declared twice: a data source has this name");
+  else if (!lets.try_emplace(name.text, &definition, element).second)
+    diagnostics.error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice");
 }
 
 void TrainingScope::declare() {
-  for (const ast::TrainItem &item : Declared.train->items)
+  for (const ast::TrainItem &item : declared.train->items)
     if (auto *let = std::get_if<ast::LetStmt>(&item.node))
       for (const ast::Definition &definition : let->definitions)
         for (auto [element, name] : llvm::enumerate(definition.names)) declare(name, definition, element);
@@ -59,25 +60,25 @@ static std::vector<StringRef> freeNames(const ast::Expr &expr) {
 /// each iteration.
 void TrainingScope::evalLetsOf(const ast::Expr &expr) {
   for (StringRef name : freeNames(expr)) {
-    auto let = Lets.find(name);
-    if (let != Lets.end() && !InProgress.count(let->second.first)) lookup(name);
+    auto let = lets.find(name);
+    if (let != lets.end() && !inProgress.count(let->second.first)) lookup(name);
   }
 }
 
 LanguageValue TrainingScope::evalLet(StringRef name, const ast::Definition &definition) {
-  if (!InProgress.insert(&definition).second)
+  if (!inProgress.insert(&definition).second)
     return failed(DiagnosticCode::E0201, definition.names[0].span, "the value of `" + name + "` depends on itself");
   LanguageValue value;
   {
-    NameScope named(Calls, definition.names[0].text.str());
+    NameScope named(calls, definition.names[0].text.str());
     // In a scope of its own: names at the use do not hide its names.
     std::vector<llvm::StringMap<LanguageValue>> scopes = std::exchange(frame().scopes, {});
     frame().scopes.emplace_back();
     evalLetsOf(*definition.value);
-    value = E.exprs.expressions.eval(*definition.value);
+    value = elaboration.exprs.expressions.eval(*definition.value);
     frame().scopes = std::move(scopes);
   }
-  InProgress.erase(&definition);
+  inProgress.erase(&definition);
   if (definition.isTuple && !value.isError() && !fitsTuple(definition, value))
     value = failed(DiagnosticCode::E0227, definition.value->span,
                    "expected a tuple of " + Twine(definition.names.size()) + " elements, got " + describe(value));
@@ -86,29 +87,30 @@ LanguageValue TrainingScope::evalLet(StringRef name, const ast::Definition &defi
 
 /// The value of a let that has been evaluated at this level or around it; null if it has not.
 const LanguageValue *TrainingScope::findValue(const ast::Definition &definition) const {
-  for (unsigned level = 0; level <= E.regions.level(); ++level)
-    if (auto known = Values.find({E.regions.block(level), &definition}); known != Values.end()) return &known->second;
+  for (unsigned level = 0; level <= elaboration.regions.level(); ++level)
+    if (auto known = values.find({elaboration.regions.block(level), &definition}); known != values.end())
+      return &known->second;
   return nullptr;
 }
 
 std::optional<LanguageValue> TrainingScope::lookup(StringRef name) {
-  if (std::optional<unsigned> source = Data.find(name)) {
+  if (std::optional<unsigned> source = sources.find(name)) {
     LanguageValue value = LanguageValue::ofKind(LanguageValue::Kind::Data);
     value.data = *source;
     return value;
   }
-  auto let = Lets.find(name);
-  if (let == Lets.end()) return std::nullopt;
+  auto let = lets.find(name);
+  if (let == lets.end()) return std::nullopt;
   auto [definition, element] = let->second;
   const LanguageValue *known = findValue(*definition);
   if (!known) {
-    bool isInProgress = InProgress.count(definition);
+    bool isInProgress = inProgress.count(definition);
     LanguageValue evaluated = evalLet(name, *definition);
     if (isInProgress) return evaluated;
-    known = &(Values[{E.regions.block(E.regions.level()), definition}] = std::move(evaluated));
+    known = &(values[{elaboration.regions.block(elaboration.regions.level()), definition}] = std::move(evaluated));
   }
   LanguageValue value = definition->isTuple && !known->isError() ? known->elements[element].second : *known;
-  if (value.isTensor()) value.tensor = E.regions.here(value.tensor);
+  if (value.isTensor()) value.tensor = elaboration.regions.here(value.tensor);
   return value;
 }
 
@@ -117,19 +119,19 @@ std::optional<LanguageValue> TrainingScope::lookup(StringRef name) {
 //===----------------------------------------------------------------------===//
 
 void TrainingScope::evalUnusedLets() {
-  for (const ast::TrainItem &item : Declared.train->items)
+  for (const ast::TrainItem &item : declared.train->items)
     if (auto *let = std::get_if<ast::LetStmt>(&item.node))
       for (const ast::Definition &definition : let->definitions)
         if (!findValue(definition)) lookup(definition.names[0].text);
 }
 
 void TrainingScope::evalLossesAndMetrics(bool isTraining) {
-  for (const ast::TrainItem &item : Declared.train->items)
+  for (const ast::TrainItem &item : declared.train->items)
     if (auto *log = std::get_if<ast::LogStmt>(&item.node)) {
       for (const ast::Bind &bind : log->binds) evalLetsOf(*bind.value);
-      E.exprs.expressions.evalLog(*log);
+      elaboration.exprs.expressions.evalLog(*log);
     }
   if (!isTraining) return;
-  E.batches.warnOfReductions();
+  elaboration.batches.warnOfReductions();
   evalUnusedLets();
 }

@@ -12,18 +12,18 @@ namespace tessera {
 class TrainingScope : public TrainingNames, ElaborationComponent {
 public:
   TrainingScope(Elaboration &elaboration, DataSources &data)
-      : ElaborationComponent(elaboration.calls), E(elaboration), Data(data) {}
+      : ElaborationComponent(elaboration.calls), elaboration(elaboration), sources(data) {}
 
   /// Collects the names of the description.
   void declare();
   /// Forgets the values of the entry before.
-  void beginEntry() { Values.clear(); }
+  void beginEntry() { values.clear(); }
 
   std::optional<LanguageValue> lookup(llvm::StringRef name) override;
   LanguageValue dataField(const LanguageValue &data, const ast::Name &field, Span span) override {
-    return Data.field(data, field, span);
+    return sources.field(data, field, span);
   }
-  void requireBelow(int input, int64_t below) override { Data.requireBelow(input, below); }
+  void requireBelow(int input, int64_t below) override { sources.requireBelow(input, below); }
 
   /// Evaluates the losses and metrics of the description. In training, lets that none of them needs are evaluated too,
   /// so that they are checked.
@@ -36,12 +36,12 @@ private:
   const LanguageValue *findValue(const ast::Definition &definition) const;
   LanguageValue evalLet(llvm::StringRef name, const ast::Definition &definition);
 
-  Elaboration &E;
-  DataSources &Data;
-  llvm::StringMap<std::pair<const ast::Definition *, unsigned>> Lets;
+  Elaboration &elaboration;
+  DataSources &sources;
+  llvm::StringMap<std::pair<const ast::Definition *, unsigned>> lets;
   /// By the block that they were evaluated in.
-  llvm::DenseMap<std::pair<mlir::Block *, const ast::Definition *>, LanguageValue> Values;
-  llvm::DenseSet<const ast::Definition *> InProgress;
+  llvm::DenseMap<std::pair<mlir::Block *, const ast::Definition *>, LanguageValue> values;
+  llvm::DenseSet<const ast::Definition *> inProgress;
 };
 
 } // namespace tessera

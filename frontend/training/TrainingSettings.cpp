@@ -91,10 +91,12 @@ std::pair<LanguageValue, Span> TrainingSettings::valueOf(StringRef group, String
   const SettingInfo *info = findInfo(group, name);
   bool isWord = info && (info->type == SettingType::Word || info->type == SettingType::Words);
   bool isFirst = info && info == findInfo(group, "");
-  auto evaluate = [&](const ast::Expr &expr) { return isWord ? wordsOf(expr) : E.exprs.expressions.eval(expr); };
-  for (const SettingOverrides::Override &override : Overrides.all())
+  auto evaluate = [&](const ast::Expr &expr) {
+    return isWord ? wordsOf(expr) : elaboration.exprs.expressions.eval(expr);
+  };
+  for (const SettingOverrides::Override &override : overrides.all())
     if (override.key == (group + "." + name).str() || (isFirst && override.key == group)) {
-      ast::ExprPtr parsed = Overrides.use(override);
+      ast::ExprPtr parsed = overrides.use(override);
       if (!parsed) return {LanguageValue(), value.span};
       return {evaluate(*parsed), parsed->span};
     }
@@ -112,11 +114,11 @@ bool TrainingSettings::check(StringRef group, StringRef name, const LanguageValu
   switch (info.type) {
   case SettingType::Count:
     if (!value.isNumber() || value.number.isBool() || !value.number.isWhole() || value.number.asInteger() < 1)
-      return value.isError() && Engine.hasErrors() ? false : wrong("a whole number from 1");
+      return value.isError() && diagnostics.hasErrors() ? false : wrong("a whole number from 1");
     return true;
   case SettingType::Positive:
     if (!value.isNumber() || !(value.number.asDouble() > 0))
-      return value.isError() && Engine.hasErrors() ? false : wrong("a number above 0");
+      return value.isError() && diagnostics.hasErrors() ? false : wrong("a number above 0");
     return true;
   case SettingType::Word: {
     llvm::SmallVector<StringRef> words;
@@ -136,7 +138,7 @@ bool TrainingSettings::check(StringRef group, StringRef name, const LanguageValu
 void TrainingSettings::add(StringRef group, StringRef name, const ast::Expr &expr) {
   auto [value, span] = valueOf(group, name, expr);
   if (!check(group, name, value, span)) return;
-  Settings.push_back({group.str(), name.str(), std::move(value), span});
+  settings.push_back({group.str(), name.str(), std::move(value), span});
 }
 
 void TrainingSettings::readSetting(const ast::CallExpr &call) {
@@ -149,7 +151,7 @@ void TrainingSettings::readSetting(const ast::CallExpr &call) {
                                  : "did you mean `" + nearest + "`?");
     return;
   }
-  for (const Setting &other : Settings)
+  for (const Setting &other : settings)
     if (other.group == group) {
       error(DiagnosticCode::E0202, call.callee.span, "`" + group + "` is given twice").label(other.span, "first here");
       return;
@@ -195,52 +197,52 @@ void TrainingSettings::readPrecision() {
     if (listed->value.kind == LanguageValue::Kind::Text) names.push_back(listed->value.text);
     for (auto &[name, word] : listed->value.elements) names.push_back(word.text);
   }
-  E.float32.set(std::move(names), type && type->value.text != "f32");
+  elaboration.float32.set(std::move(names), type && type->value.text != "f32");
 }
 
 void TrainingSettings::read() {
-  Frame frame = Frame::ofFile(Declared.main());
-  FrameScope scope(Calls, frame);
-  for (const ast::TrainItem &item : Declared.train->items)
+  Frame frame = Frame::ofFile(declared.main());
+  FrameScope scope(calls, frame);
+  for (const ast::TrainItem &item : declared.train->items)
     if (auto *setting = std::get_if<ast::SettingItem>(&item.node)) {
       if (auto *call = llvm::dyn_cast<ast::CallExpr>(setting->call.get()))
         readSetting(*call);
       else
         error(DiagnosticCode::E0408, item.span, "expected a setting such as `stop(after = 100)`");
     }
-  for (const SettingOverrides::Override &override : Overrides.all()) {
+  for (const SettingOverrides::Override &override : overrides.all()) {
     const SettingInfo *info = findInfo(override.group(), override.name());
-    if (Overrides.isUsed(override) || !info) continue;
-    if (ast::ExprPtr expr = Overrides.use(override)) add(override.group(), info->name, *expr);
+    if (overrides.isUsed(override) || !info) continue;
+    if (ast::ExprPtr expr = overrides.use(override)) add(override.group(), info->name, *expr);
   }
   readPrecision();
   if (const Setting *accumulate = find("accumulate", "count"))
-    E.batches.setMicroBatchCount(std::min<int64_t>(accumulate->value.number.asInteger(), INT32_MAX));
+    elaboration.batches.setMicroBatchCount(std::min<int64_t>(accumulate->value.number.asInteger(), INT32_MAX));
 }
 
 void TrainingSettings::checkFloat32Names() {
-  for (StringRef name : E.float32.unknown())
+  for (StringRef name : elaboration.float32.unknown())
     error(DiagnosticCode::E0409, find("compute", "f32")->span, "no function or call is named `" + name + "`")
         .help("name functions (`layer_norm`), paths of calls (`h.attn`), `loss` for the losses and metrics of the "
               "description, or `gradients` for the gradients of parameters");
 }
 
 const Setting *TrainingSettings::find(StringRef group, StringRef name) const {
-  for (const Setting &setting : Settings)
+  for (const Setting &setting : settings)
     if (setting.group == group && setting.name == name) return &setting;
   return nullptr;
 }
 
 mlir::DictionaryAttr TrainingSettings::attribute() const {
-  mlir::Builder b(&Context);
+  mlir::Builder b(&context);
   llvm::MapVector<StringRef, mlir::NamedAttrList> groups;
-  for (const Setting &setting : Settings) {
+  for (const Setting &setting : settings) {
     const SettingInfo &info = *findInfo(setting.group, setting.name);
     if (!info.atRunTime) continue;
     mlir::Attribute value;
     if (info.type == SettingType::Count)
-      value =
-          b.getI64IntegerAttr(setting.value.number.asInteger() * (info.inBatches ? E.batches.microBatchCount() : 1));
+      value = b.getI64IntegerAttr(setting.value.number.asInteger() *
+                                  (info.inBatches ? elaboration.batches.microBatchCount() : 1));
     else if (info.type == SettingType::Positive)
       value = b.getF64FloatAttr(setting.value.number.asDouble());
     else if (setting.value.kind == LanguageValue::Kind::Text)
@@ -253,6 +255,6 @@ mlir::DictionaryAttr TrainingSettings::attribute() const {
     groups[info.group].set(info.name, value);
   }
   mlir::NamedAttrList all;
-  for (auto &[group, list] : groups) all.set(group, list.getDictionary(&Context));
-  return all.getDictionary(&Context);
+  for (auto &[group, list] : groups) all.set(group, list.getDictionary(&context));
+  return all.getDictionary(&context);
 }

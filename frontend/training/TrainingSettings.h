@@ -19,7 +19,7 @@ struct Setting {
 class TrainingSettings : ElaborationComponent {
 public:
   TrainingSettings(Elaboration &elaboration, SettingOverrides &overrides)
-      : ElaborationComponent(elaboration.calls), E(elaboration), Overrides(overrides) {}
+      : ElaborationComponent(elaboration.calls), elaboration(elaboration), overrides(overrides) {}
 
   /// Reads the settings, then adds those that only `--set` names.
   void read();
@@ -40,9 +40,9 @@ private:
   bool check(llvm::StringRef group, llvm::StringRef name, const LanguageValue &value, Span span);
   void readPrecision();
 
-  Elaboration &E;
-  SettingOverrides &Overrides;
-  std::vector<Setting> Settings;
+  Elaboration &elaboration;
+  SettingOverrides &overrides;
+  std::vector<Setting> settings;
 };
 
 } // namespace tessera

@@ -26,28 +26,28 @@ using NamedNumbers = std::map<std::string, Numbers>;
 class Compiled {
 public:
   explicit Compiled(const std::string &text) {
-    Module = compileModelText(Context, text, "<test>", {}, Diagnostics);
-    llvm::raw_string_ostream os(Messages);
-    Diagnostics.printText(os);
-    EXPECT_TRUE(Module) << Messages;
-    if (!Module) return;
+    compiled = compileModelText(context, text, "<test>", {}, engine);
+    llvm::raw_string_ostream os(messages);
+    engine.printText(os);
+    EXPECT_TRUE(compiled) << messages;
+    if (!compiled) return;
     PipelineOptions upToPlainOps;
     upToPlainOps.compileTo = "optimize";
-    EXPECT_TRUE(succeeded(runPipeline(*Module, upToPlainOps)));
+    EXPECT_TRUE(succeeded(runPipeline(*compiled, upToPlainOps)));
     take("init", run("init", {}));
   }
 
   /// Results of an entry by role and name, "metric m"; inputs that are not given are ones.
   NamedNumbers run(StringRef entry, const NamedNumbers &inputs) {
-    if (!Module) return {};
-    auto function = Module->lookupSymbol<mlir::func::FuncOp>(entry);
+    if (!compiled) return {};
+    auto function = compiled->lookupSymbol<mlir::func::FuncOp>(entry);
     llvm::SmallVector<TensorValue> arguments;
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       TensorValue &value = arguments.emplace_back(mlir::cast<NamedTensorType>(function.getArgumentTypes()[i]));
       StringRef path = argumentState(function, i);
       auto info = function.getArgAttrOfType<mlir::DictionaryAttr>(i, attrs::input);
       std::string name = path.empty() ? info.getAs<mlir::StringAttr>("name").getValue().str() : path.str();
-      const NamedNumbers &source = path.empty() ? inputs : State;
+      const NamedNumbers &source = path.empty() ? inputs : currentState;
       auto given = source.find(name);
       value.data = given != source.end() ? given->second : Numbers(value.data.size(), 1);
       EXPECT_EQ(int64_t(value.data.size()), value.type.getNumElements()) << name;
@@ -68,22 +68,22 @@ public:
   /// One training step, after which the state is the next one.
   NamedNumbers step(const NamedNumbers &inputs) { return take("step", run("step", inputs)); }
 
-  const std::deque<Diagnostic> &diagnostics() const { return Diagnostics.all(); }
-  mlir::ModuleOp module() { return *Module; }
-  const NamedNumbers &state() const { return State; }
+  const std::deque<Diagnostic> &diagnostics() const { return engine.all(); }
+  mlir::ModuleOp module() { return *compiled; }
+  const NamedNumbers &state() const { return currentState; }
 
 private:
   NamedNumbers take(StringRef, NamedNumbers results) {
     for (auto &[name, numbers] : results)
-      if (StringRef path = name; path.consume_front("state ")) State[path.str()] = numbers;
+      if (StringRef path = name; path.consume_front("state ")) currentState[path.str()] = numbers;
     return results;
   }
 
-  mlir::MLIRContext Context{mlir::MLIRContext::Threading::DISABLED};
-  DiagnosticEngine Diagnostics;
-  mlir::OwningOpRef<mlir::ModuleOp> Module;
-  NamedNumbers State;
-  std::string Messages;
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+  DiagnosticEngine engine;
+  mlir::OwningOpRef<mlir::ModuleOp> compiled;
+  NamedNumbers currentState;
+  std::string messages;
 };
 
 /// A model with the weight a = 1, and a training description with these items.
