@@ -98,21 +98,21 @@ def types_of(code, indent=""):
 
 
 def members_of(body, indent):
-    """The declarations in the body of a class, each up to its own body or initialiser."""
+    """(offset, text) of the declarations in the body of a class, each up to its own body or initialiser."""
     starts = [
         found.start()
         for found in re.finditer("^" + indent + r"(?=[\w~\[])(?!(?:public|private|protected):)", body, re.M)
     ]
     for start, end in zip(starts, [*starts[1:], len(body)]):
-        yield re.split(r"[;{]", body[start:end].strip())[0]
+        member, *rest = re.split(r"[;{]", body[start:end].strip())
+        if rest:  # if not, the declaration goes on in a line of its own: after `template <…>`, after a long type
+            yield start, member
 
 
-def count_members(body, indent):
-    """(methods, fields) of a class. A type, an alias, a friend and a constant of the class are neither."""
-    methods, fields = 0, 0
-    for member in members_of(body, indent):
-        if re.fullmatch(r"template <.*>", member, re.S):
-            continue  # the declaration follows on a line of its own
+def fields_and_methods(body, indent):
+    """(offset, declaration) of each field or fields of a class, (offset, None) of each method. A type, an alias, a
+    friend and a constant of the class are neither."""
+    for offset, member in members_of(body, indent):
         member = re.sub(r"^template <.*?>\s+(?=\w)", "", member, flags=re.S)
         while (shorter := re.sub(r"<[^<>]*>", "", member)) != member:
             member = shorter
@@ -122,10 +122,26 @@ def count_members(body, indent):
         if re.search(
             r"\boperator\b|\w\s*\((?!\*)", re.sub(r"\b(alignas|decltype|explicit|noexcept)\([^()]*\)", "", head)
         ):
-            methods += 1
+            yield offset, None
         elif not re.match(r"(inline )?static\b", member) and re.search(r"\w\s+[*&]*\w|[*&>]\w|\(\*", head):
-            fields += 1 + re.sub(r"\(.*?\)", "", head, flags=re.S).count(",")
+            yield offset, member
+
+
+def count_members(body, indent):
+    """(methods, fields) of a class; what follows an initialiser in one declaration is not counted."""
+    methods, fields = 0, 0
+    for _, field in fields_and_methods(body, indent):
+        if field is None:
+            methods += 1
+        else:
+            fields += 1 + re.sub(r"\(.*?\)", "", field.split("=")[0], flags=re.S).count(",")
     return methods, fields
+
+
+def names_of_fields(declaration):
+    bare = re.sub(r"\(\*\s*(\w+)\)\s*\(.*", r"\1", declaration, flags=re.S)  # a pointer to a function
+    bare = re.sub(r"\(.*?\)|\[.*?\]|(?<!:):(?!:)\s*\d+", "", bare, flags=re.S)
+    return [re.findall(r"\w+", part.split("=")[0])[-1] for part in bare.split(",")]
 
 
 def all_types(code, indent=""):
@@ -151,6 +167,18 @@ def rule_class_size(tree):
             if (methods > MOST_METHODS or fields > MOST_FIELDS) and not is_excused:
                 limits = f"expected at most {MOST_METHODS} and {MOST_FIELDS}"
                 yield path, found.line, f"{found.name} has {methods} methods and {fields} fields, {limits}"
+
+
+def rule_fields(tree):
+    for path in tree.product(*CPP):
+        for found, indent in all_types(code_of(tree.text(path) or "")):
+            if found.kind.startswith("enum"):
+                continue
+            for offset, declaration in fields_and_methods(found.body, indent):
+                for name in names_of_fields(declaration) if declaration else ():
+                    if name[0].isupper():
+                        line = found.line + found.body.count("\n", 0, offset)
+                        yield path, line, f"the field {name} of {found.name}: fields are spelled likeThis"
 
 
 def rule_one_name(tree):

@@ -16,6 +16,7 @@ cannot run
   long        a source file of more than 500 lines says why near its top: `Long because: …`
   format      C++ sources are as clang-format 22 leaves them
   class-size  a class of more than 40 methods or 15 fields says why in the comment before it: `Large because: …`
+  fields      fields of classes are spelled likeThis
   one-name    no two types of one name at namespace scope in what is installed
   cycles      no folders that include from each other, directly or through others
   pass-docs   every pass in Passes.td has a description

@@ -145,6 +145,24 @@ class LintTest(unittest.TestCase):
         self.assertEqual(self.large("  // Large because: a table.\n  struct Inner {\n" + fields + "  };\n"), [])
         self.assertEqual(self.large(fields.replace("    ", "  "), "/// Words.\n/// Large because: a builder.\n"), [])
 
+    def fields(self, body):
+        """Lines of a class that begins in line 1 of its file."""
+        return [line for _, line in self.breaches("fields", {"ir/A.h": "struct A {\n" + body + "};\n"})]
+
+    def test_names_of_fields(self):
+        self.assertEqual(self.fields("  int a;\n  Type B;\n  std::map<X, Y> C = {};\n  int d, E{1};\n"), [3, 4, 5])
+        self.assertEqual(self.fields("  int *A;\n  X (*B)(int, Y);\n  int C[Size];\n  unsigned D : 3;\n"), [2, 3, 4, 5])
+        initialised = "  unsigned a = f(b, c), B = 0;\n  std::function<X()> C = [](int d, int e) { f(); };\n"
+        self.assertEqual(self.fields(initialised), [2, 3])
+        self.assertEqual(self.fields("  struct Inner {\n    int A;\n  };\n"), [3])
+
+    def test_what_is_no_field(self):
+        text = "  static constexpr int Most = 1;\n  enum Kind { A, B };\n  enum class X {\n    C,\n  };\n  class Y;\n"
+        self.assertEqual(self.fields(text), [])
+        self.assertEqual(self.fields("  A(int B) : b(B) {\n    int C;\n  }\n  using T = X;\n  X (*b)(Y Z);\n"), [])
+        self.assertEqual(self.fields("  virtual Type<X>\n  find(int a);\n  template <typename T>\n  T g();\n"), [])
+        self.assertEqual(self.breaches("fields", {"tests/A.h": "struct A {\n  int B;\n};\n"}), [])
+
     def test_two_types_of_one_name(self):
         files = {"ir/A.h": "namespace a {\nclass X {\n};\n}\n", "passes/B.cpp": "namespace {\nenum class X { y };\n}\n"}
         self.assertEqual(self.breaches("one-name", files), [("passes/B.cpp", 2)])
