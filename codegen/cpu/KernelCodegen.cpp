@@ -55,7 +55,7 @@ FailureOr<KernelInterface> KernelCodegen::emit(TiledOp tiled) {
   TiledPlan plan(tiled, *axes, target);
   KernelInterface result{plan.sharing, uniqueSymbol(tiled.getName())};
   if (failed(emitTiled(code, result.name, plan, matrixFunctions, target))) return failure();
-  scratch = std::max(scratch, plan.scratchBytes);
+  scratch = std::max(scratch, plan.scratch.bytes);
   symbols.push_back(result.name);
   emitted.emplace(std::move(print), result);
   return result;

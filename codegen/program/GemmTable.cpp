@@ -13,16 +13,14 @@ static constexpr int64_t deviceWorkspace = 32 << 20;
 /// The description in the form of the runtime.
 static runtime::GemmSpec forRuntime(const ContractionGemm &d) {
   runtime::GemmSpec result;
-  result.a.dims = d.dimsA, result.a.strides = d.stridesA;
-  result.b.dims = d.dimsB, result.b.strides = d.stridesB;
-  result.c.dims = d.dimsC, result.c.strides = d.stridesC;
+  result.a = d.a, result.b = d.b, result.c = d.c;
   result.bias = d.bias;
   result.accumulate = d.accumulate;
   return result;
 }
 
 FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description) {
-  description.tf32 = library.tf32 && !staysInF32(op) && description.typeA == ElementType::F32;
+  description.tf32 = library.tf32 && !staysInF32(op) && description.a.type == ElementType::F32;
   Value a = description.swapped ? op.getRhs() : op.getLhs(), b = description.swapped ? op.getLhs() : op.getRhs();
   for (auto [i, entry] : llvm::enumerate(entries))
     if (entry.description == description) return GemmCall{static_cast<uint32_t>(i), a, b};

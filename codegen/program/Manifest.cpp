@@ -195,16 +195,16 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
   json.object([&] {
     json.attribute("name", entry.name);
     if (!entry.line.empty()) json.attribute("at", entry.line);
-    json.attribute("type", elementTypeName(d.typeA));
-    if (d.typeB != d.typeA) json.attribute("type_b", elementTypeName(d.typeB));
-    if (d.resultType != ElementType::F32) json.attribute("result_type", elementTypeName(d.resultType));
+    json.attribute("type", elementTypeName(d.a.type));
+    if (d.b.type != d.a.type) json.attribute("type_b", elementTypeName(d.b.type));
+    if (d.c.type != ElementType::F32) json.attribute("result_type", elementTypeName(d.c.type));
     if (d.tf32) json.attribute("tf32", true);
-    writeIntegers("dims_a", d.dimsA);
-    writeIntegers("strides_a", d.stridesA);
-    writeIntegers("dims_b", d.dimsB);
-    writeIntegers("strides_b", d.stridesB);
-    writeIntegers("dims_c", d.dimsC);
-    writeIntegers("strides_c", d.stridesC);
+    writeIntegers("dims_a", d.a.dims);
+    writeIntegers("strides_a", d.a.strides);
+    writeIntegers("dims_b", d.b.dims);
+    writeIntegers("strides_b", d.b.strides);
+    writeIntegers("dims_c", d.c.dims);
+    writeIntegers("strides_c", d.c.strides);
     if (d.bias)
       writeIntegers("bias", *d.bias);
     else

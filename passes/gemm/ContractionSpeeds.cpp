@@ -48,7 +48,7 @@ static double distance(const Row &row, const ContractionGemm &gemm) {
 
 /// The throughput of the nearest contraction in the table.
 static Speed speedOf(const ContractionGemm &gemm, const Target &target) {
-  bool transposedA = gemm.stridesA.back() != 1, transposedB = gemm.stridesB.back() != 1;
+  bool transposedA = gemm.a.strides.back() != 1, transposedB = gemm.b.strides.back() != 1;
   const Row *nearest = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const Row &row : tableOf(target)) {
@@ -60,18 +60,18 @@ static Speed speedOf(const ContractionGemm &gemm, const Target &target) {
 }
 
 bool tessera::isFasterFused(const ContractionGemm &gemm, const FusedGemms &fused, const Target &target) {
-  if (gemm.typeA != ElementType::F32) return true;
+  if (gemm.a.type != ElementType::F32) return true;
   ContractionGemm all = gemm;
   if (fused.shared == FusedGemms::B)
-    all.dimsA[all.dimsA.size() - 2] *= fused.count, all.dimsC[all.dimsC.size() - 2] *= fused.count;
+    all.a.dims[all.a.dims.size() - 2] *= fused.count, all.c.dims[all.c.dims.size() - 2] *= fused.count;
   else
-    all.dimsB.back() *= fused.count, all.dimsC.back() *= fused.count;
+    all.b.dims.back() *= fused.count, all.c.dims.back() *= fused.count;
   Speed one = speedOf(gemm, target);
   return speedOf(all, target).generated >= double(target.fusedSpeedPercent) / 100 * std::max(one.generated, one.oneDnn);
 }
 
 bool tessera::isFasterGenerated(const ContractionGemm &gemm, const Target &target) {
-  if (gemm.typeA != ElementType::F32) return true;
+  if (gemm.a.type != ElementType::F32) return true;
   Speed speed = speedOf(gemm, target);
   return speed.oneDnn < oneDnnMargin * speed.generated;
 }

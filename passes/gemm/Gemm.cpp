@@ -136,20 +136,20 @@ static std::optional<ContractionGemm> describe(const ContractTypes &types, bool 
   llvm::sort(groups.batch, [](const Dim &x, const Dim &y) { return x.strideC > y.strideC; });
   ContractionGemm gemm;
   gemm.swapped = swapped;
-  gemm.typeA = *elementTypeOf(a.getElementType()), gemm.typeB = *elementTypeOf(b.getElementType());
-  gemm.resultType = *elementTypeOf(types.result.getElementType());
+  gemm.a.type = *elementTypeOf(a.getElementType()), gemm.b.type = *elementTypeOf(b.getElementType());
+  gemm.c.type = *elementTypeOf(types.result.getElementType());
   auto add = [](std::vector<int64_t> &dims, std::vector<int64_t> &strides, int64_t size, int64_t stride) {
     dims.push_back(stride ? size : 1);
     strides.push_back(stride);
   };
   for (const Dim &dim : joinAdjacent(groups.batch)) {
-    add(gemm.dimsA, gemm.stridesA, dim.size, dim.strideA);
-    add(gemm.dimsB, gemm.stridesB, dim.size, dim.strideB);
-    add(gemm.dimsC, gemm.stridesC, dim.size, dim.strideC);
+    add(gemm.a.dims, gemm.a.strides, dim.size, dim.strideA);
+    add(gemm.b.dims, gemm.b.strides, dim.size, dim.strideB);
+    add(gemm.c.dims, gemm.c.strides, dim.size, dim.strideC);
   }
-  add(gemm.dimsA, gemm.stridesA, m.size, m.strideA), add(gemm.dimsA, gemm.stridesA, k.size, k.strideA);
-  add(gemm.dimsB, gemm.stridesB, k.size, k.strideB), add(gemm.dimsB, gemm.stridesB, n.size, n.strideB);
-  add(gemm.dimsC, gemm.stridesC, m.size, m.strideC), add(gemm.dimsC, gemm.stridesC, n.size, n.strideC);
+  add(gemm.a.dims, gemm.a.strides, m.size, m.strideA), add(gemm.a.dims, gemm.a.strides, k.size, k.strideA);
+  add(gemm.b.dims, gemm.b.strides, k.size, k.strideB), add(gemm.b.dims, gemm.b.strides, n.size, n.strideB);
+  add(gemm.c.dims, gemm.c.strides, m.size, m.strideC), add(gemm.c.dims, gemm.c.strides, n.size, n.strideC);
   // A dimension of size 1 may have any stride. Libraries expect the stride of a dense matrix.
   auto densify = [](ArrayRef<int64_t> dims, MutableArrayRef<int64_t> strides) {
     size_t rows = dims.size() - 2, columns = dims.size() - 1;
@@ -158,9 +158,9 @@ static std::optional<ContractionGemm> describe(const ContractTypes &types, bool 
     for (size_t i = rows; i-- > 0;)
       if (dims[i] == 1) strides[i] = std::max(dims[i + 1] * strides[i + 1], int64_t(1));
   };
-  densify(gemm.dimsA, gemm.stridesA), densify(gemm.dimsB, gemm.stridesB), densify(gemm.dimsC, gemm.stridesC);
+  densify(gemm.a.dims, gemm.a.strides), densify(gemm.b.dims, gemm.b.strides), densify(gemm.c.dims, gemm.c.strides);
   if (types.bias) {
-    gemm.bias.emplace(gemm.dimsC.size(), 0);
+    gemm.bias.emplace(gemm.c.dims.size(), 0);
     gemm.bias->back() = 1;
     gemm.biasType = *elementTypeOf(types.bias.getElementType());
   }
@@ -218,6 +218,6 @@ bool tessera::mayHaveEpilogue(const ContractTypes &types) {
   // The leading dimension of the auxiliary matrix must be a multiple of this.
   constexpr int64_t multiple = 8;
   std::optional<ContractionGemm> gemm = describeGemm(types);
-  return gemm && gemm->dimsC.size() == 2 && !isFp8(gemm->typeA) && gemm->resultType == gemm->typeA &&
-         gemm->n() % multiple == 0 && gemm->stridesC.front() % multiple == 0;
+  return gemm && gemm->c.dims.size() == 2 && !isFp8(gemm->a.type) && gemm->c.type == gemm->a.type &&
+         gemm->n() % multiple == 0 && gemm->c.strides.front() % multiple == 0;
 }

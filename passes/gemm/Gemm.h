@@ -13,7 +13,7 @@
 #define TESSERA_PASSES_GEMM_GEMM_H
 
 #include "ir/dialect/Tsr.h"
-#include "runtime/base/ElementType.h"
+#include "runtime/base/GemmMatrix.h"
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -26,12 +26,8 @@ std::optional<ElementType> elementTypeOf(mlir::Type element);
 /// c [batch..., M, N] = a [batch..., M, K] · b [batch..., K, N]. All three have the same rank; a batch dimension of
 /// size 1 is broadcast. Strides are in elements. c has unit stride on N, a and b on one of their last two dimensions.
 struct ContractionGemm {
-  /// Of a and b: the same type, or two fp8 types. Accumulators are f32.
-  ElementType typeA = ElementType::F32, typeB = ElementType::F32;
-  ElementType resultType = ElementType::F32; ///< of c: f32, or the type of a and b if that has 16 bits
-  std::vector<int64_t> dimsA, stridesA;
-  std::vector<int64_t> dimsB, stridesB;
-  std::vector<int64_t> dimsC, stridesC;
+  GemmMatrix a, b; ///< of the same type, or of two fp8 types. Accumulators are f32
+  GemmMatrix c;    ///< f32, or of the type of a and b if that has 16 bits
   /// Strides of the bias, aligned with the dimensions of c; zero: broadcast along that dimension. It varies along N
   /// only. After GELU's gradient it is the gradient of a bias: an output, the sum of c along M.
   std::optional<std::vector<int64_t>> bias;
@@ -43,11 +39,11 @@ struct ContractionGemm {
   bool hasAux = false;
   bool swapped = false; ///< a is the contraction's rhs and b its lhs
 
-  int64_t m() const { return dimsC[dimsC.size() - 2]; }
-  int64_t n() const { return dimsC.back(); }
-  int64_t k() const { return dimsA.back(); }
+  int64_t m() const { return c.dims[c.dims.size() - 2]; }
+  int64_t n() const { return c.dims.back(); }
+  int64_t k() const { return a.dims.back(); }
   /// The number of matrix multiplications: the size of all batch dimensions together.
-  int64_t batch() const { return std::accumulate(dimsC.begin(), dimsC.end() - 2, int64_t(1), std::multiplies<>()); }
+  int64_t batch() const { return std::accumulate(c.dims.begin(), c.dims.end() - 2, int64_t(1), std::multiplies<>()); }
 
   bool operator==(const ContractionGemm &) const = default;
 };

@@ -240,7 +240,7 @@ std::optional<NamedTensorType> OrderPlanner::chooseResult(ContractOp op, const C
     if (!gemm) continue;
     int budget = lookAheadBudget;
     // One more batch dimension is a loop of smaller GEMMs.
-    int value = score(op.getResult(), candidate, budget) - static_cast<int>(gemm->dimsC.size());
+    int value = score(op.getResult(), candidate, budget) - static_cast<int>(gemm->c.dims.size());
     if (!best || value > bestScore) best = candidate, bestScore = value;
   }
   return best;

@@ -59,12 +59,12 @@ static constexpr int64_t usualContextBytes = int64_t(640) << 20;
 
 static void printGpuMemory(const Manifest &manifest) {
   fmt::print("memory of the GPU (bytes)\n");
-  fmt::print("  {:<32} {:>15}\n", "arena", manifest.arenaBytes);
-  fmt::print("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.workspaceBytes);
+  fmt::print("  {:<32} {:>15}\n", "arena", manifest.arena.bytes);
+  fmt::print("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.arena.workspaceBytes);
   int64_t inputs = manifest.hasEntry("step") ? cuda::Transfers::bytesFor(manifest.entry("step")) : 0;
   fmt::print("  {:<32} {:>15}  of the step after the one that runs; training\n", "inputs", inputs);
   fmt::print("  {:<32} {:>15}  about, differs from GPU to GPU\n", "driver and libraries", usualContextBytes);
-  fmt::print("  {:<32} {:>15}\n\n", "total", manifest.arenaBytes + inputs + usualContextBytes);
+  fmt::print("  {:<32} {:>15}\n\n", "total", manifest.arena.bytes + inputs + usualContextBytes);
 }
 
 static void printMemory(const Manifest &manifest, const Options &options) {
@@ -73,8 +73,8 @@ static void printMemory(const Manifest &manifest, const Options &options) {
   std::optional<int64_t> held = heldDataBytes(manifest, options);
   AvailableMemory available = availableMemory();
   fmt::print("memory (bytes)\n");
-  fmt::print("  {:<32} {:>15}\n", "arena", manifest.arenaBytes);
-  fmt::print("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.workspaceBytes);
+  fmt::print("  {:<32} {:>15}\n", "arena", manifest.arena.bytes);
+  fmt::print("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.arena.workspaceBytes);
   fmt::print("  {:<32} {:>15}\n", "batch buffers", batches);
   fmt::print("  {:<32} {:>15}\n", "small blocks of libraries", pool);
   if (held)
@@ -82,7 +82,7 @@ static void printMemory(const Manifest &manifest, const Options &options) {
   else
     fmt::print("  {:<32} {:>15}  the files do not exist: see --data\n", "data held in memory", "?");
   fmt::print("  {:<32} {:>15}  beside mapped data files\n", "total",
-             manifest.arenaBytes + batches + pool + held.value_or(0));
+             manifest.arena.bytes + batches + pool + held.value_or(0));
   fmt::print("  {:<32} {:>15}  {}\n\n", "available", available.bytes, available.limit);
 }
 
@@ -119,7 +119,7 @@ static void printPlan(const Manifest &manifest) {
   }
   for (const GemmSpec &gemm : manifest.gemms) {
     GemmPlan plan{"", 0, "cublasLt", false};
-    if (!manifest.isForGpu()) plan = planGemm(gemm, manifest.threads);
+    if (!manifest.isForGpu()) plan = planGemm(gemm, manifest.target.threads);
     bool isGelu = gemm.epilogue == GemmEpilogue::Gelu, isGrad = gemm.epilogue == GemmEpilogue::GeluGrad;
     fmt::print("  {:<32} [{}] x [{}]{}{}{}  {}\n", gemm.name, fmt::join(gemm.a.dims, ", "),
                fmt::join(gemm.b.dims, ", "), gemm.bias && !isGrad ? " + bias" : "", gemm.accumulate ? " + c" : "",
@@ -134,11 +134,11 @@ ExitStatus runInfo(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   if (manifest.isForGpu())
     fmt::print("model {}\ncompiled by {} for GPUs: {}\n\n", manifest.model, manifest.compiler,
-               fmt::join(manifest.architectures, ", "));
+               fmt::join(manifest.target.architectures, ", "));
   else
     fmt::print("model {}\ncompiled by {} for {} with {} threads\nruns here with {} threads\n\n", manifest.model,
-               manifest.compiler, manifest.march.empty() ? "cpu" : manifest.march, manifest.threads,
-               program.threadCount(0));
+               manifest.compiler, manifest.target.march.empty() ? "cpu" : manifest.target.march,
+               manifest.target.threads, program.threadCount(0));
   printState(manifest);
   printMemory(manifest, options);
   printPlan(manifest);

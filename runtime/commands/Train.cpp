@@ -96,10 +96,10 @@ private:
   ExitStatus stopEarly(int signal);
 
   const Manifest &manifest() const { return program.manifest(); }
+  const EntryFunction &stepEntry() const { return manifest().entry("step"); }
 
   LoadedProgram &program;
   const Options &options;
-  const EntryFunction &entry;
   Settings settings;
   DataFiles files;
   DataSet set;
@@ -126,12 +126,11 @@ static int64_t microBatchesOf(const Manifest &manifest) {
 }
 
 Training::Training(LoadedProgram &program, const Options &options)
-    : program(program), options(options), entry(program.manifest().entry("step")),
-      settings(program.manifest().settings, microBatchesOf(program.manifest())),
+    : program(program), options(options), settings(program.manifest().settings, microBatchesOf(program.manifest())),
       files(program.manifest().data, options.data) {
   for (const std::string &assignment : options.set) settings.set(assignment);
   findLength();
-  set = openDataSet(manifest(), entry, files, Split::Train);
+  set = openDataSet(manifest(), stepEntry(), files, Split::Train);
   program.start(options.threads, options.bind);
   openFolder();
   begin();
@@ -254,12 +253,12 @@ void Training::openOutputs() {
   Progress::Plan plan;
   plan.firstStep = step, plan.lastStep = lastStep;
   plan.logEvery = options.train.logEvery;
-  plan.perStep = output.perStep(), plan.unit = output.unitName(), plan.flops = entry.flops;
-  plan.arenaBytes = manifest().arenaBytes, plan.quiet = options.train.quiet;
+  plan.perStep = output.perStep(), plan.unit = output.unitName(), plan.flops = stepEntry().flops;
+  plan.arenaBytes = manifest().arena.bytes, plan.quiet = options.train.quiet;
   if (options.train.metrics == "-") plan.out = stderr;
   output.progress.emplace(plan);
   output.progress->note(fmt::format("{}: one rank, {}, arena {} bytes, seed {}", manifest().model,
-                                    program.describeMachine(), manifest().arenaBytes, info.seed));
+                                    program.describeMachine(), manifest().arena.bytes, info.seed));
   if (step > 0) output.progress->note(fmt::format("resumed at step {}", step));
   if (!checkpoints.folder)
     output.progress->note("nothing will be saved; name a folder with --checkpoint-dir to save checkpoints");
@@ -282,11 +281,11 @@ void Training::refuseData(const char *option, const std::string &path) const {
 void Training::openEvaluation() {
   if (!manifest().hasEntry("evaluate")) return;
   if (settings.text("evaluate.on", "val") == "train") {
-    if (settings.has("evaluate") || hasValidation(manifest(), entry, files))
+    if (settings.has("evaluate") || hasValidation(manifest(), stepEntry(), files))
       evaluation.emplace(program, files, Split::Train);
     return;
   }
-  ValidationSources sources = validationSources(manifest(), entry, files);
+  ValidationSources sources = validationSources(manifest(), stepEntry(), files);
   if (sources.without.empty()) {
     evaluation.emplace(program, files, Split::Val);
   } else if (!sources.with.empty()) {
@@ -392,7 +391,7 @@ void Training::finishStep() {
   ++step;
   ++info.position;
   info.evaluated = false;
-  StepReport report = readReport(program, entry, step);
+  StepReport report = readReport(program, stepEntry(), step);
   output.step(report);
   watchDivergence(report);
 }

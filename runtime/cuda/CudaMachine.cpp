@@ -104,7 +104,7 @@ private:
   void requireFree(size_t needed) const;
   /// Finds the fastest algorithm for each contraction that entry functions run.
   void chooseAlgorithms(void *library);
-  DevicePointer workspace() const { return arena + static_cast<DevicePointer>(manifest.workspaceOffset); }
+  DevicePointer workspace() const { return arena + static_cast<DevicePointer>(manifest.arena.workspaceOffset); }
   void reserveMirror();
   void pinValues();
   bool isEager() const { return afterCall || profiling.profile || switches.eager; }
@@ -155,7 +155,7 @@ CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options
   allocateArena();
   reserveMirror();
   pinValues();
-  for (const GemmSpec &gemm : manifest.gemms) contractions.gemms.emplace_back(gemm, manifest.workspaceBytes);
+  for (const GemmSpec &gemm : manifest.gemms) contractions.gemms.emplace_back(gemm, manifest.arena.workspaceBytes);
 
   table.machine = this;
   table.abiVersion = TSR_ABI_VERSION;
@@ -231,16 +231,16 @@ void CudaMachine::requireFree(size_t needed) const {
 }
 
 void CudaMachine::allocateArena() {
-  auto bytes = static_cast<size_t>(manifest.arenaBytes);
+  auto bytes = static_cast<size_t>(manifest.arena.bytes);
   requireFree(bytes);
   driver.check(driver.memAlloc(&arena, std::max<size_t>(bytes, 1)), fmt::format("cannot allocate {} bytes", bytes));
   driver.check(driver.memsetD8Async(arena, 0, bytes, stream), "cannot clear the arena");
 }
 
 void CudaMachine::reserveMirror() {
-  void *memory = mmap(nullptr, std::max<int64_t>(manifest.arenaBytes, 1), PROT_READ | PROT_WRITE,
+  void *memory = mmap(nullptr, std::max<int64_t>(manifest.arena.bytes, 1), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) fail("cannot reserve {} bytes of address space", manifest.arenaBytes);
+  if (memory == MAP_FAILED) fail("cannot reserve {} bytes of address space", manifest.arena.bytes);
   mirror.memory = static_cast<char *>(memory);
 }
 
@@ -268,7 +268,7 @@ CudaMachine::~CudaMachine() {
   contractions.gemms.clear();
   for (Module module : code.modules) driver.moduleUnload(module);
   for (void *memory : mirror.pinned) driver.memHostUnregister(memory);
-  if (mirror.memory) munmap(mirror.memory, std::max<int64_t>(manifest.arenaBytes, 1));
+  if (mirror.memory) munmap(mirror.memory, std::max<int64_t>(manifest.arena.bytes, 1));
   if (arena) driver.memFree(arena);
   driver.streamDestroy(stream);
   driver.devicePrimaryCtxRelease(device.number);
@@ -292,7 +292,8 @@ void CudaMachine::load(void *library) {
   }
   if (std::find(functions.begin(), functions.end(), nullptr) != functions.end())
     fail("the program has code for {}, and this GPU ({}) is sm_{}{}; compile it with --target=cuda:sm_{}{}",
-         fmt::join(manifest.architectures, ", "), device.name, device.major, device.minor, device.major, device.minor);
+         fmt::join(manifest.target.architectures, ", "), device.name, device.major, device.minor, device.major,
+         device.minor);
   chooseAlgorithms(library);
 }
 

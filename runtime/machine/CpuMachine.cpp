@@ -101,7 +101,7 @@ CpuMachine::CpuMachine(const Manifest &manifest, const MachineOptions &options)
     fail("only {} of {} threads run; lower --threads or lift the limit on threads (ulimit -u)", running, pool.count());
   if (options.bind && !pool.bind())
     fail("--bind: {} threads, but this process may use fewer processors; lower --threads", pool.count());
-  arena = std::make_unique<Arena>(manifest.arenaBytes, pool);
+  arena = std::make_unique<Arena>(manifest.arena.bytes, pool);
   prepareGemms();
   prepareScratch();
 }
@@ -116,7 +116,7 @@ void CpuMachine::prepareGemms() {
     }
     needed = std::max(needed, gemms.back().scratchBytes());
   }
-  if (needed > manifest.workspaceBytes) extraWorkspace = std::make_unique<Arena>(needed, pool);
+  if (needed > manifest.arena.workspaceBytes) extraWorkspace = std::make_unique<Arena>(needed, pool);
   table.abiVersion = TSR_ABI_VERSION;
   table.threads = pool.count();
   table.parallelFor = Table::runParallel;
@@ -125,14 +125,15 @@ void CpuMachine::prepareGemms() {
   table.zero = Table::runZero;
   table.pool = &pool;
   table.gemms = &gemms;
-  table.workspace = extraWorkspace ? extraWorkspace->base() : at(manifest.workspaceOffset);
+  table.workspace = extraWorkspace ? extraWorkspace->base() : at(manifest.arena.workspaceOffset);
 }
 
 /// If there are more threads than the program was compiled for, their scratch memory is outside of the arena.
 void CpuMachine::prepareScratch() {
-  if (pool.count() <= manifest.threads) return pool.setScratch(at(manifest.scratchOffset), manifest.scratchBytes);
-  extraScratch = std::make_unique<Arena>(pool.count() * manifest.scratchBytes, pool);
-  pool.setScratch(extraScratch->base(), manifest.scratchBytes);
+  if (pool.count() <= manifest.target.threads)
+    return pool.setScratch(at(manifest.arena.scratchOffset), manifest.arena.scratchBytes);
+  extraScratch = std::make_unique<Arena>(pool.count() * manifest.arena.scratchBytes, pool);
+  pool.setScratch(extraScratch->base(), manifest.arena.scratchBytes);
 }
 
 void CpuMachine::call(const EntryFunction &entry, TsrEntry code) {

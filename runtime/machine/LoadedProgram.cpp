@@ -20,11 +20,10 @@ LoadedProgram::LoadedProgram(Payload payload, std::string file)
       payloadHash(fmt::format("{:016x}{:016x}", hashXxh64(payload.object.data(), payload.object.size()),
                               hashXxh64(payload.manifest.data(), payload.manifest.size()))),
       object(std::move(payload.object)) {
-  std::vector<std::string> missing = missingCpuFeatures(description.features);
+  std::vector<std::string> missing = missingCpuFeatures(description.target.features);
   if (!missing.empty())
     fail("this machine lacks {}, which the program was compiled for (the processor, or its system does not let "
-         "programs use "
-         "it); compile it here, or with --march=x86-64-v3",
+         "programs use it); compile it here, or with --march=x86-64-v3",
          fmt::join(missing, ", "));
 }
 
@@ -36,7 +35,7 @@ LoadedProgram::~LoadedProgram() {
 int LoadedProgram::threadCount(int wanted) const {
   int cores = availableCores();
   if (wanted > 0) return wanted;
-  return description.threads > 0 ? std::min(description.threads, cores) : cores;
+  return description.target.threads > 0 ? std::min(description.target.threads, cores) : cores;
 }
 
 void LoadedProgram::start(int threads, bool bind) {

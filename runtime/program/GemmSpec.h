@@ -7,7 +7,7 @@
 #ifndef TESSERA_RUNTIME_PROGRAM_GEMMSPEC_H
 #define TESSERA_RUNTIME_PROGRAM_GEMMSPEC_H
 
-#include "runtime/base/ElementType.h"
+#include "runtime/base/GemmMatrix.h"
 
 #include <cstdint>
 #include <optional>
@@ -21,12 +21,6 @@ enum class GemmEpilogue {
   None,
   Gelu,    ///< c = GELU(accumulator); `aux`, if there is one, becomes the accumulator
   GeluGrad ///< c = accumulator · GELU'(aux); `bias`, if there is one, becomes the sum of c along M
-};
-
-/// An operand or the result. Strides are in elements.
-struct GemmMatrix {
-  ElementType type = ElementType::F32;
-  std::vector<int64_t> dims, strides;
 };
 
 /// c [batch..., M, N] = a [batch..., M, K] · b [batch..., K, N], plus bias, plus c itself where `accumulate`.

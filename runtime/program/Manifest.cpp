@@ -238,14 +238,16 @@ static void readPlan(const Json &json, Manifest &manifest) {
                                   integerAt(b, "offset"), integerAt(b, "bytes")});
 }
 
-static void readTarget(const Json &target, Manifest &manifest) {
-  manifest.march = stringOr(target, "march", "");
-  if (target.contains("features")) manifest.features = target["features"].get<std::vector<std::string>>();
-  manifest.threads = integerAt(target, "threads", 0);
-  std::string kind = stringAt(target, "kind");
-  if (kind == "cuda") manifest.architectures = member(target, "architectures", where).get<std::vector<std::string>>();
-  if (kind != "cpu" && (kind != "cuda" || manifest.architectures.empty()))
+static TargetSpec readTarget(const Json &json) {
+  TargetSpec target;
+  target.march = stringOr(json, "march", "");
+  if (json.contains("features")) target.features = json["features"].get<std::vector<std::string>>();
+  target.threads = integerAt(json, "threads", 0);
+  std::string kind = stringAt(json, "kind");
+  if (kind == "cuda") target.architectures = member(json, "architectures", where).get<std::vector<std::string>>();
+  if (kind != "cpu" && (kind != "cuda" || target.architectures.empty()))
     fail("this launcher runs programs for the targets 'cpu' and 'cuda', not '{}'", kind);
+  return target;
 }
 
 /// Reads a region of the arena, `count` times its `bytes` long; nothing if the key is missing.
@@ -260,22 +262,27 @@ static void readRegion(const Json &arena, const char *key, int64_t size, int64_t
     fail("{}: the {} is outside of the arena", where, key);
 }
 
+static ArenaSpec readArena(const Json &json, int64_t threads) {
+  ArenaSpec arena;
+  arena.bytes = integerAt(json, "bytes");
+  if (arena.bytes < 0) fail("{}: the arena has {} bytes", where, arena.bytes);
+  readRegion(json, "workspace", arena.bytes, 1, arena.workspaceOffset, arena.workspaceBytes);
+  readRegion(json, "scratch", arena.bytes, threads, arena.scratchOffset, arena.scratchBytes);
+  return arena;
+}
+
 static Manifest readManifest(const Json &json) {
   Manifest manifest;
   if (int64_t abi = integerAt(json, "abi"); abi != TSR_ABI_VERSION)
     fail("{}: ABI version {}, this launcher has {}; compile the program again", where, abi, TSR_ABI_VERSION);
   manifest.compiler = stringOr(json, "compiler", "unknown");
   manifest.model = stringAt(json, "model");
-  readTarget(member(json, "target", where), manifest);
-  const Json &arena = member(json, "arena", where);
-  manifest.arenaBytes = integerAt(arena, "bytes");
-  if (manifest.arenaBytes < 0) fail("{}: the arena has {} bytes", where, manifest.arenaBytes);
-  readRegion(arena, "workspace", manifest.arenaBytes, 1, manifest.workspaceOffset, manifest.workspaceBytes);
-  readRegion(arena, "scratch", manifest.arenaBytes, manifest.threads, manifest.scratchOffset, manifest.scratchBytes);
+  manifest.target = readTarget(member(json, "target", where));
+  manifest.arena = readArena(member(json, "arena", where), manifest.target.threads);
   for (const Json &entry : member(json, "state", where))
-    manifest.state.push_back(readState(entry, manifest.arenaBytes));
+    manifest.state.push_back(readState(entry, manifest.arena.bytes));
   for (const auto &[name, entry] : member(json, "entries", where).items())
-    manifest.entries[name] = readEntry(name, entry, manifest.arenaBytes);
+    manifest.entries[name] = readEntry(name, entry, manifest.arena.bytes);
   if (json.contains("kernels"))
     for (const Json &kernel : json["kernels"]) manifest.kernels.push_back(readKernel(kernel));
   if (json.contains("gemms"))

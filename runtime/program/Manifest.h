@@ -108,13 +108,25 @@ struct KernelSpec {
   std::string line;                    ///< of the model file; empty: not known
 };
 
-struct Manifest {
-  std::string compiler, model, march;
+/// The device that a program was compiled for.
+struct TargetSpec {
+  std::string march;
   std::vector<std::string> architectures; ///< of GPUs; empty: the program runs on the CPU
   std::vector<std::string> features;
   int threads = 0;
-  int64_t arenaBytes = 0, workspaceOffset = 0, workspaceBytes = 0;
-  int64_t scratchOffset = 0, scratchBytes = 0; ///< bytes for each of the `threads` threads
+};
+
+/// The arena, and the regions of it that are not places of values.
+struct ArenaSpec {
+  int64_t bytes = 0;
+  int64_t workspaceOffset = 0, workspaceBytes = 0;
+  int64_t scratchOffset = 0, scratchBytes = 0; ///< bytes for each of the target's threads
+};
+
+struct Manifest {
+  std::string compiler, model;
+  TargetSpec target;
+  ArenaSpec arena;
   std::vector<StateEntry> state;
   std::map<std::string, EntryFunction> entries;
   std::vector<GemmSpec> gemms;
@@ -125,7 +137,7 @@ struct Manifest {
 
   /// The entry function. Throws an Error if the program was compiled without it.
   const EntryFunction &entry(const std::string &name) const;
-  bool isForGpu() const { return !architectures.empty(); }
+  bool isForGpu() const { return !target.architectures.empty(); }
   bool hasEntry(const std::string &name) const { return entries.count(name) != 0; }
   /// The state entry with that path, or null.
   const StateEntry *stateAt(const std::string &path) const;

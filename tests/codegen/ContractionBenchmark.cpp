@@ -54,7 +54,7 @@ struct Case {
 
   ContractionGemm gemm(bool transposedA, bool transposedB) const {
     ContractionGemm result = denseGemm(batch, m, n, k, transposedA, transposedB);
-    result.typeA = result.typeB = type, result.resultType = resultType;
+    result.a.type = result.b.type = type, result.c.type = resultType;
     return result;
   }
   /// Bytes of an element. Memory suffices for oneDNN too, which multiplies bf16 instead of fp8.
@@ -91,11 +91,11 @@ private:
 
 runtime::GemmSpec forOneDnn(const ContractionGemm &d) {
   runtime::GemmSpec result;
-  result.a.dims = d.dimsA, result.a.strides = d.stridesA;
-  result.b.dims = d.dimsB, result.b.strides = d.stridesB;
-  result.c.dims = d.dimsC, result.c.strides = d.stridesC;
+  result.a.dims = d.a.dims, result.a.strides = d.a.strides;
+  result.b.dims = d.b.dims, result.b.strides = d.b.strides;
+  result.c.dims = d.c.dims, result.c.strides = d.c.strides;
   auto type = [](ElementType t) { return t == ElementType::F32 ? ElementType::F32 : ElementType::BF16; };
-  result.a.type = result.b.type = type(d.typeA), result.c.type = type(d.resultType);
+  result.a.type = result.b.type = type(d.a.type), result.c.type = type(d.c.type);
   return result;
 }
 

@@ -14,10 +14,10 @@ using namespace tessera::test;
 
 ContractionGemm test::denseGemm(int64_t batch, int64_t m, int64_t n, int64_t k, bool transposedA, bool transposedB) {
   ContractionGemm gemm;
-  gemm.dimsA = {batch, m, k}, gemm.dimsB = {batch, k, n}, gemm.dimsC = {batch, m, n};
-  gemm.stridesA = transposedA ? std::vector<int64_t>{m * k, 1, m} : std::vector<int64_t>{m * k, k, 1};
-  gemm.stridesB = transposedB ? std::vector<int64_t>{k * n, 1, k} : std::vector<int64_t>{k * n, n, 1};
-  gemm.stridesC = {m * n, n, 1};
+  gemm.a.dims = {batch, m, k}, gemm.b.dims = {batch, k, n}, gemm.c.dims = {batch, m, n};
+  gemm.a.strides = transposedA ? std::vector<int64_t>{m * k, 1, m} : std::vector<int64_t>{m * k, k, 1};
+  gemm.b.strides = transposedB ? std::vector<int64_t>{k * n, 1, k} : std::vector<int64_t>{k * n, n, 1};
+  gemm.c.strides = {m * n, n, 1};
   return gemm;
 }
 

@@ -90,17 +90,17 @@ int64_t extent(const std::vector<int64_t> &dims, const std::vector<int64_t> &str
 /// c in double precision, with the absolute sums that bound its rounding.
 void reference(const ContractionGemm &d, Elements &aElements, Elements &bElements, Elements *biasElements,
                Elements &cElements, std::vector<double> &result, std::vector<double> &magnitude) {
-  int64_t batch = d.dimsC[0], m = d.dimsC[1], n = d.dimsC[2], k = d.dimsA[2];
+  int64_t batch = d.c.dims[0], m = d.c.dims[1], n = d.c.dims[2], k = d.a.dims[2];
   std::vector<float> a = aElements.all(), b = bElements.all(), c = cElements.all();
   std::vector<float> bias = biasElements ? biasElements->all() : std::vector<float>(n, 0.0f);
   for (int64_t x = 0; x < batch; ++x)
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
-        int64_t at = x * d.stridesC[0] + i * d.stridesC[1] + j * d.stridesC[2];
+        int64_t at = x * d.c.strides[0] + i * d.c.strides[1] + j * d.c.strides[2];
         double sum = (d.accumulate ? c[at] : 0.0) + bias[j], size = std::abs(sum);
         for (int64_t p = 0; p < k; ++p) {
-          double left = a[(d.dimsA[0] > 1 ? x * d.stridesA[0] : 0) + i * d.stridesA[1] + p * d.stridesA[2]];
-          double right = b[(d.dimsB[0] > 1 ? x * d.stridesB[0] : 0) + p * d.stridesB[1] + j * d.stridesB[2]];
+          double left = a[(d.a.dims[0] > 1 ? x * d.a.strides[0] : 0) + i * d.a.strides[1] + p * d.a.strides[2]];
+          double right = b[(d.b.dims[0] > 1 ? x * d.b.strides[0] : 0) + p * d.b.strides[1] + j * d.b.strides[2]];
           sum += left * right, size += std::abs(left * right);
         }
         result[at] = sum, magnitude[at] = size;
@@ -117,8 +117,8 @@ bool hasAmx() {
 /// Operands and result of one GEMM, and the expected result.
 struct GemmData {
   GemmData(const ContractionGemm &d, Elements *sharedA, Elements *sharedB, std::mt19937 &random)
-      : ownA(d.typeA, extent(d.dimsA, d.stridesA)), ownB(d.typeB, extent(d.dimsB, d.stridesB)),
-        c(d.resultType, extent(d.dimsC, d.stridesC)), bias(ElementType::F32, d.dimsC[2]), a(sharedA ? *sharedA : ownA),
+      : ownA(d.a.type, extent(d.a.dims, d.a.strides)), ownB(d.b.type, extent(d.b.dims, d.b.strides)),
+        c(d.c.type, extent(d.c.dims, d.c.strides)), bias(ElementType::F32, d.c.dims[2]), a(sharedA ? *sharedA : ownA),
         b(sharedB ? *sharedB : ownB), expected(c.size()), magnitude(c.size(), -1) {
     for (Elements *elements : {&ownA, &ownB, &c, &bias}) elements->fill(random);
     reference(d, a, b, d.bias ? &bias : nullptr, c, expected, magnitude);
@@ -134,8 +134,8 @@ struct GemmData {
 void GemmData::compare(const ContractionGemm &d) {
   EXPECT_TRUE(c.isMarginIntact());
   // Half a unit in the last place of the result: with the implicit one, bf16 has 8 mantissa bits and fp16 has 11.
-  double ulp = d.resultType == ElementType::F32 ? 0 : d.resultType == ElementType::BF16 ? 0x1p-8 : 0x1p-11;
-  double least = d.resultType == ElementType::F16 ? 0x1p-25 : 0; // where it is subnormal
+  double ulp = d.c.type == ElementType::F32 ? 0 : d.c.type == ElementType::BF16 ? 0x1p-8 : 0x1p-11;
+  double least = d.c.type == ElementType::F16 ? 0x1p-25 : 0; // where it is subnormal
   std::vector<float> got = c.all();
   for (size_t i = 0; i < c.size(); ++i) {
     if (magnitude[i] < 0) {
@@ -144,7 +144,7 @@ void GemmData::compare(const ContractionGemm &d) {
     }
     // Each rounding error is at most half a unit in the last place (6e-8) of a partial sum, which is at most the
     // magnitude. The sum of k errors grows like a random walk.
-    double bound = magnitude[i] * 6e-8 * (2 + std::sqrt(double(d.dimsA[2]))) + std::abs(expected[i]) * ulp + least;
+    double bound = magnitude[i] * 6e-8 * (2 + std::sqrt(double(d.a.dims[2]))) + std::abs(expected[i]) * ulp + least;
     EXPECT_NEAR(got[i], expected[i], bound) << "at " << i;
     if (testing::Test::HasFailure()) break;
   }
@@ -210,16 +210,16 @@ std::vector<float> check(const ContractionGemm &d, int pieces, const char *march
 
 /// The same GEMM of another element type; the result has that type too if `roundsResult`, else f32.
 ContractionGemm inType(ContractionGemm d, ElementType type, bool roundsResult) {
-  d.typeA = d.typeB = type;
-  if (roundsResult) d.resultType = type;
+  d.a.type = d.b.type = type;
+  if (roundsResult) d.c.type = type;
   return d;
 }
 
 /// Each fp8 type as a with the other one as b.
 void checkFp8(ContractionGemm d, int pieces, const char *march = "native") {
   for (ElementType a : {ElementType::E4M3, ElementType::E5M2}) {
-    d.typeA = a, d.typeB = a == ElementType::E4M3 ? ElementType::E5M2 : ElementType::E4M3;
-    SCOPED_TRACE(std::string(elementTypeName(d.typeA)) + " and " + std::string(elementTypeName(d.typeB)));
+    d.a.type = a, d.b.type = a == ElementType::E4M3 ? ElementType::E5M2 : ElementType::E4M3;
+    SCOPED_TRACE(std::string(elementTypeName(d.a.type)) + " and " + std::string(elementTypeName(d.b.type)));
     check(d, pieces, march);
   }
 }
@@ -289,12 +289,12 @@ TEST(Contraction, BatchesAndStrides) {
   check(denseGemm(40, 33, 17, 12, true, false), 7);
   // Attention heads: the rows of all heads alternate.
   ContractionGemm d = denseGemm(6, 30, 28, 16, false, true);
-  d.stridesA = {16, 96, 1}, d.stridesB = {16, 1, 96};
+  d.a.strides = {16, 96, 1}, d.b.strides = {16, 1, 96};
   check(d, 4);
-  d.stridesC = {28, 28 * 6, 1};
+  d.c.strides = {28, 28 * 6, 1};
   check(d, 4);
   ContractionGemm broadcast = denseGemm(4, 20, 40, 30, false, false);
-  broadcast.dimsB[0] = 1;
+  broadcast.b.dims[0] = 1;
   check(broadcast, 2);
 }
 
@@ -385,7 +385,7 @@ TEST(Contraction, LowPrecisionWithBiasAndInBatches) {
   checkLowPrecision(denseGemm(5, 20, 40, 30, false, true), 3);
   checkLowPrecision(denseGemm(40, 33, 17, 12, true, false), 7);
   ContractionGemm heads = denseGemm(6, 30, 28, 16, false, true);
-  heads.stridesA = {16, 96, 1}, heads.stridesB = {16, 1, 96}, heads.stridesC = {28, 28 * 6, 1};
+  heads.a.strides = {16, 96, 1}, heads.b.strides = {16, 1, 96}, heads.c.strides = {28, 28 * 6, 1};
   checkLowPrecision(heads, 4);
 }
 

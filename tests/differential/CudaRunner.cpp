@@ -69,14 +69,14 @@ static int64_t spanOf(ArrayRef<int64_t> dims, ArrayRef<int64_t> strides) {
 
 void CudaRunner::Machine::runGemm(const ContractionGemm &d, const void *a, const void *b, void *bias, void *aux,
                                   void *c) {
-  TensorValue left = fetch(a, elementType(d.typeA), spanOf(d.dimsA, d.stridesA));
-  TensorValue right = fetch(b, elementType(d.typeB), spanOf(d.dimsB, d.stridesB));
-  TensorValue result = fetch(c, elementType(d.resultType), spanOf(d.dimsC, d.stridesC));
-  TensorValue row = d.bias ? fetch(bias, elementType(d.biasType), spanOf(d.dimsC, *d.bias)) : left;
-  TensorValue beside = d.hasAux ? fetch(aux, result.type.getElementType(), spanOf(d.dimsC, d.stridesC)) : result;
+  TensorValue left = fetch(a, elementType(d.a.type), spanOf(d.a.dims, d.a.strides));
+  TensorValue right = fetch(b, elementType(d.b.type), spanOf(d.b.dims, d.b.strides));
+  TensorValue result = fetch(c, elementType(d.c.type), spanOf(d.c.dims, d.c.strides));
+  TensorValue row = d.bias ? fetch(bias, elementType(d.biasType), spanOf(d.c.dims, *d.bias)) : left;
+  TensorValue beside = d.hasAux ? fetch(aux, result.type.getElementType(), spanOf(d.c.dims, d.c.strides)) : result;
   bool isGrad = d.epilogue == Epilogue::GeluGrad, isGelu = d.epilogue == Epilogue::Gelu;
   if (isGrad && d.bias) llvm::fill(row.data, 0);
-  size_t rank = d.dimsC.size();
+  size_t rank = d.c.dims.size();
   SmallVector<int64_t> at(rank, 0); // in c; the last two are m and n
   auto offset = [&](ArrayRef<int64_t> dims, ArrayRef<int64_t> strides) {
     int64_t sum = 0;
@@ -85,23 +85,23 @@ void CudaRunner::Machine::runGemm(const ContractionGemm &d, const void *a, const
   };
   bool more = true;
   while (more) {
-    int64_t m = at[rank - 2], n = at[rank - 1], k = d.k(), place = offset(d.dimsC, d.stridesC);
+    int64_t m = at[rank - 2], n = at[rank - 1], k = d.k(), place = offset(d.c.dims, d.c.strides);
     at[rank - 1] = 0;
-    int64_t fromLeft = offset(d.dimsA, d.stridesA);
+    int64_t fromLeft = offset(d.a.dims, d.a.strides);
     at[rank - 1] = n, at[rank - 2] = 0;
-    int64_t fromRight = offset(d.dimsB, d.stridesB);
+    int64_t fromRight = offset(d.b.dims, d.b.strides);
     at[rank - 2] = m;
     double sum = d.accumulate ? result.data[place] : 0;
     for (int64_t i = 0; i < k; ++i)
-      sum += left.data[fromLeft + i * d.stridesA[rank - 1]] * right.data[fromRight + i * d.stridesB[rank - 2]];
-    if (d.bias && !isGrad) sum += row.data[offset(d.dimsC, *d.bias)];
+      sum += left.data[fromLeft + i * d.a.strides[rank - 1]] * right.data[fromRight + i * d.b.strides[rank - 2]];
+    if (d.bias && !isGrad) sum += row.data[offset(d.c.dims, *d.bias)];
     if (isGelu) beside.data[place] = sum, sum = gelu(sum);
     if (isGrad) sum *= geluDerivative(beside.data[place]);
-    if (isGrad && d.bias) row.data[offset(d.dimsC, *d.bias)] += sum;
+    if (isGrad && d.bias) row.data[offset(d.c.dims, *d.bias)] += sum;
     result.data[place] = sum;
     more = false;
     for (size_t i = rank; i-- > 0 && !more;) {
-      more = ++at[i] < d.dimsC[i];
+      more = ++at[i] < d.c.dims[i];
       if (!more) at[i] = 0;
     }
   }

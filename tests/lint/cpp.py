@@ -128,13 +128,13 @@ def fields_and_methods(body, indent):
 
 
 def count_members(body, indent):
-    """(methods, fields) of a class; what follows an initialiser in one declaration is not counted."""
+    """(methods, fields) of a class."""
     methods, fields = 0, 0
     for _, field in fields_and_methods(body, indent):
         if field is None:
             methods += 1
         else:
-            fields += 1 + re.sub(r"\(.*?\)", "", field.split("=")[0], flags=re.S).count(",")
+            fields += len(names_of_fields(field))
     return methods, fields
 
 

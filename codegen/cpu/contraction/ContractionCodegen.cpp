@@ -78,7 +78,7 @@ static std::unique_ptr<MicroKernels> microKernelsOf(const ContractionPlan &plan,
   const ContractionGemm &gemm = plan.gemm.each;
   Addend first = gemm.accumulate ? gemm.bias ? Addend::CPlusRow : Addend::C : Addend::Row;
   Addend later = plan.blocks.depth >= plan.gemm.k ? first : Addend::C; // with one block of K there is no later one
-  ElementType result = plan.blocks.partialRows ? ElementType::F32 : gemm.resultType;
+  ElementType result = plan.blocks.partialRows ? ElementType::F32 : gemm.c.type;
   if (plan.amx) return std::make_unique<AmxMicroKernels>(functions, strides, gemm.m(), gemm.n(), first, later, result);
   return std::make_unique<VectorMicroKernels>(functions, plan.tile, strides, rowCounts(plan.tile, {gemm.m()}), gemm.n(),
                                               first, later, plan.packing.formatA, result);
@@ -87,7 +87,7 @@ static std::unique_ptr<MicroKernels> microKernelsOf(const ContractionPlan &plan,
 ContractionEmitter::ContractionEmitter(ModuleOp module, const ContractionPlan &plan, MatrixFunctions &functions)
     : module(module), plan(plan), code(UnknownLoc::get(module.getContext())), operands(code, plan.gemm),
       panels(code, plan, operands, functions), next(code, plan, operands) {
-  if (plan.blocks.partialRows) roundSums = functions.round(plan.gemm.each.resultType);
+  if (plan.blocks.partialRows) roundSums = functions.round(plan.gemm.each.c.type);
   microKernels = microKernelsOf(plan, panels.strides(), functions);
 }
 

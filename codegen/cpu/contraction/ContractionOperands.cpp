@@ -20,15 +20,15 @@ void ContractionOperands::load(Value addresses) {
 void ContractionOperands::selectGemm(Value number) {
   selected = loaded;
   Value rest = number;
-  for (size_t i = each.dimsC.size() - 2; i-- > 0;) {
-    Value index = i == 0 ? rest : code.urem(rest, each.dimsC[i]);
-    if (i > 0) rest = code.udiv(rest, each.dimsC[i]);
+  for (size_t i = each.c.dims.size() - 2; i-- > 0;) {
+    Value index = i == 0 ? rest : code.urem(rest, each.c.dims[i]);
+    if (i > 0) rest = code.udiv(rest, each.c.dims[i]);
     auto advance = [&](Value &address, ElementType type, int64_t size, int64_t stride) {
       if (size > 1) address = elementAt(code, type, address, code.mul(index, stride));
     };
-    advance(selected.a, each.typeA, each.dimsA[i], each.stridesA[i]);
-    advance(selected.b, each.typeB, each.dimsB[i], each.stridesB[i]);
-    advance(selected.c, each.resultType, each.dimsC[i], each.stridesC[i]);
+    advance(selected.a, each.a.type, each.a.dims[i], each.a.strides[i]);
+    advance(selected.b, each.b.type, each.b.dims[i], each.b.strides[i]);
+    advance(selected.c, each.c.type, each.c.dims[i], each.c.strides[i]);
   }
 }
 
@@ -63,13 +63,13 @@ Value ContractionOperands::baseOf(Value base, int64_t first, Value number) {
 
 Value ContractionOperands::aAt(Value row, Value k) {
   Position position = positionOf(gemm.rows, row);
-  return elementAt(code, each.typeA, baseOf(selected.a, 0, position.gemm),
+  return elementAt(code, each.a.type, baseOf(selected.a, 0, position.gemm),
                    code.add(code.mul(position.index, gemm.aRow), code.mul(k, gemm.aK)));
 }
 
 Value ContractionOperands::bAt(Value k, Value column) {
   Position position = positionOf(gemm.columns, column);
-  return elementAt(code, each.typeB, baseOf(selected.b, firstB, position.gemm),
+  return elementAt(code, each.b.type, baseOf(selected.b, firstB, position.gemm),
                    code.add(code.mul(k, gemm.bK), code.mul(position.index, gemm.bColumn)));
 }
 
@@ -81,5 +81,5 @@ Value ContractionOperands::biasAt(Value column) {
 Value ContractionOperands::cAt(Value row, Value column) {
   Position ofRow = positionOf(gemm.rows, row), ofColumn = positionOf(gemm.columns, column);
   Value base = baseOf(selected.c, firstC, ofRow.gemm ? ofRow.gemm : ofColumn.gemm);
-  return elementAt(code, each.resultType, base, code.add(code.mul(ofRow.index, gemm.cRow), ofColumn.index));
+  return elementAt(code, each.c.type, base, code.add(code.mul(ofRow.index, gemm.cRow), ofColumn.index));
 }

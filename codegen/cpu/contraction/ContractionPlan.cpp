@@ -53,17 +53,17 @@ static int64_t evenBlocks(int64_t size, int64_t most, int64_t multiple) {
 PlannedGemm::PlannedGemm(const ContractionGemm &gemm, const FusedGemms &fused, const RegisterTile &tile)
     : each(gemm), rows(gemm.m(), tile.rows, fused.fusesRows() ? fused.count : 1),
       columns(gemm.n(), tile.columns(), fused.fusesColumns() ? fused.count : 1), k(gemm.k()), batch(gemm.batch()) {
-  size_t row = gemm.dimsC.size() - 2, column = row + 1;
-  aRow = gemm.stridesA[row], aK = gemm.stridesA[column];
-  bK = gemm.stridesB[row], bColumn = gemm.stridesB[column];
-  cRow = gemm.stridesC[row];
+  size_t row = gemm.c.dims.size() - 2, column = row + 1;
+  aRow = gemm.a.strides[row], aK = gemm.a.strides[column];
+  bK = gemm.b.strides[row], bColumn = gemm.b.strides[column];
+  cRow = gemm.c.strides[row];
 }
 
 ContractionPlan::ContractionPlan(const ContractionGemm &description, const FusedGemms &fused, const CpuTarget &target)
-    : amx(target.hasAmx && PanelFormat::of(target, description.typeA).pairs),
+    : amx(target.hasAmx && PanelFormat::of(target, description.a.type).pairs),
       tile(amx ? RegisterTile::ofAmx() : RegisterTile::of(target, description.n())), gemm(description, fused, tile) {
-  packing.formatA = PanelFormat::of(target, description.typeA);
-  packing.formatB = PanelFormat::of(target, description.typeB);
+  packing.formatA = PanelFormat::of(target, description.a.type);
+  packing.formatB = PanelFormat::of(target, description.b.type);
   packing.formatA.amx = packing.formatB.amx = amx;
   if (amx) {
     chooseForAmx();
@@ -77,7 +77,7 @@ ContractionPlan::ContractionPlan(const ContractionGemm &description, const Fused
 
 void ContractionPlan::choosePacking(bool prefetchesAcrossPages) {
   const PanelFormat &format = packing.formatA;
-  int64_t units = format.units(gemm.k), perUnit = format.perUnit(), bytes = bytesOf(gemm.each.typeA);
+  int64_t units = format.units(gemm.k), perUnit = format.perUnit(), bytes = bytesOf(gemm.each.a.type);
   // If the elements of a column are contiguous, a tile reads one or two cache lines for each k, as it would from a
   // panel; but these are far apart from one k to the next.
   bool hasConflicts = gemm.aK != 1 || gemm.aRow * bytes % conflictStride == 0;
@@ -87,7 +87,7 @@ void ContractionPlan::choosePacking(bool prefetchesAcrossPages) {
     packing.a = panels() > manyPanels || (hasConflicts && (panels() > fewPanels || units > shortDepth));
   packing.b = gemm.bColumn != 1 || units > shortDepth || rowTiles() > fewRowTiles;
   // An operand that is not packed must consist of whole units, which may be pairs along K.
-  if (gemm.each.typeA != ElementType::F32) {
+  if (gemm.each.a.type != ElementType::F32) {
     packing.a |= !format.isLikeMemory() || gemm.aK != 1 || gemm.aRow % perUnit != 0 || gemm.k % perUnit != 0;
     packing.b = true;
   }
@@ -114,7 +114,7 @@ void ContractionPlan::chooseBlocks(bool prefetchesAcrossPages) {
 }
 
 void ContractionPlan::chooseForAmx() {
-  int64_t m = gemm.rows.total(), n = gemm.columns.total(), rowBytes = gemm.aRow * bytesOf(gemm.each.typeA);
+  int64_t m = gemm.rows.total(), n = gemm.columns.total(), rowBytes = gemm.aRow * bytesOf(gemm.each.a.type);
   // Read in place, a must consist of whole tiles. Rows that map to the same cache sets are slow to read.
   packing.a = packing.formatA.type != ElementType::BF16 || gemm.aK != 1 || gemm.k % (2 * amxUnits) != 0 ||
               gemm.each.m() % amxRows != 0 || rowBytes % lineBytes != 0 || rowBytes % conflictStride == 0;

@@ -109,7 +109,7 @@ struct ContractionPlan {
 private:
   int64_t panels() const { return llvm::divideCeil(gemm.columns.total(), tile.columns()); }
   int64_t rowTiles() const { return llvm::divideCeil(gemm.rows.total(), tile.rows); }
-  bool writesLowPrecisionInBlocks() const { return gemm.each.resultType != ElementType::F32 && gemm.k > blocks.depth; }
+  bool writesLowPrecisionInBlocks() const { return gemm.each.c.type != ElementType::F32 && gemm.k > blocks.depth; }
   void choosePacking(bool prefetchesAcrossPages);
   void chooseBlocks(bool prefetchesAcrossPages);
   void chooseForAmx();

@@ -23,13 +23,13 @@ PrefetchRegion OperandPrefetch::region(const Storage &storage, Value start, Valu
 
 PrefetchRegion OperandPrefetch::rowsOfA(Value row, Value count, DepthBlock block) {
   const PlannedGemm &gemm = plan.gemm;
-  return region({gemm.rows, gemm.aRow, gemm.aK, bytesOf(gemm.each.typeA)}, operands.aAt(row, block.k), row, count,
+  return region({gemm.rows, gemm.aRow, gemm.aK, bytesOf(gemm.each.a.type)}, operands.aAt(row, block.k), row, count,
                 plan.blocks.rows, block.depth);
 }
 
 PrefetchRegion OperandPrefetch::columnsOfB(Value column, Value count, int64_t most, DepthBlock block) {
   const PlannedGemm &gemm = plan.gemm;
-  return region({gemm.columns, gemm.bColumn, gemm.bK, bytesOf(gemm.each.typeB)}, operands.bAt(block.k, column), column,
+  return region({gemm.columns, gemm.bColumn, gemm.bK, bytesOf(gemm.each.b.type)}, operands.bAt(block.k, column), column,
                 count, most, block.depth);
 }
 

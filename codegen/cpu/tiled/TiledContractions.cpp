@@ -80,7 +80,7 @@ void TiledEmitter::emitMatrix(size_t index, IndexRange rows, IndexRange columns)
     return elementAt(code, typeOf(operand), from, code.mul(row, contraction.ofX.line));
   };
   Value x = rowOfX(inMemory(operand), rows.from);
-  Value block = inScratch(plan.blockOffset), units = code.index(stage.format.units(contraction.extent)),
+  Value block = inScratch(plan.scratch.blockOffset), units = code.index(stage.format.units(contraction.extent)),
         count = rows.length(code);
   if (stage.packsRows) pack(stage, x, contraction.ofX, count, code.index(contraction.extent), stage.tile.rows, block);
   int64_t width = stage.tile.columns(), tileRows = stage.tile.rows;
@@ -116,13 +116,13 @@ void TiledEmitter::emitSumOverColumns(size_t index, IndexRange rows, IndexRange 
     Value isFirst = code.icmp(LLVM::ICmpPredicate::eq, k, columns.from);
     if (stage.packsMatrix) // lines are rows, the depth is in columns, and nothing is read beyond the last column
       pack(stage, matrixAt(matrix, code.index(0), k), {plan.slots.lookup(matrix).rowStride, 1}, count,
-           code.smin(code.sub(columns.to, k), blockDepth), tileRows, inScratch(plan.matrixOffset));
+           code.smin(code.sub(columns.to, k), blockDepth), tileRows, inScratch(plan.scratch.matrixOffset));
     code.loop(code.index(0), code.index(contraction.extent), width, [&](Value element) {
       Value unit = format.pairs ? code.udiv(k, 2) : k;
       Value panel = code.f32At(inScratch(stage.packed), code.add(code.mul(element, allUnits), code.mul(unit, width)));
       code.loop(code.index(0), count, tileRows, [&](Value row) {
         Value c = elementAt(code, sumType(stage), result, code.add(code.mul(row, line), element));
-        Value a = stage.packsMatrix ? code.f32At(inScratch(plan.matrixOffset), code.mul(row, units))
+        Value a = stage.packsMatrix ? code.f32At(inScratch(plan.scratch.matrixOffset), code.mul(row, units))
                                     : matrixAt(matrix, row, k);
         microKernels[index]->call(code, {units, a, panel, c, line, scratch}, code.smin(code.sub(count, row), tileRows),
                                   code.smin(code.sub(code.index(contraction.extent), element), width), isFirst);
@@ -159,7 +159,7 @@ void TiledEmitter::emitSumOverRows(size_t index, IndexRange rows, IndexRange col
   int64_t width = stage.tile.columns(), tileRows = stage.tile.rows;
   if (plan.isBand()) clearBeside(matrix, tileRows, rows, computed, plan.op.getLower().has_value());
   Value rowsOfY = elementAt(code, typeOf(y), inMemory(y), code.mul(rows.from, contraction.ofY.line));
-  Value block = inScratch(plan.blockOffset), extent = code.index(contraction.extent),
+  Value block = inScratch(plan.scratch.blockOffset), extent = code.index(contraction.extent),
         units = stage.format.units(code, count);
   if (stage.packsRows)
     pack(stage, rowsOfY, {contraction.ofY.element, contraction.ofY.line}, extent, count, width, block);
@@ -167,11 +167,12 @@ void TiledEmitter::emitSumOverRows(size_t index, IndexRange rows, IndexRange col
   Value first = plan.op.getLower() ? code.mul(code.udiv(columns.from, tileRows), tileRows) : columns.from;
   if (stage.packsMatrix) // lines are columns
     pack(stage, matrixAt(matrix, code.index(0), first), {1, plan.slots.lookup(matrix).rowStride},
-         code.sub(computed.to, first), count, tileRows, inScratch(plan.matrixOffset));
+         code.sub(computed.to, first), count, tileRows, inScratch(plan.scratch.matrixOffset));
   code.loop(first, columns.to, tileRows, [&](Value column) {
     Value lines = code.smin(code.sub(code.index(plan.columns), column), tileRows);
-    Value a = stage.packsMatrix ? code.f32At(inScratch(plan.matrixOffset), code.mul(code.sub(column, first), units))
-                                : matrixAt(matrix, code.index(0), column);
+    Value a = stage.packsMatrix
+                  ? code.f32At(inScratch(plan.scratch.matrixOffset), code.mul(code.sub(column, first), units))
+                  : matrixAt(matrix, code.index(0), column);
     code.loop(code.index(0), extent, width, [&](Value element) {
       Value c = code.f32At(result, code.add(code.mul(column, line), element));
       Value b = stage.packsRows ? code.f32At(block, code.mul(element, units)) : code.f32At(rowsOfY, element);

@@ -81,21 +81,21 @@ void TiledPlan::placePacked() {
   int64_t block = 0, matrix = 0;
   // Packing writes up to a vector beyond its panel.
   auto region = [&](int64_t units) { return llvm::alignTo((units + lanes) * 4, alignment); };
-  scratchBytes = region(zeros);
+  scratch.bytes = region(zeros);
   for (TiledStage &stage : stages) {
     if (!stage.contraction) continue;
     const TiledContraction &contraction = *stage.contraction;
     int64_t width = stage.tile.columns(), tileRows = stage.tile.rows;
     int64_t blockUnits = stage.format.units(blockRows), columnUnits = stage.format.units(columns);
-    stage.packed = scratchBytes;
+    stage.packed = scratch.bytes;
     switch (contraction.role) {
     case TiledRole::MakesMatrix:
-      scratchBytes += region(llvm::alignTo(columns, width) * stage.format.units(contraction.extent));
+      scratch.bytes += region(llvm::alignTo(columns, width) * stage.format.units(contraction.extent));
       if (stage.packsRows)
         block = std::max<int64_t>(block, llvm::alignTo(blockRows, tileRows) * stage.format.units(contraction.extent));
       break;
     case TiledRole::SumsColumns:
-      scratchBytes += region(llvm::alignTo(contraction.extent, width) * columnUnits);
+      scratch.bytes += region(llvm::alignTo(contraction.extent, width) * columnUnits);
       if (stage.packsMatrix) matrix = std::max<int64_t>(matrix, llvm::alignTo(blockRows, tileRows) * columnUnits);
       break;
     case TiledRole::SumsRows:
@@ -105,10 +105,10 @@ void TiledPlan::placePacked() {
       break;
     }
   }
-  blockOffset = scratchBytes;
-  scratchBytes += region(block);
-  matrixOffset = scratchBytes;
-  if (matrix > 0) scratchBytes += region(matrix);
+  scratch.blockOffset = scratch.bytes;
+  scratch.bytes += region(block);
+  scratch.matrixOffset = scratch.bytes;
+  if (matrix > 0) scratch.bytes += region(matrix);
 }
 
 SmallVector<unsigned> TiledPlan::serialAxesOf(const TiledStage &stage) const {
@@ -128,8 +128,8 @@ void TiledPlan::placeSums() {
     } else if (columns <= shortDepth * stage.format.perUnit()) {
       continue;
     }
-    stage.sums = scratchBytes;
-    scratchBytes += llvm::alignTo(lines * sumStride(stage) * 4, alignment);
+    stage.sums = scratch.bytes;
+    scratch.bytes += llvm::alignTo(lines * sumStride(stage) * 4, alignment);
   }
 }
 
@@ -190,7 +190,7 @@ void TiledPlan::placeSlots() {
         offset = found->first;
         free.erase(found);
       }
-      if (offset < 0) offset = scratchBytes, scratchBytes += bytes;
+      if (offset < 0) offset = scratch.bytes, scratch.bytes += bytes;
       slots[result] = {offset, rowStride};
     }
     // The slots of operands that are read for the last time are free for later stages, unless a result reuses them.

@@ -52,6 +52,12 @@ struct TiledSlot {
   int64_t rowStride; ///< in elements
 };
 
+/// The scratch memory of a thread.
+struct TiledScratch {
+  int64_t bytes = 0;
+  int64_t blockOffset = 0, matrixOffset = 0; ///< of what is packed for a block of rows
+};
+
 struct TiledPlan {
   TiledOp op;
   MatrixAxes axes;
@@ -62,12 +68,11 @@ struct TiledPlan {
   int64_t blockRows = 0;
   llvm::SmallVector<TiledStage> stages;
   llvm::DenseMap<mlir::Value, TiledSlot> slots;
-  int64_t blockOffset = 0, matrixOffset = 0; ///< of what is packed for a block of rows
   /// Where there are few positions, threads share the blocks of one position too: group g computes every `groups`th
   /// block from block g on.
   int64_t groups = 1;
   WorkSharing sharing;
-  int64_t scratchBytes = 0;
+  TiledScratch scratch;
 
   TiledPlan(TiledOp op, const MatrixAxes &axes, const CpuTarget &target);
 

@@ -47,18 +47,18 @@ static std::vector<double> contract(const ContractTypes &types, const TensorValu
 /// What a library computes from the description.
 static std::vector<double> multiply(const ContractionGemm &gemm, ArrayRef<double> a, ArrayRef<double> b, size_t size) {
   std::vector<double> c(size, 1e30);
-  size_t rank = gemm.dimsC.size();
-  int64_t sum = gemm.dimsA[rank - 1], points = sum;
-  for (int64_t dim : gemm.dimsC) points *= dim;
+  size_t rank = gemm.c.dims.size();
+  int64_t sum = gemm.a.dims[rank - 1], points = sum;
+  for (int64_t dim : gemm.c.dims) points *= dim;
   for (int64_t point = 0; point < points; ++point) {
-    int64_t rest = point / sum, k = point % sum, atA = k * gemm.stridesA[rank - 1], atB = k * gemm.stridesB[rank - 2],
+    int64_t rest = point / sum, k = point % sum, atA = k * gemm.a.strides[rank - 1], atB = k * gemm.b.strides[rank - 2],
             atC = 0;
     for (size_t d = rank; d-- > 0;) {
-      int64_t i = rest % gemm.dimsC[d];
-      rest /= gemm.dimsC[d];
-      atC += i * gemm.stridesC[d];
-      if (d != rank - 1 && gemm.dimsA[d] != 1) atA += i * gemm.stridesA[d];
-      if (d != rank - 2 && gemm.dimsB[d] != 1) atB += i * gemm.stridesB[d];
+      int64_t i = rest % gemm.c.dims[d];
+      rest /= gemm.c.dims[d];
+      atC += i * gemm.c.strides[d];
+      if (d != rank - 1 && gemm.a.dims[d] != 1) atA += i * gemm.a.strides[d];
+      if (d != rank - 2 && gemm.b.dims[d] != 1) atB += i * gemm.b.strides[d];
     }
     c[atC] = (k == 0 ? 0 : c[atC]) + a[atA] * b[atB];
   }
@@ -77,7 +77,7 @@ TEST_F(GemmTest, DescribesWhatTheContractionMeans) {
     std::optional<ContractionGemm> gemm = describeGemm(types);
     if (!gemm) continue;
     ++described;
-    EXPECT_EQ(gemm->stridesC.back(), 1);
+    EXPECT_EQ(gemm->c.strides.back(), 1);
     TensorValue lhs = filled(types.lhs, random), rhs = filled(types.rhs, random);
     std::vector<double> got = multiply(*gemm, gemm->swapped ? rhs.data : lhs.data, gemm->swapped ? lhs.data : rhs.data,
                                        types.result.getNumElements());
@@ -100,6 +100,6 @@ TEST_F(GemmTest, EveryResultCandidateCanBeTriedOnDenseOperands) {
     first.result = resultCandidates(types, types.result).front();
     std::optional<ContractionGemm> gemm = describeGemm(first);
     ASSERT_TRUE(gemm) << "seed " << seed;
-    EXPECT_EQ(gemm->dimsC, (std::vector<int64_t>{2, 8, 12}));
+    EXPECT_EQ(gemm->c.dims, (std::vector<int64_t>{2, 8, 12}));
   }
 }
