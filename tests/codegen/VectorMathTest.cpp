@@ -1,7 +1,7 @@
 //===- VectorMathTest.cpp - accuracy of elementary functions --------------===//
 //
 // Every 1021st f32 of all signs and magnitudes, including subnormals, infinities and NaN, is compared with libm in f64.
-// The bounds are those of codegen/cpu/builder/VectorMath.h.
+// The bounds are in the table of codegen/cpu/builder/VectorMath.cpp.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,12 +4,8 @@
 // scalars and vectors. Their rounding does not depend on the machine: a multiplication and an addition are fused only
 // where the code says so (`fma`). Only rare cases have branches: angles beyond 2^30, quotients beyond 2^52.
 //
-// Largest errors in units in the last place (f32), measured by tests/codegen/VectorMathTest.cpp over all magnitudes:
-//
-//   exp 0.9, expm1 1.5, log 0.9, log1p 1.5, tanh 1.3, sigmoid 2.1, erf 1, sin and cos 1.5, sqrt 0.5, rsqrt 1.5,
-//   pow 1 (through f64)
-//
-// The bounds include subnormal arguments and results. Infinities, zeros and NaN give the results of C's libm.
+// `maxUlps` of the table is the largest error over all magnitudes, subnormal arguments and results included; that of
+// pow, which is computed through f64, is 1. Infinities, zeros and NaN give the results of C's libm.
 // f64: exp, expm1, log, log1p, sigmoid, pow (about 1e-15 relative), sqrt, rsqrt. The others return a null value.
 //
 //===----------------------------------------------------------------------===//
