@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/diagnostics/Diagnostics.h"
+#include "runtime/base/Printable.h"
 #include "llvm/Support/JSON.h"
 #include <map>
 
@@ -23,11 +24,14 @@ namespace {
 struct PlacedLabel {
   unsigned column;
   unsigned width;
-  StringRef text;
+  std::string text;
 };
 
 using LabelsOfLine = std::vector<PlacedLabel>;
 } // namespace
+
+/// A message may quote the model file.
+static std::string shown(StringRef message) { return runtime::printableLines(message); }
 
 /// Long lines are cut so that a message stays readable (and linear in size).
 static constexpr unsigned MaxShownColumns = 240;
@@ -35,11 +39,14 @@ static constexpr unsigned MaxShownColumns = 240;
 static std::string shownLine(StringRef line) {
   std::string shown;
   unsigned column = 0;
-  for (char c : line) {
-    bool startsCodePoint = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    if (startsCodePoint && column++ == MaxShownColumns) return shown + "…";
+  while (!line.empty()) {
+    size_t size = 1;
+    while (size < line.size() && (static_cast<unsigned char>(line[size]) & 0xC0) == 0x80) ++size;
+    StringRef codePoint = line.take_front(size);
+    if (column++ == MaxShownColumns) return shown + "…";
     // A tab shows as one space: columns count code points. Control characters would disturb the terminal.
-    shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
+    shown += runtime::printable(codePoint) == codePoint ? codePoint : StringRef(" ");
+    line = line.drop_front(size);
   }
   return shown;
 }
@@ -50,7 +57,7 @@ static PlacedLabel placeInLine(const DiagnosticLabel &label, const SourceFile &f
   unsigned endColumn = end.line == at.line ? end.column : countCodePoints(file.line(at.line)) + 1;
   unsigned width = endColumn > at.column ? endColumn - at.column : 1;
   (void)lineEnd;
-  return {at.column - 1, width, label.text};
+  return {at.column - 1, width, shown(label.text)};
 }
 
 /// Writes `text` into `row` at `column`, growing it with spaces.
@@ -73,7 +80,7 @@ static std::vector<std::string> underlineRows(LabelsOfLine labels) {
   // The rightmost label is printed beside the underline, if nothing else follows it.
   PlacedLabel last = worded.back();
   if (last.column + last.width >= marks.size()) {
-    marks += " " + last.text.str();
+    marks += " " + last.text;
     worded.pop_back();
   }
   std::vector<std::string> rows{marks};
@@ -109,7 +116,7 @@ static void printFile(const SourceFile &file, const std::map<unsigned, LabelsOfL
 
 void tessera::printDiagnostic(const Diagnostic &diagnostic, const SourceFiles &files, llvm::raw_ostream &os) {
   os << (diagnostic.severity == Severity::Error ? "error" : "warning") << "["
-     << diagnosticCodeInfo(diagnostic.code).name << "]: " << diagnostic.message << "\n";
+     << diagnosticCodeInfo(diagnostic.code).name << "]: " << shown(diagnostic.message) << "\n";
   std::vector<unsigned> order;
   std::map<unsigned, std::map<unsigned, LabelsOfLine>> byFile;
   unsigned gutter = 1;
@@ -123,15 +130,16 @@ void tessera::printDiagnostic(const Diagnostic &diagnostic, const SourceFiles &f
   for (unsigned file : order) {
     const DiagnosticLabel *first =
         llvm::find_if(diagnostic.labels, [&](const DiagnosticLabel &l) { return l.span.file == file; }).base();
-    os << std::string(gutter, ' ') << (file == order.front() ? "--> " : "::: ") << files.describe(first->span) << "\n";
+    os << std::string(gutter, ' ') << (file == order.front() ? "--> " : "::: ") << shown(files.describe(first->span))
+       << "\n";
     printFile(files[file], byFile[file], gutter, os);
   }
   for (const DiagnosticNote &note : diagnostic.notes) {
-    os << "note: " << note.text;
-    if (note.span) os << " at " << files.describe(*note.span);
+    os << "note: " << shown(note.text);
+    if (note.span) os << " at " << shown(files.describe(*note.span));
     os << "\n";
   }
-  for (const std::string &help : diagnostic.helps) os << "help: " << help << "\n";
+  for (const std::string &help : diagnostic.helps) os << "help: " << shown(help) << "\n";
 }
 
 static llvm::json::Object jsonPlace(Span span, const SourceFiles &files) {

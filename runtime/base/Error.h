@@ -1,12 +1,14 @@
 //===- Error.h - errors of a training program -----------------------------===//
 //
 // Every failure of the runtime is an `Error`: a message that says what is wrong and what to do, and the exit status.
-// Only `runLauncher` prints it and returns the status.
+// Only `runLauncher` prints it and returns the status. What is printed may quote files: it is escaped here, once.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_RUNTIME_BASE_ERROR_H
 #define TESSERA_RUNTIME_BASE_ERROR_H
+
+#include "runtime/base/Printable.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -47,10 +49,16 @@ template <typename... Args> [[noreturn]] void failUsage(fmt::format_string<Args.
   throw Error(fmt::format(format, std::forward<Args>(args)...), ExitStatus::Usage);
 }
 
-/// Prints a line to standard error. Failures of the write are ignored.
+/// Prints a line to standard error, control characters escaped. Failures of the write are ignored.
 template <typename... Args> void warn(fmt::format_string<Args...> format, Args &&...args) {
-  std::string line = fmt::format(format, std::forward<Args>(args)...) + "\n";
+  std::string line = printableLines(fmt::format(format, std::forward<Args>(args)...)) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+/// Prints to standard output, control characters escaped. A failed write shows in the state of the stream.
+template <typename... Args> void printText(fmt::format_string<Args...> format, Args &&...args) {
+  std::string text = printableLines(fmt::format(format, std::forward<Args>(args)...));
+  std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 } // namespace tessera::runtime

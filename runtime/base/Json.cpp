@@ -70,7 +70,7 @@ static AnyJson parse(std::string_view text, const std::string &where, size_t bas
   } catch (const typename AnyJson::parse_error &e) {
     fail("{}: byte {}: not valid JSON", where, base + (e.byte > 0 ? e.byte - 1 : 0));
   } catch (const typename AnyJson::exception &e) {
-    fail("{}: not valid JSON: {}", where, e.what());
+    fail("{}: not valid JSON: {}", where, reasonOf(e));
   }
 }
 
@@ -86,15 +86,10 @@ std::string dumpJson(const Json &value, int indent) {
   return value.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
-std::string printable(std::string_view text, size_t longest) {
-  std::string result;
-  for (unsigned char c : text.substr(0, longest)) {
-    if (c < 0x20 || c == 0x7f)
-      result += fmt::format("\\x{:02x}", c);
-    else
-      result += static_cast<char>(c);
-  }
-  return result;
+std::string reasonOf(const nlohmann::json::exception &error) {
+  std::string_view text = error.what(); // "[json.exception.type_error.302] type must be number, but is string"
+  size_t end = text.starts_with("[json.exception") ? text.find("] ") : std::string_view::npos;
+  return std::string(end == std::string_view::npos ? text : text.substr(end + 2));
 }
 
 Json asWritten(const Json &value) { return Json::parse(dumpJson(value)); }

@@ -4,6 +4,7 @@
 #define TESSERA_RUNTIME_BASE_JSON_H
 
 #include "runtime/base/Error.h"
+#include "runtime/base/Printable.h"
 
 #include <nlohmann/json.hpp>
 
@@ -22,8 +23,8 @@ Json parseJson(std::string_view text, const std::string &where, size_t base = 0,
 /// Serialises a value. Bytes of a path that are not UTF-8 become U+FFFD.
 std::string dumpJson(const Json &value, int indent = -1);
 
-/// A name from an untrusted file, for a message: shortened, without control characters.
-std::string printable(std::string_view text, size_t longest = 200);
+/// What the JSON library says is wrong, without its own name for the kind of error.
+std::string reasonOf(const nlohmann::json::exception &error);
 
 /// The value as it is read after dumpJson() has written it.
 Json asWritten(const Json &value);

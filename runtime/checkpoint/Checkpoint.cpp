@@ -26,9 +26,6 @@ namespace fs = std::filesystem;
 
 namespace tessera::runtime {
 
-static constexpr const char *modelFile = "model.safetensors";
-static constexpr const char *optimizerFile = "optimizer.safetensors";
-static constexpr const char *manifestFile = "manifest.json";
 static constexpr int formatVersion = 1;
 
 static std::vector<const StateEntry *> entriesOf(const Manifest &manifest, bool model) {
@@ -70,6 +67,8 @@ static void writeFiles(const std::string &folder, const CheckpointInfo &info, co
   json["program"] = info.program;
   json["sources"] = info.sources;
   if (!info.resumedFrom.empty()) json["resumed_from"] = info.resumedFrom;
+  if (!info.source.is_null()) json["source"] = info.source;
+  if (!info.best.is_null()) json["best"] = info.best;
   Json state = Json::array();
   for (const StateEntry &entry : manifest.state) {
     Json shape = Json::array();
@@ -143,14 +142,14 @@ static MappedFile openPart(const std::string &path) {
   return MappedFile(path);
 }
 
-/// Runs `read`; malformed contents are damage.
-template <typename Read> static auto orDamaged(Read read) {
+/// Runs `read`, which reads the file `path`; malformed contents are damage.
+template <typename Read> static auto orDamaged(const std::string &path, Read read) {
   try {
     return read();
   } catch (const Error &e) {
     throw CheckpointDamaged(e.what());
   } catch (const Json::exception &e) {
-    throw CheckpointDamaged(e.what());
+    throw CheckpointDamaged(fmt::format("{}: {}", path, reasonOf(e)));
   }
 }
 
@@ -163,8 +162,8 @@ static Json readManifest(const std::string &folder) {
   if (text.substr(content.size()) !=
       fmt::format(",\n \"hash\": \"{:016x}\"\n}}\n", hashXxh64(content.data(), content.size())))
     damaged("{}: the file does not match its hash", path);
-  Json manifest = orDamaged([&] { return parseJson(text, path); });
-  int64_t version = orDamaged([&] { return asInteger(member(manifest, "format", path), path); });
+  Json manifest = orDamaged(path, [&] { return parseJson(text, path); });
+  int64_t version = orDamaged(path, [&] { return asInteger(member(manifest, "format", path), path); });
   if (version != formatVersion)
     fail("{}: a checkpoint of format {}, this program reads {}", path, version, formatVersion);
   return manifest;
@@ -189,7 +188,7 @@ static void checkHashes(const std::string &path, const char *name, const MappedF
 static SafetensorsFile openVerified(const std::string &folder, const char *name, const Json &manifest) {
   std::string path = folder + "/" + name;
   MappedFile file = openPart(path);
-  return orDamaged([&] {
+  return orDamaged(path, [&] {
     checkHashes(path, name, file, manifest);
     return SafetensorsFile(std::move(file));
   });
@@ -241,12 +240,21 @@ static CheckpointInfo readInfo(const Json &json, const std::string &path) {
   info.program = json.value("program", "");
   info.sources = json.value("sources", Json::object());
   info.resumedFrom = json.value("resumed_from", "");
+  info.source = json.value("source", Json());
+  info.best = json.value("best", Json());
   return info;
 }
 
+static CheckpointInfo infoIn(const Json &manifest, const std::string &folder) {
+  std::string path = folder + "/" + manifestFile;
+  return orDamaged(path, [&] { return readInfo(manifest, path); });
+}
+
+CheckpointInfo readCheckpointInfo(const std::string &path) { return infoIn(readManifest(path), path); }
+
 CheckpointInfo loadCheckpoint(const std::string &path, const Manifest &manifest, const StateAddress &address) {
   Json json = readManifest(path);
-  CheckpointInfo info = orDamaged([&] { return readInfo(json, path); });
+  CheckpointInfo info = infoIn(json, path);
   SafetensorsFile model = openVerified(path, modelFile, json), optimizer = openVerified(path, optimizerFile, json);
   checkTensors(model, entriesOf(manifest, true));
   checkTensors(optimizer, entriesOf(manifest, false));

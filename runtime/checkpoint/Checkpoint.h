@@ -31,6 +31,8 @@ struct CheckpointInfo {
   std::string resumedFrom;       ///< the checkpoint that --resume named for this branch; empty: it began at step 0
   Json sources = Json::object(); ///< rows, file sizes and sequence length of each training source; empty: not recorded
   Json settings = Json::object();
+  Json source; ///< Manifest::source of the program; null: not recorded
+  Json best;   ///< BestEvaluation::record(); null: none
 };
 
 /// A checkpoint is damaged; an older one may be intact.
@@ -51,6 +53,9 @@ std::string saveCheckpoint(const CheckpointFolder &folder, const CheckpointInfo 
 /// missing, truncated or does not match its hash; Error if a file cannot be read, or if the checkpoint belongs to a
 /// program with another state table.
 CheckpointInfo loadCheckpoint(const std::string &path, const Manifest &manifest, const StateAddress &address);
+
+/// The manifest of the checkpoint at `path` alone. Throws CheckpointDamaged or Error as loadCheckpoint.
+CheckpointInfo readCheckpointInfo(const std::string &path);
 
 /// Whether the manifest exists with its hash, and the files with the sizes it says. Does not read the tensors.
 bool looksWhole(const std::string &path);

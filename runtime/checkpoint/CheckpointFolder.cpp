@@ -35,6 +35,42 @@ static void createFolders(const fs::path &path) {
   syncFolder(parent.empty() ? "." : parent.string());
 }
 
+/// Whether `name` is ".tmp-step-00001000-4711" (with the number of a process), the same with "-old", or
+/// ".tmp-delete-step-00001000".
+static bool isTemporaryName(std::string_view name) {
+  auto take = [&](std::string_view word) {
+    bool found = name.starts_with(word);
+    if (found) name.remove_prefix(word.size());
+    return found;
+  };
+  auto takeNumber = [&] {
+    int64_t number = 0;
+    auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), number);
+    std::string_view digits = name.substr(0, end - name.data());
+    name.remove_prefix(digits.size());
+    return bad == std::errc() && digits[0] != '-' ? digits : std::string_view();
+  };
+  if (!take(temporaryPrefix)) return false;
+  bool isDeleted = take("delete-");
+  if (!take("step-") || takeNumber().size() < 8) return false;
+  if (isDeleted) return name.empty();
+  return take("-") && !takeNumber().empty() && (name.empty() || name == "-old");
+}
+
+/// Whether saving or deleting a checkpoint left this behind: others may have folders with a dot here too.
+static bool isLeftByACrash(const fs::directory_entry &entry) {
+  std::error_code error;
+  if (!isTemporaryName(entry.path().filename().string()) ||
+      entry.symlink_status(error).type() != fs::file_type::directory)
+    return false;
+  for (const fs::directory_entry &file : fs::directory_iterator(entry.path(), error)) {
+    std::string name = file.path().filename().string();
+    bool isOfCheckpoint = name == modelFile || name == optimizerFile || name == manifestFile;
+    if (!isOfCheckpoint || file.symlink_status(error).type() != fs::file_type::regular) return false;
+  }
+  return !error;
+}
+
 void CheckpointFolder::lock() {
   createFolders(folder);
   lockFile = open((folder + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -48,9 +84,11 @@ void CheckpointFolder::lock() {
     warn("warning: cannot lock the checkpoint folder {}: {}; make sure that no other run uses it", folder,
          strerror(errno));
   }
-  std::error_code error;
+  std::vector<fs::path> left;
   for (const fs::directory_entry &entry : fs::directory_iterator(folder))
-    if (entry.path().filename().string().starts_with(temporaryPrefix)) fs::remove_all(entry.path(), error);
+    if (isLeftByACrash(entry)) left.push_back(entry.path());
+  std::error_code error;
+  for (const fs::path &path : left) fs::remove_all(path, error);
 }
 
 void CheckpointFolder::unlock() {
@@ -102,15 +140,15 @@ void CheckpointFolder::remove(int64_t step) {
   if (!error) fs::remove_all(doomed, error);
 }
 
-void CheckpointFolder::keepNewest(int64_t count, int64_t saved) {
+void CheckpointFolder::keepNewest(int64_t count, int64_t saved, int64_t best) {
   std::vector<int64_t> all = steps();
   std::reverse(all.begin(), all.end());
   int64_t kept = 1; // the one just saved
   for (int64_t step : all) {
     if (step >= saved) continue;
-    if (kept >= count)
+    if (kept >= count && step != best)
       remove(step);
-    else if (looksWhole(pathOf(step)))
+    else if (kept < count && looksWhole(pathOf(step)))
       ++kept;
   }
 }

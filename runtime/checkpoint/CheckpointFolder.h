@@ -12,6 +12,11 @@ namespace tessera::runtime {
 /// Prefix of folders that are not checkpoints: incomplete, or being deleted.
 inline constexpr const char *temporaryPrefix = ".tmp-";
 
+/// The files of a checkpoint.
+inline constexpr const char *modelFile = "model.safetensors";
+inline constexpr const char *optimizerFile = "optimizer.safetensors";
+inline constexpr const char *manifestFile = "manifest.json";
+
 /// "step-00001000".
 std::string checkpointName(int64_t step);
 
@@ -24,7 +29,8 @@ public:
 
   const std::string &path() const { return folder; }
 
-  /// Creates the folder if needed, locks it against other runs until destruction, and removes what a crash left.
+  /// Creates the folder if needed, locks it against other runs until destruction, and removes what a crash left:
+  /// folders with a temporary name of a checkpoint that contain files of a checkpoint only. Others are left alone.
   /// Throws an Error if another process holds the lock.
   void lock();
 
@@ -39,12 +45,14 @@ public:
   /// again, and must not take over what another branch (or damage) left. Returns their number.
   int abandonAfter(int64_t step);
 
-  /// Deletes all but the newest `count` intact checkpoints up to `saved`, which is never deleted.
-  void keepNewest(int64_t count, int64_t saved);
+  /// Deletes all but the newest `count` intact checkpoints up to `saved`; neither `saved` nor `best` is ever deleted.
+  void keepNewest(int64_t count, int64_t saved, int64_t best = -1);
+
+  /// Deletes the checkpoint of a step.
+  void remove(int64_t step);
 
 private:
   void unlock();
-  void remove(int64_t step);
 
   std::string folder;
   int lockFile = -1;

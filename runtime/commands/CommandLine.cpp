@@ -197,10 +197,11 @@ static int loadAndRun(int argc, char **argv, const std::string &programFile) {
 }
 
 /// If a standard stream is closed, the next file opened would get its descriptor, and output would be written into
-/// it.
+/// it. Writing to a closed standard output remains an error: what takes its place can only be read.
 static void openStandardStreams() {
-  for (int fd : {0, 1, 2})
-    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) _exit(static_cast<int>(ExitStatus::Fault));
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
+      _exit(static_cast<int>(ExitStatus::Fault));
 }
 
 /// Results are written to standard output: failing to is an error. (`train` only prints progress there.)

@@ -13,10 +13,10 @@ ExitStatus runEvaluate(LoadedProgram &program, const Options &options) {
   std::string loaded = loadParameters(program, options);
   Evaluation evaluation(program, files, Split::Val);
   EvaluationResult result = *evaluation.run();
-  fmt::print("checkpoint {}\nrows {}\n", loaded, result.rows);
-  for (const auto &[name, value] : result.losses) fmt::print("{} {:.9g}\n", name, unsignedNan(value));
-  for (const auto &[name, value] : result.metrics) fmt::print("{} {:.9g}\n", name, unsignedNan(value));
-  if (result.losses.size() > 1) fmt::print("total {:.9g}\n", unsignedNan(result.total));
+  printText("checkpoint {}\nrows {}\n", loaded, result.rows);
+  for (const auto &[name, value] : result.losses) printText("{} {:.9g}\n", name, unsignedNan(value));
+  for (const auto &[name, value] : result.metrics) printText("{} {:.9g}\n", name, unsignedNan(value));
+  if (result.losses.size() > 1) printText("total {:.9g}\n", unsignedNan(result.total));
   return ExitStatus::Done;
 }
 

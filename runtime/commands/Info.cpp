@@ -13,15 +13,15 @@ namespace tessera::runtime {
 
 static void printState(const Manifest &manifest) {
   int64_t parameters = 0, total = 0;
-  fmt::print("state\n");
+  printText("state\n");
   for (const StateEntry &entry : manifest.state) {
-    fmt::print("  {:<32} {:<8} {:<5} {:<40} {:>12}\n", entry.path, entry.kind, elementTypeName(entry.type),
+    printText("  {:<32} {:<8} {:<5} {:<40} {:>12}\n", entry.path, entry.kind, elementTypeName(entry.type),
                formatAxes(entry.canonicalAxes()), entry.bytes);
     total += entry.bytes;
     if (entry.kind == "weight" || entry.kind == "bias" || entry.kind == "gain")
       parameters += entry.bytes / bytesOf(entry.type);
   }
-  fmt::print("  {} parameters, {} bytes of state\n\n", parameters, total);
+  printText("  {} parameters, {} bytes of state\n\n", parameters, total);
 }
 
 static int64_t stepBatchBytes(const Manifest &manifest) {
@@ -58,13 +58,13 @@ static std::optional<int64_t> heldDataBytes(const Manifest &manifest, const Opti
 static constexpr int64_t usualContextBytes = int64_t(640) << 20;
 
 static void printGpuMemory(const Manifest &manifest) {
-  fmt::print("memory of the GPU (bytes)\n");
-  fmt::print("  {:<32} {:>15}\n", "arena", manifest.arena.bytes);
-  fmt::print("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.arena.workspaceBytes);
+  printText("memory of the GPU (bytes)\n");
+  printText("  {:<32} {:>15}\n", "arena", manifest.arena.bytes);
+  printText("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.arena.workspaceBytes);
   int64_t inputs = manifest.hasEntry("step") ? cuda::Transfers::bytesFor(manifest.entry("step")) : 0;
-  fmt::print("  {:<32} {:>15}  of the step after the one that runs; training\n", "inputs", inputs);
-  fmt::print("  {:<32} {:>15}  about, differs from GPU to GPU\n", "driver and libraries", usualContextBytes);
-  fmt::print("  {:<32} {:>15}\n\n", "total", manifest.arena.bytes + inputs + usualContextBytes);
+  printText("  {:<32} {:>15}  of the step after the one that runs; training\n", "inputs", inputs);
+  printText("  {:<32} {:>15}  about, differs from GPU to GPU\n", "driver and libraries", usualContextBytes);
+  printText("  {:<32} {:>15}\n\n", "total", manifest.arena.bytes + inputs + usualContextBytes);
 }
 
 static void printMemory(const Manifest &manifest, const Options &options) {
@@ -72,18 +72,18 @@ static void printMemory(const Manifest &manifest, const Options &options) {
   int64_t batches = 2 * stepBatchBytes(manifest), pool = stepallocator::regionBytes;
   std::optional<int64_t> held = heldDataBytes(manifest, options);
   AvailableMemory available = availableMemory();
-  fmt::print("memory (bytes)\n");
-  fmt::print("  {:<32} {:>15}\n", "arena", manifest.arena.bytes);
-  fmt::print("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.arena.workspaceBytes);
-  fmt::print("  {:<32} {:>15}\n", "batch buffers", batches);
-  fmt::print("  {:<32} {:>15}\n", "small blocks of libraries", pool);
+  printText("memory (bytes)\n");
+  printText("  {:<32} {:>15}\n", "arena", manifest.arena.bytes);
+  printText("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.arena.workspaceBytes);
+  printText("  {:<32} {:>15}\n", "batch buffers", batches);
+  printText("  {:<32} {:>15}\n", "small blocks of libraries", pool);
   if (held)
-    fmt::print("  {:<32} {:>15}\n", "data held in memory", *held);
+    printText("  {:<32} {:>15}\n", "data held in memory", *held);
   else
-    fmt::print("  {:<32} {:>15}  the files do not exist: see --data\n", "data held in memory", "?");
-  fmt::print("  {:<32} {:>15}  beside mapped data files\n", "total",
+    printText("  {:<32} {:>15}  the files do not exist: see --data\n", "data held in memory", "?");
+  printText("  {:<32} {:>15}  beside mapped data files\n", "total",
              manifest.arena.bytes + batches + pool + held.value_or(0));
-  fmt::print("  {:<32} {:>15}  {}\n\n", "available", available.bytes, available.limit);
+  printText("  {:<32} {:>15}  {}\n\n", "available", available.bytes, available.limit);
 }
 
 /// Kernels, contractions and stored elements of a list of calls.
@@ -95,33 +95,33 @@ static int64_t countLaunches(const std::vector<TracedCall> &trace) {
 
 static void printPlan(const Manifest &manifest) {
   constexpr size_t shown = 40;
-  fmt::print("buffers, largest first\n");
+  printText("buffers, largest first\n");
   for (size_t i = 0; i < std::min(shown, manifest.buffers.size()); ++i) {
     const BufferSpec &b = manifest.buffers[i];
-    fmt::print("  {:<32} {:<10} {:<10} {:>14} at {}\n", b.name, b.entry, b.kind, b.bytes, b.offset);
+    printText("  {:<32} {:<10} {:<10} {:>14} at {}\n", b.name, b.entry, b.kind, b.bytes, b.offset);
   }
-  if (manifest.buffers.size() > shown) fmt::print("  and {} more\n", manifest.buffers.size() - shown);
-  fmt::print("\nentry functions\n");
+  if (manifest.buffers.size() > shown) printText("  and {} more\n", manifest.buffers.size() - shown);
+  printText("\nentry functions\n");
   for (const auto &[name, entry] : manifest.entries)
-    fmt::print("  {:<12} {:>3} inputs {:>3} outputs {:>10.3g} GFLOP in contractions\n", name, entry.inputs.size(),
+    printText("  {:<12} {:>3} inputs {:>3} outputs {:>10.3g} GFLOP in contractions\n", name, entry.inputs.size(),
                entry.outputs.size(), entry.flops / 1e9);
   int64_t calls = 0;
   for (const KernelSpec &kernel : manifest.kernels)
     for (const auto &[entry, count] : kernel.calls) calls += count;
-  fmt::print("\nkernels: {} generated, {} calls\ncontractions: {}\n", manifest.kernels.size(), calls,
+  printText("\nkernels: {} generated, {} calls\ncontractions: {}\n", manifest.kernels.size(), calls,
              manifest.gemms.size());
   if (auto step = manifest.entries.find("step"); manifest.isForGpu() && step != manifest.entries.end()) {
     int64_t launches = countLaunches(step->second.trace);
     for (const KernelSpec &kernel : manifest.kernels) // the launches of ops with several
       if (auto calls = kernel.calls.find("step"); kernel.isPart && calls != kernel.calls.end())
         launches += calls->second;
-    fmt::print("{} launches in a step, one of a graph\n", launches);
+    printText("{} launches in a step, one of a graph\n", launches);
   }
   for (const GemmSpec &gemm : manifest.gemms) {
     GemmPlan plan{"", 0, "cublasLt", false};
     if (!manifest.isForGpu()) plan = planGemm(gemm, manifest.target.threads);
     bool isGelu = gemm.epilogue == GemmEpilogue::Gelu, isGrad = gemm.epilogue == GemmEpilogue::GeluGrad;
-    fmt::print("  {:<32} [{}] x [{}]{}{}{}  {}\n", gemm.name, fmt::join(gemm.a.dims, ", "),
+    printText("  {:<32} [{}] x [{}]{}{}{}  {}\n", gemm.name, fmt::join(gemm.a.dims, ", "),
                fmt::join(gemm.b.dims, ", "), gemm.bias && !isGrad ? " + bias" : "", gemm.accumulate ? " + c" : "",
                isGelu   ? ", gelu"
                : isGrad ? ", gradient of gelu"
@@ -133,20 +133,20 @@ static void printPlan(const Manifest &manifest) {
 ExitStatus runInfo(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   if (manifest.isForGpu())
-    fmt::print("model {}\ncompiled by {} for GPUs: {}\n\n", manifest.model, manifest.compiler,
+    printText("model {}\ncompiled by {} for GPUs: {}\n\n", manifest.model, manifest.compiler,
                fmt::join(manifest.target.architectures, ", "));
   else
-    fmt::print("model {}\ncompiled by {} for {} with {} threads\nruns here with {} threads\n\n", manifest.model,
+    printText("model {}\ncompiled by {} for {} with {} threads\nruns here with {} threads\n\n", manifest.model,
                manifest.compiler, manifest.target.march.empty() ? "cpu" : manifest.target.march,
                manifest.target.threads, program.threadCount(0));
   printState(manifest);
   printMemory(manifest, options);
   printPlan(manifest);
   for (const DataSpec &data : manifest.data)
-    fmt::print("data {}: {}, training {}, validation {}\n", data.name, infoOf(data.format).name,
+    printText("data {}: {}, training {}, validation {}\n", data.name, infoOf(data.format).name,
                data.splits.count("train") ? fmt::format("{}", fmt::join(data.splits.at("train"), " ")) : "by field",
                data.valFraction > 0 ? fmt::format("the last {:g} of it", data.valFraction) : "as named");
-  fmt::print("settings {}\n", dumpJson(manifest.settings));
+  printText("settings {}\n", dumpJson(manifest.settings));
   return ExitStatus::Done;
 }
 

@@ -19,7 +19,7 @@ ExitStatus runExport(LoadedProgram &program, const Options &options) {
     if (entry.isModel()) entries.push_back(&entry);
   program.pullState();
   replaceFile(output.path, [&](DurableFile &file) { writeSafetensors(file, entries, stateIn(program)); });
-  fmt::print("wrote {} ({} tensors of {})\n", options.weights, entries.size(), loaded);
+  printText("wrote {} ({} tensors of {})\n", options.weights, entries.size(), loaded);
   return ExitStatus::Done;
 }
 
@@ -40,7 +40,7 @@ ExitStatus runImport(LoadedProgram &program, const Options &options) {
   program.pullState();
   folder.lock(); // only now: rejected weights must not leave a folder
   refuseUsed();
-  fmt::print("wrote {}\n", saveCheckpoint(folder, info, manifest, stateIn(program)));
+  printText("wrote {}\n", saveCheckpoint(folder, info, manifest, stateIn(program)));
   return ExitStatus::Done;
 }
 

@@ -15,8 +15,19 @@
 
 namespace tessera::runtime {
 
+/// Errors name the program.
+static Manifest readManifest(const std::string &text, const std::string &program) {
+  try {
+    return parseManifest(text);
+  } catch (const Error &e) {
+    std::error_code error;
+    std::filesystem::path path = std::filesystem::canonical(program, error);
+    throw Error(fmt::format("{}: {}", error ? "the program" : path.string(), e.what()), e.exitStatus());
+  }
+}
+
 LoadedProgram::LoadedProgram(Payload payload, std::string file)
-    : file(std::move(file)), description(parseManifest(payload.manifest)),
+    : file(std::move(file)), description(readManifest(payload.manifest, this->file)),
       payloadHash(fmt::format("{:016x}{:016x}", hashXxh64(payload.object.data(), payload.object.size()),
                               hashXxh64(payload.manifest.data(), payload.manifest.size()))),
       object(std::move(payload.object)) {

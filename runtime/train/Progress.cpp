@@ -108,7 +108,7 @@ void Progress::evaluation(int64_t step, const char *split, const EvaluationResul
 
 void Progress::say(const std::string &line) {
   clearLine();
-  print(line + "\n");
+  print(printableLines(line) + "\n");
 }
 
 void Progress::note(const std::string &line) {

@@ -136,7 +136,8 @@ TEST_F(Checkpoints, OlderOnesWithoutLaterKeysAreLoaded) {
   folder.lock();
   std::string path = saveCheckpoint(folder, info, manifest, address(memory));
   rewriteManifest(path, [](Json &json) {
-    for (const char *later : {"batch", "threads", "program", "sources", "resumed_from"}) json.erase(later);
+    for (const char *later : {"batch", "threads", "program", "sources", "resumed_from", "source", "best"})
+      json.erase(later);
   });
   CheckpointInfo loaded = loadCheckpoint(path, manifest, address(memory));
   EXPECT_EQ(loaded.step, info.step);
@@ -181,6 +182,59 @@ TEST_F(Checkpoints, RetainsTheLastSavedAndCountsIntactOnes) {
   EXPECT_EQ(folder.steps(), (std::vector<int64_t>{2, 3, 4, 90}));
   folder.keepNewest(1, 4);
   EXPECT_EQ(folder.steps(), (std::vector<int64_t>{4, 90}));
+}
+
+TEST_F(Checkpoints, RetainsTheBest) {
+  folder.lock();
+  for (int64_t step : {1, 2, 3, 4, 5}) {
+    info.step = step;
+    saveCheckpoint(folder, info, manifest, address(memory));
+  }
+  folder.keepNewest(2, 5, /*best=*/2);
+  EXPECT_EQ(folder.steps(), (std::vector<int64_t>{2, 4, 5}));
+}
+
+TEST_F(Checkpoints, RemovesOnlyWhatACrashLeft) {
+  std::vector<std::string> own = {".tmp-step-00000010-4711", ".tmp-step-00000010-4711-old", ".tmp-delete-step-00000003",
+                                  ".tmp-step-123456789012-1"};
+  std::vector<std::string> foreign = {".tmp-",
+                                      ".tmp-notes",
+                                      ".tmp-step-00000010",
+                                      ".tmp-step-10-1",
+                                      ".tmp-step-00000010-x",
+                                      ".tmp-delete-step-00000003-1",
+                                      ".tmp-experiment",
+                                      ".tmp-step-00000010-1-new"};
+  for (const auto &names : {own, foreign})
+    for (const std::string &name : names) {
+      fs::create_directories(temporary / ("c/" + name));
+      temporary.write("c/" + name + "/model.safetensors", "half");
+    }
+  // With the name of a checkpoint, but with more in it; and no folder.
+  fs::create_directories(temporary / "c/.tmp-step-00000020-1/data");
+  temporary.write("c/.tmp-step-00000021-1", "a file");
+  fs::create_directory_symlink(temporary / "c/.tmp-notes", temporary / "c/.tmp-step-00000022-1");
+  folder.lock();
+  for (const std::string &name : own) EXPECT_FALSE(fs::exists(temporary / ("c/" + name))) << name;
+  for (const std::string &name : foreign)
+    EXPECT_TRUE(fs::exists(temporary / ("c/" + name + "/model.safetensors"))) << name;
+  for (const char *name : {"20-1/data", "21-1", "22-1"})
+    EXPECT_TRUE(fs::exists(temporary / (std::string("c/.tmp-step-000000") + name))) << name;
+}
+
+TEST_F(Checkpoints, ErrorsOfJsonNameTheFile) {
+  folder.lock();
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  for (const char *key : {"seed", "evaluated", "batch"}) {
+    rewriteManifest(path, [&](Json &json) { json[key] = "x"; });
+    try {
+      readCheckpointInfo(path);
+      FAIL() << key;
+    } catch (const CheckpointDamaged &e) {
+      EXPECT_NE(std::string(e.what()).find(path + "/manifest.json: type must be"), std::string::npos) << e.what();
+    }
+    saveCheckpoint(folder, info, manifest, address(memory));
+  }
 }
 
 TEST_F(Checkpoints, RenamesLaterCheckpoints) {

@@ -127,6 +127,15 @@ TEST_F(LauncherOutput, ResultsThatCannotBeWrittenAreAnError) {
   EXPECT_EQ(WEXITSTATUS(std::system(train.c_str())), 0);
 }
 
+TEST_F(LauncherOutput, ClosedStandardOutputIsAnError) {
+  ASSERT_EQ(run("train --steps 2 --quiet").status, 0);
+  for (const char *command : {"eval", "info", "generate --length 2", "export w.safetensors"}) {
+    std::string full = fmt::format("cd {} && {} {} >&- 2> said", folder.path, *shared / "line", command);
+    EXPECT_EQ(WEXITSTATUS(std::system(full.c_str())), 1) << command;
+    EXPECT_NE(readFile(folder / "said").find("cannot write to standard output"), std::string::npos) << command;
+  }
+}
+
 TEST_F(LauncherOutput, NonFiniteWeightsAreRefused) {
   ASSERT_EQ(run("train --steps 2 --quiet").status, 0);
   ASSERT_EQ(run("export w.safetensors").status, 0);
