@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/ContentCache.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -14,6 +15,9 @@
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 using namespace llvm;
@@ -37,27 +41,39 @@ std::string ContentCache::keyFor(StringRef description) { return hashOf(descript
 
 std::string ContentCache::pathOf(StringRef key) const { return (folder + "/" + key + suffix).str(); }
 
-static void markAsUsed(StringRef path) {
-  int file;
-  if (sys::fs::openFileForReadWrite(path, file, sys::fs::CD_OpenExisting, sys::fs::OF_None)) return;
-  (void)sys::fs::setLastAccessAndModificationTime(file, std::chrono::system_clock::now());
-  (void)sys::Process::SafelyCloseFileDescriptor(file);
+/// Opens a regular file of at most `maxBytes`; -1 if that cannot be done. Whatever else has the name of an entry is
+/// left alone: opening it does not wait for the writer of a pipe, and a device is not read.
+static int openEntry(const std::string &path, uint64_t maxBytes, uint64_t &size) {
+  int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  struct stat info;
+  if (file < 0) return -1;
+  if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && static_cast<uint64_t>(info.st_size) <= maxBytes) {
+    size = info.st_size;
+    return file;
+  }
+  close(file);
+  return -1;
 }
 
 std::optional<std::string> ContentCache::read(StringRef key) const {
-  std::string path = pathOf(key);
-  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
+  uint64_t size = 0;
+  int file = openEntry(pathOf(key), maxBytes, size);
+  if (file < 0) return std::nullopt;
+  llvm::scope_exit closeFile([&] { close(file); });
+  auto buffer = MemoryBuffer::getOpenFile(sys::fs::convertFDToNativeFile(file), "entry", size,
+                                          /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
   if (!buffer) return std::nullopt;
   StringRef value = (*buffer)->getBuffer();
   if (!value.consume_front(magic)) return std::nullopt;
   StringRef hash = value.take_front(64);
   value = value.drop_front(hash.size());
   if (hash != hashOf({key, value})) return std::nullopt;
-  markAsUsed(path);
+  (void)futimens(file, nullptr); // used now
   return value.str();
 }
 
 std::error_code ContentCache::write(StringRef key, StringRef value) const {
+  if (value.size() > maxBytes / 2) return std::make_error_code(std::errc::file_too_large);
   if (std::error_code error = sys::fs::create_directories(folder, /*IgnoreExisting=*/true, sys::fs::owner_all))
     return error;
   SmallString<128> temporary;
@@ -88,10 +104,11 @@ void ContentCache::prune() const {
   std::error_code error;
   for (sys::fs::directory_iterator it(folder, error), end; it != end && !error; it.increment(error)) {
     sys::fs::file_status status;
-    if (sys::fs::status(it->path(), status)) continue;
+    if (sys::fs::status(it->path(), status, /*follow=*/false) || status.type() != sys::fs::file_type::regular_file)
+      continue;
     bool isLeft = std::chrono::system_clock::now() - status.getLastModificationTime() > longestWrite;
     if (StringRef(it->path()).ends_with(temporarySuffix) && isLeft) (void)sys::fs::remove(it->path());
-    if (!StringRef(it->path()).ends_with(suffix)) continue;
+    if (!StringRef(it->path()).ends_with(suffix) || status.getSize() > maxBytes) continue; // not written by a cache
     entries.push_back({status.getLastModificationTime(), it->path(), status.getSize()});
     total += status.getSize();
   }

@@ -3,6 +3,7 @@
 #include "tools/ContentCache.h"
 #include "tests/runtime/TemporaryFolder.h"
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <thread>
 
 using namespace tessera;
@@ -90,6 +91,26 @@ TEST(ContentCache, LeavesNoTemporaryFileBehindAnError) {
   EXPECT_TRUE(cache.write("a", "value"));
   EXPECT_EQ(cache.read("a"), std::nullopt);
   EXPECT_EQ(countFiles(folder.path), 1u);
+}
+
+TEST(ContentCache, LeavesAloneWhatIsNoFile) {
+  TemporaryFolder folder;
+  ContentCache cache(folder / "cache", 10'000);
+  ASSERT_FALSE(cache.write("z", "value"));
+  std::string path = folder / "cache/";
+  ASSERT_EQ(mkfifo((path + "pipe.entry").c_str(), 0600), 0); // opening it would wait for a writer
+  std::filesystem::create_directory(path + "folder.entry");
+  std::filesystem::create_symlink("/dev/zero", path + "device.entry");
+  std::filesystem::create_symlink("missing", path + "link.entry");
+  folder.write("cache/huge.entry", "tessera cache 1\n");
+  std::filesystem::resize_file(path + "huge.entry", uint64_t(1) << 40); // takes no space, but would take memory
+  for (const char *key : {"pipe", "folder", "device", "link", "huge"}) EXPECT_EQ(cache.read(key), std::nullopt) << key;
+  ASSERT_FALSE(cache.write("pipe", "a value"));
+  EXPECT_EQ(cache.read("pipe"), "a value");
+  EXPECT_EQ(cache.read("z"), "value");
+  EXPECT_TRUE(cache.write("large", std::string(10'000, 'x')));
+  EXPECT_TRUE(std::filesystem::is_directory(path + "folder.entry"));
+  EXPECT_TRUE(std::filesystem::is_symlink(path + "device.entry"));
 }
 
 TEST(ContentCache, ServesManyAtOnce) {
