@@ -2,7 +2,9 @@
 
 #include "frontend/Frontend.h"
 #include "frontend/Elaborator.h"
+#include "frontend/SourceRecord.h"
 #include "frontend/names/Declarations.h"
+#include "ir/program/Program.h"
 
 using namespace tessera;
 using llvm::StringRef;
@@ -24,7 +26,9 @@ static mlir::OwningOpRef<mlir::ModuleOp> compile(mlir::MLIRContext &context, uns
                       "the file has no `model` and no `train`: there is nothing to compile");
   if (diagnostics.hasErrors()) return {};
   context.loadDialect<TsrDialect, mlir::func::FuncDialect>();
-  return Elaborator(context, program, options, diagnostics).run();
+  mlir::OwningOpRef<mlir::ModuleOp> module = Elaborator(context, program, options, diagnostics).run();
+  if (module) setSource(*module, recordSource(context, options, diagnostics));
+  return module;
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> tessera::compileModel(mlir::MLIRContext &context, StringRef path,

@@ -284,6 +284,11 @@ void ManifestWriter::write() {
         json.attributeEnd();
       }
     writePlan();
+    if (DictionaryAttr source = sourceOf(module)) {
+      json.attributeBegin("source");
+      writeAttr(source);
+      json.attributeEnd();
+    }
   });
 }
 

@@ -169,6 +169,7 @@ void EntryFunctions::buildEvaluate() {
   elaboration.exprs.reductions.setSampleWeights(weights);
   training.evalLossesAndMetrics(/*isTraining=*/false);
   if (diagnostics.hasErrors()) return;
+  settings.checkGoal(elaboration.regions.loggedScalars());
   mlir::Value sampleCount = weights ? builder.sum(weights, {batchAxis}) : builder.scalar(1, f32);
   for (const LoggedScalar &log : elaboration.regions.loggedScalars()) {
     // `evaluate` runs on one micro-batch. A sum over it is scaled by their number, so that the mean over micro-batches

@@ -9,7 +9,7 @@ using llvm::StringRef;
 using llvm::Twine;
 
 namespace {
-enum class SettingType { Count, Positive, Word, Words };
+enum class SettingType { Count, Positive, Word, Words, Goal };
 
 /// One argument of a setting. The first of a group may be given without its name.
 struct SettingInfo {
@@ -34,7 +34,9 @@ static const SettingInfo Table[] = {
     {"save", "every", SettingType::Count, true},
     {"save", "keep", SettingType::Count, true},
     {"save", "minutes", SettingType::Positive, true},
+    {"save", "best", SettingType::Goal, true},
     {"stop", "after", SettingType::Count, true},
+    {"stop", "patience", SettingType::Count, true},
 };
 
 static const SettingInfo *findInfo(StringRef group, StringRef name) {
@@ -76,6 +78,13 @@ static LanguageValue wordsOf(const ast::Expr &expr) {
     value.text = base.text + "." + field->field.text.str();
     return value;
   }
+  if (auto *call = llvm::dyn_cast<ast::CallExpr>(&expr)) { // a goal: max(right)
+    bool isPlain = call->args.size() == 1 && call->args[0].name.text.empty() && !call->axes;
+    LanguageValue inner = isPlain ? wordsOf(*call->args[0].value) : LanguageValue();
+    if (inner.kind != LanguageValue::Kind::Text) return LanguageValue();
+    value.text = (call->callee.text + "(" + inner.text + ")").str();
+    return value;
+  }
   auto *tuple = llvm::dyn_cast<ast::TupleExpr>(&expr);
   if (!tuple) return LanguageValue();
   value.kind = LanguageValue::Kind::Tuple;
@@ -89,7 +98,7 @@ static LanguageValue wordsOf(const ast::Expr &expr) {
 
 std::pair<LanguageValue, Span> TrainingSettings::valueOf(StringRef group, StringRef name, const ast::Expr &value) {
   const SettingInfo *info = findInfo(group, name);
-  bool isWord = info && (info->type == SettingType::Word || info->type == SettingType::Words);
+  bool isWord = info && info->type != SettingType::Count && info->type != SettingType::Positive;
   bool isFirst = info && info == findInfo(group, "");
   auto evaluate = [&](const ast::Expr &expr) {
     return isWord ? wordsOf(expr) : elaboration.exprs.expressions.eval(expr);
@@ -130,6 +139,9 @@ bool TrainingSettings::check(StringRef group, StringRef name, const LanguageValu
   case SettingType::Words:
     if (value.kind != LanguageValue::Kind::Text && value.kind != LanguageValue::Kind::Tuple)
       return wrong("a name, or several in parentheses");
+    return true;
+  case SettingType::Goal:
+    if (value.kind != LanguageValue::Kind::Text) return wrong("the name of a loss, min(NAME) or max(NAME)");
     return true;
   }
   llvm_unreachable("all types are handled");
@@ -225,6 +237,26 @@ void TrainingSettings::checkFloat32Names() {
     error(DiagnosticCode::E0409, find("compute", "f32")->span, "no function or call is named `" + name + "`")
         .help("name functions (`layer_norm`), paths of calls (`h.attn`), `loss` for the losses and metrics of the "
               "description, or `gradients` for the gradients of parameters");
+}
+
+void TrainingSettings::checkGoal(llvm::ArrayRef<LoggedScalar> logs) const {
+  const Setting *setting = find("save", "best");
+  if (!setting) return;
+  StringRef goal = setting->value.text, name = goal;
+  bool isExplicit = (name.consume_front("min(") || name.consume_front("max(")) && name.consume_back(")");
+  if (!isExplicit && name == "total") return;
+  std::vector<StringRef> known;
+  for (const LoggedScalar &log : logs) {
+    known.push_back(log.name);
+    if (log.name != name) continue;
+    if (!log.isLoss && !isExplicit)
+      error(DiagnosticCode::E0409, setting->span, "`" + name + "` is a metric: which of its values is best?")
+          .help("write `best = max(" + name + ")` if it shall be large, `best = min(" + name + ")` if small");
+    return;
+  }
+  StringRef nearest = nearestName(name, known);
+  error(DiagnosticCode::E0409, setting->span, "no loss or metric is named `" + name + "`")
+      .help(nearest.empty() ? "they are named " + llvm::join(known, ", ") : "did you mean `" + nearest.str() + "`?");
 }
 
 const Setting *TrainingSettings::find(StringRef group, StringRef name) const {

@@ -30,6 +30,8 @@ public:
   static std::vector<std::string> addresses();
   /// Whatever is listed to be computed in f32 must exist: a misspelled name would change results silently.
   void checkFloat32Names();
+  /// What `save(best = …)` names must be a loss, or a metric with its direction.
+  void checkGoal(llvm::ArrayRef<LoggedScalar> logs) const;
   /// The settings that the runtime reads.
   mlir::DictionaryAttr attribute() const;
 

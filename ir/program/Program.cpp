@@ -91,6 +91,15 @@ std::string tessera::userLine(Location loc) {
   return (name + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
 }
 
+DictionaryAttr tessera::sourceOf(ModuleOp module) {
+  auto loc = dyn_cast<FusedLoc>(module.getLoc());
+  return loc ? dyn_cast_or_null<DictionaryAttr>(loc.getMetadata()) : DictionaryAttr();
+}
+
+void tessera::setSource(ModuleOp module, DictionaryAttr source) {
+  module->setLoc(FusedLoc::get({module.getLoc()}, source, module.getContext()));
+}
+
 std::string tessera::freshName(std::string name, StringRef suffix, function_ref<bool(StringRef)> isTaken) {
   while (isTaken(name)) name += suffix;
   return name;

@@ -48,6 +48,11 @@ int64_t runsPerCall(mlir::Operation *op);
 /// The innermost line of the user's own files, as "file:line:column"; empty if the op has none.
 std::string userLine(mlir::Location loc);
 
+/// What the module was made from, as the manifest has it under `source`; null if it is not known. It is the metadata of
+/// the module's location, and so a part of dumps with locations only.
+mlir::DictionaryAttr sourceOf(mlir::ModuleOp module);
+void setSource(mlir::ModuleOp module, mlir::DictionaryAttr source);
+
 /// Whether an op is part of a kernel or of a tiled op: its values have no buffers of their own.
 inline bool isInsideKernel(mlir::Operation *op) { return llvm::isa<KernelOp, TiledOp>(op->getParentOp()); }
 

@@ -60,7 +60,8 @@ static constexpr const char *dataForms =
 static void addCheckpointOption(CLI::App *command, Options &options) {
   command->add_option(
       "--checkpoint", options.checkpoint,
-      "a checkpoint, a folder of them, or a safetensors file; default: the newest in ./NAME-checkpoints");
+      "a checkpoint, a folder of them, `best`, FOLDER/best, or a safetensors file; default: the newest in "
+      "./NAME-checkpoints");
 }
 
 static void addTrain(CLI::App &app, Options &options) {

@@ -2,6 +2,8 @@
 
 #include "runtime/commands/Session.h"
 
+#include "runtime/train/BestEvaluation.h"
+
 #include <filesystem>
 
 namespace fs = std::filesystem;
@@ -46,6 +48,38 @@ std::optional<CheckpointInfo> loadNewest(LoadedProgram &program, const Checkpoin
   return tryNewest(folder, load) ? std::optional(info) : std::nullopt;
 }
 
+std::optional<CheckpointInfo> newestInfo(const CheckpointFolder &folder) {
+  std::vector<int64_t> steps = folder.steps();
+  for (size_t i = steps.size(); i-- > 0;) {
+    try {
+      return readCheckpointInfo(folder.pathOf(steps[i]));
+    } catch (const CheckpointDamaged &) {
+    }
+  }
+  return std::nullopt;
+}
+
+/// The word for a checkpoint that its folder's newest one names.
+static constexpr const char *bestName = "best";
+
+/// `path`, or the checkpoint of the best evaluation if it is FOLDER/best and nothing has that name.
+static std::string resolveBest(const std::string &path, const char *option) {
+  std::error_code error;
+  fs::path parent = fs::path(path).parent_path();
+  if (fs::path(path).filename() != bestName || fs::exists(path, error) || !fs::is_directory(parent, error)) return path;
+  CheckpointFolder folder(parent.string());
+  std::optional<CheckpointInfo> newest = newestInfo(folder);
+  int64_t step = newest ? bestStepIn(newest->best) : -1;
+  if (step < 0)
+    fail(
+        "{} {}: the run has no best checkpoint; the model file asks for one with save(best = NAME), the name of a loss",
+        option, path);
+  if (!fs::exists(folder.pathOf(step)))
+    fail("{} {}: the best evaluation was at step {}, but {} is missing; name another checkpoint", option, path, step,
+         folder.pathOf(step));
+  return folder.pathOf(step);
+}
+
 bool isFolderOfCheckpoints(const std::string &path, const char *option) {
   std::error_code error;
   if (!fs::exists(path, error)) fail("{} {}: {}", option, path, error ? error.message() : "nothing is there");
@@ -54,7 +88,8 @@ bool isFolderOfCheckpoints(const std::string &path, const char *option) {
   return true;
 }
 
-std::string loadModelFrom(LoadedProgram &program, const std::string &path, const char *option) {
+std::string loadModelFrom(LoadedProgram &program, const std::string &wanted, const char *option) {
+  std::string path = resolveBest(wanted, option);
   auto load = [&](const std::string &one) {
     program.pullState(); // the file does not contain the whole state
     loadModel(one, program.manifest(), stateIn(program));
@@ -66,7 +101,9 @@ std::string loadModelFrom(LoadedProgram &program, const std::string &path, const
 }
 
 std::string loadParameters(LoadedProgram &program, const Options &options) {
-  std::string path = options.checkpoint.empty() ? defaultCheckpointFolder(program.manifest()) : options.checkpoint;
+  std::string folder = defaultCheckpointFolder(program.manifest());
+  std::string path = options.checkpoint.empty() ? folder : options.checkpoint;
+  if (std::error_code error; path == bestName && !fs::exists(path, error)) path = folder + "/" + bestName;
   // State that is not in the file (a step counter) is initialised as for training.
   if (program.manifest().hasEntry("init")) initialise(program, defaultSeed);
   return loadModelFrom(program, path, "--checkpoint");

@@ -24,16 +24,20 @@ void initialise(LoadedProgram &program, uint64_t seed);
 /// Throws an Error if all are damaged, or if one belongs to another model.
 std::optional<CheckpointInfo> loadNewest(LoadedProgram &program, const CheckpointFolder &folder);
 
+/// The manifest of the newest checkpoint that has an intact one; none if there is none.
+std::optional<CheckpointInfo> newestInfo(const CheckpointFolder &folder);
+
 /// Loads the parameters for eval, generate and export: from --checkpoint (a checkpoint, a folder of them, or a
-/// safetensors file), else from the default folder. Returns the path.
+/// safetensors file; `best` or FOLDER/best: that of the best evaluation), else from the default folder. Returns the
+/// path.
 std::string loadParameters(LoadedProgram &program, const Options &options);
 
 /// Whether `path` is a folder of checkpoints rather than a checkpoint or a file. Throws an Error that names `option`
 /// if it does not exist or contains no checkpoint.
 bool isFolderOfCheckpoints(const std::string &path, const char *option);
 
-/// Loads the model from a checkpoint, a safetensors file, or the newest intact checkpoint of a folder. Returns the
-/// path.
+/// Loads the model from a checkpoint, a safetensors file, the newest intact checkpoint of a folder, or its best one
+/// (FOLDER/best). Returns the path.
 std::string loadModelFrom(LoadedProgram &program, const std::string &path, const char *option);
 
 } // namespace tessera::runtime

@@ -290,6 +290,7 @@ static Manifest readManifest(const Json &json) {
   if (json.contains("data"))
     for (const Json &data : json["data"]) manifest.data.push_back(readData(data));
   manifest.settings = json.value("settings", Json::object());
+  manifest.source = json.value("source", Json());
   if (json.contains("plan") && json["plan"].is_object()) readPlan(json["plan"], manifest);
   return manifest;
 }
@@ -298,7 +299,7 @@ Manifest parseManifest(const std::string &text) {
   try {
     return readManifest(parseJson(text, where));
   } catch (const Json::exception &e) {
-    fail("{}: {}", where, e.what());
+    fail("{}: {}", where, reasonOf(e));
   }
 }
 

@@ -134,6 +134,7 @@ struct Manifest {
   Json settings;
   std::vector<BufferSpec> buffers;
   std::vector<KernelSpec> kernels; ///< in the order of the code's kernel table
+  Json source;                     ///< what it was compiled from (docs/manifest.md); null: not recorded
 
   /// The entry function. Throws an Error if the program was compiled without it.
   const EntryFunction &entry(const std::string &name) const;

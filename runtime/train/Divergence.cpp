@@ -10,9 +10,11 @@ void Divergence::note(const StepReport &report) {
 }
 
 std::string Divergence::describe(int64_t step, const std::string &lastGood) const {
-  return fmt::format("diverged: not finite {} steps in a row, up to step {}, the first time at {}{}; {}; "
+  std::string before = growth.describe();
+  return fmt::format("diverged: not finite {} steps in a row, up to step {}, the first time at {}{}{}; {}; "
                      "lower the learning rate or clip the gradients",
                      longest, step, first, source ? "; what is not finite is first " + source->describe() : "",
+                     before.empty() ? "" : "; before that " + before,
                      lastGood.empty() ? "there is no checkpoint" : "the last good checkpoint is " + lastGood);
 }
 

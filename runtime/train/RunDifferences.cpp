@@ -2,6 +2,11 @@
 
 #include "runtime/train/RunDifferences.h"
 
+#include "runtime/train/SourceChanges.h"
+
+#include <map>
+#include <set>
+
 namespace tessera::runtime {
 
 /// Throws if the data position has another meaning now.
@@ -24,25 +29,61 @@ static std::string contentOf(Json source) {
   return dumpJson(source);
 }
 
+/// Settings by address: "save.every" and its value.
+static void flatten(const Json &settings, const std::string &prefix, std::map<std::string, std::string> &values) {
+  for (const auto &[key, value] : settings.items()) {
+    if (value.is_object())
+      flatten(value, prefix + key + ".", values);
+    else
+      values[prefix + key] = value.is_null() ? "not set" : dumpJson(value);
+  }
+}
+
+static void compareSettings(const Json &before, const Json &now, std::vector<std::string> &changes) {
+  if (!before.is_object() || !now.is_object()) return;
+  std::map<std::string, std::string> old, current;
+  flatten(before, "", old);
+  flatten(now, "", current);
+  std::set<std::string> addresses;
+  for (const auto &values : {old, current})
+    for (const auto &[address, value] : values) addresses.insert(address);
+  for (const std::string &address : addresses) {
+    old.try_emplace(address, "not set"), current.try_emplace(address, "not set");
+    if (old[address] != current[address])
+      changes.push_back(fmt::format("the setting {} changed from {} to {}", printable(address), printable(old[address]),
+                                    current[address]));
+  }
+}
+
+/// What was compiled: the lines of the model if they are recorded, else only whether the program is another one.
+static void compareProgram(const CheckpointInfo &saved, const CheckpointInfo &now, std::vector<std::string> &changes) {
+  std::optional<std::vector<std::string>> edits = sourceChanges(saved.source, now.source);
+  if (edits)
+    for (const std::string &edit : *edits) changes.push_back("the model changed: " + edit);
+  bool isSame = saved.program.empty() || saved.program == now.program;
+  if (isSame || (edits && !edits->empty())) return;
+  changes.push_back(edits ? "the program was recompiled from the same model: its compiler, target or threads may differ"
+                          : "the program was recompiled: compiled-in settings (rates, options, threads) may differ");
+}
+
 std::vector<std::string> differencesSince(const CheckpointInfo &saved, const CheckpointInfo &now,
                                           const std::string &path) {
   if (saved.model != now.model)
     fail("{} is of the model '{}', this program is '{}'; --init {} with another --checkpoint-dir takes over its "
          "parameters and starts at step 0",
-         path, saved.model, now.model, path);
+         path, printable(saved.model), now.model, path);
   refuseOtherRows(saved, now, path);
   std::vector<std::string> changes;
   auto note = [&](const std::string &what, const std::string &before, const std::string &after) {
     if (!before.empty() && before != after)
-      changes.push_back(fmt::format("{} changed from {} to {}", what, before, after));
+      changes.push_back(fmt::format("{} changed from {} to {}", what, printable(before), after));
   };
   note("the data", saved.data.empty() ? "" : fmt::format("'{}'", saved.data), fmt::format("'{}'", now.data));
   for (const auto &[name, source] : now.sources.items())
     note(fmt::format("what source '{}' holds", name),
          saved.sources.contains(name) ? contentOf(saved.sources[name]) : "", contentOf(source));
-  note("the settings", dumpJson(saved.settings), dumpJson(now.settings));
-  if (!saved.program.empty() && saved.program != now.program)
-    changes.push_back("the program was recompiled: compiled-in settings (rates, options, threads) may differ");
+  compareSettings(saved.settings, now.settings, changes);
+  compareProgram(saved, now, changes);
   if (saved.threads != 0 && now.threads != 0 && saved.threads != now.threads)
     changes.push_back(
         fmt::format("the run resumes with {} threads, the checkpoint was made with {}: rounding may differ from "

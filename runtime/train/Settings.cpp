@@ -35,8 +35,8 @@ std::string nearestWord(const std::string &word, const std::vector<std::string> 
 /// Settings of every program, whether its model file mentions them or not.
 static const Json &builtinSettings() {
   static const Json settings = {{"evaluate", {{"every", 0}, {"on", "val"}, {"batches", 0}}},
-                                {"save", {{"every", 0}, {"keep", 0}, {"minutes", 0.0}}},
-                                {"stop", {{"after", 0}}}};
+                                {"save", {{"every", 0}, {"keep", 0}, {"minutes", 0.0}, {"best", ""}}},
+                                {"stop", {{"after", 0}, {"patience", 0}}}};
   return settings;
 }
 

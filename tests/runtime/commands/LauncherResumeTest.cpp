@@ -26,7 +26,7 @@ TEST_F(LauncherResume, ResumesFromANamedCheckpoint) {
   ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
   Outcome other = run("train --checkpoint-dir b --resume a/step-00000030 --metrics m.jsonl --set save.every=7");
   EXPECT_EQ(other.status, 0) << other.output;
-  EXPECT_NE(readFile(folder / "m.jsonl").find("the settings changed"), std::string::npos);
+  EXPECT_NE(readFile(folder / "m.jsonl").find("the setting save.every changed from 10 to 7"), std::string::npos);
   expectEqualCheckpoints("a", "b", 40);
 }
 
@@ -84,6 +84,42 @@ TEST_F(LauncherResume, OtherThreadsAreNotedAndOtherSequencesRefused) {
   EXPECT_THROW(differencesSince(saved, now, "c"), Error);
   saved.sources["d"].erase("seq"); // of before it was recorded
   EXPECT_EQ(differencesSince(saved, now, "c").size(), 1u);
+}
+
+TEST_F(LauncherResume, NothingToDoSaysHowToGoOn) {
+  ASSERT_EQ(run("train --checkpoint-dir a").status, 0);
+  Outcome again = run("train --checkpoint-dir a");
+  EXPECT_EQ(again.status, 0);
+  EXPECT_NE(again.output.find("nothing to do: the run in a is at step 40, its last; --steps N with a larger N trains "
+                              "on, another --checkpoint-dir starts a new run"),
+            std::string::npos)
+      << again.output;
+  EXPECT_NE(run("train --checkpoint-dir a --steps 9").output.find("is at step 40, beyond its last step 9"),
+            std::string::npos);
+}
+
+TEST_F(LauncherResume, NothingToDoNamesWhatChanged) {
+  std::string plan = R"("plan": {)", source = R"("source": {"options": [], "files": [{"name": "l.tsr", "lines": )";
+  programWith({{plan, source + R"(["1 model line", "7 optimize sgd(lr = 0.1) on **"]}]}, )" + plan}});
+  ASSERT_EQ(run("train --checkpoint-dir a --quiet", "", "other").status, 0);
+  programWith({{plan, source + R"(["1 model line", "9 optimize sgd(lr = 0.2) on **"]}]}, )" + plan}});
+  Outcome edited = run("train --checkpoint-dir a --quiet", "", "other");
+  EXPECT_EQ(edited.status, 0);
+  for (const char *said :
+       {"note: the model changed: l.tsr:9: `optimize sgd(lr = 0.2) on **` was `optimize sgd(lr = 0.1) on **`",
+        "nothing to do: the run in a is at step 40, its last; the changes since then, in the notes above, have had no "
+        "effect; another --checkpoint-dir trains from the start with them, --steps N with a larger N trains on from "
+        "here"})
+    EXPECT_NE(edited.output.find(said), std::string::npos) << said << "\n" << edited.output;
+  EXPECT_EQ(edited.output.find("was recompiled"), std::string::npos) << edited.output;
+  // A parameter of another shape cannot be loaded: the same changes say why.
+  std::string shape = R"([["output", 2], ["feature", 3]])", other = R"([["output", 3], ["feature", 2]])";
+  programWith({{plan, source + R"(["1 model line", "7 weight w [feature, output]"]}]}, )" + plan}, {shape, other}});
+  Outcome refused = run("train --checkpoint-dir a", "", "other");
+  EXPECT_EQ(refused.status, 1);
+  for (const char *said : {"'w' has the shape [3, 2]", "the model changed since that checkpoint: l.tsr:7: `weight w",
+                           "name another --checkpoint-dir"})
+    EXPECT_NE(refused.output.find(said), std::string::npos) << said << "\n" << refused.output;
 }
 
 TEST_F(LauncherResume, KilledRunsLoseNothing) {

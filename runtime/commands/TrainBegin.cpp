@@ -1,0 +1,243 @@
+//===- TrainBegin.cpp - begins or resumes a run ---------------------------===//
+//
+//   1. open the data and start the machine
+//   2. lock the folder of checkpoints
+//   3. initialise, load weights, or resume the newest checkpoint
+//   4. compare with the run that is resumed
+//   5. open what the run writes
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/commands/Training.h"
+#include "runtime/train/RunDifferences.h"
+#include "runtime/train/SourceChanges.h"
+
+#include <filesystem>
+
+namespace fs = std::filesystem;
+
+namespace tessera::runtime {
+
+/// The number of micro-batches of a batch, of which `evaluate` takes one.
+static int64_t microBatchesOf(const Manifest &manifest) {
+  if (!manifest.hasEntry("evaluate")) return 1;
+  auto rowsOf = [&](const char *entry) {
+    const ValueSpec *input = manifest.entry(entry).input("data");
+    return input && !input->axes.empty() ? std::max<int64_t>(1, input->axes[0].size) : 1;
+  };
+  return std::max<int64_t>(1, rowsOf("step") / rowsOf("evaluate"));
+}
+
+Training::Training(LoadedProgram &program, const Options &options)
+    : program(program), options(options), settings(program.manifest().settings, microBatchesOf(program.manifest())),
+      files(program.manifest().data, options.data) {
+  for (const std::string &assignment : options.set) settings.set(assignment);
+  findLength();
+  set = openDataSet(manifest(), stepEntry(), files, Split::Train);
+  program.start(options.threads, options.bind);
+  openFolder();
+  begin();
+  openOutputs();
+}
+
+void Training::findLength() {
+  lastStep = options.train.steps.value_or(settings.integer("stop.after", 0));
+  if (lastStep < 0 || (lastStep == 0 && !options.train.steps))
+    failUsage("the model file does not say when to stop{}; give --steps N",
+              settings.integer("stop.patience", 0) > 0 ? " at the latest, beside stop.patience" : "");
+}
+
+void Training::openFolder() {
+  std::string path = options.train.checkpointDir;
+  if (path.empty() && settings.has("save")) path = defaultCheckpointFolder(manifest());
+  if (path.empty()) return;
+  checkpoints.folder.emplace(path);
+  checkpoints.folder->lock();
+}
+
+/// Initialises, loads weights, or resumes.
+void Training::begin() {
+  info.model = manifest().model;
+  info.seed = options.seed.value_or(defaultSeed);
+  info.data = asWritten(files.describe());
+  info.settings = asWritten(settings.json());
+  info.batch = set.batch;
+  info.program = program.hash();
+  info.source = manifest().source;
+  if (!manifest().isForGpu()) info.threads = program.threads();
+  for (size_t i = 0; i < set.names.size(); ++i) {
+    Json &source = info.sources[set.names[i]];
+    source = {{"rows", set.readers[i]->rows()}, {"bytes", files.trainingSizes(set.names[i])}};
+    if (int64_t seq = manifest().dataNamed(set.names[i])->seq; seq > 0) source["seq"] = seq;
+  }
+  if (options.train.resume != "auto" && options.train.resume != "never") return resumeFrom(options.train.resume);
+  if (checkpoints.folder && options.train.resume == "never" && !checkpoints.folder->steps().empty())
+    fail("{} has checkpoints already and --resume=never forbids to resume them; choose another --checkpoint-dir",
+         checkpoints.folder->path());
+  if (checkpoints.folder)
+    if (auto saved = loadOwn()) {
+      if (!options.train.init.empty())
+        warn("note: resuming from {}; --init is not read again", checkpoints.folder->path());
+      return resumeOwn(*saved);
+    }
+  moveTo(0, options.train.skipBatches);
+  initialise(program, info.seed);
+  if (!options.train.init.empty()) loadModelFrom(program, options.train.init, "--init");
+}
+
+/// The newest checkpoint of the run itself. If the program does not fit to it, the error says what changed since.
+std::optional<CheckpointInfo> Training::loadOwn() {
+  try {
+    return loadNewest(program, *checkpoints.folder);
+  } catch (const CheckpointDamaged &) {
+    throw;
+  } catch (const Error &e) {
+    std::optional<CheckpointInfo> saved = newestInfo(*checkpoints.folder);
+    auto changes = saved ? sourceChanges(saved->source, info.source) : std::nullopt;
+    if (!changes || changes->empty()) throw;
+    throw Error(fmt::format("{}; the model changed since that checkpoint: {}; to train it from the start, name another "
+                            "--checkpoint-dir",
+                            e.what(), fmt::join(*changes, "; ")),
+                e.exitStatus());
+  }
+}
+
+/// `path` is where this branch begins. The same command, run again, resumes what the first one saved.
+void Training::resumeFrom(const std::string &path) {
+  std::string from = asWritten(fs::weakly_canonical(fs::absolute(path)).string());
+  std::string ownPath =
+      checkpoints.folder ? asWritten(fs::weakly_canonical(fs::absolute(checkpoints.folder->path())).string()) : "";
+  bool isInOwn = checkpoints.folder && fs::path(from).parent_path() == ownPath;
+  if (checkpoints.folder && !checkpoints.folder->steps().empty()) {
+    std::optional<CheckpointInfo> saved = loadOwn();
+    if (saved->resumedFrom == from || from == ownPath) return resumeOwn(*saved);
+    if (!isInOwn)
+      fail("{} has the checkpoints of a run that did not begin at {}; choose another --checkpoint-dir, or leave out "
+           "--resume to resume that run",
+           checkpoints.folder->path(), path);
+  }
+  std::string checkpoint = path;
+  CheckpointInfo saved;
+  if (isFolderOfCheckpoints(path, "--resume")) {
+    CheckpointFolder other(path);
+    saved = *loadNewest(program, other);
+    checkpoint = other.pathOf(saved.step);
+  } else {
+    saved = loadCheckpoint(path, manifest(), stateIn(program));
+    program.pushState();
+  }
+  saved.resumedFrom = from;
+  resumeAt(saved, checkpoint, options.train.skipBatches);
+  if (isInOwn) checkpoints.savedStep = step;
+}
+
+/// Resumes the newest checkpoint of the run itself. The first run has skipped the batches already.
+void Training::resumeOwn(const CheckpointInfo &saved) {
+  if (options.train.skipBatches > 0)
+    output.differences.push_back(
+        "--skip-batches is for new runs and for --resume PATH: running again does not skip again");
+  resumeAt(saved, checkpoints.folder->pathOf(saved.step), 0);
+  checkpoints.savedStep = step;
+}
+
+/// Sets the data position. Checks that the numbers of all rows up to the last step fit into 64 bits.
+void Training::moveTo(int64_t position, int64_t skipped) {
+  // The loader is two batches ahead.
+  int64_t end = 0, left = std::max<int64_t>(0, lastStep - step) + 3;
+  if (__builtin_add_overflow(position, skipped, &info.position) || __builtin_add_overflow(info.position, left, &end) ||
+      __builtin_mul_overflow(end, set.batch, &end))
+    fail("the data position, {} batches and {} skipped, is too far for {} rows a batch up to step {}", position,
+         skipped, set.batch, lastStep);
+}
+
+/// Takes over step, data position and seed of the checkpoint at `path`.
+void Training::resumeAt(const CheckpointInfo &saved, const std::string &path, int64_t skipped) {
+  for (std::string &change : differencesSince(saved, info, path)) output.differences.push_back(std::move(change));
+  if (options.seed && *options.seed != saved.seed)
+    output.differences.push_back(fmt::format("the run continues with its seed {}; --seed is for new runs", saved.seed));
+  info.step = step = started = saved.step;
+  moveTo(saved.position, skipped);
+  info.seed = saved.seed;
+  info.evaluated = saved.evaluated;
+  info.resumedFrom = saved.resumedFrom;
+  if (saved.data == info.data) info.best = saved.best; // else evaluations cannot be compared
+  checkpoints.lastGood = checkpoints.last = path;
+  int64_t counted = program.readCounter("step", step);
+  if (counted != step)
+    fail("the checkpoint of step {} holds the state of step {}: its files are from different checkpoints", step,
+         counted);
+}
+
+void Training::openOutputs() {
+  const DataSpec *first = set.names.empty() ? nullptr : manifest().dataNamed(set.names[0]);
+  bool tokens = first && infoOf(first->format).isSequence();
+  output.setUnit(tokens ? "tokens" : "samples", static_cast<double>(set.batch) * (tokens ? first->seq : 1));
+
+  Progress::Plan plan;
+  plan.firstStep = step, plan.lastStep = lastStep;
+  plan.logEvery = options.train.logEvery;
+  plan.perStep = output.perStep(), plan.unit = output.unitName(), plan.flops = stepEntry().flops;
+  plan.arenaBytes = manifest().arena.bytes, plan.quiet = options.train.quiet;
+  if (options.train.metrics == "-") plan.out = stderr;
+  output.progress.emplace(plan);
+  output.progress->note(fmt::format("{}: one rank, {}, arena {} bytes, seed {}", manifest().model,
+                                    program.describeMachine(), manifest().arena.bytes, info.seed));
+  if (step > 0) output.progress->note(fmt::format("resumed at step {}", step));
+  if (!checkpoints.folder)
+    output.progress->note("nothing will be saved; name a folder with --checkpoint-dir to save checkpoints");
+  openEvaluation();
+  openBest();
+  divergence.lossGrowth().begin(output.perStep());
+  if (!options.train.profile.empty()) {
+    refuseData("--profile", options.train.profile);
+    output.openProfile(options.train.profile, program);
+  }
+  refuseData("--metrics", options.train.metrics);
+  // Last: a run that fails before leaves the file as it is.
+  output.records.open(options.train.metrics, options.train.tensorboard, step, info.evaluated);
+  output.showDifferences(step);
+}
+
+/// An output must not overwrite an input.
+void Training::refuseData(const char *option, const std::string &path) const {
+  if (files.has(path)) fail("{} {}: this is a data file of the run; name another file", option, path);
+}
+
+void Training::openEvaluation() {
+  if (!manifest().hasEntry("evaluate")) return;
+  if (settings.text("evaluate.on", "val") == "train") {
+    if (settings.has("evaluate") || hasValidation(manifest(), stepEntry(), files))
+      evaluation.over.emplace(program, files, Split::Train);
+    return;
+  }
+  ValidationSources sources = validationSources(manifest(), stepEntry(), files);
+  if (sources.without.empty()) {
+    evaluation.over.emplace(program, files, Split::Val);
+  } else if (!sources.with.empty()) {
+    output.progress->note(fmt::format("'{}' has no validation data, so nothing is evaluated, although '{}' has some; "
+                                      "name some with --data {}.val=PATH",
+                                      sources.without[0], sources.with[0], sources.without[0]));
+  } else if (settings.has("evaluate")) {
+    output.progress->note("there is no validation data: nothing is evaluated; name some with --data val=PATH");
+  }
+}
+
+/// What `save.best` and `stop.patience` compare.
+void Training::openBest() {
+  std::string goal = settings.text("save.best", "");
+  int64_t patience = settings.integer("stop.patience", 0);
+  if (goal.empty() && patience == 0) return;
+  const char *option = goal.empty() ? "stop.patience" : "save.best";
+  if (!evaluation)
+    failUsage("{} compares evaluations, but there is no validation data: name some with --data val=PATH, or switch it "
+              "off with --set {}={}",
+              option, option, goal.empty() ? "0" : "");
+  if (patience > 0 && settings.integer("evaluate.every", 0) == 0)
+    failUsage("stop.patience counts evaluations, but evaluate.every does not say how often to evaluate; give "
+              "evaluate(every = N), or --set stop.patience=0");
+  evaluation.best.emplace(goal, manifest().entry("evaluate"), option);
+  evaluation.best->restore(info.best);
+  info.best = evaluation.best->record();
+}
+
+} // namespace tessera::runtime
