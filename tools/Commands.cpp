@@ -125,8 +125,24 @@ static int failedOn(const std::string &before, const CommandOptions &options, co
   return isModule(options) ? ExitInput : internalError(before);
 }
 
-/// Runs the phases.
-static int runPhases(ModuleOp module, const CommandOptions &options, DumpFolder &dumps) {
+/// Prints a warning of a phase at the user's line. Without this, MLIR drops warnings.
+static void printWarning(const mlir::Diagnostic &warning) {
+  auto print = [](const mlir::Diagnostic &diagnostic, StringRef kind) {
+    std::string line = userLine(diagnostic.getLocation());
+    llvm::errs() << (line.empty() ? "" : line + ": ") << kind << ": " << diagnostic.str() << "\n";
+  };
+  print(warning, "warning");
+  for (const mlir::Diagnostic &note : warning.getNotes()) print(note, "note");
+}
+
+/// Runs the phases. `hasWarned` is set if a phase had a warning.
+static int runPhases(ModuleOp module, const CommandOptions &options, DumpFolder &dumps, bool *hasWarned = nullptr) {
+  ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Warning) return failure();
+    printWarning(diagnostic);
+    if (hasWarned) *hasWarned = true;
+    return success();
+  });
   PipelineOptions pipeline{options.compileTo, &dumps, options.timing, {}};
   Report report;
   if (!options.report.empty())
@@ -182,9 +198,10 @@ static ProgramSummary summarize(StringRef manifest) {
 }
 
 /// Runs the phases and code generation.
-static int generate(ModuleOp module, const CommandOptions &options, CompiledProgram &program) {
+static int generate(ModuleOp module, const CommandOptions &options, CompiledProgram &program,
+                    bool *hasWarned = nullptr) {
   DumpFolder dumps(options.dumpDir);
-  if (int status = runPhases(module, options, dumps)) return status;
+  if (int status = runPhases(module, options, dumps, hasWarned)) return status;
   std::string before = moduleText(module);
   FailureOr<CompiledProgram> made = generateProgram(module, codegenOptions(module, options, &dumps));
   if (failed(made)) return failedOn(before, options, dumps);
@@ -204,7 +221,9 @@ static int makeProgram(ModuleOp module, const CommandOptions &options, CompiledP
     program = std::move(*found);
     return ExitDone;
   }
-  if (int status = generate(module, options, program)) return status;
+  bool hasWarned = false;
+  if (int status = generate(module, options, program, &hasWarned)) return status;
+  if (hasWarned) return ExitDone; // so that the next run warns too
   std::string problem = cache.store(program);
   if (!problem.empty() && options.verbose) llvm::outs() << "code: not stored: " << problem << "\n";
   return ExitDone;

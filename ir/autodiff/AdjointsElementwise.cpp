@@ -1,8 +1,8 @@
 //===- AdjointsElementwise.cpp - reverse-mode derivatives, point by point -===//
 //
 // Those of ops of one operand are in TsrElementwise.td. `d` is the gradient of the
-// result, `y` the result itself. An operand that was broadcast gets the sum over the
-// axes it lacks.
+// result, `y` the result itself. Gradients have the axes of the result: ReverseMode.cpp
+// sums over those that an operand lacks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,11 +13,6 @@ using namespace tessera;
 
 using Needed = function_ref<bool(unsigned)>;
 using Accumulate = function_ref<void(unsigned, Value)>;
-
-/// Accumulates a gradient on the result's axes for an operand.
-static void flow(Operation *op, GraphBuilder &b, Accumulate accumulate, unsigned operand, Value gradient) {
-  accumulate(operand, b.sumTo(gradient, tensorType(op->getOperand(operand))));
-}
 
 static Value zeroLike(GraphBuilder &b, Value x) { return b.scalar(0, tensorType(x).getElementType()); }
 
@@ -33,39 +28,39 @@ static std::optional<double> constantNumber(Value x) {
 
 void AddOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
   for (unsigned i : {0, 1})
-    if (needed(i)) flow(*this, b, accumulate, i, d[0]);
+    if (needed(i)) accumulate(i, d[0]);
 }
 
 void SubOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
-  if (needed(0)) flow(*this, b, accumulate, 0, d[0]);
+  if (needed(0)) accumulate(0, d[0]);
   if (needed(1)) accumulate(1, b.neg(b.sumTo(d[0], getRhs().getType())));
 }
 
 // da = d b, db = d a
 void MulOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
-  if (needed(0)) flow(*this, b, accumulate, 0, b.mul(d[0], getRhs()));
-  if (needed(1)) flow(*this, b, accumulate, 1, b.mul(d[0], getLhs()));
+  if (needed(0)) accumulate(0, b.mul(d[0], getRhs()));
+  if (needed(1)) accumulate(1, b.mul(d[0], getLhs()));
 }
 
 // da = d / b, db = -(d / b) y
 void DivOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
   Value quotient = b.div(d[0], getRhs());
-  if (needed(0)) flow(*this, b, accumulate, 0, quotient);
-  if (needed(1)) flow(*this, b, accumulate, 1, b.neg(b.mul(quotient, getResult())));
+  if (needed(0)) accumulate(0, quotient);
+  if (needed(1)) accumulate(1, b.neg(b.mul(quotient, getResult())));
 }
 
 // da = d, db = -d floor(a / b)
 void ModOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
-  if (needed(0)) flow(*this, b, accumulate, 0, d[0]);
-  if (needed(1)) flow(*this, b, accumulate, 1, b.neg(b.mul(d[0], b.binary<FloorDivOp>(getLhs(), getRhs()))));
+  if (needed(0)) accumulate(0, d[0]);
+  if (needed(1)) accumulate(1, b.neg(b.mul(d[0], b.binary<FloorDivOp>(getLhs(), getRhs()))));
 }
 
 /// The side that the comparison picks gets the gradient; at a tie that is the left one.
 static void flowToPicked(Operation *op, Predicate predicate, GraphBuilder &b, Value d, Needed needed,
                          Accumulate accumulate) {
   Value isLeft = b.compare(predicate, op->getOperand(0), op->getOperand(1)), zero = zeroLike(b, d);
-  if (needed(0)) flow(op, b, accumulate, 0, b.select(isLeft, d, zero));
-  if (needed(1)) flow(op, b, accumulate, 1, b.select(isLeft, zero, d));
+  if (needed(0)) accumulate(0, b.select(isLeft, d, zero));
+  if (needed(1)) accumulate(1, b.select(isLeft, zero, d));
 }
 
 void MaxOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
@@ -90,19 +85,19 @@ static Value powerSlope(GraphBuilder &b, Value x, Value n) {
 
 // dx = d n x^(n-1); dn = d y log x where x > 0, else 0
 void PowOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
-  if (needed(0)) flow(*this, b, accumulate, 0, b.mul(d[0], powerSlope(b, getLhs(), getRhs())));
+  if (needed(0)) accumulate(0, b.mul(d[0], powerSlope(b, getLhs(), getRhs())));
   if (!needed(1)) return;
   Value x = getLhs(), zero = zeroLike(b, x);
   Value isPositive = b.compare(Predicate::GT, x, zero);
   Value slope = b.mul(getResult(), b.log(x));
-  flow(*this, b, accumulate, 1, b.select(isPositive, b.mul(d[0], slope), zero));
+  accumulate(1, b.select(isPositive, b.mul(d[0], slope), zero));
 }
 
 // The side not selected gets zero, even where the other factor of its gradient is not finite.
 void SelectOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
   Value zero = zeroLike(b, d[0]);
-  if (needed(1)) flow(*this, b, accumulate, 1, b.select(getCondition(), d[0], zero));
-  if (needed(2)) flow(*this, b, accumulate, 2, b.select(getCondition(), zero, d[0]));
+  if (needed(1)) accumulate(1, b.select(getCondition(), d[0], zero));
+  if (needed(2)) accumulate(2, b.select(getCondition(), zero, d[0]));
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,10 +5,14 @@
 //   3. Walk the ops backward. All users of an op's results come before the op, so that
 //      the results' gradients are complete; the op's adjoint turns them into
 //      contributions to its operands, which are summed in the order of the walk.
+//   4. A masked gradient is zero at points where an op may have computed NaN. A product
+//      with a factor that may be infinite or NaN there is replaced by zero.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/autodiff/ReverseMode.h"
+#include "ir/autodiff/NonFinite.h"
+#include "ir/dialect/Reshape.h"
 #include "ir/program/IndexRange.h"
 #include "ir/program/Program.h"
 #include "llvm/ADT/STLExtras.h"
@@ -89,6 +93,10 @@ ValueSet tessera::usefulInRepeat(RepeatOp repeat, function_ref<bool(unsigned)> i
   return useful;
 }
 
+bool tessera::passesZeros(Operation *op) {
+  return isa<ElementwiseOpInterface, ReduceOp, GatherOp, ScatterAddOp, SliceOp, PadOp, ReorderOp>(op) || isReshape(op);
+}
+
 //===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
@@ -96,40 +104,64 @@ ValueSet tessera::usefulInRepeat(RepeatOp repeat, function_ref<bool(unsigned)> i
 ReverseMode::ReverseMode(GraphBuilder &builder, ArrayRef<Operation *> ops, ValueRange wrt)
     : builder(builder), ops(ops), wrt(wrt), found(wrt.size()), varied(wrt.begin(), wrt.end()) {
   addVaried(this->ops, varied); // 1.
+  for (Operation *op : ops) addNonFinite(op, nonFinite);
 }
 
-void ReverseMode::accumulate(Value value, Value gradient) { // 2.
+void ReverseMode::accumulate(Value value, Value gradient, bool isMasked) { // 2.
   if (!varied.contains(value)) return;
   assert(value.getType() == gradient.getType() && "a gradient has the type of its value");
-  Value &sum = gradients[value];
-  sum = sum ? builder.add(sum, gradient) : gradient;
+  Gradient &all = gradients[value];
+  all.sum = all.sum ? builder.add(all.sum, gradient) : gradient;
+  all.isMasked &= isMasked;
 }
 
 void ReverseMode::run() { // 3.
   for (Operation *op : llvm::reverse(ops)) visit(op);
   for (auto [i, value] : llvm::enumerate(wrt))
-    if (!found[i]) found[i] = gradients.lookup(value);
+    if (!found[i]) found[i] = gradients.lookup(value).sum;
+}
+
+/// The ops between `previous`, null for the beginning of the block, and the insertion point.
+static auto opsAfter(Operation *previous, GraphBuilder &builder) {
+  Block *block = builder.getInsertionBlock();
+  return llvm::make_range(previous ? std::next(previous->getIterator()) : block->begin(), builder.getInsertionPoint());
 }
 
 /// The ops of an adjoint are named after the op they belong to, and kept in f32 if it is.
-static void labelOps(Operation *previous, Block &block, Block::iterator end, StringAttr name, Attribute precision) {
-  auto begin = previous ? std::next(previous->getIterator()) : block.begin();
-  for (Operation &op : llvm::make_range(begin, end)) {
+static void labelOps(Operation *previous, GraphBuilder &builder, StringAttr name, Attribute precision) {
+  for (Operation &op : opsAfter(previous, builder)) {
     if (isa<ConstantOp>(op)) continue;
     if (name && !op.hasAttr(attrs::name)) op.setAttr(attrs::name, name);
     if (precision) op.setAttr(attrs::precision, precision);
   }
 }
 
-void ReverseMode::visit(Operation *op) {
-  SmallVector<Value> incoming =
-      llvm::map_to_vector(op->getResults(), [&](Value result) { return gradients.lookup(result); });
-  // An adjoint may replace its op (a repeat that gains results), so what is known of the results is settled first.
-  for (auto [result, gradient] : llvm::zip(op->getResults(), incoming)) {
+/// The gradients of an op's results, which are complete. An adjoint may replace its op (a repeat that gains results),
+/// so what is known of the results is settled first.
+SmallVector<ReverseMode::Gradient> ReverseMode::takeGradients(Operation *op) {
+  SmallVector<Gradient> taken;
+  for (Value result : op->getResults()) {
+    Gradient gradient = gradients.lookup(result);
     for (auto [i, value] : llvm::enumerate(wrt))
-      if (value == result) found[i] = gradient;
+      if (value == result) found[i] = gradient.sum;
     gradients.erase(result);
+    taken.push_back(gradient);
   }
+  return taken;
+}
+
+/// `gradient`, a part of an operand's gradient that the ops after `previous` compute, where that of the result is not
+/// 0, else 0. Its own value if every factor is finite.
+Value ReverseMode::keepZeros(Value gradient, Value ofResult, Operation *previous) {
+  for (Operation &op : opsAfter(previous, builder)) addNonFinite(&op, nonFinite, ofResult);
+  if (gradient == ofResult || !nonFinite.contains(gradient)) return gradient;
+  Value zero = builder.scalar(0, tensorType(gradient).getElementType());
+  return builder.select(builder.compare(Predicate::NE, ofResult, zero), gradient, zero);
+}
+
+void ReverseMode::visit(Operation *op) {
+  SmallVector<Gradient> taken = takeGradients(op);
+  SmallVector<Value> incoming = llvm::map_to_vector(taken, [](const Gradient &gradient) { return gradient.sum; });
   auto adjoint = dyn_cast<AdjointOpInterface>(op);
   if (!adjoint || llvm::none_of(incoming, [](Value v) { return v != nullptr; })) return;
   SmallVector<Value> operands(op->getOperands());
@@ -138,12 +170,18 @@ void ReverseMode::visit(Operation *op) {
   Attribute precision = op->getAttr(attrs::precision);
   Location outer = builder.getLoc();
   builder.setLoc(op->getLoc());
-  Block *block = builder.getInsertionBlock();
   auto point = builder.getInsertionPoint();
-  Operation *previous = point == block->begin() ? nullptr : &*std::prev(point);
+  Operation *previous = point == builder.getInsertionBlock()->begin() ? nullptr : &*std::prev(point);
+  // What passes zeros has one result.
+  bool isMasked = passesZeros(op) && taken[0].isMasked, isElementwise = isa<ElementwiseOpInterface>(op);
+  bool startsMask = isa<SelectOp>(op);
   adjoint.buildAdjoint(
       builder, incoming, [&](unsigned i) { return varied.contains(operands[i]); },
-      [&](unsigned i, Value gradient) { accumulate(operands[i], gradient); });
-  labelOps(previous, *block, builder.getInsertionPoint(), gradientName, precision);
+      [&](unsigned i, Value gradient) {
+        if (!varied.contains(operands[i])) return;
+        if (isMasked && isElementwise) gradient = keepZeros(gradient, incoming[0], previous);
+        accumulate(operands[i], builder.sumTo(gradient, tensorType(operands[i])), isMasked || startsMask);
+      });
+  labelOps(previous, builder, gradientName, precision);
   builder.setLoc(outer);
 }

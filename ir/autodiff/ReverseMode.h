@@ -8,6 +8,9 @@
 // Varied values depend on a value whose gradient is wanted; useful values are
 // those that a value with a gradient depends on; active values are both.
 //
+// A gradient is *masked* if all of it comes through sides of selects: it is 0 where
+// none of them is taken. There it must stay 0, whatever it is multiplied with.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_IR_AUTODIFF_REVERSEMODE_H
@@ -32,6 +35,10 @@ void addVaried(llvm::ArrayRef<mlir::Operation *> ops, ValueSet &varied);
 /// Adds to `useful` every operand of `ops` on which a value in it depends.
 void addUseful(llvm::ArrayRef<mlir::Operation *> ops, ValueSet &useful);
 
+/// Whether the gradients of an op's operands are 0 where that of its result is (of a reduction: of the result that an
+/// element belongs to), as long as no factor is infinite or NaN. Contractions, composites and repeats mix elements.
+bool passesZeros(mlir::Operation *op);
+
 /// The varied region arguments and values of a repeat's body, where `isOperandVaried` names the varied operands: a
 /// fixed point over the carried values.
 ValueSet variedInRepeat(RepeatOp repeat, llvm::function_ref<bool(unsigned)> isOperandVaried);
@@ -50,7 +57,7 @@ public:
   ReverseMode(GraphBuilder &builder, llvm::ArrayRef<mlir::Operation *> ops, mlir::ValueRange wrt);
 
   /// Adds to the gradient of a value; ignored where the value is not varied.
-  void accumulate(mlir::Value value, mlir::Value gradient);
+  void accumulate(mlir::Value value, mlir::Value gradient, bool isMasked = false);
 
   /// Visits every op that has a gradient to pass on. Call once, after `accumulate` for the outputs.
   void run();
@@ -59,14 +66,21 @@ public:
   mlir::Value getGradient(unsigned i) const { return found[i]; }
 
 private:
+  struct Gradient {
+    mlir::Value sum;
+    bool isMasked = true; ///< so are all its parts
+  };
+
   void visit(mlir::Operation *op);
+  llvm::SmallVector<Gradient> takeGradients(mlir::Operation *op);
+  mlir::Value keepZeros(mlir::Value gradient, mlir::Value ofResult, mlir::Operation *previous);
 
   GraphBuilder &builder;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SmallVector<mlir::Value> wrt;
   llvm::SmallVector<mlir::Value> found;
-  ValueSet varied;
-  llvm::DenseMap<mlir::Value, mlir::Value> gradients;
+  ValueSet varied, nonFinite;
+  llvm::DenseMap<mlir::Value, Gradient> gradients;
 };
 
 /// `index` moved into [0, size); itself where it is known to be there.

@@ -383,7 +383,7 @@ def Tsr_SelectOp
       [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>, Tsr_PassesRoundingErrors],
       ["inferBounds"]> {
   let summary = "`yes` where the condition holds, else `no`; the side not selected gets zero gradient, "
-                "even if it is NaN";
+                "even if it or a derivative of what it is computed from is NaN";
   let description = "C3: `yes`, `no` and the result have one element type.";
   let arguments = (ins Tsr_BoolTensor:$condition, Tsr_Tensor:$yes, Tsr_Tensor:$no);
   let assemblyFormat = [{

@@ -29,8 +29,8 @@ def Tsr_AdjointInterface : OpInterface<"AdjointOpInterface"> {
   let methods = [
     InterfaceMethod<[{
       Builds the adjoint at the builder's insertion point. `gradients` has one value for each result, null for a result
-      without a gradient. Passes each operand's gradient, of exactly the operand's type, to `accumulate`, which sums
-      several calls for one operand. `needed` says for each operand whether its gradient is wanted.
+      without a gradient. Passes each operand's gradient to `accumulate`, which sums several calls for one operand, and
+      over the axes that the operand lacks. `needed` says for each operand whether its gradient is wanted.
     }], "void", "buildAdjoint", (ins "::tessera::GraphBuilder &":$builder, "::mlir::ValueRange":$gradients,
         "::llvm::function_ref<bool(unsigned)>":$needed,
         "::llvm::function_ref<void(unsigned, ::mlir::Value)>":$accumulate)>,

@@ -44,7 +44,8 @@ def Tsr_Approximated : Tsr_Trait<"Approximated">;
 
 /// The result may be infinity or NaN for finite operands of ordinary magnitude: at a pole, outside the domain, by fast
 /// growth, or (a contraction) because a sum of many products leaves the range of a low-precision type. When a program
-/// diverges it suspects these ops.
+/// diverges it suspects these ops. Below a select, reverse mode keeps gradients 0 that elementwise ones would turn into
+/// NaN (ir/autodiff/NonFinite.h).
 def Tsr_MayBeNonFinite : Tsr_Trait<"MayBeNonFinite">;
 
 /// Precision: a loss or a rounding-sensitive op that reads the result sees the rounding errors of the operand

@@ -349,8 +349,9 @@ void Grower::grow(int count) {
       &Grower::growPosition};
   int until = numbering.budget - count;
   for (int attempts = 0; numbering.budget > until && attempts < 4 * count; ++attempts) {
-    bool isMlp = numbering.growsMlps && choose.oneIn(5);
-    Kind kind = isMlp ? &Grower::growMlp : kinds[choose.integer(0, std::size(kinds) - 1)];
+    Kind kind = kinds[choose.integer(0, std::size(kinds) - 1)];
+    if (numbering.extra == Extra::Mlps && choose.oneIn(5)) kind = &Grower::growMlp;
+    if (numbering.extra == Extra::Guards && choose.oneIn(3)) kind = &Grower::growGuarded;
     (this->*kind)();
   }
 }

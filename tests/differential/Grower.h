@@ -10,7 +10,7 @@ namespace tessera::test {
 /// Names that must differ within a program.
 struct Numbering {
   int parameters = 0, sites = 0, budget = 0; ///< `budget`: ops that may still be made
-  bool growsMlps = false;
+  Extra extra = Extra::None;
 };
 
 /// Grows values in one level from a pool of values that are there. Every value has a bound on its magnitude, and what
@@ -71,6 +71,7 @@ private:
   void growScatter();
   void growMask();
   void growDropout();
+  void growGuarded();
   void growSoftmax();
   void growNorm();
   void growAttention();

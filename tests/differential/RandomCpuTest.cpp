@@ -18,7 +18,7 @@ using namespace tessera::test;
 TEST(RandomCpu, CodeComputesWhatTheProgramSays) {
   forEachSeed([](unsigned seed) {
     MLIRContext context;
-    OwningOpRef<ModuleOp> program = makeRandomProgram(context, seed, Float32Type::get(&context));
+    OwningOpRef<ModuleOp> program = makeRandomProgram(context, seed, Float32Type::get(&context), options().extra);
     setCompute(*program, options().compute);
     PipelineOptions toOptimize;
     toOptimize.compileTo = "optimize";

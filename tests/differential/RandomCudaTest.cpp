@@ -20,7 +20,7 @@ TEST(RandomCuda, CodeComputesWhatTheProgramSays) {
   int sums = 0; // second results
   forEachSeed([&](unsigned seed) {
     MLIRContext context;
-    OwningOpRef<ModuleOp> program = makeRandomProgram(context, seed, Float32Type::get(&context), options().mlps),
+    OwningOpRef<ModuleOp> program = makeRandomProgram(context, seed, Float32Type::get(&context), options().extra),
                           scheduled;
     setCompute(*program, options().compute);
     std::string wrong = checkOnCuda(*program, &scheduled, seed % 2 == 0 ? *Target::named("h100") : smallDevice());
@@ -35,7 +35,7 @@ TEST(RandomCuda, CodeComputesWhatTheProgramSays) {
   });
   llvm::outs() << epilogues[Epilogue::Gelu] << " contractions with GELU, " << epilogues[Epilogue::GeluGrad]
                << " with its gradient, " << sums << " with that of a bias\n";
-  if (!options().mlps || options().graphs < 50) return;
+  if (options().extra != Extra::Mlps || options().graphs < 50) return;
   EXPECT_GT(epilogues[Epilogue::Gelu], options().graphs / 2);
   EXPECT_GT(epilogues[Epilogue::GeluGrad], options().graphs / 4);
   if (options().compute.empty()) EXPECT_GT(sums, options().graphs / 8);

@@ -12,7 +12,7 @@ namespace {
 /// Builds one program.
 class ProgramMaker {
 public:
-  ProgramMaker(MLIRContext &context, unsigned seed, Type element, bool growsMlps) : seed(seed), growsMlps(growsMlps) {
+  ProgramMaker(MLIRContext &context, unsigned seed, Type element, Extra extra) : seed(seed), extra(extra) {
     context.loadDialect<TsrDialect, func::FuncDialect>();
     shapes.module = ModuleOp::create(UnknownLoc::get(&context));
     shapes.element = element;
@@ -39,7 +39,7 @@ private:
     Choices choices(seed);
     Numbering numbering;
     numbering.budget = choices.integer(5, 60);
-    numbering.growsMlps = growsMlps;
+    numbering.extra = extra;
     Grower grower(level, choices, numbering, 0);
     grower.addData();
     grower.grow(numbering.budget);
@@ -51,7 +51,7 @@ private:
   Value update(Level &level, Choices &choices, StringRef name, Value gradient, Value norm);
 
   unsigned seed;
-  bool growsMlps;
+  Extra extra;
   Shapes shapes;
 };
 } // namespace
@@ -193,9 +193,8 @@ void ProgramMaker::addStateTable() {
   add("seed", "counter", NamedTensorType::get(b.getContext(), {}, b.getI64Type()));
 }
 
-OwningOpRef<ModuleOp> tessera::test::makeRandomProgram(MLIRContext &context, unsigned seed, Type element,
-                                                       bool growsMlps) {
-  return ProgramMaker(context, seed, element, growsMlps).make();
+OwningOpRef<ModuleOp> tessera::test::makeRandomProgram(MLIRContext &context, unsigned seed, Type element, Extra extra) {
+  return ProgramMaker(context, seed, element, extra).make();
 }
 
 void tessera::test::setCompute(ModuleOp module, StringRef type) {

@@ -27,10 +27,13 @@ private:
   std::mt19937 engine;
 };
 
-/// The program of a seed, as after `parse`. `element` is the type of all floats; with `growsMlps` there are pairs of
-/// products with GELU between them too.
+/// What a program has more of: pairs of products with GELU between them; functions of limited domain under selects that
+/// keep their operands inside.
+enum class Extra { None, Mlps, Guards };
+
+/// The program of a seed, as after `parse`. `element` is the type of all floats.
 mlir::OwningOpRef<mlir::ModuleOp> makeRandomProgram(mlir::MLIRContext &context, unsigned seed, mlir::Type element,
-                                                    bool growsMlps = false);
+                                                    Extra extra = Extra::None);
 
 /// Has the program compute as `compute(type)` says; not changed if empty.
 void setCompute(mlir::ModuleOp module, llvm::StringRef type);

@@ -35,7 +35,7 @@ namespace {
 class ProgramCheck {
 public:
   explicit ProgramCheck(unsigned seed)
-      : seed(seed), program(makeRandomProgram(context, seed, Float64Type::get(&context))) {}
+      : seed(seed), program(makeRandomProgram(context, seed, Float64Type::get(&context), options().extra)) {}
 
   /// Returns the first thing found wrong; empty if there is none.
   std::string run();
@@ -237,7 +237,7 @@ private:
 TEST(RandomGraphs, TheCriterionAcceptsRoundingAndNothingElse) {
   forEachSeed([](unsigned seed) {
     MLIRContext context;
-    OwningOpRef<ModuleOp> unfused = makeRandomProgram(context, seed, Float32Type::get(&context));
+    OwningOpRef<ModuleOp> unfused = makeRandomProgram(context, seed, Float32Type::get(&context), options().extra);
     PipelineOptions phase;
     phase.compileTo = "optimize";
     ASSERT_TRUE(succeeded(runPipeline(*unfused, phase))) << "seed " << seed;

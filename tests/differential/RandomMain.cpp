@@ -33,7 +33,9 @@ int main(int argc, char **argv) {
     else if (argument.consume_front("--compute="))
       parsed.compute = argument.str();
     else if (argument == "--mlps")
-      parsed.mlps = true;
+      parsed.extra = test::Extra::Mlps;
+    else if (argument == "--guards")
+      parsed.extra = test::Extra::Guards;
     else if (argument == "--print")
       parsed.prints = true;
     else

@@ -1,13 +1,14 @@
 //===- RandomMain.h - the command line of tests over random programs ------===//
 //
-//   [--graphs=300] [--first-seed=0] [--threads=2] [--until=schedule] [--compute=bf16|fp16|fp8] [--mlps] [--print]
+//   [--graphs=300] [--first-seed=0] [--threads=2] [--until=schedule] [--compute=bf16|fp16|fp8] [--mlps] [--guards]
+//   [--print]
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TESTS_DIFFERENTIAL_RANDOMMAIN_H
 #define TESSERA_TESTS_DIFFERENTIAL_RANDOMMAIN_H
 
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "tests/differential/RandomGraph.h"
 #include <string>
 
 namespace tessera::test {
@@ -17,8 +18,8 @@ struct RandomOptions {
   int threads = 2;                ///< of the code under test
   std::string until = "schedule"; ///< the last phase to check
   std::string compute;            ///< what `compute(…)` says; empty: nothing
-  bool mlps = false;              ///< programs with GELU between products
-  bool prints = false;            ///< write each program before it is checked
+  Extra extra = Extra::None;
+  bool prints = false; ///< write each program before it is checked
 };
 
 /// As the command line says; RandomMain.cpp has the `main` that reads it.

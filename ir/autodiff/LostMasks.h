@@ -1,0 +1,33 @@
+//===- LostMasks.h - selects whose gradient may be NaN --------------------===//
+//
+// Reverse mode keeps the gradient of a select's side at 0 where that side is not taken, through elementwise ops,
+// reductions and ops that move elements. A contraction, a composite or a repeat mixes elements:
+//
+//   where(z > 0, sum[a](sqrt(z) * w), 0)
+//
+// The gradient of w is a sum with the factor sqrt(z), which is NaN where z is negative, and 0 times NaN is NaN.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_IR_AUTODIFF_LOSTMASKS_H
+#define TESSERA_IR_AUTODIFF_LOSTMASKS_H
+
+#include "ir/autodiff/ReverseMode.h"
+
+namespace tessera {
+
+/// A select that guards a function against operands outside of its domain, and an op between the two that mixes
+/// elements of sides that are taken with others.
+struct LostMask {
+  SelectOp select;
+  mlir::Operation *function, *mixer;
+};
+
+/// Those in a sequence of ops, at most one for each select. A function counts as guarded if the condition is computed
+/// from what the function's operand is computed from. So a select with a random or a positional condition (dropout, a
+/// causal mask) guards nothing.
+llvm::SmallVector<LostMask> findLostMasks(llvm::ArrayRef<mlir::Operation *> ops);
+
+} // namespace tessera
+
+#endif // TESSERA_IR_AUTODIFF_LOSTMASKS_H

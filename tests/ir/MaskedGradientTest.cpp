@@ -1,0 +1,327 @@
+//===- MaskedGradientTest.cpp - gradients of what a select does not take --===//
+//
+// `where(c, f(z), 0)` has the gradient 0 where c does not hold, whatever f and its derivative are there. Elements 0 and
+// 1 of the vectors are those where `where` does not take the side with the function, element 2 that where it does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/autodiff/LostMasks.h"
+#include "ir/dialect/Attributes.h"
+#include "ir/dialect/BinaryFunction.h"
+#include "ir/dialect/UnaryFunction.h"
+#include "ir/interpreter/Interpreter.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+using Numbers = std::vector<std::vector<double>>;
+using Build = llvm::function_ref<Value(GraphBuilder &, ValueRange)>;
+
+namespace {
+/// A function of vectors along the axis a, with the sum of its value and the gradients of that sum.
+class VectorProgram {
+public:
+  VectorProgram(unsigned numInputs, unsigned size, Build build) {
+    context.loadDialect<TsrDialect, func::FuncDialect>();
+    module = ModuleOp::create(UnknownLoc::get(&context));
+    Builder names(&context);
+    (*module)->setAttr(attrs::axes, names.getStrArrayAttr({"a", "b", "c"}));
+    GraphBuilder b(*module, UnknownLoc::get(&context));
+    SmallVector<Type> types(numInputs, b.type(axis(&context, "a", size), b.getF64Type()));
+    SmallVector<Type> results(types);
+    results.insert(results.begin(), b.scalarType(b.getF64Type()));
+    b.setInsertionPointToEnd(module->getBody());
+    function = func::FuncOp::create(b, b.getLoc(), "f", b.getFunctionType(types, results));
+    Block *block = function.addEntryBlock();
+    b.setInsertionPointToStart(block);
+    Value y = build(b, block->getArguments());
+    auto axes = llvm::map_to_vector(tensorType(y).getAxes(), [](AxisAttr a) { return a.getName(); });
+    Value loss = b.sum(y, axes);
+    auto gradient = GradientOp::create(b, b.getLoc(), types, loss, block->getArguments());
+    SmallVector<Value> returned(gradient.getGradients());
+    returned.insert(returned.begin(), loss);
+    func::ReturnOp::create(b, b.getLoc(), returned);
+  }
+
+  int countLostMasks() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : function.getBody().front().without_terminator()) ops.push_back(&op);
+    return findLostMasks(ops).size();
+  }
+
+  template <typename OpT> int count() {
+    int number = 0;
+    function.walk([&](OpT) { ++number; });
+    return number;
+  }
+
+  void differentiate() {
+    PassManager pm(&context);
+    pm.addPass(createDifferentiatePass());
+    EXPECT_TRUE(succeeded(pm.run(*module)));
+  }
+
+  /// The sum, then the gradients.
+  Numbers run(const Numbers &inputs) {
+    SmallVector<TensorValue> arguments;
+    for (auto [type, data] : llvm::zip(function.getArgumentTypes(), inputs))
+      arguments.emplace_back(cast<NamedTensorType>(type)).data = data;
+    auto results = Interpreter(Rounding::Double).run(function, arguments);
+    EXPECT_TRUE(succeeded(results));
+    Numbers numbers;
+    if (succeeded(results))
+      for (TensorValue &value : *results) numbers.push_back(value.data);
+    return numbers;
+  }
+
+private:
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp function;
+};
+} // namespace
+
+/// The gradients at `inputs`. Those that are finite agree with differences.
+static Numbers gradients(const Numbers &inputs, Build build) {
+  VectorProgram program(inputs.size(), inputs.front().size(), build);
+  program.differentiate();
+  Numbers found = program.run(inputs);
+  found.erase(found.begin());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    for (size_t j = 0; j < inputs[i].size(); ++j) {
+      if (!std::isfinite(found[i][j])) continue;
+      constexpr double step = 1e-6;
+      Numbers above = inputs, below = inputs;
+      above[i][j] += step, below[i][j] -= step;
+      double difference = (program.run(above)[0][0] - program.run(below)[0][0]) / (2 * step);
+      if (std::isfinite(difference)) EXPECT_NEAR(found[i][j], difference, 1e-4 * (1 + std::abs(difference)));
+    }
+  return found;
+}
+
+static Value zero(GraphBuilder &b) { return b.scalar(0, b.getF64Type()); }
+
+static Value isPositive(GraphBuilder &b, Value x) { return b.compare(Predicate::GT, x, zero(b)); }
+
+/// `where(guard > 0, guarded, 0)`.
+static Value where(GraphBuilder &b, Value guard, Value guarded) {
+  return b.select(isPositive(b, guard), guarded, zero(b));
+}
+
+static const std::vector<double> guard = {-1, -1, 1};
+
+/// Operands that are at the edge of a domain, outside of it, or so large that a function overflows.
+static const double hostile[] = {0, -0.0, -1, 1, -2.5, 1000, -1000, 1e-200, -1e-200, 1e200, -1e200};
+
+TEST(MaskedGradient, OfEveryFunctionOfOneOperand) {
+  for (const UnaryFunction &f : unaryFunctions()) {
+    if (!f.isDifferentiable) continue;
+    for (double bad : hostile) {
+      SCOPED_TRACE(f.op.str() + " at " + std::to_string(bad));
+      Numbers found = gradients({guard, {bad, -bad, 0.8 * f.sampleHigh}},
+                                [&](GraphBuilder &b, ValueRange x) { return where(b, x[0], f.build(b, x[1])); });
+      EXPECT_EQ(found[0], (std::vector<double>{0, 0, 0}));
+      EXPECT_EQ(found[1][0], 0);
+      EXPECT_EQ(found[1][1], 0);
+      EXPECT_TRUE(std::isfinite(found[1][2]));
+    }
+  }
+}
+
+/// Functions with a limited domain.
+static Value (*const partials[])(GraphBuilder &, Value) = {
+    [](GraphBuilder &b, Value x) { return b.sqrt(x); },
+    [](GraphBuilder &b, Value x) { return b.rsqrt(x); },
+    [](GraphBuilder &b, Value x) { return b.log(x); },
+    [](GraphBuilder &b, Value x) { return b.unary<Log1pOp>(x); },
+    [](GraphBuilder &b, Value x) { return b.div(b.scalar(1, b.getF64Type()), x); },
+    [](GraphBuilder &b, Value x) { return b.pow(x, b.scalar(-1.5, b.getF64Type())); },
+    [](GraphBuilder &b, Value x) { return b.pow(b.scalar(-2, b.getF64Type()), x); },
+    [](GraphBuilder &b, Value x) { return b.exp(x); },
+};
+
+TEST(MaskedGradient, OfEveryFunctionOfAFunctionOfLimitedDomain) {
+  for (const UnaryFunction &f : unaryFunctions()) {
+    if (!f.isDifferentiable) continue;
+    for (auto partial : partials)
+      for (double bad : hostile) {
+        SCOPED_TRACE(f.op.str() + " at " + std::to_string(bad));
+        Numbers found = gradients({guard, {bad, -bad, 0.8}}, [&](GraphBuilder &b, ValueRange x) {
+          return where(b, x[0], f.build(b, partial(b, x[1])));
+        });
+        EXPECT_EQ(found[1][0], 0);
+        EXPECT_EQ(found[1][1], 0);
+      }
+  }
+}
+
+TEST(MaskedGradient, OfEveryFunctionOfTwoOperands) {
+  for (const BinaryFunction &f : binaryFunctions()) {
+    if (!f.isDifferentiable) continue;
+    for (double bad : hostile)
+      for (double other : hostile) {
+        SCOPED_TRACE(f.op.str() + " of " + std::to_string(bad) + " and " + std::to_string(other));
+        Numbers inputs = {guard, {bad, other, 1.5}, {other, bad, 0.4}};
+        Numbers found =
+            gradients(inputs, [&](GraphBuilder &b, ValueRange x) { return where(b, x[0], f.build(b, x[1], x[2])); });
+        for (int operand : {1, 2})
+          for (int element : {0, 1}) EXPECT_EQ(found[operand][element], 0) << "operand " << operand;
+      }
+  }
+}
+
+TEST(MaskedGradient, OfEveryFunctionOfTwoOperandsThatMayBeNaN) {
+  for (const BinaryFunction &f : binaryFunctions()) {
+    if (!f.isDifferentiable) continue;
+    for (auto partial : partials)
+      for (bool isLeft : {true, false}) {
+        SCOPED_TRACE(f.op.str());
+        Numbers found = gradients({guard, {-1, 0, 1.5}, {2, 0, 0.4}}, [&](GraphBuilder &b, ValueRange x) {
+          Value side = partial(b, x[1]);
+          return where(b, x[0], isLeft ? f.build(b, side, x[2]) : f.build(b, x[2], side));
+        });
+        for (int operand : {1, 2})
+          for (int element : {0, 1}) EXPECT_EQ(found[operand][element], 0) << "operand " << operand;
+      }
+  }
+}
+
+TEST(MaskedGradient, OfTheSideAfterTheCondition) {
+  Numbers found = gradients({{-1, -0.5, 4}}, [&](GraphBuilder &b, ValueRange x) {
+    Value isNegative = b.compare(Predicate::LE, x[0], zero(b));
+    return b.select(isNegative, x[0], b.sqrt(x[0]));
+  });
+  EXPECT_EQ(found, (Numbers{{1, 1, 0.25}}));
+}
+
+TEST(MaskedGradient, InNestedSelects) {
+  // sqrt(x - 1) where x > 1, log(x) where 0 < x <= 1, else x.
+  Numbers found = gradients({{-1, 0.5, 5}}, [&](GraphBuilder &b, ValueRange x) {
+    Value one = b.scalar(1, b.getF64Type());
+    Value inner = b.select(b.compare(Predicate::GT, x[0], one), b.sqrt(b.sub(x[0], one)), b.log(x[0]));
+    return b.select(isPositive(b, x[0]), inner, x[0]);
+  });
+  EXPECT_EQ(found, (Numbers{{1, 2, 0.25}}));
+}
+
+TEST(MaskedGradient, OfAValueThatTwoSelectsUse) {
+  Numbers found = gradients({{-1, 0.25, 4}}, [&](GraphBuilder &b, ValueRange x) {
+    Value root = b.sqrt(x[0]);
+    return b.add(where(b, x[0], root), where(b, b.sub(x[0], b.scalar(1, b.getF64Type())), root));
+  });
+  EXPECT_EQ(found, (Numbers{{0, 1, 0.5}}));
+}
+
+TEST(MaskedGradient, OfAValueThatIsUsedElsewhereToo) {
+  // The gradient of x^2 is not masked; that of sqrt(x^2 - 4) is.
+  Numbers found = gradients({{-1, 0, 3}}, [&](GraphBuilder &b, ValueRange x) {
+    Value square = b.mul(x[0], x[0]), shifted = b.add(square, -4);
+    return b.add(square, where(b, shifted, b.sqrt(shifted)));
+  });
+  EXPECT_EQ(found[0][0], -2);
+  EXPECT_EQ(found[0][1], 0);
+  EXPECT_NEAR(found[0][2], 6 + 3 / std::sqrt(5), 1e-12);
+}
+
+TEST(MaskedGradient, OfAFactorThatIsBroadcast) {
+  // The scalar is a factor of NaN at two of three points.
+  Numbers found = gradients({{-1, -2, 4}, {1, 2, 3}}, [&](GraphBuilder &b, ValueRange x) {
+    Value scale = b.sum(x[1], {"a"});
+    return where(b, x[0], b.mul(b.sqrt(x[0]), scale));
+  });
+  EXPECT_EQ(found, (Numbers{{0, 0, 1.5}, {2, 2, 2}}));
+}
+
+TEST(MaskedGradient, AcrossRenamesSlicesGathersAndReductions) {
+  Numbers found = gradients({{-1, -2, 4}}, [&](GraphBuilder &b, ValueRange x) {
+    Value root = b.rename(b.sqrt(x[0]), {"a"}, {"b"}), z = b.rename(x[0], {"a"}, {"b"});
+    return where(b, z, root);
+  });
+  EXPECT_EQ(found, (Numbers{{0, 0, 0.25}}));
+  found = gradients({{-1, 4, -2}}, [&](GraphBuilder &b, ValueRange x) {
+    auto move = [&](Value value) { return b.pad(b.slice(value, "a", 0, 2), "a", 1, 3); };
+    return where(b, move(x[0]), move(b.sqrt(x[0])));
+  });
+  EXPECT_EQ(found, (Numbers{{0, 0.25, 0}}));
+  found = gradients({{-1, 4, -2}}, [&](GraphBuilder &b, ValueRange x) {
+    Value position = b.broadcast(b.scalar(1, b.getI32Type()), b.type(axis(b.getContext(), "c", 2), b.getI32Type()));
+    auto read = [&](Value value) { return b.gather(value, {"a"}, position); };
+    return where(b, read(x[0]), read(b.sqrt(x[0])));
+  });
+  EXPECT_EQ(found, (Numbers{{0, 0.5, 0}}));
+}
+
+TEST(MaskedGradient, OfARowOfWhichAnElementIsOutOfTheDomain) {
+  for (ReduceKind kind : {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min}) {
+    auto build = [&](GraphBuilder &b, ValueRange x) {
+      return where(b, b.reduce(ReduceKind::Min, x[0], {"a"}), b.reduce(kind, b.sqrt(x[0]), {"a"}));
+    };
+    EXPECT_EQ(gradients({{-1, 1, 4}}, build), (Numbers{{0, 0, 0}}));
+    Numbers taken = gradients({{1, 2.25, 4}}, build);
+    for (double number : taken[0]) EXPECT_TRUE(std::isfinite(number));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What is left as it is
+//===----------------------------------------------------------------------===//
+
+/// The comparisons that differentiation adds.
+static int countMasks(Build build) {
+  VectorProgram program(2, 3, build);
+  int before = program.count<CompareOp>();
+  program.differentiate();
+  return program.count<CompareOp>() - before;
+}
+
+TEST(MaskedGradient, NeedsNoCodeWhereFactorsAreFinite) {
+  EXPECT_EQ(countMasks([](GraphBuilder &b, ValueRange x) { return where(b, x[1], b.sqrt(x[0])); }), 1);
+  // ReLU and dropout of a product, of GELU, of a norm.
+  EXPECT_EQ(countMasks([](GraphBuilder &b, ValueRange x) { return where(b, x[1], b.mul(x[0], x[1])); }), 0);
+  EXPECT_EQ(countMasks([](GraphBuilder &b, ValueRange x) {
+              Value gelu = b.mul(x[0], b.add(b.unary<ErfOp>(b.mul(x[0], 0.7)), 1));
+              return where(b, x[1], gelu);
+            }),
+            0);
+  EXPECT_EQ(countMasks([](GraphBuilder &b, ValueRange x) {
+              Value variance = b.mean(b.mul(x[0], x[0]), {"a"});
+              return where(b, x[1], b.mul(b.mul(x[0], b.rsqrt(b.add(variance, 1e-5))), x[1]));
+            }),
+            0);
+  // Not under a select.
+  EXPECT_EQ(countMasks([](GraphBuilder &b, ValueRange x) { return b.mul(b.log(x[0]), b.sqrt(x[1])); }), 0);
+}
+
+static int countLostMasks(Build build) { return VectorProgram(2, 3, build).countLostMasks(); }
+
+TEST(MaskedGradient, IsReportedWhereAContractionLosesIt) {
+  auto where = [](GraphBuilder &b, Value guard, Value guarded) {
+    return b.select(isPositive(b, b.reduce(ReduceKind::Min, guard, {"a"})), guarded, zero(b));
+  };
+  EXPECT_EQ(countLostMasks(
+                [&](GraphBuilder &b, ValueRange x) { return where(b, x[0], b.contract(b.sqrt(x[0]), x[1], {"a"})); }),
+            1);
+  EXPECT_EQ(countLostMasks([&](GraphBuilder &b, ValueRange x) {
+              return where(b, b.add(x[0], 2), b.contract(b.div(x[1], b.mul(x[0], 3)), x[1], {"a"}));
+            }),
+            1);
+  // The numerator may be anything; the operand is guarded itself; the condition has nothing to do with the operand; a
+  // reduction keeps the mask.
+  EXPECT_EQ(countLostMasks([&](GraphBuilder &b, ValueRange x) {
+              return where(b, x[1], b.contract(b.div(x[1], x[0]), x[1], {"a"}));
+            }),
+            0);
+  EXPECT_EQ(countLostMasks([&](GraphBuilder &b, ValueRange x) {
+              Value inside = b.select(isPositive(b, x[0]), x[0], b.scalar(1, b.getF64Type()));
+              return where(b, x[0], b.contract(b.sqrt(inside), x[1], {"a"}));
+            }),
+            0);
+  EXPECT_EQ(countLostMasks(
+                [&](GraphBuilder &b, ValueRange x) { return where(b, x[1], b.contract(b.sqrt(x[0]), x[1], {"a"})); }),
+            0);
+  EXPECT_EQ(countLostMasks([&](GraphBuilder &b, ValueRange x) { return where(b, x[0], b.sum(b.sqrt(x[0]), {"a"})); }),
+            0);
+}
