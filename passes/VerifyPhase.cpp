@@ -2,6 +2,7 @@
 
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
+#include "ir/program/VerifyProgram.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/fusion/VerifyKernels.h"
@@ -67,7 +68,7 @@ static LogicalResult verifyBefore(ModuleOp module, int index) {
 static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
   int index = phaseIndex(phase);
   if (index < 0) return module.emitError("unknown phase `") << phase << "`";
-  if (failed(verifyBefore(module, index))) return failure();
+  if (failed(verifyProgram(module)) || failed(verifyBefore(module, index))) return failure();
   if (index < phaseIndex("layout") && failed(verifyCanonicalAxes(module))) return failure();
   if (index >= phaseIndex("differentiate") && failed(verifyNone<GradientOp>(module, phase))) return failure();
   if (index >= phaseIndex("precision") && index < phaseIndex("layout") && failed(verifyPrecision(module)))

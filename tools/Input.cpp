@@ -31,14 +31,6 @@ void tessera::loadDialects(MLIRContext &context) { context.loadDialect<TsrDialec
 
 /// Checks the invariants of the module's phase before any pass relies on them: dumps may be edited by hand.
 static LogicalResult verifyModule(ModuleOp module) {
-  llvm::StringMap<StateOp> states;
-  for (StateOp state : module.getOps<StateOp>()) {
-    auto [other, isNew] = states.try_emplace(state.getPath(), state);
-    if (isNew) continue;
-    state.emitError("the state `") << state.getPath() << "` is declared twice";
-    other->second.emitRemark("the first one");
-    return failure();
-  }
   PassManager pm(module.getContext());
   pm.addPass(createVerifyPhasePass({module->getAttrOfType<StringAttr>(attrs::phase).getValue().str()}));
   return pm.run(module);

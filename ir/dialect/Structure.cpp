@@ -44,6 +44,17 @@ static void printBindings(OpAsmPrinter &printer, ValueRange arguments, ValueRang
   printer << ")";
 }
 
+/// The type of a slice along an axis.
+static NamedTensorType without(NamedTensorType type, StringRef axis) {
+  return type.withAxes(llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return a.getName() != axis; }));
+}
+
+static LogicalResult expectYield(Operation *op, Block &block) {
+  if (isa<YieldOp>(block.getTerminator())) return success();
+  return op->emitOpError("expected a region that ends with `tsr.yield`, got `")
+         << block.getTerminator()->getName() << "`";
+}
+
 //===----------------------------------------------------------------------===//
 // repeat
 //===----------------------------------------------------------------------===//
@@ -84,9 +95,7 @@ ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
       argument.type = type;
       auto tensor = dyn_cast<NamedTensorType>(type);
       if (!tensor) return parser.emitError(parser.getNameLoc(), "expected a named tensor, got ") << type;
-      if (list == &sliced)
-        argument.type = tensor.withAxes(
-            llvm::filter_to_vector(tensor.getAxes(), [&](AxisAttr a) { return a.getName() != axis.getName(); }));
+      if (list == &sliced) argument.type = without(tensor, axis.getName());
       arguments.push_back(argument);
     }
   Region *body = result.addRegion();
@@ -133,31 +142,39 @@ LogicalResult RepeatOp::verify() {
   if (getBlock().getNumArguments() != expected)
     return emitOpError("expected ") << expected << " region arguments, got " << getBlock().getNumArguments();
   StringRef axis = getAxis().getName();
-  auto sliceOf = [&](NamedTensorType type) {
-    return type.withAxes(llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return a.getName() != axis; }));
-  };
+  Type induction = NamedTensorType::get(getContext(), {}, IntegerType::get(getContext(), 32));
+  if (getInduction().getType() != induction)
+    return emitOpError("expected an induction value of type ") << induction << ", got " << getInduction().getType();
   for (auto [operand, argument] : llvm::zip(getCarried(), getCarriedArgs()))
     if (operand.getType() != argument.getType()) return emitOpError("carried argument and operand differ in type");
   for (auto [operand, argument] : llvm::zip(getSliced(), getSlicedArgs())) {
     if (tensorType(operand).findAxis(axis) < 0 || tensorType(operand).getSize(axis) != getAxis().getSize())
       return emitOpError("expected a sliced operand with axis `")
              << axis << ": " << getAxis().getSize() << "`, got " << operand.getType();
-    if (sliceOf(tensorType(operand)) != argument.getType())
-      return emitOpError("expected ") << sliceOf(tensorType(operand)) << " for a sliced argument, got "
+    if (without(tensorType(operand), axis) != argument.getType())
+      return emitOpError("expected ") << without(tensorType(operand), axis) << " for a sliced argument, got "
                                       << argument.getType();
   }
   for (auto [operand, argument] : llvm::zip(getInvariants(), getInvariantArgs()))
     if (operand.getType() != argument.getType()) return emitOpError("invariant argument and operand differ in type");
+  return success();
+}
+
+LogicalResult RepeatOp::verifyRegions() {
+  if (failed(expectYield(*this, getBlock()))) return failure();
+  StringRef axis = getAxis().getName();
   ValueRange yielded = getYield().getValues();
   if (yielded.size() != getNumResults())
     return emitOpError("yields ") << yielded.size() << " values for " << getNumResults() << " results";
+  if (yielded.size() < getCarried().size())
+    return emitOpError("yields ") << yielded.size() << " values for " << getCarried().size() << " carried values";
   for (auto [i, value, result] : llvm::enumerate(yielded, getResults())) {
     NamedTensorType type = tensorType(result);
     if (i < getCarried().size() && (type != value.getType() || type != getCarried()[i].getType()))
       return emitOpError("carried value ")
              << i << " changes type: " << getCarried()[i].getType() << ", " << value.getType() << ", " << type;
-    if (i >= getCarried().size() &&
-        (type.findAxis(axis) < 0 || type.getSize(axis) != getAxis().getSize() || sliceOf(type) != value.getType()))
+    if (i >= getCarried().size() && (type.findAxis(axis) < 0 || type.getSize(axis) != getAxis().getSize() ||
+                                     without(type, axis) != value.getType()))
       return emitOpError("stacked result ")
              << i << " of type " << type << " does not stack " << value.getType() << " along `" << axis << "`";
   }
@@ -216,8 +233,8 @@ static LogicalResult verifyBody(Operation *op) {
     return op->emitOpError("expected a region argument for each operand");
   for (auto [operand, argument] : llvm::zip(op->getOperands(), block.getArguments()))
     if (operand.getType() != argument.getType()) return op->emitOpError("argument and operand differ in type");
-  auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  if (!yield || yield.getValues().getTypes() != op->getResultTypes())
+  if (failed(expectYield(op, block))) return failure();
+  if (block.getTerminator()->getOperandTypes() != op->getResultTypes())
     return op->emitOpError("yields other types than its results");
   return success();
 }
@@ -240,7 +257,7 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printBody(printer, getOperation());
 }
 
-LogicalResult KernelOp::verify() { return verifyBody(getOperation()); }
+LogicalResult KernelOp::verifyRegions() { return verifyBody(getOperation()); }
 
 static ParseResult parseOptionalNumber(OpAsmParser &parser, StringRef keyword, IntegerAttr &number) {
   int64_t value;
@@ -274,7 +291,7 @@ void TiledOp::print(OpAsmPrinter &printer) {
   printBody(printer, getOperation());
 }
 
-LogicalResult TiledOp::verify() { return verifyBody(getOperation()); }
+LogicalResult TiledOp::verifyRegions() { return verifyBody(getOperation()); }
 
 int64_t TiledOp::countedElements(int64_t rows, int64_t columns) {
   int64_t count = 0;

@@ -321,6 +321,7 @@ def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlo
     $q `,` $k `,` $v (`captures` $captures^)? `hidden` custom<Names>($hidden) `key` custom<Name>($key) ``
     custom<Notes>(attr-dict) `:` functional-type(operands, results) $score (`weight` $weight^)?
   }];
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     unsigned getNumFactors() { return 3; }
     /// Inlines one of the regions, applied to `x` and the captures, at the builder's insertion point; its ops are
@@ -334,7 +335,7 @@ def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlo
 // Structure
 //===----------------------------------------------------------------------===//
 
-def Tsr_StateOp : Tsr_Op<"state"> {
+def Tsr_StateOp : Tsr_Op<"state", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "an entry of the state table: what a checkpoint holds";
   let description = [{
     The path (`h.attn.wq`) names a checkpoint's entry; it is no symbol, since a parameter may be called `step` like
@@ -361,7 +362,8 @@ def Tsr_StateOp : Tsr_Op<"state"> {
   }];
 }
 
-def Tsr_YieldOp : Tsr_Op<"yield", [Pure, Terminator, ReturnLike, Tsr_HasNoArithmetic]> {
+def Tsr_YieldOp : Tsr_Op<"yield", [Pure, Terminator, ReturnLike, Tsr_HasNoArithmetic,
+    ParentOneOf<["AttentionOp", "KernelOp", "RepeatOp", "TiledOp"]>]> {
   let summary = "ends the region of a repeat, an attention, a kernel or a tiled op";
   let arguments = (ins Variadic<Tsr_Tensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
@@ -389,6 +391,7 @@ def Tsr_RepeatOp
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     ::mlir::BlockArgument getInduction() { return getBlock().getArgument(0); }
@@ -419,7 +422,7 @@ def Tsr_KernelOp : Tsr_PureOp<"kernel", [IsolatedFromAbove, SingleBlock]> {
   let results = (outs Variadic<Tsr_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     /// Region arguments print as %a, %b, …
@@ -448,7 +451,7 @@ def Tsr_TiledOp : Tsr_PureOp<"tiled", [IsolatedFromAbove, SingleBlock]> {
   let results = (outs Variadic<Tsr_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     /// Region arguments print as %a, %b, …

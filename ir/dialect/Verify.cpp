@@ -299,8 +299,16 @@ LogicalResult AttentionOp::verify() {
   Block &block = getScore().front();
   if (block.getNumArguments() != 1 + getCaptures().size())
     return emitOpError("expected the score and the captures as region arguments");
+  if (TypeRange(ValueRange(block.getArguments().drop_front())) != TypeRange(getCaptures()))
+    return emitOpError("expected the types of the captures for the region's arguments");
   auto score = dyn_cast<NamedTensorType>(block.getArgument(0).getType());
   if (!score || !score.hasAxis(getKey())) return emitOpError("expected scores with axis `") << getKey() << "`";
+  return success();
+}
+
+LogicalResult AttentionOp::verifyRegions() {
+  Block &block = getScore().front();
+  Type score = block.getArgument(0).getType();
   auto yieldsScore = [&](Block &block) {
     auto yield = dyn_cast<YieldOp>(block.getTerminator());
     return yield && yield.getValues().size() == 1 && yield.getValues()[0].getType() == score;

@@ -587,3 +587,49 @@ func.func @f(%w: !tsr.tensor<[in: 4], f32>, %s: !tsr.tensor<[], i32>, %r: !tsr.t
   tsr.update "adamw" @w nesterov %w gradient %w step %s norm %r arguments ["rate", "beta1", "beta2", "epsilon"](%r, %r, %r, %r) : (!tsr.tensor<[in: 4], f32>, !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4], f32>
   return
 }
+
+// -----
+
+func.func @f(%x: !tsr.tensor<[a: 2], f32>) -> !tsr.tensor<[a: 2], f32> {
+  // expected-error @below {{'tsr.state' op expects parent op 'builtin.module'}}
+  tsr.state @w "weight" !tsr.tensor<[a: 2], f32>
+  return %x : !tsr.tensor<[a: 2], f32>
+}
+
+// -----
+
+func.func @f(%x: !tsr.tensor<[a: 2], f32>) -> !tsr.tensor<[a: 2], f32> {
+  // expected-error @below {{'tsr.yield' op expects parent op to be one of 'tsr.attention, tsr.kernel, tsr.repeat, tsr.tiled'}}
+  tsr.yield %x : !tsr.tensor<[a: 2], f32>
+}
+
+// -----
+
+func.func @f(%x: !tsr.tensor<[a: 2], f32>) -> !tsr.tensor<[a: 2], f32> {
+  %y = tsr.repeat [layer: 2] index %i carry (%c = %x : !tsr.tensor<[a: 2], f32>) -> !tsr.tensor<[a: 2], f32> {
+    // expected-error @below {{block with no terminator}}
+    %n = tsr.neg %c : <[a: 2], f32>
+  }
+  return %y : !tsr.tensor<[a: 2], f32>
+}
+
+// -----
+
+func.func @f(%x: !tsr.tensor<[a: 2], f32>) -> !tsr.tensor<[a: 2], f32> {
+  %y = tsr.kernel "k" (%c = %x : !tsr.tensor<[a: 2], f32>) parallel [a] vector a {
+    // expected-error @below {{block with no terminator}}
+    %n = tsr.neg %c : <[a: 2], f32>
+  }
+  return %y : !tsr.tensor<[a: 2], f32>
+}
+
+// -----
+
+func.func @f(%x: !tsr.tensor<[a: 2], f32>) -> !tsr.tensor<[a: 2], f32> {
+  // expected-error @below {{'tsr.repeat' op yields 1 values for 2 carried values}}
+  %y = tsr.repeat [layer: 2] index %i carry (%c = %x : !tsr.tensor<[a: 2], f32>, %d = %x : !tsr.tensor<[a: 2], f32>)
+      -> !tsr.tensor<[a: 2], f32> {
+    tsr.yield %c : !tsr.tensor<[a: 2], f32>
+  }
+  return %y : !tsr.tensor<[a: 2], f32>
+}

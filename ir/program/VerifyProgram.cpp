@@ -1,0 +1,151 @@
+//===- VerifyProgram.cpp - what every phase relies on ---------------------===//
+
+#include "ir/program/VerifyProgram.h"
+#include "ir/program/Program.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// More than any machine has, and little enough that sums of some sizes do not overflow.
+static constexpr int64_t mostBytes = int64_t(1) << 56;
+
+static bool isListOfNames(Attribute attribute) {
+  auto list = dyn_cast<ArrayAttr>(attribute);
+  return list && llvm::all_of(list, [](Attribute name) { return isa<StringAttr>(name); });
+}
+
+static bool isListOfDictionaries(Attribute attribute) {
+  auto list = dyn_cast<ArrayAttr>(attribute);
+  return list && llvm::all_of(list, [](Attribute entry) { return isa<DictionaryAttr>(entry); });
+}
+
+/// A dictionary whose `order`, if it has one, is a list of names.
+static bool isTag(Attribute attribute) {
+  auto tag = dyn_cast<DictionaryAttr>(attribute);
+  return tag && (!tag.get("order") || isListOfNames(tag.get("order")));
+}
+
+template <typename AttrT> static bool is(Attribute attribute) { return isa<AttrT>(attribute); }
+
+namespace {
+struct AttributeForm {
+  StringRef name;
+  bool (*holds)(Attribute);
+  StringRef expected;
+};
+} // namespace
+
+static constexpr AttributeForm ofModules[] = {
+    {attrs::axes, isListOfNames, "a list of names"},
+    {attrs::model, is<StringAttr>, "a string"},
+    {attrs::phase, is<StringAttr>, "a string"},
+    {attrs::data, isListOfDictionaries, "a list of dictionaries"},
+    {attrs::settings, is<DictionaryAttr>, "a dictionary"},
+    {attrs::epilogues, is<StringAttr>, "a string"},
+    {attrs::arena, is<IntegerAttr>, "a number"},
+};
+
+static constexpr AttributeForm ofValues[] = {
+    {attrs::state, is<FlatSymbolRefAttr>, "the name of a state"},
+    {attrs::input, isTag, "a dictionary, with `order` a list of names"},
+    {attrs::output, isTag, "a dictionary, with `order` a list of names"},
+    {attrs::place, is<PlaceAttr>, "a place"},
+};
+
+static LogicalResult verifyForms(Operation *op, DictionaryAttr attributes, ArrayRef<AttributeForm> forms) {
+  for (const AttributeForm &form : forms)
+    if (Attribute found = attributes.get(form.name); found && !form.holds(found))
+      return op->emitError("expected ") << form.expected << " for `" << form.name << "`, got " << found;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// Of an argument or a result. 3. and 4.
+static LogicalResult verifyValue(func::FuncOp function, Type type, DictionaryAttr attributes,
+                                 const llvm::StringMap<StateOp> &states) {
+  auto tensor = dyn_cast<NamedTensorType>(type);
+  if (!tensor) return function.emitError("expected named tensors as arguments and results, got ") << type;
+  if (failed(verifyForms(function, attributes, ofValues))) return failure();
+  auto path = attributes.getAs<FlatSymbolRefAttr>(attrs::state);
+  if (!path) return success();
+  auto state = states.find(path.getValue());
+  if (state == states.end())
+    return function.emitError("expected `") << path.getValue() << "` in the state table, which lacks it";
+  auto axesOf = [](NamedTensorType type) {
+    SmallVector<AxisAttr> axes(type.getAxes());
+    llvm::sort(axes, [](AxisAttr a, AxisAttr b) { return a.getName() < b.getName(); });
+    return axes;
+  };
+  NamedTensorType expected = StateOp(state->second).getTensorType();
+  if (axesOf(expected) == axesOf(tensor)) return success();
+  return function.emitError("expected `")
+         << path.getValue() << "` to have the axes of its state, " << expected << ", got " << tensor;
+}
+
+/// 5.
+static LogicalResult verifySizes(Operation *op, TypeRange types) {
+  for (Type type : types) {
+    auto tensor = cast<NamedTensorType>(type);
+    int64_t bytes = tensor.getElementBytes();
+    for (AxisAttr axis : tensor.getAxes())
+      if (llvm::MulOverflow(bytes, axis.getSize(), bytes) || bytes > mostBytes)
+        return op->emitError("has a tensor of more than 2^56 bytes: ") << type;
+  }
+  return success();
+}
+
+/// An op in a function, and the arguments of its regions.
+static LogicalResult verifyInside(Operation *op) {
+  if (!isa<func::ReturnOp>(op) && !isa_and_nonnull<TsrDialect>(op->getDialect()))
+    return op->emitError("expected ops of the tsr dialect in a function, got `") << op->getName() << "`";
+  auto isTensor = [](Type type) { return isa<NamedTensorType>(type); };
+  for (Region &region : op->getRegions())
+    for (Block &block : region) {
+      if (!llvm::all_of(block.getArgumentTypes(), isTensor))
+        return op->emitError("expected named tensors as arguments of a region");
+      if (failed(verifySizes(op, block.getArgumentTypes()))) return failure();
+    }
+  return verifySizes(op, op->getResultTypes());
+}
+
+static LogicalResult verifyFunction(func::FuncOp function, const llvm::StringMap<StateOp> &states) {
+  if (!function.getBody().hasOneBlock()) return function.emitError("expected a function with one block");
+  auto attributesOf = [&](DictionaryAttr attributes) {
+    return attributes ? attributes : DictionaryAttr::get(function.getContext());
+  };
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (failed(verifyValue(function, type, attributesOf(function.getArgAttrDict(i)), states))) return failure();
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+    if (failed(verifyValue(function, type, attributesOf(function.getResultAttrDict(i)), states))) return failure();
+  if (failed(verifySizes(function, function.getArgumentTypes()))) return failure();
+  WalkResult walk = function.getBody().walk(
+      [](Operation *op) { return failed(verifyInside(op)) ? WalkResult::interrupt() : WalkResult::advance(); });
+  return failure(walk.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+LogicalResult tessera::verifyProgram(ModuleOp module) {
+  if (failed(verifyForms(module, module->getDiscardableAttrDictionary(), ofModules))) return failure(); // 3.
+  llvm::StringMap<StateOp> states;
+  for (StateOp state : module.getOps<StateOp>()) { // 1.
+    auto [other, isNew] = states.try_emplace(state.getPath(), state);
+    if (isNew) continue;
+    InFlightDiagnostic error = state.emitError("the state `") << state.getPath() << "` is declared twice";
+    error.attachNote(other->second.getLoc()) << "the first one";
+    return failure();
+  }
+  for (Operation &op : *module.getBody()) {
+    if (isa<StateOp>(op)) continue;
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (!function) return op.emitError("expected functions and states in a module, got `") << op.getName() << "`";
+    if (failed(verifyFunction(function, states))) return failure(); // 2. to 5.
+  }
+  return success();
+}
