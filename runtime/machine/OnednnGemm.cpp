@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-// libgomp, which oneDNN uses; omp.h would be that of LLVM's OpenMP runtime.
+// What oneDNN uses: ThreadPool.cpp in programs, libgomp in the compiler. omp.h would be that of LLVM's OpenMP runtime.
 extern "C" void omp_set_num_threads(int);
 extern "C" int omp_get_max_threads(void);
 

@@ -1,9 +1,8 @@
 //===- StepAllocator.h - serves small allocations inside a step -----------===//
 //
-// The runtime allocates nothing inside a step, but libraries do: oneDNN builds argument maps for each execution,
-// libgomp allocates when its number of threads changes. Inside a step such blocks come from a region that is
-// allocated at the start. The launcher routes malloc and operator new here (`MallocHooks.cpp`); requests that do not
-// fit are forwarded to the system and counted.
+// The runtime allocates nothing inside a step, but libraries do: oneDNN builds argument maps for each execution. Inside
+// a step such blocks come from a region that is allocated at the start. The launcher routes malloc and operator new
+// here (`MallocHooks.cpp`); requests that do not fit are forwarded to the system and counted.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,7 @@
-//===- Threads.cpp - the thread pool of a program -------------------------===//
+//===- Threads.cpp - the threads of a program -----------------------------===//
 
 #include "runtime/machine/Threads.h"
+#include "runtime/machine/ThreadPool.h"
 
 #include <algorithm>
 #include <atomic>
@@ -10,39 +11,11 @@
 #include <xmmintrin.h>
 #endif
 
-// libgomp's own entry points: `clang -fopenmp` would link another OpenMP runtime.
-extern "C" void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
-extern "C" int omp_get_thread_num(void);
-extern "C" int omp_get_num_threads(void);
-extern "C" void omp_set_num_threads(int);
-extern "C" void omp_set_dynamic(int);
-
-#if __has_feature(thread_sanitizer)
-extern "C" void __tsan_acquire(void *address);
-extern "C" void __tsan_release(void *address);
-#else
-static void __tsan_acquire(void *) {}
-static void __tsan_release(void *) {}
-#endif
-
 namespace tessera::runtime {
 
-/// Runs `body` on all threads and waits for them. libgomp is not instrumented, so the synchronisation is announced to
-/// sanitizers here.
+/// Runs `body` on all threads and waits for them.
 template <typename Body> static void onAllThreads(int threads, Body &body) {
-  struct Region {
-    Body &body;
-    char begun = 0, done = 0;
-  } region{body};
-  __tsan_release(&region.begun);
-  auto run = [](void *data) {
-    auto &region = *static_cast<Region *>(data);
-    __tsan_acquire(&region.begun);
-    region.body();
-    __tsan_release(&region.done);
-  };
-  GOMP_parallel(run, &region, threads, 0);
-  __tsan_acquire(&region.done);
+  ThreadPool::get().run([](void *data) { (*static_cast<Body *>(data))(); }, &body, threads);
 }
 
 Range threadRange(int64_t iterations, int64_t grain, int thread, int threads) {
@@ -100,8 +73,7 @@ static void flushSubnormals() {
 }
 
 Threads::Threads(int count) : threads(count), shares(std::make_unique<Share[]>(count)) {
-  omp_set_dynamic(0);
-  omp_set_num_threads(count);
+  ThreadPool::get().setCount(count);
   auto flush = [] { flushSubnormals(); };
   onAllThreads(threads, flush);
 }
@@ -115,9 +87,9 @@ void Threads::parallelFor(TsrKernel kernel, void *const *args, int64_t iteration
   for (int thread = 0; thread < threads; ++thread)
     shares[thread].set(threadRange(iterations, grain, thread, threads), std::max<int64_t>(grain, 1), piece);
   auto run = [&] {
-    int thread = omp_get_thread_num();
+    int thread = ThreadPool::threadNumber();
     char *own = scratch + thread * scratchBytes;
-    Share::runAll(shares.get(), thread, omp_get_num_threads(),
+    Share::runAll(shares.get(), thread, ThreadPool::regionSize(),
                   [&](Range range) { kernel(args, range.begin, range.end, own); });
   };
   onAllThreads(threads, run);
@@ -149,7 +121,7 @@ static cpu_set_t unbound;
 static bool isBound = false;
 
 static void bindThread(const cpu_set_t &allowed) {
-  int left = omp_get_thread_num(), processor = 0;
+  int left = ThreadPool::threadNumber(), processor = 0;
   while (!CPU_ISSET(processor, &allowed) || left-- > 0) ++processor;
   cpu_set_t own;
   CPU_ZERO(&own);

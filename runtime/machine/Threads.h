@@ -1,6 +1,6 @@
-//===- Threads.h - the thread pool of a program ---------------------------===//
+//===- Threads.h - the threads of a program -------------------------------===//
 //
-// The only pool is libgomp's, which oneDNN uses too. A second pool would oversubscribe the cores.
+// How kernels, copies and initialisations are shared by the threads of ThreadPool.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ Range threadRange(int64_t iterations, int64_t grain, int thread, int threads);
 
 class Threads {
 public:
-  /// Sets the number of threads of libgomp (and so of oneDNN), and starts them.
+  /// Sets the number of threads of the pool (and so of oneDNN), and starts them.
   explicit Threads(int count);
   ~Threads();
 

@@ -1,12 +1,15 @@
 // Every iteration runs exactly once, on all threads, in the documented ranges.
 
 #include "runtime/machine/Threads.h"
+#include "runtime/machine/ThreadPool.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
+#include <dlfcn.h>
 #include <mutex>
 #include <sched.h>
 #include <set>
@@ -14,6 +17,8 @@
 #include <vector>
 
 using namespace tessera::runtime;
+
+extern "C" void GOMP_parallel(void (*)(void *), void *, unsigned, unsigned);
 
 namespace {
 
@@ -148,6 +153,112 @@ TEST(Threads, CopyAndZero) {
     EXPECT_EQ(std::count(to.begin(), to.end(), 0), size);
     EXPECT_EQ(to[size], 'o');
   }
+}
+
+//===----------------------------------------------------------------------===//
+// The pool
+//===----------------------------------------------------------------------===//
+
+/// Time that all threads of the process took of processors, in milliseconds.
+double processorTime() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return now.tv_sec * 1e3 + now.tv_nsec * 1e-6;
+}
+
+constexpr auto delay = std::chrono::milliseconds(10);
+constexpr int delays = 20;
+
+void nothing(void *const *, int64_t, int64_t, void *) {}
+
+TEST(Threads, SleepBetweenRegions) {
+  Threads threads(2);
+  double before = processorTime();
+  for (int i = 0; i < delays; ++i) {
+    threads.parallelFor(nothing, nullptr, 2, 1);
+    std::this_thread::sleep_for(delay);
+  }
+  EXPECT_LT(processorTime() - before, 1.0 * delays);
+}
+
+/// The last thread is late.
+void sleepIfLast(void *const *, int64_t begin, int64_t, void *) {
+  if (begin > 0) std::this_thread::sleep_for(delay);
+}
+
+TEST(Threads, SleepWhileTheyWaitForTheOthers) {
+  Threads threads(3);
+  double before = processorTime();
+  for (int i = 0; i < delays; ++i) threads.parallelFor(sleepIfLast, nullptr, 3, 1);
+  EXPECT_LT(processorTime() - before, 2.0 * delays);
+}
+
+/// Runs `body` in a region of the pool.
+template <typename Body> void inRegion(int threads, Body body) {
+  ThreadPool::get().run([](void *data) { (*static_cast<Body *>(data))(); }, &body, threads);
+}
+
+TEST(ThreadPool, HasTheThreadsThatARegionAsksFor) {
+  for (int size : {1, 3, 2, 5, 1, 4}) {
+    std::vector<std::atomic<int>> visits(8);
+    inRegion(size, [&] {
+      visits[ThreadPool::threadNumber()] += 1;
+      EXPECT_EQ(ThreadPool::regionSize(), size);
+    });
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(visits[i], i < size) << size;
+    EXPECT_FALSE(ThreadPool::isInRegion());
+  }
+}
+
+TEST(ThreadPool, RunsARegionInsideOfARegionOnItsThread) {
+  std::atomic<int> inner = 0;
+  inRegion(3, [&] {
+    int number = ThreadPool::threadNumber();
+    auto id = std::this_thread::get_id();
+    inRegion(3, [&] {
+      inner += 1;
+      EXPECT_EQ(std::this_thread::get_id(), id);
+      EXPECT_EQ(ThreadPool::regionSize(), 1);
+      EXPECT_TRUE(ThreadPool::isInRegion());
+    });
+    EXPECT_EQ(ThreadPool::threadNumber(), number);
+    EXPECT_EQ(ThreadPool::regionSize(), 3);
+  });
+  EXPECT_EQ(inner, 3);
+}
+
+TEST(ThreadPool, BarriersSeparateWhatComesBeforeAndAfter) {
+  constexpr int size = 4, rounds = 500;
+  std::vector<std::atomic<int>> round(size);
+  std::atomic<int> wrong = 0;
+  inRegion(size, [&] {
+    for (int i = 1; i <= rounds; ++i) {
+      round[ThreadPool::threadNumber()] = i;
+      ThreadPool::get().barrier();
+      for (const std::atomic<int> &other : round) wrong += other != i;
+      ThreadPool::get().barrier();
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ThreadPool, ServesSeveralCallers) {
+  std::atomic<int> visits = 0;
+  std::vector<std::thread> callers;
+  constexpr int regions = 300;
+  for (int i = 0; i < 3; ++i)
+    callers.emplace_back([&] {
+      for (int region = 0; region < regions; ++region) inRegion(2, [&] { visits += 1; });
+    });
+  for (std::thread &caller : callers) caller.join();
+  EXPECT_EQ(visits, 3 * 2 * regions);
+}
+
+TEST(ThreadPool, IsTheOneThatOnednnUses) {
+  EXPECT_EQ(dlsym(RTLD_DEFAULT, "GOMP_parallel"), reinterpret_cast<void *>(&GOMP_parallel));
+  std::atomic<int> visits = 0;
+  GOMP_parallel([](void *data) { *static_cast<std::atomic<int> *>(data) += ThreadPool::regionSize(); }, &visits, 3, 0);
+  EXPECT_EQ(visits, 9);
 }
 
 } // namespace

@@ -1,0 +1,157 @@
+//===- ThreadPool.cpp - threads that wait briefly, then sleep -------------===//
+
+#include "runtime/machine/ThreadPool.h"
+#include "runtime/machine/AvailableCores.h"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <thread>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+namespace tessera::runtime {
+
+namespace {
+struct Place {
+  int number = 0, size = 1;
+  bool isInRegion = false;
+};
+} // namespace
+
+static thread_local Place place;
+
+int ThreadPool::threadNumber() { return place.number; }
+int ThreadPool::regionSize() { return place.size; }
+bool ThreadPool::isInRegion() { return place.isInRegion; }
+
+//===----------------------------------------------------------------------===//
+// Waiting
+//===----------------------------------------------------------------------===//
+
+static void pause() {
+#ifdef __x86_64__
+  _mm_pause();
+#endif
+}
+
+template <typename Condition> bool Patience::spin(Condition isOver) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int checksPerReading = 16; // of the clock
+  auto end = Clock::now() + std::chrono::nanoseconds(nanoseconds);
+  do
+    for (int i = 0; i < checksPerReading; ++i) {
+      if (isOver()) {
+        nanoseconds = std::min(2 * nanoseconds, longest);
+        return true;
+      }
+      pause();
+    }
+  while (Clock::now() < end);
+  nanoseconds = std::max(nanoseconds / 2, shortest);
+  return false;
+}
+
+void Gate::pass() {
+  if (!patience.spin([&] { return state.load(std::memory_order_acquire) == Open; })) {
+    uint32_t expected = Closed;
+    if (state.compare_exchange_strong(expected, ClosedAndAsleep, std::memory_order_acquire))
+      while (state.load(std::memory_order_acquire) == ClosedAndAsleep) state.wait(ClosedAndAsleep); // a futex
+  }
+  state.store(Closed, std::memory_order_relaxed);
+}
+
+void Gate::open() {
+  if (state.exchange(Open, std::memory_order_acq_rel) == ClosedAndAsleep) state.notify_one();
+}
+
+//===----------------------------------------------------------------------===//
+// The pool
+//===----------------------------------------------------------------------===//
+
+ThreadPool::ThreadPool() : count(availableCores()) {}
+
+ThreadPool &ThreadPool::get() {
+  static ThreadPool &pool = *new ThreadPool;
+  return pool;
+}
+
+/// Starts what is missing. Returns the size of a region of `wanted` threads.
+int ThreadPool::startWorkers(int wanted) {
+  try {
+    while (static_cast<int>(starts.size()) + 1 < wanted) {
+      Gate &start = *starts.emplace_back(std::make_unique<Gate>());
+      std::thread([this, &start, number = static_cast<int>(starts.size())] { work(number, start); }).detach();
+    }
+  } catch (const std::system_error &) {
+    starts.pop_back(); // its thread was not started
+  }
+  return std::min(wanted, static_cast<int>(starts.size()) + 1);
+}
+
+void ThreadPool::work(int number, Gate &start) {
+  while (true) {
+    start.pass();
+    place = {number, size, true};
+    body(data);
+    if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) done.open();
+  }
+}
+
+void ThreadPool::runAlone(Body body, void *data) {
+  Place outer = place;
+  place = {0, 1, outer.isInRegion};
+  body(data);
+  place = outer;
+}
+
+void ThreadPool::run(Body newBody, void *newData, int threads) {
+  if (threads <= 0) threads = count;
+  if (threads == 1 || place.isInRegion) return runAlone(newBody, newData);
+  std::lock_guard lock(inUse);
+  size = startWorkers(threads);
+  if (size == 1) return runAlone(newBody, newData);
+  body = newBody, data = newData;
+  running.store(size - 1, std::memory_order_relaxed); // opening the gates publishes it
+  for (int i = 0; i + 1 < size; ++i) starts[i]->open();
+  place = {0, size, true};
+  body(data);
+  place = {};
+  done.pass();
+}
+
+void ThreadPool::barrier() {
+  if (place.size == 1) return;
+  uint32_t before = passed.load(std::memory_order_acquire);
+  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == place.size) {
+    arrived.store(0, std::memory_order_relaxed);
+    passed.fetch_add(1, std::memory_order_release);
+    passed.notify_all();
+    return;
+  }
+  auto isOver = [&] { return passed.load(std::memory_order_acquire) != before; };
+  thread_local Patience patience;
+  if (!patience.spin(isOver))
+    while (!isOver()) passed.wait(before);
+}
+
+} // namespace tessera::runtime
+
+//===----------------------------------------------------------------------===//
+// What oneDNN calls of libgomp
+//===----------------------------------------------------------------------===//
+
+using tessera::runtime::ThreadPool;
+
+extern "C" {
+void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned) {
+  ThreadPool::get().run(body, data, static_cast<int>(threads));
+}
+void GOMP_barrier(void) { ThreadPool::get().barrier(); }
+int omp_get_thread_num(void) { return ThreadPool::threadNumber(); }
+int omp_get_num_threads(void) { return ThreadPool::regionSize(); }
+int omp_in_parallel(void) { return ThreadPool::isInRegion(); }
+int omp_get_max_threads(void) { return ThreadPool::get().getCount(); }
+void omp_set_num_threads(int threads) { ThreadPool::get().setCount(threads); }
+}
