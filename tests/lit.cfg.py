@@ -24,6 +24,11 @@ config.environment["TESSERA_CACHE_DIR"] = os.devnull  # no folder: programs are 
 if os.path.exists(os.path.join(binaries, "tessera")):
     config.available_features.add("tessera")
 
+# A sanitizer reserves terabytes of addresses for its shadow, keeps freed memory and has a malloc of its own: tests of
+# limits on memory and of what `malloc` serves cannot hold.
+if config.sanitizer:
+    config.available_features.add("sanitizer")
+
 
 def has_nvrtc():
     """Whether `--target=cuda` finds the compiler for GPUs."""

@@ -19,6 +19,7 @@
 #include <elf.h>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <sstream>
 #include <sys/mman.h>
@@ -234,12 +235,23 @@ EXPORT int cuModuleLoadData(void **module, const void *image) {
   // The file stays open: the loader would take another file with the same path for this one.
   return *module ? 0 : invalidValue;
 }
-EXPORT int cuModuleUnload(void *module) { return dlclose(module), 0; }
+/// Functions belong to their modules.
+static std::map<void *, std::vector<std::unique_ptr<FakeFunction>>> functionsOfModules;
+static std::mutex functionsMutex;
+
+EXPORT int cuModuleUnload(void *module) {
+  std::lock_guard lock(functionsMutex);
+  functionsOfModules.erase(module);
+  return dlclose(module), 0;
+}
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
   auto code = reinterpret_cast<void (*)(void **)>(dlsym(module, (std::string("emulated_") + name).c_str()));
   auto *parameters = static_cast<const int *>(dlsym(module, (std::string("parameters_of_") + name).c_str()));
   if (!code || !parameters) return invalidValue;
-  return *function = new FakeFunction{code, *parameters}, 0;
+  std::lock_guard lock(functionsMutex);
+  auto &functions = functionsOfModules[module];
+  functions.push_back(std::make_unique<FakeFunction>(FakeFunction{code, *parameters}));
+  return *function = functions.back().get(), 0;
 }
 EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                           unsigned blockY, unsigned blockZ, unsigned, void *stream, void **parameters, void **) {
