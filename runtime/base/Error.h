@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace tessera::runtime {
 
@@ -39,14 +40,26 @@ private:
   ExitStatus code;
 };
 
-/// Throws an Error with status 1.
+/// An argument of a message. Text may be a name from a file or the command line, so it is made printable.
+template <typename Arg> decltype(auto) messageArgument(const Arg &arg) {
+  if constexpr (std::is_convertible_v<const Arg &, std::string_view>)
+    return printable(arg, std::string_view::npos);
+  else
+    return (arg);
+}
+
+template <typename... Args> std::string formatMessage(fmt::string_view format, const Args &...args) {
+  return fmt::vformat(format, fmt::make_format_args(args...));
+}
+
+/// Throws an Error with status 1. Line breaks are those of the format: in arguments they are escaped.
 template <typename... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args &&...args) {
-  throw Error(fmt::format(format, std::forward<Args>(args)...));
+  throw Error(formatMessage(format, messageArgument(args)...));
 }
 
 /// Throws an Error with status 2.
 template <typename... Args> [[noreturn]] void failUsage(fmt::format_string<Args...> format, Args &&...args) {
-  throw Error(fmt::format(format, std::forward<Args>(args)...), ExitStatus::Usage);
+  throw Error(formatMessage(format, messageArgument(args)...), ExitStatus::Usage);
 }
 
 /// Prints a line to standard error, control characters escaped. Failures of the write are ignored.

@@ -1,6 +1,7 @@
 // Text from files is printed without characters that a terminal obeys.
 
 #include "runtime/base/Printable.h"
+#include "runtime/base/Error.h"
 
 #include <gtest/gtest.h>
 
@@ -34,5 +35,14 @@ TEST(Printable, ShortensAtACharacter) {
 }
 
 TEST(Printable, MessagesKeepTheirLines) { EXPECT_EQ(printableLines("a\n\tb\x1b"), "a\n\tb\\x1b"); }
+
+// Whatever an argument of a message quotes, its lines are those of the format.
+TEST(Printable, ArgumentsOfErrorsAre) {
+  try {
+    fail("{}:\n{} {}", "a\033b", std::string("c\nd"), 3);
+  } catch (const Error &e) {
+    EXPECT_STREQ(e.what(), "a\\x1bb:\nc\\x0ad 3");
+  }
+}
 
 } // namespace
