@@ -9,27 +9,15 @@ using llvm::Twine;
 
 static constexpr unsigned MaxFields = 250;
 
-/// The argument, if it is one that the set has.
-static std::optional<DataArgument> argumentNamed(StringRef name, DataArguments allowed) {
-  std::optional<DataArgument> argument = dataArgumentNamed(std::string_view(name));
-  return argument && allowed.has(*argument) ? argument : std::nullopt;
-}
-
 /// `batch` and the like, which `--set SOURCE.NAME=…` may replace.
 static std::optional<DataArgument> settingNamed(StringRef name, const DataFormatInfo &format) {
   std::optional<DataArgument> argument = argumentNamed(name, format.arguments);
   return argument && infoOf(*argument).isSetting ? argument : std::nullopt;
 }
 
-static std::vector<StringRef> namesOf(DataArguments arguments) {
-  std::vector<StringRef> names;
-  for (const DataArgumentInfo &info : dataArguments)
-    if (arguments.has(info.argument)) names.push_back(info.name);
-  return names;
-}
-
 DataSources::DataSources(Elaboration &elaboration, TrainingSettings &settings, SettingOverrides &overrides)
-    : ElaborationComponent(elaboration.calls), elaboration(elaboration), settings(settings), overrides(overrides) {}
+    : ElaborationComponent(elaboration.calls), elaboration(elaboration), settings(settings), overrides(overrides),
+      fields(elaboration) {}
 
 std::vector<std::string> DataSources::addresses() const {
   std::vector<std::string> addresses;
@@ -43,93 +31,10 @@ std::vector<std::string> DataSources::addresses() const {
 // Fields
 //===----------------------------------------------------------------------===//
 
-/// "a.txt" or ("a.txt", "b.txt").
-bool DataSources::readPaths(const ast::Expr &expr, std::vector<std::string> &paths) {
-  if (auto *text = llvm::dyn_cast<ast::StringExpr>(&expr)) {
-    paths.push_back(text->value);
-    return true;
-  }
-  auto *tuple = llvm::dyn_cast<ast::TupleExpr>(&expr);
-  bool ok = tuple != nullptr;
-  if (tuple)
-    for (const ast::Argument &element : tuple->elements)
-      ok &= element.name.text.empty() && llvm::isa<ast::StringExpr>(*element.value) && readPaths(*element.value, paths);
-  if (!ok) error(DiagnosticCode::E0410, expr.span, "expected a file name in quotes, or several in parentheses");
-  return ok;
-}
-
-bool DataSources::readFieldNumber(SourceField &field, DataArgument argument, const ast::Expr &expr) {
-  bool isColumn = argument == DataArgument::Column;
-  std::optional<Number> number = elaboration.exprs.expressions.evalConstant(expr, isColumn ? "a column" : "the bound");
-  if (!number) return false;
-  int64_t low = isColumn ? 0 : 1, high = isColumn ? 1'000'000 : INT32_MAX;
-  if (!number->isWhole() || number->asInteger() < low || number->asInteger() > high) {
-    error(DiagnosticCode::E0410, expr.span,
-          isColumn ? "columns are numbered from 0" : "the bound must be a whole number from 1");
-    return false;
-  }
-  (isColumn ? field.column : field.below) = number->asInteger();
-  return true;
-}
-
-bool DataSources::readFieldArgument(const DataFormatInfo &format, SourceField &field, const ast::Argument &arg) {
-  StringRef name = arg.name.text;
-  std::optional<DataArgument> argument = argumentNamed(name, format.fieldArguments);
-  if (argument == DataArgument::Train) return readPaths(*arg.value, field.train);
-  if (argument == DataArgument::Val) return readPaths(*arg.value, field.val);
-  if (argument && (*argument != DataArgument::Below || field.isInteger))
-    return readFieldNumber(field, *argument, *arg.value);
-  std::string known;
-  for (StringRef each : namesOf(format.fieldArguments)) {
-    bool isBound = each == infoOf(DataArgument::Below).name;
-    known += (known.empty() ? "" : isBound ? " and, for integers, " : ", ") + ("`" + each + "`").str();
-  }
-  error(DiagnosticCode::E0410, name.empty() ? arg.value->span : arg.name.span,
-        "a field of " + Twine(format.name) + " has no argument `" + name + "`")
-      .help("its arguments are " + known);
-  return false;
-}
-
-/// Whether the field says where its values are.
-bool DataSources::checkField(const DataFormatInfo &format, const SourceField &field) {
-  if (format.fields == FieldSource::Columns && !field.column)
-    return error(DiagnosticCode::E0410, field.span, "which column does `" + field.name + "` begin at?")
-               .help("add `column = 0`"),
-           false;
-  if (format.fields == FieldSource::Files && field.train.empty())
-    return error(DiagnosticCode::E0410, field.span, "which file is `" + field.name + "` in?")
-               .help("add `train = \"…\"`"),
-           false;
-  return true;
-}
-
-/// `pixels = float[pixel](column = 0)`.
 bool DataSources::describeField(SourceDescription &source, const ast::Argument &arg) {
-  auto *call = llvm::dyn_cast<ast::CallExpr>(arg.value.get());
-  if (!call || (call->callee.text != "float" && call->callee.text != "int")) {
-    error(DiagnosticCode::E0410, arg.value->span, "`" + arg.name.text + "` must describe a field")
-        .help("write `" + arg.name.text + " = float[axis](…)` or `" + arg.name.text + " = int(…)`");
-    return false;
-  }
-  SourceField field;
-  field.name = arg.name.text.str();
-  field.span = call->span;
-  field.isInteger = call->callee.text == "int";
-  if (call->axes) {
-    std::optional<std::vector<AxisRef>> axes = elaboration.names.resolveAxes(*call->axes);
-    if (!axes) return false;
-    field.axes = std::move(*axes);
-    if (llvm::any_of(field.axes, [](const AxisRef &axis) { return axis.name == batchAxis; })) {
-      error(DiagnosticCode::E0212, call->axes->span, "`" + arg.name.text + "` has the axis `batch` by itself")
-          .help("name the axes within a row only");
-      return false;
-    }
-  }
-  for (const ast::Argument &each : call->args)
-    if (!readFieldArgument(source.info(), field, each)) return false;
-  if (!checkField(source.info(), field)) return false;
-  source.fields.push_back(std::move(field));
-  return true;
+  std::optional<SourceField> field = fields.read(source.info(), arg);
+  if (field) source.fields.push_back(std::move(*field));
+  return field.has_value();
 }
 
 /// The fields of text and tokens.
@@ -147,6 +52,23 @@ void DataSources::addSequenceFields(SourceDescription &source) {
 //===----------------------------------------------------------------------===//
 // Sources
 //===----------------------------------------------------------------------===//
+
+/// What is held out for validation; false if the value is not one that the argument takes.
+bool DataSources::readValidation(SourceDescription &source, DataArgument argument, const LanguageValue &value) {
+  if (!value.isNumber() || value.number.isBool() != (argument == DataArgument::ValTail)) return false;
+  const Number &number = value.number;
+  if (argument == DataArgument::ValTail) {
+    source.valTail = number.integer != 0;
+  } else if (argument == DataArgument::ValSeed) {
+    if (!number.isWhole() || number.asInteger() < 0) return false;
+    source.valSeed = number.asInteger();
+  } else {
+    if (!(number.asDouble() >= 0 && number.asDouble() < 1)) return false;
+    source.val.clear();
+    source.valFraction = number.asDouble();
+  }
+  return true;
+}
 
 // Without a case for each argument the build fails.
 #pragma GCC diagnostic push
@@ -179,14 +101,17 @@ bool DataSources::readScalar(SourceDescription &source, DataArgument argument, c
     source.width = value.number.asInteger();
     return true;
   case DataArgument::Val:
-    if (!value.isNumber() || value.number.isBool() || !(value.number.asDouble() >= 0 && value.number.asDouble() < 1))
-      return refuse("a fraction in [0, 1)");
-    source.val.clear();
-    source.valFraction = value.number.asDouble();
-    return true;
+    return readValidation(source, argument, value) || refuse("a fraction in [0, 1)");
+  case DataArgument::ValSeed:
+    return readValidation(source, argument, value) || refuse("a whole number from 0");
+  case DataArgument::ValTail:
+    return readValidation(source, argument, value) || refuse("true or false");
   case DataArgument::Train:
   case DataArgument::Column:
+  case DataArgument::Columns:
   case DataArgument::Below:
+  case DataArgument::Classes:
+  case DataArgument::Missing:
     break;
   }
   llvm_unreachable("not a scalar of a source");
@@ -213,8 +138,9 @@ bool DataSources::readArgument(SourceDescription &source, const ast::Argument &a
            false;
   std::optional<DataArgument> argument = argumentNamed(name, format.arguments);
   bool isPath = llvm::isa<ast::StringExpr>(*arg.value) || llvm::isa<ast::TupleExpr>(*arg.value);
-  if (argument == DataArgument::Train) return readPaths(*arg.value, source.train);
-  if (argument == DataArgument::Val && format.hasFiles() && isPath) return readPaths(*arg.value, source.val);
+  if (argument == DataArgument::Train) return fields.readStrings(*arg.value, source.train, "a file name");
+  if (argument == DataArgument::Val && format.hasFiles() && isPath)
+    return fields.readStrings(*arg.value, source.val, "a file name");
   if (std::optional<DataArgument> setting = settingNamed(name, format)) {
     auto [value, span] = settings.valueOf(source.name, name, *arg.value);
     return readScalar(source, *setting, value, span);
@@ -270,30 +196,6 @@ bool DataSources::checkComplete(const SourceDescription &source) {
   return false;
 }
 
-/// Fields of a csv source that share columns: more often a column miscounted than meant.
-void DataSources::warnOfOverlaps(const SourceDescription &source) {
-  auto end = [](const SourceField &field) {
-    int64_t count = 1;
-    for (const AxisRef &axis : field.axes)
-      if (__builtin_mul_overflow(count, axis.size, &count)) count = INT32_MAX;
-    return *field.column + std::min<int64_t>(count, INT32_MAX);
-  };
-  auto columns = [&](const SourceField &field) {
-    int64_t last = end(field) - 1;
-    return last == *field.column ? "column " + std::to_string(last)
-                                 : "columns " + std::to_string(*field.column) + " to " + std::to_string(last);
-  };
-  for (auto [i, field] : llvm::enumerate(source.fields))
-    for (const SourceField &earlier : llvm::ArrayRef(source.fields).take_front(i))
-      if (field.column && earlier.column && *field.column < end(earlier) && *earlier.column < end(field))
-        diagnostics
-            .warning(DiagnosticCode::E0410, field.span,
-                     "`" + field.name + "` shares columns with `" + earlier.name + "`")
-            .label(field.span, columns(field))
-            .label(earlier.span, columns(earlier))
-            .help("columns are counted from 0, and a field takes as many as its axes have elements");
-}
-
 void DataSources::describeSource(const ast::DataItem &item) {
   auto *call = llvm::dyn_cast<ast::CallExpr>(item.source.get());
   std::optional<DataFormat> format = call ? dataFormatNamed(std::string_view(call->callee.text)) : std::nullopt;
@@ -317,7 +219,7 @@ void DataSources::describeSource(const ast::DataItem &item) {
   source.span = call->span;
   if (!readArguments(source, *call) || !readOverrides(source) || !checkComplete(source)) return;
   if (source.info().isSequence()) addSequenceFields(source);
-  warnOfOverlaps(source);
+  fields.warnOfOverlaps(source.fields);
   sources.push_back(std::move(source));
 }
 
@@ -423,33 +325,6 @@ LanguageValue DataSources::field(const LanguageValue &data, const ast::Name &nam
 // The attribute
 //===----------------------------------------------------------------------===//
 
-static mlir::Attribute splitsAttribute(mlir::Builder &b, llvm::ArrayRef<std::string> train,
-                                       llvm::ArrayRef<std::string> val) {
-  auto paths = [&](llvm::ArrayRef<std::string> texts) {
-    return b.getStrArrayAttr(llvm::to_vector_of<StringRef>(texts));
-  };
-  return b.getDictionaryAttr(
-      {b.getNamedAttr(data_keys::train, paths(train)), b.getNamedAttr(data_keys::val, paths(val))});
-}
-
-static mlir::Attribute axisAttribute(mlir::Builder &b, StringRef name, int64_t size) {
-  return b.getArrayAttr({b.getStringAttr(name), b.getI64IntegerAttr(size)});
-}
-
-static mlir::Attribute fieldAttribute(mlir::Builder &b, const SourceField &field) {
-  llvm::SmallVector<mlir::Attribute> axes;
-  for (const AxisRef &ref : field.axes) axes.push_back(axisAttribute(b, ref.name, ref.size));
-  mlir::NamedAttrList entry;
-  entry.set(data_keys::name, b.getStringAttr(field.name));
-  entry.set(data_keys::type, b.getStringAttr(field.isInteger ? "i32" : "f32"));
-  entry.set(data_keys::axes, b.getArrayAttr(axes));
-  if (field.column)
-    entry.set(data_keys::column, b.getI64IntegerAttr(*field.column));
-  else
-    entry.set(data_keys::splits, splitsAttribute(b, field.train, field.val));
-  return entry.getDictionary(b.getContext());
-}
-
 mlir::ArrayAttr DataSources::attribute() const {
   mlir::Builder b(&context);
   llvm::SmallVector<mlir::Attribute> entries;
@@ -465,6 +340,8 @@ mlir::ArrayAttr DataSources::attribute() const {
     if (isSequence) entry.set(data_keys::seq, axisAttribute(b, seqAxis, source.seq));
     entry.set(data_keys::splits, splitsAttribute(b, source.train, source.val));
     entry.set(data_keys::valFraction, b.getF64FloatAttr(source.valFraction));
+    if (source.valFraction > 0 && !source.valTail && !isSequence)
+      entry.set(data_keys::valSeed, b.getI64IntegerAttr(source.valSeed));
     if (source.width) entry.set(data_keys::width, b.getI64IntegerAttr(source.width));
     entry.set(data_keys::shuffle, b.getBoolAttr(source.shuffle));
     entry.set(data_keys::fields, b.getArrayAttr(fields));

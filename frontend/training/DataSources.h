@@ -3,21 +3,10 @@
 #ifndef TESSERA_FRONTEND_TRAINING_DATASOURCES_H
 #define TESSERA_FRONTEND_TRAINING_DATASOURCES_H
 
+#include "frontend/training/SourceFields.h"
 #include "frontend/training/TrainingSettings.h"
-#include "runtime/base/DataFormat.h"
 
 namespace tessera {
-
-/// A field of a data source.
-struct SourceField {
-  std::string name;
-  bool isInteger = false;
-  std::vector<AxisRef> axes;    ///< without the batch
-  std::optional<int64_t> below; ///< integers are less than this
-  std::optional<int64_t> column;
-  std::vector<std::string> train, val;
-  Span span;
-};
 
 /// A data source as the description gives it.
 struct SourceDescription {
@@ -27,6 +16,8 @@ struct SourceDescription {
   int64_t width = 0; ///< bits of a token; 0: the file says
   std::vector<std::string> train, val;
   double valFraction = 0;
+  int64_t valSeed = 0;  ///< chooses the rows of the fraction
+  bool valTail = false; ///< the fraction is the last rows
   bool shuffle = true;
   std::vector<SourceField> fields;
   Span span;
@@ -64,20 +55,17 @@ private:
   bool reportUnknownArgument(const SourceDescription &source, const ast::Argument &arg);
   bool readScalar(SourceDescription &source, DataArgument argument, const LanguageValue &value, Span span);
   bool readOverrides(SourceDescription &source);
-  bool readPaths(const ast::Expr &expr, std::vector<std::string> &paths);
+  bool readValidation(SourceDescription &source, DataArgument argument, const LanguageValue &value);
   bool describeField(SourceDescription &source, const ast::Argument &arg);
-  bool readFieldArgument(const DataFormatInfo &format, SourceField &field, const ast::Argument &arg);
-  bool readFieldNumber(SourceField &field, DataArgument argument, const ast::Expr &expr);
-  bool checkField(const DataFormatInfo &format, const SourceField &field);
   void addSequenceFields(SourceDescription &source);
   bool checkComplete(const SourceDescription &source);
-  void warnOfOverlaps(const SourceDescription &source);
   mlir::Value inputOf(const SourceDescription &source, const SourceField &field, int64_t rows);
   mlir::Value sliceOf(const SourceDescription &source, const SourceField &field, mlir::Value batch);
 
   Elaboration &elaboration;
   TrainingSettings &settings;
   SettingOverrides &overrides;
+  SourceFields fields;
   std::vector<SourceDescription> sources;
 };
 

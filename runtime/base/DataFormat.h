@@ -32,21 +32,30 @@ enum class DataArgument : uint8_t {
   Seq,     ///< elements of a row
   Width,   ///< bits of a token in files without a header
   Shuffle, ///< whether an epoch permutes the rows
-  Column,  ///< the first column of a field
+  Column,  ///< the first column of a field: its number, or its name in the header
   Below,   ///< exclusive upper bound of an integer field
+  ValSeed, ///< chooses the rows that a fraction holds out for validation
+  ValTail, ///< whether a fraction holds out the last rows instead
+  Columns, ///< the columns of a field, one for each element
+  Classes, ///< the words that are the values 0, 1, … of an integer field
+  Missing, ///< the value of empty cells
 };
 
 struct DataArgumentInfo {
   DataArgument argument;
   const char *name;
-  bool isSetting; ///< a scalar of a source, which `--set SOURCE.NAME=VALUE` may replace
+  bool isSetting;             ///< a scalar of a source, which `--set SOURCE.NAME=VALUE` may replace
+  bool isForIntegers = false; ///< an argument of integer fields only
 };
 
 inline constexpr DataArgumentInfo dataArguments[] = {
-    {DataArgument::Train, "train", false},   {DataArgument::Val, "val", true},
-    {DataArgument::Batch, "batch", true},    {DataArgument::Seq, "seq", true},
-    {DataArgument::Width, "width", true},    {DataArgument::Shuffle, "shuffle", true},
-    {DataArgument::Column, "column", false}, {DataArgument::Below, "below", false},
+    {DataArgument::Train, "train", false},     {DataArgument::Val, "val", true},
+    {DataArgument::Batch, "batch", true},      {DataArgument::Seq, "seq", true},
+    {DataArgument::Width, "width", true},      {DataArgument::Shuffle, "shuffle", true},
+    {DataArgument::Column, "column", false},   {DataArgument::Below, "below", false, true},
+    {DataArgument::ValSeed, "val_seed", true}, {DataArgument::ValTail, "val_tail", true},
+    {DataArgument::Columns, "columns", false}, {DataArgument::Classes, "classes", false, true},
+    {DataArgument::Missing, "missing", false},
 };
 
 /// A set of arguments.
@@ -87,9 +96,14 @@ inline constexpr auto dataFormats = [] {
   return std::to_array<DataFormatInfo>({
       {DataFormat::Text, "text", FieldSource::Sequence, {Train, Val, Batch, Seq, Shuffle}, {}, 256},
       {DataFormat::Tokens, "tokens", FieldSource::Sequence, {Train, Val, Batch, Seq, Width, Shuffle}, {}, 0},
-      {DataFormat::Csv, "csv", FieldSource::Columns, {Train, Val, Batch, Shuffle}, {Column, Below}, 0},
-      {DataFormat::Npy, "npy", FieldSource::Files, {Val, Batch, Shuffle}, {Train, Val, Below}, 0},
-      {DataFormat::Idx, "idx", FieldSource::Files, {Val, Batch, Shuffle}, {Train, Val, Below}, 0},
+      {DataFormat::Csv,
+       "csv",
+       FieldSource::Columns,
+       {Train, Val, ValSeed, ValTail, Batch, Shuffle},
+       {Column, Columns, Missing, Below, Classes},
+       0},
+      {DataFormat::Npy, "npy", FieldSource::Files, {Val, ValSeed, ValTail, Batch, Shuffle}, {Train, Val, Below}, 0},
+      {DataFormat::Idx, "idx", FieldSource::Files, {Val, ValSeed, ValTail, Batch, Shuffle}, {Train, Val, Below}, 0},
   });
 }();
 
@@ -131,11 +145,15 @@ inline constexpr const char *splits = "splits"; ///< of a source, or of a field 
 inline constexpr const char *train = "train";   ///< of `splits`: paths
 inline constexpr const char *val = "val";       ///< of `splits`: paths
 inline constexpr const char *valFraction = "val_fraction";
+inline constexpr const char *valSeed = "val_seed"; ///< missing: the fraction is the end of the data
 inline constexpr const char *shuffle = "shuffle";
 inline constexpr const char *fields = "fields";
-inline constexpr const char *type = "type";     ///< of a field
-inline constexpr const char *axes = "axes";     ///< of a field
-inline constexpr const char *column = "column"; ///< of a field
+inline constexpr const char *type = "type";       ///< of a field
+inline constexpr const char *axes = "axes";       ///< of a field
+inline constexpr const char *column = "column";   ///< of a field: number or name of the first one
+inline constexpr const char *columns = "columns"; ///< of a field: numbers and names, one for each element
+inline constexpr const char *classes = "classes"; ///< of a field: the words that are 0, 1, …
+inline constexpr const char *missing = "missing"; ///< of a field: the value of empty cells
 } // namespace data_keys
 
 } // namespace tessera

@@ -81,7 +81,7 @@ static void watch(const void *map, size_t size, const std::string &path) {
     block->next = firstBlock.next.load();
     firstBlock.next = block; // published last: the handler sees complete blocks only
   }
-  snprintf(region->path, sizeof(region->path), "%s", path.c_str());
+  snprintf(region->path, sizeof(region->path), "%s", printable(path).c_str());
   region->size = size;
   region->begin = static_cast<const char *>(map);
 }
@@ -126,9 +126,11 @@ MappedFile::MappedFile(const std::string &path, const SizeFromHeader &inflatedSi
   }
   bytes = static_cast<const unsigned char *>(map);
   count = mapped = info.st_size;
+  opened = FileVersion::of(info);
   watch(map, mapped, path);
   if (inflatedSize && count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) try {
       inflateWhole(inflatedSize);
+      checkUnchanged();
     } catch (...) {
       unwatch(map);
       munmap(map, mapped); // a destructor does not run for a constructor that throws
@@ -148,14 +150,39 @@ MappedFile &MappedFile::operator=(MappedFile other) noexcept {
   std::swap(count, other.count);
   std::swap(mapped, other.mapped);
   std::swap(map, other.map);
+  std::swap(opened, other.opened);
   std::swap(inflated, other.inflated);
   return *this;
 }
 
 MappedFile::MappedFile(MappedFile &&other) noexcept
     : name(std::move(other.name)), bytes(other.bytes), count(other.count), mapped(other.mapped), map(other.map),
-      inflated(std::move(other.inflated)) {
+      opened(other.opened), inflated(std::move(other.inflated)) {
   other.map = nullptr;
+}
+
+FileVersion FileVersion::of(const struct stat &info) {
+  return {info.st_dev, info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+}
+
+void MappedFile::checkUnchanged() const {
+  struct stat info;
+  if (stat(name.c_str(), &info) != 0) return;
+  FileVersion now = FileVersion::of(info);
+  if (!now.isSameFile(opened) || now == opened) return;
+  const char *advice = "data files must stay as they are during a run; restore the file and run again";
+  if (now.size != opened.size)
+    fail("{}: the file was changed while it was read: it had {} bytes and has {}; {}", name, opened.size, now.size,
+         advice);
+  fail("{}: the file was written to while it was read; {}", name, advice);
+}
+
+bool haveEqualContent(const std::string &a, const std::string &b, int64_t largest) {
+  struct stat infoA, infoB;
+  if (stat(a.c_str(), &infoA) != 0 || stat(b.c_str(), &infoB) != 0 || infoA.st_size != infoB.st_size) return false;
+  if (infoA.st_size == 0 || infoA.st_size > largest) return false;
+  MappedFile fileA(a), fileB(b);
+  return fileA.text() == fileB.text();
 }
 
 namespace {
@@ -210,6 +237,10 @@ void MappedFile::inflateWhole(const SizeFromHeader &inflatedSize) {
   inflated.resize(inflatedHeaderBytes);
   inflated.resize(inflater.read(inflated.data(), inflated.size()));
   size_t total = inflatedSize({reinterpret_cast<char *>(inflated.data()), inflated.size()});
+  // A block of deflate holds at most 258 bytes in 2 bits.
+  if (total / 1032 > count)
+    fail("{}: its header claims {} bytes, which {} gzipped bytes cannot hold: the file is damaged or truncated", name,
+         total, count);
   // Grows with the data that were inflated, up to the claimed size: a small file that claims a large size takes
   // little memory.
   for (size_t have = inflated.size(), got = have; have < total && got > 0; have += got) {
@@ -249,6 +280,12 @@ std::vector<std::string> expandPatterns(const std::vector<std::string> &patterns
     if (status != 0) fail("no data file matches {}; name one with --data", pattern);
   }
   return files;
+}
+
+std::string joinedPaths(const std::vector<std::string> &paths) {
+  std::string text;
+  for (const std::string &path : paths) text += (text.empty() ? "" : ", ") + printable(path);
+  return text;
 }
 
 } // namespace tessera::runtime

@@ -65,6 +65,7 @@ static void writeFiles(const std::string &folder, const CheckpointInfo &info, co
   json["batch"] = info.batch;
   if (info.threads > 0) json["threads"] = info.threads;
   json["program"] = info.program;
+  json["row_order"] = info.rowOrder;
   json["sources"] = info.sources;
   if (!info.resumedFrom.empty()) json["resumed_from"] = info.resumedFrom;
   if (!info.source.is_null()) json["source"] = info.source;
@@ -238,6 +239,7 @@ static CheckpointInfo readInfo(const Json &json, const std::string &path) {
   info.batch = json.value("batch", int64_t(0));
   info.threads = json.value("threads", 0);
   info.program = json.value("program", "");
+  info.rowOrder = json.value("row_order", 1);
   info.sources = json.value("sources", Json::object());
   info.resumedFrom = json.value("resumed_from", "");
   info.source = json.value("source", Json());

@@ -21,15 +21,17 @@ namespace tessera::runtime {
 struct CheckpointInfo {
   std::string model;
   int64_t step = 0;
-  int64_t position = 0;          ///< consumed batches
-  uint64_t seed = 0;             ///< of initialisation and shuffling
-  bool evaluated = false;        ///< the evaluation due at this step is already in the metrics
-  std::string data;              ///< the data files, as one line
-  int64_t batch = 0;             ///< rows a step; 0: not recorded
-  int threads = 0;               ///< 0: not recorded, or a GPU's
-  std::string program;           ///< LoadedProgram::hash(); empty: not recorded
-  std::string resumedFrom;       ///< the checkpoint that --resume named for this branch; empty: it began at step 0
-  Json sources = Json::object(); ///< rows, file sizes and sequence length of each training source; empty: not recorded
+  int64_t position = 0;    ///< consumed batches
+  uint64_t seed = 0;       ///< of initialisation and shuffling
+  bool evaluated = false;  ///< the evaluation due at this step is already in the metrics
+  std::string data;        ///< the data files, as one line
+  int64_t batch = 0;       ///< rows a step; 0: not recorded
+  int threads = 0;         ///< 0: not recorded, or a GPU's
+  std::string program;     ///< LoadedProgram::hash(); empty: not recorded
+  std::string resumedFrom; ///< the checkpoint that --resume named for this branch; empty: it began at step 0
+  int rowOrder = 1;        ///< RowOrder of the run; older checkpoints do not record it, and have order 1
+  /// Rows, file sizes, sequence length and held-out rows of each training source; empty: not recorded.
+  Json sources = Json::object();
   Json settings = Json::object();
   Json source; ///< Manifest::source of the program; null: not recorded
   Json best;   ///< BestEvaluation::record(); null: none

@@ -11,6 +11,7 @@ ExitStatus runEvaluate(LoadedProgram &program, const Options &options) {
   DataFiles files(manifest.data, options.data, Split::Val);
   program.start(options.threads, options.bind);
   std::string loaded = loadParameters(program, options);
+  continueRowOrder(files, manifest, loaded);
   Evaluation evaluation(program, files, Split::Val);
   EvaluationResult result = *evaluation.run();
   printText("checkpoint {}\nrows {}\n", loaded, result.rows);

@@ -16,7 +16,7 @@ static void printState(const Manifest &manifest) {
   printText("state\n");
   for (const StateEntry &entry : manifest.state) {
     printText("  {:<32} {:<8} {:<5} {:<40} {:>12}\n", entry.path, entry.kind, elementTypeName(entry.type),
-               formatAxes(entry.canonicalAxes()), entry.bytes);
+              formatAxes(entry.canonicalAxes()), entry.bytes);
     total += entry.bytes;
     if (entry.kind == "weight" || entry.kind == "bias" || entry.kind == "gain")
       parameters += entry.bytes / bytesOf(entry.type);
@@ -82,7 +82,7 @@ static void printMemory(const Manifest &manifest, const Options &options) {
   else
     printText("  {:<32} {:>15}  the files do not exist: see --data\n", "data held in memory", "?");
   printText("  {:<32} {:>15}  beside mapped data files\n", "total",
-             manifest.arena.bytes + batches + pool + held.value_or(0));
+            manifest.arena.bytes + batches + pool + held.value_or(0));
   printText("  {:<32} {:>15}  {}\n\n", "available", available.bytes, available.limit);
 }
 
@@ -104,12 +104,12 @@ static void printPlan(const Manifest &manifest) {
   printText("\nentry functions\n");
   for (const auto &[name, entry] : manifest.entries)
     printText("  {:<12} {:>3} inputs {:>3} outputs {:>10.3g} GFLOP in contractions\n", name, entry.inputs.size(),
-               entry.outputs.size(), entry.flops / 1e9);
+              entry.outputs.size(), entry.flops / 1e9);
   int64_t calls = 0;
   for (const KernelSpec &kernel : manifest.kernels)
     for (const auto &[entry, count] : kernel.calls) calls += count;
   printText("\nkernels: {} generated, {} calls\ncontractions: {}\n", manifest.kernels.size(), calls,
-             manifest.gemms.size());
+            manifest.gemms.size());
   if (auto step = manifest.entries.find("step"); manifest.isForGpu() && step != manifest.entries.end()) {
     int64_t launches = countLaunches(step->second.trace);
     for (const KernelSpec &kernel : manifest.kernels) // the launches of ops with several
@@ -121,12 +121,12 @@ static void printPlan(const Manifest &manifest) {
     GemmPlan plan{"", 0, "cublasLt", false};
     if (!manifest.isForGpu()) plan = planGemm(gemm, manifest.target.threads);
     bool isGelu = gemm.epilogue == GemmEpilogue::Gelu, isGrad = gemm.epilogue == GemmEpilogue::GeluGrad;
-    printText("  {:<32} [{}] x [{}]{}{}{}  {}\n", gemm.name, fmt::join(gemm.a.dims, ", "),
-               fmt::join(gemm.b.dims, ", "), gemm.bias && !isGrad ? " + bias" : "", gemm.accumulate ? " + c" : "",
-               isGelu   ? ", gelu"
-               : isGrad ? ", gradient of gelu"
-                        : "",
-               plan.error.empty() ? plan.implementation : plan.error);
+    printText("  {:<32} [{}] x [{}]{}{}{}  {}\n", gemm.name, fmt::join(gemm.a.dims, ", "), fmt::join(gemm.b.dims, ", "),
+              gemm.bias && !isGrad ? " + bias" : "", gemm.accumulate ? " + c" : "",
+              isGelu   ? ", gelu"
+              : isGrad ? ", gradient of gelu"
+                       : "",
+              plan.error.empty() ? plan.implementation : plan.error);
   }
 }
 
@@ -134,18 +134,18 @@ ExitStatus runInfo(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   if (manifest.isForGpu())
     printText("model {}\ncompiled by {} for GPUs: {}\n\n", manifest.model, manifest.compiler,
-               fmt::join(manifest.target.architectures, ", "));
+              fmt::join(manifest.target.architectures, ", "));
   else
     printText("model {}\ncompiled by {} for {} with {} threads\nruns here with {} threads\n\n", manifest.model,
-               manifest.compiler, manifest.target.march.empty() ? "cpu" : manifest.target.march,
-               manifest.target.threads, program.threadCount(0));
+              manifest.compiler, manifest.target.march.empty() ? "cpu" : manifest.target.march, manifest.target.threads,
+              program.threadCount(0));
   printState(manifest);
   printMemory(manifest, options);
   printPlan(manifest);
   for (const DataSpec &data : manifest.data)
     printText("data {}: {}, training {}, validation {}\n", data.name, infoOf(data.format).name,
-               data.splits.count("train") ? fmt::format("{}", fmt::join(data.splits.at("train"), " ")) : "by field",
-               data.valFraction > 0 ? fmt::format("the last {:g} of it", data.valFraction) : "as named");
+              data.splits.count("train") ? fmt::format("{}", fmt::join(data.splits.at("train"), " ")) : "by field",
+              data.valFraction > 0 ? fmt::format("the last {:g} of it", data.valFraction) : "as named");
   printText("settings {}\n", dumpJson(manifest.settings));
   return ExitStatus::Done;
 }

@@ -3,6 +3,7 @@
 #include "runtime/commands/Session.h"
 
 #include "runtime/train/BestEvaluation.h"
+#include "runtime/train/RunDifferences.h"
 
 #include <filesystem>
 
@@ -107,6 +108,18 @@ std::string loadParameters(LoadedProgram &program, const Options &options) {
   // State that is not in the file (a step counter) is initialised as for training.
   if (program.manifest().hasEntry("init")) initialise(program, defaultSeed);
   return loadModelFrom(program, path, "--checkpoint");
+}
+
+void continueRowOrder(DataFiles &files, const Manifest &manifest, const std::string &path) {
+  if (!fs::is_directory(path)) return;
+  CheckpointInfo saved = readCheckpointInfo(path);
+  files.takeRowOrder(saved.rowOrder, path);
+  for (const DataSpec &spec : manifest.data) {
+    Json now = {{"validation", files.describeHeldOut(spec)}};
+    if (std::string change = heldOutChange(saved.sources.value(spec.name, Json::object()), now, spec.name);
+        !change.empty())
+      warn("warning: {}", change);
+  }
 }
 
 } // namespace tessera::runtime

@@ -5,6 +5,7 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/commands/Options.h"
+#include "runtime/data/DataSource.h"
 #include "runtime/machine/LoadedProgram.h"
 
 namespace tessera::runtime {
@@ -31,6 +32,10 @@ std::optional<CheckpointInfo> newestInfo(const CheckpointFolder &folder);
 /// safetensors file; `best` or FOLDER/best: that of the best evaluation), else from the default folder. Returns the
 /// path.
 std::string loadParameters(LoadedProgram &program, const Options &options);
+
+/// Reads the rows of `files` in the order of the checkpoint at `path`, so that the rows for validation are those that
+/// it was not trained with. Does nothing for a safetensors file. Warns if the program holds out others.
+void continueRowOrder(DataFiles &files, const Manifest &manifest, const std::string &path);
 
 /// Whether `path` is a folder of checkpoints rather than a checkpoint or a file. Throws an Error that names `option`
 /// if it does not exist or contains no checkpoint.

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/commands/Training.h"
+#include "runtime/data/DataWarnings.h"
 #include "runtime/train/RunDifferences.h"
 #include "runtime/train/SourceChanges.h"
 
@@ -65,11 +66,7 @@ void Training::begin() {
   info.program = program.hash();
   info.source = manifest().source;
   if (!manifest().isForGpu()) info.threads = program.threads();
-  for (size_t i = 0; i < set.names.size(); ++i) {
-    Json &source = info.sources[set.names[i]];
-    source = {{"rows", set.readers[i]->rows()}, {"bytes", files.trainingSizes(set.names[i])}};
-    if (int64_t seq = manifest().dataNamed(set.names[i])->seq; seq > 0) source["seq"] = seq;
-  }
+  recordSources();
   if (options.train.resume != "auto" && options.train.resume != "never") return resumeFrom(options.train.resume);
   if (checkpoints.folder && options.train.resume == "never" && !checkpoints.folder->steps().empty())
     fail("{} has checkpoints already and --resume=never forbids to resume them; choose another --checkpoint-dir",
@@ -83,6 +80,42 @@ void Training::begin() {
   moveTo(0, options.train.skipBatches);
   initialise(program, info.seed);
   if (!options.train.init.empty()) loadModelFrom(program, options.train.init, "--init");
+}
+
+/// What a checkpoint says of the data.
+void Training::recordSources() {
+  info.rowOrder = static_cast<int>(files.rowOrder());
+  for (size_t i = 0; i < set.names.size(); ++i) {
+    const DataSpec &spec = *manifest().dataNamed(set.names[i]);
+    Json &source = info.sources[set.names[i]];
+    source = {{"rows", set.readers[i]->rows()}, {"bytes", files.trainingSizes(set.names[i])}};
+    if (spec.seq > 0) source["seq"] = spec.seq;
+    if (std::string heldOut = files.describeHeldOut(spec); !heldOut.empty()) source["validation"] = heldOut;
+  }
+}
+
+/// A run keeps the order of rows that it began with.
+void Training::continueRowOrder(const CheckpointInfo &saved, const std::string &path) {
+  if (saved.rowOrder == info.rowOrder) return;
+  Json before = info.sources;
+  files.takeRowOrder(saved.rowOrder, path);
+  set = openDataSet(manifest(), stepEntry(), files, Split::Train);
+  recordSources();
+  if (before != info.sources)
+    output.differences.push_back("the checkpoint is of a version that held out the last rows for validation, and the "
+                                 "run goes on with them; a new run holds out rows from everywhere");
+  if (set.names.size() > 1)
+    output.differences.push_back("the checkpoint is of a version that shuffled each source in an order of its own, and "
+                                 "the run goes on with it; in a new run sources with equally many rows are in one "
+                                 "order");
+}
+
+/// Whether evaluations of the checkpoint's run are of the same rows as those of this one.
+bool Training::hasSameEvaluation(const CheckpointInfo &saved) const {
+  bool isSame = saved.data == info.data;
+  for (const auto &[name, source] : info.sources.items())
+    isSame &= heldOutChange(saved.sources.value(name, Json::object()), source, name).empty();
+  return isSame;
 }
 
 /// The newest checkpoint of the run itself. If the program does not fit to it, the error says what changed since.
@@ -152,6 +185,7 @@ void Training::moveTo(int64_t position, int64_t skipped) {
 
 /// Takes over step, data position and seed of the checkpoint at `path`.
 void Training::resumeAt(const CheckpointInfo &saved, const std::string &path, int64_t skipped) {
+  continueRowOrder(saved, path);
   for (std::string &change : differencesSince(saved, info, path)) output.differences.push_back(std::move(change));
   if (options.seed && *options.seed != saved.seed)
     output.differences.push_back(fmt::format("the run continues with its seed {}; --seed is for new runs", saved.seed));
@@ -160,7 +194,7 @@ void Training::resumeAt(const CheckpointInfo &saved, const std::string &path, in
   info.seed = saved.seed;
   info.evaluated = saved.evaluated;
   info.resumedFrom = saved.resumedFrom;
-  if (saved.data == info.data) info.best = saved.best; // else evaluations cannot be compared
+  if (hasSameEvaluation(saved)) info.best = saved.best; // else evaluations cannot be compared
   checkpoints.lastGood = checkpoints.last = path;
   int64_t counted = program.readCounter("step", step);
   if (counted != step)
@@ -187,6 +221,9 @@ void Training::openOutputs() {
     output.progress->note("nothing will be saved; name a folder with --checkpoint-dir to save checkpoints");
   openEvaluation();
   openBest();
+  for (const std::string &line : dataWarnings(manifest(), files, set)) output.progress->say("warning: " + line);
+  for (const std::string &line : dataNotes(&set, evaluation.over ? &evaluation.over->data() : nullptr))
+    output.progress->note("note: " + line);
   divergence.lossGrowth().begin(output.perStep());
   if (!options.train.profile.empty()) {
     refuseData("--profile", options.train.profile);

@@ -46,6 +46,9 @@ private:
   std::optional<CheckpointInfo> loadOwn();
   void resumeOwn(const CheckpointInfo &saved);
   void resumeAt(const CheckpointInfo &saved, const std::string &path, int64_t skipped);
+  void recordSources();
+  void continueRowOrder(const CheckpointInfo &saved, const std::string &path);
+  bool hasSameEvaluation(const CheckpointInfo &saved) const;
   void openOutputs();
   void refuseData(const char *option, const std::string &path) const;
   void openEvaluation();

@@ -3,6 +3,7 @@
 #include "runtime/data/ArrayFile.h"
 
 #include "runtime/base/Error.h"
+#include "runtime/machine/MachineMemory.h"
 
 #include <charconv>
 #include <cstring>
@@ -193,6 +194,11 @@ ArrayFile openIdx(const std::string &path) {
     int64_t total = 0;
     if (__builtin_add_overflow(numberBytes(path, claimed), claimed.firstByte, &total))
       fail("{}: the shape [{}] overflows", path, fmt::join(claimed.shape, ", "));
+    if (AvailableMemory available = availableMemory(); total > available.bytes)
+      fail(
+          "{}: its header claims {}, {} has {} left; unpack it with gunzip: the file is then mapped instead of held in "
+          "memory",
+          path, formatBytes(total), available.limit, formatBytes(available.bytes));
     return total;
   };
   ArrayFile array;

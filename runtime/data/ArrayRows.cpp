@@ -3,13 +3,16 @@
 #include "runtime/base/Error.h"
 #include "runtime/base/UnsignedNan.h"
 #include "runtime/data/ArrayFile.h"
-#include "runtime/data/RowReader.h"
+#include "runtime/data/RowChoice.h"
 #include "runtime/data/SharedFiles.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <set>
+#include <utility>
 
 namespace tessera::runtime {
 
@@ -18,45 +21,129 @@ namespace {
 struct FieldArrays {
   FieldRequest request;
   std::vector<std::shared_ptr<const ArrayFile>> files;
-  std::vector<int64_t> firstRow; ///< by file
+  mutable std::vector<char> isRead; ///< by file: whether rows were read since the last check
+  std::vector<int64_t> firstRow;    ///< by file
   int64_t rows = 0;
 };
 
 class ArrayRows final : public RowReader {
 public:
-  ArrayRows(const DataSpec &spec, const SplitPaths &paths, Portion portion, std::vector<FieldRequest> wanted);
+  ArrayRows(const DataSpec &spec, const SplitPaths &paths, const Portion &portion, std::vector<FieldRequest> wanted);
 
-  int64_t rows() const override { return end - begin; }
+  int64_t rows() const override { return choice.rows(); }
   void read(int64_t row, size_t request, void *dst) const override;
+  void checkFilesRead() const override;
+  void addNotes(std::vector<std::string> &lines) const override {
+    lines.insert(lines.end(), notes.begin(), notes.end());
+  }
   void addHeld(HeldMemory &held) const override {
     for (const FieldArrays &field : fields)
       for (const auto &array : field.files) held[array.get()] = array->file.heldBytes();
   }
 
 private:
+  void openField(const DataSpec &spec, const std::vector<std::string> &patterns, FieldRequest request);
+  void checkShape(const DataSpec &spec, const FieldRequest &request, const ArrayFile &array);
+
   std::vector<FieldArrays> fields;
-  int64_t begin = 0, end = 0;
+  RowChoice choice;
+  std::vector<std::string> notes;
 };
 } // namespace
 
-static FieldArrays openField(const DataSpec &spec, const std::vector<std::string> &patterns, FieldRequest request) {
+/// "(rows, 2, 3)".
+static std::string describeShape(const ArrayFile &array) {
+  std::string text = "(rows";
+  for (size_t i = 1; i < array.shape.size(); ++i) text += fmt::format(", {}", array.shape[i]);
+  return text + ")";
+}
+
+/// "float[b, a]": the field, with its axes in an order in which they have the sizes of the file; empty if there is
+/// none, or more than one.
+static std::string orderOfFile(const FieldSpec &field, const FieldRequest &request, const ArrayFile &array) {
+  std::vector<std::string> names;
+  for (size_t i = 1; i < array.shape.size(); ++i) {
+    auto hasSize = [&](const AxisSpec &axis) { return axis.size == array.shape[i]; };
+    if (std::count_if(field.axes.begin(), field.axes.end(), hasSize) != 1) return "";
+    names.push_back(std::find_if(field.axes.begin(), field.axes.end(), hasSize)->name);
+  }
+  if (std::set<std::string>(names.begin(), names.end()).size() != field.axes.size()) return "";
+  return fmt::format("{}[{}]", request.type == ElementType::F32 ? "float" : "int", fmt::join(names, ", "));
+}
+
+/// How the dimensions of a file correspond to the axes of a field.
+enum class Correspondence { Exact, Merged, None };
+
+/// Cuts both lists into groups of equal product. A group of one dimension and several axes is merged in the file. With
+/// several of both, nothing says how they correspond.
+static Correspondence correspondenceOf(const std::vector<int64_t> &file, const std::vector<AxisSpec> &axes) {
+  Correspondence result = Correspondence::Exact;
+  size_t i = 0, j = 0;
+  while (i < file.size() && j < axes.size()) {
+    size_t firstI = i, firstJ = j;
+    int64_t inFile = file[i++], inField = axes[j++].size;
+    while (inFile != inField) {
+      if (inFile < inField ? i == file.size() : j == axes.size()) return Correspondence::None;
+      if (inFile < inField)
+        inFile *= file[i++];
+      else
+        inField *= axes[j++].size;
+    }
+    if (i - firstI > 1 && j - firstJ > 1) return Correspondence::None;
+    if (j - firstJ > 1) result = Correspondence::Merged;
+  }
+  return result;
+}
+
+/// Compares the shape of a file, whose rows have as many elements as the field, with the axes of the field.
+void ArrayRows::checkShape(const DataSpec &spec, const FieldRequest &request, const ArrayFile &array) {
+  const FieldSpec *field = spec.fieldNamed(request.field);
+  if (!field || field->axes.empty()) return;
+  std::string place = array.file.path(), shape = describeShape(array), axes = formatAxes(field->axes);
+  bool hasRank = array.shape.size() == field->axes.size() + 1, isEqual = hasRank;
+  for (size_t i = 0; hasRank && i < field->axes.size(); ++i) isEqual &= array.shape[i + 1] == field->axes[i].size;
+  if (isEqual) return;
+  // Axes of one element have no order.
+  std::vector<int64_t> sizes;
+  std::copy_if(array.shape.begin() + 1, array.shape.end(), std::back_inserter(sizes), [](int64_t n) { return n != 1; });
+  std::vector<AxisSpec> longer;
+  std::copy_if(field->axes.begin(), field->axes.end(), std::back_inserter(longer),
+               [](auto &axis) { return axis.size != 1; });
+  Correspondence found = hasRank ? Correspondence::None : correspondenceOf(sizes, longer);
+  if (found == Correspondence::None) {
+    std::string order = orderOfFile(*field, request, array);
+    fail("{}: the shape of the file is {}, the axes of field '{}.{}' are {}: {}", place, shape, spec.name,
+         request.field, axes,
+         order.empty() ? "declare the axes of the file, in its order, or save rows of these sizes"
+                       : fmt::format("declare it as `{}`, in the order of the file", order));
+  }
+  if (found == Correspondence::Merged)
+    notes.push_back(fmt::format("{}: the shape of the file is {}; its rows are read as {}, the last axis varying "
+                                "fastest, which the file cannot confirm; save it with the axes of '{}.{}' to be sure",
+                                printable(place), shape, axes, spec.name, request.field));
+}
+
+void ArrayRows::openField(const DataSpec &spec, const std::vector<std::string> &patterns, FieldRequest request) {
   static SharedFiles<ArrayFile> opened;
-  FieldArrays field{std::move(request), {}, {}, 0};
+  FieldArrays field{std::move(request), {}, {}, {}, 0};
   for (const std::string &path : expandPatterns(patterns)) {
     bool isNpy = spec.format == DataFormat::Npy;
     field.files.push_back(
         opened.get(infoOf(spec.format).name + fileKey(path), [&] { return isNpy ? openNpy(path) : openIdx(path); }));
     const ArrayFile &array = *field.files.back();
     if (array.rowElements() != field.request.elements)
-      fail("{}: a row has {} elements (shape [{}]), field '{}.{}' takes {}", path, array.rowElements(),
-           fmt::join(array.shape, ", "), spec.name, field.request.field, field.request.elements);
+      fail("{}: a row has {} elements (shape {}), field '{}.{}' takes {}", path, array.rowElements(),
+           describeShape(array), spec.name, field.request.field, field.request.elements);
+    checkShape(spec, field.request, array);
     field.firstRow.push_back(field.rows);
     field.rows += array.rows();
   }
-  return field;
+  field.isRead.resize(field.files.size());
+  fields.push_back(std::move(field));
 }
 
-ArrayRows::ArrayRows(const DataSpec &spec, const SplitPaths &paths, Portion portion, std::vector<FieldRequest> wanted) {
+ArrayRows::ArrayRows(const DataSpec &spec, const SplitPaths &paths, const Portion &portion,
+                     std::vector<FieldRequest> wanted) {
   for (FieldRequest &request : wanted) {
     auto found = paths.find(request.field);
     if (found == paths.end() || found->second.empty())
@@ -64,18 +151,17 @@ ArrayRows::ArrayRows(const DataSpec &spec, const SplitPaths &paths, Portion port
            request.field);
     if (request.type != ElementType::F32 && request.type != ElementType::I32)
       fail("field '{}.{}' is of type {}, expected f32 or i32", spec.name, request.field, elementTypeName(request.type));
-    fields.push_back(openField(spec, found->second, std::move(request)));
+    openField(spec, found->second, std::move(request));
     if (fields.back().rows != fields[0].rows)
       fail("data '{}': field '{}' has {} rows ({}), field '{}' has {} ({})", spec.name, fields[0].request.field,
            fields[0].rows, fields[0].files[0]->file.path(), fields.back().request.field, fields.back().rows,
            fields.back().files[0]->file.path());
   }
   int64_t count = fields.empty() ? 0 : fields[0].rows;
-  std::tie(begin, end) = portion.of(count);
-  if (begin == end) {
-    std::string why = portion.whyEmpty(count, "rows");
-    fail("data '{}' has no rows{}{}", spec.name, why.empty() ? "" : ": ", why);
-  }
+  choice = RowChoice(portion, count);
+  if (choice.rows() > 0) return;
+  std::string why = portion.whyEmpty(count, "rows");
+  fail("data '{}' has no rows{}{}", spec.name, why.empty() ? "" : ": ", why);
 }
 
 /// An element of any format.
@@ -125,8 +211,9 @@ static void copyIntegers(const ArrayFile &array, size_t firstByte, const FieldRe
 
 void ArrayRows::read(int64_t row, size_t index, void *dst) const {
   const FieldArrays &field = fields[index];
-  row += begin;
+  row = choice(row);
   size_t file = std::upper_bound(field.firstRow.begin(), field.firstRow.end(), row) - field.firstRow.begin() - 1;
+  field.isRead[file] = true;
   const ArrayFile &array = *field.files[file];
   int64_t local = row - field.firstRow[file];
   size_t firstByte = array.firstByte + local * field.request.elements * array.format.bytes;
@@ -134,6 +221,13 @@ void ArrayRows::read(int64_t row, size_t index, void *dst) const {
     copyFloats(array, firstByte, field.request.elements, local, static_cast<float *>(dst));
   else
     copyIntegers(array, firstByte, field.request, local, static_cast<int32_t *>(dst));
+}
+
+void ArrayRows::checkFilesRead() const {
+  for (const FieldArrays &field : fields)
+    for (size_t i = 0; i < field.files.size(); ++i)
+      if (const MappedFile &file = field.files[i]->file; std::exchange(field.isRead[i], false) && file.heldBytes() == 0)
+        file.checkUnchanged();
 }
 
 std::unique_ptr<RowReader> openArrayRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,

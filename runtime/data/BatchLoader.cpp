@@ -12,19 +12,28 @@
 
 namespace tessera::runtime {
 
+/// The key of a source's permutations. Sources with equally many rows are read in the same order, so that features and
+/// labels may be in two of them; others get another order, so that their rows do not meet the same ones in each epoch.
+static uint64_t shuffleKey(const DataSet &set, size_t source, uint64_t seed) {
+  if (set.order == RowOrder::Separate) return seed + 0x51ed27 * source;
+  int64_t rows = set.readers[source]->rows();
+  return rows == set.readers[0]->rows() ? seed : seed + mix64(static_cast<uint64_t>(rows));
+}
+
 void fillTrainingBatch(const DataSet &set, uint64_t seed, int64_t number, char *const *targets) {
   for (size_t source = 0; source < set.readers.size(); ++source) {
     const RowReader &reader = *set.readers[source];
     int64_t rows = reader.rows();
+    uint64_t key = shuffleKey(set, source, seed);
     for (int64_t i = 0; i < set.batch; ++i) {
       int64_t position = number * set.batch + i, row = position % rows;
-      // Each source has a permutation of its own; constructing one is cheap.
-      if (set.shuffle[source]) row = Permutation(rows, seed + 0x51ed27 * source, position / rows)(row);
+      if (set.shuffle[source]) row = Permutation(rows, key, position / rows)(row); // constructing one is cheap
       for (size_t k = 0; k < set.inputs.size(); ++k)
         if (set.inputs[k].source == source)
           reader.read(row, set.inputs[k].request, targets[k] + i * set.inputs[k].rowBytes);
     }
   }
+  set.checkFilesRead(); // after the last row, so that no batch with rows of a changed file is used
 }
 
 static int64_t orderedRows(const DataSet &set) {
@@ -48,6 +57,7 @@ int64_t fillOrderedBatch(const DataSet &set, int64_t number, char *const *target
       if (real > 0) set.readers[input.source]->read(row, input.request, targets[k] + i * input.rowBytes);
     }
   }
+  set.checkFilesRead();
   return real;
 }
 

@@ -1,221 +1,295 @@
 //===- CsvRows.cpp - rows of comma-separated values -----------------------===//
 //
-// Parsed once at the start: the requested columns are stored in their final type, so that memory stays within a small
-// multiple of the file's size.
+// Parsed once at the start: the columns that fields take are stored in their final type, so that memory stays within a
+// small multiple of the file's size.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/Error.h"
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/UnsignedNan.h"
-#include "runtime/data/RowReader.h"
+#include "runtime/data/CsvScanner.h"
+#include "runtime/data/RowChoice.h"
 #include "runtime/data/SharedFiles.h"
 
-#include <charconv>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 namespace tessera::runtime {
 
 namespace {
-/// Splits a file into lines and fields, one at a time.
-class CsvScanner {
+/// A field: its description, and the values of all rows.
+struct CsvField {
+  FieldRequest request;
+  FieldSpec spec;
+  std::string name;                                   ///< "d.x"
+  std::map<std::string, double, std::less<>> classes; ///< by word
+  std::vector<size_t> columns;                        ///< of the file being read, one for each element
+  std::vector<char> values = {};
+
+  int64_t rowBytes() const { return request.elements * 4; }
+  bool hasNamedColumns() const {
+    return std::any_of(spec.columns.begin(), spec.columns.end(), [](auto &column) { return !column.name.empty(); });
+  }
+};
+using Table = std::vector<CsvField>;
+
+/// Reads one file into a table.
+class CsvFile {
 public:
-  explicit CsvScanner(const MappedFile &file) : file(file), text(file.text()) {
-    if (text.starts_with("\xef\xbb\xbf")) at = 3;
-  }
-
-  bool atEnd() const { return at >= text.size(); }
-  size_t line() const { return lineNumber; }
-
-  /// Reads the next line's fields; an empty line has none.
-  void readLine(std::vector<std::pair<std::string_view, size_t>> &fields) {
-    fields.clear();
-    ++lineNumber;
-    if (endOfLine()) return skipEnd();
-    for (;;) {
-      fields.push_back(readField());
-      if (endOfLine()) return skipEnd();
-      if (text[at] != ',') fail("{}: line {}, byte {}: expected a comma", file.path(), lineNumber, at);
-      ++at;
-    }
-  }
+  explicit CsvFile(const std::string &path) : file(path), scanner(file) { refuseGzip(file, "csv"); }
+  void readInto(Table &table);
 
 private:
-  bool endOfLine() const { return atEnd() || text[at] == '\n' || text.substr(at, 2) == "\r\n"; }
-  void skipEnd() {
-    if (!atEnd() && text[at] == '\r') ++at;
-    if (!atEnd()) ++at;
-  }
+  void beginWith(Table &table);
+  bool isHeader(const Table &table) const;
+  size_t columnNamed(const CsvField &field, const std::string &name) const;
+  void findColumns(CsvField &field) const;
+  void keepCell(CsvField &field, size_t column) const;
+  double valueOf(const CsvField &field, size_t column) const;
+  [[noreturn]] void refuseClass(const CsvField &field, size_t column) const;
+  std::string lineAt(size_t column) const;
+  std::string placeOf(const CsvField &field, size_t column) const;
+  const char *hintAtCommas() const;
 
-  std::pair<std::string_view, size_t> readField() {
-    size_t begin = at;
-    if (atEnd() || text[at] != '"') {
-      while (!endOfLine() && text[at] != ',') ++at;
-      return {text.substr(begin, at - begin), begin};
-    }
-    // A quoted number contains no quotes; in other quoted fields they are doubled.
-    for (++at; !atEnd(); ++at) {
-      if (text[at] == '\n') break;
-      if (text[at] != '"') continue;
-      if (text.substr(at, 2) == "\"\"")
-        ++at;
-      else
-        return {text.substr(begin + 1, at++ - begin - 1), begin + 1};
-    }
-    fail("{}: line {}, byte {}: a quoted field is not closed", file.path(), lineNumber, begin);
-  }
-
-  const MappedFile &file;
-  std::string_view text;
-  size_t at = 0, lineNumber = 0;
+  MappedFile file;
+  CsvScanner scanner;
+  std::vector<std::string> header; ///< empty: there is none
+  std::vector<CsvCell> cells;      ///< of the line
 };
-
-/// The columns that a source's fields take.
-struct Column {
-  FieldRequest request;
-  size_t first = 0; ///< column of the file
-  int64_t rowBytes = 0;
-  std::vector<char> values = {};
-};
-using Table = std::vector<Column>;
-using Fields = std::vector<std::pair<std::string_view, size_t>>;
 
 class CsvRows final : public RowReader {
 public:
-  CsvRows(const DataSpec &spec, const SplitPaths &paths, Portion portion, const std::vector<FieldRequest> &wanted);
+  CsvRows(const DataSpec &spec, const SplitPaths &paths, const Portion &portion,
+          const std::vector<FieldRequest> &wanted);
 
-  int64_t rows() const override { return end - begin; }
+  int64_t rows() const override { return choice.rows(); }
   void read(int64_t row, size_t request, void *dst) const override {
-    const Column &column = (*table)[request];
-    memcpy(dst, column.values.data() + (begin + row) * column.rowBytes, column.rowBytes);
+    const CsvField &field = (*table)[request];
+    memcpy(dst, field.values.data() + choice(row) * field.rowBytes(), field.rowBytes());
   }
   void addHeld(HeldMemory &held) const override {
-    for (const Column &column : *table) held[&column] = column.values.capacity();
+    for (const CsvField &field : *table) held[&field] = field.values.capacity();
   }
 
 private:
   std::shared_ptr<const Table> table;
-  int64_t begin = 0, end = 0;
+  RowChoice choice;
 };
 } // namespace
 
-static std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
+//===----------------------------------------------------------------------===//
+// Places, for messages
+//===----------------------------------------------------------------------===//
+
+/// "a.csv: line 3, byte 17".
+std::string CsvFile::lineAt(size_t column) const {
+  return fmt::format("{}: line {}, byte {}", file.path(), scanner.line(), cells[column].byte);
 }
 
-static bool parseNumber(std::string_view text, double &value) {
-  text = trim(text);
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  // Out of range: a number too small for a double is 0, one too large is infinite (and rejected if its column is
-  // read).
-  if (error == std::errc::result_out_of_range)
-    value = std::strtod(std::string(text).c_str(), nullptr);
-  else if (error != std::errc())
-    return false;
-  return stop == text.data() + text.size() && !text.empty();
+/// "a.csv: line 3, column 2 ('age'), byte 17: field 'd.x'". Columns are counted from 0, as in the model file.
+std::string CsvFile::placeOf(const CsvField &field, size_t column) const {
+  std::string name = column < header.size() ? fmt::format(" ('{}')", printable(header[column], 40)) : "";
+  return fmt::format("{}: line {}, column {}{}, byte {}: field '{}'", file.path(), scanner.line(), column, name,
+                     cells[column].byte, field.name);
 }
 
 /// Appended to the message about a line that seems to use another separator.
-static const char *hintAtCommas(const Fields &fields) {
-  bool isOther = fields[0].first.find_first_of(";\t") != std::string_view::npos;
+const char *CsvFile::hintAtCommas() const {
+  bool isOther = cells[0].text.find_first_of(";\t") != std::string_view::npos;
   return isOther ? "; columns are separated by commas" : "";
 }
 
-static void keepLine(const Fields &fields, const MappedFile &file, size_t line, Table &table) {
-  for (Column &column : table) {
-    const FieldRequest &request = column.request;
-    if (column.first + request.elements > fields.size())
-      fail("{}: line {}, byte {}: field '{}' takes columns {} to {}, the line has {}{}", file.path(), line,
-           fields[0].second, request.field, column.first, column.first + request.elements - 1, fields.size(),
-           hintAtCommas(fields));
-    for (int64_t i = 0; i < request.elements; ++i) {
-      auto [text, byte] = fields[column.first + i];
-      double value;
-      if (!parseNumber(text, value))
-        fail("{}: line {}, byte {}: expected a number, got '{}'{}", file.path(), line, byte, text.substr(0, 40),
-             hintAtCommas(fields));
-      char bytes[4];
-      if (request.type == ElementType::F32) {
-        float number = static_cast<float>(value);
-        if (!std::isfinite(number))
-          fail("{}: line {}, byte {}: value {} is not a finite f32 number", file.path(), line, byte,
-               text.substr(0, 40));
-        memcpy(bytes, &number, 4);
-      } else {
-        double limit = request.of > 0 ? static_cast<double>(request.of) : 2147483648.0;
-        double lowest = request.of > 0 ? 0 : -2147483648.0;
-        if (value != std::floor(value) || value >= limit || value < lowest)
-          fail("{}: line {}, byte {}: value {} is out of range, the model takes whole numbers from {} to {}",
-               file.path(), line, byte, unsignedNan(value), static_cast<int64_t>(lowest),
-               static_cast<int64_t>(limit) - 1);
-        int32_t number = static_cast<int32_t>(value);
-        memcpy(bytes, &number, 4);
-      }
-      column.values.insert(column.values.end(), bytes, bytes + 4);
-    }
+static std::string joinedNames(const std::vector<std::string> &names) {
+  static constexpr size_t most = 12;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), most); ++i)
+    text += fmt::format("{}'{}'", i > 0 ? ", " : "", printable(names[i], 40));
+  return names.size() > most ? text + fmt::format(" and {} more", names.size() - most) : text;
+}
+
+//===----------------------------------------------------------------------===//
+// Header and columns
+//===----------------------------------------------------------------------===//
+
+/// The first line is the header if a field names its columns; else if none of its cells is a number or a class.
+bool CsvFile::isHeader(const Table &table) const {
+  bool hasText = false;
+  for (const CsvField &field : table)
+    if (field.hasNamedColumns()) return true;
+  for (const CsvCell &cell : cells) {
+    double ignored;
+    if (parseNumber(cell.text, ignored)) return false;
+    hasText |= !isMissingCell(cell.text);
+  }
+  for (const CsvField &field : table)
+    for (size_t column : field.columns)
+      if (column < cells.size() && field.classes.count(cells[column].content())) return false;
+  return hasText;
+}
+
+size_t CsvFile::columnNamed(const CsvField &field, const std::string &name) const {
+  auto found = std::find(header.begin(), header.end(), name);
+  if (found == header.end())
+    fail("{}: line {}: field '{}' takes the column '{}', which the header does not have; its columns are {}{}",
+         file.path(), scanner.line(), field.name, name, joinedNames(header), hintAtCommas());
+  if (std::find(found + 1, header.end(), name) != header.end())
+    fail("{}: line {}: field '{}' takes the column '{}', and two columns have this name; give its number, counted from "
+         "0",
+         file.path(), scanner.line(), field.name, name);
+  return found - header.begin();
+}
+
+/// Sets the columns of a field. Those by name are known when the header was read.
+void CsvFile::findColumns(CsvField &field) const {
+  field.columns.clear();
+  const std::vector<ColumnSpec> &given = field.spec.columns;
+  auto columnOf = [&](const ColumnSpec &column) {
+    return column.name.empty() ? static_cast<size_t>(column.number) : columnNamed(field, column.name);
+  };
+  if (given.size() > 1)
+    for (const ColumnSpec &column : given) field.columns.push_back(columnOf(column));
+  size_t first = given.empty() ? static_cast<size_t>(field.spec.column) : columnOf(given[0]);
+  while (field.columns.size() < static_cast<size_t>(field.request.elements))
+    field.columns.push_back(first + field.columns.size());
+}
+
+/// Uses the first line: for the header, and the columns of each field.
+void CsvFile::beginWith(Table &table) {
+  for (CsvField &field : table)
+    if (!field.hasNamedColumns()) findColumns(field);
+  if (isHeader(table))
+    for (const CsvCell &cell : cells) header.push_back(cell.content());
+  for (CsvField &field : table) {
+    if (field.hasNamedColumns()) findColumns(field);
+    size_t last = *std::max_element(field.columns.begin(), field.columns.end());
+    if (last >= cells.size())
+      fail("{}: field '{}' takes columns {} to {}, the line has {}{}", lineAt(0), field.name, field.columns[0], last,
+           cells.size(), hintAtCommas());
   }
 }
 
-static void readFile(const std::string &path, Table &table) {
-  MappedFile file(path);
-  refuseGzip(file, "csv");
-  CsvScanner scanner(file);
-  Fields fields;
-  bool isFirst = true;
-  size_t here = 0;
-  while (!scanner.atEnd()) {
-    scanner.readLine(fields);
-    if (fields.empty()) continue;
-    if (here == 0) here = fields.size();
-    if (fields.size() != here)
-      fail("{}: line {}, byte {}: expected {} columns as above, got {}{}", path, scanner.line(), fields[0].second, here,
-           fields.size(), hintAtCommas(fields));
-    double ignored;
-    bool isHeader = isFirst;
-    for (const auto &field : fields) isHeader &= !parseNumber(field.first, ignored);
-    isFirst = false;
-    if (!isHeader) keepLine(fields, file, scanner.line(), table);
-  }
+//===----------------------------------------------------------------------===//
+// Cells
+//===----------------------------------------------------------------------===//
+
+void CsvFile::refuseClass(const CsvField &field, size_t column) const {
+  std::string names = joinedNames(field.spec.classes);
+  if (isMissingCell(cells[column].text))
+    fail("{}: the cell '{}' has no value; fill it in, or name the class of such cells: `missing = \"{}\"`",
+         placeOf(field, column), cells[column].content(), field.spec.classes[0]);
+  fail("{}: expected one of the classes {}, got '{}'", placeOf(field, column), names,
+       printable(cells[column].content(), 40));
 }
+
+/// The value of a cell before it is checked.
+double CsvFile::valueOf(const CsvField &field, size_t column) const {
+  const CsvCell &cell = cells[column];
+  if (!field.classes.empty())
+    if (auto found = field.classes.find(cell.content()); found != field.classes.end()) return found->second;
+  double value;
+  bool isNumber = field.classes.empty() && parseNumber(cell.text, value);
+  if (isNumber && std::isfinite(value)) return value;
+  bool isMissing = isMissingCell(cell.text);
+  if (isMissing && field.spec.missing) return *field.spec.missing;
+  if (!field.classes.empty()) refuseClass(field, column);
+  if (isMissing)
+    fail("{}: the cell '{}' has no value; fill it in, or say what such cells are: `missing = 0`",
+         placeOf(field, column), cell.text);
+  if (!isNumber)
+    fail("{}: expected a number, got '{}'{}", placeOf(field, column), printable(cell.text, 40), hintAtCommas());
+  return value;
+}
+
+void CsvFile::keepCell(CsvField &field, size_t column) const {
+  const FieldRequest &request = field.request;
+  double value = valueOf(field, column);
+  char bytes[4];
+  if (request.type == ElementType::F32) {
+    auto number = static_cast<float>(value);
+    if (!std::isfinite(number))
+      fail("{}: value {} is not a finite f32 number", placeOf(field, column), printable(cells[column].text, 40));
+    memcpy(bytes, &number, 4);
+  } else {
+    double limit = request.of > 0 ? static_cast<double>(request.of) : 2147483648.0;
+    double lowest = request.of > 0 ? 0 : -2147483648.0;
+    if (value != std::floor(value) || value >= limit || value < lowest)
+      fail("{}: value {}{} is out of range, the model takes whole numbers from {} to {}", placeOf(field, column),
+           unsignedNan(value),
+           field.classes.empty() ? "" : fmt::format(" (the class '{}')", printable(cells[column].content(), 40)),
+           static_cast<int64_t>(lowest), static_cast<int64_t>(limit) - 1);
+    auto number = static_cast<int32_t>(value);
+    memcpy(bytes, &number, 4);
+  }
+  field.values.insert(field.values.end(), bytes, bytes + 4);
+}
+
+void CsvFile::readInto(Table &table) {
+  size_t width = 0;
+  while (!scanner.atEnd()) {
+    scanner.readLine(cells);
+    if (cells.empty()) continue;
+    bool isFirst = width == 0;
+    if (isFirst) beginWith(table);
+    if (isFirst) width = cells.size();
+    if (cells.size() != width)
+      fail("{}: expected {} columns as above, got {}{}", lineAt(0), width, cells.size(), hintAtCommas());
+    if (isFirst && !header.empty()) continue;
+    for (CsvField &field : table)
+      for (size_t column : field.columns) keepCell(field, column);
+  }
+  file.checkUnchanged();
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
 
 static Table emptyTable(const DataSpec &spec, const std::vector<FieldRequest> &wanted) {
   Table table;
   for (const FieldRequest &request : wanted) {
-    const FieldSpec *field = nullptr;
-    for (const FieldSpec &f : spec.fields)
-      if (f.name == request.field) field = &f;
+    const FieldSpec *field = spec.fieldNamed(request.field);
     if (!field) fail("data '{}' has no field '{}'", spec.name, request.field);
     if (request.type != ElementType::F32 && request.type != ElementType::I32)
       fail("field '{}.{}' is of type {}, expected f32 or i32", spec.name, request.field, elementTypeName(request.type));
-    table.push_back({request, static_cast<size_t>(field->column), request.elements * 4});
+    if (field->columns.size() > 1 && static_cast<int64_t>(field->columns.size()) != request.elements)
+      fail("manifest: field '{}.{}' has {} elements and {} columns", spec.name, request.field, request.elements,
+           field->columns.size());
+    table.push_back({request, *field, spec.name + "." + request.field, {}, {}});
+    for (size_t i = 0; i < field->classes.size(); ++i)
+      table.back().classes.emplace(field->classes[i], static_cast<double>(i));
   }
   return table;
 }
 
-CsvRows::CsvRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,
+/// What the values of a field depend on beside the files.
+static std::string keyOf(const CsvField &field) {
+  std::string key = fmt::format("{} {} {} {} {}", field.name, field.spec.column, static_cast<int>(field.request.type),
+                                field.request.elements, field.request.of);
+  for (const ColumnSpec &column : field.spec.columns) key += fmt::format("\n{} {}", column.number, column.name);
+  key += fmt::format("\n{}", field.spec.missing.value_or(NAN));
+  for (const std::string &name : field.spec.classes) key += "\n" + name;
+  return key + "\n";
+}
+
+CsvRows::CsvRows(const DataSpec &spec, const SplitPaths &paths, const Portion &portion,
                  const std::vector<FieldRequest> &wanted) {
   static SharedFiles<Table> tables;
   Table empty = emptyTable(spec, wanted);
   std::vector<std::string> files = expandPatterns(paths.at(""));
   std::string key;
   for (const std::string &path : files) key += fileKey(path);
-  for (const Column &column : empty)
-    key += fmt::format("{} {} {} {} {}\n", column.request.field, column.first, static_cast<int>(column.request.type),
-                       column.request.elements, column.request.of);
+  for (const CsvField &field : empty) key += keyOf(field);
   table = tables.get(key, [&] {
-    for (const std::string &path : files) readFile(path, empty);
+    for (const std::string &path : files) CsvFile(path).readInto(empty);
     return std::move(empty);
   });
-  int64_t count = table->empty() ? 0 : table->front().values.size() / table->front().rowBytes;
-  std::tie(begin, end) = portion.of(count);
-  if (begin == end) {
-    std::string why = portion.whyEmpty(count, "rows");
-    fail("data '{}': no rows in {}{}{}", spec.name, fmt::join(paths.at(""), ", "), why.empty() ? "" : ": ", why);
-  }
+  int64_t count = table->empty() ? 0 : table->front().values.size() / table->front().rowBytes();
+  choice = RowChoice(portion, count);
+  if (choice.rows() > 0) return;
+  std::string why = portion.whyEmpty(count, "rows");
+  fail("data '{}': no rows in {}{}{}", spec.name, joinedPaths(paths.at("")), why.empty() ? "" : ": ", why);
 }
 
 std::unique_ptr<RowReader> openCsvRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,

@@ -143,15 +143,32 @@ std::string DataFiles::describe() const {
   return text;
 }
 
+/// Text and tokens are cut into rows after the end is held out.
+static bool canChooseRows(const DataSpec &spec) { return !infoOf(spec.format).isSequence(); }
+
+Portion DataFiles::portion(const DataSpec &spec, Split split) const {
+  if (!paths(spec.name, Split::Val).empty() || spec.valFraction <= 0) return {};
+  Portion part{split == Split::Val ? Portion::Validation : Portion::Training, spec.valFraction};
+  if (order != RowOrder::Separate && canChooseRows(spec)) part.seed = spec.valSeed;
+  return part;
+}
+
+std::string DataFiles::describeHeldOut(const DataSpec &spec) const {
+  Portion part = portion(spec, Split::Val);
+  if (part.kind == Portion::All) return "";
+  return fmt::format("{:g}, {}", part.fraction, part.seed ? fmt::format("seed {}", *part.seed) : "tail");
+}
+
+void DataFiles::takeRowOrder(int recorded, const std::string &path) {
+  if (recorded != static_cast<int>(RowOrder::Separate) && recorded != static_cast<int>(RowOrder::Joint))
+    fail("{} has its rows in the order {}, which this program does not know: it is of a newer version", path, recorded);
+  order = static_cast<RowOrder>(recorded);
+}
+
 static std::unique_ptr<RowReader> openRows(const DataSpec &spec, const DataFiles &files, Split split,
                                            std::vector<FieldRequest> requests) {
-  Portion portion;
-  const SplitPaths *paths = &files.paths(spec.name, split);
-  bool ownVal = !files.paths(spec.name, Split::Val).empty();
-  if (!ownVal && spec.valFraction > 0) {
-    portion = {split == Split::Val ? Portion::Tail : Portion::Head, spec.valFraction};
-    paths = &files.paths(spec.name, Split::Train);
-  }
+  Portion portion = files.portion(spec, split);
+  const SplitPaths *paths = &files.paths(spec.name, portion.kind == Portion::All ? split : Split::Train);
   if (paths->empty())
     fail("data '{}' has no {} files; name them with --data {}PATH", spec.name,
          split == Split::Val ? "validation" : "training", split == Split::Val ? "val=" : "");
@@ -182,6 +199,7 @@ static void checkOrder(const DataSpec &spec, const ValueSpec &value) {
 
 DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files, Split split) {
   DataSet set;
+  set.order = files.rowOrder();
   std::vector<std::vector<FieldRequest>> requests;
   for (const ValueSpec &value : entry.inputs) {
     if (value.role != "data") continue;
@@ -207,6 +225,10 @@ DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const 
 
 void DataSet::addHeld(HeldMemory &held) const {
   for (const auto &reader : readers) reader->addHeld(held);
+}
+
+void DataSet::checkFilesRead() const {
+  for (const auto &reader : readers) reader->checkFilesRead();
 }
 
 ValidationSources validationSources(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files) {

@@ -14,7 +14,16 @@
 
 namespace tessera::runtime {
 
-/// The files of all data sources, after the options are applied.
+/// How the rows of a run are chosen and ordered. Checkpoints record it: a run keeps the order that it began with.
+enum class RowOrder : int {
+  /// Of checkpoints that record none: a fraction for validation is the end of the data, and each source is shuffled by
+  /// a key of its own.
+  Separate = 1,
+  /// A fraction for validation is a choice of rows, and sources with as many rows as the first are shuffled like it.
+  Joint = 2,
+};
+
+/// The files of all data sources, after the options are applied, and the order of their rows.
 class DataFiles {
 public:
   /// `options` are the values of --data: PATH, val=PATH, SOURCE=PATH, SOURCE.val=PATH, FIELD=PATH, val.FIELD=PATH. An
@@ -33,10 +42,21 @@ public:
   /// All paths as one line, to detect changes between runs.
   std::string describe() const;
 
+  RowOrder rowOrder() const { return order; }
+  /// Data sets that are opened from now on have the order that the checkpoint at `path` recorded. Throws an Error if it
+  /// is unknown.
+  void takeRowOrder(int recorded, const std::string &path);
+
+  /// The part of a source that a split is.
+  Portion portion(const DataSpec &spec, Split split) const;
+  /// What a fraction holds out of a source, "0.1, seed 0" or "0.1, tail"; empty if nothing.
+  std::string describeHeldOut(const DataSpec &spec) const;
+
 private:
   void apply(const std::vector<DataSpec> &specs, const std::string &option, Split unnamed,
              std::set<const void *> &replaced);
   std::map<std::string, SplitPaths> train, val;
+  RowOrder order = RowOrder::Joint;
 };
 
 /// A data input of an entry function.
@@ -53,9 +73,12 @@ struct DataSet {
   std::vector<BatchInput> inputs;
   std::vector<bool> shuffle; ///< by reader
   int64_t batch = 0;         ///< rows that one call takes
+  RowOrder order = RowOrder::Joint;
 
   /// Adds the memory of the readers, without mapped files.
   void addHeld(HeldMemory &held) const;
+  /// Throws an Error if a file that rows were read from has changed since it was opened.
+  void checkFilesRead() const;
 };
 
 /// Opens all sources that `entry` reads. Throws an Error if a file is at fault or a split has no files.

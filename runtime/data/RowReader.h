@@ -12,6 +12,7 @@
 #include "runtime/program/Manifest.h"
 
 #include <memory>
+#include <optional>
 
 namespace tessera::runtime {
 
@@ -28,26 +29,31 @@ enum class Split { Train, Val };
 /// Files of one split, by field; "" for formats with all fields in the same files.
 using SplitPaths = std::map<std::string, std::vector<std::string>>;
 
-/// A part of the rows: all of them, all but a tail, or that tail.
+/// A part of the data: all of it, or what `val = fraction` leaves for training or holds out for validation.
 struct Portion {
-  enum Kind { All, Head, Tail } kind = All;
-  double tail = 0; ///< the fraction that is the tail
+  enum Kind { All, Training, Validation } kind = All;
+  double fraction = 0; ///< of the data, held out
+  /// Holds out the end of the data; otherwise rows that the number of rows and this seed determine.
+  std::optional<uint64_t> seed = std::nullopt;
 
-  /// The range of this part among `count` rows.
-  std::pair<int64_t, int64_t> of(int64_t count) const {
-    int64_t cut = count - static_cast<int64_t>(static_cast<double>(count) * tail);
-    if (kind == Head) return {0, cut};
-    if (kind == Tail) return {cut, count};
+  /// How many of `count` values or rows are held out.
+  int64_t heldOut(int64_t count) const { return static_cast<int64_t>(static_cast<double>(count) * fraction); }
+  /// The range of this part among `count` values, if the end of the data is held out.
+  std::pair<int64_t, int64_t> rangeOf(int64_t count) const {
+    int64_t cut = count - heldOut(count);
+    if (kind == Training) return {0, cut};
+    if (kind == Validation) return {cut, count};
     return {0, count};
   }
   /// Why this part of `count` rows is empty, and what to do; empty if the fraction is not the reason.
   std::string whyEmpty(int64_t count, const char *rows) const {
     if (kind == All || count == 0) return "";
-    return kind == Tail
+    return kind == Validation
                ? fmt::format("val = {:g} holds out none of {} {}; give more data, a larger val, or validation "
                              "data of its own with --data val=PATH",
-                             tail, count, rows)
-               : fmt::format("val = {:g} holds out all of {} {}; give more data or a smaller val", tail, count, rows);
+                             fraction, count, rows)
+               : fmt::format("val = {:g} holds out all of {} {}; give more data or a smaller val", fraction, count,
+                             rows);
   }
 };
 
@@ -61,6 +67,11 @@ public:
   /// Writes field `request` (an index into the requests) of row `row` to `dst`. Throws an Error that names file and
   /// byte or row if a value is out of range.
   virtual void read(int64_t row, size_t request, void *dst) const = 0;
+  /// Throws an Error if a file that rows were read from since the last call has changed since it was opened. To be
+  /// called after the rows of a batch are read: rows of a file that was cut short are zeros.
+  virtual void checkFilesRead() const {}
+  /// Adds lines about what the reader assumes of its files.
+  virtual void addNotes(std::vector<std::string> &) const {}
   /// Adds the memory beside mapped files: parsed tables, inflated files.
   virtual void addHeld(HeldMemory &) const {}
 };

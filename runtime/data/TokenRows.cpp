@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace tessera::runtime {
 
@@ -28,6 +29,7 @@ public:
 
   int64_t rows() const override { return windows; }
   void read(int64_t row, size_t request, void *dst) const override;
+  void checkFilesRead() const override;
 
 private:
   struct Format {
@@ -44,7 +46,8 @@ private:
   const DataSpec &spec;
   std::vector<FieldRequest> requests;
   std::vector<MappedFile> files;
-  std::vector<int64_t> widths; ///< bytes of a value, by file
+  mutable std::vector<char> isRead; ///< by file: whether rows were read since the last check
+  std::vector<int64_t> widths;      ///< bytes of a value, by file
   std::vector<Segment> segments;
   int64_t windows = 0;
 };
@@ -65,8 +68,7 @@ void TokenRows::refuseWideTokens(const MappedFile &file) const {
   }
   if (allZero && !evenZero)
     fail("{}: byte 2: every second one of the first {} 16-bit values is 0: the file looks like one of 32-bit tokens; "
-         "say "
-         "width = 32 for data '{}'",
+         "say width = 32 for data '{}'",
          file.path(), looked, spec.name);
 }
 
@@ -126,7 +128,8 @@ TokenRows::TokenRows(const DataSpec &spec, const SplitPaths &paths, Portion port
     widths.push_back(formats.back().width);
     total += formats.back().count;
   }
-  auto [begin, end] = portion.of(total);
+  isRead.resize(files.size());
+  auto [begin, end] = portion.rangeOf(total);
   int64_t position = 0;
   for (size_t i = 0; i < files.size(); ++i) {
     int64_t first = std::clamp<int64_t>(begin - position, 0, formats[i].count);
@@ -140,7 +143,7 @@ TokenRows::TokenRows(const DataSpec &spec, const SplitPaths &paths, Portion port
   if (windows > 0) return;
   std::string why = begin == end ? portion.whyEmpty(total, "values") : "";
   fail("data '{}': {} values in {} are too few for one sequence of {} + 1{}{}", spec.name, end - begin,
-       fmt::join(paths.at(""), ", "), spec.seq, why.empty() ? "" : ": ", why);
+       joinedPaths(paths.at("")), spec.seq, why.empty() ? "" : ": ", why);
 }
 
 template <typename In, typename Out>
@@ -180,12 +183,18 @@ void TokenRows::read(int64_t row, size_t index, void *dst) const {
   auto behind = std::upper_bound(segments.begin(), segments.end(), row,
                                  [](int64_t row, const Segment &s) { return row < s.firstWindow; });
   const Segment &segment = *std::prev(behind);
+  isRead[segment.file] = true;
   const FieldRequest &request = requests[index];
   int64_t first = (row - segment.firstWindow) * spec.seq + (request.field == nextField);
   if (request.type == ElementType::I32)
     copyAs(segment, first, request, static_cast<int32_t *>(dst));
   else
     copyAs(segment, first, request, static_cast<int64_t *>(dst));
+}
+
+void TokenRows::checkFilesRead() const {
+  for (size_t i = 0; i < files.size(); ++i)
+    if (std::exchange(isRead[i], false)) files[i].checkUnchanged();
 }
 
 std::unique_ptr<RowReader> openTokenRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,

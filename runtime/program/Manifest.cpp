@@ -51,6 +51,11 @@ const StateEntry *Manifest::stateAt(const std::string &path) const {
   return found == state.end() ? nullptr : &*found;
 }
 
+const FieldSpec *DataSpec::fieldNamed(const std::string &field) const {
+  auto found = std::find_if(fields.begin(), fields.end(), [&](const FieldSpec &f) { return f.name == field; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
 const DataSpec *Manifest::dataNamed(const std::string &name) const {
   auto found = std::find_if(data.begin(), data.end(), [&](const DataSpec &d) { return d.name == name; });
   return found == data.end() ? nullptr : &*found;
@@ -184,9 +189,26 @@ static std::map<std::string, std::vector<std::string>> readSplits(const Json &js
   return splits;
 }
 
+/// "age" or 3.
+static ColumnSpec readColumn(const Json &json) {
+  if (json.is_string()) return {asString(json, where), 0};
+  return {"", asInteger(json, where)};
+}
+
 static FieldSpec readField(const Json &json) {
-  return {stringAt(json, data_keys::name), readAxes(json.value(data_keys::axes, Json::array())),
-          integerAt(json, data_keys::column, 0), readSplits(json)};
+  FieldSpec field = {stringAt(json, data_keys::name), readAxes(json.value(data_keys::axes, Json::array())), 0,
+                     readSplits(json)};
+  if (json.contains(data_keys::columns))
+    for (const Json &column : json[data_keys::columns]) field.columns.push_back(readColumn(column));
+  else if (json.contains(data_keys::column) && json[data_keys::column].is_string())
+    field.columns = {readColumn(json[data_keys::column])};
+  else
+    field.column = integerAt(json, data_keys::column, 0);
+  if (json.contains(data_keys::classes))
+    for (const Json &name : json[data_keys::classes]) field.classes.push_back(asString(name, where));
+  if (json.contains(data_keys::missing) && json[data_keys::missing].is_number())
+    field.missing = json[data_keys::missing];
+  return field;
 }
 
 static DataSpec readData(const Json &json) {
@@ -206,6 +228,7 @@ static DataSpec readData(const Json &json) {
   if (data.valFraction < 0 || data.valFraction >= 1)
     fail("{}: '{}' must be at least 0 and below 1", where, data_keys::valFraction);
   data.shuffle = json.value(data_keys::shuffle, true);
+  if (json.contains(data_keys::valSeed)) data.valSeed = integerAt(json, data_keys::valSeed);
   if (json.contains(data_keys::fields))
     for (const Json &field : json[data_keys::fields]) data.fields.push_back(readField(field));
   return data;

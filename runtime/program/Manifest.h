@@ -14,6 +14,7 @@
 #include "runtime/program/GemmSpec.h"
 
 #include <map>
+#include <optional>
 
 namespace tessera::runtime {
 
@@ -64,11 +65,21 @@ struct EntryFunction {
   const ValueSpec *output(const std::string &role, const std::string &name = "") const;
 };
 
+/// A column of a csv file.
+struct ColumnSpec {
+  std::string name;   ///< in the header; empty: by number
+  int64_t number = 0; ///< counted from 0
+};
+
 struct FieldSpec {
   std::string name;
   std::vector<AxisSpec> axes;                             ///< of a row; empty: a scalar, or not in the manifest
-  int64_t column = 0;                                     ///< csv: the first column
+  int64_t column = 0;                                     ///< csv: the first column, if `columns` is empty
   std::map<std::string, std::vector<std::string>> splits; ///< npy, idx
+  /// csv: one column for each element, or the first one if there is one only.
+  std::vector<ColumnSpec> columns = {};
+  std::vector<std::string> classes = {};        ///< csv: the words that are 0, 1, …; empty: cells are numbers
+  std::optional<double> missing = std::nullopt; ///< csv: the value of an empty cell; none: an error
 };
 
 struct DataSpec {
@@ -81,6 +92,11 @@ struct DataSpec {
   double valFraction = 0;
   bool shuffle = true;
   std::vector<FieldSpec> fields;
+  /// The seed of the choice of the rows that are held out; none: the end of the data is.
+  std::optional<uint64_t> valSeed = std::nullopt;
+
+  /// The field of that name, or null.
+  const FieldSpec *fieldNamed(const std::string &field) const;
 };
 
 struct BufferSpec {

@@ -25,6 +25,7 @@ public:
 
   /// At most `maxBatches` batches; 0: all. None if `stop`, called before each batch, returns true.
   std::optional<EvaluationResult> run(int64_t maxBatches = 0, const std::function<bool()> &stop = nullptr);
+  const DataSet &data() const { return set; }
 
 private:
   LoadedProgram &program;

@@ -23,10 +23,20 @@ static void refuseOtherRows(const CheckpointInfo &saved, const CheckpointInfo &n
   }
 }
 
-/// A source without `seq`, which is compared above and which older checkpoints do not have.
+/// A source without what is compared by itself, and what older checkpoints do not have.
 static std::string contentOf(Json source) {
   source.erase("seq");
+  source.erase("validation");
   return dumpJson(source);
+}
+
+std::string heldOutChange(const Json &saved, const Json &now, const std::string &name) {
+  std::string before = saved.value("validation", ""), after = now.value("validation", "");
+  if (before.empty() || after.empty() || before == after) return "";
+  return fmt::format(
+      "the rows of '{}' for validation changed from {} to {}: some of them were trained on, so its losses "
+      "do not tell how the model does on new data",
+      name, before, after);
 }
 
 /// Settings by address: "save.every" and its value.
@@ -79,9 +89,12 @@ std::vector<std::string> differencesSince(const CheckpointInfo &saved, const Che
       changes.push_back(fmt::format("{} changed from {} to {}", what, printable(before), after));
   };
   note("the data", saved.data.empty() ? "" : fmt::format("'{}'", saved.data), fmt::format("'{}'", now.data));
-  for (const auto &[name, source] : now.sources.items())
-    note(fmt::format("what source '{}' holds", name),
-         saved.sources.contains(name) ? contentOf(saved.sources[name]) : "", contentOf(source));
+  for (const auto &[name, source] : now.sources.items()) {
+    if (!saved.sources.contains(name)) continue;
+    note(fmt::format("what source '{}' holds", name), contentOf(saved.sources[name]), contentOf(source));
+    if (std::string change = heldOutChange(saved.sources[name], source, name); !change.empty())
+      changes.push_back(change);
+  }
   compareSettings(saved.settings, now.settings, changes);
   compareProgram(saved, now, changes);
   if (saved.threads != 0 && now.threads != 0 && saved.threads != now.threads)

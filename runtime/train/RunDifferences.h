@@ -12,6 +12,10 @@ namespace tessera::runtime {
 std::vector<std::string> differencesSince(const CheckpointInfo &saved, const CheckpointInfo &now,
                                           const std::string &path);
 
+/// A sentence if other rows of the source `name` are held out for validation than before; else empty. Both are what
+/// checkpoints record of it.
+std::string heldOutChange(const Json &saved, const Json &now, const std::string &name);
+
 } // namespace tessera::runtime
 
 #endif // TESSERA_RUNTIME_TRAIN_RUNDIFFERENCES_H

@@ -129,6 +129,10 @@ TEST(Warnings, FieldsThatShareColumns) {
   EXPECT_NE(said.find("warning[E0410]: `y` shares columns with `x`"), std::string::npos) << said;
   EXPECT_NE(said.find("columns 0 to 3"), std::string::npos) << said;
   EXPECT_EQ(said.find("error"), std::string::npos) << said;
+  EXPECT_EQ(messagesOn("x * w", "x = float[a](column = \"p0\"), y = int(column = \"kind\")"), "");
+  said = messagesOn("x * w", "x = float[a](columns = (\"p\", \"q\", 3, \"r\")), y = int(column = \"q\")");
+  EXPECT_NE(said.find("column \"q\""), std::string::npos) << said;
+  EXPECT_NE(said.find("columns \"p\" to \"r\""), std::string::npos) << said;
 }
 
 TEST(WrongModels, AreMany) { EXPECT_GE(wrongModels().size(), 40u); }

@@ -126,11 +126,11 @@ protected:
 
   /// Starts an endless run in folder `a`, waits until it steps, and runs `script`, in which $p is its process.
   /// Returns the run's exit status.
-  int whileRunning(const std::string &script, const std::string &options = "") {
+  int whileRunning(const std::string &script, const std::string &options = "", const std::string &program = "line") {
     std::string start = fmt::format("cd {}\nrm -f log\n{} train --checkpoint-dir a --steps 2000000000 --set "
                                     "evaluate.every=0 {} > log 2>&1 &\np=$!\n"
                                     "for i in $(seq 1000); do sleep 0.01; grep -q '^step [0-9]*/' log && break; done\n",
-                                    folder.path, *shared / "line", options);
+                                    folder.path, *shared / program, options);
     folder.write("script.sh", start + script + "\nwait $p\n");
     return WEXITSTATUS(std::system(fmt::format("bash {} > /dev/null 2>&1", folder / "script.sh").c_str()));
   }

@@ -1,6 +1,7 @@
 // The launcher: checkpoints, resuming, and the metrics of resumed runs.
 
 #include "LauncherFixture.h"
+#include "runtime/base/Hash.h"
 #include "runtime/train/RunDifferences.h"
 
 using namespace tessera::tests;
@@ -120,6 +121,55 @@ TEST_F(LauncherResume, NothingToDoNamesWhatChanged) {
   for (const char *said : {"'w' has the shape [3, 2]", "the model changed since that checkpoint: l.tsr:7: `weight w",
                            "name another --checkpoint-dir"})
     EXPECT_NE(refused.output.find(said), std::string::npos) << said << "\n" << refused.output;
+}
+
+// A checkpoint of before the rows for validation were chosen, and a program that would choose them.
+TEST_F(LauncherResume, OlderCheckpointsKeepTheirTailAndOrder) {
+  ASSERT_EQ(run("train --checkpoint-dir a --metrics a.jsonl").status, 0);
+  ASSERT_EQ(run("train --checkpoint-dir b --steps 20").status, 0);
+  auto seal = [&](int64_t step, auto change) {
+    std::string path = checkpoint("b", step) + "/manifest.json";
+    auto json = nlohmann::ordered_json::parse(readFile(path));
+    json.erase("hash");
+    change(json);
+    std::string text = json.dump(1);
+    text.resize(text.size() - 2);
+    text += fmt::format(",\n \"hash\": \"{:016x}\"\n}}\n", hashXxh64(text.data(), text.size()));
+    std::ofstream(path, std::ios::binary) << text;
+  };
+  seal(20, [](auto &json) { json.erase("row_order"), json["sources"]["d"].erase("validation"); });
+  programWith({{R"("val_fraction": 0.2)", R"("val_fraction": 0.2, "val_seed": 0)"}});
+  Outcome evaluated = run("eval --checkpoint b", "", "other"), expected = run("eval --checkpoint b");
+  EXPECT_EQ(evaluated.output, expected.output);
+  for (const char *steps : {"30", "40"}) {
+    Outcome resumed = run(fmt::format("train --checkpoint-dir b --metrics b.jsonl --steps {}", steps), "", "other");
+    EXPECT_EQ(resumed.status, 0) << resumed.output;
+    EXPECT_NE(resumed.output.find("held out the last rows for validation, and the run goes on with them"),
+              std::string::npos)
+        << resumed.output;
+  }
+  expectEqualCheckpoints("a", "b", 40);
+  seal(40, [](auto &json) { json["row_order"] = 3; });
+  for (const char *command : {"train --steps 41 --checkpoint-dir b", "eval --checkpoint b"}) {
+    Outcome newer = run(command, "", "other");
+    EXPECT_EQ(newer.status, 1);
+    EXPECT_NE(newer.output.find("it is of a newer version"), std::string::npos) << newer.output;
+  }
+}
+
+TEST_F(LauncherResume, OtherRowsForValidationAreSaid) {
+  programWith({{R"("val_fraction": 0.2)", R"("val_fraction": 0.2, "val_seed": 0)"}});
+  ASSERT_EQ(run("train --checkpoint-dir a --steps 10", "", "other").status, 0);
+  Outcome same = run("train --checkpoint-dir a --steps 12 --seed 9", "", "other");
+  EXPECT_EQ(same.output.find("for validation changed"), std::string::npos) << same.output;
+  programWith({{R"("val_fraction": 0.2)", R"("val_fraction": 0.2, "val_seed": 1)"}});
+  for (const char *command : {"train --checkpoint-dir a --steps 14", "eval --checkpoint a/step-00000012"}) {
+    Outcome changed = run(command, "", "other");
+    EXPECT_EQ(changed.status, 0) << changed.output;
+    EXPECT_NE(changed.output.find("the rows of 'd' for validation changed from 0.2, seed 0 to 0.2, seed 1"),
+              std::string::npos)
+        << changed.output;
+  }
 }
 
 TEST_F(LauncherResume, KilledRunsLoseNothing) {

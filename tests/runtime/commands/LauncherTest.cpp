@@ -1,6 +1,7 @@
 // The launcher: its commands, options, signals and errors.
 
 #include "LauncherFixture.h"
+#include "tests/runtime/data/FileContents.h"
 
 using namespace tessera::tests;
 
@@ -202,22 +203,56 @@ TEST_F(Launcher, SourceWithoutValidationDataIsNamed) {
   EXPECT_NE(named.output.find("step 1  val:"), std::string::npos) << named.output;
 }
 
+/// Rows of ones; the first element of one of them is NaN.
+static std::string npyOfOnes(int columns, int badRow = -1, int rows = 50) {
+  std::vector<float> numbers(rows * columns, 1);
+  if (badRow >= 0) numbers[badRow * columns] = NAN;
+  return npyFile("<f4", fmt::format("({}, {})", rows, columns), bytesOf(numbers));
+}
+
 TEST_F(Launcher, DataErrorsLoseNoSteps) {
   programWith({{R"("format": "csv")", R"("format": "npy")"}, {R"("shuffle": true)", R"("shuffle": false)"}});
-  auto writeNpy = [&](const std::string &name, int columns, int badRow) {
-    std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': (50, {}), }}", columns);
-    header.resize(118, ' ');
-    std::vector<float> numbers(50 * columns, 1);
-    if (badRow >= 0) numbers[badRow * columns] = NAN;
-    folder.write(name, std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header +
-                           std::string(reinterpret_cast<char *>(numbers.data()), numbers.size() * 4));
-  };
-  writeNpy("x.npy", 3, 30);
-  writeNpy("y.npy", 2, -1);
+  folder.write("x.npy", npyOfOnes(3, 30));
+  folder.write("y.npy", npyOfOnes(2));
   Outcome train = run("train --data x=x.npy --data y=y.npy --checkpoint-dir a --set save.every=0", "", "other");
   EXPECT_EQ(train.status, 1);
   EXPECT_NE(train.output.find("x.npy: byte 488 (row 30): value nan"), std::string::npos) << train.output;
   EXPECT_EQ(CheckpointFolder(folder / "a").steps(), std::vector<int64_t>{7}); // rows 28 to 31 are the eighth batch
+}
+
+TEST_F(Launcher, DataFileThatIsCutShortEndsTheRun) {
+  programWith({{R"("format": "csv")", R"("format": "npy")"}});
+  std::string bytes = npyOfOnes(3);
+  for (size_t left : {bytes.size() - 1, bytes.size() / 2}) {
+    folder.write("x.npy", bytes);
+    folder.write("y.npy", npyOfOnes(2));
+    int status = whileRunning(fmt::format("truncate -s {} x.npy", left), "--data x=x.npy --data y=y.npy", "other");
+    std::string said = readFile(folder / "log");
+    EXPECT_EQ(status, 1) << said;
+    EXPECT_NE(said.find(fmt::format("error: x.npy: the file was changed while it was read: it had {} bytes and has {}",
+                                    bytes.size(), left)),
+              std::string::npos)
+        << said;
+    EXPECT_NE(said.find("saved a/step-"), std::string::npos) << said;
+  }
+  // Whole pages are gone: reading them raises a signal.
+  folder.write("x.npy", npyOfOnes(3, -1, 5000));
+  folder.write("y.npy", npyOfOnes(2, -1, 5000));
+  EXPECT_EQ(whileRunning("truncate -s 5000 x.npy", "--data x=x.npy --data y=y.npy", "other"), 1);
+  std::string said = readFile(folder / "log");
+  EXPECT_NE(said.find("error: x.npy: "), std::string::npos) << said;
+  EXPECT_NE(said.find("saved a/step-"), std::string::npos) << said;
+}
+
+TEST_F(Launcher, MistakesInDataAreWarnedOf) {
+  Outcome train = run("train --steps 1 --data val=line.csv");
+  EXPECT_EQ(train.status, 0) << train.output;
+  EXPECT_NE(train.output.find("warning: data 'd': the validation file line.csv is a training file"), std::string::npos)
+      << train.output;
+  folder.write("few.csv", csvLines(3));
+  train = run("train --steps 1 --quiet --data few.csv --data val=line.csv --checkpoint-dir b");
+  EXPECT_NE(train.output.find("warning: a batch has 4 rows, the training data of 'd' only 3"), std::string::npos)
+      << train.output;
 }
 
 TEST_F(Launcher, RunThatFailsEarlyLeavesTheMetrics) {
@@ -243,7 +278,9 @@ TEST_F(Launcher, DataErrorsExitWithOne) {
   folder.write("bad.csv", "1,2,3,4,5\n1,2,three,4,5\n");
   Outcome bad = run("train --data bad.csv");
   EXPECT_EQ(bad.status, 1);
-  EXPECT_NE(bad.output.find("line 2, byte 14: expected a number, got 'three'"), std::string::npos) << bad.output;
+  EXPECT_NE(bad.output.find("line 2, column 2, byte 14: field 'd.x': expected a number, got 'three'"),
+            std::string::npos)
+      << bad.output;
 }
 
 TEST_F(Launcher, InfoExportImportInit) {

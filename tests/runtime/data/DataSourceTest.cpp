@@ -4,6 +4,7 @@
 #include "runtime/base/Error.h"
 #include "runtime/base/MappedFile.h"
 #include "tests/runtime/TemporaryFolder.h"
+#include "tests/runtime/data/FileContents.h"
 
 #include <array>
 #include <gtest/gtest.h>
@@ -11,7 +12,6 @@
 #include <limits>
 #include <random>
 #include <sys/stat.h>
-#include <zlib.h>
 
 using namespace tessera;
 using namespace tessera::runtime;
@@ -21,43 +21,6 @@ using enum DataFormat;
 namespace fs = std::filesystem;
 
 namespace {
-
-template <typename T> std::string bytesOf(const std::vector<T> &numbers) {
-  return {reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(T)};
-}
-
-std::string tokenFile(int32_t magic, int32_t version, int32_t count, const std::string &numbers) {
-  std::vector<int32_t> header(256);
-  header[0] = magic, header[1] = version, header[2] = count;
-  return bytesOf(header) + numbers;
-}
-
-std::string npyFile(const std::string &descr, const std::string &shape, const std::string &numbers) {
-  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
-  header.resize((header.size() + 10) / 64 * 64 + 64 - 10, ' ');
-  return std::string("\x93NUMPY\x01\x00", 8) + char(header.size() & 255) + char(header.size() >> 8) + header + numbers;
-}
-
-std::string idxFile(int type, std::vector<int> shape, const std::string &numbers) {
-  std::string text = {0, 0, char(type), char(shape.size())};
-  for (int size : shape)
-    for (int shift : {24, 16, 8, 0}) text += char(size >> shift);
-  return text + numbers;
-}
-
-std::string gzip(const std::string &bytes) {
-  z_stream stream = {};
-  deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string out(bytes.size() + 1000, '\0');
-  stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
-  stream.avail_in = bytes.size();
-  stream.next_out = reinterpret_cast<Bytef *>(out.data());
-  stream.avail_out = out.size();
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
 
 class Data : public testing::Test {
 protected:
@@ -144,8 +107,8 @@ TEST_F(Data, TailAndHeadDoNotOverlap) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += char(i);
   std::string path = folder.write("t", text);
-  auto head = open(openTokenRows, Text, path, tokenFields(), {Portion::Head, 0.2});
-  auto tail = open(openTokenRows, Text, path, tokenFields(), {Portion::Tail, 0.2});
+  auto head = open(openTokenRows, Text, path, tokenFields(), {Portion::Training, 0.2});
+  auto tail = open(openTokenRows, Text, path, tokenFields(), {Portion::Validation, 0.2});
   EXPECT_EQ(head->rows(), 19);
   EXPECT_EQ(tail->rows(), 4);
   EXPECT_EQ(row<int32_t>(*head, 18, 1, 4).back(), 76);
@@ -253,7 +216,7 @@ TEST_F(Data, Idx) {
     ASSERT_EQ(reader->rows(), 3);
     EXPECT_EQ(row<float>(*reader, 2, 0, 4), (std::vector<float>{8, 9, 10, 255}));
   }
-  auto tail = open(openArrayRows, Idx, folder.write("i", images), fields, {Portion::Tail, 0.34});
+  auto tail = open(openArrayRows, Idx, folder.write("i", images), fields, {Portion::Validation, 0.34});
   EXPECT_EQ(tail->rows(), 1);
   EXPECT_EQ(row<float>(*tail, 0, 0, 4), (std::vector<float>{8, 9, 10, 255}));
   auto error = [&](const std::string &bytes) {
@@ -268,10 +231,44 @@ TEST_F(Data, Idx) {
   auto joined = open(openArrayRows, Idx, folder.write("i", halves), fields);
   EXPECT_EQ(row<float>(*joined, 2, 0, 4), (std::vector<float>{8, 9, 10, 255}));
   EXPECT_NE(error(gzip(images + "more")).find("claims 28 bytes, the inflated data are more"), std::string::npos);
-  EXPECT_NE(error(gzip(idxFile(8, {1 << 20, 2, 2}, "few"))).find("the file has 3"), std::string::npos);
+  EXPECT_NE(error(gzip(idxFile(8, {1000, 2, 2}, "few"))).find("the file has 3"), std::string::npos);
   EXPECT_NE(error(gzip(std::string(100'000, 'x'))).find("not an IDX file"), std::string::npos);
+  std::string claim = error(gzip(idxFile(8, {1 << 20, 32, 96}, std::string(100'000, 'x')))); // 3 GiB
+  EXPECT_NE(claim.find("claims 3221225488 bytes, which"), std::string::npos) << claim;
   mutate(openArrayRows, Idx, images, fields);
   mutate(openArrayRows, Idx, gzip(images), fields);
+}
+
+// With the rank of the field, an equal number of elements is not enough.
+TEST_F(Data, AxesOfAFileAreThoseOfTheField) {
+  auto opened = [&](const std::string &shape, std::vector<AxisSpec> axes) {
+    int64_t elements = 1;
+    for (const AxisSpec &axis : axes) elements *= axis.size;
+    spec.fields = {{"x", axes, 0, {}}};
+    std::string path = folder.write("n", npyFile("<f4", shape, std::string(elements * 8, '\0')));
+    std::vector<std::string> notes;
+    std::string said =
+        errorOf([&] { open(openArrayRows, Npy, path, {{"x", ElementType::F32, elements, 0}})->addNotes(notes); });
+    EXPECT_LE(notes.size(), 1u);
+    return notes.empty() ? said : "note: " + notes[0];
+  };
+  std::string permuted = opened("(2, 2, 3)", {{"a", 3}, {"b", 2}});
+  EXPECT_NE(permuted.find("the shape of the file is (rows, 2, 3), the axes of field 'd.x' are [a: 3, b: 2]"),
+            std::string::npos)
+      << permuted;
+  EXPECT_NE(permuted.find("declare it as `float[b, a]`"), std::string::npos) << permuted;
+  for (const char *shape : {"(2, 1, 6)", "(2, 6, 1)"})
+    EXPECT_NE(opened(shape, {{"a", 3}, {"b", 2}}).find("save rows of these sizes"), std::string::npos) << shape;
+  EXPECT_NE(opened("(2, 3, 4)", {{"a", 2}, {"b", 2}, {"c", 3}}).find("declare the axes"), std::string::npos);
+  EXPECT_EQ(opened("(2, 3, 2)", {{"a", 3}, {"b", 2}}), "no error");
+  EXPECT_EQ(opened("(2, 2, 3)", {{"pixel", 6}}), "no error"); // the field has no order that could be wrong
+  EXPECT_EQ(opened("(2, 3, 2)", {{"channel", 1}, {"a", 3}, {"b", 2}}), "no error");
+  EXPECT_EQ(opened("(2, 1)", {}), "no error");
+  for (const char *shape : {"(2, 12)", "(2, 3, 4)"}) {
+    std::string guessed = opened(shape, {{"a", 3}, {"b", 2}, {"c", 2}});
+    EXPECT_NE(guessed.find("note: "), std::string::npos) << guessed;
+    EXPECT_NE(guessed.find("read as [a: 3, b: 2, c: 2]"), std::string::npos) << guessed;
+  }
 }
 
 TEST_F(Data, NonFiniteValuesAreRefused) {
@@ -291,7 +288,10 @@ TEST_F(Data, NonFiniteValuesAreRefused) {
   for (const char *bad : {"nan", "inf", "-inf", "1e40", "1e999"}) {
     std::string path = folder.write("x.csv", fmt::format("1,2\n3,{}\n", bad));
     std::string said = errorOf([&] { open(openCsvRows, Csv, path, {x}); });
-    EXPECT_NE(said.find("line 2, byte 6: value " + std::string(bad)), std::string::npos) << said;
+    bool isMissing = std::string(bad) == "nan";
+    std::string expected = fmt::format("line 2, column 1, byte 6: field 'd.x': {} {}", isMissing ? "the cell" : "value",
+                                       isMissing ? "'nan' has no value" : bad);
+    EXPECT_NE(said.find(expected), std::string::npos) << said;
   }
   std::string small = folder.write("x.csv", "1e-999,-1e-320\n");
   EXPECT_EQ(row<float>(*open(openCsvRows, Csv, small, {x}), 0, 0, 2), (std::vector<float>{0, 0}));
@@ -310,13 +310,13 @@ TEST_F(Data, PartsOfASourceShareMemory) {
   };
   std::vector<FieldRequest> x = {{"x", ElementType::F32, 4, 0}};
   std::string path = folder.write("i", gzip(idxFile(8, {1000, 2, 2}, std::string(4000, 'x'))));
-  auto head = open(openArrayRows, Idx, path, x, {Portion::Head, 0.5}),
-       tail = open(openArrayRows, Idx, path, x, {Portion::Tail, 0.5});
+  auto head = open(openArrayRows, Idx, path, x, {Portion::Training, 0.5}),
+       tail = open(openArrayRows, Idx, path, x, {Portion::Validation, 0.5});
   EXPECT_EQ(heldBy(*head, *tail), 4016);
   spec.fields = {{"x", {}, 0, {}}};
   path = folder.write("c", "1,2,3,4\n5,6,7,8\n");
-  head = open(openCsvRows, Csv, path, x, {Portion::Head, 0.5}),
-  tail = open(openCsvRows, Csv, path, x, {Portion::Tail, 0.5});
+  head = open(openCsvRows, Csv, path, x, {Portion::Training, 0.5}),
+  tail = open(openCsvRows, Csv, path, x, {Portion::Validation, 0.5});
   EXPECT_EQ(heldBy(*head, *tail), 32);
   EXPECT_EQ(row<float>(*tail, 0, 0, 4), (std::vector<float>{5, 6, 7, 8}));
   folder.write("c", "9,9,9,9\n5,6,7,8\n1,1,1,1\n"); // another state of the file is another table
@@ -379,7 +379,7 @@ TEST_F(Data, GzipIsRefusedByUncompressedFormats) {
 
 TEST_F(Data, EmptyPartIsExplained) {
   spec.fields = {{"x", {}, 0, {}}};
-  Portion tail{Portion::Tail, 0.1};
+  Portion tail{Portion::Validation, 0.1};
   std::vector<FieldRequest> one = {{"x", ElementType::F32, 1, 0}};
   std::string csv = folder.write("three.csv", "1\n2\n3\n");
   std::string npy = folder.write("three.npy", npyFile("<f4", "(3, 1)", bytesOf<float>({1, 2, 3})));

@@ -1,0 +1,106 @@
+#include "runtime/data/DataWarnings.h"
+#include "tests/runtime/TemporaryFolder.h"
+#include "tests/runtime/data/FileContents.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using namespace tessera::runtime;
+using namespace tessera::tests;
+using enum DataFormat;
+
+namespace {
+
+/// Rows of a float and a class.
+class Warnings : public testing::Test {
+protected:
+  void add(const std::string &name, const std::string &text) {
+    DataSpec spec = {name, Csv, "batch", 0, 16, {{"train", {folder.write(name + ".csv", text)}}}, 0, true, {}};
+    spec.fields = {{"x", {}, 0, {}}, {"y", {}, 1, {}}};
+    manifest.data.push_back(spec);
+    int64_t offset = static_cast<int64_t>(entry.inputs.size()) * 16;
+    entry.inputs.push_back({name + ".x", "data", name, "x", ElementType::F32, {{"batch", 4}}, 0, offset, 16});
+    entry.inputs.push_back({name + ".y", "data", name, "y", ElementType::I32, {{"batch", 4}}, 3, offset + 16, 16});
+  }
+  std::string said(const std::vector<std::string> &options = {}, int recorded = 2) {
+    DataFiles files(manifest.data, options);
+    files.takeRowOrder(recorded, "checkpoint");
+    return fmt::format(
+        "{}", fmt::join(dataWarnings(manifest, files, openDataSet(manifest, entry, files, Split::Train)), "\n"));
+  }
+  static std::string rows(int count, int classes, bool isSorted) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += fmt::format("{},{}\n", i, isSorted ? i * classes / count : i % classes);
+    return text;
+  }
+  TemporaryFolder folder;
+  Manifest manifest;
+  EntryFunction entry;
+};
+
+TEST_F(Warnings, NoneForUsualData) {
+  add("d", rows(20, 3, false));
+  manifest.data[0].valFraction = 0.2;
+  EXPECT_EQ(said(), "");
+  manifest.data[0].valSeed = 0;
+  EXPECT_EQ(said(), "");
+  folder.write("val.csv", rows(20, 2, false)); // as large as the training file
+  EXPECT_EQ(said({"val=" + (folder / "val.csv")}), "");
+}
+
+TEST_F(Warnings, BatchLargerThanTheData) {
+  add("d", rows(3, 3, false));
+  EXPECT_NE(said().find("a batch has 4 rows, the training data of 'd' only 3"), std::string::npos) << said();
+}
+
+TEST_F(Warnings, ValidationFileThatIsATrainingFile) {
+  add("d", rows(20, 3, false));
+  std::string train = folder / "d.csv", link = folder / "link.csv", copy = folder.write("copy.csv", readFile(train));
+  std::filesystem::create_symlink(train, link);
+  for (const std::string &path : {train, link, folder.path + "/./d.csv"}) {
+    std::string warning = said({"val=" + path});
+    EXPECT_NE(warning.find("the validation file " + path + " is a training file"), std::string::npos) << warning;
+  }
+  std::string warning = said({"val=" + copy});
+  EXPECT_NE(warning.find("copy.csv has the content of a training file"), std::string::npos) << warning;
+}
+
+TEST_F(Warnings, TailOfSortedData) {
+  add("d", rows(20, 3, true));
+  EXPECT_EQ(said(), "") << "nothing is held out";
+  manifest.data[0].valFraction = 0.2;
+  EXPECT_NE(said().find("data 'd' is sorted by 'y', and its last rows are for validation"), std::string::npos)
+      << said();
+  EXPECT_NE(said().find("leave out `val_tail`"), std::string::npos) << said();
+  manifest.data[0].valSeed = 0;
+  EXPECT_EQ(said(), "");
+  EXPECT_NE(said({}, 1).find("start a new run"), std::string::npos) << said({}, 1);
+}
+
+TEST_F(Warnings, SourcesInDifferentOrders) {
+  add("a", rows(20, 3, false)), add("b", rows(20, 2, false));
+  EXPECT_EQ(said(), "");
+  EXPECT_NE(said({}, 1).find("'a' and 'b' have equally many rows and are read in different orders"), std::string::npos);
+  manifest.data[1].shuffle = false;
+  EXPECT_NE(said().find("give both the same `shuffle`"), std::string::npos) << said();
+  manifest.data[1].shuffle = true;
+  for (DataSpec &spec : manifest.data) spec.valFraction = 0.2, spec.valSeed = 0;
+  EXPECT_EQ(said(), "");
+  manifest.data[1].valSeed = 1;
+  EXPECT_NE(said().find("give both the same `val`, `val_seed` and `val_tail`"), std::string::npos) << said();
+}
+
+TEST_F(Warnings, NotesOnceForAllFiles) {
+  std::string path = folder.write("x.npy", npyFile("<f4", "(4, 6)", std::string(96, '\0')));
+  DataSpec spec = {"d", Npy, "batch", 0, 16, {}, 0.5, true, {}};
+  spec.fields = {{"x", {{"a", 2}, {"b", 3}}, 0, {{"train", {path}}}}};
+  manifest.data = {spec};
+  entry.inputs = {{"d.x", "data", "d", "x", ElementType::F32, {{"batch", 2}, {"a", 2}, {"b", 3}}, 0, 0, 48}};
+  DataFiles files(manifest.data, {});
+  DataSet training = openDataSet(manifest, entry, files, Split::Train),
+          validation = openDataSet(manifest, entry, files, Split::Val);
+  EXPECT_EQ(dataNotes(&training, &validation).size(), 1u);
+  EXPECT_EQ(dataNotes(&training, nullptr).size(), 1u);
+}
+
+} // namespace
