@@ -264,6 +264,14 @@ def Tsr_CeilOp : Tsr_UnaryOp<"ceil", "std::ceil(x)", [Tsr_MayBeInKernel]> {
   let roundsToInteger = 1;
 }
 
+// nearbyint rounds as the mode of the thread says, which nothing changes: ties to even.
+def Tsr_RoundOp : Tsr_UnaryOp<"round", "std::nearbyint(x)", [Tsr_MayBeInKernel]> {
+  let summary = "nearest integer, halves to the even one";
+  let languageName = "round";
+  let integerEvaluation = "x";
+  let roundsToInteger = 1;
+}
+
 def Tsr_SignOp : Tsr_UnaryOp<"sign", "std::isnan(x) ? x : (x > 0) - (x < 0)", [Tsr_MayBeInKernel]> {
   let summary = "-1, 0 or 1";
   let languageName = "sign";

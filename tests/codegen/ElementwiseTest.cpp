@@ -37,10 +37,11 @@ void checkBinary(const std::string &name, const std::string &element, const std:
 //===----------------------------------------------------------------------===//
 
 TEST(Elementwise, UnaryFloat) {
-  for (const char *name : {"neg", "exp", "tanh", "erf", "sin", "cos", "abs", "floor", "ceil", "sign"})
+  for (const char *name : {"neg", "exp", "tanh", "erf", "sin", "cos", "abs", "floor", "ceil", "round", "sign"})
     checkUnary(name, "f32", {.low = -5, .high = 5});
   for (const char *name : {"log", "sqrt", "rsqrt"}) checkUnary(name, "f32", {.low = 0.01, .high = 50});
-  for (const char *name : {"neg", "exp", "abs", "floor", "ceil", "sign"}) checkUnary(name, "f64", {.tolerance = 1e-14});
+  for (const char *name : {"neg", "exp", "abs", "floor", "ceil", "round", "sign"})
+    checkUnary(name, "f64", {.tolerance = 1e-14});
   checkUnary("expm1", "f64", {.low = -3, .high = 3, .tolerance = 1e-14});
   checkUnary("expm1", "f64", {.low = -1e-9, .high = 1e-9, .tolerance = 1e-14});
   checkUnary("log1p", "f64", {.low = -0.9, .high = 3, .tolerance = 1e-14});
@@ -50,6 +51,23 @@ TEST(Elementwise, UnaryFloat) {
 TEST(Elementwise, EveryUnaryFunction) {
   for (const UnaryFunction &function : unaryFunctions())
     checkUnary(function.op.str(), "f32", {.low = function.sampleLow, .high = function.sampleHigh});
+}
+
+// Multiples of one half: at a tie the even integer is the nearest.
+TEST(Elementwise, RoundOfHalves) {
+  std::string integers = "[row: 3, col: 37], i32";
+  for (std::string element : {"f32", "f64"}) {
+    std::string type = "[row: 3, col: 37], " + element, scalar = "[], " + element;
+    check({{{"x", integers}},
+           "\"row\", \"col\"",
+           "",
+           "col",
+           op("%whole", "cast %x : " + T(integers) + " to " + T(type)) +
+               op("%half", "constant 0.5 : " + element + " -> " + T(scalar)) +
+               op("%halves", "mul %whole, %half : (" + T(type) + ", " + T(scalar) + ") -> " + T(type)) +
+               op("%y", "round %halves : " + T(type)),
+           {{"%y", type}}});
+  }
 }
 
 TEST(Elementwise, UnaryIntegerAndBoolean) {

@@ -61,6 +61,8 @@ TEST(Elementwise, Unary) {
   expectNear(evaluateUnary("erf", {0, 1}), {0, 0.842700792949715});
   expectNear(evaluateUnary("floor", {-1.5, 1.5}), {-2, 1});
   expectNear(evaluateUnary("ceil", {-1.5, 1.5}), {-1, 2});
+  expectNear(evaluateUnary("round", {-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 2.51, 1e9}), {-2, -2, 0, 0, 2, 2, 3, 1e9});
+  expectNear(evaluateUnary("round", {notANumber}), {notANumber});
   expectNear(evaluateUnary("sign", {-3, 0, 5, notANumber}), {-1, 0, 1, notANumber});
   expectNear(evaluateUnary("not", {0, 1}, "i1"), {1, 0});
 }

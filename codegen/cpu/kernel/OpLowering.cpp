@@ -190,6 +190,9 @@ static void addUnary(Table &table) {
   add<CeilOp>(table, 1, [](CodeBuilder &code, CeilOp, Values v) -> Value {
     return code.make<LLVM::FCeilOp>(v[0].getType(), v[0]);
   });
+  add<RoundOp>(table, 1, [](CodeBuilder &code, RoundOp, Values v) -> Value {
+    return code.make<LLVM::RoundEvenOp>(v[0].getType(), v[0]);
+  });
   add<NotOp>(table, 1, [](CodeBuilder &code, NotOp, Values v) -> Value { return code.bitXor(v[0], 1); });
   addFunction<StochasticRoundOp, emitStochasticRound>(table, 6);
   add<CastOp>(table, 2, [](CodeBuilder &code, CastOp op, Values v) -> Value {

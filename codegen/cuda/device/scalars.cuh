@@ -243,8 +243,12 @@ TSR_FUNCTION(sin)
 TSR_FUNCTION(cos)
 TSR_FUNCTION(floor)
 TSR_FUNCTION(ceil)
+TSR_FUNCTION(rint)
 #undef TSR_FUNCTION
 
+/// Halves to the even integer, unlike C's `round`.
+TSR_DEVICE float round(float x) { return rint(x); }
+TSR_DEVICE double round(double x) { return rint(x); }
 TSR_DEVICE float rsqrt(float x) { return 1.0f / sqrt(x); }
 TSR_DEVICE double rsqrt(double x) { return 1.0 / sqrt(x); }
 /// Accurate in both tails: exp is computed of arguments that are not positive.
