@@ -126,6 +126,40 @@ std::optional<llvm::SmallVector<AxisRef>> Reductions::axesOfSum(const ast::CallE
   return over;
 }
 
+/// A factor without any of the summed axes could stand outside of the sum. There it may broadcast, but it must not bring
+/// axes of its own: that product is an outer one, most often of a weight that was meant for the next layer.
+bool Reductions::checkFactors(llvm::ArrayRef<Factor> factors, llvm::ArrayRef<AxisRef> over) {
+  if (llvm::all_of(factors, [](const Factor &factor) { return factor.value.tensor.isPositional; })) return true;
+  auto isSummed = [&](const Factor &factor) {
+    return llvm::any_of(over, [&](const AxisRef &axis) { return factor.value.tensor.type().hasAxis(axis.name); });
+  };
+  const Factor *summed = llvm::find_if(factors, isSummed);
+  for (const Factor &factor : factors) {
+    if (isSummed(factor)) continue;
+    llvm::SmallVector<AxisAttr> own;
+    for (AxisAttr axis : factor.value.tensor.type().getAxes())
+      if (llvm::none_of(factors, [&](const Factor &other) {
+            return isSummed(other) && other.value.tensor.type().hasAxis(axis.getName());
+          }))
+        own.push_back(axis);
+    if (own.empty()) continue;
+    std::string axes = llvm::join(llvm::map_range(own, [](AxisAttr axis) { return axis.getName(); }), ", ");
+    const SourceFiles &sources = diagnostics.sources();
+    auto message =
+        error(DiagnosticCode::E0215, factor.span,
+              "`sum` would make an outer product: this factor has none of the summed axes, but brings `" + axes + "`");
+    for (const Factor &each : factors) message.label(each.span, describeAxes(each.value.tensor.type()));
+    calls.noteDims(message, own);
+    StringRef text = sources.text(factor.span), name = over.front().name;
+    message.help("sum over an axis that the factor has: declare it with `" + name + "`, or use it in a later `sum[" +
+                 own.front().getName() + "](… * " + text + ")`");
+    message.help("if the outer product is meant, say so: `sum[" + name + "](over[" + axes + "](" +
+                 sources.text(summed->span) + ") * " + text + ")`");
+    return false;
+  }
+  return true;
+}
+
 /// `sum[…](a * b * …)`.
 LanguageValue Reductions::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const ast::Expr *> exprs) {
   std::vector<Factor> factors;
@@ -144,7 +178,7 @@ LanguageValue Reductions::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef
   llvm::SmallVector<mlir::Value> operands;
   for (const LanguageValue *value : values) operands.push_back(ops.materialize(*value, type));
   auto axes = axesOfSum(call, factors);
-  if (!axes) return LanguageValue();
+  if (!axes || !checkFactors(factors, *axes)) return LanguageValue();
   llvm::SmallVector<StringRef> over;
   for (const AxisRef &axis : *axes) over.push_back(axis.name);
   if (mlir::Value rows = sampleWeightsAlong(over)) {

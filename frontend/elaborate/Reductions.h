@@ -29,6 +29,7 @@ private:
   };
   std::optional<Number> evalFactors(llvm::ArrayRef<const ast::Expr *> factors, std::vector<Factor> &tensors);
   std::optional<llvm::SmallVector<AxisRef>> axesOfSum(const ast::CallExpr &call, llvm::ArrayRef<Factor> factors);
+  bool checkFactors(llvm::ArrayRef<Factor> factors, llvm::ArrayRef<AxisRef> over);
   LanguageValue sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef<const ast::Expr *> factors);
   LanguageValue mean(const Tensor &x, llvm::ArrayRef<llvm::StringRef> over, const LanguageValue *mask, Span span);
   LanguageValue weightedMean(mlir::Value value, llvm::ArrayRef<llvm::StringRef> over, mlir::Value weight,
