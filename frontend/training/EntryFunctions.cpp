@@ -1,6 +1,7 @@
 //===- EntryFunctions.cpp - step, evaluate, predict, init -------------------===//
 
 #include "frontend/training/EntryFunctions.h"
+#include "ir/autodiff/ReverseMode.h"
 #include "ir/program/Program.h"
 
 using namespace tessera;
@@ -47,6 +48,26 @@ bool EntryFunctions::checkTrainable(llvm::ArrayRef<LoggedScalar> logs) {
   return !diagnostics.hasErrors();
 }
 
+/// Parameters that are trained although no loss depends on them: their gradient is zero.
+void EntryFunctions::warnOfUnusedParameters(GradientOp gradient) {
+  llvm::SmallVector<mlir::Operation *> ops;
+  for (mlir::Operation &op : llvm::make_range(gradient->getBlock()->begin(), gradient->getIterator()))
+    ops.push_back(&op);
+  ValueSet useful;
+  useful.insert(gradient.getLoss());
+  addUseful(ops, useful);
+  for (auto [trained, value] : llvm::zip(rules.trained(), gradient.getWrt())) {
+    if (useful.contains(value)) continue;
+    const Parameter &parameter = *trained.parameter;
+    diagnostics
+        .warning(DiagnosticCode::E0415, parameter.declared,
+                 "no loss depends on the " + ast::spelling(parameter.kind) + " `" + parameter.path + "`, which `" +
+                     trained.choice->rule->name + "` would train")
+        .help("use it in what the losses are computed from, remove it, or freeze it: `optimize none on " +
+              parameter.path + "`");
+  }
+}
+
 /// The gradients of the losses of the current level for all trained parameters, in their order.
 std::vector<mlir::Value> EntryFunctions::lossGradients() {
   mlir::Value total = totalLoss(elaboration.regions.loggedScalars());
@@ -55,6 +76,7 @@ std::vector<mlir::Value> EntryFunctions::lossGradients() {
     parameters.push_back(elaboration.parameters.value(*trained.parameter, elaboration.regions.level()).tensor.value);
   llvm::SmallVector<mlir::Type> types(mlir::ValueRange(parameters).getTypes());
   auto gradient = GradientOp::create(builder, builder.getLoc(), types, total, parameters);
+  warnOfUnusedParameters(gradient);
   return {gradient.getResults().begin(), gradient.getResults().end()};
 }
 

@@ -29,6 +29,7 @@ private:
   std::vector<mlir::Value> buildMicroBatches();
   std::vector<mlir::Value> lossGradients();
   bool checkTrainable(llvm::ArrayRef<LoggedScalar> logs);
+  void warnOfUnusedParameters(GradientOp gradient);
   mlir::Value totalLoss(llvm::ArrayRef<LoggedScalar> logs);
   ClipOp buildClip(llvm::ArrayRef<mlir::Value> gradients);
   void buildUpdates(llvm::ArrayRef<mlir::Value> gradients);

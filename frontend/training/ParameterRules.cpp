@@ -186,37 +186,69 @@ void ParameterRules::reportNoMatch(const ast::PathPattern &pattern) {
                  (paths.size() > 6 ? ", …" : ""));
 }
 
+/// The indices of the parameters that the pattern matches.
+std::vector<unsigned> ParameterRules::selectedBy(const ast::PathPattern &pattern) const {
+  std::vector<unsigned> found;
+  for (auto [index, entry] : llvm::enumerate(elaboration.parameters.all()))
+    if (selects(pattern, *entry.second)) found.push_back(index);
+  return found;
+}
+
+static bool selectsAKind(const ast::PathPattern &pattern) {
+  static constexpr ast::ParamKind kinds[] = {ast::ParamKind::Weight, ast::ParamKind::Bias, ast::ParamKind::Gain};
+  return llvm::any_of(kinds, [&](ast::ParamKind kind) { return selectsKind(pattern, kind); });
+}
+
 /// The last rule that selects a parameter wins; every parameter needs one.
-std::vector<const RuleChoice *> ParameterRules::choiceOfEach() {
-  std::vector<const RuleChoice *> chosen(elaboration.parameters.all().size(), nullptr);
+std::vector<ParameterRules::Selection> ParameterRules::selectionOfEach() {
+  std::vector<Selection> selections(elaboration.parameters.all().size());
   for (const RuleChoice &choice : choices)
     for (const ast::PathPattern &pattern : choice.item->selection) {
-      bool isFound = false;
-      for (auto [index, entry] : llvm::enumerate(elaboration.parameters.all()))
-        if (selects(pattern, *entry.second)) {
-          chosen[index] = &choice;
-          isFound = true;
-        }
-      bool isKind = llvm::any_of(
-          std::initializer_list<ast::ParamKind>{ast::ParamKind::Weight, ast::ParamKind::Bias, ast::ParamKind::Gain},
-          [&](ast::ParamKind kind) { return selectsKind(pattern, kind); });
-      if (!isFound && !isKind && !diagnostics.hasErrors()) reportNoMatch(pattern);
+      std::vector<unsigned> found = selectedBy(pattern);
+      for (unsigned index : found) selections[index] = {&choice, &pattern};
+      if (found.empty() && !selectsAKind(pattern) && !diagnostics.hasErrors()) reportNoMatch(pattern);
     }
-  for (auto [choice, entry] : llvm::zip(chosen, elaboration.parameters.all()))
-    if (!choice && !diagnostics.hasErrors())
+  for (auto [selection, entry] : llvm::zip(selections, elaboration.parameters.all()))
+    if (!selection.choice && !diagnostics.hasErrors())
       error(DiagnosticCode::E0405, entry.second->declared,
             "no `optimize` selects the " + ast::spelling(entry.second->kind) + " `" + entry.first + "`")
           .help("add `optimize adamw(lr = …) on " + ast::spelling(entry.second->kind) +
                 "`, or freeze it: `optimize none on " + entry.first + "`");
-  return chosen;
+  return selections;
+}
+
+/// A path whose parameters are all taken by later rules, or a rule for kinds that the model does not have.
+void ParameterRules::warnOfRulesWithoutEffect(llvm::ArrayRef<Selection> selections) {
+  for (const RuleChoice &choice : choices) {
+    StringRef rule = choice.rule ? choice.rule->name : "none";
+    llvm::ArrayRef<ast::PathPattern> patterns = choice.item->selection;
+    if (llvm::all_of(patterns, [&](const ast::PathPattern &pattern) { return selectedBy(pattern).empty(); }))
+      diagnostics
+          .warning(DiagnosticCode::E0414, patterns.front().span,
+                   "`optimize " + rule + "` selects nothing: the model has no such parameters")
+          .help("remove the rule");
+    for (const ast::PathPattern &pattern : patterns) {
+      std::vector<unsigned> found = selectedBy(pattern);
+      auto isTaken = [&](unsigned index) { return selections[index].choice != &choice; };
+      if (found.empty() || !llvm::all_of(found, isTaken)) continue;
+      const ast::PathPattern &later = *selections[found.front()].pattern;
+      diagnostics
+          .warning(DiagnosticCode::E0414, pattern.span,
+                   "`optimize " + rule + "` has no effect on `" + diagnostics.sources().text(pattern.span) +
+                       "`: of several rules that select a parameter the last one applies")
+          .label(later.span, "selects " + Twine(found.size() == 1 ? "it" : "them") + " again")
+          .help("write general rules first and exceptions after them");
+    }
+  }
 }
 
 void ParameterRules::assign() {
-  std::vector<const RuleChoice *> chosen = choiceOfEach();
+  std::vector<Selection> selections = selectionOfEach();
   if (diagnostics.hasErrors()) return;
+  warnOfRulesWithoutEffect(selections);
   assigned.clear();
-  for (auto [choice, entry] : llvm::zip(chosen, elaboration.parameters.all()))
-    if (choice->rule) assigned.push_back({entry.second.get(), choice});
+  for (auto [selection, entry] : llvm::zip(selections, elaboration.parameters.all()))
+    if (selection.choice->rule) assigned.push_back({entry.second.get(), selection.choice});
   if (assigned.empty())
     error(DiagnosticCode::E0405, declared.train->model.span, "every parameter is frozen: nothing would be trained")
         .help("select some with another rule: " + llvm::join(ruleNames(), ", "));

@@ -39,13 +39,20 @@ public:
   llvm::ArrayRef<Trained> trained() const { return assigned; }
 
 private:
+  /// What decides a parameter: the last rule that selects it. Null if there is none.
+  struct Selection {
+    const RuleChoice *choice = nullptr;
+    const ast::PathPattern *pattern = nullptr;
+  };
   bool readChoice(RuleChoice &choice);
   bool readArgument(const ast::Argument &arg, RuleChoice &choice, llvm::StringSet<> &seen);
   bool readTuple(const ast::Argument &arg, const LanguageValue &value, RuleChoice &choice, llvm::StringSet<> &seen);
   bool giveArgument(const OptimizerArgument &argument, const LanguageValue &value, Span span, RuleChoice &choice);
   bool completeArguments(const ast::CallExpr &call, RuleChoice &choice);
-  std::vector<const RuleChoice *> choiceOfEach();
+  std::vector<Selection> selectionOfEach();
+  std::vector<unsigned> selectedBy(const ast::PathPattern &pattern) const;
   void reportNoMatch(const ast::PathPattern &pattern);
+  void warnOfRulesWithoutEffect(llvm::ArrayRef<Selection> selections);
   void checkStateNames();
 
   Elaboration &elaboration;
