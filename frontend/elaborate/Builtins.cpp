@@ -1,14 +1,15 @@
 //===- Builtins.cpp - functions that are not written in the language -------===//
 
 #include "frontend/elaborate/Builtins.h"
+#include "frontend/elaborate/Conditions.h"
 
 using namespace tessera;
 using llvm::StringRef;
 using llvm::Twine;
 
 /// Built-in functions that are more, or less, than an elementwise op of one or two operands.
-static constexpr llvm::StringLiteral otherNames[] = {"cumsum", "f32", "float", "int",   "mean",    "normal",
-                                                     "over",   "pos", "sum",   "top_k", "uniform", "where"};
+static constexpr llvm::StringLiteral otherNames[] = {"clamp", "cumsum", "f32", "float", "int",     "mean", "normal",
+                                                     "over",  "pos",    "sum", "top_k", "uniform", "where"};
 
 /// Whether the name, with axes behind it, is a reduction. Without axes `max` and `min` are functions of two values.
 static bool isReduction(StringRef name) { return name == "sum" || name == "mean" || name == "max" || name == "min"; }
@@ -42,8 +43,8 @@ std::optional<std::vector<LanguageValue>> Builtins::evalArguments(const ast::Cal
   for (unsigned i = 0; i < call.args.size(); ++i) {
     const ast::Argument &arg = call.args[i];
     if (!arg.name.text.empty()) {
-      error(DiagnosticCode::E0206, arg.name.span,
-            "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`");
+      error(DiagnosticCode::E0206, arg.name.span, "`" + call.callee.text + "` has no parameter `" + arg.name.text + "`")
+          .help("built-in functions take their arguments by position, without names");
       return std::nullopt;
     }
     values[i] = evaluator.eval(*arg.value);
@@ -77,6 +78,7 @@ LanguageValue Builtins::call(StringRef name, const ast::CallExpr &call,
   if (name == "top_k" || name == "cumsum") return unsupported(call.callee.span, "`" + name + "` is");
   if (call.axes) return failed(DiagnosticCode::E0207, call.axes->span, "`" + name + "` takes no axes");
   if (name == "where") return where(call);
+  if (name == "clamp") return clamp(call);
   if (name == "float" || name == "f32" || name == "int") return cast(name, call);
   return ofTwo ? binary(*ofTwo, call) : unary(*findUnaryFunction(name), call);
 }
@@ -98,8 +100,15 @@ LanguageValue Builtins::unary(const UnaryFunction &function, const ast::CallExpr
   Tensor result;
   result.level = regions.level();
   result.isPositional = x.tensor.isPositional;
+  if (function.roundsToInteger && x.tensor.element().isInteger()) { // an integer is rounded already
+    result.value = ops.materialize(x, i32);
+    result.range = integerRangeOf(x);
+    return result;
+  }
   bool isInteger = function.takesIntegers && x.tensor.element().isInteger(32);
   result.value = function.build(builder, ops.materialize(x, isInteger ? i32 : f32));
+  if (function.roundsToInteger && x.tensor.floatRange)
+    result.floatRange = x.tensor.floatRange->mapped(function.evaluate);
   return result;
 }
 
@@ -123,7 +132,11 @@ LanguageValue Builtins::cast(StringRef name, const ast::CallExpr &call) {
   result.isPositional = x.tensor.isPositional;
   result.value = ops.materialize(x, name == "int" ? i32 : f32);
   if (name == "int" && x.tensor.element().isInteger())
-    result.range = x.tensor.element().isInteger(1) ? Interval{0, 1} : x.tensor.range;
+    result.range = integerRangeOf(x);
+  else if (name == "int" && x.tensor.floatRange)
+    result.range = x.tensor.floatRange->toIntegers();
+  else if (name != "int")
+    result.floatRange = floatRangeOf(x);
   return result;
 }
 
@@ -136,13 +149,19 @@ LanguageValue Builtins::binary(const BinaryFunction &function, const ast::CallEx
   auto args = evalOperands(name, call, 2);
   if (!args) return LanguageValue();
   LanguageValue &a = (*args)[0], &b = (*args)[1];
+  if (!ops.checkAxes({{&a, call.args[0].value->span}, {&b, call.args[1].value->span}}, name)) return LanguageValue();
+  return combine(function, a, b, call.span);
+}
+
+/// The function of two values whose axes match.
+LanguageValue Builtins::combine(const BinaryFunction &function, const LanguageValue &a, const LanguageValue &b,
+                                Span span) {
   if (a.isNumber() && b.isNumber()) {
     StringRef why;
     if (std::optional<Number> folded = foldCall(function, a.number, b.number, why)) return *folded;
-    return failed(DiagnosticCode::E0220, call.span,
-                  "`" + name + "(" + a.number.str() + ", " + b.number.str() + ")`: " + why);
+    return failed(DiagnosticCode::E0220, span,
+                  "`" + function.languageName + "(" + a.number.str() + ", " + b.number.str() + ")`: " + why);
   }
-  if (!ops.checkAxes({{&a, call.args[0].value->span}, {&b, call.args[1].value->span}}, name)) return LanguageValue();
   mlir::Type type = function.takesIntegers ? ops.commonType({&a, &b}) : f32;
   if (type == i1) type = i32;
   Tensor result;
@@ -150,13 +169,29 @@ LanguageValue Builtins::binary(const BinaryFunction &function, const ast::CallEx
   result.isPositional = (a.isNumber() || a.tensor.isPositional) && (b.isNumber() || b.tensor.isPositional);
   mlir::Value x = ops.materialize(a, type), y = ops.materialize(b, type);
   result.value = function.build(builder, x, y);
-  auto range = [](const LanguageValue &v) -> std::optional<Interval> {
-    if (v.isTensor()) return v.tensor.range;
-    return v.number.isFloat() ? std::nullopt : std::optional(Interval{v.number.integer, v.number.integer});
-  };
-  if (type == i32) // one operand with bounds is enough for one bound of `max` or `min`: clamping makes reads valid
-    result.range = function.boundsOf(range(a).value_or(Interval::int32()), range(b).value_or(Interval::int32()));
+  // One operand with bounds is enough for one bound of `max` or `min`: clamping makes reads valid.
+  if (type == i32)
+    result.range =
+        function.boundsOf(integerRangeOf(a).value_or(Interval::int32()), integerRangeOf(b).value_or(Interval::int32()));
+  else if (function.languageName == "max")
+    result.floatRange = bounds::larger(floatRangeOf(a), floatRangeOf(b));
+  else if (function.languageName == "min")
+    result.floatRange = bounds::smaller(floatRangeOf(a), floatRangeOf(b));
   return result;
+}
+
+/// `clamp(x, low, high)` is min(max(x, low), high): the gradient of a tie goes to the left operand, which is x.
+LanguageValue Builtins::clamp(const ast::CallExpr &call) {
+  auto args = evalOperands("clamp", call, 3);
+  if (!args) return LanguageValue();
+  LanguageValue &x = (*args)[0], &low = (*args)[1], &high = (*args)[2];
+  Span span = call.args[0].value->span, lowSpan = call.args[1].value->span, highSpan = call.args[2].value->span;
+  if (low.isNumber() && high.isNumber() && low.number.asDouble() > high.number.asDouble())
+    return failed(DiagnosticCode::E0220, lowSpan.to(highSpan),
+                  "the lower bound " + low.number.str() + " is above the upper bound " + high.number.str());
+  if (!ops.checkAxes({{&x, span}, {&low, lowSpan}, {&high, highSpan}}, "clamp")) return LanguageValue();
+  LanguageValue raised = combine(*findBinaryFunction("max"), x, low, call.span);
+  return raised.isError() ? raised : combine(*findBinaryFunction("min"), raised, high, call.span);
 }
 
 LanguageValue Builtins::where(const ast::CallExpr &call) {
@@ -179,7 +214,12 @@ LanguageValue Builtins::where(const ast::CallExpr &call) {
   result.level = regions.level();
   result.isPositional = true;
   for (const LanguageValue &value : *args) result.isPositional &= value.isNumber() || value.tensor.isPositional;
-  result.value = builder.select(ops.materialize(condition, i1), ops.materialize(yes, type), ops.materialize(no, type));
+  mlir::Value chosen = ops.materialize(condition, i1);
+  result.value = builder.select(chosen, ops.materialize(yes, type), ops.materialize(no, type));
+  std::optional<Interval> ifYes = integerRangeWhere(chosen, true, yes), ifNo = integerRangeWhere(chosen, false, no);
+  if (type == i32 && ifYes && ifNo) result.range = bounds::hull(*ifYes, *ifNo);
+  if (type == f32)
+    result.floatRange = bounds::hull(floatRangeWhere(chosen, true, yes), floatRangeWhere(chosen, false, no));
   return result;
 }
 
@@ -204,7 +244,8 @@ LanguageValue Builtins::over(const ast::CallExpr &call) {
   Tensor result;
   result.level = regions.level();
   result.isPositional = x.isNumber() || x.tensor.isPositional;
-  result.range = x.isTensor() ? x.tensor.range : std::nullopt;
+  result.range = integerRangeOf(x);
+  if (tensorType(value).getElementType() == f32) result.floatRange = floatRangeOf(x);
   result.value = builder.broadcast(value, builder.type(all, tensorType(value).getElementType()));
   return result;
 }
@@ -228,6 +269,7 @@ LanguageValue Builtins::random(StringRef name, const ast::CallExpr &call) {
   result.level = regions.level();
   result.value = builder.random(isNormal ? Distribution::Normal : Distribution::Uniform, entry.nextSite(frame().path),
                                 seed, step, regions.salts(), builder.type(attrs, f32));
+  if (!isNormal) result.floatRange = FloatRange::ofUniform();
   if (args->empty()) return result;
   LanguageValue &deviation = args->front();
   if (!deviation.isNumber())

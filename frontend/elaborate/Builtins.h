@@ -23,6 +23,8 @@ private:
   LanguageValue unary(const UnaryFunction &function, const ast::CallExpr &call);
   LanguageValue cast(llvm::StringRef name, const ast::CallExpr &call);
   LanguageValue binary(const BinaryFunction &function, const ast::CallExpr &call);
+  LanguageValue combine(const BinaryFunction &function, const LanguageValue &a, const LanguageValue &b, Span span);
+  LanguageValue clamp(const ast::CallExpr &call);
   LanguageValue where(const ast::CallExpr &call);
   LanguageValue over(const ast::CallExpr &call);
   LanguageValue random(llvm::StringRef name, const ast::CallExpr &call);

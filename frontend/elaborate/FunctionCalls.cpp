@@ -183,7 +183,8 @@ bool FunctionCalls::matchTensor(const ast::Param &param, LanguageValue &value, S
   if (value.isNumber()) {
     Tensor scalar = ops.materializeScalar(value);
     scalar.isPositional = true;
-    if (!value.number.isFloat()) scalar.range = Interval{value.number.integer, value.number.integer};
+    scalar.range = integerRangeOf(value);
+    scalar.floatRange = floatRangeOf(value);
     value = scalar;
   }
   if (!value.isTensor()) {

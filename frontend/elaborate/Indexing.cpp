@@ -258,7 +258,7 @@ std::optional<LanguageValue> Indexing::readShifted(const Tensor &x, const Positi
   if (to != from) result.value = builder.rename(result.value, {from}, {to});
   if (high - low == reads) return result;
   if (x.element().isInteger(1)) return std::nullopt;
-  result.range.reset();
+  result.forgetBounds();
   result.value = builder.pad(result.value, to, low, reads);
   if (otherwise.isNumber() && otherwise.number.asDouble() == 0) return result;
   mlir::Value index = builder.index(axis(&context, to, reads));
@@ -296,6 +296,7 @@ LanguageValue Indexing::readAt(const Tensor &x, llvm::ArrayRef<Position> positio
   result.value = builder.gather(x.value, axes, indices);
   if (!inside) {
     result.range = x.range;
+    result.floatRange = x.floatRange;
     return result;
   }
   mlir::Type element = ops.commonType({&otherwise}, false) == f32 && x.element() != f32 ? f32 : x.element();

@@ -123,6 +123,7 @@ LanguageValue Operators::unary(const ast::UnaryExpr &expr, const LanguageValue &
   }
   result.value = builder.neg(materialize(value, result.element().isInteger(1) ? i32 : result.element()));
   if (result.range) result.range = bounds::negated(*result.range);
+  if (result.floatRange) result.floatRange = bounds::negated(*result.floatRange);
   return result;
 }
 
@@ -132,12 +133,7 @@ LanguageValue Operators::unary(const ast::UnaryExpr &expr, const LanguageValue &
 
 /// What is known of an integer: its bounds and whether it is a shifted position.
 static void inferPosition(BinaryOp op, const LanguageValue &a, const LanguageValue &b, Tensor &result) {
-  auto range = [](const LanguageValue &v) -> std::optional<Interval> {
-    if (v.isTensor()) return v.tensor.range;
-    if (v.number.isFloat() || std::abs(v.number.integer) > INT32_MAX) return std::nullopt;
-    return Interval{v.number.integer, v.number.integer};
-  };
-  std::optional<Interval> ra = range(a), rb = range(b);
+  std::optional<Interval> ra = integerRangeOf(a), rb = integerRangeOf(b);
   // `%` floors: whatever is on the left, the result is in 0 … n - 1.
   if (op == BinaryOp::Mod && rb && rb->low > 0 && !ra) ra = Interval::int32();
   if (ra && rb) result.range = arithmeticOp(op).boundsOf(*ra, *rb);
@@ -150,6 +146,14 @@ static void inferPosition(BinaryOp op, const LanguageValue &a, const LanguageVal
     result.affine =
         Affine{position->tensor.affine->axis, position->tensor.affine->offset + (op == BinaryOp::Add ? n : -n)};
   }
+}
+
+/// What is known of a sum, difference or product of floats.
+static std::optional<FloatRange> floatRangeOfResult(BinaryOp op, const LanguageValue &a, const LanguageValue &b) {
+  if (op == BinaryOp::Add) return bounds::sum(floatRangeOf(a), floatRangeOf(b));
+  if (op == BinaryOp::Sub) return bounds::difference(floatRangeOf(a), floatRangeOf(b));
+  if (op == BinaryOp::Mul) return bounds::product(floatRangeOf(a), floatRangeOf(b));
+  return std::nullopt;
 }
 
 LanguageValue Operators::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhsSpan, const LanguageValue &a,
@@ -188,7 +192,10 @@ LanguageValue Operators::binary(BinaryOp op, Span opSpan, Span lhsSpan, Span rhs
   if (byZero && (op == BinaryOp::Div || op == BinaryOp::FloorDiv || op == BinaryOp::Mod))
     return failed(DiagnosticCode::E0220, opSpan, "division by zero");
   result.value = buildArithmetic(op, a, b);
-  if (result.element().isInteger(32)) inferPosition(op, a, b, result);
+  if (result.element().isInteger(32))
+    inferPosition(op, a, b, result);
+  else
+    result.floatRange = floatRangeOfResult(op, a, b);
   return result;
 }
 

@@ -137,6 +137,26 @@ std::optional<Number> tessera::foldToInteger(Number x, StringRef &why) {
   return x.isFloat() ? toInteger(std::trunc(x.real), why) : Number::ofInt(x.integer);
 }
 
+//===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
+
+std::optional<Interval> tessera::integerRangeOf(const LanguageValue &value) {
+  if (value.isTensor()) return value.tensor.element().isInteger(1) ? Interval{0, 1} : value.tensor.range;
+  if (value.number.isFloat() || !Interval::int32().contains(Interval::point(value.number.integer))) return std::nullopt;
+  return Interval::point(value.number.integer);
+}
+
+FloatRange tessera::floatRangeOf(const LanguageValue &value) {
+  if (value.isNumber()) return FloatRange::ofNumber(value.number.asDouble());
+  if (!value.tensor.element().isInteger()) return value.tensor.floatRange.value_or(FloatRange());
+  return FloatRange::ofIntegers(integerRangeOf(value).value_or(Interval::int32()));
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
 std::string tessera::describeAxes(NamedTensorType type) {
   std::string text = "[";
   for (AxisAttr axis : type.getAxes()) text += (text.size() > 1 ? ", " : "") + axis.getName().str();

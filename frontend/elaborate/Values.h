@@ -9,6 +9,7 @@
 #ifndef TESSERA_FRONTEND_ELABORATE_VALUES_H
 #define TESSERA_FRONTEND_ELABORATE_VALUES_H
 
+#include "frontend/elaborate/FloatRange.h"
 #include "frontend/syntax/Ast.h"
 #include "ir/dialect/BinaryFunction.h"
 #include "ir/dialect/UnaryFunction.h"
@@ -66,16 +67,22 @@ struct Affine {
 /// A value of the IR with what is known about it.
 struct Tensor {
   mlir::Value value;
-  unsigned level = 0;            ///< how many repeats it is inside of
-  bool isPositional = false;     ///< computed from positions and constants only
-  std::optional<Interval> range; ///< of integers
-  std::optional<Affine> affine;  ///< set if it is a shifted position
-  int input = -1;                ///< index of the data field that it is; -1 if it is none
+  unsigned level = 0;                   ///< how many repeats it is inside of
+  bool isPositional = false;            ///< computed from positions and constants only
+  std::optional<Interval> range;        ///< of integers
+  std::optional<FloatRange> floatRange; ///< of floats
+  std::optional<Affine> affine;         ///< set if it is a shifted position
+  int input = -1;                       ///< index of the data field that it is; -1 if it is none
 
   /// Forgets what holds of a value but not of one computed from it.
   void forgetOrigin() {
     affine.reset();
     input = -1;
+  }
+  /// Forgets bounds, where other elements are added.
+  void forgetBounds() {
+    range.reset();
+    floatRange.reset();
   }
   NamedTensorType type() const { return tensorType(value); }
   mlir::Type element() const { return type().getElementType(); }
@@ -124,6 +131,11 @@ struct LanguageValue {
   bool isTensor() const { return kind == Kind::Tensor; }
   bool isArithmetic() const { return isNumber() || isTensor(); }
 };
+
+/// What is known of integers and bools that fit 32 bits; nothing for floats.
+std::optional<Interval> integerRangeOf(const LanguageValue &value);
+/// The bounds of a value that is converted to f32.
+FloatRange floatRangeOf(const LanguageValue &value);
 
 /// "a tensor [batch, seq]", "a number", … for messages.
 std::string describe(const LanguageValue &value);

@@ -134,6 +134,108 @@ TEST(Numbers, FunctionsOfConstantsAreThoseOfTensors) {
     }
 }
 
+TEST(Numbers, OfEqualScoresTheFirstIsTheLargest) {
+  // The labels are 0, 1, 2, 3.
+  Compiled model("use nn: accuracy\n" + withItems("  let x = d.x, label = int(clamp(d.y - 1, 0, f - 1))\n"
+                                                  "  loss l = mean[batch](m(x))\n"
+                                                  "  metric plain = sum[batch](accuracy[f](x, label) * 2^label)\n"
+                                                  "  metric tie = sum[batch](accuracy[f](min(x, 3), label) * 2^label)\n"
+                                                  "  metric all = sum[batch](accuracy[f](0 * x, label) * 2^label)\n"
+                                                  "  metric low = sum[batch](accuracy[f](-inf + x, label) * 2^label)\n"
+                                                  "  metric none = sum[batch](accuracy[f](sqrt(-x), label))\n"));
+  NamedNumbers results = model.run("evaluate", Rows);
+  EXPECT_DOUBLE_EQ(metric(results, "plain"), 8);
+  EXPECT_DOUBLE_EQ(metric(results, "tie"), 4);
+  EXPECT_DOUBLE_EQ(metric(results, "all"), 1);
+  EXPECT_DOUBLE_EQ(metric(results, "low"), 1);
+  EXPECT_DOUBLE_EQ(metric(results, "none"), 0);
+}
+
+TEST(Numbers, RoundTakesHalvesToTheEvenInteger) {
+  Compiled model(
+      withItems("  let y = d.y / 2\n"
+                "  loss l = mean[batch](m(d.x))\n"
+                "  metric tensors = sum[batch](round(y) * 10^(pos[batch]))\n"
+                "  metric negative = sum[batch](round(-y) * 10^(pos[batch]))\n"
+                "  metric integers = sum[batch](float(d.x[f = round(pos[batch])]))\n"
+                "  metric constants = round(0.5) + 10 * round(1.5) + 100 * round(2.5) + 1000 * round(-3.5)\n"));
+  NamedNumbers results = model.run("evaluate", Rows);
+  EXPECT_DOUBLE_EQ(metric(results, "tensors"), 3210); // of 0.5, 1, 1.5, 3
+  EXPECT_DOUBLE_EQ(metric(results, "negative"), -3210);
+  EXPECT_DOUBLE_EQ(metric(results, "integers"), 10);
+  EXPECT_DOUBLE_EQ(metric(results, "constants"), -3780);
+}
+
+TEST(Numbers, ClampKeepsItsOperandInBounds) {
+  Compiled model(withItems("  let y = d.y\n"
+                           "  loss l = mean[batch](m(d.x))\n"
+                           "  metric floats = sum[batch](clamp(y, 1.5, 3) * 10^pos[batch])\n"
+                           "  metric integers = sum[batch](clamp(int(y), 2, 3) // 2)\n"
+                           "  metric tensors = sum[batch](clamp(y, pos[batch] - 1, pos[batch]))\n"
+                           "  metric constant = clamp(7, 1, 5)\n"
+                           "  metric missing = mean[batch](clamp(sqrt(-y), 0, 1))\n"));
+  NamedNumbers results = model.run("evaluate", Rows);
+  EXPECT_DOUBLE_EQ(metric(results, "floats"), 1.5 + 20 + 300 + 3000);
+  EXPECT_DOUBLE_EQ(metric(results, "integers"), 4);
+  EXPECT_DOUBLE_EQ(metric(results, "tensors"), 0 + 1 + 2 + 3);
+  EXPECT_DOUBLE_EQ(metric(results, "constant"), 5);
+  EXPECT_TRUE(std::isnan(metric(results, "missing")));
+}
+
+// Compiling proves the bounds; the values are those read.
+TEST(Numbers, IndicesAreProvenThroughFunctions) {
+  Compiled model(withItems("  let x = d.x, y = d.y\n"
+                           "  loss l = mean[batch](m(x))\n"
+                           "  metric clamped = sum[batch](x[f = int(clamp(y, 0, f - 1))])\n"
+                           "  metric missing = sum[batch](x[f = int(clamp(sqrt(-y), 0, f - 1))])\n"
+                           "  metric chosen = sum[batch](x[f = where(y > 2, 1, 3)])\n"
+                           "  let i = int(y) - 2, far = i < 0 or not 4 > i\n"
+                           "  metric outside = sum[batch](x[f = where(i < 0 or i >= f, 3, i)])\n"
+                           "  metric real = sum[batch](x[f = int(where(y >= 0 and y < f, y, 0))])\n"
+                           "  metric swapped = sum[batch](x[f = where(far, 1, i)])\n"
+                           "  metric drawn = max[batch](x[f = int(uniform[batch]() * f)])\n"
+                           "  metric rounded = min[batch](x[f = int(round(uniform[batch]() * (f - 1)))])\n"
+                           "  metric shifted = max[batch](x[f = int(3.5 - 2 * uniform[batch]())])\n"));
+  NamedNumbers results = model.run("evaluate", Rows);
+  EXPECT_DOUBLE_EQ(metric(results, "clamped"), 2 + 3 + 4 + 4);
+  EXPECT_DOUBLE_EQ(metric(results, "missing"), 4);
+  EXPECT_DOUBLE_EQ(metric(results, "chosen"), 4 + 4 + 2 + 2);
+  EXPECT_DOUBLE_EQ(metric(results, "outside"), 4 + 1 + 2 + 4);
+  EXPECT_DOUBLE_EQ(metric(results, "real"), 2 + 3 + 4 + 1);
+  EXPECT_DOUBLE_EQ(metric(results, "swapped"), 2 + 1 + 2 + 2);
+  EXPECT_GE(metric(results, "drawn"), 1);
+  EXPECT_LE(metric(results, "drawn"), 4);
+  EXPECT_GE(metric(results, "rounded"), 1);
+  EXPECT_LE(metric(results, "rounded"), 4);
+  EXPECT_GE(metric(results, "shifted"), 2);
+  EXPECT_LE(metric(results, "shifted"), 4);
+}
+
+// What messages and docs/language.md give for names of other frameworks.
+TEST(Numbers, AdviceOnForeignNamesIsRight) {
+  Compiled model("dim g = 2, fg = f + g\n" +
+                 withItems("  let x = d.x, label = int(clamp(d.y - 1, 0, f - 1)), y = pos[g] + 10.0\n"
+                           "  loss l = mean[batch](m(x))\n"
+                           "  let joined = x[f = pos[fg] else 0] + y[g = pos[fg] - f else 0]\n"
+                           "  metric concat = mean[batch](sum[fg](joined * (pos[fg] + 1)))\n"
+                           "  metric flip = mean[batch](sum[f](x[f = f - 1 - pos[f]] * (pos[f] + 1)))\n"
+                           "  metric roll = mean[batch](sum[f](x[f = (pos[f] + 1) % f] * (pos[f] + 1)))\n"
+                           "  metric split = mean[batch](sum[g](x[f = pos[g] + g] - x[f = pos[g]]))\n"
+                           "  metric argmax = mean[batch](x[f = min[f](where(x == max[f](x), pos[f], f - 1))])\n"
+                           "  metric argmin = mean[batch](x[f = min[f](where(x == min[f](x), pos[f], f - 1))])\n"
+                           "  metric one_hot = mean[batch](sum[f](x * float(pos[f] == over[f](label))))\n"
+                           "  metric variance = mean[batch](mean[f]((x - mean[f](x)) ^ 2))\n"));
+  NamedNumbers results = model.run("evaluate", Rows);
+  EXPECT_DOUBLE_EQ(metric(results, "concat"), 1 + 4 + 9 + 16 + 50 + 66);
+  EXPECT_DOUBLE_EQ(metric(results, "flip"), 4 + 6 + 6 + 4);
+  EXPECT_DOUBLE_EQ(metric(results, "roll"), 2 + 6 + 12 + 4);
+  EXPECT_DOUBLE_EQ(metric(results, "split"), 4);
+  EXPECT_DOUBLE_EQ(metric(results, "argmax"), 4);
+  EXPECT_DOUBLE_EQ(metric(results, "argmin"), 1);
+  EXPECT_DOUBLE_EQ(metric(results, "one_hot"), 2.5);
+  EXPECT_DOUBLE_EQ(metric(results, "variance"), 1.25);
+}
+
 TEST(Numbers, ElseIfChoosesAmongSeveral) {
   Compiled model(withItems("  loss l = mean[batch](m(d.x))\n"
                            "  metric first = if f == 4 { 1 } else if f == 4 { 2 } else { 3 }\n"
@@ -233,6 +335,15 @@ TEST(Numbers, SumsAndMeansOverTheBatchAreThoseOfAllParts) {
   expectStep("  loss l = sum[batch](m(d.x))\n", 40, 40);
   expectStep("  loss l = sum[batch](m(d.x) * d.y)\n", 120, 120);
   expectStep("  let y = m(d.x)\n  loss l = 0.5 * sum[batch](y)\n  loss k = mean[batch](y) / 2\n", 25, 25);
+}
+
+// m(d.x) is 10 in each row: the bounds themselves pass the gradient on.
+TEST(Numbers, TheGradientOfClampIsOneInBoundsAndZeroOutside) {
+  for (const char *bounds : {"0, 20", "10, 20", "0, 10", "10, 10"})
+    expectStep("  loss l = mean[batch](clamp(m(d.x), " + std::string(bounds) + "))\n", 10, 10);
+  expectStep("  loss l = mean[batch](m(d.x) + clamp(m(d.x), 0, 9))\n", 19, 10);
+  expectStep("  loss l = mean[batch](m(d.x) + clamp(m(d.x), 11, 12))\n", 21, 10);
+  expectStep("  loss l = mean[batch](m(d.x) + round(0.26 * m(d.x)))\n", 13, 10);
 }
 
 TEST(Numbers, EvaluationOfASumIsThatOfABatchOfTheStep) {
