@@ -84,13 +84,21 @@ void CallStack::noteDims(DiagnosticBuilder &message, llvm::ArrayRef<AxisAttr> ax
   }
 }
 
-void CallStack::reportUnknownAxis(const ast::Name &name) const {
+void CallStack::reportUnknownAxis(const ast::Name &name) {
+  if (!isFirstReport(name.text)) return;
   auto message = error(DiagnosticCode::E0204, name.span, "unknown axis `" + name.text + "`");
   StringRef nearest = nearestName(name.text, visibleAxes());
-  if (!nearest.empty())
+  bool isNumber = shared.declarations.hypers.count(name.text) || (innermost && innermost->file->lets.count(name.text));
+  if (isNumber)
+    message.help("`" + name.text + "` is a number: declare an axis of this size, `dim n_" + name.text + " = " +
+                 name.text + "`, and write `n_" + name.text + "` here");
+  else if (!nearest.empty())
     message.help("did you mean `" + nearest + "`?");
   else
     message.help("declare it: `dim " + name.text + " = …`");
+  if (!isNumber && nearest.empty() && innermost && innermost->function)
+    message.help("or name it in the brackets of the function: `fn " + innermost->function->name.text + "[" + name.text +
+                 "](…)`");
 }
 
 std::vector<StringRef> CallStack::visibleAxes() const {

@@ -30,13 +30,14 @@ struct Frame {
   const FileScope *file = nullptr;
   Frame *caller = nullptr;
   Span callSite;
-  std::optional<mlir::Location> callLocation;  ///< of the call, for call-site locations
-  std::string path;                            ///< "h.attn"; empty in a model's body
-  unsigned expansion = 0;                      ///< counts the expansions of the model; 0 outside
-  bool mayHaveParameters = false;              ///< inside a model
-  bool isTraining = false;                     ///< the training description itself
-  bool isFloat32 = false;                      ///< what is computed here stays in f32
-  llvm::StringMap<AxisRef> axes;               ///< axis parameters and local dims by the names used here
+  std::optional<mlir::Location> callLocation; ///< of the call, for call-site locations
+  std::string path;                           ///< "h.attn"; empty in a model's body
+  unsigned expansion = 0;                     ///< counts the expansions of the model; 0 outside
+  bool mayHaveParameters = false;             ///< inside a model
+  bool isTraining = false;                    ///< the training description itself
+  bool isFloat32 = false;                     ///< what is computed here stays in f32
+  /// Axis parameters and local dims by the names used here; one whose declaration is wrong has the size 0.
+  llvm::StringMap<AxisRef> axes;
   llvm::StringMap<std::vector<AxisRef>> rests; ///< `r..`
   llvm::StringMap<AxisRef> locals;             ///< local dims by their name in the IR
   std::vector<llvm::StringMap<LanguageValue>> scopes;
@@ -70,7 +71,10 @@ public:
   bool checkElements(NamedTensorType type, Span span) const;
   /// Adds the sizes of axes that a message is about.
   void noteDims(DiagnosticBuilder &message, llvm::ArrayRef<AxisAttr> axes) const;
-  void reportUnknownAxis(const ast::Name &name) const;
+  void reportUnknownAxis(const ast::Name &name);
+  /// Whether no message has been about this unknown name: a forgotten declaration is one mistake, however often the
+  /// name is used as an axis or a value.
+  bool isFirstReport(llvm::StringRef name) { return unknownNames.insert(name).second; }
   mlir::Location locate(Span span) const;
   /// The names of all axes that can be used here, for suggestions.
   std::vector<llvm::StringRef> visibleAxes() const;
@@ -128,6 +132,7 @@ private:
   std::string currentName;
   unsigned float32Depth = 0; ///< of `f32(…)`
   Span exprSpan;
+  llvm::StringSet<> unknownNames; ///< that messages have been about
 };
 
 /// Base of the components of an elaboration: what all of them need, and how they report errors.

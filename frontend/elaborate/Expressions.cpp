@@ -1,6 +1,7 @@
 //===- Expressions.cpp - blocks, statements, names, tuples, repeats --------===//
 
 #include "frontend/elaborate/Expressions.h"
+#include "frontend/diagnostics/ForeignNames.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace tessera;
@@ -194,9 +195,12 @@ LanguageValue Expressions::evalField(const ast::FieldExpr &expr) {
   LanguageValue base = eval(*expr.base);
   if (base.isError()) return LanguageValue();
   if (base.kind == LanguageValue::Kind::Data) return training.dataField(base, expr.field, expr.span);
-  if (base.kind != LanguageValue::Kind::Tuple)
-    return failed(DiagnosticCode::E0227, expr.field.span,
-                  "only tuples and data have fields; this is " + describe(base));
+  if (base.kind != LanguageValue::Kind::Tuple) {
+    auto message =
+        error(DiagnosticCode::E0227, expr.field.span, "only tuples and data have fields; this is " + describe(base));
+    if (StringRef advice = adviceOnForeignName(expr.field.text); !advice.empty()) message.help("write " + advice);
+    return LanguageValue();
+  }
   std::vector<StringRef> names;
   for (auto &[name, value] : base.elements) {
     if (name == expr.field.text) return value;

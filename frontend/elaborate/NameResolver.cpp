@@ -1,6 +1,7 @@
 //===- Names.cpp - what names mean at the place being elaborated ------------===//
 
 #include "frontend/elaborate/NameResolver.h"
+#include "frontend/diagnostics/ForeignNames.h"
 
 using namespace tessera;
 using llvm::StringRef;
@@ -34,6 +35,7 @@ LanguageValue NameResolver::lookup(const ast::Name &name) {
   if (frame().isTraining)
     if (std::optional<LanguageValue> value = training.lookup(name.text)) return *value;
   if (auto axis = frame().axes.find(name.text); axis != frame().axes.end()) {
+    if (!axis->second.size) return LanguageValue();
     sizes.noteSizeRead(axis->second.name);
     return Number::ofInt(axis->second.size);
   }
@@ -48,25 +50,25 @@ LanguageValue NameResolver::lookup(const ast::Name &name) {
   return lookupInProgram(name);
 }
 
+/// What the file declares itself comes before the dims and hypers of other files.
 LanguageValue NameResolver::lookupInProgram(const ast::Name &name) {
   const FileScope &file = *frame().file;
-  if (!file.isLibrary) {
-    if (declared.dims.count(name.text)) {
-      std::optional<int64_t> size = sizes.size(name.text, name.span);
-      sizes.noteSizeRead(name.text);
-      return size ? LanguageValue(Number::ofInt(*size)) : LanguageValue();
-    }
-    if (declared.hypers.count(name.text)) {
-      if (std::optional<Number> value = programHypers.find(name.text)) return *value;
-      return diagnostics.hasErrors() ? LanguageValue()
-                                     : failed(DiagnosticCode::E0201, name.span,
-                                              "the hyper `" + name.text + "` is used before it is declared");
-    }
-  }
   if (auto let = file.lets.find(name.text); let != file.lets.end()) return fileLets.find(file, name.text, let->second);
   if (auto function = file.functions.find(name.text); function != file.functions.end())
     return FunctionValue{function->second.function->name.text, function->second.function, function->second.file, {}};
-  return lookupBuiltin(name);
+  if (file.isLibrary) return lookupBuiltin(name);
+  auto hyper = declared.hypers.find(name.text);
+  bool isHyper = hyper != declared.hypers.end();
+  if (declared.dims.count(name.text) && !(isHyper && hyper->second.file == &file)) {
+    std::optional<int64_t> size = sizes.size(name.text, name.span);
+    sizes.noteSizeRead(name.text);
+    return size ? LanguageValue(Number::ofInt(*size)) : LanguageValue();
+  }
+  if (!isHyper) return lookupBuiltin(name);
+  if (std::optional<Number> value = programHypers.find(name.text)) return *value;
+  return diagnostics.hasErrors()
+             ? LanguageValue()
+             : failed(DiagnosticCode::E0201, name.span, "the hyper `" + name.text + "` is used before it is declared");
 }
 
 LanguageValue NameResolver::lookupBuiltin(const ast::Name &name) {
@@ -86,7 +88,22 @@ LanguageValue NameResolver::lookupBuiltin(const ast::Name &name) {
   return reportUnknown(name);
 }
 
+/// The function of `nn` that has the name, perhaps in other letters: `ReLU` is `relu`. Empty if there is none.
+static StringRef libraryFunction(StringRef name) {
+  for (const LibraryFile &library : nnLibrary()) {
+    llvm::SmallVector<StringRef> lines;
+    StringRef(library.text).split(lines, '\n');
+    for (StringRef line : lines) {
+      if (!line.consume_front("fn ")) continue;
+      StringRef function = line.take_until([](char c) { return c == '[' || c == '('; });
+      if (function.equals_insensitive(name)) return function;
+    }
+  }
+  return "";
+}
+
 LanguageValue NameResolver::reportUnknown(const ast::Name &name) {
+  if (!calls.isFirstReport(name.text)) return LanguageValue();
   if (declared.model && name.text == declared.model->name.text) {
     error(DiagnosticCode::E0205, name.span, "`" + name.text + "` is the model: only the training description calls it")
         .label(declared.model->name.span, "the model")
@@ -94,12 +111,14 @@ LanguageValue NameResolver::reportUnknown(const ast::Name &name) {
     return LanguageValue();
   }
   auto message = error(DiagnosticCode::E0201, name.span, "unknown name `" + name.text + "`");
-  StringRef nearest = nearestName(name.text, visibleNames());
-  if (!nearest.empty()) message.help("did you mean `" + nearest + "`?");
-  for (const LibraryFile &library : nnLibrary())
-    if (library.text.contains(("\nfn " + name.text + "[").str()) ||
-        library.text.contains(("\nfn " + name.text + "(").str()))
-      message.help("it is in the library: `use nn: " + name.text + "`");
+  if (StringRef advice = adviceOnForeignName(name.text); !advice.empty())
+    message.help("write " + advice);
+  else if (StringRef function = libraryFunction(name.text); !function.empty())
+    message.help("it is in the library: `use nn: " + function + "`");
+  else if (StringRef nearest = nearestName(name.text, visibleNames()); !nearest.empty())
+    message.help("did you mean `" + nearest + "`?");
+  else
+    message.help("values are declared with `let`, axes with `dim`, functions with `fn`");
   return LanguageValue();
 }
 
@@ -108,8 +127,7 @@ LanguageValue NameResolver::reportUnknown(const ast::Name &name) {
 //===----------------------------------------------------------------------===//
 
 bool NameResolver::isDim(const ast::Name &name) const {
-  return frame().axes.count(name.text) || frame().rests.count(name.text) ||
-         (!frame().file->isLibrary && declared.dims.count(name.text));
+  return frame().axes.count(name.text) || frame().rests.count(name.text) || frame().file->dims.contains(name.text);
 }
 
 bool NameResolver::define(const ast::Name &name, LanguageValue value) {
@@ -119,6 +137,7 @@ bool NameResolver::define(const ast::Name &name, LanguageValue value) {
     if (auto dim = declared.dims.find(name.text); dim != declared.dims.end())
       message.label(name.span, "this would hide it").label(dim->second.size->name.span, "the dim");
     message.help("choose another name");
+    defineAsWrong(name);
     return false;
   }
   if (frame().scopes.back().try_emplace(name.text, std::move(value)).second) return true;
@@ -131,9 +150,17 @@ void NameResolver::defineAsWrong(llvm::ArrayRef<ast::Name> names) {
 }
 
 bool NameResolver::declareLocalDim(const ast::DimSize &dim) {
+  if (declareCheckedDim(dim)) return true;
+  // Uses of the dim cause no further messages.
+  if (!isDim(dim.name)) frame().axes[dim.name.text] = {dim.name.text.str(), 0};
+  return false;
+}
+
+bool NameResolver::declareCheckedDim(const ast::DimSize &dim) {
   if (!frame().function) {
     // A model's own dims would be the program's: declare them there.
-    error(DiagnosticCode::E0205, dim.span, "dims of a model are declared at the top of the file");
+    error(DiagnosticCode::E0205, dim.span, "dims of a model are declared at the top of the file")
+        .help("move `dim " + diagnostics.sources().text(dim.span) + "` there");
     return false;
   }
   bool hides = isDim(dim.name);
@@ -170,7 +197,8 @@ bool NameResolver::declareLocalDim(const ast::DimSize &dim) {
 //===----------------------------------------------------------------------===//
 
 std::optional<AxisRef> NameResolver::resolveAxis(const ast::Name &name) {
-  if (auto axis = frame().axes.find(name.text); axis != frame().axes.end()) return axis->second;
+  if (auto axis = frame().axes.find(name.text); axis != frame().axes.end())
+    return axis->second.size ? std::optional(axis->second) : std::nullopt;
   if (!frame().file->isLibrary && declared.dims.count(name.text)) {
     std::optional<int64_t> size = sizes.size(name.text, name.span);
     return size ? std::optional(AxisRef{name.text.str(), *size}) : std::nullopt;

@@ -30,6 +30,7 @@ public:
   bool declareLocalDim(const ast::DimSize &dim);
 
 private:
+  bool declareCheckedDim(const ast::DimSize &dim);
   LanguageValue lookupInProgram(const ast::Name &name);
   LanguageValue lookupBuiltin(const ast::Name &name);
   LanguageValue reportUnknown(const ast::Name &name);

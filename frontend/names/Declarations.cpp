@@ -1,6 +1,7 @@
 //===- Declarations.cpp - reads the files, collects their declarations ------===//
 
 #include "frontend/names/Declarations.h"
+#include "frontend/diagnostics/ForeignNames.h"
 #include "frontend/syntax/Parser.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -30,7 +31,7 @@ private:
   void collect(FileScope &scope, const ast::Preset &preset);
   void collect(FileScope &scope, const ast::Model &model);
   void collect(FileScope &scope, const ast::Train &train);
-  void checkParams(const std::vector<ast::Param> &params, const ast::Axes *axes);
+  void checkParams(const FileScope &scope, const std::vector<ast::Param> &params, const ast::Axes *axes);
   void resolveUses(FileScope &scope);
   void useLibrary(FileScope &scope, const ast::Use &use);
   void useFile(FileScope &scope, const ast::Use &use);
@@ -85,6 +86,7 @@ void Loader::collect(FileScope &scope, const ast::Hyper &hyper) {
 void Loader::collect(FileScope &scope, const ast::DimStmt &dims) {
   for (const ast::DimSize &size : dims.sizes) {
     if (!declare(scope, size.name)) continue;
+    scope.dims.insert(size.name.text);
     auto [entry, isNew] = loaded.dims.insert({size.name.text, {&size, &scope}});
     if (isNew || size.kind == ast::DimSize::Kind::FromInputs) continue;
     // A used file may leave a dim's size to the model file, not the other way round.
@@ -160,8 +162,10 @@ void Loader::take(FileScope &scope, const ast::Name &name, FunctionDecl found, l
     return;
   }
   auto message = diagnostics.error(DiagnosticCode::E0802, name.span, from + " has no function `" + name.text + "`");
-  StringRef nearest = nearestName(name.text, offered);
-  if (!nearest.empty()) message.help("did you mean `" + nearest + "`?");
+  if (StringRef advice = adviceOnForeignName(name.text); !advice.empty())
+    message.help("write " + advice);
+  else if (StringRef nearest = nearestName(name.text, offered); !nearest.empty())
+    message.help("did you mean `" + nearest + "`?");
 }
 
 void Loader::useLibrary(FileScope &scope, const ast::Use &use) {
@@ -251,16 +255,16 @@ void Loader::loadMain(unsigned file) {
   resolveUses(scope);
 }
 
-/// A function's names, whether or not it is called: each once, and none that hides a dim.
-void Loader::checkParams(const std::vector<ast::Param> &params, const ast::Axes *axes) {
+/// A function's names, whether or not it is called: each once, and none that hides a dim of its file.
+void Loader::checkParams(const FileScope &scope, const std::vector<ast::Param> &params, const ast::Axes *axes) {
   llvm::StringMap<Span> seen;
   auto check = [&](const ast::Name &name, bool mayRepeat) {
     if (name.text.empty()) return;
-    if (auto dim = loaded.dims.find(name.text); dim != loaded.dims.end()) {
+    if (scope.dims.contains(name.text)) {
       diagnostics
           .error(DiagnosticCode::E0203, name.span, "`" + name.text + "` is a dim, and nothing may hide a dim's name")
           .label(name.span, "this would hide it")
-          .label(dim->second.size->name.span, "the dim")
+          .label(loaded.dims.find(name.text)->second.size->name.span, "the dim")
           .help("choose another name");
       return;
     }
@@ -285,8 +289,8 @@ void Loader::checkFunctions() {
     if (file->isLibrary) continue;
     for (const ast::Declaration &declaration : file->tree.declarations) {
       if (auto *function = std::get_if<ast::Function>(&declaration.node))
-        checkParams(function->params, function->axes ? &*function->axes : nullptr);
-      if (auto *model = std::get_if<ast::Model>(&declaration.node)) checkParams(model->params, nullptr);
+        checkParams(*file, function->params, function->axes ? &*function->axes : nullptr);
+      if (auto *model = std::get_if<ast::Model>(&declaration.node)) checkParams(*file, model->params, nullptr);
     }
   }
 }

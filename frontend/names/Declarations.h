@@ -2,7 +2,7 @@
 //
 // Reads the model file and the files it uses, and collects their declarations
 // by name. Functions and lets belong to their file; dims and hypers are names
-// of the whole program.
+// of the whole program, which the names of a file's own declarations hide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 #include "frontend/syntax/Ast.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace tessera {
 
@@ -34,6 +35,7 @@ struct FileScope {
   bool isLibrary = false;
   llvm::StringMap<FunctionDecl> functions; ///< its own and those taken with `use`
   llvm::StringMap<LetDecl> lets;
+  llvm::StringSet<> dims; ///< which it declares: nothing in the file may hide their names
 };
 
 struct HyperDecl {

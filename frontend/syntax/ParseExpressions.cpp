@@ -1,5 +1,6 @@
 //===- ParseExpressions.cpp - expressions ----------------------------------===//
 
+#include "frontend/diagnostics/ForeignNames.h"
 #include "frontend/syntax/ParserImpl.h"
 #include "llvm/ADT/ScopeExit.h"
 #include <cmath>
@@ -119,6 +120,14 @@ bool Parser::startsIndex() const {
   return at(TokenKind::LeftBracket) && peek(1).kind == TokenKind::Name && peek(2).kind == TokenKind::Assign;
 }
 
+/// `x.detach()`, `torch.cat(…)`
+void Parser::reportMethod(const Name &name) {
+  auto message = diagnostics.error(DiagnosticCode::E0110, name.span, "there are no methods and no modules");
+  StringRef advice = adviceOnForeignName(name.text);
+  message.help(advice.empty() ? "functions are called by their names alone: `" + name.text + "(…)`"
+                              : "write " + advice);
+}
+
 ExprPtr Parser::parsePostfix() {
   ExprPtr expr = parsePrimary();
   while (expr) {
@@ -137,6 +146,7 @@ ExprPtr Parser::parsePostfix() {
       const Expr *child = expr.get();
       node->base = std::move(expr);
       node->field = takeWord();
+      if (at(TokenKind::LeftParen)) return reportMethod(node->field), nullptr;
       Span span = child->span.to(node->field.span);
       expr = finish(std::move(node), span, {child});
     } else if (atWord("into")) {

@@ -79,6 +79,7 @@ private:
   ast::ExprPtr parseUnary();
   ast::ExprPtr parsePower();
   ast::ExprPtr parsePostfix();
+  void reportMethod(const ast::Name &name);
   ast::ExprPtr parsePrimary();
   ast::ExprPtr parseNumber();
   ast::ExprPtr parseString();

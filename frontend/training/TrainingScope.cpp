@@ -12,7 +12,7 @@ using llvm::Twine;
 //===----------------------------------------------------------------------===//
 
 void TrainingScope::declare(const ast::Name &name, const ast::Definition &definition, unsigned element) {
-  if (declared.dims.count(name.text))
+  if (declared.main().dims.contains(name.text))
     diagnostics.error(DiagnosticCode::E0203, name.span,
                       "`" + name.text + "` is a dim, and nothing may hide a dim's name");
   else if (sources.find(name.text))

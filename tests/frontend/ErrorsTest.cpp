@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Frontend.h"
+#include "frontend/diagnostics/ForeignNames.h"
+#include "frontend/elaborate/NameResolver.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
@@ -121,6 +123,101 @@ TEST(Helps, SayWhatToWrite) {
   std::string chain = "x * w";
   for (int i = 0; i < 300; ++i) chain += " + 1";
   EXPECT_NE(messagesOn(chain).find("counts as nested too"), std::string::npos) << messagesOn(chain);
+}
+
+// Each row of the table is one of the documentation, and no row is about a name that models can use.
+TEST(Helps, OnForeignNamesAreDocumented) {
+  auto file = llvm::MemoryBuffer::getFile(TESSERA_SOURCE_DIR "/docs/language.md");
+  ASSERT_TRUE(bool(file));
+  StringRef page = (*file)->getBuffer();
+  std::set<std::string> seen;
+  for (const ForeignNames &row : foreignNames()) {
+    std::string line = "|";
+    llvm::SmallVector<StringRef> names;
+    row.names.split(names, ' ');
+    for (StringRef name : names) {
+      line += " `" + name.str() + "`";
+      EXPECT_TRUE(seen.insert(name.lower()).second) << name.str();
+      EXPECT_EQ(adviceOnForeignName(name.upper()), row.write);
+      EXPECT_FALSE(isBuiltin(name)) << name.str();
+      for (const LibraryFile &library : nnLibrary())
+        EXPECT_FALSE(library.text.contains(("\nfn " + name + "[").str())) << name.str();
+    }
+    line += " | " + row.write.str() + " |\n";
+    EXPECT_TRUE(page.contains(line)) << line;
+  }
+}
+
+TEST(Helps, OnForeignNamesAreGiven) {
+  for (auto [body, help] : std::initializer_list<std::pair<StringRef, StringRef>>{
+           {"conv2d(x, w)", "write `sum[kr, kc, chan](windows * w)`"},
+           {"Einsum(x, w)", "write `sum[a](x * w)`"},
+           {"x.detach()", "write `stop(x)`"},
+           {"x.pow(2)", "write `x ^ 2`"},
+           {"torch.relu(x)", "`relu(…)`"},
+           {"ReLU(x)", "`use nn: relu`"},
+           {"x * x.shape", "a dim stands for its size"},
+       })
+    EXPECT_NE(messagesOn(body).find(help), std::string::npos) << body.str() << "\n" << messagesOn(body);
+  EXPECT_EQ(messagesOn("conv2d(x, w)").find("did you mean"), std::string::npos);
+}
+
+/// What a program with the weights v and w and the bias b says whose training has these items.
+std::string messagesOnTraining(const std::string &items) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  DiagnosticEngine engine;
+  std::string text = "dim batch, a = 4\nmodel m(x[batch, a]) -> [batch, a] {\nweight v, w [a]\nbias b [a]\n"
+                     "x * w * v + b\n}\ntrain m {\n"
+                     "data d = csv(train = \"d.csv\", batch = 8, x = float[a](column = 0))\n" +
+                     items + "\n}\n";
+  auto module = compileModelText(context, text, "<test>", {}, engine);
+  EXPECT_TRUE(module);
+  std::string shown;
+  llvm::raw_string_ostream os(shown);
+  engine.printText(os);
+  return shown;
+}
+
+TEST(Warnings, RulesWithoutEffect) {
+  std::string loss = "loss l = mean[..](m(d.x))\n";
+  for (const char *rules :
+       {"optimize sgd(lr = 1) on **", "optimize sgd(lr = 1) on weight, bias, gain",
+        "optimize sgd(lr = 1) on **\noptimize none on w", "optimize sgd(lr = 1) on weight\noptimize none on w, b"})
+    EXPECT_EQ(messagesOnTraining(loss + rules), "") << rules;
+  struct Case {
+    const char *rules, *pattern;
+  };
+  for (auto [rules, pattern] :
+       {Case{"optimize none on w\noptimize sgd(lr = 1) on **", "w"},
+        Case{"optimize none on w, b\noptimize sgd(lr = 1) on weight", "w"},
+        Case{"optimize sgd(lr = 2) on **\noptimize sgd(lr = 1) on weight, bias", "**"},
+        Case{"optimize none on w\noptimize none on v\noptimize sgd(lr = 1) on weight, b", "v"}}) {
+    std::string said = messagesOnTraining(loss + rules);
+    EXPECT_NE(said.find("warning[E0414]"), std::string::npos) << rules << "\n" << said;
+    EXPECT_NE(said.find("has no effect on `" + std::string(pattern) + "`"), std::string::npos) << said;
+    EXPECT_NE(said.find("write general rules first"), std::string::npos) << said;
+  }
+  std::string said = messagesOnTraining(loss + "optimize sgd(lr = 1) on weight, bias\noptimize sgd(lr = 2) on gain");
+  EXPECT_NE(said.find("warning[E0414]: `optimize sgd` selects nothing"), std::string::npos) << said;
+}
+
+TEST(Warnings, ParametersThatNoLossDependsOn) {
+  std::string rules = "\noptimize sgd(lr = 1) on **";
+  EXPECT_EQ(messagesOnTraining("loss l = mean[..](m(d.x))" + rules), "");
+  for (const char *loss :
+       {"loss l = mean[..](d.x)\nmetric k = mean[..](m(d.x))", "loss l = mean[..](round(m(d.x)))",
+        "loss l = mean[..](float(m(d.x) > 0))", "loss l = mean[..](d.x)\nmetric k = mean[..](m(d.x))\naccumulate(2)"})
+    for (const char *parameter : {"weight `w`", "weight `v`", "bias `b`"}) {
+      std::string said = messagesOnTraining(loss + rules);
+      EXPECT_NE(said.find("warning[E0415]: no loss depends on the " + std::string(parameter)), std::string::npos)
+          << loss << "\n"
+          << said;
+    }
+  EXPECT_EQ(messagesOnTraining("loss l = mean[..](m(d.x) - m(d.x * 0) + 0 * d.x)" + rules), "");
+  EXPECT_EQ(messagesOnTraining("loss l = mean[..](round(m(d.x)) + mean[..](m(d.x)))\noptimize none on w" + rules +
+                               "\noptimize none on w")
+                .find("E0415"),
+            std::string::npos);
 }
 
 TEST(Warnings, FieldsThatShareColumns) {
