@@ -6,11 +6,13 @@
 // 3. Walk back along what depends on `wrt` (ir/autodiff/ReverseMode.h).
 // 4. A value of `wrt` that the loss does not depend on has the gradient 0.
 // 5. Warn of selects below which a gradient may be NaN (ir/autodiff/LostMasks.h).
+// 6. Last, in all functions: each `tsr.stop` is its operand.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/autodiff/LostMasks.h"
 #include "ir/autodiff/ReverseMode.h"
+#include "ir/dialect/Attributes.h"
 #include "passes/Passes.h"
 
 namespace tessera {
@@ -55,6 +57,14 @@ static void differentiate(GradientOp gradient) {
   gradient.erase();
 }
 
+static void removeStops(ModuleOp module) {
+  module.walk([](StopOp stop) {
+    if (Operation *made = stop.getX().getDefiningOp()) copyUserName(stop, made);
+    stop.getResult().replaceAllUsesWith(stop.getX());
+    stop.erase();
+  });
+}
+
 namespace {
 struct DifferentiatePass : tessera::impl::DifferentiatePassBase<DifferentiatePass> {
   void runOnOperation() override {
@@ -68,6 +78,7 @@ struct DifferentiatePass : tessera::impl::DifferentiatePassBase<DifferentiatePas
       }
       differentiate(gradient);
     }
+    removeStops(getOperation()); // 6.
   }
 };
 } // namespace

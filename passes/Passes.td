@@ -58,8 +58,10 @@ def DifferentiatePass : Tsr_ModulePass<"tsr-differentiate"> {
              %dw = tsr.mul %dp, %x
     ```
 
-    Requires: the loss is a float scalar of the same block. Ensures: no `tsr.gradient`. Dead ops, zeros and duplicates
-    may be left; `tsr-simplify` removes them.
+    At the end each `tsr.stop`, which has no adjoint, is replaced by its operand.
+
+    Requires: the loss is a float scalar of the same block. Ensures: no `tsr.gradient` and no `tsr.stop`. Dead ops,
+    zeros and duplicates may be left; `tsr-simplify` removes them.
   }];
 }
 

@@ -70,7 +70,7 @@ static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
   if (index < 0) return module.emitError("unknown phase `") << phase << "`";
   if (failed(verifyProgram(module)) || failed(verifyBefore(module, index))) return failure();
   if (index < phaseIndex("layout") && failed(verifyCanonicalAxes(module))) return failure();
-  if (index >= phaseIndex("differentiate") && failed(verifyNone<GradientOp>(module, phase))) return failure();
+  if (index >= phaseIndex("differentiate") && failed(verifyNone<GradientOp, StopOp>(module, phase))) return failure();
   if (index >= phaseIndex("precision") && index < phaseIndex("layout") && failed(verifyPrecision(module)))
     return failure();
   if (index >= phaseIndex("optimize") && failed(verifyNone<ClipOp, UpdateOp>(module, phase))) return failure();

@@ -68,7 +68,7 @@ BatchReduction BatchAccounting::reductionOf(mlir::Value value) {
   auto reduce = llvm::dyn_cast_or_null<ReduceOp>(op);
   auto isFloat = [](mlir::Value v) { return llvm::isa<mlir::FloatType>(tensorType(v).getElementType()); };
   bool isCast = llvm::isa_and_nonnull<CastOp>(op) && isFloat(value) && isFloat(op->getOperand(0));
-  if (llvm::isa_and_nonnull<NegOp>(op) || isCast || (reduce && reduce.getKind() == ReduceKind::Sum))
+  if (llvm::isa_and_nonnull<NegOp, StopOp>(op) || isCast || (reduce && reduce.getKind() == ReduceKind::Sum))
     return reductionOf(op->getOperand(0));
   if (llvm::isa_and_nonnull<AddOp, SubOp>(op)) {
     BatchReduction lhs = reductionOf(op->getOperand(0)), rhs = reductionOf(op->getOperand(1));

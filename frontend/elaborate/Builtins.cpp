@@ -8,8 +8,8 @@ using llvm::StringRef;
 using llvm::Twine;
 
 /// Built-in functions that are more, or less, than an elementwise op of one or two operands.
-static constexpr llvm::StringLiteral otherNames[] = {"clamp", "cumsum", "f32", "float", "int",     "mean", "normal",
-                                                     "over",  "pos",    "sum", "top_k", "uniform", "where"};
+static constexpr llvm::StringLiteral otherNames[] = {"clamp", "cumsum", "f32",  "float", "int",   "mean",    "normal",
+                                                     "over",  "pos",    "stop", "sum",   "top_k", "uniform", "where"};
 
 /// Whether the name, with axes behind it, is a reduction. Without axes `max` and `min` are functions of two values.
 static bool isReduction(StringRef name) { return name == "sum" || name == "mean" || name == "max" || name == "min"; }
@@ -79,6 +79,7 @@ LanguageValue Builtins::call(StringRef name, const ast::CallExpr &call,
   if (call.axes) return failed(DiagnosticCode::E0207, call.axes->span, "`" + name + "` takes no axes");
   if (name == "where") return where(call);
   if (name == "clamp") return clamp(call);
+  if (name == "stop") return stop(call);
   if (name == "float" || name == "f32" || name == "int") return cast(name, call);
   return ofTwo ? binary(*ofTwo, call) : unary(*findUnaryFunction(name), call);
 }
@@ -220,6 +221,19 @@ LanguageValue Builtins::where(const ast::CallExpr &call) {
   if (type == i32 && ifYes && ifNo) result.range = bounds::hull(*ifYes, *ifNo);
   if (type == f32)
     result.floatRange = bounds::hull(floatRangeWhere(chosen, true, yes), floatRangeWhere(chosen, false, no));
+  return result;
+}
+
+/// `stop(x)`. Numbers, integers and bools have no gradient in any case.
+LanguageValue Builtins::stop(const ast::CallExpr &call) {
+  auto args = evalOperands("stop", call, 1);
+  if (!args) return LanguageValue();
+  LanguageValue &x = args->front();
+  if (!x.isTensor() || x.tensor.element().isInteger()) return x;
+  Tensor result;
+  result.level = regions.level();
+  result.isPositional = x.tensor.isPositional;
+  result.value = builder.unary<StopOp>(x.tensor.value);
   return result;
 }
 

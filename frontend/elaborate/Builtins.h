@@ -26,6 +26,7 @@ private:
   LanguageValue combine(const BinaryFunction &function, const LanguageValue &a, const LanguageValue &b, Span span);
   LanguageValue clamp(const ast::CallExpr &call);
   LanguageValue where(const ast::CallExpr &call);
+  LanguageValue stop(const ast::CallExpr &call);
   LanguageValue over(const ast::CallExpr &call);
   LanguageValue random(llvm::StringRef name, const ast::CallExpr &call);
 

@@ -3,10 +3,10 @@
 #ifndef TSR_TRAINING_TD
 #define TSR_TRAINING_TD
 
-include "ir/dialect/TsrOpBase.td"
+include "ir/dialect/TsrElementwise.td"
 
 //===----------------------------------------------------------------------===//
-// Training: `gradient` until `differentiate`, `clip` and `update` until `optimize`
+// Training: `gradient` and `stop` until `differentiate`, `clip` and `update` until `optimize`
 //===----------------------------------------------------------------------===//
 
 def Tsr_GradientOp : Tsr_Op<"gradient", [Pure]> {
@@ -18,6 +18,17 @@ def Tsr_GradientOp : Tsr_Op<"gradient", [Pure]> {
   let results = (outs Variadic<Tsr_FloatTensor>:$gradients);
   let assemblyFormat = "$loss `wrt` `(` $wrt `)` `` custom<Notes>(attr-dict) `:` functional-type(operands, results)";
   let hasVerifier = 1;
+}
+
+def Tsr_StopOp : Tsr_ArithmeticOp<"stop", [AllTypesMatch<["x", "result"]>]> {
+  let summary = "the operand, without a gradient";
+  let description = [{
+    Made by `parse`, replaced by its operand by `differentiate`. It has no adjoint: through it, the result does not
+    depend on what the operand depends on. No pass before `differentiate` may remove it.
+  }];
+  let arguments = (ins Tsr_FloatTensor:$x);
+  let assemblyFormat = "$x `` custom<Notes>(attr-dict) `:` type($x)";
+  let extraClassDefinition = resultNames # verifyArithmetic;
 }
 
 def Tsr_ClipOp : Tsr_Op<"clip", [Pure, AttrSizedOperandSegments]> {

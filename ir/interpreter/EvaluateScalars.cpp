@@ -52,6 +52,14 @@ double CastOp::applyScalar(ArrayRef<double> x) {
 
 double ReorderOp::applyScalar(ArrayRef<double> x) { return x[0]; }
 
+double StopOp::applyScalar(ArrayRef<double> x) { return x[0]; }
+
+LogicalResult StopOp::evaluate(ArrayRef<TensorValue> operands, MutableArrayRef<TensorValue> results,
+                               Interpreter &interpreter) {
+  results[0].data = interpreter.atStop(operands[0]).data;
+  return success();
+}
+
 /// Of the magnitude's bits below bf16's, as many as f32 has; an f64 number between two of f32 counts as the lower.
 double StochasticRoundOp::applyScalar(ArrayRef<double> x) {
   auto bits = llvm::bit_cast<uint32_t>(static_cast<float>(x[0]));

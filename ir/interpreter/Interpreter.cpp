@@ -90,6 +90,13 @@ void Interpreter::round(TensorValue &value) {
     for (double &number : value.data) number = roundTo(number, value.type.getElementType());
 }
 
+const TensorValue &Interpreter::atStop(const TensorValue &operand) {
+  if (!stops) return operand;
+  if (!stops->isReplayed) return stops->values.emplace_back(operand);
+  assert(stops->next < stops->values.size() && "expected the run that was recorded");
+  return stops->values[stops->next++];
+}
+
 //===----------------------------------------------------------------------===//
 // Blocks
 //===----------------------------------------------------------------------===//

@@ -34,6 +34,14 @@ enum class Rounding {
           ///< are correlated, as those of a target's approximation may be
 };
 
+/// What `tsr.stop` returns, in the order of execution. Differences of a function must not see these values change: one
+/// run records them, others replay them.
+struct StopTape {
+  std::vector<TensorValue> values;
+  bool isReplayed = false;
+  size_t next = 0; ///< to be replayed
+};
+
 class Interpreter;
 
 /// Rounds what a sum or a composite computes on the way to its result: to f32 for types up to f32, as all targets do.
@@ -68,6 +76,11 @@ public:
   }
   double roundPartial(double value);
 
+  /// Records or replays what `tsr.stop` returns, from the next run on; null: neither.
+  void setStops(StopTape *tape) { stops = tape; }
+  /// What a `tsr.stop` of this operand returns.
+  const TensorValue &atStop(const TensorValue &operand);
+
 private:
   /// The draw for all results of an op, if their rounding errors are correlated.
   std::optional<double> commonDrawFor(mlir::Operation &op) const;
@@ -75,6 +88,7 @@ private:
 
   Rounding rounding;
   uint64_t seed;
+  StopTape *stops = nullptr;
   std::optional<double> commonDraw; ///< for all results of the current op, if their rounding errors are correlated
 };
 

@@ -372,6 +372,14 @@ TEST(Numbers, AMeanInsideARepeatOfTheModelIsNoCount) {
   EXPECT_DOUBLE_EQ(model.run("evaluate", Rows)["loss l"][0], (4 + 1 + 0 + 9) / 4.0);
 }
 
+// The derivative of a^2 stop(a) at 1 is 2, that of stop(a)^3 none; a sum that is stopped is still a sum of all parts.
+TEST(Numbers, AStopIsItsOperandWithoutAGradient) {
+  expectStep("  let y = m(d.x)\n  loss l = mean[batch](y)\n  loss k = mean[batch](stop(y)^2)\n", 110, 10);
+  expectStep("  let y = m(d.x)\n  loss l = mean[batch](y * y * stop(y)) / 1024\n", 1000.0 / 1024, 2000.0 / 1024);
+  expectStep("  let y = m(d.x)\n  loss l = sum[batch](y) + stop(sum[batch](y))\n", 80, 40);
+  expectStep("  loss l = mean[batch](m(d.x)) + stop(2) + stop(float(pos[layer])[layer = 1])\n", 13, 10);
+}
+
 TEST(Numbers, ARemainderIsInBounds) {
   Compiled model(withItems("  let x = d.x\n"
                            "  loss l = mean[batch](m(x))\n"

@@ -90,6 +90,15 @@ TEST(GradientConventions, AReadOutOfRangePassesItsGradientToTheNearestElement) {
   EXPECT_EQ(gradients(body, {{1, 2}}), (Numbers{{1, 1}}));
 }
 
+TEST(GradientConventions, AStopPassesNone) {
+  std::string body = R"(%s = tsr.stop %x0 : !tsr.tensor<[a: 2], f64>
+    %p = tsr.mul %x0, %s : <[a: 2], f64>
+    %t = tsr.mul %x1, %x1 : <[a: 2], f64>
+    %r = tsr.stop %t : !tsr.tensor<[a: 2], f64>
+    %y = tsr.add %p, %r : <[a: 2], f64>)";
+  EXPECT_EQ(gradients(body, {{3, -2}, {5, 7}}), (Numbers{{3, -2}, {0, 0}}));
+}
+
 TEST(GradientConventions, WhatTheLossDoesNotDependOnHasTheGradientZero) {
   std::string body = "%y = tsr.neg %x0 : !tsr.tensor<[a: 2], f64>";
   EXPECT_EQ(gradients(body, {{1, 2}, {3, 4}}), (Numbers{{-1, -1}, {0, 0}}));

@@ -28,6 +28,8 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
     %not = tsr.not %less : !tsr.tensor<[batch: 3, in: 4], i1>
     // CHECK: tsr.select %[[LESS]], %arg0, %arg1 :
     %select = tsr.select %less, %x, %y : (!tsr.tensor<[batch: 3, in: 4], i1>, !tsr.tensor<[batch: 3], f32>, !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 4], f32>
+    // CHECK: tsr.stop %arg0 : <[batch: 3], f32>
+    %stop = tsr.stop %x : !tsr.tensor<[batch: 3], f32>
     // CHECK: tsr.cast %arg0 : <[batch: 3], f32> to <[batch: 3], bf16>
     %cast = tsr.cast %x : !tsr.tensor<[batch: 3], f32> to !tsr.tensor<[batch: 3], bf16>
     return

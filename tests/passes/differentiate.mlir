@@ -95,4 +95,34 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "simp
     %dw = tsr.gradient %l wrt(%w) : (!tsr.tensor<[], f32>, !tsr.tensor<[layer: 3, in: 4, out: 4], f32>) -> !tsr.tensor<[layer: 3, in: 4, out: 4], f32>
     return %dw : !tsr.tensor<[layer: 3, in: 4, out: 4], f32>
   }
+
+  // A stop has no adjoint, inside a repeat neither. It is gone afterwards, in functions without a gradient too.
+  // CHECK-LABEL: @stops
+  // CHECK-NOT: tsr.stop
+  // CHECK: tsr.repeat [layer: 3] reverse
+  // CHECK: tsr.mul %{{.*}} : <[in: 4], f32>
+  // CHECK-NOT: tsr.stop
+  // CHECK-NOT: tsr.cos
+  // CHECK: return
+  func.func @stops(%x: !tsr.tensor<[in: 4], f32>, %w: !tsr.tensor<[layer: 3, in: 4], f32>) -> !tsr.tensor<[layer: 3, in: 4], f32> {
+    %y = tsr.repeat [layer: 3] index %i carry (%c = %x : !tsr.tensor<[in: 4], f32>) slice (%v = %w : !tsr.tensor<[layer: 3, in: 4], f32>) -> !tsr.tensor<[in: 4], f32> {
+      %s = tsr.sin %v : !tsr.tensor<[in: 4], f32>
+      %t = tsr.stop %s : !tsr.tensor<[in: 4], f32>
+      %m = tsr.mul %t, %v : <[in: 4], f32>
+      %n = tsr.mul %c, %m : <[in: 4], f32>
+      tsr.yield %n : !tsr.tensor<[in: 4], f32>
+    }
+    %l = tsr.reduce sum %y over ["in"] : !tsr.tensor<[in: 4], f32> -> !tsr.tensor<[], f32>
+    %dw = tsr.gradient %l wrt(%w) : (!tsr.tensor<[], f32>, !tsr.tensor<[layer: 3, in: 4], f32>) -> !tsr.tensor<[layer: 3, in: 4], f32>
+    return %dw : !tsr.tensor<[layer: 3, in: 4], f32>
+  }
+
+  // CHECK-LABEL: @stopsAlone
+  // CHECK-NEXT: %[[E:.*]] = tsr.exp %arg0 as "e"
+  // CHECK-NEXT: return %[[E]]
+  func.func @stopsAlone(%x: !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[in: 4], f32> {
+    %e = tsr.exp %x : !tsr.tensor<[in: 4], f32>
+    %s = tsr.stop %e as "e" : !tsr.tensor<[in: 4], f32>
+    return %s : !tsr.tensor<[in: 4], f32>
+  }
 }

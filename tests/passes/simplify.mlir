@@ -25,6 +25,18 @@ module attributes {tsr.axes = ["layer", "batch", "seq", "head", "hd", "key", "in
     return %d : !tsr.tensor<[in: 4], f32>
   }
 
+  // A stop stays until there are gradients: x + stop(y - x) is not y.
+  // CHECK-LABEL: @stop
+  func.func @stop(%x: !tsr.tensor<[in: 4], f32>, %y: !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[in: 4], f32> {
+    // CHECK: %[[D:.*]] = tsr.sub %arg1, %arg0
+    // CHECK: %[[S:.*]] = tsr.stop %[[D]] : <[in: 4], f32>
+    // CHECK: tsr.add %arg0, %[[S]]
+    %d = tsr.sub %y, %x : <[in: 4], f32>
+    %s = tsr.stop %d : !tsr.tensor<[in: 4], f32>
+    %a = tsr.add %x, %s : <[in: 4], f32>
+    return %a : !tsr.tensor<[in: 4], f32>
+  }
+
   // A difference with an integer constant becomes a sum, and chains of sums become one.
   // CHECK-LABEL: @integers
   func.func @integers(%n: !tsr.tensor<[], i32>) -> !tsr.tensor<[], i32> {

@@ -32,3 +32,11 @@ func.func @step(%x: !tsr.tensor<[n: 4], f32>, %l: !tsr.tensor<[], f32>) -> !tsr.
   %y = tsr.gradient %l wrt(%l) : (!tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[], f32>
   return %y : !tsr.tensor<[], f32>
 }
+
+// -----
+
+func.func @step(%x: !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[n: 4], f32> {
+  // expected-error @below {{must not exist after differentiate}}
+  %y = tsr.stop %x : !tsr.tensor<[n: 4], f32>
+  return %y : !tsr.tensor<[n: 4], f32>
+}
