@@ -100,6 +100,7 @@ void Elaborator::buildEntries() {
     if (diagnostics.hasErrors()) return;
     (entries.*build)();
   }
+  if (!diagnostics.hasErrors()) state.exprs.states.reportUnassigned();
 }
 
 /// The state before all functions, and what the description says of the run.

@@ -17,7 +17,7 @@ void BatchAccounting::noteReduction(mlir::Value value, llvm::ArrayRef<StringRef>
   if (!isAccumulating() || !sizes.hasSampleAxis(over)) return;
   bool isBatchAlone =
       llvm::none_of(over, [&](StringRef axis) { return axis != batchAxis && sizes.isSampleAxis(axis); });
-  reductions.push_back({value, isBatchAlone ? reduction : BatchReduction::Other, span});
+  reductions.push_back({value, isBatchAlone ? reduction : BatchReduction::Other, calls.userSpan(span)});
 }
 
 void BatchAccounting::noteSamplePositions(StringRef axis, Span span) {
@@ -96,12 +96,15 @@ BatchReduction BatchAccounting::reductionOfLogged(mlir::Value value, const ast::
 }
 
 void BatchAccounting::warnOfReductions() const {
+  std::vector<Span> warned; // a call of the library may reduce several times
   for (const Reduction &reduction : reductions)
-    if (!reduction.isLogged)
+    if (!reduction.isLogged && !llvm::is_contained(warned, reduction.span)) {
+      warned.push_back(reduction.span);
       diagnostics
           .warning(DiagnosticCode::E0412, reduction.span,
                    reduction.value
                        ? "under `accumulate` this reduces each part of the batch separately"
                        : "under `accumulate` row positions are counted in each part of the batch separately")
           .help("results depend on the number of parts; remove `accumulate` to avoid this");
+    }
 }

@@ -61,6 +61,13 @@ DiagnosticBuilder CallStack::error(DiagnosticCode code, Span span, const Twine &
   return builder;
 }
 
+Span CallStack::userSpan(Span span) const {
+  for (Frame *frame = innermost; frame && frame->caller && shared.diagnostics.sources()[span.file].isLibrary();
+       frame = frame->caller)
+    span = frame->callSite;
+  return span;
+}
+
 bool CallStack::checkElements(NamedTensorType type, Span span) const {
   int64_t elements = 1;
   bool fits = true;

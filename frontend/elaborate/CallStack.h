@@ -67,6 +67,8 @@ public:
 
   /// Inside the library the message points to the call in the user's file; notes name the calls around the place.
   DiagnosticBuilder error(DiagnosticCode code, Span span, const llvm::Twine &message) const;
+  /// The place itself; inside the library, the call in the user's file.
+  Span userSpan(Span span) const;
   /// Whether the product of the sizes is small enough that all later arithmetic on it is exact; reports it if not.
   bool checkElements(NamedTensorType type, Span span) const;
   /// Adds the sizes of axes that a message is about.

@@ -16,8 +16,9 @@ Elaboration::Elaboration(const ElaborationInputs &context, TrainingNames &traini
           Indexing(calls, entry, regions, names, exprs.operators, batches, exprs.expressions),
           FunctionCalls(calls, regions, names, parameters, exprs.operators, exprs.builtins, exprs.indexing, float32,
                         training, exprs.expressions),
+          StateAssignments(calls, entry, regions, names, parameters, exprs.operators, exprs.expressions),
           Expressions(calls, entry, regions, names, parameters, exprs.operators, exprs.indexing, exprs.functions,
-                      batches, training),
+                      exprs.states, batches, training),
       } {}
 
 void Elaboration::beginEntry(llvm::StringRef name) {

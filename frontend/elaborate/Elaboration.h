@@ -21,6 +21,7 @@ struct ExpressionComponents {
   Builtins builtins;
   Indexing indexing;
   FunctionCalls functions;
+  StateAssignments states;
   Expressions expressions;
 };
 

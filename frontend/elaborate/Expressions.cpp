@@ -99,13 +99,10 @@ bool Expressions::evalStatement(const ast::Stmt &stmt) {
     return ok;
   }
   if (auto *log = std::get_if<ast::LogStmt>(&stmt.node)) return evalLog(*log);
-  if (auto *param = std::get_if<ast::ParamStmt>(&stmt.node)) {
-    if (param->kind != ast::ParamKind::State) return parameters.declare(*param);
-    return unsupported(stmt.span, "`state` is"), resolver.defineAsWrong(param->names), false;
-  }
+  if (auto *param = std::get_if<ast::ParamStmt>(&stmt.node)) return parameters.declare(*param);
   if (auto *part = std::get_if<ast::PartStmt>(&stmt.node))
     return unsupported(stmt.span, "`part` is"), resolver.defineAsWrong(part->name), false;
-  if (std::holds_alternative<ast::AssignStmt>(stmt.node)) return unsupported(stmt.span, "`:=` is"), false;
+  if (auto *assign = std::get_if<ast::AssignStmt>(&stmt.node)) return assignments.assign(*assign);
   error(DiagnosticCode::E0205, stmt.span, "`expect` belongs into a test");
   return false;
 }

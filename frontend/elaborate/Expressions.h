@@ -4,6 +4,7 @@
 #define TESSERA_FRONTEND_ELABORATE_EXPRESSIONS_H
 
 #include "frontend/elaborate/FunctionCalls.h"
+#include "frontend/elaborate/StateAssignments.h"
 
 namespace tessera {
 
@@ -12,9 +13,9 @@ class Expressions : public Evaluator {
 public:
   Expressions(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names,
               ParameterTable &parameters, Operators &operators, Indexing &indexing, FunctionCalls &functions,
-              BatchAccounting &batches, TrainingNames &training)
+              StateAssignments &assignments, BatchAccounting &batches, TrainingNames &training)
       : Evaluator(calls), entry(entry), regions(regions), resolver(names), parameters(parameters), ops(operators),
-        reads(indexing), functions(functions), batches(batches), training(training) {}
+        reads(indexing), functions(functions), assignments(assignments), batches(batches), training(training) {}
 
   LanguageValue eval(const ast::Expr &expr) override;
   LanguageValue evalBlock(const ast::Block &block) override;
@@ -44,6 +45,7 @@ private:
   Operators &ops;
   Indexing &reads;
   FunctionCalls &functions;
+  StateAssignments &assignments;
   BatchAccounting &batches;
   TrainingNames &training;
   unsigned depth = 0, evaluated = 0; ///< expressions around this one, and all so far

@@ -119,7 +119,10 @@ void BodyCheck::visit(const ast::Stmt &stmt) {
     resolve(part->function);
     define(part->name);
   }
-  if (auto *assign = std::get_if<ast::AssignStmt>(&stmt.node)) visitIf(assign->value);
+  if (auto *assign = std::get_if<ast::AssignStmt>(&stmt.node)) {
+    resolve(assign->name);
+    visitIf(assign->value);
+  }
   if (auto *expect = std::get_if<ast::ExpectStmt>(&stmt.node)) visitIf(expect->value);
 }
 

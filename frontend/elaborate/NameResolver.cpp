@@ -29,6 +29,7 @@ LanguageValue NameResolver::lookup(const ast::Name &name) {
   for (auto scope = frame().scopes.rbegin(); scope != frame().scopes.rend(); ++scope)
     if (auto found = scope->find(name.text); found != scope->end()) {
       LanguageValue value = found->second;
+      value.tensor.state = nullptr; // only the name itself can be assigned to
       if (value.isTensor()) value.tensor = regions.here(value.tensor);
       return value;
     }

@@ -1,4 +1,4 @@
-//===- ParameterTable.cpp - the parameters of the model ---------------------===//
+//===- ParameterTable.cpp - parameters and states of the model --------------===//
 
 #include "frontend/elaborate/ParameterTable.h"
 
@@ -12,13 +12,21 @@ std::vector<StringRef> ParameterTable::paths() const {
   return paths;
 }
 
+std::vector<StringRef> ParameterTable::trainablePaths() const {
+  std::vector<StringRef> paths;
+  for (auto &[path, parameter] : parameters)
+    if (!parameter->isState()) paths.push_back(path);
+  return paths;
+}
+
 LanguageValue ParameterTable::value(const Parameter &parameter, unsigned atLevel) {
   mlir::Value value = entry.stateArgument(parameter.path, parameter.type);
   for (unsigned l = 0; l < atLevel; ++l) {
     RepeatRegion &inner = regions.region(l);
     mlir::Value &known = inner.slices[parameter.path];
     if (!known && inner.isMicro) {
-      known = inner.addInvariant(value, builder.getLoc());
+      known = parameter.isState() ? inner.addCarriedState(parameter.path, value, builder.getLoc())
+                                  : inner.addInvariant(value, builder.getLoc());
     } else if (!known) {
       auto type = tensorType(value).withAxes(builder.without(tensorType(value), StringRef(inner.axis.name)));
       known = inner.addSliced(value, type, builder.getLoc());
@@ -118,13 +126,10 @@ bool ParameterTable::checkPath(const std::string &path, const ast::Name &name) {
   return false;
 }
 
-bool ParameterTable::build(const ast::ParamStmt &stmt) {
-  if (!frame().mayHaveParameters) {
-    error(DiagnosticCode::E0302, stmt.names[0].span, "parameters belong to a model; this call is outside of one");
-    return false;
-  }
+/// The axes of what a statement declares, those of enclosing repeats in front.
+std::optional<llvm::SmallVector<AxisAttr>> ParameterTable::readAxes(const ast::ParamStmt &stmt) {
   std::optional<std::vector<AxisRef>> axes = resolver.resolveAxes(stmt.axes);
-  if (!axes) return false;
+  if (!axes) return std::nullopt;
   llvm::SmallVector<AxisAttr> attrs;
   for (const RepeatRegion &outer : regions.regions()) {
     if (outer.isMicro) continue;
@@ -132,10 +137,28 @@ bool ParameterTable::build(const ast::ParamStmt &stmt) {
     if (!llvm::is_contained(*axes, outer.axis)) continue;
     error(DiagnosticCode::E0212, stmt.axes.span,
           "parameters inside `repeat[" + outer.axis.name + "]` get the axis `" + outer.axis.name + "` by themselves");
+    return std::nullopt;
+  }
+  for (const AxisRef &ref : *axes) {
+    attrs.push_back(axis(&context, ref.name, ref.size));
+    if (stmt.kind != ast::ParamKind::State || ref.name != batchAxis) continue;
+    error(DiagnosticCode::E0310, stmt.axes.span, "a state cannot have the axis `batch`")
+        .help("the rows of a batch are others in each step: keep what is reduced over them, `mean[batch](…)`");
+    return std::nullopt;
+  }
+  return attrs;
+}
+
+bool ParameterTable::build(const ast::ParamStmt &stmt) {
+  if (!frame().mayHaveParameters) {
+    error(DiagnosticCode::E0302, stmt.names[0].span,
+          (stmt.kind == ast::ParamKind::State ? "states" : "parameters") +
+              Twine(" belong to a model; this call is outside of one"));
     return false;
   }
-  for (const AxisRef &ref : *axes) attrs.push_back(axis(&context, ref.name, ref.size));
-  NamedTensorType type = builder.type(attrs, f32);
+  std::optional<llvm::SmallVector<AxisAttr>> attrs = readAxes(stmt);
+  if (!attrs) return false;
+  NamedTensorType type = builder.type(*attrs, f32);
   if (!calls.checkElements(type, stmt.axes.span)) return false;
   bool ok = true;
   for (const ast::Name &name : stmt.names) {
@@ -143,7 +166,7 @@ bool ParameterTable::build(const ast::ParamStmt &stmt) {
     parameter.path = frame().pathOf(name.text);
     parameter.kind = stmt.kind;
     parameter.type = type;
-    parameter.order = llvm::map_to_vector(attrs, [](AxisAttr a) { return a.getName(); });
+    parameter.order = llvm::map_to_vector(*attrs, [](AxisAttr a) { return a.getName(); });
     parameter.declared = name.span;
     if (!readInitialValue(stmt, parameter) || !checkPath(parameter.path, name)) return false;
     auto known = parameters.find(parameter.path);
@@ -156,7 +179,9 @@ bool ParameterTable::build(const ast::ParamStmt &stmt) {
             "the shape of `" + parameter.path + "` depends on the size of the batch");
       return false;
     }
-    ok &= resolver.define(name, value(*known->second, regions.level()));
+    LanguageValue declared = value(*known->second, regions.level());
+    if (stmt.kind == ast::ParamKind::State) declared.tensor.state = known->second.get();
+    ok &= resolver.define(name, std::move(declared));
   }
   return ok;
 }

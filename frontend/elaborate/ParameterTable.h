@@ -1,4 +1,4 @@
-//===- ParameterTable.h - the parameters of the model -----------------------===//
+//===- ParameterTable.h - parameters and states of the model ----------------===//
 
 #ifndef TESSERA_FRONTEND_ELABORATE_PARAMETERTABLE_H
 #define TESSERA_FRONTEND_ELABORATE_PARAMETERTABLE_H
@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// A parameter of the model.
+/// A parameter of the model, or a state: what it is said of, and how it begins.
 struct Parameter {
   std::string path;
   ast::ParamKind kind = ast::ParamKind::Weight;
@@ -16,9 +16,12 @@ struct Parameter {
   llvm::StringRef distribution = "";        ///< "normal", "uniform", or empty for a constant
   double low = 0, high = 0;                 ///< constant: low; normal: 0 and deviation; uniform: bounds
   Span declared;
+
+  /// States are assigned by the model; parameters, all others, are trained.
+  bool isState() const { return kind == ast::ParamKind::State; }
 };
 
-/// The parameters in the order of their first declaration; every entry finds the same ones.
+/// The parameters and states in the order of their first declaration; every entry finds the same ones.
 class ParameterTable : ElaborationComponent {
 public:
   ParameterTable(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names, Evaluator &evaluator)
@@ -38,9 +41,12 @@ public:
     return found == parameters.end() ? nullptr : found->second.get();
   }
   std::vector<llvm::StringRef> paths() const;
+  /// Without states.
+  std::vector<llvm::StringRef> trainablePaths() const;
 
 private:
   bool build(const ast::ParamStmt &stmt);
+  std::optional<llvm::SmallVector<AxisAttr>> readAxes(const ast::ParamStmt &stmt);
   bool readInitialValue(const ast::ParamStmt &stmt, Parameter &parameter);
   bool readDistribution(const ast::CallExpr &call, Parameter &parameter);
   bool checkPath(const std::string &path, const ast::Name &name);

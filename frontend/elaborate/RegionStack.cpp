@@ -14,6 +14,11 @@ mlir::Value RepeatRegion::addCarried(mlir::Value initial, mlir::Location locatio
   return block->insertArgument(carried.size(), initial.getType(), location);
 }
 
+mlir::Value RepeatRegion::addCarriedState(StringRef path, mlir::Value initial, mlir::Location location) {
+  carriedStates.push_back(path.str());
+  return addCarried(initial, location);
+}
+
 mlir::Value RepeatRegion::addInvariant(mlir::Value value, mlir::Location location) {
   invariants.push_back(value);
   return block->addArgument(value.getType(), location);
@@ -31,6 +36,7 @@ mlir::Value RepeatRegion::addSliced(mlir::Value stacked, NamedTensorType type, m
 void RegionStack::beginEntry() {
   stack.clear();
   entryScalars.clear();
+  entryStates.clear();
   continueAtLevel();
 }
 
@@ -75,10 +81,13 @@ std::vector<mlir::Value> RegionStack::pop(llvm::ArrayRef<mlir::Value> next) {
   llvm::SmallVector<mlir::Value> yielded(next);
   llvm::SmallVector<mlir::Type> types;
   for (mlir::Value value : next) types.push_back(value.getType());
-  for (const LoggedScalar &log : stack.back().loggedScalars) {
-    yielded.push_back(log.value);
-    types.push_back(builder.withAxis(tensorType(log.value), along));
-  }
+  auto stackUp = [&](mlir::Value value) {
+    yielded.push_back(value);
+    types.push_back(builder.withAxis(tensorType(value), along));
+  };
+  for (const LoggedScalar &log : stack.back().loggedScalars) stackUp(log.value);
+  if (!stack.back().isMicro)
+    for (const AssignedState &state : stack.back().assignedStates) stackUp(state.value);
   YieldOp::create(builder, builder.getLoc(), yielded);
   RepeatRegion inner = std::move(stack.back());
   stack.pop_back();
@@ -94,6 +103,10 @@ std::vector<mlir::Value> RegionStack::pop(llvm::ArrayRef<mlir::Value> next) {
     outside.count = nullptr;
     addLoggedScalar(std::move(outside));
   }
+  if (!inner.isMicro)
+    for (auto [state, stacked] :
+         llvm::zip(inner.assignedStates, repeat.getResults().take_back(inner.assignedStates.size())))
+      assignedStates().push_back({state.path, stacked});
   return results;
 }
 

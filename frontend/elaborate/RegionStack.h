@@ -27,6 +27,12 @@ struct LoggedScalar {
   BatchReduction reduction = BatchReduction::Mean;
 };
 
+/// What a state is after the step, as known in a region: inside a repeat, of one layer.
+struct AssignedState {
+  std::string path;
+  mlir::Value value;
+};
+
 /// The body of a repeat, while it is built.
 struct RepeatRegion {
   AxisRef axis;
@@ -36,11 +42,15 @@ struct RepeatRegion {
   llvm::DenseMap<mlir::Value, mlir::Value> captured;
   llvm::StringMap<mlir::Value> slices; ///< of parameters and data, by name
   std::vector<LoggedScalar> loggedScalars;
+  std::vector<std::string> carriedStates; ///< over micro-batches: the states among what is carried, the first of it
+  std::vector<AssignedState> assignedStates;
 
   mlir::Value induction() const { return block->getArgument(0); }
   /// The arguments of the block that hold what is carried.
   mlir::Block::BlockArgListType carriedArguments() const { return block->getArguments().slice(1, carried.size()); }
   mlir::Value addCarried(mlir::Value initial, mlir::Location location);
+  /// Over micro-batches each reads what the one before has assigned.
+  mlir::Value addCarriedState(llvm::StringRef path, mlir::Value initial, mlir::Location location);
   mlir::Value addInvariant(mlir::Value value, mlir::Location location);
   /// A value that has the axis of the repeat; inside it is one slice, of this type.
   mlir::Value addSliced(mlir::Value stacked, NamedTensorType type, mlir::Location location);
@@ -73,7 +83,9 @@ public:
   llvm::SmallVector<mlir::Value> salts();
 
   void push(AxisRef axis, bool isMicro);
-  /// Ends the region: yields `next`, losses and metrics, builds the repeat, returns its carried results.
+  /// Ends the region: yields `next`, losses, metrics and assigned states, builds the repeat, returns its carried
+  /// results. Outside, a state that was assigned in the region is assigned the stack of all layers; in the loop over
+  /// micro-batches states are carried instead, and `next` has their next values.
   std::vector<mlir::Value> pop(llvm::ArrayRef<mlir::Value> next);
 
   /// Losses and metrics at the current level.
@@ -81,6 +93,8 @@ public:
   /// Enters a loss or metric at the current level. Each has a name of its own: where a body is expanded twice, its
   /// losses would silently count twice.
   bool addLoggedScalar(LoggedScalar scalar);
+  /// States that are assigned at the current level.
+  std::vector<AssignedState> &assignedStates() { return stack.empty() ? entryStates : stack.back().assignedStates; }
 
 private:
   void continueAtLevel() { builder.setInsertionPointToEnd(block(level())); }
@@ -88,6 +102,7 @@ private:
   EntryBuilder &entry;
   std::vector<RepeatRegion> stack;
   std::vector<LoggedScalar> entryScalars;
+  std::vector<AssignedState> entryStates;
 };
 
 } // namespace tessera

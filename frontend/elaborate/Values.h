@@ -18,6 +18,7 @@
 namespace tessera {
 
 struct FileScope;
+struct Parameter;
 
 /// A number known at compile time.
 struct Number {
@@ -73,6 +74,7 @@ struct Tensor {
   std::optional<FloatRange> floatRange; ///< of floats
   std::optional<Affine> affine;         ///< set if it is a shifted position
   int input = -1;                       ///< index of the data field that it is; -1 if it is none
+  const Parameter *state = nullptr;     ///< in a scope: the state that the name declares, to which it can be assigned
 
   /// Forgets what holds of a value but not of one computed from it.
   void forgetOrigin() {

@@ -43,7 +43,7 @@ bool EntryFunctions::checkTrainable(llvm::ArrayRef<LoggedScalar> logs) {
   Span span = declared.train->model.span;
   if (llvm::none_of(logs, [](const LoggedScalar &log) { return log.isLoss; }))
     error(DiagnosticCode::E0403, span, "training without a loss").help("add `loss name = mean[batch](…)`");
-  else if (elaboration.parameters.all().empty())
+  else if (elaboration.parameters.trainablePaths().empty())
     error(DiagnosticCode::E0405, span, "the model has no parameters to train, or no loss depends on it");
   return !diagnostics.hasErrors();
 }
@@ -98,6 +98,7 @@ std::vector<mlir::Value> EntryFunctions::buildMicroBatches() {
   training.evalLossesAndMetrics(/*isTraining=*/true);
   if (checkTrainable(elaboration.regions.loggedScalars())) rules.assign();
   if (diagnostics.hasErrors()) return elaboration.regions.pop({});
+  size_t states = elaboration.regions.innermost().carried.size(); // all that is carried so far
   {
     mlir::OpBuilder::InsertionGuard guard(builder);
     if (lastRate)
@@ -110,10 +111,40 @@ std::vector<mlir::Value> EntryFunctions::buildMicroBatches() {
   for (LoggedScalar &log : elaboration.regions.loggedScalars()) // a mean over the batch is the sum of scaled means
     if (log.reduction == BatchReduction::Mean)
       log.value = builder.mul(log.value, 1.0 / elaboration.batches.microBatchCount());
-  std::vector<mlir::Value> sums;
-  for (auto [gradient, sum] : llvm::zip(lossGradients(), elaboration.regions.innermost().carriedArguments()))
-    sums.push_back(builder.add(sum, gradient));
-  return elaboration.regions.pop(sums);
+  std::vector<mlir::Value> next = nextStatesOfMicroBatch();
+  auto sums = elaboration.regions.innermost().carriedArguments().drop_front(states);
+  for (auto [gradient, sum] : llvm::zip(lossGradients(), sums)) next.push_back(builder.add(sum, gradient));
+  std::vector<std::string> carried = elaboration.regions.innermost().carriedStates;
+  std::vector<AssignedState> assigned = elaboration.regions.innermost().assignedStates;
+  std::vector<mlir::Value> results = elaboration.regions.pop(next);
+  for (const AssignedState &state : assigned) {
+    size_t index = llvm::find(carried, state.path) - carried.begin();
+    elaboration.regions.assignedStates().push_back({state.path, results[index]});
+  }
+  return {results.begin() + states, results.end()};
+}
+
+/// For each state that the body carries: what is assigned to it, or what came in.
+std::vector<mlir::Value> EntryFunctions::nextStatesOfMicroBatch() {
+  RepeatRegion &micro = elaboration.regions.innermost();
+  std::vector<mlir::Value> next;
+  for (auto [path, argument] : llvm::zip(micro.carriedStates, micro.carriedArguments())) {
+    auto assigned = llvm::find_if(micro.assignedStates, [&](const AssignedState &state) { return state.path == path; });
+    next.push_back(assigned == micro.assignedStates.end() ? mlir::Value(argument) : assigned->value);
+  }
+  return next;
+}
+
+/// A step whose gradients are not all finite changes no state, as it changes no parameter.
+void EntryFunctions::addNextStates(mlir::Value norm) {
+  if (elaboration.regions.assignedStates().empty()) return;
+  mlir::Value isFinite = builder.compare(Predicate::LT, norm, builder.scalar(INFINITY, f32)); // false for NaN too
+  for (const AssignedState &assigned : elaboration.regions.assignedStates()) {
+    NameScope named(calls, assigned.path);
+    const Parameter &state = *elaboration.parameters.find(assigned.path);
+    mlir::Value before = elaboration.parameters.value(state, 0).tensor.value;
+    elaboration.entry.addStateResult(builder.select(isFinite, assigned.value, before), assigned.path);
+  }
 }
 
 ClipOp EntryFunctions::buildClip(llvm::ArrayRef<mlir::Value> gradients) {
@@ -150,6 +181,7 @@ void EntryFunctions::buildUpdates(llvm::ArrayRef<mlir::Value> gradients) {
                          clip.getNorm(), arguments, builder.strings(names));
     elaboration.entry.addStateResult(update.getResult(), parameter->path);
   }
+  addNextStates(clip.getNorm());
   elaboration.entry.addStateResult(builder.add(step, builder.scalar(1, i32)), "step");
   addStepOutputs(rate, clip.getNorm());
 }

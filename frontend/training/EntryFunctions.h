@@ -27,12 +27,14 @@ private:
 
   std::vector<mlir::Value> buildGradients();
   std::vector<mlir::Value> buildMicroBatches();
+  std::vector<mlir::Value> nextStatesOfMicroBatch();
   std::vector<mlir::Value> lossGradients();
   bool checkTrainable(llvm::ArrayRef<LoggedScalar> logs);
   void warnOfUnusedParameters(GradientOp gradient);
   mlir::Value totalLoss(llvm::ArrayRef<LoggedScalar> logs);
   ClipOp buildClip(llvm::ArrayRef<mlir::Value> gradients);
   void buildUpdates(llvm::ArrayRef<mlir::Value> gradients);
+  void addNextStates(mlir::Value norm);
   void addStepOutputs(mlir::Value rate, mlir::Value norm);
   std::optional<LanguageValue> predictArgument(const ast::Param &param);
   mlir::Value initialValue(const Parameter &parameter, mlir::Value seed, mlir::Value zero);

@@ -169,6 +169,7 @@ static bool selectsKind(const ast::PathPattern &pattern, ast::ParamKind kind) {
 }
 
 static bool selects(const ast::PathPattern &pattern, const Parameter &parameter) {
+  if (parameter.isState()) return false;
   if (selectsKind(pattern, parameter.kind)) return true;
   llvm::SmallVector<StringRef> path;
   StringRef(parameter.path).split(path, '.');
@@ -178,8 +179,10 @@ static bool selects(const ast::PathPattern &pattern, const Parameter &parameter)
 void ParameterRules::reportNoMatch(const ast::PathPattern &pattern) {
   StringRef text = diagnostics.sources().text(pattern.span);
   auto message = error(DiagnosticCode::E0406, pattern.span, "no parameter matches `" + text + "`");
-  std::vector<StringRef> paths = elaboration.parameters.paths();
-  if (StringRef nearest = nearestName(text, paths); !nearest.empty())
+  std::vector<StringRef> paths = elaboration.parameters.trainablePaths();
+  if (const Parameter *found = elaboration.parameters.find(text); found && found->isState())
+    message.label(found->declared, "this is a state").help("states are not trained: the model assigns them");
+  else if (StringRef nearest = nearestName(text, paths); !nearest.empty())
     message.help("did you mean `" + nearest + "`?");
   else if (!paths.empty())
     message.help("the parameters are " + llvm::join(llvm::ArrayRef(paths).take_front(6), ", ") +
@@ -209,7 +212,7 @@ std::vector<ParameterRules::Selection> ParameterRules::selectionOfEach() {
       if (found.empty() && !selectsAKind(pattern) && !diagnostics.hasErrors()) reportNoMatch(pattern);
     }
   for (auto [selection, entry] : llvm::zip(selections, elaboration.parameters.all()))
-    if (!selection.choice && !diagnostics.hasErrors())
+    if (!selection.choice && !entry.second->isState() && !diagnostics.hasErrors())
       error(DiagnosticCode::E0405, entry.second->declared,
             "no `optimize` selects the " + ast::spelling(entry.second->kind) + " `" + entry.first + "`")
           .help("add `optimize adamw(lr = …) on " + ast::spelling(entry.second->kind) +
@@ -248,7 +251,7 @@ void ParameterRules::assign() {
   warnOfRulesWithoutEffect(selections);
   assigned.clear();
   for (auto [selection, entry] : llvm::zip(selections, elaboration.parameters.all()))
-    if (selection.choice->rule) assigned.push_back({entry.second.get(), selection.choice});
+    if (selection.choice && selection.choice->rule) assigned.push_back({entry.second.get(), selection.choice});
   if (assigned.empty())
     error(DiagnosticCode::E0405, declared.train->model.span, "every parameter is frozen: nothing would be trained")
         .help("select some with another rule: " + llvm::join(ruleNames(), ", "));

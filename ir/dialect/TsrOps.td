@@ -339,8 +339,9 @@ def Tsr_StateOp : Tsr_Op<"state", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "an entry of the state table: what a checkpoint holds";
   let description = [{
     The path (`h.attn.wq`) names a checkpoint's entry; it is no symbol, since a parameter may be called `step` like
-    the entry function. Kinds: weight, bias, gain (parameters), moment (optimizer state), counter (`step`: i32,
-    `seed`: i64), scale (the largest magnitude in a tensor, from which its scale follows). `order` lists the axes as
+    the entry function. Kinds: weight, bias, gain (parameters), state (declared and assigned by the model), moment
+    (optimizer state), counter (`step`: i32, `seed`: i64), scale (the largest magnitude in a tensor, from which its
+    scale follows). `order` lists the axes as
     files have them, outermost first: axes of enclosing repeats, then as the model declares them. Without it, files
     have canonical order. Entry functions take and return state by arguments and results tagged `tsr.state =
     @path`.

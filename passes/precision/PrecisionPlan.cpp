@@ -31,6 +31,7 @@ static BlockArgument argumentOf(RepeatOp repeat, unsigned operand) {
 PrecisionPlan::PrecisionPlan(func::FuncOp function) {
   findActivations(function);
   findSumsOfGradients(function);
+  findNewState(function);
   function.walk([&](Operation *op) {
     if (!isa<func::FuncOp, RepeatOp>(op)) return;
     findLevels(op->getRegion(0).front());
@@ -74,6 +75,36 @@ void PrecisionPlan::findSumsOfGradients(func::FuncOp function) {
     Value value = work.pop_back_val();
     bool isSum = sumsOfGradients.contains(value);
     for (Term term : termsOf(value)) mark(term.value, isSum || term.isPart);
+  }
+}
+
+/// The values that may be `value`: what a repeat carries or yields, both sides of a select, before a change of shape.
+static SmallVector<Value> sourcesOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *op = argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  if (auto repeat = dyn_cast<RepeatOp>(op)) {
+    int number = argument ? operandOf(argument) : static_cast<int>(cast<OpResult>(value).getResultNumber());
+    if (number < 0) return {};
+    bool isCarried = number < static_cast<int>(repeat.getCarried().size());
+    if (isCarried)
+      return {repeat->getOperand(number), argumentOf(repeat, number), repeat->getResult(number),
+              repeat.getYield().getValues()[number]};
+    return argument ? SmallVector<Value>() : SmallVector<Value>{repeat.getYield().getValues()[number]};
+  }
+  if (argument) return {};
+  if (auto select = dyn_cast<SelectOp>(op)) return {select.getYes(), select.getNo()};
+  return movesElements(op) ? SmallVector<Value>{op->getOperand(0)} : SmallVector<Value>();
+}
+
+/// Backwards from what the function returns as state. A running mean that is rounded in each step would lose what is
+/// added to it.
+void PrecisionPlan::findNewState(func::FuncOp function) {
+  SmallVector<Value> work;
+  for (OpOperand &use : function.getBody().front().getTerminator()->getOpOperands())
+    if (!resultState(function, use.getOperandNumber()).empty()) work.push_back(use.get());
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (isFloat(value) && newState.insert(value).second) llvm::append_range(work, sourcesOf(value));
   }
 }
 
@@ -122,7 +153,8 @@ void PrecisionPlan::findSensitiveOps(Block &block) {
 
 /// Whether the value must be f32.
 bool PrecisionPlan::isExempt(Value value) {
-  return !activations.contains(value) || sumsOfGradients.contains(value) || staysInF32(value.getDefiningOp());
+  return !activations.contains(value) || sumsOfGradients.contains(value) || newState.contains(value) ||
+         staysInF32(value.getDefiningOp());
 }
 
 bool PrecisionPlan::isReduced(Value value) {

@@ -11,6 +11,7 @@
 //   gradients    of parameters, where they are sums: over micro-batches, over the uses of a parameter, over the rows of
 //                a batch. One that a single contraction computes is treated like the gradient of an activation. All are
 //                f32 where `tsr.precision` exempts `tsr.clip`
+//   state        what the function returns as the next value of a state, also inside the repeats that stack it
 //   exempt       results of ops that `tsr.precision` exempts
 //   sensitive    results of contractions from which only exponentials and logarithms follow (the scores of an attention
 //                in the backward pass): 8 mantissa bits would change a probability by percents
@@ -51,6 +52,7 @@ private:
 
   void findActivations(mlir::func::FuncOp function);
   void findSumsOfGradients(mlir::func::FuncOp function);
+  void findNewState(mlir::func::FuncOp function);
   void findLevels(mlir::Block &block);
   void findSensitiveOps(mlir::Block &block);
 
@@ -63,7 +65,7 @@ private:
   bool isYieldedReduced(YieldOp yield, unsigned number);
   bool isExempt(Value value);
 
-  Values activations, sumsOfGradients;
+  Values activations, sumsOfGradients, newState;
   llvm::DenseMap<Value, int> levels;
   llvm::DenseSet<Operation *> sensitiveOps; ///< that lead only to, or follow from, exponentials and logarithms
   llvm::DenseMap<Value, bool> decided;

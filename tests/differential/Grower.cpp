@@ -352,6 +352,8 @@ void Grower::grow(int count) {
     Kind kind = kinds[choose.integer(0, std::size(kinds) - 1)];
     if (numbering.extra == Extra::Mlps && choose.oneIn(5)) kind = &Grower::growMlp;
     if (numbering.extra == Extra::Guards && choose.oneIn(3)) kind = &Grower::growGuarded;
+    if (numbering.extra == Extra::States && choose.oneIn(4))
+      kind = choose.oneIn(3) ? &Grower::growStop : &Grower::growState;
     (this->*kind)();
   }
 }

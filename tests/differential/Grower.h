@@ -9,7 +9,7 @@ namespace tessera::test {
 
 /// Names that must differ within a program.
 struct Numbering {
-  int parameters = 0, sites = 0, budget = 0; ///< `budget`: ops that may still be made
+  int parameters = 0, states = 0, sites = 0, budget = 0; ///< `budget`: ops that may still be made
   Extra extra = Extra::None;
 };
 
@@ -77,6 +77,8 @@ private:
   void growAttention();
   void growRepeat();
   void growPosition();
+  void growState();
+  void growStop();
 
   Level &level;
   GraphBuilder &b;

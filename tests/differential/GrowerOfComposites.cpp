@@ -120,3 +120,40 @@ void Grower::growRepeat() {
   else if (stacks)
     add(results.back(), 3);
 }
+
+//===----------------------------------------------------------------------===//
+// States and stops
+//===----------------------------------------------------------------------===//
+
+/// A state without the axis of the batch, that a value or its square moves; reads are added, multiplied, or summed over
+/// with products.
+void Grower::growState() {
+  auto [x, bound] = any();
+  SmallVector<AxisAttr> axes = b.without(tensorType(x), {"batch"});
+  Axes over = axesOf(x);
+  llvm::erase_if(over, [&](StringRef name) { return name != "batch"; });
+  std::string name = "s" + std::to_string(numbering.states++);
+  Value before = level.modelState(name, axes);
+  Value seen = choose.oneIn(3) ? b.mul(b.mul(x, x), 1 / bound) : x;
+  if (!over.empty()) seen = b.mean(seen, over);
+  double momentum = choose.oneIn(4) ? 1 : 0.25; // with 1, what is read is what the step before has seen
+  level.assign(name, b.add(b.mul(before, 1 - momentum), b.mul(seen, momentum / bound)));
+  switch (choose.integer(0, 3)) {
+  case 0:
+    return add(b.mul(x, before), bound);
+  case 1:
+    if (axes.empty()) return;
+    return add(b.contract(x, before, axes.front().getName()), bound * axes.front().getSize());
+  default:
+    return add(b.sub(x, before), bound + 1);
+  }
+}
+
+void Grower::growStop() {
+  auto [x, bound] = any();
+  Value stopped = b.unary<StopOp>(x);
+  if (choose.oneIn(2)) return add(stopped, bound);
+  auto [y, by] = matching(x);
+  if (choose.oneIn(2)) return add(b.mul(stopped, y), bound * by);
+  add(b.add(y, b.unary<StopOp>(b.sub(x, y))), bound + by); // straight through
+}

@@ -75,6 +75,30 @@ Value Level::parameter(const std::string &name, ArrayRef<AxisAttr> axes, double 
   return state(name, type);
 }
 
+Value Level::modelState(const std::string &name, ArrayRef<AxisAttr> axes) {
+  if (auto it = carriedStates.find(name); it != carriedStates.end()) return getCarried(it->second);
+  if (outer && isMicro) return keep(outer->modelState(name, axes));
+  if (outer) {
+    SmallVector<AxisAttr> stacked(axes);
+    stacked.push_back(axis);
+    return slice(outer->modelState(name, stacked));
+  }
+  NamedTensorType type = b.type(axes, shapes.element);
+  shapes.states[name] = type;
+  return state(name, type);
+}
+
+void Level::assign(const std::string &name, Value value) { nextStates[name] = value; }
+
+void Level::carryStates(ArrayRef<std::string> names, unsigned count) {
+  for (auto [i, name] : llvm::enumerate(names)) carriedStates[name] = count + i;
+}
+
+Value Level::assigned(const std::string &name) const {
+  auto it = nextStates.find(name);
+  return it == nextStates.end() ? Value() : it->second;
+}
+
 Value Level::data(const std::string &name, ArrayRef<AxisAttr> axes, Type element) {
   if (outer && isMicro) {
     // The field of the whole batch, split into micro-batches.
@@ -99,14 +123,20 @@ SmallVector<Value> Level::salts() {
 }
 
 ValueRange Level::finishRepeat(ValueRange yielded, bool reverse) {
-  YieldOp::create(b, b.getLoc(), yielded);
+  SmallVector<Value> all(yielded);
+  if (!isMicro)
+    for (auto &[name, value] : nextStates) all.push_back(value);
+  YieldOp::create(b, b.getLoc(), all);
   SmallVector<Type> types;
-  for (auto [i, value] : llvm::enumerate(yielded))
+  for (auto [i, value] : llvm::enumerate(all))
     types.push_back(i < carried.size() ? tensorType(value) : b.withAxis(tensorType(value), axis));
   auto op = RepeatOp::create(outer->b, b.getLoc(), types, axis, reverse ? b.getUnitAttr() : UnitAttr(), carried, sliced,
                              invariants, ArrayAttr());
   op.getBody().takeBody(*region);
-  return op.getResults();
+  unsigned next = yielded.size();
+  if (!isMicro)
+    for (auto &[name, value] : nextStates) outer->assign(name, op->getResult(next++));
+  return op.getResults().take_front(yielded.size());
 }
 
 void Level::finishEntry(ArrayRef<Result> results) {

@@ -14,12 +14,13 @@ struct Parameter {
   double scale;
 };
 
-/// What the entry functions of a program share: sizes of axes, element type, parameters by name.
+/// What the entry functions of a program share: sizes of axes, element type, parameters and states by name.
 struct Shapes {
   mlir::ModuleOp module;
   mlir::Type element;
   llvm::StringMap<int64_t> sizes;
   std::map<std::string, Parameter> parameters;
+  std::map<std::string, NamedTensorType> states;
   int64_t microBatches = 1;
 
   AxisAttr axis(llvm::StringRef name) { return tessera::axis(module.getContext(), name, sizes.lookup(name)); }
@@ -38,6 +39,14 @@ public:
 
   /// A parameter; inside a repeat, the layer's own.
   mlir::Value parameter(const std::string &name, llvm::ArrayRef<AxisAttr> axes, double scale);
+  /// A state of the model; inside a repeat, the layer's own. Over micro-batches those of `carryStates` are carried.
+  mlir::Value modelState(const std::string &name, llvm::ArrayRef<AxisAttr> axes);
+  /// Gives a state its next value, where this level returns it or a repeat around it does.
+  void assign(const std::string &name, mlir::Value value);
+  /// In a level over micro-batches: the states that are carried, in order, behind `count` other values.
+  void carryStates(llvm::ArrayRef<std::string> names, unsigned count);
+  /// What has been assigned to a state; null if nothing has.
+  mlir::Value assigned(const std::string &name) const;
   /// A field of the batch.
   mlir::Value data(const std::string &name, llvm::ArrayRef<AxisAttr> axes, mlir::Type element);
   mlir::Value state(llvm::StringRef path, NamedTensorType type);
@@ -54,7 +63,8 @@ public:
   mlir::Value getInduction() { return block->getArgument(0); }
   mlir::Value getCarried(unsigned i) { return block->getArgument(1 + i); }
 
-  /// Ends a repeat: the next carried values, then values to stack. Returns its results.
+  /// Ends a repeat: the next carried values, then values to stack. Returns its results. States that the body has
+  /// assigned are stacked too, and assigned outside.
   mlir::ValueRange finishRepeat(mlir::ValueRange yielded, bool reverse);
   /// Ends an entry function; results are tagged with state paths or output names and roles.
   struct Result {
@@ -76,6 +86,8 @@ private:
   llvm::SmallVector<mlir::Value> carried, sliced, invariants;
   std::map<std::string, mlir::Value> named; // Arguments by name.
   llvm::DenseMap<mlir::Value, mlir::Value> kept, cut;
+  llvm::StringMap<unsigned> carriedStates;       ///< positions among what is carried
+  std::map<std::string, mlir::Value> nextStates; ///< as assigned
 };
 
 } // namespace tessera::test

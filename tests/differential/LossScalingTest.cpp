@@ -23,7 +23,12 @@ model m(x[batch, a]) -> [batch, a] {
   weight w [a, b] = normal(0.3)
   weight v [b, a] = normal(0.3)
   bias c [b]
-  sum[b](relu(sum[a](x * w) + c) * v)
+  state seen [] = 0
+  state mu [b] = 0
+  let h = sum[a](x * w)
+  seen := seen + 1
+  mu := 0.9 * mu + 0.1 * mean[batch](h)
+  sum[b](relu(h - mu + c) * v)
 }
 
 train m {
@@ -37,7 +42,7 @@ train m {
 
 static double numberOf(const Values &values, const std::string &name) { return values.at(name).data[0]; }
 
-/// Parameters and moments; all other state is counters.
+/// Parameters, moments and the model's states; all other state is counters.
 static bool isLearned(StringRef name) {
   return name.starts_with("state ") && !name.contains("step") && !name.contains("scale") && !name.contains("seed");
 }
@@ -75,6 +80,7 @@ static void train(Runner &runner, ModuleOp module, int steps, int injected) {
     EXPECT_EQ(numberOf(*next, "output skipped"), skipped);
     EXPECT_EQ(numberOf(*next, "output finite"), !isBad);
     EXPECT_EQ(numberOf(*next, "state step"), number + 1);
+    EXPECT_EQ(numberOf(*next, "state seen"), learned);
     for (auto &[name, value] : *next) {
       if (StringRef(name).starts_with("state ")) {
         // Bit for bit: numbers are compared as they are, and none of them is NaN.

@@ -3,6 +3,7 @@
 #include "tests/differential/RandomGraph.h"
 #include "ir/program/Program.h"
 #include "tests/differential/Grower.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tessera;
@@ -49,6 +50,9 @@ private:
   /// The loss and, where wanted, the gradients of all parameters, which `names` receives.
   SmallVector<Value> lossAndGradients(Level &level, bool wantsGradients, std::vector<std::string> &names);
   Value update(Level &level, Choices &choices, StringRef name, Value gradient, Value norm);
+  /// The next values of states after a micro-batch.
+  SmallVector<Value> nextStates(Level &micro, ArrayRef<std::string> names, bool isStep);
+  void addStates(Level &level, Value norm, SmallVectorImpl<Level::Result> &results);
 
   unsigned seed;
   Extra extra;
@@ -96,19 +100,45 @@ SmallVector<Value> ProgramMaker::lossAndGradients(Level &level, bool wantsGradie
   SmallVector<Value> start{level.b.scalar(0, shapes.element)};
   if (wantsGradients) {
     ModuleOp aside = shapes.module.clone();
-    Shapes copy{aside, shapes.element, shapes.sizes, {}, 1};
+    Shapes copy{aside, shapes.element, shapes.sizes, {}, {}, 1};
     Level probe(copy, "probe");
     forward(probe, true);
-    shapes.parameters = copy.parameters;
+    shapes.parameters = copy.parameters, shapes.states = copy.states;
     aside->erase();
     for (auto &[name, parameter] : shapes.parameters) start.push_back(level.b.constant(0, parameter.type));
   }
+  std::vector<std::string> states;
+  unsigned sums = start.size();
+  for (auto &[name, type] : shapes.states) states.push_back(name), start.push_back(level.state(name, type));
   Level micro(level, shapes.axis("micro"), start, /*isMicro=*/true);
+  micro.carryStates(states, sums);
   SmallVector<Value> next;
   for (auto [i, value] : llvm::enumerate(build(micro))) next.push_back(micro.b.add(micro.getCarried(i), value));
+  llvm::append_range(next, nextStates(micro, states, wantsGradients));
+  ValueRange results = micro.finishRepeat(next, false);
+  for (auto [name, value] : llvm::zip(states, results.drop_front(sums)))
+    if (micro.assigned(name)) level.assign(name, value);
   SmallVector<Value> means;
-  for (Value sum : micro.finishRepeat(next, false)) means.push_back(level.b.mul(sum, 1.0 / shapes.microBatches));
+  for (Value sum : results.take_front(sums)) means.push_back(level.b.mul(sum, 1.0 / shapes.microBatches));
   return means;
+}
+
+/// In an evaluation, whose differences are compared with the gradients of the step, they are constants as in the step.
+SmallVector<Value> ProgramMaker::nextStates(Level &micro, ArrayRef<std::string> names, bool isStep) {
+  return llvm::map_to_vector(names, [&](const std::string &name) -> Value {
+    Value next = micro.assigned(name);
+    if (!next) return micro.modelState(name, shapes.states[name].getAxes());
+    return isStep ? next : micro.b.unary<StopOp>(next);
+  });
+}
+
+void ProgramMaker::addStates(Level &level, Value norm, SmallVectorImpl<Level::Result> &results) {
+  Value infinity = level.b.scalar(std::numeric_limits<double>::infinity(), shapes.element);
+  for (auto &[name, type] : shapes.states)
+    if (Value next = level.assigned(name)) {
+      Value isFinite = level.b.compare(Predicate::LT, norm, infinity);
+      results.push_back({level.b.select(isFinite, next, level.state(name, type)), name, "", ""});
+    }
 }
 
 Value ProgramMaker::update(Level &level, Choices &choices, StringRef name, Value gradient, Value norm) {
@@ -150,6 +180,7 @@ void ProgramMaker::makeStep() {
   SmallVector<Level::Result> results;
   for (auto [name, gradient] : llvm::zip(names, clip.getClipped()))
     results.push_back({update(level, choices, name, gradient, clip.getNorm()), name, "", ""});
+  addStates(level, clip.getNorm(), results);
   results.push_back({level.b.add(level.step(), level.b.scalar(1, level.b.getI32Type())), "step", "", ""});
   results.push_back({loss, "", "loss", "loss"});
   results.push_back({clip.getNorm(), "", "norm", "metric"});
@@ -177,6 +208,10 @@ void ProgramMaker::makeInit() {
     Value draw = b.random(Distribution::Normal, ++site, seedInput, zero, {}, parameter.type);
     results.push_back({b.mul(draw, parameter.scale), name, "", ""});
   }
+  for (auto &[name, type] : shapes.states) {
+    Value draw = b.random(Distribution::Uniform, ++site, seedInput, zero, {}, type);
+    results.push_back({b.add(draw, -0.5), name, "", ""});
+  }
   results.push_back({zero, "step", "", ""});
   results.push_back({seedInput, "seed", "", ""});
   level.finishEntry(results);
@@ -189,6 +224,7 @@ void ProgramMaker::addStateTable() {
   };
   for (auto &[name, parameter] : shapes.parameters)
     add(name, parameter.type.getRank() < 2 ? "bias" : "weight", parameter.type);
+  for (auto &[name, type] : shapes.states) add(name, "state", type);
   add("step", "counter", NamedTensorType::get(b.getContext(), {}, b.getI32Type()));
   add("seed", "counter", NamedTensorType::get(b.getContext(), {}, b.getI64Type()));
 }

@@ -47,7 +47,7 @@ private:
   std::string checkPhases(const Trace &parsed, const Trace &optimized);
   std::string checkChunks(ModuleOp optimized, const Trace &expected);
   std::string checkGradients(ModuleOp optimized);
-  FailureOr<double> lossAt(const Values &values);
+  FailureOr<double> lossAt(const Values &values, StopTape &stops);
   FailureOr<Trace> interpret(ModuleOp module, bool withSteps) {
     InterpreterRunner runner(Rounding::Double);
     if (failed(runner.load(module))) return failure();
@@ -142,16 +142,18 @@ std::string ProgramCheck::checkPhases(const Trace &parsed, const Trace &optimize
   return "";
 }
 
-FailureOr<double> ProgramCheck::lossAt(const Values &values) {
+FailureOr<double> ProgramCheck::lossAt(const Values &values, StopTape &stops) {
   InterpreterRunner runner(Rounding::Double);
   if (failed(runner.load(*program))) return failure();
+  stops.next = 0;
+  runner.setStops(&stops);
   auto results = runner.run("evaluate", values);
   if (failed(results)) return failure();
   return results->at("output loss").data[0];
 }
 
-/// Along a random direction the loss changes by the product of gradient and direction. At a kink it need not: three
-/// directions are tried, and one must agree.
+/// Along a random direction the loss changes by the product of gradient and direction; what is stopped does not change.
+/// At a kink the loss need not: three directions are tried, and one must agree.
 std::string ProgramCheck::checkGradients(ModuleOp optimized) {
   InterpreterRunner runner(Rounding::Double);
   if (failed(runner.load(optimized))) return "optimize: not loaded";
@@ -161,6 +163,10 @@ std::string ProgramCheck::checkGradients(ModuleOp optimized) {
   for (auto &[name, value] : makeInputs(step, 1)) (*values)[name] = value;
   auto results = runner.run("step", *values);
   if (failed(results)) return "optimize: step cannot be interpreted";
+
+  StopTape stops;
+  if (failed(lossAt(*values, stops))) return "evaluate: cannot be interpreted";
+  stops.isReplayed = true;
 
   std::string wrong;
   Choices choices(seed + 77);
@@ -178,7 +184,7 @@ std::string ProgramCheck::checkGradients(ModuleOp optimized) {
         below[state].data[i] -= epsilon * direction;
       }
     }
-    FailureOr<double> high = lossAt(above), low = lossAt(below);
+    FailureOr<double> high = lossAt(above, stops), low = lossAt(below, stops);
     if (failed(high) || failed(low)) return "evaluate: cannot be interpreted";
     double difference = (*high - *low) / (2 * epsilon);
     if (std::abs(slope - difference) <= 1e-5 + 1e-4 * std::abs(difference)) return "";

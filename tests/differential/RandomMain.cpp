@@ -36,6 +36,8 @@ int main(int argc, char **argv) {
       parsed.extra = test::Extra::Mlps;
     else if (argument == "--guards")
       parsed.extra = test::Extra::Guards;
+    else if (argument == "--states")
+      parsed.extra = test::Extra::States;
     else if (argument == "--print")
       parsed.prints = true;
     else

@@ -45,6 +45,8 @@ public:
     return llvm::success();
   }
   llvm::FailureOr<Values> run(llvm::StringRef entry, const Values &values) override;
+  /// Records or replays what `tsr.stop` returns.
+  void setStops(StopTape *tape) { interpreter.setStops(tape); }
 
 private:
   Rounding rounding;

@@ -232,6 +232,14 @@ TEST(Warnings, FieldsThatShareColumns) {
   EXPECT_NE(said.find("columns \"p\" to \"r\""), std::string::npos) << said;
 }
 
+TEST(Warnings, AStateThatIsNeverAssigned) {
+  EXPECT_EQ(messagesOn("state s [a] = 1\ns := mean[batch](x)\nx * w * s"), "");
+  EXPECT_EQ(messagesOn("state s [a] = 1\nif training {\ns := mean[batch](x)\nx * w\n} else {\nx * s\n}"), "");
+  std::string said = messagesOn("state s [a] = 1\nx * w * s");
+  EXPECT_NE(said.find("warning[E0310]: the state `s` is never assigned"), std::string::npos) << said;
+  EXPECT_EQ(said.find("error"), std::string::npos) << said;
+}
+
 TEST(WrongModels, AreMany) { EXPECT_GE(wrongModels().size(), 40u); }
 
 } // namespace

@@ -132,12 +132,76 @@ class Perceptron:
                 out.write(",".join(repr(v) for v in x) + f",{label}\n")
 
 
+class Convnet:
+    """Three convolutions with batch norm, two of them as equal layers. The states begin as those of a model that was
+    trained before would: at other values than 0 and 1."""
+
+    batch, rows, columns, channels, maps, classes, layers, rate, momentum = 8, 6, 6, 2, 4, 3, 2, 0.05, 0.9
+
+    def tensors(self):
+        maps, layers = (self.maps,), (self.layers, self.maps)
+        norm = {"g": (0.1, 1.0), "b": (0.1, 0.0), "mu": (0.2, 0.0), "var": (0.2, 1.0)}
+        return {
+            "first.w": ((3, 3, self.channels, self.maps), 0.3, 0.0),
+            **{f"bn_in.{name}": (maps, *start) for name, start in norm.items()},
+            "conv.w": ((self.layers, 3, 3, self.maps, self.maps), 0.2, 0.0),
+            **{f"bn.{name}": (layers, *start) for name, start in norm.items()},
+            "head": ((self.maps, self.classes), 0.5, 0.0),
+            "offset": ((self.classes,), 0.1, 0.0),
+        }
+
+    def table(self, name, count):
+        """Rows of (pixels, class): the class is the third of the image with the largest sum."""
+        size = self.rows * self.columns * self.channels
+        bits = uniform_bits(name, count * size)
+        images = [[(h >> 24) / 64.0 - 2.0 for h in bits[i * size : (i + 1) * size]] for i in range(count)]
+        third = size // 3
+        sums = [[sum(image[c * third : (c + 1) * third]) for c in range(3)] for image in images]
+        return [(image, of.index(max(of))) for image, of in zip(images, sums)]
+
+    def write_data(self, stem):
+        for name, count in (("convnet", 80), ("convnet-val", 20)):
+            with open(os.path.join(os.path.dirname(stem), name + ".csv"), "w") as out:
+                for pixels, label in self.table(name, count):
+                    out.write(",".join(repr(v) for v in pixels) + f",{label}\n")
+
+
+class Vq:
+    """An autoencoder whose latent vectors are replaced by the nearest of five codes; the codes are moving averages."""
+
+    batch, features, latents, codes, rate = 8, 8, 3, 5, 0.2
+
+    def tensors(self):
+        return {
+            "encode": ((self.features, self.latents), 0.4, 0.0),
+            "shift": ((self.latents,), 0.1, 0.0),
+            "quantize.count": ((self.codes,), 0.3, 1.0),
+            "quantize.total": ((self.codes, self.latents), 1.0, 0.0),
+            "decode": ((self.latents, self.features), 0.4, 0.0),
+            "offset": ((self.features,), 0.1, 0.0),
+        }
+
+    def table(self, name, count):
+        bits = uniform_bits(name, count * self.features)
+        return [
+            [(h >> 24) / 64.0 - 2.0 for h in bits[i * self.features : (i + 1) * self.features]] for i in range(count)
+        ]
+
+    def write_data(self, stem):
+        for name, count in (("vq", 80), ("vq-val", 20)):
+            with open(os.path.join(os.path.dirname(stem), name + ".csv"), "w") as out:
+                for row in self.table(name, count):
+                    out.write(",".join(repr(v) for v in row) + "\n")
+
+
 CASES = {
     "gpt2-124m": Gpt2(
         layers=12, heads=12, head_size=64, vocab=50257, context=1024, batch=4, seq=64, std=0.02, rate=3e-4
     ),
     "gpt2-tiny": Gpt2(layers=2, heads=2, head_size=8, vocab=64, context=16, batch=2, seq=16, std=0.15, rate=1e-2),
     "perceptron": Perceptron(),
+    "convnet": Convnet(),
+    "vq": Vq(),
 }
 
 

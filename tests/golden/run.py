@@ -9,6 +9,8 @@ The tolerance of f32, 1e-5, is between the effect of f32's rounding on these los
 `losses_f64` in their JSON files; 1.4e-6 in five steps of gpt2-124m) and the smallest effect of a mistake: in gpt2-tiny,
 erf for tanh in GELU changes a loss by 3e-5, no decay by 1.5e-3, decay of biases and gains by 1.7e-3, betas (0.9, 0.999)
 by 3e-3, no clipping by 4e-2.
+
+convnet and vq have states. Their evaluations, at steps 0, 5 and 10, are compared too.
 """
 
 import json
@@ -21,28 +23,33 @@ import make_weights
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOLERANCES = {"f32": (1e-5, 1e-5), "bf16": (0.02, 0.02)}  # absolute for losses, relative for gradient norms
-CASES = {  # model file, options of the compiler, name of the loss, ending of the data file
-    "gpt2-124m": ("gpt2.tsr", [], "ce", ".bin"),
-    "gpt2-tiny": ("gpt2.tsr", ["--preset", "tiny"], "ce", ".bin"),
-    "perceptron": ("perceptron.tsr", [], "ce", ".csv"),
+CASES = {  # model file, options of the compiler, ending of the data file; without it the model file names the data
+    "gpt2-124m": ("gpt2.tsr", [], ".bin"),
+    "gpt2-tiny": ("gpt2.tsr", ["--preset", "tiny"], ".bin"),
+    "perceptron": ("perceptron.tsr", [], ".csv"),
+    "convnet": ("convnet.tsr", [], None),
+    "vq": ("vq.tsr", [], None),
 }
 
 
 def train(case, precision, tessera, folder):
-    """What the compiled program reports of each step: a list of (loss, gradient norm or None)."""
-    model, options, loss, ending = CASES[case]
-    folder = os.path.join(folder, precision)
+    """What the compiled program reports of each step, a list of (loss, gradient norm or None), and the losses of its
+    evaluations."""
+    model, options, ending = CASES[case]
+    folder = os.path.abspath(os.path.join(folder, precision))
     make_weights.main([case, folder])
     stem = os.path.join(folder, case)
     program, metrics = stem + ".program", stem + ".jsonl"
     options = [*options, "--target=cpu", "--no-cache", "--precision", precision]
     compile = [tessera, "compile", os.path.join(HERE, model), *options, "-o", program]
     subprocess.run(compile, check=True)
-    command = [program, "train", "--data", stem + ending, "--init", stem + ".safetensors", "--steps", "10"]
-    subprocess.run([*command, "--metrics", metrics, "--quiet"], check=True)
+    data = ["--data", stem + ending] if ending else []
+    command = [program, "train", *data, "--init", stem + ".safetensors", "--steps", "10"]
+    subprocess.run([*command, "--metrics", metrics, "--quiet"], check=True, cwd=folder)
     with open(metrics) as lines:
         records = [json.loads(line) for line in lines]
-    return [(r["losses"][loss], r.get("grad_norm")) for r in records if r["split"] == "train"]
+    steps = [(r["total"], r.get("grad_norm")) for r in records if r["split"] == "train"]
+    return steps, [r["total"] for r in records if r["split"] == "val"]
 
 
 def main(args):
@@ -54,9 +61,10 @@ def main(args):
     with open(os.path.join(HERE, name + ".json")) as file:
         stored = json.load(file)
     golden = list(zip(stored["losses"], stored["grad_norms"]))
-    steps = train(case, precision, tessera, folder)
-    if len(steps) != len(golden):
-        print(f"expected {len(golden)} steps, got {len(steps)}")
+    steps, evaluations = train(case, precision, tessera, folder)
+    expected = stored.get("val_losses", [])
+    if (len(steps), len(evaluations)) != (len(golden), len(expected)):
+        print(f"expected {len(golden)} steps and {len(expected)} evaluations, got {len(steps)} and {len(evaluations)}")
         return 1
 
     print("step  loss         off by     gradient norm  off by (relative)")
@@ -66,6 +74,9 @@ def main(args):
         norm_error = got_norm / norm - 1 if got_norm is not None else 0.0  # reported where the model clips
         worst_loss, worst_norm = max(worst_loss, abs(loss_error)), max(worst_norm, abs(norm_error))
         print(f"{number:4}  {loss:.9f}  {loss_error:+.1e}   {norm:12.9f}   {norm_error:+.1e}")
+    for loss, got_loss in zip(expected, evaluations):
+        worst_loss = max(worst_loss, abs(got_loss - loss))
+        print(f" val  {loss:.9f}  {got_loss - loss:+.1e}")
     of_losses, of_norms = TOLERANCES[precision]
     print(f"worst {worst_loss:.1e} and {worst_norm:.1e}, allowed {of_losses:.0e} and {of_norms:.0e}")
     return 0 if worst_loss <= of_losses and worst_norm <= of_norms else 1

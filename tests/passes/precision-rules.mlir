@@ -125,3 +125,32 @@ module attributes {tsr.axes = ["batch", "in"], tsr.phase = "differentiate", tsr.
     return %next, %more, %norm : !tsr.tensor<[in: 4], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>
   }
 }
+
+// -----
+
+// The next value of a state is f32 inside the repeat that stacks it, though it follows from an activation and a contraction reads it:
+// that one reads a copy.
+module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "differentiate", tsr.settings = {compute = {type = "bf16"}}} {
+  tsr.state @m "state" !tsr.tensor<[layer: 3, in: 4], f32>
+  // CHECK: tsr.state @m "state"
+  // CHECK-NEXT: func.func @step
+  // CHECK: tsr.repeat {{.*}} -> (!tsr.tensor<[batch: 8, in: 4], bf16>, !tsr.tensor<[layer: 3, in: 4], f32>)
+  // CHECK: %[[NEXT:.*]] = tsr.add %{{.*}} : <[in: 4], f32>
+  // CHECK: tsr.cast %[[NEXT]] : <[in: 4], f32> to <[in: 4], bf16>
+  // CHECK: tsr.yield %{{[^,]*}}, %[[NEXT]] :
+  func.func @step(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %m: !tsr.tensor<[layer: 3, in: 4], f32> {tsr.state = @m}, %w: !tsr.tensor<[in: 4, out: 4], f32>)
+      -> (!tsr.tensor<[layer: 3, in: 4], f32> {tsr.state = @m}, !tsr.tensor<[batch: 8, in: 4], f32>) {
+    %h, %n = tsr.repeat [layer: 3] index %i carry (%c = %x : !tsr.tensor<[batch: 8, in: 4], f32>) slice (%mi = %m : !tsr.tensor<[layer: 3, in: 4], f32>) invariant (%v = %w : !tsr.tensor<[in: 4, out: 4], f32>) -> (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[layer: 3, in: 4], f32>) {
+      %first = tsr.constant 0 : i32 -> !tsr.tensor<[], i32>
+      %row = tsr.gather %c[["batch"] = %first] : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[], i32>) -> !tsr.tensor<[in: 4], f32>
+      %part = tsr.mul %row, %row : <[in: 4], f32>
+      %next = tsr.add %mi, %part : <[in: 4], f32>
+      %y = tsr.contract %c, %v over ["in"] : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+      %r = tsr.rename %y ["out"] to ["in"] : !tsr.tensor<[batch: 8, out: 4], f32> -> !tsr.tensor<[batch: 8, in: 4], f32>
+      %z = tsr.contract %r, %next over ["in"] : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4], f32>) -> !tsr.tensor<[batch: 8], f32>
+      %q = tsr.mul %r, %z : <[batch: 8, in: 4], f32>, <[batch: 8], f32>
+      tsr.yield %q, %next : !tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4], f32>
+    }
+    return %n, %h : !tsr.tensor<[layer: 3, in: 4], f32>, !tsr.tensor<[batch: 8, in: 4], f32>
+  }
+}
