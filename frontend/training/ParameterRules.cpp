@@ -2,6 +2,8 @@
 
 #include "frontend/training/ParameterRules.h"
 
+#include "runtime/base/PathPattern.h"
+
 using namespace tessera;
 using llvm::StringRef;
 using llvm::Twine;
@@ -147,23 +149,6 @@ void ParameterRules::read() {
 // Selections
 //===----------------------------------------------------------------------===//
 
-/// Whether the pattern matches the whole path. Quadratic in their lengths, whatever the number of `**`.
-static bool matches(llvm::ArrayRef<ast::Name> pattern, llvm::ArrayRef<StringRef> path) {
-  std::vector<bool> reach(path.size() + 1, false);
-  reach[0] = true;
-  for (const ast::Name &segment : pattern) {
-    std::vector<bool> next(path.size() + 1, false);
-    for (unsigned i = 0; i <= path.size(); ++i) {
-      if (segment.text == "**")
-        next[i] = reach[i] || (i > 0 && next[i - 1]);
-      else if (i > 0)
-        next[i] = reach[i - 1] && (segment.text == "*" || segment.text == path[i - 1]);
-    }
-    reach = std::move(next);
-  }
-  return reach.back();
-}
-
 static bool selectsKind(const ast::PathPattern &pattern, ast::ParamKind kind) {
   return pattern.segments.size() == 1 && pattern.segments[0].text == ast::spelling(kind);
 }
@@ -171,9 +156,9 @@ static bool selectsKind(const ast::PathPattern &pattern, ast::ParamKind kind) {
 static bool selects(const ast::PathPattern &pattern, const Parameter &parameter) {
   if (parameter.isState()) return false;
   if (selectsKind(pattern, parameter.kind)) return true;
-  llvm::SmallVector<StringRef> path;
-  StringRef(parameter.path).split(path, '.');
-  return matches(pattern.segments, path);
+  std::vector<StringRef> names;
+  for (const ast::Name &segment : pattern.segments) names.push_back(segment.text);
+  return matchesPath(llvm::join(names, "."), parameter.path);
 }
 
 void ParameterRules::reportNoMatch(const ast::PathPattern &pattern) {

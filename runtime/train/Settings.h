@@ -31,9 +31,6 @@ private:
   int64_t microBatches;
 };
 
-/// The candidate nearest to `word` by edit distance; empty if none is near.
-std::string nearestWord(const std::string &word, const std::vector<std::string> &candidates);
-
 } // namespace tessera::runtime
 
 #endif // TESSERA_RUNTIME_TRAIN_SETTINGS_H

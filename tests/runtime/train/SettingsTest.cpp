@@ -18,8 +18,6 @@ TEST(Settings, OverridesAndSuggests) {
   EXPECT_EQ(settings.integer("save.every", 7), 7);
   for (const char *bad : {"evaluate.every", "evaluate.every=x", "evaluate.every=-1", "evaluate.every=1.5", "every=1"})
     EXPECT_THROW(settings.set(bad), Error) << bad;
-  EXPECT_EQ(nearestWord("sve.keep", {"save.keep", "stop.after"}), "save.keep");
-  EXPECT_EQ(nearestWord("colour", {"save.keep", "stop.after"}), "");
 }
 
 /// The compiler multiplies `evaluate.batches` by the micro-batches of a batch; so does `--set`.
