@@ -196,8 +196,7 @@ static SafetensorsFile openVerified(const std::string &folder, const char *name,
 }
 
 /// Checks that a file has exactly the tensors of `entries`, in type and shape.
-static void checkTensors(const SafetensorsFile &file, const std::vector<const StateEntry *> &entries,
-                         bool mayConvert = false) {
+static void checkTensors(const SafetensorsFile &file, const std::vector<const StateEntry *> &entries) {
   for (const SafeTensor &tensor : file.tensors()) {
     bool known = std::any_of(entries.begin(), entries.end(), [&](auto *entry) { return entry->path == tensor.name; });
     if (!known)
@@ -206,22 +205,13 @@ static void checkTensors(const SafetensorsFile &file, const std::vector<const St
   for (const StateEntry *entry : entries) {
     const SafeTensor *tensor = file.find(entry->path);
     if (!tensor) fail("{}: lacks '{}', which the program needs", file.path(), entry->path);
-    checkTensor(file, *tensor, *entry, mayConvert);
+    checkTensor(file, *tensor, *entry);
   }
 }
 
 static void readTensors(const SafetensorsFile &file, const std::vector<const StateEntry *> &entries,
                         const StateAddress &address) {
-  for (const StateEntry *entry : entries) {
-    const SafeTensor *tensor = file.find(entry->path);
-    if (tensor->type == entry->type) {
-      fromCanonical(*entry, tensor->data, address(*entry));
-      continue;
-    }
-    int64_t count = entry->bytes / bytesOf(entry->type);
-    std::vector<char> converted = convertNumbers(tensor->data, count, tensor->type, entry->type);
-    fromCanonical(*entry, converted.data(), address(*entry));
-  }
+  for (const StateEntry *entry : entries) fromCanonical(*entry, file.find(entry->path)->data, address(*entry));
 }
 
 static CheckpointInfo readInfo(const Json &json, const std::string &path) {
@@ -278,14 +268,6 @@ bool looksWhole(const std::string &path) {
   }
 }
 
-void loadModel(const std::string &path, const Manifest &manifest, const StateAddress &address) {
-  if (path.ends_with(".json")) fail("{}: weights in several files are not supported yet; merge them into one", path);
-  bool isCheckpoint = fs::is_directory(path);
-  SafetensorsFile file = isCheckpoint ? openVerified(path, modelFile, readManifest(path)) : SafetensorsFile(path);
-  std::vector<const StateEntry *> entries = entriesOf(manifest, true);
-  checkTensors(file, entries, /*mayConvert=*/true);
-  for (const SafeTensor &tensor : file.tensors()) checkFinite(file, tensor);
-  readTensors(file, entries, address);
-}
+SafetensorsFile openModel(const std::string &path) { return openVerified(path, modelFile, readManifest(path)); }
 
 } // namespace tessera::runtime

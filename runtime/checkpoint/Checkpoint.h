@@ -11,6 +11,7 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/checkpoint/CheckpointFolder.h"
+#include "runtime/checkpoint/Safetensors.h"
 #include "runtime/program/Manifest.h"
 
 #include <functional>
@@ -62,9 +63,8 @@ CheckpointInfo readCheckpointInfo(const std::string &path);
 /// Whether the manifest exists with its hash, and the files with the sizes it says. Does not read the tensors.
 bool looksWhole(const std::string &path);
 
-/// Verifies and loads the model only, from a checkpoint (throws as loadCheckpoint) or a safetensors file. Tensors and
-/// entries must correspond one to one, and all elements must be finite.
-void loadModel(const std::string &path, const Manifest &manifest, const StateAddress &address);
+/// Verifies and opens the model's file of a checkpoint; throws as loadCheckpoint.
+SafetensorsFile openModel(const std::string &path);
 
 } // namespace tessera::runtime
 

@@ -1,7 +1,8 @@
 //===- Safetensors.cpp - reads and writes safetensors files ---------------===//
 //
 // Layout: header length (8 bytes, little endian) | header (JSON: name → {dtype, shape, data_offsets}) | data. The
-// tensors cover the data without gaps and overlaps.
+// tensors cover the data without gaps and overlaps. Metadata are strings: "axes.NAME" are the axes of a tensor, and
+// "format" is what Hugging Face's libraries ask for before they read a file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,15 +11,28 @@
 #include "runtime/checkpoint/AxisOrder.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 
 namespace tessera::runtime {
 
-static ElementType fileType(const std::string &name, const std::string &where) {
+/// Types of the format that programs do not have: a file may contain them, where they are not used.
+static constexpr std::pair<const char *, int64_t> otherTypes[] = {{"I8", 1},  {"I16", 2}, {"U16", 2},
+                                                                  {"U32", 4}, {"U64", 8}, {"C64", 8}};
+
+/// Sets the type of a tensor; returns the bytes of an element.
+static int64_t readType(SafeTensor &tensor, const std::string &where) {
   for (const ElementTypeInfo &info : elementTypes)
-    if (name == info.safetensorsName) return info.type;
-  fail("{}: the element type {} is not supported", where, printable(name, 40));
+    if (tensor.typeName == info.safetensorsName) {
+      tensor.type = info.type;
+      return info.bytes;
+    }
+  for (const auto &[name, bytes] : otherTypes)
+    if (tensor.typeName == name) return bytes;
+  fail("{}: the element type {} is not supported", where, printable(tensor.typeName, 40));
 }
+
+static constexpr const char *axesKey = "axes.";
 
 /// A third of the reference implementation's limit. A parsed header takes about ten times its length of memory; the
 /// largest models have headers of a few MB.
@@ -29,8 +43,8 @@ static SafeTensor readEntry(const std::string &path, const std::string &name, co
   std::string where = fmt::format("{}: tensor '{}'", path, printable(name));
   SafeTensor tensor;
   tensor.name = name;
-  tensor.type = fileType(asString(member(entry, "dtype", where), where), where);
-  int64_t expected = bytesOf(tensor.type);
+  tensor.typeName = asString(member(entry, "dtype", where), where);
+  int64_t expected = readType(tensor, where);
   const nlohmann::json &shape = member(entry, "shape", where);
   if (!shape.is_array() || shape.size() > 32) fail("{}: expected a shape of at most 32 sizes", where);
   for (const nlohmann::json &size : shape) {
@@ -69,6 +83,17 @@ static void checkTiling(const std::string &path, std::vector<SafeTensor> tensors
   if (at != end) fail("{}: byte {}: {} bytes that belong to no tensor", path, base + (at - numbers.data()), end - at);
 }
 
+static constexpr const char *metadataKey = "__metadata__";
+
+static void readMetadata(const std::string &path, const nlohmann::json &metadata, std::vector<SafeTensor> &tensors) {
+  if (!metadata.is_object()) fail("{}: the metadata is not an object", path);
+  for (const auto &[key, value] : metadata.items())
+    if (!value.is_string()) fail("{}: the metadata '{}' is not a string", path, printable(key, 40));
+  for (SafeTensor &tensor : tensors)
+    if (auto axes = metadata.find(axesKey + tensor.name); axes != metadata.end())
+      tensor.axes = axes->get<std::string>();
+}
+
 SafetensorsFile::SafetensorsFile(MappedFile mapped) : file(std::move(mapped)) {
   const std::string &path = file.path();
   if (file.size() < 8)
@@ -82,16 +107,10 @@ SafetensorsFile::SafetensorsFile(MappedFile mapped) : file(std::move(mapped)) {
   std::string_view header = file.text().substr(8, length), numbers = file.text().substr(8 + length);
   if (!header.starts_with('{')) fail("{}: byte 8: expected '{{'", path);
   nlohmann::json json = parseSortedJson(header, path, 8, /*maxDepth=*/4);
-  for (const auto &[name, entry] : json.items()) {
-    if (name != "__metadata__") {
-      list.push_back(readEntry(path, name, entry, numbers, 8 + length));
-      continue;
-    }
-    if (!entry.is_object()) fail("{}: the metadata is not an object", path);
-    for (const auto &[key, value] : entry.items())
-      if (!value.is_string()) fail("{}: the metadata '{}' is not a string", path, printable(key, 40));
-  }
+  for (const auto &[name, entry] : json.items())
+    if (name != metadataKey) list.push_back(readEntry(path, name, entry, numbers, 8 + length));
   checkTiling(path, list, numbers, 8 + length);
+  if (auto metadata = json.find(metadataKey); metadata != json.end()) readMetadata(path, *metadata, list);
 }
 
 const SafeTensor *SafetensorsFile::find(const std::string &name) const {
@@ -99,62 +118,117 @@ const SafeTensor *SafetensorsFile::find(const std::string &name) const {
   return found == list.end() ? nullptr : &*found;
 }
 
-/// Bytes of a tensor that are copied to canonical order at a time.
-static constexpr int64_t pieceBytes = 1 << 20;
+std::string axisNotation(const std::vector<std::string> &names) { return fmt::format("[{}]", fmt::join(names, ", ")); }
 
-void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &entries,
-                      const std::function<const char *(const StateEntry &)> &address) {
-  Json header = Json::object();
+void writeSafetensors(DurableFile &file, const std::vector<SafeTensorOutput> &tensors) {
+  nlohmann::json metadata = {{"format", "pt"}}; // row-major, as PyTorch's: transformers reads no other word
+  for (const SafeTensorOutput &tensor : tensors) metadata[axesKey + tensor.name] = tensor.axes;
+  std::string text = fmt::format("{{\"{}\":{}", metadataKey, metadata.dump());
   int64_t offset = 0;
-  for (const StateEntry *entry : entries) {
-    Json shape = Json::array();
-    for (const AxisSpec &axis : entry->canonicalAxes()) shape.push_back(axis.size);
-    header[entry->path] = {{"dtype", infoOf(entry->type).safetensorsName},
-                           {"shape", shape},
-                           {"data_offsets", {offset, offset + entry->bytes}}};
-    offset += entry->bytes;
+  for (const SafeTensorOutput &tensor : tensors) {
+    Json entry = {{"dtype", infoOf(tensor.type).safetensorsName},
+                  {"shape", tensor.shape},
+                  {"data_offsets", {offset, offset + tensor.bytes}}};
+    text += fmt::format(",{}:{}", Json(tensor.name).dump(), entry.dump());
+    offset += tensor.bytes;
   }
-  std::string text = header.dump();
+  text += '}';
   text.resize((text.size() + 7) / 8 * 8, ' '); // so that the numbers are aligned
   uint64_t length = text.size();
   file.append(&length, 8);
   file.append(text.data(), text.size());
-  // In blocks: saving a large tensor takes little memory.
-  std::vector<char> piece(pieceBytes);
-  for (const StateEntry *entry : entries) {
-    if (isCanonical(*entry)) {
-      file.append(address(*entry), entry->bytes);
-      continue;
-    }
-    int64_t size = bytesOf(entry->type), elements = entry->bytes / size, step = pieceBytes / size;
-    for (int64_t first = 0; first < elements; first += step) {
-      int64_t count = std::min(step, elements - first);
-      toCanonical(*entry, address(*entry), first, count, piece.data());
-      file.append(piece.data(), count * size);
-    }
-  }
+  for (const SafeTensorOutput &tensor : tensors) tensor.append(file);
   file.commit();
 }
 
-/// Whether a tensor of this type may be converted on loading.
-static bool isConvertible(ElementType type) { return type == ElementType::F32 || type == ElementType::BF16; }
+/// Bytes of a tensor that are copied to canonical order at a time.
+static constexpr int64_t pieceBytes = 1 << 20;
 
-void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry, bool mayConvert) {
-  std::vector<int64_t> expected;
-  for (const AxisSpec &axis : entry.canonicalAxes()) expected.push_back(axis.size);
-  if (tensor.shape != expected)
+static void appendCanonical(DurableFile &file, const StateEntry &entry, const char *memory) {
+  if (isCanonical(entry)) return file.append(memory, entry.bytes);
+  // In blocks: saving a large tensor takes little memory.
+  std::vector<char> piece(pieceBytes);
+  int64_t size = bytesOf(entry.type), elements = entry.bytes / size, step = pieceBytes / size;
+  for (int64_t first = 0; first < elements; first += step) {
+    int64_t count = std::min(step, elements - first);
+    toCanonical(entry, memory, first, count, piece.data());
+    file.append(piece.data(), count * size);
+  }
+}
+
+SafeTensorOutput outputOf(const StateEntry &entry, const char *memory) {
+  SafeTensorOutput output{entry.path, entry.type, {}, axisNotation(entry.canonical), entry.bytes, nullptr};
+  for (const AxisSpec &axis : entry.canonicalAxes()) output.shape.push_back(axis.size);
+  output.append = [&entry, memory](DurableFile &file) { appendCanonical(file, entry, memory); };
+  return output;
+}
+
+void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &entries,
+                      const std::function<const char *(const StateEntry &)> &address) {
+  std::vector<SafeTensorOutput> tensors;
+  for (const StateEntry *entry : entries) tensors.push_back(outputOf(*entry, address(*entry)));
+  writeSafetensors(file, tensors);
+}
+
+bool isConvertible(ElementType from, ElementType to) {
+  bool isWide = to == ElementType::F32, isBf16 = to == ElementType::BF16;
+  return (isWide && (from == ElementType::BF16 || from == ElementType::F16)) || (isBf16 && from == ElementType::F32);
+}
+
+/// The names of axes in a notation, sorted.
+static std::vector<std::string> namesIn(const std::string &axes) {
+  std::vector<std::string> names(1);
+  for (char c : axes) {
+    bool isInName = isalnum(static_cast<unsigned char>(c)) || c == '_';
+    if (isInName)
+      names.back() += c;
+    else if (!names.back().empty())
+      names.emplace_back();
+  }
+  if (names.back().empty()) names.pop_back();
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// Two axes of one size in another order: the shape does not show it. Other names are those of a renamed dim.
+static void checkAxisOrder(const SafetensorsFile &file, const SafeTensor &tensor, const std::string &axes) {
+  if (tensor.axes.empty() || tensor.axes == axes || namesIn(tensor.axes) != namesIn(axes)) return;
+  fail("{}: '{}' has the axes {} in the file, in this order, and {} here; declare them in the order of the file, or "
+       "read the file with a --map",
+       file.path(), printable(tensor.name), printable(tensor.axes), axes);
+}
+
+static void checkShape(const SafetensorsFile &file, const SafeTensor &tensor, const std::vector<int64_t> &shape,
+                       const std::string &axes, const std::string &expected) {
+  if (tensor.shape != shape)
     fail("{}: '{}' has the shape [{}], the program was compiled for {}; use weights of that shape or compile again",
-         file.path(), tensor.name, fmt::join(tensor.shape, ", "), formatAxes(entry.canonicalAxes()));
-  if (tensor.type != entry.type && !(mayConvert && isConvertible(tensor.type) && isConvertible(entry.type)))
+         file.path(), printable(tensor.name), fmt::join(tensor.shape, ", "), expected);
+  checkAxisOrder(file, tensor, axes);
+}
+
+void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry) {
+  std::vector<int64_t> shape;
+  for (const AxisSpec &axis : entry.canonicalAxes()) shape.push_back(axis.size);
+  checkShape(file, tensor, shape, axisNotation(entry.canonical), formatAxes(entry.canonicalAxes()));
+  if (tensor.type != entry.type)
     fail("{}: '{}' is of type {}, the program expects {}; convert the file first", file.path(), tensor.name,
-         infoOf(tensor.type).safetensorsName, elementTypeName(entry.type));
+         tensor.typeName, elementTypeName(entry.type));
+}
+
+void checkConvertible(const SafetensorsFile &file, const SafeTensor &tensor, const std::vector<int64_t> &shape,
+                      const std::string &axes, ElementType type, const std::string &expected) {
+  checkShape(file, tensor, shape, axes, expected);
+  bool isReadable = tensor.type && (*tensor.type == type || isConvertible(*tensor.type, type));
+  if (!isReadable)
+    fail("{}: '{}' is of type {}, the program expects {}; convert the file first", file.path(), printable(tensor.name),
+         tensor.typeName, elementTypeName(type));
 }
 
 void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor) {
-  if (!isFloat(tensor.type) || isFp8(tensor.type)) return;
-  const ElementTypeInfo &info = infoOf(tensor.type);
+  if (!tensor.type || !isFloat(*tensor.type) || isFp8(*tensor.type)) return;
+  const ElementTypeInfo &info = infoOf(*tensor.type);
   uint64_t exponent = ((uint64_t(1) << info.exponentBits) - 1) << info.mantissaBits;
-  int64_t size = bytesOf(tensor.type);
+  int64_t size = info.bytes;
   for (int64_t i = 0; i < tensor.bytes / size; ++i) {
     uint64_t bits = 0;
     memcpy(&bits, tensor.data + i * size, size);
@@ -177,19 +251,34 @@ static uint16_t toBf16(float number) {
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+static float fromF16(uint16_t bits) {
+  uint32_t exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
+  float magnitude = static_cast<float>(mantissa) * 0x1p-24f; // where the exponent is 0
+  if (exponent != 0) {
+    uint32_t wide = (exponent == 31 ? 255 : exponent + 112) << 23 | mantissa << 13;
+    memcpy(&magnitude, &wide, 4);
+  }
+  return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+template <typename From, typename To, typename Convert>
+static void convertEach(const char *data, int64_t count, char *result, Convert convert) {
+  for (int64_t i = 0; i < count; ++i) {
+    From number;
+    memcpy(&number, data + i * sizeof(From), sizeof(From));
+    To converted = convert(number);
+    memcpy(result + i * sizeof(To), &converted, sizeof(To));
+  }
+}
+
 std::vector<char> convertNumbers(const char *data, int64_t count, ElementType from, ElementType to) {
   std::vector<char> result(count * bytesOf(to));
-  for (int64_t i = 0; i < count; ++i) {
-    if (from == ElementType::F32 && to == ElementType::BF16) {
-      float number;
-      memcpy(&number, data + 4 * i, 4);
-      uint16_t low = toBf16(number);
-      memcpy(result.data() + 2 * i, &low, 2);
-    } else { // bf16 to f32
-      memset(result.data() + 4 * i, 0, 2);
-      memcpy(result.data() + 4 * i + 2, data + 2 * i, 2);
-    }
-  }
+  if (to == ElementType::BF16)
+    convertEach<float, uint16_t>(data, count, result.data(), toBf16);
+  else if (from == ElementType::F16)
+    convertEach<uint16_t, float>(data, count, result.data(), fromF16);
+  else
+    convertEach<uint16_t, uint32_t>(data, count, result.data(), [](uint16_t b) { return uint32_t(b) << 16; });
   return result;
 }
 

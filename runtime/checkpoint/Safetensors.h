@@ -8,14 +8,16 @@
 #include "runtime/program/Manifest.h"
 
 #include <functional>
+#include <optional>
 
 namespace tessera::runtime {
 
 /// One tensor of a file: row-major in the order of `shape`.
 struct SafeTensor {
-  std::string name;
-  ElementType type = ElementType::F32;
+  std::string name, typeName;
+  std::optional<ElementType> type; ///< none: a type of the format that programs do not have, such as I16
   std::vector<int64_t> shape;
+  std::string axes; ///< as axisNotation() and maps write them: "[embed, (head, hd)]"; empty: the file does not say
   const char *data = nullptr;
   int64_t bytes = 0;
 };
@@ -36,20 +38,45 @@ private:
   std::vector<SafeTensor> list;
 };
 
+/// A tensor to write. The file's metadata name its axes.
+struct SafeTensorOutput {
+  std::string name;
+  ElementType type = ElementType::F32;
+  std::vector<int64_t> shape;
+  std::string axes;
+  int64_t bytes = 0;
+  std::function<void(DurableFile &file)> append; ///< appends `bytes` bytes
+};
+
+/// Writes and commits a file.
+void writeSafetensors(DurableFile &file, const std::vector<SafeTensorOutput> &tensors);
+
 /// Writes state entries, named by path, in canonical axis order. `address` returns an entry's bytes in memory order.
 /// Commits the file.
 void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &entries,
                       const std::function<const char *(const StateEntry &)> &address);
 
-/// Throws an Error if a tensor's type or shape differ from an entry's. `mayConvert`: f32 and bf16 are
-/// interchangeable.
-void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry,
-                 bool mayConvert = false);
+/// The output of a state entry, in canonical axis order.
+SafeTensorOutput outputOf(const StateEntry &entry, const char *memory);
+
+/// "[layer, embed, head, hd]".
+std::string axisNotation(const std::vector<std::string> &names);
+
+/// Throws an Error if a tensor's type, shape, or order of axes differ from an entry's.
+void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry);
+
+/// The same, for a tensor of this shape and these axes, of which a type may be converted: see `isConvertible`.
+/// `expected` is the shape for messages.
+void checkConvertible(const SafetensorsFile &file, const SafeTensor &tensor, const std::vector<int64_t> &shape,
+                      const std::string &axes, ElementType type, const std::string &expected);
 
 /// Throws an Error that names the first non-finite element of a tensor.
 void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor);
 
-/// Converts f32 to bf16, rounded to nearest, or bf16 to f32.
+/// Whether elements may be converted on loading: f32 and bf16 into each other, f16 to f32, which is exact.
+bool isConvertible(ElementType from, ElementType to);
+
+/// Converts f32 to bf16, rounded to nearest, or bf16 or f16 to f32.
 std::vector<char> convertNumbers(const char *data, int64_t count, ElementType from, ElementType to);
 
 } // namespace tessera::runtime

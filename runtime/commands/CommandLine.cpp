@@ -64,6 +64,16 @@ static void addCheckpointOption(CLI::App *command, Options &options) {
       "./NAME-checkpoints");
 }
 
+/// Options of commands that read or write weights.
+static void addWeightOptions(CLI::App *command, Options &options) {
+  command
+      ->add_option("--only", options.partial.only,
+                   "parameters, as paths with * and **: the others keep their initial values, or are not written")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--map", options.partial.map, "names and axes of the file: a map, hf:gpt2 or hf:llama");
+}
+
 static void addTrain(CLI::App &app, Options &options) {
   CLI::App *train = app.add_subcommand("train", "train, or resume training");
   train->add_option("--data", options.data, dataForms)->allow_extra_args(false);
@@ -76,6 +86,7 @@ static void addTrain(CLI::App &app, Options &options) {
                     "folder of checkpoints; default: ./NAME-checkpoints if the model file says save(...), else none");
   train->add_option("--resume", options.train.resume, "auto (default), never, or a checkpoint");
   train->add_option("--init", options.train.init, "start from these weights (safetensors or checkpoint)");
+  addWeightOptions(train, options);
   train->add_option("--set", options.set, "NAME=VALUE: change a training setting")->allow_extra_args(false);
   train->add_option("--log-every", options.train.logEvery, "steps between progress lines if there is no terminal")
       ->check(wholeNumber(1));
@@ -115,11 +126,11 @@ static void addOthers(CLI::App &app, Options &options) {
   CLI::App *exporting = app.add_subcommand("export", "write the parameters of a checkpoint");
   exporting->add_option("weights", options.weights, "FILE.safetensors")->required();
   CLI::App *importing = app.add_subcommand("import", "make a checkpoint of step 0 from weights");
-  importing->add_option("weights", options.weights, "FILE.safetensors")->required();
+  importing->add_option("weights", options.weights, "FILE.safetensors, its index, or a folder with them")->required();
   importing->add_option("-o,--checkpoint-dir", options.output, "folder of the checkpoint; default: ./NAME-checkpoints");
   importing->add_option("--seed", options.seed, "seed of state that is not in the file; default 1337")
       ->check(wholeNumber(0));
-  for (CLI::App *command : {exporting, importing}) command->add_option("--map", options.map, "not supported yet");
+  for (CLI::App *command : {exporting, importing}) addWeightOptions(command, options);
   for (CLI::App *command : {eval, generate, exporting}) addCheckpointOption(command, options);
   for (CLI::App *command : {eval, generate, exporting, importing}) addMachineOptions(command, options);
   addThreadsOption(info, options); // computes nothing
@@ -127,7 +138,6 @@ static void addOthers(CLI::App &app, Options &options) {
 
 static void refuseWhatIsMissing(const Options &options) {
   if (!options.generate.tokenizer.empty()) failUsage("--tokenizer is not supported yet; use --prompt-tokens");
-  if (!options.map.empty()) failUsage("--map is not supported yet; rename the tensors to the paths that 'info' lists");
   for (const char *name :
        {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE"}) {
     const char *value = getenv(name);
@@ -135,10 +145,20 @@ static void refuseWhatIsMissing(const Options &options) {
   }
 }
 
+/// --only and --map of `train` say how --init is read.
+static void checkWeightOptions(Options &options, bool isTrain) {
+  options.partial.isOffered = true;
+  for (const std::string &pattern : options.partial.only)
+    if (pattern.empty()) failUsage("--only: expected a path, got nothing");
+  bool isUsed = !options.partial.only.empty() || !options.partial.map.empty();
+  if (isTrain && isUsed && options.train.init.empty())
+    failUsage("--only and --map say how weights are read; name some with --init PATH");
+}
+
 /// An empty path is an unset variable of the shell; it must not count as a missing option.
 static void refuseEmptyValues(CLI::App &command) {
   for (const char *name : {"--checkpoint-dir", "--resume", "--init", "--metrics", "--profile", "--tensorboard",
-                           "--checkpoint", "--tokenizer", "--map", "weights"})
+                           "--checkpoint", "--tokenizer", "--map", "--only", "weights"})
     if (CLI::Option *option = command.get_option_no_throw(name))
       option->check(CLI::Validator(
           [](std::string &text) { return text.empty() ? std::string("expected a path, got nothing") : std::string(); },
@@ -176,6 +196,7 @@ static int parseAndRun(int argc, char **argv, Payload payload, const std::string
     return app.exit(e) == 0 ? 0 : static_cast<int>(ExitStatus::Usage);
   }
   refuseWhatIsMissing(options);
+  checkWeightOptions(options, app.got_subcommand("train"));
   LoadedProgram program(std::move(payload), programFile);
   ExitStatus code = runCommand(app.get_subcommands()[0]->get_name(), program, options);
   return static_cast<int>(code);

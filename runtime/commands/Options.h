@@ -4,6 +4,7 @@
 #define TESSERA_RUNTIME_COMMANDS_OPTIONS_H
 
 #include "runtime/base/Error.h"
+#include "runtime/weights/ModelWeights.h"
 
 #include <cstdint>
 #include <optional>
@@ -26,7 +27,7 @@ struct GenerateOptions {
   std::string prompt, promptTokens;
   int64_t length = 256, topK = 0;
   double temperature = 1, topP = 1;
-  std::string tokenizer; ///< not supported: refused with a reason
+  std::string tokenizer;
 };
 
 /// The command line of all commands.
@@ -39,7 +40,7 @@ struct Options {
   bool bind = false;
   std::string checkpoint;      ///< of eval, generate and export
   std::string weights, output; ///< of export and import
-  std::string map;             ///< not supported: refused with a reason
+  WeightOptions partial;       ///< of export, import and train: --only and --map
 };
 
 class LoadedProgram;

@@ -4,6 +4,7 @@
 
 #include "runtime/train/BestEvaluation.h"
 #include "runtime/train/RunDifferences.h"
+#include "runtime/weights/WeightFiles.h"
 
 #include <filesystem>
 
@@ -84,16 +85,29 @@ static std::string resolveBest(const std::string &path, const char *option) {
 bool isFolderOfCheckpoints(const std::string &path, const char *option) {
   std::error_code error;
   if (!fs::exists(path, error)) fail("{} {}: {}", option, path, error ? error.message() : "nothing is there");
-  if (!fs::is_directory(path) || fs::exists(path + "/manifest.json")) return false;
-  if (CheckpointFolder(path).steps().empty()) fail("{} {}: no checkpoint is there", option, path);
+  if (!fs::is_directory(path) || fs::exists(path + "/manifest.json") || isFolderOfWeights(path)) return false;
+  if (CheckpointFolder(path).steps().empty()) fail("{} {}: no checkpoint is there, and no weights", option, path);
   return true;
 }
 
-std::string loadModelFrom(LoadedProgram &program, const std::string &wanted, const char *option) {
+/// Says what of the model and of the file was not used.
+static void reportParts(const LoadedWeights &loaded, const std::string &path) {
+  if (!loaded.missing.empty())
+    warn("warning: {} lacks {}, which --only selects: initial values", path, listOfNames(loaded.missing));
+  if (!loaded.notSelected.empty())
+    warn("note: not selected by --only: initial values for {}", listOfNames(loaded.notSelected));
+  if (!loaded.leftOver.empty()) warn("note: not used, of {}: {}", path, listOfNames(loaded.leftOver));
+  if (!loaded.missing.empty() || !loaded.notSelected.empty() || !loaded.leftOver.empty())
+    warn("note: read {} of {} parameters from {}", loaded.read,
+         loaded.read + loaded.missing.size() + loaded.notSelected.size(), path);
+}
+
+std::string loadModelFrom(LoadedProgram &program, const std::string &wanted, const char *option,
+                          const WeightOptions &how) {
   std::string path = resolveBest(wanted, option);
   auto load = [&](const std::string &one) {
     program.pullState(); // the file does not contain the whole state
-    loadModel(one, program.manifest(), stateIn(program));
+    reportParts(loadWeights(one, how, program.manifest(), stateIn(program)), one);
     program.pushState();
   };
   if (isFolderOfCheckpoints(path, option)) return *tryNewest(CheckpointFolder(path), load);

@@ -7,6 +7,7 @@
 #include "runtime/commands/Options.h"
 #include "runtime/data/DataSource.h"
 #include "runtime/machine/LoadedProgram.h"
+#include "runtime/weights/ModelWeights.h"
 
 namespace tessera::runtime {
 
@@ -37,13 +38,14 @@ std::string loadParameters(LoadedProgram &program, const Options &options);
 /// it was not trained with. Does nothing for a safetensors file. Warns if the program holds out others.
 void continueRowOrder(DataFiles &files, const Manifest &manifest, const std::string &path);
 
-/// Whether `path` is a folder of checkpoints rather than a checkpoint or a file. Throws an Error that names `option`
+/// Whether `path` is a folder of checkpoints rather than a checkpoint or weights. Throws an Error that names `option`
 /// if it does not exist or contains no checkpoint.
 bool isFolderOfCheckpoints(const std::string &path, const char *option);
 
-/// Loads the model from a checkpoint, a safetensors file, the newest intact checkpoint of a folder, or its best one
-/// (FOLDER/best). Returns the path.
-std::string loadModelFrom(LoadedProgram &program, const std::string &path, const char *option);
+/// Loads the model from a checkpoint, a file or folder of weights, the newest intact checkpoint of a folder, or its best
+/// one (FOLDER/best). Returns the path. Says which parameters were not read, if `how` allows that.
+std::string loadModelFrom(LoadedProgram &program, const std::string &path, const char *option,
+                          const WeightOptions &how = {});
 
 } // namespace tessera::runtime
 

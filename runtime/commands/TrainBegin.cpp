@@ -79,7 +79,7 @@ void Training::begin() {
     }
   moveTo(0, options.train.skipBatches);
   initialise(program, info.seed);
-  if (!options.train.init.empty()) loadModelFrom(program, options.train.init, "--init");
+  if (!options.train.init.empty()) loadModelFrom(program, options.train.init, "--init", options.partial);
 }
 
 /// What a checkpoint says of the data.

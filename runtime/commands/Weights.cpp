@@ -1,11 +1,7 @@
 //===- Weights.cpp - the commands `export` and `import` -------------------===//
 
 #include "runtime/base/OutputPath.h"
-#include "runtime/checkpoint/Safetensors.h"
 #include "runtime/commands/Session.h"
-
-#include <algorithm>
-#include <unistd.h>
 
 namespace tessera::runtime {
 
@@ -14,12 +10,12 @@ ExitStatus runExport(LoadedProgram &program, const Options &options) {
   if (!output.canBeReplaced()) fail("cannot write weights to {}: not a regular file", options.weights);
   program.start(options.threads, options.bind);
   std::string loaded = loadParameters(program, options);
-  std::vector<const StateEntry *> entries;
-  for (const StateEntry &entry : program.manifest().state)
-    if (entry.isModel()) entries.push_back(&entry);
   program.pullState();
-  replaceFile(output.path, [&](DurableFile &file) { writeSafetensors(file, entries, stateIn(program)); });
-  printText("wrote {} ({} tensors of {})\n", options.weights, entries.size(), loaded);
+  size_t tensors = 0;
+  replaceFile(output.path, [&](DurableFile &file) {
+    tensors = saveWeights(file, options.partial, program.manifest(), stateIn(program));
+  });
+  printText("wrote {} ({} tensors of {})\n", options.weights, tensors, loaded);
   return ExitStatus::Done;
 }
 
@@ -36,7 +32,7 @@ ExitStatus runImport(LoadedProgram &program, const Options &options) {
   info.seed = options.seed.value_or(defaultSeed);
   info.settings = manifest.settings;
   initialise(program, info.seed);
-  loadModelFrom(program, options.weights, "import");
+  loadModelFrom(program, options.weights, "import", options.partial);
   program.pullState();
   folder.lock(); // only now: rejected weights must not leave a folder
   refuseUsed();

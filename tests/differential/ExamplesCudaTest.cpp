@@ -60,7 +60,9 @@ INSTANTIATE_TEST_SUITE_P(
             Example{"01-regression.tsr", {}}, Example{"02-digits.tsr", {"digits.batch=12"}},
             Example{"03-byte-gpt.tsr", {"depth=2", "heads=2", "head_size=12", "context=12", "d.batch=2", "d.seq=12"}},
             Example{"04-gpt2.tsr", {"depth=2", "heads=2", "head_size=4", "context=8", "d.batch=2", "d.seq=8"}},
-            Example{"05-mnist.tsr", {"mnist.batch=3", "width=24"}}, Example{"06-convolution.tsr", {"d.batch=3"}}),
+            Example{"05-mnist.tsr", {"mnist.batch=3", "width=24"}}, Example{"06-convolution.tsr", {"d.batch=3"}},
+            Example{"07-llama.tsr",
+                    {"depth=2", "group=2", "head_size=4", "wide=12", "words=40", "context=8", "d.batch=2", "d.seq=8"}}),
         testing::Values("f32", "bf16", "fp16"), testing::Bool()),
     nameOf);
 } // namespace

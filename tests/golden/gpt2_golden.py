@@ -13,7 +13,8 @@ A case that ends in -bf16 is the same under PyTorch's autocast to bf16, with f32
 GPT-2: f32, no dropout, layer_norm's epsilon 1e-5, gelu in its tanh form, head tied to wte; the loss is the mean over
 batch and seq. The gradient is clipped to a global norm of 1 (grad_norm is the norm before that); then AdamW with betas
 0.9 and 0.95, epsilon 1e-8, decay 0.1 on weights, none on biases and gains. The perceptron trains by plain gradient
-descent. A step's loss is that of its batch before the step's update.
+descent. A step's loss is that of its batch before the step's update. The cases hf-… have Hugging Face's names and
+shapes; hugging_face.py has their models.
 """
 
 import json
@@ -23,6 +24,7 @@ import sys
 
 import torch
 
+import hugging_face
 import make_weights
 from make_weights import CASES
 
@@ -30,7 +32,9 @@ STEPS = 10
 BETAS, EPSILON, DECAY, CLIP = (0.9, 0.95), 1e-8, 0.1, 1.0
 
 
-def is_weight(name):
+def is_weight(case, name):
+    if hasattr(case, "is_weight"):
+        return case.is_weight(name)
     last = name.split(".")[-1]
     return last in ("wte", "wpe", "wq", "wk", "wv", "wo", "up", "down")
 
@@ -102,44 +106,53 @@ def perceptron_batches(case):
 class Adamw:
     """Open-coded, so that the order of decay, bias correction and epsilon can be seen."""
 
-    def __init__(self, w, rate):
-        self.rate = rate
+    def __init__(self, w, case):
+        self.case = case
         self.first = {name: torch.zeros_like(value) for name, value in w.items()}
         self.second = {name: torch.zeros_like(value) for name, value in w.items()}
 
     def update(self, w, step):
+        rate = self.case.rate(step - 1) if callable(self.case.rate) else self.case.rate
         for name, value in w.items():
             self.first[name].lerp_(value.grad, 1 - BETAS[0])
             self.second[name].mul_(BETAS[1]).addcmul_(value.grad, value.grad, value=1 - BETAS[1])
             first = self.first[name] / (1 - BETAS[0] ** step)
             second = self.second[name] / (1 - BETAS[1] ** step)
-            if is_weight(name):
-                value.mul_(1 - self.rate * DECAY)
-            value.sub_(self.rate * first / (second.sqrt() + EPSILON))
+            if is_weight(self.case, name):
+                value.mul_(1 - rate * DECAY)
+            value.sub_(rate * first / (second.sqrt() + EPSILON))
 
 
 class Sgd:
-    def __init__(self, w, rate):
-        self.rate = rate
+    def __init__(self, w, case):
+        self.case = case
 
     def update(self, w, step):
         for value in w.values():
-            value.sub_(self.rate * value.grad)
+            value.sub_(self.case.rate * value.grad)
+
+
+def recipe_of(name):
+    """Loss, batches, optimizer and clipping of a case."""
+    case = CASES[name]
+    if name in hugging_face.LOGITS:
+        loss = lambda case, w, x, target: cross_entropy(hugging_face.LOGITS[name](case, w, x), target)
+        return loss, gpt2_batches(case), Adamw, CLIP
+    if name.startswith("gpt2"):
+        return gpt2_loss, gpt2_batches(case), Adamw, CLIP
+    return perceptron_loss, perceptron_batches(case), Sgd, math.inf
 
 
 def train(name, dtype, autocast=False):
     """Ten steps; returns the losses and the gradient norms."""
     case = CASES[name]
-    loss_of, batches, optimizer, clip = (
-        (gpt2_loss, gpt2_batches(case), Adamw, CLIP)
-        if name.startswith("gpt2")
-        else (perceptron_loss, perceptron_batches(case), Sgd, math.inf)
-    )
+    loss_of, batches, optimizer, clip = recipe_of(name)
     w = {
         path: torch.frombuffer(values, dtype=torch.float32).view(shape).to(dtype, copy=True).requires_grad_()
         for path, shape, values in make_weights.case_tensors(name)
+        if not hasattr(case, "is_parameter") or case.is_parameter(path)
     }
-    update = optimizer(w, case.rate)
+    update = optimizer(w, case)
     losses, norms = [], []
     for step, (x, target) in enumerate(batches, start=1):
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
@@ -160,7 +173,7 @@ def train(name, dtype, autocast=False):
 
 def main(names):
     mine = [case for case in CASES if case.startswith("gpt2") or case == "perceptron"]
-    for name in names or [*mine, *(case + "-bf16" for case in mine)]:
+    for name in names or [*mine, *hugging_face.LOGITS, *(case + "-bf16" for case in mine)]:
         case, is_low = name.removesuffix("-bf16"), name.endswith("-bf16")
         losses, norms = train(case, torch.float32, autocast=is_low)
         result = {

@@ -102,6 +102,95 @@ class Gpt2:
         write_tokens(stem + ".bin", tokens(self.rows * self.seq + 1, self.vocab))
 
 
+class HuggingFaceGpt2(Gpt2):
+    """The same model with the names and shapes of Hugging Face's GPT2LMHeadModel. The masks, which older files contain,
+    are in the file but are no parameters."""
+
+    map = "hf:gpt2"
+
+    def tensors(self):
+        e, f, std, small = self.embed, self.ff, self.std, self.std / math.sqrt(2 * self.layers)
+        gain, bias = (0.1, 1.0), (0.02, 0.0)
+        found = {
+            "transformer.wte.weight": ((self.vocab, e), std, 0.0),
+            "transformer.wpe.weight": ((self.context, e), std / 2, 0.0),
+        }
+        for layer in range(self.layers):
+            h = f"transformer.h.{layer}."
+            found |= {
+                h + "ln_1.weight": ((e,), *gain),
+                h + "ln_1.bias": ((e,), *bias),
+                h + "attn.bias": ((1, 1, self.context, self.context), 1.0, 0.0),
+                h + "attn.c_attn.weight": ((e, 3 * e), std, 0.0),
+                h + "attn.c_attn.bias": ((3 * e,), *bias),
+                h + "attn.c_proj.weight": ((e, e), small, 0.0),
+                h + "attn.c_proj.bias": ((e,), *bias),
+                h + "ln_2.weight": ((e,), *gain),
+                h + "ln_2.bias": ((e,), *bias),
+                h + "mlp.c_fc.weight": ((e, f), std, 0.0),
+                h + "mlp.c_fc.bias": ((f,), *bias),
+                h + "mlp.c_proj.weight": ((f, e), small, 0.0),
+                h + "mlp.c_proj.bias": ((e,), *bias),
+            }
+        return found | {"transformer.ln_f.weight": ((e,), *gain), "transformer.ln_f.bias": ((e,), *bias)}
+
+    @staticmethod
+    def is_parameter(name):
+        return not name.endswith(".attn.bias")
+
+    @staticmethod
+    def is_weight(name):
+        return name.endswith(".weight") and ".ln_" not in name
+
+
+class HuggingFaceLlama:
+    """A LLaMA of the given sizes, with the names and shapes of Hugging Face's LlamaForCausalLM."""
+
+    map = "hf:llama"
+    base, epsilon = 10_000.0, 1e-5
+
+    def __init__(self, layers, kv_heads, group, head_size, wide, vocab, batch, seq, std, peak, total):
+        self.layers, self.kv_heads, self.group, self.head_size = layers, kv_heads, group, head_size
+        self.wide, self.vocab, self.batch, self.seq, self.std = wide, vocab, batch, seq, std
+        self.peak, self.total = peak, total
+        self.embed = kv_heads * group * head_size
+        self.rows = 64
+
+    def rate(self, step):
+        """warmup_cosine of the language, without a warmup; steps count from 0."""
+        return self.peak * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * step / self.total)))
+
+    def tensors(self):
+        e, f, kv, std = self.embed, self.wide, self.kv_heads * self.head_size, self.std
+        small, gain = self.std / math.sqrt(2 * self.layers), (0.1, 1.0)
+        found = {"model.embed_tokens.weight": ((self.vocab, e), std, 0.0)}
+        for layer in range(self.layers):
+            h = f"model.layers.{layer}."
+            found |= {
+                h + "input_layernorm.weight": ((e,), *gain),
+                h + "self_attn.q_proj.weight": ((e, e), std, 0.0),
+                h + "self_attn.k_proj.weight": ((kv, e), std, 0.0),
+                h + "self_attn.v_proj.weight": ((kv, e), std, 0.0),
+                h + "self_attn.o_proj.weight": ((e, e), small, 0.0),
+                h + "post_attention_layernorm.weight": ((e,), *gain),
+                h + "mlp.gate_proj.weight": ((f, e), std, 0.0),
+                h + "mlp.up_proj.weight": ((f, e), std, 0.0),
+                h + "mlp.down_proj.weight": ((e, f), small, 0.0),
+            }
+        return found | {"model.norm.weight": ((e,), *gain), "lm_head.weight": ((self.vocab, e), std, 0.0)}
+
+    @staticmethod
+    def is_parameter(name):
+        return True
+
+    @staticmethod
+    def is_weight(name):
+        return "norm" not in name
+
+    def write_data(self, stem):
+        write_tokens(stem + ".bin", tokens(self.rows * self.seq + 1, self.vocab))
+
+
 class Perceptron:
     """Eight numbers to four classes through sixteen rectified units; the data are drawn from the same formula."""
 
@@ -199,6 +288,12 @@ CASES = {
         layers=12, heads=12, head_size=64, vocab=50257, context=1024, batch=4, seq=64, std=0.02, rate=3e-4
     ),
     "gpt2-tiny": Gpt2(layers=2, heads=2, head_size=8, vocab=64, context=16, batch=2, seq=16, std=0.15, rate=1e-2),
+    "hf-gpt2-tiny": HuggingFaceGpt2(
+        layers=2, heads=2, head_size=8, vocab=64, context=16, batch=2, seq=16, std=0.15, rate=1e-2
+    ),
+    "hf-llama-tiny": HuggingFaceLlama(
+        layers=2, kv_heads=2, group=3, head_size=8, wide=40, vocab=64, batch=2, seq=16, std=0.15, peak=1e-2, total=20
+    ),
     "perceptron": Perceptron(),
     "convnet": Convnet(),
     "vq": Vq(),

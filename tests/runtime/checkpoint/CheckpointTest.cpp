@@ -305,15 +305,4 @@ TEST(DurableFile, FileSizeLimitCountsAsFullDisk) {
   EXPECT_TRUE(fs::is_empty(folder.path)); // no temporary is left
 }
 
-TEST_F(Checkpoints, ModelAlone) {
-  folder.lock();
-  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
-  for (const std::string &source : {path, path + "/model.safetensors"}) {
-    std::vector<char> loaded(164);
-    loadModel(source, manifest, address(loaded));
-    EXPECT_TRUE(std::equal(loaded.begin(), loaded.begin() + 80, memory.begin()));
-    EXPECT_EQ(std::count(loaded.begin() + 80, loaded.end(), 0), 84);
-  }
-}
-
 } // namespace
