@@ -120,7 +120,7 @@ static void addOthers(CLI::App &app, Options &options) {
                    "sample from the most likely tokens that have this total probability")
       ->check(realNumber(0, 1));
   generate->add_option("--seed", options.seed, "seed of sampling; default 1337")->check(wholeNumber(0));
-  generate->add_option("--tokenizer", options.generate.tokenizer, "not supported yet");
+  generate->add_option("--tokenizer", options.generate.tokenizer, "tokenizer.json, for a text as prompt and output");
   CLI::App *info = app.add_subcommand("info", "show state table, plan and memory; runs nothing");
   info->add_option("--data", options.data, "data whose memory is counted, as for train")->allow_extra_args(false);
   CLI::App *exporting = app.add_subcommand("export", "write the parameters of a checkpoint");
@@ -136,8 +136,7 @@ static void addOthers(CLI::App &app, Options &options) {
   addThreadsOption(info, options); // computes nothing
 }
 
-static void refuseWhatIsMissing(const Options &options) {
-  if (!options.generate.tokenizer.empty()) failUsage("--tokenizer is not supported yet; use --prompt-tokens");
+static void refuseManyRanks() {
   for (const char *name :
        {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE"}) {
     const char *value = getenv(name);
@@ -195,7 +194,7 @@ static int parseAndRun(int argc, char **argv, Payload payload, const std::string
   } catch (const CLI::ParseError &e) {
     return app.exit(e) == 0 ? 0 : static_cast<int>(ExitStatus::Usage);
   }
-  refuseWhatIsMissing(options);
+  refuseManyRanks();
   checkWeightOptions(options, app.got_subcommand("train"));
   LoadedProgram program(std::move(payload), programFile);
   ExitStatus code = runCommand(app.get_subcommands()[0]->get_name(), program, options);

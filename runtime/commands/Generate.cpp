@@ -8,11 +8,13 @@
 
 #include "runtime/commands/Session.h"
 #include "runtime/data/Permutation.h"
+#include "runtime/tokenizer/Tokenizer.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 namespace tessera::runtime {
 
@@ -79,14 +81,61 @@ static std::vector<int32_t> parseTokens(const std::string &text) {
   return tokens;
 }
 
-static std::vector<int32_t> readPrompt(const Options &options, bool isText, int64_t vocabulary) {
+namespace {
+/// How a model's tokens are written: as bytes, as text by a tokenizer, or as numbers.
+class TokenText {
+public:
+  TokenText(const std::string &tokenizerPath, bool isBytes) : isBytes(isBytes) {
+    if (!tokenizerPath.empty()) tokenizer.emplace(tokenizerPath);
+  }
+
+  bool isText() const { return isBytes || tokenizer; }
+
+  std::vector<int32_t> encode(const std::string &text, int64_t vocabulary) const {
+    if (tokenizer) return tokenizer->encode(text);
+    if (!text.empty() && !isBytes)
+      failUsage("this model reads tokens of a vocabulary of {}; give a --tokenizer, or --prompt-tokens IDS",
+                vocabulary);
+    std::vector<int32_t> tokens;
+    for (unsigned char byte : text) tokens.push_back(byte);
+    return tokens;
+  }
+
+  void print(int32_t token, bool first) const {
+    if (tokenizer)
+      fmt::print("{}", tokenizer->decode(token));
+    else if (isBytes)
+      std::putchar(token);
+    else
+      fmt::print("{}{}", first ? "" : " ", token);
+    std::fflush(stdout);
+  }
+
+  /// The token to begin with where there is no prompt.
+  int32_t firstToken() const {
+    if (tokenizer) failUsage("give a --prompt: the tokenizer has no token that begins a text");
+    return isBytes ? '\n' : 0;
+  }
+
+  /// Throws an Error if the tokenizer has tokens that the model does not. (It may have fewer: models pad.)
+  void checkVocabulary(const std::string &path, int64_t vocabulary) const {
+    if (tokenizer && tokenizer->largestId() >= vocabulary)
+      fail("{}: has tokens up to {}, the model takes 0 to {}; is it the tokenizer of this model?", path,
+           tokenizer->largestId(), vocabulary - 1);
+  }
+
+private:
+  bool isBytes;
+  std::optional<Tokenizer> tokenizer;
+};
+} // namespace
+
+static std::vector<int32_t> readPrompt(const Options &options, const TokenText &text, int64_t vocabulary) {
   if (!options.generate.promptTokens.empty() && !options.generate.prompt.empty())
     failUsage("--prompt and --prompt-tokens exclude each other");
   std::vector<int32_t> tokens = parseTokens(options.generate.promptTokens);
-  if (!options.generate.prompt.empty() && !isText)
-    failUsage("this model reads tokens of a vocabulary of {}; give --prompt-tokens IDS", vocabulary);
-  for (unsigned char byte : options.generate.prompt) tokens.push_back(byte);
-  if (tokens.empty()) tokens.push_back(isText ? '\n' : 0);
+  if (tokens.empty()) tokens = text.encode(options.generate.prompt, vocabulary);
+  if (tokens.empty()) tokens.push_back(text.firstToken());
   for (int32_t token : tokens)
     if (token < 0 || token >= vocabulary)
       failUsage("the prompt's token {} is out of range, the model takes 0 to {}", token, vocabulary - 1);
@@ -100,27 +149,22 @@ static void checkPredict(const ValueSpec *argument, const ValueSpec *result) {
   if (!fits) fail("'generate' needs a model from tokens [batch, seq] to scores [batch, seq, vocab]; this one is not");
 }
 
-static void printToken(int32_t token, bool isText, bool first) {
-  if (isText)
-    std::putchar(token);
-  else
-    fmt::print("{}{}", first ? "" : " ", token);
-  std::fflush(stdout);
-}
-
 ExitStatus runGenerate(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   const EntryFunction &entry = manifest.entry("predict");
   const ValueSpec *argument = entry.input("argument"), *result = entry.output("result");
   checkPredict(argument, result);
   int64_t rows = argument->axes[0].size, window = argument->axes[1].size, vocabulary = result->axes[2].size;
-  bool isText = vocabulary == 256 || (!manifest.data.empty() && manifest.data[0].format == DataFormat::Text);
-  std::vector<int32_t> tokens = readPrompt(options, isText, argument->of > 0 ? argument->of : vocabulary);
+  int64_t known = argument->of > 0 ? argument->of : vocabulary;
+  bool isBytes = vocabulary == 256 || (!manifest.data.empty() && manifest.data[0].format == DataFormat::Text);
+  TokenText text(options.generate.tokenizer, isBytes);
+  text.checkVocabulary(options.generate.tokenizer, known);
+  std::vector<int32_t> tokens = readPrompt(options, text, known);
 
   program.start(options.threads, options.bind);
   loadParameters(program, options);
   Sampler sampler(options, vocabulary);
-  if (isText) fmt::print("{}", options.generate.prompt);
+  if (text.isText()) fmt::print("{}", options.generate.prompt);
   auto *input = reinterpret_cast<int32_t *>(program.at(argument->offset));
   auto *scores = reinterpret_cast<const float *>(program.at(result->offset));
   for (int64_t i = 0; i < options.generate.length; ++i) {
@@ -131,7 +175,7 @@ ExitStatus runGenerate(LoadedProgram &program, const Options &options) {
     }
     program.call("predict");
     tokens.push_back(sampler.draw(scores + (have - 1) * vocabulary));
-    printToken(tokens.back(), isText, i == 0);
+    text.print(tokens.back(), i == 0);
   }
   fmt::print("\n");
   return ExitStatus::Done;

@@ -306,6 +306,28 @@ TEST_F(Launcher, Generates) {
   EXPECT_EQ(run("generate --prompt-tokens 9").status, 2);
 }
 
+TEST_F(Launcher, GeneratesTextWithATokenizer) {
+  ASSERT_EQ(run("train --steps 1").status, 0);
+  auto writeTokenizer = [&](const std::string &vocabulary) {
+    folder.write("tokenizer.json", R"({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+      "decoder": {"type": "ByteLevel"}, "model": {"type": "BPE", "vocab": {)" +
+                                       vocabulary + R"(}, "merges": ["a b"]}})");
+  };
+  writeTokenizer(R"("a": 0, "b": 1, "c": 2, "\u0120": 3, "ab": 4)");
+  Outcome text = run("generate --tokenizer tokenizer.json --prompt 'cab' --length 4 --temperature 0");
+  EXPECT_EQ(text.status, 0) << text.output;
+  EXPECT_EQ(text.output, "cababc \n"); // c ab, then each token + 1
+  EXPECT_EQ(run("generate --tokenizer . --prompt ab --length 1 --temperature 0").output, "aba\n");
+  Outcome byte = run("generate --tokenizer tokenizer.json --prompt 'x'");
+  EXPECT_EQ(byte.status, 1);
+  EXPECT_NE(byte.output.find("the vocabulary has no token for the byte 0x78"), std::string::npos) << byte.output;
+  EXPECT_EQ(run("generate --tokenizer tokenizer.json").status, 2);
+  writeTokenizer(R"("a": 0, "b": 1, "ab": 5)");
+  Outcome large = run("generate --tokenizer tokenizer.json --prompt ab");
+  EXPECT_EQ(large.status, 1);
+  EXPECT_NE(large.output.find("has tokens up to 5, the model takes 0 to 4"), std::string::npos) << large.output;
+}
+
 TEST_F(Launcher, DamagedProgramIsRefused) {
   std::string good = readFile(*shared / "line");
   auto expectRefused = [&](const std::string &bytes, const char *said) {
