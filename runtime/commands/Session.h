@@ -42,8 +42,8 @@ void continueRowOrder(DataFiles &files, const Manifest &manifest, const std::str
 /// if it does not exist or contains no checkpoint.
 bool isFolderOfCheckpoints(const std::string &path, const char *option);
 
-/// Loads the model from a checkpoint, a file or folder of weights, the newest intact checkpoint of a folder, or its best
-/// one (FOLDER/best). Returns the path. Says which parameters were not read, if `how` allows that.
+/// Loads the model from a checkpoint, a file or folder of weights, the newest intact checkpoint of a folder, or its
+/// best one (FOLDER/best). Returns the path. Says which parameters were not read, if `how` allows that.
 std::string loadModelFrom(LoadedProgram &program, const std::string &path, const char *option,
                           const WeightOptions &how = {});
 

@@ -8,7 +8,8 @@ CASE-bf16 computes in bf16 and is compared with PyTorch's autocast: losses withi
 The tolerance of f32, 1e-5, is between the effect of f32's rounding on these losses (2e-7 in the small cases, see
 `losses_f64` in their JSON files; 1.4e-6 in five steps of gpt2-124m) and the smallest effect of a mistake: in gpt2-tiny,
 erf for tanh in GELU changes a loss by 3e-5, no decay by 1.5e-3, decay of biases and gains by 1.7e-3, betas (0.9, 0.999)
-by 3e-3, no clipping by 4e-2.
+by 3e-3, no clipping by 4e-2. hf-llama-tiny amplifies rounding more (1.5e-6 in PyTorch, 9e-6 between PyTorch and this
+compiler's exp, sin and cos), and is allowed 5e-5.
 
 convnet and vq have states. Their evaluations, at steps 0, 5 and 10, are compared too.
 """
@@ -24,6 +25,7 @@ import make_weights
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOLERANCES = {"f32": (1e-5, 1e-5), "bf16": (0.02, 0.02)}  # absolute for losses, relative for gradient norms
+TOLERANCES["hf-llama-tiny"] = (5e-5, 5e-5)
 LLAMA = "depth=2 kv_heads=2 group=3 head_size=8 wide=40 words=64 context=16 peak=0.01 warmup=0 steps=20"
 LLAMA += " d.batch=2 d.seq=16 d.shuffle=false"
 CASES = {  # model file, options of the compiler, ending of the data file; without it the model file names the data
@@ -111,7 +113,7 @@ def main(args):
     for loss, got_loss in zip(expected, evaluations):
         worst_loss = max(worst_loss, abs(got_loss - loss))
         print(f" val  {loss:.9f}  {got_loss - loss:+.1e}")
-    of_losses, of_norms = TOLERANCES[precision]
+    of_losses, of_norms = TOLERANCES.get(name) or TOLERANCES[precision]
     print(f"worst {worst_loss:.1e} and {worst_norm:.1e}, allowed {of_losses:.0e} and {of_norms:.0e}")
     return 0 if worst_loss <= of_losses and worst_norm <= of_norms else 1
 
