@@ -125,7 +125,7 @@ std::string loadParameters(LoadedProgram &program, const Options &options) {
 }
 
 void continueRowOrder(DataFiles &files, const Manifest &manifest, const std::string &path) {
-  if (!fs::is_directory(path)) return;
+  if (!fs::is_directory(path) || isFolderOfWeights(path)) return;
   CheckpointInfo saved = readCheckpointInfo(path);
   files.takeRowOrder(saved.rowOrder, path);
   for (const DataSpec &spec : manifest.data) {
