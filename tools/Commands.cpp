@@ -318,8 +318,8 @@ int tessera::runPlan(const CommandOptions &options) {
                                 arenaLowerBound(module) / mib);
   std::vector<BufferInfo> buffers = listBuffers(module);
   for (const BufferInfo &buffer : ArrayRef(buffers).take_front(options.verbose ? SIZE_MAX : 15))
-    llvm::outs() << llvm::formatv("  {0,10:f1} MiB  {1,-10} {2,-9} {3}\n", buffer.bytes / mib, buffer.kind,
-                                  buffer.entry, buffer.name);
+    llvm::outs() << llvm::formatv("  {0,10:f1} MiB  {1,-10} {2,-9} {3} {4}{5}{6}\n", buffer.bytes / mib, buffer.kind,
+                                  buffer.entry, buffer.name, buffer.type, buffer.line.empty() ? "" : ", ", buffer.line);
   return ExitDone;
 }
 

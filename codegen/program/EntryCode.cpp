@@ -10,6 +10,7 @@
 #include "codegen/program/EntryFunctionBuilder.h"
 #include "ir/program/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/analysis/ValueNames.h"
 #include "passes/analysis/Views.h"
 #include "passes/launch/Launches.h"
 #include "runtime/Abi.h"
@@ -27,7 +28,8 @@ namespace {
 class EntryEmitter {
 public:
   EntryEmitter(func::FuncOp function, ModuleOp code, Backend &backend, KernelTable &kernels, GemmTable &gemms)
-      : function(function), backend(backend), kernels(kernels), gemms(gemms), code(code, function.getName()) {}
+      : function(function), names(function), backend(backend), kernels(kernels), gemms(gemms),
+        code(code, function.getName()) {}
 
   LogicalResult emit();
 
@@ -40,8 +42,10 @@ private:
   LogicalResult emitFusedGemms(ArrayRef<Operation *> ops);
   /// Enters a kernel that computes contractions. Returns its number.
   uint32_t addContraction(const EmittedKernel &kernel, ArrayRef<ContractOp> contractions) {
-    return kernels.add(kernel, workOf(contractions), function.getName(), runsPerCall(contractions.front()));
+    SmallVector<Operation *> ops(contractions.begin(), contractions.end());
+    return kernels.add(kernel, workOf(contractions), originOf(ops), function.getName(), runsPerCall(ops.front()));
   }
+  KernelOrigin originOf(ArrayRef<Operation *> ops) const;
   /// Places the result, and copies what the contraction adds to into it.
   LogicalResult prepareResult(ContractOp op);
   LogicalResult emitRepeat(RepeatOp op);
@@ -63,6 +67,7 @@ private:
   void copy(Value to, Value from, Value value) { code.copy(to, from, tensorType(value).getNumBytes()); }
 
   func::FuncOp function;
+  ValueNames names;
   Backend &backend;
   KernelTable &kernels;
   GemmTable &gemms;
@@ -95,6 +100,13 @@ LogicalResult EntryEmitter::placeResults(Operation *op) {
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// Of a launch: its first op, and how many others there are.
+KernelOrigin EntryEmitter::originOf(ArrayRef<Operation *> ops) const {
+  KernelOrigin origin{names.nameOf(ops.front()), names.lineOf(ops.front()->getResult(0))};
+  if (ops.size() > 1) origin.of += " and " + std::to_string(ops.size() - 1) + " more";
+  return origin;
+}
+
 /// The alignment of a place in every iteration, in bytes.
 static int64_t alignmentOf(PlaceAttr place) {
   int64_t divisor = place.getOffset();
@@ -118,7 +130,7 @@ LogicalResult EntryEmitter::emitKernelCall(Operation *first) {
   KernelWork share = workOf(ops).dividedBy(static_cast<int64_t>(emitted->size()));
   for (auto [i, kernel] : llvm::enumerate(*emitted)) {
     bool isPart = i + 1 < emitted->size();
-    uint32_t number = kernels.add(kernel, share, function.getName(), runsPerCall(first), isPart);
+    uint32_t number = kernels.add(kernel, share, originOf(ops), function.getName(), runsPerCall(first), isPart);
     code.callKernel(kernel, number, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
   }
   return success();

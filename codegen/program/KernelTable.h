@@ -7,25 +7,33 @@
 #include "codegen/program/KernelWork.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include <string>
 
 namespace tessera {
+
+/// Where a kernel comes from, for a person.
+struct KernelOrigin {
+  std::string of;   ///< what it computes (passes/analysis/ValueNames.h)
+  std::string line; ///< of the model; may be empty
+};
 
 /// The manifest's list of kernels.
 class KernelTable {
 public:
   struct Entry {
     EmittedKernel kernel;
-    KernelWork work; ///< of one call
+    KernelWork work;     ///< of one call
+    KernelOrigin origin; ///< of the first call
     /// How often each entry function calls it.
     llvm::MapVector<llvm::StringRef, int64_t> calls;
     bool isPart = false; ///< a later launch completes the op
   };
 
   /// Enters `runs` calls in `function`; returns the kernel's number.
-  uint32_t add(const EmittedKernel &kernel, const KernelWork &work, llvm::StringRef function, int64_t runs,
-               bool isPart = false) {
+  uint32_t add(const EmittedKernel &kernel, const KernelWork &work, const KernelOrigin &origin,
+               llvm::StringRef function, int64_t runs, bool isPart = false) {
     auto [number, isNew] = numbers.try_emplace(kernel.symbol, entries.size());
-    if (isNew) entries.push_back({kernel, work, {}, isPart});
+    if (isNew) entries.push_back({kernel, work, origin, {}, isPart});
     entries[number->second].calls[function] += runs;
     return number->second;
   }

@@ -221,6 +221,10 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
 void ManifestWriter::writeKernel(const KernelTable::Entry &kernel) {
   json.object([&] {
     json.attribute("name", kernel.kernel.symbol);
+    json.attribute("of", kernel.origin.of);
+    const std::optional<LaunchShape> &shape = kernel.kernel.launch; // of horizontally fused kernels: all their lines
+    if (StringRef line = shape && !shape->line.empty() ? shape->line : kernel.origin.line; !line.empty())
+      json.attribute("at", line);
     json.attribute("flops", kernel.work.flops);
     json.attribute("contracts", kernel.work.isContraction);
     json.attribute("read", kernel.work.read);
@@ -236,7 +240,6 @@ void ManifestWriter::writeKernel(const KernelTable::Entry &kernel) {
           });
       });
       if (kernel.isPart) json.attribute("part", true);
-      if (!launch->line.empty()) json.attribute("at", launch->line);
     }
     json.attributeObject("calls", [&] {
       for (auto [entry, count] : kernel.calls) json.attribute(entry, count);
@@ -252,6 +255,8 @@ void ManifestWriter::writePlan() {
           json.attribute("name", buffer.name);
           json.attribute("entry", buffer.entry);
           json.attribute("kind", buffer.kind);
+          json.attribute("type", buffer.type);
+          if (!buffer.line.empty()) json.attribute("at", buffer.line);
           json.attribute("offset", buffer.offset);
           json.attribute("bytes", buffer.bytes);
         });

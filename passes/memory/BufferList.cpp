@@ -2,6 +2,7 @@
 
 #include "passes/memory/BufferList.h"
 #include "ir/program/Program.h"
+#include "passes/analysis/ValueNames.h"
 #include "passes/analysis/Views.h"
 #include "passes/memory/Storage.h"
 #include <tuple>
@@ -13,15 +14,17 @@ namespace {
 /// Collects the buffers of one entry function.
 class BufferCollector {
 public:
-  BufferCollector(func::FuncOp function, std::vector<BufferInfo> &list) : function(function), list(list) {}
+  BufferCollector(func::FuncOp function, std::vector<BufferInfo> &list)
+      : function(function), names(function), list(list) {}
 
   void run() {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (auto input = function.getArgAttrOfType<DictionaryAttr>(i, attrs::input))
-        add(nameIn(input), "input", function.getArgAttr(i, attrs::place), tensorType(function.getArgument(i)));
+        add({nameIn(input), "", "input"}, function.getArgAttr(i, attrs::place), tensorType(function.getArgument(i)));
+    OperandRange returned = function.getBody().front().getTerminator()->getOperands();
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (auto output = function.getResultAttrOfType<DictionaryAttr>(i, attrs::output))
-        add(nameIn(output), "output", function.getResultAttr(i, attrs::place),
+        add({nameIn(output), names.lineOf(returned[i]), "output"}, function.getResultAttr(i, attrs::place),
             cast<NamedTensorType>(function.getResultTypes()[i]));
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (!isInsideKernel(op) && !isStorageView(op)) addResults(op);
@@ -29,6 +32,11 @@ public:
   }
 
 private:
+  struct Contents {
+    std::string name, line;
+    StringRef kind;
+  };
+
   static std::string nameIn(DictionaryAttr description) {
     auto name = description.getAs<StringAttr>("name");
     return name ? name.str() : "";
@@ -37,28 +45,27 @@ private:
   void addResults(Operation *op) {
     auto places = op->getAttrOfType<ArrayAttr>(attrs::places);
     if (!places) return;
-    std::string name = userName(op).str();
-    if (auto own = op->getAttrOfType<StringAttr>("name"); own && name.empty()) name = own.str();
-    if (name.empty()) name = op->getName().stripDialect().str();
     auto repeat = dyn_cast<RepeatOp>(op);
     for (auto [result, place] : llvm::zip(op->getResults(), places)) {
       bool isSaved = repeat && result.getResultNumber() >= repeat.getCarried().size();
-      add(name, isSaved ? "saved" : "temporary", place, tensorType(result));
+      add({names.nameOf(result), names.lineOf(result), isSaved ? "saved" : "temporary"}, place, tensorType(result));
     }
   }
 
   /// Adds a buffer unless it is part of one that is listed: a slot of a stack, or an operand's storage.
-  void add(StringRef name, StringRef kind, Attribute attr, NamedTensorType type) {
+  void add(const Contents &contents, Attribute attr, NamedTensorType type) {
     auto place = dyn_cast_or_null<PlaceAttr>(attr);
     if (!place || llvm::any_of(place.getStrides(), [](int64_t stride) { return stride != 0; })) return;
     int64_t offset = place.getOffset(), bytes = type.getNumBytes();
     for (const BufferInfo &other : list)
       if ((other.entry == "*" || other.entry == function.getName()) && other.offset == offset && other.bytes == bytes)
         return;
-    list.push_back({name.str(), function.getName().str(), kind.str(), offset, bytes});
+    list.push_back({contents.name, function.getName().str(), contents.kind.str(), describeType(type), contents.line,
+                    offset, bytes});
   }
 
   func::FuncOp function;
+  ValueNames names;
   std::vector<BufferInfo> &list;
 };
 } // namespace
@@ -67,8 +74,8 @@ std::vector<BufferInfo> tessera::listBuffers(ModuleOp module) {
   std::vector<BufferInfo> list;
   for (StateOp state : stateTable(module))
     if (state.getPlace())
-      list.push_back(
-          {state.getPath().str(), "*", "state", state.getPlace()->getOffset(), state.getTensorType().getNumBytes()});
+      list.push_back({state.getPath().str(), "*", "state", describeType(state.getTensorType()),
+                      userLine(state.getLoc()), state.getPlace()->getOffset(), state.getTensorType().getNumBytes()});
   for (func::FuncOp function : entryFunctions(module)) BufferCollector(function, list).run();
   auto key = [](const BufferInfo &buffer) { return std::tie(buffer.offset, buffer.entry, buffer.name); };
   llvm::sort(list, [&](const BufferInfo &a, const BufferInfo &b) {

@@ -11,9 +11,11 @@ namespace tessera {
 
 /// A buffer as `info` lists it.
 struct BufferInfo {
-  std::string name;  ///< the user's name where there is one
+  std::string name;  ///< what it holds (passes/analysis/ValueNames.h)
   std::string entry; ///< entry function that uses it; "*": all of them
   std::string kind;  ///< state, input, output, temporary, saved
+  std::string type;  ///< "[batch: 8, ff: 768] f32"; axes in memory order, outermost first
+  std::string line;  ///< of the model, "model.tsr:31:7"; may be empty
   int64_t offset = 0, bytes = 0;
 };
 

@@ -93,6 +93,8 @@ static void addTrain(CLI::App &app, Options &options) {
   train->add_option("--metrics", options.train.metrics, "write JSON lines to FILE, or - for standard output");
   train->add_option("--profile", options.train.profile,
                     "write the time of each kernel and contraction in a step to FILE");
+  train->add_flag("--profile-table", options.train.profileTable,
+                  "at the end, show the time of each line of the model and of each kernel");
   train
       ->add_flag_callback(
           "--audit-precision", [&options] { options.train.auditSteps = 3; },

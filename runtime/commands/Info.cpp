@@ -93,12 +93,19 @@ static int64_t countLaunches(const std::vector<TracedCall> &trace) {
   return count;
 }
 
+/// "h.mlp.up out [batch: 8, seq: 128, ff: 768] f32, model.tsr:31:7".
+static std::string describe(const BufferSpec &buffer) {
+  std::string text = buffer.name;
+  if (!buffer.type.empty()) text += " " + buffer.type;
+  return buffer.line.empty() ? text : text + ", " + buffer.line;
+}
+
 static void printPlan(const Manifest &manifest) {
   constexpr size_t shown = 40;
   printText("buffers, largest first\n");
   for (size_t i = 0; i < std::min(shown, manifest.buffers.size()); ++i) {
     const BufferSpec &b = manifest.buffers[i];
-    printText("  {:<32} {:<10} {:<10} {:>14} at {}\n", b.name, b.entry, b.kind, b.bytes, b.offset);
+    printText("  {:>14} at {:<12} {:<10} {:<9} {}\n", b.bytes, b.offset, b.kind, b.entry, describe(b));
   }
   if (manifest.buffers.size() > shown) printText("  and {} more\n", manifest.buffers.size() - shown);
   printText("\nentry functions\n");

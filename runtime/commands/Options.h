@@ -18,7 +18,7 @@ struct TrainOptions {
   std::string checkpointDir, resume = "auto", init, metrics, profile;
   int64_t logEvery = 0, skipBatches = 0;
   int64_t auditSteps = 0; ///< steps to compare with f32; 0: train
-  bool quiet = false, overfitBatch = false;
+  bool quiet = false, overfitBatch = false, profileTable = false;
   std::string tensorboard;
 };
 

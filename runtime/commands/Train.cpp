@@ -137,6 +137,7 @@ ExitStatus Training::stopEarly(int signal) {
   save();
   output.records.sync();
   output.writeProfile(manifest());
+  output.showProfileTable(program);
   if (!checkpoints.folder) {
     output.progress->say(
         fmt::format("stopped at step {}; nothing was saved, since there is no --checkpoint-dir", step));
@@ -198,6 +199,7 @@ ExitStatus Training::run() {
     output.progress->say(fmt::format("stopped early at step {}: {}", step, evaluation.best->describe()));
   output.records.sync();
   bool profiled = output.writeProfile(manifest());
+  output.showProfileTable(program);
   if (checkpoints.folder && checkpoints.savedStep != step)
     fail("trained to step {}, but that could not be saved in {}, see the warning above; run again when that is fixed",
          step, checkpoints.folder->path());

@@ -229,6 +229,7 @@ void Training::openOutputs() {
     refuseData("--profile", options.train.profile);
     output.openProfile(options.train.profile, program);
   }
+  if (options.train.profileTable) output.openProfileTable(program);
   refuseData("--metrics", options.train.metrics);
   // Last: a run that fails before leaves the file as it is.
   output.records.open(options.train.metrics, options.train.tensorboard, step, info.evaluated);

@@ -80,6 +80,7 @@ public:
   void call(const EntryFunction &entry, TsrEntry code) override;
   void observe(std::function<void()> afterCall) override { table.afterCall = std::move(afterCall); }
   void startProfile(Profile &profile) override;
+  std::optional<MachineLimits> limits() override { return measureLimits(pool); }
   int threads() const override { return pool.count(); }
 
 private:

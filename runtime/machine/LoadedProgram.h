@@ -75,6 +75,9 @@ public:
   /// Profiles all calls from now on; the caller marks the end of each step.
   Profile &startProfile();
 
+  /// The machine's peak rates, measured now.
+  std::optional<MachineLimits> machineLimits() { return machine->limits(); }
+
   int threads() const { return machine ? machine->threads() : 0; }
 
 private:

@@ -4,6 +4,7 @@
 #define TESSERA_RUNTIME_MACHINE_MACHINE_H
 
 #include "runtime/Abi.h"
+#include "runtime/machine/MachineLimits.h"
 #include "runtime/program/Manifest.h"
 #include "runtime/program/Profile.h"
 
@@ -48,6 +49,9 @@ public:
 
   /// Times calls from now on.
   virtual void startProfile(Profile &profile) = 0;
+
+  /// The peak rates, measured now; none if they are not known.
+  virtual std::optional<MachineLimits> limits() { return std::nullopt; }
 
   /// Number of CPU threads.
   virtual int threads() const = 0;

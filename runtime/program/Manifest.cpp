@@ -249,6 +249,7 @@ static KernelSpec readKernel(const Json &json) {
     }
   kernel.isPart = json.value("part", false);
   kernel.line = json.value("at", "");
+  kernel.of = json.value("of", "");
   if (json.contains("calls"))
     for (const auto &[entry, count] : json["calls"].items()) kernel.calls[entry] = asInteger(count, where);
   return kernel;
@@ -258,7 +259,8 @@ static void readPlan(const Json &json, Manifest &manifest) {
   if (json.contains("buffers"))
     for (const Json &b : json["buffers"])
       manifest.buffers.push_back({stringAt(b, "name"), stringOr(b, "entry", "*"), stringOr(b, "kind", "temporary"),
-                                  integerAt(b, "offset"), integerAt(b, "bytes")});
+                                  stringOr(b, "type", ""), stringOr(b, "at", ""), integerAt(b, "offset"),
+                                  integerAt(b, "bytes")});
 }
 
 static TargetSpec readTarget(const Json &json) {

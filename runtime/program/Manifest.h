@@ -101,6 +101,8 @@ struct DataSpec {
 
 struct BufferSpec {
   std::string name, entry, kind;
+  std::string type; ///< "[batch: 8, ff: 768] f32"; empty: not in the manifest
+  std::string line; ///< of the model file; empty: not known
   int64_t offset = 0, bytes = 0;
 };
 
@@ -122,6 +124,7 @@ struct KernelSpec {
   std::vector<ArgumentSpec> arguments; ///< on a GPU
   bool isPart = false;                 ///< a later launch completes the op
   std::string line;                    ///< of the model file; empty: not known
+  std::string of;                      ///< what it computes; empty: not in the manifest
 };
 
 /// The device that a program was compiled for.

@@ -39,6 +39,7 @@ static int64_t product(const std::vector<int64_t> &numbers) {
 static void describeContraction(const GemmSpec &gemm, Json &row) {
   int64_t result = product(gemm.c.dims);
   row["name"] = gemm.name;
+  row["at"] = gemm.line;
   row["a"] = gemm.a.dims, row["b"] = gemm.b.dims;
   row["flops"] = 2 * result * gemm.a.dims.back();
   bool writesAux = gemm.epilogue == GemmEpilogue::Gelu && gemm.hasAux;
@@ -57,9 +58,9 @@ Json Profile::describe(const Manifest &manifest) const {
     switch (kind) {
     case Kind::Kernel: {
       const KernelSpec &kernel = manifest.kernels.at(which);
-      json = {{"kind", "kernel"},      {"name", kernel.name},
-              {"flops", kernel.flops}, {"contracts", kernel.contracts},
-              {"read", kernel.read},   {"written", kernel.written}};
+      json = {{"kind", "kernel"},    {"name", kernel.name},      {"of", kernel.of},
+              {"at", kernel.line},   {"flops", kernel.flops},    {"contracts", kernel.contracts},
+              {"read", kernel.read}, {"written", kernel.written}};
       break;
     }
     case Kind::Contraction:

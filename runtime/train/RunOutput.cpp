@@ -2,15 +2,30 @@
 
 #include "runtime/train/RunOutput.h"
 
+#include "runtime/train/ProfileTable.h"
+
 namespace tessera::runtime {
 
 void RunOutput::openProfile(const std::string &path, LoadedProgram &program) {
   profileFile.open(path);
+  hasProfileFile = true;
   profile = &program.startProfile();
 }
 
+void RunOutput::openProfileTable(LoadedProgram &program) {
+  hasProfileTable = true;
+  if (!profile) profile = &program.startProfile();
+}
+
+void RunOutput::showProfileTable(LoadedProgram &program) {
+  if (!hasProfileTable) return;
+  Json described = profile->describe(program.manifest());
+  if (described["rows"].empty()) return progress->say("profile: there was no step");
+  progress->say(profileTable(described, program.machineLimits()));
+}
+
 bool RunOutput::writeProfile(const Manifest &manifest) {
-  return !profile || profileFile.write(dumpJson(profile->describe(manifest)) + "\n");
+  return !hasProfileFile || profileFile.write(dumpJson(profile->describe(manifest)) + "\n");
 }
 
 void RunOutput::step(const StepReport &report) {

@@ -25,6 +25,10 @@ public:
   double perStep() const { return unitsPerStep; }
 
   void openProfile(const std::string &path, LoadedProgram &program);
+  /// Profiles, to show a table at the end.
+  void openProfileTable(LoadedProgram &program);
+  /// Shows it, if it is open and there was a step.
+  void showProfileTable(LoadedProgram &program);
   /// False, after a warning, if the profile cannot be written.
   bool writeProfile(const Manifest &manifest);
 
@@ -38,6 +42,7 @@ private:
   double secondsSinceStart() const { return std::chrono::duration<double>(Clock::now() - begun).count(); }
 
   ProfileFile profileFile;
+  bool hasProfileFile = false, hasProfileTable = false;
   const char *unit = "samples";
   double unitsPerStep = 0;
   Clock::time_point begun = Clock::now();

@@ -154,6 +154,16 @@ TEST_F(LauncherOutput, NonFiniteWeightsAreRefused) {
   EXPECT_FALSE(fs::exists(folder / "j"));
 }
 
+TEST_F(LauncherOutput, ProfileTableIsShownAtTheEnd) {
+  Outcome train = run("train --steps 4 --quiet --profile-table --profile p.json");
+  EXPECT_EQ(train.status, 0) << train.output;
+  for (const char *said :
+       {"profile: ", "ms a step, median of 3", "by line of the model", "by kernel", "x w: contraction"})
+    EXPECT_TRUE(has(train, said)) << said << "\n" << train.output;
+  EXPECT_EQ(nlohmann::json::parse(readFile(folder / "p.json"))["steps"], 4);
+  EXPECT_TRUE(has(run("train --steps 4 --quiet --profile-table"), "profile: there was no step"));
+}
+
 TEST_F(LauncherOutput, CheckpointAfterNonFiniteStepsIsNotCalledGood) {
   writeDiverging();
   Outcome train = run("train --checkpoint-dir a --set save.every=2");

@@ -1,0 +1,108 @@
+//===- ProfileTable.cpp - where the time of a step goes, as text ----------===//
+
+#include "runtime/train/ProfileTable.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tessera::runtime {
+
+namespace {
+/// All calls of one kernel, contraction or kind of copy in a step.
+struct ProfileRow {
+  std::string name, of, line;
+  int64_t calls = 0;
+  double seconds = 0;
+  double flops = 0, bytes = 0; ///< of all calls
+  bool contracts = false;      ///< the operations are multiply-adds
+};
+} // namespace
+
+/// Rows below this share of the step are added up in one.
+static constexpr double leastShare = 0.002;
+
+static ProfileRow readRow(const Json &json) {
+  std::string kind = json.at("kind");
+  ProfileRow row;
+  row.name = json.value("name", "");
+  if (row.name.starts_with("tsr_kernel_")) row.name = row.name.substr(std::string_view("tsr_kernel_").size());
+  row.of = json.value("of", "");
+  row.line = json.value("at", "");
+  row.calls = json.at("calls");
+  row.seconds = json.at("seconds");
+  row.flops = json.at("flops").get<double>() * static_cast<double>(row.calls);
+  row.bytes = (json.at("read").get<double>() + json.at("written").get<double>()) * static_cast<double>(row.calls);
+  row.contracts = kind == "contraction" || json.value("contracts", false);
+  if (row.of.empty()) row.of = kind == "contraction" ? "contraction" : "";
+  return row;
+}
+
+/// "model.tsr:31" of "model.tsr:31:7 and 2 other places".
+static std::string lineWithoutColumn(const std::string &place) {
+  std::string first = place.substr(0, place.find(' '));
+  return first.substr(0, first.rfind(':'));
+}
+
+/// The least time that the row takes at the machine's rates. Operations other than multiply-adds (exp, tanh) count only
+/// by their bytes.
+static double limitOf(const ProfileRow &row, const MachineLimits &limits) {
+  return std::max(row.contracts ? row.flops / limits.flops : 0.0, row.bytes / limits.copyBytes);
+}
+
+static std::string percent(double part) { return fmt::format("{:.1f}%", 100 * part); }
+
+static std::string linesTable(const std::vector<ProfileRow> &rows, double step) {
+  std::map<std::string, double> lines;
+  double inRows = 0;
+  for (const ProfileRow &row : rows) {
+    lines[row.line.empty() ? "no line: copies, updates, sums" : lineWithoutColumn(row.line)] += row.seconds;
+    inRows += row.seconds;
+  }
+  if (step > inRows) lines["between kernels"] = step - inRows;
+  std::vector<std::pair<std::string, double>> sorted(lines.begin(), lines.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto &a, const auto &b) { return a.second > b.second; });
+  std::string text = fmt::format("{:>10} {:>7}  by line of the model, with its gradients\n", "ms", "share");
+  for (const auto &[line, seconds] : sorted)
+    if (seconds >= leastShare * step)
+      text += fmt::format("{:>10.4g} {:>7}  {}\n", 1e3 * seconds, percent(seconds / step), line);
+  return text;
+}
+
+static std::string kernelsTable(const std::vector<ProfileRow> &rows, double step,
+                                const std::optional<MachineLimits> &limits) {
+  std::string text = fmt::format("{:>10} {:>7} {:>6} {:>8} {:>7} {:>7}  by kernel\n", "ms", "share", "calls", "GFLOP/s",
+                                 "GB/s", "limit");
+  int64_t more = 0;
+  double rest = 0;
+  for (const ProfileRow &row : rows) {
+    if (row.seconds < leastShare * step) {
+      ++more, rest += row.seconds;
+      continue;
+    }
+    std::string share = limits ? fmt::format("{:.0f}%", 100 * limitOf(row, *limits) / row.seconds) : "";
+    text += fmt::format("{:>10.4g} {:>7} {:>6} {:>8.4g} {:>7.3g} {:>7}  {}{}{}\n", 1e3 * row.seconds,
+                        percent(row.seconds / step), row.calls, row.flops / row.seconds / 1e9,
+                        row.bytes / row.seconds / 1e9, share, row.name, row.of.empty() ? "" : ": " + row.of,
+                        row.line.empty() ? "" : ", " + row.line);
+  }
+  if (more > 0) text += fmt::format("{:>10.4g} {:>7}  {} more\n", 1e3 * rest, percent(rest / step), more);
+  return text;
+}
+
+std::string profileTable(const Json &profile, const std::optional<MachineLimits> &limits) {
+  std::vector<ProfileRow> rows;
+  for (const Json &row : profile.at("rows")) rows.push_back(readRow(row));
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const ProfileRow &a, const ProfileRow &b) { return a.seconds > b.seconds; });
+  double step = profile.at("seconds");
+  std::string text = fmt::format("profile: {:.4g} ms a step, median of {}", 1e3 * step,
+                                 std::max<int64_t>(1, profile.at("steps").get<int64_t>() - 1));
+  if (limits)
+    text += fmt::format("; this machine reaches {:.0f} GFLOP/s in multiply-adds of f32 and copies {:.1f} GB/s",
+                        limits->flops / 1e9, limits->copyBytes / 1e9);
+  text += "\n" + linesTable(rows, step) + kernelsTable(rows, step, limits);
+  text.pop_back();
+  return text;
+}
+
+} // namespace tessera::runtime
