@@ -36,7 +36,7 @@ Elaborator::Elaborator(mlir::MLIRContext &context, const Declarations &program, 
     : declared(program), options(options), diagnostics(diagnostics), module(emptyModule(context, program)),
       builder(*module, mlir::UnknownLoc::get(&context)), inputs{program, diagnostics, *module, builder},
       state(inputs, training), overrides(diagnostics), settings(state, overrides), data(state, settings, overrides),
-      training(state, data), entries(state, training, data, settings) {}
+      training(state, data), entries(state, training, data, settings, options) {}
 
 //===----------------------------------------------------------------------===//
 // Checks
@@ -55,7 +55,7 @@ bool Elaborator::checkDescription() {
 
 /// Without a training description the model is checked by itself.
 void Elaborator::checkModelAlone(NameCheck &nameCheck) {
-  entries.buildPredict();
+  entries.buildGenerate();
   if (!diagnostics.hasErrors()) nameCheck.run();
   if (!diagnostics.hasErrors() && !options.checkOnly)
     diagnostics.error(DiagnosticCode::E0401, declared.model->name.span, "the model has no training")
@@ -96,7 +96,7 @@ bool Elaborator::verify() {
 void Elaborator::buildEntries() {
   using Build = void (EntryFunctions::*)();
   for (Build build : {&EntryFunctions::buildStep, &EntryFunctions::buildEvaluate, &EntryFunctions::buildPredict,
-                      &EntryFunctions::buildInit}) {
+                      &EntryFunctions::buildGenerate, &EntryFunctions::buildInit}) {
     if (diagnostics.hasErrors()) return;
     (entries.*build)();
   }

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct or a meaning in this file or in the manifest changes.
-#define TSR_ABI_VERSION 6u
+#define TSR_ABI_VERSION 7u
 
 /// Element types of tensors and matrices, one row each:
 ///
@@ -78,8 +78,8 @@ typedef struct TsrRuntime {
   void (*setInt)(struct TsrRuntime *self, void *dst, int32_t value);
 } TsrRuntime;
 
-/// An entry function: init, step, shadow, evaluate or predict. All that it reads and writes is in the arena, at the
-/// offsets that the manifest gives.
+/// An entry function: init, step, shadow, evaluate, predict or generate. All that it reads and writes is in the arena,
+/// at the offsets that the manifest gives.
 typedef void (*TsrEntry)(TsrRuntime *runtime, char *arena);
 
 /// Machine code of some kernels for one GPU architecture.

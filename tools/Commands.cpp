@@ -8,6 +8,7 @@
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
 #include "passes/Pipeline.h"
+#include "passes/memory/BatchSearch.h"
 #include "passes/memory/BufferList.h"
 #include "runtime/program/Payload.h"
 #include "tools/OutputConflicts.h"
@@ -135,11 +136,11 @@ static void printWarning(const mlir::Diagnostic &warning) {
   for (const mlir::Diagnostic &note : warning.getNotes()) print(note, "note");
 }
 
-/// Runs the phases. `hasWarned` is set if a phase had a warning.
-static int runPhases(ModuleOp module, const CommandOptions &options, DumpFolder &dumps, bool *hasWarned = nullptr) {
+/// Runs the phases once. `hasWarned` is set if a phase had a warning; it is printed for a model that is read first.
+static int runPhasesOf(ModuleOp module, const CommandOptions &options, DumpFolder &dumps, bool *hasWarned) {
   ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Warning) return failure();
-    printWarning(diagnostic);
+    if (!options.input.predictRows) printWarning(diagnostic);
     if (hasWarned) *hasWarned = true;
     return success();
   });
@@ -151,6 +152,49 @@ static int runPhases(ModuleOp module, const CommandOptions &options, DumpFolder 
   if (failed(runPipeline(module, pipeline))) return failedOn(before, options, dumps);
   std::string problem = options.report.empty() ? "" : report.write(options.report);
   return problem.empty() ? ExitDone : refuse(problem);
+}
+
+/// The rows of a batch of `predict`; 0 without such an entry function.
+static int64_t predictRows(ModuleOp module) {
+  auto function = module.lookupSymbol<func::FuncOp>("predict");
+  for (unsigned i = 0; function && i < function.getNumResults(); ++i) {
+    auto output = function.getResultAttrOfType<DictionaryAttr>(i, attrs::output);
+    auto role = output ? output.getAs<StringAttr>("role") : StringAttr();
+    if (role && role.getValue() == "result") // its rows are outermost
+      return cast<NamedTensorType>(function.getResultTypes()[i]).getAxes().front().getSize();
+  }
+  return 0;
+}
+
+/// If `predict` of a scheduled module needs more memory than a step: the largest batch with which it does not, at least
+/// one row.
+static std::optional<int64_t> smallerPredictBatch(ModuleOp module, const CommandOptions &options) {
+  int64_t rows = predictRows(module), limit = plannedBytes(module, "step");
+  BatchMemory planned{rows, plannedBytes(module, "predict")};
+  if (rows <= 1 || planned.bytes <= limit) return std::nullopt;
+  auto bytesWith = [&](int64_t fewer) -> std::optional<int64_t> {
+    CommandOptions trial = options;
+    trial.input.predictRows = fewer;
+    Input input = readForTarget(*module.getContext(), trial);
+    if (!input.module || failed(runPipeline(*input.module, {}))) return std::nullopt;
+    return plannedBytes(*input.module, "predict");
+  };
+  return std::max<int64_t>(1, largestBatch(planned, limit, bytesWith));
+}
+
+/// Runs the phases; with another batch of `predict` once more, if the first one takes too much memory.
+static int runPhases(OwningOpRef<ModuleOp> &module, const CommandOptions &options, DumpFolder &dumps,
+                     bool *hasWarned = nullptr) {
+  if (int status = runPhasesOf(*module, options, dumps, hasWarned)) return status;
+  if (isModule(options) || !(*module)->hasAttr(attrs::arena)) return ExitDone;
+  std::optional<int64_t> rows = smallerPredictBatch(*module, options);
+  if (!rows) return ExitDone;
+  CommandOptions again = options;
+  again.input.predictRows = rows;
+  Input input = readForTarget(*module->getContext(), again);
+  if (!input.module) return ExitDone; // the model cannot have fewer rows
+  module = std::move(input.module);
+  return runPhasesOf(*module, again, dumps, hasWarned);
 }
 
 /// The launcher that every program is a copy of: beside this tool, or where it is installed.
@@ -198,22 +242,22 @@ static ProgramSummary summarize(StringRef manifest) {
 }
 
 /// Runs the phases and code generation.
-static int generate(ModuleOp module, const CommandOptions &options, CompiledProgram &program,
+static int generate(OwningOpRef<ModuleOp> &module, const CommandOptions &options, CompiledProgram &program,
                     bool *hasWarned = nullptr) {
   DumpFolder dumps(options.dumpDir);
   if (int status = runPhases(module, options, dumps, hasWarned)) return status;
-  std::string before = moduleText(module);
-  FailureOr<CompiledProgram> made = generateProgram(module, codegenOptions(module, options, &dumps));
+  std::string before = moduleText(*module);
+  FailureOr<CompiledProgram> made = generateProgram(*module, codegenOptions(*module, options, &dumps));
   if (failed(made)) return failedOn(before, options, dumps);
   program = std::move(*made);
   return ExitDone;
 }
 
 /// The same, or the program of an equal module from the cache. If the cache cannot be used, only `-v` reports it.
-static int makeProgram(ModuleOp module, const CommandOptions &options, CompiledProgram &program) {
+static int makeProgram(OwningOpRef<ModuleOp> &module, const CommandOptions &options, CompiledProgram &program) {
   if (!options.useCache) return generate(module, options, program);
   // Programs name lines of the model file.
-  ProgramCache cache(moduleText(module, /*withLocations=*/true), codegenOptions(module, options));
+  ProgramCache cache(moduleText(*module, /*withLocations=*/true), codegenOptions(*module, options));
   // Dumps, reports and timings need the phases to run.
   bool mustGenerate = !options.dumpDir.empty() || !options.report.empty() || options.timing;
   if (std::optional<CompiledProgram> found = mustGenerate ? std::nullopt : cache.find()) {
@@ -230,10 +274,10 @@ static int makeProgram(ModuleOp module, const CommandOptions &options, CompiledP
 }
 
 /// Runs the phases up to `--compile-to` and writes the module.
-static int compileToPhase(ModuleOp module, const CommandOptions &options) {
+static int compileToPhase(OwningOpRef<ModuleOp> &module, const CommandOptions &options) {
   DumpFolder dumps(options.dumpDir);
   if (int status = runPhases(module, options, dumps)) return status;
-  std::string problem = writeOutputFile(options.output.empty() ? "-" : options.output, moduleText(module));
+  std::string problem = writeOutputFile(options.output.empty() ? "-" : options.output, moduleText(*module));
   return problem.empty() ? ExitDone : refuse(problem);
 }
 
@@ -245,9 +289,9 @@ int tessera::runCompile(const CommandOptions &options) {
   loadDialects(context);
   Input input = readForTarget(context, options);
   if (!input.module) return input.status;
-  if (!options.compileTo.empty()) return compileToPhase(*input.module, options);
+  if (!options.compileTo.empty()) return compileToPhase(input.module, options);
   CompiledProgram program;
-  if (int status = makeProgram(*input.module, options, program)) return status;
+  if (int status = makeProgram(input.module, options, program)) return status;
   std::string problem = runtime::writeTrainingProgram(findLauncher(), program.object, program.manifest, options.output);
   if (!problem.empty()) return refuse(problem);
   ProgramSummary summary = summarize(program.manifest);
@@ -286,7 +330,7 @@ int tessera::runTrain(const CommandOptions &options) {
   Input input = readForTarget(context, options);
   if (!input.module) return input.status + shift;
   CompiledProgram program;
-  if (int status = makeProgram(*input.module, options, program)) return status + shift;
+  if (int status = makeProgram(input.module, options, program)) return status + shift;
   return startTraining(program, options) + shift;
 }
 
@@ -302,9 +346,9 @@ int tessera::runPlan(const CommandOptions &options) {
   loadDialects(context);
   Input input = readForTarget(context, options);
   if (!input.module) return input.status;
-  ModuleOp module = *input.module;
   DumpFolder dumps(options.dumpDir);
-  if (int status = runPhases(module, options, dumps)) return status;
+  if (int status = runPhases(input.module, options, dumps)) return status;
+  ModuleOp module = *input.module;
   int64_t state = 0, parameters = 0;
   for (StateOp entry : stateTable(module)) {
     state += entry.getTensorType().getNumBytes();

@@ -75,9 +75,11 @@ template <typename Fn> static Input readModel(const InputOptions &options, Fn re
   frontend.sets = options.sets;
   if (!options.precision.empty()) frontend.sets.push_back("compute=" + options.precision);
   if (!options.preset.empty()) frontend.presets = {options.preset};
+  frontend.predictRows = options.predictRows;
   tessera::DiagnosticEngine diagnostics;
   Input input{read(frontend, diagnostics), ExitDone, {}};
-  options.jsonDiagnostics ? diagnostics.printJson(llvm::errs()) : diagnostics.printText(llvm::errs());
+  if (!options.predictRows)
+    options.jsonDiagnostics ? diagnostics.printJson(llvm::errs()) : diagnostics.printText(llvm::errs());
   if (diagnostics.hasErrors()) input.status = diagnostics.blamesCommandLine() ? ExitUsage : ExitInput;
   for (unsigned i = 0; i < diagnostics.sources().size(); ++i)
     if (const SourceFile &file = diagnostics.sources()[i]; file.isOnDisk()) input.files.push_back(file.name().str());

@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct InputOptions {
   std::string precision;         ///< short for `--set compute=…`; empty: none
   std::string preset;
   bool audits = false; ///< the program can compare its steps with f32
+  /// Rows of a batch of `predict`, for a model that has been read before: its messages are not printed again.
+  std::optional<int64_t> predictRows;
   bool jsonDiagnostics = false;
 };
 

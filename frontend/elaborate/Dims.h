@@ -25,7 +25,7 @@ public:
   std::optional<int64_t> checkedSize(const LanguageValue &value, Span span, llvm::StringRef name);
   /// Sets the size of a dim that the data description determines.
   void giveSize(llvm::StringRef dim, int64_t size, Span span);
-  /// In the entry being built the dim has another size: `batch` in `predict`.
+  /// In the entry being built the dim has another size: `batch` in `generate`, and where memory is short in `predict`.
   void overrideSize(llvm::StringRef dim, int64_t size) { overrides[dim] = size; }
 
   /// A name for a local dim that differs from every dim of the program, of enclosing calls and repeats, and from local

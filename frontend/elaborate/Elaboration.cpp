@@ -28,4 +28,5 @@ void Elaboration::beginEntry(llvm::StringRef name) {
   lets.beginEntry();
   batches.beginEntry();
   exprs.reductions.setSampleWeights(nullptr);
+  exprs.functions.beginEntry();
 }

@@ -2,6 +2,7 @@
 
 #include "frontend/elaborate/EntryBuilder.h"
 #include "ir/program/Program.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace tessera;
 using llvm::StringRef;
@@ -67,6 +68,11 @@ mlir::Value EntryBuilder::counter(StringRef name) {
   return stateArgument(name, builder.scalarType(name == "step" ? i32 : i64));
 }
 
+bool EntryBuilder::isData(mlir::BlockArgument argument) const {
+  auto info = llvm::dyn_cast_or_null<mlir::DictionaryAttr>(argumentAttrs[argument.getArgNumber()].get(attrs::input));
+  return info && info.get("data");
+}
+
 void EntryBuilder::setInputBound(StringRef name, int64_t below) {
   mlir::Value argument = inputArguments.lookup(name);
   if (!argument) return;
@@ -102,8 +108,20 @@ void EntryBuilder::addStateResult(mlir::Value value, StringRef path) {
 
 int32_t EntryBuilder::nextSite(StringRef path) { return stableHash((path + "#" + llvm::Twine(drawsAt[path]++)).str()); }
 
+void EntryBuilder::discard() {
+  end();
+  function.erase();
+}
+
+/// The description computes losses too, from fields that predictions do not need.
+static void eraseDeadOps(mlir::Block &block) {
+  for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (mlir::isOpTriviallyDead(&op)) op.erase();
+}
+
 void EntryBuilder::finish(llvm::ArrayRef<StringRef> parameters) {
   mlir::func::ReturnOp::create(builder, builder.getLoc(), results);
+  if (isPredict()) eraseDeadOps(*body);
   unsigned count = body->getNumArguments();
   std::vector<unsigned> order;
   auto append = [&](StringRef path) {
@@ -115,6 +133,7 @@ void EntryBuilder::finish(llvm::ArrayRef<StringRef> parameters) {
   append("seed");
   for (unsigned i = 0; i < count; ++i)
     if (!llvm::is_contained(order, i)) order.push_back(i);
+  if (isPredict()) llvm::erase_if(order, [&](unsigned i) { return body->getArgument(i).use_empty(); });
   llvm::SmallVector<mlir::Type> types, resultTypes(mlir::ValueRange(results).getTypes());
   llvm::SmallVector<mlir::Attribute> argAttrs, resAttrs;
   for (unsigned i : order) {

@@ -14,14 +14,20 @@ public:
   explicit EntryBuilder(CallStack &calls) : ElaborationComponent(calls) {}
 
   void begin(llvm::StringRef name);
-  /// Puts the arguments in order (parameters as listed, counters, inputs) and gives the function its type.
+  /// Puts the arguments in order (parameters as listed, counters, inputs) and gives the function its type. Of `predict`
+  /// it first removes what the results do not depend on.
   void finish(llvm::ArrayRef<llvm::StringRef> parameters);
+  /// Removes the function from the module: the program has no use for it.
+  void discard();
   /// Ends the function. Until the next one begins, all values must be known at compile time.
   void end() { body = nullptr; }
 
   bool isActive() const { return body; }
   bool isPredict() const { return entryName == "predict"; }
+  bool isGenerate() const { return entryName == "generate"; }
   bool isEvaluate() const { return entryName == "evaluate"; }
+  /// Whether the program calls it for one batch of a data set after another, the last one padded.
+  bool takesDataSet() const { return isEvaluate() || isPredict(); }
   /// The value of `training` in the language.
   bool isTraining() const { return entryName == "step" || entryName == "init"; }
   mlir::Block *block() const { return body; }
@@ -32,6 +38,8 @@ public:
   mlir::Value plainInput(llvm::StringRef name, NamedTensorType type);
   /// `step` or `seed`.
   mlir::Value counter(llvm::StringRef name);
+  /// Whether an argument is a field of the data.
+  bool isData(mlir::BlockArgument argument) const;
   /// Integers of a data field that this entry reads are less than `below`.
   void setInputBound(llvm::StringRef name, int64_t below);
 

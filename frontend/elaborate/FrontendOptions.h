@@ -3,15 +3,18 @@
 #ifndef TESSERA_FRONTEND_ELABORATE_FRONTENDOPTIONS_H
 #define TESSERA_FRONTEND_ELABORATE_FRONTENDOPTIONS_H
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tessera {
 
 struct FrontendOptions {
-  std::vector<std::string> sets;    ///< NAME=VALUE, in order; the last wins
-  std::vector<std::string> presets; ///< in order; the last wins
-  bool checkOnly = false;           ///< a model without a training description is fine
+  std::vector<std::string> sets;      ///< NAME=VALUE, in order; the last wins
+  std::vector<std::string> presets;   ///< in order; the last wins
+  bool checkOnly = false;             ///< a model without a training description is fine
+  std::optional<int64_t> predictRows; ///< rows of a batch of `predict`; default: those of a micro-batch
 };
 
 /// The types that `compute(TYPE)` and `--set compute=TYPE` accept.

@@ -299,13 +299,82 @@ LanguageValue FunctionCalls::callModel(const ast::CallExpr &call) {
   if (!bindArguments(declared.model->params, call, values)) return LanguageValue();
   for (auto [param, value] : llvm::zip(declared.model->params, values))
     reads.noteModelArgument(param, value.isTensor() && value.tensor.element().isInteger(32));
-  return expandModel(std::move(values), &call);
+  LanguageValue result = expandModel(std::move(values), &call);
+  if (!result.isError()) callsOfModel.push_back({result, regions.level()});
+  return result;
+}
+
+/// The value of an output, with the axes that it declares.
+LanguageValue FunctionCalls::matchOutput(const ast::ModelOutput &output, LanguageValue value, Span span) {
+  std::optional<std::vector<AxisRef>> axes = resolver.resolveAxes(output.axes);
+  if (!axes || value.isError()) return LanguageValue();
+  if (value.isNumber()) {
+    Tensor scalar;
+    scalar.value = ops.materialize(value, f32);
+    scalar.level = regions.level();
+    value = scalar;
+  }
+  bool same = value.isTensor() && value.tensor.type().getRank() == static_cast<int64_t>(axes->size());
+  for (const AxisRef &axis : *axes) same = same && value.tensor.type().hasAxis(axis.name);
+  if (same) return value;
+  StringRef name = output.name.text;
+  auto message =
+      error(DiagnosticCode::E0225, span,
+            "the model's " + (name.empty() ? "result" : "output `" + name + "`") + " is not what it declares");
+  message.label(span, (name.empty() ? "returns " : "is ") + describe(value)).label(output.axes.span, "declared here");
+  if (name.empty() && value.kind == LanguageValue::Kind::Tuple)
+    message.help("declare several outputs by name: `-> (a […], b […])`");
+  return LanguageValue();
+}
+
+/// Whether the names of the outputs differ, and the result is a tuple with exactly these names.
+bool FunctionCalls::checkOutputNames(const ast::Model &model, const LanguageValue &result, Span span) {
+  std::vector<StringRef> names;
+  for (const ast::ModelOutput &output : model.outputs) {
+    if (llvm::is_contained(names, output.name.text))
+      return error(DiagnosticCode::E0202, output.name.span, "two outputs are called `" + output.name.text + "`"), false;
+    names.push_back(output.name.text);
+  }
+  std::string tuple = "`(" + llvm::join(names, " = …, ") + " = …)`";
+  if (result.kind != LanguageValue::Kind::Tuple)
+    return error(DiagnosticCode::E0225, span, "the model must return its outputs by name")
+               .label(span, "returns " + describe(result))
+               .label(model.outputs.front().name.span, "declared here")
+               .help("end the body with " + tuple),
+           false;
+  for (auto &[name, element] : result.elements)
+    if (!llvm::is_contained(names, name))
+      return error(DiagnosticCode::E0225, span,
+                   name.empty() ? "the model must return its outputs by name"
+                                : "the model returns `" + name + "`, which is not one of its outputs")
+                 .label(model.outputs.front().name.span, "the outputs are declared here")
+                 .help("end the body with " + tuple),
+             false;
+  for (const ast::ModelOutput &output : model.outputs)
+    if (llvm::none_of(result.elements, [&](auto &element) { return element.first == output.name.text; }))
+      return error(DiagnosticCode::E0225, span, "the model does not return its output `" + output.name.text + "`")
+                 .label(output.name.span, "declared here")
+                 .help("end the body with " + tuple),
+             false;
+  return true;
+}
+
+/// The result of the model's body with the axes that the model declares; of named outputs a tuple in their order.
+LanguageValue FunctionCalls::matchOutputs(const ast::Model &model, const LanguageValue &result, Span span) {
+  if (model.outputs.front().name.text.empty()) return matchOutput(model.outputs.front(), result, span);
+  if (!checkOutputNames(model, result, span)) return LanguageValue();
+  LanguageValue tuple = LanguageValue::ofKind(LanguageValue::Kind::Tuple);
+  for (const ast::ModelOutput &output : model.outputs) {
+    auto found = llvm::find_if(result.elements, [&](auto &element) { return element.first == output.name.text; });
+    LanguageValue value = matchOutput(output, found->second, span);
+    if (value.isError()) return LanguageValue();
+    tuple.elements.push_back({output.name.text.str(), std::move(value)});
+  }
+  return tuple;
 }
 
 LanguageValue FunctionCalls::expandModel(std::vector<LanguageValue> arguments, const ast::CallExpr *call) {
   const ast::Model &model = *declared.model;
-  if (model.outputs.size() != 1 || !model.outputs[0].name.text.empty())
-    return unsupported(model.name.span, "models with named outputs are");
   Frame callee = Frame::ofFile(declared.main());
   callee.caller = calls.current();
   callee.mayHaveParameters = true;
@@ -322,20 +391,5 @@ LanguageValue FunctionCalls::expandModel(std::vector<LanguageValue> arguments, c
   FrameScope scope(calls, callee);
   LanguageValue result = evaluator.evalBlock(model.body);
   if (result.isError()) return result;
-  std::optional<std::vector<AxisRef>> axes = resolver.resolveAxes(model.outputs[0].axes);
-  if (!axes) return LanguageValue();
-  Span span = model.body.result ? model.body.result->span : model.body.span;
-  if (result.isNumber()) {
-    Tensor scalar;
-    scalar.value = ops.materialize(result, f32);
-    scalar.level = regions.level();
-    result = scalar;
-  }
-  bool same = result.isTensor() && result.tensor.type().getRank() == static_cast<int64_t>(axes->size());
-  for (const AxisRef &axis : *axes) same = same && result.tensor.type().hasAxis(axis.name);
-  if (same) return result;
-  error(DiagnosticCode::E0225, span, "the model's result is not what it declares")
-      .label(span, "returns " + describe(result))
-      .label(model.outputs[0].axes.span, "declared here");
-  return LanguageValue();
+  return matchOutputs(model, result, model.body.result ? model.body.result->span : model.body.span);
 }

@@ -10,6 +10,12 @@
 
 namespace tessera {
 
+/// A call of the model by the training description, and what it returned.
+struct ModelCall {
+  LanguageValue result; ///< a tensor, or a tuple of the named outputs in the order of their declaration
+  unsigned level = 0;   ///< how many repeats it is inside of
+};
+
 /// Binds the arguments of calls and expands the bodies of functions and of the model.
 class FunctionCalls : ElaborationComponent {
 public:
@@ -19,13 +25,21 @@ public:
       : ElaborationComponent(calls), regions(regions), resolver(names), parameters(parameters), ops(operators),
         builtinCalls(builtins), reads(indexing), float32(float32), training(training), evaluator(evaluator) {}
 
+  /// Forgets the calls of the entry before.
+  void beginEntry() { callsOfModel.clear(); }
+
   LanguageValue call(const ast::CallExpr &call);
+  /// The calls of the model in the entry being built, in order.
+  llvm::ArrayRef<ModelCall> modelCalls() const { return callsOfModel; }
   /// Builds the model's body on these arguments. Calling the model again shares its parameters.
   LanguageValue expandModel(std::vector<LanguageValue> arguments, const ast::CallExpr *call);
 
 private:
   LanguageValue callFunction(const FunctionValue &function, const ast::CallExpr &call);
   LanguageValue callModel(const ast::CallExpr &call);
+  bool checkOutputNames(const ast::Model &model, const LanguageValue &result, Span span);
+  LanguageValue matchOutputs(const ast::Model &model, const LanguageValue &result, Span span);
+  LanguageValue matchOutput(const ast::ModelOutput &output, LanguageValue value, Span span);
   bool checkDepth(const ast::Function &function, const ast::CallExpr &call);
   bool checkLabel(const ast::CallExpr &call);
   bool bindAxes(const FunctionValue &function, const ast::CallExpr &call, Frame &callee);
@@ -49,6 +63,7 @@ private:
   TrainingNames &training;
   Evaluator &evaluator;
   unsigned expansions = 0; ///< of the model, so far
+  std::vector<ModelCall> callsOfModel;
 };
 
 } // namespace tessera

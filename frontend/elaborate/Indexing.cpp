@@ -166,7 +166,7 @@ bool Indexing::checkPosition(const ast::Bind &bind, const LanguageValue &value) 
   auto message =
       error(DiagnosticCode::E0217, bind.value->span, "a position must be an integer, got " + describe(value));
   for (auto &[param, isInteger] : modelIntegers)
-    if (isInteger && entry.isPredict() && param->within.text.empty())
+    if (isInteger && entry.isGenerate() && param->within.text.empty())
       message.label(param->span, "integers, when training")
           .help("declare their bound: `" + diagnostics.sources().text(param->span) + " in " + bind.name.text + "`");
   return false;

@@ -21,7 +21,7 @@ public:
   /// `pos[a]`; inside `repeat[a]` it is the number of the layer.
   LanguageValue position(llvm::ArrayRef<AxisRef> axes, const ast::RefExpr &expr);
 
-  /// Notes that the training gives a parameter of the model integers, to explain errors in `predict`.
+  /// Notes that the training gives a parameter of the model integers, to explain errors in `generate`.
   void noteModelArgument(const ast::Param &param, bool isInteger) { modelIntegers[&param] = isInteger; }
 
 private:

@@ -30,8 +30,7 @@ LanguageValue NameResolver::lookup(const ast::Name &name) {
     if (auto found = scope->find(name.text); found != scope->end()) {
       LanguageValue value = found->second;
       value.tensor.state = nullptr; // only the name itself can be assigned to
-      if (value.isTensor()) value.tensor = regions.here(value.tensor);
-      return value;
+      return regions.here(value);
     }
   if (frame().isTraining)
     if (std::optional<LanguageValue> value = training.lookup(name.text)) return *value;

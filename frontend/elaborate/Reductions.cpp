@@ -207,7 +207,7 @@ LanguageValue Reductions::sumOfProduct(const ast::CallExpr &call, llvm::ArrayRef
 //===----------------------------------------------------------------------===//
 
 /// The weights of samples along those of the axes that are axes of samples: 1 for each sample, 0 for padding. Null if
-/// there are no such axes, and outside `evaluate`.
+/// there are no such axes, and outside `evaluate` and `predict`.
 mlir::Value Reductions::sampleWeightsAlong(llvm::ArrayRef<StringRef> axes) {
   mlir::Value weights;
   if (!sampleWeights) return weights;

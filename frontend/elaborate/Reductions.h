@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// `sum`, `mean`, `max` and `min` over axes. In `evaluate` samples that only pad the batch have weight 0.
+/// `sum`, `mean`, `max` and `min` over axes. In `evaluate` and `predict` samples that only pad the batch
+/// have weight 0.
 class Reductions : ElaborationComponent {
 public:
   Reductions(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names, Dims &dims,
@@ -19,7 +20,7 @@ public:
   LanguageValue reduce(llvm::StringRef name, const ast::CallExpr &call,
                        const std::optional<std::vector<AxisRef>> &given);
 
-  /// The weights of the samples of a batch in `evaluate`, along `batch`; null in other entries.
+  /// The weights of the samples of a batch in `evaluate` and `predict`, along `batch`; null in other entries.
   void setSampleWeights(mlir::Value weights) { sampleWeights = weights; }
 
 private:

@@ -57,10 +57,16 @@ Tensor RegionStack::here(Tensor tensor) {
   return tensor;
 }
 
+LanguageValue RegionStack::here(LanguageValue value) {
+  if (value.isTensor()) value.tensor = here(value.tensor);
+  for (auto &[name, element] : value.elements) element = here(std::move(element));
+  return value;
+}
+
 llvm::SmallVector<mlir::Value> RegionStack::salts() {
   llvm::SmallVector<mlir::Value> values;
   for (unsigned l = 0; l < stack.size(); ++l) values.push_back(import(stack[l].induction(), l + 1));
-  if (!entry.isEvaluate()) return values;
+  if (!entry.takesDataSet()) return values;
   values.push_back(import(entry.plainInput("batch_number", builder.scalarType(i32)), 0));
   return values;
 }

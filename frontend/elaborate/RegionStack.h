@@ -75,11 +75,12 @@ public:
 
   /// Makes a value of an outer level available at the current one, as an invariant of each repeat between.
   mlir::Value import(mlir::Value value, unsigned fromLevel);
-  /// The tensor at the current level.
+  /// The tensor at the current level; of a tuple, all its tensors.
   Tensor here(Tensor tensor);
+  LanguageValue here(LanguageValue value);
   /// A value of the entry (a parameter, a counter) at the current level.
   mlir::Value importCounter(llvm::StringRef name) { return import(entry.counter(name), 0); }
-  /// What random draws inside repeats, and in the batches of an evaluation, are told apart by.
+  /// What random draws inside repeats, and in the batches of a data set, are told apart by.
   llvm::SmallVector<mlir::Value> salts();
 
   void push(AxisRef axis, bool isMicro);

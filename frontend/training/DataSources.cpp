@@ -308,13 +308,15 @@ LanguageValue DataSources::field(const LanguageValue &data, const ast::Name &nam
       message.help("did you mean `" + nearest + "`?");
     return LanguageValue();
   }
-  if (!elaboration.entry.isActive() || elaboration.entry.isPredict())
+  if (!elaboration.entry.isActive() || elaboration.entry.isGenerate())
     return failed(DiagnosticCode::E0219, source.span, "data is not known at compile time");
   // Only `step` reads the whole batch, and splits it; everything else works on the part that the model is built for.
   bool isSplit = elaboration.regions.isInMicro();
+  std::optional<int64_t> rows = isSplit ? source.batch : elaboration.dims.size(batchAxis, span);
+  if (!rows) return LanguageValue();
   Tensor tensor;
   tensor.level = isSplit ? 1 : 0;
-  tensor.value = inputOf(source, *field, isSplit ? source.batch : source.batch / elaboration.batches.microBatchCount());
+  tensor.value = inputOf(source, *field, *rows);
   if (isSplit) tensor.value = sliceOf(source, *field, tensor.value);
   tensor.input = inputOfField(data.data, field - source.fields.begin());
   if (field->below) tensor.range = Interval{0, *field->below - 1};

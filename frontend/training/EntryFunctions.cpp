@@ -1,8 +1,9 @@
-//===- EntryFunctions.cpp - step, evaluate, predict, init -------------------===//
+//===- EntryFunctions.cpp - step, evaluate, predict, generate, init ---------===//
 
 #include "frontend/training/EntryFunctions.h"
 #include "ir/autodiff/ReverseMode.h"
 #include "ir/program/Program.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace tessera;
 using llvm::StringRef;
@@ -209,18 +210,24 @@ void EntryFunctions::buildStep() {
 }
 
 //===----------------------------------------------------------------------===//
-// evaluate, predict, init
+// evaluate
 //===----------------------------------------------------------------------===//
 
-void EntryFunctions::buildEvaluate() {
-  begin("evaluate");
-  Frame frame = trainingFrame();
-  FrameScope scope(calls, frame);
+/// The input that tells rows of the data from padding; null if the program has no batches.
+mlir::Value EntryFunctions::addSampleWeights() {
   mlir::Value weights;
   if (declared.dims.count(batchAxis))
     if (std::optional<int64_t> rows = elaboration.dims.size(batchAxis, declared.train->span))
       weights = elaboration.entry.plainInput("weight", builder.type({axis(&context, batchAxis, *rows)}, f32));
   elaboration.exprs.reductions.setSampleWeights(weights);
+  return weights;
+}
+
+void EntryFunctions::buildEvaluate() {
+  begin("evaluate");
+  Frame frame = trainingFrame();
+  FrameScope scope(calls, frame);
+  mlir::Value weights = addSampleWeights();
   training.evalLossesAndMetrics(/*isTraining=*/false);
   if (diagnostics.hasErrors()) return;
   settings.checkGoal(elaboration.regions.loggedScalars());
@@ -236,13 +243,89 @@ void EntryFunctions::buildEvaluate() {
   finish();
 }
 
+//===----------------------------------------------------------------------===//
+// predict
+//===----------------------------------------------------------------------===//
+
+/// How many fields of the data the outputs are computed from.
+static unsigned countFields(llvm::ArrayRef<PredictedOutput> outputs, const EntryBuilder &entry) {
+  llvm::SetVector<mlir::Value> seen;
+  for (const PredictedOutput &output : outputs) seen.insert(output.value);
+  unsigned fields = 0;
+  for (size_t next = 0; next < seen.size(); ++next) {
+    if (mlir::Operation *op = seen[next].getDefiningOp())
+      seen.insert(op->operand_begin(), op->operand_end());
+    else
+      fields += entry.isData(llvm::cast<mlir::BlockArgument>(seen[next]));
+  }
+  return fields;
+}
+
+/// What a call of the model returned. An output whose rows mix with others (without `batch`, or with a second axis of
+/// samples) is of the batch.
+std::vector<PredictedOutput> EntryFunctions::outputsOf(const ModelCall &call) {
+  bool isTuple = call.result.kind == LanguageValue::Kind::Tuple;
+  std::vector<PredictedOutput> outputs;
+  for (auto [i, declaration] : llvm::enumerate(declared.model->outputs)) {
+    std::optional<std::vector<AxisRef>> axes = elaboration.names.resolveAxes(declaration.axes);
+    if (!axes) return {};
+    PredictedOutput output;
+    output.name = isTuple ? declaration.name.text : declared.model->name.text;
+    output.value = (isTuple ? call.result.elements[i].second : call.result).tensor.value;
+    llvm::stable_sort(*axes,
+                      [](const AxisRef &a, const AxisRef &b) { return a.name == batchAxis && b.name != batchAxis; });
+    output.isOfRows = !axes->empty() && axes->front().name == batchAxis &&
+                      llvm::none_of(llvm::drop_begin(*axes),
+                                    [&](const AxisRef &axis) { return elaboration.dims.isSampleAxis(axis.name); });
+    output.order = std::move(*axes);
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+/// The outputs of the call that needs the fewest fields, of equal ones the first: of `net(d.image)` and
+/// `net(mix(d.image, d.label))` the former. None if every call is inside a repeat, reads no data, or has no output with
+/// a value for each row.
+std::vector<PredictedOutput> EntryFunctions::choosePrediction() {
+  std::vector<PredictedOutput> best;
+  unsigned fewest = 0;
+  for (const ModelCall &call : elaboration.exprs.functions.modelCalls()) {
+    if (call.level > 0) continue;
+    std::vector<PredictedOutput> outputs = outputsOf(call);
+    if (llvm::none_of(outputs, [](const PredictedOutput &output) { return output.isOfRows; })) continue;
+    unsigned fields = countFields(outputs, elaboration.entry);
+    if (fields > 0 && (best.empty() || fields < fewest)) best = std::move(outputs), fewest = fields;
+  }
+  return best;
+}
+
+/// The model's results for rows of the data, with its arguments as the description computes them in evaluation.
+void EntryFunctions::buildPredict() {
+  begin("predict");
+  if (options.predictRows) elaboration.dims.overrideSize(batchAxis, *options.predictRows);
+  Frame frame = trainingFrame();
+  FrameScope scope(calls, frame);
+  addSampleWeights();
+  training.evalLossesAndMetrics(/*isTraining=*/false);
+  if (diagnostics.hasErrors()) return;
+  std::vector<PredictedOutput> outputs = choosePrediction();
+  if (outputs.empty()) return elaboration.entry.discard();
+  for (const PredictedOutput &output : outputs)
+    elaboration.entry.addOutput(output.value, output.name, output.isOfRows ? "result" : "batch_result", output.order);
+  finish();
+}
+
+//===----------------------------------------------------------------------===//
+// generate
+//===----------------------------------------------------------------------===//
+
 /// The input of the entry function for a parameter of the model; an error value means its default.
-std::optional<LanguageValue> EntryFunctions::predictArgument(const ast::Param &param) {
+std::optional<LanguageValue> EntryFunctions::generateArgument(const ast::Param &param) {
   if (!param.axes) {
     if (param.fallback) return LanguageValue();
     error(DiagnosticCode::E0206, param.span,
           "the model's parameter `" + param.name.text + "` has neither axes nor a default")
-        .help("to predict, the model is given tensors only: write `" + param.name.text + "[…]`, or a default")
+        .help("a model takes tensors: write `" + param.name.text + "[…]`, or a default")
         .help("`hyper` declares a number that can be set");
     return std::nullopt;
   }
@@ -267,23 +350,44 @@ std::optional<LanguageValue> EntryFunctions::predictArgument(const ast::Param &p
   return tensor;
 }
 
-void EntryFunctions::buildPredict() {
-  begin("predict");
+/// Whether the model maps tokens [a, b] to scores [a, b, vocab].
+bool EntryFunctions::isTokenModel() const {
+  llvm::SmallVector<const ast::Param *> tensors;
+  for (const ast::Param &param : declared.model->params)
+    if (param.axes) tensors.push_back(&param);
+  const std::vector<ast::ModelOutput> &outputs = declared.model->outputs;
+  if (tensors.size() != 1 || tensors[0]->within.text.empty() || outputs.size() != 1) return false;
+  auto namesOf = [](const ast::Axes &axes) {
+    return llvm::map_to_vector(axes.list, [](const ast::AxisItem &axis) { return axis.name.text; });
+  };
+  llvm::SmallVector<StringRef> tokens = namesOf(*tensors[0]->axes), scores = namesOf(outputs[0].axes);
+  return outputs[0].name.text.empty() && tokens.size() == 2 && scores.size() == 3 && tokens[0] == scores[0] &&
+         tokens[1] == scores[1];
+}
+
+/// The model by itself, for one row: other models cannot generate, but are checked in this way.
+void EntryFunctions::buildGenerate() {
+  begin("generate");
   elaboration.dims.overrideSize(batchAxis, 1);
   Frame frame = Frame::ofFile(declared.main());
   FrameScope scope(calls, frame);
   std::vector<LanguageValue> arguments;
   for (const ast::Param &param : declared.model->params) {
-    std::optional<LanguageValue> argument = predictArgument(param);
+    std::optional<LanguageValue> argument = generateArgument(param);
     if (!argument) return;
     arguments.push_back(std::move(*argument));
   }
   LanguageValue result = elaboration.exprs.functions.expandModel(std::move(arguments), nullptr);
-  if (!result.isTensor()) return;
+  if (result.isError()) return;
+  if (!isTokenModel()) return elaboration.entry.discard();
   elaboration.entry.addOutput(result.tensor.value, "result", "result",
                               elaboration.names.resolveAxes(declared.model->outputs[0].axes));
   finish();
 }
+
+//===----------------------------------------------------------------------===//
+// init
+//===----------------------------------------------------------------------===//
 
 /// Draws are keyed by the parameter's path, so that one more layer changes no other value.
 mlir::Value EntryFunctions::initialValue(const Parameter &parameter, mlir::Value seed, mlir::Value zero) {

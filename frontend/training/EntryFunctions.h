@@ -1,4 +1,4 @@
-//===- EntryFunctions.h - step, evaluate, predict, init ---------------------===//
+//===- EntryFunctions.h - step, evaluate, predict, generate, init -----------===//
 
 #ifndef TESSERA_FRONTEND_TRAINING_ENTRYFUNCTIONS_H
 #define TESSERA_FRONTEND_TRAINING_ENTRYFUNCTIONS_H
@@ -8,16 +8,26 @@
 
 namespace tessera {
 
+/// An output of the model as `predict` returns it.
+struct PredictedOutput {
+  llvm::StringRef name;
+  mlir::Value value;
+  std::vector<AxisRef> order; ///< of files: rows outermost
+  bool isOfRows = false;      ///< each row has its own value; else it belongs to the batch
+};
+
 /// Builds the entry functions: `step` first, which finds the parameters.
 class EntryFunctions : ElaborationComponent {
 public:
-  EntryFunctions(Elaboration &elaboration, TrainingScope &scope, DataSources &data, const TrainingSettings &settings)
+  EntryFunctions(Elaboration &elaboration, TrainingScope &scope, DataSources &data, const TrainingSettings &settings,
+                 const FrontendOptions &options)
       : ElaborationComponent(elaboration.calls), elaboration(elaboration), training(scope), data(data),
-        settings(settings), rules(elaboration) {}
+        settings(settings), options(options), rules(elaboration) {}
 
   void buildStep();
   void buildEvaluate();
   void buildPredict();
+  void buildGenerate();
   void buildInit();
 
 private:
@@ -36,13 +46,18 @@ private:
   void buildUpdates(llvm::ArrayRef<mlir::Value> gradients);
   void addNextStates(mlir::Value norm);
   void addStepOutputs(mlir::Value rate, mlir::Value norm);
-  std::optional<LanguageValue> predictArgument(const ast::Param &param);
+  mlir::Value addSampleWeights();
+  std::vector<PredictedOutput> outputsOf(const ModelCall &call);
+  std::vector<PredictedOutput> choosePrediction();
+  bool isTokenModel() const;
+  std::optional<LanguageValue> generateArgument(const ast::Param &param);
   mlir::Value initialValue(const Parameter &parameter, mlir::Value seed, mlir::Value zero);
 
   Elaboration &elaboration;
   TrainingScope &training;
   DataSources &data;
   const TrainingSettings &settings;
+  const FrontendOptions &options;
   ParameterRules rules;
 };
 

@@ -109,9 +109,7 @@ std::optional<LanguageValue> TrainingScope::lookup(StringRef name) {
     if (isInProgress) return evaluated;
     known = &(values[{elaboration.regions.block(elaboration.regions.level()), definition}] = std::move(evaluated));
   }
-  LanguageValue value = definition->isTuple && !known->isError() ? known->elements[element].second : *known;
-  if (value.isTensor()) value.tensor = elaboration.regions.here(value.tensor);
-  return value;
+  return elaboration.regions.here(definition->isTuple && !known->isError() ? known->elements[element].second : *known);
 }
 
 //===----------------------------------------------------------------------===//

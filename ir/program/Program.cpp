@@ -8,7 +8,7 @@ using namespace tessera;
 
 SmallVector<func::FuncOp> tessera::entryFunctions(ModuleOp module) {
   SmallVector<func::FuncOp> entries;
-  for (StringRef name : {"init", "step", "evaluate", "predict", "shadow"})
+  for (StringRef name : {"init", "step", "evaluate", "predict", "generate", "shadow"})
     if (auto function = module.lookupSymbol<func::FuncOp>(name)) entries.push_back(function);
   return entries;
 }

@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-/// The entry functions in their fixed order: init, step, evaluate, predict, shadow; those the module has.
+/// The entry functions in their fixed order: init, step, evaluate, predict, generate, shadow; those the module has.
 llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module);
 
 /// Whether the program is for an audit of its precision: it has the entry function `shadow`, which is compared with

@@ -84,6 +84,13 @@ std::vector<BufferInfo> tessera::listBuffers(ModuleOp module) {
   return list;
 }
 
+int64_t tessera::plannedBytes(ModuleOp module, StringRef entry) {
+  int64_t end = 0;
+  for (const BufferInfo &buffer : listBuffers(module))
+    if (buffer.entry == entry) end = std::max(end, buffer.offset + buffer.bytes);
+  return end;
+}
+
 int64_t tessera::arenaLowerBound(ModuleOp module) {
   int64_t state = 0, most = 0;
   for (StateOp op : stateTable(module)) state += alignedBytes(op.getTensorType().getNumBytes());

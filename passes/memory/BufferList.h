@@ -22,6 +22,9 @@ struct BufferInfo {
 /// The buffers of a scheduled module, largest first; equal sizes by offset.
 std::vector<BufferInfo> listBuffers(mlir::ModuleOp module);
 
+/// The end of the highest place that an entry function of a scheduled module uses beside state; 0 if it has none.
+int64_t plannedBytes(mlir::ModuleOp module, llvm::StringRef entry);
+
 /// Peak live memory of a scheduled module's entry functions, state included: a lower bound of the arena's size.
 int64_t arenaLowerBound(mlir::ModuleOp module);
 

@@ -1,8 +1,8 @@
 //===- Generate.cpp - the command `generate` ------------------------------===//
 //
-// `predict` computes scores [batch, seq, vocab] for a window of tokens. While the text is shorter than the window it
-// is padded on the right, and the scores at its last position count; then the window slides. Each token costs one
-// call.
+// The entry function `generate` computes scores [batch, seq, vocab] for a window of tokens. While the text is shorter
+// than the window it is padded on the right, and the scores at its last position count; then the window slides. Each
+// token costs one call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -142,7 +142,7 @@ static std::vector<int32_t> readPrompt(const Options &options, const TokenText &
   return tokens;
 }
 
-static void checkPredict(const ValueSpec *argument, const ValueSpec *result) {
+static void checkEntry(const ValueSpec *argument, const ValueSpec *result) {
   bool fits = argument && result && argument->axes.size() == 2 && argument->type == ElementType::I32 &&
               result->axes.size() == 3 && result->type == ElementType::F32 && result->axes[0] == argument->axes[0] &&
               result->axes[1] == argument->axes[1];
@@ -151,9 +151,10 @@ static void checkPredict(const ValueSpec *argument, const ValueSpec *result) {
 
 ExitStatus runGenerate(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
-  const EntryFunction &entry = manifest.entry("predict");
-  const ValueSpec *argument = entry.input("argument"), *result = entry.output("result");
-  checkPredict(argument, result);
+  bool hasEntry = manifest.hasEntry("generate");
+  const ValueSpec *argument = hasEntry ? manifest.entry("generate").input("argument") : nullptr;
+  const ValueSpec *result = hasEntry ? manifest.entry("generate").output("result") : nullptr;
+  checkEntry(argument, result);
   int64_t rows = argument->axes[0].size, window = argument->axes[1].size, vocabulary = result->axes[2].size;
   int64_t known = argument->of > 0 ? argument->of : vocabulary;
   bool isBytes = vocabulary == 256 || (!manifest.data.empty() && manifest.data[0].format == DataFormat::Text);
@@ -173,7 +174,7 @@ ExitStatus runGenerate(LoadedProgram &program, const Options &options) {
       std::fill_n(input + row * window, window, 0);
       std::copy(tokens.end() - have, tokens.end(), input + row * window);
     }
-    program.call("predict");
+    program.call("generate");
     tokens.push_back(sampler.draw(scores + (have - 1) * vocabulary));
     text.print(tokens.back(), i == 0);
   }

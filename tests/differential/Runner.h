@@ -54,7 +54,8 @@ private:
   mlir::ModuleOp module;
 };
 
-/// Results of a run of a whole program: `init`, some steps, `evaluate`, `predict`. Keys are `ENTRY N: NAME`.
+/// Results of a run of a whole program: `init`, some steps, `evaluate`, `predict`, `generate`. Keys are
+/// `ENTRY N: NAME`.
 using Trace = std::map<std::string, TensorValue>;
 
 /// Runs the entry functions one after the other, feeding state back. Without `withSteps` no `step` is run.

@@ -409,6 +409,54 @@ TEST(Numbers, ADimMayBeCalledAsThePartsAre) {
   EXPECT_DOUBLE_EQ(model.step(Rows)["total total"][0], 10);
 }
 
+/// A model with two outputs: 2 x (1 in training), and the sum over the features.
+std::string withOutputs(const std::string &items) {
+  return "dim batch, f = 2, layer = 3\n"
+         "model m(x[batch, f]) -> (double [batch, f], total [batch]) {\n  weight a [] = 2\n"
+         "  (total = sum[f](x), double = if training { a * x / 2 } else { a * x })\n}\n"
+         "train m {\n  data d = csv(train = \"t.csv\", batch = 2, x = float[f](column = 0), y = float(column = 2))\n" +
+         items + "\n  optimize sgd(lr = 0.1) on **\n}\n";
+}
+
+TEST(Numbers, OutputsHaveNames) {
+  Compiled model(withOutputs("  let out = m(d.x)\n"
+                             "  let (double, total) = m(d.x - 1)\n"
+                             "  loss l = mean[batch](sum[f](out.double) + total + d.y)\n"));
+  NamedNumbers rows = {{"d.x", {1, 2, 3, 4}}, {"d.y", {10, 20}}};
+  // In evaluation: 2 (1 + 2) + 1 + 10 and 2 (3 + 4) + 5 + 20.
+  EXPECT_DOUBLE_EQ(model.run("evaluate", rows)["loss l"][0], (17.0 + 39.0) / 2);
+  NamedNumbers predicted = model.run("predict", rows);
+  EXPECT_EQ(predicted["result double"], (Numbers{2, 4, 6, 8}));
+  EXPECT_EQ(predicted["result total"], (Numbers{3, 7}));
+}
+
+TEST(Numbers, ATupleIsReadInsideOfARepeat) {
+  Compiled model(withOutputs("  let out = m(d.x)\n"
+                             "  let sums = repeat[layer](s = out.total) { s + out.total }\n"
+                             "  loss l = mean[batch](sums) + 0 * mean[..](out.double)\n"));
+  EXPECT_DOUBLE_EQ(model.run("evaluate", {{"d.x", {1, 2, 3, 4}}, {"d.y", {0, 0}}})["loss l"][0], 4 * (3 + 7) / 2.0);
+}
+
+TEST(Numbers, PredictionsTakeTheCallWithTheFewestFields) {
+  Compiled model(withOutputs("  let first = m(d.x + d.y)\n"
+                             "  let second = if training { m(d.x * 100) } else { m(d.x / 2) }\n"
+                             "  loss l = mean[batch](first.total + second.total) + 0 * mean[..](first.double)\n"));
+  NamedNumbers predicted = model.run("predict", {{"d.x", {1, 2, 3, 4}}, {"d.y", {10, 20}}});
+  EXPECT_EQ(predicted["result double"], (Numbers{1, 2, 3, 4}));
+  EXPECT_EQ(predicted["result total"], (Numbers{1.5, 3.5}));
+}
+
+/// Rows that pad the last batch change no prediction.
+TEST(Numbers, PaddingDoesNotChangePredictions) {
+  Compiled model("dim batch\n"
+                 "model m(x[batch]) -> [batch] {\n  weight a [] = 1\n  a * x - mean[batch](x) + max[batch](x)\n}\n"
+                 "train m {\n  data d = csv(train = \"t.csv\", batch = 4, x = float(column = 0))\n"
+                 "  loss l = mean[batch](m(d.x)^2)\n  optimize sgd(lr = 0.1) on **\n}\n");
+  NamedNumbers predicted = model.run("predict", {{"d.x", {1, 3, 90, 90}}, {"weight", {1, 1, 0, 0}}});
+  EXPECT_EQ(predicted["result m"][0], 1 - 2 + 3);
+  EXPECT_EQ(predicted["result m"][1], 3 - 2 + 3);
+}
+
 //===----------------------------------------------------------------------===//
 // States
 //===----------------------------------------------------------------------===//
@@ -434,7 +482,7 @@ TEST(States, AReadGivesTheValueBeforeTheStep) {
   NamedNumbers evaluated = model.run("evaluate", Rows);
   EXPECT_DOUBLE_EQ(metric(evaluated, "late"), 57.5);
   EXPECT_EQ(evaluated.count("state s"), 0u) << "an evaluation assigns nothing";
-  EXPECT_EQ(model.run("predict", {}).count("state s"), 0u);
+  EXPECT_EQ(model.run("predict", Rows).count("state s"), 0u);
 }
 
 // y is 10 a. The loss is y s, of which s is a constant, though it has been computed from a.

@@ -24,7 +24,7 @@ using namespace runtime;
 namespace fs = std::filesystem;
 
 inline constexpr const char *manifestText = R"({
-  "abi": 6, "compiler": "by hand", "model": "line",
+  "abi": 7, "compiler": "by hand", "model": "line",
   "target": {"kind": "cpu", "march": "x86-64", "features": ["sse2"], "threads": 2},
   "arena": {"bytes": 65536, "workspace": {"offset": 4096, "bytes": 61440}},
   "state": [
@@ -58,6 +58,12 @@ inline constexpr const char *manifestText = R"({
         {"name": "squared", "role": "loss", "type": "f32", "axes": [], "offset": 512, "bytes": 4},
         {"name": "squared", "role": "count", "type": "f32", "axes": [], "offset": 832, "bytes": 4}]},
     "predict": {"inputs": [
+        {"name": "x", "role": "data", "data": "d", "field": "x", "type": "f32", "axes": [["batch", 4], ["feature", 3]],
+         "offset": 320, "bytes": 48}],
+      "outputs": [
+        {"name": "line", "role": "result", "type": "f32", "axes": [["batch", 4], ["output", 2]], "offset": 448,
+         "bytes": 32}]},
+    "generate": {"inputs": [
         {"name": "tokens", "role": "argument", "type": "i32", "axes": [["batch", 1], ["seq", 4]],
          "of": 5, "offset": 896, "bytes": 16}],
       "outputs": [

@@ -85,8 +85,12 @@ void tsr_entry_evaluate(TsrRuntime *runtime, char *arena) {
   *FLOATS(LOSS) = squaredError(arena, FLOATS(WEIGHT)) / count;
 }
 
-// Scores that make token + 1 the likeliest.
 void tsr_entry_predict(TsrRuntime *runtime, char *arena) {
+  runtime->gemm(runtime, 0, arena + X, arena + W, 0, 0, arena + PREDICTED);
+}
+
+// Scores that make token + 1 the likeliest.
+void tsr_entry_generate(TsrRuntime *runtime, char *arena) {
   runtime->zero(runtime, arena + SCORES, SEQ * VOCAB * 4);
   for (int i = 0; i < SEQ; ++i) FLOATS(SCORES)[i * VOCAB + (((int32_t *)(arena + TOKENS))[i] + 1) % VOCAB] = 100;
 }

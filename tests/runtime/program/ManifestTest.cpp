@@ -12,7 +12,7 @@ using namespace tessera::runtime;
 namespace {
 
 std::string withState(const std::string &entry) {
-  return R"({"abi": 6, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256}, "entries": {}, "state": [)" +
+  return R"({"abi": 7, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256}, "entries": {}, "state": [)" +
          entry + "]}";
 }
 
