@@ -107,9 +107,27 @@ static void addTrain(CLI::App &app, Options &options) {
   addMachineOptions(train, options);
 }
 
-static void addOthers(CLI::App &app, Options &options) {
+static void addEval(CLI::App &app, Options &options) {
   CLI::App *eval = app.add_subcommand("eval", "losses and metrics over the validation data");
   eval->add_option("--data", options.data, "data to evaluate instead")->allow_extra_args(false);
+  addCheckpointOption(eval, options);
+  addMachineOptions(eval, options);
+}
+
+static void addPredict(CLI::App &app, Options &options) {
+  CLI::App *predict = app.add_subcommand("predict", "write the model's outputs for rows of data");
+  predict->add_option("--data", options.data, dataForms)->allow_extra_args(false)->required();
+  predict->add_option("-o,--output", options.predict.output,
+                      "FILE.csv, FILE.npy or FILE.safetensors; default: CSV on standard output");
+  predict->add_option("--echo", options.predict.echo, "FIELD: also write this field of the data; may be repeated")
+      ->allow_extra_args(false);
+  predict->add_flag("--likelihood", options.predict.likelihood,
+                    "of a model of tokens: write the log-likelihood of each next token instead of the scores");
+  addCheckpointOption(predict, options);
+  addMachineOptions(predict, options);
+}
+
+static void addOthers(CLI::App &app, Options &options) {
   CLI::App *generate = app.add_subcommand("generate", "continue a text");
   generate->add_option("--prompt", options.generate.prompt, "text to begin with");
   generate->add_option("--prompt-tokens", options.generate.promptTokens, "tokens to begin with, as integers");
@@ -133,8 +151,8 @@ static void addOthers(CLI::App &app, Options &options) {
   importing->add_option("--seed", options.seed, "seed of state that is not in the file; default 1337")
       ->check(wholeNumber(0));
   for (CLI::App *command : {exporting, importing}) addWeightOptions(command, options);
-  for (CLI::App *command : {eval, generate, exporting}) addCheckpointOption(command, options);
-  for (CLI::App *command : {eval, generate, exporting, importing}) addMachineOptions(command, options);
+  for (CLI::App *command : {generate, exporting}) addCheckpointOption(command, options);
+  for (CLI::App *command : {generate, exporting, importing}) addMachineOptions(command, options);
   addThreadsOption(info, options); // computes nothing
 }
 
@@ -159,7 +177,7 @@ static void checkWeightOptions(Options &options, bool isTrain) {
 /// An empty path is an unset variable of the shell; it must not count as a missing option.
 static void refuseEmptyValues(CLI::App &command) {
   for (const char *name : {"--checkpoint-dir", "--resume", "--init", "--metrics", "--profile", "--tensorboard",
-                           "--checkpoint", "--tokenizer", "--map", "--only", "weights"})
+                           "--checkpoint", "--output", "--tokenizer", "--map", "--only", "weights"})
     if (CLI::Option *option = command.get_option_no_throw(name))
       option->check(CLI::Validator(
           [](std::string &text) { return text.empty() ? std::string("expected a path, got nothing") : std::string(); },
@@ -177,6 +195,7 @@ static void refuseUnknownCommand(const CLI::App &app, int argc, char **argv) {
 static ExitStatus runCommand(const std::string &name, LoadedProgram &program, const Options &options) {
   if (name == "train") return runTrain(program, options);
   if (name == "eval") return runEvaluate(program, options);
+  if (name == "predict") return runPredict(program, options);
   if (name == "generate") return runGenerate(program, options);
   if (name == "export") return runExport(program, options);
   if (name == "import") return runImport(program, options);
@@ -188,6 +207,8 @@ static int parseAndRun(int argc, char **argv, Payload payload, const std::string
   app.require_subcommand(1);
   Options options;
   addTrain(app, options);
+  addEval(app, options);
+  addPredict(app, options);
   addOthers(app, options);
   for (CLI::App *command : app.get_subcommands({})) refuseEmptyValues(*command);
   refuseUnknownCommand(app, argc, argv);

@@ -137,6 +137,20 @@ static void printPlan(const Manifest &manifest) {
   }
 }
 
+static void printPrediction(const Manifest &manifest) {
+  if (!manifest.hasEntry("predict")) return;
+  std::vector<std::string> read, written;
+  int64_t rows = 0;
+  for (const ValueSpec &input : manifest.entry("predict").inputs)
+    if (input.role == "data") read.push_back(input.name), rows = input.axes[0].size;
+  for (const ValueSpec &output : manifest.entry("predict").outputs)
+    if (output.role == "result")
+      written.push_back(output.name + " " +
+                        formatAxes(std::vector<AxisSpec>(output.axes.begin() + 1, output.axes.end())));
+  printText("predict reads {} and writes {}, {} rows at a time\n", fmt::join(read, ", "), fmt::join(written, ", "),
+            rows);
+}
+
 ExitStatus runInfo(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   if (manifest.isForGpu())
@@ -153,6 +167,7 @@ ExitStatus runInfo(LoadedProgram &program, const Options &options) {
     printText("data {}: {}, training {}, validation {}\n", data.name, infoOf(data.format).name,
               data.splits.count("train") ? fmt::format("{}", fmt::join(data.splits.at("train"), " ")) : "by field",
               data.valFraction > 0 ? fmt::format("the last {:g} of it", data.valFraction) : "as named");
+  printPrediction(manifest);
   printText("settings {}\n", dumpJson(manifest.settings));
   return ExitStatus::Done;
 }

@@ -30,15 +30,23 @@ struct GenerateOptions {
   std::string tokenizer;
 };
 
+/// Options of `predict` alone.
+struct PredictOptions {
+  std::string output; ///< empty or "-": standard output
+  std::vector<std::string> echo;
+  bool likelihood = false;
+};
+
 /// The command line of all commands.
 struct Options {
   TrainOptions train;
   GenerateOptions generate;
+  PredictOptions predict;
   std::vector<std::string> data, set;
   std::optional<uint64_t> seed;
   int threads = 0;
   bool bind = false;
-  std::string checkpoint;      ///< of eval, generate and export
+  std::string checkpoint;      ///< of eval, predict, generate and export
   std::string weights, output; ///< of export and import
   WeightOptions partial;       ///< of export, import and train: --only and --map
 };
@@ -47,6 +55,7 @@ class LoadedProgram;
 
 ExitStatus runTrain(LoadedProgram &program, const Options &options);
 ExitStatus runEvaluate(LoadedProgram &program, const Options &options);
+ExitStatus runPredict(LoadedProgram &program, const Options &options);
 ExitStatus runGenerate(LoadedProgram &program, const Options &options);
 ExitStatus runInfo(LoadedProgram &program, const Options &options);
 ExitStatus runExport(LoadedProgram &program, const Options &options);

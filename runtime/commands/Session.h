@@ -29,7 +29,7 @@ std::optional<CheckpointInfo> loadNewest(LoadedProgram &program, const Checkpoin
 /// The manifest of the newest checkpoint that has an intact one; none if there is none.
 std::optional<CheckpointInfo> newestInfo(const CheckpointFolder &folder);
 
-/// Loads the parameters for eval, generate and export: from --checkpoint (a checkpoint, a folder of them, or a
+/// Loads the parameters for eval, predict, generate and export: from --checkpoint (a checkpoint, a folder of them, or a
 /// safetensors file; `best` or FOLDER/best: that of the best evaluation), else from the default folder. Returns the
 /// path.
 std::string loadParameters(LoadedProgram &program, const Options &options);

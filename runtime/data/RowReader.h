@@ -72,6 +72,8 @@ public:
   virtual void checkFilesRead() const {}
   /// Adds lines about what the reader assumes of its files.
   virtual void addNotes(std::vector<std::string> &) const {}
+  /// Values at the ends of files that fill no row.
+  virtual int64_t leftOver() const { return 0; }
   /// Adds the memory beside mapped files: parsed tables, inflated files.
   virtual void addHeld(HeldMemory &) const {}
 };

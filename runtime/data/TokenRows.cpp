@@ -28,6 +28,7 @@ public:
   TokenRows(const DataSpec &spec, const SplitPaths &paths, Portion portion, std::vector<FieldRequest> requests);
 
   int64_t rows() const override { return windows; }
+  int64_t leftOver() const override { return rest; }
   void read(int64_t row, size_t request, void *dst) const override;
   void checkFilesRead() const override;
 
@@ -49,7 +50,7 @@ private:
   mutable std::vector<char> isRead; ///< by file: whether rows were read since the last check
   std::vector<int64_t> widths;      ///< bytes of a value, by file
   std::vector<Segment> segments;
-  int64_t windows = 0;
+  int64_t windows = 0, rest = 0;
 };
 } // namespace
 
@@ -130,20 +131,22 @@ TokenRows::TokenRows(const DataSpec &spec, const SplitPaths &paths, Portion port
   }
   isRead.resize(files.size());
   auto [begin, end] = portion.rangeOf(total);
-  int64_t position = 0;
+  int64_t position = 0, next = spec.readsNext ? 1 : 0;
+  rest = end - begin;
   for (size_t i = 0; i < files.size(); ++i) {
     int64_t first = std::clamp<int64_t>(begin - position, 0, formats[i].count);
     int64_t last = std::clamp<int64_t>(end - position, 0, formats[i].count);
     position += formats[i].count;
-    int64_t here = (last - first - 1) / spec.seq;
+    int64_t here = (last - first - next) / spec.seq;
     if (last <= first || here <= 0) continue;
+    rest -= here * spec.seq + next;
     segments.push_back({i, formats[i].headerBytes + first * widths[i], last - first, windows});
     windows += here;
   }
   if (windows > 0) return;
   std::string why = begin == end ? portion.whyEmpty(total, "values") : "";
-  fail("data '{}': {} values in {} are too few for one sequence of {} + 1{}{}", spec.name, end - begin,
-       joinedPaths(paths.at("")), spec.seq, why.empty() ? "" : ": ", why);
+  fail("data '{}': {} values in {} are too few for one sequence of {}{}{}{}", spec.name, end - begin,
+       joinedPaths(paths.at("")), spec.seq, spec.readsNext ? " + 1" : "", why.empty() ? "" : ": ", why);
 }
 
 template <typename In, typename Out>

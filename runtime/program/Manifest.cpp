@@ -198,6 +198,7 @@ static ColumnSpec readColumn(const Json &json) {
 static FieldSpec readField(const Json &json) {
   FieldSpec field = {stringAt(json, data_keys::name), readAxes(json.value(data_keys::axes, Json::array())), 0,
                      readSplits(json)};
+  field.type = parseElementType(stringOr(json, data_keys::type, "f32"), where);
   if (json.contains(data_keys::columns))
     for (const Json &column : json[data_keys::columns]) field.columns.push_back(readColumn(column));
   else if (json.contains(data_keys::column) && json[data_keys::column].is_string())

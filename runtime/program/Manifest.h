@@ -80,6 +80,7 @@ struct FieldSpec {
   std::vector<ColumnSpec> columns = {};
   std::vector<std::string> classes = {};        ///< csv: the words that are 0, 1, …; empty: cells are numbers
   std::optional<double> missing = std::nullopt; ///< csv: the value of an empty cell; none: an error
+  ElementType type = ElementType::F32;
 };
 
 struct DataSpec {
@@ -94,6 +95,7 @@ struct DataSpec {
   std::vector<FieldSpec> fields;
   /// The seed of the choice of the rows that are held out; none: the end of the data is.
   std::optional<uint64_t> valSeed = std::nullopt;
+  bool readsNext = true; ///< text and tokens: each row is followed by a value
 
   /// The field of that name, or null.
   const FieldSpec *fieldNamed(const std::string &field) const;

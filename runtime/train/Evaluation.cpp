@@ -13,6 +13,15 @@ Evaluation::Evaluation(LoadedProgram &program, const DataFiles &files, Split spl
   for (const BatchInput &input : set.inputs) targets.push_back(program.at(input.value->offset));
 }
 
+void writeBatchInputs(LoadedProgram &program, const EntryFunction &entry, int64_t batch, int64_t rows) {
+  if (const ValueSpec *weight = entry.input("weight")) {
+    auto *weights = reinterpret_cast<float *>(program.at(weight->offset));
+    for (int64_t i = 0; i < weight->elements(); ++i) weights[i] = i < rows ? 1.0f : 0.0f;
+  }
+  if (const ValueSpec *number = entry.input("batch_number"))
+    *reinterpret_cast<int32_t *>(program.at(number->offset)) = static_cast<int32_t>(batch);
+}
+
 std::optional<EvaluationResult> Evaluation::run(int64_t maxBatches, const std::function<bool()> &stop) {
   struct Sum {
     const ValueSpec *value, *count;
@@ -28,12 +37,7 @@ std::optional<EvaluationResult> Evaluation::run(int64_t maxBatches, const std::f
     if (stop && stop()) return std::nullopt;
     int64_t real = 0;
     withMappedFiles([&] { real = fillOrderedBatch(set, batch, targets.data()); });
-    if (const ValueSpec *weight = entry.input("weight")) {
-      auto *weights = reinterpret_cast<float *>(program.at(weight->offset));
-      for (int64_t i = 0; i < weight->elements(); ++i) weights[i] = i < real ? 1.0f : 0.0f;
-    }
-    if (const ValueSpec *number = entry.input("batch_number"))
-      *reinterpret_cast<int32_t *>(program.at(number->offset)) = static_cast<int32_t>(batch);
+    writeBatchInputs(program, entry, batch, real);
     program.call("evaluate");
     result.rows += real;
     for (Sum &sum : sums) {

@@ -18,6 +18,10 @@ struct EvaluationResult {
   int64_t rows = 0;
 };
 
+/// Writes what an entry function is told of a batch beside its data: which of its rows are padding (all after the first
+/// `rows`), and its number, from which random values are drawn.
+void writeBatchInputs(LoadedProgram &program, const EntryFunction &entry, int64_t batch, int64_t rows);
+
 /// Runs the entry function `evaluate` over a split in order.
 class Evaluation {
 public:

@@ -117,8 +117,8 @@ TEST_F(LauncherOutput, RemovedFolderIsCreatedAgain) {
 TEST_F(LauncherOutput, ResultsThatCannotBeWrittenAreAnError) {
   ASSERT_EQ(run("train --steps 2 --quiet").status, 0);
   folder.write("ran", "");
-  for (const char *command :
-       {"eval", "info", "generate --length 2", "export w.safetensors", "import w.safetensors -o i"}) {
+  for (const char *command : {"eval", "info", "predict --data line.csv", "generate --length 2", "export w.safetensors",
+                              "import w.safetensors -o i"}) {
     std::string full = fmt::format("cd {} && {} {} > /dev/full 2> said", folder.path, *shared / "line", command);
     EXPECT_EQ(WEXITSTATUS(std::system(full.c_str())), 1) << command;
     EXPECT_NE(readFile(folder / "said").find("cannot write to standard output"), std::string::npos) << command;
@@ -143,8 +143,9 @@ TEST_F(LauncherOutput, NonFiniteWeightsAreRefused) {
   float nan = NAN;
   weights.replace(weights.size() - 8, 4, reinterpret_cast<const char *>(&nan), 4); // of [3, 2]: the fifth
   folder.write("w.safetensors", weights);
-  for (const char *command : {"generate --checkpoint w.safetensors", "import w.safetensors -o i",
-                              "train --init w.safetensors --checkpoint-dir i"}) {
+  for (const char *command :
+       {"generate --checkpoint w.safetensors", "predict --checkpoint w.safetensors --data line.csv",
+        "import w.safetensors -o i", "train --init w.safetensors --checkpoint-dir i"}) {
     Outcome outcome = run(command);
     EXPECT_EQ(outcome.status, 1) << command;
     EXPECT_TRUE(has(outcome, "w.safetensors: 'w' at [2, 0] (byte ")) << outcome.output;

@@ -95,6 +95,20 @@ TEST_F(Data, TextWindows) {
   EXPECT_EQ(row<int32_t>(*reader, 1, 1, 4), (std::vector<int32_t>{'f', 'g', 'h', 'i'}));
 }
 
+TEST_F(Data, SequencesWithoutNextValuesFillTheFile) {
+  EXPECT_EQ(open(openTokenRows, Text, folder.write("t", "abcdefgh"), tokenFields())->rows(), 1);
+  EXPECT_EQ(open(openTokenRows, Text, folder.write("t", "abcdefghijk"), tokenFields())->leftOver(), 2);
+  spec.readsNext = false;
+  std::vector<FieldRequest> tokens = {{"tokens", ElementType::I32, 4, 0}};
+  auto reader = open(openTokenRows, Text, folder.write("t", "abcdefgh"), tokens);
+  ASSERT_EQ(reader->rows(), 2);
+  EXPECT_EQ(reader->leftOver(), 0);
+  EXPECT_EQ(row<int32_t>(*reader, 1, 0, 4), (std::vector<int32_t>{'e', 'f', 'g', 'h'}));
+  EXPECT_EQ(open(openTokenRows, Text, folder.write("t", "abcdefghijk"), tokens)->leftOver(), 3);
+  EXPECT_EQ(errorOf([&] { open(openTokenRows, Text, folder.write("short", "abc"), tokens); }),
+            fmt::format("data 'd': 3 values in {} are too few for one sequence of 4", folder / "short"));
+}
+
 TEST_F(Data, WindowsStayInsideFiles) {
   folder.write("t1", "abcdef");
   folder.write("t2", "uvwxyz");

@@ -1,0 +1,244 @@
+//===- Predict.cpp - the command `predict` ----------------------------------===//
+//
+// The entry function `predict` computes the outputs of the model for a batch of rows. The rows of all batches are
+// written in the order of the files.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/OutputPath.h"
+#include "runtime/commands/Session.h"
+#include "runtime/predict/Likelihood.h"
+#include "runtime/predict/PredictionData.h"
+#include "runtime/predict/PredictionFile.h"
+#include "runtime/train/Evaluation.h"
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+namespace fs = std::filesystem;
+
+namespace tessera::runtime {
+
+namespace {
+/// Values that are not finite, and the first of them.
+class NonFiniteCount {
+public:
+  void count(const PredictedTensor &tensor, int64_t firstRow, int64_t rows);
+  void warnOfThem() const {
+    if (found == 0) return;
+    warn("warning: {} of {} predicted values are not finite, the first in row {} of '{}'; check that row, and the "
+         "weights with 'eval'",
+         found, all, row, name);
+  }
+
+private:
+  int64_t found = 0, all = 0, row = 0;
+  std::string name;
+};
+
+/// One run of the command.
+class Prediction {
+public:
+  Prediction(LoadedProgram &program, const Options &options);
+  ExitStatus run();
+
+private:
+  void addResults();
+  void addEchoes();
+  void addTensor(const ValueSpec &value, std::string name);
+  void checkOutput() const;
+  void refuseCheckpoint(const std::string &loaded) const;
+  void placeTensors();
+  void computeLikelihoods();
+  void report(const std::string &loaded) const;
+
+  LoadedProgram &program;
+  const Options &options;
+  const EntryFunction &entry;
+  PredictionFormat format;
+  std::string path;        ///< of the output, with links followed; empty: standard output
+  const ValueSpec *scores; ///< with --likelihood
+  std::vector<const ValueSpec *> results;
+  PredictionData data;
+  std::vector<PredictedTensor> tensors; ///< echoed fields, then results
+  std::vector<float> likelihoods;       ///< of a batch
+};
+} // namespace
+
+void NonFiniteCount::count(const PredictedTensor &tensor, int64_t firstRow, int64_t rows) {
+  if (tensor.type != ElementType::F32) return;
+  for (int64_t i = 0; i < rows * tensor.elements(); ++i) {
+    float value;
+    memcpy(&value, tensor.batch + 4 * i, 4);
+    if (!std::isfinite(value) && found++ == 0) row = firstRow + i / tensor.elements(), name = tensor.name;
+  }
+  all += rows * tensor.elements();
+}
+
+//===----------------------------------------------------------------------===//
+// What is read and written
+//===----------------------------------------------------------------------===//
+
+static const EntryFunction &predictEntry(const Manifest &manifest) {
+  if (!manifest.hasEntry("predict"))
+    fail("this program cannot predict: its training description calls the model only for results that are not one for "
+         "each row, inside of a repeat, or without data; give the model an output with the axis `batch`, and call it "
+         "outside of repeats");
+  return manifest.entry("predict");
+}
+
+/// The scores that likelihoods are computed from, if the model is one of tokens.
+static const ValueSpec *findScores(const Manifest &manifest, const EntryFunction &entry) {
+  const ValueSpec *result = entry.output("result"), *tokens = nullptr;
+  for (const ValueSpec &input : entry.inputs)
+    if (input.role == "data" && input.field == tokensField) tokens = &input;
+  bool fits = result && tokens && infoOf(manifest.dataNamed(tokens->data)->format).isSequence() &&
+              result->type == ElementType::F32 && result->axes.size() == 3 && result->axes[1] == tokens->axes[1];
+  for (const ValueSpec &output : entry.outputs) fits &= output.role != "result" || &output == result;
+  if (!fits)
+    failUsage("--likelihood needs a model from tokens [batch, seq] to scores [batch, seq, vocab]; this one is not");
+  return result;
+}
+
+/// The fields that --echo names, and for likelihoods the next tokens.
+static std::vector<CopiedField> copiedFields(const Manifest &manifest, const Options &options,
+                                             const ValueSpec *scores) {
+  std::vector<CopiedField> fields;
+  for (const std::string &name : options.predict.echo) fields.push_back({name, 0});
+  if (!scores) return fields;
+  for (const ValueSpec &input : manifest.entry("predict").inputs)
+    if (input.field == tokensField) fields.push_back({input.data + "." + nextField, scores->axes[2].size});
+  return fields;
+}
+
+static bool writesFile(const Options &options) {
+  return !options.predict.output.empty() && options.predict.output != "-";
+}
+
+static std::string outputPath(const Options &options) {
+  if (!writesFile(options)) return "";
+  OutputPath output = findOutput(options.predict.output);
+  if (!output.canBeReplaced()) fail("cannot write predictions to {}: not a regular file", options.predict.output);
+  return output.path;
+}
+
+Prediction::Prediction(LoadedProgram &program, const Options &options)
+    : program(program), options(options), entry(predictEntry(program.manifest())),
+      format(writesFile(options) ? predictionFormat(options.predict.output) : PredictionFormat::Csv),
+      path(outputPath(options)), scores(options.predict.likelihood ? findScores(program.manifest(), entry) : nullptr),
+      data(program.manifest(), options.data, copiedFields(program.manifest(), options, scores)) {
+  checkOutput();
+  addEchoes();
+  addResults();
+}
+
+/// An output must not overwrite an input.
+void Prediction::checkOutput() const {
+  std::error_code error;
+  if (path.empty()) return;
+  if (data.has(path)) fail("--output {}: this is a data file that is read; name another file", options.predict.output);
+  if (!options.checkpoint.empty() && fs::equivalent(path, options.checkpoint, error))
+    fail("--output {}: this is the checkpoint; name another file", options.predict.output);
+}
+
+void Prediction::refuseCheckpoint(const std::string &loaded) const {
+  std::error_code error;
+  for (const char *file : {"model.safetensors", "optimizer.safetensors"})
+    if (!path.empty() && fs::equivalent(path, loaded + "/" + file, error))
+      fail("--output {}: this is part of the checkpoint; name another file", options.predict.output);
+}
+
+void Prediction::addTensor(const ValueSpec &value, std::string name) {
+  tensors.push_back({std::move(name), value.type, value.axes, nullptr});
+}
+
+/// Echoed fields have their plain name where no output has it.
+void Prediction::addEchoes() {
+  for (size_t i = 0; i < options.predict.echo.size(); ++i) {
+    const ValueSpec &value = data.copiedField(i);
+    bool isTaken = entry.output("result", value.field) != nullptr;
+    for (const PredictedTensor &tensor : tensors) isTaken |= tensor.name == value.field;
+    for (size_t k = 0; k < i; ++k)
+      if (data.copiedField(k).name == value.name)
+        failUsage("--echo {}: the field is named twice", options.predict.echo[i]);
+    addTensor(value, isTaken ? value.name : value.field);
+  }
+}
+
+void Prediction::addResults() {
+  if (scores) {
+    tensors.push_back({"log_likelihood", ElementType::F32, {scores->axes[0], scores->axes[1]}, nullptr});
+    return;
+  }
+  for (const ValueSpec &value : entry.outputs) {
+    if (value.role == "result") {
+      results.push_back(&value);
+      addTensor(value, value.name);
+    } else if (value.role == "batch_result") {
+      warn("note: the output '{}' is of a whole batch, not of each row, and is left out", value.name);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Batches
+//===----------------------------------------------------------------------===//
+
+/// Points the tensors at the memory that each batch is written to.
+void Prediction::placeTensors() {
+  size_t echoes = options.predict.echo.size();
+  for (size_t i = 0; i < echoes; ++i) tensors[i].batch = data.copiedRows(i);
+  for (size_t i = 0; i < results.size(); ++i) tensors[echoes + i].batch = program.at(results[i]->offset);
+  if (!scores) return;
+  likelihoods.resize(scores->elements() / scores->axes[2].size);
+  tensors.back().batch = reinterpret_cast<const char *>(likelihoods.data());
+}
+
+void Prediction::computeLikelihoods() {
+  std::vector<int32_t> next(likelihoods.size());
+  memcpy(next.data(), data.copiedRows(options.predict.echo.size()), next.size() * sizeof(int32_t));
+  logLikelihoods(reinterpret_cast<const float *>(program.at(scores->offset)), scores->axes[2].size, next,
+                 likelihoods.data());
+}
+
+void Prediction::report(const std::string &loaded) const {
+  std::vector<std::string> shapes;
+  for (const PredictedTensor &tensor : tensors)
+    shapes.push_back(tensor.name + " " + formatAxes(std::vector<AxisSpec>(tensor.axes.begin() + 1, tensor.axes.end())));
+  if (path.empty())
+    warn("predicted {} rows of {} with {}", data.rows(), fmt::join(shapes, ", "), loaded);
+  else
+    printText("wrote {} ({} rows of {}, predicted with {})\n", options.predict.output, data.rows(),
+              fmt::join(shapes, ", "), loaded);
+}
+
+ExitStatus Prediction::run() {
+  // Before anything is computed: a path that cannot be written is refused at the start.
+  std::unique_ptr<PredictionFile> file = openPredictionFile(format, path, tensors, data.rows());
+  program.start(options.threads, options.bind);
+  std::string loaded = loadParameters(program, options);
+  refuseCheckpoint(loaded);
+  placeTensors();
+  NonFiniteCount nonFinite;
+  int64_t done = 0;
+  for (int64_t batch = 0; batch < data.batches() && !file->isClosed(); ++batch) {
+    int64_t rows = data.fill(batch, program);
+    writeBatchInputs(program, entry, batch, rows);
+    program.call("predict");
+    if (scores) computeLikelihoods();
+    for (size_t i = options.predict.echo.size(); i < tensors.size(); ++i) nonFinite.count(tensors[i], done, rows);
+    file->write(rows);
+    done += rows;
+  }
+  file->finish();
+  nonFinite.warnOfThem();
+  if (int64_t rest = data.leftOver(); rest > 0)
+    warn("warning: {} values at the ends of the files do not fill a sequence and are left out", rest);
+  if (!file->isClosed()) report(loaded);
+  return ExitStatus::Done;
+}
+
+ExitStatus runPredict(LoadedProgram &program, const Options &options) { return Prediction(program, options).run(); }
+
+} // namespace tessera::runtime

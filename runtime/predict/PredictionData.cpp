@@ -1,0 +1,197 @@
+//===- PredictionData.cpp - rows to predict ----------------------------------===//
+//
+// The readers of training read the rows: as validation data of which all rows are taken, in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/predict/PredictionData.h"
+
+#include "runtime/base/MappedFile.h"
+#include "runtime/data/BatchLoader.h"
+
+#include <algorithm>
+
+namespace tessera::runtime {
+
+//===----------------------------------------------------------------------===//
+// What is read
+//===----------------------------------------------------------------------===//
+
+/// The sources that the entry function reads. All else that their descriptions say of files is about training.
+void PredictionData::addSources(const Manifest &manifest) {
+  const EntryFunction &entry = manifest.entry("predict");
+  wanted.name = entry.name;
+  for (const ValueSpec &value : entry.inputs)
+    if (value.role == "data") wanted.inputs.push_back(value);
+  inputs = wanted.inputs.size();
+  for (const DataSpec &spec : manifest.data) {
+    bool isRead = std::any_of(wanted.inputs.begin(), wanted.inputs.end(),
+                              [&](const ValueSpec &value) { return value.data == spec.name; });
+    if (!isRead) continue;
+    DataSpec &own = described.data.emplace_back(spec);
+    own.splits.clear();
+    own.valFraction = 0;
+    own.readsNext = false;
+    for (FieldSpec &field : own.fields) field.splits.clear();
+  }
+}
+
+/// The fields of a source, as the model file may name them.
+static std::vector<FieldSpec> fieldsOf(const DataSpec &spec, const EntryFunction &entry) {
+  if (!infoOf(spec.format).isSequence()) return spec.fields;
+  std::vector<FieldSpec> fields(2);
+  fields[0].name = tokensField, fields[1].name = nextField;
+  std::vector<AxisSpec> axes;
+  for (const ValueSpec &value : entry.inputs)
+    if (value.data == spec.name) axes.assign(value.axes.begin() + 1, value.axes.end());
+  for (FieldSpec &field : fields) field.type = ElementType::I32, field.axes = axes;
+  return fields;
+}
+
+void PredictionData::addCopied(const CopiedField &copied) {
+  const ValueSpec rows = wanted.inputs.front(); // for its batch
+  std::vector<std::string> known;
+  for (DataSpec &spec : described.data)
+    for (const FieldSpec &field : fieldsOf(spec, wanted)) {
+      known.push_back(described.data.size() > 1 ? spec.name + "." + field.name : field.name);
+      if (copied.name != field.name && copied.name != spec.name + "." + field.name) continue;
+      ValueSpec value;
+      value.name = spec.name + "." + field.name;
+      value.role = "data", value.data = spec.name, value.field = field.name;
+      value.type = field.type;
+      value.of = copied.of;
+      value.axes = {rows.axes.front()};
+      value.axes.insert(value.axes.end(), field.axes.begin(), field.axes.end());
+      value.bytes = bytesOf(field.type);
+      for (const AxisSpec &axis : value.axes) value.bytes *= axis.size;
+      if (field.name == nextField && infoOf(spec.format).isSequence()) spec.readsNext = true;
+      copies.emplace_back(value.bytes);
+      wanted.inputs.push_back(std::move(value));
+      return;
+    }
+  failUsage("the data has no field '{}'; its fields are {}", copied.name, fmt::join(known, ", "));
+}
+
+/// With one field to be read, `--data PATH` needs no name although training reads several files.
+static std::vector<DataSpec> narrowed(std::vector<DataSpec> specs, const EntryFunction &wanted,
+                                      const std::vector<std::string> &options) {
+  bool isNamed = std::all_of(options.begin(), options.end(),
+                             [](const std::string &option) { return option.find('=') != std::string::npos; });
+  for (DataSpec &spec : specs)
+    if (!isNamed && !infoOf(spec.format).hasFiles())
+      std::erase_if(spec.fields, [&](const FieldSpec &field) {
+        return std::none_of(wanted.inputs.begin(), wanted.inputs.end(), [&](const ValueSpec &value) {
+          return value.data == spec.name && value.field == field.name;
+        });
+      });
+  return specs;
+}
+
+void PredictionData::requireFiles() const {
+  for (const ValueSpec &value : wanted.inputs) {
+    const DataSpec &spec = *described.dataNamed(value.data);
+    const SplitPaths &paths = files.paths(spec.name, Split::Val);
+    std::string field = infoOf(spec.format).hasFiles() ? "" : value.field;
+    if (paths.count(field)) continue;
+    std::string key = described.data.size() > 1 ? spec.name + (field.empty() ? "" : "." + field) : field;
+    failUsage("'predict' reads {}{}; name its file with --data {}{}PATH", field.empty() ? "the data " : "the field ",
+              field.empty() ? spec.name : value.name, key, key.empty() ? "" : "=");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// CSV
+//===----------------------------------------------------------------------===//
+
+/// The number of columns of the first line that is not empty.
+static int64_t countColumns(std::string_view text) {
+  size_t begin = text.find_first_not_of("\r\n");
+  if (begin == std::string_view::npos) return 0;
+  int64_t columns = 1;
+  bool isQuoted = false;
+  for (char c : text.substr(begin)) {
+    if (c == '\n') break;
+    if (c == '"') isQuoted = !isQuoted;
+    columns += c == ',' && !isQuoted;
+  }
+  return columns;
+}
+
+/// The columns that a field takes, one for each element; empty if the header says where they are.
+static std::vector<int64_t> columnsOf(const FieldSpec &field) {
+  std::vector<int64_t> columns;
+  for (const ColumnSpec &column : field.columns) {
+    if (!column.name.empty()) return {};
+    columns.push_back(column.number);
+  }
+  int64_t count = 1, first = columns.empty() ? field.column : columns[0];
+  for (const AxisSpec &axis : field.axes) count *= axis.size;
+  while (static_cast<int64_t>(columns.size()) < count) columns.push_back(first + static_cast<int64_t>(columns.size()));
+  return columns;
+}
+
+/// A file with exactly as many columns as the fields take holds just these, in the order of the training files: the
+/// columns of labels are left out. In any other file columns count as in the training files.
+static void leaveOutColumns(DataSpec &spec, const EntryFunction &wanted, const SplitPaths &paths) {
+  std::vector<FieldSpec *> fields;
+  for (const ValueSpec &value : wanted.inputs)
+    for (FieldSpec &field : spec.fields)
+      if (value.data == spec.name && value.field == field.name) fields.push_back(&field);
+  std::set<int64_t> taken;
+  for (const FieldSpec *field : fields) {
+    std::vector<int64_t> columns = columnsOf(*field);
+    if (columns.empty()) return;
+    taken.insert(columns.begin(), columns.end());
+  }
+  MappedFile file(expandPatterns(paths.at("")).front());
+  if (countColumns(file.text()) != static_cast<int64_t>(taken.size())) return;
+  for (FieldSpec &field : spec.fields) {
+    if (std::find(fields.begin(), fields.end(), &field) == fields.end()) continue;
+    std::vector<ColumnSpec> columns;
+    for (int64_t column : columnsOf(field)) columns.push_back({"", std::distance(taken.begin(), taken.find(column))});
+    field.columns = std::move(columns);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+PredictionData::PredictionData(const Manifest &manifest, const std::vector<std::string> &options,
+                               const std::vector<CopiedField> &copied)
+    : files({}, {}) {
+  addSources(manifest);
+  if (wanted.inputs.empty()) fail("manifest: 'predict' reads no data");
+  for (const CopiedField &field : copied) addCopied(field);
+  files = DataFiles(narrowed(described.data, wanted, options), options, Split::Val);
+  requireFiles();
+  for (DataSpec &spec : described.data)
+    if (spec.format == DataFormat::Csv) leaveOutColumns(spec, wanted, files.paths(spec.name, Split::Val));
+  set = openDataSet(described, wanted, files, Split::Val);
+  checkRows();
+}
+
+/// An evaluation ends with the shortest source; a prediction must not leave out rows.
+void PredictionData::checkRows() const {
+  for (size_t i = 1; i < set.readers.size(); ++i)
+    if (set.readers[i]->rows() != set.readers[0]->rows())
+      fail("data '{}' has {} rows, data '{}' has {}; each row of one belongs to a row of the other", set.names[0],
+           set.readers[0]->rows(), set.names[i], set.readers[i]->rows());
+}
+
+int64_t PredictionData::leftOver() const {
+  int64_t values = 0;
+  for (const auto &reader : set.readers) values += reader->leftOver();
+  return values;
+}
+
+int64_t PredictionData::fill(int64_t batch, const LoadedProgram &program) {
+  std::vector<char *> targets;
+  for (size_t i = 0; i < wanted.inputs.size(); ++i)
+    targets.push_back(i < inputs ? program.at(wanted.inputs[i].offset) : copies[i - inputs].data());
+  int64_t real = 0;
+  withMappedFiles([&] { real = fillOrderedBatch(set, batch, targets.data()); });
+  return real;
+}
+
+} // namespace tessera::runtime

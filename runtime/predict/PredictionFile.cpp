@@ -1,0 +1,257 @@
+//===- PredictionFile.cpp - files of predictions -------------------------------===//
+
+#include "runtime/predict/PredictionFile.h"
+
+#include "runtime/base/Error.h"
+#include "runtime/base/ReplacementFile.h"
+#include "runtime/base/UnsignedNan.h"
+
+#include <cstring>
+#include <iterator>
+#include <optional>
+
+namespace tessera::runtime {
+
+/// Columns of a CSV file at most. Programs that read such files stop much earlier.
+static constexpr int64_t maxColumns = 100'000;
+
+PredictionFormat predictionFormat(const std::string &path) {
+  if (path.ends_with(".csv")) return PredictionFormat::Csv;
+  if (path.ends_with(".npy")) return PredictionFormat::Npy;
+  if (path.ends_with(".safetensors")) return PredictionFormat::Safetensors;
+  failUsage("--output {}: expected a name that ends in .csv, .npy or .safetensors", path);
+}
+
+int64_t PredictedTensor::elements() const {
+  int64_t count = 1;
+  for (size_t i = 1; i < axes.size(); ++i) count *= axes[i].size;
+  return count;
+}
+
+//===----------------------------------------------------------------------===//
+// CSV
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A header line, then a line for each row.
+class CsvPredictions final : public PredictionFile {
+public:
+  CsvPredictions(const std::string &path, const std::vector<PredictedTensor> &tensors) : tensors(tensors) {
+    int64_t columns = 0;
+    for (const PredictedTensor &tensor : tensors) columns += tensor.elements();
+    if (columns > maxColumns)
+      fail("a row has {} values, a line of CSV at most {}; name a file with --output FILE.npy or FILE.safetensors",
+           columns, maxColumns);
+    if (!path.empty()) file.emplace(path);
+    writeHeader();
+  }
+
+  void write(int64_t count) override;
+  void finish() override {
+    flush();
+    if (file) file->commit();
+  }
+  bool isClosed() const override { return !file && std::ferror(stdout); }
+
+private:
+  void writeHeader();
+  void flush() {
+    if (file)
+      file->append(text);
+    else
+      std::fwrite(text.data(), 1, text.size(), stdout); // checked at the end of the program
+    text.clear();
+  }
+
+  const std::vector<PredictedTensor> &tensors;
+  std::optional<ReplacementFile> file; ///< none: standard output
+  std::string text;
+};
+} // namespace
+
+/// NAME.2.0: the indices along the axes of a row.
+void CsvPredictions::writeHeader() {
+  for (const PredictedTensor &tensor : tensors)
+    for (int64_t i = 0; i < tensor.elements(); ++i) {
+      std::string indices;
+      int64_t rest = i;
+      for (size_t axis = tensor.axes.size(); axis-- > 1; rest /= tensor.axes[axis].size)
+        indices = fmt::format(".{}{}", rest % tensor.axes[axis].size, indices);
+      text += fmt::format("{}{}{}", text.empty() ? "" : ",", tensor.name, indices);
+    }
+  text += '\n';
+}
+
+template <typename T> static T elementAt(const char *bytes) {
+  T element;
+  memcpy(&element, bytes, sizeof(T));
+  return element;
+}
+
+/// The shortest text that reads as the same value.
+static void formatElement(ElementType type, const char *bytes, std::string &text) {
+  auto out = std::back_inserter(text);
+  switch (type) {
+  case ElementType::F32:
+    fmt::format_to(out, "{}", static_cast<float>(unsignedNan(elementAt<float>(bytes))));
+    return;
+  case ElementType::F64:
+    fmt::format_to(out, "{}", unsignedNan(elementAt<double>(bytes)));
+    return;
+  case ElementType::I32:
+    fmt::format_to(out, "{}", elementAt<int32_t>(bytes));
+    return;
+  case ElementType::I64:
+    fmt::format_to(out, "{}", elementAt<int64_t>(bytes));
+    return;
+  case ElementType::I1:
+  case ElementType::U8:
+    fmt::format_to(out, "{}", elementAt<uint8_t>(bytes));
+    return;
+  case ElementType::BF16:
+  case ElementType::F16:
+  case ElementType::E4M3:
+  case ElementType::E5M2:
+    break;
+  }
+  fail("predictions of type {} cannot be written as text", elementTypeName(type));
+}
+
+void CsvPredictions::write(int64_t count) {
+  constexpr size_t bufferBytes = 1 << 20;
+  for (int64_t row = 0; row < count; ++row) {
+    bool isFirst = true;
+    for (const PredictedTensor &tensor : tensors)
+      for (int64_t i = 0; i < tensor.elements(); ++i) {
+        if (!isFirst) text += ',';
+        isFirst = false;
+        formatElement(tensor.type, tensor.batch + row * tensor.rowBytes() + i * bytesOf(tensor.type), text);
+      }
+    text += '\n';
+    if (text.size() >= bufferBytes) flush();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Binary files
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A header, then the tensors one after the other, each with its rows outermost.
+class BinaryPredictions final : public PredictionFile {
+public:
+  BinaryPredictions(const std::string &path, const std::vector<PredictedTensor> &tensors, int64_t rows,
+                    const std::string &header)
+      : tensors(tensors), file(path) {
+    file.append(header);
+    auto at = static_cast<int64_t>(header.size());
+    for (const PredictedTensor &tensor : tensors) {
+      ends.push_back(at);
+      at += rows * tensor.rowBytes();
+    }
+  }
+
+  void write(int64_t count) override {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      int64_t bytes = count * tensors[i].rowBytes();
+      file.writeAt(ends[i], {tensors[i].batch, static_cast<size_t>(bytes)});
+      ends[i] += bytes;
+    }
+  }
+  void finish() override { file.commit(); }
+
+private:
+  const std::vector<PredictedTensor> &tensors;
+  ReplacementFile file;
+  std::vector<int64_t> ends; ///< by tensor: where its next rows belong
+};
+} // namespace
+
+/// NumPy's name of a type.
+static const char *numpyType(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return "<f4";
+  case ElementType::F64:
+    return "<f8";
+  case ElementType::F16:
+    return "<f2";
+  case ElementType::I32:
+    return "<i4";
+  case ElementType::I64:
+    return "<i8";
+  case ElementType::I1:
+    return "|b1";
+  case ElementType::U8:
+    return "|u1";
+  case ElementType::BF16:
+  case ElementType::E4M3:
+  case ElementType::E5M2:
+    break;
+  }
+  fail("predictions of type {} cannot be written as .npy; write .safetensors", elementTypeName(type));
+}
+
+/// The sizes of a tensor's axes in the file.
+static std::vector<int64_t> shapeOf(const PredictedTensor &tensor, int64_t rows) {
+  std::vector<int64_t> shape{rows};
+  for (size_t i = 1; i < tensor.axes.size(); ++i) shape.push_back(tensor.axes[i].size);
+  return shape;
+}
+
+static std::string npyHeader(const PredictedTensor &tensor, int64_t rows) {
+  std::vector<int64_t> shape = shapeOf(tensor, rows);
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", numpyType(tensor.type),
+                                 fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  constexpr size_t prefix = 10; // magic, version 1.0, length
+  text.resize((prefix + text.size() + 1 + 63) / 64 * 64 - prefix - 1, ' ');
+  text += '\n';
+  std::string header("\x93NUMPY\x01\x00", 8);
+  header += static_cast<char>(text.size() & 255);
+  header += static_cast<char>(text.size() >> 8);
+  return header + text;
+}
+
+/// As weights: the metadata name the axes of each tensor.
+static std::string safetensorsHeader(const std::vector<PredictedTensor> &tensors, int64_t rows) {
+  Json metadata = {{"format", "pt"}}, json = Json::object();
+  for (const PredictedTensor &tensor : tensors) {
+    std::vector<std::string> names;
+    for (const AxisSpec &axis : tensor.axes) names.push_back(axis.name);
+    metadata["axes." + tensor.name] = fmt::format("[{}]", fmt::join(names, ", "));
+  }
+  json["__metadata__"] = metadata;
+  int64_t offset = 0;
+  for (const PredictedTensor &tensor : tensors) {
+    int64_t end = offset + rows * tensor.rowBytes();
+    json[tensor.name] = {{"dtype", infoOf(tensor.type).safetensorsName},
+                         {"shape", shapeOf(tensor, rows)},
+                         {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text = json.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' '); // so that the numbers are aligned
+  uint64_t length = text.size();
+  return std::string(reinterpret_cast<const char *>(&length), 8) + text;
+}
+
+std::unique_ptr<PredictionFile> openPredictionFile(PredictionFormat format, const std::string &path,
+                                                   const std::vector<PredictedTensor> &tensors, int64_t rows) {
+  switch (format) {
+  case PredictionFormat::Csv:
+    return std::make_unique<CsvPredictions>(path, tensors);
+  case PredictionFormat::Npy:
+    if (tensors.size() != 1) {
+      std::vector<std::string> names;
+      for (const PredictedTensor &tensor : tensors) names.push_back(tensor.name);
+      failUsage("--output {}: a .npy file holds one array, there are {}; write .safetensors or .csv", path,
+                fmt::join(names, ", "));
+    }
+    return std::make_unique<BinaryPredictions>(path, tensors, rows, npyHeader(tensors[0], rows));
+  case PredictionFormat::Safetensors:
+    return std::make_unique<BinaryPredictions>(path, tensors, rows, safetensorsHeader(tensors, rows));
+  }
+  fail("unknown format of {}", path);
+}
+
+} // namespace tessera::runtime
