@@ -5,86 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Frontend.h"
 #include "ir/dialect/UnaryFunction.h"
-#include "ir/interpreter/Interpreter.h"
-#include "ir/program/Program.h"
-#include "passes/Pipeline.h"
-#include "llvm/Support/Casting.h"
-#include "gtest/gtest.h"
-#include <map>
+#include "tests/frontend/Compiled.h"
 
 using namespace tessera;
-using llvm::StringRef;
+using namespace tessera::test;
 
 namespace {
-
-using Numbers = std::vector<double>;
-using NamedNumbers = std::map<std::string, Numbers>;
-
-/// A compiled model, with the state that `init` gives it.
-class Compiled {
-public:
-  explicit Compiled(const std::string &text) {
-    compiled = compileModelText(context, text, "<test>", {}, engine);
-    llvm::raw_string_ostream os(messages);
-    engine.printText(os);
-    EXPECT_TRUE(compiled) << messages;
-    if (!compiled) return;
-    PipelineOptions upToPlainOps;
-    upToPlainOps.compileTo = "optimize";
-    EXPECT_TRUE(succeeded(runPipeline(*compiled, upToPlainOps)));
-    take("init", run("init", {}));
-  }
-
-  /// Results of an entry by role and name, "metric m"; inputs that are not given are ones.
-  NamedNumbers run(StringRef entry, const NamedNumbers &inputs) {
-    if (!compiled) return {};
-    auto function = compiled->lookupSymbol<mlir::func::FuncOp>(entry);
-    llvm::SmallVector<TensorValue> arguments;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      TensorValue &value = arguments.emplace_back(mlir::cast<NamedTensorType>(function.getArgumentTypes()[i]));
-      StringRef path = argumentState(function, i);
-      auto info = function.getArgAttrOfType<mlir::DictionaryAttr>(i, attrs::input);
-      std::string name = path.empty() ? info.getAs<mlir::StringAttr>("name").getValue().str() : path.str();
-      const NamedNumbers &source = path.empty() ? inputs : currentState;
-      auto given = source.find(name);
-      value.data = given != source.end() ? given->second : Numbers(value.data.size(), 1);
-      EXPECT_EQ(int64_t(value.data.size()), value.type.getNumElements()) << name;
-    }
-    NamedNumbers named;
-    auto results = Interpreter().run(function, arguments);
-    EXPECT_TRUE(succeeded(results));
-    for (unsigned i = 0; succeeded(results) && i < function.getNumResults(); ++i) {
-      std::string name = "state " + resultState(function, i).str();
-      if (auto info = function.getResultAttrOfType<mlir::DictionaryAttr>(i, attrs::output))
-        name = (info.getAs<mlir::StringAttr>("role").getValue() + " " + info.getAs<mlir::StringAttr>("name").getValue())
-                   .str();
-      named[name] = (*results)[i].data;
-    }
-    return named;
-  }
-
-  /// One training step, after which the state is the next one.
-  NamedNumbers step(const NamedNumbers &inputs) { return take("step", run("step", inputs)); }
-
-  const std::deque<Diagnostic> &diagnostics() const { return engine.all(); }
-  mlir::ModuleOp module() { return *compiled; }
-  const NamedNumbers &state() const { return currentState; }
-
-private:
-  NamedNumbers take(StringRef, NamedNumbers results) {
-    for (auto &[name, numbers] : results)
-      if (StringRef path = name; path.consume_front("state ")) currentState[path.str()] = numbers;
-    return results;
-  }
-
-  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
-  DiagnosticEngine engine;
-  mlir::OwningOpRef<mlir::ModuleOp> compiled;
-  NamedNumbers currentState;
-  std::string messages;
-};
 
 /// A model with the weight a = 1, and a training description with these items.
 std::string withItems(const std::string &items, int batch = 4) {
@@ -93,15 +20,6 @@ std::string withItems(const std::string &items, int batch = 4) {
          "train m {\n  data d = csv(train = \"t.csv\", batch = " +
          std::to_string(batch) + ", x = float[f](column = 0), y = float(column = 4))\n" + items +
          "\n  optimize sgd(lr = 0.1) on **\n}\n";
-}
-
-/// Four rows 1, 2, 3, 4, and a number for each.
-const NamedNumbers Rows = {{"d.x", {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}}, {"d.y", {1, 2, 3, 6}}};
-
-double metric(const NamedNumbers &results, const std::string &name) {
-  auto found = results.find("metric " + name);
-  EXPECT_NE(found, results.end()) << name;
-  return found == results.end() ? std::nan("") : found->second[0];
 }
 
 TEST(Numbers, AFactorMayStandInAProductMoreThanOnce) {
@@ -455,101 +373,6 @@ TEST(Numbers, PaddingDoesNotChangePredictions) {
   NamedNumbers predicted = model.run("predict", {{"d.x", {1, 3, 90, 90}}, {"weight", {1, 1, 0, 0}}});
   EXPECT_EQ(predicted["result m"][0], 1 - 2 + 3);
   EXPECT_EQ(predicted["result m"][1], 3 - 2 + 3);
-}
-
-//===----------------------------------------------------------------------===//
-// States
-//===----------------------------------------------------------------------===//
-
-/// A model with this body, the weight a = 1 in it, and a training description with these items.
-std::string withBody(const std::string &body, const std::string &items = "  loss l = mean[batch](m(d.x))\n") {
-  return "use nn: batch_norm\ndim batch, f = 4, layer = 3\n"
-         "model m(x[batch, f]) -> [batch] {\n  weight a [] = 1\n" +
-         body + "}\ntrain m {\n  data d = csv(train = \"t.csv\", batch = 4, x = float[f](column = 0))\n" + items +
-         "  optimize sgd(lr = 0.1) on **\n}\n";
-}
-
-// The mean of all elements of `Rows` is 2.5.
-TEST(States, AReadGivesTheValueBeforeTheStep) {
-  Compiled model(withBody("  state s [] = 5\n  let before = s\n  s := 2 * s + mean[..](x)\n"
-                          "  metric early = before\n  metric late = s\n  sum[f](a * x)\n"));
-  for (double before : {5.0, 12.5, 27.5}) {
-    NamedNumbers results = model.step(Rows);
-    EXPECT_DOUBLE_EQ(metric(results, "early"), before);
-    EXPECT_DOUBLE_EQ(metric(results, "late"), before);
-    EXPECT_DOUBLE_EQ(model.state().at("s")[0], 2 * before + 2.5);
-  }
-  NamedNumbers evaluated = model.run("evaluate", Rows);
-  EXPECT_DOUBLE_EQ(metric(evaluated, "late"), 57.5);
-  EXPECT_EQ(evaluated.count("state s"), 0u) << "an evaluation assigns nothing";
-  EXPECT_EQ(model.run("predict", Rows).count("state s"), 0u);
-}
-
-// y is 10 a. The loss is y s, of which s is a constant, though it has been computed from a.
-TEST(States, NoGradientFlowsThroughThem) {
-  Compiled model(withBody("  state s [] = 5\n  let y = sum[f](a * x)\n  s := mean[batch](y)\n  y * s\n"));
-  model.step(Rows);
-  EXPECT_NEAR(model.state().at("a")[0], 1 - 0.1 * 50, 1e-6);
-  EXPECT_DOUBLE_EQ(model.state().at("s")[0], 10);
-  model.step(Rows);
-  EXPECT_NEAR(model.state().at("a")[0], -4 - 0.1 * 100, 1e-6);
-  EXPECT_NEAR(model.state().at("s")[0], -40, 1e-6);
-}
-
-TEST(States, EachLayerHasItsOwn) {
-  Compiled model(withBody("  repeat[layer](h = sum[f](a * x)) {\n    weight g [] = 2\n    state c [] = 1\n"
-                          "    c := c + mean[batch](h)\n    g * h * c\n  }\n"));
-  EXPECT_DOUBLE_EQ(model.step(Rows)["loss l"][0], 80);
-  EXPECT_EQ(model.state().at("c"), (Numbers{11, 21, 41}));
-  EXPECT_NEAR(model.state().at("a")[0], 1 - 0.1 * 80, 1e-6);
-  for (double g : model.state().at("g")) EXPECT_NEAR(g, 2 - 0.1 * 40, 1e-6);
-  EXPECT_NEAR(model.step(Rows)["loss l"][0], 8 * 70 * 11 * 21 * 41, 1);
-}
-
-// The means of the two parts are 1.5 and 4.5; the second part reads what the first has assigned.
-TEST(States, MicroBatchesAssignThemInOrder) {
-  const NamedNumbers parts = {{"d.x", {1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 6, 6, 6, 6}}};
-  for (bool isInRepeat : {false, true}) {
-    std::string body = "  state s [] = 1\n  s := 2 * s + mean[..](x)\n  metric read = s\n";
-    if (isInRepeat) body = "  let n = repeat[layer](n = 0.0) {\n" + body + "  n + s\n  }\n";
-    Compiled model(withBody(body + "  sum[f](a * x)\n", "  loss l = mean[batch](m(d.x))\n  accumulate(2)\n"));
-    EXPECT_NEAR(metric(model.step(parts), "read"), (1 + 3.5) / 2, 1e-6);
-    EXPECT_EQ(model.state().at("s"), Numbers(isInRepeat ? 3 : 1, 2 * 3.5 + 4.5));
-    EXPECT_NEAR(model.state().at("a")[0], 1 - 0.1 * 12, 1e-6);
-    EXPECT_EQ(model.diagnostics().size(), 1u) << "the mean over a part of the batch";
-  }
-}
-
-TEST(States, AStepThatIsNotFiniteChangesNone) {
-  Compiled model(withBody("  state s [] = 5\n  s := s + 1\n  sum[f](a * x)\n"));
-  NamedNumbers wrong = Rows;
-  wrong["d.x"][3] = std::nan("");
-  model.step(wrong);
-  EXPECT_DOUBLE_EQ(model.state().at("s")[0], 5);
-  EXPECT_DOUBLE_EQ(model.state().at("a")[0], 1);
-  model.step(Rows);
-  EXPECT_DOUBLE_EQ(model.state().at("s")[0], 6);
-}
-
-// Of each of four features: the mean and the squared distances from it, over four rows.
-TEST(States, BatchNormIsThatOfPyTorch) {
-  const NamedNumbers rows = {{"d.x", {1, 0, 5, 2, 2, 0, -5, 2, 3, 4, 5, 2, 6, 4, -5, 3}}};
-  const Numbers means = {3, 2, 0, 2.25}, squares = {14, 16, 100, 0.75};
-  Compiled model(withBody("  let n = bn: batch_norm[f](x, epsilon = 0.5)\n  metric top = max[..](n)\n"
-                          "  metric size = mean[..](n^2)\n  sum[f](a * n)\n"));
-  double size = 0;
-  for (double square : squares) size += square / 4 / (square / 4 + 0.5) / 4;
-  NamedNumbers results = model.step(rows);
-  EXPECT_NEAR(metric(results, "size"), size, 1e-9) << "normalized with the biased variance";
-  EXPECT_NEAR(metric(results, "top"), 3 / std::sqrt(3.5 + 0.5), 1e-9);
-  Numbers mu = model.state().at("bn.mu"), var = model.state().at("bn.var");
-  for (int i = 0; i < 4; ++i) {
-    EXPECT_NEAR(mu[i], 0.1 * means[i], 1e-6);
-    EXPECT_NEAR(var[i], 0.9 + 0.1 * squares[i] / 3, 1e-6) << "moved by the unbiased variance";
-  }
-  double top = (6 - mu[0]) / std::sqrt(var[0] + 0.5) * model.state().at("bn.g")[0] + model.state().at("bn.b")[0];
-  EXPECT_NEAR(metric(model.run("evaluate", rows), "top"), top, 1e-6) << "normalized with the running statistics";
-  EXPECT_EQ(model.state().at("bn.mu"), mu);
 }
 
 } // namespace
