@@ -126,8 +126,8 @@ std::optional<llvm::SmallVector<AxisRef>> Reductions::axesOfSum(const ast::CallE
   return over;
 }
 
-/// A factor without any of the summed axes could stand outside of the sum. There it may broadcast, but it must not bring
-/// axes of its own: that product is an outer one, most often of a weight that was meant for the next layer.
+/// A factor without any of the summed axes could stand outside of the sum. There it may broadcast, but it must not
+/// bring axes of its own: that product is an outer one, most often of a weight that was meant for the next layer.
 bool Reductions::checkFactors(llvm::ArrayRef<Factor> factors, llvm::ArrayRef<AxisRef> over) {
   if (llvm::all_of(factors, [](const Factor &factor) { return factor.value.tensor.isPositional; })) return true;
   auto isSummed = [&](const Factor &factor) {

@@ -24,7 +24,8 @@ def named_paths(text):
         for words in code:
             yield from ((number, word, False) for word in re.split(r"[\s\"'()=|]+|,(?![^{]*\})", words))
         if not fenced:
-            yield from ((number, target, True) for target in re.findall(r"\]\(([^)\s]+)\)", line))
+            words = re.sub(r"`[^`]+`", "", line)  # `sum[a](x)` is no link
+            yield from ((number, target, True) for target in re.findall(r"\]\(([^)\s]+)\)", words))
 
 
 def rule_paths(tree):
