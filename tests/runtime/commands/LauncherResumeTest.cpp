@@ -56,6 +56,7 @@ TEST_F(LauncherResume, OtherModelsAndBatchesAreRefusedAndOtherDifferencesNoted) 
   programWith({{R"(["batch", 4])", R"(["batch", 2])"},
                {R"("offset": 320, "bytes": 48)", R"("offset": 320, "bytes": 24)"},
                {R"("offset": 384, "bytes": 32)", R"("offset": 384, "bytes": 16)"},
+               {"\"offset\": 448,\n         \"bytes\": 32", R"("offset": 448, "bytes": 16)"},
                {R"("offset": 768, "bytes": 16)", R"("offset": 768, "bytes": 8)"}});
   Outcome batch = run("train --checkpoint-dir a", "", "other");
   EXPECT_EQ(batch.status, 1);
