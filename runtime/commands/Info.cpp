@@ -151,6 +151,12 @@ static void printPrediction(const Manifest &manifest) {
             rows);
 }
 
+static std::string describeValidation(const DataSpec &data) {
+  if (data.valFraction <= 0) return "as named";
+  if (!data.valSeed) return fmt::format("the last {:g} of it", data.valFraction);
+  return fmt::format("{:g} of its rows, chosen with val_seed = {}", data.valFraction, *data.valSeed);
+}
+
 ExitStatus runInfo(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   if (manifest.isForGpu())
@@ -166,7 +172,7 @@ ExitStatus runInfo(LoadedProgram &program, const Options &options) {
   for (const DataSpec &data : manifest.data)
     printText("data {}: {}, training {}, validation {}\n", data.name, infoOf(data.format).name,
               data.splits.count("train") ? fmt::format("{}", fmt::join(data.splits.at("train"), " ")) : "by field",
-              data.valFraction > 0 ? fmt::format("the last {:g} of it", data.valFraction) : "as named");
+              describeValidation(data));
   printPrediction(manifest);
   printText("settings {}\n", dumpJson(manifest.settings));
   return ExitStatus::Done;
