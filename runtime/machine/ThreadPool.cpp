@@ -66,6 +66,26 @@ void Gate::open() {
   if (state.exchange(Open, std::memory_order_acq_rel) == ClosedAndAsleep) state.notify_one();
 }
 
+void Call::await() {
+  uint32_t called = Called;
+  while (!state.compare_exchange_weak(called, Begun, std::memory_order_acq_rel)) {
+    called = Called;
+    auto isCalled = [&] { return state.load(std::memory_order_relaxed) == Called; };
+    if (isCalled() || patience.spin(isCalled)) continue;
+    uint32_t idle = Idle;
+    if (state.compare_exchange_strong(idle, Asleep, std::memory_order_relaxed)) state.wait(Asleep); // a futex
+  }
+}
+
+void Call::call() {
+  if (state.exchange(Called, std::memory_order_acq_rel) == Asleep) state.notify_one();
+}
+
+bool Call::revoke() {
+  uint32_t called = Called;
+  return state.compare_exchange_strong(called, Idle, std::memory_order_acq_rel);
+}
+
 //===----------------------------------------------------------------------===//
 // The pool
 //===----------------------------------------------------------------------===//
@@ -80,22 +100,23 @@ ThreadPool &ThreadPool::get() {
 /// Starts what is missing. Returns the size of a region of `wanted` threads.
 int ThreadPool::startWorkers(int wanted) {
   try {
-    while (static_cast<int>(starts.size()) + 1 < wanted) {
-      Gate &start = *starts.emplace_back(std::make_unique<Gate>());
-      std::thread([this, &start, number = static_cast<int>(starts.size())] { work(number, start); }).detach();
+    while (static_cast<int>(calls.size()) + 1 < wanted) {
+      Call &own = *calls.emplace_back(std::make_unique<Call>());
+      std::thread([this, &own, number = static_cast<int>(calls.size())] { work(number, own); }).detach();
     }
   } catch (const std::system_error &) {
-    starts.pop_back(); // its thread was not started
+    calls.pop_back(); // its thread was not started
   }
-  return std::min(wanted, static_cast<int>(starts.size()) + 1);
+  return std::min(wanted, static_cast<int>(calls.size()) + 1);
 }
 
-void ThreadPool::work(int number, Gate &start) {
+void ThreadPool::work(int number, Call &own) {
   while (true) {
-    start.pass();
+    own.await();
     place = {number, size, true};
     body(data);
-    if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) done.open();
+    own.finish();
+    if (parts.fetch_sub(1, std::memory_order_acq_rel) == 1) done.open();
   }
 }
 
@@ -106,19 +127,27 @@ void ThreadPool::runAlone(Body body, void *data) {
   place = outer;
 }
 
-void ThreadPool::run(Body newBody, void *newData, int threads) {
+void ThreadPool::runRegion(Body newBody, void *newData, int threads, bool takesOver) {
   if (threads <= 0) threads = count;
   if (threads == 1 || place.isInRegion) return runAlone(newBody, newData);
   std::lock_guard lock(inUse);
   size = startWorkers(threads);
   if (size == 1) return runAlone(newBody, newData);
   body = newBody, data = newData;
-  running.store(size - 1, std::memory_order_relaxed); // opening the gates publishes it
-  for (int i = 0; i + 1 < size; ++i) starts[i]->open();
+  parts.store(size, std::memory_order_relaxed); // the calls publish it
+  for (int number = 1; number < size; ++number) calls[number - 1]->call();
   place = {0, size, true};
   body(data);
+  int ran = 1;
+  // All threads of a region reach the same barriers. This one is done, so there are none left to wait for.
+  for (int number = 1; takesOver && number < size; ++number) {
+    if (!calls[number - 1]->revoke()) continue;
+    place.number = number;
+    body(data);
+    ++ran;
+  }
   place = {};
-  done.pass();
+  if (parts.fetch_sub(ran, std::memory_order_acq_rel) != ran) done.pass();
 }
 
 void ThreadPool::barrier() {

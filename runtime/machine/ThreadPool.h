@@ -44,6 +44,24 @@ private:
   Patience patience;
 };
 
+/// Where a thread of the pool learns that it has a part in a region.
+class alignas(64) Call {
+public:
+  /// The thread: waits until it is called, and begins.
+  void await();
+  /// The thread: it is done.
+  void finish() { state.store(Idle, std::memory_order_release); }
+
+  void call();
+  /// Takes the call back. Returns false if the thread has begun.
+  bool revoke();
+
+private:
+  enum State : uint32_t { Idle, Asleep, Called, Begun };
+  std::atomic<uint32_t> state = Idle;
+  Patience patience;
+};
+
 class ThreadPool {
 public:
   using Body = void (*)(void *);
@@ -55,9 +73,14 @@ public:
   void setCount(int threads) { count = threads > 1 ? threads : 1; }
   int getCount() const { return count; }
 
-  /// Runs `body` on `threads` threads, of which the caller is number 0, and returns when all are done. Inside of a
-  /// region the caller runs it alone. If the system refuses threads, fewer take part.
-  void run(Body body, void *data, int threads);
+  /// Runs `body` once for each number of a thread, and returns when all are done. The caller is thread 0. When it is
+  /// done, it also runs the parts of the threads that have not begun by then: they may wait for a processor longer than
+  /// all of the work takes. Inside of a region the caller runs `body` alone. If the system refuses threads, the region
+  /// has fewer.
+  void run(Body body, void *data, int threads) { runRegion(body, data, threads, true); }
+
+  /// The same, but each thread runs its own part.
+  void runOnEach(Body body, void *data, int threads) { runRegion(body, data, threads, false); }
 
   /// Inside a region: waits until all of its threads are here.
   void barrier();
@@ -70,16 +93,17 @@ public:
 private:
   ThreadPool();
   int startWorkers(int wanted);
-  void work(int number, Gate &start);
+  void work(int number, Call &calls);
+  void runRegion(Body body, void *data, int threads, bool takesOver);
   void runAlone(Body body, void *data);
 
   std::atomic<int> count;
-  std::mutex inUse;                          ///< by one region at a time
-  std::vector<std::unique_ptr<Gate>> starts; ///< of each thread but the callers'
+  std::mutex inUse;                         ///< by one region at a time
+  std::vector<std::unique_ptr<Call>> calls; ///< of each thread but the caller's
   Body body = nullptr;
   void *data = nullptr;
-  int size = 1; ///< threads of the region
-  std::atomic<int> running = 0;
+  int size = 1;               ///< threads of the region
+  std::atomic<int> parts = 0; ///< that are not done
   Gate done;
   std::atomic<int> arrived = 0;     ///< at the barrier
   std::atomic<uint32_t> passed = 0; ///< barriers

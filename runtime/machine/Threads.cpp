@@ -13,9 +13,12 @@
 
 namespace tessera::runtime {
 
-/// Runs `body` on all threads and waits for them.
+/// Calls `body` from the form that the pool takes.
+template <typename Body> static void callBody(void *body) { (*static_cast<Body *>(body))(); }
+
+/// Runs `body` on each thread and waits for them.
 template <typename Body> static void onAllThreads(int threads, Body &body) {
-  ThreadPool::get().run([](void *data) { (*static_cast<Body *>(data))(); }, &body, threads);
+  ThreadPool::get().runOnEach(callBody<Body>, &body, threads);
 }
 
 Range threadRange(int64_t iterations, int64_t grain, int thread, int threads) {
@@ -92,7 +95,7 @@ void Threads::parallelFor(TsrKernel kernel, void *const *args, int64_t iteration
     Share::runAll(shares.get(), thread, ThreadPool::regionSize(),
                   [&](Range range) { kernel(args, range.begin, range.end, own); });
   };
-  onAllThreads(threads, run);
+  ThreadPool::get().run(callBody<decltype(run)>, &run, threads);
 }
 
 /// Below this size one thread is done before the others are awake.
