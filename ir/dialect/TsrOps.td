@@ -48,6 +48,8 @@ def Tsr_RandomOp : Tsr_PureOp<"random", [Tsr_MayBeInKernel, Tsr_IsSource, Tsr_Ap
     `h = (h ^ salt) * 0x9E3779B1 + 0x7F4A7C15` over the salts, outermost repeat first, starting with `h = site`.
     uniform: `(w0 >> 8) * 2^-24`, in [0, 1). normal: Box-Muller, `sqrt(-2 ln(((w0 >> 8) + 1) * 2^-24)) * cos(2 pi (w1
     >> 8) * 2^-24)`. Common subexpression elimination never unifies draws of different sites.
+
+    C1: `canonical` lists the axes of the result.
   }];
   let arguments = (ins Tsr_DistributionAttr:$distribution, I32Attr:$site, Tsr_Scalar:$seed, Tsr_Scalar:$step,
                        Variadic<Tsr_Scalar>:$salts,
@@ -57,6 +59,7 @@ def Tsr_RandomOp : Tsr_PureOp<"random", [Tsr_MayBeInKernel, Tsr_IsSource, Tsr_Ap
     `` $distribution `site` $site `seed` $seed `step` $step (`salts` $salts^)? (`canonical`
     custom<Names>($canonical)^)? `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

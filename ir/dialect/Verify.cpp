@@ -109,6 +109,14 @@ LogicalResult IndexOp::verify() {
   return success();
 }
 
+LogicalResult RandomOp::verify() {
+  if (!getCanonical()) return success();
+  SmallVector<StringRef> canonical = names(*getCanonical());
+  auto has = [&](AxisAttr axis) { return llvm::is_contained(canonical, axis.getName()); };
+  if (canonical.size() == getType().getAxes().size() && llvm::all_of(getType().getAxes(), has)) return success();
+  return emitOpError("expected `canonical` to list the axes of the result, ") << getType();
+}
+
 //===----------------------------------------------------------------------===//
 // Contraction, reduction, broadcast
 //===----------------------------------------------------------------------===//

@@ -633,3 +633,11 @@ func.func @f(%x: !tsr.tensor<[a: 2], f32>) -> !tsr.tensor<[a: 2], f32> {
   }
   return %y : !tsr.tensor<[a: 2], f32>
 }
+
+// -----
+
+func.func @f(%s: !tsr.tensor<[], i64>, %n: !tsr.tensor<[], i32>) -> !tsr.tensor<[a: 2], f32> {
+  // expected-error @below {{'tsr.random' op expected `canonical` to list the axes of the result}}
+  %y = tsr.random uniform site 1 seed %s step %n canonical [b] : (!tsr.tensor<[], i64>, !tsr.tensor<[], i32>) -> !tsr.tensor<[a: 2], f32>
+  return %y : !tsr.tensor<[a: 2], f32>
+}
