@@ -17,13 +17,15 @@ convnet and vq have states. Their evaluations, at steps 0, 5 and 10, are compare
 import json
 import os
 import shutil
-import struct
 import subprocess
 import sys
 
 import make_weights
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "support"))
+from safetensors_file import read_tensors  # noqa: E402
+
 TOLERANCES = {"f32": (1e-5, 1e-5), "bf16": (0.02, 0.02)}  # absolute for losses, relative for gradient norms
 TOLERANCES["hf-llama-tiny"] = (5e-5, 5e-5)
 LLAMA = "depth=2 kv_heads=2 group=3 head_size=8 wide=40 words=64 context=16 peak=0.01 warmup=0 steps=20"
@@ -37,15 +39,6 @@ CASES = {  # model file, options of the compiler, ending of the data file; witho
     "convnet": ("convnet.tsr", [], None),
     "vq": ("vq.tsr", [], None),
 }
-
-
-def read_tensors(path):
-    """name -> (type, shape, bytes) of a safetensors file."""
-    with open(path, "rb") as file:
-        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        numbers = file.read()
-    header.pop("__metadata__", None)
-    return {name: (t["dtype"], t["shape"], numbers[slice(*t["data_offsets"])]) for name, t in header.items()}
 
 
 def check_round_trip(program, case, stem):

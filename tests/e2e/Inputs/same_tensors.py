@@ -4,21 +4,15 @@
 usage: same_tensors.py FILE OTHER [IGNORED...]      IGNORED: ends of names that are not compared
 """
 
-import json
-import struct
+import os
 import sys
 
-
-def read(path):
-    with open(path, "rb") as file:
-        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        numbers = file.read()
-    header.pop("__metadata__", None)
-    return {name: (t["dtype"], t["shape"], numbers[slice(*t["data_offsets"])]) for name, t in header.items()}
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from safetensors_file import read_tensors
 
 
 def main(path, other, *ignored):
-    ours, theirs = read(path), read(other)
+    ours, theirs = read_tensors(path), read_tensors(other)
     names = [name for name in ours if not name.endswith(ignored)]
     for name in names:
         if ours[name] != theirs.get(name):
