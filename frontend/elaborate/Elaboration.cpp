@@ -13,7 +13,7 @@ Elaboration::Elaboration(const ElaborationInputs &context, TrainingNames &traini
           Operators(calls, regions),
           Reductions(calls, entry, regions, names, dims, exprs.operators, batches, exprs.expressions),
           Builtins(calls, entry, regions, names, exprs.operators, exprs.reductions, exprs.expressions),
-          Indexing(calls, entry, regions, names, exprs.operators, batches, exprs.expressions),
+          Indexing(calls, entry, regions, names, exprs.operators, batches, training, exprs.expressions),
           FunctionCalls(calls, regions, names, parameters, exprs.operators, exprs.builtins, exprs.indexing, float32,
                         training, exprs.expressions),
           StateAssignments(calls, entry, regions, names, parameters, exprs.operators, exprs.expressions),

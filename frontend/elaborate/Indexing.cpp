@@ -200,6 +200,7 @@ bool Indexing::evalPositions(const ast::IndexExpr &expr, const Tensor &x, std::v
       return false;
     }
     if (!checkPosition(bind, value)) return false;
+    if (value.isTensor() && value.tensor.input >= 0) training.notePositions(value.tensor.input, axis->name);
     if (value.isTensor() && value.tensor.element().isInteger(1))
       value.tensor.value = builder.cast(value.tensor.value, i32);
     batches.noteSamplePositions(axis->name, bind.name.span);

@@ -12,9 +12,9 @@ namespace tessera {
 class Indexing : ElaborationComponent {
 public:
   Indexing(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names, Operators &operators,
-           BatchAccounting &batches, Evaluator &evaluator)
+           BatchAccounting &batches, TrainingNames &training, Evaluator &evaluator)
       : ElaborationComponent(calls), entry(entry), regions(regions), resolver(names), ops(operators), batches(batches),
-        evaluator(evaluator) {}
+        training(training), evaluator(evaluator) {}
 
   LanguageValue evalAs(const ast::AsExpr &expr);
   LanguageValue evalIndex(const ast::IndexExpr &expr);
@@ -49,6 +49,7 @@ private:
   NameResolver &resolver;
   Operators &ops;
   BatchAccounting &batches;
+  TrainingNames &training;
   Evaluator &evaluator;
   llvm::MapVector<const ast::Param *, bool> modelIntegers;
 };

@@ -18,6 +18,8 @@ public:
   virtual LanguageValue dataField(const LanguageValue &data, const ast::Name &field, Span span) = 0;
   /// Requires the integers of the field `Tensor::input` to be less than `below`; the runtime checks it.
   virtual void requireBelow(int input, int64_t below) = 0;
+  /// Notes that the integers of the field `Tensor::input` are positions on an axis.
+  virtual void notePositions(int input, llvm::StringRef axis) = 0;
 };
 
 } // namespace tessera

@@ -196,6 +196,20 @@ bool DataSources::checkComplete(const SourceDescription &source) {
   return false;
 }
 
+/// Warns of arguments about the rows of a fraction where no fraction, or its end, is held out.
+void DataSources::warnOfUnusedValidation(const SourceDescription &source, const ast::CallExpr &call) {
+  for (const ast::Argument &arg : call.args) {
+    std::optional<DataArgument> argument = argumentNamed(arg.name.text, source.info().arguments);
+    bool isSeed = argument == DataArgument::ValSeed, hasFraction = source.valFraction > 0;
+    if ((!isSeed && argument != DataArgument::ValTail) || (hasFraction && !(isSeed && source.valTail))) continue;
+    diagnostics
+        .warning(DiagnosticCode::E0410, arg.name.span,
+                 "`" + arg.name.text + "` has no effect: " +
+                     (hasFraction ? "`val_tail` holds out the last rows" : "no fraction of the rows is held out"))
+        .help(hasFraction ? "leave out one of the two" : "write `val = 0.1`, or leave it out");
+  }
+}
+
 void DataSources::describeSource(const ast::DataItem &item) {
   auto *call = llvm::dyn_cast<ast::CallExpr>(item.source.get());
   std::optional<DataFormat> format = call ? dataFormatNamed(std::string_view(call->callee.text)) : std::nullopt;
@@ -220,6 +234,7 @@ void DataSources::describeSource(const ast::DataItem &item) {
   if (!readArguments(source, *call) || !readOverrides(source) || !checkComplete(source)) return;
   if (source.info().isSequence()) addSequenceFields(source);
   fields.warnOfOverlaps(source.fields);
+  warnOfUnusedValidation(source, *call);
   sources.push_back(std::move(source));
 }
 
@@ -257,6 +272,11 @@ static_assert(MaxFields < 256, "the index of a field has 8 bits");
 void DataSources::requireBelow(int input, int64_t below) {
   SourceField &field = sources[input >> 8].fields[input & 255];
   field.below = std::min(field.below.value_or(below), below);
+}
+
+void DataSources::notePositions(int input, StringRef axis) {
+  auto &axes = sources[input >> 8].fields[input & 255].positionsOn;
+  if (!llvm::is_contained(axes, axis)) axes.push_back(axis.str());
 }
 
 void DataSources::setInputBounds() {

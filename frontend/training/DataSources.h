@@ -42,6 +42,8 @@ public:
   LanguageValue field(const LanguageValue &data, const ast::Name &field, Span span);
   /// The field that `Tensor::input` names holds integers less than `below`.
   void requireBelow(int input, int64_t below);
+  /// The field that `Tensor::input` names holds positions on an axis.
+  void notePositions(int input, llvm::StringRef axis);
   /// Enters the bounds of all fields in the entry being built; they may be found after an input was first read.
   void setInputBounds();
 
@@ -59,6 +61,7 @@ private:
   bool describeField(SourceDescription &source, const ast::Argument &arg);
   void addSequenceFields(SourceDescription &source);
   bool checkComplete(const SourceDescription &source);
+  void warnOfUnusedValidation(const SourceDescription &source, const ast::CallExpr &call);
   mlir::Value inputOf(const SourceDescription &source, const SourceField &field, int64_t rows);
   mlir::Value sliceOf(const SourceDescription &source, const SourceField &field, mlir::Value batch);
 

@@ -298,6 +298,8 @@ mlir::Attribute tessera::fieldAttribute(mlir::Builder &b, const SourceField &fie
     entry.set(data_keys::splits, splitsAttribute(b, field.train, field.val));
   if (!field.classes.empty())
     entry.set(data_keys::classes, b.getStrArrayAttr(llvm::to_vector_of<StringRef>(field.classes)));
+  if (!field.classes.empty() && !field.positionsOn.empty())
+    entry.set(data_keys::classAxes, b.getStrArrayAttr(llvm::to_vector_of<StringRef>(field.positionsOn)));
   if (field.missing) entry.set(data_keys::missing, b.getF64FloatAttr(*field.missing));
   return entry.getDictionary(b.getContext());
 }

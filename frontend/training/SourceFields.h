@@ -25,7 +25,8 @@ struct SourceField {
   /// One for each element, or the first one if there is one only.
   std::vector<SourceColumn> columns;
   std::vector<std::string> classes; ///< the words that are 0, 1, …
-  std::optional<double> missing;    ///< the value of empty cells
+  std::vector<std::string> positionsOn; ///< the axes that the model reads at its values
+  std::optional<double> missing;        ///< the value of empty cells
   std::vector<std::string> train, val;
   Span span;
 

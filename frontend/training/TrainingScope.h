@@ -24,6 +24,7 @@ public:
     return sources.field(data, field, span);
   }
   void requireBelow(int input, int64_t below) override { sources.requireBelow(input, below); }
+  void notePositions(int input, llvm::StringRef axis) override { sources.notePositions(input, axis); }
 
   /// Evaluates the losses and metrics of the description. In training, lets that none of them needs are evaluated too,
   /// so that they are checked.

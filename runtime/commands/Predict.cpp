@@ -12,6 +12,7 @@
 #include "runtime/predict/PredictionFile.h"
 #include "runtime/train/Evaluation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -155,6 +156,7 @@ void Prediction::addTensor(const ValueSpec &value, std::string name) {
 
 /// Echoed fields have their plain name where no output has it.
 void Prediction::addEchoes() {
+  const Manifest &manifest = program.manifest();
   for (size_t i = 0; i < options.predict.echo.size(); ++i) {
     const ValueSpec &value = data.copiedField(i);
     bool isTaken = entry.output("result", value.field) != nullptr;
@@ -163,7 +165,23 @@ void Prediction::addEchoes() {
       if (data.copiedField(k).name == value.name)
         failUsage("--echo {}: the field is named twice", options.predict.echo[i]);
     addTensor(value, isTaken ? value.name : value.field);
+    if (const FieldSpec *field = manifest.dataNamed(value.data)->fieldNamed(value.field))
+      tensors.back().valueNames = field->classes;
   }
+}
+
+/// The classes whose scores lie along an axis: those of the fields that are positions on it. Empty if there are none, or
+/// different ones.
+static std::vector<std::string> classesOn(const Manifest &manifest, const AxisSpec &axis) {
+  std::vector<std::string> classes;
+  for (const DataSpec &spec : manifest.data)
+    for (const FieldSpec &field : spec.fields) {
+      bool isOn = std::find(field.classAxes.begin(), field.classAxes.end(), axis.name) != field.classAxes.end();
+      if (!isOn || static_cast<int64_t>(field.classes.size()) != axis.size) continue;
+      if (!classes.empty() && classes != field.classes) return {};
+      classes = field.classes;
+    }
+  return classes;
 }
 
 void Prediction::addResults() {
@@ -175,6 +193,8 @@ void Prediction::addResults() {
     if (value.role == "result") {
       results.push_back(&value);
       addTensor(value, value.name);
+      auto &names = tensors.back().positionNames;
+      for (const AxisSpec &axis : value.axes) names.push_back(classesOn(program.manifest(), axis));
     } else if (value.role == "batch_result") {
       warn("note: the output '{}' is of a whole batch, not of each row, and is left out", value.name);
     }

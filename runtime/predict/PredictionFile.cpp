@@ -69,16 +69,29 @@ private:
 };
 } // namespace
 
-/// NAME.2.0: the indices along the axes of a row.
+/// A cell with this content, in quotes if it needs them.
+static std::string csvCell(const std::string &content) {
+  if (content.find_first_of(",\"\r\n") == std::string::npos) return content;
+  std::string quoted = "\"";
+  for (char c : content) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+/// NAME.2.red: the positions on the axes of a row.
+static std::string columnName(const PredictedTensor &tensor, int64_t element) {
+  std::string positions;
+  for (size_t axis = tensor.axes.size(); axis-- > 1; element /= tensor.axes[axis].size) {
+    int64_t position = element % tensor.axes[axis].size;
+    bool isNamed = axis < tensor.positionNames.size() && !tensor.positionNames[axis].empty();
+    positions = fmt::format(".{}{}", isNamed ? tensor.positionNames[axis][position] : std::to_string(position),
+                            positions);
+  }
+  return csvCell(tensor.name + positions);
+}
+
 void CsvPredictions::writeHeader() {
   for (const PredictedTensor &tensor : tensors)
-    for (int64_t i = 0; i < tensor.elements(); ++i) {
-      std::string indices;
-      int64_t rest = i;
-      for (size_t axis = tensor.axes.size(); axis-- > 1; rest /= tensor.axes[axis].size)
-        indices = fmt::format(".{}{}", rest % tensor.axes[axis].size, indices);
-      text += fmt::format("{}{}{}", text.empty() ? "" : ",", tensor.name, indices);
-    }
+    for (int64_t i = 0; i < tensor.elements(); ++i) text += (text.empty() ? "" : ",") + columnName(tensor, i);
   text += '\n';
 }
 
@@ -125,7 +138,11 @@ void CsvPredictions::write(int64_t count) {
       for (int64_t i = 0; i < tensor.elements(); ++i) {
         if (!isFirst) text += ',';
         isFirst = false;
-        formatElement(tensor.type, tensor.batch + row * tensor.rowBytes() + i * bytesOf(tensor.type), text);
+        const char *element = tensor.batch + row * tensor.rowBytes() + i * bytesOf(tensor.type);
+        if (tensor.valueNames.empty())
+          formatElement(tensor.type, element, text);
+        else
+          text += csvCell(tensor.valueNames.at(elementAt<int32_t>(element)));
       }
     text += '\n';
     if (text.size() >= bufferBytes) flush();

@@ -20,6 +20,9 @@ struct PredictedTensor {
   ElementType type = ElementType::F32;
   std::vector<AxisSpec> axes;  ///< rows outermost; their size is that of a batch
   const char *batch = nullptr; ///< the rows of one batch
+  /// In text: the names of the positions on each axis, and of the values if they are integers. Empty: their numbers.
+  std::vector<std::vector<std::string>> positionNames = {};
+  std::vector<std::string> valueNames = {};
 
   int64_t elements() const; ///< of a row
   int64_t rowBytes() const { return elements() * bytesOf(type); }

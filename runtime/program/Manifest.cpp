@@ -207,6 +207,8 @@ static FieldSpec readField(const Json &json) {
     field.column = integerAt(json, data_keys::column, 0);
   if (json.contains(data_keys::classes))
     for (const Json &name : json[data_keys::classes]) field.classes.push_back(asString(name, where));
+  if (json.contains(data_keys::classAxes))
+    for (const Json &axis : json[data_keys::classAxes]) field.classAxes.push_back(asString(axis, where));
   if (json.contains(data_keys::missing) && json[data_keys::missing].is_number())
     field.missing = json[data_keys::missing];
   return field;

@@ -79,6 +79,7 @@ struct FieldSpec {
   /// csv: one column for each element, or the first one if there is one only.
   std::vector<ColumnSpec> columns = {};
   std::vector<std::string> classes = {};        ///< csv: the words that are 0, 1, …; empty: cells are numbers
+  std::vector<std::string> classAxes = {};      ///< axes whose positions the classes are
   std::optional<double> missing = std::nullopt; ///< csv: the value of an empty cell; none: an error
   ElementType type = ElementType::F32;
 };
