@@ -91,9 +91,11 @@ bool Operators::checkAxes(llvm::ArrayRef<std::pair<const LanguageValue *, Span>>
                      diagnostics.sources().text(operands.back().second) + ")`");
         return false;
       }
-  if (!missing.empty())
-    message.help("contract it first, as in `sum[" + missing.front().getName() +
-                 "](… * …)`, or say that it is meant: `over[" + missing.front().getName() + "](…)`");
+  if (missing.empty()) return false;
+  std::string axes = llvm::join(llvm::map_range(missing, [](AxisAttr axis) { return axis.getName(); }), ", ");
+  message.help("contract it first, as in `sum[" + missing.front().getName() +
+               "](… * …)`, or say that it is meant: with `over[" + axes + "](" +
+               diagnostics.sources().text(operands.front().second) + ")` in its place");
   return false;
 }
 

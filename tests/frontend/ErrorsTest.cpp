@@ -232,6 +232,15 @@ TEST(Warnings, FieldsThatShareColumns) {
   EXPECT_NE(said.find("columns \"p\" to \"r\""), std::string::npos) << said;
 }
 
+TEST(Warnings, NameArgumentsOfAFractionThatIsNotHeldOut) {
+  std::string said = messagesOn("x * w", "x = float[a](column = 0), val_seed = 3");
+  EXPECT_NE(said.find("warning[E0410]: `val_seed` has no effect: no fraction"), std::string::npos) << said;
+  said = messagesOn("x * w", "x = float[a](column = 0), val = 0.1, val_tail = true, val_seed = 3");
+  EXPECT_NE(said.find("warning[E0410]: `val_seed` has no effect: `val_tail` holds out"), std::string::npos) << said;
+  said = messagesOn("x * w", "x = float[a](column = 0), val = 0.1, val_seed = 3");
+  EXPECT_EQ(said.find("has no effect"), std::string::npos) << said;
+}
+
 TEST(Warnings, AStateThatIsNeverAssigned) {
   EXPECT_EQ(messagesOn("state s [a] = 1\ns := mean[batch](x)\nx * w * s"), "");
   EXPECT_EQ(messagesOn("state s [a] = 1\nif training {\ns := mean[batch](x)\nx * w\n} else {\nx * s\n}"), "");
