@@ -52,10 +52,11 @@ SmallVector<Value> LayerNormOp::decompose(GraphBuilder &b) {
 }
 
 SmallVector<Value> CrossEntropyOp::decompose(GraphBuilder &b) {
-  Value lse = logSumExp(b, exponentials(b, getLogits(), getAxis()));
-  Value picked = b.gather(getLogits(), getAxis(), getLabel());
-  // Both have the loss's axes, unless only the label brings some of them.
-  return {b.sub(lse, picked), b.broadcast(lse, getLse().getType())};
+  Exponentials e = exponentials(b, getLogits(), getAxis());
+  // Not lse - picked: where the label's score is the largest by far, large scores would cancel after lse was rounded.
+  Value below = b.sub(b.gather(getLogits(), getAxis(), getLabel()), e.shift);
+  // `lse` has the loss's axes, unless only the label brings some of them.
+  return {b.sub(b.log(e.sum), below), b.broadcast(logSumExp(b, e), getLse().getType())};
 }
 
 Value AttentionOp::inlineRegion(GraphBuilder &b, Region &region, Value x, SmallVectorImpl<Operation *> *ops) {

@@ -19,10 +19,16 @@ static NamedTensorType dropAxes(NamedTensorType type, ArrayRef<StringRef> drop) 
       llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return !llvm::is_contained(drop, a.getName()); }));
 }
 
-/// Softmax of `x` over an axis and the log-sum-exp of each row, which has x's axes without that one.
-static std::pair<TensorValue, TensorValue> softmax(const TensorValue &x, StringRef axis, PartialRounding partial) {
+namespace {
+struct Softmax {
+  TensorValue weights;
+  TensorValue maximum, logSum, lse; ///< of each row: x's axes without that one; lse = maximum + logSum
+};
+} // namespace
+
+static Softmax softmax(const TensorValue &x, StringRef axis, PartialRounding partial) {
   NamedTensorType rows = dropAxes(x.type, axis);
-  TensorValue maximum(rows), sum(rows), weights(x.type), lse(rows);
+  TensorValue maximum(rows), sum(rows), weights(x.type), logSum(rows), lse(rows);
   llvm::fill(maximum.data, -infinity);
   IterationSpace space(x.type.getAxes());
   space.add(x.type).add(rows);
@@ -40,15 +46,16 @@ static std::pair<TensorValue, TensorValue> softmax(const TensorValue &x, StringR
   space.forEach([&](ArrayRef<int64_t> at) {
     if (maximum.data[at[1]] != -infinity) weights.data[at[0]] /= sum.data[at[1]];
   });
-  for (size_t row = 0; row < lse.data.size(); ++row)
-    lse.data[row] =
-        maximum.data[row] == -infinity ? -infinity : partial(maximum.data[row] + partial(std::log(sum.data[row])));
-  return {weights, lse};
+  for (size_t row = 0; row < lse.data.size(); ++row) {
+    logSum.data[row] = partial(std::log(sum.data[row]));
+    lse.data[row] = maximum.data[row] == -infinity ? -infinity : partial(maximum.data[row] + logSum.data[row]);
+  }
+  return {weights, maximum, logSum, lse};
 }
 
 LogicalResult SoftmaxOp::evaluate(Operands operands, Results results, Interpreter &interpreter) {
   PartialRounding partial = interpreter.partialRounding(results[0].type.getElementType());
-  results[0] = softmax(operands[0], getAxis(), partial).first.reordered(results[0].type);
+  results[0] = softmax(operands[0], getAxis(), partial).weights.reordered(results[0].type);
   return success();
 }
 
@@ -78,15 +85,16 @@ LogicalResult CrossEntropyOp::evaluate(Operands operands, Results results, Inter
   const TensorValue &logits = operands[0], &label = operands[1];
   TensorValue &loss = results[0], &lse = results[1];
   PartialRounding partial = interpreter.partialRounding(loss.type.getElementType());
-  TensorValue rows = softmax(logits, getAxis(), partial).second;
+  Softmax rows = softmax(logits, getAxis(), partial);
   int64_t stride = logits.type.getStrides()[logits.type.findAxis(getAxis())];
   double last = logits.type.getSize(getAxis()) - 1;
   IterationSpace space(loss.type.getAxes());
-  space.add(loss.type).add(lse.type).add(rows.type).add(logits.type, {getAxis()}).add(label.type);
+  space.add(loss.type).add(lse.type).add(rows.lse.type).add(logits.type, {getAxis()}).add(label.type);
   space.forEach([&](ArrayRef<int64_t> at) {
     auto position = static_cast<int64_t>(std::clamp<double>(label.data[at[4]], 0, last));
-    lse.data[at[1]] = rows.data[at[2]];
-    loss.data[at[0]] = rows.data[at[2]] - logits.data[at[3] + position * stride];
+    lse.data[at[1]] = rows.lse.data[at[2]];
+    double below = partial(logits.data[at[3] + position * stride] - rows.maximum.data[at[2]]);
+    loss.data[at[0]] = rows.logSum.data[at[2]] - below;
   });
   return success();
 }
@@ -120,10 +128,10 @@ LogicalResult AttentionOp::evaluate(Operands operands, Results results, Interpre
   auto score = tensorType(getScore().front().getArgument(0));
   FailureOr<TensorValue> scores = changed(getScore(), contract(q, k, names(getHidden()), score, partial));
   if (failed(scores)) return failure();
-  auto [probabilities, lse] = softmax(*scores, getKey(), partial);
-  FailureOr<TensorValue> weights = changed(getWeight(), probabilities);
+  Softmax rows = softmax(*scores, getKey(), partial);
+  FailureOr<TensorValue> weights = changed(getWeight(), rows.weights);
   if (failed(weights)) return failure();
   results[0] = contract(*weights, v, getKey(), results[0].type, partial);
-  results[1] = lse.reordered(results[1].type);
+  results[1] = rows.lse.reordered(results[1].type);
   return success();
 }
