@@ -67,11 +67,22 @@ ValueNames::ValueNames(func::FuncOp function)
 void ValueNames::noteGradient(Value value, StringRef parameter) {
   while (true) {
     value = beforeCopies(value);
-    if (!gradients.try_emplace(value, parameter.str()).second) return;
+    if (!found.try_emplace(value, "gradient of " + parameter.str()).second) return;
     auto repeat = value.getDefiningOp<RepeatOp>();
     if (!repeat) return;
     value = repeat.getYield().getValues()[cast<OpResult>(value).getResultNumber()];
   }
+}
+
+/// A step whose gradients are not finite changes no state: a select picks the old value. If another kernel computes the
+/// new value, that kernel's result; else the value as it is.
+static Value beforeSelect(Value value) {
+  auto kernel = value.getDefiningOp<KernelOp>();
+  if (!kernel) return value;
+  unsigned result = cast<OpResult>(value).getResultNumber();
+  auto select = kernel.getBody().front().getTerminator()->getOperand(result).getDefiningOp<SelectOp>();
+  auto argument = select ? dyn_cast<BlockArgument>(select.getYes()) : BlockArgument();
+  return argument ? beforeCopies(kernel->getOperand(argument.getArgNumber())) : value;
 }
 
 /// A kernel that updates a parameter reads its gradient: the one operand with the parameter's axes that is no state.
@@ -80,7 +91,9 @@ void ValueNames::findGradients() {
   Operation *terminator = function.getBody().front().getTerminator();
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     StringRef state = resultState(function, i);
-    auto kernel = beforeCopies(terminator->getOperand(i)).getDefiningOp<KernelOp>();
+    Value returned = beforeCopies(terminator->getOperand(i)), computed = beforeSelect(returned);
+    if (computed != returned && !state.empty()) found.try_emplace(computed, "new " + state.str());
+    auto kernel = computed.getDefiningOp<KernelOp>();
     auto type = cast<NamedTensorType>(function.getResultTypes()[i]);
     if (!isParameter(state) || !kernel || type.getAxes().empty()) continue; // of scalars there are many
     SmallVector<Value> candidates;
@@ -145,9 +158,9 @@ std::string ValueNames::nameOfContraction(ContractOp op) const {
 
 std::string ValueNames::nameOf(Value value) const {
   value = beforeCopies(value);
-  if (auto found = gradients.find(value); found != gradients.end()) return "gradient of " + found->second;
+  if (auto name = found.find(value); name != found.end()) return name->second;
   Value made = innermost(value);
-  if (auto found = gradients.find(made); found != gradients.end()) return "gradient of " + found->second;
+  if (auto name = found.find(made); name != found.end()) return name->second;
   auto argument = dyn_cast<BlockArgument>(made);
   if (argument) return nameOfArgument(argument);
   Operation *op = made.getDefiningOp();

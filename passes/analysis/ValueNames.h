@@ -49,9 +49,9 @@ private:
     return found != states.end() && StateOp(found->second).isParameter();
   }
 
-  mutable mlir::func::FuncOp function;                // ops have no const methods
-  llvm::StringMap<StateOp> states;                    ///< by path
-  llvm::DenseMap<mlir::Value, std::string> gradients; ///< the parameter that a value is the gradient of
+  mutable mlir::func::FuncOp function;            // ops have no const methods
+  llvm::StringMap<StateOp> states;                ///< by path
+  llvm::DenseMap<mlir::Value, std::string> found; ///< names of gradients and new values of states
 };
 
 /// "[batch: 8, seq: 128, ff: 768] f32".

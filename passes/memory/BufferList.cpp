@@ -5,6 +5,7 @@
 #include "passes/analysis/ValueNames.h"
 #include "passes/analysis/Views.h"
 #include "passes/memory/Storage.h"
+#include "llvm/ADT/DenseSet.h"
 #include <tuple>
 
 using namespace mlir;
@@ -15,7 +16,10 @@ namespace {
 class BufferCollector {
 public:
   BufferCollector(func::FuncOp function, std::vector<BufferInfo> &list)
-      : function(function), names(function), list(list) {}
+      : function(function), names(function), list(list) {
+    for (const BufferInfo &buffer : list)
+      if (buffer.entry == "*") listed.insert({buffer.offset, buffer.bytes});
+  }
 
   void run() {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -57,9 +61,7 @@ private:
     auto place = dyn_cast_or_null<PlaceAttr>(attr);
     if (!place || llvm::any_of(place.getStrides(), [](int64_t stride) { return stride != 0; })) return;
     int64_t offset = place.getOffset(), bytes = type.getNumBytes();
-    for (const BufferInfo &other : list)
-      if ((other.entry == "*" || other.entry == function.getName()) && other.offset == offset && other.bytes == bytes)
-        return;
+    if (!listed.insert({offset, bytes}).second) return;
     list.push_back({contents.name, function.getName().str(), contents.kind.str(), describeType(type), contents.line,
                     offset, bytes});
   }
@@ -67,6 +69,7 @@ private:
   func::FuncOp function;
   ValueNames names;
   std::vector<BufferInfo> &list;
+  llvm::DenseSet<std::pair<int64_t, int64_t>> listed; ///< offset and bytes of the state and of this function's buffers
 };
 } // namespace
 
