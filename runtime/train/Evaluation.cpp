@@ -47,7 +47,9 @@ std::optional<EvaluationResult> Evaluation::run(int64_t maxBatches, const std::f
     }
   }
   for (const Sum &sum : sums) {
-    double value = sum.sum / sum.weight;
+    double value = sum.weight != 0 ? sum.sum / sum.weight : 0; // as of one batch: docs/language.md, Reductions
+    if (sum.weight == 0)
+      warn("warning: no row has a weight for '{}' in this evaluation; it counts as 0", sum.value->name);
     bool isLoss = sum.value->role == "loss";
     (isLoss ? result.losses : result.metrics).emplace_back(sum.value->name, value);
     if (isLoss) result.total += value;
