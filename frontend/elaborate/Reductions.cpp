@@ -129,6 +129,11 @@ std::optional<llvm::SmallVector<AxisRef>> Reductions::axesOfSum(const ast::CallE
 /// A factor without any of the summed axes could stand outside of the sum. There it may broadcast, but it must not
 /// bring axes of its own: that product is an outer one, most often of a weight that was meant for the next layer.
 bool Reductions::checkFactors(llvm::ArrayRef<Factor> factors, llvm::ArrayRef<AxisRef> over) {
+  if (over.empty()) {
+    llvm::SmallVector<std::pair<const LanguageValue *, Span>> operands;
+    for (const Factor &factor : factors) operands.push_back({&factor.value, factor.span});
+    return ops.checkAxes(operands, "*");
+  }
   if (llvm::all_of(factors, [](const Factor &factor) { return factor.value.tensor.isPositional; })) return true;
   auto isSummed = [&](const Factor &factor) {
     return llvm::any_of(over, [&](const AxisRef &axis) { return factor.value.tensor.type().hasAxis(axis.name); });
