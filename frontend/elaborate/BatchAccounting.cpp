@@ -3,18 +3,20 @@
 #include "frontend/elaborate/BatchAccounting.h"
 #include "frontend/elaborate/Dims.h"
 #include "llvm/ADT/SetVector.h"
+#include <functional>
 
 using namespace tessera;
 using llvm::StringRef;
 
-void BatchAccounting::beginEntry() {
+void BatchAccounting::beginEntry(bool isEvaluate) {
+  isEvaluation = isEvaluate;
   reductions.clear();
   weightedMeans.clear();
 }
 
 void BatchAccounting::noteReduction(mlir::Value value, llvm::ArrayRef<StringRef> over, BatchReduction reduction,
                                     Span span) {
-  if (!isAccumulating() || !sizes.hasSampleAxis(over)) return;
+  if ((!isAccumulating() && !isEvaluation) || !sizes.hasSampleAxis(over)) return;
   bool isBatchAlone =
       llvm::none_of(over, [&](StringRef axis) { return axis != batchAxis && sizes.isSampleAxis(axis); });
   reductions.push_back({value, isBatchAlone ? reduction : BatchReduction::Other, calls.userSpan(span)});
@@ -56,6 +58,61 @@ mlir::Value BatchAccounting::countOf(mlir::Value value, const ast::Bind &bind) c
   return first ? first->count : mlir::Value();
 }
 
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+const BatchAccounting::Reduction *BatchAccounting::findReduction(mlir::Value value) const {
+  auto found = llvm::find_if(reductions, [&](const Reduction &reduction) { return reduction.value == value; });
+  return found == reductions.end() ? nullptr : &*found;
+}
+
+namespace {
+/// How a scalar depends on the reductions over the rows of a batch.
+enum class Dependence { None, Linear, Other };
+} // namespace
+
+/// Of the result of an op. A select is linear if its condition does not depend on them, as a product of one factor is.
+static Dependence combine(mlir::Operation *op, llvm::ArrayRef<Dependence> operands) {
+  auto count = llvm::count_if(operands, [](Dependence d) { return d != Dependence::None; });
+  if (count == 0) return Dependence::None;
+  if (llvm::is_contained(operands, Dependence::Other)) return Dependence::Other;
+  bool isLinear = llvm::isa<AddOp, SubOp, NegOp, StopOp, CastOp, BroadcastOp, ReduceOp>(op) ||
+                  (llvm::isa<MulOp>(op) && count == 1) ||
+                  (llvm::isa<DivOp, SelectOp>(op) && operands[llvm::isa<DivOp>(op) ? 1 : 0] == Dependence::None);
+  return isLinear ? Dependence::Linear : Dependence::Other;
+}
+
+void BatchAccounting::warnOfBatchValue(mlir::Value value, const ast::Bind &bind, bool isLoss) const {
+  llvm::DenseMap<mlir::Value, Dependence> known;
+  bool hasSum = false;
+  std::function<Dependence(mlir::Value)> dependenceOf = [&](mlir::Value of) {
+    if (auto found = known.find(of); found != known.end()) return found->second;
+    Dependence own = Dependence::None;
+    auto hasRows = [&](AxisAttr axis) { return sizes.isSampleAxis(axis.getName()); };
+    mlir::Operation *op = of.getDefiningOp();
+    if (const Reduction *reduction = findReduction(of)) {
+      own = reduction->kind == BatchReduction::Other ? Dependence::Other : Dependence::Linear;
+      hasSum |= reduction->kind == BatchReduction::Sum;
+    } else if (op && op->getNumRegions() == 0 && llvm::none_of(tensorType(of).getAxes(), hasRows)) {
+      own = combine(op, llvm::map_to_vector(op->getOperands(), dependenceOf));
+    }
+    return known[of] = own;
+  };
+  bool isMean = dependenceOf(value) != Dependence::Other;
+  if (isMean && (isLoss || !hasSum)) return;
+  diagnostics
+      .warning(DiagnosticCode::E0416, bind.value->span,
+               "in evaluation, `" + bind.name.text + "` is averaged over the batches: " +
+                   (isMean ? "as a sum over `batch` it depends on their size" : "it is not a mean over all rows"))
+      .help(isMean ? "make it a mean: `mean[batch](…)`"
+                   : "log the means that it is computed from, or compute it from what `PROGRAM predict` writes");
+}
+
+//===----------------------------------------------------------------------===//
+// Micro-batches
+//===----------------------------------------------------------------------===//
+
 /// Follows linear ops; any other value is averaged.
 BatchReduction BatchAccounting::reductionOf(mlir::Value value) {
   for (Reduction &reduction : reductions)
@@ -96,6 +153,7 @@ BatchReduction BatchAccounting::reductionOfLogged(mlir::Value value, const ast::
 }
 
 void BatchAccounting::warnOfReductions() const {
+  if (!isAccumulating()) return;
   std::vector<Span> warned; // a call of the library may reduce several times
   for (const Reduction &reduction : reductions)
     if (!reduction.isLogged && !llvm::is_contained(warned, reduction.span)) {

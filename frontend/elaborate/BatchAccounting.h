@@ -23,7 +23,7 @@ class BatchAccounting : ElaborationComponent {
 public:
   BatchAccounting(CallStack &calls, const Dims &sizes) : ElaborationComponent(calls), sizes(sizes) {}
 
-  void beginEntry();
+  void beginEntry(bool isEvaluate);
 
   /// The number of micro-batches that `accumulate` cuts a batch into; 1 without it.
   unsigned microBatchCount() const { return microBatches; }
@@ -42,14 +42,14 @@ public:
   /// The weight of a loss or metric in the mean over all batches: the sum of weights of the mean that it is computed
   /// from. Null: the number of samples.
   mlir::Value countOf(mlir::Value value, const ast::Bind &bind) const;
+  /// Warns of a loss or metric whose mean over the batches of a split is not its value for the whole split.
+  void warnOfBatchValue(mlir::Value value, const ast::Bind &bind, bool isLoss) const;
   /// How a loss or metric combines over micro-batches. Marks the reductions that it is computed from as logged.
   BatchReduction reductionOfLogged(mlir::Value value, const ast::Bind &bind);
   /// Warns of reductions over the batch that no loss or metric is a sum of: each micro-batch is reduced separately.
   void warnOfReductions() const;
 
 private:
-  BatchReduction reductionOf(mlir::Value value);
-
   /// The result of a reduction over `batch`; without a value, another use of its positions.
   struct Reduction {
     mlir::Value value;
@@ -57,12 +57,16 @@ private:
     Span span;
     bool isLogged = false; ///< a loss or metric is this value, or a sum of such values with factors
   };
+  BatchReduction reductionOf(mlir::Value value);
+  const Reduction *findReduction(mlir::Value value) const;
+
   struct WeightedMean {
     mlir::Value value, count, weights;
   };
 
   const Dims &sizes;
   unsigned microBatches = 1;
+  bool isEvaluation = false;
   std::vector<Reduction> reductions;
   std::vector<WeightedMean> weightedMeans;
 };

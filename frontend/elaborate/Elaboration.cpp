@@ -26,7 +26,7 @@ void Elaboration::beginEntry(llvm::StringRef name) {
   regions.beginEntry();
   dims.beginEntry();
   lets.beginEntry();
-  batches.beginEntry();
+  batches.beginEntry(entry.isEvaluate());
   exprs.reductions.setSampleWeights(nullptr);
   exprs.functions.beginEntry();
 }

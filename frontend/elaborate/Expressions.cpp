@@ -158,7 +158,10 @@ bool Expressions::evalLog(const ast::LogStmt &log) {
       continue;
     }
     LoggedScalar logged{name, log.isLoss, ops.materialize(value, f32), {}, bind.name.span, frame().callSite, {}};
-    if (entry.isEvaluate()) logged.count = batches.countOf(logged.value, bind);
+    if (entry.isEvaluate()) {
+      logged.count = batches.countOf(logged.value, bind);
+      batches.warnOfBatchValue(logged.value, bind, log.isLoss);
+    }
     logged.expansion = frame().expansion;
     logged.reduction = batches.reductionOfLogged(logged.value, bind);
     for (Frame *outer = calls.current(); outer && outer->expansion; outer = outer->caller)

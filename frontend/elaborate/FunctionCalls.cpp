@@ -254,7 +254,8 @@ bool FunctionCalls::checkLabel(const ast::CallExpr &call) {
   error(DiagnosticCode::E0301, call.label.span, "two calls have the label `" + call.label.text + "`")
       .label(call.label.span, "second")
       .label(first->second, "first")
-      .help("choose another label: paths tell calls apart by them");
+      .help("choose another label for parameters of its own: paths tell calls apart by them")
+      .help("to share parameters, declare them outside and pass them to both calls");
   return false;
 }
 

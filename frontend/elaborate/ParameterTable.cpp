@@ -119,10 +119,14 @@ bool ParameterTable::checkPath(const std::string &path, const ast::Name &name) {
   auto [second, first] =
       std::mismatch(place.calls.begin(), place.calls.end(), seen->second.calls.begin(), seen->second.calls.end());
   bool part = second != place.calls.end() && first != seen->second.calls.end();
-  error(DiagnosticCode::E0301, part ? second->first : name.span, "two parameters have the path `" + path + "`")
-      .label(part ? second->first : name.span, "second")
-      .label(part ? first->first : seen->second.span, "first")
-      .help(part ? "label one of the calls: `second: " + second->second + "(…)`" : Twine("choose another name"));
+  auto message =
+      error(DiagnosticCode::E0301, part ? second->first : name.span, "two parameters have the path `" + path + "`")
+          .label(part ? second->first : name.span, "second")
+          .label(part ? first->first : seen->second.span, "first");
+  if (!part) return message.help("choose another name"), false;
+  message.help("if each call has parameters of its own, label one: `second: " + second->second + "(…)`");
+  message.help("if they share them, declare the parameters outside and pass them to both calls: `fn " +
+               second->second + "(…, w[…])`");
   return false;
 }
 
