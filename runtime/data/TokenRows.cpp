@@ -40,6 +40,8 @@ private:
   Format formatOfTokens(const MappedFile &file) const;
   void refuseWideTokens(const MappedFile &file) const;
   void checkRequests() const;
+  /// Whether a row is followed by a value: one more than it has is read, or rows are cut as if it were.
+  bool needsNext() const;
   template <typename In, typename Out>
   void copyValues(const Segment &s, int64_t first, const FieldRequest &r, Out *dst) const;
   template <typename Out> void copyAs(const Segment &s, int64_t first, const FieldRequest &r, Out *dst) const;
@@ -117,6 +119,11 @@ void TokenRows::checkRequests() const {
   }
 }
 
+bool TokenRows::needsNext() const {
+  return spec.readsNext || std::any_of(requests.begin(), requests.end(),
+                                       [](const FieldRequest &request) { return request.field == nextField; });
+}
+
 TokenRows::TokenRows(const DataSpec &spec, const SplitPaths &paths, Portion portion, std::vector<FieldRequest> wanted)
     : spec(spec), requests(std::move(wanted)) {
   checkRequests();
@@ -131,7 +138,7 @@ TokenRows::TokenRows(const DataSpec &spec, const SplitPaths &paths, Portion port
   }
   isRead.resize(files.size());
   auto [begin, end] = portion.rangeOf(total);
-  int64_t position = 0, next = spec.readsNext ? 1 : 0;
+  int64_t position = 0, next = needsNext() ? 1 : 0;
   rest = end - begin;
   for (size_t i = 0; i < files.size(); ++i) {
     int64_t first = std::clamp<int64_t>(begin - position, 0, formats[i].count);
@@ -146,7 +153,7 @@ TokenRows::TokenRows(const DataSpec &spec, const SplitPaths &paths, Portion port
   if (windows > 0) return;
   std::string why = begin == end ? portion.whyEmpty(total, "values") : "";
   fail("data '{}': {} values in {} are too few for one sequence of {}{}{}{}", spec.name, end - begin,
-       joinedPaths(paths.at("")), spec.seq, spec.readsNext ? " + 1" : "", why.empty() ? "" : ": ", why);
+       joinedPaths(paths.at("")), spec.seq, next ? " + 1" : "", why.empty() ? "" : ": ", why);
 }
 
 template <typename In, typename Out>

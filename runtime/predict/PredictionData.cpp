@@ -31,7 +31,7 @@ void PredictionData::addSources(const Manifest &manifest) {
     DataSpec &own = described.data.emplace_back(spec);
     own.splits.clear();
     own.valFraction = 0;
-    own.readsNext = false;
+    own.readsNext = false; // rows fill the files, unless a value after the row is an input or copied
     for (FieldSpec &field : own.fields) field.splits.clear();
   }
 }
@@ -51,7 +51,7 @@ static std::vector<FieldSpec> fieldsOf(const DataSpec &spec, const EntryFunction
 void PredictionData::addCopied(const CopiedField &copied) {
   const ValueSpec rows = wanted.inputs.front(); // for its batch
   std::vector<std::string> known;
-  for (DataSpec &spec : described.data)
+  for (const DataSpec &spec : described.data)
     for (const FieldSpec &field : fieldsOf(spec, wanted)) {
       known.push_back(described.data.size() > 1 ? spec.name + "." + field.name : field.name);
       if (copied.name != field.name && copied.name != spec.name + "." + field.name) continue;
@@ -64,7 +64,6 @@ void PredictionData::addCopied(const CopiedField &copied) {
       value.axes.insert(value.axes.end(), field.axes.begin(), field.axes.end());
       value.bytes = bytesOf(field.type);
       for (const AxisSpec &axis : value.axes) value.bytes *= axis.size;
-      if (field.name == nextField && infoOf(spec.format).isSequence()) spec.readsNext = true;
       copies.emplace_back(value.bytes);
       wanted.inputs.push_back(std::move(value));
       return;

@@ -96,7 +96,7 @@ struct DataSpec {
   std::vector<FieldSpec> fields;
   /// The seed of the choice of the rows that are held out; none: the end of the data is.
   std::optional<uint64_t> valSeed = std::nullopt;
-  bool readsNext = true; ///< text and tokens: each row is followed by a value
+  bool readsNext = true; ///< text and tokens: each row is followed by a value, even if no input reads it
 
   /// The field of that name, or null.
   const FieldSpec *fieldNamed(const std::string &field) const;

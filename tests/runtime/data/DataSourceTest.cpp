@@ -107,6 +107,12 @@ TEST_F(Data, SequencesWithoutNextValuesFillTheFile) {
   EXPECT_EQ(open(openTokenRows, Text, folder.write("t", "abcdefghijk"), tokens)->leftOver(), 3);
   EXPECT_EQ(errorOf([&] { open(openTokenRows, Text, folder.write("short", "abc"), tokens); }),
             fmt::format("data 'd': 3 values in {} are too few for one sequence of 4", folder / "short"));
+  // Next values that are read are in the file, whatever the description says.
+  std::vector<FieldRequest> next = {{"next", ElementType::I32, 4, 0}};
+  reader = open(openTokenRows, Text, folder.write("t", "abcdefgh"), next);
+  EXPECT_EQ(reader->rows(), 1);
+  EXPECT_EQ(reader->leftOver(), 3);
+  EXPECT_EQ(row<int32_t>(*reader, 0, 0, 4), (std::vector<int32_t>{'b', 'c', 'd', 'e'}));
 }
 
 TEST_F(Data, WindowsStayInsideFiles) {
