@@ -170,8 +170,8 @@ void Prediction::addEchoes() {
   }
 }
 
-/// The classes whose scores lie along an axis: those of the fields that are positions on it. Empty if there are none, or
-/// different ones.
+/// The classes whose scores are along an axis: those of the fields that are positions on it. Empty if there are none,
+/// or different ones.
 static std::vector<std::string> classesOn(const Manifest &manifest, const AxisSpec &axis) {
   std::vector<std::string> classes;
   for (const DataSpec &spec : manifest.data)

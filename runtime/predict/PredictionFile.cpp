@@ -83,8 +83,8 @@ static std::string columnName(const PredictedTensor &tensor, int64_t element) {
   for (size_t axis = tensor.axes.size(); axis-- > 1; element /= tensor.axes[axis].size) {
     int64_t position = element % tensor.axes[axis].size;
     bool isNamed = axis < tensor.positionNames.size() && !tensor.positionNames[axis].empty();
-    positions = fmt::format(".{}{}", isNamed ? tensor.positionNames[axis][position] : std::to_string(position),
-                            positions);
+    positions =
+        fmt::format(".{}{}", isNamed ? tensor.positionNames[axis][position] : std::to_string(position), positions);
   }
   return csvCell(tensor.name + positions);
 }
