@@ -8,6 +8,7 @@
 
 #include "runtime/base/MappedFile.h"
 #include "runtime/data/BatchLoader.h"
+#include "runtime/data/CsvScanner.h"
 
 #include <algorithm>
 
@@ -102,18 +103,14 @@ void PredictionData::requireFiles() const {
 // CSV
 //===----------------------------------------------------------------------===//
 
-/// The number of columns of the first line that is not empty.
-static int64_t countColumns(std::string_view text) {
-  size_t begin = text.find_first_not_of("\r\n");
-  if (begin == std::string_view::npos) return 0;
-  int64_t columns = 1;
-  bool isQuoted = false;
-  for (char c : text.substr(begin)) {
-    if (c == '\n') break;
-    if (c == '"') isQuoted = !isQuoted;
-    columns += c == ',' && !isQuoted;
-  }
-  return columns;
+/// The number of columns of the first line that is not empty; 0 if there is none.
+static size_t countColumns(const std::string &path) {
+  MappedFile file(path);
+  refuseGzip(file, infoOf(DataFormat::Csv).name);
+  CsvScanner scanner(file);
+  std::vector<CsvCell> cells;
+  while (cells.empty() && !scanner.atEnd()) scanner.readLine(cells);
+  return cells.size();
 }
 
 /// The columns that a field takes, one for each element; empty if the header says where they are.
@@ -142,8 +139,7 @@ static void leaveOutColumns(DataSpec &spec, const EntryFunction &wanted, const S
     if (columns.empty()) return;
     taken.insert(columns.begin(), columns.end());
   }
-  MappedFile file(expandPatterns(paths.at("")).front());
-  if (countColumns(file.text()) != static_cast<int64_t>(taken.size())) return;
+  if (countColumns(expandPatterns(paths.at("")).front()) != taken.size()) return;
   for (FieldSpec &field : spec.fields) {
     if (std::find(fields.begin(), fields.end(), &field) == fields.end()) continue;
     std::vector<ColumnSpec> columns;

@@ -3,6 +3,7 @@
 #include "runtime/predict/PredictionData.h"
 #include "runtime/base/Error.h"
 #include "tests/runtime/TemporaryFolder.h"
+#include "tests/runtime/data/FileContents.h"
 
 #include <gtest/gtest.h>
 
@@ -51,6 +52,26 @@ TEST_F(Predicted, SequencesHaveTheValuesThatAreRead) {
   manifest.entries.clear();
   addInput("d", "next", ElementType::I32, {{"seq", 4}});
   EXPECT_EQ(rowsOf({text}), "1 rows");
+}
+
+/// A label in column 0, and two features after it. Only the features are read.
+class PredictedCsv : public Predicted {
+protected:
+  PredictedCsv() {
+    DataSpec &spec = addSource("d", DataFormat::Csv);
+    spec.fields = {{"y", {}, 0, {}}, {"x", {{"feature", 2}}, 1, {}}};
+    addInput("d", "x", ElementType::F32, {{"feature", 2}});
+  }
+};
+
+TEST_F(PredictedCsv, ColumnsAreCountedAsTheyAreRead) {
+  EXPECT_EQ(rowsOf({folder.write("labels.csv", "kind,a,b\nred,1,2\nblue,3,4\n")}), "2 rows");
+  EXPECT_EQ(rowsOf({folder.write("features.csv", "1,2\n3,4\n")}), "2 rows");
+  // A quote inside of a cell does not begin a quoted one.
+  EXPECT_EQ(rowsOf({folder.write("inches.csv", "5\" disk,b\n1,2\n3,4\n")}), "2 rows");
+  EXPECT_EQ(rowsOf({folder.write("quoted.csv", "\xef\xbb\xbf\r\n\"a, \"\"b\",c\r\n1,2\r\n")}), "1 rows");
+  std::string zipped = rowsOf({folder.write("zipped.csv", gzip("1,2\n3,4\n"))});
+  EXPECT_NE(zipped.find("gzip"), std::string::npos) << zipped;
 }
 
 } // namespace
