@@ -113,6 +113,22 @@ static size_t countColumns(const std::string &path) {
   return cells.size();
 }
 
+/// Whether files have `count` columns each. Throws an Error if some do and some do not: they would be read differently.
+static bool haveColumns(const std::vector<std::string> &files, size_t count) {
+  std::string first;
+  size_t ofFirst = 0;
+  for (const std::string &path : files) {
+    size_t columns = countColumns(path);
+    if (columns == 0) continue; // there are no rows in it
+    if (first.empty()) first = path, ofFirst = columns;
+    if ((columns == count) != (ofFirst == count))
+      fail("{} has {} columns, {} has {}: 'predict' reads {} columns, which are all of one file, and in the other are "
+           "counted as in the training files; give both the same columns, or predict each by itself",
+           first, ofFirst, path, columns, count);
+  }
+  return ofFirst == count;
+}
+
 /// The columns that a field takes, one for each element; empty if the header says where they are.
 static std::vector<int64_t> columnsOf(const FieldSpec &field) {
   std::vector<int64_t> columns;
@@ -126,8 +142,8 @@ static std::vector<int64_t> columnsOf(const FieldSpec &field) {
   return columns;
 }
 
-/// A file with exactly as many columns as the fields take holds just these, in the order of the training files: the
-/// columns of labels are left out. In any other file columns count as in the training files.
+/// Files with exactly as many columns as the fields take hold just these, in the order of the training files: the
+/// columns of labels are left out. In any other files columns count as in the training files.
 static void leaveOutColumns(DataSpec &spec, const EntryFunction &wanted, const SplitPaths &paths) {
   std::vector<FieldSpec *> fields;
   for (const ValueSpec &value : wanted.inputs)
@@ -139,7 +155,8 @@ static void leaveOutColumns(DataSpec &spec, const EntryFunction &wanted, const S
     if (columns.empty()) return;
     taken.insert(columns.begin(), columns.end());
   }
-  if (countColumns(expandPatterns(paths.at("")).front()) != taken.size()) return;
+  if (*taken.rbegin() + 1 == static_cast<int64_t>(taken.size())) return; // the first ones, in either kind of file
+  if (!haveColumns(expandPatterns(paths.at("")), taken.size())) return;
   for (FieldSpec &field : spec.fields) {
     if (std::find(fields.begin(), fields.end(), &field) == fields.end()) continue;
     std::vector<ColumnSpec> columns;

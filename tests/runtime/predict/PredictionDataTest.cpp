@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 using namespace tessera;
 using namespace tessera::runtime;
 using namespace tessera::tests;
@@ -72,6 +74,25 @@ TEST_F(PredictedCsv, ColumnsAreCountedAsTheyAreRead) {
   EXPECT_EQ(rowsOf({folder.write("quoted.csv", "\xef\xbb\xbf\r\n\"a, \"\"b\",c\r\n1,2\r\n")}), "1 rows");
   std::string zipped = rowsOf({folder.write("zipped.csv", gzip("1,2\n3,4\n"))});
   EXPECT_NE(zipped.find("gzip"), std::string::npos) << zipped;
+}
+
+TEST_F(PredictedCsv, AllFilesHaveTheSameKindOfColumns) {
+  folder.write("a.csv", "1,2\n3,4\n");
+  folder.write("b.csv", "5,6\n");
+  folder.write("c.csv", "0,5,6\n");
+  folder.write("d.csv", "0,5,6,unused\n");
+  folder.write("e.csv", "\n");
+  EXPECT_EQ(rowsOf({folder / "{a,e,b}.csv"}), "3 rows");
+  EXPECT_EQ(rowsOf({folder / "{e,c,d}.csv"}), "2 rows");
+  for (auto [first, second, columns] : {std::tuple("a", "c", 3), {"c", "a", 3}, {"a", "d", 4}}) {
+    std::string said = rowsOf({fmt::format("{}/{{{},{}}}.csv", folder.path, first, second)});
+    EXPECT_NE(said.find("a.csv has 2"), std::string::npos) << said;
+    EXPECT_NE(said.find(fmt::format(".csv has {}", columns)), std::string::npos) << said;
+    EXPECT_NE(said.find("predict each by itself"), std::string::npos) << said;
+  }
+  // The first columns are the same ones with and without others after them.
+  manifest.data[0].fields = {{"x", {{"feature", 2}}, 0, {}}, {"y", {}, 2, {}}};
+  EXPECT_EQ(rowsOf({folder / "{a,c}.csv"}), "3 rows");
 }
 
 } // namespace
