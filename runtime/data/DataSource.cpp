@@ -50,18 +50,20 @@ static std::vector<std::string> splitAtDots(const std::string &text) {
   return words;
 }
 
-static bool isPlainName(const std::string &text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
+std::string keyOfOption(const std::string &option) {
+  size_t equals = option.find('=');
+  if (equals == std::string::npos) return "";
+  std::string key = option.substr(0, equals);
+  auto isPlain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; };
+  return std::all_of(key.begin(), key.end(), isPlain) ? key : "";
 }
 
 void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &option, Split unnamed,
                       std::set<const void *> &replaced) {
   if (specs.empty()) failUsage("--data {}: the program reads no data", option);
-  size_t equals = option.find('=');
-  bool hasKey = equals != std::string::npos && isPlainName(option.substr(0, equals));
-  std::vector<std::string> words = hasKey ? splitAtDots(option.substr(0, equals)) : std::vector<std::string>();
-  std::string path = hasKey ? option.substr(equals + 1) : option;
+  std::string key = keyOfOption(option);
+  std::vector<std::string> words = key.empty() ? std::vector<std::string>() : splitAtDots(key);
+  std::string path = key.empty() ? option : option.substr(key.size() + 1);
   if (path.empty()) failUsage("--data {}: expected a path", option);
 
   const DataSpec *spec = nullptr;
@@ -96,7 +98,7 @@ void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &opt
   std::vector<std::string> &paths = (isForVal ? val : train)[spec->name][field];
   if (!replaced.insert(&paths).second)
     failUsage("--data {}: {} already names these files; name several files by one pattern: --data '{}{{{},{}}}'",
-              option, paths[0], hasKey ? option.substr(0, option.find('=') + 1) : "", paths[0], path);
+              option, paths[0], key.empty() ? "" : key + "=", paths[0], path);
   paths = {path};
 }
 

@@ -23,6 +23,10 @@ enum class RowOrder : int {
   Joint = 2,
 };
 
+/// KEY of a value KEY=PATH of --data: letters, digits, `_` and dots. Empty if the value is a path alone, which may
+/// contain `=` after other characters ("./seed=3/x.npy").
+std::string keyOfOption(const std::string &option);
+
 /// The files of all data sources, after the options are applied, and the order of their rows.
 class DataFiles {
 public:

@@ -75,8 +75,8 @@ void PredictionData::addCopied(const CopiedField &copied) {
 /// With one field to be read, `--data PATH` needs no name although training reads several files.
 static std::vector<DataSpec> narrowed(std::vector<DataSpec> specs, const EntryFunction &wanted,
                                       const std::vector<std::string> &options) {
-  bool isNamed = std::all_of(options.begin(), options.end(),
-                             [](const std::string &option) { return option.find('=') != std::string::npos; });
+  bool isNamed = std::none_of(options.begin(), options.end(),
+                              [](const std::string &option) { return keyOfOption(option).empty(); });
   for (DataSpec &spec : specs)
     if (!isNamed && !infoOf(spec.format).hasFiles())
       std::erase_if(spec.fields, [&](const FieldSpec &field) {

@@ -363,6 +363,11 @@ TEST_F(Data, ExistingPathsAreNotPatterns) {
   EXPECT_NE(errorOf([&] { MappedFile file(folder / "fifo"); }).find("not a regular file"), std::string::npos);
 }
 
+TEST_F(Data, KeysOfOptionsAreWordsAndDots) {
+  EXPECT_EQ(keyOfOption("d.val.x_2=a=b.npy"), "d.val.x_2");
+  for (const char *path : {"a.npy", "./seed=3/x.npy", "a b=c", "=a", ""}) EXPECT_EQ(keyOfOption(path), "") << path;
+}
+
 TEST_F(Data, FileTruncatedDuringAReadIsAnError) {
   std::string path = folder.write("t", std::string(1 << 20, 'a'));
   auto reader = open(openTokenRows, Text, path, tokenFields());

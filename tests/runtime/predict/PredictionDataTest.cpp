@@ -56,6 +56,18 @@ TEST_F(Predicted, SequencesHaveTheValuesThatAreRead) {
   EXPECT_EQ(rowsOf({text}), "1 rows");
 }
 
+TEST_F(Predicted, OneFieldNeedsNoName) {
+  addSource("d", DataFormat::Npy).fields = {{"x", {{"feature", 2}}, 0, {}}, {"y", {}, 0, {}}};
+  addInput("d", "x", ElementType::F32, {{"feature", 2}});
+  std::filesystem::create_directory(folder / "seed=3");
+  for (const char *name : {"x.npy", "seed=3/x.npy"}) {
+    std::string path = folder.write(name, npyFile("<f4", "(3, 2)", std::string(24, '\0')));
+    EXPECT_EQ(rowsOf({path}), "3 rows");
+    EXPECT_EQ(rowsOf({"x=" + path}), "3 rows");
+  }
+  EXPECT_EQ(rowsOf({}), "'predict' reads the field d.x; name its file with --data x=PATH");
+}
+
 /// A label in column 0, and two features after it. Only the features are read.
 class PredictedCsv : public Predicted {
 protected:
