@@ -49,27 +49,47 @@ static std::vector<FieldSpec> fieldsOf(const DataSpec &spec, const EntryFunction
   return fields;
 }
 
+namespace {
+/// A field of a source.
+struct NamedField {
+  const DataSpec *source;
+  FieldSpec field;
+  std::string name() const { return source->name + "." + field.name; }
+};
+} // namespace
+
+/// The field that `name` names, as FIELD or SOURCE.FIELD. Throws an Error if there is none, or more than one.
+static NamedField findField(const std::vector<DataSpec> &specs, const EntryFunction &entry, const std::string &name) {
+  std::vector<NamedField> found;
+  std::vector<std::string> names, known;
+  for (const DataSpec &spec : specs)
+    for (const FieldSpec &field : fieldsOf(spec, entry)) {
+      NamedField one{&spec, field};
+      known.push_back(specs.size() > 1 ? one.name() : field.name);
+      if (name != field.name && name != one.name()) continue;
+      found.push_back(one);
+      names.push_back(one.name());
+    }
+  if (found.empty()) failUsage("the data has no field '{}'; its fields are {}", name, fmt::join(known, ", "));
+  if (found.size() > 1)
+    failUsage("--echo {}: {} sources have this field; write {}", name, found.size(), fmt::join(names, " or "));
+  return found.front();
+}
+
 void PredictionData::addCopied(const CopiedField &copied) {
   const ValueSpec rows = wanted.inputs.front(); // for its batch
-  std::vector<std::string> known;
-  for (const DataSpec &spec : described.data)
-    for (const FieldSpec &field : fieldsOf(spec, wanted)) {
-      known.push_back(described.data.size() > 1 ? spec.name + "." + field.name : field.name);
-      if (copied.name != field.name && copied.name != spec.name + "." + field.name) continue;
-      ValueSpec value;
-      value.name = spec.name + "." + field.name;
-      value.role = "data", value.data = spec.name, value.field = field.name;
-      value.type = field.type;
-      value.of = copied.of;
-      value.axes = {rows.axes.front()};
-      value.axes.insert(value.axes.end(), field.axes.begin(), field.axes.end());
-      value.bytes = bytesOf(field.type);
-      for (const AxisSpec &axis : value.axes) value.bytes *= axis.size;
-      copies.emplace_back(value.bytes);
-      wanted.inputs.push_back(std::move(value));
-      return;
-    }
-  failUsage("the data has no field '{}'; its fields are {}", copied.name, fmt::join(known, ", "));
+  NamedField found = findField(described.data, wanted, copied.name);
+  ValueSpec value;
+  value.name = found.name();
+  value.role = "data", value.data = found.source->name, value.field = found.field.name;
+  value.type = found.field.type;
+  value.of = copied.of;
+  value.axes = {rows.axes.front()};
+  value.axes.insert(value.axes.end(), found.field.axes.begin(), found.field.axes.end());
+  value.bytes = bytesOf(value.type);
+  for (const AxisSpec &axis : value.axes) value.bytes *= axis.size;
+  copies.emplace_back(value.bytes);
+  wanted.inputs.push_back(std::move(value));
 }
 
 /// With one field to be read, `--data PATH` needs no name although training reads several files.

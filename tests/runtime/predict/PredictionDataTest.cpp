@@ -68,6 +68,18 @@ TEST_F(Predicted, OneFieldNeedsNoName) {
   EXPECT_EQ(rowsOf({}), "'predict' reads the field d.x; name its file with --data x=PATH");
 }
 
+TEST_F(Predicted, FieldsOfSeveralSourcesAreNamedWithTheirSource) {
+  for (const char *name : {"a", "b"}) {
+    addSource(name, DataFormat::Csv).fields = {{"x", {}, 0, {}}, {std::string("only_") + name, {}, 1, {}}};
+    addInput(name, "x", ElementType::F32, {});
+  }
+  std::string path = folder.write("two.csv", "1,2\n3,4\n");
+  std::vector<std::string> data = {"a=" + path, "b=" + path};
+  EXPECT_EQ(rowsOf(data, {{"x"}}), "--echo x: 2 sources have this field; write a.x or b.x");
+  EXPECT_EQ(rowsOf(data, {{"b.x"}, {"only_a"}}), "2 rows");
+  EXPECT_EQ(rowsOf(data, {{"y"}}), "the data has no field 'y'; its fields are a.x, a.only_a, b.x, b.only_b");
+}
+
 /// A label in column 0, and two features after it. Only the features are read.
 class PredictedCsv : public Predicted {
 protected:
