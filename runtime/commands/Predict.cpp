@@ -89,13 +89,30 @@ static const EntryFunction &predictEntry(const Manifest &manifest) {
   return manifest.entry("predict");
 }
 
-/// The scores that likelihoods are computed from, if the model is one of tokens.
-static const ValueSpec *findScores(const Manifest &manifest, const EntryFunction &entry) {
-  const ValueSpec *result = entry.output("result"), *tokens = nullptr;
+/// The inputs that are tokens of a text or token source.
+static std::vector<const ValueSpec *> tokenInputs(const Manifest &manifest, const EntryFunction &entry) {
+  std::vector<const ValueSpec *> inputs;
   for (const ValueSpec &input : entry.inputs)
-    if (input.role == "data" && input.field == tokensField) tokens = &input;
-  bool fits = result && tokens && infoOf(manifest.dataNamed(tokens->data)->format).isSequence() &&
-              result->type == ElementType::F32 && result->axes.size() == 3 && result->axes[1] == tokens->axes[1];
+    if (input.role == "data" && input.field == tokensField &&
+        infoOf(manifest.dataNamed(input.data)->format).isSequence())
+      inputs.push_back(&input);
+  return inputs;
+}
+
+/// The scores that likelihoods are computed from. Throws an Error if the model is not one of tokens, or if its tokens
+/// are of several sources: nothing says which of them the scores are about.
+static const ValueSpec *findScores(const Manifest &manifest, const EntryFunction &entry) {
+  const ValueSpec *result = entry.output("result");
+  std::vector<const ValueSpec *> tokens = tokenInputs(manifest, entry);
+  if (tokens.size() > 1) {
+    std::vector<std::string> sources;
+    for (const ValueSpec *input : tokens) sources.push_back(input->data);
+    failUsage("--likelihood: the model reads tokens of {}, and nothing says which of them its scores are about; write "
+              "the scores, without --likelihood, and the next tokens beside them: --echo {}.{}",
+              fmt::join(sources, " and "), sources[0], nextField);
+  }
+  bool fits = result && !tokens.empty() && result->type == ElementType::F32 && result->axes.size() == 3 &&
+              result->axes[1] == tokens[0]->axes[1];
   for (const ValueSpec &output : entry.outputs) fits &= output.role != "result" || &output == result;
   if (!fits)
     failUsage("--likelihood needs a model from tokens [batch, seq] to scores [batch, seq, vocab]; this one is not");
@@ -108,8 +125,8 @@ static std::vector<CopiedField> copiedFields(const Manifest &manifest, const Opt
   std::vector<CopiedField> fields;
   for (const std::string &name : options.predict.echo) fields.push_back({name, 0});
   if (!scores) return fields;
-  for (const ValueSpec &input : manifest.entry("predict").inputs)
-    if (input.field == tokensField) fields.push_back({input.data + "." + nextField, scores->axes[2].size});
+  for (const ValueSpec *input : tokenInputs(manifest, manifest.entry("predict")))
+    fields.push_back({input->data + "." + nextField, scores->axes[2].size});
   return fields;
 }
 

@@ -161,6 +161,41 @@ TEST_F(LauncherPredict, WrongCommandLines) {
     EXPECT_EQ(file.path().string().find("p.csv"), std::string::npos) << file.path();
 }
 
+TEST_F(LauncherPredict, LikelihoodsAreOfOneSource) {
+  auto input = [](const char *name, int offset) {
+    return fmt::format(R"({{"name": "{0}.tokens", "role": "data", "data": "{0}", "field": "tokens", "type": "i32",
+                           "axes": [["batch", 1], ["seq", 4]], "of": 5, "offset": {1}, "bytes": 16}})",
+                       name, offset);
+  };
+  auto source = [](const char *name) {
+    return fmt::format(R"({{"name": "{0}", "format": "text", "batch": ["batch", 1], "seq": ["seq", 4],
+                           "splits": {{"train": ["{0}.txt"], "val": []}}, "val_fraction": 0, "shuffle": true}})",
+                       name);
+  };
+  // The whole entry function is replaced.
+  std::string manifest = manifestText, entry = R"("predict": {"inputs": )";
+  size_t begin = manifest.find(entry), end = manifest.find(R"("generate")");
+  std::string before = manifest.substr(begin, end - begin);
+  auto predicting = [&](const std::string &inputs) {
+    programWith(
+        {{before, entry + "[" + inputs + R"(], "outputs": [{"name": "scores", "role": "result", "type": "f32",
+                   "axes": [["batch", 1], ["seq", 4], ["vocab", 5]], "offset": 960, "bytes": 80}]}, )"},
+         {R"("data": [{"name": "d")", R"("data": [)" + source("a") + ", " + source("b") + R"(, {"name": "d")"}});
+  };
+  folder.write("a.txt", std::string("\1\2\3\4\1\2\3\4\1", 9));
+  predicting(input("a", 896) + ", " + input("b", 1088));
+  Outcome two = run("predict --data a=a.txt --data b=a.txt --likelihood", "", "other");
+  EXPECT_EQ(two.status, 2) << two.output;
+  EXPECT_NE(two.output.find("the model reads tokens of a and b, and nothing says which of them its scores are about"),
+            std::string::npos)
+      << two.output;
+  EXPECT_NE(two.output.find("--echo a.next"), std::string::npos) << two.output;
+  predicting(input("a", 896));
+  Outcome one = run("predict --data a.txt --likelihood --output p.csv", "", "other");
+  EXPECT_EQ(one.status, 0) << one.output;
+  EXPECT_EQ(predicted("p.csv", header).size(), 2u);
+}
+
 TEST_F(LauncherPredict, BadRowsAreNamed) {
   folder.write("bad.csv", "1,2,3\n1,nan,3\n");
   Outcome outcome = run("predict --data bad.csv --output p.csv");
