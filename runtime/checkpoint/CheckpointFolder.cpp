@@ -18,6 +18,18 @@ namespace fs = std::filesystem;
 
 namespace tessera::runtime {
 
+static bool isNameOfFile(const std::string &name) {
+  return name == modelFile || name == optimizerFile || name == manifestFile;
+}
+
+bool isFileOfCheckpoint(const std::string &path) {
+  std::error_code error;
+  fs::path folder = fs::path(path).parent_path();
+  // Others have files called `model.safetensors` too, but not beside one of these.
+  bool isCheckpoint = fs::exists(folder / manifestFile, error) || fs::exists(folder / optimizerFile, error);
+  return isCheckpoint && isNameOfFile(fs::path(path).filename().string());
+}
+
 std::string checkpointName(int64_t step) { return fmt::format("step-{:08}", step); }
 
 CheckpointFolder::CheckpointFolder(std::string path) : folder(std::move(path)) {}
@@ -64,8 +76,7 @@ static bool isLeftByACrash(const fs::directory_entry &entry) {
       entry.symlink_status(error).type() != fs::file_type::directory)
     return false;
   for (const fs::directory_entry &file : fs::directory_iterator(entry.path(), error)) {
-    std::string name = file.path().filename().string();
-    bool isOfCheckpoint = name == modelFile || name == optimizerFile || name == manifestFile;
+    bool isOfCheckpoint = isNameOfFile(file.path().filename().string());
     if (!isOfCheckpoint || file.symlink_status(error).type() != fs::file_type::regular) return false;
   }
   return !error;

@@ -17,6 +17,9 @@ inline constexpr const char *modelFile = "model.safetensors";
 inline constexpr const char *optimizerFile = "optimizer.safetensors";
 inline constexpr const char *manifestFile = "manifest.json";
 
+/// Whether `path` is that of a file of a checkpoint, which may be damaged or not exist.
+bool isFileOfCheckpoint(const std::string &path);
+
 /// "step-00001000".
 std::string checkpointName(int64_t step);
 

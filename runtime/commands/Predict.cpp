@@ -11,6 +11,7 @@
 #include "runtime/predict/PredictionData.h"
 #include "runtime/predict/PredictionFile.h"
 #include "runtime/train/Evaluation.h"
+#include "runtime/weights/WeightFiles.h"
 
 #include <algorithm>
 #include <cmath>
@@ -49,7 +50,7 @@ private:
   void addEchoes();
   void addTensor(const ValueSpec &value, std::string name);
   void checkOutput() const;
-  void refuseCheckpoint(const std::string &loaded) const;
+  void refuseWeights(const std::string &loaded) const;
   void placeTensors();
   void computeLikelihoods();
   void report(const std::string &loaded) const;
@@ -151,20 +152,20 @@ Prediction::Prediction(LoadedProgram &program, const Options &options)
   addResults();
 }
 
-/// An output must not overwrite an input.
+/// An output must not overwrite an input, nor any checkpoint.
 void Prediction::checkOutput() const {
-  std::error_code error;
   if (path.empty()) return;
   if (data.has(path)) fail("--output {}: this is a data file that is read; name another file", options.predict.output);
-  if (!options.checkpoint.empty() && fs::equivalent(path, options.checkpoint, error))
-    fail("--output {}: this is the checkpoint; name another file", options.predict.output);
+  if (isFileOfCheckpoint(path))
+    fail("--output {}: this is part of a checkpoint; name another file", options.predict.output);
 }
 
-void Prediction::refuseCheckpoint(const std::string &loaded) const {
+void Prediction::refuseWeights(const std::string &loaded) const {
   std::error_code error;
-  for (const char *file : {"model.safetensors", "optimizer.safetensors"})
-    if (!path.empty() && fs::equivalent(path, loaded + "/" + file, error))
-      fail("--output {}: this is part of the checkpoint; name another file", options.predict.output);
+  if (path.empty()) return;
+  for (const std::string &file : filesOfWeights(loaded))
+    if (fs::equivalent(path, file, error))
+      fail("--output {}: this is a file of the weights {}; name another file", options.predict.output, loaded);
 }
 
 void Prediction::addTensor(const ValueSpec &value, std::string name) {
@@ -255,7 +256,7 @@ ExitStatus Prediction::run() {
   std::unique_ptr<PredictionFile> file = openPredictionFile(format, path, tensors, data.rows());
   program.start(options.threads, options.bind);
   std::string loaded = loadParameters(program, options);
-  refuseCheckpoint(loaded);
+  refuseWeights(loaded);
   placeTensors();
   NonFiniteCount nonFinite;
   int64_t done = 0;

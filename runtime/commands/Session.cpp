@@ -85,7 +85,7 @@ static std::string resolveBest(const std::string &path, const char *option) {
 bool isFolderOfCheckpoints(const std::string &path, const char *option) {
   std::error_code error;
   if (!fs::exists(path, error)) fail("{} {}: {}", option, path, error ? error.message() : "nothing is there");
-  if (!fs::is_directory(path) || fs::exists(path + "/manifest.json") || isFolderOfWeights(path)) return false;
+  if (!fs::is_directory(path) || fs::exists(path + "/" + manifestFile) || isFolderOfWeights(path)) return false;
   if (CheckpointFolder(path).steps().empty()) fail("{} {}: no checkpoint is there, and no weights", option, path);
   return true;
 }

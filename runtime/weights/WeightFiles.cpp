@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 namespace tessera::runtime {
 
 static constexpr const char *indexFile = "model.safetensors.index.json";
-static constexpr const char *singleFile = "model.safetensors";
+static constexpr const char *singleFile = modelFile; // checkpoints have Hugging Face's name
 
 /// An index has about a hundred bytes for each tensor.
 static constexpr size_t longestIndex = 64 << 20;
@@ -24,13 +24,22 @@ bool isFolderOfWeights(const std::string &path) {
          (has(indexFile) || has(singleFile));
 }
 
+/// The index of the weights at `path`; empty if one file contains them.
+static std::string indexOf(const std::string &path) {
+  if (path.ends_with(".json")) return path;
+  std::string index = path + "/" + indexFile;
+  return isFolderOfWeights(path) && fs::exists(index) ? index : "";
+}
+
+static std::string shardPath(const std::string &index, const std::string &name) {
+  std::string folder = fs::path(index).parent_path().string();
+  return (folder.empty() ? "." : folder) + "/" + name;
+}
+
 WeightFiles::WeightFiles(const std::string &path) : where(path) {
-  bool isWeights = isFolderOfWeights(path);
-  if (path.ends_with(".json"))
-    openShards(path);
-  else if (isWeights && fs::exists(path + "/" + indexFile))
-    openShards(path + "/" + indexFile);
-  else if (isWeights)
+  if (std::string index = indexOf(path); !index.empty())
+    openShards(index);
+  else if (isFolderOfWeights(path))
     add(SafetensorsFile(path + "/" + singleFile));
   else
     add(fs::is_directory(path) ? openModel(path) : SafetensorsFile(path));
@@ -70,12 +79,10 @@ static std::map<std::string, std::string> readIndex(const std::string &path, int
 void WeightFiles::openShards(const std::string &index) {
   int64_t promised = 0, found = 0;
   std::map<std::string, std::string> shards = readIndex(index, promised);
-  std::string folder = fs::path(index).parent_path().string();
-  if (folder.empty()) folder = ".";
   std::set<std::string> names;
   for (const auto &[tensor, shard] : shards) names.insert(shard);
   for (const std::string &name : names) {
-    std::string path = folder + "/" + name;
+    std::string path = shardPath(index, name);
     std::error_code error;
     if (!fs::exists(path, error)) fail("{}: the shard {} is missing", index, printable(path));
     SafetensorsFile file(path);
@@ -91,10 +98,20 @@ void WeightFiles::openShards(const std::string &index) {
     add(std::move(file));
   }
   for (const auto &[tensor, shard] : shards)
-    if (!find(tensor)) fail("{}: {} lacks the tensor '{}'", index, printable(folder + "/" + shard), printable(tensor));
+    if (!find(tensor))
+      fail("{}: {} lacks the tensor '{}'", index, printable(shardPath(index, shard)), printable(tensor));
   // Libraries have counted shared tensors twice, or not at all, so this alone does not make weights wrong.
   if (promised >= 0 && promised != found)
     warn("warning: {}: total_size is {}, the shards have {} bytes of elements", index, promised, found);
+}
+
+std::vector<std::string> filesOfWeights(const std::string &path) {
+  std::string index = indexOf(path);
+  if (index.empty()) return {fs::is_directory(path) ? path + "/" + singleFile : path};
+  int64_t bytes = 0;
+  std::set<std::string> files = {index};
+  for (const auto &[tensor, shard] : readIndex(index, bytes)) files.insert(shardPath(index, shard));
+  return {files.begin(), files.end()};
 }
 
 } // namespace tessera::runtime

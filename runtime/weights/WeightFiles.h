@@ -38,6 +38,10 @@ private:
   std::map<std::string, Tensor> byName;
 };
 
+/// The paths of the files that contain the weights at `path`, with that of their index. Throws an Error if the index is
+/// malformed.
+std::vector<std::string> filesOfWeights(const std::string &path);
+
 /// Whether a folder contains weights as Hugging Face's libraries save them: one file, or shards with an index. A
 /// checkpoint, even one that lost its manifest, does not count.
 bool isFolderOfWeights(const std::string &path);

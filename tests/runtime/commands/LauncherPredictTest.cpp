@@ -135,11 +135,42 @@ TEST_F(LauncherPredict, OutputsOverwriteNoInput) {
   std::string before = readFile(folder / "line.csv");
   EXPECT_EQ(run("predict --data line.csv --output line.csv").status, 1);
   EXPECT_EQ(readFile(folder / "line.csv"), before);
-  std::string weights = checkpoint("line-checkpoints", 40) + "/model.safetensors";
-  before = readFile(weights);
-  EXPECT_EQ(run("predict --data line.csv --output " + weights).status, 1);
-  EXPECT_EQ(run("predict --data line.csv --checkpoint " + weights + " --output " + weights).status, 1);
-  EXPECT_EQ(readFile(weights), before);
+  // Files of checkpoints, loaded or not, whole or not.
+  fs::remove(checkpoint("line-checkpoints", 20) + "/manifest.json");
+  for (int64_t step : {20, 30, 40})
+    for (const char *name : {"/model.safetensors", "/optimizer.safetensors"}) {
+      std::string file = checkpoint("line-checkpoints", step) + name, link = folder / "link.safetensors";
+      before = readFile(file);
+      fs::create_symlink(file, link);
+      for (const std::string &output : {file, link}) {
+        Outcome outcome = run("predict --data line.csv --output " + output);
+        EXPECT_EQ(outcome.status, 1) << output << outcome.output;
+        EXPECT_NE(outcome.output.find("this is part of a checkpoint"), std::string::npos) << outcome.output;
+      }
+      EXPECT_EQ(readFile(file), before) << file;
+      fs::remove(link);
+    }
+  EXPECT_EQ(run("predict --data line.csv --output line-checkpoints/step-00000040/p.safetensors").status, 0);
+}
+
+TEST_F(LauncherPredict, OutputsOverwriteNoWeights) {
+  ASSERT_EQ(run("export w.safetensors").status, 0);
+  for (const char *dir : {"single", "shards"}) fs::create_directory(folder / dir);
+  fs::copy(folder / "w.safetensors", folder / "single/model.safetensors");
+  fs::copy(folder / "w.safetensors", folder / "shards/one.safetensors");
+  folder.write("shards/model.safetensors.index.json", R"({"weight_map": {"w": "one.safetensors"}})");
+  std::string before = readFile(folder / "w.safetensors");
+  for (auto [checkpoint, output] : {std::pair("w.safetensors", "w.safetensors"),
+                                    {"single", "single/model.safetensors"},
+                                    {"shards", "shards/one.safetensors"},
+                                    {"shards/model.safetensors.index.json", "./shards/../shards/one.safetensors"}}) {
+    Outcome outcome = run(fmt::format("predict --data line.csv --checkpoint {} --output {}", checkpoint, output));
+    EXPECT_EQ(outcome.status, 1) << output << outcome.output;
+    EXPECT_NE(outcome.output.find(fmt::format("this is a file of the weights {}", checkpoint)), std::string::npos)
+        << outcome.output;
+    EXPECT_EQ(readFile(folder / output), before) << output;
+    EXPECT_EQ(run(fmt::format("predict --data line.csv --checkpoint {} --output p.csv", checkpoint)).status, 0);
+  }
 }
 
 TEST_F(LauncherPredict, WrongCommandLines) {

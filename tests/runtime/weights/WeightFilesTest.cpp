@@ -49,6 +49,10 @@ TEST_F(ShardedWeights, IndexAndFolderAreRead) {
     EXPECT_EQ(files.find("d"), nullptr);
   }
   EXPECT_TRUE(isFolderOfWeights(folder.path));
+  EXPECT_EQ(filesOfWeights(folder.path),
+            (std::vector<std::string>{folder / "model.safetensors.index.json", folder / "one.safetensors",
+                                      folder / "two.safetensors"}));
+  EXPECT_EQ(filesOfWeights(folder / "one.safetensors"), std::vector<std::string>{folder / "one.safetensors"});
 }
 
 TEST_F(ShardedWeights, FolderWithOneFileIsRead) {
