@@ -13,6 +13,7 @@ ExitStatus runEvaluate(LoadedProgram &program, const Options &options) {
   std::string loaded = loadParameters(program, options);
   continueRowOrder(files, manifest, loaded);
   Evaluation evaluation(program, files, Split::Val);
+  sayDataNotes(evaluation.data());
   EvaluationResult result = *evaluation.run();
   printText("checkpoint {}\nrows {}\n", loaded, result.rows);
   for (const auto &[name, value] : result.losses) printText("{} {:.9g}\n", name, unsignedNan(value));

@@ -254,6 +254,7 @@ void Prediction::report(const std::string &loaded) const {
 ExitStatus Prediction::run() {
   // Before anything is computed: a path that cannot be written is refused at the start.
   std::unique_ptr<PredictionFile> file = openPredictionFile(format, path, tensors, data.rows());
+  sayDataNotes(data.dataSet());
   program.start(options.threads, options.bind);
   std::string loaded = loadParameters(program, options);
   refuseWeights(loaded);

@@ -2,6 +2,7 @@
 
 #include "runtime/commands/Session.h"
 
+#include "runtime/data/DataWarnings.h"
 #include "runtime/train/BestEvaluation.h"
 #include "runtime/train/RunDifferences.h"
 #include "runtime/weights/WeightFiles.h"
@@ -134,6 +135,10 @@ void continueRowOrder(DataFiles &files, const Manifest &manifest, const std::str
         !change.empty())
       warn("warning: {}", change);
   }
+}
+
+void sayDataNotes(const DataSet &set) {
+  for (const std::string &line : dataNotes(nullptr, &set)) warn("note: {}", line);
 }
 
 } // namespace tessera::runtime

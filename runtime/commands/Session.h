@@ -38,6 +38,9 @@ std::string loadParameters(LoadedProgram &program, const Options &options);
 /// it was not trained with. Does nothing for a safetensors file. Warns if the program holds out others.
 void continueRowOrder(DataFiles &files, const Manifest &manifest, const std::string &path);
 
+/// Says on standard error what the readers of a data set assume of their files.
+void sayDataNotes(const DataSet &set);
+
 /// Whether `path` is a folder of checkpoints rather than a checkpoint or weights. Throws an Error that names `option`
 /// if it does not exist or contains no checkpoint.
 bool isFolderOfCheckpoints(const std::string &path, const char *option);

@@ -26,6 +26,7 @@ public:
 
   int64_t rows() const { return set.readers[0]->rows(); }
   int64_t batches() const { return (rows() + set.batch - 1) / set.batch; }
+  const DataSet &dataSet() const { return set; }
   /// Values at the ends of text or token files that fill no row.
   int64_t leftOver() const;
   /// Whether the file that `path` names is one of the data.

@@ -255,6 +255,30 @@ TEST_F(Launcher, MistakesInDataAreWarnedOf) {
       << train.output;
 }
 
+TEST_F(Launcher, GuessedAxesAreNoted) {
+  // The same memory, as rows of 2 x 3 and 2 x 2.
+  programWith({{R"([["batch", 4], ["feature", 3]])", R"([["batch", 2], ["pair", 2], ["feature", 3]])"},
+               {R"([["batch", 4], ["output", 2]])", R"([["batch", 2], ["pair", 2], ["output", 2]])"},
+               {R"("axes": [["feature", 3]], "column")", R"("axes": [["pair", 2], ["feature", 3]], "column")"},
+               {R"("axes": [["output", 2]], "column")", R"("axes": [["pair", 2], ["output", 2]], "column")"},
+               {R"("format": "csv")", R"("format": "npy")"}});
+  folder.write("x.npy", npyOfOnes(6));
+  folder.write("y.npy", npyOfOnes(4));
+  auto notes = [&](const std::string &command) {
+    Outcome outcome = run(command, "", "other");
+    EXPECT_EQ(outcome.status, 0) << outcome.output;
+    std::string said;
+    for (const char *file : {"x.npy", "y.npy"}) {
+      std::string note = fmt::format("note: {}: the shape of the file is (rows, ", file);
+      for (size_t at = 0; (at = outcome.output.find(note, at)) != std::string::npos; ++at) said += file[0];
+    }
+    return said;
+  };
+  EXPECT_EQ(notes("train --data x=x.npy --data y=y.npy --steps 1"), "xy");
+  EXPECT_EQ(notes("eval --data x=x.npy --data y=y.npy"), "xy");
+  EXPECT_EQ(notes("predict --data x.npy --output p.npy"), "x");
+}
+
 TEST_F(Launcher, RunThatFailsEarlyLeavesTheMetrics) {
   std::string old = "{\"step\":1,\"split\":3}\n{\"step\":\"x\"}\n[7]\n";
   folder.write("m.jsonl", old);
