@@ -28,8 +28,9 @@ void initialise(LoadedProgram &program, uint64_t seed) {
 }
 
 /// Calls `load` for the checkpoints of a folder, newest first, until one is intact. Returns its path; none if there
-/// are no checkpoints.
-template <typename Load> static std::optional<std::string> tryNewest(const CheckpointFolder &folder, Load load) {
+/// are no checkpoints. `advice` is what to do if all are damaged.
+template <typename Load>
+static std::optional<std::string> tryNewest(const CheckpointFolder &folder, const std::string &advice, Load load) {
   std::vector<int64_t> steps = folder.steps();
   for (size_t i = steps.size(); i-- > 0;) {
     try {
@@ -39,16 +40,17 @@ template <typename Load> static std::optional<std::string> tryNewest(const Check
       warn("warning: {}{}", e.what(), i > 0 ? "; taking the checkpoint before it" : "");
     }
   }
-  if (!steps.empty()) fail("all checkpoints in {} are damaged; start again in another --checkpoint-dir", folder.path());
+  if (!steps.empty()) fail("all checkpoints in {} are damaged; {}", folder.path(), advice);
   return std::nullopt;
 }
 
-std::optional<CheckpointInfo> loadNewest(LoadedProgram &program, const CheckpointFolder &folder) {
+std::optional<CheckpointInfo> loadNewest(LoadedProgram &program, const CheckpointFolder &folder,
+                                         const std::string &advice) {
   CheckpointInfo info;
   auto load = [&](const std::string &path) {
     info = loadCheckpoint(path, program.manifest(), stateIn(program)), program.pushState();
   };
-  return tryNewest(folder, load) ? std::optional(info) : std::nullopt;
+  return tryNewest(folder, advice, load) ? std::optional(info) : std::nullopt;
 }
 
 std::optional<CheckpointInfo> newestInfo(const CheckpointFolder &folder) {
@@ -111,7 +113,10 @@ std::string loadModelFrom(LoadedProgram &program, const std::string &wanted, con
     reportParts(loadWeights(one, how, program.manifest(), stateIn(program)), one);
     program.pushState();
   };
-  if (isFolderOfCheckpoints(path, option)) return *tryNewest(CheckpointFolder(path), load);
+  if (isFolderOfCheckpoints(path, option)) {
+    std::string advice = fmt::format("give {} another checkpoint, or weights", option);
+    return *tryNewest(CheckpointFolder(path), advice, load);
+  }
   load(path);
   return path;
 }

@@ -23,8 +23,9 @@ StateAddress stateIn(LoadedProgram &program);
 void initialise(LoadedProgram &program, uint64_t seed);
 
 /// Loads the newest intact checkpoint of a folder; warns about damaged ones. None if the folder has no checkpoints.
-/// Throws an Error if all are damaged, or if one belongs to another model.
-std::optional<CheckpointInfo> loadNewest(LoadedProgram &program, const CheckpointFolder &folder);
+/// Throws an Error if all are damaged, with `advice` what to do, or if one belongs to another model.
+std::optional<CheckpointInfo> loadNewest(LoadedProgram &program, const CheckpointFolder &folder,
+                                         const std::string &advice);
 
 /// The manifest of the newest checkpoint that has an intact one; none if there is none.
 std::optional<CheckpointInfo> newestInfo(const CheckpointFolder &folder);

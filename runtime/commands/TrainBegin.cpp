@@ -121,7 +121,7 @@ bool Training::hasSameEvaluation(const CheckpointInfo &saved) const {
 /// The newest checkpoint of the run itself. If the program does not fit to it, the error says what changed since.
 std::optional<CheckpointInfo> Training::loadOwn() {
   try {
-    return loadNewest(program, *checkpoints.folder);
+    return loadNewest(program, *checkpoints.folder, "start again in another --checkpoint-dir");
   } catch (const CheckpointDamaged &) {
     throw;
   } catch (const Error &e) {
@@ -153,7 +153,7 @@ void Training::resumeFrom(const std::string &path) {
   CheckpointInfo saved;
   if (isFolderOfCheckpoints(path, "--resume")) {
     CheckpointFolder other(path);
-    saved = *loadNewest(program, other);
+    saved = *loadNewest(program, other, "give --resume another checkpoint");
     checkpoint = other.pathOf(saved.step);
   } else {
     saved = loadCheckpoint(path, manifest(), stateIn(program));

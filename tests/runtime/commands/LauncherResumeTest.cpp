@@ -216,6 +216,28 @@ TEST_F(LauncherResume, AllCommandsFallBackToIntactCheckpoints) {
   EXPECT_NE(missing.output.find("--init nowhere"), std::string::npos) << missing.output;
 }
 
+TEST_F(LauncherResume, AdviceIsThatOfTheCommand) {
+  ASSERT_EQ(run("train --steps 10").status, 0);
+  for (int64_t step : CheckpointFolder(folder / "line-checkpoints").steps())
+    fs::resize_file(checkpoint("line-checkpoints", step) + "/model.safetensors", 50);
+  struct Case {
+    const char *command, *advice;
+  };
+  for (auto [command, advice] :
+       {Case{"eval", "give --checkpoint another checkpoint, or weights"},
+        {"predict --data line.csv", "give --checkpoint another checkpoint, or weights"},
+        {"generate", "give --checkpoint another checkpoint, or weights"},
+        {"import line-checkpoints -o a", "give import another checkpoint, or weights"},
+        {"train --init line-checkpoints --checkpoint-dir b", "give --init another checkpoint, or weights"},
+        {"train --resume line-checkpoints --checkpoint-dir c", "give --resume another checkpoint"},
+        {"train", "start again in another --checkpoint-dir"}}) {
+    Outcome outcome = run(command);
+    EXPECT_EQ(outcome.status, 1) << command;
+    std::string said = fmt::format("line-checkpoints are damaged; {}\n", advice);
+    EXPECT_NE(outcome.output.find(said), std::string::npos) << command << ": " << outcome.output;
+  }
+}
+
 TEST_F(LauncherResume, AbandonedBranchIsNotResumed) {
   ASSERT_EQ(run("train --checkpoint-dir a --set save.keep=2").status, 0); // 30 and 40 are left
   std::string rest = "train --checkpoint-dir a --resume a/step-00000030 --steps 37 --set save.keep=2";
