@@ -33,8 +33,9 @@ static int64_t stepBatchBytes(const Manifest &manifest) {
   return bytes;
 }
 
-/// Bytes that readers hold beside mapped files, for training and for evaluation; none if the files are missing.
-static std::optional<int64_t> heldDataBytes(const Manifest &manifest, const Options &options) {
+/// Bytes that readers hold beside mapped files, for training and for evaluation. None if the data cannot be read, as
+/// `error` says.
+static std::optional<int64_t> heldDataBytes(const Manifest &manifest, const Options &options, std::string &error) {
   try {
     DataFiles files(manifest.data, options.data);
     DataSet training, validation; // open at the same time, as in training: they share memory
@@ -48,7 +49,8 @@ static std::optional<int64_t> heldDataBytes(const Manifest &manifest, const Opti
     int64_t bytes = 0;
     for (const auto &[address, size] : held) bytes += size;
     return bytes;
-  } catch (const Error &) {
+  } catch (const Error &e) {
+    error = e.what();
     return std::nullopt;
   }
 }
@@ -70,7 +72,8 @@ static void printGpuMemory(const Manifest &manifest) {
 static void printMemory(const Manifest &manifest, const Options &options) {
   if (manifest.isForGpu()) return printGpuMemory(manifest);
   int64_t batches = 2 * stepBatchBytes(manifest), pool = stepallocator::regionBytes;
-  std::optional<int64_t> held = heldDataBytes(manifest, options);
+  std::string error;
+  std::optional<int64_t> held = heldDataBytes(manifest, options, error);
   AvailableMemory available = availableMemory();
   printText("memory (bytes)\n");
   printText("  {:<32} {:>15}\n", "arena", manifest.arena.bytes);
@@ -80,7 +83,7 @@ static void printMemory(const Manifest &manifest, const Options &options) {
   if (held)
     printText("  {:<32} {:>15}\n", "data held in memory", *held);
   else
-    printText("  {:<32} {:>15}  the files do not exist: see --data\n", "data held in memory", "?");
+    printText("  {:<32} {:>15}  {}\n", "data held in memory", "?", error);
   printText("  {:<32} {:>15}  beside mapped data files\n", "total",
             manifest.arena.bytes + batches + pool + held.value_or(0));
   printText("  {:<32} {:>15}  {}\n\n", "available", available.bytes, available.limit);

@@ -323,6 +323,17 @@ TEST_F(Launcher, InfoExportImportInit) {
   EXPECT_EQ(file.find("w")->shape, (std::vector<int64_t>{3, 2}));
 }
 
+TEST_F(Launcher, InfoSaysWhyDataCannotBeRead) {
+  folder.write("bad.csv", "1,2,3,4,5\n1,2,three,4,5\n");
+  for (auto [path, said] : {std::pair("missing.csv", "no data file matches missing.csv; name one with --data"),
+                            {"bad.csv", "bad.csv: line 2, column 2, byte 14: field 'd.x': expected a number"}}) {
+    Outcome info = run(fmt::format("info --data {}", path));
+    EXPECT_EQ(info.status, 0) << info.output;
+    EXPECT_NE(info.output.find(fmt::format("?  {}", said)), std::string::npos) << info.output;
+    EXPECT_EQ(info.output.find("do not exist"), std::string::npos) << info.output;
+  }
+}
+
 TEST_F(Launcher, Generates) {
   ASSERT_EQ(run("train --steps 1").status, 0);
   Outcome text = run("generate --prompt-tokens 3 --length 6 --temperature 0");
