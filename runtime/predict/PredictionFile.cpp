@@ -32,6 +32,13 @@ int64_t PredictedTensor::elements() const {
 // CSV
 //===----------------------------------------------------------------------===//
 
+/// Whether elements of a type are written as text: all but low-precision floats.
+static bool hasText(ElementType type) { return !isFloat(type) || bytesOf(type) >= 4; }
+
+[[noreturn]] static void refuseAsText(ElementType type) {
+  fail("predictions of type {} cannot be written as text; write .safetensors", elementTypeName(type));
+}
+
 namespace {
 /// A header line, then a line for each row.
 class CsvPredictions final : public PredictionFile {
@@ -42,6 +49,8 @@ public:
     if (columns > maxColumns)
       fail("a row has {} values, a line of CSV at most {}; name a file with --output FILE.npy or FILE.safetensors",
            columns, maxColumns);
+    for (const PredictedTensor &tensor : tensors)
+      if (!hasText(tensor.type)) refuseAsText(tensor.type);
     if (!path.empty()) file.emplace(path);
     writeHeader();
   }
@@ -127,7 +136,7 @@ static void formatElement(ElementType type, const char *bytes, std::string &text
   case ElementType::E5M2:
     break;
   }
-  fail("predictions of type {} cannot be written as text", elementTypeName(type));
+  refuseAsText(type);
 }
 
 void CsvPredictions::write(int64_t count) {

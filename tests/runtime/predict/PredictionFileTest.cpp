@@ -1,0 +1,41 @@
+// Files of predictions: what a format cannot hold is refused before a file is created.
+
+#include "runtime/predict/PredictionFile.h"
+#include "runtime/base/Error.h"
+#include "tests/runtime/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using namespace tessera::runtime;
+using namespace tessera::tests;
+
+namespace {
+
+class PredictionFiles : public testing::Test {
+protected:
+  /// What opening a file for one row of a tensor of this type says; empty if it can be opened.
+  std::string errorOf(PredictionFormat format, ElementType type) {
+    std::vector<PredictedTensor> tensors = {{"y", type, {{"batch", 1}, {"output", 2}}}};
+    try {
+      openPredictionFile(format, folder / "p", tensors, 1);
+    } catch (const Error &e) {
+      return e.what();
+    }
+    return "";
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(PredictionFiles, TypesThatAreNotHeldAreRefusedAtOpening) {
+  for (const ElementTypeInfo &info : elementTypes) {
+    bool isLow = isFloat(info.type) && info.bytes < 4, isNumpy = !isLow || info.type == ElementType::F16;
+    std::string said = fmt::format("predictions of type {} cannot be written as", info.name);
+    EXPECT_EQ(errorOf(PredictionFormat::Csv, info.type), isLow ? said + " text; write .safetensors" : "");
+    EXPECT_EQ(errorOf(PredictionFormat::Npy, info.type), isNumpy ? "" : said + " .npy; write .safetensors");
+    EXPECT_EQ(errorOf(PredictionFormat::Safetensors, info.type), "");
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path)); // no file was written, so none is left
+}
+
+} // namespace
