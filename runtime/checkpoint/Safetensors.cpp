@@ -120,7 +120,7 @@ const SafeTensor *SafetensorsFile::find(const std::string &name) const {
 
 std::string axisNotation(const std::vector<std::string> &names) { return fmt::format("[{}]", fmt::join(names, ", ")); }
 
-void writeSafetensors(DurableFile &file, const std::vector<SafeTensorOutput> &tensors) {
+std::string safetensorsHeader(const std::vector<SafeTensorOutput> &tensors) {
   nlohmann::json metadata = {{"format", "pt"}}; // row-major, as PyTorch's: transformers reads no other word
   for (const SafeTensorOutput &tensor : tensors) metadata[axesKey + tensor.name] = tensor.axes;
   std::string text = fmt::format("{{\"{}\":{}", metadataKey, metadata.dump());
@@ -135,8 +135,12 @@ void writeSafetensors(DurableFile &file, const std::vector<SafeTensorOutput> &te
   text += '}';
   text.resize((text.size() + 7) / 8 * 8, ' '); // so that the numbers are aligned
   uint64_t length = text.size();
-  file.append(&length, 8);
-  file.append(text.data(), text.size());
+  return std::string(reinterpret_cast<const char *>(&length), 8) + text;
+}
+
+void writeSafetensors(DurableFile &file, const std::vector<SafeTensorOutput> &tensors) {
+  std::string header = safetensorsHeader(tensors);
+  file.append(header.data(), header.size());
   for (const SafeTensorOutput &tensor : tensors) tensor.append(file);
   file.commit();
 }

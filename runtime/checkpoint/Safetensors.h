@@ -48,6 +48,9 @@ struct SafeTensorOutput {
   std::function<void(DurableFile &file)> append; ///< appends `bytes` bytes
 };
 
+/// What a file begins with; the elements of the tensors follow, in this order. Does not call `append`.
+std::string safetensorsHeader(const std::vector<SafeTensorOutput> &tensors);
+
 /// Writes and commits a file.
 void writeSafetensors(DurableFile &file, const std::vector<SafeTensorOutput> &tensors);
 

@@ -5,6 +5,7 @@
 #include "runtime/base/Error.h"
 #include "runtime/base/ReplacementFile.h"
 #include "runtime/base/UnsignedNan.h"
+#include "runtime/checkpoint/Safetensors.h"
 
 #include <cstring>
 #include <iterator>
@@ -238,27 +239,16 @@ static std::string npyHeader(const PredictedTensor &tensor, int64_t rows) {
   return header + text;
 }
 
-/// As weights: the metadata name the axes of each tensor.
-static std::string safetensorsHeader(const std::vector<PredictedTensor> &tensors, int64_t rows) {
-  Json metadata = {{"format", "pt"}}, json = Json::object();
+/// The tensors of a safetensors file, as those of weights are described.
+static std::vector<SafeTensorOutput> outputsOf(const std::vector<PredictedTensor> &tensors, int64_t rows) {
+  std::vector<SafeTensorOutput> outputs;
   for (const PredictedTensor &tensor : tensors) {
     std::vector<std::string> names;
     for (const AxisSpec &axis : tensor.axes) names.push_back(axis.name);
-    metadata["axes." + tensor.name] = fmt::format("[{}]", fmt::join(names, ", "));
+    outputs.push_back({tensor.name, tensor.type, shapeOf(tensor, rows), axisNotation(names), rows * tensor.rowBytes(),
+                       /*append=*/nullptr});
   }
-  json["__metadata__"] = metadata;
-  int64_t offset = 0;
-  for (const PredictedTensor &tensor : tensors) {
-    int64_t end = offset + rows * tensor.rowBytes();
-    json[tensor.name] = {{"dtype", infoOf(tensor.type).safetensorsName},
-                         {"shape", shapeOf(tensor, rows)},
-                         {"data_offsets", {offset, end}}};
-    offset = end;
-  }
-  std::string text = json.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' '); // so that the numbers are aligned
-  uint64_t length = text.size();
-  return std::string(reinterpret_cast<const char *>(&length), 8) + text;
+  return outputs;
 }
 
 std::unique_ptr<PredictionFile> openPredictionFile(PredictionFormat format, const std::string &path,
@@ -275,7 +265,7 @@ std::unique_ptr<PredictionFile> openPredictionFile(PredictionFormat format, cons
     }
     return std::make_unique<BinaryPredictions>(path, tensors, rows, npyHeader(tensors[0], rows));
   case PredictionFormat::Safetensors:
-    return std::make_unique<BinaryPredictions>(path, tensors, rows, safetensorsHeader(tensors, rows));
+    return std::make_unique<BinaryPredictions>(path, tensors, rows, safetensorsHeader(outputsOf(tensors, rows)));
   }
   fail("unknown format of {}", path);
 }

@@ -2,6 +2,7 @@
 
 #include "runtime/predict/PredictionFile.h"
 #include "runtime/base/Error.h"
+#include "runtime/checkpoint/Safetensors.h"
 #include "tests/runtime/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
@@ -36,6 +37,21 @@ TEST_F(PredictionFiles, TypesThatAreNotHeldAreRefusedAtOpening) {
     EXPECT_EQ(errorOf(PredictionFormat::Safetensors, info.type), "");
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder.path)); // no file was written, so none is left
+}
+
+TEST_F(PredictionFiles, HeadersAreThoseOfWeights) {
+  const float numbers[] = {1, 2, 3, 4, 5, 6};
+  const auto *bytes = reinterpret_cast<const char *>(numbers);
+  std::vector<PredictedTensor> tensors = {{"label", ElementType::I32, {{"batch", 2}}, bytes},
+                                          {"y", ElementType::F32, {{"batch", 2}, {"output", 2}}, bytes + 8}};
+  auto file = openPredictionFile(PredictionFormat::Safetensors, folder / "p", tensors, 2);
+  file->write(2);
+  file->finish();
+  EXPECT_EQ(readFile(folder / "p"),
+            safetensorsHeader({{"label", ElementType::I32, {2}, "[batch]", 8, nullptr},
+                               {"y", ElementType::F32, {2, 2}, "[batch, output]", 16, nullptr}}) +
+                std::string(bytes, 24));
+  EXPECT_EQ(SafetensorsFile(folder / "p").find("y")->axes, "[batch, output]");
 }
 
 } // namespace
