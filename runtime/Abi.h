@@ -26,21 +26,22 @@ extern "C" {
 
 /// Element types of tensors and matrices, one row each:
 ///
-///   X(enumerator, value, bytes, exponent bits, mantissa bits, name, name in safetensors files)
+///   X(enumerator, value, bytes, exponent bits, mantissa bits, name, name in safetensors files, name in NumPy's files)
 ///
-/// `name` is that of manifests. Integers have no exponent bits. Files contain the values (GemmSearch.h), so new types
-/// come last. `runtime/base/ElementType.h` makes the C++ enumeration and its table from this list.
+/// `name` is that of manifests. Integers have no exponent bits. NumPy's name is empty for types that it does not have.
+/// Files contain the values (GemmSearch.h), so new types come last. `runtime/base/ElementType.h` makes the C++
+/// enumeration and its table from this list.
 #define TSR_ELEMENT_TYPES(X)                                                                                           \
-  X(F32, 0, 4, 8, 23, "f32", "F32")                                                                                    \
-  X(BF16, 1, 2, 8, 7, "bf16", "BF16")                                                                                  \
-  X(F16, 2, 2, 5, 10, "f16", "F16")                                                                                    \
-  X(E4M3, 3, 1, 4, 3, "e4m3", "F8_E4M3")                                                                               \
-  X(E5M2, 4, 1, 5, 2, "e5m2", "F8_E5M2")                                                                               \
-  X(F64, 5, 8, 11, 52, "f64", "F64")                                                                                   \
-  X(I32, 6, 4, 0, 0, "i32", "I32")                                                                                     \
-  X(I64, 7, 8, 0, 0, "i64", "I64")                                                                                     \
-  X(I1, 8, 1, 0, 0, "i1", "BOOL")                                                                                      \
-  X(U8, 9, 1, 0, 0, "u8", "U8")
+  X(F32, 0, 4, 8, 23, "f32", "F32", "<f4")                                                                             \
+  X(BF16, 1, 2, 8, 7, "bf16", "BF16", "")                                                                              \
+  X(F16, 2, 2, 5, 10, "f16", "F16", "<f2")                                                                             \
+  X(E4M3, 3, 1, 4, 3, "e4m3", "F8_E4M3", "")                                                                           \
+  X(E5M2, 4, 1, 5, 2, "e5m2", "F8_E5M2", "")                                                                           \
+  X(F64, 5, 8, 11, 52, "f64", "F64", "<f8")                                                                            \
+  X(I32, 6, 4, 0, 0, "i32", "I32", "<i4")                                                                              \
+  X(I64, 7, 8, 0, 0, "i64", "I64", "<i8")                                                                              \
+  X(I1, 8, 1, 0, 0, "i1", "BOOL", "|b1")                                                                               \
+  X(U8, 9, 1, 0, 0, "u8", "U8", "|u1")
 
 #define TSR_ENUMERATOR(enumerator, value, ...) TSR_##enumerator = value,
 typedef enum TsrElementType { TSR_ELEMENT_TYPES(TSR_ENUMERATOR) } TsrElementType;

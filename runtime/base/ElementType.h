@@ -28,10 +28,11 @@ struct ElementTypeInfo {
   int mantissaBits; ///< without the implicit one
   const char *name; ///< as manifests spell it: "bf16"
   const char *safetensorsName;
+  const char *numpyName; ///< empty: NumPy has no such type
 };
 
-#define TSR_ROW(enumerator, value, bytes, exponentBits, mantissaBits, name, safetensorsName)                           \
-  {ElementType::enumerator, bytes, exponentBits, mantissaBits, name, safetensorsName},
+#define TSR_ROW(enumerator, value, bytes, exponentBits, mantissaBits, name, safetensorsName, numpyName)                \
+  {ElementType::enumerator, bytes, exponentBits, mantissaBits, name, safetensorsName, numpyName},
 inline constexpr ElementTypeInfo elementTypes[] = {TSR_ELEMENT_TYPES(TSR_ROW)};
 #undef TSR_ROW
 

@@ -194,31 +194,6 @@ private:
 };
 } // namespace
 
-/// NumPy's name of a type.
-static const char *numpyType(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return "<f4";
-  case ElementType::F64:
-    return "<f8";
-  case ElementType::F16:
-    return "<f2";
-  case ElementType::I32:
-    return "<i4";
-  case ElementType::I64:
-    return "<i8";
-  case ElementType::I1:
-    return "|b1";
-  case ElementType::U8:
-    return "|u1";
-  case ElementType::BF16:
-  case ElementType::E4M3:
-  case ElementType::E5M2:
-    break;
-  }
-  fail("predictions of type {} cannot be written as .npy; write .safetensors", elementTypeName(type));
-}
-
 /// The sizes of a tensor's axes in the file.
 static std::vector<int64_t> shapeOf(const PredictedTensor &tensor, int64_t rows) {
   std::vector<int64_t> shape{rows};
@@ -227,8 +202,11 @@ static std::vector<int64_t> shapeOf(const PredictedTensor &tensor, int64_t rows)
 }
 
 static std::string npyHeader(const PredictedTensor &tensor, int64_t rows) {
+  std::string_view type = infoOf(tensor.type).numpyName;
+  if (type.empty())
+    fail("predictions of type {} cannot be written as .npy; write .safetensors", elementTypeName(tensor.type));
   std::vector<int64_t> shape = shapeOf(tensor, rows);
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", numpyType(tensor.type),
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", type,
                                  fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   constexpr size_t prefix = 10; // magic, version 1.0, length
   text.resize((prefix + text.size() + 1 + 63) / 64 * 64 - prefix - 1, ' ');
