@@ -79,9 +79,9 @@ bool parseNumber(std::string_view text, double &value) {
 }
 
 bool isMissingCell(std::string_view text) {
-  // What pandas, R and the UCI archive write.
-  static constexpr std::string_view words[] = {"",     "NA",   "N/A",  "n/a",  "NaN", "nan",
-                                               "null", "NULL", "None", "<NA>", "?"};
+  // What pandas, R, spreadsheets and the UCI archive write; docs/language.md lists them.
+  static constexpr std::string_view words[] = {"",    "NA",  "na",   "N/A",  "n/a",  "#N/A", "<NA>",
+                                               "NaN", "nan", "null", "NULL", "None", "none", "?"};
   return std::find(std::begin(words), std::end(words), trimmed(text)) != std::end(words);
 }
 

@@ -72,7 +72,8 @@ TEST_F(Columns, MessagesNameLineColumnAndField) {
 
 TEST_F(Columns, MissingValuesAreErrorsOrHaveAValue) {
   FieldSpec field = columns({{"age"}});
-  for (const char *cell : {"", "NA", "n/a", "nan", "\"\"", " ", "?"}) {
+  for (const char *cell : {"", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None", "none",
+                           "?", "\"\"", " ", "\"NA\""}) {
     std::string text = fmt::format("id,age\n1,2\n3,{}\n", cell);
     field.missing.reset();
     std::string said = rowOf(text, field);
