@@ -62,7 +62,8 @@ CsvCell CsvScanner::readCell() {
     else
       return {text.substr(begin + 1, at++ - begin - 1), begin + 1, true};
   }
-  fail("{}: line {}, byte {}: a quoted field is not closed", file.path(), lineNumber, begin);
+  fail("{}: line {}, byte {}: a quoted cell is not closed{}", file.path(), lineNumber, begin,
+       atEnd() ? "" : " at the end of its line; line breaks within cells are not supported");
 }
 
 bool parseNumber(std::string_view text, double &value) {

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 using namespace tessera;
 using namespace tessera::runtime;
 using namespace tessera::tests;
@@ -103,6 +105,16 @@ TEST_F(Columns, ClassesAreNumbersInTheirOrder) {
   field.columns = {{"", 0}};
   EXPECT_EQ(rowOf("virginica\n", field, 1, ElementType::I32), "2");
   EXPECT_EQ(rowOf("species\nvirginica\n", field, 1, ElementType::I32), "2");
+}
+
+TEST_F(Columns, LineBreaksWithinCellsAreRefused) {
+  for (const char *end : {"\n", "\r\n"})
+    EXPECT_EQ(
+        rowOf(fmt::format("note,age{0}\"two{0}lines\",2{0}", end), columns({{"age"}})),
+        fmt::format("c.csv: line 2, byte {}: a quoted cell is not closed at the end of its line; line breaks within "
+                    "cells are not supported",
+                    8 + strlen(end)));
+  EXPECT_EQ(rowOf("note,age\n\"two", columns({{"age"}})), "c.csv: line 2, byte 9: a quoted cell is not closed");
 }
 
 TEST_F(Columns, ControlCharactersAreNotPrinted) {
