@@ -96,15 +96,24 @@ static SmallVector<Value> sourcesOf(Value value) {
   return movesElements(op) ? SmallVector<Value>{op->getOperand(0)} : SmallVector<Value>();
 }
 
+/// The values that a next value is added up from: terms of sums, both operands where one is a scalar scale.
+static SmallVector<Value> addendsOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (op && scaledFactor(op)) return SmallVector<Value>(op->getOperands()); // of two scalars either may be the scale
+  return llvm::map_to_vector(termsOf(value), [](const Term &term) { return term.value; });
+}
+
 /// Backwards from what the function returns as state. A running mean that is rounded in each step would lose what is
-/// added to it.
+/// added to it, and a count is exact only if what is added is. These values have the axes of states: they are small.
 void PrecisionPlan::findNewState(func::FuncOp function) {
   SmallVector<Value> work;
   for (OpOperand &use : function.getBody().front().getTerminator()->getOpOperands())
     if (!resultState(function, use.getOperandNumber()).empty()) work.push_back(use.get());
   while (!work.empty()) {
     Value value = work.pop_back_val();
-    if (isFloat(value) && newState.insert(value).second) llvm::append_range(work, sourcesOf(value));
+    if (!isFloat(value) || !newState.insert(value).second) continue;
+    llvm::append_range(work, sourcesOf(value));
+    llvm::append_range(work, addendsOf(value));
   }
 }
 
@@ -179,11 +188,12 @@ bool PrecisionPlan::decide(Value value) {
     if (number < repeat.getCarried().size()) return isCarriedReduced(repeat, number);
     return isYieldedReduced(repeat.getYield(), number);
   }
-  if (isExempt(value)) return false;
+  // Moves elements that are rounded already, so an exemption would change nothing: readers in f32 get the same numbers.
   if (auto gather = dyn_cast<GatherOp>(result.getOwner()); gather && isReduced(gather.getX())) {
     reducedGathers.insert(gather);
     return true;
   }
+  if (isExempt(value)) return false;
   if (isProduct(value)) return decideResultOfProduct(result);
   // The result of a contraction with a bias is the sum.
   if (auto add = dyn_cast<AddOp>(result.getOwner()))

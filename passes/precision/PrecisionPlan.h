@@ -11,7 +11,8 @@
 //   gradients    of parameters, where they are sums: over micro-batches, over the uses of a parameter, over the rows of
 //                a batch. One that a single contraction computes is treated like the gradient of an activation. All are
 //                f32 where `tsr.precision` exempts `tsr.clip`
-//   state        what the function returns as the next value of a state, also inside the repeats that stack it
+//   state        what the function returns as the next value of a state, also inside the repeats that stack it, and
+//                the terms of the sum that it is: a contraction that is added to a state has an f32 result
 //   exempt       results of ops that `tsr.precision` exempts
 //   sensitive    results of contractions from which only exponentials and logarithms follow (the scores of an attention
 //                in the backward pass): 8 mantissa bits would change a probability by percents

@@ -154,3 +154,37 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "diff
     return %n, %h : !tsr.tensor<[layer: 3, in: 4], f32>, !tsr.tensor<[batch: 8, in: 4], f32>
   }
 }
+
+// -----
+
+// What is added to a state is f32 too: the results of contractions that are terms of the next value, through scaling, so that counts are
+// exact. A gather moves rounded elements; the state gets a copy of them in f32.
+module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "differentiate", tsr.settings = {compute = {type = "bf16"}}} {
+  tsr.state @n "state" !tsr.tensor<[in: 4, out: 4], f32>
+  tsr.state @c "state" !tsr.tensor<[], f32>
+  tsr.state @r "state" !tsr.tensor<[out: 4], f32>
+  // CHECK: tsr.state @n "state"
+  // CHECK: func.func @step
+  // CHECK: tsr.contract %{{.*}} over [batch] as "hits" {{.*}} -> !tsr.tensor<[in: 4, out: 4], f32>
+  // CHECK: tsr.contract %{{.*}} over [batch, in] as "all" {{.*}} -> !tsr.tensor<[], f32>
+  // CHECK: %[[Y:.*]] = tsr.contract %{{.*}} over [in] as "y" {{.*}} -> !tsr.tensor<[batch: 8, out: 4], bf16>
+  // CHECK: %[[ROW:.*]] = tsr.gather %[[Y]]{{.*}} -> !tsr.tensor<[out: 4], bf16>
+  // CHECK: %[[WIDE:.*]] = tsr.cast %[[ROW]] {{.*}} to <[out: 4], f32>
+  // CHECK: return %{{[^,]*}}, %{{[^,]*}}, %[[WIDE]],
+  func.func @step(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %n: !tsr.tensor<[in: 4, out: 4], f32> {tsr.state = @n}, %c: !tsr.tensor<[], f32> {tsr.state = @c}, %r: !tsr.tensor<[out: 4], f32> {tsr.state = @r}, %w: !tsr.tensor<[in: 4, out: 4], f32>, %hit: !tsr.tensor<[batch: 8, out: 4], f32>)
+      -> (!tsr.tensor<[in: 4, out: 4], f32> {tsr.state = @n}, !tsr.tensor<[], f32> {tsr.state = @c}, !tsr.tensor<[out: 4], f32> {tsr.state = @r}, !tsr.tensor<[batch: 8, in: 4], f32>) {
+    %decay = tsr.constant 0.9 : f32 -> !tsr.tensor<[], f32>
+    %old = tsr.mul %n, %decay : <[in: 4, out: 4], f32>, <[], f32>
+    %hits = tsr.contract %x, %hit over ["batch"] as "hits" : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[batch: 8, out: 4], f32>) -> !tsr.tensor<[in: 4, out: 4], f32>
+    %new = tsr.mul %hits, %decay : <[in: 4, out: 4], f32>, <[], f32>
+    %next = tsr.sub %old, %new : <[in: 4, out: 4], f32>
+    %all = tsr.contract %x, %x over ["batch", "in"] as "all" : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[batch: 8, in: 4], f32>) -> !tsr.tensor<[], f32>
+    %part = tsr.mul %decay, %all : <[], f32>
+    %more = tsr.add %c, %part : <[], f32>
+    %y = tsr.contract %x, %w over ["in"] as "y" : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, out: 4], f32>) -> !tsr.tensor<[batch: 8, out: 4], f32>
+    %first = tsr.constant 0 : i32 -> !tsr.tensor<[], i32>
+    %row = tsr.gather %y[["batch"] = %first] : (!tsr.tensor<[batch: 8, out: 4], f32>, !tsr.tensor<[], i32>) -> !tsr.tensor<[out: 4], f32>
+    %z = tsr.contract %y, %w over ["out"] : (!tsr.tensor<[batch: 8, out: 4], f32>, !tsr.tensor<[in: 4, out: 4], f32>) -> !tsr.tensor<[batch: 8, in: 4], f32>
+    return %next, %more, %row, %z : !tsr.tensor<[in: 4, out: 4], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[out: 4], f32>, !tsr.tensor<[batch: 8, in: 4], f32>
+  }
+}
