@@ -143,6 +143,7 @@ std::optional<int64_t> Dims::size(StringRef name, Span use) {
   std::optional<int64_t> size;
   {
     FrameScope scope(calls, frame);
+    SizeReads counted(*this, true); // the size is kept for other readers
     size = computeSize(decl, use);
   }
   inProgress.erase(name);

@@ -39,8 +39,20 @@ public:
     return llvm::any_of(axes, [&](llvm::StringRef axis) { return isSampleAxis(axis); });
   }
   /// Records that the size of an axis is used as a number.
-  void noteSizeRead(llvm::StringRef axis) { batchSizeRead |= axis == batchAxis; }
+  void noteSizeRead(llvm::StringRef axis) { batchSizeRead |= countsReads && axis == batchAxis; }
+  /// Whether losses or metrics may be computed from the size of `batch`.
   bool isBatchSizeRead() const { return batchSizeRead; }
+
+  /// While it lives, reads of sizes as numbers count, or do not because no loss or metric can depend on them.
+  class SizeReads {
+  public:
+    SizeReads(Dims &dims, bool count) : dims(dims), saved(std::exchange(dims.countsReads, count)) {}
+    ~SizeReads() { dims.countsReads = saved; }
+
+  private:
+    Dims &dims;
+    bool saved;
+  };
 
 private:
   std::optional<int64_t> computeSize(const DimDecl &decl, Span use);
@@ -50,9 +62,9 @@ private:
   llvm::StringSet<> inProgress;
   llvm::MapVector<llvm::StringRef, std::pair<int64_t, Span>> dataSizes;
   llvm::StringMap<int64_t> overrides;
-  llvm::StringMap<int64_t> localSizes; ///< sizes under which names of local dims are taken
-  llvm::StringSet<> sampleAxes;        ///< those that are declared like `batch`
-  bool batchSizeRead = false;          ///< by any entry
+  llvm::StringMap<int64_t> localSizes;            ///< sizes under which names of local dims are taken
+  llvm::StringSet<> sampleAxes;                   ///< those that are declared like `batch`
+  bool countsReads = true, batchSizeRead = false; ///< by any entry
 };
 
 /// The name of the axis that `accumulate` cuts the batch along; no dim has it.

@@ -1,4 +1,4 @@
-//===- Names.cpp - what names mean at the place being elaborated ------------===//
+//===- NameResolver.cpp - what names mean at the place being elaborated ------------===//
 
 #include "frontend/elaborate/NameResolver.h"
 #include "frontend/diagnostics/ForeignNames.h"
@@ -53,7 +53,10 @@ LanguageValue NameResolver::lookup(const ast::Name &name) {
 /// What the file declares itself comes before the dims and hypers of other files.
 LanguageValue NameResolver::lookupInProgram(const ast::Name &name) {
   const FileScope &file = *frame().file;
-  if (auto let = file.lets.find(name.text); let != file.lets.end()) return fileLets.find(file, name.text, let->second);
+  if (auto let = file.lets.find(name.text); let != file.lets.end()) {
+    Dims::SizeReads counted(sizes, true); // the value is kept for other readers
+    return fileLets.find(file, name.text, let->second);
+  }
   if (auto function = file.functions.find(name.text); function != file.functions.end())
     return FunctionValue{function->second.function->name.text, function->second.function, function->second.file, {}};
   if (file.isLibrary) return lookupBuiltin(name);

@@ -3,6 +3,7 @@
 #ifndef TESSERA_FRONTEND_ELABORATE_STATEASSIGNMENTS_H
 #define TESSERA_FRONTEND_ELABORATE_STATEASSIGNMENTS_H
 
+#include "frontend/elaborate/Dims.h"
 #include "frontend/elaborate/Operators.h"
 #include "frontend/elaborate/ParameterTable.h"
 
@@ -11,10 +12,10 @@ namespace tessera {
 /// Gives states their next values. In `step` these become results of the entry; elsewhere assignments are not made.
 class StateAssignments : ElaborationComponent {
 public:
-  StateAssignments(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names,
+  StateAssignments(CallStack &calls, EntryBuilder &entry, RegionStack &regions, Dims &sizes, NameResolver &names,
                    ParameterTable &parameters, Operators &operators, Evaluator &evaluator)
-      : ElaborationComponent(calls), entry(entry), regions(regions), resolver(names), parameters(parameters),
-        ops(operators), evaluator(evaluator) {}
+      : ElaborationComponent(calls), entry(entry), regions(regions), sizes(sizes), resolver(names),
+        parameters(parameters), ops(operators), evaluator(evaluator) {}
 
   bool assign(const ast::AssignStmt &stmt);
   /// After all entries: reports states that no step assigns.
@@ -34,6 +35,7 @@ private:
 
   EntryBuilder &entry;
   RegionStack &regions;
+  Dims &sizes;
   NameResolver &resolver;
   ParameterTable &parameters;
   Operators &ops;

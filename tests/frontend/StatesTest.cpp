@@ -66,6 +66,15 @@ TEST(States, MicroBatchesAssignThemInOrder) {
   }
 }
 
+// The unbiased variances of the two parts are 0.5 and 4.5. The loss is a sum, which no size of a part enters.
+TEST(States, TheSizeOfThePartIsThatOfTheStatistics) {
+  const NamedNumbers parts = {{"d.x", {1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 6, 6, 6, 6}}};
+  Compiled model(withBody("  let n = bn: batch_norm[f](x)\n  sum[f](a * n)\n",
+                          "  loss l = sum[batch](m(d.x))\n  accumulate(2)\n"));
+  EXPECT_NEAR(model.step(parts)["loss l"][0], 0, 1e-5);
+  for (double var : model.state().at("bn.var")) EXPECT_NEAR(var, 0.9 * (0.9 * 1 + 0.1 * 0.5) + 0.1 * 4.5, 1e-6);
+}
+
 TEST(States, AStepThatIsNotFiniteChangesNone) {
   Compiled model(withBody("  state s [] = 5\n  s := s + 1\n  sum[f](a * x)\n"));
   NamedNumbers wrong = Rows;
