@@ -68,6 +68,14 @@ Span CallStack::userSpan(Span span) const {
   return span;
 }
 
+bool CallStack::checkIsEverywhere(Span span, const Twine &what) const {
+  if (!assigned) return true;
+  error(DiagnosticCode::E0310, span, what + " would exist in training only")
+      .label(*assigned, "computed for a state, which evaluation does not do")
+      .help("name the value before the assignment: `let next = …`, then `:= next`");
+  return false;
+}
+
 bool CallStack::checkElements(NamedTensorType type, Span span) const {
   int64_t elements = 1;
   bool fits = true;

@@ -64,6 +64,9 @@ public:
   bool isFloat32() const { return float32Depth > 0 || (innermost && innermost->isFloat32); }
   /// The expression being evaluated.
   Span currentSpan() const { return exprSpan; }
+  /// Whether nothing is evaluated that exists in training only, the right side of `:=`. Else reports the declaration of
+  /// `what` at `span`, which would be missing elsewhere.
+  bool checkIsEverywhere(Span span, const llvm::Twine &what) const;
 
   /// Inside the library the message points to the call in the user's file; notes name the calls around the place.
   DiagnosticBuilder error(DiagnosticCode code, Span span, const llvm::Twine &message) const;
@@ -128,12 +131,24 @@ public:
     bool isActive;
   };
 
+  /// While it lives, what is assigned to a state is evaluated.
+  class AssignmentScope {
+  public:
+    AssignmentScope(CallStack &calls, Span span) : calls(calls), saved(calls.assigned) { calls.assigned = span; }
+    ~AssignmentScope() { calls.assigned = saved; }
+
+  private:
+    CallStack &calls;
+    std::optional<Span> saved;
+  };
+
 private:
   const ElaborationInputs &shared;
   Frame *innermost = nullptr;
   std::string currentName;
   unsigned float32Depth = 0; ///< of `f32(…)`
   Span exprSpan;
+  std::optional<Span> assigned;   ///< what is assigned to a state, while it is evaluated
   llvm::StringSet<> unknownNames; ///< that messages have been about
 };
 

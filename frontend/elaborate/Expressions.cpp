@@ -140,6 +140,11 @@ bool Expressions::evalLog(const ast::LogStmt &log) {
   for (const ast::Bind &bind : log.binds) {
     std::string name = frame().pathOf(bind.name.text);
     LanguageValue value;
+    if (!calls.checkIsEverywhere(bind.name.span,
+                                 Twine("the ") + (log.isLoss ? "loss" : "metric") + " `" + bind.name.text + "`")) {
+      ok = false;
+      continue;
+    }
     {
       NameScope named(calls, name);
       value = eval(*bind.value);

@@ -160,6 +160,11 @@ bool ParameterTable::build(const ast::ParamStmt &stmt) {
               Twine(" belong to a model; this call is outside of one"));
     return false;
   }
+  // A state may: only training reads it.
+  if (stmt.kind != ast::ParamKind::State &&
+      !calls.checkIsEverywhere(stmt.names[0].span,
+                               Twine("the ") + ast::spelling(stmt.kind) + " `" + stmt.names[0].text + "`"))
+    return false;
   std::optional<llvm::SmallVector<AxisAttr>> attrs = readAxes(stmt);
   if (!attrs) return false;
   NamedTensorType type = builder.type(*attrs, f32);

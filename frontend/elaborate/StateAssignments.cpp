@@ -64,6 +64,7 @@ mlir::Value StateAssignments::nextValue(const Tensor &state, const ast::AssignSt
   LanguageValue value;
   {
     NameScope named(calls, state.state->path);
+    CallStack::AssignmentScope assigned(calls, stmt.value->span);
     Dims::SizeReads uncounted(sizes, false); // losses of this step do not depend on what is assigned
     value = evaluator.eval(*stmt.value);
   }
