@@ -100,6 +100,7 @@ void Dims::beginEntry() {
   overrides.clear();
   localSizes.clear();
   sampleAxes.clear();
+  batchSizedAxes.clear();
 }
 
 void Dims::giveSize(StringRef dim, int64_t size, Span span) {
@@ -144,7 +145,10 @@ std::optional<int64_t> Dims::size(StringRef name, Span use) {
   {
     FrameScope scope(calls, frame);
     SizeReads counted(*this, true); // the size is kept for other readers
+    bool wasRead = std::exchange(batchSizeRead, false);
     size = computeSize(decl, use);
+    if (batchSizeRead) batchSizedAxes.insert(name);
+    batchSizeRead |= wasRead;
   }
   inProgress.erase(name);
   sizes[name] = size;
@@ -159,6 +163,7 @@ std::optional<int64_t> Dims::computeSize(const DimDecl &decl, Span use) {
     if (declared.dims.count(dim.like.text)) {
       std::optional<int64_t> size = this->size(dim.like.text, dim.like.span);
       if (isSampleAxis(dim.like.text)) sampleAxes.insert(name);
+      if (batchSizedAxes.contains(dim.like.text)) batchSizedAxes.insert(name);
       return size;
     }
     calls.reportUnknownAxis(dim.like);

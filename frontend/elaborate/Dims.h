@@ -38,8 +38,10 @@ public:
   bool hasSampleAxis(llvm::ArrayRef<llvm::StringRef> axes) const {
     return llvm::any_of(axes, [&](llvm::StringRef axis) { return isSampleAxis(axis); });
   }
+  /// Whether the axis is one of samples, or a dim whose size is computed from that of `batch`.
+  bool isOfBatch(llvm::StringRef axis) const { return isSampleAxis(axis) || batchSizedAxes.contains(axis); }
   /// Records that the size of an axis is used as a number.
-  void noteSizeRead(llvm::StringRef axis) { batchSizeRead |= countsReads && axis == batchAxis; }
+  void noteSizeRead(llvm::StringRef axis) { batchSizeRead |= countsReads && isOfBatch(axis); }
   /// Whether losses or metrics may be computed from the size of `batch`.
   bool isBatchSizeRead() const { return batchSizeRead; }
 
@@ -64,6 +66,7 @@ private:
   llvm::StringMap<int64_t> overrides;
   llvm::StringMap<int64_t> localSizes;            ///< sizes under which names of local dims are taken
   llvm::StringSet<> sampleAxes;                   ///< those that are declared like `batch`
+  llvm::StringSet<> batchSizedAxes;               ///< dims of the program with sizes computed from that of `batch`
   bool countsReads = true, batchSizeRead = false; ///< by any entry
 };
 

@@ -8,7 +8,7 @@ Elaboration::Elaboration(const ElaborationInputs &context, TrainingNames &traini
     : calls(context), entry(calls), regions(calls, entry), hypers(calls, exprs.expressions),
       dims(calls, exprs.expressions), lets(calls, exprs.expressions),
       names(calls, entry, regions, hypers, dims, lets, exprs.expressions, training),
-      parameters(calls, entry, regions, names, exprs.expressions), batches(calls, dims),
+      parameters(calls, entry, regions, dims, names, exprs.expressions), batches(calls, dims),
       exprs{
           Operators(calls, regions),
           Reductions(calls, entry, regions, names, dims, exprs.operators, batches, exprs.expressions),

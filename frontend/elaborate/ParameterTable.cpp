@@ -130,6 +130,23 @@ bool ParameterTable::checkPath(const std::string &path, const ast::Name &name) {
   return false;
 }
 
+/// Whether the axis is as long in predictions and in parts of a batch, which have other numbers of rows.
+bool ParameterTable::checkIsOfEveryBatch(const ast::ParamStmt &stmt, StringRef axis) {
+  bool isState = stmt.kind == ast::ParamKind::State;
+  if (isState && sizes.isSampleAxis(axis)) {
+    auto message =
+        error(DiagnosticCode::E0310, stmt.axes.span,
+              "a state cannot have the axis `" + axis + "`" + (axis == batchAxis ? "" : ", which is like `batch`"));
+    message.help("the rows of a batch are others in each step: keep what is reduced over them, `mean[batch](…)`");
+    return false;
+  }
+  if (!sizes.isOfBatch(axis)) return true;
+  error(isState ? DiagnosticCode::E0310 : DiagnosticCode::E0303, stmt.axes.span,
+        "the shape of `" + stmt.names[0].text + "` depends on the size of the batch")
+      .help("predictions have batches of other sizes: give `" + axis + "` a size of its own");
+  return false;
+}
+
 /// The axes of what a statement declares, those of enclosing repeats in front.
 std::optional<llvm::SmallVector<AxisAttr>> ParameterTable::readAxes(const ast::ParamStmt &stmt) {
   std::optional<std::vector<AxisRef>> axes = resolver.resolveAxes(stmt.axes);
@@ -145,10 +162,7 @@ std::optional<llvm::SmallVector<AxisAttr>> ParameterTable::readAxes(const ast::P
   }
   for (const AxisRef &ref : *axes) {
     attrs.push_back(axis(&context, ref.name, ref.size));
-    if (stmt.kind != ast::ParamKind::State || ref.name != batchAxis) continue;
-    error(DiagnosticCode::E0310, stmt.axes.span, "a state cannot have the axis `batch`")
-        .help("the rows of a batch are others in each step: keep what is reduced over them, `mean[batch](…)`");
-    return std::nullopt;
+    if (!checkIsOfEveryBatch(stmt, ref.name)) return std::nullopt;
   }
   return attrs;
 }

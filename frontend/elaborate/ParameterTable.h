@@ -24,8 +24,10 @@ struct Parameter {
 /// The parameters and states in the order of their first declaration; every entry finds the same ones.
 class ParameterTable : ElaborationComponent {
 public:
-  ParameterTable(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names, Evaluator &evaluator)
-      : ElaborationComponent(calls), entry(entry), regions(regions), resolver(names), evaluator(evaluator) {}
+  ParameterTable(CallStack &calls, EntryBuilder &entry, RegionStack &regions, const Dims &sizes, NameResolver &names,
+                 Evaluator &evaluator)
+      : ElaborationComponent(calls), entry(entry), regions(regions), sizes(sizes), resolver(names),
+        evaluator(evaluator) {}
 
   /// Declares the names of a statement in the current frame.
   bool declare(const ast::ParamStmt &stmt);
@@ -47,6 +49,7 @@ public:
 private:
   bool build(const ast::ParamStmt &stmt);
   std::optional<llvm::SmallVector<AxisAttr>> readAxes(const ast::ParamStmt &stmt);
+  bool checkIsOfEveryBatch(const ast::ParamStmt &stmt, llvm::StringRef axis);
   bool readInitialValue(const ast::ParamStmt &stmt, Parameter &parameter);
   bool readDistribution(const ast::CallExpr &call, Parameter &parameter);
   bool checkPath(const std::string &path, const ast::Name &name);
@@ -59,6 +62,7 @@ private:
 
   EntryBuilder &entry;
   RegionStack &regions;
+  const Dims &sizes;
   NameResolver &resolver;
   Evaluator &evaluator;
   llvm::MapVector<llvm::StringRef, std::unique_ptr<Parameter>> parameters;
