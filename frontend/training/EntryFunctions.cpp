@@ -321,14 +321,7 @@ void EntryFunctions::buildPredict() {
 
 /// The input of the entry function for a parameter of the model; an error value means its default.
 std::optional<LanguageValue> EntryFunctions::generateArgument(const ast::Param &param) {
-  if (!param.axes) {
-    if (param.fallback) return LanguageValue();
-    error(DiagnosticCode::E0206, param.span,
-          "the model's parameter `" + param.name.text + "` has neither axes nor a default")
-        .help("a model takes tensors: write `" + param.name.text + "[…]`, or a default")
-        .help("`hyper` declares a number that can be set");
-    return std::nullopt;
-  }
+  if (!param.axes) return LanguageValue();
   std::optional<std::vector<AxisRef>> axes = elaboration.names.resolveAxes(*param.axes);
   if (!axes) return std::nullopt;
   llvm::SmallVector<AxisAttr> attrs;
@@ -365,9 +358,25 @@ bool EntryFunctions::isTokenModel() const {
          tokens[1] == scores[1];
 }
 
-/// The model by itself, for one row: other models cannot generate, but are checked in this way.
+/// Whether each parameter of the model has axes or a default.
+bool EntryFunctions::checkModelParameters() {
+  for (const ast::Param &param : declared.model->params) {
+    if (param.axes || param.fallback) continue;
+    error(DiagnosticCode::E0206, param.span,
+          "the model's parameter `" + param.name.text + "` has neither axes nor a default")
+        .help("a model takes tensors: write `" + param.name.text + "[…]`, or a default")
+        .help("`hyper` declares a number that can be set");
+    return false;
+  }
+  return true;
+}
+
+/// The model by itself, for one row. Other models cannot generate; they are checked in this way if no training
+/// description calls them.
 void EntryFunctions::buildGenerate() {
   begin("generate");
+  if (!checkModelParameters()) return;
+  if (declared.train && !isTokenModel()) return elaboration.entry.discard();
   elaboration.dims.overrideSize(batchAxis, 1);
   Frame frame = Frame::ofFile(declared.main());
   FrameScope scope(calls, frame);

@@ -49,6 +49,7 @@ private:
   mlir::Value addSampleWeights();
   std::vector<PredictedOutput> outputsOf(const ModelCall &call);
   std::vector<PredictedOutput> choosePrediction();
+  bool checkModelParameters();
   bool isTokenModel() const;
   std::optional<LanguageValue> generateArgument(const ast::Param &param);
   mlir::Value initialValue(const Parameter &parameter, mlir::Value seed, mlir::Value zero);

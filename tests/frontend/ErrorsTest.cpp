@@ -92,12 +92,12 @@ INSTANTIATE_TEST_SUITE_P(Errors, WrongModel, testing::ValuesIn(wrongModels()),
                          });
 
 /// What a program of one model says, as text. `body` is the model's, `fields` those of its data.
-std::string messagesOn(StringRef body, StringRef fields = "x = float[a](column = 0)") {
+std::string messagesOn(StringRef body, StringRef fields = "x = float[a](column = 0)", StringRef result = "m(d.x)") {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   DiagnosticEngine engine;
-  std::string text = ("dim batch, a = 4\nmodel m(x[batch, a]) -> [batch, a] {\nweight w [a]\n" + body +
+  std::string text = ("dim batch, a = 4, k = 2\nmodel m(x[batch, a]) -> [batch, a] {\nweight w [a]\n" + body +
                       "\n}\ntrain m {\n  data d = csv(train = \"d.csv\", batch = 8, " + fields +
-                      ")\n  loss l = mean[..](m(d.x))\n  optimize sgd(lr = 0.1) on weight\n}\n")
+                      ")\n  loss l = mean[..](" + result + ")\n  optimize sgd(lr = 0.1) on weight\n}\n")
                          .str();
   (void)compileModelText(context, text, "<test>", {}, engine);
   std::string shown;
@@ -123,6 +123,12 @@ TEST(Helps, SayWhatToWrite) {
   std::string chain = "x * w";
   for (int i = 0; i < 300; ++i) chain += " + 1";
   EXPECT_NE(messagesOn(chain).find("counts as nested too"), std::string::npos) << messagesOn(chain);
+}
+
+// No row by itself, nor a call outside of the description's repeat, need make sense of a model that cannot generate.
+TEST(Models, AreCheckedAsTheDescriptionCallsThem) {
+  EXPECT_EQ(messagesOn("let c = x - mean[batch](x)\nc * rsqrt(sum[batch](c * c) / (batch - 1) + 1) * w"), "");
+  EXPECT_EQ(messagesOn("x * w", "x = float[a](column = 0)", "repeat[k](h = d.x) { m(h) }"), "");
 }
 
 // Each row of the table is one of the documentation, and no row is about a name that models can use.
