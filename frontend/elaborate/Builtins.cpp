@@ -110,6 +110,10 @@ LanguageValue Builtins::unary(const UnaryFunction &function, const ast::CallExpr
   result.value = function.build(builder, ops.materialize(x, isInteger ? i32 : f32));
   if (function.roundsToInteger && x.tensor.floatRange)
     result.floatRange = x.tensor.floatRange->mapped(function.evaluate);
+  if (function.languageName == "abs" && isInteger)
+    result.range = integerRangeOf(x) ? bounds::magnitude(*integerRangeOf(x)) : std::nullopt;
+  else if (function.languageName == "abs")
+    result.floatRange = bounds::magnitude(floatRangeOf(x));
   return result;
 }
 
@@ -233,6 +237,7 @@ LanguageValue Builtins::stop(const ast::CallExpr &call) {
   Tensor result;
   result.level = regions.level();
   result.isPositional = x.tensor.isPositional;
+  result.floatRange = x.tensor.floatRange;
   result.value = builder.unary<StopOp>(x.tensor.value);
   return result;
 }

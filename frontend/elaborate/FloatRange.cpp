@@ -53,6 +53,8 @@ FloatRange bounds::smaller(FloatRange a, FloatRange b) {
   return {std::min(a.low, b.low), std::min(a.high, b.high), a.mayBeNan || b.mayBeNan};
 }
 
+FloatRange bounds::magnitude(FloatRange x) { return larger(larger(x, negated(x)), FloatRange::ofNumber(0)); }
+
 FloatRange bounds::hull(FloatRange a, FloatRange b) {
   return {std::min(a.low, b.low), std::max(a.high, b.high), a.mayBeNan || b.mayBeNan};
 }

@@ -39,6 +39,7 @@ FloatRange difference(FloatRange a, FloatRange b);
 FloatRange product(FloatRange a, FloatRange b);
 FloatRange larger(FloatRange a, FloatRange b);
 FloatRange smaller(FloatRange a, FloatRange b);
+FloatRange magnitude(FloatRange x);
 /// The smallest range that contains both.
 FloatRange hull(FloatRange a, FloatRange b);
 

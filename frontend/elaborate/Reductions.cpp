@@ -303,7 +303,7 @@ LanguageValue Reductions::reduceBy(ReduceKind kind, const Tensor &x, llvm::Array
   result.value = builder.reduce(kind, value, over);
   batches.noteReduction(result.value, over, kind == ReduceKind::Sum ? BatchReduction::Sum : BatchReduction::Other,
                         span);
-  if (kind != ReduceKind::Sum) result.range = x.range;
+  if (kind != ReduceKind::Sum) result.range = x.range, result.floatRange = x.floatRange;
   return result;
 }
 

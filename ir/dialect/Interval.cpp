@@ -19,6 +19,12 @@ std::optional<Interval> bounds::bounded(Interval x) { return hullOf({x.low, x.hi
 
 std::optional<Interval> bounds::negated(Interval x) { return hullOf({-Wide(x.high), -Wide(x.low)}); }
 
+std::optional<Interval> bounds::magnitude(Interval x) {
+  bool hasZero = x.low <= 0 && x.high >= 0;
+  Wide low = x.low < 0 ? -Wide(x.low) : Wide(x.low), high = x.high < 0 ? -Wide(x.high) : Wide(x.high);
+  return hullOf({hasZero ? Wide(0) : low, low, high});
+}
+
 std::optional<Interval> bounds::sum(Interval a, Interval b) {
   return hullOf({Wide(a.low) + b.low, Wide(a.high) + b.high});
 }

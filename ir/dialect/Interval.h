@@ -30,6 +30,7 @@ std::optional<Interval> bounded(Interval interval);
 
 // Bounds of results of integer ops; nothing where they do not fit 32 bits or cannot be told.
 std::optional<Interval> negated(Interval x);
+std::optional<Interval> magnitude(Interval x);
 std::optional<Interval> sum(Interval a, Interval b);
 std::optional<Interval> difference(Interval a, Interval b);
 std::optional<Interval> product(Interval a, Interval b);

@@ -36,6 +36,16 @@ TEST(FloatRange, ResultsThatMayNotBeNumbersHaveNoBounds) {
   EXPECT_FALSE(bounds::sum(bounds::product(large, large), one).isFinite());
 }
 
+TEST(FloatRange, MagnitudesIncludeZeroWhereTheSignChanges) {
+  auto between = [](double low, double high) { return FloatRange{low, high, false}; };
+  for (auto [range, low, high] : {std::tuple(between(-3, 2), 0, 3), std::tuple(between(-2, 3), 0, 3),
+                                  std::tuple(between(2, 5), 2, 5), std::tuple(between(-5, -2), 2, 5)}) {
+    EXPECT_EQ(bounds::magnitude(range).low, low);
+    EXPECT_EQ(bounds::magnitude(range).high, high);
+  }
+  EXPECT_TRUE(bounds::magnitude(FloatRange()).mayBeNan);
+}
+
 TEST(FloatRange, NanBecomesTheIntegerZero) {
   FloatRange any, low = FloatRange::ofNumber(2), high = FloatRange::ofNumber(7.5);
   Interval clamped = bounds::smaller(bounds::larger(any, low), high).toIntegers();

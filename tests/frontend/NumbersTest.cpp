@@ -113,7 +113,12 @@ TEST(Numbers, IndicesAreProvenThroughFunctions) {
                            "  metric swapped = sum[batch](x[f = where(far, 1, i)])\n"
                            "  metric drawn = max[batch](x[f = int(uniform[batch]() * f)])\n"
                            "  metric rounded = min[batch](x[f = int(round(uniform[batch]() * (f - 1)))])\n"
-                           "  metric shifted = max[batch](x[f = int(3.5 - 2 * uniform[batch]())])\n"));
+                           "  metric shifted = max[batch](x[f = int(3.5 - 2 * uniform[batch]())])\n"
+                           "  metric stopped = max[batch](x[f = int(stop(uniform[batch]() * f))])\n"
+                           "  metric apart = sum[batch](x[f = abs(clamp(int(y) - 4, 1 - f, 2))])\n"
+                           "  metric far_apart = sum[batch](x[f = int(abs(clamp(y - 4.5, 1 - f, 2)))])\n"
+                           "  metric highest = sum[batch](x[f = int(max[batch](clamp(y, 0, f - 1)))])\n"
+                           "  metric lowest = sum[batch](x[f = int(min[batch](clamp(y, 0, f - 1)))])\n"));
   NamedNumbers results = model.run("evaluate", Rows);
   EXPECT_DOUBLE_EQ(metric(results, "clamped"), 2 + 3 + 4 + 4);
   EXPECT_DOUBLE_EQ(metric(results, "missing"), 4);
@@ -127,6 +132,12 @@ TEST(Numbers, IndicesAreProvenThroughFunctions) {
   EXPECT_LE(metric(results, "rounded"), 4);
   EXPECT_GE(metric(results, "shifted"), 2);
   EXPECT_LE(metric(results, "shifted"), 4);
+  EXPECT_GE(metric(results, "stopped"), 1);
+  EXPECT_LE(metric(results, "stopped"), 4);
+  EXPECT_DOUBLE_EQ(metric(results, "apart"), 4 + 3 + 2 + 3);
+  EXPECT_DOUBLE_EQ(metric(results, "far_apart"), 4 + 3 + 2 + 2);
+  EXPECT_DOUBLE_EQ(metric(results, "highest"), 4 * 4);
+  EXPECT_DOUBLE_EQ(metric(results, "lowest"), 4 * 2);
 }
 
 // What messages and docs/language.md give for names of other frameworks.

@@ -45,6 +45,17 @@ TEST(Interval, BoundsHoldForEveryValue) {
   expectSound<ModOp>(false);
 }
 
+TEST(Interval, MagnitudesAreThoseOfTheValues) {
+  for (Interval x : smallIntervals()) {
+    Interval exact{INT64_MAX, INT64_MIN};
+    for (int64_t value = x.low; value <= x.high; ++value)
+      exact = {std::min(exact.low, std::abs(value)), std::max(exact.high, std::abs(value))};
+    EXPECT_EQ(bounds::magnitude(x)->low, exact.low);
+    EXPECT_EQ(bounds::magnitude(x)->high, exact.high);
+  }
+  EXPECT_FALSE(bounds::magnitude(Interval::int32())); // -INT32_MIN
+}
+
 TEST(Interval, SaysNothingBeyond32Bits) {
   Interval all = Interval::int32(), unbounded;
   EXPECT_FALSE(AddOp::boundsOf(all, Interval::point(1)));
