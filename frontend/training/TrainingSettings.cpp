@@ -244,7 +244,6 @@ void TrainingSettings::checkGoal(llvm::ArrayRef<LoggedScalar> logs) const {
   if (!setting) return;
   StringRef goal = setting->value.text, name = goal;
   bool isExplicit = (name.consume_front("min(") || name.consume_front("max(")) && name.consume_back(")");
-  if (!isExplicit && name == "total") return;
   std::vector<StringRef> known;
   for (const LoggedScalar &log : logs) {
     known.push_back(log.name);
@@ -252,6 +251,12 @@ void TrainingSettings::checkGoal(llvm::ArrayRef<LoggedScalar> logs) const {
     if (!log.isLoss && !isExplicit)
       error(DiagnosticCode::E0409, setting->span, "`" + name + "` is a metric: which of its values is best?")
           .help("write `best = max(" + name + ")` if it shall be large, `best = min(" + name + ")` if small");
+    return;
+  }
+  if (name == "total" && !goal.starts_with("max(")) return;
+  if (name == "total") {
+    error(DiagnosticCode::E0409, setting->span, "`total` is what training makes small: its smallest value is best")
+        .help("write `best = total`, or name a metric that shall be large: `best = max(…)`");
     return;
   }
   StringRef nearest = nearestName(name, known);

@@ -26,6 +26,9 @@ BestEvaluation::BestEvaluation(const std::string &wanted, const EntryFunction &e
                 goal, name, name, name);
     return;
   }
+  if (name == totalName && isMaximum)
+    failUsage("{}={}: the total of the losses is what training makes small; its smallest value is best: {}", option,
+              goal, totalName);
   if (name != totalName)
     failUsage("{}={}: the program evaluates no loss or metric '{}', but {}", option, goal, name,
               fmt::join(known, ", "));

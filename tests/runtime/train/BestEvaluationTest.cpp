@@ -22,8 +22,9 @@ EvaluationResult result(double ce, double right) { return {{{"ce", ce}, {"aux", 
 
 TEST(BestEvaluation, ComparesWhatTheGoalSays) {
   BestEvaluation loss("ce", evaluate(), "save.best"), most("max(right)", evaluate(), "save.best"),
-      total("", evaluate(), "stop.patience"), largest("max(ce)", evaluate(), "save.best");
-  for (BestEvaluation *each : {&loss, &most, &total, &largest}) EXPECT_TRUE(each->note(0, result(2, 0.5)));
+      total("", evaluate(), "stop.patience"), least("min(total)", evaluate(), "save.best"),
+      largest("max(ce)", evaluate(), "save.best");
+  for (BestEvaluation *each : {&loss, &most, &total, &least, &largest}) EXPECT_TRUE(each->note(0, result(2, 0.5)));
   EXPECT_TRUE(loss.note(10, result(1, 0.5)));
   EXPECT_FALSE(loss.note(20, result(1, 0.9))); // equal is not better
   EXPECT_FALSE(loss.note(30, result(std::nan(""), 0.9)));
@@ -32,11 +33,12 @@ TEST(BestEvaluation, ComparesWhatTheGoalSays) {
   EXPECT_FALSE(most.note(10, result(1, 0.5)));
   EXPECT_TRUE(most.note(20, result(9, 0.6)));
   EXPECT_TRUE(total.note(10, result(1.5, 0)));
+  EXPECT_TRUE(least.note(10, result(1.5, 0)));
   EXPECT_FALSE(largest.note(10, result(1.5, 0)));
 }
 
 TEST(BestEvaluation, RefusesUnclearGoals) {
-  for (const char *goal : {"right", "nothing", "max(nothing)", "max(right", "argmax(right)"})
+  for (const char *goal : {"right", "nothing", "max(nothing)", "max(total)", "max(right", "argmax(right)"})
     EXPECT_THROW(BestEvaluation(goal, evaluate(), "save.best"), Error) << goal;
   try {
     BestEvaluation("right", evaluate(), "save.best");
