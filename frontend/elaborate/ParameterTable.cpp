@@ -1,6 +1,7 @@
 //===- ParameterTable.cpp - parameters and states of the model --------------===//
 
 #include "frontend/elaborate/ParameterTable.h"
+#include "ir/program/Program.h"
 
 using namespace tessera;
 using llvm::StringRef;
@@ -105,9 +106,11 @@ bool ParameterTable::declare(const ast::ParamStmt &stmt) {
 
 /// Paths differ within an expansion of the model, and from the counters of the training.
 bool ParameterTable::checkPath(const std::string &path, const ast::Name &name) {
-  if (path == "step" || path == "seed") {
-    error(DiagnosticCode::E0202, name.span, "`" + name.text + "` names a counter of the training")
-        .help("choose another name");
+  bool isOfScaling = llvm::is_contained(scaling::all, path);
+  if (path == "step" || path == "seed" || isOfScaling) {
+    auto message = error(DiagnosticCode::E0202, name.span, "`" + name.text + "` names a counter of the training");
+    if (isOfScaling) message.note("under `compute(fp16)` the loss scale is kept at such paths");
+    message.help("choose another name");
     return false;
   }
   Declared place{name.span, {}};

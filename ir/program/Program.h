@@ -13,6 +13,14 @@
 
 namespace tessera {
 
+/// Paths of the state that a dynamic loss scale adds. The model has no parameter or state at these.
+namespace scaling {
+inline constexpr llvm::StringLiteral scale = "loss_scale";       ///< f32
+inline constexpr llvm::StringLiteral cleanSteps = "clean_steps"; ///< i32: since the scale changed or a step was skipped
+inline constexpr llvm::StringLiteral skipped = "skipped_steps";  ///< i32
+inline constexpr llvm::StringLiteral all[] = {scale, cleanSteps, skipped};
+} // namespace scaling
+
 /// The entry functions in their fixed order: init, step, evaluate, predict, generate, shadow; those the module has.
 llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module);
 

@@ -67,9 +67,10 @@ LogicalResult tessera::scaleLoss(ModuleOp module, const ComputeSettings &setting
   if (seeds.empty() || clips.size() != 1) return success();
   ClipOp clip = clips.front();
   NewState state(module);
-  for (StringRef path : {scaling::scale, scaling::cleanSteps, scaling::skipped})
+  for (StringRef path : scaling::all)
     if (settings.isDynamic && state.find(path))
-      return clip.emitOpError("a parameter is called `") << path << "`, which dynamic loss scaling needs for itself";
+      return clip.emitOpError("a parameter or state is called `")
+             << path << "`, which dynamic loss scaling needs for itself";
 
   GraphBuilder b(clip);
   NamedTensorType number = b.scalarType(b.getF32Type()), count = b.scalarType(b.getI32Type());
