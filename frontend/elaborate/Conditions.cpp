@@ -1,6 +1,7 @@
 //===- Conditions.cpp - what the condition of a `where` proves --------------===//
 
 #include "frontend/elaborate/Conditions.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace tessera;
 
@@ -86,4 +87,20 @@ FloatRange tessera::floatRangeWhere(mlir::Value condition, bool holds, const Lan
   if (!value.isTensor() || value.tensor.element().isInteger()) return known;
   FloatRange range = rangeWhere(condition, holds, value.tensor.value, known);
   return range.low > range.high ? known : range;
+}
+
+static void collectCompared(mlir::Value condition, llvm::SmallPtrSetImpl<mlir::Value> &compared) {
+  mlir::Operation *op = condition.getDefiningOp();
+  if (llvm::isa_and_nonnull<CompareOp>(op)) compared.insert(op->operand_begin(), op->operand_end());
+  if (!llvm::isa_and_nonnull<NotOp, AndOp, OrOp>(op)) return;
+  for (mlir::Value operand : op->getOperands()) collectCompared(operand, compared);
+}
+
+bool tessera::comparesAnotherValue(mlir::Value chosen) {
+  while (auto cast = chosen.getDefiningOp<CastOp>()) chosen = cast.getX();
+  auto select = chosen.getDefiningOp<SelectOp>();
+  if (!select) return false;
+  llvm::SmallPtrSet<mlir::Value, 4> compared;
+  collectCompared(select.getCondition(), compared);
+  return !compared.empty() && !compared.contains(select.getYes()) && !compared.contains(select.getNo());
 }

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/elaborate/Indexing.h"
+#include "frontend/elaborate/Conditions.h"
 
 using namespace tessera;
 using llvm::StringRef;
@@ -180,7 +181,9 @@ void Indexing::reportOutOfRange(const ast::Bind &bind, const LanguageValue &valu
                                         : std::string("no bounds are known"));
   message.help("say what is read outside: `[" + bind.name.text + " = " + diagnostics.sources().text(bind.value->span) +
                " else 0]`");
-  if (value.isTensor() && !range)
+  if (value.isTensor() && comparesAnotherValue(value.tensor.value))
+    message.help("or name the value with `let`: the condition of `where` bounds what it compares, by its name");
+  else if (value.isTensor() && !range)
     message.help("or declare bounds where it comes from: `in " + bind.name.text +
                  "` after a parameter, `below = …` in the data");
 }

@@ -118,8 +118,13 @@ TEST(Helps, SayWhatToWrite) {
            {"weight v [a] = normal(0.1) + 1\nx * v", "initial values are `normal(deviation)`"},
            {"weight v [a] = pos[a]\nx * v", "initial values are `normal(deviation)`"},
            {"weight v [a] = xavier(1)\nx * v", "initial values are `normal(deviation)`"},
+           {"let y = x[a = 0]\nx * w * x[a = where(int(y) >= 0 and int(y) < a, int(y), 0)]",
+            "name the value with `let`"},
        })
     EXPECT_NE(messagesOn(body).find(help), std::string::npos) << body.str() << "\n" << messagesOn(body);
+  std::string named = messagesOn("let i = int(x[a = 0])\nx * w * x[a = where(i >= 0, i, 0)]");
+  EXPECT_NE(named.find("E0216"), std::string::npos) << named;
+  EXPECT_EQ(named.find("with `let`"), std::string::npos) << named;
   std::string chain = "x * w";
   for (int i = 0; i < 300; ++i) chain += " + 1";
   EXPECT_NE(messagesOn(chain).find("counts as nested too"), std::string::npos) << messagesOn(chain);
