@@ -203,14 +203,15 @@ std::optional<SourceField> SourceFields::read(const DataFormatInfo &format, cons
   field.span = call->span;
   field.isInteger = call->callee.text == "int";
   if (call->axes) {
-    std::optional<std::vector<AxisRef>> axes = elaboration.names.resolveAxes(*call->axes);
-    if (!axes) return std::nullopt;
-    field.axes = std::move(*axes);
-    if (llvm::any_of(field.axes, [](const AxisRef &axis) { return axis.name == batchAxis; })) {
+    // Before the axes are looked up: the size of `batch` may come later in this description.
+    if (llvm::any_of(call->axes->list, [](const ast::AxisItem &axis) { return axis.name.text == batchAxis; })) {
       error(DiagnosticCode::E0212, call->axes->span, "`" + arg.name.text + "` has the axis `batch` by itself")
           .help("name the axes within a row only");
       return std::nullopt;
     }
+    std::optional<std::vector<AxisRef>> axes = elaboration.names.resolveAxes(*call->axes);
+    if (!axes) return std::nullopt;
+    field.axes = std::move(*axes);
   }
   for (const ast::Argument &each : call->args)
     if (!readArgument(format, field, each)) return std::nullopt;
