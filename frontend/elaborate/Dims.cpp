@@ -103,6 +103,21 @@ void Dims::beginEntry() {
   batchSizedAxes.clear();
 }
 
+bool Dims::agreesWithDeclaration(StringRef dim, int64_t size, Span span) {
+  auto found = declared.dims.find(dim);
+  if (found == declared.dims.end()) return true;
+  const ast::DimSize &declaration = *found->second.size;
+  if (declaration.kind != ast::DimSize::Kind::Equal && declaration.kind != ast::DimSize::Kind::Like) return true;
+  std::optional<int64_t> wanted = this->size(dim, span);
+  if (!wanted || *wanted == size) return wanted.has_value();
+  error(DiagnosticCode::E0223, span,
+        "the data gives `" + dim + "` the size " + Twine(size) + ", its declaration gives it " + Twine(*wanted))
+      .label(span, Twine(size) + " here")
+      .label(declaration.span, Twine(*wanted) + " here")
+      .help("leave the size to the data: `dim " + dim + "`");
+  return false;
+}
+
 void Dims::giveSize(StringRef dim, int64_t size, Span span) {
   if (!declared.dims.count(dim)) {
     error(DiagnosticCode::E0204, span, "the data gives a size to `" + dim + "`, which is not a dim")
@@ -158,7 +173,10 @@ std::optional<int64_t> Dims::size(StringRef name, Span use) {
 std::optional<int64_t> Dims::computeSize(const DimDecl &decl, Span use) {
   const ast::DimSize &dim = *decl.size;
   StringRef name = dim.name.text;
-  if (dim.kind == ast::DimSize::Kind::Equal) return checkedSize(evaluator.eval(*dim.size), dim.size->span, name);
+  auto given = dataSizes.find(name);
+  if (dim.kind == ast::DimSize::Kind::Equal)
+    return given != dataSizes.end() ? given->second.first
+                                    : checkedSize(evaluator.eval(*dim.size), dim.size->span, name);
   if (dim.kind == ast::DimSize::Kind::Like) {
     if (declared.dims.count(dim.like.text)) {
       std::optional<int64_t> size = this->size(dim.like.text, dim.like.span);
@@ -171,7 +189,6 @@ std::optional<int64_t> Dims::computeSize(const DimDecl &decl, Span use) {
   }
   std::optional<int64_t> bound;
   if (dim.size && !(bound = checkedSize(evaluator.eval(*dim.size), dim.size->span, name))) return std::nullopt;
-  auto given = dataSizes.find(name);
   if (given == dataSizes.end()) {
     if (!declared.train) return bound ? std::min<int64_t>(*bound, 8) : 8; // only checked, never run
     error(DiagnosticCode::E0222, use, "the dim `" + name + "` has no size")

@@ -23,7 +23,11 @@ public:
   /// The size of a dim of the program.
   std::optional<int64_t> size(llvm::StringRef name, Span use);
   std::optional<int64_t> checkedSize(const LanguageValue &value, Span span, llvm::StringRef name);
-  /// Sets the size of a dim that the data description determines.
+  /// Whether the size that the data gives to a dim is the one that the file declares, if it declares one; reports it if
+  /// not. `span` is the size in the data description.
+  bool agreesWithDeclaration(llvm::StringRef dim, int64_t size, Span span);
+  /// Sets the size of a dim that the data description determines. Of a declared size it takes the place: under
+  /// `accumulate` the rows of a part are fewer than those of the batch.
   void giveSize(llvm::StringRef dim, int64_t size, Span span);
   /// In the entry being built the dim has another size: `batch` in `generate`, and where memory is short in `predict`.
   void overrideSize(llvm::StringRef dim, int64_t size) { overrides[dim] = size; }

@@ -86,7 +86,8 @@ bool DataSources::readScalar(SourceDescription &source, DataArgument argument, c
   case DataArgument::Batch:
   case DataArgument::Seq: {
     std::optional<int64_t> size = elaboration.dims.checkedSize(value, span, name);
-    if (!size) return false;
+    StringRef dim = argument == DataArgument::Batch ? batchAxis : seqAxis;
+    if (!size || !elaboration.dims.agreesWithDeclaration(dim, *size, span)) return false;
     (argument == DataArgument::Batch ? source.batch : source.seq) = *size;
     if (argument == DataArgument::Seq) elaboration.dims.giveSize(seqAxis, *size, span);
     return true;
