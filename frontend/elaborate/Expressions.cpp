@@ -78,10 +78,15 @@ LanguageValue Expressions::dispatch(const ast::Expr &expr) {
 LanguageValue Expressions::evalBlock(const ast::Block &block) {
   frame().scopes.emplace_back();
   llvm::StringMap<AxisRef> outer = frame().axes;
-  bool ok = true;
-  for (auto &stmt : block.statements) ok &= evalStatement(*stmt);
+  bool ok = true, isRefused = false;
+  for (auto &stmt : block.statements) {
+    bool isRight = evalStatement(*stmt);
+    ok &= isRight;
+    // Arguments that the function does not take would only cause messages about what it computes from them.
+    if ((isRefused = !isRight && std::holds_alternative<ast::RequireStmt>(stmt->node))) break;
+  }
   // After a wrong statement the result may still hold mistakes of its own: names that failed are known as errors.
-  LanguageValue result = block.result ? eval(*block.result) : LanguageValue();
+  LanguageValue result = block.result && !isRefused ? eval(*block.result) : LanguageValue();
   frame().scopes.pop_back();
   bool isBody = frame().function && &block == &frame().function->body;
   for (auto &[name, axis] : frame().axes)
@@ -103,6 +108,7 @@ bool Expressions::evalStatement(const ast::Stmt &stmt) {
   if (auto *part = std::get_if<ast::PartStmt>(&stmt.node))
     return unsupported(stmt.span, "`part` is"), resolver.defineAsWrong(part->name), false;
   if (auto *assign = std::get_if<ast::AssignStmt>(&stmt.node)) return assignments.assign(*assign);
+  if (auto *require = std::get_if<ast::RequireStmt>(&stmt.node)) return evalRequire(*require);
   error(DiagnosticCode::E0205, stmt.span, "`expect` belongs into a test");
   return false;
 }
@@ -119,6 +125,45 @@ bool Expressions::evalLet(const ast::LetStmt &let) {
     ok &= bindDefinition(definition, std::move(value));
   }
   return ok;
+}
+
+/// What is known only when the program runs is not refused.
+bool Expressions::evalRequire(const ast::RequireStmt &require) {
+  LanguageValue condition = eval(*require.condition);
+  if (condition.isError()) return false;
+  bool isBool = condition.isNumber() ? condition.number.isBool()
+                                     : condition.isTensor() && condition.tensor.element().isInteger(1);
+  if (!isBool) {
+    error(DiagnosticCode::E0217, require.condition->span,
+          "the condition of `require` must be true or false, got " + describe(condition));
+    return false;
+  }
+  if (condition.isTensor() || condition.number.integer != 0) return true;
+  reportRequired(require);
+  return false;
+}
+
+/// At the call of the function, with the numbers that the condition reads.
+void Expressions::reportRequired(const ast::RequireStmt &require) {
+  std::vector<std::string> values;
+  ast::forEachExpr(*require.condition, [&](const ast::Expr &each) {
+    auto *ref = llvm::dyn_cast<ast::RefExpr>(&each);
+    if (!ref) return;
+    LanguageValue value = resolver.lookup(ref->name);
+    if (!value.isNumber() || value.number.isBool()) return;
+    std::string text = ("`" + ref->name.text + "` = " + value.number.str()).str();
+    if (!llvm::is_contained(values, text)) values.push_back(text);
+  });
+  std::string reason = require.message + (values.empty() ? "" : "; got " + llvm::join(values, ", "));
+  const ast::Function *function = frame().function;
+  if (!function || !frame().caller) {
+    error(DiagnosticCode::E0229, require.condition->span, reason);
+    return;
+  }
+  Span call = frame().callSite;
+  FrameScope caller(calls, *frame().caller);
+  error(DiagnosticCode::E0229, call, "`" + function->name.text + "`: " + reason)
+      .note("`" + function->name.text + "` requires this", require.condition->span);
 }
 
 bool Expressions::bindDefinition(const ast::Definition &definition, LanguageValue value) {

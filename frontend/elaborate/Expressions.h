@@ -26,6 +26,8 @@ private:
   LanguageValue dispatch(const ast::Expr &expr);
   bool evalStatement(const ast::Stmt &stmt);
   bool evalLet(const ast::LetStmt &let);
+  bool evalRequire(const ast::RequireStmt &require);
+  void reportRequired(const ast::RequireStmt &require);
   bool bindDefinition(const ast::Definition &definition, LanguageValue value);
   LanguageValue evalRef(const ast::RefExpr &expr);
   LanguageValue evalField(const ast::FieldExpr &expr);

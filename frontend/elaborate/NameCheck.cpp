@@ -124,6 +124,7 @@ void BodyCheck::visit(const ast::Stmt &stmt) {
     visitIf(assign->value);
   }
   if (auto *expect = std::get_if<ast::ExpectStmt>(&stmt.node)) visitIf(expect->value);
+  if (auto *require = std::get_if<ast::RequireStmt>(&stmt.node)) visitIf(require->condition);
 }
 
 //===----------------------------------------------------------------------===//

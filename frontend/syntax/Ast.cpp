@@ -33,6 +33,7 @@ void tessera::ast::forEachExpr(const Block &block, llvm::function_ref<void(const
     if (auto *param = std::get_if<ParamStmt>(&stmt->node)) visitIf(param->init);
     if (auto *assign = std::get_if<AssignStmt>(&stmt->node)) visitIf(assign->value);
     if (auto *expect = std::get_if<ExpectStmt>(&stmt->node)) visitIf(expect->value);
+    if (auto *require = std::get_if<RequireStmt>(&stmt->node)) visitIf(require->condition);
   }
   visitIf(block.result);
 }

@@ -235,10 +235,15 @@ struct AssignStmt {
 struct ExpectStmt {
   ExprPtr value;
 };
+/// `require rate < 1, "…"`: what a function demands of its arguments.
+struct RequireStmt {
+  ExprPtr condition;
+  std::string message;
+};
 
 struct Stmt {
   Span span;
-  std::variant<DimStmt, LetStmt, LogStmt, ParamStmt, PartStmt, AssignStmt, ExpectStmt> node;
+  std::variant<DimStmt, LetStmt, LogStmt, ParamStmt, PartStmt, AssignStmt, ExpectStmt, RequireStmt> node;
 };
 
 //===----------------------------------------------------------------------===//

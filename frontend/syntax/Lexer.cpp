@@ -45,7 +45,7 @@ StringRef tessera::describe(TokenKind kind) {
 bool tessera::isReserved(StringRef word) {
   return llvm::StringSwitch<bool>(word)
       .Cases({"use", "hyper", "preset", "dim", "let", "fn", "model", "train", "test"}, true)
-      .Cases({"weight", "bias", "gain", "state", "loss", "metric", "part", "optimize", "expect"}, true)
+      .Cases({"weight", "bias", "gain", "state", "loss", "metric", "part", "optimize", "expect", "require"}, true)
       .Cases({"if", "else", "repeat", "and", "or", "not", "as", "into", "in", "like"}, true)
       .Default(false);
 }
@@ -54,7 +54,7 @@ bool tessera::isReserved(StringRef word) {
 static bool beginsStatement(StringRef word) {
   return llvm::StringSwitch<bool>(word)
       .Cases({"use", "hyper", "preset", "dim", "let", "fn", "model", "train", "test", "weight", "bias"}, true)
-      .Cases({"gain", "state", "loss", "metric", "part", "optimize", "data"}, true)
+      .Cases({"gain", "state", "loss", "metric", "part", "optimize", "data", "require"}, true)
       .Default(false);
 }
 

@@ -10,7 +10,7 @@ using llvm::StringRef;
 bool Parser::isStatement() const {
   if (!at(TokenKind::Name)) return false;
   bool keyword = llvm::is_contained(
-      {"dim", "let", "loss", "metric", "weight", "bias", "gain", "state", "part", "expect"}, peek().text);
+      {"dim", "let", "loss", "metric", "weight", "bias", "gain", "state", "part", "expect", "require"}, peek().text);
   return keyword || peek(1).kind == TokenKind::Define;
 }
 
@@ -85,6 +85,7 @@ bool Parser::parseStatement(Stmt &stmt) {
   if (acceptWord("dim")) return parseDim(stmt.node.emplace<DimStmt>());
   if (acceptWord("let")) return parseLet(stmt.node.emplace<LetStmt>());
   if (atWord("loss") || atWord("metric")) return parseLog(stmt.node.emplace<LogStmt>());
+  if (acceptWord("require")) return parseRequire(stmt.node.emplace<RequireStmt>());
   if (acceptWord("expect")) return bool(stmt.node.emplace<ExpectStmt>().value = parseExpr());
   if (!acceptWord("part")) return parseParamStmt(stmt.node.emplace<ParamStmt>());
   PartStmt &part = stmt.node.emplace<PartStmt>();
@@ -158,6 +159,14 @@ bool Parser::parseParamStmt(ParamStmt &stmt) {
     return false;
   }
   return !accept(TokenKind::Assign) || (stmt.init = parseExpr());
+}
+
+bool Parser::parseRequire(RequireStmt &require) {
+  if (!(require.condition = parseExpr()) || !expect(TokenKind::Comma, "and a message after the condition"))
+    return false;
+  if (!at(TokenKind::String)) return unexpected("the message in quotes");
+  require.message = unescape(take().text);
+  return true;
 }
 
 bool Parser::parseBind(Bind &bind) {

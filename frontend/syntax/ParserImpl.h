@@ -69,6 +69,7 @@ private:
   bool parseLet(ast::LetStmt &let);
   bool parseLog(ast::LogStmt &log);
   bool parseParamStmt(ast::ParamStmt &stmt);
+  bool parseRequire(ast::RequireStmt &require);
   bool parseBinds(std::vector<ast::Bind> &binds);
   bool parseBind(ast::Bind &bind);
   bool parseAxes(ast::Axes &axes);

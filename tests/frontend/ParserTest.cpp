@@ -103,6 +103,7 @@ dim batch, seq <= 1024, vocab = 50_257, key like seq
 let small = 0.02 / sqrt(2 * depth)
 ## Documents.
 fn norm[c](x[r.., c], momentum = 0.1) {
+  require momentum >= 0 and momentum <= 1, "from 0 to 1"
   gain g [c]; bias b [c]; state mu [c] = 0
   part f = block
   let (m, v) = (mean[r](x), 1), w = (a = m, b = v)
