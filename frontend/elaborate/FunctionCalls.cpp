@@ -178,6 +178,26 @@ bool FunctionCalls::matchRange(const ast::Param &param, Tensor &tensor, Span spa
   return false;
 }
 
+/// `cross_entropy[batch](scores, d.y)`: it runs, and compares the rows of the batch in place of the classes. Positions
+/// are meant so, as in `cross_entropy[batch](scores, pos[key])` with `dim key like batch`.
+void FunctionCalls::warnOfRowsAsClasses(const ast::Param &param, const Tensor &tensor, Span span, const Frame &callee) {
+  if (tensor.isPositional) return;
+  auto message = diagnostics.warning(DiagnosticCode::E0230, calls.userSpan(span),
+                                     "`" + param.name.text + "` is in `" + batchAxis +
+                                         "`: the classes would be the rows of the batch");
+  std::string function = callee.function ? callee.function->name.text.str() : "";
+  for (const ast::Param &other : callee.function ? callee.function->params : declared.model->params) {
+    auto bound = callee.scopes.back().find(other.name.text);
+    if (bound == callee.scopes.back().end() || !bound->second.isTensor()) continue;
+    for (AxisAttr axis : bound->second.tensor.type().getAxes())
+      if (axis.getName() != batchAxis && !tensor.type().hasAxis(axis.getName()) && !function.empty()) {
+        message.help("name the axis of the scores: `" + function + "[" + axis.getName() + "](…)`");
+        return;
+      }
+  }
+  message.help("name the axis of the classes, which the scores have");
+}
+
 /// A parameter with axes takes a tensor; a number becomes a scalar.
 bool FunctionCalls::matchTensor(const ast::Param &param, LanguageValue &value, Span span, Frame &callee) {
   if (value.isNumber()) {
@@ -198,7 +218,9 @@ bool FunctionCalls::matchTensor(const ast::Param &param, LanguageValue &value, S
     FrameScope scope(calls, callee);
     within = resolver.resolveAxis(param.within);
   }
-  return within && matchRange(param, value.tensor, span, within->size);
+  if (!within) return false;
+  if (within->name == batchAxis) warnOfRowsAsClasses(param, value.tensor, span, callee);
+  return matchRange(param, value.tensor, span, within->size);
 }
 
 /// Binds a value in the callee's frame; called in the caller's.

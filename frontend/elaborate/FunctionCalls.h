@@ -51,6 +51,7 @@ private:
   bool takeAxis(const ast::Param &param, const AxisRef &wanted, const Tensor &tensor, Span span, Frame &callee,
                 std::vector<AxisRef> &rest);
   bool matchRange(const ast::Param &param, Tensor &tensor, Span span, int64_t below);
+  void warnOfRowsAsClasses(const ast::Param &param, const Tensor &tensor, Span span, const Frame &callee);
   bool escapes(const LanguageValue &value, const Frame &callee, Span span);
 
   RegionStack &regions;

@@ -269,6 +269,30 @@ TEST(Warnings, NameMetricsThatEvaluationCannotAverage) {
     EXPECT_EQ(said(metric).find("E0416"), std::string::npos) << metric;
 }
 
+TEST(Warnings, LabelsAmongTheRowsOfTheBatch) {
+  auto said = [&](StringRef loss) {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    DiagnosticEngine engine;
+    std::string text = "dim batch, row like batch, a = 4\n"
+                       "fn pick[c](x[.., c], label[..] in c) { x[c = label] }\n"
+                       "model m(x[batch, a]) -> [batch, a] {\nweight w [a]\nx * w\n}\ntrain m {\n"
+                       "data d = csv(train = \"d.csv\", batch = 8, x = float[a](column = 0), y = int(column = 4))\n"
+                       "loss l = " +
+                       loss.str() + "\noptimize sgd(lr = 0.1) on weight\n}\n";
+    EXPECT_TRUE(compileModelText(context, text, "<test>", {}, engine));
+    std::string shown;
+    llvm::raw_string_ostream os(shown);
+    engine.printText(os);
+    return shown;
+  };
+  EXPECT_EQ(said("mean[..](pick[a](m(d.x), d.y))"), "");
+  EXPECT_EQ(said("mean[..](pick[batch](m(d.x), pos[row]))"), "");
+  std::string warned = said("mean[..](pick[batch](m(d.x), d.y))");
+  EXPECT_NE(warned.find("warning[E0230]: `label` is in `batch`: the classes would be the rows"), std::string::npos)
+      << warned;
+  EXPECT_NE(warned.find("name the axis of the scores: `pick[a](…)`"), std::string::npos) << warned;
+}
+
 TEST(Warnings, AStateThatIsNeverAssigned) {
   EXPECT_EQ(messagesOn("state s [a] = 1\ns := mean[batch](x)\nx * w * s"), "");
   EXPECT_EQ(messagesOn("state s [a] = 1\nif training {\ns := mean[batch](x)\nx * w\n} else {\nx * s\n}"), "");
