@@ -1,7 +1,7 @@
 //===- ParameterRules.cpp - which rule trains which parameter ---------------===//
 
 #include "frontend/training/ParameterRules.h"
-
+#include "frontend/diagnostics/ForeignNames.h"
 #include "runtime/base/PathPattern.h"
 
 using namespace tessera;
@@ -92,10 +92,11 @@ bool ParameterRules::readArgument(const ast::Argument &arg, RuleChoice &choice, 
   if (!name.empty() && isTuple) return readTuple(arg, value, choice, seen);
   if (const OptimizerArgument *argument = rule.findArgument(name))
     return giveArgument(*argument, value, arg.value->span, choice);
-  error(DiagnosticCode::E0407, name.empty() ? arg.value->span : arg.name.span,
-        name.empty() ? Twine("the arguments of `" + rule.name + "` are named")
-                     : "`" + rule.name + "` has no argument `" + name + "`")
-      .help("its arguments are " + argumentList(rule));
+  auto message = error(DiagnosticCode::E0407, name.empty() ? arg.value->span : arg.name.span,
+                       name.empty() ? Twine("the arguments of `" + rule.name + "` are named")
+                                    : "`" + rule.name + "` has no argument `" + name + "`");
+  message.help("its arguments are " + argumentList(rule));
+  if (StringRef advice = adviceOnForeignName(name); !advice.empty()) message.help("write " + advice);
   return false;
 }
 

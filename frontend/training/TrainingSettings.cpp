@@ -1,6 +1,7 @@
 //===- TrainingSettings.cpp - settings of the training description ----------===//
 
 #include "frontend/training/TrainingSettings.h"
+#include "frontend/diagnostics/ForeignNames.h"
 #include "frontend/elaborate/FrontendOptions.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -158,9 +159,10 @@ void TrainingSettings::readSetting(const ast::CallExpr &call) {
   if (!findInfo(group, "")) {
     auto message = error(DiagnosticCode::E0408, call.callee.span, "unknown setting `" + group + "`");
     std::vector<StringRef> known = groupNames();
-    StringRef nearest = nearestName(group, known);
-    message.help(nearest.empty() ? Twine("the settings are " + llvm::join(known, ", "))
-                                 : "did you mean `" + nearest + "`?");
+    StringRef nearest = nearestName(group, known), advice = adviceOnForeignName(group);
+    message.help(!advice.empty()   ? "write " + advice
+                 : nearest.empty() ? Twine("the settings are " + llvm::join(known, ", "))
+                                   : "did you mean `" + nearest + "`?");
     return;
   }
   for (const Setting &other : settings)
@@ -188,8 +190,11 @@ void TrainingSettings::readArgument(StringRef group, const ast::Argument &arg, b
     error(DiagnosticCode::E0408, arg.value->span,
           "only the first argument of `" + group + "` may be given without its name")
         .help(known);
-  else
-    error(DiagnosticCode::E0408, arg.name.span, "`" + group + "` has no argument `" + name + "`").help(known);
+  else {
+    auto message = error(DiagnosticCode::E0408, arg.name.span, "`" + group + "` has no argument `" + name + "`");
+    message.help(known);
+    if (StringRef advice = adviceOnForeignName(name); !advice.empty()) message.help("write " + advice);
+  }
 }
 
 std::vector<std::string> TrainingSettings::addresses() {

@@ -91,13 +91,15 @@ INSTANTIATE_TEST_SUITE_P(Errors, WrongModel, testing::ValuesIn(wrongModels()),
                            return name;
                          });
 
-/// What a program of one model says, as text. `body` is the model's, `fields` those of its data.
-std::string messagesOn(StringRef body, StringRef fields = "x = float[a](column = 0)", StringRef result = "m(d.x)") {
+/// What a program of one model says, as text. `body` is the model's, `fields` those of its data, `rule` what trains it,
+/// `result` what the loss is the mean of.
+std::string messagesOn(StringRef body, StringRef fields = "x = float[a](column = 0)",
+                       StringRef rule = "sgd(lr = 0.1) on weight", StringRef result = "m(d.x)") {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   DiagnosticEngine engine;
   std::string text = ("dim batch, a = 4, k = 2\nmodel m(x[batch, a]) -> [batch, a] {\nweight w [a]\n" + body +
                       "\n}\ntrain m {\n  data d = csv(train = \"d.csv\", batch = 8, " + fields +
-                      ")\n  loss l = mean[..](" + result + ")\n  optimize sgd(lr = 0.1) on weight\n}\n")
+                      ")\n  loss l = mean[..](" + result + ")\n  optimize " + rule + "\n}\n")
                          .str();
   (void)compileModelText(context, text, "<test>", {}, engine);
   std::string shown;
@@ -133,7 +135,8 @@ TEST(Helps, SayWhatToWrite) {
 // No row by itself, nor a call outside of the description's repeat, need make sense of a model that cannot generate.
 TEST(Models, AreCheckedAsTheDescriptionCallsThem) {
   EXPECT_EQ(messagesOn("let c = x - mean[batch](x)\nc * rsqrt(sum[batch](c * c) / (batch - 1) + 1) * w"), "");
-  EXPECT_EQ(messagesOn("x * w", "x = float[a](column = 0)", "repeat[k](h = d.x) { m(h) }"), "");
+  EXPECT_EQ(messagesOn("x * w", "x = float[a](column = 0)", "sgd(lr = 0.1) on weight",
+                       "repeat[k](h = d.x) { m(h) }"), "");
 }
 
 // Each row of the table is one of the documentation, and no row is about a name that models can use.
@@ -168,9 +171,23 @@ TEST(Helps, OnForeignNamesAreGiven) {
            {"torch.relu(x)", "`relu(…)`"},
            {"ReLU(x)", "`use nn: relu`"},
            {"x * x.shape", "a dim stands for its size"},
+           {"BCELoss(x, w)", "from scores x, without the sigmoid"},
+           {"binary_cross_entropy(x, w)", "from scores x, without the sigmoid"},
+           {"Dense(x)", "`linear[a, b](x)` of `nn`"},
+           {"BatchNorm2d(x)", "`batch_norm[c](x)` of `nn`"},
+           {"x * categorical_crossentropy(x, x)", "`mean[batch](cross_entropy[class](scores, label))`"},
        })
     EXPECT_NE(messagesOn(body).find(help), std::string::npos) << body.str() << "\n" << messagesOn(body);
   EXPECT_EQ(messagesOn("conv2d(x, w)").find("did you mean"), std::string::npos);
+  for (auto [rule, help] : std::initializer_list<std::pair<StringRef, StringRef>>{
+           {"adam(lr = 0.1, weight_decay = 0.1) on weight", "write `decay = 0.01`, an argument of the rule"},
+           {"adam(learning_rate = 0.1) on weight", "write `lr = 1e-3`, an argument of the rule"},
+           {"sgd(lr = 0.1) on weight\nepochs(3)", "write `stop(after = n)`, in steps"},
+           {"sgd(lr = 0.1) on weight\nstop(epochs = 3)", "write `stop(after = n)`, in steps"},
+       }) {
+    std::string said = messagesOn("x * w", "x = float[a](column = 0)", rule);
+    EXPECT_NE(said.find(help), std::string::npos) << rule.str() << "\n" << said;
+  }
 }
 
 /// What a program with the weights v and w and the bias b says whose training has these items.
