@@ -156,8 +156,19 @@ bool Reductions::checkFactors(llvm::ArrayRef<Factor> factors, llvm::ArrayRef<Axi
     for (const Factor &each : factors) message.label(each.span, describeAxes(each.value.tensor.type()));
     calls.noteDims(message, own);
     StringRef text = sources.text(factor.span), name = over.front().name;
-    message.help("sum over an axis that the factor has: declare it with `" + name + "`, or use it in a later `sum[" +
-                 own.front().getName() + "](… * " + text + ")`");
+    // As for a product without a sum: the axis that both have is the one to sum over.
+    llvm::SmallVector<AxisAttr> shared;
+    llvm::copy_if(factor.value.tensor.type().getAxes(), std::back_inserter(shared),
+                  [&](AxisAttr axis) { return summed->value.tensor.type().hasAxis(axis.getName()); });
+    if (!shared.empty())
+      message.help(
+          "sum over what both have: `sum[" +
+          llvm::join(llvm::map_range(shared, [](AxisAttr axis) { return axis.getName(); }), ", ") + "](" +
+          llvm::join(llvm::map_range(factors, [&](const Factor &each) { return sources.text(each.span); }), " * ") +
+          ")`");
+    else
+      message.help("sum over an axis that the factor has: declare it with `" + name + "`, or use it in a later `sum[" +
+                   own.front().getName() + "](… * " + text + ")`");
     message.help("if the outer product is meant, say so: `sum[" + name + "](over[" + axes + "](" +
                  sources.text(summed->span) + ") * " + text + ")`");
     return false;
