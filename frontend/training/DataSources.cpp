@@ -9,6 +9,41 @@ using llvm::Twine;
 
 static constexpr unsigned MaxFields = 250;
 
+namespace {
+/// What other libraries call arguments of a data source.
+struct ForeignArgument {
+  StringRef names; ///< separated by spaces
+  StringRef help;
+};
+} // namespace
+
+static constexpr ForeignArgument foreignArguments[] = {
+    {"delimiter sep separator", "cells are separated by commas: write the file with commas"},
+    {"header names col_names skiprows skip_header",
+     "the header is found by itself; `column = 3` or `column = \"age\"` is where a field begins"},
+    {"index_col usecols", "columns that no field takes are ignored"},
+    {"test test_size test_split",
+     "there is no test split: `val = 0.1` holds rows out, and `PROGRAM eval --data FILE` evaluates another file"},
+    {"validation valid validation_split val_split dev", "`val = 0.1` holds a fraction of the rows out"},
+    {"batch_size bs", "write `batch = 32`"},
+    {"random_state seed",
+     "`val_seed = 1` chooses the rows that `val` holds out; `PROGRAM train --seed 1` all the rest"},
+    {"path file filename filepath data_dir root", "write `train = \"…\"`"},
+    {"epochs epoch", "write `stop(after = n)`, in steps: an epoch is the number of rows divided by `batch`"},
+    {"num_workers pin_memory drop_last", "leave it out"},
+    {"normalize standardize scale", "compute with the field instead: `m(d.x / 255)`"},
+};
+
+/// What to write for an argument that other libraries have; empty if it is none.
+static StringRef helpOnForeignArgument(StringRef name) {
+  for (const ForeignArgument &row : foreignArguments) {
+    llvm::SmallVector<StringRef> names;
+    row.names.split(names, ' ');
+    if (llvm::is_contained(names, name)) return row.help;
+  }
+  return "";
+}
+
 /// `batch` and the like, which `--set SOURCE.NAME=…` may replace.
 static std::optional<DataArgument> settingNamed(StringRef name, const DataFormatInfo &format) {
   std::optional<DataArgument> argument = argumentNamed(name, format.arguments);
@@ -123,10 +158,12 @@ bool DataSources::readScalar(SourceDescription &source, DataArgument argument, c
 bool DataSources::reportUnknownArgument(const SourceDescription &source, const ast::Argument &arg) {
   StringRef name = arg.name.text, format = source.info().name;
   auto message = error(DiagnosticCode::E0410, arg.name.span, "`" + format + "` has no argument `" + name + "`");
-  if (StringRef nearest = nearestName(name, namesOf(source.info().arguments)); !nearest.empty())
-    message.help("did you mean `" + nearest + "`?");
-  else if (!source.info().isSequence())
-    message.help("a field is described as `" + name + " = float[axis](…)` or `" + name + " = int(…)`");
+  std::vector<StringRef> known = namesOf(source.info().arguments);
+  if (StringRef help = helpOnForeignArgument(name); !help.empty()) return message.help(help), false;
+  if (StringRef nearest = nearestName(name, known); !nearest.empty())
+    return message.help("did you mean `" + nearest + "`?"), false;
+  message.help("its arguments are " + llvm::join(known, ", ") +
+               (source.info().isSequence() ? "" : ", and fields such as `x = float[axis](…)` or `y = int(…)`"));
   return false;
 }
 
