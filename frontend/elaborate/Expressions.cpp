@@ -225,13 +225,30 @@ bool Expressions::evalLog(const ast::LogStmt &log) {
 // Names, fields, tuples, if
 //===----------------------------------------------------------------------===//
 
+/// For `wte[tokens]`: which axis the positions are meant on. One that just holds them, as `tokens` in `vocab`, else the
+/// first. Empty if the value has no axes.
+std::string Expressions::helpOnPositions(const ast::RefExpr &expr, const LanguageValue &value) {
+  if (!value.isTensor() || value.tensor.type().isScalar() || expr.axes->list.empty()) return "";
+  const ast::AxisItem &item = expr.axes->list.front();
+  std::optional<Interval> range;
+  for (auto &scope : frame().scopes)
+    if (auto known = scope.find(item.name.text); known != scope.end() && known->second.isTensor())
+      range = known->second.tensor.range;
+  llvm::ArrayRef<AxisAttr> axes = value.tensor.type().getAxes();
+  auto fits = llvm::find_if(axes, [&](AxisAttr axis) { return range && range->high + 1 == axis.getSize(); });
+  AxisAttr axis = fits == axes.end() ? axes.front() : *fits;
+  return ("read at a position with `" + expr.name.text + "[" + axis.getName() + " = " +
+          diagnostics.sources().text(item.span) + "]`")
+      .str();
+}
+
 LanguageValue Expressions::evalRef(const ast::RefExpr &expr) {
   LanguageValue value = resolver.lookup(expr.name);
   if (!expr.axes || value.isError()) return value;
   if (value.kind != LanguageValue::Kind::Function) {
-    error(DiagnosticCode::E0114, expr.axes->span, "brackets after a value need `axis = position`")
-        .label(expr.name.span, "this is " + describe(value))
-        .help("read at a position with `" + expr.name.text + "[seq = 3]`");
+    auto message = error(DiagnosticCode::E0114, expr.axes->span, "brackets after a value need `axis = position`");
+    message.label(expr.name.span, "this is " + describe(value));
+    if (std::string help = helpOnPositions(expr, value); !help.empty()) message.help(help);
     return LanguageValue();
   }
   std::optional<std::vector<AxisRef>> axes = resolver.resolveAxes(*expr.axes);

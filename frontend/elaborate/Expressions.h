@@ -30,6 +30,7 @@ private:
   void reportRequired(const ast::RequireStmt &require);
   bool bindDefinition(const ast::Definition &definition, LanguageValue value);
   LanguageValue evalRef(const ast::RefExpr &expr);
+  std::string helpOnPositions(const ast::RefExpr &expr, const LanguageValue &value);
   LanguageValue evalField(const ast::FieldExpr &expr);
   LanguageValue evalTuple(const ast::TupleExpr &expr);
   LanguageValue evalIf(const ast::IfExpr &expr);

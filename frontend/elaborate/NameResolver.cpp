@@ -17,6 +17,7 @@ std::vector<StringRef> NameResolver::visibleNames() const {
   }
   for (auto &known : declared.hypers) names.push_back(known.first);
   llvm::append_range(names, builtinNames());
+  for (StringRef constant : {"training", "true", "false", "inf", "pi", "none", "step"}) names.push_back(constant);
   llvm::sort(names);
   return names;
 }
@@ -118,6 +119,8 @@ LanguageValue NameResolver::reportUnknown(const ast::Name &name) {
     message.help("write " + advice);
   else if (StringRef function = libraryFunction(name.text); !function.empty())
     message.help("it is in the library: `use nn: " + function + "`");
+  else if (name.text == "None")
+    message.help("leave the argument out");
   else if (StringRef nearest = nearestName(name.text, visibleNames()); !nearest.empty())
     message.help("did you mean `" + nearest + "`?");
   else
@@ -143,8 +146,11 @@ bool NameResolver::define(const ast::Name &name, LanguageValue value) {
     defineAsWrong(name);
     return false;
   }
-  if (frame().scopes.back().try_emplace(name.text, std::move(value)).second) return true;
-  error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice").help("choose another name");
+  auto [known, isNew] = frame().scopes.back().try_emplace(name.text, std::move(value));
+  if (isNew) return true;
+  bool isState = known->second.isTensor() && known->second.tensor.state;
+  error(DiagnosticCode::E0202, name.span, "`" + name.text + "` is declared twice")
+      .help(isState ? "it is a state: `" + name.text + " := …` says what it is after the step" : "choose another name");
   return false;
 }
 

@@ -240,6 +240,9 @@ void Lexer::lexUnknown() {
   if (text == "!") message.help("write `not`");
   if (text == "@") message.help("a matrix product is `sum[axis](x * w)`, along the axis that both have");
   if (text == "&" || text == "|") message.help("write `and` or `or`");
+  if (text == "'" || text == "“" || text == "”" || text == "‘" || text == "’")
+    message.help("strings are in double quotes: `\"d.csv\"`");
+  if (text == "?") message.help("write `where(condition, a, b)`, or `if` for what is known at compile time");
 }
 
 void Lexer::lexPunctuation() {

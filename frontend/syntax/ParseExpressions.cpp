@@ -165,7 +165,8 @@ ExprPtr Parser::parseIndex(ExprPtr base) {
   take();
   if (!parseBinds(node->positions)) return nullptr;
   if (acceptWord("else") && !(node->otherwise = parseExpr())) return nullptr;
-  if (!expect(TokenKind::RightBracket, "after the positions")) return nullptr;
+  if (!accept(TokenKind::RightBracket))
+    return unexpected("`]` after the positions", at(TokenKind::Colon) ? SliceHelp : ""), nullptr;
   Span span = base->span.to(tokens[pos - 1].span);
   for (const Bind &bind : node->positions) node->height = std::max(node->height, bind.value->height + 1);
   const Expr *child = base.get(), *otherwise = node->otherwise.get();

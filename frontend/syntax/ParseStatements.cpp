@@ -48,8 +48,13 @@ bool Parser::parseBlockEntry(Block &block) {
     block.result = nullptr;
   }
   if (at(TokenKind::Name) && peek(1).kind == TokenKind::Assign && !isReserved(peek().text)) {
-    diagnostics.error(DiagnosticCode::E0110, peek().span, "`" + peek().text + "` is given a value without `let`")
-        .help("write `let " + peek().text + " = …`; a name is given a value once");
+    StringRef name = peek().text;
+    bool isState = states.contains(name);
+    diagnostics
+        .error(DiagnosticCode::E0110, peek().span,
+               "`" + name + "` is given a value without `let`" + (isState ? ", and is a state" : ""))
+        .help(isState ? "write `" + name + " := …`, the value after the step"
+                      : "write `let " + name + " = …`; a name is given a value once");
     return false;
   }
   if (atWord("return") && (peek(1).kind == TokenKind::Name || peek(1).kind == TokenKind::Number)) {
@@ -150,6 +155,7 @@ bool Parser::parseParamStmt(ParamStmt &stmt) {
     Name name;
     if (!expectName(name, "the " + word + "'s name")) return false;
     stmt.names.push_back(name);
+    if (stmt.kind == ParamKind::State) states.insert(name.text);
   } while (accept(TokenKind::Comma));
   if (!at(TokenKind::LeftBracket)) return unexpected("`[` and the axes of the " + word);
   if (!parseAxes(stmt.axes)) return false;
@@ -186,6 +192,11 @@ bool Parser::parseAxes(Axes &axes) {
   while (!at(TokenKind::RightBracket)) {
     Token begin = peek();
     AxisItem axis;
+    if (at(TokenKind::Colon)) return unexpected("an axis or `..`", SliceHelp);
+    if (at(TokenKind::Number))
+      return unexpected("an axis or `..`",
+                        "axes have names: `x[a = 0]` reads at a position, and `dim a = 3` declares an "
+                        "axis of a size");
     if (!at(TokenKind::DotDot) && !expectName(axis.name, "an axis or `..`")) return false;
     axis.isRest = accept(TokenKind::DotDot);
     if (!axis.isRest && accept(TokenKind::Colon) && !(axis.size = parseExpr())) return false;

@@ -30,17 +30,28 @@ bool Parser::acceptWord(StringRef word) {
 }
 
 /// Always false, so that callers can return it.
-bool Parser::unexpected(const Twine &expected) {
+bool Parser::unexpected(const Twine &expected, StringRef help) {
   if (gaveUp) return false;
   const Token &token = peek();
   std::string got = at(TokenKind::Name) ? ("`" + token.text + "`").str() : describe(token.kind).str();
   if (at(TokenKind::Number) || at(TokenKind::String)) got += (" `" + token.text.substr(0, 40) + "`").str();
   auto message = diagnostics.error(DiagnosticCode::E0110, token.span, "expected " + expected + ", got " + got);
+  if (!help.empty()) message.help(help);
   // What other languages write.
   auto before = [&](size_t count) { return pos >= count ? tokens[pos - count].kind : TokenKind::EndOfFile; };
   bool isComment = at(TokenKind::Name) && before(1) == TokenKind::Name && before(2) == TokenKind::SlashSlash;
   if (at(TokenKind::SlashSlash) || isComment) message.help("comments begin with `#`; `//` divides and rounds down");
   if (at(TokenKind::Star) && before(1) == TokenKind::Star) message.help("powers are written `x ^ 2`");
+  bool isArithmetic =
+      llvm::is_contained({TokenKind::Plus, TokenKind::Minus, TokenKind::Star, TokenKind::Slash}, before(1));
+  if (at(TokenKind::Assign) && isArithmetic && before(2) == TokenKind::Name) {
+    std::string value = (tokens[pos - 2].text + " " + tokens[pos - 1].text + " …`").str();
+    message.help(states.contains(tokens[pos - 2].text)
+                     ? "write `" + tokens[pos - 2].text + " := " + value + ", the value after the step"
+                     : "a name is given a value once: write `let NEW = " + value);
+  }
+  bool isFraction = at(TokenKind::Dot) && peek(1).kind == TokenKind::Number && token.span.end == peek(1).span.begin;
+  if (isFraction) message.help("write `0." + peek(1).text + "`");
   return false;
 }
 

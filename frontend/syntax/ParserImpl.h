@@ -11,6 +11,7 @@
 
 #include "frontend/syntax/Lexer.h"
 #include "frontend/syntax/Parser.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace tessera {
 
@@ -35,7 +36,7 @@ private:
   bool expectName(ast::Name &name, const llvm::Twine &what);
   /// A name where any word will do, such as an argument's: `evaluate(on = val)`.
   ast::Name takeWord();
-  bool unexpected(const llvm::Twine &expected);
+  bool unexpected(const llvm::Twine &expected, llvm::StringRef help = "");
   Span since(const Token &first) const { return first.span.to(tokens[pos ? pos - 1 : 0].span); }
 
   // Recovery
@@ -106,7 +107,8 @@ private:
   size_t pos = 0;
   bool gaveUp = false; ///< nesting was too deep
   unsigned depth = 0;
-  unsigned tallest = 0; ///< height of the tallest expression of the block being parsed
+  unsigned tallest = 0;     ///< height of the tallest expression of the block being parsed
+  llvm::StringSet<> states; ///< that the file has declared so far, for helps
 };
 
 template <typename T>
@@ -121,6 +123,10 @@ ast::ExprPtr Parser::finish(std::unique_ptr<T> node, Span span, std::initializer
   }
   return node;
 }
+
+/// What to write for `x[0:2]`.
+inline constexpr llvm::StringLiteral SliceHelp =
+    "a part of `x` along `a` is `x[a = pos[b]]`, or from n on `x[a = pos[b] + n]`, with `dim b = 2`, its length";
 
 /// The contents of a string literal with its escapes resolved.
 std::string unescape(llvm::StringRef literal);

@@ -122,11 +122,36 @@ TEST(Helps, SayWhatToWrite) {
            {"weight v [a] = xavier(1)\nx * v", "initial values are `normal(deviation)`"},
            {"let y = x[a = 0]\nx * w * x[a = where(int(y) >= 0 and int(y) < a, int(y), 0)]",
             "name the value with `let`"},
+           {"state n [] = 0\nn = n + 1\nx * w", "write `n := …`, the value after the step"},
+           {"state n [] = 0\nn += 1\nx * w", "write `n := n + …`, the value after the step"},
+           {"state n [] = 0\nlet n = n + 1\nx * w", "it is a state: `n := …`"},
+           {"let n = 1\nn += 1\nx * w", "write `let NEW = n + …`"},
+           {"let i = pos[batch] % 4\nw[i] * x", "read at a position with `w[a = i]`"},
+           {"let k = x[:, 0]\nx * w", "a part of `x` along `a` is `x[a = pos[b]]`"},
+           {"let k = x[a = 0:2]\nx * w", "a part of `x` along `a` is `x[a = pos[b]]`"},
+           {"let k = x[0]\nx * w", "`x[a = 0]` reads at a position"},
+           {"weight v [4]\nx * v", "`dim a = 3` declares an axis"},
+           {"x * .1", "write `0.1`"},
+           {"x > 0 ? x : w", "write `where(condition, a, b)`"},
+           {"if True { x * w } else { x }", "did you mean `true`?"},
+           {"x * w * 'a'", "strings are in double quotes"},
+           {"x * w * “a”", "strings are in double quotes"},
        })
     EXPECT_NE(messagesOn(body).find(help), std::string::npos) << body.str() << "\n" << messagesOn(body);
   std::string named = messagesOn("let i = int(x[a = 0])\nx * w * x[a = where(i >= 0, i, 0)]");
   EXPECT_NE(named.find("E0216"), std::string::npos) << named;
   EXPECT_EQ(named.find("with `let`"), std::string::npos) << named;
+  for (auto [fields, help] : std::initializer_list<std::pair<StringRef, StringRef>>{
+           {"delimiter = \";\"", "cells are separated by commas"},
+           {"header = true", "the header is found by itself"},
+           {"test = 0.1", "there is no test split: `val = 0.1`"},
+           {"index_col = 0", "columns that no field takes are ignored"},
+           {"target = 4", "fields such as `x = float[axis](…)`"},
+           {"shufle = true", "did you mean `shuffle`?"},
+       }) {
+    std::string said = messagesOn("x * w", ("x = float[a](column = 0), " + fields).str());
+    EXPECT_NE(said.find(help), std::string::npos) << fields.str() << "\n" << said;
+  }
   std::string chain = "x * w";
   for (int i = 0; i < 300; ++i) chain += " + 1";
   EXPECT_NE(messagesOn(chain).find("counts as nested too"), std::string::npos) << messagesOn(chain);
@@ -137,6 +162,18 @@ TEST(Models, AreCheckedAsTheDescriptionCallsThem) {
   EXPECT_EQ(messagesOn("let c = x - mean[batch](x)\nc * rsqrt(sum[batch](c * c) / (batch - 1) + 1) * w"), "");
   EXPECT_EQ(messagesOn("x * w", "x = float[a](column = 0)", "sgd(lr = 0.1) on weight",
                        "repeat[k](h = d.x) { m(h) }"), "");
+}
+
+TEST(Helps, NameTheAxisToSumOver) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  DiagnosticEngine engine;
+  (void)compileModel(context,
+                     TESSERA_SOURCE_DIR "/"
+                                        "tests/frontend/errors/sum-shared-axis.tsr",
+                     {}, engine);
+  ASSERT_EQ(engine.all().size(), 1u);
+  ASSERT_FALSE(engine.all()[0].helps.empty());
+  EXPECT_EQ(engine.all()[0].helps[0], "sum over what both have: `sum[hidden](h * w)`");
 }
 
 // Each row of the table is one of the documentation, and no row is about a name that models can use.
