@@ -169,7 +169,7 @@ void Loader::take(FileScope &scope, const ast::Name &name, FunctionDecl found, l
 }
 
 void Loader::useLibrary(FileScope &scope, const ast::Use &use) {
-  if (use.library.text != "nn") {
+  if (use.library.text != ast::libraryName) {
     diagnostics.error(DiagnosticCode::E0801, use.source, "unknown library `" + use.library.text + "`")
         .help("the library is called `nn`; a file is named in quotes: `use \"" + use.library.text + ".tsr\": …`");
     return;

@@ -259,6 +259,9 @@ struct Param {
   Span span;
 };
 
+/// The one library, which `use` knows without quotes.
+inline constexpr llvm::StringLiteral libraryName = "nn";
+
 struct Use {
   Name library;     ///< `nn`; empty if a file is named
   std::string file; ///< "blocks.tsr"

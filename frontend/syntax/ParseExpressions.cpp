@@ -120,12 +120,17 @@ bool Parser::startsIndex() const {
   return at(TokenKind::LeftBracket) && peek(1).kind == TokenKind::Name && peek(2).kind == TokenKind::Assign;
 }
 
-/// `x.detach()`, `torch.cat(…)`
-void Parser::reportMethod(const Name &name) {
+/// `x.detach()`, `torch.cat(…)`, `nn.linear[a, b](…)`; `base` is the name before the dot, if it is one.
+void Parser::reportMethod(const Name &name, StringRef base) {
   auto message = diagnostics.error(DiagnosticCode::E0110, name.span, "there are no methods and no modules");
-  StringRef advice = adviceOnForeignName(name.text);
-  message.help(advice.empty() ? "functions are called by their names alone: `" + name.text + "(…)`"
-                              : "write " + advice);
+  StringRef advice = adviceOnForeignName(name.text), brackets = at(TokenKind::LeftBracket) ? "[…](…)" : "(…)";
+  std::string function = base == libraryName ? name.text.lower() : name.text.str(); // nn.Linear
+  if (!advice.empty())
+    message.help("write " + advice);
+  else
+    message.help("functions are called by their names alone: `" + function + brackets + "`");
+  if (base == libraryName && advice.empty())
+    message.help("after `use " + base + ": " + function + "` at the top of the file");
 }
 
 ExprPtr Parser::parsePostfix() {
@@ -146,7 +151,10 @@ ExprPtr Parser::parsePostfix() {
       const Expr *child = expr.get();
       node->base = std::move(expr);
       node->field = takeWord();
-      if (at(TokenKind::LeftParen)) return reportMethod(node->field), nullptr;
+      auto *module = llvm::dyn_cast<RefExpr>(child);
+      StringRef moduleName = module ? module->name.text : "";
+      bool isLibrary = at(TokenKind::LeftBracket) && moduleName == libraryName;
+      if (at(TokenKind::LeftParen) || isLibrary) return reportMethod(node->field, moduleName), nullptr;
       Span span = child->span.to(node->field.span);
       expr = finish(std::move(node), span, {child});
     } else if (atWord("into")) {
@@ -271,6 +279,10 @@ ExprPtr Parser::parseNamed() {
     take();
     label = name;
     if (!expectName(name, "a call after the label")) return nullptr;
+    if (at(TokenKind::Dot) && peek(1).kind == TokenKind::Name) {
+      take();
+      return reportMethod(takeWord(), name.text), nullptr;
+    }
   }
   std::optional<Axes> axes;
   if (at(TokenKind::LeftBracket) && !startsIndex() && !parseAxes(axes.emplace())) return nullptr;

@@ -50,6 +50,8 @@ bool Parser::unexpected(const Twine &expected, StringRef help) {
                      ? "write `" + tokens[pos - 2].text + " := " + value + ", the value after the step"
                      : "a name is given a value once: write `let NEW = " + value);
   }
+  if (at(TokenKind::LeftParen) && before(1) == TokenKind::RightParen)
+    message.help("a function is called once, with its values: `linear[a, b](x)`; there are no layers to build first");
   bool isFraction = at(TokenKind::Dot) && peek(1).kind == TokenKind::Number && token.span.end == peek(1).span.begin;
   if (isFraction) message.help("write `0." + peek(1).text + "`");
   return false;
@@ -178,7 +180,8 @@ bool Parser::parseDeclaration(std::vector<Declaration> &into) {
   else if (atWord("test"))
     ok = parse(Test{}, &Parser::parseTest);
   else
-    return unexpected("a declaration (`use`, `hyper`, `preset`, `dim`, `let`, `fn`, `model`, `train` or `test`)");
+    return unexpected("a declaration (`use`, `hyper`, `preset`, `dim`, `let`, `fn`, `model`, `train` or `test`)",
+                      atWord("import") || atWord("from") ? "functions are taken by name: `use nn: relu, linear`" : "");
   declaration.span = since(first);
   if (ok) into.push_back(std::move(declaration));
   return ok;
@@ -193,6 +196,7 @@ bool Parser::parseUse(Use &use) {
   if (!expect(TokenKind::Colon, "after what is used, then the names to take from it")) return false;
   do {
     Name name;
+    if (at(TokenKind::Star)) return unexpected("a name to use", "list the functions: `use nn: relu, linear`");
     if (!expectName(name, "a name to use")) return false;
     use.names.push_back(name);
   } while (accept(TokenKind::Comma));

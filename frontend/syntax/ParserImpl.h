@@ -81,7 +81,7 @@ private:
   ast::ExprPtr parseUnary();
   ast::ExprPtr parsePower();
   ast::ExprPtr parsePostfix();
-  void reportMethod(const ast::Name &name);
+  void reportMethod(const ast::Name &name, llvm::StringRef base);
   ast::ExprPtr parsePrimary();
   ast::ExprPtr parseNumber();
   ast::ExprPtr parseString();
