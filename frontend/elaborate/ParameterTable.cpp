@@ -7,6 +7,11 @@ using namespace tessera;
 using llvm::StringRef;
 using llvm::Twine;
 
+void tessera::noteDeclaration(DiagnosticBuilder message, const Parameter &parameter) {
+  if (parameter.place == parameter.declared) return;
+  message.note("declared in the library,", parameter.declared);
+}
+
 std::vector<StringRef> ParameterTable::paths() const {
   std::vector<StringRef> paths;
   for (auto &known : parameters) paths.push_back(known.first);
@@ -194,6 +199,7 @@ bool ParameterTable::build(const ast::ParamStmt &stmt) {
     parameter.type = type;
     parameter.order = llvm::map_to_vector(*attrs, [](AxisAttr a) { return a.getName(); });
     parameter.declared = name.span;
+    parameter.place = calls.userSpan(name.span);
     if (!readInitialValue(stmt, parameter) || !checkPath(parameter.path, name)) return false;
     auto known = parameters.find(parameter.path);
     if (known == parameters.end()) {

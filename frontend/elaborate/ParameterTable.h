@@ -16,10 +16,14 @@ struct Parameter {
   llvm::StringRef distribution = "";        ///< "normal", "uniform", or empty for a constant
   double low = 0, high = 0;                 ///< constant: low; normal: 0 and deviation; uniform: bounds
   Span declared;
+  Span place; ///< `declared`; of a parameter of the library, the call in the user's file that makes it
 
   /// States are assigned by the model; parameters, all others, are trained.
   bool isState() const { return kind == ast::ParamKind::State; }
 };
+
+/// Where a parameter of the library is declared, in a message whose place is `Parameter::place`.
+void noteDeclaration(DiagnosticBuilder message, const Parameter &parameter);
 
 /// The parameters and states in the order of their first declaration; every entry finds the same ones.
 class ParameterTable : ElaborationComponent {

@@ -118,7 +118,7 @@ void StateAssignments::reportUnassigned() const {
                  "`" + name + "` is assigned in evaluation only, where assignments are not made")
           .help("states change in training: assign it outside of `if`, or where `training` is true");
     else
-      diagnostics.warning(DiagnosticCode::E0310, state->declared, "the state `" + path + "` is never assigned")
+      diagnostics.warning(DiagnosticCode::E0310, state->place, "the state `" + path + "` is never assigned")
           .help("it keeps its initial value; `" + name + " := …` says what it is after a step");
   }
 }

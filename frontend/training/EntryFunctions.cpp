@@ -49,23 +49,32 @@ bool EntryFunctions::checkTrainable(llvm::ArrayRef<LoggedScalar> logs) {
   return !diagnostics.hasErrors();
 }
 
-/// Parameters that are trained although no loss depends on them: their gradient is zero.
-void EntryFunctions::warnOfUnusedParameters(GradientOp gradient) {
+/// Parameters that are trained although no loss depends on them: their gradient is zero. If there are no others, the
+/// losses are not of the model.
+void EntryFunctions::reportUnusedParameters(GradientOp gradient) {
   llvm::SmallVector<mlir::Operation *> ops;
   for (mlir::Operation &op : llvm::make_range(gradient->getBlock()->begin(), gradient->getIterator()))
     ops.push_back(&op);
   ValueSet useful;
   useful.insert(gradient.getLoss());
   addUseful(ops, useful);
+  if (llvm::none_of(gradient.getWrt(), [&](mlir::Value value) { return useful.contains(value); })) {
+    error(DiagnosticCode::E0415, declared.train->model.span,
+          "no loss depends on any trained parameter: training would change nothing")
+        .help("compute a loss from what the model returns; integers, comparisons, `round`, `floor`, `sign` and `stop` "
+              "pass no gradient on, and `accuracy` is a `metric`");
+    return;
+  }
   for (auto [trained, value] : llvm::zip(rules.trained(), gradient.getWrt())) {
     if (useful.contains(value)) continue;
     const Parameter &parameter = *trained.parameter;
-    diagnostics
-        .warning(DiagnosticCode::E0415, parameter.declared,
-                 "no loss depends on the " + ast::spelling(parameter.kind) + " `" + parameter.path + "`, which `" +
-                     trained.choice->rule->name + "` would train")
-        .help("use it in what the losses are computed from, remove it, or freeze it: `optimize none on " +
-              parameter.path + "`");
+    auto message =
+        diagnostics.warning(DiagnosticCode::E0415, parameter.place,
+                            "no loss depends on the " + ast::spelling(parameter.kind) + " `" + parameter.path +
+                                "`, which `" + trained.choice->rule->name + "` would train");
+    noteDeclaration(message, parameter);
+    message.help("use it in what the losses are computed from, remove it, or freeze it: `optimize none on " +
+                 parameter.path + "`");
   }
 }
 
@@ -77,7 +86,7 @@ std::vector<mlir::Value> EntryFunctions::lossGradients() {
     parameters.push_back(elaboration.parameters.value(*trained.parameter, elaboration.regions.level()).tensor.value);
   llvm::SmallVector<mlir::Type> types(mlir::ValueRange(parameters).getTypes());
   auto gradient = GradientOp::create(builder, builder.getLoc(), types, total, parameters);
-  warnOfUnusedParameters(gradient);
+  reportUnusedParameters(gradient);
   return {gradient.getResults().begin(), gradient.getResults().end()};
 }
 

@@ -40,7 +40,7 @@ private:
   std::vector<mlir::Value> nextStatesOfMicroBatch();
   std::vector<mlir::Value> lossGradients();
   bool checkTrainable(llvm::ArrayRef<LoggedScalar> logs);
-  void warnOfUnusedParameters(GradientOp gradient);
+  void reportUnusedParameters(GradientOp gradient);
   mlir::Value totalLoss(llvm::ArrayRef<LoggedScalar> logs);
   ClipOp buildClip(llvm::ArrayRef<mlir::Value> gradients);
   void buildUpdates(llvm::ArrayRef<mlir::Value> gradients);

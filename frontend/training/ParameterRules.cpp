@@ -198,11 +198,13 @@ std::vector<ParameterRules::Selection> ParameterRules::selectionOfEach() {
       if (found.empty() && !selectsAKind(pattern) && !diagnostics.hasErrors()) reportNoMatch(pattern);
     }
   for (auto [selection, entry] : llvm::zip(selections, elaboration.parameters.all()))
-    if (!selection.choice && !entry.second->isState() && !diagnostics.hasErrors())
-      error(DiagnosticCode::E0405, entry.second->declared,
-            "no `optimize` selects the " + ast::spelling(entry.second->kind) + " `" + entry.first + "`")
-          .help("add `optimize adamw(lr = …) on " + ast::spelling(entry.second->kind) +
-                "`, or freeze it: `optimize none on " + entry.first + "`");
+    if (!selection.choice && !entry.second->isState() && !diagnostics.hasErrors()) {
+      auto message = error(DiagnosticCode::E0405, entry.second->place,
+                           "no `optimize` selects the " + ast::spelling(entry.second->kind) + " `" + entry.first + "`");
+      noteDeclaration(message, *entry.second);
+      message.help("add `optimize adamw(lr = …) on " + ast::spelling(entry.second->kind) +
+                   "`, or freeze it: `optimize none on " + entry.first + "`");
+    }
   return selections;
 }
 
@@ -251,10 +253,10 @@ void ParameterRules::checkStateNames() {
     for (StringRef state : trained.choice->rule->stateNames(isUsed)) {
       const Parameter *other = elaboration.parameters.find((trained.parameter->path + "." + state).str());
       if (!other) continue;
-      error(DiagnosticCode::E0301, other->declared,
+      error(DiagnosticCode::E0301, other->place,
             "the path of this " + ast::spelling(other->kind) + ", `" + other->path +
                 "`, is that of the optimizer's state for `" + trained.parameter->path + "`")
-          .label(trained.parameter->declared,
+          .label(trained.parameter->place,
                  "`" + trained.parameter->path + "`, which `" + trained.choice->rule->name + "` trains")
           .help("choose another name, or another label for the call");
     }

@@ -122,6 +122,9 @@ TEST(Helps, SayWhatToWrite) {
            {"weight v [a] = xavier(1)\nx * v", "initial values are `normal(deviation)`"},
            {"let y = x[a = 0]\nx * w * x[a = where(int(y) >= 0 and int(y) < a, int(y), 0)]",
             "name the value with `let`"},
+           {"nn.linear[a, a](x)", "after `use nn: linear` at the top of the file"},
+           {"l2: nn.Linear[a, a](x)", "called by their names alone: `linear[…](…)`"},
+           {"ReLU()(x)", "there are no layers to build first"},
            {"state n [] = 0\nn = n + 1\nx * w", "write `n := …`, the value after the step"},
            {"state n [] = 0\nn += 1\nx * w", "write `n := n + …`, the value after the step"},
            {"state n [] = 0\nlet n = n + 1\nx * w", "it is a state: `n := …`"},
@@ -228,7 +231,7 @@ TEST(Helps, OnForeignNamesAreGiven) {
 }
 
 /// What a program with the weights v and w and the bias b says whose training has these items.
-std::string messagesOnTraining(const std::string &items) {
+std::string messagesOnTraining(const std::string &items, bool compiles = true) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   DiagnosticEngine engine;
   std::string text = "dim batch, a = 4\nmodel m(x[batch, a]) -> [batch, a] {\nweight v, w [a]\nbias b [a]\n"
@@ -236,7 +239,7 @@ std::string messagesOnTraining(const std::string &items) {
                      "data d = csv(train = \"d.csv\", batch = 8, x = float[a](column = 0))\n" +
                      items + "\n}\n";
   auto module = compileModelText(context, text, "<test>", {}, engine);
-  EXPECT_TRUE(module);
+  EXPECT_EQ(bool(module), compiles);
   std::string shown;
   llvm::raw_string_ostream os(shown);
   engine.printText(os);
@@ -272,17 +275,41 @@ TEST(Warnings, ParametersThatNoLossDependsOn) {
   for (const char *loss :
        {"loss l = mean[..](d.x)\nmetric k = mean[..](m(d.x))", "loss l = mean[..](round(m(d.x)))",
         "loss l = mean[..](float(m(d.x) > 0))", "loss l = mean[..](d.x)\nmetric k = mean[..](m(d.x))\naccumulate(2)"})
-    for (const char *parameter : {"weight `w`", "weight `v`", "bias `b`"}) {
-      std::string said = messagesOnTraining(loss + rules);
-      EXPECT_NE(said.find("warning[E0415]: no loss depends on the " + std::string(parameter)), std::string::npos)
-          << loss << "\n"
-          << said;
-    }
+    EXPECT_NE(messagesOnTraining(loss + rules, /*compiles=*/false).find("error[E0415]: no loss depends on any trained"),
+              std::string::npos)
+        << loss;
+  std::string said = messagesOn("weight u [a]\nx * w");
+  EXPECT_NE(said.find("warning[E0415]: no loss depends on the weight `u`"), std::string::npos) << said;
   EXPECT_EQ(messagesOnTraining("loss l = mean[..](m(d.x) - m(d.x * 0) + 0 * d.x)" + rules), "");
   EXPECT_EQ(messagesOnTraining("loss l = mean[..](round(m(d.x)) + mean[..](m(d.x)))\noptimize none on w" + rules +
                                "\noptimize none on w")
                 .find("E0415"),
             std::string::npos);
+}
+
+// Messages on parameters of the library point to the call that makes them.
+TEST(Warnings, PointIntoTheUsersFile) {
+  auto said = [](const std::string &rule) {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    DiagnosticEngine engine;
+    std::string text = "use nn: linear\ndim batch, a = 4, b = 3\nmodel m(x[batch, a]) -> [batch, a] {\nweight w [a]\n"
+                       "let unused = l: linear[a, b](x)\nx * w\n}\n"
+                       "train m {\ndata d = csv(train = \"d.csv\", batch = 8, x = float[a](column = 0))\n"
+                       "loss l = mean[..](m(d.x))\noptimize sgd(lr = 0.1) on " +
+                       rule + "\n}\n";
+    (void)compileModelText(context, text, "<test>", {}, engine);
+    std::string shown;
+    llvm::raw_string_ostream os(shown);
+    engine.printText(os);
+    return shown;
+  };
+  for (auto [rule, message] : {std::pair("**", "warning[E0415]: no loss depends on the weight `l.w`"),
+                               std::pair("w", "error[E0405]: no `optimize` selects the weight `l.w`")}) {
+    std::string shown = said(rule);
+    EXPECT_NE(shown.find(message), std::string::npos) << shown;
+    EXPECT_NE(shown.find("<test>:5:14"), std::string::npos) << shown;
+    EXPECT_NE(shown.find("declared in the library, at nn/layers.tsr:"), std::string::npos) << shown;
+  }
 }
 
 TEST(Warnings, FieldsThatShareColumns) {
