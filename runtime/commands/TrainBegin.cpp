@@ -221,9 +221,11 @@ void Training::openOutputs() {
     output.progress->note("nothing will be saved; name a folder with --checkpoint-dir to save checkpoints");
   openEvaluation();
   openBest();
-  for (const std::string &line : dataWarnings(manifest(), files, set)) output.progress->say("warning: " + line);
-  for (const std::string &line : dataNotes(&set, evaluation.over ? &evaluation.over->data() : nullptr))
-    output.progress->note("note: " + line);
+  const DataSet *evaluated = evaluation.over ? &evaluation.over->data() : nullptr;
+  const DataSet *validation = settings.text("evaluate.on", "val") == "val" ? evaluated : nullptr;
+  for (const std::string &line : dataWarnings(manifest(), files, set, validation))
+    output.progress->say("warning: " + line);
+  for (const std::string &line : dataNotes(&set, evaluated)) output.progress->note("note: " + line);
   divergence.lossGrowth().begin(output.perStep());
   if (!options.train.profile.empty()) {
     refuseData("--profile", options.train.profile);

@@ -31,6 +31,7 @@ public:
   ArrayRows(const DataSpec &spec, const SplitPaths &paths, const Portion &portion, std::vector<FieldRequest> wanted);
 
   int64_t rows() const override { return choice.rows(); }
+  int64_t rowsOfFiles() const override { return choice.rowsOfFiles(); }
   void read(int64_t row, size_t request, void *dst) const override;
   void checkFilesRead() const override;
   void addNotes(std::vector<std::string> &lines) const override {

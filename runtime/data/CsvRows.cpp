@@ -65,6 +65,7 @@ public:
           const std::vector<FieldRequest> &wanted);
 
   int64_t rows() const override { return choice.rows(); }
+  int64_t rowsOfFiles() const override { return choice.rowsOfFiles(); }
   void read(int64_t row, size_t request, void *dst) const override {
     const CsvField &field = (*table)[request];
     memcpy(dst, field.values.data() + choice(row) * field.rowBytes(), field.rowBytes());

@@ -104,30 +104,90 @@ static void warnOfSortedTail(const DataSpec &spec, const DataFiles &files, const
 }
 
 //===----------------------------------------------------------------------===//
-// Sources with equally many rows
+// Sources whose rows are not paired
 //===----------------------------------------------------------------------===//
 
-static void warnOfDifferentOrders(const Manifest &manifest, const DataFiles &files, const DataSet &set, Lines &lines) {
+namespace {
+/// A source of a step, and its part of one split.
+struct SourcePart {
+  const DataSpec &spec;
+  Portion portion;
+  int64_t rows = 0, ofFiles = 0;
+
+  /// Whether the same rows are held out, if the files have equally many.
+  bool isHeldOutAsIn(const SourcePart &other) const {
+    return portion.kind == other.portion.kind && portion.fraction == other.portion.fraction &&
+           portion.seed == other.portion.seed;
+  }
+  /// Whether row n of both is the same row of their files.
+  bool hasRowsOf(const SourcePart &other) const {
+    bool isChoice = portion.kind != Portion::All && portion.seed;
+    return rows == other.rows && isHeldOutAsIn(other) && (!isChoice || ofFiles == other.ofFiles);
+  }
+  /// "'d' has 480 of 600 rows (`val = 0.2`)".
+  std::string describe() const {
+    if (portion.kind == Portion::All) return fmt::format("'{}' has {} rows", spec.name, rows);
+    return fmt::format("'{}' has {} of {} rows (`val = {:g}`)", spec.name, rows, ofFiles, portion.fraction);
+  }
+};
+} // namespace
+
+static constexpr const char *heldOutArguments = "`val`, `val_seed` and `val_tail`";
+
+/// Two sources of which the files have equally many rows: that they are read in different orders. Empty if they are
+/// not.
+static std::string warningOfOrder(const SourcePart &a, const SourcePart &b, RowOrder order) {
+  const char *what = a.spec.shuffle != b.spec.shuffle                ? "`shuffle`"
+                     : !a.hasRowsOf(b)                               ? heldOutArguments
+                     : order == RowOrder::Separate && a.spec.shuffle ? ""
+                                                                     : nullptr;
+  if (!what) return "";
+  std::string advice =
+      *what ? fmt::format("give both the same {}", what) : "start a new run, which reads them in the same order";
+  return fmt::format("data '{}' and '{}' have equally many rows and are read in different orders: row n of one does "
+                     "not meet row n of the other; if they belong together, {}",
+                     a.spec.name, b.spec.name, advice);
+}
+
+/// Two sources that have other rows. Empty if they are hardly meant to be paired: sequences beside rows, and sizes that
+/// are far apart, unless only one of them holds rows out.
+static std::string warningOfSizes(const SourcePart &a, const SourcePart &b, Split split) {
+  if (infoOf(a.spec.format).isSequence() || infoOf(b.spec.format).isSequence()) return "";
+  bool isFarApart = std::max(a.rows, b.rows) >= 2 * std::min(a.rows, b.rows);
+  if (isFarApart && (a.portion.kind == Portion::All) == (b.portion.kind == Portion::All)) return "";
+  // A pass over validation data is in the order of the files.
+  bool isPass = split == Split::Val && a.isHeldOutAsIn(b) && !a.portion.seed;
+  std::string same = a.isHeldOutAsIn(b) ? "the same rows" : fmt::format("the same {}", heldOutArguments);
+  return fmt::format(
+      "of the data for {}, {}, and {}: {}; if they belong together, put them into one file, or give "
+      "both {}",
+      split == Split::Val ? "validation" : "training", a.describe(), b.describe(),
+      isPass ? "the rows after the shorter one are left out" : "row n of one does not meet row n of the other", same);
+}
+
+/// One warning for each source that does not fit to one before it.
+static void warnOfUnpairedRows(const Manifest &manifest, const DataFiles &files, const DataSet &set, Split split,
+                               Lines &lines) {
+  auto partOf = [&](size_t i) {
+    const DataSpec &spec = *manifest.dataNamed(set.names[i]);
+    return SourcePart{spec, files.portion(spec, split), set.readers[i]->rows(), set.readers[i]->rowsOfFiles()};
+  };
   for (size_t i = 0; i < set.names.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
-      if (set.readers[i]->rows() != set.readers[j]->rows()) continue;
-      const DataSpec &a = *manifest.dataNamed(set.names[j]), &b = *manifest.dataNamed(set.names[i]);
-      Portion partA = files.portion(a, Split::Train), partB = files.portion(b, Split::Train);
-      const char *what = a.shuffle != b.shuffle                                 ? "`shuffle`"
-                         : partA.kind != partB.kind || partA.seed != partB.seed ? "`val`, `val_seed` and `val_tail`"
-                         : set.order == RowOrder::Separate && a.shuffle         ? ""
-                                                                                : nullptr;
-      if (!what) continue;
-      std::string advice =
-          *what ? fmt::format("give both the same {}", what) : "start a new run, which reads them in the same order";
-      lines.push_back(
-          fmt::format("data '{}' and '{}' have equally many rows and are read in different orders: row n of "
-                      "one does not meet row n of the other; if they belong together, {}",
-                      a.name, b.name, advice));
+      SourcePart a = partOf(j), b = partOf(i);
+      std::string line;
+      if (a.rows == b.rows && (a.ofFiles == b.ofFiles || a.hasRowsOf(b)))
+        line = split == Split::Train ? warningOfOrder(a, b, set.order) : "";
+      else
+        line = warningOfSizes(a, b, split);
+      if (line.empty()) continue;
+      lines.push_back(std::move(line));
+      break;
     }
 }
 
-std::vector<std::string> dataWarnings(const Manifest &manifest, const DataFiles &files, const DataSet &training) {
+std::vector<std::string> dataWarnings(const Manifest &manifest, const DataFiles &files, const DataSet &training,
+                                      const DataSet *validation) {
   Lines lines;
   try {
     warnOfLargeBatch(training, lines);
@@ -136,7 +196,9 @@ std::vector<std::string> dataWarnings(const Manifest &manifest, const DataFiles 
       warnOfSharedFiles(spec, files, lines);
       warnOfSortedTail(spec, files, training, i, lines);
     }
-    warnOfDifferentOrders(manifest, files, training, lines);
+    size_t before = lines.size();
+    warnOfUnpairedRows(manifest, files, training, Split::Train, lines);
+    if (validation && lines.size() == before) warnOfUnpairedRows(manifest, files, *validation, Split::Val, lines);
   } catch (const Error &) {
     // Whoever reads the file or the row for the run reports it.
   }

@@ -18,6 +18,8 @@ public:
   RowChoice(const Portion &portion, int64_t count);
 
   int64_t rows() const { return size; }
+  /// The rows it chooses from.
+  int64_t rowsOfFiles() const { return count; }
   /// The row of the files that is number `index` < rows() of the portion.
   int64_t operator()(int64_t index) const;
 
@@ -26,8 +28,9 @@ private:
   int64_t heldOutRow(int64_t number) const;
 
   Portion::Kind kind = Portion::All;
-  int64_t begin = 0, size = 0;   ///< of a range
-  int64_t count = 0, strata = 0; ///< of a choice
+  int64_t begin = 0, size = 0; ///< of a range
+  int64_t count = 0;           ///< rows to choose from
+  int64_t strata = 0;          ///< of a choice
   uint64_t key = 0;
 };
 

@@ -64,6 +64,8 @@ class RowReader {
 public:
   virtual ~RowReader() = default;
   virtual int64_t rows() const = 0;
+  /// Rows of the files, with those that a fraction gives to the other split.
+  virtual int64_t rowsOfFiles() const { return rows(); }
   /// Writes field `request` (an index into the requests) of row `row` to `dst`. Throws an Error that names file and
   /// byte or row if a value is out of range.
   virtual void read(int64_t row, size_t request, void *dst) const = 0;

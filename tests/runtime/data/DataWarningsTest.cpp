@@ -90,6 +90,55 @@ TEST_F(Warnings, SourcesInDifferentOrders) {
   EXPECT_NE(said().find("give both the same `val`, `val_seed` and `val_tail`"), std::string::npos) << said();
 }
 
+TEST_F(Warnings, SourcesOfDifferentSizes) {
+  add("a", rows(60, 3, false)), add("b", rows(59, 2, false));
+  EXPECT_NE(said().find("of the data for training, 'a' has 60 rows, and 'b' has 59 rows: row n of one does not meet "
+                        "row n of the other; if they belong together, put them into one file, or give both the same "
+                        "rows"),
+            std::string::npos)
+      << said();
+  folder.write("b.csv", rows(30, 2, false));
+  EXPECT_EQ(said(), "") << "not meant to be paired";
+  for (DataSpec &spec : manifest.data) spec.valFraction = 0.2, spec.valSeed = 0;
+  EXPECT_EQ(said(), "");
+  folder.write("b.csv", rows(59, 2, false)); // 48 are left of both, which are others
+  EXPECT_NE(said().find("'a' has 48 of 60 rows (`val = 0.2`), and 'b' has 48 of 59 rows (`val = 0.2`): row n"),
+            std::string::npos)
+      << said();
+}
+
+TEST_F(Warnings, SourcesThatHoldOutDifferentFractions) {
+  add("a", rows(60, 3, false)), add("b", rows(60, 2, false));
+  manifest.data[0].valFraction = 0.2;
+  EXPECT_NE(said().find("'a' has 48 of 60 rows (`val = 0.2`), and 'b' has 60 rows: row n"), std::string::npos)
+      << said();
+  manifest.data[1].valFraction = 0.1;
+  EXPECT_NE(said().find("'a' has 48 of 60 rows (`val = 0.2`), and 'b' has 54 of 60 rows (`val = 0.1`): row n"),
+            std::string::npos)
+      << said();
+  EXPECT_NE(said().find("give both the same `val`, `val_seed` and `val_tail`"), std::string::npos) << said();
+  folder.write("b.csv", rows(600, 2, false));
+  EXPECT_EQ(said(), "") << "not meant to be paired";
+  manifest.data[1].valFraction = 0;
+  EXPECT_NE(said().find("'a' has 48 of 60 rows (`val = 0.2`), and 'b' has 600 rows: row n"), std::string::npos)
+      << said();
+}
+
+TEST_F(Warnings, ValidationFilesOfDifferentSizes) {
+  add("a", rows(60, 3, false)), add("b", rows(60, 2, false));
+  DataFiles files(manifest.data, {"a.val=" + folder.write("va.csv", rows(20, 3, false)),
+                                  "b.val=" + folder.write("vb.csv", rows(19, 2, false))});
+  DataSet training = openDataSet(manifest, entry, files, Split::Train),
+          validation = openDataSet(manifest, entry, files, Split::Val);
+  EXPECT_EQ(dataWarnings(manifest, files, training), std::vector<std::string>());
+  std::vector<std::string> said = dataWarnings(manifest, files, training, &validation);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(
+      said[0].find("of the data for validation, 'a' has 20 rows, and 'b' has 19 rows: the rows after the shorter"),
+      std::string::npos)
+      << said[0];
+}
+
 TEST_F(Warnings, NotesOnceForAllFiles) {
   std::string path = folder.write("x.npy", npyFile("<f4", "(4, 6)", std::string(96, '\0')));
   DataSpec spec = {"d", Npy, "batch", 0, 16, {}, 0.5, true, {}};
