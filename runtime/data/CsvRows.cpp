@@ -33,7 +33,11 @@ struct CsvField {
     return std::any_of(spec.columns.begin(), spec.columns.end(), [](auto &column) { return !column.name.empty(); });
   }
 };
-using Table = std::vector<CsvField>;
+
+struct Table {
+  std::vector<CsvField> fields;
+  std::vector<FileColumns> files = {};
+};
 
 /// Reads one file into a table.
 class CsvFile {
@@ -67,11 +71,14 @@ public:
   int64_t rows() const override { return choice.rows(); }
   int64_t rowsOfFiles() const override { return choice.rowsOfFiles(); }
   void read(int64_t row, size_t request, void *dst) const override {
-    const CsvField &field = (*table)[request];
+    const CsvField &field = table->fields[request];
     memcpy(dst, field.values.data() + choice(row) * field.rowBytes(), field.rowBytes());
   }
   void addHeld(HeldMemory &held) const override {
-    for (const CsvField &field : *table) held[&field] = field.values.capacity();
+    for (const CsvField &field : table->fields) held[&field] = field.values.capacity();
+  }
+  void addColumns(std::vector<FileColumns> &files) const override {
+    files.insert(files.end(), table->files.begin(), table->files.end());
   }
 
 private:
@@ -117,14 +124,14 @@ static std::string joinedNames(const std::vector<std::string> &names) {
 /// The first line is the header if a field names its columns; else if none of its cells is a number or a class.
 bool CsvFile::isHeader(const Table &table) const {
   bool hasText = false;
-  for (const CsvField &field : table)
+  for (const CsvField &field : table.fields)
     if (field.hasNamedColumns()) return true;
   for (const CsvCell &cell : cells) {
     double ignored;
     if (parseNumber(cell.text, ignored)) return false;
     hasText |= !isMissingCell(cell.text);
   }
-  for (const CsvField &field : table)
+  for (const CsvField &field : table.fields)
     for (size_t column : field.columns)
       if (column < cells.size() && field.classes.count(cells[column].content())) return false;
   return hasText;
@@ -158,16 +165,18 @@ void CsvFile::findColumns(CsvField &field) const {
 
 /// Uses the first line: for the header, and the columns of each field.
 void CsvFile::beginWith(Table &table) {
-  for (CsvField &field : table)
+  for (CsvField &field : table.fields)
     if (!field.hasNamedColumns()) findColumns(field);
   if (isHeader(table))
     for (const CsvCell &cell : cells) header.push_back(cell.content());
-  for (CsvField &field : table) {
+  FileColumns &columns = table.files.emplace_back(file.path(), header);
+  for (CsvField &field : table.fields) {
     if (field.hasNamedColumns()) findColumns(field);
     size_t last = *std::max_element(field.columns.begin(), field.columns.end());
     if (last >= cells.size())
       fail("{}: field '{}' takes columns {} to {}, the line has {}{}", lineAt(0), field.name, field.columns[0], last,
            cells.size(), hintAtCommas());
+    columns.taken.push_back(field.columns);
   }
 }
 
@@ -237,7 +246,7 @@ void CsvFile::readInto(Table &table) {
     if (cells.size() != width)
       fail("{}: expected {} columns as above, got {}{}", lineAt(0), width, cells.size(), hintAtCommas());
     if (isFirst && !header.empty()) continue;
-    for (CsvField &field : table)
+    for (CsvField &field : table.fields)
       for (size_t column : field.columns) keepCell(field, column);
   }
   file.checkUnchanged();
@@ -257,9 +266,9 @@ static Table emptyTable(const DataSpec &spec, const std::vector<FieldRequest> &w
     if (field->columns.size() > 1 && static_cast<int64_t>(field->columns.size()) != request.elements)
       fail("manifest: field '{}.{}' has {} elements and {} columns", spec.name, request.field, request.elements,
            field->columns.size());
-    table.push_back({request, *field, spec.name + "." + request.field, {}, {}});
+    table.fields.push_back({request, *field, spec.name + "." + request.field, {}, {}});
     for (size_t i = 0; i < field->classes.size(); ++i)
-      table.back().classes.emplace(field->classes[i], static_cast<double>(i));
+      table.fields.back().classes.emplace(field->classes[i], static_cast<double>(i));
   }
   return table;
 }
@@ -281,12 +290,13 @@ CsvRows::CsvRows(const DataSpec &spec, const SplitPaths &paths, const Portion &p
   std::vector<std::string> files = expandPatterns(paths.at(""));
   std::string key;
   for (const std::string &path : files) key += fileKey(path);
-  for (const CsvField &field : empty) key += keyOf(field);
+  for (const CsvField &field : empty.fields) key += keyOf(field);
   table = tables.get(key, [&] {
     for (const std::string &path : files) CsvFile(path).readInto(empty);
     return std::move(empty);
   });
-  int64_t count = table->empty() ? 0 : table->front().values.size() / table->front().rowBytes();
+  const std::vector<CsvField> &fields = table->fields;
+  int64_t count = fields.empty() ? 0 : fields.front().values.size() / fields.front().rowBytes();
   choice = RowChoice(portion, count);
   if (choice.rows() > 0) return;
   std::string why = portion.whyEmpty(count, "rows");

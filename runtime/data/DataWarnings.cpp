@@ -3,8 +3,10 @@
 #include "runtime/data/DataWarnings.h"
 
 #include "runtime/base/MappedFile.h"
+#include "runtime/data/ColumnWarnings.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tessera::runtime {
 
@@ -196,6 +198,9 @@ std::vector<std::string> dataWarnings(const Manifest &manifest, const DataFiles 
       warnOfSharedFiles(spec, files, lines);
       warnOfSortedTail(spec, files, training, i, lines);
     }
+    for (Lines &found :
+         std::array{sharedColumnWarnings(manifest, training), otherColumnWarnings(manifest, training, validation)})
+      lines.insert(lines.end(), found.begin(), found.end());
     size_t before = lines.size();
     warnOfUnpairedRows(manifest, files, training, Split::Train, lines);
     if (validation && lines.size() == before) warnOfUnpairedRows(manifest, files, *validation, Split::Val, lines);

@@ -57,6 +57,13 @@ struct Portion {
   }
 };
 
+/// A csv file, and where it has the values of the requests.
+struct FileColumns {
+  std::string path;
+  std::vector<std::string> header;        ///< empty: it has none
+  std::vector<std::vector<size_t>> taken; ///< by request, the column of each element
+};
+
 /// Bytes by address, so that memory that readers share counts once.
 using HeldMemory = std::map<const void *, int64_t>;
 
@@ -74,6 +81,8 @@ public:
   virtual void checkFilesRead() const {}
   /// Adds lines about what the reader assumes of its files.
   virtual void addNotes(std::vector<std::string> &) const {}
+  /// Adds the csv files, in the order of their rows.
+  virtual void addColumns(std::vector<FileColumns> &) const {}
   /// Values at the ends of files that fill no row.
   virtual int64_t leftOver() const { return 0; }
   /// Adds the memory beside mapped files: parsed tables, inflated files.
