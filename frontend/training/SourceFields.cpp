@@ -74,13 +74,24 @@ bool SourceFields::readColumn(SourceField &field, const ast::Expr &expr) {
   return true;
 }
 
+/// Warns if the last column of a field is one of those before it.
+void SourceFields::warnOfRepetition(const SourceField &field, Span span) {
+  const SourceColumn &last = field.columns.back();
+  if (!llvm::is_contained(llvm::ArrayRef(field.columns).drop_back(), last)) return;
+  diagnostics
+      .warning(DiagnosticCode::E0410, span, "`" + field.name + "` takes the column " + last.describe() + " twice")
+      .help("`columns` names the column of each element");
+}
+
 /// `("age", "height", 7)`.
 bool SourceFields::readColumns(SourceField &field, const ast::Expr &expr) {
   auto *tuple = llvm::dyn_cast<ast::TupleExpr>(&expr);
   if (!tuple && !readColumn(field, expr)) return false;
   if (tuple)
-    for (const ast::Argument &element : tuple->elements)
+    for (const ast::Argument &element : tuple->elements) {
       if (!readColumn(field, *element.value)) return false;
+      warnOfRepetition(field, element.value->span);
+    }
   if (static_cast<int64_t>(field.columns.size()) == field.elements()) return true;
   error(DiagnosticCode::E0410, expr.span,
         "`" + field.name + "` has " + Twine(field.elements()) + " elements and " + Twine(field.columns.size()) +
@@ -247,10 +258,7 @@ void SourceFields::warnOfOverlaps(llvm::ArrayRef<SourceField> fields) {
     if (field.columns.empty()) continue;
     std::vector<SourceColumn> columns = columnsOf(field);
     for (const auto &[other, taken] : earlier)
-      if (llvm::any_of(columns, [&](const SourceColumn &column) {
-            return llvm::any_of(
-                taken, [&](const SourceColumn &one) { return one.name == column.name && one.number == column.number; });
-          }))
+      if (llvm::any_of(columns, [&](const SourceColumn &column) { return llvm::is_contained(taken, column); }))
         diagnostics
             .warning(DiagnosticCode::E0410, field.span,
                      "`" + field.name + "` shares columns with `" + other->name + "`")

@@ -13,6 +13,7 @@ struct SourceColumn {
   std::string name; ///< empty: by number
   int64_t number = 0;
 
+  bool operator==(const SourceColumn &) const = default;
   std::string describe() const { return name.empty() ? std::to_string(number) : "\"" + name + "\""; }
 };
 
@@ -24,7 +25,7 @@ struct SourceField {
   std::optional<int64_t> below; ///< integers are less than this
   /// One for each element, or the first one if there is one only.
   std::vector<SourceColumn> columns;
-  std::vector<std::string> classes; ///< the words that are 0, 1, …
+  std::vector<std::string> classes;     ///< the words that are 0, 1, …
   std::vector<std::string> positionsOn; ///< the axes that the model reads at its values
   std::optional<double> missing;        ///< the value of empty cells
   std::vector<std::string> train, val;
@@ -56,6 +57,7 @@ private:
   bool readBound(SourceField &field, const ast::Expr &expr);
   bool readColumn(SourceField &field, const ast::Expr &expr);
   bool readColumns(SourceField &field, const ast::Expr &expr);
+  void warnOfRepetition(const SourceField &field, Span span);
   bool readClasses(SourceField &field, const ast::Expr &expr);
   bool readMissing(SourceField &field, const ast::Expr &expr);
   bool checkPlace(const DataFormatInfo &format, const SourceField &field);

@@ -324,6 +324,14 @@ TEST(Warnings, FieldsThatShareColumns) {
   EXPECT_NE(said.find("columns \"p\" to \"r\""), std::string::npos) << said;
 }
 
+TEST(Warnings, AFieldThatTakesAColumnTwice) {
+  std::string said = messagesOn("x * w", "x = float[a](columns = (0, 1, 2, 2))");
+  EXPECT_NE(said.find("warning[E0410]: `x` takes the column 2 twice"), std::string::npos) << said;
+  EXPECT_EQ(said.find("error"), std::string::npos) << said;
+  said = messagesOn("x * w", "x = float[a](columns = (\"p\", \"q\", \"p\", 0))");
+  EXPECT_NE(said.find("takes the column \"p\" twice"), std::string::npos) << said;
+}
+
 TEST(Warnings, NameArgumentsOfAFractionThatIsNotHeldOut) {
   std::string said = messagesOn("x * w", "x = float[a](column = 0), val_seed = 3");
   EXPECT_NE(said.find("warning[E0410]: `val_seed` has no effect: no fraction"), std::string::npos) << said;
