@@ -67,6 +67,12 @@ std::optional<CheckpointInfo> newestInfo(const CheckpointFolder &folder) {
 /// The word for a checkpoint that its folder's newest one names.
 static constexpr const char *bestName = "best";
 
+/// What `save(best = …)` of a checkpoint's settings compares; empty if it says nothing.
+static std::string goalOfBest(const Json &settings) {
+  const Json::json_pointer address("/save/best");
+  return settings.contains(address) && settings[address].is_string() ? settings[address].get<std::string>() : "";
+}
+
 /// `path`, or the checkpoint of the best evaluation if it is FOLDER/best and nothing has that name.
 static std::string resolveBest(const std::string &path, const char *option) {
   std::error_code error;
@@ -75,6 +81,10 @@ static std::string resolveBest(const std::string &path, const char *option) {
   CheckpointFolder folder(parent.string());
   std::optional<CheckpointInfo> newest = newestInfo(folder);
   int64_t step = newest ? bestStepIn(newest->best) : -1;
+  if (std::string goal = newest ? goalOfBest(newest->settings) : ""; step < 0 && !goal.empty())
+    fail("{} {}: the run, now at step {}, compares `{}` of its evaluations, and it was not finite in any of them; name "
+         "another checkpoint",
+         option, path, newest->step, printable(goal, 80));
   if (step < 0)
     fail(
         "{} {}: the run has no best checkpoint; the model file asks for one with save(best = NAME), the name of a loss",

@@ -26,6 +26,19 @@ void Training::watchDivergence(const StepReport &report) {
   throw Error(divergence.describe(step, checkpoints.lastGood), ExitStatus::Diverged);
 }
 
+/// Says once that an evaluation is not finite, unless the losses of the steps tell that the run diverges.
+void Training::warnOfEvaluation(const EvaluationResult &result) {
+  std::string loss = lossThatIsNotFinite(result.losses), goal = settings.text("save.best", "");
+  bool lacksBest = evaluation.best && evaluation.best->step() < 0;
+  bool isKnown = !divergence.isFinite() || !divergence.lossGrowth().describe().empty();
+  if ((loss.empty() && !lacksBest) || evaluation.isNotFiniteTold || isKnown) return;
+  evaluation.isNotFiniteTold = true;
+  output.progress->say(fmt::format("warning: in the evaluation at step {}, {} is not finite: {}{}", step,
+                                   loss.empty() ? fmt::format("`{}`, which says what is best,", goal)
+                                                : fmt::format("the loss '{}'", loss),
+                                   formulaAdvice, evaluation.best ? "; such an evaluation is never the best one" : ""));
+}
+
 void Training::evaluateNow() {
   PausedProgress pause(*output.progress);
   std::optional<EvaluationResult> result = savingOnError([&] {
@@ -37,8 +50,10 @@ void Training::evaluateNow() {
   output.evaluation(step, split, *result);
   divergence.lossGrowth().noteStart(result->total);
   info.evaluated = true;
+  if (evaluation.best && evaluation.best->note(step, *result))
+    evaluation.best->setSavedAsBestOnly(!isSaveScheduled(step));
+  warnOfEvaluation(*result);
   if (!evaluation.best) return;
-  if (evaluation.best->note(step, *result)) evaluation.best->setSavedAsBestOnly(!isSaveScheduled(step));
   info.best = evaluation.best->record();
 }
 

@@ -27,6 +27,7 @@ struct RunEvaluation {
   std::optional<Evaluation> over;     ///< none: there is nothing to evaluate
   std::optional<BestEvaluation> best; ///< none: neither `save.best` nor `stop.patience` is set
   bool wasStopped = false;            ///< by a signal
+  bool isNotFiniteTold = false;       ///< a warning said that an evaluation is not finite
 
   explicit operator bool() const { return over.has_value(); }
 };
@@ -80,6 +81,7 @@ private:
   /// Whether the next step can start before the results of the last one are read.
   bool canStartNext() const;
   void watchDivergence(const StepReport &report);
+  void warnOfEvaluation(const EvaluationResult &result);
   void evaluateIfDue();
   void evaluateNow();
   /// `every`: the setting with the number of steps between two occurrences; 0: never.

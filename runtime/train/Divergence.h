@@ -7,6 +7,11 @@
 
 namespace tessera::runtime {
 
+/// What to do about a value that is not finite whatever the learning rate is.
+inline constexpr const char *formulaAdvice =
+    "a formula is probably outside of its domain (log or sqrt of 0 or less, a division by 0, exp of a large number); "
+    "guard it, as in `where(x > 0, log(x), 0)`";
+
 /// Counts consecutive steps with non-finite results, and watches how the loss grows before.
 class Divergence {
 public:
@@ -29,9 +34,11 @@ public:
   std::string describe(int64_t step, const std::string &lastGood) const;
 
 private:
+  std::string advice() const;
+
   LossGrowth growth;
   int count = 0;
-  std::string first;               ///< the first of these steps, and what was not finite in it
+  StepReport first;                ///< of these steps
   std::optional<NonFinite> source; ///< of the first non-finite value
 };
 

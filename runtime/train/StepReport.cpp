@@ -32,7 +32,8 @@ StepReport readReport(const LoadedProgram &program, const EntryFunction &entry, 
   }
   if (!entry.output("total"))
     for (const auto &[name, value] : report.losses) report.total += value;
-  if (!entry.output("finite")) report.finite = std::isfinite(report.total);
+  // The program looks at the gradients only, and there are losses that are NaN while their gradients are finite.
+  report.finite &= std::isfinite(report.total);
   return report;
 }
 
@@ -55,11 +56,17 @@ Json recordOf(const StepReport &report) {
   return json;
 }
 
+std::string lossThatIsNotFinite(const NamedValues &losses) {
+  for (const auto &[name, value] : losses)
+    if (!std::isfinite(value)) return name;
+  return "";
+}
+
 std::string whatIsNotFinite(const StepReport &report) {
-  for (const auto &[name, value] : report.losses)
-    if (!std::isfinite(value)) return fmt::format("in the loss '{}'", name);
-  if (report.hasGradNorm && !std::isfinite(report.gradNorm)) return "in the norm of the gradients";
-  return "in a gradient";
+  bool hasFiniteNorm = report.hasGradNorm && std::isfinite(report.gradNorm);
+  if (std::string loss = lossThatIsNotFinite(report.losses); !loss.empty())
+    return fmt::format("in the loss '{}'{}", loss, hasFiniteNorm ? ", though the gradients are finite" : "");
+  return report.hasGradNorm && !hasFiniteNorm ? "in the norm of the gradients" : "in a gradient";
 }
 
 } // namespace tessera::runtime

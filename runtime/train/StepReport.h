@@ -14,7 +14,8 @@ struct StepReport {
   int64_t step = 0;
   NamedValues losses, metrics;
   double total = 0, rate = 0, gradNorm = 0;
-  bool hasRate = false, hasGradNorm = false, finite = true;
+  bool hasRate = false, hasGradNorm = false;
+  bool finite = true;              ///< the losses and the gradients; the step updated nothing if a gradient is not
   std::optional<double> lossScale; ///< after the step, if it is dynamic
   int64_t skipped = 0;             ///< steps without an update since step 0, because the scaled gradients overflowed
 };
@@ -30,6 +31,9 @@ Json namedNumbers(const NamedValues &values);
 
 /// Describes what is not finite: "in the loss 'ce'".
 std::string whatIsNotFinite(const StepReport &report);
+
+/// The first loss that is not finite; empty if all are.
+std::string lossThatIsNotFinite(const NamedValues &losses);
 
 } // namespace tessera::runtime
 

@@ -48,6 +48,19 @@ TEST_F(LauncherBest, BestOfTheDefaultFolder) {
   expectIn(eval, "line-checkpoints/step-00000040");
 }
 
+TEST_F(LauncherBest, EvaluationsThatAreNotFiniteAreNeverTheBest) {
+  folder.write("infinite.csv", "1,2,3,1e30,5\n1,2,3,1e30,5\n");
+  Outcome train = run("train --checkpoint-dir a --data val=infinite.csv --set save.best=squared");
+  EXPECT_EQ(train.status, 0) << train.output;
+  std::string warning = "warning: in the evaluation at step 0, the loss 'squared' is not finite: a formula is probably";
+  expectIn(train, warning);
+  expectIn(train, "such an evaluation is never the best one");
+  EXPECT_EQ(train.output.find("warning: in the evaluation", train.output.find(warning) + 1), std::string::npos);
+  expectIn(run("eval --checkpoint a/best"),
+           "a/best: the run, now at step 40, compares `squared` of its evaluations, and "
+           "it was not finite in any of them; name another checkpoint");
+}
+
 TEST_F(LauncherBest, BetterCheckpointReplacesOneThatWasOnlyBest) {
   std::string rare = "train --checkpoint-dir a --set save.best=squared --set save.every=0 --set save.keep=0 --steps ";
   ASSERT_EQ(run(rare + "25").status, 0); // better at 10, 20 and 25, where the run ends
