@@ -21,6 +21,7 @@ namespace tessera::runtime {
 void Training::watchDivergence(const StepReport &report) {
   divergence.note(report);
   if (auto warning = divergence.lossGrowth().note(report)) output.progress->say(*warning);
+  if (auto warning = rates.note(report)) output.progress->say(*warning);
   if (!divergence.isOver()) return;
   output.records.sync();
   throw Error(divergence.describe(step, checkpoints.lastGood), ExitStatus::Diverged);

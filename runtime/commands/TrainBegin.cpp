@@ -227,6 +227,7 @@ void Training::openOutputs() {
     output.progress->say("warning: " + line);
   for (const std::string &line : dataNotes(&set, evaluated)) output.progress->note("note: " + line);
   divergence.lossGrowth().begin(output.perStep());
+  rates.begin(lastStep);
   if (!options.train.profile.empty()) {
     refuseData("--profile", options.train.profile);
     output.openProfile(options.train.profile, program);

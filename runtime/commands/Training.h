@@ -7,6 +7,7 @@
 #include "runtime/data/BatchLoader.h"
 #include "runtime/train/BestEvaluation.h"
 #include "runtime/train/Divergence.h"
+#include "runtime/train/RateWatch.h"
 #include "runtime/train/RunOutput.h"
 #include "runtime/train/Settings.h"
 #include "runtime/train/Signals.h"
@@ -118,6 +119,7 @@ private:
   int64_t lastStep = 0, step = 0;
   int64_t started = 0; ///< the last step that was started; `step` is the last whose results were read
   Divergence divergence;
+  RateWatch rates;
   Signals signals;
 };
 

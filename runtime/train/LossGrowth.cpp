@@ -30,10 +30,14 @@ std::optional<std::string> LossGrowth::note(const StepReport &report) {
   if (streak < longest || isTold) return std::nullopt;
   isTold = true;
   std::string rate = report.hasRate ? fmt::format(" ({:.3g})", report.rate) : "";
+  std::string reason = report.hasRate && report.rate < 0
+                           ? fmt::format("the learning rate{} is negative; let it stay above 0", rate)
+                           : fmt::format("the learning rate{} is probably too large; try a tenth of it, or clip the "
+                                         "gradients with clip(norm = 1)",
+                                         rate);
   return fmt::format("warning: the loss was {:.4g} at the start and is {:.4g} at step {}, more than {:g} times as much "
-                     "for {} steps in a row: the learning rate{} is probably too large; try a tenth of it, or clip the "
-                     "gradients with clip(norm = 1)",
-                     start, report.total, report.step, factor, longest, rate);
+                     "for {} steps in a row: {}",
+                     start, report.total, report.step, factor, longest, reason);
 }
 
 std::string LossGrowth::describe() const {

@@ -10,9 +10,9 @@ using namespace tessera::runtime;
 
 namespace {
 
-StepReport at(int64_t step, double total) {
+StepReport at(int64_t step, double total, double rate = 0.5) {
   StepReport report;
-  report.step = step, report.total = total, report.rate = 0.5, report.hasRate = true;
+  report.step = step, report.total = total, report.rate = rate, report.hasRate = true;
   return report;
 }
 
@@ -32,6 +32,16 @@ TEST(LossGrowth, WarnsOnceOfAnExplosion) {
   EXPECT_NE(said[0].find("the loss was 2 at the start"), std::string::npos) << said[0];
   EXPECT_NE(said[0].find("the learning rate (0.5) is probably too large"), std::string::npos) << said[0];
   EXPECT_EQ(warnings(32, [](int64_t step) { return step == 1 ? 2.3 : 200; }).size(), 1u); // in the first step
+}
+
+TEST(LossGrowth, BlamesANegativeRateForItsSign) {
+  LossGrowth growth;
+  growth.begin(32);
+  std::string said;
+  for (int64_t step = 1; step < 50; ++step)
+    if (auto warning = growth.note(at(step, std::pow(3.0, step), -0.132))) said = *warning;
+  EXPECT_NE(said.find("the learning rate (-0.132) is negative"), std::string::npos) << said;
+  EXPECT_EQ(said.find("too large"), std::string::npos) << said;
 }
 
 TEST(LossGrowth, TakesTheFirstEvaluationAsTheStartIfItIsLarger) {
