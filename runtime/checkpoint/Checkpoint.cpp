@@ -229,7 +229,7 @@ static CheckpointInfo readInfo(const Json &json, const std::string &path) {
   info.batch = json.value("batch", int64_t(0));
   info.threads = json.value("threads", 0);
   info.program = json.value("program", "");
-  info.rowOrder = json.value("row_order", 1);
+  info.rowOrder = json.value("row_order", 1); // RowOrder::Separate
   info.sources = json.value("sources", Json::object());
   info.resumedFrom = json.value("resumed_from", "");
   info.source = json.value("source", Json());

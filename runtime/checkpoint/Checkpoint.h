@@ -30,7 +30,7 @@ struct CheckpointInfo {
   int threads = 0;         ///< 0: not recorded, or a GPU's
   std::string program;     ///< LoadedProgram::hash(); empty: not recorded
   std::string resumedFrom; ///< the checkpoint that --resume named for this branch; empty: it began at step 0
-  int rowOrder = 1;        ///< RowOrder of the run; older checkpoints do not record it, and have order 1
+  int rowOrder = 2;        ///< RowOrder of the run; this is that of runs that begin now
   /// Rows, file sizes, sequence length and held-out rows of each training source; empty: not recorded.
   Json sources = Json::object();
   Json settings = Json::object();

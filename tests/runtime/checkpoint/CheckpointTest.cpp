@@ -55,6 +55,7 @@ TEST_F(Checkpoints, RoundTrip) {
   EXPECT_EQ(read.position, 12);
   EXPECT_EQ(read.seed, 5u);
   EXPECT_EQ(read.data, "d=x");
+  EXPECT_EQ(read.rowOrder, 2);
 }
 
 TEST_F(Checkpoints, EveryFlippedBitAndTruncationIsDetected) {
@@ -136,10 +137,11 @@ TEST_F(Checkpoints, OlderOnesWithoutLaterKeysAreLoaded) {
   folder.lock();
   std::string path = saveCheckpoint(folder, info, manifest, address(memory));
   rewriteManifest(path, [](Json &json) {
-    for (const char *later : {"batch", "threads", "program", "sources", "resumed_from", "source", "best"})
+    for (const char *later : {"batch", "threads", "program", "row_order", "sources", "resumed_from", "source", "best"})
       json.erase(later);
   });
   CheckpointInfo loaded = loadCheckpoint(path, manifest, address(memory));
+  EXPECT_EQ(loaded.rowOrder, 1);
   EXPECT_EQ(loaded.step, info.step);
   EXPECT_EQ(loaded.batch, 0);
   EXPECT_EQ(loaded.program, "");

@@ -44,6 +44,18 @@ TEST_F(LauncherWeights, MapsWorkInBothDirections) {
             std::string::npos);
 }
 
+// Rows are held out as in a run that begins without a checkpoint.
+TEST_F(LauncherWeights, RunsFromImportedWeightsChooseTheRowsForValidation) {
+  programWith({{R"("val_fraction": 0.2)", R"("val_fraction": 0.2, "val_seed": 0)"}});
+  ASSERT_EQ(run("import plain.safetensors -o a", "", "other").status, 0);
+  EXPECT_EQ(nlohmann::json::parse(readFile(checkpoint("a", 0) + "/manifest.json"))["row_order"], 2);
+  Outcome imported = run("train --checkpoint-dir a", "", "other");
+  EXPECT_EQ(imported.status, 0) << imported.output;
+  EXPECT_EQ(imported.output.find("held out the last rows"), std::string::npos) << imported.output;
+  ASSERT_EQ(run("train --init plain.safetensors --checkpoint-dir b", "", "other").status, 0);
+  expectEqualCheckpoints("a", "b", 40);
+}
+
 TEST_F(LauncherWeights, PartsAreSaid) {
   expectFails("import linear.safetensors -o a", 1, "it lacks w; the program has no linear.weight, mask;");
   expectFails("import linear.safetensors -o a", 1, "give --only PATTERN");
