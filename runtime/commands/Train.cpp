@@ -52,7 +52,7 @@ void Training::evaluateNow() {
   divergence.lossGrowth().noteStart(result->total);
   info.evaluated = true;
   if (evaluation.best && evaluation.best->note(step, *result))
-    evaluation.best->setSavedAsBestOnly(!isSaveScheduled(step));
+    evaluation.best->setSavedAsBestOnly(savesBest() && !isSaveScheduled(step) && checkpoints.savedStep != step);
   warnOfEvaluation(*result);
   if (!evaluation.best) return;
   info.best = evaluation.best->record();

@@ -69,6 +69,24 @@ TEST_F(LauncherBest, BetterCheckpointReplacesOneThatWasOnlyBest) {
   EXPECT_EQ(steps("a"), (std::vector<int64_t>{25, 40}));
 }
 
+// A checkpoint that was there before its evaluation has another reason to exist.
+TEST_F(LauncherBest, CheckpointsOfBeforeTheEvaluationStay) {
+  std::string rest = "train --set save.every=0 --set save.keep=0 --steps 25 --checkpoint-dir ";
+  ASSERT_EQ(run("train --steps 1 --checkpoint-dir start").status, 0);
+  ASSERT_EQ(run("export w.safetensors --checkpoint start").status, 0);
+  for (auto [dir, set] : {std::pair("a", "save.best=squared"), {"b", "stop.patience=9"}}) {
+    ASSERT_EQ(run(fmt::format("import w.safetensors -o {}", dir)).status, 0);
+    Outcome train = run(fmt::format("{}{} --set {}", rest, dir, set));
+    ASSERT_EQ(train.status, 0) << train.output;
+    EXPECT_EQ(steps(dir), (std::vector<int64_t>{0, 25})) << train.output;
+  }
+  programWith({{R"("val_fraction": 0.2)", R"("val_fraction": 0.0)"}});
+  ASSERT_EQ(run("train --steps 10 --set save.every=0 --checkpoint-dir c", "", "other").status, 0); // evaluates nothing
+  Outcome resumed = run(rest + "c --set save.best=squared");
+  ASSERT_EQ(resumed.status, 0) << resumed.output;
+  EXPECT_EQ(steps("c"), (std::vector<int64_t>{10, 25})) << resumed.output;
+}
+
 TEST_F(LauncherBest, StopsWhenEvaluationsDoNotImprove) {
   writeOpposite();
   std::string stop = "train --checkpoint-dir a --data val=opposite.csv --set stop.patience=3 --quiet";
