@@ -89,9 +89,12 @@ static std::string resolveBest(const std::string &path, const char *option) {
     fail(
         "{} {}: the run has no best checkpoint; the model file asks for one with save(best = NAME), the name of a loss",
         option, path);
-  if (!fs::exists(folder.pathOf(step)))
-    fail("{} {}: the best evaluation was at step {}, but {} is missing; name another checkpoint", option, path, step,
-         folder.pathOf(step));
+  if (!fs::exists(folder.pathOf(step))) {
+    int64_t saved = savedBestStepIn(newest->best);
+    bool isThere = saved >= 0 && fs::exists(folder.pathOf(saved));
+    fail("{} {}: the best evaluation was at step {}, but {} is missing; name another checkpoint{}", option, path, step,
+         folder.pathOf(step), isThere ? ", such as the best that was saved, " + folder.pathOf(saved) : "");
+  }
   return folder.pathOf(step);
 }
 

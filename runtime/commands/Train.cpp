@@ -51,11 +51,9 @@ void Training::evaluateNow() {
   output.evaluation(step, split, *result);
   divergence.lossGrowth().noteStart(result->total);
   info.evaluated = true;
-  if (evaluation.best && evaluation.best->note(step, *result))
-    evaluation.best->setSavedAsBestOnly(savesBest() && !isSaveScheduled(step) && checkpoints.savedStep != step);
+  bool isBetter = evaluation.best && evaluation.best->note(step, *result);
+  if (isBetter && checkpoints.savedStep == step) evaluation.best->noteSaved(/*isOnlyBest=*/false);
   warnOfEvaluation(*result);
-  if (!evaluation.best) return;
-  info.best = evaluation.best->record();
 }
 
 bool Training::isEvaluationDue(int64_t at) const {
@@ -80,12 +78,16 @@ bool Training::isSaveScheduled(int64_t at) const {
 
 bool Training::isBest(int64_t at) const { return savesBest() && evaluation.best && evaluation.best->step() == at; }
 
-void Training::save() {
+void Training::save(bool isOnlyBest) {
   signals.clearSaveRequest();
   checkpoints.savedAt = std::chrono::steady_clock::now();
   if (!checkpoints.folder || checkpoints.savedStep == step) return;
   PausedProgress pause(*output.progress);
   info.step = step;
+  // As it will be once this checkpoint is written: until then the previous best one stays.
+  std::optional<BestEvaluation> best = evaluation.best;
+  if (best && best->step() == step) best->noteSaved(isOnlyBest);
+  if (best) info.best = best->record();
   output.records.sync();
   try {
     program.pullState();
@@ -94,10 +96,11 @@ void Training::save() {
     checkpoints.savedStep = step;
     if (divergence.isFinite()) checkpoints.lastGood = checkpoints.last;
     output.progress->note(fmt::format("saved {}", checkpoints.last));
-    int64_t superseded = evaluation.best ? evaluation.best->takeSuperseded() : -1;
+    evaluation.best = best;
+    int64_t superseded = best ? evaluation.best->takeSuperseded() : -1;
     if (superseded >= 0 && superseded != step) checkpoints.folder->remove(superseded);
     if (int64_t keep = settings.integer("save.keep", 0); keep > 0)
-      checkpoints.folder->keepNewest(keep, step, savesBest() ? bestStepIn(info.best) : -1);
+      checkpoints.folder->keepNewest(keep, step, best && savesBest() ? best->savedStep() : -1);
   } catch (const std::exception &e) {
     // The run is worth more than one checkpoint, and the next one may succeed.
     output.progress->say(fmt::format("warning: {}; training continues without this checkpoint", e.what()));
@@ -192,7 +195,7 @@ ExitStatus Training::run() {
   evaluateIfDue();
   if (step < lastStep && !isOver) {
     abandonLaterCheckpoints();
-    if (isBest(step)) save();
+    if (isBest(step)) save(/*isOnlyBest=*/!isSaveScheduled(step));
     BatchLoader loader(set, info.seed, options.train.overfitBatch ? 0 : info.position, options.train.overfitBatch);
     while (step < lastStep && !isPatienceOver()) {
       // First, since a stop makes evaluation and save unnecessary; it may also come before the first step.
@@ -206,7 +209,7 @@ ExitStatus Training::run() {
       finishSteps();
       if (signals.stopRequested() && step < lastStep) continue;
       evaluateIfDue();
-      if (isSaveDue(step)) save();
+      if (isSaveDue(step)) save(/*isOnlyBest=*/!isSaveScheduled(step));
     }
   }
   if (evaluation.wasStopped) return stopEarly(signals.stopRequested());

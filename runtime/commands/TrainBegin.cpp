@@ -278,7 +278,6 @@ void Training::openBest() {
               "evaluate(every = N), or --set stop.patience=0");
   evaluation.best.emplace(goal, manifest().entry("evaluate"), option);
   evaluation.best->restore(info.best);
-  info.best = evaluation.best->record();
 }
 
 } // namespace tessera::runtime

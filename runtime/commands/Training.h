@@ -91,7 +91,8 @@ private:
     return steps > 0 && at % steps == 0;
   }
   bool isEvaluationDue(int64_t at) const;
-  void save();
+  /// `isOnlyBest`: no other reason than its evaluation.
+  void save(bool isOnlyBest = false);
   /// Whether a checkpoint is due whatever the evaluations say.
   bool isSaveScheduled(int64_t at) const;
   bool isSaveDue(int64_t at) const { return isBest(at) || isSaveScheduled(at); }

@@ -48,9 +48,13 @@ bool BestEvaluation::note(int64_t step, const EvaluationResult &result) {
     if (bestStep >= 0) ++since;
     return false;
   }
-  if (isOnly && bestStep != step) superseded = bestStep;
-  best = value, bestStep = step, since = 0, isOnly = false;
+  best = value, bestStep = step, since = 0;
   return true;
+}
+
+void BestEvaluation::noteSaved(bool isOnlyBest) {
+  if (isOnly && saved != bestStep) superseded = saved;
+  saved = bestStep, isOnly = isOnlyBest;
 }
 
 std::string BestEvaluation::describe() const {
@@ -60,7 +64,9 @@ std::string BestEvaluation::describe() const {
 
 Json BestEvaluation::record() const {
   if (bestStep < 0) return nullptr;
-  return {{"of", goal}, {"value", best}, {"step", bestStep}, {"evaluations_since", since}, {"only_best", isOnly}};
+  return {{"of", goal},          {"value", best},
+          {"step", bestStep},    {"evaluations_since", since},
+          {"only_best", isOnly}, {"saved_step", saved < 0 ? Json() : Json(saved)}};
 }
 
 void BestEvaluation::restore(const Json &record) {
@@ -69,14 +75,22 @@ void BestEvaluation::restore(const Json &record) {
     double value = record.at("value").get<double>();
     int64_t evaluations = std::max<int64_t>(0, record.at("evaluations_since").get<int64_t>());
     isOnly = record.at("only_best").get<bool>();
-    best = value, since = evaluations, bestStep = bestStepIn(record);
+    best = value, since = evaluations, bestStep = bestStepIn(record), saved = savedBestStepIn(record);
   } catch (const Json::exception &) {
   }
 }
 
-int64_t bestStepIn(const Json &record) {
-  if (!record.is_object() || !record.contains("step") || !record["step"].is_number_integer()) return -1;
-  return record["step"].get<int64_t>();
+/// The step at `key`; -1 if there is none.
+static int64_t stepIn(const Json &record, const char *key) {
+  if (!record.is_object() || !record.contains(key) || !record[key].is_number_integer()) return -1;
+  return record[key].get<int64_t>();
+}
+
+int64_t bestStepIn(const Json &record) { return stepIn(record, "step"); }
+
+int64_t savedBestStepIn(const Json &record) {
+  // Older checkpoints do not record it: they took it for granted.
+  return stepIn(record, record.is_object() && record.contains("saved_step") ? "saved_step" : "step");
 }
 
 } // namespace tessera::runtime

@@ -25,6 +25,9 @@ public:
 
   /// The step of the best evaluation; -1 if there was none.
   int64_t step() const { return bestStep; }
+  /// The step of the best evaluation whose checkpoint was written: an earlier one if that of step() could not be. -1 if
+  /// there is none.
+  int64_t savedStep() const { return saved; }
   /// Evaluations since the best one.
   int64_t evaluationsSince() const { return since; }
   /// "`max(right)` has not improved in 5 evaluations; the best was 0.97 at step 1250".
@@ -36,9 +39,9 @@ public:
   /// come from a stranger.
   void restore(const Json &record);
 
-  /// The checkpoint at step() is there for this reason only, so it goes when there is a better one.
-  void setSavedAsBestOnly(bool is) { isOnly = is; }
-  /// The checkpoint that the last improvement left without a reason to exist; -1 if there is none. Asking forgets it.
+  /// The checkpoint of step() was written. `isOnlyBest`: for this reason only, so it goes when a better one is written.
+  void noteSaved(bool isOnlyBest);
+  /// The checkpoint that a better one left without a reason to exist; -1 if there is none. Asking forgets it.
   int64_t takeSuperseded() { return std::exchange(superseded, -1); }
 
 private:
@@ -47,12 +50,15 @@ private:
   std::string goal, name;
   bool isMaximum = false;
   double best = 0;
-  int64_t bestStep = -1, since = 0, superseded = -1;
-  bool isOnly = false;
+  int64_t bestStep = -1, since = 0;
+  int64_t saved = -1, superseded = -1;
+  bool isOnly = false; ///< the checkpoint of `saved` is there for this reason only
 };
 
 /// The step of the best evaluation that a checkpoint recorded; -1 if it recorded none.
 int64_t bestStepIn(const Json &record);
+/// The step of the best evaluation whose checkpoint was written; -1 if there is none.
+int64_t savedBestStepIn(const Json &record);
 
 } // namespace tessera::runtime
 

@@ -87,6 +87,23 @@ TEST_F(LauncherBest, CheckpointsOfBeforeTheEvaluationStay) {
   EXPECT_EQ(steps("c"), (std::vector<int64_t>{10, 25})) << resumed.output;
 }
 
+TEST_F(LauncherBest, BestCheckpointStaysIfABetterOneCannotBeWritten) {
+  // The name under which a checkpoint is written is taken: $$ is the process of the run. What is in these folders keeps
+  // the run from removing them.
+  std::string taken = "mkdir -p a/.tmp-step-00000020-$$/kept a/.tmp-step-00000030-$$/kept; exec";
+  std::string train =
+      "train --checkpoint-dir a --steps 30 --set save.best=squared --set save.every=25 --set save.keep=1";
+  Outcome failed = run(train, taken);
+  EXPECT_EQ(failed.status, 1) << failed.output;
+  expectIn(failed, "training continues without this checkpoint");
+  EXPECT_EQ(steps("a"), (std::vector<int64_t>{10, 25})) << failed.output;
+  expectIn(run("eval --checkpoint a/best"), "the best evaluation was at step 20, but a/step-00000020 is missing; name "
+                                            "another checkpoint, such as the best that was saved, a/step-00000010");
+  Outcome again = run(train);
+  EXPECT_EQ(again.status, 0) << again.output;
+  EXPECT_EQ(steps("a"), std::vector<int64_t>{30}) << again.output;
+}
+
 TEST_F(LauncherBest, StopsWhenEvaluationsDoNotImprove) {
   writeOpposite();
   std::string stop = "train --checkpoint-dir a --data val=opposite.csv --set stop.patience=3 --quiet";

@@ -52,7 +52,7 @@ TEST(BestEvaluation, SurvivesInARecord) {
   BestEvaluation first("ce", evaluate(), "save.best");
   EXPECT_TRUE(first.record().is_null());
   first.note(10, result(0.1, 0));
-  first.setSavedAsBestOnly(true);
+  first.noteSaved(/*isOnlyBest=*/true);
   first.note(20, result(0.2, 0));
   BestEvaluation second("ce", evaluate(), "save.best"), other("aux", evaluate(), "save.best");
   second.restore(Json::parse(first.record().dump()));
@@ -60,15 +60,42 @@ TEST(BestEvaluation, SurvivesInARecord) {
   EXPECT_FALSE(second.note(30, result(0.1, 0)));
   EXPECT_EQ(second.evaluationsSince(), 2);
   EXPECT_TRUE(second.note(40, result(0.05, 0)));
+  second.noteSaved(/*isOnlyBest=*/false);
   EXPECT_EQ(second.takeSuperseded(), 10);
   EXPECT_EQ(second.takeSuperseded(), -1);
   other.restore(first.record()); // compared something else
   EXPECT_EQ(other.step(), -1);
+  Json older = first.record();
+  older.erase("saved_step");
+  BestEvaluation third("ce", evaluate(), "save.best");
+  third.restore(older);
+  EXPECT_EQ(third.savedStep(), 10);
   for (const char *bad : {"7", "{}", R"({"of": "ce"})", R"({"of": "ce", "step": -5})",
                           R"({"of": "ce", "step": 5, "value": "x", "evaluations_since": 1, "only_best": false})"}) {
     BestEvaluation fresh("ce", evaluate(), "save.best");
     fresh.restore(Json::parse(bad));
     EXPECT_EQ(fresh.step(), -1) << bad;
+  }
+}
+
+// A checkpoint that could not be written replaces none.
+TEST(BestEvaluation, TheSavedBestStaysUntilABetterOneIsWritten) {
+  BestEvaluation best("ce", evaluate(), "save.best");
+  best.note(10, result(3, 0));
+  EXPECT_EQ(best.savedStep(), -1);
+  EXPECT_TRUE(best.record()["saved_step"].is_null());
+  best.noteSaved(/*isOnlyBest=*/true);
+  best.note(20, result(2, 0));
+  EXPECT_EQ(best.step(), 20);
+  EXPECT_EQ(best.savedStep(), 10);
+  EXPECT_EQ(best.takeSuperseded(), -1);
+  BestEvaluation resumed("ce", evaluate(), "save.best");
+  resumed.restore(Json::parse(best.record().dump()));
+  for (BestEvaluation *each : {&best, &resumed}) {
+    each->note(30, result(1, 0));
+    each->noteSaved(/*isOnlyBest=*/true);
+    EXPECT_EQ(each->savedStep(), 30);
+    EXPECT_EQ(each->takeSuperseded(), 10);
   }
 }
 
