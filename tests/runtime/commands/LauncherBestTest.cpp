@@ -76,7 +76,7 @@ TEST_F(LauncherBest, CheckpointsOfBeforeTheEvaluationStay) {
   ASSERT_EQ(run("export w.safetensors --checkpoint start").status, 0);
   for (auto [dir, set] : {std::pair("a", "save.best=squared"), {"b", "stop.patience=9"}}) {
     ASSERT_EQ(run(fmt::format("import w.safetensors -o {}", dir)).status, 0);
-    Outcome train = run(fmt::format("{}{} --set {}", rest, dir, set));
+    Outcome train = run(fmt::format("{}{} --set evaluate.every=25 --set {}", rest, dir, set));
     ASSERT_EQ(train.status, 0) << train.output;
     EXPECT_EQ(steps(dir), (std::vector<int64_t>{0, 25})) << train.output;
   }
