@@ -127,6 +127,7 @@ void Training::startStep(BatchLoader &loader) {
     stepallocator::StepScope scope;
     loader.takeInto(program.at(0));
   });
+  if (output.profile) output.profile->beginStep();
   auto start = std::chrono::steady_clock::now();
   {
     stepallocator::StepScope scope;

@@ -72,7 +72,7 @@ public:
   /// A description of the machine.
   std::string describeMachine() const { return machine->describe(); }
 
-  /// Profiles all calls from now on; the caller marks the end of each step.
+  /// Profiles the calls of steps from now on; the caller marks the beginning and the end of each step.
   Profile &startProfile();
 
   /// The machine's peak rates, measured now.

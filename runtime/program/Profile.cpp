@@ -7,6 +7,7 @@
 namespace tessera::runtime {
 
 void Profile::add(Kind kind, int64_t which, Clock::duration time) {
+  if (!isInStep) return;
   Row &row = rows[{kind, which}];
   ++row.calls;
   row.seconds += std::chrono::duration<double>(time).count();
@@ -19,6 +20,7 @@ void Profile::endStep(Clock::duration time) {
     row.calls = 0, row.seconds = 0;
   }
   steps.push_back(std::chrono::duration<double>(time).count());
+  isInStep = false;
 }
 
 /// The median of all values but the first, which includes cold caches and page faults.

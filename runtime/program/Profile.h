@@ -23,11 +23,17 @@ public:
 
   using Clock = std::chrono::steady_clock;
 
+  /// From here on calls belong to a step. Others, those of an evaluation, do not count.
+  void beginStep() { isInStep = true; }
+
   /// Adds a call. `which`: the index in the manifest's list of kernels or contractions, or the bytes of a copy.
   void add(Kind kind, int64_t which, Clock::duration time);
 
-  /// Ends a step that took `time`; it consists of the calls since the last one.
+  /// Ends a step that took `time`.
   void endStep(Clock::duration time);
+
+  /// The number of steps so far.
+  size_t countSteps() const { return steps.size(); }
 
   /// The record of docs/profile.md: medians over all steps but the first.
   Json describe(const Manifest &manifest) const;
@@ -41,6 +47,7 @@ private:
   };
   std::map<std::pair<Kind, int64_t>, Row> rows;
   std::vector<double> steps;
+  bool isInStep = false;
 };
 
 } // namespace tessera::runtime

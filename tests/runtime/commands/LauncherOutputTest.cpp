@@ -165,6 +165,13 @@ TEST_F(LauncherOutput, ProfileTableIsShownAtTheEnd) {
   EXPECT_TRUE(has(run("train --steps 4 --quiet --profile-table"), "profile: there was no step"));
 }
 
+TEST_F(LauncherOutput, EvaluationsAreNotProfiled) {
+  ASSERT_EQ(run("train --steps 20 --set evaluate.every=1 --quiet --profile p.json").status, 0);
+  auto rows = nlohmann::json::parse(readFile(folder / "p.json"))["rows"];
+  EXPECT_FALSE(rows.empty());
+  for (const auto &row : rows) EXPECT_EQ(row["calls"], 1) << row;
+}
+
 TEST_F(LauncherOutput, CheckpointAfterNonFiniteStepsIsNotCalledGood) {
   writeDiverging();
   Outcome train = run("train --checkpoint-dir a --set save.every=2");

@@ -1,0 +1,34 @@
+// A profile counts the calls of steps, and no others.
+
+#include "runtime/program/Profile.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera::runtime;
+
+namespace {
+
+TEST(Profile, CallsBetweenStepsDoNotCount) {
+  using std::chrono::milliseconds;
+  Profile profile;
+  auto evaluate = [&] {
+    profile.add(Profile::Kind::Copy, 64, milliseconds(100));
+    profile.add(Profile::Kind::Zero, 8, milliseconds(100)); // in no step
+  };
+  evaluate();
+  EXPECT_EQ(profile.countSteps(), 0u);
+  EXPECT_TRUE(profile.describe({})["rows"].empty());
+  for (int i = 0; i < 3; ++i) {
+    profile.beginStep();
+    for (int call = 0; call < 2; ++call) profile.add(Profile::Kind::Copy, 64, milliseconds(3));
+    profile.endStep(milliseconds(10));
+    evaluate();
+  }
+  Json described = profile.describe({});
+  EXPECT_EQ(described["steps"], 3);
+  ASSERT_EQ(described["rows"].size(), 1u);
+  EXPECT_EQ(described["rows"][0]["calls"], 2);
+  EXPECT_DOUBLE_EQ(described["rows"][0]["seconds"].get<double>(), 0.006);
+}
+
+} // namespace
