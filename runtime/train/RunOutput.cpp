@@ -19,9 +19,8 @@ void RunOutput::openProfileTable(LoadedProgram &program) {
 
 void RunOutput::showProfileTable(LoadedProgram &program) {
   if (!hasProfileTable) return;
-  Json described = profile->describe(program.manifest());
-  if (described["rows"].empty()) return progress->say("profile: there was no step");
-  progress->say(profileTable(described, program.machineLimits()));
+  if (profile->countSteps() == 0) return progress->say("profile: there was no step");
+  progress->say(profileTable(profile->describe(program.manifest()), program.machineLimits()));
 }
 
 bool RunOutput::writeProfile(const Manifest &manifest) {

@@ -163,6 +163,8 @@ TEST_F(LauncherOutput, ProfileTableIsShownAtTheEnd) {
     EXPECT_TRUE(has(train, said)) << said << "\n" << train.output;
   EXPECT_EQ(nlohmann::json::parse(readFile(folder / "p.json"))["steps"], 4);
   EXPECT_TRUE(has(run("train --steps 4 --quiet --profile-table"), "profile: there was no step"));
+  Outcome none = run("train --steps 0 --quiet --profile-table --checkpoint-dir none"); // evaluates
+  EXPECT_TRUE(has(none, "profile: there was no step")) << none.output;
 }
 
 TEST_F(LauncherOutput, EvaluationsAreNotProfiled) {
