@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
@@ -260,6 +261,7 @@ static int finishOutput(int status) {
 
 int runLauncher(int argc, char **argv, const std::string &programFile) {
   openStandardStreams();
+  std::signal(SIGXFSZ, SIG_IGN); // exceeding a file size limit is an error of the write, as on a full disk
   int status;
   try {
     status = loadAndRun(argc, argv, programFile);

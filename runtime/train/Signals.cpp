@@ -61,9 +61,7 @@ Signals::Signals() {
   handle(SIGTERM, onStop);
   handle(SIGHUP, onHangup);
   handle(SIGUSR1, onSave);
-  // Exceeding a file size limit is an error of the write, not fatal.
-  std::signal(SIGXFSZ, SIG_IGN);
-  // Neither is a closed pipe.
+  // A closed pipe is an error of the write, not fatal.
   std::signal(SIGPIPE, SIG_IGN);
 }
 

@@ -239,6 +239,18 @@ TEST_F(LauncherPredict, BadRowsAreNamed) {
       << outcome.output;
 }
 
+// A limit of 128 blocks of 512 or 1024 bytes: enough for the code of the program, which is a file in memory.
+TEST_F(LauncherPredict, FileSizeLimitsAreErrorsAndLeaveNothing) {
+  folder.write("rows.csv", csvLines(20'000));
+  for (const char *output : {"p.csv", "p.npy", "p.safetensors"}) {
+    Outcome outcome = run(fmt::format("predict --data rows.csv --output {}", output), "ulimit -f 128;");
+    EXPECT_EQ(outcome.status, 1) << outcome.output;
+    EXPECT_EQ(outcome.output, fmt::format("error: cannot write {}: File too large\n", output));
+    for (const auto &file : fs::directory_iterator(folder.path))
+      EXPECT_EQ(file.path().filename().string().find(output), std::string::npos) << file.path();
+  }
+}
+
 TEST_F(LauncherPredict, ProgramsWithoutTheEntryFunctionSaySo) {
   programWith({{"\"predict\"", "\"generate2\""}});
   Outcome outcome = run("predict --data line.csv", "", "other");
