@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tessera::runtime {
@@ -19,10 +18,9 @@ void failSystem(const std::string &what, const std::string &path) {
   throw Error(message);
 }
 
-DurableFile::DurableFile(const std::string &path, std::optional<mode_t> mode) : path(path) {
-  fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode.value_or(0666) & 0777);
+DurableFile::DurableFile(const std::string &path) : path(path) {
+  fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) failSystem("create", path);
-  if (mode) fchmod(fd, *mode & 07777); // regardless of the umask; if it fails, the mode of open() stays
 }
 
 DurableFile::~DurableFile() {
@@ -54,25 +52,7 @@ void DurableFile::flushChunk() {
 
 void DurableFile::commit() {
   if (!chunk.empty()) flushChunk();
-  if (fsync(fd) != 0) failSystem("write", path);
-  int closing = fd;
-  fd = -1;
-  if (close(closing) != 0) failSystem("write", path);
-}
-
-void replaceFile(const std::string &path, const std::function<void(DurableFile &)> &write) {
-  std::string temporary = fmt::format("{}.tmp-{}", path, getpid());
-  struct stat old;
-  std::optional<mode_t> mode;
-  if (stat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode)) mode = old.st_mode;
-  try {
-    DurableFile file(temporary, mode);
-    write(file);
-    if (rename(temporary.c_str(), path.c_str()) != 0) failSystem("write", path);
-  } catch (...) {
-    unlink(temporary.c_str());
-    throw;
-  }
+  syncAndClose(fd, path);
 }
 
 std::vector<uint64_t> hashChunks(std::string_view bytes) {
@@ -84,10 +64,20 @@ std::vector<uint64_t> hashChunks(std::string_view bytes) {
 
 void syncFolder(const std::string &path) {
   int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0 && errno == EACCES) return; // it may be written, but not be read
   if (fd < 0) failSystem("open", path);
-  int status = fsync(fd);
+  bool isSynced = fsync(fd) == 0 || errno == EINVAL; // not every file system syncs folders
+  int code = errno;
   close(fd);
-  if (status != 0) failSystem("write", path);
+  errno = code;
+  if (!isSynced) failSystem("write", path);
+}
+
+void syncAndClose(int &fd, const std::string &path) {
+  if (fsync(fd) != 0) failSystem("write", path);
+  int closing = fd;
+  fd = -1;
+  if (close(closing) != 0) failSystem("write", path);
 }
 
 } // namespace tessera::runtime

@@ -7,9 +7,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string_view>
-#include <sys/types.h>
 #include <vector>
 
 namespace tessera::runtime {
@@ -26,8 +24,10 @@ inline constexpr size_t chunkBytes = 16 << 20;
 /// A new file, written sequentially and hashed in chunks.
 class DurableFile {
 public:
-  /// `mode`: the file's mode, instead of the umask's default.
-  explicit DurableFile(const std::string &path, std::optional<mode_t> mode = std::nullopt);
+  /// Creates the file.
+  explicit DurableFile(const std::string &path);
+  /// Takes over an empty open file, which messages call `path`.
+  DurableFile(std::string path, int file) : path(std::move(path)), fd(file) {}
   ~DurableFile();
   DurableFile(const DurableFile &) = delete;
 
@@ -49,15 +49,14 @@ private:
   std::vector<uint64_t> chunkHashes;
 };
 
-/// Replaces the file at `path` atomically: `write` fills and commits a temporary file beside it. On any error the old
-/// file stays and the temporary one is removed. The new file has the old one's mode.
-void replaceFile(const std::string &path, const std::function<void(DurableFile &)> &write);
-
 /// XXH64 of each chunk of `bytes`.
 std::vector<uint64_t> hashChunks(std::string_view bytes);
 
-/// Makes the names in a folder durable (fsync of the folder).
+/// Makes the names in a folder durable (fsync of the folder), where the folder may be read and its file system can.
 void syncFolder(const std::string &path);
+
+/// Calls fsync, and closes `fd` and sets it to -1. Throws as failSystem.
+void syncAndClose(int &fd, const std::string &path);
 
 /// Throws DiskFull or Error for the current errno.
 [[noreturn]] void failSystem(const std::string &what, const std::string &path);

@@ -2,6 +2,8 @@
 
 #include "runtime/base/ReplacementFile.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -12,18 +14,50 @@
 
 namespace tessera::runtime {
 
-static constexpr int endingSignals[] = {SIGINT, SIGTERM, SIGHUP};
+//===----------------------------------------------------------------------===//
+// Signals that end the process
+//===----------------------------------------------------------------------===//
 
-/// The file that such a signal removes.
-static char removedOnSignal[PATH_MAX];
+/// A temporary name, for signal handlers: no locks, no allocation.
+struct TemporaryName::Slot {
+  enum State : int { Free, Taken, Set };
+  std::atomic<int> state = Free;
+  char name[PATH_MAX];
 
-extern "C" void tsrRemoveFileAndEnd(int signal) {
-  unlink(removedOnSignal);
+  static Slot all[4];
+  /// A slot with this name; null if none is free.
+  static Slot *take(const std::string &name);
+};
+
+TemporaryName::Slot TemporaryName::Slot::all[4];
+static_assert(std::atomic<int>::is_always_lock_free);
+
+TemporaryName::Slot *TemporaryName::Slot::take(const std::string &name) {
+  if (name.size() >= sizeof(Slot::name)) return nullptr;
+  for (Slot &slot : all) {
+    int free = Free;
+    if (!slot.state.compare_exchange_strong(free, Taken)) continue;
+    memcpy(slot.name, name.c_str(), name.size() + 1);
+    slot.state = Set;
+    return &slot;
+  }
+  return nullptr;
+}
+
+void TemporaryName::removeAll() {
+  for (const Slot &slot : Slot::all)
+    if (slot.state == Slot::Set) unlink(slot.name);
+}
+
+static constexpr int endingSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+
+extern "C" void tsrRemoveFilesAndEnd(int signal) {
+  TemporaryName::removeAll();
   std::signal(signal, SIG_DFL);
   raise(signal);
 }
 
-/// Signals that are ignored, as under nohup, stay so.
+/// Signals that are ignored, as under nohup, stay so, and so do handlers of others.
 static void replaceHandlers(void (*from)(int), void (*to)(int)) {
   for (int signal : endingSignals) {
     struct sigaction now;
@@ -31,25 +65,49 @@ static void replaceHandlers(void (*from)(int), void (*to)(int)) {
   }
 }
 
-ReplacementFile::ReplacementFile(const std::string &path)
-    : path(path), temporary(fmt::format("{}.tmp-{}", path, getpid())) {
-  struct stat old;
-  bool replaces = stat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode);
-  mode_t mode = replaces ? old.st_mode & 0777 : 0666;
-  fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-  if (fd < 0) failSystem("write", path);
-  if (temporary.size() < sizeof(removedOnSignal)) {
-    memcpy(removedOnSignal, temporary.c_str(), temporary.size() + 1);
-    replaceHandlers(SIG_DFL, tsrRemoveFileAndEnd);
-  }
-  if (replaces) fchmod(fd, mode); // regardless of the umask; if it fails, the mode of open() stays
+//===----------------------------------------------------------------------===//
+// Names and files
+//===----------------------------------------------------------------------===//
+
+TemporaryName::TemporaryName(const std::string &path)
+    : path(path), temporary(fmt::format("{}.tmp-{}", path, getpid())), slot(Slot::take(temporary)) {
+  if (slot) replaceHandlers(SIG_DFL, tsrRemoveFilesAndEnd);
 }
 
-ReplacementFile::~ReplacementFile() {
-  if (fd < 0) return;
-  close(fd);
+TemporaryName::~TemporaryName() {
+  if (temporary.empty()) return;
   unlink(temporary.c_str());
-  replaceHandlers(tsrRemoveFileAndEnd, SIG_DFL);
+  release();
+}
+
+void TemporaryName::release() {
+  temporary.clear();
+  if (slot) slot->state = Slot::Free;
+  bool isLast = std::all_of(std::begin(Slot::all), std::end(Slot::all), [](auto &s) { return s.state == Slot::Free; });
+  if (isLast) replaceHandlers(tsrRemoveFilesAndEnd, SIG_DFL);
+}
+
+int TemporaryName::create() const {
+  struct stat old;
+  bool replaces = stat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode);
+  mode_t mode = replaces ? old.st_mode & 07777 : 0666;
+  int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode & 0777);
+  if (fd < 0) failSystem("write", path);
+  if (replaces) fchmod(fd, mode); // regardless of the umask; if it fails, the mode of open() stays
+  return fd;
+}
+
+void TemporaryName::commit() {
+  if (rename(temporary.c_str(), path.c_str()) != 0) failSystem("write", path);
+  release();
+  size_t slash = path.rfind('/');
+  syncFolder(slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1)));
+}
+
+ReplacementFile::ReplacementFile(const std::string &path) : path(path), temporary(path), fd(temporary.create()) {}
+
+ReplacementFile::~ReplacementFile() {
+  if (fd >= 0) close(fd);
 }
 
 void ReplacementFile::writeAt(int64_t offset, std::string_view bytes) {
@@ -63,11 +121,15 @@ void ReplacementFile::writeAt(int64_t offset, std::string_view bytes) {
 }
 
 void ReplacementFile::commit() {
-  if (fsync(fd) != 0 || rename(temporary.c_str(), path.c_str()) != 0) failSystem("write", path);
-  replaceHandlers(tsrRemoveFileAndEnd, SIG_DFL);
-  int closing = fd;
-  fd = -1;
-  if (close(closing) != 0) failSystem("write", path);
+  syncAndClose(fd, path);
+  temporary.commit();
+}
+
+void replaceFile(const std::string &path, const std::function<void(DurableFile &)> &write) {
+  TemporaryName temporary(path);
+  DurableFile file(path, temporary.create());
+  write(file);
+  temporary.commit();
 }
 
 } // namespace tessera::runtime

@@ -1,6 +1,7 @@
 //===- Weights.cpp - the commands `export` and `import` -------------------===//
 
 #include "runtime/base/OutputPath.h"
+#include "runtime/base/ReplacementFile.h"
 #include "runtime/commands/Session.h"
 
 namespace tessera::runtime {

@@ -2,9 +2,9 @@
 
 #include "runtime/cuda/GemmSearch.h"
 
-#include "runtime/base/DurableFile.h"
 #include "runtime/base/Error.h"
 #include "runtime/base/Json.h"
+#include "runtime/base/ReplacementFile.h"
 
 #include <algorithm>
 #include <chrono>

@@ -2,9 +2,9 @@
 
 #include "runtime/train/Metrics.h"
 
-#include "runtime/base/DurableFile.h"
 #include "runtime/base/Error.h"
 #include "runtime/base/OutputPath.h"
+#include "runtime/base/ReplacementFile.h"
 
 #include <cerrno>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include "runtime/train/ProfileFile.h"
 
-#include "runtime/base/DurableFile.h"
+#include "runtime/base/ReplacementFile.h"
 #include "runtime/train/RecordFile.h"
 
 #include <cerrno>

@@ -2,6 +2,8 @@
 
 #include "runtime/train/Signals.h"
 
+#include "runtime/base/ReplacementFile.h"
+
 #include <atomic>
 #include <csignal>
 #include <cstring>
@@ -32,6 +34,7 @@ static void onStop(int signal) {
   stopSignal = signal;
   if (firstStop.compare_exchange_strong(first, now) || now - first < sameRequest) return;
   // The second one has its default effect: it ends the process.
+  TemporaryName::removeAll();
   std::signal(signal, SIG_DFL);
   raise(signal);
 }

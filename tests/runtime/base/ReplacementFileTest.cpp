@@ -10,6 +10,8 @@
 namespace tessera::tests {
 namespace {
 
+using runtime::DurableFile;
+using runtime::replaceFile;
 using runtime::ReplacementFile;
 
 int filesIn(const std::string &folder) {
@@ -57,14 +59,61 @@ TEST(ReplacementFile, ASignalLeavesNothing) {
   EXPECT_EQ(filesIn(folder.path), 0);
 }
 
+void writeNew(DurableFile &file) {
+  file.append("new", 3);
+  file.commit();
+}
+
+TEST(ReplacementFile, ASignalLeavesNothingOfSeveral) {
+  TemporaryFolder folder;
+  folder.write("b", "old");
+  auto interrupted = [&](int signal) {
+    ReplacementFile file(folder / "a");
+    replaceFile(folder / "b", writeNew);
+    replaceFile(folder / "b", [&](DurableFile &last) {
+      last.append("newer", 5);
+      raise(signal);
+    });
+  };
+  for (int signal : {SIGINT, SIGPIPE}) {
+    EXPECT_EXIT(interrupted(signal), testing::KilledBySignal(signal), "");
+    EXPECT_EQ(readFile(folder / "b"), "new");
+    EXPECT_EQ(filesIn(folder.path), 1);
+  }
+  replaceFile(folder / "b", writeNew);
+  EXPECT_EQ(std::signal(SIGINT, SIG_DFL), SIG_DFL); // as before
+}
+
+TEST(ReplacementFile, IsReplacedOnlyWithoutErrors) {
+  TemporaryFolder folder;
+  folder.write("a", "old");
+  chmod((folder / "a").c_str(), 0640);
+  auto failing = [](DurableFile &file) {
+    writeNew(file);
+    runtime::fail("no");
+  };
+  EXPECT_THROW(replaceFile(folder / "a", failing), runtime::Error);
+  EXPECT_EQ(readFile(folder / "a"), "old");
+  replaceFile(folder / "a", writeNew);
+  EXPECT_EQ(readFile(folder / "a"), "new");
+  EXPECT_EQ(std::filesystem::status(folder / "a").permissions(), std::filesystem::perms(0640));
+  EXPECT_EQ(filesIn(folder.path), 1);
+}
+
 TEST(ReplacementFile, NamesThePathThatCannotBeWritten) {
   TemporaryFolder folder;
-  try {
-    ReplacementFile file(folder / "no/such");
-    FAIL();
-  } catch (const runtime::Error &e) {
-    EXPECT_EQ(std::string(e.what()), "cannot write " + (folder / "no/such") + ": No such file or directory");
-  }
+  std::string path = folder / "no/such";
+  for (bool isWhole : {true, false}) try {
+      isWhole ? replaceFile(path, writeNew) : ReplacementFile(path).commit();
+      FAIL();
+    } catch (const runtime::Error &e) {
+      EXPECT_EQ(std::string(e.what()), "cannot write " + path + ": No such file or directory");
+    }
+}
+
+TEST(ReplacementFile, FoldersThatCannotBeSyncedAreNoError) {
+  EXPECT_NO_THROW(runtime::syncFolder("/proc"));
+  EXPECT_THROW(runtime::syncFolder("/proc/no-such-folder"), runtime::Error);
 }
 
 } // namespace

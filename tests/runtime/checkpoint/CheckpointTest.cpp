@@ -1,8 +1,8 @@
 // Damage of any byte is detected; saving never harms existing checkpoints.
 
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/base/DurableFile.h"
 #include "runtime/base/Hash.h"
+#include "runtime/base/ReplacementFile.h"
 #include "tests/runtime/TemporaryFolder.h"
 
 #include <gtest/gtest.h>

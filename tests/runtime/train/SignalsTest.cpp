@@ -1,12 +1,15 @@
 // Simultaneous stop requests count once; a later one ends the process.
 
 #include "runtime/train/Signals.h"
+#include "runtime/base/ReplacementFile.h"
+#include "tests/runtime/TemporaryFolder.h"
 
 #include <csignal>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 using namespace tessera::runtime;
+using namespace tessera::tests;
 
 namespace {
 
@@ -20,14 +23,17 @@ TEST(Signals, SimultaneousSignalsAreOneRequest) {
 }
 
 TEST(Signals, SecondSignalEndsTheProcess) {
-  auto stopTwice = [] {
+  TemporaryFolder folder;
+  auto stopTwice = [&] {
     Signals signals;
+    ReplacementFile file(folder / "a");
     raise(SIGTERM);
     usleep(1'200'000);
     raise(SIGTERM);
     _exit(0);
   };
   EXPECT_EXIT(stopTwice(), testing::KilledBySignal(SIGTERM), "");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
 
 } // namespace
