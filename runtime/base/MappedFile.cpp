@@ -3,6 +3,7 @@
 #include "runtime/base/MappedFile.h"
 
 #include "runtime/base/Error.h"
+#include "runtime/base/ReplacementFile.h"
 
 #include <atomic>
 #include <csetjmp>
@@ -59,6 +60,7 @@ static void onBusError(int signal, siginfo_t *info, void *) {
              region->path, static_cast<size_t>(at - region->begin));
     if (jumpTarget) siglongjmp(*jumpTarget, 1);
     dprintf(STDERR_FILENO, "error: %s\n", lostFile);
+    TemporaryName::removeAll();
     _exit(1);
   }
   std::signal(signal, SIG_DFL); // not in our files: the access is repeated and ends the process

@@ -1,11 +1,13 @@
 //===- ReplacementFileTest.cpp - a file that appears whole -------------------===//
 
 #include "runtime/base/ReplacementFile.h"
+#include "runtime/base/MappedFile.h"
 #include "tests/runtime/TemporaryFolder.h"
 
 #include <csignal>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace tessera::tests {
 namespace {
@@ -82,6 +84,21 @@ TEST(ReplacementFile, ASignalLeavesNothingOfSeveral) {
   }
   replaceFile(folder / "b", writeNew);
   EXPECT_EQ(std::signal(SIGINT, SIG_DFL), SIG_DFL); // as before
+}
+
+// What is read meanwhile, such as a checkpoint, may be truncated by another process.
+TEST(ReplacementFile, AnInputThatCannotBeReadLeavesNothing) {
+  TemporaryFolder folder;
+  folder.write("input", std::string(1 << 16, 'x'));
+  auto readTruncated = [&] {
+    ReplacementFile file(folder / "a");
+    runtime::MappedFile input(folder / "input");
+    std::filesystem::resize_file(folder / "input", 1);
+    file.append(input.text()[1 << 15] == 'x' ? "x" : "y");
+    _exit(0);
+  };
+  EXPECT_EXIT(readTruncated(), testing::ExitedWithCode(1), "input: byte 32768: the file was truncated");
+  EXPECT_EQ(filesIn(folder.path), 1);
 }
 
 TEST(ReplacementFile, IsReplacedOnlyWithoutErrors) {
