@@ -37,10 +37,10 @@ static ProfileRow readRow(const Json &json) {
   return row;
 }
 
-/// "model.tsr:31" of "model.tsr:31:7 and 2 other places".
+/// "my model.tsr:31" of "my model.tsr:31:7 and 2 other places".
 static std::string lineWithoutColumn(const std::string &place) {
-  std::string first = place.substr(0, place.find(' '));
-  return first.substr(0, first.rfind(':'));
+  size_t end = place.ends_with(" other places") ? place.rfind(" and ") : place.size();
+  return place.substr(0, place.substr(0, end).rfind(':'));
 }
 
 /// The least time that the row takes at the machine's rates. Operations other than multiply-adds (exp, tanh) count only

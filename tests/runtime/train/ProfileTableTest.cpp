@@ -34,4 +34,15 @@ TEST(ProfileTable, SortsLinesAndKernels) {
   EXPECT_EQ(unknown.find("50%  h.b"), std::string::npos);
 }
 
+TEST(ProfileTable, FilesMayHaveSpacesInTheirNames) {
+  Json profile = Json::parse(R"({"model": "m", "steps": 2, "seconds": 0.01, "rows": [
+    {"kind": "kernel", "name": "a", "at": "my and your model.tsr:3:5", "flops": 1, "read": 1, "written": 1, "calls": 1,
+     "seconds": 0.002},
+    {"kind": "kernel", "name": "b", "at": "my and your model.tsr:4:9 and 2 other places", "flops": 1, "read": 1,
+     "written": 1, "calls": 1, "seconds": 0.003}]})");
+  std::string table = profileTable(profile, std::nullopt);
+  for (const char *line : {"20.0%  my and your model.tsr:3\n", "30.0%  my and your model.tsr:4\n"})
+    EXPECT_NE(table.find(line), std::string::npos) << table;
+}
+
 } // namespace
