@@ -214,6 +214,19 @@ static void readTensors(const SafetensorsFile &file, const std::vector<const Sta
   for (const StateEntry *entry : entries) fromCanonical(*entry, file.find(entry->path)->data, address(*entry));
 }
 
+/// `CheckpointInfo::sources`, checked as far as it is compared.
+static Json readSources(const Json &json, const std::string &path) {
+  Json sources = json.value("sources", Json::object());
+  if (!sources.is_object()) fail("{}: sources: expected an object, got {}", path, printable(dumpJson(sources), 80));
+  for (const auto &[name, source] : sources.items()) {
+    std::string where = fmt::format("{}: source '{}'", path, name);
+    if (!source.is_object()) fail("{}: expected an object, got {}", where, printable(dumpJson(source), 80));
+    if (source.contains("seq")) asInteger(source["seq"], where + ": seq");
+    if (source.contains("validation")) asString(source["validation"], where + ": validation");
+  }
+  return sources;
+}
+
 static CheckpointInfo readInfo(const Json &json, const std::string &path) {
   CheckpointInfo info;
   info.model = asString(member(json, "model", path), path);
@@ -230,7 +243,7 @@ static CheckpointInfo readInfo(const Json &json, const std::string &path) {
   info.threads = json.value("threads", 0);
   info.program = json.value("program", "");
   info.rowOrder = json.value("row_order", 1); // RowOrder::Separate
-  info.sources = json.value("sources", Json::object());
+  info.sources = readSources(json, path);
   info.resumedFrom = json.value("resumed_from", "");
   info.source = json.value("source", Json());
   info.best = json.value("best", Json());

@@ -239,6 +239,26 @@ TEST_F(Checkpoints, ErrorsOfJsonNameTheFile) {
   }
 }
 
+TEST_F(Checkpoints, MalformedSourcesAreDamage) {
+  folder.lock();
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  for (auto [sources, said] : {std::pair(R"("x")", "sources: expected an object, got \"x\""),
+                               {"[]", "sources: expected an object, got []"},
+                               {R"({"d": 3})", "source 'd': expected an object, got 3"},
+                               {R"({"d": {"validation": 3}})", "source 'd': validation: expected a string"},
+                               {R"({"d": {"seq": "8"}})", "source 'd': seq: expected an integer"}}) {
+    rewriteManifest(path, [&](Json &json) { json["sources"] = Json::parse(sources); });
+    try {
+      readCheckpointInfo(path);
+      FAIL() << sources;
+    } catch (const CheckpointDamaged &e) {
+      EXPECT_EQ(e.what(), path + "/manifest.json: " + said);
+    }
+  }
+  rewriteManifest(path, [&](Json &json) { json["sources"] = {{"d", {{"rows", 7}, {"validation", "0.1, tail"}}}}; });
+  EXPECT_EQ(readCheckpointInfo(path).sources["d"]["rows"], 7);
+}
+
 TEST_F(Checkpoints, RenamesLaterCheckpoints) {
   folder.lock();
   for (int round = 0; round < 2; ++round) {
