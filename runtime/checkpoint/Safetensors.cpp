@@ -11,6 +11,7 @@
 #include "runtime/checkpoint/AxisOrder.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cstring>
 
@@ -228,31 +229,37 @@ void checkConvertible(const SafetensorsFile &file, const SafeTensor &tensor, con
          tensor.typeName, elementTypeName(type));
 }
 
-void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor) {
-  if (!tensor.type || !isFloat(*tensor.type) || isFp8(*tensor.type)) return;
-  const ElementTypeInfo &info = infoOf(*tensor.type);
-  uint64_t exponent = ((uint64_t(1) << info.exponentBits) - 1) << info.mantissaBits;
-  int64_t size = info.bytes;
-  for (int64_t i = 0; i < tensor.bytes / size; ++i) {
-    uint64_t bits = 0;
-    memcpy(&bits, tensor.data + i * size, size);
-    if ((bits & exponent) != exponent) continue;
-    bool isNan = (bits & ((exponent & -exponent) - 1)) != 0;
-    std::vector<int64_t> place(tensor.shape.size());
-    for (int64_t axis = place.size() - 1, rest = i; axis >= 0; rest /= tensor.shape[axis--])
-      place[axis] = rest % tensor.shape[axis];
-    fail("{}: '{}' at [{}] (byte {}) is {}, which makes all results non-finite; use earlier weights", file.path(),
-         printable(tensor.name), fmt::join(place, ", "), tensor.data - file.bytes().data() + i * size,
-         isNan ? "a NaN" : "infinite");
-  }
-}
-
 /// bf16 is the upper half of f32; rounds to nearest, ties to even.
 static uint16_t toBf16(float number) {
   uint32_t bits;
   memcpy(&bits, &number, 4);
   if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// Whether a finite f32 is rounded to an infinity.
+static bool becomesInfinite(uint32_t bits) { return (toBf16(std::bit_cast<float>(bits)) & 0x7fff) == 0x7f80; }
+
+void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor, ElementType type) {
+  if (!tensor.type || !isFloat(*tensor.type) || isFp8(*tensor.type)) return;
+  const ElementTypeInfo &info = infoOf(*tensor.type);
+  uint64_t exponent = ((uint64_t(1) << info.exponentBits) - 1) << info.mantissaBits;
+  bool isRounded = *tensor.type == ElementType::F32 && type == ElementType::BF16; // other conversions are exact
+  int64_t size = info.bytes;
+  for (int64_t i = 0; i < tensor.bytes / size; ++i) {
+    uint64_t bits = 0;
+    memcpy(&bits, tensor.data + i * size, size);
+    bool isFinite = (bits & exponent) != exponent, isNan = (bits & ((exponent & -exponent) - 1)) != 0;
+    if (isFinite && !(isRounded && becomesInfinite(static_cast<uint32_t>(bits)))) continue;
+    std::vector<int64_t> place(tensor.shape.size());
+    for (int64_t axis = place.size() - 1, rest = i; axis >= 0; rest /= tensor.shape[axis--])
+      place[axis] = rest % tensor.shape[axis];
+    fail("{}: '{}' at [{}] (byte {}) is {}, which makes all results non-finite; use earlier weights", file.path(),
+         printable(tensor.name), fmt::join(place, ", "), tensor.data - file.bytes().data() + i * size,
+         isFinite ? "infinite in bf16"
+         : isNan  ? "a NaN"
+                  : "infinite");
+  }
 }
 
 static float fromF16(uint16_t bits) {

@@ -160,7 +160,7 @@ private:
     std::string expected =
         tensor.where.empty() ? tensor.expected : fmt::format("{} ({})", tensor.expected, tensor.where);
     checkConvertible(*found.file, *found.tensor, tensor.shape, tensor.axes, tensor.type(), expected);
-    checkFinite(*found.file, *found.tensor);
+    checkFinite(*found.file, *found.tensor, tensor.type());
   }
 
   /// The elements of a tensor in the parameters' type; `converted` holds them if they are converted.

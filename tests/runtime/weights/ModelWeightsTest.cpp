@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cfloat>
 #include <cmath>
+#include <cstring>
 
 using namespace tessera;
 using namespace tessera::runtime;
@@ -270,6 +272,18 @@ TEST_F(ModelWeights, ConvertsReducedPrecision) {
   EXPECT_EQ(elements("wte"), (std::vector<float>{1, -2, 0.5, 0, 65536, -0.0f}));
   converted[3] = {"wte", {2, 3}, {}, "I16", std::string(12, 'x')};
   expectError(write(converted), {}, "'wte' is of type I16, the program expects f32");
+}
+
+TEST_F(ModelWeights, ElementsThatAreInfiniteInBf16AreRefused) {
+  manifest.state = {{"w", "weight", ElementType::BF16, {{"a", 2}}, {"a"}, 0, 4}};
+  memory.assign(1, 0);
+  float half = 0x1.ffp127f; // between the largest bf16 and what would be the next one
+  float below = std::nextafter(half, 0.0f);
+  EXPECT_EQ(load(write({{"w", {2}, {-below, 1}}})).read, 1u);
+  uint32_t expected = 0x3f80ff7f;
+  EXPECT_EQ(memcmp(memory.data(), &expected, 4), 0);
+  expectError(write({{"w", {2}, {1, half}}}), {}, "'w' at [1] (byte ");
+  expectError(write({{"w", {2}, {1, -FLT_MAX}}}), {}, ") is infinite in bf16, which makes all results non-finite");
 }
 
 TEST_F(ModelWeights, OtherOrdersOfEqualAxesAreRefused) {
