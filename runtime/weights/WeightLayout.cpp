@@ -114,10 +114,12 @@ private:
             "{}: '{}' is {}, and the line names no axis `{}`; add it to the brackets, or as {{{}}} to the name if each "
             "index has a tensor of its own",
             line.where, entry.path, has, name, name);
-    for (const AxisSpec &axis : entry.axes)
-      if (axis.size != sizes.at(axis.name) || entry.type != entries[0]->type)
-        fail("{}: '{}' and '{}' share a tensor, so they need equal sizes and types; they are {} and {}", line.where,
-             entries[0]->path, entry.path, formatAxes(entries[0]->canonicalAxes()), has);
+    bool isEqual = entry.type == entries[0]->type; // scalars have no axes
+    for (const AxisSpec &axis : entry.axes) isEqual &= axis.size == sizes.at(axis.name);
+    if (!isEqual)
+      fail("{}: '{}' and '{}' share a tensor, so they need equal sizes and types; they are {} {} and {} {}", line.where,
+           entries[0]->path, entry.path, formatAxes(entries[0]->canonicalAxes()), elementTypeName(entries[0]->type),
+           has, elementTypeName(entry.type));
   }
 
   /// The tensor is row-major: the last factor of the last axis has stride 1.

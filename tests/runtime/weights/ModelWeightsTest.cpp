@@ -233,6 +233,16 @@ TEST_F(ModelWeights, MapsThatDoNotFitAreRefused) {
                  "2:1: the tensor 'embedding' is also in the line ");
 }
 
+TEST_F(ModelWeights, ParametersOfOneTensorHaveEqualSizesAndTypes) {
+  manifest.state = {{"a", "weight", ElementType::F32, {}, {}, 0, 4},
+                    {"b", "weight", ElementType::BF16, {}, {}, 4, 2},
+                    {"v", "weight", ElementType::F32, {{"x", 2}}, {"x"}, 8, 8},
+                    {"w", "weight", ElementType::F32, {{"x", 3}}, {"x"}, 16, 12}};
+  expectError(write(plain), {{}, writeMap("\"g\" [2] = {a, b}")},
+              "m.map:1:1: 'a' and 'b' share a tensor, so they need equal sizes and types; they are [] f32 and [] bf16");
+  expectError(write(plain), {{}, writeMap("\"g\" [2, x] = {v, w}")}, "they are [x: 2] f32 and [x: 3] f32");
+}
+
 TEST_F(ModelWeights, LinesWithoutParametersAreMistakesIfTheFileHasTheirTensors) {
   std::vector<TestTensor> more = mapped;
   more.push_back({"t.0.b", {3}, {1, 2, 3}});
