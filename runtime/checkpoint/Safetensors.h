@@ -73,7 +73,7 @@ void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const St
 void checkConvertible(const SafetensorsFile &file, const SafeTensor &tensor, const std::vector<int64_t> &shape,
                       const std::string &axes, ElementType type, const std::string &expected);
 
-/// Throws an Error that names the first element of a tensor that is not finite, or is not once it is converted to `type`.
+/// Throws an Error that names the first element of a tensor that is not finite, as it is or converted to `type`.
 void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor, ElementType type);
 
 /// Whether elements may be converted on loading: f32 and bf16 into each other, f16 to f32, which is exact.
