@@ -68,9 +68,9 @@ mlir::Value EntryBuilder::counter(StringRef name) {
   return stateArgument(name, builder.scalarType(name == "step" ? i32 : i64));
 }
 
-bool EntryBuilder::isData(mlir::BlockArgument argument) const {
+StringRef EntryBuilder::dataName(mlir::BlockArgument argument) const {
   auto info = llvm::dyn_cast_or_null<mlir::DictionaryAttr>(argumentAttrs[argument.getArgNumber()].get(attrs::input));
-  return info && info.get("data");
+  return info && info.get("data") ? info.getAs<mlir::StringAttr>("name").getValue() : StringRef();
 }
 
 void EntryBuilder::setInputBound(StringRef name, int64_t below) {
@@ -89,12 +89,13 @@ void EntryBuilder::setInputBound(StringRef name, int64_t below) {
 //===----------------------------------------------------------------------===//
 
 void EntryBuilder::addOutput(mlir::Value value, StringRef name, StringRef role,
-                             const std::optional<std::vector<AxisRef>> &order) {
+                             const std::optional<std::vector<AxisRef>> &order, llvm::ArrayRef<StringRef> reads) {
   results.push_back(value);
   mlir::NamedAttrList tag, list;
   tag.set("name", builder.getStringAttr(name));
   tag.set("role", builder.getStringAttr(role));
   if (order) tag.set("order", axisNameList(builder, *order));
+  if (!reads.empty()) tag.set("reads", builder.getStrArrayAttr(reads));
   list.set(attrs::output, tag.getDictionary(&context));
   resultAttrs.push_back(list);
 }

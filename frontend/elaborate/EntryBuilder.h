@@ -38,13 +38,15 @@ public:
   mlir::Value plainInput(llvm::StringRef name, NamedTensorType type);
   /// `step` or `seed`.
   mlir::Value counter(llvm::StringRef name);
-  /// Whether an argument is a field of the data.
-  bool isData(mlir::BlockArgument argument) const;
+  /// The name of an argument that is a field of the data; empty if it is none.
+  llvm::StringRef dataName(mlir::BlockArgument argument) const;
   /// Integers of a data field that this entry reads are less than `below`.
   void setInputBound(llvm::StringRef name, int64_t below);
 
+  /// `reads` names the fields of the data that an output of `predict` is computed from.
   void addOutput(mlir::Value value, llvm::StringRef name, llvm::StringRef role,
-                 const std::optional<std::vector<AxisRef>> &order = std::nullopt);
+                 const std::optional<std::vector<AxisRef>> &order = std::nullopt,
+                 llvm::ArrayRef<llvm::StringRef> reads = {});
   void addStateResult(mlir::Value value, llvm::StringRef path);
 
   /// The site of the next random draw at a path (`tsr.random`): a hash of the path and a counter.

@@ -256,16 +256,16 @@ void EntryFunctions::buildEvaluate() {
 // predict
 //===----------------------------------------------------------------------===//
 
-/// How many fields of the data the outputs are computed from.
-static unsigned countFields(llvm::ArrayRef<PredictedOutput> outputs, const EntryBuilder &entry) {
+/// The fields of the data that the outputs are computed from.
+static llvm::SetVector<StringRef> fieldsOf(llvm::ArrayRef<PredictedOutput> outputs, const EntryBuilder &entry) {
   llvm::SetVector<mlir::Value> seen;
   for (const PredictedOutput &output : outputs) seen.insert(output.value);
-  unsigned fields = 0;
+  llvm::SetVector<StringRef> fields;
   for (size_t next = 0; next < seen.size(); ++next) {
     if (mlir::Operation *op = seen[next].getDefiningOp())
       seen.insert(op->operand_begin(), op->operand_end());
-    else
-      fields += entry.isData(llvm::cast<mlir::BlockArgument>(seen[next]));
+    else if (StringRef field = entry.dataName(llvm::cast<mlir::BlockArgument>(seen[next])); !field.empty())
+      fields.insert(field);
   }
   return fields;
 }
@@ -302,7 +302,7 @@ std::vector<PredictedOutput> EntryFunctions::choosePrediction() {
     if (call.level > 0) continue;
     std::vector<PredictedOutput> outputs = outputsOf(call);
     if (llvm::none_of(outputs, [](const PredictedOutput &output) { return output.isOfRows; })) continue;
-    unsigned fields = countFields(outputs, elaboration.entry);
+    unsigned fields = fieldsOf(outputs, elaboration.entry).size();
     if (fields > 0 && (best.empty() || fields < fewest)) best = std::move(outputs), fewest = fields;
   }
   return best;
@@ -320,7 +320,8 @@ void EntryFunctions::buildPredict() {
   std::vector<PredictedOutput> outputs = choosePrediction();
   if (outputs.empty()) return elaboration.entry.discard();
   for (const PredictedOutput &output : outputs)
-    elaboration.entry.addOutput(output.value, output.name, output.isOfRows ? "result" : "batch_result", output.order);
+    elaboration.entry.addOutput(output.value, output.name, output.isOfRows ? "result" : "batch_result", output.order,
+                                fieldsOf(output, elaboration.entry).getArrayRef());
   finish();
 }
 

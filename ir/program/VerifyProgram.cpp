@@ -20,10 +20,11 @@ static bool isListOfDictionaries(Attribute attribute) {
   return list && llvm::all_of(list, [](Attribute entry) { return isa<DictionaryAttr>(entry); });
 }
 
-/// A dictionary whose `order`, if it has one, is a list of names.
+/// A dictionary whose `order` and `reads`, if it has them, are lists of names.
 static bool isTag(Attribute attribute) {
   auto tag = dyn_cast<DictionaryAttr>(attribute);
-  return tag && (!tag.get("order") || isListOfNames(tag.get("order")));
+  return tag && llvm::all_of(ArrayRef{"order", "reads"},
+                             [&](StringRef key) { return !tag.get(key) || isListOfNames(tag.get(key)); });
 }
 
 template <typename AttrT> static bool is(Attribute attribute) { return isa<AttrT>(attribute); }
@@ -48,8 +49,8 @@ static constexpr AttributeForm ofModules[] = {
 
 static constexpr AttributeForm ofValues[] = {
     {attrs::state, is<FlatSymbolRefAttr>, "the name of a state"},
-    {attrs::input, isTag, "a dictionary, with `order` a list of names"},
-    {attrs::output, isTag, "a dictionary, with `order` a list of names"},
+    {attrs::input, isTag, "a dictionary, with `order` and `reads` lists of names"},
+    {attrs::output, isTag, "a dictionary, with `order` and `reads` lists of names"},
     {attrs::place, is<PlaceAttr>, "a place"},
 };
 

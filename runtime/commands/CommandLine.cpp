@@ -122,6 +122,8 @@ static void addPredict(CLI::App &app, Options &options) {
                       "FILE.csv, FILE.npy or FILE.safetensors; default: CSV on standard output");
   predict->add_option("--echo", options.predict.echo, "FIELD: also write this field of the data; may be repeated")
       ->allow_extra_args(false);
+  predict->add_option("--only", options.predict.only, "OUTPUT: write this output of several; may be repeated")
+      ->allow_extra_args(false);
   predict->add_flag("--likelihood", options.predict.likelihood,
                     "of a model of tokens: write the log-likelihood of each next token instead of the scores");
   addCheckpointOption(predict, options);

@@ -90,6 +90,21 @@ static const EntryFunction &predictEntry(const Manifest &manifest) {
   return manifest.entry("predict");
 }
 
+/// The outputs for each row: those of --only, else all.
+static std::vector<const ValueSpec *> findResults(const EntryFunction &entry, const std::vector<std::string> &only) {
+  std::vector<const ValueSpec *> results;
+  std::vector<std::string> names;
+  for (const ValueSpec &value : entry.outputs) {
+    if (value.role != "result") continue;
+    names.push_back(value.name);
+    if (only.empty() || std::find(only.begin(), only.end(), value.name) != only.end()) results.push_back(&value);
+  }
+  for (const std::string &name : only)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      failUsage("--only {}: the outputs for each row are {}", name, fmt::join(names, ", "));
+  return results;
+}
+
 /// The inputs that are tokens of a text or token source.
 static std::vector<const ValueSpec *> tokenInputs(const Manifest &manifest, const EntryFunction &entry) {
   std::vector<const ValueSpec *> inputs;
@@ -146,7 +161,8 @@ Prediction::Prediction(LoadedProgram &program, const Options &options)
     : program(program), options(options), entry(predictEntry(program.manifest())),
       format(writesFile(options) ? predictionFormat(options.predict.output) : PredictionFormat::Csv),
       path(outputPath(options)), scores(options.predict.likelihood ? findScores(program.manifest(), entry) : nullptr),
-      data(program.manifest(), options.data, copiedFields(program.manifest(), options, scores)) {
+      results(findResults(entry, options.predict.only)),
+      data(program.manifest(), results, options.data, copiedFields(program.manifest(), options, scores)) {
   checkOutput();
   addEchoes();
   addResults();
@@ -207,16 +223,14 @@ void Prediction::addResults() {
     tensors.push_back({"log_likelihood", ElementType::F32, {scores->axes[0], scores->axes[1]}, nullptr});
     return;
   }
-  for (const ValueSpec &value : entry.outputs) {
-    if (value.role == "result") {
-      results.push_back(&value);
-      addTensor(value, value.name);
-      auto &names = tensors.back().positionNames;
-      for (const AxisSpec &axis : value.axes) names.push_back(classesOn(program.manifest(), axis));
-    } else if (value.role == "batch_result") {
-      warn("note: the output '{}' is of a whole batch, not of each row, and is left out", value.name);
-    }
+  for (const ValueSpec *value : results) {
+    addTensor(*value, value->name);
+    auto &names = tensors.back().positionNames;
+    for (const AxisSpec &axis : value->axes) names.push_back(classesOn(program.manifest(), axis));
   }
+  for (const ValueSpec &value : entry.outputs)
+    if (value.role == "batch_result" && options.predict.only.empty())
+      warn("note: the output '{}' is of a whole batch, not of each row, and is left out", value.name);
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,8 +241,10 @@ void Prediction::addResults() {
 void Prediction::placeTensors() {
   size_t echoes = options.predict.echo.size();
   for (size_t i = 0; i < echoes; ++i) tensors[i].batch = data.copiedRows(i);
-  for (size_t i = 0; i < results.size(); ++i) tensors[echoes + i].batch = program.at(results[i]->offset);
-  if (!scores) return;
+  if (!scores) {
+    for (size_t i = 0; i < results.size(); ++i) tensors[echoes + i].batch = program.at(results[i]->offset);
+    return;
+  }
   likelihoods.resize(scores->elements() / scores->axes[2].size);
   tensors.back().batch = reinterpret_cast<const char *>(likelihoods.data());
 }

@@ -11,6 +11,7 @@
 #include "runtime/data/CsvScanner.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tessera::runtime {
 
@@ -18,12 +19,17 @@ namespace tessera::runtime {
 // What is read
 //===----------------------------------------------------------------------===//
 
-/// The sources that the entry function reads. All else that their descriptions say of files is about training.
-void PredictionData::addSources(const Manifest &manifest) {
+/// The sources that the results are computed from. All else that their descriptions say of files is about training.
+void PredictionData::addSources(const Manifest &manifest, const std::vector<const ValueSpec *> &results) {
   const EntryFunction &entry = manifest.entry("predict");
   wanted.name = entry.name;
-  for (const ValueSpec &value : entry.inputs)
-    if (value.role == "data") wanted.inputs.push_back(value);
+  for (const ValueSpec &value : entry.inputs) {
+    if (value.role != "data") continue;
+    bool isRead = std::any_of(results.begin(), results.end(), [&](const ValueSpec *result) {
+      return std::find(result->reads.begin(), result->reads.end(), value.name) != result->reads.end();
+    });
+    (isRead ? wanted.inputs : unread).push_back(value);
+  }
   inputs = wanted.inputs.size();
   for (const DataSpec &spec : manifest.data) {
     bool isRead = std::any_of(wanted.inputs.begin(), wanted.inputs.end(),
@@ -189,11 +195,11 @@ static void leaveOutColumns(DataSpec &spec, const EntryFunction &wanted, const S
 // Reading
 //===----------------------------------------------------------------------===//
 
-PredictionData::PredictionData(const Manifest &manifest, const std::vector<std::string> &options,
-                               const std::vector<CopiedField> &copied)
+PredictionData::PredictionData(const Manifest &manifest, const std::vector<const ValueSpec *> &results,
+                               const std::vector<std::string> &options, const std::vector<CopiedField> &copied)
     : files({}, {}) {
-  addSources(manifest);
-  if (wanted.inputs.empty()) fail("manifest: 'predict' reads no data");
+  addSources(manifest, results);
+  if (wanted.inputs.empty()) failUsage("--only {}: this output is not computed from data", results[0]->name);
   for (const CopiedField &field : copied) addCopied(field);
   files = DataFiles(narrowed(described.data, wanted, options), options, Split::Val);
   requireFiles();
@@ -223,6 +229,8 @@ int64_t PredictionData::fill(int64_t batch, const LoadedProgram &program) {
     targets.push_back(i < inputs ? program.at(wanted.inputs[i].offset) : copies[i - inputs].data());
   int64_t real = 0;
   withMappedFiles([&] { real = fillOrderedBatch(set, batch, targets.data()); });
+  // Other outputs are computed from these. Their memory holds temporaries between batches.
+  for (const ValueSpec &value : unread) memset(program.at(value.offset), 0, value.bytes);
   return real;
 }
 

@@ -18,10 +18,10 @@ struct CopiedField {
 /// The rows of the files that --data names, in their order, without the fields that only training needs.
 class PredictionData {
 public:
-  /// Opens the data of the entry function `predict`, and of `copied` fields. Throws an Error if a file is missing or at
-  /// fault.
-  PredictionData(const Manifest &manifest, const std::vector<std::string> &options,
-                 const std::vector<CopiedField> &copied);
+  /// Opens the data that `results` of the entry function `predict` are computed from, and of `copied` fields. Throws an
+  /// Error if a file is missing or at fault.
+  PredictionData(const Manifest &manifest, const std::vector<const ValueSpec *> &results,
+                 const std::vector<std::string> &options, const std::vector<CopiedField> &copied);
   PredictionData(const PredictionData &) = delete;
 
   int64_t rows() const { return set.readers[0]->rows(); }
@@ -40,7 +40,7 @@ public:
   const char *copiedRows(size_t index) const { return copies[index].data(); }
 
 private:
-  void addSources(const Manifest &manifest);
+  void addSources(const Manifest &manifest, const std::vector<const ValueSpec *> &results);
   void addCopied(const CopiedField &field);
   void requireFiles() const;
   void checkRows() const;
@@ -48,6 +48,7 @@ private:
   Manifest described; ///< the sources that are read, without the files and the split of training
   EntryFunction wanted;
   size_t inputs = 0; ///< of `wanted`: those of the program; the copied fields follow
+  std::vector<ValueSpec> unread; ///< inputs of the program that only outputs which are not written need
   std::vector<std::vector<char>> copies;
   DataFiles files;
   DataSet set;

@@ -127,6 +127,8 @@ static ValueSpec readValue(const Json &json, int64_t arena) {
   value.type = parseElementType(stringAt(json, "type"), where);
   value.axes = readAxes(member(json, "axes", where));
   value.of = integerAt(json, "of", 0);
+  if (json.contains("reads"))
+    for (const Json &name : json["reads"]) value.reads.push_back(asString(name, where));
   value.offset = integerAt(json, "offset");
   value.bytes = integerAt(json, "bytes");
   checkRegion(value.name, value.type, value.axes, value.offset, value.bytes, arena);
