@@ -102,7 +102,7 @@ void BatchAccounting::warnOfBatchValue(mlir::Value value, const ast::Bind &bind,
   bool isMean = dependenceOf(value) != Dependence::Other;
   if (isMean && (isLoss || !hasSum)) return;
   diagnostics
-      .warning(DiagnosticCode::E0416, bind.value->span,
+      .warning(DiagnosticCode::E0417, bind.value->span,
                "in evaluation, `" + bind.name.text + "` is averaged over the batches: " +
                    (isMean ? "as a sum over `batch` it depends on their size" : "it is not a mean over all rows"))
       .help(isMean ? "make it a mean: `mean[batch](…)`"

@@ -348,14 +348,14 @@ TEST(Warnings, NameMetricsThatEvaluationCannotAverage) {
   };
   for (const char *metric : {"sqrt(mean[..](m(d.x)^2))", "exp(mean[..](d.x))", "max[batch, a](d.x)",
                              "mean[..](d.x) / mean[..](d.x^2)", "mean[..](d.x) * mean[..](d.x)", "1 / mean[..](d.x)"})
-    EXPECT_NE(said(metric).find("warning[E0416]: in evaluation, `v` is averaged over the batches: it is not a mean"),
+    EXPECT_NE(said(metric).find("warning[E0417]: in evaluation, `v` is averaged over the batches: it is not a mean"),
               std::string::npos)
         << metric;
   EXPECT_NE(said("sum[..](d.x)").find("as a sum over `batch` it depends on their size"), std::string::npos);
   for (const char *metric :
        {"mean[..](d.x)", "2 * mean[..](d.x) - mean[..](d.x^2) / 3", "mean[batch](sqrt(mean[a](d.x^2)))",
         "mean[..](d.x, where = d.x > 0)", "mean[batch](max[a](d.x))", "where(1 > 2, 0, mean[..](d.x))"})
-    EXPECT_EQ(said(metric).find("E0416"), std::string::npos) << metric;
+    EXPECT_EQ(said(metric).find("E0417"), std::string::npos) << metric;
 }
 
 TEST(Warnings, LabelsAmongTheRowsOfTheBatch) {
