@@ -110,8 +110,51 @@ void BatchAccounting::warnOfBatchValue(mlir::Value value, const ast::Bind &bind,
 }
 
 //===----------------------------------------------------------------------===//
-// Micro-batches
+// Linear functions of reductions
 //===----------------------------------------------------------------------===//
+
+static bool isConstant(mlir::Value value) { return llvm::isa_and_nonnull<ConstantOp>(value.getDefiningOp()); }
+
+/// The operand that an op multiplies by a constant; null if it is another op.
+static mlir::Value scaledOperand(mlir::Operation *op) {
+  if (llvm::isa_and_nonnull<MulOp, DivOp>(op) && isConstant(op->getOperand(1))) return op->getOperand(0);
+  return llvm::isa_and_nonnull<MulOp>(op) && isConstant(op->getOperand(0)) ? op->getOperand(1) : mlir::Value();
+}
+
+static bool isSum(mlir::Operation *op) {
+  auto reduce = llvm::dyn_cast_or_null<ReduceOp>(op);
+  return reduce && reduce.getKind() == ReduceKind::Sum;
+}
+
+/// Whether the value adds up sums over `batch`, with constant factors, and nothing else.
+bool BatchAccounting::findSums(mlir::Value value, Reductions &sums) {
+  for (Reduction &reduction : reductions)
+    if (reduction.value == value && reduction.kind == BatchReduction::Sum) return sums.push_back(&reduction), true;
+  mlir::Operation *op = value.getDefiningOp();
+  if (llvm::isa_and_nonnull<AddOp, SubOp>(op))
+    return findSums(op->getOperand(0), sums) && findSums(op->getOperand(1), sums);
+  if (llvm::isa_and_nonnull<NegOp, StopOp, CastOp>(op) || isSum(op)) return findSums(op->getOperand(0), sums);
+  mlir::Value scaled = scaledOperand(op);
+  return scaled && findSums(scaled, sums);
+}
+
+/// Whether the next value is the state plus, or minus, such sums.
+bool BatchAccounting::findAddedSums(mlir::Value next, mlir::Value state, Reductions &sums) {
+  if (next == state) return true;
+  mlir::Operation *op = next.getDefiningOp();
+  if (!llvm::isa_and_nonnull<AddOp, SubOp>(op)) return false;
+  mlir::Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  size_t before = sums.size();
+  if (findAddedSums(lhs, state, sums) && findSums(rhs, sums)) return true;
+  sums.truncate(before);
+  return llvm::isa<AddOp>(op) && findAddedSums(rhs, state, sums) && findSums(lhs, sums);
+}
+
+void BatchAccounting::noteAssignment(mlir::Value next, mlir::Value state) {
+  Reductions sums;
+  if (!isAccumulating() || !findAddedSums(next, state, sums)) return;
+  for (Reduction *sum : sums) sum->isAdded = true;
+}
 
 /// Follows linear ops; any other value is averaged.
 BatchReduction BatchAccounting::reductionOf(mlir::Value value) {
@@ -121,19 +164,15 @@ BatchReduction BatchAccounting::reductionOf(mlir::Value value) {
       return reduction.kind;
     }
   mlir::Operation *op = value.getDefiningOp();
-  auto isConstant = [](mlir::Value v) { return llvm::isa_and_nonnull<ConstantOp>(v.getDefiningOp()); };
-  auto reduce = llvm::dyn_cast_or_null<ReduceOp>(op);
   auto isFloat = [](mlir::Value v) { return llvm::isa<mlir::FloatType>(tensorType(v).getElementType()); };
   bool isCast = llvm::isa_and_nonnull<CastOp>(op) && isFloat(value) && isFloat(op->getOperand(0));
-  if (llvm::isa_and_nonnull<NegOp, StopOp>(op) || isCast || (reduce && reduce.getKind() == ReduceKind::Sum))
-    return reductionOf(op->getOperand(0));
+  if (llvm::isa_and_nonnull<NegOp, StopOp>(op) || isCast || isSum(op)) return reductionOf(op->getOperand(0));
   if (llvm::isa_and_nonnull<AddOp, SubOp>(op)) {
     BatchReduction lhs = reductionOf(op->getOperand(0)), rhs = reductionOf(op->getOperand(1));
     return lhs == rhs ? lhs : BatchReduction::Other;
   }
-  if (llvm::isa_and_nonnull<MulOp, DivOp>(op) && isConstant(op->getOperand(1))) return reductionOf(op->getOperand(0));
-  if (llvm::isa_and_nonnull<MulOp>(op) && isConstant(op->getOperand(0))) return reductionOf(op->getOperand(1));
-  return BatchReduction::Mean;
+  mlir::Value scaled = scaledOperand(op);
+  return scaled ? reductionOf(scaled) : BatchReduction::Mean;
 }
 
 BatchReduction BatchAccounting::reductionOfLogged(mlir::Value value, const ast::Bind &bind) {
@@ -155,8 +194,11 @@ BatchReduction BatchAccounting::reductionOfLogged(mlir::Value value, const ast::
 void BatchAccounting::warnOfReductions() const {
   if (!isAccumulating()) return;
   std::vector<Span> warned; // a call of the library may reduce several times
+  auto isOfBatch = [](const Reduction &reduction) {
+    return reduction.isLogged || (reduction.isAdded && reduction.value.hasOneUse());
+  };
   for (const Reduction &reduction : reductions)
-    if (!reduction.isLogged && !llvm::is_contained(warned, reduction.span)) {
+    if (!isOfBatch(reduction) && !llvm::is_contained(warned, reduction.span)) {
       warned.push_back(reduction.span);
       diagnostics
           .warning(DiagnosticCode::E0412, reduction.span,

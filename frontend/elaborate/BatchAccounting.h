@@ -46,6 +46,8 @@ public:
   void warnOfBatchValue(mlir::Value value, const ast::Bind &bind, bool isLoss) const;
   /// How a loss or metric combines over micro-batches. Marks the reductions that it is computed from as logged.
   BatchReduction reductionOfLogged(mlir::Value value, const ast::Bind &bind);
+  /// Records the next value of a state. Sums over `batch` that are only added to the state add up over micro-batches.
+  void noteAssignment(mlir::Value next, mlir::Value state);
   /// Warns of reductions over the batch that no loss or metric is a sum of: each micro-batch is reduced separately.
   void warnOfReductions() const;
 
@@ -56,13 +58,17 @@ private:
     BatchReduction kind = BatchReduction::Mean;
     Span span;
     bool isLogged = false; ///< a loss or metric is this value, or a sum of such values with factors
+    bool isAdded = false;  ///< a state is assigned itself plus a sum of such values with factors
   };
-  BatchReduction reductionOf(mlir::Value value);
-  const Reduction *findReduction(mlir::Value value) const;
-
+  using Reductions = llvm::SmallVector<Reduction *>;
   struct WeightedMean {
     mlir::Value value, count, weights;
   };
+
+  const Reduction *findReduction(mlir::Value value) const;
+  BatchReduction reductionOf(mlir::Value value);
+  bool findSums(mlir::Value value, Reductions &sums);
+  bool findAddedSums(mlir::Value next, mlir::Value state, Reductions &sums);
 
   const Dims &sizes;
   unsigned microBatches = 1;

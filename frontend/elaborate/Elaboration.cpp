@@ -16,7 +16,7 @@ Elaboration::Elaboration(const ElaborationInputs &context, TrainingNames &traini
           Indexing(calls, entry, regions, names, exprs.operators, batches, training, exprs.expressions),
           FunctionCalls(calls, regions, names, parameters, exprs.operators, exprs.builtins, exprs.indexing, float32,
                         training, exprs.expressions),
-          StateAssignments(calls, entry, regions, dims, names, parameters, exprs.operators, exprs.expressions),
+          StateAssignments(calls, entry, regions, dims, batches, names, parameters, exprs.operators, exprs.expressions),
           Expressions(calls, entry, regions, names, parameters, exprs.operators, exprs.indexing, exprs.functions,
                       exprs.states, batches, training),
       } {}

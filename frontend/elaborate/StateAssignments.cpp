@@ -102,8 +102,10 @@ bool StateAssignments::assign(const ast::AssignStmt &stmt) {
   }
   if (!checkLevel(state, stmt.name) || !checkOnce(*state.state, stmt.name)) return false;
   mlir::Value next = nextValue(state, stmt);
-  if (next) regions.assignedStates().push_back({state.state->path, next});
-  return next != nullptr;
+  if (!next) return false;
+  regions.assignedStates().push_back({state.state->path, next});
+  batches.noteAssignment(next, state.value);
+  return true;
 }
 
 void StateAssignments::reportUnassigned() const {

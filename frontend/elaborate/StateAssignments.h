@@ -12,9 +12,9 @@ namespace tessera {
 /// Gives states their next values. In `step` these become results of the entry; elsewhere assignments are not made.
 class StateAssignments : ElaborationComponent {
 public:
-  StateAssignments(CallStack &calls, EntryBuilder &entry, RegionStack &regions, Dims &sizes, NameResolver &names,
-                   ParameterTable &parameters, Operators &operators, Evaluator &evaluator)
-      : ElaborationComponent(calls), entry(entry), regions(regions), sizes(sizes), resolver(names),
+  StateAssignments(CallStack &calls, EntryBuilder &entry, RegionStack &regions, Dims &sizes, BatchAccounting &batches,
+                   NameResolver &names, ParameterTable &parameters, Operators &operators, Evaluator &evaluator)
+      : ElaborationComponent(calls), entry(entry), regions(regions), sizes(sizes), batches(batches), resolver(names),
         parameters(parameters), ops(operators), evaluator(evaluator) {}
 
   bool assign(const ast::AssignStmt &stmt);
@@ -36,6 +36,7 @@ private:
   EntryBuilder &entry;
   RegionStack &regions;
   Dims &sizes;
+  BatchAccounting &batches;
   NameResolver &resolver;
   ParameterTable &parameters;
   Operators &ops;

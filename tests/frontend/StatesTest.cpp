@@ -75,6 +75,26 @@ TEST(States, TheSizeOfThePartIsThatOfTheStatistics) {
   for (double var : model.state().at("bn.var")) EXPECT_NEAR(var, 0.9 * (0.9 * 1 + 0.1 * 0.5) + 0.1 * 4.5, 1e-6);
 }
 
+// What parts of a batch add to a state is what the batch adds, if nothing else is done with it.
+TEST(States, SumsThatAreAddedDoNotDependOnTheParts) {
+  const NamedNumbers rows = {{"d.x", {1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 6, 6, 6, 6}}};
+  for (const char *items : {"  loss l = mean[batch](m(d.x))\n", "  loss l = mean[batch](m(d.x))\n  accumulate(2)\n"}) {
+    Compiled model(withBody("  state s, n [] = 5\n  s := 0.5 * sum[..](x) + s - sum[batch, f](x * x)\n"
+                            "  n := n + sum[..](x > 1.5)\n  sum[f](a * x)\n",
+                            items));
+    model.step(rows);
+    EXPECT_NEAR(model.state().at("s")[0], 5 + 0.5 * 48 - 4 * (1 + 4 + 9 + 36), 1e-4);
+    EXPECT_NEAR(model.state().at("n")[0], 5 + 12, 1e-6);
+    EXPECT_TRUE(model.diagnostics().empty());
+  }
+  for (const char *assigned : {"s := 0.5 * s + sum[..](x)", "s := s + sum[..](x)^2", "s := s + mean[..](x)",
+                               "s := sum[..](x) - s", "let t = sum[..](x)\n  metric two = sin(t)\n  s := s + t"}) {
+    Compiled model(withBody(std::string("  state s [] = 5\n  ") + assigned + "\n  sum[f](a * x)\n",
+                            "  loss l = mean[batch](m(d.x))\n  accumulate(2)\n"));
+    EXPECT_EQ(model.diagnostics().size(), 1u) << assigned;
+  }
+}
+
 TEST(States, AStepThatIsNotFiniteChangesNone) {
   Compiled model(withBody("  state s [] = 5\n  s := s + 1\n  sum[f](a * x)\n"));
   NamedNumbers wrong = Rows;
