@@ -2,6 +2,7 @@
 
 #include "frontend/elaborate/BatchAccounting.h"
 #include "frontend/elaborate/Dims.h"
+#include "frontend/elaborate/RegionStack.h"
 #include "llvm/ADT/SetVector.h"
 #include <functional>
 
@@ -207,4 +208,55 @@ void BatchAccounting::warnOfReductions() const {
                        : "under `accumulate` row positions are counted in each part of the batch separately")
           .help("results depend on the number of parts; remove `accumulate` to avoid this");
     }
+}
+
+//===----------------------------------------------------------------------===//
+// States that each micro-batch assigns
+//===----------------------------------------------------------------------===//
+
+/// What a value is computed from, one op back; into and out of repeats.
+static llvm::SmallVector<mlir::Value> sourcesOf(mlir::Value value) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
+  mlir::Operation *op = argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  auto repeat = llvm::dyn_cast_or_null<RepeatOp>(op);
+  if (!repeat) return argument ? llvm::SmallVector<mlir::Value>() : llvm::SmallVector<mlir::Value>(op->getOperands());
+  int number = argument ? static_cast<int>(argument.getArgNumber()) - 1
+                        : static_cast<int>(llvm::cast<mlir::OpResult>(value).getResultNumber());
+  bool isCarried = number >= 0 && number < static_cast<int>(repeat.getCarried().size());
+  llvm::SmallVector<mlir::Value> sources;
+  if (number >= 0 && (argument || isCarried)) sources.push_back(repeat->getOperand(number));
+  if (!argument || isCarried) sources.push_back(repeat.getYield().getValues()[number]);
+  return sources;
+}
+
+/// Whether the value follows from the state, and from nothing else that differs between micro-batches: their data,
+/// their number (which random draws depend on) and other states.
+static bool isRepeated(mlir::Value next, mlir::Value state, const RepeatRegion &micro) {
+  llvm::SetVector<mlir::Value> seen;
+  seen.insert(next);
+  for (size_t index = 0; index < seen.size(); ++index) {
+    auto argument = llvm::dyn_cast<mlir::BlockArgument>(seen[index]);
+    bool isOfMicro = argument && argument.getOwner() == micro.block;
+    unsigned shared = 1 + micro.carried.size() + micro.sliced.size(); // the first argument that is an invariant
+    if (isOfMicro && argument != state && argument.getArgNumber() < shared) return false;
+    if (!isOfMicro)
+      for (mlir::Value source : sourcesOf(seen[index])) seen.insert(source);
+  }
+  return seen.contains(state);
+}
+
+void BatchAccounting::warnOfRepetition(const RepeatRegion &micro) const {
+  std::vector<Span> warned; // a function may be called several times
+  for (const AssignedState &assigned : micro.assignedStates) {
+    auto carried = llvm::find(micro.carriedStates, assigned.path);
+    mlir::Value state = micro.block->getArgument(1 + (carried - micro.carriedStates.begin()));
+    if (llvm::is_contained(warned, assigned.span) || !isRepeated(assigned.value, state, micro)) continue;
+    warned.push_back(assigned.span);
+    diagnostics
+        .warning(DiagnosticCode::E0412, assigned.span,
+                 "under `accumulate` this is assigned " + llvm::Twine(microBatches) +
+                     " times a step, though nothing in it is of the rows of a part")
+        .help("a factor of 0.9 becomes 0.9^" + llvm::Twine(microBatches) +
+              " in a step: choose it for that, or remove `accumulate`");
+  }
 }

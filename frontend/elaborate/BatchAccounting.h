@@ -14,6 +14,7 @@
 namespace tessera {
 
 class Dims;
+struct RepeatRegion;
 
 /// How the values of micro-batches combine to that of the batch, under accumulation. Other: they do not.
 enum class BatchReduction { Mean, Sum, Other };
@@ -50,6 +51,9 @@ public:
   void noteAssignment(mlir::Value next, mlir::Value state);
   /// Warns of reductions over the batch that no loss or metric is a sum of: each micro-batch is reduced separately.
   void warnOfReductions() const;
+  /// Warns of states whose next value follows from the one before and otherwise from what all micro-batches share: an
+  /// average of a weight moves as often as there are parts. `micro` is the finished body of the loop over them.
+  void warnOfRepetition(const RepeatRegion &micro) const;
 
 private:
   /// The result of a reduction over `batch`; without a value, another use of its positions.

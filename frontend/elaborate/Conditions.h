@@ -16,8 +16,8 @@ namespace tessera {
 std::optional<Interval> integerRangeWhere(mlir::Value condition, bool holds, const LanguageValue &value);
 FloatRange floatRangeWhere(mlir::Value condition, bool holds, const LanguageValue &value);
 
-/// Whether the value was chosen by a condition that compares neither of the two: `where(int(y) < n, int(y), 0)` compares
-/// another value than it chooses.
+/// Whether the value was chosen by a condition that compares neither of the two: `where(int(y) < n, int(y), 0)`
+/// compares another value than it chooses.
 bool comparesAnotherValue(mlir::Value chosen);
 
 } // namespace tessera

@@ -112,7 +112,7 @@ std::vector<mlir::Value> RegionStack::pop(llvm::ArrayRef<mlir::Value> next) {
   if (!inner.isMicro)
     for (auto [state, stacked] :
          llvm::zip(inner.assignedStates, repeat.getResults().take_back(inner.assignedStates.size())))
-      assignedStates().push_back({state.path, stacked});
+      assignedStates().push_back({state.path, stacked, state.span});
   return results;
 }
 

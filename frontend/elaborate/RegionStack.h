@@ -31,6 +31,7 @@ struct LoggedScalar {
 struct AssignedState {
   std::string path;
   mlir::Value value;
+  Span span; ///< of the assignment; inside the library, of the call in the user's file
 };
 
 /// The body of a repeat, while it is built.

@@ -103,7 +103,7 @@ bool StateAssignments::assign(const ast::AssignStmt &stmt) {
   if (!checkLevel(state, stmt.name) || !checkOnce(*state.state, stmt.name)) return false;
   mlir::Value next = nextValue(state, stmt);
   if (!next) return false;
-  regions.assignedStates().push_back({state.state->path, next});
+  regions.assignedStates().push_back({state.state->path, next, calls.userSpan(stmt.value->span)});
   batches.noteAssignment(next, state.value);
   return true;
 }

@@ -122,6 +122,7 @@ std::vector<mlir::Value> EntryFunctions::buildMicroBatches() {
     if (log.reduction == BatchReduction::Mean)
       log.value = builder.mul(log.value, 1.0 / elaboration.batches.microBatchCount());
   std::vector<mlir::Value> next = nextStatesOfMicroBatch();
+  elaboration.batches.warnOfRepetition(elaboration.regions.innermost());
   auto sums = elaboration.regions.innermost().carriedArguments().drop_front(states);
   for (auto [gradient, sum] : llvm::zip(lossGradients(), sums)) next.push_back(builder.add(sum, gradient));
   std::vector<std::string> carried = elaboration.regions.innermost().carriedStates;
@@ -129,7 +130,7 @@ std::vector<mlir::Value> EntryFunctions::buildMicroBatches() {
   std::vector<mlir::Value> results = elaboration.regions.pop(next);
   for (const AssignedState &state : assigned) {
     size_t index = llvm::find(carried, state.path) - carried.begin();
-    elaboration.regions.assignedStates().push_back({state.path, results[index]});
+    elaboration.regions.assignedStates().push_back({state.path, results[index], state.span});
   }
   return {results.begin() + states, results.end()};
 }

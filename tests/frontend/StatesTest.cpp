@@ -95,6 +95,27 @@ TEST(States, SumsThatAreAddedDoNotDependOnTheParts) {
   }
 }
 
+TEST(States, OnesThatMoveWithEachPartThoughTheyNeedNotAreWarnedOf) {
+  auto said = [](const std::string &assigned) {
+    Compiled model(withBody("  state s, t [] = 0\n  t := t + sum[..](x)\n  " + assigned + "\n  sum[f](a * x)\n",
+                            "  loss l = mean[batch](m(d.x))\n  accumulate(2)\n"));
+    std::string text;
+    for (const Diagnostic &diagnostic : model.diagnostics()) text += diagnostic.message + "\n";
+    return text;
+  };
+  auto inLayers = [](const std::string &next) {
+    return "let y = repeat[layer](h = x) {\n    state v [] = 0\n    v := " + next +
+           "\n    2 * h\n  }\n  s := s + sum[..](y)";
+  };
+  for (const std::string &repeated : {std::string("s := 0.9 * s + 0.1 * a"), std::string("s := s + 1"),
+                                      std::string("s := s + 0.1 * (a - s) * step"), inLayers("0.9 * v + 0.1 * a")})
+    EXPECT_NE(said(repeated).find("this is assigned 2 times a step"), std::string::npos) << repeated;
+  for (const std::string &other :
+       {std::string("s := a"), std::string("s := s + 0.1 * (t - s)"), std::string("s := s + uniform[]()"),
+        std::string("s := s + sum[..](x)"), inLayers("v + sum[..](h * a)")})
+    EXPECT_EQ(said(other), "") << other;
+}
+
 TEST(States, AStepThatIsNotFiniteChangesNone) {
   Compiled model(withBody("  state s [] = 5\n  s := s + 1\n  sum[f](a * x)\n"));
   NamedNumbers wrong = Rows;
