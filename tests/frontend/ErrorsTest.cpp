@@ -160,7 +160,7 @@ TEST(Helps, SayWhatToWrite) {
   EXPECT_NE(messagesOn(chain).find("counts as nested too"), std::string::npos) << messagesOn(chain);
 }
 
-// No row by itself, nor a call outside of the description's repeat, need make sense of a model that cannot generate.
+// A model that cannot generate need not work for a batch of one row, nor outside of the description's repeats.
 TEST(Models, AreCheckedAsTheDescriptionCallsThem) {
   EXPECT_EQ(messagesOn("let c = x - mean[batch](x)\nc * rsqrt(sum[batch](c * c) / (batch - 1) + 1) * w"), "");
   EXPECT_EQ(messagesOn("x * w", "x = float[a](column = 0)", "sgd(lr = 0.1) on weight",
