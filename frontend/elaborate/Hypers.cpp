@@ -19,6 +19,12 @@ static bool convert(Number &value, Number like) {
   return true;
 }
 
+/// A default that is written as a whole number, where a real one was meant.
+static void helpOnType(DiagnosticBuilder message, StringRef name, Number initial, Number value) {
+  if (!initial.isFloat() && !initial.isBool() && value.isFloat())
+    message.help("a hyper has the type of its default; for real numbers write `hyper " + name + " = " + initial.str() + ".0`");
+}
+
 //===----------------------------------------------------------------------===//
 // --set
 //===----------------------------------------------------------------------===//
@@ -41,12 +47,15 @@ void Hypers::applySet(StringRef name, StringRef text, const ast::Bind &bind) {
   std::optional<Number> value = parseSet(name, text);
   if (!value) return;
   Number &current = values[name];
-  if (convert(*value, current))
+  Number given = *value;
+  if (convert(*value, current)) {
     current = *value;
-  else
-    diagnostics
-        .error(DiagnosticCode::E0502, "expected " + typeName(current) + " for `" + name + "`, got " + value->str())
-        .note("`" + name + "` is declared", bind.name.span);
+    return;
+  }
+  auto message = diagnostics.error(DiagnosticCode::E0502,
+                                   "expected " + typeName(current) + " for `" + name + "`, got " + given.str());
+  message.note("`" + name + "` is declared", bind.name.span);
+  helpOnType(message, name, current, given);
 }
 
 /// The hypers that an expression is computed from, directly or through dims and lets, in the order met.
@@ -128,10 +137,12 @@ void Hypers::applyPresets(StringRef name, const HyperDecl &decl, llvm::ArrayRef<
       bool fits = other && convert(*other, initial);
       if (fits && index >= firstChosen)
         values[name] = *other;
-      else if (other && !fits)
-        error(DiagnosticCode::E0502, bind.value->span,
-              "expected " + typeName(initial) + " for `" + name + "`, got " + other->str())
-            .label(decl.bind->value->span, "the default");
+      else if (other && !fits) {
+        auto message = error(DiagnosticCode::E0502, bind.value->span,
+                             "expected " + typeName(initial) + " for `" + name + "`, got " + other->str());
+        message.label(decl.bind->value->span, "the default");
+        helpOnType(message, name, initial, *other);
+      }
     }
 }
 
