@@ -123,6 +123,37 @@ void TrainingScope::evalUnusedLets() {
         if (!findValue(definition)) lookup(definition.names[0].text);
 }
 
+/// A learning rate that no rule reads, say. What only an unused `let` reads is told of when that is gone.
+void TrainingScope::warnOfUnusedLets() const {
+  llvm::StringSet<> used;
+  auto visit = [&](const ast::Expr &expr) {
+    ast::forEachExpr(expr, [&](const ast::Expr &each) {
+      if (auto *ref = llvm::dyn_cast<ast::RefExpr>(&each)) used.insert(ref->name.text);
+      if (auto *call = llvm::dyn_cast<ast::CallExpr>(&each)) used.insert(call->callee.text);
+    });
+  };
+  for (const ast::TrainItem &item : declared.train->items) {
+    if (auto *let = std::get_if<ast::LetStmt>(&item.node))
+      for (const ast::Definition &definition : let->definitions) visit(*definition.value);
+    if (auto *log = std::get_if<ast::LogStmt>(&item.node))
+      for (const ast::Bind &bind : log->binds) visit(*bind.value);
+    if (auto *optimize = std::get_if<ast::OptimizeItem>(&item.node)) visit(*optimize->rule);
+  }
+  for (const ast::TrainItem &item : declared.train->items)
+    if (auto *let = std::get_if<ast::LetStmt>(&item.node))
+      for (const ast::Definition &definition : let->definitions) {
+        auto isUsed = [&](const ast::Name &name) { return used.contains(name.text); };
+        if (llvm::any_of(definition.names, isUsed)) continue;
+        StringRef name = definition.names[0].text;
+        bool isRate = name.contains_insensitive("lr") || name.contains_insensitive("rate");
+        diagnostics
+            .warning(DiagnosticCode::E0416, definition.names[0].span,
+                     "nothing uses " + (definition.isTuple ? "these names" : "`" + name + "`"))
+            .help(isRate ? "give it to a rule: `optimize adam(lr = " + name + ") on **`"
+                         : Twine("use it in a loss, a metric or a rule of `optimize`, or remove it"));
+      }
+}
+
 void TrainingScope::evalLossesAndMetrics(bool isTraining) {
   for (const ast::TrainItem &item : declared.train->items)
     if (auto *log = std::get_if<ast::LogStmt>(&item.node)) {
@@ -132,4 +163,5 @@ void TrainingScope::evalLossesAndMetrics(bool isTraining) {
   if (!isTraining) return;
   elaboration.batches.warnOfReductions();
   evalUnusedLets();
+  if (!diagnostics.hasErrors()) warnOfUnusedLets();
 }

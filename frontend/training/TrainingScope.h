@@ -34,6 +34,7 @@ private:
   void declare(const ast::Name &name, const ast::Definition &definition, unsigned element);
   void evalLetsOf(const ast::Expr &expr);
   void evalUnusedLets();
+  void warnOfUnusedLets() const;
   const LanguageValue *findValue(const ast::Definition &definition) const;
   LanguageValue evalLet(llvm::StringRef name, const ast::Definition &definition);
 

@@ -253,6 +253,11 @@ void TrainingSettings::checkGoal(llvm::ArrayRef<LoggedScalar> logs) const {
   for (const LoggedScalar &log : logs) {
     known.push_back(log.name);
     if (log.name != name) continue;
+    if (log.isLoss && goal.starts_with("max("))
+      diagnostics
+          .warning(DiagnosticCode::E0409, setting->span,
+                   "`" + name + "` is a loss: its largest value is the worst, which `" + goal + "` would keep")
+          .help("write `best = " + name + "`");
     if (!log.isLoss && !isExplicit)
       error(DiagnosticCode::E0409, setting->span, "`" + name + "` is a metric: which of its values is best?")
           .help("write `best = max(" + name + ")` if it shall be large, `best = min(" + name + ")` if small");

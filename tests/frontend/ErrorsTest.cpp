@@ -134,6 +134,7 @@ TEST(Helps, SayWhatToWrite) {
            {"let k = x[a = 0:2]\nx * w", "a part of `x` along `a` is `x[a = pos[b]]`"},
            {"let k = x[0]\nx * w", "`x[a = 0]` reads at a position"},
            {"weight v [4]\nx * v", "`dim a = 3` declares an axis"},
+           {"weight v [a, a]\nx * v", "`dim a_in like a`, and rename where they meet: `x as [a -> a_in]`"},
            {"x * .1", "write `0.1`"},
            {"x > 0 ? x : w", "write `where(condition, a, b)`"},
            {"if True { x * w } else { x }", "did you mean `true`?"},
@@ -151,6 +152,7 @@ TEST(Helps, SayWhatToWrite) {
            {"index_col = 0", "columns that no field takes are ignored"},
            {"target = 4", "fields such as `x = float[axis](…)`"},
            {"shufle = true", "did you mean `shuffle`?"},
+           {"y = float(column = rooms)", "write `\"rooms\"`"},
        }) {
     std::string said = messagesOn("x * w", ("x = float[a](column = 0), " + fields).str());
     EXPECT_NE(said.find(help), std::string::npos) << fields.str() << "\n" << said;
@@ -224,6 +226,9 @@ TEST(Helps, OnForeignNamesAreGiven) {
            {"adam(learning_rate = 0.1) on weight", "write `lr = 1e-3`, an argument of the rule"},
            {"sgd(lr = 0.1) on weight\nepochs(3)", "write `stop(after = n)`, in steps"},
            {"sgd(lr = 0.1) on weight\nstop(epochs = 3)", "write `stop(after = n)`, in steps"},
+           {"sgd(lr = 0.1) on all", "`**` selects all parameters"},
+           {"sgd(lr = 0.1) on weights", "did you mean `weight`?"},
+           {"sgd(lr = 0.1) on wieght", "did you mean `weight`?"},
        }) {
     std::string said = messagesOn("x * w", "x = float[a](column = 0)", rule);
     EXPECT_NE(said.find(help), std::string::npos) << rule.str() << "\n" << said;
@@ -310,6 +315,23 @@ TEST(Warnings, PointIntoTheUsersFile) {
     EXPECT_NE(shown.find("<test>:5:14"), std::string::npos) << shown;
     EXPECT_NE(shown.find("declared in the library, at nn/layers.tsr:"), std::string::npos) << shown;
   }
+}
+
+TEST(Warnings, LetsThatNothingUses) {
+  std::string rest = "loss l = mean[..](m(d.x))\noptimize sgd(lr = 0.1) on **\n";
+  EXPECT_EQ(messagesOnTraining("let half = 0.5 * rate, rate = 0.1, (p, q) = (1, 2)\nmetric k = half + q\n" + rest), "");
+  std::string said = messagesOnTraining("let lr = 0.1, other = 2\n" + rest);
+  EXPECT_NE(said.find("warning[E0416]: nothing uses `lr`"), std::string::npos) << said;
+  EXPECT_NE(said.find("give it to a rule: `optimize adam(lr = lr) on **`"), std::string::npos) << said;
+  EXPECT_NE(said.find("warning[E0416]: nothing uses `other`"), std::string::npos) << said;
+}
+
+TEST(Warnings, ALossWhoseLargestValueIsSaved) {
+  std::string rest = "loss l = mean[..](m(d.x))\nmetric k = l_again\nlet l_again = 1.0\noptimize sgd(lr = 0.1) on **\n";
+  for (const char *goal : {"l", "min(l)", "total", "max(k)"})
+    EXPECT_EQ(messagesOnTraining(rest + "save(best = " + goal + ")"), "") << goal;
+  std::string said = messagesOnTraining(rest + "save(best = max(l))");
+  EXPECT_NE(said.find("warning[E0409]: `l` is a loss: its largest value is the worst"), std::string::npos) << said;
 }
 
 TEST(Warnings, FieldsThatShareColumns) {
