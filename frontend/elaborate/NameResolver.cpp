@@ -224,7 +224,9 @@ std::optional<std::vector<AxisRef>> NameResolver::resolveAxes(const ast::Axes &a
   bool wantsRest = false;
   auto add = [&](const AxisRef &axis, Span span) {
     if (!llvm::is_contained(result, axis)) return result.push_back(axis), true;
-    error(DiagnosticCode::E0212, span, "the axis `" + axis.name + "` is listed twice");
+    error(DiagnosticCode::E0212, span, "the axis `" + axis.name + "` is listed twice")
+        .help("a value has each axis once: declare another of its size, `dim " + axis.name + "_in like " + axis.name +
+              "`, and rename where they meet: `x as [" + axis.name + " -> " + axis.name + "_in]`");
     return false;
   };
   for (const ast::AxisItem &axis : axes.list) {

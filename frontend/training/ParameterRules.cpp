@@ -150,6 +150,8 @@ void ParameterRules::read() {
 // Selections
 //===----------------------------------------------------------------------===//
 
+static constexpr ast::ParamKind trainedKinds[] = {ast::ParamKind::Weight, ast::ParamKind::Bias, ast::ParamKind::Gain};
+
 static bool selectsKind(const ast::PathPattern &pattern, ast::ParamKind kind) {
   return pattern.segments.size() == 1 && pattern.segments[0].text == ast::spelling(kind);
 }
@@ -165,10 +167,15 @@ static bool selects(const ast::PathPattern &pattern, const Parameter &parameter)
 void ParameterRules::reportNoMatch(const ast::PathPattern &pattern) {
   StringRef text = diagnostics.sources().text(pattern.span);
   auto message = error(DiagnosticCode::E0406, pattern.span, "no parameter matches `" + text + "`");
-  std::vector<StringRef> paths = elaboration.parameters.trainablePaths();
-  if (const Parameter *found = elaboration.parameters.find(text); found && found->isState())
+  std::vector<StringRef> paths = elaboration.parameters.trainablePaths(), names = paths;
+  for (ast::ParamKind kind : trainedKinds) names.push_back(ast::spelling(kind));
+  bool isAll = llvm::is_contained({"*", "all", "params", "parameters", "everything", "model"}, text) ||
+               text == declared.model->name.text;
+  if (isAll)
+    message.help("`**` selects all parameters");
+  else if (const Parameter *found = elaboration.parameters.find(text); found && found->isState())
     message.label(found->declared, "this is a state").help("states are not trained: the model assigns them");
-  else if (StringRef nearest = nearestName(text, paths); !nearest.empty())
+  else if (StringRef nearest = nearestName(text, names); !nearest.empty())
     message.help("did you mean `" + nearest + "`?");
   else if (!paths.empty())
     message.help("the parameters are " + llvm::join(llvm::ArrayRef(paths).take_front(6), ", ") +
@@ -184,8 +191,7 @@ std::vector<unsigned> ParameterRules::selectedBy(const ast::PathPattern &pattern
 }
 
 static bool selectsAKind(const ast::PathPattern &pattern) {
-  static constexpr ast::ParamKind kinds[] = {ast::ParamKind::Weight, ast::ParamKind::Bias, ast::ParamKind::Gain};
-  return llvm::any_of(kinds, [&](ast::ParamKind kind) { return selectsKind(pattern, kind); });
+  return llvm::any_of(trainedKinds, [&](ast::ParamKind kind) { return selectsKind(pattern, kind); });
 }
 
 /// The last rule that selects a parameter wins; every parameter needs one.

@@ -64,6 +64,13 @@ bool SourceFields::readColumn(SourceField &field, const ast::Expr &expr) {
     field.columns.push_back({text->value, 0});
     return true;
   }
+  if (auto *ref = llvm::dyn_cast<ast::RefExpr>(&expr); ref && !ref->axes) {
+    StringRef name = ref->name.text;
+    if (!declared.hypers.count(name) && !declared.dims.count(name) && !declared.main().lets.count(name))
+      return error(DiagnosticCode::E0410, expr.span, "a column is a number, or a name in quotes")
+                 .help("write `\"" + name + "\"`"),
+             false;
+  }
   std::optional<Number> number = elaboration.exprs.expressions.evalConstant(expr, "a column");
   if (!number) return false;
   if (!number->isWhole() || number->asInteger() < 0 || number->asInteger() > 1'000'000)
