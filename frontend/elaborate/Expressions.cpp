@@ -369,6 +369,27 @@ LanguageValue Expressions::evalRepeat(const ast::RepeatExpr &expr) {
   return finishRepeat(expr, ok ? std::move(result) : LanguageValue());
 }
 
+/// A value from outside of the repeat that has its axis, and that the body does not read at `axis = …` everywhere:
+/// `x` of `sum[feature](x * w)` in `repeat[time]`. Empty if there is none.
+StringRef Expressions::unreadStep(const ast::RepeatExpr &expr, const AxisRef &axis) const {
+  llvm::SmallPtrSet<const ast::Expr *, 8> read;
+  StringRef found;
+  ast::forEachExpr(expr.body, [&](const ast::Expr &each) { // from the outside in: an index before its base
+    if (auto *index = llvm::dyn_cast<ast::IndexExpr>(&each))
+      if (llvm::any_of(index->positions, [&](const ast::Bind &bind) { return bind.name.text == expr.axis.text; }))
+        read.insert(index->base.get());
+    auto *ref = llvm::dyn_cast<ast::RefExpr>(&each);
+    if (!ref || read.contains(ref) || !found.empty()) return;
+    for (auto scope = frame().scopes.rbegin(); scope != frame().scopes.rend(); ++scope) {
+      auto known = scope->find(ref->name.text);
+      if (known == scope->end()) continue;
+      if (known->second.isTensor() && known->second.tensor.type().hasAxis(axis.name)) found = ref->name.text;
+      break;
+    }
+  });
+  return found;
+}
+
 /// The next value of what is carried at `index`, out of the body's result; null after an error.
 mlir::Value Expressions::nextValue(const ast::RepeatExpr &expr, unsigned index, const LanguageValue &result) {
   StringRef name = expr.carried[index].name.text;
@@ -390,10 +411,15 @@ mlir::Value Expressions::nextValue(const ast::RepeatExpr &expr, unsigned index, 
   if (built.getType() == type) return built;
   Tensor before;
   before.value = initial;
-  error(DiagnosticCode::E0226, span, "`" + name + "` changes from one layer to the next")
-      .label(expr.carried[index].value->span, "begins as " + describe(LanguageValue(before)))
-      .label(span, "the next layer gets " + describe(value))
-      .help("a carried value has the same axes and type in every layer");
+  auto message = error(DiagnosticCode::E0226, span, "`" + name + "` changes from one layer to the next");
+  message.label(expr.carried[index].value->span, "begins as " + describe(LanguageValue(before)))
+      .label(span, "the next layer gets " + describe(value));
+  const AxisRef &axis = regions.innermost().axis;
+  StringRef unread = tensorType(built).hasAxis(axis.name) ? unreadStep(expr, axis) : "";
+  if (!unread.empty())
+    message.help("`" + unread + "` still has the axis `" + axis.name + "`: write `" + unread + "[" + expr.axis.text +
+                 " = pos[" + expr.axis.text + "]]`");
+  message.help("a carried value has the same axes and type in every layer");
   return {};
 }
 

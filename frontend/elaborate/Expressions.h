@@ -39,6 +39,7 @@ private:
   bool evalCarried(const ast::RepeatExpr &expr, std::vector<LanguageValue> &initial);
   bool checkRepeat(const ast::RepeatExpr &expr, const AxisRef &axis, llvm::ArrayRef<LanguageValue> initial);
   LanguageValue finishRepeat(const ast::RepeatExpr &expr, const LanguageValue &result);
+  llvm::StringRef unreadStep(const ast::RepeatExpr &expr, const AxisRef &axis) const;
   mlir::Value nextValue(const ast::RepeatExpr &expr, unsigned index, const LanguageValue &result);
 
   EntryBuilder &entry;

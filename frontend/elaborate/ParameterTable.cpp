@@ -198,6 +198,7 @@ bool ParameterTable::build(const ast::ParamStmt &stmt) {
     parameter.kind = stmt.kind;
     parameter.type = type;
     parameter.order = llvm::map_to_vector(*attrs, [](AxisAttr a) { return a.getName(); });
+    parameter.repeats = llvm::count_if(regions.regions(), [](const RepeatRegion &outer) { return !outer.isMicro; });
     parameter.declared = name.span;
     parameter.place = calls.userSpan(name.span);
     if (!readInitialValue(stmt, parameter) || !checkPath(parameter.path, name)) return false;

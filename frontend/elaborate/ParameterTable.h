@@ -13,6 +13,7 @@ struct Parameter {
   ast::ParamKind kind = ast::ParamKind::Weight;
   NamedTensorType type;                     ///< with the axes of enclosing repeats
   llvm::SmallVector<llvm::StringRef> order; ///< its axes as declared, those of enclosing repeats in front
+  unsigned repeats = 0;                     ///< how many of `order` are those of enclosing repeats
   llvm::StringRef distribution = "";        ///< "normal", "uniform", or empty for a constant
   double low = 0, high = 0;                 ///< constant: low; normal: 0 and deviation; uniform: bounds
   Span declared;

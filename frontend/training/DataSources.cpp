@@ -303,6 +303,14 @@ std::optional<unsigned> DataSources::find(StringRef name) const {
   return std::nullopt;
 }
 
+bool DataSources::hasAxis(StringRef name) const {
+  return llvm::any_of(sources, [&](const SourceDescription &source) {
+    return llvm::any_of(source.fields, [&](const SourceField &field) {
+      return llvm::any_of(field.axes, [&](const AxisRef &axis) { return axis.name == name; });
+    });
+  });
+}
+
 /// `Tensor::input` holds the index of the source and that of the field.
 static int inputOfField(unsigned source, unsigned field) { return static_cast<int>(source << 8 | field); }
 static_assert(MaxFields < 256, "the index of a field has 8 bits");

@@ -47,6 +47,8 @@ public:
   /// Enters the bounds of all fields in the entry being built; they may be found after an input was first read.
   void setInputBounds();
 
+  /// Whether a field has the axis.
+  bool hasAxis(llvm::StringRef name) const;
   /// The sources with the keys that the manifest has.
   mlir::ArrayAttr attribute() const;
 

@@ -78,6 +78,21 @@ void EntryFunctions::reportUnusedParameters(GradientOp gradient) {
   }
 }
 
+/// Parameters in a repeat along an axis of the data, as of time: each step has its own, where those of a recurrent layer
+/// are the same in all.
+void EntryFunctions::warnOfParametersOfSteps() const {
+  for (auto &[path, parameter] : elaboration.parameters.all())
+    for (StringRef axis : llvm::ArrayRef(parameter->order).take_front(parameter->repeats)) {
+      if (parameter->isState() || !data.hasAxis(axis)) continue;
+      auto message =
+          diagnostics.warning(DiagnosticCode::E0304, parameter->place,
+                              "each position along `" + axis + "` has its own " + ast::spelling(parameter->kind) +
+                                  " `" + path + "`: it is declared inside of `repeat[" + axis + "]`");
+      noteDeclaration(message, *parameter);
+      message.help("to share it between the positions, declare it outside of the repeat");
+    }
+}
+
 /// The gradients of the losses of the current level for all trained parameters, in their order.
 std::vector<mlir::Value> EntryFunctions::lossGradients() {
   mlir::Value total = totalLoss(elaboration.regions.loggedScalars());
@@ -215,6 +230,7 @@ void EntryFunctions::buildStep() {
   FrameScope scope(calls, frame);
   std::vector<mlir::Value> gradients = elaboration.batches.isAccumulating() ? buildMicroBatches() : buildGradients();
   if (diagnostics.hasErrors()) return;
+  warnOfParametersOfSteps();
   buildUpdates(gradients);
   finish();
 }

@@ -41,6 +41,7 @@ private:
   std::vector<mlir::Value> lossGradients();
   bool checkTrainable(llvm::ArrayRef<LoggedScalar> logs);
   void reportUnusedParameters(GradientOp gradient);
+  void warnOfParametersOfSteps() const;
   mlir::Value totalLoss(llvm::ArrayRef<LoggedScalar> logs);
   ClipOp buildClip(llvm::ArrayRef<mlir::Value> gradients);
   void buildUpdates(llvm::ArrayRef<mlir::Value> gradients);

@@ -317,6 +317,32 @@ TEST(Warnings, PointIntoTheUsersFile) {
   }
 }
 
+/// What a recurrent model says. `body` is that of its repeat along time, from the carried state h.
+std::string messagesOnRecurrent(const std::string &body) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  DiagnosticEngine engine;
+  std::string text = "dim batch, time = 5, a = 3, hidden = 4\nmodel m(x[batch, time, a]) -> [batch, hidden] {\n"
+                     "weight w [a, hidden]\nrepeat[time](h = over[batch, hidden](0.0)) {\n" +
+                     body + "\n}\n}\ntrain m {\n" +
+                     "data d = npy(batch = 8, x = float[time, a](train = \"x.npy\"))\n"
+                     "loss l = mean[..](m(d.x))\noptimize sgd(lr = 0.1) on **\n}\n";
+  (void)compileModelText(context, text, "<test>", {}, engine);
+  std::string shown;
+  llvm::raw_string_ostream os(shown);
+  engine.printText(os);
+  return shown;
+}
+
+TEST(Helps, OnRepeatsAlongTime) {
+  EXPECT_EQ(messagesOnRecurrent("tanh(sum[a](x[time = pos[time]] * w) + h)"), "");
+  std::string said = messagesOnRecurrent("tanh(sum[a](x * w) + h)");
+  EXPECT_NE(said.find("error[E0226]"), std::string::npos) << said;
+  EXPECT_NE(said.find("`x` still has the axis `time`: write `x[time = pos[time]]`"), std::string::npos) << said;
+  said = messagesOnRecurrent("weight v [hidden]\ntanh(sum[a](x[time = pos[time]] * w) + h * v)");
+  EXPECT_NE(said.find("warning[E0304]: each position along `time` has its own weight `v`"), std::string::npos) << said;
+  EXPECT_EQ(said.find("error"), std::string::npos) << said;
+}
+
 TEST(Warnings, LetsThatNothingUses) {
   std::string rest = "loss l = mean[..](m(d.x))\noptimize sgd(lr = 0.1) on **\n";
   EXPECT_EQ(messagesOnTraining("let half = 0.5 * rate, rate = 0.1, (p, q) = (1, 2)\nmetric k = half + q\n" + rest), "");
