@@ -22,7 +22,8 @@ static bool convert(Number &value, Number like) {
 /// A default that is written as a whole number, where a real one was meant.
 static void helpOnType(DiagnosticBuilder message, StringRef name, Number initial, Number value) {
   if (!initial.isFloat() && !initial.isBool() && value.isFloat())
-    message.help("a hyper has the type of its default; for real numbers write `hyper " + name + " = " + initial.str() + ".0`");
+    message.help("a hyper has the type of its default; for real numbers write `hyper " + name + " = " + initial.str() +
+                 ".0`");
 }
 
 //===----------------------------------------------------------------------===//

@@ -60,7 +60,7 @@ void EntryFunctions::reportUnusedParameters(GradientOp gradient) {
   addUseful(ops, useful);
   if (llvm::none_of(gradient.getWrt(), [&](mlir::Value value) { return useful.contains(value); })) {
     error(DiagnosticCode::E0415, declared.train->model.span,
-          "no loss depends on any trained parameter: training would change nothing")
+          "no loss depends on any trained parameter: nothing would change")
         .help("compute a loss from what the model returns; integers, comparisons, `round`, `floor`, `sign` and `stop` "
               "pass no gradient on, and `accuracy` is a `metric`");
     return;
@@ -78,8 +78,8 @@ void EntryFunctions::reportUnusedParameters(GradientOp gradient) {
   }
 }
 
-/// Parameters in a repeat along an axis of the data, as of time: each step has its own, where those of a recurrent layer
-/// are the same in all.
+/// Parameters in a repeat along an axis of the data, as of time: each step has its own, where a recurrent layer has the
+/// same in all.
 void EntryFunctions::warnOfParametersOfSteps() const {
   for (auto &[path, parameter] : elaboration.parameters.all())
     for (StringRef axis : llvm::ArrayRef(parameter->order).take_front(parameter->repeats)) {
