@@ -218,12 +218,14 @@ bool Parser::parsePreset(Preset &preset) {
 }
 
 bool Parser::parseFunction(Function &function) {
+  states.clear();
   if (!expectName(function.name, "the function's name")) return false;
   if (at(TokenKind::LeftBracket) && !parseAxes(function.axes.emplace())) return false;
   return parseParams(function.params) && parseBlock(function.body);
 }
 
 bool Parser::parseModel(Model &model) {
+  states.clear();
   if (!expectName(model.name, "the model's name") || !parseParams(model.params)) return false;
   if (!expect(TokenKind::Arrow, "and the result's axes after the parameters")) return false;
   if (at(TokenKind::LeftBracket)) {

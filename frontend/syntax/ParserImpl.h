@@ -108,7 +108,7 @@ private:
   bool gaveUp = false; ///< nesting was too deep
   unsigned depth = 0;
   unsigned tallest = 0;     ///< height of the tallest expression of the block being parsed
-  llvm::StringSet<> states; ///< that the file has declared so far, for helps
+  llvm::StringSet<> states; ///< that the body has declared so far, for helps
 };
 
 template <typename T>
