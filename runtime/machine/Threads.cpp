@@ -38,7 +38,7 @@ struct alignas(64) Threads::Share {
   std::atomic<int64_t> next = 0; ///< of the rest
 
   void set(Range range, int64_t grain, int64_t leastPiece);
-  /// Runs thread `thread` of `threads`: its own range first, then the rest of others.
+  /// Runs share `thread` of `threads`: its own range first, then the rest of others.
   template <typename Run> static void runAll(Share *shares, int thread, int threads, Run run);
 };
 
@@ -85,15 +85,17 @@ Threads::~Threads() = default;
 
 void Threads::parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain, int64_t piece) {
   if (iterations <= 0) return;
-  // Too little work: waking the other threads would cost more than it saves.
-  if (iterations <= grain || threads == 1) return kernel(args, 0, iterations, scratch);
+  // Too little work: waking the other threads would cost more than it saves. Inside of a region: the shares are in use.
+  if (iterations <= grain || threads == 1 || ThreadPool::isInRegion())
+    return kernel(args, 0, iterations, scratch + ThreadPool::threadNumber() * scratchBytes);
   for (int thread = 0; thread < threads; ++thread)
     shares[thread].set(threadRange(iterations, grain, thread, threads), std::max<int64_t>(grain, 1), piece);
   auto run = [&] {
-    int thread = ThreadPool::threadNumber();
-    char *own = scratch + thread * scratchBytes;
-    Share::runAll(shares.get(), thread, ThreadPool::regionSize(),
-                  [&](Range range) { kernel(args, range.begin, range.end, own); });
+    char *own = scratch + ThreadPool::threadNumber() * scratchBytes;
+    auto runRange = [&](Range range) { kernel(args, range.begin, range.end, own); };
+    // One share, unless the system refused threads: then the region has fewer threads than there are shares.
+    for (int share = ThreadPool::threadNumber(); share < threads; share += ThreadPool::regionSize())
+      Share::runAll(shares.get(), share, threads, runRange);
   };
   ThreadPool::get().run(callBody<decltype(run)>, &run, threads);
 }

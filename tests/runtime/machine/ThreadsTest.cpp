@@ -11,6 +11,8 @@
 #include <ctime>
 #include <dlfcn.h>
 #include <mutex>
+#include <new>
+#include <pthread.h>
 #include <sched.h>
 #include <set>
 #include <thread>
@@ -99,6 +101,39 @@ TEST(Threads, ParallelForCoversEachIndexOnce) {
         }
         EXPECT_LE(trace.threads.size(), static_cast<size_t>(count)); // the first one runs the parts of late ones
       }
+  }
+}
+
+/// While it lives, the system refuses threads: their stacks would not fit into the address space.
+class RefusedThreads {
+public:
+  RefusedThreads() { setStack(size_t(1) << 47); }
+  ~RefusedThreads() { setStack(before); }
+
+private:
+  void setStack(size_t bytes) {
+    pthread_attr_t attributes;
+    pthread_getattr_default_np(&attributes);
+    pthread_attr_getstacksize(&attributes, &before);
+    pthread_attr_setstacksize(&attributes, bytes);
+    EXPECT_EQ(pthread_setattr_default_np(&attributes), 0);
+    pthread_attr_destroy(&attributes);
+  }
+  size_t before = 0;
+};
+
+TEST(Threads, EachIndexIsCoveredIfTheSystemRefusesThreads) {
+  for (int before : {1, 3}) { // threads that there are already
+    Threads{before};
+    RefusedThreads refused;
+    Threads threads(9);
+    ASSERT_LT(threads.countRunning(), 9);
+    for (auto [grain, piece] : {std::pair<int64_t, int64_t>{1, 0}, {3, 3}, {3, 10}}) {
+      Trace trace(1000);
+      void *args[] = {&trace};
+      threads.parallelFor(visit, args, 1000, grain, piece);
+      for (int i = 0; i < 1000; ++i) ASSERT_EQ(trace.visits[i], 1) << i;
+    }
   }
 }
 
@@ -193,6 +228,14 @@ TEST(Threads, SleepWhileTheyWaitForTheOthers) {
 /// Runs `body` in a region of the pool.
 template <typename Body> void inRegion(int threads, Body body) {
   ThreadPool::get().run([](void *data) { (*static_cast<Body *>(data))(); }, &body, threads);
+}
+
+TEST(Threads, EachIndexIsCoveredInsideOfARegion) {
+  Threads threads(3);
+  Trace trace(1000);
+  void *args[] = {&trace};
+  onEach(3, [&] { threads.parallelFor(visit, args, 1000, 3, 3); });
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(trace.visits[i], 3) << i;
 }
 
 TEST(ThreadPool, HasTheThreadsThatARegionAsksFor) {
