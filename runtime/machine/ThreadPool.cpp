@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
 #include <thread>
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -101,11 +101,12 @@ ThreadPool &ThreadPool::get() {
 int ThreadPool::startWorkers(int wanted) {
   try {
     while (static_cast<int>(calls.size()) + 1 < wanted) {
-      Call &own = *calls.emplace_back(std::make_unique<Call>());
-      std::thread([this, &own, number = static_cast<int>(calls.size())] { work(number, own); }).detach();
+      auto own = std::make_unique<Call>();
+      calls.reserve(calls.size() + 1); // so that each thread that is started has its call in the list
+      std::thread([this, &call = *own, number = static_cast<int>(calls.size()) + 1] { work(number, call); }).detach();
+      calls.push_back(std::move(own));
     }
-  } catch (const std::system_error &) {
-    calls.pop_back(); // its thread was not started
+  } catch (const std::exception &) { // the system refuses threads or memory: the region has those that there are
   }
   return std::min(wanted, static_cast<int>(calls.size()) + 1);
 }
@@ -130,9 +131,12 @@ void ThreadPool::runAlone(Body body, void *data) {
 void ThreadPool::runRegion(Body newBody, void *newData, int threads, bool takesOver) {
   if (threads <= 0) threads = count;
   if (threads == 1 || place.isInRegion) return runAlone(newBody, newData);
-  std::lock_guard lock(inUse);
+  std::unique_lock lock(inUse);
   size = startWorkers(threads);
-  if (size == 1) return runAlone(newBody, newData);
+  if (size == 1) {
+    lock.unlock(); // a region inside of this one takes it
+    return runAlone(newBody, newData);
+  }
   body = newBody, data = newData;
   parts.store(size, std::memory_order_relaxed); // the calls publish it
   for (int number = 1; number < size; ++number) calls[number - 1]->call();

@@ -292,6 +292,19 @@ TEST(ThreadPool, RunsARegionInsideOfARegionOnItsThread) {
   EXPECT_EQ(inner, 3);
 }
 
+TEST(ThreadPool, RegionsInsideEndIfTheSystemRefusesThreads) {
+  RefusedThreads refused;
+  int most = 64;
+  std::atomic<int> outer = 0, inner = 0;
+  inRegion(most, [&] {
+    EXPECT_LT(ThreadPool::regionSize(), most);
+    inRegion(most, [&] { inner += 1; });
+    outer += 1;
+  });
+  EXPECT_LT(outer, most);
+  EXPECT_EQ(inner, outer);
+}
+
 TEST(ThreadPool, BarriersSeparateWhatComesBeforeAndAfter) {
   constexpr int size = 4, rounds = 500;
   std::vector<std::atomic<int>> round(size);
