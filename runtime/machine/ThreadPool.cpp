@@ -128,7 +128,7 @@ void ThreadPool::runAlone(Body body, void *data) {
   place = outer;
 }
 
-void ThreadPool::runRegion(Body newBody, void *newData, int threads, bool takesOver) {
+void ThreadPool::runRegion(Body newBody, void *newData, int threads, bool takesOver) noexcept {
   if (threads <= 0) threads = count;
   if (threads == 1 || place.isInRegion) return runAlone(newBody, newData);
   std::unique_lock lock(inUse);

@@ -64,6 +64,7 @@ private:
 
 class ThreadPool {
 public:
+  /// The work of a region. It must not throw: the other threads still run, so an exception ends the process.
   using Body = void (*)(void *);
 
   /// The pool. It is never destroyed: its threads wait until the process ends.
@@ -77,10 +78,10 @@ public:
   /// done, it also runs the parts of the threads that have not begun by then: they may wait for a processor longer than
   /// all of the work takes. Inside of a region the caller runs `body` alone. If the system refuses threads, the region
   /// has fewer.
-  void run(Body body, void *data, int threads) { runRegion(body, data, threads, true); }
+  void run(Body body, void *data, int threads) noexcept { runRegion(body, data, threads, true); }
 
   /// The same, but each thread runs its own part.
-  void runOnEach(Body body, void *data, int threads) { runRegion(body, data, threads, false); }
+  void runOnEach(Body body, void *data, int threads) noexcept { runRegion(body, data, threads, false); }
 
   /// Inside a region: waits until all of its threads are here.
   void barrier();
@@ -94,7 +95,7 @@ private:
   ThreadPool();
   int startWorkers(int wanted);
   void work(int number, Call &calls);
-  void runRegion(Body body, void *data, int threads, bool takesOver);
+  void runRegion(Body body, void *data, int threads, bool takesOver) noexcept;
   void runAlone(Body body, void *data);
 
   std::atomic<int> count;

@@ -305,6 +305,10 @@ TEST(ThreadPool, RegionsInsideEndIfTheSystemRefusesThreads) {
   EXPECT_EQ(inner, outer);
 }
 
+TEST(ThreadPool, ExceptionsEndTheProcess) {
+  EXPECT_DEATH(inRegion(1, [] { throw std::bad_alloc(); }), "bad_alloc");
+}
+
 TEST(ThreadPool, BarriersSeparateWhatComesBeforeAndAfter) {
   constexpr int size = 4, rounds = 500;
   std::vector<std::atomic<int>> round(size);
