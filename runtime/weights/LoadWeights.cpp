@@ -9,7 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/NearestWord.h"
 #include "runtime/base/PathPattern.h"
 #include "runtime/weights/ModelWeights.h"
 #include "runtime/weights/WeightFiles.h"
@@ -104,18 +103,13 @@ private:
   void checkPatterns(const Manifest &manifest) const {
     for (const std::string &pattern : options.only) {
       bool isRead = false;
-      std::vector<std::string> paths;
-      for (const StateEntry *entry : modelEntries(manifest)) {
-        paths.push_back(entry->path);
+      for (const StateEntry *entry : modelEntries(manifest))
         isRead |= selects(pattern, *entry) && chosen.count(entry->path);
-      }
       if (isRead) continue;
       bool isMissing = std::any_of(result.missing.begin(), result.missing.end(),
                                    [&](const std::string &path) { return selects(pattern, *manifest.stateAt(path)); });
       if (isMissing) fail("--only {}: {} has none of these parameters", printable(pattern), files.path());
-      std::string nearest = nearestWord(pattern, paths);
-      fail("--only {}: no parameter has this path{}", printable(pattern),
-           nearest.empty() ? "; `info` lists them" : fmt::format("; did you mean '{}'?", nearest));
+      refusePattern(pattern, manifest);
     }
   }
 

@@ -36,6 +36,9 @@ size_t saveWeights(DurableFile &file, const WeightOptions &options, const Manife
 /// Whether a pattern (a path with `*` and `**`, or a kind: weight, bias, gain) selects the parameter.
 bool selects(const std::string &pattern, const StateEntry &entry);
 
+/// Throws an Error for a pattern of --only that selects nothing.
+[[noreturn]] void refusePattern(const std::string &pattern, const Manifest &manifest);
+
 /// "h.0.attn.bias, h.1.attn.bias, x" as "h.*.attn.bias (2), x": names that differ in numbers only are one.
 std::string listOfNames(const std::vector<std::string> &names);
 

@@ -14,8 +14,7 @@ static std::set<std::string> selectedPaths(const WeightOptions &options, const M
     bool isUsed = false;
     for (const StateEntry *entry : modelEntries(manifest))
       if (selects(pattern, *entry)) paths.insert(entry->path), isUsed = true;
-    if (!isUsed && !options.only.empty())
-      fail("--only {}: no parameter has this path; `info` lists them", printable(pattern));
+    if (!isUsed && !options.only.empty()) refusePattern(pattern, manifest);
   }
   return paths;
 }

@@ -11,6 +11,10 @@ bool selects(const std::string &pattern, const StateEntry &entry) {
   return pattern == entry.kind || matchesPath(pattern, entry.path);
 }
 
+void refusePattern(const std::string &pattern, const Manifest &manifest) {
+  fail("--only {}: no parameter has this path{}", pattern, pathAdvice(manifest, pattern));
+}
+
 /// The name with `*` for each of its names that is a number: "h.*.attn.bias".
 static std::string withoutNumbers(const std::string &name) {
   std::string result;

@@ -203,6 +203,11 @@ static std::string nearestPath(const Manifest &manifest, const std::string &path
   return nearestWord(path, paths);
 }
 
+std::string pathAdvice(const Manifest &manifest, const std::string &path) {
+  std::string nearest = nearestPath(manifest, path);
+  return nearest.empty() ? "; `info` lists them" : fmt::format("; did you mean '{}'?", nearest);
+}
+
 /// The parameters of a line; none if the program has none of them.
 static std::vector<const StateEntry *> entriesOf(const Manifest &manifest, const MapLine &line) {
   std::vector<const StateEntry *> entries;
@@ -210,11 +215,8 @@ static std::vector<const StateEntry *> entriesOf(const Manifest &manifest, const
     if (const StateEntry *entry = modelEntry(manifest, path)) entries.push_back(entry);
   if (entries.empty() || entries.size() == line.paths.size()) return entries;
   for (const std::string &path : line.paths)
-    if (!modelEntry(manifest, path)) {
-      std::string nearest = nearestPath(manifest, path);
-      fail("{}: the program has no parameter '{}'{}", line.where, path,
-           nearest.empty() ? "; `info` lists them" : fmt::format("; did you mean '{}'?", nearest));
-    }
+    if (!modelEntry(manifest, path))
+      fail("{}: the program has no parameter '{}'{}", line.where, path, pathAdvice(manifest, path));
   return entries;
 }
 

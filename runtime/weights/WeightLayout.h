@@ -55,6 +55,9 @@ WeightLayout layoutOf(const Manifest &manifest, const WeightMap &map);
 /// The parameters and other state of the model, in the order of the state table.
 std::vector<const StateEntry *> modelEntries(const Manifest &manifest);
 
+/// What to do about a path that no parameter has: "; did you mean 'h.wq'?", or "; `info` lists them".
+std::string pathAdvice(const Manifest &manifest, const std::string &path);
+
 /// Whether `name` is the name of a tensor of the line, with some index for each placeholder.
 bool isNameOf(const std::vector<NamePart> &parts, std::string_view name);
 

@@ -332,7 +332,9 @@ TEST_F(ModelWeights, ExportsOfMergedTensorsAreWholeOrRefused) {
             std::string::npos);
   EXPECT_NE(errorOfExport({{}, writeMap("\"embedding\" [embed, vocab] = wte")}).find("has h.wk, h.wo, h.wq; add it"),
             std::string::npos);
-  EXPECT_NE(errorOfExport({{"wtf"}, ""}).find("--only wtf: no parameter has this path"), std::string::npos);
+  EXPECT_EQ(errorOfExport({{"wtf"}, ""}), "--only wtf: no parameter has this path; did you mean 'wte'?");
+  EXPECT_EQ(errorOfExport({{"something.else"}, ""}), "--only something.else: no parameter has this path; `info` lists "
+                                                     "them");
 }
 
 } // namespace
