@@ -8,6 +8,7 @@
 #ifndef TESSERA_RUNTIME_BASE_PATHPATTERN_H
 #define TESSERA_RUNTIME_BASE_PATHPATTERN_H
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,15 @@ inline bool matchesPath(std::string_view pattern, std::string_view path) {
     reached = std::move(next);
   }
   return reached.back();
+}
+
+/// What is wrong with a pattern in which a `*` is a part of a name, where it would match nothing; empty if there is none.
+inline std::string misplacedStar(std::string_view pattern) {
+  for (std::string_view name : namesOfPath(pattern))
+    if (name.find('*') != name.npos && name != "*" && name != "**")
+      return "`*` stands for a whole name and `**` for any number of names, but '" + std::string(name) +
+             "' has other characters beside it";
+  return "";
 }
 
 } // namespace tessera

@@ -1,5 +1,6 @@
 //===- CommandLine.cpp - parses the command line and reports errors -------===//
 
+#include "runtime/base/PathPattern.h"
 #include "runtime/commands/Options.h"
 #include "runtime/machine/LoadedProgram.h"
 #include "runtime/machine/StepAllocator.h"
@@ -170,8 +171,10 @@ static void refuseManyRanks() {
 /// --only and --map of `train` say how --init is read.
 static void checkWeightOptions(Options &options, bool isTrain) {
   options.partial.isOffered = true;
-  for (const std::string &pattern : options.partial.only)
+  for (const std::string &pattern : options.partial.only) {
     if (pattern.empty()) failUsage("--only: expected a path, got nothing");
+    if (std::string mistake = misplacedStar(pattern); !mistake.empty()) failUsage("--only {}: {}", pattern, mistake);
+  }
   bool isUsed = !options.partial.only.empty() || !options.partial.map.empty();
   if (isTrain && isUsed && options.train.init.empty())
     failUsage("--only and --map say how weights are read; name some with --init PATH");

@@ -4,6 +4,7 @@
 
 #include "runtime/base/Json.h"
 #include "runtime/base/MappedFile.h"
+#include "runtime/base/PathPattern.h"
 
 #include <algorithm>
 #include <cctype>
@@ -35,7 +36,7 @@ public:
       size_t begin = at;
       std::string word = peek() == '"' ? "" : name("a tensor in quotes, `tied`, `ignore` or `optional prefix`");
       if (word == "ignore")
-        map.ignored.push_back(quoted());
+        map.ignored.push_back(pattern());
       else if (word == "optional")
         prefix();
       else if (word.empty() || word == "tied")
@@ -125,12 +126,28 @@ private:
     return std::string(text.substr(begin, at++ - begin));
   }
 
+  std::string pattern() {
+    size_t begin = (skipSpace(), at);
+    std::string pattern = quoted(), mistake = misplacedStar(pattern);
+    if (!mistake.empty()) failAt(begin, "{}", mistake);
+    return pattern;
+  }
+
+  /// What a file calls a tensor.
+  std::string plainName() {
+    size_t begin = (skipSpace(), at);
+    std::string name = quoted();
+    if (size_t star = name.find('*'); star != name.npos)
+      failAt(begin + 1 + star, "`*` is for `ignore`; a placeholder, as {{layer}}, stands for the indices of an axis");
+    return name;
+  }
+
   void prefix() {
     skipSpace();
     size_t begin = at;
     if (name("`prefix`") != "prefix") failAt(begin, "expected `optional prefix`");
     if (!map.prefix.empty()) failAt(begin, "a map has one `optional prefix`; this is the second");
-    map.prefix = quoted();
+    map.prefix = plainName();
   }
 
   MapLine line(size_t begin, bool isTied) {
@@ -139,7 +156,7 @@ private:
     line.isTied = isTied;
     skipSpace();
     size_t nameAt = at + 1;
-    line.name = quoted();
+    line.name = plainName();
     splitName(line, nameAt);
     size_t axesAt = (skipSpace(), at);
     readAxes(line);

@@ -22,6 +22,11 @@ TEST(PathPattern, StarIsOneNameTwoStarsAnyNumber) {
   EXPECT_FALSE(matchesPath("**.mlp.**", "h.attn.wq"));
 }
 
+TEST(PathPattern, StarsInsideOfNamesAreMistakes) {
+  for (const char *good : {"*", "**", "h.*.wq", "**.bias", "h"}) EXPECT_EQ(misplacedStar(good), "") << good;
+  for (const char *bad : {"wx*", "h.*_l.b", "***", "h.**x"}) EXPECT_NE(misplacedStar(bad), "") << bad;
+}
+
 TEST(PathPattern, ManyStarsTakeNoExponentialTime) {
   std::string pattern = "**", path = "a";
   for (int i = 0; i < 60; ++i) pattern += ".**.a", path += ".a";

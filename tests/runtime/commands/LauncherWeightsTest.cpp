@@ -89,6 +89,9 @@ TEST_F(LauncherWeights, OptionsAreChecked) {
   expectFails("train --only w", 2, "name some with --init PATH");
   expectFails("train --map linear.map", 2, "name some with --init PATH");
   expectFails("import plain.safetensors --only ''", 2, "--only: expected a path, got nothing");
+  for (const char *command : {"import plain.safetensors", "export w.safetensors", "train --init plain.safetensors"})
+    expectFails(fmt::format("{} --only 'x.*,w*'", command), 2,
+                "--only w*: `*` stands for a whole name and `**` for any number of names, but 'w*' has other");
   expectFails("import plain.safetensors --map ''", 2, "--map: expected a path, got nothing");
   expectFails("import plain.safetensors --map nowhere.map -o a", 1, "cannot open nowhere.map");
   folder.write("bad.map", "\"linear.weight\" [output, feature = w");

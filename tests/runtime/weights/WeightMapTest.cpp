@@ -86,6 +86,10 @@ TEST(WeightMap, ErrorsNameThePlace) {
            {"optional w", "m:1:10: expected `optional prefix`"},
            {"optional prefix \"a\"\noptional prefix \"b\"",
             "m:2:10: a map has one `optional prefix`; this is the second"},
+           {"ignore \"rnn.bias_hh_l*\"", "m:1:8: `*` stands for a whole name and `**` for any number of names, but "
+                                         "'bias_hh_l*' has other characters beside it"},
+           {"\"rnn.b*\" [] = w", "m:1:7: `*` is for `ignore`; a placeholder, as {layer}, stands for the indices"},
+           {"optional prefix \"*.\"", "m:1:18: `*` is for `ignore`"},
            {"ignore w", "m:1:8: expected `\"`, got `w`"},
        }) {
     std::string got = errorOf(text);
