@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace tessera::runtime {
 
@@ -65,6 +66,36 @@ static void warnOfSharedFiles(const DataSpec &spec, const DataFiles &files, Line
     lines.push_back(fmt::format("data '{}': the validation file {} {} a training file: its losses do not tell how the "
                                 "model does on new data; give other data, or hold out a part: `val = 0.1`",
                                 spec.name, printable(shared), how));
+}
+
+/// A file that is given twice: the first one that is in the list before, by itself or by its content.
+static std::string repeatedFile(const Lines &patterns, const char *&how) {
+  static constexpr size_t mostCompared = 32; // by content
+  static constexpr int64_t largestCompared = int64_t(256) << 20;
+  auto files = versionsOf(patterns);
+  std::set<std::pair<uint64_t, uint64_t>> known;
+  for (size_t i = 0; i < files.size(); ++i) {
+    const auto &[path, version] = files[i];
+    how = "more than once";
+    if (!known.emplace(version.device, version.inode).second) return path;
+    how = "with the content of another one";
+    for (size_t j = 0; files.size() <= mostCompared && j < i; ++j)
+      if (version.size == files[j].second.size && haveEqualContent(path, files[j].first, largestCompared)) return path;
+  }
+  return "";
+}
+
+static void warnOfRepeatedFiles(const DataSpec &spec, const DataFiles &files, Lines &lines) {
+  bool isHeldOut = files.portion(spec, Split::Train).kind != Portion::All;
+  const char *how = "";
+  std::string repeated;
+  // Of fields with files of their own all must be repeated: labels alone may be equal.
+  for (const auto &[field, patterns] : files.paths(spec.name, Split::Train))
+    if (repeated = repeatedFile(patterns, how); repeated.empty()) return;
+  if (!repeated.empty())
+    lines.push_back(fmt::format("data '{}': {} is among the training files {}: each of its rows counts twice{}",
+                                spec.name, printable(repeated), how,
+                                isHeldOut ? ", and rows that are held out for validation are trained on" : ""));
 }
 
 //===----------------------------------------------------------------------===//
@@ -196,6 +227,7 @@ std::vector<std::string> dataWarnings(const Manifest &manifest, const DataFiles 
     for (size_t i = 0; i < training.names.size(); ++i) {
       const DataSpec &spec = *manifest.dataNamed(training.names[i]);
       warnOfSharedFiles(spec, files, lines);
+      warnOfRepeatedFiles(spec, files, lines);
       warnOfSortedTail(spec, files, training, i, lines);
     }
     for (Lines &found :

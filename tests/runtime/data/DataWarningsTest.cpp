@@ -8,6 +8,7 @@ using namespace tessera;
 using namespace tessera::runtime;
 using namespace tessera::tests;
 using enum DataFormat;
+using Lines = std::vector<std::string>;
 
 namespace {
 
@@ -63,6 +64,24 @@ TEST_F(Warnings, ValidationFileThatIsATrainingFile) {
   }
   std::string warning = said({"val=" + copy});
   EXPECT_NE(warning.find("copy.csv has the content of a training file"), std::string::npos) << warning;
+}
+
+TEST_F(Warnings, TrainingFileThatIsGivenTwice) {
+  add("d", rows(20, 3, false));
+  std::string path = folder / "d.csv", copy = folder.write("copy.csv", readFile(path));
+  Lines &train = manifest.data[0].splits["train"];
+  train = {path, folder.write("other.csv", rows(20, 2, false))};
+  EXPECT_EQ(said(), "");
+  train = {path, path};
+  EXPECT_NE(said().find("d.csv is among the training files more than once: each of its rows counts twice"),
+            std::string::npos)
+      << said();
+  EXPECT_EQ(said().find("held out"), std::string::npos);
+  manifest.data[0].valFraction = 0.2;
+  EXPECT_NE(said().find("rows that are held out for validation are trained on"), std::string::npos) << said();
+  train = {copy, path};
+  EXPECT_NE(said().find("d.csv is among the training files with the content of another one"), std::string::npos)
+      << said();
 }
 
 TEST_F(Warnings, TailOfSortedData) {
