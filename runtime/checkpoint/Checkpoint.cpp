@@ -222,7 +222,11 @@ static Json readSources(const Json &json, const std::string &path) {
     std::string where = fmt::format("{}: source '{}'", path, name);
     if (!source.is_object()) fail("{}: expected an object, got {}", where, printable(dumpJson(source), 80));
     if (source.contains("seq")) asInteger(source["seq"], where + ": seq");
-    if (source.contains("validation")) asString(source["validation"], where + ": validation");
+    if (source.contains("rows")) asInteger(source["rows"], where + ": rows");
+    if (source.contains("bytes"))
+      for (const Json &size : source["bytes"]) asInteger(size, where + ": bytes");
+    for (const char *key : {"validation", "content"})
+      if (source.contains(key)) asString(source[key], fmt::format("{}: {}", where, key));
   }
   return sources;
 }

@@ -31,7 +31,7 @@ struct CheckpointInfo {
   std::string program;     ///< LoadedProgram::hash(); empty: not recorded
   std::string resumedFrom; ///< the checkpoint that --resume named for this branch; empty: it began at step 0
   int rowOrder = 2;        ///< RowOrder of the run; this is that of runs that begin now
-  /// Rows, file sizes, sequence length and held-out rows of each training source; empty: not recorded.
+  /// What recordSources() says of each training source; empty: not recorded.
   Json sources = Json::object();
   Json settings = Json::object();
   Json source; ///< Manifest::source of the program; null: not recorded

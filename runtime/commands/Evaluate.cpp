@@ -14,6 +14,7 @@ ExitStatus runEvaluate(LoadedProgram &program, const Options &options) {
   continueRowOrder(files, manifest, loaded);
   Evaluation evaluation(program, files, Split::Val);
   sayDataNotes(evaluation.data());
+  warnOfOtherColumns(manifest, evaluation.data(), loaded);
   EvaluationResult result = *evaluation.run();
   printText("checkpoint {}\nrows {}\n", loaded, result.rows);
   for (const auto &[name, value] : result.losses) printText("{} {:.9g}\n", name, unsignedNan(value));

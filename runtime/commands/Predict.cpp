@@ -274,6 +274,7 @@ ExitStatus Prediction::run() {
   program.start(options.threads, options.bind);
   std::string loaded = loadParameters(program, options);
   refuseWeights(loaded);
+  warnOfOtherColumns(program.manifest(), data.dataSet(), loaded);
   placeTensors();
   NonFiniteCount nonFinite;
   int64_t done = 0;

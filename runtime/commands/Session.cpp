@@ -2,6 +2,7 @@
 
 #include "runtime/commands/Session.h"
 
+#include "runtime/data/ColumnWarnings.h"
 #include "runtime/data/DataWarnings.h"
 #include "runtime/train/BestEvaluation.h"
 #include "runtime/train/RunDifferences.h"
@@ -157,6 +158,12 @@ void continueRowOrder(DataFiles &files, const Manifest &manifest, const std::str
 
 void sayDataNotes(const DataSet &set) {
   for (const std::string &line : dataNotes(nullptr, &set)) warn("note: {}", line);
+}
+
+void warnOfOtherColumns(const Manifest &manifest, const DataSet &set, const std::string &path) {
+  if (!fs::is_directory(path) || isFolderOfWeights(path)) return;
+  for (const std::string &line : otherColumnWarnings(manifest, set, readCheckpointInfo(path).sources))
+    warn("warning: {}", line);
 }
 
 } // namespace tessera::runtime

@@ -42,6 +42,10 @@ void continueRowOrder(DataFiles &files, const Manifest &manifest, const std::str
 /// Says on standard error what the readers of a data set assume of their files.
 void sayDataNotes(const DataSet &set);
 
+/// Warns of columns that have other names than in the files that the checkpoint at `path` was trained with. Does nothing
+/// for a safetensors file.
+void warnOfOtherColumns(const Manifest &manifest, const DataSet &set, const std::string &path);
+
 /// Whether `path` is a folder of checkpoints rather than a checkpoint or weights. Throws an Error that names `option`
 /// if it does not exist or contains no checkpoint.
 bool isFolderOfCheckpoints(const std::string &path, const char *option);

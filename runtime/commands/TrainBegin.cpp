@@ -9,7 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/commands/Training.h"
+#include "runtime/data/ColumnWarnings.h"
 #include "runtime/data/DataWarnings.h"
+#include "runtime/data/SourceRecord.h"
 #include "runtime/train/RunDifferences.h"
 #include "runtime/train/SourceChanges.h"
 
@@ -66,7 +68,7 @@ void Training::begin() {
   info.program = program.hash();
   info.source = manifest().source;
   if (!manifest().isForGpu()) info.threads = program.threads();
-  recordSources();
+  recordData();
   if (options.train.resume != "auto" && options.train.resume != "never") return resumeFrom(options.train.resume);
   if (checkpoints.folder && options.train.resume == "never" && !checkpoints.folder->steps().empty())
     fail("{} has checkpoints already and --resume=never forbids to resume them; choose another --checkpoint-dir",
@@ -83,15 +85,9 @@ void Training::begin() {
 }
 
 /// What a checkpoint says of the data.
-void Training::recordSources() {
+void Training::recordData() {
   info.rowOrder = static_cast<int>(files.rowOrder());
-  for (size_t i = 0; i < set.names.size(); ++i) {
-    const DataSpec &spec = *manifest().dataNamed(set.names[i]);
-    Json &source = info.sources[set.names[i]];
-    source = {{"rows", set.readers[i]->rows()}, {"bytes", files.trainingSizes(set.names[i])}};
-    if (spec.seq > 0) source["seq"] = spec.seq;
-    if (std::string heldOut = files.describeHeldOut(spec); !heldOut.empty()) source["validation"] = heldOut;
-  }
+  info.sources = recordSources(manifest(), files, set);
 }
 
 /// A run keeps the order of rows that it began with.
@@ -100,7 +96,7 @@ void Training::continueRowOrder(const CheckpointInfo &saved, const std::string &
   Json before = info.sources;
   files.takeRowOrder(saved.rowOrder, path);
   set = openDataSet(manifest(), stepEntry(), files, Split::Train);
-  recordSources();
+  recordData();
   if (before != info.sources)
     output.differences.push_back("the checkpoint is of a version that held out the last rows for validation, and the "
                                  "run goes on with them; a new run holds out rows from everywhere");
@@ -113,8 +109,11 @@ void Training::continueRowOrder(const CheckpointInfo &saved, const std::string &
 /// Whether evaluations of the checkpoint's run are of the same rows as those of this one.
 bool Training::hasSameEvaluation(const CheckpointInfo &saved) const {
   bool isSame = saved.data == info.data;
-  for (const auto &[name, source] : info.sources.items())
-    isSame &= heldOutChange(saved.sources.value(name, Json::object()), source, name).empty();
+  for (const auto &[name, source] : info.sources.items()) {
+    const Json before = saved.sources.value(name, Json::object());
+    isSame &= heldOutChange(before, source, name).empty();
+    if (source.contains("validation")) isSame &= contentChange(before, source, name).empty();
+  }
   return isSame;
 }
 
@@ -187,6 +186,8 @@ void Training::moveTo(int64_t position, int64_t skipped) {
 void Training::resumeAt(const CheckpointInfo &saved, const std::string &path, int64_t skipped) {
   continueRowOrder(saved, path);
   for (std::string &change : differencesSince(saved, info, path)) output.differences.push_back(std::move(change));
+  for (std::string &line : otherColumnWarnings(manifest(), set, saved.sources))
+    output.differences.push_back(std::move(line));
   if (options.seed && *options.seed != saved.seed)
     output.differences.push_back(fmt::format("the run continues with its seed {}; --seed is for new runs", saved.seed));
   info.step = step = started = saved.step;

@@ -48,7 +48,7 @@ private:
   std::optional<CheckpointInfo> loadOwn();
   void resumeOwn(const CheckpointInfo &saved);
   void resumeAt(const CheckpointInfo &saved, const std::string &path, int64_t skipped);
-  void recordSources();
+  void recordData();
   void continueRowOrder(const CheckpointInfo &saved, const std::string &path);
   bool hasSameEvaluation(const CheckpointInfo &saved) const;
   void openOutputs();

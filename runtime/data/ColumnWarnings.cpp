@@ -2,6 +2,8 @@
 
 #include "runtime/data/ColumnWarnings.h"
 
+#include "runtime/data/SourceRecord.h"
+
 #include <algorithm>
 
 namespace tessera::runtime {
@@ -155,6 +157,19 @@ std::vector<std::string> otherColumnWarnings(const Manifest &manifest, const Dat
       if (validation->names[j] == spec.name && fieldsOf(spec, *validation, j) == fields)
         validation->readers[j]->addColumns(files);
     warnOfOthers(spec, fields, files, lines);
+  }
+  return lines;
+}
+
+std::vector<std::string> otherColumnWarnings(const Manifest &manifest, const DataSet &set, const Json &sources) {
+  Lines lines;
+  for (size_t i = 0; sources.is_object() && i < set.names.size(); ++i) {
+    if (!sources.contains(set.names[i])) continue;
+    const DataSpec &spec = *manifest.dataNamed(set.names[i]);
+    std::vector<FileColumns> files = {recordedColumns(sources[set.names[i]], set, i, "the files of the checkpoint")};
+    if (files[0].header.empty()) continue;
+    set.readers[i]->addColumns(files);
+    warnOfOthers(spec, fieldsOf(spec, set, i), files, lines);
   }
   return lines;
 }

@@ -16,6 +16,10 @@ std::vector<std::string> sharedColumnWarnings(const Manifest &manifest, const Da
 std::vector<std::string> otherColumnWarnings(const Manifest &manifest, const DataSet &training,
                                              const DataSet *validation);
 
+/// The same of the files of a data set and the training files of a checkpoint, of which `sources` records the names of
+/// the columns (SourceRecord.h). None if it records none.
+std::vector<std::string> otherColumnWarnings(const Manifest &manifest, const DataSet &set, const Json &sources);
+
 } // namespace tessera::runtime
 
 #endif // TESSERA_RUNTIME_DATA_COLUMNWARNINGS_H

@@ -34,7 +34,7 @@ struct CsvField {
   }
 };
 
-struct Table {
+struct CsvTable {
   std::vector<CsvField> fields;
   std::vector<FileColumns> files = {};
 };
@@ -43,11 +43,11 @@ struct Table {
 class CsvFile {
 public:
   explicit CsvFile(const std::string &path) : file(path), scanner(file) { refuseGzip(file, "csv"); }
-  void readInto(Table &table);
+  void readInto(CsvTable &table);
 
 private:
-  void beginWith(Table &table);
-  bool isHeader(const Table &table) const;
+  void beginWith(CsvTable &table);
+  bool isHeader(const CsvTable &table) const;
   size_t columnNamed(const CsvField &field, const std::string &name) const;
   void findColumns(CsvField &field) const;
   void keepCell(CsvField &field, size_t column) const;
@@ -82,7 +82,7 @@ public:
   }
 
 private:
-  std::shared_ptr<const Table> table;
+  std::shared_ptr<const CsvTable> table;
   RowChoice choice;
 };
 } // namespace
@@ -122,7 +122,7 @@ static std::string joinedNames(const std::vector<std::string> &names) {
 //===----------------------------------------------------------------------===//
 
 /// The first line is the header if a field names its columns; else if none of its cells is a number or a class.
-bool CsvFile::isHeader(const Table &table) const {
+bool CsvFile::isHeader(const CsvTable &table) const {
   bool hasText = false;
   for (const CsvField &field : table.fields)
     if (field.hasNamedColumns()) return true;
@@ -164,7 +164,7 @@ void CsvFile::findColumns(CsvField &field) const {
 }
 
 /// Uses the first line: for the header, and the columns of each field.
-void CsvFile::beginWith(Table &table) {
+void CsvFile::beginWith(CsvTable &table) {
   for (CsvField &field : table.fields)
     if (!field.hasNamedColumns()) findColumns(field);
   if (isHeader(table))
@@ -235,7 +235,7 @@ void CsvFile::keepCell(CsvField &field, size_t column) const {
   field.values.insert(field.values.end(), bytes, bytes + 4);
 }
 
-void CsvFile::readInto(Table &table) {
+void CsvFile::readInto(CsvTable &table) {
   size_t width = 0;
   while (!scanner.atEnd()) {
     scanner.readLine(cells);
@@ -256,8 +256,8 @@ void CsvFile::readInto(Table &table) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-static Table emptyTable(const DataSpec &spec, const std::vector<FieldRequest> &wanted) {
-  Table table;
+static CsvTable emptyTable(const DataSpec &spec, const std::vector<FieldRequest> &wanted) {
+  CsvTable table;
   for (const FieldRequest &request : wanted) {
     const FieldSpec *field = spec.fieldNamed(request.field);
     if (!field) fail("data '{}' has no field '{}'", spec.name, request.field);
@@ -285,8 +285,8 @@ static std::string keyOf(const CsvField &field) {
 
 CsvRows::CsvRows(const DataSpec &spec, const SplitPaths &paths, const Portion &portion,
                  const std::vector<FieldRequest> &wanted) {
-  static SharedFiles<Table> tables;
-  Table empty = emptyTable(spec, wanted);
+  static SharedFiles<CsvTable> tables;
+  CsvTable empty = emptyTable(spec, wanted);
   std::vector<std::string> files = expandPatterns(paths.at(""));
   std::string key;
   for (const std::string &path : files) key += fileKey(path);

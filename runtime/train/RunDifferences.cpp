@@ -5,6 +5,7 @@
 #include "runtime/train/SourceChanges.h"
 
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace tessera::runtime {
@@ -23,11 +24,28 @@ static void refuseOtherRows(const CheckpointInfo &saved, const CheckpointInfo &n
   }
 }
 
-/// A source without what is compared by itself, and what older checkpoints do not have.
-static std::string contentOf(Json source) {
-  source.erase("seq");
-  source.erase("validation");
-  return dumpJson(source);
+/// "160 rows in one file of 4123 bytes".
+static std::string describeSize(const Json &source) {
+  std::vector<int64_t> bytes = source.value("bytes", std::vector<int64_t>());
+  std::string files = bytes.size() == 1 ? fmt::format("one file of {} bytes", bytes[0])
+                                        : fmt::format("{} files of {} bytes", bytes.size(),
+                                                      std::accumulate(bytes.begin(), bytes.end(), uint64_t(0)));
+  return fmt::format("{} rows in {}", source.value("rows", int64_t(0)), files);
+}
+
+std::string contentChange(const Json &saved, const Json &now, const std::string &name) {
+  if (!saved.contains("rows")) return "";
+  std::string before = describeSize(saved), after = describeSize(now), change;
+  std::string hashBefore = saved.value("content", ""), hashAfter = now.value("content", "");
+  if (before != after)
+    change = fmt::format("the training data of '{}' changed from {} to {}", name, before, after);
+  else if (saved.value("bytes", Json()) != now.value("bytes", Json()))
+    change = fmt::format("the training data of '{}', {}, is in files of other sizes", name, after);
+  else if (!hashBefore.empty() && !hashAfter.empty() && hashBefore != hashAfter)
+    change = fmt::format("the content of the training data of '{}' changed, though not its size, {}", name, after);
+  if (change.empty() || !now.contains("validation")) return change;
+  return change + ": some of the rows that are held out now may have been trained on, so their losses do not tell how "
+                  "the model does on new data";
 }
 
 std::string heldOutChange(const Json &saved, const Json &now, const std::string &name) {
@@ -91,7 +109,8 @@ std::vector<std::string> differencesSince(const CheckpointInfo &saved, const Che
   note("the data", saved.data.empty() ? "" : fmt::format("'{}'", saved.data), fmt::format("'{}'", now.data));
   for (const auto &[name, source] : now.sources.items()) {
     if (!saved.sources.contains(name)) continue;
-    note(fmt::format("what source '{}' holds", name), contentOf(saved.sources[name]), contentOf(source));
+    if (std::string change = contentChange(saved.sources[name], source, name); !change.empty())
+      changes.push_back(change);
     if (std::string change = heldOutChange(saved.sources[name], source, name); !change.empty())
       changes.push_back(change);
   }

@@ -16,6 +16,10 @@ std::vector<std::string> differencesSince(const CheckpointInfo &saved, const Che
 /// checkpoints record of it.
 std::string heldOutChange(const Json &saved, const Json &now, const std::string &name);
 
+/// A sentence if the rows, the sizes or the content of the files of the source `name` are others than before; else
+/// empty. What older checkpoints do not record is not compared.
+std::string contentChange(const Json &saved, const Json &now, const std::string &name);
+
 } // namespace tessera::runtime
 
 #endif // TESSERA_RUNTIME_TRAIN_RUNDIFFERENCES_H

@@ -246,6 +246,10 @@ TEST_F(Checkpoints, MalformedSourcesAreDamage) {
                                {"[]", "sources: expected an object, got []"},
                                {R"({"d": 3})", "source 'd': expected an object, got 3"},
                                {R"({"d": {"validation": 3}})", "source 'd': validation: expected a string"},
+                               {R"({"d": {"content": 3}})", "source 'd': content: expected a string"},
+                               {R"({"d": {"rows": "8"}})", "source 'd': rows: expected an integer"},
+                               {R"({"d": {"bytes": ["8"]}})", "source 'd': bytes: expected an integer"},
+                               {R"({"d": {"bytes": "8"}})", "source 'd': bytes: expected an integer"},
                                {R"({"d": {"seq": "8"}})", "source 'd': seq: expected an integer"}}) {
     rewriteManifest(path, [&](Json &json) { json["sources"] = Json::parse(sources); });
     try {
