@@ -123,6 +123,7 @@ struct AttentionAdjoint {
         wrt.push_back(op->getOperand(i)), operands.push_back(i);
     if (wrt.empty()) return {};
     ReverseMode reverse(b, region.ops, wrt);
+    reverse.assumeFinite(region.from); // a score, or a probability
     reverse.accumulate(region.result, gradient);
     reverse.run();
     for (auto [i, operand] : llvm::enumerate(operands))

@@ -1,7 +1,9 @@
 //===- NonFinite.cpp - values that may be infinite or NaN -----------------===//
 
 #include "ir/autodiff/NonFinite.h"
+#include "ir/autodiff/RegionArguments.h"
 #include "ir/dialect/Reshape.h"
+#include "ir/program/IndexRange.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <limits>
@@ -23,6 +25,13 @@ static double lowerBoundOfProduct(Value a, Value b, int depth) {
   if (a == b) return 0;
   double low = std::min(lowerBound(a, depth), lowerBound(b, depth));
   return low >= 0 ? low * low : unbounded;
+}
+
+/// Of booleans and integers. A float may be rounded on the way, towards 0 too.
+static double lowerBoundOfCast(CastOp cast, int depth) {
+  if (hasGradient(cast.getX())) return lowerBound(cast.getX(), depth) >= 0 ? 0 : unbounded;
+  std::optional<Interval> range = indexRange(cast.getX());
+  return range ? static_cast<double>(range->low) : unbounded;
 }
 
 /// What the value is not below, if it is not NaN; -infinity if nothing is known.
@@ -48,6 +57,7 @@ static double lowerBound(Value value, int depth) {
         return reduce.getKind() != ReduceKind::Sum ? low : low >= 0 ? low : unbounded;
       })
       .Case<SqrtOp>([&](SqrtOp root) { return std::sqrt(std::max(0.0, of(root.getX()))); })
+      .Case<CastOp>([&](CastOp cast) { return lowerBoundOfCast(cast, depth); })
       .Case<AbsOp, ExpOp, SigmoidOp, SoftmaxOp>([](auto) { return 0.0; })
       .Default([](Operation *) { return unbounded; });
 }
@@ -73,11 +83,35 @@ bool tessera::mayBeNonFinite(Operation *op) {
       .Default([](Operation *op) { return isa<ElementwiseOpInterface>(op) && op->hasTrait<traits::MayBeNonFinite>(); });
 }
 
-void tessera::addNonFinite(Operation *op, ValueSet &nonFinite, ValueRange finite) {
-  if (isa<MultiplyOpInterface, RepeatOp>(op)) return;
-  auto isNonFinite = [&](Value v) { return nonFinite.contains(v) && !llvm::is_contained(finite, v); };
-  // The condition of a select is a boolean, which is never in the set.
-  if (!mayBeNonFinite(op) && llvm::none_of(op->getOperands(), isNonFinite)) return;
-  for (Value result : op->getResults())
-    if (hasGradient(result)) nonFinite.insert(result);
+/// Whether the results of the op are finite as far as `NonFiniteValues` is concerned.
+static bool endsChain(Operation *op) { return isa_and_nonnull<MultiplyOpInterface, RepeatOp>(op); }
+
+/// What the value is computed from, or stands for.
+static SmallVector<Value> predecessors(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) return valuesOf(argument);
+  return llvm::to_vector(value.getDefiningOp()->getOperands());
+}
+
+bool NonFiniteValues::contains(Value value) {
+  DenseMap<Value, Value> user; // of each value on the walk: the one that it was reached from
+  SmallVector<Value> work;
+  auto reach = [&](Value next, Value from) {
+    // A repeat may be replaced by another during the walk of reverse mode, so nothing is kept of its results.
+    if (hasGradient(next) && !endsChain(next.getDefiningOp()) && user.try_emplace(next, from).second)
+      work.push_back(next);
+  };
+  reach(value, Value());
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    auto it = known.find(next);
+    if (it != known.end() && !it->second) continue;
+    if (it != known.end() || (op && mayBeNonFinite(op))) {
+      for (; next; next = user.lookup(next)) known[next] = true;
+      return true;
+    }
+    for (Value before : predecessors(next)) reach(before, next);
+  }
+  for (auto [visited, from] : user) known[visited] = false;
+  return false;
 }

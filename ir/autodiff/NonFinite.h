@@ -9,19 +9,31 @@
 #ifndef TESSERA_IR_AUTODIFF_NONFINITE_H
 #define TESSERA_IR_AUTODIFF_NONFINITE_H
 
-#include "ir/autodiff/ReverseMode.h"
+#include "ir/dialect/GraphBuilder.h"
 
 namespace tessera {
+
+/// Whether the value can have a gradient: floats can, integers and booleans cannot.
+bool hasGradient(mlir::Value value);
 
 /// Whether the result of an op may be infinite or NaN for finite operands of ordinary magnitude: the square root of
 /// what may be negative, the quotient by what may be 0, the exponential. Elementwise ops only: sums of products of
 /// ordinary magnitude are finite.
 bool mayBeNonFinite(mlir::Operation *op);
 
-/// Adds to `nonFinite` the results of an op that may be infinite or NaN, by the op itself or by an operand in the set.
-/// Contractions, attentions and repeats end the chain: their results are not added, nor are those of ops that have only
-/// operands in `finite`.
-void addNonFinite(mlir::Operation *op, ValueSet &nonFinite, mlir::ValueRange finite = {});
+/// Values that may be infinite or NaN: what an op computes that may be (`mayBeNonFinite`), and whatever is computed from
+/// such a value. Contractions, attentions and repeats end the chain: their results are not among them. A region does
+/// not: what its arguments stand for is looked at outside of it, and for carried values what the body yields too.
+class NonFiniteValues {
+public:
+  /// A value that is not among them, whatever it is computed from. For one that has not been asked for.
+  void exclude(mlir::Value value) { known[value] = false; }
+  /// Walks back from the value, as far as that has not been done before.
+  bool contains(mlir::Value value);
+
+private:
+  llvm::DenseMap<mlir::Value, bool> known;
+};
 
 } // namespace tessera
 

@@ -6,12 +6,13 @@
 //      the results' gradients are complete; the op's adjoint turns them into
 //      contributions to its operands, which are summed in the order of the walk.
 //   4. A masked gradient is zero at points where an op may have computed NaN. A product
-//      with a factor that may be infinite or NaN there is replaced by zero.
+//      with a factor that may be infinite or NaN there is replaced by zero. The mask goes with
+//      the gradient out of a region, not into one.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/autodiff/ReverseMode.h"
-#include "ir/autodiff/NonFinite.h"
+#include "ir/autodiff/RegionArguments.h"
 #include "ir/dialect/Reshape.h"
 #include "ir/program/IndexRange.h"
 #include "ir/program/Program.h"
@@ -104,7 +105,6 @@ bool tessera::passesZeros(Operation *op) {
 ReverseMode::ReverseMode(GraphBuilder &builder, ArrayRef<Operation *> ops, ValueRange wrt)
     : builder(builder), ops(ops), wrt(wrt), found(wrt.size()), varied(wrt.begin(), wrt.end()) {
   addVaried(this->ops, varied); // 1.
-  for (Operation *op : ops) addNonFinite(op, nonFinite);
 }
 
 void ReverseMode::accumulate(Value value, Value gradient, bool isMasked) { // 2.
@@ -150,10 +150,10 @@ SmallVector<ReverseMode::Gradient> ReverseMode::takeGradients(Operation *op) {
   return taken;
 }
 
-/// `gradient`, a part of an operand's gradient that the ops after `previous` compute, where that of the result is not
-/// 0, else 0. Its own value if every factor is finite.
-Value ReverseMode::keepZeros(Value gradient, Value ofResult, Operation *previous) {
-  for (Operation &op : opsAfter(previous, builder)) addNonFinite(&op, nonFinite, ofResult);
+/// `gradient`, a part of an operand's gradient, where that of the result is not 0, else 0. Its own value if every factor
+/// is finite.
+Value ReverseMode::keepZeros(Value gradient, Value ofResult) {
+  nonFinite.exclude(ofResult);
   if (gradient == ofResult || !nonFinite.contains(gradient)) return gradient;
   Value zero = builder.scalar(0, tensorType(gradient).getElementType());
   return builder.select(builder.compare(Predicate::NE, ofResult, zero), gradient, zero);
@@ -174,13 +174,14 @@ void ReverseMode::visit(Operation *op) {
   Operation *previous = point == builder.getInsertionBlock()->begin() ? nullptr : &*std::prev(point);
   // What passes zeros has one result.
   bool isMasked = passesZeros(op) && taken[0].isMasked, isElementwise = isa<ElementwiseOpInterface>(op);
-  bool startsMask = isa<SelectOp>(op);
+  // Asked now, since the adjoint of a repeat replaces it.
+  SmallVector<bool> startsMask = llvm::map_to_vector(op->getOpOperands(), startsMaskedGradient);
   adjoint.buildAdjoint(
       builder, incoming, [&](unsigned i) { return varied.contains(operands[i]); },
       [&](unsigned i, Value gradient) {
         if (!varied.contains(operands[i])) return;
-        if (isMasked && isElementwise) gradient = keepZeros(gradient, incoming[0], previous);
-        accumulate(operands[i], builder.sumTo(gradient, tensorType(operands[i])), isMasked || startsMask);
+        if (isMasked && isElementwise) gradient = keepZeros(gradient, incoming[0]);
+        accumulate(operands[i], builder.sumTo(gradient, tensorType(operands[i])), isMasked || startsMask[i]);
       });
   labelOps(previous, builder, gradientName, precision);
   builder.setLoc(outer);

@@ -16,12 +16,9 @@
 #ifndef TESSERA_IR_AUTODIFF_REVERSEMODE_H
 #define TESSERA_IR_AUTODIFF_REVERSEMODE_H
 
-#include "ir/dialect/GraphBuilder.h"
+#include "ir/autodiff/NonFinite.h"
 
 namespace tessera {
-
-/// Whether the value can have a gradient: floats can, integers and booleans cannot.
-bool hasGradient(mlir::Value value);
 
 /// A set of values. Membership only: never iterated over, so hash order decides nothing.
 using ValueSet = llvm::DenseSet<mlir::Value>;
@@ -59,6 +56,9 @@ public:
   /// Adds to the gradient of a value; ignored where the value is not varied.
   void accumulate(mlir::Value value, mlir::Value gradient, bool isMasked = false);
 
+  /// Has a value count as finite, whatever it is computed from.
+  void assumeFinite(mlir::Value value) { nonFinite.exclude(value); }
+
   /// Visits every op that has a gradient to pass on. Call once, after `accumulate` for the outputs.
   void run();
 
@@ -73,13 +73,14 @@ private:
 
   void visit(mlir::Operation *op);
   llvm::SmallVector<Gradient> takeGradients(mlir::Operation *op);
-  mlir::Value keepZeros(mlir::Value gradient, mlir::Value ofResult, mlir::Operation *previous);
+  mlir::Value keepZeros(mlir::Value gradient, mlir::Value ofResult);
 
   GraphBuilder &builder;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SmallVector<mlir::Value> wrt;
   llvm::SmallVector<mlir::Value> found;
-  ValueSet varied, nonFinite;
+  ValueSet varied;
+  NonFiniteValues nonFinite;
   llvm::DenseMap<mlir::Value, Gradient> gradients;
 };
 

@@ -54,6 +54,20 @@ private:
   mlir::Value draw(mlir::Value like);
   mlir::Value positions(llvm::StringRef axis, int64_t size);
 
+  /// A value x, and f(x) - f(c), where f has a limited domain. The latter may be NaN, and belongs under a select only.
+  struct Guarded {
+    Item x;
+    mlir::Value function;
+    double reach; ///< the largest magnitude of `function` where x > c
+  };
+  Guarded makePartial(Item x);
+  /// Of a value without axes that the type lacks; in some programs with guards, else nothing.
+  std::optional<Guarded> makePartialFor(NamedTensorType type);
+  /// Where a function may be read.
+  mlir::Value isInside(mlir::Value x);
+  /// Adds `where(x > c, f(x) - f(c), 0)`.
+  void guard(const Guarded &made);
+
   // One kind of op each.
   void growUnary();
   void growSmoothFunction();

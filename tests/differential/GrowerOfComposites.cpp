@@ -53,30 +53,39 @@ void Grower::growAttention() {
   };
   Value past = b.rename(x, {"seq"}, {"key"});
   Value q = project(x), k = project(past), v = project(past);
+  NamedTensorType score = b.type(b.unite({tensorType(q), tensorType(k)}), s.element);
+  score = score.withAxes(b.without(score, {"hd"}));
+  std::optional<Guarded> guarded = makePartialFor(score);
+  SmallVector<Value> captures;
+  if (guarded) captures = {guarded->x.value, guarded->function};
   bool isCausal = !choose.oneIn(3);
-  auto change = [&](GraphBuilder &at, Value score) {
+  auto change = [&](GraphBuilder &at, Value score, ValueRange captures) {
     Value scaled = at.mul(score, 1 / std::sqrt(s.sizes["hd"]));
+    if (guarded) {
+      Value factor = at.mul(captures[1], 1 / std::max(1.0, guarded->reach));
+      scaled = at.select(isInside(captures[0]), at.mul(scaled, factor), number(0));
+    }
     if (!isCausal) return scaled;
     Value sees = at.compare(Predicate::LE, at.index(s.axis("key")), at.index(s.axis("seq")));
     return at.select(sees, scaled, at.scalar(-std::numeric_limits<double>::infinity(), s.element));
   };
   if (choose.oneIn(2)) { // In long hand.
-    Value score = change(b, b.contract(q, k, {"hd"}));
+    Value score = change(b, b.contract(q, k, {"hd"}), captures);
     Value p = SoftmaxOp::create(b, b.getLoc(), score.getType(), score, "key");
     if (choose.oneIn(3))
       p = b.select(b.compare(Predicate::LT, draw(p), number(0.2)), number(0), b.mul(p, number(1.25)));
     return add(b.contract(p, v, {"key"}), 2 * bound);
   }
-  NamedTensorType score = b.type(b.unite({tensorType(q), tensorType(k)}), s.element);
-  score = score.withAxes(b.without(score, {"hd"}));
   NamedTensorType rows = score.withAxes(b.without(score, {"key"}));
-  auto op = AttentionOp::create(b, b.getLoc(), TypeRange{q.getType(), rows}, q, k, v, ValueRange(), b.strings({"hd"}),
+  auto op = AttentionOp::create(b, b.getLoc(), TypeRange{q.getType(), rows}, q, k, v, captures, b.strings({"hd"}),
                                 b.getStringAttr("key"));
   {
     OpBuilder::InsertionGuard guard(b);
     Block *block = b.createBlock(&op.getScore());
-    Value argument = block->addArgument(score, b.getLoc());
-    YieldOp::create(b, b.getLoc(), change(b, argument));
+    block->addArgument(score, b.getLoc());
+    for (Value capture : captures) block->addArgument(capture.getType(), b.getLoc());
+    ValueRange arguments = block->getArguments();
+    YieldOp::create(b, b.getLoc(), change(b, arguments.front(), arguments.drop_front()));
   }
   add(op.getResult(), 2 * bound);
 }
@@ -93,11 +102,17 @@ void Grower::growRepeat() {
   SmallVector<Value> carried{x};
   bool hasSecond = choose.oneIn(3);
   if (hasSecond) carried.push_back(second.value);
+  std::optional<Guarded> outside;
+  if (numbering.extra == Extra::Guards && choose.oneIn(2)) outside = makePartial(any());
   Level body(level, s.axis(name), carried);
   Grower inner(body, choose, numbering, depth + 1);
   inner.add(body.getCarried(0), bound);
   if (hasSecond) inner.add(body.getCarried(1), second.bound);
   if (choose.oneIn(2)) inner.add(body.keep(kept.value), kept.bound);
+  if (outside) {
+    auto import = [&](Value value) { return tensorType(value).hasAxis(name) ? body.slice(value) : body.keep(value); };
+    inner.guard({{import(outside->x.value), outside->x.bound}, import(outside->function), outside->reach});
+  }
   inner.grow(choose.integer(2, 6));
 
   SmallVector<Value> yielded;

@@ -37,16 +37,26 @@ static constexpr Partial partials[] = {
      [](GraphBuilder &b, Value x) { return b.log(b.add(b.sqrt(x), x)); }},
 };
 
-/// `where(x > c, f(x) - f(c), 0)`: its value is continuous, its gradient jumps like that of `max(x, c)`. Between f and
-/// the select there may be other ops, and the select may be that of a whole row or inside another one.
-void Grower::growGuarded() {
-  auto [x, bound] = any();
+Grower::Guarded Grower::makePartial(Item of) {
+  auto [x, bound] = of;
   const Partial &f = partials[choose.integer(0, std::size(partials) - 1)];
   double start = f.evaluate(guardedFrom), reach = 0;
   constexpr int steps = 64;
   for (int i = 1; i <= steps; ++i)
     reach = std::max(reach, std::abs(f.evaluate(guardedFrom + std::max(bound, 1.0) * i / steps) - start));
-  Value guarded = b.sub(f.build(b, x), number(start)), guard = x;
+  return {of, b.sub(f.build(b, x), number(start)), reach};
+}
+
+Value Grower::isInside(Value guard) { return b.compare(Predicate::GT, guard, number(guardedFrom)); }
+
+void Grower::growGuarded() { guard(makePartial(any())); }
+
+/// Its value is continuous, its gradient jumps like that of `max(x, c)`. Between f and the select there may be other
+/// ops, and the select may be that of a whole row or inside another one.
+void Grower::guard(const Guarded &made) {
+  auto [x, bound] = made.x;
+  Value guarded = made.function, guard = x;
+  double reach = made.reach;
   if (choose.oneIn(3)) guarded = b.unary<TanhOp>(guarded), reach = 1;
   if (choose.oneIn(4)) guarded = b.max(guarded, number(-0.1));
   Axes over = someAxesOf(x);
@@ -59,12 +69,21 @@ void Grower::growGuarded() {
     guarded = choose.oneIn(2) ? b.mul(guarded, other.value) : b.div(guarded, b.add(b.mul(x, x), 0.5));
     reach *= std::max(other.bound, 2.0);
   }
-  Value isInside = b.compare(Predicate::GT, guard, number(guardedFrom)), zero = number(0);
-  Value result =
-      choose.oneIn(3) ? b.select(b.unary<NotOp>(isInside), zero, guarded) : b.select(isInside, guarded, zero);
+  Value inside = isInside(guard), zero = number(0);
+  Value result = choose.oneIn(3) ? b.select(b.unary<NotOp>(inside), zero, guarded) : b.select(inside, guarded, zero);
   if (Axes names = axesOf(x); !names.empty() && choose.oneIn(4)) {
     Value at = positions(names.front(), tensorType(x).getSize(names.front()));
     result = b.select(b.compare(Predicate::GT, at, b.scalar(0, b.getI32Type())), b.add(result, 1), result);
   }
   add(result, reach + 1);
+}
+
+std::optional<Grower::Guarded> Grower::makePartialFor(NamedTensorType type) {
+  if (numbering.extra != Extra::Guards || choose.oneIn(3)) return std::nullopt;
+  Item x = any();
+  Axes others = llvm::filter_to_vector<6>(axesOf(x.value), [&](StringRef name) { return !type.hasAxis(name); });
+  if (!others.empty()) x.value = b.mean(x.value, others);
+  for (AxisAttr axis : tensorType(x.value).getAxes())
+    if (type.getSize(axis.getName()) != axis.getSize()) return std::nullopt;
+  return makePartial(x);
 }
