@@ -133,8 +133,8 @@ bool ParameterTable::checkPath(const std::string &path, const ast::Name &name) {
           .label(part ? first->first : seen->second.span, "first");
   if (!part) return message.help("choose another name"), false;
   message.help("if each call has parameters of its own, label one: `second: " + second->second + "(…)`");
-  message.help("if they share them, declare the parameters outside and pass them to both calls: `fn " +
-               second->second + "(…, w[…])`");
+  message.help("if they share them, declare the parameters outside and pass them to both calls: `fn " + second->second +
+               "(…, w[…])`");
   return false;
 }
 

@@ -20,13 +20,13 @@ static NamedTensorType dropAxes(NamedTensorType type, ArrayRef<StringRef> drop) 
 }
 
 namespace {
-struct Softmax {
+struct SoftmaxRows {
   TensorValue weights;
   TensorValue maximum, logSum, lse; ///< of each row: x's axes without that one; lse = maximum + logSum
 };
 } // namespace
 
-static Softmax softmax(const TensorValue &x, StringRef axis, PartialRounding partial) {
+static SoftmaxRows softmax(const TensorValue &x, StringRef axis, PartialRounding partial) {
   NamedTensorType rows = dropAxes(x.type, axis);
   TensorValue maximum(rows), sum(rows), weights(x.type), logSum(rows), lse(rows);
   llvm::fill(maximum.data, -infinity);
@@ -85,7 +85,7 @@ LogicalResult CrossEntropyOp::evaluate(Operands operands, Results results, Inter
   const TensorValue &logits = operands[0], &label = operands[1];
   TensorValue &loss = results[0], &lse = results[1];
   PartialRounding partial = interpreter.partialRounding(loss.type.getElementType());
-  Softmax rows = softmax(logits, getAxis(), partial);
+  SoftmaxRows rows = softmax(logits, getAxis(), partial);
   int64_t stride = logits.type.getStrides()[logits.type.findAxis(getAxis())];
   double last = logits.type.getSize(getAxis()) - 1;
   IterationSpace space(loss.type.getAxes());
@@ -128,7 +128,7 @@ LogicalResult AttentionOp::evaluate(Operands operands, Results results, Interpre
   auto score = tensorType(getScore().front().getArgument(0));
   FailureOr<TensorValue> scores = changed(getScore(), contract(q, k, names(getHidden()), score, partial));
   if (failed(scores)) return failure();
-  Softmax rows = softmax(*scores, getKey(), partial);
+  SoftmaxRows rows = softmax(*scores, getKey(), partial);
   FailureOr<TensorValue> weights = changed(getWeight(), rows.weights);
   if (failed(weights)) return failure();
   results[0] = contract(*weights, v, getKey(), results[0].type, partial);

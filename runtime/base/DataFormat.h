@@ -148,13 +148,13 @@ inline constexpr const char *valFraction = "val_fraction";
 inline constexpr const char *valSeed = "val_seed"; ///< missing: the fraction is the end of the data
 inline constexpr const char *shuffle = "shuffle";
 inline constexpr const char *fields = "fields";
-inline constexpr const char *type = "type";       ///< of a field
-inline constexpr const char *axes = "axes";       ///< of a field
-inline constexpr const char *column = "column";   ///< of a field: number or name of the first one
-inline constexpr const char *columns = "columns"; ///< of a field: numbers and names, one for each element
-inline constexpr const char *classes = "classes"; ///< of a field: the words that are 0, 1, …
+inline constexpr const char *type = "type";            ///< of a field
+inline constexpr const char *axes = "axes";            ///< of a field
+inline constexpr const char *column = "column";        ///< of a field: number or name of the first one
+inline constexpr const char *columns = "columns";      ///< of a field: numbers and names, one for each element
+inline constexpr const char *classes = "classes";      ///< of a field: the words that are 0, 1, …
 inline constexpr const char *classAxes = "class_axes"; ///< of a field with classes: axes whose positions they are
-inline constexpr const char *missing = "missing"; ///< of a field: the value of empty cells
+inline constexpr const char *missing = "missing";      ///< of a field: the value of empty cells
 } // namespace data_keys
 
 } // namespace tessera

@@ -32,7 +32,7 @@ struct GenerateOptions {
 
 /// Options of `predict` alone.
 struct PredictOptions {
-  std::string output; ///< empty or "-": standard output
+  std::string output;                  ///< empty or "-": standard output
   std::vector<std::string> echo, only; ///< fields, and outputs; no `only`: all outputs
   bool likelihood = false;
 };

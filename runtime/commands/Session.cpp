@@ -70,8 +70,8 @@ static constexpr const char *bestName = "best";
 
 /// What `save(best = …)` of a checkpoint's settings compares; empty if it says nothing.
 static std::string goalOfBest(const Json &settings) {
-  const Json::json_pointer address("/save/best");
-  return settings.contains(address) && settings[address].is_string() ? settings[address].get<std::string>() : "";
+  const Json save = settings.is_object() ? settings.value("save", Json::object()) : Json::object();
+  return save.contains("best") && save["best"].is_string() ? save["best"].get<std::string>() : "";
 }
 
 /// `path`, or the checkpoint of the best evaluation if it is FOLDER/best and nothing has that name.

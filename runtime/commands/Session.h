@@ -42,7 +42,7 @@ void continueRowOrder(DataFiles &files, const Manifest &manifest, const std::str
 /// Says on standard error what the readers of a data set assume of their files.
 void sayDataNotes(const DataSet &set);
 
-/// Warns of columns that have other names than in the files that the checkpoint at `path` was trained with. Does nothing
+/// Warns of columns with other names than in the files that the checkpoint at `path` was trained with. Does nothing
 /// for a safetensors file.
 void warnOfOtherColumns(const Manifest &manifest, const DataSet &set, const std::string &path);
 

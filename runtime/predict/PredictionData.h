@@ -47,7 +47,7 @@ private:
 
   Manifest described; ///< the sources that are read, without the files and the split of training
   EntryFunction wanted;
-  size_t inputs = 0; ///< of `wanted`: those of the program; the copied fields follow
+  size_t inputs = 0;             ///< of `wanted`: those of the program; the copied fields follow
   std::vector<ValueSpec> unread; ///< inputs of the program that only outputs which are not written need
   std::vector<std::vector<char>> copies;
   DataFiles files;

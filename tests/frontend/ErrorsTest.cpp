@@ -165,8 +165,8 @@ TEST(Helps, SayWhatToWrite) {
 // A model that cannot generate need not work for a batch of one row, nor outside of the description's repeats.
 TEST(Models, AreCheckedAsTheDescriptionCallsThem) {
   EXPECT_EQ(messagesOn("let c = x - mean[batch](x)\nc * rsqrt(sum[batch](c * c) / (batch - 1) + 1) * w"), "");
-  EXPECT_EQ(messagesOn("x * w", "x = float[a](column = 0)", "sgd(lr = 0.1) on weight",
-                       "repeat[k](h = d.x) { m(h) }"), "");
+  EXPECT_EQ(messagesOn("x * w", "x = float[a](column = 0)", "sgd(lr = 0.1) on weight", "repeat[k](h = d.x) { m(h) }"),
+            "");
 }
 
 TEST(Helps, NameTheAxisToSumOver) {
@@ -391,8 +391,7 @@ TEST(Warnings, NameArgumentsOfAFractionThatIsNotHeldOut) {
 
 TEST(Warnings, NameMetricsThatEvaluationCannotAverage) {
   auto said = [](const std::string &metric) {
-    return messagesOnTraining("loss l = mean[..](m(d.x)^2)\nmetric v = " + metric +
-                              "\noptimize sgd(lr = 0.1) on **");
+    return messagesOnTraining("loss l = mean[..](m(d.x)^2)\nmetric v = " + metric + "\noptimize sgd(lr = 0.1) on **");
   };
   for (const char *metric : {"sqrt(mean[..](m(d.x)^2))", "exp(mean[..](d.x))", "max[batch, a](d.x)",
                              "mean[..](d.x) / mean[..](d.x^2)", "mean[..](d.x) * mean[..](d.x)", "1 / mean[..](d.x)"})
