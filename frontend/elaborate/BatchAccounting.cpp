@@ -20,11 +20,12 @@ void BatchAccounting::noteReduction(mlir::Value value, llvm::ArrayRef<StringRef>
   if ((!isAccumulating() && !isEvaluation) || !sizes.hasSampleAxis(over)) return;
   bool isBatchAlone =
       llvm::none_of(over, [&](StringRef axis) { return axis != batchAxis && sizes.isSampleAxis(axis); });
-  reductions.push_back({value, isBatchAlone ? reduction : BatchReduction::Other, calls.userSpan(span)});
+  reductions.push_back({value, isBatchAlone ? reduction : BatchReduction::Other, reduction, calls.userSpan(span)});
 }
 
 void BatchAccounting::noteSamplePositions(StringRef axis, Span span) {
-  if (isAccumulating() && sizes.isSampleAxis(axis)) reductions.push_back({{}, BatchReduction::Other, span});
+  if (isAccumulating() && sizes.isSampleAxis(axis))
+    reductions.push_back({{}, BatchReduction::Other, BatchReduction::Other, span});
 }
 
 void BatchAccounting::noteWeightedMean(mlir::Value value, mlir::Value count, mlir::Value weights) {
@@ -93,8 +94,8 @@ void BatchAccounting::warnOfBatchValue(mlir::Value value, const ast::Bind &bind,
     auto hasRows = [&](AxisAttr axis) { return sizes.isSampleAxis(axis.getName()); };
     mlir::Operation *op = of.getDefiningOp();
     if (const Reduction *reduction = findReduction(of)) {
-      own = reduction->kind == BatchReduction::Other ? Dependence::Other : Dependence::Linear;
-      hasSum |= reduction->kind == BatchReduction::Sum;
+      own = reduction->own == BatchReduction::Other ? Dependence::Other : Dependence::Linear;
+      hasSum |= reduction->own == BatchReduction::Sum;
     } else if (op && op->getNumRegions() == 0 && llvm::none_of(tensorType(of).getAxes(), hasRows)) {
       own = combine(op, llvm::map_to_vector(op->getOperands(), dependenceOf));
     }

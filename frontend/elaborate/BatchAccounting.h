@@ -60,6 +60,7 @@ private:
   struct Reduction {
     mlir::Value value;
     BatchReduction kind = BatchReduction::Mean;
+    BatchReduction own = BatchReduction::Mean; ///< that of evaluation, where a batch is not cut
     Span span;
     bool isLogged = false; ///< a loss or metric is this value, or a sum of such values with factors
     bool isAdded = false;  ///< a state is assigned itself plus a sum of such values with factors

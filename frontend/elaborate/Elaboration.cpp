@@ -17,7 +17,7 @@ Elaboration::Elaboration(const ElaborationInputs &context, TrainingNames &traini
           FunctionCalls(calls, regions, names, parameters, exprs.operators, exprs.builtins, exprs.indexing, float32,
                         training, exprs.expressions),
           StateAssignments(calls, entry, regions, dims, batches, names, parameters, exprs.operators, exprs.expressions),
-          Expressions(calls, entry, regions, names, parameters, exprs.operators, exprs.indexing, exprs.functions,
+          Expressions(calls, entry, regions, names, dims, parameters, exprs.operators, exprs.indexing, exprs.functions,
                       exprs.states, batches, training),
       } {}
 

@@ -129,6 +129,7 @@ bool Expressions::evalLet(const ast::LetStmt &let) {
 
 /// What is known only when the program runs is not refused.
 bool Expressions::evalRequire(const ast::RequireStmt &require) {
+  Dims::SizeReads uncounted(sizes, false); // nothing is computed from a condition
   LanguageValue condition = eval(*require.condition);
   if (condition.isError()) return false;
   bool isBool = condition.isNumber() ? condition.number.isBool()

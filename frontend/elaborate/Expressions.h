@@ -11,11 +11,12 @@ namespace tessera {
 /// Walks the tree: evaluates expressions, and executes the statements of blocks.
 class Expressions : public Evaluator {
 public:
-  Expressions(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names,
+  Expressions(CallStack &calls, EntryBuilder &entry, RegionStack &regions, NameResolver &names, Dims &dims,
               ParameterTable &parameters, Operators &operators, Indexing &indexing, FunctionCalls &functions,
               StateAssignments &assignments, BatchAccounting &batches, TrainingNames &training)
-      : Evaluator(calls), entry(entry), regions(regions), resolver(names), parameters(parameters), ops(operators),
-        reads(indexing), functions(functions), assignments(assignments), batches(batches), training(training) {}
+      : Evaluator(calls), entry(entry), regions(regions), resolver(names), sizes(dims), parameters(parameters),
+        ops(operators), reads(indexing), functions(functions), assignments(assignments), batches(batches),
+        training(training) {}
 
   LanguageValue eval(const ast::Expr &expr) override;
   LanguageValue evalBlock(const ast::Block &block) override;
@@ -45,6 +46,7 @@ private:
   EntryBuilder &entry;
   RegionStack &regions;
   NameResolver &resolver;
+  Dims &sizes;
   ParameterTable &parameters;
   Operators &ops;
   Indexing &reads;

@@ -35,8 +35,10 @@ protected:
   }
   /// The number of rows, or the message.
   std::string rowsOf(const std::vector<std::string> &options, const std::vector<CopiedField> &copied = {}) {
+    ValueSpec result; // computed from all inputs
+    for (const ValueSpec &input : manifest.entries["predict"].inputs) result.reads.push_back(input.name);
     try {
-      return fmt::format("{} rows", PredictionData(manifest, options, copied).rows());
+      return fmt::format("{} rows", PredictionData(manifest, {&result}, options, copied).rows());
     } catch (const Error &e) {
       return e.what();
     }
