@@ -13,7 +13,10 @@
 #include "ir/autodiff/LostMasks.h"
 #include "ir/autodiff/ReverseMode.h"
 #include "ir/dialect/Attributes.h"
+#include "ir/program/Program.h"
 #include "passes/Passes.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_DIFFERENTIATEPASS
@@ -23,8 +26,20 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// 5.
-static void warnOfLostMasks(ArrayRef<Operation *> ops, Value loss) {
+/// How a model calls the function, and how it keeps the operand in the domain.
+static std::pair<std::string, std::string> nameAndRemedy(Operation *function) {
+  std::string name = function->getName().stripDialect().str();
+  if (isa<DivOp>(function)) return {"/", "x / where(z > 0, z, 1)"};
+  if (isa<ModOp>(function)) return {"%", "x % where(z > 0, z, 1)"};
+  if (isa<FloorDivOp>(function)) return {"//", "x // where(z > 0, z, 1)"};
+  if (isa<PowOp>(function)) return {"^", "where(z > 0, z, 1)^p"};
+  if (isa<ExpOp, Expm1Op>(function)) return {name, name + "(where(z < 80, z, 0))"};
+  if (isa<Log1pOp>(function)) return {name, name + "(where(z > -1, z, 0))"};
+  return {name, name + "(where(z > 0, z, 1))"};
+}
+
+/// 5. `told` holds what was said before, with the line: a function of the model may be called many times.
+static void warnOfLostMasks(ArrayRef<Operation *> ops, Value loss, llvm::StringSet<> &told) {
   ValueSet useful{loss};
   addUseful(ops, useful);
   auto isUseful = [&](Operation *op) {
@@ -32,20 +47,23 @@ static void warnOfLostMasks(ArrayRef<Operation *> ops, Value loss) {
   };
   SmallVector<Operation *> active = llvm::filter_to_vector(ops, isUseful);
   for (LostMask lost : findLostMasks(active)) {
-    StringRef function = lost.function->getName().stripDialect(), mixer = lost.mixer->getName().stripDialect();
-    emitWarning(lost.select.getLoc()) << "the gradient of `" << function
-                                      << "` may be NaN where its operand is out of its domain, although this "
-                                      << "condition does not select it there: `" << mixer
-                                      << "`, between the two, mixes elements; keep the operand "
-                                      << "in the domain too, as in `where(z > 0, sqrt(where(z > 0, z, 1)), 0)`";
+    auto [name, remedy] = nameAndRemedy(lost.function);
+    std::string text =
+        llvm::formatv("the gradient of `{0}` may be NaN where its operand is out of its domain, although "
+                      "this condition does not select it there: `{1}`, between the two, mixes elements",
+                      name, lost.mixer->getName().stripDialect());
+    Location loc = lost.select.getLoc();
+    if (!told.insert(userLine(loc) + text).second) continue;
+    InFlightDiagnostic warning = emitWarning(loc) << text;
+    warning.attachNote() << "keep the operand in the domain too, as in `" << remedy << "`";
   }
 }
 
-static void differentiate(GradientOp gradient) {
+static void differentiate(GradientOp gradient, llvm::StringSet<> &told) {
   GraphBuilder builder(gradient);
   SmallVector<Operation *> ops; // 1.
   for (Operation &op : llvm::make_range(gradient->getBlock()->begin(), gradient->getIterator())) ops.push_back(&op);
-  warnOfLostMasks(ops, gradient.getLoss()); // 5., before the adjoints are among the ops
+  warnOfLostMasks(ops, gradient.getLoss(), told); // 5., before the adjoints are among the ops
   Value seed = SeedOp::create(builder, gradient.getLoc(), gradient.getLoss().getType()); // 2.
   ReverseMode reverse(builder, ops, gradient.getWrt());                                  // 3.
   reverse.accumulate(gradient.getLoss(), seed);
@@ -71,12 +89,13 @@ struct DifferentiatePass : tessera::impl::DifferentiatePassBase<DifferentiatePas
     // In program order: a gradient of a gradient finds the first one already expanded.
     SmallVector<GradientOp> gradients;
     getOperation().walk([&](GradientOp op) { gradients.push_back(op); });
+    llvm::StringSet<> told;
     for (GradientOp gradient : gradients) {
       if (!hasGradient(gradient.getLoss())) {
         gradient.emitOpError("expected a loss of float type, got ") << gradient.getLoss().getType();
         return signalPassFailure();
       }
-      differentiate(gradient);
+      differentiate(gradient, told);
     }
     removeStops(getOperation()); // 6.
   }

@@ -1,7 +1,7 @@
 //===- LostMasks.h - selects whose gradient may be NaN --------------------===//
 //
 // Reverse mode keeps the gradient of a select's side at 0 where that side is not taken, through elementwise ops,
-// reductions and ops that move elements. A contraction, a composite or a repeat mixes elements:
+// reductions and ops that move elements, and out of a region. A contraction, a composite or a repeat mixes elements:
 //
 //   where(z > 0, sum[a](sqrt(z) * w), 0)
 //
@@ -23,9 +23,10 @@ struct LostMask {
   mlir::Operation *function, *mixer;
 };
 
-/// Those in a sequence of ops, at most one for each select. A function counts as guarded if the condition is computed
-/// from what the function's operand is computed from. So a select with a random or a positional condition (dropout, a
-/// causal mask) guards nothing.
+/// Those in a sequence of ops and in their regions, at most one for each select. A function counts as guarded if the
+/// condition is computed from what the function's operand is computed from, and only one side of the select leads to it.
+/// So a select with a random or a positional condition (dropout, a causal mask) guards nothing, nor does a leaky ReLU.
+/// The function may be behind several mixers; `mixer` is the first one on the way back from the select.
 llvm::SmallVector<LostMask> findLostMasks(llvm::ArrayRef<mlir::Operation *> ops);
 
 } // namespace tessera

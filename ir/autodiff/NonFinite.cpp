@@ -37,9 +37,13 @@ static double lowerBoundOfCast(CastOp cast, int depth) {
 /// What the value is not below, if it is not NaN; -infinity if nothing is known.
 static double lowerBound(Value value, int depth) {
   constexpr int maxDepth = 8;
-  Operation *op = value.getDefiningOp();
-  if (!op || ++depth > maxDepth) return unbounded;
+  if (++depth > maxDepth) return unbounded;
   auto of = [&](Value operand) { return lowerBound(operand, depth); };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    SmallVector<double> lows = llvm::map_to_vector(valuesOf(argument), of);
+    return lows.empty() ? unbounded : *llvm::min_element(lows);
+  }
+  Operation *op = value.getDefiningOp();
   if (isReshape(op)) return of(op->getOperand(0));
   return llvm::TypeSwitch<Operation *, double>(op)
       .Case<ConstantOp>([](ConstantOp c) { return c.getNumber(); })

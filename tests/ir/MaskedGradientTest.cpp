@@ -337,11 +337,11 @@ TEST(MaskedGradient, OfAFunctionOutsideOfTwoRepeats) {
 /// The second iteration reads a root of negative numbers that the first one has yielded.
 TEST(MaskedGradient, OfAFactorThatARepeatCarries) {
   Numbers found = gradients({{-1, -2, 4}, {1, 2, 3}}, [&](GraphBuilder &b, ValueRange x) {
-    return repeat(b, "layer", {{x[1], x[0]}, {}, {x[0]}}, [](GraphBuilder &b, ValueRange in) {
-      return SmallVector<Value>{where(b, in[2], b.mul(in[1], in[0])), b.sqrt(in[1])};
+    return repeat(b, "layer", {{x[1], x[0]}, {}, {x[0], x[1]}}, [](GraphBuilder &b, ValueRange in) {
+      return SmallVector<Value>{b.add(in[0], where(b, in[2], b.mul(in[1], in[3]))), b.sqrt(in[1])};
     })[0];
   });
-  EXPECT_EQ(found[1], (std::vector<double>{0, 0, 8}));
+  EXPECT_EQ(found[1], (std::vector<double>{1, 1, 7}));
 }
 
 /// Attention along a with keys along b, and a region that changes the scores or the probabilities.
@@ -449,5 +449,77 @@ TEST(MaskedGradient, IsReportedWhereAContractionLosesIt) {
                 [&](GraphBuilder &b, ValueRange x) { return where(b, x[1], b.contract(b.sqrt(x[0]), x[1], {"a"})); }),
             0);
   EXPECT_EQ(countLostMasks([&](GraphBuilder &b, ValueRange x) { return where(b, x[0], b.sum(b.sqrt(x[0]), {"a"})); }),
+            0);
+}
+
+/// `where(min(x) > 0, guarded, 0)`.
+static Value whereRow(GraphBuilder &b, Value x, Value guarded) {
+  return where(b, b.reduce(ReduceKind::Min, x, {"a"}), guarded);
+}
+
+TEST(MaskedGradient, IsReportedBehindSeveralMixers) {
+  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
+              Value first = b.contract(b.rename(b.sqrt(x[0]), {"a"}, {"b"}), b.rename(x[1], {"a"}, {"b"}), {"b"});
+              return whereRow(b, x[0], b.contract(b.mul(x[1], first), x[1], {"a"}));
+            }),
+            1);
+  // The function is guarded nearer by.
+  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
+              return whereRow(b, x[0], b.contract(where(b, x[0], b.sqrt(x[0])), x[1], {"a"}));
+            }),
+            0);
+}
+
+TEST(MaskedGradient, IsReportedOfARepeatAndInsideOfIt) {
+  // The function is in the body, the select outside.
+  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
+              Value y = repeat(b, "layer", {{x[1]}, {}, {x[0]}}, [](GraphBuilder &b, ValueRange in) {
+                return SmallVector<Value>{b.mul(in[0], b.sqrt(in[1]))};
+              })[0];
+              return where(b, x[0], y);
+            }),
+            1);
+  // The select is in the body, the function outside, a contraction between the two.
+  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
+              return repeat(b, "layer", {{x[1]}, {}, {x[0], b.log(x[0])}}, [](GraphBuilder &b, ValueRange in) {
+                Value sum = whereRow(b, in[1], b.contract(in[2], in[0], {"a"}));
+                return SmallVector<Value>{b.add(in[0], sum)};
+              })[0];
+            }),
+            1);
+  // The repeat carries what the function has computed. Without that the mask is not lost.
+  auto build = [](bool isCarried) {
+    return [=](GraphBuilder &b, ValueRange x) -> Value {
+      Value log = b.log(x[0]);
+      return repeat(b, "layer", {{isCarried ? log : x[1]}, {}, {x[0], log}}, [&](GraphBuilder &b, ValueRange in) {
+        return SmallVector<Value>{where(b, in[1], b.mul(in[2], in[0]))};
+      })[0];
+    };
+  };
+  EXPECT_EQ(countLostMasks(build(true)), 1);
+  EXPECT_EQ(countLostMasks(build(false)), 0);
+}
+
+TEST(MaskedGradient, IsReportedWhereTheGuardIsComputedByTheFunction) {
+  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
+              Value root = b.sqrt(x[0]);
+              return whereRow(b, root, b.contract(root, x[1], {"a"}));
+            }),
+            1);
+}
+
+TEST(MaskedGradient, IsNotReportedWhereNothingCanBeLost) {
+  // A leaky ReLU has a gradient on both sides.
+  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
+              Value y = b.add(x[0], b.contract(b.exp(x[0]), x[1], {"a"}));
+              return b.select(isPositive(b, y), y, b.mul(y, 0.01));
+            }),
+            0);
+  // A mean over what a mask leaves, whose divisor is positive.
+  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
+              Value mask = b.cast(isPositive(b, x[0]), b.getF64Type()), count = b.sum(mask, {"a"});
+              Value pooled = b.div(b.mul(x[0], mask), b.add(count, 1e-6));
+              return where(b, count, b.contract(pooled, x[1], {"a"}));
+            }),
             0);
 }
