@@ -370,19 +370,21 @@ std::optional<LanguageValue> EntryFunctions::generateArgument(const ast::Param &
   return tensor;
 }
 
-/// Whether the model maps tokens [a, b] to scores [a, b, vocab].
-bool EntryFunctions::isTokenModel() const {
+/// The parameter of a model that maps [a, b] to scores [a, b, vocab]; null for another model. It maps tokens if the
+/// parameter is bounded.
+const ast::Param *EntryFunctions::sequenceParameter() const {
   llvm::SmallVector<const ast::Param *> tensors;
   for (const ast::Param &param : declared.model->params)
     if (param.axes) tensors.push_back(&param);
   const std::vector<ast::ModelOutput> &outputs = declared.model->outputs;
-  if (tensors.size() != 1 || tensors[0]->within.text.empty() || outputs.size() != 1) return false;
+  if (tensors.size() != 1 || outputs.size() != 1) return nullptr;
   auto namesOf = [](const ast::Axes &axes) {
     return llvm::map_to_vector(axes.list, [](const ast::AxisItem &axis) { return axis.name.text; });
   };
   llvm::SmallVector<StringRef> tokens = namesOf(*tensors[0]->axes), scores = namesOf(outputs[0].axes);
-  return outputs[0].name.text.empty() && tokens.size() == 2 && scores.size() == 3 && tokens[0] == scores[0] &&
-         tokens[1] == scores[1];
+  bool fits = outputs[0].name.text.empty() && tokens.size() == 2 && scores.size() == 3 && tokens[0] == scores[0] &&
+              tokens[1] == scores[1];
+  return fits ? tensors[0] : nullptr;
 }
 
 /// Whether each parameter of the model has axes or a default.
@@ -403,7 +405,8 @@ bool EntryFunctions::checkModelParameters() {
 void EntryFunctions::buildGenerate() {
   begin("generate");
   if (!checkModelParameters()) return;
-  if (declared.train && !isTokenModel()) return elaboration.entry.discard();
+  const ast::Param *sequence = sequenceParameter();
+  if (declared.train && !sequence) return elaboration.entry.discard();
   elaboration.dims.overrideSize(batchAxis, 1);
   Frame frame = Frame::ofFile(declared.main());
   FrameScope scope(calls, frame);
@@ -415,7 +418,7 @@ void EntryFunctions::buildGenerate() {
   }
   LanguageValue result = elaboration.exprs.functions.expandModel(std::move(arguments), nullptr);
   if (result.isError()) return;
-  if (!isTokenModel()) return elaboration.entry.discard();
+  if (!sequence || sequence->within.text.empty()) return elaboration.entry.discard();
   elaboration.entry.addOutput(result.tensor.value, "result", "result",
                               elaboration.names.resolveAxes(declared.model->outputs[0].axes));
   finish();

@@ -51,7 +51,7 @@ private:
   std::vector<PredictedOutput> outputsOf(const ModelCall &call);
   std::vector<PredictedOutput> choosePrediction();
   bool checkModelParameters();
-  bool isTokenModel() const;
+  const ast::Param *sequenceParameter() const;
   std::optional<LanguageValue> generateArgument(const ast::Param &param);
   mlir::Value initialValue(const Parameter &parameter, mlir::Value seed, mlir::Value zero);
 
