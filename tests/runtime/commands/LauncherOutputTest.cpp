@@ -106,9 +106,9 @@ TEST_F(LauncherOutput, FilesKeepTheirMode) {
 }
 
 TEST_F(LauncherOutput, RemovedFolderIsCreatedAgain) {
-  EXPECT_EQ(
-      whileRunning("mv a gone; until ls a | grep -q ^step; do sleep 0.01; done; kill $p", "--set save.minutes=0.0005"),
-      75)
+  EXPECT_EQ(whileRunning("mv a gone; for i in $(seq 3000); do sleep 0.01; ls a | grep -q ^step && break; done; kill $p",
+                         "--set save.minutes=0.0005"),
+            75)
       << readFile(folder / "log");
   EXPECT_FALSE(CheckpointFolder(folder / "a").steps().empty());
   EXPECT_TRUE(fs::exists(folder / "a/.lock"));
