@@ -2,26 +2,9 @@
 
 #include "runtime/base/Printable.h"
 
-#include <utility>
+#include "runtime/base/Utf8.h"
 
 namespace tessera::runtime {
-
-/// The bytes of the UTF-8 character at the beginning of `text`, and the character; no bytes if it is not valid.
-static std::pair<size_t, char32_t> firstCharacter(std::string_view text) {
-  unsigned char first = text[0];
-  if (first < 0x80) return {1, first};
-  size_t size = first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : first >> 3 == 30 ? 4 : 0;
-  if (size == 0 || text.size() < size) return {0, 0};
-  char32_t character = first & (0x7f >> size);
-  for (unsigned char byte : text.substr(1, size - 1)) {
-    if (byte >> 6 != 2) return {0, 0};
-    character = character << 6 | (byte & 0x3f);
-  }
-  constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; // of that many bytes; below, the form is overlong
-  bool isSurrogate = character >= 0xd800 && character < 0xe000;
-  return character < least[size] || character > 0x10ffff || isSurrogate ? std::pair<size_t, char32_t>(0, 0)
-                                                                        : std::pair(size, character);
-}
 
 /// Whether a terminal would obey the character instead of showing it.
 static bool isControl(char32_t c) {

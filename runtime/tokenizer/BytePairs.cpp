@@ -7,7 +7,7 @@
 
 #include "runtime/tokenizer/BytePairs.h"
 
-#include "runtime/tokenizer/UnicodeClasses.h"
+#include "runtime/base/Utf8.h"
 
 #include <array>
 #include <map>

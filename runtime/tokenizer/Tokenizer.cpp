@@ -3,7 +3,7 @@
 #include "runtime/tokenizer/Tokenizer.h"
 
 #include "runtime/base/MappedFile.h"
-#include "runtime/tokenizer/UnicodeClasses.h"
+#include "runtime/base/Utf8.h"
 
 #include <algorithm>
 #include <filesystem>

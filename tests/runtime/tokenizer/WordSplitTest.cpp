@@ -1,6 +1,7 @@
 // Words as the regular expressions of GPT-2 and LLaMA 3 divide text.
 
 #include "runtime/tokenizer/WordSplit.h"
+#include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/UnicodeClasses.h"
 
 #include <gtest/gtest.h>
@@ -49,22 +50,6 @@ TEST(UnicodeClasses, HaveKnownMembers) {
   }
   for (char32_t space : {U' ', U'\t', U'\n', U'\u00a0', U'\u3000', U'\u2009'}) EXPECT_TRUE(isSpace(space));
   EXPECT_FALSE(isSpace(U'\u200b')); // a space of no width has no White_Space
-}
-
-TEST(Utf8, IsDecodedOrRefused) {
-  size_t malformed = 0;
-  std::string text = "aé五😀";
-  std::optional<std::u32string> characters = decodeUtf8(text, malformed);
-  ASSERT_TRUE(characters);
-  EXPECT_EQ(*characters, U"aé五😀");
-  std::string again;
-  for (char32_t c : *characters) appendUtf8(again, c);
-  EXPECT_EQ(again, text);
-  for (std::string bad :
-       {"a\x80", "a\xc3", "a\xc0\x80", "a\xe0\x80\x80", "a\xed\xa0\x80", "a\xf4\x90\x80\x80", "a\xff"}) {
-    EXPECT_FALSE(decodeUtf8(bad, malformed)) << bad;
-    EXPECT_EQ(malformed, 1u);
-  }
 }
 
 } // namespace
