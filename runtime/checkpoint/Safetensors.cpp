@@ -8,11 +8,13 @@
 
 #include "runtime/checkpoint/Safetensors.h"
 
+#include "runtime/base/LowPrecision.h"
 #include "runtime/checkpoint/AxisOrder.h"
 
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <cmath>
 #include <cstring>
 
 namespace tessera::runtime {
@@ -229,16 +231,10 @@ void checkConvertible(const SafetensorsFile &file, const SafeTensor &tensor, con
          tensor.typeName, elementTypeName(type));
 }
 
-/// bf16 is the upper half of f32; rounds to nearest, ties to even.
-static uint16_t toBf16(float number) {
-  uint32_t bits;
-  memcpy(&bits, &number, 4);
-  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 /// Whether a finite f32 is rounded to an infinity.
-static bool becomesInfinite(uint32_t bits) { return (toBf16(std::bit_cast<float>(bits)) & 0x7fff) == 0x7f80; }
+static bool becomesInfinite(uint64_t bits) {
+  return std::isinf(fromBf16(toBf16(std::bit_cast<float>(static_cast<uint32_t>(bits)))));
+}
 
 void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor, ElementType type) {
   if (!tensor.type || !isFloat(*tensor.type) || isFp8(*tensor.type)) return;
@@ -250,7 +246,7 @@ void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor, ElementT
     uint64_t bits = 0;
     memcpy(&bits, tensor.data + i * size, size);
     bool isFinite = (bits & exponent) != exponent, isNan = (bits & ((exponent & -exponent) - 1)) != 0;
-    if (isFinite && !(isRounded && becomesInfinite(static_cast<uint32_t>(bits)))) continue;
+    if (isFinite && !(isRounded && becomesInfinite(bits))) continue;
     std::vector<int64_t> place(tensor.shape.size());
     for (int64_t axis = place.size() - 1, rest = i; axis >= 0; rest /= tensor.shape[axis--])
       place[axis] = rest % tensor.shape[axis];
@@ -260,16 +256,6 @@ void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor, ElementT
          : isNan  ? "a NaN"
                   : "infinite");
   }
-}
-
-static float fromF16(uint16_t bits) {
-  uint32_t exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
-  float magnitude = static_cast<float>(mantissa) * 0x1p-24f; // where the exponent is 0
-  if (exponent != 0) {
-    uint32_t wide = (exponent == 31 ? 255 : exponent + 112) << 23 | mantissa << 13;
-    memcpy(&magnitude, &wide, 4);
-  }
-  return bits & 0x8000 ? -magnitude : magnitude;
 }
 
 template <typename From, typename To, typename Convert>
@@ -289,7 +275,7 @@ std::vector<char> convertNumbers(const char *data, int64_t count, ElementType fr
   else if (from == ElementType::F16)
     convertEach<uint16_t, float>(data, count, result.data(), fromF16);
   else
-    convertEach<uint16_t, uint32_t>(data, count, result.data(), [](uint16_t b) { return uint32_t(b) << 16; });
+    convertEach<uint16_t, float>(data, count, result.data(), fromBf16);
   return result;
 }
 

@@ -1,6 +1,7 @@
 //===- PrecisionAudit.cpp - compares a reduced-precision step with f32 ----===//
 
 #include "runtime/train/PrecisionAudit.h"
+#include "runtime/base/LowPrecision.h"
 #include "runtime/data/BatchLoader.h"
 
 #include <algorithm>
@@ -47,14 +48,6 @@ private:
 };
 } // namespace
 
-static double halfToDouble(uint16_t bits) {
-  int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  double size = exponent == 0    ? std::ldexp(mantissa, -24)
-                : exponent == 31 ? (mantissa ? NAN : INFINITY)
-                                 : std::ldexp(1024 + mantissa, exponent - 25);
-  return bits >> 15 ? -size : size;
-}
-
 static double numberAt(ElementType type, const char *address) {
   auto read = [&](auto number) {
     memcpy(&number, address, sizeof(number));
@@ -66,13 +59,9 @@ static double numberAt(ElementType type, const char *address) {
   case ElementType::F32:
     return read(float());
   case ElementType::F16:
-    return halfToDouble(read(uint16_t()));
-  case ElementType::BF16: {
-    uint32_t bits = uint32_t(read(uint16_t())) << 16;
-    float number;
-    memcpy(&number, &bits, 4);
-    return number;
-  }
+    return fromF16(read(uint16_t()));
+  case ElementType::BF16:
+    return fromBf16(read(uint16_t()));
   case ElementType::E4M3:
   case ElementType::E5M2:
   case ElementType::I32:
