@@ -16,11 +16,10 @@ bool isCanonical(const StateEntry &entry) {
   return memory == canonical;
 }
 
-/// For each canonical axis, its stride in memory in bytes.
-static std::vector<int64_t> memoryStrides(const StateEntry &entry) {
+std::vector<int64_t> memoryStrides(const StateEntry &entry) {
   std::vector<int64_t> strides;
   for (const std::string &name : entry.canonical) {
-    int64_t stride = bytesOf(entry.type);
+    int64_t stride = 1;
     for (size_t i = entry.axes.size(); i-- > 0 && entry.axes[i].name != name;) stride *= entry.axes[i].size;
     strides.push_back(stride);
   }
@@ -32,6 +31,7 @@ static std::vector<int64_t> memoryStrides(const StateEntry &entry) {
 template <typename Visit> static void forEachRun(const StateEntry &entry, int64_t first, int64_t end, Visit visit) {
   std::vector<AxisSpec> axes = entry.canonicalAxes();
   std::vector<int64_t> strides = memoryStrides(entry), index(axes.size(), 0);
+  for (int64_t &stride : strides) stride *= bytesOf(entry.type);
   int64_t memory = 0;
   for (int64_t i = axes.size(), rest = first; i-- > 0; rest /= axes[i].size)
     memory += (index[i] = rest % axes[i].size) * strides[i];

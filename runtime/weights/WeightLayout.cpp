@@ -3,6 +3,7 @@
 #include "runtime/weights/WeightLayout.h"
 
 #include "runtime/base/NearestWord.h"
+#include "runtime/checkpoint/AxisOrder.h"
 #include "runtime/checkpoint/Safetensors.h"
 
 #include <algorithm>
@@ -40,14 +41,6 @@ bool isNameOf(const std::vector<NamePart> &parts, std::string_view name) {
   return name.empty();
 }
 
-/// The stride in memory of each axis, by name, in elements.
-static std::map<std::string, int64_t> memoryStrides(const StateEntry &entry) {
-  std::map<std::string, int64_t> strides;
-  int64_t stride = 1;
-  for (size_t i = entry.axes.size(); i-- > 0; stride *= entry.axes[i].size) strides[entry.axes[i].name] = stride;
-  return strides;
-}
-
 WeightLayout layoutOf(const Manifest &manifest) {
   WeightLayout layout;
   for (const StateEntry *entry : modelEntries(manifest)) {
@@ -57,10 +50,10 @@ WeightLayout layoutOf(const Manifest &manifest) {
     std::vector<AxisSpec> axes = entry->canonicalAxes();
     tensor.expected = formatAxes(axes);
     TensorPart part{entry, 0, 0, {}};
-    std::map<std::string, int64_t> inMemory = memoryStrides(*entry);
+    std::vector<int64_t> inMemory = memoryStrides(*entry);
     int64_t stride = 1;
     for (size_t i = axes.size(); i-- > 0; stride *= axes[i].size)
-      part.axes.push_back({axes[i].size, stride, inMemory[axes[i].name]});
+      part.axes.push_back({axes[i].size, stride, inMemory[i]});
     for (const AxisSpec &axis : axes) tensor.shape.push_back(axis.size);
     tensor.parts.push_back(std::move(part));
     layout.tensors.push_back(std::move(tensor));
@@ -171,12 +164,14 @@ private:
       tensor.name += part.isPlaceholder ? std::to_string(indices[next++]) : part.text;
     for (size_t i = 0; i < entries.size(); ++i) {
       TensorPart part{entries[i], static_cast<int64_t>(i) * numberStride, 0, {}};
-      for (const auto &[name, inMemory] : memoryStrides(*entries[i])) {
+      std::vector<int64_t> inMemory = memoryStrides(*entries[i]);
+      for (size_t axis = 0; axis < inMemory.size(); ++axis) {
+        const std::string &name = entries[i]->canonical[axis];
         auto fixed = std::find(placeholders.begin(), placeholders.end(), name);
         if (fixed != placeholders.end())
-          part.memoryOffset += indices[fixed - placeholders.begin()] * inMemory;
+          part.memoryOffset += indices[fixed - placeholders.begin()] * inMemory[axis];
         else
-          part.axes.push_back({sizes.at(name), strides.at(name), inMemory});
+          part.axes.push_back({sizes.at(name), strides.at(name), inMemory[axis]});
       }
       tensor.parts.push_back(std::move(part));
     }
