@@ -4,6 +4,7 @@
 #include "runtime/commands/Options.h"
 #include "runtime/machine/LoadedProgram.h"
 #include "runtime/machine/StepAllocator.h"
+#include "runtime/weights/WeightMap.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -73,7 +74,8 @@ static void addWeightOptions(CLI::App *command, Options &options) {
                    "parameters, as paths with * and **: the others keep their initial values, or are not written")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--map", options.partial.map, "names and axes of the file: a map, hf:gpt2 or hf:llama");
+  command->add_option("--map", options.partial.map,
+                      fmt::format("names and axes of the file: a map, or one of {}", namesOfBuiltinMaps()));
 }
 
 static void addTrain(CLI::App &app, Options &options) {

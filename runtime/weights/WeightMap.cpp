@@ -306,14 +306,17 @@ private:
 
 WeightMap parseWeightMap(std::string_view text, const std::string &source) { return MapParser(text, source).parse(); }
 
-WeightMap readWeightMap(const std::string &fileOrName) {
+std::string namesOfBuiltinMaps() {
   std::vector<std::string> names;
-  for (const BuiltinMap &map : builtinMaps()) {
+  for (const BuiltinMap &map : builtinMaps()) names.push_back(map.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+WeightMap readWeightMap(const std::string &fileOrName) {
+  for (const BuiltinMap &map : builtinMaps())
     if (fileOrName == map.name) return parseWeightMap(map.text, fileOrName);
-    names.push_back(map.name);
-  }
   if (fileOrName.starts_with("hf:"))
-    fail("--map {}: there is no such map; expected a file or one of {}", printable(fileOrName), fmt::join(names, ", "));
+    fail("--map {}: there is no such map; expected a file or one of {}", fileOrName, namesOfBuiltinMaps());
   MappedFile file(fileOrName);
   if (file.size() > longestMap) fail("{}: {} bytes, a map has at most {}", fileOrName, file.size(), longestMap);
   return parseWeightMap(file.text(), fileOrName);

@@ -49,7 +49,7 @@ struct WeightMap {
 /// Throws an Error "SOURCE:LINE:COLUMN: expected …" if the text is not a map.
 WeightMap parseWeightMap(std::string_view text, const std::string &source);
 
-/// Reads a file, or a map of the runtime: "hf:gpt2", "hf:llama".
+/// Reads a file, or a map of the runtime.
 WeightMap readWeightMap(const std::string &fileOrName);
 
 /// A map that is part of the runtime.
@@ -58,6 +58,8 @@ struct BuiltinMap {
   std::string_view text;
 };
 const std::vector<BuiltinMap> &builtinMaps();
+/// "hf:gpt2, hf:llama".
+std::string namesOfBuiltinMaps();
 
 } // namespace tessera::runtime
 

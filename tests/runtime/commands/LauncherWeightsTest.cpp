@@ -1,6 +1,7 @@
 // Weights on the command line: parts, maps, folders and indexes. The model has one parameter, w [feature, output].
 
 #include "LauncherFixture.h"
+#include "runtime/weights/WeightMap.h"
 #include "tests/runtime/weights/TensorFile.h"
 
 using namespace tessera::tests;
@@ -83,6 +84,15 @@ TEST_F(LauncherWeights, FoldersAndIndexesAreRead) {
   EXPECT_EQ(run("train --init hf --steps 1 --checkpoint-dir b").status, 0);
   fs::create_directory(folder / "empty");
   expectFails("import empty -o c", 1, "import empty: no checkpoint is there, and no weights");
+}
+
+TEST_F(LauncherWeights, HelpNamesTheMapsOfTheRuntime) {
+  for (const char *command : {"train", "import", "export"}) {
+    Outcome help = run(fmt::format("{} --help", command));
+    EXPECT_EQ(help.status, 0);
+    for (const BuiltinMap &map : builtinMaps())
+      EXPECT_NE(help.output.find(map.name), std::string::npos) << map.name << "\n" << help.output;
+  }
 }
 
 TEST_F(LauncherWeights, OptionsAreChecked) {
