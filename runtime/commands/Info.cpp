@@ -18,8 +18,7 @@ static void printState(const Manifest &manifest) {
     printText("  {:<32} {:<8} {:<5} {:<40} {:>12}\n", entry.path, entry.kind, elementTypeName(entry.type),
               formatAxes(entry.canonicalAxes()), entry.bytes);
     total += entry.bytes;
-    if (entry.kind == "weight" || entry.kind == "bias" || entry.kind == "gain")
-      parameters += entry.bytes / bytesOf(entry.type);
+    if (entry.isParameter()) parameters += entry.bytes / bytesOf(entry.type);
   }
   printText("  {} parameters, {} bytes of state\n\n", parameters, total);
 }

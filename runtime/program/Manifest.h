@@ -38,8 +38,10 @@ struct StateEntry {
   std::vector<std::string> canonical; ///< the same names in canonical order
   int64_t offset = 0, bytes = 0;
 
-  /// Whether it is part of the model, which `export` writes and `--init` reads.
-  bool isModel() const { return kind != "moment" && kind != "counter" && kind != "scale"; }
+  /// Whether it is a parameter.
+  bool isParameter() const { return kind == "weight" || kind == "bias" || kind == "gain"; }
+  /// Whether it is part of the model, which `export` writes and `--init` reads: a parameter, or a declared state.
+  bool isModel() const { return isParameter() || kind == "state"; }
   std::vector<AxisSpec> canonicalAxes() const;
 };
 

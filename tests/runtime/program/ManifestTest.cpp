@@ -33,6 +33,15 @@ TEST(Manifest, AcceptsState) {
   EXPECT_FALSE(m.stateAt("v"));
 }
 
+TEST(Manifest, KindsOfStateAreParametersOrOfTheModelOrNeither) {
+  for (const char *kind : {"weight", "bias", "gain", "state", "moment", "counter", "scale"}) {
+    StateEntry entry{"w", kind};
+    bool isParameter = std::string_view("weight bias gain").find(kind) != std::string_view::npos;
+    EXPECT_EQ(entry.isParameter(), isParameter) << kind;
+    EXPECT_EQ(entry.isModel(), isParameter || entry.kind == "state") << kind;
+  }
+}
+
 TEST(Manifest, RefusesInconsistentSizes) {
   auto state = [](const char *axes, const char *canonical, int offset, int bytes) {
     return withState(fmt::format(R"({{"path": "w", "kind": "weight", "type": "f32", "axes": {}, "canonical": {},
