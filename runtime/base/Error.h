@@ -40,10 +40,13 @@ private:
   ExitStatus code;
 };
 
+/// Bytes of an argument of a message that are shown. A name in a file of a stranger may have megabytes.
+inline constexpr size_t longestArgument = 10'000;
+
 /// An argument of a message. Text may be a name from a file or the command line, so it is made printable.
 template <typename Arg> decltype(auto) messageArgument(const Arg &arg) {
   if constexpr (std::is_convertible_v<const Arg &, std::string_view>)
-    return printable(arg, std::string_view::npos);
+    return printable(arg, longestArgument);
   else
     return (arg);
 }

@@ -65,7 +65,7 @@ static AnyJson parse(std::string_view text, const std::string &where, size_t bas
     AnyJson value = AnyJson::parse(text.begin(), text.end());
     KeyWatch watch;
     nlohmann::json::sax_parse(text.begin(), text.end(), &watch);
-    if (!watch.duplicate.empty()) fail("{}: the key '{}' occurs twice", where, printable(watch.duplicate));
+    if (!watch.duplicate.empty()) fail("{}: the key '{}' occurs twice", where, watch.duplicate);
     return value;
   } catch (const typename AnyJson::parse_error &e) {
     fail("{}: byte {}: not valid JSON", where, base + (e.byte > 0 ? e.byte - 1 : 0));

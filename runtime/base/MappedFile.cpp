@@ -286,7 +286,7 @@ std::vector<std::string> expandPatterns(const std::vector<std::string> &patterns
 
 std::string joinedPaths(const std::vector<std::string> &paths) {
   std::string text;
-  for (const std::string &path : paths) text += (text.empty() ? "" : ", ") + printable(path);
+  for (const std::string &path : paths) text += (text.empty() ? "" : ", ") + path;
   return text;
 }
 

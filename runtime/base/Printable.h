@@ -16,7 +16,8 @@ namespace tessera::runtime {
 
 /// A word from a file, for a message of one line: control characters (also those of Unicode that change the direction
 /// of text) and bytes that are not UTF-8 are written as `\x1b`; text of more than `longest` bytes is shortened.
-std::string printable(std::string_view text, size_t longest = 200);
+/// Arguments of `fail` (Error.h) need this only to be shortened.
+std::string printable(std::string_view text, size_t longest = std::string_view::npos);
 
 /// A whole message: the same, but newlines and tabs remain, and nothing is shortened.
 std::string printableLines(std::string_view text);

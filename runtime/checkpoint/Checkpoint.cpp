@@ -199,8 +199,7 @@ static SafetensorsFile openVerified(const std::string &folder, const char *name,
 static void checkTensors(const SafetensorsFile &file, const std::vector<const StateEntry *> &entries) {
   for (const SafeTensor &tensor : file.tensors()) {
     bool known = std::any_of(entries.begin(), entries.end(), [&](auto *entry) { return entry->path == tensor.name; });
-    if (!known)
-      fail("{}: the program has no state '{}'; the weights are of another model", file.path(), printable(tensor.name));
+    if (!known) fail("{}: the program has no state '{}'; the weights are of another model", file.path(), tensor.name);
   }
   for (const StateEntry *entry : entries) {
     const SafeTensor *tensor = file.find(entry->path);

@@ -43,7 +43,7 @@ static constexpr uint64_t longestHeader = 32 << 20;
 
 static SafeTensor readEntry(const std::string &path, const std::string &name, const nlohmann::json &entry,
                             std::string_view numbers, size_t base) {
-  std::string where = fmt::format("{}: tensor '{}'", path, printable(name));
+  std::string where = fmt::format("{}: tensor '{}'", path, name);
   SafeTensor tensor;
   tensor.name = name;
   tensor.typeName = asString(member(entry, "dtype", where), where);
@@ -79,7 +79,7 @@ static void checkTiling(const std::string &path, std::vector<SafeTensor> tensors
   const char *at = numbers.data(), *end = at + numbers.size();
   for (const SafeTensor &tensor : tensors) {
     if (tensor.data != at)
-      fail("{}: byte {}: tensor '{}' {}", path, base + (tensor.data - numbers.data()), printable(tensor.name),
+      fail("{}: byte {}: tensor '{}' {}", path, base + (tensor.data - numbers.data()), tensor.name,
            tensor.data < at ? "overlaps the one before it" : "leaves a gap before it");
     at += tensor.bytes;
   }
@@ -202,14 +202,14 @@ static void checkAxisOrder(const SafetensorsFile &file, const SafeTensor &tensor
   if (tensor.axes.empty() || tensor.axes == axes || namesIn(tensor.axes) != namesIn(axes)) return;
   fail("{}: '{}' has the axes {} in the file, in this order, and {} here; declare them in the order of the file, or "
        "read the file with a --map",
-       file.path(), printable(tensor.name), printable(tensor.axes), axes);
+       file.path(), tensor.name, tensor.axes, axes);
 }
 
 static void checkShape(const SafetensorsFile &file, const SafeTensor &tensor, const std::vector<int64_t> &shape,
                        const std::string &axes, const std::string &expected) {
   if (tensor.shape != shape)
     fail("{}: '{}' has the shape [{}], the program was compiled for {}; use weights of that shape or compile again",
-         file.path(), printable(tensor.name), fmt::join(tensor.shape, ", "), expected);
+         file.path(), tensor.name, fmt::join(tensor.shape, ", "), expected);
   checkAxisOrder(file, tensor, axes);
 }
 
@@ -227,7 +227,7 @@ void checkConvertible(const SafetensorsFile &file, const SafeTensor &tensor, con
   checkShape(file, tensor, shape, axes, expected);
   bool isReadable = tensor.type && (*tensor.type == type || isConvertible(*tensor.type, type));
   if (!isReadable)
-    fail("{}: '{}' is of type {}, the program expects {}; convert the file first", file.path(), printable(tensor.name),
+    fail("{}: '{}' is of type {}, the program expects {}; convert the file first", file.path(), tensor.name,
          tensor.typeName, elementTypeName(type));
 }
 
@@ -251,7 +251,7 @@ void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor, ElementT
     for (int64_t axis = place.size() - 1, rest = i; axis >= 0; rest /= tensor.shape[axis--])
       place[axis] = rest % tensor.shape[axis];
     fail("{}: '{}' at [{}] (byte {}) is {}, which makes all results non-finite; use earlier weights", file.path(),
-         printable(tensor.name), fmt::join(place, ", "), tensor.data - file.bytes().data() + i * size,
+         tensor.name, fmt::join(place, ", "), tensor.data - file.bytes().data() + i * size,
          isFinite ? "infinite in bf16"
          : isNan  ? "a NaN"
                   : "infinite");

@@ -132,7 +132,7 @@ void Tokenizer::readSplit(const Object &step, const std::string &place) {
   size_t digits = count.empty() ? 1 : count == "{1,3}" ? 3 : count == "+" ? SIZE_MAX : 0;
   if (digits == 0)
     fail("{}: the regular expression {} is not supported; known are those of GPT-2 and LLaMA 3", place,
-         printable(text));
+         printable(text, 200));
   steps.push_back([digits](Word text) { return splitAsLlama3(text, digits); });
 }
 

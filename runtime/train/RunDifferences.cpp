@@ -78,8 +78,8 @@ static void compareSettings(const Json &before, const Json &now, std::vector<std
   for (const std::string &address : addresses) {
     old.try_emplace(address, "not set"), current.try_emplace(address, "not set");
     if (old[address] != current[address])
-      changes.push_back(fmt::format("the setting {} changed from {} to {}", printable(address), printable(old[address]),
-                                    current[address]));
+      changes.push_back(fmt::format("the setting {} changed from {} to {}", printable(address, 200),
+                                    printable(old[address], 200), current[address]));
   }
 }
 
@@ -99,12 +99,12 @@ std::vector<std::string> differencesSince(const CheckpointInfo &saved, const Che
   if (saved.model != now.model)
     fail("{} is of the model '{}', this program is '{}'; --init {} with another --checkpoint-dir takes over its "
          "parameters and starts at step 0",
-         path, printable(saved.model), now.model, path);
+         path, saved.model, now.model, path);
   refuseOtherRows(saved, now, path);
   std::vector<std::string> changes;
   auto note = [&](const std::string &what, const std::string &before, const std::string &after) {
     if (!before.empty() && before != after)
-      changes.push_back(fmt::format("{} changed from {} to {}", what, printable(before), after));
+      changes.push_back(fmt::format("{} changed from {} to {}", what, printable(before, 200), after));
   };
   note("the data", saved.data.empty() ? "" : fmt::format("'{}'", saved.data), fmt::format("'{}'", now.data));
   for (const auto &[name, source] : now.sources.items()) {

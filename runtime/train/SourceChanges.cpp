@@ -80,8 +80,8 @@ static void compareOptions(std::vector<std::string> before, std::vector<std::str
   std::vector<std::string> gone, added;
   std::set_difference(before.begin(), before.end(), now.begin(), now.end(), std::back_inserter(gone));
   std::set_difference(now.begin(), now.end(), before.begin(), before.end(), std::back_inserter(added));
-  for (const std::string &option : added) changes.add(fmt::format("`{}` is new", printable(option)));
-  for (const std::string &option : gone) changes.add(fmt::format("`{}` is gone", printable(option)));
+  for (const std::string &option : added) changes.add(fmt::format("`{}` is new", printable(option, 200)));
+  for (const std::string &option : gone) changes.add(fmt::format("`{}` is gone", printable(option, 200)));
 }
 
 /// Which lines of both are equal, in order: pairs of indices. Quadratic: of long texts none.

@@ -45,8 +45,8 @@ private:
     const WeightFiles::Tensor *found = files.find(name), *bare = nullptr;
     if (!layout.prefix.empty() && name.starts_with(layout.prefix)) bare = files.find(name.substr(layout.prefix.size()));
     if (found && bare)
-      fail("{}: has '{}' and '{}', with and without the prefix of the map {}", files.path(),
-           printable(found->tensor->name), printable(bare->tensor->name), layout.source);
+      fail("{}: has '{}' and '{}', with and without the prefix of the map {}", files.path(), found->tensor->name,
+           bare->tensor->name, layout.source);
     return found ? found : bare;
   }
 
@@ -76,7 +76,7 @@ private:
         result.missing.push_back(entry->path);
       } else if (absent.count(entry->path)) {
         fail("{}: has '{}' for '{}', but lacks {}; is the model compiled for as many layers as the file has?",
-             files.path(), printable(present[entry->path][0]), entry->path, listOfNames(absent[entry->path]));
+             files.path(), present[entry->path][0], entry->path, listOfNames(absent[entry->path]));
       } else {
         chosen.insert(entry->path);
       }
@@ -108,7 +108,7 @@ private:
       if (isRead) continue;
       bool isMissing = std::any_of(result.missing.begin(), result.missing.end(),
                                    [&](const std::string &path) { return selects(pattern, *manifest.stateAt(path)); });
-      if (isMissing) fail("--only {}: {} has none of these parameters", printable(pattern), files.path());
+      if (isMissing) fail("--only {}: {} has none of these parameters", pattern, files.path());
       refusePattern(pattern, manifest);
     }
   }
@@ -120,8 +120,8 @@ private:
     for (const UnusedLine &line : layout.unused)
       for (const std::string &name : result.leftOver)
         if (isNameOf(line.name, name) || isNameOf(line.name, layout.prefix + name))
-          fail("{}: the program has no parameter '{}', and {} has '{}'{}", line.where, line.path, files.path(),
-               printable(name), line.nearest.empty() ? "" : fmt::format("; did you mean '{}'?", line.nearest));
+          fail("{}: the program has no parameter '{}', and {} has '{}'{}", line.where, line.path, files.path(), name,
+               line.nearest.empty() ? "" : fmt::format("; did you mean '{}'?", line.nearest));
     std::vector<std::string> reasons;
     if (!result.missing.empty()) reasons.push_back("it lacks " + listOfNames(missingNames()));
     if (!result.leftOver.empty()) {
@@ -185,7 +185,7 @@ private:
                     ours.data() + part.fileOffset * size);
     if (memcmp(ours.data(), elements, ours.size()) != 0)
       fail("{}: '{}' differs from '{}', which {} says that it equals; give the model a parameter of its own for it",
-           found.file->path(), printable(found.tensor->name), tensor.parts[0].entry->path, tensor.where);
+           found.file->path(), found.tensor->name, tensor.parts[0].entry->path, tensor.where);
   }
 
   const WeightFiles &files;

@@ -37,7 +37,8 @@ std::string listOfNames(const std::vector<std::string> &names) {
   std::vector<std::string> texts;
   for (const std::string &key : order) {
     const std::vector<std::string> &group = groups[key];
-    texts.push_back(group.size() == 1 ? printable(group[0]) : fmt::format("{} ({})", printable(key), group.size()));
+    texts.push_back(group.size() == 1 ? printable(group[0], 200)
+                                      : fmt::format("{} ({})", printable(key, 200), group.size()));
   }
   return fmt::format("{}", fmt::join(texts, ", "));
 }

@@ -54,7 +54,7 @@ void WeightFiles::add(SafetensorsFile file) {
 static void checkShardName(const std::string &index, const std::string &name) {
   bool isPlain =
       !name.empty() && name != "." && name != ".." && name.find_first_of(std::string_view("/\0", 2)) == name.npos;
-  if (!isPlain) fail("{}: the shard '{}' is not the name of a file in the folder of the index", index, printable(name));
+  if (!isPlain) fail("{}: the shard '{}' is not the name of a file in the folder of the index", index, name);
 }
 
 /// The shard of each tensor, and the bytes of all tensors if the index says them, else -1.
@@ -66,7 +66,7 @@ static std::map<std::string, std::string> readIndex(const std::string &path, int
   if (!map.is_object()) fail("{}: expected an object 'weight_map', from tensors to files", path);
   std::map<std::string, std::string> shards;
   for (const auto &[name, shard] : map.items()) {
-    std::string where = fmt::format("{}: tensor '{}'", path, printable(name));
+    std::string where = fmt::format("{}: tensor '{}'", path, name);
     checkShardName(path, shards[name] = asString(shard, where));
   }
   bytes = -1;
@@ -84,22 +84,19 @@ void WeightFiles::openShards(const std::string &index) {
   for (const std::string &name : names) {
     std::string path = shardPath(index, name);
     std::error_code error;
-    if (!fs::exists(path, error)) fail("{}: the shard {} is missing", index, printable(path));
+    if (!fs::exists(path, error)) fail("{}: the shard {} is missing", index, path);
     SafetensorsFile file(path);
     for (const SafeTensor &tensor : file.tensors()) {
       auto listed = shards.find(tensor.name);
-      if (listed == shards.end())
-        fail("{}: the tensor '{}' of {} is not listed", index, printable(tensor.name), printable(path));
+      if (listed == shards.end()) fail("{}: the tensor '{}' of {} is not listed", index, tensor.name, path);
       if (listed->second != name)
-        fail("{}: the tensor '{}' is listed in {}, but {} has it too", index, printable(tensor.name),
-             printable(listed->second), printable(path));
+        fail("{}: the tensor '{}' is listed in {}, but {} has it too", index, tensor.name, listed->second, path);
       found += tensor.bytes;
     }
     add(std::move(file));
   }
   for (const auto &[tensor, shard] : shards)
-    if (!find(tensor))
-      fail("{}: {} lacks the tensor '{}'", index, printable(shardPath(index, shard)), printable(tensor));
+    if (!find(tensor)) fail("{}: {} lacks the tensor '{}'", index, shardPath(index, shard), tensor);
   // Libraries have counted shared tensors twice, or not at all, so this alone does not make weights wrong.
   if (promised >= 0 && promised != found)
     warn("warning: {}: total_size is {}, the shards have {} bytes of elements", index, promised, found);

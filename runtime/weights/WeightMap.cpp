@@ -69,7 +69,7 @@ private:
   std::string found() const {
     if (at >= text.size()) return "the end of the file";
     if (text[at] == '\n') return "the end of the line";
-    return fmt::format("`{}`", printable(text.substr(at, (text[at] & 0x80) ? 4 : 1)));
+    return fmt::format("`{}`", text.substr(at, (text[at] & 0x80) ? 4 : 1));
   }
 
   void skipSpace() {

@@ -32,6 +32,7 @@ TEST(Printable, ShortensAtACharacter) {
   EXPECT_EQ(printable("abcdef", 3), "abc…");
   EXPECT_EQ(printable("abü", 3), "ab…");
   EXPECT_EQ(printable("abc", 3), "abc");
+  EXPECT_EQ(printable(std::string(20'000, 'a')).size(), 20'000u);
 }
 
 TEST(Printable, MessagesKeepTheirLines) { EXPECT_EQ(printableLines("a\n\tb\x1b"), "a\n\tb\\x1b"); }
@@ -42,6 +43,16 @@ TEST(Printable, ArgumentsOfErrorsAre) {
     fail("{}:\n{} {}", "a\033b", std::string("c\nd"), 3);
   } catch (const Error &e) {
     EXPECT_STREQ(e.what(), "a\\x1bb:\nc\\x0ad 3");
+  }
+  try {
+    fail("{}", printable("a\033b")); // is escaped once
+  } catch (const Error &e) {
+    EXPECT_STREQ(e.what(), "a\\x1bb");
+  }
+  try {
+    fail("{}", std::string(1 << 20, 'a'));
+  } catch (const Error &e) {
+    EXPECT_EQ(std::string_view(e.what()).size(), longestArgument + std::string_view("…").size());
   }
 }
 
