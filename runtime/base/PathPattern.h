@@ -40,7 +40,7 @@ inline bool matchesPath(std::string_view pattern, std::string_view path) {
   return reached.back();
 }
 
-/// What is wrong with a pattern in which a `*` is a part of a name, where it matches nothing; empty if nothing is.
+/// What is wrong with a pattern in which a `*` is part of a name, where it matches nothing; empty if nothing is.
 inline std::string misplacedStar(std::string_view pattern) {
   for (std::string_view name : namesOfPath(pattern))
     if (name.find('*') != name.npos && name != "*" && name != "**")
