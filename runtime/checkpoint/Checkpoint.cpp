@@ -199,12 +199,26 @@ static SafetensorsFile openVerified(const std::string &folder, const char *name,
 static void checkTensors(const SafetensorsFile &file, const std::vector<const StateEntry *> &entries) {
   for (const SafeTensor &tensor : file.tensors()) {
     bool known = std::any_of(entries.begin(), entries.end(), [&](auto *entry) { return entry->path == tensor.name; });
-    if (!known) fail("{}: the program has no state '{}'; the weights are of another model", file.path(), tensor.name);
+    if (!known) fail("{}: the program has no state '{}'", file.path(), tensor.name);
   }
   for (const StateEntry *entry : entries) {
     const SafeTensor *tensor = file.find(entry->path);
     if (!tensor) fail("{}: lacks '{}', which the program needs", file.path(), entry->path);
     checkTensor(file, *tensor, *entry);
+  }
+}
+
+/// Checks both files of the checkpoint at `path`. What does not fit to the program is reported with what to do.
+static void checkState(const std::string &path, const Manifest &manifest, const SafetensorsFile &model,
+                       const SafetensorsFile &optimizer) {
+  std::string start = "another --checkpoint-dir starts a new run, and --init " + path, advice;
+  try {
+    advice = start + " --only PATTERN lets it take over the parameters that fit";
+    checkTensors(model, entriesOf(manifest, true));
+    advice = start + " lets it take over the parameters, which fit";
+    checkTensors(optimizer, entriesOf(manifest, false));
+  } catch (const Error &e) {
+    throw Error(fmt::format("{}; {}", e.what(), advice), e.exitStatus());
   }
 }
 
@@ -264,8 +278,7 @@ CheckpointInfo loadCheckpoint(const std::string &path, const Manifest &manifest,
   Json json = readManifest(path);
   CheckpointInfo info = infoIn(json, path);
   SafetensorsFile model = openVerified(path, modelFile, json), optimizer = openVerified(path, optimizerFile, json);
-  checkTensors(model, entriesOf(manifest, true));
-  checkTensors(optimizer, entriesOf(manifest, false));
+  checkState(path, manifest, model, optimizer);
   readTensors(model, entriesOf(manifest, true), address);
   readTensors(optimizer, entriesOf(manifest, false), address);
   return info;

@@ -127,9 +127,7 @@ std::optional<CheckpointInfo> Training::loadOwn() {
     std::optional<CheckpointInfo> saved = newestInfo(*checkpoints.folder);
     auto changes = saved ? sourceChanges(saved->source, info.source) : std::nullopt;
     if (!changes || changes->empty()) throw;
-    throw Error(fmt::format("{}; the model changed since that checkpoint: {}; to train it from the start, name another "
-                            "--checkpoint-dir",
-                            e.what(), fmt::join(*changes, "; ")),
+    throw Error(fmt::format("{}; the model changed since that checkpoint: {}", e.what(), fmt::join(*changes, "; ")),
                 e.exitStatus());
   }
 }

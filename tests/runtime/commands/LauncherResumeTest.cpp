@@ -73,6 +73,40 @@ TEST_F(LauncherResume, OtherModelsAndBatchesAreRefusedAndOtherDifferencesNoted) 
   EXPECT_NE(readFile(folder / "m.jsonl").find("was recompiled"), std::string::npos);
 }
 
+TEST_F(LauncherResume, ContentThatChangedIsNoted) {
+  ASSERT_EQ(run("train --checkpoint-dir a --steps 10").status, 0);
+  std::string text = readFile(folder / "line.csv");
+  size_t digit = text.find_last_of("123456");
+  text[digit] = static_cast<char>(text[digit] + 1);
+  folder.write("line.csv", text);
+  Outcome resumed = run("train --checkpoint-dir a --steps 12");
+  EXPECT_NE(
+      resumed.output.find("note: the content of the training data of 'd' changed, though not its size, 40 rows in "
+                          "one file of"),
+      std::string::npos)
+      << resumed.output;
+  EXPECT_NE(resumed.output.find("held out now may have been trained on"), std::string::npos) << resumed.output;
+  EXPECT_EQ(run("train --checkpoint-dir a --steps 14").output.find("note:"), std::string::npos);
+}
+
+TEST_F(LauncherResume, OtherStateIsRefusedWithWhatToDo) {
+  ASSERT_EQ(run("train --checkpoint-dir a --steps 10").status, 0);
+  programWith({{"w.momentum", "w.m"}});
+  Outcome optimizer = run("train --checkpoint-dir a", "", "other");
+  EXPECT_EQ(optimizer.status, 1);
+  EXPECT_NE(
+      optimizer.output.find("the program has no state 'w.momentum'; another --checkpoint-dir starts a new run, and "
+                            "--init a/step-00000010 lets it take over the parameters, which fit"),
+      std::string::npos)
+      << optimizer.output;
+  EXPECT_EQ(run("train --checkpoint-dir b --init a/step-00000010 --steps 1", "", "other").status, 0);
+  programWith({{R"("path": "w",)", R"("path": "v",)"}});
+  Outcome model = run("train --checkpoint-dir a", "", "other");
+  EXPECT_NE(model.output.find("--init a/step-00000010 --only PATTERN lets it take over the parameters that fit"),
+            std::string::npos)
+      << model.output;
+}
+
 TEST_F(LauncherResume, OtherThreadsAreNotedAndOtherSequencesRefused) {
   ASSERT_EQ(run("train --checkpoint-dir a --steps 10 --threads 2").status, 0);
   Outcome threads = run("train --checkpoint-dir a --steps 12 --threads 1 --metrics m.jsonl");
@@ -121,7 +155,7 @@ TEST_F(LauncherResume, NothingToDoNamesWhatChanged) {
   Outcome refused = run("train --checkpoint-dir a", "", "other");
   EXPECT_EQ(refused.status, 1);
   for (const char *said : {"'w' has the shape [3, 2]", "the model changed since that checkpoint: l.tsr:7: `weight w",
-                           "name another --checkpoint-dir"})
+                           "another --checkpoint-dir starts a new run"})
     EXPECT_NE(refused.output.find(said), std::string::npos) << said << "\n" << refused.output;
 }
 
