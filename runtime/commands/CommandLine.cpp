@@ -1,5 +1,6 @@
 //===- CommandLine.cpp - parses the command line and reports errors -------===//
 
+#include "runtime/base/NearestWord.h"
 #include "runtime/base/PathPattern.h"
 #include "runtime/commands/Options.h"
 #include "runtime/machine/LoadedProgram.h"
@@ -200,6 +201,38 @@ static void refuseUnknownCommand(const CLI::App &app, int argc, char **argv) {
   failUsage("unknown command '{}'; expected one of {}", argv[1], fmt::join(names, ", "));
 }
 
+/// The command that was given.
+static const CLI::App &commandOf(const CLI::App &app) {
+  std::vector<const CLI::App *> commands = app.get_subcommands([](const CLI::App *one) { return one->parsed(); });
+  return commands.empty() ? app : *commands[0];
+}
+
+/// The options of a command that are near to one of the arguments, as "; did you mean --steps?".
+static std::string nearestOptions(const CLI::App &command, const std::vector<std::string> &arguments) {
+  std::vector<std::string> known;
+  for (const CLI::Option *option : command.get_options())
+    for (const std::string &name : option->get_lnames()) known.push_back("--" + name);
+  for (const std::string &argument : arguments) {
+    if (!argument.starts_with("--")) continue;
+    std::string nearest = nearestWord(argument.substr(0, argument.find('=')), known);
+    if (!nearest.empty()) return fmt::format("; did you mean {}?", nearest);
+  }
+  return "";
+}
+
+/// Throws a usage Error for mistakes that CLI11 describes badly: it prints arguments in reverse, and says "weights is
+/// required".
+static void explainMistake(const CLI::App &app, const CLI::ParseError &error) {
+  const CLI::App &command = commandOf(app);
+  std::vector<std::string> left = command.remaining();
+  if (dynamic_cast<const CLI::ExtrasError *>(&error) && !left.empty())
+    failUsage("{}: unexpected argument{} {}{}{}", command.get_name(), left.size() == 1 ? "" : "s", fmt::join(left, " "),
+              nearestOptions(command, left), fmt::format("; {} --help lists what it takes", command.get_name()));
+  const CLI::Option *weights = command.get_option_no_throw("weights");
+  if (dynamic_cast<const CLI::RequiredError *>(&error) && weights && weights->count() == 0)
+    failUsage("{0}: name the file: {0} FILE.safetensors", command.get_name());
+}
+
 static ExitStatus runCommand(const std::string &name, LoadedProgram &program, const Options &options) {
   if (name == "train") return runTrain(program, options);
   if (name == "eval") return runEvaluate(program, options);
@@ -223,6 +256,7 @@ static int parseAndRun(int argc, char **argv, Payload payload, const std::string
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &e) {
+    explainMistake(app, e);
     return app.exit(e) == 0 ? 0 : static_cast<int>(ExitStatus::Usage);
   }
   refuseManyRanks();

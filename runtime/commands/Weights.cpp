@@ -9,6 +9,10 @@ namespace tessera::runtime {
 ExitStatus runExport(LoadedProgram &program, const Options &options) {
   OutputPath output = findOutput(options.weights);
   if (!output.canBeReplaced()) fail("cannot write weights to {}: not a regular file", options.weights);
+  if (!output.path.ends_with(".safetensors"))
+    warn("warning: {} will be a safetensors file, the only format here; other programs expect the name to end in "
+         ".safetensors",
+         options.weights);
   program.start(options.threads, options.bind);
   std::string loaded = loadParameters(program, options);
   program.pullState();

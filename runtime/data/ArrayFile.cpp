@@ -85,9 +85,12 @@ private:
     return text.substr(begin, at++ - begin);
   }
   NumberFormat readFormat() {
+    if (peek() == '[')
+      stop("the elements have several parts (a structured array); save each part as an array of its own");
     std::string_view name = readString();
     NumberFormat format;
-    if (name.size() != 3 || !strchr("<>|=", name[0])) stop("unsupported element type");
+    if (name.size() != 3 || !strchr("<>|=", name[0]))
+      stop("unsupported element type; save the array as float32 or int32");
     format.bigEndian = name[0] == '>';
     format.bytes = name[2] - '0';
     char kind = name[1];
@@ -131,6 +134,10 @@ ArrayFile openNpy(const std::string &path) {
   ArrayFile array{MappedFile(path), {}, {}, 0};
   const unsigned char *bytes = array.file.data();
   size_t size = array.file.size();
+  if (size >= 4 && memcmp(bytes, "PK\x03\x04", 4) == 0)
+    fail("{}: byte 0: this is an archive, as numpy.savez writes it, and not an npy file; save one of its arrays: "
+         "numpy.save(\"x.npy\", numpy.load(\"…\")[\"x\"])",
+         path);
   if (size < 10 || memcmp(bytes, "\x93NUMPY", 6) != 0) fail("{}: byte 0: not an npy file", path);
   int version = bytes[6];
   if (version < 1 || version > 3) fail("{}: byte 6: npy version {} is not supported", path, version);

@@ -124,6 +124,13 @@ void ArrayRows::checkShape(const DataSpec &spec, const FieldRequest &request, co
                                 printable(place), shape, axes, spec.name, request.field));
 }
 
+/// Appended to the message about rows of another size than that of the field, which may be classes.
+static const char *hintAtOneHot(const FieldArrays &field, const ArrayFile &array) {
+  bool isOneClass = field.request.type == ElementType::I32 && field.request.elements == 1;
+  return isOneClass && array.shape.size() == 2 ? ", one class number; save one-hot labels as labels.argmax(axis=1)"
+                                               : "";
+}
+
 void ArrayRows::openField(const DataSpec &spec, const std::vector<std::string> &patterns, FieldRequest request) {
   static SharedFiles<ArrayFile> opened;
   FieldArrays field{std::move(request), {}, {}, {}, 0};
@@ -133,8 +140,8 @@ void ArrayRows::openField(const DataSpec &spec, const std::vector<std::string> &
         opened.get(infoOf(spec.format).name + fileKey(path), [&] { return isNpy ? openNpy(path) : openIdx(path); }));
     const ArrayFile &array = *field.files.back();
     if (array.rowElements() != field.request.elements)
-      fail("{}: a row has {} elements (shape {}), field '{}.{}' takes {}", path, array.rowElements(),
-           describeShape(array), spec.name, field.request.field, field.request.elements);
+      fail("{}: a row has {} elements (shape {}), field '{}.{}' takes {}{}", path, array.rowElements(),
+           describeShape(array), spec.name, field.request.field, field.request.elements, hintAtOneHot(field, array));
     checkShape(spec, field.request, array);
     field.firstRow.push_back(field.rows);
     field.rows += array.rows();

@@ -174,7 +174,9 @@ void CsvFile::beginWith(CsvTable &table) {
     if (field.hasNamedColumns()) findColumns(field);
     size_t last = *std::max_element(field.columns.begin(), field.columns.end());
     if (last >= cells.size())
-      fail("{}: field '{}' takes columns {} to {}, the line has {}{}", lineAt(0), field.name, field.columns[0], last,
+      fail("{}: field '{}' takes {}, the line has {}; columns are counted from 0{}", lineAt(0), field.name,
+           field.columns.size() == 1 ? fmt::format("column {}", last)
+                                     : fmt::format("columns {} to {}", field.columns[0], last),
            cells.size(), hintAtCommas());
     columns.taken.push_back(field.columns);
   }
@@ -208,7 +210,9 @@ double CsvFile::valueOf(const CsvField &field, size_t column) const {
     fail("{}: the cell '{}' has no value; fill it in, or say what such cells are: `missing = 0`",
          placeOf(field, column), cell.text);
   if (!isNumber)
-    fail("{}: expected a number, got '{}'{}", placeOf(field, column), printable(cell.text, 40), hintAtCommas());
+    fail("{}: expected a number, got '{}'{}{}", placeOf(field, column), printable(cell.text, 40),
+         field.request.type == ElementType::I32 ? "; if words are classes, name all: `classes = (\"…\", …)`" : "",
+         hintAtCommas());
   return value;
 }
 

@@ -34,6 +34,15 @@ TEST_F(Launcher, UsageErrorsExitWithTwo) {
     EXPECT_NE(outcome.output.find("expected a path, got nothing"), std::string::npos) << outcome.output;
     EXPECT_NE(outcome.output.find("--"), std::string::npos) << outcome.output;
   }
+  for (auto [arguments, said] :
+       {std::pair("train --lr 0.1", "train: unexpected arguments --lr 0.1; train --help lists"),
+        {"train --stepz 3", "train: unexpected arguments --stepz 3; did you mean --steps?"},
+        {"export", "export: name the file: export FILE.safetensors"},
+        {"import", "import: name the file: import FILE.safetensors"}}) {
+    Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments;
+    EXPECT_NE(outcome.output.find(said), std::string::npos) << outcome.output;
+  }
   EXPECT_EQ(run("train", "WORLD_SIZE=2").status, 2);
   EXPECT_EQ(run("train", "SLURM_STEP_NUM_TASKS=2").status, 2);
 }

@@ -60,8 +60,12 @@ TEST_F(Columns, UnknownNamesAreErrors) {
             "c.csv: line 1: field 'd.x' takes the column 'ages', which the header does not have; its columns are 'id', "
             "'age'");
   EXPECT_NE(rowOf("age,age\n1,2\n", columns({{"age"}})).find("two columns have this name"), std::string::npos);
-  EXPECT_NE(rowOf("id,age\n1,2\n", columns({{"age"}}), 2).find("takes columns 1 to 2, the line has 2"),
-            std::string::npos);
+  EXPECT_NE(
+      rowOf("id,age\n1,2\n", columns({{"age"}}), 2).find("takes columns 1 to 2, the line has 2; columns are counted"),
+      std::string::npos);
+  EXPECT_NE(
+      rowOf("id,age\n1,2\n", columns({{"", 2}})).find("takes column 2, the line has 2; columns are counted from 0"),
+      std::string::npos);
 }
 
 TEST_F(Columns, MessagesNameLineColumnAndField) {
@@ -70,6 +74,9 @@ TEST_F(Columns, MessagesNameLineColumnAndField) {
             "c.csv: line 3, column 1 ('age'), byte 13: field 'd.x': expected a number, got 'young'");
   EXPECT_EQ(rowOf("1,2\n3,young\n", columns({{"", 1}})),
             "c.csv: line 2, column 1, byte 6: field 'd.x': expected a number, got 'young'");
+  EXPECT_EQ(rowOf("1,2\n3,young\n", columns({{"", 1}}), 1, ElementType::I32),
+            "c.csv: line 2, column 1, byte 6: field 'd.x': expected a number, got 'young'; if words are classes, name "
+            "all: `classes = (\"…\", …)`");
 }
 
 TEST_F(Columns, MissingValuesAreErrorsOrHaveAValue) {

@@ -225,6 +225,15 @@ TEST_F(Data, Npy) {
   EXPECT_NE(error(npyFile("|O", "(2, 2)", "")).find("unsupported element type"), std::string::npos);
   EXPECT_NE(error(npyFile("<f4", "(2, 3)", std::string(24, 'x'))).find("a row has 3 elements"), std::string::npos);
   EXPECT_NE(error("hello").find("not an npy file"), std::string::npos);
+  EXPECT_NE(errorOf([&] {
+              open(openArrayRows, Npy, folder.write("n", npyFile("|u1", "(2, 3)", "xxxxxx")),
+                   {{"x", ElementType::I32, 1, 3}});
+            }).find("takes 1, one class number; save one-hot labels as labels.argmax(axis=1)"),
+            std::string::npos);
+  EXPECT_NE(error("PK\x03\x04 and more").find("this is an archive, as numpy.savez writes it"), std::string::npos);
+  std::string structured = npyFile("<f4", "(2,)", std::string(16, 'x'));
+  structured.replace(structured.find("'<f4'"), 5, "[('a', '<f4'), ('b', '<f4')]");
+  EXPECT_NE(error(structured).find("several parts (a structured array)"), std::string::npos) << error(structured);
   mutate(openArrayRows, Npy, floats, real);
 }
 
