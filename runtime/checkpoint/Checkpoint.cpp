@@ -236,6 +236,7 @@ static Json readSources(const Json &json, const std::string &path) {
     if (!source.is_object()) fail("{}: expected an object, got {}", where, printable(dumpJson(source), 80));
     if (source.contains("seq")) asInteger(source["seq"], where + ": seq");
     if (source.contains("rows")) asInteger(source["rows"], where + ": rows");
+    if (source.contains("bytes") && !source["bytes"].is_array()) fail("{}: bytes: expected a list", where);
     if (source.contains("bytes"))
       for (const Json &size : source["bytes"]) asInteger(size, where + ": bytes");
     for (const char *key : {"validation", "content"})

@@ -249,7 +249,7 @@ TEST_F(Checkpoints, MalformedSourcesAreDamage) {
                                {R"({"d": {"content": 3}})", "source 'd': content: expected a string"},
                                {R"({"d": {"rows": "8"}})", "source 'd': rows: expected an integer"},
                                {R"({"d": {"bytes": ["8"]}})", "source 'd': bytes: expected an integer"},
-                               {R"({"d": {"bytes": "8"}})", "source 'd': bytes: expected an integer"},
+                               {R"({"d": {"bytes": {"a": 8}}})", "source 'd': bytes: expected a list"},
                                {R"({"d": {"seq": "8"}})", "source 'd': seq: expected an integer"}}) {
     rewriteManifest(path, [&](Json &json) { json["sources"] = Json::parse(sources); });
     try {
