@@ -3,6 +3,8 @@
 // `where(c, f(z), 0)` has the gradient 0 where c does not hold, whatever f and its derivative are there. Elements 0 and
 // 1 of the vectors are those where `where` does not take the side with the function, element 2 that where it does.
 //
+// Long because: cases of masks that are kept and of masks that are lost share the helpers at the top.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ir/autodiff/LostMasks.h"
