@@ -26,7 +26,8 @@ void PredictionData::addSources(const Manifest &manifest, const std::vector<cons
   for (const ValueSpec &value : entry.inputs) {
     if (value.role != "data") continue;
     bool isRead = std::any_of(results.begin(), results.end(), [&](const ValueSpec *result) {
-      return std::find(result->reads.begin(), result->reads.end(), value.name) != result->reads.end();
+      return result->reads.empty() ||
+             std::find(result->reads.begin(), result->reads.end(), value.name) != result->reads.end();
     });
     (isRead ? wanted.inputs : unread).push_back(value);
   }
@@ -199,7 +200,7 @@ PredictionData::PredictionData(const Manifest &manifest, const std::vector<const
                                const std::vector<std::string> &options, const std::vector<CopiedField> &copied)
     : files({}, {}) {
   addSources(manifest, results);
-  if (wanted.inputs.empty()) failUsage("--only {}: this output is not computed from data", results[0]->name);
+  if (wanted.inputs.empty()) fail("manifest: 'predict' reads no data");
   for (const CopiedField &field : copied) addCopied(field);
   files = DataFiles(narrowed(described.data, wanted, options), options, Split::Val);
   requireFiles();

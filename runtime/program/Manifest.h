@@ -52,7 +52,7 @@ struct ValueSpec {
   std::vector<AxisSpec> axes;
   int64_t of = 0; ///< number of values an integer may take; 0: not declared
   int64_t offset = 0, bytes = 0;
-  std::vector<std::string> reads = {}; ///< of a result of `predict`: the inputs that it is computed from
+  std::vector<std::string> reads = {}; ///< of a result of `predict`: the inputs that it is computed from; empty: all
 
   int64_t elements() const { return bytes / bytesOf(type); }
 };
