@@ -122,8 +122,8 @@ static bool intersects(const Values &a, const Values &b) {
   return llvm::any_of(a, [&](Value value) { return b.contains(value); });
 }
 
-/// 3. The function behind a mixed value that the guard is about. One behind another select on the same values is
-/// guarded by that.
+/// 3. The function behind a mixed value that the guard is about. One behind another select on what the guard is about
+/// is guarded by that.
 Operation *Search::guardedFunction(Value mixed, const Values &guard) {
   Values visited;
   SmallVector<Value> work = predecessors(mixed);

@@ -24,8 +24,9 @@ struct LostMask {
 };
 
 /// Those in a sequence of ops and in their regions, at most one for each select. A function counts as guarded if the
-/// condition is computed from what the function's operand is, and only one side of the select leads to it.
-/// So a select with a random or a positional condition (dropout, a causal mask) guards nothing, nor does a leaky ReLU.
+/// condition is computed from what the function's operand is computed from, and only one side of the select leads to
+/// the mixer. So a select with a random or a positional condition (dropout, a causal mask) guards nothing, nor does a
+/// leaky ReLU.
 /// The function may be behind several mixers; `mixer` is the first one on the way back from the select.
 llvm::SmallVector<LostMask> findLostMasks(llvm::ArrayRef<mlir::Operation *> ops);
 

@@ -21,9 +21,9 @@ bool hasGradient(mlir::Value value);
 /// ordinary magnitude are finite.
 bool mayBeNonFinite(mlir::Operation *op);
 
-/// Values that may be infinite or NaN: what an op computes that may be (`mayBeNonFinite`), and whatever follows from
-/// such a value. Contractions, attentions and repeats end the chain: their results are not among them. A region does
-/// not: what its arguments stand for is looked at outside of it, and for carried values what the body yields too.
+/// Values that may be infinite or NaN: what an op computes that may be (`mayBeNonFinite`), and whatever is computed
+/// from such a value. Contractions, attentions and repeats end the chain: their results are not among them. A region
+/// does not: what its arguments stand for is looked at outside of it, and for carried values what the body yields too.
 class NonFiniteValues {
 public:
   /// A value that is not among them, whatever it is computed from. For one that has not been asked for.

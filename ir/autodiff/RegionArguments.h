@@ -16,13 +16,13 @@ namespace tessera {
 bool isCarried(mlir::BlockArgument argument);
 
 /// What an argument of a region stands for: an operand of the repeat or the attention, and what the body yields for a
-/// carried value. Nothing for an induction value, for the scores or probabilities of an attention, and for arguments
-/// of other ops and of functions.
+/// carried value. Nothing for an induction value, for the scores or the probabilities of an attention, and for
+/// arguments of other ops and of functions.
 llvm::SmallVector<mlir::Value> valuesOf(mlir::BlockArgument argument);
 
-/// Whether the gradient of the operand is 0 wherever no select takes it, whatever gradients the op's results have.
-/// That is so for the sides of a select, and for an operand that the regions of a repeat or an attention read as it is,
-/// if it only reaches what they yield through sides of selects.
+/// Whether the gradient of the operand is 0 wherever no select takes it, whatever the gradients of the op's results
+/// are. That is so for the sides of a select, and for an operand that the regions of a repeat or an attention read as
+/// it is, if it only reaches what they yield through sides of selects.
 bool startsMaskedGradient(mlir::OpOperand &operand);
 
 } // namespace tessera

@@ -150,8 +150,8 @@ SmallVector<ReverseMode::Gradient> ReverseMode::takeGradients(Operation *op) {
   return taken;
 }
 
-/// `gradient`, a part of an operand's gradient, where the result's is not 0, else 0. Its own value if every factor
-/// is finite.
+/// `gradient`, a part of an operand's gradient, where that of the result is not 0, else 0. Its own value if every
+/// factor is finite.
 Value ReverseMode::keepZeros(Value gradient, Value ofResult) {
   nonFinite.exclude(ofResult);
   if (gradient == ofResult || !nonFinite.contains(gradient)) return gradient;

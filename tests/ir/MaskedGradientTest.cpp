@@ -3,89 +3,16 @@
 // `where(c, f(z), 0)` has the gradient 0 where c does not hold, whatever f and its derivative are there. Elements 0 and
 // 1 of the vectors are those where `where` does not take the side with the function, element 2 that where it does.
 //
-// Long because: cases of masks that are kept and of masks that are lost share the helpers at the top.
-//
 //===----------------------------------------------------------------------===//
 
-#include "ir/autodiff/LostMasks.h"
-#include "ir/dialect/Attributes.h"
 #include "ir/dialect/BinaryFunction.h"
 #include "ir/dialect/UnaryFunction.h"
-#include "ir/interpreter/Interpreter.h"
-#include "mlir/Pass/PassManager.h"
-#include "passes/Passes.h"
-#include "gtest/gtest.h"
+#include "tests/ir/VectorProgram.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace tessera;
-using Numbers = std::vector<std::vector<double>>;
-using Build = llvm::function_ref<Value(GraphBuilder &, ValueRange)>;
-
-namespace {
-/// A function of vectors along the axis a, with the sum of its value and the gradients of that sum.
-class VectorProgram {
-public:
-  VectorProgram(unsigned numInputs, unsigned size, Build build) {
-    context.loadDialect<TsrDialect, func::FuncDialect>();
-    module = ModuleOp::create(UnknownLoc::get(&context));
-    Builder names(&context);
-    (*module)->setAttr(attrs::axes, names.getStrArrayAttr({"layer", "inner", "a", "b", "c"}));
-    GraphBuilder b(*module, UnknownLoc::get(&context));
-    SmallVector<Type> types(numInputs, b.type(axis(&context, "a", size), b.getF64Type()));
-    SmallVector<Type> results(types);
-    results.insert(results.begin(), b.scalarType(b.getF64Type()));
-    b.setInsertionPointToEnd(module->getBody());
-    function = func::FuncOp::create(b, b.getLoc(), "f", b.getFunctionType(types, results));
-    Block *block = function.addEntryBlock();
-    b.setInsertionPointToStart(block);
-    Value y = build(b, block->getArguments());
-    auto axes = llvm::map_to_vector(tensorType(y).getAxes(), [](AxisAttr a) { return a.getName(); });
-    Value loss = b.sum(y, axes);
-    auto gradient = GradientOp::create(b, b.getLoc(), types, loss, block->getArguments());
-    SmallVector<Value> returned(gradient.getGradients());
-    returned.insert(returned.begin(), loss);
-    func::ReturnOp::create(b, b.getLoc(), returned);
-  }
-
-  int countLostMasks() {
-    SmallVector<Operation *> ops;
-    for (Operation &op : function.getBody().front().without_terminator()) ops.push_back(&op);
-    return findLostMasks(ops).size();
-  }
-
-  /// Comparisons of a gradient with 0. The conditions in these tests compare otherwise.
-  int countMasks() {
-    int number = 0;
-    function.walk([&](CompareOp compare) { number += compare.getPredicate() == Predicate::NE; });
-    return number;
-  }
-
-  void differentiate() {
-    PassManager pm(&context);
-    pm.addPass(createDifferentiatePass());
-    EXPECT_TRUE(succeeded(pm.run(*module)));
-  }
-
-  /// The sum, then the gradients.
-  Numbers run(const Numbers &inputs) {
-    SmallVector<TensorValue> arguments;
-    for (auto [type, data] : llvm::zip(function.getArgumentTypes(), inputs))
-      arguments.emplace_back(cast<NamedTensorType>(type)).data = data;
-    auto results = Interpreter(Rounding::Double).run(function, arguments);
-    EXPECT_TRUE(succeeded(results));
-    Numbers numbers;
-    if (succeeded(results))
-      for (TensorValue &value : *results) numbers.push_back(value.data);
-    return numbers;
-  }
-
-private:
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
-  func::FuncOp function;
-};
-} // namespace
+using namespace tessera::test;
 
 /// The gradients at `inputs`. Those that are finite agree with differences.
 static Numbers gradients(const Numbers &inputs, Build build) {
@@ -103,15 +30,6 @@ static Numbers gradients(const Numbers &inputs, Build build) {
       if (std::isfinite(difference)) EXPECT_NEAR(found[i][j], difference, 1e-4 * (1 + std::abs(difference)));
     }
   return found;
-}
-
-static Value zero(GraphBuilder &b) { return b.scalar(0, b.getF64Type()); }
-
-static Value isPositive(GraphBuilder &b, Value x) { return b.compare(Predicate::GT, x, zero(b)); }
-
-/// `where(guard > 0, guarded, 0)`.
-static Value where(GraphBuilder &b, Value guard, Value guarded) {
-  return b.select(isPositive(b, guard), guarded, zero(b));
 }
 
 static const std::vector<double> guard = {-1, -1, 1};
@@ -272,33 +190,6 @@ TEST(MaskedGradient, OfARowOfWhichAnElementIsOutOfTheDomain) {
 // Across the borders of regions
 //===----------------------------------------------------------------------===//
 
-using Body = llvm::function_ref<SmallVector<Value>(GraphBuilder &, ValueRange)>;
-
-namespace {
-/// What goes into a repeat; the body gets all of it in this order.
-struct RepeatOperands {
-  SmallVector<Value> carried, sliced, invariants;
-};
-} // namespace
-
-/// A repeat of two iterations without stacked results.
-static ValueRange repeat(GraphBuilder &b, StringRef axisName, const RepeatOperands &operands, Body body) {
-  AxisAttr along = axis(b.getContext(), axisName, 2);
-  auto op = RepeatOp::create(b, b.getLoc(), ValueRange(operands.carried).getTypes(), along, UnitAttr(),
-                             operands.carried, operands.sliced, operands.invariants, ArrayAttr());
-  OpBuilder::InsertionGuard guard(b);
-  Block *block = b.createBlock(&op.getBody());
-  block->addArgument(b.scalarType(b.getI32Type()), b.getLoc());
-  for (Value value : operands.carried) block->addArgument(value.getType(), b.getLoc());
-  for (Value value : operands.sliced) {
-    NamedTensorType type = tensorType(value);
-    block->addArgument(type.withAxes(b.without(type, {axisName})), b.getLoc());
-  }
-  for (Value value : operands.invariants) block->addArgument(value.getType(), b.getLoc());
-  YieldOp::create(b, b.getLoc(), body(b, block->getArguments().drop_front()));
-  return op.getResults();
-}
-
 TEST(MaskedGradient, OfAFunctionOutsideOfARepeat) {
   for (auto partial : partials) {
     Numbers found = gradients({{-1, -2, 4}, {1, 2, 3}}, [&](GraphBuilder &b, ValueRange x) {
@@ -421,107 +312,4 @@ TEST(MaskedGradient, NeedsNoCodeWhereFactorsAreFinite) {
   }
   // Not under a select.
   EXPECT_EQ(countMasks([](GraphBuilder &b, ValueRange x) { return b.mul(b.log(x[0]), b.sqrt(x[1])); }), 0);
-}
-
-static int countLostMasks(Build build) { return VectorProgram(2, 3, build).countLostMasks(); }
-
-TEST(MaskedGradient, IsReportedWhereAContractionLosesIt) {
-  auto where = [](GraphBuilder &b, Value guard, Value guarded) {
-    return b.select(isPositive(b, b.reduce(ReduceKind::Min, guard, {"a"})), guarded, zero(b));
-  };
-  EXPECT_EQ(countLostMasks(
-                [&](GraphBuilder &b, ValueRange x) { return where(b, x[0], b.contract(b.sqrt(x[0]), x[1], {"a"})); }),
-            1);
-  EXPECT_EQ(countLostMasks([&](GraphBuilder &b, ValueRange x) {
-              return where(b, b.add(x[0], 2), b.contract(b.div(x[1], b.mul(x[0], 3)), x[1], {"a"}));
-            }),
-            1);
-  // The numerator may be anything; the operand is guarded itself; the condition has nothing to do with the operand; a
-  // reduction keeps the mask.
-  EXPECT_EQ(countLostMasks([&](GraphBuilder &b, ValueRange x) {
-              return where(b, x[1], b.contract(b.div(x[1], x[0]), x[1], {"a"}));
-            }),
-            0);
-  EXPECT_EQ(countLostMasks([&](GraphBuilder &b, ValueRange x) {
-              Value inside = b.select(isPositive(b, x[0]), x[0], b.scalar(1, b.getF64Type()));
-              return where(b, x[0], b.contract(b.sqrt(inside), x[1], {"a"}));
-            }),
-            0);
-  EXPECT_EQ(countLostMasks(
-                [&](GraphBuilder &b, ValueRange x) { return where(b, x[1], b.contract(b.sqrt(x[0]), x[1], {"a"})); }),
-            0);
-  EXPECT_EQ(countLostMasks([&](GraphBuilder &b, ValueRange x) { return where(b, x[0], b.sum(b.sqrt(x[0]), {"a"})); }),
-            0);
-}
-
-/// `where(min(x) > 0, guarded, 0)`.
-static Value whereRow(GraphBuilder &b, Value x, Value guarded) {
-  return where(b, b.reduce(ReduceKind::Min, x, {"a"}), guarded);
-}
-
-TEST(MaskedGradient, IsReportedBehindSeveralMixers) {
-  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
-              Value first = b.contract(b.rename(b.sqrt(x[0]), {"a"}, {"b"}), b.rename(x[1], {"a"}, {"b"}), {"b"});
-              return whereRow(b, x[0], b.contract(b.mul(x[1], first), x[1], {"a"}));
-            }),
-            1);
-  // The function is guarded nearer by.
-  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
-              return whereRow(b, x[0], b.contract(where(b, x[0], b.sqrt(x[0])), x[1], {"a"}));
-            }),
-            0);
-}
-
-TEST(MaskedGradient, IsReportedOfARepeatAndInsideOfIt) {
-  // The function is in the body, the select outside.
-  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
-              Value y = repeat(b, "layer", {{x[1]}, {}, {x[0]}}, [](GraphBuilder &b, ValueRange in) {
-                return SmallVector<Value>{b.mul(in[0], b.sqrt(in[1]))};
-              })[0];
-              return where(b, x[0], y);
-            }),
-            1);
-  // The select is in the body, the function outside, a contraction between the two.
-  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
-              return repeat(b, "layer", {{x[1]}, {}, {x[0], b.log(x[0])}}, [](GraphBuilder &b, ValueRange in) {
-                Value sum = whereRow(b, in[1], b.contract(in[2], in[0], {"a"}));
-                return SmallVector<Value>{b.add(in[0], sum)};
-              })[0];
-            }),
-            1);
-  // The repeat carries what the function has computed. Without that the mask is not lost.
-  auto build = [](bool isCarried) {
-    return [=](GraphBuilder &b, ValueRange x) -> Value {
-      Value log = b.log(x[0]);
-      return repeat(b, "layer", {{isCarried ? log : x[1]}, {}, {x[0], log}}, [&](GraphBuilder &b, ValueRange in) {
-        return SmallVector<Value>{where(b, in[1], b.mul(in[2], in[0]))};
-      })[0];
-    };
-  };
-  EXPECT_EQ(countLostMasks(build(true)), 1);
-  EXPECT_EQ(countLostMasks(build(false)), 0);
-}
-
-TEST(MaskedGradient, IsReportedWhereTheGuardIsComputedByTheFunction) {
-  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
-              Value root = b.sqrt(x[0]);
-              return whereRow(b, root, b.contract(root, x[1], {"a"}));
-            }),
-            1);
-}
-
-TEST(MaskedGradient, IsNotReportedWhereNothingCanBeLost) {
-  // A leaky ReLU has a gradient on both sides.
-  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
-              Value y = b.add(x[0], b.contract(b.exp(x[0]), x[1], {"a"}));
-              return b.select(isPositive(b, y), y, b.mul(y, 0.01));
-            }),
-            0);
-  // A mean over what a mask leaves, whose divisor is positive.
-  EXPECT_EQ(countLostMasks([](GraphBuilder &b, ValueRange x) {
-              Value mask = b.cast(isPositive(b, x[0]), b.getF64Type()), count = b.sum(mask, {"a"});
-              Value pooled = b.div(b.mul(x[0], mask), b.add(count, 1e-6));
-              return where(b, count, b.contract(pooled, x[1], {"a"}));
-            }),
-            0);
 }
