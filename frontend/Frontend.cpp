@@ -43,15 +43,14 @@ mlir::OwningOpRef<mlir::ModuleOp> tessera::compileModelText(mlir::MLIRContext &c
   return compile(context, diagnostics.sources().add(text, name), name, options, diagnostics);
 }
 
-bool tessera::checkModel(mlir::MLIRContext &context, StringRef path, const FrontendOptions &options,
-                         DiagnosticEngine &diagnostics) {
+mlir::OwningOpRef<mlir::ModuleOp> tessera::checkModel(mlir::MLIRContext &context, StringRef path,
+                                                      const FrontendOptions &options, DiagnosticEngine &diagnostics) {
   std::optional<unsigned> file = readModel(path, diagnostics);
-  if (!file) return false;
+  if (!file) return {};
   Declarations program = loadProgram(*file, path, diagnostics);
-  if (diagnostics.hasErrors()) return false;
+  if (diagnostics.hasErrors()) return {};
   context.loadDialect<TsrDialect, mlir::func::FuncDialect>();
   FrontendOptions checking = options;
   checking.checkOnly = true;
-  Elaborator(context, program, checking, diagnostics).run();
-  return !diagnostics.hasErrors();
+  return Elaborator(context, program, checking, diagnostics).run();
 }

@@ -21,10 +21,10 @@ mlir::OwningOpRef<mlir::ModuleOp> compileModelText(mlir::MLIRContext &context, l
                                                    llvm::StringRef name, const FrontendOptions &options,
                                                    DiagnosticEngine &diagnostics);
 
-/// Parses and type-checks without keeping the IR; whether there were no errors. A file of functions only, for others to
-/// use, is checked as far as that goes without calls.
-bool checkModel(mlir::MLIRContext &context, llvm::StringRef path, const FrontendOptions &options,
-                DiagnosticEngine &diagnostics);
+/// Parses and type-checks. A file of functions only, for others to use, is checked as far as that goes without calls.
+/// Returns the module as `compileModel` does, null without a training description.
+mlir::OwningOpRef<mlir::ModuleOp> checkModel(mlir::MLIRContext &context, llvm::StringRef path,
+                                             const FrontendOptions &options, DiagnosticEngine &diagnostics);
 
 } // namespace tessera
 

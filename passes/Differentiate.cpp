@@ -55,6 +55,7 @@ static void warnOfLostMasks(ArrayRef<Operation *> ops, Value loss, llvm::StringS
     Location loc = lost.select.getLoc();
     if (!told.insert(userLine(loc) + text).second) continue;
     InFlightDiagnostic warning = emitWarning(loc) << text;
+    warning.getUnderlyingDiagnostic()->getMetadata().emplace_back(StringRef("E0231"));
     warning.attachNote() << "keep the operand in the domain too, as in `" << remedy << "`";
   }
 }

@@ -12,6 +12,7 @@
 #include "passes/memory/BufferList.h"
 #include "runtime/program/Payload.h"
 #include "tools/OutputConflicts.h"
+#include "tools/PhaseWarnings.h"
 #include "tools/ProgramCache.h"
 #include "tools/Report.h"
 #include "tools/TargetOption.h"
@@ -93,19 +94,23 @@ static TargetOption targetOption(ModuleOp module, const CommandOptions &options)
   return *TargetOption::parse(options.target.empty() ? recorded : StringRef(options.target), problem);
 }
 
+/// Enters the target that the options name. Prints errors, and returns an exit status.
+static int setTargetOf(ModuleOp module, const CommandOptions &options) {
+  if (!options.gemmEpilogues.empty()) setEpilogues(module, options.gemmEpilogues);
+  if (failed(Target::read(module))) return ExitInput;
+  // A dump for a GPU is compiled for the device that it names, unless a target is given.
+  bool keepsDevice = options.target.empty() && Target::of(module).isGpu();
+  std::string problem = setTarget(module, targetOption(module, options), options.codegen.march, keepsDevice);
+  return problem.empty() ? ExitDone : refuse(options.input.path + ": " + problem);
+}
+
 /// Reads the input as a module for the target. Prints errors; then there is no module.
 static Input readForTarget(MLIRContext &context, const CommandOptions &options) {
   Input input = readInput(context, options.input);
   if (!input.module) return input;
   if (int status = checkOutputs(options, input.files)) return {{}, status, {}};
-  ModuleOp module = *input.module;
-  if (!options.gemmEpilogues.empty()) setEpilogues(module, options.gemmEpilogues);
-  if (failed(Target::read(module))) return {{}, ExitInput, {}};
-  // A dump for a GPU is compiled for the device that it names, unless a target is given.
-  bool keepsDevice = options.target.empty() && Target::of(module).isGpu();
-  std::string problem = setTarget(module, targetOption(module, options), options.codegen.march, keepsDevice);
-  if (problem.empty()) return input;
-  return {{}, refuse(options.input.path + ": " + problem), {}};
+  if (int status = setTargetOf(*input.module, options)) return {{}, status, {}};
+  return input;
 }
 
 /// How code is generated for a module's target.
@@ -126,21 +131,13 @@ static int failedOn(const std::string &before, const CommandOptions &options, co
   return isModule(options) ? ExitInput : internalError(before);
 }
 
-/// Prints a warning of a phase at the user's line. Without this, MLIR drops warnings.
-static void printWarning(const mlir::Diagnostic &warning) {
-  auto print = [](const mlir::Diagnostic &diagnostic, StringRef kind) {
-    std::string line = userLine(diagnostic.getLocation());
-    llvm::errs() << (line.empty() ? "" : line + ": ") << kind << ": " << diagnostic.str() << "\n";
-  };
-  print(warning, "warning");
-  for (const mlir::Diagnostic &note : warning.getNotes()) print(note, "note");
-}
-
 /// Runs the phases once. `hasWarned` is set if a phase had a warning; it is printed for a model that is read first.
-static int runPhasesOf(ModuleOp module, const CommandOptions &options, DumpFolder &dumps, bool *hasWarned) {
+static int runPhasesOf(const Input &input, const CommandOptions &options, DumpFolder &dumps, bool *hasWarned) {
+  ModuleOp module = *input.module;
   ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Warning) return failure();
-    if (!options.input.predictRows) printWarning(diagnostic);
+    if (!options.input.predictRows)
+      printPhaseWarning(diagnostic, input.diagnostics.get(), options.input.jsonDiagnostics);
     if (hasWarned) *hasWarned = true;
     return success();
   });
@@ -183,18 +180,18 @@ static std::optional<int64_t> smallerPredictBatch(ModuleOp module, const Command
 }
 
 /// Runs the phases; with another batch of `predict` once more, if the first one takes too much memory.
-static int runPhases(OwningOpRef<ModuleOp> &module, const CommandOptions &options, DumpFolder &dumps,
-                     bool *hasWarned = nullptr) {
-  if (int status = runPhasesOf(*module, options, dumps, hasWarned)) return status;
-  if (isModule(options) || !(*module)->hasAttr(attrs::arena)) return ExitDone;
-  std::optional<int64_t> rows = smallerPredictBatch(*module, options);
+static int runPhases(Input &input, const CommandOptions &options, DumpFolder &dumps, bool *hasWarned = nullptr) {
+  if (int status = runPhasesOf(input, options, dumps, hasWarned)) return status;
+  ModuleOp module = *input.module;
+  if (isModule(options) || !module->hasAttr(attrs::arena)) return ExitDone;
+  std::optional<int64_t> rows = smallerPredictBatch(module, options);
   if (!rows) return ExitDone;
   CommandOptions again = options;
   again.input.predictRows = rows;
-  Input input = readForTarget(*module->getContext(), again);
-  if (!input.module) return ExitDone; // the model cannot have fewer rows
-  module = std::move(input.module);
-  return runPhasesOf(*module, again, dumps, hasWarned);
+  Input smaller = readForTarget(*module.getContext(), again);
+  if (!smaller.module) return ExitDone; // the model cannot have fewer rows
+  input = std::move(smaller);
+  return runPhasesOf(input, again, dumps, hasWarned);
 }
 
 /// The launcher that every program is a copy of: beside this tool, or where it is installed.
@@ -242,22 +239,23 @@ static ProgramSummary summarize(StringRef manifest) {
 }
 
 /// Runs the phases and code generation.
-static int generate(OwningOpRef<ModuleOp> &module, const CommandOptions &options, CompiledProgram &program,
-                    bool *hasWarned = nullptr) {
+static int generate(Input &input, const CommandOptions &options, CompiledProgram &program, bool *hasWarned = nullptr) {
   DumpFolder dumps(options.dumpDir);
-  if (int status = runPhases(module, options, dumps, hasWarned)) return status;
-  std::string before = moduleText(*module);
-  FailureOr<CompiledProgram> made = generateProgram(*module, codegenOptions(*module, options, &dumps));
+  if (int status = runPhases(input, options, dumps, hasWarned)) return status;
+  ModuleOp module = *input.module;
+  std::string before = moduleText(module);
+  FailureOr<CompiledProgram> made = generateProgram(module, codegenOptions(module, options, &dumps));
   if (failed(made)) return failedOn(before, options, dumps);
   program = std::move(*made);
   return ExitDone;
 }
 
 /// The same, or the program of an equal module from the cache. If the cache cannot be used, only `-v` reports it.
-static int makeProgram(OwningOpRef<ModuleOp> &module, const CommandOptions &options, CompiledProgram &program) {
-  if (!options.useCache) return generate(module, options, program);
+static int makeProgram(Input &input, const CommandOptions &options, CompiledProgram &program) {
+  if (!options.useCache) return generate(input, options, program);
+  ModuleOp module = *input.module;
   // Programs name lines of the model file.
-  ProgramCache cache(moduleText(*module, /*withLocations=*/true), codegenOptions(*module, options));
+  ProgramCache cache(moduleText(module, /*withLocations=*/true), codegenOptions(module, options));
   // Dumps, reports and timings need the phases to run.
   bool mustGenerate = !options.dumpDir.empty() || !options.report.empty() || options.timing;
   if (std::optional<CompiledProgram> found = mustGenerate ? std::nullopt : cache.find()) {
@@ -266,7 +264,7 @@ static int makeProgram(OwningOpRef<ModuleOp> &module, const CommandOptions &opti
     return ExitDone;
   }
   bool hasWarned = false;
-  if (int status = generate(module, options, program, &hasWarned)) return status;
+  if (int status = generate(input, options, program, &hasWarned)) return status;
   if (hasWarned) return ExitDone; // so that the next run warns too
   std::string problem = cache.store(program);
   if (!problem.empty() && options.verbose) llvm::outs() << "code: not stored: " << problem << "\n";
@@ -274,10 +272,10 @@ static int makeProgram(OwningOpRef<ModuleOp> &module, const CommandOptions &opti
 }
 
 /// Runs the phases up to `--compile-to` and writes the module.
-static int compileToPhase(OwningOpRef<ModuleOp> &module, const CommandOptions &options) {
+static int compileToPhase(Input &input, const CommandOptions &options) {
   DumpFolder dumps(options.dumpDir);
-  if (int status = runPhases(module, options, dumps)) return status;
-  std::string problem = writeOutputFile(options.output.empty() ? "-" : options.output, moduleText(*module));
+  if (int status = runPhases(input, options, dumps)) return status;
+  std::string problem = writeOutputFile(options.output.empty() ? "-" : options.output, moduleText(*input.module));
   return problem.empty() ? ExitDone : refuse(problem);
 }
 
@@ -289,9 +287,9 @@ int tessera::runCompile(const CommandOptions &options) {
   loadDialects(context);
   Input input = readForTarget(context, options);
   if (!input.module) return input.status;
-  if (!options.compileTo.empty()) return compileToPhase(input.module, options);
+  if (!options.compileTo.empty()) return compileToPhase(input, options);
   CompiledProgram program;
-  if (int status = makeProgram(input.module, options, program)) return status;
+  if (int status = makeProgram(input, options, program)) return status;
   std::string problem = runtime::writeTrainingProgram(findLauncher(), program.object, program.manifest, options.output);
   if (!problem.empty()) return refuse(problem);
   ProgramSummary summary = summarize(program.manifest);
@@ -330,14 +328,21 @@ int tessera::runTrain(const CommandOptions &options) {
   Input input = readForTarget(context, options);
   if (!input.module) return input.status + shift;
   CompiledProgram program;
-  if (int status = makeProgram(input.module, options, program)) return status + shift;
+  if (int status = makeProgram(input, options, program)) return status + shift;
   return startTraining(program, options) + shift;
 }
 
 int tessera::runCheck(const CommandOptions &options) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
-  return checkInput(context, options.input);
+  Input input = checkInput(context, options.input);
+  if (!input.module || isModule(options)) return input.status;
+  // Some warnings come from the phase that makes the gradients.
+  if (int status = setTargetOf(*input.module, options)) return status;
+  CommandOptions gradients = options;
+  gradients.compileTo = "differentiate";
+  DumpFolder noDumps("");
+  return runPhasesOf(input, gradients, noDumps, nullptr);
 }
 
 int tessera::runPlan(const CommandOptions &options) {
@@ -347,7 +352,7 @@ int tessera::runPlan(const CommandOptions &options) {
   Input input = readForTarget(context, options);
   if (!input.module) return input.status;
   DumpFolder dumps(options.dumpDir);
-  if (int status = runPhases(input.module, options, dumps)) return status;
+  if (int status = runPhases(input, options, dumps)) return status;
   ModuleOp module = *input.module;
   int64_t state = 0, parameters = 0;
   for (StateOp entry : stateTable(module)) {

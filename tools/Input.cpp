@@ -76,8 +76,9 @@ template <typename Fn> static Input readModel(const InputOptions &options, Fn re
   if (!options.precision.empty()) frontend.sets.push_back("compute=" + options.precision);
   if (!options.preset.empty()) frontend.presets = {options.preset};
   frontend.predictRows = options.predictRows;
-  tessera::DiagnosticEngine diagnostics;
-  Input input{read(frontend, diagnostics), ExitDone, {}};
+  auto kept = std::make_shared<tessera::DiagnosticEngine>();
+  tessera::DiagnosticEngine &diagnostics = *kept;
+  Input input{read(frontend, diagnostics), ExitDone, {}, kept};
   if (!options.predictRows)
     options.jsonDiagnostics ? diagnostics.printJson(llvm::errs()) : diagnostics.printText(llvm::errs());
   if (diagnostics.hasErrors()) input.status = diagnostics.blamesCommandLine() ? ExitUsage : ExitInput;
@@ -96,11 +97,9 @@ Input tessera::readInput(MLIRContext &context, const InputOptions &options) {
   return input;
 }
 
-int tessera::checkInput(MLIRContext &context, const InputOptions &options) {
-  if (isModule(options)) return readModule(context, options).status;
-  auto check = [&](const FrontendOptions &frontend, tessera::DiagnosticEngine &diagnostics) {
-    (void)checkModel(context, options.path, frontend, diagnostics);
-    return OwningOpRef<ModuleOp>();
-  };
-  return readModel(options, check).status;
+Input tessera::checkInput(MLIRContext &context, const InputOptions &options) {
+  if (isModule(options)) return readModule(context, options);
+  return readModel(options, [&](const FrontendOptions &frontend, tessera::DiagnosticEngine &diagnostics) {
+    return checkModel(context, options.path, frontend, diagnostics);
+  });
 }

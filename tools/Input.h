@@ -6,11 +6,14 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace tessera {
+
+class DiagnosticEngine;
 
 /// Options that name the input and set its values.
 struct InputOptions {
@@ -41,13 +44,15 @@ struct Input {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   int status = ExitDone;          ///< the exit status that belongs to the errors
   std::vector<std::string> files; ///< the model or module, and the files it uses
+  /// Holds the texts of a model, for messages about it that come later; null for a module.
+  std::shared_ptr<DiagnosticEngine> diagnostics = nullptr;
 };
 
 /// Reads a `.tsr` model (giving a module after phase `parse`) or a dumped `.mlir` module (at the phase it names).
 Input readInput(mlir::MLIRContext &context, const InputOptions &options);
 
-/// Checks the input, also a model without training or a file of functions; prints errors. Returns an exit status.
-int checkInput(mlir::MLIRContext &context, const InputOptions &options);
+/// Checks the input, also a model without training or a file of functions; prints errors.
+Input checkInput(mlir::MLIRContext &context, const InputOptions &options);
 
 } // namespace tessera
 

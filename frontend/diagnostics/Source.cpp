@@ -2,6 +2,7 @@
 
 #include "frontend/diagnostics/Source.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include <algorithm>
 
@@ -53,6 +54,27 @@ LineColumn SourceFile::position(unsigned offset) const {
   offset = std::min<unsigned>(offset, text().size());
   unsigned line = std::upper_bound(lineStarts.begin(), lineStarts.end(), offset) - lineStarts.begin();
   return {line, countCodePoints(text().slice(lineStarts[line - 1], offset)) + 1};
+}
+
+unsigned SourceFile::offset(LineColumn at) const {
+  if (at.line > lineStarts.size()) return text().size();
+  unsigned end = lineStarts[at.line - 1];
+  for (unsigned column = 0; end < text().size(); ++end) {
+    bool beginsCodePoint = (static_cast<unsigned char>(text()[end]) & 0xC0) != 0x80;
+    if (beginsCodePoint && ++column == at.column) break;
+  }
+  return end;
+}
+
+std::optional<Span> SourceFiles::find(StringRef name, LineColumn at) const {
+  for (unsigned file = 0; file < files.size(); ++file) {
+    if (files[file]->name() != name) continue;
+    unsigned begin = files[file]->offset(at);
+    StringRef rest = files[file]->text().drop_front(begin);
+    unsigned length = rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; }).size();
+    return Span{file, begin, begin + std::max(length, 1u)};
+  }
+  return std::nullopt;
 }
 
 unsigned SourceFiles::add(std::unique_ptr<llvm::MemoryBuffer> buffer, StringRef name, bool isLibrary) {

@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace tessera {
@@ -46,6 +47,8 @@ public:
   /// The text of a line, counted from one, without its end.
   llvm::StringRef line(unsigned number) const;
   LineColumn position(unsigned offset) const;
+  /// The offset of a position; the end of the text if there is no such line.
+  unsigned offset(LineColumn at) const;
 
 private:
   std::unique_ptr<llvm::MemoryBuffer> buffer;
@@ -64,6 +67,8 @@ public:
 
   const SourceFile &operator[](unsigned file) const { return *files[file]; }
   unsigned size() const { return files.size(); }
+  /// The word that begins in a line and a column of a file, or one character; nothing if there is no such file.
+  std::optional<Span> find(llvm::StringRef name, LineColumn at) const;
   llvm::StringRef text(Span span) const { return files[span.file]->text().slice(span.begin, span.end); }
   LineColumn position(Span span) const { return files[span.file]->position(span.begin); }
   /// `file:line:column` of the beginning of a span.

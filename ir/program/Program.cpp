@@ -74,18 +74,23 @@ static bool isLibrary(StringRef file) { return file.starts_with("nn/"); }
 
 bool tessera::hasShadow(ModuleOp module) { return module.lookupSymbol<func::FuncOp>("shadow") != nullptr; }
 
-std::string tessera::userLine(Location loc) {
+FileLineColLoc tessera::userPlace(Location loc) {
   if (auto call = dyn_cast<CallSiteLoc>(loc)) {
-    std::string inner = userLine(call.getCallee());
-    return inner.empty() ? userLine(call.getCaller()) : inner;
+    FileLineColLoc inner = userPlace(call.getCallee());
+    return inner ? inner : userPlace(call.getCaller());
   }
   if (auto fused = dyn_cast<FusedLoc>(loc)) {
     for (Location part : fused.getLocations())
-      if (std::string line = userLine(part); !line.empty()) return line;
-    return "";
+      if (FileLineColLoc place = userPlace(part)) return place;
+    return {};
   }
   auto file = dyn_cast<FileLineColLoc>(loc);
-  if (!file || isLibrary(file.getFilename().getValue())) return "";
+  return file && !isLibrary(file.getFilename().getValue()) ? file : FileLineColLoc();
+}
+
+std::string tessera::userLine(Location loc) {
+  FileLineColLoc file = userPlace(loc);
+  if (!file) return "";
   // Without folders: equal input gives equal programs, in any folder.
   StringRef name = llvm::sys::path::filename(file.getFilename().getValue());
   return (name + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();

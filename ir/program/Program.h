@@ -53,7 +53,10 @@ std::string freshName(std::string name, llvm::StringRef suffix, llvm::function_r
 /// How often an op runs in one call of its function.
 int64_t runsPerCall(mlir::Operation *op);
 
-/// The innermost line of the user's own files, as "file:line:column"; empty if the op has none.
+/// The innermost place in the user's own files; null if the op has none.
+mlir::FileLineColLoc userPlace(mlir::Location loc);
+
+/// The same as "file:line:column", without folders; empty if the op has none.
 std::string userLine(mlir::Location loc);
 
 /// What the module was made from, as the manifest has it under `source`; null if it is not known. It is the metadata of
