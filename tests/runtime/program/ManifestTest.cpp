@@ -35,7 +35,8 @@ TEST(Manifest, AcceptsState) {
 
 TEST(Manifest, KindsOfStateAreParametersOrOfTheModelOrNeither) {
   for (const char *kind : {"weight", "bias", "gain", "state", "moment", "counter", "scale"}) {
-    StateEntry entry{"w", kind};
+    StateEntry entry;
+    entry.kind = kind;
     bool isParameter = std::string_view("weight bias gain").find(kind) != std::string_view::npos;
     EXPECT_EQ(entry.isParameter(), isParameter) << kind;
     EXPECT_EQ(entry.isModel(), isParameter || entry.kind == "state") << kind;
