@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <exception>
 #include <thread>
 #ifdef __x86_64__
@@ -111,7 +112,16 @@ int ThreadPool::startWorkers(int wanted) {
   return std::min(wanted, static_cast<int>(calls.size()) + 1);
 }
 
+/// Leaves signals to the thread that started the pool: it has a stack for their handlers (runtime/train/Signals.cpp).
+static void blockSignals() {
+  sigset_t blocked;
+  sigfillset(&blocked);
+  for (int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&blocked, fault);
+  pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+}
+
 void ThreadPool::work(int number, Call &own) {
+  blockSignals();
   while (true) {
     own.await();
     place = {number, size, true};

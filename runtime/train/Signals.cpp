@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <sys/mman.h>
 
 namespace tessera::runtime {
 
@@ -46,12 +47,26 @@ static void onHangup(int signal) {
 
 static void onSave(int) { saveAsked = 1; }
 
+/// Gives this thread, which runs the steps and gets the signals, another stack for handlers. Code that oneDNN generates
+/// keeps data where the system writes the frame of a handler: on the same stack a signal during a contraction damages
+/// the heap. (Threads of the pool block signals.)
+static void useOwnStack() {
+  static bool isDone = false;
+  stack_t now = {};
+  if (isDone || sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE)) return; // a sanitizer's serves too
+  stack_t own = {};
+  own.ss_size = 256 << 10; // the registers of all kinds of processors, and what handlers call
+  own.ss_sp = mmap(nullptr, own.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  isDone = own.ss_sp != MAP_FAILED && sigaltstack(&own, nullptr) == 0; // kept until the process ends
+}
+
 /// A signal that was ignored at the start (nohup, a background job) stays ignored.
 static void handle(int signal, void (*handler)(int)) {
   struct sigaction action = {};
   if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;
   action = {};
   action.sa_handler = handler;
+  action.sa_flags = SA_ONSTACK;
   // Without SA_RESTART: a write that waits for a reader must not delay the stop.
   sigaction(signal, &action, nullptr);
 }
@@ -60,6 +75,7 @@ Signals::Signals() {
   stopSignal = 0;
   firstStop = 0;
   saveAsked = 0;
+  useOwnStack();
   handle(SIGINT, onStop);
   handle(SIGTERM, onStop);
   handle(SIGHUP, onHangup);
