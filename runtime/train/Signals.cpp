@@ -47,9 +47,8 @@ static void onHangup(int signal) {
 
 static void onSave(int) { saveAsked = 1; }
 
-/// Gives this thread, which runs the steps and gets the signals, another stack for handlers. Code that oneDNN generates
-/// keeps data where the system writes the frame of a handler: on the same stack a signal during a contraction damages
-/// the heap. (Threads of the pool block signals.)
+/// Gives this thread, which runs the steps and gets the signals, another stack for handlers. On the same stack a signal
+/// during a contraction of oneDNN damaged the heap (docs/cpu.md, Signals). (Threads of the pool block signals.)
 static void useOwnStack() {
   static bool isDone = false;
   stack_t now = {};
