@@ -50,13 +50,13 @@ static void onSave(int) { saveAsked = 1; }
 /// Gives this thread, which runs the steps and gets the signals, another stack for handlers. On the same stack a signal
 /// during a contraction of oneDNN damaged the heap (docs/cpu.md, Signals). (Threads of the pool block signals.)
 static void useOwnStack() {
-  static bool isDone = false;
   stack_t now = {};
-  if (isDone || sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE)) return; // a sanitizer's serves too
+  if (sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE))
+    return; // an earlier one, or a sanitizer's, serves
   stack_t own = {};
   own.ss_size = 256 << 10; // the registers of all kinds of processors, and what handlers call
   own.ss_sp = mmap(nullptr, own.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  isDone = own.ss_sp != MAP_FAILED && sigaltstack(&own, nullptr) == 0; // kept until the process ends
+  if (own.ss_sp != MAP_FAILED) sigaltstack(&own, nullptr); // kept until the process ends
 }
 
 /// A signal that was ignored at the start (nohup, a background job) stays ignored.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <ctime>
 #include <dlfcn.h>
 #include <mutex>
@@ -273,6 +274,18 @@ TEST(ThreadPool, RunsOnEachThreadIfAsked) {
     ids.insert(std::this_thread::get_id());
   });
   EXPECT_EQ(ids.size(), 3u);
+}
+
+TEST(ThreadPool, ItsThreadsLeaveSignalsToTheCaller) {
+  std::atomic<int> open = 0, withoutFaults = 0;
+  onEach(3, [&] {
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    if (!sigismember(&blocked, SIGINT) || !sigismember(&blocked, SIGTERM)) ++open;
+    if (sigismember(&blocked, SIGBUS)) ++withoutFaults;
+  });
+  EXPECT_EQ(open, 1);
+  EXPECT_EQ(withoutFaults, 0);
 }
 
 TEST(ThreadPool, RunsARegionInsideOfARegionOnItsThread) {

@@ -36,4 +36,16 @@ TEST(Signals, SecondSignalEndsTheProcess) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
 
+TEST(Signals, HandlersHaveAStackOfTheirOwn) {
+  Signals signals;
+  stack_t stack = {};
+  ASSERT_EQ(sigaltstack(nullptr, &stack), 0);
+  EXPECT_FALSE(stack.ss_flags & SS_DISABLE);
+  for (int signal : {SIGINT, SIGTERM, SIGUSR1}) {
+    struct sigaction action = {};
+    ASSERT_EQ(sigaction(signal, nullptr, &action), 0);
+    EXPECT_TRUE(action.sa_handler == SIG_IGN || action.sa_flags & SA_ONSTACK) << signal;
+  }
+}
+
 } // namespace
