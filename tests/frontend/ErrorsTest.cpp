@@ -15,6 +15,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
+#include <optional>
 #include <set>
 
 using namespace tessera;
@@ -91,21 +92,27 @@ INSTANTIATE_TEST_SUITE_P(Errors, WrongModel, testing::ValuesIn(wrongModels()),
                            return name;
                          });
 
-/// What a program of one model says, as text. `body` is the model's, `fields` those of its data, `rule` what trains it,
-/// `result` what the loss is the mean of.
-std::string messagesOn(StringRef body, StringRef fields = "x = float[a](column = 0)",
-                       StringRef rule = "sgd(lr = 0.1) on weight", StringRef result = "m(d.x)") {
+/// What is said of a model file, as text. `compiles`: whether it is accepted, if that is checked here.
+std::string messagesOf(StringRef text, std::optional<bool> compiles = std::nullopt) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   DiagnosticEngine engine;
-  std::string text = ("dim batch, a = 4, k = 2\nmodel m(x[batch, a]) -> [batch, a] {\nweight w [a]\n" + body +
-                      "\n}\ntrain m {\n  data d = csv(train = \"d.csv\", batch = 8, " + fields +
-                      ")\n  loss l = mean[..](" + result + ")\n  optimize " + rule + "\n}\n")
-                         .str();
-  (void)compileModelText(context, text, "<test>", {}, engine);
+  bool isAccepted = bool(compileModelText(context, text, "<test>", {}, engine));
+  EXPECT_EQ(isAccepted, compiles.value_or(isAccepted));
   std::string shown;
   llvm::raw_string_ostream os(shown);
   engine.printText(os);
   return shown;
+}
+
+/// What a program of one model says, as text. `body` is the model's, `fields` those of its data, `rule` what trains it,
+/// `result` what the loss is the mean of.
+std::string messagesOn(StringRef body, StringRef fields = "x = float[a](column = 0)",
+                       StringRef rule = "sgd(lr = 0.1) on weight", StringRef result = "m(d.x)") {
+  std::string text = ("dim batch, a = 4, k = 2\nmodel m(x[batch, a]) -> [batch, a] {\nweight w [a]\n" + body +
+                      "\n}\ntrain m {\n  data d = csv(train = \"d.csv\", batch = 8, " + fields +
+                      ")\n  loss l = mean[..](" + result + ")\n  optimize " + rule + "\n}\n")
+                         .str();
+  return messagesOf(text);
 }
 
 TEST(Helps, SayWhatToWrite) {
@@ -237,18 +244,11 @@ TEST(Helps, OnForeignNamesAreGiven) {
 
 /// What a program with the weights v and w and the bias b says whose training has these items.
 std::string messagesOnTraining(const std::string &items, bool compiles = true) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  DiagnosticEngine engine;
   std::string text = "dim batch, a = 4\nmodel m(x[batch, a]) -> [batch, a] {\nweight v, w [a]\nbias b [a]\n"
                      "x * w * v + b\n}\ntrain m {\n"
                      "data d = csv(train = \"d.csv\", batch = 8, x = float[a](column = 0))\n" +
                      items + "\n}\n";
-  auto module = compileModelText(context, text, "<test>", {}, engine);
-  EXPECT_EQ(bool(module), compiles);
-  std::string shown;
-  llvm::raw_string_ostream os(shown);
-  engine.printText(os);
-  return shown;
+  return messagesOf(text, compiles);
 }
 
 TEST(Warnings, RulesWithoutEffect) {
@@ -295,18 +295,12 @@ TEST(Warnings, ParametersThatNoLossDependsOn) {
 // Messages on parameters of the library point to the call that makes them.
 TEST(Warnings, PointIntoTheUsersFile) {
   auto said = [](const std::string &rule) {
-    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    DiagnosticEngine engine;
     std::string text = "use nn: linear\ndim batch, a = 4, b = 3\nmodel m(x[batch, a]) -> [batch, a] {\nweight w [a]\n"
                        "let unused = l: linear[a, b](x)\nx * w\n}\n"
                        "train m {\ndata d = csv(train = \"d.csv\", batch = 8, x = float[a](column = 0))\n"
                        "loss l = mean[..](m(d.x))\noptimize sgd(lr = 0.1) on " +
                        rule + "\n}\n";
-    (void)compileModelText(context, text, "<test>", {}, engine);
-    std::string shown;
-    llvm::raw_string_ostream os(shown);
-    engine.printText(os);
-    return shown;
+    return messagesOf(text);
   };
   for (auto [rule, message] : {std::pair("**", "warning[E0415]: no loss depends on the weight `l.w`"),
                                std::pair("w", "error[E0405]: no `optimize` selects the weight `l.w`")}) {
@@ -319,18 +313,12 @@ TEST(Warnings, PointIntoTheUsersFile) {
 
 /// What a recurrent model says. `body` is that of its repeat along time, from the carried state h.
 std::string messagesOnRecurrent(const std::string &body) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  DiagnosticEngine engine;
   std::string text = "dim batch, time = 5, a = 3, hidden = 4\nmodel m(x[batch, time, a]) -> [batch, hidden] {\n"
                      "weight w [a, hidden]\nrepeat[time](h = over[batch, hidden](0.0)) {\n" +
                      body + "\n}\n}\ntrain m {\n" +
                      "data d = npy(batch = 8, x = float[time, a](train = \"x.npy\"))\n"
                      "loss l = mean[..](m(d.x))\noptimize sgd(lr = 0.1) on **\n}\n";
-  (void)compileModelText(context, text, "<test>", {}, engine);
-  std::string shown;
-  llvm::raw_string_ostream os(shown);
-  engine.printText(os);
-  return shown;
+  return messagesOf(text);
 }
 
 TEST(Helps, OnRepeatsAlongTime) {
@@ -407,19 +395,13 @@ TEST(Warnings, NameMetricsThatEvaluationCannotAverage) {
 
 TEST(Warnings, LabelsAmongTheRowsOfTheBatch) {
   auto said = [&](StringRef loss) {
-    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    DiagnosticEngine engine;
     std::string text = "dim batch, row like batch, a = 4\n"
                        "fn pick[c](x[.., c], label[..] in c) { x[c = label] }\n"
                        "model m(x[batch, a]) -> [batch, a] {\nweight w [a]\nx * w\n}\ntrain m {\n"
                        "data d = csv(train = \"d.csv\", batch = 8, x = float[a](column = 0), y = int(column = 4))\n"
                        "loss l = " +
                        loss.str() + "\noptimize sgd(lr = 0.1) on weight\n}\n";
-    EXPECT_TRUE(compileModelText(context, text, "<test>", {}, engine));
-    std::string shown;
-    llvm::raw_string_ostream os(shown);
-    engine.printText(os);
-    return shown;
+    return messagesOf(text, true);
   };
   EXPECT_EQ(said("mean[..](pick[a](m(d.x), d.y))"), "");
   EXPECT_EQ(said("mean[..](pick[batch](m(d.x), pos[row]))"), "");
