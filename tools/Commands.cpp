@@ -73,17 +73,36 @@ static int internalError(const std::string &reproducer) {
   return ExitInternal;
 }
 
-/// Checks that no output of the command is one of its inputs.
-static int checkOutputs(const CommandOptions &options, ArrayRef<std::string> inputs) {
+/// The launcher that every program is a copy of: beside this tool, or where it is installed.
+static std::string findLauncher() {
+  std::string self = llvm::sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&findLauncher));
+  StringRef folder = llvm::sys::path::parent_path(self);
+  for (const char *relative : {"/tessera-launcher", "/../lib/tessera/tessera-launcher"})
+    if (std::string path = (folder + relative).str(); llvm::sys::fs::exists(path)) return path;
+  return (folder + "/tessera-launcher").str();
+}
+
+/// What the command writes. A module goes to standard output by default.
+static SmallVector<NamedOutput> outputsOf(const CommandOptions &options) {
   SmallVector<NamedOutput> outputs;
-  if (!options.output.empty()) outputs.push_back({"-o", options.output});
+  if (!options.output.empty() || !options.compileTo.empty())
+    outputs.push_back({"-o", options.output.empty() ? "-" : options.output});
   if (!options.report.empty()) outputs.push_back({"--report", options.report});
+  if (options.dumpDir.empty()) return outputs;
   SmallVector<std::string> dumps{"code.ll", "manifest.json"};
   for (size_t index = 0; index < phaseNames().size(); ++index)
     for (bool withLocations : {false, true}) dumps.push_back(dumpName(index, withLocations));
-  if (!options.dumpDir.empty())
-    for (const std::string &dump : dumps) outputs.push_back({"--dump-dir", options.dumpDir + "/" + dump});
-  std::string problem = findOutputConflict(outputs, inputs);
+  for (const std::string &dump : dumps) outputs.push_back({"--dump-dir", options.dumpDir + "/" + dump});
+  return outputs;
+}
+
+/// Checks that no output of the command is a file that it uses.
+static int checkOutputs(const CommandOptions &options, const Input &input) {
+  std::vector<UsedFile> used{{"/proc/self/exe", "this compiler"}, {findLauncher(), "the launcher of programs"}};
+  for (const std::string &file : input.files) used.push_back({file, "an input of this command"});
+  llvm::append_range(used, dataFiles(*input.module));
+  llvm::append_range(used, filesOfArguments(options.programArguments));
+  std::string problem = findOutputConflict(outputsOf(options), used);
   return problem.empty() ? ExitDone : usage(problem);
 }
 
@@ -108,7 +127,7 @@ static int setTargetOf(ModuleOp module, const CommandOptions &options) {
 static Input readForTarget(MLIRContext &context, const CommandOptions &options) {
   Input input = readInput(context, options.input);
   if (!input.module) return input;
-  if (int status = checkOutputs(options, input.files)) return {{}, status, {}};
+  if (int status = checkOutputs(options, input)) return {{}, status, {}};
   if (int status = setTargetOf(*input.module, options)) return {{}, status, {}};
   return input;
 }
@@ -194,15 +213,6 @@ static int runPhases(Input &input, const CommandOptions &options, DumpFolder &du
   return runPhasesOf(input, again, dumps, hasWarned);
 }
 
-/// The launcher that every program is a copy of: beside this tool, or where it is installed.
-static std::string findLauncher() {
-  std::string self = llvm::sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&findLauncher));
-  StringRef folder = llvm::sys::path::parent_path(self);
-  for (const char *relative : {"/tessera-launcher", "/../lib/tessera/tessera-launcher"})
-    if (std::string path = (folder + relative).str(); llvm::sys::fs::exists(path)) return path;
-  return (folder + "/tessera-launcher").str();
-}
-
 namespace {
 /// Facts about a compiled program, for the user.
 struct ProgramSummary {
@@ -283,6 +293,8 @@ int tessera::runCompile(const CommandOptions &options) {
   if (int status = checkOptions(options, options.compileTo.empty())) return status;
   if (options.output.empty() && options.compileTo.empty())
     return usage("-o PROGRAM is missing: the path of the training program");
+  if (options.output == "-" && options.compileTo.empty())
+    return usage("-o -: a program cannot be written to standard output; name a file (./- if it is called so)");
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
   Input input = readForTarget(context, options);

@@ -3,19 +3,31 @@
 #ifndef TESSERA_TOOLS_OUTPUTCONFLICTS_H
 #define TESSERA_TOOLS_OUTPUTCONFLICTS_H
 
-#include "llvm/ADT/ArrayRef.h"
+#include "mlir/IR/BuiltinOps.h"
 #include <string>
+#include <vector>
 
 namespace tessera {
 
-/// A file that a command writes, and the option that names it.
+/// A file that a command writes, and the option that names it. `-` is standard output.
 struct NamedOutput {
   std::string option, path;
 };
 
-/// A message if an output is the same file as an input or as another output, also under another name; empty if not.
+/// A file that a command must not overwrite, and what it is.
+struct UsedFile {
+  std::string path, what;
+};
+
+/// The files of the model's data; those of patterns too.
+std::vector<UsedFile> dataFiles(mlir::ModuleOp module);
+
+/// The files that arguments of a training program name: each argument, or what follows its last `=`.
+std::vector<UsedFile> filesOfArguments(llvm::ArrayRef<std::string> arguments);
+
+/// A message if an output is the same file as one in use or as another output, also under another name; empty if not.
 /// Devices and pipes may occur twice.
-std::string findOutputConflict(llvm::ArrayRef<NamedOutput> outputs, llvm::ArrayRef<std::string> inputs);
+std::string findOutputConflict(llvm::ArrayRef<NamedOutput> outputs, llvm::ArrayRef<UsedFile> used);
 
 } // namespace tessera
 

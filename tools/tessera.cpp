@@ -11,6 +11,9 @@
 
 using namespace tessera;
 
+/// Rejects an empty value, which would be taken for none.
+static std::string checkNotEmpty(const std::string &value) { return value.empty() ? "must not be empty" : ""; }
+
 /// Options of every command that reads a model.
 static void addInputOptions(CLI::App *command, CommandOptions &options) {
   command->add_option("MODEL", options.input.path, "model file (.tsr), or a dumped module (.mlir)")->required();
@@ -35,9 +38,12 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
       ->add_option("--gemm-epilogues", options.gemmEpilogues,
                    "epilogues of contractions on a GPU: bias, or gelu (default), which is bias, GELU and its gradient")
       ->check(CLI::IsMember({"bias", "gelu"}));
-  command->add_option("--dump-dir", options.dumpDir,
-                      "write the IR after each phase, the code and the manifest to this folder");
-  command->add_option("--report", options.report, "write an HTML page of the precision of values to this file");
+  command
+      ->add_option("--dump-dir", options.dumpDir,
+                   "write the IR after each phase, the code and the manifest to this folder")
+      ->check(checkNotEmpty);
+  command->add_option("--report", options.report, "write an HTML page of the precision of values to this file")
+      ->check(checkNotEmpty);
   command->add_flag("--timing", options.timing, "print the duration of each phase");
 }
 
@@ -77,9 +83,12 @@ static int run(int argc, char **argv) {
   addPhaseOptions(compile, options);
   addCodeOptions(compile, options);
   compile->add_flag("-v,--verbose", options.verbose, "print more information");
-  compile->add_option("-o,--output", options.output,
-                      "path of the training program; with --compile-to, of the module (default: standard output)");
-  compile->add_option("--compile-to", options.compileTo, "stop after this phase and write the module");
+  compile
+      ->add_option("-o,--output", options.output,
+                   "path of the training program; with --compile-to, of the module (default: standard output)")
+      ->check(checkNotEmpty);
+  compile->add_option("--compile-to", options.compileTo, "stop after this phase and write the module")
+      ->check(checkNotEmpty);
 
   CLI::App *train = app.add_subcommand(
       "train", "compile (cached) and train; takes the options of `compile` and of the program's `train`");

@@ -3,6 +3,7 @@
 #include "runtime/base/MappedFile.h"
 
 #include "runtime/base/Error.h"
+#include "runtime/base/FilePattern.h"
 #include "runtime/base/ReplacementFile.h"
 
 #include <atomic>
@@ -10,7 +11,6 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <glob.h>
 #include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -270,16 +270,9 @@ void refuseGzip(const MappedFile &file, const std::string &format) {
 std::vector<std::string> expandPatterns(const std::vector<std::string> &patterns) {
   std::vector<std::string> files;
   for (const std::string &pattern : patterns) {
-    // A path that exists is a file, even if its name contains a bracket.
-    if (access(pattern.c_str(), F_OK) == 0) {
-      files.push_back(pattern);
-      continue;
-    }
-    glob_t found = {};
-    int status = glob(pattern.c_str(), GLOB_BRACE | GLOB_TILDE, nullptr, &found);
-    for (size_t i = 0; status == 0 && i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
-    globfree(&found);
-    if (status != 0) fail("no data file matches {}; name one with --data", pattern);
+    std::vector<std::string> found = filesMatching(pattern);
+    if (found.empty()) fail("no data file matches {}; name one with --data", pattern);
+    files.insert(files.end(), found.begin(), found.end());
   }
   return files;
 }
