@@ -11,6 +11,7 @@
 #include "passes/memory/BatchSearch.h"
 #include "passes/memory/BufferList.h"
 #include "runtime/program/Payload.h"
+#include "tools/Messages.h"
 #include "tools/OutputConflicts.h"
 #include "tools/PhaseWarnings.h"
 #include "tools/ProgramCache.h"
@@ -30,13 +31,13 @@ using namespace mlir;
 using namespace tessera;
 
 static int usage(const llvm::Twine &message) {
-  llvm::errs() << "error: " << message << "\n";
+  messages() << "error: " << message << "\n";
   return ExitUsage;
 }
 
 /// The command line is valid, but the files do not allow the command.
 static int refuse(const llvm::Twine &problem) {
-  llvm::errs() << "error: " << problem << "\n";
+  messages() << "error: " << problem << "\n";
   return ExitInput;
 }
 
@@ -66,10 +67,10 @@ static bool isModule(const CommandOptions &options) { return StringRef(options.i
 static int internalError(const std::string &reproducer) {
   std::string path = "tessera-reproducer.mlir";
   std::string problem = writeOutputFile(path, reproducer);
-  llvm::errs() << "error: internal: the compiler failed on a valid model; "
-               << (problem.empty() ? path + " reproduces it with `tessera compile " + path + "`"
-                                   : "the reproducer was not written: " + problem)
-               << "\n";
+  messages() << "error: internal: the compiler failed on a valid model; "
+             << (problem.empty() ? path + " reproduces it with `tessera compile " + path + "`"
+                                 : "the reproducer was not written: " + problem)
+             << "\n";
   return ExitInternal;
 }
 
@@ -269,7 +270,7 @@ static int makeProgram(Input &input, const CommandOptions &options, CompiledProg
   // Dumps, reports and timings need the phases to run.
   bool mustGenerate = !options.dumpDir.empty() || !options.report.empty() || options.timing;
   if (std::optional<CompiledProgram> found = mustGenerate ? std::nullopt : cache.find()) {
-    if (options.verbose) llvm::outs() << "code: from the cache\n";
+    if (options.verbose) results() << "code: from the cache\n";
     program = std::move(*found);
     return ExitDone;
   }
@@ -277,7 +278,7 @@ static int makeProgram(Input &input, const CommandOptions &options, CompiledProg
   if (int status = generate(input, options, program, &hasWarned)) return status;
   if (hasWarned) return ExitDone; // so that the next run warns too
   std::string problem = cache.store(program);
-  if (!problem.empty() && options.verbose) llvm::outs() << "code: not stored: " << problem << "\n";
+  if (!problem.empty() && options.verbose) results() << "code: not stored: " << problem << "\n";
   return ExitDone;
 }
 
@@ -297,6 +298,7 @@ int tessera::runCompile(const CommandOptions &options) {
     return usage("-o -: a program cannot be written to standard output; name a file (./- if it is called so)");
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
+  printDiagnosticsOf(context, options.input.path);
   Input input = readForTarget(context, options);
   if (!input.module) return input.status;
   if (!options.compileTo.empty()) return compileToPhase(input, options);
@@ -305,8 +307,8 @@ int tessera::runCompile(const CommandOptions &options) {
   std::string problem = runtime::writeTrainingProgram(findLauncher(), program.object, program.manifest, options.output);
   if (!problem.empty()) return refuse(problem);
   ProgramSummary summary = summarize(program.manifest);
-  llvm::outs() << llvm::formatv("wrote {0}: {1}, arena {2:f1} MiB\n", options.output, summary.target, summary.arenaMiB);
-  if (options.verbose) llvm::outs() << "instruction sets: " << summary.instructionSets << "\n";
+  results() << llvm::formatv("wrote {0}: {1}, arena {2:f1} MiB\n", options.output, summary.target, summary.arenaMiB);
+  if (options.verbose) results() << "instruction sets: " << summary.instructionSets << "\n";
   return ExitDone;
 }
 
@@ -337,6 +339,7 @@ int tessera::runTrain(const CommandOptions &options) {
   if (int status = checkOptions(options, true)) return status + shift;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
+  printDiagnosticsOf(context, options.input.path);
   Input input = readForTarget(context, options);
   if (!input.module) return input.status + shift;
   CompiledProgram program;
@@ -347,6 +350,7 @@ int tessera::runTrain(const CommandOptions &options) {
 int tessera::runCheck(const CommandOptions &options) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
+  printDiagnosticsOf(context, options.input.path);
   Input input = checkInput(context, options.input);
   if (!input.module || isModule(options)) return input.status;
   // Some warnings come from the phase that makes the gradients.
@@ -361,6 +365,7 @@ int tessera::runPlan(const CommandOptions &options) {
   if (int status = checkOptions(options, false)) return status;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
+  printDiagnosticsOf(context, options.input.path);
   Input input = readForTarget(context, options);
   if (!input.module) return input.status;
   DumpFolder dumps(options.dumpDir);
@@ -373,20 +378,20 @@ int tessera::runPlan(const CommandOptions &options) {
   }
   auto arena = module->getAttrOfType<IntegerAttr>(attrs::arena);
   constexpr double mib = 1 << 20;
-  llvm::outs() << llvm::formatv("parameters  {0}\nstate       {1:f1} MiB\narena       {2:f1} MiB (library workspace "
-                                "not counted)\nlive        {3:f1} MiB at most\nlargest buffers\n",
-                                parameters, state / mib, (arena ? arena.getInt() : 0) / mib,
-                                arenaLowerBound(module) / mib);
+  results() << llvm::formatv("parameters  {0}\nstate       {1:f1} MiB\narena       {2:f1} MiB (library workspace "
+                             "not counted)\nlive        {3:f1} MiB at most\nlargest buffers\n",
+                             parameters, state / mib, (arena ? arena.getInt() : 0) / mib,
+                             arenaLowerBound(module) / mib);
   std::vector<BufferInfo> buffers = listBuffers(module);
   for (const BufferInfo &buffer : ArrayRef(buffers).take_front(options.verbose ? SIZE_MAX : 15))
-    llvm::outs() << llvm::formatv("  {0,10:f1} MiB  {1,-10} {2,-9} {3} {4}{5}{6}\n", buffer.bytes / mib, buffer.kind,
-                                  buffer.entry, buffer.name, buffer.type, buffer.line.empty() ? "" : ", ", buffer.line);
+    results() << llvm::formatv("  {0,10:f1} MiB  {1,-10} {2,-9} {3} {4}{5}{6}\n", buffer.bytes / mib, buffer.kind,
+                               buffer.entry, buffer.name, buffer.type, buffer.line.empty() ? "" : ", ", buffer.line);
   return ExitDone;
 }
 
 int tessera::runExplain(const CommandOptions &options) {
   const DiagnosticCodeInfo *info = findDiagnosticCode(options.code);
   if (!info) return usage("no diagnostic has the code " + options.code);
-  llvm::outs() << info->name << ": " << info->title << "\n\n" << info->text << "\n";
+  results() << info->name << ": " << info->title << "\n\n" << info->text << "\n";
   return ExitDone;
 }

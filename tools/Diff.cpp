@@ -3,6 +3,7 @@
 #include "ir/program/Program.h"
 #include "passes/Pipeline.h"
 #include "tools/Commands.h"
+#include "tools/Messages.h"
 #include "tools/ModuleDiff.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -14,7 +15,7 @@ using namespace tessera;
 enum DiffStatus { Same = 0, Different = 1, Trouble = 2 };
 
 static DiffStatus trouble(const llvm::Twine &message) {
-  llvm::errs() << "error: " << message << "\n";
+  messages() << "error: " << message << "\n";
   return Trouble;
 }
 
@@ -30,8 +31,8 @@ static DiffStatus diffDumps(const std::string &before, const std::string &after)
   llvm::raw_string_ostream out(text);
   bool differs = printModuleDiff(*old, *now, out);
   if (!differs && phaseOf(*old) == phaseOf(*now)) return Same;
-  llvm::outs() << "--- " << before << ": " << phaseOf(*old) << "\n+++ " << after << ": " << phaseOf(*now) << "\n"
-               << (differs ? text : "only the phase differs\n");
+  results() << "--- " << before << ": " << phaseOf(*old) << "\n+++ " << after << ": " << phaseOf(*now) << "\n"
+            << (differs ? text : "only the phase differs\n");
   return differs ? Different : Same;
 }
 
@@ -50,7 +51,7 @@ static DiffStatus diffFolders(StringRef before, StringRef after) {
     if (isOld && isNow)
       one = diffDumps(old.str().str(), now.str().str());
     else
-      llvm::outs() << "only in " << (isOld ? before : after) << ": " << dumpName(i, false) << "\n";
+      results() << "only in " << (isOld ? before : after) << ": " << dumpName(i, false) << "\n";
     if (one == Trouble) return Trouble;
     status = std::max(status, one);
   }

@@ -8,6 +8,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
+#include "tools/Messages.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -36,9 +37,15 @@ static LogicalResult verifyModule(ModuleOp module) {
   return pm.run(module);
 }
 
+/// Whether a place is in a dump itself, not in a model file that the dump names.
+static bool isIn(StringRef path, Location loc) {
+  FileLineColLoc place = loc->findInstanceOf<FileLineColLoc>();
+  return place && place.getFilename().getValue() == path;
+}
+
 OwningOpRef<ModuleOp> tessera::readDump(MLIRContext &context, const std::string &path) {
   auto fail = [&](const llvm::Twine &message) {
-    llvm::errs() << "error: " << path << ": " << message << "\n";
+    messages() << "error: " << path << ": " << message << "\n";
     return OwningOpRef<ModuleOp>();
   };
   std::string problem;
@@ -47,7 +54,12 @@ OwningOpRef<ModuleOp> tessera::readDump(MLIRContext &context, const std::string 
   if (nestsTooDeep(buffer->getBuffer())) return fail("brackets nest deeper than " + llvm::Twine(maxNesting));
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
-  SourceMgrDiagnosticHandler handler(sources, &context, llvm::errs());
+  SourceMgrDiagnosticHandler handler(sources, &context, messages());
+  ScopedDiagnosticHandler ofOtherPlaces(&context, [&](mlir::Diagnostic &diagnostic) {
+    if (isIn(path, diagnostic.getLocation())) return failure(); // the handler above shows the line
+    printModuleDiagnostic(diagnostic, path);
+    return success();
+  });
   auto module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (!module) return {};
   if (!(*module)->getAttrOfType<StringAttr>(attrs::phase))
@@ -58,8 +70,8 @@ OwningOpRef<ModuleOp> tessera::readDump(MLIRContext &context, const std::string 
 
 static Input readModule(MLIRContext &context, const InputOptions &options) {
   if (!options.sets.empty() || !options.preset.empty() || !options.precision.empty()) {
-    llvm::errs() << "error: " << options.path
-                 << ": --set, --preset and --precision apply to model files only, not to dumped modules\n";
+    messages() << "error: " << options.path
+               << ": --set, --preset and --precision apply to model files only, not to dumped modules\n";
     return Input{{}, ExitUsage, {}};
   }
   OwningOpRef<ModuleOp> module = readDump(context, options.path);
@@ -80,7 +92,7 @@ template <typename Fn> static Input readModel(const InputOptions &options, Fn re
   tessera::DiagnosticEngine &diagnostics = *kept;
   Input input{read(frontend, diagnostics), ExitDone, {}, kept};
   if (!options.predictRows)
-    options.jsonDiagnostics ? diagnostics.printJson(llvm::errs()) : diagnostics.printText(llvm::errs());
+    options.jsonDiagnostics ? diagnostics.printJson(llvm::errs()) : diagnostics.printText(messages());
   if (diagnostics.hasErrors()) input.status = diagnostics.blamesCommandLine() ? ExitUsage : ExitInput;
   for (unsigned i = 0; i < diagnostics.sources().size(); ++i)
     if (const SourceFile &file = diagnostics.sources()[i]; file.isOnDisk()) input.files.push_back(file.name().str());

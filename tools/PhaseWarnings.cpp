@@ -2,6 +2,7 @@
 
 #include "tools/PhaseWarnings.h"
 #include "ir/program/Program.h"
+#include "tools/Messages.h"
 
 using namespace tessera;
 
@@ -27,8 +28,7 @@ void tessera::printPhaseWarning(mlir::Diagnostic &warning, const DiagnosticEngin
   }
   for (const mlir::Diagnostic &note : warning.getNotes()) message.helps.push_back(note.str());
   if (asJson)
-    printDiagnosticJson(message, sources, llvm::errs());
+    printDiagnosticJson(message, sources, llvm::errs()), llvm::errs() << "\n";
   else
-    printDiagnostic(message, sources, llvm::errs());
-  llvm::errs() << "\n";
+    printDiagnostic(message, sources, messages()), messages() << "\n";
 }

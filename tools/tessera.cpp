@@ -3,6 +3,7 @@
 #include "frontend/Frontend.h"
 #include "frontend/diagnostics/Diagnostics.h"
 #include "tools/Commands.h"
+#include "tools/Messages.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include <CLI/CLI.hpp>
@@ -115,7 +116,7 @@ static int run(int argc, char **argv) {
 
   llvm::StringRef word = argc > 1 ? argv[1] : "";
   if (std::string problem = findWrongCommand(app, word); !problem.empty()) {
-    llvm::errs() << "error: " << problem << "\n";
+    messages() << "error: " << problem << "\n";
     return ExitUsage;
   }
   try {
@@ -124,7 +125,7 @@ static int run(int argc, char **argv) {
     std::ostringstream said, wrong;
     int status = app.exit(error, said, wrong);
     llvm::outs() << said.str();
-    llvm::errs() << wrong.str();
+    messages() << wrong.str();
     return status == 0 ? ExitDone : ExitUsage + (word == "train" ? ExitTrainShift : 0);
   }
   options.input.jsonDiagnostics = options.diagnostics == "json";
