@@ -1,6 +1,7 @@
 //===- OutputFile.cpp - files that the compiler writes --------------------===//
 
 #include "passes/OutputFile.h"
+#include "ir/program/SystemError.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -21,14 +22,14 @@ std::string tessera::writeOutputFile(const std::string &path, StringRef text) {
     if (error && llvm::sys::fs::is_regular_file(path) && !llvm::sys::fs::real_path(path, real))
       (void)llvm::sys::fs::remove(real);
   }
-  return error ? "cannot write " + path + ": " + error.message() : "";
+  return error ? "cannot write " + path + ": " + describeSystemError(error) : "";
 }
 
 LogicalResult DumpFolder::write(StringRef name, StringRef text) {
   std::string file = path + "/" + name.str();
   StringRef folder = llvm::sys::path::parent_path(file);
   if (std::error_code error = llvm::sys::fs::create_directories(folder))
-    problem = "cannot make the folder " + folder.str() + ": " + error.message();
+    problem = "cannot make the folder " + folder.str() + ": " + describeSystemError(error);
   else
     problem = writeOutputFile(file, text);
   return success(problem.empty());

@@ -144,10 +144,10 @@ static CodegenOptions codegenOptions(ModuleOp module, const CommandOptions &opti
   return codegen;
 }
 
-/// The exit status after a phase or code generation failed. The cause is a dump that cannot be written, a hand-edited
-/// module, or, for a model file, a defect of the compiler.
-static int failedOn(const std::string &before, const CommandOptions &options, const DumpFolder &dumps) {
-  if (!dumps.getProblem().empty()) return refuse(dumps.getProblem());
+/// The exit status after a phase or code generation failed. The cause is `problem`, of the machine (a dump cannot be
+/// written, say), or without one a hand-edited module, or, for a model file, a defect of the compiler.
+static int failedOn(const std::string &before, const CommandOptions &options, const std::string &problem) {
+  if (!problem.empty()) return refuse(problem);
   return isModule(options) ? ExitInput : internalError(before);
 }
 
@@ -166,7 +166,7 @@ static int runPhasesOf(const Input &input, const CommandOptions &options, DumpFo
   if (!options.report.empty())
     pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { report.note(phase, module); };
   std::string before = moduleText(module);
-  if (failed(runPipeline(module, pipeline))) return failedOn(before, options, dumps);
+  if (failed(runPipeline(module, pipeline))) return failedOn(before, options, dumps.getProblem());
   std::string problem = options.report.empty() ? "" : report.write(options.report);
   return problem.empty() ? ExitDone : refuse(problem);
 }
@@ -255,8 +255,11 @@ static int generate(Input &input, const CommandOptions &options, CompiledProgram
   if (int status = runPhases(input, options, dumps, hasWarned)) return status;
   ModuleOp module = *input.module;
   std::string before = moduleText(module);
-  FailureOr<CompiledProgram> made = generateProgram(module, codegenOptions(module, options, &dumps));
-  if (failed(made)) return failedOn(before, options, dumps);
+  CodegenOptions codegen = codegenOptions(module, options, &dumps);
+  std::string lack;
+  codegen.lack = &lack;
+  FailureOr<CompiledProgram> made = generateProgram(module, codegen);
+  if (failed(made)) return failedOn(before, options, lack.empty() ? dumps.getProblem() : lack);
   program = std::move(*made);
   return ExitDone;
 }

@@ -3,6 +3,7 @@
 #include "frontend/Frontend.h"
 #include "frontend/diagnostics/Diagnostics.h"
 #include "tools/Commands.h"
+#include "tools/FatalErrors.h"
 #include "tools/Messages.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
@@ -141,6 +142,7 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  handleFatalErrors(argc > 1 && llvm::StringRef(argv[1]) == "train" ? ExitTrainShift : 0);
   // A file beyond the limit of the shell (`ulimit -f`) is a write error, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   int status = run(argc, argv);

@@ -20,14 +20,17 @@ using namespace mlir;
 using namespace tessera;
 
 /// A shared object of the host's code.
-static FailureOr<std::string> makeObject(ModuleOp code, const CpuTarget &host, StageLog &log) {
+static FailureOr<std::string> makeObject(ModuleOp code, const CpuTarget &host, StageLog &log, std::string *lack) {
   std::string text;
   FailureOr<std::vector<std::string>> objects =
       compileToObjects(code, host, runtime::availableCores(), log.isDumping() ? &text : nullptr);
   if (failed(objects) || failed(log.dump("code.ll", text))) return failure();
   log.finishStage("object code");
-  FailureOr<std::string> shared = linkSharedObject(*objects, llvm::errs());
+  std::string said;
+  llvm::raw_string_ostream errors(said);
+  FailureOr<std::string> shared = linkSharedObject(*objects, errors, lack);
   log.finishStage("link");
+  if (failed(shared) && !said.empty()) return code.emitError("cannot link the program: ") << StringRef(said).rtrim();
   return shared;
 }
 
@@ -57,7 +60,7 @@ static FailureOr<CompiledProgram> generate(ModuleOp module, Backend &backend, co
     if (failed(emitEntry(function, *code, backend, kernels, gemms))) return failure();
   log.finishStage("kernels and entries");
   if (failed(backend.finish(log))) return failure();
-  FailureOr<std::string> object = makeObject(*code, host, log);
+  FailureOr<std::string> object = makeObject(*code, host, log, options.lack);
   if (failed(object)) return failure();
 
   CodegenSummary summary;

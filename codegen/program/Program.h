@@ -15,6 +15,7 @@ struct CodegenOptions {
   int threads = runtime::availableCores(); ///< with which the program will run
   DumpFolder *dumps = nullptr;             ///< where code and manifest are written; may be null
   bool timing = false;                     ///< print the time of each stage to standard error
+  std::string *lack = nullptr;             ///< takes a message if the machine lacks something; may be null
 };
 
 /// A compiled program before it is packed: the shared object's bytes and the manifest.

@@ -6,14 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/object/Link.h"
+#include "ir/program/SystemError.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -21,14 +23,23 @@ LLD_HAS_DRIVER(elf)
 
 using namespace llvm;
 
-/// A file in memory that holds `bytes`; -1 if it cannot be created.
-static int makeMemoryFile(StringRef bytes) {
+/// A file in memory that holds `bytes`; -1 if it cannot be created, and then `error` says why.
+static int makeMemoryFile(StringRef bytes, std::error_code &error) {
   int file = memfd_create("tessera-object", MFD_CLOEXEC);
-  if (file < 0) return -1;
+  if (file < 0) return error = errnoAsErrorCode(), -1;
   raw_fd_ostream out(file, /*shouldClose=*/false);
   out << bytes;
   out.flush();
-  return out.has_error() ? (out.clear_error(), close(file), -1) : file;
+  error = out.error();
+  out.clear_error();
+  return error ? (close(file), -1) : file;
+}
+
+/// LLD opens one file at a time, and if it cannot, it does not tell a limit from a defect: that is tried before.
+static std::error_code checkSpareFile() {
+  std::error_code error;
+  if (int file = makeMemoryFile("", error); file >= 0) close(file);
+  return error;
 }
 
 namespace {
@@ -36,12 +47,21 @@ namespace {
 class OutputPipe {
 public:
   OutputPipe() {
-    isOpen = pipe2(ends, O_CLOEXEC) == 0;
-    if (isOpen) reader = std::thread([this] { readAll(); });
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+      error = errnoAsErrorCode();
+      return;
+    }
+    try {
+      reader = std::thread([this] { readAll(); });
+    } catch (const std::system_error &failure) {
+      error = failure.code();
+      close(ends[0]), close(ends[1]);
+    }
   }
   ~OutputPipe() { (void)finish(); }
 
-  explicit operator bool() const { return isOpen; }
+  /// Why there is no pipe; none if there is one.
+  std::error_code getError() const { return error; }
   std::string getPath() const { return "/proc/self/fd/" + std::to_string(ends[1]); }
   /// Ends the output and returns what was written.
   std::string finish() {
@@ -63,13 +83,19 @@ private:
   }
 
   int ends[2];
-  bool isOpen;
+  std::error_code error;
   std::string bytes;
   std::thread reader;
 };
 } // namespace
 
-FailureOr<std::string> tessera::linkSharedObject(ArrayRef<std::string> objects, raw_ostream &errors) {
+FailureOr<std::string> tessera::linkSharedObject(ArrayRef<std::string> objects, raw_ostream &errors,
+                                                 std::string *lack) {
+  auto fail = [&](std::error_code error) {
+    std::string problem = "cannot link the program: " + describeSystemError(error);
+    lack ? void(*lack = problem) : void(errors << problem << "\n");
+    return failure();
+  };
   SmallVector<int> files;
   llvm::scope_exit cleanUp([&] {
     for (int file : files) close(file);
@@ -84,12 +110,15 @@ FailureOr<std::string> tessera::linkSharedObject(ArrayRef<std::string> objects, 
                                      "-z",
                                      "noexecstack"};
   for (const std::string &object : objects) {
-    files.push_back(makeMemoryFile(object));
-    if (files.back() < 0) return errors << "cannot make a file in memory\n", failure();
+    std::error_code error;
+    int file = makeMemoryFile(object, error);
+    if (file < 0) return fail(error);
+    files.push_back(file);
     arguments.push_back("/proc/self/fd/" + std::to_string(files.back()));
   }
   OutputPipe output;
-  if (!output) return errors << "cannot make a pipe: " << strerror(errno) << "\n", failure();
+  if (output.getError()) return fail(output.getError());
+  if (std::error_code error = checkSpareFile()) return fail(error);
   arguments.insert(arguments.end(), {"-o", output.getPath()});
   auto pointers = map_to_vector(arguments, [](const std::string &argument) { return argument.c_str(); });
   lld::Result result = lld::lldMain(pointers, nulls(), errors, {{lld::Gnu, &lld::elf::link}});

@@ -9,8 +9,10 @@
 namespace tessera {
 
 /// Links relocatable objects into a shared object that depends on no library, and returns its bytes. Fails with LLD's
-/// messages on `errors`, also where a symbol is undefined. Not safe for concurrent calls: LLD has global state.
-llvm::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<std::string> objects, llvm::raw_ostream &errors);
+/// messages on `errors`, also where a symbol is undefined. What the machine lacks for it (open files, say) is a message
+/// in `lack` instead, if that is given. Not safe for concurrent calls: LLD has global state.
+llvm::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<std::string> objects, llvm::raw_ostream &errors,
+                                              std::string *lack = nullptr);
 
 } // namespace tessera
 
