@@ -9,6 +9,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
 #include "tools/Messages.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -43,6 +44,23 @@ static bool isIn(StringRef path, Location loc) {
   return place && place.getFilename().getValue() == path;
 }
 
+/// Strings become part of the manifest, which is JSON, and of the report.
+static LogicalResult checkStrings(ModuleOp module) {
+  AttrTypeWalker walker;
+  walker.addWalk([](StringAttr text) {
+    return llvm::json::isUTF8(text.getValue()) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  auto check = [&](Operation *op, Attribute attributes) -> LogicalResult {
+    if (!walker.walk(attributes).wasInterrupted()) return success();
+    return op->emitError("has a string that is not UTF-8");
+  };
+  if (DictionaryAttr source = sourceOf(module); source && failed(check(module, source))) return failure();
+  WalkResult result = module.walk([&](Operation *op) {
+    return succeeded(check(op, op->getAttrDictionary())) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 OwningOpRef<ModuleOp> tessera::readDump(MLIRContext &context, const std::string &path) {
   auto fail = [&](const llvm::Twine &message) {
     messages() << "error: " << path << ": " << message << "\n";
@@ -61,7 +79,7 @@ OwningOpRef<ModuleOp> tessera::readDump(MLIRContext &context, const std::string 
     return success();
   });
   auto module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module) return {};
+  if (!module || failed(checkStrings(*module))) return {};
   if (!(*module)->getAttrOfType<StringAttr>(attrs::phase))
     return fail(
         "the module lacks the attribute `tsr.phase`; expected a file that `--dump-dir` or `--compile-to` wrote");

@@ -3,6 +3,7 @@
 #include "frontend/diagnostics/ForeignNames.h"
 #include "frontend/syntax/ParserImpl.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/JSON.h"
 #include <cmath>
 
 using namespace tessera;
@@ -268,6 +269,9 @@ ExprPtr Parser::parseString() {
   Token token = take();
   auto node = std::make_unique<StringExpr>(token.span);
   node->value = unescape(token.text);
+  if (!llvm::json::isUTF8(node->value))
+    diagnostics.error(DiagnosticCode::E0107, token.span, "the string `" + node->value + "` is not UTF-8")
+        .help("save the model file as UTF-8; files with such names can be given to the program with `--data`");
   return node;
 }
 

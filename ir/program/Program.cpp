@@ -1,6 +1,7 @@
 //===- Program.cpp - the module as a program ------------------------------===//
 
 #include "ir/program/Program.h"
+#include "runtime/base/Printable.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -93,7 +94,7 @@ std::string tessera::userLine(Location loc) {
   if (!file) return "";
   // Without folders: equal input gives equal programs, in any folder.
   StringRef name = llvm::sys::path::filename(file.getFilename().getValue());
-  return (name + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
+  return (runtime::printable(name) + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
 }
 
 DictionaryAttr tessera::sourceOf(ModuleOp module) {

@@ -64,6 +64,10 @@ TEST(Parser, ElseIf) {
   EXPECT_EQ(codes("fn f(x[..]) { if a { 1 } else if b { 2 } }"), std::vector<std::string>{"E0110"});
 }
 
+TEST(Parser, RefusesStringsThatAreNotUtf8) {
+  EXPECT_EQ(parse("f(\"r\xff.csv\")"), "E0107");
+  EXPECT_EQ(parse("f(\"é.csv\")").find("E0107"), std::string::npos);
+}
 TEST(Parser, RefusesChainedComparisons) { EXPECT_EQ(parse("a < b < c"), "E0113"); }
 TEST(Parser, RefusesAxesAfterAValue) { EXPECT_EQ(parse("(a + b)[seq]"), "E0114"); }
 TEST(Parser, RefusesLabelsOnValues) { EXPECT_EQ(parse("a: b"), "E0110"); }
