@@ -44,15 +44,18 @@ static bool isIn(StringRef path, Location loc) {
   return place && place.getFilename().getValue() == path;
 }
 
-/// Strings become part of the manifest, which is JSON, and of the report.
-static LogicalResult checkStrings(ModuleOp module) {
+/// Strings and numbers of attributes become part of the manifest, which is JSON.
+static LogicalResult checkAttributes(ModuleOp module) {
   AttrTypeWalker walker;
+  walker.addWalk([](IntegerAttr number) {
+    return number.getValue().getBitWidth() <= 64 ? WalkResult::advance() : WalkResult::interrupt();
+  });
   walker.addWalk([](StringAttr text) {
     return llvm::json::isUTF8(text.getValue()) ? WalkResult::advance() : WalkResult::interrupt();
   });
   auto check = [&](Operation *op, Attribute attributes) -> LogicalResult {
     if (!walker.walk(attributes).wasInterrupted()) return success();
-    return op->emitError("has a string that is not UTF-8");
+    return op->emitError("has a string that is not UTF-8, or an integer of more than 64 bits");
   };
   if (DictionaryAttr source = sourceOf(module); source && failed(check(module, source))) return failure();
   WalkResult result = module.walk([&](Operation *op) {
@@ -79,7 +82,7 @@ OwningOpRef<ModuleOp> tessera::readDump(MLIRContext &context, const std::string 
     return success();
   });
   auto module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module || failed(checkStrings(*module))) return {};
+  if (!module || failed(checkAttributes(*module))) return {};
   if (!(*module)->getAttrOfType<StringAttr>(attrs::phase))
     return fail(
         "the module lacks the attribute `tsr.phase`; expected a file that `--dump-dir` or `--compile-to` wrote");

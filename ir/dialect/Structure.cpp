@@ -138,6 +138,7 @@ void RepeatOp::print(OpAsmPrinter &printer) {
 YieldOp RepeatOp::getYield() { return cast<YieldOp>(getBlock().getTerminator()); }
 
 LogicalResult RepeatOp::verify() {
+  if (getAxis().getSize() < 1) return emitOpError("expected at least one iteration, got ") << getAxis().getSize();
   unsigned expected = 1 + getNumOperands();
   if (getBlock().getNumArguments() != expected)
     return emitOpError("expected ") << expected << " region arguments, got " << getBlock().getNumArguments();
@@ -291,7 +292,13 @@ void TiledOp::print(OpAsmPrinter &printer) {
   printBody(printer, getOperation());
 }
 
-LogicalResult TiledOp::verifyRegions() { return verifyBody(getOperation()); }
+/// Limits beyond all positions, yet sums of them and of positions do not overflow.
+static bool isLimit(std::optional<int64_t> limit) { return !limit || llvm::isInt<57>(*limit); }
+
+LogicalResult TiledOp::verifyRegions() {
+  if (!isLimit(getLower()) || !isLimit(getUpper())) return emitOpError("expected limits between -2^56 and 2^56");
+  return verifyBody(getOperation());
+}
 
 int64_t TiledOp::countedElements(int64_t rows, int64_t columns) {
   int64_t count = 0;

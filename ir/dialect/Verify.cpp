@@ -7,6 +7,7 @@
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/dialect/Tsr.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -219,7 +220,7 @@ static LogicalResult verifyMerge(Operation *op, NamedTensorType split, ArrayRef<
   for (StringRef name : many) {
     auto it = sizes.find(name);
     if (it == sizes.end()) return op->emitOpError("no axis `") << name << "`";
-    product *= it->second;
+    if (llvm::MulOverflow(product, it->second, product)) return op->emitOpError("the product of the sizes overflows");
     sizes.erase(it);
   }
   if (!sizes.try_emplace(one, product).second) return op->emitOpError("two axes would be called `") << one << "`";
@@ -236,9 +237,11 @@ LogicalResult MergeOp::verify() { return verifyMerge(*this, getX().getType(), na
 static LogicalResult verifyWithin(Operation *op, NamedTensorType small, NamedTensorType large, StringRef name,
                                   int64_t offset) {
   if (!small.hasAxis(name) || !large.hasAxis(name)) return op->emitOpError("no axis `") << name << "`";
-  if (offset < 0 || offset + small.getSize(name) > large.getSize(name))
-    return op->emitOpError("positions ") << offset << " to " << offset + small.getSize(name) << " leave axis `" << name
-                                         << "` of size " << large.getSize(name);
+  int64_t end;
+  if (llvm::AddOverflow(offset, small.getSize(name), end)) end = INT64_MAX;
+  if (offset < 0 || end > large.getSize(name))
+    return op->emitOpError("positions ") << offset << " to " << end << " leave axis `" << name << "` of size "
+                                         << large.getSize(name);
   if (failed(expectElementType(op, tensorType(op->getOperand(0)).getElementType(),
                                tensorType(op->getResult(0)).getElementType())))
     return failure();

@@ -60,13 +60,19 @@ static const Target &defaultOf(Target::Kind kind) {
   return *llvm::find_if(descriptions(), [&](const Target &target) { return target.kind == kind; });
 }
 
+/// The only field that may be 0.
+static constexpr StringLiteral cacheKey = "cache_bytes";
+
 /// Fields that a module may record beside the name of a description.
 static constexpr std::pair<StringLiteral, int64_t &(*)(Target &)> recordedFields[] = {
-    {"cache_bytes", [](Target &target) -> int64_t & { return target.gpu.cacheBytes; }},
+    {cacheKey, [](Target &target) -> int64_t & { return target.gpu.cacheBytes; }},
     {"fused_speed_percent", [](Target &target) -> int64_t & { return target.fusedSpeedPercent; }},
     {"multiprocessors", [](Target &target) -> int64_t & { return target.gpu.multiprocessors; }},
     {"threads_per_multiprocessor", [](Target &target) -> int64_t & { return target.gpu.threadsPerMultiprocessor; }}};
 static constexpr StringLiteral nameKey = "name";
+
+/// More than any device has, and little enough for products of two fields.
+static constexpr int64_t largestField = int64_t(1) << 40;
 
 /// The kinds as `tsr.target` names them. A module without the attribute is for a CPU.
 static constexpr std::pair<Target::Kind, StringLiteral> recordedKinds[] = {{Target::Kind::Gpu, "cuda"}};
@@ -124,6 +130,13 @@ static std::optional<Target> readTarget(ModuleOp module, std::string &problem) {
     auto value = dyn_cast<IntegerAttr>(field.getValue());
     if (number == std::end(recordedFields) || !value) {
       problem = "`tsr.device`: `" + field.getName().str() + "` is not a field of a device";
+      return std::nullopt;
+    }
+    int64_t least = field.getName() == cacheKey ? 0 : 1;
+    if (!value.getType().isSignlessInteger(64) || value.getInt() < least || value.getInt() > largestField) {
+      problem = "`tsr.device`: expected from " + std::to_string(least) + " to 2^40 (i64) for `" +
+                field.getName().str() + "`, got ";
+      llvm::raw_string_ostream(problem) << value;
       return std::nullopt;
     }
     number->second(*found) = value.getInt();

@@ -10,6 +10,13 @@ using namespace tessera;
 /// More than any machine has, and little enough that sums of some sizes do not overflow.
 static constexpr int64_t mostBytes = int64_t(1) << 56;
 
+/// A number of bytes, of 64 bits at most.
+static bool isSize(Attribute attribute) {
+  auto number = dyn_cast<IntegerAttr>(attribute);
+  return number && number.getType().isSignlessInteger() && number.getValue().isSignedIntN(64) && number.getInt() >= 0 &&
+         number.getInt() <= mostBytes;
+}
+
 static bool isListOfNames(Attribute attribute) {
   auto list = dyn_cast<ArrayAttr>(attribute);
   return list && llvm::all_of(list, [](Attribute name) { return isa<StringAttr>(name); });
@@ -44,7 +51,7 @@ static constexpr AttributeForm ofModules[] = {
     {attrs::data, isListOfDictionaries, "a list of dictionaries"},
     {attrs::settings, is<DictionaryAttr>, "a dictionary"},
     {attrs::epilogues, is<StringAttr>, "a string"},
-    {attrs::arena, is<IntegerAttr>, "a number"},
+    {attrs::arena, isSize, "a size of at most 2^56 bytes"},
 };
 
 static constexpr AttributeForm ofValues[] = {
@@ -135,7 +142,8 @@ static LogicalResult verifyFunction(func::FuncOp function, const llvm::StringMap
 LogicalResult tessera::verifyProgram(ModuleOp module) {
   if (failed(verifyForms(module, module->getDiscardableAttrDictionary(), ofModules))) return failure(); // 3.
   llvm::StringMap<StateOp> states;
-  for (StateOp state : module.getOps<StateOp>()) { // 1.
+  for (StateOp state : module.getOps<StateOp>()) {                           // 1.
+    if (failed(verifySizes(state, state.getTensorType()))) return failure(); // 5.
     auto [other, isNew] = states.try_emplace(state.getPath(), state);
     if (isNew) continue;
     InFlightDiagnostic error = state.emitError("the state `") << state.getPath() << "` is declared twice";

@@ -8,6 +8,9 @@
 // their values are stored. Their reads have the same distances from their writes as in other iterations, because places
 // are affine in the iteration.
 //
+// Before a place is used, the bytes that it has in all iterations are found to be in the arena. So no sum of an offset,
+// strides and sizes overflows here, whatever a dump says.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/memory/VerifyPlaces.h"
@@ -17,6 +20,8 @@
 #include "passes/memory/InPlace.h"
 #include "passes/memory/Offsets.h"
 #include "passes/memory/Storage.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/MathExtras.h"
 #include <map>
 
 using namespace mlir;
@@ -118,6 +123,7 @@ private:
 
   LogicalResult setPlaces(Operation *op, ValueRange values, ArrayAttr list);
   LogicalResult setPlace(Operation *op, Value value, Attribute attr);
+  bool isInArena(Value value, PlaceAttr place) const;
   LogicalResult read(Operation *op, Value value);
   void write(Value value);
   int64_t address(Value value) const;
@@ -129,6 +135,7 @@ private:
   DenseMap<Value, Content> contents;
   DenseMap<Value, PlaceAttr> places;
   SmallVector<int64_t> inductions;
+  SmallVector<int64_t> counts; ///< iterations of the enclosing repeats
 };
 
 } // namespace
@@ -137,11 +144,37 @@ private:
 // Places
 //===----------------------------------------------------------------------===//
 
+bool PlanChecker::isInArena(Value value, PlaceAttr place) const {
+  int64_t from = place.getOffset(), to = from, each = bytes(value); // of the first byte
+  auto extend = [&](int64_t stride, int64_t count) {
+    int64_t distance;
+    if (llvm::MulOverflow(stride, count - 1, distance)) return false;
+    int64_t &end = distance < 0 ? from : to;
+    return !llvm::AddOverflow(end, distance, end);
+  };
+  for (auto [stride, count] : llvm::zip(place.getStrides(), counts))
+    if (!extend(stride, count)) return false;
+  if (place.getSlot() != 0) {
+    int64_t slots = tensorType(value).getAxes().front().getSize();
+    each /= slots;
+    if (!extend(place.getSlot(), slots)) return false;
+  }
+  return from >= 0 && to <= arenaBytes && each <= arenaBytes - to;
+}
+
 LogicalResult PlanChecker::setPlace(Operation *op, Value value, Attribute attr) {
   auto place = dyn_cast_or_null<PlaceAttr>(attr);
   if (!place) return op->emitError("expected a place for each value");
   if (place.getStrides().size() > inductions.size() + isa<RepeatOp>(op))
     return op->emitError("expected at most one stride for each enclosing repeat");
+  if (int64_t slot = place.getSlot()) {
+    NamedTensorType type = tensorType(value);
+    if (type.isScalar() || slot < type.getNumBytes() / type.getAxes().front().getSize())
+      return op->emitError("expected slots that do not overlap, got ") << place << " for " << type;
+  }
+  if (!isInArena(value, place))
+    return op->emitError("buffer of ") << bytes(value) << " bytes exceeds the arena of " << arenaBytes
+                                       << " bytes: " << place;
   places[value] = place;
   return success();
 }
@@ -164,8 +197,7 @@ int64_t PlanChecker::address(Value value) const {
 LogicalResult PlanChecker::read(Operation *op, Value value) {
   // A stack whose slots are not adjacent: slot by slot.
   int64_t slot = places.lookup(value).getSlot(), count = slot ? tensorType(value).getAxes().front().getSize() : 1;
-  int64_t from = address(value), each = bytes(value) / count, end = from + (count - 1) * slot + each;
-  if (from < 0 || end > arenaBytes) return op->emitError("buffer exceeds the arena: bytes ") << from << " to " << end;
+  int64_t from = address(value), each = bytes(value) / count;
   Content found;
   for (int64_t i = 0; i < count; ++i)
     for (const Piece &piece : memory.read(from + i * slot, each)) append(found, piece);
@@ -336,6 +368,8 @@ LogicalResult PlanChecker::runIteration(RepeatOp op, MutableArrayRef<Content> ca
 
 LogicalResult PlanChecker::runRepeat(RepeatOp op) {
   if (failed(setPlaces(op, op.getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
+  counts.push_back(op.getAxis().getSize());
+  llvm::scope_exit leave([&] { counts.pop_back(); });
   if (failed(setPlaces(op, op.getBlock().getArguments(), op.getArgPlacesAttr()))) return failure();
   SmallVector<Content> carried = llvm::map_to_vector(op.getCarried(), [&](Value v) { return contents.lookup(v); });
   int64_t count = op.getAxis().getSize(), skipped = count > 4 * iterationsRun ? count - 2 * iterationsRun : 0;
@@ -408,13 +442,16 @@ LogicalResult PlanChecker::run() {
 LogicalResult tessera::verifyPlaces(ModuleOp module) {
   auto arena = module->getAttrOfType<IntegerAttr>(attrs::arena);
   if (!arena) return module.emitError("expected `tsr.arena`; has `schedule` run?");
-  int64_t end = 0;
+  int64_t end = 0, arenaBytes = arena.getInt();
   for (StateOp state : stateTable(module)) {
-    if (!state.getPlace() || state.getPlace()->getOffset() < end || state.getPlace()->getOffset() % bufferAlignment)
+    int64_t offset = state.getPlace() ? state.getPlace()->getOffset() : -1, bytes = state.getTensorType().getNumBytes();
+    if (offset < end || offset % bufferAlignment)
       return state.emitError("expected an aligned place after the previous state");
-    end = state.getPlace()->getOffset() + state.getTensorType().getNumBytes();
+    if (offset > arenaBytes || bytes > arenaBytes - offset)
+      return state.emitError("expected a place in the arena of ") << arenaBytes << " bytes, got " << *state.getPlace();
+    end = offset + bytes;
   }
   for (func::FuncOp function : entryFunctions(module))
-    if (failed(PlanChecker(function, arena.getInt()).run())) return failure();
+    if (failed(PlanChecker(function, arenaBytes).run())) return failure();
   return success();
 }

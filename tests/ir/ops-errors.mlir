@@ -299,6 +299,35 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
 
 // -----
 
+// The end of a slice does not fit into 64 bits.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
+  // expected-error @below {{'tsr.slice' op positions 9223372036854775806 to 9223372036854775807 leave axis `in` of size 4}}
+  tsr.slice %x0 "in" from 9223372036854775806 : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, in: 2], f32>
+  return
+}
+
+// -----
+
+// The size of a merged axis does not fit into 64 bits.
+func.func @f(%x0: !tsr.tensor<[batch: 4611686018427387904, in: 4], f32>) {
+  // expected-error @below {{'tsr.merge' op the product of the sizes overflows}}
+  tsr.merge %x0 ["batch", "in"] into "head" : !tsr.tensor<[batch: 4611686018427387904, in: 4], f32> -> !tsr.tensor<[head: 8], f32>
+  return
+}
+
+// -----
+
+// A repeat has iterations.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.repeat' op expected at least one iteration, got 0}}
+  tsr.repeat [layer: 0] index %i carry (%c = %x0 : !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3], f32> {
+    tsr.yield %c : !tsr.tensor<[batch: 3], f32>
+  }
+  return
+}
+
+// -----
+
 // C2: A slice touches one axis.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
   // expected-error @below {{'tsr.slice' op expected size 3 for axis `batch` of the result, got 2}}

@@ -1,0 +1,101 @@
+// RUN: tessera-opt %s --split-input-file --tsr-verify-phase=phase=schedule --verify-diagnostics
+
+// Places in the arena, whose numbers a dump may say at will.
+
+// The end of the buffer does not fit into 64 bits.
+module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<9223372036854775744>}) {
+    // expected-error @below {{buffer of 64 bytes exceeds the arena of 512 bytes: #tsr.place<9223372036854775744>}}
+    %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.places = [#tsr.place<9223372036854775744>]} {
+      %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+      tsr.yield %r : !tsr.tensor<[n: 16], f32>
+    }
+    return %a : !tsr.tensor<[n: 16], f32>
+  }
+}
+
+// -----
+
+// A result that is never read may not be outside either.
+module attributes {tsr.arena = 128 : i64, tsr.axes = ["n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}) {
+    // expected-error @below {{buffer of 64 bytes exceeds the arena of 128 bytes}}
+    %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.places = [#tsr.place<128>]} {
+      %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+      tsr.yield %r : !tsr.tensor<[n: 16], f32>
+    }
+    return %x : !tsr.tensor<[n: 16], f32>
+  }
+}
+
+// -----
+
+module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile"} {
+  // expected-error @below {{buffer of 64 bytes exceeds the arena of 512 bytes: #tsr.place<-64>}}
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<-64>}) -> (!tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<-64>}) {
+    return %x : !tsr.tensor<[n: 16], f32>
+  }
+}
+
+// -----
+
+// A stride that overflows in the last iteration.
+module attributes {tsr.arena = 12800 : i64, tsr.axes = ["layer", "n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}) -> (!tsr.tensor<[layer: 100, n: 16], f32> {tsr.place = #tsr.place<128>}) {
+    %stack = tsr.repeat [layer: 100] index %i invariant (%v = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 100, n: 16], f32>) attributes {argPlaces = [#tsr.place<64>, #tsr.place<0>], tsr.places = [#tsr.place<128>]} {
+      // expected-error @below {{exceeds the arena of 12800 bytes: #tsr.place<128, [4611686018427387904]>}}
+      %a = tsr.kernel "a" (%p = %v : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.places = [#tsr.place<128, [4611686018427387904]>]} {
+        %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+        tsr.yield %r : !tsr.tensor<[n: 16], f32>
+      }
+      tsr.yield %a : !tsr.tensor<[n: 16], f32>
+    }
+    return %stack : !tsr.tensor<[layer: 100, n: 16], f32>
+  }
+}
+
+// -----
+
+// Slots of a stack.
+module attributes {tsr.arena = 12800 : i64, tsr.axes = ["layer", "n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}) -> (!tsr.tensor<[layer: 4, n: 16], f32> {tsr.place = #tsr.place<128>}) {
+    // expected-error @below {{expected slots that do not overlap}}
+    %stack = tsr.repeat [layer: 4] index %i invariant (%v = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 4, n: 16], f32>) attributes {argPlaces = [#tsr.place<64>, #tsr.place<0>], tsr.places = [#tsr.place<128 slot 32>]} {
+      tsr.yield %v : !tsr.tensor<[n: 16], f32>
+    }
+    return %stack : !tsr.tensor<[layer: 4, n: 16], f32>
+  }
+}
+
+// -----
+
+module attributes {tsr.arena = 12800 : i64, tsr.axes = ["layer", "n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}) -> (!tsr.tensor<[layer: 4, n: 16], f32> {tsr.place = #tsr.place<128>}) {
+    // expected-error @below {{buffer of 256 bytes exceeds the arena of 12800 bytes}}
+    %stack = tsr.repeat [layer: 4] index %i invariant (%v = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 4, n: 16], f32>) attributes {argPlaces = [#tsr.place<64>, #tsr.place<0>], tsr.places = [#tsr.place<128 slot 9223372036854775744>]} {
+      tsr.yield %v : !tsr.tensor<[n: 16], f32>
+    }
+    return %stack : !tsr.tensor<[layer: 4, n: 16], f32>
+  }
+}
+
+// -----
+
+// State that no function reads.
+module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile"} {
+  // expected-error @below {{expected a place in the arena of 512 bytes, got #tsr.place<9223372036854775744>}}
+  tsr.state @w "weight" !tsr.tensor<[n: 16], f32> at <9223372036854775744>
+}
+
+// -----
+
+// expected-error @below {{expected a size of at most 2^56 bytes for `tsr.arena`}}
+module attributes {tsr.arena = 9223372036854775807 : i64, tsr.axes = ["n"], tsr.phase = "tile"} {
+}
+
+// -----
+
+module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile"} {
+  // expected-error @below {{has a tensor of more than 2^56 bytes}}
+  tsr.state @w "weight" !tsr.tensor<[n: 4611686018427387904], f32> at <0>
+}
