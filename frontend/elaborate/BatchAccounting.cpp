@@ -188,7 +188,7 @@ BatchReduction BatchAccounting::reductionOfLogged(mlir::Value value, const ast::
     error(DiagnosticCode::E0412, bind.value->span,
           "`" + bind.name.text +
               "` is a sum over `batch`, and the program uses the size of `batch` as a number, which under "
-              "`accumulate` is the size of a part")
+              "`accumulate` is the size of a micro-batch")
         .help("write `mean[batch](…)` instead of dividing by the size");
   return reduction;
 }
@@ -204,10 +204,9 @@ void BatchAccounting::warnOfReductions() const {
       warned.push_back(reduction.span);
       diagnostics
           .warning(DiagnosticCode::E0412, reduction.span,
-                   reduction.value
-                       ? "under `accumulate` this reduces each part of the batch separately"
-                       : "under `accumulate` row positions are counted in each part of the batch separately")
-          .help("results depend on the number of parts; remove `accumulate` to avoid this");
+                   reduction.value ? "under `accumulate` this reduces each micro-batch separately"
+                                   : "under `accumulate` row positions are counted in each micro-batch separately")
+          .help("results depend on the number of micro-batches; remove `accumulate` to avoid this");
     }
 }
 
@@ -256,7 +255,7 @@ void BatchAccounting::warnOfRepetition(const RepeatRegion &micro) const {
     diagnostics
         .warning(DiagnosticCode::E0412, assigned.span,
                  "under `accumulate` this is assigned " + llvm::Twine(microBatches) +
-                     " times a step, though nothing in it is of the rows of a part")
+                     " times a step, though nothing in it is of the rows of a micro-batch")
         .help("a factor of 0.9 becomes 0.9^" + llvm::Twine(microBatches) +
               " in a step: choose it for that, or remove `accumulate`");
   }
