@@ -6,19 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/OutputPath.h"
+#include "runtime/commands/FilesInUse.h"
 #include "runtime/commands/Session.h"
 #include "runtime/predict/Likelihood.h"
 #include "runtime/predict/PredictionData.h"
 #include "runtime/predict/PredictionFile.h"
 #include "runtime/train/Evaluation.h"
-#include "runtime/weights/WeightFiles.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-
-namespace fs = std::filesystem;
 
 namespace tessera::runtime {
 
@@ -50,7 +47,6 @@ private:
   void addEchoes();
   void addTensor(const ValueSpec &value, std::string name);
   void checkOutput() const;
-  void refuseWeights(const std::string &loaded) const;
   void placeTensors();
   void computeLikelihoods();
   void report(const std::string &loaded) const;
@@ -63,6 +59,7 @@ private:
   const ValueSpec *scores; ///< with --likelihood
   std::vector<const ValueSpec *> results;
   PredictionData data;
+  FilesInUse files;
   std::vector<PredictedTensor> tensors; ///< echoed fields, then results
   std::vector<float> likelihoods;       ///< of a batch
 };
@@ -162,26 +159,16 @@ Prediction::Prediction(LoadedProgram &program, const Options &options)
       format(writesFile(options) ? predictionFormat(options.predict.output) : PredictionFormat::Csv),
       path(outputPath(options)), scores(options.predict.likelihood ? findScores(program.manifest(), entry) : nullptr),
       results(findResults(entry, options.predict.only)),
-      data(program.manifest(), results, options.data, copiedFields(program.manifest(), options, scores)) {
+      data(program.manifest(), results, options.data, copiedFields(program.manifest(), options, scores)),
+      files(program) {
+  files.addData(data.dataFiles());
   checkOutput();
   addEchoes();
   addResults();
 }
 
-/// An output must not overwrite an input, nor any checkpoint.
 void Prediction::checkOutput() const {
-  if (path.empty()) return;
-  if (data.has(path)) fail("--output {}: this is a data file that is read; name another file", options.predict.output);
-  if (isFileOfCheckpoint(path))
-    fail("--output {}: this is part of a checkpoint; name another file", options.predict.output);
-}
-
-void Prediction::refuseWeights(const std::string &loaded) const {
-  std::error_code error;
-  if (path.empty()) return;
-  for (const std::string &file : filesOfWeights(loaded))
-    if (fs::equivalent(path, file, error))
-      fail("--output {}: this is a file of the weights {}; name another file", options.predict.output, loaded);
+  if (!path.empty()) files.check("--output", options.predict.output);
 }
 
 void Prediction::addTensor(const ValueSpec &value, std::string name) {
@@ -273,7 +260,8 @@ ExitStatus Prediction::run() {
   sayDataNotes(data.dataSet());
   program.start(options.threads, options.bind);
   std::string loaded = loadParameters(program, options);
-  refuseWeights(loaded);
+  files.addWeights(loaded);
+  checkOutput();
   warnOfOtherColumns(program.manifest(), data.dataSet(), loaded);
   placeTensors();
   NonFiniteCount nonFinite;

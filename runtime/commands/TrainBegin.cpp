@@ -227,20 +227,24 @@ void Training::openOutputs() {
   for (const std::string &line : dataNotes(&set, evaluated)) output.progress->note("note: " + line);
   divergence.lossGrowth().begin(output.perStep());
   rates.begin(lastStep);
-  if (!options.train.profile.empty()) {
-    refuseData("--profile", options.train.profile);
-    output.openProfile(options.train.profile, program);
-  }
+  refuseFilesInUse();
+  if (!options.train.profile.empty()) output.openProfile(options.train.profile, program);
   if (options.train.profileTable) output.openProfileTable(program);
-  refuseData("--metrics", options.train.metrics);
   // Last: a run that fails before leaves the file as it is.
   output.records.open(options.train.metrics, options.train.tensorboard, step, info.evaluated);
   output.showDifferences(step);
 }
 
-/// An output must not overwrite an input.
-void Training::refuseData(const char *option, const std::string &path) const {
-  if (files.has(path)) fail("{} {}: this is a data file of the run; name another file", option, path);
+/// An output must not replace an input, nor another output.
+void Training::refuseFilesInUse() const {
+  const TrainOptions &train = options.train;
+  FilesInUse used(program);
+  used.addData(files);
+  if (!train.init.empty()) used.addWeights(train.init);
+  if (!options.partial.map.empty()) used.add(options.partial.map, "the map of --map");
+  if (checkpoints.folder) used.add(checkpoints.folder->path() + "/.lock", "the lock of the checkpoint folder");
+  if (!train.metrics.empty() && train.metrics != "-") used.addOutput("--metrics", train.metrics);
+  if (!train.profile.empty()) used.addOutput("--profile", train.profile);
 }
 
 void Training::openEvaluation() {

@@ -3,6 +3,7 @@
 #ifndef TESSERA_RUNTIME_COMMANDS_TRAINING_H
 #define TESSERA_RUNTIME_COMMANDS_TRAINING_H
 
+#include "runtime/commands/FilesInUse.h"
 #include "runtime/commands/Session.h"
 #include "runtime/data/BatchLoader.h"
 #include "runtime/train/BestEvaluation.h"
@@ -52,7 +53,7 @@ private:
   void continueRowOrder(const CheckpointInfo &saved, const std::string &path);
   bool hasSameEvaluation(const CheckpointInfo &saved) const;
   void openOutputs();
-  void refuseData(const char *option, const std::string &path) const;
+  void refuseFilesInUse() const;
   void openEvaluation();
   void openBest();
   /// Runs `read`, which reads data and does not change the state. If it throws, the steps before it are saved first.

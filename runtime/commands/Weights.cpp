@@ -2,19 +2,23 @@
 
 #include "runtime/base/OutputPath.h"
 #include "runtime/base/ReplacementFile.h"
+#include "runtime/commands/FilesInUse.h"
 #include "runtime/commands/Session.h"
 
 namespace tessera::runtime {
 
 ExitStatus runExport(LoadedProgram &program, const Options &options) {
+  if (!options.weights.ends_with(".safetensors"))
+    failUsage("export {}: expected a name that ends in .safetensors, the only format here", options.weights);
   OutputPath output = findOutput(options.weights);
   if (!output.canBeReplaced()) fail("cannot write weights to {}: not a regular file", options.weights);
-  if (!output.path.ends_with(".safetensors"))
-    warn("warning: {} will be a safetensors file, the only format here; other programs expect the name to end in "
-         ".safetensors",
-         options.weights);
+  FilesInUse files(program);
+  files.addData(DataFiles(program.manifest().data, {}));
+  files.check("export", options.weights);
   program.start(options.threads, options.bind);
   std::string loaded = loadParameters(program, options);
+  files.addWeights(loaded);
+  files.check("export", options.weights);
   program.pullState();
   size_t tensors = 0;
   replaceFile(output.path, [&](DurableFile &file) {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sys/stat.h>
 
 namespace tessera::runtime {
 
@@ -123,16 +122,13 @@ static std::vector<std::string> filesOf(const std::vector<std::string> &patterns
   }
 }
 
-bool DataFiles::has(const std::string &path) const {
-  struct stat wanted, file;
-  if (path.empty() || stat(path.c_str(), &wanted) != 0) return false;
+std::vector<std::string> DataFiles::allPaths() const {
+  std::vector<std::string> all;
   for (const auto *split : {&train, &val})
     for (const auto &[source, fields] : *split)
       for (const auto &[field, patterns] : fields)
-        for (const std::string &one : filesOf(patterns))
-          if (stat(one.c_str(), &file) == 0 && file.st_dev == wanted.st_dev && file.st_ino == wanted.st_ino)
-            return true;
-  return false;
+        for (std::string &path : filesOf(patterns)) all.push_back(std::move(path));
+  return all;
 }
 
 std::string DataFiles::describe() const {

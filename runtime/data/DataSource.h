@@ -40,8 +40,8 @@ public:
   /// Bytes of each training file of a source, in order.
   std::vector<int64_t> trainingSizes(const std::string &source) const;
 
-  /// Whether the file that `path` names is one of them.
-  bool has(const std::string &path) const;
+  /// All of them, of both splits; files of a pattern that matches nothing are left out.
+  std::vector<std::string> allPaths() const;
 
   /// All paths as one line, to detect changes between runs.
   std::string describe() const;

@@ -24,6 +24,8 @@ public:
   ~LoadedProgram();
 
   const Manifest &manifest() const { return description; }
+  /// The program's own file; empty if it is not known.
+  const std::string &path() const { return file; }
   /// Hash of code and manifest.
   const std::string &hash() const { return payloadHash; }
 

@@ -29,8 +29,7 @@ public:
   const DataSet &dataSet() const { return set; }
   /// Values at the ends of text or token files that fill no row.
   int64_t leftOver() const;
-  /// Whether the file that `path` names is one of the data.
-  bool has(const std::string &path) const { return files.has(path); }
+  const DataFiles &dataFiles() const { return files; }
 
   /// Fills the inputs of the program, and the copied fields, with a batch. Returns the number of rows without padding.
   int64_t fill(int64_t batch, const LoadedProgram &program);

@@ -71,6 +71,61 @@ TEST_F(LauncherOutput, MetricsDoNotReplaceOtherFiles) {
   }
 }
 
+TEST_F(LauncherOutput, ExportsReplaceNothingElse) {
+  ASSERT_EQ(run("train --steps 2 --quiet").status, 0);
+  folder.write("line.tsr", "model");
+  fs::copy(*shared / "line", folder / "own.safetensors"); // a program may have any name
+  std::string program = readFile(folder / "own.safetensors"), model = checkpoint("line-checkpoints", 2);
+  for (const char *name : {"line.csv", "line.tsr", "-", "w"}) {
+    Outcome outcome = run(fmt::format("export {}", name));
+    EXPECT_EQ(outcome.status, 2) << name << outcome.output;
+    EXPECT_TRUE(has(outcome, "expected a name that ends in .safetensors")) << outcome.output;
+  }
+  EXPECT_EQ(readFile(folder / "line.csv"), csvLines(50));
+  EXPECT_EQ(readFile(folder / "line.tsr"), "model");
+  EXPECT_FALSE(fs::exists(folder / "-"));
+  std::string itself = fmt::format("cd {} && ./own.safetensors export own.safetensors > out 2>&1", folder.path);
+  EXPECT_EQ(WEXITSTATUS(std::system(itself.c_str())), 1);
+  EXPECT_TRUE(has({1, readFile(folder / "out")}, "this is the program itself; name another file"));
+  EXPECT_TRUE(readFile(folder / "own.safetensors") == program);
+  std::string before = readFile(model + "/optimizer.safetensors");
+  Outcome part = run("export " + model + "/optimizer.safetensors");
+  EXPECT_EQ(part.status, 1);
+  EXPECT_TRUE(has(part, "this is part of a checkpoint")) << part.output;
+  EXPECT_EQ(readFile(model + "/optimizer.safetensors"), before);
+  ASSERT_EQ(run("export w.safetensors").status, 0);
+  EXPECT_TRUE(has(run("export ./w.safetensors --checkpoint w.safetensors"), "this is a file of the weights"));
+  EXPECT_EQ(run("export w.safetensors").status, 0);
+}
+
+TEST_F(LauncherOutput, RunsReplaceNothingThatTheyUse) {
+  ASSERT_EQ(run("train --steps 2 --quiet").status, 0);
+  ASSERT_EQ(run("export w.safetensors").status, 0);
+  fs::create_hard_link(*shared / "line", folder / "program");
+  std::string part = checkpoint("line-checkpoints", 2) + "/model.safetensors";
+  for (auto [options, said] :
+       {std::pair<std::string, const char *>{"--profile line.csv", "--profile line.csv: this is a data file"},
+        {"--metrics line.csv", "--metrics line.csv: this is a data file"},
+        {"--profile program", "--profile program: this is the program itself"},
+        {"--metrics program", "--metrics program: this is the program itself"},
+        {"--init w.safetensors --profile ./w.safetensors", "this is a file of the weights w.safetensors"},
+        {"--profile " + part, "this is part of a checkpoint"},
+        {"--profile a/.lock", "this is the lock of the checkpoint folder"},
+        {"--metrics new.json --profile ./new.json", "--profile ./new.json: this is what --metrics writes too"}}) {
+    Outcome train = run("train --steps 1 --quiet --checkpoint-dir a " + options);
+    EXPECT_EQ(train.status, 1) << options;
+    EXPECT_TRUE(has(train, said)) << train.output;
+    EXPECT_TRUE(CheckpointFolder(folder / "a").steps().empty()) << options;
+  }
+  EXPECT_EQ(readFile(folder / "line.csv"), csvLines(50));
+  for (const char *same : {"/dev/null", "m.jsonl"}) // a device is for all; metrics of the same run continue
+    for (int steps : {2, 4})
+      EXPECT_EQ(run(fmt::format("train --quiet --checkpoint-dir b --steps {} --metrics {} --profile /dev/null", steps,
+                                same))
+                    .status,
+                0);
+}
+
 TEST_F(LauncherOutput, StopDoesNotWaitForReaderOfTheMetrics) {
   ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
   std::string script = fmt::format(
