@@ -155,9 +155,7 @@ void Training::finishStep() {
 
 ExitStatus Training::stopEarly(int signal) {
   save();
-  output.records.sync();
-  output.writeProfile(manifest());
-  output.showProfileTable(program);
+  output.finish(program); // the status is that of a stop: the run is to be resumed
   if (!checkpoints.folder) {
     output.progress->say(
         fmt::format("stopped at step {}; nothing was saved, since there is no --checkpoint-dir", step));
@@ -188,8 +186,8 @@ void Training::describeNothingToDo() {
 
 ExitStatus Training::run() {
   if (options.train.auditSteps > 0) {
-    output.progress->say(auditPrecision(program, set, info.seed, info.position, options.train.auditSteps));
-    return ExitStatus::Done;
+    std::string audit = auditPrecision(program, set, info.seed, info.position, options.train.auditSteps);
+    return output.progress->sayResult(audit, "the audit") ? ExitStatus::Done : ExitStatus::Fault;
   }
   bool isOver = step > 0 && (step >= lastStep || isPatienceOver());
   if (isOver) describeNothingToDo();
@@ -217,13 +215,11 @@ ExitStatus Training::run() {
   save();
   if (!isOver && step < lastStep)
     output.progress->say(fmt::format("stopped early at step {}: {}", step, evaluation.best->describe()));
-  output.records.sync();
-  bool profiled = output.writeProfile(manifest());
-  output.showProfileTable(program);
+  bool isWritten = output.finish(program);
   if (checkpoints.folder && checkpoints.savedStep != step)
     fail("trained to step {}, but that could not be saved in {}, see the warning above; run again when that is fixed",
          step, checkpoints.folder->path());
-  return profiled ? ExitStatus::Done : ExitStatus::Fault;
+  return isWritten ? ExitStatus::Done : ExitStatus::Fault;
 }
 
 ExitStatus runTrain(LoadedProgram &program, const Options &options) { return Training(program, options).run(); }

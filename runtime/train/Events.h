@@ -22,6 +22,8 @@ public:
   /// Flushed at least once a second.
   void write(const Json &record);
   void sync();
+  /// To be called at the end. Returns whether all events are written; if not, it was said.
+  bool finish() { return file.finish() && !failed; }
 
 private:
   void begin();

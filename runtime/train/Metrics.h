@@ -23,6 +23,8 @@ public:
   void write(const Json &record);
   /// Makes all records durable. Called before a checkpoint is committed.
   void sync();
+  /// To be called at the end. Returns whether all records are written; if not, says so.
+  bool finish() { return file.finish(); }
 
 private:
   void begin();

@@ -7,6 +7,8 @@
 #include "runtime/machine/MachineMemory.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -47,11 +49,12 @@ static std::string cutToTerminal(const std::string &line, std::FILE *out) {
   return line;
 }
 
-/// A closed terminal or pipe is no reason to stop.
-void Progress::print(const std::string &text) {
-  std::fwrite(text.data(), 1, text.size(), plan.out);
-  std::fflush(plan.out);
+/// A closed terminal or pipe is no reason to stop. Returns false and sets errno if not all is written.
+bool Progress::print(const std::string &text) {
+  size_t written = std::fwrite(text.data(), 1, text.size(), plan.out);
+  bool isWritten = std::fflush(plan.out) == 0 && written == text.size();
   std::clearerr(plan.out);
+  return isWritten;
 }
 
 Progress::~Progress() { clearLine(); }
@@ -109,6 +112,14 @@ void Progress::evaluation(int64_t step, const char *split, const EvaluationResul
 void Progress::say(const std::string &line) {
   clearLine();
   print(printableLines(line) + "\n");
+}
+
+bool Progress::sayResult(const std::string &line, const char *what) {
+  clearLine();
+  bool isWritten = print(printableLines(line) + "\n");
+  if (!isWritten)
+    warn("error: cannot write {} to standard {}: {}", what, plan.out == stdout ? "output" : "error", strerror(errno));
+  return isWritten;
 }
 
 void Progress::note(const std::string &line) {

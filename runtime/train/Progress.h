@@ -33,6 +33,8 @@ public:
   void evaluation(int64_t step, const char *split, const EvaluationResult &result);
   /// A line that is not overwritten; shown even if quiet.
   void say(const std::string &line);
+  /// The same for a result that the user asked for. Returns whether it was written; if not, says so on standard error.
+  bool sayResult(const std::string &line, const char *what);
   /// A line that is not overwritten; not shown if quiet.
   void note(const std::string &line);
 
@@ -41,7 +43,7 @@ private:
   std::string describe(const StepReport &report, double seconds) const;
   bool isDue(int64_t step, double passed) const;
   void clearLine();
-  void print(const std::string &text);
+  bool print(const std::string &text);
 
   Plan plan;
   bool terminal;

@@ -110,26 +110,43 @@ bool RecordFile::flush() {
   flushed = std::chrono::steady_clock::now();
   if (fd < 0 || kept.empty()) return !unread;
   if (writeKept()) {
-    if (lost > 0) warn("warning: {} can be written again; {} records are lost", name, std::exchange(lost, 0));
+    if (lost > 0) {
+      warn("warning: {} can be written again; {} records are lost", name, std::exchange(lost, 0));
+      hasGaps = true;
+    }
     warned = false;
     return true;
   }
   int code = errno;
   if (code == EINTR || code == EAGAIN) return true; // the reader is slow
   if (code == EPIPE) unread = true, drop(kept.size());
-  if (!std::exchange(warned, true))
-    warn("warning: cannot write {}: {}; {}", name, strerror(code),
-         unread ? "nothing more is written to it" : "records are buffered and written when that is possible");
+  warnOnce(code);
   errno = code;
   return false;
 }
 
+/// `warned` is reset by a write that succeeds.
+void RecordFile::warnOnce(int code) {
+  if (!std::exchange(warned, true))
+    warn("warning: cannot write {}: {}; {}", name, strerror(code),
+         unread ? "nothing more is written to it" : "records are buffered and written when that is possible");
+}
+
 void RecordFile::sync() {
-  if (fd < 0 || unread) return;
-  bool hadWarned = warned;
-  bool good = flush();
-  if (good && regular) good = fsync(fd) == 0;
-  if (!good && (hadWarned || !warned)) warn("warning: cannot write {}: {}", name, strerror(errno));
+  if (fd < 0 || unread || !flush()) return;
+  if (regular && fsync(fd) != 0) warnOnce(errno);
+}
+
+bool RecordFile::finish() {
+  if (fd < 0 || unread) return true;
+  bool isWritten = flush() && kept.empty() && (!regular || fsync(fd) == 0);
+  int code = errno;
+  if (unread) return true;
+  if (isWritten) return !hasGaps; // which were said
+  bool isSlow = code == EINTR || code == EAGAIN;
+  warn("error: {}: the last {} records could not be written: {}", name, ends.size() + lost,
+       isSlow ? "the reader does not read" : strerror(code));
+  return false;
 }
 
 } // namespace tessera::runtime

@@ -26,14 +26,18 @@ public:
 
   /// Flushed at least once a second, and by flush().
   void append(std::string_view record);
-  /// Writes the buffer. Returns whether that succeeded; warns about the first failure.
+  /// Writes the buffer. Returns whether that succeeded; warns about the first of several failures in a row.
   bool flush();
-  /// Like flush(), and makes the file durable; warns about every failure.
+  /// Like flush(), and makes the file durable.
   void sync();
+  /// To be called at the end: like sync(). Returns whether the file has all records; if not, says how many are lost. A
+  /// reader that closed a pipe wanted no more.
+  bool finish();
 
 private:
   bool writeKept();
   void drop(size_t bytes);
+  void warnOnce(int code);
   void giveBack();
   bool takesMore() const;
 
@@ -44,7 +48,8 @@ private:
   bool warned = false, unread = false;
   std::string kept;
   std::vector<size_t> ends; ///< of the records in it
-  int64_t lost = 0;         ///< records that did not fit into the buffer
+  int64_t lost = 0;         ///< records that did not fit into the buffer, since the last write that succeeded
+  bool hasGaps = false;     ///< records were lost before others that are written
   std::chrono::steady_clock::time_point flushed;
 };
 

@@ -17,14 +17,22 @@ void RunOutput::openProfileTable(LoadedProgram &program) {
   if (!profile) profile = &program.startProfile();
 }
 
-void RunOutput::showProfileTable(LoadedProgram &program) {
-  if (!hasProfileTable) return;
-  if (profile->countSteps() == 0) return progress->say("profile: there was no step");
-  progress->say(profileTable(profile->describe(program.manifest()), program.machineLimits()));
+bool RunOutput::showProfileTable(LoadedProgram &program) {
+  if (!hasProfileTable) return true;
+  bool isEmpty = profile->countSteps() == 0;
+  return progress->sayResult(isEmpty
+                                 ? "profile: there was no step"
+                                 : profileTable(profile->describe(program.manifest()), program.machineLimits()),
+                             "the table of the profile");
 }
 
 bool RunOutput::writeProfile(const Manifest &manifest) {
   return !hasProfileFile || profileFile.write(dumpJson(profile->describe(manifest)) + "\n");
+}
+
+bool RunOutput::finish(LoadedProgram &program) {
+  bool isRecorded = records.finish(), isProfiled = writeProfile(program.manifest());
+  return showProfileTable(program) && isRecorded && isProfiled;
 }
 
 void RunOutput::step(const StepReport &report) {

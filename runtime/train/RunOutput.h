@@ -27,10 +27,9 @@ public:
   void openProfile(const std::string &path, LoadedProgram &program);
   /// Profiles, to show a table at the end.
   void openProfileTable(LoadedProgram &program);
-  /// Shows it, if it is open and there was a step.
-  void showProfileTable(LoadedProgram &program);
-  /// False, after a warning, if the profile cannot be written.
-  bool writeProfile(const Manifest &manifest);
+  /// Writes what is left at the end of a run: records, the profile and its table. False if something could not be
+  /// written, which is said.
+  bool finish(LoadedProgram &program);
 
   void step(const StepReport &report);
   /// `split`: what was evaluated, "val" or "evaluate".
@@ -39,6 +38,8 @@ public:
   void showDifferences(int64_t step);
 
 private:
+  bool showProfileTable(LoadedProgram &program);
+  bool writeProfile(const Manifest &manifest);
   double secondsSinceStart() const { return std::chrono::duration<double>(Clock::now() - begun).count(); }
 
   ProfileFile profileFile;

@@ -27,6 +27,11 @@ public:
     metrics.sync();
     events.sync();
   }
+  /// To be called at the end. Returns whether everything is written; if not, says so.
+  bool finish() {
+    bool isWhole = metrics.finish();
+    return events.finish() && isWhole;
+  }
 
 private:
   bool isWanted = false;

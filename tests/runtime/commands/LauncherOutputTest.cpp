@@ -118,12 +118,12 @@ TEST_F(LauncherOutput, RunsReplaceNothingThatTheyUse) {
     EXPECT_TRUE(CheckpointFolder(folder / "a").steps().empty()) << options;
   }
   EXPECT_EQ(readFile(folder / "line.csv"), csvLines(50));
-  for (const char *same : {"/dev/null", "m.jsonl"}) // a device is for all; metrics of the same run continue
-    for (int steps : {2, 4})
-      EXPECT_EQ(run(fmt::format("train --quiet --checkpoint-dir b --steps {} --metrics {} --profile /dev/null", steps,
-                                same))
-                    .status,
-                0);
+  // A device is for all; the metrics of a run that resumes continue.
+  for (auto [dir, metrics] : {std::pair("b", "/dev/null"), {"c", "m.jsonl"}})
+    for (int steps : {2, 4}) {
+      std::string options = fmt::format("--checkpoint-dir {} --steps {} --metrics {}", dir, steps, metrics);
+      EXPECT_EQ(run("train --quiet --profile /dev/null " + options).status, 0) << options;
+    }
 }
 
 TEST_F(LauncherOutput, StopDoesNotWaitForReaderOfTheMetrics) {
@@ -180,6 +180,32 @@ TEST_F(LauncherOutput, ResultsThatCannotBeWrittenAreAnError) {
   }
   std::string train = fmt::format("cd {} && {} train --steps 3 > /dev/full", folder.path, *shared / "line");
   EXPECT_EQ(WEXITSTATUS(std::system(train.c_str())), 0);
+}
+
+/// What a run is asked for must be whole, or the status says that it is not; the run itself is saved in any case.
+TEST_F(LauncherOutput, LostRecordsAndTablesAreSaidOnceAndInTheStatus) {
+  struct Case {
+    const char *options, *redirection, *said;
+  };
+  int number = 0;
+  for (auto [options, redirection, said] :
+       {Case{"--metrics /dev/full", "", "error: the metrics file /dev/full: the last "},
+        {"--metrics -", "> /dev/full", "error: the metrics to standard output: the last "},
+        {"--metrics -", ">&-", "error: the metrics to standard output: the last "},
+        {"--profile-table", "> /dev/full", "error: cannot write the table of the profile to standard output: No space"},
+        {"--profile-table", ">&-", "error: cannot write the table of the profile to standard output: "}}) {
+    std::string dir = fmt::format("a{}", ++number);
+    std::string train = fmt::format("cd {} && {} train --steps 30 --set save.every=2 --quiet --checkpoint-dir {} {} {} "
+                                    "2> said",
+                                    folder.path, *shared / "line", dir, options, redirection);
+    EXPECT_EQ(WEXITSTATUS(std::system(train.c_str())), 1) << options << redirection;
+    std::string text = readFile(folder / "said");
+    EXPECT_NE(text.find(said), std::string::npos) << text;
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 2) << text; // a warning when it begins, an error at the end
+    EXPECT_EQ(CheckpointFolder(folder / dir).steps().back(), 30);
+  }
+  EXPECT_EQ(whileRunning("kill $p", "--metrics /dev/full"), 75) << readFile(folder / "log"); // to be resumed
+  EXPECT_NE(readFile(folder / "log").find("records could not be written"), std::string::npos);
 }
 
 TEST_F(LauncherOutput, ClosedStandardOutputIsAnError) {
