@@ -107,8 +107,8 @@ static std::string summaryOf(const Json &record) {
 // The file
 //===----------------------------------------------------------------------===//
 
-void EventWriter::open(const std::string &wanted, int64_t atStep) {
-  folder = wanted, step = atStep;
+void EventWriter::open(const std::string &wanted, int64_t atStep, bool isEvaluated) {
+  folder = wanted, step = atStep, evaluated = isEvaluated;
   if (folder.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -141,7 +141,7 @@ void EventWriter::begin() {
   std::string version = newEvent(step);
   putBytesField(version, 3, "brain.Event:2"); // file_version
   put(version);
-  std::string start = newEvent(step == 0 ? 0 : step + 1), log;
+  std::string start = newEvent(step == 0 && !evaluated ? 0 : step + 1), log;
   putTag(log, 1, Varint); // SessionLog.status
   putVarint(log, 1);      // START: discards events of earlier files from this step on
   putBytesField(start, 7, log);

@@ -17,8 +17,9 @@ namespace tessera::runtime {
 class EventWriter {
 public:
   /// For a run that starts at `step`. Creates the folder; the first record creates a file in it, which tells
-  /// TensorBoard to discard events of earlier files from the next step on.
-  void open(const std::string &folder, int64_t step);
+  /// TensorBoard to discard events of earlier files from the next step on; from step 0 on if the run begins there.
+  /// `evaluated`: the evaluation at `step` was recorded, so that one at step 0 stays.
+  void open(const std::string &folder, int64_t step, bool evaluated);
   /// Flushed at least once a second.
   void write(const Json &record);
   void sync();
@@ -31,6 +32,7 @@ private:
 
   std::string folder;
   int64_t step = 0;
+  bool evaluated = false;
   RecordFile file;
   bool failed = false; ///< the file cannot be written; a warning was printed
 };

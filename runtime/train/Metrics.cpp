@@ -22,7 +22,8 @@ static bool isBefore(const std::string &line, int64_t step, bool evaluated) {
   if (!record.is_object() || !record.contains("step") || !record["step"].is_number_integer()) return false;
   int64_t at = record["step"];
   bool isTraining = !record.contains("split") || record["split"] == "train";
-  return at < step || (at == step && step > 0 && (isTraining || evaluated));
+  // At step 0 there is nothing but an evaluation: a run that begins there has none, one that resumes may have it.
+  return at < step || (at == step && (evaluated || (isTraining && step > 0)));
 }
 
 /// Truncates the file after the records of the checkpoint's part; removes an incomplete last line too.

@@ -13,7 +13,7 @@ class RunRecord {
 public:
   void open(const std::string &metricsPath, const std::string &eventsFolder, int64_t step, bool evaluated) {
     isWanted = !metricsPath.empty() || !eventsFolder.empty();
-    events.open(eventsFolder, step);
+    events.open(eventsFolder, step, evaluated);
     metrics.open(metricsPath, step, evaluated);
   }
   /// Whether records are written anywhere.

@@ -303,6 +303,19 @@ TEST_F(LauncherResume, MetricsAreTruncatedToTheCheckpoint) {
   EXPECT_EQ(withoutTime("whole.jsonl"), withoutTime("cut.jsonl"));
 }
 
+TEST_F(LauncherResume, EvaluationOfStepZeroStays) {
+  ASSERT_EQ(run("train --checkpoint-dir a --metrics m.jsonl --steps 0").status, 0);
+  std::string evaluation = readFile(folder / "m.jsonl");
+  ASSERT_NE(evaluation.find("\"split\":\"val\""), std::string::npos) << evaluation;
+  ASSERT_EQ(run("train --checkpoint-dir a --metrics m.jsonl --steps 2").status, 0);
+  EXPECT_TRUE(readFile(folder / "m.jsonl").starts_with(evaluation)) << readFile(folder / "m.jsonl");
+  // A run that begins at step 0 takes the place of the one before.
+  ASSERT_EQ(run("train --checkpoint-dir b --metrics m.jsonl --steps 1").status, 0);
+  std::string again = readFile(folder / "m.jsonl");
+  EXPECT_EQ(again.find("\"step\":2"), std::string::npos) << again;
+  EXPECT_EQ(again.find("\"step\":0", again.find("\"step\":0") + 1), std::string::npos) << again;
+}
+
 TEST_F(LauncherResume, FolderInUseIsRefused) {
   whileRunning(*shared / "line" + " train --checkpoint-dir a > second 2>&1; echo status $? >> second; kill -9 $p");
   std::string second = readFile(folder / "second");
