@@ -310,6 +310,11 @@ int runLauncher(int argc, char **argv, const std::string &programFile) {
     std::fflush(stdout);
     warn("error: {}", e.what());
     status = static_cast<int>(e.exitStatus());
+  } catch (const std::bad_alloc &) {
+    std::fflush(stdout);
+    warn("error: not enough memory: the system refused this process more, beside its arena; free memory, or lift the "
+         "limits on it (ulimit -v, ulimit -d, a cgroup); `info` lists what the program needs");
+    status = static_cast<int>(ExitStatus::Fault);
   } catch (const std::exception &e) {
     std::fflush(stdout);
     warn("error: {}", e.what());

@@ -4,11 +4,13 @@
 
 #include "runtime/base/MappedFile.h"
 #include "runtime/data/Permutation.h"
+#include "runtime/machine/ThreadPool.h"
 #include "runtime/machine/Threads.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <system_error>
 
 namespace tessera::runtime {
 
@@ -77,11 +79,17 @@ BatchLoader::BatchLoader(const DataSet &set, uint64_t seed, int64_t first, bool 
   sigfillset(&all);
   sigdelset(&all, SIGBUS); // raised by this thread's own reads
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread = std::thread([this] {
-    unbindThisThread();
-    fillForEver();
-  });
+  std::error_code refused;
+  try {
+    thread = std::thread([this] {
+      unbindThisThread();
+      fillForEver();
+    });
+  } catch (const std::system_error &e) {
+    refused = e.code();
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (refused) fail("cannot start the thread that reads the data: {}; {}", refused.message(), threadsAdvice);
 }
 
 BatchLoader::~BatchLoader() {

@@ -25,7 +25,9 @@ Arena::Arena(int64_t wanted, Threads &threads) : bytes(std::max<int64_t>(wanted,
          "free memory, or compile with a smaller batch",
          formatBytes(bytes), bytes, available.limit, formatBytes(available.bytes), available.bytes);
   void *block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (block == MAP_FAILED) fail("cannot allocate {} ({} bytes): {}", formatBytes(bytes), bytes, strerror(errno));
+  if (block == MAP_FAILED)
+    fail("cannot allocate {} ({} bytes): {}; lift the limit on memory (ulimit -v), or compile with a smaller batch",
+         formatBytes(bytes), bytes, strerror(errno));
   memory = static_cast<char *>(block);
   madvise(memory, bytes, MADV_HUGEPAGE); // only a hint: failure is harmless
   void *args[] = {memory};

@@ -6,6 +6,7 @@
 #include "runtime/machine/Arena.h"
 #include "runtime/machine/OnednnGemm.h"
 #include "runtime/machine/StepAllocator.h"
+#include "runtime/machine/ThreadPool.h"
 
 #include <dlfcn.h>
 #include <map>
@@ -99,7 +100,7 @@ private:
 CpuMachine::CpuMachine(const Manifest &manifest, const MachineOptions &options)
     : manifest(manifest), pool(options.threads) {
   if (int running = pool.countRunning(); running != pool.count())
-    fail("only {} of {} threads run; lower --threads or lift the limit on threads (ulimit -u)", running, pool.count());
+    fail("only {} of {} threads run; {}", running, pool.count(), threadsAdvice);
   if (options.bind && !pool.bind())
     fail("--bind: {} threads, but this process may use fewer processors; lower --threads", pool.count());
   arena = std::make_unique<Arena>(manifest.arena.bytes, pool);

@@ -18,6 +18,10 @@
 
 namespace tessera::runtime {
 
+/// What to do if the system refuses threads, for a message. Their stacks count as memory.
+inline constexpr const char *threadsAdvice =
+    "lower --threads, or lift the limits on threads (ulimit -u) and memory (ulimit -v)";
+
 /// How long a thread spins before it sleeps. Adapts: waits that end while the thread spins make the next spin longer,
 /// others make it shorter.
 class Patience {

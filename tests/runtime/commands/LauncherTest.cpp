@@ -102,6 +102,23 @@ TEST_F(Launcher, TrainsAndLearns) {
   EXPECT_NE(eval.output.find("rows 10"), std::string::npos); // a fifth of 50: the last batch is partial
 }
 
+#ifdef TESSERA_MALLOC_HOOKS // else a sanitizer reserves all addresses
+TEST_F(Launcher, RefusedMemoryIsAnErrorThatSaysWhatToDo) {
+  folder.write("line.csv", csvLines(200'000)); // its table takes several steps of the limit below
+  bool isSaid = false;
+  int status = 1;
+  for (int mebibytes = 40; mebibytes <= 400 && status != 0; mebibytes += 2) {
+    Outcome limited = run("train --steps 1 --quiet --checkpoint-dir a", fmt::format("ulimit -v {};", mebibytes << 10));
+    status = limited.status;
+    isSaid |= status == 1 && limited.output.starts_with("error: not enough memory: ") &&
+              limited.output.find("ulimit -v") != std::string::npos;
+    EXPECT_FALSE(limited.output.starts_with("error: std::bad_alloc")) << mebibytes;
+  }
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(isSaid);
+}
+#endif
+
 TEST_F(Launcher, NothingAllocatesInsideSteps) {
   Outcome train = run("train --steps 200 --quiet", "TESSERA_COUNT_ALLOCATIONS=1");
   EXPECT_EQ(train.status, 0) << train.output;

@@ -3,10 +3,12 @@
 #include "runtime/data/BatchLoader.h"
 #include "runtime/base/Error.h"
 #include "runtime/data/Permutation.h"
+#include "tests/runtime/RefusedThreads.h"
 #include "tests/runtime/TemporaryFolder.h"
 #include "tests/runtime/data/FileContents.h"
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <set>
@@ -69,6 +71,23 @@ TEST_F(Batches, CanStartAtAnyPosition) {
     taken(stuck);
     EXPECT_EQ(taken(stuck), expected);
   }
+}
+
+TEST_F(Batches, RefusedThreadIsAnErrorThatSaysWhatToDo) {
+  DataSet set = openSet(Split::Train);
+  sigset_t before, after;
+  pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  std::string said;
+  try {
+    RefusedThreads refused;
+    BatchLoader loader(set, 1, 0);
+  } catch (const Error &e) {
+    said = e.what();
+  }
+  EXPECT_TRUE(said.starts_with("cannot start the thread that reads the data: ")) << said;
+  EXPECT_NE(said.find("lower --threads, or lift the limits on threads (ulimit -u)"), std::string::npos) << said;
+  pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  EXPECT_EQ(sigismember(&before, SIGTERM), sigismember(&after, SIGTERM));
 }
 
 TEST_F(Batches, OneSourceHasTheOrderOfItsSeed) {

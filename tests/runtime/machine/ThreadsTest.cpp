@@ -2,6 +2,7 @@
 
 #include "runtime/machine/Threads.h"
 #include "runtime/machine/ThreadPool.h"
+#include "tests/runtime/RefusedThreads.h"
 
 #include <gtest/gtest.h>
 
@@ -20,6 +21,7 @@
 #include <vector>
 
 using namespace tessera::runtime;
+using tessera::tests::RefusedThreads;
 
 extern "C" void GOMP_parallel(void (*)(void *), void *, unsigned, unsigned);
 
@@ -104,24 +106,6 @@ TEST(Threads, ParallelForCoversEachIndexOnce) {
       }
   }
 }
-
-/// While it lives, the system refuses threads: their stacks would not fit into the address space.
-class RefusedThreads {
-public:
-  RefusedThreads() { setStack(size_t(1) << 47); }
-  ~RefusedThreads() { setStack(before); }
-
-private:
-  void setStack(size_t bytes) {
-    pthread_attr_t attributes;
-    pthread_getattr_default_np(&attributes);
-    pthread_attr_getstacksize(&attributes, &before);
-    pthread_attr_setstacksize(&attributes, bytes);
-    EXPECT_EQ(pthread_setattr_default_np(&attributes), 0);
-    pthread_attr_destroy(&attributes);
-  }
-  size_t before = 0;
-};
 
 TEST(Threads, EachIndexIsCoveredIfTheSystemRefusesThreads) {
   for (int before : {1, 3}) { // threads that there are already
