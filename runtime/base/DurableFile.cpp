@@ -13,7 +13,7 @@ namespace tessera::runtime {
 
 void failSystem(const std::string &what, const std::string &path) {
   int code = errno;
-  std::string message = fmt::format("cannot {} {}: {}", what, printableLines(path), strerror(code));
+  std::string message = fmt::format("cannot {} {}: {}", what, printable(path, longestArgument), strerror(code));
   if (code == ENOSPC || code == EDQUOT || code == EFBIG) throw DiskFull(message);
   throw Error(message);
 }

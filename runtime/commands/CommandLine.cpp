@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <sstream>
 #include <unistd.h>
 
 namespace tessera::runtime {
@@ -233,6 +234,17 @@ static void explainMistake(const CLI::App &app, const CLI::ParseError &error) {
     failUsage("{0}: name the file: {0} FILE.safetensors", command.get_name());
 }
 
+/// CLI11's messages quote arguments as they are. Returns the exit status, which is 0 for --help.
+static int printParseError(const CLI::App &app, const CLI::ParseError &error) {
+  std::ostringstream help, message;
+  int code = app.exit(error, help, message);
+  printText("{}", help.str());
+  std::string text = message.str();
+  while (text.ends_with('\n')) text.pop_back(); // `warn` adds one
+  if (!text.empty()) warn("{}", text);
+  return code == 0 ? 0 : static_cast<int>(ExitStatus::Usage);
+}
+
 static ExitStatus runCommand(const std::string &name, LoadedProgram &program, const Options &options) {
   if (name == "train") return runTrain(program, options);
   if (name == "eval") return runEvaluate(program, options);
@@ -257,7 +269,7 @@ static int parseAndRun(int argc, char **argv, Payload payload, const std::string
     app.parse(argc, argv);
   } catch (const CLI::ParseError &e) {
     explainMistake(app, e);
-    return app.exit(e) == 0 ? 0 : static_cast<int>(ExitStatus::Usage);
+    return printParseError(app, e);
   }
   refuseManyRanks();
   checkWeightOptions(options, app.got_subcommand("train"));

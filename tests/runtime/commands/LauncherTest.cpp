@@ -47,6 +47,21 @@ TEST_F(Launcher, UsageErrorsExitWithTwo) {
   EXPECT_EQ(run("train", "SLURM_STEP_NUM_TASKS=2").status, 2);
 }
 
+TEST_F(Launcher, ArgumentsArePrintedWithoutControlCharacters) {
+  for (const char *arguments :
+       {"train --threads $'\\e[31m'", "train --steps $'1\\e[31m'", "generate --top-p $'\\e[31m'", "$'\\e[31m'",
+        "train $'\\e[31m'", "predict --data line.csv -o $'\\e[31m'", "train --set $'\\e[31m=1'", "export $'\\e[31m'",
+        "train --metrics $'no/\\e[31m\\n'", "train --checkpoint-dir $'/proc/\\e[31m\\n'",
+        "train --profile $'no/\\e[31m'", "train --data $'\\e[31m'", "eval --checkpoint $'\\e[31m'"}) {
+    folder.write("script.sh", fmt::format("cd {} && {} {} > out 2>&1", folder.path, *shared / "line", arguments));
+    int status = WEXITSTATUS(std::system(fmt::format("bash {}", folder / "script.sh").c_str()));
+    std::string output = readFile(folder / "out");
+    EXPECT_TRUE(status == 1 || status == 2) << arguments;
+    EXPECT_EQ(output.find('\x1b'), std::string::npos) << arguments;
+    EXPECT_NE(output.find("\\x1b[31m"), std::string::npos) << arguments << output;
+  }
+}
+
 TEST_F(Launcher, NumericOptionsAreChecked) {
   struct Case {
     const char *arguments, *said;
