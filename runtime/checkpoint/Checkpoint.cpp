@@ -170,16 +170,21 @@ static Json readManifest(const std::string &folder) {
   return manifest;
 }
 
-/// Compares a tensor file with the manifest's hashes.
-static void checkHashes(const std::string &path, const char *name, const MappedFile &file, const Json &manifest) {
+/// Compares the tensor file `name` of a checkpoint with the hashes of its manifest.
+static void checkHashes(const std::string &folder, const char *name, const MappedFile &file, const Json &manifest) {
+  std::string path = folder + "/" + name, listed = fmt::format("{}/{}: files", folder, manifestFile);
+  const Json &records = member(manifest, "files", folder + "/" + manifestFile);
+  if (!records.is_array()) fail("{}: expected a list", listed);
   const Json *record = nullptr;
-  for (const Json &file : member(manifest, "files", path))
-    if (member(file, "name", path) == name) record = &file;
+  for (const Json &file : records)
+    if (member(file, "name", listed) == name) record = &file;
   if (!record) damaged("{}: the manifest does not list this file", path);
-  if (static_cast<int64_t>(file.size()) != asInteger(member(*record, "bytes", path), path))
+  std::string where = fmt::format("{}: {}", listed, name);
+  if (static_cast<int64_t>(file.size()) != asInteger(member(*record, "bytes", where), where + ": bytes"))
     damaged("{}: byte {}: the file is truncated or too long", path, file.size());
   std::vector<uint64_t> hashes = hashChunks(file.text());
-  const Json &expected = member(*record, "chunk_hashes", path);
+  const Json &expected = member(*record, "chunk_hashes", where);
+  if (!expected.is_array()) fail("{}: chunk_hashes: expected a list", where);
   for (size_t i = 0; i < hashes.size(); ++i)
     if (i >= expected.size() || expected[i] != fmt::format("{:016x}", hashes[i]))
       damaged("{}: bytes {} to {} do not match their hash", path, i * chunkBytes,
@@ -190,7 +195,7 @@ static SafetensorsFile openVerified(const std::string &folder, const char *name,
   std::string path = folder + "/" + name;
   MappedFile file = openPart(path);
   return orDamaged(path, [&] {
-    checkHashes(path, name, file, manifest);
+    checkHashes(folder, name, file, manifest);
     return SafetensorsFile(std::move(file));
   });
 }
@@ -245,24 +250,38 @@ static Json readSources(const Json &json, const std::string &path) {
   return sources;
 }
 
+/// A key of the manifest at `path`. Throws an Error that names both if it is missing or of another type.
+template <typename T> static T readKey(const Json &json, const char *key, const std::string &path) {
+  const Json &value = member(json, key, path);
+  try {
+    return value.get<T>();
+  } catch (const Json::exception &e) {
+    fail("{}: {}: {}", path, key, reasonOf(e));
+  }
+}
+
+/// A key that was added later: checkpoints of older programs lack it.
+template <typename T> static T readKey(const Json &json, const char *key, const std::string &path, T missing) {
+  return json.contains(key) ? readKey<T>(json, key, path) : missing;
+}
+
 static CheckpointInfo readInfo(const Json &json, const std::string &path) {
   CheckpointInfo info;
-  info.model = asString(member(json, "model", path), path);
-  info.step = asInteger(member(json, "step", path), path);
-  info.position = asInteger(member(json, "position", path), path);
+  info.model = readKey<std::string>(json, "model", path);
+  info.step = asInteger(member(json, "step", path), path + ": step");
+  info.position = asInteger(member(json, "position", path), path + ": position");
   if (info.step < 0 || info.position < 0)
     fail("{}: expected a step and a data position of at least 0, got {} and {}", path, info.step, info.position);
-  info.seed = member(json, "seed", path).get<uint64_t>();
-  info.evaluated = member(json, "evaluated", path).get<bool>();
-  info.data = asString(member(json, "data", path), path);
+  info.seed = readKey<uint64_t>(json, "seed", path);
+  info.evaluated = readKey<bool>(json, "evaluated", path);
+  info.data = readKey<std::string>(json, "data", path);
   info.settings = member(json, "settings", path);
-  // Added later: checkpoints of older programs lack them.
-  info.batch = json.value("batch", int64_t(0));
-  info.threads = json.value("threads", 0);
-  info.program = json.value("program", "");
-  info.rowOrder = json.value("row_order", 1); // RowOrder::Separate
+  info.batch = readKey<int64_t>(json, "batch", path, 0);
+  info.threads = readKey<int>(json, "threads", path, 0);
+  info.program = readKey<std::string>(json, "program", path, "");
+  info.rowOrder = readKey<int>(json, "row_order", path, 1); // RowOrder::Separate
   info.sources = readSources(json, path);
-  info.resumedFrom = json.value("resumed_from", "");
+  info.resumedFrom = readKey<std::string>(json, "resumed_from", path, "");
   info.source = json.value("source", Json());
   info.best = json.value("best", Json());
   return info;

@@ -224,16 +224,38 @@ TEST_F(Checkpoints, RemovesOnlyWhatACrashLeft) {
     EXPECT_TRUE(fs::exists(temporary / (std::string("c/.tmp-step-000000") + name))) << name;
 }
 
-TEST_F(Checkpoints, ErrorsOfJsonNameTheFile) {
+TEST_F(Checkpoints, ErrorsOfJsonNameTheFileAndTheKey) {
   folder.lock();
   std::string path = saveCheckpoint(folder, info, manifest, address(memory));
-  for (const char *key : {"seed", "evaluated", "batch"}) {
-    rewriteManifest(path, [&](Json &json) { json[key] = "x"; });
+  for (const char *key : {"model", "seed", "evaluated", "data", "batch", "threads", "program"}) {
+    rewriteManifest(path, [&](Json &json) { json[key] = json[key].is_string() ? Json(3) : Json("x"); });
     try {
       readCheckpointInfo(path);
       FAIL() << key;
     } catch (const CheckpointDamaged &e) {
-      EXPECT_NE(std::string(e.what()).find(path + "/manifest.json: type must be"), std::string::npos) << e.what();
+      std::string expected = fmt::format("{}/manifest.json: {}: type must be", path, key);
+      EXPECT_TRUE(std::string(e.what()).starts_with(expected)) << e.what();
+    }
+    saveCheckpoint(folder, info, manifest, address(memory));
+  }
+}
+
+TEST_F(Checkpoints, MalformedListsOfFilesAreDamage) {
+  folder.lock();
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  using Change = std::function<void(Json &)>;
+  for (const auto &[change, said] :
+       {std::pair<Change, const char *>{[](Json &json) { json["files"][0]["chunk_hashes"] = "0123"; },
+                                        "files: model.safetensors: chunk_hashes: expected a list"},
+        {[](Json &json) { json["files"][1]["bytes"] = "8"; }, "files: optimizer.safetensors: bytes: expected an integer"},
+        {[](Json &json) { json["files"][0] = 3; }, "files: expected an object"},
+        {[](Json &json) { json["files"] = "x"; }, "files: expected a list"}}) {
+    rewriteManifest(path, change);
+    try {
+      loadCheckpoint(path, manifest, address(memory));
+      FAIL() << said;
+    } catch (const CheckpointDamaged &e) {
+      EXPECT_EQ(e.what(), path + "/manifest.json: " + said);
     }
     saveCheckpoint(folder, info, manifest, address(memory));
   }
