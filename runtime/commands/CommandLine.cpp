@@ -187,7 +187,7 @@ static void checkWeightOptions(Options &options, bool isTrain) {
 /// An empty path is an unset variable of the shell; it must not count as a missing option.
 static void refuseEmptyValues(CLI::App &command) {
   for (const char *name : {"--checkpoint-dir", "--resume", "--init", "--metrics", "--profile", "--tensorboard",
-                           "--checkpoint", "--output", "--tokenizer", "--map", "--only", "weights"})
+                           "--checkpoint", "--output", "--tokenizer", "--map", "--only", "--data", "weights"})
     if (CLI::Option *option = command.get_option_no_throw(name))
       option->check(CLI::Validator(
           [](std::string &text) { return text.empty() ? std::string("expected a path, got nothing") : std::string(); },

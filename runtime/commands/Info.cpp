@@ -34,9 +34,8 @@ static int64_t stepBatchBytes(const Manifest &manifest) {
 
 /// Bytes that readers hold beside mapped files, for training and for evaluation. None if the data cannot be read, as
 /// `error` says.
-static std::optional<int64_t> heldDataBytes(const Manifest &manifest, const Options &options, std::string &error) {
+static std::optional<int64_t> heldDataBytes(const Manifest &manifest, const DataFiles &files, std::string &error) {
   try {
-    DataFiles files(manifest.data, options.data);
     DataSet training, validation; // open at the same time, as in training: they share memory
     auto step = manifest.entries.find("step"), evaluate = manifest.entries.find("evaluate");
     if (step != manifest.entries.end()) training = openDataSet(manifest, step->second, files, Split::Train);
@@ -68,11 +67,11 @@ static void printGpuMemory(const Manifest &manifest) {
   printText("  {:<32} {:>15}\n\n", "total", manifest.arena.bytes + inputs + usualContextBytes);
 }
 
-static void printMemory(const Manifest &manifest, const Options &options) {
+static void printMemory(const Manifest &manifest, const DataFiles &files) {
   if (manifest.isForGpu()) return printGpuMemory(manifest);
   int64_t batches = 2 * stepBatchBytes(manifest), pool = stepallocator::regionBytes;
   std::string error;
-  std::optional<int64_t> held = heldDataBytes(manifest, options, error);
+  std::optional<int64_t> held = heldDataBytes(manifest, files, error);
   AvailableMemory available = availableMemory();
   printText("memory (bytes)\n");
   printText("  {:<32} {:>15}\n", "arena", manifest.arena.bytes);
@@ -161,6 +160,7 @@ static std::string describeValidation(const DataSpec &data) {
 
 ExitStatus runInfo(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
+  DataFiles files(manifest.data, options.data); // mistakes in --data are errors; data that cannot be read is a line
   if (manifest.isForGpu())
     printText("model {}\ncompiled by {} for GPUs: {}\n\n", manifest.model, manifest.compiler,
               fmt::join(manifest.target.architectures, ", "));
@@ -169,7 +169,7 @@ ExitStatus runInfo(LoadedProgram &program, const Options &options) {
               manifest.compiler, manifest.target.march.empty() ? "cpu" : manifest.target.march, manifest.target.threads,
               program.threadCount(0));
   printState(manifest);
-  printMemory(manifest, options);
+  printMemory(manifest, files);
   printPlan(manifest);
   for (const DataSpec &data : manifest.data)
     printText("data {}: {}, training {}, validation {}\n", data.name, infoOf(data.format).name,

@@ -28,12 +28,18 @@ TEST_F(Launcher, UsageErrorsExitWithTwo) {
   EXPECT_NE(command.output.find("unknown command 'foo'; expected one of train, eval"), std::string::npos)
       << command.output;
   for (const char *empty : {"train --init", "train --checkpoint-dir", "train --metrics", "train --profile",
-                            "train --tensorboard", "train --resume", "eval --checkpoint", "import -o"}) {
+                            "train --tensorboard", "train --resume", "eval --checkpoint", "import -o", "info --data",
+                            "train --data", "eval --data", "predict --data", "predict --data line.csv --output",
+                            "train --map", "generate --tokenizer"}) {
     Outcome outcome = run(fmt::format("{} \"\"", empty));
     EXPECT_EQ(outcome.status, 2) << empty;
     EXPECT_NE(outcome.output.find("expected a path, got nothing"), std::string::npos) << outcome.output;
     EXPECT_NE(outcome.output.find("--"), std::string::npos) << outcome.output;
   }
+  EXPECT_EQ(run("info --data x=").status, 2);
+  Outcome source = run("info --data e=line.csv");
+  EXPECT_EQ(source.status, 2);
+  EXPECT_NE(source.output.find("'e' is neither a data source"), std::string::npos) << source.output;
   for (auto [arguments, said] :
        {std::pair("train --lr 0.1", "train: unexpected arguments --lr 0.1; train --help lists"),
         {"train --stepz 3", "train: unexpected arguments --stepz 3; did you mean --steps?"},
