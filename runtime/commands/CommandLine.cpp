@@ -5,6 +5,7 @@
 #include "runtime/commands/Options.h"
 #include "runtime/machine/LoadedProgram.h"
 #include "runtime/machine/StepAllocator.h"
+#include "runtime/train/Signals.h"
 #include "runtime/weights/WeightMap.h"
 
 #include <CLI/CLI.hpp>
@@ -273,6 +274,7 @@ static int parseAndRun(int argc, char **argv, Payload payload, const std::string
   }
   refuseManyRanks();
   checkWeightOptions(options, app.got_subcommand("train"));
+  if (!app.got_subcommand("train")) releaseSaveRequests();
   LoadedProgram program(std::move(payload), programFile);
   ExitStatus code = runCommand(app.get_subcommands()[0]->get_name(), program, options);
   return static_cast<int>(code);
@@ -313,6 +315,7 @@ static int finishOutput(int status) {
 }
 
 int runLauncher(int argc, char **argv, const std::string &programFile) {
+  holdSaveRequests(); // first: loading the program takes a while
   openStandardStreams();
   std::signal(SIGXFSZ, SIG_IGN); // exceeding a file size limit is an error of the write, as on a full disk
   int status;

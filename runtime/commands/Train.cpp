@@ -156,6 +156,7 @@ void Training::finishStep() {
 ExitStatus Training::stopEarly(int signal) {
   save();
   output.finish(program); // the status is that of a stop: the run is to be resumed
+  signals.finish();
   if (!checkpoints.folder) {
     output.progress->say(
         fmt::format("stopped at step {}; nothing was saved, since there is no --checkpoint-dir", step));
@@ -216,6 +217,7 @@ ExitStatus Training::run() {
   if (!isOver && step < lastStep)
     output.progress->say(fmt::format("stopped early at step {}: {}", step, evaluation.best->describe()));
   bool isWritten = output.finish(program);
+  signals.finish();
   if (checkpoints.folder && checkpoints.savedStep != step)
     fail("trained to step {}, but that could not be saved in {}, see the warning above; run again when that is fixed",
          step, checkpoints.folder->path());

@@ -20,9 +20,8 @@ void RunOutput::openProfileTable(LoadedProgram &program) {
 bool RunOutput::showProfileTable(LoadedProgram &program) {
   if (!hasProfileTable) return true;
   bool isEmpty = profile->countSteps() == 0;
-  return progress->sayResult(isEmpty
-                                 ? "profile: there was no step"
-                                 : profileTable(profile->describe(program.manifest()), program.machineLimits()),
+  return progress->sayResult(isEmpty ? "profile: there was no step"
+                                     : profileTable(profile->describe(program.manifest()), program.machineLimits()),
                              "the table of the profile");
 }
 

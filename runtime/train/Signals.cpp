@@ -32,7 +32,7 @@ static void onStop(int signal) {
   timespec time = {};
   clock_gettime(CLOCK_MONOTONIC, &time);
   int64_t now = int64_t(time.tv_sec) * 1000 + time.tv_nsec / 1000000, first = 0;
-  stopSignal = signal;
+  if (!stopSignal) stopSignal = signal;
   if (firstStop.compare_exchange_strong(first, now) || now - first < sameRequest) return;
   // The second one has its default effect: it ends the process.
   TemporaryName::removeAll();
@@ -40,7 +40,8 @@ static void onStop(int signal) {
   raise(signal);
 }
 
-/// A closing terminal sends SIGHUP twice, from the shell and from the system, and perhaps SIGTERM.
+/// A closing terminal sends SIGHUP twice, from the shell and from the system, and perhaps SIGTERM. So it begins a stop
+/// and never ends the process.
 static void onHangup(int signal) {
   if (!stopSignal) stopSignal = signal;
 }
@@ -70,6 +71,16 @@ static void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
+static void changeMask(int how) {
+  sigset_t save;
+  sigemptyset(&save);
+  sigaddset(&save, SIGUSR1);
+  pthread_sigmask(how, &save, nullptr);
+}
+
+void holdSaveRequests() { changeMask(SIG_BLOCK); }
+void releaseSaveRequests() { changeMask(SIG_UNBLOCK); }
+
 Signals::Signals() {
   stopSignal = 0;
   firstStop = 0;
@@ -79,6 +90,7 @@ Signals::Signals() {
   handle(SIGTERM, onStop);
   handle(SIGHUP, onHangup);
   handle(SIGUSR1, onSave);
+  releaseSaveRequests();
   // A closed pipe is an error of the write, not fatal.
   std::signal(SIGPIPE, SIG_IGN);
 }
@@ -93,5 +105,11 @@ int Signals::stopRequested() const { return stopSignal; }
 bool Signals::saveRequested() const { return saveAsked; }
 
 void Signals::clearSaveRequest() { saveAsked = 0; }
+
+void Signals::finish() {
+  std::signal(SIGUSR1, SIG_IGN);
+  if (!stopSignal) return;
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
+}
 
 } // namespace tessera::runtime

@@ -247,7 +247,8 @@ TEST_F(Checkpoints, MalformedListsOfFilesAreDamage) {
   for (const auto &[change, said] :
        {std::pair<Change, const char *>{[](Json &json) { json["files"][0]["chunk_hashes"] = "0123"; },
                                         "files: model.safetensors: chunk_hashes: expected a list"},
-        {[](Json &json) { json["files"][1]["bytes"] = "8"; }, "files: optimizer.safetensors: bytes: expected an integer"},
+        {[](Json &json) { json["files"][1]["bytes"] = "8"; },
+         "files: optimizer.safetensors: bytes: expected an integer"},
         {[](Json &json) { json["files"][0] = 3; }, "files: expected an object"},
         {[](Json &json) { json["files"] = "x"; }, "files: expected a list"}}) {
     rewriteManifest(path, change);

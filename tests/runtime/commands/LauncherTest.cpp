@@ -27,10 +27,10 @@ TEST_F(Launcher, UsageErrorsExitWithTwo) {
   EXPECT_EQ(command.status, 2);
   EXPECT_NE(command.output.find("unknown command 'foo'; expected one of train, eval"), std::string::npos)
       << command.output;
-  for (const char *empty : {"train --init", "train --checkpoint-dir", "train --metrics", "train --profile",
-                            "train --tensorboard", "train --resume", "eval --checkpoint", "import -o", "info --data",
-                            "train --data", "eval --data", "predict --data", "predict --data line.csv --output",
-                            "train --map", "generate --tokenizer"}) {
+  for (const char *empty :
+       {"train --init", "train --checkpoint-dir", "train --metrics", "train --profile", "train --tensorboard",
+        "train --resume", "eval --checkpoint", "import -o", "info --data", "train --data", "eval --data",
+        "predict --data", "predict --data line.csv --output", "train --map", "generate --tokenizer"}) {
     Outcome outcome = run(fmt::format("{} \"\"", empty));
     EXPECT_EQ(outcome.status, 2) << empty;
     EXPECT_NE(outcome.output.find("expected a path, got nothing"), std::string::npos) << outcome.output;
@@ -163,6 +163,16 @@ TEST_F(Launcher, Usr1SavesAndContinues) {
       "kill -USR1 $p; for i in $(seq 1000); do sleep 0.01; grep -q ^saved log && break; done; kill $p";
   EXPECT_EQ(whileRunning(untilSaved, "--set save.every=0"), 75) << readFile(folder / "log");
   EXPECT_EQ(CheckpointFolder(folder / "a").steps().size(), 2u);
+}
+
+TEST_F(Launcher, Usr1BeforeTheRunSavesItsFirstStep) {
+  std::string script =
+      fmt::format("cd {} && exec env --block-signal=USR1 sh -c 'kill -USR1 $$; exec {} train --steps 3 "
+                  "--quiet --checkpoint-dir a --set save.every=0 --set evaluate.every=0'",
+                  folder.path, *shared / "line");
+  folder.write("script.sh", script);
+  EXPECT_EQ(WEXITSTATUS(std::system(fmt::format("bash {}", folder / "script.sh").c_str())), 0);
+  EXPECT_EQ(CheckpointFolder(folder / "a").steps(), (std::vector<int64_t>{1, 3}));
 }
 
 TEST_F(Launcher, HangupStopsAndSavesUnlessIgnored) {

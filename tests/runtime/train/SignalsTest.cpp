@@ -36,6 +36,62 @@ TEST(Signals, SecondSignalEndsTheProcess) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
 
+TEST(Signals, HangupBeginsAStopAndDoesNotCountAsItsFirstSignal) {
+  auto hangUp = [] {
+    Signals signals;
+    raise(SIGHUP);
+    usleep(1'200'000);
+    raise(SIGHUP);
+    raise(SIGINT);
+    if (signals.stopRequested() == SIGHUP) fprintf(stderr, "goes on");
+    usleep(1'200'000);
+    raise(SIGINT);
+    _exit(0);
+  };
+  EXPECT_EXIT(hangUp(), testing::KilledBySignal(SIGINT), "goes on");
+}
+
+TEST(Signals, SaveRequestsWaitForTheRun) {
+  auto save = [] {
+    holdSaveRequests();
+    raise(SIGUSR1);
+    Signals signals;
+    _exit(signals.saveRequested() ? 7 : 0);
+  };
+  EXPECT_EXIT(save(), testing::ExitedWithCode(7), "");
+  auto release = [] {
+    holdSaveRequests();
+    raise(SIGUSR1);
+    releaseSaveRequests();
+    _exit(0);
+  };
+  EXPECT_EXIT(release(), testing::KilledBySignal(SIGUSR1), "");
+}
+
+TEST(Signals, ARunThatIsOverIgnoresThem) {
+  auto afterStop = [] {
+    {
+      Signals signals;
+      raise(SIGTERM);
+      signals.finish();
+      raise(SIGUSR1);
+    }
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) raise(signal);
+    _exit(7);
+  };
+  EXPECT_EXIT(afterStop(), testing::ExitedWithCode(7), "");
+  auto afterEnd = [] { // nobody asked to stop: Ctrl-C has its usual effect
+    {
+      Signals signals;
+      signals.finish();
+    }
+    raise(SIGUSR1);
+    raise(SIGINT);
+    _exit(7);
+  };
+  EXPECT_EXIT(afterEnd(), testing::KilledBySignal(SIGINT), "");
+}
+
 TEST(Signals, HandlersHaveAStackOfTheirOwn) {
   Signals signals;
   stack_t stack = {};
