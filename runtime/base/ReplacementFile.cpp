@@ -69,8 +69,15 @@ static void replaceHandlers(void (*from)(int), void (*to)(int)) {
 // Names and files
 //===----------------------------------------------------------------------===//
 
+/// PATH.tmp-PROCESS, without the end of PATH if the name of the file were too long.
+static std::string temporaryOf(const std::string &path) {
+  std::string suffix = fmt::format(".tmp-{}", getpid());
+  size_t slash = path.rfind('/'), folder = slash == std::string::npos ? 0 : slash + 1;
+  return path.substr(0, std::min(path.size(), folder + NAME_MAX - suffix.size())) + suffix;
+}
+
 TemporaryName::TemporaryName(const std::string &path)
-    : path(path), temporary(fmt::format("{}.tmp-{}", path, getpid())), slot(Slot::take(temporary)) {
+    : path(path), temporary(temporaryOf(path)), slot(Slot::take(temporary)) {
   if (slot) replaceHandlers(SIG_DFL, tsrRemoveFilesAndEnd);
 }
 

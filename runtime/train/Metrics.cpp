@@ -52,8 +52,7 @@ static void refuseOtherContent(const std::string &path) {
 
 static int openMetrics(const std::string &path) {
   int fd = openToAppend(path);
-  if (fd < 0 && errno == ENXIO) fail("cannot open the metrics file {}: the pipe has no reader", path);
-  if (fd < 0) fail("cannot open the metrics file {}: {}", path, strerror(errno));
+  if (fd < 0) fail("cannot open the metrics file {}: {}", path, whyNotOpened(path));
   return fd;
 }
 

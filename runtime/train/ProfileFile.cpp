@@ -7,19 +7,23 @@
 
 #include <cerrno>
 #include <cstring>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tessera::runtime {
 
 void ProfileFile::open(const std::string &path) {
+  if (path == "-") failUsage("--profile -: name a file; --profile-table prints a table");
   output = findOutput(path);
   if (output.kind == OutputPath::Folder) fail("cannot write --profile {}: this is a folder, name a file in it", path);
   if (output.kind == OutputPath::Special) {
     special = openToAppend(output.path);
-    if (special < 0)
-      fail("cannot write --profile {}: {}", path, errno == ENXIO ? "the pipe has no reader" : strerror(errno));
+    if (special < 0) fail("cannot write --profile {}: {}", path, whyNotOpened(output.path));
     return;
   }
+  struct stat info;
+  if (stat(output.path.c_str(), &info) != 0 && errno != ENOENT) // the name is too long, links go round in circles
+    fail("cannot write --profile {}: {}", path, strerror(errno));
   // It is written under a temporary name and renamed: the folder must be writable, not an old file.
   size_t slash = output.path.rfind('/');
   std::string folder = slash == std::string::npos ? "." : output.path.substr(0, slash + 1);

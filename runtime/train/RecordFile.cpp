@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <utility>
 
@@ -24,6 +25,15 @@ int openToAppend(const std::string &path, bool exclusive) {
   int fd = ::open(path.c_str(), flags, 0666);
   if (fd >= 0) fcntl(fd, F_SETFL, O_APPEND);
   return fd;
+}
+
+std::string whyNotOpened(const std::string &path) {
+  int code = errno;
+  struct stat info;
+  if (code != ENXIO || stat(path.c_str(), &info) != 0) return strerror(code);
+  if (S_ISFIFO(info.st_mode)) return "the pipe has no reader";
+  bool isTerminal = S_ISCHR(info.st_mode) && info.st_rdev == makedev(5, 0); // /dev/tty
+  return isTerminal ? "this process has no terminal" : strerror(code);
 }
 
 RecordFile::~RecordFile() {

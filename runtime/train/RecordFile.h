@@ -57,6 +57,9 @@ private:
 /// -1 and sets errno on failure.
 int openToAppend(const std::string &path, bool exclusive = false);
 
+/// Why openToAppend() failed, by errno.
+std::string whyNotOpened(const std::string &path);
+
 } // namespace tessera::runtime
 
 #endif // TESSERA_RUNTIME_TRAIN_RECORDFILE_H

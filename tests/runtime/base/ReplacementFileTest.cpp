@@ -40,6 +40,17 @@ TEST(ReplacementFile, AppearsWhenItIsCommitted) {
   EXPECT_EQ(filesIn(folder.path), 1);
 }
 
+TEST(ReplacementFile, NamesMayBeAsLongAsTheSystemAllows) {
+  TemporaryFolder folder;
+  std::string path = folder / std::string(255, 'x');
+  ReplacementFile file(path);
+  file.append("whole");
+  EXPECT_EQ(filesIn(folder.path), 1);
+  file.commit();
+  EXPECT_EQ(readFile(path), "whole");
+  EXPECT_EQ(filesIn(folder.path), 1);
+}
+
 TEST(ReplacementFile, LeavesNothingWithoutCommit) {
   TemporaryFolder folder;
   folder.write("a", "old");

@@ -41,6 +41,28 @@ TEST_F(LauncherOutput, ProfilesThatCannotBeWrittenAreRefusedBeforeTraining) {
   }
 }
 
+TEST_F(LauncherOutput, NamesOfProfilesAreCheckedBeforeTraining) {
+  std::string longest(255, 'x'), tooLong(256, 'x');
+  EXPECT_EQ(run("train --steps 2 --quiet --checkpoint-dir a --profile " + longest).status, 0);
+  EXPECT_TRUE(fs::exists(folder / longest));
+  fs::create_symlink("round", folder / "round");
+  for (const std::string &path : {tooLong, std::string("round")}) {
+    Outcome train = run("train --steps 2 --quiet --checkpoint-dir b --profile " + path);
+    EXPECT_EQ(train.status, 1) << train.output;
+    EXPECT_TRUE(has(train, "error: cannot write --profile ")) << train.output;
+    EXPECT_TRUE(CheckpointFolder(folder / "b").steps().empty());
+  }
+  EXPECT_EQ(run("train --steps 2 --profile -").status, 2);
+}
+
+TEST_F(LauncherOutput, MissingTerminalIsCalledThat) {
+  for (const char *option : {"--metrics", "--profile"}) {
+    Outcome train = run(fmt::format("train --steps 2 --quiet {} /dev/tty", option), "setsid -w");
+    EXPECT_EQ(train.status, 1) << train.output;
+    EXPECT_TRUE(has(train, "/dev/tty: this process has no terminal")) << train.output;
+  }
+}
+
 TEST_F(LauncherOutput, FailedProfileLosesNoSteps) {
   fs::create_directory(folder / "p");
   auto vanish = "rmdir p; kill $p";
