@@ -18,9 +18,9 @@ void failSystem(const std::string &what, const std::string &path) {
   throw Error(message);
 }
 
-DurableFile::DurableFile(const std::string &path) : path(path) {
+DurableFile::DurableFile(const std::string &path, const std::string &shown) : path(shown.empty() ? path : shown) {
   fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) failSystem("create", path);
+  if (fd < 0) failSystem("create", this->path);
 }
 
 DurableFile::~DurableFile() {

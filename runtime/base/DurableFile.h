@@ -24,8 +24,8 @@ inline constexpr size_t chunkBytes = 16 << 20;
 /// A new file, written sequentially and hashed in chunks.
 class DurableFile {
 public:
-  /// Creates the file.
-  explicit DurableFile(const std::string &path);
+  /// Creates the file. Messages call it `shown`, if that is not empty: what will be its path.
+  explicit DurableFile(const std::string &path, const std::string &shown = "");
   /// Takes over an empty open file, which messages call `path`.
   DurableFile(std::string path, int file) : path(std::move(path)), fd(file) {}
   ~DurableFile();

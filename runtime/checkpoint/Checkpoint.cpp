@@ -39,9 +39,17 @@ static std::vector<const StateEntry *> entriesOf(const Manifest &manifest, bool 
 // Saving
 //===----------------------------------------------------------------------===//
 
-static Json writeTensors(const std::string &folder, const char *name, const std::vector<const StateEntry *> &entries,
+namespace {
+/// The folder of a checkpoint that is written.
+struct NewFolder {
+  std::string temporary, final; ///< its path until it is whole, and from then on: that of messages
+  DurableFile create(const char *name) const { return DurableFile(temporary + "/" + name, final + "/" + name); }
+};
+} // namespace
+
+static Json writeTensors(const NewFolder &folder, const char *name, const std::vector<const StateEntry *> &entries,
                          const StateAddress &address) {
-  DurableFile file(folder + "/" + name);
+  DurableFile file = folder.create(name);
   writeSafetensors(file, entries, address);
   Json hashes = Json::array();
   for (uint64_t hash : file.hashes()) hashes.push_back(fmt::format("{:016x}", hash));
@@ -57,7 +65,7 @@ static std::string sealManifest(const Json &manifest) {
 
 static constexpr size_t sealBytes = sizeof(",\n \"hash\": \"0123456789abcdef\"\n}\n") - 1;
 
-static void writeFiles(const std::string &folder, const CheckpointInfo &info, const Manifest &manifest,
+static void writeFiles(const NewFolder &folder, const CheckpointInfo &info, const Manifest &manifest,
                        const StateAddress &address) {
   Json json = {{"format", formatVersion},     {"model", info.model},       {"compiler", manifest.compiler},
                {"step", info.step},           {"position", info.position}, {"seed", info.seed},
@@ -81,16 +89,17 @@ static void writeFiles(const std::string &folder, const CheckpointInfo &info, co
   json["files"] = {writeTensors(folder, modelFile, entriesOf(manifest, true), address),
                    writeTensors(folder, optimizerFile, entriesOf(manifest, false), address)};
   std::string text = sealManifest(json);
-  DurableFile file(folder + "/" + manifestFile);
+  DurableFile file = folder.create(manifestFile);
   file.append(text.data(), text.size());
   file.commit();
-  syncFolder(folder);
+  syncFolder(folder.temporary);
 }
 
 /// Renames a folder; replaces a damaged one of the same name.
 static void commitFolder(const std::string &temporary, const std::string &final) {
   if (rename(temporary.c_str(), final.c_str()) == 0) return;
   bool exists = errno == EEXIST || errno == ENOTEMPTY;
+  if (errno == ENOTDIR) fail("cannot commit the checkpoint {}: a file is there", final);
   if (!exists) failSystem("commit the checkpoint", final);
   std::string old = temporary;
   if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, final.c_str(), RENAME_EXCHANGE) != 0) {
@@ -110,9 +119,9 @@ std::string saveCheckpoint(const CheckpointFolder &folder, const CheckpointInfo 
   std::string final = folder.pathOf(info.step);
   std::string temporary =
       fmt::format("{}/{}{}-{}", folder.path(), temporaryPrefix, checkpointName(info.step), getpid());
-  if (mkdir(temporary.c_str(), 0777) != 0) failSystem("create", temporary);
+  if (mkdir(temporary.c_str(), 0777) != 0) failSystem("create", final);
   try {
-    writeFiles(temporary, info, manifest, address);
+    writeFiles({temporary, final}, info, manifest, address);
     commitFolder(temporary, final);
   } catch (...) {
     std::error_code error;

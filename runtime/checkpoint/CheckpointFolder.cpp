@@ -122,7 +122,7 @@ std::vector<int64_t> CheckpointFolder::steps() const {
   for (const fs::directory_entry &entry : fs::directory_iterator(folder, error)) {
     std::string name = entry.path().filename().string();
     int64_t step;
-    if (!name.starts_with("step-")) continue;
+    if (!name.starts_with("step-") || !entry.is_directory(error)) continue;
     auto [end, bad] = std::from_chars(name.data() + 5, name.data() + name.size(), step);
     if (bad == std::errc() && step >= 0 && checkpointName(step) == name) result.push_back(step);
   }

@@ -40,7 +40,7 @@ public:
   /// Creates the folder and its lock again if they were removed or replaced since lock().
   void lockAgain();
 
-  /// The steps of all checkpoints, ascending; none if the folder is missing.
+  /// The steps of all checkpoints, ascending; none if the folder is missing. A file with such a name is none.
   std::vector<int64_t> steps() const;
   std::string pathOf(int64_t step) const { return folder + "/" + checkpointName(step); }
 

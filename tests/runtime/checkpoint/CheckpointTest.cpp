@@ -286,6 +286,40 @@ TEST_F(Checkpoints, MalformedSourcesAreDamage) {
   EXPECT_EQ(readCheckpointInfo(path).sources["d"]["rows"], 7);
 }
 
+TEST_F(Checkpoints, FilesWithTheNameOfACheckpointAreNone) {
+  folder.lock();
+  temporary.write("c/step-00000010", "a file");
+  temporary.write("c/step-00000020", "a file");
+  EXPECT_TRUE(folder.steps().empty());
+  EXPECT_EQ(folder.abandonAfter(5), 0);
+  try {
+    saveCheckpoint(folder, info, manifest, address(memory));
+    FAIL();
+  } catch (const Error &e) {
+    EXPECT_EQ(e.what(),
+              fmt::format("cannot commit the checkpoint {}/c/step-00000010: a file is there", temporary.path));
+  }
+  EXPECT_EQ(readFile(temporary / "c/step-00000010"), "a file");
+}
+
+TEST_F(Checkpoints, ErrorsOfSavingNameTheCheckpoint) {
+  folder.lock();
+  rlimit before, none = {0, RLIM_INFINITY};
+  getrlimit(RLIMIT_FSIZE, &before);
+  none.rlim_max = before.rlim_max;
+  auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &none);
+  std::string said;
+  try {
+    saveCheckpoint(folder, info, manifest, address(memory));
+  } catch (const DiskFull &e) {
+    said = e.what();
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(said, fmt::format("cannot write {}/c/step-00000010/model.safetensors: File too large", temporary.path));
+}
+
 TEST_F(Checkpoints, RenamesLaterCheckpoints) {
   folder.lock();
   for (int round = 0; round < 2; ++round) {
