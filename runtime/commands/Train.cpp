@@ -111,10 +111,10 @@ void Training::save(bool isOnlyBest) {
 void Training::abandonLaterCheckpoints() {
   if (!checkpoints.folder) return;
   if (int count = checkpoints.folder->abandonAfter(step); count > 0)
-    output.progress->say(
-        fmt::format("note: {} checkpoint{} after step {} now called abandoned-step-*, since this run resumes "
-                    "before {}; delete what is not needed",
-                    count, count == 1 ? " is" : "s are", step, count == 1 ? "it" : "them"));
+    output.progress->say(fmt::format(
+        "note: {} now called abandoned-step-*, since this run resumes at step {}; delete what is not needed",
+        count == 1 ? "the checkpoint of a later step is" : fmt::format("the checkpoints of {} later steps are", count),
+        step));
 }
 
 bool Training::canStartNext() const {
