@@ -57,6 +57,13 @@ std::string keyOfOption(const std::string &option) {
   return std::all_of(key.begin(), key.end(), isPlain) ? key : "";
 }
 
+/// "images, labels".
+static std::string joinedNames(const std::vector<DataSpec> &specs) {
+  std::vector<std::string> names;
+  for (const DataSpec &spec : specs) names.push_back(spec.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &option, Split unnamed,
                       std::set<const void *> &replaced) {
   if (specs.empty()) failUsage("--data {}: the program reads no data", option);
@@ -71,12 +78,8 @@ void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &opt
   bool isVal = takeWord(words, "val"), isTrain = !isVal && takeWord(words, "train");
   if (isTrain && unnamed == Split::Val)
     failUsage("--data {}: no training data is read here; write --data val=PATH", option);
-  if (!spec && specs.size() > 1) {
-    std::vector<std::string> names;
-    for (const DataSpec &candidate : specs) names.push_back(candidate.name);
-    failUsage("--data {}: the program reads several sources ({}); write --data NAME=PATH", option,
-              fmt::join(names, ", "));
-  }
+  if (!spec && specs.size() > 1)
+    failUsage("--data {}: the program reads several sources ({}); write --data NAME=PATH", option, joinedNames(specs));
   if (!spec) spec = &specs[0];
 
   std::string field;
@@ -86,7 +89,11 @@ void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &opt
     if (!infoOf(spec->format).hasFiles() && takeWord(words, candidate.name)) field = candidate.name;
   }
   if (!words.empty())
-    failUsage("--data {}: '{}' is neither a data source, a field nor a split of this program", option, words[0]);
+    failUsage("--data {}: '{}' is neither a data source, a field nor a split of this program; its sources: {}{}",
+              option, words[0], joinedNames(specs),
+              infoOf(spec->format).hasFiles()
+                  ? ""
+                  : fmt::format("; fields of {} with files: {}", spec->name, fmt::join(fields, ", ")));
   if (!infoOf(spec->format).hasFiles() && field.empty()) {
     if (fields.size() != 1)
       failUsage("--data {}: each field has its own file; write --data FIELD=PATH for {}", option,
