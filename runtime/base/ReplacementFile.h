@@ -1,8 +1,8 @@
 //===- ReplacementFile.h - a file that appears whole ------------------------===//
 //
-// A new version of a file is written under a temporary name beside it, PATH.tmp-PROCESS (without the end of PATH if that
-// is too long), then synced, closed and renamed, and the folder is synced. Until then the old file stays. Without the
-// last step it remains, and the temporary one is removed, also if a signal ends the process.
+// A new version of a file is written under a temporary name beside it, PATH.tmp-PROCESS (without the end of PATH if
+// that is too long), then synced, closed and renamed, and the folder is synced. Until then the old file stays. Without
+// the last step it remains, and the temporary one is removed, also if a signal ends the process.
 //
 //===----------------------------------------------------------------------===//
 
