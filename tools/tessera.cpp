@@ -120,6 +120,8 @@ static int run(int argc, char **argv) {
     messages() << "error: " << problem << "\n";
     return ExitUsage;
   }
+  app.failure_message(
+      [](const CLI::App *command, const CLI::Error &e) { return "error: " + CLI::FailureMessage::simple(command, e); });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

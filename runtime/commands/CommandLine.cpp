@@ -259,6 +259,8 @@ static ExitStatus runCommand(const std::string &name, LoadedProgram &program, co
 static int parseAndRun(int argc, char **argv, Payload payload, const std::string &programFile) {
   CLI::App app("a training program made by Tessera");
   app.require_subcommand(1);
+  app.failure_message(
+      [](const CLI::App *command, const CLI::Error &e) { return "error: " + CLI::FailureMessage::simple(command, e); });
   Options options;
   addTrain(app, options);
   addEval(app, options);
