@@ -311,7 +311,7 @@ static int finishOutput(int status) {
   bool good = std::fflush(stdout) == 0;
   int code = good ? 0 : errno;
   if (good && !std::ferror(stdout)) return status;
-  warn("error: cannot write to standard output{}{}; the result is not whole", code ? ": " : "",
+  warn("error: cannot write to standard output{}{}; what was to be printed there is not whole", code ? ": " : "",
        code ? strerror(code) : "");
   return status == 0 ? static_cast<int>(ExitStatus::Fault) : status;
 }
