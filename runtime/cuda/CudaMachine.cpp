@@ -5,8 +5,8 @@
 // (`observe`, `startProfile`, TESSERA_CUDA_EAGER=1), entry functions run without a graph. With
 // TESSERA_CUDA_IN_ORDER=1 nothing runs concurrently.
 //
-// The host sees the arena through a mirror: address space of the arena's size. Only the pages of inputs, outputs and
-// pulled state are ever touched. Pages of inputs and outputs are pinned.
+// The host sees the arena through a mirror (Mirror.h). Only the pages of inputs, outputs and pulled state are ever
+// touched.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/GemmSearch.h"
 #include "runtime/cuda/Images.h"
+#include "runtime/cuda/Mirror.h"
 #include "runtime/cuda/Recording.h"
 #include "runtime/cuda/Transfers.h"
 #include "runtime/machine/Machine.h"
@@ -22,7 +23,6 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <optional>
-#include <sys/mman.h>
 
 namespace tessera::runtime {
 
@@ -46,7 +46,7 @@ public:
   ~CudaMachine() override;
 
   std::string describe() const override { return device.name; }
-  char *at(int64_t offset) const override { return mirror.memory + offset; }
+  char *at(int64_t offset) const override { return mirror.at(offset); }
   void push(int64_t offset, int64_t bytes) override;
   void pull(int64_t offset, int64_t bytes) override;
   void load(void *library) override;
@@ -88,11 +88,6 @@ private:
     std::vector<CublasGemm> gemms; ///< by number in the manifest
     std::string choices;           ///< the file of algorithms; empty: none
   };
-  /// The host's copy of the arena.
-  struct Mirror {
-    char *memory = nullptr;
-    std::vector<void *> pinned; ///< the beginnings of pinned ranges
-  };
   /// Of the environment: TESSERA_CUDA_EAGER, TESSERA_CUDA_IN_ORDER.
   struct Switches {
     bool eager = false, inOrder = false;
@@ -105,7 +100,6 @@ private:
   /// Finds the fastest algorithm for each contraction that entry functions run.
   void chooseAlgorithms(void *library);
   DevicePointer workspace() const { return arena + static_cast<DevicePointer>(manifest.arena.workspaceOffset); }
-  void reserveMirror();
   void pinValues();
   bool isEager() const { return afterCall || profiling.profile || switches.eager; }
   /// Runs or records `work`; a failure is recorded. `accesses` returns the bytes that it reads and writes.
@@ -148,12 +142,12 @@ private:
 // Start
 //===----------------------------------------------------------------------===//
 
-CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options) : manifest(manifest) {
+CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options)
+    : manifest(manifest), mirror(manifest.arena.bytes) {
   contractions.choices = options.gemmChoices;
   switches = {isSet("TESSERA_CUDA_EAGER"), isSet("TESSERA_CUDA_IN_ORDER")};
   openDevice();
   allocateArena();
-  reserveMirror();
   pinValues();
   for (const GemmSpec &gemm : manifest.gemms) contractions.gemms.emplace_back(gemm, manifest.arena.workspaceBytes);
 
@@ -237,28 +231,13 @@ void CudaMachine::allocateArena() {
   driver.check(driver.memsetD8Async(arena, 0, bytes, stream), "cannot clear the arena");
 }
 
-void CudaMachine::reserveMirror() {
-  void *memory = mmap(nullptr, std::max<int64_t>(manifest.arena.bytes, 1), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) fail("cannot reserve {} bytes of address space", manifest.arena.bytes);
-  mirror.memory = static_cast<char *>(memory);
-}
-
-/// Pinned pages are copied without a bounce buffer. Pages that cannot be pinned are copied through one.
+/// Pinned pages are copied without a bounce buffer.
 void CudaMachine::pinValues() {
-  constexpr int64_t page = 4096;
-  std::map<int64_t, int64_t> ranges; // page by page
   for (const auto &[name, entry] : manifest.entries)
     for (const std::vector<ValueSpec> *values : {&entry.inputs, &entry.outputs})
       for (const ValueSpec &value : *values)
-        if (value.role != "result")
-          for (int64_t at = value.offset / page * page; at < value.offset + value.bytes; at += page) ranges[at] = page;
-  for (auto it = ranges.begin(); it != ranges.end();) {
-    int64_t start = it->first, end = start;
-    while (it != ranges.end() && it->first == end) end += page, ++it;
-    if (driver.memHostRegister(mirror.memory + start, end - start, 0) == 0)
-      mirror.pinned.push_back(mirror.memory + start);
-  }
+        if (value.role != "result") mirror.add(value.offset, value.bytes);
+  mirror.pin();
 }
 
 CudaMachine::~CudaMachine() {
@@ -267,8 +246,7 @@ CudaMachine::~CudaMachine() {
   for (auto &[name, graph] : graphs) driver.graphExecDestroy(graph);
   contractions.gemms.clear();
   for (Module module : code.modules) driver.moduleUnload(module);
-  for (void *memory : mirror.pinned) driver.memHostUnregister(memory);
-  if (mirror.memory) munmap(mirror.memory, std::max<int64_t>(manifest.arena.bytes, 1));
+  mirror.unpin(); // while there is a context
   if (arena) driver.memFree(arena);
   driver.streamDestroy(stream);
   driver.devicePrimaryCtxRelease(device.number);
@@ -424,7 +402,7 @@ Transfers &CudaMachine::transfersFor(const EntryFunction &entry) {
   requireQuiet();
   transfers.reset();
   requireFree(static_cast<size_t>(bytes));
-  return transfers.emplace(bytes, arena, mirror.memory, stream);
+  return transfers.emplace(bytes, arena, mirror, stream);
 }
 
 void CudaMachine::startCall(const EntryFunction &entry, TsrEntry code) {
@@ -451,15 +429,14 @@ void CudaMachine::call(const EntryFunction &entry, TsrEntry code) {
   requireQuiet();
   GraphExec graph = isEager() ? nullptr : graphOf(entry, code);
   for (const ValueSpec &input : entry.inputs)
-    driver.check(driver.memcpyHtoDAsync(arena + input.offset, mirror.memory + input.offset, input.bytes, stream),
-                 "cannot copy input " + input.name);
+    mirror.copyToDevice(arena + input.offset, input.offset, input.bytes, stream, "cannot copy input " + input.name);
   if (graph)
     driver.check(driver.graphLaunch(graph, stream), "cannot run entry function " + entry.name);
   else
     runCode(entry, code);
   for (const ValueSpec &output : entry.outputs)
-    driver.check(driver.memcpyDtoHAsync(mirror.memory + output.offset, arena + output.offset, output.bytes, stream),
-                 "cannot copy output " + output.name);
+    mirror.copyToHost(output.offset, arena + output.offset, output.bytes, stream,
+                      "cannot copy output " + output.name);
   synchronize(failureOf(entry));
   finishProfile();
 }
@@ -478,14 +455,13 @@ void CudaMachine::finishProfile() {
 
 void CudaMachine::push(int64_t offset, int64_t bytes) {
   requireQuiet();
-  driver.check(driver.memcpyHtoDAsync(arena + offset, mirror.memory + offset, bytes, stream), "cannot copy to the GPU");
+  mirror.copyToDevice(arena + offset, offset, bytes, stream, "cannot copy to the GPU");
   synchronize("cannot copy to the GPU");
 }
 
 void CudaMachine::pull(int64_t offset, int64_t bytes) {
   requireQuiet();
-  driver.check(driver.memcpyDtoHAsync(mirror.memory + offset, arena + offset, bytes, stream),
-               "cannot copy from the GPU");
+  mirror.copyToHost(offset, arena + offset, bytes, stream, "cannot copy from the GPU");
   synchronize("cannot copy from the GPU");
 }
 

@@ -23,7 +23,7 @@ static int64_t sumOf(const std::vector<ValueSpec> &values) {
 
 int64_t Transfers::bytesFor(const EntryFunction &entry) { return sumOf(entry.inputs); }
 
-Transfers::Transfers(int64_t bytes, DevicePointer arena, char *mirror, Stream stream)
+Transfers::Transfers(int64_t bytes, DevicePointer arena, const Mirror &mirror, Stream stream)
     : bytes(bytes), arena(arena), mirror(mirror), stream(stream) {
   driver.check(driver.streamCreate(&upload, streamNonBlocking), "cannot create a stream");
   if (bytes > 0)
@@ -50,8 +50,7 @@ void Transfers::sendInputs(const EntryFunction &entry) {
   driver.check(driver.streamWaitEvent(upload, taken, 0), "cannot wait for an event");
   DevicePointer at = staging;
   for (const ValueSpec &input : entry.inputs) {
-    driver.check(driver.memcpyHtoDAsync(at, mirror + input.offset, input.bytes, upload),
-                 "cannot copy input " + input.name);
+    mirror.copyToDevice(at, input.offset, input.bytes, upload, "cannot copy input " + input.name);
     at += alignedBytes(input);
   }
   driver.check(driver.eventRecord(sent, upload), "an event");
@@ -89,7 +88,7 @@ void Transfers::fetchOutputs(const EntryFunction &entry) {
 void Transfers::showOutputs() {
   const char *at = slots[nextWaited].memory;
   for (const ValueSpec &output : calls.front()->outputs) {
-    memcpy(mirror + output.offset, at, output.bytes);
+    memcpy(mirror.at(output.offset), at, output.bytes);
     at += alignedBytes(output);
   }
   nextWaited = (nextWaited + 1) % maxCallsInFlight;

@@ -9,7 +9,7 @@
 #ifndef TESSERA_RUNTIME_CUDA_TRANSFERS_H
 #define TESSERA_RUNTIME_CUDA_TRANSFERS_H
 
-#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/Mirror.h"
 #include "runtime/program/Manifest.h"
 
 #include <deque>
@@ -24,9 +24,9 @@ public:
   /// Bytes of the staging buffer that calls of an entry function need.
   static int64_t bytesFor(const EntryFunction &entry);
 
-  /// `bytes`: capacity of the staging buffer. `arena` is the device's, `mirror` the host's copy of it; `stream` is
-  /// the one that computes.
-  Transfers(int64_t bytes, DevicePointer arena, char *mirror, Stream stream);
+  /// `bytes`: capacity of the staging buffer. `arena` is the device's, `mirror` the host's copy of it, which must
+  /// outlive this; `stream` is the one that computes.
+  Transfers(int64_t bytes, DevicePointer arena, const Mirror &mirror, Stream stream);
   ~Transfers();
   Transfers(const Transfers &) = delete;
   Transfers &operator=(const Transfers &) = delete;
@@ -61,7 +61,7 @@ private:
   const Driver &driver = Driver::get();
   int64_t bytes; ///< of the staging buffer
   DevicePointer arena;
-  char *mirror;
+  const Mirror &mirror;
   Stream stream, upload = nullptr;
   DevicePointer staging = 0;
   Event sent = nullptr, taken = nullptr; ///< the inputs are in the staging buffer; in the arena

@@ -1,11 +1,12 @@
 //===- FakeCuda.cpp - CUDA libraries for a machine without a GPU ------------===//
 //
 // One library replaces four: libnvrtc (the compiler that built the tests compiles kernels for the emulator), libcuda
-// (device memory is memory of the process, kernels run in Emulator.h, streams are in FakeStreams.cpp), libcublasLt
-// (FakeCublasLt.cpp) and libnccl (FakeNccl.cpp). So tests cover a program for a GPU from the model to trained weights.
+// (device memory is memory of the process, kernels run in Emulator.h, streams are in FakeStreams.cpp, pinned memory in
+// FakeHostMemory.cpp), libcublasLt (FakeCublasLt.cpp) and libnccl (FakeNccl.cpp). So tests cover a program for a GPU
+// from the model to trained weights.
 //
 // Only functions that Tessera calls are here. What a real library rejects is rejected: a graph that is launched while
-// its stream records, accesses beyond the end of an allocation.
+// its stream records, accesses beyond the end of an allocation, copies to and from memory that is partly pinned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -120,7 +121,6 @@ EXPORT int nvrtcGetProgramLog(void *program, char *to) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-constexpr int invalidValue = 1, outOfMemory = 2;
 struct FakeFunction {
   void (*run)(void **parameters);
   int parameters;
@@ -191,23 +191,15 @@ EXPORT int cuMemFree_v2(unsigned long long memory) {
   munmap(reinterpret_cast<void *>(memory), it->second);
   return allocations.erase(it), 0;
 }
-EXPORT int cuMemHostRegister_v2(void *memory, size_t, unsigned) {
-  return reinterpret_cast<uintptr_t>(memory) % 4096 == 0 ? 0 : invalidValue;
-}
-EXPORT int cuMemHostUnregister(void *) { return 0; }
-
-EXPORT int cuMemHostAlloc(void **memory, size_t bytes, unsigned) { return *memory = malloc(bytes), 0; }
-EXPORT int cuMemFreeHost(void *memory) { return free(memory), 0; }
-
 static int copy(void *stream, void *to, const void *from, size_t bytes) {
   return enqueue(stream, [=] { return memcpy(to, from, bytes), 0; });
 }
 EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, void *stream) {
-  if (!isOnDevice(to, bytes)) return invalidValue;
+  if (!isOnDevice(to, bytes) || !isUniformHostRange(from, bytes)) return invalidValue;
   return copy(stream, reinterpret_cast<void *>(to), from, bytes);
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes, void *stream) {
-  if (!isOnDevice(from, bytes)) return invalidValue;
+  if (!isOnDevice(from, bytes) || !isUniformHostRange(to, bytes)) return invalidValue;
   return copy(stream, to, reinterpret_cast<void *>(from), bytes);
 }
 EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void *stream) {

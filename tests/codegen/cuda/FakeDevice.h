@@ -10,8 +10,9 @@
 
 namespace tessera::test {
 
-/// The status of a stream after its work failed.
-inline constexpr int launchFailed = 719;
+// CUresult.
+inline constexpr int invalidValue = 1, outOfMemory = 2;
+inline constexpr int launchFailed = 719; ///< of a stream after its work failed
 
 /// Adds work to a stream, which runs it when the host or another stream waits for it; records the work if the stream
 /// is recording. Returns the status of the stream: 0, or that of its first failure.
@@ -22,6 +23,9 @@ int runNow(void *stream);
 
 /// Whether these bytes are in one allocation of the device.
 bool isOnDevice(unsigned long long address, size_t bytes);
+
+/// Whether the driver copies from and to this memory of the host: it is pinned as a whole or not at all.
+bool isUniformHostRange(const void *memory, size_t bytes);
 
 /// bf16 is the upper half of f32, rounded to nearest, ties to even.
 inline unsigned short toBf16(float value) {

@@ -80,8 +80,6 @@ struct FakeGraphExec {
     return order;
   }
 };
-
-constexpr int invalidValue = 1;
 } // namespace
 
 int tessera::test::enqueue(void *handle, Work work) {
