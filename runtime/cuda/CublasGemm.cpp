@@ -8,6 +8,9 @@
 // cuBLASLt transposes operands in the other order. Batch dimensions with one common stride in all operands are
 // merged. The longest of the rest is cuBLASLt's batch; the others are loops over calls.
 //
+// Addresses of biases and auxiliary matrices are attributes of a description. There is a description for each pair of
+// addresses, so that nothing is set while a stream captures.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/CublasGemm.h"
@@ -72,7 +75,12 @@ struct Operand {
 struct CublasGemm::Impl {
   const CublasLt &library = CublasLt::get();
   GemmSpec description;
-  MatmulDesc desc = nullptr;
+  /// For questions to the library, whose answers depend on the alignment of addresses only.
+  MatmulDesc asking = nullptr;
+  /// By the addresses of bias and auxiliary matrix; 0: there is none.
+  std::map<std::pair<DevicePointer, DevicePointer>, MatmulDesc> descs;
+  bool transposesA = false, transposesB = false; ///< of cuBLASLt's operands
+  int64_t leadingOfAux = 0;
   MatrixLayout layoutA = nullptr, layoutB = nullptr,
                layoutC = nullptr; ///< in the order of cuBLASLt's operands: layoutA is that of b
   /// An algorithm and its workspace.
@@ -80,26 +88,40 @@ struct CublasGemm::Impl {
     MatmulAlgorithm algorithm;
     size_t workspaceBytes;
   };
-  mutable std::map<GemmAlignment, Choice> choices;
+  std::map<GemmAlignment, Choice> choices;
   int64_t workspaceLimit = 0;
   std::vector<BatchDim> loops; ///< loops over calls
 
   ~Impl() {
-    if (desc) library.matmulDescDestroy(desc);
+    if (asking) library.matmulDescDestroy(asking);
+    for (auto &[places, desc] : descs) library.matmulDescDestroy(desc);
     for (MatrixLayout layout : {layoutA, layoutB, layoutC})
       if (layout) library.layoutDestroy(layout);
   }
   BatchDim chooseBatch();
   MatrixLayout makeLayout(ElementType type, const Operand &operand, int64_t count, int64_t stride);
+  MatmulDesc makeDesc() const;
   std::vector<MatmulHeuristic> suggest(const GemmAlignment &alignment, int most) const;
-  const Choice &choiceFor(const GemmAlignment &alignment) const;
-  /// Suggestions depend on the alignment of the addresses only.
-  void setPlaces(DevicePointer bias, DevicePointer aux) const {
+  void setPlaces(MatmulDesc desc, DevicePointer bias, DevicePointer aux) const {
     auto set = [&](int attribute, DevicePointer place, const char *what) {
       library.check(library.matmulDescSetAttribute(desc, attribute, &place, sizeof place), what);
     };
     if (description.bias) set(descBiasPointer, bias, "bias");
     if (description.hasAux) set(descAuxPointer, aux, "auxiliary matrix");
+  }
+
+  GemmAddresses operandsOf(int64_t call, const GemmAddresses &first) const;
+  /// The key of `descs`.
+  std::pair<DevicePointer, DevicePointer> placesOf(const GemmAddresses &operands) const {
+    return {description.bias ? operands.bias : 0, description.hasAux ? operands.aux : 0};
+  }
+  const Choice &choiceFor(const GemmAlignment &alignment) const {
+    auto it = choices.find(alignment);
+    if (it == choices.end()) failUnprepared();
+    return it->second;
+  }
+  [[noreturn]] void failUnprepared() const {
+    fail("contraction '{}' runs with operands that it was not prepared for", description.name);
   }
 };
 
@@ -161,6 +183,39 @@ MatrixLayout CublasGemm::Impl::makeLayout(ElementType type, const Operand &opera
   return layout;
 }
 
+MatmulDesc CublasGemm::Impl::makeDesc() const {
+  const GemmSpec &d = description;
+  MatmulDesc desc = nullptr;
+  library.check(library.matmulDescCreate(&desc, d.tf32 ? compute32FFastTF32 : compute32F, real32F),
+                "cannot describe a GEMM");
+  auto set = [&](int attribute, auto value) {
+    library.check(library.matmulDescSetAttribute(desc, attribute, &value, sizeof value), "an attribute of a GEMM");
+  };
+  set(descTransA, transposesA ? operationTranspose : operationNone);
+  set(descTransB, transposesB ? operationTranspose : operationNone);
+  set(descEpilogue, epilogueOf(d));
+  if (d.bias) set(descBiasType, libraryType(d.biasType));
+  if (d.hasAux) set(descAuxLeading, leadingOfAux);
+  return desc;
+}
+
+/// The operands of one library call.
+GemmAddresses CublasGemm::Impl::operandsOf(int64_t call, const GemmAddresses &first) const {
+  const GemmSpec &d = description;
+  int64_t inA = 0, inB = 0, inC = 0, inBias = 0;
+  for (size_t i = loops.size(); i-- > 0;) {
+    const BatchDim &loop = loops[i];
+    int64_t at = call % loop.size;
+    call /= loop.size;
+    inA += at * loop.a, inB += at * loop.b, inC += at * loop.c, inBias += at * loop.bias;
+  }
+  auto moved = [](DevicePointer base, int64_t elements, ElementType type) {
+    return base + static_cast<DevicePointer>(elements * bytesOf(type));
+  };
+  return {moved(first.a, inA, d.a.type), moved(first.b, inB, d.b.type), moved(first.bias, inBias, d.biasType),
+          moved(first.c, inC, d.c.type), first.aux};
+}
+
 std::vector<MatmulHeuristic> CublasGemm::Impl::suggest(const GemmAlignment &alignment, int most) const {
   MatmulPreference preference = nullptr;
   library.check(library.preferenceCreate(&preference), "cannot describe a search");
@@ -172,10 +227,10 @@ std::vector<MatmulHeuristic> CublasGemm::Impl::suggest(const GemmAlignment &alig
   auto [a, b, bias, c, aux] = alignment;
   const uint32_t inLibrary[] = {b, a, c, c};
   for (size_t i = 0; i < std::size(inLibrary); ++i) set(preferenceAlignments[i], inLibrary[i]);
-  setPlaces(bias, aux);
+  setPlaces(asking, bias, aux);
   std::vector<MatmulHeuristic> found(static_cast<size_t>(most));
   int count = 0;
-  int status = library.getHeuristic(library.handle, desc, layoutA, layoutB, layoutC, layoutC, preference, most,
+  int status = library.getHeuristic(library.handle, asking, layoutA, layoutB, layoutC, layoutC, preference, most,
                                     found.data(), &count);
   library.preferenceDestroy(preference);
   found.resize(status == 0 ? static_cast<size_t>(count) : 0);
@@ -186,19 +241,9 @@ std::vector<MatmulHeuristic> CublasGemm::Impl::suggest(const GemmAlignment &alig
   return found;
 }
 
-const CublasGemm::Impl::Choice &CublasGemm::Impl::choiceFor(const GemmAlignment &alignment) const {
-  auto it = choices.find(alignment);
-  if (it == choices.end()) {
-    MatmulHeuristic best = suggest(alignment, 1).front();
-    it = choices.emplace(alignment, Choice{best.algorithm, best.workspaceBytes}).first;
-  }
-  return it->second;
-}
-
 CublasGemm::CublasGemm(const GemmSpec &d, int64_t workspaceBytes) : impl(std::make_unique<Impl>()) {
   impl->description = d;
   impl->workspaceLimit = workspaceBytes;
-  const CublasLt &library = impl->library;
   size_t rank = d.c.dims.size();
   int64_t m = d.c.dims[rank - 2], n = d.c.dims[rank - 1], k = d.a.dims[rank - 1];
   BatchDim batch = impl->chooseBatch();
@@ -209,19 +254,11 @@ CublasGemm::CublasGemm(const GemmSpec &d, int64_t workspaceBytes) : impl(std::ma
   impl->layoutB = impl->makeLayout(d.a.type, second, batch.size, batch.a);
   impl->layoutC = impl->makeLayout(d.c.type, result, batch.size, batch.c);
 
-  library.check(library.matmulDescCreate(&impl->desc, d.tf32 ? compute32FFastTF32 : compute32F, real32F),
-                "cannot describe a GEMM");
-  auto set = [&](int attribute, auto value) {
-    library.check(library.matmulDescSetAttribute(impl->desc, attribute, &value, sizeof value),
-                  "an attribute of a GEMM");
-  };
-  set(descTransA, first.isTransposed ? operationTranspose : operationNone);
-  set(descTransB, second.isTransposed ? operationTranspose : operationNone);
+  impl->transposesA = first.isTransposed, impl->transposesB = second.isTransposed;
+  impl->leadingOfAux = result.leading;
   if (d.epilogue != GemmEpilogue::None && (batch.size != 1 || !impl->loops.empty()))
     fail("contraction '{}': only contractions without loops over batches may be followed by GELU", d.name);
-  set(descEpilogue, epilogueOf(d));
-  if (d.bias) set(descBiasType, libraryType(d.biasType));
-  if (d.hasAux) set(descAuxLeading, result.leading);
+  impl->asking = impl->makeDesc();
   // Contractions that are rejected for any alignment are rejected here.
   GemmAlignment best;
   best.fill(largestAlignment);
@@ -230,6 +267,20 @@ CublasGemm::CublasGemm(const GemmSpec &d, int64_t workspaceBytes) : impl(std::ma
 
 CublasGemm::~CublasGemm() = default;
 CublasGemm::CublasGemm(CublasGemm &&) noexcept = default;
+
+void CublasGemm::prepare(const GemmAddresses &operands) {
+  for (int64_t call = 0; call < calls(); ++call) {
+    std::pair places = impl->placesOf(impl->operandsOf(call, operands));
+    if (impl->descs.count(places)) continue;
+    MatmulDesc desc = impl->makeDesc();
+    impl->descs.emplace(places, desc);
+    impl->setPlaces(desc, places.first, places.second);
+  }
+  GemmAlignment alignment = alignmentOf(operands);
+  if (impl->choices.count(alignment)) return;
+  MatmulHeuristic best = impl->suggest(alignment, 1).front();
+  impl->choices[alignment] = {best.algorithm, best.workspaceBytes};
+}
 
 void CublasGemm::forget(const GemmAlignment &alignment) { impl->choices.erase(alignment); }
 
@@ -265,8 +316,8 @@ std::vector<MatmulAlgorithm> CublasGemm::suggest(const GemmAlignment &alignment,
 
 bool CublasGemm::choose(const GemmAlignment &alignment, const MatmulAlgorithm &algorithm) {
   MatmulHeuristic answer{};
-  impl->setPlaces(alignment[2], alignment[4]);
-  int status = impl->library.checkAlgorithm(impl->library.handle, impl->desc, impl->layoutA, impl->layoutB,
+  impl->setPlaces(impl->asking, alignment[2], alignment[4]);
+  int status = impl->library.checkAlgorithm(impl->library.handle, impl->asking, impl->layoutA, impl->layoutB,
                                             impl->layoutC, impl->layoutC, &algorithm, &answer);
   if (status != 0 || answer.workspaceBytes > static_cast<size_t>(impl->workspaceLimit)) return false;
   impl->choices[alignment] = {algorithm, answer.workspaceBytes};
@@ -300,21 +351,14 @@ void CublasGemm::run(const GemmAddresses &operands, DevicePointer workspace, Str
   const GemmSpec &d = impl->description;
   const Impl::Choice &choice = impl->choiceFor(alignmentOf(operands));
   const float one = 1, added = d.accumulate ? 1.0f : 0.0f;
-  int64_t bytesA = bytesOf(d.a.type), bytesB = bytesOf(d.b.type), bytesC = bytesOf(d.c.type);
+  auto pointer = [](DevicePointer place) { return reinterpret_cast<void *>(place); };
   for (int64_t call = 0; call < calls(); ++call) {
-    int64_t rest = call, inA = 0, inB = 0, inC = 0, inBias = 0;
-    for (size_t i = impl->loops.size(); i-- > 0;) {
-      const BatchDim &loop = impl->loops[i];
-      int64_t at = rest % loop.size;
-      rest /= loop.size;
-      inA += at * loop.a, inB += at * loop.b, inC += at * loop.c, inBias += at * loop.bias;
-    }
-    impl->setPlaces(operands.bias + inBias * bytesOf(d.biasType), operands.aux);
-    auto pointer = [](DevicePointer base, int64_t bytes) { return reinterpret_cast<void *>(base + bytes); };
-    void *result = pointer(operands.c, inC * bytesC);
-    int status = library.matmul(library.handle, impl->desc, &one, pointer(operands.b, inB * bytesB), impl->layoutA,
-                                pointer(operands.a, inA * bytesA), impl->layoutB, &added, result, impl->layoutC, result,
-                                impl->layoutC, &choice.algorithm, pointer(workspace, 0), choice.workspaceBytes, stream);
+    GemmAddresses at = impl->operandsOf(call, operands);
+    auto desc = impl->descs.find(impl->placesOf(at));
+    if (desc == impl->descs.end()) impl->failUnprepared();
+    int status = library.matmul(library.handle, desc->second, &one, pointer(at.b), impl->layoutA, pointer(at.a),
+                                impl->layoutB, &added, pointer(at.c), impl->layoutC, pointer(at.c), impl->layoutC,
+                                &choice.algorithm, pointer(workspace), choice.workspaceBytes, stream);
     if (status != 0) fail("contraction '{}': cuBLASLt: {}", d.name, library.getStatusString(status));
   }
 }

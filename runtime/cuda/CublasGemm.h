@@ -28,9 +28,15 @@ public:
   ~CublasGemm();
   CublasGemm(CublasGemm &&) noexcept;
 
+  /// Makes everything that runs with these operands need, and chooses the library's first suggestion if no algorithm is
+  /// chosen for their alignment. Throws an Error that names the contraction if there is none.
+  void prepare(const GemmAddresses &operands);
+
+  /// Calls no function of cuBLASLt but its matrix multiplication, so a stream may record it. Throws an Error if it was
+  /// not prepared for these operands.
   void run(const GemmAddresses &operands, DevicePointer workspace, Stream stream) const;
 
-  /// What a run accesses: operands and workspace.
+  /// What a run accesses: operands and workspace. Throws an Error if it was not prepared for these operands.
   std::vector<MemoryAccess> accesses(const GemmAddresses &operands, DevicePointer workspace) const;
 
   /// Library calls that one run makes.
@@ -41,10 +47,9 @@ public:
   GemmAlignment alignmentOf(const GemmAddresses &operands) const;
   /// The algorithms that cuBLASLt suggests, best first.
   std::vector<MatmulAlgorithm> suggest(const GemmAlignment &alignment, int most) const;
-  /// Runs with operands of this alignment use this algorithm from now on; without a choice they use the first
-  /// suggestion. Returns false if cuBLASLt rejects the algorithm.
+  /// Runs with operands of this alignment use this algorithm from now on. Returns false if cuBLASLt rejects it.
   bool choose(const GemmAlignment &alignment, const MatmulAlgorithm &algorithm);
-  /// Removes the choice for this alignment.
+  /// Removes the choice for this alignment; prepare() makes another one.
   void forget(const GemmAlignment &alignment);
 
 private:

@@ -35,6 +35,11 @@ std::string withLine(const std::string &what, const std::string &line) {
   return line.empty() ? what : what + ", from " + line;
 }
 
+GemmAddresses addressesOf(const void *a, const void *b, const void *bias, const void *aux, const void *c) {
+  auto pointer = [](const void *address) { return reinterpret_cast<DevicePointer>(address); };
+  return {pointer(a), pointer(b), pointer(bias), pointer(c), pointer(aux)};
+}
+
 bool isSet(const char *variable) {
   const char *value = getenv(variable);
   return value && std::string(value) != "0";
@@ -88,6 +93,11 @@ private:
     std::vector<CublasGemm> gemms; ///< by number in the manifest
     std::string choices;           ///< the file of algorithms; empty: none
   };
+  /// A contraction with its operands.
+  struct GemmCall {
+    uint32_t gemm; ///< number in the manifest
+    GemmAddresses operands;
+  };
   /// Of the environment: TESSERA_CUDA_EAGER, TESSERA_CUDA_IN_ORDER.
   struct Switches {
     bool eager = false, inOrder = false;
@@ -97,8 +107,11 @@ private:
   void allocateArena();
   /// Refuses a program for which the device has too little memory.
   void requireFree(size_t needed) const;
-  /// Finds the fastest algorithm for each contraction that entry functions run.
-  void chooseAlgorithms(void *library);
+  /// The contractions that entry functions run, with all their operands.
+  std::vector<GemmCall> listContractions(void *library) const;
+  /// Finds the fastest algorithm for each contraction that entry functions run, and runs it once: while a stream
+  /// records, cuBLASLt must neither be asked for algorithms nor load their code.
+  void prepareContractions(void *library);
   DevicePointer workspace() const { return arena + static_cast<DevicePointer>(manifest.arena.workspaceOffset); }
   void pinValues();
   bool isEager() const { return afterCall || profiling.profile || switches.eager; }
@@ -159,10 +172,9 @@ CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options
   };
   table.gemm = [](TsrRuntime *runtime, uint32_t gemm, const void *a, const void *b, void *bias, void *aux, void *c) {
     CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
-    auto pointer = [](const void *address) { return reinterpret_cast<DevicePointer>(address); };
     const GemmSpec &description = machine.manifest.gemms[gemm];
     const CublasGemm &cublas = machine.contractions.gemms[gemm];
-    GemmAddresses operands{pointer(a), pointer(b), pointer(bias), pointer(c), pointer(aux)};
+    GemmAddresses operands = addressesOf(a, b, bias, aux, c);
     machine.perform(
         Profile::Kind::Contraction, gemm, withLine("contraction '" + description.name + "'", description.line),
         [&] { return cublas.accesses(operands, machine.workspace()); },
@@ -272,33 +284,43 @@ void CudaMachine::load(void *library) {
     fail("the program has code for {}, and this GPU ({}) is sm_{}{}; compile it with --target=cuda:sm_{}{}",
          fmt::join(manifest.target.architectures, ", "), device.name, device.major, device.minor, device.major,
          device.minor);
-  chooseAlgorithms(library);
+  prepareContractions(library);
 }
 
-void CudaMachine::chooseAlgorithms(void *library) {
+std::vector<CudaMachine::GemmCall> CudaMachine::listContractions(void *library) const {
   // Entry functions run with functions that do nothing but list the contractions.
   struct Listing : TsrRuntime {
-    const std::vector<CublasGemm> *gemms;
-    GemmUses uses;
+    std::vector<GemmCall> calls;
   } listing{};
   listing.abiVersion = TSR_ABI_VERSION;
   listing.threads = 1;
-  listing.gemms = &contractions.gemms;
   listing.launch = [](TsrRuntime *, uint32_t, void *const *) {};
   listing.copy = [](TsrRuntime *, void *, const void *, int64_t) {};
   listing.zero = [](TsrRuntime *, void *, int64_t) {};
   listing.setInt = [](TsrRuntime *, void *, int32_t) {};
   listing.gemm = [](TsrRuntime *runtime, uint32_t gemm, const void *a, const void *b, void *bias, void *aux, void *c) {
-    auto &self = *static_cast<Listing *>(runtime);
-    auto pointer = [](const void *address) { return reinterpret_cast<DevicePointer>(address); };
-    self.uses.emplace(
-        gemm, (*self.gemms)[gemm].alignmentOf({pointer(a), pointer(b), pointer(bias), pointer(c), pointer(aux)}));
+    static_cast<Listing *>(runtime)->calls.push_back({gemm, addressesOf(a, b, bias, aux, c)});
   };
   for (const auto &[name, entry] : manifest.entries)
     if (auto function = reinterpret_cast<TsrEntry>(dlsym(library, (TSR_SYMBOL_ENTRY_PREFIX + name).c_str())))
       function(&listing, reinterpret_cast<char *>(arena));
-  if (contractions.choices.empty() || listing.uses.empty()) return;
-  GemmSearch(contractions.choices, device.name).chooseFor(contractions.gemms, listing.uses, workspace(), stream);
+  return std::move(listing.calls);
+}
+
+void CudaMachine::prepareContractions(void *library) {
+  std::vector<CublasGemm> &gemms = contractions.gemms;
+  std::vector<GemmCall> calls = listContractions(library);
+  GemmUses uses;
+  for (const GemmCall &call : calls) uses.emplace(call.gemm, gemms[call.gemm].alignmentOf(call.operands));
+  if (!contractions.choices.empty() && !uses.empty())
+    GemmSearch(contractions.choices, device.name).chooseFor(gemms, uses, workspace(), stream);
+  for (const GemmCall &call : calls) {
+    CublasGemm &gemm = gemms[call.gemm];
+    gemm.prepare(call.operands);
+    // The arena contains zeros, and so do the results.
+    if (uses.erase({call.gemm, gemm.alignmentOf(call.operands)})) gemm.run(call.operands, workspace(), stream);
+  }
+  synchronize("the first run of each contraction failed on " + device.name);
 }
 
 template <typename Accesses, typename Work>

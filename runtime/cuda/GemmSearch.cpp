@@ -138,6 +138,7 @@ std::optional<MatmulAlgorithm> fastest(CublasGemm &gemm, const GemmAlignment &al
   if (algorithms.size() == 1) return algorithms.front();
   Scratch scratch(gemm.description(), alignment, stream);
   if (!scratch.isComplete) return std::nullopt;
+  gemm.prepare(scratch.operands);
   std::optional<MatmulAlgorithm> best;
   double bestTime = HUGE_VAL;
   for (const MatmulAlgorithm &algorithm : algorithms) {

@@ -27,7 +27,7 @@ public:
 
   /// Chooses an algorithm for each use: the recorded one, else the fastest, measured on `stream` with memory of its
   /// own and recorded. If time or memory for that run out, cuBLASLt's first suggestion is recorded. If the file
-  /// cannot be written, nothing is measured, and the first suggestion is used. Returns the number of uses without a
+  /// cannot be written, nothing is measured, and no algorithm is chosen. Returns the number of uses without a
   /// record.
   int chooseFor(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace, Stream stream);
 

@@ -4,14 +4,21 @@
 // unsupported biases, fp8 operands that are not contiguous along the summed axis, operands with less alignment than the
 // algorithm was chosen for, and GELU with an auxiliary matrix that is missing or misaligned.
 //
+// While a stream records, only cublasLtMatmul may be called: in its other functions the real library may allocate memory
+// or wait for the device. It also loads the code of an algorithm when it is used for the first time, so a call that is
+// recorded must not be the first one.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tests/codegen/cuda/FakeDevice.h"
 
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
@@ -102,6 +109,24 @@ bool isEpilogueSupported(const FakeDesc &desc, const FakeLayout &a, const FakeLa
   bool hasLines = desc.auxLeading % 8 == 0 && desc.auxLeading >= d.rows;
   return isWhole && hasLines && (desc.auxType == -1 || desc.auxType == d.type);
 }
+constexpr int notNow = 14; ///< CUBLAS_STATUS_INTERNAL_ERROR
+/// Whether a stream records.
+bool isTooLate(const char *function) {
+  if (isCapturing()) fprintf(stderr, "fake cuBLASLt: %s is called while a stream records\n", function);
+  return isCapturing();
+}
+/// Whether the code of an algorithm is loaded; loads it unless the stream records.
+bool isLoaded(const FakeDesc &desc, const FakeLayout &a, const FakeLayout &b, const FakeLayout &d, uint64_t number,
+              void *stream) {
+  static std::set<std::array<uint64_t, 7>> loaded;
+  static std::mutex mutex; // ranks are threads
+  std::lock_guard lock(mutex);
+  auto word = [](int value) { return static_cast<uint64_t>(value); };
+  std::array<uint64_t, 7> code = {
+      number, word(a.type), word(b.type), word(d.type), word(desc.transA), word(desc.transB), word(desc.epilogue)};
+  if (!isRecording(stream)) loaded.insert(code);
+  return loaded.count(code) > 0;
+}
 /// GELU, and its derivative, in terms of the logistic function.
 double logistic(double x) { return 1 / (1 + exp(-1.5957691216057308 * x * (1 + 0.044715 * x * x))); }
 double gelu(double x) { return x * logistic(x); }
@@ -117,12 +142,20 @@ double element(const void *base, const FakeLayout &layout, int transposed, int64
 } // namespace
 
 EXPORT const char *cublasLtGetStatusString(int) { return "an error of the fake library"; }
-EXPORT int cublasLtCreate(void **handle) { return *handle = nullptr, 0; }
+EXPORT int cublasLtCreate(void **handle) {
+  if (isTooLate("cublasLtCreate")) return notNow;
+  return *handle = nullptr, 0;
+}
 EXPORT int cublasLtMatmulDescCreate(void **desc, int compute, int scale) {
+  if (isTooLate("cublasLtMatmulDescCreate")) return notNow;
   return *desc = new FakeDesc, (compute == 68 || compute == 77) && scale == 0 ? 0 : 7;
 }
-EXPORT int cublasLtMatmulDescDestroy(void *desc) { return delete static_cast<FakeDesc *>(desc), 0; }
+EXPORT int cublasLtMatmulDescDestroy(void *desc) {
+  if (isTooLate("cublasLtMatmulDescDestroy")) return notNow;
+  return delete static_cast<FakeDesc *>(desc), 0;
+}
 EXPORT int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const void *value, size_t bytes) {
+  if (isTooLate("cublasLtMatmulDescSetAttribute")) return notNow;
   auto &desc = *static_cast<FakeDesc *>(handle);
   std::map<int, std::pair<void *, size_t>> fields = {
       {3, {&desc.transA, 4}}, {4, {&desc.transB, 4}},      {7, {&desc.epilogue, 4}}, {8, {&desc.bias, 8}},
@@ -132,28 +165,39 @@ EXPORT int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const voi
   return memcpy(it->second.first, value, bytes), 0;
 }
 EXPORT int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t columns, int64_t leading) {
+  if (isTooLate("cublasLtMatrixLayoutCreate")) return notNow;
   if (leading < static_cast<int64_t>(rows)) return 7;
   *layout = new FakeLayout{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), leading};
   return 0;
 }
-EXPORT int cublasLtMatrixLayoutDestroy(void *layout) { return delete static_cast<FakeLayout *>(layout), 0; }
+EXPORT int cublasLtMatrixLayoutDestroy(void *layout) {
+  if (isTooLate("cublasLtMatrixLayoutDestroy")) return notNow;
+  return delete static_cast<FakeLayout *>(layout), 0;
+}
 EXPORT int cublasLtMatrixLayoutSetAttribute(void *handle, int attribute, const void *value, size_t bytes) {
+  if (isTooLate("cublasLtMatrixLayoutSetAttribute")) return notNow;
   auto &layout = *static_cast<FakeLayout *>(handle);
   if (attribute == 5 && bytes == 4) return memcpy(&layout.batch, value, 4), 0;
   if (attribute == 6 && bytes == 8) return memcpy(&layout.stride, value, 8), 0;
   return 7;
 }
-EXPORT int cublasLtMatmulPreferenceCreate(void **preference) { return *preference = new FakePreference, 0; }
+EXPORT int cublasLtMatmulPreferenceCreate(void **preference) {
+  if (isTooLate("cublasLtMatmulPreferenceCreate")) return notNow;
+  return *preference = new FakePreference, 0;
+}
 EXPORT int cublasLtMatmulPreferenceDestroy(void *preference) {
+  if (isTooLate("cublasLtMatmulPreferenceDestroy")) return notNow;
   return delete static_cast<FakePreference *>(preference), 0;
 }
 EXPORT int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, const void *value, size_t bytes) {
+  if (isTooLate("cublasLtMatmulPreferenceSetAttribute")) return notNow;
   if (attribute == 1) return bytes == 8 ? 0 : 7;
   if (attribute < 5 || attribute > 8 || bytes != 4) return 7;
   return memcpy(&static_cast<FakePreference *>(handle)->alignments[attribute - 5], value, 4), 0;
 }
 EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, void *descHandle, void *layoutA, void *layoutB, void *, void *layoutD,
                                           void *preference, int wanted, void *results, int *found) {
+  if (isTooLate("cublasLtMatmulAlgoGetHeuristic")) return notNow;
   *found = 0;
   auto &ofA = *static_cast<FakeLayout *>(layoutA), &ofB = *static_cast<FakeLayout *>(layoutB);
   auto &ofD = *static_cast<FakeLayout *>(layoutD);
@@ -169,6 +213,7 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, void *descHandle, void *layout
 }
 EXPORT int cublasLtMatmulAlgoCheck(void *, void *, void *, void *, void *, void *, const void *algorithm,
                                    void *result) {
+  if (isTooLate("cublasLtMatmulAlgoCheck")) return notNow;
   FakeHeuristic answer{};
   memcpy(&answer, algorithm, 64);
   memcpy(result, &answer, sizeof answer);
@@ -203,6 +248,15 @@ EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const voi
   bool isApart = !desc.isGradient() || address(desc.aux) + lastOf(ofAux) <= address(d) ||
                  address(d) + lastOf(ofD) <= address(desc.aux);
   if (!fits || !isApart || !isEpilogueSupported(desc, ofA, ofD)) return 7;
+  FakeHeuristic chosen{};
+  memcpy(&chosen, algorithm, 64);
+  const void *operands[] = {a, b, c, d};
+  for (int i = 0; i < 4; ++i)
+    if (chosen.alignments[i] == 0 || address(operands[i]) % chosen.alignments[i] != 0) return 7;
+  if (!isLoaded(desc, ofA, ofB, ofD, chosen.number, stream)) {
+    fprintf(stderr, "fake cuBLASLt: the first use of an algorithm is recorded\n");
+    return notNow;
+  }
   ++gemmCount;
   return enqueue(stream, [=] {
     std::vector<double> sums(static_cast<size_t>(rows), 0.0);

@@ -21,6 +21,12 @@ int enqueue(void *stream, std::function<int()> work);
 /// Runs all work of the stream now, unless it is recording. Returns the status of the stream.
 int runNow(void *stream);
 
+/// Whether a stream records that this thread began to record.
+bool isCapturing();
+
+/// Whether this stream records.
+bool isRecording(void *stream);
+
 /// Whether these bytes are in one allocation of the device.
 bool isOnDevice(unsigned long long address, size_t bytes);
 

@@ -80,7 +80,14 @@ struct FakeGraphExec {
     return order;
   }
 };
+
+/// Streams that record, by the thread that began it.
+thread_local int capturing = 0;
 } // namespace
+
+bool tessera::test::isCapturing() { return capturing > 0; }
+
+bool tessera::test::isRecording(void *stream) { return static_cast<FakeStream *>(stream)->recorded != nullptr; }
 
 int tessera::test::enqueue(void *handle, Work work) {
   auto &stream = *static_cast<FakeStream *>(handle);
@@ -123,6 +130,7 @@ EXPORT int cuStreamBeginCapture_v2(void *handle, int) {
   auto &stream = *static_cast<FakeStream *>(handle);
   if (stream.recorded) return invalidValue;
   stream.current.clear();
+  ++capturing;
   return stream.recorded = std::make_unique<FakeGraph>(), 0;
 }
 EXPORT int cuStreamGetCaptureInfo_v2(void *handle, int *state, uint64_t *, void **, void *const **nodes,
@@ -141,7 +149,8 @@ EXPORT int cuStreamUpdateCaptureDependencies(void *handle, void **nodes, size_t 
 EXPORT int cuStreamEndCapture(void *handle, void **graph) {
   auto &stream = *static_cast<FakeStream *>(handle);
   *graph = stream.recorded.release();
-  return *graph ? 0 : invalidValue;
+  if (!*graph) return invalidValue;
+  return --capturing, 0;
 }
 
 EXPORT int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long) {

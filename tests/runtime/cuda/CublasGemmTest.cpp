@@ -2,6 +2,7 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/cuda/GemmSearch.h"
+#include "runtime/cuda/Recording.h"
 #include "tests/codegen/cuda/FakeDevice.h"
 #include "tests/runtime/TemporaryFolder.h"
 
@@ -95,7 +96,9 @@ protected:
     return static_cast<double>(reinterpret_cast<const _Float16 *>(bytes)[i]);
   }
   void run(const GemmSpec &d) {
-    CublasGemm(d, bytesEach).run(at, workspace, stream);
+    CublasGemm gemm(d, bytesEach);
+    gemm.prepare(at);
+    gemm.run(at, workspace, stream);
     Driver::get().check(Driver::get().streamSynchronize(stream), "a contraction");
   }
   /// a · b, without a bias.
@@ -183,6 +186,54 @@ TEST_P(CublasGemmEpilogues, LoopsOverBatchesAreRejected) {
   d.a.strides.insert(d.a.strides.begin(), rows * depth), d.b.strides.insert(d.b.strides.begin(), columns * depth);
   d.c.strides.insert(d.c.strides.begin(), rows * columns);
   EXPECT_EQ(errorOf(d), "contraction 'mlp': only contractions without loops over batches may be followed by GELU");
+}
+
+/// Its algorithm is chosen, and all that depends on addresses is made, before a stream records.
+TEST_P(CublasGemmEpilogues, IsRecordedOnceItIsPrepared) {
+  const Driver &driver = Driver::get();
+  CublasGemm gemm(describe(GetParam(), GemmEpilogue::Gelu, true, true), bytesEach);
+  auto record = [&](const GemmAddresses &operands) {
+    Recording graph(stream, "step", /*inOrder=*/false);
+    graph.add(gemm.accesses(operands, workspace), [&] { gemm.run(operands, workspace, stream); });
+    return graph.finish();
+  };
+  auto problemOf = [&](const GemmAddresses &operands) -> std::string {
+    try {
+      driver.graphExecDestroy(record(operands));
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "";
+  };
+  const char *unprepared = "contraction 'mlp' runs with operands that it was not prepared for";
+  EXPECT_EQ(problemOf(at), unprepared);
+  gemm.prepare(at);
+  gemm.run(at, workspace, stream);
+  driver.check(driver.streamSynchronize(stream), "the first run");
+  put(at.c, std::vector<double>(rows * columns, NAN));
+  GraphExec graph = record(at);
+  driver.check(driver.graphLaunch(graph, stream), "a graph");
+  driver.check(driver.streamSynchronize(stream), "a graph");
+  driver.graphExecDestroy(graph);
+  std::vector<double> bias = valuesOf(columns, 3);
+  expectNear(get(at.c, rows * columns),
+             [&](int64_t row, int64_t column) { return gelu(sumAt(row, column) + bias[column]); });
+  GemmAddresses others = at;
+  others.bias += 256;
+  EXPECT_EQ(problemOf(others), unprepared);
+  gemm.prepare(others);
+  EXPECT_EQ(problemOf(others), "");
+  others = at;
+  others.aux += 256;
+  EXPECT_EQ(problemOf(others), unprepared);
+}
+
+TEST_P(CublasGemmEpilogues, NothingIsAskedWhileAStreamRecords) {
+  CublasGemm gemm(describe(GetParam(), GemmEpilogue::None, true, false), bytesEach);
+  Recording graph(stream, "step", /*inOrder=*/false);
+  EXPECT_THROW(CublasGemm(describe(GetParam(), GemmEpilogue::None, true, false), bytesEach), Error);
+  EXPECT_THROW(gemm.prepare(at), Error);
+  EXPECT_THROW(gemm.suggest(gemm.alignmentOf(at), 1), Error);
 }
 
 /// Contractions with different epilogues are searched separately.
