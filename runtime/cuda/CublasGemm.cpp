@@ -138,6 +138,13 @@ int epilogueOf(const GemmSpec &d) {
   return epilogueDefault;
 }
 
+/// How the parts of a split summed axis may be added. In place, they are added in the result's type: in low precision
+/// that would round each partial sum.
+uint32_t allowedReductions(ElementType result) {
+  return result == ElementType::F32 ? reductionInPlace | reductionComputeType | reductionOutputType
+                                    : reductionComputeType;
+}
+
 /// The end of a message about sizes.
 const char *adviceFor(const GemmSpec &d) {
   if (d.epilogue == GemmEpilogue::None) return "";
@@ -224,6 +231,7 @@ std::vector<MatmulHeuristic> CublasGemm::Impl::suggest(const GemmAlignment &alig
                   "an attribute of a search");
   };
   set(preferenceWorkspace, static_cast<uint64_t>(workspaceLimit));
+  set(preferenceReductions, allowedReductions(description.c.type));
   auto [a, b, bias, c, aux] = alignment;
   const uint32_t inLibrary[] = {b, a, c, c};
   for (size_t i = 0; i < std::size(inLibrary); ++i) set(preferenceAlignments[i], inLibrary[i]);

@@ -37,7 +37,9 @@ inline constexpr int operationNone = 0, operationTranspose = 1;
 inline constexpr int epilogueDefault = 1, epilogueBias = 4, epilogueGelu = 32, epilogueGeluGradient = 64,
                      epilogueAux = 128, epilogueBiasGradient = 16;
 inline constexpr int layoutBatchCount = 5, layoutBatchStride = 6;
-inline constexpr int preferenceWorkspace = 1;
+inline constexpr int preferenceWorkspace = 1, preferenceReductions = 3;
+// Bits of the ways to add the parts of a split summed axis; an axis that is not split needs none of them.
+inline constexpr uint32_t reductionInPlace = 1, reductionComputeType = 2, reductionOutputType = 4;
 inline constexpr int preferenceAlignments[] = {5, 6, 7, 8}; ///< of a, b, c, d, in bytes
 
 /// The library, opened once: in $TESSERA_CUBLASLT if that is set. Large because: it is a table of functions.

@@ -41,12 +41,14 @@ struct FakeDesc {
 /// The conditions of a choice of algorithms: the least alignments of a, b, c and d in bytes.
 struct FakePreference {
   uint32_t alignments[4] = {256, 256, 256, 256};
+  uint32_t reductions = 7; ///< cublasLtReductionScheme_t, bits
 };
 /// Has the layout of the library's results: 64 bytes for an algorithm, then its workspace and its rating.
 struct FakeHeuristic {
   uint64_t number; ///< from 1
   uint32_t alignments[4];
-  uint64_t rest[5];
+  uint64_t parts; ///< of the summed axis, which are added in the result's type; 0: it is not split
+  uint64_t rest[4];
   size_t workspace;
   int status;
   float waves;
@@ -87,6 +89,11 @@ void write(void *base, int type, int64_t i, double number) {
   if (type == 0) static_cast<float *>(base)[i] = x;
   if (type == 2) static_cast<_Float16 *>(base)[i] = static_cast<_Float16>(x);
   if (type == 14) static_cast<unsigned short *>(base)[i] = toBf16(x);
+}
+double rounded(int type, double number) {
+  float memory = 0;
+  write(&memory, type, 0, number);
+  return read(&memory, type, 0);
 }
 /// Whether the library supports a GEMM of these types. fp8 operands must be contiguous along the summed axis, with
 /// dimensions that are multiples of 16.
@@ -192,6 +199,7 @@ EXPORT int cublasLtMatmulPreferenceDestroy(void *preference) {
 EXPORT int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, const void *value, size_t bytes) {
   if (isTooLate("cublasLtMatmulPreferenceSetAttribute")) return notNow;
   if (attribute == 1) return bytes == 8 ? 0 : 7;
+  if (attribute == 3 && bytes == 4) return memcpy(&static_cast<FakePreference *>(handle)->reductions, value, 4), 0;
   if (attribute < 5 || attribute > 8 || bytes != 4) return 7;
   return memcpy(&static_cast<FakePreference *>(handle)->alignments[attribute - 5], value, 4), 0;
 }
@@ -206,6 +214,10 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, void *descHandle, void *layout
   for (; *found < wanted && *found < algorithms; ++*found) {
     FakeHeuristic result{};
     result.number = static_cast<uint64_t>(*found) + 1;
+    // Parts that are added in a low-precision type need the least memory, so the library likes them.
+    uint32_t inResultType = 1 | 4; // CUBLASLT_REDUCTION_SCHEME_INPLACE, _OUTPUT_TYPE
+    bool mayRound = (static_cast<FakePreference *>(preference)->reductions & inResultType) != 0;
+    result.parts = mayRound && bytesOf(ofD.type) < 4 ? 4 : 0;
     memcpy(result.alignments, static_cast<FakePreference *>(preference)->alignments, sizeof result.alignments);
     memcpy(static_cast<FakeHeuristic *>(results) + *found, &result, sizeof result);
   }
@@ -258,14 +270,20 @@ EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const voi
     return notNow;
   }
   ++gemmCount;
+  auto parts = static_cast<int64_t>(chosen.parts);
   return enqueue(stream, [=] {
     std::vector<double> sums(static_cast<size_t>(rows), 0.0);
     for (int64_t batch = 0; batch < ofD.batch; ++batch)
       for (int64_t column = 0; column < columns; ++column)
         for (int64_t row = 0; row < rows; ++row) {
-          double sum = 0;
-          for (int64_t k = 0; k < depth; ++k)
+          double sum = 0, whole = 0;
+          for (int64_t k = 0; k < depth; ++k) {
             sum += element(a, ofA, desc.transA, batch, row, k) * element(b, ofB, desc.transB, batch, k, column);
+            if (parts == 0 || (k + 1) % ((depth + parts - 1) / parts) != 0) continue;
+            whole = rounded(ofD.type, whole + rounded(ofD.type, sum));
+            sum = 0;
+          }
+          sum += whole;
           sum *= one;
           if (added != 0) sum += added * element(c, ofC, 0, batch, row, column);
           if (desc.hasBias()) sum += read(desc.bias, desc.biasType, row);

@@ -236,6 +236,23 @@ TEST_P(CublasGemmEpilogues, NothingIsAskedWhileAStreamRecords) {
   EXPECT_THROW(gemm.suggest(gemm.alignmentOf(at), 1), Error);
 }
 
+/// The parts of a split summed axis are not added in low precision: each sum is rounded once.
+TEST_P(CublasGemmEpilogues, PartialSumsAreNotRounded) {
+  constexpr int64_t longer = 128;
+  GemmSpec d = describe(GetParam(), GemmEpilogue::None, false, false);
+  d.a.dims = {1, longer}, d.a.strides = {longer, 1};
+  d.b.dims = {longer, 1}, d.b.strides = {1, longer};
+  d.c.dims = {1, 1}, d.c.strides = {1, 1};
+  // The first part is large, the others are below half of its last place; together they are not.
+  std::vector<double> a(longer, 0.0), b(longer, 1.0);
+  double last = GetParam() == ElementType::BF16 ? 2 : GetParam() == ElementType::F16 ? 0.25 : 1.0 / 32768;
+  a[0] = 256;
+  for (int64_t k : {32, 64, 96}) a[k] = 0.4 * last;
+  put(at.a, a), put(at.b, b);
+  run(d);
+  EXPECT_EQ(get(at.c, 1)[0], 256 + last);
+}
+
 /// Contractions with different epilogues are searched separately.
 TEST_P(CublasGemmEpilogues, HaveTheirOwnSearch) {
   TemporaryFolder folder;
