@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -16,8 +17,12 @@ namespace tessera::runtime::cuda {
 namespace {
 /// Algorithms that are measured for a contraction.
 constexpr int mostAlgorithms = 8;
-/// Timed runs of each, of which the fastest counts.
-constexpr int timedRuns = 4;
+/// Measurements of each, of which the fastest counts.
+constexpr int measurements = 3;
+/// Runs of a measurement: a single short one would be measured together with the events and the launch.
+constexpr int mostRuns = 10;
+/// A measurement of this duration in milliseconds needs no more runs.
+constexpr double longEnough = 2;
 /// The relative gain for which an algorithm replaces the library's first suggestion: measured times vary.
 constexpr double leastGain = 0.02;
 /// Bound of the time that the search adds to the first start of a program.
@@ -112,23 +117,25 @@ private:
   Event start = nullptr, end = nullptr;
 };
 
-/// The shortest of several times of a run in milliseconds; none if cuBLASLt does not run the algorithm after all.
+/// The time of a run in milliseconds, the shortest of some measurements; none if cuBLASLt does not run the algorithm
+/// after all.
 std::optional<double> measure(const CublasGemm &gemm, const GemmAddresses &operands, DevicePointer workspace,
                               Stream stream) {
   Timer timer(stream);
-  bool isRejected = false;
-  double fastest = HUGE_VAL;
-  for (int i = 0; i <= timedRuns && !isRejected; ++i) {
-    double time = timer.time([&] {
-      try {
-        gemm.run(operands, workspace, stream);
-      } catch (const Error &) {
-        isRejected = true;
-      }
+  auto timeOf = [&](int runs) {
+    return timer.time([&] {
+      for (int i = 0; i < runs; ++i) gemm.run(operands, workspace, stream);
     });
-    if (i > 0) fastest = std::min(fastest, time); // the first one warms up
+  };
+  try {
+    gemm.run(operands, workspace, stream); // loads the algorithm's code
+  } catch (const Error &) {
+    return std::nullopt;
   }
-  return isRejected ? std::nullopt : std::optional(fastest);
+  int runs = static_cast<int>(std::clamp(std::ceil(longEnough / timeOf(1)), 1.0, static_cast<double>(mostRuns)));
+  double fastest = HUGE_VAL;
+  for (int i = 0; i < measurements; ++i) fastest = std::min(fastest, timeOf(runs) / runs);
+  return fastest;
 }
 
 /// The fastest of the suggested algorithms; none if there is no memory to measure them.

@@ -174,4 +174,8 @@ EXPORT int cuEventRecord(void *event, void *handle) {
   return *static_cast<FakeEvent *>(event) = {&stream, stream.enqueued}, 0;
 }
 EXPORT int cuEventSynchronize(void *event) { return static_cast<FakeEvent *>(event)->wait(); }
-EXPORT int cuEventElapsedTime(float *milliseconds, void *, void *) { return *milliseconds = 1, 0; }
+
+/// The time between any two events, which the real driver measures.
+static float elapsed = 1;
+EXPORT void fakeSetElapsed(float milliseconds) { elapsed = milliseconds; }
+EXPORT int cuEventElapsedTime(float *milliseconds, void *, void *) { return *milliseconds = elapsed, 0; }

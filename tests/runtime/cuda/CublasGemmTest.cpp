@@ -124,6 +124,12 @@ protected:
     return "";
   }
 
+  /// A function of the fake library that the real one does not have.
+  template <typename Function> static Function ofFake(const char *name) {
+    void *library = dlopen((std::string(TESSERA_FAKE_CUDA) + "/libcublasLt.so.13").c_str(), RTLD_NOW);
+    return reinterpret_cast<Function>(dlsym(library, name));
+  }
+
   Stream stream = nullptr;
   GemmAddresses at, allocated;
   DevicePointer workspace = 0;
@@ -266,14 +272,35 @@ TEST_P(CublasGemmEpilogues, HaveTheirOwnSearch) {
   GemmSpec kinds[] = {
       describe(GetParam(), GemmEpilogue::None, false, false), describe(GetParam(), GemmEpilogue::Gelu, false, false),
       describe(GetParam(), GemmEpilogue::Gelu, false, true), describe(GetParam(), GemmEpilogue::GeluGrad, false, true)};
-  void *library = dlopen((std::string(TESSERA_FAKE_CUDA) + "/libcublasLt.so.13").c_str(), RTLD_NOW);
-  auto gemmCount = reinterpret_cast<int (*)()>(dlsym(library, "fakeGemmCount"));
+  auto gemmCount = ofFake<int (*)()>("fakeGemmCount");
   for (const GemmSpec &d : kinds) {
     int before = gemmCount();
     EXPECT_EQ(search(d), 1);
     EXPECT_GT(gemmCount(), before + 1) << "no algorithms were compared";
   }
   for (const GemmSpec &d : kinds) EXPECT_EQ(search(d), 0);
+}
+
+/// Short contractions are measured ten at a time, long ones one at a time.
+TEST_P(CublasGemmEpilogues, MeasurementsHaveSeveralRuns) {
+  auto gemmCount = ofFake<int (*)()>("fakeGemmCount");
+  auto setElapsed = ofFake<void (*)(float)>("fakeSetElapsed");
+  GemmSpec d = describe(GetParam(), GemmEpilogue::None, false, false);
+  auto runsWith = [&](float milliseconds) {
+    TemporaryFolder folder;
+    std::vector<CublasGemm> products;
+    products.emplace_back(d, bytesEach);
+    GemmUses uses = {{0, products[0].alignmentOf(at)}};
+    int before = gemmCount();
+    setElapsed(milliseconds);
+    GemmSearch(folder / "gemms.json", "GPU").chooseFor(products, uses, workspace, stream);
+    setElapsed(1);
+    return gemmCount() - before;
+  };
+  // Of three algorithms: the first run, one that is timed alone, and three measurements.
+  EXPECT_EQ(runsWith(0.01f), 3 * (2 + 3 * 10));
+  EXPECT_EQ(runsWith(1), 3 * (2 + 3 * 2));
+  EXPECT_EQ(runsWith(50), 3 * (2 + 3 * 1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, CublasGemmEpilogues,
