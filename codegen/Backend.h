@@ -24,7 +24,7 @@ namespace tessera {
 
 /// An argument of a kernel: operands are read, results are written.
 struct KernelArgument {
-  int64_t bytes;
+  int64_t bytes; ///< 0: this launch does not access it
   bool isWritten;
 };
 

@@ -99,6 +99,16 @@ std::vector<KernelArgument> cuda::argumentsOf(Operation *op) {
   return arguments;
 }
 
+/// What one launch of a tiled op accesses. The results of the other launch are none of its arguments, so that both may
+/// run at the same time.
+static std::vector<KernelArgument> launchArguments(const TilePlan &plan) {
+  TiledOp tiled = plan.op;
+  std::vector<KernelArgument> arguments = argumentsOf(tiled.getOperation());
+  for (unsigned i = 0; i < tiled->getNumResults(); ++i)
+    if (!plan.writesResult(i)) arguments[tiled->getNumOperands() + i] = {0, false};
+  return arguments;
+}
+
 /// The alignments of all arguments of an op, at most that of the largest vector.
 static SmallVector<int64_t> argumentAlignments(Operation *op, ArrayRef<int64_t> known) {
   SmallVector<int64_t> result(op->getNumOperands() + op->getNumResults(), vectorBytes);
@@ -177,7 +187,7 @@ FailureOr<SmallVector<const CudaKernel *>> CudaKernels::emit(TiledOp tiled, Arra
     if (failed(function)) return failure();
     result.source = tileComment(tiled, mapping) + "#include \"tessera.cuh\"\n\n" + *function;
     result.parameterTypes = writer.getParameterTypes();
-    result.arguments = argumentsOf(tiled);
+    result.arguments = launchArguments(*plan);
     result.line = firstLine(tiled.getBlock());
     result.blocks = mapping.blocks;
     result.threads = mapping.threads();

@@ -44,6 +44,39 @@ void emitLaunch(cuda::CudaKernels &kernels, KernelOp first) {
   EXPECT_TRUE(mlir::succeeded(kernels.emit(members, alignments)));
 }
 
+/// The two launches of attention's backward pass claim what they write, and no more: so they may run concurrently.
+TEST(ModelKernels, LaunchesOfTiledOpsClaimTheirOwnResults) {
+  std::string text = gpuModel(std::string(TESSERA_SOURCE_DIR) + "/examples/03-byte-gpt.tsr", {});
+  mlir::MLIRContext context;
+  context.loadDialect<TsrDialect, mlir::func::FuncDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  ASSERT_TRUE(module);
+  cuda::CudaKernels kernels;
+  size_t mostLaunches = 0;
+  module->walk([&](TiledOp tiled) {
+    auto launches = kernels.emit(tiled);
+    ASSERT_TRUE(mlir::succeeded(launches));
+    mostLaunches = std::max(mostLaunches, launches->size());
+    size_t operands = tiled->getNumOperands(), results = tiled->getNumResults();
+    for (const cuda::CudaKernel *launch : *launches) {
+      ASSERT_EQ(launch->arguments.size(), operands + results);
+      for (size_t i = 0; i < operands; ++i) EXPECT_FALSE(launch->arguments[i].isWritten);
+    }
+    for (size_t i = 0; i < results; ++i) {
+      int writers = 0;
+      for (const cuda::CudaKernel *launch : *launches) {
+        const KernelArgument &argument = launch->arguments[operands + i];
+        bool stores = launch->source.find("out_" + std::to_string(i) + "[") != std::string::npos;
+        EXPECT_EQ(argument.isWritten, stores) << launch->source;
+        EXPECT_EQ(argument.bytes > 0, stores);
+        writers += argument.isWritten;
+      }
+      EXPECT_EQ(writers, 1) << "result " << i << " of " << tiled.getName().str();
+    }
+  });
+  EXPECT_EQ(mostLaunches, 2u);
+}
+
 /// All kernels of a model, at its full size, compile for GPUs, and none spills registers.
 void compileForGpus(const std::string &example, const std::vector<std::string> &sets) {
   std::string problem;

@@ -42,6 +42,14 @@ const TileKernel *TilePlan::reducingKernel() const {
   return it == kernels.end() ? nullptr : &*it;
 }
 
+/// Results are sums, and row values, which the launch that owns rows computes.
+bool TilePlan::writesResult(unsigned number) const {
+  TiledOp tiled = op;
+  Value value = tiled.getBlock().getTerminator()->getOperand(number);
+  if (!isa_and_nonnull<ContractOp>(value.getDefiningOp())) return mapping.ownsRows;
+  return llvm::any_of(sums, [&](const TileContraction &sum) { return sum.result == value; });
+}
+
 /// Whether the results of the one kernel are read by the launch's sums only, and these read no other matrices.
 bool TilePlan::allowsOnlineSoftmax() const {
   if (kernels.size() != 1 || !reducingKernel() || !mapping.ownsRows || sums.empty()) return false;

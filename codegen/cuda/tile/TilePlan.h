@@ -68,6 +68,8 @@ struct TilePlan {
   bool isMatrix(mlir::Value value) const { return axes.isMatrix(tensorType(value)); }
   AxisAttr ownAxis() const { return mapping.ownsRows ? axes.rows : axes.columns; }
   AxisAttr otherAxis() const { return mapping.ownsRows ? axes.columns : axes.rows; }
+  /// Whether this launch writes a result of the tiled op; each result is written by one launch.
+  bool writesResult(unsigned number) const;
   /// Whether the last tile along an axis is not full.
   bool hasOwnTail() const { return ownAxis().getSize() % mapping.ownLines != 0; }
   bool hasOtherTail() const { return otherAxis().getSize() % mapping.otherLines != 0; }

@@ -45,6 +45,15 @@ TEST(Dependencies, InPlaceItemDoesNotWaitForItself) {
   EXPECT_EQ(work.add({read(64, 0), write(0, 0)}), Numbers{});
 }
 
+/// As the launches for the gradients of queries and of keys and values do.
+TEST(Dependencies, LaunchesOfATiledOpRunAtTheSameTime) {
+  Dependencies work;
+  work.add({write(0, 64)});
+  EXPECT_EQ(work.add({read(0, 64), write(64, 64), read(128, 0), read(192, 0)}), Numbers{0});
+  EXPECT_EQ(work.add({read(0, 64), read(64, 0), write(128, 64), write(192, 64)}), Numbers{0});
+  EXPECT_EQ(work.add({read(64, 64), read(192, 64), write(256, 8)}), (Numbers{1, 2}));
+}
+
 bool conflict(const std::vector<MemoryAccess> &first, const std::vector<MemoryAccess> &second) {
   for (const MemoryAccess &a : first)
     for (const MemoryAccess &b : second)
