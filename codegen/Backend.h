@@ -47,6 +47,7 @@ struct EmittedKernel {
 /// The machine that a program's code is for, as the manifest names it.
 struct TargetDescription {
   std::vector<std::string> architectures; ///< of GPUs: sm_90a; empty for a program that runs on the CPU
+  std::string toolkit;                    ///< the version of CUDA that compiled the kernels; empty: not compiled
   std::string march;                      ///< LLVM's name of the processor
   std::vector<std::string> features;      ///< instruction sets that the code may use, by LLVM's names
   int threads = 1;

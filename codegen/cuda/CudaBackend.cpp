@@ -96,6 +96,13 @@ FailureOr<SmallVector<EmittedKernel>> CudaBackend::emitKernels(ArrayRef<Operatio
   return SmallVector<EmittedKernel>{emitted(**written)};
 }
 
+void CudaBackend::describe(TargetDescription &description) const {
+  description.architectures = options.architectures;
+  std::string problem;
+  if (const cuda::Nvrtc *nvrtc = options.compiles ? cuda::Nvrtc::get(problem) : nullptr)
+    description.toolkit = nvrtc->getVersion();
+}
+
 LogicalResult CudaBackend::finish(StageLog &log) {
   if (failed(dumpKernels(getKernels(), log))) return failure();
   if (!options.compiles) return success();

@@ -34,7 +34,7 @@ public:
     return std::nullopt;
   }
   llvm::LogicalResult finish(StageLog &log) override;
-  void describe(TargetDescription &description) const override { description.architectures = options.architectures; }
+  void describe(TargetDescription &description) const override;
 
   /// All distinct kernels, in the order of their numbers.
   const std::vector<std::shared_ptr<const cuda::CudaKernel>> &getKernels() const { return kernels.getKernels(); }

@@ -101,6 +101,7 @@ void ManifestWriter::writeTarget() {
       json.attributeArray("architectures", [&] {
         for (const std::string &architecture : summary.target.architectures) json.value(architecture);
       });
+    if (!summary.target.toolkit.empty()) json.attribute("cuda", summary.target.toolkit);
     json.attribute("march", summary.target.march);
     json.attributeArray("features", [&] {
       for (const std::string &feature : summary.target.features) json.value(feature);

@@ -64,7 +64,7 @@ static FailureOr<CompiledProgram> generate(ModuleOp module, Backend &backend, co
   if (failed(object)) return failure();
 
   CodegenSummary summary;
-  summary.target = {{}, host.cpu, host.instructionSets, options.threads};
+  summary.target = {{}, "", host.cpu, host.instructionSets, options.threads};
   backend.describe(summary.target);
   summary.kernels = &kernels, summary.gemms = &gemms;
   placeWorkspace(summary, planned.getInt(), backend);

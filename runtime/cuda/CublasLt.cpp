@@ -17,7 +17,12 @@ void CublasLt::check(int status, const char *what) const {
 }
 
 CublasLt::CublasLt() {
-  Library library("TESSERA_CUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12"},
+  // The library of CUDA 13 does not run with an older driver, that of CUDA 12 with all later ones.
+  int supported = 0;
+  Driver::get().getVersion(&supported);
+  std::vector<std::string> names = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  if (supported < 13000) std::swap(names[0], names[1]);
+  Library library("TESSERA_CUBLASLT", names,
                   "install cuBLAS, a part of the CUDA Toolkit, or name its folder in TESSERA_CUBLASLT");
   library.find(getVersion, "cublasLtGetVersion");
   library.find(getStatusString, "cublasLtGetStatusString");
@@ -34,7 +39,9 @@ CublasLt::CublasLt() {
   library.find(getHeuristic, "cublasLtMatmulAlgoGetHeuristic");
   library.find(checkAlgorithm, "cublasLtMatmulAlgoCheck");
   library.find(matmul, "cublasLtMatmul");
-  check(create(&handle), "cannot start");
+  if (int status = create(&handle); status != 0)
+    fail("cuBLASLt: cannot start: {}; its version is {}, and the driver here is one for CUDA {}.{}",
+         getStatusString(status), getVersion(), supported / 1000, supported % 1000 / 10);
 }
 
 } // namespace tessera::runtime::cuda

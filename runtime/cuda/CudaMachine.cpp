@@ -272,9 +272,9 @@ void CudaMachine::load(void *library) {
   std::vector<Function> &functions = code.functions;
   functions.assign(manifest.kernels.size(), nullptr);
   auto *images = static_cast<const TsrImage *>(dlsym(library, TSR_SYMBOL_IMAGES));
-  for (auto &[first, image] : chooseImages(images, functions.size(), device.major, device.minor)) {
-    Module module = nullptr;
-    driver.check(driver.moduleLoadData(&module, image->code), "cannot load kernel " + manifest.kernels[first].name);
+  for (auto &[first, choices] : chooseImages(images, functions.size(), device.major, device.minor)) {
+    auto [image, module] =
+        loadImage(choices, "cannot load kernel " + manifest.kernels[first].name, manifest.target.toolkit);
     code.modules.push_back(module);
     for (uint32_t i = first; i < first + image->kernels; ++i)
       driver.check(driver.moduleGetFunction(&functions[i], module, manifest.kernels[i].name.c_str()),

@@ -13,6 +13,7 @@ Driver::Driver() {
       "this program runs on an NVIDIA GPU, whose driver is not installed here; for the processor compile it "
       "with --target=cpu");
   library.find(init, "cuInit");
+  library.find(getVersion, "cuDriverGetVersion");
   library.find(getErrorName, "cuGetErrorName");
   library.find(getErrorString, "cuGetErrorString");
   library.find(deviceGetCount, "cuDeviceGetCount");

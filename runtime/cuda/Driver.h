@@ -34,6 +34,8 @@ struct Driver {
   void check(int status, const std::string &what) const;
 
   int (*init)(unsigned flags);
+  /// The version of CUDA that the driver supports: 12040 for 12.4.
+  int (*getVersion)(int *version);
   int (*getErrorName)(int error, const char **text);
   int (*getErrorString)(int error, const char **text);
   int (*deviceGetCount)(int *count);
@@ -92,6 +94,9 @@ inline constexpr int captureThreadLocal = 1;
 inline constexpr unsigned captureSetDependencies = 1;
 inline constexpr unsigned eventDisableTiming = 2;
 inline constexpr int errorNoDevice = 100;
+// Errors of loading code: it is not for this driver or this GPU.
+inline constexpr int errorInvalidImage = 200, errorNoBinary = 209, errorInvalidPtx = 218, errorNoJitCompiler = 221,
+                     errorUnsupportedPtx = 222, errorJitDisabled = 223;
 
 } // namespace tessera::runtime::cuda
 

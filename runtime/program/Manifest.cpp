@@ -275,6 +275,7 @@ static TargetSpec readTarget(const Json &json) {
   target.threads = integerAt(json, "threads", 0);
   std::string kind = stringAt(json, "kind");
   if (kind == "cuda") target.architectures = member(json, "architectures", where).get<std::vector<std::string>>();
+  target.toolkit = stringOr(json, "cuda", "");
   if (kind != "cpu" && (kind != "cuda" || target.architectures.empty()))
     fail("this launcher runs programs for the targets 'cpu' and 'cuda', not '{}'", kind);
   return target;

@@ -137,6 +137,7 @@ struct KernelSpec {
 struct TargetSpec {
   std::string march;
   std::vector<std::string> architectures; ///< of GPUs; empty: the program runs on the CPU
+  std::string toolkit;                    ///< the version of CUDA that made the code, as 13.0; empty: not known
   std::vector<std::string> features;
   int threads = 0;
 };

@@ -12,6 +12,7 @@
 
 #include "tests/codegen/cuda/Emulator.h"
 #include "tests/codegen/cuda/FakeDevice.h"
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +38,9 @@ namespace {
 struct Program {
   std::string source, name, code, log;
 };
+
+/// What cubins and PTX say of themselves in the symbol `made_for`.
+constexpr int toolkitVersion = 13000;
 
 std::string trimmed(const std::string &text) {
   size_t first = text.find_first_not_of(" \n"), last = text.find_last_not_of(" \n");
@@ -76,7 +80,7 @@ std::string readFile(const std::string &path) {
 }
 } // namespace
 
-EXPORT int nvrtcVersion(int *major, int *minor) { return *major = 13, *minor = 0, 0; }
+EXPORT int nvrtcVersion(int *major, int *minor) { return *major = toolkitVersion / 1000, *minor = 0, 0; }
 EXPORT int nvrtcGetNumSupportedArchs(int *count) { return *count = 3, 0; }
 EXPORT int nvrtcGetSupportedArchs(int *numbers) { return numbers[0] = 80, numbers[1] = 90, numbers[2] = 100, 0; }
 EXPORT int nvrtcCreateProgram(void **program, const char *source, const char *name, int, const char *const *,
@@ -85,12 +89,15 @@ EXPORT int nvrtcCreateProgram(void **program, const char *source, const char *na
   return 0;
 }
 EXPORT int nvrtcDestroyProgram(void **program) { return delete static_cast<Program *>(*program), 0; }
-EXPORT int nvrtcCompileProgram(void *handle, int, const char *const *) {
+EXPORT int nvrtcCompileProgram(void *handle, int count, const char *const *options) {
   auto &program = *static_cast<Program *>(handle);
   char folder[] = "/tmp/fake-nvrtc-XXXXXX";
   if (!mkdtemp(folder)) return 1;
   std::string base = folder;
-  std::ofstream(base + "/k.cpp") << program.source << "\n" << trampolines(program.source);
+  bool isPtx = std::any_of(options, options + count, [](const char *option) { return strstr(option, "=compute_"); });
+  std::ofstream(base + "/k.cpp") << program.source << "\n"
+                                 << trampolines(program.source) << "extern \"C\" const int made_for[] = {"
+                                 << toolkitVersion << ", " << isPtx << "};\n";
   std::string command = TESSERA_CXX
                         " -std=c++20 -O1 -ffp-contract=off -fPIC -shared -fuse-ld=lld -w -I" TESSERA_SOURCE_DIR
                         "/codegen/cuda/device -I" TESSERA_SOURCE_DIR "/tests/codegen/cuda " +
@@ -152,11 +159,20 @@ static size_t sizeOfObject(const void *image) {
   return header->e_shoff + size_t(header->e_shnum) * header->e_shentsize;
 }
 
+/// The version of CUDA that the driver supports: $FAKE_CUDA_VERSION, as 12040 for 12.4.
+static int driverVersion() {
+  const char *text = getenv("FAKE_CUDA_VERSION");
+  return text ? atoi(text) : toolkitVersion;
+}
+EXPORT int cuDriverGetVersion(int *version) { return *version = driverVersion(), 0; }
+
 EXPORT int cuInit(unsigned) { return 0; }
 EXPORT int cuGetErrorName(int error, const char **text) {
-  *text = error == launchFailed  ? "CUDA_ERROR_LAUNCH_FAILED"
-          : error == outOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY"
-                                 : "CUDA_ERROR_INVALID_VALUE";
+  *text = error == launchFailed     ? "CUDA_ERROR_LAUNCH_FAILED"
+          : error == outOfMemory    ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == invalidImage   ? "CUDA_ERROR_INVALID_IMAGE"
+          : error == unsupportedPtx ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
+                                    : "CUDA_ERROR_INVALID_VALUE";
   return 0;
 }
 EXPORT int cuGetErrorString(int, const char **text) { return *text = "an error of the fake driver", 0; }
@@ -215,7 +231,16 @@ EXPORT int cuMemsetD32Async(unsigned long long to, unsigned value, size_t count,
   return enqueue(stream, [=] { return std::fill_n(reinterpret_cast<unsigned *>(to), count, value), 0; });
 }
 
+/// Machine code is for the driver's major version of CUDA and earlier ones, PTX for its version and earlier ones.
+static int statusOf(void *module) {
+  auto *madeFor = static_cast<const int *>(dlsym(module, "made_for"));
+  if (!madeFor) return 0;
+  if (madeFor[1]) return madeFor[0] > driverVersion() ? unsupportedPtx : 0;
+  return madeFor[0] / 1000 > driverVersion() / 1000 ? invalidImage : 0;
+}
+
 EXPORT int cuModuleLoadData(void **module, const void *image) {
+  if (memcmp(image, ELFMAG, SELFMAG) != 0) return invalidImage;
   // Kernels, which are loaded later, use the symbols of the emulator.
   Dl_info self;
   if (dladdr(reinterpret_cast<void *>(&cuModuleLoadData), &self)) dlopen(self.dli_fname, RTLD_NOW | RTLD_GLOBAL);
@@ -225,7 +250,7 @@ EXPORT int cuModuleLoadData(void **module, const void *image) {
   *module = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!*module) fprintf(stderr, "fake CUDA: %s\n", dlerror());
   // The file stays open: the loader would take another file with the same path for this one.
-  return *module ? 0 : invalidValue;
+  return *module ? statusOf(*module) : invalidValue;
 }
 /// Functions belong to their modules.
 static std::map<void *, std::vector<std::unique_ptr<FakeFunction>>> functionsOfModules;

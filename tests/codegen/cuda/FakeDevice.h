@@ -12,6 +12,7 @@ namespace tessera::test {
 
 // CUresult.
 inline constexpr int invalidValue = 1, outOfMemory = 2;
+inline constexpr int invalidImage = 200, unsupportedPtx = 222;
 inline constexpr int launchFailed = 719; ///< of a stream after its work failed
 
 /// Adds work to a stream, which runs it when the host or another stream waits for it; records the work if the stream
