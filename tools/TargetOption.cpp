@@ -114,8 +114,5 @@ std::string tessera::setTarget(ModuleOp module, const TargetOption &target, Stri
 }
 
 void tessera::setEpilogues(ModuleOp module, StringRef epilogues) {
-  if (epilogues == "bias")
-    module->setAttr(attrs::epilogues, StringAttr::get(module.getContext(), epilogues));
-  else
-    module->removeAttr(attrs::epilogues);
+  module->setAttr(attrs::epilogues, StringAttr::get(module.getContext(), epilogues));
 }

@@ -44,13 +44,19 @@ static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int6
   return target;
 }
 
+/// A GPU before Hopper, for which cuBLASLt's algorithms with GELU are not relied upon.
+static Target withoutGelu(Target target) {
+  target.library.hasGeluEpilogues = false;
+  return target;
+}
+
 /// All descriptions; the first of a kind is its default.
 static ArrayRef<Target> descriptions() {
   static const Target all[] = {cpu("x86"),
                                zen("zen"),
                                gpu("h100", 132, 2048, 50 * mebi),
-                               gpu("a100", 108, 2048, 40 * mebi),
-                               gpu("l40s", 142, 1536, 96 * mebi),
+                               withoutGelu(gpu("a100", 108, 2048, 40 * mebi)),
+                               withoutGelu(gpu("l40s", 142, 1536, 96 * mebi)),
                                gpu("b200", 148, 2048, 126 * mebi),
                                gpu("rtx5090", 170, 1536, 96 * mebi)};
   return all;

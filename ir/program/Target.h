@@ -26,7 +26,7 @@ struct GemmLibrary {
   bool givesBiasedSumsOnly = false;
   /// A bias has the element type of the result, even where that has fewer bits than the sum.
   bool roundsBiases = false;
-  /// GELU and its gradient are epilogues of contractions.
+  /// GELU and its gradient are epilogues of contractions, unless `tsr.epilogues` says otherwise.
   bool hasGeluEpilogues = false;
   /// The dimensions of an fp8 contraction are multiples of this.
   int64_t fp8Multiple = 1;

@@ -315,9 +315,16 @@ static void absorbGeluGradient(ContractOp contract) {
   contract.erase();
 }
 
+/// What `--gemm-epilogues` says, or else the description of the GPU.
+static bool allowsGelus(ModuleOp module) {
+  Target target = Target::of(module);
+  auto wanted = module->getAttrOfType<StringAttr>(attrs::epilogues);
+  return target.isGpu() && (wanted ? wanted.getValue() == "gelu" : target.library.hasGeluEpilogues);
+}
+
 void tessera::absorbGelus(ModuleOp module) {
   // Not in an audit: `shadow` computes op by op, and its calls are paired with those of `step`.
-  if (!Target::of(module).library.hasGeluEpilogues || module->hasAttr(attrs::epilogues) || hasShadow(module)) return;
+  if (!allowsGelus(module) || hasShadow(module)) return;
   for (auto absorb : {absorbGelu, absorbGeluGradient}) {
     SmallVector<ContractOp> contracts;
     module.walk([&](ContractOp contract) { contracts.push_back(contract); });

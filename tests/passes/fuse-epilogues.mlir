@@ -588,3 +588,67 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", ts
     return %low, %sum : !h, !b
   }
 }
+
+// -----
+
+!x = !tsr.tensor<[batch: 64, embed: 32], bf16>
+!w = !tsr.tensor<[embed: 32, ff: 64], bf16>
+!v = !tsr.tensor<[ff: 64, embed: 32], bf16>
+!h = !tsr.tensor<[batch: 64, ff: 64], bf16>
+!f = !tsr.tensor<[batch: 64, ff: 64], f32>
+!y = !tsr.tensor<[batch: 64, embed: 32], bf16>
+!c = !tsr.tensor<[], f32>
+module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", tsr.target = "cuda", tsr.device = "a100"} {
+  // Before Hopper, GELU is an epilogue only if that is asked for.
+  // CHECK-LABEL: func.func @before_hopper
+  // CHECK-NOT: epilogue
+  // CHECK: return
+  func.func @before_hopper(%x: !x, %w: !w, %v: !v) -> !y {
+    %cubic = tsr.constant 4.471500e-02 : f32 -> <[], f32>
+    %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
+    %0 = tsr.contract %x, %w over ["embed"] : (!x, !w) -> !f
+    %low = tsr.cast %0 : !f to !h
+    %s = tsr.cast %low : !h to !f
+    %sq = tsr.mul %s, %s : (!f, !f) -> !f
+    %cube = tsr.mul %sq, %s : (!f, !f) -> !f
+    %2 = tsr.mul %cube, %cubic : (!f, !c) -> !f
+    %3 = tsr.add %s, %2 : (!f, !f) -> !f
+    %4 = tsr.mul %3, %scale : (!f, !c) -> !f
+    %5 = tsr.sigmoid %4 : !f
+    %6 = tsr.mul %s, %5 : (!f, !f) -> !f
+    %g = tsr.cast %6 : !f to !h
+    %y = tsr.contract %g, %v over ["ff"] : (!h, !v) -> !y
+    return %y : !y
+  }
+}
+
+// -----
+
+!x = !tsr.tensor<[batch: 64, embed: 32], bf16>
+!w = !tsr.tensor<[embed: 32, ff: 64], bf16>
+!v = !tsr.tensor<[ff: 64, embed: 32], bf16>
+!h = !tsr.tensor<[batch: 64, ff: 64], bf16>
+!f = !tsr.tensor<[batch: 64, ff: 64], f32>
+!y = !tsr.tensor<[batch: 64, embed: 32], bf16>
+!c = !tsr.tensor<[], f32>
+module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "layout", tsr.target = "cuda", tsr.device = "a100", tsr.epilogues = "gelu"} {
+  // CHECK-LABEL: func.func @asked_for
+  // CHECK: tsr.contract %arg0, %arg1 over [embed] epilogue gelu
+  func.func @asked_for(%x: !x, %w: !w, %v: !v) -> !y {
+    %cubic = tsr.constant 4.471500e-02 : f32 -> <[], f32>
+    %scale = tsr.constant 1.59576917 : f32 -> <[], f32>
+    %0 = tsr.contract %x, %w over ["embed"] : (!x, !w) -> !f
+    %low = tsr.cast %0 : !f to !h
+    %s = tsr.cast %low : !h to !f
+    %sq = tsr.mul %s, %s : (!f, !f) -> !f
+    %cube = tsr.mul %sq, %s : (!f, !f) -> !f
+    %2 = tsr.mul %cube, %cubic : (!f, !c) -> !f
+    %3 = tsr.add %s, %2 : (!f, !f) -> !f
+    %4 = tsr.mul %3, %scale : (!f, !c) -> !f
+    %5 = tsr.sigmoid %4 : !f
+    %6 = tsr.mul %s, %5 : (!f, !f) -> !f
+    %g = tsr.cast %6 : !f to !h
+    %y = tsr.contract %g, %v over ["ff"] : (!h, !v) -> !y
+    return %y : !y
+  }
+}
