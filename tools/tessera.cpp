@@ -38,8 +38,8 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
                       "processor to generate code for, by LLVM's name (default: that of this machine)");
   command
       ->add_option("--gemm-epilogues", options.gemmEpilogues,
-                   "epilogues of contractions on a GPU: bias, or gelu, which is bias, GELU and its gradient (default: gelu from "
-                   "sm_90 on)")
+                   "epilogues of contractions on a GPU: bias, or gelu (default from sm_90 on), which is bias, GELU and "
+                   "its gradient")
       ->check(CLI::IsMember({"bias", "gelu"}));
   command
       ->add_option("--dump-dir", options.dumpDir,

@@ -457,8 +457,7 @@ void CudaMachine::call(const EntryFunction &entry, TsrEntry code) {
   else
     runCode(entry, code);
   for (const ValueSpec &output : entry.outputs)
-    mirror.copyToHost(output.offset, arena + output.offset, output.bytes, stream,
-                      "cannot copy output " + output.name);
+    mirror.copyToHost(output.offset, arena + output.offset, output.bytes, stream, "cannot copy output " + output.name);
   synchronize(failureOf(entry));
   finishProfile();
 }

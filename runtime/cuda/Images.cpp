@@ -1,8 +1,8 @@
 //===- Images.cpp - chooses the machine code for a GPU --------------------===//
 //
-// A driver loads machine code that its own major version of CUDA or an earlier one made, and PTX that its own version or
-// an earlier one made. So machine code is preferred, and what the driver does not load is no reason to give up while
-// there is another image.
+// A driver loads machine code that its own major version of CUDA or an earlier one made, and PTX that its own version
+// or an earlier one made. So machine code is preferred, and what the driver does not load is no reason to give up
+// while there is another image.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,8 +46,8 @@ std::map<uint32_t, ImageChoices> chooseImages(const TsrImage *images, size_t ker
 
 /// Errors that another image may not have.
 static bool dependsOnImage(int status) {
-  constexpr std::array errors = {errorInvalidImage,        errorNoBinary,        errorInvalidPtx,
-                                 errorNoJitCompiler,       errorUnsupportedPtx,  errorJitDisabled};
+  constexpr std::array errors = {errorInvalidImage,  errorNoBinary,       errorInvalidPtx,
+                                 errorNoJitCompiler, errorUnsupportedPtx, errorJitDisabled};
   return std::find(errors.begin(), errors.end(), status) != errors.end();
 }
 
@@ -81,9 +81,10 @@ std::string driverAdvice(int status, const std::string &toolkit, int supported) 
     return fmt::format("; programs made with CUDA 13 need driver {} or later, with CUDA 12 driver {} or later",
                        leastDriver(13), leastDriver(12));
   if (major > driverMajor)
-    return fmt::format("; the program was made with CUDA {}, which needs driver {} or later, and the driver here is one "
-                       "for CUDA {}.{}: update it, or compile the program with CUDA {} (CUDA_HOME names its folder)",
-                       toolkit, leastDriver(major), driverMajor, driverMinor, driverMajor);
+    return fmt::format(
+        "; the program was made with CUDA {}, which needs driver {} or later, and the driver here is one "
+        "for CUDA {}.{}: update it, or compile the program with CUDA {} (CUDA_HOME names its folder)",
+        toolkit, leastDriver(major), driverMajor, driverMinor, driverMajor);
   if (major == driverMajor && minor > driverMinor && status == errorUnsupportedPtx)
     return fmt::format("; PTX made with CUDA {} needs a driver for that version or a later one, and the driver here is "
                        "one for CUDA {}.{}: update it, or compile the program for the machine code of this GPU "

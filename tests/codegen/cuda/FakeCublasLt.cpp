@@ -4,9 +4,9 @@
 // unsupported biases, fp8 operands that are not contiguous along the summed axis, operands with less alignment than the
 // algorithm was chosen for, and GELU with an auxiliary matrix that is missing or misaligned.
 //
-// While a stream records, only cublasLtMatmul may be called: in its other functions the real library may allocate memory
-// or wait for the device. It also loads the code of an algorithm when it is used for the first time, so a call that is
-// recorded must not be the first one.
+// While a stream records, only cublasLtMatmul may be called: in its other functions the real library may allocate
+// memory or wait for the device. It also loads the code of an algorithm when it is used for the first time, so a call
+// that is recorded must not be the first one.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // Which machine code is loaded, and what to do if the driver is too old for all of it.
 
-#include "runtime/base/Error.h"
 #include "runtime/cuda/Images.h"
+#include "runtime/base/Error.h"
 
 #include <gtest/gtest.h>
 

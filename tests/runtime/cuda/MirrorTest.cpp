@@ -83,8 +83,8 @@ TEST_F(MirrorCopies, SplitWherePinnedPagesBeginAndEnd) {
   mirror.add(5 * page - 4, 8); // two pages
   mirror.add(8 * page, page);
   mirror.pin();
-  const int64_t ranges[][2] = {{0, bytes},          {0, 2 * page},        {2 * page, page},      {page, 2 * page},
-                               {2 * page + 1, 17},  {2 * page - 1, 2},    {3 * page - 1, 2},     {page + 7, 5 * page},
+  const int64_t ranges[][2] = {{0, bytes},           {0, 2 * page},        {2 * page, page},     {page, 2 * page},
+                               {2 * page + 1, 17},   {2 * page - 1, 2},    {3 * page - 1, 2},    {page + 7, 5 * page},
                                {4 * page, 2 * page}, {8 * page - 64, 128}, {9 * page - 64, 128}, {bytes - 1, 1},
                                {4 * page + 9, 0}};
   for (auto [offset, count] : ranges) expectRoundTrip(mirror, offset, count);
