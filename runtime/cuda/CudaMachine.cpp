@@ -276,9 +276,12 @@ void CudaMachine::load(void *library) {
     auto [image, module] =
         loadImage(choices, "cannot load kernel " + manifest.kernels[first].name, manifest.target.toolkit);
     code.modules.push_back(module);
-    for (uint32_t i = first; i < first + image->kernels; ++i)
-      driver.check(driver.moduleGetFunction(&functions[i], module, manifest.kernels[i].name.c_str()),
-                   "cannot find kernel " + manifest.kernels[i].name);
+    for (uint32_t i = first; i < first + image->kernels; ++i) {
+      const std::string &name = manifest.kernels[i].name;
+      driver.check(driver.moduleGetFunction(&functions[i], module, name.c_str()), "cannot find kernel " + name);
+      // Else its first launch loads it, while a stream records.
+      if (driver.funcLoad) driver.check(driver.funcLoad(functions[i]), "cannot load kernel " + name);
+    }
   }
   if (std::find(functions.begin(), functions.end(), nullptr) != functions.end())
     fail("the program has code for {}, and this GPU ({}) is sm_{}{}; compile it with --target=cuda:sm_{}{}",

@@ -38,6 +38,7 @@ Driver::Driver() {
   library.find(moduleLoadData, "cuModuleLoadData");
   library.find(moduleUnload, "cuModuleUnload");
   library.find(moduleGetFunction, "cuModuleGetFunction");
+  library.findIfPresent(funcLoad, "cuFuncLoad");
   library.find(launchKernel, "cuLaunchKernel");
   library.find(streamCreate, "cuStreamCreate");
   library.find(streamDestroy, "cuStreamDestroy_v2");

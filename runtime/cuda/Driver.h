@@ -60,6 +60,7 @@ struct Driver {
   int (*moduleLoadData)(Module *module, const void *image);
   int (*moduleUnload)(Module module);
   int (*moduleGetFunction)(Function *function, Module module, const char *name);
+  int (*funcLoad)(Function function); ///< null: the driver is older than CUDA 12.4
   int (*launchKernel)(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                       unsigned blockY, unsigned blockZ, unsigned sharedBytes, Stream stream, void **parameters,
                       void **extra);

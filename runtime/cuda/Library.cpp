@@ -20,8 +20,10 @@ Library::Library(const char *variable, const std::vector<std::string> &names, co
   fail("cannot open {}: {}", names.front(), advice);
 }
 
+void *Library::symbolOrNull(const char *name) const { return dlsym(handle, name); }
+
 void *Library::symbol(const char *name) const {
-  void *found = dlsym(handle, name);
+  void *found = symbolOrNull(name);
   if (!found) fail("{} has no function {}; it is too old for this program", path, name);
   return found;
 }

@@ -21,8 +21,14 @@ public:
     function = reinterpret_cast<Function>(symbol(name));
   }
 
+  /// The same for a function that older libraries lack: then it is null.
+  template <typename Function> void findIfPresent(Function &function, const char *name) const {
+    function = reinterpret_cast<Function>(symbolOrNull(name));
+  }
+
 private:
   void *symbol(const char *name) const;
+  void *symbolOrNull(const char *name) const;
 
   void *handle = nullptr;
   std::string path;

@@ -131,6 +131,7 @@ namespace {
 struct FakeFunction {
   void (*run)(void **parameters);
   int parameters;
+  bool isLoaded = false; ///< loading is lazy
 };
 
 std::map<uintptr_t, size_t> allocations;
@@ -267,13 +268,19 @@ EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) 
   if (!code || !parameters) return invalidValue;
   std::lock_guard lock(functionsMutex);
   auto &functions = functionsOfModules[module];
-  functions.push_back(std::make_unique<FakeFunction>(FakeFunction{code, *parameters}));
+  functions.push_back(std::make_unique<FakeFunction>(FakeFunction{code, *parameters, false}));
   return *function = functions.back().get(), 0;
 }
+EXPORT int cuFuncLoad(void *function) { return static_cast<FakeFunction *>(function)->isLoaded = true, 0; }
 EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                           unsigned blockY, unsigned blockZ, unsigned, void *stream, void **parameters, void **) {
   if (gridX == 0 || blockX == 0 || blockX > 1024 || gridY * gridZ * blockY * blockZ != 1) return invalidValue;
+  if (!isRecording(stream)) cuFuncLoad(function);
   FakeFunction code = *static_cast<FakeFunction *>(function);
+  if (!code.isLoaded) {
+    fprintf(stderr, "fake CUDA: the first launch of a kernel is recorded, and the kernel is not loaded\n");
+    return invalidValue;
+  }
   std::vector<void *> values; // the parameters at the time of the launch
   for (int i = 0; i < code.parameters; ++i) values.push_back(*static_cast<void **>(parameters[i]));
   return enqueue(stream, [=]() mutable {
