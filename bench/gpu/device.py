@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the GPU is and how fast it copies, asked of the driver itself. Prints one JSON object.
+"""What the GPU is, and how fast it copies, asked of the driver itself. Prints one JSON object.
 
 usage: device.py [--copy-bytes BYTES]
 """
@@ -9,6 +9,7 @@ import ctypes
 import glob
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -100,28 +101,56 @@ class Driver:
         self("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
         return total.value
 
-    def copy_speed(self, count):
-        """Bytes read and written in a second, of a copy of `count` bytes: the fastest of some."""
-        stream, memory = ctypes.c_void_p(), [ctypes.c_uint64(), ctypes.c_uint64()]
+    def stream(self):
+        stream = ctypes.c_void_p()
         self("cuStreamCreate", ctypes.byref(stream), 1)
-        for one in memory:
-            self("cuMemAlloc_v2", ctypes.byref(one), ctypes.c_size_t(count))
+        return stream
+
+    def allocate(self, count):
+        memory = ctypes.c_uint64()
+        self("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(max(count, 1)))
+        return memory
+
+    def seconds_of(self, work, stream, times):
+        """Of what `work` puts into the stream: the mean of some, and of three such means the least."""
         fastest = float("inf")
         for _ in range(3):
-            started = time.perf_counter()
-            for _ in range(COPIES):
-                self("cuMemcpyDtoDAsync_v2", memory[0], memory[1], ctypes.c_size_t(count), stream)
             self("cuStreamSynchronize", stream)
-            fastest = min(fastest, (time.perf_counter() - started) / COPIES)
+            started = time.perf_counter()
+            for _ in range(times):
+                work()
+            self("cuStreamSynchronize", stream)
+            fastest = min(fastest, (time.perf_counter() - started) / times)
+        return fastest
+
+    def copy_speed(self, count):
+        """Bytes read and written in a second, of a copy of `count` bytes inside of the device."""
+        stream, memory = self.stream(), [self.allocate(count), self.allocate(count)]
+        size = ctypes.c_size_t(count)
+        seconds = self.seconds_of(lambda: self("cuMemcpyDtoDAsync_v2", *memory, size, stream), stream, COPIES)
         for one in memory:
             self("cuMemFree_v2", one)
-        return 2 * count / fastest
+        return 2 * count / seconds
+
+    def host_copy_speeds(self, count):
+        """Bytes a second from pinned memory of the host to the device, and back."""
+        stream, memory, host = self.stream(), self.allocate(count), ctypes.c_void_p()
+        self("cuMemHostAlloc", ctypes.byref(host), ctypes.c_size_t(count), 0)
+        size, speeds = ctypes.c_size_t(count), {}
+        for name, call in (
+            ("to_device", lambda: self("cuMemcpyHtoDAsync_v2", memory, host, size, stream)),
+            ("from_device", lambda: self("cuMemcpyDtoHAsync_v2", host, memory, size, stream)),
+        ):
+            speeds[name] = round(count / self.seconds_of(call, stream, 4))
+        self("cuMemFreeHost", host)
+        self("cuMemFree_v2", memory)
+        return speeds
 
 
-def measured_copy(driver, count):
+def measured(measure, count):
     """None where it was not asked for, or there is no room for it."""
     try:
-        return round(driver.copy_speed(count)) if count else None
+        return measure(count) if count else None
     except RuntimeError:
         return None
 
@@ -139,7 +168,7 @@ def driver_version():
 
 
 def facts(copy_bytes):
-    found = {"name": None, "problem": "", "folders": {}}
+    found = {"name": None, "problem": "", "folders": {}, "python": platform.python_version()}
     library, folder = opened(DRIVER)
     if not library:
         return {**found, "problem": "libcuda.so.1, the driver of an NVIDIA GPU, is not here"}
@@ -155,7 +184,9 @@ def facts(copy_bytes):
             found["cuda"] = version_text(driver.number("cuDriverGetVersion"))
     except RuntimeError as error:
         return {**found, "problem": str(error)}
-    found["copy_bytes_per_second"] = measured_copy(driver, copy_bytes)
+    if copy_bytes:
+        found["copy_bytes_per_second"] = measured(lambda count: round(driver.copy_speed(count)), copy_bytes)
+        found["host_copies"] = measured(driver.host_copy_speeds, copy_bytes // 4)
     found["data_sheet"] = data_sheet(found["name"])
     products, folder = opened(CUBLASLT)
     if not products:
