@@ -14,6 +14,7 @@ import suite as suites
 # Known by its exit status whether a tool of the sanitizer found anything.
 FOUND = 86
 TRAINING = 30.0  # seconds that one run of a small program may take
+AT_ONCE = 4
 # By tool; behind a bad access to memory the next kernels run.
 SANITIZER_TOOLS = {"memcheck": ["--destroy-on-device-error", "kernel"], "racecheck": []}
 SANITIZED = 300  # kernels, of which those are left out that time is not enough for
@@ -54,7 +55,8 @@ def kernels(suite):
         raise suites.Skipped(suites.NO_TIME)
     result = {key: found.get(key) for key in ("checked", "of", "failed", "architecture")}
     result.update(cases=bad, left_out=left_out, ok=is_cut and not bad)
-    result["lines"] = [f"{found['checked']} of {found['of']} checked, {found['failed']} failed"]
+    result["answer"] = f"{found['checked']} of {found['of']} checked, {found['failed']} failed"
+    result["lines"] = [result["answer"]]
     result["lines"] += [f"{case['name']} ({case['symbol']}): {case['message']}" for case in bad[:20]]
     if not is_cut and not (bad and ended.status == 1):
         result["problem"] = ended.problem()
@@ -67,7 +69,8 @@ def kernels(suite):
 
 def train_once(suite, entry, name, **variables):
     """(how it ended, its metrics, its folder of checkpoints)"""
-    checkpoints, metrics = os.path.join(suite.scratch, name), os.path.join(suite.scratch, f"{name}.jsonl")
+    base = os.path.join(suite.scratch, f"{entry['name'].replace(' ', '-')}-{name}")
+    checkpoints, metrics = f"{base}-saved", f"{base}.jsonl"
     command = [suite.program(entry), "train", *entry["data"], "--steps", str(entry["steps"]), "--metrics", metrics]
     ended = suite.run([*command, "--checkpoint-dir", checkpoints, "--quiet"], limit=TRAINING, **variables)
     records = compare.read_metrics(metrics) if ended.status == 0 else {}
@@ -78,7 +81,6 @@ def train_once(suite, entry, name, **variables):
 
 def train_case(suite, entry):
     """One program, twice; and once more, piece by piece, where something is wrong."""
-    result = {"name": entry["name"], "ok": False}
     folders, runs = [], []
     try:
         for name in ("first", "again"):
@@ -87,19 +89,20 @@ def train_case(suite, entry):
             folders.append(folder)
             suite.need_whole(ended, TRAINING)
             if ended.status != 0:
-                return {**result, "message": ended.problem(), "eager": eager_run(suite, entry, folders)}
+                # What does not end would not end there either.
+                eager = eager_run(suite, entry, folders) if ended.status is not None else "not run"
+                return {"ok": False, "problem": ended.problem(), "eager": eager}
             runs.append(records)
         expected = compare.read_metrics(os.path.join(suite.folder, entry["recorded"]))
         worst, problem = compare.compare_metrics(expected, runs[0], entry)
-        result.update(loss_off=worst["loss"], norm_off=worst["norm"], allowed=entry["tolerances"])
+        result = {"loss_off": worst["loss"], "norm_off": worst["norm"], "allowed": entry["tolerances"]}
         files = compare.different_files(*folders)
         problems = [problem, compare.first_difference(*runs)]
         problems += [f"checkpoints of two runs differ: {', '.join(files)}"] if files else []
-        result["message"] = "; ".join(filter(None, problems))
-        result["ok"] = not result["message"]
-        if not result["ok"]:
-            result["eager"] = eager_run(suite, entry, folders, expected)
-        return result
+        problem = "; ".join(filter(None, problems))
+        if problem:
+            return {"ok": False, **result, "problem": problem, "eager": eager_run(suite, entry, folders, expected)}
+        return {"ok": True, **result}
     finally:
         for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
@@ -125,27 +128,20 @@ def off_text(case, kind, column):
     return f"{kind} off by " + ", then ".join(parts)
 
 
+def train_lines(case):
+    if "skipped" in case:
+        return [f"{case['name']:22} skipped: {case['skipped']}"]
+    if not case["ok"]:
+        return [f"{case['name']:22} FAILED: {case['problem']}", f"{'':22} {case.get('eager', '')}"]
+    return [f"{case['name']:22} {off_text(case, 'loss', 0)}, {off_text(case, 'norm', 1)}; two runs equal"]
+
+
 def train(suite):
-    """The examples, in each type, against what they computed on the processor where the folder was made."""
-    cases, skipped = [], []
-    for entry in suite.chosen("trainings"):
-        try:
-            suite.need()
-            cases.append(train_case(suite, entry))
-        except suites.Skipped as reason:
-            skipped.append({"name": entry["name"], "reason": str(reason)})
-    bad = [case for case in cases if not case["ok"]]
-    lines = [f"{len(cases)} programs, {len(bad)} failed, {len(skipped)} skipped"]
-    for case in cases:
-        if case["ok"]:
-            lines.append(f"{case['name']:22} {off_text(case, 'loss', 0)}, {off_text(case, 'norm', 1)}; two runs equal")
-        else:
-            lines.append(f"{case['name']:22} FAILED: {case['message']}")
-            lines.append(f"{'':22} {case['eager']}")
-    lines += [f"{one['name']:22} skipped: {one['reason']}" for one in skipped]
-    if not cases:
-        raise suites.Skipped(skipped[0]["reason"])
-    return {"ok": not bad, "left_out": len(skipped), "cases": cases, "skipped": skipped, "lines": lines}
+    """The examples, in each type, against what they computed on the processor where the folder was made.
+
+    Four at once: each leaves most of a device idle, and none may change what another computes.
+    """
+    return suite.each(suite.chosen("trainings"), lambda one: train_case(suite, one), train_lines, at_once=AT_ONCE)
 
 
 # sanitizer ------------------------------------------------------------------------------------------------------------
@@ -167,7 +163,7 @@ def sanitizer(suite):
         ended = suite.run([tool, "--tool", name, "--error-exitcode", str(FOUND), *options, *command], limit=share)
         need_nvrtc(ended)
         runs.append(sanitizer_run(name, ended))
-    left_out = sum(not run.get("whole") for run in runs)
+    left_out = 0  # it takes whatever time there is: a later call would come no further
     lines = [sanitizer_line(run) for run in runs]
     return {"ok": all(run.get("ok", True) for run in runs), "left_out": left_out, "runs": runs, "lines": lines}
 

@@ -1,5 +1,6 @@
 """Programs with a limit of time, each in a session of its own, which ends with it."""
 
+import ctypes
 import dataclasses
 import os
 import queue
@@ -55,6 +56,49 @@ def wait(process):
         return process.wait(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         return None
+
+
+def adopt_orphans():
+    """From now on a process whose parent ends becomes a child of this one, so that `end_descendants` finds it."""
+    set_child_subreaper = 36
+    ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
+
+
+def descendants():
+    """Processes that this one has started, and those that they have started."""
+    children = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] != "Z":
+            children.setdefault(int(fields[1]), []).append(int(name))
+    found = list(children.get(os.getpid(), []))
+    for process in found:  # grows meanwhile
+        found += children.get(process, [])
+    return found
+
+
+def end_descendants():
+    """Ends all of them, also what a part has left behind that was ended itself. Not while a child is waited for."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        left = descendants()
+        for process in left:
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        if not left:
+            return
+        time.sleep(0.05)
 
 
 def run(command, limit, folder, environment):

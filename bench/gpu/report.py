@@ -1,17 +1,35 @@
-"""The results as JSON, to be kept, and as text, to be read."""
+"""The results as JSON, to be kept, and as text, to be read; both can be committed as they are."""
 
 import json
 import os
 import re
 
+# The questions that the first call answers, by the parts that do.
+QUESTIONS = (
+    ("rates", "what the device copies and multiplies"),
+    ("kernels", "single kernels are right"),
+    ("modes", "GPT-2 as a graph, in order, eager: the same bits"),
+    ("checkpoints", "saved and resumed: the same bits"),
+    ("speed", "tokens a second beside PyTorch"),
+)
 
-def plain(suite, value):
+
+def plain_text(folders, text):
+    """A text without folders of this machine: it goes into results that others read."""
+    for folder, name in folders.items():
+        text = text.replace(folder, name)
+    node = os.uname().nodename
+    text = text.replace(node, "HOST") if len(node) > 3 else text
+    return re.sub(r"(?<![\w.])/(?:[\w.+-]+/)+([\w.+-]+)", r"…/\1", text).rstrip()
+
+
+def plain(folders, value):
     """The same without paths of this machine."""
     if isinstance(value, str):
-        return suite.plain(value)
+        return plain_text(folders, value)
     if isinstance(value, dict):
-        return {key: plain(suite, one) for key, one in value.items()}
-    return [plain(suite, one) for one in value] if isinstance(value, (list, tuple)) else value
+        return {key: plain(folders, one) for key, one in value.items()}
+    return [plain(folders, one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def shorter(value):
@@ -20,21 +38,7 @@ def shorter(value):
         return float(f"{value:.7g}") if value - value == 0 else None
     if isinstance(value, dict):
         return {key: shorter(one) for key, one in value.items()}
-    return [shorter(one) for one in value] if isinstance(value, list) else value
-
-
-def record(suite, options, results):
-    contents = suite.contents
-    return {
-        "command": f"run.sh --limit {options.limit:g} --only {','.join(options.parts)}"
-        + (f" --match '{options.match}'" if options.match else ""),
-        "date": suite.date,
-        "seconds": round(suite.elapsed(), 1),
-        "commit": contents["commit"],
-        "tessera": contents["tessera"],
-        "device": {key: value for key, value in suite.device.items() if key != "problem"},
-        "parts": [{key: value for key, value in result.items() if key != "lines"} for result in results],
-    }
+    return [shorter(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def json_text(value):
@@ -47,30 +51,65 @@ def json_text(value):
     )
 
 
-def text_of(suite, results):
-    device = suite.device
+def head_lines(whole):
+    device = whole["device"]
     about = [device.get("name") or "no GPU", device.get("architecture")]
-    versions = (("driver", "driver"), ("cuda", "CUDA"), ("cublaslt", "cuBLASLt"))
+    versions = (("driver", "driver"), ("cuda", "CUDA"), ("cublaslt", "cuBLASLt"), ("python", "Python"))
     about += [f"{word} {device[key]}" for key, word in versions if device.get(key)]
-    if device.get("copy_bytes_per_second"):
-        about.append(f"copies {device['copy_bytes_per_second'] / 1e9:.0f} GB/s")
-    lines = [f"Tessera {suite.contents['commit']} on {', '.join(filter(None, about))}; {suite.date}"]
-    lines += [device[key] for key in ("problem", "note") if device.get(key)]
-    for result in results:
-        lines += ["", f"{result['part']:10} {result['state']:8} {result['seconds']:6.1f} s"]
-        lines += [f"  {line}" for text in result["lines"] for line in plain(suite, text).splitlines()]
+    yield f"Tessera {whole['commit']} on {', '.join(filter(None, about))}"
+    yield from (device[key] for key in ("problem", "note") if device.get(key))
+    for call in whole["calls"]:
+        yield f"{call['date']}, {call['seconds']:.0f} s: {call['command']}"
+
+
+def answer_lines(found):
+    """What the first call is for, a line a question."""
+    yield ""
+    for name, question in QUESTIONS:
+        part = found[name]
+        answer = part.get("answer") or part.get("reason") or part.get("problem", "").partition("\n")[0]
+        yield f"{question:48} {part['state']:8} {answer}".rstrip()
+
+
+def part_lines(part):
+    yield ""
+    yield f"{part['part']:11} {part['state']:8} {part['seconds']:6.1f} s"
+    lines = list(part["lines"])
+    if part.get("device_afterwards"):
+        lines.append(f"the device afterwards: {part['device_afterwards']}")
+    yield from (f"  {line}" for text in lines for line in text.splitlines())
+
+
+def text_of(whole):
+    found = {part["part"]: part for part in whole["parts"]}
+    lines = [*head_lines(whole), *answer_lines(found)]
+    for part in whole["parts"]:
+        if part["state"] != "not run":
+            lines += part_lines(part)
     summary = []
-    for state in ("passed", "failed", "partial", "skipped"):
-        names = [result["part"] for result in results if result["state"] == state]
+    for state in ("passed", "failed", "partial", "skipped", "not run"):
+        names = [part["part"] for part in whole["parts"] if part["state"] == state]
         summary += [f"{state}: {', '.join(names)}"] if names else []
-    return "\n".join([*lines, "", "; ".join(summary)]) + f"; {suite.elapsed():.0f} of {suite.limit:.0f} s\n"
+    seconds = sum(call["seconds"] for call in whole["calls"])
+    return "\n".join([*lines, "", "; ".join(summary)]) + f"; {seconds:.0f} s\n"
 
 
-def write(suite, options, results):
-    """Writes both, and returns the text. Called behind every part, so that something is there whatever comes."""
-    text = text_of(suite, results)
-    with open(os.path.join(suite.out, "gpu-suite.json"), "w") as out:
-        out.write(json_text(shorter(plain(suite, record(suite, options, results)))))
-    with open(os.path.join(suite.out, "gpu-suite.txt"), "w") as out:
-        out.write(text)
+def base_name(whole):
+    """After the device and the commit, so that results of several stay apart: gpu-h100-80gb-hbm3-1a2b3c4."""
+    device = (whole["device"].get("name") or "none").replace("NVIDIA", "")
+    words = re.findall(r"[a-z0-9]+", device.lower())
+    return "-".join(["gpu", *words, whole["commit"].replace(" ", "-")])
+
+
+def write(whole, folders, places):
+    """Writes both into each of the places, and returns the text. Called behind every part."""
+    whole = shorter(plain(folders, whole))
+    text, name = text_of(whole), base_name(whole)
+    for place in filter(None, places):
+        os.makedirs(place, exist_ok=True)
+        for ending, content in ((".json", json_text(whole)), (".txt", text)):
+            path = os.path.join(place, name + ending)
+            with open(f"{path}.new", "w") as out:
+                out.write(content)
+            os.replace(f"{path}.new", path)
     return text

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs on a machine with an NVIDIA GPU what scripts/gpu-suite.sh put into this folder: checks, timings, peers, profile.
 #
-#   usage: run.sh [--out DIR] [--limit SECONDS] [--only PART,PART] [--match TEXT] [--unpack DIR]      --help says more
+#   usage: run.sh [first|second|third] [--minutes M] [--out DIR] [--copy DIR] [--only PART,PART]      --help says more
 #
 # It needs Python 3, the driver, cuBLASLt, and NVRTC for single kernels. Exit status 1 if a check failed.
 set -euo pipefail

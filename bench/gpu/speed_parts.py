@@ -1,6 +1,5 @@
 """The parts that time whole steps: our programs alone, and beside PyTorch and llm.c, interleaved."""
 
-import json
 import os
 import re
 import statistics
@@ -10,7 +9,7 @@ import suite as suites
 
 TURN = 40.0  # seconds that one of our runs may take
 PEER_TURN = 150.0  # and one of a peer: torch.compile takes its time
-NAME = 40  # columns of a name
+NAME = 52  # columns of a name
 MODES = {"eager": "PyTorch eager", "compiled": "PyTorch compiled"}
 
 
@@ -29,9 +28,9 @@ def take_turn(suite, command, entry, limit, folder=None, **variables):
     return turn, taken
 
 
-def described(entry, name, turn, taken):
+def described(entry, turn, taken):
     """A turn as it goes into the results."""
-    result = {"name": name, "ok": not turn.problem, "seconds_of_turn": round(turn.seconds, 1)}
+    result = {"ok": not turn.problem, "seconds_of_turn": round(turn.seconds, 1)}
     if turn.problem:
         return {**result, "problem": turn.problem}
     median = statistics.median(turn.steps)
@@ -55,7 +54,7 @@ def ours(suite, entry):
     command = [suite.program(entry), "train", "--data", entry["data"], "--log-every", str(entry["block"])]
     turn, taken = take_turn(suite, [*command, "--steps", "1000000"], entry, TURN, **entry["environment"])
     turn.own_bytes = entry["arena_bytes"]
-    return described(entry, "tessera", turn, taken)
+    return described(entry, turn, taken)
 
 
 def first_error(suite, entry):
@@ -76,42 +75,41 @@ def step_line(name, result):
     counts = (result["own_bytes"], result["taken_bytes"])
     memory = "/".join(f"{count / 2**30:.2f}" if count else "–" for count in counts)
     low, high = result["quartiles"]
-    ratio = f" {result['ratio']:>6.2f}" if "ratio" in result else ""
     return (
         f"{name} {result['seconds'] * 1e3:>9.2f} {low * 1e3:>9.2f}–{high * 1e3:<9.2f} "
-        f"{result['tokens_per_second']:>9} {memory:>13}{ratio}"
+        f"{result['tokens_per_second']:>9} {memory:>13}"
     )
 
 
 HEAD = f"{'':{NAME}} {'ms a step':>9} {'quartiles':^19} {'tokens/s':>9} {'GiB own/smi':>13}"
 
 
+def ours_or_reason(suite, entry):
+    """Our steps; where that fails, why."""
+    result = {key: entry[key] for key in ("precision", "rows", "length")}
+    turn = ours(suite, entry)
+    if re.search(r"the program needs \d+ bytes", turn.get("problem", "")):
+        return {**result, "skipped": "the GPU has too little memory"}
+    result.update(turn)
+    if "problem" in result:
+        result["eager"] = first_error(suite, entry)
+    elif not is_finite(result):
+        result.update(ok=False, problem="the loss is not finite")
+    return result
+
+
+def step_lines(run):
+    yield step_line(run["name"], run)
+    if "eager" in run:
+        yield f"{'':{NAME}} {run['eager']}"
+
+
 def bench(suite):
-    """GPT-2 124M at some batches, in some types."""
-    results, lines = [], [HEAD]
-    for entry in suite.chosen("timed"):
-        about = {key: entry[key] for key in ("precision", "rows", "length")}
-        try:
-            suite.need()
-            result = {**about, **ours(suite, entry)}
-            if "problem" in result and re.search(r"the program needs \d+ bytes", result["problem"]):
-                result = {**about, "skipped": "the GPU has too little memory"}
-            elif "problem" in result:
-                result["eager"] = first_error(suite, entry)
-            elif not is_finite(result):
-                result.update(ok=False, problem="the loss is not finite")
-        except suites.Skipped as reason:
-            result = {**about, "skipped": str(reason)}
-        result["name"] = entry["name"]
-        results.append(result)
-        lines.append(step_line(entry["name"], result))
-        if "eager" in result:
-            lines.append(f"{'':{NAME}} {result['eager']}")
-    left_out = sum("skipped" in result for result in results)
-    if left_out == len(results):
-        raise suites.Skipped(results[0]["skipped"])
-    ok = all(result.get("ok", True) for result in results)
-    return {"ok": ok, "left_out": left_out, "runs": results, "lines": lines}
+    """GPT-2 124M at more batches, in more types, and in variants; what `speed` times is not timed again."""
+    entries = [entry for entry in suite.chosen("timed") if entry["beside"] != "first"]
+    if not entries:
+        raise suites.Skipped("no program of this part was chosen")
+    return suite.each(entries, lambda entry: ours_or_reason(suite, entry), step_lines, [HEAD])
 
 
 # peers ----------------------------------------------------------------------------------------------------------------
@@ -121,7 +119,7 @@ def torch_version(suite):
     """Skips what follows where PyTorch does not see a GPU."""
     program = "import torch; print(torch.__version__, torch.version.cuda, torch.cuda.is_available())"
     # Not with our libraries: PyTorch brings its own.
-    ended = processes.run([suite.python, "-c", program], min(60, suite.left()), suite.scratch, dict(os.environ))
+    ended = suite.run_other([suite.python, "-c", program], 60)
     if ended.status != 0:
         said = ended.output.strip().splitlines() or ["nothing was said"]
         raise suites.Skipped(f"PyTorch is not here: {said[-1][:200]}")
@@ -140,15 +138,15 @@ def torch_turn(suite, entry, mode):
     caches = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(suite.scratch, "inductor")}
     caches["TRITON_CACHE_DIR"] = os.path.join(suite.scratch, "triton")
     turn, taken = take_turn(suite, [*command, *entry["peer"]], entry, PEER_TURN, suite.scratch, **own, **caches)
-    return described(entry, MODES[mode], turn, taken)
+    return described(entry, turn, taken)
 
 
 def llmc_turn(suite, entry):
     program = os.path.join(os.environ.get("LLMC", ""), "train_gpt2cu")
     if not os.environ.get("LLMC") or not os.access(program, os.X_OK):
-        return {"name": "llm.c", "skipped": "not present: LLMC does not name a folder with train_gpt2cu"}
+        return {"skipped": "not present: LLMC does not name a folder with train_gpt2cu"}
     if entry["precision"] != "bf16":
-        return {"name": "llm.c", "skipped": "it computes in bf16"}
+        return {"skipped": "it computes in bf16"}
     data, batch = os.path.join(suite.folder, entry["data"]), entry["rows"] * entry["length"]
     command = [program, "-e", "d12", "-i", data, "-j", data, "-b", str(entry["rows"]), "-t", str(entry["length"])]
     # As the others: nothing but steps. It evaluates before the first and at the last.
@@ -157,58 +155,89 @@ def llmc_turn(suite, entry):
     # A step a line, by its own clock.
     one = {**entry, "block": 1, "skip": 2 * entry["block"], "blocks": entry["block"] * entry["blocks"]}
     turn, taken = take_turn(suite, ["stdbuf", "-oL", *command], one, PEER_TURN, os.environ["LLMC"])
-    return described(one, "llm.c", turn, taken)
+    return described(one, turn, taken)
 
 
-def with_ratios(turns):
-    """How many times as long as ours the steps of each take, by our turns of the same minutes."""
-    own = [turn["seconds"] for turn in turns if turn["name"] == "tessera" and "seconds" in turn]
-    for turn in turns:
-        if own and "seconds" in turn:
-            turn["ratio"] = round(turn["seconds"] / statistics.mean(own), 4)
-    return turns
+def turns_of(entry, order):
+    """One entry for each turn of a program and its peers."""
+    return [
+        {"name": f"{entry['name']}: {number} {who}", "who": who, "of": entry} for number, who in enumerate(order, 1)
+    ]
 
 
-def side_by_side(suite, entry):
-    """Ours, eager, compiled, llm.c, and ours again."""
-    takers = [("tessera", lambda: ours(suite, entry))]
-    takers += [(name, lambda mode=mode: torch_turn(suite, entry, mode)) for mode, name in MODES.items()]
-    takers += [("llm.c", lambda: llmc_turn(suite, entry)), takers[0]]
-    turns = []
-    for name, taker in takers:
-        try:
-            suite.need()
-            turns.append(taker())
-        except suites.Skipped as reason:
-            turns.append({"name": name, "skipped": str(reason)})
-    return with_ratios(turns)
+def take(suite, turn, torch):
+    """`torch`: its version, or why it is not here."""
+    who, entry = turn["who"], turn["of"]
+    if who == "Tessera":
+        return {**ours_or_reason(suite, entry), "who": who, "of": entry["name"]}
+    if who == "llm.c":
+        return {**llmc_turn(suite, entry), "who": who, "of": entry["name"]}
+    if isinstance(torch, suites.Skipped):
+        raise torch
+    mode = next(mode for mode, name in MODES.items() if name == who)
+    return {**torch_turn(suite, entry, mode), "who": who, "of": entry["name"]}
+
+
+def beside_peers(suite, turns):
+    """A peer that fails is no failure of ours."""
+    try:
+        torch = torch_version(suite)
+    except suites.Skipped as reason:
+        torch = reason
+    version = f"not used: {torch}" if isinstance(torch, suites.Skipped) else torch
+
+    def one(turn):
+        return {**take(suite, turn, torch), "name": turn["name"]}
+
+    result = suite.each(turns, one, step_lines, [f"PyTorch {version}", HEAD])
+    result["ok"] = all(run.get("ok", True) for run in result["runs"] if run.get("who", "Tessera") == "Tessera")
+    result["torch"], result["ratios"] = version, ratios(result["runs"])
+    result["lines"] += [f"{name}: {text}" for name, text in ratio_texts(result["ratios"])]
+    return result
+
+
+def ratios(runs):
+    """By program: tokens a second of ours, by its turns of the same minutes, over those of each peer."""
+    speeds = {}
+    for run in runs:
+        if "tokens_per_second" in run:
+            speeds.setdefault(run["of"], {}).setdefault(run["who"], []).append(run["tokens_per_second"])
+    found = {}
+    for program, by_who in speeds.items():
+        means = {who: statistics.mean(values) for who, values in by_who.items()}
+        own = means.pop("Tessera", None)
+        if own:
+            peers = {
+                who: {"tokens_per_second": round(mean), "ratio": round(own / mean, 4)} for who, mean in means.items()
+            }
+            found[program] = {"tokens_per_second": round(own), "peers": peers}
+    return found
+
+
+def ratio_texts(found):
+    for program, one in found.items():
+        peers = (f"{peer['ratio']:.3f} × {who}'s {peer['tokens_per_second']}" for who, peer in one["peers"].items())
+        yield program, ", ".join([f"{one['tokens_per_second']} tokens/s", *peers])
+
+
+ORDER = ("Tessera", "PyTorch compiled", "Tessera")
+LATER = ("PyTorch eager", "llm.c")
+
+
+def speed(suite):
+    """The most important program beside PyTorch, the same with a vocabulary that is a multiple of 128, then the rest."""
+    entries = [entry for entry in suite.chosen("timed") if entry["beside"] == "first"]
+    turns = [turn for entry in entries for turn in turns_of(entry, ORDER)]
+    if not turns:
+        raise suites.Skipped("no program of this part was chosen")
+    result = beside_peers(suite, [*turns, *turns_of(entries[0], LATER)])
+    result["answer"] = "; ".join(f"{name}: {text}" for name, text in ratio_texts(result["ratios"]))
+    return result
 
 
 def peers(suite):
-    """A peer that fails is no failure of ours."""
-    version = torch_version(suite)
-    results, lines = [], [f"PyTorch {version}", f"{HEAD} {'ratio':>6}"]
-    for entry in suite.chosen("timed"):
-        if entry["variant"]:
-            continue
-        turns = side_by_side(suite, entry)
-        results.append({"name": entry["name"], "turns": turns})
-        lines.append(entry["name"])
-        reasons = {turn.get("skipped") for turn in turns}
-        if len(reasons) == 1 and None not in reasons:
-            lines.append(f"  skipped: {reasons.pop()}")
-        else:
-            lines += [step_line("  " + turn["name"], turn) for turn in turns]
-    turns = [turn for result in results for turn in result["turns"]]
-    return {
-        "ok": all(turn.get("ok", True) for turn in turns if turn["name"] == "tessera"),
-        "left_out": sum(turn.get("skipped", "").startswith(suites.NO_TIME) for turn in turns),
-        "torch": version, "configurations": results, "lines": lines,
-    }  # fmt: skip
-
-
-def torch_product(suite):
-    """Operations a second of a large product in PyTorch, or None: what the machine does when it is driven well."""
-    script = os.path.join(suite.folder, "bench", "gpu", "torch_product.py")
-    ended = processes.run([suite.python, "-B", script], min(30, suite.left()), suite.scratch, dict(os.environ))
-    return json.loads(ended.output.splitlines()[-1])["flops"] if ended.status == 0 else None
+    """More programs beside PyTorch and llm.c. Without any peer nothing is run: `bench` times ours."""
+    if not os.environ.get("LLMC"):
+        torch_version(suite)
+    entries = [entry for entry in suite.chosen("timed") if entry["beside"] == "later"]
+    return beside_peers(suite, [turn for entry in entries for turn in turns_of(entry, (*ORDER, *LATER))])

@@ -1,13 +1,13 @@
-"""What all parts share: the folder, the time that is left, the environment of programs, texts without private paths."""
+"""What a part knows: the folder, the time that it has, how programs are started; and where its results go."""
 
+import concurrent.futures
 import json
 import os
 import re
-import shutil
 import subprocess
-import tarfile
-import tempfile
+import threading
 import time
+import traceback
 
 import processes
 
@@ -19,28 +19,27 @@ class Skipped(Exception):
     """A part, or some of it, that was not run; says why."""
 
 
-class Suite:
-    def __init__(self, folder, out, limit, python):
-        self.folder, self.out, self.python = folder, out, python
-        self.started, self.limit = time.monotonic(), limit
-        self.end = self.part_end = self.started + limit
-        with open(os.path.join(folder, "folder.json")) as file:
-            self.contents = json.load(file)
-        self.scratch = tempfile.mkdtemp(prefix="gpu-suite-")
-        self.environment = dict(os.environ)
-        self.device = {}
+def write_whole(path, value):
+    """The file is never seen half written."""
+    with open(f"{path}.new", "w") as out:
+        json.dump(value, out)
+    os.replace(f"{path}.new", path)
 
-    def unpack(self, where=None):
-        """Programs, libraries and links to the data: programs run there and name files as they were told here."""
-        where = where or os.path.join(self.scratch, "run")
-        os.makedirs(where, exist_ok=True)
-        with tarfile.open(os.path.join(self.folder, "packed.tar.xz")) as archive:
-            archive.extractall(where, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
-        if not os.path.lexists(os.path.join(where, "data")):
-            os.symlink(os.path.join(self.folder, "data"), os.path.join(where, "data"))
-        libraries = [os.path.join(where, "lib"), os.environ.get("LD_LIBRARY_PATH")]
-        self.environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, libraries))
-        self.root = where
+
+def is_for_time(result):
+    """Whether there was no time for it: a later call may have some."""
+    return result.get("skipped", "").startswith(NO_TIME)
+
+
+class Suite:
+    def __init__(self, given, file):
+        """`given`: what run.py says to the process of a part. `file`: where its results are written."""
+        self.folder, self.out, self.root = given["folder"], given["out"], given["root"]
+        self.scratch, self.python, self.device = given["scratch"], given["python"], given["device"]
+        self.environment = {**os.environ, **given["environment"]}
+        self.contents, self.earlier, self.file = given["contents"], given["earlier"], file
+        self.part_end = time.monotonic() + given["seconds"]
+        self.lock = threading.Lock()
 
     def chosen(self, kind):
         """The programs of a kind, `trainings` or `timed`."""
@@ -48,13 +47,7 @@ class Suite:
             raise Skipped("no program of this part was chosen")
         return self.contents[kind]
 
-    def remove_scratch(self):
-        shutil.rmtree(self.scratch, ignore_errors=True)
-
     # time
-
-    def elapsed(self):
-        return time.monotonic() - self.started
 
     def left(self):
         """Seconds that this part still has."""
@@ -69,12 +62,65 @@ class Suite:
         if ended.status is None and ended.seconds < limit - 1:
             raise Skipped(f"{NO_TIME}: ended after {ended.seconds:.0f} s")
 
+    # results
+
+    def keep(self, result):
+        """Writes what there is so far: it stays, whatever becomes of this process."""
+        write_whole(self.file, result)
+
+    def each(self, entries, work, lines_of, head=(), at_once=1, alone=()):
+        """The results of `work` for each entry, put together; kept behind each. `lines_of` says what is printed.
+
+        An entry whose work fails, or for which there is no time, leaves the others. What an earlier call has done is
+        not done again. `at_once` entries are worked on at a time; those named in `alone` come last, one by one.
+        """
+        done = {run["name"]: run for run in self.earlier.get("runs", []) if not is_for_time(run)}
+        results = {name: run for name, run in done.items() if name in [entry["name"] for entry in entries]}
+
+        def one(entry):
+            result = {"name": entry["name"], **self.guarded(work, entry)}
+            with self.lock:
+                results[entry["name"]] = result
+                self.keep(self.of_runs(entries, results, lines_of, head))
+
+        waiting = [entry for entry in entries if entry["name"] not in results]
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            list(pool.map(one, [entry for entry in waiting if entry["name"] not in alone]))
+        for entry in waiting:
+            if entry["name"] in alone:
+                one(entry)
+        whole = self.of_runs(entries, results, lines_of, head)
+        if whole["runs"] and all("skipped" in run for run in whole["runs"]):
+            raise Skipped(whole["runs"][0]["skipped"])
+        return whole
+
+    def guarded(self, work, entry):
+        try:
+            self.need()
+            return work(entry)
+        except Skipped as reason:
+            return {"skipped": str(reason)}
+        except Exception:  # a mistake in one must not cost the others
+            return {"ok": False, "problem": traceback.format_exc()[-2000:]}
+
+    @staticmethod
+    def of_runs(entries, results, lines_of, head):
+        runs = [results[entry["name"]] for entry in entries if entry["name"] in results]
+        return {
+            "ok": all(run.get("ok", True) for run in runs), "left_out": sum(map(is_for_time, runs)), "runs": runs,
+            "lines": [*head, *(line for run in runs for line in lines_of(run))],
+        }  # fmt: skip
+
     # programs
 
     def run(self, command, limit=None, **variables):
         """Runs one of our programs, or one that loads our libraries, in the unpacked folder."""
         limit = min(self.left(), limit or self.left())
         return processes.run(command, limit, self.root, {**self.environment, **variables})
+
+    def run_other(self, command, limit):
+        """Runs a program that has libraries of its own, such as PyTorch."""
+        return processes.run(command, min(limit, self.left()), self.scratch, dict(os.environ))
 
     def program(self, entry):
         return os.path.join(self.root, entry["program"])
@@ -89,12 +135,3 @@ class Suite:
         except (OSError, subprocess.TimeoutExpired):
             return None
         return int(said.split()[0]) * 2**20 if re.match(r"\d+\s*$", said) else None
-
-    # texts
-
-    def plain(self, text):
-        """A text without folders of this machine: it goes into results that others read."""
-        for folder, name in ((self.scratch, "SCRATCH"), (self.out, "OUT"), (self.folder, "FOLDER")):
-            text = text.replace(folder, name)
-        text = text.replace(os.uname().nodename, "HOST") if len(os.uname().nodename) > 3 else text
-        return re.sub(r"(?<![\w.])/(?:[\w.+-]+/)+([\w.+-]+)", r"…/\1", text).rstrip()
