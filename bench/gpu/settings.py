@@ -18,8 +18,11 @@ TOLERANCES = {
     "fp16": ((2e-3, 2e-2), (2e-2, 1e-1)),
 }
 
-EVERY_GPU = ("sm_80", "sm_90a", "sm_100a", "compute_80")
+TARGETS = ("sm_90a", "compute_80")  # code of Hopper; other GPUs translate PTX when a program starts
+PTX = ("compute_80",)
 TIMED_GPU = ("sm_90a",)
+VOCABULARY, PADDED = 50_257, 50_304  # words of GPT-2; a multiple of 128 that many train it with
+EVALUATE, GENERATE = (("eval",),), ("generate", "--length", "4", "--temperature", "0")
 PORTABLE = "x86-64-v3"  # host code of a program for a GPU runs on another processor than this one
 
 
@@ -32,8 +35,10 @@ class Training:
     settings: dict  # `--set`
     data: tuple  # values of `--data`, from the root of the folder
     precision: str
-    targets: tuple = EVERY_GPU
+    targets: tuple = TARGETS
     steps: int = 20
+    afterwards: tuple = ()  # commands that read its checkpoint, each with its options
+    is_saved: bool = True  # whether it is one of those that are saved and resumed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +54,8 @@ class Timed:
     block: int  # steps from one reading of the clock to the next
     skip: int  # blocks that are not counted
     blocks: int  # blocks that are
-    variant: str = ""  # what is different from the one of the same batch and type; such a one is not run beside peers
+    beside: str = "later"  # in which part it runs beside peers: `first` in `speed`, `later` in `peers`; empty: in none
+    variant: str = ""  # what is different from the one of the same batch and type
     options: tuple = ()  # of `compile`
     environment: tuple = ()  # pairs
 
@@ -60,29 +66,41 @@ def trainings():
     bytes_sizes = {"depth": 2, "heads": 2, "head_size": 32, "d.batch": 4}
     tokens_sizes = {"depth": 2, "heads": 1, "head_size": 64, "context": 128, "d.batch": 4, "d.seq": 100}
     examples = (
-        ("regression", "examples/01-regression.tsr", {}, ("line.csv",)),
-        ("digits", "examples/02-digits.tsr", {}, ("digits.csv",)),
-        ("byte-gpt", "examples/03-byte-gpt.tsr", {**bytes_sizes, **few}, ("text.txt",)),
+        ("regression", "examples/01-regression.tsr", {}, ("line.csv",), EVALUATE),
+        ("digits", "examples/02-digits.tsr", {}, ("digits.csv",), EVALUATE),
+        ("byte-gpt", "examples/03-byte-gpt.tsr", {**bytes_sizes, **few}, ("text.txt",), (*EVALUATE, GENERATE)),
         (  # a length that is no multiple of a tile's, and dropout inside of attention
             "gpt2", "examples/04-gpt2.tsr", {**tokens_sizes, "drop": 0.1, "peak": 0.02, **few},
-            ("tokens.bin", "val=tokens.bin"),
+            ("tokens.bin", "val=tokens.bin"), (*EVALUATE, GENERATE),
         ),
-        ("mnist", "examples/05-mnist.tsr", {"peak": 0.005}, ("image=images.idx.gz", "label=labels.idx.gz")),
+        ("mnist", "examples/05-mnist.tsr", {"peak": 0.005}, ("image=images.idx.gz", "label=labels.idx.gz"), EVALUATE),
     )  # fmt: skip
-    for name, model, settings, data in examples:
+    for name, model, settings, data, afterwards in examples:
         for precision in TOLERANCES:
-            yield Training(f"{name} {precision}", model, settings, data, precision)
+            is_saved = precision != "fp16" or name == "digits"  # what fp16 adds to a checkpoint is the scale of losses
+            yield Training(
+                f"{name} {precision}", model, settings, data, precision, afterwards=afterwards, is_saved=is_saved
+            )
+    # The model that is timed, with as many tokens as a processor can wait for.
+    small = {"rows": 1, "length": 256}
+    yield Training(
+        "gpt2-124m bf16", "tests/golden/gpt2.tsr", small, ("timed.bin",), "bf16", TIMED_GPU, steps=6, is_saved=False
+    )
     # As on a GPU that is younger than the compiler: PTX alone.
-    for name, model, settings, data in examples[1:3]:
+    for name, model, settings, data, _ in examples[1:3]:
         for precision in ("f32", "bf16"):
-            yield Training(f"{name} {precision} PTX", model, settings, data, precision, ("compute_80",))
+            yield Training(f"{name} {precision} PTX", model, settings, data, precision, PTX, is_saved=False)
 
 
-def gpt2(rows, precision):
-    """GPT-2 124M; the clock is read about every 32 rows."""
-    workload = workloads.gpt2(rows, 1024)
+def gpt2(rows, precision, words=None, **others):
+    """GPT-2 124M; the clock is read about every 32 rows. `words`: another vocabulary than GPT-2's."""
+    workload, name = workloads.gpt2(rows, 1024), f"gpt2 {precision} {rows}x1024"
+    if words:
+        name = f"{name}, {words} words"
+        peer = tuple(str(words) if option == str(VOCABULARY) else option for option in workload.options)
+        workload = dataclasses.replace(workload, settings={**workload.settings, "words": words}, options=peer)
     block = max(1, 32 // rows)
-    return Timed(f"gpt2 {precision} {rows}x1024", workload, (), precision, rows, 1024, block, skip=4, blocks=16)
+    return Timed(name, workload, (), precision, rows, 1024, block, skip=4, blocks=16, **others)
 
 
 def variants(one):
@@ -92,32 +110,33 @@ def variants(one):
         ("GELU by kernels", ("--gemm-epilogues", "bias"), ()),
     ):
         name = f"{one.name}, {variant}"
-        yield dataclasses.replace(one, name=name, variant=variant, options=options, environment=environment)
+        yield dataclasses.replace(one, name=name, beside="", variant=variant, options=options, environment=environment)
 
 
 def timed():
-    """In the order of importance; the first is profiled too."""
-    yield gpt2(32, "bf16")
+    """In the order of importance; the first is what most parts are about."""
+    yield gpt2(32, "bf16", beside="first")
+    yield gpt2(32, "bf16", PADDED, beside="first")
+    yield from variants(gpt2(32, "bf16"))
     yield gpt2(16, "tf32")
     yield gpt2(16, "bf16")
-    yield from variants(gpt2(16, "bf16"))
-    yield gpt2(16, "f32")
-    yield gpt2(4, "bf16")
-    yield gpt2(8, "bf16")
     yield gpt2(64, "bf16")
+    yield gpt2(4, "bf16")
+    yield gpt2(16, "f32", beside="")
 
 
 def smoke_trainings():
     """For tests/e2e/gpu-suite.test: what an emulated GPU does in seconds."""
     small = {"digits.batch": 8, "width": 16, "evaluate.batches": 1}
-    digits = ("digits", "examples/02-digits.tsr", small, ("digits.csv",))
     for precision in ("f32", "bf16"):
-        name, model, settings, data = digits
-        yield Training(f"{name} {precision}", model, settings, data, precision, ("sm_90a",), steps=7)
+        yield Training(
+            f"digits {precision}", "examples/02-digits.tsr", small, ("digits.csv",), precision, ("sm_90a",), steps=7,
+            afterwards=EVALUATE,
+        )  # fmt: skip
 
 
 def smoke_timed():
     workload = dataclasses.replace(workloads.gpt2(2, 16), settings={})
     one = Timed("gpt2 bf16 2x16", workload, ("--preset", "tiny"), "bf16", 2, 16, block=1, skip=1, blocks=3)
-    yield one
+    yield dataclasses.replace(one, beside="first")
     yield from variants(one)
