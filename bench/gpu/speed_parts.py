@@ -225,7 +225,7 @@ LATER = ("PyTorch eager", "llm.c")
 
 
 def speed(suite):
-    """The most important program beside PyTorch, the same with a vocabulary that is a multiple of 128, then the rest."""
+    """The most important program beside PyTorch, the same with a padded vocabulary, then the rest."""
     entries = [entry for entry in suite.chosen("timed") if entry["beside"] == "first"]
     turns = [turn for entry in entries for turn in turns_of(entry, ORDER)]
     if not turns:
