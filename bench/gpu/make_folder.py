@@ -221,8 +221,8 @@ def commit():
 
 
 def pack(folder, packed):
-    # Copies of one launcher lie far apart: a window as long as all of them finds each again. Fast otherwise.
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 1 << 28}]
+    # Each program has a copy of one launcher: a window longer than some programs finds it again. Fast otherwise.
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 1 << 25}]
     with lzma.open(os.path.join(folder, "packed.tar.xz"), "w", filters=filters) as out:
         with tarfile.open(fileobj=out, mode="w") as archive:
             for part in ("programs", "lib"):
