@@ -27,12 +27,12 @@ cd "$root"
 
 say() { echo "gpu-suite: $*" >&2; }
 
-if [ ! -x "$binaries/tessera" ]; then
-  say "there is no $binaries/tessera: build first (scripts/build.sh), or set TESSERA_BIN to the folder that holds it"
-  exit 1
-fi
 if [ -e "$folder" ] && [ ! -e "$folder/folder.json" ] && [ -n "$(ls -A "$folder")" ]; then
   say "$folder is not empty and was not made by this script; name another folder"
+  exit 1
+fi
+if [ ! -x "$binaries/tessera" ]; then
+  say "there is no $binaries/tessera: build first (scripts/build.sh), or set TESSERA_BIN to the folder that holds it"
   exit 1
 fi
 rm -rf "$folder"
