@@ -129,10 +129,9 @@ def off_text(case, kind, column):
 
 
 def train_lines(case):
-    if "skipped" in case:
-        return [f"{case['name']:22} skipped: {case['skipped']}"]
-    if not case["ok"]:
-        return [f"{case['name']:22} FAILED: {case['problem']}", f"{'':22} {case.get('eager', '')}"]
+    if not case.get("ok"):
+        eager = [] if "skipped" in case else [f"{'':22} {case.get('eager', '')}"]
+        return [f"{case['name']:22} {suites.why_not(case)}", *eager]
     return [f"{case['name']:22} {off_text(case, 'loss', 0)}, {off_text(case, 'norm', 1)}; two runs equal"]
 
 

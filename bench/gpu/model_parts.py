@@ -6,6 +6,7 @@ import re
 import shutil
 
 import compare
+import suite as suites
 
 # How the same steps can be run; the first finds the algorithms that all use.
 MODES = {
@@ -112,12 +113,11 @@ def modes(suite):
 
 
 def mode_lines(run):
-    if "skipped" in run:
-        return [f"{run['name']:20} skipped: {run['skipped']}"]
-    if not run["ok"]:
-        return [f"{run['name']:20} FAILED: {run['problem']}"]
+    name = f"{run['name']:20}"
+    if not run.get("ok"):
+        return [f"{name} {suites.why_not(run)}"]
     losses = " ".join(f"{loss:.6f}" for loss in run["losses"])
-    return [f"{run['name']:20} {run['seconds']:6.1f} s, {'the same bits; ' if run['compared'] else ''}losses {losses}"]
+    return [f"{name} {run['seconds']:6.1f} s, {'the same bits; ' if run['compared'] else ''}losses {losses}"]
 
 
 # checkpoints ----------------------------------------------------------------------------------------------------------
@@ -171,8 +171,7 @@ def checkpoints(suite):
 
 
 def checkpoint_lines(run):
-    if "skipped" in run:
-        return [f"{run['name']:30} skipped: {run['skipped']}"]
-    if not run["ok"]:
-        return [f"{run['name']:30} FAILED: {run['problem']}"]
-    return [f"{run['name']:30} the same bits{''.join(f', {command}' for command in run['afterwards'])}"]
+    name = f"{run['name']:30}"
+    if not run.get("ok"):
+        return [f"{name} {suites.why_not(run)}"]
+    return [f"{name} the same bits{''.join(f', {command}' for command in run['afterwards'])}"]

@@ -68,10 +68,8 @@ def first_error(suite, entry):
 
 def step_line(name, result):
     name = f"{name:{NAME}}"
-    if "skipped" in result:
-        return f"{name} skipped: {result['skipped']}"
-    if not result["ok"]:
-        return f"{name} FAILED: {result['problem']}"
+    if not result.get("ok"):
+        return f"{name} {suites.why_not(result)}"
     counts = (result["own_bytes"], result["taken_bytes"])
     memory = "/".join(f"{count / 2**30:.2f}" if count else "–" for count in counts)
     low, high = result["quartiles"]

@@ -19,6 +19,11 @@ class Skipped(Exception):
     """A part, or some of it, that was not run; says why."""
 
 
+def why_not(run):
+    """Of a run without a result, for a line of the table."""
+    return f"skipped: {run['skipped']}" if "skipped" in run else f"FAILED: {run['problem']}"
+
+
 def write_whole(path, value):
     """The file is never seen half written."""
     with open(f"{path}.new", "w") as out:
