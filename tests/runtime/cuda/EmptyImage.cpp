@@ -1,0 +1,3 @@
+// Machine code of no kernel, as the fake driver loads it: a shared object.
+
+extern "C" void unusedFunctionOfEmptyImage() {}
