@@ -3,6 +3,7 @@
 #include "runtime/base/Error.h"
 #include "runtime/base/UnsignedNan.h"
 #include "runtime/data/ArrayFile.h"
+#include "runtime/data/ReadMarks.h"
 #include "runtime/data/RowChoice.h"
 #include "runtime/data/SharedFiles.h"
 
@@ -21,8 +22,8 @@ namespace {
 struct FieldArrays {
   FieldRequest request;
   std::vector<std::shared_ptr<const ArrayFile>> files;
-  mutable std::vector<char> isRead; ///< by file: whether rows were read since the last check
-  std::vector<int64_t> firstRow;    ///< by file
+  ReadMarks isRead;
+  std::vector<int64_t> firstRow; ///< by file
   int64_t rows = 0;
 };
 
@@ -221,7 +222,7 @@ void ArrayRows::read(int64_t row, size_t index, void *dst) const {
   const FieldArrays &field = fields[index];
   row = choice(row);
   size_t file = std::upper_bound(field.firstRow.begin(), field.firstRow.end(), row) - field.firstRow.begin() - 1;
-  field.isRead[file] = true;
+  field.isRead.set(file);
   const ArrayFile &array = *field.files[file];
   int64_t local = row - field.firstRow[file];
   size_t firstByte = array.firstByte + local * field.request.elements * array.format.bytes;
@@ -234,7 +235,7 @@ void ArrayRows::read(int64_t row, size_t index, void *dst) const {
 void ArrayRows::checkFilesRead() const {
   for (const FieldArrays &field : fields)
     for (size_t i = 0; i < field.files.size(); ++i)
-      if (const MappedFile &file = field.files[i]->file; std::exchange(field.isRead[i], false) && file.heldBytes() == 0)
+      if (const MappedFile &file = field.files[i]->file; field.isRead.take(i) && file.heldBytes() == 0)
         file.checkUnchanged();
 }
 

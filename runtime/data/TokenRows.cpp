@@ -7,6 +7,7 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/base/MappedFile.h"
+#include "runtime/data/ReadMarks.h"
 #include "runtime/data/RowReader.h"
 
 #include <algorithm>
@@ -49,8 +50,8 @@ private:
   const DataSpec &spec;
   std::vector<FieldRequest> requests;
   std::vector<MappedFile> files;
-  mutable std::vector<char> isRead; ///< by file: whether rows were read since the last check
-  std::vector<int64_t> widths;      ///< bytes of a value, by file
+  ReadMarks isRead;
+  std::vector<int64_t> widths; ///< bytes of a value, by file
   std::vector<Segment> segments;
   int64_t windows = 0, rest = 0;
 };
@@ -193,7 +194,7 @@ void TokenRows::read(int64_t row, size_t index, void *dst) const {
   auto behind = std::upper_bound(segments.begin(), segments.end(), row,
                                  [](int64_t row, const Segment &s) { return row < s.firstWindow; });
   const Segment &segment = *std::prev(behind);
-  isRead[segment.file] = true;
+  isRead.set(segment.file);
   const FieldRequest &request = requests[index];
   int64_t first = (row - segment.firstWindow) * spec.seq + (request.field == nextField);
   if (request.type == ElementType::I32)
@@ -204,7 +205,7 @@ void TokenRows::read(int64_t row, size_t index, void *dst) const {
 
 void TokenRows::checkFilesRead() const {
   for (size_t i = 0; i < files.size(); ++i)
-    if (std::exchange(isRead[i], false)) files[i].checkUnchanged();
+    if (isRead.take(i)) files[i].checkUnchanged();
 }
 
 std::unique_ptr<RowReader> openTokenRows(const DataSpec &spec, const SplitPaths &paths, Portion portion,
