@@ -2,8 +2,8 @@
 # Installs what is missing, builds, runs every test.
 #
 #   usage: scripts/test.sh [ARGUMENT OF ctest ...]      for example: scripts/test.sh -R lint
-#   PRESET=asan scripts/test.sh                         all under the sanitizers of addresses and undefined behavior
-#   PRESET=tsan scripts/test.sh -R 'Threads|Launcher'   the runtime's under that of threads (LLVM is not built for it)
+#   PRESET=asan scripts/test.sh                all under the sanitizers of addresses and undefined behavior
+#   PRESET=tsan scripts/test.sh -L runtime     the runtime's tests under that of threads (LLVM is not built for it)
 #
 # The last line is `N passed, M failed`; each GoogleTest and lit test counts by itself. Exit status 0 if none failed.
 set -euo pipefail

@@ -9,8 +9,8 @@
 
 namespace tessera::runtime {
 
-/// A mark for each file of a source: rows were read since the last check that the file is unchanged. Several threads may
-/// read a source at once.
+/// A mark for each file of a source: rows were read since the last check of the file. Several threads may read a source
+/// at once.
 class ReadMarks {
 public:
   void resize(size_t files) { marks = std::vector<std::atomic<bool>>(files); }
