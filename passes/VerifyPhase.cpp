@@ -19,11 +19,13 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// Before `layout` the axes of every type are in canonical order, so that types with equal axes are equal.
+/// Before `layout` the axes of every type are in canonical order, and none has an allocated size, so that types with
+/// equal axes are equal.
 static LogicalResult verifyCanonicalAxes(ModuleOp module) {
   AxisOrder order(module);
   auto check = [&](Operation *op, Type type) -> LogicalResult {
     auto tensor = dyn_cast<NamedTensorType>(type);
+    if (tensor && !tensor.isDense()) return op->emitOpError("has allocated sizes before layout: ") << tensor;
     if (!tensor || order.isCanonical(tensor)) return success();
     return op->emitOpError("axes of ") << tensor << " are not in canonical order";
   };

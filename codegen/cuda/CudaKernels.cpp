@@ -29,9 +29,8 @@ std::string CudaKernels::uniqueSymbol(StringRef name) {
 static std::string describe(NamedTensorType type) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << type.getElementType() << " [";
-  llvm::interleaveComma(type.getAxes(), out, [&](AxisAttr axis) { out << axis.getName() << ": " << axis.getSize(); });
-  out << "]";
+  out << type.getElementType() << " ";
+  printAxes(out, type);
   return text;
 }
 

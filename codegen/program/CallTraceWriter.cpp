@@ -192,6 +192,10 @@ private:
             json.value(axis.getSize());
           });
       });
+      if (!type.isDense())
+        json.attributeArray("allocated", [&] {
+          for (int64_t size : type.getAllocated()) json.value(size);
+        });
       json.attribute("offset", place.getOffset());
       json.attributeArray("strides", [&] {
         for (int64_t stride : place.getStrides()) json.value(stride);

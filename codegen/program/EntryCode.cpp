@@ -64,7 +64,7 @@ private:
   void copyIfMoved(PlaceAttr to, PlaceAttr from, Value value) {
     if (to != from) copy(code.address(to, inductions), code.address(from, inductions), value);
   }
-  void copy(Value to, Value from, Value value) { code.copy(to, from, tensorType(value).getNumBytes()); }
+  void copy(Value to, Value from, Value value) { code.copy(to, from, bytesInRoot(value)); }
 
   func::FuncOp function;
   ValueNames names;
@@ -139,7 +139,7 @@ LogicalResult EntryEmitter::emitKernelCall(Operation *first) {
 LogicalResult EntryEmitter::prepareResult(ContractOp op) {
   if (failed(placeResults(op))) return failure();
   if (Value init = op.getInit(); init && places.lookup(init) != places.lookup(op.getResult()))
-    copy(address(op.getResult()), address(init), op.getResult());
+    copy(address(op.getResult()), address(init), init);
   return success();
 }
 
@@ -192,7 +192,7 @@ LogicalResult EntryEmitter::emitCopyOp(ReorderOp op) {
   if (op.getX().getType() != op.getType())
     return op.emitError("changes the memory order outside a kernel; has `fuse` run?");
   if (failed(placeResults(op))) return failure();
-  copy(address(op.getResult()), address(op.getX()), op.getResult());
+  copy(address(op.getResult()), address(op.getX()), op.getX());
   return success();
 }
 

@@ -12,14 +12,20 @@ using namespace tessera;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A name consists of the axes, and of the element type unless it is f32. MLIR numbers types that share a name.
+/// A name consists of the axes, each with its allocated size where that is not its size, and of the element type unless
+/// it is f32. MLIR numbers types that share a name.
 struct TypeAliases : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
 
   AliasResult getAlias(Type type, raw_ostream &out) const override {
     auto tensor = dyn_cast<NamedTensorType>(type);
     if (!tensor) return AliasResult::NoAlias;
-    llvm::interleave(tensor.getAxes(), out, [&](AxisAttr axis) { out << axis.getName(); }, "_");
+    auto printAxis = [&](auto pair) {
+      auto [axis, allocated] = pair;
+      out << axis.getName();
+      if (allocated != axis.getSize()) out << "_of_" << allocated;
+    };
+    llvm::interleave(llvm::zip(tensor.getAxes(), tensor.getAllocatedSizes()), out, printAxis, "_");
     if (!tensor.isScalar() && tensor.getElementType().isF32()) return AliasResult::FinalAlias;
     if (!tensor.isScalar()) out << "_";
     out << tensor.getElementType();

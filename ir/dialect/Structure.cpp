@@ -44,11 +44,6 @@ static void printBindings(OpAsmPrinter &printer, ValueRange arguments, ValueRang
   printer << ")";
 }
 
-/// The type of a slice along an axis.
-static NamedTensorType without(NamedTensorType type, StringRef axis) {
-  return type.withAxes(llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return a.getName() != axis; }));
-}
-
 static LogicalResult expectYield(Operation *op, Block &block) {
   if (isa<YieldOp>(block.getTerminator())) return success();
   return op->emitOpError("expected a region that ends with `tsr.yield`, got `")
@@ -95,7 +90,7 @@ ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
       argument.type = type;
       auto tensor = dyn_cast<NamedTensorType>(type);
       if (!tensor) return parser.emitError(parser.getNameLoc(), "expected a named tensor, got ") << type;
-      if (list == &sliced) argument.type = without(tensor, axis.getName());
+      if (list == &sliced) argument.type = tensor.withoutAxis(axis.getName());
       arguments.push_back(argument);
     }
   Region *body = result.addRegion();
@@ -152,8 +147,8 @@ LogicalResult RepeatOp::verify() {
     if (tensorType(operand).findAxis(axis) < 0 || tensorType(operand).getSize(axis) != getAxis().getSize())
       return emitOpError("expected a sliced operand with axis `")
              << axis << ": " << getAxis().getSize() << "`, got " << operand.getType();
-    if (without(tensorType(operand), axis) != argument.getType())
-      return emitOpError("expected ") << without(tensorType(operand), axis) << " for a sliced argument, got "
+    if (tensorType(operand).withoutAxis(axis) != argument.getType())
+      return emitOpError("expected ") << tensorType(operand).withoutAxis(axis) << " for a sliced argument, got "
                                       << argument.getType();
   }
   for (auto [operand, argument] : llvm::zip(getInvariants(), getInvariantArgs()))
@@ -175,7 +170,7 @@ LogicalResult RepeatOp::verifyRegions() {
       return emitOpError("carried value ")
              << i << " changes type: " << getCarried()[i].getType() << ", " << value.getType() << ", " << type;
     if (i >= getCarried().size() && (type.findAxis(axis) < 0 || type.getSize(axis) != getAxis().getSize() ||
-                                     without(type, axis) != value.getType()))
+                                     type.withoutAxis(axis) != value.getType()))
       return emitOpError("stacked result ")
              << i << " of type " << type << " does not stack " << value.getType() << " along `" << axis << "`";
   }

@@ -87,29 +87,41 @@ void AxisAttr::print(AsmPrinter &printer) const { printer << "<" << getName() <<
 
 Type NamedTensorType::parse(AsmParser &parser) {
   SmallVector<AxisAttr> axes;
+  SmallVector<int64_t> allocated;
   Type elementType;
   SMLoc loc = parser.getCurrentLocation();
   auto parseOne = [&]() -> ParseResult {
     FailureOr<AxisAttr> axis = parseAxis(parser);
     if (failed(axis)) return failure();
     axes.push_back(*axis);
-    return success();
+    allocated.push_back(axis->getSize());
+    return succeeded(parser.parseOptionalKeyword("of")) ? parser.parseInteger(allocated.back()) : success();
   };
   if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne) ||
       parser.parseComma() || parser.parseType(elementType) || parser.parseGreater())
     return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), axes, elementType);
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), ArrayRef<AxisAttr>(axes), elementType,
+                    dropIfDense(axes, allocated));
+}
+
+void tessera::printAxes(llvm::raw_ostream &out, NamedTensorType type) {
+  out << "[";
+  llvm::interleaveComma(llvm::zip(type.getAxes(), type.getAllocatedSizes()), out, [&](auto pair) {
+    auto [axis, allocated] = pair;
+    out << axis.getName() << ": " << axis.getSize();
+    if (allocated != axis.getSize()) out << " of " << allocated;
+  });
+  out << "]";
 }
 
 void NamedTensorType::print(AsmPrinter &printer) const {
-  printer << "<[";
-  llvm::interleaveComma(getAxes(), printer,
-                        [&](AxisAttr axis) { printer << axis.getName() << ": " << axis.getSize(); });
-  printer << "], " << getElementType() << ">";
+  printer << "<";
+  printAxes(printer.getStream(), *this);
+  printer << ", " << getElementType() << ">";
 }
 
 LogicalResult NamedTensorType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<AxisAttr> axes,
-                                      Type elementType) {
+                                      Type elementType, ArrayRef<int64_t> allocated) {
   if (!elementType.isF64() && !elementType.isF32() && !elementType.isBF16() && !elementType.isF16() &&
       !isFp8(elementType) && !elementType.isInteger(64) && !elementType.isInteger(32) && !elementType.isInteger(1))
     return emitError() << "expected element type f64, f32, bf16, f16, f8E4M3FN, f8E5M2, i64, i32 or i1, got "
@@ -120,6 +132,13 @@ LogicalResult NamedTensorType::verify(function_ref<InFlightDiagnostic()> emitErr
     if (axis.getSize() < 1)
       return emitError() << "expected a positive size for axis `" << axis.getName() << "`, got " << axis.getSize();
   }
+  if (allocated.empty()) return success();
+  if (allocated.size() != axes.size())
+    return emitError() << "expected " << axes.size() << " allocated sizes, got " << allocated.size();
+  for (auto [axis, size] : llvm::zip(axes, allocated))
+    if (size < axis.getSize())
+      return emitError() << "expected an allocated size of at least " << axis.getSize() << " for axis `"
+                         << axis.getName() << "`, got " << size;
   return success();
 }
 
@@ -137,7 +156,27 @@ int64_t NamedTensorType::getElementBytes() const {
   return std::max<int64_t>(1, getElementType().getIntOrFloatBitWidth() / 8);
 }
 
-int64_t NamedTensorType::getNumBytes() const { return getNumElements() * getElementBytes(); }
+int64_t NamedTensorType::getNumAllocated() const {
+  int64_t count = 1;
+  for (int64_t size : getAllocatedSizes()) count *= size;
+  return count;
+}
+
+int64_t NamedTensorType::getNumBytes() const { return getNumAllocated() * getElementBytes(); }
+
+int64_t NamedTensorType::getSlotBytes() const { return (isScalar() ? 1 : getStrides().front()) * getElementBytes(); }
+
+ArrayRef<int64_t> NamedTensorType::dropIfDense(ArrayRef<AxisAttr> axes, ArrayRef<int64_t> allocated) {
+  bool isDense = axes.size() == allocated.size() && llvm::all_of(llvm::zip(axes, allocated), [](auto pair) {
+                   return std::get<0>(pair).getSize() == std::get<1>(pair);
+                 });
+  return isDense ? ArrayRef<int64_t>() : allocated;
+}
+
+SmallVector<int64_t> NamedTensorType::getAllocatedSizes() const {
+  if (!isDense()) return SmallVector<int64_t>(getAllocated());
+  return llvm::map_to_vector(getAxes(), [](AxisAttr axis) { return axis.getSize(); });
+}
 
 int64_t NamedTensorType::findAxis(StringRef name) const {
   for (auto [i, axis] : llvm::enumerate(getAxes()))
@@ -153,11 +192,27 @@ int64_t NamedTensorType::getSize(StringRef name) const {
 
 SmallVector<int64_t> NamedTensorType::getStrides() const {
   SmallVector<int64_t> strides(getRank(), 1);
-  for (int64_t i = getRank() - 2; i >= 0; --i) strides[i] = strides[i + 1] * getAxes()[i + 1].getSize();
+  SmallVector<int64_t> sizes = getAllocatedSizes();
+  for (int64_t i = getRank() - 2; i >= 0; --i) strides[i] = strides[i + 1] * sizes[i + 1];
   return strides;
 }
 
-NamedTensorType NamedTensorType::withElementType(Type type) const { return get(getContext(), getAxes(), type); }
+NamedTensorType NamedTensorType::withElementType(Type type) const {
+  return get(getContext(), getAxes(), type, getAllocated());
+}
 NamedTensorType NamedTensorType::withAxes(ArrayRef<AxisAttr> axes) const {
   return get(getContext(), axes, getElementType());
+}
+NamedTensorType NamedTensorType::withAllocated(ArrayRef<int64_t> allocated) const {
+  return get(getContext(), getAxes(), getElementType(), allocated);
+}
+NamedTensorType NamedTensorType::withoutAxis(StringRef name) const {
+  SmallVector<AxisAttr> axes;
+  SmallVector<int64_t> allocated;
+  for (auto [axis, size] : llvm::zip(getAxes(), getAllocatedSizes())) {
+    if (axis.getName() == name) continue;
+    axes.push_back(axis);
+    allocated.push_back(size);
+  }
+  return get(getContext(), axes, getElementType(), allocated);
 }

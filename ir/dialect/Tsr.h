@@ -65,6 +65,9 @@ void nameResults(mlir::Operation *op, mlir::OpAsmSetValueNameFn setName);
 /// The type of a value that is known to be a named tensor.
 inline NamedTensorType tensorType(mlir::Value value) { return llvm::cast<NamedTensorType>(value.getType()); }
 
+/// Prints the axes as in the text of the type: `[batch: 8, vocab: 50257 of 50264]`.
+void printAxes(llvm::raw_ostream &out, NamedTensorType type);
+
 /// Whether the type is one of the fp8 types: e4m3 (without infinities) or e5m2.
 inline bool isFp8(mlir::Type type) { return llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(type); }
 

@@ -90,11 +90,22 @@ def Tsr_NamedTensor : TypeDef<Tsr_Dialect, "NamedTensor"> {
     `!tsr.tensor<[], f32>`.
 
     Element types: f64, f32, bf16, f16, f8E4M3FN, f8E5M2, i64, i32, i1.
+
+    From the end of `layout` on, `vocab: 50257 of 50264` is an axis of size 50257 with memory for 50264 positions. The
+    *allocated sizes* determine addresses and nothing else: the stride of an axis is the product of the allocated sizes
+    of the axes inside it. Positions from the size on have no elements, and their bytes have no defined value. A type
+    without them is dense: its allocated sizes are its sizes.
   }];
-  let parameters = (ins ArrayRefParameter<"AxisAttr">:$axes, "::mlir::Type":$elementType);
-  let builders = [TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<AxisAttr>":$axes,
-                                                      "::mlir::Type":$elementType), [{
-    return $_get(elementType.getContext(), axes, elementType);
+  let parameters = (ins ArrayRefParameter<"AxisAttr">:$axes, "::mlir::Type":$elementType,
+                        ArrayRefParameter<"int64_t", "one for each axis; none if dense">:$allocated);
+  let skipDefaultBuilders = 1;
+  let builders = [TypeBuilder<(ins "::llvm::ArrayRef<AxisAttr>":$axes, "::mlir::Type":$elementType,
+                                  CArg<"::llvm::ArrayRef<int64_t>", "{}">:$allocated), [{
+    return $_get($_ctxt, axes, elementType, dropIfDense(axes, allocated));
+  }]>,
+                  TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<AxisAttr>":$axes, "::mlir::Type":$elementType,
+                                                     CArg<"::llvm::ArrayRef<int64_t>", "{}">:$allocated), [{
+    return $_get(elementType.getContext(), axes, elementType, dropIfDense(axes, allocated));
   }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -102,20 +113,37 @@ def Tsr_NamedTensor : TypeDef<Tsr_Dialect, "NamedTensor"> {
     int64_t getRank() const { return getAxes().size(); }
     /// Number of elements; 1 for a scalar.
     int64_t getNumElements() const;
+    /// Number of positions in memory, at least that of the elements: the product of the allocated sizes.
+    int64_t getNumAllocated() const;
     /// Bytes of one element; an i1 takes one.
     int64_t getElementBytes() const;
-    /// Bytes of the dense buffer.
+    /// Bytes of the buffer, with those of positions that have no elements.
     int64_t getNumBytes() const;
+    /// Bytes from one position of the outermost axis to the next; of a scalar its bytes.
+    int64_t getSlotBytes() const;
+    /// Whether every position in memory has an element.
+    bool isDense() const { return getAllocated().empty(); }
     /// Position of the axis in `getAxes()`, or -1.
     int64_t findAxis(::llvm::StringRef name) const;
     bool hasAxis(::llvm::StringRef name) const { return findAxis(name) >= 0; }
     /// Size of an axis that the tensor has.
     int64_t getSize(::llvm::StringRef name) const;
     bool isScalar() const { return getAxes().empty(); }
+    /// The allocated size of each axis, which is its size if the type is dense.
+    ::llvm::SmallVector<int64_t> getAllocatedSizes() const;
     /// Row-major strides in elements, in the order of `getAxes()`.
     ::llvm::SmallVector<int64_t> getStrides() const;
+    /// Keeps the allocated sizes.
     NamedTensorType withElementType(::mlir::Type type) const;
+    /// With other axes; dense.
     NamedTensorType withAxes(::llvm::ArrayRef<AxisAttr> axes) const;
+    /// With other allocated sizes, one for each axis; dense if there are none.
+    NamedTensorType withAllocated(::llvm::ArrayRef<int64_t> allocated) const;
+    /// One slot of a stack along the axis: the other axes keep their allocated sizes.
+    NamedTensorType withoutAxis(::llvm::StringRef name) const;
+
+    /// None where they are the sizes, so that equal types are one.
+    static ::llvm::ArrayRef<int64_t> dropIfDense(::llvm::ArrayRef<AxisAttr> axes, ::llvm::ArrayRef<int64_t> allocated);
   }];
 }
 

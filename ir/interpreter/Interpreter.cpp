@@ -18,11 +18,11 @@ using namespace tessera;
 TensorValue TensorValue::reordered(NamedTensorType to) const {
   if (to.getAxes() == type.getAxes()) {
     TensorValue same = *this;
-    same.type = to;
+    same.type = to.withAllocated({});
     return same;
   }
   TensorValue result(to);
-  IterationSpace(to.getAxes()).add(to).add(type).forEach([&](ArrayRef<int64_t> at) {
+  IterationSpace(to.getAxes()).add(result.type).add(type).forEach([&](ArrayRef<int64_t> at) {
     result.data[at[0]] = data[at[1]];
   });
   return result;

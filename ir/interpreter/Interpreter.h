@@ -12,14 +12,14 @@
 
 namespace tessera {
 
-/// A tensor with its elements, row-major in the order of the type's axes.
-/// Integers and booleans are held as doubles too (exact up to 2^53).
+/// A tensor with its elements, row-major in the order of the type's axes. Its type is dense, since allocated sizes say
+/// nothing about values. Integers and booleans are held as doubles too (exact up to 2^53).
 struct TensorValue {
   NamedTensorType type;
   std::vector<double> data;
 
   TensorValue() = default;
-  explicit TensorValue(NamedTensorType type) : type(type), data(type.getNumElements(), 0.0) {}
+  explicit TensorValue(NamedTensorType type) : type(type.withAllocated({})), data(type.getNumElements(), 0.0) {}
   /// The same elements in the axis order of `to`, which has the same axes in some order.
   TensorValue reordered(NamedTensorType to) const;
 };

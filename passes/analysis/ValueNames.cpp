@@ -15,9 +15,8 @@ static constexpr StringLiteral gradientSuffix = ".grad";
 std::string tessera::describeType(NamedTensorType type) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << "[";
-  llvm::interleaveComma(type.getAxes(), out, [&](AxisAttr axis) { out << axis.getName() << ": " << axis.getSize(); });
-  out << "] " << type.getElementType();
+  printAxes(out, type);
+  out << " " << type.getElementType();
   return text;
 }
 

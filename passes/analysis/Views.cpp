@@ -23,7 +23,8 @@ static bool hasNames(NamedTensorType type, ArrayRef<StringRef> expected) {
   return llvm::equal(llvm::map_range(type.getAxes(), [](AxisAttr a) { return a.getName(); }), expected);
 }
 
-bool tessera::isStorageView(Operation *op) {
+/// Whether the axes of the result are in the places of those that they come from.
+static bool hasOrderOfView(Operation *op) {
   if (auto rename = dyn_cast<RenameOp>(op)) {
     SmallVector<StringRef> from = names(rename.getFrom()), to = names(rename.getTo());
     SmallVector<StringRef> expected;
@@ -37,19 +38,75 @@ bool tessera::isStorageView(Operation *op) {
     return hasNames(split.getX().getType(), mergedNames(split.getType(), names(split.getInto()), split.getAxis()));
   if (auto merge = dyn_cast<MergeOp>(op))
     return hasNames(merge.getType(), mergedNames(merge.getX().getType(), names(merge.getAxes()), merge.getInto()));
-  if (auto slice = dyn_cast<SliceOp>(op)) {
-    ArrayRef<AxisAttr> in = slice.getX().getType().getAxes(), out = slice.getType().getAxes();
-    return in.front().getName() == slice.getAxis() && out.front().getName() == slice.getAxis() &&
-           llvm::equal(in.drop_front(), out.drop_front());
-  }
+  if (auto slice = dyn_cast<SliceOp>(op))
+    return llvm::equal(slice.getX().getType().getAxes(), slice.getType().getAxes(),
+                       [](AxisAttr a, AxisAttr b) { return a.getName() == b.getName(); });
   return false;
+}
+
+/// `merged` as a view in which `axis` is split into the axes `into` of `split`, a type with these axes.
+static std::optional<NamedTensorType> splitType(NamedTensorType merged, NamedTensorType split, StringRef axis,
+                                                ArrayRef<StringRef> into) {
+  SmallVector<int64_t> sizes;
+  for (auto [a, allocated] : llvm::zip(merged.getAxes(), merged.getAllocatedSizes())) {
+    if (a.getName() != axis) {
+      sizes.push_back(allocated);
+      continue;
+    }
+    int64_t inner = 1;
+    for (StringRef part : into.drop_front()) inner *= split.getSize(part);
+    if (allocated % inner != 0) return std::nullopt;
+    sizes.push_back(allocated / inner);
+    for (StringRef part : into.drop_front()) sizes.push_back(split.getSize(part));
+  }
+  return split.withAllocated(sizes);
+}
+
+/// `split` as a view in which its axes `many` are one axis of `merged`, a type with that axis.
+static std::optional<NamedTensorType> mergedType(NamedTensorType split, NamedTensorType merged,
+                                                 ArrayRef<StringRef> many) {
+  SmallVector<int64_t> sizes;
+  for (auto [axis, allocated] : llvm::zip(split.getAxes(), split.getAllocatedSizes())) {
+    bool isInner = llvm::is_contained(many.drop_front(), axis.getName());
+    if (isInner && allocated != axis.getSize()) return std::nullopt; // gaps between the rows
+    if (isInner)
+      sizes.back() *= allocated;
+    else
+      sizes.push_back(allocated);
+  }
+  return merged.withAllocated(sizes);
+}
+
+std::optional<NamedTensorType> tessera::viewType(Operation *op, NamedTensorType x) {
+  auto result = tensorType(op->getResult(0));
+  if (auto split = dyn_cast<SplitOp>(op)) return splitType(x, result, split.getAxis(), names(split.getInto()));
+  if (auto merge = dyn_cast<MergeOp>(op)) return mergedType(x, result, names(merge.getAxes()));
+  SmallVector<int64_t> sizes = x.getAllocatedSizes();
+  // A slice along the outermost axis is all of what it spans.
+  if (auto slice = dyn_cast<SliceOp>(op); slice && x.getAxes().front().getName() == slice.getAxis())
+    sizes.front() = result.getAxes().front().getSize();
+  return result.withAllocated(sizes);
+}
+
+std::optional<NamedTensorType> tessera::viewedType(Operation *op, NamedTensorType result) {
+  auto x = tensorType(op->getOperand(0));
+  if (auto split = dyn_cast<SplitOp>(op)) return mergedType(result, x, names(split.getInto()));
+  if (auto merge = dyn_cast<MergeOp>(op)) return splitType(result, x, merge.getInto(), names(merge.getAxes()));
+  SmallVector<int64_t> sizes = result.getAllocatedSizes();
+  if (isa<SliceOp>(op)) sizes.front() = x.getAllocatedSizes().front();
+  return x.withAllocated(sizes);
+}
+
+bool tessera::isStorageView(Operation *op) {
+  return isa<RenameOp, SplitOp, MergeOp, SliceOp>(op) && hasOrderOfView(op) &&
+         viewType(op, tensorType(op->getOperand(0))) == tensorType(op->getResult(0));
 }
 
 int64_t tessera::viewOffset(Operation *view) {
   auto slice = dyn_cast<SliceOp>(view);
   if (!slice) return 0;
   NamedTensorType type = slice.getX().getType();
-  return slice.getOffset() * (type.getNumBytes() / type.getAxes().front().getSize());
+  return slice.getOffset() * type.getStrides()[type.findAxis(slice.getAxis())] * type.getElementBytes();
 }
 
 Value tessera::viewRoot(Value value) {
@@ -70,5 +127,10 @@ int64_t tessera::offsetInRoot(Value value) {
 }
 
 bool tessera::coversRoot(Value value) {
-  return tensorType(value).getNumBytes() == tensorType(viewRoot(value)).getNumBytes();
+  return tensorType(value).getNumElements() == tensorType(viewRoot(value)).getNumElements();
+}
+
+int64_t tessera::bytesInRoot(Value value) {
+  int64_t rest = tensorType(viewRoot(value)).getNumBytes() - offsetInRoot(value);
+  return std::min(tensorType(value).getNumBytes(), rest);
 }

@@ -254,6 +254,7 @@ void tessera::absorbRoundings(ModuleOp module) {
     auto contract = cast.getX().getDefiningOp<ContractOp>();
     if (!contract || !contract->hasOneUse() || contract.getInit()) return;
     if (cast.getType().getElementType() != contract.getLhs().getType().getElementType()) return;
+    if (cast.getType().getAllocated() != contract.getType().getAllocated()) return; // the GEMM's rows are aligned
     ContractTypes types = contractTypes(contract);
     types.result = cast.getType();
     if (!describeGemm(types)) return;

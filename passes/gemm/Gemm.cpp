@@ -111,11 +111,11 @@ static SmallVector<Dim> joinAdjacent(ArrayRef<Dim> dims) {
   return joined;
 }
 
-/// Whether `bias` has exactly the axes of N, in their order.
+/// Whether `bias` has exactly the axes of N, in their order, without gaps.
 static bool variesAlongN(NamedTensorType bias, const ContractTypes &types, NamedTensorType a) {
   SmallVector<AxisAttr> n =
       llvm::filter_to_vector(types.result.getAxes(), [&](AxisAttr x) { return !a.hasAxis(x.getName()); });
-  return llvm::equal(n, bias.getAxes());
+  return llvm::equal(n, bias.getAxes()) && bias.getStrides() == bias.withAllocated({}).getStrides();
 }
 
 static std::optional<ContractionGemm> describe(const ContractTypes &types, bool swapped) {

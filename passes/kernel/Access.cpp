@@ -131,8 +131,11 @@ struct Resolver {
     NamedTensorType type = op.getX().getType();
     // If the axes are adjacent in memory, the whole position along the last one gives the same offset.
     bool adjacent = isa<BlockArgument>(op.getX());
-    for (size_t i = 0; adjacent && i + 1 < parts.size(); ++i)
-      adjacent = type.findAxis(parts[i]) + 1 == type.findAxis(parts[i + 1]);
+    SmallVector<int64_t> sizes = type.getAllocatedSizes();
+    for (size_t i = 0; adjacent && i + 1 < parts.size(); ++i) {
+      int64_t next = type.findAxis(parts[i + 1]);
+      adjacent = type.findAxis(parts[i]) + 1 == next && sizes[next] == type.getAxes()[next].getSize();
+    }
     int64_t inner = 1;
     for (StringRef part : llvm::reverse(parts)) {
       int64_t size = type.getSize(part);

@@ -25,8 +25,20 @@ static LogicalResult checkState(ModuleOp module) {
   return success();
 }
 
+/// Allocated sizes exist in memory between the ops of a function only: inputs, outputs and states are dense.
+static LogicalResult checkBoundary(ModuleOp module) {
+  for (func::FuncOp function : entryFunctions(module))
+    for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes()))
+      if (auto tensor = dyn_cast<NamedTensorType>(type); tensor && !tensor.isDense())
+        return function.emitError("expected dense arguments and results, got ") << type;
+  return success();
+}
+
 static LogicalResult checkRepeat(RepeatOp repeat) {
-  auto isOutermost = [&](Value value) { return tensorType(value).getAxes().front() == repeat.getAxis(); };
+  auto isOutermost = [&](Value value) {
+    NamedTensorType type = tensorType(value);
+    return type.getAxes().front() == repeat.getAxis() && type.getAllocatedSizes().front() == repeat.getAxis().getSize();
+  };
   for (Value value : repeat.getSliced())
     if (!isOutermost(value))
       return repeat.emitError("expected `") << repeat.getAxis().getName() << "` outermost in " << value.getType();
@@ -37,7 +49,7 @@ static LogicalResult checkRepeat(RepeatOp repeat) {
 }
 
 LogicalResult tessera::verifyLayout(ModuleOp module) {
-  if (failed(checkState(module))) return failure();
+  if (failed(checkState(module)) || failed(checkBoundary(module))) return failure();
   WalkResult result = module.walk([&](Operation *op) {
     if (auto repeat = dyn_cast<RepeatOp>(op); repeat && failed(checkRepeat(repeat))) return WalkResult::interrupt();
     if (auto contract = dyn_cast<ContractOp>(op);

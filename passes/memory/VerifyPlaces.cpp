@@ -4,6 +4,9 @@
 // stacked result consists of the writes of all iterations, a slice is a part of that list. The ops of a launch run at
 // the same time: all read before any writes, and none may write what another one reads or writes.
 //
+// Positions that allocated sizes add to a value are its own bytes too. A view that is a part of every row is all bytes
+// from its first to its last one, so no other part of these rows may be overwritten while it is read.
+//
 // Of a long repeat the first and the last iterations are executed. Those in between only write, all at once, wherever
 // their values are stored. Their reads have the same distances from their writes as in other iterations, because places
 // are affine in the iteration.
@@ -127,7 +130,7 @@ private:
   LogicalResult read(Operation *op, Value value);
   void write(Value value);
   int64_t address(Value value) const;
-  static int64_t bytes(Value value) { return tensorType(value).getNumBytes(); }
+  static int64_t bytes(Value value) { return bytesInRoot(value); }
 
   func::FuncOp function;
   int64_t arenaBytes, nextTag = 0;
@@ -155,9 +158,8 @@ bool PlanChecker::isInArena(Value value, PlaceAttr place) const {
   for (auto [stride, count] : llvm::zip(place.getStrides(), counts))
     if (!extend(stride, count)) return false;
   if (place.getSlot() != 0) {
-    int64_t slots = tensorType(value).getAxes().front().getSize();
-    each /= slots;
-    if (!extend(place.getSlot(), slots)) return false;
+    each = tensorType(value).getSlotBytes();
+    if (!extend(place.getSlot(), tensorType(value).getAxes().front().getSize())) return false;
   }
   return from >= 0 && to <= arenaBytes && each <= arenaBytes - to;
 }
@@ -169,7 +171,7 @@ LogicalResult PlanChecker::setPlace(Operation *op, Value value, Attribute attr) 
     return op->emitError("expected at most one stride for each enclosing repeat");
   if (int64_t slot = place.getSlot()) {
     NamedTensorType type = tensorType(value);
-    if (type.isScalar() || slot < type.getNumBytes() / type.getAxes().front().getSize())
+    if (type.isScalar() || slot < type.getSlotBytes())
       return op->emitError("expected slots that do not overlap, got ") << place << " for " << type;
   }
   if (!isInArena(value, place))
@@ -336,7 +338,7 @@ void PlanChecker::skipIterations(RepeatOp op, Dimension skipped, MutableArrayRef
     content = memory.read(address(argument), bytes(argument));
   inductions.pop_back();
   for (auto [content, result] : llvm::zip(stacks, op.getResults().drop_front(carried.size()))) {
-    int64_t each = bytes(result) / op.getAxis().getSize(), slot = places.lookup(result).getSlot();
+    int64_t each = tensorType(result).getSlotBytes(), slot = places.lookup(result).getSlot();
     bool isWhole = slot == 0 || slot == each;
     for (int64_t i = 0; i < (isWhole ? 1 : skipped.count); ++i)
       for (const Piece &piece : memory.read(address(result) + (skipped.first + i) * (isWhole ? each : slot),

@@ -28,6 +28,7 @@ std::vector<TracedCall> readTrace(const Json &json) {
         result.type = parseElementType(item.at("type").get<std::string>(), "manifest");
         for (const Json &axis : item.at("axes"))
           result.axes.push_back({axis.at(0).get<std::string>(), axis.at(1).get<int64_t>()});
+        if (item.contains("allocated")) result.allocated = item.at("allocated").get<std::vector<int64_t>>();
         result.offset = item.at("offset").get<int64_t>();
         result.strides = item.at("strides").get<std::vector<int64_t>>();
         result.mayBeInfinite = item.at("infinite").get<bool>();
@@ -43,6 +44,12 @@ int64_t TracedCall::Result::count() const {
   int64_t count = 1;
   for (const AxisSpec &axis : axes) count *= axis.size;
   return count;
+}
+
+std::vector<int64_t> TracedCall::Result::elementStrides() const {
+  std::vector<int64_t> result(axes.size(), 1);
+  for (size_t i = axes.size(); i-- > 1;) result[i - 1] = result[i] * (allocated.empty() ? axes[i].size : allocated[i]);
+  return result;
 }
 
 int64_t TracedCall::Result::offsetAt(const std::vector<int64_t> &turns) const {
@@ -97,16 +104,35 @@ template <typename Bits> static Kind kindOf(Bits bits, int mantissa, Bits expone
   return (bits & ((Bits(1) << mantissa) - 1)) == 0 ? Kind::Infinite : Kind::NaN;
 }
 
-template <typename Bits> static Kind worstOf(const TracedCall::Result &result, const char *start) {
+/// The worst of `count` consecutive elements.
+template <typename Bits> static Kind worstOfRun(const TracedCall::Result &result, const char *start, int64_t count) {
   const ElementTypeInfo &info = infoOf(result.type);
   Bits exponent = (Bits(1) << info.exponentBits) - 1;
   Kind worst = Kind::Finite;
-  for (int64_t i = 0, count = result.count(); i < count; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     Bits bits;
     memcpy(&bits, start + i * sizeof(Bits), sizeof(Bits));
     Kind kind = kindOf<Bits>(bits, info.mantissaBits, exponent);
     if (kind == Kind::NaN) return kind;
     if (kind == Kind::Infinite && !result.mayBeInfinite) worst = kind;
+  }
+  return worst;
+}
+
+/// The worst element, run by run where allocated sizes leave gaps, which have no elements.
+template <typename Bits> static Kind worstOf(const TracedCall::Result &result, const char *start) {
+  std::vector<int64_t> strides = result.elementStrides();
+  int64_t run = 1;
+  size_t outer = result.axes.size(); // axes outside of the run
+  for (; outer > 0 && (result.axes[outer - 1].size == 1 || strides[outer - 1] == run); --outer)
+    run *= result.axes[outer - 1].size;
+  Kind worst = Kind::Finite;
+  for (int64_t number = 0, runs = result.count() / run; number < runs; ++number) {
+    int64_t rest = number, offset = 0;
+    for (size_t i = outer; i-- > 0; rest /= result.axes[i].size) offset += rest % result.axes[i].size * strides[i];
+    Kind kind = worstOfRun<Bits>(result, start + offset * static_cast<int64_t>(sizeof(Bits)), run);
+    if (kind == Kind::NaN) return kind;
+    if (kind != Kind::Finite) worst = kind;
   }
   return worst;
 }

@@ -31,12 +31,15 @@ struct TracedCall {
     /// values.
     std::vector<std::pair<std::string, std::string>> from;
     ElementType type;
-    std::vector<AxisSpec> axes; ///< in memory order, outermost first; dense
+    std::vector<AxisSpec> axes;     ///< in memory order, outermost first
+    std::vector<int64_t> allocated; ///< positions in memory along each axis; empty if as many as elements
     int64_t offset = 0;
     std::vector<int64_t> strides; ///< bytes for each iteration of the loops around it, outermost first
     bool mayBeInfinite = false;   ///< for masked values: only NaN is an error
 
     int64_t count() const;
+    /// The distance in memory between elements along each axis, in elements.
+    std::vector<int64_t> elementStrides() const;
     /// From the start of the arena, at these iteration indices of the enclosing loops.
     int64_t offsetAt(const std::vector<int64_t> &turns) const;
   };

@@ -76,11 +76,8 @@ static double numberAt(ElementType type, const char *address) {
 /// Samples at positions that depend on the axes' names and sizes only, so that they agree for any memory order.
 std::vector<double> PrecisionAudit::sample(const TracedCall::Result &result, const std::vector<int64_t> &turns) const {
   std::vector<std::pair<AxisSpec, int64_t>> axes; // with strides, by name
-  int64_t stride = 1;
-  for (size_t i = result.axes.size(); i-- > 0;) {
-    axes.push_back({result.axes[i], stride});
-    stride *= result.axes[i].size;
-  }
+  std::vector<int64_t> strides = result.elementStrides();
+  for (size_t i = result.axes.size(); i-- > 0;) axes.push_back({result.axes[i], strides[i]});
   std::sort(axes.begin(), axes.end(), [](auto &a, auto &b) { return a.first.name < b.first.name; });
   const char *start = arena + result.offsetAt(turns);
   int64_t count = result.count(), taken = std::min(count, samplesOfResult);

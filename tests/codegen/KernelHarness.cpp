@@ -25,7 +25,8 @@ Buffer::Buffer(NamedTensorType type, bool isPacked) : type(type), shift(isPacked
   bytes.assign(type.getNumBytes() + shift + 2 * margin, marginByte);
 }
 
-Buffer::Buffer(const TensorValue &value, bool isPacked) : Buffer(value.type, isPacked) {
+Buffer::Buffer(const TensorValue &value, NamedTensorType type, bool isPacked) : Buffer(type, isPacked) {
+  std::fill_n(data(), type.getNumBytes(), static_cast<char>(0xff)); // NaN
   storeTensor(value, type, data());
 }
 
@@ -153,7 +154,8 @@ std::string LoadedKernels::call(Kernel &kernel, ArrayRef<void *> addresses, int 
 std::vector<TensorValue> LoadedKernels::run(Kernel &kernel, ArrayRef<TensorValue> arguments, int ranges,
                                             ArrayRef<int> inPlace) {
   std::vector<Buffer> buffers;
-  for (const TensorValue &argument : arguments) buffers.emplace_back(argument, kernel.isPacked);
+  for (auto [argument, operand] : llvm::zip(arguments, kernel.op.getOperands()))
+    buffers.emplace_back(argument, tensorType(operand), kernel.isPacked);
   for (Value result : kernel.op.getResults()) {
     buffers.emplace_back(tensorType(result), kernel.isPacked);
     std::fill_n(buffers.back().data(), tensorType(result).getNumBytes(), static_cast<char>(0xff)); // NaN

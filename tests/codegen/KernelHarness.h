@@ -29,7 +29,8 @@ struct Buffer {
   static constexpr size_t margin = 64;
   /// `isPacked`: the first element is aligned to its own size only.
   explicit Buffer(NamedTensorType type, bool isPacked = false);
-  explicit Buffer(const TensorValue &value, bool isPacked = false);
+  /// The elements of `value` as `type` lays them out, and NaN where it has none.
+  Buffer(const TensorValue &value, NamedTensorType type, bool isPacked);
   char *data() { return bytes.data() + margin + shift; }
   bool isMarginIntact() const;
 };

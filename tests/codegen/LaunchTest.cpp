@@ -75,7 +75,8 @@ std::vector<Buffer> runOn(EmulatedKernels &emulated, const cuda::CudaKernel &ker
   std::vector<Buffer> buffers;
   for (KernelOp op : ops) {
     std::mt19937 random(seed++);
-    for (Value operand : op.getOperands()) buffers.emplace_back(randomTensor(tensorType(operand), random), isPacked);
+    for (Value operand : op.getOperands())
+      buffers.emplace_back(randomTensor(tensorType(operand), random), tensorType(operand), isPacked);
     for (Value result : op.getResults()) buffers.emplace_back(tensorType(result), isPacked);
   }
   std::vector<void *> addresses;

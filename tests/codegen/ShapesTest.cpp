@@ -48,6 +48,46 @@ TEST(Shapes, ReduceRowsAndColumns) {
     }
 }
 
+/// Allocated sizes are strides and nothing else: what is between the rows is NaN, and no result depends on it.
+TEST(Shapes, RowsWithGaps) {
+  for (const char *element : {"f32", "bf16"})
+    for (int allocated : {77, 78, 80, 88}) {
+      std::string x = "[row: 7, col: 77 of " + std::to_string(allocated) + "], " + element;
+      std::string dense = matrix(7, 77, element), row = vectorOf("row", 7, element), col = vectorOf("col", 77, element);
+      CheckOptions options{.tolerance = std::string(element) == "f32" ? 4e-6 : 1e-2};
+      for (const char *kind : {"sum", "max"}) {
+        check({{{"x", x}}, "\"row\"", "\"col\"", "col", op("%y", reduce(kind, "%x", "\"col\"", x, row)), {{"%y", row}}},
+              options);
+        check({{{"x", x}}, "\"col\"", "\"row\"", "col", op("%y", reduce(kind, "%x", "\"row\"", x, col)), {{"%y", col}}},
+              options);
+      }
+      // From rows with gaps to dense ones, back, and in place.
+      for (auto [from, to] : {std::pair(x, dense), std::pair(dense, x), std::pair(x, x)}) {
+        std::string body = op("%y", "add %x, %b : (" + T(from) + ", " + T(col) + ") -> " + T(to));
+        check({{{"x", from}, {"b", col}}, "\"row\", \"col\"", "", "col", body, {{"%y", to}}}, options);
+      }
+    }
+}
+
+/// An axis between others has gaps, as a part of the heads does.
+TEST(Shapes, PartsOfRows) {
+  std::string part = "[row: 5, head: 2 of 6, hd: 16], f32", dense = "[row: 5, head: 2, hd: 16], f32";
+  for (auto [from, to] : {std::pair(part, dense), std::pair(dense, part)})
+    check({{{"x", from}},
+           "\"row\", \"head\", \"hd\"",
+           "",
+           "hd",
+           op("%y", binary("mul", "%x", from, "%x", from, to)),
+           {{"%y", to}}});
+  std::string merged = "[row: 5, f: 32], f32";
+  check({{{"x", part}},
+         "\"row\", \"f\"",
+         "",
+         "f",
+         op("%y", "merge %x [\"head\", \"hd\"] into \"f\" : " + T(part) + " -> " + T(merged)),
+         {{"%y", merged}}});
+}
+
 TEST(Shapes, ReduceIntegers) {
   for (const char *element : {"i32", "i64", "f64"})
     for (const char *kind : {"sum", "max", "min"}) {

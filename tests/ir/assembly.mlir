@@ -30,6 +30,22 @@ func.func @types(%x: !tsr.tensor<[b: 3, n: 4], f32>, %y: !tsr.tensor<[n: 4], f32
   return
 }
 
+// Allocated sizes, on any axis; an axis whose allocated size is its size has none.
+// CHECK-LABEL: func.func @allocated
+// CHECK-SAME: (%arg0: !tsr.tensor<[b: 3, n: 77 of 80], bf16>, %arg1: !tsr.tensor<[b: 3, head: 2 of 6, hd: 4], f32>, %arg2: !tsr.tensor<[n: 4], f32>)
+func.func @allocated(%x: !tsr.tensor<[b: 3, n: 77 of 80], bf16>, %y: !tsr.tensor<[b: 3 of 3, head: 2 of 6, hd: 4], f32>, %z: !tsr.tensor<[n: 4 of 4], f32>) {
+  // A result has the allocated sizes of the operand that it has the axes of, unless its type is there.
+  // CHECK-COUNT-2: tsr.neg %arg0 : <[b: 3, n: 77 of 80], bf16>
+  %0 = tsr.neg %x : !tsr.tensor<[b: 3, n: 77 of 80], bf16>
+  %1 = tsr.neg %x : <[b: 3, n: 77 of 80], bf16>
+  // CHECK-COUNT-2: tsr.cast %arg0 : <[b: 3, n: 77 of 80], bf16> to <[b: 3, n: 77], f32>
+  %2 = tsr.cast %x : !tsr.tensor<[b: 3, n: 77 of 80], bf16> to !tsr.tensor<[b: 3, n: 77], f32>
+  %3 = tsr.cast %x : <[b: 3, n: 77 of 80], bf16> to <[b: 3, n: 77], f32>
+  // CHECK: tsr.add %arg0, %arg0 : <[b: 3, n: 77 of 80], bf16> -> <[b: 3, n: 77], bf16>
+  %4 = tsr.add %x, %x : <[b: 3, n: 77 of 80], bf16> -> <[b: 3, n: 77], bf16>
+  return
+}
+
 // The user's name and the places print without braces, other attributes in braces.
 // CHECK-LABEL: func.func @notes
 func.func @notes(%x: !tsr.tensor<[n: 4], f32>) {

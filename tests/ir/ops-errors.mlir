@@ -14,6 +14,36 @@ func.func private @f(!tsr.tensor<[a: 0], f32>)
 
 // -----
 
+// An axis has memory for all its elements.
+// expected-error @below {{expected an allocated size of at least 4 for axis `a`, got 3}}
+func.func private @f(!tsr.tensor<[a: 4 of 3], f32>)
+
+// -----
+
+// Allocated sizes are a part of the type: what leaves a kernel has those of its result.
+func.func @f(%x: !tsr.tensor<[a: 2, b: 3], f32>) -> !tsr.tensor<[a: 2, b: 3 of 4], f32> {
+  // expected-error @below {{yields other types than its results}}
+  %k = tsr.kernel "k" (%v = %x : !tsr.tensor<[a: 2, b: 3], f32>) parallel [a, b] vector b -> (!tsr.tensor<[a: 2, b: 3 of 4], f32>) {
+    %r = tsr.neg %v : <[a: 2, b: 3], f32>
+    tsr.yield %r : !tsr.tensor<[a: 2, b: 3], f32>
+  }
+  return %k : !tsr.tensor<[a: 2, b: 3 of 4], f32>
+}
+
+// -----
+
+// A slice of a stack has the allocated sizes of the stack.
+func.func @f(%x: !tsr.tensor<[l: 2, b: 3 of 4], f32>) {
+  // expected-error @below {{expected '!tsr.tensor<[b: 3 of 4], f32>' for a sliced argument, got '!tsr.tensor<[b: 3], f32>'}}
+  "tsr.repeat"(%x) <{axis = #tsr.axis<l: 2>, operandSegmentSizes = array<i32: 0, 1, 0>}> ({
+  ^bb0(%i: !tsr.tensor<[], i32>, %v: !tsr.tensor<[b: 3], f32>):
+    tsr.yield
+  }) : (!tsr.tensor<[l: 2, b: 3 of 4], f32>) -> ()
+  return
+}
+
+// -----
+
 // Element types are a short list.
 // expected-error @below {{expected element type f64, f32, bf16, f16, f8E4M3FN, f8E5M2, i64, i32 or i1, got 'i8'}}
 func.func private @f(!tsr.tensor<[a: 2], i8>)

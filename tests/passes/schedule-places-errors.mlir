@@ -99,3 +99,53 @@ module attributes {tsr.arena = 512 : i64, tsr.axes = ["n"], tsr.phase = "tile"} 
   // expected-error @below {{has a tensor of more than 2^56 bytes}}
   tsr.state @w "weight" !tsr.tensor<[n: 4611686018427387904], f32> at <0>
 }
+
+// -----
+
+// The bytes between the rows of a padded value are its own.
+module attributes {tsr.arena = 512 : i64, tsr.axes = ["b", "n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[b: 2, n: 3], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[], f32> {tsr.place = #tsr.place<64>}) -> (!tsr.tensor<[b: 2, n: 3], f32> {tsr.place = #tsr.place<256>}) {
+    // expected-note @below {{the value was computed here}}
+    %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[b: 2, n: 3], f32>) parallel [b, n] vector n at <128> {
+      %r = tsr.add %p, %p : <[b: 2, n: 3], f32> -> <[b: 2, n: 3 of 4], f32>
+      tsr.yield %r : !tsr.tensor<[b: 2, n: 3 of 4], f32>
+    }
+    // At 140 is the first position without an element.
+    %c = tsr.kernel "c" (%p = %y : !tsr.tensor<[], f32>) parallel [] at <140> {
+      %r = tsr.exp %p : <[], f32>
+      tsr.yield %r : !tsr.tensor<[], f32>
+    }
+    // expected-error @below {{reads bytes that were overwritten, at 128}}
+    %d = tsr.kernel "d" (%p = %a : !tsr.tensor<[b: 2, n: 3 of 4], f32>) parallel [b, n] vector n at <256> {
+      %r = tsr.add %p, %p : <[b: 2, n: 3 of 4], f32> -> <[b: 2, n: 3], f32>
+      tsr.yield %r : !tsr.tensor<[b: 2, n: 3], f32>
+    }
+    return %d : !tsr.tensor<[b: 2, n: 3], f32>
+  }
+}
+
+// -----
+
+// A padded value takes as much as its allocated sizes say.
+module attributes {tsr.arena = 144 : i64, tsr.axes = ["b", "n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[b: 2, n: 3], f32> {tsr.place = #tsr.place<0>}) -> (!tsr.tensor<[b: 2, n: 3], f32> {tsr.place = #tsr.place<0>}) {
+    // expected-error @below {{buffer of 32 bytes exceeds the arena of 144 bytes}}
+    %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[b: 2, n: 3], f32>) parallel [b, n] vector n at <128> {
+      %r = tsr.add %p, %p : <[b: 2, n: 3], f32> -> <[b: 2, n: 3 of 4], f32>
+      tsr.yield %r : !tsr.tensor<[b: 2, n: 3 of 4], f32>
+    }
+    return %x : !tsr.tensor<[b: 2, n: 3], f32>
+  }
+}
+
+// -----
+
+// A slice of every row is a view at an offset within the row.
+module attributes {tsr.arena = 512 : i64, tsr.axes = ["b", "n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[b: 2, n: 4], f32> {tsr.place = #tsr.place<0>}) -> (!tsr.tensor<[b: 2, n: 4], f32> {tsr.place = #tsr.place<0>}) {
+    %good = tsr.slice %x n from 2 at <8> : <[b: 2, n: 4], f32> -> <[b: 2, n: 2 of 4], f32>
+    // expected-error @below {{expected a view in its operand's buffer}}
+    %wrong = tsr.slice %x n from 2 at <32> : <[b: 2, n: 4], f32> -> <[b: 2, n: 2 of 4], f32>
+    return %x : !tsr.tensor<[b: 2, n: 4], f32>
+  }
+}

@@ -21,6 +21,14 @@ func.func @step(%x: !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[n: 4], f32> {
 
 // -----
 
+func.func @step(%x: !tsr.tensor<[b: 2, n: 4], f32>) -> !tsr.tensor<[b: 2, n: 4], f32> {
+  // expected-error @below {{has allocated sizes before layout: '!tsr.tensor<[b: 2, n: 4 of 8], f32>'}}
+  %y = tsr.add %x, %x : <[b: 2, n: 4], f32> -> <[b: 2, n: 4 of 8], f32>
+  return %x : !tsr.tensor<[b: 2, n: 4], f32>
+}
+
+// -----
+
 // expected-error @below {{`tsr.arena` must not exist before schedule}}
 module attributes {tsr.arena = 64 : i64} {
 }

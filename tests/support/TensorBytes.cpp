@@ -1,6 +1,7 @@
 //===- TensorBytes.cpp - tensors of the interpreter as bytes in memory ----===//
 
 #include "tests/support/TensorBytes.h"
+#include "ir/interpreter/IterationSpace.h"
 #include "llvm/ADT/APFloat.h"
 #include <cstring>
 
@@ -39,14 +40,12 @@ template <typename Fn> static void withElement(Type type, Fn visit) {
 }
 
 void tessera::test::storeTensor(const TensorValue &value, NamedTensorType memory, void *address) {
-  TensorValue ordered = value.reordered(memory);
   withElement(memory.getElementType(), [&](auto element) {
     char *to = static_cast<char *>(address);
-    for (double number : ordered.data) {
-      element = static_cast<decltype(element)>(number);
-      std::memcpy(to, &element, sizeof element);
-      to += sizeof element;
-    }
+    IterationSpace(memory.getAxes()).add(memory).add(value.type).forEach([&](ArrayRef<int64_t> at) {
+      element = static_cast<decltype(element)>(value.data[at[1]]);
+      std::memcpy(to + at[0] * sizeof element, &element, sizeof element);
+    });
   });
 }
 
@@ -54,11 +53,10 @@ TensorValue tessera::test::fetchTensor(NamedTensorType memory, const void *addre
   TensorValue value(memory);
   withElement(memory.getElementType(), [&](auto element) {
     const char *from = static_cast<const char *>(address);
-    for (double &number : value.data) {
-      std::memcpy(&element, from, sizeof element);
-      number = static_cast<double>(element);
-      from += sizeof element;
-    }
+    IterationSpace(memory.getAxes()).add(memory).add(value.type).forEach([&](ArrayRef<int64_t> at) {
+      std::memcpy(&element, from + at[0] * sizeof element, sizeof element);
+      value.data[at[1]] = static_cast<double>(element);
+    });
   });
   return value;
 }

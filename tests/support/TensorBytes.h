@@ -7,8 +7,8 @@
 
 namespace tessera::test {
 
-/// Writes the numbers of `value` to `address` as `memory` lays them out: the same axes in its own order, packed. A
-/// boolean takes one byte. `address` needs no alignment.
+/// Writes the numbers of `value` to `address` as `memory` lays them out: the same axes in its own order, with its
+/// strides. Positions without elements are left as they are. A boolean takes one byte. `address` needs no alignment.
 void storeTensor(const TensorValue &value, NamedTensorType memory, void *address);
 
 /// Reads a tensor that lies at `address` in the axis order of `memory`.

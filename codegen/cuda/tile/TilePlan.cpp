@@ -77,7 +77,7 @@ FailureOr<TilePlan> TilePlan::of(TiledOp op, const MatrixAxes &axes, const TileM
       return failure();
   }
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op.getInputs()), SmallVector<Value>(op.getResults())))
-    plan.has64BitIndices |= tensorType(value).getNumElements() >= largestInt;
+    plan.has64BitIndices |= tensorType(value).getNumAllocated() >= largestInt;
   if (plan.allowsOnlineSoftmax()) plan.online = OnlineSoftmax::of(plan.kernels.front().plan);
   for (const auto *list : {&plan.matrices, &plan.sums})
     for (const TileContraction &contraction : *list)

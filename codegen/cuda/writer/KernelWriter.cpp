@@ -17,7 +17,7 @@ KernelWriter::KernelWriter(const KernelPlan &plan, const ThreadMapping &mapping)
   for (int64_t size : plan.loops.sizes) most = std::max(most, size);
   for (Value value :
        llvm::concat<Value>(SmallVector<Value>(kernel.getOperands()), SmallVector<Value>(kernel.getResults())))
-    most = std::max(most, tensorType(value).getNumElements());
+    most = std::max(most, tensorType(value).getNumAllocated());
   if (std::max(most, largestPosition(plan)) >= largestInt) indexType = "tsr::i64";
   isExact = mapping.points % mapping.pointsOfBlock() == 0;
 }

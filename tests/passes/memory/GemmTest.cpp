@@ -5,6 +5,8 @@
 #include "ir/interpreter/IterationSpace.h"
 #include "passes/layout/OrderChoice.h"
 #include "gtest/gtest.h"
+#include <cmath>
+#include <limits>
 #include <random>
 
 using namespace mlir;
@@ -33,14 +35,29 @@ TensorValue filled(NamedTensorType type, std::mt19937 &random) {
 }
 } // namespace
 
+/// More memory than elements along some axes.
+static NamedTensorType withGaps(NamedTensorType type, std::mt19937 &random) {
+  SmallVector<int64_t> allocated = type.getAllocatedSizes();
+  for (int64_t &size : allocated) size += random() % 3 == 0 ? 1 + random() % 3 : 0;
+  return type.withAllocated(allocated);
+}
+
+/// The elements where `type` has them, and elsewhere what spoils every sum.
+static std::vector<double> inMemory(const TensorValue &value, NamedTensorType type) {
+  std::vector<double> memory(type.getNumAllocated(), std::numeric_limits<double>::quiet_NaN());
+  IterationSpace(type.getAxes()).add(type).add(value.type).forEach([&](ArrayRef<int64_t> at) {
+    memory[at[0]] = value.data[at[1]];
+  });
+  return memory;
+}
+
 /// The contraction by its definition.
 static std::vector<double> contract(const ContractTypes &types, const TensorValue &a, const TensorValue &b) {
   TensorValue c(types.result);
   SmallVector<AxisAttr> axes(types.result.getAxes());
   for (StringRef name : types.over) axes.push_back(types.lhs.getAxes()[types.lhs.findAxis(name)]);
-  IterationSpace(axes).add(types.result).add(types.lhs).add(types.rhs).forEach([&](ArrayRef<int64_t> at) {
-    c.data[at[0]] += a.data[at[1]] * b.data[at[2]];
-  });
+  IterationSpace(axes).add(c.type).add(a.type).add(b.type).forEach(
+      [&](ArrayRef<int64_t> at) { c.data[at[0]] += a.data[at[1]] * b.data[at[2]]; });
   return c.data;
 }
 
@@ -82,6 +99,33 @@ TEST_F(GemmTest, DescribesWhatTheContractionMeans) {
     std::vector<double> got = multiply(*gemm, gemm->swapped ? rhs.data : lhs.data, gemm->swapped ? lhs.data : rhs.data,
                                        types.result.getNumElements());
     ASSERT_EQ(got, contract(types, lhs, rhs)) << "seed " << seed;
+  }
+  EXPECT_GT(described, 100);
+}
+
+TEST_F(GemmTest, StridesAreThoseOfTheAllocatedSizes) {
+  int described = 0;
+  for (unsigned seed = 0; seed < 20000; ++seed) {
+    std::mt19937 random(seed);
+    auto type = [&](std::vector<std::pair<StringRef, int64_t>> axes) {
+      return withGaps(shuffled(axes, random), random);
+    };
+    ContractTypes types{type({{"x", 2}, {"m", 3}, {"k1", 2}, {"k2", 8}}),
+                        type({{"x", 2}, {"k1", 2}, {"k2", 8}, {"n", 5}}),
+                        type({{"x", 2}, {"m", 3}, {"n", 5}}),
+                        NamedTensorType(),
+                        {"k1", "k2"}};
+    std::optional<ContractionGemm> gemm = describeGemm(types);
+    if (!gemm) continue;
+    ++described;
+    TensorValue lhs = filled(types.lhs, random), rhs = filled(types.rhs, random);
+    std::vector<double> a = inMemory(lhs, types.lhs), b = inMemory(rhs, types.rhs);
+    if (gemm->swapped) std::swap(a, b);
+    std::vector<double> got = multiply(*gemm, a, b, types.result.getNumAllocated());
+    TensorValue result(types.result);
+    result.data = contract(types, lhs, rhs);
+    for (auto [number, expected] : llvm::zip(got, inMemory(result, types.result)))
+      ASSERT_EQ(number, std::isnan(expected) ? 1e30 : expected) << "seed " << seed;
   }
   EXPECT_GT(described, 100);
 }

@@ -27,4 +27,20 @@ TEST(CallTrace, ResultsOfAFusedLaunchHaveTheirOwnNames) {
   EXPECT_EQ(findNonFinite(steps[1], {}, bytes + 4)->name, "first");
 }
 
+TEST(CallTrace, BytesBetweenRowsHaveNoElements) {
+  std::vector<TracedCall> steps = readTrace(Json::parse(
+      R"([{"name": "padded", "results": [{"op": "exp", "from": [], "type": "f32", "offset": 0, "strides": [],
+           "axes": [["l", 2], ["row", 2], ["col", 3]], "allocated": [2, 2, 4], "infinite": false}]}])"));
+  EXPECT_EQ(steps[0].results[0].elementStrides(), (std::vector<int64_t>{8, 4, 1}));
+  float arena[16] = {};
+  auto *bytes = reinterpret_cast<const char *>(arena);
+  for (int gap : {3, 7, 11, 15}) arena[gap] = NAN;
+  EXPECT_FALSE(findNonFinite(steps[0], {}, bytes));
+  for (int element : {0, 2, 4, 6, 8, 14}) {
+    arena[element] = INFINITY;
+    EXPECT_TRUE(findNonFinite(steps[0], {}, bytes)) << element;
+    arena[element] = 0;
+  }
+}
+
 } // namespace
