@@ -9,13 +9,16 @@
 //    excluded; among the others the uses decide, seen through elementwise ops, views and repeats. If none is left, an
 //    operand is reordered.
 // 5. Write the orders into all types; insert the reorders.
+// 6. Pad rows of matrices, where the target prefers aligned ones (layout/RowPadding.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/program/Program.h"
+#include "ir/program/Target.h"
 #include "passes/Passes.h"
 #include "passes/layout/OrderChoice.h"
 #include "passes/layout/Orders.h"
+#include "passes/layout/RowPadding.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_LAYOUTPASS
@@ -108,6 +111,7 @@ struct LayoutPass : tessera::impl::LayoutPassBase<LayoutPass> {
     insertReorders(plan, count);
     updateSignatures(module);
     reordersInserted += count;
+    valuesPadded += padRows(module, Target::of(module).library.rowAlignment);
   }
 };
 } // namespace

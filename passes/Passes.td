@@ -154,7 +154,7 @@ def LayoutPass : Tsr_ModulePass<"tsr-layout"> {
   let summary = "chooses memory orders such that contractions need no transposes and loops access contiguous memory";
   let description = [{
     Chooses the order in which the axes of every value are stored. Before this phase the order in a type is canonical
-    and means nothing; afterwards it is the memory order, row-major and dense.
+    and means nothing; afterwards it is the memory order, row-major.
 
     ```
     before   %s = tsr.contract %q, %k over [hd]       axes: ([batch, seq, head, hd], [batch, head, hd, key])
@@ -162,6 +162,9 @@ def LayoutPass : Tsr_ModulePass<"tsr-layout"> {
     after    %s = tsr.contract %q, %k over [hd]       axes: ([batch, seq, head, hd], [batch, key, head, hd])
                                                            -> [batch, head, seq, key]
     ```
+
+    Then rows of matrices get allocated sizes where the target prefers aligned rows: `[row: 64, vocab: 50257 of 50264]`
+    (`passes/layout/RowPadding.h`). Everything else is dense, and on a CPU all is.
 
     State has one order in all functions: canonical, with the axes of repeats outermost. Inputs and outputs have the
     order that their tags name. In program order, each other result takes its order from its operands; a contraction
@@ -173,7 +176,8 @@ def LayoutPass : Tsr_ModulePass<"tsr-layout"> {
     tensors of a repeat have its axis outermost. `tsr.random` records its canonical order, since draws are numbered in
     it.
   }];
-  let statistics = [Statistic<"reordersInserted", "reorders-inserted", "operands copied to another memory order">];
+  let statistics = [Statistic<"reordersInserted", "reorders-inserted", "operands copied to another memory order">,
+                    Statistic<"valuesPadded", "values-padded", "values with padded rows">];
 }
 
 def FusePass : Tsr_ModulePass<"tsr-fuse"> {

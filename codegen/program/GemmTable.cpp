@@ -33,6 +33,7 @@ FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description) {
   entry.name = userName(op).str();
   entry.line = userLine(op.getLoc());
   entry.description = std::move(description);
+  if (auto reason = op->getAttrOfType<StringAttr>(attrs::unaligned)) entry.unaligned = reason.str();
   entry.scratchBytes = plan.scratchBytes;
   entry.implementation = plan.implementation;
   entries.push_back(std::move(entry));

@@ -20,6 +20,7 @@ public:
     std::string name;
     std::string line; ///< of the model; empty if there is none
     ContractionGemm description;
+    std::string unaligned;      ///< why rows are not aligned as the library prefers; empty if they are
     int64_t scratchBytes = 0;   ///< workspace that the library needs
     std::string implementation; ///< as the library names it
   };

@@ -214,6 +214,7 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
     json.attribute("accumulate", d.accumulate);
     if (d.epilogue) json.attribute("epilogue", stringifyEpilogue(*d.epilogue));
     if (d.hasAux) json.attribute("aux", true);
+    if (!entry.unaligned.empty()) json.attribute("unaligned", entry.unaligned);
     json.attribute("scratch", entry.scratchBytes);
     json.attribute("implementation", entry.implementation);
   });

@@ -39,6 +39,8 @@ inline constexpr llvm::StringLiteral precision = "tsr.precision";
 /// On adjacent ops of a block that are horizontally fused, kernels on a GPU or GEMMs on a CPU: the number (i64) of
 /// their group. After `schedule`.
 inline constexpr llvm::StringLiteral fusionGroup = "tsr.group";
+/// On a contraction whose rows do not begin at multiples of what the library prefers: why `layout` left them so.
+inline constexpr llvm::StringLiteral unaligned = "tsr.unaligned";
 } // namespace attrs
 
 /// The user's name of an op, or the empty string.

@@ -31,6 +31,7 @@ static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int6
                     .roundsBiases = true,
                     .hasGeluEpilogues = true,
                     .fp8Multiple = 16,
+                    .rowAlignment = 16,
                     .sumsFp8Innermost = true};
   target.gpu = {multiprocessors, threads, cacheBytes};
   // A pass over a carried sum takes as long as some 200 rows of the contractions (by the data sheet of an H100, with

@@ -30,6 +30,8 @@ struct GemmLibrary {
   bool hasGeluEpilogues = false;
   /// The dimensions of an fp8 contraction are multiples of this.
   int64_t fp8Multiple = 1;
+  /// Rows of a matrix that begin at multiples of so many bytes are read and written fastest.
+  int64_t rowAlignment = 1;
   /// The axes that an fp8 contraction sums over are innermost in both operands.
   bool sumsFp8Innermost = false;
 };

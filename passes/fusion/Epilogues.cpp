@@ -206,6 +206,7 @@ static ContractOp withEpilogue(Operation *before, ContractOp contract, Epilogue 
                                  contract.getRhs(), Value(), contract.getBias(), aux, contract.getOver(),
                                  EpilogueAttr::get(builder.getContext(), epilogue));
   copyUserName(contract, made);
+  if (Attribute reason = contract->getAttr(attrs::unaligned)) made->setAttr(attrs::unaligned, reason);
   return made;
 }
 
