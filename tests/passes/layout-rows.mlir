@@ -3,6 +3,8 @@
 // RUN: tessera-opt %s --split-input-file --tsr-layout --tsr-verify-phase=phase=layout | FileCheck %s
 // RUN: sed 's/, tsr.target = "cuda"//' %s | tessera-opt --split-input-file --tsr-layout --tsr-verify-phase=phase=layout | FileCheck %s --check-prefix=CPU
 // CPU-NOT: {{ of |tsr.unaligned}}
+// CPU: func.func @step
+// CPU-NOT: {{ of |tsr.unaligned}}
 
 // The logits of a chunk, their roundings and all that is elementwise between them. Sums over them, and what the program
 // receives and returns, are dense.
