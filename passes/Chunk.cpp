@@ -3,7 +3,8 @@
 // 1. Find a contraction with a large result, and an axis of its rows (an axis that only one operand has).
 // 2. Collect the ops between it and the ends of the group: those with results as wide, those between two such ops, and
 //    those that read a wide value. An op that does not treat the axis as independent rows makes the group impossible.
-// 3. Choose the number of chunks: the most that leave a contraction the rows that it needs to run at full speed.
+// 3. Choose the number of chunks: the most that leave a contraction the rows that it needs to run at full speed, or, if
+//    the target has memory for large ones, no more than make them small enough.
 // 4. Build the repeat: inputs with the axis are sliced, results with it are stacked, sums over it are carried. If a sum
 //    is only added to an argument (the gradients of earlier micro-batches), the repeat starts there instead of at zero.
 //
@@ -302,15 +303,32 @@ void Chunk::rewrite(int64_t parts) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// The largest number of parts that leaves enough rows; 1 if there is none.
-static int64_t choosePart(AxisAttr axis, int64_t rows, int64_t leastRows) {
-  for (int64_t parts = std::min(axis.getSize(), rows / leastRows); parts > 1; --parts)
-    if (axis.getSize() % parts == 0) return parts;
-  return 1;
+namespace {
+/// What is chunked, and into how many parts.
+struct ChunkLimits {
+  int64_t leastBytes; ///< of a result that is chunked
+  int64_t leastRows;  ///< of a part
+  bool prefersLargeChunks;
+};
+} // namespace
+
+/// The largest number of parts that leaves enough rows, or the smallest one that makes them small enough; 1 if there is
+/// none.
+static int64_t chooseParts(AxisAttr axis, int64_t rows, int64_t bytes, const ChunkLimits &limits) {
+  int64_t best = 1;
+  for (int64_t parts = std::min(axis.getSize(), rows / limits.leastRows); parts > 1; --parts) {
+    if (axis.getSize() % parts != 0) continue;
+    if (best > 1 && bytes > parts * limits.leastBytes) break;
+    best = parts;
+    if (!limits.prefersLargeChunks) break;
+  }
+  return best;
 }
 
 /// 1. and 3. Returns whether the contraction was chunked.
-static bool chunk(ContractOp contract, int64_t leastRows) {
+static bool chunk(ContractOp contract, const ChunkLimits &limits) {
+  int64_t bytes = contract.getType().getNumBytes();
+  if (bytes < limits.leastBytes) return false;
   for (bool left : {true, false}) {
     NamedTensorType rowSide = (left ? contract.getLhs() : contract.getRhs()).getType();
     NamedTensorType otherSide = (left ? contract.getRhs() : contract.getLhs()).getType();
@@ -319,7 +337,7 @@ static bool chunk(ContractOp contract, int64_t leastRows) {
       if (!otherSide.hasAxis(axis.getName())) rows *= axis.getSize();
     for (AxisAttr axis : contract.getType().getAxes()) {
       if (!rowSide.hasAxis(axis.getName()) || otherSide.hasAxis(axis.getName()) || axis.getSize() == 1) continue;
-      int64_t parts = choosePart(axis, rows, leastRows);
+      int64_t parts = chooseParts(axis, rows, bytes, limits);
       Chunk chunk(contract, axis);
       if (parts == 1 || !chunk.collect()) continue;
       chunk.rewrite(parts);
@@ -334,20 +352,22 @@ struct ChunkPass : tessera::impl::ChunkPassBase<ChunkPass> {
   using ChunkPassBase::ChunkPassBase;
 
   void runOnOperation() override {
-    int64_t rows = leastRows > 0 ? leastRows : Target::of(getOperation()).leastChunkRows;
+    Target target = Target::of(getOperation());
+    ChunkLimits limits{leastBytes > 0 ? leastBytes : target.leastChunkedBytes,
+                       leastRows > 0 ? leastRows : target.leastChunkRows, target.prefersLargeChunks};
     SmallVector<Block *> blocks; // without the new repeats
     for (func::FuncOp function : entryFunctions(getOperation())) {
       blocks.push_back(&function.getBody().front());
       function.walk([&](RepeatOp repeat) { blocks.push_back(&repeat.getBlock()); });
     }
     for (Block *block : blocks)
-      while (chunkOne(*block, rows)) ++resultsChunked;
+      while (chunkOne(*block, limits)) ++resultsChunked;
   }
 
   /// Ops in a new repeat are not considered again, so this terminates.
-  bool chunkOne(Block &block, int64_t rows) {
+  bool chunkOne(Block &block, const ChunkLimits &limits) {
     for (auto contract : block.getOps<ContractOp>())
-      if (contract.getType().getNumBytes() >= leastBytes && chunk(contract, rows)) return true;
+      if (chunk(contract, limits)) return true;
     return false;
   }
 };

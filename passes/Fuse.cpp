@@ -1,8 +1,8 @@
 //===- Fuse.cpp - the driver of `tsr-fuse` --------------------------------===//
 //
-// 1. Prepare (fusion/Prepare.h, fusion/Epilogues.cpp): fold axis ops of constants; expand contractions that are no
-//    GEMMs; move additions, roundings and, where the target has such epilogues, GELU and its gradient into
-//    contractions; split large reductions.
+// 1. Prepare (fusion/Prepare.h, fusion/Residuals.cpp, fusion/Epilogues.cpp): fold axis ops of constants; expand
+//    contractions that are no GEMMs; move additions, roundings and, where the target has such epilogues, GELU and its
+//    gradient into contractions; split large reductions.
 // 2. Make a cluster of each op of a block that computes (fusion/Groups.cpp). Sources, broadcasts, pads and inner slices
 //    have none: each kernel that uses them recomputes them. They are stored only where a GEMM, a repeat, a view or the
 //    terminator reads them.
@@ -37,6 +37,7 @@ struct FusePass : tessera::impl::FusePassBase<FusePass> {
     expandSmallContractions(module);
     absorbAdditions(module);
     absorbRoundings(module);
+    absorbResiduals(module);
     absorbGelus(module);
     splitLargeReductions(module);
     separateStoredConstants(module);

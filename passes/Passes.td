@@ -142,8 +142,8 @@ def ChunkPass : Tsr_ModulePass<"tsr-chunk"> {
     Requires: canonical types, so it runs before `layout`. Ensures: each result is computed from the same sums, in the
     same order.
   }];
-  let options = [Option<"leastBytes", "least-bytes", "int64_t", "67108864",
-                        "size of the smallest result that is computed in chunks, in bytes">,
+  let options = [Option<"leastBytes", "least-bytes", "int64_t", "0",
+                        "size of the smallest result that is computed in chunks, in bytes; 0: as the target says">,
                  Option<"leastRows", "least-rows", "int64_t", "0",
                         "rows of a chunk at least, so that contractions run at full speed; 0: as the target says">];
   let statistics = [Statistic<"resultsChunked", "results-chunked",

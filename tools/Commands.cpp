@@ -120,7 +120,8 @@ static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   if (failed(Target::read(module))) return ExitInput;
   // A dump for a GPU is compiled for the device that it names, unless a target is given.
   bool keepsDevice = options.target.empty() && Target::of(module).isGpu();
-  std::string problem = setTarget(module, targetOption(module, options), options.codegen.march, keepsDevice);
+  std::string problem =
+      setTarget(module, targetOption(module, options), options.codegen.march, options.prefer, keepsDevice);
   return problem.empty() ? ExitDone : refuse(options.input.path + ": " + problem);
 }
 

@@ -12,6 +12,7 @@ struct CommandOptions {
   InputOptions input;
   CodegenOptions codegen;
   std::string target;        ///< empty: that of the module, else the CPU
+  std::string prefer;        ///< `speed` or `memory`; empty: that of the module, else speed
   std::string gemmEpilogues; ///< `bias` or `gelu`; empty: those of the module, else all
   std::string output;
   std::string compileTo;

@@ -100,7 +100,8 @@ static Target describedTarget(const TargetOption &target, StringRef march, const
   return Target::forArchitecture(newest);
 }
 
-std::string tessera::setTarget(ModuleOp module, const TargetOption &target, StringRef march, bool keepsDevice) {
+std::string tessera::setTarget(ModuleOp module, const TargetOption &target, StringRef march, StringRef prefer,
+                               bool keepsDevice) {
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
   auto hasReached = [&](StringRef phase) { return reached && phaseIndex(reached.getValue()) >= phaseIndex(phase); };
   if (hasReached("precision") && Target::of(module).isGpu() != target.isGpu)
@@ -109,7 +110,12 @@ std::string tessera::setTarget(ModuleOp module, const TargetOption &target, Stri
   std::string problem;
   std::optional<CudaOptions> cuda;
   if (target.isGpu && !(cuda = cudaOptions(target, module, /*useCache=*/false, problem))) return problem;
-  if (!hasReached("schedule") && !keepsDevice) describedTarget(target, march, cuda).record(module);
+  if (hasReached("schedule")) return "";
+  Target recorded = Target::of(module), described = keepsDevice ? recorded : describedTarget(target, march, cuda);
+  Preference preference = prefer.empty()       ? recorded.preference
+                          : prefer == "memory" ? Preference::Memory
+                                               : Preference::Speed;
+  described.preferring(preference).record(module);
   return "";
 }
 

@@ -37,6 +37,10 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
   command->add_option("--march", options.codegen.march,
                       "processor to generate code for, by LLVM's name (default: that of this machine)");
   command
+      ->add_option("--prefer", options.prefer,
+                   "what the program has more of where a GPU can trade them: speed (default) or memory")
+      ->check(CLI::IsMember({"speed", "memory"}));
+  command
       ->add_option("--gemm-epilogues", options.gemmEpilogues,
                    "epilogues of contractions on a GPU: bias, or gelu (default from sm_90 on), which is bias, GELU and "
                    "its gradient")

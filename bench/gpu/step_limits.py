@@ -3,9 +3,9 @@
 
 usage: step_limits.py MANIFEST.json [--device NAME]
 
-MANIFEST.json is what `tessera compile --dump-dir` writes. NAME (H100) is one of device.py's data sheets: a kernel takes
-at least its bytes at the rate of the memory or, if it multiplies matrices, its operations at the rate of the tensor
-cores. Contractions of the library count by operations alone. docs/cuda.md has such a table.
+MANIFEST.json is what `tessera compile --dump-dir` writes. NAME (H100) is one of device.py's data sheets: a kernel or a
+contraction takes at least its bytes at the rate of the memory or, if it multiplies matrices, its operations at the rate of
+the tensor cores. docs/cuda.md has such a table.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import device  # noqa: E402
-import profile_parts  # noqa: E402
+import step_bytes  # noqa: E402
 
 HEAD = ("part of a step", "launches", "GB", "TFLOP", "limit, ms", "measured, ms")
 
@@ -26,31 +26,26 @@ def precision_of(manifest):
 
 
 def families(manifest, sheet):
-    """{family: (launches, bytes, operations, seconds at least)} of a step."""
+    """{family: [launches, bytes, operations, seconds at least]} of a step."""
     rate, copy, sums = sheet["flops"][precision_of(manifest)], sheet["memory_bytes"], {}
-
-    def add(family, calls, count, flops):
-        one = sums.setdefault(family, [0, 0, 0, 0.0])
-        for i, value in enumerate((calls, calls * count, calls * flops, calls * max(count / copy, flops / rate))):
+    for part in step_bytes.parts_of(manifest):
+        one = sums.setdefault(part.family, [0, 0, 0, 0.0])
+        flops = part.calls * part.flops
+        for i, value in enumerate((part.calls, part.bytes, flops, max(part.bytes / copy, flops / rate))):
             one[i] += value
-
-    add("contractions", 1, 0, manifest["entries"]["step"]["flops"])
-    sums["contractions"][0] = None  # the manifest does not say how often each is called
-    for kernel in manifest["kernels"]:
-        calls = kernel.get("calls", {}).get("step", 0)
-        family = profile_parts.family_of({"kind": "kernel", "name": kernel["name"]})
-        if calls:
-            flops = kernel["flops"] if kernel["contracts"] else 0
-            add(family, calls, kernel["read"] + kernel["written"], flops)
     return sums
 
 
 def print_table(sums):
     print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
-    for family, (calls, count, flops, seconds) in sorted(sums.items(), key=lambda item: -item[1][3]):
-        cells = (family, calls or "", f"{count / 1e9:.1f}" if count else "", f"{flops / 1e12:.2f}" if flops else "")
-        print("| " + " | ".join(map(str, (*cells, f"{seconds * 1e3:.1f}", ""))) + " |")
-    print(f"| together | | | | {1e3 * sum(one[3] for one in sums.values()):.1f} | |")
+
+    def line(name, calls, count, flops, seconds):
+        cells = (name, calls, f"{count / 1e9:.1f}", f"{flops / 1e12:.2f}" if flops else "", f"{seconds * 1e3:.1f}", "")
+        print("| " + " | ".join(map(str, cells)) + " |")
+
+    for family, one in sorted(sums.items(), key=lambda item: -item[1][3]):
+        line(family, *one)
+    line("together", *map(sum, zip(*sums.values())))
 
 
 def main():

@@ -180,7 +180,7 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
     code.callKernel(*kernel, addContraction(*kernel, {op}), {address(a), address(b), bias, result});
     return success();
   }
-  FailureOr<GemmCall> call = gemms.add(op, *description);
+  FailureOr<GemmCall> call = gemms.add(op, *description, function.getName(), runsPerCall(op));
   if (failed(call)) return failure();
   Value aux = addressOrNull(isGrad ? Value(op.getAux()) : Value(op.getExtra()));
   code.callGemm(call->index, address(call->a), address(call->b), bias, aux, result);

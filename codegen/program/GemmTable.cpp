@@ -19,11 +19,14 @@ static runtime::GemmSpec forRuntime(const ContractionGemm &d) {
   return result;
 }
 
-FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description) {
+FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description, StringRef function, int64_t runs) {
   description.tf32 = library.tf32 && !staysInF32(op) && description.a.type == ElementType::F32;
   Value a = description.swapped ? op.getRhs() : op.getLhs(), b = description.swapped ? op.getLhs() : op.getRhs();
   for (auto [i, entry] : llvm::enumerate(entries))
-    if (entry.description == description) return GemmCall{static_cast<uint32_t>(i), a, b};
+    if (entry.description == description) {
+      entry.calls[function] += runs;
+      return GemmCall{static_cast<uint32_t>(i), a, b};
+    }
   runtime::GemmPlan plan{"", deviceWorkspace, "cublasLt", false};
   if (!library.isOnDevice) plan = runtime::planGemm(forRuntime(description), threads);
   if (!plan.error.empty()) return op.emitError("oneDNN cannot compute the contraction: ") << plan.error;
@@ -36,6 +39,7 @@ FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description) {
   if (auto reason = op->getAttrOfType<StringAttr>(attrs::unaligned)) entry.unaligned = reason.str();
   entry.scratchBytes = plan.scratchBytes;
   entry.implementation = plan.implementation;
+  entry.calls[function] = runs;
   entries.push_back(std::move(entry));
   return GemmCall{static_cast<uint32_t>(entries.size() - 1), a, b};
 }

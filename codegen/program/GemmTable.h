@@ -4,6 +4,7 @@
 #define TESSERA_CODEGEN_PROGRAM_GEMMTABLE_H
 
 #include "codegen/Backend.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace tessera {
 
@@ -23,13 +24,18 @@ public:
     std::string unaligned;      ///< why rows are not aligned as the library prefers; empty if they are
     int64_t scratchBytes = 0;   ///< workspace that the library needs
     std::string implementation; ///< as the library names it
+    /// How often each entry function calls it.
+    llvm::MapVector<llvm::StringRef, int64_t> calls;
   };
 
   /// `threads`: with which the program will run. The workspace of a library on the host depends on them.
   GemmTable(ContractionLibrary library, int threads) : library(library), threads(threads) {}
 
-  /// Enters a contraction. Fails with a message on the op if the library cannot compute it.
-  llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description);
+  /// Enters `runs` calls of a contraction in `function`. Fails with a message on the op if the library cannot compute it.
+  llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description, llvm::StringRef function, int64_t runs);
+
+  /// Whether the contractions are computed on another device than the host.
+  bool isOnDevice() const { return library.isOnDevice; }
 
   llvm::ArrayRef<Entry> getEntries() const { return entries; }
   /// Bytes of workspace that the largest entry needs.

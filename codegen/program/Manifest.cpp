@@ -34,6 +34,7 @@ private:
   void writeValue(NamedTensorType type, DictionaryAttr description, PlaceAttr place);
   void writeGemm(const GemmTable::Entry &entry);
   void writeKernel(const KernelTable::Entry &kernel);
+  void writeCalls(const llvm::MapVector<StringRef, int64_t> &calls);
   void writePlan();
   void writeType(NamedTensorType type);
   void writeAttr(Attribute attr);
@@ -191,6 +192,13 @@ void ManifestWriter::writeEntry(func::FuncOp function) {
   });
 }
 
+/// How often each entry function calls a kernel or a contraction.
+void ManifestWriter::writeCalls(const llvm::MapVector<StringRef, int64_t> &calls) {
+  json.attributeObject("calls", [&] {
+    for (auto [entry, count] : calls) json.attribute(entry, count);
+  });
+}
+
 void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
   const ContractionGemm &d = entry.description;
   json.object([&] {
@@ -217,6 +225,7 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
     if (!entry.unaligned.empty()) json.attribute("unaligned", entry.unaligned);
     json.attribute("scratch", entry.scratchBytes);
     json.attribute("implementation", entry.implementation);
+    if (summary.gemms->isOnDevice()) writeCalls(entry.calls);
   });
 }
 
@@ -243,9 +252,7 @@ void ManifestWriter::writeKernel(const KernelTable::Entry &kernel) {
       });
       if (kernel.isPart) json.attribute("part", true);
     }
-    json.attributeObject("calls", [&] {
-      for (auto [entry, count] : kernel.calls) json.attribute(entry, count);
-    });
+    writeCalls(kernel.calls);
   });
 }
 

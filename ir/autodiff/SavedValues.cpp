@@ -6,14 +6,15 @@
 using namespace mlir;
 using namespace tessera;
 
-SavedValues::SavedValues(RepeatOp forward, Block &adjoint)
-    : forward(forward), givesBiasedSumsOnly(Target::of(forward).library.givesBiasedSumsOnly) {
-  for (Operation &op : adjoint) {
-    // Elementwise ops and reductions run in a loop that can compute its operands too.
-    bool readsMemory = !isa<ElementwiseOpInterface, ReduceOp, BroadcastOp>(op);
+/// Elementwise ops and reductions run in a loop that can compute its operands too.
+static bool readsMemory(Operation *op) { return !isa<ElementwiseOpInterface, ReduceOp, BroadcastOp>(op); }
+
+SavedValues::SavedValues(RepeatOp forward, Block &adjoint) : forward(forward) {
+  Target target = Target::of(forward);
+  givesBiasedSumsOnly = target.library.givesBiasedSumsOnly, savesStoredOperands = target.savesStoredOperands;
+  for (Operation &op : adjoint)
     for (Value operand : op.getOperands())
-      if (operand.getParentBlock() == &forward.getBlock()) need(operand, readsMemory);
-  }
+      if (operand.getParentBlock() == &forward.getBlock()) need(operand, readsMemory(&op));
   for (Value value : elementwise)
     if (!saved.contains(value)) decide(value);
   for (Value value : stored) decideStored(value);
@@ -91,11 +92,18 @@ void SavedValues::decide(Value value) {
   saved.insert(cone.unsaved.begin(), cone.unsaved.end());
 }
 
+/// Whether a contraction of the body reads the value, so that it is in memory there.
+static bool isStoredForContraction(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<ContractOp>(user) || (isReshape(user) && isStoredForContraction(user->getResult(0)));
+  });
+}
+
 /// 5.
 void SavedValues::decideStored(Value value) {
   if (saved.contains(value) || recomputed.contains(value)) return;
   RecomputationCone cone = coneOf(value);
-  if (cone.unsaved.empty())
+  if (cone.unsaved.empty() && !(savesStoredOperands && isStoredForContraction(value)))
     recomputed.insert(cone.computed.begin(), cone.computed.end());
   else
     saved.insert(value);

@@ -20,7 +20,8 @@ namespace tessera {
 ///      bytes than the value itself. So of `gelu(x)` only x is saved, whatever ops it consists of.
 ///   5. One that the adjoint reads in memory (a contraction's operand) must be stored there again. It is recomputed
 ///      only if nothing more has to be saved for that: the sum with a bias after a normalization, `gelu(x)` where x is
-///      saved.
+///      saved. Where the target has memory for it, a value that the forward body stores too is saved instead: a kernel
+///      would read its operands and write it once more.
 class SavedValues {
 public:
   /// `adjoint` holds the adjoint of the body of `forward`; it refers to values of the body.
@@ -45,7 +46,7 @@ private:
   void decideStored(mlir::Value value);
 
   RepeatOp forward;
-  bool givesBiasedSumsOnly; ///< of the target
+  bool givesBiasedSumsOnly, savesStoredOperands; ///< of the target
   llvm::DenseMap<mlir::Value, bool> knownFree;
   llvm::SetVector<mlir::Value> elementwise; ///< needed, undecided, in the order of need
   llvm::SetVector<mlir::Value> stored;      ///< the same of those that are read in memory

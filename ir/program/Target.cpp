@@ -37,6 +37,9 @@ static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int6
   // A pass over a carried sum takes as long as some 200 rows of the contractions (by the data sheet of an H100, with
   // contractions at 60 % of its peak; not measured): it should be few percent of them.
   target.leastChunkRows = 8192;
+  // Each chunk reads the weights again, and reads and writes their gradient.
+  target.leastChunkedBytes = 4096 * mebi, target.prefersLargeChunks = true;
+  target.savesStoredOperands = true, target.addsToResiduals = true;
   target.fewSums = 4096, target.longSum = 1024; // enough for a GPU full of threads
   // A GPU holds one tile of an operand at a time, and has threads for the rows of one matrix.
   target.leastTiledMatrices = 1, target.mostTiledBytes = std::numeric_limits<int64_t>::max();
@@ -84,6 +87,9 @@ static constexpr int64_t largestField = int64_t(1) << 40;
 /// The kinds as `tsr.target` names them. A module without the attribute is for a CPU.
 static constexpr std::pair<Target::Kind, StringLiteral> recordedKinds[] = {{Target::Kind::Gpu, "cuda"}};
 
+/// The preferences as `tsr.prefer` names them. A module without the attribute prefers speed.
+static constexpr std::pair<Preference, StringLiteral> recordedPreferences[] = {{Preference::Memory, "memory"}};
+
 /// The kind that `recorded` names.
 static std::optional<Target::Kind> kindOf(StringAttr recorded) {
   if (!recorded) return Target::Kind::Cpu;
@@ -108,8 +114,8 @@ Target Target::forArchitecture(int architecture) {
   return *named("rtx5090");
 }
 
-/// Reads the attributes of a module; else says in `problem` what is wrong with them.
-static std::optional<Target> readTarget(ModuleOp module, std::string &problem) {
+/// Reads the kind and the description that a module records; else says in `problem` what is wrong with them.
+static std::optional<Target> readDevice(ModuleOp module, std::string &problem) {
   auto recordedKind = module->getAttrOfType<StringAttr>(attrs::target);
   std::optional<Target::Kind> kind = kindOf(recordedKind);
   if (!kind) {
@@ -151,6 +157,20 @@ static std::optional<Target> readTarget(ModuleOp module, std::string &problem) {
   return found;
 }
 
+/// All that a module records; else says in `problem` what is wrong with it.
+static std::optional<Target> readTarget(ModuleOp module, std::string &problem) {
+  std::optional<Target> target = readDevice(module, problem);
+  Attribute recorded = module->getAttr(attrs::prefer);
+  if (!target || !recorded) return target;
+  auto word = dyn_cast<StringAttr>(recorded);
+  for (auto [preference, name] : recordedPreferences)
+    if (word && word.getValue() == name) return target->preferring(preference);
+  problem = "expected `tsr.prefer` to be ";
+  for (auto [known, name] : recordedPreferences) problem += ("\"" + name + "\" or ").str();
+  llvm::raw_string_ostream(problem) << "absent, got " << recorded;
+  return std::nullopt;
+}
+
 llvm::FailureOr<Target> Target::read(ModuleOp module) {
   std::string problem;
   if (std::optional<Target> target = readTarget(module, problem)) return *target;
@@ -165,8 +185,21 @@ Target Target::of(Operation *op) {
   return target ? *target : defaultOf(Kind::Cpu);
 }
 
+Target Target::preferring(Preference preferred) const {
+  Target target = *this;
+  target.preference = preferred;
+  if (preferred == Preference::Speed) return target;
+  Target plain; // as where nothing can be traded
+  target.leastChunkedBytes = plain.leastChunkedBytes, target.prefersLargeChunks = plain.prefersLargeChunks;
+  target.savesStoredOperands = plain.savesStoredOperands;
+  return target;
+}
+
 void Target::record(ModuleOp module) const {
   Builder builder(module.getContext());
+  module->removeAttr(attrs::prefer);
+  for (auto [recorded, name] : recordedPreferences)
+    if (recorded == preference) module->setAttr(attrs::prefer, builder.getStringAttr(name));
   module->removeAttr(attrs::target);
   for (auto [recorded, name] : recordedKinds)
     if (recorded == kind) module->setAttr(attrs::target, builder.getStringAttr(name));

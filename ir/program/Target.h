@@ -6,6 +6,7 @@
 //   tsr.target = "cuda"                                   the kind of device; absent: a CPU
 //   tsr.device = "a100"                                   its description; absent: the first one of the kind
 //   tsr.device = {name = "a100", multiprocessors = 16}    the same with other numbers
+//   tsr.prefer = "memory"                                 what is traded for what; absent: "speed"
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,11 +44,15 @@ struct GpuSizes {
   int64_t cacheBytes = 0; ///< of the cache that all multiprocessors share
 };
 
+/// What `tsr.prefer` may name: which of the two a program has more of, where a device can trade them.
+enum class Preference { Speed, Memory };
+
 struct Target {
   enum class Kind { Cpu, Gpu };
 
   llvm::StringRef device; ///< the name of the description
   Kind kind = Kind::Cpu;
+  Preference preference = Preference::Speed;
   GemmLibrary library;
   GpuSizes gpu; ///< all 0 for a CPU
 
@@ -55,6 +60,10 @@ struct Target {
 
   /// Rows of a contraction from which on it takes much longer than a pass over a carried sum.
   int64_t leastChunkRows = 256;
+  /// Bytes of a contraction's result from which on it is computed in chunks.
+  int64_t leastChunkedBytes = 64 << 20;
+  /// There are no more chunks than make them as small as `leastChunkedBytes`; else as many as leave each enough rows.
+  bool prefersLargeChunks = false;
   /// A reduction to fewer elements than `fewSums`, each of at least `longSum` elements, is computed by two kernels.
   int64_t fewSums = 64, longSum = 4096;
   /// Matrices of a batch that give all threads work, if a tiled op sums over rows.
@@ -63,6 +72,15 @@ struct Target {
   int64_t mostTiledBytes = 2 << 20;
   /// The matrices of a tiled op are held in the registers of matrix units.
   bool tilesInRegisters = false;
+
+  // What is stored.
+
+  /// What the forward pass stores for a contraction, and the backward pass reads in memory too, is saved instead of
+  /// being stored once more by a kernel.
+  bool savesStoredOperands = false;
+  /// A contraction adds to the residual stream in memory, also where the sum is in a low-precision type and where a
+  /// kernel reads it: adding to the result costs less than passing over it once more.
+  bool addsToResiduals = false;
 
   // What runs together.
 
@@ -92,6 +110,9 @@ struct Target {
   static Target forProcessor(llvm::StringRef processor);
   /// The description of a GPU of that architecture: 90 for sm_90a.
   static Target forArchitecture(int architecture);
+
+  /// The same device for a program that saves memory rather than time.
+  Target preferring(Preference preference) const;
 
   /// Records the target in the module. The first description of a kind leaves no `tsr.device`.
   void record(mlir::ModuleOp module) const;

@@ -24,6 +24,10 @@ void absorbAdditions(mlir::ModuleOp module);
 /// Changes the result type of a contraction whose only use is a rounding to its operands' type.
 void absorbRoundings(mlir::ModuleOp module);
 
+/// If the target's contractions add to the residual stream: makes the value that a contraction's result is added to its
+/// `init`, where the sum may take its storage. Biases and roundings must already be in contractions.
+void absorbResiduals(mlir::ModuleOp module);
+
 /// If the target has GELU epilogues: makes GELU of a contraction's result its epilogue; likewise the product of the
 /// derivative of GELU and a contraction's result, with its sum over rows. Biases and roundings must already be in
 /// contractions.

@@ -32,7 +32,7 @@ struct ContractionGemm {
   /// only. After GELU's gradient it is the gradient of a bias: an output, the sum of c along M.
   std::optional<std::vector<int64_t>> bias;
   ElementType biasType = ElementType::F32; ///< f32, or for a GPU that of c
-  bool accumulate = false;                 ///< c += a · b, where c is f32: the contraction has an `init`
+  bool accumulate = false;                 ///< c += a · b: the contraction has an `init`
   bool tf32 = false;                       ///< f32 operands may be rounded to tf32 on hardware that supports it
   std::optional<Epilogue> epilogue;        ///< applied to the accumulators, on a GPU
   /// There is a second matrix with the strides of c: the accumulators before GELU, or the operand of its gradient.
