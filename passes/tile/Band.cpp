@@ -22,12 +22,12 @@ class BandFinder {
 public:
   BandFinder(ArrayRef<Operation *> ops, const MatrixAxes &axes) : ops(ops), axes(axes) {}
   Band find();
+  /// Of column - row where the condition holds.
+  std::optional<Interval> diagonalsOf(CompareOp compare);
 
 private:
   std::optional<Position> positionOf(Value value);
   std::optional<Position> findPosition(Operation *op);
-  /// Of column - row where the condition holds.
-  std::optional<Interval> diagonalsOf(CompareOp compare);
   bool holdsOutside(const Interval &outside);
   bool kernelHolds(KernelOp kernel, const Interval &outside);
   Known follow(Operation *op, const Interval &outside);
@@ -238,3 +238,11 @@ Band BandFinder::find() {
 }
 
 Band tessera::findBand(ArrayRef<Operation *> ops, const MatrixAxes &axes) { return BandFinder(ops, axes).find(); }
+
+std::optional<bool> tessera::valueInside(const Band &band, CompareOp compare, const MatrixAxes &axes) {
+  std::optional<Interval> holds = BandFinder({}, axes).diagonalsOf(compare);
+  if (!holds) return std::nullopt;
+  Interval inside{band.lower.value_or(INT64_MIN), band.upper.value_or(INT64_MAX)};
+  if (holds->contains(inside)) return true;
+  return holds->intersects(inside) ? std::nullopt : std::optional(false);
+}

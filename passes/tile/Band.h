@@ -26,6 +26,10 @@ struct Band {
 /// program order.
 Band findBand(llvm::ArrayRef<mlir::Operation *> ops, const MatrixAxes &axes);
 
+/// The value of a comparison that is the same for all elements inside the band; none if they differ, or if it does not
+/// compare positions.
+std::optional<bool> valueInside(const Band &band, CompareOp compare, const MatrixAxes &axes);
+
 } // namespace tessera
 
 #endif // TESSERA_PASSES_TILE_BAND_H

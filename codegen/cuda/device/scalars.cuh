@@ -74,6 +74,16 @@ struct f16 {
   }
 };
 
+/// The nearest value of a 16-bit type, as f32.
+template <typename T> TSR_DEVICE float rounded(float x) { return float(T(x)); }
+#ifdef __CUDACC__
+template <> TSR_DEVICE float rounded<bf16>(float x) { // the upper half of a pair is an f32 already
+  unsigned bits;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(x), "f"(0.0f));
+  return float_of(bits);
+}
+#endif
+
 /// 8-bit floats with `Mantissa` mantissa bits and an exponent bias of `Bias` (OCP 8-bit floating point). Conversions
 /// saturate: large values and infinity become the largest finite value. NaN stays NaN.
 template <int Mantissa, int Bias, unsigned Largest> struct fp8 {
@@ -246,6 +256,20 @@ TSR_FUNCTION(ceil)
 TSR_FUNCTION(rint)
 #undef TSR_FUNCTION
 
+/// exp(scale x - down) in two instructions: a fused multiply-add, and a power of two whose relative error is about 2^-22.
+/// The argument's absolute error is that of the rounded `down` (PTX: ex2.approx.ftz). `scale` is positive and finite.
+TSR_DEVICE float exp_of_difference(float x, float scale, float down) {
+  const float to_base_2 = 1.44269504f;
+#ifdef __CUDACC__
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(::__fmaf_rn(x, scale * to_base_2, -(down * to_base_2))));
+  return result;
+#else
+  const float result = __builtin_exp2f(__builtin_fmaf(x, scale * to_base_2, -(down * to_base_2)));
+  return result < 0x1p-126f ? 0.0f : result;
+#endif
+}
+
 /// Halves to the even integer, unlike C's `round`.
 TSR_DEVICE float round(float x) { return rint(x); }
 TSR_DEVICE double round(double x) { return rint(x); }
@@ -258,6 +282,11 @@ template <typename T> TSR_DEVICE T sigmoid(T x) {
 }
 template <typename T> TSR_DEVICE T abs(T x) { return x < T(0) ? -x : x == T(0) ? T(0) : x; }
 template <typename T> TSR_DEVICE T sign(T x) { return x != x ? x : static_cast<T>((x > T(0)) - (x < T(0))); }
+/// The larger operand; ignores NaN in `b`. `a` must not be NaN.
+#ifdef __CUDACC__
+TSR_DEVICE float max_number(float a, float b) { return ::fmaxf(a, b); } // one instruction
+#endif
+template <typename T> TSR_DEVICE T max_number(T a, T b) { return b > a ? b : a; }
 /// NaN if either operand is.
 template <typename T> TSR_DEVICE T max(T a, T b) { return a != a || a > b ? a : b; }
 template <typename T> TSR_DEVICE T min(T a, T b) { return a != a || a < b ? a : b; }

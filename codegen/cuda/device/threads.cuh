@@ -32,7 +32,7 @@ struct Min {
   template <typename T> static TSR_DEVICE T combine(T a, T b) { return min(a, b); }
 };
 struct MaxNum { ///< ignores NaN; `a` must not be NaN
-  template <typename T> static TSR_DEVICE T combine(T a, T b) { return b > a ? b : a; }
+  template <typename T> static TSR_DEVICE T combine(T a, T b) { return max_number(a, b); }
 };
 
 /// An online softmax: the maximum of the elements so far, and the sum of exp(x - max); of exp(x) while the maximum is
@@ -44,7 +44,7 @@ template <typename T> struct Softmax {
   template <int N> TSR_DEVICE void add(const vec<T, N> &x) {
     T largest = max;
 #pragma unroll
-    for (int i = 0; i < N; ++i) largest = x[i] > largest ? x[i] : largest;
+    for (int i = 0; i < N; ++i) largest = max_number(largest, x[i]);
     sum *= largest > max ? exp(max - largest) : T(1);
     max = largest;
     const T down = shift(max);
@@ -108,15 +108,16 @@ template <typename Op, int Group, typename T> TSR_DEVICE T warp_reduce(T x) {
   return x;
 }
 
-/// Raises the maximum of a softmax whose elements `Group` lanes share to that of `x` in all of them. The sum of a lane
-/// covers the elements that the lane itself has added. Returns the factor by which other accumulators with such
-/// exponentials must be multiplied.
-template <int Group, typename T, int N> TSR_DEVICE T advance(Softmax<T> &softmax, const vec<T, N> &x) {
-  T largest = softmax.max;
+/// Raises the maximum of a softmax of `factor` x whose elements `Group` lanes share to that of `x` in all of them; the
+/// factor is positive, and is left out of the maximum. The sum of a lane covers the elements that the lane itself has
+/// added. Returns the factor by which other accumulators with such exponentials must be multiplied.
+template <int Group, int N>
+TSR_DEVICE float advance(Softmax<float> &softmax, const vec<float, N> &x, float factor) {
+  float largest = softmax.max;
 #pragma unroll
-  for (int i = 0; i < N; ++i) largest = x[i] > largest ? x[i] : largest;
+  for (int i = 0; i < N; ++i) largest = max_number(largest, x[i]);
   largest = warp_reduce<MaxNum, Group>(largest);
-  const T scale = largest > softmax.max ? exp(softmax.max - largest) : T(1);
+  const float scale = largest > softmax.max ? exp_of_difference(softmax.max, factor, factor * largest) : 1.0f;
   softmax.max = largest;
   softmax.sum *= scale;
   return scale;

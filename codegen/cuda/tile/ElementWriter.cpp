@@ -23,9 +23,11 @@ void ElementWriter::openLoop() {
   if (plan.hasOwnTail()) own = "tsr::clamp(" + own + ", " + std::to_string(plan.ownAxis().getSize()) + ")";
   text.line("const " + scope.indexType + " " + ownLine + " = " + own + ";");
   if (plan.hasOtherTail()) {
-    std::string others = std::to_string(plan.otherAxis().getSize());
-    text.line("const bool inside = " + other + " < " + others + ";");
-    other = "tsr::clamp(" + other + ", " + others + ")";
+    std::string others = std::to_string(plan.otherAxis().getSize()),
+                clamped = "tsr::clamp(" + other + ", " + others + ")";
+    text.line("const bool inside = " + std::string(plan.peelsEdges() ? "!at_edge || " : "") + other + " < " + others +
+              ";");
+    other = plan.peelsEdges() ? "at_edge ? " + clamped + " : " + other : clamped;
   }
   text.line("const " + scope.indexType + " " + otherLine + " = " + other + ";");
   scope.rowIndex = "v / 2";
@@ -58,47 +60,115 @@ void ElementWriter::write(unsigned sweep, bool isLast) {
   closeLoop();
 }
 
-/// The values that an element needs: of the reducing kernel those of the sweep, of another kernel all.
-void ElementWriter::writeItems(const TileKernel &kernel, const std::optional<Sweep> &sweep) {
-  for (Value item : kernel.plan.items) {
-    if (scope.isBound(item) || (sweep && !sweep->needed.contains(item))) continue;
-    auto argument = dyn_cast<BlockArgument>(item);
-    auto matrix = argument ? matrices.find(kernel.op->getOperand(argument.getArgNumber())) : matrices.end();
-    if (matrix != matrices.end())
-      scope.bind(item, {matrix->second, ""});
-    else if (!isa_and_nonnull<ReduceOp>(item.getDefiningOp()))
-      scope.writeItem(item);
+/// What `roots` need and is not known yet.
+llvm::DenseSet<Value> ElementWriter::neededBy(const TileKernel &kernel, ArrayRef<Value> roots) const {
+  llvm::DenseSet<Value> needed;
+  SmallVector<Value> worklist;
+  auto need = [&](Value value) {
+    if (kernel.plan.varies.contains(value) && !scope.isBound(value) && needed.insert(value).second)
+      worklist.push_back(value);
+  };
+  llvm::for_each(roots, need);
+  while (!worklist.empty()) llvm::for_each(kernel.ops.operandsOf(worklist.pop_back_val()), need);
+  return needed;
+}
+
+void ElementWriter::writeItems(const TileKernel &kernel, ArrayRef<Value> roots) {
+  llvm::DenseSet<Value> needed = neededBy(kernel, roots);
+  for (Value item : kernel.plan.items)
+    if (needed.contains(item) && !isa_and_nonnull<ReduceOp>(item.getDefiningOp())) writeItem(kernel, item);
+}
+
+void ElementWriter::writeItem(const TileKernel &kernel, Value item) {
+  if (const TileElement *matrix = matrixOf(kernel, item)) return scope.bind(item, {matrix->value, ""});
+  if (std::string line = values.elementOf(item, tiles.startOfLines()); !line.empty()) return scope.declare(item, line);
+  if (kernel.ops.exponentials.contains(item)) {
+    const TileExponential exponential = kernel.ops.exponentials.lookup(item);
+    return scope.declare(item, exponentialOf(argumentOf(exponential), exponential));
   }
+  if (Value rounded = kernel.ops.roundings.lookup(item)) {
+    const TileElement *matrix = matrixOf(kernel, rounded);
+    std::string exact = matrix ? matrix->sum : isa<BlockArgument>(rounded) ? "" : scope.use(rounded);
+    StringRef type = scalarType(tensorType(item.getDefiningOp()->getOperand(0)).getElementType());
+    if (!exact.empty()) return scope.declare(item, "tsr::rounded<" + type + ">(" + exact + ")");
+  }
+  auto inside = kernel.ops.insideBand.find(item);
+  if (inside == kernel.ops.insideBand.end() || !plan.peelsEdges()) return scope.writeItem(item);
+  scope.declare(item, (inside->second ? "!at_edge || " : "at_edge && ") + scope.computed(item.getDefiningOp()));
+}
+
+/// The element of the matrix that is an argument of a kernel; null if `item` is no such argument.
+const TileElement *ElementWriter::matrixOf(const TileKernel &kernel, Value item) const {
+  auto argument = dyn_cast<BlockArgument>(item);
+  auto it = argument ? matrices.find(kernel.op->getOperand(argument.getArgNumber())) : matrices.end();
+  return it == matrices.end() ? nullptr : &it->second;
+}
+
+std::string ElementWriter::argumentOf(const TileExponential &exponential) const {
+  std::string x = scope.use(exponential.x);
+  if (!exponential.mask) return x;
+  std::string mask = scope.use(exponential.mask) + " ? ";
+  return exponential.selectsX ? mask + x + " : -tsr::infinity()" : mask + "-tsr::infinity() : " + x;
+}
+
+std::string ElementWriter::exponentialOf(const std::string &argument, const TileExponential &exponential) const {
+  return "tsr::exp_of_difference(" + argument + ", " +
+         literal(exponential.scale, tensorType(exponential.down).getElementType()) + ", " +
+         scope.use(exponential.down) + ")";
+}
+
+/// The elements of a reduction: of an online softmax without their common factor.
+void ElementWriter::accumulate(const TileKernel &kernel, ReduceOp reduce) {
+  if (plan.online && reduce.getResult() == plan.online->max)
+    return rows.accumulate(reduce, argumentOf(kernel.ops.exponentials.lookup(plan.online->exponential)));
+  Type from = reduce.getX().getType().getElementType(), to = accumulatorType(reduce.getType().getElementType());
+  rows.accumulate(reduce, castTo(scope.use(reduce.getX()), from, to));
 }
 
 /// One element of each matrix of a kernel.
 void ElementWriter::writeKernel(const TileKernel &kernel, unsigned number, bool isLast) {
-  std::optional<Sweep> sweep;
-  if (&kernel == plan.reducingKernel()) sweep = rows.planSweep(number);
-  writeItems(kernel, sweep);
-  if (sweep) {
-    for (ReduceOp reduce : sweep->reduces) rows.accumulate(reduce);
-    if (!sweep->writesElements) return;
+  SmallVector<ReduceOp> reduces;
+  SmallVector<Value> roots;
+  bool writesElements = true;
+  if (&kernel == plan.reducingKernel()) {
+    Sweep sweep = rows.planSweep(number);
+    writesElements = sweep.writesElements;
+    for (ReduceOp reduce : sweep.reduces) {
+      if (kernel.plan.isSoftmaxSum(reduce.getResult())) continue; // accumulated with its maximum
+      reduces.push_back(reduce);
+      if (plan.online && reduce.getResult() == plan.online->max)
+        roots.append(ElementOps::argumentsOf(kernel.ops.exponentials.lookup(plan.online->exponential)));
+      else
+        roots.push_back(reduce.getX());
+    }
   }
+  for (auto [i, value] : llvm::enumerate(kernel.plan.yield().getValues()))
+    if (writesElements && plan.isMatrix(kernel.op->getResult(i))) roots.push_back(value);
+  writeItems(kernel, roots);
+  for (ReduceOp reduce : reduces) accumulate(kernel, reduce);
+  if (!writesElements) return;
   for (auto [result, value] : llvm::zip(kernel.op->getResults(), kernel.plan.yield().getValues()))
-    if (plan.isMatrix(result)) matrices[result] = scope.use(value);
+    if (plan.isMatrix(result)) matrices[result] = {scope.use(value), ""};
   if (isLast) fragments.storeWeights(kernel);
 }
 
 void ElementWriter::writeOnlineWeights() {
-  using Multiplicity = TileScope::Multiplicity;
   const TileKernel &kernel = *plan.reducingKernel();
   const OnlineSoftmax &softmax = *plan.online;
-  std::string running = rows.runningSoftmax();
   fragments.declareWeights();
   openLoop();
   enter(kernel);
-  scope.bind(softmax.max, {running, ".max", Multiplicity::PerRow});
-  scope.bind(softmax.x, {rows.softmaxElements() + "[v / 2][2 * n + v % 2]", ""});
+  rows.bindOnlineMaximum();
   for (auto &[result, factors] : softmax.factors)
     for (Value factor : factors) scope.bind(factor, {literal(1.0, tensorType(factor).getElementType()), ""});
-  writeItems(kernel, planSweep(kernel.plan, kernel.plan.sweeps, [&](Value value) { return scope.isBound(value); }));
-  scope.text.line(running + "[v / 2].sum += " + scope.use(softmax.exponential) + ";");
+  TileExponential exponential = kernel.ops.exponentials.lookup(softmax.exponential);
+  writeItems(kernel, exponential.down);
+  scope.declare(softmax.exponential, exponentialOf(rows.softmaxElements() + "[v / 2][2 * n + v % 2]", exponential));
+  SmallVector<Value> roots;
+  for (auto [i, value] : llvm::enumerate(kernel.plan.yield().getValues()))
+    if (plan.isMatrix(kernel.op->getResult(i))) roots.push_back(value);
+  writeItems(kernel, roots);
+  scope.text.line(rows.runningSoftmax() + "[v / 2].sum += " + scope.use(softmax.exponential) + ";");
   fragments.storeWeights(kernel);
   closeLoop();
 }

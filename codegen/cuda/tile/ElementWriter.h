@@ -14,10 +14,11 @@ namespace tessera::cuda {
 /// ones of each 8 other lines. A matrix is an expression of such an element.
 class ElementWriter {
 public:
-  ElementWriter(TileScope &scope, const TilePlan &plan, FragmentWriter &fragments, RowWriter &rows)
-      : scope(scope), plan(plan), fragments(fragments), rows(rows) {}
+  ElementWriter(TileScope &scope, const TilePlan &plan, const SharedTiles &tiles, const LineValues &values,
+                FragmentWriter &fragments, RowWriter &rows)
+      : scope(scope), plan(plan), tiles(tiles), values(values), fragments(fragments), rows(rows) {}
 
-  void setMatrix(mlir::Value matrix, std::string element) { matrices[matrix] = std::move(element); }
+  void setMatrix(mlir::Value matrix, TileElement element) { matrices[matrix] = std::move(element); }
   /// All kernels, in a sweep. The last one also stores the weights of sums.
   void write(unsigned sweep, bool isLast);
   /// The weights of an online softmax, without the factors that are known at the end only.
@@ -28,13 +29,23 @@ private:
   void closeLoop();
   void enter(const TileKernel &kernel);
   void writeKernel(const TileKernel &kernel, unsigned sweep, bool isLast);
-  void writeItems(const TileKernel &kernel, const std::optional<Sweep> &sweep);
+  llvm::DenseSet<mlir::Value> neededBy(const TileKernel &kernel, llvm::ArrayRef<mlir::Value> roots) const;
+  /// Writes what `roots` need.
+  void writeItems(const TileKernel &kernel, llvm::ArrayRef<mlir::Value> roots);
+  void writeItem(const TileKernel &kernel, mlir::Value item);
+  void accumulate(const TileKernel &kernel, ReduceOp reduce);
+  const TileElement *matrixOf(const TileKernel &kernel, mlir::Value item) const;
+  /// The argument of an exponential before it is scaled, and the exponential of `argument`.
+  std::string argumentOf(const TileExponential &exponential) const;
+  std::string exponentialOf(const std::string &argument, const TileExponential &exponential) const;
 
   TileScope &scope;
   const TilePlan &plan;
+  const SharedTiles &tiles;
+  const LineValues &values;
   FragmentWriter &fragments;
   RowWriter &rows;
-  llvm::DenseMap<mlir::Value, std::string> matrices; ///< by value of the tiled op
+  llvm::DenseMap<mlir::Value, TileElement> matrices; ///< by value of the tiled op
   std::string ownLine, otherLine;                    ///< indices of the current element
 };
 

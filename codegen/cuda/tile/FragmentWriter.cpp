@@ -66,7 +66,7 @@ void FragmentWriter::loadOwn(const TileContraction &contraction) {
 // Matrices: matrix [own, other] = own operand · tileᵀ
 //===----------------------------------------------------------------------===//
 
-std::string FragmentWriter::writeMatrix(const TileContraction &contraction) {
+TileElement FragmentWriter::writeMatrix(const TileContraction &contraction) {
   Text &text = scope.text;
   ContractOp op = contraction.op;
   Value other = contraction.other;
@@ -90,7 +90,8 @@ std::string FragmentWriter::writeMatrix(const TileContraction &contraction) {
     text.close();
   }
   text.close();
-  return castTo(name + "[n].values[v]", Float32Type::get(op.getContext()), op.getType().getElementType());
+  std::string sum = name + "[n].values[v]";
+  return {castTo(sum, Float32Type::get(op.getContext()), op.getType().getElementType()), sum};
 }
 
 void FragmentWriter::writeMatrixOfF32(const TileContraction &contraction, StringRef name) {
@@ -192,26 +193,43 @@ void FragmentWriter::scaleSums(StringRef scale) {
   }
 }
 
+/// Two adjacent elements are stored at once if the layout allows it.
 void FragmentWriter::storeSum(const TileContraction &sum) {
   Text &text = scope.text;
   NamedTensorType type = tensorType(sum.result);
-  for (const std::string &parameter : scope.resultParameters(sum.result)) {
+  StringRef scalar = scalarType(type.getElementType());
+  for (unsigned argument : scope.resultArguments(sum.result)) {
+    bool isPaired = sum.extent % 2 == 0 && scope.allowsVectors(type, sum.ofResult, argument, 2);
     text.line("#pragma unroll");
     text.open("for (int n = 0; n < " + Twine(paddedExtent(sum.extent) / 8) + "; ++n)");
     text.line("#pragma unroll");
-    text.open("for (int v = 0; v < 4; ++v)");
-    text.line("const " + scope.indexType + " line = own + 8 * (v / 2);");
-    text.line("const int part = 8 * n + 2 * member + v % 2;");
-    SmallVector<std::string> conditions;
-    if (plan.hasOwnTail()) conditions.push_back("line < " + std::to_string(plan.ownAxis().getSize()));
-    if (paddedExtent(sum.extent) != sum.extent) conditions.push_back("part < " + std::to_string(sum.extent));
-    std::string place = scope.batchOffset(type) + " + " + std::to_string(sum.ofResult.line) + " * line + part";
-    std::string value = sumNames.lookup(sum.result) + "[n].values[v]";
-    scope.rowIndex = "v / 2";
+    text.open("for (int h = 0; h < 2; ++h)");
+    text.line("const " + scope.indexType + " line = own + 8 * h;");
+    text.line("const int part = 8 * n + 2 * member;");
+    std::string factors, extent = std::to_string(sum.extent);
+    scope.rowIndex = "h";
     if (plan.online)
-      for (Value factor : plan.online->factors.lookup(sum.own)) value += " * " + scope.use(factor);
-    text.line((conditions.empty() ? "" : "if (" + llvm::join(conditions, " && ") + ") ") + parameter + "[" + place +
-              "] = " + castTo(value, Float32Type::get(type.getContext()), type.getElementType()) + ";");
+      for (Value factor : plan.online->factors.lookup(sum.own)) factors += " * " + scope.use(factor);
+    auto value = [&](StringRef v) {
+      return castTo((sumNames.lookup(sum.result) + "[n].values[2 * h" + v + "]" + factors).str(),
+                    Float32Type::get(type.getContext()), type.getElementType());
+    };
+    auto guarded = [&](StringRef part) -> std::string {
+      SmallVector<std::string> conditions;
+      if (plan.hasOwnTail()) conditions.push_back("line < " + std::to_string(plan.ownAxis().getSize()));
+      if (paddedExtent(sum.extent) != sum.extent) conditions.push_back((part + " < " + extent).str());
+      return conditions.empty() ? "" : "if (" + llvm::join(conditions, " && ") + ") ";
+    };
+    std::string place = scope.parameters[argument] + " + (" + scope.batchOffset(type) + " + " +
+                        std::to_string(sum.ofResult.line) + " * line + part)";
+    if (isPaired) {
+      text.line("const tsr::vec<" + scalar + ", 2> pair = {" + value("") + ", " + value(" + 1") + "};");
+      text.line(guarded("part") + "tsr::store(" + place + ", pair);");
+    } else {
+      text.line("const auto to = " + place + ";");
+      text.line(guarded("part") + "to[0] = " + value("") + ";");
+      text.line(guarded("part + 1") + "to[1] = " + value(" + 1") + ";");
+    }
     text.close();
     text.close();
   }

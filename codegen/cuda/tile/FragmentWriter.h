@@ -7,6 +7,12 @@
 
 namespace tessera::cuda {
 
+/// An element of a matrix, as an expression in the loop over elements.
+struct TileElement {
+  std::string value;
+  std::string sum; ///< in f32, before it is rounded to the type of the matrix; empty if a kernel computes the matrix
+};
+
 /// The contractions of a tiled op as matrix products of a warp, whose operands and results are fragments (device
 /// header, matrices.cuh). Fragments of own operands and of sums are in registers during the whole launch; those of a
 /// matrix, and of what a sum reads of it (the weights), during a tile.
@@ -19,8 +25,8 @@ public:
   void loadOwn(const TileContraction &contraction);
   void declareSums();
 
-  /// Computes a tile of a matrix. Returns an element of it, as an expression in the loop over elements.
-  std::string writeMatrix(const TileContraction &contraction);
+  /// Computes a tile of a matrix.
+  TileElement writeMatrix(const TileContraction &contraction);
   void declareWeights();
   /// Stores an element of each weight that a kernel computes.
   void storeWeights(const TileKernel &kernel);

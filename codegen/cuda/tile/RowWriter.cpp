@@ -36,11 +36,8 @@ void RowWriter::declareSoftmaxElements(unsigned number) {
   }
 }
 
-void RowWriter::accumulate(ReduceOp reduce) {
-  if (kernel->plan.isSoftmaxSum(reduce.getResult())) return; // accumulated with its maximum
-  Type type = accumulatorType(reduce.getType().getElementType());
+void RowWriter::accumulate(ReduceOp reduce, const std::string &x) {
   std::string total = accumulators.lookup(reduce.getResult()) + "[v / 2]";
-  std::string x = castTo(scope.use(reduce.getX()), reduce.getX().getType().getElementType(), type);
   bool hasTail = plan.hasOtherTail();
   if (auto it = elementArrays.find(reduce.getResult()); it != elementArrays.end())
     scope.text.line(it->second + "[v / 2][2 * n + v % 2] = " + (hasTail ? "inside ? " : "") + x +
@@ -74,12 +71,21 @@ void RowWriter::reduceOverLanes(unsigned number) {
   }
 }
 
+void RowWriter::bindOnlineMaximum() {
+  Binding binding{runningSoftmax(), ".max", Multiplicity::PerRow};
+  if (double scale = plan.onlineScale(); scale != 1) {
+    binding.prefix = "(" + literal(scale, tensorType(plan.online->max).getElementType()) + " * " + binding.prefix;
+    binding.suffix += ")";
+  }
+  scope.bind(plan.online->max, binding);
+}
+
 /// All lanes of a row have the same maximum (`tsr::advance`), so only the sums are combined.
 void RowWriter::reduceOnlineSoftmax() {
   std::string running = runningSoftmax();
   for (const char *half : {"[0]", "[1]"})
     scope.text.line(running + half + ".sum = tsr::warp_reduce<tsr::Sum, 4>(" + running + half + ".sum);");
-  scope.bind(plan.online->max, {running, ".max", Multiplicity::PerRow});
+  bindOnlineMaximum();
   scope.bind(plan.online->sum, {running, ".sum", Multiplicity::PerRow});
 }
 
@@ -99,8 +105,9 @@ std::string RowWriter::declareRow() {
 void RowWriter::storeResult(unsigned number) {
   std::string where = "member == 0";
   if (plan.hasOwnTail()) where += " && own + 8 * h < " + std::to_string(plan.axes.rows.getSize());
-  for (const std::string &parameter : scope.resultParameters(kernel->op->getResult(number)))
-    scope.text.line("if (" + where + ") " + parameter + "[" + scope.expression(kernel->plan.writes[number].offset) +
+  for (unsigned argument : scope.resultArguments(kernel->op->getResult(number)))
+    scope.text.line("if (" + where + ") " + scope.parameters[argument] + "[" +
+                    scope.expression(kernel->plan.writes[number].offset) +
                     "] = " + scope.use(kernel->plan.yield().getValues()[number]) + ";");
 }
 

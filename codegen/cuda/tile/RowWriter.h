@@ -22,17 +22,18 @@ public:
   /// The arrays for the elements of a tile whose exponentials are summed: they are added together, so that the sum is
   /// corrected once.
   void declareSoftmaxElements(unsigned number);
-  /// In the loop over elements: adds one to a reduction, or stores it in the array.
-  void accumulate(ReduceOp reduce);
+  /// In the loop over elements: adds one, `x`, to a reduction, or stores it in the array.
+  void accumulate(ReduceOp reduce, const std::string &x);
   void addSoftmaxElements();
   void reduceOverLanes(unsigned number);
 
   /// The values of the two own rows that are known after `stage` sweeps; after the last one the rows' results.
   void writeStage(unsigned stage);
 
-  /// The online softmax: what it has accumulated of a row, and the elements of the tile.
+  /// The online softmax: what it has accumulated of a row, and the elements of the tile, without their common factor.
   std::string runningSoftmax() const { return accumulators.lookup(plan.online->max); }
   std::string softmaxElements() const { return elementArrays.lookup(plan.online->max); }
+  void bindOnlineMaximum();
   void reduceOnlineSoftmax();
 
 private:

@@ -15,6 +15,7 @@ struct TileMapping {
   int64_t otherLines = 64; ///< of a tile
   int64_t stages = 2; ///< tiles of an operand in shared memory: the current one, and the next one while it is copied
   int64_t blocks = 1;
+  int64_t residentBlocks = 2; ///< blocks whose registers fit on a multiprocessor
 
   int64_t threads() const { return ownLines / 16 * 32; }
 };

@@ -19,8 +19,51 @@ LogicalResult TilePlan::addKernel(KernelOp kernel) {
   FailureOr<KernelPlan> planned = planKernel(kernel, &placement, /*onlineSoftmax=*/true);
   if (failed(planned)) return failure();
   has64BitIndices |= largestPosition(*planned) >= largestInt;
-  kernels.push_back({kernel, std::move(*planned)});
+  TileKernel &added = kernels.emplace_back();
+  added.op = kernel;
+  added.plan = std::move(*planned);
+  added.ops = ElementOps::of(added.plan, {op.getLower(), op.getUpper()}, axes,
+                             [&](Value value) { return added.isRowValue(value); });
   return success();
+}
+
+/// Values with plain addresses. A kernel with reductions has its row values elsewhere (RowWriter.h).
+void TilePlan::findLineValues() {
+  for (auto [number, kernel] : llvm::enumerate(kernels)) {
+    uint64_t rows = uint64_t(1) << kernel.rowsLoop(), columns = rows << 1;
+    uint64_t own = mapping.ownsRows ? rows : columns, other = mapping.ownsRows ? columns : rows;
+    for (Value item : kernel.plan.items) {
+      auto read = kernel.plan.reads.find(item);
+      if (read == kernel.plan.reads.end() || !read->second.ranges.empty() || !read->second.offset.terms.empty())
+        continue;
+      if (!isa<BlockArgument>(kernel.op->getOperand(read->second.argument))) continue;
+      uint64_t varies = kernel.plan.varies.lookup(item);
+      LineValue value{static_cast<unsigned>(number), item};
+      if (!(varies & other) && kernel.plan.sweeps == 0) ownValues.push_back(value);
+      if ((varies & other) && !(varies & own)) otherValues.push_back(value);
+    }
+  }
+}
+
+std::optional<int64_t> TilePlan::leastDiagonal() const {
+  TiledOp tiled = op;
+  if (mapping.ownsRows) return tiled.getLower();
+  return tiled.getUpper() ? std::optional<int64_t>(-*tiled.getUpper()) : std::nullopt;
+}
+
+std::optional<int64_t> TilePlan::mostDiagonal() const {
+  TiledOp tiled = op;
+  if (mapping.ownsRows) return tiled.getUpper();
+  return tiled.getLower() ? std::optional<int64_t>(-*tiled.getLower()) : std::nullopt;
+}
+
+bool TilePlan::hasMaskedEdges() const {
+  return llvm::any_of(kernels, [](const TileKernel &kernel) { return !kernel.ops.insideBand.empty(); }) &&
+         (leastDiagonal() || mostDiagonal());
+}
+
+bool TilePlan::peelsEdges() const {
+  return otherAxis().getSize() > mapping.otherLines && (hasMaskedEdges() || hasOtherTail());
 }
 
 /// A launch that owns rows computes the sums over columns, one that owns columns those over rows.
@@ -78,6 +121,7 @@ FailureOr<TilePlan> TilePlan::of(TiledOp op, const MatrixAxes &axes, const TileM
   }
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op.getInputs()), SmallVector<Value>(op.getResults())))
     plan.has64BitIndices |= tensorType(value).getNumAllocated() >= largestInt;
+  plan.findLineValues();
   if (plan.allowsOnlineSoftmax()) plan.online = OnlineSoftmax::of(plan.kernels.front().plan);
   for (const auto *list : {&plan.matrices, &plan.sums})
     for (const TileContraction &contraction : *list)

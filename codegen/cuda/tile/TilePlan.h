@@ -8,6 +8,7 @@
 #ifndef TESSERA_CODEGEN_CUDA_TILE_TILEPLAN_H
 #define TESSERA_CODEGEN_CUDA_TILE_TILEPLAN_H
 
+#include "codegen/cuda/tile/ElementOps.h"
 #include "codegen/cuda/tile/OnlineSoftmax.h"
 #include "codegen/cuda/tile/TileMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -18,6 +19,7 @@ namespace tessera::cuda {
 struct TileKernel {
   KernelOp op;
   KernelPlan plan;
+  ElementOps ops;
 
   /// The number of the loop over rows; the loop over columns is the next one.
   unsigned rowsLoop() const {
@@ -25,6 +27,12 @@ struct TileKernel {
   }
   /// Whether a value is the same for all elements of a row.
   bool isRowValue(mlir::Value value) const;
+};
+
+/// A value of lines that a kernel reads from memory; it is the same for all elements of a line.
+struct LineValue {
+  unsigned kernel; ///< its number in the plan
+  mlir::Value item;
 };
 
 /// A contraction of a tiled op, by own and other lines.
@@ -56,6 +64,8 @@ struct TilePlan {
   llvm::MapVector<mlir::Value, SharedOperand> sharedOperands;
   /// Batch axes: those whose positions have blocks of their own, and those that a block iterates over.
   llvm::SmallVector<AxisAttr> blockAxes, serialAxes;
+  std::vector<LineValue> ownValues;   ///< of own lines, or of all; of kernels without reductions
+  std::vector<LineValue> otherValues; ///< of other lines
   /// Set if the launch takes one sweep although the weights of its sums depend on sums over rows.
   std::optional<OnlineSoftmax> online;
   bool has64BitIndices = false;
@@ -73,12 +83,22 @@ struct TilePlan {
   /// Whether the last tile along an axis is not full.
   bool hasOwnTail() const { return ownAxis().getSize() % mapping.ownLines != 0; }
   bool hasOtherTail() const { return otherAxis().getSize() % mapping.otherLines != 0; }
+  /// The least and the most of other line - own line inside the band.
+  std::optional<int64_t> leastDiagonal() const;
+  std::optional<int64_t> mostDiagonal() const;
+  /// Whether elements are treated differently in tiles that the band's edges cross.
+  bool hasMaskedEdges() const;
+  /// Whether there are loops of their own for tiles that lie inside the band and are full.
+  bool peelsEdges() const;
+  /// The factor that the elements of the online softmax are multiplied by.
+  double onlineScale() const { return kernels.front().ops.exponentials.lookup(online->exponential).scale; }
   /// Fragments of a matrix in a tile: each has 8 other lines.
   int64_t fragmentsOfTile() const { return mapping.otherLines / 8; }
 
 private:
   llvm::LogicalResult addKernel(KernelOp kernel);
   void addContraction(ContractOp contract);
+  void findLineValues();
   bool allowsOnlineSoftmax() const;
 };
 

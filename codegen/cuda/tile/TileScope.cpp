@@ -10,9 +10,9 @@ using namespace tessera::cuda;
 
 TileScope::TileScope(const TilePlan &plan, ArrayRef<int64_t> alignments) : plan(plan), alignments(alignments) {
   if (plan.has64BitIndices) indexType = "tsr::i64";
-  for (const char *word :
-       {"w",    "i",    "x",    "warp",  "group", "member", "own",      "first", "inside", "n",      "v",    "h",
-        "line", "part", "step", "words", "left",  "right",  "position", "tile",  "out",    "number", "pair", "at"})
+  for (const char *word : {"w",        "i",    "x",   "warp",   "group", "member", "own",   "first", "inside",
+                           "n",        "v",    "h",   "line",   "part",  "step",   "words", "left",  "right",
+                           "position", "tile", "out", "number", "pair",  "at",     "pass",  "zone",  "at_edge"})
     taken.insert(word);
 }
 
@@ -20,7 +20,7 @@ TileScope::TileScope(const TilePlan &plan, ArrayRef<int64_t> alignments) : plan(
 // The function
 //===----------------------------------------------------------------------===//
 
-/// With two blocks on a multiprocessor, each thread may use all 255 registers.
+/// With two blocks on a multiprocessor, each thread may use all 255 registers; with three, 168.
 void TileScope::writeSignature(StringRef symbol) {
   TiledOp op = plan.op;
   SmallVector<std::string> list;
@@ -32,8 +32,8 @@ void TileScope::writeSignature(StringRef symbol) {
     addParameter(result, "out_" + std::to_string(i), /*isResult=*/true);
     list.push_back(parameterTypes.back() + "__restrict__ " + parameters.back());
   }
-  text.open("extern \"C\" __global__ void __launch_bounds__(" + Twine(plan.mapping.threads()) + ", 2)\n" + symbol +
-            "(" + llvm::join(list, ",\n    ") + ")");
+  text.open("extern \"C\" __global__ void __launch_bounds__(" + Twine(plan.mapping.threads()) + ", " +
+            Twine(plan.mapping.residentBlocks) + ")\n" + symbol + "(" + llvm::join(list, ",\n    ") + ")");
 }
 
 void TileScope::writePosition() {
@@ -104,10 +104,10 @@ std::string TileScope::parameterFor(Value operand) const {
   return parameters[cast<BlockArgument>(operand).getArgNumber()];
 }
 
-SmallVector<std::string> TileScope::resultParameters(Value value) const {
-  SmallVector<std::string> result;
+SmallVector<unsigned> TileScope::resultArguments(Value value) const {
+  SmallVector<unsigned> result;
   for (OpOperand &use : value.getUses())
-    if (isa<YieldOp>(use.getOwner())) result.push_back(parameters[plan.op->getNumOperands() + use.getOperandNumber()]);
+    if (isa<YieldOp>(use.getOwner())) result.push_back(plan.op->getNumOperands() + use.getOperandNumber());
   return result;
 }
 
@@ -127,8 +127,10 @@ std::string TileScope::batchOffset(NamedTensorType type) const {
 }
 
 bool TileScope::allowsVectors(Value operand, TiledStrides strides, int64_t count) const {
-  NamedTensorType type = tensorType(operand);
-  return strides.element == 1 &&
-         alignments[cast<BlockArgument>(operand).getArgNumber()] % (count * bytesOf(type.getElementType())) == 0 &&
+  return allowsVectors(tensorType(operand), strides, cast<BlockArgument>(operand).getArgNumber(), count);
+}
+
+bool TileScope::allowsVectors(NamedTensorType type, TiledStrides strides, unsigned argument, int64_t count) const {
+  return strides.element == 1 && alignments[argument] % (count * bytesOf(type.getElementType())) == 0 &&
          llvm::all_of(type.getStrides(), [&](int64_t s) { return s == 1 || s % count == 0; });
 }

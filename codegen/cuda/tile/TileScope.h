@@ -20,6 +20,8 @@ public:
 
   using ScopeWriter::bind;
   using ScopeWriter::Binding;
+  using ScopeWriter::computed;
+  using ScopeWriter::declare;
   using ScopeWriter::expression;
   using ScopeWriter::failed;
   using ScopeWriter::frames;
@@ -45,12 +47,14 @@ public:
   void enter(const TileKernel &kernel);
   /// The parameter of an operand of the tiled op.
   std::string parameterFor(mlir::Value operand) const;
-  /// The parameters of the tiled op's results that `value` is.
-  llvm::SmallVector<std::string> resultParameters(mlir::Value value) const;
+  /// The numbers of the parameters of the tiled op's results that `value` is.
+  llvm::SmallVector<unsigned> resultArguments(mlir::Value value) const;
   /// The offset of the current position in the batch.
   std::string batchOffset(NamedTensorType type) const;
   /// Whether `count` consecutive elements of an operand may be moved at once, starting at each multiple of `count`.
   bool allowsVectors(mlir::Value operand, TiledStrides strides, int64_t count) const;
+  /// The same of the parameter with the number `argument`, of that type.
+  bool allowsVectors(NamedTensorType type, TiledStrides strides, unsigned argument, int64_t count) const;
 
 private:
   void declareBatchIndices(llvm::StringRef number);

@@ -1,14 +1,15 @@
 //===- TileWriter.cpp - a launch of a tiled op as CUDA C++ ------------------===//
 
 #include "codegen/cuda/tile/TileWriter.h"
+#include "codegen/cuda/writer/Scalars.h"
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
 TileWriter::TileWriter(const TilePlan &plan, ArrayRef<int64_t> alignments)
-    : plan(plan), scope(plan, alignments), tiles(scope, plan), fragments(scope, plan, tiles), rows(scope, plan),
-      elements(scope, plan, fragments, rows) {}
+    : plan(plan), scope(plan, alignments), values(scope, plan), tiles(scope, plan, values),
+      fragments(scope, plan, tiles), rows(scope, plan), elements(scope, plan, tiles, values, fragments, rows) {}
 
 FailureOr<std::string> TileWriter::write(StringRef symbol) {
   const TileKernel *reducing = plan.reducingKernel();
@@ -21,6 +22,7 @@ FailureOr<std::string> TileWriter::write(StringRef symbol) {
   fragments.declareSums();
   if (reducing) rows.writeStage(0);
   scope.openSerialLoops();
+  values.loadOwn();
   if (plan.online) {
     writeOnlineSweep();
   } else {
@@ -65,8 +67,9 @@ void TileWriter::writeOnlineSweep() {
   writeMatrices();
   elements.write(1, /*isLast=*/false);
   std::string running = rows.runningSoftmax(), arrays = rows.softmaxElements(), scale = scope.unique("scale");
+  std::string factor = literal(plan.onlineScale(), tensorType(plan.online->max).getElementType());
   auto advance = [&](StringRef half) {
-    return ("tsr::advance<4>(" + running + half + ", " + arrays + half + ")").str();
+    return ("tsr::advance<4>(" + running + half + ", " + arrays + half + ", " + factor + ")").str();
   };
   scope.text.line("const float " + scale + "[2] = {" + advance("[0]") + ", " + advance("[1]") + "};");
   fragments.scaleSums(scale);

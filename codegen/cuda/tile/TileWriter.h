@@ -5,8 +5,9 @@
 // stored elsewhere.
 //
 //   load own operands, as fragments                                       FragmentWriter
+//   load values of own lines that kernels read                            LineValues
 //   for sweep in sweeps                     as many as the kernel with reductions has, or one
-//     for tile of other lines (inside the band)
+//     for tile of other lines (inside the band; in loops of their own if no edge of it crosses them)
 //       copy the other operands of the next tile to shared memory         SharedTiles
 //       compute the matrices                                              FragmentWriter
 //       compute the kernels, element by element, and their reductions     ElementWriter
@@ -45,6 +46,7 @@ private:
 
   const TilePlan &plan;
   TileScope scope;
+  LineValues values;
   SharedTiles tiles;
   FragmentWriter fragments;
   RowWriter rows;

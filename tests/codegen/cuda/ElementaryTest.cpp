@@ -8,7 +8,10 @@
 #include "ir/dialect/UnaryFunction.h"
 #include "tests/codegen/cuda/EmulatedKernels.h"
 #include "tests/support/Ulps.h"
+#include <bit>
+#include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 
 using namespace tessera;
 using namespace tessera::test;
@@ -37,6 +40,60 @@ TEST(Elementary, FunctionsAreThoseOfTheInterpreter) {
     for (size_t i = 0; i < x.size(); ++i)
       if (double error = ulps(y[i], function.evaluate(x[i])); error > worst) worst = error, at = x[i];
     EXPECT_LE(worst, 4) << name << "(" << at << ")";
+  }
+}
+
+/// exp(scale x - down) for a row's maximum `down`: the relative error is that of the exponent, which is rounded once as a
+/// product with log2(e), and that of the power.
+TEST(Elementary, ExponentialsOfDifferences) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> x = {0, 1, -1, 3.25f, -20, 88, -300, 1e30f, -1e30f, infinity, -infinity, std::nanf("")};
+  std::vector<float> down = {0, 1, -2.5f, 20, 88, infinity, -infinity};
+  std::string text = "#include \"tessera.cuh\"\nextern \"C\" __global__ void __launch_bounds__(32)\n"
+                     "power(const float *x, const float *down, float *y) { if (threadIdx.x == 0) for (int i = 0; i < " +
+                     std::to_string(x.size()) + "; ++i) for (int j = 0; j < " + std::to_string(down.size()) +
+                     "; ++j) y[" + std::to_string(down.size()) +
+                     " * i + j] = tsr::exp_of_difference(x[i], 0.5f, down[j]); }\n";
+  std::vector<float> y(x.size() * down.size());
+  auto bytes = [](const std::vector<float> &values) { return static_cast<int64_t>(values.size() * sizeof(float)); };
+  cuda::CudaKernel kernel{"power", text, {"const float *", "const float *", "float *"},
+                          1,       32,   {{bytes(x), false}, {bytes(down), false}, {bytes(y), true}}};
+  EmulatedKernels loaded({&kernel});
+  ASSERT_EQ(loaded.errors, "");
+  ASSERT_EQ(loaded.run(kernel, {x.data(), down.data(), y.data()}), "");
+  for (size_t i = 0; i < x.size(); ++i)
+    for (size_t j = 0; j < down.size(); ++j) {
+      float found = y[down.size() * i + j];
+      double expected = std::exp(0.5 * x[i] - double(down[j]));
+      if (expected < 0x1p-126) expected = 0; // subnormal
+      if (std::isnan(expected) || expected > std::numeric_limits<float>::max() || expected == 0) {
+        EXPECT_TRUE(std::isnan(expected) ? std::isnan(found) : found == static_cast<float>(expected))
+            << x[i] << ", " << down[j] << ": " << found;
+      } else {
+        EXPECT_NEAR(found, expected, expected * 0x1p-23 * (2 + std::abs(x[i]) + std::abs(down[j])));
+      }
+    }
+}
+
+/// A value that goes through a 16-bit type has the bits of two conversions.
+TEST(Elementary, RoundingIsAConversionAndBack) {
+  std::vector<float> x = allMagnitudes();
+  std::string size = std::to_string(x.size()), text = "#include \"tessera.cuh\"\n";
+  text += "extern \"C\" __global__ void __launch_bounds__(32)\nthrough(const float *x, float *y, float *z) {\n"
+          "  for (int i = threadIdx.x; i < " +
+          size + "; i += 32) y[i] = tsr::rounded<tsr::bf16>(x[i]), z[i] = tsr::rounded<tsr::f16>(x[i]);\n}\n";
+  std::vector<float> y(x.size()), z(x.size());
+  auto bytes = static_cast<int64_t>(x.size() * sizeof(float));
+  cuda::CudaKernel kernel{"through", text, {"const float *", "float *", "float *"},
+                          1,         32,   {{bytes, false}, {bytes, true}, {bytes, true}}};
+  EmulatedKernels loaded({&kernel});
+  ASSERT_EQ(loaded.errors, "");
+  ASSERT_EQ(loaded.run(kernel, {x.data(), y.data(), z.data()}), "");
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (std::isnan(x[i])) continue;
+    EXPECT_EQ(z[i], static_cast<float>(static_cast<_Float16>(x[i])));
+    if (!std::isinf(x[i])) EXPECT_LE(std::abs(y[i] - x[i]), std::abs(x[i]) * 0x1p-8f + 0x1p-133f) << x[i];
+    EXPECT_EQ(std::bit_cast<uint32_t>(y[i]) & 0xffff, 0u);
   }
 }
 
