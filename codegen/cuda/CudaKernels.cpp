@@ -53,6 +53,8 @@ static std::string wrapped(StringRef head, ArrayRef<std::string> words) {
 static std::string describe(const ThreadMapping &mapping, const KernelPlan &plan) {
   std::string text = std::to_string(mapping.blocks()) + " blocks of " + std::to_string(mapping.block) + " threads";
   if (mapping.vector > 1) text += ", " + std::to_string(mapping.vector) + " consecutive elements at a time";
+  if (mapping.tailCount > 0) text += ", " + std::to_string(mapping.tailCount) + " one by one";
+  if (mapping.pointsEach > 1) text += ", " + std::to_string(mapping.pointsEach) + " points for a thread";
   if (mapping.group > 1)
     text +=
         ", " + std::to_string(mapping.group) + " threads " + (mapping.strided ? "in a column " : "") + "for a point";

@@ -8,19 +8,30 @@ using namespace tessera;
 
 /// Vectors of a row that a thread of a thread group computes, before more threads join.
 static constexpr int64_t vectorsEach = 8;
-/// 32-bit registers of a multiprocessor, and the most that a thread can address.
-static constexpr int64_t multiprocessorRegisters = 65536, mostRegisters = 255;
-/// Registers of a thread that may hold a row from one sweep to the next. The others are for what is computed.
-static int64_t rowRegisters(int64_t block) {
-  return std::min<int64_t>(64, std::min(mostRegisters, multiprocessorRegisters / block) / 2);
-}
-/// The largest size of a value that threads exchange in shared memory, in bytes.
-static constexpr int64_t mostScratch = 8;
-/// Blocks of a scatter on a multiprocessor. Each reads all positions.
-static constexpr int64_t scatterBlocks = 8;
-static constexpr int64_t warp = 32, largestGroup = 1024;
+/// 32-bit registers of a multiprocessor.
+static constexpr int64_t multiprocessorRegisters = 65536;
+/// Registers of a thread that may hold a row from one sweep to the next. The others are for what is computed. Two
+/// blocks fit on a multiprocessor, so that one computes while the other one loads.
+static int64_t rowRegisters(int64_t block) { return std::min<int64_t>(64, multiprocessorRegisters / (2 * block) / 2); }
+/// Blocks of a scatter on a multiprocessor. Each reads all positions, and its threads have many updates in registers.
+static constexpr int64_t scatterBlocks = 2;
+static constexpr int64_t warp = 32, largestGroup = 512;
+/// A row is divided into whole vectors and a tail if it has at least so many of them.
+static constexpr int64_t fewestVectors = 8;
+/// Columns that a thread sums, at most; threads of a column; bytes of a row that a block reads at once, at least.
+static constexpr int64_t mostColumns = 4, largestColumnGroup = 16, columnBytes = 128;
+/// Bytes that a thread of a kernel without serial loops loads before it computes, if there are enough points.
+static constexpr int64_t bytesEach = 64;
 
 static int64_t bytesOf(Type element) { return std::max<int64_t>(element.getIntOrFloatBitWidth() / 8, 1); }
+
+int64_t tessera::vectorRegisters(const KernelPlan &plan, ArrayRef<Value> reads, int64_t vector) {
+  int64_t registers = 0;
+  for (Value read : reads)
+    registers +=
+        llvm::divideCeil((plan.variesAlongVector(read) ? vector : 1) * bytesOf(plan.reads.at(read).element), 4);
+  return registers;
+}
 
 //===----------------------------------------------------------------------===//
 // Vectors
@@ -42,10 +53,8 @@ static bool isContiguous(const KernelPlan &plan, const Access &access) {
                        [&](const IndexCondition &range) { return variesAlongVector(plan, range.expr, false); });
 }
 
-bool tessera::isVectorAccess(const KernelPlan &plan, const Access &access, const ThreadMapping &mapping) {
-  int64_t vector = mapping.vector;
-  if (!isContiguous(plan, access)) return false;
-  if (mapping.alignments[access.argument] % std::min(vectorBytes, vector * bytesOf(access.element)) != 0) return false;
+/// Whether all vectors begin at a multiple of `vector` elements from the tensor's first one.
+static bool startsAtVectors(const KernelPlan &plan, const Access &access, int64_t vector) {
   auto divides = [&](int64_t index) { return index % vector == 0; };
   for (auto [loop, coefficient] : llvm::enumerate(access.offset.coefficients))
     if (!plan.loops.isVector(loop) && !divides(coefficient)) return false;
@@ -53,17 +62,34 @@ bool tessera::isVectorAccess(const KernelPlan &plan, const Access &access, const
          llvm::all_of(access.offset.terms, [&](const LinearIndex::Term &term) { return divides(term.coefficient); });
 }
 
+bool tessera::isVectorAccess(const KernelPlan &plan, const Access &access, const ThreadMapping &mapping) {
+  int64_t vector = mapping.vector;
+  if (!isContiguous(plan, access)) return false;
+  if (mapping.alignments[access.argument] % std::min(vectorBytes, vector * bytesOf(access.element)) != 0) return false;
+  return startsAtVectors(plan, access, vector);
+}
+
+static void forEachAccess(const KernelPlan &plan, llvm::function_ref<void(const Access &)> visit) {
+  for (auto &[value, access] : plan.reads) visit(access);
+  llvm::for_each(plan.writes, visit);
+}
+
 /// Elements in 16 bytes, of the narrowest type that is contiguous along the vector loop.
 static int64_t chooseVector(const KernelPlan &plan) {
   if (plan.loops.vector < 0) return 1;
-  int64_t narrowest = vectorBytes;
-  auto consider = [&](const Access &access) {
+  int64_t narrowest = vectorBytes, size = plan.loops.sizes[plan.loops.vector];
+  forEachAccess(plan, [&](const Access &access) {
     if (isContiguous(plan, access)) narrowest = std::min(narrowest, bytesOf(access.element));
-  };
-  for (auto &[value, access] : plan.reads) consider(access);
-  llvm::for_each(plan.writes, consider);
+  });
   int64_t vector = std::min<int64_t>(vectorBytes / narrowest, 8);
-  while (plan.loops.sizes[plan.loops.vector] % vector != 0) vector /= 2;
+  bool startAtVectors = true; // of all rows
+  forEachAccess(plan, [&](const Access &access) {
+    startAtVectors &= !isContiguous(plan, access) || startsAtVectors(plan, access, vector);
+  });
+  // The columns of a sum, and the points of a scatter, are shared by threads in whole vectors.
+  bool mayHaveTail = plan.loops.isVectorSerial() || (!plan.loops.hasSerial() && !plan.scatter);
+  if (mayHaveTail && startAtVectors && size / vector >= fewestVectors) return vector;
+  while (size % vector != 0) vector /= 2;
   return vector;
 }
 
@@ -79,20 +105,42 @@ static int64_t countPoints(const KernelPlan &plan, bool parallel) {
 }
 
 static void divideByVector(const KernelPlan &plan, ThreadMapping &mapping) {
-  mapping.points = countPoints(plan, true) / (plan.loops.isVectorParallel() ? mapping.vector : 1);
-  mapping.serialCount = countPoints(plan, false) / (plan.loops.isVectorSerial() ? mapping.vector : 1);
+  mapping.points = countPoints(plan, true);
+  mapping.serialCount = countPoints(plan, false);
+  if (plan.loops.vector < 0) return;
+  int64_t &count = plan.loops.isVectorSerial() ? mapping.serialCount : mapping.points;
+  int64_t size = plan.loops.sizes[plan.loops.vector], rows = count / size;
+  count = rows * (size / mapping.vector);
+  mapping.tailCount = rows * (size % mapping.vector);
+}
+
+/// The size of a value that threads exchange in shared memory, in bytes; with that of a softmax's sum.
+static int64_t accumulatorBytes(const KernelPlan &plan, Value item) {
+  if (!isa_and_nonnull<ReduceOp>(item.getDefiningOp()) || plan.isSoftmaxSum(item)) return 0;
+  int64_t bytes = std::max<int64_t>(bytesOf(tensorType(item).getElementType()), 4);
+  return plan.softmaxSumOf(item) ? 2 * bytes : bytes;
 }
 
 int64_t tessera::scratchBytes(const KernelPlan &plan, const ThreadMapping &mapping) {
   if (mapping.group == 1 || (!mapping.strided && mapping.group <= warp)) return 0;
-  int64_t sums = llvm::count_if(plan.items, [](Value item) { return isa_and_nonnull<ReduceOp>(item.getDefiningOp()); });
-  return sums * mostScratch * (mapping.strided ? mapping.block * mapping.vector : mapping.block / warp);
+  int64_t bytes = 0;
+  for (Value item : plan.items) bytes += accumulatorBytes(plan, item);
+  return bytes * (mapping.strided ? mapping.block * mapping.vector : mapping.block / warp);
 }
 
 ThreadMapping tessera::withBlock(const ThreadMapping &mapping, int64_t block) {
   ThreadMapping result = mapping;
   result.block = block;
   return result;
+}
+
+/// Bytes of a row that a thread reads at once: of the narrowest type that is contiguous along the vector loop.
+static int64_t pointBytes(const KernelPlan &plan, const ThreadMapping &mapping) {
+  int64_t narrowest = vectorBytes;
+  forEachAccess(plan, [&](const Access &access) {
+    if (isContiguous(plan, access)) narrowest = std::min(narrowest, bytesOf(access.element));
+  });
+  return narrowest * mapping.vector;
 }
 
 /// Makes the thread group so large that each thread has few vectors and that all multiprocessors have threads.
@@ -111,12 +159,17 @@ static void chooseGroup(const KernelPlan &plan, const Target &target, ThreadMapp
   }
   // Adjacent threads have adjacent points; the threads of a group are `block / group` apart.
   mapping.strided = true;
-  while (mapping.group < defaultBlock / warp && isLong() && mapping.points * mapping.group < enoughThreads)
-    mapping.group *= 2;
+  int64_t most =
+      std::clamp(mapping.block * pointBytes(plan, mapping) / columnBytes, mapping.block / warp, largestColumnGroup);
+  while (mapping.group < most && isLong() && mapping.points * mapping.group < enoughThreads) mapping.group *= 2;
   auto isTooLarge = [&] { return scratchBytes(plan, mapping) > sharedBytes; };
   while (mapping.pointsOfBlock() > warp && mapping.points * mapping.group < target.gpu.multiprocessors * mapping.block)
     mapping.block /= 2;
   while (mapping.group > 1 && isTooLarge()) mapping.group /= 2, mapping.block /= 2;
+}
+
+bool tessera::isSharedByPoints(const KernelPlan &plan, Value value) {
+  return plan.loops.parallelCount > 0 && (plan.varies.lookup(value) & plan.loops.parallelMask()) == 0;
 }
 
 SmallVector<Value> tessera::repeatedlyRead(const KernelPlan &plan) {
@@ -125,19 +178,33 @@ SmallVector<Value> tessera::repeatedlyRead(const KernelPlan &plan) {
   for (unsigned number = 1; number <= plan.sweeps; ++number)
     for (Value value : planSweep(plan, number, isRow).needed)
       if (plan.reads.contains(value)) ++sweeps[value];
-  return llvm::filter_to_vector(plan.items, [&](Value item) { return sweeps.lookup(item) > 1; });
+  return llvm::filter_to_vector(plan.items,
+                                [&](Value item) { return sweeps.lookup(item) > 1 && !isSharedByPoints(plan, item); });
 }
 
-/// Where all points add at the same positions, each block owns some positions and skips the others. Else each thread
-/// owns its point.
+/// Where all points add at the same positions, each block owns some positions at some points and skips the others. Else
+/// each thread owns its point.
 static void mapScatter(const KernelPlan &plan, const Target &target, ThreadMapping &mapping) {
   mapping.block = 64;
   ScatterAddOp scatter = plan.scatter;
+  NamedTensorType type = scatter.getType();
   bool isShared = llvm::none_of(
       scatter.getIndices(), [&](Value index) { return (plan.varies.lookup(index) & plan.loops.parallelMask()) != 0; });
-  for (StringRef axis : names(scatter.getAxes())) mapping.positions *= scatter.getType().getSize(axis);
+  for (StringRef axis : names(scatter.getAxes())) mapping.positions *= type.getSize(axis);
+  divideByVector(plan, mapping);
   if (!isShared || mapping.serialCount == 1) return;
-  mapping.ownPositions = llvm::divideCeil(mapping.positions, target.gpu.multiprocessors * scatterBlocks);
+  mapping.vector = chooseVector(plan);
+  bool startAtVectors = isContiguous(plan, plan.writes.front());
+  for (StringRef axis : names(scatter.getAxes()))
+    startAtVectors &= type.getStrides()[type.findAxis(axis)] % mapping.vector == 0;
+  forEachAccess(plan, [&](const Access &access) {
+    startAtVectors &= !isContiguous(plan, access) || startsAtVectors(plan, access, mapping.vector);
+  });
+  if (!startAtVectors) mapping.vector = 1;
+  divideByVector(plan, mapping);
+  mapping.ownPoints = std::min<int64_t>(warp, llvm::PowerOf2Ceil(mapping.points));
+  mapping.ownPositions =
+      llvm::divideCeil(mapping.positions * mapping.slabs(), target.gpu.multiprocessors * scatterBlocks);
   int64_t wanted = std::max(mapping.points, std::min(mapping.serialCount, defaultBlock));
   mapping.block = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), warp, defaultBlock);
 }
@@ -160,17 +227,32 @@ bool tessera::isStreaming(const Access &access, const ThreadMapping &mapping) {
   return mapping.streams[access.argument] && mapping.vector * bytesOf(access.element) % vectorBytes == 0;
 }
 
+/// Points that a thread of a kernel without serial loops computes, so that it issues several loads before it waits.
+static void choosePointsEach(const KernelPlan &plan, int64_t enoughPoints, ThreadMapping &mapping) {
+  SmallVector<Value> reads = llvm::filter_to_vector(
+      plan.items, [&](Value item) { return plan.reads.contains(item) && plan.varies.lookup(item) != 0; });
+  int64_t registers = vectorRegisters(plan, reads, mapping.vector);
+  if (registers == 0 || mapping.vector == 1) return;
+  while (registers * 4 * mapping.pointsEach * 2 <= bytesEach &&
+         mapping.points / (2 * mapping.pointsEach) >= enoughPoints)
+    mapping.pointsEach *= 2;
+}
+
 static void chooseMapping(const KernelPlan &plan, const Target &target, ThreadMapping &mapping) {
-  mapping.vector = plan.scatter ? 1 : chooseVector(plan);
-  int64_t enoughPoints = target.gpu.multiprocessors * target.gpu.threadsPerMultiprocessor / 4;
+  if (plan.scatter) return mapScatter(plan, target, mapping);
+  int64_t threads = target.gpu.multiprocessors * target.gpu.threadsPerMultiprocessor;
+  mapping.vector = chooseVector(plan);
+  bool isColumns = plan.loops.hasSerial() && plan.loops.isVectorParallel();
+  if (isColumns) mapping.vector = std::min(mapping.vector, mostColumns);
+  // Columns are shared by threads, and each thread has several loads at a time.
+  int64_t enoughPoints = isColumns ? threads / 8 / largestColumnGroup : threads / 4;
   while (plan.loops.isVectorParallel() && mapping.vector > 1 && countPoints(plan, true) / mapping.vector < enoughPoints)
     mapping.vector /= 2;
   divideByVector(plan, mapping);
-  if (plan.scatter) return mapScatter(plan, target, mapping);
-  if (!plan.loops.hasSerial()) return;
+  if (!plan.loops.hasSerial()) return choosePointsEach(plan, threads, mapping);
   chooseGroup(plan, target, mapping);
   int64_t each = llvm::divideCeil(mapping.serialCount, mapping.group);
-  int64_t registers = static_cast<int64_t>(repeatedlyRead(plan).size()) * each * mapping.vector;
+  int64_t registers = each * vectorRegisters(plan, repeatedlyRead(plan), mapping.vector);
   if (plan.loops.isVectorSerial() && registers > 0 && registers <= rowRegisters(mapping.block))
     mapping.registerVectors = each;
 }

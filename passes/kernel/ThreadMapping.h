@@ -23,6 +23,7 @@ inline constexpr int64_t defaultBlock = 256;
 
 /// How the points of a kernel are mapped to threads. A *point* is an iteration of the parallel loops, or `vector`
 /// consecutive ones where the vector loop is parallel. A *thread group* computes a point and shares its serial loops.
+/// None of this depends on `alignments`, so neither does the order of a sum.
 struct ThreadMapping {
   int64_t block = defaultBlock; ///< threads
   int64_t vector = 1;           ///< consecutive elements along the vector loop that a thread computes at once
@@ -31,23 +32,37 @@ struct ThreadMapping {
   /// the threads of a group are adjacent.
   bool strided = false;
   int64_t registerVectors = 0; ///< serial vectors that a thread holds in registers from one sweep to the next
-  int64_t points = 1;          ///< of the kernel
-  int64_t serialCount = 1;     ///< serial vectors of a point
-  /// Of a scatter: positions of the result that a block owns, at all points; 0: a thread owns its point at all
-  /// positions.
-  int64_t ownPositions = 0;
+  int64_t points = 1;          ///< of the kernel, without those of the tail
+  int64_t pointsEach = 1;      ///< points that a thread computes, `block` apart, in kernels without serial loops
+  int64_t serialCount = 1;     ///< whole serial vectors of a point
+  /// Serial iterations of a point that are no part of a whole vector; without serial loops: such iterations of the
+  /// kernel.
+  int64_t tailCount = 0;
+  /// Of a scatter: positions of the result that a block owns, at most, at `ownPoints` points; 0: a thread owns its
+  /// point at all positions.
+  int64_t ownPositions = 0, ownPoints = 1;
   int64_t positions = 1;                 ///< of the result that a scatter adds at
   llvm::SmallVector<int64_t> alignments; ///< of the arguments' addresses, in bytes: operands, then results
   /// For each argument: whether it is accessed once and is larger than the cache, so that accesses are streaming.
   llvm::SmallVector<bool> streams;
 
-  int64_t pointsOfBlock() const { return block / group; }
+  int64_t pointsOfBlock() const { return block / group * pointsEach; }
+  /// Blocks among which the positions of a scatter are dealt out in turn, and those that share a position's points.
+  int64_t positionBlocks() const { return llvm::divideCeil(positions, ownPositions); }
+  int64_t slabs() const { return llvm::divideCeil(points, ownPoints); }
   int64_t blocks() const {
-    return ownPositions > 0 ? llvm::divideCeil(positions, ownPositions) : llvm::divideCeil(points, pointsOfBlock());
+    return ownPositions > 0 ? positionBlocks() * slabs() : llvm::divideCeil(points, pointsOfBlock());
   }
 };
 
-/// Values that more than one sweep loads from memory, in the plan's order.
+/// Whether a value is the same at all points of a kernel that has several: it stays in the cache.
+bool isSharedByPoints(const KernelPlan &plan, mlir::Value value);
+
+/// 32-bit registers of a thread that hold one vector of each of `reads`, or one element where they are equal along the
+/// vector loop.
+int64_t vectorRegisters(const KernelPlan &plan, llvm::ArrayRef<mlir::Value> reads, int64_t vector);
+
+/// Values that differ between points and that more than one sweep loads from memory, in the plan's order.
 llvm::SmallVector<mlir::Value> repeatedlyRead(const KernelPlan &plan);
 
 /// `alignments`: of each operand's address, then each result's, in bytes.

@@ -101,7 +101,7 @@ TEST(Barriers, EachIsNecessary) {
       EXPECT_EQ(one.text.find(barrier), llvm::StringRef::npos) << "a barrier in " << one.name.str() << " needs a test";
   }
   EXPECT_EQ(runAll(kernels, header), "");
-  EXPECT_EQ(removeEach(header, [&] { return runAll(kernels, header); }), 3);
+  EXPECT_EQ(removeEach(header, [&] { return runAll(kernels, header); }), 4);
   int inKernels = 0;
   for (cuda::CudaKernel &kernel : kernels)
     inKernels += removeEach(kernel.source, [&] { return runAll(kernels, header); });

@@ -156,19 +156,19 @@ TEST(Launches, TwoSweepsInOneLaunch) {
 }
 
 TEST(Launches, KernelsThatDoNotFitTogetherAreDivided) {
-  // A thread group of 1024, and blocks of 128.
+  // A thread group of 512, and blocks of 128.
   Launch groups({sums(40, 100, true), sums(40, 101, true), sums(2, 65536, true), sums(3, 65536, true)});
   Target target = *Target::named("h100");
   EXPECT_EQ(countFusible(groups.kernels, target), 2U);
   EXPECT_EQ(countFusible(ArrayRef(groups.kernels).drop_front(2), target), 2U);
-  // Sums of columns exchange 8 KiB each.
+  // Sums of columns exchange 4 KiB each.
   std::vector<KernelText> texts;
-  for (int64_t i = 0; i < 10; ++i) texts.push_back(sums(512 + i, 1 << 19, false));
+  for (int64_t i = 0; i < 15; ++i) texts.push_back(sums(512 + i, 1 << 19, false));
   Launch columns(texts);
-  EXPECT_EQ(countFusible(columns.kernels, target), 6U);
+  EXPECT_EQ(countFusible(columns.kernels, target), 12U);
   // Equal kernels are emitted once.
-  texts.assign(10, sums(512, 1 << 19, false));
-  EXPECT_EQ(countFusible(Launch(texts).kernels, target), 10U);
+  texts.assign(15, sums(512, 1 << 19, false));
+  EXPECT_EQ(countFusible(Launch(texts).kernels, target), 15U);
 }
 
 } // namespace

@@ -222,6 +222,18 @@ template <int N, typename T> TSR_DEVICE void store_streaming(T *to, const vec<T,
 #endif
 }
 
+/// The same from any address, and to any.
+template <int N, typename T> TSR_DEVICE vec<T, N> load_unaligned(const T *from) {
+  vec<T, N> result;
+#pragma unroll
+  for (int i = 0; i < N; ++i) result[i] = from[i];
+  return result;
+}
+template <int N, typename T> TSR_DEVICE void store_unaligned(T *to, const vec<T, N> &x) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) to[i] = x[i];
+}
+
 template <int N, typename T> TSR_DEVICE vec<T, N> filled(T x) {
   vec<T, N> result;
 #pragma unroll

@@ -155,19 +155,49 @@ template <typename Op, int Group, int Stride, typename T> TSR_DEVICE T strided_r
   return strided_reduce<Op, Group, Stride>(filled<1>(x), scratch)[0];
 }
 
-/// Returns how many threads of a block of `Warps` warps are chosen; `place` becomes the number of chosen threads before
-/// this one. `counts` has an element for each warp.
-template <int Warps> TSR_DEVICE int count_chosen(bool chosen, Shared<int> counts, int &place) {
-  const unsigned lanes = ballot(chosen);
-  if (threadIdx.x % 32 == 0) counts.set(threadIdx.x / 32, count_bits(lanes));
-  place = count_bits(lanes & ((1u << threadIdx.x % 32) - 1));
-  sync_block();
+/// Returns how many candidates a block of `Warps` warps has chosen, where each thread has `N` of them. Those of a warp
+/// precede those of the next one; within it, the first of all lanes precede the second ones. `places` become the
+/// numbers of chosen candidates before each. `counts` has an element for each warp.
+template <int Warps, int N>
+TSR_DEVICE int count_chosen(const vec<bool, N> &chosen, Shared<int> counts, vec<int, N> &places) {
   int sum = 0;
+#pragma unroll
+  for (int j = 0; j < N; ++j) {
+    const unsigned lanes = ballot(chosen[j]);
+    places[j] = sum + count_bits(lanes & ((1u << threadIdx.x % 32) - 1));
+    sum += count_bits(lanes);
+  }
+  if (threadIdx.x % 32 == 0) counts.set(threadIdx.x / 32, sum);
+  sync_block();
+  sum = 0;
   for (int warp = 0; warp < Warps; ++warp) {
-    if (warp == static_cast<int>(threadIdx.x / 32)) place += sum;
+    for (int j = 0; j < N; ++j) places[j] += warp == static_cast<int>(threadIdx.x / 32) ? sum : 0;
     sum += counts.get(warp);
   }
   return sum;
+}
+
+/// Sorts `many` values by their keys, where equal keys keep the order of their values. If entry i is the first with
+/// its key, `lengths[i]` is how many have it and `begins[i]` where the first of them is in `sorted`; else `lengths[i]`
+/// is 0.
+template <int Block, typename T>
+TSR_DEVICE void sort_by_key(int many, Shared<T> values, Shared<T> keys, Shared<T> sorted, Shared<int> begins,
+                            Shared<int> lengths) {
+  for (int i = threadIdx.x; i < many; i += Block) {
+    const T key = keys.get(i);
+    int smaller = 0, equal = 0, before = 0;
+#pragma unroll 4
+    for (int j = 0; j < many; ++j) {
+      const T other = keys.get(j);
+      smaller += other < key;
+      equal += other == key;
+      before += other == key && j < i;
+    }
+    sorted.set(smaller + before, values.get(i));
+    begins.set(i, smaller);
+    lengths.set(i, before == 0 ? equal : 0);
+  }
+  sync_block();
 }
 
 } // namespace tsr

@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
-KernelWriter::KernelWriter(const KernelPlan &plan, const ThreadMapping &mapping) : plan(plan), mapping(mapping) {
+KernelWriter::KernelWriter(const KernelPlan &plan, const ThreadMapping &mapping)
+    : plan(plan), mapping(mapping), vector(mapping.vector) {
   current = &plan;
   indices.resize(plan.loops.sizes.size());
   KernelOp kernel = plan.kernel;
@@ -74,15 +75,12 @@ void KernelWriter::writePoint() {
 FailureOr<std::string> KernelWriter::write(StringRef symbol, bool isPart) {
   writeSignature(symbol, isPart);
   frames.emplace_back();
-  if (!plan.scatter) writePoint();
   if (plan.scatter) {
     writeScatter();
   } else if (plan.sweeps == 0) {
-    Segment all;
-    all.items = plan.items;
-    for (unsigned result = 0; result < plan.writes.size(); ++result) all.stores.push_back(result);
-    writeSegment(all);
+    writePoints();
   } else {
+    writePoint();
     writeRowStage(0);
     declareRetained();
     for (unsigned number = 1; number <= plan.sweeps; ++number) {
@@ -136,7 +134,7 @@ void KernelWriter::writeSegment(const Segment &segment) {
       writeItem(item);
   }
   auto isPerLane = [&](unsigned result) {
-    return mapping.vector > 1 && plan.writes[result].offset.coefficients[plan.loops.vector] != 0;
+    return vector > 1 && plan.writes[result].offset.coefficients[plan.loops.vector] != 0;
   };
   Segment lanes = segment;
   lanes.stores.clear(), lanes.reduces.clear();
@@ -151,17 +149,22 @@ void KernelWriter::writeSegment(const Segment &segment) {
   }
   for (ReduceOp reduce : segment.reduces) {
     // Along a serial vector every lane is accumulated, even if all are equal.
-    if (mapping.vector > 1 && (plan.loops.isVectorSerial() || isVector(reduce.getResult())))
+    if (vector > 1 && (plan.loops.isVectorSerial() || isVector(reduce.getResult())))
       lanes.reduces.push_back(reduce);
     else
       writeAccumulation(reduce);
   }
-  if (!vectors.empty() || !lanes.stores.empty() || !lanes.reduces.empty()) writeLanes(lanes, vectors);
+  if (vector == 1 && !segment.addsTo.empty()) {
+    text.line(segment.addsTo + " = " + added(segment.addsTo) + ";");
+    lanes.addsTo.clear();
+  }
+  if (!vectors.empty() || !lanes.stores.empty() || !lanes.reduces.empty() || !lanes.addsTo.empty())
+    writeLanes(lanes, vectors);
 }
 
 /// The part of a segment that differs between the lanes of a vector: vector loads, a loop over lanes, vector stores.
 void KernelWriter::writeLanes(const Segment &segment, ArrayRef<Value> items) {
-  std::string vector = std::to_string(mapping.vector);
+  std::string width = std::to_string(vector);
   SmallVector<Value> inLoop;
   for (Value item : items) {
     auto it = plan.reads.find(item);
@@ -170,34 +173,33 @@ void KernelWriter::writeLanes(const Segment &segment, ArrayRef<Value> items) {
     else
       inLoop.push_back(item);
   }
-  if (inLoop.empty() && segment.stores.empty() && segment.reduces.empty()) return;
-  llvm::DenseMap<Value, std::string> arrays; // of values that later segments use
+  if (inLoop.empty() && segment.stores.empty() && segment.reduces.empty() && segment.addsTo.empty()) return;
+  llvm::DenseMap<Value, std::string> kept; // of values that later segments use
   for (Value item : inLoop) {
     if (!isUsedLater(item) || isa_and_nonnull<ConstantOp>(item.getDefiningOp())) continue;
-    arrays[item] = nameOf(item);
-    text.line("tsr::vec<" + scalarType(tensorType(item).getElementType()) + ", " + vector + "> " + arrays[item] + ";");
+    kept[item] = nameOf(item);
+    text.line("tsr::vec<" + scalarType(tensorType(item).getElementType()) + ", " + width + "> " + kept[item] + ";");
   }
   SmallVector<std::pair<unsigned, std::string>> stored; // results that are stored as vectors
   for (unsigned result : segment.stores) {
     if (!isVectorAccess(plan.writes[result])) continue;
-    stored.emplace_back(result, unique(parameters[plan.writes[result].argument] + "_" + vector));
-    text.line("tsr::vec<" + scalarType(plan.writes[result].element) + ", " + vector + "> " + stored.back().second +
-              ";");
+    stored.emplace_back(result, unique(parameters[plan.writes[result].argument] + "_" + width));
+    text.line("tsr::vec<" + scalarType(plan.writes[result].element) + ", " + width + "> " + stored.back().second + ";");
   }
   // Elements whose exponentials are summed are added together, so that the sum is corrected once.
   llvm::DenseMap<Value, std::string> softmaxElements;
   for (ReduceOp reduce : segment.reduces) {
     if (!plan.softmaxSumOf(reduce.getResult()) || isVector(reduce.getResult())) continue;
     std::string &name = softmaxElements[reduce.getResult()] = unique("numbers");
-    text.line("tsr::vec<" + scalarType(reduce.getType().getElementType()) + ", " + vector + "> " + name + ";");
+    text.line("tsr::vec<" + scalarType(reduce.getType().getElementType()) + ", " + width + "> " + name + ";");
   }
   text.flush("#pragma unroll");
-  text.open("for (int j = 0; j < " + Twine(vector) + "; ++j)");
+  text.open("for (int j = 0; j < " + Twine(width) + "; ++j)");
   frames.emplace_back();
   inLane = true;
   for (Value item : inLoop) {
     writeItem(item);
-    if (auto it = arrays.find(item); it != arrays.end()) text.line(it->second + "[j] = " + use(item) + ";");
+    if (auto it = kept.find(item); it != kept.end()) text.line(it->second + "[j] = " + use(item) + ";");
   }
   for (ReduceOp reduce : segment.reduces) {
     if (auto it = softmaxElements.find(reduce.getResult()); it != softmaxElements.end())
@@ -205,6 +207,7 @@ void KernelWriter::writeLanes(const Segment &segment, ArrayRef<Value> items) {
     else
       writeAccumulation(reduce);
   }
+  if (!segment.addsTo.empty()) text.line(segment.addsTo + "[j] = " + added(segment.addsTo + "[j]") + ";");
   std::string once = segment.storesOnce ? std::string("if (lane == 0") + (isExact ? ") " : " && active) ") : "";
   for (unsigned result : segment.stores) {
     std::string value = use(plan.yield().getValues()[result]);
@@ -220,7 +223,7 @@ void KernelWriter::writeLanes(const Segment &segment, ArrayRef<Value> items) {
   for (ReduceOp reduce : segment.reduces)
     if (auto it = softmaxElements.find(reduce.getResult()); it != softmaxElements.end())
       text.line(accumulators.lookup(reduce.getResult()) + ".add(" + it->second + ");");
-  for (auto &[item, name] : arrays) bind(item, {name, "", Multiplicity::PerLane});
+  for (auto &[item, name] : kept) bind(item, {name, "", Multiplicity::PerLane});
   for (auto &[result, name] : stored)
     text.line(once + (isStreaming(plan.writes[result], mapping) ? "tsr::store_streaming(" : "tsr::store(") +
               address(plan.writes[result]) + ", " + name + ");");
@@ -234,21 +237,28 @@ void KernelWriter::writeRead(Value item) {
   const Access &access = plan.reads.find(item)->second;
   std::string where = condition(access), type = scalarType(access.element).str();
   bool isWide = isVector(item) && isVectorAccess(access);
-  std::string load = element(access);
+  std::string load = element(access), width = std::to_string(vector);
   if (isWide)
-    load = (isStreaming(access, mapping) ? "tsr::load_streaming<" : "tsr::load<") + std::to_string(mapping.vector) +
-           ">(" + address(access) + ")";
+    load =
+        (isStreaming(access, mapping) ? "tsr::load_streaming<" : "tsr::load<") + width + ">(" + address(access) + ")";
   std::string zero = literal(0.0, access.element);
-  if (isWide) zero = "tsr::filled<" + std::to_string(mapping.vector) + ">(" + zero + ")";
+  if (isWide) zero = "tsr::filled<" + width + ">(" + zero + ")";
   if (!where.empty()) load = where + " ? " + load + " : " + zero;
-  auto it = retainedNames.find(item);
-  if (it != retainedNames.end()) {
+  auto it = arrays.find(item);
+  if (it != arrays.end() && !inTail) {
     text.line(it->second + "[k] = " + load + ";");
-    retainedLoaded.insert(item);
-    return bind(item, {it->second + "[k]", "", isWide ? Multiplicity::PerLane : Multiplicity::One});
+    loaded.insert(item);
+    return bindLoaded(item);
   }
   if (!isWide) return declare(item, load);
   std::string name = nameOf(item);
   text.line("const auto " + name + " = " + load + ";");
   bind(item, {name, "", Multiplicity::PerLane});
+}
+
+/// A tail has the elements after the whole vectors.
+std::pair<int64_t, int64_t> KernelWriter::rangeOf(unsigned loop) const {
+  if (!inTail || !plan.loops.isVector(loop)) return ScopeWriter::rangeOf(loop);
+  int64_t size = plan.loops.sizes[loop], count = size % mapping.vector;
+  return {size - count, count};
 }

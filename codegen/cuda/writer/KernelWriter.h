@@ -4,9 +4,13 @@
 //
 //   the indices of the point; row values that need no sweep
 //   for sweep in sweeps
-//     for serial vectors of this thread: accumulate, or store elements
+//     for serial vectors of this thread, several at a time: load all, then accumulate, or store elements
+//     for serial elements that are no part of a whole vector: the same, one by one
 //     reduce over the thread group; row values that are known now
 //   store row values
+//
+// A result may have the storage of an operand, so the compiler cannot move a load before a store. Loads therefore come
+// first in the text.
 //
 // If a thread computes several consecutive points, loads and stores move them together, and a loop over `j` computes
 // them one by one. A value that is used outside such a loop is a `tsr::vec`.
@@ -18,6 +22,7 @@
 
 #include "codegen/cuda/writer/ScopeWriter.h"
 #include "passes/kernel/ThreadMapping.h"
+#include <functional>
 
 namespace tessera::cuda {
 
@@ -36,6 +41,7 @@ private:
     llvm::SmallVector<ReduceOp> reduces; ///< reductions to which it adds
     llvm::SmallVector<unsigned> stores;  ///< results that it stores
     bool storesOnce = false;             ///< one thread of the thread group stores
+    std::string addsTo;                  ///< the sum to which it adds the updates of a scatter; empty: none
   };
 
   // KernelWriter.cpp: the function around the sweeps, items.
@@ -46,10 +52,25 @@ private:
   void writeLanes(const Segment &segment, llvm::ArrayRef<Value> items);
   void writeRead(Value item) override;
 
+  // BatchWriter.cpp: vectors that are loaded together.
+  /// The code before a vector, whose number in the batch is `k`: the declaration of its number, the condition that
+  /// there is such a vector, the indices of the loops. The first two may be empty.
+  struct BatchVector {
+    std::string declaration, condition;
+    std::function<void()> declareIndices;
+  };
+  llvm::SmallVector<Value> batchLoads(const Segment &segment, uint64_t alongLoops) const;
+  void declareArray(Value item, int64_t count);
+  void bindLoaded(Value item);
+  void writeBatch(const Segment &segment, llvm::ArrayRef<Value> loads, int64_t count, const BatchVector &each,
+                  llvm::function_ref<void(const Segment &)> compute);
+  void writePoints();
+  void writeTailElements(const Segment &segment, unsigned first, unsigned last, llvm::StringRef number);
+
   // SweepWriter.cpp: the serial loops.
   void writeSweep(unsigned number);
-  void openSerialLoops(const Sweep &sweep);
-  void closeSerialLoops();
+  void writeVectors(const Segment &segment);
+  void writeTail(const Segment &segment);
   void declareAccumulators(const Sweep &sweep);
   void reduceOverGroup(const Sweep &sweep);
   void writeAccumulation(ReduceOp reduce);
@@ -60,21 +81,24 @@ private:
   void writeScatter();
   void writeScatterByPoints();
   void writeScatterByPositions();
-  void openFill();
-  void writeFill(llvm::StringRef place);
-  void closeFill();
-  void writeAddition(llvm::StringRef place);
-  void writeDependenciesOf(mlir::ValueRange roots);
+  void writeUnlessInPlace(llvm::function_ref<void()> fill);
+  void writeFill(int64_t rows, bool allActive);
+  void writeCollection();
+  void writeRuns(int64_t rows, bool allActive);
+  std::string added(llvm::StringRef sum);
+  Segment dependenciesOf(mlir::ValueRange roots) const;
   std::pair<std::string, std::string> positionOf();
   std::string offsetOf(llvm::StringRef position);
+  std::string vectorLoad(unsigned argument, llvm::StringRef offset);
+  void writeVectorStore(llvm::StringRef offset, llvm::StringRef value);
 
-  int64_t vectorOf(unsigned loop) const override { return isVectorLoop(loop) ? mapping.vector : 1; }
+  int64_t vectorOf(unsigned loop) const override { return plan.loops.isVector(loop) ? vector : 1; }
+  std::pair<int64_t, int64_t> rangeOf(unsigned loop) const override;
   /// Whether a value differs between the lanes of a vector.
-  bool isVector(Value item) const { return mapping.vector > 1 && (plan.varies.lookup(item) & plan.loops.vectorMask()); }
+  bool isVector(Value item) const { return vector > 1 && plan.variesAlongVector(item); }
   bool isRow(Value item) const { return (plan.varies.lookup(item) & ~plan.loops.parallelMask()) == 0; }
-  bool isVectorLoop(unsigned loop) const { return mapping.vector > 1 && static_cast<int>(loop) == plan.loops.vector; }
   bool isVectorAccess(const Access &access) const {
-    return mapping.vector > 1 && tessera::isVectorAccess(plan, access, mapping);
+    return vector > 1 && tessera::isVectorAccess(plan, access, mapping);
   }
   /// Whether a row value is used outside the segment that computes it.
   bool isUsedLater(Value item) const;
@@ -82,11 +106,12 @@ private:
   const KernelPlan &plan;
   const ThreadMapping &mapping;
   std::string blockNumber = "blockIdx.x";
-  bool isExact = true;                              ///< whether every thread of the grid has a point
-  llvm::DenseMap<Value, std::string> accumulators;  ///< by the reduction's result
-  llvm::DenseMap<Value, std::string> retainedNames; ///< arrays of values that stay in registers between sweeps
-  llvm::SmallPtrSet<Value, 4> retainedLoaded;       ///< those that a sweep has loaded
-  unsigned serialDepth = 0;
+  bool isExact = true;                             ///< whether every thread of the grid has a point
+  int64_t vector;                                  ///< consecutive elements that the current code computes at once
+  bool inTail = false;                             ///< it computes elements that are no part of a whole vector
+  llvm::DenseMap<Value, std::string> accumulators; ///< by the reduction's result
+  llvm::DenseMap<Value, std::string> arrays;       ///< of values that are loaded for several vectors
+  llvm::SmallPtrSet<Value, 4> loaded;              ///< those in arrays that hold their values
 };
 
 } // namespace tessera::cuda

@@ -21,7 +21,8 @@ static constexpr llvm::StringLiteral reserved[] = {
     "this", "union", "using", "switch", "case", "default", "signed", "unsigned", "and", "or", "not", "xor", "true",
     "false", "goto", "break", "continue", "static", "template", "typename", "try", "catch", "throw", "enum", "export",
     "extern", "inline", "operator", "private", "public", "protected", "register", "virtual", "volatile", "namespace",
-    "position", "start", "first", "found", "found_at", "counts", "is_own", "place", "many", "i",
+    "position", "start", "first", "found", "found_at", "counts", "is_own", "place", "many", "i", "row", "slot",
+    "sorted", "begin", "begins", "lengths", "length", "chosen", "places",
     "friend", "explicit", "mutable", "sizeof", "main",
     // clang-format on
 };
@@ -205,11 +206,13 @@ std::string ScopeWriter::address(const Access &access) {
 void ScopeWriter::declareIndices(unsigned first, unsigned last, StringRef number) {
   int64_t inner = 1;
   for (unsigned loop = last; loop-- > first;) {
-    int64_t vector = vectorOf(loop), count = current->loops.sizes[loop] / vector;
+    auto [start, count] = rangeOf(loop);
+    int64_t vector = vectorOf(loop);
     std::string index = number.str();
     if (inner != 1) index += " / " + std::to_string(inner);
     if (loop != first) index += " % " + std::to_string(count);
     if (vector != 1) index += " * " + std::to_string(vector);
+    if (start != 0) index = std::to_string(start) + " + " + index;
     inner *= count;
     if (index == number) {
       indices[loop] = number.str();

@@ -60,6 +60,10 @@ protected:
   void declareIndices(unsigned first, unsigned last, llvm::StringRef number);
   /// Consecutive points along a loop that one thread computes together.
   virtual int64_t vectorOf(unsigned loop) const { return 1; }
+  /// The first index of a loop and how many there are, or how many vectors.
+  virtual std::pair<int64_t, int64_t> rangeOf(unsigned loop) const {
+    return {0, current->loops.sizes[loop] / vectorOf(loop)};
+  }
   /// The name of a parameter of the current plan.
   virtual std::string parameterOf(unsigned argument) const { return parameters[argument]; }
 

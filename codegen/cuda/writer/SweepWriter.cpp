@@ -1,7 +1,8 @@
 //===- SweepWriter.cpp - the serial loops of a kernel -----------------------===//
 //
-// A thread processes every `group`th serial vector of its point. The threads of a group then combine what they have
-// accumulated, in an order that depends on the mapping alone.
+// A thread processes every `group`th serial vector of its point, then its part of the elements that are no part of a
+// whole vector. The threads of a group then combine what they have accumulated, in an order that depends on the mapping
+// alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,25 +13,20 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
-/// The factor by which the compiler unrolls a long serial loop.
+/// The factor by which the compiler unrolls a long serial loop whose vectors are not loaded together.
 static constexpr int64_t unrolled = 4;
+/// The most serial vectors that are loaded together.
+static constexpr int64_t mostVectors = 8;
+/// 32-bit registers of a thread for vectors that are loaded together: an eighth of a multiprocessor's for one block.
+static int64_t batchRegisters(int64_t block) { return std::min<int64_t>(32, 65536 / (8 * block)); }
 
 static Type accumulatorOf(ReduceOp reduce) { return accumulatorType(reduce.getType().getElementType()); }
 
-/// A mapping may retain all values that several sweeps read, or none.
+/// Declares arrays for values that several sweeps read and that stay in registers: all of them, or none.
 void KernelWriter::declareRetained() {
   if (mapping.registerVectors == 0) return;
-  for (Value item : repeatedlyRead(plan)) {
-    const Access &access = plan.reads.find(item)->second;
-    std::string type = scalarType(access.element).str();
-    if (isVector(item) && isVectorAccess(access))
-      type = "tsr::vec<" + type + ", " + std::to_string(mapping.vector) + ">";
-    else if (isVector(item))
-      continue;
-    std::string name = unique(parameters[access.argument] + "_kept");
-    text.line(type + " " + name + "[" + Twine(mapping.registerVectors) + "];");
-    retainedNames[item] = name;
-  }
+  for (Value item : repeatedlyRead(plan))
+    if (!isVector(item) || isVectorAccess(plan.reads.find(item)->second)) declareArray(item, mapping.registerVectors);
 }
 
 void KernelWriter::declareAccumulators(const Sweep &sweep) {
@@ -41,7 +37,7 @@ void KernelWriter::declareAccumulators(const Sweep &sweep) {
     std::string name = unique(accumulator.name);
     accumulators[reduce.getResult()] = name;
     if (isVector(reduce.getResult()))
-      text.line("auto " + name + " = tsr::filled<" + Twine(mapping.vector) + ", " + type + ">(" + start + ");");
+      text.line("auto " + name + " = tsr::filled<" + Twine(vector) + ", " + type + ">(" + start + ");");
     else
       text.line(type + " " + name + " = " + start + ";");
   }
@@ -59,34 +55,71 @@ void KernelWriter::writeAccumulation(ReduceOp reduce) {
     text.line(total + " = " + reduction(reduce.getKind()) + "::combine(" + total + ", " + x + ");");
 }
 
-void KernelWriter::openSerialLoops(const Sweep &sweep) {
-  unsigned first = plan.loops.parallelCount, last = plan.loops.sizes.size();
-  std::string count = std::to_string(mapping.serialCount), group = std::to_string(mapping.group);
-  bool allActive = isExact || mapping.group == 1;
-  if (mapping.registerVectors > 0) {
-    text.flush("#pragma unroll");
-    text.open("for (int k = 0; k < " + Twine(mapping.registerVectors) + "; ++k)");
-    text.line("const int s = " + Twine(mapping.group == 1 ? "k" : "lane + k * " + group) + ";");
-    serialDepth = 1;
-    bool isWhole = mapping.registerVectors * mapping.group == mapping.serialCount;
-    if (!isWhole || !allActive) {
-      std::string condition = isWhole ? "active" : "s < " + count + (allActive ? "" : " && active");
-      text.open("if (" + Twine(condition) + ")");
-      serialDepth = 2;
-    }
-  } else {
-    // Unrolling issues several loads before the first is used.
-    if (mapping.serialCount >= unrolled * 2 * mapping.group) text.flush("#pragma unroll " + Twine(unrolled));
-    std::string end = allActive ? count : "(active ? " + count + " : 0)";
-    text.open("for (" + indexType + " s = " + (mapping.group == 1 ? "0" : "lane") + "; s < " + end + "; " +
-              (mapping.group == 1 ? "++s" : "s += " + group) + ")");
-    serialDepth = 1;
-  }
-  declareIndices(first, last, "s");
+/// Serial vectors that are loaded together; where possible, each thread has a multiple of them.
+static int64_t vectorsAtOnce(const KernelPlan &plan, const ThreadMapping &mapping, ArrayRef<Value> loads) {
+  if (loads.empty()) return 1;
+  int64_t each = llvm::divideCeil(mapping.serialCount, mapping.group);
+  int64_t fit = batchRegisters(mapping.block) / vectorRegisters(plan, loads, mapping.vector);
+  int64_t most = std::min(std::clamp<int64_t>(fit, 1, mostVectors), each);
+  for (int64_t count = most; 2 * count > most && mapping.serialCount % mapping.group == 0; --count)
+    if (each % count == 0) return count;
+  return most;
 }
 
-void KernelWriter::closeSerialLoops() {
-  for (; serialDepth > 0; --serialDepth) text.close();
+/// The whole vectors of a sweep.
+void KernelWriter::writeVectors(const Segment &segment) {
+  uint64_t serial = ~plan.loops.parallelMask();
+  int64_t group = mapping.group;
+  bool allActive = isExact || group == 1, retains = mapping.registerVectors > 0;
+  std::string all = std::to_string(mapping.serialCount), first = group == 1 ? "0" : "lane";
+  std::string end = allActive ? all : "(active ? " + all + " : 0)";
+  auto declare = [&] { declareIndices(plan.loops.parallelCount, plan.loops.sizes.size(), "s"); };
+  auto compute = [&](const Segment &rest) { writeSegment(rest); };
+  SmallVector<Value> loads = batchLoads(segment, serial);
+  if (retains) {
+    auto isRetained = [&](Value item) { return arrays.contains(item); };
+    SmallVector<Value> retained = llvm::filter_to_vector(loads, isRetained);
+    SmallVector<Value> others = llvm::filter_to_vector(loads, [&](Value item) { return !isRetained(item); });
+    if (vectorRegisters(plan, others, vector) * mapping.registerVectors > batchRegisters(mapping.block))
+      loads = retained;
+    bool isWhole = mapping.registerVectors * group == mapping.serialCount;
+    std::string inside = isWhole ? "" : "s < " + all, both = isWhole || allActive ? "" : " && ";
+    writeBatch(segment, loads, mapping.registerVectors,
+               {"const int s = " + (group == 1 ? "k" : "lane + k * " + std::to_string(group)) + ";",
+                inside + both + (allActive ? "" : "active"), declare},
+               compute);
+    return;
+  }
+  int64_t count = vectorsAtOnce(plan, mapping, loads);
+  if (count > 1) {
+    text.open("for (" + indexType + " start = " + first + "; start < " + end + "; start += " + Twine(count * group) +
+              ")");
+    bool isWhole = mapping.serialCount % (count * group) == 0;
+    std::string step = group == 1 ? "k" : "k * " + std::to_string(group);
+    writeBatch(segment, loads, count,
+               {"const " + indexType + " s = start + " + step + ";", isWhole ? "" : "s < " + all, declare}, compute);
+    text.close();
+    return;
+  }
+  if (mapping.serialCount >= unrolled * 2 * group) text.flush("#pragma unroll " + Twine(unrolled));
+  text.open("for (" + indexType + " s = " + first + "; s < " + end + "; " +
+            (group == 1 ? "++s" : "s += " + std::to_string(group)) + ")");
+  declare();
+  frames.emplace_back();
+  writeSegment(segment);
+  frames.pop_back();
+  text.close();
+}
+
+/// The elements of a sweep that are no part of a whole vector, one by one.
+void KernelWriter::writeTail(const Segment &segment) {
+  if (mapping.tailCount == 0) return;
+  std::string all = std::to_string(mapping.tailCount), group = std::to_string(mapping.group);
+  bool allActive = isExact || mapping.group == 1;
+  text.open("for (" + indexType + " s = " + (mapping.group == 1 ? "0" : "lane") + "; s < " +
+            (allActive ? all : "(active ? " + all + " : 0)") + "; s += " + group + ")");
+  writeTailElements(segment, plan.loops.parallelCount, plan.loops.sizes.size(), "s");
+  text.close();
 }
 
 void KernelWriter::reduceOverGroup(const Sweep &sweep) {
@@ -97,7 +130,7 @@ void KernelWriter::reduceOverGroup(const Sweep &sweep) {
     const std::string &type = accumulator.type, &op = accumulator.op;
     std::string group = std::to_string(mapping.group);
     int64_t scratchElements =
-        mapping.strided ? mapping.block * (isVector(reduce.getResult()) ? mapping.vector : 1) : mapping.block / 32;
+        mapping.strided ? mapping.block * (isVector(reduce.getResult()) ? vector : 1) : mapping.block / 32;
     if (mapping.group > 1 && !mapping.strided && mapping.group <= 32) {
       text.line(name + " = tsr::warp_reduce<" + op + ", " + group + ">(" + name + ");");
     } else if (mapping.group > 1) {
@@ -122,22 +155,17 @@ void KernelWriter::reduceOverGroup(const Sweep &sweep) {
 void KernelWriter::writeSweep(unsigned number) {
   Sweep sweep = planSweep(plan, number, [&](Value value) { return isRow(value) && isBound(value); });
   declareAccumulators(sweep);
-  openSerialLoops(sweep);
-  frames.emplace_back();
   Segment segment;
-  for (Value item : plan.items) {
-    if (!sweep.needed.contains(item)) continue;
-    if (retainedLoaded.contains(item))
-      bind(item, {retainedNames.lookup(item) + "[k]", "", isVector(item) ? Multiplicity::PerLane : Multiplicity::One});
-    else
-      segment.items.push_back(item);
-  }
+  segment.items = llvm::filter_to_vector(plan.items, [&](Value item) { return sweep.needed.contains(item); });
   segment.reduces = sweep.reduces;
   if (sweep.writesElements)
     for (unsigned result = 0; result < plan.writes.size(); ++result)
       if (plan.isElementResult(result)) segment.stores.push_back(result);
-  writeSegment(segment);
+  frames.emplace_back();
+  for (Value item : segment.items)
+    if (loaded.contains(item)) bindLoaded(item);
+  writeVectors(segment);
   frames.pop_back();
-  closeSerialLoops();
+  writeTail(segment);
   reduceOverGroup(sweep);
 }
