@@ -9,7 +9,8 @@
 // 3. Merge clusters, never creating a cycle: (a) elementwise ops that only a reduction uses go into it; (b) producers
 //    and consumers over the same space, and row values with the reduction along the row; (c) reductions over the same
 //    space that read the same tensor. Ops with other users are not merged into a reduction of outer axes (the gradient
-//    of a bias), since it accesses memory column by column.
+//    of a bias), since it accesses memory column by column; on a GPU they are where this saves bytes
+//    (fusion/ColumnSums.h).
 // 4. Order the groups topologically and build the kernels (fusion/Kernels.cpp): parallel axes are those not reduced;
 //    axes are in the order in which most operands are stored; the vector axis is the one along which most bytes are
 //    contiguous.
@@ -46,11 +47,13 @@ struct FusePass : tessera::impl::FusePassBase<FusePass> {
       if (isa<RepeatOp, func::FuncOp>(op)) blocks.push_back(&op->getRegion(0).front());
     });
     KernelNames names;
-    for (Block *block : blocks)
-      for (KernelOp kernel : applyFusion(*block, planFusion(*block), names)) {
+    for (Block *block : blocks) {
+      ColumnOps columnOps = separateColumnOps(*block);
+      for (KernelOp kernel : applyFusion(*block, planFusion(*block, columnOps), names)) {
         ++kernelsMade;
         opsFused += kernel.getBlock().getOperations().size() - 1;
       }
+    }
   }
 };
 } // namespace

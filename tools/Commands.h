@@ -8,6 +8,7 @@
 
 namespace tessera {
 
+/// Large because: each option of a command is a field.
 struct CommandOptions {
   InputOptions input;
   CodegenOptions codegen;

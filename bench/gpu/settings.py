@@ -108,6 +108,7 @@ def variants(one):
     for variant, options, environment in (
         ("one behind the other", (), (("TESSERA_CUDA_IN_ORDER", "1"),)),
         ("GELU by kernels", ("--gemm-epilogues", "bias"), ()),
+        ("less memory", ("--prefer", "memory"), ()),
     ):
         name = f"{one.name}, {variant}"
         yield dataclasses.replace(one, name=name, beside="", variant=variant, options=options, environment=environment)

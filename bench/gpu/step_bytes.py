@@ -3,8 +3,8 @@
 
 usage: step_bytes.py MANIFEST.json [--before OLD.json] [--top COUNT]
 
-MANIFEST.json is what `tessera compile --dump-dir` writes. A call moves each operand and each result once, of a table only
-the rows that are gathered. With --before a table by families compares it with another manifest of the same model.
+MANIFEST.json is what `tessera compile --dump-dir` writes. A call moves each operand and each result once, of a table
+only the rows that are gathered. With --before a table by families compares it with another manifest of the same model.
 """
 
 import argparse

@@ -4,8 +4,8 @@
 usage: step_limits.py MANIFEST.json [--device NAME]
 
 MANIFEST.json is what `tessera compile --dump-dir` writes. NAME (H100) is one of device.py's data sheets: a kernel or a
-contraction takes at least its bytes at the rate of the memory or, if it multiplies matrices, its operations at the rate of
-the tensor cores. docs/cuda.md has such a table.
+contraction takes at least its bytes at the rate of the memory or, if it multiplies matrices, its operations at the rate
+of the tensor cores. docs/cuda.md has such a table.
 """
 
 import argparse

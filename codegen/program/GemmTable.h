@@ -31,7 +31,8 @@ public:
   /// `threads`: with which the program will run. The workspace of a library on the host depends on them.
   GemmTable(ContractionLibrary library, int threads) : library(library), threads(threads) {}
 
-  /// Enters `runs` calls of a contraction in `function`. Fails with a message on the op if the library cannot compute it.
+  /// Enters `runs` calls of a contraction in `function`. Fails with a message on the op if the library cannot compute
+  /// it.
   llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description, llvm::StringRef function, int64_t runs);
 
   /// Whether the contractions are computed on another device than the host.

@@ -40,6 +40,7 @@ static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int6
   // Each chunk reads the weights again, and reads and writes their gradient.
   target.leastChunkedBytes = 4096 * mebi, target.prefersLargeChunks = true;
   target.savesStoredOperands = true, target.addsToResiduals = true;
+  target.writesByColumns = true;
   target.fewSums = 4096, target.longSum = 1024; // enough for a GPU full of threads
   // A GPU holds one tile of an operand at a time, and has threads for the rows of one matrix.
   target.leastTiledMatrices = 1, target.mostTiledBytes = std::numeric_limits<int64_t>::max();

@@ -42,11 +42,17 @@ struct GpuSizes {
   int64_t multiprocessors = 0;
   int64_t threadsPerMultiprocessor = 0;
   int64_t cacheBytes = 0; ///< of the cache that all multiprocessors share
+
+  /// Points that give all multiprocessors work in a kernel whose points several threads share.
+  int64_t pointsForAll() const { return multiprocessors * threadsPerMultiprocessor / 16; }
 };
 
 /// What `tsr.prefer` may name: which of the two a program has more of, where a device can trade them.
 enum class Preference { Speed, Memory };
 
+/// The device, as phases and code generation ask for it.
+///
+/// Large because: a fact about a device is a field here and nowhere else.
 struct Target {
   enum class Kind { Cpu, Gpu };
 
@@ -72,6 +78,9 @@ struct Target {
   int64_t mostTiledBytes = 2 << 20;
   /// The matrices of a tiled op are held in the registers of matrix units.
   bool tilesInRegisters = false;
+  /// The kernel of sums over outer axes may compute and write element values: access by columns is as fast as by rows,
+  /// if there are sums for all threads.
+  bool writesByColumns = false;
 
   // What is stored.
 
@@ -111,7 +120,7 @@ struct Target {
   /// The description of a GPU of that architecture: 90 for sm_90a.
   static Target forArchitecture(int architecture);
 
-  /// The same device for a program that saves memory rather than time.
+  /// The same device with that preference.
   Target preferring(Preference preference) const;
 
   /// Records the target in the module. The first description of a kind leaves no `tsr.device`.

@@ -101,13 +101,14 @@ struct Cluster {
 
 class Grouping {
 public:
-  explicit Grouping(Block &block) : block(block) {}
+  Grouping(Block &block, const ColumnOps &columnOps) : block(block), columnOps(columnOps) {}
   FusionPlan run();
 
 private:
   void buildNodes();
   void collectInputs(Node &node, Operation *op);
   void makeClusters();
+  void absorbColumnOps();
   void absorbSoleProducers();
   void mergeAlongEdges();
   void mergeSiblings();
@@ -124,6 +125,7 @@ private:
   void chooseSpace(const Cluster &cluster, Group &group);
 
   Block &block;
+  const ColumnOps &columnOps;
   std::vector<Node> nodes;
   DenseMap<Operation *, int> nodeOf;
   std::vector<Cluster> clusters; ///< by the id of their first node; merged ones are empty
@@ -307,6 +309,11 @@ bool Grouping::tryMerge(int a, int b) {
   return true;
 }
 
+/// Merges elementwise ops into the column sums that are to compute them, consumers first.
+void Grouping::absorbColumnOps() {
+  for (auto [op, sum] : llvm::reverse(columnOps)) tryMerge(clusterOf[nodeOf[op]], clusterOf[nodeOf[sum]]);
+}
+
 /// Merges elementwise ops into the reduction or scatter that alone uses them.
 void Grouping::absorbSoleProducers() {
   for (int i = 0, e = nodes.size(); i < e; ++i) {
@@ -451,6 +458,7 @@ Group Grouping::finish(const Cluster &cluster) {
 FusionPlan Grouping::run() {
   buildNodes();
   makeClusters();
+  absorbColumnOps();
   absorbSoleProducers();
   mergeAlongEdges();
   mergeSiblings();
@@ -459,4 +467,4 @@ FusionPlan Grouping::run() {
   return plan;
 }
 
-FusionPlan tessera::planFusion(Block &block) { return Grouping(block).run(); }
+FusionPlan tessera::planFusion(Block &block, const ColumnOps &columnOps) { return Grouping(block, columnOps).run(); }

@@ -3,7 +3,7 @@
 #ifndef TESSERA_PASSES_FUSION_GROUPS_H
 #define TESSERA_PASSES_FUSION_GROUPS_H
 
-#include "ir/dialect/Tsr.h"
+#include "passes/fusion/ColumnSums.h"
 
 namespace tessera {
 
@@ -20,8 +20,8 @@ struct FusionPlan {
   llvm::SmallVector<Group> groups;
 };
 
-/// Groups the ops of a block; changes nothing.
-FusionPlan planFusion(mlir::Block &block);
+/// Groups the ops of a block; changes nothing. Those of `columnOps` are grouped with their sums.
+FusionPlan planFusion(mlir::Block &block, const ColumnOps &columnOps);
 
 /// Whether each kernel that uses an op's result recomputes it, so that it is not stored: sources, broadcasts, pads,
 /// inner slices, casts from a low-precision type, and short chains of ops that depend on sources alone.

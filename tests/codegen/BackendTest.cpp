@@ -179,4 +179,26 @@ TEST(Backend, TheModuleRecordsItsTarget) {
   EXPECT_EQ(message, "expected `tsr.device` to name a description of the target: x86 zen");
 }
 
+TEST(Backend, TheModuleRecordsAPreference) {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  Target speed = *Target::named("h100");
+  speed.preferring(Preference::Memory).record(*module);
+  EXPECT_EQ(Target::of(*module).preference, Preference::Memory);
+  EXPECT_LT(Target::of(*module).leastChunkedBytes, speed.leastChunkedBytes);
+  EXPECT_TRUE(speed.savesStoredOperands);
+  EXPECT_FALSE(Target::of(*module).savesStoredOperands);
+  speed.record(*module);
+  EXPECT_FALSE((*module)->hasAttr(attrs::prefer));
+  EXPECT_EQ(Target::of(*module).preference, Preference::Speed);
+  (*module)->setAttr(attrs::prefer, StringAttr::get(&context, "size"));
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    message = diagnostic.str();
+    return success();
+  });
+  EXPECT_TRUE(failed(Target::read(*module)));
+  EXPECT_EQ(message, "expected `tsr.prefer` to be \"memory\" or absent, got \"size\"");
+}
+
 } // namespace

@@ -17,7 +17,7 @@ namespace tessera::test {
 std::string checkOnCuda(mlir::ModuleOp program, mlir::OwningOpRef<mlir::ModuleOp> *scheduled = nullptr,
                         const Target &target = *Target::named("h100"));
 
-/// A GPU so small that small kernels are mapped as large ones are elsewhere.
+/// A GPU so small that small kernels are mapped as large ones are elsewhere. Programs for it prefer memory.
 Target smallDevice();
 
 } // namespace tessera::test

@@ -1,5 +1,6 @@
-// RUN: tessera-opt %s --tsr-differentiate --tsr-simplify | FileCheck %s --check-prefixes=CHECK,GPU
-// RUN: sed 's/, tsr.target = "cuda"//' %s | tessera-opt --tsr-differentiate --tsr-simplify | FileCheck %s --check-prefixes=CHECK,CPU
+// RUN: tessera-opt %s --tsr-differentiate --tsr-simplify | FileCheck %s --check-prefixes=CHECK,GPU,SPEED
+// RUN: sed 's/, tsr.target = "cuda"//' %s | tessera-opt --tsr-differentiate --tsr-simplify | FileCheck %s --check-prefixes=CHECK,CPU,MEMORY
+// RUN: sed 's/tsr.target = "cuda"/tsr.target = "cuda", tsr.prefer = "memory"/' %s | tessera-opt --tsr-differentiate --tsr-simplify | FileCheck %s --check-prefixes=CHECK,GPU,MEMORY
 
 // What a repeat saves of a contraction with a bias: on a GPU their sum, which cuBLASLt computes; on a CPU the contraction; the sum is
 // recomputed.
@@ -32,5 +33,30 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "simp
     %loss = tsr.reduce sum %0 over ["batch", "in"] : !x -> !tsr.tensor<[], f32>
     %dw, %db = tsr.gradient %loss wrt(%ws, %bs) : (!tsr.tensor<[], f32>, !ws, !bs) -> (!ws, !bs)
     return %dw, %db : !ws, !bs
+  }
+
+  // What a contraction reads in both passes is saved where speed is preferred; else it is recomputed from what it follows from.
+  // CHECK-LABEL: func.func @stored
+  func.func @stored(%x: !x, %ws: !ws) -> !ws {
+    // CHECK: tsr.repeat [layer: 2]
+    // CHECK: %[[T:.*]] = tsr.tanh
+    // CHECK: %[[R:.*]] = tsr.rename
+    // SPEED: tsr.yield %{{.*}}, %[[T]]
+    // MEMORY-NOT: tsr.yield %{{.*}}, %[[T]]
+    // CHECK: tsr.repeat [layer: 2] reverse
+    // SPEED-NOT: tsr.tanh
+    // MEMORY: tsr.tanh
+    // CHECK: return
+    %0 = tsr.repeat [layer: 2] index %i carry (%c = %x : !x) slice (%w = %ws : !ws) -> (!x) {
+      %p = tsr.contract %c, %w over ["in"] : (!x, !w) -> !y
+      %t = tsr.tanh %p : !y
+      %h = tsr.rename %t ["out"] to ["in"] : !y -> !x
+      %q = tsr.contract %h, %w over ["in"] : (!x, !w) -> !y
+      %r = tsr.rename %q ["out"] to ["in"] : !y -> !x
+      tsr.yield %r : !x
+    }
+    %loss = tsr.reduce sum %0 over ["batch", "in"] : !x -> !tsr.tensor<[], f32>
+    %dw = tsr.gradient %loss wrt(%ws) : (!tsr.tensor<[], f32>, !ws) -> !ws
+    return %dw : !ws
   }
 }
