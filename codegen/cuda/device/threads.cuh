@@ -111,8 +111,7 @@ template <typename Op, int Group, typename T> TSR_DEVICE T warp_reduce(T x) {
 /// Raises the maximum of a softmax of `factor` x whose elements `Group` lanes share to that of `x` in all of them; the
 /// factor is positive, and is left out of the maximum. The sum of a lane covers the elements that the lane itself has
 /// added. Returns the factor by which other accumulators with such exponentials must be multiplied.
-template <int Group, int N>
-TSR_DEVICE float advance(Softmax<float> &softmax, const vec<float, N> &x, float factor) {
+template <int Group, int N> TSR_DEVICE float advance(Softmax<float> &softmax, const vec<float, N> &x, float factor) {
   float largest = softmax.max;
 #pragma unroll
   for (int i = 0; i < N; ++i) largest = max_number(largest, x[i]);

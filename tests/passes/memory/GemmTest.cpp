@@ -110,9 +110,9 @@ TEST_F(GemmTest, StridesAreThoseOfTheAllocatedSizes) {
     auto type = [&](std::vector<std::pair<StringRef, int64_t>> axes) {
       return withGaps(shuffled(axes, random), random);
     };
-    ContractTypes types{type({{"x", 2}, {"m", 3}, {"k1", 2}, {"k2", 8}}),
-                        type({{"x", 2}, {"k1", 2}, {"k2", 8}, {"n", 5}}),
-                        type({{"x", 2}, {"m", 3}, {"n", 5}}),
+    ContractTypes types{type({{"x", 2}, {"m", 12}, {"k1", 2}, {"k2", 8}}),
+                        type({{"x", 2}, {"k1", 2}, {"k2", 8}, {"n", 15}}),
+                        type({{"x", 2}, {"m", 12}, {"n", 15}}),
                         NamedTensorType(),
                         {"k1", "k2"}};
     std::optional<ContractionGemm> gemm = describeGemm(types);
