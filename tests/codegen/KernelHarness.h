@@ -63,6 +63,9 @@ public:
   std::vector<TensorValue> run(Kernel &kernel, llvm::ArrayRef<TensorValue> arguments, int ranges = 1,
                                llvm::ArrayRef<int> inPlace = {});
 
+  /// Runs a kernel for CUDA on these arguments. Returns an error, or an empty string.
+  std::string runOn(Kernel &kernel, llvm::ArrayRef<void *> addresses) { return call(kernel, addresses, 1); }
+
   std::string errors, text, llvmText;
   ObjectCodeTimes times;
   double emitTime = 0, linkTime = 0;

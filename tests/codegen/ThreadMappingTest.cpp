@@ -133,6 +133,51 @@ TEST(ThreadMapping, TailsAreStored) {
   }
 }
 
+/// A softmax of rows that begin at multiples of a vector and do not end there.
+KernelText softmax(int count, const std::string &cols, const std::string &element) {
+  std::string x = "[row: " + std::to_string(count) + ", col: " + cols + "], " + element, r = line("row", count, "f32");
+  std::string f = "[row: " + std::to_string(count) + ", col: " + cols.substr(0, cols.find(' ')) + "], f32";
+  std::string types = T(f) + ", " + T(r);
+  return {{{"x", x}},
+          "\"row\"",
+          "\"col\"",
+          "col",
+          op("%c", cast("%x", x, f)) + op("%m", "reduce max %c over [\"col\"] : " + T(f) + " -> " + T(r)) +
+              op("%d", binary("sub", "%c", "%m", types, f)) + op("%e", "exp %d : " + T(f)) +
+              op("%s", "reduce sum %e over [\"col\"] : " + T(f) + " -> " + T(r)) +
+              op("%q", binary("div", "%e", "%s", types, f)) + op("%y", cast("%q", f, x)),
+          {{"%y", x}, {"%s", r}}};
+}
+
+/// Rows with gaps between them are loaded and stored as vectors, and nothing is written to the gaps.
+TEST(ThreadMapping, TailsOfPaddedRows) {
+  for (auto [cols, allocated] : {std::pair(77, 80), {1025, 1032}, {9001, 9008}}) {
+    std::string axis = std::to_string(cols) + " of " + std::to_string(allocated);
+    KernelText text = softmax(5, axis, "bf16");
+    check(text, {.tolerance = 1e-2});
+    check(text, {.tolerance = 1e-2, .inPlace = {0, -1}});
+    LoadedKernels loaded(text.str(), "cuda");
+    ASSERT_EQ(loaded.errors, "");
+    for (LoadedKernels::Kernel &kernel : loaded.kernels) {
+      const std::string &source = kernel.emulated->source;
+      if (kernel.isPacked) continue;
+      EXPECT_NE(source.find("tsr::load"), std::string::npos) << source;
+      EXPECT_NE(source.find("tsr::store"), std::string::npos) << source;
+    }
+    for (LoadedKernels::Kernel &kernel : loaded.kernels) {
+      std::mt19937 random(5);
+      NamedTensorType type = tensorType(kernel.op.getOperand(0));
+      Buffer x(randomTensor(type, random), type, kernel.isPacked);
+      Buffer y(type, kernel.isPacked), sums(tensorType(kernel.op.getResult(1)), kernel.isPacked);
+      std::vector<char> before(y.data(), y.data() + type.getNumBytes());
+      ASSERT_EQ(loaded.runOn(kernel, {x.data(), y.data(), sums.data()}), "");
+      int64_t row = allocated * 2, used = cols * 2;
+      for (int64_t i = 0; i < type.getNumBytes(); ++i)
+        if (i % row >= used) ASSERT_EQ(y.data()[i], before[i]) << "byte " << i << "\n" << kernel.emulated->source;
+    }
+  }
+}
+
 TEST(ThreadMapping, ManyColumnsShareAThread) {
   for (auto [count, cols] : {std::pair(300, 1024), {1000, 64}, {37, 12}, {70, 50}, {129, 2056}})
     for (const char *element : {"bf16", "f32"}) check(columns(count, cols, element), {.tolerance = 2e-5});
