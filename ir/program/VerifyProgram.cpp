@@ -99,8 +99,8 @@ static LogicalResult verifySizes(Operation *op, TypeRange types) {
   for (Type type : types) {
     auto tensor = cast<NamedTensorType>(type);
     int64_t bytes = tensor.getElementBytes();
-    for (AxisAttr axis : tensor.getAxes())
-      if (llvm::MulOverflow(bytes, axis.getSize(), bytes) || bytes > mostBytes)
+    for (int64_t size : tensor.getAllocatedSizes())
+      if (llvm::MulOverflow(bytes, size, bytes) || bytes > mostBytes)
         return op->emitError("has a tensor of more than 2^56 bytes: ") << type;
   }
   return success();

@@ -31,6 +31,9 @@ static LogicalResult checkBoundary(ModuleOp module) {
     for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes()))
       if (auto tensor = dyn_cast<NamedTensorType>(type); tensor && !tensor.isDense())
         return function.emitError("expected dense arguments and results, got ") << type;
+  for (StateOp state : stateTable(module))
+    if (!state.getTensorType().isDense())
+      return state.emitError("expected a dense state, got ") << state.getTensorType();
   return success();
 }
 

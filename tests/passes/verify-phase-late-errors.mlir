@@ -47,3 +47,10 @@ func.func @step(%x: !tsr.tensor<[b: 2, n: 6], f32>) {
   %z = tsr.split %y n into [p, q] : <[b: 2, n: 6 of 8], f32> -> <[b: 2, p: 2, q: 3], f32>
   return
 }
+
+// -----
+
+module {
+  // expected-error @below {{expected a dense state, got '!tsr.tensor<[b: 2, n: 4 of 8], f32>'}}
+  tsr.state @w "weight" !tsr.tensor<[b: 2, n: 4 of 8], f32>
+}
