@@ -4,8 +4,9 @@
 //            %r = (%x + %p, in f32) rounded to bf16
 //   after    %r = tsr.contract %a, %b init %x bias %c
 //
-// A kernel reads %x and %p and writes %r; the contraction reads %x and writes %r, where it would write %p. So one tensor
-// less is written and read, if %r is stored, and %x and %r share a buffer. The product is not rounded before it is added.
+// A kernel reads %x and %p and writes %r; the contraction reads %x and writes %r, where it would write %p. So one
+// tensor less is written and read if %r is stored, and %x and %r share a buffer. The product is not rounded before it
+// is added.
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,8 +10,8 @@
 !l = !tsr.tensor<[batch: 64, seq: 1024, vocab: 50256], bf16>
 !halfl = !tsr.tensor<[batch: 32, seq: 1024, vocab: 50256], bf16>
 module attributes {tsr.axes = ["batch", "seq", "vocab", "embed"], tsr.phase = "optimize", tsr.target = "cuda"} {
-  // CHECK-LABEL: func.func @large
-  func.func @large(%x: !x, %w: !w) -> !x {
+  // CHECK-LABEL: func.func @step
+  func.func @step(%x: !x, %w: !w) -> !x {
     // SPEED: tsr.repeat [batch_chunk: 2]
     // MEMORY: tsr.repeat [batch_chunk: 8]
     %l = tsr.contract %x, %w over ["embed"] : (!x, !w) -> !l
@@ -19,8 +19,8 @@ module attributes {tsr.axes = ["batch", "seq", "vocab", "embed"], tsr.phase = "o
     return %y : !x
   }
 
-  // CHECK-LABEL: func.func @small
-  func.func @small(%x: !half, %w: !w) -> !half {
+  // CHECK-LABEL: func.func @evaluate
+  func.func @evaluate(%x: !half, %w: !w) -> !half {
     // SPEED-NOT: tsr.repeat
     // SPEED: tsr.contract
     // MEMORY: tsr.repeat [batch_chunk: 4]

@@ -3,10 +3,10 @@
 
 // On a GPU the kernel of a sum over rows computes the value that it sums, where that moves fewer bytes.
 
-!x = !tsr.tensor<[batch: 32, seq: 64, embed: 1024], f32>
-!row = !tsr.tensor<[batch: 32, seq: 64], f32>
+!x = !tsr.tensor<[batch: 32, seq: 128, embed: 1024], f32>
+!row = !tsr.tensor<[batch: 32, seq: 128], f32>
 !sum = !tsr.tensor<[batch: 32, embed: 1024], f32>
-!few = !tsr.tensor<[batch: 2, seq: 64, embed: 16], f32>
+!few = !tsr.tensor<[batch: 2, seq: 128, embed: 16], f32>
 !fewsum = !tsr.tensor<[batch: 2, embed: 16], f32>
 module attributes {tsr.axes = ["batch", "seq", "embed"], tsr.phase = "layout", tsr.target = "cuda"} {
   // The kernel of the sum reads %x alone, and writes the value too.
