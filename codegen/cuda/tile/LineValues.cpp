@@ -7,42 +7,51 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::cuda;
 
+std::string LineValues::parameterOf(const LineValue &value) const {
+  const TileKernel &kernel = plan.kernels[value.kernel];
+  return scope.parameterFor(kernel.op->getOperand(kernel.plan.reads.find(value.item)->second.argument));
+}
+
 /// The value in memory at a line, which may be beyond the last one.
 std::string LineValues::load(const LineValue &value, StringRef line) {
   const TileKernel &kernel = plan.kernels[value.kernel];
   const Access &access = kernel.plan.reads.find(value.item)->second;
   scope.enter(kernel);
   for (unsigned loop : {kernel.rowsLoop(), kernel.rowsLoop() + 1}) scope.indices[loop] = line.str();
-  return scope.parameterFor(kernel.op->getOperand(access.argument)) + "[" + scope.expression(access.offset) + "]";
+  return parameterOf(value) + "[" + scope.expression(access.offset) + "]";
 }
 
 void LineValues::declare() {
   for (const LineValue &value : plan.otherValues) {
-    const TileKernel &kernel = plan.kernels[value.kernel];
-    Value operand = kernel.op->getOperand(kernel.plan.reads.find(value.item)->second.argument);
-    std::string name = names[value.item] = scope.unique(scope.parameterFor(operand) + "_lines");
+    std::string name = names[value.item] = scope.unique(parameterOf(value) + "_lines");
     scope.text.line("TSR_SHARED(" + scalarType(typeOf(value)) + ", " + name + ", " +
                     Twine(plan.mapping.stages * plan.mapping.otherLines) + ");");
   }
 }
 
+/// A value that all lines share is loaded once.
 void LineValues::loadOwn() {
-  if (plan.ownValues.empty()) return;
   Text &text = scope.text;
-  SmallVector<std::string> arrays;
+  SmallVector<std::pair<const LineValue *, std::string>> arrays;
   for (const LineValue &value : plan.ownValues) {
-    arrays.push_back(scope.unique("own_value"));
-    text.line(scalarType(typeOf(value)) + " " + arrays.back() + "[2];");
+    std::string type = scalarType(typeOf(value)).str(), name = scope.unique(parameterOf(value) + "_value");
+    if (value.isOfAllLines) {
+      text.line("const " + type + " " + name + " = " + load(value, "0") + ";");
+      scope.bind(value.item, {name, ""});
+    } else {
+      text.line(type + " " + name + "[2];");
+      arrays.push_back({&value, name});
+    }
   }
+  if (arrays.empty()) return;
   text.line("#pragma unroll");
   text.open("for (int h = 0; h < 2; ++h)");
   std::string line = "own + 8 * h";
   if (plan.hasOwnTail()) line = "tsr::clamp(" + line + ", " + std::to_string(plan.ownAxis().getSize()) + ")";
   text.line("const " + scope.indexType + " line = " + line + ";");
-  for (auto [value, array] : llvm::zip(plan.ownValues, arrays)) text.line(array + "[h] = " + load(value, "line") + ";");
+  for (auto &[value, array] : arrays) text.line(array + "[h] = " + load(*value, "line") + ";");
   text.close();
-  for (auto [value, array] : llvm::zip(plan.ownValues, arrays))
-    scope.bind(value.item, {array, "", TileScope::Multiplicity::PerRow});
+  for (auto &[value, array] : arrays) scope.bind(value->item, {array, "", TileScope::Multiplicity::PerRow});
 }
 
 /// Each thread has one line.

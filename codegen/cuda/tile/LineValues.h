@@ -32,6 +32,7 @@ public:
   std::string elementOf(mlir::Value item, llvm::StringRef start) const;
 
 private:
+  std::string parameterOf(const LineValue &value) const;
   std::string load(const LineValue &value, llvm::StringRef line);
   mlir::Type typeOf(const LineValue &value) const { return tensorType(value.item).getElementType(); }
   std::string threads() const;

@@ -57,17 +57,19 @@ void SharedTiles::openTiles(const LineRange &range) {
     text.open("for (" + index + " first = " + range.first + "; first < " + range.end + "; " + advance);
     return;
   }
-  std::string base = "tile * " + std::to_string(ownLines) + " + ";
+  auto fromTile = [&](int64_t lines) {
+    return "tile * " + std::to_string(ownLines) + (lines < 0 ? " - " : " + ") + std::to_string(std::abs(lines));
+  };
   auto least = [&](const std::string &a, const std::string &b) {
     return "tsr::min<" + index + ">(" + a + ", " + b + ")";
   };
   SmallVector<std::string> limits;
   std::string inside = range.end;
   if (std::optional<int64_t> most = plan.mostDiagonal(); most && plan.hasMaskedEdges())
-    inside = least(inside, base + std::to_string(*most - lines + 2));
+    inside = least(inside, fromTile(*most - lines + 2));
   if (plan.hasOtherTail()) inside = least(inside, std::to_string(others - lines + 1));
   if (std::optional<int64_t> first = plan.leastDiagonal(); first && plan.hasMaskedEdges())
-    limits.push_back(least(range.end, base + std::to_string(ownLines - 1 + *first)));
+    limits.push_back(least(range.end, fromTile(ownLines - 1 + *first)));
   int64_t interior = limits.size();
   limits.push_back(inside);
   if (inside != range.end) limits.push_back(range.end);

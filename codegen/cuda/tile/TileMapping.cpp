@@ -22,6 +22,7 @@ struct TileDemand {
   int64_t perLine = 0;   ///< registers of matrices for each other line, times 4
   int64_t lineBytes = 0; ///< of other lines in shared memory
   int64_t elementBytes = 2;
+  bool draws = false; ///< random numbers: several are computed at a time, which takes registers
 
   int64_t registers(int64_t otherLines) const { return lasting + perLine * otherLines / 4; }
 };
@@ -42,6 +43,7 @@ static TileDemand demandOf(TiledOp op, const MatrixAxes &axes, bool ownsRows) {
     if (!contract) {
       // Row values are results of the launch that owns rows.
       for (Value result : inner.getResults()) demand.isLaunched |= ownsRows && !axes.isMatrix(tensorType(result));
+      inner.walk([&](RandomOp) { demand.draws = true; });
       for (Value operand : inner.getOperands())
         if (isOtherLineValue(operand, axes, ownsRows))
           demand.lineBytes += std::max<int64_t>(tensorType(operand).getElementBytes(), 1);
@@ -77,12 +79,14 @@ SmallVector<TileMapping> cuda::tileMappings(TiledOp op, const MatrixAxes &axes) 
     TileMapping mapping;
     mapping.ownsRows = ownsRows;
     int64_t least = demand.elementBytes == 4 ? 8 : 16; // the depth of a fragment
+    if (demand.draws) mapping.otherLines /= 2;
     while (mapping.otherLines > least && (demand.registers(mapping.otherLines) > fragmentRegisters ||
                                           demand.lineBytes * mapping.otherLines > sharedBytes))
       mapping.otherLines /= 2;
     int64_t others = (ownsRows ? axes.columns : axes.rows).getSize();
     if (others <= mapping.otherLines || 2 * demand.lineBytes * mapping.otherLines > sharedBytes) mapping.stages = 1;
-    if (demand.registers(mapping.otherLines) + otherRegisters <= registersOfThree) mapping.residentBlocks = 3;
+    if (demand.registers(mapping.otherLines) + otherRegisters <= registersOfThree && !demand.draws)
+      mapping.residentBlocks = 3;
     int64_t positions = 1;
     for (AxisAttr axis : axes.batch)
       if (ownsRows || !llvm::is_contained(names(op.getSerial()), axis.getName())) positions *= axis.getSize();

@@ -38,7 +38,7 @@ void TilePlan::findLineValues() {
         continue;
       if (!isa<BlockArgument>(kernel.op->getOperand(read->second.argument))) continue;
       uint64_t varies = kernel.plan.varies.lookup(item);
-      LineValue value{static_cast<unsigned>(number), item};
+      LineValue value{static_cast<unsigned>(number), item, !(varies & (own | other))};
       if (!(varies & other) && kernel.plan.sweeps == 0) ownValues.push_back(value);
       if ((varies & other) && !(varies & own)) otherValues.push_back(value);
     }

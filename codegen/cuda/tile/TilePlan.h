@@ -33,6 +33,7 @@ struct TileKernel {
 struct LineValue {
   unsigned kernel; ///< its number in the plan
   mlir::Value item;
+  bool isOfAllLines; ///< it is the same for all of them
 };
 
 /// A contraction of a tiled op, by own and other lines.
