@@ -268,8 +268,8 @@ TSR_FUNCTION(ceil)
 TSR_FUNCTION(rint)
 #undef TSR_FUNCTION
 
-/// exp(scale x - down) in two instructions: a fused multiply-add, and a power of two whose relative error is about 2^-22.
-/// The argument's absolute error is that of the rounded `down` (PTX: ex2.approx.ftz). `scale` is positive and finite.
+/// exp(scale x - down) in two instructions: a fused multiply-add, and a power of two with a relative error of about
+/// 2^-22 (PTX: ex2.approx.ftz). The argument's error is that of the rounded `down`. `scale` is positive and finite.
 TSR_DEVICE float exp_of_difference(float x, float scale, float down) {
   const float to_base_2 = 1.44269504f;
 #ifdef __CUDACC__

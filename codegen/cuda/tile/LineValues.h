@@ -7,8 +7,8 @@
 
 namespace tessera::cuda {
 
-/// Values in memory that are the same for all elements of a line (row statistics, masks of keys), so that none is loaded
-/// for each element.
+/// Values in memory that are the same for all elements of a line (row statistics, masks of keys), so that none is
+/// loaded for each element.
 ///
 /// Those of own lines are in registers. Those of other lines are in shared memory, beside the tiles: a thread loads
 /// those of the next tile while the current one is used, and stores them when it has been used.

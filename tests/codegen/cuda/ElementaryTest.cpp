@@ -43,8 +43,8 @@ TEST(Elementary, FunctionsAreThoseOfTheInterpreter) {
   }
 }
 
-/// exp(scale x - down) for a row's maximum `down`: the relative error is that of the exponent, which is rounded once as a
-/// product with log2(e), and that of the power.
+/// exp(scale x - down) for a row's maximum `down`: the relative error is that of the exponent, which is rounded once as
+/// a product with log2(e), and that of the power.
 TEST(Elementary, ExponentialsOfDifferences) {
   const float infinity = std::numeric_limits<float>::infinity();
   std::vector<float> x = {0, 1, -1, 3.25f, -20, 88, -300, 1e30f, -1e30f, infinity, -infinity, std::nanf("")};
