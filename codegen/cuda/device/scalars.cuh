@@ -268,20 +268,6 @@ TSR_FUNCTION(ceil)
 TSR_FUNCTION(rint)
 #undef TSR_FUNCTION
 
-/// exp(scale x - down) in two instructions: a fused multiply-add, and a power of two with a relative error of about
-/// 2^-22 (PTX: ex2.approx.ftz). The argument's error is that of the rounded `down`. `scale` is positive and finite.
-TSR_DEVICE float exp_of_difference(float x, float scale, float down) {
-  const float to_base_2 = 1.44269504f;
-#ifdef __CUDACC__
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(::__fmaf_rn(x, scale * to_base_2, -(down * to_base_2))));
-  return result;
-#else
-  const float result = __builtin_exp2f(__builtin_fmaf(x, scale * to_base_2, -(down * to_base_2)));
-  return result < 0x1p-126f ? 0.0f : result;
-#endif
-}
-
 /// Halves to the even integer, unlike C's `round`.
 TSR_DEVICE float round(float x) { return rint(x); }
 TSR_DEVICE double round(double x) { return rint(x); }
