@@ -9,13 +9,15 @@
 //    excluded; among the others the uses decide, seen through elementwise ops, views and repeats. If none is left, an
 //    operand is reordered.
 // 5. Write the orders into all types; insert the reorders.
-// 6. Pad rows of matrices, where the target prefers aligned ones (layout/RowPadding.h).
+// 6. Give the parts of joined values the strides of the whole (join/Places.h).
+// 7. Pad rows of matrices, where the target prefers aligned ones (layout/RowPadding.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
 #include "passes/Passes.h"
+#include "passes/join/Places.h"
 #include "passes/layout/OrderChoice.h"
 #include "passes/layout/Orders.h"
 #include "passes/layout/RowPadding.h"
@@ -109,6 +111,7 @@ struct LayoutPass : tessera::impl::LayoutPassBase<LayoutPass> {
     applyTypes(module, plan);
     int64_t count = 0;
     insertReorders(plan, count);
+    count += allocateParts(module);
     updateSignatures(module);
     reordersInserted += count;
     valuesPadded += padRows(module, Target::of(module).library.rowAlignment);

@@ -150,6 +150,38 @@ def ChunkPass : Tsr_ModulePass<"tsr-chunk"> {
                               "contractions whose results are computed in chunks">];
 }
 
+def JoinPass : Tsr_ModulePass<"tsr-join"> {
+  let summary = "computes contractions with a common operand as one";
+  let description = [{
+    Queries, keys and values are three contractions of one input. Joined along the feature axis their weights are one
+    matrix, and one larger contraction takes their place. So do the gate and the values of a gated MLP. In the backward
+    pass the gradients are joined: the sum of their contractions with the weights is one contraction over the joined
+    axis, and the gradients of the weights are one contraction with the common input.
+
+    ```
+    before   %q = tsr.contract %x, %wq over [embed]         [batch, seq, head, hd]
+             %k = tsr.contract %x, %wk over [embed]
+             …
+             %dx = tsr.add %1, %2                              contractions of %dq and %wq, %dk and %wk
+    after    %w = tsr.join %wq, %wk along joined            each with its features merged into one axis
+             %y = tsr.contract %x, %w over [embed]         [batch, seq, joined]
+             %q = tsr.slice %y joined from 0                 and split, and so on
+             …
+             %dy = tsr.join %dq, %dk along joined
+             %dx = tsr.contract %dy, %w over [joined]
+    ```
+
+    What a repeat slices is joined outside of it; what it stacks is stacked as a whole. Biases are joined in the type of
+    the result, in which the library adds them. Values of 16 bits only: in f32 the weights are state, which is not
+    contiguous.
+
+    Requires: canonical types; a target that asks for it (`GemmLibrary::joinsContractions`), and no audit of the
+    precision. Ensures: the operands of a `tsr.join` are results of ops that can write them into a part of a buffer.
+  }];
+  let statistics = [Statistic<"contractionsSaved", "contractions-saved",
+                              "contractions that are a part of another one">];
+}
+
 def LayoutPass : Tsr_ModulePass<"tsr-layout"> {
   let summary = "chooses memory orders such that contractions need no transposes and loops access contiguous memory";
   let description = [{

@@ -39,7 +39,8 @@ static constexpr Phase phases[] = {
     {"chunk", [](OpPassManager &pm) { pm.addPass(createChunkPass()), pm.addPass(createSimplifyPass()); }},
     // After all rewrites of algebra, which need canonical types; before `fuse`, which needs to know which contractions
     // are GEMMs, which ops are views and which axis is contiguous.
-    {"layout", [](OpPassManager &pm) { pm.addPass(createLayoutPass()); }},
+    // `join` is a part of it: it needs canonical types, and only `layout` can put the parts of a joined value in place.
+    {"layout", [](OpPassManager &pm) { pm.addPass(createJoinPass()), pm.addPass(createLayoutPass()); }},
     // Before `tile` and `schedule`, which treat kernels and GEMMs as units.
     {"fuse", [](OpPassManager &pm) { pm.addPass(createFusePass()); }},
     // After `fuse`: a tiled op consists of whole kernels and GEMMs. Before `schedule`: matrices inside it need no

@@ -58,7 +58,7 @@ static LogicalResult verifyBefore(ModuleOp module, int index) {
     return op->emitOpError("must not exist before ") << phase;
   };
   WalkResult result = module.walk([&](Operation *op) {
-    bool isAllowed = succeeded(check(op, isa<ReorderOp>(op), "layout")) &&
+    bool isAllowed = succeeded(check(op, isa<ReorderOp, JoinOp>(op), "layout")) &&
                      succeeded(check(op, isa<KernelOp>(op), "fuse")) && succeeded(check(op, isa<TiledOp>(op), "tile"));
     return isAllowed ? WalkResult::advance() : WalkResult::interrupt();
   });

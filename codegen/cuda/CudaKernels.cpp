@@ -90,10 +90,17 @@ std::string cuda::firstLine(Block &block) {
   return "";
 }
 
+/// Bytes from the first element to the end of the last one.
+static int64_t extentBytes(NamedTensorType type) {
+  int64_t last = 0;
+  for (auto [axis, stride] : llvm::zip(type.getAxes(), type.getStrides())) last += (axis.getSize() - 1) * stride;
+  return (last + 1) * type.getElementBytes();
+}
+
 std::vector<KernelArgument> cuda::argumentsOf(Operation *op) {
   std::vector<KernelArgument> arguments;
   auto add = [&](Type type, bool isWritten) {
-    arguments.push_back({cast<NamedTensorType>(type).getNumBytes(), isWritten});
+    arguments.push_back({extentBytes(cast<NamedTensorType>(type)), isWritten});
   };
   for (Type type : op->getOperandTypes()) add(type, false);
   for (Type type : op->getResultTypes()) add(type, true);

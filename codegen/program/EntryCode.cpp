@@ -243,7 +243,7 @@ LogicalResult EntryEmitter::emitReturn(func::ReturnOp op) {
 }
 
 LogicalResult EntryEmitter::emitOp(Operation *op) {
-  if (isStorageView(op)) return placeResults(op);
+  if (isStorageView(op) || isa<JoinOp>(op)) return placeResults(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<KernelOp, TiledOp>([&](auto kernel) { return emitKernelCall(kernel); })
       .Case<ContractOp>([&](auto contract) { return emitContract(contract); })

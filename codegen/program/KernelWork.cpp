@@ -15,14 +15,17 @@ static int64_t flopsOf(Operation *op) {
   return isa<ElementwiseOpInterface>(op) ? tensorType(op->getResult(0)).getNumElements() : 0;
 }
 
+/// Bytes of the elements, without positions between them that are only allocated.
+static int64_t elementBytes(NamedTensorType type) { return type.getNumElements() * type.getElementBytes(); }
+
 /// Bytes of an operand that one use reads.
 static int64_t bytesRead(OpOperand &use) {
   Operation *op = use.getOwner();
-  int64_t all = tensorType(use.get()).getNumBytes();
+  int64_t all = elementBytes(tensorType(use.get()));
   if (op->hasTrait<traits::IndexTransform>() && use.getOperandNumber() == 0)
-    return std::min(all, tensorType(op->getResult(0)).getNumBytes());
+    return std::min(all, elementBytes(tensorType(op->getResult(0))));
   if (auto scatter = dyn_cast<ScatterAddOp>(op); scatter && use.get() == scatter.getInit())
-    return std::min(all, scatter.getUpdates().getType().getNumBytes());
+    return std::min(all, elementBytes(scatter.getUpdates().getType()));
   return all;
 }
 
@@ -33,14 +36,14 @@ KernelWork tessera::workOf(KernelOp kernel) {
   for (BlockArgument argument : block.getArguments()) {
     int64_t bytes = 0;
     for (OpOperand &use : argument.getUses()) bytes += bytesRead(use);
-    work.read += std::min(bytes, tensorType(argument).getNumBytes());
+    work.read += std::min(bytes, elementBytes(tensorType(argument)));
   }
   auto yield = cast<YieldOp>(block.getTerminator());
   for (Value value : yield.getValues()) {
     auto scatter = value.getDefiningOp<ScatterAddOp>();
-    int64_t bytes = tensorType(value).getNumBytes();
+    int64_t bytes = elementBytes(tensorType(value));
     work.written +=
-        scatter && scatter.getInit() ? std::min(bytes, scatter.getUpdates().getType().getNumBytes()) : bytes;
+        scatter && scatter.getInit() ? std::min(bytes, elementBytes(scatter.getUpdates().getType())) : bytes;
   }
   return work;
 }
@@ -53,8 +56,8 @@ KernelWork tessera::workOf(ArrayRef<ContractOp> contractions) {
     work.flops += cast<CostOpInterface>(contraction.getOperation()).getFlops();
     for (Value operand : contraction->getOperands())
       if (read.insert({viewRoot(operand), offsetInRoot(operand)}).second)
-        work.read += tensorType(operand).getNumBytes();
-    for (Value result : contraction->getResults()) work.written += tensorType(result).getNumBytes();
+        work.read += elementBytes(tensorType(operand));
+    for (Value result : contraction->getResults()) work.written += elementBytes(tensorType(result));
   }
   return work;
 }
@@ -76,8 +79,8 @@ KernelWork tessera::workOf(TiledOp tiled) {
     int64_t flops = cast<CostOpInterface>(op).getFlops();
     work.flops += flops / (rows * columns) * tiled.countedElements(rows, columns);
   }
-  for (Value operand : tiled.getInputs()) work.read += tensorType(operand).getNumBytes();
-  for (Value result : tiled.getResults()) work.written += tensorType(result).getNumBytes();
+  for (Value operand : tiled.getInputs()) work.read += elementBytes(tensorType(operand));
+  for (Value result : tiled.getResults()) work.written += elementBytes(tensorType(result));
   return work;
 }
 

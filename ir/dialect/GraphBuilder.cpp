@@ -194,6 +194,12 @@ Value GraphBuilder::pad(Value x, StringRef name, int64_t offset, int64_t size) {
                        getI64IntegerAttr(offset));
 }
 
+Value GraphBuilder::join(ValueRange parts, StringRef name) {
+  int64_t size = 0;
+  for (Value part : parts) size += tensorType(part).getSize(name);
+  return JoinOp::create(*this, loc, resized(tensorType(parts.front()), name, size), parts, getStringAttr(name));
+}
+
 Value GraphBuilder::gather(Value x, Names at, ValueRange indices) {
   SmallVector<NamedTensorType> parts{tensorType(x).withAxes(without(tensorType(x), at))};
   for (Value index : indices) parts.push_back(tensorType(index));

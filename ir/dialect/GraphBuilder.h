@@ -106,6 +106,8 @@ public:
   mlir::Value merge(mlir::Value x, Names axes, llvm::StringRef into);
   mlir::Value slice(mlir::Value x, llvm::StringRef axis, int64_t offset, int64_t size);
   mlir::Value pad(mlir::Value x, llvm::StringRef axis, int64_t offset, int64_t size);
+  /// The parts, which differ in the size of the axis only, one after the other along it.
+  mlir::Value join(mlir::ValueRange parts, llvm::StringRef axis);
   mlir::Value gather(mlir::Value x, Names axes, mlir::ValueRange indices);
   /// Adds updates at positions; `to` has the axes written at, with their sizes, and the rest of the updates' axes.
   mlir::Value scatterAdd(mlir::Value updates, Names axes, mlir::ValueRange indices, NamedTensorType to);

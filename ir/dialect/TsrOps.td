@@ -217,6 +217,26 @@ def Tsr_PadOp : Tsr_MoveOp<"pad"> {
     $x custom<Name>($axis) `at` $offset `` custom<Notes>(attr-dict) `:` type($x) `->` type($result)
   }];
 }
+def Tsr_JoinOp : Tsr_PureOp<"join"> {
+  let summary = "the operands one after the other along an axis; slices take it apart";
+  let description = [{
+    Made by `tsr-join`. Outside of kernels only: the operands are parts of the result's buffer, so the op copies
+    nothing.
+
+    C1: there is an operand. C2: operands and result have the axis, and the operands' sizes add up to the result's. C3:
+    other axes, and the element type, are those of the result.
+  }];
+  let arguments = (ins Variadic<Tsr_Tensor>:$parts, StrAttr:$axis);
+  let results = (outs Tsr_Tensor:$result);
+  let assemblyFormat = [{
+    $parts `along` custom<Name>($axis) `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Position along the axis at which an operand begins.
+    int64_t getStart(unsigned part);
+  }];
+}
 def Tsr_GatherOp
     : Tsr_AxisOp<"gather", [Tsr_IndexTransform, Tsr_HasNoArithmetic,
                             DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>]> {

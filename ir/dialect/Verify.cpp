@@ -252,6 +252,27 @@ static LogicalResult verifyWithin(Operation *op, NamedTensorType small, NamedTen
 }
 
 LogicalResult SliceOp::verify() { return verifyWithin(*this, getType(), getX().getType(), getAxis(), getOffset()); }
+int64_t JoinOp::getStart(unsigned part) {
+  int64_t start = 0;
+  for (Value before : getParts().take_front(part)) start += tensorType(before).getSize(getAxis());
+  return start;
+}
+
+LogicalResult JoinOp::verify() {
+  if (getParts().empty()) return emitOpError("expected an operand");
+  NamedTensorType whole = getType();
+  int64_t size = 0;
+  for (Value value : getParts()) {
+    NamedTensorType part = tensorType(value);
+    if (failed(verifyWithin(*this, part, whole, getAxis(), size))) return failure();
+    if (failed(expectElementType(*this, part.getElementType(), whole.getElementType()))) return failure();
+    size += part.getSize(getAxis());
+  }
+  if (size == whole.getSize(getAxis())) return success();
+  return emitOpError("expected a result of size ")
+         << size << " along `" << getAxis() << "`, got " << whole.getSize(getAxis());
+}
+
 LogicalResult PadOp::verify() { return verifyWithin(*this, getX().getType(), getType(), getAxis(), getOffset()); }
 
 LogicalResult GatherOp::verify() {

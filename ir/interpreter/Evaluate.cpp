@@ -189,6 +189,18 @@ LogicalResult PadOp::evaluate(Operands operands, Results results, Interpreter &)
   return success();
 }
 
+LogicalResult JoinOp::evaluate(Operands operands, Results results, Interpreter &) {
+  TensorValue &result = results[0];
+  for (auto [i, part] : llvm::enumerate(operands)) {
+    int64_t start = getStart(i) * strideAlong(result.type, getAxis());
+    IterationSpace space(part.type.getAxes());
+    space.add(result.type).add(part.type).forEach([&](ArrayRef<int64_t> at) {
+      result.data[at[0] + start] = part.data[at[1]];
+    });
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Reading and writing at positions
 //===----------------------------------------------------------------------===//

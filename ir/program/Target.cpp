@@ -30,6 +30,7 @@ static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int6
   target.library = {.givesBiasedSumsOnly = true,
                     .roundsBiases = true,
                     .hasGeluEpilogues = true,
+                    .joinsContractions = true,
                     .fp8Multiple = 16,
                     .rowAlignment = 16,
                     .sumsFp8Innermost = true};

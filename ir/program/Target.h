@@ -29,6 +29,8 @@ struct GemmLibrary {
   bool roundsBiases = false;
   /// GELU and its gradient are epilogues of contractions, unless `tsr.epilogues` says otherwise.
   bool hasGeluEpilogues = false;
+  /// Contractions with a common operand are computed as one, with their other operands joined (passes/join/).
+  bool joinsContractions = false;
   /// The dimensions of an fp8 contraction are multiples of this.
   int64_t fp8Multiple = 1;
   /// Rows of a matrix that begin at multiples of so many bytes are read and written fastest.

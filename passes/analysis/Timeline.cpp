@@ -23,6 +23,12 @@ void Timeline::number(Block &block) {
 }
 
 int Timeline::definition(Value root) const {
+  if (auto join = root.getDefiningOp<JoinOp>()) {
+    // Its buffer is in use once the first part is written.
+    int first = at(join);
+    for (Value part : join.getParts()) first = std::min(first, definition(viewRoot(part)));
+    return first;
+  }
   if (Operation *op = root.getDefiningOp()) return at(op);
   Operation *parent = root.getParentBlock()->getParentOp();
   return isa<RepeatOp>(parent) ? at(parent) : 0;
@@ -45,5 +51,9 @@ int Timeline::lastUseOfAlias(Value value) const {
 
 int Timeline::lastUse(Value root) const {
   Operation *op = root.getDefiningOp();
-  return std::max(op ? endOf(op) : definition(root), lastUseOfAlias(root));
+  int last = lastUseOfAlias(root);
+  // The parts are in the buffer of the joined value.
+  if (auto join = dyn_cast_or_null<JoinOp>(op))
+    for (Value part : join.getParts()) last = std::max(last, lastUse(viewRoot(part)));
+  return std::max(op ? endOf(op) : definition(root), last);
 }

@@ -1,6 +1,7 @@
 //===- Views.cpp - ops whose result is part of their operand's buffer -----===//
 
 #include "passes/analysis/Views.h"
+#include "passes/analysis/Joins.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -131,6 +132,11 @@ bool tessera::coversRoot(Value value) {
 }
 
 int64_t tessera::bytesInRoot(Value value) {
-  int64_t rest = tensorType(viewRoot(value)).getNumBytes() - offsetInRoot(value);
+  Value root = viewRoot(value);
+  int64_t rest = tensorType(root).getNumBytes() - offsetInRoot(value);
+  if (std::optional<PartRows> rows = partRows(root)) {
+    JoinOp join = rows->join;
+    rest = join.getType().getNumBytes() - rows->column - offsetInRoot(value);
+  }
   return std::min(tensorType(value).getNumBytes(), rest);
 }

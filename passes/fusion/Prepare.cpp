@@ -175,6 +175,9 @@ private:
       if (repeat && argument.getArgNumber() > repeat.getCarried().size())
         return addLike(repeat, argument, get(repeat->getOperand(argument.getArgNumber() - 1), type));
     }
+    // Joined biases are rounded already.
+    if (auto cast = bias.getDefiningOp<CastOp>(); cast && isWidening(cast))
+      if (cast.getX().getType().getElementType() == type) return cast.getX();
     OpBuilder builder(bias.getContext());
     builder.setInsertionPointAfterValue(bias);
     auto cast = CastOp::create(builder, bias.getLoc(), tensorType(bias).withElementType(type), bias);

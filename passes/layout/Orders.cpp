@@ -3,6 +3,7 @@
 #include "passes/layout/Orders.h"
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
+#include "passes/join/JoinedValues.h"
 #include "passes/layout/OrderChoice.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -29,6 +30,7 @@ private:
   void planContract(ContractOp op);
   void planGather(GatherOp op);
   void planMerge(MergeOp op);
+  void planJoin(JoinOp op);
   void planRepeat(RepeatOp op);
   void planReturn(func::ReturnOp op);
 
@@ -185,6 +187,13 @@ void OrderPlanner::planMerge(MergeOp op) {
   assign(op.getResult(), inOrderOf(op.getType(), order));
 }
 
+/// All parts have the order of the first one.
+void OrderPlanner::planJoin(JoinOp op) {
+  SmallVector<StringRef> order = axisNames(known(op.getParts().front()));
+  for (OpOperand &use : op.getPartsMutable()) need(use, inOrderOf(known(use.get()), order));
+  assign(op.getResult(), inOrderOf(op.getType(), order));
+}
+
 /// The order of a rename's or a split's result: each axis is replaced in its place.
 static NamedTensorType replaceInPlace(NamedTensorType x, NamedTensorType result,
                                       function_ref<void(StringRef, SmallVectorImpl<StringRef> &)> replace) {
@@ -216,6 +225,7 @@ void OrderPlanner::planOp(Operation *op) {
       .Case<ContractOp>([&](auto contract) { planContract(contract); })
       .Case<GatherOp>([&](auto gather) { planGather(gather); })
       .Case<MergeOp>([&](auto merge) { planMerge(merge); })
+      .Case<JoinOp>([&](auto join) { planJoin(join); })
       .Case<RenameOp>([&](auto rename) { assign(rename.getResult(), renamedType(rename, known(rename.getX()))); })
       .Case<SplitOp>([&](auto split) { assign(split.getResult(), splitType(split, known(split.getX()))); })
       .Case<SliceOp, PadOp, ReduceOp>(
@@ -308,6 +318,13 @@ int OrderPlanner::score(Value value, NamedTensorType type, int &budget) const {
   return total;
 }
 
+/// Whether a value, perhaps renamed, is a part of a joined one. Joined features are best innermost.
+static bool feedsJoin(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<JoinOp>(user) || (isa<RenameOp>(user) && feedsJoin(user->getResult(0)));
+  });
+}
+
 int OrderPlanner::scoreUse(OpOperand &use, NamedTensorType type, int &budget) const {
   Operation *op = use.getOwner();
   if (auto contract = dyn_cast<ContractOp>(op)) {
@@ -332,7 +349,12 @@ int OrderPlanner::scoreUse(OpOperand &use, NamedTensorType type, int &budget) co
   }
   if (auto rename = dyn_cast<RenameOp>(op)) return score(rename.getResult(), renamedType(rename, type), budget);
   if (auto split = dyn_cast<SplitOp>(op)) return score(split.getResult(), splitType(split, type), budget);
-  if (auto merge = dyn_cast<MergeOp>(op)) return standTogether(type, names(merge.getAxes()), true) ? 6 : 0;
+  if (op->hasAttr(partAttr))
+    return score(op->getResult(0), inOrderOf(tensorType(op->getResult(0)), axisNames(type)), budget);
+  if (auto merge = dyn_cast<MergeOp>(op)) {
+    if (!standTogether(type, names(merge.getAxes()), true)) return 0;
+    return feedsJoin(merge.getResult()) && names(merge.getAxes()).back() == type.getAxes().back().getName() ? 14 : 6;
+  }
   if (!isa<ElementwiseOpInterface>(op) || tensorType(op->getResult(0)).getRank() != type.getRank()) return 0;
   int total = 0;
   for (Value other : op->getOperands()) {

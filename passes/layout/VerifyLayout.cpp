@@ -4,6 +4,7 @@
 #include "ir/program/Program.h"
 #include "passes/analysis/Views.h"
 #include "passes/gemm/Gemm.h"
+#include "passes/join/Places.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -66,5 +67,5 @@ LogicalResult tessera::verifyLayout(ModuleOp module) {
     }
     return WalkResult::advance();
   });
-  return failure(result.wasInterrupted());
+  return failure(result.wasInterrupted() || failed(verifyParts(module)));
 }

@@ -31,7 +31,8 @@ public:
         add({nameIn(output), names.lineOf(returned[i]), "output"}, function.getResultAttr(i, attrs::place),
             cast<NamedTensorType>(function.getResultTypes()[i]));
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (!isInsideKernel(op) && !isStorageView(op)) addResults(op);
+      // The parts of a joined value are listed, not the whole.
+      if (!isInsideKernel(op) && !isStorageView(op) && !isa<JoinOp>(op)) addResults(op);
     });
   }
 

@@ -8,6 +8,7 @@
 //    c. a repeat puts its carried operand, argument, yielded value and result into one cell; the producer of a stacked
 //       result writes into its slot; a carried value that is also stacked moves from slot to slot of a stack that is
 //       one slot longer.
+//    d. the operands of a join go into parts of its result's cell.
 // 4. Small stacks that a loop empties while it fills a large one share a buffer, with a part of each in a slot, so that
 //    the freed range is large enough for a slot of the large one.
 // 5. Where the lifetimes in a cell collide, the value stays outside and the operand is recorded in `copies`.
@@ -16,6 +17,7 @@
 
 #include "passes/memory/Storage.h"
 #include "ir/program/Program.h"
+#include "passes/analysis/Joins.h"
 #include "passes/analysis/Views.h"
 #include "passes/memory/InPlace.h"
 
@@ -91,7 +93,7 @@ void StoragePlan::enter(Value root, int cell) {
 bool StoragePlan::tryEnter(Value value, int cell) {
   Value root = viewRoot(value);
   if (hasCell(root)) return cellOf.lookup(root) == cell && coversRoot(value);
-  if (!root.getDefiningOp() || !coversRoot(value) || bytesOf(root) != cells[cell].bytes) return false;
+  if (!root.getDefiningOp() || !coversRoot(value) || bytesOf(root) != cells[cell].bytes || joinOf(root)) return false;
   int start = line.definition(root), end = line.lastUse(root);
   for (Segment other : cells[cell].segments) {
     if (other.end < start || end < other.start) continue;
@@ -139,11 +141,23 @@ void StoragePlan::placeBlock(Block &block) {
 
 void StoragePlan::placeOp(Operation *op) {
   if (isStorageView(op)) return;
+  if (auto join = dyn_cast<JoinOp>(op)) return placeJoin(join);
   if (auto repeat = dyn_cast<RepeatOp>(op)) return placeRepeat(repeat);
   for (Value result : op->getResults())
     if (!hasCell(result)) enter(result, newCell(newBuffer(bytesOf(result)), 0, {}, bytesOf(result)));
   if (auto kernel = dyn_cast<KernelOp>(op)) shareWithOperands(kernel);
   if (auto contract = dyn_cast<ContractOp>(op); contract && contract.getInit()) placeInit(contract);
+}
+
+/// The operands are parts of the result's cell.
+void StoragePlan::placeJoin(JoinOp join) {
+  Value whole = join.getResult();
+  if (!hasCell(whole)) enter(whole, newCell(newBuffer(bytesOf(whole)), 0, {}, bytesOf(whole)));
+  Cell cell = cells[cellOf.lookup(whole)];
+  for (auto [i, part] : llvm::enumerate(join.getParts())) {
+    Value root = viewRoot(part);
+    enter(root, newCell(cell.buffer, cell.offset + partOffset(join, i), cell.strides, bytesOf(root)));
+  }
 }
 
 /// Whether the value should be in a stack of its repeat, which is better than any other place.

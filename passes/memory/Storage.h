@@ -63,6 +63,7 @@ private:
   void placeOp(mlir::Operation *op);
   void shareWithOperands(KernelOp kernel);
   void placeInit(ContractOp contract);
+  void placeJoin(JoinOp join);
   void placeRepeat(RepeatOp repeat);
   void placeCarried(RepeatOp repeat, unsigned carried);
   bool placeCarriedStack(RepeatOp repeat, unsigned carried, unsigned stacked);

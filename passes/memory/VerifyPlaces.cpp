@@ -18,81 +18,20 @@
 
 #include "passes/memory/VerifyPlaces.h"
 #include "ir/program/Program.h"
+#include "passes/analysis/Joins.h"
 #include "passes/analysis/LaunchGroups.h"
 #include "passes/analysis/Views.h"
 #include "passes/memory/InPlace.h"
 #include "passes/memory/Offsets.h"
 #include "passes/memory/Storage.h"
+#include "passes/memory/SymbolicMemory.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/MathExtras.h"
-#include <map>
 
 using namespace mlir;
 using namespace tessera;
 
 namespace {
-
-/// `bytes` bytes of write number `tag`, from its byte `from` on.
-struct Piece {
-  int64_t bytes, tag, from;
-  bool operator==(const Piece &) const = default;
-};
-using Content = SmallVector<Piece, 1>;
-
-/// Appends a piece; joins it with the last one if it continues it.
-void append(Content &content, Piece piece) {
-  if (!content.empty() && content.back().tag == piece.tag && content.back().from + content.back().bytes == piece.from)
-    content.back().bytes += piece.bytes;
-  else
-    content.push_back(piece);
-}
-
-/// Bytes [begin, begin + bytes) of a content.
-Content part(const Content &content, int64_t begin, int64_t bytes) {
-  Content result;
-  int64_t at = 0;
-  for (const Piece &piece : content) {
-    int64_t from = std::max(begin, at), to = std::min(begin + bytes, at + piece.bytes);
-    if (from < to) append(result, {to - from, piece.tag, piece.from + from - at});
-    at += piece.bytes;
-  }
-  return result;
-}
-
-/// The arena.
-class SymbolicMemory {
-public:
-  void write(int64_t address, int64_t bytes, int64_t tag) {
-    cut(address), cut(address + bytes);
-    pieces.erase(pieces.lower_bound(address), pieces.lower_bound(address + bytes));
-    pieces[address] = {bytes, tag, 0};
-  }
-  Content read(int64_t address, int64_t bytes) {
-    cut(address), cut(address + bytes);
-    Content content;
-    int64_t at = address;
-    for (auto it = pieces.lower_bound(address); it != pieces.end() && it->first < address + bytes; ++it) {
-      if (it->first != at) append(content, {it->first - at, -1, 0});
-      append(content, it->second);
-      at = it->first + it->second.bytes;
-    }
-    return content;
-  }
-
-private:
-  /// Makes `address` the start of a piece, if a piece covers it.
-  void cut(int64_t address) {
-    auto it = pieces.lower_bound(address);
-    if (it == pieces.begin()) return;
-    --it;
-    int64_t head = address - it->first;
-    Piece piece = it->second;
-    if (head >= piece.bytes) return;
-    it->second.bytes = head;
-    pieces[address] = {piece.bytes - head, piece.tag, piece.from + head};
-  }
-  std::map<int64_t, Piece> pieces;
-};
 
 /// Iterations of a repeat: from `first`, `count` of them.
 struct Dimension {
@@ -111,6 +50,7 @@ private:
   LogicalResult runBlock(Block &block);
   LogicalResult runOp(Operation *op);
   LogicalResult runView(Operation *op);
+  LogicalResult runJoin(JoinOp op);
   /// The ops of one launch, or a single op.
   LogicalResult runWriters(ArrayRef<Operation *> ops);
   LogicalResult runRepeat(RepeatOp op);
@@ -120,7 +60,7 @@ private:
   void writeSkipped(Block &block, ArrayRef<Dimension> around);
   void writeSkipped(Value value, ArrayRef<Dimension> around);
   LogicalResult runReturn(func::ReturnOp op);
-  bool doOverlap(Value a, Value b) const;
+  bool doOverlap(Value a, Value b);
   LogicalResult mayOverlap(Operation *op, Value operand, OpResult result);
   LogicalResult checkResult(OpResult result, ArrayRef<Operation *> ops);
 
@@ -129,13 +69,21 @@ private:
   bool isInArena(Value value, PlaceAttr place) const;
   LogicalResult read(Operation *op, Value value);
   void write(Value value);
-  int64_t address(Value value) const;
+  int64_t address(Value value) const { return address(places.lookup(value)); }
+  int64_t address(PlaceAttr place) const;
+  /// Where the parts of a join are, which are written before it.
+  int64_t addressOf(JoinOp join) const {
+    return address(cast<PlaceAttr>(join->getAttrOfType<ArrayAttr>(attrs::places)[0]));
+  }
+  /// The rows that a value is a part of, if it is one.
+  std::optional<PartRows> rowsOf(Value value);
   static int64_t bytes(Value value) { return bytesInRoot(value); }
 
   func::FuncOp function;
   int64_t arenaBytes, nextTag = 0;
   SymbolicMemory memory;
   DenseMap<Value, Content> contents;
+  DenseMap<Value, std::optional<PartRows>> partsByRoot;
   DenseMap<Value, PlaceAttr> places;
   SmallVector<int64_t> inductions;
   SmallVector<int64_t> counts; ///< iterations of the enclosing repeats
@@ -189,11 +137,19 @@ LogicalResult PlanChecker::setPlaces(Operation *op, ValueRange values, ArrayAttr
   return success();
 }
 
-int64_t PlanChecker::address(Value value) const {
-  PlaceAttr place = places.lookup(value);
+int64_t PlanChecker::address(PlaceAttr place) const {
   int64_t result = place.getOffset();
   for (auto [stride, induction] : llvm::zip(place.getStrides(), inductions)) result += stride * induction;
   return result;
+}
+
+std::optional<PartRows> PlanChecker::rowsOf(Value value) {
+  Value root = viewRoot(value);
+  auto [it, isNew] = partsByRoot.try_emplace(root);
+  if (isNew) it->second = partRows(root);
+  // A join without a place is found when it is executed.
+  if (it->second && !it->second->join->getAttrOfType<ArrayAttr>(attrs::places)) it->second = std::nullopt;
+  return it->second;
 }
 
 LogicalResult PlanChecker::read(Operation *op, Value value) {
@@ -201,6 +157,12 @@ LogicalResult PlanChecker::read(Operation *op, Value value) {
   int64_t slot = places.lookup(value).getSlot(), count = slot ? tensorType(value).getAxes().front().getSize() : 1;
   int64_t from = address(value), each = bytes(value) / count;
   Content found;
+  if (std::optional<PartRows> rows = rowsOf(value)) {
+    JoinOp join = rows->join;
+    int64_t tag =
+        memory.readColumns(addressOf(join), bytes(join.getResult()), rows->pitch, {rows->column, rows->width});
+    found = part({{bytes(viewRoot(value)), tag, 0}}, offsetInRoot(value), each), count = 0;
+  }
   for (int64_t i = 0; i < count; ++i)
     for (const Piece &piece : memory.read(from + i * slot, each)) append(found, piece);
   if (found == contents.lookup(value)) return success();
@@ -212,7 +174,12 @@ LogicalResult PlanChecker::read(Operation *op, Value value) {
 
 void PlanChecker::write(Value value) {
   int64_t tag = nextTag++;
-  memory.write(address(value), bytes(value), tag);
+  if (std::optional<PartRows> rows = rowsOf(value)) {
+    JoinOp join = rows->join;
+    memory.writeColumns(addressOf(join), bytes(join.getResult()), rows->pitch, {rows->column, rows->width}, tag);
+  } else {
+    memory.write(address(value), bytes(value), tag);
+  }
   contents[value] = {{bytes(value), tag, 0}};
 }
 
@@ -228,7 +195,27 @@ LogicalResult PlanChecker::runView(Operation *op) {
   return success();
 }
 
-bool PlanChecker::doOverlap(Value a, Value b) const {
+/// The parts are in their places in the result, and still as they were written.
+LogicalResult PlanChecker::runJoin(JoinOp op) {
+  if (failed(setPlaces(op, op->getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
+  int64_t pitch = bytes(op.getResult());
+  std::map<int64_t, int64_t> columns;
+  for (auto [i, value] : llvm::enumerate(op.getParts())) {
+    std::optional<PartRows> rows = rowsOf(value);
+    if (!rows || rows->join != op || address(value) != address(op.getResult()) + partOffset(op, i))
+      return op.emitError("expected part ") << i << " in the buffer of the result";
+    if (failed(read(op, value))) return failure();
+    pitch = rows->pitch;
+    columns[rows->column] = contents.lookup(viewRoot(value)).front().tag;
+  }
+  contents[op.getResult()] = {{bytes(op.getResult()), memory.tagOf(pitch, columns), 0}};
+  return read(op, op.getResult());
+}
+
+bool PlanChecker::doOverlap(Value a, Value b) {
+  std::optional<PartRows> rowsA = rowsOf(a), rowsB = rowsOf(b);
+  if (rowsA && rowsB && rowsA->join == rowsB->join)
+    return rowsA->column < rowsB->column + rowsB->width && rowsB->column < rowsA->column + rowsA->width;
   return address(a) < address(b) + bytes(b) && address(b) < address(a) + bytes(a);
 }
 
@@ -416,6 +403,7 @@ LogicalResult PlanChecker::runReturn(func::ReturnOp op) {
 
 LogicalResult PlanChecker::runOp(Operation *op) {
   if (isStorageView(op)) return runView(op);
+  if (auto join = dyn_cast<JoinOp>(op)) return runJoin(join);
   if (auto repeat = dyn_cast<RepeatOp>(op)) return runRepeat(repeat);
   if (auto ret = dyn_cast<func::ReturnOp>(op)) return runReturn(ret);
   if (isa<YieldOp>(op)) return success();

@@ -224,6 +224,14 @@ TEST(Axes, RenameMaySwap) {
              {1, 3, 2, 4});
 }
 
+/// The parts follow each other along the axis: here row by row.
+TEST(Axes, Join) {
+  std::string a = "!tsr.tensor<[b: 2, a: 1], f32>", b = "!tsr.tensor<[b: 2, a: 2], f32>",
+              whole = "!tsr.tensor<[b: 2, a: 3], f32>";
+  std::string join = "%r = tsr.join %x, %y along a : (" + a + ", " + b + ") -> " + whole;
+  expectNear(evaluate("%x: " + a + ", %y: " + b, whole, join, {{1, 2}, {3, 4, 5, 6}}), {1, 3, 4, 2, 5, 6});
+}
+
 TEST(Axes, SliceAndPad) {
   expectNear(
       evaluate("%x: " + vec(4), vec(2), "%r = tsr.slice %x \"a\" from 1 : " + vec(4) + " -> " + vec(2), {{1, 2, 3, 4}}),

@@ -367,6 +367,42 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
 
 // -----
 
+// C1: A join has an operand.
+func.func @f() {
+  // expected-error @below {{'tsr.join' op expected an operand}}
+  tsr.join along "batch" : () -> !tsr.tensor<[batch: 4], f32>
+  return
+}
+
+// -----
+
+// C2: The parts of a join fill the result.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.join' op expected a result of size 6 along `batch`, got 7}}
+  tsr.join %x0, %x0 along "batch" : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 7], f32>
+  return
+}
+
+// -----
+
+// C2: The parts of a join are within the result.
+func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
+  // expected-error @below {{'tsr.join' op positions 3 to 6 leave axis `batch` of size 5}}
+  tsr.join %x0, %x0 along "batch" : (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 5], f32>
+  return
+}
+
+// -----
+
+// C3: Other axes stay.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
+  // expected-error @below {{'tsr.join' op expected size 5 for axis `in` of the result, got 4}}
+  tsr.join %x0 along "batch" : (!tsr.tensor<[batch: 3, in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 5], f32>
+  return
+}
+
+// -----
+
 // C1: A pad holds its operand.
 func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
   // expected-error @below {{'tsr.pad' op positions 2 to 5 leave axis `batch` of size 4}}

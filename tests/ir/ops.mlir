@@ -82,6 +82,8 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
     %reorder = tsr.reorder %x : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[in: 4, batch: 3], f32>
     // CHECK: tsr.slice %arg0 in from 1 : <[batch: 3, in: 4], f32> -> <[batch: 3, in: 2], f32>
     %slice = tsr.slice %x "in" from 1 : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, in: 2], f32>
+    // CHECK: tsr.join %arg0, %arg0 along in : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3, in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 8], f32>
+    %join = tsr.join %x, %x along in : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3, in: 4], f32>) -> !tsr.tensor<[batch: 3, in: 8], f32>
     // CHECK: tsr.pad %arg0 in at 2 : <[batch: 3, in: 4], f32> -> <[batch: 3, in: 9], f32>
     %pad = tsr.pad %x "in" at 2 : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[batch: 3, in: 9], f32>
     // CHECK: tsr.gather %arg0{{\[}}[batch] = %arg1] :
