@@ -54,6 +54,7 @@ private:
   void collect();
   std::optional<std::pair<Key, Product>> describe(ContractOp contract, unsigned other) const;
   int64_t join(const Key &key, std::vector<Product> products);
+  void readPart(Product &product);
   bool isStale(const Key &key, Product &product) const;
   bool joinAdjacent(const Key &key, MutableArrayRef<Product> products);
   bool areIndependent(ArrayRef<Product> products) const;
@@ -200,6 +201,14 @@ Value ProductJoiner::joinBiases(MutableArrayRef<Product> products, Type rounded)
   return {};
 }
 
+/// `part` with the axes that a member had before it was joined.
+static Value splitJoined(GraphBuilder &b, Value part, const JoinMember &member, StringRef joinedAxis) {
+  NamedTensorType type = tensorType(member.value);
+  SmallVector<AxisAttr> axes;
+  for (StringRef name : member.merged) axes.push_back(type.getAxes()[type.findAxis(name)]);
+  return axes.size() == 1 ? b.rename(part, {joinedAxis}, member.merged) : b.split(part, joinedAxis, axes);
+}
+
 /// One contraction for products whose other operands are adjacent.
 bool ProductJoiner::joinAdjacent(const Key &key, MutableArrayRef<Product> products) {
   SmallVector<JoinMember> members;
@@ -229,11 +238,7 @@ bool ProductJoiner::joinAdjacent(const Key &key, MutableArrayRef<Product> produc
     for (auto [there, here] : llvm::zip(product.from, product.to))
       if (there != here && tensorType(part).hasAxis(there)) from.push_back(there), to.push_back(here);
     if (!from.empty()) part = b.rename(part, from, to);
-    NamedTensorType type = tensorType(product.weights.value);
-    SmallVector<AxisAttr> axes;
-    for (StringRef name : product.weights.merged) axes.push_back(type.getAxes()[type.findAxis(name)]);
-    part = axes.size() == 1 ? b.rename(part, {joined.getAxis()}, product.weights.merged)
-                            : b.split(part, joined.getAxis(), axes);
+    part = splitJoined(b, part, product.weights, joined.getAxis());
     for (Operation *op = part.getDefiningOp(); op != whole.getDefiningOp(); op = op->getOperand(0).getDefiningOp())
       copyUserName(product.contract, op);
     product.result.replaceAllUsesWith(part);
@@ -250,6 +255,25 @@ bool ProductJoiner::isStale(const Key &key, Product &product) const {
     return true;
   Names from, to;
   return throughRenames(product.getShared(), from, to) != key.shared;
+}
+
+/// Whether the joined result of products can be taken apart by views: the outermost axis of each part spans it.
+static bool canBeOne(ArrayRef<Product> run) {
+  int64_t total = 0;
+  for (const Product &product : run) total += product.weights.size();
+  return run.size() > 1 && llvm::all_of(run, [&](const Product &product) {
+           NamedTensorType type = tensorType(product.weights.value);
+           return total % (product.weights.size() / type.getSize(product.weights.merged.front())) == 0;
+         });
+}
+
+/// A part of the joined operands in place of the operand itself, which is no tensor of its own any more.
+void ProductJoiner::readPart(Product &product) {
+  const JoinMember &member = product.weights;
+  Value part = joined.join({member}, &block);
+  GraphBuilder b(product.contract);
+  if (!member.from.empty()) part = b.rename(part, member.to, member.from);
+  product.contract->setOperand(product.other, splitJoined(b, part, member, joined.getAxis()));
 }
 
 int64_t ProductJoiner::join(const Key &key, std::vector<Product> products) {
@@ -269,13 +293,16 @@ int64_t ProductJoiner::join(const Key &key, std::vector<Product> products) {
     auto isOther = [&](const Product &product) { return product.isStacked != rest.front().isStacked; };
     runs.push_back(rest.take_front(llvm::find_if(rest, isOther) - rest.begin()));
   }
-  llvm::erase_if(runs, [](MutableArrayRef<Product> run) { return run.size() == 1; });
-  if (runs.empty()) return 0;
+  if (llvm::none_of(runs, canBeOne)) return 0;
   // The other operands are one join, of which each contraction reads adjacent parts.
   joined.join(members, &block);
   int64_t saved = 0;
-  for (MutableArrayRef<Product> run : runs)
-    if (joinAdjacent(key, run)) saved += run.size() - 1;
+  for (MutableArrayRef<Product> run : runs) {
+    if (canBeOne(run) && joinAdjacent(key, run))
+      saved += run.size() - 1;
+    else
+      llvm::for_each(run, [&](Product &product) { readPart(product); });
+  }
   return saved;
 }
 

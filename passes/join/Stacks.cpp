@@ -115,5 +115,7 @@ void tessera::stackWholes(ModuleOp module) {
   SmallVector<RepeatOp> repeats; // inner ones first
   module.walk([&](RepeatOp repeat) { repeats.push_back(repeat); });
   for (RepeatOp repeat : repeats) ::stackWholes(repeat);
-  pruneRepeats(module);
+  // A stack is used as long as a repeat has it as an operand.
+  while (pruneRepeats(module)) {
+  }
 }

@@ -240,10 +240,26 @@ void OrderPlanner::planOp(Operation *op) {
 // Contractions
 //===----------------------------------------------------------------------===//
 
+/// Whether a value, perhaps renamed, is a part of a joined one. Joined features are best innermost.
+static bool feedsJoin(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<JoinOp>(user) || (isa<RenameOp>(user) && feedsJoin(user->getResult(0)));
+  });
+}
+
 std::optional<NamedTensorType> OrderPlanner::chooseResult(ContractOp op, const ContractTypes &types) {
   std::optional<NamedTensorType> best;
   int bestScore = 0;
-  for (NamedTensorType candidate : resultCandidates(types, normal(op.getType()))) {
+  SmallVector<NamedTensorType> candidates = resultCandidates(types, normal(op.getType()));
+  for (Operation *user : op.getResult().getUsers())
+    if (auto merge = dyn_cast<MergeOp>(user); merge && feedsJoin(merge.getResult())) {
+      // As one row of the joined value after the other.
+      SmallVector<StringRef> features = names(merge.getAxes());
+      SmallVector<StringRef> order = axisNames(withoutAxes(normal(op.getType()), features));
+      order.append(features);
+      candidates.push_back(inOrderOf(op.getType(), order));
+    }
+  for (NamedTensorType candidate : candidates) {
     ContractTypes tried = types;
     tried.result = candidate;
     std::optional<ContractionGemm> gemm = describeGemm(tried);
@@ -316,13 +332,6 @@ int OrderPlanner::score(Value value, NamedTensorType type, int &budget) const {
     total += scoreUse(use, type, budget);
   }
   return total;
-}
-
-/// Whether a value, perhaps renamed, is a part of a joined one. Joined features are best innermost.
-static bool feedsJoin(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation *user) {
-    return isa<JoinOp>(user) || (isa<RenameOp>(user) && feedsJoin(user->getResult(0)));
-  });
 }
 
 int OrderPlanner::scoreUse(OpOperand &use, NamedTensorType type, int &budget) const {
