@@ -86,7 +86,8 @@ static NamedTensorType stackOf(NamedTensorType slot, NamedTensorType stack) {
 }
 
 StringRef RowPadding::assign(TypeMap &types, Value value, std::optional<NamedTensorType> type) {
-  if (!type) return "view";
+  // A part of a joined value has the strides of the whole already.
+  if (!type || (!tensorType(value).isDense() && tensorType(value) != *type)) return "view";
   return types.insert({value, *type}).first->second == *type ? "" : "shape";
 }
 
@@ -122,6 +123,7 @@ StringRef RowPadding::followDefinition(TypeMap &types, Value value) const {
   Operation *op = value.getDefiningOp();
   if (auto repeat = dyn_cast<RepeatOp>(op))
     return followResult(types, repeat, cast<OpResult>(value).getResultNumber(), type);
+  if (isa<JoinOp>(op)) return "view";
   if (isStorageView(op)) return assign(types, op->getOperand(0), viewedType(op, type));
   if (op->hasTrait<OpTrait::SameOperandsAndResultType>()) return assign(types, op->getOperand(0), type);
   if (auto contract = dyn_cast<ContractOp>(op); contract && contract.getInit())
@@ -149,6 +151,7 @@ StringRef RowPadding::followUse(TypeMap &types, OpOperand &use) const {
     bool isSliced = number >= carried && number < carried + repeat.getSliced().size();
     return followArgument(types, repeat, number + 1, isSliced ? type.withoutAxis(repeat.getAxis().getName()) : type);
   }
+  if (isa<JoinOp>(op)) return "view";
   if (isStorageView(op)) return assign(types, op->getResult(0), viewType(op, type));
   if (op->hasTrait<OpTrait::SameOperandsAndResultType>()) return assign(types, op->getResult(0), type);
   auto contract = dyn_cast<ContractOp>(op);
@@ -187,6 +190,7 @@ bool RowPadding::remainGemms(const TypeMap &types) const {
 
 StringRef RowPadding::padRows(Value value, int64_t stride, int64_t multiple) {
   NamedTensorType type = typeOf(value);
+  if (!tensorType(value).isDense()) return "view";
   SmallVector<int64_t> sizes = type.getAllocatedSizes(), strides = type.getStrides();
   for (size_t i = sizes.size(); i-- > 1;) {
     if (strides[i - 1] != stride) continue;
@@ -243,7 +247,7 @@ void RowPadding::spread(const TypeMap &from) {
       others.push_back(op->getResult(0));
       for (Value other : others) {
         NamedTensorType otherType = tensorType(other);
-        if (otherType.getAxes() != type.getAxes() || padded.contains(other)) continue;
+        if (otherType.getAxes() != type.getAxes() || !otherType.isDense() || padded.contains(other)) continue;
         TypeMap types;
         types.insert({other, otherType.withAllocated(type.getAllocated())});
         if (!follow(types).empty()) continue;
