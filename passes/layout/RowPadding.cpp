@@ -85,6 +85,9 @@ static NamedTensorType stackOf(NamedTensorType slot, NamedTensorType stack) {
   return stack.withAllocated(sizes);
 }
 
+/// Whether the type of the result is that of the only operand.
+static bool keepsType(Operation *op) { return op->hasTrait<traits::IsUnaryFunction>() || isa<NotOp>(op); }
+
 StringRef RowPadding::assign(TypeMap &types, Value value, std::optional<NamedTensorType> type) {
   // A part of a joined value has the strides of the whole already.
   if (!type || (!tensorType(value).isDense() && tensorType(value) != *type)) return "view";
@@ -125,7 +128,7 @@ StringRef RowPadding::followDefinition(TypeMap &types, Value value) const {
     return followResult(types, repeat, cast<OpResult>(value).getResultNumber(), type);
   if (isa<JoinOp>(op)) return "view";
   if (isStorageView(op)) return assign(types, op->getOperand(0), viewedType(op, type));
-  if (op->hasTrait<OpTrait::SameOperandsAndResultType>()) return assign(types, op->getOperand(0), type);
+  if (keepsType(op)) return assign(types, op->getOperand(0), type);
   if (auto contract = dyn_cast<ContractOp>(op); contract && contract.getInit())
     return assign(types, contract.getInit(), type);
   if (auto scatter = dyn_cast<ScatterAddOp>(op); scatter && scatter.getInit())
@@ -153,7 +156,7 @@ StringRef RowPadding::followUse(TypeMap &types, OpOperand &use) const {
   }
   if (isa<JoinOp>(op)) return "view";
   if (isStorageView(op)) return assign(types, op->getResult(0), viewType(op, type));
-  if (op->hasTrait<OpTrait::SameOperandsAndResultType>()) return assign(types, op->getResult(0), type);
+  if (keepsType(op)) return assign(types, op->getResult(0), type);
   auto contract = dyn_cast<ContractOp>(op);
   if (contract && contract.getInit() == use.get()) return assign(types, contract.getResult(), type);
   auto scatter = dyn_cast<ScatterAddOp>(op);

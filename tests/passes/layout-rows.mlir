@@ -111,3 +111,37 @@ module attributes {tsr.axes = ["row", "mid", "in", "out", "h", "d"], tsr.phase =
     return %4, %3, %1, %7, %9 : !tsr.tensor<[row: 64, out: 77], bf16>, !tsr.tensor<[row: 64, mid: 9], f32>, !tsr.tensor<[row: 64, in: 32], f32>, !tsr.tensor<[row: 64, in: 32], f32>, !tsr.tensor<[row: 64], f32>
   }
 }
+
+// -----
+
+// The result of an op of one operand has the operand's type. What is returned, received or split at a size that padding
+// does not allow keeps both dense.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["row", "in", "out", "h", "d"], tsr.phase = "optimize", tsr.target = "cuda"} {
+  func.func @step(%x: !tsr.tensor<[row: 64, in: 32], f32> {tsr.input = {name = "x", role = "argument"}},
+                  %w: !tsr.tensor<[out: 77, in: 32], f32> {tsr.input = {name = "w", role = "argument"}},
+                  %v: !tsr.tensor<[in: 32, out: 77], f32> {tsr.input = {name = "v", role = "argument"}})
+      -> (!tsr.tensor<[row: 64, out: 77], f32> {tsr.output = {name = "a", role = "result"}},
+          !tsr.tensor<[row: 64, in: 32], f32> {tsr.output = {name = "b", role = "result"}},
+          !tsr.tensor<[row: 64, h: 11], f32> {tsr.output = {name = "c", role = "result"}}) {
+    // CHECK: tsr.contract {{.*}} over [in] {tsr.unaligned = "output"} : {{.*}} -> !tsr.tensor<[row: 64, out: 77], f32>
+    // CHECK: tsr.tanh {{.*}} : <[row: 64, out: 77], f32>
+    %0 = tsr.contract %x, %w over [in] : (!tsr.tensor<[row: 64, in: 32], f32>, !tsr.tensor<[out: 77, in: 32], f32>) -> !tsr.tensor<[row: 64, out: 77], f32>
+    %1 = tsr.tanh %0 : <[row: 64, out: 77], f32>
+    // CHECK: tsr.contract {{.*}} over [in] : {{.*}} -> !tsr.tensor<[row: 64, out: 77 of 80], f32>
+    // CHECK: tsr.neg {{.*}} : <[row: 64, out: 77 of 80], f32>
+    %2 = tsr.contract %x, %w over [in] : (!tsr.tensor<[row: 64, in: 32], f32>, !tsr.tensor<[out: 77, in: 32], f32>) -> !tsr.tensor<[row: 64, out: 77], f32>
+    %3 = tsr.neg %2 : <[row: 64, out: 77], f32>
+    // CHECK: tsr.exp %arg2 : <[in: 32, out: 77], f32>
+    // CHECK: tsr.contract {{.*}} over [out] {tsr.unaligned = "input"}
+    %4 = tsr.exp %v : <[in: 32, out: 77], f32>
+    %5 = tsr.contract %3, %4 over [out] : (!tsr.tensor<[row: 64, out: 77], f32>, !tsr.tensor<[in: 32, out: 77], f32>) -> !tsr.tensor<[row: 64, in: 32], f32>
+    // CHECK: tsr.contract {{.*}} over [in] {tsr.unaligned = "view"} : {{.*}} -> !tsr.tensor<[row: 64, out: 77], f32>
+    // CHECK: tsr.sin {{.*}} : <[row: 64, out: 77], f32>
+    %6 = tsr.contract %x, %w over [in] : (!tsr.tensor<[row: 64, in: 32], f32>, !tsr.tensor<[out: 77, in: 32], f32>) -> !tsr.tensor<[row: 64, out: 77], f32>
+    %7 = tsr.sin %6 : <[row: 64, out: 77], f32>
+    %8 = tsr.split %7 out into [h, d] : <[row: 64, out: 77], f32> -> <[row: 64, h: 11, d: 7], f32>
+    %9 = tsr.reduce sum %8 over [d] : <[row: 64, h: 11, d: 7], f32>
+    return %1, %5, %9 : !tsr.tensor<[row: 64, out: 77], f32>, !tsr.tensor<[row: 64, in: 32], f32>, !tsr.tensor<[row: 64, h: 11], f32>
+  }
+}
