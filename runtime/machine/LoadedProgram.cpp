@@ -103,7 +103,7 @@ void LoadedProgram::callObserved(const std::string &entry, const CallObserver &o
     if (!step) return;
     std::vector<int64_t> turns = cursor.turns();
     for (const TracedCall::Result &result : step->results)
-      machine->pull(result.offsetAt(turns), result.count() * bytesOf(result.type));
+      machine->pull(result.offsetAt(turns), result.extent() * bytesOf(result.type));
     observer(*step, turns);
   });
   call(entry);

@@ -46,6 +46,13 @@ int64_t TracedCall::Result::count() const {
   return count;
 }
 
+int64_t TracedCall::Result::extent() const {
+  std::vector<int64_t> distances = elementStrides();
+  int64_t extent = 1;
+  for (size_t i = 0; i < axes.size(); ++i) extent += (axes[i].size - 1) * distances[i];
+  return extent;
+}
+
 std::vector<int64_t> TracedCall::Result::elementStrides() const {
   std::vector<int64_t> result(axes.size(), 1);
   for (size_t i = axes.size(); i-- > 1;) result[i - 1] = result[i] * (allocated.empty() ? axes[i].size : allocated[i]);

@@ -38,6 +38,8 @@ struct TracedCall {
     bool mayBeInfinite = false;   ///< for masked values: only NaN is an error
 
     int64_t count() const;
+    /// From the first element to the end of the last one in memory, gaps included, in elements.
+    int64_t extent() const;
     /// The distance in memory between elements along each axis, in elements.
     std::vector<int64_t> elementStrides() const;
     /// From the start of the arena, at these iteration indices of the enclosing loops.

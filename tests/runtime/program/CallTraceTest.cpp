@@ -32,6 +32,7 @@ TEST(CallTrace, BytesBetweenRowsHaveNoElements) {
       R"([{"name": "padded", "results": [{"op": "exp", "from": [], "type": "f32", "offset": 0, "strides": [],
            "axes": [["l", 2], ["row", 2], ["col", 3]], "allocated": [2, 2, 4], "infinite": false}]}])"));
   EXPECT_EQ(steps[0].results[0].elementStrides(), (std::vector<int64_t>{8, 4, 1}));
+  EXPECT_EQ(steps[0].results[0].extent(), 15); // without the gap after the last row
   float arena[16] = {};
   auto *bytes = reinterpret_cast<const char *>(arena);
   for (int gap : {3, 7, 11, 15}) arena[gap] = NAN;
