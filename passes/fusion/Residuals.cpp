@@ -33,12 +33,13 @@ static Value storedSum(AddOp add, NamedTensorType type) {
   return cast && cast.getType() == type ? cast.getResult() : Value();
 }
 
-/// Whether all ops that read `x`, also by way of widening casts, precede the addition in its block.
+/// Whether all ops that read `x`, also by way of ops that each kernel recomputes, precede the addition in its block. Views
+/// do not count as such: the contraction may read one, as in x + rename(x) · w.
 static bool isReadBefore(Value x, AddOp add) {
   return llvm::all_of(x.getUsers(), [&](Operation *user) {
     if (user == add) return true;
     if (user->getBlock() != add->getBlock() || isStorageView(user)) return false;
-    return user->isBeforeInBlock(add) && (!isWidening(user) || isReadBefore(user->getResult(0), add));
+    return user->isBeforeInBlock(add) && (!isRecomputed(user) || isReadBefore(user->getResult(0), add));
   });
 }
 
@@ -61,11 +62,14 @@ static bool absorb(AddOp add) {
     if (x.getType() != contract.getType() || !describeGemm(contract)) continue;
     Value sum = storedSum(add, contract.getType());
     if (!sum || !mayTakeStorageOf(x, add)) continue;
+    SmallVector<Value> widened(add->getOperands());
     contract->moveBefore(add); // `x` may be defined after it
     contract.getInitMutable().assign(x);
     sum.replaceAllUsesWith(contract.getResult());
     if (sum != add.getResult()) sum.getDefiningOp()->erase();
     add.erase();
+    for (Value operand : widened) // the cast of the product is before the contraction now
+      if (auto cast = operand.getDefiningOp<CastOp>(); cast && cast->use_empty()) cast.erase();
     return true;
   }
   return false;
