@@ -6,9 +6,7 @@ using namespace mlir;
 using namespace tessera;
 
 BlockArgument tessera::addSliced(RepeatOp repeat, Value operand) {
-  NamedTensorType type = tensorType(operand);
-  auto isInside = [&](AxisAttr axis) { return axis != repeat.getAxis(); };
-  NamedTensorType slice = type.withAxes(llvm::filter_to_vector(type.getAxes(), isInside));
+  NamedTensorType slice = tensorType(operand).withoutAxis(repeat.getAxis().getName());
   unsigned at = 1 + repeat.getCarried().size() + repeat.getSliced().size();
   repeat.getSlicedMutable().append(operand);
   return repeat.getBlock().insertArgument(at, slice, operand.getLoc());

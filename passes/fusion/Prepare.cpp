@@ -285,7 +285,8 @@ static SmallVector<StringRef> outerReducedAxes(ReduceOp op, int64_t fewParts) {
   return outer;
 }
 
-/// Splits the only axis that a reduction sums over in two, so that there is an outer one. False if no size fits.
+/// Splits the only axis that a reduction sums over in two, so that there is an outer one. The operand is
+/// viewed with both. False if no size fits, or if there is no such view.
 static bool splitReducedAxis(OpBuilder &builder, ReduceOp op) {
   NamedTensorType type = op.getX().getType();
   StringRef name = names(op.getOver()).front();
@@ -306,8 +307,12 @@ static bool splitReducedAxis(OpBuilder &builder, ReduceOp op) {
     axes.push_back(tessera::axis(op.getContext(), innerName, size / outer));
   }
   ArrayAttr parts = builder.getStrArrayAttr({outerName, innerName});
-  op.getXMutable().assign(
-      SplitOp::create(builder, op.getLoc(), type.withAxes(axes), op.getX(), builder.getStringAttr(name), parts));
+  auto split =
+      SplitOp::create(builder, op.getLoc(), type.withAxes(axes), op.getX(), builder.getStringAttr(name), parts);
+  std::optional<NamedTensorType> view = viewType(split, type);
+  if (!view) return split.erase(), false;
+  split.getResult().setType(*view);
+  op.getXMutable().assign(split);
   op.setOverAttr(parts);
   return true;
 }

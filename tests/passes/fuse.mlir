@@ -110,3 +110,31 @@ module attributes {tsr.axes = ["n", "n_outer"], tsr.phase = "layout"} {
     return %s : !tsr.tensor<[n_outer: 2], f32>
   }
 }
+
+// -----
+
+// The split of an axis with padded rows is a view of them.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["n", "m", "k"], tsr.phase = "layout", tsr.target = "cuda"} {
+  func.func @step(%x: !tsr.tensor<[n: 4096, k: 32], bf16>, %w: !tsr.tensor<[m: 77, k: 32], bf16>) -> !tsr.tensor<[m: 77], f32> {
+    // CHECK: tsr.split %{{.*}} n into [n_outer, n_inner] : <[n: 4096, m: 77 of 80], f32> -> <[n_outer: 64, n_inner: 64, m: 77 of 80], f32>
+    %y = tsr.contract %x, %w over ["k"] : (!tsr.tensor<[n: 4096, k: 32], bf16>, !tsr.tensor<[m: 77, k: 32], bf16>) -> !tsr.tensor<[n: 4096, m: 77 of 80], f32>
+    %s = tsr.reduce sum %y over ["n"] : !tsr.tensor<[n: 4096, m: 77 of 80], f32> -> !tsr.tensor<[m: 77], f32>
+    return %s : !tsr.tensor<[m: 77], f32>
+  }
+}
+
+// -----
+
+// Rows of 4100 elements in 4104 positions cannot be split: 4104 is no multiple of 82.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["n", "m", "k"], tsr.phase = "layout", tsr.target = "cuda"} {
+  func.func @step(%x: !tsr.tensor<[n: 4100, k: 32], bf16>, %w: !tsr.tensor<[m: 64, k: 32], bf16>) -> !tsr.tensor<[m: 64], f32> {
+    // CHECK-NOT: tsr.split
+    // CHECK: tsr.reduce sum %{{.*}} over [n] : <[m: 64, n: 4100 of 4104], bf16>
+    %y = tsr.contract %w, %x over ["k"] : (!tsr.tensor<[m: 64, k: 32], bf16>, !tsr.tensor<[n: 4100, k: 32], bf16>) -> !tsr.tensor<[m: 64, n: 4100 of 4104], bf16>
+    %s = tsr.reduce sum %y over ["n"] : !tsr.tensor<[m: 64, n: 4100 of 4104], bf16> -> !tsr.tensor<[m: 64], bf16>
+    %f = tsr.cast %s : <[m: 64], bf16> to <[m: 64], f32>
+    return %f : !tsr.tensor<[m: 64], f32>
+  }
+}
