@@ -58,7 +58,7 @@ def parts_of(manifest):
     for kernel in manifest["kernels"]:
         family = profile_parts.family_of({"kind": "kernel", "name": kernel["name"]})
         flops = kernel["flops"] if kernel["contracts"] else 0
-        calls = kernel.get("calls", {}).get("step", 0)
+        calls = kernel["calls"].get("step", 0)
         parts.append(Part(kernel["name"], family, calls, kernel["read"], kernel["written"], flops))
     for gemm in manifest["gemms"]:
         sizes = "×".join(map(str, [*gemm["dims_c"], gemm["dims_a"][-1]]))
@@ -90,9 +90,17 @@ def print_comparison(before, now):
     print(f"| together | {sum(before.values()) / 1e9:.1f} | {sum(now.values()) / 1e9:.1f} |")
 
 
-def parts_from(path):
+def read_manifest(path):
+    """The manifest of a program for a GPU; ends this script if it does not say how often a step calls its parts."""
     with open(path) as file:
-        return parts_of(json.load(file))
+        manifest = json.load(file)
+    if all("calls" in part for part in manifest["kernels"] + manifest["gemms"]):
+        return manifest
+    sys.exit(f"{path}: the calls of a step are missing: expected the manifest of a program for a GPU, by this compiler")
+
+
+def parts_from(path):
+    return parts_of(read_manifest(path))
 
 
 def main():
@@ -101,11 +109,11 @@ def main():
     parser.add_argument("--before", help="another manifest, for comparison")
     parser.add_argument("--top", type=int, help="print only so many kernels and contractions")
     options = parser.parse_args()
-    parts = parts_from(options.manifest)
+    parts, before = parts_from(options.manifest), parts_from(options.before) if options.before else None
     print_parts(parts, options.top)
-    if options.before:
+    if before:
         print()
-        print_comparison(bytes_by_family(parts_from(options.before)), bytes_by_family(parts))
+        print_comparison(bytes_by_family(before), bytes_by_family(parts))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ of the tensor cores. docs/cuda.md has such a table.
 """
 
 import argparse
-import json
 import os
 import sys
 
@@ -56,8 +55,7 @@ def main():
     sheet = device.data_sheet(options.device)
     if not sheet:
         parser.error(f"there is no data sheet of {options.device}")
-    with open(options.manifest) as file:
-        print_table(families(json.load(file), sheet))
+    print_table(families(step_bytes.read_manifest(options.manifest), sheet))
 
 
 if __name__ == "__main__":
