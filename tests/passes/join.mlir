@@ -85,6 +85,103 @@ module attributes {tsr.axes = ["batch", "in", "a", "b", "c"], tsr.target = "cuda
 
 // -----
 
+// Weights that are state have places of their own, and are no parts of other values.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["batch", "in", "a", "b"], tsr.target = "cuda", tsr.phase = "chunk"} {
+  tsr.state @wa "weight" !tsr.tensor<[in: 32, a: 16], bf16>
+  tsr.state @wb "weight" !tsr.tensor<[in: 32, b: 32], bf16>
+  func.func @step(%x: !tsr.tensor<[batch: 8, in: 32], bf16>, %wa: !tsr.tensor<[in: 32, a: 16], bf16> {tsr.state = @wa}, %wb: !tsr.tensor<[in: 32, b: 32], bf16> {tsr.state = @wb})
+      -> (!tsr.tensor<[batch: 8, a: 16], f32>, !tsr.tensor<[batch: 8, b: 32], f32>) {
+    // CHECK-NOT: tsr.join
+    // CHECK: return
+    %0 = tsr.contract %x, %wa over [in] : (!tsr.tensor<[batch: 8, in: 32], bf16>, !tsr.tensor<[in: 32, a: 16], bf16>) -> !tsr.tensor<[batch: 8, a: 16], f32>
+    %1 = tsr.contract %x, %wb over [in] : (!tsr.tensor<[batch: 8, in: 32], bf16>, !tsr.tensor<[in: 32, b: 32], bf16>) -> !tsr.tensor<[batch: 8, b: 32], f32>
+    %y = tsr.exp %0 : !tsr.tensor<[batch: 8, a: 16], f32>
+    %z = tsr.exp %1 : !tsr.tensor<[batch: 8, b: 32], f32>
+    return %y, %z : !tsr.tensor<[batch: 8, a: 16], f32>, !tsr.tensor<[batch: 8, b: 32], f32>
+  }
+}
+
+// -----
+
+// Nor is a cast joined with one of them.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["batch", "in", "a", "b"], tsr.target = "cuda", tsr.phase = "chunk"} {
+  tsr.state @wb "weight" !tsr.tensor<[in: 32, b: 32], bf16>
+  func.func @step(%x: !tsr.tensor<[batch: 8, in: 32], bf16>, %wa: !tsr.tensor<[in: 32, a: 16], f32>, %wb: !tsr.tensor<[in: 32, b: 32], bf16> {tsr.state = @wb})
+      -> (!tsr.tensor<[batch: 8, a: 16], bf16>, !tsr.tensor<[batch: 8, b: 32], bf16>) {
+    // CHECK-NOT: tsr.join
+    // CHECK: return
+    %wal = tsr.cast %wa : !tsr.tensor<[in: 32, a: 16], f32> to !tsr.tensor<[in: 32, a: 16], bf16>
+    %0 = tsr.contract %x, %wal over [in] : (!tsr.tensor<[batch: 8, in: 32], bf16>, !tsr.tensor<[in: 32, a: 16], bf16>) -> !tsr.tensor<[batch: 8, a: 16], bf16>
+    %1 = tsr.contract %x, %wb over [in] : (!tsr.tensor<[batch: 8, in: 32], bf16>, !tsr.tensor<[in: 32, b: 32], bf16>) -> !tsr.tensor<[batch: 8, b: 32], bf16>
+    %y = tsr.exp %0 : !tsr.tensor<[batch: 8, a: 16], bf16>
+    %z = tsr.exp %1 : !tsr.tensor<[batch: 8, b: 32], bf16>
+    return %y, %z : !tsr.tensor<[batch: 8, a: 16], bf16>, !tsr.tensor<[batch: 8, b: 32], bf16>
+  }
+}
+
+// -----
+
+// Contractions that sum over one axis of a common operand are one.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["batch", "in", "out", "a", "b"], tsr.target = "cuda", tsr.phase = "chunk"} {
+  func.func @step(%x: !tsr.tensor<[batch: 8, in: 32, out: 16], bf16>, %wa: !tsr.tensor<[in: 32, a: 16], f32>, %wb: !tsr.tensor<[in: 32, b: 32], f32>)
+      -> (!tsr.tensor<[batch: 8, out: 16, a: 16], f32>, !tsr.tensor<[batch: 8, out: 16, b: 32], f32>) {
+    // CHECK: tsr.join
+    // CHECK: tsr.contract {{.*}} -> !tsr.tensor<[batch: 8, out: 16, joined: 48], f32>
+    // CHECK-NOT: tsr.contract
+    // CHECK: return
+    %wal = tsr.cast %wa : !tsr.tensor<[in: 32, a: 16], f32> to !tsr.tensor<[in: 32, a: 16], bf16>
+    %wbl = tsr.cast %wb : !tsr.tensor<[in: 32, b: 32], f32> to !tsr.tensor<[in: 32, b: 32], bf16>
+    %0 = tsr.contract %x, %wal over [in] : (!tsr.tensor<[batch: 8, in: 32, out: 16], bf16>, !tsr.tensor<[in: 32, a: 16], bf16>) -> !tsr.tensor<[batch: 8, out: 16, a: 16], f32>
+    %1 = tsr.contract %x, %wbl over [in] : (!tsr.tensor<[batch: 8, in: 32, out: 16], bf16>, !tsr.tensor<[in: 32, b: 32], bf16>) -> !tsr.tensor<[batch: 8, out: 16, b: 32], f32>
+    %y = tsr.exp %0 : !tsr.tensor<[batch: 8, out: 16, a: 16], f32>
+    %z = tsr.exp %1 : !tsr.tensor<[batch: 8, out: 16, b: 32], f32>
+    return %y, %z : !tsr.tensor<[batch: 8, out: 16, a: 16], f32>, !tsr.tensor<[batch: 8, out: 16, b: 32], f32>
+  }
+}
+
+// -----
+
+// Contractions that sum over different axes of it are not.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["batch", "in", "out", "a", "b"], tsr.target = "cuda", tsr.phase = "chunk"} {
+  func.func @step(%x: !tsr.tensor<[batch: 8, in: 32, out: 16], bf16>, %wa: !tsr.tensor<[in: 32, a: 16], f32>, %wb: !tsr.tensor<[out: 16, b: 32], f32>)
+      -> (!tsr.tensor<[batch: 8, out: 16, a: 16], f32>, !tsr.tensor<[batch: 8, in: 32, b: 32], f32>) {
+    // CHECK-NOT: tsr.join
+    // CHECK: return
+    %wal = tsr.cast %wa : !tsr.tensor<[in: 32, a: 16], f32> to !tsr.tensor<[in: 32, a: 16], bf16>
+    %wbl = tsr.cast %wb : !tsr.tensor<[out: 16, b: 32], f32> to !tsr.tensor<[out: 16, b: 32], bf16>
+    %0 = tsr.contract %x, %wal over [in] : (!tsr.tensor<[batch: 8, in: 32, out: 16], bf16>, !tsr.tensor<[in: 32, a: 16], bf16>) -> !tsr.tensor<[batch: 8, out: 16, a: 16], f32>
+    %1 = tsr.contract %x, %wbl over [out] : (!tsr.tensor<[batch: 8, in: 32, out: 16], bf16>, !tsr.tensor<[out: 16, b: 32], bf16>) -> !tsr.tensor<[batch: 8, in: 32, b: 32], f32>
+    %y = tsr.exp %0 : !tsr.tensor<[batch: 8, out: 16, a: 16], f32>
+    %z = tsr.exp %1 : !tsr.tensor<[batch: 8, in: 32, b: 32], f32>
+    return %y, %z : !tsr.tensor<[batch: 8, out: 16, a: 16], f32>, !tsr.tensor<[batch: 8, in: 32, b: 32], f32>
+  }
+}
+
+// -----
+
+// Neither are contractions in f32.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["batch", "in", "out", "a", "b"], tsr.target = "cuda", tsr.phase = "chunk"} {
+  func.func @step(%x: !tsr.tensor<[batch: 8, in: 32, out: 16], f32>, %wa: !tsr.tensor<[in: 32, a: 16], bf16>, %wb: !tsr.tensor<[in: 32, b: 32], bf16>)
+      -> (!tsr.tensor<[batch: 8, out: 16, a: 16], f32>, !tsr.tensor<[batch: 8, out: 16, b: 32], f32>) {
+    // CHECK-NOT: tsr.join
+    // CHECK: return
+    %wal = tsr.cast %wa : !tsr.tensor<[in: 32, a: 16], bf16> to !tsr.tensor<[in: 32, a: 16], f32>
+    %wbl = tsr.cast %wb : !tsr.tensor<[in: 32, b: 32], bf16> to !tsr.tensor<[in: 32, b: 32], f32>
+    %0 = tsr.contract %x, %wal over [in] : (!tsr.tensor<[batch: 8, in: 32, out: 16], f32>, !tsr.tensor<[in: 32, a: 16], f32>) -> !tsr.tensor<[batch: 8, out: 16, a: 16], f32>
+    %1 = tsr.contract %x, %wbl over [in] : (!tsr.tensor<[batch: 8, in: 32, out: 16], f32>, !tsr.tensor<[in: 32, b: 32], f32>) -> !tsr.tensor<[batch: 8, out: 16, b: 32], f32>
+    %y = tsr.exp %0 : !tsr.tensor<[batch: 8, out: 16, a: 16], f32>
+    %z = tsr.exp %1 : !tsr.tensor<[batch: 8, out: 16, b: 32], f32>
+    return %y, %z : !tsr.tensor<[batch: 8, out: 16, a: 16], f32>, !tsr.tensor<[batch: 8, out: 16, b: 32], f32>
+  }
+}
+
+// -----
+
 // On a CPU nothing is joined.
 // CHECK-LABEL: func.func @step
 module attributes {tsr.axes = ["batch", "in", "a", "b", "c"], tsr.phase = "chunk"} {

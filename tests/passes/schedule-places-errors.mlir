@@ -149,3 +149,46 @@ module attributes {tsr.arena = 512 : i64, tsr.axes = ["b", "n"], tsr.phase = "ti
     return %x : !tsr.tensor<[b: 2, n: 4], f32>
   }
 }
+
+// -----
+
+// A part of a join is at its columns of the result.
+module attributes {tsr.arena = 384 : i64, tsr.axes = ["batch", "n"], tsr.phase = "tile", tsr.target = "cuda"} {
+  func.func @step(%x: !tsr.tensor<[batch: 4, n: 8], f32> {tsr.place = #tsr.place<256>}) -> (!tsr.tensor<[batch: 4, n: 16], f32> {tsr.place = #tsr.place<0>}) {
+    %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[batch: 4, n: 8], f32>) parallel [batch, n] vector n at <0> {
+      %r = tsr.add %p, %p : <[batch: 4, n: 8], f32> -> <[batch: 4, n: 8 of 16], f32>
+      tsr.yield %r : !tsr.tensor<[batch: 4, n: 8 of 16], f32>
+    }
+    %b = tsr.kernel "b" (%p = %x : !tsr.tensor<[batch: 4, n: 8], f32>) parallel [batch, n] vector n at <16> {
+      %r = tsr.mul %p, %p : <[batch: 4, n: 8], f32> -> <[batch: 4, n: 8 of 16], f32>
+      tsr.yield %r : !tsr.tensor<[batch: 4, n: 8 of 16], f32>
+    }
+    // expected-error @below {{expected part 1 in the buffer of the result}}
+    %j = tsr.join %a, %b along n at <0> : (!tsr.tensor<[batch: 4, n: 8 of 16], f32>, !tsr.tensor<[batch: 4, n: 8 of 16], f32>) -> !tsr.tensor<[batch: 4, n: 16], f32>
+    return %j : !tsr.tensor<[batch: 4, n: 16], f32>
+  }
+}
+
+// -----
+
+// What is in a part is what its op has written.
+module attributes {tsr.arena = 384 : i64, tsr.axes = ["batch", "n"], tsr.phase = "tile", tsr.target = "cuda"} {
+  func.func @step(%x: !tsr.tensor<[batch: 4, n: 8], f32> {tsr.place = #tsr.place<256>}) -> (!tsr.tensor<[batch: 4, n: 16], f32> {tsr.place = #tsr.place<0>}) {
+    // expected-note @below {{the value was computed here}}
+    %a = tsr.kernel "a" (%p = %x : !tsr.tensor<[batch: 4, n: 8], f32>) parallel [batch, n] vector n at <0> {
+      %r = tsr.add %p, %p : <[batch: 4, n: 8], f32> -> <[batch: 4, n: 8 of 16], f32>
+      tsr.yield %r : !tsr.tensor<[batch: 4, n: 8 of 16], f32>
+    }
+    %b = tsr.kernel "b" (%p = %x : !tsr.tensor<[batch: 4, n: 8], f32>) parallel [batch, n] vector n at <32> {
+      %r = tsr.mul %p, %p : <[batch: 4, n: 8], f32> -> <[batch: 4, n: 8 of 16], f32>
+      tsr.yield %r : !tsr.tensor<[batch: 4, n: 8 of 16], f32>
+    }
+    %c = tsr.kernel "c" (%p = %x : !tsr.tensor<[batch: 4, n: 8], f32>) parallel [] serial [batch, n] vector n at <128> {
+      %r = tsr.reduce sum %p over [batch, n] : <[batch: 4, n: 8], f32>
+      tsr.yield %r : !tsr.tensor<[], f32>
+    }
+    // expected-error @below {{reads bytes that were overwritten, at 0}}
+    %j = tsr.join %a, %b along n at <0> : (!tsr.tensor<[batch: 4, n: 8 of 16], f32>, !tsr.tensor<[batch: 4, n: 8 of 16], f32>) -> !tsr.tensor<[batch: 4, n: 16], f32>
+    return %j : !tsr.tensor<[batch: 4, n: 16], f32>
+  }
+}
