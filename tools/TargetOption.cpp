@@ -100,6 +100,12 @@ static Target describedTarget(const TargetOption &target, StringRef march, const
   return Target::forArchitecture(newest);
 }
 
+/// What `--prefer` says, or else the module.
+static Preference wantedPreference(StringRef prefer, Preference recorded) {
+  if (prefer.empty()) return recorded;
+  return prefer == "memory" ? Preference::Memory : Preference::Speed;
+}
+
 std::string tessera::setTarget(ModuleOp module, const TargetOption &target, StringRef march, StringRef prefer,
                                bool keepsDevice) {
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
@@ -110,11 +116,15 @@ std::string tessera::setTarget(ModuleOp module, const TargetOption &target, Stri
   std::string problem;
   std::optional<CudaOptions> cuda;
   if (target.isGpu && !(cuda = cudaOptions(target, module, /*useCache=*/false, problem))) return problem;
+  Target recorded = Target::of(module);
+  Preference preference = target.isGpu ? wantedPreference(prefer, recorded.preference) : Preference::Speed;
+  // `differentiate` is the first phase that it decides.
+  if (!prefer.empty() && target.isGpu && hasReached("differentiate") && preference != recorded.preference)
+    return std::string("the module was taken through its phases with --prefer=") +
+           (recorded.preference == Preference::Memory ? "memory" : "speed") +
+           "; compile the model again, or leave out --prefer";
   if (hasReached("schedule")) return "";
-  Target recorded = Target::of(module), described = keepsDevice ? recorded : describedTarget(target, march, cuda);
-  Preference preference = prefer.empty()       ? recorded.preference
-                          : prefer == "memory" ? Preference::Memory
-                                               : Preference::Speed;
+  Target described = keepsDevice ? recorded : describedTarget(target, march, cuda);
   described.preferring(preference).record(module);
   return "";
 }

@@ -22,9 +22,10 @@ std::optional<CudaOptions> cudaOptions(const TargetOption &target, mlir::ModuleO
                                        std::string &problem);
 
 /// Records in `module` what it is compiled for: the kind of target and the description of the device, for a CPU that of
-/// the processor `march`. Returns an error message if its phases have already been run for another kind, else an empty
-/// string. A scheduled module keeps the description that its launches were chosen for; any other one
-/// does if `keepsDevice`. `prefer` is `speed`, `memory` or empty: as the module says.
+/// the processor `march`. Returns an error message if its phases have already been run for another kind, or a phase has
+/// decided by another preference than `prefer`; else an empty string. A scheduled module keeps the description that its
+/// launches were chosen for; any other one does if `keepsDevice`. `prefer` is `speed`, `memory` or empty: as the module
+/// says.
 std::string setTarget(mlir::ModuleOp module, const TargetOption &target, llvm::StringRef march, llvm::StringRef prefer,
                       bool keepsDevice);
 

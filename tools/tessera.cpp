@@ -38,7 +38,7 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
                       "processor to generate code for, by LLVM's name (default: that of this machine)");
   command
       ->add_option("--prefer", options.prefer,
-                   "what the program has more of where a GPU can trade them: speed (default) or memory")
+                   "whether a GPU program spends memory for speed: speed (default), or memory if it does not")
       ->check(CLI::IsMember({"speed", "memory"}));
   command
       ->add_option("--gemm-epilogues", options.gemmEpilogues,

@@ -19,7 +19,7 @@ inline constexpr llvm::StringLiteral phase = "tsr.phase"; ///< the last phase th
 // The device that the program is for (ir/program/Target.h). Phases from `differentiate` on ask for it.
 inline constexpr llvm::StringLiteral target = "tsr.target";
 inline constexpr llvm::StringLiteral device = "tsr.device";
-inline constexpr llvm::StringLiteral prefer = "tsr.prefer"; ///< "memory"; absent: speed
+inline constexpr llvm::StringLiteral prefer = "tsr.prefer"; ///< "memory": a GPU program spends none for speed
 /// "bias": on a GPU contractions add biases, and have no other epilogues; absent: all that the library has.
 inline constexpr llvm::StringLiteral epilogues = "tsr.epilogues";
 inline constexpr llvm::StringLiteral data = "tsr.data"; ///< data sources: array of dictionaries, as in the manifest

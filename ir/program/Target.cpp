@@ -190,10 +190,9 @@ Target Target::of(Operation *op) {
 Target Target::preferring(Preference preferred) const {
   Target target = *this;
   target.preference = preferred;
-  if (preferred == Preference::Speed) return target;
-  Target plain; // as where nothing can be traded
-  target.leastChunkedBytes = plain.leastChunkedBytes, target.prefersLargeChunks = plain.prefersLargeChunks;
-  target.savesStoredOperands = plain.savesStoredOperands;
+  Target source = preferred == Preference::Speed ? *named(device) : Target(); // the latter trades nothing
+  target.leastChunkedBytes = source.leastChunkedBytes, target.prefersLargeChunks = source.prefersLargeChunks;
+  target.savesStoredOperands = source.savesStoredOperands;
   return target;
 }
 

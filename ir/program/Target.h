@@ -6,7 +6,7 @@
 //   tsr.target = "cuda"                                   the kind of device; absent: a CPU
 //   tsr.device = "a100"                                   its description; absent: the first one of the kind
 //   tsr.device = {name = "a100", multiprocessors = 16}    the same with other numbers
-//   tsr.prefer = "memory"                                 what is traded for what; absent: "speed"
+//   tsr.prefer = "memory"                                 whether a GPU program spends memory for speed; absent: yes
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +49,7 @@ struct GpuSizes {
   int64_t pointsForAll() const { return multiprocessors * threadsPerMultiprocessor / 16; }
 };
 
-/// What `tsr.prefer` may name: which of the two a program has more of, where a device can trade them.
+/// Whether a GPU program spends memory for speed, as it does where `Speed` is preferred.
 enum class Preference { Speed, Memory };
 
 /// The device, as phases and code generation ask for it.
@@ -122,7 +122,7 @@ struct Target {
   /// The description of a GPU of that architecture: 90 for sm_90a.
   static Target forArchitecture(int architecture);
 
-  /// The same device with that preference.
+  /// The device with that preference: it decides the fields of its description that trade memory for speed.
   Target preferring(Preference preference) const;
 
   /// Records the target in the module. The first description of a kind leaves no `tsr.device`.

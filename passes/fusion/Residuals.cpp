@@ -33,8 +33,8 @@ static Value storedSum(AddOp add, NamedTensorType type) {
   return cast && cast.getType() == type ? cast.getResult() : Value();
 }
 
-/// Whether all ops that read `x`, also by way of ops that each kernel recomputes, precede the addition in its block. Views
-/// do not count as such: the contraction may read one, as in x + rename(x) · w.
+/// Whether all ops that read `x`, also by way of ops that each kernel recomputes, precede the addition in its block.
+/// `x` has no views: the contraction might read one, as in x + rename(x) · w.
 static bool isReadBefore(Value x, AddOp add) {
   return llvm::all_of(x.getUsers(), [&](Operation *user) {
     if (user == add) return true;

@@ -188,6 +188,10 @@ TEST(Backend, TheModuleRecordsAPreference) {
   EXPECT_LT(Target::of(*module).leastChunkedBytes, speed.leastChunkedBytes);
   EXPECT_TRUE(speed.savesStoredOperands);
   EXPECT_FALSE(Target::of(*module).savesStoredOperands);
+  Target restored = Target::of(*module).preferring(Preference::Speed);
+  EXPECT_EQ(restored.leastChunkedBytes, speed.leastChunkedBytes);
+  EXPECT_EQ(restored.prefersLargeChunks, speed.prefersLargeChunks);
+  EXPECT_TRUE(restored.savesStoredOperands);
   speed.record(*module);
   EXPECT_FALSE((*module)->hasAttr(attrs::prefer));
   EXPECT_EQ(Target::of(*module).preference, Preference::Speed);
