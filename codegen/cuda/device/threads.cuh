@@ -35,16 +35,18 @@ struct MaxNum { ///< ignores NaN; `a` must not be NaN
   template <typename T> static TSR_DEVICE T combine(T a, T b) { return max_number(a, b); }
 };
 
-/// exp(scale x - down) in two instructions: a fused multiply-add, and a power of two with a relative error of about
-/// 2^-22 (PTX: ex2.approx.ftz). The argument's error is that of the rounded `down`. `scale` is positive and finite.
+/// exp(scale x - down), as a power of two with a relative error of about 2^-22 (PTX: ex2.approx.ftz). The product and
+/// the difference are rounded one after the other: the result is exactly 1 where `down` is the product, however large
+/// that is. A fused multiply-add would leave the rounding error of `down`, which for large values is any exponent.
 TSR_DEVICE float exp_of_difference(float x, float scale, float down) {
   const float to_base_2 = 1.44269504f;
 #ifdef __CUDACC__
   float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(::__fmaf_rn(x, scale * to_base_2, -(down * to_base_2))));
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(::__fsub_rn(::__fmul_rn(x, scale), down) * to_base_2));
   return result;
 #else
-  const float result = __builtin_exp2f(__builtin_fmaf(x, scale * to_base_2, -(down * to_base_2)));
+  const float product = x * scale;
+  const float result = __builtin_exp2f((product - down) * to_base_2);
   return result < 0x1p-126f ? 0.0f : result;
 #endif
 }

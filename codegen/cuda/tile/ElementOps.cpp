@@ -35,14 +35,14 @@ static void takeMask(TileExponential &exponential) {
   }
 }
 
-/// Takes `scale · x` apart. Scales are such that no product with them is beyond the range of f32 where one with
-/// log2(e) is not.
+/// Takes `scale · x` apart. Products with a positive scale are in the order of x, so the largest is that of the largest
+/// x, to the bit.
 static void takeScale(TileExponential &exponential) {
   auto product = exponential.x.getDefiningOp<MulOp>();
   if (!product) return;
   for (unsigned side : {0u, 1u}) {
     std::optional<double> scale = constantOf(product->getOperand(side));
-    if (!scale || !(*scale > 0x1p-60 && *scale < 0x1p60)) continue;
+    if (!scale || !(static_cast<float>(*scale) > 0 && std::isfinite(static_cast<float>(*scale)))) continue;
     exponential.scale = *scale;
     exponential.x = withoutIdentities(product->getOperand(1 - side));
     return;

@@ -3,7 +3,7 @@
 // An analysis. Most ops of a kernel become a C++ expression each (Scalars.h). Inside a tile some are computed together,
 // because matrix units leave few instructions for an element:
 //
-// - exp(scale · x - row value), with x perhaps masked by -inf, is a fused multiply-add and a power of two. The factor
+// - exp(scale · x - row value), with x perhaps masked by -inf, is a power of two of the scaled difference. The factor
 //   is positive, so masking before it or after it is the same.
 // - A conversion to a 16-bit type and back is one rounding in f32.
 // - A comparison of positions that has one value inside the band is a constant in tiles that its edges do not cross.
@@ -23,7 +23,7 @@ struct TileExponential {
   mlir::Value x, down;
   mlir::Value mask;     ///< null if there is none
   bool selectsX = true; ///< where the mask is true
-  double scale = 1;     ///< positive
+  double scale = 1;     ///< positive and finite, also in f32
 };
 
 struct ElementOps {

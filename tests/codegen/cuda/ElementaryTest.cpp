@@ -43,8 +43,8 @@ TEST(Elementary, FunctionsAreThoseOfTheInterpreter) {
   }
 }
 
-/// exp(scale x - down) for a row's maximum `down`: the relative error is that of the exponent, which is rounded once as
-/// a product with log2(e), and that of the power.
+/// exp(scale x - down) for a row's maximum `down`: the relative error is that of the exponent, a product with log2(e),
+/// and that of the power.
 TEST(Elementary, ExponentialsOfDifferences) {
   const float infinity = std::numeric_limits<float>::infinity();
   std::vector<float> x = {0, 1, -1, 3.25f, -20, 88, -300, 1e30f, -1e30f, infinity, -infinity, std::nanf("")};
@@ -71,6 +71,37 @@ TEST(Elementary, ExponentialsOfDifferences) {
             << x[i] << ", " << down[j] << ": " << found;
       } else {
         EXPECT_NEAR(found, expected, expected * 0x1p-23 * (2 + std::abs(x[i]) + std::abs(down[j])));
+      }
+    }
+}
+
+/// The largest element of a row has the exponential 1, and its neighbours what their difference gives: also where rows
+/// are large finite values, as where a mask is no infinity.
+TEST(Elementary, ExponentialsOfDifferencesOfLargeValues) {
+  const float most = std::numeric_limits<float>::max();
+  std::vector<float> x, scales = {1, 0.5f, 0.377964473f, 0.088388348f};
+  for (float size : {1.0f, 1e4f, 1e9f, 1e10f, 1e30f, most})
+    for (float largest : {size, -size}) x.insert(x.end(), {largest, std::nextafter(largest, -most)});
+  std::string text =
+      "#include \"tessera.cuh\"\nextern \"C\" __global__ void __launch_bounds__(32)\n"
+      "power(const float *x, const float *scales, float *y) { if (threadIdx.x == 0) for (int i = 0; i < " +
+      std::to_string(x.size()) + "; ++i) for (int j = 0; j < " + std::to_string(scales.size()) + "; ++j) y[" +
+      std::to_string(scales.size()) +
+      " * i + j] = tsr::exp_of_difference(x[i], scales[j], scales[j] * x[i / 2 * 2]); }\n";
+  std::vector<float> y(x.size() * scales.size());
+  auto bytes = [](const std::vector<float> &values) { return static_cast<int64_t>(values.size() * sizeof(float)); };
+  cuda::CudaKernel kernel{"power", text, {"const float *", "const float *", "float *"},
+                          1,       32,   {{bytes(x), false}, {bytes(scales), false}, {bytes(y), true}}};
+  EmulatedKernels loaded({&kernel});
+  ASSERT_EQ(loaded.errors, "");
+  ASSERT_EQ(loaded.run(kernel, {x.data(), scales.data(), y.data()}), "");
+  for (size_t i = 0; i < x.size(); ++i)
+    for (size_t j = 0; j < scales.size(); ++j) {
+      float product = x[i] * scales[j], largest = x[i / 2 * 2] * scales[j], found = y[scales.size() * i + j];
+      double expected = std::exp(double(product) - double(largest));
+      EXPECT_NEAR(found, expected < 0x1p-126 ? 0 : expected, expected * 0x1p-20) << x[i] << ", " << scales[j];
+      if (i % 2 == 0) {
+        EXPECT_EQ(found, 1) << x[i] << ", " << scales[j];
       }
     }
 }
