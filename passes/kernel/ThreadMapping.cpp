@@ -74,6 +74,10 @@ static void forEachAccess(const KernelPlan &plan, llvm::function_ref<void(const 
   llvm::for_each(plan.writes, visit);
 }
 
+/// Whether nothing is summed: each iteration is a point of its own. A reduction of an axis with one element has no
+/// serial loop, but it is a sweep.
+static bool isPointwise(const KernelPlan &plan) { return plan.sweeps == 0 && !plan.scatter; }
+
 /// Elements in 16 bytes, of the narrowest type that is contiguous along the vector loop.
 static int64_t chooseVector(const KernelPlan &plan) {
   if (plan.loops.vector < 0) return 1;
@@ -87,7 +91,7 @@ static int64_t chooseVector(const KernelPlan &plan) {
     startAtVectors &= !isContiguous(plan, access) || startsAtVectors(plan, access, vector);
   });
   // The columns of a sum, and the points of a scatter, are shared by threads in whole vectors.
-  bool mayHaveTail = plan.loops.isVectorSerial() || (!plan.loops.hasSerial() && !plan.scatter);
+  bool mayHaveTail = plan.loops.isVectorSerial() || isPointwise(plan);
   if (mayHaveTail && startAtVectors && size / vector >= fewestVectors) return vector;
   while (size % vector != 0) vector /= 2;
   return vector;
@@ -249,7 +253,7 @@ static void chooseMapping(const KernelPlan &plan, const Target &target, ThreadMa
   while (plan.loops.isVectorParallel() && mapping.vector > 1 && countPoints(plan, true) / mapping.vector < enoughPoints)
     mapping.vector /= 2;
   divideByVector(plan, mapping);
-  if (!plan.loops.hasSerial()) return choosePointsEach(plan, threads, mapping);
+  if (isPointwise(plan)) return choosePointsEach(plan, threads, mapping);
   chooseGroup(plan, target, mapping);
   int64_t each = llvm::divideCeil(mapping.serialCount, mapping.group);
   int64_t registers = each * vectorRegisters(plan, repeatedlyRead(plan), mapping.vector);

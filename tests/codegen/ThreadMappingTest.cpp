@@ -185,6 +185,12 @@ TEST(ThreadMapping, ManyColumnsShareAThread) {
   EXPECT_NE(textForSmallDevice(loaded).find("4 consecutive elements"), std::string::npos) << textForSmallDevice(loaded);
 }
 
+/// A sum of one element has no serial loop, and neither a tail nor several points for a thread.
+TEST(ThreadMapping, SumsOfOneElement) {
+  for (int cols : {50, 1037, 100003})
+    for (const char *element : {"bf16", "f32"}) check(columns(1, cols, element), {.tolerance = 2e-5});
+}
+
 /// A kernel computes the same bits for arguments that are not aligned to vectors.
 TEST(ThreadMapping, BitsDoNotDependOnAlignment) {
   for (const KernelText &text : {columns(300, 1024, "bf16"), rows(3, 768), elementwise(8011, "bf16")}) {
