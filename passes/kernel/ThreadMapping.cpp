@@ -211,6 +211,7 @@ static void mapScatter(const KernelPlan &plan, const Target &target, ThreadMappi
       llvm::divideCeil(mapping.positions * mapping.slabs(), target.gpu.multiprocessors * scatterBlocks);
   int64_t wanted = std::max(mapping.points, std::min(mapping.serialCount, defaultBlock));
   mapping.block = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), warp, defaultBlock);
+  mapping.residentBlocks = scatterBlocks;
 }
 
 /// Results are written once. An operand is read once if the kernel has as many points as the operand has elements, and

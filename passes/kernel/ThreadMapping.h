@@ -41,6 +41,8 @@ struct ThreadMapping {
   /// Of a scatter: positions of the result that a block owns, at most, at `ownPoints` points; 0: a thread owns its
   /// point at all positions.
   int64_t ownPositions = 0, ownPoints = 1;
+  /// Blocks on a multiprocessor that share its registers; 0: as many as the threads' registers allow.
+  int64_t residentBlocks = 0;
   int64_t positions = 1;                 ///< of the result that a scatter adds at
   llvm::SmallVector<int64_t> alignments; ///< of the arguments' addresses, in bytes: operands, then results
   /// For each argument: whether it is accessed once and is larger than the cache, so that accesses are streaming.

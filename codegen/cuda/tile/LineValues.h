@@ -11,7 +11,7 @@ namespace tessera::cuda {
 /// loaded for each element.
 ///
 /// Those of own lines are in registers. Those of other lines are in shared memory, beside the tiles: a thread loads
-/// those of the next tile while the current one is used, and stores them when it has been used.
+/// those of the next tile before the matrix products of the current one, and stores them after these.
 class LineValues {
 public:
   LineValues(TileScope &scope, const TilePlan &plan) : scope(scope), plan(plan) {}

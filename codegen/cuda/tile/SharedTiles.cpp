@@ -119,9 +119,12 @@ void SharedTiles::openLoop(bool isFirstSweep, ArrayRef<Value> loaded) {
   text.close();
 }
 
+void SharedTiles::storeNextLines() {
+  if (plan.mapping.stages == 1) return;
+  values.storeNext("(1 - " + stage + ") * " + std::to_string(plan.mapping.otherLines) + " + ");
+}
+
 void SharedTiles::closeLoop() {
-  if (plan.mapping.stages > 1)
-    values.storeNext("(1 - " + stage + ") * " + std::to_string(plan.mapping.otherLines) + " + ");
   scope.frames.pop_back();
   scope.text.close();
   if (plan.peelsEdges()) scope.text.close();

@@ -19,6 +19,9 @@ public:
   void declare();
   /// The loop over the tiles of other lines that the band leaves, with the copies of the operands in `loaded`.
   void openLoop(bool isFirstSweep, llvm::ArrayRef<mlir::Value> loaded);
+  /// Stores the values of the next tile's lines, if there are two stages. The matrix products before it take as long as
+  /// their loads; after it they need no registers.
+  void storeNextLines();
   void closeLoop();
 
   /// The shared memory of an operand.

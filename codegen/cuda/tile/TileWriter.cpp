@@ -40,6 +40,7 @@ FailureOr<std::string> TileWriter::write(StringRef symbol) {
 
 void TileWriter::writeMatrices() {
   for (const TileContraction &matrix : plan.matrices) elements.setMatrix(matrix.result, fragments.writeMatrix(matrix));
+  tiles.storeNextLines();
 }
 
 void TileWriter::writeSweep(unsigned number, unsigned sweeps) {

@@ -41,7 +41,8 @@ void KernelWriter::writeSignature(StringRef symbol, bool isPart) {
     addParameter(result, i == 0 ? "out" : "out_" + std::to_string(i), /*isResult=*/true);
     list.push_back(parameterTypes.back() + (mayAlias ? "" : "__restrict__ ") + parameters.back());
   }
-  std::string kind = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(mapping.block) + ")";
+  std::string blocks = mapping.residentBlocks == 0 ? "" : ", " + std::to_string(mapping.residentBlocks);
+  std::string kind = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(mapping.block) + blocks + ")";
   text.open(Twine(isPart ? "TSR_DEVICE void" : kind) + "\n" + symbol + "(" + llvm::join(list, ",\n    ") + ")");
 }
 
