@@ -15,6 +15,7 @@
 #include "tools/OutputConflicts.h"
 #include "tools/PhaseWarnings.h"
 #include "tools/ProgramCache.h"
+#include "tools/ProgramPlan.h"
 #include "tools/Report.h"
 #include "tools/TargetOption.h"
 #include "llvm/ADT/StringExtras.h"
@@ -375,21 +376,10 @@ int tessera::runPlan(const CommandOptions &options) {
   DumpFolder dumps(options.dumpDir);
   if (int status = runPhases(input, options, dumps)) return status;
   ModuleOp module = *input.module;
-  int64_t state = 0, parameters = 0;
-  for (StateOp entry : stateTable(module)) {
-    state += entry.getTensorType().getNumBytes();
-    if (entry.isParameter()) parameters += entry.getTensorType().getNumElements();
-  }
-  auto arena = module->getAttrOfType<IntegerAttr>(attrs::arena);
-  constexpr double mib = 1 << 20;
-  results() << llvm::formatv("parameters  {0}\nstate       {1:f1} MiB\narena       {2:f1} MiB (library workspace "
-                             "not counted)\nlive        {3:f1} MiB at most\nlargest buffers\n",
-                             parameters, state / mib, (arena ? arena.getInt() : 0) / mib,
-                             arenaLowerBound(module) / mib);
-  std::vector<BufferInfo> buffers = listBuffers(module);
-  for (const BufferInfo &buffer : ArrayRef(buffers).take_front(options.verbose ? SIZE_MAX : 15))
-    results() << llvm::formatv("  {0,10:f1} MiB  {1,-10} {2,-9} {3} {4}{5}{6}\n", buffer.bytes / mib, buffer.kind,
-                               buffer.entry, buffer.name, buffer.type, buffer.line.empty() ? "" : ", ", buffer.line);
+  std::string before = moduleText(module);
+  FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
+  if (failed(manifest)) return failedOn(before, options, dumps.getProblem());
+  results() << describePlan(*manifest, arenaLowerBound(module), options.verbose);
   return ExitDone;
 }
 

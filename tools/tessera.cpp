@@ -54,12 +54,16 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
   command->add_flag("--timing", options.timing, "print the duration of each phase");
 }
 
-/// Options of commands that generate code.
-static void addCodeOptions(CLI::App *command, CommandOptions &options) {
+static void addThreadsOption(CLI::App *command, CommandOptions &options) {
   command
       ->add_option("--threads", options.codegen.threads,
                    "number of threads of the program (default: that of this machine)")
       ->check(CLI::Range(1, 4096));
+}
+
+/// Options of commands that generate code.
+static void addCodeOptions(CLI::App *command, CommandOptions &options) {
+  addThreadsOption(command, options);
   command->add_flag("--audit-precision", options.input.audits,
                     "include the step in f32 in the program, for its `train --audit-precision`");
   command->add_flag("!--no-cache", options.useCache, "neither read nor write the cache of compiled programs");
@@ -111,6 +115,7 @@ static int run(int argc, char **argv) {
   CLI::App *plan = app.add_subcommand("plan", "print the memory that the program will need, without running it");
   addInputOptions(plan, options);
   addPhaseOptions(plan, options);
+  addThreadsOption(plan, options);
   plan->add_flag("-v,--verbose", options.verbose, "list all buffers");
 
   CLI::App *diff = app.add_subcommand("diff", "print the differences of two dumps, by the names of the model");

@@ -43,32 +43,63 @@ static void placeWorkspace(CodegenSummary &summary, int64_t plannedBytes, const 
   summary.arenaBytes = summary.scratchOffset + summary.target.threads * summary.scratchBytes;
 }
 
-static FailureOr<CompiledProgram> generate(ModuleOp module, Backend &backend, const CpuTarget &host,
-                                           const CodegenOptions &options) {
+namespace {
+/// The stages that make a program of a scheduled module.
+class ProgramGenerator {
+public:
+  ProgramGenerator(ModuleOp module, Backend &backend, const CpuTarget &host, const CodegenOptions &options)
+      : module(module), backend(backend), host(host), options(options), log(options.dumps, options.timing),
+        gemms(backend.getLibrary(module), options.threads) {}
+
+  /// Emits the entry functions and the kernels that they call, as IR or as text.
+  LogicalResult emit();
+  /// The manifest, of what was emitted.
+  std::string manifest() const;
+  /// All stages.
+  FailureOr<CompiledProgram> generate();
+
+private:
+  ModuleOp module;
+  Backend &backend;
+  const CpuTarget &host;
+  const CodegenOptions &options;
+  StageLog log;
+  OwningOpRef<ModuleOp> code;
+  KernelTable kernels;
+  GemmTable gemms;
+  int64_t plannedBytes = 0;
+};
+} // namespace
+
+LogicalResult ProgramGenerator::emit() {
   MLIRContext *context = module.getContext();
   context->loadDialect<LLVM::LLVMDialect>();
   auto planned = module->getAttrOfType<IntegerAttr>(attrs::arena);
   if (!planned) return module.emitError("expected the arena's size in `tsr.arena`; has `schedule` run?");
-  StageLog log(options.dumps, options.timing);
-
-  OwningOpRef<ModuleOp> code = ModuleOp::create(UnknownLoc::get(context));
-  KernelTable kernels;
-  GemmTable gemms(backend.getLibrary(module), options.threads);
+  plannedBytes = planned.getInt();
+  code = ModuleOp::create(UnknownLoc::get(context));
   emitAbiVersion(*code);
   backend.begin(*code);
   for (func::FuncOp function : entryFunctions(module))
     if (failed(emitEntry(function, *code, backend, kernels, gemms))) return failure();
   log.finishStage("kernels and entries");
-  if (failed(backend.finish(log))) return failure();
-  FailureOr<std::string> object = makeObject(*code, host, log, options.lack);
-  if (failed(object)) return failure();
+  return success();
+}
 
+std::string ProgramGenerator::manifest() const {
   CodegenSummary summary;
   summary.target = {{}, "", host.cpu, host.instructionSets, options.threads};
   backend.describe(summary.target);
   summary.kernels = &kernels, summary.gemms = &gemms;
-  placeWorkspace(summary, planned.getInt(), backend);
-  CompiledProgram program{std::move(*object), writeManifest(module, summary), gemms.getEntries().vec()};
+  placeWorkspace(summary, plannedBytes, backend);
+  return writeManifest(module, summary);
+}
+
+FailureOr<CompiledProgram> ProgramGenerator::generate() {
+  if (failed(emit()) || failed(backend.finish(log))) return failure();
+  FailureOr<std::string> object = makeObject(*code, host, log, options.lack);
+  if (failed(object)) return failure();
+  CompiledProgram program{std::move(*object), manifest(), gemms.getEntries().vec()};
   if (failed(log.dump("manifest.json", program.manifest))) return failure();
   log.finishStage("manifest");
   return program;
@@ -77,7 +108,7 @@ static FailureOr<CompiledProgram> generate(ModuleOp module, Backend &backend, co
 FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, Backend &backend, const CodegenOptions &options) {
   FailureOr<CpuTarget> host = CpuTarget::get(options.march, llvm::errs());
   if (failed(host)) return failure();
-  return generate(module, backend, *host, options);
+  return ProgramGenerator(module, backend, *host, options).generate();
 }
 
 FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const CodegenOptions &options) {
@@ -85,5 +116,17 @@ FailureOr<CompiledProgram> tessera::generateProgram(ModuleOp module, const Codeg
   if (failed(host)) return failure();
   FailureOr<std::unique_ptr<Backend>> backend = chooseBackend(module, *host, options);
   if (failed(backend)) return failure();
-  return generate(module, **backend, *host, options);
+  return ProgramGenerator(module, **backend, *host, options).generate();
+}
+
+FailureOr<std::string> tessera::describeProgram(ModuleOp module, const CodegenOptions &options) {
+  CodegenOptions describing = options;
+  if (describing.cuda) describing.cuda->compiles = false;
+  FailureOr<CpuTarget> host = CpuTarget::get(options.march, llvm::errs());
+  if (failed(host)) return failure();
+  FailureOr<std::unique_ptr<Backend>> backend = chooseBackend(module, *host, describing);
+  if (failed(backend)) return failure();
+  ProgramGenerator generator(module, **backend, *host, describing);
+  if (failed(generator.emit())) return failure();
+  return generator.manifest();
 }

@@ -27,6 +27,9 @@ struct CompiledProgram {
 
 /// Generates code for a scheduled module, which does not change. Errors are reported on the module's ops.
 llvm::FailureOr<CompiledProgram> generateProgram(mlir::ModuleOp module, const CodegenOptions &options);
+/// The manifest of the program that `generateProgram` would make, without machine code: neither LLVM's optimiser nor
+/// NVRTC runs. All that it says is equal, but that no version of CUDA has compiled the kernels.
+llvm::FailureOr<std::string> describeProgram(mlir::ModuleOp module, const CodegenOptions &options);
 /// The same with the caller's back end.
 llvm::FailureOr<CompiledProgram> generateProgram(mlir::ModuleOp module, Backend &backend,
                                                  const CodegenOptions &options);

@@ -1,11 +1,10 @@
 //===- Info.cpp - the command `info` --------------------------------------===//
 
 #include "runtime/commands/Session.h"
-#include "runtime/cuda/Transfers.h"
-#include "runtime/data/DataSource.h"
+#include "runtime/data/HeldData.h"
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/machine/OnednnGemm.h"
-#include "runtime/machine/StepAllocator.h"
+#include "runtime/train/MemoryNeeds.h"
 
 #include <algorithm>
 
@@ -23,68 +22,31 @@ static void printState(const Manifest &manifest) {
   printText("  {} parameters, {} bytes of state\n\n", parameters, total);
 }
 
-static int64_t stepBatchBytes(const Manifest &manifest) {
-  int64_t bytes = 0;
-  auto step = manifest.entries.find("step");
-  if (step == manifest.entries.end()) return 0;
-  for (const ValueSpec &value : step->second.inputs)
-    if (value.role == "data") bytes += value.bytes;
-  return bytes;
+static void printNeeds(const char *title, const MemoryNeeds &needs) {
+  printText("{} (bytes)\n", title);
+  for (const MemoryNeed &line : needs.lines)
+    printText("  {:<32} {:>15}{}{}\n", line.name, line.bytes, line.note.empty() ? "" : "  ", line.note);
+  printText("  {:<32} {:>15}\n", "total", needs.total());
 }
 
-/// Bytes that readers hold beside mapped files, for training and for evaluation. None if the data cannot be read, as
-/// `error` says.
-static std::optional<int64_t> heldDataBytes(const Manifest &manifest, const DataFiles &files, std::string &error) {
-  try {
-    DataSet training, validation; // open at the same time, as in training: they share memory
-    auto step = manifest.entries.find("step"), evaluate = manifest.entries.find("evaluate");
-    if (step != manifest.entries.end()) training = openDataSet(manifest, step->second, files, Split::Train);
-    if (evaluate != manifest.entries.end() && hasValidation(manifest, evaluate->second, files))
-      validation = openDataSet(manifest, evaluate->second, files, Split::Val);
-    HeldMemory held;
-    training.addHeld(held);
-    validation.addHeld(held);
-    int64_t bytes = 0;
-    for (const auto &[address, size] : held) bytes += size;
-    return bytes;
-  } catch (const Error &e) {
-    error = e.what();
-    return std::nullopt;
-  }
-}
-
-/// An estimate of what the driver's context, loaded code and cuBLASLt allocate beside the arena; not measured. A
-/// program that starts checks the free memory after these allocations.
-static constexpr int64_t usualContextBytes = int64_t(640) << 20;
-
-static void printGpuMemory(const Manifest &manifest) {
-  printText("memory of the GPU (bytes)\n");
-  printText("  {:<32} {:>15}\n", "arena", manifest.arena.bytes);
-  printText("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.arena.workspaceBytes);
-  int64_t inputs = manifest.hasEntry("step") ? cuda::Transfers::bytesFor(manifest.entry("step")) : 0;
-  printText("  {:<32} {:>15}  of the step after the one that runs; training\n", "inputs", inputs);
-  printText("  {:<32} {:>15}  about, differs from GPU to GPU\n", "driver and libraries", usualContextBytes);
-  printText("  {:<32} {:>15}\n\n", "total", manifest.arena.bytes + inputs + usualContextBytes);
+static void printDisk(const Manifest &manifest) {
+  DiskNeeds needs = checkpointNeeds(manifest);
+  printText("checkpoints (bytes)\n  {:<32} {:>15}\n", "each", needs.checkpointBytes);
+  if (needs.mostCheckpoints > 0)
+    printText("  {:<32} {:>15}  {} of them, one of which is being written\n", "at most",
+              needs.mostCheckpoints * needs.checkpointBytes, needs.mostCheckpoints);
+  printText("\n");
 }
 
 static void printMemory(const Manifest &manifest, const DataFiles &files) {
-  if (manifest.isForGpu()) return printGpuMemory(manifest);
-  int64_t batches = 2 * stepBatchBytes(manifest), pool = stepallocator::regionBytes;
+  if (manifest.isForGpu()) printNeeds("memory of the GPU", deviceMemory(manifest, usualContextBytes));
   std::string error;
   std::optional<int64_t> held = heldDataBytes(manifest, files, error);
+  printNeeds(manifest.isForGpu() ? "memory of the host" : "memory", hostMemory(manifest, held.value_or(0)));
+  if (!held) printText("  data held in memory: not known: {}\n", error);
   AvailableMemory available = availableMemory();
-  printText("memory (bytes)\n");
-  printText("  {:<32} {:>15}\n", "arena", manifest.arena.bytes);
-  printText("  {:<32} {:>15}  inside the arena\n", "  library workspace", manifest.arena.workspaceBytes);
-  printText("  {:<32} {:>15}\n", "batch buffers", batches);
-  printText("  {:<32} {:>15}\n", "small blocks of libraries", pool);
-  if (held)
-    printText("  {:<32} {:>15}\n", "data held in memory", *held);
-  else
-    printText("  {:<32} {:>15}  {}\n", "data held in memory", "?", error);
-  printText("  {:<32} {:>15}  beside mapped data files\n", "total",
-            manifest.arena.bytes + batches + pool + held.value_or(0));
   printText("  {:<32} {:>15}  {}\n\n", "available", available.bytes, available.limit);
+  printDisk(manifest);
 }
 
 /// Kernels, contractions and stored elements of a list of calls.

@@ -328,7 +328,9 @@ static Manifest readManifest(const Json &json) {
 
 Manifest parseManifest(const std::string &text) {
   try {
-    return readManifest(parseJson(text, where));
+    Manifest manifest = readManifest(parseJson(text, where));
+    manifest.textBytes = static_cast<int64_t>(text.size());
+    return manifest;
   } catch (const Json::exception &e) {
     fail("{}: {}", where, reasonOf(e));
   }

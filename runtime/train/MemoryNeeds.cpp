@@ -1,0 +1,110 @@
+//===- MemoryNeeds.cpp - the memory that a program takes --------------------------===//
+
+#include "runtime/train/MemoryNeeds.h"
+
+#include "runtime/base/DurableFile.h"
+#include "runtime/cuda/Transfers.h"
+#include "runtime/machine/StepAllocator.h"
+
+#include <algorithm>
+
+namespace tessera::runtime {
+
+/// The process without what depends on the program: code and data of the launcher and its libraries that are not
+/// shared with other processes, stacks. Measured: 1.3 MiB.
+static constexpr int64_t processBytes = int64_t(3) << 19;
+/// Bytes of tables and maps for each byte of the manifest's text. Measured: 4 to 7.
+static constexpr int64_t bytesForManifestByte = 8;
+/// Generated code and descriptions of a contraction in oneDNN. Measured: up to 60 KiB.
+static constexpr int64_t bytesForContraction = 64 << 10;
+
+int64_t MemoryNeeds::total() const {
+  int64_t bytes = 0;
+  for (const MemoryNeed &line : lines) bytes += line.isPart ? 0 : line.bytes;
+  return bytes;
+}
+
+static int64_t stepBatchBytes(const Manifest &manifest) {
+  int64_t bytes = 0;
+  if (!manifest.hasEntry("step")) return 0;
+  for (const ValueSpec &value : manifest.entry("step").inputs)
+    if (value.role == "data") bytes += value.bytes;
+  return bytes;
+}
+
+static int64_t stateBytes(const Manifest &manifest) {
+  int64_t bytes = 0;
+  for (const StateEntry &entry : manifest.state) bytes += entry.bytes;
+  return bytes;
+}
+
+/// The host's copies of values of an arena in a GPU's memory: those that it writes and reads, and state while it is
+/// saved.
+static int64_t mirroredBytes(const Manifest &manifest) {
+  int64_t bytes = stateBytes(manifest);
+  for (const auto &[name, entry] : manifest.entries)
+    for (const std::vector<ValueSpec> *values : {&entry.inputs, &entry.outputs})
+      for (const ValueSpec &value : *values) bytes += value.bytes;
+  return std::min(bytes, manifest.arena.bytes);
+}
+
+MemoryNeeds hostMemory(const Manifest &manifest, int64_t heldData) {
+  MemoryNeeds needs;
+  auto add = [&](std::string name, int64_t bytes, std::string note = "", bool isPart = false) {
+    needs.lines.push_back({std::move(name), bytes, std::move(note), isPart});
+  };
+  auto contractions = static_cast<int64_t>(manifest.gemms.size());
+  if (manifest.isForGpu()) {
+    add("values of the arena", mirroredBytes(manifest), "inputs, outputs, and state while it is saved");
+  } else {
+    add("arena", manifest.arena.bytes);
+    add("  library workspace", manifest.arena.workspaceBytes, "inside the arena", true);
+    add("  scratch of threads", manifest.arena.scratchBytes * manifest.target.threads, "inside the arena", true);
+  }
+  add("batch buffers", 2 * stepBatchBytes(manifest));
+  add("small blocks of libraries", stepallocator::regionBytes);
+  add("data held in memory", heldData, "beside mapped data files");
+  add("writing checkpoints", std::min<int64_t>(chunkBytes, stateBytes(manifest)) + (1 << 20));
+  add("the process itself", processBytes + bytesForManifestByte * manifest.textBytes +
+                                (manifest.isForGpu() ? 0 : bytesForContraction * contractions));
+  return needs;
+}
+
+/// Bytes of the operands of the largest contraction: the search for its fastest algorithm allocates them.
+static int64_t searchBytes(const Manifest &manifest) {
+  auto product = [](const std::vector<int64_t> &dims) {
+    int64_t elements = 1;
+    for (int64_t dim : dims) elements *= dim;
+    return elements;
+  };
+  int64_t most = 0;
+  for (const GemmSpec &gemm : manifest.gemms) {
+    int64_t bytes = product(gemm.a.dims) * bytesOf(gemm.a.type) + product(gemm.b.dims) * bytesOf(gemm.b.type) +
+                    product(gemm.c.dims) * bytesOf(gemm.c.type) * (gemm.hasAux ? 2 : 1);
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+MemoryNeeds deviceMemory(const Manifest &manifest, int64_t contextBytes) {
+  MemoryNeeds needs;
+  needs.lines.push_back({"arena", manifest.arena.bytes});
+  needs.lines.push_back({"  library workspace", manifest.arena.workspaceBytes, "inside the arena", true});
+  int64_t inputs = manifest.hasEntry("step") ? cuda::Transfers::bytesFor(manifest.entry("step")) : 0;
+  needs.lines.push_back({"inputs", inputs, "of the step after the one that runs; training"});
+  needs.lines.push_back({"driver and libraries", contextBytes, "about, differs from GPU to GPU"});
+  // Without this memory the program starts nevertheless, and runs what the library suggests first.
+  needs.lines.push_back({"  search for algorithms", searchBytes(manifest), "on the first run, if it is free", true});
+  return needs;
+}
+
+DiskNeeds checkpointNeeds(const Manifest &manifest) {
+  DiskNeeds needs{stateBytes(manifest), 0};
+  const Json save = manifest.settings.is_object() ? manifest.settings.value("save", Json::object()) : Json::object();
+  int64_t kept = save.is_object() ? save.value("keep", int64_t(0)) : 0;
+  bool savesBest = save.is_object() && !save.value("best", std::string()).empty();
+  if (kept > 0) needs.mostCheckpoints = kept + (savesBest ? 1 : 0) + 1;
+  return needs;
+}
+
+} // namespace tessera::runtime
