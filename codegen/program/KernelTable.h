@@ -4,7 +4,7 @@
 #define TESSERA_CODEGEN_PROGRAM_KERNELTABLE_H
 
 #include "codegen/Backend.h"
-#include "codegen/program/KernelWork.h"
+#include "passes/cost/KernelWork.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include <string>

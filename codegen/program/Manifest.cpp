@@ -240,6 +240,9 @@ void ManifestWriter::writeKernel(const KernelTable::Entry &kernel) {
     json.attribute("contracts", kernel.work.isContraction);
     json.attribute("read", kernel.work.read);
     json.attribute("written", kernel.work.written);
+    json.attributeObject("ops", [&] {
+      for (const OpCount &count : kernel.work.ops) json.attribute(count.op, count.elements);
+    });
     if (const std::optional<LaunchShape> &launch = kernel.kernel.launch) {
       json.attribute("blocks", launch->blocks);
       json.attribute("threads", launch->threads);

@@ -255,8 +255,9 @@ static KernelSpec readKernel(const Json &json) {
   kernel.isPart = json.value("part", false);
   kernel.line = json.value("at", "");
   kernel.of = json.value("of", "");
-  if (json.contains("calls"))
-    for (const auto &[entry, count] : json["calls"].items()) kernel.calls[entry] = asInteger(count, where);
+  for (auto [key, counts] : {std::pair{"calls", &kernel.calls}, std::pair{"ops", &kernel.ops}})
+    if (json.contains(key))
+      for (const auto &[name, count] : json[key].items()) (*counts)[name] = asInteger(count, where);
   return kernel;
 }
 

@@ -131,6 +131,7 @@ struct KernelSpec {
   bool isPart = false;                 ///< a later launch completes the op
   std::string line;                    ///< of the model file; empty: not known
   std::string of;                      ///< what it computes; empty: not in the manifest
+  std::map<std::string, int64_t> ops;  ///< elements that it computes in one call, by op
 };
 
 /// The device that a program was compiled for.

@@ -60,9 +60,9 @@ Json Profile::describe(const Manifest &manifest) const {
     switch (kind) {
     case Kind::Kernel: {
       const KernelSpec &kernel = manifest.kernels.at(which);
-      json = {{"kind", "kernel"},    {"name", kernel.name},      {"of", kernel.of},
-              {"at", kernel.line},   {"flops", kernel.flops},    {"contracts", kernel.contracts},
-              {"read", kernel.read}, {"written", kernel.written}};
+      json = {{"kind", "kernel"},    {"name", kernel.name},       {"of", kernel.of},
+              {"at", kernel.line},   {"flops", kernel.flops},     {"contracts", kernel.contracts},
+              {"read", kernel.read}, {"written", kernel.written}, {"ops", kernel.ops}};
       break;
     }
     case Kind::Contraction:

@@ -1,20 +1,28 @@
 //===- KernelWork.h - arithmetic and bytes of a kernel --------------------===//
 
-#ifndef TESSERA_CODEGEN_PROGRAM_KERNELWORK_H
-#define TESSERA_CODEGEN_PROGRAM_KERNELWORK_H
+#ifndef TESSERA_PASSES_COST_KERNELWORK_H
+#define TESSERA_PASSES_COST_KERNELWORK_H
 
 #include "ir/dialect/Tsr.h"
 
 namespace tessera {
 
-/// The least work of one call of a kernel, whatever its code.
+/// How many elements an op computes, by its mnemonic: `exp`. An op that several sweeps compute counts in each.
+struct OpCount {
+  llvm::StringRef op;
+  int64_t elements;
+};
+
+/// The work of one call of a kernel: the least that any code needs, but for `ops`, which follow the kernel's plan.
 struct KernelWork {
   int64_t flops = 0;             ///< one for each op and element of its iteration space
   bool isContraction = false;    ///< the operations are multiply-adds of contractions
   int64_t read = 0, written = 0; ///< bytes; of a table, only those that are gathered
+  /// Of kernels, and of the kernels in tiled ops: what is computed element by element, in the order of names.
+  llvm::SmallVector<OpCount, 0> ops = {};
 
   /// The work of each of `parts` that share it evenly.
-  KernelWork dividedBy(int64_t parts) const { return {flops / parts, isContraction, read / parts, written / parts}; }
+  KernelWork dividedBy(int64_t parts) const;
 };
 
 KernelWork workOf(KernelOp kernel);
@@ -26,4 +34,4 @@ KernelWork workOf(TiledOp tiled);
 
 } // namespace tessera
 
-#endif // TESSERA_CODEGEN_PROGRAM_KERNELWORK_H
+#endif // TESSERA_PASSES_COST_KERNELWORK_H
