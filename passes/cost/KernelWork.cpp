@@ -48,8 +48,8 @@ static int64_t pointsOf(const KernelPlan &plan, Value item) {
   return points;
 }
 
-/// What an op of a kernel computes: an elementwise op its result, a reduction or a scatter the elements that it sums. Ops
-/// that only address memory compute nothing.
+/// What an op of a kernel computes: an elementwise op its result, a reduction or a scatter the elements that it sums.
+/// Ops that only address memory compute nothing.
 static void countOp(const KernelPlan &plan, Value item, OpCounts &counts) {
   Operation *op = item.getDefiningOp();
   if (!op || op->hasTrait<traits::HasNoArithmetic>()) return;
