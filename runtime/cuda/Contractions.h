@@ -1,7 +1,8 @@
 //===- Contractions.h - the contractions of a program on a GPU -------------===//
 //
 // cuBLASLt computes them. Where it has no algorithm with GELU or its gradient, it computes the contraction without, and
-// a kernel of the program the rest. That is decided when the program starts, for all calls of a contraction together.
+// a kernel of the program the rest. That is decided when the program starts, for all calls of a contraction together:
+// whatever the alignment of its operands, equal values then have equal roundings.
 //
 //===----------------------------------------------------------------------===//
 
