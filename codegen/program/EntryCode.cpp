@@ -172,7 +172,8 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
   if (failed(prepareResult(op))) return failure();
   Value result = address(op.getResult());
   bool isGrad = op.getEpilogue() == Epilogue::GeluGrad;
-  Value bias = addressOrNull(isGrad ? Value(op.getExtra()) : Value(op.getBias()));
+  Value biasOrSum = isGrad ? Value(op.getExtra()) : Value(op.getBias());
+  Value bias = addressOrNull(biasOrSum);
   std::optional<ContractionGemm> description = describeGemm(op);
   if (!description) return op.emitError("expected a GEMM of strided operands; has `layout` run?");
   if (std::optional<EmittedKernel> kernel = backend.emitContraction({op}, *description, {})) {
@@ -182,8 +183,11 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
   }
   FailureOr<GemmCall> call = gemms.add(op, *description, function.getName(), runsPerCall(op));
   if (failed(call)) return failure();
-  Value aux = addressOrNull(isGrad ? Value(op.getAux()) : Value(op.getExtra()));
-  code.callGemm(call->index, address(call->a), address(call->b), bias, aux, result);
+  Value aux = isGrad ? Value(op.getAux()) : Value(op.getExtra());
+  auto alignment = [&](Value value) { return value ? alignmentOf(places.lookup(value)) : 0; };
+  if (op.getEpilogue())
+    gemms.addAlignments(call->index, {alignment(op.getResult()), alignment(aux), alignment(biasOrSum)});
+  code.callGemm(call->index, address(call->a), address(call->b), bias, addressOrNull(aux), result);
   return success();
 }
 

@@ -3,6 +3,7 @@
 #include "codegen/program/GemmTable.h"
 #include "ir/program/Program.h"
 #include "runtime/machine/OnednnGemm.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tessera;
@@ -42,6 +43,10 @@ FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description, S
   entry.calls[function] = runs;
   entries.push_back(std::move(entry));
   return GemmCall{static_cast<uint32_t>(entries.size() - 1), a, b};
+}
+
+void GemmTable::addAlignments(uint32_t entry, std::array<int64_t, 3> alignments) {
+  for (auto [known, own] : llvm::zip(entries[entry].alignments, alignments)) known = std::gcd(known, own);
 }
 
 int64_t GemmTable::workspaceBytes() const {

@@ -5,6 +5,7 @@
 
 #include "codegen/Backend.h"
 #include "llvm/ADT/MapVector.h"
+#include <array>
 
 namespace tessera {
 
@@ -24,6 +25,10 @@ public:
     std::string unaligned;      ///< why rows are not aligned as the library prefers; empty if they are
     int64_t scratchBytes = 0;   ///< workspace that the library needs
     std::string implementation; ///< as the library names it
+    /// Of the addresses of c, `aux` and the bias in all calls, in bytes, if there is an epilogue. 0: there is none.
+    std::array<int64_t, 3> alignments{};
+    /// The number of the kernel that computes the epilogue if the library cannot.
+    std::optional<uint32_t> epilogueKernel;
     /// How often each entry function calls it.
     llvm::MapVector<llvm::StringRef, int64_t> calls;
   };
@@ -35,10 +40,14 @@ public:
   /// it.
   llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description, llvm::StringRef function, int64_t runs);
 
+  /// Enters the alignments of c, `aux` and the bias in a call of an entry with an epilogue.
+  void addAlignments(uint32_t entry, std::array<int64_t, 3> alignments);
+
   /// Whether the contractions are computed on another device than the host.
   bool isOnDevice() const { return library.isOnDevice; }
 
   llvm::ArrayRef<Entry> getEntries() const { return entries; }
+  llvm::MutableArrayRef<Entry> getEntries() { return entries; }
   /// Bytes of workspace that the largest entry needs.
   int64_t workspaceBytes() const;
 

@@ -29,13 +29,18 @@ public:
     bool isPart = false; ///< a later launch completes the op
   };
 
-  /// Enters `runs` calls in `function`; returns the kernel's number.
-  uint32_t add(const EmittedKernel &kernel, const KernelWork &work, const KernelOrigin &origin,
-               llvm::StringRef function, int64_t runs, bool isPart = false) {
+  /// Enters a kernel; returns its number.
+  uint32_t add(const EmittedKernel &kernel, const KernelWork &work, const KernelOrigin &origin, bool isPart = false) {
     auto [number, isNew] = numbers.try_emplace(kernel.symbol, entries.size());
     if (isNew) entries.push_back({kernel, work, origin, {}, isPart});
-    entries[number->second].calls[function] += runs;
     return number->second;
+  }
+  /// The same with `runs` calls in `function`.
+  uint32_t add(const EmittedKernel &kernel, const KernelWork &work, const KernelOrigin &origin,
+               llvm::StringRef function, int64_t runs, bool isPart = false) {
+    uint32_t number = add(kernel, work, origin, isPart);
+    entries[number].calls[function] += runs;
+    return number;
   }
 
   llvm::ArrayRef<Entry> getEntries() const { return entries; }

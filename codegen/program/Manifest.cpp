@@ -222,6 +222,8 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
     json.attribute("accumulate", d.accumulate);
     if (d.epilogue) json.attribute("epilogue", stringifyEpilogue(*d.epilogue));
     if (d.hasAux) json.attribute("aux", true);
+    if (entry.epilogueKernel)
+      json.attribute("epilogue_kernel", summary.kernels->getEntries()[*entry.epilogueKernel].kernel.symbol);
     if (!entry.unaligned.empty()) json.attribute("unaligned", entry.unaligned);
     json.attribute("scratch", entry.scratchBytes);
     json.attribute("implementation", entry.implementation);

@@ -1,7 +1,8 @@
 //===- Program.cpp - from a scheduled module to a program -----------------===//
 //
 //  1. Emit the entry functions, which run on the host. The back end emits each kernel that they call, equal ones once.
-//     Contractions that it leaves to a library are entered into the GEMM table.
+//     Contractions that it leaves to a library are entered into the GEMM table, and their epilogues become kernels that
+//     are called if the library lacks them.
 //  2. Let the back end add tables of kernels and machine code for a device.
 //  3. Compile object code in parts, on all cores, and link a shared object that depends on no library.
 //  4. Write the manifest. The library's workspace and the threads' scratch memory follow the planned arena.
@@ -13,6 +14,7 @@
 #include "codegen/cpu/object/ObjectCode.h"
 #include "codegen/program/BackendChoice.h"
 #include "codegen/program/EntryCode.h"
+#include "codegen/program/EpilogueKernels.h"
 #include "ir/program/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -82,6 +84,7 @@ LogicalResult ProgramGenerator::emit() {
   backend.begin(*code);
   for (func::FuncOp function : entryFunctions(module))
     if (failed(emitEntry(function, *code, backend, kernels, gemms))) return failure();
+  if (failed(emitEpilogueKernels(context, backend, kernels, gemms))) return failure();
   log.finishStage("kernels and entries");
   return success();
 }

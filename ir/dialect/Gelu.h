@@ -7,10 +7,10 @@
 
 namespace tessera {
 
-namespace detail {
 /// Of the argument of tanh, sqrt(2 / pi) (x + cubic x^3).
 inline constexpr double geluScale = 0.7978845608028654, geluCubic = 0.044715;
 
+namespace detail {
 inline double geluTanh(double x) { return std::tanh(geluScale * (x + geluCubic * x * x * x)); }
 } // namespace detail
 
@@ -19,7 +19,7 @@ inline double gelu(double x) { return 0.5 * x * (1 + detail::geluTanh(x)); }
 
 inline double geluDerivative(double x) {
   double tanh = detail::geluTanh(x);
-  double inner = detail::geluScale * (1 + 3 * detail::geluCubic * x * x);
+  double inner = geluScale * (1 + 3 * geluCubic * x * x);
   return 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * inner;
 }
 

@@ -24,6 +24,8 @@ namespace tessera::runtime::cuda {
 namespace {
 /// Larger alignments make no difference to cuBLASLt.
 constexpr uint32_t largestAlignment = 256;
+/// Suggestions of cuBLASLt that are tried before a contraction counts as not supported.
+constexpr int mostTried = 8;
 
 /// cudaDataType_t.
 int libraryType(ElementType type) {
@@ -101,6 +103,11 @@ struct CublasGemm::Impl {
   BatchDim chooseBatch();
   MatrixLayout makeLayout(ElementType type, const Operand &operand, int64_t count, int64_t stride);
   MatmulDesc makeDesc() const;
+  /// For each pair of addresses of a bias and an auxiliary matrix.
+  void makeDescs(const GemmAddresses &operands);
+  /// What cuBLASLt suggests, best first; may be empty.
+  std::vector<MatmulHeuristic> ask(const GemmAlignment &alignment, int most) const;
+  /// The same; throws an Error if it suggests nothing.
   std::vector<MatmulHeuristic> suggest(const GemmAlignment &alignment, int most) const;
   void setPlaces(MatmulDesc desc, DevicePointer bias, DevicePointer aux) const {
     auto set = [&](int attribute, DevicePointer place, const char *what) {
@@ -110,6 +117,11 @@ struct CublasGemm::Impl {
     if (description.hasAux) set(descAuxPointer, aux, "auxiliary matrix");
   }
 
+  int64_t calls() const {
+    int64_t count = 1;
+    for (const BatchDim &loop : loops) count *= loop.size;
+    return count;
+  }
   GemmAddresses operandsOf(int64_t call, const GemmAddresses &first) const;
   /// The key of `descs`.
   std::pair<DevicePointer, DevicePointer> placesOf(const GemmAddresses &operands) const {
@@ -146,11 +158,9 @@ uint32_t allowedReductions(ElementType result) {
 }
 
 /// The end of a message about sizes.
-const char *adviceFor(const GemmSpec &d) {
+const char *describeEpilogue(const GemmSpec &d) {
   if (d.epilogue == GemmEpilogue::None) return "";
-  return d.epilogue == GemmEpilogue::Gelu
-             ? " followed by GELU; compile the program with --gemm-epilogues=bias"
-             : " followed by GELU's gradient; compile the program with --gemm-epilogues=bias";
+  return d.epilogue == GemmEpilogue::Gelu ? " followed by GELU" : " followed by GELU's gradient";
 }
 
 /// The batch dimension of one library call; the others become `loops`.
@@ -223,7 +233,7 @@ GemmAddresses CublasGemm::Impl::operandsOf(int64_t call, const GemmAddresses &fi
           moved(first.c, inC, d.c.type), first.aux};
 }
 
-std::vector<MatmulHeuristic> CublasGemm::Impl::suggest(const GemmAlignment &alignment, int most) const {
+std::vector<MatmulHeuristic> CublasGemm::Impl::ask(const GemmAlignment &alignment, int most) const {
   MatmulPreference preference = nullptr;
   library.check(library.preferenceCreate(&preference), "cannot describe a search");
   auto set = [&](int attribute, auto value) {
@@ -243,9 +253,14 @@ std::vector<MatmulHeuristic> CublasGemm::Impl::suggest(const GemmAlignment &alig
   library.preferenceDestroy(preference);
   found.resize(status == 0 ? static_cast<size_t>(count) : 0);
   std::erase_if(found, [](const MatmulHeuristic &one) { return one.status != 0; });
+  return found;
+}
+
+std::vector<MatmulHeuristic> CublasGemm::Impl::suggest(const GemmAlignment &alignment, int most) const {
+  std::vector<MatmulHeuristic> found = ask(alignment, most);
   if (found.empty())
     fail("cuBLASLt has no algorithm for the contraction '{}' [{}] x [{}]{}", description.name,
-         fmt::join(description.a.dims, ", "), fmt::join(description.b.dims, ", "), adviceFor(description));
+         fmt::join(description.a.dims, ", "), fmt::join(description.b.dims, ", "), describeEpilogue(description));
   return found;
 }
 
@@ -267,6 +282,7 @@ CublasGemm::CublasGemm(const GemmSpec &d, int64_t workspaceBytes) : impl(std::ma
   if (d.epilogue != GemmEpilogue::None && (batch.size != 1 || !impl->loops.empty()))
     fail("contraction '{}': only contractions without loops over batches may be followed by GELU", d.name);
   impl->asking = impl->makeDesc();
+  if (d.epilogueKernel) return;
   // Contractions that are rejected for any alignment are rejected here.
   GemmAlignment best;
   best.fill(largestAlignment);
@@ -275,15 +291,35 @@ CublasGemm::CublasGemm(const GemmSpec &d, int64_t workspaceBytes) : impl(std::ma
 
 CublasGemm::~CublasGemm() = default;
 CublasGemm::CublasGemm(CublasGemm &&) noexcept = default;
+CublasGemm &CublasGemm::operator=(CublasGemm &&) noexcept = default;
+
+void CublasGemm::Impl::makeDescs(const GemmAddresses &operands) {
+  for (int64_t call = 0; call < calls(); ++call) {
+    std::pair places = placesOf(operandsOf(call, operands));
+    if (descs.count(places)) continue;
+    MatmulDesc desc = makeDesc();
+    descs.emplace(places, desc);
+    setPlaces(desc, places.first, places.second);
+  }
+}
+
+bool CublasGemm::findAlgorithm(const GemmAddresses &operands, DevicePointer workspace, Stream stream) {
+  GemmAlignment alignment = alignmentOf(operands);
+  impl->makeDescs(operands);
+  for (const MatmulHeuristic &found : impl->ask(alignment, mostTried)) {
+    impl->choices[alignment] = {found.algorithm, found.workspaceBytes};
+    try {
+      run(operands, workspace, stream);
+      return true;
+    } catch (const Error &) { // the next one may run
+    }
+  }
+  forget(alignment);
+  return false;
+}
 
 void CublasGemm::prepare(const GemmAddresses &operands) {
-  for (int64_t call = 0; call < calls(); ++call) {
-    std::pair places = impl->placesOf(impl->operandsOf(call, operands));
-    if (impl->descs.count(places)) continue;
-    MatmulDesc desc = impl->makeDesc();
-    impl->descs.emplace(places, desc);
-    impl->setPlaces(desc, places.first, places.second);
-  }
+  impl->makeDescs(operands);
   GemmAlignment alignment = alignmentOf(operands);
   if (impl->choices.count(alignment)) return;
   MatmulHeuristic best = impl->suggest(alignment, 1).front();
@@ -292,11 +328,7 @@ void CublasGemm::prepare(const GemmAddresses &operands) {
 
 void CublasGemm::forget(const GemmAlignment &alignment) { impl->choices.erase(alignment); }
 
-int64_t CublasGemm::calls() const {
-  int64_t count = 1;
-  for (const BatchDim &loop : impl->loops) count *= loop.size;
-  return count;
-}
+int64_t CublasGemm::calls() const { return impl->calls(); }
 
 const GemmSpec &CublasGemm::description() const { return impl->description; }
 

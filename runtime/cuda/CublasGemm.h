@@ -23,10 +23,16 @@ using GemmAlignment = std::array<uint32_t, 5>;
 /// A contraction of the manifest, prepared: one or several library calls on parts of its operands.
 class CublasGemm {
 public:
-  /// `workspaceBytes`: the size of the workspace. Throws an Error that names the contraction if cuBLASLt rejects it.
+  /// `workspaceBytes`: the size of the workspace. Throws an Error that names the contraction if cuBLASLt rejects it,
+  /// unless a kernel can compute its epilogue.
   CublasGemm(const GemmSpec &description, int64_t workspaceBytes);
   ~CublasGemm();
   CublasGemm(CublasGemm &&) noexcept;
+  CublasGemm &operator=(CublasGemm &&) noexcept;
+
+  /// Runs with these operands, and chooses the first algorithm that cuBLASLt suggests and runs. Returns false if there
+  /// is none.
+  bool findAlgorithm(const GemmAddresses &operands, DevicePointer workspace, Stream stream);
 
   /// Makes everything that runs with these operands need, and chooses the library's first suggestion if no algorithm is
   /// chosen for their alignment. Throws an Error that names the contraction if there is none.

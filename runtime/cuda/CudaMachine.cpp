@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/Error.h"
+#include "runtime/cuda/Contractions.h"
 #include "runtime/cuda/Driver.h"
-#include "runtime/cuda/GemmSearch.h"
 #include "runtime/cuda/Images.h"
 #include "runtime/cuda/Mirror.h"
 #include "runtime/cuda/Recording.h"
@@ -35,11 +35,6 @@ std::string withLine(const std::string &what, const std::string &line) {
   return line.empty() ? what : what + ", from " + line;
 }
 
-GemmAddresses addressesOf(const void *a, const void *b, const void *bias, const void *aux, const void *c) {
-  auto pointer = [](const void *address) { return reinterpret_cast<DevicePointer>(address); };
-  return {pointer(a), pointer(b), pointer(bias), pointer(c), pointer(aux)};
-}
-
 bool isSet(const char *variable) {
   const char *value = getenv(variable);
   return value && std::string(value) != "0";
@@ -60,7 +55,10 @@ public:
   void startCall(const EntryFunction &entry, TsrEntry code) override;
   void finishCall() override;
   void observe(std::function<void()> callback) override { afterCall = std::move(callback); }
-  void startProfile(Profile &to) override { profiling.profile = &to; }
+  void startProfile(Profile &to) override {
+    profiling.profile = &to;
+    contractions->describe(to);
+  }
   int threads() const override { return 1; }
 
 private:
@@ -89,15 +87,6 @@ private:
     std::vector<Module> modules;
     std::vector<Function> functions; ///< by number of the kernel
   };
-  struct Contractions {
-    std::vector<CublasGemm> gemms; ///< by number in the manifest
-    std::string choices;           ///< the file of algorithms; empty: none
-  };
-  /// A contraction with its operands.
-  struct GemmCall {
-    uint32_t gemm; ///< number in the manifest
-    GemmAddresses operands;
-  };
   /// Of the environment: TESSERA_CUDA_EAGER, TESSERA_CUDA_IN_ORDER.
   struct Switches {
     bool eager = false, inOrder = false;
@@ -107,11 +96,6 @@ private:
   void allocateArena();
   /// Refuses a program for which the device has too little memory.
   void requireFree(size_t needed) const;
-  /// The contractions that entry functions run, with all their operands.
-  std::vector<GemmCall> listContractions(void *library) const;
-  /// Finds the fastest algorithm for each contraction that entry functions run, and runs it once: while a stream
-  /// records, cuBLASLt must neither be asked for algorithms nor load their code.
-  void prepareContractions(void *library);
   DevicePointer workspace() const { return arena + static_cast<DevicePointer>(manifest.arena.workspaceOffset); }
   void pinValues();
   bool isEager() const { return afterCall || profiling.profile || switches.eager; }
@@ -127,6 +111,10 @@ private:
   /// Calls the observer; a failure is recorded.
   void notifyObserver();
   void launch(uint32_t kernel, void *const *args);
+  /// Runs a contraction, and the kernel that completes it if cuBLASLt does not compute all of it.
+  void contract(const ContractionCall &call);
+  /// Runs a kernel by its number. `name`: for messages.
+  void runKernel(uint32_t number, const std::string &name, void *const *args);
   void runCode(const EntryFunction &entry, TsrEntry code);
   /// The graph of `entry`, recorded at its first call.
   GraphExec graphOf(const EntryFunction &entry, TsrEntry code);
@@ -141,7 +129,7 @@ private:
   DevicePointer arena = 0;
   Mirror mirror;
   Code code;
-  Contractions contractions;
+  std::optional<Contractions> contractions;
   std::map<std::string, GraphExec> graphs;
   std::function<void()> afterCall;
   Profiling profiling;
@@ -157,12 +145,11 @@ private:
 
 CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options)
     : manifest(manifest), mirror(manifest.arena.bytes) {
-  contractions.choices = options.gemmChoices;
   switches = {isSet("TESSERA_CUDA_EAGER"), isSet("TESSERA_CUDA_IN_ORDER")};
   openDevice();
   allocateArena();
   pinValues();
-  for (const GemmSpec &gemm : manifest.gemms) contractions.gemms.emplace_back(gemm, manifest.arena.workspaceBytes);
+  contractions.emplace(manifest, options.gemmChoices);
 
   table.machine = this;
   table.abiVersion = TSR_ABI_VERSION;
@@ -171,15 +158,7 @@ CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options
     static_cast<Table *>(runtime)->machine->launch(kernel, args);
   };
   table.gemm = [](TsrRuntime *runtime, uint32_t gemm, const void *a, const void *b, void *bias, void *aux, void *c) {
-    CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
-    const GemmSpec &description = machine.manifest.gemms[gemm];
-    const CublasGemm &cublas = machine.contractions.gemms[gemm];
-    GemmAddresses operands = addressesOf(a, b, bias, aux, c);
-    machine.perform(
-        Profile::Kind::Contraction, gemm, withLine("contraction '" + description.name + "'", description.line),
-        [&] { return cublas.accesses(operands, machine.workspace()); },
-        [&] { cublas.run(operands, machine.workspace(), machine.stream); });
-    machine.notifyObserver();
+    static_cast<Table *>(runtime)->machine->contract(contractionCall(gemm, a, b, bias, aux, c));
   };
   table.copy = [](TsrRuntime *runtime, void *dst, const void *src, int64_t bytes) {
     CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
@@ -256,7 +235,7 @@ CudaMachine::~CudaMachine() {
   driver.streamSynchronize(stream);
   transfers.reset();
   for (auto &[name, graph] : graphs) driver.graphExecDestroy(graph);
-  contractions.gemms.clear();
+  contractions.reset();
   for (Module module : code.modules) driver.moduleUnload(module);
   mirror.unpin(); // while there is a context
   if (arena) driver.memFree(arena);
@@ -287,42 +266,7 @@ void CudaMachine::load(void *library) {
     fail("the program has code for {}, and this GPU ({}) is sm_{}{}; compile it with --target=cuda:sm_{}{}",
          fmt::join(manifest.target.architectures, ", "), device.name, device.major, device.minor, device.major,
          device.minor);
-  prepareContractions(library);
-}
-
-std::vector<CudaMachine::GemmCall> CudaMachine::listContractions(void *library) const {
-  // Entry functions run with functions that do nothing but list the contractions.
-  struct Listing : TsrRuntime {
-    std::vector<GemmCall> calls;
-  } listing{};
-  listing.abiVersion = TSR_ABI_VERSION;
-  listing.threads = 1;
-  listing.launch = [](TsrRuntime *, uint32_t, void *const *) {};
-  listing.copy = [](TsrRuntime *, void *, const void *, int64_t) {};
-  listing.zero = [](TsrRuntime *, void *, int64_t) {};
-  listing.setInt = [](TsrRuntime *, void *, int32_t) {};
-  listing.gemm = [](TsrRuntime *runtime, uint32_t gemm, const void *a, const void *b, void *bias, void *aux, void *c) {
-    static_cast<Listing *>(runtime)->calls.push_back({gemm, addressesOf(a, b, bias, aux, c)});
-  };
-  for (const auto &[name, entry] : manifest.entries)
-    if (auto function = reinterpret_cast<TsrEntry>(dlsym(library, (TSR_SYMBOL_ENTRY_PREFIX + name).c_str())))
-      function(&listing, reinterpret_cast<char *>(arena));
-  return std::move(listing.calls);
-}
-
-void CudaMachine::prepareContractions(void *library) {
-  std::vector<CublasGemm> &gemms = contractions.gemms;
-  std::vector<GemmCall> calls = listContractions(library);
-  GemmUses uses;
-  for (const GemmCall &call : calls) uses.emplace(call.gemm, gemms[call.gemm].alignmentOf(call.operands));
-  if (!contractions.choices.empty() && !uses.empty())
-    GemmSearch(contractions.choices, device.name).chooseFor(gemms, uses, workspace(), stream);
-  for (const GemmCall &call : calls) {
-    CublasGemm &gemm = gemms[call.gemm];
-    gemm.prepare(call.operands);
-    // The arena contains zeros, and so do the results.
-    if (uses.erase({call.gemm, gemm.alignmentOf(call.operands)})) gemm.run(call.operands, workspace(), stream);
-  }
+  contractions->prepare(listContractionCalls(manifest, library, arena), device.name, workspace(), stream);
   synchronize("the first run of each contraction failed on " + device.name);
 }
 
@@ -359,7 +303,7 @@ void CudaMachine::notifyObserver() {
   }
 }
 
-void CudaMachine::launch(uint32_t number, void *const *args) {
+void CudaMachine::runKernel(uint32_t number, const std::string &name, void *const *args) {
   const KernelSpec &kernel = manifest.kernels[number];
   auto accesses = [&] {
     std::vector<MemoryAccess> result;
@@ -367,15 +311,34 @@ void CudaMachine::launch(uint32_t number, void *const *args) {
       result.push_back({reinterpret_cast<DevicePointer>(args[result.size()]), argument.bytes, argument.isWritten});
     return result;
   };
-  perform(Profile::Kind::Kernel, number, withLine("kernel " + kernel.name, kernel.line), accesses, [&] {
+  perform(Profile::Kind::Kernel, number, name, accesses, [&] {
     std::vector<void *> parameters(kernel.arguments.size());
     for (size_t i = 0; i < parameters.size(); ++i) parameters[i] = const_cast<void **>(&args[i]);
     driver.check(driver.launchKernel(code.functions[number], static_cast<unsigned>(kernel.blocks), 1, 1,
                                      static_cast<unsigned>(kernel.threads), 1, 1, 0, stream, parameters.data(),
                                      nullptr),
-                 withLine("cannot launch kernel " + kernel.name, kernel.line));
+                 "cannot launch " + name);
   });
+}
+
+void CudaMachine::launch(uint32_t number, void *const *args) {
+  const KernelSpec &kernel = manifest.kernels[number];
+  runKernel(number, withLine("kernel " + kernel.name, kernel.line), args);
   if (!kernel.isPart) notifyObserver();
+}
+
+void CudaMachine::contract(const ContractionCall &call) {
+  const GemmSpec &description = manifest.gemms[call.gemm];
+  const CublasGemm &gemm = contractions->gemm(call.gemm);
+  GemmAddresses operands = contractions->operandsOf(call);
+  std::string name = withLine("contraction '" + description.name + "'", description.line);
+  perform(
+      Profile::Kind::Contraction, call.gemm, name, [&] { return gemm.accesses(operands, workspace()); },
+      [&] { gemm.run(operands, workspace(), stream); });
+  if (std::optional<uint32_t> kernel = contractions->kernelOf(call.gemm))
+    runKernel(*kernel, "kernel " + manifest.kernels[*kernel].name + ", which completes " + name,
+              contractions->kernelArguments(call).data());
+  notifyObserver();
 }
 
 //===----------------------------------------------------------------------===//

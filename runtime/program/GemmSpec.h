@@ -36,7 +36,9 @@ struct GemmSpec {
   bool accumulate = false;
   GemmEpilogue epilogue = GemmEpilogue::None;
   bool hasAux = false; ///< there is a matrix of the type and the strides of c
-  bool tf32 = false;   ///< a GPU may round f32 operands to tf32 (10 mantissa bits)
+  /// The number of the kernel that computes the epilogue where cuBLASLt cannot.
+  std::optional<uint32_t> epilogueKernel;
+  bool tf32 = false; ///< a GPU may round f32 operands to tf32 (10 mantissa bits)
 };
 
 } // namespace tessera::runtime

@@ -162,7 +162,15 @@ static GemmEpilogue readEpilogue(const Json &json) {
   fail("{}: contractions with the epilogue '{}' are not supported", where, name);
 }
 
-static GemmSpec readGemm(const Json &json) {
+static std::optional<uint32_t> readEpilogueKernel(const Json &json, const std::vector<KernelSpec> &kernels) {
+  std::string name = stringOr(json, "epilogue_kernel", "");
+  if (name.empty()) return std::nullopt;
+  for (size_t i = 0; i < kernels.size(); ++i)
+    if (kernels[i].name == name) return static_cast<uint32_t>(i);
+  fail("{}: there is no kernel '{}' for an epilogue", where, name);
+}
+
+static GemmSpec readGemm(const Json &json, const std::vector<KernelSpec> &kernels) {
   auto numbers = [&](const char *key) { return member(json, key, where).get<std::vector<int64_t>>(); };
   GemmSpec gemm;
   gemm.name = stringAt(json, "name");
@@ -179,6 +187,7 @@ static GemmSpec readGemm(const Json &json) {
   gemm.tf32 = json.value("tf32", false);
   gemm.epilogue = readEpilogue(json);
   gemm.hasAux = json.value("aux", false);
+  gemm.epilogueKernel = readEpilogueKernel(json, kernels);
   if (gemm.epilogue == GemmEpilogue::GeluGrad && !gemm.hasAux) fail("{}: contraction '{}' lacks aux", where, gemm.name);
   return gemm;
 }
@@ -318,7 +327,7 @@ static Manifest readManifest(const Json &json) {
   if (json.contains("kernels"))
     for (const Json &kernel : json["kernels"]) manifest.kernels.push_back(readKernel(kernel));
   if (json.contains("gemms"))
-    for (const Json &gemm : json["gemms"]) manifest.gemms.push_back(readGemm(gemm));
+    for (const Json &gemm : json["gemms"]) manifest.gemms.push_back(readGemm(gemm, manifest.kernels));
   if (json.contains("data"))
     for (const Json &data : json["data"]) manifest.data.push_back(readData(data));
   manifest.settings = json.value("settings", Json::object());

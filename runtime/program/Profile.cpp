@@ -67,7 +67,7 @@ Json Profile::describe(const Manifest &manifest) const {
     }
     case Kind::Contraction:
       json["kind"] = "contraction";
-      describeContraction(manifest.gemms.at(which), json);
+      describeContraction(gemms.count(which) ? gemms.at(which) : manifest.gemms.at(which), json);
       break;
     case Kind::Copy:
       json = {{"kind", "copy"}, {"name", "copy"}, {"flops", 0}, {"read", which}, {"written", which}};

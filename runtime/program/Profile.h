@@ -29,6 +29,9 @@ public:
   /// Adds a call. `which`: the index in the manifest's list of kernels or contractions, or the bytes of a copy.
   void add(Kind kind, int64_t which, Clock::duration time);
 
+  /// A contraction of the manifest is computed as another one, and the rest by a kernel.
+  void setGemm(int64_t which, GemmSpec computed) { gemms[which] = std::move(computed); }
+
   /// Ends a step that took `time`.
   void endStep(Clock::duration time);
 
@@ -46,6 +49,7 @@ private:
     std::vector<double> steps;
   };
   std::map<std::pair<Kind, int64_t>, Row> rows;
+  std::map<int64_t, GemmSpec> gemms; ///< by number, those that differ from the manifest's
   std::vector<double> steps;
   bool isInStep = false;
 };

@@ -29,12 +29,16 @@ struct CudaRunner::Machine : TsrRuntime {
   char *arena = nullptr;
   void *library = nullptr;
   std::string errors;
+  unsigned epilogues = 0; ///< that were computed
 
   ~Machine() {
     if (library) dlclose(library);
   }
   static Machine &of(TsrRuntime *self) { return *static_cast<Machine *>(self); }
+  void runKernel(uint32_t number, ArrayRef<void *> arguments);
   void runGemm(const ContractionGemm &d, const void *a, const void *b, void *bias, void *aux, void *c);
+  /// The same without GELU or its gradient, and the kernel that computes it.
+  void runWithKernel(const GemmTable::Entry &entry, const void *a, const void *b, void *bias, void *aux, void *c);
   Type elementType(ElementType type);
   /// Numbers that lie behind one another at an address, and those that a matrix spans.
   TensorValue fetch(const void *address, Type element, int64_t count);
@@ -110,6 +114,23 @@ void CudaRunner::Machine::runGemm(const ContractionGemm &d, const void *a, const
   if (isGrad && d.bias) storeTensor(row, row.type, bias);
 }
 
+void CudaRunner::Machine::runKernel(uint32_t number, ArrayRef<void *> arguments) {
+  const cuda::CudaKernel &launched = *written[number];
+  std::string error = kernels->run(launched, arguments.take_front(launched.parameterTypes.size()));
+  if (!error.empty() && errors.empty()) errors = error + "\n" + launched.source;
+}
+
+void CudaRunner::Machine::runWithKernel(const GemmTable::Entry &entry, const void *a, const void *b, void *bias,
+                                        void *aux, void *c) {
+  ContractionGemm plain = entry.description;
+  bool isGrad = plain.epilogue == Epilogue::GeluGrad;
+  void *sums = plain.hasAux && !isGrad ? aux : c;
+  plain.epilogue.reset(), plain.hasAux = false;
+  if (isGrad) plain.bias.reset();
+  runGemm(plain, a, b, bias, nullptr, sums);
+  runKernel(*entry.epilogueKernel, isGrad ? SmallVector<void *>{c, aux, c, bias} : SmallVector<void *>{sums, c});
+}
+
 //===----------------------------------------------------------------------===//
 // The runner
 //===----------------------------------------------------------------------===//
@@ -140,14 +161,14 @@ LogicalResult CudaRunner::load(ModuleOp scheduled) {
   machine->abiVersion = TSR_ABI_VERSION;
   machine->launch = [](TsrRuntime *self, uint32_t kernel, void *const *args) {
     Machine &machine = Machine::of(self);
-    const cuda::CudaKernel &launched = *machine.written[kernel];
-    SmallVector<void *> arguments(args, args + launched.parameterTypes.size());
-    std::string error = machine.kernels->run(launched, arguments);
-    if (!error.empty() && machine.errors.empty()) machine.errors = error + "\n" + launched.source;
+    machine.runKernel(kernel, ArrayRef(args, machine.written[kernel]->parameterTypes.size()));
   };
   machine->gemm = [](TsrRuntime *self, uint32_t gemm, const void *a, const void *b, void *bias, void *aux, void *c) {
     Machine &machine = Machine::of(self);
-    machine.runGemm(machine.program.gemms[gemm].description, a, b, bias, aux, c);
+    const GemmTable::Entry &entry = machine.program.gemms[gemm];
+    // Every second one, as if cuBLASLt had no such epilogue.
+    if (entry.epilogueKernel && machine.epilogues++ % 2 == 0) return machine.runWithKernel(entry, a, b, bias, aux, c);
+    machine.runGemm(entry.description, a, b, bias, aux, c);
   };
   machine->copy = [](TsrRuntime *, void *dst, const void *src, int64_t bytes) { std::memcpy(dst, src, bytes); };
   machine->zero = [](TsrRuntime *, void *dst, int64_t bytes) { std::memset(dst, 0, bytes); };

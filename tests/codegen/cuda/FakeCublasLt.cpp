@@ -20,6 +20,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -103,14 +104,23 @@ bool isSupported(const FakeDesc &desc, const FakeLayout &a, const FakeLayout &b,
       a.rows % 16 == 0 && d.rows % 16 == 0 && d.columns % 16 == 0 && a.leading % 16 == 0 && b.leading % 16 == 0;
   return desc.transA && !desc.transB && areMultiples && !(a.type == 29 && b.type == 29);
 }
+/// What a library without epilogues refuses. $FAKE_CUDA_NO_GELU is `gelu`, `gradient` or 1, both; `late` refuses both
+/// only when they run.
+bool isRefused(const FakeDesc &desc, bool runs) {
+  const char *text = getenv("FAKE_CUDA_NO_GELU");
+  std::string what = text ? text : "";
+  if (what.empty() || !(desc.isGelu() || desc.isGradient())) return false;
+  if (what == "late") return runs;
+  return what == "1" || what == (desc.isGelu() ? "gelu" : "gradient");
+}
 /// Whether the library supports an epilogue, with a bias and an auxiliary matrix at these addresses.
-bool isEpilogueSupported(const FakeDesc &desc, const FakeLayout &a, const FakeLayout &d) {
+bool isEpilogueSupported(const FakeDesc &desc, const FakeLayout &a, const FakeLayout &d, bool runs = false) {
   static const std::set<int> known = {1, 4, 32, 32 | 4, 32 | 128, 32 | 128 | 4, 64 | 128, 64 | 128 | 16};
   if (!known.count(desc.epilogue)) return false;
   bool readsVector = desc.hasBias() || desc.hasBiasGradient();
   if (readsVector && (!desc.bias || desc.biasType != d.type)) return false;
   if (desc.isGelu() || desc.isGradient())
-    if (bytesOf(a.type) == 1 || d.batch != 1 || getenv("FAKE_CUDA_NO_GELU")) return false;
+    if (bytesOf(a.type) == 1 || d.batch != 1 || isRefused(desc, runs)) return false;
   if (!desc.hasAux()) return true;
   bool isWhole = desc.aux && reinterpret_cast<uintptr_t>(desc.aux) % 16 == 0;
   bool hasLines = desc.auxLeading % 8 == 0 && desc.auxLeading >= d.rows;
@@ -260,7 +270,7 @@ EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const voi
   // The result must not overwrite what the epilogue reads.
   bool isApart = !desc.isGradient() || address(desc.aux) + lastOf(ofAux) <= address(d) ||
                  address(d) + lastOf(ofD) <= address(desc.aux);
-  if (!fits || !isApart || !isEpilogueSupported(desc, ofA, ofD)) return 7;
+  if (!fits || !isApart || !isEpilogueSupported(desc, ofA, ofD, /*runs=*/true)) return 7;
   FakeHeuristic chosen{};
   memcpy(&chosen, algorithm, 64);
   const void *operands[] = {a, b, c, d};

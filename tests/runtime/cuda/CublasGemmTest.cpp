@@ -1,6 +1,8 @@
 // Contractions with epilogues, computed by the fake library, against plain loops.
 
 #include "runtime/base/Error.h"
+#include "runtime/base/Json.h"
+#include "runtime/cuda/Contractions.h"
 #include "runtime/cuda/GemmSearch.h"
 #include "runtime/cuda/Recording.h"
 #include "tests/codegen/cuda/FakeDevice.h"
@@ -11,6 +13,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <fstream>
 #include <functional>
 #include <vector>
 
@@ -124,6 +127,30 @@ protected:
     return "";
   }
 
+  /// A program whose contractions have epilogue kernels.
+  static Manifest manifestOf(std::vector<GemmSpec> gemms) {
+    Manifest manifest;
+    for (GemmSpec &gemm : gemms) gemm.epilogueKernel = 7;
+    manifest.gemms = std::move(gemms);
+    manifest.arena.workspaceBytes = bytesEach;
+    return manifest;
+  }
+  /// What the preparation of these calls prints.
+  std::string prepare(Contractions &contractions, const std::vector<ContractionCall> &calls) {
+    testing::internal::CaptureStderr();
+    struct Captured { // also if it throws
+      std::string &text;
+      ~Captured() { text = testing::internal::GetCapturedStderr(); }
+    };
+    std::string said;
+    {
+      Captured captured{said};
+      contractions.prepare(calls, "GPU", workspace, stream);
+      Driver::get().check(Driver::get().streamSynchronize(stream), "contractions");
+    }
+    return said;
+  }
+
   /// A function of the fake library that the real one does not have.
   template <typename Function> static Function ofFake(const char *name) {
     void *library = dlopen((std::string(TESSERA_FAKE_CUDA) + "/libcublasLt.so.13").c_str(), RTLD_NOW);
@@ -172,8 +199,7 @@ TEST_P(CublasGemmEpilogues, RejectedByCublasLt) {
   EXPECT_EQ(CublasGemm(d, bytesEach).alignmentOf(at)[4] % 16, 0u);
   at.aux += 8;
   EXPECT_EQ(CublasGemm(d, bytesEach).alignmentOf(at)[4], 8u);
-  std::string refused = "cuBLASLt has no algorithm for the contraction 'mlp' [3, 5] x [5, 16] followed by GELU; "
-                        "compile the program with --gemm-epilogues=bias";
+  std::string refused = "cuBLASLt has no algorithm for the contraction 'mlp' [3, 5] x [5, 16] followed by GELU";
   EXPECT_EQ(errorOf(d), refused);
   at.aux -= 8;
   EXPECT_EQ(errorOf(d), "");
@@ -279,6 +305,112 @@ TEST_P(CublasGemmEpilogues, HaveTheirOwnSearch) {
     EXPECT_GT(gemmCount(), before + 1) << "no algorithms were compared";
   }
   for (const GemmSpec &d : kinds) EXPECT_EQ(search(d), 0);
+}
+
+/// Sets what the fake library refuses.
+struct Refusal {
+  explicit Refusal(const char *what) { setenv("FAKE_CUDA_NO_GELU", what, 1); }
+  ~Refusal() { unsetenv("FAKE_CUDA_NO_GELU"); }
+};
+
+/// The kernel after the contraction is none of the runtime's: here nothing computes GELU.
+TEST_P(CublasGemmEpilogues, AreLeftToAKernelIfRefused) {
+  for (const char *refused : {"gelu", "gradient", "1", "late"}) {
+    Refusal refusal(refused);
+    SCOPED_TRACE(refused);
+    bool isGelu = std::string(refused) != "gradient", isGradient = std::string(refused) != "gelu";
+    Manifest manifest = manifestOf({describe(GetParam(), GemmEpilogue::Gelu, true, true),
+                                    describe(GetParam(), GemmEpilogue::Gelu, true, false),
+                                    describe(GetParam(), GemmEpilogue::GeluGrad, true, true)});
+    Contractions contractions(manifest, "");
+    std::string said = prepare(contractions, {{0, at}, {1, at}, {2, at}});
+    EXPECT_EQ(said, "note: cuBLASLt has no algorithm with GELU for the contraction 'mlp'; a kernel computes GELU "
+                    "instead, and no action is required\n");
+    for (uint32_t i : {0u, 1u, 2u}) EXPECT_EQ(contractions.kernelOf(i).has_value(), i == 2 ? isGradient : isGelu) << i;
+  }
+}
+
+/// GELU's kernel reads the sums from the auxiliary matrix, or else from the result.
+TEST_P(CublasGemmEpilogues, LeaveSumsToAKernel) {
+  Refusal refusal("1");
+  Manifest manifest = manifestOf({describe(GetParam(), GemmEpilogue::Gelu, true, true),
+                                  describe(GetParam(), GemmEpilogue::Gelu, true, false),
+                                  describe(GetParam(), GemmEpilogue::GeluGrad, true, true)});
+  Contractions contractions(manifest, "");
+  prepare(contractions, {{0, at}, {1, at}, {2, at}});
+  std::vector<double> bias = get(at.bias, columns), unchanged = valuesOf(rows * columns, 11);
+  using Places = std::vector<DevicePointer>;
+  const Places places[] = {{at.aux, at.c}, {at.c, at.c}, {at.c, at.aux, at.c, at.bias}};
+  for (uint32_t i : {0u, 1u, 2u}) {
+    put(at.c, unchanged), put(at.aux, unchanged);
+    ContractionCall call{i, at};
+    contractions.gemm(i).run(contractions.operandsOf(call), workspace, stream);
+    EXPECT_EQ(get(i == 0 ? at.c : at.aux, rows * columns), unchanged);
+    expectNear(get(i == 0 ? at.aux : at.c, rows * columns),
+               [&](int64_t row, int64_t column) { return sumAt(row, column) + (i == 2 ? 0 : bias[column]); });
+    EXPECT_EQ(get(at.bias, columns), bias);
+    Places arguments;
+    for (void *argument : contractions.kernelArguments(call))
+      arguments.push_back(reinterpret_cast<DevicePointer>(argument));
+    EXPECT_EQ(arguments, places[i]);
+    // Neither the other result nor what only the kernel reads.
+    for (const MemoryAccess &access : contractions.gemm(i).accesses(contractions.operandsOf(call), workspace)) {
+      EXPECT_NE(access.address, i == 0 ? at.c : at.aux);
+      if (i == 2) EXPECT_NE(access.address, at.bias);
+    }
+  }
+}
+
+/// One call whose auxiliary matrix is misaligned decides for all calls of its contraction.
+TEST_P(CublasGemmEpilogues, AreLeftToAKernelForAllAlignments) {
+  Manifest manifest = manifestOf(
+      {describe(GetParam(), GemmEpilogue::Gelu, true, true), describe(GetParam(), GemmEpilogue::Gelu, true, true)});
+  GemmAddresses other = at;
+  other.aux += 8;
+  Contractions contractions(manifest, "");
+  EXPECT_NE(prepare(contractions, {{0, at}, {0, other}, {1, at}}), "");
+  EXPECT_TRUE(contractions.kernelOf(0));
+  EXPECT_FALSE(contractions.kernelOf(1));
+  for (const GemmAddresses &operands : {at, other})
+    contractions.gemm(0).run(contractions.operandsOf({0, operands}), workspace, stream);
+  Driver::get().check(Driver::get().streamSynchronize(stream), "contractions");
+  Contractions whole(manifest, "");
+  EXPECT_EQ(prepare(whole, {{0, at}, {1, at}}), "");
+  EXPECT_FALSE(whole.kernelOf(0));
+}
+
+TEST_P(CublasGemmEpilogues, NeedAPlainAlgorithm) {
+  Manifest manifest = manifestOf({describe(GetParam(), GemmEpilogue::Gelu, true, true)});
+  Contractions contractions(manifest, "");
+  setenv("FAKE_CUDA_NO_ALGORITHM", "1", 1);
+  std::string problem;
+  try {
+    prepare(contractions, {{0, at}});
+  } catch (const Error &error) {
+    problem = error.what();
+  }
+  unsetenv("FAKE_CUDA_NO_ALGORITHM");
+  EXPECT_EQ(problem, "cuBLASLt has no algorithm for the contraction 'mlp' [3, 5] x [5, 16]");
+}
+
+/// The recorded choice for one form is not used for the other one.
+TEST_P(CublasGemmEpilogues, BothFormsHaveTheirOwnSearch) {
+  TemporaryFolder folder;
+  std::string file = folder / "gemms.json";
+  Manifest manifest = manifestOf({describe(GetParam(), GemmEpilogue::Gelu, true, true)});
+  auto countChoices = [&] {
+    Contractions contractions(manifest, file);
+    prepare(contractions, {{0, at}});
+    std::ifstream in(file);
+    return Json::parse(in)["algorithms"].size();
+  };
+  EXPECT_EQ(countChoices(), 1u);
+  {
+    Refusal refusal("1");
+    EXPECT_EQ(countChoices(), 2u);
+    EXPECT_EQ(countChoices(), 2u);
+  }
+  EXPECT_EQ(countChoices(), 2u);
 }
 
 /// Short contractions are measured ten at a time, long ones one at a time.

@@ -33,6 +33,17 @@ TEST(Manifest, AcceptsState) {
   EXPECT_FALSE(m.stateAt("v"));
 }
 
+TEST(Manifest, EpilogueKernelsAreFoundByName) {
+  std::string text =
+      R"({"abi": 7, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 0}, "entries": {}, "state": [],
+          "kernels": [{"name": "other"}, {"name": "tsr_gelu"}],
+          "gemms": [{"name": "h", "dims_a": [4, 8], "strides_a": [8, 1], "dims_b": [8, 16], "strides_b": [16, 1],
+                     "dims_c": [4, 16], "strides_c": [16, 1], "epilogue": "gelu", "epilogue_kernel": "tsr_gelu"}]})";
+  EXPECT_EQ(parseManifest(text).gemms[0].epilogueKernel, 1u);
+  text.replace(text.rfind("tsr_gelu"), 8, "tsr_none");
+  EXPECT_EQ(errorOf(text), "manifest: there is no kernel 'tsr_none' for an epilogue");
+}
+
 TEST(Manifest, KindsOfStateAreParametersOrOfTheModelOrNeither) {
   for (const char *kind : {"weight", "bias", "gain", "state", "moment", "counter", "scale"}) {
     StateEntry entry;

@@ -31,4 +31,21 @@ TEST(Profile, CallsBetweenStepsDoNotCount) {
   EXPECT_DOUBLE_EQ(described["rows"][0]["seconds"].get<double>(), 0.006);
 }
 
+/// A contraction without its epilogue reads and writes less; the kernel's row has the rest.
+TEST(Profile, ContractionsAreThoseThatRan) {
+  Manifest manifest;
+  GemmSpec gemm;
+  gemm.a.dims = {4, 8}, gemm.b.dims = {8, 16}, gemm.c.dims = {4, 16};
+  gemm.epilogue = GemmEpilogue::Gelu, gemm.hasAux = true;
+  manifest.gemms = {gemm};
+  Profile profile;
+  profile.beginStep();
+  profile.add(Profile::Kind::Contraction, 0, std::chrono::milliseconds(1));
+  profile.endStep(std::chrono::milliseconds(2));
+  EXPECT_EQ(profile.describe(manifest)["rows"][0]["written"], 2 * 4 * 16 * 4);
+  gemm.epilogue = GemmEpilogue::None, gemm.hasAux = false;
+  profile.setGemm(0, gemm);
+  EXPECT_EQ(profile.describe(manifest)["rows"][0]["written"], 4 * 16 * 4);
+}
+
 } // namespace
