@@ -99,21 +99,20 @@ static constexpr DeviceUnit none = DeviceUnit::None, bytes = DeviceUnit::Bytes, 
 ArrayRef<DeviceField> tessera::deviceFields() {
   static const DeviceField fields[] = {
       // What it is.
-      {"source", both, none, AT(figures.source), "where the figures are from", 0, 0, &sourceForm},
+      {"source", both, none, AT(figures.source), "where the figures of speed are from", 0, 0, &sourceForm},
       {"calibrated", both, none, AT(figures.calibrated), "when and by what it was measured", 0, 0, &lineForm},
-      {"architecture", gpu, none, AT(figures.gpu.architecture), "what `--on` compiles for", 0, 0, &architectureForm,
+      {"architecture", gpu, none, AT(figures.gpu.architecture), "what code is compiled for", 0, 0, &architectureForm,
        true},
-      {"march", cpu, none, AT(figures.cpu.march), "what `--on` compiles for, unless `--march` says it", 0, 0,
-       &marchForm},
-      {"price", both, DeviceUnit::Price, AT(figures.price), "of an hour", 0, 1e6},
+      {"march", cpu, none, AT(figures.cpu.march), "what code is compiled for", 0, 0, &marchForm},
+      {"price", both, DeviceUnit::Price, AT(figures.price), "for an hour", 0, 1e6},
 
       // Its sizes.
       {"memory", both, bytes, AT(figures.memoryBytes), "of the device; for a CPU, of the machine", 1, mostBytes},
       {"context", gpu, bytes, AT(figures.gpu.contextBytes), "memory that driver, code and libraries take", 0,
        mostBytes},
-      {"multiprocessors", gpu, none, AT(gpu.multiprocessors), "how many", 1, largest, nullptr, true},
-      {"threads_per_multiprocessor", gpu, none, AT(gpu.threadsPerMultiprocessor), "that it can hold", 1, largest,
-       nullptr, true},
+      {"multiprocessors", gpu, none, AT(gpu.multiprocessors), "of the device", 1, largest, nullptr, true},
+      {"threads_per_multiprocessor", gpu, none, AT(gpu.threadsPerMultiprocessor), "that a multiprocessor holds", 1,
+       largest, nullptr, true},
       {"registers", gpu, none, AT(figures.gpu.registers), "of 32 bits in a multiprocessor", 1, largest},
       {"shared_memory", gpu, bytes, AT(figures.gpu.sharedBytes), "of a multiprocessor", 1, largest},
       {"cache_bytes", gpu, bytes, AT(gpu.cacheBytes), "of the L2 cache that all multiprocessors share", 0, largest,
@@ -126,21 +125,24 @@ ArrayRef<DeviceField> tessera::deviceFields() {
       {"l3_cores", cpu, none, AT(figures.cpu.l3Cores), "cores with a common L3 cache", 1, largest},
 
       // Multiply-adds of large contractions, with all cores.
-      {"f32_rate", both, rate, AT(figures.rates.f32), "f32", leastRate, mostRate},
-      {"tf32_rate", gpu, rate, AT(figures.rates.tf32), "tf32", leastRate, mostRate},
-      {"bf16_rate", both, rate, AT(figures.rates.bf16), "bf16, accumulated in f32", leastRate, mostRate},
-      {"f16_rate", both, rate, AT(figures.rates.f16), "fp16, accumulated in f32", leastRate, mostRate},
-      {"fp8_rate", both, rate, AT(figures.rates.fp8), "fp8, accumulated in f32", leastRate, mostRate},
-      {"sustained", both, percent, AT(figures.sustainedPercent), "of these rates, by large contractions", 1, 100},
-      {"thread_f32_rate", cpu, rate, AT(figures.cpu.thread.f32), "f32, one thread alone", leastRate, mostRate},
-      {"thread_bf16_rate", cpu, rate, AT(figures.cpu.thread.bf16), "bf16, one thread alone", leastRate, mostRate},
-      {"thread_f16_rate", cpu, rate, AT(figures.cpu.thread.f16), "fp16, one thread alone", leastRate, mostRate},
-      {"thread_fp8_rate", cpu, rate, AT(figures.cpu.thread.fp8), "fp8, one thread alone", leastRate, mostRate},
-      {"gemm.", both, none, AT(figures.gemm), "constants of the model of contractions", 0, 1e18, &nameForm},
+      {"f32_rate", both, rate, AT(figures.rates.f32), "f32 operands", leastRate, mostRate},
+      {"tf32_rate", gpu, rate, AT(figures.rates.tf32), "f32 operands, rounded to tf32", leastRate, mostRate},
+      {"bf16_rate", both, rate, AT(figures.rates.bf16), "bf16 operands, accumulated in f32", leastRate, mostRate},
+      {"f16_rate", both, rate, AT(figures.rates.f16), "fp16 operands, accumulated in f32", leastRate, mostRate},
+      {"fp8_rate", both, rate, AT(figures.rates.fp8), "fp8 operands, accumulated in f32", leastRate, mostRate},
+      {"sustained", both, percent, AT(figures.sustainedPercent), "of these rates, that large contractions reach", 1,
+       100},
+      {"thread_f32_rate", cpu, rate, AT(figures.cpu.thread.f32), "f32 operands, one thread alone", leastRate, mostRate},
+      {"thread_bf16_rate", cpu, rate, AT(figures.cpu.thread.bf16), "bf16 operands, one thread alone", leastRate,
+       mostRate},
+      {"thread_f16_rate", cpu, rate, AT(figures.cpu.thread.f16), "fp16 operands, one thread alone", leastRate,
+       mostRate},
+      {"thread_fp8_rate", cpu, rate, AT(figures.cpu.thread.fp8), "fp8 operands, one thread alone", leastRate, mostRate},
+      {"gemm.", both, none, AT(figures.gemm), "a constant of the model of contractions", 0, 1e18, &nameForm},
 
       // Bytes read and written.
-      {"copy_bandwidth", both, bandwidth, AT(figures.copyBandwidth), "memory that no cache holds, read and written",
-       leastRate, mostRate},
+      {"copy_bandwidth", both, bandwidth, AT(figures.copyBandwidth),
+       "bytes read plus bytes written, of data that no cache holds", leastRate, mostRate},
       {"thread_copy_bandwidth", cpu, bandwidth, AT(figures.cpu.threadCopyBandwidth), "the same, one thread alone",
        leastRate, mostRate},
       {"cache_bandwidth", gpu, bandwidth, AT(figures.gpu.cacheBandwidth), "the L2 cache", leastRate, mostRate},
@@ -155,26 +157,28 @@ ArrayRef<DeviceField> tessera::deviceFields() {
       {"launch", gpu, seconds, AT(figures.gpu.launch), "between the starts of two empty launches", 0, mostTime},
       {"graph_launch", gpu, seconds, AT(figures.gpu.graphLaunch), "the same, in a graph", 0, mostTime},
       {"shortest_kernel", gpu, seconds, AT(figures.gpu.shortestKernel), "the least time of a kernel", 0, mostTime},
-      {"barrier.", cpu, seconds, AT(figures.cpu.barriers), "an empty parallel region of so many threads", 0, mostTime,
-       &threadsForm},
-      {"function.", cpu, seconds, AT(figures.cpu.functions), "an element of this op in cache, one thread", 0, mostTime,
-       &opForm},
+      {"barrier.", cpu, seconds, AT(figures.cpu.barriers), "an empty parallel region", 0, mostTime, &threadsForm},
+      {"function.", cpu, seconds, AT(figures.cpu.functions), "an element whose operands are in cache, one thread", 0,
+       mostTime, &opForm},
 
       // Between devices, by the class of the link.
-      {"link_bandwidth.", both, bandwidth, AT(figures.linkBandwidths), "in one direction", leastRate, mostRate,
+      {"link_bandwidth.", both, bandwidth, AT(figures.linkBandwidths), "of a link, in one direction", leastRate,
+       mostRate, &nameForm},
+      {"link_latency.", both, seconds, AT(figures.linkLatencies), "of a small message over a link", 0, mostTime,
        &nameForm},
-      {"link_latency.", both, seconds, AT(figures.linkLatencies), "of a small message", 0, mostTime, &nameForm},
 
       // What the phases decide by.
       {"gelu_epilogues", gpu, none, AT(library.hasGeluEpilogues), "contractions apply GELU and its gradient"},
-      {"prefetches_across_pages", cpu, none, AT(prefetchesAcrossPages), "cache lines at a constant distance"},
-      {"contraction_speeds", cpu, none, AT(speeds), "the throughput table", 0, 0, &tableForm},
-      {"fused_speed_percent", both, percent, AT(fusedSpeedPercent), "how fast horizontally fused GEMMs must be", 1,
+      {"prefetches_across_pages", cpu, none, AT(prefetchesAcrossPages),
+       "the hardware prefetcher, at a constant distance"},
+      {"contraction_speeds", cpu, none, AT(speeds), "the throughput table of contractions", 0, 0, &tableForm},
+      {"fused_speed_percent", both, percent, AT(fusedSpeedPercent),
+       "of the speed of separate GEMMs, that horizontally fused ones must reach", 1, largest},
+      {"few_sums", both, none, AT(fewSums), "fewer sums than these are computed by two kernels", 1, largest},
+      {"long_sum", both, none, AT(longSum), "if each is of at least so many elements", 1, largest},
+      {"least_chunk_rows", both, none, AT(leastChunkRows), "the least rows of a contraction in a chunk", 1, largest},
+      {"most_tiled_bytes", cpu, bytes, AT(mostTiledBytes), "the largest operand that a tiled op reads whole", 1,
        largest},
-      {"few_sums", both, none, AT(fewSums), "two kernels compute fewer sums than these", 1, largest},
-      {"long_sum", both, none, AT(longSum), "if each has at least so many elements", 1, largest},
-      {"least_chunk_rows", both, none, AT(leastChunkRows), "rows of a contraction in a chunk", 1, largest},
-      {"most_tiled_bytes", cpu, bytes, AT(mostTiledBytes), "of an operand that a tiled op reads whole", 1, largest},
   };
   return fields;
 }
@@ -255,15 +259,20 @@ size_t tessera::typeOf(const DeviceField &field) {
 
 /// A bound for a message. Large powers of two are named so.
 static std::string boundText(const DeviceField &field, double bound) {
-  auto whole = static_cast<int64_t>(bound);
   if (typeOf(field) != DeviceValue(int64_t(0)).index()) return formatReal(bound, field.unit);
-  if (field.unit == DeviceUnit::None && whole == int64_t(largest)) return "2^40";
-  return formatWhole(whole, field.unit);
+  if (field.unit != DeviceUnit::Bytes && bound == largest) return field.unit == DeviceUnit::None ? "2^40" : "2^40 %";
+  return formatWhole(static_cast<int64_t>(bound), field.unit);
+}
+
+std::string tessera::rangeOf(const DeviceField &field) {
+  size_t type = typeOf(field);
+  if (type == DeviceValue(false).index()) return "`yes` or `no`";
+  if (type == DeviceValue(std::string()).index()) return field.form->expected.str();
+  return "from " + boundText(field, field.least) + " to " + boundText(field, field.most);
 }
 
 static std::string checkNumber(const DeviceField &field, double value) {
-  if (value >= field.least && value <= field.most) return "";
-  return "expected from " + boundText(field, field.least) + " to " + boundText(field, field.most);
+  return value >= field.least && value <= field.most ? "" : "expected " + rangeOf(field);
 }
 
 std::string tessera::checkValue(const DeviceField &field, const DeviceValue &value) {
@@ -271,7 +280,7 @@ std::string tessera::checkValue(const DeviceField &field, const DeviceValue &val
                           [&](int64_t number) { return checkNumber(field, static_cast<double>(number)); },
                           [&](double number) { return checkNumber(field, number); },
                           [&](const std::string &text) {
-                            return field.form->accepts(text) ? std::string() : "expected " + field.form->expected.str();
+                            return field.form->accepts(text) ? std::string() : "expected " + rangeOf(field);
                           }},
                     value);
 }
@@ -283,7 +292,7 @@ static std::optional<DeviceValue> readValue(const DeviceField &field, StringRef 
   if (type == DeviceValue(0.0).index()) return parseReal(text, field.unit, problem);
   if (type == DeviceValue(std::string()).index()) return text.str();
   if (text == "yes" || text == "no") return text == "yes";
-  problem = {0, "expected `yes` or `no`, got `" + text.str() + "`"};
+  problem = {0, "expected " + rangeOf(field) + ", got `" + text.str() + "`"};
   return std::nullopt;
 }
 

@@ -58,6 +58,9 @@ llvm::StringRef nameOf(Target::Kind kind);
 /// Why a description of that kind cannot have the key; empty if it can.
 std::string checkKey(llvm::StringRef key, Target::Kind kind);
 
+/// Which values a field has: "from 1 B to 1 TiB". Of a map, without its keys.
+std::string rangeOf(const DeviceField &field);
+
 /// Why a field cannot have the value, which must be of its type; empty if it can.
 std::string checkValue(const DeviceField &field, const DeviceValue &value);
 

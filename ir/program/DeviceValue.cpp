@@ -32,7 +32,7 @@ static ArrayRef<UnitName> namesOf(DeviceUnit unit) {
                                        {"MB", 6},      {"KiB", 0, 10}, {"KB", 3},      {"B", 0}},
                             bandwidth[] = {{"TB/s", 12}, {"GB/s", 9}, {"MB/s", 6}},
                             rate[] = {{"PFLOP/s", 15}, {"TFLOP/s", 12}, {"GFLOP/s", 9}, {"MFLOP/s", 6}},
-                            time[] = {{"s", 0}, {"ms", -3}, {"us", -6}, {"ns", -9}, {"ps", -12}},
+                            time[] = {{"s", 0}, {"ms", -3}, {"us", -6}, {"ns", -9}},
                             frequency[] = {{"GHz", 9}, {"MHz", 6}}, percent[] = {{"%", 0}}, price[] = {{"USD/h", 0}};
   switch (unit) {
   case DeviceUnit::None:
