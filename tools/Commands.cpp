@@ -102,7 +102,8 @@ static int checkOutputs(const CommandOptions &options, const Input &input) {
   std::vector<UsedFile> used{{"/proc/self/exe", "this compiler"}, {findLauncher(), "the launcher of programs"}};
   for (const std::string &file : input.files) used.push_back({file, "an input of this command"});
   if (options.device)
-    for (const std::string &file : options.device->files) used.push_back({file, "a description of the device of this command"});
+    for (const std::string &file : options.device->files)
+      used.push_back({file, "a description of the device of this command"});
   llvm::append_range(used, dataFiles(*input.module));
   llvm::append_range(used, filesOfArguments(options.programArguments));
   std::string problem = findOutputConflict(outputsOf(options), used);

@@ -32,8 +32,8 @@ struct CommandOptions {
   std::vector<std::string> programArguments; ///< of `train`: passed to the program
 };
 
-/// Enters what `on` says: the device, and from it the target and the processor. Prints errors, among them what `--target`
-/// and `--march` contradict, and returns an exit status.
+/// Enters what `on` says: the device, and from it the target and the processor. Prints errors, among them what
+/// `--target` and `--march` contradict, and returns an exit status.
 int applyDevice(CommandOptions &options, bool maySeveral);
 
 // Each returns an exit status.

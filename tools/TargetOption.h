@@ -15,7 +15,7 @@ struct TargetOption {
 
   /// Parses `cpu`, `cuda` or `cuda:ARCHITECTURE,…`; otherwise none, with a message in `problem`.
   static std::optional<TargetOption> parse(llvm::StringRef text, std::string &problem);
-  /// What code for the device is compiled for: what the value of `--target` says, or, if that is empty, the architecture
+  /// What code for the device is compiled for: what the value of `--target` says, or, if it is empty, the architecture
   /// of the description. None, with a message in `problem`, if the code would not run on the device.
   static std::optional<TargetOption> forDevice(const Target &device, llvm::StringRef text, std::string &problem);
 

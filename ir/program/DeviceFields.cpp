@@ -68,7 +68,7 @@ static constexpr TextForm architectureForm{isArchitecture, "an architecture, suc
     marchForm{isDeviceName, "a processor by LLVM's name, such as znver5"},
     sourceForm{isSource, "`data sheet` or `calibrated`"},
     lineForm{isLine, "a text of one line, at most 200 bytes, without #"}, tableForm{isSpeedTable, "`intel` or `amd`"},
-    opForm{isComputing, "an op that computes in kernels, such as exp, mul or reduce"},
+    opForm{isComputing, "an op that computes in kernels, such as exp"},
     threadsForm{isThreadCount, "a number of threads, from 1 to 4096"},
     nameForm{isDeviceName, "a name of letters, digits, `-`, `_` and `.`"};
 

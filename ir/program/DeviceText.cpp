@@ -29,7 +29,7 @@ bool tessera::isDevicePath(StringRef name) { return name.contains('/') || name.e
 namespace {
 
 /// A line `key = value`, both inside of the text.
-struct Entry {
+struct KeyValue {
   StringRef key, value;
 };
 
@@ -45,17 +45,17 @@ private:
   bool checkBytes();
   bool scanLine(StringRef line);
   bool scan();
-  const Entry *find(StringRef key) const;
+  const KeyValue *find(StringRef key) const;
   std::optional<Target> begin();
-  std::optional<Target> parseBase(const Entry &entry);
+  std::optional<Target> parseBase(const KeyValue &entry);
   std::optional<Target> parseText(StringRef baseText, StringRef basePath);
-  bool enter(Target &target, const Entry &entry);
+  bool enter(Target &target, const KeyValue &entry);
   bool fail(const char *at, const llvm::Twine &message);
 
   StringRef text, path;
   const ReadDeviceFile &readFile;
   std::vector<std::string> chain; ///< the descriptions that have this one as a base, and this one
-  std::vector<Entry> entries;
+  std::vector<KeyValue> entries;
 };
 
 } // namespace
@@ -95,8 +95,8 @@ bool DeviceParser::checkBytes() {
   return fail(text.end(), "expected a newline at the end of the last line; is the file complete?");
 }
 
-const Entry *DeviceParser::find(StringRef key) const {
-  auto found = llvm::find_if(entries, [&](const Entry &entry) { return entry.key == key; });
+const KeyValue *DeviceParser::find(StringRef key) const {
+  auto found = llvm::find_if(entries, [&](const KeyValue &entry) { return entry.key == key; });
   return found == entries.end() ? nullptr : &*found;
 }
 
@@ -108,7 +108,7 @@ bool DeviceParser::scanLine(StringRef line) {
   StringRef key = written.take_front(equals).rtrim(" \t"), value = written.drop_front(equals + 1).ltrim(" \t");
   if (key.empty()) return fail(written.begin(), "expected a key before `=`");
   if (value.empty()) return fail(written.end(), "expected a value for " + quoted(key));
-  if (const Entry *first = find(key))
+  if (const KeyValue *first = find(key))
     return fail(key.begin(),
                 quoted(key) + " has a value already, in line " +
                     llvm::Twine(StringRef(text.begin(), first->key.begin() - text.begin()).count('\n') + 1));
@@ -133,7 +133,7 @@ std::optional<Target> DeviceParser::parseText(StringRef baseText, StringRef base
   return target;
 }
 
-std::optional<Target> DeviceParser::parseBase(const Entry &entry) {
+std::optional<Target> DeviceParser::parseBase(const KeyValue &entry) {
   if (chain.size() > mostBases)
     return fail(entry.value.begin(), "expected at most 16 bases, one of another"), std::nullopt;
   if (!isDevicePath(entry.value)) {
@@ -167,7 +167,7 @@ std::optional<Target> DeviceParser::parseBase(const Entry &entry) {
 
 /// What the description begins with: its base, or the fields of its kind.
 std::optional<Target> DeviceParser::begin() {
-  const Entry *kind = find(kindKey), *base = find(baseKey);
+  const KeyValue *kind = find(kindKey), *base = find(baseKey);
   if (kind && kind->value != "cpu" && kind->value != "gpu")
     return fail(kind->value.begin(), "expected `cpu` or `gpu`, got " + quoted(kind->value)), std::nullopt;
   if (!kind && !base)
@@ -179,7 +179,7 @@ std::optional<Target> DeviceParser::begin() {
   return target;
 }
 
-bool DeviceParser::enter(Target &target, const Entry &entry) {
+bool DeviceParser::enter(Target &target, const KeyValue &entry) {
   if (entry.key == nameKey || entry.key == kindKey || entry.key == baseKey) return true;
   std::string wrong = checkKey(entry.key, target.kind);
   if (!wrong.empty()) return fail(entry.key.begin(), quoted(entry.key) + " " + wrong);
@@ -194,7 +194,7 @@ bool DeviceParser::enter(Target &target, const Entry &entry) {
 std::optional<Target> DeviceParser::parse() {
   chain.push_back(path.str());
   if (!checkBytes() || !scan()) return std::nullopt;
-  const Entry *name = find(nameKey);
+  const KeyValue *name = find(nameKey);
   if (name && !isDeviceName(name->value))
     return fail(name->value.begin(),
                 "expected a name of at most 64 letters, digits, `-`, `_` and `.`, got " + quoted(name->value)),
@@ -203,7 +203,7 @@ std::optional<Target> DeviceParser::parse() {
   if (!target) return std::nullopt;
   if (!name) return fail(text.begin(), "expected `name = NAME` in the description"), std::nullopt;
   target->called = name->value.str();
-  for (const Entry &entry : entries)
+  for (const KeyValue &entry : entries)
     if (!enter(*target, entry)) return std::nullopt;
   StringRef missing = missingField(*target);
   if (missing.empty()) return target;
