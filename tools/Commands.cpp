@@ -148,11 +148,11 @@ static TargetOption targetOption(ModuleOp module, const CommandOptions &options)
 static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   if (!options.gemmEpilogues.empty()) setEpilogues(module, options.gemmEpilogues);
   if (failed(Target::read(module))) return ExitInput;
-  std::optional<Target> device;
-  if (options.device)
-    device = options.device->target;
-  else if (options.target.empty() && Target::of(module).isGpu()) // a dump for a GPU is compiled for what it names
-    device = Target::of(module);
+  // A dump for a GPU, or for a device that a file describes, is compiled for the device that it names.
+  Target recorded = Target::of(module);
+  bool keepsDevice = options.target.empty() && (recorded.isGpu() || !recorded.called.empty());
+  std::optional<Target> device = keepsDevice ? std::optional(recorded) : std::nullopt;
+  if (options.device) device = options.device->target;
   std::string problem = setTarget(module, targetOption(module, options), options.codegen.march, options.prefer, device);
   return problem.empty() ? ExitDone : refuse(options.input.path + ": " + problem);
 }

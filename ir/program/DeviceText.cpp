@@ -48,7 +48,8 @@ private:
   const KeyValue *find(StringRef key) const;
   std::optional<Target> begin();
   std::optional<Target> parseBase(const KeyValue &entry);
-  std::optional<Target> parseText(StringRef baseText, StringRef basePath);
+  std::optional<Target> findPreset(const KeyValue &entry);
+  std::string pathOf(StringRef base) const;
   bool enter(Target &target, const KeyValue &entry);
   bool fail(const char *at, const llvm::Twine &message);
 
@@ -125,44 +126,43 @@ bool DeviceParser::scan() {
   return true;
 }
 
-/// The description of a base, whose messages name its own lines.
-std::optional<Target> DeviceParser::parseText(StringRef baseText, StringRef basePath) {
-  DeviceParser base(baseText, basePath, readFile, chain);
-  std::optional<Target> target = base.parse();
-  if (!target) problem = base.problem;
-  return target;
+std::optional<Target> DeviceParser::findPreset(const KeyValue &entry) {
+  llvm::SmallVector<StringRef> names;
+  for (const DevicePreset &preset : devicePresets()) {
+    if (preset.name == entry.value) return readPreset(preset);
+    names.push_back(preset.name);
+  }
+  StringRef nearest = nearestKey(entry.value, names);
+  fail(entry.value.begin(), "no description is called " + quoted(entry.value) +
+                                (nearest.empty() ? "; there are " + llvm::join(names, ", ") + ", and paths of files"
+                                                 : "; did you mean `" + nearest.str() + "`?"));
+  return std::nullopt;
+}
+
+/// The path of a base, which is relative to this file.
+std::string DeviceParser::pathOf(StringRef base) const {
+  llvm::SmallString<128> file = base;
+  if (!llvm::sys::path::is_absolute(base)) {
+    file = llvm::sys::path::parent_path(path);
+    llvm::sys::path::append(file, base);
+  }
+  llvm::sys::path::remove_dots(file, /*remove_dot_dot=*/false);
+  return file.str().str();
 }
 
 std::optional<Target> DeviceParser::parseBase(const KeyValue &entry) {
-  if (chain.size() > mostBases)
-    return fail(entry.value.begin(), "expected at most 16 bases, one of another"), std::nullopt;
-  if (!isDevicePath(entry.value)) {
-    llvm::SmallVector<StringRef> names;
-    for (const DevicePreset &preset : devicePresets()) {
-      if (preset.name == entry.value) return readPreset(preset);
-      names.push_back(preset.name);
-    }
-    StringRef nearest = nearestKey(entry.value, names);
-    fail(entry.value.begin(), "no description is called " + quoted(entry.value) +
-                                  (nearest.empty() ? "; there are " + llvm::join(names, ", ") + ", and paths of files"
-                                                   : "; did you mean `" + nearest.str() + "`?"));
-    return std::nullopt;
-  }
-  llvm::SmallString<128> file = entry.value;
-  if (!llvm::sys::path::is_absolute(file)) {
-    file = llvm::sys::path::parent_path(path);
-    llvm::sys::path::append(file, entry.value);
-  }
-  llvm::sys::path::remove_dots(file, /*remove_dot_dot=*/false);
-  if (llvm::is_contained(chain, file.str().str())) {
-    fail(entry.value.begin(), "the base leads back to a description that needs it: " + llvm::join(chain, " -> ") +
-                                  " -> " + file.str().str());
-    return std::nullopt;
-  }
-  std::string wrong;
-  std::optional<std::string> read = readFile(file.str().str(), wrong);
-  if (!read) return fail(entry.value.begin(), "cannot read the base " + quoted(file) + ": " + wrong), std::nullopt;
-  return parseText(*read, file);
+  const char *at = entry.value.begin();
+  if (chain.size() > mostBases) return fail(at, "expected at most 16 bases, one of another"), std::nullopt;
+  if (!isDevicePath(entry.value)) return findPreset(entry);
+  std::string file = pathOf(entry.value), wrong, route = llvm::join(chain, " -> ") + " -> " + file;
+  if (llvm::is_contained(chain, file))
+    return fail(at, "the base leads back to a description that needs it: " + route), std::nullopt;
+  std::optional<std::string> read = readFile(file, wrong);
+  if (!read) return fail(at, "cannot read the base " + quoted(file) + ": " + wrong), std::nullopt;
+  DeviceParser base(*read, file, readFile, chain);
+  std::optional<Target> target = base.parse();
+  if (!target) problem = base.problem; // it names a line of the base
+  return target;
 }
 
 /// What the description begins with: its base, or the fields of its kind.
