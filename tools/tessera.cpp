@@ -34,9 +34,11 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
   command->add_option(
       "--target", options.target,
       "cpu (default), cuda, or cuda:ARCH,... for GPU architectures such as sm_90a (compute_90 for PTX)");
-  command->add_option("--on", options.on,
-                      "the device to compile for: " + presetNames() +
-                          ", or a file that describes it; `plan` takes 8xNAME for several");
+  command
+      ->add_option("--on", options.on,
+                   "the device to compile for: " + presetNames() +
+                       ", or a file that describes it; `plan` takes 8xNAME for several")
+      ->check(checkNotEmpty);
   command->add_option("--march", options.march,
                       "processor to generate code for, by LLVM's name (default: that of this machine)");
   command

@@ -269,6 +269,14 @@ void expectAnswer(StringRef text) {
   expectSame(*again.target, *outcome.target);
 }
 
+TEST(DeviceText, TheLargestFileIsRead) {
+  std::string text = "name = mine\nbase = zen\n";
+  for (size_t i = 0; text.size() < mostDeviceText - 20; ++i) text += "gemm." + std::to_string(i) + "=1\n";
+  Outcome large = parse(text);
+  EXPECT_EQ(large.problem, "");
+  EXPECT_GT(large.target->figures.gemm.size(), 5000u);
+}
+
 TEST(DeviceText, EveryTruncatedFileHasAnAnswer) {
   for (const DevicePreset &preset : devicePresets())
     for (size_t size = 0; size <= preset.text.size(); ++size) expectAnswer(preset.text.take_front(size));
