@@ -27,8 +27,8 @@ bool isDevicePath(llvm::StringRef name);
 std::optional<Target> parseDevice(llvm::StringRef text, llvm::StringRef path, const ReadDeviceFile &readFile,
                                   std::string &problem);
 
-/// All that is known of a device, as a text that reads as an equal description, without a base. Values must be those that
-/// `checkValue` (DeviceFields.h) accepts.
+/// All that is known of a device, as a text that reads as an equal description, without a base. Values must be those
+/// that `checkValue` (DeviceFields.h) accepts.
 std::string describe(const Target &target);
 
 /// A description in the compiler.
