@@ -102,10 +102,40 @@ static SmallVector<NamedOutput> outputsOf(const CommandOptions &options) {
 static int checkOutputs(const CommandOptions &options, const Input &input) {
   std::vector<UsedFile> used{{"/proc/self/exe", "this compiler"}, {findLauncher(), "the launcher of programs"}};
   for (const std::string &file : input.files) used.push_back({file, "an input of this command"});
+  if (options.device)
+    for (const std::string &file : options.device->files)
+      used.push_back({file, "a description of the device of this command"});
   llvm::append_range(used, dataFiles(*input.module));
   llvm::append_range(used, filesOfArguments(options.programArguments));
   std::string problem = findOutputConflict(outputsOf(options), used);
   return problem.empty() ? ExitDone : usage(problem);
+}
+
+/// Why `--on` does not go with the other options; empty if it does.
+static std::string findContradiction(const CommandOptions &options, bool maySeveral) {
+  const auto &[device, count, files] = *options.device;
+  if (count > 1 && !maySeveral)
+    return "--on=" + options.on + ": a program runs on one device so far; several are for `tessera plan`";
+  if (device.isGpu() || options.march.empty() || device.figures.cpu.march.empty() ||
+      options.march == device.figures.cpu.march)
+    return "";
+  return "--on=" + options.on + " says march = " + device.figures.cpu.march + ", and --march=" + options.march +
+         " another processor; leave out --march";
+}
+
+int tessera::applyDevice(CommandOptions &options, bool maySeveral) {
+  if (!options.march.empty()) options.codegen.march = options.march;
+  if (options.on.empty()) return ExitDone;
+  std::string problem;
+  if (int status = parseDeviceOption(options.on, options.device.emplace(), problem))
+    return status == ExitUsage ? usage("--on: " + problem) : refuse(problem);
+  const Target &device = options.device->target;
+  if (problem = findContradiction(options, maySeveral); !problem.empty()) return usage(problem);
+  std::optional<TargetOption> target = TargetOption::forDevice(device, options.target, problem);
+  if (!target) return usage("--on=" + options.on + ": " + problem);
+  options.target = target->text();
+  if (options.march.empty() && !device.figures.cpu.march.empty()) options.codegen.march = device.figures.cpu.march;
+  return ExitDone;
 }
 
 /// What `--target` says, or else the module.
@@ -119,10 +149,12 @@ static TargetOption targetOption(ModuleOp module, const CommandOptions &options)
 static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   if (!options.gemmEpilogues.empty()) setEpilogues(module, options.gemmEpilogues);
   if (failed(Target::read(module))) return ExitInput;
-  // A dump for a GPU is compiled for the device that it names, unless a target is given.
-  bool keepsDevice = options.target.empty() && Target::of(module).isGpu();
-  std::string problem =
-      setTarget(module, targetOption(module, options), options.codegen.march, options.prefer, keepsDevice);
+  // A dump for a GPU, or for a device that a file describes, is compiled for the device that it names.
+  Target recorded = Target::of(module);
+  bool keepsDevice = options.target.empty() && (recorded.isGpu() || !recorded.called.empty());
+  std::optional<Target> device = keepsDevice ? std::optional(recorded) : std::nullopt;
+  if (options.device) device = options.device->target;
+  std::string problem = setTarget(module, targetOption(module, options), options.codegen.march, options.prefer, device);
   return problem.empty() ? ExitDone : refuse(options.input.path + ": " + problem);
 }
 

@@ -4,6 +4,7 @@
 #define TESSERA_TOOLS_COMMANDS_H
 
 #include "codegen/program/Program.h"
+#include "tools/DeviceOption.h"
 #include "tools/Input.h"
 
 namespace tessera {
@@ -12,9 +13,12 @@ namespace tessera {
 struct CommandOptions {
   InputOptions input;
   CodegenOptions codegen;
-  std::string target;        ///< empty: that of the module, else the CPU
-  std::string prefer;        ///< `speed` or `memory`; empty: that of the module, else speed
-  std::string gemmEpilogues; ///< `bias` or `gelu`; empty: those of the module, else all
+  std::string target;                 ///< empty: that of the module, else the CPU
+  std::string march;                  ///< empty: that of `device`, else this machine's
+  std::string on;                     ///< of `devices`: what to print
+  std::optional<DeviceOption> device; ///< what `on` says; none: what `target` and `march` select
+  std::string prefer;                 ///< `speed` or `memory`; empty: that of the module, else speed
+  std::string gemmEpilogues;          ///< `bias` or `gelu`; empty: those of the module, else all
   std::string output;
   std::string compileTo;
   std::string dumpDir;
@@ -28,11 +32,16 @@ struct CommandOptions {
   std::vector<std::string> programArguments; ///< of `train`: passed to the program
 };
 
+/// Enters what `on` says: the device, and from it the target and the processor. Prints errors, among them what
+/// `--target` and `--march` contradict, and returns an exit status.
+int applyDevice(CommandOptions &options, bool maySeveral);
+
 // Each returns an exit status.
 int runCompile(const CommandOptions &options);
 int runTrain(const CommandOptions &options);
 int runCheck(const CommandOptions &options);
 int runPlan(const CommandOptions &options);
+int runDevices(const CommandOptions &options);
 int runDiff(const CommandOptions &options);
 int runExplain(const CommandOptions &options);
 

@@ -60,6 +60,35 @@ std::optional<TargetOption> TargetOption::parse(StringRef text, std::string &pro
   return result;
 }
 
+/// Whether a GPU of architecture `device` runs code for `architecture`. Machine code runs within a major number, code
+/// for sm_90a on sm_90 only, and the driver compiles PTX for later GPUs.
+static bool runsOn(StringRef architecture, StringRef device) {
+  int code = numberOf(architecture), own = numberOf(device);
+  if (architecture.ends_with("a")) return code == own;
+  bool isPtx = architecture.starts_with("compute") && !architecture.ends_with("f");
+  return code <= own && (isPtx || code / 10 == own / 10);
+}
+
+std::optional<TargetOption> TargetOption::forDevice(const Target &device, StringRef text, std::string &problem) {
+  const std::string &own = device.figures.gpu.architecture;
+  std::string usual = device.isGpu() ? "cuda:" + own : "cpu";
+  std::optional<TargetOption> target = parse(text.empty() ? StringRef(usual) : text, problem);
+  if (!target) return std::nullopt;
+  if (target->isGpu != device.isGpu())
+    problem = "this device is " + std::string(device.isGpu() ? "a GPU" : "a CPU") + ", and --target=" + text.str() +
+              " asks for " + (device.isGpu() ? "a CPU" : "a GPU") + "; leave out --target";
+  else if (!target->architectures.empty() &&
+           llvm::none_of(target->architectures, [&](StringRef code) { return runsOn(code, own); }))
+    problem = "code for --target=" + text.str() + " does not run on this device, which is " + own + "; add " + own +
+              ", or leave out --target";
+  return problem.empty() ? target : std::nullopt;
+}
+
+std::string TargetOption::text() const {
+  if (!isGpu) return "cpu";
+  return architectures.empty() ? "cuda" : "cuda:" + llvm::join(architectures, ",");
+}
+
 std::optional<CudaOptions> tessera::cudaOptions(const TargetOption &target, ModuleOp module, bool useCache,
                                                 std::string &problem) {
   CudaOptions options;
@@ -107,12 +136,12 @@ static Preference wantedPreference(StringRef prefer, Preference recorded) {
 }
 
 std::string tessera::setTarget(ModuleOp module, const TargetOption &target, StringRef march, StringRef prefer,
-                               bool keepsDevice) {
+                               const std::optional<Target> &device) {
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
   auto hasReached = [&](StringRef phase) { return reached && phaseIndex(reached.getValue()) >= phaseIndex(phase); };
   if (hasReached("precision") && Target::of(module).isGpu() != target.isGpu)
     return std::string("the module was taken through its phases for ") + (target.isGpu ? "a CPU" : "a GPU") +
-           "; compile the model again, or leave out --target";
+           "; compile the model again, or leave out --target and --on";
   std::string problem;
   std::optional<CudaOptions> cuda;
   if (target.isGpu && !(cuda = cudaOptions(target, module, /*useCache=*/false, problem))) return problem;
@@ -123,8 +152,13 @@ std::string tessera::setTarget(ModuleOp module, const TargetOption &target, Stri
     return std::string("the module was taken through its phases with --prefer=") +
            (recorded.preference == Preference::Memory ? "memory" : "speed") +
            "; compile the model again, or leave out --prefer";
-  if (hasReached("schedule")) return "";
-  Target described = keepsDevice ? recorded : describedTarget(target, march, cuda);
+  if (hasReached("schedule")) {
+    bool isOther = device && device->recorded(module.getContext()) != recorded.recorded(module.getContext());
+    return isOther ? "the module was scheduled for another device, " + recorded.name().str() +
+                         "; compile the model again, or leave out --on"
+                   : "";
+  }
+  Target described = device ? *device : describedTarget(target, march, cuda);
   described.preferring(preference).record(module);
   return "";
 }

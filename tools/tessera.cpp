@@ -34,7 +34,12 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
   command->add_option(
       "--target", options.target,
       "cpu (default), cuda, or cuda:ARCH,... for GPU architectures such as sm_90a (compute_90 for PTX)");
-  command->add_option("--march", options.codegen.march,
+  command
+      ->add_option("--on", options.on,
+                   "the device to compile for: " + presetNames() +
+                       ", or a file that describes it; `plan` takes 8xNAME for several")
+      ->check(checkNotEmpty);
+  command->add_option("--march", options.march,
                       "processor to generate code for, by LLVM's name (default: that of this machine)");
   command
       ->add_option("--prefer", options.prefer,
@@ -118,6 +123,9 @@ static int run(int argc, char **argv) {
   addThreadsOption(plan, options);
   plan->add_flag("-v,--verbose", options.verbose, "list all buffers");
 
+  CLI::App *devices = app.add_subcommand("devices", "list the devices that are known, or print a description");
+  devices->add_option("DEVICE", options.on, "a device by name, or a file that describes one");
+
   CLI::App *diff = app.add_subcommand("diff", "print the differences of two dumps, by the names of the model");
   diff->add_option("A", options.input.path, "a dumped module (.mlir), or a folder that --dump-dir filled")->required();
   diff->add_option("B", options.other, "the dump to compare it with")->required();
@@ -144,6 +152,8 @@ static int run(int argc, char **argv) {
   options.input.jsonDiagnostics = options.diagnostics == "json";
   options.programArguments = train->remaining();
   if (*train && options.input.audits) options.programArguments.push_back("--audit-precision");
+  if (*devices) return runDevices(options);
+  if (int status = applyDevice(options, /*maySeveral=*/bool(*plan))) return status + (*train ? ExitTrainShift : 0);
   if (*compile) return runCompile(options);
   if (*train) return runTrain(options);
   if (*check) return runCheck(options);

@@ -12,7 +12,9 @@ namespace tessera {
 class CpuBackend : public Backend {
 public:
   /// `target` determines which contractions are generated, `processor` how.
-  CpuBackend(const Target &target, CpuTarget processor) : target(target), processor(std::move(processor)) {}
+  CpuBackend(const Target &target, CpuTarget processor) : target(target), processor(std::move(processor)) {
+    this->processor.prefetchesAcrossPages = target.prefetchesAcrossPages; // a description may say otherwise
+  }
 
   bool hasDeviceMemory() const override { return false; }
   int64_t workspaceAlignment() const override { return 64; }

@@ -8,6 +8,7 @@
 #include "codegen/program/CallTraceWriter.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
+#include "ir/program/Target.h"
 #include "passes/memory/BufferList.h"
 #include "runtime/Abi.h"
 #include "llvm/Support/JSON.h"
@@ -98,6 +99,9 @@ void ManifestWriter::writeTarget() {
   json.attributeObject("target", [&] {
     bool isCuda = !summary.target.architectures.empty();
     json.attribute("kind", isCuda ? "cuda" : "cpu");
+    json.attributeBegin("device");
+    writeAttr(Target::of(module).recorded(module.getContext()));
+    json.attributeEnd();
     if (isCuda)
       json.attributeArray("architectures", [&] {
         for (const std::string &architecture : summary.target.architectures) json.value(architecture);

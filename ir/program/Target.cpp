@@ -1,6 +1,8 @@
 //===- Target.cpp - the device that a program is for ----------------------===//
 
 #include "ir/program/Target.h"
+#include "ir/program/DeviceFields.h"
+#include "ir/program/DeviceText.h"
 #include "ir/program/Program.h"
 
 using namespace mlir;
@@ -8,24 +10,10 @@ using namespace tessera;
 
 static constexpr int64_t mebi = 1 << 20;
 
-static Target cpu(StringRef name) {
+/// Of a GPU, with cuBLASLt.
+static Target anyGpu() {
   Target target;
-  target.device = name;
-  return target;
-}
-
-/// AMD's processors since Zen prefetch across pages; Intel's stay within a page.
-static Target zen(StringRef name) {
-  Target target = cpu(name);
-  target.speeds = SpeedTable::Amd;
-  target.prefetchesAcrossPages = true;
-  return target;
-}
-
-/// With cuBLASLt. Numbers: CUDA C++ Programming Guide (compute capabilities), data sheets.
-static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int64_t cacheBytes) {
-  Target target;
-  target.device = name;
+  target.device = "gpu";
   target.kind = Target::Kind::Gpu;
   target.library = {.givesBiasedSumsOnly = true,
                     .roundsBiases = true,
@@ -34,7 +22,6 @@ static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int6
                     .fp8Multiple = 16,
                     .rowAlignment = 16,
                     .sumsFp8Innermost = true};
-  target.gpu = {multiprocessors, threads, cacheBytes};
   // A pass over a carried sum takes as long as some 200 rows of the contractions (by the data sheet of an H100, with
   // contractions at 60 % of its peak; not measured): it should be few percent of them.
   target.leastChunkRows = 8192;
@@ -50,41 +37,36 @@ static Target gpu(StringRef name, int64_t multiprocessors, int64_t threads, int6
   return target;
 }
 
-/// A GPU before Hopper, for which cuBLASLt's algorithms with GELU are not relied upon.
-static Target withoutGelu(Target target) {
-  target.library.hasGeluEpilogues = false;
+static Target anyCpu() {
+  Target target;
+  target.device = "cpu";
   return target;
 }
 
-/// All descriptions; the first of a kind is its default.
-static ArrayRef<Target> descriptions() {
-  static const Target all[] = {cpu("x86"),
-                               zen("zen"),
-                               gpu("h100", 132, 2048, 50 * mebi),
-                               withoutGelu(gpu("a100", 108, 2048, 40 * mebi)),
-                               withoutGelu(gpu("l40s", 142, 1536, 96 * mebi)),
-                               gpu("b200", 148, 2048, 126 * mebi),
-                               gpu("rtx5090", 170, 1536, 96 * mebi)};
+Target Target::ofKind(Kind kind) { return kind == Kind::Gpu ? anyGpu() : anyCpu(); }
+
+ArrayRef<Target> Target::presets() {
+  static const std::vector<Target> all = [] {
+    std::vector<Target> read;
+    for (const DevicePreset &preset : devicePresets()) read.push_back(readPreset(preset));
+    return read;
+  }();
   return all;
 }
 
 static const Target &defaultOf(Target::Kind kind) {
-  return *llvm::find_if(descriptions(), [&](const Target &target) { return target.kind == kind; });
+  return *llvm::find_if(Target::presets(), [&](const Target &target) { return target.kind == kind; });
 }
 
-/// The only field that may be 0.
-static constexpr StringLiteral cacheKey = "cache_bytes";
+/// The preset of that name, or what all devices of a kind have in common.
+static std::optional<Target> baseNamed(StringRef name) {
+  for (Target::Kind kind : {Target::Kind::Cpu, Target::Kind::Gpu})
+    if (Target common = Target::ofKind(kind); common.device == name) return common;
+  return Target::named(name);
+}
 
-/// Fields that a module may record beside the name of a description.
-static constexpr std::pair<StringLiteral, int64_t &(*)(Target &)> recordedFields[] = {
-    {cacheKey, [](Target &target) -> int64_t & { return target.gpu.cacheBytes; }},
-    {"fused_speed_percent", [](Target &target) -> int64_t & { return target.fusedSpeedPercent; }},
-    {"multiprocessors", [](Target &target) -> int64_t & { return target.gpu.multiprocessors; }},
-    {"threads_per_multiprocessor", [](Target &target) -> int64_t & { return target.gpu.threadsPerMultiprocessor; }}};
-static constexpr StringLiteral nameKey = "name";
-
-/// More than any device has, and little enough for products of two fields.
-static constexpr int64_t largestField = int64_t(1) << 40;
+/// The keys of `tsr.device` that are no fields: the preset, and the name of the description.
+static constexpr StringLiteral nameKey = "name", calledKey = "called";
 
 /// The kinds as `tsr.target` names them. A module without the attribute is for a CPU.
 static constexpr std::pair<Target::Kind, StringLiteral> recordedKinds[] = {{Target::Kind::Gpu, "cuda"}};
@@ -101,7 +83,7 @@ static std::optional<Target::Kind> kindOf(StringAttr recorded) {
 }
 
 std::optional<Target> Target::named(StringRef device) {
-  for (const Target &target : descriptions())
+  for (const Target &target : presets())
     if (target.device == device) return target;
   return std::nullopt;
 }
@@ -116,46 +98,87 @@ Target Target::forArchitecture(int architecture) {
   return *named("rtx5090");
 }
 
+/// What `tsr.target` records.
+static std::optional<Target::Kind> readKind(ModuleOp module, std::string &problem) {
+  auto recorded = module->getAttrOfType<StringAttr>(attrs::target);
+  std::optional<Target::Kind> kind = kindOf(recorded);
+  if (kind) return kind;
+  problem = "expected `tsr.target` to be ";
+  for (auto [known, name] : recordedKinds) problem += ("\"" + name + "\" or ").str();
+  problem += ("absent, got \"" + recorded.getValue() + "\"").str();
+  return std::nullopt;
+}
+
+/// The value that an attribute is for a field, if the types agree.
+static std::optional<DeviceValue> valueOf(const DeviceField &field, Attribute recorded) {
+  std::optional<DeviceValue> value;
+  if (auto flag = dyn_cast<BoolAttr>(recorded))
+    value = flag.getValue();
+  else if (auto number = dyn_cast<IntegerAttr>(recorded); number && number.getType().isSignlessInteger(64))
+    value = number.getInt();
+  else if (auto number = dyn_cast<FloatAttr>(recorded); number && number.getType().isF64())
+    value = number.getValueAsDouble();
+  else if (auto text = dyn_cast<StringAttr>(recorded))
+    value = text.getValue().str();
+  return value && value->index() == typeOf(field) ? value : std::nullopt;
+}
+
+static Attribute attributeOf(Builder &builder, const DeviceValue &value) {
+  if (const auto *flag = std::get_if<bool>(&value)) return builder.getBoolAttr(*flag);
+  if (const auto *number = std::get_if<int64_t>(&value)) return builder.getI64IntegerAttr(*number);
+  if (const auto *number = std::get_if<double>(&value)) return builder.getF64FloatAttr(*number);
+  return builder.getStringAttr(std::get<std::string>(value));
+}
+
+/// Enters one field of `tsr.device`; else says in `problem` what is wrong with it.
+static bool enterField(Target &target, NamedAttribute recorded, std::string &problem) {
+  StringRef key = recorded.getName();
+  std::string wrong = checkKey(key, target.kind);
+  if (!wrong.empty()) return problem = "`tsr.device`: `" + key.str() + "` " + wrong, false;
+  FieldKey found = findDeviceField(key);
+  std::optional<DeviceValue> value = valueOf(*found.field, recorded.getValue());
+  static constexpr StringLiteral types[] = {"i64", "f64", "i1", "string"}; // as in DeviceValue
+  wrong = value ? checkValue(*found.field, *value) : "expected a value";
+  if (wrong.empty()) return assign(target, found, *value), true;
+  problem = "`tsr.device`: " + wrong + " (" + types[typeOf(*found.field)].str() + ") for `" + key.str() + "`, got ";
+  llvm::raw_string_ostream(problem) << recorded.getValue();
+  return false;
+}
+
+/// Enters all fields of `tsr.device`.
+static bool enterFields(Target &target, DictionaryAttr fields, std::string &problem) {
+  for (NamedAttribute field : fields) {
+    auto text = dyn_cast<StringAttr>(field.getValue());
+    if (field.getName() == nameKey) continue;
+    if (field.getName() == calledKey) {
+      if (!text || !isDeviceName(text.getValue()))
+        return problem = "`tsr.device`: expected `called` to be the name of a description", false;
+      target.called = text.getValue().str();
+    } else if (!enterField(target, field, problem))
+      return false;
+  }
+  StringRef missing = missingField(target);
+  if (!missing.empty()) problem = "`tsr.device`: expected a value for `" + missing.str() + "`";
+  return missing.empty();
+}
+
 /// Reads the kind and the description that a module records; else says in `problem` what is wrong with them.
 static std::optional<Target> readDevice(ModuleOp module, std::string &problem) {
-  auto recordedKind = module->getAttrOfType<StringAttr>(attrs::target);
-  std::optional<Target::Kind> kind = kindOf(recordedKind);
-  if (!kind) {
-    problem = "expected `tsr.target` to be ";
-    for (auto [known, name] : recordedKinds) problem += ("\"" + name + "\" or ").str();
-    problem += ("absent, got \"" + recordedKind.getValue() + "\"").str();
-    return std::nullopt;
-  }
-  Target target = defaultOf(*kind);
+  std::optional<Target::Kind> kind = readKind(module, problem);
+  if (!kind) return std::nullopt;
   Attribute recorded = module->getAttr(attrs::device);
-  if (!recorded) return target;
+  if (!recorded) return defaultOf(*kind);
   auto fields = dyn_cast<DictionaryAttr>(recorded);
   auto name = fields ? fields.getAs<StringAttr>(nameKey) : dyn_cast<StringAttr>(recorded);
-  std::optional<Target> found = name ? Target::named(name.getValue()) : std::nullopt;
-  if (!found || found->kind != target.kind) {
+  std::optional<Target> found;
+  if (name) found = fields ? baseNamed(name.getValue()) : Target::named(name.getValue());
+  if (!found || found->kind != *kind) {
     problem = "expected `tsr.device` to name a description of the target:";
-    for (const Target &other : descriptions())
-      if (other.kind == target.kind) problem += " " + other.device.str();
+    for (const Target &other : Target::presets())
+      if (other.kind == *kind) problem += " " + other.device.str();
     return std::nullopt;
   }
-  for (NamedAttribute field : fields ? fields.getValue() : ArrayRef<NamedAttribute>()) {
-    if (field.getName() == nameKey) continue;
-    const auto *number =
-        llvm::find_if(recordedFields, [&](const auto &known) { return field.getName() == known.first; });
-    auto value = dyn_cast<IntegerAttr>(field.getValue());
-    if (number == std::end(recordedFields) || !value) {
-      problem = "`tsr.device`: `" + field.getName().str() + "` is not a field of a device";
-      return std::nullopt;
-    }
-    int64_t least = field.getName() == cacheKey ? 0 : 1;
-    if (!value.getType().isSignlessInteger(64) || value.getInt() < least || value.getInt() > largestField) {
-      problem = "`tsr.device`: expected from " + std::to_string(least) + " to 2^40 (i64) for `" +
-                field.getName().str() + "`, got ";
-      llvm::raw_string_ostream(problem) << value;
-      return std::nullopt;
-    }
-    number->second(*found) = value.getInt();
-  }
+  if (fields && !enterFields(*found, fields, problem)) return std::nullopt;
   return found;
 }
 
@@ -190,7 +213,7 @@ Target Target::of(Operation *op) {
 Target Target::preferring(Preference preferred) const {
   Target target = *this;
   target.preference = preferred;
-  Target source = preferred == Preference::Speed ? *named(device) : Target(); // the latter trades nothing
+  Target source = preferred == Preference::Speed ? *baseNamed(device) : Target(); // the latter trades nothing
   target.leastChunkedBytes = source.leastChunkedBytes, target.prefersLargeChunks = source.prefersLargeChunks;
   target.savesStoredOperands = source.savesStoredOperands;
   return target;
@@ -204,16 +227,20 @@ void Target::record(ModuleOp module) const {
   module->removeAttr(attrs::target);
   for (auto [recorded, name] : recordedKinds)
     if (recorded == kind) module->setAttr(attrs::target, builder.getStringAttr(name));
-  Target own = *this, plain = *named(device);
-  SmallVector<NamedAttribute> fields;
-  for (auto [name, field] : recordedFields)
-    if (field(own) != field(plain)) fields.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(field(own))));
-  if (fields.empty() && device == defaultOf(kind).device)
+  module->setAttr(attrs::device, recorded(module.getContext()));
+  if (called.empty() && module->getAttr(attrs::device) == builder.getStringAttr(defaultOf(kind).device))
     module->removeAttr(attrs::device);
-  else if (fields.empty())
-    module->setAttr(attrs::device, builder.getStringAttr(device));
-  else {
-    fields.push_back(builder.getNamedAttr(nameKey, builder.getStringAttr(device)));
-    module->setAttr(attrs::device, builder.getDictionaryAttr(fields));
-  }
+}
+
+Attribute Target::recorded(MLIRContext *context) const {
+  Builder builder(context);
+  auto plain = knownFields(*baseNamed(device));
+  SmallVector<NamedAttribute> fields;
+  if (!called.empty()) fields.push_back(builder.getNamedAttr(calledKey, builder.getStringAttr(called)));
+  for (const auto &known : knownFields(*this))
+    if (!llvm::is_contained(plain, known))
+      fields.push_back(builder.getNamedAttr(known.first, attributeOf(builder, known.second)));
+  if (fields.empty()) return builder.getStringAttr(device);
+  fields.push_back(builder.getNamedAttr(nameKey, builder.getStringAttr(device)));
+  return builder.getDictionaryAttr(fields);
 }

@@ -5,8 +5,12 @@
 //
 //   tsr.target = "cuda"                                   the kind of device; absent: a CPU
 //   tsr.device = "a100"                                   its description; absent: the first one of the kind
-//   tsr.device = {name = "a100", multiprocessors = 16}    the same with other numbers
+//   tsr.device = {name = "a100", multiprocessors = 16}    the same with other fields
+//   tsr.device = {name = "a100", called = "mine", …}      the description `mine`, from a file
 //   tsr.prefer = "memory"                                 whether a GPU program spends memory for speed; absent: yes
+//
+// Descriptions are texts: presets in ir/program/devices/, and files of users (DeviceText.h). The fields that they and
+// `tsr.device` may have are in one table, DeviceFields.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +18,7 @@
 #define TESSERA_IR_PROGRAM_TARGET_H
 
 #include "ir/dialect/Tsr.h"
+#include "ir/program/DeviceFigures.h"
 #include <limits>
 
 namespace tessera {
@@ -58,7 +63,8 @@ enum class Preference { Speed, Memory };
 struct Target {
   enum class Kind { Cpu, Gpu };
 
-  llvm::StringRef device; ///< the name of the description
+  llvm::StringRef device; ///< the preset, or the one that the description of a file is based on; else its kind
+  std::string called;     ///< the name of the description of a file; empty: it is the preset
   Kind kind = Kind::Cpu;
   Preference preference = Preference::Speed;
   GemmLibrary library;
@@ -108,6 +114,11 @@ struct Target {
   /// Cache lines at a constant distance of several pages are prefetched.
   bool prefetchesAcrossPages = false;
 
+  /// How large and how fast it is, as far as that is known.
+  DeviceFigures figures;
+
+  /// The name of the description.
+  llvm::StringRef name() const { return called.empty() ? device : llvm::StringRef(called); }
   bool isGpu() const { return kind == Kind::Gpu; }
 
   /// The target of the module that is, or contains, `op`. What the module records must be known; see `read`.
@@ -115,8 +126,12 @@ struct Target {
   /// The same; fails with a message on the module where it records an unknown kind, device or field.
   static llvm::FailureOr<Target> read(mlir::ModuleOp module);
 
-  /// The description of that name.
+  /// The presets, in their order.
+  static llvm::ArrayRef<Target> presets();
+  /// The preset of that name.
   static std::optional<Target> named(llvm::StringRef device);
+  /// What all devices of a kind have in common. Its name is `cpu` or `gpu`.
+  static Target ofKind(Kind kind);
   /// The description that suits a processor, by LLVM's name.
   static Target forProcessor(llvm::StringRef processor);
   /// The description of a GPU of that architecture: 90 for sm_90a.
@@ -127,6 +142,8 @@ struct Target {
 
   /// Records the target in the module. The first description of a kind leaves no `tsr.device`.
   void record(mlir::ModuleOp module) const;
+  /// The value of `tsr.device`, also where it is left out.
+  mlir::Attribute recorded(mlir::MLIRContext *context) const;
 };
 
 } // namespace tessera

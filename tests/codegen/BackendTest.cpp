@@ -162,7 +162,8 @@ TEST(Backend, CodeGenerationChangesNoIRAndADumpCompilesToTheSameBytes) {
 TEST(Backend, TheModuleRecordsItsTarget) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  for (const char *device : {"x86", "zen", "h100", "a100", "l40s", "b200", "rtx5090"}) {
+  for (const char *device :
+       {"x86", "zen", "h100", "h200", "a100", "a100-80gb", "a100-40gb", "l40s", "b200", "rtx4090", "rtx5090"}) {
     Target::named(device)->record(*module);
     EXPECT_EQ(Target::of(*module).device.str(), device);
   }

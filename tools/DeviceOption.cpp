@@ -1,0 +1,60 @@
+//===- DeviceOption.cpp - the value of `--on` -------------------------------===//
+
+#include "tools/DeviceOption.h"
+#include "frontend/diagnostics/Diagnostics.h"
+#include "ir/program/DeviceText.h"
+#include "tools/Input.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace tessera;
+using llvm::StringRef;
+
+/// More devices are a slip of the keyboard.
+static constexpr int64_t mostDevices = 1 << 20;
+
+static llvm::SmallVector<StringRef> presetList() {
+  return llvm::map_to_vector(Target::presets(), [](const Target &preset) { return preset.device; });
+}
+
+std::string tessera::presetNames() { return llvm::join(presetList(), ", "); }
+
+/// Reads a file of a description and those of its bases.
+static int readFile(const std::string &path, DeviceOption &option, std::string &problem) {
+  auto read = [&](const std::string &file, std::string &wrong) -> std::optional<std::string> {
+    std::unique_ptr<llvm::MemoryBuffer> buffer = readTextFile(file, mostDeviceText + 1, wrong);
+    if (!buffer) return std::nullopt;
+    option.files.push_back(file);
+    return buffer->getBuffer().str();
+  };
+  std::string wrong;
+  std::optional<std::string> text = read(path, wrong);
+  if (!text) return problem = "cannot read the description " + path + ": " + wrong, ExitInput;
+  std::optional<Target> target = parseDevice(*text, path, read, problem);
+  if (!target) return ExitInput;
+  option.target = *target;
+  return ExitDone;
+}
+
+/// The digits of `8x` before a name; empty if there are none.
+static StringRef countOf(StringRef text) {
+  StringRef digits = text.take_while(llvm::isDigit);
+  return text.drop_front(digits.size()).starts_with("x") ? digits : "";
+}
+
+int tessera::parseDeviceOption(StringRef text, DeviceOption &option, std::string &problem) {
+  StringRef digits = countOf(text), name = digits.empty() ? text : text.drop_front(digits.size() + 1);
+  if (!digits.empty() && (digits.getAsInteger(10, option.count) || option.count < 1 || option.count > mostDevices))
+    return problem = ("expected from 1 to 1048576 devices, got `" + text + "`").str(), ExitUsage;
+  if (isDevicePath(name)) return readFile(name.str(), option, problem);
+  if (std::optional<Target> preset = Target::named(name)) {
+    option.target = *preset;
+    return ExitDone;
+  }
+  if (!name.empty() && llvm::sys::fs::exists(name)) return readFile(name.str(), option, problem);
+  StringRef nearest = nearestName(name, presetList());
+  problem = ("no device is called `" + name + "`, and there is no such file; " +
+             (nearest.empty() ? "the devices are " + presetNames() : "did you mean `" + nearest.str() + "`?"))
+                .str();
+  return ExitUsage;
+}
