@@ -318,7 +318,7 @@ void Quantizer::multiplyTwins(const Fp8Product &product) {
                                 contract.getOver());
   Value result = b.mul(sum.getResult(), b.mul(lhs.inverse, rhs.inverse));
   result = b.cast(result, type.getElementType());
-  if (Operation *last = result.getDefiningOp()) copyUserName(contract, last);
+  if (Operation *last = result.getDefiningOp()) copyNotes(contract, last);
   contract.getResult().replaceAllUsesWith(result);
   contract.erase();
 }
