@@ -14,6 +14,7 @@
 #include "tools/Messages.h"
 #include "tools/OutputConflicts.h"
 #include "tools/PhaseWarnings.h"
+#include "tools/PlanText.h"
 #include "tools/ProgramCache.h"
 #include "tools/Report.h"
 #include "tools/TargetOption.h"
@@ -383,13 +384,15 @@ int tessera::runPlan(const CommandOptions &options) {
   auto arena = module->getAttrOfType<IntegerAttr>(attrs::arena);
   constexpr double mib = 1 << 20;
   results() << llvm::formatv("parameters  {0}\nstate       {1:f1} MiB\narena       {2:f1} MiB (library workspace "
-                             "not counted)\nlive        {3:f1} MiB at most\nlargest buffers\n",
+                             "not counted)\nlive        {3:f1} MiB at most\n",
                              parameters, state / mib, (arena ? arena.getInt() : 0) / mib,
                              arenaLowerBound(module) / mib);
+  results() << memoryByKindText(module) << "largest buffers\n";
   std::vector<BufferInfo> buffers = listBuffers(module);
   for (const BufferInfo &buffer : ArrayRef(buffers).take_front(options.verbose ? SIZE_MAX : 15))
-    results() << llvm::formatv("  {0,10:f1} MiB  {1,-10} {2,-9} {3} {4}{5}{6}\n", buffer.bytes / mib, buffer.kind,
-                               buffer.entry, buffer.name, buffer.type, buffer.line.empty() ? "" : ", ", buffer.line);
+    results() << llvm::formatv("  {0,10:f1} MiB  {1,-11} {2,-9} {3} {4}{5}{6}\n", buffer.bytes / mib,
+                               stringifyBufferKind(buffer.kind), buffer.entry, buffer.name, buffer.type,
+                               buffer.line.empty() ? "" : ", ", buffer.line);
   return ExitDone;
 }
 

@@ -4,7 +4,7 @@
 #define TESSERA_CODEGEN_PROGRAM_GEMMTABLE_H
 
 #include "codegen/Backend.h"
-#include "llvm/ADT/MapVector.h"
+#include "codegen/program/CallCounts.h"
 
 namespace tessera {
 
@@ -24,16 +24,14 @@ public:
     std::string unaligned;      ///< why rows are not aligned as the library prefers; empty if they are
     int64_t scratchBytes = 0;   ///< workspace that the library needs
     std::string implementation; ///< as the library names it
-    /// How often each entry function calls it.
-    llvm::MapVector<llvm::StringRef, int64_t> calls;
+    CallCounts calls;
   };
 
   /// `threads`: with which the program will run. The workspace of a library on the host depends on them.
   GemmTable(ContractionLibrary library, int threads) : library(library), threads(threads) {}
 
-  /// Enters `runs` calls of a contraction in `function`. Fails with a message on the op if the library cannot compute
-  /// it.
-  llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description, llvm::StringRef function, int64_t runs);
+  /// Enters calls of a contraction. Fails with a message on the op if the library cannot compute it.
+  llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description, const CallSite &site);
 
   /// Whether the contractions are computed on another device than the host.
   bool isOnDevice() const { return library.isOnDevice; }

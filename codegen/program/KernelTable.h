@@ -4,8 +4,8 @@
 #define TESSERA_CODEGEN_PROGRAM_KERNELTABLE_H
 
 #include "codegen/Backend.h"
+#include "codegen/program/CallCounts.h"
 #include "codegen/program/KernelWork.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include <string>
 
@@ -24,17 +24,16 @@ public:
     EmittedKernel kernel;
     KernelWork work;     ///< of one call
     KernelOrigin origin; ///< of the first call
-    /// How often each entry function calls it.
-    llvm::MapVector<llvm::StringRef, int64_t> calls;
+    CallCounts calls;
     bool isPart = false; ///< a later launch completes the op
   };
 
-  /// Enters `runs` calls in `function`; returns the kernel's number.
-  uint32_t add(const EmittedKernel &kernel, const KernelWork &work, const KernelOrigin &origin,
-               llvm::StringRef function, int64_t runs, bool isPart = false) {
+  /// Enters calls; returns the kernel's number.
+  uint32_t add(const EmittedKernel &kernel, const KernelWork &work, const KernelOrigin &origin, const CallSite &site,
+               bool isPart = false) {
     auto [number, isNew] = numbers.try_emplace(kernel.symbol, entries.size());
     if (isNew) entries.push_back({kernel, work, origin, {}, isPart});
-    entries[number->second].calls[function] += runs;
+    entries[number->second].calls.add(site);
     return number->second;
   }
 

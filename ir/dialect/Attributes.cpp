@@ -32,7 +32,7 @@ StepPass tessera::stepPass(Operation *op) {
 
 void tessera::setStepPass(Operation *op, StepPass pass) {
   bool isNone = op->hasTrait<OpTrait::ConstantLike>() || op->hasTrait<OpTrait::IsTerminator>() ||
-                isa<RepeatOp, SeedOp, ClipOp, UpdateOp>(op);
+                isa<SeedOp, ClipOp, UpdateOp>(op);
   if (isNone) return;
   if (pass == StepPass::Forward)
     op->removeAttr(attrs::pass);

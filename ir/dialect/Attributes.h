@@ -59,10 +59,10 @@ enum class StepPass : uint8_t { Forward, Backward, Optimizer };
 llvm::StringRef stringifyStepPass(StepPass pass);
 
 /// The pass that an op belongs to, as its attribute says; `tsr.seed`, `tsr.clip` and `tsr.update` need none. Of a
-/// repeat, which belongs to no pass, and of a kernel that computes for several: passes/analysis/StepPasses.h.
+/// kernel that computes for several: passes/analysis/StepPasses.h.
 StepPass stepPass(mlir::Operation *op);
 
-/// Has an op that computes belong to a pass. Constants, repeats and terminators belong to none.
+/// Has an op belong to a pass. Constants and terminators belong to none.
 void setStepPass(mlir::Operation *op, StepPass pass);
 
 /// Has all ops after `previous` (null: from the beginning of the block) and before `end` belong to a pass, with those

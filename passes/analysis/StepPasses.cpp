@@ -111,20 +111,20 @@ StepPassSet tessera::readingPasses(Value value) { return Readers().of(value); }
 // Marks that follow from the dataflow
 //===----------------------------------------------------------------------===//
 
-/// 1.
-static void inheritFromOperands(Block &block) {
+/// 1. `around`: the pass of the repeat.
+static void inheritFromOperands(Block &block, StepPass around = StepPass::Forward) {
   for (Operation &op : block) {
+    StepPass pass = std::max(stepPass(&op), around);
     if (auto repeat = dyn_cast<RepeatOp>(op)) {
-      inheritFromOperands(repeat.getBlock());
+      inheritFromOperands(repeat.getBlock(), pass);
       continue;
     }
-    StepPass pass = stepPass(&op);
     for (Value operand : op.getOperands()) pass = std::max(pass, stepPassOf(operand));
     if (pass > stepPass(&op)) setStepPass(&op, pass);
   }
 }
 
-/// What only marks the results of an op may say of it: the first pass that reads one of them.
+/// The passes that read a result of the op.
 static StepPassSet readersOf(Operation *op) {
   StepPassSet readers;
   for (Value result : op->getResults()) readers.insert(readingPasses(result));
@@ -169,7 +169,7 @@ static void inheritFromCounters(func::FuncOp function, const llvm::StringMap<Sta
   }
   for (Operation *op : llvm::reverse(candidates)) {
     StepPassSet readers = readersOf(op);
-    if (readers.empty() || readers.first() == StepPass::Optimizer) setStepPass(op, StepPass::Optimizer);
+    setStepPass(op, readers.empty() ? StepPass::Optimizer : readers.first());
   }
 }
 

@@ -30,10 +30,11 @@ private:
 
 /// Marks ops of `step` and `shadow` that have no mark yet:
 ///
-///   1. What reads a result of a later pass belongs to that pass.
+///   1. What reads a result of a later pass belongs to that pass, and so does what is in a repeat of it. The repeat of
+///      micro-batches has no mark, and ops of both passes.
 ///   2. What reads nothing, as the zeros that a sum starts with, belongs to the first pass that reads it.
-///   3. What depends on counters and scales alone, as a learning rate, belongs to the optimizer if no other pass reads
-///      it.
+///   3. So does what depends on counters and scales alone, as a learning rate. If no op reads it, it belongs to the
+///      optimizer.
 void inheritStepPasses(mlir::ModuleOp module);
 
 /// The pass that computes a value: of the result of a kernel or a repeat, that of the op which computes it inside.
