@@ -1,4 +1,8 @@
 //===- VerifyPhase.cpp - what must hold after each phase ------------------===//
+//
+// First the ops get the marks that follow from the dataflow (`tsr.pass`, passes/analysis/StepPasses.h).
+//
+//===----------------------------------------------------------------------===//
 
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
