@@ -24,7 +24,7 @@ BufferKinds::BufferKinds(func::FuncOp function)
     : function(function), states(statesByPath(function->getParentOfType<ModuleOp>())) {
   auto note = [&](Value value, StringRef state, BufferKind otherwise) {
     auto found = states.find(state);
-    fixed.try_emplace(value, found == states.end() ? otherwise : kindOfState(found->second));
+    known.try_emplace(value, found == states.end() ? otherwise : kindOfState(found->second));
   };
   for (BlockArgument argument : function.getArguments())
     note(argument, argumentState(function, argument.getArgNumber()), BufferKind::Input);
@@ -34,30 +34,70 @@ BufferKinds::BufferKinds(func::FuncOp function)
 
 BufferKind BufferKinds::of(Value value) {
   value = viewRoot(value);
-  if (auto found = fixed.find(value); found != fixed.end()) return found->second;
+  if (auto found = known.find(value); found != known.end()) return found->second;
+  BufferKind kind = find(value);
+  return known[value] = kind;
+}
+
+BufferKind BufferKinds::find(Value value) {
   StepPass pass = stepPassOf(value);
   if (pass != StepPass::Optimizer && sourceOf(value) == Source::Parameters) return BufferKind::WeightCopy;
   StepPassSet readers = readingPasses(value);
-  if (pass == StepPass::Backward && (readers.contains(StepPass::Optimizer) || isContinuedByGradient(value)))
+  if (pass == StepPass::Backward && (readers.contains(StepPass::Optimizer) || isTermOfGradient(value)))
     return BufferKind::Gradient;
   if (pass == StepPass::Forward && readers.contains(StepPass::Backward)) return BufferKind::Saved;
   return BufferKind::Temporary;
 }
 
-/// Whether a contraction or a scatter adds to the value, and the result is a gradient: that of a table that is also a
-/// weight matrix.
-bool BufferKinds::isContinuedByGradient(Value value) {
-  for (OpOperand &use : value.getUses()) {
-    auto contract = dyn_cast<ContractOp>(use.getOwner());
-    if (contract && contract.getInit() == value && of(contract.getResult()) == BufferKind::Gradient) return true;
-    auto kernel = dyn_cast<KernelOp>(use.getOwner());
-    if (!kernel) continue;
-    for (OpOperand &yielded : kernel.getBlock().getTerminator()->getOpOperands()) {
-      auto scatter = yielded.get().getDefiningOp<ScatterAddOp>();
-      if (scatter && scatter.getInit() == kernel.getBlock().getArgument(use.getOperandNumber()) &&
-          of(kernel->getResult(yielded.getOperandNumber())) == BufferKind::Gradient)
-        return true;
+//===----------------------------------------------------------------------===//
+// Sums of gradients
+//===----------------------------------------------------------------------===//
+
+/// Whether `sum` is computed from `term` by additions and copies alone, or by a scatter that adds to it.
+static bool isTermOf(Value term, Value sum) {
+  if (term == sum) return true;
+  Operation *op = sum.getDefiningOp();
+  if (auto scatter = dyn_cast_or_null<ScatterAddOp>(op)) return scatter.getInit() == term;
+  bool isSum = isa_and_nonnull<AddOp, CastOp, ReorderOp>(op);
+  return isSum && llvm::any_of(op->getOperands(), [&](Value operand) { return isTermOf(term, operand); });
+}
+
+bool BufferKinds::isTermOfGradient(KernelOp kernel, Value operand) {
+  Operation *end = kernel.getBlock().getTerminator();
+  for (auto [input, argument] : llvm::zip(kernel.getInputs(), kernel.getBlock().getArguments()))
+    for (OpResult result : kernel->getResults()) {
+      bool isTerm = input == operand && isTermOf(argument, end->getOperand(result.getResultNumber())) &&
+                    tensorType(operand).getNumElements() == tensorType(result).getNumElements();
+      if (isTerm && of(result) == BufferKind::Gradient) return true;
     }
+  return false;
+}
+
+/// Sums that micro-batches accumulate, from their zeros on, and what is added to them; the parts of the gradient of a
+/// table that is also a weight matrix.
+bool BufferKinds::isTermOfGradient(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (auto repeat = argument ? dyn_cast<RepeatOp>(argument.getOwner()->getParentOp()) : RepeatOp()) {
+    unsigned number = argument.getArgNumber();
+    bool isCarried = number > 0 && number <= repeat.getCarried().size();
+    if (isCarried && of(repeat->getResult(number - 1)) == BufferKind::Gradient) return true;
+  }
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    unsigned number = use.getOperandNumber();
+    if (auto kernel = dyn_cast<KernelOp>(user)) {
+      if (isTermOfGradient(kernel, value)) return true;
+      continue;
+    }
+    Value sum;
+    if (auto repeat = dyn_cast<RepeatOp>(user); repeat && number < repeat.getCarried().size())
+      sum = repeat->getResult(number);
+    else if (auto around = dyn_cast<RepeatOp>(user->getParentOp()); around && isa<YieldOp>(user))
+      sum = around->getResult(number);
+    else if (auto contract = dyn_cast<ContractOp>(user); contract && contract.getInit() == value)
+      sum = contract.getResult();
+    if (sum && of(sum) == BufferKind::Gradient) return true;
+    if (isStorageView(user) && isTermOfGradient(user->getResult(0))) return true;
   }
   return false;
 }

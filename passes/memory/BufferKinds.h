@@ -18,7 +18,7 @@ enum class BufferKind : uint8_t {
   Input,      ///< what the runtime writes
   Output,     ///< what it reads
   WeightCopy, ///< computed from parameters and constants alone, in the forward or backward pass: a cast of weights
-  Gradient,   ///< computed in the backward pass and read by the optimizer, or a sum that such a value continues
+  Gradient,   ///< computed in the backward pass and read by the optimizer, or a term of a sum that is
   Saved,      ///< computed in the forward pass and read in the backward pass
   Temporary,  ///< all else
 };
@@ -38,7 +38,9 @@ public:
   BufferKind of(mlir::Value value);
 
 private:
-  bool isContinuedByGradient(mlir::Value value);
+  BufferKind find(mlir::Value value);
+  bool isTermOfGradient(mlir::Value value);
+  bool isTermOfGradient(KernelOp kernel, mlir::Value operand);
   /// What a value depends on: nothing but constants, counters and scales; also on parameters; also on data.
   enum class Source : uint8_t { Constants, Parameters, Data };
   Source sourceOf(mlir::Value value);
@@ -48,8 +50,8 @@ private:
 
   mutable mlir::func::FuncOp function;
   llvm::StringMap<StateOp> states;               ///< by path
-  llvm::DenseMap<mlir::Value, BufferKind> fixed; ///< of the function's arguments and results
-  llvm::DenseMap<mlir::Value, Source> sources;   ///< those that are known
+  llvm::DenseMap<mlir::Value, BufferKind> known; ///< at first of the function's arguments and results
+  llvm::DenseMap<mlir::Value, Source> sources;   ///< the same
 };
 
 } // namespace tessera
